@@ -1,0 +1,7 @@
+"""``python -m sgemm_lab`` is the command ``sgemm-lab``."""
+
+import sys
+
+from sgemm_lab.cli import main
+
+sys.exit(main())

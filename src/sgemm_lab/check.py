@@ -1,0 +1,194 @@
+"""Is a kernel right? Compare its C with float64, at sizes that do not fit its tiles.
+
+For each size a kernel runs three times:
+
+1. On small whole numbers. Every product and every sum is then exact in float32, in any order, so
+   C must equal the reference bit for bit. A missing or doubled term cannot hide.
+2. On uniform random numbers in ±0.5. The error of each element must stay within
+   γ·(|A|·|B|), γ = K·u / (1 − K·u), u = 2⁻²⁴: the bound of a float32 inner product of K terms in
+   any order (Higham, Accuracy and Stability of Numerical Algorithms, section 3.1). A second run
+   must give the same bits.
+3. With one NaN and one infinity in A and in B. They must reach the elements of C they belong to,
+   and no others.
+
+Before each run C is filled with NaN, and A, B and C lie between guard zones: NaN around the inputs,
+so that a read past the edge spoils C, and a pattern around C, so that a stray write is seen.
+"""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from sgemm_lab.errors import LabError
+from sgemm_lab.kernel import Kernel
+from sgemm_lab.launch import LoadedKernel, require_gpu
+
+Size = tuple[int, int, int]
+"""M, N, K."""
+
+AWKWARD_SIZES: tuple[Size, ...] = (
+    (1, 1, 1), (2, 2, 2), (3, 5, 7), (7, 1, 9), (1, 9, 7), (4, 4, 4), (8, 8, 6),
+    (16, 16, 16), (17, 17, 17), (31, 33, 29), (32, 32, 32), (33, 31, 1), (1, 1, 1025),
+    (64, 64, 64), (65, 63, 66), (64, 68, 72), (5, 260, 12), (127, 129, 127), (128, 128, 8),
+    (128, 128, 24), (129, 130, 131), (256, 256, 40), (255, 257, 254), (256, 128, 9), (260, 132, 20),
+    (1, 1000, 33), (1000, 1, 33), (513, 3, 100), (3, 513, 100), (384, 640, 200), (512, 512, 512),
+    (65537, 5, 3), (3, 65537, 5), (1023, 1025, 1021),
+)  # fmt: skip
+"""Below a tile, no multiple of 4, K of 1, odd numbers of tiles, rows and columns, tall, flat."""
+
+GUARD = 1024
+"""Elements of guard zone on each side of a matrix."""
+
+_PATTERN = 12345.678
+_UNIT_ROUNDOFF = 2.0**-24
+
+
+@dataclass(frozen=True)
+class CheckResult:
+    """The verdict on one kernel at one size. ``fault`` is None where it is right."""
+
+    kernel: str
+    m: int
+    n: int
+    k: int
+    fault: str | None
+    """What is wrong, in a sentence, or None."""
+    error: float
+    """The largest error as a share of what is allowed, over all elements; 1 is the limit."""
+
+    @property
+    def passed(self) -> bool:
+        """Whether the kernel was right at this size."""
+        return self.fault is None
+
+
+class WrongResultError(Exception):
+    """A wrong result. The message is a sentence."""
+
+
+def check(
+    kernel: Kernel, sizes: Iterable[Size] = AWKWARD_SIZES, *, seed: int = 0, shift: int = 0
+) -> Iterator[CheckResult]:
+    """Check a kernel on the GPU, size by size.
+
+    ``shift`` moves the matrices by that many elements off their aligned addresses.
+    After an error that leaves the GPU unusable (an illegal address), the iterator ends.
+
+    Raises:
+        LabError: no GPU, or the kernel does not compile.
+    """
+    cupy = require_gpu()
+    loaded = LoadedKernel(kernel)
+    for m, n, k in sizes:
+        judge = _Judge(cupy, loaded, (m, n, k), seed, shift)
+        try:
+            error = judge.run()
+        except WrongResultError as fault:
+            yield CheckResult(kernel.name, m, n, k, str(fault), float("inf"))
+        except LabError as refusal:
+            yield CheckResult(kernel.name, m, n, k, f"Refused: {refusal}", float("inf"))
+        except (cupy.cuda.driver.CUDADriverError, cupy.cuda.runtime.CUDARuntimeError) as error_:
+            stopped = f"The GPU stopped the kernel: {error_}"
+            yield CheckResult(kernel.name, m, n, k, stopped, float("inf"))
+            return
+        else:
+            yield CheckResult(kernel.name, m, n, k, None, error)
+
+
+class _Judge:
+    """The three runs of one kernel at one size."""
+
+    def __init__(self, cupy: Any, loaded: LoadedKernel, size: Size, seed: int, shift: int) -> None:
+        self.cupy = cupy
+        self.loaded = loaded
+        self.m, self.n, self.k = size
+        self.shift = shift
+        self.random = cupy.random.RandomState(seed + self.m + 3 * self.n + 7 * self.k)
+
+    def run(self) -> float:
+        """Return the largest error as a share of the allowed one.
+
+        Raises:
+            WrongResultError: the result is wrong.
+        """
+        self.whole_numbers()
+        error = self.random_numbers()
+        self.special_values()
+        return error
+
+    def whole_numbers(self) -> None:
+        a = self.random.randint(-8, 9, (self.m, self.k)).astype("float32")
+        b = self.random.randint(-8, 9, (self.k, self.n)).astype("float32")
+        c = self.product(a, b)
+        expected = a.astype("float64") @ b.astype("float64")
+        self.reject(c != expected, c, expected, "on whole numbers, where float32 is exact")
+
+    def random_numbers(self) -> float:
+        a = self.random.uniform(-0.5, 0.5, (self.m, self.k)).astype("float32")
+        b = self.random.uniform(-0.5, 0.5, (self.k, self.n)).astype("float32")
+        c = self.product(a, b)
+        if not self.cupy.array_equal(c, self.product(a, b)):
+            raise WrongResultError(
+                "Two runs on the same matrices gave different results. "
+                "Threads race: look for a missing __syncthreads()."
+            )
+        a, b = a.astype("float64"), b.astype("float64")
+        expected = a @ b
+        rounding = self.k * _UNIT_ROUNDOFF
+        allowed = rounding / (1 - rounding) * (abs(a) @ abs(b))
+        allowed += 1e-30  # an element whose bound is zero must not divide by zero
+        share = abs(c - expected) / allowed
+        self.reject(~(share <= 1), c, expected, "by more than rounding explains")
+        return float(share.max())
+
+    def special_values(self) -> None:
+        a = self.random.randint(1, 5, (self.m, self.k)).astype("float32")
+        b = self.random.randint(1, 5, (self.k, self.n)).astype("float32")
+        nan, inf = float("nan"), float("inf")
+        a[self.m // 2, self.k // 3] = nan
+        a[self.m - 1, self.k - 1] = inf
+        b[self.k // 2, self.n // 3] = nan
+        b[self.k - 1, self.n - 1] = -inf
+        c = self.product(a, b)
+        expected = a.astype("float64") @ b.astype("float64")
+        same = (c == expected) | (self.cupy.isnan(c) & self.cupy.isnan(expected))
+        self.reject(~same, c, expected, "where A and B hold NaN and infinity")
+
+    def product(self, a: Any, b: Any) -> Any:
+        a = self.guarded(a, float("nan"))
+        b = self.guarded(b, float("nan"))
+        zone = self.cupy.full(GUARD * 2 + self.m * self.n, _PATTERN, dtype="float32")
+        first = GUARD + self.shift
+        c = zone[first : first + self.m * self.n].reshape(self.m, self.n)
+        c.fill(float("nan"))
+        self.loaded(a, b, c)
+        self.cupy.cuda.get_current_stream().synchronize()
+        outside = (zone[:first], zone[first + self.m * self.n :])
+        if any(bool((part != self.cupy.float32(_PATTERN)).any()) for part in outside):
+            raise WrongResultError("It wrote outside C. Guard the store: row < M and col < N.")
+        return c
+
+    def guarded(self, matrix: Any, value: float) -> Any:
+        """Return a contiguous copy of a matrix that lies between zones of ``value``."""
+        zone = self.cupy.full(GUARD * 2 + matrix.size, value, dtype="float32")
+        first = GUARD + self.shift
+        inside = zone[first : first + matrix.size].reshape(matrix.shape)
+        inside[...] = matrix
+        return inside
+
+    def reject(self, wrong: Any, c: Any, expected: Any, where: str) -> None:
+        count = int(wrong.sum())
+        if count == 0:
+            return
+        row, col = (int(i) for i in self.cupy.argwhere(wrong)[0])
+        got, right = float(c[row, col]), float(expected[row, col])
+        unwritten = int((self.cupy.isnan(c) & ~self.cupy.isnan(expected)).sum())
+        hint = (
+            f" {unwritten:,} are NaN: never written, or spoiled by a read outside A or B."
+            if unwritten
+            else ""
+        )
+        raise WrongResultError(
+            f"{count:,} of {c.size:,} elements are wrong {where}. "
+            f"The first is C[{row}, {col}]: {got:.9g} instead of {right:.9g}.{hint}"
+        )

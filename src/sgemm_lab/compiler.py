@@ -1,0 +1,134 @@
+"""NVRTC: kernel source to PTX and machine code, with what it costs. Needs no GPU.
+
+NVRTC is reached through CuPy, so a machine that can launch a kernel can also compile it.
+"""
+
+import re
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any
+
+from sgemm_lab.errors import LabError
+from sgemm_lab.kernel import ENTRY, Kernel
+
+TARGETS = ("sm_75", "sm_80", "sm_86", "sm_89", "sm_90", "sm_100", "sm_120")
+"""The GPU targets every kernel of the book compiles for."""
+
+DEFAULT_TARGET = "sm_90"
+
+_ERROR = re.compile(r"^(?:[^\s(]+)\((\d+)\): (?:catastrophic )?error(?: #[\w-]+)?: (.+)$", re.M)
+_ASSERTION = re.compile(r'static assertion failed with "(.+)"')
+
+
+class CompileError(LabError):
+    """The source does not compile. ``lines`` are the 1-based line numbers of the errors."""
+
+    def __init__(self, message: str, lines: tuple[int, ...]) -> None:
+        super().__init__(message)
+        self.lines = lines
+
+
+@dataclass(frozen=True)
+class Compiled:
+    """What NVRTC made of one source for one target. Bytes are per thread or per block."""
+
+    target: str
+    ptx: str
+    cubin: bytes
+    registers: int
+    """Registers of one thread."""
+    spill_bytes: int
+    """Bytes a thread stores to and loads from local memory because registers ran out."""
+    shared_bytes: int
+    """Static shared memory of one block."""
+
+
+def compile_kernel(kernel: Kernel, target: str = DEFAULT_TARGET) -> Compiled:
+    """Compile a kernel for one target, such as "sm_90".
+
+    Raises:
+        CompileError: the source has errors; the message gives line and reason.
+        LabError: the kernel needs a newer target, or NVRTC is not installed.
+    """
+    if kernel.needs is not None and _number(target) < _number(kernel.needs):
+        raise LabError(
+            f"The kernel '{kernel.name}' uses instructions that a GPU has from {kernel.needs} on. "
+            f"It cannot be built for {target}."
+        )
+    return compile_source(kernel.source, f"{kernel.name.partition(':')[0]}.cu", target)
+
+
+@lru_cache(maxsize=256)
+def compile_source(source: str, file_name: str, target: str, entry: str = ENTRY) -> Compiled:
+    """Compile CUDA C++ text. ``file_name`` is what error messages call it.
+
+    Raises:
+        CompileError: the source has errors; the message gives line and reason.
+        LabError: NVRTC is not installed.
+    """
+    nvrtc = load_nvrtc()
+    program = nvrtc.createProgram(source, file_name, (), ())
+    # A result from NVRTC's cache comes without the log that tells registers and spills.
+    options = (f"-arch={target}", "-std=c++17", "-lineinfo", "--ptxas-options=-v", "-no-cache")
+    try:
+        try:
+            nvrtc.compileProgram(program, options)
+        except nvrtc.NVRTCError as error:
+            log = nvrtc.getProgramLog(program)
+            raise _compile_error(log or str(error), file_name, target) from None
+        return _compiled(nvrtc, program, target, entry)
+    finally:
+        nvrtc.destroyProgram(program)
+
+
+def load_nvrtc() -> Any:
+    """Return CuPy's NVRTC module.
+
+    Raises:
+        LabError: CuPy or the NVRTC library is missing.
+    """
+    try:
+        from cupy.cuda import nvrtc
+
+        nvrtc.getVersion()
+    except (ImportError, OSError, RuntimeError):
+        raise LabError(
+            "The CUDA compiler NVRTC is not installed. Install it with "
+            "'pip install cupy-cuda12x nvidia-cuda-nvrtc-cu12'; it needs no GPU."
+        ) from None
+    return nvrtc
+
+
+def _compiled(nvrtc: Any, program: Any, target: str, entry: str) -> Compiled:
+    log = nvrtc.getProgramLog(program)
+    # The log has a paragraph per entry; ours begins where its name stands.
+    paragraph = log[log.index(f"'{entry}'") :].partition("Compiling entry function")[0]
+    registers = re.search(r"Used (\d+) registers", paragraph)
+    spills = re.search(r"(\d+) bytes spill stores, (\d+) bytes spill loads", paragraph)
+    shared = re.search(r"(\d+) bytes smem", paragraph)
+    if registers is None or spills is None:
+        raise LabError(f"NVRTC did not report what the kernel uses. Its log: {log}")
+    return Compiled(
+        target=target,
+        ptx=nvrtc.getPTX(program).decode().rstrip("\0"),
+        cubin=nvrtc.getCUBIN(program),
+        registers=int(registers[1]),
+        spill_bytes=int(spills[1]) + int(spills[2]),
+        shared_bytes=int(shared[1]) if shared else 0,
+    )
+
+
+def _compile_error(log: str, file_name: str, target: str) -> CompileError:
+    found = [(int(line), reason) for line, reason in _ERROR.findall(log)]
+    if not found:
+        return CompileError(f"{file_name} does not compile for {target}. {log.strip()}", ())
+    sentences = []
+    for line, reason in found:
+        assertion = _ASSERTION.search(reason)
+        sentences.append(f"Line {line}: {assertion[1] if assertion else reason}")
+    message = f"{file_name} does not compile for {target}.\n" + "\n".join(sentences)
+    return CompileError(message, tuple(line for line, _ in found))
+
+
+def _number(target: str) -> int:
+    return int(target.removeprefix("sm_"))

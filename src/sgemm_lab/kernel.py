@@ -1,0 +1,292 @@
+"""A kernel file as an object: title, parent, tile constants, launch shape, source.
+
+The ``.cu`` file is its own metadata. Its head comment gives ``title``, ``parent``, ``chapter``,
+``grid`` and ``block``, and where needed ``shared`` (bytes of dynamic shared memory) and ``needs``
+(the oldest GPU target) and ``variants`` (other values of one constant that the book measures,
+such as ``TILE=16``). A line ``constexpr int BM = 128;  // rows of C per block`` gives a
+constant, its default and its label. Launch shapes are arithmetic over the constants and M, N, K,
+for example ``ceil(N / BN)``.
+"""
+
+import ast
+import difflib
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from functools import lru_cache
+from math import ceil
+from pathlib import Path
+
+from sgemm_lab.errors import LabError
+from sgemm_lab.paths import data_folder
+
+ENTRY = "sgemm"
+"""Every kernel's entry name. Its signature: (A, B, C, M, N, K), row-major, C = A·B."""
+
+_HEAD_FIELD = re.compile(
+    r"^// (title|parent|chapter|grid|block|shared|needs|variants): +(.+?) *$", re.M
+)
+_CONSTANT = re.compile(r"^constexpr int (\w+) = (\d+);[ ]*// (.+?) *$", re.M)
+_REQUIRED = ("title", "parent", "chapter", "grid", "block")
+
+
+@dataclass(frozen=True)
+class Constant:
+    """A tile constant of a kernel: its name, its value and what it means."""
+
+    name: str
+    value: int
+    label: str
+
+
+@dataclass(frozen=True)
+class LaunchShape:
+    """Blocks in the grid (x, y), threads in a block (x, y), bytes of dynamic shared memory."""
+
+    grid: tuple[int, int]
+    block: tuple[int, int]
+    shared_bytes: int
+
+    @property
+    def threads(self) -> int:
+        """Threads in one block."""
+        return self.block[0] * self.block[1]
+
+
+@dataclass(frozen=True)
+class SourceLine:
+    """One line of a kernel: its number, its text, and whether the parent lacks it."""
+
+    number: int
+    text: str
+    changed: bool
+
+
+@dataclass(frozen=True)
+class Kernel:
+    """One kernel of the book, as its ``.cu`` file describes it."""
+
+    name: str
+    title: str
+    parent: str | None
+    chapter: int
+    constants: tuple[Constant, ...]
+    grid: tuple[str, str]
+    block: tuple[str, str]
+    shared: str
+    needs: str | None
+    variants: tuple[str, ...]
+    source: str
+
+    @property
+    def file_name(self) -> str:
+        """The file's name in ``kernels/``, such as "03_tiled.cu"."""
+        return next(
+            path.name
+            for path in data_folder("kernels").glob("*.cu")
+            if _name_of(path) == self.name.partition(":")[0]
+        )
+
+    @property
+    def values(self) -> dict[str, int]:
+        """The constants as a dictionary, name to value."""
+        return {constant.name: constant.value for constant in self.constants}
+
+    def launch_shape(self, m: int, n: int, k: int) -> LaunchShape:
+        """Return the launch shape for C of m×n and an inner dimension of k.
+
+        Raises:
+            LabError: a dimension is below 1.
+        """
+        for name, size in (("M", m), ("N", n), ("K", k)):
+            if size < 1:
+                raise LabError(f"{name} is {size}. A matrix needs at least one row and one column.")
+        names = {**self.values, "M": m, "N": n, "K": k}
+        grid_x, grid_y = (_evaluate(text, names, self.name) for text in self.grid)
+        block_x, block_y = (_evaluate(text, names, self.name) for text in self.block)
+        shared_bytes = _evaluate(self.shared, names, self.name)
+        return LaunchShape((grid_x, grid_y), (block_x, block_y), shared_bytes)
+
+    def with_constants(self, **values: int) -> "Kernel":
+        """Return the same kernel with other tile constants written into its source.
+
+        Raises:
+            LabError: the kernel has no such constant, or a value is below 1.
+        """
+        known = self.values
+        for name, value in values.items():
+            if name not in known:
+                raise LabError(
+                    f"The kernel '{self.name}' has no constant '{name}'. "
+                    f"It has {', '.join(known) or 'none'}."
+                )
+            if value < 1:
+                raise LabError(f"{name} is {value}. A tile constant is at least 1.")
+
+        def write(match: re.Match[str]) -> str:
+            name, old = match[1], match[2]
+            head = f"constexpr int {name} = "
+            return match[0].replace(f"{head}{old};", f"{head}{values.get(name, int(old))};", 1)
+
+        source = _CONSTANT.sub(write, self.source)
+        base = self.name.partition(":")[0]
+        default = load_kernel(base).values if base in _book_kernels() else known
+        constants = _constants(source)
+        other = [f"{c.name}={c.value}" for c in constants if c.value != default.get(c.name)]
+        name = f"{base}:{','.join(other)}" if other else base
+        return replace(self, name=name, source=source, constants=constants)
+
+    def with_source(self, source: str) -> "Kernel":
+        """Return this kernel with the reader's source in place of the book's.
+
+        Raises:
+            LabError: the new source lost a field of the head comment.
+        """
+        return parse_kernel(self.name, source)
+
+    def lines_against_parent(self) -> list[SourceLine]:
+        """Return the source line by line, each marked if the parent lacks it.
+
+        The head comment never counts as changed: it differs in every file.
+        """
+        lines = self.source.splitlines()
+        if self.parent is None:
+            return [SourceLine(i, text, False) for i, text in enumerate(lines, 1)]
+        changed = changed_lines(load_kernel(self.parent).source, self.source)
+        return [SourceLine(i, text, i in changed) for i, text in enumerate(lines, 1)]
+
+
+def body_start(source: str) -> int:
+    """Return how many lines the head comment takes."""
+    lines = source.splitlines()
+    return next((i for i, line in enumerate(lines) if not line.startswith("//")), len(lines))
+
+
+def changed_lines(parent: str, child: str) -> set[int]:
+    """Return the 1-based numbers of the child's lines that the parent does not have.
+
+    Lines are compared without their indentation; head comments and blank lines are left out.
+    """
+    parent_lines = [line.strip() for line in parent.splitlines()[body_start(parent) :]]
+    skipped = body_start(child)
+    child_lines = [line.strip() for line in child.splitlines()[skipped:]]
+    matcher = difflib.SequenceMatcher(a=parent_lines, b=child_lines, autojunk=False)
+    changed: set[int] = set()
+    for operation, _, _, start, end in matcher.get_opcodes():
+        if operation != "equal":
+            changed.update(skipped + i + 1 for i in range(start, end) if child_lines[i])
+    return changed
+
+
+def parse_kernel(name: str, source: str) -> Kernel:
+    """Read a kernel from its source text.
+
+    Raises:
+        LabError: the head comment lacks a field, or a field cannot be read.
+    """
+    head = "\n".join(source.splitlines()[: body_start(source)])
+    fields = {match[1]: match[2] for match in _HEAD_FIELD.finditer(head)}
+    missing = [field for field in _REQUIRED if field not in fields]
+    if missing:
+        raise LabError(
+            f"The kernel '{name}' does not say its {', '.join(missing)}. "
+            f"Add a line '// {missing[0]}: …' to its head comment."
+        )
+    return Kernel(
+        name=name,
+        title=fields["title"],
+        parent=None if fields["parent"] == "none" else fields["parent"],
+        chapter=int(fields["chapter"]),
+        constants=_constants(source),
+        grid=_pair(fields["grid"], "grid", name),
+        block=_pair(fields["block"], "block", name),
+        shared=fields.get("shared", "0"),
+        needs=fields.get("needs"),
+        variants=tuple(fields.get("variants", "").split()),
+        source=source,
+    )
+
+
+def _name_of(path: Path) -> str:
+    return path.stem.partition("_")[2]
+
+
+@lru_cache(maxsize=1)
+def _book_kernels() -> Mapping[str, Kernel]:
+    files = sorted(data_folder("kernels").glob("*.cu"))
+    return {_name_of(f): parse_kernel(_name_of(f), f.read_text(encoding="utf-8")) for f in files}
+
+
+def load_kernels(*, variants: bool = False) -> list[Kernel]:
+    """Return every kernel of the book, in the book's order; on request with its variants."""
+    kernels: list[Kernel] = []
+    for kernel in _book_kernels().values():
+        kernels.append(kernel)
+        if variants:
+            kernels.extend(load_kernel(f"{kernel.name}:{values}") for values in kernel.variants)
+    return kernels
+
+
+def load_kernel(name: str) -> Kernel:
+    """Return the kernel called ``name``: "tiled", or "tiled:TILE=16" with another constant.
+
+    Raises:
+        LabError: there is no such kernel (the message names the nearest) or constant.
+    """
+    kernels = _book_kernels()
+    base, _, settings = name.partition(":")
+    if base not in kernels:
+        near = difflib.get_close_matches(base, kernels, n=1, cutoff=0.4)
+        hint = f" Did you mean '{near[0]}'?" if near else f" There are: {', '.join(kernels)}."
+        raise LabError(f"There is no kernel called '{base}'.{hint}")
+    if not settings:
+        return kernels[base]
+    pairs = [pair.partition("=") for pair in settings.split(",")]
+    if not all(constant and value.isdigit() for constant, _, value in pairs):
+        raise LabError(f"'{name}' cannot be read. Write it like '{base}:TILE=16'.")
+    return kernels[base].with_constants(**{constant: int(value) for constant, _, value in pairs})
+
+
+def _constants(source: str) -> tuple[Constant, ...]:
+    return tuple(Constant(m[1], int(m[2]), m[3]) for m in _CONSTANT.finditer(source))
+
+
+def _pair(text: str, field: str, name: str) -> tuple[str, str]:
+    parts = [part.strip() for part in text.split(",")]
+    if len(parts) != 2:
+        raise LabError(f"The kernel '{name}' says '{field}: {text}'. It needs two terms: x, y.")
+    return parts[0], parts[1]
+
+
+def _evaluate(text: str, names: Mapping[str, int], kernel: str) -> int:
+    """Return the whole number that an expression of a head comment stands for."""
+
+    def value(node: ast.AST) -> Fraction:
+        match node:
+            case ast.Expression(body=body):
+                return value(body)
+            case ast.Constant(value=int(number)):
+                return Fraction(number)
+            case ast.Name(id=name) if name in names:
+                return Fraction(names[name])
+            case ast.BinOp(left=left, op=ast.Add(), right=right):
+                return value(left) + value(right)
+            case ast.BinOp(left=left, op=ast.Mult(), right=right):
+                return value(left) * value(right)
+            case ast.BinOp(left=left, op=ast.Div(), right=right):
+                return value(left) / value(right)
+            case ast.Call(func=ast.Name(id="ceil"), args=[argument], keywords=[]):
+                return Fraction(ceil(value(argument)))
+        raise LabError(
+            f"The kernel '{kernel}' says '{text}' in its head comment. Only whole numbers, "
+            f"+, *, /, ceil(…) and the names {', '.join(names)} can stand there."
+        )
+
+    try:
+        result = value(ast.parse(text, mode="eval"))
+    except SyntaxError:
+        result = Fraction(1, 2)
+    if result.denominator != 1:
+        raise LabError(f"The kernel '{kernel}' says '{text}', which is not a whole number.")
+    return int(result)

@@ -1,0 +1,275 @@
+"""Records: what a GPU measured, with everything needed to judge the numbers.
+
+One JSON file per GPU model in ``records/``. A file holds runs; each run holds the samples of every
+kernel it measured and of cuBLAS beside them, and the readings of the microbenchmarks. A new run is
+added to the file; nothing is taken out. Of several runs the latest speaks.
+``record.schema.json`` is the form of a file.
+"""
+
+import hashlib
+import json
+import os
+import re
+import tempfile
+from collections.abc import Iterable, Iterator
+from dataclasses import asdict, dataclass, field
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+from sgemm_lab.errors import LabError
+from sgemm_lab.kernel import Kernel
+from sgemm_lab.measure import CUBLAS, Measurement, Spread
+from sgemm_lab.microbench import Reading
+from sgemm_lab.paths import data_folder
+
+FORMAT = 1
+
+
+@dataclass(frozen=True)
+class Device:
+    """A GPU as its driver describes it. Clocks in MHz, sizes in bytes."""
+
+    name: str
+    compute_capability: str
+    sms: int
+    max_clock_mhz: float
+    memory_clock_mhz: float
+    memory_bus_bits: int
+    l2_bytes: int
+    shared_per_sm: int
+    shared_per_block: int
+    registers_per_sm: int
+
+
+@dataclass(frozen=True)
+class KernelSamples:
+    """The samples of one kernel, or of cuBLAS, at one size. Seconds are per launch."""
+
+    kernel: str
+    fingerprint: str
+    """Which source was measured (``fingerprint``); empty for cuBLAS."""
+    m: int
+    n: int
+    k: int
+    launches: int
+    seconds: tuple[float, ...]
+
+    @property
+    def measurement(self) -> Measurement:
+        """The samples as a measurement, which knows its GFLOP/s."""
+        return Measurement(self.kernel, self.m, self.n, self.k, self.launches, self.seconds)
+
+
+@dataclass(frozen=True)
+class Run:
+    """One run of the record command."""
+
+    date: str
+    driver: str
+    cuda: str
+    nvrtc: str
+    cupy: str
+    package: str
+    cublas_call: str
+    complete: bool
+    """False if the run was stopped before its end."""
+    measurements: tuple[KernelSamples, ...]
+    readings: tuple[Reading, ...]
+    clock_mhz: Spread | None = None
+    power_w: Spread | None = None
+    temperature_c: Spread | None = None
+
+
+@dataclass(frozen=True)
+class Record:
+    """All runs of one GPU model."""
+
+    gpu: Device
+    runs: tuple[Run, ...]
+
+
+@dataclass(frozen=True)
+class Score:
+    """One kernel at one size on one GPU, beside cuBLAS in the same run. Medians."""
+
+    kernel: str
+    gpu: str
+    m: int
+    n: int
+    k: int
+    gflops: float
+    cublas_gflops: float
+    date: str
+    fingerprint: str = field(repr=False)
+    samples: tuple[float, ...] = field(repr=False)
+    """GFLOP/s of every sample."""
+    run: Run = field(repr=False)
+
+    @property
+    def share(self) -> float:
+        """The kernel's GFLOP/s over cuBLAS's."""
+        return self.gflops / self.cublas_gflops
+
+
+def fingerprint(kernel: Kernel) -> str:
+    """Return a short hash of a kernel's code, without its comments and white space."""
+    code = re.sub(r"//[^\n]*", "", kernel.source)
+    return hashlib.sha256("".join(code.split()).encode()).hexdigest()[:16]
+
+
+def record_path(folder: Path, gpu: str) -> Path:
+    """Return the file of a GPU model in a folder: "NVIDIA H200" is ``nvidia-h200.json``."""
+    return folder / f"{re.sub(r'[^a-z0-9]+', '-', gpu.lower()).strip('-')}.json"
+
+
+def add_run(folder: Path, gpu: Device, run: Run) -> Path:
+    """Add a run to the GPU's file, and return the file's path. The file is replaced whole.
+
+    Raises:
+        LabError: the file that is there cannot be read; it is left as it is.
+    """
+    path = record_path(folder, gpu.name)
+    runs = (*load_record(path).runs, run) if path.exists() else (run,)
+    save_record(path, Record(gpu, runs))
+    return path
+
+
+def save_record(path: Path, record: Record) -> None:
+    """Write a record whole or not at all.
+
+    Raises:
+        LabError: the record does not fit the schema.
+    """
+    data = {
+        "format": FORMAT,
+        "gpu": asdict(record.gpu),
+        "runs": [_run_data(r) for r in record.runs],
+    }
+    _validate(data, path)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    handle, temporary = tempfile.mkstemp(dir=path.parent, suffix=".tmp")
+    try:
+        with os.fdopen(handle, "w", encoding="utf-8") as file:
+            file.write(_layout(data))
+        os.chmod(temporary, 0o644)
+        os.replace(temporary, path)
+    except BaseException:
+        os.unlink(temporary)
+        raise
+
+
+def load_record(path: Path) -> Record:
+    """Read and validate one file.
+
+    Raises:
+        LabError: the file is missing, cut off, of another format, or does not fit the schema.
+    """
+    try:
+        data = json.loads(path.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        raise LabError(f"There is no record file {path.name}.") from None
+    except (json.JSONDecodeError, UnicodeDecodeError) as error:
+        raise LabError(
+            f"The record file {path.name} is not complete JSON ({error}). It was cut off or "
+            "edited. Take it from version control again, or remove it and record anew."
+        ) from None
+    found = data.get("format") if isinstance(data, dict) else None
+    if found != FORMAT:
+        raise LabError(
+            f"The record file {path.name} has format {found}; this version of the book reads "
+            f"format {FORMAT}. Record anew, or use the version of the book that wrote it."
+        )
+    _validate(data, path)
+    return Record(Device(**data["gpu"]), tuple(_run(run) for run in data["runs"]))
+
+
+def load_records(folder: Path | None = None) -> list[Record]:
+    """Read every record of the book, or of another folder, by file name.
+
+    Raises:
+        LabError: a file cannot be read.
+    """
+    return [load_record(path) for path in sorted((folder or data_folder("records")).glob("*.json"))]
+
+
+def scores(records: Iterable[Record]) -> list[Score]:
+    """Return the latest measurement of each kernel and size on each GPU, cuBLAS beside it."""
+    latest: dict[tuple[str, str, int, int, int], Score] = {}
+    for record in records:
+        for score in _all_scores(record):
+            latest[score.gpu, score.kernel, score.m, score.n, score.k] = score
+    return list(latest.values())
+
+
+def readings(record: Record, benchmark: str) -> dict[int, tuple[Reading, Run]]:
+    """Return the latest readings of one benchmark by parameter, with the run they come from."""
+    return {
+        reading.parameter: (reading, run)
+        for run in record.runs
+        for reading in run.readings
+        if reading.benchmark == benchmark
+    }
+
+
+def _all_scores(record: Record) -> Iterator[Score]:
+    """Yield the scores of a GPU, earlier runs first."""
+    for run in record.runs:
+        sizes = {(m.m, m.n, m.k): m for m in run.measurements if m.kernel == CUBLAS}
+        for samples in run.measurements:
+            beside = sizes.get((samples.m, samples.n, samples.k))
+            if samples.kernel == CUBLAS or beside is None:
+                continue
+            measurement = samples.measurement
+            yield Score(
+                samples.kernel, record.gpu.name, samples.m, samples.n, samples.k,
+                gflops=measurement.gflops, cublas_gflops=beside.measurement.gflops,
+                date=run.date, fingerprint=samples.fingerprint,
+                samples=tuple(measurement.flop / s / 1e9 for s in samples.seconds), run=run,
+            )  # fmt: skip
+
+
+def _validate(data: Any, path: Path) -> None:
+    # A bare GPU machine has only CuPy. There a file is checked by its format number and its field
+    # names alone; wherever the book is built or tested, jsonschema is installed.
+    if find_spec("jsonschema") is None:
+        return
+    import jsonschema
+
+    schema = json.loads(Path(__file__).with_name("record.schema.json").read_text("utf-8"))
+    error = jsonschema.exceptions.best_match(
+        jsonschema.Draft202012Validator(schema).iter_errors(data)
+    )
+    if error is not None:
+        raise LabError(
+            f"The record file {path.name} does not fit the form of a record: "
+            f"at {error.json_path}, {error.message}."
+        )
+
+
+def _run(data: dict[str, Any]) -> Run:
+    fields = dict(data)
+    for name in ("clock_mhz", "power_w", "temperature_c"):
+        if name in fields:
+            fields[name] = Spread(**fields[name])
+    fields["measurements"] = tuple(
+        KernelSamples(**{**m, "seconds": tuple(m["seconds"])}) for m in data["measurements"]
+    )
+    fields["readings"] = tuple(
+        Reading(**{**r, "samples": tuple(r["samples"])}) for r in data["readings"]
+    )
+    return Run(**fields)
+
+
+def _run_data(run: Run) -> dict[str, Any]:
+    return {name: value for name, value in asdict(run).items() if value is not None}
+
+
+def _layout(data: dict[str, Any]) -> str:
+    """Return JSON with one line per measurement or reading, so that a diff can be read."""
+    text = json.dumps(data, indent=1, ensure_ascii=False)
+    innermost = re.compile(r"[\[{][^\[\]{}]*[\]}]")  # an object or a list that holds no other
+    flat = innermost.sub(lambda match: re.sub(r"\s+", " ", match[0]), text)
+    # The measurement around its list of samples: one line too.
+    holder = re.compile(r"\{[^{}]*\}")
+    return holder.sub(lambda match: re.sub(r"\s+", " ", match[0]), flat) + "\n"

@@ -1,0 +1,162 @@
+"""Take a record: run the race and the microbenchmarks on this machine's GPU, and keep them."""
+
+import subprocess
+from collections.abc import Callable, Iterable, Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+
+from sgemm_lab import __version__
+from sgemm_lab.compiler import load_nvrtc
+from sgemm_lab.errors import LabError
+from sgemm_lab.kernel import Kernel
+from sgemm_lab.launch import require_gpu
+from sgemm_lab.measure import (
+    CUBLAS_CALL,
+    Budget,
+    CardReadings,
+    Measurement,
+    RaceInterrupted,
+    Spread,
+    WatchCard,
+    contenders,
+    race,
+)
+from sgemm_lab.microbench import Reading, microbenchmarks
+from sgemm_lab.record import Device, KernelSamples, Run, add_run, fingerprint
+
+Size = tuple[int, int, int]
+
+SQUARE_SIZES: tuple[Size, ...] = tuple((n, n, n) for n in (256, 512, 1024, 2048, 4096, 8192))
+
+RAGGED_SIZES: tuple[Size, ...] = (
+    (1000, 1000, 1000),
+    (1023, 1025, 1021),
+    (4095, 4097, 4093),
+    (16384, 64, 512),
+    (64, 16384, 512),
+    (300, 500, 7000),
+    (129, 129, 65537),
+    (1, 4096, 4096),
+)
+"""Multiples of 4 but of no tile, odd, one off a power of two, tall, flat, deep, one row."""
+
+
+def take_record(
+    kernels: Sequence[Kernel],
+    folder: Path,
+    *,
+    sizes: Iterable[Size] = (*SQUARE_SIZES, *RAGGED_SIZES),
+    micro: bool = True,
+    budget: Budget | None = None,
+    progress: Callable[[str], None] = lambda _: None,
+) -> tuple[Path, Run]:
+    """Measure kernels and cuBLAS at all sizes, add the run to the GPU's file, return both.
+
+    Ctrl-C ends the run early. What was measured until then is kept, marked as not complete.
+
+    Raises:
+        LabError: no GPU, a kernel that cannot be loaded, or a record file that cannot be read.
+    """
+    device = current_device()
+    sizes = list(sizes)
+    measurements: list[Measurement] = []
+    readings: list[Reading] = []
+    complete = True
+    with WatchCard() as card:
+        try:
+            products = contenders(kernels)
+            for number, size in enumerate(sizes, 1):
+                progress(f"size {number} of {len(sizes)}: M, N, K = {', '.join(map(str, size))}")
+                measurements += race(products, size, budget, progress)
+            if micro:
+                for reading in microbenchmarks(progress):
+                    readings.append(reading)
+        except RaceInterrupted as stop:
+            measurements += stop.measurements
+            complete = False
+        except KeyboardInterrupt:
+            complete = False
+    if not measurements and not readings:
+        raise LabError("The run was stopped before anything was measured. Nothing was written.")
+    run = new_run(kernels, measurements, readings, card, complete=complete)
+    return add_run(folder, device, run), run
+
+
+def current_device() -> Device:
+    """Describe the GPU in this machine.
+
+    Raises:
+        LabError: no GPU.
+    """
+    cupy = require_gpu()
+    attributes = cupy.cuda.Device().attributes
+    capability = str(cupy.cuda.Device().compute_capability)
+    return Device(
+        name=cupy.cuda.runtime.getDeviceProperties(cupy.cuda.Device().id)["name"].decode(),
+        compute_capability=f"{capability[:-1]}.{capability[-1]}",
+        sms=int(attributes["MultiProcessorCount"]),
+        max_clock_mhz=attributes["ClockRate"] / 1e3,
+        memory_clock_mhz=attributes["MemoryClockRate"] / 1e3,
+        memory_bus_bits=int(attributes["GlobalMemoryBusWidth"]),
+        l2_bytes=int(attributes["L2CacheSize"]),
+        shared_per_sm=int(attributes["MaxSharedMemoryPerMultiprocessor"]),
+        shared_per_block=int(attributes["MaxSharedMemoryPerBlockOptin"]),
+        registers_per_sm=int(attributes["MaxRegistersPerMultiprocessor"]),
+    )
+
+
+def new_run(
+    kernels: Iterable[Kernel],
+    measurements: Iterable[Measurement],
+    readings: Iterable[Reading],
+    card: CardReadings,
+    *,
+    complete: bool,
+) -> Run:
+    """Put a run together from what was measured here and now.
+
+    Raises:
+        LabError: no GPU.
+    """
+    cupy = require_gpu()
+    prints = {kernel.name: fingerprint(kernel) for kernel in kernels}
+    return Run(
+        date=datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ"),
+        driver=_driver(),
+        cuda=_version(cupy.cuda.runtime.runtimeGetVersion()),
+        nvrtc=".".join(str(part) for part in load_nvrtc().getVersion()),
+        cupy=cupy.__version__,
+        package=__version__,
+        cublas_call=CUBLAS_CALL,
+        complete=complete,
+        measurements=tuple(
+            KernelSamples(
+                m.kernel, prints.get(m.kernel, ""), m.m, m.n, m.k, m.launches,
+                tuple(float(f"{s:.5g}") for s in m.seconds),
+            )
+            for m in measurements
+        ),
+        readings=tuple(
+            Reading(r.benchmark, r.parameter, r.unit, tuple(float(f"{s:.5g}") for s in r.samples))
+            for r in readings
+        ),
+        clock_mhz=Spread.of(card.clock_mhz),
+        power_w=Spread.of(card.power_w),
+        temperature_c=Spread.of(card.temperature_c),
+    )  # fmt: skip
+
+
+def _driver() -> str:
+    try:
+        answer = subprocess.run(
+            ["nvidia-smi", "--query-gpu=driver_version", "--format=csv,noheader", "--id=0"],
+            capture_output=True, text=True, check=True,
+        )  # fmt: skip
+    except (OSError, subprocess.CalledProcessError):
+        return "unknown"
+    return answer.stdout.strip()
+
+
+def _version(number: int) -> str:
+    """Return 13000 as "13.0", the way CUDA counts its versions."""
+    return f"{number // 1000}.{number % 1000 // 10}"

@@ -3,14 +3,15 @@
 // chapter: 3
 // grid: ceil(N / TILE), ceil(M / TILE)
 // block: TILE, TILE
+// variants: BK=32
 //
 // Shared memory holds a window of the strips, BK wide. It slides along K: copy, multiply, move on.
 // Its size does not depend on K, so K has no limit.
 
 constexpr int TILE = 32;  // rows and columns of a tile
-constexpr int BK = 32;    // width of the window along K
+constexpr int BK = 64;    // width of the window along K
 
-static_assert(BK % TILE == 0, "TILE threads copy a row of the window: BK must be a multiple of TILE.");
+static_assert(BK % TILE == 0, "TILE threads copy a row: BK must be a multiple of TILE.");
 static_assert(TILE * TILE <= 1024, "A block has at most 1024 threads: TILE can be at most 32.");
 
 extern "C" __global__ void sgemm(const float* A, const float* B, float* C, int M, int N, int K)

@@ -3,12 +3,13 @@
 // chapter: 4
 // grid: ceil(N / TILE), ceil(M / TILE)
 // block: TILE, TILE
+// variants: BK=32
 //
 // A thread keeps its row of the tile and copies four neighbours of it at once. So only the first
 // BK / 4 threads of a row copy A, and only the first BK / 4 rows of threads copy B.
 
 constexpr int TILE = 32;  // rows and columns of a tile
-constexpr int BK = 32;    // width of the window along K
+constexpr int BK = 64;    // width of the window along K
 
 static_assert(TILE * TILE <= 1024, "A block has at most 1024 threads: TILE can be at most 32.");
 static_assert(BK % 4 == 0, "A float4 holds 4 floats: BK must be a multiple of 4.");

@@ -3,15 +3,16 @@
 // chapter: 4
 // grid: ceil(N / TILE), ceil(M / TILE)
 // block: TILE, TILE
+// variants: BK=32
 //
 // Threads are numbered through, whatever their row. Thread i copies the i-th group of four
 // neighbours, so all lanes of a loading warp work, and rows of B are copied as float4 too.
 
 constexpr int TILE = 32;  // rows and columns of a tile
-constexpr int BK = 32;    // width of the window along K
+constexpr int BK = 64;    // width of the window along K
 
 static_assert(TILE * TILE <= 1024, "A block has at most 1024 threads: TILE can be at most 32.");
-static_assert(BK <= 2 * TILE, "A thread copies one float4 per window: BK can be at most 2 * TILE.");
+static_assert(BK <= 2 * TILE, "A thread copies one float4: BK can be at most 2 * TILE.");
 static_assert(TILE % 4 == 0 && BK % 4 == 0, "TILE and BK must be multiples of 4, as float4 is.");
 
 // Four neighbours of a row of which `left` elements are left; zeros past its end. One load of 16
@@ -44,14 +45,16 @@ extern "C" __global__ void sgemm(const float* A, const float* B, float* C, int M
             const int r = tid / (BK / 4);
             const int k = tid % (BK / 4) * 4;
             const int rowA = blockIdx.y * TILE + r;
-            const float4 v = load4(&A[size_t(rowA) * K + k0 + k], rowA < M ? K - k0 - k : 0, alignedA);
+            const int left = rowA < M ? K - k0 - k : 0;
+            const float4 v = load4(&A[size_t(rowA) * K + k0 + k], left, alignedA);
             *reinterpret_cast<float4*>(&As[r][k]) = v;
         } else if (tid < 2 * TILE * BK / 4) {
             const int i = tid - TILE * BK / 4;
             const int k = i / (TILE / 4);
             const int c = i % (TILE / 4) * 4;
             const int colB = blockIdx.x * TILE + c;
-            const float4 v = load4(&B[size_t(k0 + k) * N + colB], k0 + k < K ? N - colB : 0, alignedB);
+            const int left = k0 + k < K ? N - colB : 0;
+            const float4 v = load4(&B[size_t(k0 + k) * N + colB], left, alignedB);
             *reinterpret_cast<float4*>(&Bs[k][c]) = v;
         }
         __syncthreads();  // no one reads the window before all of it is there

@@ -13,7 +13,7 @@ constexpr int TM = 4;   // rows of C per thread
 constexpr int TN = 4;   // columns of C per thread
 
 static_assert(BM % TM == 0 && BN % TN == 0, "TM must divide BM, and TN must divide BN.");
-static_assert(BM * BN / (TM * TN) <= 1024, "A block has at most 1024 threads: TM * TN is too small.");
+static_assert(BM * BN / (TM * TN) <= 1024, "A block has at most 1024 threads: make TM larger.");
 
 extern "C" __global__ void sgemm(const float* A, const float* B, float* C, int M, int N, int K)
 {
@@ -26,7 +26,8 @@ extern "C" __global__ void sgemm(const float* A, const float* B, float* C, int M
         // Past the edge the last row or column is read again; its products are not stored.
         for (int i = 0; i < TM; ++i) {
             for (int j = 0; j < TN; ++j) {
-                acc[i][j] += A[size_t(min(row + i, M - 1)) * K + k] * B[size_t(k) * N + min(col + j, N - 1)];
+                acc[i][j] += A[size_t(min(row + i, M - 1)) * K + k] *
+                             B[size_t(k) * N + min(col + j, N - 1)];
             }
         }
     }

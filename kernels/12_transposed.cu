@@ -16,8 +16,8 @@ constexpr int THREADS = BM * BN / (TM * TN);
 
 static_assert(BM % TM == 0 && BN % TN == 0, "TM must divide BM, and TN must divide BN.");
 static_assert(BM * BK % THREADS == 0 && BK * BN % THREADS == 0,
-              "Each thread copies as many elements: the threads must divide BM * BK and BK * BN.");
-static_assert(THREADS <= 1024, "A block has at most 1024 threads: make the tile smaller or TM larger.");
+              "Each thread copies as many: THREADS must divide BM * BK and BK * BN.");
+static_assert(THREADS <= 1024, "A block has at most 1024 threads: make TM larger.");
 
 extern "C" __global__ void sgemm(const float* A, const float* B, float* C, int M, int N, int K)
 {

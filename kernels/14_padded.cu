@@ -12,18 +12,15 @@ constexpr int BN = 128;  // columns of C per block
 constexpr int BK = 8;    // width of the window along K
 constexpr int TM = 8;    // rows of C per thread
 constexpr int TN = 8;    // columns of C per thread
-constexpr int PAD = 4;    // unused floats per row of As
+constexpr int PAD = 4;   // unused floats per row of As
 constexpr int THREADS = BM * BN / (TM * TN);
-constexpr int LOADS_A = BM * BK / 4 / THREADS;  // float4 of A that a thread copies per window
-constexpr int LOADS_B = BK * BN / 4 / THREADS;  // float4 of B
 
 static_assert(BM % TM == 0 && BN % TN == 0, "TM must divide BM, and TN must divide BN.");
-static_assert(THREADS <= 1024, "A block has at most 1024 threads: make the tile smaller or TM larger.");
-static_assert(LOADS_A * 4 * THREADS == BM * BK && LOADS_B * 4 * THREADS == BK * BN,
-              "Each thread copies whole float4: 4 * THREADS must divide BM * BK and BK * BN.");
-static_assert(PAD % 4 == 0, "Rows of As must start at a multiple of 16 bytes: PAD must be one of 4.");
-static_assert(BK % 4 == 0 && BN % 4 == 0 && TM % 4 == 0 && TN % 4 == 0,
-              "BK, BN, TM and TN must be multiples of 4.");
+static_assert(BM * BK == 4 * THREADS && BK * BN == 4 * THREADS,
+              "Each thread copies one float4 of A and one of B: BM * BK = BK * BN = 4 * THREADS.");
+static_assert(PAD % 4 == 0, "Rows of As start at multiples of 16 bytes: PAD must be one of 4.");
+static_assert(BK % 4 == 0 && BN % 4 == 0, "float4 holds 4 floats: BK and BN must be multiples of 4.");
+static_assert(THREADS <= 1024, "A block has at most 1024 threads: make TM larger.");
 
 // Four neighbours of a row of which `left` elements are left; zeros past its end. One load of 16
 // bytes where it can be: a float4 load faults unless its address is a multiple of 16.
@@ -32,19 +29,6 @@ __device__ float4 load4(const float* x, int left, bool aligned)
     if (aligned && left >= 4) return *reinterpret_cast<const float4*>(x);
     return make_float4(left > 0 ? x[0] : 0.0f, left > 1 ? x[1] : 0.0f,
                        left > 2 ? x[2] : 0.0f, left > 3 ? x[3] : 0.0f);
-}
-
-// Store four neighbours of a row of which `left` elements are left.
-__device__ void store4(float* x, float4 v, int left, bool aligned)
-{
-    if (aligned && left >= 4) {
-        *reinterpret_cast<float4*>(x) = v;
-        return;
-    }
-    if (left > 0) x[0] = v.x;
-    if (left > 1) x[1] = v.y;
-    if (left > 2) x[2] = v.z;
-    if (left > 3) x[3] = v.w;
 }
 
 extern "C" __global__ void sgemm(const float* A, const float* B, float* C, int M, int N, int K)
@@ -58,55 +42,35 @@ extern "C" __global__ void sgemm(const float* A, const float* B, float* C, int M
     const int blockRow = blockIdx.y * BM;
     const int blockCol = blockIdx.x * BN;
 
+    const int rA = tid / (BK / 4);      // my float4 of A: its row in the window
+    const int kA = tid % (BK / 4) * 4;  //                 and its first k
+    const int kB = tid / (BN / 4);      // my float4 of B: its k
+    const int cB = tid % (BN / 4) * 4;  //                 and its first column
+    const bool alignedA = K % 4 == 0 && size_t(A) % 16 == 0;
+    const bool alignedB = N % 4 == 0 && size_t(B) % 16 == 0;
+
     // My block's rows of A and columns of B. They move along K with the window.
     const float* Ablock = A + size_t(blockRow) * K;
     const float* Bblock = B + blockCol;
-    const bool alignedA = K % 4 == 0 && size_t(A) % 16 == 0;
-    const bool alignedB = N % 4 == 0 && size_t(B) % 16 == 0;
-    const bool alignedC = N % 4 == 0 && size_t(C) % 16 == 0;
 
     float acc[TM][TN] = {};
     for (int k0 = 0; k0 < K; k0 += BK) {
-        // All loads are asked for before the first is waited for.
-        float4 vA[LOADS_A], vB[LOADS_B];
-        for (int l = 0; l < LOADS_A; ++l) {
-            const int r = (l * THREADS + tid) / (BK / 4);
-            const int k = (l * THREADS + tid) % (BK / 4) * 4;
-            vA[l] = load4(&Ablock[r * K + k], blockRow + r < M ? K - k0 - k : 0, alignedA);
-        }
-        for (int l = 0; l < LOADS_B; ++l) {
-            const int k = (l * THREADS + tid) / (BN / 4);
-            const int c = (l * THREADS + tid) % (BN / 4) * 4;
-            vB[l] = load4(&Bblock[k * N + c], k0 + k < K ? N - blockCol - c : 0, alignedB);
-        }
+        const float4 a = load4(&Ablock[rA * K + kA], blockRow + rA < M ? K - k0 - kA : 0, alignedA);
+        const float4 b = load4(&Bblock[kB * N + cB], k0 + kB < K ? N - blockCol - cB : 0, alignedB);
         Ablock += BK;
         Bblock += size_t(BK) * N;
-        for (int l = 0; l < LOADS_A; ++l) {
-            const int r = (l * THREADS + tid) / (BK / 4);
-            const int k = (l * THREADS + tid) % (BK / 4) * 4;
-            As[k + 0][r] = vA[l].x;
-            As[k + 1][r] = vA[l].y;
-            As[k + 2][r] = vA[l].z;
-            As[k + 3][r] = vA[l].w;
-        }
-        for (int l = 0; l < LOADS_B; ++l) {
-            const int k = (l * THREADS + tid) / (BN / 4);
-            const int c = (l * THREADS + tid) % (BN / 4) * 4;
-            *reinterpret_cast<float4*>(&Bs[k][c]) = vB[l];
-        }
+        As[kA + 0][rA] = a.x;
+        As[kA + 1][rA] = a.y;
+        As[kA + 2][rA] = a.z;
+        As[kA + 3][rA] = a.w;
+        *reinterpret_cast<float4*>(&Bs[kB][cB]) = b;
         __syncthreads();  // no one reads the window before all of it is there
 
         for (int k = 0; k < BK; ++k) {
-            __align__(16) float fragA[TM];  // this k's column of my rows
-            __align__(16) float fragB[TN];  // this k's row of my columns
-            for (int i = 0; i < TM; i += 4) {
-                *reinterpret_cast<float4*>(&fragA[i]) =
-                    *reinterpret_cast<const float4*>(&As[k][ty * TM + i]);
-            }
-            for (int j = 0; j < TN; j += 4) {
-                *reinterpret_cast<float4*>(&fragB[j]) =
-                    *reinterpret_cast<const float4*>(&Bs[k][tx * TN + j]);
-            }
+            float fragA[TM];  // this k's column of my rows
+            float fragB[TN];  // this k's row of my columns
+            for (int i = 0; i < TM; ++i) fragA[i] = As[k][ty * TM + i];
+            for (int j = 0; j < TN; ++j) fragB[j] = Bs[k][tx * TN + j];
             for (int i = 0; i < TM; ++i) {
                 for (int j = 0; j < TN; ++j) {
                     acc[i][j] += fragA[i] * fragB[j];
@@ -117,11 +81,10 @@ extern "C" __global__ void sgemm(const float* A, const float* B, float* C, int M
     }
 
     for (int i = 0; i < TM; ++i) {
-        for (int j = 0; j < TN; j += 4) {
+        for (int j = 0; j < TN; ++j) {
             const int row = blockRow + ty * TM + i;
             const int col = blockCol + tx * TN + j;
-            const float4 v = make_float4(acc[i][j], acc[i][j + 1], acc[i][j + 2], acc[i][j + 3]);
-            store4(&C[size_t(row) * N + col], v, row < M ? N - col : 0, alignedC);
+            if (row < M && col < N) C[size_t(row) * N + col] = acc[i][j];
         }
     }
 }

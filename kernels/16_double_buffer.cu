@@ -12,18 +12,16 @@ constexpr int BN = 128;  // columns of C per block
 constexpr int BK = 8;    // width of the window along K
 constexpr int TM = 8;    // rows of C per thread
 constexpr int TN = 8;    // columns of C per thread
-constexpr int PAD = 4;    // unused floats per row of As
+constexpr int PAD = 4;   // unused floats per row of As
 constexpr int THREADS = BM * BN / (TM * TN);
-constexpr int LOADS_A = BM * BK / 4 / THREADS;  // float4 of A that a thread copies per window
-constexpr int LOADS_B = BK * BN / 4 / THREADS;  // float4 of B
 
 static_assert(BM % TM == 0 && BN % TN == 0, "TM must divide BM, and TN must divide BN.");
-static_assert(THREADS <= 1024, "A block has at most 1024 threads: make the tile smaller or TM larger.");
-static_assert(LOADS_A * 4 * THREADS == BM * BK && LOADS_B * 4 * THREADS == BK * BN,
-              "Each thread copies whole float4: 4 * THREADS must divide BM * BK and BK * BN.");
-static_assert(PAD % 4 == 0, "Rows of As must start at a multiple of 16 bytes: PAD must be one of 4.");
-static_assert(BK % 4 == 0 && BN % 4 == 0 && TM == 8 && TN == 8,
-              "TM and TN must be 8, two float4; BK and BN must be multiples of 4.");
+static_assert(BM * BK == 4 * THREADS && BK * BN == 4 * THREADS,
+              "Each thread copies one float4 of A and one of B: BM * BK = BK * BN = 4 * THREADS.");
+static_assert(PAD % 4 == 0, "Rows of As start at multiples of 16 bytes: PAD must be one of 4.");
+static_assert(TM == 8 && TN == 8, "A thread has 4 + 4 rows by 4 + 4 columns: TM and TN are 8.");
+static_assert(BK % 4 == 0 && BN % 4 == 0, "float4 holds 4 floats: BK and BN must be multiples of 4.");
+static_assert(THREADS <= 1024, "A block has at most 1024 threads: make TM larger.");
 
 // Four neighbours of a row of which `left` elements are left; zeros past its end. One load of 16
 // bytes where it can be: a float4 load faults unless its address is a multiple of 16.
@@ -64,44 +62,33 @@ extern "C" __global__ void sgemm(const float* A, const float* B, float* C, int M
     const int blockRow = blockIdx.y * BM;
     const int blockCol = blockIdx.x * BN;
 
-    // My block's rows of A and columns of B. They move along K with the window.
-    const float* Ablock = A + size_t(blockRow) * K;
-    const float* Bblock = B + blockCol;
+    const int rA = tid / (BK / 4);      // my float4 of A: its row in the window
+    const int kA = tid % (BK / 4) * 4;  //                 and its first k
+    const int kB = tid / (BN / 4);      // my float4 of B: its k
+    const int cB = tid % (BN / 4) * 4;  //                 and its first column
     const bool alignedA = K % 4 == 0 && size_t(A) % 16 == 0;
     const bool alignedB = N % 4 == 0 && size_t(B) % 16 == 0;
     const bool alignedC = N % 4 == 0 && size_t(C) % 16 == 0;
 
-    // From global memory into registers. The loads are only asked for here, not waited for.
-    float4 nextA[LOADS_A], nextB[LOADS_B];
+    // My block's rows of A and columns of B. They move along K with the window.
+    const float* Ablock = A + size_t(blockRow) * K;
+    const float* Bblock = B + blockCol;
+
+    // From global memory into registers. The loads are asked for here, not waited for.
+    float4 a, b;
     auto fetch = [&](int k0) {
-        for (int l = 0; l < LOADS_A; ++l) {
-            const int r = (l * THREADS + tid) / (BK / 4);
-            const int k = (l * THREADS + tid) % (BK / 4) * 4;
-            nextA[l] = load4(&Ablock[r * K + k], blockRow + r < M ? K - k0 - k : 0, alignedA);
-        }
-        for (int l = 0; l < LOADS_B; ++l) {
-            const int k = (l * THREADS + tid) / (BN / 4);
-            const int c = (l * THREADS + tid) % (BN / 4) * 4;
-            nextB[l] = load4(&Bblock[k * N + c], k0 + k < K ? N - blockCol - c : 0, alignedB);
-        }
+        a = load4(&Ablock[rA * K + kA], blockRow + rA < M ? K - k0 - kA : 0, alignedA);
+        b = load4(&Bblock[kB * N + cB], k0 + kB < K ? N - blockCol - cB : 0, alignedB);
         Ablock += BK;
         Bblock += size_t(BK) * N;
     };
-    // From registers into a buffer in shared memory. This waits until the loads have come.
-    auto store = [&](int buffer) {
-        for (int l = 0; l < LOADS_A; ++l) {
-            const int r = (l * THREADS + tid) / (BK / 4);
-            const int k = (l * THREADS + tid) % (BK / 4) * 4;
-            As[buffer][k + 0][r] = nextA[l].x;
-            As[buffer][k + 1][r] = nextA[l].y;
-            As[buffer][k + 2][r] = nextA[l].z;
-            As[buffer][k + 3][r] = nextA[l].w;
-        }
-        for (int l = 0; l < LOADS_B; ++l) {
-            const int k = (l * THREADS + tid) / (BN / 4);
-            const int c = (l * THREADS + tid) % (BN / 4) * 4;
-            *reinterpret_cast<float4*>(&Bs[buffer][k][c]) = nextB[l];
-        }
+    // From registers into one of the two windows. This waits until the loads have come.
+    auto store = [&](int window) {
+        As[window][kA + 0][rA] = a.x;
+        As[window][kA + 1][rA] = a.y;
+        As[window][kA + 2][rA] = a.z;
+        As[window][kA + 3][rA] = a.w;
+        *reinterpret_cast<float4*>(&Bs[window][kB][cB]) = b;
     };
 
     float acc[TM][TN] = {};
@@ -109,21 +96,15 @@ extern "C" __global__ void sgemm(const float* A, const float* B, float* C, int M
     store(0);
     __syncthreads();  // no one reads the first window before all of it is there
     for (int k0 = 0; k0 < K; k0 += BK) {
-        const int now = k0 / BK % 2;  // the buffer to multiply; the other one is to be filled
+        const int now = k0 / BK % 2;  // the window to multiply; the other one is to be filled
         const bool more = k0 + BK < K;
         if (more) fetch(k0 + BK);
 
         for (int k = 0; k < BK; ++k) {
-            __align__(16) float fragA[TM];  // this k's column of my rows
-            __align__(16) float fragB[TN];  // this k's row of my columns
-            for (int i = 0; i < TM; i += 4) {
-                *reinterpret_cast<float4*>(&fragA[i]) =
-                    *reinterpret_cast<const float4*>(&As[now][k][tileRow(ty, i)]);
-            }
-            for (int j = 0; j < TN; j += 4) {
-                *reinterpret_cast<float4*>(&fragB[j]) =
-                    *reinterpret_cast<const float4*>(&Bs[now][k][tileCol(tx, j)]);
-            }
+            float fragA[TM];  // this k's column of my rows
+            float fragB[TN];  // this k's row of my columns
+            for (int i = 0; i < TM; ++i) fragA[i] = As[now][k][tileRow(ty, i)];
+            for (int j = 0; j < TN; ++j) fragB[j] = Bs[now][k][tileCol(tx, j)];
             for (int i = 0; i < TM; ++i) {
                 for (int j = 0; j < TN; ++j) {
                     acc[i][j] += fragA[i] * fragB[j];
@@ -134,11 +115,16 @@ extern "C" __global__ void sgemm(const float* A, const float* B, float* C, int M
         __syncthreads();  // the next window is there, and all have read this one
     }
 
+    // Sums that leave as a float4 must stand in four neighbouring registers, and there they get in
+    // each other's way in the main loop (register banks). A product in between sets them free: the
+    // compiler cannot know that the factor is 1.
+    const float one = K > 0 ? 1.0f : 0.0f;
     for (int i = 0; i < TM; ++i) {
         for (int j = 0; j < TN; j += 4) {
             const int row = blockRow + tileRow(ty, i);
             const int col = blockCol + tileCol(tx, j);
-            const float4 v = make_float4(acc[i][j], acc[i][j + 1], acc[i][j + 2], acc[i][j + 3]);
+            const float4 v = make_float4(one * acc[i][j + 0], one * acc[i][j + 1],
+                                         one * acc[i][j + 2], one * acc[i][j + 3]);
             store4(&C[size_t(row) * N + col], v, row < M ? N - col : 0, alignedC);
         }
     }

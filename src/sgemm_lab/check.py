@@ -15,7 +15,7 @@ Before each run C is filled with NaN, and A, B and C lie between guard zones: Na
 so that a read past the edge spoils C, and a pattern around C, so that a stray write is seen.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -53,13 +53,15 @@ class CheckResult:
     k: int
     fault: str | None
     """What is wrong, in a sentence, or None."""
+    refusal: str | None
+    """Why the size was not run, in a sentence, or None: a tile that does not fit this GPU."""
     error: float
     """The largest error as a share of what is allowed, over all elements; 1 is the limit."""
 
     @property
     def passed(self) -> bool:
-        """Whether the kernel was right at this size."""
-        return self.fault is None
+        """Whether the kernel ran at this size and was right."""
+        return self.fault is None and self.refusal is None
 
 
 class WrongResultError(Exception):
@@ -84,15 +86,29 @@ def check(
         try:
             error = judge.run()
         except WrongResultError as fault:
-            yield CheckResult(kernel.name, m, n, k, str(fault), float("inf"))
+            yield CheckResult(kernel.name, m, n, k, str(fault), None, float("inf"))
         except LabError as refusal:
-            yield CheckResult(kernel.name, m, n, k, f"Refused: {refusal}", float("inf"))
+            yield CheckResult(kernel.name, m, n, k, None, str(refusal), 0.0)
         except (cupy.cuda.driver.CUDADriverError, cupy.cuda.runtime.CUDARuntimeError) as error_:
             stopped = f"The GPU stopped the kernel: {error_}"
-            yield CheckResult(kernel.name, m, n, k, stopped, float("inf"))
+            yield CheckResult(kernel.name, m, n, k, stopped, None, float("inf"))
             return
         else:
-            yield CheckResult(kernel.name, m, n, k, None, error)
+            yield CheckResult(kernel.name, m, n, k, None, None, error)
+
+
+def summary(results: Sequence[CheckResult]) -> str:
+    """Say in a sentence how a kernel did: where it was right, wrong, or not run."""
+    right = sum(result.passed for result in results)
+    wrong = sum(result.fault is not None for result in results)
+    refused = [result.refusal for result in results if result.refusal]
+    worst = max((result.error for result in results if result.passed), default=0.0)
+    text = f"WRONG at {wrong} of {len(results)} sizes." if wrong else f"right at {right} sizes."
+    if right:
+        text += f" Its largest rounding error is {worst:.0%} of the bound."
+    if refused:
+        text += f" Not run at {len(refused)}: {refused[0]}"
+    return text
 
 
 class _Judge:

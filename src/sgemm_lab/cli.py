@@ -2,6 +2,7 @@
 
 import argparse
 import json
+import os
 import platform
 import sys
 from collections.abc import Callable, Iterable, Sequence
@@ -10,15 +11,22 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
-from sgemm_lab.check import AWKWARD_SIZES, CheckResult, check
+from sgemm_lab.check import AWKWARD_SIZES, CheckResult, check, summary
 from sgemm_lab.compiler import TARGETS, compile_kernel, load_nvrtc
 from sgemm_lab.errors import LabError
 from sgemm_lab.kernel import Kernel, load_kernel, load_kernels, parse_kernel
-from sgemm_lab.launch import device_target, require_gpu
+from sgemm_lab.launch import device_target, multiply, require_gpu
 from sgemm_lab.measure import Budget
 from sgemm_lab.paths import data_folder
 from sgemm_lab.record import Score, load_records, scores
-from sgemm_lab.recorder import RAGGED_SIZES, SQUARE_SIZES, current_device, take_record
+from sgemm_lab.recorder import (
+    COUNTER_SIZES,
+    RAGGED_SIZES,
+    SQUARE_SIZES,
+    current_device,
+    record_counters,
+    take_record,
+)
 
 Size = tuple[int, int, int]
 
@@ -70,6 +78,15 @@ def _parser() -> argparse.ArgumentParser:
         "--seconds", type=float, default=Budget().seconds, help="per kernel, size"
     )
     recording.add_argument("--no-micro", action="store_true", help="leave out the microbenchmarks")
+
+    counting = command("counters", _counters, "Take the GPU's own counters, where ncu can.")
+    _add_kernels(counting)
+    _add_sizes(counting)
+    counting.add_argument("--out", type=Path, help="folder of record files; default: the book's")
+
+    launching = command("launch", _launch, "Launch kernels once each, for a profiler to watch.")
+    _add_kernels(launching)
+    _add_sizes(launching)
 
     board = command("scoreboard", _scoreboard, "Show what was measured: GFLOP/s, share of cuBLAS.")
     board.add_argument("--gpu", help="only GPUs whose name contains this")
@@ -184,14 +201,23 @@ def _check(options: argparse.Namespace) -> int:
     for kernel in _chosen(options.kernels):
         done = _check_one(kernel, sizes, options)
         results += done
-        if len(done) < len(sizes):  # the GPU stopped the kernel and cannot be used any more
-            break
-    failed = [r for r in results if not r.passed]
+        if len(done) < len(sizes):
+            # The GPU stopped the kernel and cannot be used any more by this process, not even to
+            # free memory. So leave without the usual tidying up.
+            _print_verdict(results, options)
+            sys.stdout.flush()
+            os._exit(1)
+    _print_verdict(results, options)
+    failed = any(r.fault for r in results)
+    return 1 if failed or not any(r.passed for r in results) else 0
+
+
+def _print_verdict(results: Sequence[CheckResult], options: argparse.Namespace) -> None:
     if options.json:
         print(json.dumps([{**asdict(r), "passed": r.passed} for r in results], indent=1))
     else:
-        print(f"{len(results) - len(failed)} passed, {len(failed)} failed")
-    return 1 if failed else 0
+        failed = sum(r.fault is not None for r in results)
+        print(f"{sum(r.passed for r in results)} passed, {failed} failed")
 
 
 def _check_one(
@@ -202,15 +228,10 @@ def _check_one(
         results.append(result)
         size = f"{result.m}×{result.n}×{result.k}"
         _progress(f"check {kernel.name} {size}", len(results), len(sizes))
-        if not result.passed and not options.json:
+        if result.fault and not options.json:
             print(f"\n{kernel.name} at {size}: {result.fault}")
-    worst = max((r.error for r in results), default=0.0)
-    verdict = "right" if all(r.passed for r in results) else "WRONG"
     if not options.json:
-        print(
-            f"{kernel.name}: {verdict} at {len(results)} sizes; "
-            f"the largest error is {worst:.1%} of the allowed."
-        )
+        print(f"{kernel.name}: {summary(results)}")
     return results
 
 
@@ -234,6 +255,35 @@ def _record(options: argparse.Namespace) -> int:
         taken = [s for s in scores(load_records(path.parent)) if s.run.date == run.date]
         _print_scores([s for s in taken if s.kernel in names])
     return 0 if run.complete else 130
+
+
+def _counters(options: argparse.Namespace) -> int:
+    require_gpu()
+    path, run = record_counters(
+        _chosen(options.kernels),
+        options.out or data_folder("records"),
+        options.sizes or COUNTER_SIZES,
+        progress=lambda text: print(text, file=sys.stderr, flush=True),
+    )
+    if options.json:
+        print(json.dumps([asdict(counters) for counters in run.counters]))
+    else:
+        print(f"Wrote the counters of {len(run.counters)} launches to {path}.")
+    return 0
+
+
+def _launch(options: argparse.Namespace) -> int:
+    cupy = require_gpu()
+    import numpy as np
+
+    # Made on the host: no other kernel runs, so a profiler or a memory checker sees ours only.
+    random = np.random.default_rng(seed=1)
+    for m, n, k in options.sizes or SQUARE_SIZES[2:3]:
+        a, b = (cupy.asarray(random.random(s, dtype="float32")) for s in ((m, k), (k, n)))
+        for kernel in _chosen(options.kernels):
+            multiply(kernel, a, b)
+    cupy.cuda.get_current_stream().synchronize()
+    return 0
 
 
 def _scoreboard(options: argparse.Namespace) -> int:

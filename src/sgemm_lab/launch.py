@@ -114,6 +114,12 @@ class LoadedKernel:
         self._function.max_dynamic_shared_size_bytes = dynamic_bytes
 
 
+def fits(kernel: Kernel, size: tuple[int, int, int]) -> bool:
+    """Say whether the GPU's blocks have the shared memory that the kernel wants at a size."""
+    shape = kernel.launch_shape(*size)
+    return shape.shared_bytes <= max(_STATIC_SHARED_LIMIT, _shared_limit())
+
+
 def multiply(kernel: Kernel, a: Any, b: Any) -> Any:
     """Return a·b as a new CuPy array, computed by the kernel.
 

@@ -83,15 +83,18 @@ class _Bench:
         return self._latency("chase_shared", "latency.shared", 0, 4096)
 
     def latency_global(self, footprint: int) -> Reading:
-        ring = self.cupy.asarray(random_ring(footprint // _LINE, _LINE // 4))
+        nodes = footprint // _LINE
+        ring = self.cupy.asarray(random_ring(nodes, _LINE // 8))
+        ring += self.cupy.uint64(ring.data.ptr)
+        end = self.cupy.zeros(1, dtype="uint64")
         function = load_micro("latency", "chase_global")
         cycles = self.cupy.zeros(1, dtype="int64")
         # Once around, if that takes a moment only; past the caches there is nothing to warm.
-        warm_up, steps = min(footprint // _LINE, 1_000_000), 4096
+        warm_up, steps = min(nodes, 1_000_000), 4096
         samples = []
         for _ in range(3):
             sizes = (self.cupy.int32(warm_up), self.cupy.int32(steps))
-            function((1,), (1,), (ring, *sizes, cycles, self.sink))
+            function((1,), (1,), (ring, *sizes, cycles, end))
             samples.append(float(cycles.get()[0]) / steps)
         return Reading("latency.global", footprint, "cycles", tuple(samples))
 
@@ -127,13 +130,13 @@ class _Bench:
 
     def read_l1(self) -> Reading:
         function = load_micro("bandwidth", "read_l1")
-        # Two blocks of 1024 threads fill an SM; 8 KB for each fit into any L1.
-        blocks, slice_bytes, rounds = self.sms * 2, 8 * KB, 50_000
+        # Four slices of 16 KB on each SM: together they fit into any L1.
+        blocks, slice_bytes, rounds = self.sms * 4, 16 * KB, 20_000
         data = self.cupy.zeros(blocks * slice_bytes // 4, dtype="float32")
         slice_vectors = self.cupy.int32(slice_bytes // 16)
         arguments = (data, slice_vectors, self.cupy.int32(rounds), self.sink)
         moved = blocks * slice_bytes * rounds
-        seconds = self._time(lambda: function((blocks,), (512,), arguments))
+        seconds = self._time(lambda: function((blocks,), (_THREADS,), arguments))
         return self._bandwidth("bandwidth.l1", slice_bytes, moved, seconds)
 
     def read_past_l1(self, footprint: int) -> Reading:
@@ -183,14 +186,13 @@ class _Bench:
 
 
 def random_ring(nodes: int, node_elements: int) -> Any:
-    """Return one ring through all nodes in random order, as a flat NumPy array of uint32.
+    """Return one ring through all nodes in random order, as a flat NumPy array of uint64.
 
-    Element ``i * node_elements`` holds the index of the element that follows node i.
+    Element ``i * node_elements`` holds the byte offset of the node that follows node i.
     """
     import numpy as np
 
-    order = np.random.default_rng(seed=1).permutation(nodes).astype(np.uint32)
-    order = np.roll(order, -int(np.flatnonzero(order == 0)[0]))  # the walk begins at node 0
-    ring = np.zeros(nodes * node_elements, dtype=np.uint32)
-    ring[order.astype(np.int64) * node_elements] = np.roll(order, -1) * node_elements
+    order = np.random.default_rng(seed=1).permutation(nodes).astype(np.uint64)
+    ring = np.zeros(nodes * node_elements, dtype=np.uint64)
+    ring[order * node_elements] = np.roll(order, -1) * node_elements * 8
     return ring

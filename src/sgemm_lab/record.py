@@ -17,6 +17,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
+from sgemm_lab.counters import Counters
 from sgemm_lab.errors import LabError
 from sgemm_lab.kernel import Kernel
 from sgemm_lab.measure import CUBLAS, Measurement, Spread
@@ -76,6 +77,7 @@ class Run:
     """False if the run was stopped before its end."""
     measurements: tuple[KernelSamples, ...]
     readings: tuple[Reading, ...]
+    counters: tuple[Counters, ...] = ()
     clock_mhz: Spread | None = None
     power_w: Spread | None = None
     temperature_c: Spread | None = None
@@ -212,6 +214,11 @@ def readings(record: Record, benchmark: str) -> dict[int, tuple[Reading, Run]]:
     }
 
 
+def counted(record: Record) -> dict[tuple[str, int, int, int], Counters]:
+    """Return the latest hardware counters by (kernel, M, N, K)."""
+    return {(c.kernel, c.m, c.n, c.k): c for run in record.runs for c in run.counters}
+
+
 def _all_scores(record: Record) -> Iterator[Score]:
     """Yield the scores of a GPU, earlier runs first."""
     for run in record.runs:
@@ -255,6 +262,7 @@ def _run(data: dict[str, Any]) -> Run:
     fields["measurements"] = tuple(
         KernelSamples(**{**m, "seconds": tuple(m["seconds"])}) for m in data["measurements"]
     )
+    fields["counters"] = tuple(Counters(**c) for c in data.get("counters", []))
     fields["readings"] = tuple(
         Reading(**{**r, "samples": tuple(r["samples"])}) for r in data["readings"]
     )

@@ -7,9 +7,10 @@ from pathlib import Path
 
 from sgemm_lab import __version__
 from sgemm_lab.compiler import load_nvrtc
+from sgemm_lab.counters import Counters, take_counters
 from sgemm_lab.errors import LabError
 from sgemm_lab.kernel import Kernel
-from sgemm_lab.launch import require_gpu
+from sgemm_lab.launch import fits, require_gpu
 from sgemm_lab.measure import (
     CUBLAS_CALL,
     Budget,
@@ -39,6 +40,10 @@ RAGGED_SIZES: tuple[Size, ...] = (
     (1, 4096, 4096),
 )
 """Multiples of 4 but of no tile, odd, one off a power of two, tall, flat, deep, one row."""
+
+
+COUNTER_SIZES: tuple[Size, ...] = ((256, 256, 256), (255, 257, 254), (4096, 4096, 4096))
+"""A size that fits every tile and one that fits none, small enough to simulate; and a large one."""
 
 
 def take_record(
@@ -82,6 +87,31 @@ def take_record(
     return add_run(folder, device, run), run
 
 
+def record_counters(
+    kernels: Sequence[Kernel],
+    folder: Path,
+    sizes: Iterable[Size] = COUNTER_SIZES,
+    progress: Callable[[str], None] = lambda _: None,
+) -> tuple[Path, Run]:
+    """Take the GPU's own counters of each kernel, add them to the GPU's file, return both.
+
+    Kernels that refuse a size are left out at that size.
+
+    Raises:
+        LabError: no GPU, or no counters to be had.
+    """
+    device = current_device()
+    taken: list[Counters] = []
+    with WatchCard() as card:
+        for size in sizes:
+            fitting = [kernel for kernel in kernels if fits(kernel, size)]
+            progress(f"counters at M, N, K = {', '.join(map(str, size))}")
+            for kernel, values in zip(fitting, take_counters(fitting, size), strict=True):
+                taken.append(Counters(kernel.name, fingerprint(kernel), *size, values))
+    run = new_run(kernels, [], [], card, complete=True, counters=taken)
+    return add_run(folder, device, run), run
+
+
 def current_device() -> Device:
     """Describe the GPU in this machine.
 
@@ -112,6 +142,7 @@ def new_run(
     card: CardReadings,
     *,
     complete: bool,
+    counters: Iterable[Counters] = (),
 ) -> Run:
     """Put a run together from what was measured here and now.
 
@@ -140,6 +171,7 @@ def new_run(
             Reading(r.benchmark, r.parameter, r.unit, tuple(float(f"{s:.5g}") for s in r.samples))
             for r in readings
         ),
+        counters=tuple(counters),
         clock_mhz=Spread.of(card.clock_mhz),
         power_w=Spread.of(card.power_w),
         temperature_c=Spread.of(card.temperature_c),

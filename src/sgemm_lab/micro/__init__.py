@@ -1,4 +1,4 @@
-"""Small kernels that measure the GPU itself: ``latency``, ``bandwidth``, ``arithmetic``, ``hold``."""
+"""Small kernels that measure the GPU itself."""
 
 from pathlib import Path
 from typing import Any

@@ -1,6 +1,6 @@
 // How many bytes pass per second, from each level of memory?
 //
-// All SMs read at once, 16 bytes per thread and load, four loads in flight. The sum keeps the
+// All SMs read at once, 16 bytes per thread and load, several loads in flight. The sum keeps the
 // compiler from dropping the reads; it is stored only if it has a value that it never has.
 
 __device__ void keep(float4 sum, float* sink)
@@ -51,12 +51,14 @@ extern "C" __global__ void read_shared(int rounds, float* sink)
     float4 sum = make_float4(0, 0, 0, 0);
     for (int round = 0; round < rounds; ++round) {
 #pragma unroll 8
-        for (int i = 0; i < 8; ++i) add(sum, tile[(threadIdx.x + 32 * (i + round)) % 1024]);
+        for (int i = 0; i < 8; ++i) add(sum, tile[(threadIdx.x + 32 * (i + 8 * round)) % 1024]);
     }
     keep(sum, sink);
 }
 
-extern "C" __global__ void copy(const float4* from, float4* to, long long count)
+// __restrict__ promises that `to` and `from` do not overlap, so loads need not wait for stores.
+extern "C" __global__ void copy(const float4* __restrict__ from, float4* __restrict__ to,
+                                long long count)
 {
     const long long stride = (long long)gridDim.x * blockDim.x;
 #pragma unroll 4
@@ -70,7 +72,7 @@ extern "C" __global__ void read_strided(const float* data, long long count, int 
 {
     const long long threads = (long long)gridDim.x * blockDim.x;
     float sum = 0;
-#pragma unroll 4
+#pragma unroll 16
     for (long long i = (long long)blockIdx.x * blockDim.x + threadIdx.x; i < count; i += threads) {
         sum += __ldcg(&data[i * stride]);
     }

@@ -1,0 +1,98 @@
+"""The GPU's own counters for a kernel, taken with NVIDIA Nsight Compute (``ncu``).
+
+Cloud services often lock the counters; then there are none to take, and the message says so.
+"""
+
+import csv
+import io
+import shutil
+import subprocess
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from sgemm_lab.errors import LabError
+from sgemm_lab.kernel import ENTRY, Kernel
+
+Size = tuple[int, int, int]
+
+METRICS = {
+    "global_load_requests": "l1tex__t_requests_pipe_lsu_mem_global_op_ld.sum",
+    "global_load_sectors": "l1tex__t_sectors_pipe_lsu_mem_global_op_ld.sum",
+    "global_store_requests": "l1tex__t_requests_pipe_lsu_mem_global_op_st.sum",
+    "global_store_sectors": "l1tex__t_sectors_pipe_lsu_mem_global_op_st.sum",
+    "shared_load_requests": "smsp__sass_inst_executed_op_shared_ld.sum",
+    "shared_load_wavefronts": "smsp__sass_l1tex_data_pipe_lsu_wavefronts_mem_shared_op_ld.sum",
+    "shared_store_requests": "smsp__sass_inst_executed_op_shared_st.sum",
+    "shared_store_wavefronts": "smsp__sass_l1tex_data_pipe_lsu_wavefronts_mem_shared_op_st.sum",
+    "shared_load_bank_conflicts": "l1tex__data_bank_conflicts_pipe_lsu_mem_shared_op_ld.sum",
+    "shared_store_bank_conflicts": "l1tex__data_bank_conflicts_pipe_lsu_mem_shared_op_st.sum",
+    "ffma_thread_instructions": "smsp__sass_thread_inst_executed_op_ffma_pred_on.sum",
+    "warp_instructions": "smsp__inst_executed.sum",
+    "l1_hit_percent": "l1tex__t_sector_hit_rate.pct",
+    "l2_to_l1_bytes": "l1tex__m_xbar2l1tex_read_bytes.sum",
+    "l2_hit_percent": "lts__t_sector_hit_rate.pct",
+    "dram_read_bytes": "dram__bytes_read.sum",
+    "dram_write_bytes": "dram__bytes_write.sum",
+    "registers": "launch__registers_per_thread",
+    "occupancy_limit_percent": "sm__maximum_warps_per_active_cycle_pct",
+    "occupancy_percent": "sm__warps_active.avg.pct_of_peak_sustained_active",
+    "issue_active_percent": "smsp__issue_active.avg.pct_of_peak_sustained_active",
+}
+"""Our name of each counter, and Nsight Compute's."""
+
+
+@dataclass(frozen=True)
+class Counters:
+    """What the GPU counted in one launch, by the names in ``METRICS``."""
+
+    kernel: str
+    fingerprint: str
+    m: int
+    n: int
+    k: int
+    values: dict[str, float]
+
+
+def take_counters(kernels: Sequence[Kernel], size: Size) -> list[dict[str, float]]:
+    """Launch each kernel once at a size (M, N, K) and return its counters, in order.
+
+    Raises:
+        LabError: ncu is not installed, or the machine does not let it read the counters.
+    """
+    ncu = shutil.which("ncu")
+    if ncu is None:
+        raise LabError(
+            "Nsight Compute (ncu) is not installed, and only it can read the GPU's counters. "
+            "It comes with the CUDA toolkit."
+        )
+    command = [
+        ncu, "--clock-control", "none", "--csv", "--page", "raw", "--print-units", "base",
+        "--kernel-name", ENTRY, "--metrics", ",".join(METRICS.values()),
+        sys.executable, "-m", "sgemm_lab", "launch", "--size", ",".join(map(str, size)),
+        *(kernel.name for kernel in kernels),
+    ]  # fmt: skip
+    folder = Path(__file__).parent.parent
+    answer = subprocess.run(command, capture_output=True, text=True, cwd=folder)
+    rows = parse_counters(answer.stdout)
+    if answer.returncode or len(rows) != len(kernels):
+        said = [line for line in answer.stdout.splitlines() if line.startswith("==ERROR==")]
+        raise LabError(
+            "Nsight Compute did not return counters for every kernel. "
+            + (" ".join(said) or answer.stderr.strip() or "It gave no reason.")
+        )
+    return rows
+
+
+def parse_counters(text: str) -> list[dict[str, float]]:
+    """Read ncu's raw page: a line of names, a line of units, a line per launch."""
+    lines = [line for line in text.splitlines() if line.startswith('"')]
+    if len(lines) < 3:
+        return []
+    names, _, *launches = csv.reader(io.StringIO("\n".join(lines)))
+    columns = {name: names.index(metric) for name, metric in METRICS.items() if metric in names}
+    return [
+        {name: float(launch[column].replace(",", "")) for name, column in columns.items()}
+        for launch in launches
+    ]

@@ -1,0 +1,34 @@
+// title: Wrong on purpose: no barrier between filling a tile and reading it
+// parent: naive
+// chapter: 2
+// grid: ceil(N / TILE), ceil(M / TILE)
+// block: TILE, TILE
+
+constexpr int TILE = 32;  // rows and columns of a tile
+
+static_assert(TILE * TILE <= 1024, "A block has at most 1024 threads: TILE can be at most 32.");
+
+extern "C" __global__ void sgemm(const float* A, const float* B, float* C, int M, int N, int K)
+{
+    __shared__ float As[TILE][TILE];  // rows of A × this phase's k
+    __shared__ float Bs[TILE][TILE];  // this phase's k × columns of B
+
+    const int tx = threadIdx.x;
+    const int ty = threadIdx.y;
+    const int row = blockIdx.y * TILE + ty;
+    const int col = blockIdx.x * TILE + tx;
+
+    float acc = 0.0f;
+    for (int k0 = 0; k0 < K; k0 += TILE) {
+        // Past an edge of A or B stands a zero, which adds nothing to any sum.
+        As[ty][tx] = row < M && k0 + tx < K ? A[size_t(row) * K + k0 + tx] : 0.0f;
+        Bs[ty][tx] = k0 + ty < K && col < N ? B[size_t(k0 + ty) * N + col] : 0.0f;
+
+        for (int k = 0; k < TILE; ++k) {
+            acc += As[ty][k] * Bs[k][tx];
+        }
+        __syncthreads();  // no one overwrites a tile before all have read it
+    }
+
+    if (row < M && col < N) C[size_t(row) * N + col] = acc;
+}

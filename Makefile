@@ -1,0 +1,51 @@
+# The commands of the book. "make" alone lists them.
+
+PYTHON ?= $(shell for found in python3.13 python3.12 python3.11 python3 python; do \
+	$$found -c 'import sys; sys.exit(not (3, 11) <= sys.version_info[:2] < (3, 14))' 2>/dev/null \
+	&& echo $$found && break; done)
+BIN := .venv/bin
+SITE := _build/html
+
+.DEFAULT_GOAL := help
+.PHONY: help book test notebooks clean
+
+help:
+	@echo "make book       build the pages into $(SITE)"
+	@echo "make test       install what the tests need and run them all"
+	@echo "make notebooks  write one notebook per chapter into notebooks/"
+	@echo "make clean      remove what was built; .venv stays"
+
+book: .venv/.book
+	@$(BIN)/jupyter-book build . -W -n --keep-going
+	@echo
+	@echo "The book is built. Open file://$(CURDIR)/$(SITE)/index.html"
+
+test: .venv/.test
+	@echo "== ruff" && $(BIN)/ruff check . && $(BIN)/ruff format --check .
+	@echo "== mypy" && $(BIN)/mypy
+	@echo "== pytest" && $(BIN)/pytest
+
+notebooks: .venv/.book
+	@$(BIN)/python -m sgemm_lab.book.notebooks
+
+clean:
+	rm -rf _build notebooks dist .pytest_cache .mypy_cache .ruff_cache
+
+.venv/bin/python:
+	@if [ -z "$(PYTHON)" ]; then \
+		echo "The book needs Python 3.11, 3.12 or 3.13, and none was found. Install one," \
+			"or name it: make book PYTHON=/path/to/python3.12" >&2; exit 1; fi
+	@echo "Making .venv with $$($(PYTHON) --version)"
+	@$(PYTHON) -m venv .venv || { rm -rf .venv; \
+		echo "Python could not make .venv. On Debian and Ubuntu: apt install python3-venv" >&2; exit 1; }
+
+.venv/.book: .venv/bin/python requirements.txt pyproject.toml
+	@echo "Installing what the book needs (about 300 MB; a minute or two)"
+	@$(BIN)/python -m pip install --disable-pip-version-check -r requirements.txt
+	@touch $@
+
+.venv/.test: .venv/.book requirements-test.txt
+	@echo "Installing what the tests need"
+	@$(BIN)/python -m pip install --disable-pip-version-check --quiet -r requirements-test.txt
+	@$(BIN)/python tests/book/browser.py
+	@touch $@

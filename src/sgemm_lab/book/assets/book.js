@@ -1,0 +1,15 @@
+// Regions that scroll sideways can be reached, and so scrolled, from the keyboard.
+(() => {
+  const SCROLLING = ".math, .lab-scroll, .lab-source pre, .lab-figure, .text_html";
+  const mark = () => {
+    for (const region of document.querySelectorAll(SCROLLING)) {
+      if (region.scrollWidth > region.clientWidth + 1) region.tabIndex = 0;
+      else region.removeAttribute("tabindex");
+    }
+  };
+  addEventListener("load", () => {
+    const ready = window.MathJax?.startup?.promise ?? Promise.resolve();
+    ready.then(mark);
+  });
+  addEventListener("resize", mark);
+})();

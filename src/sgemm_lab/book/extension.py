@@ -1,0 +1,37 @@
+"""What Sphinx loads: connects the parts of the book to the build."""
+
+from importlib.metadata import version
+from typing import Any
+
+from sphinx.application import Sphinx
+from sphinx.config import Config
+
+from sgemm_lab.book import assets, links, outdated
+from sgemm_lab.widgets.base import WIDGET_MIME
+
+RENDERER = "sgemm-lab"
+
+
+def setup(app: Sphinx) -> dict[str, Any]:
+    """Connect the book's parts to Sphinx."""
+    # Jupyter Book sets this even where the comments extension is left out.
+    app.add_config_value("comments_config", {}, "html")
+    app.connect("config-inited", _configure)
+    app.connect("builder-inited", assets.clear_icons)
+    app.connect("env-get-outdated", outdated.pages_to_read_again)
+    app.connect("html-page-context", links.add_page_links)
+    app.connect("html-page-context", assets.drop_icon_script)
+    app.connect("build-finished", assets.write_assets)
+    app.connect("build-finished", links.publish_notebooks)
+    return {"version": version("sgemm-lab"), "parallel_read_safe": True}
+
+
+def _configure(_app: Sphinx, config: Config) -> None:
+    """Point Sphinx at the files that travel inside this package."""
+    config.html_static_path.append(str(assets.ASSETS))
+    config.templates_path.append(str(assets.TEMPLATES))
+    config.html_css_files.extend(["book-theme.css", "book.css"])
+    config.html_js_files.append(("book.js", {"defer": "defer"}))
+    config.mathjax_path = assets.MATHJAX_SCRIPT
+    config.nb_render_plugin = RENDERER
+    config.nb_mime_priority_overrides = [("html", WIDGET_MIME, 0)]

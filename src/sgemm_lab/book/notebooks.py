@@ -1,0 +1,144 @@
+"""Each chapter as a notebook for Jupyter and Colab: clean, never run, no MyST directives.
+
+Run ``python -m sgemm_lab.book.notebooks`` to write them into the folder ``notebooks``.
+"""
+
+import argparse
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+from myst_nb.core.read import read_myst_markdown_notebook  # type: ignore[import-untyped]
+from myst_parser.config.main import MdParserConfig
+
+from sgemm_lab.book.plain_markdown import Converter
+from sgemm_lab.book.repository import Repository, known_repository
+from sgemm_lab.errors import LabError
+
+Cell = dict[str, Any]
+
+# The Markdown of the chapters, as in _config.yml.
+SYNTAX = {"amsmath", "colon_fence", "dollarmath"}
+_HIDING_TAGS = {"remove-input", "hide-input", "hide-cell", "remove-cell"}
+# Colab shows this line in place of the code.
+_FORM_TITLE = '# @title Code of the output below { display-mode: "form" }'
+_METADATA = {
+    "kernelspec": {"display_name": "Python 3", "language": "python", "name": "python3"},
+    "language_info": {"name": "python"},
+    "accelerator": "GPU",
+    "colab": {"provenance": [], "gpuType": "T4"},
+}
+
+_INSTALL = """\
+# @title Install the book's package, with its kernels and records, where it is missing
+import importlib.util
+
+if importlib.util.find_spec("sgemm_lab") is None:
+    {install}"""
+_UNKNOWN_ADDRESS = """\
+raise ModuleNotFoundError(
+        "This notebook needs the Python package of the book. Download the book's repository "
+        "and run 'pip install .' in it, then run this cell again."
+    )"""
+
+
+def write(chapter: Path, folder: Path, repository: Repository | None) -> Path:
+    """Write the notebook of ``chapter`` into ``folder`` and return its path."""
+    folder.mkdir(parents=True, exist_ok=True)
+    target = folder / f"{chapter.stem}.ipynb"
+    text = json.dumps(notebook(chapter, repository), indent=1, ensure_ascii=False)
+    target.write_text(f"{text}\n", encoding="utf-8")
+    return target
+
+
+def notebook(chapter: Path, repository: Repository | None) -> dict[str, Any]:
+    """Return ``chapter`` as a notebook without outputs."""
+    syntax = MdParserConfig(enable_extensions=SYNTAX)
+    text = chapter.read_text(encoding="utf-8")
+    read = read_myst_markdown_notebook(text, config=syntax, path=chapter)
+    figures = _numbered_figures(read.cells)
+    converter = Converter(chapter, figures)
+    cells = [_code_cell(install_cell(repository), {"cellView": "form"})]
+    for cell in read.cells:
+        if cell.cell_type == "code":
+            cells += _code_cells(cell, converter, figures)
+        elif plain := converter.convert(cell.source):
+            cells.append(_markdown_cell(plain))
+    for number, cell in enumerate(cells):
+        cell["id"] = f"cell-{number:03}"
+    return {"cells": cells, "metadata": _METADATA, "nbformat": 4, "nbformat_minor": 5}
+
+
+def install_cell(repository: Repository | None) -> str:
+    """Return the first cell's code: it installs the package, if anybody knows from where."""
+    if repository is None:
+        # Not the bare name: nobody knows who owns it on the package index.
+        return _INSTALL.format(install=_UNKNOWN_ADDRESS)
+    return _INSTALL.format(install=f'%pip install --quiet "{repository.install_target}"')
+
+
+def _figure_options(cell: Any) -> dict[str, str]:
+    return dict(cell.metadata.get("mystnb", {}).get("figure", {}))
+
+
+def _numbered_figures(cells: list[Any]) -> dict[str, int]:
+    captioned = [options for cell in cells if "caption" in (options := _figure_options(cell))]
+    names = [options.get("name", "") for options in captioned]
+    return {name: number for number, name in enumerate(names, start=1) if name}
+
+
+def _code_cells(cell: Any, converter: Converter, figures: dict[str, int]) -> list[Cell]:
+    tags = set(cell.metadata.get("tags", []))
+    metadata: dict[str, Any] = {}
+    source = cell.source
+    if tags & _HIDING_TAGS:
+        metadata = {"cellView": "form", "jupyter": {"source_hidden": True}}
+        source = f"{_FORM_TITLE}\n{source}"
+    if kept := sorted(tags & {"raises-exception"}):
+        metadata["tags"] = kept
+    cells = [_code_cell(source, metadata)]
+    figure = _figure_options(cell)
+    if "caption" in figure:
+        number = figures.get(figure.get("name", ""))
+        label = f"**Fig. {number}** " if number else ""
+        cells.append(_markdown_cell(f"{label}*{converter.convert(figure['caption'])}*"))
+    return cells
+
+
+def _code_cell(source: str, metadata: dict[str, Any]) -> Cell:
+    return {
+        "cell_type": "code",
+        "execution_count": None,
+        "metadata": metadata,
+        "outputs": [],
+        "source": source,
+    }
+
+
+def _markdown_cell(source: str) -> Cell:
+    return {"cell_type": "markdown", "metadata": {}, "source": source}
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Write the notebooks of all chapters of the checkout in the current folder."""
+    parser = argparse.ArgumentParser(prog="python -m sgemm_lab.book.notebooks", description=__doc__)
+    parser.add_argument("--chapters", type=Path, default=Path("chapters"))
+    parser.add_argument("--to", type=Path, default=Path("notebooks"))
+    chosen = parser.parse_args(arguments)
+    chapters = sorted(chosen.chapters.glob("*.md"))
+    if not chapters:
+        print(f"There are no chapters in {chosen.chapters}.", file=sys.stderr)
+        return 1
+    repository = known_repository(chosen.chapters)
+    try:
+        for chapter in chapters:
+            print(write(chapter, chosen.to, repository))
+    except LabError as error:
+        print(error, file=sys.stderr)
+        return 1
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

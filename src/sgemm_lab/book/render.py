@@ -1,0 +1,99 @@
+"""How a cell's output becomes part of a page: inline pictures, widgets without a kernel."""
+
+import json
+from typing import Any
+
+from docutils import nodes
+from myst_nb.core.render import (  # type: ignore[import-untyped]
+    WIDGET_STATE_MIMETYPE,
+    MimeData,
+    NbElementRenderer,
+)
+
+from sgemm_lab.book import svg
+from sgemm_lab.style import CSS_COLOURS
+from sgemm_lab.widgets.base import WIDGET_MIME
+
+PAGE_STATE_MIME = "application/vnd.sgemm-lab.page-widgets+json"
+WIDGET_SCRIPT = "widgets.js"
+
+_WIDGET_HTML = """\
+<div class="lab-widget" data-model-id="{model_id}">
+<div class="lab-widget-live"></div>
+<div class="lab-widget-still">{still}</div>
+{table}</div>
+"""
+_TABLE_HTML = """\
+<details class="lab-widget-table"><summary>The same as a table</summary>
+<div class="lab-scroll">{table}</div>
+</details>
+"""
+
+
+class PageRenderer(NbElementRenderer):  # type: ignore[misc]
+    """MyST-NB's renderer, for pages that ask nothing of a kernel or of the network."""
+
+    def __init__(self, *args: Any) -> None:
+        super().__init__(*args)
+        self._shown: list[str] = []
+
+    def render_mime_type(self, data: MimeData) -> list[nodes.Element]:
+        """Render one form of an output as a block."""
+        if data.mime_type == WIDGET_MIME:
+            return [self._widget(data)]
+        if data.mime_type == "image/svg+xml":
+            return [self._still_figure(data)]
+        return list(super().render_mime_type(data))
+
+    def render_nb_finalise(self, metadata: dict[str, Any]) -> None:
+        """Save the widgets of the page, the code of each kind of widget only once."""
+        saved = metadata.get("widgets", {}).get(WIDGET_STATE_MIMETYPE, {}).get("state", {})
+        if not self._shown:
+            return
+        page = page_state({model_id: saved[model_id] for model_id in self._shown})
+        # "<" is escaped so that no text inside can end the script element.
+        body = json.dumps(page, separators=(",", ":")).replace("<", "\\u003c")
+        self.add_js_file("sgemm_lab_state", None, {"type": PAGE_STATE_MIME, "body": body})
+        self.add_js_file("sgemm_lab_widgets", WIDGET_SCRIPT, {"defer": "defer"})
+
+    def _widget(self, data: MimeData) -> nodes.raw:
+        content = data.content
+        self._shown.append(content["model_id"])
+        table = content.get("table", "")
+        html = _WIDGET_HTML.format(
+            model_id=content["model_id"],
+            still=self._picture(data, content["still"]),
+            table=_TABLE_HTML.format(table=table) if table else "",
+        )
+        return nodes.raw(text=html, format="html", classes=["output"])
+
+    def _still_figure(self, data: MimeData) -> nodes.raw:
+        if not svg.is_described(data.string):
+            self.logger.warning(
+                "This figure has no words for readers who cannot see it. "
+                "Make it with sgemm_lab.style.svg(figure, title, description).",
+                subtype="image",
+                line=data.line,
+            )
+        html = f'<div class="lab-figure">{self._picture(data, data.string)}</div>'
+        return nodes.raw(text=html, format="html", classes=["output"])
+
+    def _picture(self, data: MimeData, picture: str) -> str:
+        place = f"{data.cell_index}-{data.output_index}"
+        return svg.for_page(picture, place=place, colours=CSS_COLOURS)
+
+
+def page_state(saved: dict[str, Any]) -> dict[str, Any]:
+    """Return saved widgets in short: each kind's code once, each model's own state."""
+    code: dict[str, dict[str, str]] = {}
+    models: dict[str, dict[str, Any]] = {}
+    for model_id, model in saved.items():
+        state = model["state"]
+        kind = state["_anywidget_id"]
+        code[kind] = {"esm": state["_esm"], "css": state.get("_css", "")}
+        models[model_id] = {
+            "kind": kind,
+            "state": {name: value for name, value in state.items() if name[0] != "_"},
+            "buffers": model.get("buffers", []),
+        }
+    return {"code": code, "models": models}

@@ -1,0 +1,65 @@
+"""Where this copy of the book is published, if anybody knows: asked of environment and git."""
+
+import os
+import re
+import subprocess
+from dataclasses import dataclass
+from pathlib import Path
+
+ADDRESS_VARIABLE = "SGEMM_LAB_REPOSITORY"
+PAGES_BRANCH = "gh-pages"
+_REMOTE = re.compile(
+    r"^(?:https?://(?:[^@/]*@)?|ssh://(?:[^@/]*@)?|[^@/]+@)"
+    r"(?P<host>[\w.-]+\.[a-z]+)(?::\d+)?[:/](?P<path>[\w.-]+/[\w./-]+?)(?:\.git)?/?$"
+)
+
+
+@dataclass(frozen=True)
+class Repository:
+    """A public repository: ``host`` and ``path`` such as "github.com", "someone/book"."""
+
+    host: str
+    path: str
+
+    @property
+    def address(self) -> str:
+        """The repository's web page."""
+        return f"https://{self.host}/{self.path}"
+
+    @property
+    def install_target(self) -> str:
+        """What ``pip install`` takes to install the package from here."""
+        return f"sgemm-lab @ git+{self.address}"
+
+    def colab_address(self, notebook: str) -> str | None:
+        """Where Colab opens a published notebook. Colab reads GitHub alone."""
+        if self.host != "github.com":
+            return None
+        place = f"{self.path}/blob/{PAGES_BRANCH}/notebooks/{notebook}"
+        return f"https://colab.research.google.com/github/{place}"
+
+
+def parse(remote: str) -> Repository | None:
+    """Read a git remote's address. User names and tokens in it are dropped."""
+    found = _REMOTE.match(remote.strip())
+    return Repository(found["host"], found["path"]) if found else None
+
+
+def known_repository(folder: Path) -> Repository | None:
+    """Return the repository of the checkout in ``folder``, or None where nobody has said."""
+    named = os.environ.get(ADDRESS_VARIABLE)
+    if named is not None:
+        return parse(named)
+    if "GITHUB_REPOSITORY" in os.environ:
+        server = os.environ.get("GITHUB_SERVER_URL", "https://github.com")
+        return parse(f"{server}/{os.environ['GITHUB_REPOSITORY']}")
+    try:
+        asked = subprocess.run(
+            ["git", "-C", str(folder), "remote", "get-url", "origin"],
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+    except FileNotFoundError:
+        return None
+    return parse(asked.stdout) if asked.returncode == 0 else None

@@ -1,0 +1,30 @@
+"""The book's SVG pictures, made fit to stand in a page that knows dark mode."""
+
+import re
+from collections.abc import Mapping
+
+_ID = re.compile(r'\bid="([^"]+)"')
+_ROOT_TAG = re.compile(r"<svg\b[^>]*>")
+
+
+def is_described(picture: str) -> bool:
+    """Say whether a reader who cannot see the picture is told what it shows."""
+    root = _ROOT_TAG.search(picture)
+    return root is not None and 'role="img"' in root[0] and "aria-label" in root[0]
+
+
+def for_page(picture: str, *, place: str, colours: Mapping[str, str]) -> str:
+    """Return ``picture`` for one place of one page.
+
+    Args:
+        picture: SVG as ``sgemm_lab.style.svg`` returns it.
+        place: goes into every id, so that a picture may stand twice on a page.
+        colours: colours (``#rrggbb``) and the CSS variables that take their place.
+    """
+    ids = set(_ID.findall(picture))
+    if ids:
+        names = "|".join(sorted(map(re.escape, ids), key=len, reverse=True))
+        picture = re.sub(rf'(?<=["#\s])(?:{names})(?=["\s)])', rf"\g<0>-{place}", picture)
+    for colour, variable in colours.items():
+        picture = re.sub(rf"{colour}\b", f"var({variable})", picture, flags=re.IGNORECASE)
+    return picture

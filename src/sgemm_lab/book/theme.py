@@ -1,0 +1,23 @@
+"""The colours of the book's pages as CSS, generated from the one table of colours."""
+
+from pygments.formatters import HtmlFormatter
+
+from sgemm_lab.style import theme_css
+
+LIGHT_CODE = "github-light"
+DARK_CODE = "github-dark"
+
+
+def stylesheet() -> str:
+    """Return the CSS that no file holds: colour variables, and colours of kernel sources."""
+    return (
+        theme_css("body") + source_colours("light", LIGHT_CODE) + source_colours("dark", DARK_CODE)
+    )
+
+
+def source_colours(mode: str, code_style: str) -> str:
+    """Return Pygments' token colours for a kernel's source in one mode of the page."""
+    formatter = HtmlFormatter(style=code_style)
+    scope = f'html[data-theme="{mode}"] .lab-source pre'
+    rules: list[str] = formatter.get_token_style_defs(scope)  # type: ignore[no-untyped-call]
+    return "\n".join([*rules, ""])

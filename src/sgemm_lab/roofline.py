@@ -1,0 +1,126 @@
+"""Roofs of GPUs, and the places of kernels under them, from data sheets and records.
+
+A roof is a bandwidth of a memory level (GB/s) or a rate of arithmetic (GFLOP/s). A kernel's
+intensity at a level is its FLOP over the bytes it moves there; the roof allows
+intensity × bandwidth, and never more than the rate of arithmetic.
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from sgemm_lab.gpu import GPUS, Gpu
+from sgemm_lab.measure import Spread
+from sgemm_lab.record import Device, Record, Run, counted, median, readings
+
+SECTOR_BYTES = 32
+
+
+@dataclass(frozen=True)
+class Roof:
+    """One roof. ``level`` is "dram", "l2", "shared", or "peak" for arithmetic."""
+
+    level: str
+    value: float
+    """GB/s, or GFLOP/s for the peak."""
+    source: str
+    measured: bool
+
+
+@dataclass(frozen=True)
+class Place:
+    """A kernel under a roof: FLOP per byte moved at a level, and the GFLOP/s it reached."""
+
+    kernel: str
+    level: str
+    intensity: float
+    gflops: float
+    note: str
+
+
+def data_sheet_roofs(gpu: Gpu) -> list[Roof]:
+    """Return the roofs that follow from a data sheet."""
+    return [
+        Roof("peak", gpu.peak_gflops, "data sheet: SMs × lanes × 2 × clock", False),
+        Roof("dram", gpu.dram_gbs, "data sheet", False),
+        Roof("shared", gpu.shared_gbs, "arithmetic: SMs × 128 B × clock", False),
+    ]
+
+
+def measured_roofs(record: Record) -> list[Roof]:
+    """Return the roofs that the microbenchmarks of a record found; none without them."""
+    roofs: list[Roof] = []
+    read = readings(record, "bandwidth.read")
+    found = {
+        "peak": readings(record, "rate.fma").get(0),
+        "shared": readings(record, "bandwidth.shared").get(0),
+        "dram": read[max(read)] if read else None,
+        # The largest footprint that L2 holds with room to spare.
+        "l2": read.get(max((size for size in read if 2 * size <= record.gpu.l2_bytes), default=-1)),
+    }
+    for level, entry in found.items():
+        if entry is not None:
+            reading, run = entry
+            roofs.append(Roof(level, median(reading.samples), origin(record.gpu, run), True))
+    return roofs
+
+
+def origin(device: Device, run: Run) -> str:
+    """Say in a few words where a measured number comes from."""
+    return f"measured, {device.name}, {run.date[:10]}"
+
+
+def attainable(roofs: Iterable[Roof], level: str, intensity: float) -> float:
+    """Return the GFLOP/s that the roofs leave at an intensity (FLOP/B) of a level.
+
+    Raises:
+        ValueError: there is no roof for the level.
+    """
+    bandwidths = [roof.value for roof in roofs if roof.level == level]
+    peaks = [roof.value for roof in roofs if roof.level == "peak"]
+    if not bandwidths:
+        raise ValueError(f"no roof for {level}")
+    return min([intensity * bandwidths[0], *peaks])
+
+
+def measured_places(record: Record, kernel: str, gflops: float, size: tuple[int, int, int]) -> list[Place]:
+    """Return where a kernel stands at each level, by the bytes that the GPU counted.
+
+    Empty if the counters of this kernel at this size were not recorded.
+    """
+    counters = counted(record).get((kernel, *size))
+    if counters is None:
+        return []
+    m, n, k = size
+    flop = 2 * m * n * k
+    values = counters.values
+    moved = {
+        "dram": values["dram_read_bytes"] + values["dram_write_bytes"],
+        "l2": values["l2_to_l1_bytes"],
+        "l1": SECTOR_BYTES * values["global_load_sectors"],
+    }
+    return [
+        Place(kernel, level, flop / count, gflops, f"{count / 1e9:,.2f} GB moved, as the GPU counted")
+        for level, count in moved.items()
+        if count > 0
+    ]
+
+
+def find_record(records: Iterable[Record], gpu: Gpu) -> Record | None:
+    """Return the record of a GPU model, if there is one."""
+    wanted = gpu.name.lower()
+    for record in records:
+        if wanted in record.gpu.name.lower():
+            return record
+    return None
+
+
+def clock_text(spread: Spread | None) -> str:
+    """Say which SM clock a run saw under load."""
+    if spread is None:
+        return "SM clock not read"
+    if spread.min == spread.max:
+        return f"SM clock {spread.median:,.0f} MHz throughout"
+    return f"SM clock {spread.min:,.0f} to {spread.max:,.0f} MHz"
+
+
+__all__ = ["GPUS", "Place", "Roof", "attainable", "data_sheet_roofs", "find_record", "measured_places", "measured_roofs", "origin"]

@@ -1,0 +1,203 @@
+"""Threads that run together, and the blocks they belong to."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from sgemm_lab.simulator.access import Hazard, Observer
+from sgemm_lab.simulator.memory import Memory, NamedArray, lay_out, source_name
+from sgemm_lab.simulator.memory_model import WARP
+from sgemm_lab.simulator.ptx import PtxError, PtxKernel
+from sgemm_lab.simulator.registers import Mask, RegisterFile
+
+Dim3 = tuple[int, int, int]
+
+
+@dataclass(eq=False)
+class Launch:
+    """One kernel launch: everything that all its blocks share."""
+
+    kernel: PtxKernel
+    grid: Dim3
+    block: Dim3
+    parameters: dict[str, Any]
+    """Value of each kernel parameter: an address or a number."""
+    global_memory: Memory
+    shared_bytes: int
+    """Dynamic shared memory of one block, in bytes."""
+    hazards: Hazard
+    observers: list[Observer]
+    shared_arrays: list[NamedArray] = field(init=False)
+    local_arrays: list[NamedArray] = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.shared_arrays = lay_out(self.kernel.shared, self.shared_bytes)
+        self.local_arrays = lay_out(self.kernel.local, 0)
+
+    @property
+    def threads(self) -> int:
+        """Threads of one block."""
+        return self.block[0] * self.block[1] * self.block[2]
+
+    @property
+    def warps(self) -> int:
+        """Warps of one block."""
+        return -(-self.threads // WARP)
+
+    @property
+    def blocks(self) -> int:
+        """Blocks of the grid."""
+        return self.grid[0] * self.grid[1] * self.grid[2]
+
+    def block_index(self, number: int) -> Dim3:
+        """``blockIdx`` (x, y, z) of a block; blocks are numbered with x fastest."""
+        x, y, _ = self.grid
+        return number % x, number // x % y, number // (x * y)
+
+    def thread_index(self, number: int) -> Dim3:
+        """``threadIdx`` (x, y, z) of a thread; threads are numbered with x fastest."""
+        x, y, _ = self.block
+        return number % x, number // x % y, number // (x * y)
+
+
+class BlockBatch:
+    """Blocks that run side by side, each in a slot with shared memory of its own."""
+
+    def __init__(self, launch: Launch, slots: int) -> None:
+        self.launch = launch
+        self.slots = slots
+        used = max((array.start + array.bytes for array in launch.shared_arrays), default=0)
+        self.shared = Memory("shared", 0, used, slots)
+        self.shared.arrays = [
+            NamedArray(source_name(array.name), array.start, array.bytes)
+            for array in launch.shared_arrays
+        ]
+        self.blocks = np.zeros(slots, dtype=np.int64)
+        """Number of the block in each slot."""
+        self.epoch = np.zeros(slots, dtype=np.int64)
+        """Barriers each block has passed."""
+
+    def start(self, blocks: Sequence[int]) -> None:
+        """Put fresh blocks into the slots."""
+        self.blocks[:] = blocks
+        self.epoch[:] = 0
+        self.shared.reset()
+
+
+@dataclass(eq=False)
+class PendingCopy:
+    """Asynchronous copies issued together and not yet visible in shared memory."""
+
+    lanes: npt.NDArray[np.intp]
+    ticket: npt.NDArray[np.int64]
+    """For each lane, how many groups it had committed when it issued the copy."""
+    positions: npt.NDArray[np.int64]
+    """(lanes, words): index of each 4-byte word in shared memory, in bytes."""
+    words: npt.NDArray[np.uint32]
+    """(lanes, words): what will be written."""
+
+
+class ThreadGroup:
+    """Threads that run in lockstep: some warps of every block in a batch.
+
+    A lane is one thread. Lanes are ordered by block, then by thread; every warp has 32, and those
+    past the end of a block whose size is no multiple of 32 never run.
+    """
+
+    def __init__(self, batch: BlockBatch, warps: Sequence[int]) -> None:
+        launch = batch.launch
+        self.batch = batch
+        self.launch = launch
+        self.lanes = batch.slots * len(warps) * WARP
+        self.warps = batch.slots * len(warps)
+        in_block = (np.asarray(warps)[:, None] * WARP + np.arange(WARP)).reshape(-1)
+        self.thread = np.tile(in_block, batch.slots)
+        """Number of each lane's thread within its block."""
+        self.slot = np.repeat(np.arange(batch.slots), len(in_block))
+        """Slot of each lane's block."""
+        self.exists = self.thread < launch.threads
+        self.alive: Mask = self.exists.copy()
+        """Lanes that have not returned."""
+        self.registers = RegisterFile(launch.kernel, self.lanes)
+        self.parameters = launch.parameters
+        self.symbols = {array.name: array.start for array in launch.shared_arrays}
+        self.symbols |= {array.name: array.start for array in launch.local_arrays}
+        self.shared_offset = self.slot * batch.shared.stride
+        used = max((array.start + array.bytes for array in launch.local_arrays), default=0)
+        self.local = Memory("local", 0, used, self.lanes if used else 1)
+        self.local_offset = np.arange(self.lanes) * (self.local.stride if used else 0)
+        self.warp_epoch = np.zeros(self.lanes, dtype=np.int64)
+        """Warp-level barriers each lane has passed."""
+        self.committed = np.zeros(self.lanes, dtype=np.int64)
+        """Asynchronous-copy groups each lane has committed."""
+        self.pending: list[PendingCopy] = []
+        self._block_index = [np.zeros(self.lanes, dtype=np.uint32) for _ in range(3)]
+
+    def start(self) -> None:
+        """Begin the blocks that are now in the batch's slots."""
+        self.alive[:] = self.exists
+        self.warp_epoch[:] = 0
+        self.committed[:] = 0
+        self.pending.clear()
+        self.local.reset()
+        numbers = self.batch.blocks[self.slot]
+        x, y, _ = self.launch.grid
+        for row, index in zip(
+            self._block_index, (numbers % x, numbers // x % y, numbers // (x * y)), strict=True
+        ):
+            row[:] = index
+
+    def memory(self, space: str) -> tuple[Memory, Any]:
+        """A memory space, and where each lane's slot of it starts (bytes)."""
+        if space == "shared":
+            return self.batch.shared, self.shared_offset
+        if space == "local":
+            return self.local, self.local_offset
+        return self.launch.global_memory, 0
+
+    def special(self, name: str) -> Any:
+        """The values of a special register such as ``%tid.x``: an array or a number.
+
+        Raises:
+            PtxError: the simulator has no such register.
+        """
+        base, _, axis_name = name.partition(".")
+        axis = "xyz".find(axis_name) if axis_name else -1
+        launch = self.launch
+        if axis >= 0 and base == "%ctaid":
+            return self._block_index[axis]
+        if axis >= 0 and base == "%tid":
+            x, y, _ = launch.block
+            parts = (self.thread % x, self.thread // x % y, self.thread // (x * y))
+            return parts[axis].astype(np.uint32)
+        if axis >= 0 and base == "%ntid":
+            return np.uint32(launch.block[axis])
+        if axis >= 0 and base == "%nctaid":
+            return np.uint32(launch.grid[axis])
+        lane = (np.arange(self.lanes) % WARP).astype(np.uint32)
+        one = np.uint32(1)
+        match name:
+            case "%laneid":
+                return lane
+            case "%warpid":
+                return (self.thread // WARP).astype(np.uint32)
+            case "%lanemask_eq":
+                return one << lane
+            case "%lanemask_lt":
+                return (one << lane) - one
+            case "%lanemask_le":
+                return ((one << lane) - one) | (one << lane)
+            case "%lanemask_gt":
+                return ~(((one << lane) - one) | (one << lane))
+            case "%lanemask_ge":
+                return ~((one << lane) - one)
+            case "%dynamic_smem_size":
+                return np.uint32(launch.shared_bytes)
+            case "%total_smem_size":
+                return np.uint32(self.batch.shared.size)
+            case "WARP_SZ":
+                return np.uint32(WARP)
+        raise PtxError(f"The simulator does not know the special register {name}.")

@@ -1,0 +1,383 @@
+"""Find what is wrong with a kernel while it runs, and say so in plain sentences."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from sgemm_lab.simulator.access import ATOMIC, COPY_READ, COPY_WRITE, LOAD, STORE, Access
+from sgemm_lab.simulator.group import Dim3, ThreadGroup
+from sgemm_lab.simulator.memory import Memory, NamedArray
+from sgemm_lab.simulator.memory_model import WARP
+from sgemm_lab.simulator.ptx import TYPE_BYTES, Instruction, Location
+from sgemm_lab.simulator.registers import Mask
+
+Array = npt.NDArray[Any]
+
+OUT_OF_BOUNDS = "out of bounds"
+MISALIGNED = "misaligned"
+UNWRITTEN = "unwritten"
+RACE = "race"
+IN_FLIGHT = "in flight"
+BARRIER = "barrier"
+"""Kinds of hazard."""
+
+_VERBS = {
+    LOAD: "reads",
+    STORE: "writes",
+    ATOMIC: "updates",
+    COPY_READ: "copies from",
+    COPY_WRITE: "copies to",
+}
+
+
+@dataclass(frozen=True)
+class Hazard:
+    """Something wrong at one source line. ``str()`` gives the sentence for the reader."""
+
+    kind: str
+    location: Location
+    message: str
+    block: Dim3
+    """``blockIdx`` (x, y, z) where it was first met."""
+    thread: Dim3
+    """``threadIdx`` (x, y, z)."""
+    array: str | None = None
+    element: tuple[int, ...] | None = None
+    """Index in the array, in elements; a shared array counts as one-dimensional."""
+    other_thread: Dim3 | None = None
+    """The other thread of a race."""
+    other_location: Location | None = None
+    """Where the other thread of a race accessed the element."""
+
+    def __str__(self) -> str:
+        return self.message
+
+
+class HazardLog:
+    """Keeps the first hazard of each kind at each instruction."""
+
+    def __init__(self) -> None:
+        self.found: list[Hazard] = []
+        self._seen: set[tuple[str, int]] = set()
+
+    def out_of_bounds(self, access: Access, lanes: npt.NDArray[np.intp]) -> None:
+        """Some lanes address memory that belongs to no array."""
+        if self._is_new(OUT_OF_BOUNDS, access.site.instruction):
+            place = _Place(access, int(lanes[0]))
+            advice = "Guard the access, or check the index and the size of the array."
+            if place.array is not None:
+                count = place.array.bytes // place.item_bytes
+                size = " × ".join(map(str, place.array.shape)) or f"{count}"
+                what = (
+                    f"{place.verb} element {place.flat} of {place.array.name}, which has {size} "
+                    "elements"
+                )
+            else:
+                what = f"{place.verb} {access.memory.space} memory the kernel has not declared"
+            self._keep(place, OUT_OF_BOUNDS, f"{what}. {advice}")
+
+    def misaligned(self, access: Access, lanes: npt.NDArray[np.intp]) -> None:
+        """Some lanes address a vector that does not start at a multiple of its size."""
+        if self._is_new(MISALIGNED, access.site.instruction):
+            place = _Place(access, int(lanes[0]))
+            width = access.site.width
+            self._keep(
+                place,
+                MISALIGNED,
+                f"{place.verb} {width} bytes at once from {place.name}, which is not at a multiple "
+                f"of {width} bytes. Use scalar accesses where the row length or the start does "
+                "not allow the vector.",
+            )
+
+    def unwritten(self, access: Access, lanes: npt.NDArray[np.intp]) -> None:
+        """Some lanes read memory that nothing wrote."""
+        if self._is_new(UNWRITTEN, access.site.instruction):
+            place = _Place(access, int(lanes[0]))
+            self._keep(
+                place,
+                UNWRITTEN,
+                f"{place.verb} {place.name}, which nothing has written. Write every element "
+                "before it is read, also at the edges of the matrix.",
+            )
+
+    def barrier_missed(self, group: ThreadGroup, site: Instruction, missing: Mask) -> None:
+        """Some live lanes did not reach a barrier that others of their block did."""
+        if self._is_new(BARRIER, site):
+            lane = int(np.flatnonzero(missing)[0])
+            block, thread = _who(group, lane)
+            count = int(missing[group.slot == group.slot[lane]].sum())
+            self.found.append(
+                Hazard(
+                    BARRIER,
+                    site.location,
+                    f"{site.location}: {count} threads of block {block} do not reach this "
+                    f"__syncthreads(), thread {thread} among them. Move it out of the condition, "
+                    "so that all threads of the block pass it.",
+                    block,
+                    thread,
+                )
+            )
+
+    def race(
+        self, access: Access, lane: int, position: int, other_thread: int, other: Instruction
+    ) -> None:
+        """Two threads meet at one shared element with no barrier between."""
+        if self._is_new(RACE, access.site.instruction):
+            place = _Place(access, lane, position)
+            second = access.group.launch.thread_index(other_thread)
+            self._keep(
+                place,
+                RACE,
+                f"{place.verb} {place.name}, which thread {second} of the same block accesses at "
+                f"line {other.location.line} with no barrier between. Put a __syncthreads() "
+                "between the two.",
+                other_thread=second,
+                other_location=other.location,
+            )
+
+    def in_flight(self, access: Access, lane: int, position: int) -> None:
+        """A read of shared memory that an asynchronous copy has not filled yet."""
+        if self._is_new(IN_FLIGHT, access.site.instruction):
+            place = _Place(access, lane, position)
+            self._keep(
+                place,
+                IN_FLIGHT,
+                f"{place.verb} {place.name}, which an asynchronous copy is still filling. Wait for "
+                "the copy (cp.async.wait_group) and pass a barrier before reading.",
+            )
+
+    def _is_new(self, kind: str, instruction: Instruction) -> bool:
+        key = (kind, instruction.index)
+        if key in self._seen:
+            return False
+        self._seen.add(key)
+        return True
+
+    def _keep(
+        self,
+        place: "_Place",
+        kind: str,
+        what: str,
+        other_thread: Dim3 | None = None,
+        other_location: Location | None = None,
+    ) -> None:
+        hazard = Hazard(
+            kind,
+            place.location,
+            f"{place.location}: thread {place.thread} of block {place.block} {what}",
+            place.block,
+            place.thread,
+            None if place.array is None else place.array.name,
+            place.element,
+            other_thread,
+            other_location,
+        )
+        # One source line may be many instructions: say the same thing once.
+        same = (hazard.kind, hazard.location, hazard.array)
+        if same not in [(old.kind, old.location, old.array) for old in self.found]:
+            self.found.append(hazard)
+
+
+class _Place:
+    """Who accesses what, in the words of the source."""
+
+    def __init__(self, access: Access, lane: int, position: int | None = None) -> None:
+        group, memory, site = access.group, access.memory, access.site
+        self.location = site.instruction.location
+        self.verb = _VERBS[site.kind]
+        self.block, self.thread = _who(group, lane)
+        if position is None:
+            position = int(access.addresses[lane]) - memory.base
+        else:
+            position -= int(group.slot[lane]) * memory.stride
+        self.array: NamedArray | None = memory.array_at(position)
+        self.item_bytes = site.word_bytes
+        self.flat = 0
+        self.element: tuple[int, ...] | None = None
+        if self.array is not None:
+            if self.array.dtype is not None:
+                self.item_bytes = self.array.dtype.itemsize
+            self.flat = (position - self.array.start) // self.item_bytes
+            self.element = element_index(self.array, self.flat)
+
+    @property
+    def name(self) -> str:
+        """Array and element as the source would write it."""
+        if self.array is None or self.element is None:
+            return "memory"
+        return self.array.name + "".join(f"[{index}]" for index in self.element)
+
+
+def element_index(array: NamedArray, flat: int) -> tuple[int, ...]:
+    """Index of an element in its array's shape; one-dimensional where the shape is not known."""
+    if len(array.shape) < 2 or not 0 <= flat < int(np.prod(array.shape)):
+        return (flat,)
+    return tuple(int(index) for index in np.unravel_index(flat, array.shape))
+
+
+def _who(group: ThreadGroup, lane: int) -> tuple[Dim3, Dim3]:
+    launch = group.launch
+    block = launch.block_index(int(group.batch.blocks[group.slot[lane]]))
+    return block, launch.thread_index(int(group.thread[lane]))
+
+
+_NOBODY = -1
+
+
+class _Shadow:
+    """For each word of a batch's shared memory: who used it last, and when."""
+
+    def __init__(self, memory: Memory, word_bytes: int) -> None:
+        words = len(memory.bytes) // word_bytes
+        self.writer = np.full(words, _NOBODY, dtype=np.int32)
+        self.write_epoch = np.full(words, _NOBODY, dtype=np.int64)
+        self.write_warp_epoch = np.zeros(words, dtype=np.int64)
+        self.write_site = np.zeros(words, dtype=np.int32)
+        self.reader = np.full(words, _NOBODY, dtype=np.int32)
+        self.read_epoch = np.full(words, _NOBODY, dtype=np.int64)
+        self.read_warp_epoch = np.zeros(words, dtype=np.int64)
+        self.read_site = np.zeros(words, dtype=np.int32)
+        self.several_readers = np.zeros(words, dtype=bool)
+        self.several_warps = np.zeros(words, dtype=bool)
+        self.in_flight = np.zeros(words, dtype=np.int32)
+        self.blocks = np.zeros(0, dtype=np.int64)
+
+
+_COPY_WORD = 4
+
+
+def _smallest_shared_access(instructions: list[Instruction]) -> int:
+    """Bytes of the narrowest load or store that may go to shared memory, at most 4."""
+    narrowest = 4
+    for instruction in instructions:
+        parts = instruction.parts
+        elsewhere = {"global", "local", "param"} & set(parts)
+        if parts[0] in ("ld", "st") and not elsewhere:
+            narrowest = min(narrowest, TYPE_BYTES[parts[-1]])
+    return narrowest
+
+
+class RaceDetector:
+    """Watches shared memory for accesses that no barrier orders. An observer.
+
+    Two accesses of one word race when two threads make them in the same stretch between barriers
+    and at least one writes. Threads of one warp are also ordered by ``__syncwarp()``.
+    """
+
+    def __init__(self, log: HazardLog, instructions: list[Instruction]) -> None:
+        self._log = log
+        self._instructions = instructions
+        self._word_bytes = _smallest_shared_access(instructions)
+        self._shadow: _Shadow | None = None
+        self._memory: Memory | None = None
+
+    def on_access(self, access: Access) -> None:
+        """Check one access of shared memory against those before it."""
+        if access.site.space != "shared" or access.site.kind == ATOMIC:
+            return
+        shadow = self._shadow_of(access.group, access.memory)
+        group = access.group
+        lanes = np.arange(group.lanes) if access.lanes is None else access.lanes
+        reads = access.site.kind == LOAD
+        first = access.positions // self._word_bytes
+        for word in range(access.site.width // self._word_bytes):
+            index = first + word
+            if reads:
+                self._read(shadow, access, lanes, index)
+            else:
+                self._write(shadow, access, lanes, index)
+
+    def on_values(self, access: Access, values: list[Array]) -> None:
+        """Values do not matter for races."""
+
+    def on_copies_landed(self, group: ThreadGroup, lanes: Array, positions: Array) -> None:
+        """The words are no longer in flight; their writers wrote them just now."""
+        shadow = self._shadow_of(group, group.batch.shared)
+        for word in range(_COPY_WORD // self._word_bytes):
+            index = positions // self._word_bytes + word
+            np.subtract.at(shadow.in_flight, index, 1)
+            shadow.writer[index] = group.thread[lanes]
+            shadow.write_epoch[index] = group.batch.epoch[group.slot[lanes]]
+            shadow.write_warp_epoch[index] = group.warp_epoch[lanes]
+
+    def _shadow_of(self, group: ThreadGroup, memory: Memory) -> _Shadow:
+        if self._shadow is None or self._memory is not memory:
+            self._shadow, self._memory = _Shadow(memory, self._word_bytes), memory
+        if not np.array_equal(self._shadow.blocks, group.batch.blocks):
+            self._shadow = _Shadow(memory, self._word_bytes)
+            self._shadow.blocks = group.batch.blocks.copy()
+        return self._shadow
+
+    def _read(self, shadow: _Shadow, access: Access, lanes: Array, index: Array) -> None:
+        group = access.group
+        thread = group.thread[lanes].astype(np.int32)
+        epoch = group.batch.epoch[group.slot[lanes]]
+        warp_epoch = group.warp_epoch[lanes]
+        if shadow.in_flight.any():
+            waiting = shadow.in_flight[index] > 0
+            if waiting.any():
+                first = int(np.flatnonzero(waiting)[0])
+                self._log.in_flight(access, int(lanes[first]), int(index[first]) * self._word_bytes)
+        writer = shadow.writer[index]
+        wrong = (shadow.write_epoch[index] == epoch) & (writer != thread)
+        wrong &= (writer // WARP != thread // WARP) | (shadow.write_warp_epoch[index] == warp_epoch)
+        self._report(access, lanes, index, wrong, writer, shadow.write_site)
+        # Forget readers of earlier stretches, then note who reads now.
+        stale = shadow.read_epoch[index] != epoch
+        stale |= (
+            ~shadow.several_warps[index]
+            & (shadow.reader[index] // WARP == thread // WARP)
+            & (shadow.read_warp_epoch[index] != warp_epoch)
+        )
+        shadow.several_readers[index[stale]] = False
+        shadow.several_warps[index[stale]] = False
+        before = np.where(stale, thread, shadow.reader[index])
+        shadow.reader[index] = thread
+        shadow.read_epoch[index] = epoch
+        shadow.read_warp_epoch[index] = warp_epoch
+        shadow.read_site[index] = access.site.instruction.index
+        for other in (before, shadow.reader[index]):
+            shadow.several_readers[index[other != thread]] = True
+            shadow.several_warps[index[other // WARP != thread // WARP]] = True
+
+    def _write(self, shadow: _Shadow, access: Access, lanes: Array, index: Array) -> None:
+        group = access.group
+        thread = group.thread[lanes].astype(np.int32)
+        epoch = group.batch.epoch[group.slot[lanes]]
+        warp_epoch = group.warp_epoch[lanes]
+        writer = shadow.writer[index]
+        wrong = (shadow.write_epoch[index] == epoch) & (writer != thread)
+        wrong &= (writer // WARP != thread // WARP) | (shadow.write_warp_epoch[index] == warp_epoch)
+        self._report(access, lanes, index, wrong, writer, shadow.write_site)
+        reader = shadow.reader[index]
+        same_warp = reader // WARP == thread // WARP
+        wrong = shadow.several_warps[index] | ~same_warp
+        wrong |= (shadow.read_warp_epoch[index] == warp_epoch) & (
+            shadow.several_readers[index] | (reader != thread)
+        )
+        wrong &= shadow.read_epoch[index] == epoch
+        self._report(access, lanes, index, wrong, reader, shadow.read_site)
+        shadow.writer[index] = thread
+        shadow.write_epoch[index] = epoch
+        shadow.write_warp_epoch[index] = warp_epoch
+        shadow.write_site[index] = access.site.instruction.index
+        # Two lanes of one instruction that write the same word: one of them is lost.
+        lost = shadow.writer[index] != thread
+        self._report(access, lanes, index, lost, shadow.writer[index], shadow.write_site)
+        if access.site.kind == COPY_WRITE:
+            np.add.at(shadow.in_flight, index, 1)
+
+    def _report(
+        self, access: Access, lanes: Array, index: Array, wrong: Mask, other: Array, sites: Array
+    ) -> None:
+        if wrong.any():
+            first = int(np.flatnonzero(wrong)[0])
+            self._log.race(
+                access,
+                int(lanes[first]),
+                int(index[first]) * self._word_bytes,
+                int(other[first]),
+                self._instructions[int(sites[index[first]])],
+            )

@@ -1,0 +1,394 @@
+"""Loads, stores, atomics and asynchronous copies."""
+
+import re
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from sgemm_lab.simulator.access import (
+    ATOMIC,
+    COPY_READ,
+    COPY_WRITE,
+    LOAD,
+    STORE,
+    Access,
+    Site,
+)
+from sgemm_lab.simulator.group import PendingCopy
+from sgemm_lab.simulator.memory import (
+    LOCAL_WINDOW,
+    OUTSIDE,
+    SHARED_WINDOW,
+    UNWRITTEN,
+    WRITTEN,
+    Memory,
+)
+from sgemm_lab.simulator.operations import Operations, Step
+from sgemm_lab.simulator.ptx import (
+    TYPE_BYTES,
+    Address,
+    Immediate,
+    Instruction,
+    Operand,
+    PtxError,
+    Register,
+    Symbol,
+    Vector,
+)
+from sgemm_lab.simulator.registers import Array, Mask, numpy_type, source
+
+if TYPE_CHECKING:
+    from sgemm_lab.simulator.group import ThreadGroup
+
+Match = re.Match[str]
+Positions = npt.NDArray[np.int64]
+
+_COPY_WORD = 4
+
+
+def address_of(group: "ThreadGroup", instruction: Instruction, position: int) -> Callable[[], Any]:
+    """A function giving the present byte addresses of a memory operand, one per lane."""
+    operand = instruction.operands[position]
+    if not isinstance(operand, Address):
+        raise PtxError(f"The instruction at {instruction.location} has no address.")
+    base = operand.base
+    if isinstance(base, Symbol | Immediate):
+        start = int(source(group.registers, group.symbols, base, np.dtype(np.int64)))
+        fixed = np.full(group.lanes, start + operand.offset, dtype=np.int64)
+        return lambda: fixed
+    # Addresses are unsigned; those of 32 bits are extended with zeros.
+    row, offset = group.registers.whole(base, signed=False), np.int64(operand.offset)
+    if row.dtype == np.uint64:
+        signed = row.view(np.int64)
+        return lambda: signed + offset
+    return lambda: row.astype(np.int64) + offset
+
+
+def begin(group: "ThreadGroup", site: Site, addresses: Positions, mask: Mask | None) -> Access:
+    """Check the addresses of an access, report what is wrong, and tell the observers.
+
+    Lanes with an illegal address take no further part, as if they were inactive.
+    """
+    memory, lane_offset = group.memory(site.space)
+    relative = addresses if memory.base == 0 else addresses - memory.base
+    lanes = None if mask is None else np.flatnonzero(mask)
+    if lanes is not None:
+        relative = relative[lanes]
+        lane_offset = lane_offset[lanes] if isinstance(lane_offset, np.ndarray) else lane_offset
+    access = Access(group, site, memory, mask, addresses, lanes, relative + lane_offset)
+    if len(relative):
+        if relative.min() < 0 or relative.max() > memory.size - site.width:
+            outside = (relative < 0) | (relative > memory.size - site.width)
+            access = _without(access, outside, group.launch.hazards.out_of_bounds)
+        if site.width > 1 and (access.positions & (site.width - 1)).any():
+            crooked = (access.positions & (site.width - 1)) != 0
+            access = _without(access, crooked, group.launch.hazards.misaligned)
+        access = _check_state(access)
+    for observer in group.launch.observers:
+        observer.on_access(access)
+    return access
+
+
+def _check_state(access: Access) -> Access:
+    """Report and drop lanes between arrays; report lanes that read what nothing wrote."""
+    memory, site = access.memory, access.site
+    hazards = access.group.launch.hazards
+    reads = site.kind in (LOAD, ATOMIC, COPY_READ)
+    if memory.space != "global" and not reads:
+        return access
+    lowest: Array = np.asarray(WRITTEN)
+    for word in range(site.words):
+        state = memory.state.take(access.positions + word * site.word_bytes, mode="clip")
+        lowest = np.minimum(lowest, state)
+    if np.all(lowest == WRITTEN):
+        return access
+    outside = lowest == OUTSIDE
+    if reads and (lowest == UNWRITTEN).any():
+        hazards.unwritten(access, _chosen_lanes(access, lowest == UNWRITTEN))
+    return _without(access, outside, hazards.out_of_bounds) if outside.any() else access
+
+
+def _chosen_lanes(access: Access, chosen: Mask) -> npt.NDArray[np.intp]:
+    where = np.flatnonzero(chosen)
+    return where if access.lanes is None else access.lanes[where]
+
+
+def _without(
+    access: Access, wrong: Mask, report: Callable[[Access, npt.NDArray[np.intp]], None]
+) -> Access:
+    report(access, _chosen_lanes(access, wrong))
+    return Access(
+        access.group,
+        access.site,
+        access.memory,
+        access.mask,
+        access.addresses,
+        _chosen_lanes(access, ~wrong),
+        access.positions[~wrong],
+    )
+
+
+def _told(access: Access, values: list[Array]) -> None:
+    for observer in access.group.launch.observers:
+        observer.on_values(access, values)
+
+
+def _site(instruction: Instruction, match: Match, space: str, kind: str) -> Site:
+    words = int(match["vector"][1:]) if "vector" in match.groupdict() and match["vector"] else 1
+    type_ = match["type"]
+    return Site(instruction, space, kind, TYPE_BYTES[type_], words, type_.startswith("f"))
+
+
+def _in_space(
+    group: "ThreadGroup",
+    space: str | None,
+    addresses: Callable[[], Any],
+    run: Callable[[str, Positions, Mask | None], None],
+) -> Step:
+    """A step that calls ``run`` with a named space, or finds the space of generic addresses."""
+    if space is not None:
+        return lambda mask: run(space, addresses(), mask)
+
+    def step(mask: Mask | None) -> None:
+        generic = addresses()
+        local, shared = generic >= LOCAL_WINDOW, generic >= SHARED_WINDOW
+        for name, where, start in (
+            ("local", local, LOCAL_WINDOW),
+            ("shared", shared & ~local, SHARED_WINDOW),
+            ("global", ~shared, 0),
+        ):
+            chosen = where if mask is None else where & mask
+            if chosen.any():
+                run(name, generic - start, chosen)
+
+    return step
+
+
+def _space(match: Match) -> str | None:
+    return None if match["space"] is None else match["space"].strip(".").partition("::")[0]
+
+
+def _sites(instruction: Instruction, match: Match, kind: str) -> dict[str, Site]:
+    return {
+        space: _site(instruction, match, space, kind) for space in ("global", "shared", "local")
+    }
+
+
+def _targets(group: "ThreadGroup", operand: Operand, type_: str) -> list[Array]:
+    """The rows a load fills; a narrow integer is extended to its whole register."""
+    items = operand.items if isinstance(operand, Vector) else (operand,)
+    rows = []
+    for item in items:
+        assert isinstance(item, Register)
+        if TYPE_BYTES[type_] < 4 and type_[0] in "su":
+            rows.append(group.registers.whole(item, signed=type_[0] == "s"))
+        else:
+            rows.append(group.registers.view(item, numpy_type(type_)))
+    return rows
+
+
+def _load(group: "ThreadGroup", instruction: Instruction, match: Match) -> Step:
+    type_ = match["type"]
+    dtype = numpy_type(type_)
+    sites = _sites(instruction, match, LOAD)
+    targets = _targets(group, instruction.operands[0], type_)
+
+    def run(space: str, addresses: Positions, mask: Mask | None) -> None:
+        site = sites[space]
+        access = begin(group, site, addresses, mask)
+        words = access.memory.words(site.word_bytes).view(dtype)
+        first = access.positions // site.word_bytes
+        values = []
+        for number, target in enumerate(targets):
+            value = words.take(first + number if number else first, mode="clip")
+            if access.lanes is None:
+                np.copyto(target, value)
+            else:
+                target[access.lanes] = value
+            values.append(value)
+        _told(access, values)
+
+    return _in_space(group, _space(match), address_of(group, instruction, 1), run)
+
+
+def _store(group: "ThreadGroup", instruction: Instruction, match: Match) -> Step:
+    dtype = numpy_type(match["type"])
+    sites = _sites(instruction, match, STORE)
+    operand = instruction.operands[1]
+    items = operand.items if isinstance(operand, Vector) else (operand,)
+    origins = [source(group.registers, group.symbols, item, dtype) for item in items]
+
+    def run(space: str, addresses: Positions, mask: Mask | None) -> None:
+        site = sites[space]
+        access = begin(group, site, addresses, mask)
+        words = access.memory.words(site.word_bytes).view(dtype)
+        first = access.positions // site.word_bytes
+        values = []
+        for number, origin in enumerate(origins):
+            value = np.broadcast_to(origin, (group.lanes,))
+            if access.lanes is not None:
+                value = value[access.lanes]
+            words[first + number] = value
+            values.append(value)
+        _mark_written(access.memory, access.positions, site.width)
+        _told(access, values)
+
+    return _in_space(group, _space(match), address_of(group, instruction, 0), run)
+
+
+def _mark_written(memory: Memory, positions: Positions, width: int) -> None:
+    # A position is a multiple of the width, so that whole groups of bytes can be marked.
+    written = int.from_bytes(bytes([int(WRITTEN)]) * min(width, 8), "little")
+    state = memory.state.view(f"u{min(width, 8)}")
+    for part in range(max(1, width // 8)):
+        state[positions // min(width, 8) + part] = written
+
+
+_ATOMICS: dict[str, np.ufunc] = {
+    "add": np.add,
+    "min": np.minimum,
+    "max": np.maximum,
+    "and": np.bitwise_and,
+    "or": np.bitwise_or,
+    "xor": np.bitwise_xor,
+}
+
+
+def _atomic(group: "ThreadGroup", instruction: Instruction, match: Match) -> Step:
+    """``red`` and ``atom``. Lanes that meet at one address go one after the other, in order."""
+    dtype = numpy_type(match["type"])
+    sites = _sites(instruction, match, ATOMIC)
+    returns = match["name"] == "atom"
+    origin = source(group.registers, group.symbols, instruction.operands[1 + returns], dtype)
+    operation = _ATOMICS[match["op"]]
+    target = None
+    if returns and isinstance(instruction.operands[0], Register):
+        target = group.registers.view(instruction.operands[0], dtype)
+
+    def run(space: str, addresses: Positions, mask: Mask | None) -> None:
+        site = sites[space]
+        access = begin(group, site, addresses, mask)
+        words = access.memory.words(site.word_bytes).view(dtype)
+        places = access.positions // site.word_bytes
+        value = np.broadcast_to(origin, (group.lanes,))
+        if access.lanes is not None:
+            value = value[access.lanes]
+        if target is None:
+            operation.at(words, places, value)
+        else:
+            lanes = np.arange(group.lanes) if access.lanes is None else access.lanes
+            for lane, place, operand in zip(lanes, places, value, strict=True):
+                target[lane], words[place] = words[place], operation(words[place], operand)
+        _mark_written(access.memory, access.positions, site.width)
+        _told(access, [value])
+
+    return _in_space(group, _space(match), address_of(group, instruction, int(returns)), run)
+
+
+def _copy_async(group: "ThreadGroup", instruction: Instruction, match: Match) -> Step:
+    """``cp.async``: read global memory now, write shared memory when the copy is waited for."""
+    size = instruction.operands[2]
+    if not isinstance(size, Immediate):
+        raise PtxError(f"cp.async at {instruction.location} needs a constant size.")
+    words = size.bits // _COPY_WORD
+    read_site = Site(instruction, "global", COPY_READ, _COPY_WORD, words, True)
+    write_site = Site(instruction, "shared", COPY_WRITE, _COPY_WORD, words, True)
+    to, origin = address_of(group, instruction, 0), address_of(group, instruction, 1)
+    kept_bytes: Any = np.uint32(size.bits)
+    if len(instruction.operands) > 3:
+        kept_bytes = source(
+            group.registers, group.symbols, instruction.operands[3], np.dtype(np.uint32)
+        )
+    every_word = np.arange(words) * _COPY_WORD
+
+    def step(mask: Mask | None) -> None:
+        write = begin(group, write_site, to(), mask)
+        lanes = np.arange(group.lanes) if write.lanes is None else write.lanes
+        data = np.zeros((group.lanes, words), dtype=np.uint32)
+        kept = np.broadcast_to(kept_bytes, (group.lanes,))
+        # Bytes past the kept ones are filled with zeros and their source is not read.
+        reading = kept > 0 if mask is None else mask & (kept > 0)
+        if reading.any():
+            read = begin(group, read_site, origin(), None if reading.all() else reading)
+            readers = np.arange(group.lanes) if read.lanes is None else read.lanes
+            places = (read.positions[:, None] + every_word) // _COPY_WORD
+            data[readers] = read.memory.words(_COPY_WORD).take(places, mode="clip")
+            data[every_word >= kept[:, None]] = 0
+            _told(read, list(data[readers].view(np.float32).T))
+        _told(write, list(data[lanes].view(np.float32).T))
+        positions = write.positions[:, None] + every_word
+        group.pending.append(
+            PendingCopy(lanes, group.committed[lanes].copy(), positions, data[lanes])
+        )
+
+    return step
+
+
+def _commit(group: "ThreadGroup", instruction: Instruction, match: Match) -> Step:
+    def step(mask: Mask | None) -> None:
+        group.committed[slice(None) if mask is None else mask] += 1
+
+    return step
+
+
+def _wait(group: "ThreadGroup", instruction: Instruction, match: Match) -> Step:
+    """``cp.async.wait_group N``: all but each lane's last N committed groups become visible."""
+    allowed: int | None = None
+    if match["wait"] == "group":
+        count = instruction.operands[0]
+        if not isinstance(count, Immediate):
+            raise PtxError(f"cp.async.wait_group at {instruction.location} needs a constant.")
+        allowed = count.bits
+
+    def step(mask: Mask | None) -> None:
+        still_pending = []
+        for copy in group.pending:
+            done = np.ones(len(copy.lanes), dtype=bool) if mask is None else mask[copy.lanes]
+            if allowed is not None:
+                done = done & (copy.ticket < group.committed[copy.lanes] - allowed)
+            if done.any():
+                _land(group, copy, done)
+            if not done.all():
+                rest = ~done
+                still_pending.append(
+                    PendingCopy(
+                        copy.lanes[rest],
+                        copy.ticket[rest],
+                        copy.positions[rest],
+                        copy.words[rest],
+                    )
+                )
+        group.pending[:] = still_pending
+
+    return step
+
+
+def _land(group: "ThreadGroup", copy: PendingCopy, done: Mask) -> None:
+    shared = group.batch.shared
+    positions = copy.positions[done]
+    shared.words(_COPY_WORD)[positions // _COPY_WORD] = copy.words[done]
+    _mark_written(shared, positions, _COPY_WORD)
+    lanes = np.repeat(copy.lanes[done], positions.shape[1])
+    for observer in group.launch.observers:
+        observer.on_copies_landed(group, lanes, positions.reshape(-1))
+
+
+_SPACE = r"(?P<space>\.global|\.shared(?:::cta)?|\.local)?"
+_TYPE = r"(?P<type>[subf](?:8|16|32|64))"
+_CACHE = r"(?:\.(?:ca|cg|cs|lu|cv|wb|wt|nc|weak|L1::\w+|L2::\w+))*"
+_ATOMIC_SCOPE = r"(?:\.(?:relaxed|release|acquire|acq_rel|gpu|cta|sys))*"
+
+OPERATIONS: Operations = [
+    (rf"ld(?:\.volatile)?{_SPACE}{_CACHE}(?:\.(?P<vector>v[24]))?\.{_TYPE}", _load),
+    (rf"st(?:\.volatile)?{_SPACE}{_CACHE}(?:\.(?P<vector>v[24]))?\.{_TYPE}", _store),
+    (
+        rf"(?P<name>red|atom){_ATOMIC_SCOPE}{_SPACE}{_ATOMIC_SCOPE}"
+        rf"\.(?P<op>add|min|max|and|or|xor)\.{_TYPE}",
+        _atomic,
+    ),
+    (r"cp\.async\.c[ag]\.shared(?:::cta)?\.global(?:\.L2::\w+)*", _copy_async),
+    (r"cp\.async\.commit_group", _commit),
+    (r"cp\.async\.wait_(?P<wait>group|all)", _wait),
+]

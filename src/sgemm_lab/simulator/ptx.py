@@ -1,0 +1,409 @@
+"""Read the PTX text that NVRTC emits into a small list of instructions.
+
+Only syntax is handled here. What an instruction does is decided in ``machine``, so an opcode
+that the simulator does not know passes through this module and is reported there.
+The grammar is that of NVIDIA's "Parallel Thread Execution ISA".
+"""
+
+import re
+from dataclasses import dataclass, field
+from functools import cached_property
+
+from sgemm_lab.errors import LabError
+
+
+class PtxError(LabError):
+    """The PTX text cannot be read, or uses something the simulator does not know."""
+
+
+@dataclass(frozen=True)
+class Location:
+    """A place in the CUDA source. ``line`` is 1-based, 0 where the PTX names none."""
+
+    file: str
+    line: int
+
+    def __str__(self) -> str:
+        return f"{self.file}, line {self.line}" if self.line else "an unknown source line"
+
+
+@dataclass(frozen=True)
+class Register:
+    """A virtual register such as ``%r12``, or the sink ``_`` that drops what is written."""
+
+    name: str
+
+
+@dataclass(frozen=True)
+class SpecialRegister:
+    """A read-only register the hardware fills, such as ``%tid.x``."""
+
+    name: str
+
+
+@dataclass(frozen=True)
+class Immediate:
+    """A constant. ``bits`` is the integer itself, or the bit pattern of a float constant."""
+
+    bits: int
+
+
+@dataclass(frozen=True)
+class Symbol:
+    """The address of a named array, such as a ``__shared__`` one, plus bytes."""
+
+    name: str
+    offset: int = 0
+
+
+@dataclass(frozen=True)
+class Address:
+    """A memory operand ``[base+offset]``; ``offset`` in bytes."""
+
+    base: "Register | Symbol | Immediate"
+    offset: int
+
+
+@dataclass(frozen=True)
+class Negated:
+    """A predicate operand read inverted, ``!%p1``."""
+
+    register: Register
+
+
+@dataclass(frozen=True)
+class Vector:
+    """Several operands in braces, ``{%f1, %f2}``."""
+
+    items: "tuple[Operand, ...]"
+
+
+@dataclass(frozen=True)
+class Pair:
+    """Two destinations, ``%r1|%p1``."""
+
+    first: Register
+    second: Register
+
+
+Operand = Register | SpecialRegister | Immediate | Symbol | Address | Negated | Vector | Pair
+
+
+@dataclass(frozen=True)
+class Guard:
+    """The predicate before an instruction: it runs in the lanes where the predicate holds."""
+
+    register: Register
+    negated: bool
+
+
+@dataclass(frozen=True)
+class Instruction:
+    """One PTX instruction."""
+
+    index: int
+    """Position in the kernel, from 0."""
+    opcode: str
+    """With all modifiers, such as ``ld.global.nc.f32``."""
+    operands: tuple[Operand, ...]
+    guard: Guard | None
+    location: Location
+
+    @cached_property
+    def parts(self) -> tuple[str, ...]:
+        """The opcode cut at its dots: ``("ld", "global", "nc", "f32")``."""
+        return tuple(self.opcode.split("."))
+
+
+@dataclass(frozen=True)
+class Parameter:
+    """A kernel parameter. ``type`` is the PTX one without its dot, such as ``u64``."""
+
+    name: str
+    type: str
+
+
+@dataclass(frozen=True)
+class ArrayDeclaration:
+    """A shared or local array. ``bytes`` is 0 for dynamic shared memory."""
+
+    name: str
+    bytes: int
+    alignment: int
+
+
+@dataclass
+class PtxKernel:
+    """One ``.entry`` of a PTX module."""
+
+    name: str
+    parameters: list[Parameter] = field(default_factory=list)
+    register_types: dict[str, str] = field(default_factory=dict)
+    """Type of each declared register, or of each prefix declared as ``%r<12>``."""
+    shared: list[ArrayDeclaration] = field(default_factory=list)
+    local: list[ArrayDeclaration] = field(default_factory=list)
+    instructions: list[Instruction] = field(default_factory=list)
+    labels: dict[str, int] = field(default_factory=dict)
+    """Label to the index of the instruction that follows it."""
+    not_unrolled: set[int] = field(default_factory=set)
+    """Indices of instructions after a ``.pragma "nounroll"``."""
+
+    def register_type(self, name: str) -> str:
+        """PTX type of a register, such as ``f32`` for ``%f7``."""
+        exact = self.register_types.get(name)
+        if exact is not None:
+            return exact
+        prefix = self.register_types.get(name.rstrip("0123456789"))
+        if prefix is None:
+            raise PtxError(f"The PTX uses the register {name} without declaring it.")
+        return prefix
+
+
+_COMMENT = re.compile(r"//[^\n]*|/\*.*?\*/", re.S)
+_FILE = re.compile(r'^\s*\.file\s+(\d+)\s+"([^"]*)"', re.M)
+_ENTRY = re.compile(r"\.entry\s+([\w$]+)\s*(?:\(([^)]*)\))?[^{]*\{")
+_MODULE_SHARED = re.compile(
+    r"^\s*(?:\.\w+\s+)*?\.shared\s+(?:\.align\s+(\d+)\s+)?\.(\w+)\s+([\w$]+)\s*(\[\d*\])?\s*;", re.M
+)
+_ARRAY = re.compile(r"\.align\s+(\d+)\s+\.(\w+)\s+([\w$%]+)(?:\[(\d*)\])?|\.(\w+)\s+([\w$]+)$")
+_LOC = re.compile(r"\.loc\s+(\d+)\s+(\d+)\s+(\d+)")
+_LABEL = re.compile(r"([\w$]+)\s*:(?!:)")
+_GUARD = re.compile(r"@(!?)([%\w$]+)\s+")
+_REGISTER_DECLARATION = re.compile(r"\.reg\s+\.(\w+)\s+(.*)", re.S)
+
+TYPE_BYTES = {
+    **dict.fromkeys(("b8", "u8", "s8"), 1),
+    **dict.fromkeys(("b16", "u16", "s16", "f16", "bf16"), 2),
+    **dict.fromkeys(("b32", "u32", "s32", "f32", "f16x2", "bf16x2", "tf32"), 4),
+    **dict.fromkeys(("b64", "u64", "s64", "f64"), 8),
+}
+"""Bytes of one value of each PTX type."""
+
+
+def parse(ptx: str) -> dict[str, PtxKernel]:
+    """Read a PTX module into its kernels, by entry name.
+
+    Raises:
+        PtxError: the text has no kernel, or a statement cannot be read.
+    """
+    # NVRTC puts the file table at the end of the module.
+    files = {int(number): name.rsplit("/", 1)[-1] for number, name in _FILE.findall(ptx)}
+    text = _COMMENT.sub("", ptx)
+    kernels: dict[str, PtxKernel] = {}
+    outside = []
+    position = 0
+    for entry in _ENTRY.finditer(text):
+        if entry.start() < position:
+            continue
+        end = _closing_brace(text, entry.end())
+        outside.append(text[position : entry.start()])
+        kernel = PtxKernel(entry[1], _parameters(entry[2] or ""))
+        _BodyReader(kernel, files).read(text[entry.end() : end])
+        kernels[kernel.name] = kernel
+        position = end + 1
+    if not kernels:
+        raise PtxError("The PTX text holds no kernel (no .entry). Check that it was compiled.")
+    module_arrays = [
+        ArrayDeclaration(name, _array_bytes(type_, size), int(alignment or TYPE_BYTES[type_]))
+        for alignment, type_, name, size in _MODULE_SHARED.findall("\n".join(outside))
+    ]
+    for kernel in kernels.values():
+        used = {symbol for instruction in kernel.instructions for symbol in symbols_of(instruction)}
+        kernel.shared[:0] = [array for array in module_arrays if array.name in used]
+    return kernels
+
+
+def _array_bytes(type_: str, size: str) -> int:
+    """Bytes of ``.type name[size]``; ``size`` is "" for a scalar and "[]" for a dynamic array."""
+    if not size:
+        return TYPE_BYTES[type_]
+    return TYPE_BYTES[type_] * int(size.strip("[]") or 0)
+
+
+def symbols_of(instruction: Instruction) -> list[str]:
+    """Names of the symbols an instruction's operands mention."""
+    names = []
+    for operand in instruction.operands:
+        base = operand.base if isinstance(operand, Address) else operand
+        if isinstance(base, Symbol):
+            names.append(base.name)
+    return names
+
+
+def _closing_brace(text: str, start: int) -> int:
+    depth = 1
+    for brace in re.finditer(r"[{}]", text[start:]):
+        depth += 1 if brace[0] == "{" else -1
+        if depth == 0:
+            return start + brace.start()
+    raise PtxError("The PTX text ends in the middle of a kernel.")
+
+
+def _parameters(text: str) -> list[Parameter]:
+    parameters = []
+    for declaration in filter(None, (part.strip() for part in text.split(","))):
+        words = declaration.split()
+        type_ = next(word[1:] for word in words if word[1:] in TYPE_BYTES)
+        parameters.append(Parameter(words[-1], type_))
+    return parameters
+
+
+class _BodyReader:
+    """Reads the statements between the braces of one kernel."""
+
+    def __init__(self, kernel: PtxKernel, files: dict[int, str]) -> None:
+        self.kernel = kernel
+        self.files = files
+        self.location = Location("", 0)
+        # Inline assembly may open a scope of its own with registers that shadow outer ones.
+        self.scopes: list[dict[str, str]] = []
+        self.scope_count = 0
+
+    def read(self, text: str) -> None:
+        """Read all statements of a kernel's body."""
+        pending = ""
+        for raw_line in text.split("\n"):
+            line = raw_line.strip()
+            while line:
+                if not pending:
+                    line = self._read_line_start(line)
+                    if not line:
+                        break
+                statement, semicolon, line = line.partition(";")
+                pending += statement
+                if semicolon:
+                    self._read_statement(pending.strip())
+                    pending = ""
+                else:
+                    pending += " "
+                line = line.strip()
+
+    def _read_line_start(self, line: str) -> str:
+        """Take what needs no semicolon off the start of a line; return the rest."""
+        if line.startswith((".loc ", ".loc\t")):
+            loc = _LOC.match(line)
+            # Line 0 marks code the compiler made up: it stays with the line before.
+            if loc is not None and int(loc[2]) > 0:
+                self.location = Location(self.files.get(int(loc[1]), "source"), int(loc[2]))
+            return ""
+        if line[0] == "{":
+            self.scopes.append({})
+            return line[1:].strip()
+        if line[0] == "}":
+            self.scopes.pop()
+            return line[1:].strip()
+        label = _LABEL.match(line)
+        if label is not None:
+            self.kernel.labels[self._scoped(label[1])] = len(self.kernel.instructions)
+            return line[label.end() :].strip()
+        return line
+
+    def _read_statement(self, statement: str) -> None:
+        if statement.startswith(".reg"):
+            self._read_registers(statement)
+        elif statement.startswith((".shared", ".local")):
+            self._read_array(statement)
+        elif statement.startswith(".pragma") and "nounroll" in statement:
+            self.kernel.not_unrolled.add(len(self.kernel.instructions))
+        elif not statement.startswith(".") and statement:
+            self.kernel.instructions.append(self._instruction(statement))
+
+    def _read_registers(self, statement: str) -> None:
+        declaration = _REGISTER_DECLARATION.match(statement)
+        if declaration is None:
+            raise PtxError(f"The PTX declares registers in an unknown way: '{statement}'.")
+        for name in declaration[2].split(","):
+            plain = name.strip().partition("<")[0]
+            if self.scopes:
+                self.scope_count += 1
+                self.scopes[-1][plain] = f"{plain}@{self.scope_count}"
+                plain = self.scopes[-1][plain]
+            self.kernel.register_types[plain] = declaration[1]
+
+    def _read_array(self, statement: str) -> None:
+        array = _ARRAY.search(statement)
+        if array is None:
+            raise PtxError(f"The PTX declares an array in an unknown way: '{statement}'.")
+        type_, name = array[2] or array[5], array[3] or array[6]
+        count = 1 if array[4] is None else int(array[4] or 0)
+        alignment = int(array[1] or TYPE_BYTES[type_])
+        declared = ArrayDeclaration(name, TYPE_BYTES[type_] * count, alignment)
+        arrays = self.kernel.shared if statement.startswith(".shared") else self.kernel.local
+        arrays.append(declared)
+
+    def _scoped(self, name: str) -> str:
+        for scope in reversed(self.scopes):
+            if name in scope:
+                return scope[name]
+        return name
+
+    def _instruction(self, statement: str) -> Instruction:
+        guard = None
+        guard_text = _GUARD.match(statement)
+        if guard_text is not None:
+            register = Register(self._scoped(guard_text[2]))
+            guard = Guard(register, guard_text[1] == "!")
+            statement = statement[guard_text.end() :]
+        opcode, _, operands = statement.partition(" ")
+        if "\t" in opcode:
+            opcode, _, rest = opcode.partition("\t")
+            operands = f"{rest} {operands}"
+        return Instruction(
+            index=len(self.kernel.instructions),
+            opcode=opcode,
+            operands=tuple(self._operand(text) for text in _split_operands(operands)),
+            guard=guard,
+            location=self.location,
+        )
+
+    def _operand(self, text: str) -> Operand:
+        if text[0] == "[":
+            return self._address(text[1:-1].strip())
+        if text[0] == "{":
+            return Vector(tuple(self._operand(item) for item in _split_operands(text[1:-1])))
+        if "|" in text:
+            first, second = (Register(self._scoped(name.strip())) for name in text.split("|"))
+            return Pair(first, second)
+        if text[0] == "!":
+            return Negated(Register(self._scoped(text[1:].strip())))
+        if text[0].isdigit() or text[0] == "-":
+            return Immediate(_constant(text))
+        name = self._scoped(text)
+        if text == "_" or name in self.kernel.register_types:
+            return Register(name)
+        if text[0] == "%":
+            declared = text.rstrip("0123456789") in self.kernel.register_types
+            return Register(text) if declared else SpecialRegister(text)
+        base, plus, offset = text.partition("+")
+        return Symbol(base.strip(), int(offset, 0) if plus else 0)
+
+    def _address(self, text: str) -> Address:
+        base_text, sign, offset_text = re.fullmatch(  # type: ignore[union-attr]
+            r"([^+\-\s]+)\s*(?:(\+)\s*(.*))?", text
+        ).groups()
+        base = self._operand(base_text)
+        if not isinstance(base, Register | Symbol | Immediate):
+            raise PtxError(f"The PTX has an address the simulator cannot read: '[{text}]'.")
+        return Address(base, int(offset_text, 0) if sign else 0)
+
+
+def _split_operands(text: str) -> list[str]:
+    """Cut at the commas that stand outside brackets and braces."""
+    parts, depth, start = [], 0, 0
+    for position, character in enumerate(text):
+        if character in "[{":
+            depth += 1
+        elif character in "]}":
+            depth -= 1
+        elif character == "," and depth == 0:
+            parts.append(text[start:position].strip())
+            start = position + 1
+    parts.append(text[start:].strip())
+    return [part for part in parts if part]
+
+
+def _constant(text: str) -> int:
+    """An integer constant, or the bit pattern of a float written ``0f3F800000``."""
+    if text[:2] in ("0f", "0F", "0d", "0D"):
+        return int(text[2:], 16)
+    return int(text.rstrip("U"), 0)

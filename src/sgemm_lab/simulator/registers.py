@@ -1,0 +1,167 @@
+"""The registers of a group of threads, as NumPy arrays with one column per thread."""
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from sgemm_lab.simulator.ptx import (
+    TYPE_BYTES,
+    Address,
+    Guard,
+    Immediate,
+    Instruction,
+    Negated,
+    Operand,
+    Pair,
+    PtxError,
+    PtxKernel,
+    Register,
+    Symbol,
+    Vector,
+)
+
+Array = npt.NDArray[Any]
+Mask = npt.NDArray[np.bool_]
+
+_UNSIGNED: dict[int, np.dtype[Any]] = {n: np.dtype(f"u{n}") for n in (1, 2, 4, 8)}
+_BY_LETTER = {"s": "i", "u": "u", "b": "u", "f": "f"}
+
+
+def numpy_type(ptx_type: str) -> np.dtype[Any]:
+    """The NumPy type that holds a PTX type; types NumPy lacks are held as raw bits."""
+    if ptx_type == "pred":
+        return np.dtype(np.bool_)
+    if ptx_type in ("bf16", "f16x2", "bf16x2", "tf32"):
+        return _UNSIGNED[TYPE_BYTES[ptx_type]]
+    return np.dtype(f"{_BY_LETTER[ptx_type[0]]}{TYPE_BYTES[ptx_type]}")
+
+
+def registers_of(operand: Operand | Guard) -> list[Register]:
+    """Every register an operand mentions."""
+    match operand:
+        case Register():
+            return [operand]
+        case Vector(items):
+            return [register for item in items for register in registers_of(item)]
+        case Pair(first, second):
+            return [first, second]
+        case Negated(register) | Guard(register):
+            return [register]
+        case Address(base=Register() as base):
+            return [base]
+    return []
+
+
+_NO_DESTINATION = ("st", "red", "bar", "barrier", "cp", "membar", "fence", "bra", "ret", "exit")
+
+
+def registers_written(instruction: Instruction) -> list[Register]:
+    """Registers an instruction gives a value."""
+    if instruction.parts[0] in _NO_DESTINATION or not instruction.operands:
+        return []
+    return registers_of(instruction.operands[0])
+
+
+def registers_read(instruction: Instruction) -> list[Register]:
+    """Registers an instruction needs, its guard included."""
+    has_destination = instruction.parts[0] not in _NO_DESTINATION
+    sources: list[Operand | Guard] = list(instruction.operands[1 if has_destination else 0 :])
+    if instruction.guard is not None:
+        sources.append(instruction.guard)
+    return [register for source in sources for register in registers_of(source)]
+
+
+class RegisterFile:
+    """All virtual registers of a kernel for a number of threads ("lanes").
+
+    Registers of one width are the rows of one array, so that an instruction can also work on
+    many registers at once.
+    """
+
+    def __init__(self, kernel: PtxKernel, lanes: int) -> None:
+        self.lanes = lanes
+        self.row: dict[str, int] = {}
+        self._width: dict[str, int] = {}
+        rows = {0: 0, 2: 0, 4: 0, 8: 0}
+        for instruction in kernel.instructions:
+            for operand in (*instruction.operands, *filter(None, [instruction.guard])):
+                for register in registers_of(operand):
+                    if register.name in self.row or register.name == "_":
+                        continue
+                    type_ = kernel.register_type(register.name)
+                    width = 0 if type_ == "pred" else TYPE_BYTES[type_]
+                    self._width[register.name] = width
+                    self.row[register.name] = rows[width]
+                    rows[width] += 1
+        self._arrays: dict[int, Array] = {0: np.zeros((rows[0], lanes), dtype=np.bool_)}
+        for width in (2, 4, 8):
+            self._arrays[width] = np.zeros((rows[width], lanes), dtype=_UNSIGNED[width])
+        self._scratch: dict[np.dtype[Any], Array] = {}
+
+    @property
+    def floats(self) -> npt.NDArray[np.float32]:
+        """All 32-bit registers as float32, (registers, lanes)."""
+        return self._arrays[4].view(np.float32)
+
+    def view(self, register: Register, dtype: np.dtype[Any]) -> Array:
+        """One register over all lanes as ``dtype``; writing to it writes the register.
+
+        A narrower type than the register's sees its low bits.
+
+        Raises:
+            PtxError: the type is wider than the register.
+        """
+        if register.name == "_":
+            return self.scratch(dtype)
+        width = self._width[register.name]
+        row: Array = self._arrays[width][self.row[register.name]]
+        if width == 0 or dtype == np.bool_:
+            if width != 0 or dtype != np.bool_:
+                raise PtxError(f"The PTX mixes predicates and numbers in {register.name}.")
+            return row
+        if dtype.itemsize > width:
+            raise PtxError(f"The PTX reads {8 * dtype.itemsize} bits from {register.name}.")
+        return row.view(dtype)[:: width // dtype.itemsize]
+
+    def whole(self, register: Register, *, signed: bool) -> Array:
+        """One register over all lanes, as an integer of its own full width."""
+        dtype = _UNSIGNED[self._width[register.name]] if register.name != "_" else _UNSIGNED[4]
+        return self.view(register, np.dtype(f"i{dtype.itemsize}") if signed else dtype)
+
+    def scratch(self, dtype: np.dtype[Any]) -> Array:
+        """A row to compute into before a masked write; shared by all who ask."""
+        if dtype not in self._scratch:
+            self._scratch[dtype] = np.zeros(self.lanes, dtype=dtype)
+        return self._scratch[dtype]
+
+
+def constant(bits: int, dtype: np.dtype[Any]) -> Any:
+    """A scalar of ``dtype`` from an integer, or for float types from its bit pattern."""
+    if dtype == np.bool_:
+        return np.bool_(bits != 0)
+    masked = bits & ((1 << 8 * dtype.itemsize) - 1)
+    return np.array([masked], dtype=_UNSIGNED[dtype.itemsize]).view(dtype)[0]
+
+
+def source(
+    registers: RegisterFile, symbols: dict[str, int], operand: Operand, dtype: np.dtype[Any]
+) -> Any:
+    """What an operand reads: a row of the register file, a scalar, or a symbol's address.
+
+    Raises:
+        PtxError: the operand is of a kind that no value can be read from.
+    """
+    match operand:
+        case Register():
+            return registers.view(operand, dtype)
+        case Immediate(bits):
+            return constant(bits, dtype)
+        case Symbol(name, offset) if name in symbols:
+            return constant(symbols[name] + offset, dtype)
+        case Symbol(name):
+            raise PtxError(
+                f"The kernel uses '{name}', which is neither shared nor local memory of its own. "
+                "Pass constants and arrays as kernel arguments."
+            )
+    raise PtxError(f"The PTX has an operand the simulator cannot read: {operand}.")

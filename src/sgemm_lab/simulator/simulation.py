@@ -1,0 +1,149 @@
+"""Simulate one kernel launch: the entry point of the simulator."""
+
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from sgemm_lab.errors import LabError
+from sgemm_lab.simulator.access import Observer
+from sgemm_lab.simulator.counts import Counts, RequestCounter, collect
+from sgemm_lab.simulator.group import Dim3, Launch
+from sgemm_lab.simulator.hazards import Hazard, HazardLog, RaceDetector
+from sgemm_lab.simulator.machine import flow_of, run_lockstep, run_warp_after_warp
+from sgemm_lab.simulator.memory import GLOBAL_BASE, global_memory, lay_out, read_back
+from sgemm_lab.simulator.merging import merge_shared_loads
+from sgemm_lab.simulator.ptx import PtxKernel, parse
+from sgemm_lab.simulator.tally import Tally
+from sgemm_lab.simulator.trace import Trace, TraceRecorder
+from sgemm_lab.simulator.unroll import unroll_short_loops
+
+Schedule = Literal["lockstep", "warps"]
+Argument = npt.NDArray[Any] | int | float
+Progress = Callable[[int, int], None]
+
+_MAX_THREADS = 1024
+
+
+@dataclass(frozen=True)
+class Result:
+    """What a simulated launch did."""
+
+    arrays: dict[str, npt.NDArray[Any]]
+    """All arrays after the launch, by argument name. The arrays passed in are unchanged."""
+    counts: Counts
+    hazards: list[Hazard]
+    """What is wrong with the kernel, in the order it was met; empty when all is well."""
+    trace: Trace | None
+    """Every access, if it was asked for."""
+
+
+def simulate(
+    ptx: str,
+    entry: str,
+    grid: tuple[int, ...],
+    block: tuple[int, ...],
+    args: Mapping[str, Argument],
+    shared_bytes: int = 0,
+    *,
+    unwritten: Collection[str] = (),
+    check_hazards: bool = True,
+    trace: bool = False,
+    schedule: Schedule = "lockstep",
+    progress: Progress | None = None,
+) -> Result:
+    """Run a kernel's PTX on the CPU and count its memory requests as the hardware does.
+
+    Args:
+        ptx: PTX text, as NVRTC gives it for sm_75 to sm_120; with ``-lineinfo`` for source lines.
+        entry: Name of the kernel.
+        grid: Blocks along x, y, z; missing axes are 1.
+        block: Threads along x, y, z; missing axes are 1.
+        args: The kernel's arguments by name, in order: NumPy arrays for pointers, numbers for
+            the rest. The names are used in messages.
+        shared_bytes: Dynamic shared memory of one block, in bytes.
+        unwritten: Names of arrays that hold nothing yet, such as C: reading them is a hazard.
+        check_hazards: Whether to look for races in shared memory, which costs time. Illegal
+            addresses, missed barriers and reads of unwritten memory are always found.
+        trace: Whether to record every access; for small launches.
+        schedule: "lockstep" runs all threads of a block side by side. "warps" runs each warp to
+            its next barrier before the next warp: slower, and a missing barrier shows.
+        progress: Called with (blocks done, all blocks) now and then.
+
+    Raises:
+        PtxError: the PTX cannot be read, or uses an unknown instruction.
+        LabError: the launch does not fit the kernel.
+    """
+    kernels = parse(ptx)
+    if entry not in kernels:
+        raise LabError(f"The PTX has no kernel '{entry}'. It has: {', '.join(kernels)}.")
+    kernel = unroll_short_loops(kernels[entry])
+    blocks = flow_of(kernel)
+    log = HazardLog()
+    merged = merge_shared_loads(blocks, lay_out(kernel.shared, shared_bytes))
+    counter = RequestCounter(merged)
+    recorder = TraceRecorder() if trace else None
+    observers: list[Observer] = [counter]
+    if check_hazards:
+        observers.append(RaceDetector(log, kernel.instructions))
+    if recorder is not None:
+        observers.append(recorder)
+    arrays = {name: value for name, value in args.items() if isinstance(value, np.ndarray)}
+    memory = global_memory(arrays, _checked_names(unwritten, arrays))
+    addresses = {array.name: GLOBAL_BASE + array.start for array in memory.arrays}
+    launch = Launch(
+        kernel=kernel,
+        grid=_three(grid, "grid"),
+        block=_three(block, "block"),
+        parameters=_parameters(kernel, args, addresses),
+        global_memory=memory,
+        shared_bytes=shared_bytes,
+        hazards=log,
+        observers=observers,
+    )
+    if launch.threads > _MAX_THREADS:
+        raise LabError(f"A block has at most {_MAX_THREADS} threads, not {launch.threads}.")
+    tally = Tally(len(blocks))
+    run = run_warp_after_warp if schedule == "warps" else run_lockstep
+    # Overflow, NaN and division by zero are ordinary values on a GPU.
+    with np.errstate(all="ignore"):
+        run(launch, blocks, tally, progress)
+    return Result(
+        arrays=read_back(memory),
+        counts=collect(counter, kernel.instructions, blocks, tally),
+        hazards=log.found,
+        trace=None if recorder is None else recorder.finish(),
+    )
+
+
+def _three(size: tuple[int, ...], what: str) -> Dim3:
+    if not 1 <= len(size) <= 3 or min(size) < 1:
+        raise LabError(f"The {what} needs one to three sizes of 1 or more, not {size}.")
+    x, y, z = (*size, 1, 1)[:3]
+    return x, y, z
+
+
+def _checked_names(unwritten: Collection[str], arrays: Mapping[str, object]) -> frozenset[str]:
+    unknown = sorted(set(unwritten) - set(arrays))
+    if unknown:
+        raise LabError(f"'{unknown[0]}' is named as unwritten, but is no array argument.")
+    return frozenset(unwritten)
+
+
+def _parameters(
+    kernel: PtxKernel, args: Mapping[str, Argument], addresses: Mapping[str, int]
+) -> dict[str, Any]:
+    if len(args) != len(kernel.parameters):
+        raise LabError(
+            f"The kernel '{kernel.name}' takes {len(kernel.parameters)} arguments, "
+            f"but {len(args)} were given."
+        )
+    parameters: dict[str, Any] = {}
+    for (name, value), parameter in zip(args.items(), kernel.parameters, strict=True):
+        # A pointer and a 64-bit number look the same in PTX, but no narrower type is a pointer.
+        if isinstance(value, np.ndarray) and parameter.type not in ("u64", "b64"):
+            raise LabError(f"Argument '{name}' of the kernel '{kernel.name}' must be a number.")
+        parameters[parameter.name] = addresses.get(name, value)
+    return parameters

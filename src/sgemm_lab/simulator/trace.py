@@ -1,0 +1,144 @@
+"""Every memory access of a small launch, for stepping through."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from sgemm_lab.simulator.access import COPY_READ, LOAD, Access
+from sgemm_lab.simulator.group import ThreadGroup
+from sgemm_lab.simulator.memory import NamedArray
+
+Array = npt.NDArray[Any]
+
+LIMIT = 200_000
+"""Most accesses a trace keeps."""
+
+
+@dataclass(frozen=True)
+class Trace:
+    """Accesses in the order they happened, one entry per thread and element.
+
+    Columns of equal length:
+
+    * ``step``: number of the memory instruction; entries of one step happen at once.
+    * ``block``, ``thread``: numbers, with x fastest.
+    * ``line``: source line.
+    * ``array``: index into ``arrays``.
+    * ``element``: flat index within the array, in elements.
+    * ``value``: what was read or written. NaN stands for memory nothing wrote.
+    * ``store``: 1 for a write, 0 for a read.
+    * ``window``: barriers the block had passed.
+    """
+
+    arrays: list[dict[str, Any]]
+    """Name, space and shape of each array; the shape of a shared array is its element count."""
+    columns: dict[str, Array]
+    complete: bool
+    """False where the launch made more accesses than ``LIMIT`` and the rest was left out."""
+
+    def __len__(self) -> int:
+        return len(self.columns["step"])
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain lists, ready for ``json.dumps``; NaN becomes None."""
+        columns = {name: column.tolist() for name, column in self.columns.items()}
+        columns["value"] = [value if value == value else None for value in columns["value"]]
+        return {"arrays": self.arrays, "complete": self.complete, **columns}
+
+
+class TraceRecorder:
+    """Records every global and shared access. An observer."""
+
+    _NAMES = ("step", "block", "thread", "line", "array", "element", "value", "store", "window")
+
+    def __init__(self) -> None:
+        # One value for all entries of an instruction, or one for each.
+        self._chunks: dict[str, list[Any]] = {name: [] for name in self._NAMES}
+        self._counts: list[int] = []
+        self._arrays: dict[tuple[str, str], int] = {}
+        self._described: list[dict[str, Any]] = []
+        self._step = 0
+        self._kept = 0
+        self._complete = True
+
+    def on_access(self, access: Access) -> None:
+        """Entries need values: see ``on_values``."""
+
+    def on_copies_landed(self, group: ThreadGroup, lanes: Array, positions: Array) -> None:
+        """A copy is recorded when it is issued."""
+
+    def on_values(self, access: Access, values: list[Array]) -> None:
+        """Record the elements one instruction moved."""
+        site, group, memory = access.site, access.group, access.memory
+        if memory.space == "local" or not len(access.positions):
+            return
+        if self._kept >= LIMIT:
+            self._complete = False
+            return
+        lanes = np.arange(group.lanes) if access.lanes is None else access.lanes
+        count = len(values)
+        start = access.positions - group.slot[lanes] * (
+            memory.stride if memory.space == "shared" else 0
+        )
+        positions = (start[:, None] + np.arange(count) * site.word_bytes).reshape(-1)
+        lanes = np.repeat(lanes, count)
+        array, element = self._locate(access, positions)
+        stores = site.kind not in (LOAD, COPY_READ)
+        entry: dict[str, Any] = {
+            "step": self._step,
+            "block": group.batch.blocks[group.slot[lanes]],
+            "thread": group.thread[lanes],
+            "line": site.instruction.location.line,
+            "array": array,
+            "element": element,
+            "value": _as_numbers(np.stack(values, axis=1).reshape(-1), site.word_bytes),
+            "store": int(stores),
+            "window": group.batch.epoch[group.slot[lanes]],
+        }
+        for name, column in entry.items():
+            self._chunks[name].append(column)
+        self._counts.append(len(lanes))
+        self._kept += len(lanes)
+        # The two ends of an asynchronous copy are one step.
+        if site.kind != COPY_READ:
+            self._step += 1
+
+    def _locate(self, access: Access, positions: Array) -> tuple[Array, Array]:
+        """For each byte position the number of its array and the element there."""
+        memory = access.memory
+        number = np.zeros(len(positions), dtype=np.int64)
+        element = np.zeros(len(positions), dtype=np.int64)
+        for array in memory.arrays:
+            inside = (positions >= array.start) & (positions < array.start + array.bytes)
+            if inside.any():
+                item = access.site.word_bytes if array.dtype is None else array.dtype.itemsize
+                number[inside] = self._number_of(memory.space, array, item)
+                element[inside] = (positions[inside] - array.start) // item
+        return number, element
+
+    def _number_of(self, space: str, array: NamedArray, item_bytes: int) -> int:
+        key = (space, array.name)
+        if key not in self._arrays:
+            self._arrays[key] = len(self._described)
+            shape = list(array.shape) or [array.bytes // item_bytes]
+            self._described.append({"name": array.name, "space": space, "shape": shape})
+        return self._arrays[key]
+
+    def finish(self) -> Trace:
+        """The trace of everything recorded."""
+        types = {"value": np.float64, "store": np.int8}
+        columns = {}
+        for name, chunks in self._chunks.items():
+            per_instruction = not chunks or isinstance(chunks[0], int)
+            column = np.repeat(chunks, self._counts) if per_instruction else np.concatenate(chunks)
+            columns[name] = column.astype(types.get(name, np.int32))
+        return Trace(self._described, columns, self._complete)
+
+
+def _as_numbers(values: Array, word_bytes: int) -> Array:
+    """Raw 32-bit words are taken as float32, which is what the book's kernels hold."""
+    if values.dtype.kind == "u" and word_bytes == 4:
+        return values.astype(np.uint32).view(np.float32)
+    return values

@@ -1,0 +1,177 @@
+"""Instructions in which the threads of a warp exchange values."""
+
+import re
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from sgemm_lab.simulator.access import LOAD, Site
+from sgemm_lab.simulator.arithmetic import read_predicate
+from sgemm_lab.simulator.memory_model import WARP
+from sgemm_lab.simulator.memory_operations import address_of, begin
+from sgemm_lab.simulator.operations import Operations, Step, destination, value
+from sgemm_lab.simulator.ptx import Instruction, Pair, PtxError, Register, Vector
+from sgemm_lab.simulator.registers import Array, Mask
+
+if TYPE_CHECKING:
+    from sgemm_lab.simulator.group import ThreadGroup
+
+Match = re.Match[str]
+
+_LANE = np.arange(WARP, dtype=np.int64)
+
+
+def _by_warp(group: "ThreadGroup", values: Any) -> Array:
+    """Values of all lanes as (warps, 32)."""
+    return np.broadcast_to(values, (group.lanes,)).reshape(group.warps, WARP)
+
+
+def _active(group: "ThreadGroup", mask: Mask | None) -> Mask:
+    return _by_warp(group, True if mask is None else mask)
+
+
+def _shuffle(group: "ThreadGroup", instruction: Instruction, match: Match) -> Step:
+    """``shfl.sync``, by the pseudo-code of the PTX manual."""
+    first = instruction.operands[0]
+    register, in_range_register = (
+        (first.first, first.second) if isinstance(first, Pair) else (first, None)
+    )
+    assert isinstance(register, Register)
+    target = group.registers.view(register, np.dtype(np.uint32))
+    in_range_target = (
+        None
+        if in_range_register is None
+        else group.registers.view(in_range_register, np.dtype(np.bool_))
+    )
+    values, offset, control = (value(group, instruction, at, "u32") for at in (1, 2, 3))
+    mode = match["mode"]
+
+    def step(mask: Mask | None) -> None:
+        where: Any = True if mask is None else mask
+        by = _by_warp(group, offset).astype(np.int64) & 31
+        settings = _by_warp(group, control).astype(np.int64)
+        segment, clamp = settings >> 8 & 31, settings & 31
+        lowest = _LANE & segment
+        limit = lowest | (clamp & ~segment)
+        if mode == "up":
+            source_lane = _LANE - by
+            in_range = source_lane >= limit
+        else:
+            source_lane = {"down": _LANE + by, "bfly": _LANE ^ by}.get(
+                mode, lowest | (by & ~segment)
+            )
+            in_range = source_lane <= limit
+        source_lane = np.where(in_range, source_lane, _LANE)
+        moved = np.take_along_axis(_by_warp(group, values), source_lane, axis=1)
+        np.copyto(target, moved.reshape(-1), where=where)
+        if in_range_target is not None:
+            np.copyto(in_range_target, in_range.reshape(-1), where=where)
+
+    return step
+
+
+def _vote(group: "ThreadGroup", instruction: Instruction, match: Match) -> Step:
+    predicate = read_predicate(group, instruction.operands[1])
+    mode = match["mode"]
+    target = destination(group, instruction, "b32" if mode == "ballot" else "pred")
+
+    def step(mask: Mask | None) -> None:
+        active = _active(group, mask)
+        holds = _by_warp(group, predicate()) & active
+        result: Any
+        if mode == "ballot":
+            result = _bits(holds)
+        elif mode == "any":
+            result = holds.any(axis=1)
+        elif mode == "all":
+            result = (holds | ~active).all(axis=1)
+        else:
+            result = (holds | ~active).all(axis=1) | ~holds.any(axis=1)
+        where: Any = True if mask is None else mask
+        np.copyto(target, np.repeat(result, WARP), where=where)
+
+    return step
+
+
+def _bits(holds: Mask) -> npt.NDArray[np.uint32]:
+    """One word per warp with a bit for each lane."""
+    bits = holds.astype(np.uint64) << _LANE.astype(np.uint64)
+    return np.asarray(bits.sum(axis=1), dtype=np.uint32)
+
+
+def _active_mask(group: "ThreadGroup", instruction: Instruction, match: Match) -> Step:
+    target = destination(group, instruction, "b32")
+
+    def step(mask: Mask | None) -> None:
+        where: Any = group.exists if mask is None else mask
+        np.copyto(target, np.repeat(_bits(_active(group, where)), WARP), where=where)
+
+    return step
+
+
+def _warp_barrier(group: "ThreadGroup", instruction: Instruction, match: Match) -> Step:
+    def step(mask: Mask | None) -> None:
+        group.warp_epoch[slice(None) if mask is None else mask] += 1
+
+    return step
+
+
+def _nothing(group: "ThreadGroup", instruction: Instruction, match: Match) -> Step:
+    """Fences: the simulator carries out memory accesses in order anyway."""
+    return lambda mask: None
+
+
+def _load_matrix(group: "ThreadGroup", instruction: Instruction, match: Match) -> Step:
+    """``ldmatrix``: 8×8 matrices of 16-bit values; lane 8i+r gives the address of row r of i."""
+    matrices = int(match["count"])
+    target = instruction.operands[0]
+    items = target.items if isinstance(target, Vector) else (target,)
+    rows = [
+        group.registers.view(item, np.dtype(np.uint32))
+        for item in items
+        if isinstance(item, Register)
+    ]
+    addresses = address_of(group, instruction, 1)
+    site = Site(instruction, "shared", LOAD, 4, 4, False)
+    gives_address = np.tile(8 * matrices > _LANE, group.warps)
+    quarter, inside = _LANE // 4, _LANE % 4
+
+    def step(mask: Mask | None) -> None:
+        if mask is not None and _active(group, mask).any(axis=1).sum() * WARP != mask.sum():
+            raise PtxError(f"ldmatrix at {instruction.location} needs all 32 lanes of a warp.")
+        asking = gives_address if mask is None else gives_address & mask
+        access = begin(group, site, addresses(), None if asking.all() else asking)
+        lanes = np.arange(group.lanes) if access.lanes is None else access.lanes
+        words = access.memory.words(4)
+        row_words = np.zeros((group.lanes, 4), dtype=np.uint32)
+        row_words[lanes] = words.take(access.positions[:, None] // 4 + np.arange(4), mode="clip")
+        halves = row_words.view(np.uint16).reshape(group.warps, 4, 8, 8)
+        where: Any = True if mask is None else mask
+        for matrix, row in enumerate(rows):
+            values = halves[:, matrix]
+            if match["trans"]:
+                values = values.transpose(0, 2, 1)
+            pair = np.stack(
+                [values[:, quarter, 2 * inside], values[:, quarter, 2 * inside + 1]], axis=-1
+            )
+            np.copyto(row, np.ascontiguousarray(pair).view(np.uint32).reshape(-1), where=where)
+        for observer in group.launch.observers:
+            observer.on_values(access, list(row_words[lanes].T))
+
+    return step
+
+
+OPERATIONS: Operations = [
+    (r"shfl\.sync\.(?P<mode>up|down|bfly|idx)\.b32", _shuffle),
+    (r"vote\.sync\.(?P<mode>ballot)\.b32", _vote),
+    (r"vote\.sync\.(?P<mode>any|all|uni)\.pred", _vote),
+    (r"activemask\.b32", _active_mask),
+    (r"bar\.warp\.sync", _warp_barrier),
+    (r"(?:membar|fence)\..*", _nothing),
+    (
+        r"ldmatrix\.sync\.aligned\.m8n8\.x(?P<count>[124])(?P<trans>\.trans)?"
+        r"\.shared(?:::cta)?\.b16",
+        _load_matrix,
+    ),
+]

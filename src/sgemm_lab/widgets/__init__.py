@@ -1,0 +1,7 @@
+"""Widgets of the book: alive with a kernel and without one."""
+
+from sgemm_lab.widgets.base import WIDGET_MIME, LabWidget
+from sgemm_lab.widgets.intensity import Intensity
+from sgemm_lab.widgets.roofline import Roofline
+
+__all__ = ["WIDGET_MIME", "Intensity", "LabWidget", "Roofline"]

@@ -1,0 +1,206 @@
+"""The intensity widget: sliders over tile constants, and the roof that the tile meets."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import traitlets
+from matplotlib.axes import Axes
+from matplotlib.patches import Rectangle
+
+from sgemm_lab.errors import LabError
+from sgemm_lab.style import (
+    FOREGROUND,
+    LEVEL_COLOURS,
+    LEVEL_MARKERS,
+    MUTED,
+    SURFACE,
+    book_style,
+    figure,
+    svg,
+)
+from sgemm_lab.widgets.base import LabWidget, html_table, module, stylesheet
+from sgemm_lab.widgets.data import Constant, Gpu, checked_choice, checked_gpus
+from sgemm_lab.widgets.roofs import Labels, Spot, draw_roofs, number, percent, roof_at
+from sgemm_lab.widgets.tile_math import (
+    Tile,
+    bound,
+    checked_constants,
+    compulsory_intensity,
+    global_intensity,
+    problems,
+)
+
+
+class Intensity(LabWidget):
+    """Sliders over tile constants.
+
+    Args:
+        constants: the kernel's tile constants, a subset of TILE, BM, BN, BK, TM, TN, see
+            :class:`~sgemm_lab.widgets.data.Constant`. What is absent is 1; ``TILE`` stands for
+            BM, BN and BK at once.
+        gpus: the GPUs to choose from, see :class:`~sgemm_lab.widgets.data.Gpu`. A roof "shared"
+            joins the bound where it is given; ``shared_per_block_bytes`` is the limit of a block.
+        gpu: id of the GPU to begin with. Default: the first.
+        matrix: M, N and K as ``{"m": …, "n": …, "k": …}``. Default: 4096 each.
+        predict: cover the answer until the reader has committed to a number.
+
+    State that the reader changes and Python can read or set: ``constants`` (their ``value``),
+    ``gpu``, ``guess`` (GFLOP/s or None) and ``revealed``.
+
+    Raises:
+        LabError: the data are not what they should be; the message says where.
+    """
+
+    _esm = module("common.js", "chart.js", "tile_math.js", "intensity.js")
+    _css = stylesheet("common.css", "intensity.css")
+
+    constants: "traitlets.List[dict[str, Any]]" = traitlets.List().tag(sync=True)
+    gpus: "traitlets.List[dict[str, Any]]" = traitlets.List().tag(sync=True)
+    gpu = traitlets.Unicode().tag(sync=True)
+    matrix: "traitlets.Dict[str, int]" = traitlets.Dict().tag(sync=True)
+    predict = traitlets.Bool(False).tag(sync=True)
+    guess = traitlets.Float(None, allow_none=True).tag(sync=True)
+    revealed = traitlets.Bool(False).tag(sync=True)
+
+    def __init__(
+        self,
+        constants: Sequence[Constant],
+        gpus: Sequence[Gpu],
+        *,
+        gpu: str | None = None,
+        matrix: dict[str, int] | None = None,
+        predict: bool = False,
+        **kwargs: Any,
+    ) -> None:
+        roofs = checked_gpus(gpus)
+        super().__init__(
+            constants=checked_constants(constants),
+            gpus=roofs,
+            gpu=checked_choice(gpu or roofs[0]["id"], roofs),
+            matrix=matrix or {"m": 4096, "n": 4096, "k": 4096},
+            predict=predict,
+            **kwargs,
+        )
+
+    @traitlets.validate("constants")
+    def _check_constants(self, proposal: Any) -> list[dict[str, Any]]:
+        return checked_constants(proposal["value"])
+
+    @traitlets.validate("gpus")
+    def _check_gpus(self, proposal: Any) -> list[dict[str, Any]]:
+        return checked_gpus(proposal["value"])
+
+    @traitlets.validate("gpu")
+    def _check_gpu(self, proposal: Any) -> str:
+        return checked_choice(proposal["value"], self.gpus)
+
+    @traitlets.validate("matrix")
+    def _check_matrix(self, proposal: Any) -> dict[str, int]:
+        matrix = proposal["value"]
+        sizes = [matrix.get(name) for name in "mnk"]
+        if set(matrix) != set("mnk") or any(not isinstance(s, int) or s < 1 for s in sizes):
+            raise LabError(f"matrix must give m, n and k as whole numbers from 1 up, not {matrix}.")
+        return dict(matrix)
+
+    @property
+    def chosen_gpu(self) -> dict[str, Any]:
+        """The GPU whose roofs are shown."""
+        return next(entry for entry in self.gpus if entry["id"] == self.gpu)
+
+    @property
+    def tile(self) -> Tile:
+        """The tile that the sliders are at."""
+        return Tile.from_constants({entry["name"]: entry["value"] for entry in self.constants})
+
+    @property
+    def alt(self) -> str:
+        """What bounds the tile, and how far below the peak."""
+        gpu, tile = self.chosen_gpu, self.tile
+        shape = f"{tile.bm}×{tile.bn} block tile with {tile.tm}×{tile.tn} per thread"
+        refused = problems(tile, gpu)
+        if refused:
+            return f"A {shape} cannot run on {gpu['name']}. {' '.join(refused)}"
+        if self.predict and not self.revealed:
+            return f"Sliders over a {shape}: how many GFLOP/s do the roofs of {gpu['name']} leave?"
+        found = bound(tile, gpu, self.matrix)
+        holder = {"peak": "arithmetic alone", "dram": "DRAM", "shared": "shared memory"}
+        return (
+            f"A {shape} reuses global memory to {number(global_intensity(tile, self.matrix))} "
+            f"FLOP/B. On {gpu['name']} {holder[found.limit]} bounds it, at "
+            f"{number(found.gflops)} GFLOP/s, {percent(found.gflops / gpu['peak_gflops'])} of "
+            "the FP32 peak."
+        )
+
+    def still(self) -> str:
+        """Return the tile to scale and its place on the roofline as inline SVG."""
+        fig = figure(7.2, 3.6)
+        with book_style():
+            left, right = fig.subplots(1, 2, width_ratios=(1, 1.35))
+            _draw_tile(left, self.tile)
+            self._draw_landing(right)
+        return svg(fig, "A tile and the roof it meets", self.alt)
+
+    def table(self) -> str:
+        """Return what the tile reuses and takes as an HTML table."""
+        gpu, tile = self.chosen_gpu, self.tile
+        rows = [[entry["name"], f"{entry['value']}"] for entry in self.constants]
+        rows += [
+            ["Shared memory per block", f"{tile.shared_bytes:,} bytes"],
+            ["Threads per block", number(tile.threads)],
+            ["Sums per thread", f"{tile.accumulators}"],
+        ]
+        if not self.predict or self.revealed:
+            rows += [
+                ["Reuse of global memory", f"{number(global_intensity(tile, self.matrix))} FLOP/B"],
+                ["Reuse of shared memory", f"{number(tile.thread_intensity)} FLOP/B"],
+                ["Bound", f"{number(bound(tile, gpu, self.matrix).gflops)} GFLOP/s"],
+            ]
+        return html_table(f"The tile on {gpu['name']}", ["Quantity", "Value"], rows)
+
+    def _draw_landing(self, ax: Axes) -> None:
+        gpu, tile = self.chosen_gpu, self.tile
+        hidden = (
+            ["l2", "l1", "register"] if tile.uses_shared else ["l2", "l1", "register", "shared"]
+        )
+        limit = compulsory_intensity(**self.matrix)
+        asked = {"dram": global_intensity(tile, self.matrix), "shared": tile.thread_intensity}
+        known = {level["id"] for level in gpu["levels"]} - set(hidden)
+        places = {
+            level: (intensity, roof_at(gpu, level, intensity))
+            for level, intensity in asked.items()
+            if level in known and (self.revealed or not self.predict)
+        }
+        draw_roofs(ax, gpu, [*places.values(), (limit / 3, gpu["peak_gflops"])], hidden)
+        bottom = ax.get_ylim()[0]
+        ax.plot([limit, limit], [bottom, gpu["peak_gflops"]], ":", color=MUTED, linewidth=1)
+        for level, place in places.items():
+            ax.plot(*place, LEVEL_MARKERS[level], color=LEVEL_COLOURS[level], zorder=4)
+        labels = Labels(ax, places.values())
+        labels.name_roofs(gpu, hidden)
+        note = Spot((limit, bottom), (-8, 8), "right")
+        labels.place("each element once", [note], color=MUTED, size=9)
+
+
+def _draw_tile(ax: Axes, tile: Tile) -> None:
+    """Draw the block tile, the strips that feed it and one thread's share, to scale."""
+    gap = 0.04 * (tile.bm + tile.bk)
+    right, down = tile.bk + gap, tile.bk + gap
+    row = tile.tm * (tile.bm // tile.tm // 3)
+    column = tile.tn * (tile.bn // tile.tn // 3)
+    shared, register = LEVEL_COLOURS["shared"], LEVEL_COLOURS["register"]
+    boxes: list[tuple[float, float, float, float, dict[str, Any]]] = [
+        (0, down, tile.bk, tile.bm, {"fc": "none", "ec": shared}),
+        (right, 0, tile.bn, tile.bk, {"fc": "none", "ec": shared}),
+        (right, down, tile.bn, tile.bm, {"fc": SURFACE, "ec": FOREGROUND}),
+        (0, down + row, tile.bk, tile.tm, {"fc": shared}),
+        (right + column, 0, tile.tn, tile.bk, {"fc": shared}),
+        (right + column, down + row, tile.tn, tile.tm, {"fc": register}),
+    ]
+    for x, y, width, height, style in boxes:
+        ax.add_patch(Rectangle((x, y), width, height, **style))
+    ax.set(xlim=(-gap, right + tile.bn + gap), ylim=(down + tile.bm + gap, -gap), aspect="equal")
+    ax.set_axis_off()
+    ax.set_title(
+        f"{tile.bm}×{tile.bn} of C from strips {tile.bk} deep,\n{tile.tm}×{tile.tn} per thread",
+        fontsize=10,
+    )

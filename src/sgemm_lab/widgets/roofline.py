@@ -1,0 +1,219 @@
+"""The roofline widget: roofs of several GPUs, kernels as points at each memory level."""
+
+from typing import Any
+
+import traitlets
+from matplotlib.axes import Axes
+
+from sgemm_lab.style import (
+    BACKGROUND,
+    FOREGROUND,
+    LEVEL_COLOURS,
+    LEVEL_MARKERS,
+    MUTED,
+    book_style,
+    figure,
+    svg,
+)
+from sgemm_lab.widgets.base import LabWidget, html_table, module, stylesheet
+from sgemm_lab.widgets.data import (
+    LEVEL_NAMES,
+    Gpu,
+    Point,
+    checked_choice,
+    checked_gpus,
+    checked_points,
+    reference_levels,
+)
+from sgemm_lab.widgets.roofs import Labels, Spot, draw_roofs, number, percent, roof_at
+
+
+class Roofline(LabWidget):
+    """A roofline to explore.
+
+    Args:
+        gpus: the GPUs to choose from, see :class:`~sgemm_lab.widgets.data.Gpu`.
+        points: kernels, see :class:`~sgemm_lab.widgets.data.Point`. Points of a GPU that is not
+            chosen stay hidden.
+        gpu: id of the GPU to begin with. Default: the first.
+
+    State that the reader changes and Python can read or set: ``gpu``; ``hidden_levels`` and
+    ``hidden_kernels``, ids that are switched off; ``selected``, the index of the point in focus,
+    or -1.
+
+    Raises:
+        LabError: the data are not what they should be; the message says where.
+    """
+
+    _esm = module("common.js", "chart.js", "roofline.js")
+    _css = stylesheet("common.css", "roofline.css")
+
+    gpus: "traitlets.List[dict[str, Any]]" = traitlets.List().tag(sync=True)
+    gpu = traitlets.Unicode().tag(sync=True)
+    points: "traitlets.List[dict[str, Any]]" = traitlets.List().tag(sync=True)
+    hidden_levels = traitlets.List(traitlets.Unicode()).tag(sync=True)
+    hidden_kernels = traitlets.List(traitlets.Unicode()).tag(sync=True)
+    selected = traitlets.Int(-1).tag(sync=True)
+
+    def __init__(
+        self,
+        gpus: list[Gpu],
+        points: list[Point] | None = None,
+        *,
+        gpu: str | None = None,
+        **kwargs: Any,
+    ) -> None:
+        roofs = checked_gpus(gpus)
+        super().__init__(
+            gpus=roofs,
+            points=checked_points(points or [], roofs),
+            gpu=checked_choice(gpu or roofs[0]["id"], roofs),
+            **kwargs,
+        )
+
+    @traitlets.validate("gpus")
+    def _check_gpus(self, proposal: Any) -> list[dict[str, Any]]:
+        return checked_gpus(proposal["value"])
+
+    @traitlets.validate("points")
+    def _check_points(self, proposal: Any) -> list[dict[str, Any]]:
+        return checked_points(proposal["value"], self.gpus)
+
+    @traitlets.validate("gpu")
+    def _check_gpu(self, proposal: Any) -> str:
+        return checked_choice(proposal["value"], self.gpus)
+
+    @property
+    def chosen_gpu(self) -> dict[str, Any]:
+        """The GPU whose roofs are shown."""
+        return next(entry for entry in self.gpus if entry["id"] == self.gpu)
+
+    @property
+    def shown_points(self) -> list[dict[str, Any]]:
+        """The points on the chosen GPU that no toggle hides."""
+        return [
+            point
+            for point in self.points
+            if point["gpu"] == self.gpu
+            and point["level"] not in self.hidden_levels
+            and point["kernel"] not in self.hidden_kernels
+        ]
+
+    @property
+    def alt(self) -> str:
+        """Which roof is where, and how near the fastest kernel comes to its own."""
+        gpu = self.chosen_gpu
+        ridges = ", ".join(
+            f"{level['label']} meets it at {number(gpu['peak_gflops'] / level['gbs'])} FLOP/B"
+            for level in reference_levels(gpu)
+            if level["id"] not in self.hidden_levels
+        )
+        peak = f"FP32 peak {number(gpu['peak_gflops'])} GFLOP/s"
+        text = f"Roofline of {gpu['name']}: {peak}{'; ' if ridges else ''}{ridges}."
+        measured = [point for point in self.shown_points if point["kind"] == "measured"]
+        if measured:
+            best = max(measured, key=lambda point: float(point["gflops"]))
+            text += (
+                f" The fastest kernel, {best['label']}, reaches {number(best['gflops'])} GFLOP/s, "
+                f"{percent(best['gflops'] / gpu['peak_gflops'])} of the peak."
+            )
+        return text
+
+    def still(self) -> str:
+        """Return the roofline at its present state as inline SVG."""
+        gpu = self.chosen_gpu
+        points = self.shown_points
+        fig = figure(7.2, 4.4)
+        with book_style():
+            ax = fig.subplots()
+            places = [_place(point) for point in points]
+            draw_roofs(ax, gpu, places, self.hidden_levels)
+            kernels = [
+                [point for point in points if point["kernel"] == kernel]
+                for kernel in dict.fromkeys(point["kernel"] for point in points)
+            ]
+            for kernel in kernels:
+                _draw_kernel(ax, kernel)
+            labels = Labels(ax, places, [arrow for kernel in kernels for arrow in _arrows(kernel)])
+            for kernel in kernels:
+                _name_kernel(labels, kernel)
+            labels.name_roofs(gpu, self.hidden_levels)
+        return svg(fig, f"Roofline of {gpu['name']}", self.alt)
+
+    def table(self) -> str:
+        """Return the roofs and the points of the chosen GPU as HTML tables."""
+        gpu = self.chosen_gpu
+        roofs = [
+            [level["label"], f"{number(level['gbs'])} GB/s", level["source"]]
+            for level in gpu["levels"]
+        ]
+        roofs += [
+            ["FP32 peak", f"{number(peak['gflops'])} GFLOP/s", peak["source"]]
+            for peak in gpu["peaks"]
+        ]
+        text = html_table(f"Roofs of {gpu['name']}", ["Roof", "Value", "Source"], roofs)
+        points = [
+            [
+                point["label"],
+                LEVEL_NAMES[point["level"]],
+                point["kind"],
+                number(point["intensity"]),
+                number(point["gflops"]),
+                percent(point["gflops"] / roof_at(gpu, point["level"], point["intensity"])),
+            ]
+            for point in self.shown_points
+        ]
+        if not points:
+            return text
+        heads = ["Kernel", "Level", "Kind", "FLOP/B", "GFLOP/s", "Share of the roof"]
+        return text + html_table(f"Kernels on {gpu['name']}", heads, points)
+
+
+Place = tuple[float, float]
+
+
+def _arrows(points: list[dict[str, Any]]) -> list[tuple[Place, Place]]:
+    """Return where each prediction of a kernel stands and where its measurement came out."""
+    measured = {p["level"]: p for p in points if p["kind"] == "measured"}
+    return [
+        (_place(point), _place(measured[point["level"]]))
+        for point in points
+        if point["kind"] == "predicted" and point["level"] in measured
+    ]
+
+
+def _place(point: dict[str, Any]) -> Place:
+    return (point["intensity"], point["gflops"])
+
+
+def _draw_kernel(ax: Axes, points: list[dict[str, Any]]) -> None:
+    """Draw one kernel: its levels joined, its predictions leading to its measurements."""
+    for kind in ("predicted", "measured"):
+        row = sorted(_place(point) for point in points if point["kind"] == kind)
+        ax.plot([x for x, _ in row], [y for _, y in row], color=MUTED, linewidth=0.9)
+    arrow = {"arrowstyle": "->", "color": MUTED, "linewidth": 0.9, "shrinkA": 6, "shrinkB": 6}
+    for start, end in _arrows(points):
+        ax.annotate("", end, start, arrowprops=arrow)
+    for point in points:
+        colour = LEVEL_COLOURS[point["level"]]
+        ax.plot(
+            *_place(point),
+            LEVEL_MARKERS[point["level"]],
+            color=colour,
+            markerfacecolor=BACKGROUND if point["kind"] == "predicted" else colour,
+            markeredgewidth=1.6,
+            zorder=4,
+        )
+
+
+def _name_kernel(labels: Labels, points: list[dict[str, Any]]) -> None:
+    """Write a kernel's label beside one of its points."""
+    measured = [point for point in points if point["kind"] == "measured"]
+    row = sorted(measured or points, key=lambda point: -float(point["intensity"]))
+    spots = []
+    for point in row:
+        place = _place(point)
+        spots += [Spot(place, (9, -3.5), "left"), Spot(place, (-9, -3.5), "right")]
+        spots += [Spot(place, (0, -19)), Spot(place, (0, 11))]
+        spots += [Spot(place, (7, -18), "left"), Spot(place, (-7, 9), "right")]
+    labels.place(row[0]["label"], spots, color=FOREGROUND, weight="bold")

@@ -1,0 +1,62 @@
+"""Find a Chromium for the tests, or get one. Run as a script, it makes sure that there is one."""
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome")
+FLAGS = [
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+]
+
+
+def find() -> str | None:
+    """Return the program of a browser already there: the system's, else Playwright's own."""
+    named = os.environ.get("SGEMM_LAB_BROWSER")
+    candidates = [named] if named else [*map(shutil.which, NAMES), _playwrights_own()]
+    return next((program for program in candidates if program and Path(program).exists()), None)
+
+
+def _playwrights_own() -> str:
+    from playwright.sync_api import sync_playwright
+
+    with sync_playwright() as playwright:
+        return playwright.chromium.executable_path
+
+
+def install() -> None:
+    """Get Playwright's own Chromium; where that fails, the system's package."""
+    print("No Chromium found. Asking Playwright for one.", flush=True)
+    subprocess.run([sys.executable, "-m", "playwright", "install", "chromium"], check=False)
+    if find() is None and shutil.which("apt-get"):
+        print("Playwright had none to give. Asking the system's package manager.", flush=True)
+        prefix = [] if os.geteuid() == 0 else ["sudo"]
+        subprocess.run([*prefix, "apt-get", "update"], check=False)
+        subprocess.run([*prefix, "apt-get", "install", "-y", "chromium"], check=False)
+
+
+def main() -> int:
+    if find() is None:
+        install()
+    program = find()
+    if program is None:
+        print(
+            "The tests read the book in a browser, and none could be installed. Install Chromium "
+            "or Chrome, or name its program in SGEMM_LAB_BROWSER.",
+            file=sys.stderr,
+        )
+        return 1
+    print(f"Browser for the tests: {program}")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

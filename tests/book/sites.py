@@ -1,0 +1,104 @@
+"""Books to build, sites to serve, pages to visit: what the tests of the book share."""
+
+import functools
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import Any
+
+import yaml
+from playwright.sync_api import Page, Response
+
+ROOT = Path(__file__).parents[2]
+SPECIMEN = Path(__file__).parent / "specimen"
+
+
+def build(source: Path, *options: str) -> None:
+    program = Path(sys.executable).with_name("jupyter-book")
+    command = [str(program), "build", str(source)]
+    done = subprocess.run(
+        [*command, "-W", "-n", "--keep-going", *options],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stdout[-6000:] + done.stderr[-6000:]
+
+
+@dataclass(frozen=True)
+class Site:
+    """A built book: its folder and the address where it is served."""
+
+    folder: Path
+    address: str
+
+    @property
+    def pages(self) -> list[str]:
+        return [path.relative_to(self.folder).as_posix() for path in self.folder.rglob("*.html")
+                if "_static" not in path.parts]  # fmt: skip
+
+    def url(self, page: str, scheme: str = "http") -> str:
+        base = self.address if scheme == "http" else self.folder.as_uri()
+        return f"{base}/{page}"
+
+
+@dataclass
+class Visit:
+    """One page in the browser, with everything it said and asked for."""
+
+    page: Page
+    console: list[str] = field(default_factory=list)
+    outside: list[str] = field(default_factory=list)
+    responses: list[Response] = field(default_factory=list)
+
+    def goto(self, site: Site, page: str, scheme: str = "http", until: Any = "load") -> "Visit":
+        self.page.on("console", self._heard)
+        self.page.on("pageerror", lambda error: self.console.append(str(error)))
+        self.page.on("response", lambda response: self.responses.append(response))
+        inside = (site.address, site.folder.as_uri(), "blob:", "data:")
+
+        def guard(route: Any) -> None:
+            if route.request.url.startswith(inside):
+                route.continue_()
+            else:
+                self.outside.append(route.request.url)
+                route.abort()
+
+        self.page.route("**/*", guard)
+        self.page.goto(site.url(page, scheme), wait_until=until)
+        self.page.wait_for_function(
+            "() => (window.MathJax?.startup?.promise ?? Promise.resolve()).then(() =>"
+            " document.fonts.ready).then(() => window.labWidgetsDrawn ?? true)"
+        )
+        return self
+
+    def _heard(self, message: Any) -> None:
+        # The theme announces its mode. Everything else is news.
+        if not message.text.startswith("[PST]"):
+            self.console.append(message.text)
+
+
+@contextmanager
+def served(folder: Path) -> Iterator[Site]:
+    class Quiet(SimpleHTTPRequestHandler):
+        def log_message(self, *_: object) -> None:
+            pass
+
+    server = ThreadingHTTPServer(("127.0.0.1", 0), functools.partial(Quiet, directory=folder))
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    yield Site(folder, f"http://127.0.0.1:{server.server_port}")
+    server.shutdown()
+    server.server_close()
+
+
+def specimen_config() -> dict[str, Any]:
+    """Return the book's own configuration, usable from another folder."""
+    config: dict[str, Any] = yaml.safe_load((ROOT / "_config.yml").read_text())
+    config["logo"] = str(ROOT / config["logo"])
+    config["html"]["favicon"] = str(ROOT / config["html"]["favicon"])
+    return config

@@ -1,0 +1,67 @@
+"""Lists that must agree: chapters, kernels, table of contents, pins."""
+
+import re
+import tomllib
+from pathlib import Path
+
+import pytest
+import yaml
+from sites import ROOT
+
+from sgemm_lab.book.notebooks import SYNTAX
+
+TOC = yaml.safe_load((ROOT / "_toc.yml").read_text())
+CONFIG = yaml.safe_load((ROOT / "_config.yml").read_text())
+CHAPTERS = sorted((ROOT / "chapters").glob("*.md"))
+
+
+def requirements(name: str) -> list[str]:
+    lines = (ROOT / name).read_text().splitlines()
+    return [line.partition("#")[0].strip() for line in lines if line.partition("#")[0].strip()]
+
+
+def test_table_of_contents_lists_every_chapter_once_and_in_order() -> None:
+    listed = [TOC["root"], *(entry["file"] for entry in TOC["chapters"])]
+    assert listed == [f"chapters/{path.stem}" for path in CHAPTERS]
+
+
+def test_every_kernel_that_a_chapter_shows_exists() -> None:
+    text = "\n".join(path.read_text() for path in CHAPTERS)
+    shown = set(re.findall(r"\b(?:show|check|measure|predict|count|step)\(\"(\w+)\"", text))
+    assert shown
+    assert shown <= {path.stem.partition("_")[2] for path in (ROOT / "kernels").glob("*.cu")}
+
+
+@pytest.mark.parametrize("name", ["requirements.txt", "requirements-test.txt"])
+def test_requirements_are_pinned_exactly(name: str) -> None:
+    pins = [line for line in requirements(name) if line != "-e ."]
+    assert pins
+    assert [pin for pin in pins if not re.match(r"^[\w.-]+==[\w.]+(;.+)?$", pin)] == []
+
+
+def test_book_stays_on_the_jupyter_book_that_reads_its_files() -> None:
+    assert "jupyter-book==1.0.4.post1" in requirements("requirements.txt")
+    assert requirements("requirements.txt")[-1] == "-e ."
+
+
+def test_package_asks_for_ranges_and_never_for_cupy() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    assert all(">=" in need for need in project["dependencies"])
+    assert not [need for need in project["dependencies"] if "cupy" in need]
+
+
+def test_pages_and_notebooks_read_the_same_markdown() -> None:
+    assert set(CONFIG["parse"]["myst_enable_extensions"]) == SYNTAX
+
+
+def test_cells_are_run_and_a_failing_one_stops_the_build() -> None:
+    assert CONFIG["execute"]["execute_notebooks"] == "force"
+    assert CONFIG["execute"]["raise_on_error"] is True
+
+
+def test_make_alone_names_every_command() -> None:
+    makefile = Path(ROOT / "Makefile").read_text()
+    phony = re.search(r"^\.PHONY: (.+)$", makefile, re.MULTILINE)
+    assert phony
+    for target in set(phony[1].split()) - {"help"}:
+        assert f'@echo "make {target} ' in makefile

@@ -1,0 +1,152 @@
+"""Notebooks made from chapters: plain Markdown, clean, and alive where Colab's packages are."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import nbformat
+import pytest
+from sites import ROOT, SPECIMEN
+
+from sgemm_lab.book import notebooks
+from sgemm_lab.book.plain_markdown import Converter
+from sgemm_lab.book.repository import Repository
+from sgemm_lab.errors import LabError
+
+CHAPTERS = sorted((ROOT / "chapters").glob("*.md"))
+# What a chapter finds on Colab. No CuPy: the notebook must work on a machine without a GPU too.
+COLAB = ["numpy==2.0.2", "matplotlib==3.10.0", "ipywidgets==7.7.1", "ipykernel==6.17.1"]
+WIDGET_VIEW = "application/vnd.jupyter.widget-view+json"
+
+
+def plain(text: str, folder: Path = SPECIMEN / "chapters", **figures: int) -> str:
+    return Converter(folder / "first.md", figures).convert(text)
+
+
+@pytest.mark.parametrize(
+    ("myst", "markdown"),
+    [
+        ("```{note}\nA *note*.\n```", "> **Note**\n>\n> A *note*."),
+        ("```{admonition} Takeaway\n:class: takeaway\nRead.\n```", "> **Takeaway**\n>\n> Read."),
+        (
+            "::::{dropdown} Solution\n:::{tip}\nTry.\n:::\n::::",
+            "<details><summary>Solution</summary>\n\n> **Tip**\n>\n> Try.\n\n</details>",
+        ),
+        ("```{code-block} cuda\nint i;\n```", "```cuda\nint i;\n```"),
+        ("```python\n{note}\n```", "```python\n{note}\n```"),
+        ("```{math}\n:label: e\na = b\n```\n{eq}`e`", "$$\na = b\n\\tag{1}\n$$\n(1)"),
+        ("$$\na = b\n$$ (e)\n\nSee {eq}`e`.", "$$\na = b\n\\tag{1}\n$$\n\nSee (1)."),
+        ("{math}`a^2` {sub}`i` {kbd}`Tab`", "$a^2$ <sub>i</sub> <kbd>Tab</kbd>"),
+        ("[here](second.md)", "[here](second.ipynb)"),
+        ("[](second.md)", "[A second page](second.ipynb)"),
+        ("{doc}`second`", "[A second page](second.ipynb)"),
+        ("{doc}`next <second>`", "[next](second.ipynb)"),
+        ("[web](https://example.org/x.md)", "[web](https://example.org/x.md)"),
+        ("`{note}` and ``[](x.md)``", "`{note}` and ``[](x.md)``"),
+        ("(a-label)=\n## Head\n% a comment\ntext", "## Head\ntext"),
+    ],
+)
+def test_myst_becomes_plain_markdown(myst: str, markdown: str) -> None:
+    assert plain(myst) == markdown
+
+
+def test_references_carry_names_and_numbers(tmp_path: Path) -> None:
+    (tmp_path / "other.md").write_text("# Page\n\n(where)=\n## The place\n")
+    assert plain("{numref}`fig`", tmp_path, fig=3) == "Fig. 3"
+    assert plain("{ref}`where` [](#where)", tmp_path) == "“The place” “The place”"
+
+
+def test_figure_travels_inside_the_notebook(tmp_path: Path) -> None:
+    (tmp_path / "tile.svg").write_text("<svg/>")
+    made = plain("```{figure} tile.svg\n:alt: A tile\nThe caption.\n```", tmp_path)
+    assert made == "![A tile](data:image/svg+xml;base64,PHN2Zy8+)\n\n*The caption.*"
+
+
+@pytest.mark.parametrize(
+    ("myst", "named"),
+    [
+        ("```{exercise}\nTry.\n```", "the directive {exercise}"),
+        ("{glue:text}`speed`", "the role {glue:text}"),
+        ("{numref}`nothing`", "nothing"),
+        ("{eq}`nothing`", "nothing"),
+        ("[](missing.md)", "missing.md"),
+        ("```{figure} missing.svg\n```", "missing.svg"),
+    ],
+)
+def test_what_is_not_understood_is_refused_in_a_sentence(myst: str, named: str) -> None:
+    with pytest.raises(LabError, match=r"first\.md: .+ cannot be turned") as refused:
+        plain(myst)
+    assert named in str(refused.value)
+
+
+@pytest.mark.parametrize("chapter", CHAPTERS, ids=lambda path: path.stem)
+def test_chapter_becomes_a_clean_notebook(chapter: Path, tmp_path: Path) -> None:
+    path = notebooks.write(chapter, tmp_path, None)
+    made: Any = nbformat.read(path, as_version=4)  # type: ignore[no-untyped-call]
+    nbformat.validate(made)
+    assert all(not cell.get("outputs") for cell in made.cells)
+    text = "\n".join(cell.source for cell in made.cells if cell.cell_type == "markdown")
+    assert "{code-cell}" not in text
+    assert ":::" not in text
+    assert "```{" not in text
+
+
+def test_first_cell_installs_from_the_known_address_alone() -> None:
+    known = notebooks.install_cell(Repository("github.com", "someone/book"))
+    assert '%pip install --quiet "sgemm-lab @ git+https://github.com/someone/book"' in known
+    unknown = notebooks.install_cell(None)
+    assert "%pip" not in unknown
+    assert "pip install ." in unknown
+
+
+def test_hidden_code_is_folded_and_captions_follow() -> None:
+    made = notebooks.notebook(SPECIMEN / "chapters" / "first.md", None)
+    sources = [cell["source"] for cell in made["cells"]]
+    place = next(i for i, source in enumerate(sources) if 'picture("A figure")' in source)
+    assert made["cells"][place]["metadata"]["jupyter"] == {"source_hidden": True}
+    assert sources[place + 1] == "**Fig. 1** *Above the ridge more intensity buys nothing.*"
+
+
+def test_command_says_what_it_wrote_and_what_is_missing(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    source = str(SPECIMEN / "chapters")
+    assert notebooks.main(["--chapters", source, "--to", str(tmp_path)]) == 0
+    assert "first.ipynb" in capsys.readouterr().out
+    assert notebooks.main(["--chapters", str(tmp_path)]) == 1
+    assert "no chapters" in capsys.readouterr().err
+
+
+@pytest.fixture(scope="module")
+def colab(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Make an environment with the book's wheel and what Colab has, and return its folder."""
+    folder = tmp_path_factory.mktemp("colab")
+    pip = [sys.executable, "-m", "pip", "--disable-pip-version-check", "--quiet"]
+    wheel = [*pip, "wheel", "--no-build-isolation", "--no-deps", "-w", str(folder), str(ROOT)]
+    subprocess.run(wheel, check=True)
+    subprocess.run([sys.executable, "-m", "venv", "--without-pip", folder / "venv"], check=True)
+    (made,) = folder.glob("*.whl")
+    target = [*pip, "--python", str(folder / "venv"), "install", "nbclient", *COLAB, str(made)]
+    subprocess.run(target, check=True)
+    return folder
+
+
+def test_first_chapter_runs_from_the_wheel_where_there_is_no_gpu(colab: Path) -> None:
+    (chapter,) = [path for path in CHAPTERS if path.stem.startswith("01_")]
+    path = notebooks.write(chapter, colab, None)
+    binaries = colab / "venv" / "bin"
+    environment = {key: value for key, value in os.environ.items() if key != "PYTHONPATH"}
+    subprocess.run(
+        [binaries / "python", "-m", "jupyter", "execute", "--inplace", path],
+        check=True,
+        cwd=colab,
+        env={**environment, "PATH": f"{binaries}:{environment['PATH']}"},
+    )
+    cells = json.loads(path.read_text())["cells"]
+    outputs = [output for cell in cells for output in cell.get("outputs", [])]
+    assert not [output for output in outputs if output["output_type"] == "error"]
+    assert [output for output in outputs if WIDGET_VIEW in output.get("data", {})]
+    assert "recorded" in json.dumps(outputs).lower()

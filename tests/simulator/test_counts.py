@@ -1,0 +1,174 @@
+import json
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from simulator_kernels import ptx_of, run_gemm, run_warps
+from test_memory_model import slow_sectors, slow_wavefronts
+
+from sgemm_lab.simulator import LineCounts, simulate
+
+REQUIRED = {
+    "global_load_requests",
+    "global_load_sectors",
+    "global_store_requests",
+    "global_store_sectors",
+    "shared_load_requests",
+    "shared_load_wavefronts",
+    "shared_store_requests",
+    "shared_store_wavefronts",
+    "ffma_thread_instructions",
+}
+
+
+def test_naive_by_hand() -> None:
+    # 8 × 8 blocks of 8 × 8 threads: a warp covers 4 rows and 8 columns of C.
+    _, result = run_gemm("naive", 64, 64, 64)
+    total = result.counts.total
+    warps = 64 * 64 // 32
+    assert total.global_load_requests == warps * 64 * 2
+    # A: 4 rows, one word each: 4 sectors. B: 8 neighbouring words: 1 sector.
+    assert total.global_load_sectors == warps * 64 * (4 + 1)
+    assert total.global_load_bytes == warps * 64 * 2 * 32 * 4
+    assert total.global_store_requests == warps
+    assert total.global_store_sectors == warps * 4
+    assert total.ffma_thread_instructions == 64**3
+    assert total.flop == 2 * 64**3
+    assert total.shared_load_requests == total.barriers == 0
+    assert total.active_lanes == 32
+    moved = warps * 32 * (64 * 5 + 4)
+    assert result.counts.intensity() == {"global": 2 * 64**3 / moved}
+
+
+def test_lines_add_up_and_name_the_source() -> None:
+    _, result = run_gemm("tiled", 20, 20, 20)
+    lines = result.counts.lines
+    assert list(lines) == sorted(lines, key=lambda where: (where.file, where.line))
+    added = LineCounts()
+    for counts in lines.values():
+        added.add(counts)
+    assert added == result.counts.total
+    by_line = {where.line: counts for where, counts in lines.items()}
+    barriers = {line for line, counts in by_line.items() if counts.barriers}
+    stores = {line for line, counts in by_line.items() if counts.global_store_requests}
+    assert barriers == {18, 20}
+    assert stores == {22}
+    # 3 × 3 blocks, 3 tiles along K.
+    assert by_line[18].barriers == by_line[20].barriers == 9 * 3
+    assert by_line[19].ffma_thread_instructions == 9 * 64 * 24
+
+
+def test_json_has_every_key_a_tool_may_ask_for() -> None:
+    _, result = run_gemm("tiled", 9, 9, 9)
+    data = json.loads(json.dumps(result.counts.to_json()))
+    assert set(data) >= REQUIRED
+    assert set(data["lines"][0]) >= REQUIRED | {"file", "line"}
+    assert data["shared_load_requests"] < data["shared_load_requests_as_written"]
+
+
+def test_ragged_edges_count_only_active_lanes() -> None:
+    _, result = run_gemm("naive", 9, 9, 5)
+    total = result.counts.total
+    assert total.ffma_thread_instructions == 9 * 9 * 5
+    assert total.global_load_bytes == 9 * 9 * 5 * 2 * 4
+    assert 0 < total.active_lanes < 32
+
+
+def test_columns_as_written_and_as_compiled() -> None:
+    source = """
+    extern "C" __global__ void k(const float* A, float* C) {
+        __shared__ float tile[128];
+        int t = threadIdx.x;
+        for (int i = 0; i < 4; ++i) tile[t + 32 * i] = A[t + 32 * i];
+        __syncthreads();
+        float sum = 0.0f;
+        for (int i = 0; i < 4; ++i) sum += tile[4 * t + i];
+        C[t] = sum;
+    }"""
+    args = {"A": np.ones(128, dtype=np.float32), "C": np.zeros(32, dtype=np.float32)}
+    total = run_warps(source, args).counts.total
+    # Four loads with stride 4 (4 wavefronts each), or one 128-bit load of 4 phases.
+    assert total.shared_load_requests_as_written == 4
+    assert total.shared_load_wavefronts_as_written == 16
+    assert total.shared_load_bank_conflicts_as_written == 12
+    assert (total.shared_load_requests, total.shared_load_wavefronts) == (1, 4)
+    assert total.shared_load_bank_conflicts == 0
+    assert total.shared_load_bytes == 512
+    assert (total.shared_store_requests, total.shared_store_wavefronts) == (4, 4)
+
+
+def test_async_copies_are_counted_apart() -> None:
+    _, result = run_gemm("async", 16, 16, 16)
+    total = result.counts.total
+    # 4 blocks, 2 tiles of A and of B, 2 warps each.
+    assert total.async_copy_requests == 4 * 2 * 2 * 2
+    # A warp copies 4 rows of 8 words: a sector each, one wavefront.
+    assert total.async_copy_sectors == 4 * total.async_copy_requests
+    assert total.async_copy_wavefronts == total.async_copy_requests
+    assert total.async_copy_bytes == 128 * total.async_copy_requests
+    assert total.global_load_requests == total.shared_store_requests == 0
+
+
+@settings(max_examples=40, deadline=None)
+@given(
+    st.lists(st.integers(0, 255), min_size=96, max_size=96),
+    st.integers(1, 96),
+    st.sampled_from([1, 2, 4]),
+)
+def test_random_gathers_against_a_plain_model(index: list[int], active: int, vector: int) -> None:
+    kind = {1: "float", 2: "float2", 4: "float4"}[vector]
+    source = f"""
+    extern "C" __global__ void k(const int* I, const {kind}* A, {kind}* C, {kind}* D, int n) {{
+        extern __shared__ {kind} tile[];
+        int t = threadIdx.x;
+        for (int i = t; i < 256; i += 96) tile[i] = {kind}();
+        __syncthreads();
+        if (t < n) {{
+            int at = I[t];
+            {kind} global = A[at];
+            {kind} shared = tile[at];
+            C[at] = global;
+            D[at] = shared;
+        }}
+    }}"""
+    width = 4 * vector
+    args = {
+        "I": np.array(index, dtype=np.int32),
+        "A": np.ones(256 * vector, dtype=np.float32),
+        "C": np.ones(256 * vector, dtype=np.float32),
+        "D": np.ones(256 * vector, dtype=np.float32),
+        "n": active,
+    }
+    result = simulate(ptx_of(source), "k", (1,), (96,), args, 256 * width, check_hazards=False)
+    rows = [
+        [index[t] * width if t < active else None for t in range(start, start + 32)]
+        for start in range(0, 96, 32)
+        if start < active
+    ]
+    total = result.counts.total
+    gather = sum(slow_sectors(row, width) for row in rows)
+    own = [[4 * t if t < active else None for t in range(s, s + 32)] for s in range(0, 96, 32)]
+    assert total.global_load_sectors == gather + sum(slow_sectors(row, 4) for row in own)
+    assert total.global_store_sectors == 2 * gather
+    assert total.global_load_requests == total.global_store_requests == 2 * len(rows)
+    wavefronts = sum(slow_wavefronts(row, width, True) for row in rows)
+    assert total.shared_load_wavefronts == wavefronts
+
+
+def test_blocks_whose_size_is_no_multiple_of_a_warp() -> None:
+    source = """extern "C" __global__ void k(float* C) { C[threadIdx.x] = 1.0f; }"""
+    total = run_warps(source, {"C": np.zeros(40, dtype=np.float32)}, 40).counts.total
+    assert (total.global_store_requests, total.global_store_sectors) == (2, 5)
+    assert total.active_lanes == 20
+
+
+@pytest.mark.parametrize("operator", ["+", "-", "*"])
+def test_flop_of_plain_arithmetic(operator: str) -> None:
+    source = f"""
+    extern "C" __global__ void k(float* C) {{
+        C[threadIdx.x] = C[threadIdx.x] {operator} 3.0f;
+    }}"""
+    total = run_warps(source, {"C": np.zeros(32, dtype=np.float32)}).counts.total
+    assert total.flop == 32
+    assert total.ffma_thread_instructions == 0

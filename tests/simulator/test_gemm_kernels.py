@@ -1,0 +1,62 @@
+import numpy as np
+import pytest
+from exact_reference import chain_of_fma
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from simulator_kernels import GEMMS, gemm_inputs, ptx_of, run_gemm
+
+from sgemm_lab.kernel import Kernel, load_kernels
+from sgemm_lab.simulator import simulate
+
+SIZES = st.integers(1, 40)
+
+
+def bits(values: np.ndarray) -> np.ndarray:
+    return values.view(np.uint32)
+
+
+@settings(max_examples=12, deadline=None)
+@given(st.sampled_from(sorted(GEMMS)), SIZES, SIZES, st.integers(1, 20), st.integers(0, 99))
+def test_any_size_equals_the_chain_of_fma(name: str, m: int, n: int, k: int, seed: int) -> None:
+    args, result = run_gemm(name, m, n, k, seed=seed)
+    assert np.array_equal(bits(result.arrays["C"]), bits(chain_of_fma(args["A"], args["B"])))
+    assert result.hazards == []
+
+
+@pytest.mark.parametrize("target", ["sm_75", "sm_80", "sm_100", "sm_120"])
+@pytest.mark.parametrize("name", GEMMS)
+def test_every_target_gives_the_same_bits(name: str, target: str) -> None:
+    if int(target[3:]) < int(GEMMS[name][3][3:]):
+        target = GEMMS[name][3]
+    args, result = run_gemm(name, 13, 11, 9, target=target)
+    assert np.array_equal(bits(result.arrays["C"]), bits(chain_of_fma(args["A"], args["B"])))
+    assert result.hazards == []
+
+
+@pytest.mark.parametrize("name", GEMMS)
+def test_both_schedules_agree_on_a_right_kernel(name: str) -> None:
+    _, lockstep = run_gemm(name, 17, 19, 21)
+    _, warps = run_gemm(name, 17, 19, 21, schedule="warps")
+    assert np.array_equal(bits(lockstep.arrays["C"]), bits(warps.arrays["C"]))
+    assert warps.hazards == []
+    assert lockstep.counts.total == warps.counts.total
+
+
+def test_many_blocks_in_several_batches() -> None:
+    args, result = run_gemm("naive", 200, 200, 3)
+    exact = args["A"].astype(np.float64) @ args["B"]
+    assert np.abs(result.arrays["C"] - exact).max() < 1e-6
+    assert result.counts.total.ffma_thread_instructions == 200 * 200 * 3
+
+
+@pytest.mark.parametrize("kernel", load_kernels(), ids=lambda kernel: kernel.name)
+def test_kernels_of_the_book(kernel: Kernel) -> None:
+    m, n, k = 37, 22, 13
+    ptx = ptx_of(kernel.source)
+    shape = kernel.launch_shape(m, n, k)
+    args = gemm_inputs(m, n, k)
+    result = simulate(
+        ptx, "sgemm", shape.grid, shape.block, args, shape.shared_bytes, unwritten=["C"]
+    )
+    assert np.array_equal(bits(result.arrays["C"]), bits(chain_of_fma(args["A"], args["B"])))
+    assert result.hazards == []

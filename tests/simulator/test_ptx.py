@@ -1,0 +1,156 @@
+import pytest
+from simulator_kernels import GEMMS, ptx_of
+
+from sgemm_lab.simulator.flow import END, basic_blocks
+from sgemm_lab.simulator.machine import flow_of
+from sgemm_lab.simulator.memory import lay_out, source_name
+from sgemm_lab.simulator.ptx import (
+    Address,
+    ArrayDeclaration,
+    Immediate,
+    Location,
+    Pair,
+    PtxError,
+    Register,
+    Vector,
+    parse,
+)
+
+TEXT = """
+.version 8.8
+.target sm_90
+.address_size 64
+.extern .shared .align 16 .b8 strips[];
+.global .align 4 .u32 TILE = 16;
+.visible .entry k(
+	.param .u64 k_param_0, .param .u32 k_param_1 )
+.maxntid 256, 1, 1
+{
+	.reg .pred 	%p<3>;
+	.reg .f32 	%f<9>;
+	.reg .b32 	%r<4>;
+	.reg .b64 	%rd<4>;
+	.local .align 16 .b8 	__local_depot0[32];
+	.shared .align 4 .b8 _ZZ1kE2As[1024];
+	.loc	1 7 5
+	ld.param.u64 	%rd1, [k_param_0];
+	mov.u64 %rd2, strips;  // a comment; with a semicolon
+	.loc	1 0 5
+	ld.shared.v4.f32 	{%f1, %f2, %f3, %f4}, [%rd1+16];
+	.loc	1 28 5, function_name $L__info_string0, inlined_at 1 49 9
+	// begin inline asm
+	{ .reg .pred p;
+	setp.ne.b32 p, %r1, 0;
+	@p mov.f32 %f5, 0f3F800000;
+	}
+	// end inline asm
+	shfl.sync.bfly.b32 	%r2|%p1, %r1, 16, 31, -1;
+	@!%p1 bra 	$L__BB0_2;
+	add.s32 %r1, %r2, -0x10;
+$L__BB0_2:
+	add.s32 %r3, %r2, 1;
+	ret;
+}
+	.file	1 "/some/where/kernel.cu"
+"""
+
+
+def test_reads_every_kind_of_operand() -> None:
+    kernel = parse(TEXT)["k"]
+    assert [(p.name, p.type) for p in kernel.parameters] == [
+        ("k_param_0", "u64"),
+        ("k_param_1", "u32"),
+    ]
+    assert kernel.shared == [
+        ArrayDeclaration("strips", 0, 16),
+        ArrayDeclaration("_ZZ1kE2As", 1024, 4),
+    ]
+    assert kernel.local == [ArrayDeclaration("__local_depot0", 32, 16)]
+    load = kernel.instructions[2]
+    assert load.opcode == "ld.shared.v4.f32"
+    assert load.operands == (
+        Vector(tuple(Register(f"%f{n}") for n in (1, 2, 3, 4))),
+        Address(Register("%rd1"), 16),
+    )
+    shuffle = kernel.instructions[5]
+    assert shuffle.operands[0] == Pair(Register("%r2"), Register("%p1"))
+    assert shuffle.operands[-1] == Immediate(-1)
+    assert kernel.instructions[7].operands[-1] == Immediate(-16)
+    assert kernel.labels == {"$L__BB0_2": 8}
+
+
+def test_lines_come_from_loc_and_follow_inlined_functions() -> None:
+    kernel = parse(TEXT)["k"]
+    assert [i.location.line for i in kernel.instructions] == [7, 7, 7, 28, 28, 28, 28, 28, 28, 28]
+    assert kernel.instructions[0].location == Location("kernel.cu", 7)
+
+
+def test_registers_of_inline_assembly_stay_in_their_scope() -> None:
+    kernel = parse(TEXT)["k"]
+    setp, mov = kernel.instructions[3:5]
+    assert mov.guard is not None
+    assert setp.operands[0] == mov.guard.register
+    assert kernel.register_type(mov.guard.register.name) == "pred"
+
+
+def test_blocks_meet_at_the_post_dominator() -> None:
+    blocks = basic_blocks(parse(TEXT)["k"])
+    assert [len(block.instructions) for block in blocks] == [6, 1, 1]
+    assert (blocks[0].target, blocks[0].fall_through, blocks[0].reconvergence) == (2, 1, 2)
+    assert blocks[2].target == END
+
+
+def test_an_unknown_opcode_is_named_with_its_line() -> None:
+    text = TEXT.replace("add.s32 %r1, %r2, -0x10;", "frobnicate.u32 %r1, %r2;")
+    with pytest.raises(PtxError, match=r"'frobnicate\.u32' at kernel\.cu, line 28"):
+        flow_of(parse(text)["k"])
+
+
+def test_a_barrier_for_some_threads_is_refused() -> None:
+    text = TEXT.replace("add.s32 %r1, %r2, -0x10;", "bar.sync 1, 64;")
+    with pytest.raises(PtxError, match=r"line 28 is not simulated"):
+        flow_of(parse(text)["k"])
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("", "no kernel"),
+        (".visible .entry k() { mov.u32 %r1, 1;", "ends in the middle"),
+        (".visible .entry k()\n{\n.reg .b32 %r<2>;\nbra $nowhere;\n}", "does not exist"),
+    ],
+)
+def test_broken_text_is_a_sentence(text: str, message: str) -> None:
+    with pytest.raises(PtxError, match=message):
+        basic_blocks(parse(text)["k"])
+
+
+@pytest.mark.parametrize(
+    "target", ["sm_75", "sm_80", "sm_86", "sm_89", "sm_90", "sm_100", "sm_120"]
+)
+@pytest.mark.parametrize("name", GEMMS)
+def test_every_target_is_understood(name: str, target: str) -> None:
+    source, _, _, oldest = GEMMS[name]
+    if int(target[3:]) < int(oldest[3:]):
+        target = oldest
+    kernel = parse(ptx_of(source, target))[name]
+    assert flow_of(kernel)
+    assert {i.location.file for i in kernel.instructions} == {"test.cu"}
+
+
+def test_source_names_of_shared_arrays() -> None:
+    assert source_name("_ZZ5tiledE2As") == "As"
+    assert source_name("_ZZ6kernelPKfS0_PfiiiE4tile_0") == "tile"
+    assert source_name("_ZN12_GLOBAL__N_11EE") == "_ZN12_GLOBAL__N_11EE"
+    assert source_name("strips") == "strips"
+
+
+def test_shared_arrays_lie_as_ptxas_places_them() -> None:
+    declared = [
+        ArrayDeclaration("dynamic", 0, 16),
+        ArrayDeclaration("q", 20, 4),
+        ArrayDeclaration("s", 1024, 16),
+        ArrayDeclaration("p", 12, 4),
+    ]
+    placed = {array.name: (array.start, array.bytes) for array in lay_out(declared, 64)}
+    assert placed == {"q": (0, 20), "s": (32, 1024), "p": (1056, 12), "dynamic": (1072, 64)}

@@ -1,0 +1,77 @@
+import json
+
+import numpy as np
+from simulator_kernels import run_gemm, run_warps
+
+from sgemm_lab.simulator import trace as trace_module
+
+
+def test_every_access_of_a_toy_product() -> None:
+    args, result = run_gemm("tiled", 2, 3, 4, trace=True)
+    trace = result.trace
+    assert trace is not None
+    assert trace.complete
+    columns = trace.columns
+    assert {len(column) for column in columns.values()} == {len(trace)}
+    arrays = {entry["name"]: number for number, entry in enumerate(trace.arrays)}
+    assert {(entry["name"], entry["space"]) for entry in trace.arrays} == {
+        ("A", "global"),
+        ("B", "global"),
+        ("C", "global"),
+        ("As", "shared"),
+        ("Bs", "shared"),
+    }
+    assert trace.arrays[arrays["A"]]["shape"] == [2, 4]
+    assert trace.arrays[arrays["As"]]["shape"] == [64]
+    # Every element of A is read once, with its value, by the thread at its place.
+    reads = (columns["array"] == arrays["A"]) & (columns["store"] == 0)
+    assert sorted(columns["element"][reads]) == list(range(8))
+    for element, value, thread in zip(
+        columns["element"][reads], columns["value"][reads], columns["thread"][reads], strict=True
+    ):
+        assert value == args["A"].reshape(-1)[element]
+        assert thread == element // 4 * 8 + element % 4
+    stores = (columns["array"] == arrays["C"]) & (columns["store"] == 1)
+    assert np.array_equal(
+        columns["value"][stores][np.argsort(columns["element"][stores])].astype(np.float32),
+        result.arrays["C"].reshape(-1),
+    )
+    # Tiles are filled before the first barrier and read after it.
+    tile = columns["array"] == arrays["As"]
+    assert set(columns["window"][tile & (columns["store"] == 1)]) == {0}
+    assert set(columns["window"][tile & (columns["store"] == 0)]) == {1}
+    assert (np.diff(columns["step"]) >= 0).all()
+
+
+def test_json_is_plain_and_has_null_for_nan() -> None:
+    source = """
+    extern "C" __global__ void k(float* C) {
+        extern __shared__ float4 tile[];
+        C[threadIdx.x] = tile[threadIdx.x].z;
+    }"""
+    result = run_warps(source, {"C": np.zeros(4, dtype=np.float32)}, 4, shared_bytes=64, trace=True)
+    assert result.trace is not None
+    data = json.loads(json.dumps(result.trace.to_json(), allow_nan=False))
+    assert data["value"][0] is None
+    assert data["complete"] is True
+    assert data["element"][:4] == [2, 6, 10, 14] or data["element"][:4] == [0, 1, 2, 3]
+
+
+def test_a_long_trace_says_that_it_is_cut(monkeypatch: object) -> None:
+    limit = trace_module.LIMIT
+    try:
+        trace_module.LIMIT = 100
+        _, result = run_gemm("naive", 8, 8, 8, trace=True)
+    finally:
+        trace_module.LIMIT = limit
+    assert result.trace is not None
+    assert not result.trace.complete
+    assert 100 <= len(result.trace) < 300
+
+
+def test_both_ends_of_an_async_copy_are_one_step() -> None:
+    _, result = run_gemm("async", 8, 8, 8, trace=True)
+    assert result.trace is not None
+    columns, arrays = result.trace.columns, result.trace.arrays
+    names = [arrays[number]["name"] for number in columns["array"][columns["step"] == 0]]
+    assert set(names) == {"A", "As"}

@@ -1,0 +1,69 @@
+"""A browser, and pages that hold one widget without a kernel behind it."""
+
+import os
+import shutil
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import widget_page
+from playwright.sync_api import Browser, BrowserContext, Page, sync_playwright
+
+from sgemm_lab.widgets import LabWidget
+
+FLAGS = [
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+]
+
+Opener = Callable[..., Page]
+
+
+@pytest.fixture(scope="session")
+def chromium() -> Iterator[Browser]:
+    names = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome")
+    named = os.environ.get("SGEMM_LAB_BROWSER")
+    program = named or next(filter(None, map(shutil.which, names)), None)
+    with sync_playwright() as playwright:
+        program = program or playwright.chromium.executable_path
+        assert Path(program).exists(), "No browser. Name one in SGEMM_LAB_BROWSER."
+        browser = playwright.chromium.launch(executable_path=program, args=FLAGS)
+        yield browser
+        browser.close()
+
+
+@pytest.fixture
+def show(chromium: Browser) -> Iterator[Opener]:
+    """Return a function that opens a widget; at the end no page may have complained."""
+    contexts: list[BrowserContext] = []
+    complaints: list[str] = []
+
+    def opener(widget: LabWidget, theme: str | None = "light", **options: Any) -> Page:
+        settings: dict[str, Any] = {"viewport": {"width": 800, "height": 900}}
+        context = chromium.new_context(**{**settings, **options})
+        contexts.append(context)
+        page = context.new_page()
+        page.set_default_timeout(5000)
+        page.on("console", lambda message: complaints.append(message.text))
+        page.on("pageerror", lambda error: complaints.append(str(error)))
+        page.on("request", lambda request: complaints.append(f"request {request.url}"))
+        page.set_content(widget_page.page(widget, theme))
+        page.wait_for_function("window.ready")
+        return page
+
+    yield opener
+    for context in contexts:
+        context.close()
+    assert [text for text in complaints if not text.startswith("request blob:")] == []
+
+
+@pytest.fixture
+def state() -> Callable[[Page, str], Any]:
+    """Return a function that reads one key of the page's model."""
+    return lambda page, name: page.evaluate(f"window.model.get('{name}')")

@@ -1,0 +1,133 @@
+"""What widgets refuse, in plain sentences, and what they say without scripts."""
+
+import re
+import xml.etree.ElementTree as ET
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from widget_samples import CONSTANTS, GPUS, H200, POINTS
+
+from sgemm_lab.errors import LabError
+from sgemm_lab.style import CSS_COLOURS
+from sgemm_lab.widgets import WIDGET_MIME, Intensity, LabWidget, Roofline
+
+
+def changed(item: Any, **changes: Any) -> Any:
+    return {**item, **changes}
+
+
+REFUSED: dict[str, Callable[[], object]] = {
+    "A roofline needs at least one GPU": lambda: Roofline([]),
+    "gpus must be a list, not dict": lambda: Roofline(H200),  # type: ignore[arg-type]
+    "gpus must hold dictionaries": lambda: Roofline(["h200"]),  # type: ignore[list-item]
+    "The GPU 'h200' is given twice": lambda: Roofline([H200, H200]),
+    "There is no GPU 'h100' here. Choose 'h200'": lambda: Roofline(GPUS, gpu="h100"),
+    "'NVIDIA H200' needs a number above zero under 'peak_gflops', not 0": lambda: Roofline(
+        [changed(H200, peak_gflops=0)]
+    ),
+    "has no memory level": lambda: Roofline([changed(H200, levels=[])]),
+    "memory level 'hbm'. Known are 'dram'": lambda: Roofline(
+        [changed(H200, levels=[{"id": "hbm", "gbs": 1}])]
+    ),
+    "kernel 'naive_rows' is on GPU 'v100'": lambda: Roofline(
+        GPUS, [changed(POINTS[0], gpu="v100")]
+    ),
+    "has kind 'guessed': write 'predicted' or 'measured'": lambda: Roofline(
+        GPUS, [changed(POINTS[0], kind="guessed")]
+    ),
+    "under 'gflops', not nan": lambda: Roofline(GPUS, [changed(POINTS[0], gflops=float("nan"))]),
+    "under 'intensity', not None": lambda: Roofline(GPUS, [changed(POINTS[0], intensity=None)]),
+    "is not a tile constant": lambda: Intensity([changed(CONSTANTS[0], name="BQ")], GPUS),
+    "BM is 48, which is not among": lambda: Intensity([changed(CONSTANTS[0], value=48)], GPUS),
+    "BM needs choices": lambda: Intensity([changed(CONSTANTS[0], choices=[0])], GPUS),
+    "matrix must give m, n and k": lambda: Intensity(CONSTANTS, GPUS, matrix={"m": 0}),
+}
+
+
+@pytest.mark.parametrize("sentence", REFUSED)
+def test_bad_data_are_refused_in_a_sentence(sentence: str) -> None:
+    with pytest.raises(LabError, match=re.escape(sentence)) as error:
+        REFUSED[sentence]()
+    assert str(error.value).endswith((".", "]"))
+
+
+def test_later_changes_are_checked_too() -> None:
+    roofline = Roofline(GPUS, POINTS)
+    with pytest.raises(LabError, match="no GPU 'x'"):
+        roofline.gpu = "x"
+    assert roofline.gpu == "h200"
+
+
+def test_checked_data_pass_the_check_again() -> None:
+    roofline = Roofline(GPUS, POINTS)
+    again = Roofline(roofline.gpus, roofline.points)  # type: ignore[arg-type]
+    assert again.gpus == roofline.gpus
+    assert again.points == roofline.points
+
+
+def test_the_measured_roof_is_the_one_to_compare_with() -> None:
+    sheet_first = changed(H200, levels=list(reversed(H200["levels"])))
+    gpu = Roofline([sheet_first]).gpus[0]
+    assert gpu["levels"][0]["measured"]
+    assert [peak["measured"] for peak in gpu["peaks"]] == [True, False]
+
+
+WIDGETS: dict[str, Callable[[], LabWidget]] = {
+    "roofline": lambda: Roofline(GPUS, POINTS),
+    "roofline without points": lambda: Roofline(GPUS, gpu="t4"),
+    "intensity": lambda: Intensity(CONSTANTS, GPUS),
+    "intensity, TILE": lambda: Intensity([{"name": "TILE", "value": 16, "choices": [16]}], GPUS),
+    "intensity, predict": lambda: Intensity(CONSTANTS, GPUS, predict=True),
+    "intensity, no tile": lambda: Intensity([], GPUS),
+}
+
+
+@pytest.mark.parametrize("name", WIDGETS)
+def test_the_bundle_holds_all_a_page_without_scripts_needs(name: str) -> None:
+    widget = WIDGETS[name]()
+    bundle = widget._repr_mimebundle_()
+    assert bundle is not None
+    data, _ = bundle
+    assert data["application/vnd.jupyter.widget-view+json"]["model_id"] == widget.model_id
+    ours = data[WIDGET_MIME]
+    assert set(ours) == {"model_id", "still", "alt", "table"}
+    assert ours["model_id"] == widget.model_id
+    assert data["text/plain"] == ours["alt"]
+    ET.fromstring(f"<div>{ours['table']}</div>")
+    picture = ET.fromstring(ours["still"])
+    ids = [node.get("id") for node in picture.iter() if node.get("id")]
+    assert len(ids) == len(set(ids))
+    colours = set(re.findall(r"#[0-9a-fA-F]{6}\b", ours["still"]))
+    assert colours <= set(CSS_COLOURS)
+    assert colours
+
+
+def test_words_carry_the_conclusion() -> None:
+    assert "tiled 32, reaches 9,100 GFLOP/s, 14 % of the peak" in Roofline(GPUS, POINTS).alt
+    assert "DRAM meets it at 15.2 FLOP/B" in Roofline(GPUS, POINTS).alt
+    intensity = Intensity(CONSTANTS, GPUS)
+    assert "shared memory bounds it, at 33,454 GFLOP/s, 53 %" in intensity.alt
+    assert "<td>4,096 bytes</td>" in intensity.table()
+
+
+def test_a_prediction_stays_covered_until_committed() -> None:
+    intensity = Intensity(CONSTANTS, GPUS, predict=True)
+    assert "33,454 GFLOP" not in intensity.alt + intensity.table()
+    intensity.revealed = True
+    assert "33,454 GFLOP" in intensity.alt
+    assert "33,454 GFLOP" in intensity.table()
+
+
+def test_texts_are_escaped() -> None:
+    gpu = changed(H200, name="<b>H200</b> & co")
+    roofline = Roofline([gpu], [changed(POINTS[0], label="<script>")])
+    assert "<script>" not in roofline.table() + roofline.still()
+    assert "<b>" not in roofline.table() + roofline.still()
+
+
+def test_hidden_levels_leave_the_still_picture() -> None:
+    roofline = Roofline(GPUS, POINTS)
+    assert "L2 9,800 GB/s" in roofline.still()
+    roofline.hidden_levels = ["l2"]
+    assert "L2" not in roofline.still()

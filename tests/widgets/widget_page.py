@@ -1,0 +1,62 @@
+"""A page without a kernel, as the book has it: a widget's own code on a plain model object."""
+
+import json
+from typing import Any
+
+from sgemm_lab.widgets import LabWidget
+
+_MODEL = """
+class PlainModel {
+  constructor(state) { this.state = state; this.listeners = {}; this.saves = 0; }
+  get(name) { return this.state[name]; }
+  set(name, value) {
+    if (Object.is(this.state[name], value)) return;
+    this.state[name] = value;
+    for (const listener of this.listeners[`change:${name}`] ?? []) listener();
+  }
+  on(event, listener) { (this.listeners[event] ??= new Set()).add(listener); }
+  off(event, listener) { this.listeners[event]?.delete(listener); }
+  save_changes() { this.saves += 1; }
+}
+"""
+
+# Rules of the book's theme that would reach into a widget if it let them.
+_HOST_STYLE = """
+p { margin-bottom: 1.15rem; } ul { margin: 1rem; padding-left: 2rem; } ul li { margin: 1rem; }
+dl[class]:not(.option-list, .simple) { margin-bottom: 3rem; }
+dl[class]:not(.option-list, .simple) dd { margin-left: 2rem; }
+label { margin-bottom: 0.5rem; } code { background: #eee; color: #c0c; }
+"""
+
+
+def state_of(widget: LabWidget) -> dict[str, Any]:
+    """What a saved notebook holds of ``widget``, less ipywidgets' own keys."""
+    state = widget.get_state()
+    return {k: v for k, v in state.items() if not k.startswith("_") and k != "layout"}
+
+
+def page(widget: LabWidget, theme: str | None = "light") -> str:
+    """An HTML page with one live ``widget``. Without ``theme`` the system's preference decides."""
+    attribute = f' data-theme="{theme}"' if theme else ""
+    data = json.dumps({"esm": str(widget._esm), "state": state_of(widget)}).replace("</", "<\\/")
+    return f"""<!doctype html>
+<html lang="en"{attribute}><head><meta charset="utf-8"><title>Widget</title>
+<meta name="viewport" content="width=device-width,initial-scale=1">
+<style>{_HOST_STYLE}
+html{{background:#fff}} html[data-theme=dark]{{background:#121212}}
+body{{margin:0;padding:12px}} main{{max-width:760px;margin:auto}}
+{widget._css}</style></head>
+<body><main><h1 style="display:none">Widget</h1><div id="widget"></div></main>
+<script id="data" type="application/json">{data}</script>
+<script type="module">
+{_MODEL}
+const {{ esm, state }} = JSON.parse(document.getElementById("data").textContent);
+const url = URL.createObjectURL(new Blob([esm], {{ type: "text/javascript" }}));
+const {{ default: widget }} = await import(url);
+window.model = new PlainModel(state);
+const start = performance.now();
+window.stop = widget.render({{ model: window.model, el: document.getElementById("widget") }});
+document.getElementById("widget").getBoundingClientRect();
+window.firstDraw = performance.now() - start;
+window.ready = true;
+</script></body></html>"""

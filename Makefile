@@ -47,5 +47,5 @@ clean:
 .venv/.test: .venv/.book requirements-test.txt
 	@echo "Installing what the tests need"
 	@$(BIN)/python -m pip install --disable-pip-version-check --quiet -r requirements-test.txt
-	@$(BIN)/python tests/book/browser.py
+	@$(BIN)/python tests/browser.py
 	@touch $@

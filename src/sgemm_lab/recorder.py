@@ -57,19 +57,35 @@ def take_record(
 ) -> tuple[Path, Run]:
     """Measure kernels and cuBLAS at all sizes, add the run to the GPU's file, return both.
 
+    Raises:
+        LabError: as ``measure_run`` does, or a record file that cannot be read.
+    """
+    run = measure_run(kernels, sizes=sizes, micro=micro, budget=budget, progress=progress)
+    return add_run(folder, current_device(), run), run
+
+
+def measure_run(
+    kernels: Sequence[Kernel],
+    *,
+    sizes: Iterable[Size],
+    micro: bool,
+    budget: Budget | None = None,
+    progress: Callable[[str], None] = lambda _: None,
+) -> Run:
+    """Measure kernels and cuBLAS at all sizes, and on request the GPU's card.
+
     Ctrl-C ends the run early. What was measured until then is kept, marked as not complete.
 
     Raises:
-        LabError: no GPU, a kernel that cannot be loaded, or a record file that cannot be read.
+        LabError: no GPU, a kernel that cannot be loaded, or nothing measured before Ctrl-C.
     """
-    device = current_device()
     sizes = list(sizes)
     measurements: list[Measurement] = []
     readings: list[Reading] = []
     complete = True
     with WatchCard() as card:
         try:
-            products = contenders(kernels)
+            products = contenders(kernels) if sizes else {}
             for number, size in enumerate(sizes, 1):
                 progress(f"size {number} of {len(sizes)}: M, N, K = {', '.join(map(str, size))}")
                 measurements += race(products, size, budget, progress)
@@ -83,8 +99,7 @@ def take_record(
             complete = False
     if not measurements and not readings:
         raise LabError("The run was stopped before anything was measured. Nothing was written.")
-    run = new_run(kernels, measurements, readings, card, complete=complete)
-    return add_run(folder, device, run), run
+    return new_run(kernels, measurements, readings, card, complete=complete)
 
 
 def record_counters(

@@ -5,12 +5,13 @@ intensity at a level is its FLOP over the bytes it moves there; the roof allows
 intensity × bandwidth, and never more than the rate of arithmetic.
 """
 
+import statistics
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from sgemm_lab.gpu import GPUS, Gpu
+from sgemm_lab.gpu import Gpu
 from sgemm_lab.measure import Spread
-from sgemm_lab.record import Device, Record, Run, counted, median, readings
+from sgemm_lab.record import Device, Record, Run, counted, readings
 
 SECTOR_BYTES = 32
 
@@ -60,7 +61,9 @@ def measured_roofs(record: Record) -> list[Roof]:
     for level, entry in found.items():
         if entry is not None:
             reading, run = entry
-            roofs.append(Roof(level, median(reading.samples), origin(record.gpu, run), True))
+            roofs.append(
+                Roof(level, statistics.median(reading.samples), origin(record.gpu, run), True)
+            )
     return roofs
 
 
@@ -82,7 +85,9 @@ def attainable(roofs: Iterable[Roof], level: str, intensity: float) -> float:
     return min([intensity * bandwidths[0], *peaks])
 
 
-def measured_places(record: Record, kernel: str, gflops: float, size: tuple[int, int, int]) -> list[Place]:
+def measured_places(
+    record: Record, kernel: str, gflops: float, size: tuple[int, int, int]
+) -> list[Place]:
     """Return where a kernel stands at each level, by the bytes that the GPU counted.
 
     Empty if the counters of this kernel at this size were not recorded.
@@ -99,7 +104,9 @@ def measured_places(record: Record, kernel: str, gflops: float, size: tuple[int,
         "l1": SECTOR_BYTES * values["global_load_sectors"],
     }
     return [
-        Place(kernel, level, flop / count, gflops, f"{count / 1e9:,.2f} GB moved, as the GPU counted")
+        Place(
+            kernel, level, flop / count, gflops, f"{count / 1e9:,.2f} GB moved, as the GPU counted"
+        )
         for level, count in moved.items()
         if count > 0
     ]
@@ -121,6 +128,3 @@ def clock_text(spread: Spread | None) -> str:
     if spread.min == spread.max:
         return f"SM clock {spread.median:,.0f} MHz throughout"
     return f"SM clock {spread.min:,.0f} to {spread.max:,.0f} MHz"
-
-
-__all__ = ["GPUS", "Place", "Roof", "attainable", "data_sheet_roofs", "find_record", "measured_places", "measured_roofs", "origin"]

@@ -1,12 +1,11 @@
-"""The built book, and a book with every element of a chapter, each served to one browser."""
+"""The built book, and a book with every element of a chapter, each served; and pages to read them."""
 
 from collections.abc import Iterator
 from typing import Any
 
-import browser
 import pytest
 import yaml
-from playwright.sync_api import Browser, BrowserContext, sync_playwright
+from playwright.sync_api import Browser, BrowserContext
 from sites import ROOT, SPECIMEN, Site, Visit, build, served, specimen_config
 
 
@@ -24,16 +23,6 @@ def specimen(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
     build(SPECIMEN, "--config", str(out / "_config.yml"), "--path-output", str(out))
     with served(out / "_build" / "html") as site:
         yield site
-
-
-@pytest.fixture(scope="session")
-def chromium() -> Iterator[Browser]:
-    program = browser.find()
-    assert program, "No browser. Run: python tests/book/browser.py"
-    with sync_playwright() as playwright:
-        launched = playwright.chromium.launch(executable_path=program, args=browser.FLAGS)
-        yield launched
-        launched.close()
 
 
 @pytest.fixture

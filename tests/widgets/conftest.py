@@ -1,41 +1,15 @@
-"""A browser, and pages that hold one widget without a kernel behind it."""
+"""Pages that hold one widget without a kernel behind it."""
 
-import os
-import shutil
 from collections.abc import Callable, Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
 import widget_page
-from playwright.sync_api import Browser, BrowserContext, Page, sync_playwright
+from playwright.sync_api import Browser, BrowserContext, Page
 
 from sgemm_lab.widgets import LabWidget
 
-FLAGS = [
-    "--no-sandbox",
-    "--disable-gpu",
-    "--disable-quic",
-    "--no-first-run",
-    "--disable-background-networking",
-    "--disable-component-update",
-    "--disable-sync",
-]
-
 Opener = Callable[..., Page]
-
-
-@pytest.fixture(scope="session")
-def chromium() -> Iterator[Browser]:
-    names = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome")
-    named = os.environ.get("SGEMM_LAB_BROWSER")
-    program = named or next(filter(None, map(shutil.which, names)), None)
-    with sync_playwright() as playwright:
-        program = program or playwright.chromium.executable_path
-        assert Path(program).exists(), "No browser. Name one in SGEMM_LAB_BROWSER."
-        browser = playwright.chromium.launch(executable_path=program, args=FLAGS)
-        yield browser
-        browser.close()
 
 
 @pytest.fixture

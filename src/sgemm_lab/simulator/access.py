@@ -71,7 +71,7 @@ class Observer(Protocol):
         """
 
 
-class Hazard(Protocol):
+class HazardSink(Protocol):
     """Collects what is wrong with a kernel."""
 
     def out_of_bounds(self, access: Access, lanes: npt.NDArray[np.intp]) -> None:

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from sgemm_lab.simulator.access import Hazard, Observer
+from sgemm_lab.simulator.access import HazardSink, Observer
 from sgemm_lab.simulator.memory import Memory, NamedArray, lay_out, source_name
 from sgemm_lab.simulator.memory_model import WARP
 from sgemm_lab.simulator.ptx import PtxError, PtxKernel
@@ -28,7 +28,7 @@ class Launch:
     global_memory: Memory
     shared_bytes: int
     """Dynamic shared memory of one block, in bytes."""
-    hazards: Hazard
+    hazards: HazardSink
     observers: list[Observer]
     shared_arrays: list[NamedArray] = field(init=False)
     local_arrays: list[NamedArray] = field(init=False)

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any, Literal
 
 import numpy as np
@@ -10,11 +11,12 @@ import numpy.typing as npt
 from sgemm_lab.errors import LabError
 from sgemm_lab.simulator.access import Observer
 from sgemm_lab.simulator.counts import Counts, RequestCounter, collect
+from sgemm_lab.simulator.flow import BasicBlock
 from sgemm_lab.simulator.group import Dim3, Launch
 from sgemm_lab.simulator.hazards import Hazard, HazardLog, RaceDetector
 from sgemm_lab.simulator.machine import flow_of, run_lockstep, run_warp_after_warp
 from sgemm_lab.simulator.memory import GLOBAL_BASE, global_memory, lay_out, read_back
-from sgemm_lab.simulator.merging import merge_shared_loads
+from sgemm_lab.simulator.merging import Merged, merge_shared_loads
 from sgemm_lab.simulator.ptx import PtxKernel, parse
 from sgemm_lab.simulator.tally import Tally
 from sgemm_lab.simulator.trace import Trace, TraceRecorder
@@ -76,13 +78,8 @@ def simulate(
         PtxError: the PTX cannot be read, or uses an unknown instruction.
         LabError: the launch does not fit the kernel.
     """
-    kernels = parse(ptx)
-    if entry not in kernels:
-        raise LabError(f"The PTX has no kernel '{entry}'. It has: {', '.join(kernels)}.")
-    kernel = unroll_short_loops(kernels[entry])
-    blocks = flow_of(kernel)
+    kernel, blocks, merged = _understand(ptx, entry, shared_bytes)
     log = HazardLog()
-    merged = merge_shared_loads(blocks, lay_out(kernel.shared, shared_bytes))
     counter = RequestCounter(merged)
     recorder = TraceRecorder() if trace else None
     observers: list[Observer] = [counter]
@@ -116,6 +113,19 @@ def simulate(
         hazards=log.found,
         trace=None if recorder is None else recorder.finish(),
     )
+
+
+@lru_cache(maxsize=32)
+def _understand(
+    ptx: str, entry: str, shared_bytes: int
+) -> tuple[PtxKernel, list[BasicBlock], Merged]:
+    """Everything about a kernel that does not depend on the launch; remembered, never changed."""
+    kernels = parse(ptx)
+    if entry not in kernels:
+        raise LabError(f"The PTX has no kernel '{entry}'. It has: {', '.join(kernels)}.")
+    kernel = unroll_short_loops(kernels[entry])
+    blocks = flow_of(kernel)
+    return kernel, blocks, merge_shared_loads(blocks, lay_out(kernel.shared, shared_bytes))
 
 
 def _three(size: tuple[int, ...], what: str) -> Dim3:

@@ -1,0 +1,243 @@
+"""The card of a GPU: latency, bandwidth and arithmetic rate, as small kernels measured them."""
+
+import statistics
+
+from matplotlib.ticker import FuncFormatter
+
+from sgemm_lab import style
+from sgemm_lab.errors import LabError
+from sgemm_lab.gpu import Gpu, find_gpu
+from sgemm_lab.lab import session
+from sgemm_lab.lab.output import Output, Picture, bytes_text, number, table
+from sgemm_lab.record import Record, Run, readings
+
+LEVELS = {
+    "register": "register",
+    "shared": "shared memory",
+    "l1": "L1 cache",
+    "l2": "L2 cache",
+    "dram": "DRAM",
+}
+
+
+class Card:
+    """What one GPU's microbenchmarks found, by level of memory.
+
+    ``latency`` is in clock cycles, ``bandwidth`` in GB/s, ``fma`` in GFLOP/s. "register" is the
+    latency of a fused multiply-add, which reads and writes nothing but registers.
+    """
+
+    def __init__(self, record: Record) -> None:
+        """Read the latest microbenchmarks of a record.
+
+        Raises:
+            LabError: the record has none.
+        """
+        self.device = record.gpu
+        self.record = record
+        self.walk = self._by_parameter("latency.global")
+        self.reads = self._by_parameter("bandwidth.read")
+        self.strided = self._by_parameter("bandwidth.strided")
+        if not self.walk or not self.reads:
+            raise LabError(f"The record of {record.gpu.name} has no microbenchmarks.")
+        self.run: Run = readings(record, "latency.global")[min(self.walk)][1]
+        l2 = record.gpu.l2_bytes
+        in_l2 = [size for size in self.walk if 16 * record.gpu.shared_per_sm <= size * 2 <= l2]
+        self.latency = {
+            "register": self._single("latency.fma"),
+            "shared": self._single("latency.shared"),
+            "constant": self._single("latency.constant"),
+            "l1": self.walk[min(self.walk)],
+            "l2": self.walk[in_l2[0]],
+            "dram": self.walk[max(self.walk)],
+        }
+        self.bandwidth = {
+            "shared": self._single("bandwidth.shared"),
+            "l1": statistics.median(self._by_parameter("bandwidth.l1").values()),
+            "l2": self.reads[max(size for size in self.reads if 2 * size <= l2)],
+            "dram": self.reads[max(self.reads)],
+            "copy": statistics.median(self._by_parameter("bandwidth.copy").values()),
+        }
+        self.fma = self._single("rate.fma")
+
+    @property
+    def sheet(self) -> Gpu | None:
+        """The book's data sheet of this GPU, if it has one."""
+        try:
+            return find_gpu(self.device.name)
+        except LabError:
+            return None
+
+    @property
+    def note(self) -> str:
+        """Where the numbers come from."""
+        return session.provenance(self.device, self.run)
+
+    def nanoseconds(self, cycles: float) -> float:
+        """Return cycles as nanoseconds, at the SM clock that the run saw."""
+        spread = self.run.clock_mhz
+        return cycles * 1e3 / (spread.median if spread else self.device.max_clock_mhz)
+
+    def _by_parameter(self, benchmark: str) -> dict[int, float]:
+        return {
+            parameter: statistics.median(reading.samples)
+            for parameter, (reading, _) in sorted(readings(self.record, benchmark).items())
+        }
+
+    def _single(self, benchmark: str) -> float:
+        found = self._by_parameter(benchmark)
+        if not found:
+            raise LabError(f"The record of {self.device.name} has no reading of {benchmark}.")
+        return next(iter(found.values()))
+
+
+def newest_card() -> Card:
+    """Return this GPU's card if the session measured one, else the first of the book's records.
+
+    Raises:
+        LabError: no record has microbenchmarks.
+    """
+    for record in session.all_records():
+        if readings(record, "latency.global"):
+            return Card(record)
+    raise LabError("No record has microbenchmarks. Take one with 'sgemm-lab record' on a GPU.")
+
+
+def measured_card() -> Card:
+    """Measure the card of this machine's GPU, once per session; without a GPU read the records."""
+    records = session.all_records()
+    if session.live() and not readings(records[0], "rate.fma"):
+        session.measure_here([], [], micro=True)
+    return newest_card()
+
+
+def card_table(card: Card) -> Output:
+    """Set what was measured beside what the data sheet says."""
+    sheet = card.sheet
+    said = {
+        "copy": sheet.dram_gbs if sheet else None,
+        "dram": sheet.dram_gbs if sheet else None,
+        "shared": sheet.shared_gbs if sheet else None,
+        "fma": sheet.peak_gflops if sheet else None,
+    }
+    rows = []
+    for name, key, value, unit in (
+        ("FP32 arithmetic", "fma", card.fma, "GFLOP/s"),
+        ("shared memory, read", "shared", card.bandwidth["shared"], "GB/s"),
+        ("L1 cache, read", "l1", card.bandwidth["l1"], "GB/s"),
+        ("L2 cache, read", "l2", card.bandwidth["l2"], "GB/s"),
+        ("DRAM, read", "dram", card.bandwidth["dram"], "GB/s"),
+        ("DRAM, copy", "copy", card.bandwidth["copy"], "GB/s"),
+    ):
+        sheet_value = said.get(key)
+        rows.append(
+            [
+                name,
+                f"{number(value)} {unit}",
+                f"{number(sheet_value)} {unit}" if sheet_value else "not given",
+                f"{value / sheet_value:.0%}" if sheet_value else "",
+            ]
+        )
+    heads = [card.device.name, "measured", "data sheet", "reached"]
+    return table(heads, rows, note=card.note)
+
+
+def latency_table(card: Card) -> Output:
+    """List the latency of each kind of memory in cycles and nanoseconds."""
+    rows = [
+        [name, number(card.latency[key]), number(card.nanoseconds(card.latency[key]))]
+        for key, name in (
+            ("register", "register (a dependent FMA)"),
+            ("shared", "shared memory"),
+            ("constant", "constant memory, cached"),
+            ("l1", "global memory, found in L1"),
+            ("l2", "global memory, found in L2"),
+            ("dram", "global memory, from DRAM"),
+        )
+    ]
+    return table(["a value from", "cycles", "ns"], rows, note=card.note)
+
+
+def latency_picture(card: Card) -> Picture:
+    """Draw the latency of a pointer chase over its footprint: a staircase of caches."""
+    fig = style.figure(7.0, 3.6)
+    sizes = list(card.walk)
+    with style.book_style():
+        ax = fig.subplots()
+        ax.plot(sizes, list(card.walk.values()), "o-", color=style.KERNEL, markersize=4)
+        for key in ("register", "shared"):
+            ax.axhline(card.latency[key], color=style.LEVEL_COLOURS[key], linewidth=1.4)
+            ax.annotate(
+                f"{LEVELS[key]}: {number(card.latency[key])} cycles",
+                (sizes[-1], card.latency[key]), xytext=(0, 4), textcoords="offset points",
+                color=style.LEVEL_COLOURS[key], ha="right", fontsize=9,
+            )  # fmt: skip
+        for key, place in (("l1", 0), ("l2", len(sizes) // 2 - 1), ("dram", len(sizes) - 1)):
+            ax.annotate(
+                f"{LEVELS[key]}: {number(card.latency[key])}", (sizes[place], card.latency[key]),
+                xytext=(0, 8), textcoords="offset points", color=style.LEVEL_COLOURS[key],
+                ha="left" if place == 0 else "right" if key == "dram" else "center", fontsize=9,
+            )  # fmt: skip
+        ax.set(xscale="log", yscale="log", ylabel="cycles per load", xlabel="bytes walked over")
+        ax.set_xticks(sizes[::2], [bytes_text(size) for size in sizes[::2]])
+        ax.set_ylim(2.5, 1600)
+        ax.yaxis.set_major_formatter(FuncFormatter(lambda value, _: number(value)))
+        ax.grid(axis="y")
+    ratio = card.latency["dram"] / card.latency["shared"]
+    conclusion = (
+        f"On {card.device.name} a load takes {number(card.latency['l1'])} cycles where L1 has the "
+        f"value, {number(card.latency['l2'])} where L2 has it, and {number(card.latency['dram'])} "
+        f"from DRAM: {ratio:.0f} times as long as from shared memory."
+    )
+    return Picture(fig, "Latency of each level of memory", conclusion)
+
+
+def bandwidth_picture(card: Card) -> Picture:
+    """Draw the bandwidth of each level as bars."""
+    keys = ("shared", "l1", "l2", "dram")
+    fig = style.figure(7.0, 2.4)
+    with style.book_style():
+        ax = fig.subplots()
+        values = [card.bandwidth[key] for key in keys]
+        ax.barh(range(4), values, color=[style.LEVEL_COLOURS[key] for key in keys], height=0.62)
+        for row, value in enumerate(values):
+            ax.annotate(
+                f"{number(value)} GB/s", (value, row), xytext=(6, 0), textcoords="offset points",
+                va="center", color=style.FOREGROUND, fontsize=9,
+            )  # fmt: skip
+        ax.set_yticks(range(4), [LEVELS[key] for key in keys])
+        ax.invert_yaxis()
+        ax.set_xlim(0, max(values) * 1.18)
+        ax.set_xticks([])
+        ax.spines["bottom"].set_visible(False)
+    ratio = card.bandwidth["shared"] / card.bandwidth["dram"]
+    conclusion = (
+        f"All SMs of {card.device.name} together read {ratio:.0f} times as many bytes per second "
+        "from shared memory as from DRAM."
+    )
+    return Picture(fig, "Bandwidth of each level of memory", conclusion)
+
+
+def stride_picture(card: Card) -> Picture:
+    """Draw useful bandwidth over the stride between neighbouring threads' elements."""
+    strides = list(card.strided)
+    useful = list(card.strided.values())
+    fig = style.figure(7.0, 3.0)
+    with style.book_style():
+        ax = fig.subplots()
+        ax.bar(range(len(strides)), useful, color=style.LEVEL_COLOURS["dram"], width=0.62)
+        for place, value in enumerate(useful):
+            ax.annotate(
+                number(value), (place, value), xytext=(0, 4), textcoords="offset points",
+                ha="center", color=style.FOREGROUND, fontsize=9,
+            )  # fmt: skip
+        ax.set_xticks(range(len(strides)), [str(stride) for stride in strides])
+        ax.set(xlabel="elements from one thread's float to its neighbour's", ylabel="useful GB/s")
+        ax.yaxis.set_major_formatter(FuncFormatter(lambda value, _: number(value)))
+        ax.grid(axis="y")
+    factor = useful[0] / useful[strides.index(8)]
+    conclusion = (
+        f"When neighbouring threads read floats 8 apart, only 1 / {factor:.1f} of the useful bytes "
+        "per second is left: each float brings a whole 32-byte sector with it."
+    )
+    return Picture(fig, "Useful bandwidth over stride", conclusion)

@@ -1,0 +1,36 @@
+"""A kernel's source on the page, with the lines that its parent does not have marked."""
+
+from html import escape
+
+from pygments import highlight
+from pygments.formatters import HtmlFormatter
+from pygments.lexers import CudaLexer
+
+from sgemm_lab.kernel import Kernel, body_start
+from sgemm_lab.lab.output import Output
+
+
+def listing(kernel: Kernel, first: int | None = None, last: int | None = None) -> Output:
+    """Return a kernel's source, or lines ``first`` to ``last`` of it, without its head comment."""
+    start = first or body_start(kernel.source) + 1
+    lines = kernel.lines_against_parent()
+    end = last or len(lines)
+    # Highlighted as a whole, then cut: a comment may run over several lines.
+    coloured = highlight(kernel.source, CudaLexer(stripnl=False), HtmlFormatter(nowrap=True))
+    html_lines = coloured.splitlines()
+    shown = [line for line in lines if start <= line.number <= end]
+    while shown and not shown[0].text:
+        shown.pop(0)
+    body = "".join(
+        f'<span class="line{" changed" if line.changed else ""}">{html_lines[line.number - 1]}\n</span>'
+        for line in shown
+    )
+    caption = f"<b>{escape(kernel.title)}</b> · kernels/{escape(kernel.file_name)}"
+    if any(line.changed for line in shown):
+        caption += f" · marked: what “{escape(str(kernel.parent))}” does not have"
+    html = (
+        f'<figure class="lab-source"><figcaption>{caption}</figcaption>'
+        f"<pre tabindex=\"0\"><code>{body}</code></pre></figure>"
+    )
+    text = "\n".join(f"{'+' if line.changed else ' '} {line.text}" for line in shown)
+    return Output(html, f"{kernel.title}\n{text}")

@@ -1,0 +1,115 @@
+"""What a verb hands to a notebook: HTML for a page, text for everything else."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from html import escape
+
+
+from matplotlib.figure import Figure
+
+from sgemm_lab import style
+
+
+@dataclass(frozen=True)
+class Output:
+    """HTML with a plain-text twin. Notebooks show the first, terminals the second."""
+
+    html: str
+    text: str
+
+    def _repr_html_(self) -> str:
+        return self.html
+
+    def __repr__(self) -> str:
+        return self.text
+
+
+@dataclass(frozen=True)
+class Prose:
+    """A sentence or a paragraph of Markdown whose numbers were just computed."""
+
+    text: str
+
+    def _repr_markdown_(self) -> str:
+        return self.text
+
+    def __repr__(self) -> str:
+        return self.text
+
+
+class Picture:
+    """A Matplotlib figure that tells its conclusion in words too."""
+
+    def __init__(self, figure: Figure, title: str, conclusion: str) -> None:
+        self._svg = style.svg(figure, title, conclusion)
+        self._conclusion = conclusion
+
+    def _repr_svg_(self) -> str:
+        return self._svg
+
+    def __repr__(self) -> str:
+        return self._conclusion
+
+
+def table(
+    heads: Sequence[str], rows: Iterable[Sequence[str]], *, note: str = "", numbers: int = 1
+) -> Output:
+    """Return a table. Columns from index ``numbers`` on are numbers and stand to the right.
+
+    ``note`` is a line below it that says where the numbers come from.
+    """
+    rows = [list(row) for row in rows]
+
+    def cell(tag: str, index: int, text: str, scope: str = "") -> str:
+        kind = ' class="number"' if index >= numbers else ""
+        return f"<{tag}{scope}{kind}>{escape(text)}</{tag}>"
+
+    head = "".join(cell("th", i, text, ' scope="col"') for i, text in enumerate(heads))
+    body = "".join(
+        "<tr>" + "".join(cell("td", i, text) for i, text in enumerate(row)) + "</tr>"
+        for row in rows
+    )
+    html = (
+        f'<div class="lab-scroll"><table class="lab-table"><thead><tr>{head}</tr></thead>'
+        f"<tbody>{body}</tbody></table></div>"
+    )
+    if note:
+        html += f'<p class="lab-provenance">{escape(note)}</p>'
+    texts = [list(heads), *rows]
+    widths = [max(len(row[i]) for row in texts) for i in range(len(heads))]
+    lines = [
+        "  ".join(
+            text.rjust(width) if i >= numbers else text.ljust(width)
+            for i, (text, width) in enumerate(zip(row, widths, strict=True))
+        ).rstrip()
+        for row in texts
+    ]
+    return Output(html, "\n".join([*lines, *([note] if note else [])]))
+
+
+def number(value: float) -> str:
+    """Write a number for people: three digits or all before the point, thousands parted."""
+    if value == 0:
+        return "0"
+    if abs(value) >= 100:
+        return f"{value:,.0f}"
+    if abs(value) >= 10:
+        return f"{value:.1f}"
+    return f"{value:.3g}"
+
+
+def size_text(size: Sequence[int]) -> str:
+    """Write a size: 4096³ for a cube, 1000×999×37 otherwise."""
+    m, n, k = size
+    return f"{m}³" if m == n == k else f"{m}×{n}×{k}"
+
+
+def bytes_text(count: float) -> str:
+    """Write bytes in powers of 1024."""
+    for unit in ("B", "KB", "MB"):
+        if count < 1024:
+            return f"{count:,.4g} {unit}"
+        count /= 1024
+    return f"{count:,.4g} GB"
+
+

@@ -1,0 +1,63 @@
+"""What this notebook session measured, beside what the book's records hold.
+
+On a GPU a verb measures there and then, and its result joins the session's record. Without a GPU
+the committed records answer, and say so.
+"""
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from sgemm_lab.kernel import Kernel
+from sgemm_lab.launch import has_gpu
+from sgemm_lab.measure import Budget
+from sgemm_lab.record import Device, Record, Run, load_records
+from sgemm_lab.recorder import current_device, measure_run
+from sgemm_lab.roofline import clock_text
+
+Size = tuple[int, int, int]
+
+_here: list[Record] = []
+"""At most one record: what this session measured on this machine's GPU."""
+
+
+def measure_here(kernels: Sequence[Kernel], sizes: Sequence[Size], *, micro: bool = False) -> Run:
+    """Measure on this machine's GPU, tell the progress, and keep the run for the session.
+
+    Raises:
+        LabError: no GPU, or nothing could be measured.
+    """
+
+    def progress(text: str) -> None:
+        print(f"\r\033[K{text}", end="", flush=True)
+
+    run = measure_run(kernels, sizes=sizes, micro=micro, budget=Budget(), progress=progress)
+    print("\r\033[K", end="", flush=True)
+    device = current_device()
+    record = _here[0] if _here else Record(device, ())
+    _here[:] = [replace(record, runs=(*record.runs, run))]
+    return run
+
+
+def all_records() -> list[Record]:
+    """Return this session's record first, if it measured anything, then the book's."""
+    return [*_here, *load_records()]
+
+
+def forget() -> None:
+    """Drop what this session measured."""
+    _here.clear()
+
+
+def live() -> bool:
+    """Say whether verbs measure here rather than read records."""
+    return has_gpu()
+
+
+def provenance(device: Device, run: Run) -> str:
+    """Say where, when and how a run's numbers were measured, in one line."""
+    measured_here = any(run in record.runs for record in _here)
+    start = "Measured here, on" if measured_here else "Recorded on"
+    return (
+        f"{start} {device.name}, {run.date[:10]}: driver {run.driver}, CUDA {run.cuda}, "
+        f"NVRTC {run.nvrtc}, CuPy {run.cupy}, {clock_text(run.clock_mhz)}."
+    )

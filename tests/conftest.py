@@ -1,0 +1,53 @@
+"""What all tests share: where the GPU tests run, and one browser for all that need one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+import pytest
+
+from sgemm_lab.launch import has_gpu
+
+# Machines with a GPU have no browser: Playwright is imported where a browser is asked for.
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser
+
+GPU = pytest.StashKey[bool]()
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    config.stash[GPU] = has_gpu()
+    # Told here too, for machines that run the GPU tests without the project's configuration.
+    config.addinivalue_line("markers", "gpu: needs an NVIDIA GPU; deselected where there is none")
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    if config.stash[GPU]:
+        return
+    left_out = [item for item in items if item.get_closest_marker("gpu")]
+    if left_out:
+        config.hook.pytest_deselected(items=left_out)
+        items[:] = [item for item in items if not item.get_closest_marker("gpu")]
+        config.stash[LEFT_OUT] = len(left_out)
+
+
+LEFT_OUT = pytest.StashKey[int]()
+
+
+def pytest_report_collectionfinish(config: pytest.Config) -> str:
+    count = config.stash.get(LEFT_OUT, 0)
+    return f"No GPU here: {count} tests that need one are left out." if count else ""
+
+
+@pytest.fixture(scope="session")
+def chromium() -> Iterator[Browser]:
+    import browser
+    from playwright.sync_api import sync_playwright
+
+    program = browser.find()
+    assert program, "No browser. Run: python tests/browser.py"
+    with sync_playwright() as playwright:
+        launched = playwright.chromium.launch(executable_path=program, args=browser.FLAGS)
+        yield launched
+        launched.close()

@@ -7,7 +7,7 @@
 // One thread computes one element of C. threadIdx.x counts rows, so the 32 threads of a warp
 // stand under each other in one column of C.
 
-constexpr int BM = 32;  // rows of C per block
+constexpr int BM = 64;  // rows of C per block
 constexpr int BN = 8;   // columns of C per block
 
 extern "C" __global__ void sgemm(const float* A, const float* B, float* C, int M, int N, int K)

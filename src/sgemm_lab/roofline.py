@@ -9,7 +9,7 @@ import statistics
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from sgemm_lab.gpu import Gpu
+from sgemm_lab.gpu import Gpu, is_model
 from sgemm_lab.measure import Spread
 from sgemm_lab.record import Device, Record, Run, counted, readings
 
@@ -18,7 +18,7 @@ SECTOR_BYTES = 32
 
 @dataclass(frozen=True)
 class Roof:
-    """One roof. ``level`` is "dram", "l2", "shared", or "peak" for arithmetic."""
+    """One roof. ``level`` is "dram", "l2", "l1", "shared", or "peak" for arithmetic."""
 
     level: str
     value: float
@@ -54,6 +54,7 @@ def measured_roofs(record: Record) -> list[Roof]:
     found = {
         "peak": readings(record, "rate.fma").get(0),
         "shared": readings(record, "bandwidth.shared").get(0),
+        "l1": next(iter(readings(record, "bandwidth.l1").values()), None),
         "dram": read[max(read)] if read else None,
         # The largest footprint that L2 holds with room to spare.
         "l2": read.get(max((size for size in read if 2 * size <= record.gpu.l2_bytes), default=-1)),
@@ -98,10 +99,11 @@ def measured_places(
     m, n, k = size
     flop = 2 * m * n * k
     values = counters.values
+    # A counter that this GPU does not have is missing, and so is the place it would give.
     moved = {
-        "dram": values["dram_read_bytes"] + values["dram_write_bytes"],
-        "l2": values["l2_to_l1_bytes"],
-        "l1": SECTOR_BYTES * values["global_load_sectors"],
+        "dram": values.get("dram_read_bytes", 0) + values.get("dram_write_bytes", 0),
+        "l2": values.get("l2_to_l1_bytes", 0),
+        "l1": SECTOR_BYTES * values.get("global_load_sectors", 0),
     }
     return [
         Place(
@@ -114,11 +116,7 @@ def measured_places(
 
 def find_record(records: Iterable[Record], gpu: Gpu) -> Record | None:
     """Return the record of a GPU model, if there is one."""
-    wanted = gpu.name.lower()
-    for record in records:
-        if wanted in record.gpu.name.lower():
-            return record
-    return None
+    return next((record for record in records if is_model(record.gpu.name, gpu)), None)
 
 
 def clock_text(spread: Spread | None) -> str:

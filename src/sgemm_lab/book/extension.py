@@ -34,4 +34,7 @@ def _configure(_app: Sphinx, config: Config) -> None:
     config.html_js_files.append(("book.js", {"defer": "defer"}))
     config.mathjax_path = assets.MATHJAX_SCRIPT
     config.nb_render_plugin = RENDERER
-    config.nb_mime_priority_overrides = [("html", WIDGET_MIME, 0)]
+    config.nb_mime_priority_overrides = [
+        ("html", WIDGET_MIME, 0),
+        ("html", "image/svg+xml", 1),
+    ]

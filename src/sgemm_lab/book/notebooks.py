@@ -5,6 +5,7 @@ Run ``python -m sgemm_lab.book.notebooks`` to write them into the folder ``noteb
 
 import argparse
 import json
+import re
 import sys
 from pathlib import Path
 from typing import Any
@@ -15,6 +16,7 @@ from myst_parser.config.main import MdParserConfig
 from sgemm_lab.book.plain_markdown import Converter
 from sgemm_lab.book.repository import Repository, known_repository
 from sgemm_lab.errors import LabError
+from sgemm_lab.kernel import load_kernel
 
 Cell = dict[str, Any]
 
@@ -29,6 +31,15 @@ _METADATA = {
     "accelerator": "GPU",
     "colab": {"provenance": [], "gpuType": "T4"},
 }
+
+# A cell that shows a whole kernel is followed by one in which it can be changed.
+_SHOWN_KERNEL = re.compile(r"""^lab\.show\(["']([\w:=,]+)["']\)$""", re.MULTILINE)
+_WORKBENCH = """\
+# Change the kernel and run this cell: it is compiled, checked, counted and raced
+# against the book's.
+mine = lab.mine(r'''
+{source}''')
+lab.race(mine, against="{name}")"""
 
 _INSTALL = """\
 # @title Install the book's package, with its kernels and records, where it is missing
@@ -98,6 +109,9 @@ def _code_cells(cell: Any, converter: Converter, figures: dict[str, int]) -> lis
     if kept := sorted(tags & {"raises-exception"}):
         metadata["tags"] = kept
     cells = [_code_cell(source, metadata)]
+    for name in _SHOWN_KERNEL.findall(cell.source):
+        source = load_kernel(name).source
+        cells.append(_code_cell(_WORKBENCH.format(source=source, name=name), {}))
     figure = _figure_options(cell)
     if "caption" in figure:
         number = figures.get(figure.get("name", ""))

@@ -75,7 +75,12 @@ class PageRenderer(NbElementRenderer):  # type: ignore[misc]
                 subtype="image",
                 line=data.line,
             )
-        html = f'<div class="lab-figure">{self._picture(data, data.string)}</div>'
+        caption = svg.description(data.string)
+        html = (
+            f'<figure class="lab-captioned"><div class="lab-figure">'
+            f"{self._picture(data, data.string)}</div>"
+            f"<figcaption>{caption}</figcaption></figure>"
+        )
         return nodes.raw(text=html, format="html", classes=["output"])
 
     def _picture(self, data: MimeData, picture: str) -> str:

@@ -4,6 +4,7 @@ import re
 from collections.abc import Mapping
 
 _ID = re.compile(r'\bid="([^"]+)"')
+_DESCRIPTION = re.compile(r"<desc\b[^>]*>(.*?)</desc>", re.DOTALL)
 _ROOT_TAG = re.compile(r"<svg\b[^>]*>")
 
 
@@ -11,6 +12,12 @@ def is_described(picture: str) -> bool:
     """Say whether a reader who cannot see the picture is told what it shows."""
     root = _ROOT_TAG.search(picture)
     return root is not None and 'role="img"' in root[0] and "aria-label" in root[0]
+
+
+def description(picture: str) -> str:
+    """Return the sentence that a picture carries as its conclusion, as HTML; "" without one."""
+    found = _DESCRIPTION.search(picture)
+    return found[1].strip() if found else ""
 
 
 def for_page(picture: str, *, place: str, colours: Mapping[str, str]) -> str:

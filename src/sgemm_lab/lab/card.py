@@ -73,6 +73,26 @@ class Card:
         """Where the numbers come from."""
         return session.provenance(self.device, self.run)
 
+    def table(self) -> Output:
+        """Set what was measured beside what the data sheet says."""
+        return _card_table(self)
+
+    def latency_table(self) -> Output:
+        """List the latency of each kind of memory in cycles and nanoseconds."""
+        return _latency_table(self)
+
+    def latency_picture(self) -> Picture:
+        """Draw the latency of a pointer chase over its footprint: a staircase of caches."""
+        return _latency_picture(self)
+
+    def bandwidth_picture(self) -> Picture:
+        """Draw the bandwidth of each level as bars."""
+        return _bandwidth_picture(self)
+
+    def stride_picture(self) -> Picture:
+        """Draw useful bandwidth over the stride between neighbouring threads' elements."""
+        return _stride_picture(self)
+
     def nanoseconds(self, cycles: float) -> float:
         """Return cycles as nanoseconds, at the SM clock that the run saw."""
         spread = self.run.clock_mhz
@@ -111,8 +131,7 @@ def measured_card() -> Card:
     return newest_card()
 
 
-def card_table(card: Card) -> Output:
-    """Set what was measured beside what the data sheet says."""
+def _card_table(card: Card) -> Output:
     sheet = card.sheet
     said = {
         "copy": sheet.dram_gbs if sheet else None,
@@ -142,8 +161,7 @@ def card_table(card: Card) -> Output:
     return table(heads, rows, note=card.note)
 
 
-def latency_table(card: Card) -> Output:
-    """List the latency of each kind of memory in cycles and nanoseconds."""
+def _latency_table(card: Card) -> Output:
     rows = [
         [name, number(card.latency[key]), number(card.nanoseconds(card.latency[key]))]
         for key, name in (
@@ -158,8 +176,7 @@ def latency_table(card: Card) -> Output:
     return table(["a value from", "cycles", "ns"], rows, note=card.note)
 
 
-def latency_picture(card: Card) -> Picture:
-    """Draw the latency of a pointer chase over its footprint: a staircase of caches."""
+def _latency_picture(card: Card) -> Picture:
     fig = style.figure(7.0, 3.6)
     sizes = list(card.walk)
     with style.book_style():
@@ -192,8 +209,7 @@ def latency_picture(card: Card) -> Picture:
     return Picture(fig, "Latency of each level of memory", conclusion)
 
 
-def bandwidth_picture(card: Card) -> Picture:
-    """Draw the bandwidth of each level as bars."""
+def _bandwidth_picture(card: Card) -> Picture:
     keys = ("shared", "l1", "l2", "dram")
     fig = style.figure(7.0, 2.4)
     with style.book_style():
@@ -218,8 +234,7 @@ def bandwidth_picture(card: Card) -> Picture:
     return Picture(fig, "Bandwidth of each level of memory", conclusion)
 
 
-def stride_picture(card: Card) -> Picture:
-    """Draw useful bandwidth over the stride between neighbouring threads' elements."""
+def _stride_picture(card: Card) -> Picture:
     strides = list(card.strided)
     useful = list(card.strided.values())
     fig = style.figure(7.0, 3.0)

@@ -21,16 +21,20 @@ def listing(kernel: Kernel, first: int | None = None, last: int | None = None) -
     shown = [line for line in lines if start <= line.number <= end]
     while shown and not shown[0].text:
         shown.pop(0)
-    body = "".join(
-        f'<span class="line{" changed" if line.changed else ""}">{html_lines[line.number - 1]}\n</span>'
-        for line in shown
-    )
+    body = "".join(_html_line(html_lines[line.number - 1], line.changed) for line in shown)
     caption = f"<b>{escape(kernel.title)}</b> · kernels/{escape(kernel.file_name)}"
     if any(line.changed for line in shown):
         caption += f" · marked: what “{escape(str(kernel.parent))}” does not have"
     html = (
         f'<figure class="lab-source"><figcaption>{caption}</figcaption>'
-        f"<pre tabindex=\"0\"><code>{body}</code></pre></figure>"
+        f'<pre tabindex="0"><code>{body}</code></pre></figure>'
     )
     text = "\n".join(f"{'+' if line.changed else ' '} {line.text}" for line in shown)
     return Output(html, f"{kernel.title}\n{text}")
+
+
+def _html_line(text: str, changed: bool) -> str:
+    # The style is for notebooks, which do not have the book's style sheet.
+    mark = "border-left:4px solid var(--lab-l2, #127a55)" if changed else ""
+    kind = "line changed" if changed else "line"
+    return f'<span class="{kind}" style="{mark}">{text}\n</span>'

@@ -4,7 +4,6 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from html import escape
 
-
 from matplotlib.figure import Figure
 
 from sgemm_lab import style
@@ -44,8 +43,14 @@ class Picture:
         self._svg = style.svg(figure, title, conclusion)
         self._conclusion = conclusion
 
-    def _repr_svg_(self) -> str:
-        return self._svg
+    def _repr_mimebundle_(self, **_: object) -> dict[str, str]:
+        # The book takes the SVG and sets the conclusion below it; a notebook takes the HTML.
+        caption = f"<figcaption>{escape(self._conclusion)}</figcaption>"
+        return {
+            "image/svg+xml": self._svg,
+            "text/html": f"<figure>{self._svg}{caption}</figure>",
+            "text/plain": self._conclusion,
+        }
 
     def __repr__(self) -> str:
         return self._conclusion
@@ -87,6 +92,11 @@ def table(
     return Output(html, "\n".join([*lines, *([note] if note else [])]))
 
 
+def sentence(text: str) -> Output:
+    """Return one sentence as an output."""
+    return Output(f'<p class="lab-provenance">{escape(text)}</p>', text)
+
+
 def number(value: float) -> str:
     """Write a number for people: three digits or all before the point, thousands parted."""
     if value == 0:
@@ -111,5 +121,3 @@ def bytes_text(count: float) -> str:
             return f"{count:,.4g} {unit}"
         count /= 1024
     return f"{count:,.4g} GB"
-
-

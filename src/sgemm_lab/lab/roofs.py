@@ -37,12 +37,12 @@ def roofs_of_all_gpus() -> list[Gpu]:
     return [_gpu(sheet, find_record(session.all_records(), sheet)) for sheet in GPUS]
 
 
-def roofline(names: Sequence[str], size: Size, gpu: str) -> Roofline:
-    """Return the roofline widget with kernels at the places that their GPUs counted and measured."""
+def roofline(names: Sequence[str], size: Size, gpu: str, hide: Sequence[str]) -> Roofline:
+    """Return the roofline widget, kernels at the places that were predicted and measured."""
     points: list[Point] = []
     for name in names:
         points += _points(load_kernel(name), size)
-    return Roofline(roofs_of_all_gpus(), points, gpu=gpu)
+    return Roofline(roofs_of_all_gpus(), points, gpu=gpu, hidden_levels=list(hide))
 
 
 def intensity(name: str, gpu: str, *, predict: bool) -> Intensity:

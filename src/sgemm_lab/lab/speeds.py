@@ -7,10 +7,11 @@ from matplotlib.ticker import FuncFormatter
 
 from sgemm_lab import style
 from sgemm_lab.errors import LabError
-from sgemm_lab.kernel import Kernel, load_kernel
+from sgemm_lab.kernel import Kernel, load_kernel, load_kernels
 from sgemm_lab.lab import session
 from sgemm_lab.lab.output import Output, Picture, number, size_text, table
 from sgemm_lab.record import Score, scores
+from sgemm_lab.recorder import SQUARE_SIZES
 
 Size = tuple[int, int, int]
 
@@ -48,20 +49,22 @@ class Speeds:
             low, high = min(score.samples), max(score.samples)
             spread = f"{number(low)} to {number(high)}"
             size = size_text((score.m, score.n, score.k))
-            rows.append([_title(score.kernel), size, number(score.gflops), spread, f"{score.share:.1%}"])
-        for size, gflops in {(s.m, s.n, s.k): s.cublas_gflops for s in self.scores}.items():
-            rows.append(["cuBLAS", size_text(size), number(gflops), "", "100%"])
+            rows.append(
+                [_title(score.kernel), size, number(score.gflops), spread, f"{score.share:.1%}"]
+            )
+        library = {(s.m, s.n, s.k): s.cublas_gflops for s in self.scores}
+        for shape, gflops in library.items():
+            rows.append(["cuBLAS", size_text(shape), number(gflops), "", "100%"])
         heads = ["kernel", "M×N×K", "GFLOP/s, median", "all samples", "of cuBLAS"]
         return table(heads, rows, note=self.note)
 
 
-def speeds(names: Sequence[str], sizes: Sequence[Size]) -> Speeds:
+def speeds(kernels: Sequence[Kernel], sizes: Sequence[Size]) -> Speeds:
     """Measure kernels at sizes here, or take them from the latest record where there is no GPU.
 
     Raises:
-        LabError: an unknown kernel, or nothing recorded of it.
+        LabError: nothing is recorded of a kernel.
     """
-    kernels = [load_kernel(name) for name in names]
     if session.live():
         session.measure_here(kernels, sizes)
     found = find_scores(kernels, sizes)
@@ -72,9 +75,7 @@ def speeds(names: Sequence[str], sizes: Sequence[Size]) -> Speeds:
             f"{', '.join(size_text(size) for size in sizes)}."
         )
     record, run = next(
-        (record, found[0].run)
-        for record in session.all_records()
-        if found[0].run in record.runs
+        (record, found[0].run) for record in session.all_records() if found[0].run in record.runs
     )
     return Speeds(tuple(found), f"{session.provenance(record.gpu, run)} cuBLAS: {run.cublas_call}.")
 
@@ -97,7 +98,12 @@ def find_scores(kernels: Sequence[Kernel], sizes: Sequence[Size]) -> list[Score]
 def speed_curves(names: Sequence[str], conclusion: str) -> Picture:
     """Draw recorded GFLOP/s over the size of square matrices, cuBLAS above. Log-log."""
     kernels = [load_kernel(name) for name in names]
-    known = [s for record in session.all_records()[-1:] for s in scores([record]) if s.m == s.n == s.k]
+    known = [
+        score
+        for record in session.all_records()[-1:]
+        for score in scores([record])
+        if (score.m, score.n, score.k) in SQUARE_SIZES
+    ]
     fig = style.figure(7.0, 3.9)
     with style.book_style():
         ax = fig.subplots()
@@ -106,7 +112,11 @@ def speed_curves(names: Sequence[str], conclusion: str) -> Picture:
         sizes = sorted({score.m for score in known})
         library = {score.m: score.cublas_gflops for score in known}
         curves = [("cuBLAS", library, style.CUBLAS)]
-        colours = [style.LEVEL_COLOURS["dram"], style.LEVEL_COLOURS["shared"], style.LEVEL_COLOURS["l2"]]
+        colours = [
+            style.LEVEL_COLOURS["dram"],
+            style.LEVEL_COLOURS["shared"],
+            style.LEVEL_COLOURS["l2"],
+        ]
         for kernel, colour in zip(kernels, colours, strict=False):
             points = {score.m: score.gflops for score in known if score.kernel == kernel.name}
             curves.append((kernel.title, points, colour))
@@ -124,9 +134,39 @@ def speed_curves(names: Sequence[str], conclusion: str) -> Picture:
     return Picture(fig, "Speed over matrix size", conclusion)
 
 
+def ladder_picture(size: Size, conclusion: str) -> Picture:
+    """Draw every kernel at one size as a bar: its share of cuBLAS in the same run."""
+    found = find_scores(load_kernels(), [size])
+    fig = style.figure(7.0, 0.32 * len(found) + 0.5)
+    with style.book_style():
+        ax = fig.subplots()
+        ax.barh(range(len(found)), [100 * s.share for s in found], color=style.KERNEL, height=0.66)
+        for row, score in enumerate(found):
+            ax.annotate(
+                f"{score.share:.0%}", (100 * score.share, row), xytext=(5, 0),
+                textcoords="offset points", va="center", fontsize=9, color=style.FOREGROUND,
+            )  # fmt: skip
+        ax.axvline(100, color=style.CUBLAS, linewidth=1.4)
+        ax.annotate(
+            "cuBLAS ",
+            (100, -0.5),
+            color=style.CUBLAS,
+            ha="right",
+            va="center",
+            fontsize=9,
+        )
+        ax.set_yticks(range(len(found)), [_title(score.kernel) for score in found])
+        ax.invert_yaxis()
+        ax.set_xlim(0, 104)
+        ax.set_xticks([])
+        ax.spines["bottom"].set_visible(False)
+        ax.spines["left"].set_visible(False)
+        ax.tick_params(left=False)
+    return Picture(fig, "The ladder of kernels", conclusion)
+
+
 def _title(name: str) -> str:
     base, _, constants = name.partition(":")
-    title = load_kernel(base).title
+    titles = {kernel.name: kernel.title for kernel in load_kernels()}
+    title = titles.get(base, f"yours ({base})")
     return f"{title}, {constants.replace('=', ' ').replace(',', ', ')}" if constants else title
-
-

@@ -1,0 +1,159 @@
+"""The verbs of a chapter, as they act where there is no GPU."""
+
+import re
+
+import pytest
+
+from sgemm_lab import lab
+from sgemm_lab.compiler import TARGETS
+from sgemm_lab.errors import LabError, MissingToolError
+from sgemm_lab.kernel import load_kernel
+from sgemm_lab.lab import session
+from sgemm_lab.record import load_records, scores
+
+
+@pytest.fixture(autouse=True)
+def _no_gpu(monkeypatch):
+    monkeypatch.setattr(session, "live", lambda: False)
+
+
+def test_measure_without_a_gpu_gives_the_record_and_says_so():
+    speeds = lab.measure("naive", size=4096)
+    (recorded,) = [
+        s for s in scores(load_records()) if (s.kernel, s.m, s.n, s.k) == ("naive", *[4096] * 3)
+    ]
+    assert speeds.of("naive").gflops == recorded.gflops
+    assert "Recorded on NVIDIA H200" in repr(speeds)
+    assert recorded.date[:10] in repr(speeds)
+    assert "Measured here" not in repr(speeds)
+
+
+def test_measure_says_what_is_missing():
+    with pytest.raises(LabError, match=r"no GPU here, and no record of strip at 4096³"):
+        lab.measure("strip", size=4096)
+
+
+def test_measured_here_is_said_only_of_this_session(monkeypatch):
+    record = load_records()[0]
+    monkeypatch.setattr(session, "_here", [record])
+    assert session.provenance(record.gpu, record.runs[0]).startswith("Measured here, on NVIDIA H200")
+    session.forget()
+    assert session.provenance(record.gpu, record.runs[0]).startswith("Recorded on NVIDIA H200")
+
+
+def test_a_kernel_is_shown_with_the_lines_its_parent_lacks():
+    shown = lab.show("naive")
+    marked = [line[2:] for line in shown.text.splitlines() if line.startswith("+ ")]
+    assert "    const int col = blockIdx.x * BN + threadIdx.x;" in marked
+    assert "    float acc = 0.0f;" not in marked
+    assert shown.html.count('class="line changed"') == len(marked) == 4
+
+
+def test_every_line_of_a_kernel_is_shown_once():
+    for name in ("tiled", "double_buffer"):
+        kernel = load_kernel(name)
+        body = kernel.source.split("\n\n", 1)[1].splitlines()
+        text = re.sub(r"<[^>]+>", "", lab.show(name).html.partition("<code>")[2])
+        plain = text.replace("&lt;", "<").replace("&gt;", ">").replace("&amp;", "&")
+        plain = plain.replace("&quot;", '"').replace("&#39;", "'")
+        assert [line.rstrip() for line in plain.splitlines()] == [line.rstrip() for line in body]
+
+
+def test_counts_stand_beside_the_hardware_s():
+    counted = lab.count("naive", size=256)
+    rows = [line for line in repr(counted).splitlines() if line.startswith("sectors")]
+    here, hardware = rows[0].split()[-2:]
+    assert here == hardware == "2,621,440"
+
+
+def test_counts_of_the_readers_kernel_have_no_hardware_column():
+    changed = lab.mine(lab.source("naive").replace("BM = 8;", "BM = 4;"))
+    text = repr(lab.count(changed, size=(32, 64, 8)))
+    assert "mine, counted here" in text
+    assert "H200" not in text
+
+
+def test_without_a_compiler_the_readers_kernel_gets_a_sentence(monkeypatch):
+    def missing():
+        raise MissingToolError("The CUDA compiler NVRTC is not installed.")
+
+    monkeypatch.setattr("sgemm_lab.counting.load_nvrtc", missing)
+    changed = lab.mine(lab.source("naive").replace("BM = 8;", "BM = 4;"))
+    assert "NVRTC is not installed" in repr(lab.count(changed, size=32))
+    assert "NVRTC is not installed" in repr(lab.race(changed, against="naive"))
+
+
+def test_race_of_a_kernel_that_does_not_compile_names_the_readers_line():
+    lines = lab.source("naive").splitlines()
+    broken = "\n".join(lines).replace("float acc = 0.0f;", "float acc = 0.0f")
+    number = next(i for i, line in enumerate(lines, 1) if "float acc" in line)
+    told = repr(lab.race(lab.mine(broken), against="naive"))
+    assert f"Line {number + 1}: expected a" in told
+
+
+def test_race_of_a_wrong_kernel_says_wrong():
+    wrong = lab.mine(lab.source("tiled").replace("k0 < K; k0 += TILE", "k0 + TILE <= K; k0 += TILE"))
+    assert "WRONG" in repr(lab.race(wrong, against="tiled"))
+
+
+def test_check_without_a_gpu_runs_the_simulator():
+    told = repr(lab.check("tiled"))
+    assert "right at" in told
+    assert "without a GPU" in told
+
+
+def test_registers_are_listed_for_every_target():
+    told = repr(lab.resources("naive"))
+    assert all(target in told for target in TARGETS)
+
+
+@pytest.mark.parametrize(
+    ("given", "says"), [(None, "Put your number"), (4, r"\*\*Right"), (5, "Look again")]
+)
+def test_answers_are_judged(given, says):
+    assert re.search(says, repr(lab.answer(given, 4, "Look again.")))
+
+
+def test_the_roofline_has_predicted_and_measured_points():
+    widget = lab.roofline("naive")
+    here = [point for point in widget.points if point["gpu"] == "h200"]
+    assert {point["kind"] for point in here} == {"predicted", "measured"}
+    (predicted,) = [point for point in here if point["kind"] == "predicted"]
+    assert predicted["intensity"] == 0.25
+    assert all(point["kind"] == "predicted" for point in widget.points if point["gpu"] == "t4")
+
+
+def test_the_measured_dram_point_follows_from_the_counted_bytes():
+    record = load_records()[0]
+    counters = [c for run in record.runs for c in run.counters if (c.kernel, c.m) == ("naive", 4096)]
+    moved = counters[-1].values["dram_read_bytes"] + counters[-1].values["dram_write_bytes"]
+    (point,) = [
+        p for p in lab.roofline("naive").points if p["level"] == "dram" and p["kind"] == "measured"
+    ]
+    assert point["intensity"] == pytest.approx(2 * 4096**3 / moved)
+
+
+def test_intensity_slides_over_the_kernels_own_constants():
+    widget = lab.intensity("tiled")
+    assert [constant["name"] for constant in widget.constants] == ["TILE"]
+    assert widget.tile.block_intensity == 8.0
+
+
+def test_the_card_orders_the_levels_of_memory():
+    card = lab.card()
+    cycles = card.latency
+    assert cycles["register"] < cycles["shared"] < cycles["l1"] < cycles["l2"] < cycles["dram"]
+    rate = card.bandwidth
+    assert rate["shared"] > rate["l1"] > rate["l2"] > rate["dram"] > rate["copy"]
+    assert "65," in repr(card.table())
+
+
+def test_pictures_carry_their_conclusion():
+    picture = lab.card().latency_picture()
+    bundle = picture._repr_mimebundle_()
+    assert bundle["text/plain"] in bundle["image/svg+xml"]
+    assert f"<figcaption>{bundle['text/plain']}</figcaption>" in bundle["text/html"]
+
+
+def test_say_puts_values_into_markdown():
+    assert lab.say("{x:,.0f} GB/s", x=4392.1)._repr_markdown_() == "4,392 GB/s"

@@ -7,12 +7,13 @@ BIN := .venv/bin
 SITE := _build/html
 
 .DEFAULT_GOAL := help
-.PHONY: help book test notebooks clean
+.PHONY: help book test notebooks readme clean
 
 help:
 	@echo "make book       build the pages into $(SITE)"
 	@echo "make test       install what the tests need and run them all"
 	@echo "make notebooks  write one notebook per chapter into notebooks/"
+	@echo "make readme     write the ladder in README.md anew, from the records"
 	@echo "make clean      remove what was built; .venv stays"
 
 book: .venv/.book
@@ -27,6 +28,9 @@ test: .venv/.test
 
 notebooks: .venv/.book
 	@$(BIN)/python -m sgemm_lab.book.notebooks
+
+readme: .venv/.book
+	@$(BIN)/python -m sgemm_lab.readme
 
 clean:
 	rm -rf _build notebooks dist .pytest_cache .mypy_cache .ruff_cache

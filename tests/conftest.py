@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from playwright.sync_api import Browser
 
 GPU = pytest.StashKey[bool]()
+LEFT_OUT = pytest.StashKey[int]()
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -32,9 +33,6 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         config.stash[LEFT_OUT] = len(left_out)
 
 
-LEFT_OUT = pytest.StashKey[int]()
-
-
 def pytest_report_collectionfinish(config: pytest.Config) -> str:
     count = config.stash.get(LEFT_OUT, 0)
     return f"No GPU here: {count} tests that need one are left out." if count else ""
@@ -42,8 +40,9 @@ def pytest_report_collectionfinish(config: pytest.Config) -> str:
 
 @pytest.fixture(scope="session")
 def chromium() -> Iterator[Browser]:
-    import browser
     from playwright.sync_api import sync_playwright
+
+    import browser
 
     program = browser.find()
     assert program, "No browser. Run: python tests/browser.py"

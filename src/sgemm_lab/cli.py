@@ -2,6 +2,7 @@
 
 import argparse
 import json
+import math
 import os
 import platform
 import sys
@@ -15,10 +16,10 @@ from sgemm_lab.check import AWKWARD_SIZES, CheckResult, check, summary
 from sgemm_lab.compiler import TARGETS, compile_kernel, load_nvrtc
 from sgemm_lab.errors import LabError
 from sgemm_lab.kernel import Kernel, load_kernel, load_kernels, parse_kernel
-from sgemm_lab.launch import device_target, multiply, require_gpu
+from sgemm_lab.launch import MAX_DIMENSION, device_target, multiply, require_gpu
 from sgemm_lab.measure import Budget
 from sgemm_lab.paths import data_folder
-from sgemm_lab.record import Score, load_records, scores
+from sgemm_lab.record import Score, load_record, load_records, scores
 from sgemm_lab.recorder import (
     COUNTER_SIZES,
     RAGGED_SIZES,
@@ -75,7 +76,7 @@ def _parser() -> argparse.ArgumentParser:
     _add_sizes(recording)
     recording.add_argument("--out", type=Path, help="folder of record files; default: the book's")
     recording.add_argument(
-        "--seconds", type=float, default=Budget().seconds, help="per kernel, size"
+        "--seconds", type=_seconds, default=Budget().seconds, help="per kernel, size"
     )
     recording.add_argument("--no-micro", action="store_true", help="leave out the microbenchmarks")
 
@@ -112,16 +113,28 @@ def _size(text: str) -> Size:
     parts = text.split(",")
     if len(parts) == 1:
         parts *= 3
-    if len(parts) != 3 or not all(part.strip().isdigit() and int(part) > 0 for part in parts):
+    if len(parts) != 3 or not all(part.strip().isdecimal() and int(part) > 0 for part in parts):
         raise argparse.ArgumentTypeError(f"'{text}' is no size. Write M,N,K, such as 1000,999,64.")
     m, n, k = (int(part) for part in parts)
+    if max(m, n, k) > MAX_DIMENSION:
+        raise argparse.ArgumentTypeError(f"'{text}' is too large: at most {MAX_DIMENSION:,} each.")
     return m, n, k
 
 
 def _natural(text: str) -> int:
-    if not text.isdigit():
+    if not text.isdecimal():
         raise argparse.ArgumentTypeError(f"'{text}' is not a whole number of 0 or more.")
     return int(text)
+
+
+def _seconds(text: str) -> float:
+    try:
+        seconds = float(text)
+    except ValueError:
+        seconds = math.nan
+    if not 0 <= seconds < math.inf:
+        raise argparse.ArgumentTypeError(f"'{text}' is no time. Write seconds, such as 0.4.")
+    return seconds
 
 
 def _chosen(names: Sequence[str]) -> list[Kernel]:
@@ -135,6 +148,8 @@ def _from_file(path: Path) -> Kernel:
         return parse_kernel(path.stem, path.read_text(encoding="utf-8"))
     except OSError as error:
         raise LabError(f"The file {path} cannot be read: {error.strerror}.") from None
+    except UnicodeDecodeError:
+        raise LabError(f"The file {path} is not text in UTF-8.") from None
 
 
 def _doctor(options: argparse.Namespace) -> int:
@@ -144,7 +159,7 @@ def _doctor(options: argparse.Namespace) -> int:
         "compile": _try(lambda: "NVRTC " + ".".join(map(str, load_nvrtc().getVersion()))),
         "run": _try(lambda: f"{current_device().name}, {device_target()}"),
         "kernels": str(len(load_kernels())),
-        "records": ", ".join(r.gpu.name for r in load_records()) or "none",
+        "records": _try(lambda: ", ".join(r.gpu.name for r in load_records()) or "none"),
     }
     if options.json:
         print(json.dumps(answers, indent=1))
@@ -214,7 +229,11 @@ def _check(options: argparse.Namespace) -> int:
 
 def _print_verdict(results: Sequence[CheckResult], options: argparse.Namespace) -> None:
     if options.json:
-        print(json.dumps([{**asdict(r), "passed": r.passed} for r in results], indent=1))
+        rows = [{**asdict(r), "passed": r.passed} for r in results]
+        for row in rows:
+            if not math.isfinite(row["error"]):  # JSON has no infinity
+                row["error"] = None
+        print(json.dumps(rows, indent=1, allow_nan=False))
     else:
         failed = sum(r.fault is not None for r in results)
         print(f"{sum(r.passed for r in results)} passed, {failed} failed")
@@ -252,7 +271,7 @@ def _record(options: argparse.Namespace) -> int:
     else:
         print(f"Wrote {len(run.measurements)} measurements to {path} (run {ended}).")
         names = {kernel.name for kernel in kernels}
-        taken = [s for s in scores(load_records(path.parent)) if s.run.date == run.date]
+        taken = [s for s in scores([load_record(path)]) if s.run.date == run.date]
         _print_scores([s for s in taken if s.kernel in names])
     return 0 if run.complete else 130
 

@@ -4,11 +4,13 @@ NVRTC is reached through CuPy, so a machine that can launch a kernel can also co
 """
 
 import re
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
-from sgemm_lab.errors import LabError
+from sgemm_lab.errors import LabError, MissingToolError
 from sgemm_lab.kernel import ENTRY, Kernel
 
 TARGETS = ("sm_75", "sm_80", "sm_86", "sm_89", "sm_90", "sm_100", "sm_120")
@@ -16,8 +18,10 @@ TARGETS = ("sm_75", "sm_80", "sm_86", "sm_89", "sm_90", "sm_100", "sm_120")
 
 DEFAULT_TARGET = "sm_90"
 
-_ERROR = re.compile(r"^(?:[^\s(]+)\((\d+)\): (?:catastrophic )?error(?: #[\w-]+)?: (.+)$", re.M)
+_ERROR = r"^{file}\((\d+)\): (?:catastrophic )?error(?: #[\w-]+)?: (.+)$"
 _ASSERTION = re.compile(r'static assertion failed with "(.+)"')
+_TOO_MUCH_SHARED = re.compile(r"uses too much shared data \((0x\w+) bytes, (0x\w+) max\)")
+_PTX_FOLDER = re.compile(r'^(\s*\.file\s+\d+\s+")[^"]*/', re.M)
 
 
 class CompileError(LabError):
@@ -66,17 +70,54 @@ def compile_source(source: str, file_name: str, target: str, entry: str = ENTRY)
         CompileError: the source has errors; the message gives line and reason.
         LabError: NVRTC is not installed.
     """
-    nvrtc = load_nvrtc()
-    program = nvrtc.createProgram(source, file_name, (), ())
     # A result from NVRTC's cache comes without the log that tells registers and spills.
-    options = (f"-arch={target}", "-std=c++17", "-lineinfo", "--ptxas-options=-v", "-no-cache")
+    options = (f"-arch={target}", "--ptxas-options=-v", "-no-cache")
+    with _program(source, file_name, target, options) as (nvrtc, program):
+        return _compiled(nvrtc, program, target, entry)
+
+
+def source_ptx(
+    source: str,
+    file_name: str,
+    target: str = DEFAULT_TARGET,
+    *,
+    options: Sequence[str] = (),
+    headers: Mapping[str, str] | None = None,
+) -> str:
+    """Return the PTX of CUDA C++ text, whatever kernels it has.
+
+    ``options`` are NVRTC's, such as "-DTILE=16"; ``headers`` are texts by the names that the source
+    includes. Functions that do not say where they run count as device code.
+
+    Raises:
+        CompileError: the source has errors; the message gives line and reason.
+        LabError: NVRTC is not installed.
+    """
+    virtual = target.replace("sm_", "compute_")
+    options = (f"-arch={virtual}", "--device-as-default-execution-space", *options)
+    with _program(source, file_name, target, options, headers or {}) as (nvrtc, program):
+        return _ptx(nvrtc, program)
+
+
+@contextmanager
+def _program(
+    source: str,
+    file_name: str,
+    target: str,
+    options: Sequence[str],
+    headers: Mapping[str, str] | None = None,
+) -> Iterator[tuple[Any, Any]]:
+    """Compile, and give NVRTC and its program."""
+    nvrtc = load_nvrtc()
+    named = {name.encode(): text.encode() for name, text in (headers or {}).items()}
+    program = nvrtc.createProgram(source, file_name, tuple(named.values()), tuple(named))
     try:
         try:
-            nvrtc.compileProgram(program, options)
+            nvrtc.compileProgram(program, ("-std=c++17", "-lineinfo", *options))
         except nvrtc.NVRTCError as error:
             log = nvrtc.getProgramLog(program)
             raise _compile_error(log or str(error), file_name, target) from None
-        return _compiled(nvrtc, program, target, entry)
+        yield nvrtc, program
     finally:
         nvrtc.destroyProgram(program)
 
@@ -85,14 +126,14 @@ def load_nvrtc() -> Any:
     """Return CuPy's NVRTC module.
 
     Raises:
-        LabError: CuPy or the NVRTC library is missing.
+        MissingToolError: CuPy or the NVRTC library is missing.
     """
     try:
         from cupy.cuda import nvrtc
 
         nvrtc.getVersion()
     except (ImportError, OSError, RuntimeError):
-        raise LabError(
+        raise MissingToolError(
             "The CUDA compiler NVRTC is not installed. Install it with "
             "'pip install cupy-cuda12x nvidia-cuda-nvrtc-cu12'; it needs no GPU."
         ) from None
@@ -101,6 +142,11 @@ def load_nvrtc() -> Any:
 
 def _compiled(nvrtc: Any, program: Any, target: str, entry: str) -> Compiled:
     log = nvrtc.getProgramLog(program)
+    if f"'{entry}'" not in log:
+        raise LabError(
+            f"The source has no kernel called '{entry}'. It needs one: "
+            f'extern "C" __global__ void {entry}(…).'
+        )
     # The log has a paragraph per entry; ours begins where its name stands.
     paragraph = log[log.index(f"'{entry}'") :].partition("Compiling entry function")[0]
     registers = re.search(r"Used (\d+) registers", paragraph)
@@ -110,24 +156,46 @@ def _compiled(nvrtc: Any, program: Any, target: str, entry: str) -> Compiled:
         raise LabError(f"NVRTC did not report what the kernel uses. Its log: {log}")
     return Compiled(
         target=target,
-        ptx=nvrtc.getPTX(program).decode().rstrip("\0"),
-        cubin=nvrtc.getCUBIN(program),
+        ptx=_ptx(nvrtc, program),
+        # CuPy takes the last byte for the end of a text, but machine code has no such end.
+        cubin=nvrtc.getCUBIN(program) + b"\0",
         registers=int(registers[1]),
         spill_bytes=int(spills[1]) + int(spills[2]),
         shared_bytes=int(shared[1]) if shared else 0,
     )
 
 
+def _ptx(nvrtc: Any, program: Any) -> str:
+    # NVRTC puts the current folder before the file's name, though there is no such file.
+    return _PTX_FOLDER.sub(r"\1", nvrtc.getPTX(program).decode().rstrip("\0"))
+
+
 def _compile_error(log: str, file_name: str, target: str) -> CompileError:
-    found = [(int(line), reason) for line, reason in _ERROR.findall(log)]
+    pattern = re.compile(_ERROR.format(file=re.escape(file_name)), re.M)
+    found = [(int(line), reason) for line, reason in pattern.findall(log)]
     if not found:
-        return CompileError(f"{file_name} does not compile for {target}. {log.strip()}", ())
+        return CompileError(
+            f"{file_name} does not compile for {target}. {_reason(log, target)}", ()
+        )
     sentences = []
     for line, reason in found:
         assertion = _ASSERTION.search(reason)
         sentences.append(f"Line {line}: {assertion[1] if assertion else reason}")
     message = f"{file_name} does not compile for {target}.\n" + "\n".join(sentences)
     return CompileError(message, tuple(line for line, _ in found))
+
+
+def _reason(log: str, target: str) -> str:
+    """Return why a source was refused, where no line of it is to blame."""
+    if too_much := _TOO_MUCH_SHARED.search(log):
+        wanted, limit = (int(number, 16) for number in too_much.groups())
+        return (
+            f"Its tiles take {wanted:,} bytes of shared memory; a block can declare {limit:,}. "
+            "Choose smaller tile constants."
+        )
+    if "invalid value for --gpu-architecture" in log:
+        return f"This version of NVRTC does not know {target}."
+    return "\n".join(line.strip() for line in log.splitlines() if "ptxas info" not in line).strip()
 
 
 def _number(target: str) -> int:

@@ -5,6 +5,7 @@ Cloud services often lock the counters; then there are none to take, and the mes
 
 import csv
 import io
+import re
 import shutil
 import subprocess
 import sys
@@ -41,6 +42,8 @@ METRICS = {
     "issue_active_percent": "smsp__issue_active.avg.pct_of_peak_sustained_active",
 }
 """Our name of each counter, and Nsight Compute's."""
+
+_NUMBER = re.compile(r"\d+(\.\d+)?([eE][+-]?\d+)?")
 
 
 @dataclass(frozen=True)
@@ -86,13 +89,17 @@ def take_counters(kernels: Sequence[Kernel], size: Size) -> list[dict[str, float
 
 
 def parse_counters(text: str) -> list[dict[str, float]]:
-    """Read ncu's raw page: a line of names, a line of units, a line per launch."""
+    """Read ncu's raw page: a line of names, a line of units, a line per launch.
+
+    A counter that the GPU does not have ("n/a") is left out.
+    """
     lines = [line for line in text.splitlines() if line.startswith('"')]
     if len(lines) < 3:
         return []
     names, _, *launches = csv.reader(io.StringIO("\n".join(lines)))
     columns = {name: names.index(metric) for name, metric in METRICS.items() if metric in names}
-    return [
-        {name: float(launch[column].replace(",", "")) for name, column in columns.items()}
-        for launch in launches
-    ]
+    rows = []
+    for launch in launches:
+        values = {name: launch[column].replace(",", "") for name, column in columns.items()}
+        rows.append({name: float(text) for name, text in values.items() if _NUMBER.fullmatch(text)})
+    return rows

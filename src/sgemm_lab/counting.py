@@ -4,35 +4,64 @@ The kernel's PTX comes from NVRTC. Where NVRTC is not installed, the PTX of the 
 shipped with the package, takes its place.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any, Literal
 
 import numpy as np
+import numpy.typing as npt
 
+from sgemm_lab.check import AWKWARD_SIZES, CheckResult, Judge, WrongResultError
 from sgemm_lab.compiler import DEFAULT_TARGET, compile_kernel, load_nvrtc
-from sgemm_lab.errors import LabError
-from sgemm_lab.kernel import ENTRY, Kernel, load_kernels
+from sgemm_lab.errors import LabError, MissingToolError
+from sgemm_lab.gpu import GPUS
+from sgemm_lab.kernel import ENTRY, Kernel, LaunchShape, load_kernels
 from sgemm_lab.simulator import Result, simulate
 
 Size = tuple[int, int, int]
+Order = tuple[str, ...]
+Schedule = Literal["lockstep", "warps"]
+Matrix = npt.NDArray[Any]
+
+BOOK_ORDER: Order = ("A", "B", "C", "M", "N", "K")
+"""The arguments of the book's kernels, in order."""
+
+COUNTS = (
+    "global_load_requests", "global_load_sectors", "global_store_requests", "global_store_sectors",
+    "shared_load_requests", "shared_load_wavefronts",
+    "shared_store_requests", "shared_store_wavefronts", "ffma_thread_instructions",
+)  # fmt: skip
+"""The counts that a GPU's own counters have too, under the same names."""
 
 SHIPPED = Path(__file__).parent / "ptx"
 
+QUICK_SIZES = tuple(size for size in AWKWARD_SIZES if size[0] * size[1] * size[2] <= 64**3)
+"""The awkward sizes that take moments to simulate."""
+
 _LARGEST_PRODUCT = 1024**3
 """Above this M·N·K a simulated launch takes minutes."""
+_LARGEST_MATRICES = 2**26
+"""Elements of A, B and C together. Above this the simulator would need more than 1 GB."""
 
 
 @dataclass(frozen=True)
-class CountedLaunch:
-    """A simulated launch of a kernel at one size."""
+class Multiplication:
+    """A simulated launch that multiplied two matrices of small whole numbers."""
 
-    kernel: Kernel
     size: Size
     result: Result
     wrong: int
-    """Elements of C that differ from the exact product of the whole numbers multiplied."""
+    """Elements of C that differ from the exact product."""
     max_abs_error: float
+    """The largest difference from it; infinite where an element is not a number."""
+
+
+@dataclass(frozen=True)
+class CountedLaunch(Multiplication):
+    """A simulated launch of a kernel at one size."""
+
+    kernel: Kernel
 
 
 def count(
@@ -42,6 +71,7 @@ def count(
     target: str = DEFAULT_TARGET,
     check_hazards: bool = False,
     trace: bool = False,
+    schedule: Schedule = "lockstep",
     progress: Callable[[int, int], None] | None = None,
 ) -> CountedLaunch:
     """Simulate one launch of C = A·B on small whole numbers, whose product float32 holds exactly.
@@ -49,41 +79,179 @@ def count(
     Raises:
         LabError: the size is too large to simulate, or the kernel cannot be compiled here.
     """
+    shape = kernel.launch_shape(*size)
+    check_size(size)
+    made = multiply_whole_numbers(
+        kernel_ptx(kernel, target),
+        ENTRY,
+        shape,
+        size,
+        target=target,
+        check_hazards=check_hazards,
+        trace=trace,
+        schedule=schedule,
+        progress=progress,
+    )
+    return CountedLaunch(made.size, made.result, made.wrong, made.max_abs_error, kernel)
+
+
+def check_size(size: Size) -> None:
+    """Refuse a size that the simulator cannot do in minutes and in 1 GB.
+
+    Raises:
+        LabError: the size is too large.
+    """
     m, n, k = size
-    shape = kernel.launch_shape(m, n, k)
     if m * n * k > _LARGEST_PRODUCT:
         raise LabError(
             f"{m}×{n}×{k} is too large to count on a processor: it would take minutes. "
             "Choose sizes whose product is at most 1024·1024·1024."
         )
+    if m * k + k * n + m * n > _LARGEST_MATRICES:
+        raise LabError(
+            f"The matrices of {m}×{n}×{k} are too large to count on a processor. "
+            f"A, B and C together may have {_LARGEST_MATRICES:,} elements."
+        )
+
+
+def multiply_whole_numbers(
+    ptx: str,
+    entry: str,
+    shape: LaunchShape,
+    size: Size,
+    *,
+    order: Order = BOOK_ORDER,
+    target: str = DEFAULT_TARGET,
+    check_hazards: bool = False,
+    trace: bool = False,
+    schedule: Schedule = "lockstep",
+    progress: Callable[[int, int], None] | None = None,
+) -> Multiplication:
+    """Simulate one launch on whole numbers from -8 to 8, and compare C with the exact product.
+
+    ``order`` names the kernel's arguments. Above K of 262,144 the numbers are -1, 0 and 1.
+
+    Raises:
+        LabError: the launch does not fit the kernel or a GPU of this target.
+    """
+    m, n, k = size
     random = np.random.default_rng(seed=m + 3 * n + 7 * k)
-    a = random.integers(-8, 9, (m, k)).astype(np.float32)
-    b = random.integers(-8, 9, (k, n)).astype(np.float32)
-    result = simulate(
-        kernel_ptx(kernel, target),
-        ENTRY,
+    most = 8 if 64 * k <= 2**24 else 1
+    a = random.integers(-most, most + 1, (m, k)).astype(np.float32)
+    b = random.integers(-most, most + 1, (k, n)).astype(np.float32)
+    result = _launch(
+        ptx,
+        entry,
+        shape,
+        a,
+        b,
+        order=order,
+        target=target,
+        check_hazards=check_hazards,
+        trace=trace,
+        schedule=schedule,
+        progress=progress,
+    )
+    error = np.abs(result.arrays["C"].reshape(m, n) - a.astype(np.float64) @ b.astype(np.float64))
+    wrong = int((~(error == 0)).sum())
+    return Multiplication(size, result, wrong, float(np.nan_to_num(error, nan=np.inf).max()))
+
+
+def check_here(
+    kernel: Kernel, sizes: Iterable[Size] = QUICK_SIZES, *, seed: int = 0
+) -> Iterator[CheckResult]:
+    """Check a kernel by simulation, size by size, as ``check`` does on a GPU.
+
+    C is judged on whole numbers, on random numbers, and where A and B hold NaN and infinity. What
+    the simulator finds on the way is a fault too: an access outside an array, a misaligned one, a
+    read of what nothing wrote, a race, a missed barrier. The random numbers are multiplied twice,
+    the second time warp after warp.
+
+    Raises:
+        LabError: the kernel does not compile, or cannot be compiled here.
+    """
+    ptx = kernel_ptx(kernel)
+    for m, n, k in sizes:
+        fault, refusal, error = None, None, 0.0
+        try:
+            check_size((m, n, k))
+            with np.errstate(all="ignore"):
+                error = _JudgeHere(kernel, ptx, (m, n, k), seed).run()
+        except WrongResultError as wrong:
+            fault, error = str(wrong), float("inf")
+        except LabError as refused:
+            refusal = str(refused)
+        yield CheckResult(kernel.name, m, n, k, fault, refusal, error)
+
+
+class _JudgeHere(Judge):
+    """Runs the kernel in the simulator."""
+
+    def __init__(self, kernel: Kernel, ptx: str, size: Size, seed: int) -> None:
+        super().__init__(np, size, seed)
+        self.shape = kernel.launch_shape(*size)
+        self.ptx = ptx
+        self.seen: list[Matrix] = []
+
+    def product(self, a: Matrix, b: Matrix) -> Matrix:
+        again = any(a is other for other in self.seen)
+        self.seen.append(a)
+        schedule: Schedule = "warps" if again else "lockstep"
+        result = _launch(self.ptx, ENTRY, self.shape, a, b, check_hazards=True, schedule=schedule)
+        if result.hazards:
+            raise WrongResultError(str(result.hazards[0]))
+        return result.arrays["C"].reshape(self.m, self.n)
+
+
+def _launch(
+    ptx: str,
+    entry: str,
+    shape: LaunchShape,
+    a: Matrix,
+    b: Matrix,
+    *,
+    order: Order = BOOK_ORDER,
+    target: str = DEFAULT_TARGET,
+    check_hazards: bool,
+    trace: bool = False,
+    schedule: Schedule,
+    progress: Callable[[int, int], None] | None = None,
+) -> Result:
+    (m, k), n = a.shape, b.shape[1]
+    limit = _shared_limit(target)
+    if shape.shared_bytes > limit:
+        raise LabError(
+            f"The kernel wants {shape.shared_bytes:,} bytes of shared memory for a block; a GPU "
+            f"of {target} has {limit:,}. Choose a smaller tile or a smaller K."
+        )
+    c = np.full((m, n), np.nan, np.float32)
+    arguments = {"A": a, "B": b, "C": c, "M": m, "N": n, "K": k}
+    return simulate(
+        ptx,
+        entry,
         shape.grid,
         shape.block,
-        {"A": a, "B": b, "C": np.full((m, n), np.nan, np.float32), "M": m, "N": n, "K": k},
+        {name: arguments[name] for name in order},
         shape.shared_bytes,
         unwritten=["C"],
         check_hazards=check_hazards,
         trace=trace,
+        schedule=schedule,
         progress=progress,
     )
-    c = result.arrays["C"].reshape(m, n)
-    error = np.abs(c - a.astype(np.float64) @ b.astype(np.float64))
-    wrong = ~(error == 0)
-    return CountedLaunch(
-        kernel, size, result, int(wrong.sum()), float(np.nan_to_num(error, nan=np.inf).max())
-    )
+
+
+def _shared_limit(target: str) -> int:
+    """Bytes of shared memory that a block can have: of the GPUs that the book knows, the most."""
+    ours = [g for g in GPUS if f"sm_{g.compute_capability.replace('.', '')}" == target]
+    return max(gpu.shared_per_block for gpu in ours or GPUS)
 
 
 def kernel_ptx(kernel: Kernel, target: str = DEFAULT_TARGET) -> str:
     """Return a kernel's PTX: compiled here, or else the shipped text of a book kernel.
 
     Raises:
-        LabError: NVRTC is missing and the kernel is not one of the book's own.
+        MissingToolError: NVRTC is missing and the kernel is not one of the book's own.
         CompileError: the kernel does not compile.
     """
     try:
@@ -91,7 +259,7 @@ def kernel_ptx(kernel: Kernel, target: str = DEFAULT_TARGET) -> str:
     except LabError as missing:
         if target == DEFAULT_TARGET and kernel in load_kernels(variants=True):
             return shipped_file(kernel).read_text(encoding="utf-8")
-        raise LabError(
+        raise MissingToolError(
             f"{missing} Only the book's own kernels, unchanged and for {DEFAULT_TARGET}, "
             "can be counted without it."
         ) from None

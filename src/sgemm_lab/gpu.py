@@ -5,6 +5,7 @@ GPU. Limits per compute capability: CUDA C++ Programming Guide, "Compute Capabil
 """
 
 import difflib
+import re
 from dataclasses import dataclass
 
 from sgemm_lab.errors import LabError
@@ -72,20 +73,26 @@ def find_gpu(name: str) -> Gpu:
     Raises:
         LabError: the book has no data sheet of this GPU; the message names the nearest.
     """
-    wanted = _plain(name)
     for gpu in GPUS:
-        if wanted in (_plain(gpu.id), _plain(gpu.name)):
-            return gpu
-    # A device reports more than its model, as in "NVIDIA A100-SXM4-40GB": the longest id wins.
-    for gpu in sorted(GPUS, key=lambda gpu: -len(gpu.id)):
-        if gpu.id in wanted:
+        if is_model(name, gpu):
             return gpu
     known = {_plain(gpu.name): gpu.name for gpu in GPUS}
-    near = difflib.get_close_matches(wanted, known, n=1)
+    near = difflib.get_close_matches(_plain(name), known, n=1)
     names = ", ".join(known.values())
     hint = f" Did you mean '{known[near[0]]}'?" if near else f" It knows {names}."
     raise LabError(f"The book has no data sheet of a GPU called '{name}'.{hint}")
 
 
+def is_model(name: str, gpu: Gpu) -> bool:
+    """Say whether a name, such as the one a device reports, means this model and no other."""
+    # "L40S" is no L4, "GH200" no H200, and "RTX 4090 Laptop GPU" no RTX 4090: whole names only.
+    return _plain(name) in (gpu.id, _plain(gpu.name), *_DEVICE_NAMES.get(gpu.id, ()))
+
+
+_DEVICE_NAMES = {"a100": ("a100sxm440gb", "a100pcie40gb"), "h100": ("h10080gbhbm3",)}
+"""What devices call themselves where it is neither the id nor the name; as ``_plain`` writes it."""
+
+
 def _plain(name: str) -> str:
-    return "".join(c for c in name.lower().replace("nvidia", "") if c.isalnum())
+    words = re.findall(r"[a-z0-9]+", name.lower())
+    return "".join(word for word in words if word not in ("nvidia", "geforce", "tesla"))

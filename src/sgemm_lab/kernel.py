@@ -193,6 +193,8 @@ def parse_kernel(name: str, source: str) -> Kernel:
             f"The kernel '{name}' does not say its {', '.join(missing)}. "
             f"Add a line '// {missing[0]}: …' to its head comment."
         )
+    if not fields["chapter"].isdecimal():
+        raise LabError(f"The kernel '{name}' says 'chapter: {fields['chapter']}', not a number.")
     return Kernel(
         name=name,
         title=fields["title"],
@@ -243,7 +245,7 @@ def load_kernel(name: str) -> Kernel:
     if not settings:
         return kernels[base]
     pairs = [pair.partition("=") for pair in settings.split(",")]
-    if not all(constant and value.isdigit() for constant, _, value in pairs):
+    if not all(constant and value.isdecimal() for constant, _, value in pairs):
         raise LabError(f"'{name}' cannot be read. Write it like '{base}:TILE=16'.")
     return kernels[base].with_constants(**{constant: int(value) for constant, _, value in pairs})
 
@@ -259,8 +261,17 @@ def _pair(text: str, field: str, name: str) -> tuple[str, str]:
     return parts[0], parts[1]
 
 
+@lru_cache(maxsize=256)
+def _parse(text: str) -> ast.AST:
+    return ast.parse(text, mode="eval")
+
+
 def _evaluate(text: str, names: Mapping[str, int], kernel: str) -> int:
     """Return the whole number that an expression of a head comment stands for."""
+    unreadable = LabError(
+        f"The kernel '{kernel}' says '{text}' in its head comment. Only whole numbers, "
+        f"+, *, /, ceil(…) and the names {', '.join(names)} can stand there."
+    )
 
     def value(node: ast.AST) -> Fraction:
         match node:
@@ -278,15 +289,14 @@ def _evaluate(text: str, names: Mapping[str, int], kernel: str) -> int:
                 return value(left) / value(right)
             case ast.Call(func=ast.Name(id="ceil"), args=[argument], keywords=[]):
                 return Fraction(ceil(value(argument)))
-        raise LabError(
-            f"The kernel '{kernel}' says '{text}' in its head comment. Only whole numbers, "
-            f"+, *, /, ceil(…) and the names {', '.join(names)} can stand there."
-        )
+        raise unreadable
 
     try:
-        result = value(ast.parse(text, mode="eval"))
+        result = value(_parse(text))
     except SyntaxError:
-        result = Fraction(1, 2)
+        raise unreadable from None
+    except ZeroDivisionError:
+        raise LabError(f"The kernel '{kernel}' says '{text}', which divides by zero.") from None
     if result.denominator != 1:
         raise LabError(f"The kernel '{kernel}' says '{text}', which is not a whole number.")
     return int(result)

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from sgemm_lab.compiler import Compiled, compile_kernel
-from sgemm_lab.errors import LabError
+from sgemm_lab.errors import LabError, MissingToolError
 from sgemm_lab.kernel import ENTRY, Kernel
 
 MAX_GRID_Y = 65535
@@ -23,21 +23,21 @@ def require_gpu() -> Any:
     """Return CuPy, once it has found a GPU.
 
     Raises:
-        LabError: CuPy is not installed, or there is no GPU it can use.
+        MissingToolError: CuPy is not installed, or there is no GPU it can use.
     """
     try:
         import cupy
     except ImportError:
-        raise LabError(
+        raise MissingToolError(
             "CuPy is not installed, so nothing can run on a GPU here. "
             "Install it with 'pip install cupy-cuda12x' (CUDA 12) or 'cupy-cuda13x' (CUDA 13)."
         ) from None
     try:
         found = int(cupy.cuda.runtime.getDeviceCount())
     except cupy.cuda.runtime.CUDARuntimeError as error:
-        raise LabError(_no_gpu(str(error))) from None
+        raise MissingToolError(_no_gpu(str(error))) from None
     if found == 0:
-        raise LabError(_no_gpu("no device"))
+        raise MissingToolError(_no_gpu("no device"))
     return cupy
 
 
@@ -90,7 +90,9 @@ class LoadedKernel:
         def blocks_along_y(rows: int) -> int:
             return self.kernel.launch_shape(rows, n, k).grid[1]
 
-        band = bisect_right(range(1, m + 1), MAX_GRID_Y, key=blocks_along_y)
+        band = m
+        if blocks_along_y(m) > MAX_GRID_Y:
+            band = bisect_right(range(1, m + 1), MAX_GRID_Y, key=blocks_along_y)
         for first in range(0, m, band):
             last = min(first + band, m)
             self._launch(a[first:last], b, c[first:last], (last - first, n, k))

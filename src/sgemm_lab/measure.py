@@ -314,3 +314,5 @@ class WatchCard(AbstractContextManager[CardReadings]):
         self._process.terminate()
         self._process.wait()
         self._thread.join(timeout=2)
+        if self._process.stdout is not None:
+            self._process.stdout.close()

@@ -116,7 +116,7 @@ class Score:
 
 def fingerprint(kernel: Kernel) -> str:
     """Return a short hash of a kernel's code, without its comments and white space."""
-    code = re.sub(r"//[^\n]*", "", kernel.source)
+    code = re.sub(r"//[^\n]*|/\*.*?\*/", "", kernel.source, flags=re.S)
     return hashlib.sha256("".join(code.split()).encode()).hexdigest()[:16]
 
 
@@ -143,17 +143,19 @@ def save_record(path: Path, record: Record) -> None:
     Raises:
         LabError: the record does not fit the schema.
     """
-    data = {
-        "format": FORMAT,
-        "gpu": asdict(record.gpu),
-        "runs": [_run_data(r) for r in record.runs],
-    }
+    data = _plain(
+        {
+            "format": FORMAT,
+            "gpu": asdict(record.gpu),
+            "runs": [_run_data(r) for r in record.runs],
+        }
+    )
     _validate(data, path)
     path.parent.mkdir(parents=True, exist_ok=True)
     handle, temporary = tempfile.mkstemp(dir=path.parent, suffix=".tmp")
     try:
         with os.fdopen(handle, "w", encoding="utf-8") as file:
-            file.write(_layout(data))
+            file.write(_layout(data) + "\n")
         os.chmod(temporary, 0o644)
         os.replace(temporary, path)
     except BaseException:
@@ -171,6 +173,8 @@ def load_record(path: Path) -> Record:
         data = json.loads(path.read_text(encoding="utf-8"))
     except FileNotFoundError:
         raise LabError(f"There is no record file {path.name}.") from None
+    except OSError as error:
+        raise LabError(f"The record file {path} cannot be read: {error.strerror}.") from None
     except (json.JSONDecodeError, UnicodeDecodeError) as error:
         raise LabError(
             f"The record file {path.name} is not complete JSON ({error}). It was cut off or "
@@ -183,15 +187,22 @@ def load_record(path: Path) -> Record:
             f"format {FORMAT}. Record anew, or use the version of the book that wrote it."
         )
     _validate(data, path)
-    return Record(Device(**data["gpu"]), tuple(_run(run) for run in data["runs"]))
+    try:
+        return Record(Device(**data["gpu"]), tuple(_run(run) for run in data["runs"]))
+    except (KeyError, TypeError) as error:  # only where nothing could validate
+        raise LabError(
+            f"The record file {path.name} does not fit the form of a record ({error})."
+        ) from None
 
 
 def load_records(folder: Path | None = None) -> list[Record]:
     """Read every record of the book, or of another folder, by file name.
 
     Raises:
-        LabError: a file cannot be read.
+        LabError: a file cannot be read, or there is no such folder.
     """
+    if folder is not None and not folder.is_dir():
+        raise LabError(f"There is no folder {folder} of record files.")
     return [load_record(path) for path in sorted((folder or data_folder("records")).glob("*.json"))]
 
 
@@ -273,11 +284,37 @@ def _run_data(run: Run) -> dict[str, Any]:
     return {name: value for name, value in asdict(run).items() if value is not None}
 
 
-def _layout(data: dict[str, Any]) -> str:
-    """Return JSON with one line per measurement or reading, so that a diff can be read."""
-    text = json.dumps(data, indent=1, ensure_ascii=False)
-    innermost = re.compile(r"[\[{][^\[\]{}]*[\]}]")  # an object or a list that holds no other
-    flat = innermost.sub(lambda match: re.sub(r"\s+", " ", match[0]), text)
-    # The measurement around its list of samples: one line too.
-    holder = re.compile(r"\{[^{}]*\}")
-    return holder.sub(lambda match: re.sub(r"\s+", " ", match[0]), flat) + "\n"
+def _plain(value: Any) -> Any:
+    """Return a value as JSON would read it back: with lists in place of tuples."""
+    if isinstance(value, dict):
+        return {key: _plain(item) for key, item in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_plain(item) for item in value]
+    return value
+
+
+def _layout(value: Any, margin: str = "\n") -> str:
+    """Return JSON with one line per measurement or reading, so that a diff can be read.
+
+    An object that holds no other object stands on one line, and so does a list of plain values.
+    """
+    inner = margin + " "
+    if isinstance(value, dict):
+        items = [f"{_layout(key)}: {_layout(item, inner)}" for key, item in value.items()]
+        start, end, flat = "{", "}", not any(_has_object(item) for item in value.values())
+    elif isinstance(value, list):
+        items = [_layout(item, inner) for item in value]
+        start, end, flat = "[", "]", not any(isinstance(item, (dict, list)) for item in value)
+    else:
+        return json.dumps(value, ensure_ascii=False)
+    if not items:
+        return start + end
+    if flat:
+        return f"{start} {', '.join(items)} {end}"
+    return start + inner + f",{inner}".join(items) + margin + end
+
+
+def _has_object(value: Any) -> bool:
+    if isinstance(value, list):
+        return any(_has_object(item) for item in value)
+    return isinstance(value, dict)

@@ -23,7 +23,15 @@ from sgemm_lab.measure import (
     race,
 )
 from sgemm_lab.microbench import Reading, microbenchmarks
-from sgemm_lab.record import Device, KernelSamples, Run, add_run, fingerprint
+from sgemm_lab.record import (
+    Device,
+    KernelSamples,
+    Run,
+    add_run,
+    fingerprint,
+    load_record,
+    record_path,
+)
 
 Size = tuple[int, int, int]
 
@@ -60,8 +68,10 @@ def take_record(
     Raises:
         LabError: as ``measure_run`` does, or a record file that cannot be read.
     """
+    device = current_device()
+    _look_first(folder, device)
     run = measure_run(kernels, sizes=sizes, micro=micro, budget=budget, progress=progress)
-    return add_run(folder, current_device(), run), run
+    return add_run(folder, device, run), run
 
 
 def measure_run(
@@ -116,6 +126,7 @@ def record_counters(
         LabError: no GPU, or no counters to be had.
     """
     device = current_device()
+    _look_first(folder, device)
     taken: list[Counters] = []
     with WatchCard() as card:
         for size in sizes:
@@ -125,6 +136,13 @@ def record_counters(
                 taken.append(Counters(kernel.name, fingerprint(kernel), *size, values))
     run = new_run(kernels, [], [], card, complete=True, counters=taken)
     return add_run(folder, device, run), run
+
+
+def _look_first(folder: Path, device: Device) -> None:
+    """Find out whether the GPU's file can be added to, before minutes of measuring depend on it."""
+    path = record_path(folder, device.name)
+    if path.exists():
+        load_record(path)
 
 
 def current_device() -> Device:

@@ -9,7 +9,7 @@ import statistics
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from sgemm_lab.gpu import Gpu, is_model
+from sgemm_lab.gpu import BYTES_PER_CLOCK_SHARED, Gpu, is_model
 from sgemm_lab.measure import Spread
 from sgemm_lab.record import Device, Record, Run, counted, readings
 
@@ -104,6 +104,9 @@ def measured_places(
         "dram": values.get("dram_read_bytes", 0) + values.get("dram_write_bytes", 0),
         "l2": values.get("l2_to_l1_bytes", 0),
         "l1": SECTOR_BYTES * values.get("global_load_sectors", 0),
+        # A wavefront takes shared memory one clock, in which it could have moved 128 bytes.
+        "shared": BYTES_PER_CLOCK_SHARED
+        * (values.get("shared_load_wavefronts", 0) + values.get("shared_store_wavefronts", 0)),
     }
     return [
         Place(

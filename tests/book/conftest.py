@@ -1,4 +1,4 @@
-"""The built book, and a book with every element of a chapter, each served; and pages to read them."""
+"""The built book, and a book with every element of a chapter, each served; and pages."""
 
 from collections.abc import Iterator
 from typing import Any

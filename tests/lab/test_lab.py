@@ -36,7 +36,9 @@ def test_measure_says_what_is_missing():
 def test_measured_here_is_said_only_of_this_session(monkeypatch):
     record = load_records()[0]
     monkeypatch.setattr(session, "_here", [record])
-    assert session.provenance(record.gpu, record.runs[0]).startswith("Measured here, on NVIDIA H200")
+    assert session.provenance(record.gpu, record.runs[0]).startswith(
+        "Measured here, on NVIDIA H200"
+    )
     session.forget()
     assert session.provenance(record.gpu, record.runs[0]).startswith("Recorded on NVIDIA H200")
 
@@ -92,7 +94,9 @@ def test_race_of_a_kernel_that_does_not_compile_names_the_readers_line():
 
 
 def test_race_of_a_wrong_kernel_says_wrong():
-    wrong = lab.mine(lab.source("tiled").replace("k0 < K; k0 += TILE", "k0 + TILE <= K; k0 += TILE"))
+    wrong = lab.mine(
+        lab.source("tiled").replace("k0 < K; k0 += TILE", "k0 + TILE <= K; k0 += TILE")
+    )
     assert "WRONG" in repr(lab.race(wrong, against="tiled"))
 
 
@@ -125,7 +129,9 @@ def test_the_roofline_has_predicted_and_measured_points():
 
 def test_the_measured_dram_point_follows_from_the_counted_bytes():
     record = load_records()[0]
-    counters = [c for run in record.runs for c in run.counters if (c.kernel, c.m) == ("naive", 4096)]
+    counters = [
+        c for run in record.runs for c in run.counters if (c.kernel, c.m) == ("naive", 4096)
+    ]
     moved = counters[-1].values["dram_read_bytes"] + counters[-1].values["dram_write_bytes"]
     (point,) = [
         p for p in lab.roofline("naive").points if p["level"] == "dram" and p["kind"] == "measured"

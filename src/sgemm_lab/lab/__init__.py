@@ -7,6 +7,7 @@ records, and say so.
 """
 
 from collections.abc import Sequence
+from typing import cast
 
 from sgemm_lab.compiler import TARGETS, compile_kernel
 from sgemm_lab.errors import MissingToolError
@@ -21,7 +22,9 @@ from sgemm_lab.lab.output import Output, Picture, Prose, bytes_text, number, sen
 from sgemm_lab.lab.racing import race as _race
 from sgemm_lab.lab.speeds import Speeds, ladder_picture, speed_curves
 from sgemm_lab.lab.speeds import speeds as _speeds
-from sgemm_lab.widgets import Intensity, Roofline
+from sgemm_lab.requests import warp_requests
+from sgemm_lab.widgets import Coalescing, Intensity, Roofline
+from sgemm_lab.widgets.painter import PaintedRequest
 
 Size = tuple[int, int, int]
 
@@ -98,6 +101,20 @@ def intensity(name: str, *, gpu: str = "h200", predict: bool = False) -> Intensi
     return _roofs.intensity(name, gpu, predict=predict)
 
 
+def coalescing(*names: str, size: int | Size = 64) -> Coalescing:
+    """Paint the global requests that the first warp of each kernel makes, sector by sector.
+
+    The reader chooses among them, or makes a pattern of their own.
+    """
+    requests = [
+        cast(PaintedRequest, {**request, "label": f"{name}: {request['op']} of {request['array']}"})
+        for name in names
+        for request in warp_requests(load_kernel(name), _size(size), space="global")
+    ]
+    loads_of_a = [i for i, request in enumerate(requests) if request["array"] == "A"]
+    return Coalescing(requests, chosen=next(iter(loads_of_a), None))
+
+
 def card() -> _card.Card:
     """Return the card of this machine's GPU, measured once a session, or a recorded one."""
     return _card.measured_card()
@@ -153,6 +170,7 @@ __all__ = [
     "bytes_text",
     "card",
     "check",
+    "coalescing",
     "count",
     "curves",
     "find_gpu",

@@ -1,14 +1,16 @@
 """Is a kernel right? Checked on the GPU, or by simulation where there is none."""
 
-from sgemm_lab.check import AWKWARD_SIZES, check, summary
+from collections.abc import Sequence
+
+from sgemm_lab.check import AWKWARD_SIZES, CheckResult, check, summary
 from sgemm_lab.counting import check_here
 from sgemm_lab.kernel import Kernel
 from sgemm_lab.lab import session
 from sgemm_lab.lab.output import Output, size_text, table
 from sgemm_lab.recorder import current_device
 
-SMALL_SIZES = ((1, 1, 1), (3, 5, 7), (17, 17, 17), (33, 31, 29), (64, 64, 64), (65, 63, 66))
-"""Sizes that take moments to simulate: below a tile, ragged, and regular."""
+SMALL_SIZES = ((1, 1, 1), (3, 5, 7), (17, 17, 17), (33, 31, 29), (34, 36, 65))
+"""Sizes that take moments to simulate: below a tile, ragged, and of several tiles along K."""
 
 
 def verdict(kernels: list[Kernel]) -> Output:
@@ -18,12 +20,22 @@ def verdict(kernels: list[Kernel]) -> Output:
         sizes = AWKWARD_SIZES
         note = f"Checked here, on {current_device().name}, against float64."
         for kernel in kernels:
-            rows.append([kernel.title, summary(list(check(kernel, sizes)))])
+            rows.append([kernel.title, _judgement(list(check(kernel, sizes)))])
     else:
         sizes = SMALL_SIZES
         note = "Checked here without a GPU: the kernel's PTX was run on this machine's processor."
         for kernel in kernels:
-            rows.append([kernel.title, summary(list(check_here(kernel, sizes)))])
+            rows.append([kernel.title, _judgement(list(check_here(kernel, sizes)))])
     listed = ", ".join(size_text(size) for size in sizes[:6])
     more = f" and {len(sizes) - 6} more" if len(sizes) > 6 else ""
     return table(["kernel", "verdict"], rows, note=f"{note} Sizes: {listed}{more}.", numbers=2)
+
+
+def _judgement(results: Sequence[CheckResult]) -> str:
+    """Say how a kernel did, and where it was wrong what was wrong first."""
+    wrong = next((result for result in results if result.fault), None)
+    if wrong is None:
+        return summary(results)
+    count = sum(result.fault is not None for result in results)
+    size = size_text((wrong.m, wrong.n, wrong.k))
+    return f"WRONG at {count} of {len(results)} sizes. At {size}: {wrong.fault}"

@@ -10,6 +10,7 @@ from sgemm_lab.simulator.hazards import Hazard
 from sgemm_lab.simulator.ptx import Location, PtxError
 from sgemm_lab.simulator.simulation import Result, simulate
 from sgemm_lab.simulator.trace import Trace
+from sgemm_lab.simulator.warp_requests import WarpRequest
 
 __all__ = [
     "Counts",
@@ -19,5 +20,6 @@ __all__ = [
     "PtxError",
     "Result",
     "Trace",
+    "WarpRequest",
     "simulate",
 ]

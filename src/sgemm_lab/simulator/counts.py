@@ -18,7 +18,7 @@ from sgemm_lab.simulator.memory_model import (
     global_sectors,
     shared_cost,
 )
-from sgemm_lab.simulator.merging import Merged
+from sgemm_lab.simulator.merging import Merged, WideAccess
 from sgemm_lab.simulator.ptx import Instruction, Location
 from sgemm_lab.simulator.registers import Mask
 from sgemm_lab.simulator.tally import Tally
@@ -31,7 +31,7 @@ class LineCounts:
     """Counts of one source line, or of a whole launch.
 
     A request is one memory instruction of one warp with at least one active lane. "Bytes" are
-    those the lanes ask for. Shared loads come in two columns: as compiled, with adjacent loads
+    those the lanes ask for. Shared accesses come in two columns: as compiled, with neighbours
     merged as ptxas merges them (the plain names, comparable with hardware counters), and as
     written in the PTX.
     """
@@ -54,6 +54,9 @@ class LineCounts:
     shared_store_requests: int = 0
     shared_store_wavefronts: int = 0
     shared_store_bank_conflicts: int = 0
+    shared_store_requests_as_written: int = 0
+    shared_store_wavefronts_as_written: int = 0
+    shared_store_bank_conflicts_as_written: int = 0
     shared_store_bytes: int = 0
     async_copy_requests: int = 0
     """``cp.async`` instructions of one warp; they read global and write shared memory."""
@@ -216,25 +219,23 @@ class RequestCounter:
             )
             self._add_global(counts, site.kind, requests, int(sectors), lanes * site.width)
         elif site.space == "shared":
-            is_load = site.kind == LOAD
-            requests, (wavefronts, conflicts) = self._cost("shared", is_load, site.width).of(
-                access.addresses, mask
-            )
-            if is_load:
-                counts.shared_load_requests_as_written += requests
-                counts.shared_load_wavefronts_as_written += int(wavefronts)
-                counts.shared_load_bank_conflicts_as_written += int(conflicts)
-                counts.shared_load_bytes += lanes * site.width
-                self._add_compiled(counts, access, requests, int(wavefronts), int(conflicts))
-            elif site.kind == COPY_WRITE:
-                counts.async_copy_requests += requests
-                counts.async_copy_wavefronts += int(wavefronts)
+            cost = self._shared_cost(access, 0, site.width)
+            if site.kind == COPY_WRITE:
+                counts.async_copy_requests += cost[0]
+                counts.async_copy_wavefronts += cost[1]
                 counts.async_copy_bytes += lanes * site.width
-            elif site.kind in (STORE, ATOMIC):
-                counts.shared_store_requests += requests
-                counts.shared_store_wavefronts += int(wavefronts)
-                counts.shared_store_bank_conflicts += int(conflicts)
-                counts.shared_store_bytes += lanes * site.width
+                return
+            operation = "load" if site.kind == LOAD else "store"
+            self._add_shared(counts, operation, "_as_written", cost)
+            _increase(counts, f"shared_{operation}_bytes", lanes * site.width)
+            as_it_is = (WideAccess(0, site.width),)
+            issued = self._merged.get(site.instruction.index, as_it_is)
+            if issued == as_it_is:
+                self._add_shared(counts, operation, "", cost)
+            else:
+                for wide in issued:
+                    wide_cost = self._shared_cost(access, wide.offset, wide.width)
+                    self._add_shared(counts, operation, "", wide_cost)
 
     def on_values(self, access: Access, values: list[Array]) -> None:
         """Values do not change what a request costs."""
@@ -268,22 +269,25 @@ class RequestCounter:
         elif kind == COPY_READ:
             counts.async_copy_sectors += sectors
 
-    def _add_compiled(
-        self, counts: LineCounts, access: Access, requests: int, wavefronts: int, conflicts: int
+    def _shared_cost(self, access: Access, offset: int, width: int) -> tuple[int, int, int]:
+        """Requests, wavefronts and bank conflicts of an access that starts ``offset`` bytes on."""
+        is_load = access.site.kind == LOAD
+        addresses = access.addresses + offset if offset else access.addresses
+        requests, (wavefronts, conflicts) = self._cost("shared", is_load, width).of(
+            addresses, access.mask
+        )
+        return requests, int(wavefronts), int(conflicts)
+
+    @staticmethod
+    def _add_shared(
+        counts: LineCounts, operation: str, column: str, cost: tuple[int, int, int]
     ) -> None:
-        loads = self._merged.get(access.site.instruction.index)
-        if loads is None or (len(loads) == 1 and loads[0].width == access.site.width):
-            counts.shared_load_requests += requests
-            counts.shared_load_wavefronts += wavefronts
-            counts.shared_load_bank_conflicts += conflicts
-            return
-        for load in loads:
-            requests, (wide_wavefronts, wide_conflicts) = self._cost("shared", True, load.width).of(
-                access.addresses + load.offset, access.mask
-            )
-            counts.shared_load_requests += requests
-            counts.shared_load_wavefronts += int(wide_wavefronts)
-            counts.shared_load_bank_conflicts += int(wide_conflicts)
+        for what, number in zip(("requests", "wavefronts", "bank_conflicts"), cost, strict=True):
+            _increase(counts, f"shared_{operation}_{what}{column}", number)
+
+
+def _increase(counts: LineCounts, name: str, by: int) -> None:
+    setattr(counts, name, getattr(counts, name) + by)
 
 
 _ONE_FLOP = ("add", "sub", "mul", "div")

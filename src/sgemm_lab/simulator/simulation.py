@@ -16,11 +16,12 @@ from sgemm_lab.simulator.group import Dim3, Launch
 from sgemm_lab.simulator.hazards import Hazard, HazardLog, RaceDetector
 from sgemm_lab.simulator.machine import flow_of, run_lockstep, run_warp_after_warp
 from sgemm_lab.simulator.memory import GLOBAL_BASE, global_memory, lay_out, read_back
-from sgemm_lab.simulator.merging import Merged, merge_shared_loads
+from sgemm_lab.simulator.merging import Merged, merge_shared_accesses
 from sgemm_lab.simulator.ptx import PtxKernel, parse
 from sgemm_lab.simulator.tally import Tally
 from sgemm_lab.simulator.trace import Trace, TraceRecorder
 from sgemm_lab.simulator.unroll import unroll_short_loops
+from sgemm_lab.simulator.warp_requests import WarpRecorder, WarpRequest
 
 Schedule = Literal["lockstep", "warps"]
 Argument = npt.NDArray[Any] | int | float
@@ -40,6 +41,8 @@ class Result:
     """What is wrong with the kernel, in the order it was met; empty when all is well."""
     trace: Trace | None
     """Every access, if it was asked for."""
+    requests: list[WarpRequest] | None = None
+    """Every memory request of one warp, in order, if they were asked for."""
 
 
 def simulate(
@@ -53,6 +56,7 @@ def simulate(
     unwritten: Collection[str] = (),
     check_hazards: bool = True,
     trace: bool = False,
+    requests_of: tuple[int, int] | None = None,
     schedule: Schedule = "lockstep",
     progress: Progress | None = None,
 ) -> Result:
@@ -70,6 +74,7 @@ def simulate(
         check_hazards: Whether to look for races in shared memory, which costs time. Illegal
             addresses, missed barriers and reads of unwritten memory are always found.
         trace: Whether to record every access; for small launches.
+        requests_of: A block and a warp of it whose memory requests are wanted, address by address.
         schedule: "lockstep" runs all threads of a block side by side. "warps" runs each warp to
             its next barrier before the next warp: slower, and a missing barrier shows.
         progress: Called with (blocks done, all blocks) now and then.
@@ -87,6 +92,9 @@ def simulate(
         observers.append(RaceDetector(log, kernel.instructions))
     if recorder is not None:
         observers.append(recorder)
+    warp = None if requests_of is None else WarpRecorder(merged, *requests_of)
+    if warp is not None:
+        observers.append(warp)
     arrays = {name: value for name, value in args.items() if isinstance(value, np.ndarray)}
     memory = global_memory(arrays, _checked_names(unwritten, arrays))
     addresses = {array.name: GLOBAL_BASE + array.start for array in memory.arrays}
@@ -112,6 +120,7 @@ def simulate(
         counts=collect(counter, kernel.instructions, blocks, tally),
         hazards=log.found,
         trace=None if recorder is None else recorder.finish(),
+        requests=None if warp is None else warp.requests,
     )
 
 
@@ -125,7 +134,7 @@ def _understand(
         raise LabError(f"The PTX has no kernel '{entry}'. It has: {', '.join(kernels)}.")
     kernel = unroll_short_loops(kernels[entry])
     blocks = flow_of(kernel)
-    return kernel, blocks, merge_shared_loads(blocks, lay_out(kernel.shared, shared_bytes))
+    return kernel, blocks, merge_shared_accesses(blocks, lay_out(kernel.shared, shared_bytes))
 
 
 def _three(size: tuple[int, ...], what: str) -> Dim3:

@@ -1,0 +1,174 @@
+"""What the painters of memory requests share: their data, their reader's pattern, their words."""
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, Literal, NotRequired, TypedDict
+
+import numpy as np
+import numpy.typing as npt
+
+from sgemm_lab.errors import LabError
+
+LANES = 32
+OWN = -1
+"""``chosen`` where the reader's own pattern is shown."""
+WIDTHS = {32: "float", 64: "float2", 128: "float4"}
+
+_LARGEST_STRIDE = 2**20
+_LARGEST_ADDRESS = 2**40
+
+
+class PaintedRequest(TypedDict):
+    """One memory instruction of one warp, as ``sgemm_lab.requests`` returns it."""
+
+    kernel: str
+    line: int
+    source: str
+    array: str
+    space: Literal["global", "shared"]
+    op: Literal["load", "store"]
+    bits: int
+    addresses: list[int | None]
+    shape: NotRequired[list[int]]
+    start: NotRequired[int]
+    label: NotRequired[str]  # what the choice calls it; default: line, array, load or store
+
+
+def checked_requests(requests: object, space: str) -> list[dict[str, Any]]:
+    """Return requests with every optional key filled in and no other keys.
+
+    Raises:
+        LabError: a request lacks something, or is not one to ``space`` memory.
+    """
+    if not isinstance(requests, list | tuple):
+        raise LabError(f"requests must be a list, not {type(requests).__name__}.")
+    return [_checked_request(request, space) for request in requests]
+
+
+def checked_chosen(chosen: int, requests: Sequence[object]) -> int:
+    """Return ``chosen`` if it is the index of a request or :data:`OWN`.
+
+    Raises:
+        LabError: it is not.
+    """
+    if not OWN <= chosen < len(requests):
+        raise LabError(
+            f"There is no request {chosen}. Choose 0 to {len(requests) - 1}, or {OWN} for a "
+            "pattern of your own."
+            if requests
+            else f"There are no requests to choose from: chosen must be {OWN}."
+        )
+    return chosen
+
+
+def checked_bits(bits: int) -> int:
+    """Return ``bits`` if a lane can ask for so many.
+
+    Raises:
+        LabError: it cannot.
+    """
+    if bits not in WIDTHS:
+        raise LabError(f"A lane asks for 32, 64 or 128 bits, not {bits}.")
+    return bits
+
+
+def checked_elements(name: str, value: int) -> int:
+    """Return ``value`` if it can be a stride or an offset.
+
+    Raises:
+        LabError: it cannot.
+    """
+    if not 0 <= value <= _LARGEST_STRIDE:
+        raise LabError(f"{name} must be 0 to {_LARGEST_STRIDE:,} elements, not {value}.")
+    return value
+
+
+def checked_off(off: Iterable[Any]) -> list[int]:
+    """Return the lanes switched off, in order and each once.
+
+    Raises:
+        LabError: one is no lane.
+    """
+    lanes = list(off)
+    for lane in lanes:
+        if not isinstance(lane, int) or not 0 <= lane < LANES:
+            raise LabError(f"A warp has lanes 0 to 31, so {lane!r} cannot be off.")
+    return sorted(set(lanes))
+
+
+def as_arrays(
+    addresses: Sequence[int | None],
+) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.bool_]]:
+    """Return addresses and which are active, in the shapes of the simulator's memory model."""
+    active = np.array([[address is not None for address in addresses]])
+    return np.array([[address or 0 for address in addresses]], dtype=np.int64), active
+
+
+def element_name(request: Mapping[str, Any], address: int) -> str:
+    """Return "As[3][5]" for the element of a request's array that starts at a byte."""
+    index = (address - request["start"]) // 4
+    indices: list[int] = []
+    for side in reversed(request["shape"][1:]):
+        index, rest = divmod(index, side)
+        indices.insert(0, rest)
+    return "".join([str(request["array"]), *(f"[{i}]" for i in [index, *indices])])
+
+
+def asked(request: Mapping[str, Any] | None, address: int, lane_bytes: int) -> str:
+    """Return "A[1][0] to A[1][3], bytes 256 to 271"; without a request just the bytes."""
+    span = f"bytes {address:,} to {address + lane_bytes - 1:,}"
+    if request is None or not request["shape"]:
+        return span
+    names = [element_name(request, a) for a in (address, address + lane_bytes - 4)]
+    return f"{' to '.join(dict.fromkeys(names))}, {span}"
+
+
+def plural(count: int, word: str) -> str:
+    """Return "1 sector" or "2 sectors"."""
+    return f"{count:,} {word}{'' if count == 1 else 's'}"
+
+
+def tenths(value: float) -> str:
+    """Return a number with at most one digit behind the point; halves go up, as in JavaScript."""
+    return f"{math.floor(value * 10 + 0.5) / 10:g}"
+
+
+def share_text(share: float) -> str:
+    """Return 0.125 as "12.5 %"."""
+    return f"{tenths(share * 100)} %"
+
+
+def _checked_request(request: Any, space: str) -> dict[str, Any]:
+    if not isinstance(request, Mapping):
+        raise LabError(f"requests must hold dictionaries, but one is {request!r}.")
+    needed = PaintedRequest.__required_keys__
+    missing = sorted(needed - set(request))
+    if missing:
+        raise LabError(f"A request needs '{missing[0]}'. Take requests from warp_requests().")
+    who = f"The request of line {request['line']}"
+    if request["space"] != space:
+        raise LabError(f"{who} goes to {request['space']} memory; this painter shows {space}.")
+    if request["op"] not in ("load", "store"):
+        raise LabError(f"{who} has op {request['op']!r}: write 'load' or 'store'.")
+    bits = checked_bits(request["bits"])
+    addresses = list(request["addresses"])
+    if len(addresses) != LANES:
+        raise LabError(f"{who} has {len(addresses)} addresses; a warp has {LANES} lanes.")
+    for address in addresses:
+        if address is not None and not (
+            isinstance(address, int)
+            and 0 <= address < _LARGEST_ADDRESS
+            and address % (bits // 8) == 0
+        ):
+            raise LabError(f"{who} has address {address!r}: no multiple of its {bits // 8} bytes.")
+    kind = {32: "", 64: " float2", 128: " float4"}[bits]
+    default = (
+        f"{request['kernel']}, line {request['line']}: {request['op']}{kind} of {request['array']}"
+    )
+    return {
+        **{key: request[key] for key in sorted(needed)},
+        "addresses": addresses,
+        "shape": [int(side) for side in request.get("shape", [])],
+        "start": int(request.get("start", 0)),
+        "label": str(request.get("label") or default),
+    }

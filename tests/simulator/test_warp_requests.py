@@ -1,0 +1,123 @@
+"""One warp's requests, drawn from a simulated launch."""
+
+import itertools
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from sgemm_lab.counting import count
+from sgemm_lab.errors import LabError
+from sgemm_lab.kernel import Kernel, load_kernel
+from sgemm_lab.requests import Request, shared_shapes, warp_requests
+from sgemm_lab.simulator.memory_model import global_sectors, shared_cost
+
+
+def cost(request: Request) -> int:
+    """Sectors or wavefronts of a request."""
+    active = np.array([[address is not None for address in request["addresses"]]])
+    addresses = np.array([[address or 0 for address in request["addresses"]]])
+    width = request["bits"] // 8
+    if request["space"] == "global":
+        return int(global_sectors(addresses, active, width)[0])
+    is_load = request["op"] == "load"
+    return int(shared_cost(addresses, active, width, is_load=is_load).wavefronts[0])
+
+
+@pytest.mark.parametrize(
+    ("name", "size"),
+    [
+        ("naive_rows:BM=32,BN=2", (33, 3, 5)),
+        ("tiled:TILE=8", (16, 9, 10)),
+        ("float4:TILE=8,BK=8", (8, 16, 12)),
+        ("register_cache:BM=16,BN=16,BK=4,TM=4,TN=4", (17, 16, 6)),
+        ("split", (128, 128, 9)),
+    ],
+)
+def test_all_warps_together_cost_what_the_launch_costs(
+    name: str, size: tuple[int, int, int]
+) -> None:
+    kernel = load_kernel(name)
+    shape = kernel.launch_shape(*size)
+    blocks, warps = shape.grid[0] * shape.grid[1], -(-shape.threads // 32)
+    costs = {"global load": 0, "global store": 0, "shared load": 0, "shared store": 0}
+    for block, warp in itertools.product(range(blocks), range(warps)):
+        try:
+            found = warp_requests(kernel, size, block=block, warp=warp, every=True)
+        except LabError:  # a warp outside the matrices asks for nothing
+            found = []
+        for request in found:
+            costs[f"{request['space']} {request['op']}"] += cost(request)
+    total = count(kernel, size).result.counts.total
+    assert costs == {
+        "global load": total.global_load_sectors,
+        "global store": total.global_store_sectors,
+        "shared load": total.shared_load_wavefronts,
+        "shared store": total.shared_store_wavefronts,
+    }
+    assert costs["global load"] > 0
+
+
+def test_a_request_is_described() -> None:
+    kernel = load_kernel("naive_rows:BM=32,BN=8")
+    found = warp_requests(kernel, (64, 64, 48), line="acc +=")
+    by_array = {request["array"]: request for request in found}
+    assert set(by_array) == {"A", "B"}
+    a = by_array["A"]
+    assert a["addresses"] == [4 * 48 * lane for lane in range(32)]
+    assert kernel.source.splitlines()[a["line"] - 1].strip() == a["source"]
+    assert (a["kernel"], a["op"], a["bits"], a["space"]) == (kernel.name, "load", 32, "global")
+    assert a["shape"] == [64, 48]
+    assert warp_requests(kernel, (64, 64, 48), line=a["line"]) == found
+    # The second block along x has the next eight columns of C.
+    (store,) = warp_requests(kernel, (64, 64, 48), line="C[size_t(row)", block=1, warp=1)
+    assert store["op"] == "store"
+    assert store["addresses"][:2] == [4 * 9, 4 * (64 + 9)]
+
+
+def test_a_loop_repeats_requests_on_demand() -> None:
+    once = warp_requests(load_kernel("tiled"), (32, 32, 64), space="shared")
+    every = warp_requests(load_kernel("tiled"), (32, 32, 64), space="shared", every=True)
+    assert [r["op"] for r in once] == ["store", "store", "load", "load"]
+    assert len(every) == 2 * (2 + 8 + 32)  # ptxas reads four k of As at once
+    assert [request["window"] for request in every] == sorted(r["window"] for r in every)
+    assert {request["window"] for request in every} == {0, 1, 2, 3}
+    assert [request for request in every if request in once] == once
+
+
+def test_lanes_past_the_edge_are_inactive() -> None:
+    (load,) = warp_requests(load_kernel("float4_by_row"), (32, 32, 64), line="float4 v =")
+    assert load["bits"] == 128
+    assert [lane for lane, a in enumerate(load["addresses"]) if a is not None] == list(range(16))
+
+
+def test_shapes_of_shared_arrays() -> None:
+    assert shared_shapes(load_kernel("padded")) == {"As": [8, 132], "Bs": [8, 128]}
+    assert shared_shapes(load_kernel("double_buffer"))["As"] == [2, 8, 132]
+    assert shared_shapes(load_kernel("tiled:TILE=16"))["Bs"] == [16, 16]
+    assert shared_shapes(load_kernel("strip")) == {}  # the launch decides
+    bs = warp_requests(load_kernel("padded"), (128, 128, 8), line="&Bs[kB][cB]")[0]
+    assert (bs["start"], bs["addresses"][0]) == (4 * 8 * 132, 4 * 8 * 132)
+
+
+def edited(text: str, new: str) -> Kernel:
+    kernel = load_kernel("tiled")
+    return replace(kernel, source=kernel.source.replace(text, new))
+
+
+@pytest.mark.parametrize("side", ["sizeof(A)", "2 ** 9", "1 / 0", "(", "TILE // 2"])
+def test_a_shape_that_cannot_be_read_is_said(side: str) -> None:
+    with pytest.raises(
+        LabError, match=r"The shape of 'As\[TILE\]\[.*\]' in 'tiled' cannot be read"
+    ):
+        shared_shapes(edited("As[TILE][TILE];", f"As[TILE][{side}];"))
+
+
+def test_what_is_not_there_is_said() -> None:
+    tiled = load_kernel("tiled:TILE=16")
+    with pytest.raises(LabError, match="has blocks 0 to 0 of warps 0 to 7, so there is no warp 8"):
+        warp_requests(tiled, (16, 16, 16), warp=8)
+    with pytest.raises(LabError, match=r"no such request at 1. It accesses memory at lines [0-9, ]+"):
+        warp_requests(tiled, (16, 16, 16), line=1)
+    with pytest.raises(LabError, match="512×512×512 is more than a pattern of addresses needs"):
+        warp_requests(tiled, (512, 512, 512))

@@ -1,0 +1,255 @@
+"""A kernel file as an object, and what every kernel of the book must keep to."""
+
+import re
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from sgemm_lab.errors import LabError
+from sgemm_lab.kernel import (
+    Constant,
+    Kernel,
+    body_start,
+    changed_lines,
+    load_kernel,
+    load_kernels,
+    parse_kernel,
+)
+
+SOURCE = """\
+// title: A kernel
+// parent: none
+// chapter: 3
+// grid: ceil(N / BN), ceil(M / BM)
+// block: BM * BN / TM, 1
+// shared: 4 * (BM + K)
+// needs: sm_80
+// variants: BM=4 BM=16,TM=4
+//
+// What it does.
+
+constexpr int BM = 8;   // rows of C per block
+constexpr int BN = 64;  // columns of C per block
+constexpr int TM = 2;  // rows of C per thread
+constexpr int THREADS = BM * BN / TM;
+
+extern "C" __global__ void sgemm(const float* A, const float* B, float* C, int M, int N, int K)
+{
+}
+"""
+
+BOOK = load_kernels()
+
+
+def kernel(**fields: str) -> Kernel:
+    """Return a kernel like ``SOURCE`` with other fields in its head."""
+    source = SOURCE
+    for name, text in fields.items():
+        source = re.sub(rf"^// {name}: .+$", lambda _, n=name, t=text: f"// {n}: {t}", source,
+                        flags=re.M)  # fmt: skip
+    return parse_kernel("sample", source)
+
+
+def test_head_comment_gives_the_fields() -> None:
+    found = kernel()
+    assert (found.title, found.parent, found.chapter) == ("A kernel", None, 3)
+    assert found.grid == ("ceil(N / BN)", "ceil(M / BM)")
+    assert (found.needs, found.variants) == ("sm_80", ("BM=4", "BM=16,TM=4"))
+
+
+def test_constants_have_value_and_label_and_derived_ones_are_none() -> None:
+    assert kernel().constants == (
+        Constant("BM", 8, "rows of C per block"),
+        Constant("BN", 64, "columns of C per block"),
+        Constant("TM", 2, "rows of C per thread"),
+    )
+
+
+@pytest.mark.parametrize("field", ["title", "parent", "chapter", "grid", "block"])
+def test_a_missing_field_is_named(field: str) -> None:
+    source = re.sub(rf"^// {field}: .+\n", "", SOURCE, flags=re.M)
+    with pytest.raises(LabError, match=rf"does not say its {field}\. Add a line '// {field}: …'"):
+        parse_kernel("sample", source)
+
+
+def test_a_field_after_the_head_does_not_count() -> None:
+    source = SOURCE.replace("// title: A kernel\n", "") + "// title: Too late\n"
+    with pytest.raises(LabError, match="does not say its title"):
+        parse_kernel("sample", source)
+
+
+def test_a_chapter_that_is_no_number_is_refused() -> None:
+    with pytest.raises(LabError, match="says 'chapter: three', not a number"):
+        kernel(chapter="three")
+
+
+def test_a_grid_of_one_term_is_refused() -> None:
+    with pytest.raises(LabError, match="It needs two terms: x, y"):
+        kernel(grid="ceil(N / BN)")
+
+
+@pytest.mark.parametrize(
+    ("size", "grid"),
+    [((8, 64, 1), (1, 1)), ((9, 65, 1), (2, 2)), ((1, 1, 1), (1, 1)), ((17, 128, 5), (2, 3))],
+)
+def test_grid_is_rounded_up(size: tuple[int, int, int], grid: tuple[int, int]) -> None:
+    assert kernel().launch_shape(*size).grid == grid
+
+
+def test_block_and_shared_memory_follow_from_constants_and_sizes() -> None:
+    shape = kernel().launch_shape(1, 1, 100)
+    assert (shape.block, shape.threads, shape.shared_bytes) == ((256, 1), 256, 432)
+
+
+@given(st.integers(1, 10**6), st.integers(1, 10**6))
+def test_the_grid_covers_c_and_no_more(m: int, n: int) -> None:
+    columns, rows = kernel().launch_shape(m, n, 1).grid
+    assert (rows - 1) * 8 < m <= rows * 8
+    assert (columns - 1) * 64 < n <= columns * 64
+
+
+@pytest.mark.parametrize(
+    ("text", "sentence"),
+    [
+        ("ceil(N / BX), 1", "Only whole numbers"),
+        ("N - 1, 1", "Only whole numbers"),
+        ("ceil(N /, 1", "Only whole numbers"),
+        ("__import__('os'), 1", "Only whole numbers"),
+        ("ceil(N / 0), 1", "divides by zero"),
+        ("BN / 7, 1", "not a whole number"),
+    ],
+)
+def test_a_launch_shape_that_cannot_be_worked_out_is_a_sentence(text: str, sentence: str) -> None:
+    with pytest.raises(LabError, match=sentence):
+        kernel(grid=text).launch_shape(1, 1, 1)
+
+
+@pytest.mark.parametrize(("size", "name"), [((0, 1, 1), "M"), ((1, -3, 1), "N"), ((1, 1, 0), "K")])
+def test_an_empty_matrix_has_no_launch_shape(size: tuple[int, int, int], name: str) -> None:
+    with pytest.raises(LabError, match=rf"^{name} is .+ at least one row and one column"):
+        kernel().launch_shape(*size)
+
+
+def test_other_constants_are_written_into_the_source_and_lines_keep_their_numbers() -> None:
+    changed = kernel().with_constants(BM=128, TM=4)
+    assert changed.values == {"BM": 128, "BN": 64, "TM": 4}
+    before, after = SOURCE.splitlines(), changed.source.splitlines()
+    different = [i for i, pair in enumerate(zip(before, after, strict=True)) if pair[0] != pair[1]]
+    assert [after[i] for i in different] == [
+        "constexpr int BM = 128;   // rows of C per block",
+        "constexpr int TM = 4;  // rows of C per thread",
+    ]
+    assert changed.launch_shape(128, 64, 1).block == (2048, 1)
+
+
+def test_a_name_tells_the_constants_that_differ_from_the_book() -> None:
+    tiled = load_kernel("tiled")
+    small = tiled.with_constants(TILE=16)
+    assert small.name == "tiled:TILE=16"
+    assert load_kernel("tiled:TILE=16") == small
+    assert small.with_constants(TILE=32) == tiled
+
+
+@pytest.mark.parametrize(
+    ("values", "sentence"),
+    [({"XM": 4}, "has no constant 'XM'. It has BM, BN, TM"), ({"BM": 0}, "BM is 0.*at least 1")],
+)
+def test_a_constant_that_cannot_be_set_is_a_sentence(values: dict[str, int], sentence: str) -> None:
+    with pytest.raises(LabError, match=sentence):
+        kernel().with_constants(**values)
+
+
+@pytest.mark.parametrize(
+    ("name", "sentence"),
+    [
+        ("tild", "There is no kernel called 'tild'. Did you mean 'tiled'?"),
+        ("registercache", "Did you mean 'register_cache'?"),
+        ("zzzz", "There are: naive_rows, naive, tiled"),
+        ("tiled:TILE", "cannot be read. Write it like 'tiled:TILE=16'"),
+        ("tiled:TILE=²", "cannot be read"),
+        ("tiled:TILE=-4", "cannot be read"),
+        ("tiled:BM=4", "has no constant 'BM'"),
+    ],
+)
+def test_an_unknown_name_gets_the_nearest(name: str, sentence: str) -> None:
+    with pytest.raises(LabError, match=re.escape(sentence)):
+        load_kernel(name)
+
+
+def test_a_readers_source_takes_the_place_of_the_books() -> None:
+    tiled = load_kernel("tiled")
+    mine = tiled.with_source(tiled.source.replace("TILE = 32", "TILE = 8"))
+    assert (mine.name, mine.values) == ("tiled", {"TILE": 8})
+
+
+def test_variants_stand_behind_their_kernel() -> None:
+    names = [k.name for k in load_kernels(variants=True)]
+    assert names[names.index("tiled") + 1] == "tiled:TILE=16"
+    assert [name for name in names if ":" not in name] == [k.name for k in BOOK]
+
+
+def test_changed_lines_ignore_head_blank_lines_and_indentation() -> None:
+    parent = "// title: a\nint x;\nint y;\nint z;\n"
+    child = "// title: b\n// more\n\nint x;\n    int y;\nint new;\nint z;\n"
+    assert changed_lines(parent, child) == {6}
+
+
+def test_a_kernel_without_parent_has_no_changed_lines() -> None:
+    assert not any(line.changed for line in load_kernel("naive_rows").lines_against_parent())
+
+
+def test_lines_against_the_parent_are_the_source() -> None:
+    lines = load_kernel("naive").lines_against_parent()
+    assert [line.text for line in lines] == load_kernel("naive").source.splitlines()
+    assert [line.number for line in lines] == list(range(1, len(lines) + 1))
+    assert {line.text.split()[2] for line in lines if line.changed} == {"BM", "BN", "row", "col"}
+
+
+# What every kernel of the book keeps to.
+
+each_kernel = pytest.mark.parametrize("kernel", BOOK, ids=lambda k: k.name)
+
+
+@each_kernel
+def test_parent_comes_earlier(kernel: Kernel) -> None:
+    earlier = [k.name for k in BOOK[: BOOK.index(kernel)]]
+    assert kernel.parent in earlier or (kernel.parent is None and not earlier)
+
+
+@each_kernel
+def test_a_kernel_differs_from_its_parent_by_one_idea(kernel: Kernel) -> None:
+    assert sum(line.changed for line in kernel.lines_against_parent()) <= 40
+
+
+@each_kernel
+def test_comments_say_why_but_do_not_crowd(kernel: Kernel) -> None:
+    body = kernel.source.splitlines()[body_start(kernel.source) :]
+    assert 0.15 <= sum("//" in line for line in body) / len(body) <= 0.26
+
+
+@each_kernel
+def test_lines_fit_the_page(kernel: Kernel) -> None:
+    assert max(map(len, kernel.source.splitlines())) <= 102
+
+
+@each_kernel
+def test_every_kernel_has_the_one_signature(kernel: Kernel) -> None:
+    signature = "(const float* A, const float* B, float* C, int M, int N, int K)"
+    assert f'extern "C" __global__ void sgemm{signature}' in kernel.source.replace("\n", " ")
+
+
+@each_kernel
+def test_file_name_carries_order_and_name(kernel: Kernel) -> None:
+    assert kernel.file_name == f"{BOOK.index(kernel) + 1:02}_{kernel.name}.cu"
+
+
+def test_chapters_come_in_order() -> None:
+    chapters = [k.chapter for k in BOOK]
+    assert chapters == sorted(chapters)
+    assert min(chapters) >= 1
+
+
+@pytest.mark.parametrize("kernel", load_kernels(variants=True), ids=lambda k: k.name)
+def test_a_block_has_threads_that_every_gpu_can_hold(kernel: Kernel) -> None:
+    assert 32 <= kernel.launch_shape(1000, 1000, 32).threads <= 1024

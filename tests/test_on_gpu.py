@@ -1,0 +1,253 @@
+"""What only a GPU can tell. Needs NumPy, CuPy, pytest and hypothesis, and nothing else."""
+
+import json
+import os
+import re
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from sgemm_lab.check import AWKWARD_SIZES, check
+from sgemm_lab.errors import LabError
+from sgemm_lab.kernel import Kernel, load_kernel, load_kernels
+from sgemm_lab.launch import MAX_GRID_Y, LoadedKernel, fits, multiply
+from sgemm_lab.measure import Budget, contenders, cublas, race
+from sgemm_lab.record import load_record
+
+pytestmark = pytest.mark.gpu
+
+TESTS = Path(__file__).parent
+EVERY_KERNEL = load_kernels(variants=True)
+each_kernel = pytest.mark.parametrize("kernel", EVERY_KERNEL, ids=lambda kernel: kernel.name)
+
+
+@pytest.fixture
+def cupy() -> Iterator[Any]:
+    import cupy
+
+    yield cupy
+    cupy.get_default_memory_pool().free_all_blocks()
+
+
+def command(*arguments: str) -> subprocess.CompletedProcess[str]:
+    """Run the command in a process of its own: a kernel that faults takes its process's GPU."""
+    return subprocess.run(
+        [sys.executable, "-m", "sgemm_lab", *arguments],
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=300,
+        env={**os.environ, "PYTHONPATH": str(TESTS.parent / "src")},
+    )
+
+
+# Right kernels pass.
+
+
+def faults(kernel: Kernel, sizes: Any, shift: int = 0) -> list[str]:
+    """Check a kernel, and return what is wrong; a size that does not fit this GPU is not."""
+    found = []
+    for verdict in check(kernel, sizes, shift=shift):
+        size = (verdict.m, verdict.n, verdict.k)
+        if not (verdict.passed or (verdict.refusal and not fits(kernel, size))):
+            found.append(f"{size}: {verdict.fault or verdict.refusal}")
+    return found
+
+
+@each_kernel
+def test_every_kernel_is_right_at_awkward_sizes(kernel: Kernel) -> None:
+    assert faults(kernel, AWKWARD_SIZES) == []
+
+
+@pytest.mark.parametrize("shift", [1, 2, 3])
+@each_kernel
+def test_every_kernel_is_right_at_unaligned_addresses(kernel: Kernel, shift: int) -> None:
+    sizes = [(128, 128, 128), (64, 132, 8), (37, 44, 20), (130, 129, 33), (1, 1, 1)]
+    assert faults(kernel, sizes, shift) == []
+
+
+@each_kernel
+def test_every_kernel_is_right_at_any_size(kernel: Kernel) -> None:
+    dimension = st.integers(1, 300)
+
+    @settings(max_examples=25, deadline=None)
+    @given(dimension, dimension, dimension, st.integers(0, 3))
+    def right(m: int, n: int, k: int, shift: int) -> None:
+        assert faults(kernel, [(m, n, k)], shift) == []
+
+    right()
+
+
+@pytest.mark.parametrize("name", ["naive", "tiled", "double_buffer"])
+def test_a_c_with_more_rows_than_a_grid_has_blocks(name: str) -> None:
+    kernel = load_kernel(name)
+    rows_per_block = kernel.values.get("BM") or kernel.values["TILE"]
+    m = MAX_GRID_Y * rows_per_block + 5
+    assert kernel.launch_shape(m, 1, 1).grid[1] > MAX_GRID_Y
+    assert faults(kernel, [(m, 1, 1)]) == []
+
+
+# Matrices of more than 2³¹ elements. Whole numbers small enough for every sum to be exact.
+
+LONG = 50_000
+assert LONG * LONG > 2**31
+ROWS = 1000
+"""Rows to fill or to compare at once: the double-precision copies must fit beside the matrices."""
+
+
+@pytest.fixture
+def roomy(cupy: Any) -> Any:
+    if cupy.cuda.runtime.memGetInfo()[1] < 40e9:
+        pytest.skip("A matrix of more than 2³¹ floats and its check want a GPU of 40 GB.")
+    return cupy
+
+
+large = pytest.mark.parametrize("name", ["naive", "tiled", "register_cache", "double_buffer"])
+
+
+def whole_numbers(cupy: Any, rows: int, columns: int) -> Any:
+    matrix = cupy.empty((rows, columns), dtype="float32")
+    random = cupy.random.RandomState(seed=1)
+    for first in range(0, rows, ROWS):
+        part = matrix[first : first + ROWS]
+        part[...] = random.randint(-8, 9, part.shape)
+    return matrix
+
+
+@large
+def test_a_of_more_than_2_to_the_31_elements(name: str, roomy: Any) -> None:
+    a, b = whole_numbers(roomy, LONG, LONG), whole_numbers(roomy, LONG, 1)
+    c = multiply(load_kernel(name), a, b)
+    for first in range(0, LONG, ROWS):
+        expected = a[first : first + ROWS].astype("float64") @ b.astype("float64")
+        assert roomy.array_equal(c[first : first + ROWS], expected), first
+
+
+@large
+def test_b_of_more_than_2_to_the_31_elements(name: str, roomy: Any) -> None:
+    a, b = whole_numbers(roomy, 1, LONG), whole_numbers(roomy, LONG, LONG)
+    c = multiply(load_kernel(name), a, b)
+    expected = roomy.zeros((1, LONG), dtype="float64")
+    for first in range(0, LONG, ROWS):
+        part = slice(first, first + ROWS)
+        expected += a[:, part].astype("float64") @ b[part].astype("float64")
+    assert roomy.array_equal(c, expected)
+
+
+@large
+def test_c_of_more_than_2_to_the_31_elements(name: str, roomy: Any) -> None:
+    a, b = whole_numbers(roomy, LONG, 3), whole_numbers(roomy, 3, LONG)
+    c = roomy.full((LONG, LONG), roomy.nan, dtype="float32")
+    LoadedKernel(load_kernel(name))(a, b, c)
+    for first in range(0, LONG, ROWS):
+        expected = a[first : first + ROWS].astype("float64") @ b.astype("float64")
+        assert roomy.array_equal(c[first : first + ROWS], expected), first
+
+
+# Wrong kernels are rejected, and told what is wrong with them.
+
+REASONS = {
+    "double_buffer_race": "wrong on whole numbers|gave different results",
+    "doubled_term": "wrong on whole numbers",
+    "dropped_tail": "wrong on whole numbers",
+    "hidden_nan": "wrong where A and B hold NaN and infinity",
+    "misaligned_vector": "The GPU stopped the kernel",
+    "missing_first_barrier": "wrong on whole numbers|gave different results",
+    "missing_second_barrier": "wrong on whole numbers|gave different results",
+    "outside_load": "spoiled by a read outside A or B",
+    "outside_store": "It wrote outside C",
+    "transposed_index": "wrong on whole numbers",
+    "unwritten_edge": "never written",
+}
+
+
+def test_every_wrong_kernel_is_tested() -> None:
+    assert {path.stem for path in (TESTS / "wrong_kernels").glob("*.cu")} == set(REASONS)
+
+
+@pytest.mark.parametrize("name", REASONS)
+def test_a_wrong_kernel_is_rejected(name: str) -> None:
+    done = command("check", str(TESTS / "wrong_kernels" / f"{name}.cu"), "--json")
+    assert done.returncode == 1, done.stderr
+    assert "Traceback" not in done.stderr
+    said = [verdict["fault"] for verdict in json.loads(done.stdout) if verdict["fault"]]
+    assert any(re.search(REASONS[name], fault) for fault in said), said
+
+
+# Arrays of the GPU, cuBLAS, and a record.
+
+
+def test_an_array_that_does_not_fit_is_refused(cupy: Any) -> None:
+    tiled = load_kernel("tiled")
+    a, b = cupy.ones((4, 5), "float32"), cupy.ones((5, 6), "float32")
+    assert (multiply(tiled, a, b) == 5).all()
+    for wrong, sentence in (
+        (a.get(), "A is a numpy.ndarray, not an array on the GPU"),
+        (a.astype("float64"), "A holds float64"),
+        (cupy.ones((5, 4), "float32").T, "A is not stored row by row"),
+        (a[:0], "A is empty"),
+        (cupy.ones((4, 4), "float32"), "as many columns as B has rows"),
+    ):
+        with pytest.raises(LabError, match=sentence):
+            multiply(tiled, wrong, b)
+
+
+def test_a_strip_that_does_not_fit_is_refused(cupy: Any) -> None:
+    a, b = cupy.ones((4, 9999), "float32"), cupy.ones((9999, 6), "float32")
+    with pytest.raises(LabError, match=r"wants 2,559,744 bytes of shared memory .+ smaller K"):
+        multiply(load_kernel("strip"), a, b)
+
+
+def test_cublas_multiplies_rows_as_the_kernels_do(cupy: Any) -> None:
+    a, b = whole_numbers(cupy, 37, 29), whole_numbers(cupy, 29, 53)
+    c = cupy.full((37, 53), cupy.nan, dtype="float32")
+    cublas()(a, b, c)
+    assert cupy.array_equal(c, a.astype("float64") @ b.astype("float64"))
+
+
+def test_cublas_computes_in_float32_not_tf32(cupy: Any) -> None:
+    """TF32 keeps 10 bits of a factor: it would lose the last bit of 1 + 2⁻²³."""
+    a = cupy.full((512, 512), 1 + 2.0**-23, dtype="float32")
+    c = cupy.empty_like(a)
+    cublas()(a, cupy.eye(512, dtype="float32"), c)
+    assert (c == a).all()
+
+
+def test_a_race_gives_speeds_that_the_gpu_can_reach() -> None:
+    kernels = [load_kernel("naive_rows"), load_kernel("double_buffer")]
+    size = (1024, 1024, 1024)
+    slow, fast, blas = race(contenders(kernels), size, Budget(0.05, warm_up_seconds=0.02))
+    assert (slow.kernel, fast.kernel, blas.kernel) == ("naive_rows", "double_buffer", "cublas")
+    assert 1 < slow.gflops < fast.gflops < 1.5 * blas.gflops < 500_000
+    for measured in (slow, fast, blas):
+        assert len(measured.seconds) >= 5
+
+
+def test_a_measured_run_is_recorded_and_shown(tmp_path: Path) -> None:
+    out = str(tmp_path / "records")
+    options = ["--size", "256", "--size", "100,7,30", "--seconds", "0.05", "--no-micro"]
+    done = command("record", "naive", "--json", "--out", out, *options)
+    assert done.returncode == 0, done.stderr
+    assert "size 2 of 2: M, N, K = 100, 7, 30" in done.stderr
+    path = Path(json.loads(done.stdout)["file"])
+    (run,) = load_record(path).runs
+    assert run.complete
+    assert [(m.kernel, m.m) for m in run.measurements] == [
+        ("naive", 256), ("cublas", 256), ("naive", 100), ("cublas", 100),
+    ]  # fmt: skip
+    shown = json.loads(command("scoreboard", "--json", "--records", out).stdout)
+    assert [(row["kernel"], row["m"], row["k"]) for row in shown] == [
+        ("naive", 256, 256), ("naive", 100, 30),
+    ]  # fmt: skip
+    assert all(row["gflops"] > 0 for row in shown)
+
+
+def test_a_launch_for_a_profiler_ends_well() -> None:
+    done = command("launch", "naive", "strip", "--size", "131,133,67")
+    assert (done.returncode, done.stdout) == (0, ""), done.stderr

@@ -1,0 +1,368 @@
+"""The bank painter: its data, its model in two languages, and the reader's hands on it."""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+from playwright.sync_api import Browser, Page, expect
+from request_samples import LOAD_AS, LOAD_BS, RECORDED, SHARED, STORE_AS, addresses_of
+
+from sgemm_lab.errors import LabError
+from sgemm_lab.simulator.memory_model import shared_cost
+from sgemm_lab.widgets import Banks
+from sgemm_lab.widgets.banks import shared_wavefronts
+
+Opener = Callable[..., Page]
+State = Callable[[Page, str], Any]
+RECORDED_SHARED = [entry for entry in RECORDED if entry["access"].startswith("shared")]
+
+
+@pytest.fixture
+def page(show: Opener) -> Page:
+    return show(Banks(SHARED))
+
+
+def facts(page: Page) -> dict[str, str]:
+    return {
+        row.locator("dt").inner_text(): row.locator("dd").inner_text()
+        for row in page.locator(".lab-facts > div").all()
+    }
+
+
+# In Python.
+
+
+@pytest.mark.parametrize(
+    ("chosen", "wavefronts", "words"),
+    [
+        (0, 2, "Bank 0 is asked for 2 different words at once. Without conflicts 1 wavefront"),
+        (1, 1, "1 request takes 1 wavefront. No bank is asked for two different words"),
+        (2, 2, "in 2 phases of 16 lanes. Neighbouring lanes ask for the same words, so phases"),
+        (3, 8, "8 wavefronts, in 4 phases of 8 lanes. Bank 0 is asked for 2 different words"),
+    ],
+)
+def test_it_says_what_the_request_takes(chosen: int, wavefronts: int, words: str) -> None:
+    widget = Banks(SHARED, chosen=chosen)
+    assert len(widget.wavefronts) == wavefronts
+    assert words in widget.alt
+    assert widget.request is not None
+    assert widget.request["label"] in widget.alt
+
+
+def test_padding_and_swizzle_lay_the_kernels_array_out_anew() -> None:
+    widget = Banks([STORE_AS])
+    widget.padding = 4
+    assert len(widget.wavefronts) == 1
+    assert widget.addresses == SHARED[1]["addresses"]
+    assert "rows padded by 4 floats" in widget.alt
+    # A float4 starts at multiples of four floats, so the rest of the padding has no effect.
+    wide = Banks([LOAD_BS], padding=3)
+    assert wide.addresses == LOAD_BS["addresses"]
+    row = Banks([{**LOAD_BS, "addresses": [4096 + 512 * (lane % 8) for lane in range(32)]}])
+    assert len(row.wavefronts) == 32
+    row.swizzle = True
+    assert len(row.wavefronts) == 4
+    assert row.addresses[:3] == [4096, 4096 + 512 + 16, 4096 + 1024 + 32]
+
+
+@pytest.mark.parametrize(
+    ("state", "wavefronts"),
+    [
+        ({}, 32),
+        ({"padding": 1}, 1),
+        ({"padding": 2}, 2),
+        ({"swizzle": True}, 1),
+        ({"stride": 1}, 1),
+        ({"stride": 2}, 2),
+        ({"stride": 0}, 1),
+        ({"stride": 1, "bits": 128, "op": "store"}, 4),
+        ({"stride": 8, "bits": 128, "padding": 4}, 4),
+        ({"stride": 8, "bits": 128, "swizzle": True}, 4),
+        ({"stride": 0, "bits": 128}, 2),
+        ({"stride": 0, "bits": 128, "op": "store"}, 4),
+        ({"off": list(range(1, 32))}, 1),
+        ({"off": list(range(32))}, 0),
+    ],
+)
+def test_the_readers_own_pattern(state: dict[str, Any], wavefronts: int) -> None:
+    assert len(Banks(**state).wavefronts) == wavefronts
+
+
+def test_swizzled_columns_stay_in_their_row() -> None:
+    for columns in (8, 16, 32, 128):
+        places = [
+            {**STORE_AS, "shape": [64, columns], "addresses": [4 * (32 * i + j) for j in range(32)]}
+            for i in range(columns * 2)
+        ]
+        widgets = [Banks([place], swizzle=True) for place in places]
+        moved = [address for widget in widgets for address in widget.addresses]
+        assert sorted(moved) == [4 * i for i in range(len(moved))]  # type: ignore[type-var]
+
+
+def test_the_table_names_lanes_banks_and_wavefronts() -> None:
+    table = Banks(SHARED, off=[2]).table()
+    assert "<td>As[4][0], bytes 2,048 to 2,051</td><td>0</td><td>2</td>" in table
+    assert "<td>nothing</td>" in table
+    assert "<td>bytes 0 to 3</td>" in Banks([STORE_AS], padding=4).table()
+
+
+def test_the_still_picture_has_a_word_for_each_lane() -> None:
+    still = Banks(SHARED).still()
+    assert "byte 2,176" in still
+    assert still.count(">30<") == 2  # the lane, and bank 30
+    assert "×16" in Banks([LOAD_AS]).still()
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "sentence"),
+    [
+        ("op", "move", "op is 'move': write 'load' or 'store'"),
+        ("padding", 65, "padding must be 0 to 64 floats, not 65"),
+        ("wavefront", -1, "Wavefronts count from 1"),
+        ("stride", -2, "stride must be"),
+        ("bits", 256, "not 256"),
+        ("off", ["a"], "lanes 0 to 31, so 'a'"),
+        ("chosen", -2, "There is no request -2"),
+    ],
+)
+def test_broken_state_is_refused(name: str, value: Any, sentence: str) -> None:
+    with pytest.raises(LabError, match=sentence):
+        Banks(SHARED, **{name: value})
+    widget = Banks(SHARED)
+    with pytest.raises(LabError, match=sentence):
+        setattr(widget, name, value)
+
+
+def test_requests_to_global_memory_are_refused() -> None:
+    with pytest.raises(LabError, match="goes to global memory; this painter shows shared"):
+        Banks([{**STORE_AS, "space": "global"}])
+
+
+# The same model three times: the simulator's, the painter's in Python and in JavaScript.
+
+
+def random_cases() -> list[tuple[list[int | None], int, str]]:
+    random = np.random.default_rng(seed=5)
+    cases: list[tuple[list[int | None], int, str]] = []
+    for number in range(600):
+        width = int(random.choice([4, 8, 16]))
+        stride, repeat = int(random.integers(0, 40)), int(random.choice([1, 2, 4, 8]))
+        noise = random.integers(0, 64, 32) if number % 3 == 0 else np.zeros(32, dtype=int)
+        swap = int(random.integers(0, 4))
+        elements = [((lane ^ swap) // repeat) * stride + int(noise[lane]) for lane in range(32)]
+        on = random.random(32) < random.choice([0.3, 1.0])
+        addresses = [e * width if a else None for e, a in zip(elements, on, strict=True)]
+        cases.append((addresses, 8 * width, "load" if number % 2 else "store"))
+    return cases
+
+
+def test_all_models_agree_with_each_other_and_with_the_h200(chromium: Browser) -> None:
+    cases = [
+        (addresses_of(entry), entry["bits"], entry["access"].split()[1])
+        for entry in RECORDED_SHARED
+    ]
+    cases += random_cases()
+    source = str(Banks._esm).replace("export default", "window.widget =")
+    source += "\nObject.assign(window, { sharedWavefronts, bankWords });"
+    page = chromium.new_page()
+    page.add_script_tag(content=source, type="module")
+    page.wait_for_function("Boolean(window.sharedWavefronts)")
+    reports = page.evaluate(
+        """(cases) => cases.map(([addresses, bits, op]) =>
+             sharedWavefronts(addresses, bits / 8, op === "load").map(({ phase, words }) =>
+               [phase, [...words.entries()]]))""",
+        [list(case) for case in cases],
+    )
+    page.close()
+    assert len(RECORDED_SHARED) == 138
+    for number, ((addresses, bits, op), report) in enumerate(zip(cases, reports, strict=True)):
+        waves = shared_wavefronts(addresses, bits // 8, is_load=op == "load")
+        assert report == [
+            [list(wave.phase), [[w, lanes] for w, lanes in wave.words.items()]] for wave in waves
+        ]
+        phases = len({wave.phase for wave in waves})
+        active = np.array([[address is not None for address in addresses]])
+        filled = np.array([[address or 0 for address in addresses]])
+        cost = shared_cost(filled, active, bits // 8, is_load=op == "load")
+        assert len(waves) == cost.wavefronts[0]
+        assert len(waves) - phases == cost.bank_conflicts[0]
+        if number < len(RECORDED_SHARED):
+            assert len(waves) == RECORDED_SHARED[number]["wavefronts"]
+            assert len(waves) - phases == RECORDED_SHARED[number]["bank_conflicts"]
+
+
+def test_each_lane_gets_its_word_once_and_no_bank_gives_two_at_a_time() -> None:
+    for addresses, bits, op in random_cases():
+        waves = shared_wavefronts(addresses, bits // 8, is_load=op == "load")
+        served = [
+            (lane, word) for wave in waves for word, lanes in wave.words.items() for lane in lanes
+        ]
+        expected = [(lane, a // 4) for lane, a in enumerate(addresses) if a is not None]
+        assert sorted(served) == expected
+        for wave in waves:
+            banks = [(word + i) % 32 for word in wave.words for i in range(bits // 32)]
+            assert len(banks) == len(set(banks))
+
+
+PATTERNS: list[dict[str, Any]] = [
+    {"chosen": chosen, "stride": stride, "bits": bits, "op": op, **layout}
+    for chosen, strides in ((0, [0]), (3, [0]), (-1, [0, 1, 2, 8, 31, 32, 33]))
+    for stride in strides
+    for bits in (32, 64, 128)
+    for op in ("load", "store")
+    for layout in (
+        {},
+        {"padding": 1},
+        {"padding": 4, "off": [0, 5]},
+        {"swizzle": True},
+        {"swizzle": True, "padding": 6},
+    )
+]
+
+
+def test_javascript_lays_out_and_speaks_as_python(page: Page) -> None:
+    source = str(Banks._esm).replace("export default", "window.widget =")
+    source += "\nObject.assign(window, { paintedBanks, bankWords });"
+    page.add_script_tag(content=source, type="module")
+    page.wait_for_function("Boolean(window.paintedBanks)")
+    assert len(PATTERNS) > 200
+    for pattern in PATTERNS:
+        full = {"padding": 0, "swizzle": False, "off": [], "wavefront": 0, **pattern}
+        state = {"requests": Banks(SHARED).requests, **full}
+        addresses, words = page.evaluate(
+            """(state) => {
+                 const now = paintedBanks({ get: (name) => state[name] });
+                 return [now.addresses, bankWords(now.wavefronts, now.bits)];
+               }""",
+            state,
+        )
+        widget = Banks(SHARED, **full)
+        assert addresses == widget.addresses
+        assert words == widget.words
+
+
+# In the browser.
+
+
+def test_it_draws_the_request_chosen(page: Page) -> None:
+    assert facts(page) == {
+        "Requests": "1",
+        "Wavefronts": "2",
+        "Without conflicts": "1",
+        "Words brought of words possible": "32 of 64",
+    }
+    assert page.locator(".lab-token").count() == 32
+    assert page.locator('.lab-token[data-wavefront="1"]').count() == 16
+    assert page.locator(".lab-bank.lab-busy").count() == 16
+    assert page.locator(".lab-break").count() == 1
+    expect(page.locator(".lab-line")).to_have_text("60As[kA + 0][rA] = a.x;")
+
+
+def test_a_token_stands_under_its_bank(page: Page) -> None:
+    page.select_option("select", "3")
+    page.wait_for_timeout(300)  # tokens glide to their places
+    heads = page.locator(".lab-bank")
+    for lane in (0, 5, 15):
+        token = page.locator(f'.lab-token[data-address="{4096 + 32 * lane}"] rect').bounding_box()
+        first, last = (heads.nth(lane * 8 % 32 + i).bounding_box() for i in (0, 3))
+        assert token
+        assert first
+        assert last
+        middle = (first["x"] + last["x"] + last["width"]) / 2
+        assert token["x"] + token["width"] / 2 == pytest.approx(middle, abs=2)
+
+
+def test_stepping_shows_one_wavefront_after_the_other(page: Page, state: State) -> None:
+    slider = page.get_by_role("slider", name="Wavefront")
+    assert slider.get_attribute("aria-valuetext") == "all 2"
+    slider.focus()
+    page.keyboard.press("ArrowRight")
+    assert state(page, "wavefront") == 1
+    assert slider.get_attribute("aria-valuetext") == "1 of 2"
+    bright = page.locator(".lab-token:not(.lab-dim)")
+    assert bright.all_text_contents() == [str(lane) for lane in range(0, 32, 2)]
+    assert page.locator(".lab-lane:not(.lab-dim)").count() == 16
+    page.keyboard.press("ArrowRight")
+    assert bright.all_text_contents() == [str(lane) for lane in range(1, 32, 2)]
+
+
+def test_play_runs_through_the_wavefronts_and_ends_with_all(page: Page, state: State) -> None:
+    page.clock.install()
+    page.get_by_role("button", name="Play").click()
+    assert state(page, "wavefront") == 1
+    expect(page.get_by_role("button", name="Pause")).to_be_visible()
+    page.clock.run_for(950)
+    assert state(page, "wavefront") == 2
+    page.get_by_role("button", name="Pause").click()
+    page.clock.run_for(5000)
+    assert state(page, "wavefront") == 2
+    page.get_by_role("button", name="Play").click()
+    page.clock.run_for(3000)
+    assert state(page, "wavefront") == 0
+    expect(page.get_by_role("button", name="Play")).to_be_visible()
+
+
+def test_padding_mends_the_kernels_own_store(page: Page, state: State) -> None:
+    padding = page.get_by_role("slider", name="Padding")
+    padding.fill("4")
+    assert state(page, "chosen") == 0
+    assert facts(page)["Wavefronts"] == "1"
+    expect(page.get_by_role("button", name="Play")).to_be_disabled()
+    page.select_option("select", "3")
+    assert state(page, "padding") == 0
+    padding.fill("1")  # of a float4
+    assert state(page, "padding") == 4
+    assert padding.get_attribute("aria-valuetext") == "4 floats"
+
+
+def test_each_control_changes_what_it_should(page: Page, state: State) -> None:
+    page.get_by_role("slider", name="Stride").fill("1")
+    assert [state(page, name) for name in ("chosen", "stride", "bits", "op")] == [
+        -1,
+        1,
+        32,
+        "store",
+    ]
+    assert facts(page)["Wavefronts"] == "1"
+    page.get_by_role("slider", name="Stride").fill("15")
+    assert state(page, "stride") == 32
+    assert facts(page)["Wavefronts"] == "32"
+    page.get_by_role("radio", name="col ^ row").check()
+    assert facts(page)["Wavefronts"] == "1"
+    expect(page.locator(".lab-line")).to_contain_text("tile[i / 32][i % 32 ^ i / 32] = v;")
+    page.get_by_role("radio", name="none").check()
+    page.get_by_role("slider", name="Padding").fill("1")
+    assert facts(page)["Wavefronts"] == "1"
+    expect(page.locator(".lab-line")).to_contain_text("float tile[][32 + 1], i = 32 * lane")
+    page.get_by_role("slider", name="Padding").fill("0")
+    page.get_by_role("radio", name="128 bit").check()
+    page.get_by_role("slider", name="Stride").fill("0")
+    assert facts(page)["Wavefronts"] == "4"
+    page.get_by_role("radio", name="loads").check()
+    assert facts(page)["Wavefronts"] == "2"
+    page.get_by_role("button", name="Lane 3", exact=True).click()
+    assert state(page, "off") == [3]
+    expect(page.locator(".lab-about")).to_have_text("Lane 3 takes no part in this request.")
+
+
+def test_the_mouse_finds_a_lane(page: Page) -> None:
+    page.locator('.lab-token[data-lane="3"]').hover()
+    about = page.locator(".lab-about")
+    expect(about).to_have_text(
+        "Lane 3 asks for As[4][1], bytes 2,052 to 2,055, in bank 1: wavefront 2."
+    )
+    page.get_by_role("button", name="Lane 4", exact=True).hover()
+    expect(about).to_contain_text("Lane 4 asks for As[0][2]")
+    assert page.locator(".lab-token.lab-lit").get_attribute("data-lane") == "4"
+
+
+@pytest.mark.parametrize("width", [390, 800])
+def test_nothing_below_moves_while_sliding(show: Opener, width: int) -> None:
+    page = show(Banks(SHARED), viewport={"width": width, "height": 900})
+    height = "document.querySelector('#widget').offsetHeight"
+    before = page.evaluate(height)
+    for stride in (0, 3, 9, 15):
+        page.get_by_role("slider", name="Stride").fill(str(stride))
+        page.get_by_role("radio", name="128 bit" if stride % 2 else "32 bit").check()
+        assert page.evaluate(height) == before

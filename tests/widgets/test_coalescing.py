@@ -1,0 +1,287 @@
+"""The coalescing painter: its data, its model in two languages, and the reader's hands on it."""
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from playwright.sync_api import Browser, Page, expect
+from request_samples import COLUMN, GLOBAL, HALF, RECORDED, ROW, SAME, addresses_of
+
+from sgemm_lab.errors import LabError
+from sgemm_lab.widgets import Coalescing
+
+Opener = Callable[..., Page]
+State = Callable[[Page, str], Any]
+RECORDED_GLOBAL = [entry for entry in RECORDED if entry["access"].startswith("global")]
+
+
+@pytest.fixture
+def page(show: Opener) -> Page:
+    return show(Coalescing(GLOBAL))
+
+
+def verdict(page: Page) -> str:
+    return page.locator(".lab-verdict").inner_text()
+
+
+def facts(page: Page) -> dict[str, str]:
+    return {
+        row.locator("dt").inner_text(): row.locator("dd").inner_text()
+        for row in page.locator(".lab-facts > div").all()
+    }
+
+
+# In Python.
+
+
+@pytest.mark.parametrize(
+    ("chosen", "sectors", "used", "words"),
+    [
+        (0, 32, 128, "8 times fewer"),
+        (1, 1, 4, "All 32 lanes ask for the same 4 bytes: one sector serves them all."),
+        (2, 4, 128, "Every byte that moves is used"),
+        (3, 4, 128, "Every byte that moves is used"),
+    ],
+)
+def test_it_says_what_moves(chosen: int, sectors: int, used: int, words: str) -> None:
+    widget = Coalescing(GLOBAL, chosen=chosen)
+    assert (widget.sectors, widget.bytes_used) == (sectors, used)
+    assert widget.bytes_moved == 32 * sectors
+    assert words in widget.alt
+    assert widget.request is not None
+    assert widget.request["label"] in widget.alt
+
+
+def test_the_readers_own_pattern() -> None:
+    widget = Coalescing(stride=2, offset=1, bits=64, off=[0, 31])
+    assert widget.request is None
+    assert widget.addresses[:3] == [None, 24, 40]
+    assert widget.sectors == 16
+    assert widget.bytes_used == 30 * 8
+    assert "asks for nothing" not in widget.table()
+    assert "<td>nothing</td>" in widget.table()
+    widget.off = list(range(32))
+    assert widget.sectors == widget.bytes_moved == 0
+    assert widget.alt.endswith("All lanes are off: no request is made.")
+
+
+def test_the_table_names_elements() -> None:
+    assert "<td>A[1][0], bytes 256 to 259</td><td>8</td>" in Coalescing([COLUMN]).table()
+    assert "<td>A[0][4] to A[0][7], bytes 16 to 31</td>" in Coalescing([HALF]).table()
+
+
+def test_the_still_picture_names_lines_and_says_what_it_leaves_out() -> None:
+    still = Coalescing([COLUMN]).still()
+    for words in ("byte 1,536", "… and 25 more lines", "12.5 %"):
+        assert words in still
+    assert "×32" in Coalescing([SAME]).still()
+    assert "more lines" not in Coalescing([ROW]).still()
+
+
+@pytest.mark.parametrize(
+    ("change", "sentence"),
+    [
+        ({"bits": 16}, "32, 64 or 128 bits, not 16"),
+        ({"addresses": [0] * 31}, "has 31 addresses; a warp has 32 lanes"),
+        ({"addresses": [2] * 32}, "has address 2: no multiple of its 4 bytes"),
+        ({"addresses": [-4] * 32}, "has address -4"),
+        ({"op": "move"}, "has op 'move': write 'load' or 'store'"),
+        ({"space": "shared"}, "goes to shared memory; this painter shows global"),
+    ],
+)
+def test_a_broken_request_is_refused(change: dict[str, Any], sentence: str) -> None:
+    with pytest.raises(LabError, match=sentence):
+        Coalescing([{**COLUMN, **change}])  # type: ignore[typeddict-item]
+
+
+def test_a_request_that_lacks_something_is_refused() -> None:
+    rest = {key: value for key, value in COLUMN.items() if key != "source"}
+    with pytest.raises(LabError, match="needs 'source'"):
+        Coalescing([rest])  # type: ignore[list-item]
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "sentence"),
+    [
+        ("stride", -1, "stride must be 0 to"),
+        ("offset", 2**30, "offset must be 0 to"),
+        ("bits", 8, "not 8"),
+        ("off", [32], "lanes 0 to 31, so 32"),
+        ("chosen", 4, "There is no request 4. Choose 0 to 3"),
+    ],
+)
+def test_broken_state_is_refused(name: str, value: Any, sentence: str) -> None:
+    with pytest.raises(LabError, match=sentence):
+        Coalescing(GLOBAL, **{name: value})
+    widget = Coalescing(GLOBAL)
+    with pytest.raises(LabError, match=sentence):
+        setattr(widget, name, value)
+
+
+# The same model in JavaScript.
+
+
+def test_javascript_agrees_with_python_and_with_the_h200(chromium: Browser) -> None:
+    cases = [(addresses_of(entry), entry["bits"]) for entry in RECORDED_GLOBAL]
+    strides = [0, 1, 2, 3, 5, 8, 17, 33, 1024]
+    widgets = [
+        Coalescing(stride=stride, offset=offset, bits=bits, off=off)
+        for stride in strides
+        for offset in (0, 1, 7)
+        for bits in (32, 64, 128)
+        for off in ([], [0, 3, 31], list(range(1, 32)), list(range(32)))
+    ]
+    cases += [(widget.addresses, widget.bits) for widget in widgets]
+    source = str(Coalescing._esm).replace("export default", "window.widget =")
+    source += "\nObject.assign(window, { globalRequest, coalescingWords });"
+    page = chromium.new_page()
+    page.add_script_tag(content=source, type="module")
+    page.wait_for_function("Boolean(window.globalRequest)")
+    reports = page.evaluate(
+        """(cases) => cases.map(([addresses, bits]) => {
+             const report = globalRequest(addresses, bits / 8);
+             const words = coalescingWords(report, addresses, bits);
+             return { ...report, sectors: report.sectors.size, words };
+           })""",
+        [list(case) for case in cases],
+    )
+    page.close()
+    assert len(RECORDED_GLOBAL) > 50
+    recorded, own = reports[: len(RECORDED_GLOBAL)], reports[len(RECORDED_GLOBAL) :]
+    for entry, report in zip(RECORDED_GLOBAL, recorded, strict=True):
+        assert (report["requests"], report["sectors"]) == (entry["requests"], entry["sectors"])
+    for widget, report in zip(widgets, own, strict=True):
+        assert report["sectors"] == widget.sectors
+        assert report["moved"] == widget.bytes_moved
+        assert report["used"] == widget.bytes_used
+        assert report["words"] == widget.words
+
+
+# In the browser.
+
+
+def test_it_draws_the_request_chosen(page: Page) -> None:
+    assert facts(page) == {
+        "Requests": "1",
+        "Sectors": "32",
+        "Sectors at best": "4",
+        "Bytes used of bytes moved": "128 of 1,024",
+    }
+    assert "128 of them, 12.5 %" in verdict(page)
+    assert page.locator(".lab-token").count() == 7
+    assert page.locator(".lab-sector.lab-moved").count() == 7
+    assert page.locator(".lab-break").count() == 6
+    expect(page.get_by_text("… and 25 more lines, 1 sector of each")).to_be_visible()
+    expect(page.locator(".lab-line")).to_contain_text("22acc += A[size_t(row) * K + k]")
+
+
+def test_a_token_stands_on_its_word(page: Page) -> None:
+    page.select_option("select", "2")
+    page.wait_for_timeout(300)  # tokens glide to their places
+    for lane in (0, 9, 31):
+        token = page.locator(f'.lab-token[data-lane="{lane}"] rect').bounding_box()
+        sector = page.locator(".lab-sector.lab-moved").nth(lane // 8).bounding_box()
+        assert token
+        assert sector
+        middle = token["x"] + token["width"] / 2 - sector["x"]
+        assert middle == pytest.approx((lane % 8 + 0.5) * sector["width"] / 8, abs=1.5)
+
+
+def test_lanes_that_share_a_word_share_a_token(page: Page) -> None:
+    page.select_option("select", "1")
+    expect(page.locator(".lab-token")).to_have_text(["×32"])
+    assert "one sector serves them all" in verdict(page)
+    assert facts(page)["Sectors"] == "1"
+
+
+def test_lanes_that_the_kernel_leaves_out(page: Page) -> None:
+    page.select_option("select", "3")
+    assert page.locator(".lab-lane[aria-pressed=true]").count() == 8
+    assert page.locator(".lab-lane[aria-disabled=true]").count() == 24
+    assert page.locator(".lab-token").count() == 8
+    page.get_by_role("button", name="Lane 0", exact=True).click()
+    assert facts(page)["Bytes used of bytes moved"] == "112 of 128"
+
+
+def test_the_sliders_start_from_the_request_shown(page: Page, state: State) -> None:
+    stride = page.get_by_role("slider", name="Stride")
+    assert stride.get_attribute("aria-valuetext") == "64 floats"
+    page.get_by_role("slider", name="Offset").fill("1")
+    assert [state(page, name) for name in ("chosen", "stride", "offset", "bits")] == [-1, 64, 1, 32]
+    assert page.locator("select").input_value() == "-1"
+    expect(page.locator(".lab-line")).to_have_text("const float v = x[64 * lane + 1];")
+    assert "32 sectors" in verdict(page)
+
+
+def test_each_control_changes_what_it_should(page: Page, state: State) -> None:
+    page.select_option("select", "2")
+    page.get_by_role("slider", name="Offset").fill("4")
+    assert facts(page)["Sectors"] == "5"
+    page.get_by_role("slider", name="Stride").fill("2")
+    assert facts(page)["Sectors"] == "9"
+    page.get_by_role("radio", name="128 bit").check()
+    assert state(page, "bits") == 128
+    assert facts(page)["Sectors"] == "32"
+    assert facts(page)["Bytes used of bytes moved"] == "512 of 1,024"
+    expect(page.locator(".lab-line")).to_contain_text("(x)[2 * lane + 4]")
+    assert page.evaluate("window.model.saves") == 4
+
+
+def test_lanes_go_off_and_on(page: Page, state: State) -> None:
+    page.select_option("select", "2")
+    for lane in range(8):
+        page.get_by_role("button", name=f"Lane {lane}", exact=True).click()
+    assert state(page, "off") == list(range(8))
+    assert facts(page)["Sectors"] == "3"
+    assert page.locator(".lab-token").count() == 24
+    page.get_by_role("button", name="All lanes on").click()
+    assert state(page, "off") == []
+    assert facts(page)["Sectors"] == "4"
+    page.evaluate("window.model.set('off', [...Array(32).keys()])")
+    expect(page.locator(".lab-verdict")).to_contain_text("All lanes are off: no request is made.")
+
+
+def test_the_keyboard_does_it_all(page: Page, state: State) -> None:
+    page.locator("select").focus()
+    page.keyboard.press("ArrowDown")
+    assert state(page, "chosen") == 1
+    page.keyboard.press("Tab")  # the source line, which may scroll
+    page.keyboard.press("Tab")
+    page.keyboard.press("ArrowRight")
+    assert (state(page, "chosen"), state(page, "stride")) == (-1, 1)
+    page.keyboard.press("Tab")
+    page.keyboard.press("ArrowRight")
+    assert state(page, "offset") == 1
+    page.keyboard.press("Tab")
+    page.keyboard.press("ArrowRight")
+    assert state(page, "bits") == 64
+    page.keyboard.press("Tab")
+    page.keyboard.press("ArrowRight")
+    page.keyboard.press("ArrowDown")
+    assert page.evaluate("document.activeElement.textContent") == "17"
+    expect(page.locator(".lab-about")).to_have_text(
+        "Lane 17 asks for bytes 144 to 151, in sector 4."
+    )
+    assert page.locator('.lab-lit[data-lane="17"]').count() == 1
+    page.keyboard.press("Space")
+    assert state(page, "off") == [17]
+    expect(page.locator(".lab-about")).to_have_text("Lane 17 takes no part in this request.")
+
+
+def test_the_mouse_finds_a_lane(page: Page) -> None:
+    page.locator('.lab-token[data-lane="3"]').hover()
+    about = page.locator(".lab-about")
+    expect(about).to_have_text("Lane 3 asks for A[3][0], bytes 768 to 771, in sector 24.")
+    page.mouse.move(2, 2)
+    expect(about).to_contain_text("Point at a lane")
+
+
+@pytest.mark.parametrize("width", [390, 800])
+def test_nothing_below_moves_while_sliding(show: Opener, width: int) -> None:
+    page = show(Coalescing(GLOBAL), viewport={"width": width, "height": 900})
+    height = "document.querySelector('#widget').offsetHeight"
+    before = page.evaluate(height)
+    for stride in (0, 3, 9, 21):
+        page.get_by_role("slider", name="Stride").fill(str(stride))
+        page.get_by_role("radio", name="128 bit" if stride % 2 else "32 bit").check()
+        assert page.evaluate(height) == before

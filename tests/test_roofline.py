@@ -16,10 +16,10 @@ from sgemm_lab.roofline import (
     attainable,
     clock_text,
     data_sheet_roofs,
-    find_record,
     measured_places,
     measured_roofs,
     origin,
+    records_of,
 )
 
 MB = 2**20
@@ -103,7 +103,7 @@ def test_a_record_belongs_to_its_own_gpu_only(device: str, gpu: str | None) -> N
     found = Record(replace(DEVICE, name=device), (run(),))
     other = Record(replace(DEVICE, name="Other"), (run(),))
     for sheet in GPUS:
-        assert find_record([other, found], sheet) is (found if sheet.id == gpu else None)
+        assert records_of([other, found], sheet) == ([found] if sheet.id == gpu else [])
 
 
 def test_origin_names_gpu_and_day() -> None:
@@ -124,7 +124,7 @@ def test_the_clock_is_told(spread: Spread | None, text: str) -> None:
 
 def test_measured_roofs_of_the_book_stay_below_the_data_sheets() -> None:
     for found in load_records():
-        sheet = next((g for g in GPUS if find_record([found], g)), None)
+        sheet = next((g for g in GPUS if records_of([found], g)), None)
         if sheet is None:
             continue
         limits = {roof.level: roof.value for roof in data_sheet_roofs(sheet)}

@@ -14,6 +14,7 @@ from typing import Any
 
 from sgemm_lab.check import AWKWARD_SIZES, CheckResult, check, summary
 from sgemm_lab.compiler import TARGETS, compile_kernel, load_nvrtc
+from sgemm_lab.count_command import add_count_arguments, run_count
 from sgemm_lab.errors import LabError
 from sgemm_lab.kernel import Kernel, load_kernel, load_kernels, parse_kernel
 from sgemm_lab.launch import MAX_DIMENSION, device_target, multiply, require_gpu
@@ -84,6 +85,9 @@ def _parser() -> argparse.ArgumentParser:
     _add_kernels(counting)
     _add_sizes(counting)
     counting.add_argument("--out", type=Path, help="folder of record files; default: the book's")
+
+    simulating = command("count", run_count, "Count a kernel's memory requests, without a GPU.")
+    add_count_arguments(simulating, _size)
 
     launching = command("launch", _launch, "Launch kernels once each, for a profiler to watch.")
     _add_kernels(launching)

@@ -117,9 +117,9 @@ def measured_places(
     ]
 
 
-def find_record(records: Iterable[Record], gpu: Gpu) -> Record | None:
-    """Return the record of a GPU model, if there is one."""
-    return next((record for record in records if is_model(record.gpu.name, gpu)), None)
+def records_of(records: Iterable[Record], gpu: Gpu) -> list[Record]:
+    """Return the records of a GPU model, in order."""
+    return [record for record in records if is_model(record.gpu.name, gpu)]
 
 
 def clock_text(spread: Spread | None) -> str:

@@ -93,7 +93,7 @@ def walk(kernel: Kernel, size: Size) -> Walk:
             f"'{kernel.name}' makes too many accesses at {m}×{n}×{k} to step through. "
             "Take smaller tiles, or smaller matrices."
         )
-    arrays = _arrays(result.trace, shared_shapes(kernel))
+    arrays = _arrays(result.trace, shared_shapes(kernel), k)
     start = body_start(kernel.source)
     return {
         "kernel": kernel.name,
@@ -114,19 +114,19 @@ def walk(kernel: Kernel, size: Size) -> Walk:
     }
 
 
-def _arrays(trace: Trace, shapes: dict[str, list[int]]) -> list[WalkedArray]:
+def _arrays(trace: Trace, shapes: dict[str, list[int]], k: int) -> list[WalkedArray]:
     columns, found = trace.columns, []
     for number, array in enumerate(trace.arrays):
         shape = shapes.get(array["name"], array["shape"])
+        if len(shape) == 1:
+            # Shared memory whose size the launch decides: rows of K elements.
+            shape = [-(-shape[0] // k), k]
         width = shape[-1]
         height = int(np.prod(shape)) // width
         if array["space"] == "shared":
             # Zeros only fill up: they stand where A or B have nothing.
             used = (columns["array"] == number) & (columns["value"] != 0)
             elements = columns["element"][used]
-            if len(shape) == 1 and width > LARGEST_SIDE:  # one-dimensional: wrap it
-                width = LARGEST_SIDE - LARGEST_SIDE % 4
-                height = -(-shape[0] // width)
             if len(elements):
                 height = int((elements // width).max()) + 1
                 width = int((elements % width).max()) + 1
@@ -143,10 +143,10 @@ def _arrays(trace: Trace, shapes: dict[str, list[int]]) -> list[WalkedArray]:
 
 
 def _block_steps(trace: Trace, arrays: list[WalkedArray], block: int) -> list[WalkedStep]:
-    columns = {
-        name: column[trace.columns["block"] == block] for name, column in trace.columns.items()
-    }
-    row, column = _places(columns, arrays)
+    here = trace.columns["block"] == block
+    columns = {name: column[here] for name, column in trace.columns.items()}
+    widths = np.array([array["shape"][-1] for array in arrays])[columns["array"]]
+    row, column = columns["element"] // widths, columns["element"] % widths
     drawn = _drawn(columns, arrays, row, column)
     steps: list[WalkedStep] = []
     for number in dict.fromkeys(columns["step"].tolist()):
@@ -169,17 +169,6 @@ def _block_steps(trace: Trace, arrays: list[WalkedArray], block: int) -> list[Wa
                 }
             )
     return steps
-
-
-def _width(array: WalkedArray) -> int:
-    """How many elements stand in a row of an array in memory, or in a row of its picture."""
-    wraps = len(array["shape"]) == 1 and array["shape"][0] > LARGEST_SIDE
-    return LARGEST_SIDE - LARGEST_SIDE % 4 if wraps else array["shape"][-1]
-
-
-def _places(columns: dict[str, Any], arrays: list[WalkedArray]) -> tuple[Any, Any]:
-    widths = np.array([_width(array) for array in arrays])[columns["array"]]
-    return columns["element"] // widths, columns["element"] % widths
 
 
 def _drawn(columns: dict[str, Any], arrays: list[WalkedArray], row: Any, column: Any) -> Any:

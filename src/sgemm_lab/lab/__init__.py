@@ -87,16 +87,17 @@ def count(*kernels: str | Kernel, size: int | Size = 256) -> Counted | Output:
 
 
 def roofline(
-    *names: str, size: int | Size = 4096, gpu: str = "h200", hide: Sequence[str] = ()
+    *names: str, size: int | Size = 4096, gpu: str | None = None, hide: Sequence[str] = ()
 ) -> Roofline:
     """Place kernels under the roofs of a GPU, predicted and measured.
 
+    ``gpu`` is an id such as "t4"; by default this machine's GPU, or the one of the records.
     ``hide`` names levels that are switched off to begin with, such as "shared".
     """
     return _roofs.roofline(names, _size(size), gpu, hide)
 
 
-def intensity(name: str, *, gpu: str = "h200", predict: bool = False) -> Intensity:
+def intensity(name: str, *, gpu: str | None = None, predict: bool = False) -> Intensity:
     """Slide a kernel's tile constants and see the intensity and the bound."""
     return _roofs.intensity(name, gpu, predict=predict)
 

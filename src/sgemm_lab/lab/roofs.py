@@ -3,18 +3,19 @@
 from collections.abc import Sequence
 
 from sgemm_lab.errors import LabError
-from sgemm_lab.gpu import GPUS
+from sgemm_lab.gpu import GPUS, is_model
 from sgemm_lab.gpu import Gpu as DataSheet
 from sgemm_lab.kernel import Kernel, load_kernel
 from sgemm_lab.lab import session
-from sgemm_lab.record import Record, scores
+from sgemm_lab.record import scores
 from sgemm_lab.roofline import (
+    Place,
     Roof,
     attainable,
     data_sheet_roofs,
-    find_record,
     measured_places,
     measured_roofs,
+    records_of,
 )
 from sgemm_lab.widgets import Intensity, Roofline
 from sgemm_lab.widgets.data import Constant, Gpu, Level, Peak, Point
@@ -34,18 +35,30 @@ SLIDER_CHOICES = {
 
 def roofs_of_all_gpus() -> list[Gpu]:
     """Return the roofs of every GPU that the book has a data sheet of, measured ones included."""
-    return [_gpu(sheet, find_record(session.all_records(), sheet)) for sheet in GPUS]
+    return [_gpu(sheet, _measured_roofs(sheet)) for sheet in GPUS]
 
 
-def roofline(names: Sequence[str], size: Size, gpu: str, hide: Sequence[str]) -> Roofline:
+def default_gpu() -> str:
+    """Return the id of this machine's GPU if the session measured on one that the book knows.
+
+    Otherwise the GPU of the book's first record.
+    """
+    for record in session.all_records():
+        for sheet in GPUS:
+            if is_model(record.gpu.name, sheet):
+                return sheet.id
+    return GPUS[0].id
+
+
+def roofline(names: Sequence[str], size: Size, gpu: str | None, hide: Sequence[str]) -> Roofline:
     """Return the roofline widget, kernels at the places that were predicted and measured."""
     points: list[Point] = []
     for name in names:
         points += _points(load_kernel(name), size)
-    return Roofline(roofs_of_all_gpus(), points, gpu=gpu, hidden_levels=list(hide))
+    return Roofline(roofs_of_all_gpus(), points, gpu=gpu or default_gpu(), hidden_levels=list(hide))
 
 
-def intensity(name: str, gpu: str, *, predict: bool) -> Intensity:
+def intensity(name: str, gpu: str | None, *, predict: bool) -> Intensity:
     """Return the intensity widget with sliders over a kernel's own tile constants.
 
     Raises:
@@ -64,11 +77,16 @@ def intensity(name: str, gpu: str, *, predict: bool) -> Intensity:
     ]
     if not constants:
         raise LabError(f"The kernel '{name}' has no tile constants, so there is nothing to slide.")
-    return Intensity(constants, roofs_of_all_gpus(), gpu=gpu, predict=predict)
+    return Intensity(constants, roofs_of_all_gpus(), gpu=gpu or default_gpu(), predict=predict)
 
 
-def _gpu(sheet: DataSheet, record: Record | None) -> Gpu:
-    roofs = data_sheet_roofs(sheet) + (measured_roofs(record) if record else [])
+def _measured_roofs(sheet: DataSheet) -> list[Roof]:
+    """Return the roofs of the first record of a GPU that has microbenchmarks."""
+    return next(filter(None, map(measured_roofs, records_of(session.all_records(), sheet))), [])
+
+
+def _gpu(sheet: DataSheet, measured: list[Roof]) -> Gpu:
+    roofs = data_sheet_roofs(sheet) + measured
     peaks = sorted((r for r in roofs if r.level == "peak"), key=lambda roof: not roof.measured)
     levels: list[Level] = [
         {"id": r.level, "gbs": r.value, "source": r.source, "measured": r.measured}
@@ -97,9 +115,7 @@ def _points(kernel: Kernel, size: Size) -> list[Point]:
     tile = Tile.from_constants(_reusing(kernel))
     points: list[Point] = []
     for sheet in GPUS:
-        record = find_record(session.all_records(), sheet)
-        roofs = measured_roofs(record) if record else []
-        roofs = roofs or data_sheet_roofs(sheet)
+        roofs = _measured_roofs(sheet) or data_sheet_roofs(sheet)
         asked = tile.block_intensity
         points.append(
             {
@@ -113,35 +129,41 @@ def _points(kernel: Kernel, size: Size) -> list[Point]:
                 "note": "if every byte that the threads ask for came from DRAM",
             }
         )
-        if record is not None:
-            points += _measured(record, sheet.id, kernel, size, roofs)
+        points += _measured(sheet, kernel, size, asked, {roof.level for roof in roofs})
     return points
 
 
 def _measured(
-    record: Record, gpu: str, kernel: Kernel, size: Size, roofs: Sequence[Roof]
+    sheet: DataSheet, kernel: Kernel, size: Size, asked: float, levels: set[str]
 ) -> list[Point]:
-    known = {(s.kernel, s.m, s.n, s.k): s for s in scores([record])}
-    score = known.get((kernel.name, *size))
+    """Return the measured places of a kernel: the speed of the first record that has it.
+
+    The bytes come from any record of the same model, for they do not depend on the clock. Where
+    no record has the GPU's counters, the kernel stands at the intensity that its threads ask for.
+    """
+    records = records_of(session.all_records(), sheet)
+    known = [s for record in records for s in scores([record])]
+    score = next((s for s in known if (s.kernel, s.m, s.n, s.k) == (kernel.name, *size)), None)
     if score is None:
         return []
-    found: list[Point] = []
-    for place in measured_places(record, kernel.name, score.gflops, size):
-        if place.level == "l1" and not any(roof.level == "l1" for roof in roofs):
-            continue
-        found.append(
-            {
-                "kernel": kernel.name,
-                "label": kernel.name,
-                "gpu": gpu,
-                "level": place.level,
-                "intensity": place.intensity,
-                "gflops": place.gflops,
-                "kind": "measured",
-                "note": f"{place.note}; {score.date[:10]}",
-            }
-        )
-    return found
+    counted = (measured_places(record, kernel.name, score.gflops, size) for record in records)
+    places = next(filter(None, counted), None) or [
+        Place(kernel.name, "dram", asked, score.gflops, "as asked for: no counters of this GPU")
+    ]
+    return [
+        {
+            "kernel": kernel.name,
+            "label": kernel.name,
+            "gpu": sheet.id,
+            "level": place.level,
+            "intensity": place.intensity,
+            "gflops": place.gflops,
+            "kind": "measured",
+            "note": f"{place.note}; {score.date[:10]}",
+        }
+        for place in places
+        if place.level in levels
+    ]
 
 
 def _reusing(kernel: Kernel) -> dict[str, int]:

@@ -1,5 +1,6 @@
 // One warp's request to shared memory, painted over the 32 banks: the words that each wavefront
-// brings. A fragment: see module() in base.py. Needs common.js, memory_model.js and painter.js.
+// brings. A fragment: see module() in base.py. Needs common.js, controls.js,
+// memory_model.js and painter.js.
 
 const STATE = ["requests", "chosen", "stride", "bits", "op", "padding", "swizzle", "off", "wavefront"];
 const KEY = [["lab-asked", "a word, with the lane that asks for it"], ["lab-many", "×2: shared by several lanes"]];
@@ -29,7 +30,7 @@ function render({ model, el }) {
   const about = html("p", { class: "lab-about" });
   const verdict = html("div", { class: "lab-verdict", role: "status" }, html("p"), html("p"));
   const facts = html("dl", { class: "lab-facts" });
-  const root = html("div", { class: "sgemm-lab lab-painter lab-banks" },
+  const root = html("div", { class: "sgemm-lab lab-tool lab-painter lab-banks" },
     html("div", { class: "lab-bar" }, chooser.field), chooser.source,
     html("div", { class: "lab-controls" },
       stride.element, padding.element, width.element, op.element, swizzle.element),

@@ -65,8 +65,8 @@ class Banks(LabWidget):
         LabError: the data are not what they should be; the message says where.
     """
 
-    _esm = module("common.js", "memory_model.js", "painter.js", "banks.js")
-    _css = stylesheet("common.css", "painter.css", "banks.css")
+    _esm = module("common.js", "controls.js", "memory_model.js", "painter.js", "banks.js")
+    _css = stylesheet("common.css", "controls.css", "painter.css", "banks.css")
 
     requests: "traitlets.List[dict[str, Any]]" = traitlets.List().tag(sync=True)
     chosen = traitlets.Int(OWN).tag(sync=True)

@@ -1,5 +1,6 @@
 // One warp's request to global memory, painted over the 32-byte sectors it touches.
-// A fragment: see module() in base.py. Needs common.js, memory_model.js and painter.js.
+// A fragment: see module() in base.py. Needs common.js, controls.js,
+// memory_model.js and painter.js.
 
 const STATE = ["requests", "chosen", "stride", "offset", "bits", "off"];
 // Lines of 128 bytes in a picture, and in a narrow one, which folds each; more are told in words.
@@ -21,7 +22,7 @@ function render({ model, el }) {
   const about = html("p", { class: "lab-about" });
   const verdict = html("div", { class: "lab-verdict", role: "status" }, html("p"), html("p"));
   const facts = html("dl", { class: "lab-facts" });
-  const root = html("div", { class: "sgemm-lab lab-painter lab-coalescing" },
+  const root = html("div", { class: "sgemm-lab lab-tool lab-painter lab-coalescing" },
     html("div", { class: "lab-bar" }, chooser.field), chooser.source,
     html("div", { class: "lab-controls" }, stride.element, offset.element, width.element),
     html("div", { class: "lab-bar lab-lane-bar" }, html("span", {}, "The warp's 32 lanes"), lanes.all),

@@ -59,8 +59,8 @@ class Coalescing(LabWidget):
         LabError: the data are not what they should be; the message says where.
     """
 
-    _esm = module("common.js", "memory_model.js", "painter.js", "coalescing.js")
-    _css = stylesheet("common.css", "painter.css", "coalescing.css")
+    _esm = module("common.js", "controls.js", "memory_model.js", "painter.js", "coalescing.js")
+    _css = stylesheet("common.css", "controls.css", "painter.css", "coalescing.css")
 
     requests: "traitlets.List[dict[str, Any]]" = traitlets.List().tag(sync=True)
     chosen = traitlets.Int(OWN).tag(sync=True)

@@ -1,12 +1,10 @@
 // What the two painters of memory requests share: the choice among a kernel's own requests and the
 // reader's pattern, and the 32 lanes as switches. A fragment: see module() in base.py. Needs
-// common.js and memory_model.js.
+// common.js, controls.js and memory_model.js.
 
 const OWN = -1; // `chosen` where the reader's own pattern is shown
 const STRIDES = [0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 12, 16, 17, 24, 31, 32, 33, 64, 128, 256, 1024, 4096];
 const WIDTHS = { 32: "float", 64: "float2", 128: "float4" };
-
-const plural = (count, word) => `${count.toLocaleString("en-US")} ${word}${count === 1 ? "" : "s"}`;
 
 /** With at most one digit behind the point. */
 const tenths = (value) => Math.floor(value * 10 + 0.5) / 10;
@@ -31,13 +29,6 @@ const idleLanes = (request) =>
 
 /** "Number of lanes" or the number of the only one, for a token. */
 const tokenText = (lanes) => (lanes.length > 1 ? `×${lanes.length}` : `${lanes[0]}`);
-
-/** The same words again would be read aloud again. */
-function say(lines, words) {
-  [...lines].forEach((line, i) => {
-    if (line.textContent !== words[i]) line.textContent = words[i];
-  });
-}
 
 /** Facts as [name, value]; the last has a bar that shows `share`. */
 function showFacts(list, facts, share) {
@@ -174,45 +165,5 @@ function laneSwitches(model, redraw, point) {
         });
       });
     },
-  };
-}
-
-/** A slider over `choices`; `react` gets the choice. */
-function choiceSlider(label, react) {
-  const input = html("input", { type: "range", min: 0, step: 1, class: "lab-range" });
-  const value = html("span", { class: "lab-value" });
-  let choices = [];
-  input.addEventListener("input", () => react(choices[input.value]));
-  return {
-    element: html("label", { class: "lab-slider" },
-      html("span", { class: "lab-slider-name" }, label), value, input),
-    show(now, among, words) {
-      choices = among.includes(now) ? among : [...among, now].sort((a, b) => a - b);
-      setAttributes(input, { max: choices.length - 1, "aria-valuetext": words });
-      input.value = choices.indexOf(now);
-      input.style.setProperty("--at", `${(100 * input.value) / Math.max(1, choices.length - 1)}%`);
-      value.textContent = words;
-    },
-  };
-}
-
-/** Explains the looks of a picture: [class of the swatch, words] each. */
-function key(entries) {
-  return html("div", { class: "lab-key" }, entries.map(([name, words]) =>
-    html("span", {}, html("span", { class: `lab-swatch-box ${name}` }), words)));
-}
-
-/** A choice of few, as radio buttons side by side. `choices` maps value to label. */
-function segments(legend, choices, react) {
-  const name = `lab-${Math.random().toString(36).slice(2)}`; // radio groups share the page
-  const inputs = Object.entries(choices).map(([value, text]) => {
-    const input = html("input", { type: "radio", name, value });
-    input.addEventListener("change", () => react(value));
-    return [input, html("label", { class: "lab-segment" }, input, html("span", {}, text))];
-  });
-  return {
-    element: html("fieldset", { class: "lab-segments" },
-      html("legend", {}, legend), inputs.map(([, label]) => label)),
-    show: (now) => inputs.forEach(([input]) => (input.checked = input.value === String(now))),
   };
 }

@@ -7,13 +7,15 @@ BIN := .venv/bin
 SITE := _build/html
 
 .DEFAULT_GOAL := help
-.PHONY: help book test notebooks readme clean
+.PHONY: help book test notebooks readme ptx bench clean
 
 help:
 	@echo "make book       build the pages into $(SITE)"
 	@echo "make test       install what the tests need and run them all"
 	@echo "make notebooks  write one notebook per chapter into notebooks/"
 	@echo "make readme     write the ladder in README.md anew, from the records"
+	@echo "make ptx        compile the kernels anew into src/sgemm_lab/ptx, for machines without NVRTC"
+	@echo "make bench      time the simulator"
 	@echo "make clean      remove what was built; .venv stays"
 
 book: .venv/.book
@@ -31,6 +33,12 @@ notebooks: .venv/.book
 
 readme: .venv/.book
 	@$(BIN)/python -m sgemm_lab.readme
+
+ptx: .venv/.book
+	@$(BIN)/python -m sgemm_lab.shipped_ptx
+
+bench: .venv/.book
+	@$(BIN)/python benchmarks/simulator.py $(BENCH)
 
 clean:
 	rm -rf _build notebooks dist .pytest_cache .mypy_cache .ruff_cache

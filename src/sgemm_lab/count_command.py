@@ -4,6 +4,7 @@ import argparse
 import json
 import math
 import re
+import shutil
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -30,7 +31,8 @@ _COLUMNS: tuple[tuple[str, Callable[[LineCounts], int]], ...] = (
     ("FLOP", lambda c: c.flop),
     ("barriers", lambda c: c.barriers),
 )
-_TEXT_WIDTH = 44
+_LEAST_TEXT, _MOST_TEXT = 16, 70
+"""Characters of a source line in the table."""
 
 
 def add_count_arguments(parser: argparse.ArgumentParser, size: Callable[[str], Size]) -> None:
@@ -80,7 +82,7 @@ def _counted(options: argparse.Namespace) -> tuple[Multiplication, str]:
         "target": options.arch,
         "check_hazards": options.hazards,
         "schedule": options.schedule,
-        "progress": _Progress(),
+        "progress": Progress(),
     }
     if _is_foreign(options):
         kernel = _foreign(options)
@@ -100,8 +102,9 @@ def _foreign(options: argparse.Namespace) -> ForeignKernel:
     missing = [name for name, value in needed.items() if value is None]
     if missing or not options.kernel.endswith(".cu"):
         raise LabError(
-            "A .cu file without the book's head comment needs --entry, --grid and --block. A kernel "
-            "of the book takes none of them; its constants are set by name: 'tiled:TILE=16'."
+            "A .cu file without the book's head comment needs --entry, --grid and --block. "
+            "A kernel of the book takes none of them; its constants are set by name: "
+            "'tiled:TILE=16'."
         )
     shape = LaunchShape(options.grid, options.block, options.shared_bytes)
     return ForeignKernel(Path(options.kernel), options.entry, shape, dict(options.define))
@@ -133,25 +136,22 @@ def _to_json(counted: Multiplication) -> dict[str, Any]:
 def _print_lines(counted: Multiplication, source: str) -> None:
     texts = source.splitlines()
     lines = counted.result.counts.lines
-    main_file = next(iter(lines)).file if lines else ""
-    rows = []
     used = [column for column in _COLUMNS if column[1](counted.result.counts.total)]
+    rows = [["line", *(name for name, _ in used), "source"]]
+    main_file = next(iter(lines)).file if lines else ""
     for where, counts in lines.items():
         inside = where.file == main_file and 0 < where.line <= len(texts)
         text = texts[where.line - 1].strip() if inside else where.file
-        if len(text) > _TEXT_WIDTH:
-            text = text[: _TEXT_WIDTH - 1] + "…"
         numbers = [of(counts) for _, of in used]
         if any(numbers):
-            rows.append([str(where.line), text, *(f"{number:,}" for number in numbers)])
-    header = ["line", "source", *(name for name, _ in used)]
-    widths = [max(len(row[i]) for row in [header, *rows]) for i in range(len(header))]
-    for row in [header, *rows]:
-        cells = [
-            cell.ljust(width) if i == 1 else cell.rjust(width)
-            for i, (cell, width) in enumerate(zip(row, widths, strict=True))
-        ]
-        print("  ".join(cells).rstrip())
+            rows.append([str(where.line), *(f"{number:,}" for number in numbers), text])
+    widths = [max(len(row[i]) for row in rows) for i in range(len(used) + 1)]
+    room = shutil.get_terminal_size().columns - sum(widths) - 2 * len(widths)
+    room = max(_LEAST_TEXT, min(_MOST_TEXT, room))
+    for *cells, text in rows:
+        shown = text if len(text) <= room else text[: room - 1] + "…"
+        aligned = [cell.rjust(width) for cell, width in zip(cells, widths, strict=True)]
+        print("  ".join([*aligned, shown]))
 
 
 def _print_totals(counted: Multiplication) -> None:
@@ -160,7 +160,7 @@ def _print_totals(counted: Multiplication) -> None:
     for name, number in total.items():
         if number and not name.endswith("_as_written"):
             written = total.get(f"{name}_as_written", number)
-            note = f"  (as written in the source: {written:,})" if written != number else ""
+            note = f"  (as written in the PTX: {written:,})" if written != number else ""
             print(f"{name.replace('_', ' '):28}{number:>16,}{note}")
     for level, intensity in counted.result.counts.intensity().items():
         print(f"{f'FLOP per byte, {level}':28}{intensity:>16.3f}")
@@ -174,13 +174,14 @@ def _print_totals(counted: Multiplication) -> None:
         print(hazard)
 
 
-class _Progress:
+class Progress:
     """Rewrites one line of a terminal; silent elsewhere."""
 
     def __init__(self) -> None:
         self._shown = sys.stderr.isatty()
 
     def __call__(self, done: int, total: int) -> None:
+        """Say how many blocks are done."""
         if self._shown:
             end = "\r\033[K" if done == total else ""
             print(f"\r\033[K{done:,} of {total:,} blocks{end}", end="", file=sys.stderr, flush=True)

@@ -75,6 +75,11 @@ def count_foreign(
         options=[*options, f"-I{kernel.path.resolve().parent}"],
         headers=_HEADERS,
     )
+    if ".entry" not in ptx:
+        raise LabError(
+            f"{kernel.path.name} has no kernel. It needs a __global__ function; "
+            "a template needs an instantiation."
+        )
     entry = find_entry(parse(ptx), kernel.entry, kernel.path.name)
     return multiply_whole_numbers(
         ptx,
@@ -109,8 +114,6 @@ def find_entry(kernels: Mapping[str, PtxKernel], name: str, file_name: str) -> P
     Raises:
         LabError: there is none, or there are several; the message lists them.
     """
-    if not kernels:
-        raise LabError(f"{file_name} has no kernel: no function of it is __global__ and compiled.")
     same = [found for found in kernels if name in (found, plain_name(found))]
     part = [found for found in kernels if name in found]
     chosen = same or part
@@ -142,7 +145,7 @@ def argument_order(kernel: PtxKernel) -> Order:
     Raises:
         LabError: it takes other arguments.
     """
-    types = tuple("u" + parameter.type[1:] for parameter in kernel.parameters)
+    types = tuple(re.sub("^[bs]", "u", parameter.type) for parameter in kernel.parameters)
     if types not in _ORDERS:
         raise LabError(
             f"The kernel '{_said(kernel.name)}' takes other arguments ({', '.join(types)}). "

@@ -7,20 +7,23 @@ import pytest
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Page
 from request_samples import GLOBAL, SHARED
+from walk_samples import sliding_window
 
 from sgemm_lab.style import THEME_COLOURS
-from sgemm_lab.widgets import Banks, Coalescing, LabWidget
+from sgemm_lab.widgets import Banks, Coalescing, LabWidget, Steps
 
 Opener = Callable[..., Page]
 PHONE = {"viewport": {"width": 390, "height": 844}, "has_touch": True, "is_mobile": True}
 WIDGETS: dict[str, Callable[[], LabWidget]] = {
     "coalescing": lambda: Coalescing(GLOBAL),
     "banks": lambda: Banks(SHARED),
+    "steps": lambda: Steps(sliding_window(), step=5),
 }
 # A change of state that redraws everything, for each widget: key, and values to alternate.
 CHANGES: dict[str, tuple[str, list[Any]]] = {
     "coalescing": ("chosen", [2, 1, 3, 0]),
     "banks": ("chosen", [2, 1, 3, -1, 0]),
+    "steps": ("step", [0, 4, 6, 11, 33]),
 }
 every_widget = pytest.mark.parametrize("name", WIDGETS)
 
@@ -50,7 +53,7 @@ def test_axe_finds_nothing(show: Opener, name: str, device: str) -> None:
 @pytest.mark.parametrize("theme", ["light", "dark"])
 def test_text_in_the_picture_can_be_read(show: Opener, name: str, theme: str) -> None:
     """Axe does not look into pictures: words on coloured ground need a contrast of 4.5:1 too."""
-    page = show(WIDGETS[name](), theme)
+    page = show(WIDGETS[name](), theme, reduced_motion="reduce")
     key, values = CHANGES[name]
     for value in values:
         page.evaluate("([key, value]) => window.model.set(key, value)", [key, value])
@@ -73,7 +76,8 @@ def test_text_in_the_picture_can_be_read(show: Opener, name: str, theme: str) ->
                    const ink = getComputedStyle(node.querySelector("text")).fill;
                    const [a, b] = [light(ground), light(ink)].sort((x, y) => y - x);
                    const ratio = (a + 0.05) / (b + 0.05);
-                   return ratio < 4.5 ? [`${node.textContent} ${ground} ${ink} ${ratio}`] : [];
+                   const text = node.textContent;
+                   return text && ratio < 4.5 ? [`${text} ${ground} ${ink} ${ratio}`] : [];
                  });
                }"""
         )
@@ -88,7 +92,7 @@ def test_it_fits_a_phone(show: Opener, name: str) -> None:
     outside = page.evaluate(
         """() => [...document.querySelectorAll("#widget *")].filter((node) => {
              const box = node.getBoundingClientRect();
-             const scrolls = node.parentElement.closest(".lab-line, .lab-source");
+             const scrolls = node.parentElement.closest(".lab-line, .lab-code");
              return box.width && !scrolls && (box.left < 0 || box.right > 390.5);
            }).map((node) => node.outerHTML.slice(0, 90))"""
     )

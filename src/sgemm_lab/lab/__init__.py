@@ -23,7 +23,8 @@ from sgemm_lab.lab.racing import race as _race
 from sgemm_lab.lab.speeds import Speeds, ladder_picture, speed_curves
 from sgemm_lab.lab.speeds import speeds as _speeds
 from sgemm_lab.requests import warp_requests
-from sgemm_lab.widgets import Coalescing, Intensity, Roofline
+from sgemm_lab.stepping import walk
+from sgemm_lab.widgets import Coalescing, Intensity, Roofline, Steps
 from sgemm_lab.widgets.painter import PaintedRequest
 
 Size = tuple[int, int, int]
@@ -116,6 +117,14 @@ def coalescing(*names: str, size: int | Size = 64) -> Coalescing:
     return Coalescing(requests, chosen=next(iter(loads_of_a), None))
 
 
+def step(kernel: str | Kernel, size: Size) -> Steps | Output:
+    """Step through every access that a kernel makes at a toy size, up to 12 on each side."""
+    try:
+        return Steps(walk(_kernel(kernel), size))
+    except MissingToolError as missing:
+        return sentence(str(missing))
+
+
 def card() -> _card.Card:
     """Return the card of this machine's GPU, measured once a session, or a recorded one."""
     return _card.measured_card()
@@ -186,5 +195,6 @@ __all__ = [
     "say",
     "show",
     "source",
+    "step",
     "table",
 ]

@@ -6,10 +6,12 @@ the committed records answer, and say so.
 
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import lru_cache
 
 from sgemm_lab.kernel import Kernel
 from sgemm_lab.launch import has_gpu
 from sgemm_lab.measure import Budget
+from sgemm_lab.paths import data_folder
 from sgemm_lab.record import Device, Record, Run, load_records
 from sgemm_lab.recorder import current_device, measure_run
 from sgemm_lab.roofline import clock_text
@@ -40,7 +42,14 @@ def measure_here(kernels: Sequence[Kernel], sizes: Sequence[Size], *, micro: boo
 
 def all_records() -> list[Record]:
     """Return this session's record first, if it measured anything, then the book's."""
-    return [*_here, *load_records()]
+    files = sorted(data_folder("records").glob("*.json"))
+    return [*_here, *_book_records(tuple(file.stat().st_mtime_ns for file in files))]
+
+
+@lru_cache(maxsize=1)
+def _book_records(_changed: tuple[int, ...]) -> list[Record]:
+    """Read the book's records once, and again when a file has changed."""
+    return load_records()
 
 
 def forget() -> None:

@@ -2,7 +2,7 @@
 // A fragment: see module() in base.py. Needs common.js, controls.js and walk.js.
 
 const STATE = ["walk", "step", "block", "thread", "who", "cells"];
-const PACE = 700; // ms per step while playing
+const [PACE, WHOLE] = [700, 30_000]; // ms per step while playing, and for all steps, at most
 
 function render({ model, el }) {
   const redraw = redrawer(update);
@@ -18,11 +18,11 @@ function render({ model, el }) {
     go(tour.stages[Math.min(tour.stages.length - 1, Math.max(0, to))].first);
   };
   const buttons = [
-    button("⏮", "Back to the last barrier", toStage(-1)),
+    button("|◀", "Back to the last barrier", toStage(-1)),
     button("◀", "One step back", () => go(at() - 1)),
     button("Play", "Play", () => (timer ? stop() : start())),
     button("▶", "One step on", () => go(at() + 1)),
-    button("⏭", "On to the next barrier", toStage(1)),
+    button("▶|", "On to the next barrier", toStage(1)),
   ];
   const play = buttons[2];
   const stages = html("select", { class: "lab-select" });
@@ -35,14 +35,15 @@ function render({ model, el }) {
   const thread = choiceSlider("Thread", (value) => change("thread", value));
   const block = choiceSlider("Block", (value) => change("block", value));
   const picture = svg("svg", { class: "lab-chart", role: "img" });
-  const said = html("p", { class: "lab-said", role: "status" });
+  const source = html("code", { class: "lab-line" });
+  const said = html("p", { class: "lab-said" });
   const danger = html("p", { class: "lab-danger" });
   const code = html("ol", { class: "lab-code", tabindex: "0", "aria-label": "Source of the kernel", role: "list" });
   const root = html("div", { class: "sgemm-lab lab-tool lab-steps" },
     html("div", { class: "lab-bar lab-drive" }, html("div", { class: "lab-buttons" }, buttons),
       html("label", { class: "lab-field" }, html("span", {}, "Go to"), stages)),
     html("div", { class: "lab-scrub" }, ribbon, scrub.element),
-    html("div", { class: "lab-told" }, said, danger),
+    html("div", { class: "lab-told", role: "status" }, source, said, danger),
     picture, key(KEY),
     code,
     html("div", { class: "lab-controls" }, who.element, cells.element, thread.element, block.element));
@@ -70,7 +71,7 @@ function render({ model, el }) {
       if (at() === tour.steps.length) return stop();
       change("step", at() + 1);
     };
-    timer = setInterval(step, PACE);
+    timer = setInterval(step, Math.min(PACE, WHOLE / tour.steps.length));
     step();
   }
 
@@ -111,8 +112,11 @@ function render({ model, el }) {
     drawWalk(scene, picture, tour, seen, model.get("cells"), width);
     light(now);
     const words = stepWords(tour, step, seen);
+    source.replaceChildren(...(now
+      ? [html("span", { class: "lab-line-number" }, `${now.line}`), walk.source[now.line - walk.first_line].trim()]
+      : [html("span", { class: "lab-line-number" }, "–")]));
     say([said, danger], [words, dangerWords(tour, seen)]);
-    danger.hidden = !danger.textContent;
+    root.classList.toggle("lab-unsafe", tour.unsafe);
     setAttributes(picture, { "aria-label": `A, B, C, shared memory and registers after step ${step}. ${words}` });
   }
 
@@ -130,7 +134,7 @@ function render({ model, el }) {
       line.classList.toggle("lab-lit", lit);
       setAttributes(line, { "aria-current": lit ? "step" : null });
       // Only the list scrolls, never the page.
-      if (lit) code.scrollTop = line.offsetTop - code.offsetTop - (code.clientHeight - line.offsetHeight) / 2;
+      if (lit) code.scrollTop = line.offsetTop - (code.clientHeight - line.offsetHeight) / 2;
     }
   }
 

@@ -9,10 +9,10 @@ from matplotlib.patches import Rectangle
 
 from sgemm_lab.errors import LabError
 from sgemm_lab.style import (
+    BACKGROUND,
     FOREGROUND,
     GRID,
     LEVEL_COLOURS,
-    MUTED,
     SURFACE,
     book_style,
     figure,
@@ -37,6 +37,7 @@ _KEYS = (
     "blocks",
     "problems",
 )
+_GAP = 0.7  # between the matrices of the still picture, in cells
 _ENTRY_LISTS = ("threads", "rows", "columns", "values")
 
 
@@ -142,9 +143,12 @@ class Steps(LabWidget):
         """
         steps = self.steps
         first = sum(step["window"] == steps[0]["window"] for step in steps)
-        fig = figure(7.2, 5.2)
+        m, n, k = self.walk["size"]
+        across, down = k + _GAP + n + 0.4, k + _GAP + m + 1
+        cell = min(32.0, 7.2 * 72 / across)
+        fig = figure(across * cell / 72, down * cell / 72)
         with book_style():
-            _draw(fig.subplots(), self.walk, steps[: self.step or first])
+            _draw(fig.subplots(), self.walk, steps[: self.step or first], cell)
         return svg(fig, f"{self.walk['title']}, step {self.step or first}", self.alt)
 
     def table(self) -> str:
@@ -214,55 +218,65 @@ def _checked_word(name: str, value: str, known: tuple[str, ...]) -> str:
     return value
 
 
-def _draw(ax: Axes, walk: Mapping[str, Any], steps: list[dict[str, Any]]) -> None:
+def _draw(ax: Axes, walk: Mapping[str, Any], steps: list[dict[str, Any]], cell: float) -> None:
     """Draw A, B and C as they multiply, and the shared tiles in the corner above A."""
     m, n, k = walk["size"]
-    arrays = walk["arrays"]
     names = {value: f"A[{i // k},{i % k}]" for i, value in enumerate(walk["a"])}
     names |= {value: f"B[{i // n},{i % n}]" for i, value in enumerate(walk["b"])}
-    contents: dict[tuple[str, int, int], str] = {}
+    contents = {
+        (name[0], i // width, i % width): name
+        for numbers, width in ((walk["a"], k), (walk["b"], n))
+        for i, name in enumerate(names[value] for value in numbers)
+    }
     now: set[tuple[str, int, int]] = set()
     for step in steps:
-        name = arrays[step["array"]]["name"]
-        places = list(zip(step["rows"], step["columns"], strict=True))
-        now = {(name, row, column) for row, column in places}
-        for (row, column), value in zip(places, step["values"], strict=True):
-            if step["store"]:
-                own = f"C[{row},{column}]" if name == "C" else ""
-                contents[name, row, column] = own or names.get(value, "0")
-    for matrix, rows, columns in (("A", m, k), ("B", k, n)):
-        for row in range(rows):
-            for column in range(columns):
-                contents[matrix, row, column] = f"{matrix}[{row},{column}]"
+        array = walk["arrays"][step["array"]]["name"]
+        keys = [(array, *place) for place in zip(step["rows"], step["columns"], strict=True)]
+        now = set(keys)
+        if step["store"]:
+            for key, value in zip(keys, step["values"], strict=True):
+                contents[key] = f"C[{key[1]},{key[2]}]" if array == "C" else names.get(value, "0")
 
-    gap = 0.7
-    boxes = [("A", 0.0, k + gap, m, k), ("B", k + gap, 0.0, k, n), ("C", k + gap, k + gap, m, n)]
-    tiles = [array for array in arrays if array["space"] == "shared"]
-    right = k + gap + n
-    x = right + 1.2
+    far = k + _GAP
+    _draw_cells(ax, "A", (0, far, 1, m, k), contents, now, cell)
+    _draw_cells(ax, "B", (far, 0, 1, k, n), contents, now, cell)
+    _draw_cells(ax, "C", (far, far, 1, m, n), contents, now, cell)
+    tiles = [array for array in walk["arrays"] if array["space"] == "shared"]
+    wide = sum(tile["columns"] + _GAP for tile in tiles)
+    tall = max((tile["rows"] for tile in tiles), default=1)
+    side = min(1.4, (k + 0.2) / max(wide, 1), k / tall)
+    x = 0.0
     for tile in tiles:
-        boxes.append((tile["name"], x, 0.0, tile["rows"], tile["columns"]))
-        x += tile["columns"] + gap
-    size = 72 * 6.4 / max(x, k + m + 2) * 0.2
-    for name, left, top, rows, columns in boxes:
-        hue = LEVEL_COLOURS["dram" if name in "ABC" else "shared"]
-        ax.text(left, top - 0.12, name, color=hue, weight="bold", fontsize=9)
-        for row in range(rows):
-            for column in range(columns):
-                key = (name, row, column)
-                corner = (left + column, top + row)
-                lit = key in now
-                face = hue if lit else SURFACE if key in contents else "none"
-                ax.add_patch(Rectangle(corner, 1, 1, fc=face, ec=GRID, lw=0.6, alpha=0.9))
-                colour = "white" if lit else FOREGROUND if key in contents else MUTED
-                middle = (corner[0] + 0.5, corner[1] + 0.5)
-                ax.text(
-                    *middle,
-                    contents.get(key, ""),
-                    ha="center",
-                    va="center",
-                    color=colour,
-                    fontsize=min(8, size),
-                )
-    ax.set(xlim=(-0.2, x), ylim=(k + gap + m + 0.2, -0.8), aspect="equal")
+        box = (x, 0, side, tile["rows"], tile["columns"])
+        _draw_cells(ax, tile["name"], box, contents, now, cell)
+        x += (tile["columns"] + _GAP) * side
+    ax.set(xlim=(-0.2, far + n + 0.2), ylim=(far + m + 0.2, -0.8), aspect="equal")
     ax.set_axis_off()
+
+
+def _draw_cells(
+    ax: Axes,
+    name: str,
+    box: tuple[float, float, float, int, int],
+    contents: Mapping[tuple[str, int, int], str],
+    now: set[tuple[str, int, int]],
+    cell: float,
+) -> None:
+    """Draw one array: ``box`` is left, top, side of a cell, rows and columns."""
+    left, top, side, rows, columns = box
+    hue = LEVEL_COLOURS["dram" if name in "ABC" else "shared"]
+    ax.text(left, top - 0.12, name, color=hue, weight="bold", fontsize=10)
+    longest = max((len(text) for key, text in contents.items() if key[0] == name), default=0)
+    for row in range(rows):
+        for column in range(columns):
+            key = (name, row, column)
+            text = contents.get(key, "")
+            x, y = left + column * side, top + row * side
+            face = hue if key in now else SURFACE if text else "none"
+            ax.add_patch(Rectangle((x, y), side, side, fc=face, ec=GRID, lw=0.6))
+            if longest * 0.62 * 6.5 > cell * side:
+                text = text[2:-1] if "[" in text else text
+            size = min(9, cell * side / (0.62 * max(3, len(text))))
+            colour = BACKGROUND if key in now else FOREGROUND
+            middle = (x + side / 2, y + side / 2)
+            ax.text(*middle, text, ha="center", va="center", color=colour, fontsize=size)

@@ -52,14 +52,19 @@ function understand(walk, block) {
       reach.get(thread).columns.add(column);
     }
   }
+  const unsafe = walk.problems.length > 0 || steps.some(isUnsafe);
   const most = Math.max(1, ...[...reach.values()].map(({ rows, columns }) => Math.max(rows.size, columns.size)));
-  return { walk, block, m, n, k, origin, steps, operandSpace, owner, most, stages: stagesOf(steps) };
+  return { walk, block, m, n, k, origin, steps, operandSpace, owner, most, unsafe, stages: stagesOf(steps) };
 }
+
+/** Whether a step reads shared memory that another thread writes in the same window, or nobody. */
+const isUnsafe = ({ entries }) => entries.some(({ racing, unwritten }) => racing !== undefined || unwritten);
 
 /** The stretches between barriers, named by what happens in them. `first` is the step before one. */
 function stagesOf(steps) {
   const stages = [];
-  let filled = -1; // the window of K that shared memory was last filled with
+  // Windows of K that shared memory was filled with, and that were multiplied.
+  let [filled, multiplied] = [-1, -1];
   steps.forEach((step, i) => {
     if (!i || step.window !== steps[i - 1].window) stages.push({ first: i, last: i, window: step.window, does: new Set() });
     const { array, store } = step;
@@ -68,11 +73,14 @@ function stagesOf(steps) {
       : store ? "copy" : "multiply");
   });
   for (const stage of stages) {
-    if (stage.does.has("copy")) filled += 1;
-    const usesShared = filled >= 0;
-    const parts = ["copy", "multiply", "store C"].filter((one) => stage.does.has(one));
-    const name = parts.length ? parts.join(", ") : stage.does.has("load") ? "load" : "";
-    stage.name = usesShared ? `Window ${filled}: ${name}` : "Load, multiply, store C";
+    const { does } = stage;
+    if (does.has("copy")) filled += 1;
+    if (does.has("multiply")) multiplied += 1;
+    const parts = [does.has("multiply") && multiplied < filled && `multiply window ${multiplied}`,
+      does.has("copy") && `copy window ${filled}`,
+      does.has("multiply") && multiplied === filled && `multiply window ${multiplied}`,
+      does.has("store C") && (filled < 0 ? "multiply, store C" : "store C")].filter(Boolean);
+    stage.name = (parts.join(", ") || "load").replace(/^./, (letter) => letter.toUpperCase());
     // From the second stage on, the first step of a stage is the one that it begins with.
     stage.first += stage.first ? 1 : 0;
   }
@@ -145,10 +153,10 @@ function stepWords(tour, step, { now, thread, who, acting }) {
   const { array, store, entries } = now;
   const before = tour.steps[step - 2];
   const wall = before && before.window !== now.window ? "All threads have met at the barrier. " : "";
-  const start = `${wall}Line ${now.line}: `;
+  const start = wall;
   const memory = array.space === "shared" ? "shared memory" : "global memory";
   if (who === "thread") {
-    const name = `thread ${placeName(thread, block)}`;
+    const name = `Thread ${placeName(thread, block)}`;
     if (!acting.length) {
       const others = new Set(entries.map((entry) => entry.thread)).size;
       return `${start}${name} does nothing here; ${plural(others, "other thread")} ` +

@@ -9,12 +9,11 @@ function drawRibbon(scene, ribbon, tour, step, width) {
   const height = 26;
   setAttributes(ribbon, { viewBox: `0 0 ${width} ${height}`, height });
   const each = width / tour.steps.length;
-  tour.steps.forEach(({ array, store, entries }, i) => scene.draw(`step${i}`, "rect", {
-    class: `lab-bar-step lab-${array.space === "shared" ? "shared" : "dram"}${store ? " lab-store" : ""}` +
-      `${entries.some((entry) => entry.racing !== undefined || entry.unwritten) ? " lab-racing" : ""}` +
+  tour.steps.forEach((one, i) => scene.draw(`step${i}`, "rect", {
+    class: `lab-bar-step lab-${one.array.space === "shared" ? "shared" : "dram"}${isUnsafe(one) ? " lab-racing" : ""}` +
       `${i === step - 1 ? " lab-here" : i < step ? " lab-past" : ""}`,
-    x: i * each + Math.min(0.5, each / 8), y: store ? 4 : 10, width: Math.max(0.5, each - Math.min(1, each / 4)),
-    height: store ? 18 : 12,
+    x: i * each + Math.min(0.5, each / 8), y: one.store ? 4 : 10, width: Math.max(0.5, each - Math.min(1, each / 4)),
+    height: one.store ? 18 : 12,
   }));
   for (const { first } of tour.stages.slice(1)) {
     scene.draw(`wall${first}`, "path", { class: "lab-wall", d: `M${(first - 1) * each} 0V${height}` });
@@ -25,64 +24,80 @@ function drawRibbon(scene, ribbon, tour, step, width) {
 /** Where everything stands: `s` is the side of a cell of A, B and C. */
 function layOut(tour, seen, width) {
   const { m, n, k, walk } = tour;
-  const [gap, head] = [16, 20];
+  const [gap, head] = [16, 22];
   const tiles = walk.arrays.filter((array) => array.space === "shared");
   const mine = [...tour.owner].filter(([, thread]) => thread === seen.thread)
     .map(([place]) => place.split(":").slice(1).map(Number));
   const rows = [...new Set(mine.map(([row]) => row))].sort((a, b) => a - b);
   const columns = [...new Set(mine.map(([, column]) => column))].sort((a, b) => a - b);
   const side = tour.most; // room for the registers of any thread
-  const narrow = width < 560;
-  const s = Math.min(40, (width - gap) / (k + n), narrow ? 40 : 560 / (k + m));
-  // The corner above A is k by k cells. On a narrow page tiles and registers stand below instead.
-  const tileRows = Math.max(1, ...tiles.map((tile) => tile.rows));
-  const needWide = tiles.reduce((sum, tile) => sum + tile.columns, 0);
-  const needTall = tileRows + side + 1;
-  const extra = narrow ? 0 : Math.max(0, width - gap - (k + n) * s);
-  const cornerWide = narrow ? width : k * s + extra - gap;
-  const c = Math.min(40, s * 1.3, (cornerWide - gap * Math.max(1, tiles.length)) / Math.max(needWide, side + 1),
-    narrow ? 40 : Math.max(16, (k * s - 2 * head - gap) / needTall));
-  const cornerTall = (tiles.length ? tileRows * c + head : 0) + (side + 1) * c + head + gap;
-  const top = Math.max(narrow ? 0 : cornerTall + gap - k * s, 0) + head;
-  const left = narrow ? 0 : extra;
+  const s = Math.min(40, (width - gap) / (k + n), 560 / (k + m));
+  const tileRows = Math.max(0, ...tiles.map((tile) => tile.rows));
+  const tileColumns = tiles.reduce((sum, tile) => sum + tile.columns, 0);
+  const gaps = gap * Math.max(0, tiles.length - 1);
+
+  // The corner above A is k cells high. Tiles and registers stand there, side by side or one above
+  // the other, whichever leaves larger cells; where they would be tiny they stand below instead.
+  const fit = (wide, tall) => [
+    { beside: true, c: Math.min((wide - gaps - gap) / (tileColumns + side + 1), (tall - head) / Math.max(tileRows, side + 1)) },
+    { beside: false, c: Math.min((wide - gaps) / Math.max(tileColumns, side + 1), (tall - 2 * head - gap) / (tileRows + side + 1)) },
+  ].reduce((best, one) => (one.c > best.c ? one : best));
+  const extra = Math.max(0, width - gap - (k + n) * s);
+  const corner = fit(k * s + extra - gap, k * s + head);
+  const inside = corner.c >= Math.min(20, 0.9 * s);
+  const below = fit(width, 2 * width);
+  const beside = inside ? corner.beside : below.beside;
+  const c = Math.min(inside ? 52 : 32, (inside ? corner : below).c);
+
+  const left = inside ? extra : extra / 2;
   const boxes = {
-    B: { x: left + k * s + gap, y: top, s },
-    A: { x: left, y: top + k * s + gap + 4, s },
-    C: { x: left + k * s + gap, y: top + k * s + gap + 4, s },
+    B: { x: left + k * s + gap, y: head, s },
+    A: { x: left, y: head + k * s + head + 4, s },
+    C: { x: left + k * s + gap, y: head + k * s + head + 4, s },
   };
-  const bottom = boxes.A.y + m * s + 6;
-  let x = 0;
-  const y = narrow ? bottom + gap + head : head;
+  const bottom = boxes.A.y + m * s + 4;
+  const wide = tileColumns * c + gaps + (beside && tiles.length ? gap : 0) + (beside ? (side + 1) * c : 0);
+  const tall = beside ? Math.max(tileRows, side + 1) * c : (tileRows + side + 1) * c + head + gap;
+  let x = inside ? Math.max(0, (k * s + extra - gap - wide) / 2) : 0;
+  const y = inside ? Math.max(head, (k * s + head - tall) / 2 + head / 2) : bottom + gap + head;
+  const start = x;
   for (const tile of tiles) {
     boxes[tile.name] = { x, y, s: c };
     x += tile.columns * c + gap;
   }
-  boxes.registers = { x: 0, y: y + (tiles.length ? tileRows * c + head + gap / 2 : 0), s: c, rows, columns };
-  const height = narrow ? boxes.registers.y + (side + 1) * c + head : bottom;
-  return { boxes, height, tiles };
+  boxes.registers = { s: c, rows, columns,
+    x: beside ? x : start, y: beside ? y : y + tileRows * c + head + gap };
+  return { boxes, tiles, height: inside ? bottom : y + tall + 4, room: inside ? boxes.B.x - gap : width };
 }
 
 function drawWalk(scene, picture, tour, seen, cells, width) {
-  const { boxes, height, tiles } = layOut(tour, seen, width);
+  const { boxes, height, tiles, room } = layOut(tour, seen, width);
   const { walk, n, k } = tour;
   setAttributes(picture, { viewBox: `0 0 ${width} ${height}`, height });
   const title = (id, { x, y, s }, text, hue) => scene.draw(`title-${id}`, "text",
     { class: `lab-title lab-${hue}`, x, y: y - 6, "data-cell": s }, text);
   const cell = (id, box, row, column, name, text, data = {}) => {
-    const node = scene.draw(id, "g", {
+    const node = scene.draw(id, "g", {});
+    // From one step to the next almost all cells stay as they are.
+    const looks = [box.x, box.y, box.s, row, column, name, text, data["data-owner"]].join();
+    if (node.looks === looks) return;
+    node.looks = looks;
+    setAttributes(node, {
       class: `lab-cell ${name}`, transform: `translate(${box.x + column * box.s} ${box.y + row * box.s})`, ...data,
     });
     if (!node.firstChild) node.append(svg("rect", {}), svg("text", { "text-anchor": "middle" }));
-    // A name that does not fit loses its letters, then its brackets, then itself.
-    const fits = [text, text.replace(/^[A-Z]\w*\[(.*)\]$/, "$1")].find((one) => one.length * 5.4 <= box.s + 1);
-    const size = Math.min(12, (box.s - 2) / Math.max(2, (fits ?? "").length * 0.56));
+    // A name that does not fit loses its letters and brackets, and then itself.
+    const sizeOf = (one) => Math.min(12, (box.s - 3) / (0.6 * Math.max(2, one.length)));
+    const short = text.replace(/^[A-Z]\w*\[(.*)\]$/, "$1");
+    const fits = sizeOf(text) >= 9.5 ? text : sizeOf(short) >= 6 ? short : "";
+    const size = sizeOf(fits);
     setAttributes(node.firstChild, { width: box.s, height: box.s });
     setAttributes(node.lastChild, { x: box.s / 2, y: box.s / 2 + size * 0.36, "font-size": size });
-    node.lastChild.textContent = fits ?? "";
-    return node;
+    node.lastChild.textContent = fits;
   };
   const litClass = (key) => (seen.lit.has(key) ? ` lab-${seen.lit.get(key)}` : "");
 
+  drawCopies(scene, boxes, tour, seen); // first: the lines run behind the cells
   for (const matrix of ["A", "B"]) {
     const [rows, columns] = matrix === "A" ? [tour.m, k] : [k, n];
     title(matrix, boxes[matrix], `${matrix}, ${rows}×${columns}`, "dram");
@@ -120,25 +135,32 @@ function drawWalk(scene, picture, tour, seen, cells, width) {
         const value = seen.shared.get(key);
         const racing = seen.racing.some((entry) => entry.key === key) ? " lab-danger-cell" : "";
         cell(key, boxes[tile.name], row, column, `lab-shared${seen.shared.has(key) ? " lab-full" : ""}${litClass(key)}${racing}`,
-          cells === "names" ? valueName(tour, value) : value === null ? "?" : `${value ?? ""}`);
+          cells === "names" ? valueName(tour, value) : value === null ? "?" : `${value ?? ""}`,
+          { "data-array": tile.name });
       }
     }
   }
-  drawRegisters(boxes.registers, tour, seen, cells, title, cell);
+  drawPlanes(scene, boxes, tiles);
+  drawRegisters(boxes.registers, room, tour, seen, cells, title, cell);
   scene.finish();
 }
 
 /** What the chosen thread multiplies now, A down and B across, and its sums where they meet. */
-function drawRegisters(box, tour, seen, cells, title, cell) {
+function drawRegisters(box, room, tour, seen, cells, title, cell) {
   const { walk, n, k } = tour;
   const held = seen.held.get(seen.thread);
-  const name = `Registers of thread ${placeName(seen.thread, walk.block)}`;
-  title("registers", box, box.rows.length ? name : `${name}: no element of C here`, "register");
+  const place = placeName(seen.thread, walk.block);
+  const name = [`Registers of thread ${place}`, `Thread ${place}`]
+    .find((one) => textWidth(one, 14) < room - box.x) ?? place;
+  title("registers", box, box.rows.length ? name : `${name}: none of C`, "register");
+  const justRead = new Set(seen.now?.entries.filter((entry) => !seen.now.store && entry.thread === seen.thread)
+    .map(({ value }) => valueName(tour, value)));
   const operand = (matrix, row, column, at, down, across) => {
     const has = held?.[matrix].has(`${row}:${column}`);
     const value = walk[matrix.toLowerCase()][row * (matrix === "A" ? k : n) + column];
     const text = !has ? "" : cells === "names" ? `${matrix}[${row},${column}]` : `${value}`;
-    cell(`reg-${matrix}-${at}`, box, down, across, `lab-register${has ? " lab-full" : ""}`, text);
+    const lit = has && justRead.has(`${matrix}[${row},${column}]`) ? " lab-read" : "";
+    cell(`reg-${matrix}-${at}`, box, down, across, `lab-register${has ? " lab-full" : ""}${lit}`, text);
   };
   box.rows.forEach((row, i) => operand("A", row, held?.k.A ?? -1, i, i + 1, 0));
   box.columns.forEach((column, j) => operand("B", held?.k.B ?? -1, column, j, 0, j + 1));
@@ -147,4 +169,27 @@ function drawRegisters(box, tour, seen, cells, title, cell) {
     cell(`acc-${i}-${j}`, box, i + 1, j + 1, `lab-register${count ? " lab-held" : ""}`,
       !count ? "" : cells === "values" ? `${sum}` : `${count}/${k}`);
   }));
+}
+
+/** Of an array with several planes, such as As[2][4][68], a line between two. */
+function drawPlanes(scene, boxes, tiles) {
+  for (const { name, shape, rows, columns } of tiles.filter((tile) => tile.shape.length > 2)) {
+    const { x, y, s } = boxes[name];
+    const each = shape.at(-2);
+    for (let row = each; row < rows; row += each) {
+      scene.draw(`plane-${name}-${row}`, "path", { class: "lab-plane lab-shared", d: `M${x - 4} ${y + row * s}h${columns * s + 8}` });
+    }
+  }
+}
+
+/** Lines from A and B to where the last step put copies of them. */
+function drawCopies(scene, boxes, tour, { now, acting }) {
+  if (!now?.store || now.array.space !== "shared" || acting.length > 32) return;
+  const middle = ({ x, y, s }, row, column) => `${x + (column + 0.5) * s} ${y + (row + 0.5) * s}`;
+  acting.forEach(({ value, row, column }, i) => {
+    const from = tour.origin.get(value);
+    if (!from) return;
+    scene.draw(`copy${i}`, "path", { class: "lab-copy lab-shared",
+      d: `M${middle(boxes[from.matrix], from.row, from.column)}L${middle(boxes[now.array.name], row, column)}` });
+  });
 }

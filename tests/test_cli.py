@@ -18,7 +18,9 @@ from sgemm_lab.errors import LabError
 from sgemm_lab.kernel import load_kernels
 from sgemm_lab.record import add_run, save_record
 
-COMMANDS = ("doctor", "kernels", "check", "record", "counters", "launch", "scoreboard")
+COMMANDS = (
+    "doctor", "kernels", "check", "record", "counters", "count", "launch", "scoreboard",
+)  # fmt: skip
 NAMES = [kernel.name for kernel in load_kernels(variants=True)]
 
 

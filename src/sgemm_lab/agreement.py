@@ -30,35 +30,37 @@ class Comparison:
 
 
 def compare(
-    size: Size, records: Sequence[Record], kernels: Sequence[Kernel] | None = None
+    sizes: Sequence[Size], records: Sequence[Record], kernels: Sequence[Kernel] | None = None
 ) -> list[Comparison]:
-    """Simulate kernels at one size on all of the processor's cores, beside the recorded counters.
+    """Simulate kernels on all of the processor's cores, beside the recorded counters.
 
-    ``kernels`` are by default all of the book, with their variants. Those without counters at
-    this size are left out.
+    ``kernels`` are by default all of the book, with their variants. A launch without recorded
+    counters is left out. The result is in the order of the sizes, then of the kernels.
 
     Raises:
         LabError: a kernel cannot be compiled here.
     """
     recorded = {key: found for record in records for key, found in counted(record).items()}
-    chosen = [
-        kernel
+    launches = [
+        (kernel, size)
         for kernel in (load_kernels(variants=True) if kernels is None else kernels)
+        for size in sizes
         if (kernel.name, *size) in recorded
     ]
     # New processes rather than copies of this one, which may run threads, as a notebook does.
-    workers = min(os.cpu_count() or 1, max(1, len(chosen)))
+    workers = min(os.cpu_count() or 1, max(1, len(launches)))
     with ProcessPoolExecutor(workers, mp_context=get_context("spawn")) as pool:
-        here = list(pool.map(counts_of, chosen, [size] * len(chosen)))
-    return [
+        here = list(pool.map(counts_of, *zip(*launches, strict=True))) if launches else []
+    made = [
         Comparison(
             kernel.name,
             size,
             found,
             {name: round(recorded[kernel.name, *size].values[name]) for name in COUNTS},
         )
-        for kernel, found in zip(chosen, here, strict=True)
+        for (kernel, size), found in zip(launches, here, strict=True)
     ]
+    return sorted(made, key=lambda launch: sizes.index(launch.size))
 
 
 def counts_of(kernel: Kernel, size: Size) -> dict[str, int]:

@@ -68,12 +68,7 @@ def walk(kernel: Kernel, size: Size) -> Walk:
         LabError: the size is too large to be drawn, or the kernel cannot be compiled here.
     """
     m, n, k = size
-    if max(size) > LARGEST_SIDE:
-        fits = "×".join(str(min(side, LARGEST_SIDE)) for side in size)
-        raise LabError(
-            f"{m}×{n}×{k} is too large to be drawn cell by cell. M, N and K go up to "
-            f"{LARGEST_SIDE}: take {fits}."
-        )
+    refuse_large(size)
     shape = kernel.launch_shape(m, n, k)
     a = np.arange(1, m * k + 1, dtype=np.float32).reshape(m, k)
     b = np.arange(m * k + 1, m * k + k * n + 1, dtype=np.float32).reshape(k, n)
@@ -112,6 +107,21 @@ def walk(kernel: Kernel, size: Size) -> Walk:
         ],
         "problems": [str(hazard) for hazard in result.hazards],
     }
+
+
+def refuse_large(size: Size) -> None:
+    """Refuse matrices whose cells could not be told apart in a picture.
+
+    Raises:
+        LabError: M, N or K is too large; the message names a size that works.
+    """
+    if max(size) > LARGEST_SIDE:
+        m, n, k = size
+        fits = "×".join(str(min(side, LARGEST_SIDE)) for side in size)
+        raise LabError(
+            f"{m}×{n}×{k} is too large to be drawn cell by cell. M, N and K go up to "
+            f"{LARGEST_SIDE}: take {fits}."
+        )
 
 
 def _arrays(trace: Trace, shapes: dict[str, list[int]], k: int) -> list[WalkedArray]:

@@ -93,14 +93,14 @@ def test_broken_state_is_refused(name: str, value: Any, sentence: str) -> None:
 )
 def test_broken_data_are_refused(change: dict[str, Any], sentence: str) -> None:
     with pytest.raises(LabError, match=sentence):
-        Steps({**sliding_window(), **change})
+        Steps({**sliding_window(), **change})  # type: ignore[typeddict-item]
 
 
 def test_data_that_are_no_walk_are_refused() -> None:
     with pytest.raises(LabError, match="needs the data of walk"):
         Steps([])  # type: ignore[arg-type]
     with pytest.raises(LabError, match="lacks 'kernel'"):
-        Steps({})
+        Steps({})  # type: ignore[typeddict-item]
 
 
 @pytest.mark.parametrize(
@@ -193,6 +193,13 @@ def test_one_thread_and_its_registers(page: Page) -> None:
     assert told(page).endswith("Thread (1, 1) writes C[1,1] to global memory.")
     page.locator('[data-owner="2"]').click()
     expect(page.locator(".lab-title.lab-register")).to_contain_text("thread (0, 1)")
+
+
+def test_one_warp_of_two(show: Opener) -> None:
+    page = show(Steps(toy("tiled:TILE=8", 8, 8, 8), thread=40, who="warp", step=1))
+    assert told(page) == "32 threads read 32 elements of A from global memory."
+    assert len(lit(page, "read")) == len(lit(page, "other")) == 32
+    assert lit(page, "read")[0] in ("A[4,0]", "4,0")
 
 
 def test_values_add_up_to_the_product(page: Page) -> None:

@@ -3,7 +3,7 @@
 // memory_model.js and painter.js.
 
 const STATE = ["requests", "chosen", "stride", "bits", "op", "padding", "swizzle", "off", "wavefront"];
-const KEY = [["lab-asked", "a word, with the lane that asks for it"], ["lab-many", "×2: shared by several lanes"]];
+const KEY = [["lab-asked", "a word and its lane, one hue per wavefront"], ["lab-many", "×2: shared by several lanes"]];
 const TILE = 32; // floats in a row of the tile that the reader's own pattern reads
 const PACE = 900; // ms per wavefront while playing
 const FEWEST_ROWS = 16;
@@ -91,6 +91,7 @@ function render({ model, el }) {
   }
 
   function update() {
+    const space = Math.max(270, roomIn(root)); // asked before anything changes: cheap
     now = paintedBanks(model);
     const { request, bits, addresses, wavefronts, current } = now;
     const even = !request || evenly(request);
@@ -117,7 +118,7 @@ function render({ model, el }) {
     play.disabled = wavefronts.length < 2;
     if (play.disabled && timer) stop();
 
-    drawBanks(scene, picture, now, hue, Math.max(270, roomIn(root)));
+    drawBanks(scene, picture, now, hue, space);
     const words = bankWords(wavefronts, bits);
     setAttributes(picture, { "aria-label": `Shared memory in 32 banks. ${words.join(" ")}` });
     say(verdict.children, words);

@@ -46,6 +46,7 @@ function render({ model, el }) {
   }
 
   function update() {
+    const space = Math.max(270, roomIn(root)); // asked before anything changes: cheap
     const now = painted(model);
     const { request, bits, addresses } = now;
     chooser.show();
@@ -59,7 +60,7 @@ function render({ model, el }) {
     lanes.show(idleLanes(request));
 
     const report = globalRequest(addresses, bits / 8);
-    drawMemory(scene, picture, addresses, bits / 8, report, Math.max(270, roomIn(root)));
+    drawMemory(scene, picture, addresses, bits / 8, report, space);
     const words = coalescingWords(report, addresses, bits);
     setAttributes(picture, { "aria-label": `Memory in lines of 128 bytes, sectors of 32. ${words.join(" ")}` });
     say(verdict.children, words);

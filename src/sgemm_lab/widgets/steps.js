@@ -82,6 +82,7 @@ function render({ model, el }) {
   }
 
   function update() {
+    const width = Math.max(270, roomIn(root)); // asked before anything changes: cheap
     const walk = model.get("walk");
     if (tour?.walk !== walk || tour.block !== model.get("block")) {
       tour = understand(walk, model.get("block"));
@@ -107,7 +108,6 @@ function render({ model, el }) {
     buttons[0].disabled = buttons[1].disabled = step === 0;
     buttons[3].disabled = step === tour.steps.length;
     buttons[4].disabled = stage === tour.stages.at(-1);
-    const width = Math.max(270, roomIn(root));
     drawRibbon(ribbonScene, ribbon, tour, step, width);
     drawWalk(scene, picture, tour, seen, model.get("cells"), width);
     light(now);

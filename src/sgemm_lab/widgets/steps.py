@@ -8,6 +8,7 @@ from matplotlib.axes import Axes
 from matplotlib.patches import Rectangle
 
 from sgemm_lab.errors import LabError
+from sgemm_lab.stepping import Walk, refuse_large
 from sgemm_lab.style import (
     BACKGROUND,
     FOREGROUND,
@@ -20,23 +21,7 @@ from sgemm_lab.style import (
 )
 from sgemm_lab.widgets.base import LabWidget, html_table, module, stylesheet
 
-LARGEST_SIDE = 12
-"""Sides of the matrices up to which cells can be told apart."""
-
-_KEYS = (
-    "kernel",
-    "title",
-    "size",
-    "grid",
-    "block",
-    "source",
-    "first_line",
-    "a",
-    "b",
-    "arrays",
-    "blocks",
-    "problems",
-)
+_KEYS = tuple(Walk.__annotations__)
 _GAP = 0.7  # between the matrices of the still picture, in cells
 _ENTRY_LISTS = ("threads", "rows", "columns", "values")
 
@@ -70,7 +55,7 @@ class Steps(LabWidget):
 
     def __init__(
         self,
-        walk: Mapping[str, Any],
+        walk: Walk,
         *,
         step: int = 0,
         block: int = 0,
@@ -181,12 +166,7 @@ def _checked_walk(walk: Any) -> dict[str, Any]:
     if missing:
         raise LabError(f"The walk lacks '{missing[0]}'. Take it from walk().")
     m, n, k = walk["size"]
-    if max(m, n, k) > LARGEST_SIDE:
-        fits = "×".join(str(min(side, LARGEST_SIDE)) for side in (m, n, k))
-        raise LabError(
-            f"{m}×{n}×{k} is too large to be drawn cell by cell. M, N and K go up to "
-            f"{LARGEST_SIDE}: take {fits}."
-        )
+    refuse_large((m, n, k))
     numbers = [*walk["a"], *walk["b"]]
     if len(walk["a"]) != m * k or len(walk["b"]) != k * n:
         raise LabError(f"A must have {m}×{k} and B {k}×{n} elements.")

@@ -14,6 +14,7 @@ from record_samples import DEVICE, record, run, samples
 from sgemm_lab import cli
 from sgemm_lab.check import CheckResult
 from sgemm_lab.cli import main
+from sgemm_lab.compiler import compile_source
 from sgemm_lab.errors import LabError
 from sgemm_lab.kernel import load_kernels
 from sgemm_lab.record import add_run, save_record
@@ -289,6 +290,7 @@ def test_without_cupy_there_is_a_sentence(
 ) -> None:
     for name in ("cupy", "cupy.cuda"):
         monkeypatch.setitem(sys.modules, name, None)
+    compile_source.cache_clear()  # other tests may have compiled the same
     assert "CuPy is not installed" in refused(capsys, "check")
     assert "NVRTC is not installed" in refused(capsys, "kernels", "--target", "sm_86")
 

@@ -5,10 +5,10 @@ from typing import Any
 
 import pytest
 from axe_playwright_python.sync_playwright import Axe
-from conftest import Opener
 from playwright.sync_api import Page
 from widget_samples import CONSTANTS, GPUS, POINTS
 
+from conftest import Opener
 from sgemm_lab.style import THEME_COLOURS
 from sgemm_lab.widgets import Intensity, LabWidget, Roofline
 
@@ -126,10 +126,11 @@ def test_nothing_moves_where_motion_is_unwelcome(show: Opener, name: str) -> Non
         assert (page.evaluate(moving) > 0) is expected
 
 
+@pytest.mark.bench
 @every_widget
 def test_it_draws_at_once_and_answers_within_a_frame(show: Opener, name: str) -> None:
     firsts = [show(WIDGETS[name]()).evaluate("window.firstDraw") for _ in range(3)]
-    assert min(firsts) < 150  # the best of three, because other tests may keep the machine busy
+    assert min(firsts) < 150
     page = show(WIDGETS[name]())
     times = page.evaluate(
         """async () => {
@@ -144,7 +145,10 @@ def test_it_draws_at_once_and_answers_within_a_frame(show: Opener, name: str) ->
              return times.sort((a, b) => a - b);
            }"""
     )
-    assert times[10] < 16  # the lower quartile, for the same reason
+    print(
+        f"{name}: first draw {min(firsts):.0f} ms, redraw {times[20]:.1f} ms, 95th {times[38]:.1f} ms"
+    )
+    assert times[20] < 16
 
 
 @every_widget

@@ -46,5 +46,5 @@ def inputs() -> Iterator[Path]:
     """Return every file, besides the page itself, that decides what a page shows."""
     yield from data_folder("kernels").glob("*.cu")
     yield from data_folder("records").glob("*.json")
-    for suffix in ("py", "js", "css", "html", "json", "svg"):
+    for suffix in ("py", "js", "css", "html", "json", "svg", "ptx"):
         yield from _PACKAGE.rglob(f"*.{suffix}")

@@ -4,10 +4,10 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from conftest import Opener
 from playwright.sync_api import Page, expect
 from widget_samples import CONSTANTS, GPUS
 
+from conftest import Opener
 from sgemm_lab.widgets import Intensity
 
 State = Callable[[Page, str], Any]

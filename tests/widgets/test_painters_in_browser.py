@@ -145,9 +145,8 @@ def test_it_draws_at_once_and_answers_within_a_frame(show: Opener, name: str) ->
            }""",
         list(CHANGES[name]),
     )
-    print(
-        f"{name}: first draw {min(firsts):.0f} ms, redraw {times[20]:.1f} ms, 95th {times[38]:.1f} ms"
-    )
+    print(f"{name}: first draw {min(firsts):.0f} ms")
+    print(f"{name}: redraw {times[20]:.1f} ms, 95th percentile {times[38]:.1f} ms")
     assert times[20] < 16
 
 

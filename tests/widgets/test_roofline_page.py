@@ -4,10 +4,10 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from conftest import Opener
 from playwright.sync_api import Page, expect
 from widget_samples import GPUS, POINTS, point
 
+from conftest import Opener
 from sgemm_lab.widgets import Roofline
 
 State = Callable[[Page, str], Any]

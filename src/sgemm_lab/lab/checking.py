@@ -9,8 +9,8 @@ from sgemm_lab.lab import session
 from sgemm_lab.lab.output import Output, size_text, table
 from sgemm_lab.recorder import current_device
 
-SMALL_SIZES = ((1, 1, 1), (3, 5, 7), (17, 17, 17), (33, 31, 29), (34, 36, 65))
-"""Sizes that take moments to simulate: below a tile, ragged, and of several tiles along K."""
+SMALL_SIZES = ((1, 1, 1), (17, 17, 17), (33, 31, 29), (34, 36, 65))
+"""Sizes that take moments to simulate: one element, ragged, and of several tiles along K."""
 
 
 def verdict(kernels: list[Kernel]) -> Output:

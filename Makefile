@@ -26,7 +26,7 @@ book: .venv/.book
 test: .venv/.test
 	@echo "== ruff" && $(BIN)/ruff check . && $(BIN)/ruff format --check .
 	@echo "== mypy" && $(BIN)/mypy
-	@echo "== pytest" && $(BIN)/pytest
+	@echo "== pytest" && $(BIN)/pytest -n 2 --dist loadgroup
 
 notebooks: .venv/.book
 	@$(BIN)/python -m sgemm_lab.book.notebooks

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sgemm_lab import check as module
-from sgemm_lab.check import AWKWARD_SIZES, GUARD, CheckResult, check, summary
+from sgemm_lab.check import AWKWARD_SIZES, GUARD, CheckResult, check, rounding_shares, summary
 from sgemm_lab.errors import LabError
 from sgemm_lab.kernel import load_kernel
 
@@ -183,6 +183,14 @@ def test_less_precision_than_float32_is_found() -> None:
         c[...] = a.astype("float16").astype("float32") @ b
 
     assert "are wrong by more than rounding explains" in fault(halves)
+
+
+def test_the_error_of_each_element_is_a_share_of_its_own_bound() -> None:
+    a = np.array([[1.0, 2.0], [0.0, 0.0]], "float32")
+    b = np.array([[3.0], [-4.0]], "float32")
+    c = np.array([[-5.0 + 2.0**-20], [0.0]], "float32")
+    bound = 2 * 2.0**-24 * (3 + 8)  # K·u·(|A|·|B|)
+    assert rounding_shares(a, b, c) == pytest.approx(np.array([[2.0**-20 / bound], [0.0]]))
 
 
 def test_a_bound_that_grows_with_k_still_refuses_a_lost_term() -> None:

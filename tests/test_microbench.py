@@ -66,6 +66,10 @@ def instructions(name: str, entry: str) -> str:
         ("bandwidth", "read_shared", "ld.shared.v4", 8),
         ("bandwidth", "copy", "st.global.v4", 4),
         ("bandwidth", "read_strided", "ld.global.cg", 16),
+        ("bandwidth", "read_4", "ld.global.cg.f32", 1),
+        ("bandwidth", "read_16", "ld.global.cg.v4", 1),
+        ("bandwidth", "read_4_by_four", "ld.global.cg.f32", 4),
+        ("bandwidth", "read_16_by_four", "ld.global.cg.v4", 4),
         ("arithmetic", "fma_rate", "fma.rn.f32", 64),
     ],
 )

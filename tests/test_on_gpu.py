@@ -219,6 +219,16 @@ def test_cublas_computes_in_float32_not_tf32(cupy: Any) -> None:
     assert (c == a).all()
 
 
+def test_cublas_rounds_to_tf32_only_where_it_may(cupy: Any) -> None:
+    has_tf32 = int(cupy.cuda.Device().compute_capability) >= 80
+    a = cupy.full((512, 512), 1 + 2.0**-23, dtype="float32")
+    c = cupy.empty_like(a)
+    cublas(tf32=True)(a, cupy.eye(512, dtype="float32"), c)
+    assert (c == (1 if has_tf32 else a)).all()
+    cublas()(a, cupy.eye(512, dtype="float32"), c)
+    assert (c == a).all()
+
+
 def test_a_race_gives_speeds_that_the_gpu_can_reach() -> None:
     kernels = [load_kernel("naive_rows"), load_kernel("double_buffer")]
     size = (1024, 1024, 1024)

@@ -57,6 +57,9 @@ def gpu(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setattr(
         recorder, "microbenchmarks", lambda _: iter([Reading("rate.fma", 0, "GFLOP/s", (1 / 3,))])
     )
+    monkeypatch.setattr(
+        recorder, "measure_effects", lambda _: iter([Reading("effect.watts", 8, "W", (400.0,))])
+    )
 
 
 def test_a_run_holds_every_kernel_at_every_size_and_where_it_was_taken(tmp_path: Path) -> None:
@@ -85,6 +88,12 @@ def test_samples_are_kept_to_five_digits(tmp_path: Path) -> None:
 
 def test_microbenchmarks_can_be_left_out(tmp_path: Path) -> None:
     assert take_record([NAIVE], tmp_path, sizes=SIZES, micro=False)[1].readings == ()
+
+
+def test_what_moves_a_number_is_recorded_after_the_microbenchmarks(tmp_path: Path) -> None:
+    path, taken = take_record([NAIVE], tmp_path, sizes=SIZES)
+    assert [r.benchmark for r in taken.readings] == ["rate.fma", "effect.watts"]
+    assert load_record(path).runs == (taken,)
 
 
 def test_a_second_run_is_added(tmp_path: Path) -> None:

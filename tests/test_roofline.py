@@ -16,6 +16,7 @@ from sgemm_lab.roofline import (
     attainable,
     clock_text,
     data_sheet_roofs,
+    known_gpus,
     measured_places,
     measured_roofs,
     origin,
@@ -104,6 +105,26 @@ def test_a_record_belongs_to_its_own_gpu_only(device: str, gpu: str | None) -> N
     other = Record(replace(DEVICE, name="Other"), (run(),))
     for sheet in GPUS:
         assert records_of([other, found], sheet) == ([found] if sheet.id == gpu else [])
+
+
+def test_a_gpu_without_data_sheet_stands_as_its_driver_describes_it() -> None:
+    l40s = replace(
+        DEVICE, name="NVIDIA L40S", compute_capability="8.9", sms=142, max_clock_mhz=2520.0,
+        memory_clock_mhz=9001.0, memory_bus_bits=384, shared_per_block=99 * 1024,
+    )  # fmt: skip
+    *book, ours = known_gpus([Record(DEVICE, ()), Record(l40s, ()), Record(l40s, ())])
+    assert book == list(GPUS)
+    assert (ours.id, ours.name) == ("nvidia-l40s", "NVIDIA L40S")
+    assert ours.dram_gbs == pytest.approx(864, rel=0.001)  # NVIDIA's data sheet of the L40S
+    assert ours.peak_gflops == 142 * 128 * 2 * 2520 / 1e3
+    assert [roof.source for roof in data_sheet_roofs(ours)][1] == "its driver"
+    assert ours.threads_per_sm == find_gpu("l4").threads_per_sm
+    assert records_of([Record(l40s, ())], ours) == [Record(l40s, ())]
+
+
+def test_a_gpu_of_an_unknown_architecture_is_left_out() -> None:
+    future = replace(DEVICE, name="NVIDIA X1", compute_capability="99.0")
+    assert known_gpus([Record(future, ())]) == list(GPUS)
 
 
 def test_origin_names_gpu_and_day() -> None:

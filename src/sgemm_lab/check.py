@@ -118,6 +118,17 @@ def summary(results: Sequence[CheckResult]) -> str:
     return text
 
 
+def rounding_shares(a: Any, b: Any, c: Any) -> Any:
+    """Return the error of each element of C as a share of K·u·(|A|·|B|), in float64.
+
+    A is M×K, B is K×N, C is M×N: float32 arrays of one library, CuPy or NumPy. NaN where C is NaN.
+    """
+    a, b = a.astype("float64"), b.astype("float64")
+    allowed = a.shape[1] * _UNIT_ROUNDOFF * (abs(a) @ abs(b))
+    allowed += 1e-30  # an element whose bound is zero must not divide by zero
+    return abs(c - a @ b) / allowed
+
+
 class Judge(ABC):
     """The three runs of one kernel at one size. ``library`` is CuPy or NumPy."""
 
@@ -164,11 +175,8 @@ class Judge(ABC):
                 "Two runs on the same matrices gave different results. "
                 "Threads race: look for a missing __syncthreads()."
             )
-        a, b = a.astype("float64"), b.astype("float64")
-        expected = a @ b
-        allowed = self.k * _UNIT_ROUNDOFF * (abs(a) @ abs(b))
-        allowed += 1e-30  # an element whose bound is zero must not divide by zero
-        share = abs(c - expected) / allowed
+        share = rounding_shares(a, b, c)
+        expected = a.astype("float64") @ b.astype("float64")
         self.reject(~(share <= 1), c, expected, "by more than rounding explains")
         return float(share.max())
 

@@ -33,6 +33,8 @@ class Gpu:
     threads_per_sm: int
     registers_per_sm: int = 65536
     threads_per_block: int = 1024
+    source: str = "data sheet"
+    """Who says so."""
 
     @property
     def peak_gflops(self) -> float:

@@ -28,6 +28,9 @@ CUBLAS = "cublas"
 
 CUBLAS_CALL = "cublasSgemm, CUBLAS_DEFAULT_MATH (FP32, no TF32)"
 
+_TF32_MATH = 3
+"""CUBLAS_TF32_TENSOR_OP_MATH (cuBLAS documentation, cublasMath_t), which CuPy does not name."""
+
 Product = Callable[[Any, Any, Any], None]
 """Computes c = a·b for float32 matrices on the GPU."""
 
@@ -69,8 +72,8 @@ class Measurement:
         return self.flop / statistics.median(self.seconds) / 1e9
 
 
-def cublas() -> Product:
-    """Return cuBLAS's FP32 product.
+def cublas(*, tf32: bool = False) -> Product:
+    """Return cuBLAS's FP32 product, or on request the one that may round its factors to TF32.
 
     cuBLAS stores matrices by columns. Read that way, our row-major A, B, C are Aᵀ, Bᵀ, Cᵀ, and
     Cᵀ = Bᵀ·Aᵀ: so B goes first.
@@ -80,10 +83,11 @@ def cublas() -> Product:
     from cupy_backends.cuda.libs import cublas as library
 
     one, zero = np.array(1, "float32"), np.array(0, "float32")
+    mode = _TF32_MATH if tf32 else library.CUBLAS_DEFAULT_MATH
 
     def multiply(a: Any, b: Any, c: Any) -> None:
         handle = cupy.cuda.device.get_cublas_handle()
-        library.setMathMode(handle, library.CUBLAS_DEFAULT_MATH)
+        library.setMathMode(handle, mode)
         (m, k), n = a.shape, b.shape[1]
         plain = library.CUBLAS_OP_N
         library.sgemm(

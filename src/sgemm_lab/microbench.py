@@ -18,6 +18,8 @@ LATENCY_FOOTPRINTS = tuple(2**power for power in range(14, 31))
 
 READ_FOOTPRINTS = tuple(2**power * MB for power in range(2, 11))
 STRIDES = (1, 2, 4, 8, 16, 32)
+WIDTHS = (4, 8, 16)
+"""Bytes of one load of one thread."""
 
 _THREADS = 256
 _FMA_ROUNDS = 20_000
@@ -27,7 +29,7 @@ _LINE = 128
 
 @dataclass(frozen=True)
 class Reading:
-    """The samples of one benchmark at one parameter: bytes touched, a stride, or 0."""
+    """The samples of one benchmark at one parameter: bytes touched, a stride, a width, or 0."""
 
     benchmark: str
     parameter: int
@@ -55,6 +57,8 @@ def microbenchmarks(progress: Callable[[str], None] = lambda _: None) -> Iterato
         *(("bandwidth over a footprint", bench.read_past_l1, (f,)) for f in READ_FOOTPRINTS),
         ("bandwidth of a copy", bench.copy, ()),
         *(("bandwidth with a stride", bench.read_strided, (s,)) for s in STRIDES),
+        *(("bandwidth by width of a load", bench.read_wide, (w, 1)) for w in WIDTHS),
+        *(("bandwidth by width of a load", bench.read_wide, (w, 4)) for w in WIDTHS),
     ]
     for what, measure, arguments in plan:
         progress(" ".join([what, *(f"{a:,}" for a in arguments)]))
@@ -166,6 +170,15 @@ class _Bench:
         arguments = (data, self.cupy.int64(count), self.cupy.int32(stride), self.sink)
         seconds = self._time(lambda: function((self.sms * 8,), (_THREADS,), arguments))
         return self._bandwidth("bandwidth.strided", stride, 4 * count, seconds)
+
+    def read_wide(self, width: int, loads: int) -> Reading:
+        """Read 1 GB; a thread has 1 or 4 loads of ``width`` bytes on their way at a time."""
+        function = load_micro("bandwidth", f"read_{width}" + ("_by_four" if loads == 4 else ""))
+        footprint = 1024 * MB
+        data = self.cupy.zeros(footprint // 4, dtype="float32")
+        arguments = (data, self.cupy.int64(footprint // width), self.sink)
+        seconds = self._time(lambda: function((self.sms * 8,), (_THREADS,), arguments))
+        return self._bandwidth(f"bandwidth.loads{loads}", width, footprint, seconds)
 
     def _bandwidth(
         self, benchmark: str, parameter: int, moved: int, seconds: list[float]

@@ -9,7 +9,7 @@ _CHECKOUT = _PACKAGE.parent.parent
 
 
 def data_folder(name: str) -> Path:
-    """Return the folder called ``name`` ("kernels" or "records").
+    """Return the folder called ``name``: "kernels", "records", or in a checkout "chapters".
 
     Raises:
         LabError: the folder is neither in the wheel nor in a checkout.

@@ -8,6 +8,7 @@ from pathlib import Path
 from sgemm_lab import __version__
 from sgemm_lab.compiler import load_nvrtc
 from sgemm_lab.counters import Counters, take_counters
+from sgemm_lab.effects import effects as measure_effects
 from sgemm_lab.errors import LabError
 from sgemm_lab.kernel import Kernel
 from sgemm_lab.launch import fits, require_gpu
@@ -70,7 +71,9 @@ def take_record(
     """
     device = current_device()
     _look_first(folder, device)
-    run = measure_run(kernels, sizes=sizes, micro=micro, budget=budget, progress=progress)
+    run = measure_run(
+        kernels, sizes=sizes, micro=micro, effects=micro, budget=budget, progress=progress
+    )
     return add_run(folder, device, run), run
 
 
@@ -79,10 +82,11 @@ def measure_run(
     *,
     sizes: Iterable[Size],
     micro: bool,
+    effects: bool = False,
     budget: Budget | None = None,
     progress: Callable[[str], None] = lambda _: None,
 ) -> Run:
-    """Measure kernels and cuBLAS at all sizes, and on request the GPU's card.
+    """Measure kernels and cuBLAS at all sizes; on request the GPU's card, and what moves a number.
 
     Ctrl-C ends the run early. What was measured until then is kept, marked as not complete.
 
@@ -101,6 +105,9 @@ def measure_run(
                 measurements += race(products, size, budget, progress)
             if micro:
                 for reading in microbenchmarks(progress):
+                    readings.append(reading)
+            if effects:
+                for reading in measure_effects(progress):
                     readings.append(reading)
         except RaceInterrupted as stop:
             measurements += stop.measurements
@@ -186,7 +193,7 @@ def new_run(
     prints = {kernel.name: fingerprint(kernel) for kernel in kernels}
     return Run(
         date=datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ"),
-        driver=_driver(),
+        driver=driver_version(),
         cuda=_version(cupy.cuda.runtime.runtimeGetVersion()),
         nvrtc=".".join(str(part) for part in load_nvrtc().getVersion()),
         cupy=cupy.__version__,
@@ -211,7 +218,8 @@ def new_run(
     )  # fmt: skip
 
 
-def _driver() -> str:
+def driver_version() -> str:
+    """Return the version of NVIDIA's driver, such as "580.65.06", or "unknown"."""
     try:
         answer = subprocess.run(
             ["nvidia-smi", "--query-gpu=driver_version", "--format=csv,noheader", "--id=0"],

@@ -104,9 +104,11 @@ def warp_requests(
             found.append(_described(kernel, request, text, shapes, (block, warp), step))
     if not found:
         where = ", ".join(str(number) for number in sorted({request.line for request in made}))
+        memory = f"{space} memory" if space else "memory"
+        at = "" if line is None else f" at {line}"
         raise LabError(
-            f"Warp {warp} of block {block} of '{kernel.name}' makes no such request at "
-            f"{line or space}. It accesses memory at lines {where}."
+            f"Warp {warp} of block {block} of '{kernel.name}' makes no request to {memory}{at}. "
+            f"It accesses memory at lines {where}."
         )
     return found if every else _first_of_each(found)
 

@@ -5,11 +5,12 @@ intensity at a level is its FLOP over the bytes it moves there; the roof allows
 intensity × bandwidth, and never more than the rate of arithmetic.
 """
 
+import re
 import statistics
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-from sgemm_lab.gpu import BYTES_PER_CLOCK_SHARED, Gpu, is_model
+from sgemm_lab.gpu import BYTES_PER_CLOCK_SHARED, GPUS, Gpu, is_model
 from sgemm_lab.measure import Spread
 from sgemm_lab.record import Device, Record, Run, counted, readings
 
@@ -41,8 +42,8 @@ class Place:
 def data_sheet_roofs(gpu: Gpu) -> list[Roof]:
     """Return the roofs that follow from a data sheet."""
     return [
-        Roof("peak", gpu.peak_gflops, "data sheet: SMs × lanes × 2 × clock", False),
-        Roof("dram", gpu.dram_gbs, "data sheet", False),
+        Roof("peak", gpu.peak_gflops, f"{gpu.source}: SMs × lanes × 2 × clock", False),
+        Roof("dram", gpu.dram_gbs, gpu.source, False),
         Roof("shared", gpu.shared_gbs, "arithmetic: SMs × 128 B × clock", False),
     ]
 
@@ -120,6 +121,33 @@ def measured_places(
 def records_of(records: Iterable[Record], gpu: Gpu) -> list[Record]:
     """Return the records of a GPU model, in order."""
     return [record for record in records if is_model(record.gpu.name, gpu)]
+
+
+def known_gpus(records: Iterable[Record]) -> list[Gpu]:
+    """Return the GPUs of the book, then those of records that it has no data sheet of.
+
+    Such a GPU stands as its driver describes it. The rest, lanes and threads of an SM, is that of a
+    GPU with the same compute capability; where the book knows none, the GPU is left out.
+    """
+    gpus = list(GPUS)
+    for record in records:
+        device = record.gpu
+        alike = [gpu for gpu in GPUS if gpu.compute_capability == device.compute_capability]
+        if alike and not any(is_model(device.name, gpu) for gpu in gpus):
+            gpus.append(_as_described(device, alike[0]))
+    return gpus
+
+
+def _as_described(device: Device, alike: Gpu) -> Gpu:
+    # Memory moves a bit per line and half clock.
+    dram_gbs = 2 * device.memory_clock_mhz * device.memory_bus_bits / 8 / 1e3
+    return replace(
+        alike, id=re.sub(r"[^a-z0-9]+", "-", device.name.lower()).strip("-"), name=device.name,
+        sms=device.sms, clock_mhz=round(device.max_clock_mhz), dram_gbs=dram_gbs,
+        memory_bus_bits=device.memory_bus_bits, l2_bytes=device.l2_bytes,
+        shared_per_sm=device.shared_per_sm, shared_per_block=device.shared_per_block,
+        registers_per_sm=device.registers_per_sm, source="its driver",
+    )  # fmt: skip
 
 
 def clock_text(spread: Spread | None) -> str:

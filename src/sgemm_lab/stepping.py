@@ -12,7 +12,9 @@ from sgemm_lab.counting import Size, kernel_ptx
 from sgemm_lab.errors import LabError
 from sgemm_lab.kernel import ENTRY, Kernel, body_start
 from sgemm_lab.requests import shared_shapes
-from sgemm_lab.simulator import Trace, simulate
+from sgemm_lab.simulator import Result, Trace, simulate
+from sgemm_lab.simulator.hazards import UNWRITTEN
+from sgemm_lab.simulator.trace import Fault
 
 LARGEST_SIDE = 12
 """Sides of the matrices up to which cells can be told apart in a picture."""
@@ -39,6 +41,7 @@ class WalkedStep(TypedDict):
     rows: list[int]
     columns: list[int]
     values: list[float | None]  # None: nothing had written it
+    fault: str  # why the launch fails here; empty where it does not
 
 
 class Walk(TypedDict):
@@ -54,12 +57,16 @@ class Walk(TypedDict):
     a: list[float]
     b: list[float]
     arrays: list[WalkedArray]
+    # Of a block that fails, the steps after the failing one are what would have followed.
     blocks: list[list[WalkedStep]]
     problems: list[str]  # what is wrong with the kernel
 
 
 def walk(kernel: Kernel, size: Size) -> Walk:
     """Simulate a launch and return every access of it, block by block.
+
+    A kernel that reads or writes where it must not is walked too: the first such step of a block
+    says what is wrong with it.
 
     Of large tiles the part that stays zero is left out, and with it the threads that only work
     on that part.
@@ -105,8 +112,15 @@ def walk(kernel: Kernel, size: Size) -> Walk:
             _block_steps(result.trace, arrays, block)
             for block in range(shape.grid[0] * shape.grid[1])
         ],
-        "problems": [str(hazard) for hazard in result.hazards],
+        "problems": _problems(result),
     }
+
+
+def _problems(result: Result) -> list[str]:
+    """Return what is wrong, without what only follows from a launch that has failed."""
+    assert result.trace is not None
+    failed = bool(result.trace.faults)
+    return [str(hazard) for hazard in result.hazards if not (failed and hazard.kind == UNWRITTEN)]
 
 
 def refuse_large(size: Size) -> None:
@@ -158,8 +172,12 @@ def _block_steps(trace: Trace, arrays: list[WalkedArray], block: int) -> list[Wa
     widths = np.array([array["shape"][-1] for array in arrays])[columns["array"]]
     row, column = columns["element"] // widths, columns["element"] % widths
     drawn = _drawn(columns, arrays, row, column)
+    fault = next((fault for fault in trace.faults if fault.block == block), None)
     steps: list[WalkedStep] = []
     for number in dict.fromkeys(columns["step"].tolist()):
+        if fault is not None and number >= fault.step:
+            steps.append(_failing_step(fault, arrays))
+            fault = None
         for array in range(len(arrays)):  # an asynchronous copy has two in one step
             chosen = drawn & (columns["step"] == number) & (columns["array"] == array)
             if not chosen.any():
@@ -176,9 +194,27 @@ def _block_steps(trace: Trace, arrays: list[WalkedArray], block: int) -> list[Wa
                     "rows": row[chosen].tolist(),
                     "columns": column[chosen].tolist(),
                     "values": [value if value == value else None for value in values],
+                    "fault": "",
                 }
             )
-    return steps
+    return steps if fault is None else [*steps, _failing_step(fault, arrays)]
+
+
+def _failing_step(fault: Fault, arrays: list[WalkedArray]) -> WalkedStep:
+    array = arrays[fault.array]
+    places = [divmod(element, array["shape"][-1]) for element in fault.elements]
+    shown = [i for i, (r, c) in enumerate(places) if r < array["rows"] and c < array["columns"]]
+    return {
+        "line": fault.line,
+        "window": fault.window,
+        "array": fault.array,
+        "store": fault.store,
+        "threads": [fault.threads[i] for i in shown],
+        "rows": [places[i][0] for i in shown],
+        "columns": [places[i][1] for i in shown],
+        "values": [None] * len(shown),
+        "fault": fault.message,
+    }
 
 
 def _drawn(columns: dict[str, Any], arrays: list[WalkedArray], row: Any, column: Any) -> Any:

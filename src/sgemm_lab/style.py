@@ -65,7 +65,7 @@ LEVEL_COLOURS: dict[str, str] = {
 }
 
 # The same levels told apart without colour: Matplotlib's marker of each.
-LEVEL_MARKERS: dict[str, str] = {"dram": "o", "l2": "D", "l1": "s", "shared": "s", "register": "^"}
+LEVEL_MARKERS: dict[str, str] = {"dram": "o", "l2": "D", "l1": "v", "shared": "s", "register": "^"}
 
 FONT_STACK = (
     "system-ui, -apple-system, 'Segoe UI', Roboto, 'Helvetica Neue', 'Noto Sans', Arial, sans-serif"

@@ -6,7 +6,8 @@ import pytest
 from sites import Site
 from test_book_pages import PHONE, problems
 
-pytestmark = pytest.mark.browser
+# The book is built once, for all tests that look at it.
+pytestmark = [pytest.mark.browser, pytest.mark.xdist_group("book")]
 
 PAGE = "chapters/first.html"
 

@@ -46,6 +46,11 @@ def plain(text: str, folder: Path = SPECIMEN / "chapters", **figures: int) -> st
         ("{doc}`next <second>`", "[next](second.ipynb)"),
         ("[web](https://example.org/x.md)", "[web](https://example.org/x.md)"),
         ("`{note}` and ``[](x.md)``", "`{note}` and ``[](x.md)``"),
+        (
+            "```{glossary}\nwarp\n  32 threads,\n  all {kbd}`at` once.\n\nlane\n  One.\n```",
+            "- **warp**: 32 threads, all <kbd>at</kbd> once.\n- **lane**: One.",
+        ),
+        ("```{symbols}\n| `As` | tile |\n```", "| `As` | tile |"),
         ("(a-label)=\n## Head\n% a comment\ntext", "## Head\ntext"),
     ],
 )
@@ -57,6 +62,12 @@ def test_references_carry_names_and_numbers(tmp_path: Path) -> None:
     (tmp_path / "other.md").write_text("# Page\n\n(where)=\n## The place\n")
     assert plain("{numref}`fig`", tmp_path, fig=3) == "Fig. 3"
     assert plain("{ref}`where` [](#where)", tmp_path) == "“The place” “The place”"
+
+
+def test_what_the_whole_book_holds_is_written_out_or_pointed_to(tmp_path: Path) -> None:
+    assert "| `TILE` | rows and columns of a tile | 16, 32 |" in plain("```{constants}\n```")
+    (tmp_path / "first.md").write_text("# All claims\n")
+    assert "on the page “All claims” of the book" in plain("```{ledger}\n```", tmp_path)
 
 
 def test_figure_travels_inside_the_notebook(tmp_path: Path) -> None:

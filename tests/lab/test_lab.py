@@ -111,13 +111,6 @@ def test_registers_are_listed_for_every_target():
     assert all(target in told for target in TARGETS)
 
 
-@pytest.mark.parametrize(
-    ("given", "says"), [(None, "Put your number"), (4, r"\*\*Right"), (5, "Look again")]
-)
-def test_answers_are_judged(given, says):
-    assert re.search(says, repr(lab.answer(given, 4, "Look again.")))
-
-
 def test_the_roofline_has_predicted_and_measured_points():
     widget = lab.roofline("naive")
     here = [point for point in widget.points if point["gpu"] == "h200"]
@@ -139,6 +132,32 @@ def test_the_measured_dram_point_follows_from_the_counted_bytes():
     assert point["intensity"] == pytest.approx(2 * 4096**3 / moved)
 
 
+@pytest.mark.parametrize("name", ["tiled:TILE=16", "tiled", "sliding_window"])
+def test_a_tiled_kernel_stands_close_under_the_roof_of_shared_memory(name):
+    """Its wavefronts, 128 bytes each, are what caps it: not the bytes from DRAM."""
+    widget = lab.roofline(name)
+    levels = {entry["id"]: entry["gbs"] for entry in reversed(widget.chosen_gpu["levels"])}
+    share = {
+        p["level"]: p["gflops"] / min(widget.chosen_gpu["peak_gflops"], levels[p["level"]] * x)
+        for p in widget.points
+        if (p["gpu"], p["kind"]) == ("h200", "measured") and (x := p["intensity"])
+    }
+    assert 0.75 < share["shared"] < 1
+    assert max(share["dram"], share["l2"], share["l1"]) < 0.3
+    assert "The lowest roof over this kernel is shared memory" in widget.words(name)
+
+
+def test_a_roofline_can_begin_with_a_path():
+    widget = lab.roofline("naive_rows", "naive", "tiled", path="l2")
+    assert [point["kernel"] for point in widget.steps] == ["naive_rows", "naive", "tiled"]
+    plain = lab.roofline("naive_rows", "naive", "tiled")
+    assert widget.still().count("<path") < plain.still().count("<path")
+    with pytest.raises(LabError, match="There is no memory level 'L3' to lead a path along"):
+        lab.roofline("naive", path="L3")
+    with pytest.raises(LabError, match="No point of 'split' is on H200"):
+        widget.words("split")
+
+
 def test_intensity_slides_over_the_kernels_own_constants():
     widget = lab.intensity("tiled")
     assert [constant["name"] for constant in widget.constants] == ["TILE"]
@@ -155,7 +174,7 @@ def test_the_card_orders_the_levels_of_memory():
 
 
 def test_pictures_carry_their_conclusion():
-    picture = lab.card().latency_picture()
+    picture = lab.card().stride_picture()
     bundle = picture._repr_mimebundle_()
     assert bundle["text/plain"] in bundle["image/svg+xml"]
     assert f"<figcaption>{bundle['text/plain']}</figcaption>" in bundle["text/html"]

@@ -1,13 +1,16 @@
 """Walks: every access of a kernel at a toy size."""
 
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
 from sgemm_lab.errors import LabError
-from sgemm_lab.kernel import load_kernel
+from sgemm_lab.kernel import load_kernel, parse_kernel
 from sgemm_lab.stepping import Walk, WalkedStep, walk
+
+WRONG = Path(__file__).parents[1] / "wrong_kernels"
 
 
 def steps_on(found: Walk, name: str, *, store: bool, block: int = 0) -> list[WalkedStep]:
@@ -89,6 +92,30 @@ def test_shared_memory_without_a_shape_has_rows_of_k() -> None:
     first: Any = steps_on(found, "strips", store=True)[0]
     assert first["values"] == [1, 2, 9, 10]  # A[0,0] A[0,1] A[1,0] A[1,1]
     assert first["rows"] == [0, 0, 1, 1]
+
+
+def test_a_walk_says_where_the_launch_fails() -> None:
+    source = (WRONG / "outside_load.cu").read_text()
+    found = walk(parse_kernel("outside_load", source).with_constants(TILE=2), (5, 2, 4))
+    # The third row of blocks has one row of A too many, in every window of K.
+    assert [[bool(step["fault"]) for step in steps].count(True) for steps in found["blocks"]] == [
+        0,
+        0,
+        1,
+    ]
+    step = next(step for step in found["blocks"][2] if step["fault"])
+    assert "thread (0, 1, 0) of block (0, 2, 0) reads element 20 of A" in step["fault"]
+    assert step["threads"] == step["rows"] == step["columns"] == step["values"] == []
+    assert found["arrays"][step["array"]]["name"] == "A"
+    assert found["problems"] == [step["fault"]]  # and not what follows from it
+
+
+def test_a_fault_after_good_steps_stands_where_it_happens() -> None:
+    found = walk(parse_kernel("outside", (WRONG / "outside_store.cu").read_text()), (3, 3, 3))
+    (steps,) = found["blocks"]
+    assert [bool(step["fault"]) for step in steps] == [False] * 4 + [True] + [False] * 3
+    assert steps[4]["line"] == steps[3]["line"]
+    assert steps[4]["fault"] in found["problems"]
 
 
 def test_sizes_that_cannot_be_drawn_are_refused_with_one_that_can() -> None:

@@ -1,8 +1,9 @@
 import json
 
 import numpy as np
-from simulator_kernels import run_gemm, run_warps
+from simulator_kernels import ptx_of, run_gemm, run_warps
 
+from sgemm_lab.simulator import simulate
 from sgemm_lab.simulator import trace as trace_module
 
 
@@ -75,3 +76,63 @@ def test_both_ends_of_an_async_copy_are_one_step() -> None:
     columns, arrays = result.trace.columns, result.trace.arrays
     names = [arrays[number]["name"] for number in columns["array"][columns["step"] == 0]]
     assert set(names) == {"A", "As"}
+
+
+def test_the_first_fault_of_each_block_is_kept() -> None:
+    source = """
+    extern "C" __global__ void k(const int* A, int* C) {
+        int i = blockIdx.x * 32 + threadIdx.x;
+        C[i] = A[i] + 1;
+        C[i + 32] = A[i + 32];
+    }"""
+    arrays = {"A": np.arange(80, dtype=np.int32), "C": np.zeros(96, dtype=np.int32)}
+    result = simulate(ptx_of(source), "k", (3,), (32,), arrays, trace=True)
+    assert result.trace is not None
+    arrays_by_name = {entry["name"]: number for number, entry in enumerate(result.trace.arrays)}
+    second, third = sorted(result.trace.faults, key=lambda fault: fault.block)
+    # Block 1 reads elements 64 to 95 in its second line, of 80; block 2 in its first.
+    assert (second.block, second.line, third.block, third.line) == (1, 5, 2, 4)
+    assert second.step > third.step
+    assert second.array == third.array == arrays_by_name["A"]
+    assert second.elements == []
+    assert not second.store
+    for fault, who in ((second, "(16, 0, 0) of block (1"), (third, "(16, 0, 0) of block (2")):
+        assert f"thread {who}, 0, 0) reads element 80 of A, which has 80" in fault.message
+    assert result.hazards[0].message == third.message
+    faults = json.loads(json.dumps(result.trace.to_json()))["faults"]
+    assert {fault["block"] for fault in faults} == {1, 2}
+
+
+def test_a_misaligned_fault_tells_what_was_asked_for() -> None:
+    source = """
+    extern "C" __global__ void k(const float* A, float* C, int K) {
+        float4 v = *reinterpret_cast<const float4*>(A + threadIdx.x * K);
+        C[threadIdx.x] = v.x + v.w;
+    }"""
+    a = np.ones((4, 6), dtype=np.float32)
+    result = run_warps(source, {"A": a, "C": a[:, 0].copy(), "K": 6}, 4, trace=True)
+    assert result.trace is not None
+    (fault,) = result.trace.faults
+    assert fault.threads == [1] * 4 + [3] * 4
+    assert fault.elements == [6, 7, 8, 9, 18, 19, 20, 21]
+    # The others' loads are in the trace, in the same step.
+    columns = result.trace.columns
+    assert set(columns["thread"][columns["step"] == fault.step]) == {0, 2}
+    assert len(set(columns["step"])) == 2
+
+
+def test_an_access_of_which_nothing_is_left_is_a_step() -> None:
+    source = """
+    extern "C" __global__ void k(int* C, int by) {
+        __shared__ int tile[32];
+        tile[threadIdx.x + by] = threadIdx.x;
+        __syncthreads();
+        C[threadIdx.x] = tile[threadIdx.x];
+    }"""
+    arguments = {"C": np.zeros(32, dtype=np.int32), "by": 32}
+    result = run_warps(source, arguments, trace=True)
+    assert result.trace is not None
+    (fault,) = result.trace.faults
+    assert (fault.step, fault.store) == (0, True)
+    assert result.trace.arrays[fault.array]["name"] == "tile"
+    assert result.trace.columns["step"].min() == 1

@@ -118,7 +118,7 @@ def test_what_is_not_there_is_said() -> None:
     with pytest.raises(LabError, match="has blocks 0 to 0 of warps 0 to 7, so there is no warp 8"):
         warp_requests(tiled, (16, 16, 16), warp=8)
     with pytest.raises(
-        LabError, match=r"no such request at 1. It accesses memory at lines [0-9, ]+"
+        LabError, match=r"no request to memory at 1. It accesses memory at lines [0-9, ]+"
     ):
         warp_requests(tiled, (16, 16, 16), line=1)
     with pytest.raises(LabError, match="512×512×512 is more than a pattern of addresses needs"):

@@ -125,6 +125,42 @@ def test_nothing_below_the_widget_moves_while_sliding(page: Page) -> None:
             assert page.evaluate(height) == before
 
 
+def verdict(page: Page) -> str:
+    return page.locator(".lab-verdict").inner_text()
+
+
+def test_it_says_what_each_roof_leaves_and_what_to_change(page: Page) -> None:
+    assert "53 % of the FP32 peak; DRAM alone would leave 67,040." in verdict(page)
+    assert "▲ A larger TM or TN raises it: the thread tile needs 1.9 FLOP/B" in verdict(page)
+    marked = page.locator(".lab-slider", has_text="▲")
+    assert marked.locator("code").all_inner_texts() == ["TM", "TN"]
+    tm = page.get_by_role("slider", name="TM")
+    assert tm.get_attribute("aria-valuetext") == "TM = 4, larger raises the bound"
+    slide(page, "TM", 3)
+    slide(page, "TN", 3)
+    assert "only arithmetic bounds this tile" in verdict(page)
+    assert "shared memory alone would leave 66,908" in verdict(page)
+    assert marked.count() == 0
+    page.select_option("select", "t4")
+    assert "DRAM bounds this tile on Tesla T4" in verdict(page)
+    assert marked.locator("code").all_inner_texts() == ["BM", "BN"]
+
+
+def test_a_slider_at_its_end_raises_nothing(show: Opener) -> None:
+    page = show(Intensity([{"name": "TILE", "value": 32, "choices": [8, 16, 32]}], GPUS))
+    assert "Shared memory bounds this tile" in verdict(page)
+    assert "No slider raises it from here: the thread tile needs 1.9 FLOP/B" in verdict(page)
+    assert "so a kernel can pass this bound" in verdict(page)
+
+
+def test_the_mark_does_not_give_the_answer_away(show: Opener) -> None:
+    page = show(Intensity(CONSTANTS, GPUS, predict=True))
+    assert page.get_by_text("▲").count() == 0
+    page.get_by_label("Your guess").fill("12000")
+    page.keyboard.press("Enter")
+    expect(page.locator(".lab-slider", has_text="▲")).to_have_count(2)
+
+
 def test_a_guess_comes_first(show: Opener, state: State) -> None:
     page = show(Intensity(CONSTANTS, GPUS, predict=True))
     shown = values(page)

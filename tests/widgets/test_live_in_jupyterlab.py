@@ -1,113 +1,128 @@
-"""A widget with a kernel behind it, in JupyterLab: state goes to Python and back."""
+"""Widgets with a kernel behind them, in JupyterLab: state goes to Python and back, and is kept."""
 
 import json
-import os
-import socket
-import subprocess
-import sys
-import time
-import urllib.request
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser, expect
+from notebook_server import open_notebook, run_cell, served_notebook
+from playwright.sync_api import Browser, BrowserContext, Page, expect
+
+WAIT = 20_000
+"""Milliseconds that Python may take to answer."""
 
 CELLS = [
     "from widget_samples import CONSTANTS, GPUS, POINTS\n"
-    "from sgemm_lab.widgets import Intensity, Roofline\n"
+    "from request_samples import GLOBAL, SHARED\nfrom walk_samples import sliding_window\n"
+    "from sgemm_lab.widgets import Banks, Coalescing, Intensity, Roofline, Steps\n"
     "roofline = Roofline(GPUS, POINTS)\nroofline",
     "intensity = Intensity(CONSTANTS, GPUS)\nintensity",
-    "print('kernel has', roofline.gpu, intensity.tile.bm)",
-    "roofline.gpu = 't4'\nprint('done')",
+    "coalescing = Coalescing(GLOBAL)\ncoalescing",
+    "banks = Banks(SHARED)\nbanks",
+    "steps = Steps(sliding_window())\nsteps",
+    "print('kernel has', roofline.gpu, roofline.path, intensity.tile.bm, coalescing.sectors, "
+    "banks.padding, len(banks.wavefronts), steps.step)",
+    "roofline.gpu = 't4'\nintensity.gpu = 'a100'\ncoalescing.chosen = 1\nbanks.wavefront = 1\n"
+    "banks.padding = 0\nsteps.step = 9",
 ]
+ROOTS = (".lab-roofline", ".lab-intensity", ".lab-coalescing", ".lab-banks", ".lab-steps")
+# JupyterLab keeps the state of widgets in a saved notebook only where the reader asks for it, in
+# Settings, "Save Widget State Automatically".
+SETTING = "lab/user-settings/@jupyter-widgets/jupyterlab-manager/plugin.jupyterlab-settings"
+
+# They share one JupyterLab and one notebook, in order.
+pytestmark = pytest.mark.xdist_group("jupyterlab")
 
 
 @pytest.fixture(scope="module")
-def lab(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """Address of a JupyterLab that shows one notebook with :data:`CELLS`."""
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder of the notebook and of JupyterLab's settings."""
     folder = tmp_path_factory.mktemp("lab")
-    cells = [
-        {
-            "cell_type": "code",
-            "id": f"cell-{i}",
-            "source": source,
-            "metadata": {},
-            "outputs": [],
-            "execution_count": None,
-        }
-        for i, source in enumerate(CELLS)
-    ]
-    kernel = {"kernelspec": {"name": "python3", "display_name": "Python 3"}}
-    notebook = {"cells": cells, "metadata": kernel, "nbformat": 4, "nbformat_minor": 5}
-    (folder / "live.ipynb").write_text(json.dumps(notebook))
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
-    own = ("JUPYTER_CONFIG_DIR", "JUPYTER_DATA_DIR", "JUPYTER_RUNTIME_DIR", "IPYTHONDIR")
-    environment = {**os.environ, **{name: str(folder / name.lower()) for name in own}}
-    environment["PYTHONPATH"] = str(Path(__file__).parent)
-    options = ["--no-browser", "--allow-root", f"--port={port}", "--IdentityProvider.token="]
-    options += [f"--ServerApp.root_dir={folder}", "--LabApp.expose_app_in_browser=True"]
-    with (
-        (folder / "log").open("w") as log,
-        subprocess.Popen(
-            [sys.executable, "-m", "jupyterlab", *options],
-            env=environment,
-            stdout=log,
-            stderr=subprocess.STDOUT,
-        ) as server,
-    ):
-        address = f"http://127.0.0.1:{port}"
-        try:
-            wait_for(f"{address}/api/status", server)
-            yield f"{address}/doc/tree/live.ipynb?reset"
-        finally:
-            server.terminate()
+    setting = folder / "jupyter_config_dir" / SETTING
+    setting.parent.mkdir(parents=True)
+    setting.write_text(json.dumps({"saveState": True}))
+    return folder
 
 
-def wait_for(address: str, server: "subprocess.Popen[bytes]") -> None:
-    for _ in range(150):
-        assert server.poll() is None, "JupyterLab ended"
-        try:
-            with urllib.request.urlopen(address, timeout=1):
-                return
-        except OSError:
-            time.sleep(0.2)
-    pytest.fail("JupyterLab did not answer within 30 s.")
+@pytest.fixture(scope="module")
+def address(folder: Path) -> Iterator[str]:
+    with served_notebook(folder, CELLS) as address:
+        yield address
 
 
-def test_state_reaches_python_and_comes_back(lab: str, chromium: Browser) -> None:
-    context = chromium.new_context(viewport={"width": 1000, "height": 1600})
+@pytest.fixture
+def context(chromium: Browser) -> Iterator[BrowserContext]:
+    context = chromium.new_context(viewport={"width": 1000, "height": 6000})
+    context.set_default_timeout(40_000)
+    yield context
+    context.close()
+
+
+def expect_last_state(page: Page) -> None:
+    """All five widgets show what Python set in the last cell."""
+    for root in ROOTS:
+        expect(page.locator(f"{root} svg").first).to_be_visible(timeout=WAIT)
+    expect(page.locator(".lab-roofline .lab-point")).to_have_count(0, timeout=WAIT)
+    expect(page.locator(".lab-roofline select").first).to_have_value("t4")
+    expect(page.locator(".lab-intensity select")).to_have_value("a100", timeout=WAIT)
+    expect(page.get_by_role("slider", name="BM")).to_have_attribute("aria-valuetext", "BM = 256")
+    expect(page.locator(".lab-coalescing .lab-token")).to_have_text(["×32"], timeout=WAIT)
+    wavefront = page.locator(".lab-banks").get_by_role("slider", name="Wavefront")
+    expect(wavefront).to_have_attribute("aria-valuetext", "1 of 2", timeout=WAIT)
+    scrub = page.locator(".lab-steps").get_by_role("slider", name="Step")
+    expect(scrub).to_have_attribute("aria-valuetext", "9 of 33", timeout=WAIT)
+
+
+def test_state_reaches_python_and_comes_back(address: str, context: BrowserContext) -> None:
     page = context.new_page()
-    page.set_default_timeout(40_000)
-    page.goto(lab)
-    page.wait_for_selector(".jp-Notebook .jp-CodeCell")
-    page.wait_for_function(
-        "window.jupyterapp?.shell.currentWidget?.sessionContext?.session?.kernel?.status === 'idle'"
-    )
+    open_notebook(page, address)
+    for cell, root in enumerate(ROOTS):
+        run_cell(page, cell)
+        page.wait_for_selector(f"{root} svg")
 
-    def run(cell: int) -> None:
-        page.evaluate(
-            """(cell) => {
-                 window.jupyterapp.shell.currentWidget.content.activeCellIndex = cell;
-                 window.jupyterapp.commands.execute("notebook:run-cell");
-               }""",
-            cell,
-        )
-
-    run(0)
-    page.wait_for_selector(".lab-roofline .lab-point")
-    run(1)
-    page.wait_for_selector(".lab-intensity .lab-number")
-
-    page.locator(".lab-roofline select").select_option("a100")
+    page.locator(".lab-roofline select").first.select_option("a100")
     expect(page.locator(".lab-roofline .lab-point")).to_have_count(2)
     page.get_by_role("slider", name="BM").fill("4")
-    run(2)
-    expect(page.get_by_text("kernel has a100 256")).to_be_visible(timeout=20_000)
+    page.locator(".lab-coalescing select").select_option("2")
+    page.locator(".lab-banks").get_by_role("slider", name="Padding").fill("4")
+    page.locator(".lab-steps").get_by_role("slider", name="Step").fill("5")
+    run_cell(page, 5)
+    expect(page.get_by_text("kernel has a100  256 4 4 1 5")).to_be_visible(timeout=WAIT)
+    run_cell(page, 6)
+    expect_last_state(page)
+    # JupyterLab's own rules for lists of terms stay outside.
+    for part in (".lab-painter .lab-facts dt", ".lab-intensity .lab-number dd"):
+        float_ = page.locator(part).first.evaluate("(node) => getComputedStyle(node).float")
+        assert float_ == "none"
+    with page.expect_response(lambda r: r.request.method == "PUT" and "/api/contents/" in r.url):
+        page.evaluate("window.jupyterapp.commands.execute('docmanager:save')")
+    page.reload()  # the kernel lives on
+    expect_last_state(page)
+    page.evaluate("window.jupyterapp.shell.currentWidget.sessionContext.shutdown()")
 
-    run(3)
-    expect(page.locator(".lab-roofline .lab-point")).to_have_count(0, timeout=20_000)
-    expect(page.locator(".lab-roofline select")).to_have_value("t4")
-    context.close()
+
+def test_saved_closed_and_reopened_each_draws_its_last_state(
+    address: str, context: BrowserContext
+) -> None:
+    page = context.new_page()
+    page.goto(address)
+    expect_last_state(page)
+    # No kernel knows these widgets any more, and they still answer.
+    page.locator(".lab-banks").get_by_role("slider", name="Padding").fill("4")
+    expect(page.locator(".lab-banks .lab-facts dd").nth(1)).to_have_text("1")
+
+
+def test_without_saved_state_a_sentence_stands_there(
+    address: str, folder: Path, context: BrowserContext
+) -> None:
+    path = folder / "live.ipynb"
+    notebook = json.loads(path.read_text())
+    notebook["metadata"].pop("widgets", None)
+    path.write_text(json.dumps(notebook))
+    page = context.new_page()
+    page.goto(address)
+    expect(page.get_by_text("Roofline of NVIDIA H200: FP32 peak 63,700")).to_be_visible(
+        timeout=30_000  # JupyterLab loads while other tests run
+    )
+    expect(page.get_by_text("One warp of float4_tile, line 60: store of As.")).to_be_visible()
+    assert page.locator(".sgemm-lab").count() == 0

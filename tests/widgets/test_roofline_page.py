@@ -13,6 +13,19 @@ from sgemm_lab.widgets import Roofline
 State = Callable[[Page, str], Any]
 
 
+# Each way in which a kernel can stand under the roofs.
+CASES = [
+    *POINTS,
+    point("l2_bound", "l2", 1, 3000, "measured"),
+    point("cached", "dram", 0.25, 6250, "measured"),
+    point("cached_in_part", "dram", 0.25, 6250, "measured"),
+    point("cached_in_part", "shared", 0.25, 6250, "measured"),
+    point("planned", "dram", 4, 16_760, "predicted"),
+    point("planned_large", "dram", 32, 63_700, "predicted"),
+    point("half_up", "shared", 0.3076923076923077, 8143, "measured"),
+]
+
+
 @pytest.fixture
 def page(show: Opener) -> Page:
     return show(Roofline(GPUS, POINTS))
@@ -123,8 +136,66 @@ def test_kernels_switch_off(page: Page, state: State) -> None:
     assert page.locator('.lab-point[data-kernel="naive_rows"]').count() == 3
 
 
+def test_the_path_leads_from_kernel_to_kernel(page: Page, state: State) -> None:
+    path = page.get_by_label("Path at")
+    assert path.locator("option").all_inner_texts() == ["none", "DRAM", "L2", "Shared memory"]
+    path.select_option("dram")
+    assert state(page, "path") == "dram"
+    assert page.locator(".lab-step").count() == 3
+    assert page.locator(".lab-point").count() == 4
+    assert page.locator(":is(.lab-join, .lab-arrow)").count() == 0
+    assert page.locator('.lab-roof[data-level="l2"]').count() == 0
+    expect(page.get_by_role("button", name="L2")).to_be_hidden()
+    page.locator('.lab-point[data-kernel="naive"]').focus()
+    assert "From naive rows to here: 12.4 times the speed at 21.8 times the FLOP/B" in readout(page)
+    page.get_by_role("button", name="naive", exact=True).click()
+    assert page.locator(".lab-step").count() == 2
+    path.select_option("")
+    assert page.locator(".lab-step").count() == 0
+    expect(page.get_by_role("button", name="L2")).to_be_visible()
+
+
+def test_a_gpu_without_two_points_has_no_path(page: Page) -> None:
+    page.get_by_label("Path at").select_option("dram")
+    page.select_option("select >> nth=0", "t4")
+    expect(page.get_by_label("Path at")).to_be_hidden()
+    assert page.locator(".lab-step").count() == 0
+
+
+def test_it_says_what_must_change(page: Page) -> None:
+    page.locator('.lab-point[data-index="8"]').focus()
+    text = readout(page)
+    assert "The lowest roof over this kernel is shared memory, 8,364 GFLOP/s (2 wavefronts" in text
+    assert "it reaches 96 % of that. The next is the FP32 peak at 63,700" in text
+    assert "it takes 7.62 times fewer wavefronts per multiply-add." in text
+
+
+def test_the_words_follow_the_gpu(page: Page, state: State) -> None:
+    page.locator('.lab-point[data-index="10"]').focus()
+    assert "shared memory, 8,364 GFLOP/s" in readout(page)
+    page.select_option("select >> nth=0", "a100")
+    assert state(page, "selected") == 13
+    assert "tiled 32 · measured" in readout(page)
+    assert "lower than the FP32 peak, 19,500 GFLOP/s. It reaches 15 % of it" in readout(page)
+
+
+def test_the_registers_have_the_flat_roof(page: Page) -> None:
+    assert "Registers 63,700 GFLOP/s (FP32 peak, operands in registers)" in readout(page)
+
+
+def test_python_and_javascript_say_the_same(show: Opener) -> None:
+    widget = Roofline(GPUS, CASES)
+    page = show(widget)
+    for gpu in GPUS:
+        widget.gpu = gpu["id"]
+        page.evaluate("(id) => window.model.set('gpu', id)", gpu["id"])
+        for node in page.locator(".lab-point").all():
+            node.focus()
+            assert widget.words(node.get_attribute("data-kernel") or "") in readout(page)
+
+
 def test_the_keyboard_walks_the_points(page: Page, state: State) -> None:
-    page.get_by_role("button", name="tiled 32").focus()
+    page.get_by_label("Path at").focus()
     page.keyboard.press("Tab")
     assert state(page, "selected") == 0
     page.keyboard.press("ArrowRight")

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 from playwright.sync_api import Page, expect
-from walk_samples import register_cache, sliding_window, toy, wrong
+from walk_samples import late_fault, misaligned, outside, register_cache, sliding_window, toy, wrong
 
 from sgemm_lab.errors import LabError
 from sgemm_lab.widgets import Steps
@@ -39,6 +39,12 @@ def tile(page: Page, name: str) -> list[str]:
 
 
 # In Python.
+
+
+def test_a_launch_that_fails_opens_where_it_fails() -> None:
+    assert Steps(misaligned()).step == len(Steps(misaligned()).steps) > 0
+    assert Steps(misaligned(), step=0).step == 0
+    assert Steps(sliding_window()).step == 0
 
 
 def test_it_says_what_the_launch_does() -> None:
@@ -129,7 +135,7 @@ def test_it_begins_before_the_first_step(page: Page) -> None:
 def test_a_step_lights_line_and_elements(page: Page) -> None:
     step = page.get_by_role("button", name="One step on")
     step.click()
-    assert told(page) == "4 threads read 4 elements of A from global memory."
+    assert told(page) == "4 threads, (0, 0) to (1, 1), read 4 elements of A from global memory."
     assert lit(page, "read") == ["A[0,0]", "A[0,1]", "A[1,0]", "A[1,1]"]
     line = page.locator(".lab-code [aria-current=step]")
     expect(line).to_contain_text("As[ty][l + tx] = row < M")
@@ -140,7 +146,7 @@ def test_a_step_lights_line_and_elements(page: Page) -> None:
     assert view["y"] <= place["y"] <= view["y"] + view["height"] - place["height"]
     expect(page.locator(".lab-told .lab-line")).to_contain_text("As[ty][l + tx] = row < M")
     step.click()
-    assert told(page) == "4 threads write 4 elements of As to shared memory."
+    assert told(page) == "4 threads, (0, 0) to (1, 1), write 4 elements of As to shared memory."
     assert lit(page, "write") == ["A[0,0]", "A[0,1]", "A[1,0]", "A[1,1]"]
     assert page.locator(".lab-copy").count() == 4
     page.get_by_role("button", name="One step back").click()
@@ -197,7 +203,7 @@ def test_one_thread_and_its_registers(page: Page) -> None:
 
 def test_one_warp_of_two(show: Opener) -> None:
     page = show(Steps(toy("tiled:TILE=8", 8, 8, 8), thread=40, who="warp", step=1))
-    assert told(page) == "32 threads read 32 elements of A from global memory."
+    assert told(page) == "32 threads, (0, 4) to (7, 7), read 32 elements of A from global memory."
     assert len(lit(page, "read")) == len(lit(page, "other")) == 32
     assert lit(page, "read")[0] in ("A[4,0]", "4,0")
 
@@ -308,6 +314,54 @@ def test_a_correct_kernel_never_glows(show: Opener) -> None:
         assert page.locator(".lab-racing").count() == 0
 
 
+def test_a_failing_access_ends_the_walk_in_red(show: Opener) -> None:
+    data = misaligned()
+    widget = Steps(data, step=1)
+    page = show(widget)
+    assert widget.table().count("<tr>") == 2
+    assert (
+        "<td>read, fails</td><td>A[1,0], A[1,1], A[1,2], A[1,3] and 4 more</td>" in widget.table()
+    )
+    assert told(page) == "Here the launch fails: no block gets any further."
+    assert data["problems"] == [page.locator(".lab-danger").inner_text()]
+    assert "reads 16 bytes at once from A[1][0]" in data["problems"][0]
+    assert lit(page, "fault") == [f"A[{row},{k}]" for row in (1, 3) for k in range(4)]
+    assert page.locator(".lab-bar-step.lab-fault").count() == 1
+    assert page.locator(".lab-fault-frame").count() == 1
+    expect(page.get_by_text("the launch fails", exact=True)).to_be_visible()
+    expect(page.get_by_role("button", name="One step on")).to_be_disabled()
+    assert page.locator("[data-owner]").count() == 16  # each element has its thread all the same
+
+
+def test_an_access_outside_shows_the_array(show: Opener, state: State) -> None:
+    page = show(Steps(outside()))
+    assert state(page, "block") == 2  # the first that fails
+    page.get_by_role("button", name="Play").click()
+    expect(page.locator(".lab-danger")).to_contain_text("reads element 12 of A, which has 3 × 4")
+    assert page.locator(".lab-cell.lab-fault").count() == 0
+    assert page.locator(".lab-fault-frame, .lab-fault-cross").count() == 2
+    page.get_by_role("slider", name="Block").fill("0")
+    go(page, 17)  # this block gets to its end; the other one fails
+    expect(page.locator(".lab-danger")).to_contain_text("of block (0, 1, 0)")
+    assert page.locator(".lab-fault-frame").count() == 0
+
+
+def test_registers_have_the_names_of_the_source(show: Opener) -> None:
+    page = show(Steps(register_cache()))
+    expect(page.get_by_text("fragA down, fragB across, acc inside")).to_be_visible()
+    page = show(Steps(sliding_window()))
+    expect(page.get_by_text("sum in a register: acc")).to_be_visible()
+    expect(page.get_by_text("the launch fails", exact=True)).to_have_count(0)
+
+
+def test_who_did_it_is_said(show: Opener) -> None:
+    data = toy("split:BM=64,BN=64,BK=4", 8, 8, 8)
+    page = show(Steps(data, step=8))
+    assert "Threads (0, 0), (1, 0), (8, 0) and (9, 0) read 8 elements of As" in told(page)
+    page = show(Steps(register_cache(), step=1))
+    assert told(page) == "Thread (0, 0) reads 1 element of A from global memory."
+
+
 def test_what_is_wrong_is_said_at_the_end(show: Opener) -> None:
     data = wrong("missing_second_barrier")
     page = show(Steps(data, step=len(data["blocks"][0])))
@@ -334,7 +388,7 @@ def test_double_buffers_are_stacked(show: Opener) -> None:
 
 @pytest.mark.parametrize("width", [390, 800])
 def test_nothing_moves_while_stepping(show: Opener, width: int) -> None:
-    for walk in (sliding_window(), wrong("missing_first_barrier")):
+    for walk in (sliding_window(), wrong("missing_first_barrier"), late_fault()):
         page = show(Steps(walk), viewport={"width": width, "height": 900})
         height = "document.querySelector('#widget').offsetHeight"
         before = page.evaluate(height)

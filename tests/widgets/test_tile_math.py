@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 from playwright.sync_api import Browser
-from widget_samples import GPUS
+from widget_samples import CONSTANTS, GPUS
 
 from sgemm_lab.widgets import Intensity
 from sgemm_lab.widgets.data import checked_gpus
@@ -16,6 +16,7 @@ from sgemm_lab.widgets.tile_math import (
     compulsory_intensity,
     global_intensity,
     problems,
+    raising,
     tile_intensity,
 )
 
@@ -69,6 +70,16 @@ def test_impossible_tiles_are_named() -> None:
         assert sentence in " ".join(problems(tile, gpu))
 
 
+def test_what_raises_the_bound() -> None:
+    h200, _, t4 = checked_gpus(GPUS)
+    square = {"m": 4096, "n": 4096, "k": 4096}
+    assert raising(CONSTANTS, h200, square) == ["TM", "TN"]
+    assert raising(CONSTANTS, t4, square) == ["BM", "BN"]
+    assert raising([{"name": "TILE", "value": 32, "choices": [16, 32]}], h200, square) == []
+    # A larger tile would be right for DRAM, but its block would have too many threads.
+    assert raising([{"name": "TILE", "value": 32, "choices": [32, 64]}], t4, square) == []
+
+
 def test_javascript_agrees(chromium: Browser) -> None:
     gpus = checked_gpus(GPUS)
     sizes = [{"m": 4096, "n": 4096, "k": 4096}, {"m": 37, "n": 4096, "k": 3}]
@@ -78,7 +89,7 @@ def test_javascript_agrees(chromium: Browser) -> None:
         (tile, gpus[i % len(gpus)], sizes[i % len(sizes)]) for i, tile in enumerate(tiles)
     ]
     source = str(Intensity._esm).replace("export default", "window.widget =")
-    source += "\nwindow.tileReport = tileReport; window.tileOf = tileOf;"
+    source += "\nwindow.tileReport = tileReport; window.tileOf = tileOf; window.raising = raising;"
     page = chromium.new_page()
     page.add_script_tag(content=source, type="module")
     page.wait_for_function("Boolean(window.tileReport)")
@@ -88,6 +99,11 @@ def test_javascript_agrees(chromium: Browser) -> None:
         " tileReport(tile, gpus.find((g) => g.id === gpu), size))",
         [arguments, gpus],
     )
+    raises = page.evaluate(
+        "([constants, gpus, size]) => gpus.map((gpu) => raising(constants, gpu, size))",
+        [CONSTANTS, gpus, sizes[0]],
+    )
+    assert raises == [raising(CONSTANTS, gpu, sizes[0]) for gpu in gpus]
     tile_constant = page.evaluate("tileOf([{name: 'TILE', value: 8}, {name: 'TM', value: 2}])")
     page.close()
 

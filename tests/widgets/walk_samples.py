@@ -24,5 +24,24 @@ def register_cache() -> Walk:
 
 @cache
 def wrong(name: str) -> Walk:
-    kernel = parse_kernel(name, (WRONG / f"{name}.cu").read_text()).with_constants(TILE=2)
-    return walk(kernel, (4, 4, 4))
+    return failing(name, (4, 4, 4), TILE=2)
+
+
+def failing(name: str, size: tuple[int, int, int], **constants: int) -> Walk:
+    kernel = parse_kernel(name, (WRONG / f"{name}.cu").read_text())
+    return walk(kernel.with_constants(**constants), size)
+
+
+def misaligned() -> Walk:
+    """Row 1 of A begins at byte 24: a float4 load there faults."""
+    return failing("misaligned_vector", (4, 4, 6), TILE=4, BK=4)
+
+
+def outside() -> Walk:
+    """A has 3 rows and the tile 2: the blocks below read past the end of A."""
+    return failing("outside_load", (3, 4, 4), TILE=2)
+
+
+def late_fault() -> Walk:
+    """A column too many reads past the end of B, in its last row."""
+    return failing("outside_store", (3, 3, 3))

@@ -6,7 +6,8 @@ from typing import Any
 from sphinx.application import Sphinx
 from sphinx.config import Config
 
-from sgemm_lab.book import assets, links, outdated
+from sgemm_lab.book import assets, ledger, links, navigation, outdated, words
+from sgemm_lab.book.collecting import Collector
 from sgemm_lab.widgets.base import WIDGET_MIME
 
 RENDERER = "sgemm-lab"
@@ -16,10 +17,20 @@ def setup(app: Sphinx) -> dict[str, Any]:
     """Connect the book's parts to Sphinx."""
     # Jupyter Book sets this even where the comments extension is left out.
     app.add_config_value("comments_config", {}, "html")
+    app.add_node(ledger.LedgerPlace)
+    app.add_directive("ledger", ledger.LedgerDirective)
+    app.add_directive("symbols", words.SymbolsDirective)
+    app.add_directive("constants", words.ConstantsDirective)
+    app.add_env_collector(Collector)
     app.connect("config-inited", _configure)
     app.connect("builder-inited", assets.clear_icons)
     app.connect("env-get-outdated", outdated.pages_to_read_again)
+    app.connect("env-updated", ledger.pages_with_ledger)
+    app.connect("env-updated", words.pages_to_link_again)
+    app.connect("doctree-resolved", ledger.fill)
+    app.connect("doctree-resolved", words.link)
     app.connect("html-page-context", links.add_page_links)
+    app.connect("html-page-context", navigation.add_changes)
     app.connect("html-page-context", assets.drop_icon_script)
     app.connect("build-finished", assets.write_assets)
     app.connect("build-finished", links.publish_notebooks)

@@ -10,6 +10,7 @@ import re
 from collections.abc import Mapping
 from pathlib import Path
 
+from sgemm_lab.book.words import constants_table
 from sgemm_lab.errors import LabError
 
 _FENCE = re.compile(r"^(?P<fence>`{3,}|~{3,}|:{3,})(?:\{(?P<name>[\w:-]+)\})?\s*(?P<rest>.*)$")
@@ -31,7 +32,7 @@ _ADMONITIONS = {
 }  # fmt: skip
 _TITLES = {"seealso": "See also"}
 _CODE = {"code-block", "code", "sourcecode"}
-_PASSED_THROUGH = {"div", "container", "margin", "grid", "grid-item", "tab-set", "table"}
+_PASSED_THROUGH = {"div", "container", "margin", "grid", "grid-item", "tab-set", "table", "symbols"}
 _TITLED = {"tab-item", "card", "grid-item-card", "topic", "sidebar"}
 _DROPPED = {"tableofcontents", "contents", "toctree", "index"}
 _WRAPPING_ROLES = {
@@ -41,6 +42,11 @@ _WRAPPING_ROLES = {
     "kbd": ("<kbd>", "</kbd>"),
     "code": ("`", "`"),
 }
+
+_LEDGER = (
+    "The list is made when the book is built, from the verdicts of all chapters. "
+    "Read it on the page “{title}” of the book."
+)
 
 
 class Converter:
@@ -108,6 +114,13 @@ class Converter:
             return self._display_math(["$$", *body, f"$$ ({options.get('label', '')})"])
         if name in ("figure", "image"):
             return self._figure(rest, options, body)
+        if name == "glossary":
+            return self._glossary(body)
+        if name == "constants":
+            return constants_table().splitlines()
+        if name == "ledger":
+            title = self._title_of(self._chapter.name)
+            return [_LEDGER.format(title=title)]
         return self._container(name, rest, options, body)
 
     def _container(
@@ -137,6 +150,15 @@ class Converter:
         text = self._inline(" ".join(line.strip() for line in caption).strip())
         alt = options.get("alt", "").replace("]", "")
         return [f"![{alt}](data:{kind};base64,{data})", "", *([f"*{text}*"] if text else [])]
+
+    def _glossary(self, body: list[str]) -> list[str]:
+        entries: list[list[str]] = []
+        for line in filter(str.strip, body):
+            if line[0].isspace():
+                entries[-1].append(line.strip())
+            else:
+                entries.append([f"- **{line}**:"])
+        return [self._inline(" ".join(entry)) for entry in entries]
 
     def _display_math(self, lines: list[str]) -> list[str]:
         label = _EQUATION_LABEL.match(lines[-1])

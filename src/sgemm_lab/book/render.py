@@ -11,6 +11,7 @@ from myst_nb.core.render import (  # type: ignore[import-untyped]
 )
 
 from sgemm_lab.book import svg
+from sgemm_lab.lab.verdicts import VERDICTS_MIME
 from sgemm_lab.style import CSS_COLOURS
 from sgemm_lab.widgets.base import WIDGET_MIME
 
@@ -43,6 +44,9 @@ class PageRenderer(NbElementRenderer):  # type: ignore[misc]
             return [self._widget(data)]
         if data.mime_type == "image/svg+xml":
             return [self._still_figure(data)]
+        if data.mime_type == VERDICTS_MIME:
+            # Not to be seen, only to be gathered: the table is in the HTML.
+            return [nodes.comment("", "", verdicts=data.content)]
         return list(super().render_mime_type(data))
 
     def render_nb_finalise(self, metadata: dict[str, Any]) -> None:

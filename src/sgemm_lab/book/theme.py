@@ -2,6 +2,7 @@
 
 from pygments.formatters import HtmlFormatter
 
+from sgemm_lab.book.ledger import filter_css
 from sgemm_lab.style import theme_css
 
 LIGHT_CODE = "github-light"
@@ -9,10 +10,9 @@ DARK_CODE = "github-dark"
 
 
 def stylesheet() -> str:
-    """Return the CSS that no file holds: colour variables, and colours of kernel sources."""
-    return (
-        theme_css("body") + source_colours("light", LIGHT_CODE) + source_colours("dark", DARK_CODE)
-    )
+    """Return the CSS that no file holds: colours, those of sources, the ledger's filter."""
+    light, dark = source_colours("light", LIGHT_CODE), source_colours("dark", DARK_CODE)
+    return theme_css("body") + light + dark + filter_css()
 
 
 def source_colours(mode: str, code_style: str) -> str:

@@ -7,31 +7,53 @@ records, and say so.
 """
 
 from collections.abc import Sequence
-from typing import cast
 
 from sgemm_lab.compiler import TARGETS, compile_kernel
 from sgemm_lab.errors import MissingToolError
 from sgemm_lab.gpu import GPUS, Gpu, find_gpu
 from sgemm_lab.kernel import Kernel, load_kernel, parse_kernel
 from sgemm_lab.lab import card as _card
+from sgemm_lab.lab import fitting as _fitting
+from sgemm_lab.lab import ladders as _ladders
+from sgemm_lab.lab import painting as _painting
 from sgemm_lab.lab import roofs as _roofs
+from sgemm_lab.lab import tiles as _tiles
 from sgemm_lab.lab.checking import verdict
 from sgemm_lab.lab.counts import Counted
+from sgemm_lab.lab.exercise import exercise as _exercise
+from sgemm_lab.lab.instructions import instructions as _instructions
 from sgemm_lab.lab.listing import listing
 from sgemm_lab.lab.output import Output, Picture, Prose, bytes_text, number, sentence, table
 from sgemm_lab.lab.racing import race as _race
-from sgemm_lab.lab.speeds import Speeds, ladder_picture, speed_curves
+from sgemm_lab.lab.samples import spread as _spread
+from sgemm_lab.lab.speeds import Speeds, speed_curves
 from sgemm_lab.lab.speeds import speeds as _speeds
-from sgemm_lab.requests import warp_requests
+from sgemm_lab.lab.timelines import timeline as _timeline
+from sgemm_lab.lab.verdicts import verdicts
+from sgemm_lab.lab.ways import Effects
+from sgemm_lab.lab.ways import effects as _effects
+from sgemm_lab.lab.your_gpu import my_gpu as _my_gpu
 from sgemm_lab.stepping import walk
-from sgemm_lab.widgets import Coalescing, Intensity, Roofline, Steps
-from sgemm_lab.widgets.painter import PaintedRequest
+from sgemm_lab.widgets import (
+    Banks,
+    Coalescing,
+    Intensity,
+    Ladder,
+    MemoryLadder,
+    Occupancy,
+    Roofline,
+    Steps,
+    Timeline,
+)
 
 Size = tuple[int, int, int]
 
 
-def show(name: str, first: int | None = None, last: int | None = None) -> Output:
-    """Show a kernel's source, or lines of it; what its parent does not have is marked."""
+def show(name: str, first: int | str | None = None, last: int | str | None = None) -> Output:
+    """Show a kernel's source, or lines of it; what its parent does not have is marked.
+
+    ``first`` and ``last`` are line numbers, or pieces of the text of those lines.
+    """
     return listing(load_kernel(name), first, last)
 
 
@@ -49,13 +71,14 @@ def mine(text: str, name: str = "mine") -> Kernel:
     return parse_kernel(name, text.strip() + "\n")
 
 
-def check(*kernels: str | Kernel) -> Output:
+def check(*kernels: str | Kernel, simulated: bool = False) -> Output:
     """Check kernels at awkward sizes, on this machine's GPU or by simulation.
 
-    Where neither is possible, the output says what to install.
+    ``simulated`` keeps a kernel off the GPU, which a stray or misaligned access would stop for the
+    whole session. Where neither way is possible, the output says what to install.
     """
     try:
-        return verdict([_kernel(kernel) for kernel in kernels])
+        return verdict([_kernel(kernel) for kernel in kernels], simulated=simulated)
     except MissingToolError as missing:
         return sentence(str(missing))
 
@@ -88,14 +111,19 @@ def count(*kernels: str | Kernel, size: int | Size = 256) -> Counted | Output:
 
 
 def roofline(
-    *names: str, size: int | Size = 4096, gpu: str | None = None, hide: Sequence[str] = ()
+    *names: str,
+    size: int | Size = 4096,
+    gpu: str | None = None,
+    hide: Sequence[str] = (),
+    path: str = "",
 ) -> Roofline:
     """Place kernels under the roofs of a GPU, predicted and measured.
 
     ``gpu`` is an id such as "t4"; by default this machine's GPU, or the one of the records.
-    ``hide`` names levels that are switched off to begin with, such as "shared".
+    ``hide`` names levels that are switched off to begin with, such as "shared". ``path`` names the
+    level at which arrows lead from kernel to kernel to begin with.
     """
-    return _roofs.roofline(names, _size(size), gpu, hide)
+    return _roofs.roofline(names, _size(size), gpu, hide, path)
 
 
 def intensity(name: str, *, gpu: str | None = None, predict: bool = False) -> Intensity:
@@ -103,18 +131,50 @@ def intensity(name: str, *, gpu: str | None = None, predict: bool = False) -> In
     return _roofs.intensity(name, gpu, predict=predict)
 
 
+def occupancy(
+    *kernels: str | Kernel,
+    threads: int | None = None,
+    registers: int | None = None,
+    shared: int | None = None,
+    gpu: str | None = None,
+    size: int | Size = 4096,
+) -> Occupancy | Output:
+    """Slide what a block takes and see how many blocks an SM holds, and what decides it.
+
+    It begins with what the first kernel takes when launched at ``size``, compiled here, or with
+    256 threads of 32 registers. ``threads`` (per block), ``registers`` (per thread) and ``shared``
+    (bytes per block) say otherwise. ``gpu`` is an id such as "t4"; by default this machine's GPU,
+    or the one of the records.
+    """
+    try:
+        return _fitting.occupancy(
+            [_kernel(kernel) for kernel in kernels],
+            _size(size),
+            threads=threads,
+            registers=registers,
+            shared=shared,
+            gpu=gpu,
+        )
+    except MissingToolError as missing:
+        return sentence(str(missing))
+
+
 def coalescing(*names: str, size: int | Size = 64) -> Coalescing:
     """Paint the global requests that the first warp of each kernel makes, sector by sector.
 
     The reader chooses among them, or makes a pattern of their own.
     """
-    requests = [
-        cast(PaintedRequest, {**request, "label": f"{name}: {request['op']} of {request['array']}"})
-        for name in names
-        for request in warp_requests(load_kernel(name), _size(size), space="global")
-    ]
-    loads_of_a = [i for i, request in enumerate(requests) if request["array"] == "A"]
-    return Coalescing(requests, chosen=next(iter(loads_of_a), None))
+    return _painting.coalescing([load_kernel(name) for name in names], _size(size))
+
+
+def banks(*names: str, size: int | Size | None = None) -> Banks:
+    """Paint the shared-memory requests that the first warp of each kernel makes, bank by bank.
+
+    The reader chooses among them, pads and swizzles the array, or makes a pattern of their own.
+    ``size`` is that of the launch; by default one block of each kernel.
+    """
+    kernels = [load_kernel(name) for name in names]
+    return _painting.banks(kernels, None if size is None else _size(size))
 
 
 def step(kernel: str | Kernel, size: Size) -> Steps | Output:
@@ -123,6 +183,14 @@ def step(kernel: str | Kernel, size: Size) -> Steps | Output:
         return Steps(walk(_kernel(kernel), size))
     except MissingToolError as missing:
         return sentence(str(missing))
+
+
+def timeline(*names: str, size: int | Size = 4096) -> Timeline:
+    """Draw when windows of K are loaded and multiplied, with one buffer or several.
+
+    Kernels give times to start from, as measured at ``size``; the first is shown.
+    """
+    return _timeline(names, _size(size))
 
 
 def card() -> _card.Card:
@@ -137,7 +205,7 @@ def resources(*names: str) -> Output:
     """
     try:
         rows = [
-            [load_kernel(name).title]
+            [name]
             + [f"{compile_kernel(load_kernel(name), target).registers}" for target in TARGETS]
             for name in names
         ]
@@ -146,23 +214,63 @@ def resources(*names: str) -> Output:
     return table(["registers per thread", *TARGETS], rows, note="Compiled here by NVRTC.")
 
 
+def owners(*names: str, threads: Sequence[int]) -> Picture:
+    """Draw which elements of a block's tile some threads own, and what they read for them."""
+    return _tiles.tile_picture([load_kernel(name) for name in names], threads)
+
+
+def instructions(*kernels: str | Kernel) -> Output:
+    """List the memory instructions that the compiler made of kernels, in PTX and machine code."""
+    return _instructions([_kernel(kernel) for kernel in kernels])
+
+
 def say(text: str, **values: object) -> Prose:
     """Return a paragraph of Markdown with values in it: ``say("{x:.0f} GB/s", x=bandwidth)``."""
     return Prose(text.format(**values))
 
 
-def answer(given: float | None, right: float, hint: str, tolerance: float = 0.01) -> Prose:
-    """Judge the reader's number. ``tolerance`` is the share by which it may miss."""
-    if given is None:
-        return Prose("Put your number in place of `None` and run the cell.")
-    if abs(given - right) <= tolerance * abs(right):
-        return Prose(f"**Right:** {number(right)}.")
-    return Prose(f"{number(given)} is not it. {hint}")
+def exercise(name: str, answer: object = None) -> Output:
+    """Judge your answer to an exercise: a number, a word, or lines of a kernel.
+
+    ``name`` is chapter and number, such as "3.2". Lines are compiled, checked and counted.
+    """
+    return _exercise(name, answer)
 
 
-def ladder(size: int | Size = 4096, *, conclusion: str) -> Picture:
-    """Draw every kernel of the book at one size as its share of cuBLAS."""
-    return ladder_picture(_size(size), conclusion)
+def ladder(size: int | Size = 4096, here: Sequence[str] = ()) -> Ladder:
+    """Show every kernel of the book beside cuBLAS, at every recorded size and GPU.
+
+    On a GPU the kernels named in ``here`` are measured first, and a form runs the others.
+    """
+    return _ladders.ladder(_size(size), here)
+
+
+def my_gpu(*sizes: int | Size) -> Speeds | Output:
+    """Measure all kernels and the card on this machine's GPU; the plots then show it too.
+
+    Without ``sizes`` at 1024³, 2048³ and 4096³. Without a GPU a sentence says so.
+    """
+    return _my_gpu([_size(size) for size in sizes or (1024, 2048, 4096)])
+
+
+def effects() -> Effects:
+    """Measure cuBLAS in ways that move its number; without a GPU, take the recorded samples."""
+    return _effects()
+
+
+def spread(name: str, size: int | Size = 4096) -> Picture:
+    """Draw every sample of a kernel, and of cuBLAS in turns with it, in the order taken."""
+    return _spread(load_kernel(name).name, _size(size))
+
+
+def memory_ladder() -> MemoryLadder:
+    """Show the latency and bandwidth of each level of memory, on this GPU and the recorded ones."""
+    return _card.memory_ladder()
+
+
+def place(*names: str) -> Output:
+    """Show where a chapter's kernels stand on the ladder, and which come before and after."""
+    return _ladders.place(names)
 
 
 def _kernel(kernel: str | Kernel) -> Kernel:
@@ -176,25 +284,36 @@ def _size(size: int | Size) -> Size:
 __all__ = [
     "GPUS",
     "Gpu",
-    "answer",
+    "banks",
     "bytes_text",
     "card",
     "check",
     "coalescing",
     "count",
     "curves",
+    "effects",
+    "exercise",
     "find_gpu",
+    "instructions",
     "intensity",
     "ladder",
     "measure",
+    "memory_ladder",
     "mine",
+    "my_gpu",
     "number",
+    "occupancy",
+    "owners",
+    "place",
     "race",
     "resources",
     "roofline",
     "say",
     "show",
     "source",
+    "spread",
     "step",
     "table",
+    "timeline",
+    "verdicts",
 ]

@@ -10,14 +10,10 @@ from sgemm_lab.gpu import Gpu, find_gpu
 from sgemm_lab.lab import session
 from sgemm_lab.lab.output import Output, Picture, bytes_text, number, table
 from sgemm_lab.record import Record, Run, readings
+from sgemm_lab.widgets import MemoryLadder
+from sgemm_lab.widgets.memory_ladder import Memory
 
-LEVELS = {
-    "register": "register",
-    "shared": "shared memory",
-    "l1": "L1 cache",
-    "l2": "L2 cache",
-    "dram": "DRAM",
-}
+_SAID = {"register": "FMA", "shared": "shared", "l1": "L1", "l2": "L2", "dram": "DRAM"}
 
 
 class Card:
@@ -38,6 +34,8 @@ class Card:
         self.walk = self._by_parameter("latency.global")
         self.reads = self._by_parameter("bandwidth.read")
         self.strided = self._by_parameter("bandwidth.strided")
+        self.wide = {loads: self._by_parameter(f"bandwidth.loads{loads}") for loads in (1, 4)}
+        """GB/s from DRAM by loads that a thread has on their way, and by bytes of each."""
         if not self.walk or not self.reads:
             raise LabError(f"The record of {record.gpu.name} has no microbenchmarks.")
         self.run: Run = readings(record, "latency.global")[min(self.walk)][1]
@@ -81,22 +79,27 @@ class Card:
         """List the latency of each kind of memory in cycles and nanoseconds."""
         return _latency_table(self)
 
-    def latency_picture(self) -> Picture:
+    def walk_picture(self) -> Picture:
         """Draw the latency of a pointer chase over its footprint: a staircase of caches."""
-        return _latency_picture(self)
-
-    def bandwidth_picture(self) -> Picture:
-        """Draw the bandwidth of each level as bars."""
-        return _bandwidth_picture(self)
+        return _walk_picture(self)
 
     def stride_picture(self) -> Picture:
         """Draw useful bandwidth over the stride between neighbouring threads' elements."""
         return _stride_picture(self)
 
+    def width_picture(self) -> Picture:
+        """Draw DRAM bandwidth over the width of a load, for one and four loads on their way."""
+        return _width_picture(self)
+
+    @property
+    def clock_mhz(self) -> float:
+        """The SM clock that the run saw, or else the highest that the device names."""
+        spread = self.run.clock_mhz
+        return spread.median if spread else self.device.max_clock_mhz
+
     def nanoseconds(self, cycles: float) -> float:
         """Return cycles as nanoseconds, at the SM clock that the run saw."""
-        spread = self.run.clock_mhz
-        return cycles * 1e3 / (spread.median if spread else self.device.max_clock_mhz)
+        return cycles * 1e3 / self.clock_mhz
 
     def _by_parameter(self, benchmark: str) -> dict[int, float]:
         return {
@@ -125,10 +128,35 @@ def newest_card() -> Card:
 
 def measured_card() -> Card:
     """Measure the card of this machine's GPU, once per session; without a GPU read the records."""
-    records = session.all_records()
-    if session.live() and not readings(records[0], "rate.fma"):
+    if session.live() and not any(readings(record, "rate.fma") for record in session.here()):
         session.measure_here([], [], micro=True)
     return newest_card()
+
+
+def memory_ladder() -> MemoryLadder:
+    """Return the memory ladder of this machine's GPU and of every recorded one.
+
+    Raises:
+        LabError: no record has microbenchmarks.
+    """
+    first = measured_card()
+    cards = [Card(r) for r in session.book_records() if readings(r, "latency.global")]
+    others = [card for card in cards if card.record is not first.record]
+    return MemoryLadder([_memory(card) for card in (first, *others)])
+
+
+def _memory(card: Card) -> Memory:
+    yours = card.record in session.here()
+    return {
+        "id": "here" if yours else card.device.name,
+        "name": f"{card.device.name}, yours" if yours else card.device.name,
+        "note": card.note,
+        "sms": card.device.sms,
+        "clock_mhz": card.clock_mhz,
+        "fma_gflops": card.fma,
+        "latency": card.latency,
+        "bandwidth": card.bandwidth,
+    }
 
 
 def _card_table(card: Card) -> Output:
@@ -176,7 +204,7 @@ def _latency_table(card: Card) -> Output:
     return table(["a value from", "cycles", "ns"], rows, note=card.note)
 
 
-def _latency_picture(card: Card) -> Picture:
+def _walk_picture(card: Card) -> Picture:
     fig = style.figure(7.0, 3.6)
     sizes = list(card.walk)
     with style.book_style():
@@ -185,13 +213,13 @@ def _latency_picture(card: Card) -> Picture:
         for key in ("register", "shared"):
             ax.axhline(card.latency[key], color=style.LEVEL_COLOURS[key], linewidth=1.4)
             ax.annotate(
-                f"{LEVELS[key]}: {number(card.latency[key])} cycles",
+                f"{_SAID[key]}: {number(card.latency[key])} cycles",
                 (sizes[-1], card.latency[key]), xytext=(0, 4), textcoords="offset points",
                 color=style.LEVEL_COLOURS[key], ha="right", fontsize=9,
             )  # fmt: skip
         for key, place in (("l1", 0), ("l2", len(sizes) // 2 - 1), ("dram", len(sizes) - 1)):
             ax.annotate(
-                f"{LEVELS[key]}: {number(card.latency[key])}", (sizes[place], card.latency[key]),
+                f"{_SAID[key]}: {number(card.latency[key])}", (sizes[place], card.latency[key]),
                 xytext=(0, 8), textcoords="offset points", color=style.LEVEL_COLOURS[key],
                 ha="left" if place == 0 else "right" if key == "dram" else "center", fontsize=9,
             )  # fmt: skip
@@ -206,32 +234,7 @@ def _latency_picture(card: Card) -> Picture:
         f"value, {number(card.latency['l2'])} where L2 has it, and {number(card.latency['dram'])} "
         f"from DRAM: {ratio:.0f} times as long as from shared memory."
     )
-    return Picture(fig, "Latency of each level of memory", conclusion)
-
-
-def _bandwidth_picture(card: Card) -> Picture:
-    keys = ("shared", "l1", "l2", "dram")
-    fig = style.figure(7.0, 2.4)
-    with style.book_style():
-        ax = fig.subplots()
-        values = [card.bandwidth[key] for key in keys]
-        ax.barh(range(4), values, color=[style.LEVEL_COLOURS[key] for key in keys], height=0.62)
-        for row, value in enumerate(values):
-            ax.annotate(
-                f"{number(value)} GB/s", (value, row), xytext=(6, 0), textcoords="offset points",
-                va="center", color=style.FOREGROUND, fontsize=9,
-            )  # fmt: skip
-        ax.set_yticks(range(4), [LEVELS[key] for key in keys])
-        ax.invert_yaxis()
-        ax.set_xlim(0, max(values) * 1.18)
-        ax.set_xticks([])
-        ax.spines["bottom"].set_visible(False)
-    ratio = card.bandwidth["shared"] / card.bandwidth["dram"]
-    conclusion = (
-        f"All SMs of {card.device.name} together read {ratio:.0f} times as many bytes per second "
-        "from shared memory as from DRAM."
-    )
-    return Picture(fig, "Bandwidth of each level of memory", conclusion)
+    return Picture(fig, "Latency over the bytes walked over", conclusion)
 
 
 def _stride_picture(card: Card) -> Picture:
@@ -256,3 +259,32 @@ def _stride_picture(card: Card) -> Picture:
         "per second is left: each float brings a whole 32-byte sector with it."
     )
     return Picture(fig, "Useful bandwidth over stride", conclusion)
+
+
+def _width_picture(card: Card) -> Picture:
+    one, four = card.wide[1], card.wide[4]
+    fig = style.figure(7.0, 3.0)
+    with style.book_style():
+        ax = fig.subplots()
+        series = ((one, -0.2, 0.45, "one load at a time"), (four, 0.2, 1.0, "four loads at a time"))
+        for speeds, shift, opacity, label in series:
+            places = [place + shift for place in range(len(speeds))]
+            ax.bar(places, list(speeds.values()), width=0.38, alpha=opacity, label=label,
+                   color=style.LEVEL_COLOURS["dram"])  # fmt: skip
+            for place, value in zip(places, speeds.values(), strict=True):
+                ax.annotate(
+                    number(value), (place, value), xytext=(0, 4), textcoords="offset points",
+                    ha="center", color=style.FOREGROUND, fontsize=9,
+                )  # fmt: skip
+        ax.set_xticks(range(len(one)), [f"{width} bytes" for width in one])
+        ax.set(xlabel="width of one thread's load", ylabel="GB/s from DRAM")
+        ax.set_ylim(top=1.25 * max(*one.values(), *four.values()))
+        ax.yaxis.set_major_formatter(FuncFormatter(lambda value, _: number(value)))
+        ax.grid(axis="y")
+        ax.legend(loc="upper left", ncols=2)
+    conclusion = (
+        f"One load of 4 bytes at a time gets {one[4] / four[16]:.0%} of what DRAM can give, four "
+        f"of them {four[4] / four[16]:.0%}: not the width of a load counts, but how many bytes are "
+        "on their way."
+    )
+    return Picture(fig, "Bandwidth over the width of a load", conclusion)

@@ -1,11 +1,15 @@
 """What a kernel asks of memory: counted here, beside what a GPU's own counters said."""
 
+from collections.abc import Sequence
+from html import escape
+
 from sgemm_lab.counters import Counters
 from sgemm_lab.counting import CountedLaunch, Size, count
 from sgemm_lab.kernel import Kernel
 from sgemm_lab.lab import session
 from sgemm_lab.lab.output import Output, size_text, table
 from sgemm_lab.record import counted
+from sgemm_lab.simulator.counts import LineCounts
 
 ROWS = {
     "global_load_requests": "global load requests",
@@ -18,6 +22,16 @@ ROWS = {
     "shared_store_wavefronts": "wavefronts they take",
     "ffma_thread_instructions": "fused multiply-adds",
 }
+
+LINE_COLUMNS = {
+    "global requests": ("global_load_requests", "global_store_requests"),
+    "sectors": ("global_load_sectors", "global_store_sectors"),
+    "shared requests": ("shared_load_requests", "shared_store_requests"),
+    "wavefronts": ("shared_load_wavefronts", "shared_store_wavefronts"),
+    "FLOP": ("flop",),
+    "barriers": ("barriers",),
+}
+"""The counts of a source line, loads and stores together, by the head of their column."""
 
 
 class Counted:
@@ -40,6 +54,29 @@ class Counted:
     def launch(self, kernel: str) -> CountedLaunch:
         """Return everything that was counted of one kernel."""
         return self.launches[kernel]
+
+    def lines(self, kernel: str) -> Output:
+        """List what each source line of one kernel costs; lines that cost nothing are left out.
+
+        FLOP is 2 for a fused multiply-add of one thread; barriers are those of all blocks.
+        """
+        launch = self.launches[kernel]
+        texts = launch.kernel.source.splitlines()
+        total = launch.result.counts.total
+        columns = {head: keys for head, keys in LINE_COLUMNS.items() if _sum(total, keys)}
+        rows = [
+            (f"{where.line}", texts[where.line - 1].strip(), _numbers(counts, columns))
+            for where, counts in launch.result.counts.lines.items()
+            if any(_sum(counts, keys) for keys in columns.values())
+        ]
+        rows.append(("", "all", _numbers(total, columns)))
+        note = (
+            f"One launch of {kernel} at M, N, K = {size_text(self.size)}, counted here, no GPU. "
+            "A line in a loop is counted each time it runs."
+        )
+        text = repr(table(["line", "source", *columns], [[a, b, *c] for a, b, c in rows],
+                          note=note, numbers=2))  # fmt: skip
+        return Output(_lines_html(list(columns), rows, note), text)
 
     def _table(self) -> Output:
         heads = ["per launch"]
@@ -70,6 +107,32 @@ class Counted:
 
     def __repr__(self) -> str:
         return self._table().text
+
+
+def _lines_html(heads: list[str], rows: Sequence[tuple[str, str, list[str]]], note: str) -> str:
+    """Set each source line above its numbers, so that both have room on a narrow page."""
+    head = "".join(f'<th scope="col" class="number">{escape(name)}</th>' for name in heads)
+    bodies = []
+    for line, source, numbers in rows:
+        code = f"<code>{escape(source)}</code>" if line else escape(source)
+        cells = "".join(f'<td class="number">{number}</td>' for number in numbers)
+        bodies.append(
+            f'<tbody><tr><th scope="rowgroup" colspan="{len(heads)}"><span>{line}</span> {code}'
+            f"</th></tr><tr>{cells}</tr></tbody>"
+        )
+    table = f'<table class="lab-table lab-lines"><thead><tr>{head}</tr></thead>{"".join(bodies)}'
+    return (
+        '<div class="lab-scroll" tabindex="0" role="group" aria-label="Counts of each source line">'
+        f'{table}</table></div><p class="lab-provenance">{escape(note)}</p>'
+    )
+
+
+def _sum(counts: LineCounts, keys: tuple[str, ...]) -> int:
+    return sum(getattr(counts, key) for key in keys)
+
+
+def _numbers(counts: LineCounts, columns: dict[str, tuple[str, ...]]) -> list[str]:
+    return [f"{found:,}" if (found := _sum(counts, keys)) else "" for keys in columns.values()]
 
 
 def _hardware(kernel: Kernel, size: Size) -> tuple[str, Counters, str] | None:

@@ -6,15 +6,23 @@ from pygments import highlight
 from pygments.formatters import HtmlFormatter
 from pygments.lexers import CudaLexer
 
+from sgemm_lab.errors import LabError
 from sgemm_lab.kernel import Kernel, body_start
 from sgemm_lab.lab.output import Output
 
+Place = int | str | None
+"""A line of a source: its number, or a piece of its text."""
 
-def listing(kernel: Kernel, first: int | None = None, last: int | None = None) -> Output:
-    """Return a kernel's source, or lines ``first`` to ``last`` of it, without its head comment."""
-    start = first or body_start(kernel.source) + 1
+
+def listing(kernel: Kernel, first: Place = None, last: Place = None) -> Output:
+    """Return a kernel's source, or lines ``first`` to ``last`` of it, without its head comment.
+
+    Raises:
+        LabError: no line holds the text by which ``first`` or ``last`` is named.
+    """
     lines = kernel.lines_against_parent()
-    end = last or len(lines)
+    start = _line_number(kernel, first, 1) or body_start(kernel.source) + 1
+    end = _line_number(kernel, last, start) or len(lines)
     # Highlighted as a whole, then cut: a comment may run over several lines.
     coloured = highlight(kernel.source, CudaLexer(stripnl=False), HtmlFormatter(nowrap=True))
     html_lines = coloured.splitlines()
@@ -31,6 +39,17 @@ def listing(kernel: Kernel, first: int | None = None, last: int | None = None) -
     )
     text = "\n".join(f"{'+' if line.changed else ' '} {line.text}" for line in shown)
     return Output(html, f"{kernel.title}\n{text}")
+
+
+def _line_number(kernel: Kernel, place: Place, start: int) -> int | None:
+    """Return the number of a line; a text is looked for from line ``start`` on."""
+    if not isinstance(place, str):
+        return place
+    texts = kernel.source.splitlines()
+    for number in range(start, len(texts) + 1):
+        if place in texts[number - 1]:
+            return number
+    raise LabError(f"No line of '{kernel.name}' from line {start} on holds “{place}”.")
 
 
 def _html_line(text: str, changed: bool) -> str:

@@ -57,17 +57,24 @@ class Picture:
 
 
 def table(
-    heads: Sequence[str], rows: Iterable[Sequence[str]], *, note: str = "", numbers: int = 1
+    heads: Sequence[str],
+    rows: Iterable[Sequence[str]],
+    *,
+    note: str = "",
+    numbers: int = 1,
+    code: int | None = None,
 ) -> Output:
     """Return a table. Columns from index ``numbers`` on are numbers and stand to the right.
 
-    ``note`` is a line below it that says where the numbers come from.
+    ``note`` is a line below it that says where the numbers come from. ``code`` is the index of a
+    column that holds code.
     """
     rows = [list(row) for row in rows]
 
     def cell(tag: str, index: int, text: str, scope: str = "") -> str:
         kind = ' class="number"' if index >= numbers else ""
-        return f"<{tag}{scope}{kind}>{escape(text)}</{tag}>"
+        shown = f"<code>{escape(text)}</code>" if index == code and tag == "td" else escape(text)
+        return f"<{tag}{scope}{kind}>{shown}</{tag}>"
 
     head = "".join(cell("th", i, text, ' scope="col"') for i, text in enumerate(heads))
     body = "".join(

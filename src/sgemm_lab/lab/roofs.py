@@ -13,6 +13,7 @@ from sgemm_lab.roofline import (
     Roof,
     attainable,
     data_sheet_roofs,
+    known_gpus,
     measured_places,
     measured_roofs,
     records_of,
@@ -34,8 +35,12 @@ SLIDER_CHOICES = {
 
 
 def roofs_of_all_gpus() -> list[Gpu]:
-    """Return the roofs of every GPU that the book has a data sheet of, measured ones included."""
-    return [_gpu(sheet, _measured_roofs(sheet)) for sheet in GPUS]
+    """Return the roofs of every GPU that the book or a record knows, measured ones included."""
+    return [_gpu(sheet, _measured_roofs(sheet)) for sheet in _known_gpus()]
+
+
+def _known_gpus() -> list[DataSheet]:
+    return known_gpus(session.all_records())
 
 
 def default_gpu() -> str:
@@ -44,18 +49,26 @@ def default_gpu() -> str:
     Otherwise the GPU of the book's first record.
     """
     for record in session.all_records():
-        for sheet in GPUS:
+        for sheet in _known_gpus():
             if is_model(record.gpu.name, sheet):
                 return sheet.id
     return GPUS[0].id
 
 
-def roofline(names: Sequence[str], size: Size, gpu: str | None, hide: Sequence[str]) -> Roofline:
+def roofline(
+    names: Sequence[str], size: Size, gpu: str | None, hide: Sequence[str], path: str
+) -> Roofline:
     """Return the roofline widget, kernels at the places that were predicted and measured."""
     points: list[Point] = []
     for name in names:
         points += _points(load_kernel(name), size)
-    return Roofline(roofs_of_all_gpus(), points, gpu=gpu or default_gpu(), hidden_levels=list(hide))
+    return Roofline(
+        roofs_of_all_gpus(),
+        points,
+        gpu=gpu or default_gpu(),
+        hidden_levels=list(hide),
+        path=path,
+    )
 
 
 def intensity(name: str, gpu: str | None, *, predict: bool) -> Intensity:
@@ -114,7 +127,7 @@ def _points(kernel: Kernel, size: Size) -> list[Point]:
     """Predict a kernel's place on every GPU; add its measured places where there are any."""
     tile = Tile.from_constants(_reusing(kernel))
     points: list[Point] = []
-    for sheet in GPUS:
+    for sheet in _known_gpus():
         roofs = _measured_roofs(sheet) or data_sheet_roofs(sheet)
         asked = tile.block_intensity
         points.append(

@@ -10,7 +10,7 @@ from functools import lru_cache
 
 from sgemm_lab.kernel import Kernel
 from sgemm_lab.launch import has_gpu
-from sgemm_lab.measure import Budget
+from sgemm_lab.measure import Budget, Progress
 from sgemm_lab.paths import data_folder
 from sgemm_lab.record import Device, Record, Run, load_records
 from sgemm_lab.recorder import current_device, measure_run
@@ -22,32 +22,55 @@ _here: list[Record] = []
 """At most one record: what this session measured on this machine's GPU."""
 
 
-def measure_here(kernels: Sequence[Kernel], sizes: Sequence[Size], *, micro: bool = False) -> Run:
+def measure_here(
+    kernels: Sequence[Kernel],
+    sizes: Sequence[Size],
+    *,
+    micro: bool = False,
+    effects: bool = False,
+    progress: Progress | None = None,
+) -> Run:
     """Measure on this machine's GPU, tell the progress, and keep the run for the session.
+
+    Without ``progress`` it is told in one line of the cell's output, which is wiped at the end.
 
     Raises:
         LabError: no GPU, or nothing could be measured.
     """
-
-    def progress(text: str) -> None:
-        print(f"\r\033[K{text}", end="", flush=True)
-
-    run = measure_run(kernels, sizes=sizes, micro=micro, budget=Budget(), progress=progress)
-    print("\r\033[K", end="", flush=True)
+    tell = progress or _print_over
+    run = measure_run(
+        kernels, sizes=sizes, micro=micro, effects=effects, budget=Budget(), progress=tell
+    )
+    if progress is None:
+        _print_over("")
     device = current_device()
     record = _here[0] if _here else Record(device, ())
     _here[:] = [replace(record, runs=(*record.runs, run))]
     return run
 
 
+def _print_over(text: str) -> None:
+    print(f"\r\033[K{text}", end="", flush=True)
+
+
 def all_records() -> list[Record]:
     """Return this session's record first, if it measured anything, then the book's."""
+    return [*_here, *book_records()]
+
+
+def here() -> list[Record]:
+    """Return this session's record, if it measured anything."""
+    return list(_here)
+
+
+def book_records() -> list[Record]:
+    """Return the book's records."""
     files = sorted(data_folder("records").glob("*.json"))
-    return [*_here, *_book_records(tuple(file.stat().st_mtime_ns for file in files))]
+    return _read_records(tuple(file.stat().st_mtime_ns for file in files))
 
 
 @lru_cache(maxsize=1)
-def _book_records(_changed: tuple[int, ...]) -> list[Record]:
+def _read_records(_changed: tuple[int, ...]) -> list[Record]:
     """Read the book's records once, and again when a file has changed."""
     return load_records()
 

@@ -1,9 +1,12 @@
 """Kernels beside cuBLAS: measured here, or read from the records."""
 
+import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from textwrap import wrap
 
-from matplotlib.ticker import FuncFormatter
+from matplotlib.axes import Axes
+from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter, NullLocator
 
 from sgemm_lab import style
 from sgemm_lab.errors import LabError
@@ -14,6 +17,10 @@ from sgemm_lab.record import Score, scores
 from sgemm_lab.recorder import SQUARE_SIZES
 
 Size = tuple[int, int, int]
+
+_MOST_CURVES = 5
+_LINE_POINTS = 11.0
+"""Height of a line of a label beside a curve."""
 
 
 @dataclass(frozen=True)
@@ -50,7 +57,7 @@ class Speeds:
             spread = f"{number(low)} to {number(high)}"
             size = size_text((score.m, score.n, score.k))
             rows.append(
-                [_title(score.kernel), size, number(score.gflops), spread, f"{score.share:.1%}"]
+                [title_of(score.kernel), size, number(score.gflops), spread, f"{score.share:.1%}"]
             )
         library = {(s.m, s.n, s.k): s.cublas_gflops for s in self.scores}
         for shape, gflops in library.items():
@@ -96,76 +103,90 @@ def find_scores(kernels: Sequence[Kernel], sizes: Sequence[Size]) -> list[Score]
 
 
 def speed_curves(names: Sequence[str], conclusion: str) -> Picture:
-    """Draw recorded GFLOP/s over the size of square matrices, cuBLAS above. Log-log."""
+    """Draw recorded GFLOP/s over the size of square matrices, cuBLAS above. Log-log.
+
+    What this session measured is drawn over it, with open marks.
+
+    Raises:
+        LabError: there are more kernels than curves can be told apart.
+    """
     kernels = [load_kernel(name) for name in names]
+    if len(kernels) > _MOST_CURVES:
+        raise LabError(
+            f"{len(kernels)} curves cannot be told apart. Choose {_MOST_CURVES} kernels at most."
+        )
     known = [
         score
-        for record in session.all_records()[-1:]
-        for score in scores([record])
+        for score in scores(session.book_records()[:1])
         if (score.m, score.n, score.k) in SQUARE_SIZES
     ]
+    here = [s for s in scores(session.here()) if s.kernel in names and s.m == s.n == s.k]
     fig = style.figure(7.0, 3.9)
     with style.book_style():
         ax = fig.subplots()
         ax.set(xscale="log", yscale="log", ylabel="GFLOP/s")
         ax.set_xlabel("M = N = K")
         sizes = sorted({score.m for score in known})
-        library = {score.m: score.cublas_gflops for score in known}
-        curves = [("cuBLAS", library, style.CUBLAS)]
+        curves: list[tuple[str, str | None, str]] = [("cuBLAS", None, style.CUBLAS)]
         colours = [
             style.LEVEL_COLOURS["dram"],
             style.LEVEL_COLOURS["shared"],
             style.LEVEL_COLOURS["l2"],
+            style.LEVEL_COLOURS["register"],
+            style.KERNEL,
         ]
-        for kernel, colour in zip(kernels, colours, strict=False):
-            points = {score.m: score.gflops for score in known if score.kernel == kernel.name}
-            curves.append((kernel.title, points, colour))
-        for label, points, colour in curves:
-            xs = sorted(points)
-            ax.plot(xs, [points[x] for x in xs], "o-", color=colour, markersize=4)
-            ax.annotate(
-                f" {label}", (xs[-1], points[xs[-1]]), xytext=(6, 0), textcoords="offset points",
-                color=colour, va="center", fontsize=9,
-            )  # fmt: skip
-        ax.set_xlim(sizes[0] * 0.85, sizes[-1] * 4.5)
+        curves += [
+            (title_of(kernel.name), kernel.name, colour)
+            for kernel, colour in zip(kernels, colours, strict=False)
+        ]
+        ends: list[tuple[str, str, tuple[float, float]]] = []
+        for label, name, colour in curves:
+            points = _points(known, name)
+            xs = list(points)
+            ax.plot(xs, list(points.values()), "o-", color=colour, markersize=4)
+            ends.append(("\n".join(wrap(label, 27)), colour, (xs[-1], points[xs[-1]])))
+            yours = _points(here, name)
+            ax.plot(list(yours), list(yours.values()), "D:", color=colour, markersize=7,
+                    markerfacecolor="none", linewidth=1.0)  # fmt: skip
+        shown = [*sizes, *(score.m for score in here)]
+        ax.set_xlim(min(shown) * 0.85, max(shown) * 4.5)
         ax.set_xticks(sizes, [str(size) for size in sizes])
+        ax.xaxis.set_minor_locator(NullLocator())
+        ax.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
+        ax.yaxis.set_minor_formatter(NullFormatter())
         ax.yaxis.set_major_formatter(FuncFormatter(lambda value, _: number(value)))
         ax.grid(axis="y")
+        _label_ends(ax, ends)
+    if here:
+        conclusion += f" Open marks: {here[0].gpu}, measured here."
     return Picture(fig, "Speed over matrix size", conclusion)
 
 
-def ladder_picture(size: Size, conclusion: str) -> Picture:
-    """Draw every kernel at one size as a bar: its share of cuBLAS in the same run."""
-    found = find_scores(load_kernels(), [size])
-    fig = style.figure(7.0, 0.32 * len(found) + 0.5)
-    with style.book_style():
-        ax = fig.subplots()
-        ax.barh(range(len(found)), [100 * s.share for s in found], color=style.KERNEL, height=0.66)
-        for row, score in enumerate(found):
-            ax.annotate(
-                f"{score.share:.0%}", (100 * score.share, row), xytext=(5, 0),
-                textcoords="offset points", va="center", fontsize=9, color=style.FOREGROUND,
-            )  # fmt: skip
-        ax.axvline(100, color=style.CUBLAS, linewidth=1.4)
+def _label_ends(ax: Axes, ends: list[tuple[str, str, tuple[float, float]]]) -> None:
+    """Write each label (text, colour, end of its curve) beside its curve, clear of the others."""
+    lowest = -math.inf
+    for label, colour, end in sorted(ends, key=lambda found: found[2][1]):
+        height = _LINE_POINTS * (1 + label.count("\n"))
+        at = ax.transData.transform(end)[1] * 72 / ax.figure.dpi
+        middle = max(at, lowest + height / 2)
+        lowest = middle + height / 2
         ax.annotate(
-            "cuBLAS ",
-            (100, -0.5),
-            color=style.CUBLAS,
-            ha="right",
-            va="center",
-            fontsize=9,
-        )
-        ax.set_yticks(range(len(found)), [_title(score.kernel) for score in found])
-        ax.invert_yaxis()
-        ax.set_xlim(0, 104)
-        ax.set_xticks([])
-        ax.spines["bottom"].set_visible(False)
-        ax.spines["left"].set_visible(False)
-        ax.tick_params(left=False)
-    return Picture(fig, "The ladder of kernels", conclusion)
+            label, end, xytext=(9, middle - at), textcoords="offset points",
+            color=colour, va="center", fontsize=9, linespacing=1.1,
+        )  # fmt: skip
 
 
-def _title(name: str) -> str:
+def _points(known: Sequence[Score], name: str | None) -> dict[int, float]:
+    """Return GFLOP/s by size, smallest first, of a kernel, or of cuBLAS where there is no name."""
+    return {
+        score.m: score.gflops if name else score.cublas_gflops
+        for score in sorted(known, key=lambda score: score.m)
+        if name in (None, score.kernel)
+    }
+
+
+def title_of(name: str) -> str:
+    """Return a kernel's title; a variant's with its constants, a reader's own as theirs."""
     base, _, constants = name.partition(":")
     titles = {kernel.name: kernel.title for kernel in load_kernels()}
     title = titles.get(base, f"yours ({base})")

@@ -78,3 +78,51 @@ extern "C" __global__ void read_strided(const float* data, long long count, int 
     }
     if (sum == 1234.5f) *sink = sum;
 }
+
+__device__ float total(float v) { return v; }
+__device__ float total(float2 v) { return v.x + v.y; }
+__device__ float total(float4 v) { return v.x + v.y + v.z + v.w; }
+
+// Each thread asks for LOADS elements of type T, waits for all of them, and goes on. So LOADS times
+// the width of T is what a thread has on its way at a time.
+template <typename T, int LOADS>
+__device__ void read_wide(const T* data, long long count, float* sink)
+{
+    const long long threads = (long long)gridDim.x * blockDim.x;
+    float sum = 0;
+#pragma unroll 1
+    for (long long i = (long long)blockIdx.x * blockDim.x + threadIdx.x; i < count;
+         i += LOADS * threads) {
+        T v[LOADS];
+#pragma unroll
+        for (int l = 0; l < LOADS; ++l) v[l] = __ldcg(&data[min(i + l * threads, count - 1)]);
+#pragma unroll
+        for (int l = 0; l < LOADS; ++l) sum += total(v[l]);
+    }
+    if (sum == 1234.5f) *sink = sum;
+}
+
+extern "C" __global__ void read_4(const float* data, long long count, float* sink)
+{
+    read_wide<float, 1>(data, count, sink);
+}
+extern "C" __global__ void read_8(const float2* data, long long count, float* sink)
+{
+    read_wide<float2, 1>(data, count, sink);
+}
+extern "C" __global__ void read_16(const float4* data, long long count, float* sink)
+{
+    read_wide<float4, 1>(data, count, sink);
+}
+extern "C" __global__ void read_4_by_four(const float* data, long long count, float* sink)
+{
+    read_wide<float, 4>(data, count, sink);
+}
+extern "C" __global__ void read_8_by_four(const float2* data, long long count, float* sink)
+{
+    read_wide<float2, 4>(data, count, sink);
+}
+extern "C" __global__ void read_16_by_four(const float4* data, long long count, float* sink)
+{
+    read_wide<float4, 4>(data, count, sink);
+}

@@ -1,5 +1,6 @@
 """Find what is wrong with a kernel while it runs, and say so in plain sentences."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -55,41 +56,28 @@ class Hazard:
         return self.message
 
 
-class HazardLog:
-    """Keeps the first hazard of each kind at each instruction."""
+FaultListener = Callable[[Access, npt.NDArray[np.intp], Callable[[int], str]], None]
+"""Told of every access that faults: the access, its lanes that fault, and what to say of a lane."""
 
-    def __init__(self) -> None:
+
+class HazardLog:
+    """Keeps the first hazard of each kind at each instruction.
+
+    ``on_fault`` is told of every access that a GPU would stop at, not of the first only.
+    """
+
+    def __init__(self, on_fault: FaultListener | None = None) -> None:
+        self._on_fault = on_fault
         self.found: list[Hazard] = []
         self._seen: set[tuple[str, int]] = set()
 
     def out_of_bounds(self, access: Access, lanes: npt.NDArray[np.intp]) -> None:
         """Some lanes address memory that belongs to no array."""
-        if self._is_new(OUT_OF_BOUNDS, access.site.instruction):
-            place = _Place(access, int(lanes[0]))
-            advice = "Guard the access, or check the index and the size of the array."
-            if place.array is not None:
-                count = place.array.bytes // place.item_bytes
-                size = " × ".join(map(str, place.array.shape)) or f"{count}"
-                what = (
-                    f"{place.verb} element {place.flat} of {place.array.name}, which has {size} "
-                    "elements"
-                )
-            else:
-                what = f"{place.verb} {access.memory.space} memory the kernel has not declared"
-            self._keep(place, OUT_OF_BOUNDS, f"{what}. {advice}")
+        self._fault(OUT_OF_BOUNDS, access, lanes, _outside)
 
     def misaligned(self, access: Access, lanes: npt.NDArray[np.intp]) -> None:
         """Some lanes address a vector that does not start at a multiple of its size."""
-        if self._is_new(MISALIGNED, access.site.instruction):
-            place = _Place(access, int(lanes[0]))
-            width = access.site.width
-            self._keep(
-                place,
-                MISALIGNED,
-                f"{place.verb} {width} bytes at once from {place.name}, which is not at a multiple "
-                f"of {width} bytes. Use scalar accesses where the row length or the start does "
-                "not allow the vector.",
-            )
+        self._fault(MISALIGNED, access, lanes, _crooked)
 
     def unwritten(self, access: Access, lanes: npt.NDArray[np.intp]) -> None:
         """Some lanes read memory that nothing wrote."""
@@ -148,6 +136,24 @@ class HazardLog:
                 "the copy (cp.async.wait_group) and pass a barrier before reading.",
             )
 
+    def _fault(
+        self,
+        kind: str,
+        access: Access,
+        lanes: npt.NDArray[np.intp],
+        say: Callable[["_Place"], str],
+    ) -> None:
+        if self._is_new(kind, access.site.instruction):
+            place = _Place(access, int(lanes[0]))
+            self._keep(place, kind, say(place))
+        if self._on_fault is not None:
+
+            def sentence(lane: int) -> str:
+                place = _Place(access, lane)
+                return f"{place.who} {say(place)}"
+
+            self._on_fault(access, lanes, sentence)
+
     def _is_new(self, kind: str, instruction: Instruction) -> bool:
         key = (kind, instruction.index)
         if key in self._seen:
@@ -166,7 +172,7 @@ class HazardLog:
         hazard = Hazard(
             kind,
             place.location,
-            f"{place.location}: thread {place.thread} of block {place.block} {what}",
+            f"{place.who} {what}",
             place.block,
             place.thread,
             None if place.array is None else place.array.name,
@@ -187,6 +193,7 @@ class _Place:
         group, memory, site = access.group, access.memory, access.site
         self.location = site.instruction.location
         self.verb = _VERBS[site.kind]
+        self.space, self.width = memory.space, site.width
         self.block, self.thread = _who(group, lane)
         if position is None:
             position = int(access.addresses[lane]) - memory.base
@@ -203,11 +210,36 @@ class _Place:
             self.element = element_index(self.array, self.flat)
 
     @property
+    def who(self) -> str:
+        """Line, thread and block: the start of a sentence."""
+        return f"{self.location}: thread {self.thread} of block {self.block}"
+
+    @property
     def name(self) -> str:
         """Array and element as the source would write it."""
         if self.array is None or self.element is None:
             return "memory"
         return self.array.name + "".join(f"[{index}]" for index in self.element)
+
+
+def _outside(place: _Place) -> str:
+    advice = "Guard the access, or check the index and the size of the array."
+    if place.array is None:
+        return f"{place.verb} {place.space} memory the kernel has not declared. {advice}"
+    count = place.array.bytes // place.item_bytes
+    size = " × ".join(map(str, place.array.shape)) or f"{count}"
+    return (
+        f"{place.verb} element {place.flat} of {place.array.name}, which has {size} elements. "
+        f"{advice}"
+    )
+
+
+def _crooked(place: _Place) -> str:
+    return (
+        f"{place.verb} {place.width} bytes at once from {place.name}, which is not at a multiple "
+        f"of {place.width} bytes. Use scalar accesses where the row length or the start does "
+        "not allow the vector."
+    )
 
 
 def element_index(array: NamedArray, flat: int) -> tuple[int, ...]:

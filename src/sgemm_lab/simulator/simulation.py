@@ -84,9 +84,9 @@ def simulate(
         LabError: the launch does not fit the kernel.
     """
     kernel, blocks, merged = _understand(ptx, entry, shared_bytes)
-    log = HazardLog()
-    counter = RequestCounter(merged)
     recorder = TraceRecorder() if trace else None
+    log = HazardLog(recorder.on_fault if recorder else None)
+    counter = RequestCounter(merged)
     observers: list[Observer] = [counter]
     if check_hazards:
         observers.append(RaceDetector(log, kernel.instructions))

@@ -1,6 +1,7 @@
 """Every memory access of a small launch, for stepping through."""
 
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
@@ -17,8 +18,29 @@ LIMIT = 200_000
 
 
 @dataclass(frozen=True)
+class Fault:
+    """The first access of a block that a GPU would stop at: out of bounds, or misaligned.
+
+    ``threads`` and ``elements`` are of equal length, one entry per thread and element of ``array``
+    that it asks for; what lies outside every array is left out.
+    """
+
+    step: int
+    block: int
+    line: int
+    window: int
+    array: int
+    store: bool
+    threads: list[int]
+    elements: list[int]
+    message: str
+
+
+@dataclass(frozen=True)
 class Trace:
     """Accesses in the order they happened, one entry per thread and element.
+
+    After a fault the simulator goes on without the threads at fault, and so does the trace.
 
     Columns of equal length:
 
@@ -37,6 +59,8 @@ class Trace:
     columns: dict[str, Array]
     complete: bool
     """False where the launch made more accesses than ``LIMIT`` and the rest was left out."""
+    faults: list[Fault]
+    """At most one for each block."""
 
     def __len__(self) -> int:
         return len(self.columns["step"])
@@ -45,7 +69,8 @@ class Trace:
         """Plain lists, ready for ``json.dumps``; NaN becomes None."""
         columns = {name: column.tolist() for name, column in self.columns.items()}
         columns["value"] = [value if value == value else None for value in columns["value"]]
-        return {"arrays": self.arrays, "complete": self.complete, **columns}
+        faults = [asdict(fault) for fault in self.faults]
+        return {"arrays": self.arrays, "complete": self.complete, "faults": faults, **columns}
 
 
 class TraceRecorder:
@@ -62,6 +87,34 @@ class TraceRecorder:
         self._step = 0
         self._kept = 0
         self._complete = True
+        self._faults: dict[int, Fault] = {}
+
+    def on_fault(self, access: Access, lanes: Array, say: Callable[[int], str]) -> None:
+        """Record the first fault of each block; ``say`` gives the sentence for a lane."""
+        group, site, memory = access.group, access.site, access.memory
+        blocks = group.batch.blocks[group.slot[lanes]]
+        if memory.space == "local":
+            return
+        for block in np.unique(blocks).tolist():
+            if block in self._faults:
+                continue
+            mine = lanes[blocks == block]
+            start = access.addresses[mine] - memory.base
+            positions = start[:, None] + np.arange(site.words) * site.word_bytes
+            array, element = self._locate(access, positions.reshape(-1))
+            inside = array >= 0
+            nearest = memory.array_at(int(start[0]))
+            self._faults[block] = Fault(
+                step=self._step,
+                block=block,
+                line=site.instruction.location.line,
+                window=int(group.batch.epoch[group.slot[mine[0]]]),
+                array=self._number_of(memory.space, nearest, site.word_bytes) if nearest else -1,
+                store=site.kind not in (LOAD, COPY_READ),
+                threads=np.repeat(group.thread[mine], site.words)[inside].tolist(),
+                elements=element[inside].tolist(),
+                message=say(int(mine[0])),
+            )
 
     def on_access(self, access: Access) -> None:
         """Entries need values: see ``on_values``."""
@@ -72,7 +125,11 @@ class TraceRecorder:
     def on_values(self, access: Access, values: list[Array]) -> None:
         """Record the elements one instruction moved."""
         site, group, memory = access.site, access.group, access.memory
-        if memory.space == "local" or not len(access.positions):
+        if memory.space == "local":
+            return
+        if not len(access.positions):
+            # All its threads are at fault: a step, though nothing moves.
+            self._step += any(fault.step == self._step for fault in self._faults.values())
             return
         if self._kept >= LIMIT:
             self._complete = False
@@ -106,23 +163,23 @@ class TraceRecorder:
             self._step += 1
 
     def _locate(self, access: Access, positions: Array) -> tuple[Array, Array]:
-        """For each byte position the number of its array and the element there."""
+        """For each byte position the number of its array and the element there, or -1."""
         memory = access.memory
-        number = np.zeros(len(positions), dtype=np.int64)
-        element = np.zeros(len(positions), dtype=np.int64)
+        number = np.full(len(positions), -1, dtype=np.int64)
+        element = np.full(len(positions), -1, dtype=np.int64)
         for array in memory.arrays:
             inside = (positions >= array.start) & (positions < array.start + array.bytes)
             if inside.any():
+                number[inside] = self._number_of(memory.space, array, access.site.word_bytes)
                 item = access.site.word_bytes if array.dtype is None else array.dtype.itemsize
-                number[inside] = self._number_of(memory.space, array, item)
                 element[inside] = (positions[inside] - array.start) // item
         return number, element
 
-    def _number_of(self, space: str, array: NamedArray, item_bytes: int) -> int:
+    def _number_of(self, space: str, array: NamedArray, word_bytes: int) -> int:
         key = (space, array.name)
         if key not in self._arrays:
             self._arrays[key] = len(self._described)
-            shape = list(array.shape) or [array.bytes // item_bytes]
+            shape = list(array.shape) or [array.bytes // word_bytes]
             self._described.append({"name": array.name, "space": space, "shape": shape})
         return self._arrays[key]
 
@@ -134,7 +191,7 @@ class TraceRecorder:
             per_instruction = not chunks or isinstance(chunks[0], int)
             column = np.repeat(chunks, self._counts) if per_instruction else np.concatenate(chunks)
             columns[name] = column.astype(types.get(name, np.int32))
-        return Trace(self._described, columns, self._complete)
+        return Trace(self._described, columns, self._complete, list(self._faults.values()))
 
 
 def _as_numbers(values: Array, word_bytes: int) -> Array:

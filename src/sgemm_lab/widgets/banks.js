@@ -17,9 +17,7 @@ function render({ model, el }) {
   const padding = choiceSlider("Padding", (value) => change("padding", value));
   const swizzle = segments("Swizzle of columns", { off: "none", on: "col ^ row" }, (value) =>
     change("swizzle", value === "on"));
-  const width = segments("Each lane asks for",
-    Object.fromEntries(Object.keys(WIDTHS).map((bits) => [bits, `${bits} bit`])),
-    (bits) => own({ bits: Number(bits) }));
+  const width = widthChoice(own);
   const op = segments("The warp", { load: "loads", store: "stores" }, (value) => own({ op: value }));
   const play = html("button", { type: "button", class: "lab-button" });
   const scrub = choiceSlider("Wavefront", (value) => {
@@ -151,11 +149,7 @@ function render({ model, el }) {
     }
   }
 
-  picture.addEventListener("pointermove", (event) => {
-    const token = event.target.closest(".lab-token");
-    point(token ? Number(token.dataset.lane) : null);
-  });
-  picture.addEventListener("pointerleave", () => point(null));
+  pointAtTokens(picture, point);
   update();
   const stops = [listen(model, STATE, redraw), onResize(root, redraw), () => clearInterval(timer)];
   return () => stops.forEach((stop) => stop());

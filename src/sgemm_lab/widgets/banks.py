@@ -12,19 +12,8 @@ from matplotlib.patches import Rectangle
 from sgemm_lab.errors import LabError
 from sgemm_lab.simulator.memory_model import BANKS, WORD_BYTES
 from sgemm_lab.style import BACKGROUND, GRID, LEVEL_COLOURS, LINE, MUTED, book_style, figure, svg
-from sgemm_lab.widgets.base import LabWidget, html_table, module, stylesheet
-from sgemm_lab.widgets.painter import (
-    LANES,
-    OWN,
-    PaintedRequest,
-    asked,
-    checked_bits,
-    checked_chosen,
-    checked_elements,
-    checked_off,
-    checked_requests,
-    plural,
-)
+from sgemm_lab.widgets.base import html_table, module, stylesheet
+from sgemm_lab.widgets.painter import LANES, Painter, asked, plural
 
 _TILE = 32
 _ROW_BYTES = BANKS * WORD_BYTES
@@ -42,7 +31,7 @@ class Wavefront:
     """First word of what a lane asks for, to the lanes that ask for it."""
 
 
-class Banks(LabWidget):
+class Banks(Painter):
     """One warp's request to shared memory, painted over the banks wavefront by wavefront.
 
     Args:
@@ -68,60 +57,13 @@ class Banks(LabWidget):
     _esm = module("common.js", "controls.js", "memory_model.js", "painter.js", "banks.js")
     _css = stylesheet("common.css", "controls.css", "painter.css", "banks.css")
 
-    requests: "traitlets.List[dict[str, Any]]" = traitlets.List().tag(sync=True)
-    chosen = traitlets.Int(OWN).tag(sync=True)
+    SPACE = "shared"
+
     stride = traitlets.Int(_TILE).tag(sync=True)
-    bits = traitlets.Int(32).tag(sync=True)
     op = traitlets.Unicode("load").tag(sync=True)
     padding = traitlets.Int(0).tag(sync=True)
     swizzle = traitlets.Bool(False).tag(sync=True)
-    off: "traitlets.List[int]" = traitlets.List().tag(sync=True)
     wavefront = traitlets.Int(0).tag(sync=True)
-
-    def __init__(
-        self,
-        requests: Sequence[PaintedRequest] = (),
-        *,
-        chosen: int | None = None,
-        stride: int = _TILE,
-        bits: int = 32,
-        op: str = "load",
-        padding: int = 0,
-        swizzle: bool = False,
-        off: Sequence[int] = (),
-        wavefront: int = 0,
-        **kwargs: Any,
-    ) -> None:
-        choices = checked_requests(list(requests), "shared")
-        first = 0 if choices else OWN
-        super().__init__(
-            requests=choices,
-            chosen=checked_chosen(first if chosen is None else chosen, choices),
-            stride=stride,
-            bits=bits,
-            op=op,
-            padding=padding,
-            swizzle=swizzle,
-            off=list(off),
-            wavefront=wavefront,
-            **kwargs,
-        )
-
-    @traitlets.validate("requests")
-    def _check_requests(self, proposal: Any) -> list[dict[str, Any]]:
-        return checked_requests(proposal["value"], "shared")
-
-    @traitlets.validate("chosen")
-    def _check_chosen(self, proposal: Any) -> int:
-        return checked_chosen(proposal["value"], self.requests)
-
-    @traitlets.validate("stride")
-    def _check_stride(self, proposal: Any) -> int:
-        return checked_elements("stride", proposal["value"])
-
-    @traitlets.validate("bits")
-    def _check_bits(self, proposal: Any) -> int:
-        return checked_bits(proposal["value"])
 
     @traitlets.validate("op")
     def _check_op(self, proposal: Any) -> str:
@@ -135,25 +77,11 @@ class Banks(LabWidget):
             raise LabError(f"padding must be 0 to {_MOST_PADDING} floats, not {proposal['value']}.")
         return int(proposal["value"])
 
-    @traitlets.validate("off")
-    def _check_off(self, proposal: Any) -> list[int]:
-        return checked_off(proposal["value"])
-
     @traitlets.validate("wavefront")
     def _check_wavefront(self, proposal: Any) -> int:
         if proposal["value"] < 0:
             raise LabError("Wavefronts count from 1; 0 shows all of them.")
         return int(proposal["value"])
-
-    @property
-    def request(self) -> dict[str, Any] | None:
-        """The request chosen, or None where the reader's own pattern is shown."""
-        return None if self.chosen == OWN else self.requests[self.chosen]
-
-    @property
-    def lane_bytes(self) -> int:
-        """Bytes that each lane asks for."""
-        return int(self.bits if self.request is None else self.request["bits"]) // 8
 
     @property
     def addresses(self) -> list[int | None]:
@@ -216,11 +144,6 @@ class Banks(LabWidget):
                 "twice.",
             ]
         return [what, "No bank is asked for two different words at once: no conflict."]
-
-    @property
-    def alt(self) -> str:
-        """What the request takes, and why."""
-        return f"{self._name}. {' '.join(self.words)}".strip()
 
     @property
     def _name(self) -> str:

@@ -30,7 +30,14 @@ function chartLimits(gpus, points) {
   return { x, y: [Math.min(...ys) / 1.6, Math.max(...peaks, ...ys) * 2.2] };
 }
 
-/** Axes with few words: a faint line and a number per decade, the units once. */
+/** The decades of a log scale; where there are only one or two, their double and fivefold too. */
+function ticks({ decades, low, high }) {
+  if (decades.length > 2) return decades;
+  return [decades[0] / 10, ...decades].flatMap((decade) => [decade, 2 * decade, 5 * decade])
+    .filter((value) => value >= low && value <= high);
+}
+
+/** Axes with few words: a faint line and a number per tick, the units once. */
 function drawAxes(scene, box, limits) {
   const x = logScale(...limits.x, box.left, box.right);
   const y = logScale(...limits.y, box.bottom, box.top);
@@ -38,13 +45,13 @@ function drawAxes(scene, box, limits) {
     scene.draw(key, "path", { class: name, d: `M${x1} ${y1}L${x2} ${y2}` });
   const text = (key, at, anchor, words, name = "lab-tick") =>
     scene.draw(key, "text", { class: name, x: at[0], y: at[1], "text-anchor": anchor }, words);
-  for (const decade of x.decades) {
-    line(`x${decade}`, x(decade), box.top, x(decade), box.bottom, "lab-grid");
-    text(`tx${decade}`, [x(decade), box.bottom + 24], "middle", number(decade));
+  for (const tick of ticks(x)) {
+    line(`x${tick}`, x(tick), box.top, x(tick), box.bottom, "lab-grid");
+    text(`tx${tick}`, [x(tick), box.bottom + 24], "middle", number(tick));
   }
-  for (const decade of y.decades) {
-    line(`y${decade}`, box.left, y(decade), box.right, y(decade), "lab-grid");
-    text(`ty${decade}`, [box.left - 8, y(decade) + 4], "end", number(decade));
+  for (const tick of ticks(y)) {
+    line(`y${tick}`, box.left, y(tick), box.right, y(tick), "lab-grid");
+    text(`ty${tick}`, [box.left - 8, y(tick) + 4], "end", number(tick));
   }
   line("axis", box.left, box.bottom, box.right, box.bottom, "lab-axis");
   text("y-unit", [4, box.top - 10], "start", "GFLOP/s", "lab-unit");
@@ -118,7 +125,8 @@ function labelRoofs(scene, axes, roofs, labels) {
     const amount = number(value(roof));
     const name = level ? level.label : "FP32 peak";
     const long = level ? `${name} ${amount} GB/s` : `${name} ${amount}`;
-    const texts = main ? [long, name] : [`${measured ? "measured" : "data sheet"} ${amount}`];
+    const longest = level ? [] : [`${long}, operands in registers`];
+    const texts = main ? [...longest, long, name] : [`${measured ? "measured" : "data sheet"} ${amount}`];
     const twins = (level ? roof.gpu.levels : roof.gpu.peaks).filter((one) => one.id === level?.id);
     const above = twins.every((twin) => (twin.gbs ?? twin.gflops) <= value(roof));
     const size = main ? 12.5 : 11.5;
@@ -157,10 +165,11 @@ function along({ x1, y1, x2, y2 }, text, size, above) {
   return spots;
 }
 
-/** The outline of a level's mark: disc, diamond, square, triangle, so that hue is not all. */
+/** The outline of a level's mark, so that hue is not all: L1 and shared memory have the same. */
 function mark(level, r) {
   if (level === "l2") return `M0 ${-r * 1.25}L${r * 1.25} 0L0 ${r * 1.25}L${-r * 1.25} 0Z`;
-  if (level === "shared" || level === "l1") return `M${-r} ${-r}H${r}V${r}H${-r}Z`;
+  if (level === "l1") return `M0 ${r * 1.3}L${r * 1.2} ${-r * 0.9}H${-r * 1.2}Z`;
+  if (level === "shared") return `M${-r} ${-r}H${r}V${r}H${-r}Z`;
   if (level === "register") return `M0 ${-r * 1.3}L${r * 1.2} ${r * 0.9}H${-r * 1.2}Z`;
   return `M${-r} 0A${r} ${r} 0 1 1 ${r} 0A${r} ${r} 0 1 1 ${-r} 0Z`;
 }

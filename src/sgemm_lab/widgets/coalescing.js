@@ -15,9 +15,7 @@ function render({ model, el }) {
   const lanes = laneSwitches(model, redraw, point);
   const stride = choiceSlider("Stride", (value) => own({ stride: value }));
   const offset = choiceSlider("Offset", (value) => own({ offset: value }));
-  const width = segments("Each lane asks for",
-    Object.fromEntries(Object.keys(WIDTHS).map((bits) => [bits, `${bits} bit`])),
-    (bits) => own({ bits: Number(bits) }));
+  const width = widthChoice(own);
   const picture = svg("svg", { class: "lab-chart", role: "img" });
   const about = html("p", { class: "lab-about" });
   const verdict = html("div", { class: "lab-verdict", role: "status" }, html("p"), html("p"));
@@ -89,11 +87,7 @@ function render({ model, el }) {
     }
   }
 
-  picture.addEventListener("pointermove", (event) => {
-    const token = event.target.closest(".lab-token");
-    point(token ? Number(token.dataset.lane) : null);
-  });
-  picture.addEventListener("pointerleave", () => point(null));
+  pointAtTokens(picture, point);
   update();
   const stops = [listen(model, STATE, redraw), onResize(root, redraw)];
   return () => stops.forEach((stop) => stop());

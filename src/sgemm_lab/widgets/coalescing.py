@@ -1,6 +1,5 @@
 """The coalescing painter: one warp's request over the 32-byte sectors of global memory."""
 
-from collections.abc import Sequence
 from typing import Any
 
 import traitlets
@@ -19,18 +18,13 @@ from sgemm_lab.style import (
     figure,
     svg,
 )
-from sgemm_lab.widgets.base import LabWidget, html_table, module, stylesheet
+from sgemm_lab.widgets.base import html_table, module, stylesheet
 from sgemm_lab.widgets.painter import (
     LANES,
-    OWN,
-    PaintedRequest,
+    Painter,
     as_arrays,
     asked,
-    checked_bits,
-    checked_chosen,
     checked_elements,
-    checked_off,
-    checked_requests,
     plural,
     share_text,
     tenths,
@@ -40,7 +34,7 @@ LINE_BYTES = 128
 _ROWS = 8
 
 
-class Coalescing(LabWidget):
+class Coalescing(Painter):
     """One warp's request to global memory, painted over lines of four 32-byte sectors.
 
     Args:
@@ -62,65 +56,13 @@ class Coalescing(LabWidget):
     _esm = module("common.js", "controls.js", "memory_model.js", "painter.js", "coalescing.js")
     _css = stylesheet("common.css", "controls.css", "painter.css", "coalescing.css")
 
-    requests: "traitlets.List[dict[str, Any]]" = traitlets.List().tag(sync=True)
-    chosen = traitlets.Int(OWN).tag(sync=True)
-    stride = traitlets.Int(1).tag(sync=True)
+    SPACE = "global"
+
     offset = traitlets.Int(0).tag(sync=True)
-    bits = traitlets.Int(32).tag(sync=True)
-    off: "traitlets.List[int]" = traitlets.List().tag(sync=True)
 
-    def __init__(
-        self,
-        requests: Sequence[PaintedRequest] = (),
-        *,
-        chosen: int | None = None,
-        stride: int = 1,
-        offset: int = 0,
-        bits: int = 32,
-        off: Sequence[int] = (),
-        **kwargs: Any,
-    ) -> None:
-        choices = checked_requests(list(requests), "global")
-        first = 0 if choices else OWN
-        super().__init__(
-            requests=choices,
-            chosen=checked_chosen(first if chosen is None else chosen, choices),
-            stride=stride,
-            offset=offset,
-            bits=bits,
-            off=list(off),
-            **kwargs,
-        )
-
-    @traitlets.validate("requests")
-    def _check_requests(self, proposal: Any) -> list[dict[str, Any]]:
-        return checked_requests(proposal["value"], "global")
-
-    @traitlets.validate("chosen")
-    def _check_chosen(self, proposal: Any) -> int:
-        return checked_chosen(proposal["value"], self.requests)
-
-    @traitlets.validate("stride", "offset")
-    def _check_elements(self, proposal: Any) -> int:
-        return checked_elements(proposal["trait"].name, proposal["value"])
-
-    @traitlets.validate("bits")
-    def _check_bits(self, proposal: Any) -> int:
-        return checked_bits(proposal["value"])
-
-    @traitlets.validate("off")
-    def _check_off(self, proposal: Any) -> list[int]:
-        return checked_off(proposal["value"])
-
-    @property
-    def request(self) -> dict[str, Any] | None:
-        """The request chosen, or None where the reader's own pattern is shown."""
-        return None if self.chosen == OWN else self.requests[self.chosen]
-
-    @property
-    def lane_bytes(self) -> int:
-        """Bytes that each lane asks for."""
-        return int(self.bits if self.request is None else self.request["bits"]) // 8
+    @traitlets.validate("offset")
+    def _check_offset(self, proposal: Any) -> int:
+        return checked_elements("offset", proposal["value"])
 
     @property
     def addresses(self) -> list[int | None]:
@@ -173,11 +115,6 @@ class Coalescing(LabWidget):
                 f"All {active} lanes ask for the same {used} bytes: one sector serves them all.",
             ]
         return [what, "No fewer sectors could hold these bytes."]
-
-    @property
-    def alt(self) -> str:
-        """What the request moves, and how that compares."""
-        return f"{self._name}. {' '.join(self.words)}".strip()
 
     @property
     def _name(self) -> str:

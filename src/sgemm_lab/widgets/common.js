@@ -103,11 +103,23 @@ function textWidth(text, size) {
  */
 class Labels {
   constructor(left, top, right, bottom) {
-    Object.assign(this, { left, top, right, bottom, discs: [] });
+    // Discs by the cells of a grid that they touch, so that only near ones are compared.
+    Object.assign(this, { left, top, right, bottom, grid: new Map() });
   }
 
   block(x, y, r, thin = false) {
-    this.discs.push([x, y, r, thin]);
+    for (const cell of this.cells(x, y, r)) {
+      if (!this.grid.has(cell)) this.grid.set(cell, []);
+      this.grid.get(cell).push([x, y, r, thin]);
+    }
+  }
+
+  cells(x, y, r) {
+    const found = [];
+    for (let i = Math.floor((x - r) / 16); i <= (x + r) / 16; i++) {
+      for (let j = Math.floor((y - r) / 16); j <= (y + r) / 16; j++) found.push(1000 * i + j);
+    }
+    return found;
   }
 
   /** A `thin` line may be written across where there is no better place. */
@@ -125,7 +137,7 @@ class Labels {
     for (const acrossThin of [false, true]) {
       const found = rows.findIndex((row) => row.every((disc) => this.free(disc, acrossThin)));
       if (found < 0) continue;
-      this.discs.push(...rows[found]);
+      for (const disc of rows[found]) this.block(...disc);
       return candidates[found];
     }
     return null;
@@ -145,9 +157,9 @@ class Labels {
 
   free([x, y, r], acrossThin) {
     if (x < this.left || x > this.right || y < this.top || y > this.bottom) return false;
-    return this.discs.every(
+    return this.cells(x, y, r).every((cell) => (this.grid.get(cell) ?? []).every(
       ([u, v, q, thin]) => (acrossThin && thin) || (x - u) ** 2 + (y - v) ** 2 > (r + q) ** 2,
-    );
+    ));
   }
 }
 

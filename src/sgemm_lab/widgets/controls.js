@@ -43,6 +43,30 @@ function key(entries) {
     html("span", {}, html("span", { class: `lab-swatch-box ${name}` }), words)));
 }
 
+/**
+ * A verdict that keeps room for the longest of its texts, so that nothing below it ever moves.
+ * `reserve` takes what the room depends on, and a function that returns the texts, each a list of
+ * nodes; it measures them only when the first has changed. `show` takes the text to show.
+ */
+function steadyVerdict() {
+  const element = html("div", { class: "lab-verdict", role: "status" });
+  const measure = html("div", { class: "lab-measure", "aria-hidden": "true" });
+  let known;
+  return {
+    element,
+    measure,
+    reserve(cause, texts) {
+      if (cause === known) return;
+      known = cause;
+      measure.replaceChildren(...texts().map((text) => html("div", { class: "lab-verdict" }, text)));
+      const tallest = Math.max(...[...measure.children].map((child) => child.offsetHeight));
+      measure.replaceChildren();
+      element.style.minHeight = `${tallest}px`;
+    },
+    show: (text) => element.replaceChildren(...text),
+  };
+}
+
 /** The same words again would be read aloud again. */
 function say(lines, words) {
   [...lines].forEach((line, i) => {

@@ -84,7 +84,7 @@ def checked_gpus(gpus: object) -> list[dict[str, Any]]:
     Raises:
         LabError: something is missing or not a number above zero.
     """
-    found = [_checked_gpu(gpu) for gpu in _items(gpus, "gpus")]
+    found = [_checked_gpu(gpu) for gpu in checked_items(gpus, "gpus")]
     if not found:
         raise LabError("A roofline needs at least one GPU: give gpus=[…].")
     _refuse_twins([gpu["id"] for gpu in found], "GPU")
@@ -99,10 +99,10 @@ def checked_points(points: object, gpus: Iterable[Mapping[str, Any]]) -> list[di
     """
     known_gpus = {gpu["id"] for gpu in gpus}
     found = []
-    for point in _items(points, "points"):
-        kernel = _text(point, "kernel", "A point")
+    for point in checked_items(points, "points"):
+        kernel = checked_text(point, "kernel", "A point")
         who = f"The point of kernel '{kernel}'"
-        gpu = _text(point, "gpu", who)
+        gpu = checked_text(point, "gpu", who)
         if gpu not in known_gpus:
             raise LabError(f"{who} is on GPU '{gpu}', but gpus holds only {_listed(known_gpus)}.")
         kind = point.get("kind")
@@ -114,8 +114,8 @@ def checked_points(points: object, gpus: Iterable[Mapping[str, Any]]) -> list[di
                 "label": str(point.get("label") or kernel),
                 "gpu": gpu,
                 "level": _level_id(point.get("level"), who),
-                "intensity": _positive(point, "intensity", who),
-                "gflops": _positive(point, "gflops", who),
+                "intensity": checked_number(point, "intensity", who),
+                "gflops": checked_number(point, "gflops", who),
                 "kind": kind,
                 "note": str(point.get("note") or ""),
                 "href": str(point.get("href") or ""),
@@ -145,30 +145,30 @@ def reference_levels(gpu: Mapping[str, Any]) -> list[dict[str, Any]]:
 
 
 def _checked_gpu(gpu: Any) -> dict[str, Any]:
-    name = _text(gpu, "name", "A GPU")
+    name = checked_text(gpu, "name", "A GPU")
     who = f"GPU '{name}'"
     first = {
-        "gflops": _positive(gpu, "peak_gflops", who),
+        "gflops": checked_number(gpu, "peak_gflops", who),
         "source": gpu.get("peak_source", "data sheet"),
         "measured": gpu.get("peak_measured", False),
     }
     peaks = [
         {
-            "gflops": _positive(peak, "gflops", f"A peak of {who}"),
+            "gflops": checked_number(peak, "gflops", f"A peak of {who}"),
             "source": str(peak.get("source", "data sheet")),
             "measured": bool(peak.get("measured", False)),
         }
-        for peak in (first, *_items(gpu.get("other_peaks", []), "other_peaks"))
+        for peak in (first, *checked_items(gpu.get("other_peaks", []), "other_peaks"))
     ]
     peaks.sort(key=lambda peak: not peak["measured"])
     levels = []
-    for level in _items(gpu.get("levels"), f"levels of {who}"):
+    for level in checked_items(gpu.get("levels"), f"levels of {who}"):
         identity = _level_id(level.get("id"), f"A level of {who}")
         levels.append(
             {
                 "id": identity,
                 "label": str(level.get("label") or LEVEL_NAMES[identity]),
-                "gbs": _positive(level, "gbs", f"Level '{identity}' of {who}"),
+                "gbs": checked_number(level, "gbs", f"Level '{identity}' of {who}"),
                 "source": str(level.get("source", "data sheet")),
                 "measured": bool(level.get("measured", False)),
             }
@@ -179,7 +179,7 @@ def _checked_gpu(gpu: Any) -> dict[str, Any]:
     levels.sort(key=lambda level: (order.index(str(level["id"])), not level["measured"]))
     shared = gpu.get("shared_per_block_bytes")
     return {
-        "id": _text(gpu, "id", who),
+        "id": checked_text(gpu, "id", who),
         "name": name,
         "peak_gflops": peaks[0]["gflops"],
         "peak_source": peaks[0]["source"],
@@ -192,7 +192,12 @@ def _checked_gpu(gpu: Any) -> dict[str, Any]:
     }
 
 
-def _items(value: object, name: str) -> list[Any]:
+def checked_items(value: object, name: str) -> list[Any]:
+    """Return a list of dictionaries.
+
+    Raises:
+        LabError: it is none.
+    """
     if not isinstance(value, list | tuple):
         raise LabError(f"{name} must be a list, not {type(value).__name__}.")
     for item in value:
@@ -201,14 +206,24 @@ def _items(value: object, name: str) -> list[Any]:
     return list(value)
 
 
-def _text(item: Mapping[str, Any], key: str, who: str) -> str:
+def checked_text(item: Mapping[str, Any], key: str, who: str) -> str:
+    """Return a text of an item; ``who`` begins the sentence that refuses it.
+
+    Raises:
+        LabError: it is missing, empty or no text.
+    """
     value = item.get(key)
     if not isinstance(value, str) or not value:
         raise LabError(f"{who} needs a text under '{key}'.")
     return value
 
 
-def _positive(item: Mapping[str, Any], key: str, who: str) -> float:
+def checked_number(item: Mapping[str, Any], key: str, who: str) -> float:
+    """Return a number of an item; ``who`` begins the sentence that refuses it.
+
+    Raises:
+        LabError: it is missing, not finite or not above zero.
+    """
     value = item.get(key)
     try:
         number = float(value)  # type: ignore[arg-type]

@@ -36,11 +36,12 @@ function render({ model, el }) {
     root.classList.toggle("lab-wide", wide);
     const half = wide ? (width - 28) / 2 : width;
     chooser.show();
-    showSliders(constants);
+    const raises = secret || report.problems.length ? [] : raising(constants, gpu, model.get("matrix"));
+    showSliders(constants, raises);
     form.show(report);
     drawTile(tileScene, tilePicture, tile, constants, half);
     tileKey.replaceChildren(...tileWords(tile, report));
-    showVerdict(report, gpu, secret);
+    showVerdict(report, gpu, secret, raises);
     showNumbers(numbers, tile, report, gpu, secret);
     drawLanding(roofScene, roofPicture, report, gpu, gpus, secret ? null : model.get("guess"), secret, half);
     picturesSay(tile, report, gpu, secret);
@@ -48,7 +49,7 @@ function render({ model, el }) {
 
   // Sliders.
 
-  function showSliders(constants) {
+  function showSliders(constants, raises) {
     const names = constants.map(({ name, choices }) => `${name}:${choices}`).join(" ");
     if (sliders.dataset.names !== names) {
       sliders.dataset.names = names;
@@ -57,9 +58,10 @@ function render({ model, el }) {
     constants.forEach(({ name, value, choices }, i) => {
       const input = sliders.children[i].querySelector("input");
       input.value = choices.indexOf(value);
-      input.setAttribute("aria-valuetext", `${name} = ${value}`);
+      const up = raises.includes(name);
+      input.setAttribute("aria-valuetext", `${name} = ${value}${up ? ", larger raises the bound" : ""}`);
       input.style.setProperty("--at", `${(100 * input.value) / Math.max(1, choices.length - 1)}%`);
-      sliders.children[i].querySelector(".lab-value").textContent = value;
+      sliders.children[i].querySelector(".lab-value").textContent = `${up ? "▲ " : ""}${value}`;
     });
   }
 
@@ -120,7 +122,7 @@ function render({ model, el }) {
 
   // Words.
 
-  function showVerdict(report, gpu, secret) {
+  function showVerdict(report, gpu, secret, raises) {
     const guess = model.get("guess");
     const lines = [];
     if (report.problems.length) {
@@ -129,7 +131,7 @@ function render({ model, el }) {
       lines.push(html("p", {}, "Commit to a number first: how many GFLOP/s do the roofs leave to this tile?"));
     } else {
       if (guess) lines.push(html("p", {}, html("strong", {}, compared(guess, report.gflops))));
-      lines.push(html("p", {}, verdictOf(report, gpu)));
+      lines.push(html("p", {}, verdictOf(report, gpu)), html("p", {}, changeWords(report, gpu, raises)));
     }
     verdict.classList.toggle("lab-impossible", report.problems.length > 0);
     // The same words again would be read aloud again.
@@ -153,18 +155,36 @@ function render({ model, el }) {
   return () => stops.forEach((stop) => stop());
 }
 
+/** The roof that bounds the tile, and what the others would leave. */
 function verdictOf(report, gpu) {
+  const others = report.roofs.filter(({ level }) => level !== report.limit)
+    .map(({ level, gflops }) => `${inside(gpu, level)} alone would leave ${number(gflops)}`);
   if (report.limit === "peak") {
     return `Memory keeps up on ${gpu.name}: only arithmetic bounds this tile, at the FP32 peak of ` +
-      `${number(report.gflops)} GFLOP/s.`;
+      `${number(report.gflops)} GFLOP/s${others.length ? ` (${others.join(", ")})` : ""}.`;
   }
-  const roof = levelRoof(gpu, report.limit);
-  const asked = report.limit === "dram" ? report.global : report.thread;
-  const part = report.limit === "dram" ? "block tile" : "thread tile";
-  return `${roof.label} bounds this tile on ${gpu.name}: ${number(asked)} FLOP/B × ` +
+  const { roof, intensity } = report.roofs.find(({ level }) => level === report.limit);
+  return `${roof.label} bounds this tile on ${gpu.name}: ${number(intensity)} FLOP/B × ` +
     `${number(roof.gbs)} GB/s = ${number(report.gflops)} GFLOP/s, ` +
-    `${percent(report.gflops / gpu.peak_gflops)} of the FP32 peak. ` +
-    `The ${part} would need ${number(gpu.peak_gflops / roof.gbs)} FLOP/B to reach the peak.`;
+    `${percent(report.gflops / gpu.peak_gflops)} of the FP32 peak` +
+    `${others.length ? `; ${others.join(", ")}` : ""}.`;
+}
+
+/** What the reader must change to raise the bound. `raises` names the sliders that do. */
+function changeWords({ limit, roofs }, gpu, raises) {
+  if (limit === "peak") return "The tile is large enough: a larger one cannot raise this bound.";
+  const { roof } = roofs.find(({ level }) => level === limit);
+  const part = limit === "dram" ? "block tile" : "thread tile";
+  const need = `the ${part} needs ${number(gpu.peak_gflops / roof.gbs)} FLOP/B to reach the peak.`;
+  // One wavefront per 32 words of the threads' fragments is assumed; a float4 that lanes share takes fewer.
+  const share = limit === "shared" ? " Lanes that read the same float4 share wavefronts, so a kernel can pass this bound." : "";
+  if (raises.length) return `▲ A larger ${raises.join(" or ")} raises it: ${need}${share}`;
+  return `No slider raises it from here: ${need}${share}`;
+}
+
+/** A level's name as it stands within a sentence. */
+function inside(gpu, level) {
+  return level === "shared" ? "shared memory" : levelRoof(gpu, level).label;
 }
 
 function compared(guess, truth) {

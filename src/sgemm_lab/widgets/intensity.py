@@ -28,6 +28,7 @@ from sgemm_lab.widgets.tile_math import (
     compulsory_intensity,
     global_intensity,
     problems,
+    raising,
 )
 
 
@@ -128,8 +129,16 @@ class Intensity(LabWidget):
             f"A {shape} reuses global memory to {number(global_intensity(tile, self.matrix))} "
             f"FLOP/B. On {gpu['name']} {holder[found.limit]} bounds it, at "
             f"{number(found.gflops)} GFLOP/s, {percent(found.gflops / gpu['peak_gflops'])} of "
-            "the FP32 peak."
+            f"the FP32 peak.{self._change(found.limit)}"
         )
+
+    def _change(self, limit: str) -> str:
+        raises = raising(self.constants, self.chosen_gpu, self.matrix)
+        if limit == "peak":
+            return ""
+        if not raises:
+            return " No slider raises it from here."
+        return f" A larger {' or '.join(raises)} raises it."
 
     def still(self) -> str:
         """Return the tile to scale and its place on the roofline as inline SVG."""

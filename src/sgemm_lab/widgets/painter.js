@@ -23,6 +23,20 @@ function ownPattern(model, start, change) {
   model.save_changes();
 }
 
+/** The width of an element of the reader's own pattern. */
+const widthChoice = (own) => segments("Each lane asks for",
+  Object.fromEntries(Object.keys(WIDTHS).map((bits) => [bits, `${bits} bit`])),
+  (bits) => own({ bits: Number(bits) }));
+
+/** Call `point` with the lane whose token is under the pointer, or null. */
+function pointAtTokens(picture, point) {
+  picture.addEventListener("pointermove", (event) => {
+    const token = event.target.closest(".lab-token");
+    point(token ? Number(token.dataset.lane) : null);
+  });
+  picture.addEventListener("pointerleave", () => point(null));
+}
+
 /** Lanes that a kernel leaves out of its request. */
 const idleLanes = (request) =>
   request ? request.addresses.flatMap((address, lane) => (address === null ? lane : [])) : [];

@@ -1,13 +1,15 @@
-"""What the painters of memory requests share: their data, their reader's pattern, their words."""
+"""What the painters of memory requests share: their data and state, and their words."""
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, Literal, NotRequired, TypedDict
+from typing import Any, ClassVar, Literal, NotRequired, TypedDict
 
 import numpy as np
 import numpy.typing as npt
+import traitlets
 
 from sgemm_lab.errors import LabError
+from sgemm_lab.widgets.base import LabWidget
 
 LANES = 32
 OWN = -1
@@ -32,6 +34,84 @@ class PaintedRequest(TypedDict):
     shape: NotRequired[list[int]]
     start: NotRequired[int]
     label: NotRequired[str]  # what the choice calls it; default: line, array, load or store
+
+
+class Painter(LabWidget):
+    """One warp's memory request, chosen among those of kernels or made by the reader.
+
+    A subclass says which memory it paints (:attr:`SPACE`), adds state of its own, and defines
+    :attr:`words`, :attr:`_name` and what every widget defines.
+
+    Args:
+        requests: requests to choose from, as ``sgemm_lab.requests.warp_requests`` returns them;
+            a ``label`` may be added to each.
+        chosen: index of the request to begin with, or -1 for the reader's own pattern. Default:
+            the first, or the own pattern where there is none.
+        state: the rest of the state.
+
+    Raises:
+        LabError: the data are not what they should be; the message says where.
+    """
+
+    SPACE: ClassVar[Literal["global", "shared"]]
+
+    requests: "traitlets.List[dict[str, Any]]" = traitlets.List().tag(sync=True)
+    chosen = traitlets.Int(OWN).tag(sync=True)
+    stride = traitlets.Int(1).tag(sync=True)
+    bits = traitlets.Int(32).tag(sync=True)
+    off: "traitlets.List[int]" = traitlets.List().tag(sync=True)
+
+    def __init__(
+        self, requests: Sequence[PaintedRequest] = (), *, chosen: int | None = None, **state: Any
+    ) -> None:
+        choices = checked_requests(list(requests), self.SPACE)
+        first = 0 if choices else OWN
+        start = checked_chosen(first if chosen is None else chosen, choices)
+        super().__init__(requests=choices, chosen=start, **state)
+
+    @traitlets.validate("requests")
+    def _check_requests(self, proposal: Any) -> list[dict[str, Any]]:
+        return checked_requests(proposal["value"], self.SPACE)
+
+    @traitlets.validate("chosen")
+    def _check_chosen(self, proposal: Any) -> int:
+        return checked_chosen(proposal["value"], self.requests)
+
+    @traitlets.validate("stride")
+    def _check_stride(self, proposal: Any) -> int:
+        return checked_elements("stride", proposal["value"])
+
+    @traitlets.validate("bits")
+    def _check_bits(self, proposal: Any) -> int:
+        return checked_bits(proposal["value"])
+
+    @traitlets.validate("off")
+    def _check_off(self, proposal: Any) -> list[int]:
+        return checked_off(proposal["value"])
+
+    @property
+    def request(self) -> dict[str, Any] | None:
+        """The request chosen, or None where the reader's own pattern is shown."""
+        return None if self.chosen == OWN else self.requests[self.chosen]
+
+    @property
+    def lane_bytes(self) -> int:
+        """Bytes that each lane asks for."""
+        return int(self.bits if self.request is None else self.request["bits"]) // 8
+
+    @property
+    def words(self) -> list[str]:
+        """What the request costs, and how that compares: two sentences."""
+        raise NotImplementedError
+
+    @property
+    def alt(self) -> str:
+        """What the request costs, and how that compares."""
+        return f"{self._name}. {' '.join(self.words)}".strip()
+
+    @property
+    def _name(self) -> str:
+        raise NotImplementedError
 
 
 def checked_requests(requests: object, space: str) -> list[dict[str, Any]]:

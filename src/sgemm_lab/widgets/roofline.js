@@ -1,18 +1,21 @@
 // The roofline: roofs of one GPU at several memory levels, kernels as points, a probe that reads
-// the roofs at any intensity. A fragment: see module() in base.py. Needs common.js and chart.js.
+// the roofs at any intensity, a path from kernel to kernel. A fragment: see module() in base.py.
+// Needs common.js, chart.js and limits.js.
 
-const STATE = ["gpus", "gpu", "points", "hidden_levels", "hidden_kernels"];
+const STATE = ["gpus", "gpu", "points", "hidden_levels", "hidden_kernels", "path"];
 const REACH = 26; // px within which the pointer takes hold of a point
 
 function render({ model, el }) {
   const chooser = gpuChooser(model);
   const levels = html("div", { class: "lab-chips", role: "group", "aria-label": "Memory levels" });
   const kernels = html("div", { class: "lab-chips", role: "group", "aria-label": "Kernels" });
+  const path = html("select", { class: "lab-select" });
+  const pathField = html("label", { class: "lab-field" }, html("span", {}, "Path at"), path);
   const key = html("div", { class: "lab-key" });
   const picture = svg("svg", { class: "lab-chart", role: "group" });
   const readout = html("div", { class: "lab-readout", role: "status" });
   const measure = html("div", { class: "lab-readout lab-measure", "aria-hidden": "true" });
-  const bar = html("div", { class: "lab-bar" }, chooser.field, levels, kernels);
+  const bar = html("div", { class: "lab-bar" }, chooser.field, levels, kernels, pathField);
   const root = html("div", { class: "sgemm-lab lab-roofline" }, bar, picture, key, readout, measure);
   el.append(root);
 
@@ -26,7 +29,9 @@ function render({ model, el }) {
   const handle = probeHandle();
   picture.append(handle);
 
-  let axes, box, gpu, visible; // what the last drawing left for the pointer to use
+  let axes, box, gpu, here, visible; // what the last drawing left for the pointer to use
+  let steps = []; // points of the path, in the order of the kernels
+  let offered; // the roofs that are shown, one per level
   let hovered = -1; // index of the point under the pointer; `selected` is the one with focus
   let probe = 1; // FLOP/B read by the probe
   let probing = false;
@@ -38,13 +43,15 @@ function render({ model, el }) {
     gpu = gpus.find((entry) => entry.id === model.get("gpu")) ?? gpus[0];
     const hiddenLevels = model.get("hidden_levels");
     const hiddenKernels = model.get("hidden_kernels");
-    const here = model.get("points").map((point, index) => ({ ...point, index }))
+    here = model.get("points").map((point, index) => ({ ...point, index }))
       .filter((point) => point.gpu === gpu.id);
     visible = here.filter(
       (point) => !hiddenLevels.includes(point.level) && !hiddenKernels.includes(point.kernel),
     );
     showChips(here, hiddenLevels, hiddenKernels);
+    showPath();
     showKey(visible);
+    offered = referenceLevels(gpu).filter(({ id }) => (steps.length ? id === steps[0].level : !hiddenLevels.includes(id)));
 
     const width = Math.max(280, roomIn(root));
     const height = Math.round(Math.min(500, Math.max(340, width * 0.64)));
@@ -55,9 +62,11 @@ function render({ model, el }) {
     });
     box = { left: 60, top: 26, right: width - 14, bottom: height - 50 };
     if (changed) glide(picture);
-    axes = drawAxes(layers.roofs, box, chartLimits(gpus, model.get("points")));
+    axes = drawAxes(layers.roofs, box,
+      steps.length ? pathLimits(gpu, steps) : chartLimits(gpus, model.get("points")));
+    const hidden = gpu.levels.map(({ id }) => id).filter((id) => offered.every((one) => one.id !== id));
     const labels = new Labels(box.left + 2, box.top - 4, box.right, box.bottom - 2);
-    const roofs = drawRoofs(layers.roofs, axes, gpu, hiddenLevels, labels);
+    const roofs = drawRoofs(layers.roofs, axes, gpu, hidden, labels);
     layers.roofs.finish();
     drawLinks(labels);
     drawPoints(labels);
@@ -75,8 +84,20 @@ function render({ model, el }) {
     return [axes.x(intensity), axes.y(gflops)];
   }
 
-  /** Join a kernel's levels with a line, and lead from each prediction to its measurement. */
+  /** Lead from kernel to kernel, or join each kernel's levels and lead from what was predicted. */
   function drawLinks(labels) {
+    steps.forEach((to, i) => {
+      const from = steps[i - 1];
+      const d = from && arrow(...at(from), ...at(to), 7);
+      if (!d) return;
+      layers.links.draw(`step-${to.kernel}`, "path", { class: `lab-step lab-${HUES[to.level]}`, d });
+      labels.blockLine(...at(from), ...at(to), true);
+    });
+    if (!steps.length) joinLevels(labels);
+    layers.links.finish();
+  }
+
+  function joinLevels(labels) {
     for (const kernel of new Set(visible.map((p) => p.kernel))) {
       const mine = visible.filter((p) => p.kernel === kernel);
       for (const kind of ["predicted", "measured"]) {
@@ -99,7 +120,6 @@ function render({ model, el }) {
         labels.blockLine(...at(from), ...at(to), true);
       }
     }
-    layers.links.finish();
   }
 
   function drawPoints(labels) {
@@ -158,6 +178,35 @@ function render({ model, el }) {
     kernels.hidden = names.size < 2;
   }
 
+  /** The path goes through one point per kernel at one level: measured where there are such. */
+  function showPath() {
+    const choices = referenceLevels(gpu).map(({ id, label }) => [id, label, pathAt(id)])
+      .filter(([, , points]) => points.length > 1);
+    const ids = choices.map(([id]) => id).join();
+    if (path.dataset.ids !== ids) {
+      path.dataset.ids = ids;
+      path.replaceChildren(html("option", { value: "" }, "none"),
+        ...choices.map(([id, label]) => html("option", { value: id }, label)));
+    }
+    pathField.hidden = !choices.length;
+    const chosen = choices.find(([id]) => id === model.get("path"));
+    path.value = chosen ? chosen[0] : "";
+    steps = chosen ? chosen[2] : [];
+    levels.hidden = steps.length > 0; // a path is at one level
+    if (steps.length) visible = steps;
+  }
+
+  function pathAt(level) {
+    const there = visible.filter((p) => p.level === level);
+    const kinds = there.some((p) => p.kind === "measured") ? "measured" : "predicted";
+    return there.filter((p) => p.kind === kinds);
+  }
+
+  path.addEventListener("change", () => {
+    put(model, "path", path.value);
+    redraw();
+  });
+
   /** One toggle per entry [id, label, level?]; pressed means shown. */
   function fillChips(group, entries, hidden, state) {
     const ids = entries.map(([id]) => id).join("\n");
@@ -210,6 +259,7 @@ function render({ model, el }) {
   /** Show the readout and the highlights for what is active now; cheap, runs on every move. */
   function point() {
     const current = active();
+    probe = Math.min(axes.x.high, Math.max(axes.x.low, probe));
     readout.replaceChildren(...(current ? pointText(current) : probeText()));
     picture.classList.toggle("lab-has-active", Boolean(current));
     for (const node of picture.querySelectorAll("[data-kernel]")) {
@@ -219,7 +269,7 @@ function render({ model, el }) {
     const stop = visible.find((p) => p.index === model.get("selected")) ?? visible[0];
     for (const node of layers.points.root.children) {
       node.classList.toggle("lab-current", Number(node.dataset.index) === current?.index);
-      node.setAttribute("tabindex", Number(node.dataset.index) === stop.index ? 0 : -1);
+      node.setAttribute("tabindex", Number(node.dataset.index) === stop?.index ? 0 : -1);
     }
     drawProbe(current);
   }
@@ -234,34 +284,42 @@ function render({ model, el }) {
         ` · ${number(p.intensity)} FLOP/B · `,
         html("strong", {}, `${number(p.gflops)} GFLOP/s`),
         ` · ${percent(p.gflops / roof.gflops)} of the roof there, ${number(roof.gflops)} (${limit})`),
+      html("p", {}, limitWords(gpu, here.filter((one) => one.kernel === p.kernel))),
+      stepWords(p) && html("p", {}, stepWords(p)),
       p.note && html("p", { class: "lab-note" }, p.note),
       p.href && html("a", { href: p.href }, `Read about ${p.label}`),
     ].filter(Boolean);
   }
 
+  /** How far the path has come from the kernel before. */
+  function stepWords(p) {
+    const before = steps[steps.indexOf(p) - 1];
+    return before && `From ${before.label} to here: ${number(p.gflops / before.gflops)} times the speed at ` +
+      `${number(p.intensity / before.intensity)} times the FLOP/B.`;
+  }
+
   function probeText() {
-    const shown = referenceLevels(gpu).filter((r) => !model.get("hidden_levels").includes(r.id));
     return [
       html("p", { class: "lab-headline" }, "At ", html("strong", {}, `${number(probe)} FLOP/B`),
         ` the roof of ${gpu.name} is`),
-      html("ul", { class: "lab-roofs" }, shown.map((level) => {
+      html("ul", { class: "lab-roofs" }, offered.map((level) => {
         const { gflops, capped } = roofAt(gpu, level.id, probe);
         return html("li", {},
           html("span", { class: `lab-swatch lab-${HUES[level.id]}` }, level.label), " ",
           html("strong", {}, `${number(gflops)} GFLOP/s`), capped && " (FP32 peak)");
-      })),
+      }), html("li", {}, html("span", { class: "lab-swatch lab-peak" }, "Registers"), " ",
+        html("strong", {}, `${number(gpu.peak_gflops)} GFLOP/s`), " (FP32 peak, operands in registers)")),
       visible.length && html("p", { class: "lab-hint" },
         "Point at the chart or drag in it. By keyboard: Tab to the points or the probe, then arrow keys."),
     ].filter(Boolean);
   }
 
-  /** Keep room for the longest readout, so that nothing below the widget ever moves. */
+  /** Keep room for the longest readouts, so that nothing below the widget ever moves. */
   function reserveReadout() {
-    let tallest = 0;
-    for (const text of [probeText(), ...visible.map(pointText)]) {
-      measure.replaceChildren(...text);
-      tallest = Math.max(tallest, measure.offsetHeight);
-    }
+    const texts = [probeText(), ...visible.map(pointText)].map((text) => html("div", {}, text));
+    texts.sort((a, b) => b.textContent.length - a.textContent.length);
+    measure.replaceChildren(...texts.slice(0, 4));
+    const tallest = Math.max(...[...measure.children].map((text) => text.offsetHeight)) + 11;
     measure.replaceChildren();
     readout.style.minHeight = `${tallest}px`;
   }
@@ -278,12 +336,10 @@ function render({ model, el }) {
 
   function drawProbe(current) {
     const { low, high } = axes.x;
-    probe = Math.min(high, Math.max(low, probe));
     const x = axes.x(current ? current.intensity : probe);
-    const reading = referenceLevels(gpu).filter((r) => !model.get("hidden_levels").includes(r.id));
     if (current || probing) {
       layers.probe.draw("line", "path", { class: "lab-cross", d: `M${x} ${box.top}V${box.bottom}` });
-      for (const level of current ? reading.filter((r) => r.id === current.level) : reading) {
+      for (const level of current ? offered.filter((r) => r.id === current.level) : offered) {
         layers.probe.draw(`dot-${level.id}`, "circle", {
           class: `lab-dot lab-${HUES[level.id]}`, r: 4, cx: x,
           cy: axes.y(roofAt(gpu, level.id, axes.x.invert(x)).gflops),
@@ -296,7 +352,7 @@ function render({ model, el }) {
       "aria-valuemin": Number(low.toPrecision(2)),
       "aria-valuemax": Number(high.toPrecision(2)),
       "aria-valuenow": Number(probe.toPrecision(3)),
-      "aria-valuetext": `${number(probe)} FLOP/B: ${reading.map((level) =>
+      "aria-valuetext": `${number(probe)} FLOP/B: ${offered.map((level) =>
         `${level.label} ${number(roofAt(gpu, level.id, probe).gflops)} GFLOP/s`).join(", ")}`,
     });
   }
@@ -340,6 +396,17 @@ function render({ model, el }) {
     if (model.get("selected") === index) return;
     put(model, "selected", index);
     point();
+  }
+
+  /** Select the point of the same kernel on the GPU just chosen: of the same level where it can be. */
+  function follow() {
+    const points = model.get("points");
+    const was = points[model.get("selected")];
+    if (!was) return;
+    const twins = points.map((point, index) => ({ ...point, index }))
+      .filter((p) => p.gpu === model.get("gpu") && p.kernel === was.kernel);
+    const twin = twins.find((p) => p.level === was.level && p.kind === was.kind) ?? twins[0];
+    put(model, "selected", twin?.index ?? -1);
   }
 
   function focusPoint(index) {
@@ -395,24 +462,34 @@ function render({ model, el }) {
   }
 
   const redraw = redrawer(update);
-  chooser.field.addEventListener("change", redraw);
+  chooser.field.addEventListener("change", () => {
+    follow();
+    redraw();
+  });
   update();
   const stops = [listen(model, STATE, redraw), listen(model, ["selected"], point), onResize(root, redraw)];
   return () => stops.forEach((stop) => stop());
+}
+
+/** Axis limits around a path, with the peak and the ridge of its level in sight. */
+function pathLimits(gpu, steps) {
+  const xs = [...steps.map((p) => p.intensity), gpu.peak_gflops / levelRoof(gpu, steps[0].level).gbs];
+  const ys = [...steps.map((p) => p.gflops), ...gpu.peaks.map((peak) => peak.gflops)];
+  return { x: [Math.min(...xs) / 2.5, Math.max(...xs) * 2.5], y: [Math.min(...ys) / 3, Math.max(...ys) * 1.6] };
 }
 
 function levelName(level) {
   return { dram: "DRAM", l2: "L2", l1: "L1", shared: "shared memory", register: "registers" }[level];
 }
 
-/** A thin arrow that starts and ends clear of both marks; null where they are too close for one. */
-function arrow(x1, y1, x2, y2) {
+/** A thin arrow that ends `clear` of both marks; null where they are too close for one. */
+function arrow(x1, y1, x2, y2, clear = 11) {
   const length = Math.hypot(x2 - x1, y2 - y1);
-  if (length < 30) return null;
+  if (length < 2 * clear + 8) return null;
   const [ux, uy] = [(x2 - x1) / length, (y2 - y1) / length];
-  const [tx, ty] = [x2 - 11 * ux, y2 - 11 * uy];
+  const [tx, ty] = [x2 - clear * ux, y2 - clear * uy];
   const barb = (side) => `${tx - 7 * ux + side * 3.5 * uy} ${ty - 7 * uy - side * 3.5 * ux}`;
-  return `M${x1 + 10 * ux} ${y1 + 10 * uy}L${tx} ${ty}M${barb(1)}L${tx} ${ty}L${barb(-1)}`;
+  return `M${x1 + clear * ux} ${y1 + clear * uy}L${tx} ${ty}M${barb(1)}L${tx} ${ty}L${barb(-1)}`;
 }
 
 /** Let shapes glide to their new places once; CSS does it only where motion is welcome. */

@@ -1,10 +1,12 @@
 """The roofline widget: roofs of several GPUs, kernels as points at each memory level."""
 
+import itertools
 from typing import Any
 
 import traitlets
 from matplotlib.axes import Axes
 
+from sgemm_lab.errors import LabError
 from sgemm_lab.style import (
     BACKGROUND,
     FOREGROUND,
@@ -25,6 +27,7 @@ from sgemm_lab.widgets.data import (
     checked_points,
     reference_levels,
 )
+from sgemm_lab.widgets.limits import limit_words
 from sgemm_lab.widgets.roofs import Labels, Spot, draw_roofs, number, percent, roof_at
 
 
@@ -39,13 +42,13 @@ class Roofline(LabWidget):
 
     State that the reader changes and Python can read or set: ``gpu``; ``hidden_levels`` and
     ``hidden_kernels``, ids that are switched off; ``selected``, the index of the point in focus,
-    or -1.
+    or -1; ``path``, the level at which arrows lead from kernel to kernel, or "".
 
     Raises:
         LabError: the data are not what they should be; the message says where.
     """
 
-    _esm = module("common.js", "chart.js", "roofline.js")
+    _esm = module("common.js", "chart.js", "limits.js", "roofline.js")
     _css = stylesheet("common.css", "roofline.css")
 
     gpus: "traitlets.List[dict[str, Any]]" = traitlets.List().tag(sync=True)
@@ -54,6 +57,7 @@ class Roofline(LabWidget):
     hidden_levels = traitlets.List(traitlets.Unicode()).tag(sync=True)
     hidden_kernels = traitlets.List(traitlets.Unicode()).tag(sync=True)
     selected = traitlets.Int(-1).tag(sync=True)
+    path = traitlets.Unicode("").tag(sync=True)
 
     def __init__(
         self,
@@ -83,6 +87,15 @@ class Roofline(LabWidget):
     def _check_gpu(self, proposal: Any) -> str:
         return checked_choice(proposal["value"], self.gpus)
 
+    @traitlets.validate("path")
+    def _check_path(self, proposal: Any) -> str:
+        if proposal["value"] and proposal["value"] not in LEVEL_NAMES:
+            raise LabError(
+                f"There is no memory level '{proposal['value']}' to lead a path along. "
+                f"Choose {', '.join(LEVEL_NAMES)}, or an empty text for none."
+            )
+        return str(proposal["value"])
+
     @property
     def chosen_gpu(self) -> dict[str, Any]:
         """The GPU whose roofs are shown."""
@@ -100,6 +113,25 @@ class Roofline(LabWidget):
         ]
 
     @property
+    def steps(self) -> list[dict[str, Any]]:
+        """The points that the path leads through; none where it is off or has one point only."""
+        there = [point for point in self.shown_points if point["level"] == self.path]
+        measured = [point for point in there if point["kind"] == "measured"]
+        steps = measured or there
+        return steps if len(steps) > 1 else []
+
+    def words(self, kernel: str) -> str:
+        """Say which roof holds a kernel on the chosen GPU, and what the next roof would take.
+
+        Raises:
+            LabError: there is no such kernel on the chosen GPU.
+        """
+        mine = [p for p in self.points if p["kernel"] == kernel and p["gpu"] == self.gpu]
+        if not mine:
+            raise LabError(f"No point of '{kernel}' is on {self.chosen_gpu['name']}.")
+        return limit_words(self.chosen_gpu, mine)
+
+    @property
     def alt(self) -> str:
         """Which roof is where, and how near the fastest kernel comes to its own."""
         gpu = self.chosen_gpu
@@ -115,29 +147,40 @@ class Roofline(LabWidget):
             best = max(measured, key=lambda point: float(point["gflops"]))
             text += (
                 f" The fastest kernel, {best['label']}, reaches {number(best['gflops'])} GFLOP/s, "
-                f"{percent(best['gflops'] / gpu['peak_gflops'])} of the peak."
+                f"{percent(best['gflops'] / gpu['peak_gflops'])} of the peak. "
+                f"{self.words(best['kernel'])}"
             )
         return text
 
     def still(self) -> str:
         """Return the roofline at its present state as inline SVG."""
         gpu = self.chosen_gpu
-        points = self.shown_points
+        points = self.steps or self.shown_points
+        hidden = self.hidden_levels
+        if self.steps:
+            hidden = [level["id"] for level in gpu["levels"] if level["id"] != self.path]
         fig = figure(7.2, 4.4)
         with book_style():
             ax = fig.subplots()
             places = [_place(point) for point in points]
-            draw_roofs(ax, gpu, places, self.hidden_levels)
+            path = [_place(point) for point in self.steps]
+            draw_roofs(ax, gpu, places, hidden)
             kernels = [
                 [point for point in points if point["kernel"] == kernel]
                 for kernel in dict.fromkeys(point["kernel"] for point in points)
             ]
             for kernel in kernels:
-                _draw_kernel(ax, kernel)
-            labels = Labels(ax, places, [arrow for kernel in kernels for arrow in _arrows(kernel)])
+                _draw_marks(ax, kernel)
+                if not path:
+                    _join_levels(ax, kernel)
+            arrows = list(itertools.pairwise(path))
+            if not path:
+                arrows = [arrow for kernel in kernels for arrow in _arrows(kernel)]
+            _draw_arrows(ax, arrows, LEVEL_COLOURS[self.path] if path else MUTED)
+            labels = Labels(ax, places, arrows)
             for kernel in kernels:
                 _name_kernel(labels, kernel)
-            labels.name_roofs(gpu, self.hidden_levels)
+            labels.name_roofs(gpu, hidden)
         return svg(fig, f"Roofline of {gpu['name']}", self.alt)
 
     def table(self) -> str:
@@ -148,7 +191,11 @@ class Roofline(LabWidget):
             for level in gpu["levels"]
         ]
         roofs += [
-            ["FP32 peak", f"{number(peak['gflops'])} GFLOP/s", peak["source"]]
+            [
+                "FP32 peak, operands in registers",
+                f"{number(peak['gflops'])} GFLOP/s",
+                peak["source"],
+            ]
             for peak in gpu["peaks"]
         ]
         text = html_table(f"Roofs of {gpu['name']}", ["Roof", "Value", "Source"], roofs)
@@ -186,14 +233,19 @@ def _place(point: dict[str, Any]) -> Place:
     return (point["intensity"], point["gflops"])
 
 
-def _draw_kernel(ax: Axes, points: list[dict[str, Any]]) -> None:
-    """Draw one kernel: its levels joined, its predictions leading to its measurements."""
+def _draw_arrows(ax: Axes, arrows: list[tuple[Place, Place]], colour: str) -> None:
+    style = {"arrowstyle": "->", "color": colour, "linewidth": 0.9, "shrinkA": 6, "shrinkB": 6}
+    for start, end in arrows:
+        ax.annotate("", end, start, arrowprops=style)
+
+
+def _join_levels(ax: Axes, points: list[dict[str, Any]]) -> None:
     for kind in ("predicted", "measured"):
         row = sorted(_place(point) for point in points if point["kind"] == kind)
         ax.plot([x for x, _ in row], [y for _, y in row], color=MUTED, linewidth=0.9)
-    arrow = {"arrowstyle": "->", "color": MUTED, "linewidth": 0.9, "shrinkA": 6, "shrinkB": 6}
-    for start, end in _arrows(points):
-        ax.annotate("", end, start, arrowprops=arrow)
+
+
+def _draw_marks(ax: Axes, points: list[dict[str, Any]]) -> None:
     for point in points:
         colour = LEVEL_COLOURS[point["level"]]
         ax.plot(

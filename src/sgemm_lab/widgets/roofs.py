@@ -3,6 +3,7 @@
 import itertools
 import math
 from collections.abc import Iterable, Iterator, Mapping
+from decimal import ROUND_HALF_UP, Decimal
 from typing import Any, Literal, NamedTuple
 
 from matplotlib.axes import Axes
@@ -15,14 +16,16 @@ from sgemm_lab.widgets.data import reference_levels
 
 def number(value: float) -> str:
     """Return a number as the book writes it: 63,700 and 15.2 and 0.25."""
-    if value >= 100:
-        return f"{value:,.0f}"
-    return f"{float(f'{value:.3g}'):g}"
+    exact = Decimal(value)
+    digits = 0 if value >= 100 else min(0, exact.adjusted() - 2)
+    # Halves go up, as in JavaScript.
+    rounded = exact.quantize(Decimal(1).scaleb(digits), ROUND_HALF_UP)
+    return f"{rounded:,}" if value >= 100 else f"{float(rounded):g}"
 
 
 def percent(share: float) -> str:
     """Return a share such as 0.123 as "12 %", small ones with two digits."""
-    return f"{100 * share:.0f} %" if share >= 0.1 else f"{100 * share:.2g} %"
+    return f"{math.floor(100 * share + 0.5)} %" if share >= 0.1 else f"{100 * share:.2g} %"
 
 
 def roof_at(gpu: Mapping[str, Any], level: str, intensity: float) -> float:
@@ -131,10 +134,10 @@ class Labels:
         """Write each roof's name along it."""
         peak = float(gpu["peak_gflops"])
         left, right = self.ax.get_xlim()
-        self.place(
-            f"FP32 peak {number(peak)}",
-            [Spot((right, peak), (-2, 6), "right"), Spot((right, peak), (-2, -14), "right")],
-        )
+        flat = [Spot((right, peak), (-2, 6), "right"), Spot((right, peak), (-2, -14), "right")]
+        name = f"FP32 peak {number(peak)}"
+        if not self.place(f"{name}, operands in registers", flat):
+            self.place(name, flat)
         for level in reference_levels(gpu):
             if level["id"] in set(hidden):
                 continue

@@ -44,7 +44,7 @@ function render({ model, el }) {
       html("label", { class: "lab-field" }, html("span", {}, "Go to"), stages)),
     html("div", { class: "lab-scrub" }, ribbon, scrub.element),
     html("div", { class: "lab-told", role: "status" }, source, said, danger),
-    picture, key(KEY),
+    picture, key(keyOf(model.get("walk"))),
     code,
     html("div", { class: "lab-controls" }, who.element, cells.element, thread.element, block.element));
   el.append(root);
@@ -52,6 +52,7 @@ function render({ model, el }) {
   const ribbonScene = new Scene(ribbon);
   let tour; // the chosen block's steps, understood
   let timer = null;
+  let shown; // the step of the last drawing
 
   const at = () => Math.min(model.get("step"), tour.steps.length);
 
@@ -109,15 +110,18 @@ function render({ model, el }) {
     buttons[3].disabled = step === tour.steps.length;
     buttons[4].disabled = stage === tour.stages.at(-1);
     drawRibbon(ribbonScene, ribbon, tour, step, width);
+    picture.classList.toggle("lab-jump", Math.abs(step - (shown ?? step)) > 1); // many cells change at once
+    shown = step;
     drawWalk(scene, picture, tour, seen, model.get("cells"), width);
-    light(now);
     const words = stepWords(tour, step, seen);
     source.replaceChildren(...(now
       ? [html("span", { class: "lab-line-number" }, `${now.line}`), walk.source[now.line - walk.first_line].trim()]
       : [html("span", { class: "lab-line-number" }, "–")]));
     say([said, danger], [words, dangerWords(tour, seen)]);
     root.classList.toggle("lab-unsafe", tour.unsafe);
+    root.classList.toggle("lab-failed", Boolean(now?.fault));
     setAttributes(picture, { "aria-label": `A, B, C, shared memory and registers after step ${step}. ${words}` });
+    light(now); // last: it asks for the layout
   }
 
   // The source, with the line of the present step lit.

@@ -31,8 +31,9 @@ class Steps(LabWidget):
 
     Args:
         walk: the launch, as ``sgemm_lab.stepping.walk`` returns it.
-        step: how many memory instructions of the block have been made.
-        block: number of the block shown, x fastest.
+        step: how many memory instructions of the block have been made. Default: all where the
+            launch fails, so that the failing one is seen; none where it does not.
+        block: number of the block shown, x fastest. Default: the first that fails, or block 0.
         thread: number of the thread whose registers are shown, x fastest.
         who: "thread", "warp" or "block": whose accesses are lit.
         cells: "names" or "values".
@@ -57,15 +58,19 @@ class Steps(LabWidget):
         self,
         walk: Walk,
         *,
-        step: int = 0,
-        block: int = 0,
+        step: int | None = None,
+        block: int | None = None,
         thread: int = 0,
         who: str = "block",
         cells: str = "names",
         **kwargs: Any,
     ) -> None:
         super().__init__(walk=_checked_walk(walk), **kwargs)
-        self.block, self.thread, self.step = block, thread, step
+        failing = (b for b, steps in enumerate(walk["blocks"]) if any(s["fault"] for s in steps))
+        self.block = next(failing, 0) if block is None else block
+        self.thread = thread
+        fails = any(taken["fault"] for taken in self.steps)
+        self.step = step if step is not None else len(self.steps) if fails else 0
         self.who, self.cells = who, cells
 
     @traitlets.validate("walk")
@@ -95,9 +100,10 @@ class Steps(LabWidget):
 
     @property
     def steps(self) -> list[dict[str, Any]]:
-        """The steps of the block shown."""
+        """The steps of the block shown, up to the one that fails, if one does."""
         found: list[dict[str, Any]] = self.walk["blocks"][self.block]
-        return found
+        fails = next((i for i, step in enumerate(found) if step["fault"]), len(found))
+        return found[: fails + 1]
 
     @property
     def alt(self) -> str:
@@ -151,7 +157,7 @@ class Steps(LabWidget):
                     f"{step['line']}",
                     f"{step['window']}",
                     f"{len(set(step['threads']))}",
-                    "write" if step["store"] else "read",
+                    ("write" if step["store"] else "read") + (", fails" if step["fault"] else ""),
                     listed + (f" and {len(places) - 4} more" if len(places) > 4 else ""),
                 ]
             )
@@ -213,7 +219,7 @@ def _draw(ax: Axes, walk: Mapping[str, Any], steps: list[dict[str, Any]], cell: 
         array = walk["arrays"][step["array"]]["name"]
         keys = [(array, *place) for place in zip(step["rows"], step["columns"], strict=True)]
         now = set(keys)
-        if step["store"]:
+        if step["store"] and not step["fault"]:
             for key, value in zip(keys, step["values"], strict=True):
                 contents[key] = f"C[{key[1]},{key[2]}]" if array == "C" else names.get(value, "0")
 

@@ -36,15 +36,30 @@ function tileReport(tile, gpu, matrix) {
     compulsory: compulsoryIntensity(matrix),
     gflops: gpu.peak_gflops,
     limit: "peak",
+    roofs: [], // of the levels that the tile asks: what each alone leaves
   };
   const asked = [["dram", report.global], ...(usesShared ? [["shared", report.thread]] : [])];
   for (const [level, intensity] of asked) {
     const roof = levelRoof(gpu, level);
-    if (!roof || roof.gbs * intensity >= report.gflops) continue;
-    report.gflops = roof.gbs * intensity;
-    report.limit = level;
+    if (!roof) continue;
+    const gflops = roof.gbs * intensity;
+    report.roofs.push({ level, roof, intensity, gflops });
+    if (gflops >= report.gflops) continue;
+    Object.assign(report, { gflops, limit: level });
   }
   return { ...report, problems: tileProblems(tile, report, gpu) };
+}
+
+/** The constants whose next larger choice would run on the GPU and raise the bound. */
+function raising(constants, gpu, matrix) {
+  const now = tileReport(tileOf(constants), gpu, matrix).gflops;
+  return constants.filter(({ name, value, choices }) => {
+    const larger = choices.find((choice) => choice > value);
+    if (!larger) return false;
+    const changed = constants.map((one) => (one.name === name ? { ...one, value: larger } : one));
+    const report = tileReport(tileOf(changed), gpu, matrix);
+    return !report.problems.length && report.gflops > now;
+  }).map(({ name }) => name);
 }
 
 /** A plain sentence for each reason why the tile cannot run on the GPU. */

@@ -116,6 +116,23 @@ def bound(tile: Tile, gpu: Mapping[str, Any], matrix: Mapping[str, int]) -> Boun
     return lowest
 
 
+def raising(
+    constants: Sequence[Mapping[str, Any]], gpu: Mapping[str, Any], matrix: Mapping[str, int]
+) -> list[str]:
+    """Return the constants whose next larger choice would run on ``gpu`` and raise the bound."""
+    values = {constant["name"]: int(constant["value"]) for constant in constants}
+    now = bound(Tile.from_constants(values), gpu, matrix).gflops
+    found = []
+    for constant in constants:
+        larger = [choice for choice in constant["choices"] if choice > constant["value"]]
+        if not larger:
+            continue
+        tile = Tile.from_constants({**values, constant["name"]: larger[0]})
+        if not problems(tile, gpu) and bound(tile, gpu, matrix).gflops > now:
+            found.append(str(constant["name"]))
+    return found
+
+
 def global_intensity(tile: Tile, matrix: Mapping[str, int]) -> float:
     """Return the block tile's intensity, capped by the compulsory limit of the matrices."""
     limit = compulsory_intensity(matrix["m"], matrix["n"], matrix["k"])

@@ -11,7 +11,7 @@ function understand(walk, block) {
   const origin = new Map(); // value → the element of A or B that holds it
   walk.a.forEach((value, i) => origin.set(value, { matrix: "A", row: Math.floor(i / k), column: i % k }));
   walk.b.forEach((value, i) => origin.set(value, { matrix: "B", row: Math.floor(i / n), column: i % n }));
-  const steps = walk.blocks[block].map((step) => ({
+  const all = walk.blocks[block].map((step) => ({
     ...step,
     array: walk.arrays[step.array],
     entries: step.threads.map((thread, i) => ({
@@ -19,6 +19,10 @@ function understand(walk, block) {
       key: cellKey(walk.arrays[step.array].name, step.rows[i], step.columns[i]),
     })),
   }));
+
+  // The launch ends where it fails. What would have followed still tells which thread computes what.
+  const fails = all.findIndex(({ fault }) => fault);
+  const steps = fails < 0 ? all : all.slice(0, fails + 1);
 
   // Who writes a cell of shared memory in which window: the others must wait for a barrier.
   const writers = new Map();
@@ -29,8 +33,8 @@ function understand(walk, block) {
       writers.set(place, (writers.get(place) ?? new Set()).add(thread));
     }
   }
-  for (const { array, store, window, entries } of steps) {
-    if (array.space !== "shared" || store) continue;
+  for (const { array, store, window, entries, fault } of steps) {
+    if (array.space !== "shared" || store || fault) continue;
     for (const entry of entries) {
       const others = [...(writers.get(`${window}/${entry.key}`) ?? [])].filter((one) => one !== entry.thread);
       if (others.length) entry.racing = others[0];
@@ -40,11 +44,11 @@ function understand(walk, block) {
 
   // Products are made of what comes out of shared memory, where the kernel uses it.
   const operandSpace = Object.fromEntries(["A", "B"].map((matrix) => [matrix,
-    steps.some(({ array, store, entries }) => array.space === "shared" && !store &&
+    all.some(({ array, store, entries }) => array.space === "shared" && !store &&
       entries.some(({ value }) => origin.get(value)?.matrix === matrix)) ? "shared" : "global"]));
   const owner = new Map(); // element of C → its thread
   const reach = new Map(); // thread → the rows and columns of C that it computes
-  for (const { array, entries } of steps.filter((step) => step.store && step.array.name === "C")) {
+  for (const { array, entries } of all.filter((step) => step.store && step.array.name === "C")) {
     for (const { thread, row, column } of entries) {
       owner.set(cellKey(array.name, row, column), thread);
       if (!reach.has(thread)) reach.set(thread, { rows: new Set(), columns: new Set() });
@@ -69,6 +73,7 @@ function stagesOf(steps) {
     if (!i || step.window !== steps[i - 1].window) stages.push({ first: i, last: i, window: step.window, does: new Set() });
     const { array, store } = step;
     stages.at(-1).last = i + 1;
+    if (step.fault) stages.at(-1).fails = true;
     stages.at(-1).does.add(array.name === "C" ? "store C" : array.space === "global" ? "load"
       : store ? "copy" : "multiply");
   });
@@ -79,7 +84,7 @@ function stagesOf(steps) {
     const parts = [does.has("multiply") && multiplied < filled && `multiply window ${multiplied}`,
       does.has("copy") && `copy window ${filled}`,
       does.has("multiply") && multiplied === filled && `multiply window ${multiplied}`,
-      does.has("store C") && (filled < 0 ? "multiply, store C" : "store C")].filter(Boolean);
+      does.has("store C") && (filled < 0 ? "multiply, store C" : "store C"), stage.fails && "fail"].filter(Boolean);
     stage.name = (parts.join(", ") || "load").replace(/^./, (letter) => letter.toUpperCase());
     // From the second stage on, the first step of a stage is the one that it begins with.
     stage.first += stage.first ? 1 : 0;
@@ -94,7 +99,8 @@ function stateAt(tour, step, thread, who) {
   const held = new Map(); // thread → elements of A and B that it has read to multiply
   const chosen = ({ thread: other }) => who === "block" ||
     (who === "warp" ? Math.floor(other / 32) === Math.floor(thread / 32) : other === thread);
-  for (const { array, store, entries } of tour.steps.slice(0, step)) {
+  for (const { array, store, entries, fault } of tour.steps.slice(0, step)) {
+    if (fault) break;
     for (const { key, value, thread: other } of entries) {
       if (store && array.space === "shared") shared.set(key, value);
       else if (store) stored.add(key);
@@ -113,7 +119,8 @@ function stateAt(tour, step, thread, who) {
   const racing = [];
   for (const entry of now?.entries ?? []) {
     const mine = chosen(entry);
-    if (mine || !lit.has(entry.key)) lit.set(entry.key, mine ? (now.store ? "write" : "read") : "other");
+    const does = now.fault ? "fault" : now.store ? "write" : "read";
+    if (mine || !lit.has(entry.key)) lit.set(entry.key, mine ? does : "other");
     if (mine && (entry.racing !== undefined || entry.unwritten)) racing.push(entry);
   }
   const acting = (now?.entries ?? []).filter(chosen);
@@ -154,6 +161,7 @@ function stepWords(tour, step, { now, thread, who, acting }) {
   const before = tour.steps[step - 2];
   const wall = before && before.window !== now.window ? "All threads have met at the barrier. " : "";
   const start = wall;
+  if (now.fault) return `${start}Here the launch fails: no block gets any further.`;
   const memory = array.space === "shared" ? "shared memory" : "global memory";
   if (who === "thread") {
     const name = `Thread ${placeName(thread, block)}`;
@@ -171,12 +179,23 @@ function stepWords(tour, step, { now, thread, who, acting }) {
   }
   const threads = new Set(acting.map((entry) => entry.thread)).size;
   const elements = new Set(acting.map((entry) => entry.key)).size;
-  return `${start}${plural(threads, "thread")} ${store ? "write" : "read"}${threads === 1 ? "s" : ""} ` +
+  return `${start}${whoWords(acting, block)} ${store ? "write" : "read"}${threads === 1 ? "s" : ""} ` +
     `${plural(elements, "element")} of ${array.name} ${store ? "to" : "from"} ${memory}.`;
+}
+
+/** "Thread (1, 0)", "4 threads, (0, 0) to (3, 0)," or, where they do not follow each other, their number. */
+function whoWords(acting, block) {
+  const numbers = [...new Set(acting.map(({ thread }) => thread))].sort((a, b) => a - b);
+  const [first, last] = [numbers[0], numbers.at(-1)];
+  const names = numbers.map((number) => placeName(number, block));
+  if (names.length === 1) return `Thread ${names[0]}`;
+  if (last - first === numbers.length - 1) return `${numbers.length} threads, ${names[0]} to ${names.at(-1)},`;
+  return names.length > 4 ? `${numbers.length} threads` : `Threads ${names.slice(0, -1).join(", ")} and ${names.at(-1)}`;
 }
 
 /** What is wrong with the last step, or after the last one with the kernel. */
 function dangerWords(tour, { now, racing, step }) {
+  if (now?.fault) return now.fault;
   if (racing.length) {
     const [entry] = racing;
     const place = elementOf(now.array, entry);

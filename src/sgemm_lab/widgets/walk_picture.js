@@ -1,8 +1,16 @@
 // The picture of a walk: A, B and C as they multiply, the shared tiles and one thread's registers
 // in the corner that they leave free. A fragment: see module() in base.py. Needs walk.js.
 
-const KEY = [["lab-k-read", "read now"], ["lab-k-write", "written now"], ["lab-k-other", "by other threads"],
-  ["lab-k-held", "sum in a register"], ["lab-k-danger", "read without a barrier"]];
+/** The key to the picture. Registers have the names that the source gives them. */
+function keyOf({ source, blocks }) {
+  const named = (name) => source.some((line) => new RegExp(`\\b${name}\\b`).test(line));
+  const registers = named("fragA") && named("fragB") ? "registers: fragA down, fragB across, acc inside"
+    : named("acc") ? "sum in a register: acc" : "sum in a register";
+  const fails = blocks.some((steps) => steps.some(({ fault }) => fault));
+  return [["lab-k-read", "read now"], ["lab-k-write", "written now"], ["lab-k-other", "by other threads"],
+    ["lab-k-held", registers], ["lab-k-danger", "read without a barrier"],
+    ...(fails ? [["lab-k-fault", "the launch fails"]] : [])];
+}
 
 /** One bar per step, in the hue of its memory; barriers as walls. */
 function drawRibbon(scene, ribbon, tour, step, width) {
@@ -10,10 +18,10 @@ function drawRibbon(scene, ribbon, tour, step, width) {
   setAttributes(ribbon, { viewBox: `0 0 ${width} ${height}`, height });
   const each = width / tour.steps.length;
   tour.steps.forEach((one, i) => scene.draw(`step${i}`, "rect", {
-    class: `lab-bar-step lab-${one.array.space === "shared" ? "shared" : "dram"}${isUnsafe(one) ? " lab-racing" : ""}` +
+    class: `lab-bar-step lab-${one.array.space === "shared" ? "shared" : "dram"}${isUnsafe(one) ? " lab-racing" : ""}${one.fault ? " lab-fault" : ""}` +
       `${i === step - 1 ? " lab-here" : i < step ? " lab-past" : ""}`,
-    x: i * each + Math.min(0.5, each / 8), y: one.store ? 4 : 10, width: Math.max(0.5, each - Math.min(1, each / 4)),
-    height: one.store ? 18 : 12,
+    x: i * each + Math.min(0.5, each / 8), y: one.fault ? 0 : one.store ? 4 : 10, width: Math.max(0.5, each - Math.min(1, each / 4)),
+    height: one.fault ? height : one.store ? 18 : 12,
   }));
   for (const { first } of tour.stages.slice(1)) {
     scene.draw(`wall${first}`, "path", { class: "lab-wall", d: `M${(first - 1) * each} 0V${height}` });
@@ -38,16 +46,16 @@ function layOut(tour, seen, width) {
 
   // The corner above A is k cells high. Tiles and registers stand there, side by side or one above
   // the other, whichever leaves larger cells; where they would be tiny they stand below instead.
-  const fit = (wide, tall) => [
-    { beside: true, c: Math.min((wide - gaps - gap) / (tileColumns + side + 1), (tall - head) / Math.max(tileRows, side + 1)) },
-    { beside: false, c: Math.min((wide - gaps) / Math.max(tileColumns, side + 1), (tall - 2 * head - gap) / (tileRows + side + 1)) },
+  const fit = (wide, tall, most) => [
+    { beside: true, c: Math.min(most, (wide - gaps - gap) / (tileColumns + side + 1), (tall - head) / Math.max(tileRows, side + 1)) },
+    { beside: false, c: Math.min(most, (wide - gaps) / Math.max(tileColumns, side + 1), (tall - 2 * head - gap) / (tileRows + side + 1)) },
   ].reduce((best, one) => (one.c > best.c ? one : best));
   const extra = Math.max(0, width - gap - (k + n) * s);
-  const corner = fit(k * s + extra - gap, k * s + head);
+  const corner = fit(k * s + extra - gap, k * s + head, 52);
   const inside = corner.c >= Math.min(20, 0.9 * s);
-  const below = fit(width, 2 * width);
+  const below = fit(width, 2 * width, 28);
   const beside = inside ? corner.beside : below.beside;
-  const c = Math.min(inside ? 52 : 32, (inside ? corner : below).c);
+  const { c } = inside ? corner : below;
 
   const left = inside ? extra : extra / 2;
   const boxes = {
@@ -141,6 +149,7 @@ function drawWalk(scene, picture, tour, seen, cells, width) {
     }
   }
   drawPlanes(scene, boxes, tiles);
+  drawFault(scene, boxes, seen.now);
   drawRegisters(boxes.registers, room, tour, seen, cells, title, cell);
   scene.finish();
 }
@@ -180,6 +189,17 @@ function drawPlanes(scene, boxes, tiles) {
       scene.draw(`plane-${name}-${row}`, "path", { class: "lab-plane lab-shared", d: `M${x - 4} ${y + row * s}h${columns * s + 8}` });
     }
   }
+}
+
+/** A frame around the array of an access that fails, with a cross: it may lie outside all cells. */
+function drawFault(scene, boxes, now) {
+  if (!now?.fault) return;
+  const { name } = now.array;
+  const { x, y, s } = boxes[name];
+  const [rows, columns] = [now.array.rows, now.array.columns];
+  scene.draw("fault", "path", { class: "lab-fault-frame", d: `M${x - 3} ${y - 3}h${columns * s + 6}v${rows * s + 6}h${-columns * s - 6}z` });
+  const at = [x + columns * s - 3, y - 9]; // beside the title
+  scene.draw("fault-cross", "path", { class: "lab-fault-cross", d: `M${at[0] - 5} ${at[1] - 5}l10 10m0 -10l-10 10` });
 }
 
 /** Lines from A and B to where the last step put copies of them. */

@@ -13,3 +13,8 @@
   });
   addEventListener("resize", mark);
 })();
+
+// The search shows passages that it fetches from the pages. A page opened as a file may not fetch.
+if (location.protocol === "file:") {
+  DOCUMENTATION_OPTIONS.SHOW_SEARCH_SUMMARY = false;
+}

@@ -1,0 +1,123 @@
+"""The exercises of chapter 1, memory hierarchy."""
+
+from sgemm_lab.exercises.counted import sectors_per_turn, times_as_fast
+from sgemm_lab.exercises.lines import Lines
+from sgemm_lab.exercises.model import Choice, Judgement, Number, spelled
+from sgemm_lab.kernel import Kernel, load_kernel
+
+_SIZE = (64, 64, 64)
+
+
+def _guarded(_: Kernel) -> Judgement:
+    return Judgement(True, "no thread reads or writes outside A, B and C, at any size tried.")
+
+
+def _coalesced(kernel: Kernel) -> Judgement:
+    touched = spelled(sectors_per_turn(kernel, _SIZE))
+    enough = sectors_per_turn(load_kernel("naive"), _SIZE)
+    if sectors_per_turn(kernel, _SIZE) > enough:
+        return Judgement(
+            False,
+            f"C is right, but a warp touches {touched} sectors in a turn of its loop; "
+            f"{spelled(enough)} are enough. Let its lanes take neighbouring columns first.",
+        )
+    return Judgement(
+        True, f"a warp touches {touched} sectors in a turn of its loop, as few as in `naive`."
+    )
+
+
+EXERCISES = (
+    Number(
+        name="1.1",
+        title="Bytes asked for",
+        expected=lambda: 8 * 1024**3 / 1e9,
+        because="Each of the M·N·K turns reads two floats of 4 bytes.",
+        hint="Count the turns of all threads together, and the bytes that one turn reads.",
+        hints=(
+            (4 * 1024**3 / 1e9, "That is one operand per turn; a turn reads two."),
+            (2 * 1024**3 / 1e9, "Those are floats; a float has 4 bytes."),
+            (8.0, "That counts 2³⁰ bytes as one GB. In this book a GB has 10⁹."),
+            (
+                lambda given: given < 0.02,
+                "That is what the matrices hold. Without sharing each turn reads anew.",
+            ),
+        ),
+        solution=8.59,
+        wrong=((4.295, "one operand"), (8, "10⁹"), (0.0126, "what the matrices hold"), (7, "turn")),
+    ),
+    Number(
+        name="1.2",
+        title="Sectors of a folded warp",
+        expected=lambda: sectors_per_turn(load_kernel("naive:BM=16,BN=16"), _SIZE),
+        because="Two rows of A are 2 sectors, 16 neighbours in a row of B are 2 more; counted.",
+        hint="Count the sectors of A and of B apart: 32 bytes each, moved whole.",
+        hints=(
+            (5, "So many touches a warp of one row. Here it has two rows of 16 columns."),
+            (3, "A warp has two rows now, and the rows of A lie far apart."),
+            (6, "Both rows of the warp read the same 16 floats of B."),
+            (2, "That is B alone, or A alone."),
+        ),
+        solution=4,
+        wrong=((5, "two rows of 16"), (3, "far apart"), (6, "same 16 floats"), (33, "32 bytes")),
+    ),
+    Lines(
+        name="1.3",
+        title="Repair the guard",
+        kernel="naive",
+        place="    if (row >= M || col >= N) return;  // the last blocks reach past the edge of C",
+        start="    if (row >= M && col >= N) return;",
+        asks=_guarded,
+        solution="    if (row >= M || col >= N) return;",
+        wrong=(
+            ("    if (row >= M && col >= N) return;", "Guard the access"),
+            ("    if (row > M || col > N) return;", "Guard the access"),
+            ("    if (row >= M) return;", "which has"),
+            ("    if (row >= M || col => N) return;", "In your line 1"),
+            ("    if (row >= M || col >= N) C[0] = 0;", "Guard the access"),
+        ),
+    ),
+    Lines(
+        name="1.4",
+        title="Number the threads anew",
+        kernel="naive_rows",
+        place="""\
+    const int row = blockIdx.y * BM + threadIdx.x;
+    const int col = blockIdx.x * BN + threadIdx.y;""",
+        start="""\
+    const int row = blockIdx.y * BM + threadIdx.x;
+    const int col = blockIdx.x * BN + threadIdx.y;""",
+        asks=_coalesced,
+        solution="""\
+    const int id = threadIdx.y * BM + threadIdx.x;
+    const int row = blockIdx.y * BM + id / BN;
+    const int col = blockIdx.x * BN + id % BN;""",
+        wrong=(
+            (
+                """\
+    const int row = blockIdx.y * BM + threadIdx.x;
+    const int col = blockIdx.x * BN + threadIdx.y;""",
+                "touches 33 sectors",
+            ),
+            (
+                """\
+    const int row = blockIdx.y * BM + threadIdx.y;
+    const int col = blockIdx.x * BN + threadIdx.x;""",
+                "are wrong",
+            ),
+            (
+                """\
+    const int id = threadIdx.y * BM + threadIdx.x;
+    const int row = blockIdx.y * BM + id % BM;
+    const int col = blockIdx.x * BN + id / BM;""",
+                "touches 33 sectors",
+            ),
+        ),
+    ),
+    Choice(
+        name="1.5",
+        title="A single row",
+        found=times_as_fast("naive", "naive_rows", (1, 4096, 4096)),
+        solution="same",
+        wrong=(("faster", "`naive` makes"), ("slower", "`naive_rows`"), (2, '"same"')),
+    ),
+)

@@ -1,0 +1,121 @@
+"""The exercises of chapter 2, tiling."""
+
+import math
+
+from sgemm_lab.exercises.counted import barriers, times_as_fast
+from sgemm_lab.exercises.lines import Lines
+from sgemm_lab.exercises.model import Choice, Judgement, Number
+from sgemm_lab.gpu import find_gpu
+from sgemm_lab.kernel import Kernel
+
+_TWO_PHASES = (32, 32, 64)
+
+
+def _few_barriers(kernel: Kernel) -> Judgement:
+    passed = barriers(kernel, _TWO_PHASES)
+    if passed > 4:
+        return Judgement(
+            False, f"C is right, but a block passes {passed} barriers in two phases; 4 are enough."
+        )
+    more = " After the last phase nobody overwrites a tile." if passed == 3 else ""
+    return Judgement(True, f"no race, and {passed} barriers in two phases.{more}")
+
+
+def _guarded(_: Kernel) -> Judgement:
+    return Judgement(True, "where the tile reaches past A it holds zeros, at every size tried.")
+
+
+_COPY = """\
+        As[ty][tx] = row < M && k0 + tx < K ? A[size_t(row) * K + k0 + tx] : 0.0f;
+        Bs[ty][tx] = k0 + ty < K && col < N ? B[size_t(k0 + ty) * N + col] : 0.0f;"""
+_MULTIPLY = """\
+        for (int k = 0; k < TILE; ++k) {
+            acc += As[ty][k] * Bs[k][tx];
+        }"""
+_BARRIER = "        __syncthreads();"
+_IN_THE_LOOP = _MULTIPLY.replace("        }", f"    {_BARRIER}\n        }}")
+
+EXERCISES = (
+    Number(
+        name="2.1",
+        title="Count the copies",
+        expected=lambda: 2 * 32 * 4096,
+        because="Two strips, each of 32 rows or columns as long as K.",
+        hint="A block needs a strip of A and a strip of B, all of K.",
+        hints=(
+            (32 * 4096, "That is one strip; there is one of A and one of B."),
+            (2 * 32 * 32, "That is one phase. There are K / 32 of them."),
+            (2 * 32 * 4096 * 4, "Those are bytes; floats were asked for."),
+            (2 * 4096**2, "That is all of A and B; one block needs a strip of each."),
+        ),
+        tolerance=1e-9,
+        solution=262144,
+        wrong=((131072, "one strip"), (2048, "one phase"), (1048576, "bytes"), (33554432, "all")),
+    ),
+    Lines(
+        name="2.2",
+        title="Place the barriers",
+        kernel="tiled",
+        place=f"""\
+{_COPY}
+{_BARRIER}  // no one reads a tile before all of it is there
+
+{_MULTIPLY}
+{_BARRIER}  // no one overwrites a tile before all have read it""",
+        start=f"{_COPY}\n\n{_MULTIPLY}",
+        asks=_few_barriers,
+        solution=f"{_COPY}\n{_BARRIER}\n\n{_MULTIPLY}\n{_BARRIER}",
+        wrong=(
+            (f"{_COPY}\n\n{_MULTIPLY}", "with no barrier between"),
+            (f"{_COPY}\n{_BARRIER}\n\n{_MULTIPLY}", "writes As[0]"),
+            (f"{_COPY}\n\n{_MULTIPLY}\n{_BARRIER}", "reads Bs[0]"),
+            (f"{_COPY}\n{_BARRIER}\n{_IN_THE_LOOP}", "barriers in two phases; 4 are enough"),
+            (f"{_COPY}\n        if (row < M) __syncthreads();\n{_MULTIPLY}", "Move it out"),
+        ),
+    ),
+    Lines(
+        name="2.3",
+        title="Guard a copy",
+        kernel="tiled",
+        place=_COPY.splitlines()[0],
+        start="        As[ty][tx] = A[size_t(row) * K + k0 + tx];",
+        asks=_guarded,
+        solution=_COPY.splitlines()[0],
+        wrong=(
+            ("        As[ty][tx] = A[size_t(row) * K + k0 + tx];", "in your line 1"),
+            ("        As[ty][tx] = row < M ? A[size_t(row) * K + k0 + tx] : 0.0f;", "of A, which"),
+            (
+                "        if (row < M && k0 + tx < K) As[ty][tx] = A[size_t(row) * K + k0 + tx];",
+                "which nothing has written",
+            ),
+        ),
+    ),
+    Number(
+        name="2.4",
+        title="A tile for the ridge",
+        expected=lambda: math.ceil(4 * find_gpu("H200").ridge),
+        because="T / 4 must reach the ridge, peak over bandwidth. So wide a tile has more elements "
+        "than a block has threads, and shared memory would be the limit long before.",
+        hint="Set T / 4 equal to peak over bandwidth and round up.",
+        hints=(
+            (lambda given: 13 < given < 15, "That is the ridge in FLOP/B. A tile has T / 4."),
+            (math.floor(4 * find_gpu("H200").ridge), "Almost: round up, not down."),
+            (32, "At 32 the intensity is 8 FLOP/B, still left of the ridge."),
+        ),
+        tolerance=1e-9,
+        solution=56,
+        wrong=(
+            (14, "That is the ridge"),
+            (55, "round up"),
+            (32, "left of the ridge"),
+            (8, "T / 4"),
+        ),
+    ),
+    Choice(
+        name="2.5",
+        title="A tile for a single row",
+        found=times_as_fast("tiled", "naive", (1, 4096, 4096)),
+        solution="faster",
+        wrong=(("slower", "`tiled` makes"), ("same", "times"), ("quicker", '"faster", "slower"')),
+    ),
+)

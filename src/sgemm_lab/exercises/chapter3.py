@@ -1,0 +1,122 @@
+"""The exercises of chapter 3, sliding window."""
+
+from sgemm_lab.compiler import compile_kernel
+from sgemm_lab.exercises.counted import barriers, counts, times_as_fast
+from sgemm_lab.exercises.lines import Lines
+from sgemm_lab.exercises.model import Estimate, Judgement, Number
+from sgemm_lab.kernel import Kernel, load_kernel
+
+_SHARED_LIMIT = 48 * 1024
+_BYTES_PER_K = 2 * 32 * 4
+_STEP = 32
+_SIZE = (32, 32, 64)
+
+
+def _widest(kernel: Kernel) -> Judgement:
+    taken = compile_kernel(kernel).shared_bytes
+    wide = taken // _BYTES_PER_K
+    if _SHARED_LIMIT - taken >= _STEP * _BYTES_PER_K:
+        return Judgement(False, f"{wide} works, but a window of {wide + _STEP} fits too.")
+    return Judgement(True, f"a window of {wide} takes {taken:,} of {_SHARED_LIMIT:,} bytes.")
+
+
+def _copied_once(kernel: Kernel) -> Judgement:
+    made = counts(kernel, _SIZE).global_load_requests
+    enough = counts(load_kernel("sliding_window"), _SIZE).global_load_requests
+    if made > enough:
+        return Judgement(
+            False, f"C is right, but a window takes {made} requests where {enough} are enough."
+        )
+    return Judgement(True, f"each element is copied once, with {made} requests for a window.")
+
+
+_COPY = """\
+        for (int l = 0; l < BK; l += TILE) {
+            const int kA = k0 + l + tx;
+            const int kB = k0 + l + ty;
+            As[ty][l + tx] = row < M && kA < K ? A[size_t(row) * K + kA] : 0.0f;
+            Bs[l + ty][tx] = kB < K && col < N ? B[size_t(kB) * N + col] : 0.0f;
+        }"""
+_COPY_OF_A_TILE = """\
+        const int kA = k0 + tx;
+        const int kB = k0 + ty;
+        As[ty][tx] = row < M && kA < K ? A[size_t(row) * K + kA] : 0.0f;
+        Bs[ty][tx] = kB < K && col < N ? B[size_t(kB) * N + col] : 0.0f;"""
+
+EXERCISES = (
+    Number(
+        name="3.1",
+        title="Barriers",
+        expected=lambda: barriers(load_kernel("sliding_window"), (1, 1, 1000)),
+        because="Two per window, and the last window counts even if it is not full; counted.",
+        hint="Count the windows, rounded up, and the barriers of each.",
+        hints=(
+            (16, "That is one barrier per window; there are two."),
+            (30, "The last window counts even if it is not full."),
+            (31.25, "A block does not pass a quarter of a barrier: round the windows up."),
+            (64, "That is two per window of 32; this window is 64 wide."),
+        ),
+        tolerance=1e-9,
+        solution=32,
+        wrong=((16, "there are two"), (30, "not full"), (64, "64 wide"), (1000, "rounded up")),
+    ),
+    Lines(
+        name="3.2",
+        title="The widest window",
+        kernel="sliding_window",
+        place="constexpr int BK = 64;    // width of the window along K",
+        start="constexpr int BK = 224;   // width of the window along K",
+        asks=_widest,
+        solution="constexpr int BK = 192;   // width of the window along K",
+        wrong=(
+            ("constexpr int BK = 224;   // width of the window along K", "57,344 bytes"),
+            ("constexpr int BK = 160;   // width of the window along K", "192 fits too"),
+            ("constexpr int BK = 200;   // width of the window along K", "multiple of TILE"),
+        ),
+    ),
+    Number(
+        name="3.3",
+        title="Elements read",
+        expected=lambda: 2 * 4096**3 / 32,
+        because="Each of the (4096 / 32)² blocks reads 2 · 32 · 4096 elements.",
+        hint="Count what one block reads, and the blocks.",
+        hints=(
+            (
+                2 * 4096**2,
+                "That is each element once. Every block beside a row of A reads it.",
+            ),
+            (2 * 4096**3, "That is the naive kernel; here every element read is used 32 times."),
+            (4096**3 / 32, "That is A alone; as much is read of B."),
+            (8 * 4096**3 / 32, "Those are bytes; elements were asked for."),
+        ),
+        solution=4294967296,
+        wrong=(
+            (2 * 4096**2, "each element once"),
+            (2 * 4096**3, "naive"),
+            (4096**3 / 32, "A alone"),
+            (8 * 4096**3 / 32, "bytes"),
+        ),
+    ),
+    Lines(
+        name="3.4",
+        title="Fill the window",
+        kernel="sliding_window",
+        place=_COPY,
+        start=_COPY_OF_A_TILE,
+        asks=_copied_once,
+        solution=_COPY,
+        wrong=(
+            (_COPY_OF_A_TILE, "which nothing has written"),
+            (_COPY.replace("k0 + l + t", "k0 + t"), "are wrong"),
+            (_COPY.replace("l += TILE", "l += TILE / 2"), "with no barrier between"),
+            (_COPY.replace("l < BK", "l <= BK"), "with no barrier between"),
+            (_COPY.replace("&& kA < K ?", "?"), "of A, which has"),
+        ),
+    ),
+    Estimate(
+        name="3.5",
+        title="A window in a deep product",
+        found=times_as_fast("sliding_window", "sliding_window:BK=32", (129, 129, 65537)),
+        wrong=((3, "times too high"), (0.5, "too low"), (0, "above 0")),
+    ),
+)

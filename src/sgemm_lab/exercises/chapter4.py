@@ -1,0 +1,138 @@
+"""The exercises of chapter 4, float4."""
+
+from sgemm_lab.exercises.counted import counts, counts_at, times_as_fast
+from sgemm_lab.exercises.lines import Lines
+from sgemm_lab.exercises.model import Choice, Judgement, Number, spelled
+from sgemm_lab.kernel import Kernel, load_kernel
+
+_FLOAT4_OF_A = "reinterpret_cast<const float4*>(&A"
+_ONE_BLOCK = (32, 32, 64)
+
+
+def _requests_of_a() -> int:
+    kernel = load_kernel("float4_by_row")
+    return counts_at(kernel, _ONE_BLOCK, _FLOAT4_OF_A).global_load_requests
+
+
+def _still_wide(kernel: Kernel) -> Judgement:
+    made = counts(kernel, _ONE_BLOCK).global_load_requests
+    enough = counts(load_kernel("float4_by_row"), _ONE_BLOCK).global_load_requests
+    if made > enough:
+        return Judgement(
+            False,
+            f"C is right, but at K = 64 a block makes {made} load requests where {enough} are "
+            "enough: no load is a float4 any more.",
+        )
+    return Judgement(
+        True,
+        "rows that start aligned are copied as float4, others element by element. The matrices "
+        "here start aligned; a part of a larger one may not, so the book asks for that too.",
+    )
+
+
+def _whole_sectors(kernel: Kernel) -> Judgement:
+    total = counts(kernel, _ONE_BLOCK)
+    touched = total.global_load_sectors / total.global_load_requests
+    if touched > 16:
+        return Judgement(
+            False,
+            f"C is right, but a float4 request touches {spelled(touched)} sectors on average; "
+            "its 512 bytes fit into 16. Let neighbouring lanes copy neighbours of one row.",
+        )
+    return Judgement(True, "each float4 request touches 16 sectors and uses every byte of them.")
+
+
+EXERCISES = (
+    Number(
+        name="4.1",
+        title="Rows of six",
+        expected=lambda: sum(row * 6 * 4 % 16 == 0 for row in range(8)),
+        because="A row has 24 bytes, so every second row starts at a multiple of 16.",
+        hint="Row r starts at byte 24·r. Which of these are multiples of 16?",
+        hints=(
+            (8, "Row 1 starts at byte 24, which is no multiple of 16."),
+            (1, "Row 2 starts at byte 48, a multiple of 16, and others do too."),
+            (0, "Row 0 starts where A starts, at a multiple of 16."),
+            (2, "Row 2 starts at byte 48 and row 6 at byte 144: count every second row."),
+        ),
+        tolerance=1e-9,
+        solution=4,
+        wrong=((8, "byte 24"), (1, "byte 48"), (2, "every second"), (5, "24·r")),
+    ),
+    Number(
+        name="4.2",
+        title="Requests for a window of A",
+        expected=_requests_of_a,
+        because="Each row of the tile is copied by a warp of its own, with half of its lanes; "
+        "counted.",
+        hint="A warp is one row of the block's threads. How many rows copy something of A?",
+        hints=(
+            (16, "So few would do if all 32 lanes of a warp worked; here 16 of them do."),
+            (512, "Those are the float4 of a window. One request of a warp brings several."),
+            (2048, "Those are the floats of a window."),
+            (64, "A row of 64 floats is 16 float4, and one warp copies them in one request."),
+        ),
+        tolerance=1e-9,
+        solution=32,
+        wrong=((16, "all 32 lanes"), (512, "float4 of a window"), (8, "rows copy")),
+    ),
+    Lines(
+        name="4.3",
+        title="When may it be a float4?",
+        kernel="float4_by_row",
+        place="    const bool aligned = K % 4 == 0 && size_t(A) % 16 == 0;",
+        start="    const bool aligned = true;",
+        asks=_still_wide,
+        sizes=((8, 8, 6), (8, 4, 9)),
+        solution="    const bool aligned = K % 4 == 0 && size_t(A) % 16 == 0;",
+        wrong=(
+            ("    const bool aligned = true;", "not at a multiple of 16 bytes"),
+            ("    const bool aligned = K % 2 == 0;", "not at a multiple of 16 bytes"),
+            ("    const bool aligned = N % 4 == 0;", "not at a multiple of 16 bytes"),
+            ("    const bool aligned = size_t(A) % 16 == 0;", "not at a multiple of 16 bytes"),
+            ("    const bool aligned = false;", "no load is a float4"),
+        ),
+    ),
+    Lines(
+        name="4.4",
+        title="Who copies what",
+        kernel="float4",
+        place="""\
+            const int r = tid / (BK / 4);
+            const int k = tid % (BK / 4) * 4;""",
+        start="""\
+            const int r = tid % TILE;
+            const int k = tid / TILE * 4;""",
+        asks=_whole_sectors,
+        solution="""\
+            const int r = tid / (BK / 4);
+            const int k = tid % (BK / 4) * 4;""",
+        wrong=(
+            (
+                """\
+            const int r = tid % TILE;
+            const int k = tid / TILE * 4;""",
+                "touches 24 sectors",
+            ),
+            (
+                """\
+            const int r = tid / BK;
+            const int k = tid % BK;""",
+                "multiple of 16 bytes",
+            ),
+            (
+                """\
+            const int r = tid / TILE;
+            const int k = tid % TILE * 4;""",
+                "with no barrier between",
+            ),
+        ),
+    ),
+    Choice(
+        name="4.5",
+        title="Rows that do not start aligned",
+        found=times_as_fast("float4", "sliding_window", (4095, 4097, 4093)),
+        solution="slower",
+        wrong=(("faster", "`float4` makes"), ("same", "`sliding_window`"), ([], '"slower"')),
+    ),
+)

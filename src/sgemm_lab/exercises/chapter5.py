@@ -1,0 +1,129 @@
+"""The exercises of chapter 5, register cache."""
+
+from sgemm_lab.compiler import compile_kernel
+from sgemm_lab.exercises.counted import registers, wavefronts_per_turn
+from sgemm_lab.exercises.lines import Lines
+from sgemm_lab.exercises.model import Estimate, Judgement, Number, spelled
+from sgemm_lab.kernel import Kernel
+from sgemm_lab.occupancy import LIMITS, Launch, occupancy
+
+_SIZE = (128, 128, 32)
+_ENOUGH = 0.25
+
+
+def _outer(kernel: Kernel) -> Judgement:
+    used = compile_kernel(kernel).registers
+    return Judgement(True, f"TM · TN products for each k; a thread takes {used} registers.")
+
+
+def _few_wavefronts(kernel: Kernel) -> Judgement:
+    taken = wavefronts_per_turn(kernel, _SIZE)
+    compiled = compile_kernel(kernel)
+    if compiled.spill_bytes:
+        return Judgement(
+            False,
+            f"C is right, but a thread needs more registers than it can have: "
+            f"{compiled.spill_bytes:,} bytes go to memory and back.",
+        )
+    if taken > _ENOUGH:
+        return Judgement(
+            False,
+            f"C is right, but a warp takes {spelled(taken)} wavefronts for each multiply-add; "
+            f"{_ENOUGH} are asked for.",
+        )
+    return Judgement(
+        True,
+        f"{spelled(taken)} wavefronts for each multiply-add of a warp, with "
+        f"{compiled.registers} registers a thread.",
+    )
+
+
+def _constants(bm: int, bn: int, bk: int, tm: int, tn: int) -> str:
+    return f"""\
+constexpr int BM = {bm};  // rows of C per block
+constexpr int BN = {bn};  // columns of C per block
+constexpr int BK = {bk};   // width of the window along K
+constexpr int TM = {tm};   // rows of C per thread
+constexpr int TN = {tn};   // columns of C per thread"""
+
+
+_OUTER = """\
+            for (int i = 0; i < TM; ++i) {
+                for (int j = 0; j < TN; ++j) {
+                    acc[i][j] += fragA[i] * fragB[j];
+                }
+            }"""
+_INNER = """\
+            for (int i = 0; i < TM; ++i) {
+                acc[i][i] += fragA[i] * fragB[i];
+            }"""
+
+EXERCISES = (
+    Number(
+        name="5.1",
+        title="Intensity of a thread tile",
+        expected=lambda: 2 * 8 * 8 / (4 * (8 + 8)),
+        because="2 · 8 · 8 FLOP for 8 + 8 floats of 4 bytes.",
+        hint="For one k: 2 · TM · TN FLOP, TM + TN floats, 4 bytes each.",
+        hints=(
+            (8, "That is FLOP per float; a float has 4 bytes."),
+            (4, "That is products per float: a product and its sum are 2 FLOP, a float 4 bytes."),
+            (1, "A multiply-add counts as 2 FLOP."),
+            (0.25, "That is one element per thread, where nothing is used twice."),
+        ),
+        solution=2,
+        wrong=((8, "per float"), (4, "products per float"), (1, "2 FLOP"), (16, "For one k")),
+    ),
+    Lines(
+        name="5.2",
+        title="The outer product",
+        kernel="register_cache",
+        place=_OUTER,
+        start=_INNER,
+        asks=_outer,
+        solution=_OUTER,
+        wrong=(
+            (_INNER, "are wrong"),
+            (_OUTER.replace("fragB[j]", "fragB[i]"), "are wrong"),
+            (_OUTER.replace("+=", "="), "are wrong"),
+            (_OUTER.replace("fragA", "fragX"), "In your line 3"),
+        ),
+    ),
+    Lines(
+        name="5.3",
+        title="A tile for shared memory",
+        kernel="register_cache",
+        place=_constants(64, 64, 8, 4, 4),
+        start=_constants(64, 64, 8, 4, 4),
+        asks=_few_wavefronts,
+        solution=_constants(64, 64, 8, 8, 4),
+        wrong=(
+            (_constants(64, 64, 8, 4, 4), "takes 0.375 wavefronts"),
+            (_constants(64, 64, 8, 4, 8), "takes 0.625 wavefronts"),
+            (_constants(64, 64, 8, 8, 8), "takes 0.75 wavefronts"),
+            (_constants(64, 64, 8, 6, 4), "TM must divide BM"),
+        ),
+    ),
+    Estimate(
+        name="5.4",
+        title="Registers of 8 by 4",
+        found=registers("register_cache:TM=8,TN=4"),
+        wrong=((44, "times too low"), (1000, "times too high"), ("64", "without quotation")),
+    ),
+    Number(
+        name="5.5",
+        title="Blocks of thirsty threads",
+        expected=lambda: 100 * occupancy(LIMITS["9.0"], Launch(256, 96, 6144)).share,
+        because="Registers suffice for two blocks: 512 of 2048 threads.",
+        hint="How many whole blocks do 65,536 registers suffice for?",
+        hints=(
+            (100 * 65536 / 96 / 2048, "Blocks are whole: 2.67 of them do not fit."),
+            (37.5, "Three blocks want 73,728 registers; an SM has 65,536."),
+            (12.5, "That is one block; there is room for another."),
+            (0.25, "The answer is wanted in percent."),
+            (100, "Threads are not the scarce thing here, registers are."),
+        ),
+        solution=25,
+        wrong=((33.3, "Blocks are whole"), (37.5, "73,728"), (100, "registers are"), (50, "whole")),
+    ),
+)

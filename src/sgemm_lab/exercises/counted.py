@@ -1,0 +1,71 @@
+"""What exercises ask of kernels and machines: counts, speeds and registers, each with its words."""
+
+from collections.abc import Callable
+
+from sgemm_lab.compiler import compile_kernel
+from sgemm_lab.counting import count
+from sgemm_lab.exercises.model import Found, Machine, Size
+from sgemm_lab.kernel import Kernel, load_kernel
+from sgemm_lab.simulator.counts import LineCounts
+from sgemm_lab.simulator.memory_model import WARP
+
+
+def counts(kernel: Kernel, size: Size) -> LineCounts:
+    """Return what one launch asks of memory, all lines together."""
+    return count(kernel, size).result.counts.total
+
+
+def counts_at(kernel: Kernel, size: Size, text: str) -> LineCounts:
+    """Return what the source lines that contain ``text`` ask of memory in one launch."""
+    source = kernel.source.splitlines()
+    total = LineCounts()
+    for where, line in count(kernel, size).result.counts.lines.items():
+        if where.line and text in source[where.line - 1]:
+            total.add(line)
+    return total
+
+
+def sectors_per_turn(kernel: Kernel, size: Size) -> float:
+    """Return how many sectors a warp touches for each of its multiply-adds."""
+    total = counts(kernel, size)
+    return total.global_load_sectors * WARP / total.ffma_thread_instructions
+
+
+def wavefronts_per_turn(kernel: Kernel, size: Size) -> float:
+    """Return how many wavefronts of shared loads a warp takes for each of its multiply-adds."""
+    total = counts(kernel, size)
+    return total.shared_load_wavefronts * WARP / total.ffma_thread_instructions
+
+
+def barriers(kernel: Kernel, size: Size) -> int:
+    """Return how many barriers a block passes, where all blocks pass as many."""
+    x, y = kernel.launch_shape(*size).grid
+    return counts(kernel, size).barriers // (x * y)
+
+
+def times_as_fast(name: str, other: str, size: Size) -> Callable[[Machine], Found]:
+    """Return what finds how many times as fast a kernel is as another at a size."""
+
+    def found(machine: Machine) -> Found:
+        kernels = [load_kernel(name), load_kernel(other)]
+        speeds, source = machine.speeds(kernels, size)
+        ratio = speeds[name] / speeds[other]
+        m, n, k = size
+        return Found(
+            ratio,
+            source,
+            f"At {m}×{n}×{k} `{name}` makes {speeds[name]:,.0f} GFLOP/s and `{other}` "
+            f"{speeds[other]:,.0f}: {ratio:.2f} times as much.",
+        )
+
+    return found
+
+
+def registers(name: str) -> Callable[[Machine], Found]:
+    """Return what finds the registers that the compiler gives a thread of a kernel."""
+
+    def found(_: Machine) -> Found:
+        compiled = compile_kernel(load_kernel(name))
+        return Found(compiled.registers, f"Compiled here by NVRTC for {compiled.target}.")
+
+    return found

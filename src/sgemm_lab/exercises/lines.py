@@ -1,0 +1,124 @@
+"""Exercises in which the reader writes lines of a kernel: composed, compiled, checked, counted."""
+
+import re
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, replace
+
+from sgemm_lab.check import AWKWARD_SIZES, CheckResult, check
+from sgemm_lab.compiler import CompileError
+from sgemm_lab.counting import check_here
+from sgemm_lab.errors import LabError
+from sgemm_lab.exercises.model import Exercise, Judgement, Machine, Size
+from sgemm_lab.kernel import Kernel, body_start, load_kernel, parse_kernel
+
+SIZES: tuple[Size, ...] = ((1, 1, 1), (17, 17, 17), (33, 31, 29), (34, 36, 65))
+"""Simulated for every kernel: one element, ragged, and several windows along K."""
+
+_LINE = re.compile(r"(?:\bat |\b\w+\.cu, )line (\d+)\b")
+_COMPILE_ERROR = re.compile(r"^Line (\d+): (.+)$")
+_REFUSED = re.compile(r"^\S+ does not compile for \w+\.\s+")
+
+
+@dataclass(frozen=True)
+class Written:
+    """The reader's kernel, and which of its lines are the reader's own."""
+
+    kernel: Kernel
+    first: int
+    """1-based number of the reader's first line in the kernel's source."""
+    last: int
+
+    def line(self, number: int) -> str:
+        """Return what the reader calls a line: its number in their text, or what it says."""
+        if self.first <= number <= self.last:
+            return f"your line {number - self.first + 1}"
+        text = self.kernel.source.splitlines()[number - 1]
+        return f"the line `{text.partition('  //')[0].strip()}`"
+
+    def told(self, message: str) -> str:
+        """Return what the checker said, with the reader's line numbers."""
+        return _LINE.sub(lambda match: f"in {self.line(int(match[1]))}", message)
+
+    def refusal(self, error: CompileError) -> str:
+        """Return the compiler's first words, with the reader's line numbers."""
+        reason = _REFUSED.sub("", str(error)).splitlines()[0]
+        if match := _COMPILE_ERROR.match(reason):
+            number, reason = int(match[1]), match[2]
+            # The sentence of a static_assert speaks for itself.
+            if reason not in self.kernel.source:
+                reason = f"In {self.line(number)}: {reason}."
+        return f"It does not compile. {reason}"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Lines(Exercise):
+    """Some lines of a book kernel, to be repaired or written. A whole kernel is taken as well."""
+
+    kernel: str
+    """The book's kernel, such as "tiled"."""
+    place: str
+    """The lines of it that the reader's replace, without the last line's end. They occur once."""
+    start: str
+    """What stands there at first."""
+    asks: Callable[[Kernel], Judgement]
+    """Judges a kernel that multiplies rightly: does it do what the exercise is about?"""
+    sizes: tuple[Size, ...] = ()
+    """What is checked beside the usual sizes."""
+
+    def written(self, answer: object) -> Written:
+        """Return the kernel that an answer makes.
+
+        Raises:
+            LabError: there is no answer, or it is neither lines nor a kernel.
+        """
+        if isinstance(answer, Kernel):
+            return Written(replace(answer, name="mine"), 1, len(answer.source.splitlines()))
+        if answer is None:
+            raise LabError("Put your lines in place of `None` and run the cell.")
+        if not isinstance(answer, str):
+            kind = type(answer).__name__
+            raise LabError(f"Lines of a kernel are wanted, as text, not a {kind}.")
+        text = answer.strip("\n").rstrip()
+        if not text:
+            raise LabError("There are no lines. Write some between the quotation marks.")
+        book = load_kernel(self.kernel)
+        if "__global__" in text:
+            head = [] if _has_head(text) else book.source.splitlines()[: body_start(book.source)]
+            source = "\n".join([*head, text])
+            first = len(head) + 1
+        else:
+            before, _, after = book.source.partition(self.place)
+            source = f"{before}{text}{after}"
+            first = before.count("\n") + 1
+        kernel = replace(parse_kernel("mine", source.rstrip() + "\n"), parent=book.parent)
+        return Written(kernel, first, first + text.count("\n"))
+
+    def _judged(self, answer: object, machine: Machine) -> Judgement:
+        written = self.written(answer)
+        try:
+            fault = _first_fault(check_here(written.kernel, (*SIZES, *self.sizes)))
+            if fault is None:
+                judged = self.asks(written.kernel)
+                if not judged.right:
+                    return judged
+                if machine.gpu:
+                    # A size that this GPU has no memory for is no fault of the kernel.
+                    on_gpu = check(written.kernel, AWKWARD_SIZES)
+                    fault = _first_fault(result for result in on_gpu if result.fault)
+        except CompileError as error:
+            return Judgement(False, written.refusal(error))
+        if fault is not None:
+            return Judgement(False, written.told(fault))
+        return replace(judged, kernel=written.kernel)
+
+
+def _has_head(text: str) -> bool:
+    return text.startswith("//") and "// title:" in text
+
+
+def _first_fault(results: Iterable[CheckResult]) -> str | None:
+    """Say what is wrong at the first size that is not right."""
+    for result in results:
+        if not result.passed:
+            return f"At {result.m}×{result.n}×{result.k}, {result.fault or result.refusal}"
+    return None

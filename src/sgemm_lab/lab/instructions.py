@@ -1,0 +1,52 @@
+"""What the compiler made of a kernel: its memory instructions and multiply-adds."""
+
+import re
+from collections import Counter
+
+from sgemm_lab.compiler import DEFAULT_TARGET, compile_kernel
+from sgemm_lab.errors import MissingToolError
+from sgemm_lab.kernel import Kernel
+from sgemm_lab.lab.output import Output, sentence, table
+from sgemm_lab.machine_code import machine_instructions, ptx_instructions
+
+_PTX = re.compile(r"(ld|st)\.(global|shared)|fma\.|bar\.sync")
+_MACHINE = re.compile(r"LDG|LDS|STG|STS|FFMA|BAR")
+_ENDS = (".E", ".SYNC.DEFER_BLOCKING")
+
+
+def instructions(kernels: list[Kernel]) -> Output:
+    """Return a table: how often each such instruction stands in PTX and in machine code."""
+    try:
+        compiled = [compile_kernel(kernel) for kernel in kernels]
+    except MissingToolError as missing:
+        return sentence(str(missing))
+    ptx = [_chosen(ptx_instructions(made.ptx), _PTX) for made in compiled]
+    rows = _rows("PTX", ptx)
+    note = f"Compiled here by NVRTC for {DEFAULT_TARGET}; an instruction in a loop counts once."
+    try:
+        rows += _rows("machine", [_short(_chosen(machine_instructions(c), _MACHINE))
+                                  for c in compiled])  # fmt: skip
+    except MissingToolError as missing:
+        note += f" {missing}"
+    return table(
+        ["kind", "instruction", *(k.name for k in kernels)], rows, note=note, numbers=2, code=1
+    )
+
+
+def _chosen(counts: Counter[str], wanted: re.Pattern[str]) -> Counter[str]:
+    return Counter({name: number for name, number in counts.items() if wanted.match(name)})
+
+
+def _short(counts: Counter[str]) -> Counter[str]:
+    """Drop the parts of an instruction's name that say nothing about what it moves."""
+    short: Counter[str] = Counter()
+    for name, number in counts.items():
+        for end in _ENDS:
+            name = name.replace(end, "")
+        short[name] += number
+    return short
+
+
+def _rows(kind: str, counts: list[Counter[str]]) -> list[list[str]]:
+    names = sorted({name for found in counts for name in found})
+    return [[kind, name, *(str(found[name] or "") for found in counts)] for name in names]

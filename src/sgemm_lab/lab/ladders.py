@@ -1,0 +1,207 @@
+"""The ladder of kernels: the widget, filled with records and this session's runs, and the strip."""
+
+import re
+from collections.abc import Iterable, Sequence
+from html import escape
+
+import numpy as np
+
+from sgemm_lab.errors import LabError
+from sgemm_lab.kernel import Kernel, load_kernel, load_kernels
+from sgemm_lab.lab import session
+from sgemm_lab.lab.output import Output, size_text
+from sgemm_lab.lab.speeds import title_of
+from sgemm_lab.measure import CUBLAS
+from sgemm_lab.paths import data_folder
+from sgemm_lab.readme import SIZE, Step
+from sgemm_lab.readme import ladder as recorded_steps
+from sgemm_lab.record import KernelSamples, Record, scores
+from sgemm_lab.recorder import current_device
+from sgemm_lab.widgets import Ladder
+from sgemm_lab.widgets.ladder import LIBRARY, GpuName, Progress, Result, Rung
+from sgemm_lab.widgets.roofs import percent
+
+Size = tuple[int, int, int]
+
+HERE = "here"
+"""The id of this machine's GPU among those of the records."""
+
+
+def ladder(size: Size, here: Sequence[str]) -> Ladder:
+    """Return the ladder widget; on a GPU measure the kernels named in ``here`` first.
+
+    Raises:
+        LabError: nothing was measured at this size, or a kernel cannot be measured here.
+    """
+    live = session.live()
+    if live and here:
+        session.measure_here([load_kernel(name) for name in here], [size])
+    gpus: list[GpuName] = []
+    results: list[Result] = []
+    if live:
+        gpus.append({"id": HERE, "name": f"{current_device().name}, yours"})
+    for record in session.here():
+        results += results_of(record, HERE)
+    for record in session.book_records():
+        gpus.append({"id": record.gpu.name, "name": record.gpu.name})
+        results += results_of(record, record.gpu.name)
+    known = {result["gpu"] for result in results if result["size"] == size}
+    if not known:
+        raise LabError(f"Nothing was recorded at {size_text(size)}. Choose another size.")
+    start = next(gpu["id"] for gpu in gpus if gpu["id"] in known)
+    run = measure_rung if live else None
+    return Ladder(_rungs(), gpus, results, gpu=start, size=size, run=run)
+
+
+def measure_rung(name: str, size: Size, progress: Progress) -> list[Result]:
+    """Measure one kernel beside cuBLAS on this machine's GPU, for the form of the ladder.
+
+    Raises:
+        LabError: the kernel cannot be measured at this size; the sentence says why.
+    """
+    told = [""]
+
+    def tell(text: str) -> None:
+        told.append(text)
+        progress(text)
+
+    run = session.measure_here([load_kernel(name)], [size], progress=tell)
+    found = results_of(Record(current_device(), (run,)), HERE)
+    if not found:
+        raise LabError(f"{title_of(name)} was not measured at {size_text(size)}: {told[-1]}")
+    return found
+
+
+def results_of(record: Record, gpu: str) -> list[Result]:
+    """Return what a record holds of each kernel, and of cuBLAS beside it, as the widget takes it.
+
+    Quantiles are those of the seconds, so the median is the GFLOP/s that the book quotes.
+    """
+    results: list[Result] = []
+    library: dict[Size, Result] = {}
+    for score in sorted(scores([record]), key=lambda score: score.date):
+        size = (score.m, score.n, score.k)
+        samples = {s.kernel: s for s in score.run.measurements if (s.m, s.n, s.k) == size}
+        note = f"{session.provenance(record.gpu, score.run)} cuBLAS: {score.run.cublas_call}."
+        results.append(_result(samples[score.kernel], gpu, score.cublas_gflops, note))
+        beside = _result(samples[CUBLAS], gpu, score.cublas_gflops, note)
+        library[size] = {**beside, "kernel": LIBRARY}
+    return results + list(library.values())
+
+
+def place(names: Sequence[str]) -> Output:
+    """Return a strip of the whole ladder with the chapter's kernels lit, from the book's records.
+
+    Raises:
+        LabError: a kernel is unknown, or has no record.
+    """
+    steps = [s for s in recorded_steps(session.book_records()) if ":" not in s.kernel.name]
+    ladder_names = [step.kernel.name for step in steps]
+    for name in names:
+        if load_kernel(name).name not in ladder_names:
+            raise LabError(f"The kernel '{name}' has no place on the ladder: it has no record.")
+    lit = [i for i, name in enumerate(ladder_names) if name in names]
+    if not lit:
+        raise LabError("Name at least one kernel, such as place('tiled').")
+    before = steps[lit[0] - 1] if lit[0] > 0 else None
+    after = steps[lit[-1] + 1] if lit[-1] + 1 < len(steps) else None
+    words = (
+        (f"Before: {_step_text(before)}. " if before else "")
+        + f"Here: {'; '.join(_step_text(steps[i]) for i in lit)}."
+        + (f" Next: {_step_text(after)}." if after else "")
+    )
+    gpu = steps[0].score.gpu
+    text = f"Place on the ladder of kernels, shares of cuBLAS at {SIZE}³ on {gpu}. {words}"
+    return Output(_strip_html(steps, lit, text), text)
+
+
+def _rungs() -> list[Rung]:
+    pages = dict(_pages())
+    return [_rung(kernel, pages) for kernel in load_kernels(variants=True)]
+
+
+def _rung(kernel: Kernel, pages: dict[int, tuple[str, str]]) -> Rung:
+    href, title = pages.get(kernel.chapter, ("", ""))
+    return {
+        "name": kernel.name,
+        "title": title_of(kernel.name),
+        "variant": ":" in kernel.name,
+        "chapter": f"chapter {kernel.chapter}" + (f", {title}" if title else ""),
+        "href": href,
+    }
+
+
+def _pages() -> Iterable[tuple[int, tuple[str, str]]]:
+    """Yield the number of each chapter, its page's address and its title.
+
+    Chapters are not in the wheel: there they have numbers only.
+    """
+    try:
+        folder = data_folder("chapters")
+    except LabError:
+        return
+    for path in sorted(folder.glob("[0-9]*.md")):
+        title = re.search(r"^# (.+)$", path.read_text(encoding="utf-8"), re.M)
+        if title:
+            yield int(path.stem.partition("_")[0]), (f"{path.stem}.html", title[1])
+
+
+def _result(samples: KernelSamples, gpu: str, cublas: float, note: str) -> Result:
+    slow, late, middle, early, fast = np.quantile(samples.seconds, (1, 0.75, 0.5, 0.25, 0))
+    giga = samples.measurement.flop / 1e9
+    return {
+        "gpu": gpu,
+        "kernel": samples.kernel,
+        "size": (samples.m, samples.n, samples.k),
+        "samples": len(samples.seconds),
+        "min": giga / float(slow),
+        "p25": giga / float(late),
+        "median": giga / float(middle),
+        "p75": giga / float(early),
+        "max": giga / float(fast),
+        "cublas": cublas,
+        "note": note,
+    }
+
+
+def _step_text(step: Step) -> str:
+    return f"{step.title} {percent(step.score.share)}"
+
+
+def _strip_html(steps: Sequence[Step], lit: Sequence[int], text: str) -> str:
+    """Return the strip: bars that stretch with the page, and the names around the lit ones.
+
+    Every colour has a fallback, because a notebook has none of the page's variables.
+    """
+    most = max(1.0, *(step.score.share for step in steps))
+    width = 10 * len(steps)
+    line, focus = "var(--lab-line, #8b949e)", "var(--lab-focus, #2f81d6)"
+    bars = []
+    for i, step in enumerate(steps):
+        tall = max(3.0, 100 * step.score.share / most)
+        look = f'fill="{line}" fill-opacity="0.5"'
+        if i in lit:
+            look = f'fill="{focus}"'
+        elif step.score.m != SIZE:  # it takes no such size: the share is one at a smaller
+            look = f'fill="none" stroke="{line}" vector-effect="non-scaling-stroke"'
+        box = f'x="{10 * i + 1}" y="{100 - tall:.1f}" width="8" height="{tall:.1f}"'
+        bars.append(f"<rect {box} {look}/>")
+    picture = (
+        f'<svg role="img" aria-label="{escape(text)}" viewBox="0 0 {width} 100" '
+        'preserveAspectRatio="none" style="display:block;width:100%;height:28px">'
+        f"{''.join(bars)}"
+        f'<path d="M0 {100 - 100 / most:.1f}H{width}" stroke="var(--lab-cublas, #9a7b12)" '
+        'stroke-width="2" stroke-dasharray="5 3" vector-effect="non-scaling-stroke"/></svg>'
+    )
+    shown = range(max(0, lit[0] - 1), min(len(steps), lit[-1] + 2))
+    names = [escape(_step_text(steps[i])).replace(" %", "&nbsp;%") for i in shown]
+    marked = [
+        f'<strong style="color:var(--lab-focus, inherit)">{name}</strong>' if i in lit else name
+        for i, name in zip(shown, names, strict=True)
+    ]
+    start = "" if lit[0] == 0 else "… "
+    return (
+        f'<div class="lab-place">{picture}<div style="margin-top:3px;font-size:12px;'
+        f'line-height:1.2;color:var(--lab-muted, inherit)">{start}{" → ".join(marked)}'
+        f"{' → …' if shown[-1] + 1 < len(steps) else ''} · share of cuBLAS</div></div>"
+    )

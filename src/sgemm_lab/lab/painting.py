@@ -1,0 +1,86 @@
+"""The painters of memory requests, filled with what the book's kernels ask for."""
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from typing import cast
+
+from sgemm_lab.kernel import Kernel
+from sgemm_lab.requests import Request, warp_requests
+from sgemm_lab.widgets import Banks, Coalescing
+from sgemm_lab.widgets.painter import WIDTHS, PaintedRequest
+
+Size = tuple[int, int, int]
+
+_NARROWEST = 32
+
+
+def coalescing(kernels: Sequence[Kernel], size: Size) -> Coalescing:
+    """Return the coalescing painter; it begins with the first load of A.
+
+    Raises:
+        LabError: the size is too large to be simulated for a pattern of addresses.
+    """
+    requests = _labelled(
+        request for kernel in kernels for request in warp_requests(kernel, size, space="global")
+    )
+    loads_of_a = [i for i, request in enumerate(requests) if request["array"] == "A"]
+    return Coalescing(requests, chosen=next(iter(loads_of_a), None))
+
+
+def banks(kernels: Sequence[Kernel], size: Size | None) -> Banks:
+    """Return the bank painter; it begins with the first load.
+
+    Args:
+        kernels: the kernels, each with shared memory.
+        size: M, N and K; None for one block of each kernel and one window at least.
+
+    Raises:
+        LabError: a kernel has no shared memory, or the size is too large.
+    """
+    requests = _labelled(
+        request
+        for kernel in kernels
+        for request in _different(warp_requests(kernel, size or one_block(kernel), space="shared"))
+    )
+    loads = [i for i, request in enumerate(requests) if request["op"] == "load"]
+    return Banks(requests, chosen=next(iter(loads), None))
+
+
+def one_block(kernel: Kernel) -> Size:
+    """Return M, N and K at which every lane of a kernel's first block has work."""
+    tile = kernel.values
+    side = max([_NARROWEST, *tile.values()])
+    return side, side, max(_NARROWEST, tile.get("BK", 0))
+
+
+def _labelled(requests: Iterable[Request]) -> list[PaintedRequest]:
+    """Add what the choice calls each request: with its line only where two are called the same."""
+    found = list(requests)
+    names = [_name(request) for request in found]
+    times = Counter(names)
+    return [
+        cast(
+            PaintedRequest,
+            {**request, "label": f"{name}, line {request['line']}" if times[name] > 1 else name},
+        )
+        for request, name in zip(found, names, strict=True)
+    ]
+
+
+def _different(requests: Sequence[Request]) -> list[Request]:
+    """Return requests in the order of their lines, and of those alike only the first.
+
+    Where all lanes are moved by one distance, as many wavefronts are taken, in other banks.
+    """
+    first: dict[tuple[object, ...], Request] = {}
+    for request in sorted(requests, key=lambda request: request["line"]):
+        base = min(address for address in request["addresses"] if address is not None)
+        moved = tuple(None if a is None else a - base for a in request["addresses"])
+        key = (request["array"], request["op"], request["bits"], moved)
+        first.setdefault(key, request)
+    return list(first.values())
+
+
+def _name(request: Request) -> str:
+    wide = "" if request["bits"] == 32 else f" {WIDTHS[request['bits']]}"
+    return f"{request['kernel']}: {request['op']}{wide} of {request['array']}"

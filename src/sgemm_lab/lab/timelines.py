@@ -1,0 +1,117 @@
+"""The timeline widget, filled with what kernels and a GPU's card measured."""
+
+from collections.abc import Sequence
+
+from sgemm_lab.compiler import compile_kernel
+from sgemm_lab.errors import LabError
+from sgemm_lab.kernel import Kernel, load_kernel
+from sgemm_lab.lab import session
+from sgemm_lab.lab.card import Card, measured_card
+from sgemm_lab.lab.output import size_text
+from sgemm_lab.lab.speeds import speeds
+from sgemm_lab.occupancy import LIMITS, Launch, occupancy
+from sgemm_lab.record import Record, Score, counted
+from sgemm_lab.requests import shared_shapes
+from sgemm_lab.widgets.tile_math import FLOAT_BYTES, Tile
+from sgemm_lab.widgets.timeline import MOST_BLOCKS, TimedKernel, Timeline
+
+Size = tuple[int, int, int]
+
+DRAWN_WINDOWS = 4
+"""Windows that the picture starts with; a launch has many more, all alike."""
+
+
+def timeline(names: Sequence[str], size: Size) -> Timeline:
+    """Return the timeline widget, with the times of kernels to start from.
+
+    Raises:
+        LabError: a kernel walks no windows, or nothing is recorded of it.
+    """
+    kernels = [load_kernel(name) for name in names]
+    if not kernels:
+        return Timeline()
+    found = speeds(kernels, [size])
+    return Timeline([timed_kernel(kernel, found.of(kernel.name, size)) for kernel in kernels])
+
+
+def timed_kernel(kernel: Kernel, score: Score) -> TimedKernel:
+    """Return a kernel's times per window, in clocks of an SM, from what was measured.
+
+    With S SMs at f clocks per second, and b blocks at a time on each:
+
+    * latency: of a load that L2 answers, from the card's pointer chase.
+    * load: bytes of a window, 4·BK·(BM + BN), over the bytes per clock that L2 gives one SM: the
+      card's L2 bandwidth / (S·f).
+    * compute: multiply-adds of a window, BM·BN·BK, over the FP32 lanes of an SM.
+    * measured: f · seconds · S · b / (blocks · windows), the clocks in which an SM gets b blocks
+      one window further. ``seconds`` is the median of the launches measured.
+
+    Raises:
+        LabError: the kernel walks no windows, an SM holds more blocks than the timeline draws, or
+            the GPU has no card.
+    """
+    stages = _buffers(kernel)
+    tile = Tile.from_constants(kernel.values)
+    card = measured_card()
+    record = next(record for record in session.all_records() if score.run in record.runs)
+    if record.gpu.name != card.device.name:
+        raise LabError(f"There is no card of {record.gpu.name}. Take one with 'sgemm-lab record'.")
+    clock = 1e6 * (score.run.clock_mhz.median if score.run.clock_mhz else record.gpu.max_clock_mhz)
+    sms, size = record.gpu.sms, (score.m, score.n, score.k)
+    m, n, k = size
+    grid_x, grid_y = kernel.launch_shape(m, n, k).grid
+    windows = grid_x * grid_y * -(-k // tile.bk)
+    resident = _blocks_per_sm(kernel, size, record)
+    if resident > MOST_BLOCKS:
+        raise LabError(
+            f"An SM holds {resident} blocks of '{kernel.name}'. The timeline draws up to "
+            f"{MOST_BLOCKS}: take a kernel with a larger tile."
+        )
+    seconds = 2 * m * n * k / (score.gflops * 1e9)
+    return {
+        "label": kernel.name,
+        "latency": round(card.latency["l2"]),
+        "load": round(
+            FLOAT_BYTES * tile.bk * (tile.bm + tile.bn) * sms * clock / (card.bandwidth["l2"] * 1e9)
+        ),
+        "compute": round(tile.bm * tile.bn * tile.bk / _lanes(card)),
+        "windows": DRAWN_WINDOWS,
+        "stages": stages,
+        "blocks": resident,
+        "measured": round(clock * seconds * sms * resident / windows),
+        "note": _origin(record, score),
+    }
+
+
+def _buffers(kernel: Kernel) -> int:
+    """Return how many windows a block keeps in shared memory: the planes of its arrays."""
+    shapes = shared_shapes(kernel)
+    if not shapes:
+        raise LabError(f"The kernel '{kernel.name}' walks no windows through shared memory.")
+    return max(shape[0] if len(shape) > 2 else 1 for shape in shapes.values())
+
+
+def _blocks_per_sm(kernel: Kernel, size: Size, record: Record) -> int:
+    """Return how many blocks an SM holds: as the GPU counted, else by CUDA's occupancy rule."""
+    shape = kernel.launch_shape(*size)
+    limits = LIMITS[record.gpu.compute_capability]
+    counters = counted(record).get((kernel.name, *size))
+    if counters is not None and "occupancy_limit_percent" in counters.values:
+        warps = counters.values["occupancy_limit_percent"] / 100 * limits.warps_per_sm
+        return round(warps / -(-shape.threads // 32))
+    compiled = compile_kernel(kernel, f"sm_{record.gpu.compute_capability.replace('.', '')}")
+    shared = compiled.shared_bytes + shape.shared_bytes
+    return occupancy(limits, Launch(shape.threads, compiled.registers, shared)).blocks
+
+
+def _lanes(card: Card) -> int:
+    """Return the FP32 lanes of an SM: from the data sheet, else from the measured rate of FMA."""
+    if card.sheet is not None:
+        return card.sheet.fp32_lanes
+    spread = card.run.clock_mhz
+    mhz = spread.median if spread else card.device.max_clock_mhz
+    return round(card.fma * 1e3 / (2 * card.device.sms * mhz))
+
+
+def _origin(record: Record, score: Score) -> str:
+    return f"{record.gpu.name}, {score.date[:10]}, {size_text((score.m, score.n, score.k))}"

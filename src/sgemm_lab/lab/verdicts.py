@@ -1,0 +1,113 @@
+"""What is said about kernels, put to the test: claims with their verdicts, as table and as data."""
+
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from html import escape
+from typing import Any
+
+from sgemm_lab.errors import LabError
+
+VERDICTS_MIME = "application/vnd.sgemm-lab.verdicts+json"
+"""The claims as a list of ``{"key", "claim", "verdict", "because"}``, beside their table."""
+
+SIGNS = {"confirmed": "✓", "wrong": "✗", "partly": "◐", "misleading": "!", "depends": "⇄"}
+"""Every verdict there is, and the sign that stands beside its word."""
+
+_NOTE = "Each number comes from a cell of this page."
+_KEY = re.compile(r"[a-z0-9]+(?:-[a-z0-9]+)+")
+_CODE = re.compile(r"`([^`]+)`")
+
+
+@dataclass(frozen=True)
+class Claim:
+    """Something that is said, and what became of it. Texts may hold code in backticks."""
+
+    key: str
+    claim: str
+    verdict: str
+    because: str
+
+    @property
+    def anchor(self) -> str:
+        """The id of the claim's row on its page."""
+        return f"verdict-{self.key}"
+
+
+@dataclass(frozen=True)
+class Verdicts:
+    """Claims as a table for people, and as data for the book's list of all claims."""
+
+    claims: tuple[Claim, ...]
+
+    def _repr_mimebundle_(self, **_: object) -> dict[str, Any]:
+        rows = "".join(row(claim, attributes=f' id="{claim.anchor}"') for claim in self.claims)
+        return {
+            "text/html": (
+                f'<div class="lab-scroll"><table class="lab-table lab-verdicts">{HEAD}'
+                f'<tbody>{rows}</tbody></table></div><p class="lab-provenance">{_NOTE}</p>'
+            ),
+            "text/plain": repr(self),
+            VERDICTS_MIME: [vars(claim) for claim in self.claims],
+        }
+
+    def __repr__(self) -> str:
+        return "\n".join(
+            f"{SIGNS[claim.verdict]} {claim.verdict}: {claim.claim}\n  {claim.because}"
+            for claim in self.claims
+        )
+
+
+HEAD = "<thead><tr>" + "".join(
+    f'<th scope="col">{head}</th>' for head in ("it is said", "verdict", "because")
+) + "</tr></thead>"  # fmt: skip
+
+
+def verdicts(rows: Iterable[Sequence[str]]) -> Verdicts:
+    """Return claims with their verdicts. Each row is ``(key, claim, verdict, because)``.
+
+    A key such as "001-align-4" names the claim in the book's list of all claims. A claim of this
+    page alone has a key that starts with "more-".
+
+    Raises:
+        LabError: a row has another form, a verdict is unknown, or a key stands twice.
+    """
+    claims: dict[str, Claim] = {}
+    for fields in rows:
+        claim = _claim(fields)
+        if claim.key in claims:
+            raise LabError(f"The key '{claim.key}' stands twice. Give each claim its own.")
+        claims[claim.key] = claim
+    return Verdicts(tuple(claims.values()))
+
+
+def row(claim: Claim, *, attributes: str = "", address: str = "") -> str:
+    """Return a claim as a row of an HTML table, the verdict as a link where it has an address."""
+    kind, sign = claim.verdict, f'<span aria-hidden="true">{SIGNS[claim.verdict]}</span> '
+    tag, link = ("a", f' href="{address}"') if address else ("span", "")
+    return (
+        f"<tr{attributes}><td>{_html(claim.claim)}</td>"
+        f'<td><{tag} class="lab-verdict"{link} data-verdict="{kind}">{sign}{kind}</{tag}></td>'
+        f"<td>{_html(claim.because)}</td></tr>"
+    )
+
+
+def _claim(fields: Sequence[str]) -> Claim:
+    if isinstance(fields, str) or len(fields) != 4:
+        raise LabError(
+            f"A verdict is written (key, claim, verdict, because). This is not: {fields!r}"
+        )
+    claim = Claim(*fields)
+    if claim.verdict not in SIGNS:
+        raise LabError(
+            f"The verdict on '{claim.key}' is '{claim.verdict}'. Use one of {', '.join(SIGNS)}."
+        )
+    if not _KEY.fullmatch(claim.key):
+        raise LabError(
+            f"The key '{claim.key}' is not of the form '001-align-4' or 'more-powers-of-two'."
+        )
+    return claim
+
+
+def _html(text: str) -> str:
+    return _CODE.sub(r"<code>\1</code>", escape(text))

@@ -1,0 +1,62 @@
+"""The reader's own GPU: everything that the book's plots show, measured in one go."""
+
+from collections.abc import Sequence
+
+from sgemm_lab.compiler import compile_kernel
+from sgemm_lab.errors import LabError
+from sgemm_lab.kernel import Kernel, load_kernels
+from sgemm_lab.lab import session
+from sgemm_lab.lab.output import Output, sentence
+from sgemm_lab.lab.speeds import Speeds, find_scores
+from sgemm_lab.launch import device_target
+from sgemm_lab.measure import Budget
+from sgemm_lab.record import Run, readings
+from sgemm_lab.recorder import current_device
+
+Size = tuple[int, int, int]
+
+NO_GPU = (
+    "There is no GPU here, so nothing was measured and the plots keep showing the records. "
+    "On Colab choose a GPU runtime and run all cells again."
+)
+
+
+def my_gpu(sizes: Sequence[Size]) -> Speeds | Output:
+    """Measure every kernel at every size, and the card unless the session has it.
+
+    From then on the plots of this notebook show this GPU too. Kernels that the GPU is too old for
+    are left out, and so is a size that a kernel refuses. Without a GPU a sentence says so.
+
+    Raises:
+        LabError: no kernel could be measured.
+    """
+    if not session.live():
+        return sentence(NO_GPU)
+    kernels = [kernel for kernel in load_kernels(variants=True) if _runs_here(kernel)]
+    has_card = any(readings(record, "rate.fma") for record in session.here())
+    run = session.measure_here(kernels, sizes, micro=not has_card)
+    ended = "" if run.complete else " Stopped early: what was measured until then is kept."
+    note = f"{session.provenance(current_device(), run)} cuBLAS: {run.cublas_call}.{ended}"
+    return Speeds(tuple(find_scores(kernels, sizes)), note)
+
+
+def gpu_seconds(run: Run, sizes: Sequence[Size] | None = None) -> float:
+    """Return the seconds that a GPU was timed or warmed up for, in a run or at some of its sizes.
+
+    Every measurement of a kernel begins with ``Budget.warm_up_seconds``, or one sample where that
+    takes longer. Compiling, filling matrices and microbenchmarks come on top.
+    """
+    warm_up = Budget().warm_up_seconds
+    return sum(
+        sum(m.seconds) * m.launches + max(warm_up, max(m.seconds) * m.launches)
+        for m in run.measurements
+        if sizes is None or (m.m, m.n, m.k) in sizes
+    )
+
+
+def _runs_here(kernel: Kernel) -> bool:
+    try:
+        compile_kernel(kernel, device_target())
+    except LabError:
+        return False
+    return True

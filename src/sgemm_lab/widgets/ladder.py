@@ -1,0 +1,335 @@
+"""The ladder widget: every kernel at every recorded size and GPU, beside cuBLAS."""
+
+from collections.abc import Callable, Sequence
+from typing import Any, NotRequired, TypedDict
+
+import traitlets
+
+from sgemm_lab.errors import LabError
+from sgemm_lab.style import CUBLAS, FOREGROUND, KERNEL, book_style, figure, svg
+from sgemm_lab.widgets.base import LabWidget, html_table, module, stylesheet
+from sgemm_lab.widgets.data import checked_choice, checked_items, checked_number, checked_text
+from sgemm_lab.widgets.roofs import number, percent
+
+LIBRARY = "cublas"
+"""The name under which cuBLAS stands among kernels."""
+
+Size = tuple[int, int, int]
+Progress = Callable[[str], None]
+
+_NUMBERS = ("min", "p25", "median", "p75", "max", "cublas")
+
+
+class Rung(TypedDict):
+    """A kernel of the ladder."""
+
+    name: str
+    title: str
+    variant: NotRequired[bool]  # shown on request only; default False
+    chapter: NotRequired[str]  # where the book explains it, such as "Chapter 2, Tiling"
+    href: NotRequired[str]  # that page's address, for readers of the page
+
+
+class GpuName(TypedDict):
+    """A GPU to choose."""
+
+    id: str
+    name: str
+
+
+class Result(TypedDict):
+    """The samples of one kernel, or of cuBLAS, at one size on one GPU. GFLOP/s."""
+
+    gpu: str  # id of a GPU
+    kernel: str  # name of a rung, or LIBRARY
+    size: Size  # M, N, K
+    samples: int  # how many there are
+    min: float
+    p25: float
+    median: float
+    p75: float
+    max: float
+    cublas: float  # median of cuBLAS in the same run
+    note: str  # where, when and how it was measured
+
+
+Runner = Callable[[str, Size, Progress], Sequence[Result]]
+"""Measures a kernel at a size on this machine's GPU and tells the progress in a few words."""
+
+
+class Ladder(LabWidget):
+    """Kernels as bars in the order of the book.
+
+    Args:
+        kernels: the rungs in order, see :class:`Rung`.
+        gpus: the GPUs to choose from, see :class:`GpuName`.
+        results: what was measured, see :class:`Result`. Results of other kernels are left out.
+        gpu: id of the GPU to begin with. Default: the first.
+        size: M, N, K to begin with. Default: the first result's.
+        run: measures a kernel here and now. With it, and while Python answers, the reader gets a
+            form to run kernels on their own GPU. It may raise LabError: the form shows the
+            sentence.
+
+    State that the reader changes and Python can read or set: ``gpu``, ``size``, ``measure``
+    ("share" or "gflops"), ``variants`` (whether variants are shown) and ``selected`` (name of the
+    kernel in focus, or "").
+
+    Raises:
+        LabError: the data are not what they should be; the message says where.
+    """
+
+    _esm = module("common.js", "controls.js", "ladder_form.js", "ladder.js")
+    _css = stylesheet("common.css", "controls.css", "ladder.css")
+
+    kernels: "traitlets.List[dict[str, Any]]" = traitlets.List().tag(sync=True)
+    gpus: "traitlets.List[dict[str, str]]" = traitlets.List().tag(sync=True)
+    sizes: "traitlets.List[list[int]]" = traitlets.List().tag(sync=True)
+    notes: "traitlets.List[str]" = traitlets.List().tag(sync=True)
+    rows: "traitlets.List[list[float]]" = traitlets.List().tag(sync=True)
+    """Compact results: indices of GPU, kernel (-1: cuBLAS), size and note, the number of samples,
+    then min, p25, median, p75, max and cuBLAS's median in GFLOP/s."""
+    gpu = traitlets.Unicode().tag(sync=True)
+    size: "traitlets.List[int]" = traitlets.List().tag(sync=True)
+    measure = traitlets.Enum(["share", "gflops"], "share").tag(sync=True)
+    variants = traitlets.Bool(False).tag(sync=True)
+    selected = traitlets.Unicode().tag(sync=True)
+
+    def __init__(
+        self,
+        kernels: Sequence[Rung],
+        gpus: Sequence[GpuName],
+        results: Sequence[Result],
+        *,
+        gpu: str | None = None,
+        size: Size | None = None,
+        run: Runner | None = None,
+        **kwargs: Any,
+    ) -> None:
+        cards = [_checked_card(card) for card in checked_items(list(gpus), "gpus")]
+        if not cards:
+            raise LabError("A ladder needs at least one GPU: give gpus=[…].")
+        self._run = run
+        self._results: dict[tuple[str, str, Size], Result] = {}
+        super().__init__(
+            kernels=[_checked_rung(rung) for rung in checked_items(list(kernels), "kernels")],
+            gpus=cards,
+            gpu=checked_choice(gpu or cards[0]["id"], cards),
+        )
+        self.add(results)
+        if not self.sizes:
+            raise LabError("A ladder needs at least one result: give results=[…].")
+        self.size = list(size or self.sizes[0])
+        for name, value in kwargs.items():
+            setattr(self, name, value)
+        if run:
+            self.on_msg(self._receive)
+
+    def add(self, results: Sequence[Result]) -> None:
+        """Add results, in place of earlier ones of the same kernel, size and GPU.
+
+        Raises:
+            LabError: a result is not on a GPU of this ladder, or its numbers are no numbers.
+        """
+        rungs = {rung["name"] for rung in self.kernels} | {LIBRARY}
+        for result in checked_items(list(results), "results"):
+            checked = _checked_result(result, self.gpus)
+            if checked["kernel"] in rungs:
+                self._results[checked["gpu"], checked["kernel"], checked["size"]] = checked
+        known = self._results.values()
+        sizes = sorted({r["size"] for r in known}, key=lambda s: (len(set(s)) > 1, s))
+        notes = list(dict.fromkeys(r["note"] for r in known))
+        gpus = [card["id"] for card in self.gpus]
+        names = [rung["name"] for rung in self.kernels]
+        rows = [
+            [
+                gpus.index(r["gpu"]),
+                -1 if r["kernel"] == LIBRARY else names.index(r["kernel"]),
+                sizes.index(r["size"]),
+                notes.index(r["note"]),
+                r["samples"],
+                *(float(f"{r[key]:.6g}") for key in _NUMBERS),  # type: ignore[literal-required]
+            ]
+            for r in known
+        ]
+        with self.hold_sync():
+            self.sizes, self.notes, self.rows = [list(size) for size in sizes], notes, rows
+
+    @traitlets.validate("gpu")
+    def _check_gpu(self, proposal: Any) -> str:
+        return checked_choice(proposal["value"], self.gpus)
+
+    @traitlets.validate("size")
+    def _check_size(self, proposal: Any) -> list[int]:
+        size = list(proposal["value"])
+        if size not in self.sizes:
+            raise LabError(f"Nothing was measured at {_size_text(size)}. Choose another size.")
+        return size
+
+    @traitlets.validate("selected")
+    def _check_selected(self, proposal: Any) -> str:
+        name = str(proposal["value"])
+        if name not in {"", LIBRARY, *(rung["name"] for rung in self.kernels)}:
+            raise LabError(f"There is no kernel '{name}' on this ladder.")
+        return name
+
+    @property
+    def shown(self) -> list[tuple[dict[str, Any], Result]]:
+        """The rungs that have a result at the chosen size and GPU, in order."""
+        size = (self.size[0], self.size[1], self.size[2])
+        return [
+            (rung, self._results[self.gpu, rung["name"], size])
+            for rung in self.kernels
+            if (self.variants or not rung["variant"])
+            and (self.gpu, rung["name"], size) in self._results
+        ]
+
+    @property
+    def alt(self) -> str:
+        """How far the ladder reaches at the chosen size."""
+        place = f"At {_size_text(self.size)} on {self.chosen['name']}"
+        if not self.shown:
+            return f"{place} nothing was measured."
+        first, best = self.shown[0], max(self.shown, key=lambda pair: pair[1]["median"])
+        start = f"{place} “{first[0]['title']}” reaches {percent(_share(first[1]))} of cuBLAS"
+        if best is first:
+            return f"{start}."
+        times = float(f"{best[1]['median'] / first[1]['median']:.2g}")
+        return (
+            f"{start} and “{best[0]['title']}” {percent(_share(best[1]))}: "
+            f"{number(times)} times as much for the same arithmetic."
+        )
+
+    def still(self) -> str:
+        """Return the ladder at its present state as inline SVG."""
+        shown = self.shown
+        fig = figure(7.0, 0.32 * len(shown) + 0.5)
+        with book_style():
+            ax = fig.subplots()
+            share = self.measure == "share"
+            for row, (_, result) in enumerate(shown):
+                unit = result["cublas"] / 100 if share else 1
+                middle = result["median"] / unit
+                low, high = result["min"] / unit, result["max"] / unit
+                ax.barh(row, middle, color=KERNEL, height=0.66)
+                ax.plot((low, high), (row, row), color=FOREGROUND, linewidth=1)
+                text = percent(_share(result)) if share else number(middle)
+                ax.annotate(
+                    text, (high, row), xytext=(5, 0), textcoords="offset points",
+                    va="center", fontsize=9, color=FOREGROUND,
+                )  # fmt: skip
+            reference = 100.0 if share else max((r["cublas"] for _, r in shown), default=1.0)
+            ax.axvline(reference, color=CUBLAS, linewidth=1.4)
+            ax.annotate("cuBLAS ", (reference, -0.5), color=CUBLAS, ha="right", fontsize=9)
+            ax.set_yticks(range(len(shown)), [rung["title"] for rung, _ in shown])
+            ax.invert_yaxis()
+            ax.set_xlim(0, None)
+            ax.set_xticks([])
+            ax.spines["bottom"].set_visible(False)
+            ax.spines["left"].set_visible(False)
+            ax.tick_params(left=False)
+        return svg(fig, "The ladder of kernels", self.alt)
+
+    def table(self) -> str:
+        """Return the speeds at the chosen size and GPU as an HTML table."""
+        size = (self.size[0], self.size[1], self.size[2])
+        pairs = [(rung["title"], result) for rung, result in self.shown]
+        library = self._results.get((self.gpu, LIBRARY, size))
+        if library:
+            pairs.append(("cuBLAS", library))
+        rows = [
+            [
+                title,
+                number(r["median"]),
+                f"{number(r['min'])} to {number(r['max'])}",
+                f"{number(r['p25'])} to {number(r['p75'])}",
+                str(r["samples"]),
+                percent(_share(r)),
+            ]
+            for title, r in pairs
+        ]
+        heads = ["Kernel", "GFLOP/s, median", "all samples", "middle half", "samples", "of cuBLAS"]
+        notes = " ".join(dict.fromkeys(r["note"] for _, r in pairs))
+        return html_table(f"{_size_text(size)} on {self.chosen['name']}. {notes}", heads, rows)
+
+    @property
+    def chosen(self) -> dict[str, str]:
+        """The GPU that is shown."""
+        return next(gpu for gpu in self.gpus if gpu["id"] == self.gpu)
+
+    def _receive(self, _widget: Any, content: Any, _buffers: Any) -> None:
+        """Answer the form: it asks whether somebody is there, and for one kernel to be run."""
+        match content:
+            case {"kind": "hello"}:
+                self.send({"kind": "ready"})
+            case {"kind": "run", "kernel": str(kernel), "size": [int(m), int(n), int(k)]}:
+                self._measure(kernel, (m, n, k))
+
+    def _measure(self, kernel: str, size: Size) -> None:
+        assert self._run is not None  # only then are messages received
+        try:
+            results = self._run(
+                kernel, size, lambda text: self.send({"kind": "progress", "text": text})
+            )
+            self.add(results)
+        except LabError as problem:
+            self.send({"kind": "problem", "text": str(problem)})
+            return
+        except Exception as error:
+            # The form must not wait for ever; the traceback goes to Jupyter's log.
+            self.send({"kind": "problem", "text": f"The measurement broke off: {error}"})
+            raise
+        with self.hold_sync():
+            self.gpu, self.size = results[0]["gpu"], list(size)
+        self.send({"kind": "done"})
+
+
+def _checked_card(card: Any) -> GpuName:
+    name = checked_text(card, "name", "A GPU")
+    return {"id": checked_text(card, "id", f"GPU '{name}'"), "name": name}
+
+
+def _checked_rung(rung: Any) -> dict[str, Any]:
+    name = checked_text(rung, "name", "A kernel")
+    return {
+        "name": name,
+        "title": checked_text(rung, "title", f"Kernel '{name}'"),
+        "variant": bool(rung.get("variant", False)),
+        "chapter": str(rung.get("chapter", "")),
+        "href": str(rung.get("href", "")),
+    }
+
+
+def _checked_result(result: Any, gpus: Sequence[Any]) -> Result:
+    kernel = checked_text(result, "kernel", "A result")
+    who = f"The result of kernel '{kernel}'"
+    size = result.get("size")
+    if not isinstance(size, (list, tuple)) or [type(side) for side in size] != [int] * 3:
+        raise LabError(f"{who} needs M, N and K as whole numbers under 'size', not {size!r}.")
+    samples = result.get("samples")
+    if not isinstance(samples, int) or samples < 1:
+        raise LabError(f"{who} needs the number of its samples under 'samples', not {samples!r}.")
+    values = [checked_number(result, key, who) for key in _NUMBERS]
+    if values[:5] != sorted(values[:5]):
+        raise LabError(f"{who} is out of order: min ≤ p25 ≤ median ≤ p75 ≤ max.")
+    low, early, middle, late, high, cublas = values
+    return {
+        "gpu": checked_choice(checked_text(result, "gpu", who), gpus),
+        "kernel": kernel,
+        "size": (size[0], size[1], size[2]),
+        "samples": samples,
+        "min": low,
+        "p25": early,
+        "median": middle,
+        "p75": late,
+        "max": high,
+        "cublas": cublas,
+        "note": checked_text(result, "note", who),
+    }
+
+
+def _share(result: Result) -> float:
+    return result["median"] / result["cublas"]
+
+
+def _size_text(size: Sequence[int]) -> str:
+    return f"{size[0]}³" if len(set(size)) == 1 else "×".join(str(side) for side in size)

@@ -1,0 +1,377 @@
+"""The occupancy calculator: how many blocks an SM holds at once, and what decides it."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any, NotRequired, TypedDict
+
+import traitlets
+from matplotlib.axes import Axes
+from matplotlib.patches import Rectangle
+
+from sgemm_lab.errors import LabError
+from sgemm_lab.occupancy import (
+    LIMITS,
+    REGISTERS_PER_SM,
+    WARP,
+    Fit,
+    Launch,
+    Limits,
+    Resource,
+    occupancy,
+    refusal,
+    warps_by_registers,
+)
+from sgemm_lab.style import (
+    BACKGROUND,
+    FOREGROUND,
+    KERNEL,
+    LEVEL_COLOURS,
+    LINE,
+    SURFACE,
+    book_style,
+    figure,
+    svg,
+)
+from sgemm_lab.widgets.base import LabWidget, html_table, module, stylesheet
+from sgemm_lab.widgets.data import checked_choice, checked_items, checked_text
+from sgemm_lab.widgets.painter import plural
+
+NAMES: dict[Resource, str] = {
+    "blocks": "Block slots",
+    "warps": "Warp slots",
+    "registers": "Registers",
+    "shared": "Shared memory",
+}
+_HUES = {
+    "blocks": KERNEL,
+    "warps": KERNEL,
+    "registers": LEVEL_COLOURS["register"],
+    "shared": LEVEL_COLOURS["shared"],
+}
+_SLOTS_PER_COLUMN = 8
+
+
+class Sm(TypedDict):
+    """A GPU to choose; its limits follow from its compute capability."""
+
+    id: str
+    name: str
+    compute_capability: str  # such as "8.0", one of sgemm_lab.occupancy.LIMITS
+
+
+class Preset(TypedDict):
+    """A kernel to start from."""
+
+    name: str
+    threads: int  # per block
+    registers: Mapping[str, int]  # per thread, by compute capability; absent where it cannot run
+    shared: NotRequired[int]  # bytes per block, static and dynamic; default 0
+
+
+class Occupancy(LabWidget):
+    """Sliders over what a block takes, and how many blocks an SM holds at once.
+
+    Args:
+        gpus: the GPUs to choose from, see :class:`Sm`.
+        gpu: id of the GPU to begin with. Default: the first.
+        threads: threads per block.
+        registers: registers per thread.
+        shared: bytes of shared memory per block, static and dynamic together.
+        kernels: kernels that the reader can start from, see :class:`Preset`.
+        kernel: name of the kernel that the three numbers are of, or "".
+
+    ``gpu``, ``threads``, ``registers``, ``shared`` and ``kernel`` are state that the reader changes
+    and Python can read or set. A launch that cannot run is a state like others: the widget says
+    what stands in its way.
+
+    Raises:
+        LabError: the data are not what they should be; the message says where.
+    """
+
+    _esm = module("common.js", "controls.js", "occupancy_math.js", "occupancy.js")
+    _css = stylesheet("common.css", "controls.css", "occupancy.css")
+
+    gpus: "traitlets.List[dict[str, Any]]" = traitlets.List().tag(sync=True)
+    gpu = traitlets.Unicode().tag(sync=True)
+    threads = traitlets.Int(256).tag(sync=True)
+    registers = traitlets.Int(32).tag(sync=True)
+    shared = traitlets.Int(0).tag(sync=True)
+    kernels: "traitlets.List[dict[str, Any]]" = traitlets.List().tag(sync=True)
+    kernel = traitlets.Unicode("").tag(sync=True)
+
+    def __init__(
+        self,
+        gpus: Sequence[Sm],
+        *,
+        gpu: str | None = None,
+        threads: int = 256,
+        registers: int = 32,
+        shared: int = 0,
+        kernels: Sequence[Preset] = (),
+        kernel: str = "",
+        **kwargs: Any,
+    ) -> None:
+        choices = _checked_gpus(gpus)
+        super().__init__(
+            gpus=choices,
+            gpu=checked_choice(gpu or choices[0]["id"], choices),
+            threads=threads,
+            registers=registers,
+            shared=shared,
+            kernels=_checked_kernels(kernels),
+            kernel=kernel,
+            **kwargs,
+        )
+
+    @traitlets.validate("gpus")
+    def _check_gpus(self, proposal: Any) -> list[dict[str, Any]]:
+        return _checked_gpus(proposal["value"])
+
+    @traitlets.validate("gpu")
+    def _check_gpu(self, proposal: Any) -> str:
+        return checked_choice(proposal["value"], self.gpus)
+
+    @traitlets.validate("threads")
+    def _check_threads(self, proposal: Any) -> int:
+        return _unless(refusal(self.limits, Launch(proposal["value"], 1, 0)), proposal["value"])
+
+    @traitlets.validate("registers")
+    def _check_registers(self, proposal: Any) -> int:
+        return _unless(refusal(self.limits, Launch(1, proposal["value"], 0)), proposal["value"])
+
+    @traitlets.validate("shared")
+    def _check_shared(self, proposal: Any) -> int:
+        # What is too much for one GPU may fit another of the choice.
+        largest = max(self.gpus, key=lambda entry: int(entry["shared_per_block"]))
+        limits = LIMITS[largest["compute_capability"]]
+        return _unless(refusal(limits, Launch(1, 1, proposal["value"])), proposal["value"])
+
+    @traitlets.validate("kernels")
+    def _check_kernels(self, proposal: Any) -> list[dict[str, Any]]:
+        return _checked_kernels(proposal["value"])
+
+    @traitlets.validate("kernel")
+    def _check_kernel(self, proposal: Any) -> str:
+        names = [entry["name"] for entry in self.kernels]
+        if proposal["value"] not in ("", *names):
+            listed = ", ".join(names) or "none"
+            raise LabError(
+                f"There is no kernel '{proposal['value']}' to start from, only {listed}."
+            )
+        return str(proposal["value"])
+
+    @property
+    def limits(self) -> Limits:
+        """What an SM of the chosen GPU has."""
+        return LIMITS[self._chosen["compute_capability"]]
+
+    @property
+    def launch(self) -> Launch:
+        """What a block takes."""
+        return Launch(self.threads, self.registers, self.shared)
+
+    @property
+    def fit(self) -> Fit:
+        """What fits on an SM.
+
+        Raises:
+            LabError: the launch cannot run.
+        """
+        return occupancy(self.limits, self.launch)
+
+    @property
+    def words(self) -> list[str]:
+        """What fits, what decides and whether lanes idle: a sentence each."""
+        return fit_words(self.limits, self.launch)
+
+    @property
+    def alt(self) -> str:
+        """What fits, and what decides."""
+        block = f"{self._chosen['name']}, blocks of {plural(self.threads, 'thread')}"
+        takes = f"{plural(self.registers, 'register')} a thread, {self.shared:,} bytes shared"
+        return f"{block}, {takes}. {' '.join(self.words)}"
+
+    def still(self) -> str:
+        """Return the four resources and the warp slots, filled, as inline SVG."""
+        fig = figure(7.2, 2.9)
+        with book_style():
+            left, right = fig.subplots(1, 2, width_ratios=(1.3, 1))
+            rows = _rows(self.limits, self.launch)
+            blocks = 0 if refusal(self.limits, self.launch) else self.fit.blocks
+            _draw_room(left, rows, blocks)
+            _draw_slots(right, self.limits.warps_per_sm, blocks, self.launch.warps)
+        return svg(fig, "What fits on an SM", self.alt)
+
+    def table(self) -> str:
+        """Return what a block takes, what an SM has and how many blocks fit, as an HTML table."""
+        rows = [
+            [NAMES[name], f"{takes:,}", f"{has:,}", "no limit" if room is None else f"{room}"]
+            for name, takes, has, room in _rows(self.limits, self.launch)
+        ]
+        heads = ["Resource", "A block takes", "An SM has", "Room for blocks"]
+        return html_table(" ".join(self.words), heads, rows)
+
+    @property
+    def _chosen(self) -> dict[str, Any]:
+        return next(entry for entry in self.gpus if entry["id"] == self.gpu)
+
+
+def fit_words(limits: Limits, launch: Launch) -> list[str]:
+    """Return the conclusion, a sentence each: what fits, what decides, whether lanes idle."""
+    refused = refusal(limits, launch)
+    if refused:
+        return ["No block can run.", refused]
+    fit = occupancy(limits, launch)
+    reserved, taken = limits.shared_reserved, launch.shared_taken(limits)
+    kept = f", {reserved / 1024:g} KB of it kept by the system" if reserved else ""
+    reasons: dict[Resource, tuple[str, str]] = {
+        "blocks": (
+            "Block slots decide",
+            f"an SM has {limits.blocks_per_sm}, however small the blocks.",
+        ),
+        "warps": (
+            "Warp slots decide",
+            f"an SM has {limits.warps_per_sm}, and a block takes {launch.warps}.",
+        ),
+        "registers": (
+            "Registers decide",
+            f"an SM has enough for {warps_by_registers(launch)} warps, and a block has "
+            f"{launch.warps}.",
+        ),
+        "shared": (
+            "Shared memory decides",
+            f"an SM has {limits.shared_per_sm / 1024:g} KB, and a block takes "
+            f"{taken / 1024:g} KB{kept}.",
+        ),
+    }
+    words = [
+        f"{plural(fit.blocks, 'block')} fit{'s' if fit.blocks == 1 else ''} on an SM: "
+        f"{plural(fit.blocks * launch.threads, 'thread')} in {fit.warps} of "
+        f"{limits.warps_per_sm} warp slots. Occupancy is {percent_of(fit.share)}."
+    ]
+    for i, name in enumerate(fit.binding):
+        head, why = reasons[name]
+        words.append(f"{head}{' too' if i else ''}: {why}")
+    rest = launch.threads % WARP
+    if rest:
+        words.append(f"The last warp of a block uses {rest} of its {WARP} lanes.")
+    return words
+
+
+def percent_of(share: float) -> str:
+    """Return a share as "50 %" or "6.3 %"."""
+    return f"{int(1000 * share + 0.5) / 10:g} %"
+
+
+def _unless(sentence: str, value: int) -> int:
+    if sentence:
+        raise LabError(sentence)
+    return value
+
+
+def _checked_gpus(gpus: object) -> list[dict[str, Any]]:
+    """Return GPUs with the limits that follow from their compute capability."""
+    found = []
+    for gpu in checked_items(gpus, "gpus"):
+        id_ = checked_text(gpu, "id", "A GPU")
+        capability = gpu.get("compute_capability")
+        if capability not in LIMITS:
+            raise LabError(
+                f"GPU '{id_}' has compute capability {capability!r}. "
+                f"The limits of {', '.join(LIMITS)} are known."
+            )
+        limits = LIMITS[capability]
+        found.append(
+            {
+                "id": id_,
+                "name": str(gpu.get("name") or id_),
+                "compute_capability": capability,
+                "blocks_per_sm": limits.blocks_per_sm,
+                "warps_per_sm": limits.warps_per_sm,
+                "shared_per_sm": limits.shared_per_sm,
+                "shared_per_block": limits.shared_per_block,
+                "shared_reserved": limits.shared_reserved,
+                "shared_unit": limits.shared_unit,
+            }
+        )
+    if not found:
+        raise LabError("The occupancy calculator needs at least one GPU: give gpus=[…].")
+    return found
+
+
+def _checked_kernels(kernels: object) -> list[dict[str, Any]]:
+    found = []
+    for kernel in checked_items(kernels, "kernels"):
+        name = checked_text(kernel, "name", "A kernel")
+        registers, numbers = kernel.get("registers"), [kernel.get("threads"), kernel.get("shared")]
+        if not isinstance(registers, Mapping) or not registers:
+            raise LabError(
+                f"The kernel '{name}' must give registers by compute capability, "
+                'such as {"9.0": 32}.'
+            )
+        if any(not isinstance(number, int) for number in (*registers.values(), numbers[0])):
+            raise LabError(f"The kernel '{name}' must give threads and registers as whole numbers.")
+        found.append(
+            {
+                "name": name,
+                "threads": numbers[0],
+                "registers": dict(registers),
+                "shared": numbers[1] or 0,
+            }
+        )
+    return found
+
+
+def _rows(limits: Limits, launch: Launch) -> list[tuple[Resource, int, int, int | None]]:
+    """Return name, what a block takes, what an SM has, and the blocks that there is room for."""
+    none: dict[Resource, int | None] = dict.fromkeys(NAMES, 0)
+    room = none if refusal(limits, launch) else occupancy(limits, launch).room
+    takes = {
+        "blocks": 1,
+        "warps": launch.warps,
+        "registers": launch.warps * launch.warp_registers,
+        "shared": launch.shared_taken(limits),
+    }
+    has = {
+        "blocks": limits.blocks_per_sm,
+        "warps": limits.warps_per_sm,
+        "registers": REGISTERS_PER_SM,
+        "shared": limits.shared_per_sm,
+    }
+    return [(name, takes[name], has[name], room[name]) for name in NAMES]
+
+
+def _draw_room(ax: Axes, rows: list[tuple[Resource, int, int, int | None]], blocks: int) -> None:
+    """Draw each resource as a bar: blocks that fit are filled, others it has room for outlined."""
+    for i, (name, takes, has, room) in enumerate(rows):
+        width = takes / has
+        held = [(block * width, width) for block in range(room or 0)]
+        ax.add_patch(Rectangle((0, i - 0.2), 1, 0.4, fc=SURFACE, ec=LINE, lw=0.8))
+        ax.broken_barh(held[blocks:], (i - 0.2, 0.4), fc=BACKGROUND, ec=_HUES[name], lw=0.6)
+        ax.broken_barh(held[:blocks], (i - 0.2, 0.4), fc=_HUES[name], ec=BACKGROUND, lw=0.8)
+        limit = "limit: " if room == blocks > 0 else ""
+        many = "no limit" if room is None else f"room for {plural(room, 'block')}"
+        ax.text(0, i - 0.27, NAMES[name], va="bottom", color=_HUES[name], weight="bold")
+        ax.text(1, i - 0.27, f"{limit}{many}", va="bottom", ha="right",
+                color=FOREGROUND)  # fmt: skip
+    ax.set(xlim=(-0.01, 1.01), ylim=(len(rows) - 0.7, -0.75))
+    ax.set_axis_off()
+
+
+def _draw_slots(ax: Axes, slots: int, blocks: int, warps: int) -> None:
+    """Draw the warp slots; every other block is dark, each warp bears its block's number."""
+    for slot in range(slots):
+        x, y = divmod(slot, _SLOTS_PER_COLUMN)
+        block = slot // warps
+        taken = block < blocks
+        dark = taken and block % 2 == 0
+        ax.add_patch(
+            Rectangle((x + 0.06, y + 0.06), 0.88, 0.88, fc=KERNEL if dark else SURFACE,
+                      ec=KERNEL if taken else LINE, lw=0.8, ls="solid" if taken else (0, (2, 2)))
+        )  # fmt: skip
+        if taken:
+            ax.text(x + 0.5, y + 0.52, f"{block + 1}", ha="center", va="center", fontsize=7.5,
+                    color=BACKGROUND if dark else FOREGROUND)  # fmt: skip
+    columns = slots // _SLOTS_PER_COLUMN
+    ax.set(xlim=(0, columns), ylim=(_SLOTS_PER_COLUMN, 0), aspect="equal")
+    ax.set_axis_off()
+    ax.set_title(f"{slots} warp slots, each with its block", fontsize=10)

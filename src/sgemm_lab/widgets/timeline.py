@@ -1,0 +1,245 @@
+"""The timeline: loading and multiplying windows of K, with one buffer or several."""
+
+from collections.abc import Sequence
+from typing import Any, NotRequired, TypedDict
+
+import traitlets
+from matplotlib.axes import Axes
+
+from sgemm_lab.errors import LabError
+from sgemm_lab.pipeline import COMPUTE, LOAD, Pipeline, Report, report, schedule
+from sgemm_lab.style import (
+    BACKGROUND,
+    FOREGROUND,
+    LEVEL_COLOURS,
+    LINE,
+    MEASURED,
+    book_style,
+    figure,
+    svg,
+)
+from sgemm_lab.widgets.base import LabWidget, html_table, module, stylesheet
+
+MOST_BLOCKS = 4
+
+_LIMITS = {
+    "latency": (0, 100_000),
+    "load": (0, 100_000),
+    "compute": (0, 100_000),
+    "windows": (1, 12),
+    "stages": (1, 6),
+    "blocks": (1, MOST_BLOCKS),
+}
+
+
+class TimedKernel(TypedDict):
+    """A measured kernel to start from. Times in clocks of the SM, see ``pipeline.Pipeline``."""
+
+    label: str
+    latency: int
+    load: int
+    compute: int
+    windows: int
+    stages: int
+    blocks: int
+    measured: int  # clocks from one window of a block to its next, as measured
+    note: NotRequired[str]  # where and when it was measured
+
+
+class Timeline(LabWidget):
+    """When the windows of K are loaded and multiplied, by the model of ``pipeline``.
+
+    Args:
+        kernels: measured kernels to start from. The first gives what is not set.
+        latency: clocks from asking for a window until it begins to come in.
+        load: clocks that a window keeps the memory pipe busy.
+        compute: clocks that a window keeps all the arithmetic of the SM busy.
+        windows: windows that a block multiplies, 1 to 12.
+        stages: buffers of a block: 1 is serial, 2 is double buffering, up to 6.
+        blocks: blocks on the SM, 1 to 4.
+        time: where the cursor stands, in clocks.
+
+    All of them but ``kernels`` are state that the reader changes and Python can read or set.
+
+    Raises:
+        LabError: a setting is out of its range; the message says which and what the range is.
+    """
+
+    _esm = module("common.js", "controls.js", "pipeline.js", "timeline.js")
+    _css = stylesheet("common.css", "controls.css", "timeline.css")
+
+    kernels: "traitlets.List[dict[str, Any]]" = traitlets.List().tag(sync=True)
+    latency = traitlets.Int(600).tag(sync=True)
+    load = traitlets.Int(200).tag(sync=True)
+    compute = traitlets.Int(512).tag(sync=True)
+    windows = traitlets.Int(4).tag(sync=True)
+    stages = traitlets.Int(1).tag(sync=True)
+    blocks = traitlets.Int(1).tag(sync=True)
+    time = traitlets.Float(0).tag(sync=True)
+
+    def __init__(self, kernels: Sequence[TimedKernel] = (), **settings: Any) -> None:
+        known = _checked_kernels(kernels)
+        start = {name: known[0][name] for name in _LIMITS} if known else {}
+        super().__init__(kernels=known, **{**start, **settings})
+
+    @traitlets.validate("kernels")
+    def _check_kernels(self, proposal: Any) -> list[dict[str, Any]]:
+        return _checked_kernels(proposal["value"])
+
+    @traitlets.validate(*_LIMITS)
+    def _check_setting(self, proposal: Any) -> int:
+        return _checked_setting(proposal["trait"].name, proposal["value"])
+
+    @traitlets.validate("time")
+    def _check_time(self, proposal: Any) -> float:
+        if proposal["value"] < 0:
+            raise LabError(f"time is {proposal['value']}. It begins at 0.")
+        return float(proposal["value"])
+
+    @property
+    def pipeline(self) -> Pipeline:
+        """The settings as the model takes them."""
+        return Pipeline(**{name: getattr(self, name) for name in _LIMITS})
+
+    @property
+    def kernel(self) -> dict[str, Any] | None:
+        """The kernel whose times are set, if any; how many windows are drawn does not matter."""
+        names = [name for name in _LIMITS if name != "windows"]
+        return next(
+            (k for k in self.kernels if all(k[name] == getattr(self, name) for name in names)), None
+        )
+
+    @property
+    def alt(self) -> str:
+        """How long it takes, how much of that is arithmetic, and what bounds it."""
+        found, kernel = report(self.pipeline), self.kernel
+        text = (
+            f"{_counted(self.windows, 'window')} with {_counted(self.stages, 'buffer')} "
+            f"{'take' if self.windows > 1 else 'takes'} {found.total:,.0f} clocks on "
+            f"{_counted(self.blocks, 'block')}. The arithmetic runs {found.share:.0%} of that time"
+            f"{_bound_words(found)}."
+        )
+        if kernel is not None:
+            text += (
+                f" Measured, {kernel['label']} takes {kernel['measured'] / found.pace:.2f} times "
+                "the model's time per window."
+            )
+        return text
+
+    def still(self) -> str:
+        """Return the timeline as inline SVG, without the cursor."""
+        rows = self.blocks * (self.stages + 2) + (self.kernel is not None)
+        fig = figure(7.2, 0.28 * rows + 0.8)
+        with book_style():
+            self._draw(fig.subplots())
+        return svg(fig, "Loading and multiplying the windows of K", self.alt)
+
+    def table(self) -> str:
+        """Return when what happens to each window as an HTML table."""
+        rows = [
+            [
+                f"{window.block}",
+                f"{window.number}",
+                f"{window.buffer}",
+                *(f"{t:,.0f}" for t in (window.asked, window.comes, window.there)),
+                f"{window.pieces[0].start if window.pieces else window.done:,.0f}",
+                f"{window.done:,.0f}",
+            ]
+            for window in schedule(self.pipeline)
+        ]
+        heads = [
+            "Block",
+            "Window",
+            "Buffer",
+            "Asked for",
+            "Comes in",
+            "Is there",
+            "Multiplied from",
+        ]
+        return html_table("Clocks at which each window passes", [*heads, "to"], rows)
+
+    def _draw(self, ax: Axes) -> None:
+        pipeline, kernel = self.pipeline, self.kernel
+        load, work = LEVEL_COLOURS["dram"], LEVEL_COLOURS["register"]
+        names: list[str] = []
+        for block in range(self.blocks):
+            of_block = f", block {block}" if self.blocks > 1 else ""
+            names += [f"buffer {i}{of_block}" for i in range(self.stages)]
+            names += [f"multiply{of_block}"]
+        idle = [0.0] * self.blocks
+        for window in schedule(pipeline):
+            first = window.block * (self.stages + 1)
+            row = first + window.buffer
+            ax.barh(
+                row, window.comes - window.asked, left=window.asked, height=0.25,
+                fc="none", ec=load, ls="--", lw=0.8,
+            )  # fmt: skip
+            ax.barh(
+                row, window.done - window.there, left=window.there, height=0.7,
+                fc=LEVEL_COLOURS["shared"], alpha=0.18,
+            )  # fmt: skip
+            ax.barh(row, window.there - window.comes, left=window.comes, height=0.7, fc=load)
+            lane = first + self.stages
+            for piece in window.pieces:
+                ax.barh(
+                    lane + 0.4 * (1 - piece.share), piece.end - piece.start, left=piece.start,
+                    height=0.8 * piece.share, fc=work, ec=BACKGROUND, lw=0.6,
+                )  # fmt: skip
+            if window.pieces:
+                begin = window.pieces[0].start
+                wait = begin - idle[window.block]
+                if wait:
+                    ax.barh(
+                        lane, wait, left=idle[window.block], height=0.8,
+                        fc="none", ec=LINE, lw=0.6, hatch="////",
+                    )  # fmt: skip
+                idle[window.block] = window.done
+                middle = (window.pieces[0].start + window.pieces[-1].end) / 2
+                ax.text(
+                    middle, lane + 0.18, f"{window.number}", ha="center", va="center",
+                    color=BACKGROUND, fontsize=8,
+                )  # fmt: skip
+        if kernel is not None:
+            names.append("measured")
+            ax.barh(len(names) - 1, kernel["measured"] * self.windows, height=0.5, fc=MEASURED)
+        ax.set_yticks(range(len(names)), names)
+        ax.tick_params(axis="y", length=0, labelcolor=FOREGROUND)
+        ax.spines["left"].set_visible(False)
+        ax.spines["bottom"].set_color(LINE)
+        ax.set_ylim(len(names) - 0.4, -0.6)
+        ax.set_xlim(left=0)
+        ax.set_xlabel("clocks")
+
+
+def _bound_words(found: Report) -> str:
+    if found.bound == COMPUTE:
+        return "; arithmetic is the bound"
+    if found.bound == LOAD:
+        return "; the memory pipe is the bound"
+    hint = f": {_counted(found.enough, 'buffer')} would hide it" if found.enough else ""
+    return f"; waiting for loads is the bound{hint}"
+
+
+def _counted(count: int, word: str) -> str:
+    return f"{count} {word}{'' if count == 1 else 's'}"
+
+
+def _checked_kernels(kernels: object) -> list[dict[str, Any]]:
+    if not isinstance(kernels, Sequence) or isinstance(kernels, str):
+        raise LabError(f"kernels must be a list, not {type(kernels).__name__}.")
+    found = []
+    for kernel in kernels:
+        missing = [name for name in ("label", *_LIMITS, "measured") if name not in kernel]
+        if missing:
+            raise LabError(f"A kernel of the timeline lacks '{missing[0]}'.")
+        for name in _LIMITS:
+            _checked_setting(name, kernel[name])
+        found.append({"note": "", **kernel})
+    return found
+
+
+def _checked_setting(name: str, value: Any) -> int:
+    low, high = _LIMITS[name]
+    if not isinstance(value, int) or not low <= value <= high:
+        raise LabError(f"{name} is {value!r}. It is a whole number from {low} to {high:,}.")
+    return value

@@ -1,0 +1,127 @@
+"""The ledger: every claim with its verdict, on its page and on the page of all claims."""
+
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+from sites import ROOT, Site
+from test_book_files import TOC
+from test_book_pages import PHONE, problems
+from test_outdated import SmallBook
+
+from sgemm_lab.lab.verdicts import SIGNS
+
+pytestmark = pytest.mark.xdist_group("book")
+
+LEDGER = json.loads((ROOT / "tests" / "data" / "ledger.json").read_text())
+KEYS = {row["key"]: row["chapter"] for row in LEDGER}
+ANCHOR = re.compile(r'id="verdict-([\w-]+)"')
+PAGE = "chapters/ledger.html"
+
+
+def keys_on_pages(site: Site) -> dict[str, list[str]]:
+    return {page: ANCHOR.findall((site.folder / page).read_text()) for page in site.pages}
+
+
+def test_ledger_of_the_notes_has_distinct_keys_that_name_their_note() -> None:
+    assert len(KEYS) == len(LEDGER) == 26
+    for row in LEDGER:
+        assert row["key"].startswith(f"{row['note']}-")
+        assert row["said"].endswith(".")
+
+
+def test_every_chapter_that_must_test_a_claim_is_in_the_book() -> None:
+    listed = [entry["file"] for part in TOC["parts"] for entry in part["chapters"]]
+    numbers = {int(found[1]) for file in listed if (found := re.match(r"chapters/0(\d)_", file))}
+    assert set(range(1, 8)) <= numbers
+
+
+@pytest.mark.browser
+def test_every_claim_of_the_notes_is_tested_once_and_on_its_page(book: Site) -> None:
+    found = keys_on_pages(book)
+    for key, chapter in KEYS.items():
+        pages = [page for page, keys in found.items() for _ in range(keys.count(key))]
+        assert [page[:12] for page in pages] == [f"chapters/{chapter:02}_"], key
+
+
+@pytest.mark.browser
+def test_no_page_has_a_claim_of_the_notes_that_the_notes_do_not_make(book: Site) -> None:
+    found = {key for keys in keys_on_pages(book).values() for key in keys}
+    assert found
+    assert {key for key in found if not key.startswith("more-")} <= KEYS.keys()
+
+
+@pytest.mark.browser
+def test_page_of_all_claims_has_them_all_and_leads_to_each(book: Site) -> None:
+    html = (book.folder / "chapters" / "A4_ledger.html").read_text()
+    links = re.findall(r'href="([\w.]+)#verdict-([\w-]+)"', html)
+    claims = [(page, key) for page, keys in keys_on_pages(book).items() for key in keys]
+    assert sorted((f"chapters/{page}", key) for page, key in links) == sorted(claims)
+
+
+def visible_verdicts(page: Any) -> list[str]:
+    rows = page.locator(".lab-ledger tr[data-verdict]:visible")
+    return [str(row.get_attribute("data-verdict")) for row in rows.all()]
+
+
+@pytest.mark.browser
+def test_claims_are_grouped_by_page_in_order(specimen: Site, contexts: Any) -> None:
+    page = contexts().goto(specimen, PAGE).page
+    heads = page.locator(".lab-ledger th[scope=rowgroup]")
+    assert heads.all_inner_texts() == ["Claims about TILE"]
+    assert visible_verdicts(page) == ["wrong", "confirmed", "depends"]
+    shown = page.locator(".lab-ledger label").all_inner_texts()
+    assert shown == ["all 3", "✓ confirmed 1", "✗ wrong 1", "⇄ depends 1"]
+
+
+@pytest.mark.browser
+def test_reader_filters_claims_with_the_keyboard_and_follows_one(
+    specimen: Site, contexts: Any
+) -> None:
+    page = contexts().goto(specimen, PAGE).page
+    page.locator(".lab-ledger input").first.focus()
+    for verdict in ("confirmed", "wrong", "depends"):
+        page.keyboard.press("ArrowDown")
+        assert visible_verdicts(page) == [verdict]
+    assert page.locator(".lab-ledger input:focus-visible").count() == 1
+    page.keyboard.press("Tab")  # to the link of the page
+    page.keyboard.press("Tab")  # to the verdict that is left
+    page.keyboard.press("Enter")
+    page.wait_for_url("**/claims.html#verdict-more-slower")
+    assert page.locator("#verdict-more-slower").inner_text().startswith("It is slower.")
+
+
+@pytest.mark.browser
+@pytest.mark.parametrize("name", [PAGE, "chapters/claims.html"])
+@pytest.mark.parametrize("colours", ["light", "dark"])
+@pytest.mark.parametrize("device", ["desktop", "phone"])
+def test_verdicts_are_accessible_and_fit(
+    specimen: Site, contexts: Any, name: str, colours: str, device: str
+) -> None:
+    options = PHONE if device == "phone" else {}
+    page = contexts(color_scheme=colours, **options).goto(specimen, name).page
+    assert problems(page) == []
+    assert page.evaluate("document.documentElement.scrollWidth") <= page.viewport_size["width"]
+
+
+def test_every_verdict_has_a_sign_of_its_own() -> None:
+    assert len(set(SIGNS.values())) == len(SIGNS)
+
+
+def test_ledger_is_written_again_when_a_chapter_changes(tmp_path: Path) -> None:
+    small = SmallBook(tmp_path)
+    ledger = small.folder / "chapters" / "ledger.md"
+    ledger.write_text("---\norphan: true\n---\n\n# All\n\n```{ledger}\n```\n")
+    for claim in ("It is so.", "It is otherwise."):
+        rows = [("more-so", claim, "wrong", "It is not.")]
+        small.write(f"from sgemm_lab import lab\nlab.verdicts({rows})")
+        done = small.build()
+        assert done.returncode == 0, done.stderr
+        html = (small.folder / "_build" / "html" / "chapters" / "ledger.html").read_text()
+        assert re.findall(r"It is (?:so|otherwise)\.", html) == [claim]
+    small.write("print('no claims')")
+    small.build()
+    html = (small.folder / "_build" / "html" / "chapters" / "ledger.html").read_text()
+    assert "all 0" in html

@@ -1,0 +1,58 @@
+"""Ways through the book: the foot of each page, and the search."""
+
+import re
+from typing import Any
+
+import pytest
+import yaml
+from sites import ROOT, Site
+
+pytestmark = pytest.mark.xdist_group("book")
+
+CHAPTERS = sorted((ROOT / "chapters").glob("*.md"))
+SEARCHED = ["sliding_window", "__syncthreads", "wavefront", "float4"]
+
+
+def front_matter(text: str) -> dict[str, Any]:
+    found = re.match(r"---\n(.*?)\n---\n", text, re.DOTALL)
+    return yaml.safe_load(found[1]) if found else {}
+
+
+@pytest.mark.parametrize("chapter", CHAPTERS, ids=lambda path: path.stem)
+def test_page_says_in_a_short_sentence_what_it_changes(chapter: Any) -> None:
+    change = front_matter(chapter.read_text()).get("change", "")
+    assert 15 <= len(change) <= 90
+    assert not change.endswith(".")
+
+
+@pytest.mark.browser
+def test_foot_of_a_page_tells_what_its_neighbours_change(specimen: Site, contexts: Any) -> None:
+    page = contexts().goto(specimen, "chapters/broken.html").page
+    foot = page.get_by_role("navigation", name="Previous and next page")
+    after = foot.locator(".right-next")
+    assert after.locator(".prev-next-title").inner_text() == "Claims about TILE"
+    assert after.locator(".prev-next-change").inner_text() == "Claims & a listing <of a kernel>"
+    assert foot.locator(".left-prev .prev-next-title").inner_text() == "A second page"
+    assert foot.locator(".left-prev .prev-next-change").count() == 0
+    after.click()
+    page.wait_for_url("**/claims.html")
+
+
+@pytest.mark.browser
+@pytest.mark.parametrize("scheme", ["http", "file"])
+@pytest.mark.parametrize("word", SEARCHED)
+def test_search_finds_the_names_of_kernels_and_terms(
+    book: Site, contexts: Any, word: str, scheme: str
+) -> None:
+    visit = contexts().goto(book, f"search.html?q={word}", scheme)
+    visit.page.get_by_text("Search finished").wait_for()
+    assert visit.page.locator("#search-results ul.search a").count() >= 1
+    assert (visit.console, visit.outside) == ([], [])
+
+
+@pytest.mark.browser
+def test_search_finds_what_stands_in_a_listing_alone(specimen: Site, contexts: Any) -> None:
+    visit = contexts().goto(specimen, "search.html?q=constexpr")
+    visit.page.get_by_text("Search finished").wait_for()
+    found = visit.page.locator("#search-results ul.search > li > a").all_inner_texts()
+    assert found == ["Claims about TILE"]

@@ -1,0 +1,105 @@
+"""Symbols lead to what they mean: from listings, from prose, and never to nowhere."""
+
+import re
+from typing import Any
+
+import pytest
+from sites import ROOT, Site
+
+from sgemm_lab import lab
+from sgemm_lab.book.words import constants_table, with_links
+from sgemm_lab.kernel import load_kernels
+
+# The book is built once, for all tests that look at it.
+pytestmark = [pytest.mark.browser, pytest.mark.xdist_group("book")]
+
+PAGE = "chapters/claims.html"
+LINK = re.compile(r'<a class="[^"]*\blab-symbol\b[^"]*" href="([^"]*)">(.*?)</a>', re.DOTALL)
+ARTICLE = re.compile(r"<article.*?</article>", re.DOTALL)
+ANCHOR = re.compile(r'id="symbol-(\w+)"')
+DECLARED = re.compile(r"\b(?:int|float|float4|bool|auto)\s*\*?\s*([A-Za-z_]\w+)")
+WORDS = """
+    thread warp lane block grid SM kernel request sector line wavefront bank bank-conflict broadcast
+    coalesced occupancy arithmetic-intensity roofline ridge roof DRAM L2 L1 shared-memory register
+    spill constant-memory local-memory tile window phase barrier hazard race latency bandwidth FLOP
+    FLOP/s FFMA fragment thread-tile outer-product double-buffer prefetch padding swizzle alignment
+    PTX cubin SASS NVRTC cuBLAS TF32 median spread
+"""
+
+
+def names(html: str) -> list[str]:
+    return [re.sub(r"<.*?>", "", text) for _, text in LINK.findall(html)]
+
+
+def test_listing_links_a_symbol_where_it_first_stands_and_changes_no_text() -> None:
+    html = lab.show("sliding_window").html
+    linked = with_links(html, {"TILE": "w.html#symbol-TILE", "As": "w.html#symbol-As"})
+    assert re.sub(r"<.*?>", "", linked) == re.sub(r"<.*?>", "", html)
+    assert LINK.findall(linked) == [
+        ("w.html#symbol-TILE", '<span class="n">TILE</span>'),
+        ("w.html#symbol-As", '<span class="n">As</span>'),
+    ]
+
+
+def test_listing_in_a_notebook_has_no_links() -> None:
+    assert "href" not in lab.show("sliding_window").html
+
+
+def test_table_of_constants_comes_from_the_kernels() -> None:
+    table = constants_table()
+    for kernel in load_kernels(variants=True):
+        for constant in kernel.constants:
+            (row,) = [row for row in table.splitlines() if row.startswith(f"| `{constant.name}` ")]
+            assert constant.label in row
+            assert re.search(rf"\b{constant.value}\b", row)
+
+
+def test_text_links_a_symbol_once_in_each_section_and_in_no_heading(specimen: Site) -> None:
+    (article,) = ARTICLE.findall((specimen.folder / PAGE).read_text())
+    first, second = article.split("<h2>")
+    listing = re.compile(r"<figure class=\"lab-source\">.*?</figure>", re.DOTALL)
+    assert names(listing.sub("", first)) == ["TILE", "threadIdx.x"]
+    assert names(listing.sub("", second)) == ["TILE", "__syncthreads()"]
+    (source,) = listing.findall(second)
+    assert names(source) == ["TILE", "BK", "As", "Bs", "threadIdx", "__syncthreads"]
+
+
+def test_page_of_the_words_links_to_no_symbol_of_its_own(specimen: Site) -> None:
+    assert names((specimen.folder / "chapters/words.html").read_text()) == []
+
+
+def test_symbol_leads_to_its_meaning(specimen: Site, contexts: Any) -> None:
+    page = contexts().goto(specimen, PAGE).page
+    link = page.locator(".lab-source a.lab-symbol").nth(2)
+    code_colour = "node => getComputedStyle(node.querySelector('span') ?? node).color"
+    other = page.locator(".lab-source span.n", has_text="As").nth(1)
+    assert link.evaluate(code_colour) == other.evaluate("node => getComputedStyle(node).color")
+    link.focus()
+    page.keyboard.press("Enter")
+    page.wait_for_url("**/words.html#symbol-As")
+    assert page.locator(":target").inner_text() == "As"
+
+
+def test_every_symbol_of_the_book_leads_somewhere(book: Site) -> None:
+    known = set(ANCHOR.findall((book.folder / "chapters" / "A3_words.html").read_text()))
+    found = 0
+    for page in book.pages:
+        for address, _ in LINK.findall((book.folder / page).read_text()):
+            home, _, name = address.partition("#symbol-")
+            assert (home, name in known) == ("A3_words.html", True), (page, address)
+            found += 1
+    assert found
+
+
+def test_every_name_that_a_kernel_declares_has_a_meaning(book: Site) -> None:
+    known = set(ANCHOR.findall((book.folder / "chapters" / "A3_words.html").read_text()))
+    for path in (ROOT / "kernels").glob("*.cu"):
+        source = re.sub(r'//.*|"[^"\n]*"', "", path.read_text())
+        assert set(DECLARED.findall(source)) - known == set(), path.name
+
+
+@pytest.mark.parametrize("word", WORDS.split())
+def test_word_has_a_meaning(book: Site, word: str) -> None:
+    page = (book.folder / "chapters" / "A3_words.html").read_text()
+    terms = re.findall(r'<dt id="[^"]*">(.*?)<a class="headerlink', page)
+    assert word.replace("-", " ") in [name for term in terms for name in term.split(", ")]

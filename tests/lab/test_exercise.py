@@ -1,0 +1,68 @@
+"""``lab.exercise``: what a cell shows."""
+
+import importlib
+from types import SimpleNamespace
+
+import pytest
+
+from sgemm_lab import lab
+from sgemm_lab.errors import LabError
+from sgemm_lab.exercises import find_exercise
+from sgemm_lab.lab import session
+
+verb = importlib.import_module("sgemm_lab.lab.exercise")
+
+
+@pytest.fixture(autouse=True)
+def _no_gpu(monkeypatch):
+    monkeypatch.setattr(session, "live", lambda: False)
+
+
+def test_right_and_wrong_are_told_in_text_and_html():
+    right, wrong = lab.exercise("3.1", 32), lab.exercise("3.1", 16)
+    assert right.text.startswith("✓ Right: 32. ")
+    assert "<b>Right:</b> 32." in right.html
+    assert wrong.text == "16 is not it. That is one barrier per window; there are two."
+    assert "✓" not in wrong.html
+    assert "32" not in wrong.text
+
+
+def test_code_in_a_verdict_is_set_as_code_and_escaped():
+    html = lab.exercise("1.3", "    if (row >= M && col >= N) return;").html
+    assert "<code>acc += A[size_t(row) * K + k] * B[size_t(k) * N + col];</code>" in html
+    broken = lab.exercise("1.3", '    if (row < "<b>") return;').html
+    assert "<b>" not in broken
+
+
+def test_no_answer_is_a_sentence():
+    output = lab.exercise("1.1")
+    assert output.text == "Put your number in place of `None` and run the cell."
+    assert "<code>None</code>" in output.html
+
+
+def test_unknown_exercise_is_told():
+    with pytest.raises(LabError, match="no exercise called"):
+        lab.exercise("9.9", 1)
+
+
+def test_measured_speeds_say_where_they_come_from():
+    output = lab.exercise("1.5", "same")
+    assert "\nRecorded on NVIDIA H200" in output.text
+    assert '<p class="lab-provenance">Recorded on NVIDIA H200' in output.html
+
+
+def test_on_a_gpu_right_lines_are_raced_and_wrong_ones_are_not(monkeypatch):
+    raced = []
+
+    def speeds(kernels, sizes):
+        raced.append([kernel.name for kernel in kernels])
+        return SimpleNamespace(_repr_html_=lambda: "<table></table>", __repr__=lambda _: "table")
+
+    monkeypatch.setattr(session, "live", lambda: True)
+    monkeypatch.setattr(verb, "speeds", speeds)
+    monkeypatch.setattr("sgemm_lab.exercises.lines.check", lambda kernel, sizes: iter(()))
+    exercise = find_exercise("1.3")
+    assert "<table>" not in lab.exercise("1.3", exercise.start).html
+    assert raced == []
+    assert lab.exercise("1.3", exercise.solution).html.endswith("<table></table>")
+    assert raced == [["naive", "mine"]]

@@ -1,0 +1,41 @@
+"""Verbs that show what the compiler made of a kernel, and what its lines cost."""
+
+import pytest
+
+from sgemm_lab import lab, machine_code
+from sgemm_lab.errors import MissingToolError
+
+
+def test_instructions_stand_side_by_side() -> None:
+    shown = repr(lab.instructions("sliding_window", "float4"))
+    wide = next(line for line in shown.splitlines() if "LDG.128" in line)
+    assert wide.split() == ["machine", "LDG.128", "2"]
+    assert "ld.global.v4.f32" in shown
+
+
+def test_without_a_disassembler_ptx_remains(monkeypatch: pytest.MonkeyPatch) -> None:
+    def missing(_: bytes) -> str:
+        raise MissingToolError("No nvdisasm here.")
+
+    monkeypatch.setattr(machine_code, "disassemble", missing)
+    shown = repr(lab.instructions("float4"))
+    assert "ld.global.v4.f32" in shown
+    assert "LDG" not in shown
+    assert shown.endswith("No nvdisasm here.")
+
+
+def test_lines_tell_what_each_costs_and_add_up() -> None:
+    counted = lab.count("tiled", size=64)
+    shown = repr(counted.lines("tiled")).splitlines()
+    multiply = next(line for line in shown if "acc += As" in line)
+    assert f"{2 * 64**3:,}" in multiply
+    assert [line for line in shown if "for (int k" in line] == []
+    everything = next(line for line in shown if line.split()[:1] == ["all"])
+    assert f"{2 * 64**3:,}" in everything
+    assert f"{counted.total('tiled', 'barriers'):,}" in everything
+    code = counted.lines("tiled")._repr_html_()
+    assert "<code>acc += As[ty][k] * Bs[k][tx];</code></th></tr>" in code
+
+
+def test_the_width_of_a_load_is_told() -> None:
+    assert "how many bytes are on their way" in repr(lab.card().width_picture())

@@ -1,0 +1,237 @@
+"""The ladder, the memory ladder and the strip, filled from records and from this machine."""
+
+import re
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from record_samples import record, run, samples
+from sgemm_lab import lab
+from sgemm_lab.errors import LabError
+from sgemm_lab.kernel import load_kernels
+from sgemm_lab.lab import ladders, session
+from sgemm_lab.readme import ladder as readme_ladder
+from sgemm_lab.record import load_records, scores
+
+ROOT = Path(__file__).parents[2]
+CUBE = (4096, 4096, 4096)
+
+
+@pytest.fixture(autouse=True)
+def _no_gpu(monkeypatch):
+    monkeypatch.setattr(session, "live", lambda: False)
+
+
+@pytest.fixture
+def own_gpu(monkeypatch):
+    """A session on a GPU: what it measures there is a run of four kernels, one left out."""
+    device = replace(load_records()[0].gpu, name="Tesla T4")
+    told = []
+
+    def measure_here(kernels, sizes, *, micro=False, progress=None):
+        names = [kernel.name for kernel in kernels]
+        told.append((names, list(sizes)))
+        if progress:
+            progress("size 1 of 1: M, N, K = 4096, 4096, 4096")
+        if "strip" in names and progress:
+            progress("strip is left out: K is 4096.")
+        measured = run(
+            *(samples(name, 8.0, 8.4, 8.8, size=4096) for name in names if name != "strip"),
+            samples("cublas", 2.0, size=4096),
+        )
+        found = replace(record(measured), gpu=device)
+        monkeypatch.setattr(session, "_here", [found])
+        return measured
+
+    monkeypatch.setattr(session, "live", lambda: True)
+    monkeypatch.setattr(session, "measure_here", measure_here)
+    monkeypatch.setattr(ladders, "current_device", lambda: device)
+    monkeypatch.setattr(session, "_here", [])
+    return told
+
+
+def test_every_recorded_speed_is_on_the_ladder():
+    widget = lab.ladder()
+    book = load_records()[0]
+    known = {(s.kernel, (s.m, s.n, s.k)): s for s in scores([book])}
+    names = {kernel.name for kernel in load_kernels(variants=True)}
+    on_it = {
+        (widget.kernels[kernel]["name"], tuple(widget.sizes[size])): row
+        for gpu, kernel, size, *row in widget.rows
+        if kernel >= 0 and widget.gpus[gpu]["name"] == book.gpu.name
+    }
+    assert {place for place in known if place[0] in names} == set(on_it)
+    for place, (_, count, low, early, median, late, high, cublas) in on_it.items():
+        score = known[place]
+        assert count == len(score.samples)
+        assert median == pytest.approx(score.gflops, rel=1e-5)
+        assert cublas == pytest.approx(score.cublas_gflops, rel=1e-5)
+        assert low == pytest.approx(min(score.samples), rel=1e-5)
+        assert high == pytest.approx(max(score.samples), rel=1e-5)
+        assert low <= early <= median <= late <= high
+
+
+def test_cublas_has_its_own_spread_at_every_size():
+    widget = lab.ladder()
+    library = [row for row in widget.rows if row[1] == -1]
+    assert len(library) == len(widget.sizes)
+    assert all(row[7] == pytest.approx(row[10], rel=1e-5) for row in library)
+
+
+def test_the_ladder_says_where_its_numbers_come_from():
+    (note, *_) = lab.ladder().notes
+    assert note.startswith("Recorded on NVIDIA H200, ")
+    assert "SM clock" in note
+    assert "cuBLAS: cublasSgemm" in note
+
+
+def test_every_kernel_leads_to_its_chapter():
+    chapters = {path.stem: path.read_text() for path in (ROOT / "chapters").glob("[0-9]*.md")}
+    for rung in lab.ladder().kernels:
+        kernel = next(k for k in load_kernels(variants=True) if k.name == rung["name"])
+        pages = [stem for stem in chapters if int(stem.partition("_")[0]) == kernel.chapter]
+        assert rung["href"] == (f"{pages[0]}.html" if pages else "")
+        assert rung["chapter"].startswith(f"chapter {kernel.chapter}")
+    tiled = next(rung for rung in lab.ladder().kernels if rung["name"] == "tiled")
+    assert (tiled["chapter"], tiled["href"]) == ("chapter 2, Tiling", "02_tiling.html")
+
+
+def test_without_the_pages_a_chapter_has_only_its_number(monkeypatch):
+    def missing(_name):
+        raise LabError("The folder is missing.")
+
+    monkeypatch.setattr(ladders, "data_folder", missing)
+    tiled = next(rung for rung in lab.ladder().kernels if rung["name"] == "tiled")
+    assert (tiled["chapter"], tiled["href"]) == ("chapter 2", "")
+
+
+def test_a_size_that_nobody_measured_is_refused():
+    with pytest.raises(LabError, match="Nothing was recorded at 7³"):
+        lab.ladder(7)
+
+
+def test_without_a_gpu_there_is_nothing_to_run():
+    widget = lab.ladder(here=["tiled"])
+    assert widget._run is None
+    assert [gpu["id"] for gpu in widget.gpus] == [r.gpu.name for r in load_records()]
+
+
+def test_on_a_gpu_the_named_kernels_are_measured_first(own_gpu):
+    widget = lab.ladder(here=["naive", "tiled"])
+    assert own_gpu == [(["naive", "tiled"], [CUBE])]
+    assert widget.chosen == {"id": "here", "name": "Tesla T4, yours"}
+    assert [rung["name"] for rung, _ in widget.shown] == ["naive", "tiled"]
+    assert "“Naive, columns across the warp” reaches 24 % of cuBLAS" in widget.alt
+    assert "Measured here, on Tesla T4" in widget.table()
+
+
+def test_a_gpu_that_measured_nothing_yet_does_not_begin(own_gpu):
+    widget = lab.ladder()
+    assert own_gpu == []
+    assert widget.gpu == "NVIDIA H200"
+    assert widget.gpus[0]["id"] == "here"
+
+
+def test_the_form_measures_one_kernel(own_gpu):
+    widget = lab.ladder()
+    sent = []
+    widget.send = sent.append
+    message = {"kind": "run", "kernel": "tiled", "size": list(CUBE)}
+    widget._handle_custom_msg(message, [])
+    assert own_gpu == [(["tiled"], [CUBE])]
+    assert [m["kind"] for m in sent] == ["progress", "done"]
+    assert widget.gpu == "here"
+    assert [rung["name"] for rung, _ in widget.shown] == ["tiled"]
+
+
+def test_the_form_says_why_a_kernel_was_left_out(own_gpu):
+    widget = lab.ladder()
+    sent = []
+    widget.send = sent.append
+    message = {"kind": "run", "kernel": "strip", "size": list(CUBE)}
+    widget._handle_custom_msg(message, [])
+    assert sent[-1]["text"] == (
+        "Tiled, all of K at once was not measured at 4096³: strip is left out: K is 4096."
+    )
+    assert widget.gpu == "NVIDIA H200"
+
+
+def test_the_memory_ladder_holds_the_card():
+    widget, card = lab.memory_ladder(), lab.card()
+    (gpu,) = [gpu for gpu in widget.gpus if gpu["id"] == card.device.name]
+    assert gpu["latency"] == card.latency
+    assert gpu["bandwidth"] == card.bandwidth
+    assert gpu["note"] == card.note
+    assert (gpu["sms"], gpu["clock_mhz"]) == (card.device.sms, card.run.clock_mhz.median)
+
+
+def test_the_memory_of_this_machine_comes_first(monkeypatch):
+    own = replace(load_records()[0], gpu=replace(load_records()[0].gpu, name="Tesla T4"))
+    monkeypatch.setattr(session, "_here", [own])
+    widget = lab.memory_ladder()
+    assert [gpu["id"] for gpu in widget.gpus] == ["here", "NVIDIA H200"]
+    assert widget.chosen_gpu["name"] == "Tesla T4, yours"
+    assert widget.chosen_gpu["note"].startswith("Measured here")
+
+
+def share(name):
+    (step,) = [s for s in readme_ladder(load_records()) if s.kernel.name == name]
+    return f"{100 * step.score.share:.0f} %"
+
+
+def test_the_strip_names_the_step_before_and_the_step_after():
+    text = repr(lab.place("tiled"))
+    assert f"Before: Naive, columns across the warp {share('naive')}." in text
+    assert f"Here: Tiled {share('tiled')}." in text
+    assert f"Next: Tiled, all of K at once (at 512³) {share('strip')}." in text
+    assert "at 4096³ on NVIDIA H200" in text
+
+
+def test_the_strip_has_a_bar_for_every_kernel_and_lights_the_chapters():
+    html = lab.place("naive_rows", "naive").html
+    assert html.count("<rect") == len(load_kernels())
+    assert html.count('fill="var(--lab-focus') == 2
+    assert html.count("<strong") == 2
+    tall = [float(height) for height in re.findall(r'height="([\d.]+)" fill', html)]
+    shares = {s.kernel.name: s.score.share for s in readme_ladder(load_records())}
+    most = max(1.0, *shares.values())
+    assert tall == [
+        pytest.approx(max(3.0, 100 * shares[kernel.name] / most), abs=0.06)
+        for kernel in load_kernels()
+    ]
+
+
+def test_the_ends_of_the_ladder_have_one_neighbour():
+    assert "Before" not in repr(lab.place("naive_rows"))
+    assert "Next" not in repr(lab.place(load_kernels()[-1].name))
+
+
+def test_a_strip_needs_a_kernel_of_the_ladder():
+    with pytest.raises(LabError, match="Did you mean 'tiled'"):
+        lab.place("tilde")
+    with pytest.raises(LabError, match="Name at least one kernel"):
+        lab.place()
+    with pytest.raises(LabError, match="'tiled:TILE=16' has no place on the ladder"):
+        lab.place("tiled:TILE=16")
+
+
+@pytest.mark.parametrize(
+    "names",
+    [
+        ["naive_rows", "naive"],
+        ["tiled"],
+        ["thread_tile_global", "thread_tile_1d", "thread_tile", "register_cache"],
+    ],
+)
+def test_the_strip_is_low_and_read_aloud(chromium, names):
+    strip = lab.place(*names)
+    page = chromium.new_page(viewport={"width": 390, "height": 800})
+    page.set_content(
+        '<meta name="viewport" content="width=device-width">'
+        f'<body style="margin:12px;font-family:system-ui">{strip.html}</body>'
+    )
+    assert page.locator(".lab-place").bounding_box()["height"] <= 90
+    assert page.evaluate("document.documentElement.scrollWidth") == 390
+    assert page.get_by_role("img", name=strip.text).count() == 1
+    page.close()

@@ -1,0 +1,59 @@
+"""Claims and verdicts: as a table for people, as data for the book, and refused with a sentence."""
+
+import json
+from typing import Any
+
+import pytest
+
+from sgemm_lab import lab
+from sgemm_lab.errors import LabError
+from sgemm_lab.lab.verdicts import SIGNS, VERDICTS_MIME
+
+ALIGNMENT = ("001-align-4", "`float4` needs 4 bytes <at most>.", "wrong", "It needs 16.")
+WINDOW = ("more-any-k", "A window takes any K.", "confirmed", "It moves.")
+
+
+def bundle(*rows: tuple[str, ...]) -> dict[str, Any]:
+    return lab.verdicts(rows)._repr_mimebundle_()
+
+
+def test_claims_travel_as_data_beside_their_table() -> None:
+    data = bundle(ALIGNMENT, WINDOW)[VERDICTS_MIME]
+    assert json.loads(json.dumps(data))[0] == {
+        "key": "001-align-4",
+        "claim": "`float4` needs 4 bytes <at most>.",
+        "verdict": "wrong",
+        "because": "It needs 16.",
+    }
+    assert [claim["key"] for claim in data] == ["001-align-4", "more-any-k"]
+
+
+def test_table_has_an_anchor_for_each_claim_and_shows_code_as_code() -> None:
+    html = bundle(ALIGNMENT, WINDOW)["text/html"]
+    assert '<tr id="verdict-001-align-4">' in html
+    assert '<tr id="verdict-more-any-k">' in html
+    assert "<code>float4</code> needs 4 bytes &lt;at most&gt;." in html
+
+
+@pytest.mark.parametrize(("verdict", "sign"), SIGNS.items())
+def test_verdict_is_told_by_word_and_sign(verdict: str, sign: str) -> None:
+    made = bundle((*WINDOW[:2], verdict, "So it is."))
+    assert f'<span aria-hidden="true">{sign}</span> {verdict}</span>' in made["text/html"]
+    assert made["text/plain"].startswith(f"{sign} {verdict}: A window takes any K.")
+    assert "So it is." in made["text/plain"]
+
+
+@pytest.mark.parametrize(
+    ("rows", "said"),
+    [
+        ([(*WINDOW[:2], "incomplete", "")], "confirmed, wrong, partly, misleading, depends"),
+        ([WINDOW[:3]], r"written \(key, claim, verdict, because\)"),
+        (["four"], r"written \(key, claim, verdict, because\)"),
+        ([("Any K", *WINDOW[1:])], "'Any K' is not of the form"),
+        ([("001", *WINDOW[1:])], "'001' is not of the form"),
+        ([WINDOW, WINDOW], "'more-any-k' stands twice"),
+    ],
+)
+def test_what_is_no_verdict_is_refused_in_a_sentence(rows: list[Any], said: str) -> None:
+    with pytest.raises(LabError, match=said):
+        lab.verdicts(rows)

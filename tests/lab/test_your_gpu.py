@@ -1,0 +1,182 @@
+"""The reader's own GPU, pretended: everything measured once, and in every plot from then on."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from sgemm_lab import lab
+from sgemm_lab.errors import LabError
+from sgemm_lab.kernel import Kernel, load_kernels
+from sgemm_lab.lab import ladders, session, your_gpu
+from sgemm_lab.lab.output import Output
+from sgemm_lab.lab.speeds import Speeds
+from sgemm_lab.measure import Budget
+from sgemm_lab.record import KernelSamples, Record, Run, load_records
+
+SIZE = (1024, 1024, 1024)
+BOOK = load_records()[0]
+DEVICE = replace(BOOK.gpu, name="NVIDIA L40S", compute_capability="8.9", sms=142)
+SLOWER = 5.0
+
+
+@pytest.fixture
+def asked(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[dict[str, Any]]]:
+    """Let the session see a GPU five times slower than the book's; keep what it was asked for."""
+    asked: list[dict[str, Any]] = []
+
+    def measure_run(
+        kernels: Sequence[Kernel], *, sizes: Sequence[lab.Size], micro: bool, **_: object
+    ) -> Run:
+        asked.append({"kernels": [k.name for k in kernels], "sizes": list(sizes), "micro": micro})
+        names = {*asked[-1]["kernels"], "cublas"}
+        source = next(r for r in BOOK.runs if r.measurements)
+        card = max((r for r in BOOK.runs), key=lambda r: len(r.readings))
+        return replace(
+            source,
+            measurements=tuple(
+                replace(m, seconds=tuple(SLOWER * s for s in m.seconds))
+                for m in source.measurements
+                if m.kernel in names and (m.m, m.n, m.k) in sizes
+            ),
+            readings=card.readings if micro else (),
+            counters=(),
+        )
+
+    monkeypatch.setattr(session, "live", lambda: True)
+    monkeypatch.setattr(session, "measure_run", measure_run)
+    monkeypatch.setattr(session, "current_device", lambda: DEVICE)
+    monkeypatch.setattr(your_gpu, "current_device", lambda: DEVICE)
+    monkeypatch.setattr(ladders, "current_device", lambda: DEVICE)
+    monkeypatch.setattr(your_gpu, "device_target", lambda: "sm_89")
+    monkeypatch.setattr(your_gpu, "compile_kernel", lambda *_: None)
+    yield asked
+    session.forget()
+
+
+def test_without_a_gpu_a_sentence_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(session, "live", lambda: False)
+    said = lab.my_gpu()
+    assert isinstance(said, Output)
+    assert "no GPU here" in repr(said)
+
+
+def test_all_kernels_and_the_card_are_measured_in_one_run(asked: list[dict[str, Any]]) -> None:
+    lab.my_gpu()
+    (only,) = asked
+    assert only["kernels"] == [kernel.name for kernel in load_kernels(variants=True)]
+    assert only["sizes"] == [(n, n, n) for n in (1024, 2048, 4096)]
+    assert only["micro"]
+
+
+def test_the_card_is_measured_once(asked: list[dict[str, Any]]) -> None:
+    lab.my_gpu(1024)
+    lab.my_gpu(2048)
+    assert [call["micro"] for call in asked] == [True, False]
+
+
+def test_a_kernel_that_the_gpu_is_too_old_for_is_left_out(
+    asked: list[dict[str, Any]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def compile_kernel(kernel: Kernel, target: str) -> None:
+        if kernel.name == "tiled":
+            raise LabError(f"needs more than {target}")
+
+    monkeypatch.setattr(your_gpu, "compile_kernel", compile_kernel)
+    lab.my_gpu(1024)
+    assert "tiled" not in asked[0]["kernels"]
+    assert "naive" in asked[0]["kernels"]
+
+
+def test_a_kernel_that_refuses_the_size_does_not_spoil_the_rest(
+    asked: list[dict[str, Any]],
+) -> None:
+    found = lab.my_gpu(1024)  # the strip does not fit: the record has none, nor has the answer
+    assert isinstance(found, Speeds)
+    names = {score.kernel for score in found}
+    assert "strip" not in names
+    assert {"naive", "double_buffer"} <= names
+    assert "Measured here, on NVIDIA L40S" in repr(found)
+
+
+def test_a_run_that_was_stopped_says_so(
+    asked: list[dict[str, Any]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    whole = session.measure_run
+
+    def stopped(*arguments: Any, **options: Any) -> Run:
+        return replace(whole(*arguments, **options), complete=False)
+
+    monkeypatch.setattr(session, "measure_run", stopped)
+    assert "Stopped early" in repr(lab.my_gpu(1024))
+
+
+@pytest.mark.usefixtures("asked")
+class TestEveryPlotShowsIt:
+    @pytest.fixture(autouse=True)
+    def _measure(self, asked: list[dict[str, Any]]) -> None:
+        lab.my_gpu(1024, 4096)
+
+    def test_the_ladder(self) -> None:
+        widget = lab.ladder()
+        assert {"id": "here", "name": "NVIDIA L40S, yours"} in widget.gpus
+        assert widget.gpu == "here"
+
+    def test_the_roofline_though_the_book_has_no_data_sheet(self) -> None:
+        widget = lab.roofline("naive")
+        assert widget.gpu == "nvidia-l40s"
+        measured = [p for p in widget.points if (p["gpu"], p["kind"]) == (widget.gpu, "measured")]
+        recorded = lab.roofline("naive", gpu="h200").points
+        best = max(p["gflops"] for p in recorded if (p["gpu"], p["kind"]) == ("h200", "measured"))
+        assert [p["gflops"] for p in measured] == [pytest.approx(best / SLOWER)]
+
+    def test_the_intensity(self) -> None:
+        assert lab.intensity("tiled").gpu == "nvidia-l40s"
+
+    def test_the_occupancy(self) -> None:
+        assert lab.occupancy(threads=256, registers=32).gpu == "nvidia-l40s"
+
+    def test_the_curves(self) -> None:
+        picture = lab.curves("naive", "tiled", conclusion="It grows.")
+        assert repr(picture) == "It grows. Open marks: NVIDIA L40S, measured here."
+
+    def test_the_memory_ladder(self) -> None:
+        assert lab.memory_ladder().gpus[0]["name"] == "NVIDIA L40S, yours"
+
+    def test_the_card(self) -> None:
+        card = lab.card()
+        assert card.device == DEVICE
+        assert "not given" in repr(card.table())
+
+    def test_the_timeline(self) -> None:
+        (kernel,) = lab.timeline("split").kernels
+        assert "NVIDIA L40S" in kernel["note"]
+
+
+def test_the_card_alone_is_measured_here_though_the_book_has_one(
+    asked: list[dict[str, Any]],
+) -> None:
+    assert lab.card().device == DEVICE
+    lab.card()
+    assert [call["micro"] for call in asked] == [True]
+
+
+def test_curves_of_kernels_that_were_not_measured_here_show_the_record_alone(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    run = next(r for r in BOOK.runs if r.measurements)
+    tiled = tuple(m for m in run.measurements if m.kernel in ("tiled", "cublas"))
+    here = Record(DEVICE, (replace(run, measurements=tiled),))
+    monkeypatch.setattr(session, "_here", [here])
+    assert repr(lab.curves("naive", conclusion="It grows.")) == "It grows."
+
+
+def test_the_time_of_a_run_is_warming_up_and_samples() -> None:
+    run = next(r for r in BOOK.runs if r.measurements)
+    warm_up = Budget().warm_up_seconds
+    quick = KernelSamples("naive", "", *SIZE, launches=2, seconds=(0.01, 0.02))
+    slow = KernelSamples("naive", "", 9, 9, 9, launches=1, seconds=(1.0, 2.0))
+    both = replace(run, measurements=(quick, slow))
+    assert your_gpu.gpu_seconds(both, [SIZE]) == pytest.approx(0.06 + warm_up)
+    assert your_gpu.gpu_seconds(both) == pytest.approx(0.06 + warm_up + 3.0 + 2.0)

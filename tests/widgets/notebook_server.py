@@ -1,0 +1,89 @@
+"""A JupyterLab of its own for a test, with one notebook."""
+
+import json
+import os
+import socket
+import subprocess
+import sys
+import time
+import urllib.request
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+from playwright.sync_api import Page
+
+
+@contextmanager
+def served_notebook(folder: Path, sources: Sequence[str]) -> Iterator[str]:
+    """Yield the address of a notebook with a code cell for each of ``sources``.
+
+    Its kernel can import what lies beside this file.
+    """
+    cells = [
+        {
+            "cell_type": "code",
+            "id": f"cell-{i}",
+            "source": source,
+            "metadata": {},
+            "outputs": [],
+            "execution_count": None,
+        }
+        for i, source in enumerate(sources)
+    ]
+    kernel = {"kernelspec": {"name": "python3", "display_name": "Python 3"}}
+    notebook = {"cells": cells, "metadata": kernel, "nbformat": 4, "nbformat_minor": 5}
+    (folder / "live.ipynb").write_text(json.dumps(notebook))
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    own = ("JUPYTER_CONFIG_DIR", "JUPYTER_DATA_DIR", "JUPYTER_RUNTIME_DIR", "IPYTHONDIR")
+    environment = {**os.environ, **{name: str(folder / name.lower()) for name in own}}
+    environment["PYTHONPATH"] = str(Path(__file__).parent)
+    options = ["--no-browser", "--allow-root", f"--port={port}", "--IdentityProvider.token="]
+    options += [f"--ServerApp.root_dir={folder}", "--LabApp.expose_app_in_browser=True"]
+    with (
+        (folder / "log").open("w") as log,
+        subprocess.Popen(
+            [sys.executable, "-m", "jupyterlab", *options],
+            env=environment,
+            stdout=log,
+            stderr=subprocess.STDOUT,
+        ) as server,
+    ):
+        try:
+            _wait_for(f"http://127.0.0.1:{port}/api/status", server)
+            yield f"http://127.0.0.1:{port}/doc/tree/live.ipynb?reset"
+        finally:
+            server.terminate()
+
+
+def open_notebook(page: Page, address: str) -> None:
+    """Open a notebook and wait until its kernel can run cells."""
+    page.goto(address)
+    page.wait_for_selector(".jp-Notebook .jp-CodeCell")
+    page.wait_for_function(
+        "window.jupyterapp?.shell.currentWidget?.sessionContext?.session?.kernel?.status === 'idle'"
+    )
+
+
+def run_cell(page: Page, cell: int) -> None:
+    """Start one cell of the open notebook, without waiting for its end."""
+    page.evaluate(
+        """(cell) => {
+             window.jupyterapp.shell.currentWidget.content.activeCellIndex = cell;
+             window.jupyterapp.commands.execute("notebook:run-cell");
+           }""",
+        cell,
+    )
+
+
+def _wait_for(address: str, server: "subprocess.Popen[bytes]") -> None:
+    for _ in range(150):
+        assert server.poll() is None, "JupyterLab ended"
+        try:
+            with urllib.request.urlopen(address, timeout=1):
+                return
+        except OSError:
+            time.sleep(0.2)
+    raise AssertionError("JupyterLab did not answer within 30 s.")

@@ -1,0 +1,421 @@
+"""The ladder: its data, the reader's hands on it, and the form that runs kernels."""
+
+import json
+import re
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from ladder_samples import H200, NOTE, RUNGS, SIZES, ladder, result, results
+from playwright.sync_api import Page, expect
+
+from sgemm_lab.errors import LabError
+from sgemm_lab.widgets import Ladder
+from sgemm_lab.widgets.ladder import LIBRARY, Progress, Result, Size
+
+Opener = Callable[..., Page]
+State = Callable[[Page, str], Any]
+PHONE = {"viewport": {"width": 390, "height": 844}, "has_touch": True, "is_mobile": True}
+
+REFUSED: dict[str, Callable[[], object]] = {
+    "A ladder needs at least one GPU": lambda: Ladder(RUNGS, [], results()),
+    "A ladder needs at least one result": lambda: Ladder(RUNGS, [H200], []),
+    "kernels must hold dictionaries": lambda: Ladder(["naive"], [H200], []),  # type: ignore[list-item]
+    "Kernel 'k' needs a text under 'title'": lambda: Ladder([{"name": "k"}], [H200], []),  # type: ignore[typeddict-item]
+    "There is no GPU 'a100' here": lambda: Ladder(RUNGS, [H200], [result("naive", gpu="a100")]),
+    "There is no GPU 'v100' here": lambda: ladder(gpu="v100"),
+    "'naive' needs M, N and K as whole numbers": lambda: ladder().add(
+        [result("naive", (1, 2))]  # type: ignore[arg-type]
+    ),
+    "'naive' needs the number of its samples": lambda: ladder().add([result("naive", samples=0)]),
+    "number above zero under 'max', not nan": lambda: ladder().add(
+        [result("naive", max=float("nan"))]
+    ),
+    "'naive' is out of order": lambda: ladder().add([result("naive", p25=900.0)]),
+    "Nothing was measured at 7³": lambda: ladder(size=(7, 7, 7)),
+    "There is no kernel 'none' on this ladder": lambda: ladder(selected="none"),
+}
+
+
+@pytest.mark.parametrize("sentence", REFUSED)
+def test_bad_data_are_refused_in_a_sentence(sentence: str) -> None:
+    with pytest.raises(LabError, match=re.escape(sentence)) as error:
+        REFUSED[sentence]()
+    assert str(error.value).endswith((".", "]"))
+
+
+def test_words_tell_both_ends_of_the_ladder() -> None:
+    widget = ladder()
+    assert widget.alt == (
+        "At 4096³ on NVIDIA H200 “Naive” reaches 0.8 % of cuBLAS and “Double buffer” 80 %: "
+        "100 times as much for the same arithmetic."
+    )
+    widget.gpu, widget.size = "t4", [256, 256, 256]
+    assert widget.alt == "At 256³ on Tesla T4 nothing was measured."
+
+
+def test_the_table_has_the_spread_and_says_where_from() -> None:
+    table = ladder().table()
+    cells = ["400", "396 to 404", "398 to 402", "35", "0.8 %"]
+    assert '<th scope="row">Naive</th>' + "".join(f"<td>{c}</td>" for c in cells) in table
+    assert '<th scope="row">cuBLAS</th>' in table
+    assert f"4096³ on NVIDIA H200. {NOTE}" in table
+    assert "TILE 16" not in table
+    assert "TILE 16" in ladder(variants=True).table()
+
+
+def test_the_still_picture_shows_what_is_chosen() -> None:
+    assert ">80 %<" in ladder().still()
+    assert ">40,000<" in ladder(measure="gflops").still()
+    assert "all of K at once" not in ladder().still()
+
+
+def test_a_new_result_takes_the_place_of_the_old_one() -> None:
+    widget = ladder()
+    before = len(widget.rows)
+    widget.add([result("naive", min=1.0, note="Measured here.")])
+    assert len(widget.rows) == before
+    assert ">1 to 404<" in widget.table()
+    assert "Measured here." in widget.notes
+    widget.add([result("unknown")])
+    assert len(widget.rows) == before
+
+
+# On a page without a kernel.
+
+
+def bar(page: Page, kernel: str) -> Any:
+    return page.locator(f'.lab-rung[data-kernel="{kernel}"]')
+
+
+def width(page: Page, kernel: str) -> float:
+    return float(bar(page, kernel).locator(".lab-speed").get_attribute("width") or 0)
+
+
+def told(page: Page) -> str:
+    return page.get_by_role("status").first.inner_text()
+
+
+@pytest.fixture
+def page(show: Opener) -> Page:
+    return show(ladder())
+
+
+def test_bars_are_as_long_as_the_kernels_are_fast(page: Page) -> None:
+    assert page.locator(".lab-rung").count() == 17
+    assert width(page, "double") / width(page, LIBRARY) == pytest.approx(0.8, abs=0.001)
+    assert bar(page, "naive").locator(".lab-value").text_content() == "0.8 %"
+    assert bar(page, "strip").locator(".lab-value").text_content() == "not measured at this size"
+    assert width(page, "strip") == 0
+    low, high = (
+        float(value)
+        for value in re.findall(
+            r"M([\d.]+) [\d.]+V", bar(page, "double").locator(".lab-all").get_attribute("d") or ""
+        )
+    )
+    assert (high - low) / width(page, "double") == pytest.approx(0.02, abs=0.001)
+    half = bar(page, "double").locator(".lab-half").get_attribute("width")
+    assert float(half or 0) / width(page, "double") == pytest.approx(0.01, abs=0.001)
+
+
+def test_the_page_says_the_same_as_python(show: Opener) -> None:
+    for size in SIZES:
+        for gpu in ("h200", "t4"):
+            widget = ladder(size=size, gpu=gpu)
+            assert told(show(widget)).startswith(widget.alt)
+
+
+def test_the_slider_walks_the_squares(page: Page, state: State) -> None:
+    slider = page.get_by_role("slider", name="M = N = K")
+    slider.focus()
+    page.keyboard.press("ArrowLeft")
+    assert state(page, "size") == [1024, 1024, 1024]
+    page.keyboard.press("ArrowLeft")
+    assert slider.get_attribute("aria-valuetext") == "1000"
+    page.keyboard.press("Home")
+    expect(bar(page, "strip").locator(".lab-value")).to_have_text("40 %")
+
+
+def test_other_shapes_are_chosen_from_a_list(page: Page, state: State) -> None:
+    shapes = page.get_by_label("Other shapes")
+    assert shapes.locator("option").all_text_contents() == [
+        "none, a square", "1×4096×4096", "64×9×7",
+    ]  # fmt: skip
+    shapes.select_option(label="64×9×7")
+    assert state(page, "size") == [64, 9, 7]
+    assert told(page).startswith("At 64×9×7")
+    expect(page.get_by_role("slider")).to_have_attribute("aria-valuetext", "not now")
+    shapes.select_option(label="none, a square")
+    assert state(page, "size") == [4096, 4096, 4096]
+
+
+def test_bars_show_speed_or_share(page: Page, state: State) -> None:
+    page.get_by_role("radio", name="GFLOP/s").check()
+    assert state(page, "measure") == "gflops"
+    expect(bar(page, "double").locator(".lab-value")).to_have_text("40,000")
+    page.get_by_role("radio", name="share of cuBLAS").check()
+    expect(bar(page, "double").locator(".lab-value")).to_have_text("80 %")
+
+
+def test_variants_come_on_request(page: Page, state: State) -> None:
+    chip = page.get_by_role("button", name="variants")
+    assert chip.get_attribute("aria-pressed") == "false"
+    chip.click()
+    assert state(page, "variants") is True
+    expect(page.locator(".lab-rung")).to_have_count(18)
+    order = page.locator(".lab-rung").evaluate_all("(all) => all.map((n) => n.dataset.kernel)")
+    assert order[:3] == ["naive", "tiled", "tiled:TILE=16"]
+    chip.click()
+    expect(page.locator(".lab-rung")).to_have_count(17)
+
+
+def test_another_gpu_has_its_own_bars_and_cublas(page: Page, state: State) -> None:
+    page.get_by_role("combobox", name="GPU").select_option("t4")
+    assert state(page, "gpu") == "t4"
+    expect(bar(page, "tiled").locator(".lab-value")).to_have_text("20 %")
+    expect(bar(page, "double").locator(".lab-value")).to_have_text("not measured at this size")
+    bar(page, "tiled").hover()
+    assert "Recorded on Tesla T4." in told(page)
+
+
+def test_one_gpu_needs_no_choice(show: Opener) -> None:
+    mine = [r for r in results() if r["gpu"] == "h200"]
+    expect(show(Ladder(RUNGS, [H200], mine)).get_by_role("combobox", name="GPU")).to_be_hidden()
+
+
+def test_the_mouse_reads_a_bar(page: Page) -> None:
+    bar(page, "tiled").hover()
+    for words in (
+        "Tiled · 8,000 GFLOP/s · 16 % of cuBLAS, 50,000 in the same run",
+        "Median of 35 samples: all from 7,920 to 8,080, the middle half from 7,960 to 8,040.",
+        NOTE,
+    ):
+        assert words in told(page)
+    assert page.locator(".lab-current").count() == 1
+    page.mouse.move(2, 2)
+    assert told(page).startswith("At 4096³")
+
+
+def test_the_keyboard_walks_the_bars(page: Page, state: State) -> None:
+    page.get_by_role("button", name="variants").focus()
+    page.keyboard.press("Tab")
+    assert state(page, "selected") == "naive"
+    ring = bar(page, "naive").locator(".lab-hit")
+    assert ring.evaluate("(node) => getComputedStyle(node).strokeWidth") == "3px"
+    page.keyboard.press("ArrowDown")
+    assert "Tiled · 8,000" in told(page)
+    assert page.get_by_role("status").first.get_attribute("aria-live") == "polite"
+    page.keyboard.press("End")
+    assert state(page, "selected") == LIBRARY
+    page.keyboard.press("ArrowDown")
+    assert state(page, "selected") == LIBRARY
+    page.keyboard.press("Home")
+    page.keyboard.press("ArrowUp")
+    assert state(page, "selected") == "naive"
+    page.keyboard.press("Escape")
+    assert state(page, "selected") == ""
+    assert page.locator('.lab-rung[tabindex="0"]').count() == 1
+
+
+def test_on_a_page_of_the_book_a_bar_opens_its_chapter(page: Page) -> None:
+    bar(page, "tiled").click()
+    assert "See chapter 2, Tiling." in told(page)
+    assert page.get_by_role("status").first.locator("a").count() == 0
+    assert page.evaluate("location.hash") == ""
+    page.evaluate("document.querySelector('#widget').className = 'lab-widget'")
+    bar(page, "tiled").click()
+    assert page.evaluate("location.hash") == "#tiled"
+    bar(page, "naive").focus()
+    page.keyboard.press("Enter")
+    assert page.evaluate("location.hash") == "#naive"
+    bar(page, "strip").click()
+    assert page.evaluate("location.hash") == "#naive"
+
+
+def test_a_finger_reads_first_and_opens_then(show: Opener) -> None:
+    page = show(ladder(), **PHONE)
+    page.evaluate("document.querySelector('#widget').className = 'lab-widget'")
+    bar(page, "tiled").tap()
+    assert "Tiled · 8,000 GFLOP/s" in told(page)
+    assert page.evaluate("location.hash") == ""
+    bar(page, "tiled").tap()
+    assert page.evaluate("location.hash") == "#tiled"
+
+
+@pytest.mark.parametrize("space", [390, 800])
+def test_nothing_below_the_ladder_moves(show: Opener, space: int) -> None:
+    from sgemm_lab import lab
+
+    page = show(lab.ladder(), viewport={"width": space, "height": 900})
+    page.evaluate("document.querySelector('#widget').className = 'lab-widget'")
+    height = "document.querySelector('#widget').offsetHeight"
+    before = page.evaluate(height)
+    for size in page.evaluate("window.model.get('sizes')"):
+        page.evaluate("(size) => window.model.set('size', size)", size)
+        for name in page.locator(".lab-rung").evaluate_all(
+            "(all) => all.map((n) => n.dataset.kernel)"
+        ):
+            page.evaluate("(name) => window.model.set('selected', name)", name)
+            assert page.evaluate(height) == before, told(page)
+
+
+def test_texts_of_data_are_texts(show: Opener) -> None:
+    title = "<img src=x onerror=alert(1)>"
+    page = show(Ladder([{"name": "k", "title": title}], [H200], [result("k", note=title)]))
+    bar(page, "k").focus()
+    assert title in told(page)
+    assert page.locator("#widget img").count() == 0
+
+
+def test_python_can_change_what_is_shown(page: Page) -> None:
+    page.evaluate("window.model.set('selected', 'double')")
+    assert "Double buffer · 40,000" in told(page)
+    page.evaluate("window.model.set('measure', 'gflops')")
+    expect(bar(page, "double").locator(".lab-value")).to_have_text("40,000")
+    page.evaluate("window.model.set('rows', [])")
+    page.evaluate("window.model.set('selected', '')")
+    assert "nothing was measured" in told(page)
+
+
+# The form that runs kernels.
+
+
+class Talk:
+    """A ladder with a runner, and every message that it sends."""
+
+    def __init__(self, run: Callable[[str, Size, Progress], list[Result]]) -> None:
+        self.widget = ladder(run=run)
+        self.sent: list[dict[str, str]] = []
+        self.widget.send = self.sent.append  # type: ignore[method-assign]
+
+    def receive(self, message: dict[str, Any]) -> list[dict[str, str]]:
+        self.sent.clear()
+        self.widget._handle_custom_msg(message, [])
+        return self.sent
+
+
+def slow(kernel: str, size: Size, progress: Progress) -> list[Result]:
+    progress("measuring")
+    if kernel == "strip":
+        raise LabError("K is 4096, and this kernel takes up to 192.")
+    if kernel == "k0":
+        raise RuntimeError("cudaErrorIllegalAddress")
+    return [result(kernel, size, gpu="t4", note="Measured here.")]
+
+
+RUN = {"kind": "run", "kernel": "double", "size": [256, 256, 256]}
+
+
+def test_a_run_tells_its_progress_and_adds_its_result() -> None:
+    talk = Talk(slow)
+    assert talk.receive({"kind": "hello"}) == [{"kind": "ready"}]
+    sent = talk.receive(RUN)
+    assert sent == [{"kind": "progress", "text": "measuring"}, {"kind": "done"}]
+    assert (talk.widget.gpu, talk.widget.size) == ("t4", [256, 256, 256])
+    assert [rung["name"] for rung, _ in talk.widget.shown] == ["double"]
+
+
+def test_a_run_that_cannot_be_is_told_in_a_sentence() -> None:
+    talk = Talk(slow)
+    sent = talk.receive({**RUN, "kernel": "strip"})
+    text = "K is 4096, and this kernel takes up to 192."
+    assert sent[-1] == {"kind": "problem", "text": text}
+    assert talk.widget.gpu == "h200"
+
+
+def test_a_run_that_breaks_does_not_leave_the_form_waiting() -> None:
+    talk = Talk(slow)
+    with pytest.raises(RuntimeError):
+        talk.widget._measure("k0", (256, 256, 256))
+    text = "The measurement broke off: cudaErrorIllegalAddress"
+    assert talk.sent[-1] == {"kind": "problem", "text": text}
+
+
+def test_without_a_runner_nobody_answers() -> None:
+    widget = ladder()
+    sent: list[Any] = []
+    widget.send = sent.append  # type: ignore[method-assign]
+    for message in ({"kind": "hello"}, RUN):
+        widget._handle_custom_msg(message, [])
+    assert sent == []
+
+
+def answer(page: Page, **message: str) -> None:
+    page.evaluate(
+        "(m) => window.model.listeners['msg:custom'].forEach((listener) => listener(m))", message
+    )
+
+
+def test_without_an_answer_there_is_no_form(page: Page) -> None:
+    expect(page.locator(".lab-form")).to_be_hidden()
+
+
+@pytest.fixture
+def form(page: Page) -> Page:
+    page.evaluate("() => { window.asked = []; window.model.send = (m) => window.asked.push(m); }")
+    answer(page, kind="ready")
+    return page
+
+
+def asked(page: Page) -> list[tuple[str, list[int]]]:
+    return [(m["kernel"], m["size"]) for m in page.evaluate("window.asked")]
+
+
+def test_the_form_asks_for_one_kernel_at_one_size(form: Page) -> None:
+    run = form.get_by_role("button", name="Run")
+    form.get_by_role("combobox", name="Kernel").select_option("tiled")
+    form.get_by_role("combobox", name="Size").select_option(label="1×4096×4096")
+    run.click()
+    assert asked(form) == [("tiled", [1, 4096, 4096])]
+    expect(run).to_be_disabled()
+    answer(form, kind="progress", text="size 1 of 1")
+    expect(form.locator(".lab-told")).to_have_text("Tiled: size 1 of 1")
+    expect(form.get_by_role("progressbar")).to_be_visible()
+    answer(form, kind="done")
+    expect(form.locator(".lab-told")).to_have_text("Done.")
+    expect(run).to_be_enabled()
+    expect(form.get_by_role("progressbar")).to_be_hidden()
+
+
+def test_the_form_runs_all_one_after_another_until_stopped(form: Page) -> None:
+    form.get_by_role("combobox", name="Kernel").select_option("")
+    form.get_by_role("button", name="Run").click()
+    assert [kernel for kernel, _ in asked(form)] == ["naive"]
+    answer(form, kind="problem", text="It does not fit.")
+    expect(form.get_by_role("alert")).to_have_text("It does not fit.")
+    assert [kernel for kernel, _ in asked(form)] == ["naive", "tiled"]
+    bar_value = form.get_by_role("progressbar").evaluate("(n) => [n.value, n.max]")
+    assert bar_value == [1, len(RUNGS)]
+    form.get_by_role("button", name="Stop").click()
+    answer(form, kind="done")
+    assert len(asked(form)) == 2
+    expect(form.get_by_role("button", name="Run")).to_be_enabled()
+
+
+def test_the_form_works_by_keyboard(form: Page) -> None:
+    form.get_by_role("combobox", name="Kernel").focus()
+    form.keyboard.press("Tab")
+    form.keyboard.press("Tab")
+    form.keyboard.press("Enter")
+    assert asked(form) == [("naive", [4096, 4096, 4096])]
+
+
+def test_the_form_has_no_faults_and_fits_a_phone(show: Opener) -> None:
+    from axe_playwright_python.sync_playwright import Axe
+
+    page = show(ladder(), "dark", **PHONE)
+    page.evaluate("window.model.send = () => {}")
+    answer(page, kind="ready")
+    page.get_by_role("button", name="Run").click()
+    answer(page, kind="problem", text="It does not fit.")
+    results = Axe().run(page, "#widget")
+    assert results.violations_count == 0, results.generate_report()
+    assert page.evaluate("document.documentElement.scrollWidth") == 390
+
+
+def test_the_state_of_the_books_ladder_is_small() -> None:
+    from sgemm_lab import lab
+
+    state = {k: v for k, v in lab.ladder().get_state().items() if not k.startswith("_")}
+    state.pop("layout")
+    assert len(json.dumps(state)) < 40_000

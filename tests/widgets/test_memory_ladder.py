@@ -1,0 +1,193 @@
+"""The memory ladder: its data, and the reader's hands on it."""
+
+import re
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from ladder_samples import MEMORY_H200, NOTE, memory
+from playwright.sync_api import Page, expect
+
+from sgemm_lab.errors import LabError
+from sgemm_lab.widgets import MemoryLadder
+
+Opener = Callable[..., Page]
+State = Callable[[Page, str], Any]
+
+REFUSED: dict[str, Callable[[], object]] = {
+    "A memory ladder needs at least one GPU": lambda: MemoryLadder([]),
+    "needs a dictionary of cycles by level under 'latency'": lambda: MemoryLadder(
+        [{**MEMORY_H200, "latency": None}]  # type: ignore[typeddict-item]
+    ),
+    "The bandwidth of GPU 'NVIDIA H200' needs a number above zero under 'copy'": lambda: (
+        MemoryLadder([{**MEMORY_H200, "bandwidth": {**MEMORY_H200["bandwidth"], "copy": 0}}])
+    ),
+    "under 'clock_mhz', not 0": lambda: MemoryLadder([{**MEMORY_H200, "clock_mhz": 0}]),
+    "There is no GPU 'a100' here": lambda: memory(gpu="a100"),
+    "There is no 'bandwidth register' here": lambda: memory(selected="bandwidth register"),
+}
+
+
+@pytest.mark.parametrize("sentence", REFUSED)
+def test_bad_data_are_refused_in_a_sentence(sentence: str) -> None:
+    with pytest.raises(LabError, match=re.escape(sentence)) as error:
+        REFUSED[sentence]()
+    assert str(error.value).endswith(".")
+
+
+def test_words_tell_how_far_the_ends_are_apart() -> None:
+    assert memory().alt == (
+        "On NVIDIA H200 a load takes 30 cycles where L1 has the value, 300 from L2 and 800 from "
+        "DRAM: 40 times as long as from shared memory. All SMs together read 6 times as many "
+        "bytes per second from shared memory as from DRAM."
+    )
+
+
+def test_the_table_has_both_units_of_each() -> None:
+    table = memory().table()
+    assert '<th scope="row">DRAM</th><td>800</td><td>400</td>' in table
+    assert '<th scope="row">DRAM</th><td>4,000</td><td>20</td>' in table
+    assert NOTE in table
+
+
+def test_the_still_picture_shows_what_is_chosen() -> None:
+    both, one = memory().still(), memory(show="latency").still()
+    assert ">24,000<" in both
+    assert ">24,000<" not in one
+    assert "latency, cycles" in one
+
+
+def level(page: Page, name: str) -> Any:
+    return page.locator(f'.lab-level[data-id="{name}"]')
+
+
+def told(page: Page) -> str:
+    return page.locator(".lab-verdict").inner_text()
+
+
+@pytest.fixture
+def page(show: Opener) -> Page:
+    return show(memory())
+
+
+def test_marks_stand_on_a_log_scale(page: Page) -> None:
+    def at(name: str) -> float:
+        box = level(page, name).locator(".lab-spot").bounding_box()
+        assert box
+        return float(box["x"] + box["width"] / 2)
+
+    decade = at("latency l2") - at("latency l1")
+    assert at("latency dram") - at("latency l2") == pytest.approx(decade * 0.426, abs=0.5)
+    assert at("bandwidth shared") > at("bandwidth l1") > at("bandwidth l2")
+
+
+def test_each_row_tells_its_number_and_its_factor(page: Page) -> None:
+    assert page.locator(".lab-level").count() == 11
+    row = level(page, "latency dram")
+    assert row.locator(".lab-level-value").text_content() == "800 cycles"
+    assert row.locator(".lab-ratio").text_content() == "×2.7"
+    assert level(page, "bandwidth dram").locator(".lab-ratio").text_content() == "×0.5"
+    assert level(page, "latency register").locator(".lab-ratio").text_content() == ""
+
+
+def test_hue_and_mark_tell_the_level(page: Page) -> None:
+    strokes = {
+        name: level(page, f"latency {name}")
+        .locator(".lab-stem")
+        .evaluate("(node) => getComputedStyle(node).stroke")
+        for name in ("register", "shared", "l1", "l2", "dram")
+    }
+    assert strokes["shared"] == strokes["l1"]
+    assert len(set(strokes.values())) == 4
+    shapes = [
+        level(page, f"latency {name}").locator(".lab-spot path").get_attribute("d")
+        for name in ("register", "shared", "l2", "dram")
+    ]
+    assert len(set(shapes)) == 4
+
+
+def test_the_page_says_the_same_as_python(show: Opener) -> None:
+    for gpu in ("h200", "t4"):
+        assert told(show(memory(gpu=gpu))).startswith(memory(gpu=gpu).alt)
+
+
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [
+        ("latency register", ["4 cycles, 2 ns", "125 multiply-adds per clock"]),
+        ("latency register", ["500 must be under way", "one each of 16 warps"]),
+        ("latency dram", ["800 cycles, 400 ns", "the SM could do 100,000 multiply-adds"]),
+        ("bandwidth dram", ["4,000 GB/s, 20 bytes per clock and SM", "5 floats per clock"]),
+        ("bandwidth dram", ["SM does 125 multiply-adds", "each float must be used in 25 of them"]),
+        ("bandwidth copy", ["Half of these bytes are read, half are written."]),
+    ],
+)
+def test_a_row_tells_what_its_number_means(page: Page, name: str, words: list[str]) -> None:
+    level(page, name).hover()
+    for word in words:
+        assert word in told(page)
+    assert NOTE in told(page)
+
+
+def test_latency_or_bandwidth_or_both(page: Page, state: State) -> None:
+    for choice, rows in (("latency", 6), ("bandwidth", 5), ("both", 11)):
+        page.get_by_role("radio", name=choice).check()
+        assert state(page, "show") == choice
+        expect(page.locator(".lab-level")).to_have_count(rows)
+
+
+def test_another_gpu_has_its_own_numbers(page: Page, state: State) -> None:
+    page.get_by_role("combobox", name="GPU").select_option("t4")
+    assert state(page, "gpu") == "t4"
+    expect(level(page, "bandwidth dram").locator(".lab-level-value")).to_have_text("250 GB/s")
+
+
+def test_the_keyboard_walks_the_rows(page: Page, state: State) -> None:
+    page.get_by_role("radio", name="both").focus()
+    page.keyboard.press("Tab")
+    assert state(page, "selected") == "latency register"
+    ring = level(page, "latency register").locator(".lab-hit")
+    assert ring.evaluate("(node) => getComputedStyle(node).strokeWidth") == "3px"
+    page.keyboard.press("ArrowDown")
+    assert "shared memory · 20 cycles" in told(page)
+    page.keyboard.press("End")
+    assert state(page, "selected") == "bandwidth copy"
+    page.keyboard.press("ArrowRight")
+    assert state(page, "selected") == "bandwidth copy"
+    page.keyboard.press("Home")
+    assert state(page, "selected") == "latency register"
+    page.keyboard.press("Escape")
+    assert state(page, "selected") == ""
+    assert told(page).startswith("On NVIDIA H200")
+
+
+def test_panels_stand_below_each_other_where_it_is_narrow(page: Page) -> None:
+    def top(name: str) -> float:
+        box = level(page, name).bounding_box()
+        assert box
+        return float(box["y"])
+
+    assert top("latency register") == pytest.approx(top("bandwidth shared"), abs=1)
+    page.set_viewport_size({"width": 390, "height": 900})
+    page.wait_for_function("document.querySelector('.lab-chart').viewBox.baseVal.width < 400")
+    assert top("bandwidth shared") > top("latency dram")
+
+
+@pytest.mark.parametrize("space", [390, 800])
+def test_nothing_below_the_ladder_moves(show: Opener, space: int) -> None:
+    from sgemm_lab import lab
+
+    page = show(lab.memory_ladder(), viewport={"width": space, "height": 900})
+    height = "document.querySelector('#widget').offsetHeight"
+    before = page.evaluate(height)
+    for row in page.locator(".lab-level").all():
+        row.focus()
+        assert page.evaluate(height) == before, told(page)
+
+
+def test_texts_of_data_are_texts(show: Opener) -> None:
+    name = "<img src=x onerror=alert(1)>"
+    page = show(MemoryLadder([{**MEMORY_H200, "name": name, "note": name}]))
+    level(page, "latency l1").focus()
+    assert name in told(page)
+    assert page.locator("#widget img").count() == 0

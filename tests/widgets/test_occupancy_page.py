@@ -1,0 +1,528 @@
+"""The occupancy calculator: its model in JavaScript, and the page under mouse and keyboard."""
+
+import json
+import random
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from axe_playwright_python.sync_playwright import Axe
+from playwright.sync_api import Browser, Page, expect
+
+from conftest import Opener
+from sgemm_lab.errors import LabError
+from sgemm_lab.occupancy import LIMITS, Launch, occupancy, refusal
+from sgemm_lab.style import THEME_COLOURS
+from sgemm_lab.widgets import Occupancy
+from sgemm_lab.widgets.occupancy import Preset, Sm, fit_words
+
+State = Callable[[Page, str], Any]
+
+PHONE = {"viewport": {"width": 390, "height": 844}, "has_touch": True, "is_mobile": True}
+GPUS: list[Sm] = [
+    {"id": "a100", "name": "A100", "compute_capability": "8.0"},
+    {"id": "t4", "name": "T4", "compute_capability": "7.5"},
+    {"id": "h200", "name": "H200", "compute_capability": "9.0"},
+]
+KERNELS: list[Preset] = [
+    {
+        "name": "tiled",
+        "threads": 1024,
+        "registers": {"8.0": 32, "9.0": 31, "7.5": 44},
+        "shared": 8192,
+    },
+    {"name": "split", "threads": 256, "registers": {"8.0": 106, "9.0": 105}, "shared": 8320},
+]
+
+
+def example(**changes: Any) -> Occupancy:
+    """256 threads of 32 registers and 32 KB on an A100: 4 blocks."""
+    numbers = {"threads": 256, "registers": 32, "shared": 32 * 1024}
+    return Occupancy(GPUS, **{**numbers, **changes})
+
+
+@pytest.fixture
+def page(show: Opener) -> Page:
+    return show(example())
+
+
+@pytest.fixture
+def kernels(show: Opener) -> Page:
+    return show(example(kernels=KERNELS))
+
+
+def conclusion(page: Page) -> str:
+    return page.locator(".lab-verdict strong").inner_text()
+
+
+def room(page: Page) -> dict[str, str]:
+    rows = page.locator(".lab-room").all()
+    return {
+        row.get_attribute("data-name") or "": row.locator(".lab-many").inner_text() for row in rows
+    }
+
+
+def numbers(page: Page, state: State) -> tuple[int, int, int]:
+    threads, registers, shared = (state(page, name) for name in ("threads", "registers", "shared"))
+    return threads, registers, shared
+
+
+# The model in Python and in JavaScript.
+
+
+def launches() -> list[tuple[str, Launch]]:
+    """A few thousand launches on every compute capability, some of them impossible."""
+    dice = random.Random(1)
+    found = []
+    for capability, limits in LIMITS.items():
+        for i in range(500):
+            threads = 32 * dice.randint(1, 32) if i % 2 else dice.randint(0, 1030)
+            registers = dice.randint(1, 64) if i % 3 else dice.randint(0, 257)
+            border = limits.shared_per_sm // dice.randint(1, 32) // 128 * 128 - 1024
+            shared = dice.choice([0, border, border + 1, dice.randint(0, limits.shared_per_sm)])
+            found.append((capability, Launch(threads, registers, shared)))
+    return found
+
+
+def test_javascript_agrees(chromium: Browser) -> None:
+    sms = [Sm(id=c, name=c, compute_capability=c) for c in LIMITS]
+    gpus = {entry["id"]: entry for entry in Occupancy(sms).gpus}
+    cases = launches()
+    source = str(Occupancy._esm).replace("export default", "window.widget =")
+    source += "\nObject.assign(window, { fitOf, fitWords, refusal });"
+    page = chromium.new_page()
+    page.add_script_tag(content=source, type="module")
+    page.wait_for_function("Boolean(window.fitOf)")
+    answers = page.evaluate(
+        "([cases, gpus]) => JSON.parse(cases).map(([gpu, launch]) => ({"
+        "  ...fitOf(gpus[gpu], launch), words: fitWords(gpus[gpu], launch),"
+        "  refused: refusal(gpus[gpu], launch) }))",
+        [json.dumps([[gpu, vars(launch)] for gpu, launch in cases]), gpus],
+    )
+    page.close()
+    assert len(answers) == len(cases) == 3500
+    refused = 0
+    for (capability, launch), answer in zip(cases, answers, strict=True):
+        limits = LIMITS[capability]
+        assert answer["words"] == fit_words(limits, launch)
+        assert answer["refused"] == refusal(limits, launch)
+        if answer["refused"]:
+            refused += 1
+            assert answer["blocks"] == 0
+            continue
+        fit = occupancy(limits, launch)
+        assert answer["room"] == fit.room
+        assert answer["binding"] == fit.binding
+        assert (answer["blocks"], answer["warps"]) == (fit.blocks, fit.warps)
+        assert answer["share"] == fit.share
+    assert 100 < refused < 1500
+
+
+# What stands on the page.
+
+
+def test_the_example_is_said_and_drawn(page: Page) -> None:
+    assert conclusion(page) == (
+        "4 blocks fit on an SM: 1,024 threads in 32 of 64 warp slots. Occupancy is 50 %."
+    )
+    expect(page.locator(".lab-verdict p").last).to_have_text(
+        "Shared memory decides: an SM has 164 KB, and a block takes 33 KB, 1 KB of it kept by the "
+        "system."
+    )
+    assert room(page) == {
+        "blocks": "room for 32 blocks",
+        "warps": "room for 8 blocks",
+        "registers": "room for 8 blocks",
+        "shared": "limit: room for 4 blocks",
+    }
+    slots = page.locator(".lab-slot").all_text_contents()
+    assert slots == [str(1 + slot // 8) if slot < 32 else "" for slot in range(64)]
+    assert page.locator(".lab-dark").count() == 16
+    expect(page.locator(".lab-slots")).to_have_attribute(
+        "aria-label", "32 of 64 warp slots are taken, by 4 blocks of 8 warps."
+    )
+
+
+def test_the_curves_say_what_each_number_could_bring(page: Page) -> None:
+    labels = [one.get_attribute("aria-label") for one in page.locator(".lab-what-if").all()]
+    assert labels == [
+        "Occupancy over threads per block: 50 % now, 100 % at best.",
+        "Occupancy over registers per thread: 50 % now, 50 % at best.",
+        "Occupancy over shared KB per block: 50 % now, 100 % at best.",
+    ]
+
+
+def test_the_curve_passes_through_every_value(page: Page) -> None:
+    """The mark stands on the curve wherever it is put."""
+    off = page.evaluate(
+        """async () => {
+             const off = [];
+             const sweeps = [["threads", 1, 1024, 3], ["registers", 1, 255, 3],
+                             ["shared", 0, 166912, 4096]];
+             for (const [name, first, last, step] of sweeps) {
+               const start = window.model.get(name);
+               for (let value = first; value <= last; value += step) {
+                 window.model.set(name, value);
+                 await Promise.resolve();
+                 const panel = document.querySelector(`[data-name=${name}]`);
+                 const here = panel.querySelector(".lab-here");
+                 const [x, y] = ["cx", "cy"].map((at) => Number(here.getAttribute(at)));
+                 const d = panel.querySelector(".lab-curve").getAttribute("d");
+                 const points = [...d.matchAll(/[ML]([\\d.]+) ([\\d.]+)/g)]
+                   .map((match) => match.slice(1).map(Number));
+                 const on = points.some(([u, v], i) => i && Math.abs(v - y) < 0.01
+                   && points[i - 1][0] - 0.01 <= x && x <= u + 0.01);
+                 if (!on) off.push([name, value, x, y]);
+               }
+               window.model.set(name, start);
+             }
+             return off;
+           }"""
+    )
+    assert off == []
+
+
+# What the reader does.
+
+
+@pytest.mark.parametrize(
+    ("name", "key", "value", "says"),
+    [
+        ("Threads per block", "ArrowRight", 288, "4 blocks fit on an SM: 1,152 threads in 36 of"),
+        ("Threads per block", "ArrowDown", 224, "4 blocks fit on an SM: 896 threads in 28 of"),
+        ("Threads per block", "End", 1024, "2 blocks fit on an SM: 2,048 threads in 64 of"),
+        ("Registers per thread", "ArrowUp", 33, "4 blocks fit"),
+        ("Registers per thread", "End", 255, "1 block fits on an SM: 256 threads in 8 of"),
+        ("Shared KB per block", "ArrowLeft", 31 * 1024, "5 blocks fit"),
+        ("Shared KB per block", "Home", 0, "8 blocks fit"),
+    ],
+)
+def test_the_keyboard_moves_every_number(
+    page: Page, state: State, name: str, key: str, value: int, says: str
+) -> None:
+    slider = page.get_by_role("slider", name=name)
+    slider.focus()
+    page.keyboard.press(key)
+    assert value in numbers(page, state)
+    assert page.evaluate("window.model.saves") == 1
+    expect(page.locator(".lab-verdict strong")).to_contain_text(says)
+    expect(slider).to_be_focused()
+
+
+def test_every_control_can_be_reached_by_tab(kernels: Page) -> None:
+    names = []
+    for _ in range(8):
+        kernels.keyboard.press("Tab")
+        names.append(kernels.evaluate("document.activeElement.ariaLabel"))
+        outline = kernels.evaluate("getComputedStyle(document.activeElement).outlineStyle")
+        assert outline == "solid"
+    words = ["Threads per block", "Registers per thread", "Shared KB per block"]
+    assert names == [None, None, *(word for word in words for _ in range(2))]
+
+
+def test_a_slider_between_steps_goes_to_the_next(page: Page, state: State) -> None:
+    page.evaluate("window.model.set('threads', 100)")
+    slider = page.get_by_role("slider", name="Threads per block")
+    slider.press("ArrowRight")
+    assert state(page, "threads") == 128
+    page.evaluate("window.model.set('threads', 100)")
+    slider.press("ArrowLeft")
+    assert state(page, "threads") == 96
+    assert slider.get_attribute("aria-valuetext") == "96 threads"
+
+
+def test_a_field_takes_any_number_and_holds_it_in_bounds(page: Page, state: State) -> None:
+    field = page.get_by_role("spinbutton", name="Threads per block")
+    for typed, taken in (("100", 100), ("5000", 1024), ("-3", 1), ("", 1)):
+        field.fill(typed)
+        field.press("Enter")
+        assert state(page, "threads") == taken
+        assert field.input_value() == str(taken)
+    shared = page.get_by_role("spinbutton", name="Shared KB per block")
+    shared.fill("16.25")
+    shared.press("Enter")
+    assert state(page, "shared") == 16_640
+    field.fill("250")
+    field.press("Enter")
+    expect(page.locator(".lab-verdict")).to_contain_text(
+        "The last warp of a block uses 26 of its 32 lanes."
+    )
+
+
+def test_a_drag_along_a_curve_sets_the_number(page: Page, state: State) -> None:
+    box = page.locator("[data-name=threads] .lab-what-if").bounding_box()
+    mark = page.locator("[data-name=threads] .lab-here").bounding_box()
+    assert box
+    assert mark
+    height = box["y"] + box["height"] / 2
+    page.mouse.move(mark["x"] + mark["width"] / 2, height)
+    page.mouse.down()
+    assert state(page, "threads") == 256
+    page.mouse.move(box["x"] + box["width"] - 12, height, steps=4)
+    assert state(page, "threads") == 1024
+    page.mouse.up()
+    page.mouse.move(box["x"] + 60, height)
+    assert state(page, "threads") == 1024
+    expect(page.get_by_role("slider", name="Threads per block")).to_be_focused()
+    page.mouse.click(box["x"], height)
+    assert state(page, "threads") == 1
+
+
+def test_the_sliders_thumb_stands_under_its_mark(page: Page) -> None:
+    for name in ("threads", "registers", "shared"):
+        panel = page.locator(f".lab-panel[data-name={name}]")
+        mark, slider = (panel.locator(s).bounding_box() for s in (".lab-here", ".lab-range"))
+        share = panel.locator(".lab-range").evaluate(
+            "(input) => (input.value - input.min) / (input.max - input.min)"
+        )
+        assert mark
+        assert slider
+        thumb = slider["x"] + 11 + share * (slider["width"] - 22)
+        assert thumb == pytest.approx(mark["x"] + mark["width"] / 2, abs=1.5)
+
+
+def test_the_gpu_changes_the_limits(page: Page, state: State) -> None:
+    page.get_by_label("GPU").select_option("t4")
+    assert room(page)["shared"] == "limit: room for 2 blocks"
+    assert page.locator(".lab-slot").count() == 32
+    assert state(page, "gpu") == "t4"
+    page.get_by_label("GPU").select_option("h200")
+    expect(page.locator(".lab-verdict")).to_contain_text("an SM has 228 KB")
+    assert page.locator(".lab-slot").count() == 64
+
+
+def test_a_launch_that_cannot_run_is_said_in_a_sentence(page: Page, state: State) -> None:
+    page.evaluate("window.model.set('shared', 102400)")
+    page.get_by_label("GPU").select_option("t4")
+    verdict = page.locator(".lab-verdict")
+    expect(verdict).to_contain_text(
+        "No block can run.A block may have 0 to 65,536 bytes of shared memory here, not 102,400."
+    )
+    assert verdict.get_attribute("role") == "status"
+    assert room(page) == {
+        "blocks": "", "warps": "", "registers": "", "shared": "limit: room for 0 blocks",
+    }  # fmt: skip
+    assert page.locator(".lab-taken").count() == 0
+    assert state(page, "shared") == 102_400
+
+    page.evaluate("window.model.set('shared', 0)")
+    page.evaluate("window.model.set('threads', 1024)")
+    page.evaluate("window.model.set('registers', 200)")
+    expect(verdict).to_contain_text("suffice for 8 warps. A block of 1,024 threads has 32")
+    assert room(page)["registers"] == "limit: room for 0 blocks"
+    assert room(page)["shared"] == ""
+    expect(page.locator("[data-name=registers] .lab-barred-label")).to_have_text("cannot run")
+
+
+def test_a_kernel_is_where_one_can_start(kernels: Page, state: State) -> None:
+    start = kernels.get_by_label("Start from")
+    assert start.input_value() == ""
+    start.select_option("split")
+    assert numbers(kernels, state) == (256, 106, 8320)
+    assert state(kernels, "kernel") == "split"
+    assert kernels.evaluate("window.model.saves") == 1
+    assert conclusion(kernels).startswith("2 blocks fit")
+
+
+def test_another_gpu_takes_the_registers_of_its_own_compiler_target(
+    kernels: Page, state: State
+) -> None:
+    start = kernels.get_by_label("Start from")
+    start.select_option("tiled")
+    kernels.get_by_label("GPU").select_option("h200")
+    assert numbers(kernels, state) == (1024, 31, 8192)
+    assert start.input_value() == "tiled"
+    kernels.get_by_label("GPU").select_option("t4")
+    assert numbers(kernels, state) == (1024, 44, 8192)
+    assert start.locator("option[value=split]").is_disabled()
+
+
+def test_a_kernel_that_the_gpu_cannot_have_leaves_its_numbers(kernels: Page, state: State) -> None:
+    kernels.get_by_label("Start from").select_option("split")
+    kernels.get_by_label("GPU").select_option("t4")
+    assert numbers(kernels, state) == (256, 106, 8320)
+    assert kernels.get_by_label("Start from").input_value() == ""
+
+
+def test_changed_numbers_are_ones_own(kernels: Page, state: State) -> None:
+    start = kernels.get_by_label("Start from")
+    start.select_option("tiled")
+    kernels.get_by_role("slider", name="Registers per thread").press("ArrowRight")
+    assert start.input_value() == ""
+    kernels.get_by_label("GPU").select_option("h200")
+    assert numbers(kernels, state) == (1024, 33, 8192)
+
+
+def test_without_kernels_nothing_offers_one(page: Page) -> None:
+    expect(page.get_by_label("Start from")).to_be_hidden()
+
+
+def test_python_s_changes_are_shown(page: Page) -> None:
+    page.evaluate("window.model.set('registers', 128)")
+    expect(page.locator(".lab-verdict strong")).to_contain_text("2 blocks fit")
+    assert page.get_by_role("spinbutton", name="Registers per thread").input_value() == "128"
+
+
+# How it looks.
+
+
+@pytest.mark.parametrize("options", [{}, PHONE], ids=["desktop", "phone"])
+def test_axe_finds_nothing(show: Opener, options: dict[str, Any]) -> None:
+    page = show(example(kernels=KERNELS), **options)
+    for theme in ("light", "dark"):
+        page.evaluate("(theme) => (document.documentElement.dataset.theme = theme)", theme)
+        results = Axe().run(page, "#widget")
+        assert results.violations_count == 0, results.generate_report()
+        assert len(results.response["passes"]) > 8
+
+
+def test_it_fits_a_phone(show: Opener) -> None:
+    page = show(example(kernels=KERNELS), **PHONE)
+    assert page.evaluate("document.documentElement.scrollWidth") == 390
+    outside = page.evaluate(
+        """() => [...document.querySelectorAll("#widget *")].filter((node) => {
+             const box = node.getBoundingClientRect();
+             return box.width && (box.left < 0 || box.right > 390.5);
+           }).map((node) => node.outerHTML.slice(0, 90))"""
+    )
+    assert outside == []
+    small = page.evaluate(
+        """() => [...document.querySelectorAll("#widget :is(select, input)")]
+             .filter((node) => node.offsetParent && node.offsetHeight < 44)
+             .map((node) => node.outerHTML.slice(0, 90))"""
+    )
+    assert small == [], "targets for a finger"
+
+
+@pytest.mark.parametrize(
+    "options",
+    [{}, {"viewport": {"width": 636, "height": 900}}, PHONE],
+    ids=["wide", "book", "phone"],
+)
+def test_labels_never_overlap(show: Opener, options: dict[str, Any]) -> None:
+    page = show(example(), **options)
+    for registers, gpu in ((32, "a100"), (128, "t4"), (255, "h200")):
+        page.evaluate("(r) => window.model.set('registers', r)", registers)
+        page.get_by_label("GPU").select_option(gpu)
+        pairs = page.evaluate(
+            """() => [...document.querySelectorAll("#widget svg")].flatMap((picture) => {
+                 const boxes = [...picture.querySelectorAll("text")].filter((t) => t.textContent)
+                   .map((t) => [t.textContent, t.getBoundingClientRect()]);
+                 return boxes.flatMap(([a, p], i) => boxes.slice(i + 1)
+                   .filter(([, q]) => p.left < q.right && q.left < p.right
+                     && p.top + 3 < q.bottom - 3 && q.top + 3 < p.bottom - 3)
+                   .map(([b]) => `${a} / ${b}`));
+               })"""
+        )
+        assert pairs == []
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_numbers_in_the_slots_can_be_read(show: Opener, theme: str) -> None:
+    page = show(example(), theme, reduced_motion="reduce")
+    index = 0 if theme == "light" else 1
+
+    def rgb(name: str) -> str:
+        value = THEME_COLOURS[name][index]
+        return f"rgb({', '.join(str(int(value[i : i + 2], 16)) for i in (1, 3, 5))})"
+
+    fill = "([s]) => getComputedStyle(document.querySelector(s)).fill"
+    assert page.evaluate(fill, [".lab-dark rect"]) == rgb("--lab-kernel")
+    assert page.evaluate(fill, [".lab-dark text"]) == rgb("--lab-bg")
+    light = ".lab-taken:not(.lab-dark)"
+    assert page.evaluate(fill, [f"{light} rect"]) == rgb("--lab-surface")
+    assert page.evaluate(fill, [f"{light} text"]) == rgb("--lab-fg")
+
+
+def test_nothing_moves_where_motion_is_unwelcome(show: Opener) -> None:
+    moving = """() => [...document.querySelectorAll("#widget *")]
+        .flatMap((node) => getComputedStyle(node).transitionDuration.split(","))
+        .filter((seconds) => parseFloat(seconds) > 0).length"""
+    for motion, expected in (("reduce", False), ("no-preference", True)):
+        page = show(example(), reduced_motion=motion)
+        assert (page.evaluate(moving) > 0) is expected
+
+
+@pytest.mark.parametrize("width", [390, 636, 800])
+def test_nothing_below_the_widget_moves_while_sliding(show: Opener, width: int) -> None:
+    page = show(example(), viewport={"width": width, "height": 900})
+    height = "document.querySelector('#widget').offsetHeight"
+    before = page.evaluate(height)
+    for name, value in (("registers", 128), ("threads", 250), ("shared", 200_000), ("shared", 0)):
+        page.evaluate("([name, value]) => window.model.set(name, value)", [name, value])
+        page.evaluate("() => Promise.resolve()")
+        assert page.evaluate(height) == before
+
+
+def test_a_closed_widget_lets_go_of_its_model(page: Page) -> None:
+    listeners = "Object.values(window.model.listeners).reduce((sum, set) => sum + set.size, 0)"
+    assert page.evaluate(listeners) > 0
+    page.evaluate("window.stop()")
+    assert page.evaluate(listeners) == 0
+
+
+def test_two_views_of_one_model_keep_step(page: Page) -> None:
+    page.evaluate(
+        """async () => {
+             const { esm } = JSON.parse(document.getElementById("data").textContent);
+             const url = URL.createObjectURL(new Blob([esm], { type: "text/javascript" }));
+             const { default: widget } = await import(url);
+             const el = document.createElement("div");
+             document.querySelector("main").append(el);
+             widget.render({ model: window.model, el });
+           }"""
+    )
+    page.get_by_role("slider", name="Threads per block").first.press("ArrowRight")
+    expect(page.get_by_role("slider", name="Threads per block").last).to_have_value("288")
+    expect(page.locator(".lab-verdict strong").last).to_contain_text("1,152 threads")
+
+
+# Without scripts.
+
+
+def test_still_words_and_table() -> None:
+    widget = example()
+    assert widget.alt.startswith("A100, blocks of 256 threads, 32 registers a thread, 32,768 bytes")
+    assert "Occupancy is 50 %. Shared memory decides" in widget.alt
+    still = widget.still()
+    assert still.count("room for") == 4
+    assert "limit: room for 4 blocks" in still
+    rows = widget.table().split("<tr>")
+    assert "<td>33,792</td><td>167,936</td><td>4</td>" in rows[-1]
+    assert "<td>8,192</td><td>65,536</td><td>8</td>" in rows[-2]
+
+
+def test_a_launch_that_cannot_run_has_a_still_too() -> None:
+    widget = example(threads=1024, registers=255)
+    assert "No block can run. At 255 registers a thread" in widget.alt
+    assert "limit" not in widget.still()
+    assert widget.table().count("<td>0</td>") == 4
+    with pytest.raises(LabError, match="take fewer threads or registers"):
+        _ = widget.fit
+
+
+@pytest.mark.parametrize(
+    ("wrong", "sentence"),
+    [
+        ({"threads": 0}, "A block has 1 to 1,024 threads, not 0."),
+        ({"registers": 256}, "A thread has 1 to 255 registers, not 256."),
+        ({"shared": 232_449}, "0 to 232,448 bytes of shared memory here, not 232,449."),
+        ({"gpu": "b200"}, "There is no GPU 'b200' here."),
+        ({"kernel": "split"}, "There is no kernel 'split' to start from, only none."),
+        ({"kernels": [{"name": "x", "threads": 32, "registers": 8}]}, "registers by compute"),
+        ({"kernels": [{"name": "x", "registers": {"9.0": 8}}]}, "threads and registers as whole"),
+        ({"gpus": []}, "needs at least one GPU"),
+        ({"gpus": [{"id": "k80", "compute_capability": "3.7"}]}, "capability '3.7'. The limits of"),
+    ],
+)
+def test_wrong_data_are_refused_in_a_sentence(wrong: dict[str, Any], sentence: str) -> None:
+    with pytest.raises(LabError) as caught:
+        Occupancy(**{"gpus": GPUS, **wrong})
+    assert sentence in str(caught.value)
+
+
+def test_a_wrong_change_is_refused_and_the_state_stays() -> None:
+    widget = example()
+    with pytest.raises(LabError, match="not 2,000"):
+        widget.threads = 2000
+    assert widget.threads == 256

@@ -26,6 +26,7 @@ book: .venv/.book
 test: .venv/.test
 	@echo "== ruff" && $(BIN)/ruff check . && $(BIN)/ruff format --check .
 	@echo "== mypy" && $(BIN)/mypy
+	@echo "== book" && $(BIN)/jupyter-book build . -W -n --keep-going -q
 	@echo "== pytest" && $(BIN)/pytest -n 2 --dist loadgroup
 
 notebooks: .venv/.book

@@ -39,3 +39,9 @@ def test_lines_tell_what_each_costs_and_add_up() -> None:
 
 def test_the_width_of_a_load_is_told() -> None:
     assert "how many bytes are on their way" in repr(lab.card().width_picture())
+
+
+def test_a_long_name_may_break_before_its_constants() -> None:
+    shown = lab.table(["kernel"], [["tiled:TILE=16,BK=8"], ["1,024: many"]])._repr_html_()
+    assert "tiled:<wbr>TILE=16,<wbr>BK=8" in shown
+    assert "1,024: many" in shown

@@ -1,5 +1,6 @@
 """What a verb hands to a notebook: HTML for a page, text for everything else."""
 
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from html import escape
@@ -73,7 +74,10 @@ def table(
 
     def cell(tag: str, index: int, text: str, scope: str = "") -> str:
         kind = ' class="number"' if index >= numbers else ""
-        shown = f"<code>{escape(text)}</code>" if index == code and tag == "td" else escape(text)
+        # A name such as "tiled:TILE=16,BK=8" may break before each constant.
+        shown = re.sub(r"([:,])(?=[A-Z]+=)", r"\1<wbr>", escape(text))
+        if index == code and tag == "td":
+            shown = f"<code>{shown}</code>"
         return f"<{tag}{scope}{kind}>{shown}</{tag}>"
 
     head = "".join(cell("th", i, text, ' scope="col"') for i, text in enumerate(heads))

@@ -28,7 +28,7 @@ test: .venv/.test
 	@echo "== ruff" && $(BIN)/ruff check . && $(BIN)/ruff format --check .
 	@echo "== mypy" && $(BIN)/mypy
 	@echo "== book" && $(BIN)/jupyter-book build . -W -n --keep-going -q
-	@echo "== pytest" && $(BIN)/pytest -n 2 --dist loadgroup --ignore $(ALONE)
+	@echo "== pytest" && $(BIN)/pytest -n 2 --dist worksteal --ignore $(ALONE)
 	@echo "== pytest $(ALONE), alone: JupyterLab loses time beside others" && $(BIN)/pytest $(ALONE)
 
 notebooks: .venv/.book

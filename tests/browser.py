@@ -6,7 +6,15 @@ import subprocess
 import sys
 from pathlib import Path
 
-NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome")
+# The first is Chromium without its windows: it opens a page in half the time.
+NAMES = (
+    "chromium-headless-shell",
+    "chromium",
+    "chromium-browser",
+    "google-chrome",
+    "google-chrome-stable",
+    "chrome",
+)
 FLAGS = [
     "--no-sandbox",
     "--disable-gpu",
@@ -40,7 +48,9 @@ def install() -> None:
         print("Playwright had none to give. Asking the system's package manager.", flush=True)
         prefix = [] if os.geteuid() == 0 else ["sudo"]
         subprocess.run([*prefix, "apt-get", "update"], check=False)
-        subprocess.run([*prefix, "apt-get", "install", "-y", "chromium"], check=False)
+        for package in ("chromium-headless-shell", "chromium"):
+            if find() is None:
+                subprocess.run([*prefix, "apt-get", "install", "-y", package], check=False)
 
 
 def main() -> int:

@@ -39,6 +39,9 @@ SHIPPED = Path(__file__).parent / "ptx"
 QUICK_SIZES = tuple(size for size in AWKWARD_SIZES if size[0] * size[1] * size[2] <= 64**3)
 """The awkward sizes that take moments to simulate."""
 
+SMALL_SIZES: tuple[Size, ...] = ((1, 1, 1), (17, 17, 17), (33, 31, 29), (34, 36, 65))
+"""The fewest that tell most: one element, ragged, and several windows along K."""
+
 _LARGEST_PRODUCT = 1024**3
 """Above this M·N·K a simulated launch takes minutes."""
 _LARGEST_MATRICES = 2**26

@@ -4,23 +4,20 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-import yaml
 from playwright.sync_api import Browser, BrowserContext
-from sites import ROOT, SPECIMEN, Site, Visit, build, served, specimen_config
+from sites import ROOT, Site, Visit, build, build_specimen, once, served
 
 
 @pytest.fixture(scope="session")
-def book() -> Iterator[Site]:
-    build(ROOT)
+def book(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
+    once(tmp_path_factory, "book", lambda _: build(ROOT))
     with served(ROOT / "_build" / "html") as site:
         yield site
 
 
 @pytest.fixture(scope="session")
 def specimen(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
-    out = tmp_path_factory.mktemp("specimen")
-    (out / "_config.yml").write_text(yaml.safe_dump(specimen_config()))
-    build(SPECIMEN, "--config", str(out / "_config.yml"), "--path-output", str(out))
+    out = once(tmp_path_factory, "specimen", build_specimen)
     with served(out / "_build" / "html") as site:
         yield site
 

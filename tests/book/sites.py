@@ -1,17 +1,20 @@
 """Books to build, sites to serve, pages to visit: what the tests of the book share."""
 
 import functools
+import os
 import subprocess
 import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
+import pytest
 import yaml
+from filelock import FileLock
 from playwright.sync_api import Page, Response
 
 ROOT = Path(__file__).parents[2]
@@ -28,6 +31,19 @@ def build(source: Path, *options: str) -> None:
         check=False,
     )
     assert done.returncode == 0, done.stdout[-6000:] + done.stderr[-6000:]
+
+
+def once(factory: pytest.TempPathFactory, name: str, make: Callable[[Path], None]) -> Path:
+    """Let one worker make something for all of them in a folder, which is returned."""
+    base = factory.getbasetemp()
+    shared = base.parent if "PYTEST_XDIST_WORKER" in os.environ else base
+    folder, made = shared / name, shared / f"{name}.made"
+    with FileLock(shared / f"{name}.lock"):
+        if not made.exists():
+            folder.mkdir(exist_ok=True)
+            make(folder)
+            made.touch()
+    return folder
 
 
 @dataclass(frozen=True)
@@ -96,9 +112,10 @@ def served(folder: Path) -> Iterator[Site]:
     server.server_close()
 
 
-def specimen_config() -> dict[str, Any]:
-    """Return the book's own configuration, usable from another folder."""
+def build_specimen(out: Path) -> None:
+    """Build the book with every element of a chapter, with the book's own configuration."""
     config: dict[str, Any] = yaml.safe_load((ROOT / "_config.yml").read_text())
     config["logo"] = str(ROOT / config["logo"])
     config["html"]["favicon"] = str(ROOT / config["html"]["favicon"])
-    return config
+    (out / "_config.yml").write_text(yaml.safe_dump(config))
+    build(SPECIMEN, "--config", str(out / "_config.yml"), "--path-output", str(out))

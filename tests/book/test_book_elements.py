@@ -6,8 +6,7 @@ import pytest
 from sites import Site
 from test_book_pages import PHONE, problems
 
-# The book is built once, for all tests that look at it.
-pytestmark = [pytest.mark.browser, pytest.mark.xdist_group("book")]
+pytestmark = pytest.mark.browser
 
 PAGE = "chapters/first.html"
 

@@ -1,14 +1,14 @@
 """Every page of the book, in a browser that reaches nothing but the page's own site."""
 
 import gzip
+from collections.abc import Iterable
 from typing import Any
 
 import pytest
 from axe_playwright_python.sync_playwright import Axe
-from sites import ROOT, Site
+from sites import ROOT, Site, Visit
 
-# The book is built once, for all tests that look at it.
-pytestmark = [pytest.mark.browser, pytest.mark.xdist_group("book")]
+pytestmark = pytest.mark.browser
 
 CHAPTERS = [f"chapters/{path.stem}.html" for path in sorted((ROOT / "chapters").glob("*.md"))]
 PHONE = {"viewport": {"width": 390, "height": 844}, "has_touch": True, "is_mobile": True}
@@ -25,22 +25,51 @@ def problems(page: Any) -> list[str]:
     ]
 
 
-@pytest.mark.parametrize("scheme", ["http", "file"])
-def test_no_page_asks_for_anything_outside_or_complains(
-    book: Site, contexts: Any, scheme: str
+def assert_quiet(visit: Visit) -> None:
+    """Nothing was asked for outside the site, and the console is empty."""
+    assert visit.outside == [], visit.page.url
+    assert visit.console == [], visit.page.url
+
+
+def assert_all_quiet(contexts: Any, site: Site, pages: Iterable[str], scheme: str) -> None:
+    for name in pages:
+        visit = contexts().goto(site, name, scheme, until="networkidle")
+        assert_quiet(visit)
+        visit.page.close()
+
+
+def test_no_page_opened_as_a_file_asks_for_anything_outside_or_complains(
+    book: Site, contexts: Any
 ) -> None:
     assert set(CHAPTERS) <= set(book.pages)
-    for name in book.pages:
-        visit = contexts().goto(book, name, scheme, until="networkidle")
-        assert visit.outside == [], name
-        assert visit.console == [], name
+    assert_all_quiet(contexts, book, book.pages, "file")
+
+
+def test_no_served_page_beside_the_chapters_asks_for_anything_outside_or_complains(
+    book: Site, contexts: Any
+) -> None:
+    assert_all_quiet(contexts, book, set(book.pages).difference(CHAPTERS), "http")
 
 
 @pytest.mark.parametrize("chapter", CHAPTERS)
-def test_chapter_with_all_its_widgets_weighs_less_than_700_kilobytes(
+def test_served_chapter_is_quiet_and_light_and_its_widgets_live_and_print(
     book: Site, contexts: Any, chapter: str
 ) -> None:
-    visit = contexts().goto(book, chapter)
+    visit = contexts().goto(book, chapter, until="networkidle")
+    assert_quiet(visit)
+    assert 50_000 < packed_bytes(visit) < 700_000
+    widgets = visit.page.locator(".lab-widget").all()
+    for widget in widgets:
+        assert widget.locator(".lab-widget-live > *").first.is_visible()
+        assert not widget.locator(".lab-widget-still").is_visible()
+    visit.page.emulate_media(media="print")
+    for widget in widgets:
+        assert widget.locator(".lab-widget-still svg").is_visible()
+        assert not widget.locator(".lab-widget-live").is_visible()
+
+
+def packed_bytes(visit: Visit) -> int:
+    """Return what a page with all that it asked for weighs on its way."""
     weight = 0
     for response in visit.responses:
         if response.url.startswith(("blob:", "data:")):
@@ -48,20 +77,7 @@ def test_chapter_with_all_its_widgets_weighs_less_than_700_kilobytes(
         body = response.body()
         packed = response.url.partition("?")[0].endswith(ALREADY_PACKED)
         weight += len(body) if packed else len(gzip.compress(body))
-    assert 50_000 < weight < 700_000
-
-
-@pytest.mark.parametrize("chapter", CHAPTERS)
-def test_every_widget_is_alive_and_still_in_print(book: Site, contexts: Any, chapter: str) -> None:
-    page = contexts().goto(book, chapter).page
-    widgets = page.locator(".lab-widget").all()
-    for widget in widgets:
-        assert widget.locator(".lab-widget-live > *").first.is_visible()
-        assert not widget.locator(".lab-widget-still").is_visible()
-    page.emulate_media(media="print")
-    for widget in widgets:
-        assert widget.locator(".lab-widget-still svg").is_visible()
-        assert not widget.locator(".lab-widget-live").is_visible()
+    return weight
 
 
 @pytest.mark.parametrize("chapter", CHAPTERS)

@@ -13,8 +13,6 @@ from test_outdated import SmallBook
 
 from sgemm_lab.lab.verdicts import SIGNS
 
-pytestmark = pytest.mark.xdist_group("book")
-
 LEDGER = json.loads((ROOT / "tests" / "data" / "ledger.json").read_text())
 KEYS = {row["key"]: row["chapter"] for row in LEDGER}
 ANCHOR = re.compile(r'id="verdict-([\w-]+)"')

@@ -7,8 +7,6 @@ import pytest
 import yaml
 from sites import ROOT, Site
 
-pytestmark = pytest.mark.xdist_group("book")
-
 CHAPTERS = sorted((ROOT / "chapters").glob("*.md"))
 SEARCHED = ["sliding_window", "__syncthreads", "wavefront", "float4"]
 

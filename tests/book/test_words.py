@@ -11,7 +11,7 @@ from sgemm_lab.book.words import constants_table, with_links
 from sgemm_lab.kernel import load_kernels
 
 # The book is built once, for all tests that look at it.
-pytestmark = [pytest.mark.browser, pytest.mark.xdist_group("book")]
+pytestmark = pytest.mark.browser
 
 PAGE = "chapters/claims.html"
 LINK = re.compile(r'<a class="[^"]*\blab-symbol\b[^"]*" href="([^"]*)">(.*?)</a>', re.DOTALL)

@@ -2,16 +2,14 @@
 
 import random
 import re
-import subprocess
-import sysconfig
 from collections import Counter
 from functools import lru_cache
-from pathlib import Path
 
 import pytest
 from simulator_kernels import GEMMS, compile_for, ptx_of
 
 from sgemm_lab.kernel import Kernel, load_kernels
+from sgemm_lab.machine_code import disassemble
 from sgemm_lab.simulator.machine import flow_of
 from sgemm_lab.simulator.memory import lay_out
 from sgemm_lab.simulator.merging import WideAccess, merge_shared_accesses
@@ -123,25 +121,9 @@ STORES = {
 }
 
 
-def nvdisasm() -> Path:
-    packages = Path(sysconfig.get_paths()["purelib"])
-    found = sorted(packages.glob("nvidia/*/bin/nvdisasm*"))
-    if not found:
-        pytest.skip("nvdisasm is not installed (pip install nvidia-cuda-nvdisasm)")
-    return found[0]
-
-
-def machine_code(source: str, entry: str, folder: Path) -> str:
-    return _listing(source, folder).partition(f"\n.text.{entry}:")[2].partition("\n.text.")[0]
-
-
-@lru_cache(maxsize=4)
-def _listing(source: str, folder: Path) -> str:
-    cubin = folder / "kernel.cubin"
-    cubin.write_bytes(compile_for(source, "sm_90"))
-    return subprocess.run(
-        [nvdisasm(), "-c", cubin], capture_output=True, text=True, check=True
-    ).stdout
+def machine_code(source: str, entry: str) -> str:
+    listing = disassemble(compile_for(source, "sm_90"))
+    return listing.partition(f"\n.text.{entry}:")[2].partition("\n.text.")[0]
 
 
 def widths(code: str, opcode: str) -> Counter[int]:
@@ -184,18 +166,18 @@ def as_written(source: str, entry: str, *opcodes: str) -> Counter[int]:
 
 
 @pytest.mark.parametrize("name", SNIPPETS)
-def test_shared_loads_merge_as_in_machine_code(name: str, tmp_path: Path) -> None:
+def test_shared_loads_merge_as_in_machine_code(name: str) -> None:
     source = HEAD + SNIPPETS[name] + "\n}"
-    assert predicted(source, "k", "LDS") == widths(machine_code(source, "k", tmp_path), "LDS")
+    assert predicted(source, "k", "LDS") == widths(machine_code(source, "k"), "LDS")
 
 
 @pytest.mark.parametrize("name", STORES)
-def test_shared_stores_merge_as_in_machine_code(name: str, tmp_path: Path) -> None:
+def test_shared_stores_merge_as_in_machine_code(name: str) -> None:
     source = HEAD + STORES[name] + READ + "\n}"
-    assert predicted(source, "k", "STS") == widths(machine_code(source, "k", tmp_path), "STS")
+    assert predicted(source, "k", "STS") == widths(machine_code(source, "k"), "STS")
 
 
-def test_stores_in_any_order_merge_as_in_machine_code(tmp_path: Path) -> None:
+def test_stores_in_any_order_merge_as_in_machine_code() -> None:
     # 200 kernels in one source: each stores some words of 12, in a random order.
     chosen = random.Random(4)
     orders = [chosen.sample(range(12), chosen.randint(2, 12)) for _ in range(100)]
@@ -209,21 +191,21 @@ def test_stores_in_any_order_merge_as_in_machine_code(tmp_path: Path) -> None:
         for number, order in enumerate(orders)
     )
     for number in range(len(orders)):
-        code = machine_code(source, f"k{number}", tmp_path)
+        code = machine_code(source, f"k{number}")
         assert predicted(source, f"k{number}", "STS") == widths(code, "STS"), orders[number]
 
 
 @pytest.mark.parametrize("name", ["naive", "tiled", "thread_tile", "async"])
-def test_gemm_kernels_agree(name: str, tmp_path: Path) -> None:
+def test_gemm_kernels_agree(name: str) -> None:
     source = GEMMS[name][0]
-    code = machine_code(source, name, tmp_path)
+    code = machine_code(source, name)
     assert predicted(source, name, "LDS") == widths(code, "LDS")
     assert predicted(source, name, "STS") == widths(code, "STS")
 
 
-def test_global_accesses_stay_as_written(tmp_path: Path) -> None:
+def test_global_accesses_stay_as_written() -> None:
     source = GEMMS["thread_tile"][0]
-    code = machine_code(source, "thread_tile", tmp_path)
+    code = machine_code(source, "thread_tile")
     for machine, opcode in (("LDG", "ld.global"), ("STG", "st.global")):
         assert widths(code, machine) == as_written(source, "thread_tile", opcode)
 
@@ -234,17 +216,17 @@ def unrolled(source: str) -> str:
 
 
 @pytest.mark.parametrize("kernel", load_kernels(), ids=lambda kernel: kernel.name)
-def test_kernels_of_the_book_use_the_same_widths(kernel: Kernel, tmp_path: Path) -> None:
+def test_kernels_of_the_book_use_the_same_widths(kernel: Kernel) -> None:
     # How many there are differs where ptxas repeats the body of a loop that stays a loop.
-    code = machine_code(kernel.source, "sgemm", tmp_path)
+    code = machine_code(kernel.source, "sgemm")
     assert set(predicted(kernel.source, "sgemm", "LDS")) == set(widths(code, "LDS"))
     assert set(predicted(kernel.source, "sgemm", "STS")) == set(widths(code, "STS"))
 
 
 @pytest.mark.parametrize("kernel", load_kernels(), ids=lambda kernel: kernel.name)
-def test_kernels_of_the_book_agree(kernel: Kernel, tmp_path: Path) -> None:
+def test_kernels_of_the_book_agree(kernel: Kernel) -> None:
     source = unrolled(kernel.source)
-    code = machine_code(source, "sgemm", tmp_path)
+    code = machine_code(source, "sgemm")
     assert predicted(source, "sgemm", "LDS") == widths(code, "LDS")
     # In this one ptxas repeats the loops that fill the strips.
     if kernel.name != "strip":

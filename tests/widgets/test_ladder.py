@@ -85,7 +85,7 @@ def test_a_new_result_takes_the_place_of_the_old_one() -> None:
 
 
 def bar(page: Page, kernel: str) -> Any:
-    return page.locator(f'.lab-rung[data-kernel="{kernel}"]')
+    return page.locator(f'.lab-rung[data-name="{kernel}"]')
 
 
 def width(page: Page, kernel: str) -> float:
@@ -163,7 +163,7 @@ def test_variants_come_on_request(page: Page, state: State) -> None:
     chip.click()
     assert state(page, "variants") is True
     expect(page.locator(".lab-rung")).to_have_count(18)
-    order = page.locator(".lab-rung").evaluate_all("(all) => all.map((n) => n.dataset.kernel)")
+    order = page.locator(".lab-rung").evaluate_all("(all) => all.map((n) => n.dataset.name)")
     assert order[:3] == ["naive", "tiled", "tiled:TILE=16"]
     chip.click()
     expect(page.locator(".lab-rung")).to_have_count(17)
@@ -253,7 +253,7 @@ def test_nothing_below_the_ladder_moves(show: Opener, space: int) -> None:
     for size in page.evaluate("window.model.get('sizes')"):
         page.evaluate("(size) => window.model.set('size', size)", size)
         for name in page.locator(".lab-rung").evaluate_all(
-            "(all) => all.map((n) => n.dataset.kernel)"
+            "(all) => all.map((n) => n.dataset.name)"
         ):
             page.evaluate("(name) => window.model.set('selected', name)", name)
             assert page.evaluate(height) == before, told(page)

@@ -46,7 +46,7 @@ def test_the_form_runs_kernels_and_state_comes_back(tmp_path: Path, chromium: Br
         expect(form.get_by_role("progressbar")).to_be_visible(timeout=WAIT)
         (tmp_path / "go").touch()
         expect(form.locator(".lab-told")).to_have_text("Done.", timeout=WAIT)
-        value = page.locator('.lab-rung[data-kernel="double"] .lab-value').first
+        value = page.locator('.lab-rung[data-name="double"] .lab-value').first
         expect(value).to_have_text("50 %", timeout=WAIT)
 
         page.get_by_role("radio", name="latency").check()

@@ -30,9 +30,6 @@ ROOTS = (".lab-roofline", ".lab-intensity", ".lab-coalescing", ".lab-banks", ".l
 # Settings, "Save Widget State Automatically".
 SETTING = "lab/user-settings/@jupyter-widgets/jupyterlab-manager/plugin.jupyterlab-settings"
 
-# They share one JupyterLab and one notebook, in order.
-pytestmark = pytest.mark.xdist_group("jupyterlab")
-
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:

@@ -58,7 +58,7 @@ def test_the_still_picture_shows_what_is_chosen() -> None:
 
 
 def level(page: Page, name: str) -> Any:
-    return page.locator(f'.lab-level[data-id="{name}"]')
+    return page.locator(f'.lab-level[data-name="{name}"]')
 
 
 def told(page: Page) -> str:

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from axe_playwright_python.sync_playwright import Axe
+from occupancy_samples import GPUS, KERNELS, example
 from playwright.sync_api import Browser, Page, expect
 
 from conftest import Opener
@@ -14,31 +14,11 @@ from sgemm_lab.errors import LabError
 from sgemm_lab.occupancy import LIMITS, Launch, occupancy, refusal
 from sgemm_lab.style import THEME_COLOURS
 from sgemm_lab.widgets import Occupancy
-from sgemm_lab.widgets.occupancy import Preset, Sm, fit_words
+from sgemm_lab.widgets.occupancy import Sm, fit_words
 
 State = Callable[[Page, str], Any]
 
 PHONE = {"viewport": {"width": 390, "height": 844}, "has_touch": True, "is_mobile": True}
-GPUS: list[Sm] = [
-    {"id": "a100", "name": "A100", "compute_capability": "8.0"},
-    {"id": "t4", "name": "T4", "compute_capability": "7.5"},
-    {"id": "h200", "name": "H200", "compute_capability": "9.0"},
-]
-KERNELS: list[Preset] = [
-    {
-        "name": "tiled",
-        "threads": 1024,
-        "registers": {"8.0": 32, "9.0": 31, "7.5": 44},
-        "shared": 8192,
-    },
-    {"name": "split", "threads": 256, "registers": {"8.0": 106, "9.0": 105}, "shared": 8320},
-]
-
-
-def example(**changes: Any) -> Occupancy:
-    """256 threads of 32 registers and 32 KB on an A100: 4 blocks."""
-    numbers = {"threads": 256, "registers": 32, "shared": 32 * 1024}
-    return Occupancy(GPUS, **{**numbers, **changes})
 
 
 @pytest.fixture
@@ -366,34 +346,6 @@ def test_python_s_changes_are_shown(page: Page) -> None:
 # How it looks.
 
 
-@pytest.mark.parametrize("options", [{}, PHONE], ids=["desktop", "phone"])
-def test_axe_finds_nothing(show: Opener, options: dict[str, Any]) -> None:
-    page = show(example(kernels=KERNELS), **options)
-    for theme in ("light", "dark"):
-        page.evaluate("(theme) => (document.documentElement.dataset.theme = theme)", theme)
-        results = Axe().run(page, "#widget")
-        assert results.violations_count == 0, results.generate_report()
-        assert len(results.response["passes"]) > 8
-
-
-def test_it_fits_a_phone(show: Opener) -> None:
-    page = show(example(kernels=KERNELS), **PHONE)
-    assert page.evaluate("document.documentElement.scrollWidth") == 390
-    outside = page.evaluate(
-        """() => [...document.querySelectorAll("#widget *")].filter((node) => {
-             const box = node.getBoundingClientRect();
-             return box.width && (box.left < 0 || box.right > 390.5);
-           }).map((node) => node.outerHTML.slice(0, 90))"""
-    )
-    assert outside == []
-    small = page.evaluate(
-        """() => [...document.querySelectorAll("#widget :is(select, input)")]
-             .filter((node) => node.offsetParent && node.offsetHeight < 44)
-             .map((node) => node.outerHTML.slice(0, 90))"""
-    )
-    assert small == [], "targets for a finger"
-
-
 @pytest.mark.parametrize(
     "options",
     [{}, {"viewport": {"width": 636, "height": 900}}, PHONE],
@@ -434,15 +386,6 @@ def test_numbers_in_the_slots_can_be_read(show: Opener, theme: str) -> None:
     assert page.evaluate(fill, [f"{light} text"]) == rgb("--lab-fg")
 
 
-def test_nothing_moves_where_motion_is_unwelcome(show: Opener) -> None:
-    moving = """() => [...document.querySelectorAll("#widget *")]
-        .flatMap((node) => getComputedStyle(node).transitionDuration.split(","))
-        .filter((seconds) => parseFloat(seconds) > 0).length"""
-    for motion, expected in (("reduce", False), ("no-preference", True)):
-        page = show(example(), reduced_motion=motion)
-        assert (page.evaluate(moving) > 0) is expected
-
-
 @pytest.mark.parametrize("width", [390, 636, 800])
 def test_nothing_below_the_widget_moves_while_sliding(show: Opener, width: int) -> None:
     page = show(example(), viewport={"width": width, "height": 900})
@@ -452,29 +395,6 @@ def test_nothing_below_the_widget_moves_while_sliding(show: Opener, width: int) 
         page.evaluate("([name, value]) => window.model.set(name, value)", [name, value])
         page.evaluate("() => Promise.resolve()")
         assert page.evaluate(height) == before
-
-
-def test_a_closed_widget_lets_go_of_its_model(page: Page) -> None:
-    listeners = "Object.values(window.model.listeners).reduce((sum, set) => sum + set.size, 0)"
-    assert page.evaluate(listeners) > 0
-    page.evaluate("window.stop()")
-    assert page.evaluate(listeners) == 0
-
-
-def test_two_views_of_one_model_keep_step(page: Page) -> None:
-    page.evaluate(
-        """async () => {
-             const { esm } = JSON.parse(document.getElementById("data").textContent);
-             const url = URL.createObjectURL(new Blob([esm], { type: "text/javascript" }));
-             const { default: widget } = await import(url);
-             const el = document.createElement("div");
-             document.querySelector("main").append(el);
-             widget.render({ model: window.model, el });
-           }"""
-    )
-    page.get_by_role("slider", name="Threads per block").first.press("ArrowRight")
-    expect(page.get_by_role("slider", name="Threads per block").last).to_have_value("288")
-    expect(page.locator(".lab-verdict strong").last).to_contain_text("1,152 threads")
 
 
 # Without scripts.

@@ -42,11 +42,19 @@ mine = lab.mine(r'''
 lab.race(mine, against="{name}")"""
 
 _INSTALL = """\
-# @title Install the book's package, with its kernels and records, where it is missing
+# @title Install the book's package and a CUDA compiler, where they are missing
 import importlib.util
+import subprocess
+import sys
 
 if importlib.util.find_spec("sgemm_lab") is None:
-    {install}"""
+    {install}
+
+# In a process of its own, because a compiler that was not found is not looked for again.
+compiler = "from sgemm_lab.compiler import load_nvrtc; load_nvrtc()"
+if subprocess.run([sys.executable, "-c", compiler], capture_output=True).returncode:
+    # Machines without a GPU seldom have one. Here it compiles for the simulator.
+    %pip install --quiet "cupy-cuda12x>=14" nvidia-cuda-nvrtc-cu12"""
 _UNKNOWN_ADDRESS = """\
 raise ModuleNotFoundError(
         "This notebook needs the Python package of the book. Download the book's repository "

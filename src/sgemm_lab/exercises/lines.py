@@ -6,13 +6,10 @@ from dataclasses import dataclass, replace
 
 from sgemm_lab.check import AWKWARD_SIZES, CheckResult, check
 from sgemm_lab.compiler import CompileError
-from sgemm_lab.counting import check_here
+from sgemm_lab.counting import SMALL_SIZES, check_here
 from sgemm_lab.errors import LabError
 from sgemm_lab.exercises.model import Exercise, Judgement, Machine, Size
 from sgemm_lab.kernel import Kernel, body_start, load_kernel, parse_kernel
-
-SIZES: tuple[Size, ...] = ((1, 1, 1), (17, 17, 17), (33, 31, 29), (34, 36, 65))
-"""Simulated for every kernel: one element, ragged, and several windows along K."""
 
 _LINE = re.compile(r"(?:\bat |\b\w+\.cu, )line (\d+)\b")
 _COMPILE_ERROR = re.compile(r"^Line (\d+): (.+)$")
@@ -96,7 +93,7 @@ class Lines(Exercise):
     def _judged(self, answer: object, machine: Machine) -> Judgement:
         written = self.written(answer)
         try:
-            fault = _first_fault(check_here(written.kernel, (*SIZES, *self.sizes)))
+            fault = _first_fault(check_here(written.kernel, (*SMALL_SIZES, *self.sizes)))
             if fault is None:
                 judged = self.asks(written.kernel)
                 if not judged.right:

@@ -75,10 +75,6 @@ class Card:
         """Set what was measured beside what the data sheet says."""
         return _card_table(self)
 
-    def latency_table(self) -> Output:
-        """List the latency of each kind of memory in cycles and nanoseconds."""
-        return _latency_table(self)
-
     def walk_picture(self) -> Picture:
         """Draw the latency of a pointer chase over its footprint: a staircase of caches."""
         return _walk_picture(self)
@@ -187,21 +183,6 @@ def _card_table(card: Card) -> Output:
         )
     heads = [card.device.name, "measured", "data sheet", "reached"]
     return table(heads, rows, note=card.note)
-
-
-def _latency_table(card: Card) -> Output:
-    rows = [
-        [name, number(card.latency[key]), number(card.nanoseconds(card.latency[key]))]
-        for key, name in (
-            ("register", "register (a dependent FMA)"),
-            ("shared", "shared memory"),
-            ("constant", "constant memory, cached"),
-            ("l1", "global memory, found in L1"),
-            ("l2", "global memory, found in L2"),
-            ("dram", "global memory, from DRAM"),
-        )
-    ]
-    return table(["a value from", "cycles", "ns"], rows, note=card.note)
 
 
 def _walk_picture(card: Card) -> Picture:

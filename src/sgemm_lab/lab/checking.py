@@ -3,14 +3,11 @@
 from collections.abc import Sequence
 
 from sgemm_lab.check import AWKWARD_SIZES, CheckResult, check, summary
-from sgemm_lab.counting import check_here
+from sgemm_lab.counting import SMALL_SIZES, check_here
 from sgemm_lab.kernel import Kernel
 from sgemm_lab.lab import session
 from sgemm_lab.lab.output import Output, size_text, table
 from sgemm_lab.recorder import current_device
-
-SMALL_SIZES = ((1, 1, 1), (17, 17, 17), (33, 31, 29), (34, 36, 65))
-"""Sizes that take moments to simulate: one element, ragged, and of several tiles along K."""
 
 
 def verdict(kernels: list[Kernel], *, simulated: bool = False) -> Output:

@@ -1,5 +1,6 @@
 // The ladder: one bar per kernel at one size on one GPU, cuBLAS of the same run as the line to
-// reach. A fragment: see module() in base.py. Needs common.js, controls.js and ladder_form.js.
+// reach. A fragment: see module() in base.py. Needs common.js, controls.js,
+// row_picker.js and ladder_form.js.
 
 const STATE = ["rows", "gpu", "size", "measure", "variants"];
 const LIBRARY = "cublas";
@@ -30,9 +31,10 @@ function render({ model, el }) {
     picture, told.element, told.measure, form.element);
   el.append(root);
   const scene = new Scene(picture);
+  const point = rowPicker({ model, root, picture, row: "lab-rung", told, words: wordsOf,
+    open: () => told.element.querySelector("a")?.click() });
 
   let shown = []; // the rungs drawn last, each with its result
-  let hovered = null; // name of the rung under the pointer; `selected` is the one with focus
   let side = null; // where the slider stands while another shape is chosen
 
   chooser.field.addEventListener("change", redraw);
@@ -72,21 +74,9 @@ function render({ model, el }) {
     variants.setAttribute("aria-pressed", model.get("variants"));
   }
 
-  // What the pointer or the focus is on.
-
-  const find = (name) => shown.find((rung) => rung.name === name);
-  const nodeOf = (name) => scene.nodes.get(`rung-${name}`);
-
-  /** Show the words and the highlight of what is active now; cheap, runs on every move. */
-  function point() {
-    const active = find(hovered) ?? find(model.get("selected"));
-    told.show(active ? rungText(active) : ladderText());
-    const stop = find(model.get("selected")) ?? shown[0]; // one stop for Tab, arrow keys do the rest
-    for (const rung of shown) {
-      const node = nodeOf(rung.name);
-      node.classList.toggle("lab-current", rung === active);
-      node.setAttribute("tabindex", rung === stop ? 0 : -1);
-    }
+  function wordsOf(name) {
+    const active = shown.find((rung) => rung.name === name);
+    return active ? rungText(active) : ladderText();
   }
 
   /** The conclusion; Python's `alt` says the same. */
@@ -121,55 +111,6 @@ function render({ model, el }) {
       html("p", { class: "lab-note" }, note),
     ].filter(Boolean);
   }
-
-  function select(name) {
-    if (model.get("selected") !== name) put(model, "selected", name);
-    point();
-  }
-
-  const rungOf = (event) => event.target.closest?.(".lab-rung")?.dataset.kernel ?? null;
-  picture.addEventListener("pointermove", (event) => {
-    if (rungOf(event) === hovered) return;
-    hovered = rungOf(event);
-    told.element.setAttribute("aria-live", "off"); // a mouse would make it talk without end
-    point();
-  });
-  picture.addEventListener("pointerleave", (event) => {
-    if (event.pointerType === "touch") return; // a lifted finger still wants to read
-    hovered = null;
-    point();
-  });
-  let known = null; // what the reader had read when the pointer went down: a finger reads first
-  picture.addEventListener("pointerdown", (event) => {
-    known = event.pointerType === "touch" ? model.get("selected") : rungOf(event);
-  });
-  picture.addEventListener("click", (event) => {
-    const name = rungOf(event);
-    if (!name) return;
-    select(name);
-    if (known === name) told.element.querySelector("a")?.click();
-  });
-  // On the root, because Chromium makes an <svg> that listens for focus a stop of its own.
-  root.addEventListener("focusin", (event) => {
-    if (!picture.contains(event.target) || !rungOf(event) || !event.target.matches(":focus-visible")) return;
-    told.element.setAttribute("aria-live", "polite");
-    select(rungOf(event));
-  });
-  picture.addEventListener("keydown", (event) => {
-    if (event.altKey || event.ctrlKey || event.metaKey) return;
-    const place = shown.findIndex((rung) => rung.name === rungOf(event));
-    const target = { ArrowDown: place + 1, ArrowUp: place - 1, Home: 0, End: shown.length - 1 }[event.key];
-    if (target === undefined && !["Enter", "Escape"].includes(event.key)) return;
-    hovered = null;
-    if (event.key === "Enter") {
-      select(rungOf(event));
-      told.element.querySelector("a")?.click();
-    } else if (event.key === "Escape") select("");
-    else nodeOf(shown[Math.min(shown.length - 1, Math.max(0, target))].name).focus();
-    event.preventDefault();
-    event.stopPropagation(); // JupyterLab and the book's page turn use arrow keys too
-    point();
-  });
 
   update();
   const stops = [listen(model, STATE, redraw), listen(model, ["selected"], point), onResize(root, redraw), form.stop];
@@ -224,7 +165,7 @@ function drawLadder(scene, picture, shown, asShare, width) {
     const node = scene.draw(`rung-${rung.name}`, "g", {
       class: `lab-rung${rung.name === LIBRARY ? " lab-library" : ""}`,
       role: "img",
-      "data-kernel": rung.name,
+      "data-name": rung.name,
       "aria-label": rungLabel(rung),
       transform: `translate(0 ${top + i * row})`,
     });

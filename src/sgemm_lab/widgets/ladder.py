@@ -78,7 +78,7 @@ class Ladder(LabWidget):
         LabError: the data are not what they should be; the message says where.
     """
 
-    _esm = module("common.js", "controls.js", "ladder_form.js", "ladder.js")
+    _esm = module("common.js", "controls.js", "row_picker.js", "ladder_form.js", "ladder.js")
     _css = stylesheet("common.css", "controls.css", "ladder.css")
 
     kernels: "traitlets.List[dict[str, Any]]" = traitlets.List().tag(sync=True)

@@ -1,6 +1,6 @@
 // The memory ladder: latency and bandwidth of each level of memory on one GPU, on log scales, and
 // in words what a number means for the arithmetic units. A fragment: see module() in base.py.
-// Needs common.js, chart.js and controls.js.
+// Needs common.js, chart.js, controls.js and row_picker.js.
 
 const STATE = ["gpus", "gpu", "show"];
 const KINDS = {
@@ -27,8 +27,8 @@ function render({ model, el }) {
     html("div", { class: "lab-bar" }, chooser.field, show.element), picture, told.element, told.measure);
   el.append(root);
   const scene = new Scene(picture);
+  const point = rowPicker({ model, root, picture, row: "lab-level", told, words: wordsOf });
   let spots = []; // the rows drawn last: { id, kind, level }
-  let hovered = null; // id of the row under the pointer; `selected` is the one with focus
 
   chooser.field.addEventListener("change", redraw);
 
@@ -56,56 +56,10 @@ function render({ model, el }) {
     point();
   }
 
-  const find = (id) => spots.find((spot) => spot.id === id);
-
-  function point() {
-    const active = find(hovered) ?? find(model.get("selected"));
-    told.show(active ? levelText(gpuOf(model), active) : conclusion(gpuOf(model)));
-    const stop = find(model.get("selected")) ?? spots[0]; // one stop for Tab, arrow keys do the rest
-    for (const spot of spots) {
-      const node = scene.nodes.get(spot.id);
-      node.classList.toggle("lab-current", spot === active);
-      node.setAttribute("tabindex", spot === stop ? 0 : -1);
-    }
+  function wordsOf(id) {
+    const active = spots.find((spot) => spot.id === id);
+    return active ? levelText(gpuOf(model), active) : conclusion(gpuOf(model));
   }
-
-  function select(id) {
-    if (model.get("selected") !== id) put(model, "selected", id);
-    point();
-  }
-
-  const spotOf = (event) => event.target.closest?.(".lab-level")?.dataset.id ?? null;
-  picture.addEventListener("pointermove", (event) => {
-    if (spotOf(event) === hovered) return;
-    hovered = spotOf(event);
-    told.element.setAttribute("aria-live", "off"); // a mouse would make it talk without end
-    point();
-  });
-  picture.addEventListener("pointerleave", (event) => {
-    if (event.pointerType === "touch") return; // a lifted finger still wants to read
-    hovered = null;
-    point();
-  });
-  picture.addEventListener("click", (event) => select(spotOf(event) ?? ""));
-  // On the root, because Chromium makes an <svg> that listens for focus a stop of its own.
-  root.addEventListener("focusin", (event) => {
-    if (!picture.contains(event.target) || !spotOf(event) || !event.target.matches(":focus-visible")) return;
-    told.element.setAttribute("aria-live", "polite");
-    select(spotOf(event));
-  });
-  picture.addEventListener("keydown", (event) => {
-    if (event.altKey || event.ctrlKey || event.metaKey) return;
-    const place = spots.findIndex((spot) => spot.id === spotOf(event));
-    const target = { ArrowDown: place + 1, ArrowRight: place + 1, ArrowUp: place - 1, ArrowLeft: place - 1,
-      Home: 0, End: spots.length - 1 }[event.key];
-    if (event.key === "Escape") select("");
-    else if (target === undefined) return;
-    else scene.nodes.get(spots[Math.min(spots.length - 1, Math.max(0, target))].id).focus();
-    hovered = null;
-    event.preventDefault();
-    event.stopPropagation(); // JupyterLab and the book's page turn use arrow keys too
-    point();
-  });
 
   update();
   const stops = [listen(model, STATE, redraw), listen(model, ["selected"], point), onResize(root, redraw)];
@@ -139,7 +93,7 @@ function drawPanel(scene, kind, values, [low, high], { x: left, y: top, width })
     const value = values[level];
     const times = i ? `×${ratio(value, values[levels[i - 1]])}` : "";
     const node = scene.draw(`${kind} ${level}`, "g", {
-      class: `lab-level ${hueOf(level)}`, role: "img", "data-id": `${kind} ${level}`,
+      class: `lab-level ${hueOf(level)}`, role: "img", "data-name": `${kind} ${level}`,
       "aria-label": `${NAMES[level]}, ${number(value)} ${unit}`,
       transform: `translate(0 ${top + TOP + ROW * i})`,
     });

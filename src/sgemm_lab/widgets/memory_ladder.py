@@ -62,7 +62,7 @@ class MemoryLadder(LabWidget):
         LabError: the data are not what they should be; the message says where.
     """
 
-    _esm = module("common.js", "chart.js", "controls.js", "memory_ladder.js")
+    _esm = module("common.js", "chart.js", "controls.js", "row_picker.js", "memory_ladder.js")
     _css = stylesheet("common.css", "controls.css", "memory_ladder.css")
 
     gpus: "traitlets.List[dict[str, Any]]" = traitlets.List().tag(sync=True)

@@ -125,7 +125,7 @@ def test_first_cell_installs_a_compiler_only_where_there_is_none(
     exec(cell, there)
     assert "install" not in there
     missing: dict[str, str] = {}
-    monkeypatch.setattr(sys, "executable", "/bin/false")
+    monkeypatch.setattr(subprocess, "run", lambda *_, **__: subprocess.CompletedProcess([], 1))
     exec(cell, missing)
     assert missing["install"] == "asked for"
 

@@ -16,7 +16,7 @@ help:
 	@echo "make notebooks  write one notebook per chapter into notebooks/"
 	@echo "make readme     write the ladder in README.md anew, from the records"
 	@echo "make ptx        compile the kernels anew into src/sgemm_lab/ptx, for machines without NVRTC"
-	@echo "make bench      time the simulator and the widgets"
+	@echo "make bench      time the simulator and the widgets, alone and on their pages"
 	@echo "make clean      remove what was built; .venv stays"
 
 book: .venv/.book
@@ -42,7 +42,7 @@ ptx: .venv/.book
 
 bench: .venv/.test
 	@$(BIN)/python benchmarks/simulator.py $(BENCH)
-	@$(BIN)/pytest -m bench -s tests/widgets
+	@$(BIN)/pytest -m bench -s tests/widgets tests/book
 
 clean:
 	rm -rf _build notebooks dist .pytest_cache .mypy_cache .ruff_cache

@@ -137,8 +137,15 @@ function render({ model, el }) {
       if (lit === line.classList.contains("lab-lit")) continue;
       line.classList.toggle("lab-lit", lit);
       setAttributes(line, { "aria-current": lit ? "step" : null });
-      // Only the list scrolls, never the page.
-      if (lit) code.scrollTop = line.offsetTop - (code.clientHeight - line.offsetHeight) / 2;
+      if (lit) bringIntoView(line);
+    }
+  }
+
+  /** Only the list scrolls, never the page, and only for a line that is not well inside it. */
+  function bringIntoView(line) {
+    const [height, above] = [line.offsetHeight, line.offsetTop - code.scrollTop];
+    if (above < height || above > code.clientHeight - 2 * height) {
+      code.scrollTop = line.offsetTop - (code.clientHeight - height) / 2;
     }
   }
 

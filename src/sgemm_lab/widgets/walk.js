@@ -8,9 +8,9 @@ const cellKey = (array, row, column) => `${array}:${row}:${column}`;
 /** One block's steps with all that does not depend on the step shown. */
 function understand(walk, block) {
   const [m, n, k] = walk.size;
-  const origin = new Map(); // value → the element of A or B that holds it
-  walk.a.forEach((value, i) => origin.set(value, { matrix: "A", row: Math.floor(i / k), column: i % k }));
-  walk.b.forEach((value, i) => origin.set(value, { matrix: "B", row: Math.floor(i / n), column: i % n }));
+  const origin = new Map(); // value → the element of A or B that holds it, `index` its place there
+  walk.a.forEach((value, i) => origin.set(value, { matrix: "A", index: i, row: Math.floor(i / k), column: i % k }));
+  walk.b.forEach((value, i) => origin.set(value, { matrix: "B", index: i, row: Math.floor(i / n), column: i % n }));
   const all = walk.blocks[block].map((step) => ({
     ...step,
     array: walk.arrays[step.array],
@@ -109,7 +109,7 @@ function stateAt(tour, step, thread, who) {
         if (!from || tour.operandSpace[from.matrix] !== array.space) continue;
         if (!held.has(other)) held.set(other, { A: new Set(), B: new Set(), k: { A: -1, B: -1 } });
         const mine = held.get(other);
-        mine[from.matrix].add(`${from.row}:${from.column}`);
+        mine[from.matrix].add(from.index);
         mine.k[from.matrix] = from.matrix === "A" ? from.column : from.row;
       }
     }
@@ -132,7 +132,7 @@ function sumOf({ walk, n, k }, held, row, column) {
   let count = 0;
   let sum = 0;
   for (let i = 0; held && i < k; i++) {
-    if (!held.A.has(`${row}:${i}`) || !held.B.has(`${i}:${column}`)) continue;
+    if (!held.A.has(row * k + i) || !held.B.has(i * n + column)) continue;
     count += 1;
     sum += walk.a[row * k + i] * walk.b[i * n + column];
   }

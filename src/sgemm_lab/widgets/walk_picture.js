@@ -101,7 +101,7 @@ function drawWalk(scene, picture, tour, seen, cells, width) {
     const size = sizeOf(fits);
     setAttributes(node.firstChild, { width: box.s, height: box.s });
     setAttributes(node.lastChild, { x: box.s / 2, y: box.s / 2 + size * 0.36, "font-size": size });
-    node.lastChild.textContent = fits;
+    if (node.lastChild.textContent !== fits) node.lastChild.textContent = fits;
   };
   const litClass = (key) => (seen.lit.has(key) ? ` lab-${seen.lit.get(key)}` : "");
 
@@ -165,8 +165,9 @@ function drawRegisters(box, room, tour, seen, cells, title, cell) {
   const justRead = new Set(seen.now?.entries.filter((entry) => !seen.now.store && entry.thread === seen.thread)
     .map(({ value }) => valueName(tour, value)));
   const operand = (matrix, row, column, at, down, across) => {
-    const has = held?.[matrix].has(`${row}:${column}`);
-    const value = walk[matrix.toLowerCase()][row * (matrix === "A" ? k : n) + column];
+    const index = row * (matrix === "A" ? k : n) + column;
+    const has = row >= 0 && column >= 0 && held?.[matrix].has(index);
+    const value = walk[matrix.toLowerCase()][index];
     const text = !has ? "" : cells === "names" ? `${matrix}[${row},${column}]` : `${value}`;
     const lit = has && justRead.has(`${matrix}[${row},${column}]`) ? " lab-read" : "";
     cell(`reg-${matrix}-${at}`, box, down, across, `lab-register${has ? " lab-full" : ""}${lit}`, text);

@@ -60,6 +60,14 @@
     }
   }
 
+  /** Elements with their distance from what the reader sees, in px; what is seen comes first. */
+  function nearestFirst(elements) {
+    return [...elements].map((element) => {
+      const { top, bottom } = element.getBoundingClientRect();
+      return [Math.max(0, top - innerHeight, -bottom), element];
+    }).sort(([one], [other]) => one - other);
+  }
+
   async function drawAll() {
     const page = JSON.parse(document.querySelector(STATE).textContent);
     const once = (make) => {
@@ -76,7 +84,8 @@
       return { model, widget };
     });
 
-    for (const place of document.querySelectorAll(".lab-widget")) {
+    for (const [distance, place] of nearestFirst(document.querySelectorAll(".lab-widget"))) {
+      if (distance) await new Promise((done) => setTimeout(done)); // meanwhile the page answers
       const el = place.querySelector(".lab-widget-live");
       try {
         const { model: its, widget } = await model(place.dataset.modelId);

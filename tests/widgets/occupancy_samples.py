@@ -18,6 +18,12 @@ KERNELS: list[Preset] = [
         "shared": 8192,
     },
     {"name": "split", "threads": 256, "registers": {"8.0": 106, "9.0": 105}, "shared": 8320},
+    {
+        "name": "register_cache:BM=128,BN=128,BK=16,TM=8,TN=8",
+        "threads": 256,
+        "registers": {"8.0": 118, "9.0": 120},
+        "shared": 16384,
+    },
 ]
 
 

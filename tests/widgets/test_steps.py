@@ -395,3 +395,17 @@ def test_nothing_moves_while_stepping(show: Opener, width: int) -> None:
         for step in range(0, len(walk["blocks"][0]) + 1, 2):
             page.evaluate("(step) => window.model.set('step', step)", step)
             assert page.evaluate(height) == before
+
+
+@pytest.mark.parametrize(
+    ("k", "width", "named"), [(8, 390, True), (12, 390, False), (12, 800, True)]
+)
+def test_all_elements_of_a_and_b_show_their_names_or_none_does(
+    show: Opener, k: int, width: int, named: bool
+) -> None:
+    walk = toy("double_buffer:BM=64,BN=64,BK=4", 8, 8, k)
+    page = show(Steps(walk), viewport={"width": width, "height": 900})
+    cells = page.locator(".lab-cell.lab-dram:not([data-owner], .lab-foreign)")
+    texts = cells.all_text_contents()
+    assert len(texts) == 2 * 8 * k
+    assert [bool(text) for text in texts] == [named] * len(texts)

@@ -120,7 +120,7 @@ class HazardLog:
                 RACE,
                 f"{place.verb} {place.name}, which thread {second} of the same block accesses at "
                 f"line {other.location.line} with no barrier between. Put a __syncthreads() "
-                "between the two.",
+                "between the two, or use other memory for one of them.",
                 other_thread=second,
                 other_location=other.location,
             )

@@ -78,9 +78,16 @@ function layOut(tour, seen, width) {
   return { boxes, tiles, height: inside ? bottom : y + tall + 4, room: inside ? boxes.B.x - gap : width };
 }
 
+const SMALLEST = 6; // px, of a letter
+
+/** The size of letters, in px, at which a text fits into a cell. */
+const fontSize = ({ s }, text) => Math.min(12, (s - 3) / (0.6 * Math.max(2, text.length)));
+
 function drawWalk(scene, picture, tour, seen, cells, width) {
   const { boxes, height, tiles, room } = layOut(tour, seen, width);
-  const { walk, n, k } = tour;
+  const { walk, m, n, k } = tour;
+  // If one name has no room, no cell shows its name: those without one would look empty.
+  const longest = [`${m - 1},${k - 1}`, `${k - 1},${n - 1}`].reduce((a, b) => (b.length > a.length ? b : a));
   setAttributes(picture, { viewBox: `0 0 ${width} ${height}`, height });
   const title = (id, { x, y, s }, text, hue) => scene.draw(`title-${id}`, "text",
     { class: `lab-title lab-${hue}`, x, y: y - 6, "data-cell": s }, text);
@@ -95,10 +102,10 @@ function drawWalk(scene, picture, tour, seen, cells, width) {
     });
     if (!node.firstChild) node.append(svg("rect", {}), svg("text", { "text-anchor": "middle" }));
     // A name that does not fit loses its letters and brackets, and then itself.
-    const sizeOf = (one) => Math.min(12, (box.s - 3) / (0.6 * Math.max(2, one.length)));
     const short = text.replace(/^[A-Z]\w*\[(.*)\]$/, "$1");
-    const fits = sizeOf(text) >= 9.5 ? text : sizeOf(short) >= 6 ? short : "";
-    const size = sizeOf(fits);
+    const fits = fontSize(box, text) >= 9.5 ? text
+      : fontSize(box, short === text ? text : longest) >= SMALLEST ? short : "";
+    const size = fontSize(box, fits);
     setAttributes(node.firstChild, { width: box.s, height: box.s });
     setAttributes(node.lastChild, { x: box.s / 2, y: box.s / 2 + size * 0.36, "font-size": size });
     if (node.lastChild.textContent !== fits) node.lastChild.textContent = fits;
@@ -120,7 +127,7 @@ function drawWalk(scene, picture, tour, seen, cells, width) {
   }
 
   title("C", boxes.C, `C, ${tour.m}×${n}`, "dram");
-  for (let row = 0; row < tour.m; row++) {
+  for (let row = 0; row < m; row++) {
     for (let column = 0; column < n; column++) {
       const key = cellKey("C", row, column);
       const owner = tour.owner.get(key);

@@ -183,6 +183,25 @@ def test_the_rules_of_the_page_stay_outside(show: Opener) -> None:
 
 
 @every_widget
+@pytest.mark.parametrize("options", [{}, PHONE], ids=["desktop", "phone"])
+def test_the_sheets_of_other_widgets_change_nothing(
+    show: Opener, name: str, options: dict[str, Any]
+) -> None:
+    page = show(WIDGETS[name](), reduced_motion="reduce", **options)
+    looks = """() => [...document.querySelectorAll("#widget *")].map((node) => {
+      const style = getComputedStyle(node);
+      const all = [...style].map((key) => `${key}: ${style[key]}`);
+      return `${node.tagName} ${node.getAttribute("class")} { ${all.join("; ")} }`;
+    })"""
+    before = page.evaluate(looks)
+    for sheet in {str(other()._css) for other in WIDGETS.values()}:
+        page.add_style_tag(content=sheet)
+    after = page.evaluate(looks)
+    assert len(after) == len(before) > 100
+    assert [pair for pair in zip(before, after, strict=True) if pair[0] != pair[1]] == []
+
+
+@every_widget
 def test_nothing_moves_where_motion_is_unwelcome(show: Opener, name: str) -> None:
     moving = """() => [...document.querySelectorAll("#widget *")]
         .flatMap((node) => getComputedStyle(node).transitionDuration.split(","))

@@ -30,7 +30,12 @@ def module(*names: str) -> str:
 
 
 def stylesheet(*names: str) -> str:
-    """Join the book's colours and CSS files of this folder into one style sheet."""
+    """Join the book's colours and CSS files of this folder into one style sheet.
+
+    The rule: a file's selectors name one class of the widget's root more than those of the file
+    that it builds on. A page holds the sheets of several widgets, the shared files in each of them,
+    so the order of two equal rules is chance.
+    """
     return theme_css(".sgemm-lab") + "\n".join(_read(name) for name in names)
 
 

@@ -12,20 +12,32 @@ WAIT = 20_000
 """Milliseconds that Python may take to answer."""
 
 CELLS = [
-    "from widget_samples import CONSTANTS, GPUS, POINTS\n"
+    "import ladder_samples, occupancy_samples\nfrom widget_samples import CONSTANTS, GPUS, POINTS\n"
     "from request_samples import GLOBAL, SHARED\nfrom walk_samples import sliding_window\n"
-    "from sgemm_lab.widgets import Banks, Coalescing, Intensity, Roofline, Steps\n"
+    "from sgemm_lab.widgets import Banks, Coalescing, Intensity, Roofline, Steps, Timeline\n"
     "roofline = Roofline(GPUS, POINTS)\nroofline",
     "intensity = Intensity(CONSTANTS, GPUS)\nintensity",
     "coalescing = Coalescing(GLOBAL)\ncoalescing",
     "banks = Banks(SHARED)\nbanks",
     "steps = Steps(sliding_window())\nsteps",
+    "occupancy = occupancy_samples.example(kernels=occupancy_samples.KERNELS)\noccupancy",
+    "timeline = Timeline(blocks=2)\ntimeline",
+    "ladder = ladder_samples.ladder()\nladder",
+    "memory = ladder_samples.memory()\nmemory",
     "print('kernel has', roofline.gpu, roofline.path, intensity.tile.bm, coalescing.sectors, "
-    "banks.padding, len(banks.wavefronts), steps.step)",
+    "banks.padding, len(banks.wavefronts), steps.step, occupancy.threads, timeline.stages, "
+    "ladder.measure, memory.show)",
     "roofline.gpu = 't4'\nintensity.gpu = 'a100'\ncoalescing.chosen = 1\nbanks.wavefront = 1\n"
-    "banks.padding = 0\nsteps.step = 9",
+    "banks.padding = 0\nsteps.step = 9\noccupancy.registers = 64\ntimeline.stages = 4\n"
+    "ladder.size = (256, 256, 256)\nmemory.gpu = 't4'",
 ]
-ROOTS = (".lab-roofline", ".lab-intensity", ".lab-coalescing", ".lab-banks", ".lab-steps")
+ROOTS = tuple(
+    f".sgemm-lab.lab-{name}"
+    for name in (
+        *("roofline", "intensity", "coalescing", "banks", "steps"),
+        *("occupancy", "timeline", "ladder", "memory"),
+    )
+)
 # JupyterLab keeps the state of widgets in a saved notebook only where the reader asks for it, in
 # Settings, "Save Widget State Automatically".
 SETTING = "lab/user-settings/@jupyter-widgets/jupyterlab-manager/plugin.jupyterlab-settings"
@@ -49,14 +61,14 @@ def address(folder: Path) -> Iterator[str]:
 
 @pytest.fixture
 def context(chromium: Browser) -> Iterator[BrowserContext]:
-    context = chromium.new_context(viewport={"width": 1000, "height": 6000})
+    context = chromium.new_context(viewport={"width": 1000, "height": 10_000})
     context.set_default_timeout(40_000)
     yield context
     context.close()
 
 
 def expect_last_state(page: Page) -> None:
-    """All five widgets show what Python set in the last cell."""
+    """All widgets show what Python set in the last cell."""
     for root in ROOTS:
         expect(page.locator(f"{root} svg").first).to_be_visible(timeout=WAIT)
     expect(page.locator(".lab-roofline .lab-point")).to_have_count(0, timeout=WAIT)
@@ -68,6 +80,13 @@ def expect_last_state(page: Page) -> None:
     expect(wavefront).to_have_attribute("aria-valuetext", "1 of 2", timeout=WAIT)
     scrub = page.locator(".lab-steps").get_by_role("slider", name="Step")
     expect(scrub).to_have_attribute("aria-valuetext", "9 of 33", timeout=WAIT)
+    registers = page.get_by_role("spinbutton", name="Registers per thread")
+    expect(registers).to_have_value("64", timeout=WAIT)
+    buffers = page.locator(".lab-timeline").get_by_role("radio", name="4").first
+    expect(buffers).to_be_checked(timeout=WAIT)
+    square = page.locator(".lab-ladder").get_by_role("slider", name="M = N = K")
+    expect(square).to_have_attribute("aria-valuetext", "256", timeout=WAIT)
+    expect(page.locator(".lab-memory select")).to_have_value("t4", timeout=WAIT)
 
 
 def test_state_reaches_python_and_comes_back(address: str, context: BrowserContext) -> None:
@@ -83,12 +102,18 @@ def test_state_reaches_python_and_comes_back(address: str, context: BrowserConte
     page.locator(".lab-coalescing select").select_option("2")
     page.locator(".lab-banks").get_by_role("slider", name="Padding").fill("4")
     page.locator(".lab-steps").get_by_role("slider", name="Step").fill("5")
-    run_cell(page, 5)
-    expect(page.get_by_text("kernel has a100  256 4 4 1 5")).to_be_visible(timeout=WAIT)
-    run_cell(page, 6)
+    page.get_by_role("spinbutton", name="Threads per block").fill("512")
+    page.get_by_role("spinbutton", name="Threads per block").press("Enter")
+    page.locator(".lab-timeline").get_by_role("radio", name="3").first.check(force=True)
+    page.locator(".lab-ladder").get_by_role("radio", name="GFLOP/s").check(force=True)
+    page.locator(".lab-memory").get_by_role("radio", name="latency").check(force=True)
+    run_cell(page, len(ROOTS))
+    said = "kernel has a100  256 4 4 1 5 512 3 gflops latency"
+    expect(page.get_by_text(said)).to_be_visible(timeout=WAIT)
+    run_cell(page, len(ROOTS) + 1)
     expect_last_state(page)
     # JupyterLab's own rules for lists of terms stay outside.
-    for part in (".lab-painter .lab-facts dt", ".lab-intensity .lab-number dd"):
+    for part in (".lab-facts dt", ".lab-number dd", ".lab-rooms dd"):
         float_ = page.locator(part).first.evaluate("(node) => getComputedStyle(node).float")
         assert float_ == "none"
     with page.expect_response(lambda r: r.request.method == "PUT" and "/api/contents/" in r.url):

@@ -1,5 +1,6 @@
 """Counting without a GPU: equal to the H200's own counters, and no wrong kernel gets through."""
 
+import re
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -22,7 +23,9 @@ from sgemm_lab.counting import (
 from sgemm_lab.errors import LabError, MissingToolError
 from sgemm_lab.kernel import Kernel, load_kernel, load_kernels, parse_kernel
 from sgemm_lab.record import counted, load_records
+from sgemm_lab.requests import warp_requests
 from sgemm_lab.shipped_ptx import write_all
+from sgemm_lab.stepping import walk
 
 KERNELS = load_kernels(variants=True)
 H200 = [record for record in load_records() if "H200" in record.gpu.name]
@@ -238,3 +241,22 @@ def test_files_of_kernels_that_are_no_more_are_removed(tmp_path: Path) -> None:
     write_all(tmp_path)
     assert not (tmp_path / "forgotten.ptx").exists()
     assert not list(tmp_path.glob("*.tmp"))
+
+
+@pytest.mark.parametrize(
+    ("name", "step", "stuck"), [("naive", "++k", "k += 0"), ("tiled", "k0 += TILE", "k0 += 0")]
+)
+def test_a_loop_without_end_is_a_fault_with_its_line(name: str, step: str, stuck: str) -> None:
+    kernel = parse_kernel("mine", load_kernel(name).source.replace(step, stuck))
+    (result,) = check_here(kernel, [(5, 5, 5)])
+    assert result.fault is not None
+    assert re.search(r"does not come to an end, now at mine\.cu, line \d+\. Look", result.fault)
+    with pytest.raises(LabError, match="does not come to an end"):
+        walk(kernel.with_constants(TILE=2) if name == "tiled" else kernel, (4, 4, 4))
+    with pytest.raises(LabError, match="does not come to an end"):
+        warp_requests(kernel, (8, 8, 8))
+
+
+def test_a_kernel_of_the_book_needs_little_patience() -> None:
+    for kernel in (load_kernel("naive"), load_kernel("double_buffer")):
+        assert next(check_here(kernel, [(1, 1, 4000)])).passed

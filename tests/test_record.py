@@ -241,10 +241,11 @@ def test_a_folder_in_place_of_a_file_is_a_sentence(path: Path) -> None:
         load_record(path)
 
 
-def test_records_of_a_folder_come_by_file_name(tmp_path: Path) -> None:
-    for gpu in ("NVIDIA L4", "NVIDIA A10"):
+def test_the_chapters_record_comes_first_and_the_others_by_file_name(tmp_path: Path) -> None:
+    for gpu in ("NVIDIA L4", "NVIDIA H200", "NVIDIA A10"):
         add_run(tmp_path, replace(DEVICE, name=gpu), run())
-    assert [r.gpu.name for r in load_records(tmp_path)] == ["NVIDIA A10", "NVIDIA L4"]
+    names = [record.gpu.name for record in load_records(tmp_path)]
+    assert names == ["NVIDIA H200", "NVIDIA A10", "NVIDIA L4"]
 
 
 def test_a_score_is_the_median_beside_cublas_of_the_same_run() -> None:

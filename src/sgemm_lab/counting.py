@@ -17,7 +17,7 @@ from sgemm_lab.compiler import DEFAULT_TARGET, compile_kernel, load_nvrtc
 from sgemm_lab.errors import LabError, MissingToolError
 from sgemm_lab.gpu import GPUS
 from sgemm_lab.kernel import ENTRY, Kernel, LaunchShape, load_kernels
-from sgemm_lab.simulator import Result, simulate
+from sgemm_lab.simulator import EndlessLoopError, Result, simulate
 
 Size = tuple[int, int, int]
 Order = tuple[str, ...]
@@ -117,6 +117,16 @@ def check_size(size: Size) -> None:
         )
 
 
+def patience(size: Size) -> int:
+    """Return how long a kernel may run on a size (M, N, K) before a loop of it is called endless.
+
+    In basic blocks. Threads that all part from each other run a few for each product; a kernel
+    of this book runs a few thousand in all.
+    """
+    m, n, k = size
+    return 20_000 + 16 * m * n * k
+
+
 def multiply_whole_numbers(
     ptx: str,
     entry: str,
@@ -201,7 +211,10 @@ class _JudgeHere(Judge):
         if self.last is not None and self.last[0] is a:
             return self.last[1]
         watch = self.last is None
-        result = _launch(self.ptx, ENTRY, self.shape, a, b, check_hazards=watch)
+        try:
+            result = _launch(self.ptx, ENTRY, self.shape, a, b, check_hazards=watch)
+        except EndlessLoopError as endless:
+            raise WrongResultError(str(endless)) from None
         if result.hazards:
             raise WrongResultError(str(result.hazards[0]))
         c = result.arrays["C"].reshape(self.m, self.n)
@@ -243,6 +256,7 @@ def _launch(
         check_hazards=check_hazards,
         trace=trace,
         schedule=schedule,
+        patience=patience((m, n, k)),
         progress=progress,
     )
 

@@ -25,6 +25,8 @@ from sgemm_lab.microbench import Reading
 from sgemm_lab.paths import data_folder
 
 FORMAT = 1
+CHAPTERS_RECORD = "nvidia-h200.json"
+"""The record that the chapters quote where there is no GPU. It comes before all others."""
 
 
 @dataclass(frozen=True)
@@ -196,14 +198,17 @@ def load_record(path: Path) -> Record:
 
 
 def load_records(folder: Path | None = None) -> list[Record]:
-    """Read every record of the book, or of another folder, by file name.
+    """Read every record of the book, or of another folder: the chapters' own, then by file name.
 
     Raises:
         LabError: a file cannot be read, or there is no such folder.
     """
     if folder is not None and not folder.is_dir():
         raise LabError(f"There is no folder {folder} of record files.")
-    return [load_record(path) for path in sorted((folder or data_folder("records")).glob("*.json"))]
+    paths = (folder or data_folder("records")).glob("*.json")
+    return [
+        load_record(path) for path in sorted(paths, key=lambda p: (p.name != CHAPTERS_RECORD, p))
+    ]
 
 
 def scores(records: Iterable[Record]) -> list[Score]:

@@ -5,7 +5,7 @@ from typing import Literal, TypedDict
 
 import numpy as np
 
-from sgemm_lab.counting import Size, kernel_ptx
+from sgemm_lab.counting import Size, kernel_ptx, patience
 from sgemm_lab.errors import LabError
 from sgemm_lab.kernel import ENTRY, Kernel
 from sgemm_lab.simulator import WarpRequest, simulate
@@ -90,6 +90,7 @@ def warp_requests(
         shape.shared_bytes,
         check_hazards=False,
         requests_of=(block, warp),
+        patience=patience((m, n, k)),
     ).requests
     assert made is not None
     shapes = {name: list(array.shape) for name, array in arrays.items()}

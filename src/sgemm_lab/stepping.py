@@ -8,7 +8,7 @@ from typing import Any, TypedDict
 
 import numpy as np
 
-from sgemm_lab.counting import Size, kernel_ptx
+from sgemm_lab.counting import Size, kernel_ptx, patience
 from sgemm_lab.errors import LabError
 from sgemm_lab.kernel import ENTRY, Kernel, body_start
 from sgemm_lab.requests import shared_shapes
@@ -88,6 +88,7 @@ def walk(kernel: Kernel, size: Size) -> Walk:
         shape.shared_bytes,
         unwritten=["C"],
         trace=True,
+        patience=patience(size),
     )
     assert result.trace is not None
     if not result.trace.complete:

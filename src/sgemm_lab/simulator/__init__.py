@@ -7,6 +7,7 @@ access if wanted. Nothing here needs a GPU, CuPy or a notebook.
 
 from sgemm_lab.simulator.counts import Counts, LineCounts
 from sgemm_lab.simulator.hazards import Hazard
+from sgemm_lab.simulator.machine import EndlessLoopError
 from sgemm_lab.simulator.ptx import Location, PtxError
 from sgemm_lab.simulator.simulation import Result, simulate
 from sgemm_lab.simulator.trace import Trace
@@ -14,6 +15,7 @@ from sgemm_lab.simulator.warp_requests import WarpRequest
 
 __all__ = [
     "Counts",
+    "EndlessLoopError",
     "Hazard",
     "LineCounts",
     "Location",

@@ -30,6 +30,8 @@ class Launch:
     """Dynamic shared memory of one block, in bytes."""
     hazards: HazardSink
     observers: list[Observer]
+    patience: int | None = None
+    """Basic blocks that a group of threads may run before its loop is called endless."""
     shared_arrays: list[NamedArray] = field(init=False)
     local_arrays: list[NamedArray] = field(init=False)
 

@@ -5,6 +5,7 @@ run one after the other, and they join again at the branch's immediate post-domi
 hardware's convergence barriers make them do.
 """
 
+import math
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -12,6 +13,7 @@ from functools import lru_cache
 
 import numpy as np
 
+from sgemm_lab.errors import LabError
 from sgemm_lab.simulator import (
     arithmetic,
     memory_operations,
@@ -100,6 +102,19 @@ class Arrival:
     mask: Mask
 
 
+class EndlessLoopError(LabError):
+    """A kernel that ran on and on. The message says where it was."""
+
+    def __init__(self, block: BasicBlock) -> None:
+        places = [instruction.location for instruction in (*block.instructions, block.terminator)
+                  if instruction is not None and instruction.location.line]  # fmt: skip
+        where = f", now at {places[0]}" if places else ""
+        super().__init__(
+            f"The kernel does not come to an end{where}. Look at the loop around that line: does "
+            "its condition ever become false?"
+        )
+
+
 class Program:
     """A group of threads with every instruction bound to its registers, ready to run."""
 
@@ -137,6 +152,7 @@ class Program:
         """Run from the start; pause at every barrier."""
         group = self.group
         stack = [_Frame(0, END, group.alive.copy())]
+        left = math.inf if group.launch.patience is None else group.launch.patience
         while stack:
             frame = stack[-1]
             if frame.block == frame.reconvergence:
@@ -148,6 +164,9 @@ class Program:
                 stack.pop()
                 continue
             block = self._blocks[frame.block]
+            left -= 1
+            if left < 0:
+                raise EndlessLoopError(block)
             self._tally.block_lanes[block.number] += lanes
             full = lanes == group.lanes
             warps = group.warps if full else _warps_of(mask)

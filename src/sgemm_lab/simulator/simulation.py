@@ -58,6 +58,7 @@ def simulate(
     trace: bool = False,
     requests_of: tuple[int, int] | None = None,
     schedule: Schedule = "lockstep",
+    patience: int | None = None,
     progress: Progress | None = None,
 ) -> Result:
     """Run a kernel's PTX on the CPU and count its memory requests as the hardware does.
@@ -77,10 +78,13 @@ def simulate(
         requests_of: A block and a warp of it whose memory requests are wanted, address by address.
         schedule: "lockstep" runs all threads of a block side by side. "warps" runs each warp to
             its next barrier before the next warp: slower, and a missing barrier shows.
+        patience: Basic blocks that a group of threads may run before its loop is called endless;
+            None waits for ever.
         progress: Called with (blocks done, all blocks) now and then.
 
     Raises:
         PtxError: the PTX cannot be read, or uses an unknown instruction.
+        EndlessLoopError: the kernel ran on past ``patience``.
         LabError: the launch does not fit the kernel.
     """
     kernel, blocks, merged = _understand(ptx, entry, shared_bytes)
@@ -107,6 +111,7 @@ def simulate(
         shared_bytes=shared_bytes,
         hazards=log,
         observers=observers,
+        patience=patience,
     )
     if launch.threads > _MAX_THREADS:
         raise LabError(f"A block has at most {_MAX_THREADS} threads, not {launch.threads}.")

@@ -366,3 +366,15 @@ def test_nothing_below_moves_while_sliding(show: Opener, width: int) -> None:
         page.get_by_role("slider", name="Stride").fill(str(stride))
         page.get_by_role("radio", name="128 bit" if stride % 2 else "32 bit").check()
         assert page.evaluate(height) == before
+
+
+@pytest.mark.parametrize("width", [390, 636, 800])
+def test_what_stands_on_a_word_fits_into_it(show: Opener, width: int) -> None:
+    page = show(Banks(SHARED), viewport={"width": width, "height": 900})
+    page.get_by_role("slider", name="Stride").fill("0")  # all lanes want one word: ×32
+    for bits in ("128 bit", "64 bit", "32 bit"):
+        page.get_by_role("radio", name=bits).check(force=True)
+        token = page.locator(".lab-token")
+        expect(token.locator("text")).to_have_text("×32")
+        widths = token.evaluate("(t) => [t.lastChild, t.firstChild].map((n) => n.getBBox().width)")
+        assert 10 < widths[0] < widths[1]

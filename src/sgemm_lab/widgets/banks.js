@@ -3,6 +3,7 @@
 // memory_model.js and painter.js.
 
 const STATE = ["requests", "chosen", "stride", "bits", "op", "padding", "swizzle", "off", "wavefront"];
+const SMALLEST = 6; // px, of a letter
 const KEY = [["lab-asked", "a word and its lane, one hue per wavefront"], ["lab-many", "×2: shared by several lanes"]];
 const TILE = 32; // floats in a row of the tile that the reader's own pattern reads
 const PACE = 900; // ms per wavefront while playing
@@ -274,10 +275,11 @@ function drawBanks(scene, picture, { addresses, bits, wavefronts, current }, hue
     });
     if (!node.firstChild) node.append(svg("rect", { rx: 3, y: 1, x: 1 }), svg("text", { "text-anchor": "middle" }));
     const wide = (cell * bits) / 32;
-    const size = Math.min(11, tall - 2, lanes.length > 1 ? wide * 0.48 : 11);
+    const text = tokenText(lanes);
+    const size = Math.min(11, tall - 2, (wide - 2) / (0.75 * text.length));
     setAttributes(node.firstChild, { width: wide - 2, height: Math.max(2, tall - 2) });
-    setAttributes(node.lastChild, { x: wide / 2, y: tall / 2 + size * 0.36, "font-size": size });
-    node.lastChild.textContent = size < 8 ? "" : tokenText(lanes);
+    setAttributes(node.lastChild, { x: wide / 2, y: tall / 2 + size * 0.36, style: `font-size:${size}px` });
+    node.lastChild.textContent = size < SMALLEST ? "" : text;
   }
   scene.finish();
 }

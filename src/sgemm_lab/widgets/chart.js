@@ -130,8 +130,10 @@ function labelRoofs(scene, axes, roofs, labels) {
     const twins = (level ? roof.gpu.levels : roof.gpu.peaks).filter((one) => one.id === level?.id);
     const above = twins.every((twin) => (twin.gbs ?? twin.gflops) <= value(roof));
     const size = main ? 12.5 : 11.5;
-    texts.some((text) => write(`label-${level?.id ?? "peak"}-${measured}`,
-      level ? HUES[level.id] : "peak", size, text, along(roof, text, size, above)));
+    // A slanted roof has a twin close by; the flat one may be named on its other side too.
+    const sides = level ? [above] : [above, !above];
+    texts.some((text) => write(`label-${level?.id ?? "peak"}-${measured}`, level ? HUES[level.id] : "peak",
+      size, text, sides.flatMap((side) => along(roof, text, size, side))));
   }
   for (const { level, main, ridge, x2, y2 } of roofs) {
     if (!level || !main || ridge > axes.x.high) continue;

@@ -200,3 +200,13 @@ def test_one_constant_for_all_sides(show: Opener) -> None:
     assert shown["Threads per block"] == "256"
     slide(page, "TILE", 2)
     assert values(page)["Reuse of global memory"] == "8"
+
+
+def test_sides_of_the_drawing_have_the_names_of_the_constants(show: Opener) -> None:
+    tile = {"name": "TILE", "value": 32, "choices": [16, 32], "label": "rows and columns of a tile"}
+    window = {"name": "BK", "value": 64, "choices": [32, 64], "label": "width of the window"}
+    for constants, depth in (([tile], "TILE 32"), ([tile, window], "BK 64")):
+        page = show(Intensity(constants, GPUS))  # type: ignore[arg-type]
+        texts = page.locator("#widget svg text").all_text_contents()
+        assert texts.count("TILE 32") == (3 if depth == "TILE 32" else 2)
+        assert depth in texts

@@ -327,8 +327,9 @@ function drawTile(scene, picture, tile, constants, width) {
   box("columns", "lab-read", x1 + j * scale, y0, tn, bk);
   box("thread", "lab-thread", x1 + j * scale, y1 + i * scale, tn, tm);
 
-  const square = constants.some(({ name }) => name === "TILE");
-  const dimension = (name, value) => `${square ? "TILE" : name} ${value}`;
+  // TILE stands for what has no constant of its own.
+  const has = (name) => constants.some((constant) => constant.name === name);
+  const dimension = (name, value) => `${has("TILE") && !has(name) ? "TILE" : name} ${value}`;
   text("bn", x1 + (bn * scale) / 2, y0 - 9, dimension("BN", bn));
   text("bm", x0 - 9, y1 + (bm * scale) / 2, dimension("BM", bm), -90);
   text("bk", x0 + (bk * scale) / 2, y1 + bm * scale + 17, dimension("BK", bk));

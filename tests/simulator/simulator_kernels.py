@@ -160,6 +160,15 @@ GEMMS: dict[str, tuple[str, tuple[int, int], tuple[int, int], str]] = {
     "async": (ASYNC, (8, 8), (8, 8), "sm_80"),
 }
 
+# With "by" above 0 a warp writes past the end of its shared array.
+SHIFTED_STORE = """
+extern "C" __global__ void k(int* C, int by) {
+    __shared__ int tile[32];
+    tile[threadIdx.x + by] = threadIdx.x;
+    __syncthreads();
+    C[threadIdx.x] = tile[threadIdx.x];
+}"""
+
 
 @lru_cache(maxsize=256)
 def compile_for(source: str, target: str = "sm_90", options: tuple[str, ...] = ()) -> Any:

@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 from exact_reference import chain_of_fma
-from simulator_kernels import gemm_inputs, ptx_of, run_gemm, run_warps
+from simulator_kernels import SHIFTED_STORE, gemm_inputs, ptx_of, run_gemm, run_warps
 
 from sgemm_lab.errors import LabError
 from sgemm_lab.simulator import Hazard, Result, simulate
@@ -41,14 +41,7 @@ def test_out_of_bounds_before_the_start_and_far_away() -> None:
 
 
 def test_out_of_bounds_shared() -> None:
-    source = """
-    extern "C" __global__ void k(int* C, int by) {
-        __shared__ int tile[32];
-        tile[threadIdx.x + by] = threadIdx.x;
-        __syncthreads();
-        C[threadIdx.x] = tile[threadIdx.x];
-    }"""
-    result = run_warps(source, {"C": ints(32), "by": 1})
+    result = run_warps(SHIFTED_STORE, {"C": ints(32), "by": 1})
     first = result.hazards[0]
     assert (first.kind, first.array, first.element) == ("out of bounds", "tile", (32,))
     # Element 0 is left unwritten by the same mistake.

@@ -1,7 +1,7 @@
 import json
 
 import numpy as np
-from simulator_kernels import ptx_of, run_gemm, run_warps
+from simulator_kernels import SHIFTED_STORE, ptx_of, run_gemm, run_warps
 
 from sgemm_lab.simulator import simulate
 from sgemm_lab.simulator import trace as trace_module
@@ -122,15 +122,8 @@ def test_a_misaligned_fault_tells_what_was_asked_for() -> None:
 
 
 def test_an_access_of_which_nothing_is_left_is_a_step() -> None:
-    source = """
-    extern "C" __global__ void k(int* C, int by) {
-        __shared__ int tile[32];
-        tile[threadIdx.x + by] = threadIdx.x;
-        __syncthreads();
-        C[threadIdx.x] = tile[threadIdx.x];
-    }"""
     arguments = {"C": np.zeros(32, dtype=np.int32), "by": 32}
-    result = run_warps(source, arguments, trace=True)
+    result = run_warps(SHIFTED_STORE, arguments, trace=True)
     assert result.trace is not None
     (fault,) = result.trace.faults
     assert (fault.step, fault.store) == (0, True)

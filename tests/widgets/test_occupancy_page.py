@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from occupancy_samples import GPUS, KERNELS, example
 from playwright.sync_api import Browser, Page, expect
+from widget_page import overlapping_texts
 
 from conftest import Opener
 from sgemm_lab.errors import LabError
@@ -356,17 +357,7 @@ def test_labels_never_overlap(show: Opener, options: dict[str, Any]) -> None:
     for registers, gpu in ((32, "a100"), (128, "t4"), (255, "h200")):
         page.evaluate("(r) => window.model.set('registers', r)", registers)
         page.get_by_label("GPU").select_option(gpu)
-        pairs = page.evaluate(
-            """() => [...document.querySelectorAll("#widget svg")].flatMap((picture) => {
-                 const boxes = [...picture.querySelectorAll("text")].filter((t) => t.textContent)
-                   .map((t) => [t.textContent, t.getBoundingClientRect()]);
-                 return boxes.flatMap(([a, p], i) => boxes.slice(i + 1)
-                   .filter(([, q]) => p.left < q.right && q.left < p.right
-                     && p.top + 3 < q.bottom - 3 && q.top + 3 < p.bottom - 3)
-                   .map(([b]) => `${a} / ${b}`));
-               })"""
-        )
-        assert pairs == []
+        assert overlapping_texts(page) == []
 
 
 @pytest.mark.parametrize("theme", ["light", "dark"])

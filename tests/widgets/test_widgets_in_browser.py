@@ -10,6 +10,7 @@ from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Page
 from request_samples import GLOBAL, SHARED
 from walk_samples import sliding_window
+from widget_page import overlapping_texts
 from widget_samples import CONSTANTS, GPUS, POINTS
 
 from conftest import Opener
@@ -134,18 +135,7 @@ def test_labels_never_overlap(show: Opener, name: str) -> None:
         page = show(WIDGETS[name](), **options)
         for gpu in GPUS:
             page.select_option("select", gpu["id"])
-            pairs = page.evaluate(
-                """() => [...document.querySelectorAll("#widget svg")].flatMap((picture) => {
-                     const level = [...picture.querySelectorAll("text")]
-                       .filter((t) => !/rotate/.test(t.getAttribute("transform") ?? ""));
-                     const boxes = level.map((t) => [t.textContent, t.getBoundingClientRect()]);
-                     return boxes.flatMap(([a, p], i) => boxes.slice(i + 1)
-                       .filter(([, q]) => p.left < q.right && q.left < p.right
-                         && p.top + 3 < q.bottom - 3 && q.top + 3 < p.bottom - 3)
-                       .map(([b]) => `${a} / ${b}`));
-                   })"""
-            )
-            assert pairs == []
+            assert overlapping_texts(page) == []
 
 
 @every_widget

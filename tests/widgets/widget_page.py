@@ -3,6 +3,8 @@
 import json
 from typing import Any
 
+from playwright.sync_api import Page
+
 from sgemm_lab.widgets import LabWidget
 
 _MODEL = """
@@ -60,3 +62,19 @@ document.getElementById("widget").getBoundingClientRect();
 window.firstDraw = performance.now() - start;
 window.ready = true;
 </script></body></html>"""
+
+
+def overlapping_texts(page: Page) -> list[str]:
+    """Pairs of texts of a widget's pictures that stand over each other, slanted ones aside."""
+    pairs: list[str] = page.evaluate(
+        """() => [...document.querySelectorAll("#widget svg")].flatMap((picture) => {
+             const level = [...picture.querySelectorAll("text")].filter((t) => t.textContent
+               && !/rotate/.test(t.getAttribute("transform") ?? ""));
+             const boxes = level.map((t) => [t.textContent, t.getBoundingClientRect()]);
+             return boxes.flatMap(([a, p], i) => boxes.slice(i + 1)
+               .filter(([, q]) => p.left < q.right && q.left < p.right
+                 && p.top + 3 < q.bottom - 3 && q.top + 3 < p.bottom - 3)
+               .map(([b]) => `${a} / ${b}`));
+           })"""
+    )
+    return pairs

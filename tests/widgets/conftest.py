@@ -6,10 +6,9 @@ from typing import Any
 import pytest
 import widget_page
 from playwright.sync_api import Browser, BrowserContext, Page
+from widget_page import Opener
 
 from sgemm_lab.widgets import LabWidget
-
-Opener = Callable[..., Page]
 
 
 @pytest.fixture

@@ -7,13 +7,13 @@ import numpy as np
 import pytest
 from playwright.sync_api import Browser, Page, expect
 from request_samples import LOAD_AS, LOAD_BS, RECORDED, SHARED, STORE_AS, addresses_of
+from widget_page import Opener
 
 from sgemm_lab.errors import LabError
 from sgemm_lab.simulator.memory_model import shared_cost
 from sgemm_lab.widgets import Banks
 from sgemm_lab.widgets.banks import shared_wavefronts
 
-Opener = Callable[..., Page]
 State = Callable[[Page, str], Any]
 RECORDED_SHARED = [entry for entry in RECORDED if entry["access"].startswith("shared")]
 

@@ -6,11 +6,11 @@ from typing import Any
 import pytest
 from playwright.sync_api import Browser, Page, expect
 from request_samples import COLUMN, GLOBAL, HALF, RECORDED, ROW, SAME, addresses_of
+from widget_page import Opener
 
 from sgemm_lab.errors import LabError
 from sgemm_lab.widgets import Coalescing
 
-Opener = Callable[..., Page]
 State = Callable[[Page, str], Any]
 RECORDED_GLOBAL = [entry for entry in RECORDED if entry["access"].startswith("global")]
 

@@ -5,9 +5,9 @@ from typing import Any
 
 import pytest
 from playwright.sync_api import Page, expect
+from widget_page import Opener
 from widget_samples import CONSTANTS, GPUS
 
-from conftest import Opener
 from sgemm_lab.widgets import Intensity
 
 State = Callable[[Page, str], Any]

@@ -8,12 +8,12 @@ from typing import Any
 import pytest
 from ladder_samples import H200, NOTE, RUNGS, SIZES, ladder, result, results
 from playwright.sync_api import Page, expect
+from widget_page import Opener
 
 from sgemm_lab.errors import LabError
 from sgemm_lab.widgets import Ladder
 from sgemm_lab.widgets.ladder import LIBRARY, Progress, Result, Size
 
-Opener = Callable[..., Page]
 State = Callable[[Page, str], Any]
 PHONE = {"viewport": {"width": 390, "height": 844}, "has_touch": True, "is_mobile": True}
 

@@ -7,11 +7,11 @@ from typing import Any
 import pytest
 from ladder_samples import MEMORY_H200, NOTE, memory
 from playwright.sync_api import Page, expect
+from widget_page import Opener
 
 from sgemm_lab.errors import LabError
 from sgemm_lab.widgets import MemoryLadder
 
-Opener = Callable[..., Page]
 State = Callable[[Page, str], Any]
 
 REFUSED: dict[str, Callable[[], object]] = {

@@ -8,9 +8,8 @@ from typing import Any
 import pytest
 from occupancy_samples import GPUS, KERNELS, example
 from playwright.sync_api import Browser, Page, expect
-from widget_page import overlapping_texts
+from widget_page import Opener, overlapping_texts
 
-from conftest import Opener
 from sgemm_lab.errors import LabError
 from sgemm_lab.occupancy import LIMITS, Launch, occupancy, refusal
 from sgemm_lab.style import THEME_COLOURS

@@ -14,8 +14,7 @@ from typing import Any
 import pytest
 from every_widget import BOOK
 from playwright.sync_api import Page
-
-from conftest import Opener
+from widget_page import Opener
 
 FIRST_DRAW_MS = 150
 REDRAW_MS = 16

@@ -8,11 +8,11 @@ from typing import Any
 import pytest
 from playwright.sync_api import Page, expect
 from walk_samples import late_fault, misaligned, outside, register_cache, sliding_window, toy, wrong
+from widget_page import Opener
 
 from sgemm_lab.errors import LabError
 from sgemm_lab.widgets import Steps
 
-Opener = Callable[..., Page]
 State = Callable[[Page, str], Any]
 
 

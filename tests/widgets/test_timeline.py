@@ -8,13 +8,13 @@ from typing import Any
 
 import pytest
 from playwright.sync_api import Browser, Page, expect
+from widget_page import Opener
 
 from sgemm_lab.errors import LabError
 from sgemm_lab.pipeline import Pipeline, report, schedule
 from sgemm_lab.widgets import Timeline
 from sgemm_lab.widgets.timeline import TimedKernel
 
-Opener = Callable[..., Page]
 State = Callable[[Page, str], Any]
 
 SPLIT: TimedKernel = {

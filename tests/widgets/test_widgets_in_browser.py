@@ -10,10 +10,9 @@ from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Page
 from request_samples import GLOBAL, SHARED
 from walk_samples import sliding_window
-from widget_page import overlapping_texts
+from widget_page import Opener, overlapping_texts
 from widget_samples import CONSTANTS, GPUS, POINTS
 
-from conftest import Opener
 from sgemm_lab.style import THEME_COLOURS
 from sgemm_lab.widgets import Banks, Coalescing, Intensity, LabWidget, Roofline, Steps, Timeline
 

@@ -1,11 +1,15 @@
 """A page without a kernel, as the book has it: a widget's own code on a plain model object."""
 
 import json
+from collections.abc import Callable
 from typing import Any
 
 from playwright.sync_api import Page
 
 from sgemm_lab.widgets import LabWidget
+
+Opener = Callable[..., Page]
+"""Opens a widget on a page of its own: the fixture ``show``."""
 
 _MODEL = """
 class PlainModel {

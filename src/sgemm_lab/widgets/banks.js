@@ -125,7 +125,7 @@ function render({ model, el }) {
     const brought = bits / 32 * wavefronts.reduce((sum, { words }) => sum + words.size, 0);
     const places = BANKS * wavefronts.length;
     showFacts(facts, [["Requests", Math.min(1, phases)], ["Wavefronts", wavefronts.length],
-      ["Without conflicts", phases], ["Words brought of words possible", `${brought.toLocaleString("en-US")} of ${places.toLocaleString("en-US")}`]],
+      ["Without conflicts", phases], ["Words brought of words possible", `${wholeNumbers.format(brought)} of ${wholeNumbers.format(places)}`]],
       places && brought / places);
     point(pointed);
   }
@@ -241,7 +241,7 @@ function drawBanks(scene, picture, { addresses, bits, wavefronts, current }, hue
     scene.draw(`rows${fold}`, "path", { class: "lab-grid", d: lines.join("") });
     rows.forEach((row, i) => {
       if (i % Math.ceil(15 / tall) === 0) {
-        const text = folds === 1 ? `byte ${(row * 128).toLocaleString("en-US")}` : `${row * 128}`;
+        const text = folds === 1 ? `byte ${wholeNumbers.format(row * 128)}` : `${row * 128}`;
         scene.draw(`row${fold}-${i}`, "text", { class: "lab-tick", x: x - 10, y: y + tops[i] + tall / 2 + 4,
           "text-anchor": "end" }, text);
       }

@@ -63,7 +63,7 @@ function render({ model, el }) {
     setAttributes(picture, { "aria-label": `Memory in lines of 128 bytes, sectors of 32. ${words.join(" ")}` });
     say(verdict.children, words);
     const { requests, sectors, used, moved } = report;
-    const comma = (value) => value.toLocaleString("en-US");
+    const comma = (value) => wholeNumbers.format(value);
     showFacts(facts, [["Requests", requests], ["Sectors", sectors.size],
       ["Sectors at best", Math.ceil(used / SECTOR_BYTES)],
       ["Bytes used of bytes moved", `${comma(used)} of ${comma(moved)}`]], moved && used / moved);
@@ -82,7 +82,7 @@ function render({ model, el }) {
       about.textContent = `Lane ${lane} takes no part in this request.`;
     } else {
       about.textContent = `Lane ${lane} asks for ${asked(request, address, bits / 8)}, in sector ` +
-        `${Math.floor(address / SECTOR_BYTES).toLocaleString("en-US")}.`;
+        `${wholeNumbers.format(Math.floor(address / SECTOR_BYTES))}.`;
       root.querySelector(`.lab-token[data-address="${address}"]`)?.classList.add("lab-lit");
     }
   }
@@ -107,7 +107,7 @@ function coalescingWords({ sectors, moved, used }, addresses, bits) {
   const active = addresses.filter((address) => address !== null).length;
   if (!active) return ["All lanes are off: no request is made.", ""];
   const count = sectors.size;
-  const bytes = (n) => n.toLocaleString("en-US");
+  const bytes = (n) => wholeNumbers.format(n);
   const what = `1 request touches ${plural(count, "sector")}: ${bytes(moved)} bytes move, and the ` +
     `${active === 1 ? "lane uses" : "lanes use"} ${bytes(used)} of them, ${shareText(used / moved)}.`;
   const fewest = Math.ceil(used / SECTOR_BYTES);
@@ -161,7 +161,7 @@ function drawMemory(scene, picture, addresses, bytes, { sectors }, width) {
     scene.draw(`name${row}`, "text", {
       class: "lab-tick", x: folds === 1 ? labelWidth - 12 : 0,
       y: folds === 1 ? y + 16 : y + 12, "text-anchor": folds === 1 ? "end" : "start",
-    }, `byte ${(line * LINE_BYTES).toLocaleString("en-US")}`);
+    }, `byte ${wholeNumbers.format(line * LINE_BYTES)}`);
     if (far) {
       const d = zigzag(labelWidth + 1, y - between / 2, width - labelWidth - 2);
       scene.draw(`break${row}`, "path", { class: "lab-break", d });

@@ -1,7 +1,7 @@
 // Controls and words of the painters and the step-through. A fragment: see module() in base.py.
 // Needs common.js.
 
-const plural = (count, word) => `${count.toLocaleString("en-US")} ${word}${count === 1 ? "" : "s"}`;
+const plural = (count, word) => `${wholeNumbers.format(count)} ${word}${count === 1 ? "" : "s"}`;
 
 /** A slider over `choices`; `react` gets the choice. */
 function choiceSlider(label, react) {

@@ -88,7 +88,7 @@ function elementName(request, address) {
 
 /** "A[1][0] to A[1][3], bytes 256 to 271": what one lane asks for; without a request just bytes. */
 function asked(request, address, bytes) {
-  const comma = (value) => value.toLocaleString("en-US");
+  const comma = (value) => wholeNumbers.format(value);
   const span = `bytes ${comma(address)} to ${comma(address + bytes - 1)}`;
   if (!request?.shape.length) return span;
   const names = [elementName(request, address), elementName(request, address + bytes - 4)];
@@ -170,7 +170,8 @@ function laneSwitches(model, redraw, point) {
       const off = model.get("off");
       all.disabled = !off.length;
       buttons.forEach((button, lane) => {
-        button.style.setProperty("--lane", hues[lane]);
+        const hue = `${hues[lane]}`; // the same value again would restyle the button
+        if (button.style.getPropertyValue("--lane") !== hue) button.style.setProperty("--lane", hue);
         const out = idle.includes(lane);
         setAttributes(button, {
           "aria-pressed": !out && !off.includes(lane),

@@ -20,7 +20,7 @@ FIRST_DRAW_MS = 150
 REDRAW_MS = 16
 OPENED = 5
 WARM_UP = 2
-USES = 30
+USES = 80
 TIMING = (Path(__file__).parent / "timing.js").read_text()
 KINDS = {
     "select": "choice",

@@ -35,10 +35,10 @@ notebooks: .venv/.book
 	@$(BIN)/python -m sgemm_lab.book.notebooks
 
 readme: .venv/.book
-	@$(BIN)/python -m sgemm_lab.readme
+	@$(BIN)/python -m sgemm_lab.book.readme
 
 ptx: .venv/.book
-	@$(BIN)/python -m sgemm_lab.shipped_ptx
+	@$(BIN)/python -m sgemm_lab.cuda.shipped_ptx
 
 bench: .venv/.test
 	@$(BIN)/python benchmarks/simulator.py $(BENCH)

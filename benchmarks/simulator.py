@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from sgemm_lab.compiler import compile_kernel
+from sgemm_lab.cuda.compiler import compile_kernel
 from sgemm_lab.kernel import Kernel, load_kernels
 from sgemm_lab.simulator import Result, simulate
 

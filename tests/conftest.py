@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from sgemm_lab.launch import has_gpu
+from sgemm_lab.cuda.launch import has_gpu
 
 # Machines with a GPU have no browser: Playwright is imported where a browser is asked for.
 if TYPE_CHECKING:

@@ -112,10 +112,10 @@ def test_the_grid_covers_c_and_no_more(m: int, n: int) -> None:
 @pytest.mark.parametrize(
     ("text", "sentence"),
     [
-        ("ceil(N / BX), 1", "Only whole numbers"),
-        ("N - 1, 1", "Only whole numbers"),
-        ("ceil(N /, 1", "Only whole numbers"),
-        ("__import__('os'), 1", "Only whole numbers"),
+        ("ceil(N / BX), 1", "only whole numbers"),
+        ("N % 4, 1", "only whole numbers"),
+        ("ceil(N /, 1", "cannot be read"),
+        ("__import__('os'), 1", "only whole numbers"),
         ("ceil(N / 0), 1", "divides by zero"),
         ("BN / 7, 1", "not a whole number"),
     ],
@@ -175,12 +175,6 @@ def test_a_constant_that_cannot_be_set_is_a_sentence(values: dict[str, int], sen
 def test_an_unknown_name_gets_the_nearest(name: str, sentence: str) -> None:
     with pytest.raises(LabError, match=re.escape(sentence)):
         load_kernel(name)
-
-
-def test_a_readers_source_takes_the_place_of_the_books() -> None:
-    tiled = load_kernel("tiled")
-    mine = tiled.with_source(tiled.source.replace("TILE = 32", "TILE = 8"))
-    assert (mine.name, mine.values) == ("tiled", {"TILE": 8})
 
 
 def test_variants_stand_behind_their_kernel() -> None:

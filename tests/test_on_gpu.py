@@ -13,12 +13,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sgemm_lab.check import AWKWARD_SIZES, check
+from sgemm_lab.checking.judge import AWKWARD_SIZES
+from sgemm_lab.checking.on_gpu import check
+from sgemm_lab.cuda.launch import MAX_GRID_Y, LoadedKernel, fits, multiply
 from sgemm_lab.errors import LabError
 from sgemm_lab.kernel import Kernel, load_kernel, load_kernels
-from sgemm_lab.launch import MAX_GRID_Y, LoadedKernel, fits, multiply
-from sgemm_lab.measure import Budget, contenders, cublas, race
-from sgemm_lab.record import load_record
+from sgemm_lab.measuring.race import Budget, contenders, cublas, race
+from sgemm_lab.records.store import load_record
 
 pytestmark = pytest.mark.gpu
 

@@ -2,6 +2,6 @@
 
 import sys
 
-from sgemm_lab.cli import main
+from sgemm_lab.cli.main import main
 
 sys.exit(main())

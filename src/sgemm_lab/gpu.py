@@ -9,9 +9,7 @@ import re
 from dataclasses import dataclass
 
 from sgemm_lab.errors import LabError
-
-BYTES_PER_CLOCK_SHARED = 128
-"""Bytes an SM reads from shared memory in one clock: 32 banks of 4 bytes."""
+from sgemm_lab.hardware import WAVEFRONT_BYTES
 
 
 @dataclass(frozen=True)
@@ -44,7 +42,7 @@ class Gpu:
     @property
     def shared_gbs(self) -> float:
         """Shared-memory GB/s by arithmetic: SMs × 128 B × clock."""
-        return self.sms * BYTES_PER_CLOCK_SHARED * self.clock_mhz / 1e3
+        return self.sms * WAVEFRONT_BYTES * self.clock_mhz / 1e3
 
     @property
     def ridge(self) -> float:

@@ -8,18 +8,19 @@ constant, its default and its label. Launch shapes are arithmetic over the const
 for example ``ceil(N / BN)``.
 """
 
-import ast
 import difflib
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from fractions import Fraction
 from functools import lru_cache
-from math import ceil
 from pathlib import Path
 
 from sgemm_lab.errors import LabError
-from sgemm_lab.paths import data_folder
+from sgemm_lab.expression import UnreadableError, whole_number
+from sgemm_lab.files import data_folder
+
+Size = tuple[int, int, int]
+"""M, N, K of a product: A is M×K, B is K×N, C is M×N."""
 
 ENTRY = "sgemm"
 """Every kernel's entry name. Its signature: (A, B, C, M, N, K), row-major, C = A·B."""
@@ -137,14 +138,6 @@ class Kernel:
         name = f"{base}:{','.join(other)}" if other else base
         return replace(self, name=name, source=source, constants=constants)
 
-    def with_source(self, source: str) -> "Kernel":
-        """Return this kernel with the reader's source in place of the book's.
-
-        Raises:
-            LabError: the new source lost a field of the head comment.
-        """
-        return parse_kernel(self.name, source)
-
     def lines_against_parent(self) -> list[SourceLine]:
         """Return the source line by line, each marked if the parent lacks it.
 
@@ -261,42 +254,11 @@ def _pair(text: str, field: str, name: str) -> tuple[str, str]:
     return parts[0], parts[1]
 
 
-@lru_cache(maxsize=256)
-def _parse(text: str) -> ast.AST:
-    return ast.parse(text, mode="eval")
-
-
 def _evaluate(text: str, names: Mapping[str, int], kernel: str) -> int:
     """Return the whole number that an expression of a head comment stands for."""
-    unreadable = LabError(
-        f"The kernel '{kernel}' says '{text}' in its head comment. Only whole numbers, "
-        f"+, *, /, ceil(…) and the names {', '.join(names)} can stand there."
-    )
-
-    def value(node: ast.AST) -> Fraction:
-        match node:
-            case ast.Expression(body=body):
-                return value(body)
-            case ast.Constant(value=int(number)):
-                return Fraction(number)
-            case ast.Name(id=name) if name in names:
-                return Fraction(names[name])
-            case ast.BinOp(left=left, op=ast.Add(), right=right):
-                return value(left) + value(right)
-            case ast.BinOp(left=left, op=ast.Mult(), right=right):
-                return value(left) * value(right)
-            case ast.BinOp(left=left, op=ast.Div(), right=right):
-                return value(left) / value(right)
-            case ast.Call(func=ast.Name(id="ceil"), args=[argument], keywords=[]):
-                return Fraction(ceil(value(argument)))
-        raise unreadable
-
     try:
-        result = value(_parse(text))
-    except SyntaxError:
-        raise unreadable from None
-    except ZeroDivisionError:
-        raise LabError(f"The kernel '{kernel}' says '{text}', which divides by zero.") from None
-    if result.denominator != 1:
-        raise LabError(f"The kernel '{kernel}' says '{text}', which is not a whole number.")
-    return int(result)
+        return whole_number(text, names)
+    except UnreadableError as fault:
+        raise LabError(
+            f"The kernel '{kernel}' says '{text}' in its head comment, {fault}."
+        ) from None

@@ -5,11 +5,11 @@ import re
 import pytest
 
 from sgemm_lab import lab
-from sgemm_lab.compiler import TARGETS
+from sgemm_lab.cuda.compiler import TARGETS
 from sgemm_lab.errors import LabError, MissingToolError
 from sgemm_lab.kernel import load_kernel
 from sgemm_lab.lab import session
-from sgemm_lab.record import load_records, scores
+from sgemm_lab.records.store import load_records, scores
 
 
 @pytest.fixture(autouse=True)
@@ -79,7 +79,7 @@ def test_without_a_compiler_the_readers_kernel_gets_a_sentence(monkeypatch):
     def missing():
         raise MissingToolError("The CUDA compiler NVRTC is not installed.")
 
-    monkeypatch.setattr("sgemm_lab.counting.load_nvrtc", missing)
+    monkeypatch.setattr("sgemm_lab.counting.of_kernel.load_nvrtc", missing)
     changed = lab.mine(lab.source("naive").replace("BM = 8;", "BM = 4;"))
     assert "NVRTC is not installed" in repr(lab.count(changed, size=32))
     assert "NVRTC is not installed" in repr(lab.race(changed, against="naive"))

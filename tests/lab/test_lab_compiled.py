@@ -2,7 +2,8 @@
 
 import pytest
 
-from sgemm_lab import lab, machine_code
+from sgemm_lab import lab
+from sgemm_lab.cuda import machine_code
 from sgemm_lab.errors import MissingToolError
 
 

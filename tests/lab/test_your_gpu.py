@@ -12,8 +12,9 @@ from sgemm_lab.kernel import Kernel, load_kernels
 from sgemm_lab.lab import ladders, session, your_gpu
 from sgemm_lab.lab.output import Output
 from sgemm_lab.lab.speeds import Speeds
-from sgemm_lab.measure import Budget
-from sgemm_lab.record import KernelSamples, Record, Run, load_records
+from sgemm_lab.measuring.race import Budget
+from sgemm_lab.records.data import KernelSamples, Record, Run
+from sgemm_lab.records.store import load_records
 
 SIZE = (1024, 1024, 1024)
 BOOK = load_records()[0]

@@ -7,7 +7,7 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
-from sgemm_lab.compiler import load_nvrtc
+from sgemm_lab.cuda.compiler import load_nvrtc
 from sgemm_lab.errors import LabError
 from sgemm_lab.simulator import Result, simulate
 

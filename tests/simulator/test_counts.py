@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from memory_reference import slow_sectors, slow_wavefronts
 from simulator_kernels import ptx_of, run_gemm, run_warps
-from test_memory_model import slow_sectors, slow_wavefronts
 
 from sgemm_lab.simulator import LineCounts, simulate
 

@@ -6,11 +6,11 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from sgemm_lab.counting import count
+from sgemm_lab.counting.of_kernel import count
+from sgemm_lab.counting.warp_requests import Request, shared_shapes, warp_requests
 from sgemm_lab.errors import LabError
 from sgemm_lab.kernel import Kernel, load_kernel
-from sgemm_lab.requests import Request, shared_shapes, warp_requests
-from sgemm_lab.simulator.memory_model import global_sectors, shared_cost
+from sgemm_lab.rules.memory import global_sectors, shared_cost
 
 
 def cost(request: Request) -> int:

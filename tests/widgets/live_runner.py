@@ -6,7 +6,8 @@ from pathlib import Path
 from ladder_samples import result
 
 from sgemm_lab.errors import LabError
-from sgemm_lab.widgets.ladder import Progress, Result, Size
+from sgemm_lab.kernel import Size
+from sgemm_lab.widgets.ladder import Progress, Result
 
 GATE = Path("go")
 """Measuring lasts until this file is there, so that a test sees the form at work."""

@@ -39,7 +39,8 @@ def served_notebook(folder: Path, sources: Sequence[str]) -> Iterator[str]:
         port = free.getsockname()[1]
     own = ("JUPYTER_CONFIG_DIR", "JUPYTER_DATA_DIR", "JUPYTER_RUNTIME_DIR", "IPYTHONDIR")
     environment = {**os.environ, **{name: str(folder / name.lower()) for name in own}}
-    environment["PYTHONPATH"] = str(Path(__file__).parent)
+    tests = Path(__file__).parents[1]
+    environment["PYTHONPATH"] = os.pathsep.join([str(tests / "samples"), str(tests / "widgets")])
     options = ["--no-browser", "--allow-root", f"--port={port}", "--IdentityProvider.token="]
     options += [f"--ServerApp.root_dir={folder}", "--LabApp.expose_app_in_browser=True"]
     with (

@@ -10,7 +10,7 @@ from request_samples import LOAD_AS, LOAD_BS, RECORDED, SHARED, STORE_AS, addres
 from widget_page import Opener
 
 from sgemm_lab.errors import LabError
-from sgemm_lab.simulator.memory_model import shared_cost
+from sgemm_lab.rules.memory import shared_cost
 from sgemm_lab.widgets import Banks
 from sgemm_lab.widgets.banks import shared_wavefronts
 

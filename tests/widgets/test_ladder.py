@@ -11,8 +11,9 @@ from playwright.sync_api import Page, expect
 from widget_page import Opener
 
 from sgemm_lab.errors import LabError
+from sgemm_lab.kernel import Size
 from sgemm_lab.widgets import Ladder
-from sgemm_lab.widgets.ladder import LIBRARY, Progress, Result, Size
+from sgemm_lab.widgets.ladder import LIBRARY, Progress, Result
 
 State = Callable[[Page, str], Any]
 PHONE = {"viewport": {"width": 390, "height": 844}, "has_touch": True, "is_mobile": True}

@@ -11,7 +11,7 @@ from playwright.sync_api import Browser, Page, expect
 from widget_page import Opener, overlapping_texts
 
 from sgemm_lab.errors import LabError
-from sgemm_lab.occupancy import LIMITS, Launch, occupancy, refusal
+from sgemm_lab.rules.occupancy import LIMITS, Launch, occupancy, refusal
 from sgemm_lab.style import THEME_COLOURS
 from sgemm_lab.widgets import Occupancy
 from sgemm_lab.widgets.occupancy import Sm, fit_words

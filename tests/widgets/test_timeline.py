@@ -11,7 +11,7 @@ from playwright.sync_api import Browser, Page, expect
 from widget_page import Opener
 
 from sgemm_lab.errors import LabError
-from sgemm_lab.pipeline import Pipeline, report, schedule
+from sgemm_lab.rules.overlap import Pipeline, report, schedule
 from sgemm_lab.widgets import Timeline
 from sgemm_lab.widgets.timeline import TimedKernel
 

@@ -51,7 +51,7 @@ if importlib.util.find_spec("sgemm_lab") is None:
     {install}
 
 # In a process of its own, because a compiler that was not found is not looked for again.
-compiler = "from sgemm_lab.compiler import load_nvrtc; load_nvrtc()"
+compiler = "from sgemm_lab.cuda.compiler import load_nvrtc; load_nvrtc()"
 if subprocess.run([sys.executable, "-c", compiler], capture_output=True).returncode:
     # Machines without a GPU seldom have one. Here it compiles for the simulator.
     %pip install --quiet "cupy-cuda12x>=14" nvidia-cuda-nvrtc-cu12"""

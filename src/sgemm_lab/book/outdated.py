@@ -7,9 +7,8 @@ from pathlib import Path
 from sphinx.application import Sphinx
 from sphinx.environment import BuildEnvironment
 
-from sgemm_lab.paths import data_folder
+from sgemm_lab.files import PACKAGE, data_folder
 
-_PACKAGE = Path(__file__).parents[1]
 _STAMP = "sgemm-lab-inputs.sha256"
 
 
@@ -47,4 +46,4 @@ def inputs() -> Iterator[Path]:
     yield from data_folder("kernels").glob("*.cu")
     yield from data_folder("records").glob("*.json")
     for suffix in ("py", "js", "css", "html", "json", "svg", "ptx"):
-        yield from _PACKAGE.rglob(f"*.{suffix}")
+        yield from PACKAGE.rglob(f"*.{suffix}")

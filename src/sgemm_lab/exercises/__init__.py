@@ -3,15 +3,7 @@
 import difflib
 
 from sgemm_lab.errors import LabError
-from sgemm_lab.exercises import (
-    chapter1,
-    chapter2,
-    chapter3,
-    chapter4,
-    chapter5,
-    chapter6,
-    chapter7,
-)
+from sgemm_lab.exercises import chapter1, chapter2, chapter3, chapter4, chapter5, chapter6, chapter7
 from sgemm_lab.exercises.lines import Lines
 from sgemm_lab.exercises.model import (
     Choice,

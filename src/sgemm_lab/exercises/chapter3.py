@@ -1,6 +1,6 @@
 """The exercises of chapter 3, sliding window."""
 
-from sgemm_lab.compiler import compile_kernel
+from sgemm_lab.cuda.compiler import compile_kernel
 from sgemm_lab.exercises.counted import barriers, counts, times_as_fast
 from sgemm_lab.exercises.lines import Lines
 from sgemm_lab.exercises.model import Estimate, Judgement, Number

@@ -1,11 +1,11 @@
 """The exercises of chapter 5, register cache."""
 
-from sgemm_lab.compiler import compile_kernel
+from sgemm_lab.cuda.compiler import compile_kernel
 from sgemm_lab.exercises.counted import registers, wavefronts_per_turn
 from sgemm_lab.exercises.lines import Lines
 from sgemm_lab.exercises.model import Estimate, Judgement, Number, spelled
 from sgemm_lab.kernel import Kernel
-from sgemm_lab.occupancy import LIMITS, Launch, occupancy
+from sgemm_lab.rules.occupancy import LIMITS, Launch, occupancy
 
 _SIZE = (128, 128, 32)
 _ENOUGH = 0.25

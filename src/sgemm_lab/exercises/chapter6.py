@@ -2,12 +2,13 @@
 
 import numpy as np
 
-from sgemm_lab.compiler import compile_kernel
+from sgemm_lab.cuda.compiler import compile_kernel
 from sgemm_lab.exercises.counted import counts, counts_at, times_as_fast
 from sgemm_lab.exercises.lines import Lines
 from sgemm_lab.exercises.model import Choice, Judgement, Number, spelled
+from sgemm_lab.hardware import WARP
 from sgemm_lab.kernel import Kernel, load_kernel
-from sgemm_lab.simulator.memory_model import WARP, shared_cost
+from sgemm_lab.rules.memory import shared_cost
 
 _SIZE = (128, 128, 32)
 _STORE = "store4(&C[size_t(row) * N + col], v, row < M ? N - col : 0, alignedC);"
@@ -53,12 +54,6 @@ def _wide_store(kernel: Kernel) -> Judgement:
             "no store is a float4.",
         )
     return Judgement(True, "full quarters leave as float4, and nothing is written outside C.")
-
-
-def _last_row() -> int:
-    """The row of the block tile that ``tileRow(9, 7)`` of the split kernel gives."""
-    ty, i, block_rows = 9, 7, load_kernel("split").values["BM"]
-    return i // 4 * (block_rows // 2) + ty * 4 + i % 4
 
 
 def _tile(pad: str) -> str:

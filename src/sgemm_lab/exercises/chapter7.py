@@ -2,11 +2,11 @@
 
 from math import prod
 
+from sgemm_lab.counting.warp_requests import shared_shapes
 from sgemm_lab.exercises.counted import barriers, counts, times_as_fast
 from sgemm_lab.exercises.lines import Lines
 from sgemm_lab.exercises.model import Estimate, Judgement, Number
 from sgemm_lab.kernel import Kernel, load_kernel
-from sgemm_lab.requests import shared_shapes
 
 _EIGHT_WINDOWS = (128, 128, 64)
 

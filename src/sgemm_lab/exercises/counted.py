@@ -2,12 +2,12 @@
 
 from collections.abc import Callable
 
-from sgemm_lab.compiler import compile_kernel
-from sgemm_lab.counting import count
-from sgemm_lab.exercises.model import Found, Machine, Size
-from sgemm_lab.kernel import Kernel, load_kernel
+from sgemm_lab.counting.of_kernel import count
+from sgemm_lab.cuda.compiler import compile_kernel
+from sgemm_lab.exercises.model import Found, Machine
+from sgemm_lab.hardware import WARP
+from sgemm_lab.kernel import Kernel, Size, load_kernel
 from sgemm_lab.simulator.counts import LineCounts
-from sgemm_lab.simulator.memory_model import WARP
 
 
 def counts(kernel: Kernel, size: Size) -> LineCounts:

@@ -4,12 +4,13 @@ import re
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 
-from sgemm_lab.check import AWKWARD_SIZES, CheckResult, check
-from sgemm_lab.compiler import CompileError
-from sgemm_lab.counting import SMALL_SIZES, check_here
+from sgemm_lab.checking.judge import AWKWARD_SIZES, CheckResult
+from sgemm_lab.checking.on_cpu import SMALL_SIZES, check_here
+from sgemm_lab.checking.on_gpu import check
+from sgemm_lab.cuda.compiler import CompileError
 from sgemm_lab.errors import LabError
-from sgemm_lab.exercises.model import Exercise, Judgement, Machine, Size
-from sgemm_lab.kernel import Kernel, body_start, load_kernel, parse_kernel
+from sgemm_lab.exercises.model import Exercise, Judgement, Machine
+from sgemm_lab.kernel import Kernel, Size, body_start, load_kernel, parse_kernel
 
 _LINE = re.compile(r"(?:\bat |\b\w+\.cu, )line (\d+)\b")
 _COMPILE_ERROR = re.compile(r"^Line (\d+): (.+)$")

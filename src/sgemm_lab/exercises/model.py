@@ -11,9 +11,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 from sgemm_lab.errors import LabError
-from sgemm_lab.kernel import Kernel
-
-Size = tuple[int, int, int]
+from sgemm_lab.kernel import Kernel, Size
 
 
 @dataclass(frozen=True)

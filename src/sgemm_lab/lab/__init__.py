@@ -8,13 +8,14 @@ records, and say so.
 
 from collections.abc import Sequence
 
-from sgemm_lab.compiler import TARGETS, compile_kernel
+from sgemm_lab.counting.walk import walk
+from sgemm_lab.cuda.compiler import TARGETS, compile_kernel
 from sgemm_lab.errors import MissingToolError
 from sgemm_lab.gpu import GPUS, Gpu, find_gpu
-from sgemm_lab.kernel import Kernel, load_kernel, parse_kernel
+from sgemm_lab.kernel import Kernel, Size, load_kernel, parse_kernel
 from sgemm_lab.lab import card as _card
-from sgemm_lab.lab import fitting as _fitting
 from sgemm_lab.lab import ladders as _ladders
+from sgemm_lab.lab import occupancy_calculator as _occupancy
 from sgemm_lab.lab import painting as _painting
 from sgemm_lab.lab import roofs as _roofs
 from sgemm_lab.lab import tiles as _tiles
@@ -23,17 +24,17 @@ from sgemm_lab.lab.counts import Counted
 from sgemm_lab.lab.exercise import exercise as _exercise
 from sgemm_lab.lab.instructions import instructions as _instructions
 from sgemm_lab.lab.listing import listing
-from sgemm_lab.lab.output import Output, Picture, Prose, bytes_text, number, sentence, table
+from sgemm_lab.lab.methods import Effects
+from sgemm_lab.lab.methods import effects as _effects
+from sgemm_lab.lab.output import Output, Picture, Prose, sentence, table
 from sgemm_lab.lab.racing import race as _race
-from sgemm_lab.lab.samples import spread as _spread
+from sgemm_lab.lab.sample_picture import spread as _spread
 from sgemm_lab.lab.speeds import Speeds, speed_curves
 from sgemm_lab.lab.speeds import speeds as _speeds
 from sgemm_lab.lab.timelines import timeline as _timeline
 from sgemm_lab.lab.verdicts import verdicts
-from sgemm_lab.lab.ways import Effects
-from sgemm_lab.lab.ways import effects as _effects
 from sgemm_lab.lab.your_gpu import my_gpu as _my_gpu
-from sgemm_lab.stepping import walk
+from sgemm_lab.text import bytes_text, number
 from sgemm_lab.widgets import (
     Banks,
     Coalescing,
@@ -45,8 +46,6 @@ from sgemm_lab.widgets import (
     Steps,
     Timeline,
 )
-
-Size = tuple[int, int, int]
 
 
 def show(name: str, first: int | str | None = None, last: int | str | None = None) -> Output:
@@ -147,7 +146,7 @@ def occupancy(
     or the one of the records.
     """
     try:
-        return _fitting.occupancy(
+        return _occupancy.occupancy(
             [_kernel(kernel) for kernel in kernels],
             _size(size),
             threads=threads,

@@ -8,8 +8,10 @@ from sgemm_lab import style
 from sgemm_lab.errors import LabError
 from sgemm_lab.gpu import Gpu, find_gpu
 from sgemm_lab.lab import session
-from sgemm_lab.lab.output import Output, Picture, bytes_text, number, table
-from sgemm_lab.record import Record, Run, readings
+from sgemm_lab.lab.output import Output, Picture, table
+from sgemm_lab.records.data import Record, Run
+from sgemm_lab.records.store import readings
+from sgemm_lab.text import bytes_text, number
 from sgemm_lab.widgets import MemoryLadder
 from sgemm_lab.widgets.memory_ladder import Memory
 

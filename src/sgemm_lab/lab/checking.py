@@ -2,12 +2,14 @@
 
 from collections.abc import Sequence
 
-from sgemm_lab.check import AWKWARD_SIZES, CheckResult, check, summary
-from sgemm_lab.counting import SMALL_SIZES, check_here
+from sgemm_lab.checking.judge import AWKWARD_SIZES, CheckResult, summary
+from sgemm_lab.checking.on_cpu import SMALL_SIZES, check_here
+from sgemm_lab.checking.on_gpu import check
 from sgemm_lab.kernel import Kernel
 from sgemm_lab.lab import session
-from sgemm_lab.lab.output import Output, size_text, table
-from sgemm_lab.recorder import current_device
+from sgemm_lab.lab.output import Output, table
+from sgemm_lab.measuring.recorder import current_device
+from sgemm_lab.text import size_text
 
 
 def verdict(kernels: list[Kernel], *, simulated: bool = False) -> Output:

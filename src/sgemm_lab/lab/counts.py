@@ -3,13 +3,14 @@
 from collections.abc import Sequence
 from html import escape
 
-from sgemm_lab.counters import Counters
-from sgemm_lab.counting import CountedLaunch, Size, count
-from sgemm_lab.kernel import Kernel
+from sgemm_lab.counting.of_kernel import CountedLaunch, count
+from sgemm_lab.kernel import Kernel, Size
 from sgemm_lab.lab import session
-from sgemm_lab.lab.output import Output, size_text, table
-from sgemm_lab.record import counted
+from sgemm_lab.lab.output import Output, table
+from sgemm_lab.records.data import Counters
+from sgemm_lab.records.store import counted
 from sgemm_lab.simulator.counts import LineCounts
+from sgemm_lab.text import size_text
 
 ROWS = {
     "global_load_requests": "global load requests",

@@ -5,13 +5,11 @@ from collections.abc import Sequence
 from html import escape
 
 from sgemm_lab.exercises import Lines, Machine, find_exercise
-from sgemm_lab.kernel import Kernel, load_kernel
+from sgemm_lab.kernel import Kernel, Size, load_kernel
 from sgemm_lab.lab import session
 from sgemm_lab.lab.output import Output
 from sgemm_lab.lab.racing import RACED_SIZE
 from sgemm_lab.lab.speeds import speeds
-
-Size = tuple[int, int, int]
 
 
 def exercise(name: str, answer: object = None) -> Output:

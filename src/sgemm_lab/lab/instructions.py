@@ -3,11 +3,11 @@
 import re
 from collections import Counter
 
-from sgemm_lab.compiler import DEFAULT_TARGET, compile_kernel
+from sgemm_lab.cuda.compiler import DEFAULT_TARGET, compile_kernel
+from sgemm_lab.cuda.machine_code import machine_instructions, ptx_instructions
 from sgemm_lab.errors import MissingToolError
 from sgemm_lab.kernel import Kernel
 from sgemm_lab.lab.output import Output, sentence, table
-from sgemm_lab.machine_code import machine_instructions, ptx_instructions
 
 _PTX = re.compile(r"(ld|st)\.(global|shared)|fma\.|bar\.sync")
 _MACHINE = re.compile(r"LDG|LDS|STG|STS|FFMA|BAR")

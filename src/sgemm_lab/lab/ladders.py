@@ -6,22 +6,20 @@ from html import escape
 
 import numpy as np
 
+from sgemm_lab.book.readme import SIZE, Step
+from sgemm_lab.book.readme import ladder as recorded_steps
 from sgemm_lab.errors import LabError
-from sgemm_lab.kernel import Kernel, load_kernel, load_kernels
+from sgemm_lab.files import data_folder
+from sgemm_lab.kernel import Kernel, Size, load_kernel, load_kernels
 from sgemm_lab.lab import session
-from sgemm_lab.lab.output import Output, size_text
+from sgemm_lab.lab.output import Output
 from sgemm_lab.lab.speeds import title_of
-from sgemm_lab.measure import CUBLAS
-from sgemm_lab.paths import data_folder
-from sgemm_lab.readme import SIZE, Step
-from sgemm_lab.readme import ladder as recorded_steps
-from sgemm_lab.record import KernelSamples, Record, scores
-from sgemm_lab.recorder import current_device
+from sgemm_lab.measuring.recorder import current_device
+from sgemm_lab.records.data import CUBLAS, KernelSamples, Record
+from sgemm_lab.records.store import scores
+from sgemm_lab.text import percent, size_text
 from sgemm_lab.widgets import Ladder
 from sgemm_lab.widgets.ladder import LIBRARY, GpuName, Progress, Result, Rung
-from sgemm_lab.widgets.roofs import percent
-
-Size = tuple[int, int, int]
 
 HERE = "here"
 """The id of this machine's GPU among those of the records."""

@@ -8,6 +8,7 @@ from html import escape
 from matplotlib.figure import Figure
 
 from sgemm_lab import style
+from sgemm_lab.text import plain_table
 
 
 @dataclass(frozen=True)
@@ -91,44 +92,10 @@ def table(
     )
     if note:
         html += f'<p class="lab-provenance">{escape(note)}</p>'
-    texts = [list(heads), *rows]
-    widths = [max(len(row[i]) for row in texts) for i in range(len(heads))]
-    lines = [
-        "  ".join(
-            text.rjust(width) if i >= numbers else text.ljust(width)
-            for i, (text, width) in enumerate(zip(row, widths, strict=True))
-        ).rstrip()
-        for row in texts
-    ]
-    return Output(html, "\n".join([*lines, *([note] if note else [])]))
+    text = plain_table(heads, rows, numbers=numbers)
+    return Output(html, "\n".join([text, *([note] if note else [])]))
 
 
 def sentence(text: str) -> Output:
     """Return one sentence as an output."""
     return Output(f'<p class="lab-provenance">{escape(text)}</p>', text)
-
-
-def number(value: float) -> str:
-    """Write a number for people: three digits or all before the point, thousands parted."""
-    if value == 0:
-        return "0"
-    if abs(value) >= 100:
-        return f"{value:,.0f}"
-    if abs(value) >= 10:
-        return f"{value:.1f}"
-    return f"{value:.3g}"
-
-
-def size_text(size: Sequence[int]) -> str:
-    """Write a size: 4096³ for a cube, 1000×999×37 otherwise."""
-    m, n, k = size
-    return f"{m}³" if m == n == k else f"{m}×{n}×{k}"
-
-
-def bytes_text(count: float) -> str:
-    """Write bytes in powers of 1024."""
-    for unit in ("B", "KB", "MB"):
-        if count < 1024:
-            return f"{count:,.4g} {unit}"
-        count /= 1024
-    return f"{count:,.4g} GB"

@@ -4,12 +4,10 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import cast
 
-from sgemm_lab.kernel import Kernel
-from sgemm_lab.requests import Request, warp_requests
+from sgemm_lab.counting.warp_requests import Request, warp_requests
+from sgemm_lab.kernel import Kernel, Size
 from sgemm_lab.widgets import Banks, Coalescing
 from sgemm_lab.widgets.painter import WIDTHS, PaintedRequest
-
-Size = tuple[int, int, int]
 
 _NARROWEST = 32
 

@@ -3,9 +3,9 @@
 from sgemm_lab.errors import LabError
 from sgemm_lab.kernel import Kernel
 from sgemm_lab.lab import session
-from sgemm_lab.lab.changes import changes
 from sgemm_lab.lab.checking import verdict
 from sgemm_lab.lab.counts import Counted
+from sgemm_lab.lab.difference import changes
 from sgemm_lab.lab.output import Output, sentence
 from sgemm_lab.lab.speeds import Speeds, speeds
 

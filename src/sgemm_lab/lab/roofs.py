@@ -5,10 +5,9 @@ from collections.abc import Sequence
 from sgemm_lab.errors import LabError
 from sgemm_lab.gpu import GPUS, is_model
 from sgemm_lab.gpu import Gpu as DataSheet
-from sgemm_lab.kernel import Kernel, load_kernel
+from sgemm_lab.kernel import Kernel, Size, load_kernel
 from sgemm_lab.lab import session
-from sgemm_lab.record import scores
-from sgemm_lab.roofline import (
+from sgemm_lab.models.roofline import (
     Place,
     Roof,
     attainable,
@@ -18,11 +17,10 @@ from sgemm_lab.roofline import (
     measured_roofs,
     records_of,
 )
+from sgemm_lab.records.store import scores
+from sgemm_lab.rules.tile import CONSTANT_NAMES, Tile
 from sgemm_lab.widgets import Intensity, Roofline
 from sgemm_lab.widgets.data import Constant, Gpu, Level, Peak, Point
-from sgemm_lab.widgets.tile_math import CONSTANT_NAMES, Tile
-
-Size = tuple[int, int, int]
 
 SLIDER_CHOICES = {
     "TILE": [2, 4, 8, 16, 32],

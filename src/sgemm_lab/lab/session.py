@@ -8,15 +8,14 @@ from collections.abc import Sequence
 from dataclasses import replace
 from functools import lru_cache
 
-from sgemm_lab.kernel import Kernel
-from sgemm_lab.launch import has_gpu
-from sgemm_lab.measure import Budget, Progress
-from sgemm_lab.paths import data_folder
-from sgemm_lab.record import Device, Record, Run, load_records
-from sgemm_lab.recorder import current_device, measure_run
-from sgemm_lab.roofline import clock_text
-
-Size = tuple[int, int, int]
+from sgemm_lab.cuda.launch import has_gpu
+from sgemm_lab.files import data_folder
+from sgemm_lab.kernel import Kernel, Size
+from sgemm_lab.measuring.race import Budget, Progress
+from sgemm_lab.measuring.recorder import current_device, measure_run
+from sgemm_lab.models.roofline import clock_text
+from sgemm_lab.records.data import Device, Record, Run
+from sgemm_lab.records.store import load_records
 
 _here: list[Record] = []
 """At most one record: what this session measured on this machine's GPU."""

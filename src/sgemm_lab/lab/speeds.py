@@ -10,13 +10,12 @@ from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter, NullLoca
 
 from sgemm_lab import style
 from sgemm_lab.errors import LabError
-from sgemm_lab.kernel import Kernel, load_kernel, load_kernels
+from sgemm_lab.kernel import Kernel, Size, load_kernel, load_kernels
 from sgemm_lab.lab import session
-from sgemm_lab.lab.output import Output, Picture, number, size_text, table
-from sgemm_lab.record import Score, scores
-from sgemm_lab.recorder import SQUARE_SIZES
-
-Size = tuple[int, int, int]
+from sgemm_lab.lab.output import Output, Picture, table
+from sgemm_lab.measuring.recorder import SQUARE_SIZES
+from sgemm_lab.records.store import Score, scores
+from sgemm_lab.text import number, size_text
 
 _MOST_CURVES = 5
 _LINE_POINTS = 11.0

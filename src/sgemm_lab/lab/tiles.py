@@ -8,11 +8,11 @@ from matplotlib.axes import Axes
 from matplotlib.patches import Rectangle
 
 from sgemm_lab import style
+from sgemm_lab.counting.warp_requests import Request, warp_requests
 from sgemm_lab.errors import LabError
+from sgemm_lab.hardware import WARP
 from sgemm_lab.kernel import Kernel
 from sgemm_lab.lab.output import Picture
-from sgemm_lab.requests import Request, warp_requests
-from sgemm_lab.simulator.memory_model import WARP
 
 Interval = tuple[int, int]
 """First and last index of a run of neighbours."""

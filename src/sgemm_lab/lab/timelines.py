@@ -2,20 +2,20 @@
 
 from collections.abc import Sequence
 
-from sgemm_lab.compiler import compile_kernel
+from sgemm_lab.counting.warp_requests import shared_shapes
+from sgemm_lab.cuda.compiler import compile_kernel
 from sgemm_lab.errors import LabError
-from sgemm_lab.kernel import Kernel, load_kernel
+from sgemm_lab.hardware import FLOAT_BYTES
+from sgemm_lab.kernel import Kernel, Size, load_kernel
 from sgemm_lab.lab import session
 from sgemm_lab.lab.card import Card, measured_card
-from sgemm_lab.lab.output import size_text
 from sgemm_lab.lab.speeds import speeds
-from sgemm_lab.occupancy import LIMITS, Launch, occupancy
-from sgemm_lab.record import Record, Score, counted
-from sgemm_lab.requests import shared_shapes
-from sgemm_lab.widgets.tile_math import FLOAT_BYTES, Tile
+from sgemm_lab.records.data import Record
+from sgemm_lab.records.store import Score, counted
+from sgemm_lab.rules.occupancy import LIMITS, Launch, occupancy
+from sgemm_lab.rules.tile import Tile
+from sgemm_lab.text import size_text
 from sgemm_lab.widgets.timeline import MOST_BLOCKS, TimedKernel, Timeline
-
-Size = tuple[int, int, int]
 
 DRAWN_WINDOWS = 4
 """Windows that the picture starts with; a launch has many more, all alike."""

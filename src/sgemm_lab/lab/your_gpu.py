@@ -2,18 +2,17 @@
 
 from collections.abc import Sequence
 
-from sgemm_lab.compiler import compile_kernel
+from sgemm_lab.cuda.compiler import compile_kernel
+from sgemm_lab.cuda.launch import device_target
 from sgemm_lab.errors import LabError
-from sgemm_lab.kernel import Kernel, load_kernels
+from sgemm_lab.kernel import Kernel, Size, load_kernels
 from sgemm_lab.lab import session
 from sgemm_lab.lab.output import Output, sentence
 from sgemm_lab.lab.speeds import Speeds, find_scores
-from sgemm_lab.launch import device_target
-from sgemm_lab.measure import Budget
-from sgemm_lab.record import Run, readings
-from sgemm_lab.recorder import current_device
-
-Size = tuple[int, int, int]
+from sgemm_lab.measuring.race import Budget
+from sgemm_lab.measuring.recorder import current_device
+from sgemm_lab.records.data import Run
+from sgemm_lab.records.store import readings
 
 NO_GPU = (
     "There is no GPU here, so nothing was measured and the plots keep showing the records. "

@@ -8,15 +8,17 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from sgemm_lab.simulator.access import ATOMIC, COPY_READ, COPY_WRITE, LOAD, STORE, Access
+from sgemm_lab.hardware import SECTOR_BYTES, WARP, WORD_BYTES
+from sgemm_lab.rules.memory import global_sectors, shared_cost
 from sgemm_lab.simulator.flow import BasicBlock
-from sgemm_lab.simulator.group import ThreadGroup
-from sgemm_lab.simulator.memory_model import (
-    SECTOR_BYTES,
-    WARP,
-    WORD_BYTES,
-    global_sectors,
-    shared_cost,
+from sgemm_lab.simulator.group import (
+    ATOMIC,
+    COPY_READ,
+    COPY_WRITE,
+    LOAD,
+    STORE,
+    Access,
+    ThreadGroup,
 )
 from sgemm_lab.simulator.merging import Merged, WideAccess
 from sgemm_lab.simulator.ptx import Instruction, Location

@@ -7,10 +7,18 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from sgemm_lab.simulator.access import ATOMIC, COPY_READ, COPY_WRITE, LOAD, STORE, Access
-from sgemm_lab.simulator.group import Dim3, ThreadGroup
+from sgemm_lab.hardware import WARP
+from sgemm_lab.simulator.group import (
+    ATOMIC,
+    COPY_READ,
+    COPY_WRITE,
+    LOAD,
+    STORE,
+    Access,
+    Dim3,
+    ThreadGroup,
+)
 from sgemm_lab.simulator.memory import Memory, NamedArray
-from sgemm_lab.simulator.memory_model import WARP
 from sgemm_lab.simulator.ptx import TYPE_BYTES, Instruction, Location
 from sgemm_lab.simulator.registers import Mask
 

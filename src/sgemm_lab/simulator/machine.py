@@ -14,17 +14,12 @@ from functools import lru_cache
 import numpy as np
 
 from sgemm_lab.errors import LabError
-from sgemm_lab.simulator import (
-    arithmetic,
-    memory_operations,
-    tensor_operations,
-    warp_operations,
-)
+from sgemm_lab.hardware import WARP
+from sgemm_lab.simulator import arithmetic, memory_operations, tensor_operations, warp_operations
 from sgemm_lab.simulator.bundles import Bundle, bundles
 from sgemm_lab.simulator.flow import END, BasicBlock, basic_blocks
 from sgemm_lab.simulator.fma import fma32
 from sgemm_lab.simulator.group import BlockBatch, Launch, ThreadGroup
-from sgemm_lab.simulator.memory_model import WARP
 from sgemm_lab.simulator.operations import Binder, Step
 from sgemm_lab.simulator.ptx import Guard, Instruction, PtxError, PtxKernel, Register
 from sgemm_lab.simulator.registers import Mask, registers_of

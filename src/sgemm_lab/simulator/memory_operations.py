@@ -7,16 +7,16 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from sgemm_lab.simulator.access import (
+from sgemm_lab.simulator.group import (
     ATOMIC,
     COPY_READ,
     COPY_WRITE,
     LOAD,
     STORE,
     Access,
+    PendingCopy,
     Site,
 )
-from sgemm_lab.simulator.group import PendingCopy
 from sgemm_lab.simulator.memory import (
     LOCAL_WINDOW,
     OUTSIDE,

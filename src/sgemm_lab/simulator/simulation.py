@@ -9,10 +9,9 @@ import numpy as np
 import numpy.typing as npt
 
 from sgemm_lab.errors import LabError
-from sgemm_lab.simulator.access import Observer
 from sgemm_lab.simulator.counts import Counts, RequestCounter, collect
 from sgemm_lab.simulator.flow import BasicBlock
-from sgemm_lab.simulator.group import Dim3, Launch
+from sgemm_lab.simulator.group import Dim3, Launch, Observer
 from sgemm_lab.simulator.hazards import Hazard, HazardLog, RaceDetector
 from sgemm_lab.simulator.machine import flow_of, run_lockstep, run_warp_after_warp
 from sgemm_lab.simulator.memory import GLOBAL_BASE, global_memory, lay_out, read_back

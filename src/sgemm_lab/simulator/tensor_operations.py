@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from sgemm_lab.simulator.memory_model import WARP
+from sgemm_lab.hardware import WARP
 from sgemm_lab.simulator.operations import Operations, Step
 from sgemm_lab.simulator.ptx import Instruction, PtxError, Register, Vector
 from sgemm_lab.simulator.registers import Array, Mask, source

@@ -7,8 +7,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from sgemm_lab.simulator.access import COPY_READ, LOAD, Access
-from sgemm_lab.simulator.group import ThreadGroup
+from sgemm_lab.simulator.group import COPY_READ, LOAD, Access, ThreadGroup
 from sgemm_lab.simulator.memory import NamedArray
 
 Array = npt.NDArray[Any]

@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from sgemm_lab.simulator.access import LOAD, Site
+from sgemm_lab.hardware import WARP
 from sgemm_lab.simulator.arithmetic import read_predicate
-from sgemm_lab.simulator.memory_model import WARP
+from sgemm_lab.simulator.group import LOAD, Site
 from sgemm_lab.simulator.memory_operations import address_of, begin
 from sgemm_lab.simulator.operations import Operations, Step, destination, value
 from sgemm_lab.simulator.ptx import Instruction, Pair, PtxError, Register, Vector

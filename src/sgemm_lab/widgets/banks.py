@@ -10,10 +10,11 @@ from matplotlib.axes import Axes
 from matplotlib.patches import Rectangle
 
 from sgemm_lab.errors import LabError
-from sgemm_lab.simulator.memory_model import BANKS, WORD_BYTES
+from sgemm_lab.hardware import BANKS, WARP, WORD_BYTES
 from sgemm_lab.style import BACKGROUND, GRID, LEVEL_COLOURS, LINE, MUTED, book_style, figure, svg
+from sgemm_lab.text import plural
 from sgemm_lab.widgets.base import html_table, module, stylesheet
-from sgemm_lab.widgets.painter import LANES, Painter, asked, plural
+from sgemm_lab.widgets.painter import Painter, asked
 
 _TILE = 32
 _ROW_BYTES = BANKS * WORD_BYTES
@@ -35,8 +36,8 @@ class Banks(Painter):
     """One warp's request to shared memory, painted over the banks wavefront by wavefront.
 
     Args:
-        requests: requests to choose from, as ``sgemm_lab.requests.warp_requests`` returns them;
-            a ``label`` may be added to each.
+        requests: requests to choose from, as ``counting.warp_requests`` returns them; a ``label``
+            may be added to each.
         chosen: index of the request to begin with, or -1 for the reader's own pattern. Default:
             the first, or the own pattern where there is none.
         stride: distance of two neighbouring lanes in the reader's own pattern, in elements of a
@@ -54,7 +55,7 @@ class Banks(Painter):
         LabError: the data are not what they should be; the message says where.
     """
 
-    _esm = module("common.js", "controls.js", "memory_model.js", "painter.js", "banks.js")
+    _esm = module("common.js", "controls.js", "rules/memory.js", "painter.js", "banks.js")
     _css = stylesheet("common.css", "controls.css", "painter.css", "banks.css")
 
     SPACE = "shared"
@@ -87,7 +88,7 @@ class Banks(Painter):
     def addresses(self) -> list[int | None]:
         """First byte of each lane as laid out; None where the lane takes no part."""
         if self.request is None:
-            plain = [lane * self.stride * self.lane_bytes for lane in range(LANES)]
+            plain = [lane * self.stride * self.lane_bytes for lane in range(WARP)]
             start, columns = 0, _TILE
         else:
             plain = self.request["addresses"]
@@ -137,7 +138,7 @@ class Banks(Painter):
                 f"Bank {bank} is asked for {len(worst)} different words at once. "
                 f"Without conflicts {plural(len(phases), 'wavefront')} would do.",
             ]
-        if wide and max(sizes) > LANES * WORD_BYTES // self.lane_bytes:
+        if wide and max(sizes) > WARP * WORD_BYTES // self.lane_bytes:
             return [
                 what,
                 "Neighbouring lanes ask for the same words, so phases merge; no bank is asked "
@@ -197,12 +198,12 @@ def shared_wavefronts(
     Their number is that of the simulator's memory model. Which of a bank's words comes first is
     not known: here the one that the lowest lane asks for.
     """
-    lanes = tuple(range(LANES))
+    lanes = tuple(range(WARP))
     if lane_bytes <= WORD_BYTES:
         return _in_phases([lanes], addresses, lane_bytes)
-    per_phase = LANES * WORD_BYTES // lane_bytes
+    per_phase = WARP * WORD_BYTES // lane_bytes
     phases: list[tuple[int, ...]] = []
-    for start in range(0, LANES, 2 * per_phase):
+    for start in range(0, WARP, 2 * per_phase):
         both = lanes[start : start + 2 * per_phase]
         apart = [both[:per_phase], both[per_phase:]]
         merges = (

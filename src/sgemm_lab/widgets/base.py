@@ -7,11 +7,11 @@ gives the same JavaScript a plain model object. So nothing that the reader does 
 
 from collections.abc import Sequence
 from html import escape
-from importlib.resources import files
 from typing import Any
 
 import anywidget
 
+from sgemm_lab.files import PACKAGE
 from sgemm_lab.style import theme_css
 
 WIDGET_MIME = "application/vnd.sgemm-lab.widget+json"
@@ -91,4 +91,5 @@ class LabWidget(anywidget.AnyWidget):
 
 
 def _read(name: str) -> str:
-    return files(__package__).joinpath(name).read_text(encoding="utf-8")
+    folder = PACKAGE if "/" in name else PACKAGE / "widgets"
+    return (folder / name).read_text(encoding="utf-8")

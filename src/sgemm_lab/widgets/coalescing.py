@@ -6,7 +6,8 @@ import traitlets
 from matplotlib.axes import Axes
 from matplotlib.patches import Rectangle
 
-from sgemm_lab.simulator.memory_model import SECTOR_BYTES, global_sectors
+from sgemm_lab.hardware import SECTOR_BYTES, WARP
+from sgemm_lab.rules.memory import global_sectors
 from sgemm_lab.style import (
     BACKGROUND,
     FOREGROUND,
@@ -18,14 +19,13 @@ from sgemm_lab.style import (
     figure,
     svg,
 )
+from sgemm_lab.text import plural
 from sgemm_lab.widgets.base import html_table, module, stylesheet
 from sgemm_lab.widgets.painter import (
-    LANES,
     Painter,
     as_arrays,
     asked,
     checked_elements,
-    plural,
     share_text,
     tenths,
 )
@@ -38,8 +38,8 @@ class Coalescing(Painter):
     """One warp's request to global memory, painted over lines of four 32-byte sectors.
 
     Args:
-        requests: requests to choose from, as ``sgemm_lab.requests.warp_requests`` returns them;
-            a ``label`` may be added to each.
+        requests: requests to choose from, as ``counting.warp_requests`` returns them; a ``label``
+            may be added to each.
         chosen: index of the request to begin with, or -1 for the reader's own pattern. Default:
             the first, or the own pattern where there is none.
         stride: distance of two neighbouring lanes in the reader's own pattern, in elements.
@@ -53,7 +53,7 @@ class Coalescing(Painter):
         LabError: the data are not what they should be; the message says where.
     """
 
-    _esm = module("common.js", "controls.js", "memory_model.js", "painter.js", "coalescing.js")
+    _esm = module("common.js", "controls.js", "rules/memory.js", "painter.js", "coalescing.js")
     _css = stylesheet("common.css", "controls.css", "painter.css", "coalescing.css")
 
     SPACE = "global"
@@ -68,7 +68,7 @@ class Coalescing(Painter):
     def addresses(self) -> list[int | None]:
         """First byte of each lane; None where the lane takes no part."""
         if self.request is None:
-            own = [(self.offset + lane * self.stride) * self.lane_bytes for lane in range(LANES)]
+            own = [(self.offset + lane * self.stride) * self.lane_bytes for lane in range(WARP)]
         else:
             own = self.request["addresses"]
         return [None if lane in self.off else address for lane, address in enumerate(own)]

@@ -136,14 +136,6 @@ def checked_choice(gpu: str, gpus: Iterable[Mapping[str, Any]]) -> str:
     return gpu
 
 
-def reference_levels(gpu: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """Return one roof per memory level: the measured one where there is one, lowest first."""
-    chosen: dict[str, dict[str, Any]] = {}
-    for level in gpu["levels"]:
-        chosen.setdefault(level["id"], level)
-    return sorted(chosen.values(), key=lambda level: float(level["gbs"]))
-
-
 def _checked_gpu(gpu: Any) -> dict[str, Any]:
     name = checked_text(gpu, "name", "A GPU")
     who = f"GPU '{name}'"

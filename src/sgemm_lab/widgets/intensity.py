@@ -8,6 +8,16 @@ from matplotlib.axes import Axes
 from matplotlib.patches import Rectangle
 
 from sgemm_lab.errors import LabError
+from sgemm_lab.rules.roofs import roof_at
+from sgemm_lab.rules.tile import (
+    Tile,
+    bound,
+    checked_constants,
+    compulsory_intensity,
+    global_intensity,
+    problems,
+    raising,
+)
 from sgemm_lab.style import (
     FOREGROUND,
     LEVEL_COLOURS,
@@ -18,18 +28,10 @@ from sgemm_lab.style import (
     figure,
     svg,
 )
+from sgemm_lab.text import number, percent
 from sgemm_lab.widgets.base import LabWidget, html_table, module, stylesheet
 from sgemm_lab.widgets.data import Constant, Gpu, checked_choice, checked_gpus
-from sgemm_lab.widgets.roofs import Labels, Spot, draw_roofs, number, percent, roof_at
-from sgemm_lab.widgets.tile_math import (
-    Tile,
-    bound,
-    checked_constants,
-    compulsory_intensity,
-    global_intensity,
-    problems,
-    raising,
-)
+from sgemm_lab.widgets.roofs import Labels, Spot, draw_roofs
 
 
 class Intensity(LabWidget):
@@ -52,7 +54,7 @@ class Intensity(LabWidget):
         LabError: the data are not what they should be; the message says where.
     """
 
-    _esm = module("common.js", "chart.js", "tile_math.js", "intensity.js")
+    _esm = module("common.js", "chart.js", "rules/tile.js", "intensity.js")
     _css = stylesheet("common.css", "intensity.css")
 
     constants: "traitlets.List[dict[str, Any]]" = traitlets.List().tag(sync=True)

@@ -6,15 +6,15 @@ from typing import Any, NotRequired, TypedDict
 import traitlets
 
 from sgemm_lab.errors import LabError
+from sgemm_lab.kernel import Size
 from sgemm_lab.style import CUBLAS, FOREGROUND, KERNEL, book_style, figure, svg
+from sgemm_lab.text import number, percent
 from sgemm_lab.widgets.base import LabWidget, html_table, module, stylesheet
 from sgemm_lab.widgets.data import checked_choice, checked_items, checked_number, checked_text
-from sgemm_lab.widgets.roofs import number, percent
 
 LIBRARY = "cublas"
 """The name under which cuBLAS stands among kernels."""
 
-Size = tuple[int, int, int]
 Progress = Callable[[str], None]
 
 _NUMBERS = ("min", "p25", "median", "p75", "max", "cublas")

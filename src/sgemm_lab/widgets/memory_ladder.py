@@ -8,18 +8,10 @@ from matplotlib.axes import Axes
 from matplotlib.ticker import FuncFormatter
 
 from sgemm_lab.errors import LabError
-from sgemm_lab.style import (
-    FOREGROUND,
-    LEVEL_COLOURS,
-    LEVEL_MARKERS,
-    MUTED,
-    book_style,
-    figure,
-    svg,
-)
+from sgemm_lab.style import FOREGROUND, LEVEL_COLOURS, LEVEL_MARKERS, MUTED, book_style, figure, svg
+from sgemm_lab.text import number
 from sgemm_lab.widgets.base import LabWidget, html_table, module, stylesheet
 from sgemm_lab.widgets.data import checked_choice, checked_items, checked_number, checked_text
-from sgemm_lab.widgets.roofs import number
 
 NAMES = {
     "register": "registers, a dependent FMA",

@@ -8,10 +8,10 @@ from matplotlib.axes import Axes
 from matplotlib.patches import Rectangle
 
 from sgemm_lab.errors import LabError
-from sgemm_lab.occupancy import (
+from sgemm_lab.hardware import WARP
+from sgemm_lab.rules.occupancy import (
     LIMITS,
     REGISTERS_PER_SM,
-    WARP,
     Fit,
     Launch,
     Limits,
@@ -31,9 +31,9 @@ from sgemm_lab.style import (
     figure,
     svg,
 )
+from sgemm_lab.text import plural
 from sgemm_lab.widgets.base import LabWidget, html_table, module, stylesheet
 from sgemm_lab.widgets.data import checked_choice, checked_items, checked_text
-from sgemm_lab.widgets.painter import plural
 
 NAMES: dict[Resource, str] = {
     "blocks": "Block slots",
@@ -55,7 +55,7 @@ class Sm(TypedDict):
 
     id: str
     name: str
-    compute_capability: str  # such as "8.0", one of sgemm_lab.occupancy.LIMITS
+    compute_capability: str  # such as "8.0", one of sgemm_lab.rules.occupancy.LIMITS
 
 
 class Preset(TypedDict):
@@ -87,7 +87,7 @@ class Occupancy(LabWidget):
         LabError: the data are not what they should be; the message says where.
     """
 
-    _esm = module("common.js", "controls.js", "occupancy_math.js", "occupancy.js")
+    _esm = module("common.js", "controls.js", "rules/occupancy.js", "occupancy.js")
     _css = stylesheet("common.css", "controls.css", "occupancy.css")
 
     gpus: "traitlets.List[dict[str, Any]]" = traitlets.List().tag(sync=True)

@@ -9,9 +9,9 @@ import numpy.typing as npt
 import traitlets
 
 from sgemm_lab.errors import LabError
+from sgemm_lab.hardware import WARP
 from sgemm_lab.widgets.base import LabWidget
 
-LANES = 32
 OWN = -1
 """``chosen`` where the reader's own pattern is shown."""
 WIDTHS = {32: "float", 64: "float2", 128: "float4"}
@@ -21,7 +21,7 @@ _LARGEST_ADDRESS = 2**40
 
 
 class PaintedRequest(TypedDict):
-    """One memory instruction of one warp, as ``sgemm_lab.requests`` returns it."""
+    """One memory instruction of one warp, as ``sgemm_lab.counting.warp_requests`` returns it."""
 
     kernel: str
     line: int
@@ -43,8 +43,8 @@ class Painter(LabWidget):
     :attr:`words`, :attr:`_name` and what every widget defines.
 
     Args:
-        requests: requests to choose from, as ``sgemm_lab.requests.warp_requests`` returns them;
-            a ``label`` may be added to each.
+        requests: requests to choose from, as ``counting.warp_requests`` returns them; a ``label``
+            may be added to each.
         chosen: index of the request to begin with, or -1 for the reader's own pattern. Default:
             the first, or the own pattern where there is none.
         state: the rest of the state.
@@ -171,7 +171,7 @@ def checked_off(off: Iterable[Any]) -> list[int]:
     """
     lanes = list(off)
     for lane in lanes:
-        if not isinstance(lane, int) or not 0 <= lane < LANES:
+        if not isinstance(lane, int) or not 0 <= lane < WARP:
             raise LabError(f"A warp has lanes 0 to 31, so {lane!r} cannot be off.")
     return sorted(set(lanes))
 
@@ -203,11 +203,6 @@ def asked(request: Mapping[str, Any] | None, address: int, lane_bytes: int) -> s
     return f"{' to '.join(dict.fromkeys(names))}, {span}"
 
 
-def plural(count: int, word: str) -> str:
-    """Return "1 sector" or "2 sectors"."""
-    return f"{count:,} {word}{'' if count == 1 else 's'}"
-
-
 def tenths(value: float) -> str:
     """Return a number with at most one digit behind the point; halves go up, as in JavaScript."""
     return f"{math.floor(value * 10 + 0.5) / 10:g}"
@@ -232,8 +227,8 @@ def _checked_request(request: Any, space: str) -> dict[str, Any]:
         raise LabError(f"{who} has op {request['op']!r}: write 'load' or 'store'.")
     bits = checked_bits(request["bits"])
     addresses = list(request["addresses"])
-    if len(addresses) != LANES:
-        raise LabError(f"{who} has {len(addresses)} addresses; a warp has {LANES} lanes.")
+    if len(addresses) != WARP:
+        raise LabError(f"{who} has {len(addresses)} addresses; a warp has {WARP} lanes.")
     for address in addresses:
         if address is not None and not (
             isinstance(address, int)

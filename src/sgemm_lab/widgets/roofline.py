@@ -7,6 +7,8 @@ import traitlets
 from matplotlib.axes import Axes
 
 from sgemm_lab.errors import LabError
+from sgemm_lab.models.limits import limit_words
+from sgemm_lab.rules.roofs import reference_levels, roof_at
 from sgemm_lab.style import (
     BACKGROUND,
     FOREGROUND,
@@ -17,6 +19,7 @@ from sgemm_lab.style import (
     figure,
     svg,
 )
+from sgemm_lab.text import number, percent
 from sgemm_lab.widgets.base import LabWidget, html_table, module, stylesheet
 from sgemm_lab.widgets.data import (
     LEVEL_NAMES,
@@ -25,10 +28,8 @@ from sgemm_lab.widgets.data import (
     checked_choice,
     checked_gpus,
     checked_points,
-    reference_levels,
 )
-from sgemm_lab.widgets.limits import limit_words
-from sgemm_lab.widgets.roofs import Labels, Spot, draw_roofs, number, percent, roof_at
+from sgemm_lab.widgets.roofs import Labels, Spot, draw_roofs
 
 
 class Roofline(LabWidget):
@@ -48,7 +49,7 @@ class Roofline(LabWidget):
         LabError: the data are not what they should be; the message says where.
     """
 
-    _esm = module("common.js", "chart.js", "limits.js", "roofline.js")
+    _esm = module("common.js", "chart.js", "models/limits.js", "roofline.js")
     _css = stylesheet("common.css", "roofline.css")
 
     gpus: "traitlets.List[dict[str, Any]]" = traitlets.List().tag(sync=True)

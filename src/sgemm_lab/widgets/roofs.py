@@ -3,40 +3,15 @@
 import itertools
 import math
 from collections.abc import Iterable, Iterator, Mapping
-from decimal import ROUND_HALF_UP, Decimal
 from typing import Any, Literal, NamedTuple
 
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, LogLocator
 
+from sgemm_lab.rules.roofs import reference_levels
 from sgemm_lab.style import BACKGROUND, FOREGROUND, LEVEL_COLOURS
-from sgemm_lab.widgets.data import reference_levels
-
-
-def number(value: float) -> str:
-    """Return a number as the book writes it: 63,700 and 15.2 and 0.25."""
-    exact = Decimal(value)
-    digits = 0 if value >= 100 else min(0, exact.adjusted() - 2)
-    # Halves go up, as in JavaScript.
-    rounded = exact.quantize(Decimal(1).scaleb(digits), ROUND_HALF_UP)
-    return f"{rounded:,}" if value >= 100 else f"{float(rounded):g}"
-
-
-def percent(share: float) -> str:
-    """Return a share such as 0.123 as "12 %", small ones with two digits."""
-    return f"{math.floor(100 * share + 0.5)} %" if share >= 0.1 else f"{100 * share:.2g} %"
-
-
-def roof_at(gpu: Mapping[str, Any], level: str, intensity: float) -> float:
-    """Return the GFLOP/s that a memory level allows at an intensity in FLOP/B.
-
-    A level that the GPU does not list allows the arithmetic peak.
-    """
-    for roof in reference_levels(gpu):
-        if roof["id"] == level:
-            return min(float(gpu["peak_gflops"]), float(roof["gbs"]) * intensity)
-    return float(gpu["peak_gflops"])
+from sgemm_lab.text import number
 
 
 def draw_roofs(

@@ -7,7 +7,7 @@ import traitlets
 from matplotlib.axes import Axes
 
 from sgemm_lab.errors import LabError
-from sgemm_lab.pipeline import COMPUTE, LOAD, Pipeline, Report, report, schedule
+from sgemm_lab.rules.overlap import COMPUTE, LOAD, Pipeline, Report, report, schedule
 from sgemm_lab.style import (
     BACKGROUND,
     FOREGROUND,
@@ -65,7 +65,7 @@ class Timeline(LabWidget):
         LabError: a setting is out of its range; the message says which and what the range is.
     """
 
-    _esm = module("common.js", "controls.js", "pipeline.js", "timeline.js")
+    _esm = module("common.js", "controls.js", "rules/overlap.js", "timeline.js")
     _css = stylesheet("common.css", "controls.css", "timeline.css")
 
     kernels: "traitlets.List[dict[str, Any]]" = traitlets.List().tag(sync=True)

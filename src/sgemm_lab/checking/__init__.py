@@ -1,0 +1,1 @@
+"""Is a kernel right? One judge, on a GPU or by simulation."""

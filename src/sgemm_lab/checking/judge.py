@@ -1,0 +1,173 @@
+"""Is a kernel right? Compare its C with float64, at sizes that do not fit its tiles.
+
+For each size a kernel runs three times:
+
+1. On small whole numbers. Every product and every sum is then exact in float32, in any order, so
+   C must equal the reference bit for bit. A missing or doubled term cannot hide.
+2. On uniform random numbers in ±0.5. The error of each element must stay within
+   K·u·(|A|·|B|), u = 2⁻²⁴: the bound of a float32 inner product of K terms in any order (Jeannerod
+   and Rump, Improved error bounds for inner products in floating-point arithmetic, 2013). A second
+   run must give the same bits.
+3. With one NaN and one infinity in A and in B. They must reach the elements of C they belong to,
+   and no others.
+
+Before each run C is filled with NaN, and A, B and C lie between guard zones: NaN around the inputs,
+so that a read past the edge spoils C, and a pattern around C, so that a stray write is seen.
+"""
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from sgemm_lab.kernel import Size
+
+AWKWARD_SIZES: tuple[Size, ...] = (
+    (1, 1, 1), (2, 2, 2), (3, 5, 7), (7, 1, 9), (1, 9, 7), (4, 4, 4), (8, 8, 6),
+    (16, 16, 16), (17, 17, 17), (31, 33, 29), (32, 32, 32), (33, 31, 1), (1, 1, 1025),
+    (64, 64, 64), (65, 63, 66), (64, 68, 72), (5, 260, 12), (127, 129, 127), (128, 128, 8),
+    (128, 128, 24), (129, 130, 131), (256, 256, 40), (255, 257, 254), (256, 128, 9), (260, 132, 20),
+    (1, 1000, 33), (1000, 1, 33), (513, 3, 100), (3, 513, 100), (384, 640, 200), (512, 512, 512),
+    (65537, 5, 3), (3, 65537, 5), (1023, 1025, 1021),
+)  # fmt: skip
+"""Below a tile, no multiple of 4, K of 1, odd numbers of tiles, rows and columns, tall, flat."""
+
+_UNIT_ROUNDOFF = 2.0**-24
+_EXACT = 2**24
+"""Up to here float32 holds every whole number."""
+
+
+@dataclass(frozen=True)
+class CheckResult:
+    """The verdict on one kernel at one size. ``fault`` is None where it is right."""
+
+    kernel: str
+    m: int
+    n: int
+    k: int
+    fault: str | None
+    """What is wrong, in a sentence, or None."""
+    refusal: str | None
+    """Why the size was not run, in a sentence, or None: a tile that does not fit this GPU."""
+    error: float
+    """The largest error as a share of what is allowed, over all elements; 1 is the limit."""
+
+    @property
+    def passed(self) -> bool:
+        """Whether the kernel ran at this size and was right."""
+        return self.fault is None and self.refusal is None
+
+
+class WrongResultError(Exception):
+    """A wrong result. The message is a sentence."""
+
+
+def summary(results: Sequence[CheckResult]) -> str:
+    """Say in a sentence how a kernel did: where it was right, wrong, or not run."""
+    right = sum(result.passed for result in results)
+    wrong = sum(result.fault is not None for result in results)
+    refused = [result.refusal for result in results if result.refusal]
+    worst = max((result.error for result in results if result.passed), default=0.0)
+    sizes = "size" if right == 1 else "sizes"
+    text = f"WRONG at {wrong} of {len(results)} sizes." if wrong else f"right at {right} {sizes}."
+    if right:
+        text += f" Its largest rounding error is {worst:.0%} of the bound."
+    if refused:
+        text += f" Not run at {len(refused)}: {refused[0]}"
+    return text
+
+
+def rounding_shares(a: Any, b: Any, c: Any) -> Any:
+    """Return the error of each element of C as a share of K·u·(|A|·|B|), in float64.
+
+    A is M×K, B is K×N, C is M×N: float32 arrays of one library, CuPy or NumPy. NaN where C is NaN.
+    """
+    a, b = a.astype("float64"), b.astype("float64")
+    allowed = a.shape[1] * _UNIT_ROUNDOFF * (abs(a) @ abs(b))
+    allowed += 1e-30  # an element whose bound is zero must not divide by zero
+    return abs(c - a @ b) / allowed
+
+
+class Judge(ABC):
+    """The three runs of one kernel at one size. ``library`` is CuPy or NumPy."""
+
+    def __init__(self, library: Any, size: Size, seed: int) -> None:
+        self.library = library
+        self.m, self.n, self.k = size
+        self.random = library.random.RandomState(seed + self.m + 3 * self.n + 7 * self.k)
+
+    @abstractmethod
+    def product(self, a: Any, b: Any) -> Any:
+        """Return the kernel's C for A and B, NaN where it wrote nothing.
+
+        Raises:
+            WrongResultError: the kernel did something wrong on the way.
+        """
+
+    def run(self) -> float:
+        """Return the largest error as a share of the allowed one.
+
+        Raises:
+            WrongResultError: the result is wrong.
+        """
+        self.whole_numbers()
+        error = self.random_numbers()
+        self.special_values()
+        return error
+
+    def whole_numbers(self) -> None:
+        """Multiply matrices whose product float32 holds exactly."""
+        most = 8 if 64 * self.k <= _EXACT else 1
+        a = self.random.randint(-most, most + 1, (self.m, self.k)).astype("float32")
+        b = self.random.randint(-most, most + 1, (self.k, self.n)).astype("float32")
+        c = self.product(a, b)
+        expected = a.astype("float64") @ b.astype("float64")
+        self.reject(c != expected, c, expected, "on whole numbers, where float32 is exact")
+
+    def random_numbers(self) -> float:
+        """Multiply twice; return the largest error as a share of the bound."""
+        a = self.random.uniform(-0.5, 0.5, (self.m, self.k)).astype("float32")
+        b = self.random.uniform(-0.5, 0.5, (self.k, self.n)).astype("float32")
+        c = self.product(a, b)
+        if not self.library.array_equal(c, self.product(a, b)):
+            raise WrongResultError(
+                "Two runs on the same matrices gave different results. "
+                "Threads race: look for a missing __syncthreads()."
+            )
+        share = rounding_shares(a, b, c)
+        expected = a.astype("float64") @ b.astype("float64")
+        self.reject(~(share <= 1), c, expected, "by more than rounding explains")
+        return float(share.max())
+
+    def special_values(self) -> None:
+        """Multiply matrices that hold NaN and infinity."""
+        most = 4 if 16 * self.k <= _EXACT else 1
+        a = self.random.randint(1, most + 1, (self.m, self.k)).astype("float32")
+        b = self.random.randint(1, most + 1, (self.k, self.n)).astype("float32")
+        nan, inf = float("nan"), float("inf")
+        a[self.m // 2, self.k // 3] = nan
+        a[self.m - 1, self.k - 1] = inf
+        b[self.k // 2, self.n // 3] = nan
+        b[self.k - 1, self.n - 1] = -inf
+        c = self.product(a, b)
+        expected = a.astype("float64") @ b.astype("float64")
+        same = (c == expected) | (self.library.isnan(c) & self.library.isnan(expected))
+        self.reject(~same, c, expected, "where A and B hold NaN and infinity")
+
+    def reject(self, wrong: Any, c: Any, expected: Any, where: str) -> None:
+        """Raise a WrongResultError if any element is marked as wrong."""
+        count = int(wrong.sum())
+        if count == 0:
+            return
+        row, col = (int(i) for i in self.library.argwhere(wrong)[0])
+        got, right = float(c[row, col]), float(expected[row, col])
+        unwritten = int((self.library.isnan(c) & ~self.library.isnan(expected)).sum())
+        hint = (
+            f" {unwritten:,} are NaN: never written, or spoiled by a read outside A or B."
+            if unwritten
+            else ""
+        )
+        raise WrongResultError(
+            f"{count:,} of {c.size:,} elements are wrong {where}. "
+            f"The first is C[{row}, {col}]: {got:.9g} instead of {right:.9g}.{hint}"
+        )

@@ -1,0 +1,1 @@
+"""What kernels ask of memory, counted by simulation."""

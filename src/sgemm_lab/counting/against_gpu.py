@@ -1,0 +1,70 @@
+"""What was counted by simulation beside what a GPU's own counters said, kernel by kernel."""
+
+import os
+from collections.abc import Sequence
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import dataclass
+from multiprocessing import get_context
+
+from sgemm_lab.counting.of_kernel import COUNTS, count
+from sgemm_lab.kernel import Kernel, Size, load_kernels
+from sgemm_lab.records.data import Record
+from sgemm_lab.records.store import counted
+
+REGULAR: Size = (256, 256, 256)
+RAGGED: Size = (255, 257, 254)
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """One launch, counted twice. Both dictionaries have the keys of ``COUNTS``."""
+
+    kernel: str
+    size: Size
+    here: dict[str, int]
+    gpu: dict[str, int]
+
+    @property
+    def differing(self) -> list[str]:
+        """The counts that differ, by name."""
+        return [name for name in COUNTS if self.here[name] != self.gpu[name]]
+
+
+def compare(
+    sizes: Sequence[Size], records: Sequence[Record], kernels: Sequence[Kernel] | None = None
+) -> list[Comparison]:
+    """Simulate kernels on all of the processor's cores, beside the recorded counters.
+
+    ``kernels`` are by default all of the book, with their variants. A launch without recorded
+    counters is left out. The result is in the order of the sizes, then of the kernels.
+
+    Raises:
+        LabError: a kernel cannot be compiled here.
+    """
+    recorded = {key: found for record in records for key, found in counted(record).items()}
+    launches = [
+        (kernel, size)
+        for kernel in (load_kernels(variants=True) if kernels is None else kernels)
+        for size in sizes
+        if (kernel.name, *size) in recorded
+    ]
+    # New processes rather than copies of this one, which may run threads, as a notebook does.
+    workers = min(os.cpu_count() or 1, max(1, len(launches)))
+    with ProcessPoolExecutor(workers, mp_context=get_context("spawn")) as pool:
+        here = list(pool.map(counts_of, *zip(*launches, strict=True))) if launches else []
+    made = [
+        Comparison(
+            kernel.name,
+            size,
+            found,
+            {name: round(recorded[kernel.name, *size].values[name]) for name in COUNTS},
+        )
+        for (kernel, size), found in zip(launches, here, strict=True)
+    ]
+    return sorted(made, key=lambda launch: sizes.index(launch.size))
+
+
+def counts_of(kernel: Kernel, size: Size) -> dict[str, int]:
+    """Simulate one launch; return its counts by the names in ``COUNTS``."""
+    total = count(kernel, size).result.counts.total
+    return {name: getattr(total, name) for name in COUNTS}

@@ -1,0 +1,235 @@
+"""Run a kernel of the book on this machine's processor, and count what it asks of memory.
+
+The kernel's PTX comes from NVRTC. Where NVRTC is not installed, the PTX of the book's own kernels,
+shipped with the package, takes its place.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from sgemm_lab.cuda.compiler import DEFAULT_TARGET, compile_kernel, load_nvrtc
+from sgemm_lab.errors import LabError, MissingToolError
+from sgemm_lab.files import SHIPPED_PTX
+from sgemm_lab.gpu import GPUS
+from sgemm_lab.kernel import ENTRY, Kernel, LaunchShape, Size, load_kernels
+from sgemm_lab.simulator import Result, simulate
+
+Order = tuple[str, ...]
+Schedule = Literal["lockstep", "warps"]
+Matrix = npt.NDArray[Any]
+
+BOOK_ORDER: Order = ("A", "B", "C", "M", "N", "K")
+"""The arguments of the book's kernels, in order."""
+
+COUNTS = (
+    "global_load_requests", "global_load_sectors", "global_store_requests", "global_store_sectors",
+    "shared_load_requests", "shared_load_wavefronts",
+    "shared_store_requests", "shared_store_wavefronts", "ffma_thread_instructions",
+)  # fmt: skip
+"""The counts that a GPU's own counters have too, under the same names."""
+
+_LARGEST_PRODUCT = 1024**3
+"""Above this M·N·K a simulated launch takes minutes."""
+_LARGEST_MATRICES = 2**26
+"""Elements of A, B and C together. Above this the simulator would need more than 1 GB."""
+
+
+@dataclass(frozen=True)
+class Multiplication:
+    """A simulated launch that multiplied two matrices of small whole numbers."""
+
+    size: Size
+    result: Result
+    wrong: int
+    """Elements of C that differ from the exact product."""
+    max_abs_error: float
+    """The largest difference from it; infinite where an element is not a number."""
+
+
+@dataclass(frozen=True)
+class CountedLaunch(Multiplication):
+    """A simulated launch of a kernel at one size."""
+
+    kernel: Kernel
+
+
+def count(
+    kernel: Kernel,
+    size: Size,
+    *,
+    target: str = DEFAULT_TARGET,
+    check_hazards: bool = False,
+    trace: bool = False,
+    schedule: Schedule = "lockstep",
+    progress: Callable[[int, int], None] | None = None,
+) -> CountedLaunch:
+    """Simulate one launch of C = A·B on small whole numbers, whose product float32 holds exactly.
+
+    Raises:
+        LabError: the size is too large to simulate, or the kernel cannot be compiled here.
+    """
+    shape = kernel.launch_shape(*size)
+    check_size(size)
+    made = multiply_whole_numbers(
+        kernel_ptx(kernel, target),
+        ENTRY,
+        shape,
+        size,
+        target=target,
+        check_hazards=check_hazards,
+        trace=trace,
+        schedule=schedule,
+        progress=progress,
+    )
+    return CountedLaunch(made.size, made.result, made.wrong, made.max_abs_error, kernel)
+
+
+def check_size(size: Size) -> None:
+    """Refuse a size that the simulator cannot do in minutes and in 1 GB.
+
+    Raises:
+        LabError: the size is too large.
+    """
+    m, n, k = size
+    if m * n * k > _LARGEST_PRODUCT:
+        raise LabError(
+            f"{m}×{n}×{k} is too large to count on a processor: it would take minutes. "
+            "Choose sizes whose product is at most 1024·1024·1024."
+        )
+    if m * k + k * n + m * n > _LARGEST_MATRICES:
+        raise LabError(
+            f"The matrices of {m}×{n}×{k} are too large to count on a processor. "
+            f"A, B and C together may have {_LARGEST_MATRICES:,} elements."
+        )
+
+
+def patience(size: Size) -> int:
+    """Return how long a kernel may run on a size (M, N, K) before a loop of it is called endless.
+
+    In basic blocks. Threads that all part from each other run a few for each product; a kernel
+    of this book runs a few thousand in all.
+    """
+    m, n, k = size
+    return 20_000 + 16 * m * n * k
+
+
+def multiply_whole_numbers(
+    ptx: str,
+    entry: str,
+    shape: LaunchShape,
+    size: Size,
+    *,
+    order: Order = BOOK_ORDER,
+    target: str = DEFAULT_TARGET,
+    check_hazards: bool = False,
+    trace: bool = False,
+    schedule: Schedule = "lockstep",
+    progress: Callable[[int, int], None] | None = None,
+) -> Multiplication:
+    """Simulate one launch on whole numbers from -8 to 8, and compare C with the exact product.
+
+    ``order`` names the kernel's arguments. Above K of 262,144 the numbers are -1, 0 and 1.
+
+    Raises:
+        LabError: the launch does not fit the kernel or a GPU of this target.
+    """
+    m, n, k = size
+    random = np.random.default_rng(seed=m + 3 * n + 7 * k)
+    most = 8 if 64 * k <= 2**24 else 1
+    a = random.integers(-most, most + 1, (m, k)).astype(np.float32)
+    b = random.integers(-most, most + 1, (k, n)).astype(np.float32)
+    result = launch(
+        ptx,
+        entry,
+        shape,
+        a,
+        b,
+        order=order,
+        target=target,
+        check_hazards=check_hazards,
+        trace=trace,
+        schedule=schedule,
+        progress=progress,
+    )
+    error = np.abs(result.arrays["C"].reshape(m, n) - a.astype(np.float64) @ b.astype(np.float64))
+    wrong = int((~(error == 0)).sum())
+    return Multiplication(size, result, wrong, float(np.nan_to_num(error, nan=np.inf).max()))
+
+
+def launch(
+    ptx: str,
+    entry: str,
+    shape: LaunchShape,
+    a: Matrix,
+    b: Matrix,
+    *,
+    order: Order = BOOK_ORDER,
+    target: str = DEFAULT_TARGET,
+    check_hazards: bool,
+    trace: bool = False,
+    schedule: Schedule = "lockstep",
+    progress: Callable[[int, int], None] | None = None,
+) -> Result:
+    """Simulate one launch on given matrices: A is M×K, B is K×N, both float32.
+
+    Raises:
+        LabError: the launch does not fit the kernel or a GPU of this target.
+    """
+    (m, k), n = a.shape, b.shape[1]
+    limit = _shared_limit(target)
+    if shape.shared_bytes > limit:
+        raise LabError(
+            f"The kernel wants {shape.shared_bytes:,} bytes of shared memory for a block; a GPU "
+            f"of {target} has {limit:,}. Choose a smaller tile or a smaller K."
+        )
+    c = np.full((m, n), np.nan, np.float32)
+    arguments = {"A": a, "B": b, "C": c, "M": m, "N": n, "K": k}
+    return simulate(
+        ptx,
+        entry,
+        shape.grid,
+        shape.block,
+        {name: arguments[name] for name in order},
+        shape.shared_bytes,
+        unwritten=["C"],
+        check_hazards=check_hazards,
+        trace=trace,
+        schedule=schedule,
+        patience=patience((m, n, k)),
+        progress=progress,
+    )
+
+
+def _shared_limit(target: str) -> int:
+    """Bytes of shared memory that a block can have: of the GPUs that the book knows, the most."""
+    ours = [g for g in GPUS if f"sm_{g.compute_capability.replace('.', '')}" == target]
+    return max(gpu.shared_per_block for gpu in ours or GPUS)
+
+
+def kernel_ptx(kernel: Kernel, target: str = DEFAULT_TARGET) -> str:
+    """Return a kernel's PTX: compiled here, or else the shipped text of a book kernel.
+
+    Raises:
+        MissingToolError: NVRTC is missing and the kernel is not one of the book's own.
+        CompileError: the kernel does not compile.
+    """
+    try:
+        load_nvrtc()
+    except LabError as missing:
+        if target == DEFAULT_TARGET and kernel in load_kernels(variants=True):
+            return shipped_file(kernel).read_text(encoding="utf-8")
+        raise MissingToolError(
+            f"{missing} Only the book's own kernels, unchanged and for {DEFAULT_TARGET}, "
+            "can be counted without it."
+        ) from None
+    return compile_kernel(kernel, target).ptx
+
+
+def shipped_file(kernel: Kernel) -> Path:
+    """Return where the PTX of a book kernel is kept in the package."""
+    return SHIPPED_PTX / f"{kernel.name.replace(':', '-').replace('=', '').replace(',', '-')}.ptx"

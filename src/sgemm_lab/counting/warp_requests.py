@@ -1,0 +1,185 @@
+"""What one warp of a kernel asks of memory, from a simulated launch: data for the painters."""
+
+import re
+from typing import Literal, TypedDict
+
+import numpy as np
+
+from sgemm_lab.counting.of_kernel import kernel_ptx, patience
+from sgemm_lab.errors import LabError
+from sgemm_lab.expression import UnreadableError, whole_number
+from sgemm_lab.hardware import WARP
+from sgemm_lab.kernel import ENTRY, Kernel, Size
+from sgemm_lab.simulator import WarpRequest, simulate
+
+_LARGEST_PRODUCT = 256**3
+"""A pattern of addresses shows at small sizes; above this M·N·K the reader would wait."""
+
+
+class Request(TypedDict):
+    """One memory instruction of one warp."""
+
+    kernel: str
+    line: int
+    source: str  # text of that line
+    array: str
+    shape: list[int]  # of the array; empty where it is not known
+    start: int  # byte address of the array's first element
+    space: Literal["global", "shared"]
+    op: Literal["load", "store"]
+    bits: int  # that each lane asks for
+    addresses: list[int | None]  # first byte of each lane; None where the lane is inactive
+    block: int
+    warp: int
+    step: int  # place among the warp's requests
+    window: int  # barriers the block had passed
+
+
+def warp_requests(
+    kernel: Kernel,
+    size: Size,
+    *,
+    line: int | str | None = None,
+    space: Literal["global", "shared"] | None = None,
+    block: int = 0,
+    warp: int = 0,
+    every: bool = False,
+) -> list[Request]:
+    """Simulate a launch and return the memory requests of one of its warps, in order.
+
+    Global addresses count from the start of their array, which is aligned to 256 bytes; shared
+    addresses from the start of the block's shared memory. Shared loads are those of the machine
+    code, with neighbours merged as ptxas merges them.
+
+    Args:
+        kernel: the kernel.
+        size: M, N and K.
+        line: only requests of this source line: its number, or a piece of its text.
+        space: only requests of this memory.
+        block: number of the block, x fastest.
+        warp: number of the warp in its block.
+        every: whether a request that a loop repeats is returned each time it is made, or, as by
+            default, the first time only.
+
+    Raises:
+        LabError: there is no such warp or line, or the size is too large.
+    """
+    m, n, k = size
+    shape = kernel.launch_shape(m, n, k)
+    blocks, warps = shape.grid[0] * shape.grid[1], -(-shape.threads // WARP)
+    if not (0 <= block < blocks and 0 <= warp < warps):
+        raise LabError(
+            f"'{kernel.name}' at {m}×{n}×{k} has blocks 0 to {blocks - 1} of warps 0 to "
+            f"{warps - 1}, so there is no warp {warp} of block {block}."
+        )
+    if m * n * k > _LARGEST_PRODUCT:
+        raise LabError(
+            f"{m}×{n}×{k} is more than a pattern of addresses needs. "
+            "Choose sizes whose product is at most 256·256·256."
+        )
+    arrays = {
+        "A": np.ones((m, k), np.float32),
+        "B": np.ones((k, n), np.float32),
+        "C": np.zeros((m, n), np.float32),
+    }
+    made = simulate(
+        kernel_ptx(kernel),
+        ENTRY,
+        shape.grid,
+        shape.block,
+        {**arrays, "M": m, "N": n, "K": k},
+        shape.shared_bytes,
+        check_hazards=False,
+        requests_of=(block, warp),
+        patience=patience((m, n, k)),
+    ).requests
+    assert made is not None
+    shapes = {name: list(array.shape) for name, array in arrays.items()}
+    shapes |= shared_shapes(kernel)
+    texts = kernel.source.splitlines()
+    found: list[Request] = []
+    for step, request in enumerate(made):
+        text = texts[request.line - 1].strip() if request.line else ""
+        if line not in (None, request.line) and not (isinstance(line, str) and line in text):
+            continue
+        if space in (None, request.space):
+            found.append(_described(kernel, request, text, shapes, (block, warp), step))
+    if not found:
+        where = ", ".join(str(number) for number in sorted({request.line for request in made}))
+        memory = f"{space} memory" if space else "memory"
+        at = "" if line is None else f" at {line}"
+        raise LabError(
+            f"Warp {warp} of block {block} of '{kernel.name}' makes no request to {memory}{at}. "
+            f"It accesses memory at lines {where}."
+        )
+    return found if every else _first_of_each(found)
+
+
+def shared_shapes(kernel: Kernel) -> dict[str, list[int]]:
+    """Return the shape of each ``__shared__`` array, such as [8, 132] for ``As[BK][BM + PAD]``.
+
+    An array whose size the launch decides is left out.
+    """
+    names = _all_constants(kernel)
+    shapes = {}
+    for name, sides in re.findall(
+        r"__shared__ (?:__align__\(\d+\) )?float (\w+)((?:\[[^\]]+\])+)", kernel.source
+    ):
+        values = [_value(side, names) for side in re.findall(r"\[([^\]]+)\]", sides)]
+        shapes[name] = [value for value in values if value is not None]
+        if len(shapes[name]) != len(values):
+            raise LabError(f"The shape of '{name}{sides}' in '{kernel.name}' cannot be read.")
+    return shapes
+
+
+def _described(
+    kernel: Kernel,
+    request: WarpRequest,
+    text: str,
+    shapes: dict[str, list[int]],
+    place: tuple[int, int],
+    step: int,
+) -> Request:
+    is_global = request.space == "global"
+    return {
+        "kernel": kernel.name,
+        "line": request.line,
+        "source": text,
+        "array": request.array.name,
+        "shape": shapes.get(request.array.name, []),
+        "start": 0 if is_global else request.array.start,
+        "space": "global" if is_global else "shared",
+        "op": "load" if request.is_load else "store",
+        "bits": 8 * request.width,
+        "addresses": list(request.addresses),
+        "block": place[0],
+        "warp": place[1],
+        "step": step,
+        "window": request.window,
+    }
+
+
+def _first_of_each(requests: list[Request]) -> list[Request]:
+    first: dict[tuple[object, ...], Request] = {}
+    for request in requests:
+        key = (request["line"], request["array"], request["op"], request["bits"])
+        first.setdefault(key, request)
+    return list(first.values())
+
+
+def _all_constants(kernel: Kernel) -> dict[str, int]:
+    """All whole-number constants of a kernel, those computed from others too."""
+    names: dict[str, int] = {}
+    for name, text in re.findall(r"^constexpr int (\w+) = ([^;]+);", kernel.source, re.M):
+        value = _value(text, names)
+        if value is not None:
+            names[name] = value
+    return names
+
+
+def _value(text: str, names: dict[str, int]) -> int | None:
+    """What an expression over a kernel's constants comes to, or None where it is no number."""
+    try:
+        return whole_number(text, names, floor=True)
+    except UnreadableError:
+        return None

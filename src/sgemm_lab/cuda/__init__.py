@@ -1,0 +1,1 @@
+"""NVIDIA's tools around a kernel: compiler, launch, machine code, counters."""

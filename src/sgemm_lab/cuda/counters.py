@@ -1,0 +1,93 @@
+"""The GPU's own counters for a kernel, taken with NVIDIA Nsight Compute (``ncu``).
+
+Cloud services often lock the counters; then there are none to take, and the message says so.
+"""
+
+import csv
+import io
+import re
+import shutil
+import subprocess
+import sys
+from collections.abc import Sequence
+
+from sgemm_lab.errors import LabError
+from sgemm_lab.files import PACKAGE
+from sgemm_lab.kernel import ENTRY, Kernel, Size
+
+METRICS = {
+    "global_load_requests": "l1tex__t_requests_pipe_lsu_mem_global_op_ld.sum",
+    "global_load_sectors": "l1tex__t_sectors_pipe_lsu_mem_global_op_ld.sum",
+    "global_store_requests": "l1tex__t_requests_pipe_lsu_mem_global_op_st.sum",
+    "global_store_sectors": "l1tex__t_sectors_pipe_lsu_mem_global_op_st.sum",
+    "shared_load_requests": "smsp__sass_inst_executed_op_shared_ld.sum",
+    "shared_load_wavefronts": "smsp__sass_l1tex_data_pipe_lsu_wavefronts_mem_shared_op_ld.sum",
+    "shared_store_requests": "smsp__sass_inst_executed_op_shared_st.sum",
+    "shared_store_wavefronts": "smsp__sass_l1tex_data_pipe_lsu_wavefronts_mem_shared_op_st.sum",
+    "shared_load_bank_conflicts": "l1tex__data_bank_conflicts_pipe_lsu_mem_shared_op_ld.sum",
+    "shared_store_bank_conflicts": "l1tex__data_bank_conflicts_pipe_lsu_mem_shared_op_st.sum",
+    "ffma_thread_instructions": "smsp__sass_thread_inst_executed_op_ffma_pred_on.sum",
+    "warp_instructions": "smsp__inst_executed.sum",
+    "l1_active_cycles": "l1tex__cycles_active.sum",
+    "l1_lookup_wavefronts": "l1tex__t_output_wavefronts_pipe_lsu_mem_global_op_ld.sum",
+    "l1_data_wavefronts": "l1tex__data_pipe_lsu_wavefronts.sum",
+    "l1_hit_percent": "l1tex__t_sector_hit_rate.pct",
+    "l2_to_l1_bytes": "l1tex__m_xbar2l1tex_read_bytes.sum",
+    "l2_hit_percent": "lts__t_sector_hit_rate.pct",
+    "dram_read_bytes": "dram__bytes_read.sum",
+    "dram_write_bytes": "dram__bytes_write.sum",
+    "registers": "launch__registers_per_thread",
+    "occupancy_limit_percent": "sm__maximum_warps_per_active_cycle_pct",
+    "occupancy_percent": "sm__warps_active.avg.pct_of_peak_sustained_active",
+    "issue_active_percent": "smsp__issue_active.avg.pct_of_peak_sustained_active",
+}
+"""Our name of each counter, and Nsight Compute's."""
+
+_NUMBER = re.compile(r"\d+(\.\d+)?([eE][+-]?\d+)?")
+
+
+def take_counters(kernels: Sequence[Kernel], size: Size) -> list[dict[str, float]]:
+    """Launch each kernel once at a size (M, N, K) and return its counters, in order.
+
+    Raises:
+        LabError: ncu is not installed, or the machine does not let it read the counters.
+    """
+    ncu = shutil.which("ncu")
+    if ncu is None:
+        raise LabError(
+            "Nsight Compute (ncu) is not installed, and only it can read the GPU's counters. "
+            "It comes with the CUDA toolkit."
+        )
+    command = [
+        ncu, "--clock-control", "none", "--csv", "--page", "raw", "--print-units", "base",
+        "--kernel-name", ENTRY, "--metrics", ",".join(METRICS.values()),
+        sys.executable, "-m", "sgemm_lab", "launch", "--size", ",".join(map(str, size)),
+        *(kernel.name for kernel in kernels),
+    ]  # fmt: skip
+    folder = PACKAGE.parent
+    answer = subprocess.run(command, capture_output=True, text=True, cwd=folder)
+    rows = parse_counters(answer.stdout)
+    if answer.returncode or len(rows) != len(kernels):
+        said = [line for line in answer.stdout.splitlines() if line.startswith("==ERROR==")]
+        raise LabError(
+            "Nsight Compute did not return counters for every kernel. "
+            + (" ".join(said) or answer.stderr.strip() or "It gave no reason.")
+        )
+    return rows
+
+
+def parse_counters(text: str) -> list[dict[str, float]]:
+    """Read ncu's raw page: a line of names, a line of units, a line per launch.
+
+    A counter that the GPU does not have ("n/a") is left out.
+    """
+    lines = [line for line in text.splitlines() if line.startswith('"')]
+    if len(lines) < 3:
+        return []
+    names, _, *launches = csv.reader(io.StringIO("\n".join(lines)))
+    columns = {name: names.index(metric) for name, metric in METRICS.items() if metric in names}
+    rows = []
+    for launch in launches:
+        values = {name: launch[column].replace(",", "") for name, column in columns.items()}
+        rows.append({name: float(text) for name, text in values.items() if _NUMBER.fullmatch(text)})
+    return rows

@@ -1,0 +1,197 @@
+"""Launch a kernel through CuPy: find the GPU, check the arrays, load the machine code, run it."""
+
+import tempfile
+from bisect import bisect_right
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+from sgemm_lab.cuda.compiler import Compiled, compile_kernel
+from sgemm_lab.errors import LabError, MissingToolError
+from sgemm_lab.kernel import ENTRY, Kernel, Size
+
+MAX_GRID_Y = 65535
+"""Blocks along y that a grid can have (CUDA C++ Programming Guide, technical specifications)."""
+
+MAX_DIMENSION = 2**24
+"""The largest M, N or K. Row and column numbers are 32-bit; this leaves room for the last tile."""
+
+_STATIC_SHARED_LIMIT = 48 * 1024
+
+
+def require_gpu() -> Any:
+    """Return CuPy, once it has found a GPU.
+
+    Raises:
+        MissingToolError: CuPy is not installed, or there is no GPU it can use.
+    """
+    try:
+        import cupy
+    except ImportError:
+        raise MissingToolError(
+            "CuPy is not installed, so nothing can run on a GPU here. "
+            "Install it with 'pip install cupy-cuda12x' (CUDA 12) or 'cupy-cuda13x' (CUDA 13)."
+        ) from None
+    try:
+        found = int(cupy.cuda.runtime.getDeviceCount())
+    except cupy.cuda.runtime.CUDARuntimeError as error:
+        raise MissingToolError(_no_gpu(str(error))) from None
+    if found == 0:
+        raise MissingToolError(_no_gpu("no device"))
+    return cupy
+
+
+def has_gpu() -> bool:
+    """Say whether kernels can be launched here."""
+    try:
+        require_gpu()
+    except LabError:
+        return False
+    return True
+
+
+def device_target() -> str:
+    """Return the compiler target of the current GPU, such as "sm_90"."""
+    return f"sm_{require_gpu().cuda.Device().compute_capability}"
+
+
+def load_function(compiled: Compiled, entry: str) -> Any:
+    """Load machine code on the current GPU and return the CuPy function called ``entry``."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "kernel.cubin"
+        path.write_bytes(compiled.cubin)
+        return require_gpu().RawModule(path=str(path)).get_function(entry)
+
+
+class LoadedKernel:
+    """A kernel's machine code on the current GPU, ready to multiply matrices."""
+
+    def __init__(self, kernel: Kernel) -> None:
+        """Compile and load.
+
+        Raises:
+            LabError: no GPU, no compiler, a GPU too old for the kernel, or a compile error.
+        """
+        self._cupy = require_gpu()
+        self.kernel = kernel
+        self.compiled = compile_kernel(kernel, device_target())
+        self._function = load_function(self.compiled, ENTRY)
+
+    def __call__(self, a: Any, b: Any, c: Any) -> None:
+        """Compute c = a·b. a is m×k, b is k×n, c is m×n: float32, on the GPU, row-major.
+
+        A grid has at most 65,535 blocks along y. A taller C is computed in bands of rows.
+
+        Raises:
+            LabError: an array does not fit, or the tile needs more shared memory than there is.
+        """
+        m, n, k = check_arrays(self._cupy, a, b, c)
+
+        def blocks_along_y(rows: int) -> int:
+            return self.kernel.launch_shape(rows, n, k).grid[1]
+
+        band = m
+        if blocks_along_y(m) > MAX_GRID_Y:
+            band = bisect_right(range(1, m + 1), MAX_GRID_Y, key=blocks_along_y)
+        for first in range(0, m, band):
+            last = min(first + band, m)
+            self._launch(a[first:last], b, c[first:last], (last - first, n, k))
+
+    def _launch(self, a: Any, b: Any, c: Any, size: Size) -> None:
+        shape = self.kernel.launch_shape(*size)
+        self._reserve_shared(shape.shared_bytes)
+        sizes = tuple(self._cupy.int32(s) for s in size)
+        self._function(shape.grid, shape.block, (a, b, c, *sizes), shared_mem=shape.shared_bytes)
+
+    def _reserve_shared(self, dynamic_bytes: int) -> None:
+        if dynamic_bytes <= _STATIC_SHARED_LIMIT:
+            return
+        limit = _shared_limit()
+        wanted = dynamic_bytes + self.compiled.shared_bytes
+        if wanted > limit:
+            raise LabError(
+                f"The kernel '{self.kernel.name}' wants {wanted:,} bytes of shared memory for a "
+                f"block; this GPU has {limit:,}. Choose a smaller tile or a smaller K."
+            )
+        self._function.max_dynamic_shared_size_bytes = dynamic_bytes
+
+
+def fits(kernel: Kernel, size: Size) -> bool:
+    """Say whether the GPU's blocks have the shared memory that the kernel wants at a size."""
+    shape = kernel.launch_shape(*size)
+    return shape.shared_bytes <= max(_STATIC_SHARED_LIMIT, _shared_limit())
+
+
+def multiply(kernel: Kernel, a: Any, b: Any) -> Any:
+    """Return a·b as a new CuPy array, computed by the kernel.
+
+    Raises:
+        LabError: as ``LoadedKernel`` does.
+    """
+    cupy = require_gpu()
+    loaded = LoadedKernel(kernel)
+    for name, array in (("A", a), ("B", b)):
+        _check_array(cupy, name, array)
+    c = cupy.empty((a.shape[0], b.shape[1]), dtype=cupy.float32)
+    loaded(a, b, c)
+    return c
+
+
+def check_arrays(library: Any, a: Any, b: Any, c: Any) -> tuple[int, int, int]:
+    """Return (m, n, k) if the three arrays can be given to a kernel.
+
+    ``library`` is the array library they must belong to: CuPy for a launch.
+
+    Raises:
+        LabError: a sentence that says which array does not fit, why, and what to do.
+    """
+    for name, array in (("A", a), ("B", b), ("C", c)):
+        _check_array(library, name, array)
+    (m, k), (k_of_b, n) = a.shape, b.shape
+    if k != k_of_b:
+        raise LabError(
+            f"A is {m}×{k} and B is {k_of_b}×{n}. A must have as many columns as B has rows."
+        )
+    if c.shape != (m, n):
+        raise LabError(f"C is {c.shape[0]}×{c.shape[1]}. The product of A and B is {m}×{n}.")
+    return m, n, k
+
+
+def _check_array(library: Any, name: str, array: Any) -> None:
+    if not isinstance(array, library.ndarray):
+        kind = f"{type(array).__module__}.{type(array).__name__}"
+        raise LabError(
+            f"{name} is a {kind}, not an array on the GPU. Move it there with cupy.asarray({name})."
+        )
+    if array.dtype != "float32":
+        raise LabError(
+            f"{name} holds {array.dtype}. The kernels compute in float32: "
+            f"convert it with {name}.astype('float32')."
+        )
+    if array.ndim != 2:
+        raise LabError(f"{name} has {array.ndim} dimension(s). A matrix has two: rows and columns.")
+    if array.size == 0:
+        raise LabError(f"{name} is empty ({array.shape[0]}×{array.shape[1]}). Give it elements.")
+    if max(array.shape) > MAX_DIMENSION:
+        raise LabError(
+            f"{name} is {array.shape[0]}×{array.shape[1]}. A dimension can be at most "
+            f"{MAX_DIMENSION:,}; multiply in parts."
+        )
+    if not array.flags.c_contiguous:
+        raise LabError(
+            f"{name} is not stored row by row without gaps (it is a transposed or sliced view). "
+            f"Copy it with cupy.ascontiguousarray({name})."
+        )
+
+
+@lru_cache(maxsize=1)
+def _shared_limit() -> int:
+    cupy = require_gpu()
+    return int(cupy.cuda.Device().attributes["MaxSharedMemoryPerBlockOptin"])
+
+
+def _no_gpu(reason: str) -> str:
+    return (
+        f"This machine has no NVIDIA GPU that CUDA can use ({reason}). "
+        "Kernels can be compiled and counted here, but not run."
+    )

@@ -1,0 +1,42 @@
+"""Write the PTX that travels with the package: ``python -m sgemm_lab.cuda.shipped_ptx``.
+
+Where NVRTC cannot be installed, such as on macOS, the book's kernels are counted from this text.
+"""
+
+from pathlib import Path
+
+from sgemm_lab.counting.of_kernel import shipped_file
+from sgemm_lab.cuda.compiler import compile_kernel
+from sgemm_lab.files import SHIPPED_PTX, write_whole
+from sgemm_lab.kernel import load_kernels
+
+
+def write_all(folder: Path = SHIPPED_PTX) -> list[Path]:
+    """Compile every kernel and variant of the book into ``folder``; return the files.
+
+    Files of kernels that are no more are removed.
+
+    Raises:
+        LabError: NVRTC is not installed, or a kernel does not compile.
+    """
+    texts = {
+        folder / shipped_file(kernel).name: compile_kernel(kernel).ptx
+        for kernel in load_kernels(variants=True)
+    }
+    folder.mkdir(exist_ok=True)
+    for path, text in texts.items():
+        write_whole(path, text)
+    for path in set(folder.glob("*.ptx")) - set(texts):
+        path.unlink()
+    return list(texts)
+
+
+def main() -> None:
+    """Write the files and say how many."""
+    files = write_all()
+    kilobytes = sum(file.stat().st_size for file in files) / 1000
+    print(f"Wrote {len(files)} files, {kilobytes:,.0f} kB, to {SHIPPED_PTX}.")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,104 @@
+"""What moves a number: the same product measured in several ways, here or from the records."""
+
+import statistics
+
+from sgemm_lab.errors import LabError
+from sgemm_lab.lab import session
+from sgemm_lab.lab.output import Output, Picture, table
+from sgemm_lab.lab.sample_picture import sample_picture
+from sgemm_lab.measuring.methods import POWER_SIZE, SIZES, WAYS
+from sgemm_lab.records.data import Record
+from sgemm_lab.records.store import readings
+from sgemm_lab.text import number
+
+BOOK = "book"
+
+_STEADY = 0.01
+
+
+class Effects:
+    """What one GPU found when one thing was changed in how cuBLAS is measured."""
+
+    def __init__(self, record: Record) -> None:
+        """Read the latest effects of a record.
+
+        Raises:
+            LabError: the record has none.
+        """
+        self._record = record
+        if not readings(record, f"effect.{BOOK}"):
+            raise LabError(f"The record of {record.gpu.name} does not hold the effects.")
+        self.run = readings(record, f"effect.{BOOK}")[SIZES[0]][1]
+
+    def samples(self, name: str, size: int) -> tuple[float, ...]:
+        """Return the samples of a reading, such as "cached", "launches" or "watts.zeros".
+
+        Raises:
+            LabError: it was not measured.
+        """
+        found = readings(self._record, f"effect.{name}").get(size)
+        if found is None:
+            raise LabError(f"The effect '{name}' was not measured at {size}.")
+        return found[0].samples
+
+    def median(self, name: str, size: int) -> float:
+        """Return the middle sample of a reading."""
+        return statistics.median(self.samples(name, size))
+
+    def change(self, way: str, size: int) -> float:
+        """Return how much faster a way makes cuBLAS look than the book's way: 0.1 is 10 %."""
+        return self.median(way, size) / self.median(BOOK, size) - 1
+
+    def turns(self, size: int = POWER_SIZE) -> Picture:
+        """Draw the samples of all FP32 ways, in the order in which they took turns."""
+        series = {WAYS[way]: self.samples(way, size) for way in WAYS if way != "tf32"}
+        drifts = [samples[-1] / samples[0] - 1 for samples in series.values()]
+        low, high = min(drifts), max(drifts)
+        if max(abs(low), abs(high)) < _STEADY:
+            conclusion = (
+                f"The card was steady: from the first sample to the last no way moved by more "
+                f"than {max(abs(low), abs(high)):.1%}."
+            )
+        else:
+            conclusion = (
+                f"From the first sample to the last the ways moved by {low:+.1%} to {high:+.1%}, "
+                "all together. Whatever is measured first pays for that; in turns, all pay alike."
+            )
+        return sample_picture(series, f"Ways of measuring in turns at {size}³", conclusion)
+
+    def _table(self) -> Output:
+        rows = [
+            [WAYS[way], *(self._cell(way, size) for size in SIZES)]
+            for way in sorted(WAYS, key=lambda way: way != BOOK)
+        ]
+        rows[0][0] += ", GFLOP/s"
+        heads = ["cuBLAS", *(f"{size}³" for size in SIZES)]
+        note = f"{session.provenance(self._record.gpu, self.run)} Medians, all ways in turns."
+        return table(heads, rows, note=note)
+
+    def _cell(self, way: str, size: int) -> str:
+        if way == BOOK:
+            return number(self.median(way, size))
+        change = round(self.change(way, size), 3)
+        return f"{change:+.1%}".replace("-", "−") if change else "the same"
+
+    def _repr_html_(self) -> str:
+        return self._table().html
+
+    def __repr__(self) -> str:
+        return self._table().text
+
+
+def effects() -> Effects:
+    """Measure the effects on this machine's GPU, once per session; without one read the records.
+
+    Raises:
+        LabError: no record has them.
+    """
+    measured = any(readings(record, f"effect.{BOOK}") for record in session.here())
+    if session.live() and not measured:
+        session.measure_here([], [], effects=True)
+    for record in session.all_records():
+        if readings(record, f"effect.{BOOK}"):
+            return Effects(record)
+    raise LabError("No record has the effects. Take one with 'sgemm-lab record' on a GPU.")

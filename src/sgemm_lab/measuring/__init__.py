@@ -1,0 +1,1 @@
+"""What a GPU does in how much time, and the runs that are kept of it."""

@@ -1,0 +1,201 @@
+"""The card of a GPU: latency, bandwidth and arithmetic rate, measured by small kernels.
+
+The kernels are in ``micro/*.cu``. Latencies are in clock cycles of an SM, bandwidths in GB/s
+(10⁹ B/s), rates in GFLOP/s.
+"""
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from sgemm_lab.cuda.launch import require_gpu
+from sgemm_lab.cuda.micro import load_micro
+from sgemm_lab.records.data import Reading
+
+KB, MB = 1024, 1024**2
+
+LATENCY_FOOTPRINTS = tuple(2**power for power in range(14, 31))
+"""Bytes that the pointer chase walks over: from 16 KB (fits any L1) to 1 GB (fits no L2)."""
+
+READ_FOOTPRINTS = tuple(2**power * MB for power in range(2, 11))
+STRIDES = (1, 2, 4, 8, 16, 32)
+WIDTHS = (4, 8, 16)
+"""Bytes of one load of one thread."""
+
+_THREADS = 256
+_FMA_ROUNDS = 20_000
+_FMA_PER_ROUND = 4 * 16
+_LINE = 128
+
+
+def microbenchmarks(progress: Callable[[str], None] = lambda _: None) -> Iterator[Reading]:
+    """Measure the GPU's card, benchmark by benchmark.
+
+    A footprint that the GPU's memory cannot hold is left out; ``progress`` is told.
+
+    Raises:
+        LabError: no GPU, or no compiler.
+    """
+    bench = _Bench(require_gpu())
+    plan: list[tuple[str, Callable[..., Reading], tuple[int, ...]]] = [
+        ("latency of FMA, constant and shared memory", bench.latency_fma, ()),
+        ("latency of constant memory", bench.latency_constant, ()),
+        ("latency of shared memory", bench.latency_shared, ()),
+        *(("latency over a footprint", bench.latency_global, (f,)) for f in LATENCY_FOOTPRINTS),
+        ("rate of FMA", bench.fma_rate, ()),
+        ("bandwidth of shared memory", bench.read_shared, ()),
+        ("bandwidth of L1", bench.read_l1, ()),
+        *(("bandwidth over a footprint", bench.read_past_l1, (f,)) for f in READ_FOOTPRINTS),
+        ("bandwidth of a copy", bench.copy, ()),
+        *(("bandwidth with a stride", bench.read_strided, (s,)) for s in STRIDES),
+        *(("bandwidth by width of a load", bench.read_wide, (w, 1)) for w in WIDTHS),
+        *(("bandwidth by width of a load", bench.read_wide, (w, 4)) for w in WIDTHS),
+    ]
+    for what, measure, arguments in plan:
+        progress(" ".join([what, *(f"{a:,}" for a in arguments)]))
+        try:
+            yield measure(*arguments)
+        except bench.cupy.cuda.memory.OutOfMemoryError:
+            progress(f"{what} is left out: the GPU's memory cannot hold it")
+
+
+class _Bench:
+    def __init__(self, cupy: Any) -> None:
+        self.cupy = cupy
+        self.sms = int(cupy.cuda.Device().attributes["MultiProcessorCount"])
+        self.sink = cupy.zeros(4, dtype="float32")
+
+    # Latencies: one thread, cycles per step.
+
+    def latency_fma(self) -> Reading:
+        factor = self.cupy.float32(0.5)
+        return self._latency("chain_fma", "latency.fma", 0, 4096, factor)
+
+    def latency_constant(self) -> Reading:
+        return self._latency("chase_constant", "latency.constant", 0, 4096)
+
+    def latency_shared(self) -> Reading:
+        return self._latency("chase_shared", "latency.shared", 0, 4096)
+
+    def latency_global(self, footprint: int) -> Reading:
+        nodes = footprint // _LINE
+        ring = self.cupy.asarray(random_ring(nodes, _LINE // 8))
+        ring += self.cupy.uint64(ring.data.ptr)
+        end = self.cupy.zeros(1, dtype="uint64")
+        function = load_micro("latency", "chase_global")
+        cycles = self.cupy.zeros(1, dtype="int64")
+        # Once around, if that takes a moment only; past the caches there is nothing to warm.
+        warm_up, steps = min(nodes, 1_000_000), 4096
+        samples = []
+        for _ in range(3):
+            sizes = (self.cupy.int32(warm_up), self.cupy.int32(steps))
+            function((1,), (1,), (ring, *sizes, cycles, end))
+            samples.append(float(cycles.get()[0]) / steps)
+        return Reading("latency.global", footprint, "cycles", tuple(samples))
+
+    def _latency(
+        self, entry: str, benchmark: str, parameter: int, steps: int, *extra: Any
+    ) -> Reading:
+        function = load_micro("latency", entry)
+        cycles = self.cupy.zeros(1, dtype="int64")
+        samples = []
+        for _ in range(5):
+            function((1,), (1,), (self.cupy.int32(steps), *extra, cycles, self.sink))
+            samples.append(float(cycles.get()[0]) / steps)
+        # The first run also fetched the instructions.
+        return Reading(benchmark, parameter, "cycles", tuple(samples[1:]))
+
+    # Bandwidths and rates: the whole GPU, amount per second.
+
+    def fma_rate(self) -> Reading:
+        function = load_micro("arithmetic", "fma_rate")
+        blocks = self.sms * 8
+        arguments = (self.cupy.int32(_FMA_ROUNDS), self.cupy.float32(0.5), self.sink)
+        flop = 2 * _FMA_ROUNDS * _FMA_PER_ROUND * blocks * _THREADS
+        seconds = self._time(lambda: function((blocks,), (_THREADS,), arguments))
+        return Reading("rate.fma", 0, "GFLOP/s", tuple(flop / s / 1e9 for s in seconds))
+
+    def read_shared(self) -> Reading:
+        function = load_micro("bandwidth", "read_shared")
+        blocks, rounds = self.sms * 8, 20_000
+        arguments = (self.cupy.int32(rounds), self.sink)
+        moved = blocks * _THREADS * rounds * 8 * 16
+        seconds = self._time(lambda: function((blocks,), (_THREADS,), arguments))
+        return self._bandwidth("bandwidth.shared", 0, moved, seconds)
+
+    def read_l1(self) -> Reading:
+        function = load_micro("bandwidth", "read_l1")
+        # Four slices of 16 KB on each SM: together they fit into any L1.
+        blocks, slice_bytes, rounds = self.sms * 4, 16 * KB, 20_000
+        data = self.cupy.zeros(blocks * slice_bytes // 4, dtype="float32")
+        slice_vectors = self.cupy.int32(slice_bytes // 16)
+        arguments = (data, slice_vectors, self.cupy.int32(rounds), self.sink)
+        moved = blocks * slice_bytes * rounds
+        seconds = self._time(lambda: function((blocks,), (_THREADS,), arguments))
+        return self._bandwidth("bandwidth.l1", slice_bytes, moved, seconds)
+
+    def read_past_l1(self, footprint: int) -> Reading:
+        function = load_micro("bandwidth", "read_past_l1")
+        data = self.cupy.zeros(footprint // 4, dtype="float32")
+        rounds = max(1, 4096 * MB // footprint)
+        arguments = (
+            data, self.cupy.int64(footprint // 16), self.cupy.int32(rounds), self.sink,
+        )  # fmt: skip
+        seconds = self._time(lambda: function((self.sms * 8,), (_THREADS,), arguments))
+        return self._bandwidth("bandwidth.read", footprint, footprint * rounds, seconds)
+
+    def copy(self) -> Reading:
+        footprint = 1024 * MB
+        function = load_micro("bandwidth", "copy")
+        source = self.cupy.zeros(footprint // 4, dtype="float32")
+        target = self.cupy.empty_like(source)
+        arguments = (source, target, self.cupy.int64(footprint // 16))
+        seconds = self._time(lambda: function((self.sms * 16,), (_THREADS,), arguments))
+        return self._bandwidth("bandwidth.copy", footprint, 2 * footprint, seconds)
+
+    def read_strided(self, stride: int) -> Reading:
+        function = load_micro("bandwidth", "read_strided")
+        footprint = 1024 * MB
+        count = footprint // 4 // stride
+        data = self.cupy.zeros(footprint // 4, dtype="float32")
+        arguments = (data, self.cupy.int64(count), self.cupy.int32(stride), self.sink)
+        seconds = self._time(lambda: function((self.sms * 8,), (_THREADS,), arguments))
+        return self._bandwidth("bandwidth.strided", stride, 4 * count, seconds)
+
+    def read_wide(self, width: int, loads: int) -> Reading:
+        """Read 1 GB; a thread has 1 or 4 loads of ``width`` bytes on their way at a time."""
+        function = load_micro("bandwidth", f"read_{width}" + ("_by_four" if loads == 4 else ""))
+        footprint = 1024 * MB
+        data = self.cupy.zeros(footprint // 4, dtype="float32")
+        arguments = (data, self.cupy.int64(footprint // width), self.sink)
+        seconds = self._time(lambda: function((self.sms * 8,), (_THREADS,), arguments))
+        return self._bandwidth(f"bandwidth.loads{loads}", width, footprint, seconds)
+
+    def _bandwidth(
+        self, benchmark: str, parameter: int, moved: int, seconds: list[float]
+    ) -> Reading:
+        return Reading(benchmark, parameter, "GB/s", tuple(moved / s / 1e9 for s in seconds))
+
+    def _time(self, launch: Callable[[], None]) -> list[float]:
+        """Return the seconds of 7 launches, after 2 that warm up."""
+        start, stop = self.cupy.cuda.Event(), self.cupy.cuda.Event()
+        seconds = []
+        for _ in range(9):
+            start.record()
+            launch()
+            stop.record()
+            stop.synchronize()
+            seconds.append(float(self.cupy.cuda.get_elapsed_time(start, stop)) * 1e-3)
+        return seconds[2:]
+
+
+def random_ring(nodes: int, node_elements: int) -> Any:
+    """Return one ring through all nodes in random order, as a flat NumPy array of uint64.
+
+    Element ``i * node_elements`` holds the byte offset of the node that follows node i.
+    """
+    import numpy as np
+
+    order = np.random.default_rng(seed=1).permutation(nodes).astype(np.uint64)
+    ring = np.zeros(nodes * node_elements, dtype=np.uint64)
+    ring[order * node_elements] = np.roll(order, -1) * node_elements * 8
+    return ring

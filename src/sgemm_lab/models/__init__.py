@@ -1,0 +1,1 @@
+"""What follows from records and counts: roofs and bounds."""

@@ -1,0 +1,157 @@
+"""Roofs of GPUs, and the places of kernels under them, from data sheets and records.
+
+A roof is a bandwidth of a memory level (GB/s) or a rate of arithmetic (GFLOP/s). A kernel's
+intensity at a level is its FLOP over the bytes it moves there; the roof allows
+intensity × bandwidth, and never more than the rate of arithmetic.
+"""
+
+import re
+import statistics
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+
+from sgemm_lab.gpu import GPUS, Gpu, is_model
+from sgemm_lab.hardware import SECTOR_BYTES, WAVEFRONT_BYTES
+from sgemm_lab.kernel import Size
+from sgemm_lab.records.data import Device, Record, Run, Spread
+from sgemm_lab.records.store import counted, readings
+
+
+@dataclass(frozen=True)
+class Roof:
+    """One roof. ``level`` is "dram", "l2", "l1", "shared", or "peak" for arithmetic."""
+
+    level: str
+    value: float
+    """GB/s, or GFLOP/s for the peak."""
+    source: str
+    measured: bool
+
+
+@dataclass(frozen=True)
+class Place:
+    """A kernel under a roof: FLOP per byte moved at a level, and the GFLOP/s it reached."""
+
+    kernel: str
+    level: str
+    intensity: float
+    gflops: float
+    note: str
+
+
+def data_sheet_roofs(gpu: Gpu) -> list[Roof]:
+    """Return the roofs that follow from a data sheet."""
+    return [
+        Roof("peak", gpu.peak_gflops, f"{gpu.source}: SMs × lanes × 2 × clock", False),
+        Roof("dram", gpu.dram_gbs, gpu.source, False),
+        Roof("shared", gpu.shared_gbs, "arithmetic: SMs × 128 B × clock", False),
+    ]
+
+
+def measured_roofs(record: Record) -> list[Roof]:
+    """Return the roofs that the microbenchmarks of a record found; none without them."""
+    roofs: list[Roof] = []
+    read = readings(record, "bandwidth.read")
+    found = {
+        "peak": readings(record, "rate.fma").get(0),
+        "shared": readings(record, "bandwidth.shared").get(0),
+        "l1": next(iter(readings(record, "bandwidth.l1").values()), None),
+        "dram": read[max(read)] if read else None,
+        # The largest footprint that L2 holds with room to spare.
+        "l2": read.get(max((size for size in read if 2 * size <= record.gpu.l2_bytes), default=-1)),
+    }
+    for level, entry in found.items():
+        if entry is not None:
+            reading, run = entry
+            roofs.append(
+                Roof(level, statistics.median(reading.samples), origin(record.gpu, run), True)
+            )
+    return roofs
+
+
+def origin(device: Device, run: Run) -> str:
+    """Say in a few words where a measured number comes from."""
+    return f"measured, {device.name}, {run.date[:10]}"
+
+
+def attainable(roofs: Iterable[Roof], level: str, intensity: float) -> float:
+    """Return the GFLOP/s that the roofs leave at an intensity (FLOP/B) of a level.
+
+    Raises:
+        ValueError: there is no roof for the level.
+    """
+    bandwidths = [roof.value for roof in roofs if roof.level == level]
+    peaks = [roof.value for roof in roofs if roof.level == "peak"]
+    if not bandwidths:
+        raise ValueError(f"no roof for {level}")
+    return min([intensity * bandwidths[0], *peaks])
+
+
+def measured_places(record: Record, kernel: str, gflops: float, size: Size) -> list[Place]:
+    """Return where a kernel stands at each level, by the bytes that the GPU counted.
+
+    Empty if the counters of this kernel at this size were not recorded.
+    """
+    counters = counted(record).get((kernel, *size))
+    if counters is None:
+        return []
+    m, n, k = size
+    flop = 2 * m * n * k
+    values = counters.values
+    # A counter that this GPU does not have is missing, and so is the place it would give.
+    moved = {
+        "dram": values.get("dram_read_bytes", 0) + values.get("dram_write_bytes", 0),
+        "l2": values.get("l2_to_l1_bytes", 0),
+        "l1": SECTOR_BYTES * values.get("global_load_sectors", 0),
+        # A wavefront takes shared memory one clock, in which it could have moved 128 bytes.
+        "shared": WAVEFRONT_BYTES
+        * (values.get("shared_load_wavefronts", 0) + values.get("shared_store_wavefronts", 0)),
+    }
+    return [
+        Place(
+            kernel, level, flop / count, gflops, f"{count / 1e9:,.2f} GB moved, as the GPU counted"
+        )
+        for level, count in moved.items()
+        if count > 0
+    ]
+
+
+def records_of(records: Iterable[Record], gpu: Gpu) -> list[Record]:
+    """Return the records of a GPU model, in order."""
+    return [record for record in records if is_model(record.gpu.name, gpu)]
+
+
+def known_gpus(records: Iterable[Record]) -> list[Gpu]:
+    """Return the GPUs of the book, then those of records that it has no data sheet of.
+
+    Such a GPU stands as its driver describes it. The rest, lanes and threads of an SM, is that of a
+    GPU with the same compute capability; where the book knows none, the GPU is left out.
+    """
+    gpus = list(GPUS)
+    for record in records:
+        device = record.gpu
+        alike = [gpu for gpu in GPUS if gpu.compute_capability == device.compute_capability]
+        if alike and not any(is_model(device.name, gpu) for gpu in gpus):
+            gpus.append(_as_described(device, alike[0]))
+    return gpus
+
+
+def _as_described(device: Device, alike: Gpu) -> Gpu:
+    # Memory moves a bit per line and half clock.
+    dram_gbs = 2 * device.memory_clock_mhz * device.memory_bus_bits / 8 / 1e3
+    return replace(
+        alike, id=re.sub(r"[^a-z0-9]+", "-", device.name.lower()).strip("-"), name=device.name,
+        sms=device.sms, clock_mhz=round(device.max_clock_mhz), dram_gbs=dram_gbs,
+        memory_bus_bits=device.memory_bus_bits, l2_bytes=device.l2_bytes,
+        shared_per_sm=device.shared_per_sm, shared_per_block=device.shared_per_block,
+        registers_per_sm=device.registers_per_sm, source="its driver",
+    )  # fmt: skip
+
+
+def clock_text(spread: Spread | None) -> str:
+    """Say which SM clock a run saw under load."""
+    if spread is None:
+        return "SM clock not read"
+    if spread.min == spread.max:
+        return f"SM clock {spread.median:,.0f} MHz throughout"
+    return f"SM clock {spread.min:,.0f} to {spread.max:,.0f} MHz"

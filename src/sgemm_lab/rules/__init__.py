@@ -1,0 +1,1 @@
+"""The rules of the hardware that Python and JavaScript both know, side by side."""

@@ -1,0 +1,267 @@
+"""The checker accepts what is right and names what is wrong. NumPy stands in for CuPy."""
+
+import re
+from collections.abc import Callable
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from sgemm_lab.checking import on_gpu as module
+from sgemm_lab.checking.judge import AWKWARD_SIZES, CheckResult, rounding_shares, summary
+from sgemm_lab.checking.on_gpu import GUARD, check
+from sgemm_lab.errors import LabError
+from sgemm_lab.kernel import load_kernel
+
+Product = Callable[[Any, Any, Any], None]
+NAIVE = load_kernel("naive")
+
+
+class GpuError(Exception):
+    """Stands in for CuPy's errors of a GPU that stopped."""
+
+
+class NumpyAsCupy:
+    cuda = SimpleNamespace(
+        get_current_stream=lambda: SimpleNamespace(synchronize=lambda: None),
+        driver=SimpleNamespace(CUDADriverError=GpuError),
+        runtime=SimpleNamespace(CUDARuntimeError=GpuError),
+        memory=SimpleNamespace(OutOfMemoryError=MemoryError),
+    )
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(np, name)
+
+
+def right(a: Any, b: Any, c: Any) -> None:
+    c[...] = a @ b
+
+
+def verdicts(
+    product: Product, *sizes: tuple[int, int, int], shift: int = 0, seed: int = 0
+) -> list[CheckResult]:
+    with pytest.MonkeyPatch.context() as patch, np.errstate(all="ignore"):
+        patch.setattr(module, "require_gpu", NumpyAsCupy)
+        patch.setattr(module, "LoadedKernel", lambda _: product)
+        return list(check(NAIVE, sizes, shift=shift, seed=seed))
+
+
+def fault(product: Product, size: tuple[int, int, int] = (5, 6, 7)) -> str:
+    (verdict,) = verdicts(product, size)
+    assert not verdict.passed
+    assert verdict.fault is not None
+    assert verdict.error == float("inf")
+    return verdict.fault
+
+
+dimension = st.integers(1, 40)
+
+
+@settings(max_examples=60, deadline=None)
+@given(dimension, dimension, dimension, st.integers(0, 5), st.integers(0, 99))
+def test_a_right_product_passes(m: int, n: int, k: int, shift: int, seed: int) -> None:
+    (verdict,) = verdicts(right, (m, n, k), shift=shift, seed=seed)
+    assert verdict.passed
+    assert 0 <= verdict.error <= 1
+
+
+@settings(max_examples=30, deadline=None)
+@given(st.data(), dimension, dimension, dimension)
+def test_a_single_wrong_element_is_found(data: st.DataObject, m: int, n: int, k: int) -> None:
+    row, col = data.draw(st.integers(0, m - 1)), data.draw(st.integers(0, n - 1))
+
+    def one_off(a: Any, b: Any, c: Any) -> None:
+        right(a, b, c)
+        c[row, col] += 1
+
+    said = fault(one_off, (m, n, k))
+    assert said.startswith(f"1 of {m * n:,} elements are wrong on whole numbers")
+    assert f"The first is C[{row}, {col}]" in said
+
+
+def test_a_dropped_tail_of_k_is_found() -> None:
+    def dropped(a: Any, b: Any, c: Any) -> None:
+        whole = a.shape[1] // 4 * 4
+        c[...] = a[:, :whole] @ b[:whole]
+
+    assert verdicts(dropped, (5, 6, 8))[0].passed
+    assert "elements are wrong on whole numbers, where float32 is exact" in fault(dropped)
+
+
+def test_an_unwritten_edge_is_found_because_c_was_poisoned() -> None:
+    def unwritten(a: Any, b: Any, c: Any) -> None:
+        c[:, :-1] = (a @ b)[:, :-1]
+
+    said = fault(unwritten)
+    assert "5 of 30 elements are wrong" in said
+    assert "C[0, 5]: nan instead of" in said
+    assert "5 are NaN: never written, or spoiled by a read outside A or B." in said
+
+
+def test_a_read_past_a_matrix_is_found() -> None:
+    def outside(a: Any, b: Any, c: Any) -> None:
+        right(a, b, c)
+        c[-1, -1] += 0 * a.base[GUARD + a.size]
+
+    assert "1 are NaN" in fault(outside)
+
+
+@pytest.mark.parametrize("element", [GUARD - 1, GUARD + 30, 2 * GUARD + 29, 0])
+def test_a_stray_write_is_found(element: int) -> None:
+    def stray(a: Any, b: Any, c: Any) -> None:
+        right(a, b, c)
+        c.base[element] = 0
+
+    assert fault(stray) == "It wrote outside C. Guard the store: row < M and col < N."
+
+
+@pytest.mark.parametrize("shift", [1, 3])
+def test_guard_zones_move_with_the_matrices(shift: int) -> None:
+    addresses = set()
+
+    def product(a: Any, b: Any, c: Any) -> None:
+        right(a, b, c)
+        for matrix in (a, b, c):
+            addresses.add((matrix.ctypes.data - matrix.base.ctypes.data) // 4)
+
+    assert verdicts(product, (5, 6, 7), shift=shift)[0].passed
+    assert addresses == {GUARD + shift}
+
+
+def test_a_swallowed_nan_is_found() -> None:
+    def swallowed(a: Any, b: Any, c: Any) -> None:
+        c[...] = np.fmax(a @ b, np.float32(-3e38))
+
+    assert "elements are wrong where A and B hold NaN and infinity" in fault(swallowed)
+
+
+def test_an_infinity_made_finite_is_found() -> None:
+    def clipped(a: Any, b: Any, c: Any) -> None:
+        c[...] = np.clip(a @ b, -3e38, 3e38)
+
+    assert "hold NaN and infinity" in fault(clipped)
+
+
+@pytest.mark.parametrize("matrix", ["A", "B"])
+@pytest.mark.parametrize("special", [np.isnan, np.isinf])
+def test_a_special_value_lost_from_one_matrix_is_found(special: Any, matrix: str) -> None:
+    def lost(a: Any, b: Any, c: Any) -> None:
+        (a if matrix == "A" else b)[special(a if matrix == "A" else b)] = 1
+        right(a, b, c)
+
+    assert "hold NaN and infinity" in fault(lost)
+
+
+def test_a_zero_times_a_row_of_nan_is_found() -> None:
+    """Padding with a factor of zero lets NaN of the neighbour through: 0 · NaN is NaN."""
+
+    def padded(a: Any, b: Any, c: Any) -> None:
+        c[...] = a @ b
+        c[1:] += 0 * c[:-1]
+
+    assert "hold NaN and infinity" in fault(padded)
+
+
+def test_results_that_do_not_repeat_are_found() -> None:
+    calls = []
+
+    def racing(a: Any, b: Any, c: Any) -> None:
+        right(a, b, c)
+        calls.append(c)
+        if len(calls) == 3:
+            c[2, 2] = np.nextafter(c[2, 2], np.float32(9))
+
+    said = fault(racing)
+    assert said.startswith("Two runs on the same matrices gave different results.")
+    assert "__syncthreads()" in said
+
+
+def test_less_precision_than_float32_is_found() -> None:
+    def halves(a: Any, b: Any, c: Any) -> None:
+        c[...] = a.astype("float16").astype("float32") @ b
+
+    assert "are wrong by more than rounding explains" in fault(halves)
+
+
+def test_the_error_of_each_element_is_a_share_of_its_own_bound() -> None:
+    a = np.array([[1.0, 2.0], [0.0, 0.0]], "float32")
+    b = np.array([[3.0], [-4.0]], "float32")
+    c = np.array([[-5.0 + 2.0**-20], [0.0]], "float32")
+    bound = 2 * 2.0**-24 * (3 + 8)  # K·u·(|A|·|B|)
+    assert rounding_shares(a, b, c) == pytest.approx(np.array([[2.0**-20 / bound], [0.0]]))
+
+
+def test_a_bound_that_grows_with_k_still_refuses_a_lost_term() -> None:
+    def lost(a: Any, b: Any, c: Any) -> None:
+        if a[0, 0] == round(a[0, 0]):
+            right(a, b, c)
+        else:
+            c[...] = a[:, :-1] @ b[:-1]
+
+    assert "by more than rounding explains" in fault(lost, (40, 40, 1000))
+
+
+@pytest.mark.parametrize("k", [2**18 + 1, 2**24])
+def test_a_very_long_k_stays_exact_and_passes(k: int) -> None:
+    assert verdicts(right, (1, 1, k))[0].passed
+
+
+def test_a_refused_size_is_not_a_fault() -> None:
+    def refuses(a: Any, b: Any, c: Any) -> None:
+        if a.shape[1] > 5:
+            raise LabError("Too large a tile.")
+        right(a, b, c)
+
+    small, large = verdicts(refuses, (2, 2, 2), (2, 2, 6))
+    assert small.passed
+    assert (large.passed, large.fault, large.refusal) == (False, None, "Too large a tile.")
+
+
+def test_a_size_that_memory_cannot_hold_is_refused() -> None:
+    def greedy(a: Any, b: Any, c: Any) -> None:
+        raise MemoryError
+
+    (verdict,) = verdicts(greedy, (2, 3, 4))
+    assert verdict.refusal == "The GPU's memory cannot hold the matrices of 2×3×4."
+
+
+def test_checking_ends_where_the_gpu_stopped_the_kernel() -> None:
+    def faulty(a: Any, b: Any, c: Any) -> None:
+        raise GpuError("misaligned address")
+
+    (verdict,) = verdicts(faulty, (2, 2, 2), (3, 3, 3))
+    assert verdict.fault == "The GPU stopped the kernel: misaligned address"
+
+
+def test_awkward_sizes_hold_what_breaks_kernels() -> None:
+    sizes = AWKWARD_SIZES
+    assert len(set(sizes)) == len(sizes)
+    assert (1, 1, 1) in sizes
+    assert any(k == 1 and m > 1 for m, _, k in sizes)
+    assert any(m > 65536 for m, _, _ in sizes)
+    assert any(n > 65536 for _, n, _ in sizes)
+    assert any(m % 128 and n % 128 and k % 8 and m > 128 < n for m, n, k in sizes)
+    assert any(m % 128 == n % 128 == k % 8 == 0 for m, n, k in sizes)
+    assert any(m < n // 100 for m, n, _ in sizes)
+    assert any(n < m // 100 for m, n, _ in sizes)
+
+
+def result(fault: str | None = None, refusal: str | None = None, error: float = 0.0) -> CheckResult:
+    return CheckResult("naive", 1, 1, 1, fault, refusal, error)
+
+
+def test_a_summary_tells_right_wrong_and_refused() -> None:
+    assert summary([result(error=0.25), result(error=0.5)]) == (
+        "right at 2 sizes. Its largest rounding error is 50% of the bound."
+    )
+    assert summary([result(fault="Bad."), result()]) == (
+        "WRONG at 1 of 2 sizes. Its largest rounding error is 0% of the bound."
+    )
+    assert re.fullmatch(
+        r"right at 1 size\. .+ Not run at 2: No room\.",
+        summary([result(), result(refusal="No room."), result(refusal="No room.")]),
+    )
+    assert summary([result(refusal="No room.")]) == "right at 0 sizes. Not run at 1: No room."

@@ -1,0 +1,331 @@
+"""The command: its help, its answers in words and in JSON, and what it says to bad input."""
+
+import json
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from record_samples import DEVICE, record, run, samples
+
+from sgemm_lab.checking.judge import CheckResult
+from sgemm_lab.cli import main as cli
+from sgemm_lab.cli.main import main
+from sgemm_lab.cuda.compiler import compile_source
+from sgemm_lab.errors import LabError
+from sgemm_lab.kernel import load_kernels
+from sgemm_lab.records.store import add_run, save_record
+
+COMMANDS = (
+    "doctor", "kernels", "check", "record", "counters", "count", "launch", "scoreboard",
+)  # fmt: skip
+NAMES = [kernel.name for kernel in load_kernels(variants=True)]
+
+
+@pytest.fixture
+def no_gpu(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Take the GPU away where there is one."""
+    import cupy
+
+    monkeypatch.setattr(cupy.cuda.runtime, "getDeviceCount", lambda: 0)
+
+
+@pytest.fixture
+def records(tmp_path: Path) -> Path:
+    measured = (samples("naive", 4e-7, size=64), samples("cublas", 1e-7, size=64))
+    save_record(tmp_path / "nvidia-h200.json", record(run(*measured)))
+    return tmp_path
+
+
+def refused(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
+    """Run a command that must end with status 2, and return what it says."""
+    try:
+        status: Any = main(arguments)
+    except SystemExit as stop:
+        status = stop.code
+    said = capsys.readouterr()
+    assert status == 2
+    assert said.out == ""
+    assert "Traceback" not in said.err
+    return said.err
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_every_command_has_help(command: str, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as stop:
+        main([command, "--help"])
+    assert stop.value.code == 0
+    said = capsys.readouterr().out
+    assert said.startswith(f"usage: sgemm-lab {command}")
+    assert "--json" in said
+
+
+def test_help_lists_every_command(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        main(["--help"])
+    said = capsys.readouterr().out
+    assert tuple(re.findall(r"^    (\w+)", said, re.M)) == COMMANDS
+
+
+def test_the_module_is_the_command() -> None:
+    done = subprocess.run(
+        [sys.executable, "-m", "sgemm_lab", "scoreboard", "--gpu", "nothing"],
+        capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert done.returncode == 2
+    assert done.stderr == "sgemm-lab: No record is of a GPU whose name contains 'nothing'.\n"
+
+
+# What it answers.
+
+
+def test_doctor_says_what_this_machine_can_do(
+    capsys: pytest.CaptureFixture[str], no_gpu: None
+) -> None:
+    assert main(["doctor", "--json"]) == 0
+    answers = json.loads(capsys.readouterr().out)
+    assert list(answers) == ["Python", "CuPy", "compile", "run", "kernels", "records"]
+    assert answers["compile"].startswith("NVRTC ")
+    assert answers["run"].startswith("no. This machine has no NVIDIA GPU")
+    assert answers["kernels"] == str(len(load_kernels()))
+    assert "NVIDIA H200" in answers["records"]
+    assert main(["doctor"]) == 0
+    said = capsys.readouterr().out
+    assert all(answer in said for answer in answers.values())
+
+
+def test_doctor_tells_of_a_broken_record_and_goes_on(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def broken() -> None:
+        raise LabError("The record file x.json is not complete JSON.")
+
+    monkeypatch.setattr(cli, "load_records", broken)
+    assert main(["doctor", "--json"]) == 0
+    answers = json.loads(capsys.readouterr().out)
+    assert answers["records"] == "no. The record file x.json is not complete JSON."
+
+
+def test_kernels_lists_what_every_kernel_costs(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["kernels", "--json"]) == 0
+    rows = json.loads(capsys.readouterr().out)
+    assert [row["kernel"] for row in rows] == NAMES
+    tiled = rows[NAMES.index("tiled")]
+    assert {key: tiled[key] for key in ("parent", "chapter", "constants", "target")} == {
+        "parent": "naive", "chapter": 2, "constants": {"TILE": 32}, "target": "sm_90",
+    }  # fmt: skip
+    assert (tiled["spill_bytes"], tiled["shared_bytes"]) == (0, 8192)
+    assert tiled["registers"] > 0
+    assert main(["kernels"]) == 0
+    header, *lines = capsys.readouterr().out.splitlines()
+    assert header.split() == ["kernel", "title", "registers", "spill_bytes", "shared_bytes"]
+    assert [line.split()[0] for line in lines] == NAMES
+
+
+def test_kernels_compiles_for_the_target_asked_for(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["kernels", "--json", "--target", "sm_75"]) == 0
+    assert {row["target"] for row in json.loads(capsys.readouterr().out)} == {"sm_75"}
+
+
+def test_scoreboard_shows_medians_beside_cublas(
+    capsys: pytest.CaptureFixture[str], records: Path
+) -> None:
+    assert main(["scoreboard", "--records", str(records)]) == 0
+    header, line = capsys.readouterr().out.splitlines()
+    assert header.split() == ["kernel", "GPU", "M×N×K", "GFLOP/s", "of", "cuBLAS", "date"]
+    assert line.split() == ["naive", "NVIDIA", "H200", "64×64×64", "1,311", "25.0%", "2026-01-02"]
+
+
+def test_scoreboard_json_is_a_list_of_objects(
+    capsys: pytest.CaptureFixture[str], records: Path
+) -> None:
+    assert main(["scoreboard", "--json", "--records", str(records)]) == 0
+    assert json.loads(capsys.readouterr().out) == [
+        {
+            "kernel": "naive", "gpu": "NVIDIA H200", "m": 64, "n": 64, "k": 64,
+            "gflops": pytest.approx(2 * 64**3 / 4e-7 / 1e9),
+            "cublas_gflops": pytest.approx(2 * 64**3 / 1e-7 / 1e9),
+            "date": "2026-01-02T03:04:05Z",
+        }
+    ]  # fmt: skip
+
+
+def test_the_books_scoreboard_has_every_kernel(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["scoreboard", "--json", "--gpu", "h200"]) == 0
+    rows = json.loads(capsys.readouterr().out)
+    assert {row["kernel"] for row in rows} >= set(NAMES)
+    assert all(row["gflops"] > 0 and row["cublas_gflops"] > 0 for row in rows)
+
+
+# What it makes of verdicts and runs. The GPU's part is pretended.
+
+RIGHT = CheckResult("naive", 1, 2, 3, None, None, 0.5)
+WRONG = CheckResult("naive", 4, 5, 6, "It is wrong.", None, float("inf"))
+REFUSED = CheckResult("naive", 7, 8, 9, None, "Too large.", 0.0)
+
+
+def checked(monkeypatch: pytest.MonkeyPatch, verdicts: list[CheckResult], *options: str) -> int:
+    monkeypatch.setattr(cli, "require_gpu", lambda: None)
+    monkeypatch.setattr(cli, "check", lambda *_, **__: iter(verdicts))
+    sizes = [part for _ in range(3) for part in ("--size", "5")]
+    return main(["check", "naive", *sizes, *options])
+
+
+@pytest.mark.parametrize(
+    ("verdicts", "status", "last"),
+    [
+        ([RIGHT, RIGHT, REFUSED], 0, "2 passed, 0 failed"),
+        ([RIGHT, WRONG, RIGHT], 1, "2 passed, 1 failed"),
+        ([REFUSED, REFUSED, REFUSED], 1, "0 passed, 0 failed"),
+    ],
+)
+def test_check_ends_with_the_verdict(
+    verdicts: list[CheckResult],
+    status: int,
+    last: str,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    assert checked(monkeypatch, verdicts) == status
+    said = capsys.readouterr().out
+    assert said.splitlines()[-1] == last
+    assert ("naive at 4×5×6: It is wrong." in said) == (WRONG in verdicts)
+
+
+def test_verdicts_are_json_that_any_program_can_read(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(constant: str) -> None:
+        raise AssertionError(f"{constant} is no JSON")
+
+    assert checked(monkeypatch, [RIGHT, WRONG, REFUSED], "--json") == 1
+    rows = json.loads(capsys.readouterr().out, parse_constant=refuse)
+    assert [row["passed"] for row in rows] == [True, False, False]
+    assert [row["error"] for row in rows] == [0.5, None, 0.0]
+    assert [row["fault"] for row in rows] == [None, "It is wrong.", None]
+
+
+def test_a_gpu_that_stopped_is_left_at_once(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def left(status: int) -> None:
+        raise SystemExit(status)
+
+    monkeypatch.setattr(os, "_exit", left)
+    with pytest.raises(SystemExit) as stop:
+        checked(monkeypatch, [RIGHT, WRONG])
+    assert stop.value.code == 1
+    assert capsys.readouterr().out.splitlines()[-1] == "1 passed, 1 failed"
+
+
+@pytest.mark.parametrize("complete", [True, False])
+def test_record_shows_what_was_taken_and_how_it_ended(
+    complete: bool,
+    records: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    taken = run(
+        samples("naive", 1e-3), samples("cublas", 1e-4),
+        date="2027-01-01T00:00:00Z", complete=complete,
+    )  # fmt: skip
+    path = add_run(records, DEVICE, taken)
+    (records / "broken.json").write_text("{")
+    monkeypatch.setattr(cli, "take_record", lambda *_, **__: (path, taken))
+    assert main(["record", "naive", "--out", str(records)]) == (0 if complete else 130)
+    first, _, line = capsys.readouterr().out.splitlines()
+    ended = "complete" if complete else "stopped early"
+    assert first == f"Wrote 2 measurements to {path} (run {ended})."
+    assert line.split() == ["naive", "NVIDIA", "H200", "100×100×100", "2", "10.0%", "2027-01-01"]
+
+
+# What it says to bad input.
+
+
+@pytest.mark.parametrize("size", ["0", "1,2", "1,2,3,4", "a,b,c", "-5", "1.5", "", "²"])
+def test_a_size_that_is_none_is_refused(size: str, capsys: pytest.CaptureFixture[str]) -> None:
+    said = refused(capsys, "check", f"--size={size}")
+    assert f"'{size}' is no size. Write M,N,K, such as 1000,999,64." in said
+
+
+def test_a_size_past_the_largest_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
+    said = refused(capsys, "check", "--size", "1,1,16777217")
+    assert "'1,1,16777217' is too large: at most 16,777,216 each." in said
+
+
+@pytest.mark.parametrize("shift", ["-1", "x", "1.5", "²"])
+def test_a_shift_that_is_no_number_is_refused(
+    shift: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    said = refused(capsys, "check", f"--shift={shift}")
+    assert f"'{shift}' is not a whole number of 0 or more." in said
+
+
+@pytest.mark.parametrize("seconds", ["-1", "soon", "nan", "inf"])
+def test_a_time_that_is_none_is_refused(seconds: str, capsys: pytest.CaptureFixture[str]) -> None:
+    said = refused(capsys, "record", f"--seconds={seconds}")
+    assert f"'{seconds}' is no time. Write seconds, such as 0.4." in said
+
+
+def test_an_unknown_kernel_gets_the_nearest(capsys: pytest.CaptureFixture[str]) -> None:
+    assert refused(capsys, "record", "tilde") == (
+        "sgemm-lab: There is no kernel called 'tilde'. Did you mean 'tiled'?\n"
+    )
+
+
+@pytest.mark.parametrize("command", ["check", "record", "counters", "launch"])
+def test_without_gpu_there_is_a_sentence(
+    command: str, capsys: pytest.CaptureFixture[str], no_gpu: None
+) -> None:
+    said = refused(capsys, command)
+    assert said.startswith("sgemm-lab: This machine has no NVIDIA GPU that CUDA can use")
+    assert said.count("\n") == 1
+
+
+def test_without_cupy_there_is_a_sentence(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("cupy", "cupy.cuda"):
+        monkeypatch.setitem(sys.modules, name, None)
+    compile_source.cache_clear()  # other tests may have compiled the same
+    assert "CuPy is not installed" in refused(capsys, "check")
+    assert "NVRTC is not installed" in refused(capsys, "kernels", "--target", "sm_86")
+
+
+def test_a_file_that_cannot_be_read_is_a_sentence(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    missing, binary, bare = (tmp_path / name for name in ("no.cu", "binary.cu", "bare.cu"))
+    binary.write_bytes(b"\xff\xfe\x00")
+    bare.write_text("int x;\n")
+    assert f"The file {missing} cannot be read: No such" in refused(capsys, "record", str(missing))
+    assert f"The file {binary} is not text in UTF-8." in refused(capsys, "record", str(binary))
+    assert "'bare' does not say its title" in refused(capsys, "record", str(bare))
+
+
+def test_a_missing_folder_of_records_is_a_sentence(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    said = refused(capsys, "scoreboard", "--records", str(tmp_path / "no"))
+    assert said == f"sgemm-lab: There is no folder {tmp_path / 'no'} of record files.\n"
+
+
+def test_a_broken_record_is_a_sentence(records: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = records / "nvidia-h200.json"
+    path.write_text(path.read_text()[:300])
+    said = refused(capsys, "scoreboard", "--records", str(records))
+    assert said.startswith("sgemm-lab: The record file nvidia-h200.json is not complete JSON")
+
+
+def test_ctrl_c_ends_without_a_traceback(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def interrupted(*_: Any, **__: Any) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(cli, "load_records", interrupted)
+    assert main(["scoreboard"]) == 130
+    assert capsys.readouterr().err == "\nsgemm-lab: stopped.\n"

@@ -1,0 +1,272 @@
+"""The command ``sgemm-lab count``: the book's kernels, any other file, and what it refuses."""
+
+import json
+import re
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from sgemm_lab.cli import count as count_command
+from sgemm_lab.cli.main import main
+from sgemm_lab.counting.any_file import argument_order, find_entry, plain_name
+from sgemm_lab.counting.of_kernel import COUNTS, count
+from sgemm_lab.kernel import load_kernel
+from sgemm_lab.simulator.ptx import Parameter, PtxKernel
+
+WRONG = Path(__file__).parents[1] / "wrong_kernels"
+
+BODY = """{
+    int row = blockIdx.y * TILE + threadIdx.y, col = blockIdx.x * TILE + threadIdx.x;
+    if (row >= M || col >= N) return;
+    float acc = 0;
+    for (int k = 0; k < K; ++k) acc += A[row * K + k] * B[k * N + col];
+    C[row * N + col] = acc;
+}
+"""
+SIZES_FIRST = "(int M, int N, int K, const float* A, const float* B, float* C)"
+BOOK_ORDER = "(const float* A, const float* B, float* C, int M, int N, int K)"
+
+
+def run(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str, str]:
+    try:
+        status: Any = main(["count", *arguments])
+    except SystemExit as stop:
+        status = stop.code
+    said = capsys.readouterr()
+    return status, said.out, said.err
+
+
+def foreign(
+    folder: Path, signature: str, name: str = "mine", before: str = "", body: str = BODY
+) -> str:
+    path = folder / "other.cu"
+    path.write_text(f"#ifndef TILE\n#define TILE 8\n#endif\n{before}\n{name}{signature} {body}")
+    return str(path)
+
+
+LAUNCH = ("--entry", "mine", "--grid", "3,2", "--block", "8,8", "--size", "13,20,9")
+
+
+def test_json_has_the_counts_of_the_launch(capsys: pytest.CaptureFixture[str]) -> None:
+    status, out, err = run(capsys, "tiled:TILE=16", "--size", "33,34,35", "--json")
+    assert (status, err) == (0, "")
+    data = json.loads(out)
+    total = count(load_kernel("tiled:TILE=16"), (33, 34, 35)).result.counts.total
+    assert {name: data[name] for name in COUNTS} == {name: getattr(total, name) for name in COUNTS}
+    assert data["size"] == [33, 34, 35]
+    assert data["max_abs_error"] == data["wrong_elements"] == 0
+    assert data["hazards"] == []
+    assert sum(line["ffma_thread_instructions"] for line in data["lines"]) == total.flop // 2
+
+
+def test_table_shows_lines_totals_and_the_verdict(capsys: pytest.CaptureFixture[str]) -> None:
+    status, out, _ = run(capsys, "float4_by_row", "--size", "64")
+    assert status == 0
+    lines = out.splitlines()
+    assert re.split("  +", lines[0].strip()) == [
+        "line", "global requests", "sectors", "shared requests", "wavefronts", "FLOP", "barriers",
+        "source",
+    ]  # fmt: skip
+    source = load_kernel("float4_by_row").source.splitlines()
+    for line in lines[1 : lines.index("")]:
+        number, shown = line.split()[0], line.split("  ")[-1]
+        assert source[int(number) - 1].strip().startswith(shown.rstrip("…"))
+    assert "shared store requests                    384  (as written in the PTX: 768)" in lines
+    assert lines[-1] == "C is right: all 4,096 elements of 64×64×64 equal the exact product."
+
+
+def test_column_that_a_kernel_does_not_use_is_left_out(capsys: pytest.CaptureFixture[str]) -> None:
+    _, out, _ = run(capsys, "naive", "--size", "8")
+    heads = re.split("  +", out.splitlines()[0].strip())
+    assert heads == ["line", "global requests", "sectors", "FLOP", "source"]
+
+
+def test_wrong_kernel_ends_with_status_1_and_says_why(capsys: pytest.CaptureFixture[str]) -> None:
+    path = str(WRONG / "missing_first_barrier.cu")
+    status, out, _ = run(capsys, path, "--size", "40", "--hazards", "--json")
+    data = json.loads(out)
+    assert status == 1
+    assert data["max_abs_error"] == 0
+    assert all("with no barrier between" in hazard for hazard in data["hazards"])
+    status, out, _ = run(capsys, path, "--size", "40", "--schedule", "warps")
+    assert status == 1
+    assert "C is WRONG: 1,560 of 1,600 elements differ from the exact product." in out
+
+
+def test_element_that_is_no_number_is_null_in_json(capsys: pytest.CaptureFixture[str]) -> None:
+    status, out, _ = run(capsys, str(WRONG / "unwritten_edge.cu"), "--size", "3", "--json")
+    data = json.loads(out, parse_constant=lambda name: pytest.fail(f"{name} is no JSON"))
+    assert (status, data["max_abs_error"], data["wrong_elements"]) == (1, None, 5)
+
+
+@pytest.mark.parametrize("signature", [SIZES_FIRST, BOOK_ORDER])
+@pytest.mark.parametrize(
+    "declared", ['extern "C" __global__ void mine', "__global__ void mine", "namespace x {} "
+                 "__global__ void __launch_bounds__(64) mine"],
+)  # fmt: skip
+def test_any_file_is_counted(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, signature: str, declared: str
+) -> None:
+    path = foreign(tmp_path, signature, declared)
+    status, out, err = run(capsys, path, *LAUNCH, "--json")
+    assert (status, err) == (0, "")
+    data = json.loads(out)
+    assert data["max_abs_error"] == 0
+    assert data["ffma_thread_instructions"] == 13 * 20 * 9
+    # 2 × 3 blocks of 2 warps, each 4 rows of 8; rows 13 to 15 and columns 20 to 23 are outside.
+    assert data["global_store_requests"] == 12
+    assert data["global_store_sectors"] == 13 * 3 + sum(
+        (row * 20 + col) // 8 != (row * 20 + min(col + 7, 19)) // 8
+        for row in range(13)
+        for col in (0, 8, 16)
+    )
+
+
+def test_macros_shared_memory_headers_and_neighbours(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    (tmp_path / "near.cuh").write_text("constexpr int twice(int x) { return 2 * x; }")
+    before = (
+        "#include <cstdio>\n#include <cassert>\n#include <cuda_runtime.h>\n#include \"near.cuh\"\n"
+        "template <int T> __global__ void made(float* C) { C[0] = T; }\n"
+        "template __global__ void made<3>(float*);\n"
+    )  # fmt: skip
+    body = BODY.replace(
+        "{", "{ extern __shared__ float s[]; assert(M); s[twice(threadIdx.x)] = 1;", 1
+    )
+    path = foreign(tmp_path, SIZES_FIRST, "__global__ void mine", before, body)
+    launch = ("--entry", "mine", "--grid", "2,1", "--block", "16,16", "--size", "13,20,9")
+    extra = ("--define", "TILE=16", "--shared-bytes", "124")
+    status, out, err = run(capsys, path, *launch, *extra, "--arch", "sm_80", "--json")
+    assert (status, err) == (0, "")
+    data = json.loads(out)
+    assert data["max_abs_error"] == 0
+    assert data["shared_store_requests"] == 2 * 8
+    # One float less, and the last thread of a row writes outside.
+    status, out, _ = run(capsys, path, *launch, *extra[:3], "120", "--json")
+    assert status == 1
+    assert "writes element 30 of s, which has 30 elements" in json.loads(out)["hazards"][0]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "reason"),
+    [
+        (("tild",), "Did you mean 'tiled'?"),
+        (("tiled", "--size", "2000"), "it would take minutes"),
+        (("tiled", "--size", "0,1,1"), "'0,1,1' is no size"),
+        (("tiled", "--grid", "3,3"), "its constants are set by name: 'tiled:TILE=16'"),
+        (("tiled", "--define", "TILE=16"), "its constants are set by name"),
+        (("absent.cu",), "absent.cu cannot be read"),
+        (("absent.cu", *LAUNCH), "absent.cu cannot be read"),
+        (("FILE",), "Or say how to launch it: --entry NAME"),
+        (("FILE", "--entry", "mine"), "needs --entry, --grid and --block"),
+        (("FILE", *LAUNCH, "--entry", "yours"), "has no kernel called 'yours'. It has: mine (_Z4"),
+        (("FILE", *LAUNCH, "--grid", "3,2,1"), "'3,2,1' is no shape"),
+        (("FILE", *LAUNCH, "--block", "0,8"), "'0,8' is no shape"),
+        (("FILE", *LAUNCH, "--block", "64,64"), "at most 1024 threads"),
+        (("FILE", *LAUNCH, "--define", "=3"), "'=3' sets no macro"),
+        (("FILE", *LAUNCH, "--define", "TILE=("), "does not compile"),
+        (("FILE", *LAUNCH, "--shared-bytes", "-4"), "not a whole number"),
+        (("FILE", *LAUNCH, "--shared-bytes", "300000"), "300,000 bytes of shared memory"),
+    ],
+)
+def test_bad_input_is_a_sentence(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, arguments: tuple[str, ...], reason: str
+) -> None:
+    path = foreign(tmp_path, SIZES_FIRST, "__global__ void mine")
+    given = [path if argument == "FILE" else argument for argument in arguments]
+    status, out, err = run(capsys, *given)
+    assert (status, out) == (2, "")
+    assert reason in err
+    assert "Traceback" not in err
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        ("int nothing;", "has no kernel"),
+        ("__global__ void mine(int M, float* C) { *C = M; }", "takes other arguments (u32, u64)"),
+        (
+            "__global__ void mine(int M, int N, float a, float* x, float* y, float* z) {}",
+            "(u32, u32, f32, u64, u64, u64)",
+        ),
+        (
+            "__global__ void mine_a(float* C) {} __global__ void mine_b(float* C) {}",
+            "several kernels that 'mine' can mean: mine_a (_Z6mine_aPf), mine_b (_Z6mine_bPf)",
+        ),
+        ("\xff", "is not text in UTF-8"),
+    ],
+)
+def test_file_that_cannot_be_counted_says_why(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, text: str, reason: str
+) -> None:
+    path = tmp_path / "other.cu"
+    path.write_bytes(text.encode("latin-1"))
+    status, out, err = run(capsys, str(path), *LAUNCH)
+    assert (status, out) == (2, "")
+    assert reason in err
+
+
+@pytest.mark.parametrize(
+    ("mangled", "plain"),
+    [
+        ("sgemm", "sgemm"),
+        ("_Z5sgemmPKfS0_Pfiii", "sgemm"),
+        ("_ZN4book5sgemmEPKfS0_Pfiii", "sgemm"),
+        ("_Z5tiledILi32EEvPKfS1_Pfiii", "tiled"),
+    ],
+)
+def test_plain_name(mangled: str, plain: str) -> None:
+    assert plain_name(mangled) == plain
+
+
+def test_whole_name_goes_before_a_part_of_it() -> None:
+    names = ("_Z5sgemmPf", "_Z11sgemm_tiledPf", "_Z6otherPf")
+    kernels = {name: PtxKernel(name, []) for name in names}
+    assert find_entry(kernels, "sgemm", "x.cu").name == "_Z5sgemmPf"
+    assert find_entry(kernels, "tiled", "x.cu").name == "_Z11sgemm_tiledPf"
+
+
+def test_order_of_arguments_is_told_by_their_types() -> None:
+    numbers = [Parameter(name, "u32") for name in "mnk"]
+    pointers = [Parameter(name, "u64") for name in "abc"]
+    assert argument_order(PtxKernel("x", numbers + pointers)) == ("M", "N", "K", "A", "B", "C")
+    assert argument_order(PtxKernel("x", pointers + numbers)) == ("A", "B", "C", "M", "N", "K")
+
+
+def test_progress_is_one_line_of_a_terminal_and_silent_elsewhere(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
+    run(capsys, "naive", "--size", "8")
+    _, out, err = run(capsys, "naive", "--size", "64")
+    assert err.startswith("\r\033[K")
+    assert err.endswith("\r\033[K")
+    assert "\n" not in err
+    assert "\033" not in out
+    monkeypatch.undo()
+    assert run(capsys, "naive", "--size", "64")[2] == ""
+
+
+def test_stops_cleanly_on_ctrl_c(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def interrupted(self: object, done: int, total: int) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(count_command.Progress, "__call__", interrupted)
+    assert run(capsys, "naive", "--size", "64") == (130, "", "\nsgemm-lab: stopped.\n")
+
+
+def test_table_fits_a_narrow_terminal(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "160")
+    _, wide, _ = run(capsys, "tiled", "--size", "64")
+    monkeypatch.setenv("COLUMNS", "40")
+    _, narrow, _ = run(capsys, "tiled", "--size", "64")
+    assert "C[size_t(row) * N + col] = acc;" in wide
+    assert "C[size_t(row) * N + col] = acc;" not in narrow
+    assert max(map(len, narrow.splitlines())) < max(map(len, wide.splitlines()))

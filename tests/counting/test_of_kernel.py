@@ -1,0 +1,255 @@
+"""Counting without a GPU: equal to the H200's own counters, and no wrong kernel gets through."""
+
+import re
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pytest
+
+from sgemm_lab.checking.on_cpu import QUICK_SIZES, check_here
+from sgemm_lab.counting import of_kernel as counting
+from sgemm_lab.counting.against_gpu import RAGGED, REGULAR, compare, counts_of
+from sgemm_lab.counting.of_kernel import COUNTS, count, kernel_ptx, shipped_file
+from sgemm_lab.counting.walk import walk
+from sgemm_lab.counting.warp_requests import warp_requests
+from sgemm_lab.cuda.shipped_ptx import write_all
+from sgemm_lab.errors import LabError, MissingToolError
+from sgemm_lab.files import SHIPPED_PTX
+from sgemm_lab.kernel import Kernel, Size, load_kernel, load_kernels, parse_kernel
+from sgemm_lab.records.store import counted, load_records
+
+KERNELS = load_kernels(variants=True)
+H200 = [record for record in load_records() if "H200" in record.gpu.name]
+WRONG = sorted((Path(__file__).parents[1] / "wrong_kernels").glob("*.cu"))
+
+UNROLLED_LATER = {
+    # ptxas writes the loop that fills the strip of A out 16, 8 and 4 times. Lanes 30 and 31 of a
+    # warp make one turn less than the others, so they take the copy for 4 turns where the others
+    # take the one for 8: 4 requests more for each warp, of which 255 rows × 9 blocks load.
+    ("strip", RAGGED): {
+        "global_load_requests": 4 * 255 * 9,
+        "shared_store_requests": 4 * 256 * 9,
+        "shared_store_wavefronts": 4 * 256 * 9,
+    }
+}
+"""What the GPU counted more than the simulator: all that is known to differ."""
+
+FAULTS = {
+    "double_buffer_race": "writes As[0], which thread",
+    "doubled_term": "wrong on whole numbers",
+    "dropped_tail": "wrong on whole numbers",
+    "hidden_nan": "wrong where A and B hold NaN and infinity",
+    "misaligned_vector": "is not at a multiple of 16 bytes",
+    "missing_first_barrier": "with no barrier between",
+    "missing_second_barrier": "with no barrier between",
+    "outside_load": "of A, which has",
+    "outside_store": "which has",
+    "transposed_index": "wrong on whole numbers",
+    "unwritten_edge": "never written",
+}
+"""What the checker says about each kernel that is wrong on purpose."""
+
+HAZARDS = {
+    "double_buffer_race": "race",
+    "misaligned_vector": "misaligned",
+    "missing_first_barrier": "race",
+    "missing_second_barrier": "race",
+    "outside_load": "out of bounds",
+    "outside_store": "out of bounds",
+}
+"""The kind of hazard the simulator names, where the fault is one of access and not of sums."""
+
+
+def wrong_kernel(name: str) -> Kernel:
+    path = Path(__file__).parents[1] / "wrong_kernels" / f"{name}.cu"
+    return parse_kernel(name, path.read_text())
+
+
+@pytest.mark.parametrize("size", [REGULAR, RAGGED], ids=["regular", "ragged"])
+@pytest.mark.parametrize("kernel", KERNELS, ids=lambda kernel: kernel.name)
+def test_counts_equal_the_hardware(kernel: Kernel, size: Size) -> None:
+    (record,) = H200
+    gpu = counted(record)[(kernel.name, *size)].values
+    here = counts_of(kernel, size)
+    more = {name: gpu[name] - here[name] for name in COUNTS if gpu[name] != here[name]}
+    assert more == UNROLLED_LATER.get((kernel.name, size), {})
+
+
+def test_comparison_names_what_differs_and_leaves_out_what_was_not_counted() -> None:
+    kernels = [load_kernel(name) for name in ("strip", "padded", "naive:BM=4,BN=64")]
+    strip, padded, regular, _ = compare([RAGGED, (1, 2, 3), REGULAR], H200, kernels)
+    assert (regular.kernel, regular.size) == ("strip", REGULAR)
+    assert (strip.kernel, padded.kernel) == ("strip", "padded")
+    assert padded.differing == []
+    assert padded.here == padded.gpu == counts_of(kernels[1], RAGGED)
+    assert set(strip.differing) == set(UNROLLED_LATER["strip", RAGGED])
+    assert compare([(1, 2, 3)], H200, kernels) == []
+
+
+@pytest.mark.parametrize("path", WRONG, ids=lambda path: path.stem)
+def test_wrong_kernel_is_caught_by_its_fault(path: Path) -> None:
+    verdicts = list(check_here(wrong_kernel(path.stem), [(35, 37, 33), (129, 130, 66)]))
+    faults = [verdict.fault for verdict in verdicts if verdict.fault]
+    assert faults
+    assert all(FAULTS[path.stem] in fault for fault in faults)
+    assert not any(verdict.passed for verdict in verdicts if verdict.fault)
+
+
+@pytest.mark.parametrize(("name", "kind"), HAZARDS.items())
+def test_fault_of_access_is_a_hazard_of_its_kind(name: str, kind: str) -> None:
+    found = count(wrong_kernel(name), (35, 37, 66), check_hazards=True).result.hazards
+    assert kind in {hazard.kind for hazard in found}
+
+
+@pytest.mark.parametrize("path", WRONG, ids=lambda path: path.stem)
+def test_wrong_kernel_is_caught_at_the_sizes_checked_by_default(path: Path) -> None:
+    assert any(verdict.fault for verdict in check_here(wrong_kernel(path.stem)))
+
+
+@pytest.mark.parametrize("kernel", KERNELS, ids=lambda kernel: kernel.name)
+def test_kernels_of_the_book_are_right(kernel: Kernel) -> None:
+    sizes = [(1, 1, 1), (35, 37, 33), (64, 68, 72)]
+    verdicts = list(check_here(kernel, sizes))
+    assert [(v.m, v.n, v.k) for v in verdicts] == sizes
+    assert all(verdict.passed and 0 < verdict.error <= 1 for verdict in verdicts)
+
+
+def test_checking_waits_for_no_one() -> None:
+    assert max(np.prod(size) for size in QUICK_SIZES) <= 64**3
+    assert any(k == 33 for _, _, k in QUICK_SIZES)
+    assert any(n % 4 for _, n, _ in QUICK_SIZES)
+
+
+def test_size_that_does_not_fit_is_refused_in_a_sentence() -> None:
+    fits, too_deep = check_here(load_kernel("strip"), [(2, 2, 908), (2, 2, 909)])
+    assert fits.passed
+    assert too_deep.fault is None
+    assert too_deep.refusal == (
+        "The kernel wants 232,704 bytes of shared memory for a block; a GPU of sm_90 has 232,448. "
+        "Choose a smaller tile or a smaller K."
+    )
+
+
+@pytest.mark.parametrize(
+    ("size", "reason"),
+    [
+        ((2048, 2048, 2048), "it would take minutes"),
+        ((2**24, 5, 1), "may have 67,108,864 elements"),
+        ((0, 1, 1), "M is 0"),
+    ],
+)
+def test_size_out_of_reach_is_refused_before_any_work(size: Size, reason: str) -> None:
+    with pytest.raises(LabError, match=reason):
+        count(load_kernel("tiled"), size)
+
+
+def test_launch_on_whole_numbers_is_exact_and_says_what_is_wrong() -> None:
+    right = count(load_kernel("tiled"), (33, 34, 35))
+    assert (right.wrong, right.max_abs_error) == (0, 0.0)
+    dropped = count(wrong_kernel("dropped_tail"), (33, 34, 35))
+    assert dropped.wrong > 0
+    assert 1 <= dropped.max_abs_error < np.inf
+    unwritten = count(wrong_kernel("unwritten_edge"), (33, 34, 35))
+    assert unwritten.wrong == 34
+    assert unwritten.max_abs_error == np.inf
+
+
+@pytest.mark.parametrize(("k", "most"), [(2**18, 8), (2**18 + 1, 1)])
+def test_whole_numbers_stay_exact_where_k_is_very_large(
+    k: int, most: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    largest = []
+
+    def multiply(*arguments: Any, **_: Any) -> SimpleNamespace:
+        a, b = arguments[3:5]
+        largest.append(max(abs(a).max(), abs(b).max()))
+        return SimpleNamespace(arrays={"C": a @ b})
+
+    monkeypatch.setattr(counting, "launch", multiply)
+    assert count(load_kernel("naive"), (1, 1, k)).max_abs_error == 0.0
+    assert largest == [most]
+    assert most * most * k <= 2**24
+
+
+@pytest.fixture
+def no_compiler(monkeypatch: pytest.MonkeyPatch) -> None:
+    def absent() -> None:
+        raise MissingToolError("NVRTC is not installed.")
+
+    def compiled(*_: object) -> None:
+        raise AssertionError("nothing can be compiled here")
+
+    monkeypatch.setattr(counting, "load_nvrtc", absent)
+    monkeypatch.setattr(counting, "compile_kernel", compiled)
+
+
+def test_shipped_ptx_takes_the_place_of_the_compiler(
+    no_compiler: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    kernel, size = load_kernel("sliding_window:BK=32"), (33, 31, 70)
+    here = count(kernel, size)
+    assert here.max_abs_error == 0.0
+    assert len(list(check_here(kernel, [size]))) == 1
+    monkeypatch.undo()
+    assert here.result.counts == count(kernel, size).result.counts
+
+
+@pytest.mark.parametrize("name", ["tiled:TILE=8", "tiled"])
+def test_without_the_compiler_other_kernels_and_targets_say_what_is_missing(
+    no_compiler: None, name: str
+) -> None:
+    target = "sm_90" if ":" in name else "sm_80"
+    with pytest.raises(MissingToolError, match=r"NVRTC is not installed\. Only the book's own"):
+        kernel_ptx(load_kernel(name), target)
+
+
+def made_by(ptx: str) -> str:
+    """The line of a PTX text that names the compiler's version."""
+    return next(line for line in ptx.splitlines() if "Cuda compilation tools" in line)
+
+
+def test_shipped_ptx_is_current(tmp_path: Path) -> None:
+    made = write_all(tmp_path)
+    shipped = sorted(path.name for path in SHIPPED_PTX.glob("*"))
+    assert shipped == sorted(path.name for path in made)
+    assert shipped == sorted(shipped_file(kernel).name for kernel in KERNELS)
+    here, there = (made_by(path.read_text()) for path in (made[0], SHIPPED_PTX / made[0].name))
+    if here != there:
+        pytest.skip(f"The shipped PTX is of '{there}', and NVRTC here is '{here}'.")
+    old = [path.name for path in made if path.read_text() != (SHIPPED_PTX / path.name).read_text()]
+    assert old == [], "run: make ptx"
+
+
+def test_shipped_ptx_names_no_folder_of_the_machine_that_made_it() -> None:
+    for path in SHIPPED_PTX.glob("*.ptx"):
+        files = [line for line in path.read_text().splitlines() if "\t.file" in line]
+        assert files
+        assert not [line for line in files if "/" in line or "\\" in line]
+
+
+def test_files_of_kernels_that_are_no_more_are_removed(tmp_path: Path) -> None:
+    (tmp_path / "forgotten.ptx").write_text("")
+    write_all(tmp_path)
+    assert not (tmp_path / "forgotten.ptx").exists()
+    assert not list(tmp_path.glob("*.tmp"))
+
+
+@pytest.mark.parametrize(
+    ("name", "step", "stuck"), [("naive", "++k", "k += 0"), ("tiled", "k0 += TILE", "k0 += 0")]
+)
+def test_a_loop_without_end_is_a_fault_with_its_line(name: str, step: str, stuck: str) -> None:
+    kernel = parse_kernel("mine", load_kernel(name).source.replace(step, stuck))
+    (result,) = check_here(kernel, [(5, 5, 5)])
+    assert result.fault is not None
+    assert re.search(r"does not come to an end, now at mine\.cu, line \d+\. Look", result.fault)
+    with pytest.raises(LabError, match="does not come to an end"):
+        walk(kernel.with_constants(TILE=2) if name == "tiled" else kernel, (4, 4, 4))
+    with pytest.raises(LabError, match="does not come to an end"):
+        warp_requests(kernel, (8, 8, 8))
+
+
+def test_a_kernel_of_the_book_needs_little_patience() -> None:
+    for kernel in (load_kernel("naive"), load_kernel("double_buffer")):
+        assert next(check_here(kernel, [(1, 1, 4000)])).passed

@@ -1,0 +1,156 @@
+"""NVRTC, without a GPU: what every kernel costs on every target, and errors in plain words."""
+
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from sgemm_lab.cuda.compiler import (
+    TARGETS,
+    CompileError,
+    compile_kernel,
+    compile_source,
+    load_nvrtc,
+)
+from sgemm_lab.cuda.micro import micro_source
+from sgemm_lab.errors import LabError
+from sgemm_lab.kernel import Kernel, load_kernel, load_kernels, parse_kernel
+
+TILED = load_kernel("tiled")
+
+
+@pytest.mark.parametrize("target", TARGETS)
+@pytest.mark.parametrize("kernel", load_kernels(variants=True), ids=lambda k: k.name)
+def test_every_kernel_compiles_for_every_target_without_spills(kernel: Kernel, target: str) -> None:
+    compiled = compile_kernel(kernel, target)
+    assert compiled.spill_bytes == 0
+    assert 0 < compiled.registers <= 255
+    assert compiled.registers * kernel.launch_shape(64, 64, 64).threads <= 65536
+    assert f".target {target}" in compiled.ptx
+    assert compiled.cubin.startswith(b"\x7fELF")
+
+
+def test_static_shared_memory_is_what_the_tiles_take() -> None:
+    assert compile_kernel(TILED).shared_bytes == 2 * 4 * 32 * 32
+    assert compile_kernel(load_kernel("tiled:TILE=16")).shared_bytes == 2 * 4 * 16 * 16
+    assert compile_kernel(load_kernel("naive")).shared_bytes == 0
+
+
+def test_spills_are_seen() -> None:
+    source = """
+    extern "C" __global__ void __launch_bounds__(1024, 2) sgemm(float* C)
+    {
+        float sums[128];
+        for (int i = 0; i < 128; ++i) sums[i] = C[i];
+        for (int k = 0; k < 9; ++k)
+            for (int i = 0; i < 128; ++i) sums[i] = sums[i] * sums[(i + 1) % 128] + C[k];
+        for (int i = 0; i < 128; ++i) C[i] = sums[i];
+    }"""
+    assert compile_source(source, "spilling.cu", "sm_90").spill_bytes > 0
+
+
+def test_the_paragraph_of_the_right_entry_is_read() -> None:
+    source = micro_source("latency")
+    shared = compile_source(source, "latency.cu", "sm_90", "chase_shared")
+    plain = compile_source(source, "latency.cu", "sm_90", "chain_fma")
+    assert (shared.shared_bytes, plain.shared_bytes) == (4096, 0)
+
+
+def test_ptx_does_not_depend_on_the_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    ptx = compile_source(TILED.source + "// elsewhere", "tiled.cu", "sm_90").ptx
+    assert str(tmp_path) not in ptx
+    assert re.search(r'\.file\s+1 "tiled\.cu"', ptx)
+
+
+def refusal(source: str, file_name: str = "mine.cu", target: str = "sm_90") -> CompileError:
+    with pytest.raises(CompileError) as caught:
+        compile_source(source, file_name, target)
+    return caught.value
+
+
+def line_of(text: str, source: str = TILED.source) -> int:
+    return next(i for i, line in enumerate(source.splitlines(), 1) if text in line)
+
+
+@pytest.mark.parametrize("file_name", ["mine.cu", "my own (2).cu"])
+def test_an_error_has_the_readers_own_line_number(file_name: str) -> None:
+    source = TILED.source.replace("acc += As[ty][k]", "acc += Az[ty][k]")
+    error = refusal(source, file_name)
+    line = line_of("acc += As")
+    assert error.lines == (line,)
+    assert str(error) == (
+        f'{file_name} does not compile for sm_90.\nLine {line}: identifier "Az" is undefined'
+    )
+
+
+def test_every_error_is_told() -> None:
+    source = TILED.source.replace("ty = threadIdx", "ty = thread").replace("col < N)", "col < X)")
+    error = refusal(source)
+    assert error.lines == (line_of("ty = threadIdx"), line_of("if (row < M && col < N)"))
+
+
+def test_a_static_assertion_speaks_for_itself() -> None:
+    with pytest.raises(CompileError) as caught:
+        compile_kernel(TILED.with_constants(TILE=64))
+    line = line_of("static_assert")
+    assert caught.value.lines == (line,)
+    assert str(caught.value).endswith(
+        f"\nLine {line}: A block has at most 1024 threads: TILE can be at most 32."
+    )
+
+
+def test_a_missing_header_has_its_line() -> None:
+    assert refusal('\n#include "nowhere.h"\n' + TILED.source).lines == (2,)
+
+
+def test_a_tile_that_does_not_fit_is_a_sentence() -> None:
+    error = refusal(TILED.source.replace("As[TILE][TILE]", "As[16 * TILE][TILE]"))
+    assert error.lines == ()
+    assert str(error).endswith(
+        "Its tiles take 69,632 bytes of shared memory; a block can declare 49,152. "
+        "Choose smaller tile constants."
+    )
+
+
+def test_an_error_of_the_assembler_is_told_without_its_statistics() -> None:
+    error = refusal(TILED.source.replace("float acc = 0.0f;", 'float acc = 0; asm("bogus;");'))
+    assert "Not a name of any known instruction: 'bogus'" in str(error)
+    assert "ptxas info" not in str(error)
+
+
+@pytest.mark.parametrize(
+    "source",
+    ["", TILED.source.replace('extern "C" ', ""), TILED.source.replace("void sgemm", "void gemm")],
+    ids=["empty", "mangled", "renamed"],
+)
+def test_a_source_without_the_entry_is_a_sentence(source: str) -> None:
+    with pytest.raises(LabError, match="has no kernel called 'sgemm'") as caught:
+        compile_source(source, "mine.cu", "sm_90")
+    assert 'extern "C" __global__ void sgemm(…)' in str(caught.value)
+
+
+def test_a_target_that_nvrtc_does_not_know_is_a_sentence() -> None:
+    error = refusal(TILED.source, target="sm_999")
+    assert str(error).endswith("This version of NVRTC does not know sm_999.")
+
+
+def test_a_kernel_that_needs_a_newer_gpu_is_refused() -> None:
+    head, body = TILED.source.split("//\n", 1)
+    newer = parse_kernel(TILED.name, f"{head}// needs: sm_80\n//\n{body}")
+    with pytest.raises(LabError, match=r"has from sm_80 on\. It cannot be built for sm_75"):
+        compile_kernel(newer, "sm_75")
+    assert compile_kernel(newer, "sm_80").target == "sm_80"
+
+
+@pytest.mark.parametrize("error", [ImportError, OSError, RuntimeError])
+def test_missing_nvrtc_is_a_sentence(
+    error: type[Exception], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def absent() -> Any:
+        raise error("libnvrtc.so.12: cannot open shared object file")
+
+    monkeypatch.setattr(load_nvrtc(), "getVersion", absent)
+    with pytest.raises(LabError, match=r"NVRTC is not installed. Install it with 'pip install"):
+        compile_source("// never compiled before", "mine.cu", "sm_90")

@@ -1,0 +1,153 @@
+"""What may be given to a kernel, and what is said of anything else. NumPy stands in for CuPy."""
+
+import sys
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pytest
+
+from sgemm_lab.cuda import launch
+from sgemm_lab.cuda.launch import MAX_DIMENSION, MAX_GRID_Y, LoadedKernel, check_arrays, require_gpu
+from sgemm_lab.errors import LabError
+from sgemm_lab.kernel import Kernel, load_kernel
+
+
+def matrix(rows: int, columns: int, dtype: str = "float32") -> Any:
+    return np.zeros((rows, columns), dtype)
+
+
+def refusal(a: Any, b: Any, c: Any) -> str:
+    with pytest.raises(LabError) as caught:
+        check_arrays(np, a, b, c)
+    return str(caught.value)
+
+
+def test_matrices_that_fit_give_their_sizes() -> None:
+    assert check_arrays(np, matrix(2, 5), matrix(5, 3), matrix(2, 3)) == (2, 3, 5)
+
+
+def test_another_dtype_is_refused() -> None:
+    assert refusal(matrix(2, 5), matrix(5, 3, "float64"), matrix(2, 3)) == (
+        "B holds float64. The kernels compute in float32: convert it with B.astype('float32')."
+    )
+
+
+def test_a_transposed_view_is_refused() -> None:
+    said = refusal(matrix(5, 2).T, matrix(5, 3), matrix(2, 3))
+    assert said.startswith("A is not stored row by row without gaps (it is a transposed or sliced")
+    assert said.endswith("Copy it with cupy.ascontiguousarray(A).")
+
+
+def test_a_sliced_view_is_refused() -> None:
+    assert "sliced view" in refusal(matrix(2, 5), matrix(5, 3), matrix(2, 6)[:, ::2])
+
+
+@pytest.mark.parametrize(("rows", "columns"), [(0, 3), (3, 0)])
+def test_an_empty_matrix_is_refused(rows: int, columns: int) -> None:
+    said = refusal(matrix(rows, columns), matrix(5, 3), matrix(2, 3))
+    assert said == f"A is empty ({rows}×{columns}). Give it elements."
+
+
+@pytest.mark.parametrize("shape", [(), (3,), (2, 3, 4)])
+def test_an_array_that_is_no_matrix_is_refused(shape: tuple[int, ...]) -> None:
+    said = refusal(np.zeros(shape, "float32"), matrix(5, 3), matrix(2, 3))
+    assert said.startswith(f"A has {len(shape)} dimension(s). A matrix has two")
+
+
+def test_shapes_that_do_not_meet_are_refused() -> None:
+    assert refusal(matrix(2, 5), matrix(4, 3), matrix(2, 3)) == (
+        "A is 2×5 and B is 4×3. A must have as many columns as B has rows."
+    )
+    assert refusal(matrix(2, 5), matrix(5, 3), matrix(3, 2)) == (
+        "C is 3×2. The product of A and B is 2×3."
+    )
+
+
+@pytest.mark.parametrize(("value", "kind"), [([[1.0]], "builtins.list"), (None, "NoneType")])
+def test_what_is_no_array_of_the_gpu_is_refused(value: Any, kind: str) -> None:
+    said = refusal(value, matrix(5, 3), matrix(2, 3))
+    assert kind in said
+    assert said.endswith("not an array on the GPU. Move it there with cupy.asarray(A).")
+
+
+def test_a_numpy_array_is_not_on_the_gpu() -> None:
+    cupy = SimpleNamespace(ndarray=type("ndarray", (), {}))
+    with pytest.raises(LabError, match=r"A is a numpy.ndarray, not an array on the GPU"):
+        check_arrays(cupy, matrix(1, 1), matrix(1, 1), matrix(1, 1))
+
+
+def test_a_dimension_past_the_largest_is_refused() -> None:
+    tall = np.broadcast_to(np.float32(0), (MAX_DIMENSION + 1, 1))
+    said = refusal(tall, matrix(1, 1), tall)
+    assert said == ("A is 16777217×1. A dimension can be at most 16,777,216; multiply in parts.")
+
+
+def test_missing_cupy_is_a_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "cupy", None)
+    with pytest.raises(LabError, match=r"CuPy is not installed.*pip install cupy-cuda12x"):
+        require_gpu()
+
+
+def test_no_gpu_is_a_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
+    import cupy
+
+    def no_driver() -> int:
+        raise cupy.cuda.runtime.CUDARuntimeError(35)
+
+    for count in (no_driver, lambda: 0):
+        monkeypatch.setattr(cupy.cuda.runtime, "getDeviceCount", count)
+        with pytest.raises(LabError, match=r"no NVIDIA GPU that CUDA can use .+ but not run"):
+            require_gpu()
+        assert not launch.has_gpu()
+
+
+class Grids:
+    """Stands in for machine code: keeps each launch's grid, shared memory and sizes."""
+
+    def __init__(self) -> None:
+        self.launches: list[tuple[tuple[int, int], tuple[int, int, int]]] = []
+        self.max_dynamic_shared_size_bytes = 0
+
+    def __call__(self, grid: Any, block: Any, arguments: Any, *, shared_mem: int) -> None:
+        a, b, c, m, n, k = arguments
+        assert (a.shape, b.shape, c.shape) == ((m, k), (k, n), (m, n))
+        c += 1
+        self.launches.append((grid, (int(m), int(n), int(k))))
+
+
+def loaded(kernel: Kernel) -> tuple[LoadedKernel, Grids]:
+    fake = LoadedKernel.__new__(LoadedKernel)
+    function = Grids()
+    parts = {"_cupy": np, "kernel": kernel, "_function": function}
+    fake.__dict__.update(parts, compiled=SimpleNamespace(shared_bytes=0))
+    return fake, function
+
+
+def test_a_small_c_is_one_launch() -> None:
+    multiply, function = loaded(load_kernel("naive"))
+    multiply(matrix(9, 2), matrix(2, 65), matrix(9, 65))
+    assert function.launches == [((2, 2), (9, 65, 2))]
+
+
+def test_a_c_taller_than_a_grid_is_computed_in_bands() -> None:
+    naive = load_kernel("naive")
+    multiply, function = loaded(naive)
+    rows_per_band = MAX_GRID_Y * naive.values["BM"]
+    m = 2 * rows_per_band + 3
+    c = matrix(m, 1)
+    multiply(matrix(m, 1), matrix(1, 1), c)
+    assert [size[0] for _, size in function.launches] == [rows_per_band, rows_per_band, 3]
+    assert max(grid[1] for grid, _ in function.launches) == MAX_GRID_Y
+    assert (c == 1).all()
+
+
+def test_a_tile_that_does_not_fit_the_gpu_is_a_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(launch, "_shared_limit", lambda: 100_000)
+    multiply, function = loaded(load_kernel("strip"))
+    multiply(matrix(1, 300), matrix(300, 1), matrix(1, 1))
+    assert function.max_dynamic_shared_size_bytes == 4 * 2 * 32 * 300
+    with pytest.raises(LabError, match=r"wants 102,400 bytes.*has 100,000.*a smaller K"):
+        multiply(matrix(1, 400), matrix(400, 1), matrix(1, 1))
+    assert launch.fits(load_kernel("strip"), (1, 1, 390))
+    assert not launch.fits(load_kernel("strip"), (1, 1, 391))

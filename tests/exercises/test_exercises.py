@@ -1,0 +1,350 @@
+"""Exercises: right answers pass, wrong ones hear what is wrong, and pages and exercises agree."""
+
+import ast
+import re
+import subprocess
+import sys
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from sgemm_lab import lab
+from sgemm_lab.checking.judge import CheckResult
+from sgemm_lab.errors import LabError, MissingToolError
+from sgemm_lab.exercises import (
+    EXERCISES,
+    Choice,
+    Estimate,
+    Exercise,
+    Judgement,
+    Lines,
+    Machine,
+    Number,
+    find_exercise,
+    lines,
+    spelled,
+)
+from sgemm_lab.kernel import Kernel, load_kernel
+from sgemm_lab.records.store import load_records, scores
+
+CHAPTERS = Path(__file__).parents[2] / "chapters"
+RECORDED = [score for record in load_records() for score in scores([record])]
+ALL = pytest.mark.parametrize("exercise", EXERCISES, ids=lambda exercise: exercise.name)
+KERNEL_EXERCISES = [exercise for exercise in EXERCISES if isinstance(exercise, Lines)]
+WITH_LINES = pytest.mark.parametrize("exercise", KERNEL_EXERCISES, ids=lambda one: one.name)
+
+
+def recorded(kernels: Sequence[Kernel], size: tuple[int, ...]) -> tuple[dict[str, float], str]:
+    found = {s.kernel: s.gflops for s in RECORDED if (s.m, s.n, s.k) == size}
+    return {kernel.name: found[kernel.name] for kernel in kernels}, "Recorded."
+
+
+MACHINE = Machine(gpu=False, speeds=recorded)
+
+
+def solution_of(exercise: Exercise) -> object:
+    return exercise.found(MACHINE).value if isinstance(exercise, Estimate) else exercise.solution
+
+
+@ALL
+def test_solution_is_right(exercise: Exercise) -> None:
+    judged = exercise.judge(solution_of(exercise), MACHINE)
+    assert judged.right, judged.text
+    assert judged.text.startswith("Right: ")
+    assert (judged.kernel is not None) == isinstance(exercise, Lines)
+
+
+@pytest.mark.parametrize(
+    ("exercise", "answer", "says"),
+    [(exercise, *wrong) for exercise in EXERCISES for wrong in exercise.wrong],
+    ids=lambda value: value.name if isinstance(value, Exercise) else "",
+)
+def test_wrong_answer_hears_what_is_wrong(exercise: Exercise, answer: object, says: str) -> None:
+    judged = exercise.judge(answer, MACHINE)
+    assert not judged.right
+    assert judged.kernel is None
+    assert says in judged.text
+    assert not judged.text.startswith("Right")
+
+
+@ALL
+def test_every_exercise_has_wrong_answers_that_hear_different_things(exercise: Exercise) -> None:
+    assert len(exercise.wrong) >= 2
+    assert len({says for _, says in exercise.wrong}) >= 2
+
+
+@ALL
+def test_no_answer_yet_is_asked_for_in_a_sentence(exercise: Exercise) -> None:
+    judged = exercise.judge(None, MACHINE)
+    assert not judged.right
+    assert re.fullmatch(r"Put .+ in place of `None` and run the cell\.", judged.text)
+
+
+@ALL
+@pytest.mark.parametrize("answer", [[1], {}, float("nan"), True, object(), b"x", "", "  ", "12"])
+def test_answer_of_another_kind_gets_a_plain_sentence(exercise: Exercise, answer: object) -> None:
+    judged = exercise.judge(answer, MACHINE)
+    assert not judged.right
+    assert re.match(
+        r"(One|A|A finite) number is wanted, |Put \"faster\"|Lines of a kernel are wanted, "
+        r"|There are no lines|It does not compile",
+        judged.text,
+    )
+    assert judged.text.endswith(".")
+
+
+def test_names_are_in_order_and_each_chapter_has_three_to_five_with_a_kernel_among_them() -> None:
+    names = [exercise.name for exercise in EXERCISES]
+    chapters = sorted({exercise.chapter for exercise in EXERCISES})
+    assert chapters == [1, 2, 3, 4, 5, 6, 7]
+    of = {c: [e for e in EXERCISES if e.chapter == c] for c in chapters}
+    assert names == [f"{c}.{i}" for c in chapters for i in range(1, len(of[c]) + 1)]
+    assert all(3 <= len(found) <= 5 for found in of.values())
+    assert all(any(isinstance(e, Lines) for e in found) for found in of.values())
+
+
+def test_unknown_name_is_told_with_the_nearest() -> None:
+    assert find_exercise("3.2").title == "The widest window"
+    with pytest.raises(LabError, match=r"no exercise called '3\.22'\. Did you mean '3\.2'\?"):
+        find_exercise("3.22")
+    with pytest.raises(LabError, match=r"no exercise called 'x'\. There are 1\.1, "):
+        find_exercise("x")
+
+
+def test_exercises_need_no_notebook() -> None:
+    program = "import sys, sgemm_lab.exercises; print(*sys.modules)"
+    loaded = subprocess.run([sys.executable, "-c", program], capture_output=True, check=True)
+    names = loaded.stdout.decode().split()
+    assert "sgemm_lab.exercises.chapter7" in names
+    assert not {"IPython", "sphinx", "matplotlib", "sgemm_lab.lab", "sgemm_lab.widgets"} & {*names}
+
+
+# Kernels
+
+
+@WITH_LINES
+def test_place_occurs_once_and_consists_of_whole_lines(exercise: Lines) -> None:
+    source = load_kernel(exercise.kernel).source
+    assert source.count(exercise.place) == 1
+    assert f"\n{exercise.place}\n" in source
+
+
+@WITH_LINES
+def test_unchanged_start_is_not_accepted(exercise: Lines) -> None:
+    assert exercise.start in [answer for answer, _ in exercise.wrong]
+    assert exercise.solution != exercise.start
+
+
+@WITH_LINES
+def test_empty_lines_around_an_answer_do_not_matter(exercise: Lines) -> None:
+    plain = exercise.written(exercise.start)
+    assert exercise.written(f"\n\n{exercise.start}  \n\n") == plain
+    lines_of_it = plain.kernel.source.splitlines()[plain.first - 1 : plain.last]
+    assert "\n".join(lines_of_it) == exercise.start
+
+
+BARRIERS = find_exercise("2.2")
+assert isinstance(BARRIERS, Lines)
+
+
+@pytest.mark.parametrize("number", [1, 2, 3])
+def test_compile_error_is_told_with_the_readers_line(number: int) -> None:
+    answer = ["        int a = 1;", "        a += 1;", "        a += 2;"]
+    answer[number - 1] = "        a +;"
+    text = BARRIERS.judge("\n" + "\n".join(answer) + "\n", MACHINE).text
+    assert text.startswith(f"It does not compile. In your line {number}: ")
+
+
+def test_error_outside_the_readers_lines_quotes_the_line() -> None:
+    guard = find_exercise("1.3")
+    unfinished = guard.judge("    float unfinished =", MACHINE).text
+    assert unfinished.startswith("It does not compile. In the line `float acc = 0.0f;`: ")
+    unclosed = guard.judge("    {", MACHINE).text
+    assert unclosed.startswith("It does not compile. At end of source: ")
+
+
+def test_race_is_told_with_the_readers_lines() -> None:
+    assert isinstance(BARRIERS, Lines)
+    text = BARRIERS.judge(BARRIERS.start, MACHINE).text
+    assert "in your line 5: thread" in text
+    assert "accesses in your line 2 with no barrier between" in text
+
+
+def test_sentence_of_an_assertion_stands_alone() -> None:
+    text = find_exercise("3.2").judge("constexpr int BK = 40;  // width", MACHINE).text
+    assert text == ("It does not compile. TILE threads copy a row: BK must be a multiple of TILE.")
+
+
+@pytest.mark.parametrize("headless", [False, True])
+def test_whole_kernel_as_text_is_taken_too(headless: bool) -> None:
+    source = load_kernel("tiled").source
+    text = source.partition("\n\n")[2] if headless else source
+    judged = BARRIERS.judge(f"\n{text}", MACHINE)
+    assert judged.right, judged.text
+    assert_line_is_told(
+        text, BARRIERS.judge(f"\n{text.replace('acc += As', 'acc += AS')}", MACHINE)
+    )
+
+
+def test_kernel_of_lab_mine_is_taken_too() -> None:
+    source = lab.source("tiled")
+    judged = BARRIERS.judge(lab.mine(source, name="tiled"), MACHINE)
+    assert judged.right, judged.text
+    assert judged.kernel is not None
+    assert judged.kernel.name == "mine", "a race tells it from the book's by its name"
+    broken = lab.mine(source.replace("acc += As", "acc += AS"))
+    assert_line_is_told(source, BARRIERS.judge(broken, MACHINE))
+
+
+def assert_line_is_told(text: str, judged: Judgement) -> None:
+    number = next(i for i, line in enumerate(text.splitlines(), 1) if "acc += As" in line)
+    assert f'In your line {number}: identifier "AS" is undefined.' in judged.text
+
+
+def test_kernel_without_an_entry_gets_a_sentence() -> None:
+    text = BARRIERS.judge("__global__ void other() {}", MACHINE).text
+    assert "has no kernel called 'sgemm'" in text
+
+
+def test_without_the_compiler_the_reader_hears_how_to_install_it(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def missing() -> None:
+        raise MissingToolError("The CUDA compiler NVRTC is not installed.")
+
+    monkeypatch.setattr("sgemm_lab.counting.of_kernel.load_nvrtc", missing)
+    assert isinstance(BARRIERS, Lines)
+    judged = BARRIERS.judge(BARRIERS.start, MACHINE)
+    assert judged.text.startswith("The CUDA compiler NVRTC is not installed.")
+
+
+@pytest.mark.parametrize(
+    ("fault", "refusal", "right"),
+    [("mine.cu, line 35: it is wrong.", None, False), (None, "No memory.", True)],
+)
+def test_on_a_gpu_right_lines_are_checked_there_too(
+    fault: str | None, refusal: str | None, right: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    checked: list[str] = []
+
+    def check(kernel: Kernel, sizes: Any) -> Iterator[CheckResult]:
+        checked.append(kernel.name)
+        yield CheckResult(kernel.name, 5, 6, 7, fault, refusal, 0.0)
+
+    monkeypatch.setattr(lines, "check", check)
+    machine = Machine(gpu=True, speeds=recorded)
+    assert isinstance(BARRIERS, Lines)
+    judged = BARRIERS.judge(BARRIERS.solution, machine)
+    assert judged.right is right
+    assert right or "At 5×6×7, in your line 7: it is wrong." in judged.text
+    assert checked == ["mine"]
+    assert not BARRIERS.judge(BARRIERS.start, machine).right
+    assert checked == ["mine"], "what is wrong without a GPU does not reach it"
+
+
+# Numbers
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [(32, "32"), (262144.0, "262,144"), (8.589934592, "8.59"), (1e9, "1,000,000,000")],
+)
+def test_numbers_are_written_for_people(value: float, text: str) -> None:
+    assert spelled(value) == text
+
+
+@pytest.mark.parametrize(
+    ("share", "says", "right"),
+    [
+        (1.0, ": exact", True),
+        (1.05, ": 5.0% too high", True),
+        (0.7, ": 30.0% too low", False),
+        (3, ": 3 times too high", False),
+        (0.25, ": 4 times too low", False),
+    ],
+)
+def test_estimate_says_by_how_much_it_missed(share: float, says: str, right: bool) -> None:
+    estimate = find_exercise("7.5")
+    judged = estimate.judge(share * solution_of(estimate), MACHINE)  # type: ignore[operator]
+    assert judged.right is right
+    assert says in judged.text
+    assert judged.source == "Recorded."
+
+
+def test_choice_is_judged_by_what_was_measured() -> None:
+    choice = find_exercise("1.5")
+    assert isinstance(choice, Choice)
+
+    for speed, right in ((90.0, "slower"), (98.0, "same"), (102.0, "same"), (110.0, "faster")):
+        speeds = {"naive": speed, "naive_rows": 100.0}
+        machine = Machine(gpu=False, speeds=lambda *_, now=speeds: (now, "Measured here."))
+        for said in ("faster", "slower", "same"):
+            judged = choice.judge(f" {said.title()} ", machine)
+            assert judged.right is (said == right)
+            assert judged.source == "Measured here."
+            assert ("You said" in judged.text) is not judged.right
+
+
+# Pages
+
+
+def page(chapter: int) -> str:
+    """The text of a chapter from the head of its exercises on."""
+    found = list(CHAPTERS.glob(f"{chapter:02}_*.md"))
+    assert len(found) == 1, f"chapter {chapter} has no page"
+    return found[0].read_text(encoding="utf-8").partition("\n## Exercises\n")[2]
+
+
+def exercises_on(text: str) -> dict[str, tuple[str, str, str]]:
+    """Title, cell and solution of each exercise on a page, by name, in the page's order."""
+    parts = re.findall(
+        r"^:::\{admonition\} (\d\.\d) (.+?)\n:class: exercise\n.+?\n:::\n\n"
+        r"```\{code-cell\} ipython3\n(.+?)```\n\n:::\{dropdown\} Solution\n(.+?)\n:::$",
+        text,
+        re.MULTILINE | re.DOTALL,
+    )
+    return {name: (title, cell, solution) for name, title, cell, solution in parts}
+
+
+@pytest.mark.parametrize("chapter", sorted({exercise.chapter for exercise in EXERCISES}))
+def test_page_has_every_exercise_of_its_chapter_and_no_other(chapter: int) -> None:
+    expected = {e.name: e.title for e in EXERCISES if e.chapter == chapter}
+    text = page(chapter)
+    assert {name: title for name, (title, _, _) in exercises_on(text).items()} == expected
+    assert re.findall(r"lab\.exercise\(\"(.+?)\"", text) == list(expected)
+
+
+def test_no_page_asks_an_exercise_of_another_chapter() -> None:
+    for path in CHAPTERS.glob("*.md"):
+        for name in re.findall(r"lab\.exercise\([\"'](.+?)[\"']", path.read_text("utf-8")):
+            assert path.name.startswith(f"{find_exercise(name).chapter:02}_")
+
+
+@ALL
+def test_cell_on_the_page_holds_the_start_and_not_the_answer(exercise: Exercise) -> None:
+    _, cell, _ = exercises_on(page(exercise.chapter))[exercise.name]
+    assignment, call = ast.parse(cell).body
+    assert isinstance(assignment, ast.Assign)
+    assert isinstance(call, ast.Expr)
+    variable = ast.unparse(assignment.targets[0])
+    assert ast.unparse(call) == f"lab.exercise('{exercise.name}', {variable})"
+    value = ast.literal_eval(assignment.value)
+    assert value == (f"\n{exercise.start}\n" if isinstance(exercise, Lines) else None)
+    assert len(cell.splitlines()) <= 10
+
+
+@ALL
+def test_solution_on_the_page_is_the_exercises(exercise: Exercise) -> None:
+    _, _, solution = exercises_on(page(exercise.chapter))[exercise.name]
+    if isinstance(exercise, Lines):
+        (code,) = re.findall(r"^```cuda\n(.+?)\n```$", solution, re.MULTILINE | re.DOTALL)
+        assert exercise.judge(code, MACHINE).right
+        assert code == exercise.solution
+    elif isinstance(exercise, Number):
+        assert re.search(rf"(?<![\d.,]){re.escape(spelled(exercise.expected()))}(?!,?\d)", solution)
+    elif isinstance(exercise, Choice):
+        assert str(exercise.solution) in solution.split(".")[0].lower()
+    else:
+        assert not re.search(r"\d\.\d", solution), "measured numbers come from the cell"

@@ -1,0 +1,92 @@
+"""What moves a number, as a page shows it."""
+
+import pytest
+from record_samples import DEVICE, reading, run
+
+from sgemm_lab import lab
+from sgemm_lab.errors import LabError
+from sgemm_lab.lab import methods as ways
+from sgemm_lab.lab import session
+from sgemm_lab.lab.methods import Effects
+from sgemm_lab.measuring.methods import SIZES, WAYS
+from sgemm_lab.records.data import Reading, Record, Run
+
+
+def sample_record(*, drift: float = 1.0) -> Record:
+    readings: list[Reading] = [
+        reading(f"effect.{way}", size, 100.0 * (i + 1), 110.0 * (i + 1), 100.0 * drift * (i + 1))
+        for i, way in enumerate(WAYS)
+        for size in SIZES
+    ]
+    return Record(DEVICE, (run(readings=(*readings, reading("effect.watts.zeros", 4096, 300.0))),))
+
+
+@pytest.fixture(autouse=True)
+def _no_gpu(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(session, "live", lambda: False)
+
+
+def test_the_recorded_effects_are_those_of_the_book() -> None:
+    found = lab.effects()
+    assert found.change("tf32", 4096) > 2
+    assert found.change("waiting", 512) < -0.2
+    assert abs(found.change("zeros", 4096)) < 0.05
+    assert found.median("watts.zeros", 4096) < found.median("watts.random", 4096)
+    assert "Recorded on NVIDIA H200" in repr(found)
+
+
+def test_a_change_is_against_the_books_way() -> None:
+    found = Effects(sample_record())
+    assert found.change("cached", 512) == pytest.approx(1.0)
+    assert found.change("book", 512) == 0
+    rows = repr(found).splitlines()
+    assert rows[1].startswith("as the book measures, GFLOP/s")
+    assert rows[1].split()[-1] == "100"
+    assert rows[2].split()[-1] == "+100.0%"
+
+
+def test_no_change_is_called_the_same() -> None:
+    record = sample_record()
+    same = tuple(
+        reading(r.benchmark, r.parameter, 100.0) for r in record.runs[0].readings[: 3 * len(WAYS)]
+    )
+    assert "the same" in repr(Effects(Record(DEVICE, (run(readings=same),))))
+
+
+def test_the_picture_tells_drift_from_steadiness() -> None:
+    assert "moved by +20.0% to +20.0%" in repr(Effects(sample_record(drift=1.2)).turns())
+    assert "no way moved by more than 0.0%" in repr(Effects(sample_record()).turns())
+
+
+def test_what_was_not_measured_is_a_sentence() -> None:
+    with pytest.raises(LabError, match=r"'clock.zeros' was not measured at 4096"):
+        Effects(sample_record()).samples("clock.zeros", 4096)
+    with pytest.raises(LabError, match="does not hold the effects"):
+        Effects(Record(DEVICE, (run(),)))
+
+
+def test_without_a_record_a_sentence_says_what_to_do(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(session, "book_records", lambda: [Record(DEVICE, (run(),))])
+    with pytest.raises(LabError, match="sgemm-lab record"):
+        ways.effects()
+
+
+def test_on_a_gpu_they_are_measured_once_a_session(monkeypatch: pytest.MonkeyPatch) -> None:
+    taken: list[Run] = []
+
+    def measure_here(kernels: object, sizes: object, *, effects: bool) -> Run:
+        assert not kernels
+        assert not sizes
+        assert effects
+        session._here[:] = [sample_record()]
+        taken.append(session._here[0].runs[0])
+        return taken[-1]
+
+    monkeypatch.setattr(session, "live", lambda: True)
+    monkeypatch.setattr(session, "measure_here", measure_here)
+    try:
+        first, second = lab.effects(), lab.effects()
+    finally:
+        session.forget()
+    assert first.run is second.run is taken[0]
+    assert len(taken) == 1

@@ -1,0 +1,57 @@
+"""Samples in the order taken: what their picture says of them."""
+
+import re
+
+import pytest
+from record_samples import record, run, samples
+
+from sgemm_lab import lab
+from sgemm_lab.lab import session
+from sgemm_lab.lab.sample_picture import cublas_samples, deviation, mean_rate, sample_picture
+from sgemm_lab.records.store import load_records, scores
+
+
+@pytest.fixture(autouse=True)
+def _no_gpu(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(session, "live", lambda: False)
+
+
+def said_of(monkeypatch: pytest.MonkeyPatch, *seconds: float) -> str:
+    known = record(run(samples("naive", *seconds), samples("cublas", 1e-3, 1e-3, 1e-3)))
+    monkeypatch.setattr(session, "book_records", lambda: [known])
+    return repr(lab.spread("naive", 100))
+
+
+def test_the_band_of_steady_samples_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    said = said_of(monkeypatch, 1.00e-3, 1.01e-3, 1.00e-3)
+    assert "All 3 samples" in said
+    assert "within 1.0% of their median" in said
+    assert "those of cuBLAS within 0.0%" in said
+
+
+def test_a_stray_sample_is_told_with_what_the_mean_would_lose(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    said = said_of(monkeypatch, 1e-3, 1e-3, 4e-3)
+    assert "One sample of 3 strayed" in said
+    assert "took 4.0 times as long" in said
+    assert "report 50.0% less speed" in said  # (1 + 1 + 4) / 3 is twice the median
+    assert "2 samples of 5 strayed" in said_of(monkeypatch, 1e-3, 1e-3, 1e-3, 4e-3, 2e-3)
+
+
+def test_the_median_time_and_the_mean_time_as_rates() -> None:
+    assert deviation([90.0, 100.0, 104.0]) == pytest.approx(0.1)
+    assert mean_rate([1.0, 1.0, 0.25]) == pytest.approx(0.5)
+
+
+def test_the_cublas_of_the_same_run_stands_beside() -> None:
+    score = next(s for s in scores(load_records()) if (s.kernel, s.m) == ("tiled", 4096))
+    library = cublas_samples(score)
+    assert sorted(library)[len(library) // 2] == pytest.approx(score.cublas_gflops, rel=0.01)
+
+
+def test_each_row_of_samples_has_a_mark_of_its_own() -> None:
+    rows = {str(i): [1.0, 2.0, 3.0] for i in range(5)}
+    drawing = sample_picture(rows, "Five rows", "Five.")._repr_mimebundle_()["image/svg+xml"]
+    shapes = re.findall(r'<path id="[^"]+-m[0-9a-f]+" d="([^"]+)"', drawing)
+    assert len(set(shapes)) >= 5

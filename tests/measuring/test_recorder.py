@@ -1,0 +1,184 @@
+"""Taking a record: what was measured is kept, whatever ends the run. The GPU is pretended."""
+
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from record_samples import DEVICE, record, run, samples
+
+from sgemm_lab.errors import LabError
+from sgemm_lab.kernel import Kernel, load_kernel
+from sgemm_lab.measuring import recorder
+from sgemm_lab.measuring.race import RaceInterrupted
+from sgemm_lab.measuring.recorder import (
+    COUNTER_SIZES,
+    RAGGED_SIZES,
+    SQUARE_SIZES,
+    record_counters,
+    take_record,
+)
+from sgemm_lab.records.data import Measurement, Reading
+from sgemm_lab.records.store import fingerprint, load_record, record_path, save_record
+
+NAIVE, TILED = load_kernel("naive"), load_kernel("tiled")
+SIZES = [(8, 8, 8), (9, 7, 5)]
+
+
+def measured(kernel: str, size: tuple[int, int, int]) -> Measurement:
+    return Measurement(kernel, *size, launches=3, seconds=(1.23456789e-3, 2e-3))
+
+
+def race(products: dict[str, Any], size: Any, *_: Any) -> list[Measurement]:
+    return [measured(name, size) for name in products]
+
+
+def contenders(kernels: Iterable[Kernel]) -> dict[str, None]:
+    return dict.fromkeys([*(kernel.name for kernel in kernels), "cublas"])
+
+
+@pytest.fixture(autouse=True)
+def gpu(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """Let the recorder see a GPU, and no nvidia-smi."""
+    cupy = SimpleNamespace(
+        cuda=SimpleNamespace(runtime=SimpleNamespace(runtimeGetVersion=lambda: 12090)),
+        __version__="14.2.0",
+    )
+    monkeypatch.setenv("PATH", str(tmp_path))
+    monkeypatch.setattr(recorder, "require_gpu", lambda: cupy)
+    monkeypatch.setattr(recorder, "current_device", lambda: DEVICE)
+    monkeypatch.setattr(
+        recorder,
+        "contenders",
+        lambda kernels: dict.fromkeys([*(k.name for k in kernels), "cublas"]),
+    )
+    monkeypatch.setattr(recorder, "race", race)
+    monkeypatch.setattr(
+        recorder, "microbenchmarks", lambda _: iter([Reading("rate.fma", 0, "GFLOP/s", (1 / 3,))])
+    )
+    monkeypatch.setattr(
+        recorder, "measure_effects", lambda _: iter([Reading("effect.watts", 8, "W", (400.0,))])
+    )
+
+
+def test_a_run_holds_every_kernel_at_every_size_and_where_it_was_taken(tmp_path: Path) -> None:
+    said: list[str] = []
+    path, taken = take_record([NAIVE, TILED], tmp_path, sizes=SIZES, progress=said.append)
+    assert load_record(path).runs == (taken,)
+    assert [(m.kernel, m.m, m.n, m.k) for m in taken.measurements] == [
+        (kernel, *size) for size in SIZES for kernel in ("naive", "tiled", "cublas")
+    ]
+    assert taken.complete
+    assert (taken.driver, taken.cuda, taken.cupy) == ("unknown", "12.9", "14.2.0")
+    assert said == ["size 1 of 2: M, N, K = 8, 8, 8", "size 2 of 2: M, N, K = 9, 7, 5"]
+
+
+def test_measurements_tell_which_source_was_measured(tmp_path: Path) -> None:
+    _, taken = take_record([NAIVE], tmp_path, sizes=SIZES)
+    prints = {m.kernel: m.fingerprint for m in taken.measurements}
+    assert prints == {"naive": fingerprint(NAIVE), "cublas": ""}
+
+
+def test_samples_are_kept_to_five_digits(tmp_path: Path) -> None:
+    _, taken = take_record([NAIVE], tmp_path, sizes=SIZES)
+    assert taken.measurements[0].seconds == (1.2346e-3, 2e-3)
+    assert taken.readings[0].samples == (0.33333,)
+
+
+def test_microbenchmarks_can_be_left_out(tmp_path: Path) -> None:
+    assert take_record([NAIVE], tmp_path, sizes=SIZES, micro=False)[1].readings == ()
+
+
+def test_what_moves_a_number_is_recorded_after_the_microbenchmarks(tmp_path: Path) -> None:
+    path, taken = take_record([NAIVE], tmp_path, sizes=SIZES)
+    assert [r.benchmark for r in taken.readings] == ["rate.fma", "effect.watts"]
+    assert load_record(path).runs == (taken,)
+
+
+def test_a_second_run_is_added(tmp_path: Path) -> None:
+    _, first = take_record([NAIVE], tmp_path, sizes=SIZES)
+    path, second = take_record([TILED], tmp_path, sizes=SIZES)
+    assert load_record(path).runs == (first, second)
+
+
+@pytest.mark.parametrize("carried", [[], [measured("naive", SIZES[1])]])
+def test_ctrl_c_keeps_what_was_measured(
+    carried: list[Measurement], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def interrupted(products: dict[str, Any], size: Any, *_: Any) -> list[Measurement]:
+        if size == SIZES[1]:
+            raise RaceInterrupted(carried)
+        return race(products, size)
+
+    monkeypatch.setattr(recorder, "race", interrupted)
+    path, taken = take_record([NAIVE], tmp_path, sizes=SIZES)
+    assert not taken.complete
+    assert [m.kernel for m in taken.measurements] == ["naive", "cublas"] + [
+        c.kernel for c in carried
+    ]
+    assert taken.readings == ()
+    assert load_record(path).runs == (taken,)
+
+
+def test_ctrl_c_in_the_microbenchmarks_keeps_their_first_readings(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def interrupted(_: Callable[[str], None]) -> Any:
+        yield Reading("latency.fma", 0, "cycles", (4.0,))
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(recorder, "microbenchmarks", interrupted)
+    _, taken = take_record([NAIVE], tmp_path, sizes=SIZES)
+    assert not taken.complete
+    assert len(taken.measurements) == 4
+    assert [r.benchmark for r in taken.readings] == ["latency.fma"]
+
+
+def test_a_run_of_nothing_is_not_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupted(*_: Any) -> list[Measurement]:
+        raise RaceInterrupted([])
+
+    monkeypatch.setattr(recorder, "race", interrupted)
+    with pytest.raises(LabError, match=r"stopped before anything was measured\. Nothing was writ"):
+        take_record([NAIVE], tmp_path, sizes=SIZES)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_broken_file_is_found_before_anything_is_measured(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    raced: list[Any] = []
+    monkeypatch.setattr(recorder, "race", lambda *arguments: raced.append(arguments))
+    monkeypatch.setattr(recorder, "take_counters", lambda *arguments: raced.append(arguments))
+    record_path(tmp_path, DEVICE.name).write_text("{")
+    for take in (take_record, record_counters):
+        with pytest.raises(LabError, match="is not complete JSON"):
+            take([NAIVE], tmp_path)
+    assert raced == []
+
+
+def test_counters_are_added_to_the_record(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    strip = load_kernel("strip")
+    monkeypatch.setattr(recorder, "fits", lambda kernel, size: kernel != strip or size[2] < 100)
+    monkeypatch.setattr(
+        recorder, "take_counters", lambda kernels, size: [{"registers": size[2]} for _ in kernels]
+    )
+    save_record(record_path(tmp_path, DEVICE.name), record(run(samples("naive", 1.0))))
+    path, taken = record_counters([NAIVE, strip], tmp_path, [(8, 8, 8), (8, 8, 128)])
+    assert [(c.kernel, c.k, c.values["registers"]) for c in taken.counters] == [
+        ("naive", 8, 8), ("strip", 8, 8), ("naive", 128, 128),
+    ]  # fmt: skip
+    assert taken.counters[1].fingerprint == fingerprint(strip)
+    assert load_record(path).runs == (run(samples("naive", 1.0)), taken)
+
+
+def test_recorded_sizes_are_those_of_the_book() -> None:
+    assert tuple((n, n, n) for n in (256, 512, 1024, 2048, 4096, 8192)) == SQUARE_SIZES
+    assert len(RAGGED_SIZES) == 8
+    for m, n, k in RAGGED_SIZES:
+        assert not (m == n == k and m.bit_count() == 1)
+    assert any(all(d % 2 for d in size) for size in RAGGED_SIZES)
+    regular, ragged, large = COUNTER_SIZES
+    assert all(d % 128 == 0 for d in (*regular, *large))
+    assert all(d % 8 for d in ragged)

@@ -1,0 +1,155 @@
+"""Roofs from data sheets and records, and kernels under them."""
+
+from dataclasses import replace
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from record_samples import DEVICE, reading, record, run
+
+from sgemm_lab.gpu import GPUS, find_gpu
+from sgemm_lab.models.roofline import (
+    Roof,
+    attainable,
+    clock_text,
+    data_sheet_roofs,
+    known_gpus,
+    measured_places,
+    measured_roofs,
+    origin,
+    records_of,
+)
+from sgemm_lab.records.data import Counters, Record, Spread
+from sgemm_lab.records.store import load_records
+
+MB = 2**20
+ROOFS = [Roof("peak", 1000.0, "", False), Roof("dram", 50.0, "", False)]
+
+
+def test_data_sheet_roofs_are_peak_dram_and_shared() -> None:
+    h200 = find_gpu("h200")
+    roofs = {roof.level: roof for roof in data_sheet_roofs(h200)}
+    assert {level: roof.value for level, roof in roofs.items()} == {
+        "peak": h200.peak_gflops, "dram": 4800, "shared": h200.shared_gbs,
+    }  # fmt: skip
+    assert not any(roof.measured for roof in roofs.values())
+    assert all("data sheet" in r.source or "arithmetic" in r.source for r in roofs.values())
+
+
+def test_measured_roofs_take_l2_from_inside_it_and_dram_from_far_outside() -> None:
+    read = {4: 900.0, 16: 800.0, 32: 500.0, 1024: 400.0}
+    taken = run(
+        readings=(
+            *(reading("bandwidth.read", size * MB, value, value) for size, value in read.items()),
+            reading("rate.fma", 0, 60_000.0, 50_000.0, 55_000.0, unit="GFLOP/s"),
+            reading("bandwidth.shared", 0, 30_000.0),
+        )
+    )
+    roofs = {roof.level: roof for roof in measured_roofs(record(taken))}
+    assert {level: roof.value for level, roof in roofs.items()} == {
+        "peak": 55_000.0, "shared": 30_000.0, "l2": 800.0, "dram": 400.0,
+    }  # fmt: skip
+    assert {roof.source for roof in roofs.values()} == {"measured, NVIDIA H200, 2026-01-02"}
+
+
+def test_a_record_without_microbenchmarks_has_no_roofs() -> None:
+    assert measured_roofs(record(run())) == []
+
+
+@pytest.mark.parametrize(("intensity", "gflops"), [(1, 50), (20, 1000), (40, 1000), (19, 950)])
+def test_the_lower_roof_counts(intensity: float, gflops: float) -> None:
+    assert attainable(ROOFS, "dram", intensity) == gflops
+
+
+@given(st.floats(0.01, 1e4), st.floats(1, 100))
+def test_more_reuse_never_lowers_the_bound(intensity: float, factor: float) -> None:
+    assert attainable(ROOFS, "dram", intensity) <= attainable(ROOFS, "dram", intensity * factor)
+
+
+def test_a_level_without_roof_is_an_error() -> None:
+    with pytest.raises(ValueError, match="no roof for l2"):
+        attainable(ROOFS, "l2", 1.0)
+
+
+def counted(**values: float) -> Record:
+    return record(run(counters=(Counters("tiled", "f", 10, 20, 30, values),)))
+
+
+def test_places_follow_from_the_bytes_that_the_gpu_counted() -> None:
+    found = counted(dram_read_bytes=400.0, dram_write_bytes=200.0, l2_to_l1_bytes=1200.0,
+                    global_load_sectors=150.0)  # fmt: skip
+    places = {p.level: p for p in measured_places(found, "tiled", 777.0, (10, 20, 30))}
+    assert {level: place.intensity for level, place in places.items()} == {
+        "dram": 12000 / 600, "l2": 12000 / 1200, "l1": 12000 / 4800,
+    }  # fmt: skip
+    assert {(place.kernel, place.gflops) for place in places.values()} == {("tiled", 777.0)}
+
+
+def test_a_counter_that_is_missing_or_zero_gives_no_place() -> None:
+    found = counted(dram_read_bytes=0.0, l2_to_l1_bytes=1200.0)
+    assert [p.level for p in measured_places(found, "tiled", 1.0, (10, 20, 30))] == ["l2"]
+
+
+def test_without_counters_at_the_size_there_are_no_places() -> None:
+    assert measured_places(counted(l2_to_l1_bytes=1.0), "tiled", 1.0, (10, 20, 31)) == []
+
+
+@pytest.mark.parametrize(
+    ("device", "gpu"),
+    [("NVIDIA H200", "h200"), ("NVIDIA A100-SXM4-40GB", "a100"), ("NVIDIA H100 80GB HBM3", "h100"),
+     ("Tesla T4", "t4"), ("NVIDIA L40S", None), ("NVIDIA GH200 480GB", None)],
+)  # fmt: skip
+def test_a_record_belongs_to_its_own_gpu_only(device: str, gpu: str | None) -> None:
+    found = Record(replace(DEVICE, name=device), (run(),))
+    other = Record(replace(DEVICE, name="Other"), (run(),))
+    for sheet in GPUS:
+        assert records_of([other, found], sheet) == ([found] if sheet.id == gpu else [])
+
+
+def test_a_gpu_without_data_sheet_stands_as_its_driver_describes_it() -> None:
+    l40s = replace(
+        DEVICE, name="NVIDIA L40S", compute_capability="8.9", sms=142, max_clock_mhz=2520.0,
+        memory_clock_mhz=9001.0, memory_bus_bits=384, shared_per_block=99 * 1024,
+    )  # fmt: skip
+    *book, ours = known_gpus([Record(DEVICE, ()), Record(l40s, ()), Record(l40s, ())])
+    assert book == list(GPUS)
+    assert (ours.id, ours.name) == ("nvidia-l40s", "NVIDIA L40S")
+    assert ours.dram_gbs == pytest.approx(864, rel=0.001)  # NVIDIA's data sheet of the L40S
+    assert ours.peak_gflops == 142 * 128 * 2 * 2520 / 1e3
+    assert [roof.source for roof in data_sheet_roofs(ours)][1] == "its driver"
+    assert ours.threads_per_sm == find_gpu("l4").threads_per_sm
+    assert records_of([Record(l40s, ())], ours) == [Record(l40s, ())]
+
+
+def test_a_gpu_of_an_unknown_architecture_is_left_out() -> None:
+    future = replace(DEVICE, name="NVIDIA X1", compute_capability="99.0")
+    assert known_gpus([Record(future, ())]) == list(GPUS)
+
+
+def test_origin_names_gpu_and_day() -> None:
+    assert origin(DEVICE, run()) == "measured, NVIDIA H200, 2026-01-02"
+
+
+@pytest.mark.parametrize(
+    ("spread", "text"),
+    [
+        (None, "SM clock not read"),
+        (Spread(1980, 1980, 1980), "SM clock 1,980 MHz throughout"),
+        (Spread(1755, 1900, 1980), "SM clock 1,755 to 1,980 MHz"),
+    ],
+)
+def test_the_clock_is_told(spread: Spread | None, text: str) -> None:
+    assert clock_text(spread) == text
+
+
+def test_measured_roofs_of_the_book_stay_below_the_data_sheets() -> None:
+    for found in load_records():
+        sheet = next((g for g in GPUS if records_of([found], g)), None)
+        if sheet is None:
+            continue
+        limits = {roof.level: roof.value for roof in data_sheet_roofs(sheet)}
+        measured = {roof.level: roof.value for roof in measured_roofs(found)}
+        assert set(measured) >= {"peak", "shared", "l2", "dram"}
+        for level, limit in limits.items():
+            assert 0.7 * limit < measured[level] < 1.02 * limit, level
+        assert measured["dram"] < measured["l2"] < measured["shared"]

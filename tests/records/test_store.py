@@ -1,0 +1,329 @@
+"""Records: written whole or not at all, read with care, and what they say."""
+
+import importlib.util
+import json
+import os
+import tempfile
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from record_samples import DEVICE, reading, record, run, samples
+
+from sgemm_lab.errors import LabError
+from sgemm_lab.files import data_folder
+from sgemm_lab.kernel import load_kernel, parse_kernel
+from sgemm_lab.records import store as module
+from sgemm_lab.records.data import Counters, Device, KernelSamples, Reading, Record, Run, Spread
+from sgemm_lab.records.store import (
+    add_run,
+    counted,
+    fingerprint,
+    load_record,
+    load_records,
+    readings,
+    record_path,
+    save_record,
+    scores,
+)
+
+SAMPLE = record(run(samples("naive", 2e-3, 3e-3), samples("cublas", 1e-3)))
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return tmp_path / "nvidia-h200.json"
+
+
+def test_a_record_comes_back_as_it_was(path: Path) -> None:
+    counters = Counters("naive", "ab", 5, 6, 7, {"registers": 40.0})
+    full = run(
+        samples("naive", 2e-3), counters=(counters,), readings=(reading("bandwidth.copy", 8, 1.5),),
+        power_w=Spread(1, 2, 3), temperature_c=None,
+    )  # fmt: skip
+    save_record(path, record(full, run()))
+    assert load_record(path) == record(full, run())
+
+
+name = st.text(min_size=1, max_size=20)
+positive = st.floats(min_value=1e-9, max_value=1e9)
+size = st.integers(1, 2**24)
+several = st.lists(positive, min_size=1, max_size=4).map(tuple)
+runs = st.builds(
+    Run,
+    date=st.datetimes().map(lambda d: f"{d:%m-%dT%H:%M:%SZ}").map(lambda d: f"2026-{d}"),
+    driver=st.text(), cuda=st.text(), nvrtc=st.text(), cupy=st.text(), package=st.text(),
+    cublas_call=st.text(),
+    complete=st.booleans(),
+    measurements=st.lists(
+        st.builds(KernelSamples, name, st.text(), size, size, size, size, several), max_size=3
+    ).map(tuple),
+    readings=st.lists(
+        st.builds(Reading, name, size, st.sampled_from(["cycles", "GB/s", "GFLOP/s"]), several),
+        max_size=3,
+    ).map(tuple),
+    counters=st.lists(
+        st.builds(Counters, name, st.text(), size, size, size, st.dictionaries(name, positive)),
+        max_size=3,
+    ).map(tuple),
+    clock_mhz=st.none() | st.builds(Spread, positive, positive, positive),
+    power_w=st.none() | st.builds(Spread, positive, positive, positive),
+)  # fmt: skip
+
+
+@settings(max_examples=50, deadline=None)
+@given(name, st.lists(runs, min_size=1, max_size=3).map(tuple))
+def test_any_record_comes_back_as_it_was(gpu: str, runs: tuple[Run, ...]) -> None:
+    original = Record(replace(DEVICE, name=gpu), runs)
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "any.json"
+        save_record(path, original)
+        assert load_record(path) == original
+
+
+def test_a_file_has_one_line_per_measurement(path: Path) -> None:
+    save_record(path, record(run(samples("naive", 1.5, 2.5), samples("cublas", 1.0))))
+    lines = path.read_text().splitlines()
+    assert (
+        '    { "kernel": "naive", "fingerprint": "0123456789abcdef", "m": 100, "n": 100, "k": 100, '
+        '"launches": 4, "seconds": [ 1.5, 2.5 ] },'
+    ) in lines
+    assert sum('"kernel"' in line for line in lines) == 2
+
+
+def test_the_committed_files_have_the_form_that_is_written(path: Path) -> None:
+    for committed in data_folder("records").glob("*.json"):
+        save_record(path, load_record(committed))
+        assert path.read_bytes() == committed.read_bytes()
+
+
+def test_an_added_run_keeps_the_old_ones(tmp_path: Path) -> None:
+    first, second = (
+        run(samples("naive", 1.0)),
+        run(samples("naive", 2.0), date="2027-01-02T03:04:05Z"),
+    )
+    path = add_run(tmp_path / "new", DEVICE, first)
+    assert path == tmp_path / "new" / "nvidia-h200.json"
+    assert add_run(tmp_path / "new", DEVICE, second) == path
+    assert load_record(path).runs == (first, second)
+    assert list(path.parent.iterdir()) == [path]
+
+
+@pytest.mark.parametrize(
+    ("gpu", "file"),
+    [("NVIDIA H200", "nvidia-h200.json"), ("Tesla T4 (x2)", "tesla-t4-x2.json")],
+)
+def test_the_gpu_names_the_file(gpu: str, file: str) -> None:
+    assert record_path(Path("records"), gpu) == Path("records") / file
+
+
+@pytest.mark.parametrize("step", ["replace", "chmod", "fdopen"])
+def test_an_interrupted_write_leaves_the_old_file_whole(
+    step: str, path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    save_record(path, SAMPLE)
+    before = path.read_bytes()
+
+    def interrupted(*_: Any, **__: Any) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(os, step, interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        add_run(path.parent, DEVICE, run())
+    assert path.read_bytes() == before
+    assert list(path.parent.iterdir()) == [path]
+
+
+def test_a_record_that_does_not_fit_the_form_is_not_written(path: Path) -> None:
+    save_record(path, SAMPLE)
+    before = path.read_bytes()
+    with pytest.raises(
+        LabError, match=r"does not fit the form of a record: at \$\.runs\[0\]\.date"
+    ):
+        save_record(path, record(run(date="yesterday")))
+    assert path.read_bytes() == before
+
+
+def test_a_run_is_not_added_to_a_broken_file(path: Path) -> None:
+    path.write_text('{"format": 1, "gp')
+    with pytest.raises(LabError, match="cut off"):
+        add_run(path.parent, DEVICE, run())
+    assert path.read_text() == '{"format": 1, "gp'
+
+
+def edited(path: Path, change: Any) -> Path:
+    save_record(path, SAMPLE)
+    data = json.loads(path.read_text())
+    change(data)
+    path.write_text(json.dumps(data))
+    return path
+
+
+@pytest.mark.parametrize(
+    ("change", "sentence"),
+    [
+        (lambda d: d["runs"][0]["measurements"][0].update(seconds=[]), r"measurements\[0\]\.sec"),
+        (lambda d: d["runs"][0]["measurements"][0].update(m="4"), r"'4' is not of type 'integer'"),
+        (lambda d: d["runs"][0].pop("driver"), "'driver' is a required property"),
+        (lambda d: d["gpu"].update(colour="green"), "'colour' was unexpected"),
+        (lambda d: d.update(runs=[]), r"at \$\.runs"),
+        (lambda d: d["runs"][0].update(readings=[{"benchmark": "x", "parameter": 0, "unit": "s",
+                                                  "samples": [1]}]), "'s' is not one of"),
+    ],
+)  # fmt: skip
+def test_a_file_that_does_not_fit_the_schema_is_a_sentence(
+    change: Any, sentence: str, path: Path
+) -> None:
+    with pytest.raises(LabError, match=f"nvidia-h200.json does not fit the form.+{sentence}"):
+        load_record(edited(path, change))
+
+
+def test_without_jsonschema_a_wrong_field_is_a_sentence_too(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def present(name: str) -> Any:
+        return None if name == "jsonschema" else importlib.util.find_spec(name)
+
+    edited(path, lambda data: data["gpu"].update(colour="green"))
+    monkeypatch.setattr(module, "find_spec", present)
+    with pytest.raises(LabError, match=r"nvidia-h200.json does not fit the form .+ 'colour'"):
+        load_record(path)
+
+
+@pytest.mark.parametrize("share", [0.0, 0.01, 0.5, 0.99])
+def test_a_file_cut_in_half_is_a_sentence(share: float, path: Path) -> None:
+    save_record(path, SAMPLE)
+    text = path.read_text()
+    path.write_text(text[: int(share * len(text))])
+    with pytest.raises(LabError, match=r"nvidia-h200.json is not complete JSON .+ version control"):
+        load_record(path)
+
+
+@pytest.mark.parametrize("found", [0, 2, "1", None])
+def test_another_format_is_a_sentence(found: Any, path: Path) -> None:
+    edited(path, lambda data: data.update(format=found))
+    with pytest.raises(LabError, match=f"has format {found}; this version .+ reads format 1"):
+        load_record(path)
+
+
+@pytest.mark.parametrize("text", ["[]", "3", "null", '"text"'])
+def test_json_that_is_no_record_is_a_sentence(text: str, path: Path) -> None:
+    path.write_text(text)
+    with pytest.raises(LabError, match="has format None"):
+        load_record(path)
+
+
+def test_a_file_that_is_not_utf8_is_a_sentence(path: Path) -> None:
+    path.write_bytes(b'{"format": 1, "gpu": "\xff"}')
+    with pytest.raises(LabError, match=r"is not complete JSON .+utf-8"):
+        load_record(path)
+
+
+def test_a_missing_file_or_folder_is_a_sentence(path: Path) -> None:
+    with pytest.raises(LabError, match=r"There is no record file nvidia-h200\.json"):
+        load_record(path)
+    with pytest.raises(LabError, match=r"There is no folder .+nowhere of record files"):
+        load_records(path.parent / "nowhere")
+
+
+def test_a_folder_in_place_of_a_file_is_a_sentence(path: Path) -> None:
+    path.mkdir()
+    with pytest.raises(LabError, match=r"nvidia-h200\.json cannot be read: Is a directory"):
+        load_record(path)
+
+
+def test_the_chapters_record_comes_first_and_the_others_by_file_name(tmp_path: Path) -> None:
+    for gpu in ("NVIDIA L4", "NVIDIA H200", "NVIDIA A10"):
+        add_run(tmp_path, replace(DEVICE, name=gpu), run())
+    names = [record.gpu.name for record in load_records(tmp_path)]
+    assert names == ["NVIDIA H200", "NVIDIA A10", "NVIDIA L4"]
+
+
+def test_a_score_is_the_median_beside_cublas_of_the_same_run() -> None:
+    (score,) = scores([record(run(samples("naive", 1e-3, 4e-3, 2e-3), samples("cublas", 1e-3)))])
+    assert (score.kernel, score.gpu, score.m, score.n, score.k) == (
+        "naive", "NVIDIA H200", 100, 100, 100,
+    )  # fmt: skip
+    assert score.gflops == pytest.approx(2e6 / 2e-3 / 1e9)
+    assert score.cublas_gflops == pytest.approx(2.0)
+    assert score.share == pytest.approx(0.5)
+    assert score.samples == pytest.approx((2.0, 0.5, 1.0))
+    assert score.date == "2026-01-02T03:04:05Z"
+
+
+def test_the_latest_run_speaks_and_the_others_where_it_is_silent() -> None:
+    old = run(
+        samples("naive", 9.0), samples("tiled", 8.0), samples("cublas", 1.0),
+        date="2025-01-01T00:00:00Z",
+    )  # fmt: skip
+    new = run(samples("naive", 4.0), samples("cublas", 2.0))
+    found = {s.kernel: s for s in scores([record(old, new)])}
+    assert found["naive"].samples == (2e6 / 4.0 / 1e9,)
+    assert found["naive"].share == pytest.approx(0.5)
+    assert found["tiled"].share == pytest.approx(1 / 8)
+    assert found["tiled"].run == old
+
+
+def test_a_measurement_without_cublas_beside_it_has_no_score() -> None:
+    assert scores([record(run(samples("naive", 1.0), samples("cublas", 1.0, size=9)))]) == []
+
+
+def test_latest_readings_and_counters_speak() -> None:
+    old = run(readings=(reading("bandwidth.read", 1, 5.0), reading("bandwidth.read", 2, 6.0)),
+              counters=(Counters("naive", "a", 1, 2, 3, {"registers": 1.0}),))  # fmt: skip
+    new = run(readings=(reading("bandwidth.read", 2, 7.0), reading("bandwidth.copy", 2, 8.0)),
+              counters=(Counters("naive", "b", 1, 2, 3, {"registers": 2.0}),))  # fmt: skip
+    found = readings(record(old, new), "bandwidth.read")
+    assert {p: (r.samples, by) for p, (r, by) in found.items()} == {
+        1: ((5.0,), old), 2: ((7.0,), new),
+    }  # fmt: skip
+    assert counted(record(old, new))["naive", 1, 2, 3].fingerprint == "b"
+
+
+def test_a_fingerprint_ignores_comments_and_white_space_alone() -> None:
+    tiled = load_kernel("tiled")
+    same = parse_kernel(tiled.name,
+        tiled.source.replace("// rows of A", "// lines of A")
+        .replace("float acc = 0.0f;", "float  acc\n    = 0.0f; /* the sum,\n so far */")
+    )  # fmt: skip
+    assert fingerprint(same) == fingerprint(tiled)
+    other = parse_kernel(tiled.name, tiled.source.replace("acc = 0.0f", "acc = 1.0f"))
+    assert fingerprint(other) != fingerprint(tiled)
+    assert fingerprint(tiled.with_constants(TILE=16)) != fingerprint(tiled)
+
+
+# The book's own records.
+
+
+def test_the_committed_records_load_and_hold_a_whole_run() -> None:
+    for found in load_records():
+        assert any(r.complete and r.measurements and r.readings for r in found.runs)
+
+
+def test_the_h200_is_among_the_records() -> None:
+    assert "NVIDIA H200" in [found.gpu.name for found in load_records()]
+
+
+@pytest.mark.parametrize("kernel", sorted({s.kernel for s in scores(load_records())}))
+def test_latest_measurements_are_of_todays_kernels(kernel: str) -> None:
+    today = fingerprint(load_kernel(kernel))
+    stale = {s.run.date for s in scores(load_records()) if s.kernel == kernel
+             and s.fingerprint != today}  # fmt: skip
+    assert not stale, "The kernel has changed since: take a new record of it."
+
+
+def test_latest_counters_are_of_todays_kernels() -> None:
+    for found in load_records():
+        for counters in counted(found).values():
+            assert counters.fingerprint == fingerprint(load_kernel(counters.kernel))
+
+
+def test_devices_are_described_in_full() -> None:
+    assert set(Device.__dataclass_fields__) == {
+        *json.loads(Path(module.__file__).with_name("record.schema.json").read_text())[
+            "properties"
+        ]["gpu"]["properties"]
+    }

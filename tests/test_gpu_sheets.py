@@ -1,0 +1,70 @@
+"""GPUs by name, and the roofs that follow from their data sheets."""
+
+import re
+
+import pytest
+
+from sgemm_lab.cuda.compiler import TARGETS
+from sgemm_lab.errors import LabError
+from sgemm_lab.gpu import GPUS, Gpu, find_gpu
+
+
+@pytest.mark.parametrize(
+    ("name", "id_"),
+    [
+        ("h200", "h200"),
+        ("H200", "h200"),
+        ("A100 40 GB", "a100"),
+        # What drivers call the devices.
+        ("Tesla T4", "t4"),
+        ("NVIDIA L4", "l4"),
+        ("NVIDIA A100-SXM4-40GB", "a100"),
+        ("NVIDIA A100-PCIE-40GB", "a100"),
+        ("NVIDIA GeForce RTX 3090", "rtx3090"),
+        ("NVIDIA GeForce RTX 4090", "rtx4090"),
+        ("NVIDIA GeForce RTX 5090", "rtx5090"),
+        ("NVIDIA H100 80GB HBM3", "h100"),
+        ("NVIDIA H200", "h200"),
+    ],
+)
+def test_a_gpu_is_found_by_id_name_and_device_name(name: str, id_: str) -> None:
+    assert find_gpu(name).id == id_
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["NVIDIA L40S", "NVIDIA GH200 480GB", "NVIDIA GeForce RTX 4090 Laptop GPU", "NVIDIA T400",
+     "NVIDIA A100-SXM4-80GB", "NVIDIA H100 PCIe", ""],
+)  # fmt: skip
+def test_another_model_with_a_similar_name_gets_no_data_sheet(name: str) -> None:
+    with pytest.raises(LabError, match=f"no data sheet of a GPU called '{re.escape(name)}'"):
+        find_gpu(name)
+
+
+def test_the_nearest_name_is_told() -> None:
+    with pytest.raises(LabError, match=r"Did you mean 'RTX 4090'\?"):
+        find_gpu("RTX 4080")
+    with pytest.raises(LabError, match="It knows T4, A100 40 GB"):
+        find_gpu("xyz")
+
+
+def test_roofs_of_the_h100_are_its_data_sheets() -> None:
+    h100 = find_gpu("h100")
+    assert h100.peak_gflops == pytest.approx(66_900, rel=0.005)  # data sheet: 67 TFLOP/s
+    assert h100.shared_gbs == pytest.approx(132 * 128 * 1.98)
+    assert h100.ridge == pytest.approx(h100.peak_gflops / 3350)
+
+
+@pytest.mark.parametrize(
+    ("id_", "tflops"), [("t4", 8.1), ("a100", 19.5), ("rtx3090", 35.6), ("rtx4090", 82.6),
+                        ("l4", 30.3), ("rtx5090", 104.8)],
+)  # fmt: skip
+def test_peaks_are_the_published_ones(id_: str, tflops: float) -> None:
+    assert find_gpu(id_).peak_gflops == pytest.approx(tflops * 1e3, rel=0.01)
+
+
+@pytest.mark.parametrize("gpu", GPUS, ids=lambda gpu: gpu.id)
+def test_kernels_are_compiled_for_every_gpu_of_the_book(gpu: Gpu) -> None:
+    assert "sm_" + gpu.compute_capability.replace(".", "") in TARGETS
+    assert gpu.shared_per_block <= gpu.shared_per_sm
+    assert find_gpu(gpu.name) is gpu

@@ -41,7 +41,7 @@ def _configure(_app: Sphinx, config: Config) -> None:
     """Point Sphinx at the files that travel inside this package."""
     config.html_static_path.append(str(assets.ASSETS))
     config.templates_path.append(str(assets.TEMPLATES))
-    config.html_css_files.extend(["book-theme.css", "book.css"])
+    config.html_css_files.extend(["book-theme.css", "book.css", "pictures.css"])
     config.html_js_files.append(("book.js", {"defer": "defer"}))
     config.mathjax_path = assets.MATHJAX_SCRIPT
     config.nb_render_plugin = RENDERER

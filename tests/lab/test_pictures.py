@@ -12,6 +12,7 @@ from sgemm_lab.lab.pictures.frame import PANEL_WIDTH, drawing, figure, panel, wo
 from sgemm_lab.lab.pictures.levels import levels_panel
 from sgemm_lab.lab.pictures.matrices import matrices, reading
 from sgemm_lab.lab.pictures.multiprocessor import multiprocessor_panel
+from sgemm_lab.lab.pictures.ownership import one_number_panel, owners_panel
 from sgemm_lab.lab.pictures.time import time_panel
 from sgemm_lab.rules.overlap import Pipeline
 
@@ -68,6 +69,8 @@ PANELS = [
         "Bytes", ["naive", "tiled"], [{"DRAM": 4e9, "L1": 3e11}, {"DRAM": 8e9, "shared": 4e11}]
     ),
     multiprocessor_panel("One SM", find_gpu("h200")),
+    one_number_panel("One number", [2, 0, 1, 3], [1, 3, 2, 4], 2),
+    owners_panel("Who owns what", load_kernel("tiled")),
 ]
 
 
@@ -86,6 +89,14 @@ def test_bars_say_by_how_much_a_level_changed() -> None:
     assert "× 2" in PANELS[2].html
     assert "none left" in PANELS[2].html
     assert "new" in PANELS[2].html
+
+
+def test_the_sum_so_far_is_a_sum() -> None:
+    assert "the sum so far is 4." in PANELS[4].text
+
+
+def test_owners_are_counted_from_the_kernel() -> None:
+    assert "a thread owns 1 element of C, a warp 32 and a block 1,024" in PANELS[5].text
 
 
 def test_the_time_is_the_schedules_own() -> None:

@@ -32,7 +32,8 @@ _LETTER = 16
 _GAP = 14
 _LARGEST_CELL = 14
 _SMALLEST_CELL = 4
-_PALE = 0.26
+PALE = 0.26
+"""Opacity of what was fetched or is owned, but not in use."""
 
 
 @dataclass(frozen=True)
@@ -206,11 +207,11 @@ def _drawing(size: Size, found: Reading, described: str) -> str:
     ):
         parts.append(_grid(x, y, rows, columns, cell))
         if name == "C":
-            parts.append(_cells_drawn(found.owned, x, y, cell, "register", 1.0))
+            parts.append(cells_drawn(found.owned, x, y, cell, "register", 1.0))
             parts.append(words(x + columns * cell + 4, y + 12, name, bold=True, size=14))
         else:
-            parts.append(_cells_drawn(found.fetched[name], x, y, cell, level, _PALE))
-            parts.append(_cells_drawn(found.used[name], x, y, cell, level, 1.0))
+            parts.append(cells_drawn(found.fetched[name], x, y, cell, level, PALE))
+            parts.append(cells_drawn(found.used[name], x, y, cell, level, 1.0))
             parts.append(words(x - 14, y + 12, name, bold=True, size=14))
     return drawing(parts, c_top + m * cell + 4, described)
 
@@ -225,7 +226,7 @@ def _grid(x: float, y: float, rows: int, columns: int, cell: float) -> str:
     return path + outline(x, y, wide, high, "grid")
 
 
-def _cells_drawn(
+def cells_drawn(
     cells: Iterable[Cell], x: float, y: float, cell: float, hue: str, opacity: float
 ) -> str:
     """Draw cells as few rectangles: the runs of each row, joined where rows are alike."""

@@ -82,7 +82,7 @@ def test_figure_travels_inside_the_notebook(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("myst", "named"),
     [
-        ("```{exercise}\nTry.\n```", "the directive {exercise}"),
+        ("```{proof}\nTry.\n```", "the directive {proof}"),
         ("{glue:text}`speed`", "the role {glue:text}"),
         ("{numref}`nothing`", "nothing"),
         ("{eq}`nothing`", "nothing"),

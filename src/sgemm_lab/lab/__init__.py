@@ -22,6 +22,7 @@ from sgemm_lab.lab import tiles as _tiles
 from sgemm_lab.lab.checking import verdict
 from sgemm_lab.lab.counts import Counted
 from sgemm_lab.lab.exercise import exercise as _exercise
+from sgemm_lab.lab.exercise import predict as _predict
 from sgemm_lab.lab.instructions import instructions as _instructions
 from sgemm_lab.lab.listing import listing
 from sgemm_lab.lab.methods import Effects
@@ -236,6 +237,14 @@ def exercise(name: str, answer: object = None) -> Output:
     return _exercise(name, answer)
 
 
+def predict(name: str, answer: object = None) -> Output:
+    """Commit to a number or a word, then hear what was counted or measured.
+
+    ``name`` is that of the question above the cell, such as "tiled-speed".
+    """
+    return _predict(name, answer)
+
+
 def ladder(size: int | Size = 4096, here: Sequence[str] = ()) -> Ladder:
     """Show every kernel of the book beside cuBLAS, at every recorded size and GPU.
 
@@ -304,6 +313,7 @@ __all__ = [
     "occupancy",
     "owners",
     "place",
+    "predict",
     "race",
     "resources",
     "roofline",

@@ -43,6 +43,7 @@ from sgemm_lab.lab.agreement import Agreement
 from sgemm_lab.lab.checking import verdict
 from sgemm_lab.lab.counts import Counted
 from sgemm_lab.lab.exercise import exercise as _exercise
+from sgemm_lab.lab.exercise import predict as _predict
 from sgemm_lab.lab.hardware_counters import Hardware
 from sgemm_lab.lab.hardware_counters import hardware as _hardware
 from sgemm_lab.lab.instructions import instructions as _instructions
@@ -333,6 +334,14 @@ def exercise(name: str, answer: object = None) -> Output:
     return _exercise(name, answer)
 
 
+def predict(name: str, answer: object = None) -> Output:
+    """Commit to a number or a word, then hear what was counted or measured.
+
+    ``name`` is that of the question above the cell, such as "tiled-speed".
+    """
+    return _predict(name, answer)
+
+
 def ladder(size: int | Size = 4096, here: Sequence[str] = ()) -> Ladder:
     """Show every kernel of the book beside cuBLAS, at every recorded size and GPU.
 
@@ -410,6 +419,7 @@ __all__ = [
     "owners",
     "pace",
     "place",
+    "predict",
     "race",
     "recorded",
     "request",

@@ -180,14 +180,17 @@ def bound(kernel: Kernel | str, size: Size, gpu: Gpu, record: Record | None = No
 
 
 def bound_of(score: Score, gpu: Gpu, record: Record) -> Bound | None:
-    """Return the bound over a measurement; None if the kernel is no more, or has changed since."""
+    """Return the bound over a measurement.
+
+    None if the kernel is no more, has changed since, or what it asks for cannot be told.
+    """
     try:
         kernel = load_kernel(score.kernel)
+        if fingerprint(kernel) != score.fingerprint:
+            return None
+        return bound(kernel, (score.m, score.n, score.k), gpu, record)
     except LabError:
         return None
-    if fingerprint(kernel) != score.fingerprint:
-        return None
-    return bound(kernel, (score.m, score.n, score.k), gpu, record)
 
 
 def _cap(unit: str, words: tuple[str, str], demand: float, rate: float, source: str) -> Cap:

@@ -57,6 +57,8 @@ class Cap:
     """What the demand counts, such as "wavefronts"."""
     rate: float
     """What the whole GPU does of it per second, in 10⁹."""
+    clocks: float
+    """Clocks of an SM that a step takes of it, the work spread evenly over all SMs."""
     gflops: float
     source: str
     """Where the demand comes from."""
@@ -164,7 +166,7 @@ def bound(kernel: Kernel | str, size: Size, gpu: Gpu, record: Record | None = No
     speeds = {**rates(gpu), **_measured_rates(record)}
     caps = sorted(
         (
-            _cap(u, words[u], demand, speeds[u], source)
+            _cap(u, words[u], demand, speeds, source)
             for u, (demand, source) in found.items()
             if demand > 0 and u in speeds
         ),
@@ -193,10 +195,22 @@ def bound_of(score: Score, gpu: Gpu, record: Record) -> Bound | None:
         return None
 
 
-def _cap(unit: str, words: tuple[str, str], demand: float, rate: float, source: str) -> Cap:
+def _cap(
+    unit: str, words: tuple[str, str], demand: float, rates: Mapping[str, float], source: str
+) -> Cap:
     label, counted_in = words
-    gflops = cap_of(demand, rate)
-    return Cap(unit, label, demand, counted_in, rate, gflops, source, estimate=unit == L2)
+    rate = rates[unit]
+    return Cap(
+        unit,
+        label,
+        demand,
+        counted_in,
+        rate,
+        clocks=demand * rates[DATA] / rate,  # a wavefront takes one clock
+        gflops=cap_of(demand, rate),
+        source=source,
+        estimate=unit == L2,
+    )
 
 
 def _on_the_busiest(kernel: Kernel, size: Size, gpu: Gpu) -> float:

@@ -33,6 +33,7 @@ from sgemm_lab.errors import MissingToolError
 from sgemm_lab.gpu import GPUS, Gpu, find_gpu
 from sgemm_lab.kernel import Kernel, Size, load_kernel, parse_kernel
 from sgemm_lab.lab import card as _card
+from sgemm_lab.lab import closing as _closing
 from sgemm_lab.lab import demand as _demand
 from sgemm_lab.lab import ladders as _ladders
 from sgemm_lab.lab import occupancy_calculator as _occupancy
@@ -378,6 +379,33 @@ def place(*names: str) -> Output:
     return _ladders.place(names)
 
 
+def closing(
+    name: str,
+    changed: str,
+    *,
+    gap: str = "",
+    why: str = "",
+    estimate: tuple[float, float, str] | None = None,
+) -> _closing.Closing:
+    """Close a kernel: what bounded its parent, what changed, by how much, what bounds it now.
+
+    ``changed`` says in a few words what the kernel does otherwise. ``gap`` says what eats the
+    difference between the factor foretold and the factor measured, ``why`` why the kernel does not
+    reach all of its bound. The texts may name numbers in braces, such as ``{share:.0f}``,
+    ``{issue_active_percent:.0f}`` or ``{was_rest:.3f}``. ``estimate`` is a quotient of a model that
+    is no bound: two numbers, and what they count.
+    """
+    return _closing.closing(name, changed, gap, why, estimate)
+
+
+def bound(name: str) -> _closing.BoundTable:
+    """List what a kernel asks of each unit of the GPU and what that unit allows; the least binds.
+
+    The result knows ``gflops``, ``unit``, ``demand``, ``speed`` and ``share`` for a sentence.
+    """
+    return _closing.bound_table(name)
+
+
 def _kernel(kernel: str | Kernel) -> Kernel:
     return load_kernel(kernel) if isinstance(kernel, str) else kernel
 
@@ -394,10 +422,12 @@ __all__ = [
     "Request",
     "agreement",
     "banks",
+    "bound",
     "bytes_text",
     "cap",
     "card",
     "check",
+    "closing",
     "coalescing",
     "code",
     "count",

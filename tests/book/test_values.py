@@ -41,7 +41,7 @@ def test_a_value_is_the_field_of_an_f_string(content: str, field: str) -> None:
 
 @pytest.mark.parametrize("content", ["", "x +", "x} and {y", '"""x"""', "for"])
 def test_what_is_no_expression_is_refused_in_a_sentence(content: str) -> None:
-    with pytest.raises(LabError, match="no expression of Python|no triple quotes"):
+    with pytest.raises(LabError, match=r"no expression of Python|no triple quotes"):
         replacement_field(content)
 
 

@@ -84,8 +84,8 @@ def test_figure_travels_inside_the_notebook(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("myst", "named"),
     [
-        ("```{exercise}\nTry.\n```", "the directive {exercise}"),
-        ("- ```{exercise}\n  Try.\n  ```", "the directive {exercise}"),
+        ("```{proof}\nTry.\n```", "the directive {proof}"),
+        ("- ```{proof}\n  Try.\n  ```", "the directive {proof}"),
         ("> :::{tip}\n> Try.\n> :::", "the directive {tip}"),
         ("{glue:text}`speed`", "the role {glue:text}"),
         ("{numref}`nothing`", "nothing"),

@@ -13,6 +13,7 @@ from typing import Any
 from myst_nb.core.read import read_myst_markdown_notebook  # type: ignore[import-untyped]
 from myst_parser.config.main import MdParserConfig
 
+from sgemm_lab.book import exercises
 from sgemm_lab.book.plain_markdown import Converter, Piece
 from sgemm_lab.book.repository import Repository, known_repository
 from sgemm_lab.errors import LabError
@@ -83,7 +84,7 @@ def notebook(chapter: Path, repository: Repository | None) -> dict[str, Any]:
         if cell.cell_type == "code":
             cells += _code_cells(cell, converter, figures)
         else:
-            cells += map(_text_cell, converter.pieces(cell.source))
+            cells += _text_cells(cell.source, converter)
     for number, cell in enumerate(cells):
         cell["id"] = f"cell-{number:03}"
     return {"cells": cells, "metadata": _METADATA, "nbformat": 4, "nbformat_minor": 5}
@@ -105,6 +106,23 @@ def _numbered_figures(cells: list[Any]) -> dict[str, int]:
     captioned = [options for cell in cells if "caption" in (options := _figure_options(cell))]
     names = [options.get("name", "") for options in captioned]
     return {name: number for number, name in enumerate(names, start=1) if name}
+
+
+def _text_cells(markdown: str, converter: Converter) -> list[Cell]:
+    """Return text as it is, and an exercise as its text, a cell for the answer, its solution."""
+    cells: list[Cell] = []
+    for part in exercises.parts(markdown):
+        if isinstance(part, str):
+            cells += _plain_cells(part, converter)
+        else:
+            cells += _plain_cells(part.text, converter)
+            cells.append(_code_cell(part.cell, {}))
+            cells += _plain_cells(part.solved, converter)
+    return cells
+
+
+def _plain_cells(markdown: str, converter: Converter) -> list[Cell]:
+    return [_text_cell(piece) for piece in converter.pieces(markdown)]
 
 
 def _code_cells(cell: Any, converter: Converter, figures: dict[str, int]) -> list[Cell]:

@@ -10,6 +10,10 @@ one they read the book's records, and say so.
 ``count`` what it asks of memory, ``race`` one's own, judge an ``exercise``, test a claim
 (``verdicts``).
 
+**Draw.** ``figure`` of one or two panels, with a question above and the conclusion below. Panels:
+``one_number`` of C, ``owns`` what thread, warp and block compute, ``reads`` what they read of A and
+B, ``moves`` bytes at every level, ``times`` of windows, ``sm`` with its parts.
+
 **Values in sentences.** ``speed`` of one kernel, ``waves`` and ``words`` of shared memory per
 multiply-add, the ``cap`` that follows from them, ``hardware`` counters of a launch, the ``card`` of
 the GPU (``card().clock_mhz``), the ``kernel`` itself, ``pace`` by the model of overlap. They stand
@@ -33,6 +37,7 @@ from sgemm_lab.errors import MissingToolError
 from sgemm_lab.gpu import GPUS, Gpu, find_gpu
 from sgemm_lab.kernel import Kernel, Size, load_kernel, parse_kernel
 from sgemm_lab.lab import card as _card
+from sgemm_lab.lab import closing as _closing
 from sgemm_lab.lab import demand as _demand
 from sgemm_lab.lab import ladders as _ladders
 from sgemm_lab.lab import occupancy_calculator as _occupancy
@@ -43,6 +48,7 @@ from sgemm_lab.lab.agreement import Agreement
 from sgemm_lab.lab.checking import verdict
 from sgemm_lab.lab.counts import Counted
 from sgemm_lab.lab.exercise import exercise as _exercise
+from sgemm_lab.lab.exercise import predict as _predict
 from sgemm_lab.lab.hardware_counters import Hardware
 from sgemm_lab.lab.hardware_counters import hardware as _hardware
 from sgemm_lab.lab.instructions import instructions as _instructions
@@ -50,6 +56,12 @@ from sgemm_lab.lab.listing import listing
 from sgemm_lab.lab.methods import Effects
 from sgemm_lab.lab.methods import effects as _effects
 from sgemm_lab.lab.output import Output, Picture, Prose, table, unavailable
+from sgemm_lab.lab.pictures.frame import figure as _figure
+from sgemm_lab.lab.pictures.levels import levels_panel
+from sgemm_lab.lab.pictures.matrices import Group, matrices
+from sgemm_lab.lab.pictures.multiprocessor import multiprocessor_panel
+from sgemm_lab.lab.pictures.ownership import one_number_panel, owners_panel
+from sgemm_lab.lab.pictures.time import time_panel
 from sgemm_lab.lab.racing import race as _race
 from sgemm_lab.lab.recorded import Recorded, recorded, runs
 from sgemm_lab.lab.requests import Request
@@ -61,6 +73,7 @@ from sgemm_lab.lab.timelines import pace
 from sgemm_lab.lab.timelines import timeline as _timeline
 from sgemm_lab.lab.verdicts import verdicts
 from sgemm_lab.lab.your_gpu import my_gpu as _my_gpu
+from sgemm_lab.rules.overlap import Pipeline
 from sgemm_lab.text import bytes_text, number
 from sgemm_lab.widgets import (
     Banks,
@@ -333,6 +346,14 @@ def exercise(name: str, answer: object = None) -> Output:
     return _exercise(name, answer)
 
 
+def predict(name: str, answer: object = None) -> Output:
+    """Commit to a number or a word, then hear what was counted or measured.
+
+    ``name`` is that of the question above the cell, such as "tiled-speed".
+    """
+    return _predict(name, answer)
+
+
 def ladder(size: int | Size = 4096, here: Sequence[str] = ()) -> Ladder:
     """Show every kernel of the book beside cuBLAS, at every recorded size and GPU.
 
@@ -369,6 +390,95 @@ def place(*names: str) -> Output:
     return _ladders.place(names)
 
 
+def closing(
+    name: str,
+    changed: str,
+    *,
+    gap: str = "",
+    why: str = "",
+    estimate: tuple[float, float, str] | None = None,
+) -> _closing.Closing:
+    """Close a kernel: what bounded its parent, what changed, by how much, what bounds it now.
+
+    ``changed`` says in a few words what the kernel does otherwise. ``gap`` says what eats the
+    difference between the factor foretold and the factor measured, ``why`` why the kernel does not
+    reach all of its bound. The texts may name numbers in braces, such as ``{share:.0f}``,
+    ``{issue_active_percent:.0f}`` or ``{was_rest:.3f}``. ``estimate`` is a quotient of a model that
+    is no bound: two numbers, and what they count.
+    """
+    return _closing.closing(name, changed, gap, why, estimate)
+
+
+def bound(name: str) -> _closing.BoundTable:
+    """List what a kernel asks of each unit of the GPU and what that unit allows; the least binds.
+
+    The result knows ``gflops``, ``unit``, ``demand``, ``speed`` and ``share`` for a sentence.
+    """
+    return _closing.bound_table(name)
+
+
+def figure(*panels: Output, conclusion: str, question: str = "", origin: str = "") -> Output:
+    """Set one or two panels side by side, with what they show below them.
+
+    The first sentence of ``conclusion`` stands in bold. A figure with a ``question`` opens a
+    chapter. ``origin`` says where numbers come from.
+    """
+    return _figure(panels, conclusion, question=question, origin=origin)
+
+
+def one_number(
+    title: str, row: Sequence[int], column: Sequence[int], step: int, *, says: str = ""
+) -> Output:
+    """Draw how one number of C comes of a row of A and a column of B, up to a step along K."""
+    return one_number_panel(title, row, column, step, says=says)
+
+
+def owns(title: str, name: str, *, says: str = "") -> Output:
+    """Draw a corner of C in blocks of a kernel, with one block, one warp and one thread in it."""
+    return owners_panel(title, load_kernel(name), says=says)
+
+
+def reads(
+    title: str,
+    name: str,
+    size: Size,
+    group: Group,
+    *,
+    number: int = 0,
+    step: int = 0,
+    says: str = "",
+) -> Output:
+    """Draw what a "thread", a "warp" or a "block" of a kernel reads of A and B, and owns of C.
+
+    ``size`` is a launch small enough to draw, ``number`` that of the thread or warp in its block,
+    ``step`` the k that is in use.
+    """
+    return matrices(title, load_kernel(name), size, group, number=number, step=step, says=says)
+
+
+def moves(
+    title: str, before: str, after: str, *, size: int | Size = 4096, says: str = ""
+) -> Output:
+    """Draw the bytes that two kernels move at every level of memory, as the GPU counted them."""
+    moved = [hardware(name, size).moved for name in (before, after)]
+    return levels_panel(title, [before, after], moved, says=says)
+
+
+def times(title: str, name: str, *, stages: int, clocks: float, says: str = "") -> Output:
+    """Draw when a block of a kernel loads and multiplies four windows, with so many buffers.
+
+    ``clocks`` is the length of the axis: the same in two panels makes them comparable.
+    """
+    timed = _timeline([name], (4096, 4096, 4096)).kernels[0]
+    pipeline = Pipeline(timed["latency"], timed["load"], timed["compute"], 4, stages)
+    return time_panel(title, pipeline, clocks, says=says)
+
+
+def sm(title: str, *, says: str = "") -> Output:
+    """Draw one SM of this machine's GPU, or of the recorded one, with its parts."""
+    return multiprocessor_panel(title, find_gpu(card().device.name), says=says)
+
+
 def _kernel(kernel: str | Kernel) -> Kernel:
     return load_kernel(kernel) if isinstance(kernel, str) else kernel
 
@@ -385,16 +495,19 @@ __all__ = [
     "Request",
     "agreement",
     "banks",
+    "bound",
     "bytes_text",
     "cap",
     "card",
     "check",
+    "closing",
     "coalescing",
     "code",
     "count",
     "curves",
     "effects",
     "exercise",
+    "figure",
     "find_gpu",
     "hardware",
     "instructions",
@@ -404,13 +517,18 @@ __all__ = [
     "measure",
     "memory_ladder",
     "mine",
+    "moves",
     "my_gpu",
     "number",
     "occupancy",
+    "one_number",
     "owners",
+    "owns",
     "pace",
     "place",
+    "predict",
     "race",
+    "reads",
     "recorded",
     "request",
     "resources",
@@ -418,12 +536,14 @@ __all__ = [
     "runs",
     "say",
     "show",
+    "sm",
     "source",
     "speed",
     "spread",
     "step",
     "table",
     "timeline",
+    "times",
     "verdicts",
     "waves",
     "words",

@@ -27,7 +27,7 @@ class Output:
         return self.text
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Unavailable(Output):
     """What a verb returns where a tool is missing: the sentence that says how to install it.
 

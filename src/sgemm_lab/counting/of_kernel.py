@@ -16,7 +16,7 @@ from sgemm_lab.cuda.compiler import DEFAULT_TARGET, compile_kernel, load_nvrtc
 from sgemm_lab.errors import LabError, MissingToolError
 from sgemm_lab.files import SHIPPED_PTX
 from sgemm_lab.gpu import GPUS
-from sgemm_lab.kernel import ENTRY, Kernel, LaunchShape, Size, load_kernels
+from sgemm_lab.kernel import ENTRY, Kernel, LaunchShape, Size, load_kernel
 from sgemm_lab.simulator import Result, simulate
 
 Order = tuple[str, ...]
@@ -221,8 +221,9 @@ def kernel_ptx(kernel: Kernel, target: str = DEFAULT_TARGET) -> str:
     try:
         load_nvrtc()
     except LabError as missing:
-        if target == DEFAULT_TARGET and kernel in load_kernels(variants=True):
-            return shipped_file(kernel).read_text(encoding="utf-8")
+        shipped = shipped_file(kernel)
+        if target == DEFAULT_TARGET and shipped.is_file() and kernel == load_kernel(kernel.name):
+            return shipped.read_text(encoding="utf-8")
         raise MissingToolError(
             f"{missing} Only the book's own kernels, unchanged and for {DEFAULT_TARGET}, "
             "can be counted without it."

@@ -55,7 +55,7 @@ from sgemm_lab.lab.instructions import instructions as _instructions
 from sgemm_lab.lab.listing import listing
 from sgemm_lab.lab.methods import Effects
 from sgemm_lab.lab.methods import effects as _effects
-from sgemm_lab.lab.output import Output, Picture, Prose, sentence, table
+from sgemm_lab.lab.output import Output, Picture, Prose, table, unavailable
 from sgemm_lab.lab.pictures.frame import figure as _figure
 from sgemm_lab.lab.pictures.levels import levels_panel
 from sgemm_lab.lab.pictures.matrices import Group, matrices
@@ -124,7 +124,7 @@ def check(*kernels: str | Kernel, simulated: bool = False) -> Output:
     try:
         return verdict([_kernel(kernel) for kernel in kernels], simulated=simulated)
     except MissingToolError as missing:
-        return sentence(str(missing))
+        return unavailable(missing)
 
 
 def measure(*names: str, size: int | Size = 4096) -> Speeds:
@@ -160,7 +160,7 @@ def count(*kernels: str | Kernel, size: int | Size = 256) -> Counted | Output:
     try:
         return Counted([_kernel(kernel) for kernel in kernels], _size(size))
     except MissingToolError as missing:
-        return sentence(str(missing))
+        return unavailable(missing)
 
 
 def waves(
@@ -252,7 +252,7 @@ def occupancy(
             gpu=gpu,
         )
     except MissingToolError as missing:
-        return sentence(str(missing))
+        return unavailable(missing)
 
 
 def coalescing(*names: str, size: int | Size = 64) -> Coalescing:
@@ -278,7 +278,7 @@ def step(kernel: str | Kernel, size: Size) -> Steps | Output:
     try:
         return Steps(walk(_kernel(kernel), size))
     except MissingToolError as missing:
-        return sentence(str(missing))
+        return unavailable(missing)
 
 
 def timeline(*names: str, size: int | Size = 4096) -> Timeline:
@@ -306,7 +306,7 @@ def resources(*names: str) -> Output:
             for name in names
         ]
     except MissingToolError as missing:
-        return sentence(str(missing))
+        return unavailable(missing)
     return table(["registers per thread", *TARGETS], rows, note="Compiled here by NVRTC.")
 
 

@@ -8,13 +8,15 @@ from typing import Any
 import pytest
 from sites import ROOT
 
-from sgemm_lab.book.exercises import Written, answer_lines, parts
+from sgemm_lab.book.exercises import ExerciseDirective, Written, answer_lines, parts
 from sgemm_lab.book.notebooks import notebook
 from sgemm_lab.errors import LabError
 from sgemm_lab.exercises import (
     CHOICES,
     Choice,
+    Estimate,
     Exercise,
+    Found,
     Lines,
     Question,
     exercises,
@@ -151,3 +153,19 @@ def test_text_between_exercises_stays_where_it_is() -> None:
 def test_exercise_that_does_not_end_is_told() -> None:
     with pytest.raises(LabError, match=r"“::::\{exercise\} 2\.1 T” does not end: a line with ::::"):
         list(parts("::::{exercise} 2.1 T\nQ\n:::"))
+
+
+def test_what_nobody_has_measured_yet_is_said_in_place_of_an_answer(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def unknown(_: object) -> Found:
+        raise LabError("No record has it yet.")
+
+    exercise = Estimate(name="2.1", found=unknown, wrong=())
+    directive = object.__new__(ExerciseDirective)
+    place, judging = directive._place(exercise)
+    assert place.astext() == '<p class="lab-go-on">No record has it yet.</p>'
+    assert judging.astext() == ""
+    monkeypatch.setattr("sgemm_lab.book.exercises.find_exercise", lambda _: exercise)
+    made = Written("exercise", "2.1", "T", ["Q"], ["So it is."])
+    assert "*No record has it yet.*" in made.solved

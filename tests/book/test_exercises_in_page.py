@@ -146,7 +146,13 @@ def test_keyboard_alone_answers_and_opens_the_solution(specimen: Site, contexts:
 
 def test_answers_of_another_make_are_no_hindrance(specimen: Site, contexts: Any) -> None:
     visit = contexts().goto(specimen, PAGE)
-    for broken in ("not JSON", '{"2.1": {"answer": "apples"}, "2.5": {"answer": "quicker"}}'):
+    for broken in (
+        "not JSON",
+        "null",
+        "3",
+        '{"2.1": {"answer": "apples"}, "2.5": {"answer": "quicker"}}',
+        '{"2.1": {"answer": {}}, "2.5": 7, "window-gain": null}',
+    ):
         visit.page.evaluate("(text) => localStorage.setItem('sgemm-lab:answers', text)", broken)
         visit.page.reload()
         assert box(visit.page, "2.1").get_attribute("data-state") == "empty"
@@ -225,9 +231,21 @@ def test_judged_answers_are_accessible_and_fit(
 
 
 def test_page_without_exercises_loads_nothing_for_them(specimen: Site) -> None:
-    for name in ("judging.js", "exercises.js", "exercises.css"):
+    for name in ("reading.js", "judging.js", "exercises.js"):
         assert name in (specimen.folder / PAGE).read_text()
         assert name not in (specimen.folder / "chapters/second.html").read_text()
+
+
+def test_list_of_chapters_tells_how_many_are_answered(specimen: Site, contexts: Any) -> None:
+    visit = contexts().goto(specimen, PAGE)
+    page = visit.page
+    assert page.locator(".lab-done").count() == 0
+    answer(page, "2.1", "1")
+    assert page.locator(".bd-links .lab-done").all_inner_texts() == ["1 of 2"]
+    page.goto(specimen.url("chapters/second.html"))
+    assert page.locator(".bd-links .lab-done").all_inner_texts() == ["1 of 2"]
+    assert page.locator(".bd-links a:has(.lab-done)").inner_text().startswith("Every element")
+    assert visit.console == []
 
 
 def right_answer(exercise: Question) -> str:

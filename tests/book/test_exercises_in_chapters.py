@@ -3,6 +3,7 @@
 import ast
 import re
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -169,3 +170,21 @@ def test_what_nobody_has_measured_yet_is_said_in_place_of_an_answer(
     monkeypatch.setattr("sgemm_lab.book.exercises.find_exercise", lambda _: exercise)
     made = Written("exercise", "2.1", "T", ["Q"], ["So it is."])
     assert "*No record has it yet.*" in made.solved
+
+
+@pytest.mark.parametrize("known", [True, False])
+def test_lines_go_on_in_colab_where_the_site_has_it_and_in_the_notebook(
+    known: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SGEMM_LAB_REPOSITORY", "https://github.com/someone/book" if known else "")
+    directive = object.__new__(ExerciseDirective)
+    env = SimpleNamespace(docname="chapters/02_tiling", srcdir=str(ROOT))
+    settings = SimpleNamespace(env=env)
+    directive.state = SimpleNamespace(document=SimpleNamespace(settings=settings))
+    said = directive._way_on()
+    colab = "https://colab.research.google.com/github/someone/book/blob/gh-pages/notebooks/"
+    assert (f'<a href="{colab}02_tiling.ipynb">on Colab</a>, or <a' in said) == known
+    assert ("Colab" in said) == known
+    assert '<a href="../notebooks/02_tiling.ipynb" download>' in said
+    assert "<code>make notebooks</code>" in said
+    assert said.count("\n") == 0

@@ -170,6 +170,7 @@ def test_lines_of_a_kernel_lead_to_the_notebook_and_can_be_found(
     address = box(page, "2.2").locator("a[download]").get_attribute("href")
     assert address == "../notebooks/first.ipynb"
     assert (specimen.folder / PAGE).parent.joinpath(address).is_file()
+    assert box(page, "2.2").get_attribute("data-kernel") == "tiled"
     lines = json.loads(part(page, "2.2", "judging").inner_text())
     found = next(one for one in exercises() if one.name == "2.2")
     assert isinstance(found, Lines)

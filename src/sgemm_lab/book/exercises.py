@@ -103,6 +103,8 @@ class ExerciseDirective(SphinxDirective):
             "id": _anchor(name),
             "aria-labelledby": f"{_anchor(name)}-title",
         }
+        if isinstance(exercise, Lines):
+            box["attributes"]["data-kernel"] = exercise.kernel
         return [box]
 
     def _parsed(self, lines: list[str]) -> list[nodes.Node]:

@@ -44,6 +44,15 @@ def bytes_text(count: float) -> str:
     return f"{count:,.4g} GB"
 
 
+def bytes_moved_text(count: float) -> str:
+    """Write bytes that moved in powers of 1000, as bandwidths count them."""
+    for unit in ("B", "kB", "MB", "GB"):
+        if count < 1000:
+            return f"{number(count)} {unit}"
+        count /= 1000
+    return f"{number(count)} TB"
+
+
 def plain_table(heads: Sequence[str], rows: Iterable[Sequence[object]], *, numbers: int) -> str:
     """Return a table for a terminal; columns from index ``numbers`` on stand to the right."""
     texts = [list(heads), *([str(cell) for cell in row] for row in rows)]

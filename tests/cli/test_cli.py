@@ -148,7 +148,7 @@ def test_scoreboard_json_is_a_list_of_objects(
             "kernel": "naive", "gpu": "NVIDIA H200", "m": 64, "n": 64, "k": 64,
             "gflops": pytest.approx(2 * 64**3 / 4e-7 / 1e9),
             "cublas_gflops": pytest.approx(2 * 64**3 / 1e-7 / 1e9),
-            "date": "2026-01-02T03:04:05Z",
+            "date": "2026-01-02T03:04:05Z", "bound_by": None, "bound_gflops": None,
         }
     ]  # fmt: skip
 
@@ -158,6 +158,9 @@ def test_the_books_scoreboard_has_every_kernel(capsys: pytest.CaptureFixture[str
     rows = json.loads(capsys.readouterr().out)
     assert {row["kernel"] for row in rows} >= set(NAMES)
     assert all(row["gflops"] > 0 and row["cublas_gflops"] > 0 for row in rows)
+    bounded = [row for row in rows if row["kernel"] in NAMES]
+    assert {row["bound_by"] for row in bounded} >= {"L1", "shared memory", "issue slots"}
+    assert all(row["gflops"] <= 1.01 * row["bound_gflops"] for row in bounded)
 
 
 # What it makes of verdicts and runs. The GPU's part is pretended.

@@ -6,7 +6,7 @@ from typing import Any
 from sphinx.application import Sphinx
 from sphinx.config import Config
 
-from sgemm_lab.book import assets, exercises, ledger, links, navigation, outdated, words
+from sgemm_lab.book import assets, exercises, ledger, links, navigation, outdated, values, words
 from sgemm_lab.book.collecting import Collector
 from sgemm_lab.widgets.base import WIDGET_MIME
 
@@ -21,6 +21,7 @@ def setup(app: Sphinx) -> dict[str, Any]:
     app.add_directive("ledger", ledger.LedgerDirective)
     app.add_directive("symbols", words.SymbolsDirective)
     app.add_directive("constants", words.ConstantsDirective)
+    app.add_role(values.ROLE, values.ValueRole())
     _add_exercises(app)
     app.add_env_collector(Collector)
     app.connect("config-inited", _configure)
@@ -52,10 +53,12 @@ def _configure(_app: Sphinx, config: Config) -> None:
     """Point Sphinx at the files that travel inside this package."""
     config.html_static_path.append(str(assets.ASSETS))
     config.templates_path.append(str(assets.TEMPLATES))
-    config.html_css_files.extend(["book-theme.css", "book.css"])
+    config.html_css_files.extend(["book-theme.css", "book.css", "pictures.css"])
     config.html_js_files.append(("book.js", {"defer": "defer"}))
     config.mathjax_path = assets.MATHJAX_SCRIPT
     config.nb_render_plugin = RENDERER
+    # Any expression may stand in a sentence, not names alone.
+    config.nb_eval_name_regex = ""
     config.nb_mime_priority_overrides = [
         ("html", WIDGET_MIME, 0),
         ("html", "image/svg+xml", 1),

@@ -14,7 +14,7 @@ from myst_nb.core.read import read_myst_markdown_notebook  # type: ignore[import
 from myst_parser.config.main import MdParserConfig
 
 from sgemm_lab.book import exercises
-from sgemm_lab.book.plain_markdown import Converter
+from sgemm_lab.book.plain_markdown import Converter, Piece
 from sgemm_lab.book.repository import Repository, known_repository
 from sgemm_lab.errors import LabError
 from sgemm_lab.kernel import load_kernel
@@ -122,20 +122,15 @@ def _text_cells(markdown: str, converter: Converter) -> list[Cell]:
 
 
 def _plain_cells(markdown: str, converter: Converter) -> list[Cell]:
-    plain = converter.convert(markdown)
-    return [_markdown_cell(plain)] if plain else []
+    return [_text_cell(piece) for piece in converter.pieces(markdown)]
 
 
 def _code_cells(cell: Any, converter: Converter, figures: dict[str, int]) -> list[Cell]:
     tags = set(cell.metadata.get("tags", []))
-    metadata: dict[str, Any] = {}
-    source = cell.source
-    if tags & _HIDING_TAGS:
-        metadata = {"cellView": "form", "jupyter": {"source_hidden": True}}
-        source = f"{_FORM_TITLE}\n{source}"
+    folded = bool(tags & _HIDING_TAGS)
+    cells = [_folded_cell(cell.source) if folded else _code_cell(cell.source, {})]
     if kept := sorted(tags & {"raises-exception"}):
-        metadata["tags"] = kept
-    cells = [_code_cell(source, metadata)]
+        cells[0]["metadata"]["tags"] = kept
     for name in _SHOWN_KERNEL.findall(cell.source):
         source = load_kernel(name).source
         cells.append(_code_cell(_WORKBENCH.format(source=source, name=name), {}))
@@ -155,6 +150,18 @@ def _code_cell(source: str, metadata: dict[str, Any]) -> Cell:
         "outputs": [],
         "source": source,
     }
+
+
+def _text_cell(piece: Piece) -> Cell:
+    """Return a piece of text; where it holds values, as a folded cell that works them out."""
+    if not piece.live:
+        return _markdown_cell(piece.text)
+    return _folded_cell(f'lab.say(rf"""\n{piece.text}\n""")')
+
+
+def _folded_cell(source: str) -> Cell:
+    folded = {"cellView": "form", "jupyter": {"source_hidden": True}}
+    return _code_cell(f"{_FORM_TITLE}\n{source}", folded)
 
 
 def _markdown_cell(source: str) -> Cell:

@@ -14,7 +14,9 @@ from pathlib import Path
 from sgemm_lab import style
 from sgemm_lab.errors import LabError
 from sgemm_lab.files import CHECKOUT, write_whole
+from sgemm_lab.gpu import find_gpu
 from sgemm_lab.kernel import Kernel, load_kernels
+from sgemm_lab.models.bound import Bound, bound_of
 from sgemm_lab.models.roofline import clock_text
 from sgemm_lab.records.data import Record, Run
 from sgemm_lab.records.store import Score, load_records, scores
@@ -24,6 +26,11 @@ SIZE = 4096
 
 BEGIN, END = "<!-- ladder:begin -->", "<!-- ladder:end -->"
 PICTURE = Path("docs/ladder.svg")
+
+_BOUND_NOTE = (
+    "*At most* is what the unit under *bound by* allows: what it does in a clock by its design, "
+    "over what the kernel asks of it."
+)
 
 _WIDTH, _MARGIN = 8 * 72, 12
 """Of the picture, in points."""
@@ -35,6 +42,13 @@ class Step:
 
     kernel: Kernel
     score: Score
+    record: Record
+    """Where the score stands."""
+
+    @property
+    def bound(self) -> Bound | None:
+        """The bound over the score; None if the kernel has changed since."""
+        return bound_of(self.score, find_gpu(self.record.gpu.name), self.record)
 
     @property
     def title(self) -> str:
@@ -50,12 +64,13 @@ def ladder(records: Iterable[Record]) -> list[Step]:
     Raises:
         LabError: nothing was recorded on it.
     """
-    squares: dict[str, dict[int, Score]] = {}
-    for score in scores(records):
-        if score.gpu == GPU and score.m == score.n == score.k <= SIZE:
-            squares.setdefault(score.kernel, {})[score.m] = score
+    squares: dict[str, dict[int, tuple[Score, Record]]] = {}
+    for record in records:
+        for score in scores([record]):
+            if score.gpu == GPU and score.m == score.n == score.k <= SIZE:
+                squares.setdefault(score.kernel, {})[score.m] = score, record
     steps = [
-        Step(kernel, sizes[max(sizes)])
+        Step(kernel, *sizes[max(sizes)])
         for kernel in load_kernels(variants=True)
         if (sizes := squares.get(kernel.name))
     ]
@@ -67,21 +82,29 @@ def ladder(records: Iterable[Record]) -> list[Step]:
 def table(steps: Sequence[Step]) -> str:
     """Return the ladder as a Markdown table, with a line that says where its numbers come from."""
     lines = [
-        "| Kernel | Step | Chapter | GFLOP/s | Share of cuBLAS |",
-        "|:--|:--|--:|--:|--:|",
+        "| Kernel | Step | Chapter | GFLOP/s | Of cuBLAS | Bound by | At most | Of the bound |",
+        "|:--|:--|--:|--:|--:|:--|--:|--:|",
     ]
     for step in steps:
         base = step.kernel.name.partition(":")[0]
         name = f"[`{base}`](kernels/{step.kernel.file_name})"
         lines.append(
             f"| {name} | {step.title} | {step.kernel.chapter} | {step.score.gflops:,.0f} "
-            f"| {step.score.share:.1%} |"
+            f"| {step.score.share:.1%} | {_bound_cells(step)} |"
         )
     blas = {step.score.run.date: step.score for step in steps if step.score.m == SIZE}
     if blas:
-        lines.append(f"| cuBLAS | | | {blas[max(blas)].cublas_gflops:,.0f} | 100% |")
+        lines.append(f"| cuBLAS | | | {blas[max(blas)].cublas_gflops:,.0f} | 100% | | | |")
     origins = list(dict.fromkeys(_origin(step.score.run) for step in steps))
-    return "\n".join([*lines, "", f"M = N = K = {SIZE}, medians. " + " ".join(origins)])
+    note = f"M = N = K = {SIZE}, medians. {' '.join(origins)} {_BOUND_NOTE}"
+    return "\n".join([*lines, "", note])
+
+
+def _bound_cells(step: Step) -> str:
+    bound = step.bound
+    if bound is None:
+        return "| |"
+    return f"{bound.unit} | {bound.gflops:,.0f} | {bound.share(step.score.gflops):.1%}"
 
 
 def picture(steps: Sequence[Step]) -> str:

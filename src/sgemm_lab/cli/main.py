@@ -19,6 +19,7 @@ from sgemm_lab.cuda.compiler import TARGETS, compile_kernel, load_nvrtc
 from sgemm_lab.cuda.launch import MAX_DIMENSION, device_target, multiply, require_gpu
 from sgemm_lab.errors import LabError
 from sgemm_lab.files import data_folder
+from sgemm_lab.gpu import is_model
 from sgemm_lab.kernel import Kernel, Size, load_kernel, load_kernels, parse_kernel
 from sgemm_lab.measuring.race import Budget
 from sgemm_lab.measuring.recorder import (
@@ -29,6 +30,9 @@ from sgemm_lab.measuring.recorder import (
     record_counters,
     take_record,
 )
+from sgemm_lab.models.bound import bound_of
+from sgemm_lab.models.roofline import known_gpus
+from sgemm_lab.records.data import Record
 from sgemm_lab.records.store import Score, load_record, load_records, scores
 from sgemm_lab.text import plain_table
 
@@ -311,15 +315,34 @@ def _launch(options: argparse.Namespace) -> int:
 
 def _scoreboard(options: argparse.Namespace) -> int:
     wanted = (options.gpu or "").lower()
-    found = [s for s in scores(load_records(options.records)) if wanted in s.gpu.lower()]
+    records = load_records(options.records)
+    found = [s for s in scores(records) if wanted in s.gpu.lower()]
     if not found and options.gpu:
         raise LabError(f"No record is of a GPU whose name contains '{options.gpu}'.")
     if options.json:
         columns = ("kernel", "gpu", "m", "n", "k", "gflops", "cublas_gflops", "date")
-        print(json.dumps([{c: getattr(s, c) for c in columns} for s in found], indent=1))
+        bounds = _bounds(records)
+        rows = [{**{c: getattr(s, c) for c in columns}, **bounds(s)} for s in found]
+        print(json.dumps(rows, indent=1))
     else:
         _print_scores(found)
     return 0
+
+
+def _bounds(records: Sequence[Record]) -> Callable[[Score], dict[str, str | float | None]]:
+    """Return a function that gives the bound over a score; None where it is not known."""
+    gpus = known_gpus(records)
+
+    def fields(score: Score) -> dict[str, str | float | None]:
+        record = next(r for r in records if score.run in r.runs)
+        gpu = next((gpu for gpu in gpus if is_model(record.gpu.name, gpu)), None)
+        found = bound_of(score, gpu, record) if gpu else None
+        return {
+            "bound_by": found.unit if found else None,
+            "bound_gflops": found.gflops if found else None,
+        }
+
+    return fields
 
 
 def _print_scores(found: Iterable[Score]) -> None:

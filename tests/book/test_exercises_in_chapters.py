@@ -25,7 +25,7 @@ from sgemm_lab.exercises import (
     find_prediction,
     predictions,
 )
-from sgemm_lab.lab.exercise import recorded
+from sgemm_lab.lab.exercise import machine_of_records
 
 CHAPTERS = sorted((ROOT / "chapters").glob("[0-9]*.md"))
 
@@ -87,7 +87,7 @@ def test_solution_carries_the_lines_or_the_number(exercise: Exercise) -> None:
         return
     assert isinstance(exercise, Question)
     assert re.search(r"\d", text), "a number that was counted, measured or worked out"
-    kind = exercise.judging(recorded())["kind"]
+    kind = exercise.judging(machine_of_records())["kind"]
     assert bool(source) == (kind != "number"), "what was found says where"
 
 

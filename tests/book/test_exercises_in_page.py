@@ -9,7 +9,7 @@ from sites import ROOT, Site
 from test_book_pages import PHONE, problems
 
 from sgemm_lab.exercises import Exercise, Lines, Question, exercises
-from sgemm_lab.lab.exercise import recorded
+from sgemm_lab.lab.exercise import machine_of_records
 
 pytestmark = pytest.mark.browser
 
@@ -250,7 +250,7 @@ def test_list_of_chapters_tells_how_many_are_answered(specimen: Site, contexts: 
 
 
 def right_answer(exercise: Question) -> str:
-    found = exercise.judging(recorded())["expected"]
+    found = exercise.judging(machine_of_records())["expected"]
     return found if isinstance(found, str) else repr(found)
 
 
@@ -266,7 +266,7 @@ def test_every_exercise_of_the_book_is_answered_on_its_page(
         if isinstance(exercise, Question):
             right = right_answer(exercise)
             assert answer(page, exercise.name, right).startswith("✓ Right")
-            said = exercise.judge(exercise.solution or float(right), recorded()).text
+            said = exercise.judge(exercise.solution or float(right), machine_of_records()).text
             shown = part(page, exercise.name, "verdict").locator("p").first.inner_text()
             assert shown.removeprefix("✓ ") == said.replace("`", "")
         part(page, exercise.name, "solution").locator("summary").click()

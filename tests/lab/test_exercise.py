@@ -54,12 +54,12 @@ def test_prediction_is_set_beside_what_was_measured():
 
 def test_pages_judge_by_the_books_records_alone(monkeypatch):
     monkeypatch.setattr(verb, "speeds", lambda *_: pytest.fail("nothing is measured for a page"))
-    judged = find_exercise("1.5").judge("same", verb.recorded())
+    judged = find_exercise("1.5").judge("same", verb.machine_of_records())
     assert judged.right
     assert judged.source.startswith("Recorded on NVIDIA H200")
     unknown = [load_kernel("naive"), load_kernel("tiled:TILE=8")]
     with pytest.raises(LabError, match="No record has naive and tiled:TILE=8 at 1×2×3 yet"):
-        verb.recorded().speeds(unknown, (1, 2, 3))
+        verb.machine_of_records().speeds(unknown, (1, 2, 3))
 
 
 def test_unknown_exercise_is_told():

@@ -49,7 +49,7 @@ from sgemm_lab.exercises import (
 )
 from sgemm_lab.exercises.judging import JudgingData
 from sgemm_lab.kernel import load_kernel
-from sgemm_lab.lab.exercise import recorded
+from sgemm_lab.lab.exercise import machine_of_records
 
 KIND = "exercises"
 """What a page's boxes are gathered under: the name of an exercise that takes an answer, else ""."""
@@ -271,7 +271,7 @@ def question_data(exercise: Question) -> JudgingData:
     Raises:
         LabError: no record has what is asked for.
     """
-    return exercise.judging(recorded())
+    return exercise.judging(machine_of_records())
 
 
 @cache
@@ -284,7 +284,7 @@ def answer_lines(exercise: Exercise) -> tuple[list[str], str]:
     if isinstance(exercise, Lines):
         return ["```cuda", *_outdented(str(exercise.solution)), "```", ""], ""
     assert isinstance(exercise, Question)
-    told = exercise.told(recorded())
+    told = exercise.told(machine_of_records())
     return [told.says, ""], told.source
 
 

@@ -46,7 +46,7 @@ def predict(name: str, answer: object = None) -> Output:
     return _output(_judged(find_prediction(name), answer))
 
 
-def recorded() -> Machine:
+def machine_of_records() -> Machine:
     """Return a machine without a GPU, whose speeds are the book's records."""
     return Machine(gpu=False, speeds=_recorded)
 

@@ -138,6 +138,13 @@ def test_no_bar_is_longer_than_the_box(name: str) -> None:
     assert all(0 <= width <= 1000 for width in widths)
 
 
+def test_a_slower_child_has_a_plain_bar_and_its_parent_further_right() -> None:
+    box = lab.closing("float4_by_row", CHANGED)
+    (_, before, whole), _ = bars(box)
+    assert before == 0
+    assert whole == pytest.approx(1000 * lab.bound("float4_by_row").share, abs=0.1)
+
+
 def test_a_box_is_text_too_and_marks_code() -> None:
     box = lab.closing("tiled", "It fills `As` <first>.")
     assert "It fills <code>As</code> &lt;first&gt;." in box._repr_html_()

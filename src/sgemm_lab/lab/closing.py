@@ -175,12 +175,13 @@ class Closing:
         now = place(self.now.score.gflops)
         old = place(self.before.score.gflops) if self.before else 0.0
         fixed = 'vector-effect="non-scaling-stroke"'
-        solid = min(old, now)
+        gained_from = old if old < now else 0.0
         drawn = (
             f'<rect y="2" width="{place(limit)}" height="20" fill="none" stroke="{hue}" '
             f'stroke-dasharray="4 3" {fixed}/>'
-            f'<rect y="2" width="{solid}" height="20" fill="{hue}" fill-opacity="0.4"/>'
-            f'<rect x="{solid}" y="2" width="{now - solid:.1f}" height="20" fill="{hue}"/>'
+            f'<rect y="2" width="{gained_from}" height="20" fill="{hue}" fill-opacity="0.4"/>'
+            f'<rect x="{gained_from}" y="2" width="{now - gained_from:.1f}" height="20" '
+            f'fill="{hue}"/>'
         )
         names = ""
         if self.before is not None:
@@ -200,8 +201,8 @@ class Closing:
         """Where the numbers come from."""
         step = self.now.step
         return (
-            f"GFLOP/s. {session.provenance(step.record.gpu, step.score.run)} Demand: counted in "
-            "one block, simulated; instructions: the GPU's counters."
+            f"Recorded on {step.record.gpu.name}, {step.score.date[:10]}. Demand: counted in one "
+            "block, simulated; instructions by the GPU's counters."
         )
 
     def __repr__(self) -> str:

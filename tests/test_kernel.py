@@ -20,6 +20,7 @@ from sgemm_lab.kernel import (
 SOURCE = """\
 // title: A kernel
 // parent: none
+// change: One thing is new.
 // chapter: 3
 // grid: ceil(N / BN), ceil(M / BM)
 // block: BM * BN / TM, 1
@@ -54,6 +55,7 @@ def kernel(**fields: str) -> Kernel:
 def test_head_comment_gives_the_fields() -> None:
     found = kernel()
     assert (found.title, found.parent, found.chapter) == ("A kernel", None, 3)
+    assert found.change == "One thing is new."
     assert found.grid == ("ceil(N / BN)", "ceil(M / BM)")
     assert (found.needs, found.variants) == ("sm_80", ("BM=4", "BM=16,TM=4"))
 
@@ -71,6 +73,10 @@ def test_a_missing_field_is_named(field: str) -> None:
     source = re.sub(rf"^// {field}: .+\n", "", SOURCE, flags=re.M)
     with pytest.raises(LabError, match=rf"does not say its {field}\. Add a line '// {field}: …'"):
         parse_kernel("sample", source)
+
+
+def test_a_kernel_need_not_say_what_is_new() -> None:
+    assert parse_kernel("mine", SOURCE.replace("// change: One thing is new.\n", "")).change is None
 
 
 def test_a_field_after_the_head_does_not_count() -> None:
@@ -183,9 +189,9 @@ def test_variants_stand_behind_their_kernel() -> None:
     assert [name for name in names if ":" not in name] == [k.name for k in BOOK]
 
 
-def test_changed_lines_ignore_head_blank_lines_and_indentation() -> None:
+def test_changed_lines_ignore_head_blank_lines_and_white_space() -> None:
     parent = "// title: a\nint x;\nint y;\nint z;\n"
-    child = "// title: b\n// more\n\nint x;\n    int y;\nint new;\nint z;\n"
+    child = "// title: b\n// more\n\nint x;\n    int   y;\nint new;\nint z;\n"
     assert changed_lines(parent, child) == {6}
 
 
@@ -206,9 +212,28 @@ each_kernel = pytest.mark.parametrize("kernel", BOOK, ids=lambda k: k.name)
 
 
 @each_kernel
-def test_parent_comes_earlier(kernel: Kernel) -> None:
-    earlier = [k.name for k in BOOK[: BOOK.index(kernel)]]
+def test_parent_comes_earlier_and_is_measured_too(kernel: Kernel) -> None:
+    everything = [k.name for k in load_kernels(variants=True)]
+    earlier = everything[: everything.index(kernel.name)]
     assert kernel.parent in earlier or (kernel.parent is None and not earlier)
+
+
+@each_kernel
+def test_a_kernel_says_in_a_sentence_what_is_new(kernel: Kernel) -> None:
+    if kernel.parent is None:
+        assert kernel.change is None
+    else:
+        assert kernel.change is not None
+        assert re.fullmatch(r"[A-Z][^.]+\.", kernel.change)
+        assert len(kernel.change) <= 88
+
+
+@pytest.mark.parametrize(
+    "kernel", [k for k in BOOK if k.chapter >= 6 and k.parent], ids=lambda k: k.name
+)
+def test_constants_of_the_large_tiles_change_in_no_step(kernel: Kernel) -> None:
+    # Where they change with the idea, no one can tell which of the two brought the gain.
+    assert load_kernel(str(kernel.parent)).values.items() <= kernel.values.items()
 
 
 @each_kernel
@@ -234,8 +259,30 @@ def test_every_kernel_has_the_one_signature(kernel: Kernel) -> None:
 
 
 @each_kernel
-def test_file_name_carries_order_and_name(kernel: Kernel) -> None:
-    assert kernel.file_name == f"{BOOK.index(kernel) + 1:02}_{kernel.name}.cu"
+def test_file_name_carries_number_and_name(kernel: Kernel) -> None:
+    assert re.fullmatch(rf"\d{{3}}_{kernel.name}\.cu", kernel.file_name)
+
+
+def test_numbers_of_files_are_used_once() -> None:
+    numbers = [k.file_name.partition("_")[0] for k in BOOK]
+    assert sorted(set(numbers)) == numbers
+
+
+def test_a_kernel_of_the_book_is_found_by_its_name_alone() -> None:
+    assert load_kernel("tiled").file_name.endswith("_tiled.cu")
+    assert load_kernel("register_cache:BM=128,BN=128,TM=8,TN=8").file_name.endswith(
+        "_register_cache.cu"
+    )
+
+
+def test_lines_are_marked_against_a_parent_with_other_constants() -> None:
+    kernel = load_kernel("transposed")
+    assert kernel.parent == "register_cache:BM=128,BN=128,TM=8,TN=8"
+    assert [line.text.strip() for line in kernel.lines_against_parent() if line.changed] == [
+        "__shared__ float As[BK][BM];  // the window's k × rows of A: transposed",
+        "As[k][r] = inside ? Ablock[r * K + k] : 0.0f;",
+        "for (int i = 0; i < TM; ++i) fragA[i] = As[k][ty * TM + i];",
+    ]
 
 
 def test_chapters_come_in_order() -> None:

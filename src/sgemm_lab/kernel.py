@@ -1,9 +1,10 @@
 """A kernel file as an object: title, parent, tile constants, launch shape, source.
 
-The ``.cu`` file is its own metadata. Its head comment gives ``title``, ``parent``, ``chapter``,
-``grid`` and ``block``, and where needed ``shared`` (bytes of dynamic shared memory) and ``needs``
-(the oldest GPU target) and ``variants`` (other values of one constant that the book measures,
-such as ``TILE=16``). A line ``constexpr int BM = 128;  // rows of C per block`` gives a
+The ``.cu`` file is its own metadata. Its head comment gives ``title``, ``parent``, ``change`` (what
+is new against the parent, a sentence), ``chapter``, ``grid`` and ``block``, and where needed
+``shared`` (bytes of dynamic shared memory), ``needs`` (the oldest GPU target) and ``variants``
+(other values of one constant that the book measures, such as ``TILE=16``). A parent may be such a
+variant: "tiled:TILE=16". A line ``constexpr int BM = 128;  // rows of C per block`` gives a
 constant, its default and its label. Launch shapes are arithmetic over the constants and M, N, K,
 for example ``ceil(N / BN)``.
 """
@@ -26,7 +27,7 @@ ENTRY = "sgemm"
 """Every kernel's entry name. Its signature: (A, B, C, M, N, K), row-major, C = A·B."""
 
 _HEAD_FIELD = re.compile(
-    r"^// (title|parent|chapter|grid|block|shared|needs|variants): +(.+?) *$", re.M
+    r"^// (title|parent|change|chapter|grid|block|shared|needs|variants): +(.+?) *$", re.M
 )
 _CONSTANT = re.compile(r"^constexpr int (\w+) = (\d+);[ ]*// (.+?) *$", re.M)
 _REQUIRED = ("title", "parent", "chapter", "grid", "block")
@@ -71,6 +72,8 @@ class Kernel:
     name: str
     title: str
     parent: str | None
+    change: str | None
+    """What is new against the parent, in a sentence."""
     chapter: int
     constants: tuple[Constant, ...]
     grid: tuple[str, str]
@@ -82,7 +85,7 @@ class Kernel:
 
     @property
     def file_name(self) -> str:
-        """The file's name in ``kernels/``, such as "03_tiled.cu"."""
+        """The file's name in ``kernels/``, such as "030_tiled.cu"."""
         return next(
             path.name
             for path in data_folder("kernels").glob("*.cu")
@@ -159,11 +162,12 @@ def body_start(source: str) -> int:
 def changed_lines(parent: str, child: str) -> set[int]:
     """Return the 1-based numbers of the child's lines that the parent does not have.
 
-    Lines are compared without their indentation; head comments and blank lines are left out.
+    Lines are compared without their indentation, and runs of spaces count as one; head comments and
+    blank lines are left out.
     """
-    parent_lines = [line.strip() for line in parent.splitlines()[body_start(parent) :]]
+    parent_lines = [" ".join(line.split()) for line in parent.splitlines()[body_start(parent) :]]
     skipped = body_start(child)
-    child_lines = [line.strip() for line in child.splitlines()[skipped:]]
+    child_lines = [" ".join(line.split()) for line in child.splitlines()[skipped:]]
     matcher = difflib.SequenceMatcher(a=parent_lines, b=child_lines, autojunk=False)
     changed: set[int] = set()
     for operation, _, _, start, end in matcher.get_opcodes():
@@ -192,6 +196,7 @@ def parse_kernel(name: str, source: str) -> Kernel:
         name=name,
         title=fields["title"],
         parent=None if fields["parent"] == "none" else fields["parent"],
+        change=fields.get("change"),
         chapter=int(fields["chapter"]),
         constants=_constants(source),
         grid=_pair(fields["grid"], "grid", name),

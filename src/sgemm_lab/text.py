@@ -2,18 +2,21 @@
 
 import math
 from collections.abc import Iterable, Sequence
-from decimal import ROUND_HALF_UP, Decimal
+from decimal import ROUND_HALF_UP, Context, Decimal
+
+_EXACT = Context(prec=700)
+"""More digits than any float has on one side of its point."""
 
 
 def number(value: float) -> str:
     """Return a number as the book writes it, to three digits: 63,700 and 15.2 and 0.25."""
     if not math.isfinite(value):
         return str(value)
-    exact = Decimal(value)
-    # Halves go up, as in JavaScript.
-    digits = 0 if abs(value) >= 100 else min(0, exact.adjusted() - 2)
-    rounded = exact.quantize(Decimal(1).scaleb(digits), ROUND_HALF_UP)
-    return f"{rounded:,}" if abs(rounded) >= 100 else f"{float(rounded):g}"
+    # As in JavaScript: from the shortest digits that mean this float, halves go up.
+    digits = Decimal(repr(float(value)))
+    place = 0 if abs(value) >= 100 else min(0, digits.adjusted() - 2)
+    rounded = digits.quantize(Decimal(1).scaleb(place), ROUND_HALF_UP, _EXACT)
+    return f"{rounded:,}" if abs(rounded) >= 100 else f"{rounded.normalize(_EXACT):f}"
 
 
 def percent(share: float) -> str:
@@ -39,6 +42,15 @@ def bytes_text(count: float) -> str:
             return f"{count:,.4g} {unit}"
         count /= 1024
     return f"{count:,.4g} GB"
+
+
+def bytes_moved_text(count: float) -> str:
+    """Write bytes that moved in powers of 1000, as bandwidths count them."""
+    for unit in ("B", "kB", "MB", "GB"):
+        if count < 1000:
+            return f"{number(count)} {unit}"
+        count /= 1000
+    return f"{number(count)} TB"
 
 
 def plain_table(heads: Sequence[str], rows: Iterable[Sequence[object]], *, numbers: int) -> str:

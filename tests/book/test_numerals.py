@@ -43,7 +43,7 @@ def test_allowed_numerals_are_in_use_and_have_a_reason() -> None:
         ("It is 1.5× as fast, or 1.5 times.", ["1.5 ×", "1.5 times"]),
         ("It needs 48 KB and 3 µs.", ["48 KB", "3 µs"]),
         ("So $2 \\cdot 4 = 8$ GB/s.", ["8 GB/s"]),
-        (":::{admonition} 7 %\n:class: exercise\nIt takes 5 ms.\n:::", ["7 %", "5 ms"]),
+        ("::::{exercise} 1.1 At 7 %\nIt takes 5 ms.\n::::", ["7 %", "5 ms"]),
         ("```{note}\nIt takes 5 ms.\n```", ["5 ms"]),
         ("| speed |\n| --- |\n| 12 GB/s |", ["12 GB/s"]),
         ("A 2 × 2 tile, 4096×4096, 32 threads, $50 \\%$ or `7 ms`, [a](5%.md).", []),

@@ -49,7 +49,7 @@ def test_steps_come_in_the_books_order_at_4096_or_the_largest_square_below() -> 
 def test_the_table_has_speed_share_and_origin() -> None:
     lines = table(ladder([SMALL])).splitlines()
     flop = 2 * 4096**3
-    tiled = "[`tiled`](kernels/03_tiled.cu)"
+    tiled = "[`tiled`](kernels/030_tiled.cu)"
     assert f"| {tiled} | Tiled | 2 | {flop / 4e9:,.0f} | 25.0% | | | |" in lines
     assert f"| {tiled} | Tiled, TILE=16 | 2 | {flop / 5e9:,.0f} | 20.0% | | | |" in lines
     assert any(

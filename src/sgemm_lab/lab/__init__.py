@@ -1,9 +1,28 @@
-"""The verbs of a chapter.
+"""The verbs of a chapter: all that a page needs, and the only thing that it imports.
 
-``show`` a kernel, ``check`` it, ``measure`` it, ``count`` what it asks of memory, slide its
-``intensity``, place it under the ``roofline``, look at a GPU's ``card``, and ``say`` a sentence
-with the numbers just found. On a GPU they act there and then; without one they read the book's
-records, and say so.
+A page begins with ``from sgemm_lab import lab``. On a GPU the verbs measure there and then; without
+one they read the book's records, and say so.
+
+**Show.** ``show`` a kernel's source, ``place`` it on the ladder, ``step`` through its accesses,
+``owners`` of elements, ``instructions`` and ``resources`` that the compiler made of it.
+
+**Ask.** ``check`` that it is right, ``measure`` it (``measure("split")["split"]`` in GFLOP/s),
+``count`` what it asks of memory, ``race`` one's own, judge an ``exercise``, test a claim
+(``verdicts``).
+
+**Values in sentences.** ``speed`` of one kernel, ``waves`` and ``words`` of shared memory per
+multiply-add, the ``cap`` that follows from them, ``hardware`` counters of a launch, the ``card`` of
+the GPU (``card().clock_mhz``), the ``kernel`` itself, ``pace`` by the model of overlap. They stand
+where they are used: ``{value}`lab.speed("split")` GFLOP/s``; see :mod:`sgemm_lab.book.values`.
+
+**Pictures that move.** ``roofline``, ``intensity``, ``occupancy``, ``coalescing``, ``banks``,
+``timeline``, ``ladder``, ``memory_ladder``; and still ones: ``curves``, ``spread``.
+
+**Writing.** ``number`` and ``bytes_text`` as the book writes them, ``code`` in a sentence, a
+``table``, and ``say`` where a cell must choose the sentence.
+
+**Of the records.** ``recorded`` and ``runs``, ``agreement`` with the hardware's counts, ``effects``
+of how one measures, ``my_gpu``.
 """
 
 from collections.abc import Sequence
@@ -15,23 +34,32 @@ from sgemm_lab.gpu import GPUS, Gpu, find_gpu
 from sgemm_lab.kernel import Kernel, Size, load_kernel, parse_kernel
 from sgemm_lab.lab import card as _card
 from sgemm_lab.lab import closing as _closing
+from sgemm_lab.lab import demand as _demand
 from sgemm_lab.lab import ladders as _ladders
 from sgemm_lab.lab import occupancy_calculator as _occupancy
 from sgemm_lab.lab import painting as _painting
 from sgemm_lab.lab import roofs as _roofs
 from sgemm_lab.lab import tiles as _tiles
+from sgemm_lab.lab.agreement import Agreement
 from sgemm_lab.lab.checking import verdict
 from sgemm_lab.lab.counts import Counted
 from sgemm_lab.lab.exercise import exercise as _exercise
+from sgemm_lab.lab.exercise import predict as _predict
+from sgemm_lab.lab.hardware_counters import Hardware
+from sgemm_lab.lab.hardware_counters import hardware as _hardware
 from sgemm_lab.lab.instructions import instructions as _instructions
 from sgemm_lab.lab.listing import listing
 from sgemm_lab.lab.methods import Effects
 from sgemm_lab.lab.methods import effects as _effects
 from sgemm_lab.lab.output import Output, Picture, Prose, sentence, table
 from sgemm_lab.lab.racing import race as _race
+from sgemm_lab.lab.recorded import Recorded, recorded, runs
+from sgemm_lab.lab.requests import Request
+from sgemm_lab.lab.requests import request as _request
 from sgemm_lab.lab.sample_picture import spread as _spread
-from sgemm_lab.lab.speeds import Speeds, speed_curves
+from sgemm_lab.lab.speeds import Speeds, score_of, speed_curves
 from sgemm_lab.lab.speeds import speeds as _speeds
+from sgemm_lab.lab.timelines import pace
 from sgemm_lab.lab.timelines import timeline as _timeline
 from sgemm_lab.lab.verdicts import verdicts
 from sgemm_lab.lab.your_gpu import my_gpu as _my_gpu
@@ -71,6 +99,11 @@ def mine(text: str, name: str = "mine") -> Kernel:
     return parse_kernel(name, text.strip() + "\n")
 
 
+def kernel(name: str) -> Kernel:
+    """Return a kernel as an object: ``values`` of its constants, ``launch_shape``, ``title``."""
+    return load_kernel(name)
+
+
 def check(*kernels: str | Kernel, simulated: bool = False) -> Output:
     """Check kernels at awkward sizes, on this machine's GPU or by simulation.
 
@@ -86,6 +119,15 @@ def check(*kernels: str | Kernel, simulated: bool = False) -> Output:
 def measure(*names: str, size: int | Size = 4096) -> Speeds:
     """Measure kernels against cuBLAS at one size; without a GPU, take the recorded samples."""
     return _speeds([load_kernel(name) for name in names], [_size(size)])
+
+
+def speed(name: str, size: int | Size = 4096) -> float:
+    """Return a kernel's GFLOP/s at one size: measured in this session, else recorded.
+
+    Raises:
+        LabError: there is no GPU, and nothing is recorded of the kernel at that size.
+    """
+    return score_of(load_kernel(name), _size(size)).gflops
 
 
 def race(mine: Kernel, against: str) -> Output:
@@ -108,6 +150,49 @@ def count(*kernels: str | Kernel, size: int | Size = 256) -> Counted | Output:
         return Counted([_kernel(kernel) for kernel in kernels], _size(size))
     except MissingToolError as missing:
         return sentence(str(missing))
+
+
+def waves(
+    name: str | Kernel, what: str = "loads", *, line: str = "", size: int | Size = 128
+) -> float:
+    """Return wavefronts of shared memory per multiply-add of a warp, counted here.
+
+    ``what`` is "loads", "stores" or "all"; ``line`` counts only source lines that hold this text,
+    such as "fragA[".
+    """
+    return _demand.waves(_kernel(name), what, line, _size(size))
+
+
+def words(name: str | Kernel, size: int | Size = 128) -> float:
+    """Return words read from shared memory per multiply-add of a thread, counted here."""
+    return _demand.words(_kernel(name), _size(size))
+
+
+def cap(waves: float) -> float:
+    """Return the GFLOP/s that shared memory leaves to a kernel of so many ``waves``."""
+    return _demand.cap(waves)
+
+
+def hardware(name: str, size: int | Size = 4096) -> Hardware:
+    """Return the recorded counters of a launch: ``hardware("split").registers``.
+
+    Raises:
+        LabError: no record has them.
+    """
+    return _hardware(load_kernel(name), _size(size))
+
+
+def request(addresses: Sequence[int], width: int = 4) -> Request:
+    """Return what one load of a warp costs: ``sectors`` in global memory, ``wavefronts`` in shared.
+
+    ``addresses`` are bytes, one for each lane, up to 32; ``width`` is the bytes of each.
+    """
+    return _request(addresses, width)
+
+
+def agreement() -> Agreement:
+    """Count every launch that the records have counters of at two sizes, and compare."""
+    return Agreement()
 
 
 def roofline(
@@ -224,9 +309,22 @@ def instructions(*kernels: str | Kernel) -> Output:
     return _instructions([_kernel(kernel) for kernel in kernels])
 
 
-def say(text: str, **values: object) -> Prose:
-    """Return a paragraph of Markdown with values in it: ``say("{x:.0f} GB/s", x=bandwidth)``."""
-    return Prose(text.format(**values))
+def say(text: str) -> Prose:
+    """Return text in Markdown, for a sentence that a cell chooses: ``say(f"{x:.0f} GB/s")``.
+
+    Values that stand in a fixed sentence need no cell: the page writes ``{value}`x:.0f` GB/s``.
+    """
+    return Prose(text.strip())
+
+
+def code(text: str) -> str:
+    """Return text as code in a sentence: ``{value}`lab.code(name)` ``."""
+    return f"`{text}`"
+
+
+def written(value: object) -> str:
+    """Write a value as the book does: a float to three digits (``number``), all else as it is."""
+    return number(value) if isinstance(value, float) else str(value)
 
 
 def exercise(name: str, answer: object = None) -> Output:
@@ -235,6 +333,14 @@ def exercise(name: str, answer: object = None) -> Output:
     ``name`` is chapter and number, such as "3.2". Lines are compiled, checked and counted.
     """
     return _exercise(name, answer)
+
+
+def predict(name: str, answer: object = None) -> Output:
+    """Commit to a number or a word, then hear what was counted or measured.
+
+    ``name`` is that of the question above the cell, such as "tiled-speed".
+    """
+    return _predict(name, answer)
 
 
 def ladder(size: int | Size = 4096, here: Sequence[str] = ()) -> Ladder:
@@ -311,20 +417,28 @@ def _size(size: int | Size) -> Size:
 __all__ = [
     "GPUS",
     "Gpu",
+    "Hardware",
+    "Recorded",
+    "Request",
+    "agreement",
     "banks",
     "bound",
     "bytes_text",
+    "cap",
     "card",
     "check",
     "closing",
     "coalescing",
+    "code",
     "count",
     "curves",
     "effects",
     "exercise",
     "find_gpu",
+    "hardware",
     "instructions",
     "intensity",
+    "kernel",
     "ladder",
     "measure",
     "memory_ladder",
@@ -333,16 +447,25 @@ __all__ = [
     "number",
     "occupancy",
     "owners",
+    "pace",
     "place",
+    "predict",
     "race",
+    "recorded",
+    "request",
     "resources",
     "roofline",
+    "runs",
     "say",
     "show",
     "source",
+    "speed",
     "spread",
     "step",
     "table",
     "timeline",
     "verdicts",
+    "waves",
+    "words",
+    "written",
 ]

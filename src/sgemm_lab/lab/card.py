@@ -1,5 +1,6 @@
 """The card of a GPU: latency, bandwidth and arithmetic rate, as small kernels measured them."""
 
+import math
 import statistics
 
 from matplotlib.ticker import FuncFormatter
@@ -72,6 +73,15 @@ class Card:
     def note(self) -> str:
         """Where the numbers come from."""
         return session.provenance(self.device, self.run)
+
+    def reached(self, what: str) -> float:
+        """Return which share of the data sheet's number was measured; NaN where none is given.
+
+        ``what`` is "fma", or a level of ``bandwidth``: "shared", "dram" or "copy".
+        """
+        said = _said_by_sheet(self.sheet).get(what)
+        measured = self.fma if what == "fma" else self.bandwidth[what]
+        return measured / said if said else math.nan
 
     def table(self) -> Output:
         """Set what was measured beside what the data sheet says."""
@@ -157,14 +167,19 @@ def _memory(card: Card) -> Memory:
     }
 
 
-def _card_table(card: Card) -> Output:
-    sheet = card.sheet
-    said = {
-        "copy": sheet.dram_gbs if sheet else None,
-        "dram": sheet.dram_gbs if sheet else None,
-        "shared": sheet.shared_gbs if sheet else None,
-        "fma": sheet.peak_gflops if sheet else None,
+def _said_by_sheet(sheet: Gpu | None) -> dict[str, float]:
+    if sheet is None:
+        return {}
+    return {
+        "copy": sheet.dram_gbs,
+        "dram": sheet.dram_gbs,
+        "shared": sheet.shared_gbs,
+        "fma": sheet.peak_gflops,
     }
+
+
+def _card_table(card: Card) -> Output:
+    said = _said_by_sheet(card.sheet)
     rows = []
     for name, key, value, unit in (
         ("FP32 arithmetic", "fma", card.fma, "GFLOP/s"),
@@ -180,7 +195,7 @@ def _card_table(card: Card) -> Output:
                 name,
                 f"{number(value)} {unit}",
                 f"{number(sheet_value)} {unit}" if sheet_value else "not given",
-                f"{value / sheet_value:.0%}" if sheet_value else "",
+                f"{card.reached(key):.0%}" if sheet_value else "",
             ]
         )
     heads = [card.device.name, "measured", "data sheet", "reached"]

@@ -3,9 +3,9 @@
 from collections.abc import Sequence
 from html import escape
 
-from sgemm_lab.counting.of_kernel import CountedLaunch, count
+from sgemm_lab.counting.of_kernel import CountedLaunch
 from sgemm_lab.kernel import Kernel, Size
-from sgemm_lab.lab import session
+from sgemm_lab.lab import demand, session
 from sgemm_lab.lab.output import Output, table
 from sgemm_lab.records.data import Counters
 from sgemm_lab.records.store import counted
@@ -45,12 +45,16 @@ class Counted:
             LabError: the size is too large, or a kernel cannot be compiled here.
         """
         self.size = size
-        self.launches = {kernel.name: count(kernel, size) for kernel in kernels}
+        self.launches = {kernel.name: demand.launch(kernel, size) for kernel in kernels}
         self.hardware = {kernel.name: _hardware(kernel, size) for kernel in kernels}
 
     def total(self, kernel: str, key: str) -> int:
         """Return one count of one kernel, such as "global_load_sectors"."""
         return int(getattr(self.launches[kernel].result.counts.total, key))
+
+    def of(self, kernel: str) -> LineCounts:
+        """Return all counts of one kernel: ``of("tiled").global_load_bytes``."""
+        return self.launches[kernel].result.counts.total
 
     def launch(self, kernel: str) -> CountedLaunch:
         """Return everything that was counted of one kernel."""

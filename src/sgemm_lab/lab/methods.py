@@ -6,7 +6,7 @@ from sgemm_lab.errors import LabError
 from sgemm_lab.lab import session
 from sgemm_lab.lab.output import Output, Picture, table
 from sgemm_lab.lab.sample_picture import sample_picture
-from sgemm_lab.measuring.methods import POWER_SIZE, SIZES, WAYS
+from sgemm_lab.measuring.methods import BOUND_SIZE, LAUNCH_SIZE, POWER_SIZE, SIZES, WAYS
 from sgemm_lab.records.data import Record
 from sgemm_lab.records.store import readings
 from sgemm_lab.text import number
@@ -17,7 +17,15 @@ _STEADY = 0.01
 
 
 class Effects:
-    """What one GPU found when one thing was changed in how cuBLAS is measured."""
+    """What one GPU found when one thing was changed in how cuBLAS is measured.
+
+    ``launch_size``, ``bound_size`` and ``power_size`` are the M = N = K at which the first
+    launches, the largest errors, and watts and clocks were taken.
+    """
+
+    launch_size = LAUNCH_SIZE
+    bound_size = BOUND_SIZE
+    power_size = POWER_SIZE
 
     def __init__(self, record: Record) -> None:
         """Read the latest effects of a record.

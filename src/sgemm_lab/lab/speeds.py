@@ -43,6 +43,10 @@ class Speeds:
                 return score
         raise LabError(f"The kernel '{kernel}' was not measured at {size or 'any size'}.")
 
+    def __getitem__(self, kernel: str) -> float:
+        """Return the GFLOP/s of one kernel at its only size, as ``of(kernel).gflops``."""
+        return self.of(kernel).gflops
+
     def _repr_html_(self) -> str:
         return self._table().html
 
@@ -84,6 +88,17 @@ def speeds(kernels: Sequence[Kernel], sizes: Sequence[Size]) -> Speeds:
         (record, found[0].run) for record in session.all_records() if found[0].run in record.runs
     )
     return Speeds(tuple(found), f"{session.provenance(record.gpu, run)} cuBLAS: {run.cublas_call}.")
+
+
+def score_of(kernel: Kernel, size: Size) -> Score:
+    """Return the score of one kernel: what this session measured, else measured or read now.
+
+    Raises:
+        LabError: there is no GPU, and nothing is recorded of the kernel.
+    """
+    known = {(s.kernel, s.m, s.n, s.k): s for s in scores(session.here())}
+    found = known.get((kernel.name, *size))
+    return found or speeds([kernel], [size]).of(kernel.name, size)
 
 
 def find_scores(kernels: Sequence[Kernel], sizes: Sequence[Size]) -> list[Score]:

@@ -13,6 +13,7 @@ from sgemm_lab.lab.speeds import speeds
 from sgemm_lab.records.data import Record
 from sgemm_lab.records.store import Score, counted
 from sgemm_lab.rules.occupancy import LIMITS, Launch, occupancy
+from sgemm_lab.rules.overlap import Pipeline, report
 from sgemm_lab.rules.tile import Tile
 from sgemm_lab.text import size_text
 from sgemm_lab.widgets.timeline import MOST_BLOCKS, TimedKernel, Timeline
@@ -83,6 +84,20 @@ def timed_kernel(kernel: Kernel, score: Score) -> TimedKernel:
     }
 
 
+def pace(times: TimedKernel) -> float:
+    """Return the clocks per window that the model of overlap allows for a kernel of a timeline."""
+    return report(
+        Pipeline(
+            latency=times["latency"],
+            load=times["load"],
+            compute=times["compute"],
+            windows=times["windows"],
+            stages=times["stages"],
+            blocks=times["blocks"],
+        )
+    ).pace
+
+
 def _buffers(kernel: Kernel) -> int:
     """Return how many windows a block keeps in shared memory: the planes of its arrays."""
     shapes = shared_shapes(kernel)
@@ -108,9 +123,7 @@ def _lanes(card: Card) -> int:
     """Return the FP32 lanes of an SM: from the data sheet, else from the measured rate of FMA."""
     if card.sheet is not None:
         return card.sheet.fp32_lanes
-    spread = card.run.clock_mhz
-    mhz = spread.median if spread else card.device.max_clock_mhz
-    return round(card.fma * 1e3 / (2 * card.device.sms * mhz))
+    return round(card.fma * 1e3 / (2 * card.device.sms * card.clock_mhz))
 
 
 def _origin(record: Record, score: Score) -> str:

@@ -97,7 +97,8 @@ def _claim(fields: Sequence[str]) -> Claim:
         raise LabError(
             f"A verdict is written (key, claim, verdict, because). This is not: {fields!r}"
         )
-    claim = Claim(*fields)
+    # Texts may run over several lines of the page's source.
+    claim = Claim(*(" ".join(text.split()) for text in fields))
     if claim.verdict not in SIGNS:
         raise LabError(
             f"The verdict on '{claim.key}' is '{claim.verdict}'. Use one of {', '.join(SIGNS)}."

@@ -1,17 +1,17 @@
-// title: Transposed A
-// parent: register_cache
-// chapter: 6
+// title: Thread tile, TM × TN
+// parent: thread_tile_1d:BK=8
+// change: A thread computes a tile of TM × TN elements of C instead of a column.
+// chapter: 5
 // grid: ceil(N / BN), ceil(M / BM)
 // block: BM * BN / (TM * TN), 1
 //
-// As is stored transposed, so that the TM elements of A that a thread needs for one k lie side by
-// side in shared memory, as the TN elements of B do.
+// One thread computes a tile of TM × TN elements of C.
 
-constexpr int BM = 128;  // rows of C per block
-constexpr int BN = 128;  // columns of C per block
-constexpr int BK = 8;    // width of the window along K
-constexpr int TM = 8;    // rows of C per thread
-constexpr int TN = 8;    // columns of C per thread
+constexpr int BM = 64;  // rows of C per block
+constexpr int BN = 64;  // columns of C per block
+constexpr int BK = 8;   // width of the window along K
+constexpr int TM = 4;   // rows of C per thread
+constexpr int TN = 4;   // columns of C per thread
 constexpr int THREADS = BM * BN / (TM * TN);
 
 static_assert(BM % TM == 0 && BN % TN == 0, "TM must divide BM, and TN must divide BN.");
@@ -21,7 +21,7 @@ static_assert(THREADS <= 1024, "A block has at most 1024 threads: make TM larger
 
 extern "C" __global__ void sgemm(const float* A, const float* B, float* C, int M, int N, int K)
 {
-    __shared__ float As[BK][BM];  // the window's k × rows of A: transposed
+    __shared__ float As[BM][BK];  // rows of A × the window's k
     __shared__ float Bs[BK][BN];  // the window's k × columns of B
 
     const int tid = threadIdx.x;
@@ -40,7 +40,7 @@ extern "C" __global__ void sgemm(const float* A, const float* B, float* C, int M
         for (int l = 0; l < BM * BK; l += THREADS) {
             const int r = (l + tid) / BK, k = (l + tid) % BK;
             const bool inside = blockRow + r < M && k0 + k < K;
-            As[k][r] = inside ? Ablock[r * K + k] : 0.0f;
+            As[r][k] = inside ? Ablock[r * K + k] : 0.0f;
         }
         for (int l = 0; l < BK * BN; l += THREADS) {
             const int k = (l + tid) / BN, c = (l + tid) % BN;
@@ -52,13 +52,9 @@ extern "C" __global__ void sgemm(const float* A, const float* B, float* C, int M
         __syncthreads();  // no one reads the window before all of it is there
 
         for (int k = 0; k < BK; ++k) {
-            float fragA[TM];  // this k's column of my rows
-            float fragB[TN];  // this k's row of my columns
-            for (int i = 0; i < TM; ++i) fragA[i] = As[k][ty * TM + i];
-            for (int j = 0; j < TN; ++j) fragB[j] = Bs[k][tx * TN + j];
             for (int i = 0; i < TM; ++i) {
                 for (int j = 0; j < TN; ++j) {
-                    acc[i][j] += fragA[i] * fragB[j];
+                    acc[i][j] += As[ty * TM + i][k] * Bs[k][tx * TN + j];
                 }
             }
         }

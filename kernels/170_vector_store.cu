@@ -1,11 +1,12 @@
-// title: Double buffer
+// title: C stored as float4
 // parent: split
-// chapter: 7
+// change: A thread stores four neighbours of C at once.
+// chapter: 6
 // grid: ceil(N / BN), ceil(M / BM)
 // block: BM * BN / (TM * TN), 1
 //
-// Two windows in shared memory. While a block multiplies one, its next loads are on their way into
-// registers; they are stored into the other. One barrier per window is enough.
+// The rows of a quarter of a thread's tile leave as float4: a quarter of the stores. But it ties
+// sums to neighbouring registers, so it need not be faster.
 
 constexpr int BM = 128;  // rows of C per block
 constexpr int BN = 128;  // columns of C per block
@@ -53,8 +54,8 @@ __device__ int tileCol(int tx, int j) { return j / 4 * (BN / 2) + tx * 4 + j % 4
 
 extern "C" __global__ void sgemm(const float* A, const float* B, float* C, int M, int N, int K)
 {
-    __shared__ __align__(16) float As[2][BK][BM + PAD];  // the window's k × rows of A: transposed
-    __shared__ __align__(16) float Bs[2][BK][BN];        // the window's k × columns of B
+    __shared__ __align__(16) float As[BK][BM + PAD];  // the window's k × rows of A: transposed
+    __shared__ __align__(16) float Bs[BK][BN];        // the window's k × columns of B
 
     const int tid = threadIdx.x;
     const int tx = tid % (BN / TN);  // my group of TN columns
@@ -62,10 +63,8 @@ extern "C" __global__ void sgemm(const float* A, const float* B, float* C, int M
     const int blockRow = blockIdx.y * BM;
     const int blockCol = blockIdx.x * BN;
 
-    const int rA = tid / (BK / 4);      // my float4 of A: its row in the window
-    const int kA = tid % (BK / 4) * 4;  //                 and its first k
-    const int kB = tid / (BN / 4);      // my float4 of B: its k
-    const int cB = tid % (BN / 4) * 4;  //                 and its first column
+    const int rA = tid / (BK / 4), kA = tid % (BK / 4) * 4;  // my float4 of A: its row and k
+    const int kB = tid / (BN / 4), cB = tid % (BN / 4) * 4;  // my float4 of B: its k and column
     const bool alignedA = K % 4 == 0 && size_t(A) % 16 == 0;
     const bool alignedB = N % 4 == 0 && size_t(B) % 16 == 0;
     const bool alignedC = N % 4 == 0 && size_t(C) % 16 == 0;
@@ -74,45 +73,34 @@ extern "C" __global__ void sgemm(const float* A, const float* B, float* C, int M
     const float* Ablock = A + size_t(blockRow) * K;
     const float* Bblock = B + blockCol;
 
-    // From global memory into registers. The loads are asked for here, not waited for.
-    float4 a, b;
-    auto fetch = [&](int k0) {
-        a = load4(&Ablock[rA * K + kA], blockRow + rA < M ? K - k0 - kA : 0, alignedA);
-        b = load4(&Bblock[kB * N + cB], k0 + kB < K ? N - blockCol - cB : 0, alignedB);
+    float acc[TM][TN] = {};
+    for (int k0 = 0; k0 < K; k0 += BK) {
+        // How much is left of my row of A and of B; nothing, where the row is past the edge.
+        const int leftA = blockRow + rA < M ? K - k0 - kA : 0;
+        const int leftB = k0 + kB < K ? N - blockCol - cB : 0;
+        const float4 a = load4(&Ablock[rA * K + kA], leftA, alignedA);
+        const float4 b = load4(&Bblock[kB * N + cB], leftB, alignedB);
         Ablock += BK;
         Bblock += size_t(BK) * N;
-    };
-    // From registers into one of the two windows. This waits until the loads have come.
-    auto store = [&](int window) {
-        As[window][kA + 0][rA] = a.x;
-        As[window][kA + 1][rA] = a.y;
-        As[window][kA + 2][rA] = a.z;
-        As[window][kA + 3][rA] = a.w;
-        *reinterpret_cast<float4*>(&Bs[window][kB][cB]) = b;
-    };
-
-    float acc[TM][TN] = {};
-    fetch(0);
-    store(0);
-    __syncthreads();  // no one reads the first window before all of it is there
-    for (int k0 = 0; k0 < K; k0 += BK) {
-        const int now = k0 / BK % 2;  // the window to multiply; the other one is to be filled
-        const bool more = k0 + BK < K;
-        if (more) fetch(k0 + BK);
+        As[kA + 0][rA] = a.x;
+        As[kA + 1][rA] = a.y;
+        As[kA + 2][rA] = a.z;
+        As[kA + 3][rA] = a.w;
+        *reinterpret_cast<float4*>(&Bs[kB][cB]) = b;
+        __syncthreads();  // no one reads the window before all of it is there
 
         for (int k = 0; k < BK; ++k) {
             float fragA[TM];  // this k's column of my rows
             float fragB[TN];  // this k's row of my columns
-            for (int i = 0; i < TM; ++i) fragA[i] = As[now][k][tileRow(ty, i)];
-            for (int j = 0; j < TN; ++j) fragB[j] = Bs[now][k][tileCol(tx, j)];
+            for (int i = 0; i < TM; ++i) fragA[i] = As[k][tileRow(ty, i)];
+            for (int j = 0; j < TN; ++j) fragB[j] = Bs[k][tileCol(tx, j)];
             for (int i = 0; i < TM; ++i) {
                 for (int j = 0; j < TN; ++j) {
                     acc[i][j] += fragA[i] * fragB[j];
                 }
             }
         }
-        if (more) store(1 - now);
-        __syncthreads();  // the next window is there, and all have read this one
+        __syncthreads();  // no one overwrites the window before all have read it
     }
 
     // Sums that leave as a float4 must stand in four neighbouring registers, and there they get in

@@ -1,5 +1,6 @@
 // title: float4 in the tile
 // parent: transposed
+// change: A thread copies four neighbours of A at once, and four of B.
 // chapter: 6
 // grid: ceil(N / BN), ceil(M / BM)
 // block: BM * BN / (TM * TN), 1
@@ -40,10 +41,8 @@ extern "C" __global__ void sgemm(const float* A, const float* B, float* C, int M
     const int blockRow = blockIdx.y * BM;
     const int blockCol = blockIdx.x * BN;
 
-    const int rA = tid / (BK / 4);      // my float4 of A: its row in the window
-    const int kA = tid % (BK / 4) * 4;  //                 and its first k
-    const int kB = tid / (BN / 4);      // my float4 of B: its k
-    const int cB = tid % (BN / 4) * 4;  //                 and its first column
+    const int rA = tid / (BK / 4), kA = tid % (BK / 4) * 4;  // my float4 of A: its row and k
+    const int kB = tid / (BN / 4), cB = tid % (BN / 4) * 4;  // my float4 of B: its k and column
     const bool alignedA = K % 4 == 0 && size_t(A) % 16 == 0;
     const bool alignedB = N % 4 == 0 && size_t(B) % 16 == 0;
 
@@ -53,8 +52,11 @@ extern "C" __global__ void sgemm(const float* A, const float* B, float* C, int M
 
     float acc[TM][TN] = {};
     for (int k0 = 0; k0 < K; k0 += BK) {
-        const float4 a = load4(&Ablock[rA * K + kA], blockRow + rA < M ? K - k0 - kA : 0, alignedA);
-        const float4 b = load4(&Bblock[kB * N + cB], k0 + kB < K ? N - blockCol - cB : 0, alignedB);
+        // How much is left of my row of A and of B; nothing, where the row is past the edge.
+        const int leftA = blockRow + rA < M ? K - k0 - kA : 0;
+        const int leftB = k0 + kB < K ? N - blockCol - cB : 0;
+        const float4 a = load4(&Ablock[rA * K + kA], leftA, alignedA);
+        const float4 b = load4(&Bblock[kB * N + cB], leftB, alignedB);
         Ablock += BK;
         Bblock += size_t(BK) * N;
         As[kA + 0][rA] = a.x;

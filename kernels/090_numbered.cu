@@ -1,22 +1,21 @@
-// title: Thread tile, TM × TN
-// parent: thread_tile_1d
+// title: Sliding window, threads numbered through
+// parent: sliding_window:BK=32
+// change: Threads are numbered through; a thread's number says what it copies and computes.
 // chapter: 5
 // grid: ceil(N / BN), ceil(M / BM)
-// block: BM * BN / (TM * TN), 1
+// block: BM * BN, 1
 //
-// One thread computes a tile of TM × TN elements of C.
+// The same tile and the same window. But a thread has no row and column of its own any more, only a
+// number, so that tile and window can have any shape, whatever the shape of the block.
 
-constexpr int BM = 64;  // rows of C per block
-constexpr int BN = 64;  // columns of C per block
-constexpr int BK = 8;   // width of the window along K
-constexpr int TM = 4;   // rows of C per thread
-constexpr int TN = 4;   // columns of C per thread
-constexpr int THREADS = BM * BN / (TM * TN);
+constexpr int BM = 32;  // rows of C per block
+constexpr int BN = 32;  // columns of C per block
+constexpr int BK = 32;  // width of the window along K
+constexpr int THREADS = BM * BN;
 
-static_assert(BM % TM == 0 && BN % TN == 0, "TM must divide BM, and TN must divide BN.");
 static_assert(BM * BK % THREADS == 0 && BK * BN % THREADS == 0,
               "Each thread copies as many: THREADS must divide BM * BK and BK * BN.");
-static_assert(THREADS <= 1024, "A block has at most 1024 threads: make TM larger.");
+static_assert(THREADS <= 1024, "A block has at most 1024 threads: make BM or BN smaller.");
 
 extern "C" __global__ void sgemm(const float* A, const float* B, float* C, int M, int N, int K)
 {
@@ -24,8 +23,8 @@ extern "C" __global__ void sgemm(const float* A, const float* B, float* C, int M
     __shared__ float Bs[BK][BN];  // the window's k × columns of B
 
     const int tid = threadIdx.x;
-    const int tx = tid % (BN / TN);  // my group of TN columns
-    const int ty = tid / (BN / TN);  // my group of TM rows
+    const int tx = tid % BN;  // my column of the tile
+    const int ty = tid / BN;  // my row of the tile
     const int blockRow = blockIdx.y * BM;
     const int blockCol = blockIdx.x * BN;
 
@@ -33,7 +32,7 @@ extern "C" __global__ void sgemm(const float* A, const float* B, float* C, int M
     const float* Ablock = A + size_t(blockRow) * K;
     const float* Bblock = B + blockCol;
 
-    float acc[TM][TN] = {};
+    float acc = 0.0f;
     for (int k0 = 0; k0 < K; k0 += BK) {
         // Past an edge of A or B stands a zero, which adds nothing to any sum.
         for (int l = 0; l < BM * BK; l += THREADS) {
@@ -51,20 +50,12 @@ extern "C" __global__ void sgemm(const float* A, const float* B, float* C, int M
         __syncthreads();  // no one reads the window before all of it is there
 
         for (int k = 0; k < BK; ++k) {
-            for (int i = 0; i < TM; ++i) {
-                for (int j = 0; j < TN; ++j) {
-                    acc[i][j] += As[ty * TM + i][k] * Bs[k][tx * TN + j];
-                }
-            }
+            acc += As[ty][k] * Bs[k][tx];
         }
         __syncthreads();  // no one overwrites the window before all have read it
     }
 
-    for (int i = 0; i < TM; ++i) {
-        for (int j = 0; j < TN; ++j) {
-            const int row = blockRow + ty * TM + i;
-            const int col = blockCol + tx * TN + j;
-            if (row < M && col < N) C[size_t(row) * N + col] = acc[i][j];
-        }
-    }
+    const int row = blockRow + ty;
+    const int col = blockCol + tx;
+    if (row < M && col < N) C[size_t(row) * N + col] = acc;
 }

@@ -1,5 +1,6 @@
 // title: float4, the first threads of a row
 // parent: sliding_window
+// change: A thread copies four neighbours of its own row at once.
 // chapter: 4
 // grid: ceil(N / TILE), ceil(M / TILE)
 // block: TILE, TILE

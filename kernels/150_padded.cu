@@ -1,12 +1,12 @@
-// title: Conflict-free, 4 + 4 split
-// parent: padded
+// title: Padded A
+// parent: float4_tile
+// change: Rows of As are four floats longer, so that they begin in different banks.
 // chapter: 6
 // grid: ceil(N / BN), ceil(M / BM)
 // block: BM * BN / (TM * TN), 1
 //
-// A thread's tile is split into four quarters of 4 × 4, one in each quarter of the block tile.
-// Neighbouring threads then read neighbouring float4 of B: no two lanes meet in one bank. The rows
-// of a quarter leave as float4.
+// A few unused floats at the end of each row of As move the next row to other banks, so the lanes
+// that store a transposed float4 no longer meet in one bank.
 
 constexpr int BM = 128;  // rows of C per block
 constexpr int BN = 128;  // columns of C per block
@@ -20,7 +20,6 @@ static_assert(BM % TM == 0 && BN % TN == 0, "TM must divide BM, and TN must divi
 static_assert(BM * BK == 4 * THREADS && BK * BN == 4 * THREADS,
               "Each thread copies one float4 of A and one of B: BM * BK = BK * BN = 4 * THREADS.");
 static_assert(PAD % 4 == 0, "Rows of As start at multiples of 16 bytes: PAD must be one of 4.");
-static_assert(TM == 8 && TN == 8, "A thread has 4 + 4 rows by 4 + 4 columns: TM and TN are 8.");
 static_assert(BK % 4 == 0 && BN % 4 == 0, "float4 holds 4 floats: BK and BN must be multiples of 4.");
 static_assert(THREADS <= 1024, "A block has at most 1024 threads: make TM larger.");
 
@@ -33,25 +32,6 @@ __device__ float4 load4(const float* x, int left, bool aligned)
                        left > 2 ? x[2] : 0.0f, left > 3 ? x[3] : 0.0f);
 }
 
-// Store four neighbours of a row of which `left` elements are left.
-__device__ void store4(float* x, float4 v, int left, bool aligned)
-{
-    if (aligned && left >= 4) {
-        *reinterpret_cast<float4*>(x) = v;
-        return;
-    }
-    if (left > 0) x[0] = v.x;
-    if (left > 1) x[1] = v.y;
-    if (left > 2) x[2] = v.z;
-    if (left > 3) x[3] = v.w;
-}
-
-// Where in the block tile a thread's i-th row is: 4 rows in the upper half, 4 in the lower.
-__device__ int tileRow(int ty, int i) { return i / 4 * (BM / 2) + ty * 4 + i % 4; }
-
-// Where in the block tile a thread's j-th column is: 4 in the left half, 4 in the right.
-__device__ int tileCol(int tx, int j) { return j / 4 * (BN / 2) + tx * 4 + j % 4; }
-
 extern "C" __global__ void sgemm(const float* A, const float* B, float* C, int M, int N, int K)
 {
     __shared__ __align__(16) float As[BK][BM + PAD];  // the window's k × rows of A: transposed
@@ -63,13 +43,10 @@ extern "C" __global__ void sgemm(const float* A, const float* B, float* C, int M
     const int blockRow = blockIdx.y * BM;
     const int blockCol = blockIdx.x * BN;
 
-    const int rA = tid / (BK / 4);      // my float4 of A: its row in the window
-    const int kA = tid % (BK / 4) * 4;  //                 and its first k
-    const int kB = tid / (BN / 4);      // my float4 of B: its k
-    const int cB = tid % (BN / 4) * 4;  //                 and its first column
+    const int rA = tid / (BK / 4), kA = tid % (BK / 4) * 4;  // my float4 of A: its row and k
+    const int kB = tid / (BN / 4), cB = tid % (BN / 4) * 4;  // my float4 of B: its k and column
     const bool alignedA = K % 4 == 0 && size_t(A) % 16 == 0;
     const bool alignedB = N % 4 == 0 && size_t(B) % 16 == 0;
-    const bool alignedC = N % 4 == 0 && size_t(C) % 16 == 0;
 
     // My block's rows of A and columns of B. They move along K with the window.
     const float* Ablock = A + size_t(blockRow) * K;
@@ -77,8 +54,11 @@ extern "C" __global__ void sgemm(const float* A, const float* B, float* C, int M
 
     float acc[TM][TN] = {};
     for (int k0 = 0; k0 < K; k0 += BK) {
-        const float4 a = load4(&Ablock[rA * K + kA], blockRow + rA < M ? K - k0 - kA : 0, alignedA);
-        const float4 b = load4(&Bblock[kB * N + cB], k0 + kB < K ? N - blockCol - cB : 0, alignedB);
+        // How much is left of my row of A and of B; nothing, where the row is past the edge.
+        const int leftA = blockRow + rA < M ? K - k0 - kA : 0;
+        const int leftB = k0 + kB < K ? N - blockCol - cB : 0;
+        const float4 a = load4(&Ablock[rA * K + kA], leftA, alignedA);
+        const float4 b = load4(&Bblock[kB * N + cB], leftB, alignedB);
         Ablock += BK;
         Bblock += size_t(BK) * N;
         As[kA + 0][rA] = a.x;
@@ -91,8 +71,8 @@ extern "C" __global__ void sgemm(const float* A, const float* B, float* C, int M
         for (int k = 0; k < BK; ++k) {
             float fragA[TM];  // this k's column of my rows
             float fragB[TN];  // this k's row of my columns
-            for (int i = 0; i < TM; ++i) fragA[i] = As[k][tileRow(ty, i)];
-            for (int j = 0; j < TN; ++j) fragB[j] = Bs[k][tileCol(tx, j)];
+            for (int i = 0; i < TM; ++i) fragA[i] = As[k][ty * TM + i];
+            for (int j = 0; j < TN; ++j) fragB[j] = Bs[k][tx * TN + j];
             for (int i = 0; i < TM; ++i) {
                 for (int j = 0; j < TN; ++j) {
                     acc[i][j] += fragA[i] * fragB[j];
@@ -102,17 +82,11 @@ extern "C" __global__ void sgemm(const float* A, const float* B, float* C, int M
         __syncthreads();  // no one overwrites the window before all have read it
     }
 
-    // Sums that leave as a float4 must stand in four neighbouring registers, and there they get in
-    // each other's way in the main loop (register banks). A product in between sets them free: the
-    // compiler cannot know that the factor is 1.
-    const float one = K > 0 ? 1.0f : 0.0f;
     for (int i = 0; i < TM; ++i) {
-        for (int j = 0; j < TN; j += 4) {
-            const int row = blockRow + tileRow(ty, i);
-            const int col = blockCol + tileCol(tx, j);
-            const float4 v = make_float4(one * acc[i][j + 0], one * acc[i][j + 1],
-                                         one * acc[i][j + 2], one * acc[i][j + 3]);
-            store4(&C[size_t(row) * N + col], v, row < M ? N - col : 0, alignedC);
+        for (int j = 0; j < TN; ++j) {
+            const int row = blockRow + ty * TM + i;
+            const int col = blockCol + tx * TN + j;
+            if (row < M && col < N) C[size_t(row) * N + col] = acc[i][j];
         }
     }
 }

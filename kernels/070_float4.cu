@@ -1,5 +1,6 @@
 // title: float4, every lane of a warp
 // parent: sliding_window
+// change: A thread copies four neighbours at once; its number says which.
 // chapter: 4
 // grid: ceil(N / TILE), ceil(M / TILE)
 // block: TILE, TILE

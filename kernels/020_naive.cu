@@ -1,5 +1,6 @@
 // title: Naive, columns across the warp
 // parent: naive_rows
+// change: Neighbouring threads compute neighbouring columns of C instead of neighbouring rows.
 // chapter: 1
 // grid: ceil(N / BN), ceil(M / BM)
 // block: BN, BM

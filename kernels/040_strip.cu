@@ -1,5 +1,6 @@
 // title: Tiled, all of K at once
 // parent: tiled
+// change: The tiles reach along all of K, so a block copies once.
 // chapter: 2
 // grid: ceil(N / TILE), ceil(M / TILE)
 // block: TILE, TILE

@@ -1,11 +1,13 @@
 // title: Thread tile, one column
-// parent: sliding_window
+// parent: numbered
+// change: A thread computes a column of TM elements of C instead of one.
 // chapter: 5
 // grid: ceil(N / BN), ceil(M / BM)
 // block: BM * BN / TM, 1
+// variants: BK=8
 //
 // One thread computes TM elements of C, one under the other. It reads an element of B once and
-// uses it TM times.
+// uses it TM times. The block's tile is four times as large, in as much shared memory.
 
 constexpr int BM = 64;  // rows of C per block
 constexpr int BN = 64;  // columns of C per block

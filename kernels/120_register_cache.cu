@@ -1,5 +1,6 @@
 // title: Register cache
 // parent: thread_tile
+// change: A thread first copies the operands of one k into registers of its own.
 // chapter: 5
 // grid: ceil(N / BN), ceil(M / BM)
 // block: BM * BN / (TM * TN), 1

@@ -1,5 +1,6 @@
 // title: Tiled
 // parent: naive
+// change: A block copies tiles of A and B into shared memory, and its threads read them there.
 // chapter: 2
 // grid: ceil(N / TILE), ceil(M / TILE)
 // block: TILE, TILE

@@ -1,5 +1,6 @@
 // title: Sliding window
 // parent: strip
+// change: Shared memory holds only a window of the strips, which slides along K.
 // chapter: 3
 // grid: ceil(N / TILE), ceil(M / TILE)
 // block: TILE, TILE

@@ -1,5 +1,6 @@
 // title: Thread tile, from global memory alone
 // parent: naive
+// change: A thread computes TM × TN elements of C instead of one.
 // chapter: 5
 // grid: ceil(N / BN), ceil(M / BM)
 // block: BN / TN, BM / TM

@@ -79,6 +79,18 @@ def test_kernels_without_a_common_4096_meet_at_a_smaller_cube() -> None:
     assert factor.endswith("at 512³.")
 
 
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [
+        ("tiled", load_kernel("tiled").change),
+        ("tiled:TILE=16", "Constants alone: TILE=16."),
+        ("naive_rows", "It is the first kernel."),
+    ],
+)
+def test_what_changed_stands_in_the_kernels_file(name: str, said: str) -> None:
+    assert lines(lab.closing(name))["What changed"] == said
+
+
 def test_texts_take_what_was_counted() -> None:
     box = lab.closing(
         "double_buffer",

@@ -213,7 +213,7 @@ class Closing:
 
 def closing(
     name: str,
-    changed: str,
+    changed: str = "",
     gap: str = "",
     why: str = "",
     estimate: tuple[float, float, str] | None = None,
@@ -231,7 +231,7 @@ def closing(
         before,
         now,
         _race(now, before) if before else None,
-        changed=_filled(changed, values),
+        changed=_filled(changed, values) or _change(kernel),
         gap=_filled(gap, values),
         why=_filled(why, values),
         estimate=Factor(*estimate) if estimate else None,
@@ -320,6 +320,14 @@ def _parent(kernel: Kernel) -> Kernel | None:
     if constants:
         return load_kernel(base)
     return load_kernel(kernel.parent) if kernel.parent else None
+
+
+def _change(kernel: Kernel) -> str:
+    """What the kernel's own file says that it changes."""
+    constants = kernel.name.partition(":")[2]
+    if constants:
+        return f"Constants alone: {constants.replace(',', ', ')}."
+    return kernel.change or "It is the first kernel."
 
 
 def _race(now: Standing, before: Standing) -> Race:

@@ -9,8 +9,6 @@ from dataclasses import dataclass
 from html import escape
 from typing import NamedTuple
 
-from sgemm_lab.book.readme import SIZE, Step
-from sgemm_lab.book.readme import ladder as recorded_steps
 from sgemm_lab.errors import LabError
 from sgemm_lab.gpu import find_gpu
 from sgemm_lab.kernel import Kernel, Size, load_kernel
@@ -18,6 +16,8 @@ from sgemm_lab.lab import session
 from sgemm_lab.lab.output import Output, table
 from sgemm_lab.lab.verdicts import with_code
 from sgemm_lab.models.bound import DATA, DRAM, ISSUE, L2, LOOKUP, SCHEDULERS, Bound, Cap, bound
+from sgemm_lab.models.ladder import SIZE, Step
+from sgemm_lab.models.ladder import ladder as recorded_steps
 from sgemm_lab.records.store import Score, counted, scores
 from sgemm_lab.text import number, percent, size_text
 

@@ -4,7 +4,7 @@
 // chapter: 3
 // grid: ceil(N / TILE), ceil(M / TILE)
 // block: TILE, TILE
-// variants: BK=32
+// variants: BK=32 BK=128
 //
 // Shared memory holds a window of the strips, BK wide. It slides along K: copy, multiply, move on.
 // Its size does not depend on K, so K has no limit.

@@ -1,5 +1,5 @@
 // title: Double buffer
-// parent: split
+// parent: vector_store
 // change: There are two windows: one is filled while the other is multiplied.
 // chapter: 7
 // grid: ceil(N / BN), ceil(M / BM)
@@ -33,6 +33,19 @@ __device__ float4 load4(const float* x, int left, bool aligned)
                        left > 2 ? x[2] : 0.0f, left > 3 ? x[3] : 0.0f);
 }
 
+// Store four neighbours of a row of which `left` elements are left.
+__device__ void store4(float* x, float4 v, int left, bool aligned)
+{
+    if (aligned && left >= 4) {
+        *reinterpret_cast<float4*>(x) = v;
+        return;
+    }
+    if (left > 0) x[0] = v.x;
+    if (left > 1) x[1] = v.y;
+    if (left > 2) x[2] = v.z;
+    if (left > 3) x[3] = v.w;
+}
+
 // Where in the block tile a thread's i-th row is: 4 rows in the upper half, 4 in the lower.
 __device__ int tileRow(int ty, int i) { return i / 4 * (BM / 2) + ty * 4 + i % 4; }
 
@@ -54,6 +67,7 @@ extern "C" __global__ void sgemm(const float* A, const float* B, float* C, int M
     const int kB = tid / (BN / 4), cB = tid % (BN / 4) * 4;  // my float4 of B: its k and column
     const bool alignedA = K % 4 == 0 && size_t(A) % 16 == 0;
     const bool alignedB = N % 4 == 0 && size_t(B) % 16 == 0;
+    const bool alignedC = N % 4 == 0 && size_t(C) % 16 == 0;
 
     // My block's rows of A and columns of B. They move along K with the window.
     const float* Ablock = A + size_t(blockRow) * K;
@@ -103,11 +117,17 @@ extern "C" __global__ void sgemm(const float* A, const float* B, float* C, int M
         __syncthreads();  // the next window is there, and all have read this one
     }
 
+    // Sums that leave as a float4 must stand in four neighbouring registers, and there they get in
+    // each other's way in the main loop (register banks). A product in between sets them free: the
+    // compiler cannot know that the factor is 1.
+    const float one = K > 0 ? 1.0f : 0.0f;
     for (int i = 0; i < TM; ++i) {
-        for (int j = 0; j < TN; ++j) {
+        for (int j = 0; j < TN; j += 4) {
             const int row = blockRow + tileRow(ty, i);
             const int col = blockCol + tileCol(tx, j);
-            if (row < M && col < N) C[size_t(row) * N + col] = acc[i][j];
+            const float4 v = make_float4(one * acc[i][j + 0], one * acc[i][j + 1],
+                                         one * acc[i][j + 2], one * acc[i][j + 3]);
+            store4(&C[size_t(row) * N + col], v, row < M ? N - col : 0, alignedC);
         }
     }
 }

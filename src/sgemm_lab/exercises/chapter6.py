@@ -48,7 +48,7 @@ def _few_store_wavefronts(kernel: Kernel) -> Judgement:
 
 def _wide_store(kernel: Kernel) -> Judgement:
     made = counts(kernel, _SIZE).global_store_requests
-    enough = counts(load_kernel("split"), _SIZE).global_store_requests
+    enough = counts(load_kernel("vector_store"), _SIZE).global_store_requests
     if made > enough:
         return Judgement(
             False,
@@ -112,7 +112,7 @@ EXERCISES = (
     ),
     Lines(
         name="6.4",
-        kernel="split",
+        kernel="vector_store",
         place=f"            {_STORE}",
         start="""\
             float4* out = reinterpret_cast<float4*>(&C[size_t(row) * N + col]);

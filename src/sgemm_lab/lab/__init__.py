@@ -10,6 +10,10 @@ one they read the book's records, and say so.
 ``count`` what it asks of memory, ``race`` one's own, judge an ``exercise``, test a claim
 (``verdicts``).
 
+**Draw.** ``figure`` of one or two panels, with a question above and the conclusion below. Panels:
+``one_number`` of C, ``owns`` what thread, warp and block compute, ``reads`` what they read of A and
+B, ``moves`` bytes at every level, ``times`` of windows, ``sm`` with its parts.
+
 **Values in sentences.** ``speed`` of one kernel, ``waves`` and ``words`` of shared memory per
 multiply-add, the ``cap`` that follows from them, ``hardware`` counters of a launch, the ``card`` of
 the GPU (``card().clock_mhz``), the ``kernel`` itself, ``pace`` by the model of overlap. They stand
@@ -52,6 +56,12 @@ from sgemm_lab.lab.listing import listing
 from sgemm_lab.lab.methods import Effects
 from sgemm_lab.lab.methods import effects as _effects
 from sgemm_lab.lab.output import Output, Picture, Prose, sentence, table
+from sgemm_lab.lab.pictures.frame import figure as _figure
+from sgemm_lab.lab.pictures.levels import levels_panel
+from sgemm_lab.lab.pictures.matrices import Group, matrices
+from sgemm_lab.lab.pictures.multiprocessor import multiprocessor_panel
+from sgemm_lab.lab.pictures.ownership import one_number_panel, owners_panel
+from sgemm_lab.lab.pictures.time import time_panel
 from sgemm_lab.lab.racing import race as _race
 from sgemm_lab.lab.recorded import Recorded, recorded, runs
 from sgemm_lab.lab.requests import Request
@@ -63,6 +73,7 @@ from sgemm_lab.lab.timelines import pace
 from sgemm_lab.lab.timelines import timeline as _timeline
 from sgemm_lab.lab.verdicts import verdicts
 from sgemm_lab.lab.your_gpu import my_gpu as _my_gpu
+from sgemm_lab.rules.overlap import Pipeline
 from sgemm_lab.text import bytes_text, number
 from sgemm_lab.widgets import (
     Banks,
@@ -406,6 +417,68 @@ def bound(name: str) -> _closing.BoundTable:
     return _closing.bound_table(name)
 
 
+def figure(*panels: Output, conclusion: str, question: str = "", origin: str = "") -> Output:
+    """Set one or two panels side by side, with what they show below them.
+
+    The first sentence of ``conclusion`` stands in bold. A figure with a ``question`` opens a
+    chapter. ``origin`` says where numbers come from.
+    """
+    return _figure(panels, conclusion, question=question, origin=origin)
+
+
+def one_number(
+    title: str, row: Sequence[int], column: Sequence[int], step: int, *, says: str = ""
+) -> Output:
+    """Draw how one number of C comes of a row of A and a column of B, up to a step along K."""
+    return one_number_panel(title, row, column, step, says=says)
+
+
+def owns(title: str, name: str, *, says: str = "") -> Output:
+    """Draw a corner of C in blocks of a kernel, with one block, one warp and one thread in it."""
+    return owners_panel(title, load_kernel(name), says=says)
+
+
+def reads(
+    title: str,
+    name: str,
+    size: Size,
+    group: Group,
+    *,
+    number: int = 0,
+    step: int = 0,
+    says: str = "",
+) -> Output:
+    """Draw what a "thread", a "warp" or a "block" of a kernel reads of A and B, and owns of C.
+
+    ``size`` is a launch small enough to draw, ``number`` that of the thread or warp in its block,
+    ``step`` the k that is in use.
+    """
+    return matrices(title, load_kernel(name), size, group, number=number, step=step, says=says)
+
+
+def moves(
+    title: str, before: str, after: str, *, size: int | Size = 4096, says: str = ""
+) -> Output:
+    """Draw the bytes that two kernels move at every level of memory, as the GPU counted them."""
+    moved = [hardware(name, size).moved for name in (before, after)]
+    return levels_panel(title, [before, after], moved, says=says)
+
+
+def times(title: str, name: str, *, stages: int, clocks: float, says: str = "") -> Output:
+    """Draw when a block of a kernel loads and multiplies four windows, with so many buffers.
+
+    ``clocks`` is the length of the axis: the same in two panels makes them comparable.
+    """
+    timed = _timeline([name], (4096, 4096, 4096)).kernels[0]
+    pipeline = Pipeline(timed["latency"], timed["load"], timed["compute"], 4, stages)
+    return time_panel(title, pipeline, clocks, says=says)
+
+
+def sm(title: str, *, says: str = "") -> Output:
+    """Draw one SM of this machine's GPU, or of the recorded one, with its parts."""
+    return multiprocessor_panel(title, find_gpu(card().device.name), says=says)
+
+
 def _kernel(kernel: str | Kernel) -> Kernel:
     return load_kernel(kernel) if isinstance(kernel, str) else kernel
 
@@ -434,6 +507,7 @@ __all__ = [
     "curves",
     "effects",
     "exercise",
+    "figure",
     "find_gpu",
     "hardware",
     "instructions",
@@ -443,14 +517,18 @@ __all__ = [
     "measure",
     "memory_ladder",
     "mine",
+    "moves",
     "my_gpu",
     "number",
     "occupancy",
+    "one_number",
     "owners",
+    "owns",
     "pace",
     "place",
     "predict",
     "race",
+    "reads",
     "recorded",
     "request",
     "resources",
@@ -458,12 +536,14 @@ __all__ = [
     "runs",
     "say",
     "show",
+    "sm",
     "source",
     "speed",
     "spread",
     "step",
     "table",
     "timeline",
+    "times",
     "verdicts",
     "waves",
     "words",

@@ -3,7 +3,7 @@
 from dataclasses import dataclass, field
 
 from sgemm_lab.errors import LabError
-from sgemm_lab.hardware import WARP
+from sgemm_lab.hardware import SECTOR_BYTES, WARP, WAVEFRONT_BYTES
 from sgemm_lab.kernel import Kernel, Size
 from sgemm_lab.lab import session
 from sgemm_lab.records.store import counted
@@ -52,6 +52,17 @@ class Hardware:
     def dram_bytes(self) -> float:
         """Bytes that passed DRAM, read and written."""
         return self.dram_read_bytes + self.dram_write_bytes
+
+    @property
+    def moved(self) -> dict[str, float]:
+        """Bytes that moved at each level: from DRAM, from L2, out of L1, out of shared memory."""
+        wavefronts = self.shared_load_wavefronts + self.shared_store_wavefronts
+        return {
+            "DRAM": self.dram_bytes,
+            "L2": self.l2_to_l1_bytes,
+            "L1": SECTOR_BYTES * self.global_load_sectors,
+            "shared": WAVEFRONT_BYTES * wavefronts,
+        }
 
 
 def hardware(kernel: Kernel, size: Size) -> Hardware:

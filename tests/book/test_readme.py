@@ -8,9 +8,10 @@ import pytest
 from record_samples import record, run, samples
 
 from sgemm_lab.book import readme
-from sgemm_lab.book.readme import BEGIN, END, PICTURE, ladder, main, picture, table, with_table
+from sgemm_lab.book.readme import BEGIN, END, PICTURE, main, picture, table, with_table
 from sgemm_lab.errors import LabError
 from sgemm_lab.kernel import load_kernels
+from sgemm_lab.models.ladder import ladder
 from sgemm_lab.records.store import load_records
 
 ROOT = Path(__file__).parents[2]

@@ -7,22 +7,16 @@ current.
 import argparse
 import re
 import sys
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 from pathlib import Path
 
 from sgemm_lab import style
 from sgemm_lab.errors import LabError
 from sgemm_lab.files import CHECKOUT, write_whole
-from sgemm_lab.gpu import find_gpu
-from sgemm_lab.kernel import Kernel, load_kernels
-from sgemm_lab.models.bound import Bound, bound_of
+from sgemm_lab.models.ladder import GPU, SIZE, Step, ladder
 from sgemm_lab.models.roofline import clock_text
-from sgemm_lab.records.data import Record, Run
-from sgemm_lab.records.store import Score, load_records, scores
-
-GPU = "NVIDIA H200"
-SIZE = 4096
+from sgemm_lab.records.data import Run
+from sgemm_lab.records.store import load_records
 
 BEGIN, END = "<!-- ladder:begin -->", "<!-- ladder:end -->"
 PICTURE = Path("docs/ladder.svg")
@@ -34,49 +28,6 @@ _BOUND_NOTE = (
 
 _WIDTH, _MARGIN = 8 * 72, 12
 """Of the picture, in points."""
-
-
-@dataclass(frozen=True)
-class Step:
-    """A kernel and its latest score: at 4096³, or at its largest square where it takes no more."""
-
-    kernel: Kernel
-    score: Score
-    record: Record
-    """Where the score stands."""
-
-    @property
-    def bound(self) -> Bound | None:
-        """The bound over the score; None if the kernel has changed since."""
-        return bound_of(self.score, find_gpu(self.record.gpu.name), self.record)
-
-    @property
-    def title(self) -> str:
-        """The kernel's title; a variant's with its constants, a smaller size with that size."""
-        _, _, constants = self.kernel.name.partition(":")
-        parts = [self.kernel.title, *([constants.replace(",", ", ")] if constants else [])]
-        return ", ".join(parts) + ("" if self.score.m == SIZE else f" (at {self.score.m}³)")
-
-
-def ladder(records: Iterable[Record]) -> list[Step]:
-    """Return every kernel and variant of the book that was recorded on the ladder's GPU, in order.
-
-    Raises:
-        LabError: nothing was recorded on it.
-    """
-    squares: dict[str, dict[int, tuple[Score, Record]]] = {}
-    for record in records:
-        for score in scores([record]):
-            if score.gpu == GPU and score.m == score.n == score.k <= SIZE:
-                squares.setdefault(score.kernel, {})[score.m] = score, record
-    steps = [
-        Step(kernel, *sizes[max(sizes)])
-        for kernel in load_kernels(variants=True)
-        if (sizes := squares.get(kernel.name))
-    ]
-    if not steps:
-        raise LabError(f"No record holds square sizes measured on {GPU}.")
-    return steps
 
 
 def table(steps: Sequence[Step]) -> str:

@@ -392,7 +392,7 @@ def place(*names: str) -> Output:
 
 def closing(
     name: str,
-    changed: str,
+    changed: str = "",
     *,
     gap: str = "",
     why: str = "",
@@ -400,11 +400,11 @@ def closing(
 ) -> _closing.Closing:
     """Close a kernel: what bounded its parent, what changed, by how much, what bounds it now.
 
-    ``changed`` says in a few words what the kernel does otherwise. ``gap`` says what eats the
-    difference between the factor foretold and the factor measured, ``why`` why the kernel does not
-    reach all of its bound. The texts may name numbers in braces, such as ``{share:.0f}``,
-    ``{issue_active_percent:.0f}`` or ``{was_rest:.3f}``. ``estimate`` is a quotient of a model that
-    is no bound: two numbers, and what they count.
+    ``changed`` says in a few words what the kernel does otherwise; by default its own head comment
+    does. ``gap`` says what eats the difference between the factor foretold and the factor measured,
+    ``why`` why the kernel does not reach all of its bound. The texts may name numbers in braces,
+    such as ``{share:.0f}``, ``{issue_active_percent:.0f}`` or ``{was_rest:.3f}``. ``estimate`` is a
+    quotient of a model that is no bound: two numbers, and what they count.
     """
     return _closing.closing(name, changed, gap, why, estimate)
 

@@ -9,8 +9,6 @@ from dataclasses import dataclass
 from html import escape
 from typing import NamedTuple
 
-from sgemm_lab.book.readme import SIZE, Step
-from sgemm_lab.book.readme import ladder as recorded_steps
 from sgemm_lab.errors import LabError
 from sgemm_lab.gpu import find_gpu
 from sgemm_lab.kernel import Kernel, Size, load_kernel
@@ -18,6 +16,8 @@ from sgemm_lab.lab import session
 from sgemm_lab.lab.output import Output, table
 from sgemm_lab.lab.verdicts import with_code
 from sgemm_lab.models.bound import DATA, DRAM, ISSUE, L2, LOOKUP, SCHEDULERS, Bound, Cap, bound
+from sgemm_lab.models.ladder import SIZE, Step
+from sgemm_lab.models.ladder import ladder as recorded_steps
 from sgemm_lab.records.store import Score, counted, scores
 from sgemm_lab.text import number, percent, size_text
 
@@ -175,12 +175,13 @@ class Closing:
         now = place(self.now.score.gflops)
         old = place(self.before.score.gflops) if self.before else 0.0
         fixed = 'vector-effect="non-scaling-stroke"'
-        solid = min(old, now)
+        gained_from = old if old < now else 0.0
         drawn = (
             f'<rect y="2" width="{place(limit)}" height="20" fill="none" stroke="{hue}" '
             f'stroke-dasharray="4 3" {fixed}/>'
-            f'<rect y="2" width="{solid}" height="20" fill="{hue}" fill-opacity="0.4"/>'
-            f'<rect x="{solid}" y="2" width="{now - solid:.1f}" height="20" fill="{hue}"/>'
+            f'<rect y="2" width="{gained_from}" height="20" fill="{hue}" fill-opacity="0.4"/>'
+            f'<rect x="{gained_from}" y="2" width="{now - gained_from:.1f}" height="20" '
+            f'fill="{hue}"/>'
         )
         names = ""
         if self.before is not None:
@@ -200,8 +201,8 @@ class Closing:
         """Where the numbers come from."""
         step = self.now.step
         return (
-            f"GFLOP/s. {session.provenance(step.record.gpu, step.score.run)} Demand: counted in "
-            "one block, simulated; instructions: the GPU's counters."
+            f"Recorded on {step.record.gpu.name}, {step.score.date[:10]}. Demand: counted in one "
+            "block, simulated; instructions by the GPU's counters."
         )
 
     def __repr__(self) -> str:
@@ -212,7 +213,7 @@ class Closing:
 
 def closing(
     name: str,
-    changed: str,
+    changed: str = "",
     gap: str = "",
     why: str = "",
     estimate: tuple[float, float, str] | None = None,
@@ -230,7 +231,7 @@ def closing(
         before,
         now,
         _race(now, before) if before else None,
-        changed=_filled(changed, values),
+        changed=_filled(changed, values) or _change(kernel),
         gap=_filled(gap, values),
         why=_filled(why, values),
         estimate=Factor(*estimate) if estimate else None,
@@ -319,6 +320,14 @@ def _parent(kernel: Kernel) -> Kernel | None:
     if constants:
         return load_kernel(base)
     return load_kernel(kernel.parent) if kernel.parent else None
+
+
+def _change(kernel: Kernel) -> str:
+    """What the kernel's own file says that it changes."""
+    constants = kernel.name.partition(":")[2]
+    if constants:
+        return f"Constants alone: {constants.replace(',', ', ')}."
+    return kernel.change or "It is the first kernel."
 
 
 def _race(now: Standing, before: Standing) -> Race:

@@ -6,8 +6,6 @@ from html import escape
 
 import numpy as np
 
-from sgemm_lab.book.readme import SIZE, Step
-from sgemm_lab.book.readme import ladder as recorded_steps
 from sgemm_lab.errors import LabError
 from sgemm_lab.files import data_folder
 from sgemm_lab.kernel import Kernel, Size, load_kernel, load_kernels
@@ -15,6 +13,8 @@ from sgemm_lab.lab import session
 from sgemm_lab.lab.output import Output
 from sgemm_lab.lab.speeds import title_of
 from sgemm_lab.measuring.recorder import current_device
+from sgemm_lab.models.ladder import SIZE, Step
+from sgemm_lab.models.ladder import ladder as recorded_steps
 from sgemm_lab.records.data import CUBLAS, KernelSamples, Record
 from sgemm_lab.records.store import scores
 from sgemm_lab.text import percent, size_text

@@ -20,7 +20,7 @@ from sgemm_lab.kernel import load_kernels
 from sgemm_lab.records.store import add_run, save_record
 
 COMMANDS = (
-    "doctor", "kernels", "check", "record", "counters", "count", "launch", "scoreboard",
+    "doctor", "kernels", "check", "record", "counters", "add", "count", "launch", "scoreboard",
 )  # fmt: skip
 NAMES = [kernel.name for kernel in load_kernels(variants=True)]
 
@@ -168,7 +168,8 @@ REFUSED = CheckResult("naive", 7, 8, 9, None, "Too large.", 0.0)
 
 
 def checked(monkeypatch: pytest.MonkeyPatch, verdicts: list[CheckResult], *options: str) -> int:
-    monkeypatch.setattr(cli, "require_gpu", lambda: None)
+    monkeypatch.setattr(cli, "has_gpu", lambda: True)
+    monkeypatch.setattr(cli, "device_target", lambda: "sm_90")
     monkeypatch.setattr(cli, "check", lambda *_, **__: iter(verdicts))
     sizes = [part for _ in range(3) for part in ("--size", "5")]
     return main(["check", "naive", *sizes, *options])
@@ -235,6 +236,7 @@ def test_record_shows_what_was_taken_and_how_it_ended(
     path = add_run(records, DEVICE, taken)
     (records / "broken.json").write_text("{")
     monkeypatch.setattr(cli, "take_record", lambda *_, **__: (path, taken))
+    monkeypatch.setattr(cli, "device_target", lambda: "sm_90")
     assert main(["record", "naive", "--out", str(records)]) == (0 if complete else 130)
     first, _, line = capsys.readouterr().out.splitlines()
     ended = "complete" if complete else "stopped early"
@@ -276,7 +278,7 @@ def test_an_unknown_kernel_gets_the_nearest(capsys: pytest.CaptureFixture[str]) 
     )
 
 
-@pytest.mark.parametrize("command", ["check", "record", "counters", "launch"])
+@pytest.mark.parametrize("command", ["record", "counters", "launch"])
 def test_without_gpu_there_is_a_sentence(
     command: str, capsys: pytest.CaptureFixture[str], no_gpu: None
 ) -> None:
@@ -291,7 +293,7 @@ def test_without_cupy_there_is_a_sentence(
     for name in ("cupy", "cupy.cuda"):
         monkeypatch.setitem(sys.modules, name, None)
     compile_source.cache_clear()  # other tests may have compiled the same
-    assert "CuPy is not installed" in refused(capsys, "check")
+    assert "CuPy is not installed" in refused(capsys, "record")
     assert "NVRTC is not installed" in refused(capsys, "kernels", "--target", "sm_86")
 
 

@@ -11,8 +11,7 @@ from sgemm_lab.lab import timelines
 from sgemm_lab.lab.card import newest_card
 from sgemm_lab.lab.speeds import speeds
 from sgemm_lab.lab.timelines import timed_kernel
-from sgemm_lab.records.data import Record
-from sgemm_lab.records.store import Score
+from sgemm_lab.records.data import Record, Score
 from sgemm_lab.rules.overlap import report
 
 SIZE = (4096, 4096, 4096)

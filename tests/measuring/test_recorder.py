@@ -20,14 +20,14 @@ from sgemm_lab.measuring.recorder import (
     take_record,
 )
 from sgemm_lab.records.data import Measurement, Reading
-from sgemm_lab.records.store import fingerprint, load_record, record_path, save_record
+from sgemm_lab.records.store import load_record, record_path, save_record
 
 NAIVE, TILED = load_kernel("naive"), load_kernel("tiled")
 SIZES = [(8, 8, 8), (9, 7, 5)]
 
 
 def measured(kernel: str, size: tuple[int, int, int]) -> Measurement:
-    return Measurement(kernel, *size, launches=3, seconds=(1.23456789e-3, 2e-3))
+    return Measurement(kernel, "", *size, launches=3, seconds=(1.23456789e-3, 2e-3))
 
 
 def race(products: dict[str, Any], size: Any, *_: Any) -> list[Measurement]:
@@ -77,7 +77,7 @@ def test_a_run_holds_every_kernel_at_every_size_and_where_it_was_taken(tmp_path:
 def test_measurements_tell_which_source_was_measured(tmp_path: Path) -> None:
     _, taken = take_record([NAIVE], tmp_path, sizes=SIZES)
     prints = {m.kernel: m.fingerprint for m in taken.measurements}
-    assert prints == {"naive": fingerprint(NAIVE), "cublas": ""}
+    assert prints == {"naive": NAIVE.fingerprint, "cublas": ""}
 
 
 def test_samples_are_kept_to_five_digits(tmp_path: Path) -> None:
@@ -169,7 +169,7 @@ def test_counters_are_added_to_the_record(tmp_path: Path, monkeypatch: pytest.Mo
     assert [(c.kernel, c.k, c.values["registers"]) for c in taken.counters] == [
         ("naive", 8, 8), ("strip", 8, 8), ("naive", 128, 128),
     ]  # fmt: skip
-    assert taken.counters[1].fingerprint == fingerprint(strip)
+    assert taken.counters[1].fingerprint == strip.fingerprint
     assert load_record(path).runs == (run(samples("naive", 1.0)), taken)
 
 

@@ -16,8 +16,8 @@ from sgemm_lab.errors import LabError
 from sgemm_lab.files import CHECKOUT, write_whole
 from sgemm_lab.kernel import Kernel, load_kernels
 from sgemm_lab.models.roofline import clock_text
-from sgemm_lab.records.data import Record, Run
-from sgemm_lab.records.store import Score, load_records, scores
+from sgemm_lab.records.data import Record, Run, Score
+from sgemm_lab.records.store import load_records, not_yet_measured
 
 GPU = "NVIDIA H200"
 SIZE = 4096
@@ -34,34 +34,51 @@ class Step:
     """A kernel and its latest score: at 4096³, or at its largest square where it takes no more."""
 
     kernel: Kernel
-    score: Score
+    score: Score | None
+    """None where no square of this kernel's code is measured yet."""
 
     @property
     def title(self) -> str:
         """The kernel's title; a variant's with its constants, a smaller size with that size."""
         _, _, constants = self.kernel.name.partition(":")
         parts = [self.kernel.title, *([constants.replace(",", ", ")] if constants else [])]
-        return ", ".join(parts) + ("" if self.score.m == SIZE else f" (at {self.score.m}³)")
+        smaller = f" (at {self.score.m}³)" if self.score and self.at_smaller_size else ""
+        return ", ".join(parts) + smaller
+
+    @property
+    def share(self) -> float:
+        """The share of cuBLAS; 0 where nothing is measured."""
+        return self.score.share if self.score else 0.0
+
+    @property
+    def at_smaller_size(self) -> bool:
+        """Whether the score is one at a smaller size, because the kernel takes no larger."""
+        return self.score is not None and self.score.m != SIZE
 
 
 def ladder(records: Iterable[Record]) -> list[Step]:
-    """Return every kernel and variant of the book that was recorded on the ladder's GPU, in order.
+    """Return every kernel and variant of the book, in order, as the ladder's GPU measured it.
 
     Raises:
-        LabError: nothing was recorded on it.
+        LabError: nothing was recorded on that GPU.
     """
-    squares: dict[str, dict[int, Score]] = {}
-    for score in scores(records):
-        if score.gpu == GPU and score.m == score.n == score.k <= SIZE:
-            squares.setdefault(score.kernel, {})[score.m] = score
-    steps = [
-        Step(kernel, sizes[max(sizes)])
-        for kernel in load_kernels(variants=True)
-        if (sizes := squares.get(kernel.name))
-    ]
-    if not steps:
+    measured_on = [record for record in records if record.gpu.name == GPU]
+    steps = [Step(k, _best_square(k, measured_on)) for k in load_kernels(variants=True)]
+    if not any(step.score for step in steps):
         raise LabError(f"No record holds square sizes measured on {GPU}.")
     return steps
+
+
+def _best_square(kernel: Kernel, records: Iterable[Record]) -> Score | None:
+    """Return the score of a kernel's code at its largest square up to that of the ladder."""
+    squares = {
+        score.m: score
+        for record in records
+        for score in record.scores
+        if (score.kernel, score.fingerprint) == (kernel.name, kernel.fingerprint)
+        and score.m == score.n == score.k <= SIZE
+    }
+    return squares[max(squares)] if squares else None
 
 
 def table(steps: Sequence[Step]) -> str:
@@ -71,29 +88,31 @@ def table(steps: Sequence[Step]) -> str:
         "|:--|:--|--:|--:|--:|",
     ]
     for step in steps:
-        base = step.kernel.name.partition(":")[0]
-        name = f"[`{base}`](kernels/{step.kernel.file_name})"
-        lines.append(
-            f"| {name} | {step.title} | {step.kernel.chapter} | {step.score.gflops:,.0f} "
-            f"| {step.score.share:.1%} |"
-        )
-    blas = {step.score.run.date: step.score for step in steps if step.score.m == SIZE}
-    if blas:
-        lines.append(f"| cuBLAS | | | {blas[max(blas)].cublas_gflops:,.0f} | 100% |")
-    origins = list(dict.fromkeys(_origin(step.score.run) for step in steps))
-    return "\n".join([*lines, "", f"M = N = K = {SIZE}, medians. " + " ".join(origins)])
+        name = f"[`{step.kernel.base_name}`](kernels/{step.kernel.file_name})"
+        speed, share = "not yet measured", ""
+        if step.score:
+            speed, share = f"{step.score.gflops:,.0f}", f"{step.share:.1%}"
+        lines.append(f"| {name} | {step.title} | {step.kernel.chapter} | {speed} | {share} |")
+    scores = [step.score for step in steps if step.score]
+    library = {score.date: score for score in scores if score.m == SIZE}
+    if library:
+        lines.append(f"| cuBLAS | | | {library[max(library)].cublas_gflops:,.0f} | 100% |")
+    origins = list(dict.fromkeys(_origin(score.run) for score in scores))
+    waiting = [step.kernel.name for step in steps if not step.score]
+    notes = [*origins, *([not_yet_measured(waiting)] if waiting else [])]
+    return "\n".join([*lines, "", f"M = N = K = {SIZE}, medians. " + " ".join(notes)])
 
 
 def picture(steps: Sequence[Step]) -> str:
-    """Return the ladder as SVG: one bar per kernel, without the variants, on white ground."""
-    shown = [step for step in steps if ":" not in step.kernel.name]
-    shares = [100 * step.score.share for step in shown]
+    """Return the ladder as SVG: one bar per measured kernel, without variants, on white ground."""
+    shown = [step for step in steps if ":" not in step.kernel.name and step.score]
+    shares = [100 * step.share for step in shown]
     inches = 0.7 + 0.29 * len(shown)
     figure = style.figure(_WIDTH / 72, inches)
     with style.book_style():
         axes = figure.subplots()
         rows = range(len(shown))
-        colours = [style.KERNEL if step.score.m == SIZE else style.LINE for step in shown]
+        colours = [style.LINE if step.at_smaller_size else style.KERNEL for step in shown]
         axes.barh(rows, shares, height=0.72, color=colours)
         axes.axvline(100, color=style.CUBLAS, linewidth=2)
         axes.text(100, -0.75, "cuBLAS", color=style.CUBLAS, ha="center", va="bottom")
@@ -110,8 +129,7 @@ def picture(steps: Sequence[Step]) -> str:
     drawing = style.svg(
         figure,
         title,
-        f"From {first.title}, {first.score.share:.1%} of cuBLAS, "
-        f"to {last.title}, {last.score.share:.1%}.",
+        f"From {first.title}, {first.share:.1%} of cuBLAS, to {last.title}, {last.share:.1%}.",
     )
     # A file of its own, not part of a page: with a size, a white ground and ids that stay.
     drawing = re.sub(r"lab-[0-9a-f]{8}-\d+", "ladder", drawing)

@@ -10,6 +10,8 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Sequence
+from pathlib import Path
+from tempfile import TemporaryDirectory
 
 from sgemm_lab.errors import LabError
 from sgemm_lab.files import PACKAGE
@@ -58,14 +60,14 @@ def take_counters(kernels: Sequence[Kernel], size: Size) -> list[dict[str, float
             "Nsight Compute (ncu) is not installed, and only it can read the GPU's counters. "
             "It comes with the CUDA toolkit."
         )
-    command = [
-        ncu, "--clock-control", "none", "--csv", "--page", "raw", "--print-units", "base",
-        "--kernel-name", ENTRY, "--metrics", ",".join(METRICS.values()),
-        sys.executable, "-m", "sgemm_lab", "launch", "--size", ",".join(map(str, size)),
-        *(kernel.name for kernel in kernels),
-    ]  # fmt: skip
-    folder = PACKAGE.parent
-    answer = subprocess.run(command, capture_output=True, text=True, cwd=folder)
+    with TemporaryDirectory() as folder:
+        command = [
+            ncu, "--clock-control", "none", "--csv", "--page", "raw", "--print-units", "base",
+            "--kernel-name", ENTRY, "--metrics", ",".join(METRICS.values()),
+            sys.executable, "-m", "sgemm_lab", "launch", "--size", ",".join(map(str, size)),
+            *(_argument(kernel, Path(folder)) for kernel in kernels),
+        ]  # fmt: skip
+        answer = subprocess.run(command, capture_output=True, text=True, cwd=PACKAGE.parent)
     rows = parse_counters(answer.stdout)
     if answer.returncode or len(rows) != len(kernels):
         said = [line for line in answer.stdout.splitlines() if line.startswith("==ERROR==")]
@@ -74,6 +76,15 @@ def take_counters(kernels: Sequence[Kernel], size: Size) -> list[dict[str, float
             + (" ".join(said) or answer.stderr.strip() or "It gave no reason.")
         )
     return rows
+
+
+def _argument(kernel: Kernel, folder: Path) -> str:
+    """Return what names a kernel on the command line: a reader's own is written to a file first."""
+    if kernel.is_the_books:
+        return kernel.name
+    path = folder / f"{kernel.name.removesuffix('.cu')}.cu"
+    path.write_text(kernel.source, encoding="utf-8")
+    return str(path)
 
 
 def parse_counters(text: str) -> list[dict[str, float]]:

@@ -37,7 +37,9 @@ def find_exercise(name: str) -> Exercise:
     known = {exercise.name: exercise for exercise in EXERCISES}
     if name in known:
         return known[name]
-    near = difflib.get_close_matches(str(name), known, n=1, cutoff=0.4)
+    if not isinstance(name, str):
+        raise LabError(f"The name of an exercise is text. Write it in quotes: '{name}'.")
+    near = difflib.get_close_matches(name, known, n=1, cutoff=0.4)
     hint = f"Did you mean '{near[0]}'?" if near else f"There are {', '.join(known)}."
     raise LabError(f"There is no exercise called '{name}'. {hint}")
 

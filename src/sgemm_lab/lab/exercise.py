@@ -38,4 +38,4 @@ def exercise(name: str, answer: object = None) -> Output:
 def _speeds(kernels: Sequence[Kernel], size: Size) -> tuple[dict[str, float], str]:
     """Measure here, or take the record: GFLOP/s by kernel name, and where they come from."""
     found = speeds(kernels, [size])
-    return {score.kernel: score.gflops for score in found}, found.note
+    return {kernel.name: found.of(kernel.name).gflops for kernel in kernels}, found.note

@@ -272,16 +272,18 @@ def _place(path: Path) -> tuple[int, str, str]:
 
 
 def _book_kernels() -> Mapping[str, Kernel]:
-    return _read_kernels(data_folder("kernels"))
+    files = data_folder("kernels").glob("*.cu")
+    return _read_kernels(tuple(sorted((path, path.stat().st_mtime_ns) for path in files)))
 
 
 @lru_cache(maxsize=4)
-def _read_kernels(folder: Path) -> Mapping[str, Kernel]:
+def _read_kernels(files: tuple[tuple[Path, int], ...]) -> Mapping[str, Kernel]:
+    """Read these files, each with the time of its last change: once, and again when one changes."""
     kernels: dict[str, Kernel] = {}
-    for path in sorted(folder.glob("*.cu"), key=_place):
+    for path in sorted((path for path, _ in files), key=_place):
         name = _place(path)[2]
         if name in kernels:
-            raise LabError(f"Two files in {folder} are called '{name}'. Rename one of them.")
+            raise LabError(f"Two files in {path.parent} are called '{name}'. Rename one of them.")
         kernels[name] = parse_kernel(name, read_source(path))
     return kernels
 
@@ -331,10 +333,22 @@ def _constants(source: str) -> tuple[Constant, ...]:
 
 
 def _pair(text: str, field: str, name: str) -> tuple[str, str]:
-    parts = [part.strip() for part in text.split(",")]
+    parts = _terms(text)
     if len(parts) != 2:
         raise LabError(f"The kernel '{name}' says '{field}: {text}'. It needs two terms: x, y.")
     return parts[0], parts[1]
+
+
+def _terms(text: str) -> list[str]:
+    """Split at commas, but for those inside brackets: they belong to min(…) or max(…)."""
+    terms, depth = [""], 0
+    for letter in text:
+        depth += (letter == "(") - (letter == ")")
+        if letter == "," and depth == 0:
+            terms.append("")
+        else:
+            terms[-1] += letter
+    return [term.strip() for term in terms]
 
 
 def _evaluate(text: str, names: Mapping[str, int], kernel: str, *, least: int = 1) -> int:

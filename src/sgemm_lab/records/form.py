@@ -138,7 +138,8 @@ def _said(data: Any) -> str:
         return f"'{_short(data)}'"
     if data is None or isinstance(data, bool):
         return str(data).lower().replace("none", "null")
-    return _short(repr(data)) if abs(data) < _WIDEST else "a huge number"
+    huge = isinstance(data, int) and abs(data) >= _WIDEST
+    return "a huge number" if huge else repr(data)
 
 
 def _short(text: str) -> str:

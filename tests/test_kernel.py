@@ -117,7 +117,7 @@ def test_the_grid_covers_c_and_no_more(m: int, n: int) -> None:
     [
         ("ceil(N / BX), 1", "only whole numbers"),
         ("N % 4, 1", "only whole numbers"),
-        ("ceil(N /, 1", "cannot be read"),
+        ("ceil(N /), 1", "cannot be read"),
         ("__import__('os'), 1", "only whole numbers"),
         ("ceil(N / 0), 1", "divides by zero"),
         ("BN / 7, 1", "not a whole number"),

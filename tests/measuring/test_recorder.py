@@ -1,5 +1,6 @@
 """Taking a record: what was measured is kept, whatever ends the run. The GPU is pretended."""
 
+import tempfile
 from collections.abc import Callable, Iterable
 from pathlib import Path
 from types import SimpleNamespace
@@ -9,7 +10,7 @@ import pytest
 from record_samples import DEVICE, record, run, samples
 
 from sgemm_lab.errors import LabError
-from sgemm_lab.kernel import Kernel, load_kernel
+from sgemm_lab.kernel import Kernel, load_kernel, parse_kernel
 from sgemm_lab.measuring import recorder
 from sgemm_lab.measuring.race import RaceInterrupted
 from sgemm_lab.measuring.recorder import (
@@ -156,6 +157,130 @@ def test_a_broken_file_is_found_before_anything_is_measured(
         with pytest.raises(LabError, match="is not complete JSON"):
             take([NAIVE], tmp_path)
     assert raced == []
+
+
+# A run that was measured is never lost.
+
+
+def full(*_: object, **__: object) -> None:
+    raise OSError(28, "No space left on device")
+
+
+@pytest.mark.parametrize("take", [take_record, record_counters])
+def test_a_place_that_cannot_be_written_is_found_before_anything_is_measured(
+    take: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    raced: list[Any] = []
+    monkeypatch.setattr(recorder, "race", lambda *arguments: raced.append(arguments))
+    monkeypatch.setattr(recorder, "take_counters", lambda *arguments: raced.append(arguments))
+    file = tmp_path / "file"
+    file.write_text("")
+    for folder in (file, file / "in it"):
+        with pytest.raises(LabError, match=rf"{folder} is no folder\. Name a folder"):
+            take([NAIVE], folder)
+    monkeypatch.setattr(tempfile, "TemporaryFile", full)
+    with pytest.raises(LabError, match=r"written to the folder .+new: No space left on device"):
+        take([NAIVE], tmp_path / "new")
+    assert raced == []
+
+
+def test_a_run_that_cannot_be_added_is_kept_elsewhere_and_the_message_says_where(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def unwritable(*_: Any) -> Path:
+        raise LabError("x.json cannot be written: No space left on device.")
+
+    (tmp_path / "here").mkdir()
+    monkeypatch.chdir(tmp_path / "here")
+    monkeypatch.setattr(tempfile, "gettempdir", lambda: str(tmp_path / "temporary"))
+    monkeypatch.setattr(recorder, "add_run", unwritable)
+    with pytest.raises(LabError, match=r"No space left on device\. The run is not lost") as told:
+        take_record([NAIVE], tmp_path / "records", sizes=SIZES)
+    (kept,) = (tmp_path / "here").iterdir()
+    assert f"sgemm-lab add {kept}" in str(told.value)
+    (taken,) = load_record(kept).runs
+    assert len(taken.measurements) == 4
+
+    monkeypatch.setattr(Path, "cwd", lambda: kept)  # a file: nothing can be written in it
+    with pytest.raises(LabError, match="is not lost"):
+        take_record([NAIVE], tmp_path / "records", sizes=SIZES)
+    (kept,) = (tmp_path / "temporary").iterdir()
+    assert load_record(kept).gpu == DEVICE
+
+
+def test_a_run_that_fits_no_form_is_kept_all_the_same(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "here").mkdir()
+    monkeypatch.chdir(tmp_path / "here")
+    nothing = Reading("rate.fma", 0, "GFLOP/s", (0.0,))
+    monkeypatch.setattr(recorder, "microbenchmarks", lambda _: iter([nothing]))
+    with pytest.raises(LabError, match=r"samples\[0\] stands 0\.0.+ The run is not lost"):
+        take_record([NAIVE], tmp_path / "records", sizes=SIZES)
+    (kept,) = (tmp_path / "here").iterdir()
+    assert '"seconds": [ 0.0012346, 0.002 ]' in kept.read_text()
+    assert not list((tmp_path / "records").iterdir())
+
+
+@pytest.mark.parametrize("fault", [LabError("Too large."), RuntimeError("an illegal address")])
+def test_an_error_on_the_way_keeps_what_was_measured(
+    fault: Exception, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def failing(products: dict[str, Any], size: Any, *_: Any) -> list[Measurement]:
+        if size == SIZES[1]:
+            raise fault
+        return race(products, size)
+
+    said: list[str] = []
+    monkeypatch.setattr(recorder, "race", failing)
+    path, taken = take_record([NAIVE], tmp_path, sizes=SIZES, progress=said.append)
+    assert said[-1] == f"The run ends here: {fault}"
+    assert not taken.complete
+    assert [(m.kernel, m.size) for m in taken.measurements] == [
+        ("naive", SIZES[0]), ("cublas", SIZES[0]),
+    ]  # fmt: skip
+    assert load_record(path).runs == (taken,)
+
+
+def test_an_error_before_the_first_measurement_is_a_sentence(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def failing(*_: Any) -> None:
+        raise RuntimeError("an illegal address")
+
+    monkeypatch.setattr(recorder, "race", failing)
+    with pytest.raises(LabError, match="Nothing was measured: an illegal address"):
+        take_record([NAIVE], tmp_path, sizes=SIZES)
+
+
+@pytest.mark.parametrize("stop", [LabError("ncu failed."), KeyboardInterrupt()])
+def test_counters_that_were_taken_are_kept(
+    stop: BaseException, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def failing(kernels: list[Kernel], size: Any) -> list[dict[str, float]]:
+        if size == SIZES[1]:
+            raise stop
+        return [{"registers": 1.0} for _ in kernels]
+
+    monkeypatch.setattr(recorder, "fits", lambda *_: True)
+    monkeypatch.setattr(recorder, "take_counters", failing)
+    path, taken = record_counters([NAIVE, TILED], tmp_path, SIZES)
+    assert (len(taken.counters), taken.complete) == (2, False)
+    assert load_record(path).runs == (taken,)
+
+
+def test_a_readers_kernel_is_tried_out_before_anything_is_measured(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def endless(kernel: Kernel, sizes: Any) -> None:
+        assert (kernel, list(sizes)) == (mine, SIZES)
+        raise LabError("It did not end.")
+
+    mine = parse_kernel("mine", NAIVE.source)
+    monkeypatch.setattr(recorder, "try_out", endless)
+    with pytest.raises(LabError, match="It did not end"):
+        take_record([NAIVE, mine], tmp_path, sizes=SIZES)
+    take_record([NAIVE], tmp_path, sizes=SIZES)
 
 
 def test_counters_are_added_to_the_record(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -15,7 +15,6 @@ from sgemm_lab.cuda.compiler import DEFAULT_TARGET, TARGETS
 from sgemm_lab.cuda.launch import MAX_GRID_Y
 from sgemm_lab.errors import LabError
 from sgemm_lab.kernel import Kernel, LaunchShape, load_kernel, load_kernel_file, read_source
-from sgemm_lab.rules.occupancy import THREADS_PER_BLOCK
 from sgemm_lab.simulator import LineCounts
 
 DESCRIPTION = """Run a kernel on this machine's processor, without a GPU, and count its memory
@@ -119,13 +118,9 @@ def _check_shape(shape: LaunchShape) -> None:
     """Refuse a launch that no GPU takes, or that would never end here.
 
     Raises:
-        LabError: the block or the grid is too large.
+        LabError: the grid is too large.
     """
     blocks = shape.grid[0] * shape.grid[1]
-    if shape.threads > THREADS_PER_BLOCK:
-        raise LabError(
-            f"A block of {shape.threads:,} threads fits no GPU: at most {THREADS_PER_BLOCK:,}."
-        )
     if shape.grid[0] >= 2**31 or shape.grid[1] > MAX_GRID_Y:
         raise LabError(
             f"No GPU takes a grid of {shape.grid[0]:,} × {shape.grid[1]:,} blocks: at most "

@@ -29,7 +29,7 @@ class Speeds:
 
     scores: tuple[Score, ...]
     note: str
-    """Where the numbers come from."""
+    """Where the numbers come from, and what is not yet measured."""
     waiting: tuple[str, ...] = ()
     """Kernels that were asked for and not measured at any of the sizes."""
 
@@ -71,9 +71,7 @@ class Speeds:
         for shape, gflops in library.items():
             rows.append(["cuBLAS", size_text(shape), number(gflops), "", "100%"])
         heads = ["kernel", "M×N×K", "GFLOP/s, median", "all samples", "of cuBLAS"]
-        missing = [not_yet_measured(self.waiting)] if self.waiting else []
-        note = " ".join([self.note, *missing]).strip()
-        return table(heads, rows, note=note) if rows else sentence(note)
+        return table(heads, rows, note=self.note) if rows else sentence(self.note)
 
 
 def speeds(kernels: Sequence[Kernel], sizes: Sequence[Size]) -> Speeds:
@@ -86,7 +84,10 @@ def speeds(kernels: Sequence[Kernel], sizes: Sequence[Size]) -> Speeds:
     found = find_scores(kernels, sizes)
     known = {score.kernel for score in found}
     waiting = tuple(kernel.name for kernel in kernels if kernel.name not in known)
-    return Speeds(tuple(found), origin(found[0]) if found else "", waiting)
+    notes = [origin(found[0])] if found else []
+    if waiting:
+        notes.append(not_yet_measured(waiting, f" at {', '.join(map(size_text, sizes))}"))
+    return Speeds(tuple(found), " ".join(notes), waiting)
 
 
 def origin(score: Score) -> str:

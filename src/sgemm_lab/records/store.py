@@ -141,9 +141,10 @@ def scores(records: Iterable[Record]) -> list[Score]:
 
 def not_yet_measured(names: Sequence[str], where: str = "") -> str:
     """Say that kernels have no measurement, and what to do. ``where`` is such as " at 64³"."""
+    refused = "; it says so where a kernel refuses a size" if where else ""
     return (
         f"Not yet measured{where}: {', '.join(names)}. "
-        f"Run 'sgemm-lab record {' '.join(names)}' on a GPU."
+        f"Run 'sgemm-lab record {' '.join(names)}' on a GPU{refused}."
     )
 
 

@@ -14,6 +14,7 @@ from sgemm_lab.counting.against_gpu import RAGGED, REGULAR, compare, counts_of
 from sgemm_lab.counting.of_kernel import COUNTS, count
 from sgemm_lab.counting.walk import walk
 from sgemm_lab.counting.warp_requests import warp_requests
+from sgemm_lab.cuda import shipped_ptx
 from sgemm_lab.cuda.shipped_ptx import kernel_ptx, shipped_file, toys, write_all
 from sgemm_lab.errors import LabError, MissingToolError
 from sgemm_lab.files import SHIPPED_PTX
@@ -181,8 +182,8 @@ def no_compiler(monkeypatch: pytest.MonkeyPatch) -> None:
     def compiled(*_: object) -> None:
         raise AssertionError("nothing can be compiled here")
 
-    monkeypatch.setattr(counting, "load_nvrtc", absent)
-    monkeypatch.setattr(counting, "compile_kernel", compiled)
+    monkeypatch.setattr(shipped_ptx, "load_nvrtc", absent)
+    monkeypatch.setattr(shipped_ptx, "compile_kernel", compiled)
 
 
 def test_shipped_ptx_takes_the_place_of_the_compiler(

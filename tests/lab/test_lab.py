@@ -132,7 +132,7 @@ def test_without_a_compiler_the_readers_kernel_gets_a_sentence(monkeypatch):
     def missing():
         raise MissingToolError("The CUDA compiler NVRTC is not installed.")
 
-    monkeypatch.setattr("sgemm_lab.counting.of_kernel.load_nvrtc", missing)
+    monkeypatch.setattr("sgemm_lab.cuda.shipped_ptx.load_nvrtc", missing)
     changed = lab.mine(lab.source("naive").replace("BM = 8;", "BM = 4;"))
     assert "NVRTC is not installed" in repr(lab.count(changed, size=32))
     assert "NVRTC is not installed" in repr(lab.race(changed, against="naive"))

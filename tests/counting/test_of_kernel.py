@@ -22,7 +22,7 @@ from sgemm_lab.kernel import Kernel, Size, load_kernel, load_kernels, parse_kern
 from sgemm_lab.records.store import counted, load_records
 
 KERNELS = load_kernels(variants=True)
-H200 = [record for record in load_records() if "H200" in record.gpu.name]
+H200 = [record for record in load_records() if record.gpu.name == "NVIDIA H200"]
 WRONG = sorted((Path(__file__).parents[1] / "wrong_kernels").glob("*.cu"))
 
 UNROLLED_LATER = {

@@ -79,6 +79,18 @@ def test_kernels_without_a_common_4096_meet_at_a_smaller_cube() -> None:
     assert factor.endswith("at 512³.")
 
 
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [
+        ("tiled", load_kernel("tiled").change),
+        ("tiled:TILE=16", "Constants alone: TILE=16."),
+        ("naive_rows", "It is the first kernel."),
+    ],
+)
+def test_what_changed_stands_in_the_kernels_file(name: str, said: str) -> None:
+    assert lines(lab.closing(name))["What changed"] == said
+
+
 def test_texts_take_what_was_counted() -> None:
     box = lab.closing(
         "double_buffer",
@@ -136,6 +148,13 @@ def test_the_bar_runs_from_old_to_new_to_the_bound() -> None:
 def test_no_bar_is_longer_than_the_box(name: str) -> None:
     widths, _ = bars(lab.closing(name, CHANGED))
     assert all(0 <= width <= 1000 for width in widths)
+
+
+def test_a_slower_child_has_a_plain_bar_and_its_parent_further_right() -> None:
+    box = lab.closing("float4_by_row", CHANGED)
+    (_, before, whole), _ = bars(box)
+    assert before == 0
+    assert whole == pytest.approx(1000 * lab.bound("float4_by_row").share, abs=0.1)
 
 
 def test_a_box_is_text_too_and_marks_code() -> None:

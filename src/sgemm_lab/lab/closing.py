@@ -9,8 +9,6 @@ from dataclasses import dataclass
 from html import escape
 from typing import NamedTuple
 
-from sgemm_lab.book.readme import SIZE, Step
-from sgemm_lab.book.readme import ladder as recorded_steps
 from sgemm_lab.errors import LabError
 from sgemm_lab.gpu import find_gpu
 from sgemm_lab.kernel import Kernel, Size, load_kernel
@@ -18,7 +16,10 @@ from sgemm_lab.lab import session
 from sgemm_lab.lab.output import Output, table
 from sgemm_lab.lab.verdicts import with_code
 from sgemm_lab.models.bound import DATA, DRAM, ISSUE, L2, LOOKUP, SCHEDULERS, Bound, Cap, bound
-from sgemm_lab.records.store import Score, counted, scores
+from sgemm_lab.models.ladder import SIZE
+from sgemm_lab.models.ladder import ladder as recorded_steps
+from sgemm_lab.records.data import Record, Score
+from sgemm_lab.records.store import counted, scores
 from sgemm_lab.text import number, percent, size_text
 
 PER_STEP = "multiply-add of a warp"
@@ -36,18 +37,15 @@ _LINE = "var(--lab-line, #7d8590)"
 class Standing(NamedTuple):
     """A kernel under its bound, at 4096³ or its largest cube, as the ladder shows it."""
 
-    step: Step
+    score: Score
+    """What was measured."""
+    record: Record
     bound: Bound
 
     @property
     def name(self) -> str:
         """The kernel's name."""
-        return self.step.kernel.name
-
-    @property
-    def score(self) -> Score:
-        """What was measured."""
-        return self.step.score
+        return self.score.kernel
 
     @property
     def share(self) -> float:
@@ -175,12 +173,13 @@ class Closing:
         now = place(self.now.score.gflops)
         old = place(self.before.score.gflops) if self.before else 0.0
         fixed = 'vector-effect="non-scaling-stroke"'
-        solid = min(old, now)
+        gained_from = old if old < now else 0.0
         drawn = (
             f'<rect y="2" width="{place(limit)}" height="20" fill="none" stroke="{hue}" '
             f'stroke-dasharray="4 3" {fixed}/>'
-            f'<rect y="2" width="{solid}" height="20" fill="{hue}" fill-opacity="0.4"/>'
-            f'<rect x="{solid}" y="2" width="{now - solid:.1f}" height="20" fill="{hue}"/>'
+            f'<rect y="2" width="{gained_from}" height="20" fill="{hue}" fill-opacity="0.4"/>'
+            f'<rect x="{gained_from}" y="2" width="{now - gained_from:.1f}" height="20" '
+            f'fill="{hue}"/>'
         )
         names = ""
         if self.before is not None:
@@ -198,10 +197,10 @@ class Closing:
     @property
     def provenance(self) -> str:
         """Where the numbers come from."""
-        step = self.now.step
+        score = self.now.score
         return (
-            f"GFLOP/s. {session.provenance(step.record.gpu, step.score.run)} Demand: counted in "
-            "one block, simulated; instructions: the GPU's counters."
+            f"Recorded on {score.gpu}, {score.date[:10]}. Demand: counted in one "
+            "block, simulated; instructions by the GPU's counters."
         )
 
     def __repr__(self) -> str:
@@ -212,7 +211,7 @@ class Closing:
 
 def closing(
     name: str,
-    changed: str,
+    changed: str = "",
     gap: str = "",
     why: str = "",
     estimate: tuple[float, float, str] | None = None,
@@ -230,7 +229,7 @@ def closing(
         before,
         now,
         _race(now, before) if before else None,
-        changed=_filled(changed, values),
+        changed=_filled(changed, values) or _change(kernel),
         gap=_filled(gap, values),
         why=_filled(why, values),
         estimate=Factor(*estimate) if estimate else None,
@@ -246,12 +245,12 @@ def standing(kernel: Kernel) -> Standing:
     steps = recorded_steps(session.book_records())
     step = next((step for step in steps if step.kernel.name == kernel.name), None)
     limit = step.bound if step else None
-    if step is None or limit is None:
+    if step is None or limit is None or step.score is None or step.record is None:
         raise LabError(
             f"The kernel '{kernel.name}' was not recorded as it is now. Record it on the GPU "
             f"with 'sgemm-lab record {kernel.name}'."
         )
-    return Standing(step, limit)
+    return Standing(step.score, step.record, limit)
 
 
 def values_of(now: Standing, before: Standing | None) -> dict[str, float]:
@@ -321,13 +320,21 @@ def _parent(kernel: Kernel) -> Kernel | None:
     return load_kernel(kernel.parent) if kernel.parent else None
 
 
+def _change(kernel: Kernel) -> str:
+    """What the kernel's own file says that it changes."""
+    constants = kernel.name.partition(":")[2]
+    if constants:
+        return f"Constants alone: {constants.replace(',', ', ')}."
+    return kernel.change or "It is the first kernel."
+
+
 def _race(now: Standing, before: Standing) -> Race:
     """Set two kernels side by side.
 
     Raises:
         LabError: they were measured at no cube in common.
     """
-    record, gpu = now.step.record, find_gpu(now.bound.gpu)
+    record, gpu = now.record, find_gpu(now.bound.gpu)
     found: dict[str, dict[Size, Score]] = {now.name: {}, before.name: {}}
     for score in scores([record]):
         if score.m == score.n == score.k <= SIZE and score.kernel in found:
@@ -347,7 +354,7 @@ def _race(now: Standing, before: Standing) -> Race:
 def _values(standing: Standing) -> dict[str, float]:
     score = standing.score
     size = (score.m, score.n, score.k)
-    entry = counted(standing.step.record).get((standing.name, *size))
+    entry = counted(standing.record).get((standing.name, *size))
     found = dict(entry.values) if entry else {}
     found |= {"share": 100 * standing.share, "speed": score.gflops}
     instructions, cap = standing.bound.of(ISSUE), standing.bound.cap

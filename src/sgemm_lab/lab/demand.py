@@ -4,9 +4,10 @@ from functools import lru_cache
 
 from sgemm_lab.counting.of_kernel import CountedLaunch, count
 from sgemm_lab.errors import LabError
-from sgemm_lab.hardware import FLOAT_BYTES, FLOP_PER_WARP_FMA, WARP
+from sgemm_lab.hardware import FLOAT_BYTES, WARP
 from sgemm_lab.kernel import Kernel, Size
 from sgemm_lab.lab.card import measured_card
+from sgemm_lab.models.bound import cap_of
 
 KINDS = {
     "loads": ("shared_load_wavefronts",),
@@ -68,7 +69,7 @@ def cap(wavefronts: float) -> float:
     card = measured_card()
     if wavefronts <= 0:
         raise LabError("A kernel that needs no wavefronts has no cap from shared memory.")
-    return FLOP_PER_WARP_FMA * card.device.sms * card.clock_mhz * 1e6 / wavefronts / 1e9
+    return cap_of(wavefronts, card.device.sms * card.clock_mhz / 1e3)
 
 
 def _multiply_adds(kernel: Kernel, size: Size) -> int:

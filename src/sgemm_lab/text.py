@@ -19,7 +19,7 @@ def number(value: float) -> str:
     digits = Decimal(repr(float(value)))
     place = 0 if abs(value) >= 100 else min(0, digits.adjusted() - 2)
     rounded = digits.quantize(Decimal(1).scaleb(place), ROUND_HALF_UP, _EXACT)
-    return f"{rounded:,}" if abs(rounded) >= 100 else f"{rounded.normalize(_EXACT):f}"
+    return f"{rounded:,.0f}" if abs(rounded) >= 100 else f"{rounded.normalize(_EXACT):f}"
 
 
 def percent(share: float) -> str:

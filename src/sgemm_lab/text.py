@@ -7,6 +7,9 @@ from decimal import ROUND_HALF_UP, Context, Decimal
 _EXACT = Context(prec=700)
 """More digits than any float has on one side of its point."""
 
+REWRITE_LINE = "\r\033[K"
+"""Written before a text, it makes a terminal put the text in place of the line it stands on."""
+
 
 def number(value: float) -> str:
     """Return a number as the book writes it, to three digits: 63,700 and 15.2 and 0.25."""
@@ -24,9 +27,12 @@ def percent(share: float) -> str:
     return f"{math.floor(100 * share + 0.5)} %" if abs(share) >= 0.1 else f"{100 * share:.2g} %"
 
 
-def plural(count: int, word: str) -> str:
-    """Return a count with its word: "1 wavefront", "2 wavefronts"."""
-    return f"{count:,} {word}" + ("" if count == 1 else "s")
+def plural(count: int, word: str, several: str = "") -> str:
+    """Return a count with its word: "1 wavefront", "2 wavefronts".
+
+    ``several`` is the word for more than one where that is not the word with an s.
+    """
+    return f"{count:,} {word if count == 1 else several or word + 's'}"
 
 
 def size_text(size: Sequence[int]) -> str:
@@ -53,13 +59,24 @@ def bytes_moved_text(count: float) -> str:
     return f"{number(count)} TB"
 
 
-def plain_table(heads: Sequence[str], rows: Iterable[Sequence[object]], *, numbers: int) -> str:
-    """Return a table for a terminal; columns from index ``numbers`` on stand to the right."""
-    texts = [list(heads), *([str(cell) for cell in row] for row in rows)]
+def printable(text: str) -> str:
+    """Return text that a terminal shows and does not obey: no escapes, one line."""
+    return "".join(c if c.isprintable() else "\N{REPLACEMENT CHARACTER}" for c in text)
+
+
+def plain_table(
+    heads: Sequence[str], rows: Iterable[Sequence[object]], *, numbers: int | range
+) -> str:
+    """Return a table for a terminal. Columns of numbers stand to the right.
+
+    ``numbers`` are their indices, or the index of the first of them: then all after it are.
+    """
+    texts = [[printable(str(cell)) for cell in row] for row in (heads, *rows)]
+    right = range(numbers, len(heads)) if isinstance(numbers, int) else numbers
     widths = [max(len(row[i]) for row in texts) for i in range(len(heads))]
     lines = (
         "  ".join(
-            cell.rjust(width) if i >= numbers else cell.ljust(width)
+            cell.rjust(width) if i in right else cell.ljust(width)
             for i, (cell, width) in enumerate(zip(row, widths, strict=True))
         ).rstrip()
         for row in texts

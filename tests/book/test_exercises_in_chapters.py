@@ -3,18 +3,21 @@
 import ast
 import re
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 from sites import ROOT
 
-from sgemm_lab.book.exercises import Written, answer_lines, parts
+from sgemm_lab.book.exercises import ExerciseDirective, Written, answer_lines, parts
 from sgemm_lab.book.notebooks import notebook
 from sgemm_lab.errors import LabError
 from sgemm_lab.exercises import (
     CHOICES,
     Choice,
+    Estimate,
     Exercise,
+    Found,
     Lines,
     Question,
     exercises,
@@ -22,7 +25,7 @@ from sgemm_lab.exercises import (
     find_prediction,
     predictions,
 )
-from sgemm_lab.lab.exercise import recorded
+from sgemm_lab.lab.exercise import machine_of_records
 
 CHAPTERS = sorted((ROOT / "chapters").glob("[0-9]*.md"))
 
@@ -84,7 +87,7 @@ def test_solution_carries_the_lines_or_the_number(exercise: Exercise) -> None:
         return
     assert isinstance(exercise, Question)
     assert re.search(r"\d", text), "a number that was counted, measured or worked out"
-    kind = exercise.judging(recorded())["kind"]
+    kind = exercise.judging(machine_of_records())["kind"]
     assert bool(source) == (kind != "number"), "what was found says where"
 
 
@@ -151,3 +154,37 @@ def test_text_between_exercises_stays_where_it_is() -> None:
 def test_exercise_that_does_not_end_is_told() -> None:
     with pytest.raises(LabError, match=r"“::::\{exercise\} 2\.1 T” does not end: a line with ::::"):
         list(parts("::::{exercise} 2.1 T\nQ\n:::"))
+
+
+def test_what_nobody_has_measured_yet_is_said_in_place_of_an_answer(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def unknown(_: object) -> Found:
+        raise LabError("No record has it yet.")
+
+    exercise = Estimate(name="2.1", found=unknown, wrong=())
+    directive = object.__new__(ExerciseDirective)
+    place, judging = directive._place(exercise)
+    assert place.astext() == '<p class="lab-go-on">No record has it yet.</p>'
+    assert judging.astext() == ""
+    monkeypatch.setattr("sgemm_lab.book.exercises.find_exercise", lambda _: exercise)
+    made = Written("exercise", "2.1", "T", ["Q"], ["So it is."])
+    assert "*No record has it yet.*" in made.solved
+
+
+@pytest.mark.parametrize("known", [True, False])
+def test_lines_go_on_in_colab_where_the_site_has_it_and_in_the_notebook(
+    known: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SGEMM_LAB_REPOSITORY", "https://github.com/someone/book" if known else "")
+    directive = object.__new__(ExerciseDirective)
+    env = SimpleNamespace(docname="chapters/02_tiling", srcdir=str(ROOT))
+    settings = SimpleNamespace(env=env)
+    directive.state = SimpleNamespace(document=SimpleNamespace(settings=settings))
+    said = directive._way_on()
+    colab = "https://colab.research.google.com/github/someone/book/blob/gh-pages/notebooks/"
+    assert (f'<a href="{colab}02_tiling.ipynb">on Colab</a>, or <a' in said) == known
+    assert ("Colab" in said) == known
+    assert '<a href="../notebooks/02_tiling.ipynb" download>' in said
+    assert "<code>make notebooks</code>" in said
+    assert said.count("\n") == 0

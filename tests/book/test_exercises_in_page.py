@@ -9,7 +9,7 @@ from sites import ROOT, Site
 from test_book_pages import PHONE, problems
 
 from sgemm_lab.exercises import Exercise, Lines, Question, exercises
-from sgemm_lab.lab.exercise import recorded
+from sgemm_lab.lab.exercise import machine_of_records
 
 pytestmark = pytest.mark.browser
 
@@ -146,7 +146,13 @@ def test_keyboard_alone_answers_and_opens_the_solution(specimen: Site, contexts:
 
 def test_answers_of_another_make_are_no_hindrance(specimen: Site, contexts: Any) -> None:
     visit = contexts().goto(specimen, PAGE)
-    for broken in ("not JSON", '{"2.1": {"answer": "apples"}, "2.5": {"answer": "quicker"}}'):
+    for broken in (
+        "not JSON",
+        "null",
+        "3",
+        '{"2.1": {"answer": "apples"}, "2.5": {"answer": "quicker"}}',
+        '{"2.1": {"answer": {}}, "2.5": 7, "window-gain": null}',
+    ):
         visit.page.evaluate("(text) => localStorage.setItem('sgemm-lab:answers', text)", broken)
         visit.page.reload()
         assert box(visit.page, "2.1").get_attribute("data-state") == "empty"
@@ -164,6 +170,7 @@ def test_lines_of_a_kernel_lead_to_the_notebook_and_can_be_found(
     address = box(page, "2.2").locator("a[download]").get_attribute("href")
     assert address == "../notebooks/first.ipynb"
     assert (specimen.folder / PAGE).parent.joinpath(address).is_file()
+    assert box(page, "2.2").get_attribute("data-kernel") == "tiled"
     lines = json.loads(part(page, "2.2", "judging").inner_text())
     found = next(one for one in exercises() if one.name == "2.2")
     assert isinstance(found, Lines)
@@ -225,13 +232,25 @@ def test_judged_answers_are_accessible_and_fit(
 
 
 def test_page_without_exercises_loads_nothing_for_them(specimen: Site) -> None:
-    for name in ("judging.js", "exercises.js", "exercises.css"):
+    for name in ("reading.js", "judging.js", "exercises.js"):
         assert name in (specimen.folder / PAGE).read_text()
         assert name not in (specimen.folder / "chapters/second.html").read_text()
 
 
+def test_list_of_chapters_tells_how_many_are_answered(specimen: Site, contexts: Any) -> None:
+    visit = contexts().goto(specimen, PAGE)
+    page = visit.page
+    assert page.locator(".lab-done").count() == 0
+    answer(page, "2.1", "1")
+    assert page.locator(".bd-links .lab-done").all_inner_texts() == ["1 of 2"]
+    page.goto(specimen.url("chapters/second.html"))
+    assert page.locator(".bd-links .lab-done").all_inner_texts() == ["1 of 2"]
+    assert page.locator(".bd-links a:has(.lab-done)").inner_text().startswith("Every element")
+    assert visit.console == []
+
+
 def right_answer(exercise: Question) -> str:
-    found = exercise.judging(recorded())["expected"]
+    found = exercise.judging(machine_of_records())["expected"]
     return found if isinstance(found, str) else repr(found)
 
 
@@ -247,7 +266,7 @@ def test_every_exercise_of_the_book_is_answered_on_its_page(
         if isinstance(exercise, Question):
             right = right_answer(exercise)
             assert answer(page, exercise.name, right).startswith("✓ Right")
-            said = exercise.judge(exercise.solution or float(right), recorded()).text
+            said = exercise.judge(exercise.solution or float(right), machine_of_records()).text
             shown = part(page, exercise.name, "verdict").locator("p").first.inner_text()
             assert shown.removeprefix("✓ ") == said.replace("`", "")
         part(page, exercise.name, "solution").locator("summary").click()

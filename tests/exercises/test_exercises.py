@@ -245,9 +245,13 @@ def test_without_the_compiler_the_reader_hears_how_to_install_it(
     assert judged.text.startswith("The CUDA compiler NVRTC is not installed.")
 
 
+assert isinstance(BARRIERS, Lines)
+SEVENTH_LINE = BARRIERS.written(BARRIERS.solution).first + 6
+
+
 @pytest.mark.parametrize(
     ("fault", "refusal", "right"),
-    [("mine.cu, line 35: it is wrong.", None, False), (None, "No memory.", True)],
+    [(f"mine.cu, line {SEVENTH_LINE}: it is wrong.", None, False), (None, "No memory.", True)],
 )
 def test_on_a_gpu_right_lines_are_checked_there_too(
     fault: str | None, refusal: str | None, right: bool, monkeypatch: pytest.MonkeyPatch

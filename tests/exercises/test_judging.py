@@ -18,7 +18,7 @@ from sgemm_lab.exercises.judging import (
     judge_number,
 )
 from sgemm_lab.files import PACKAGE
-from sgemm_lab.lab.exercise import recorded
+from sgemm_lab.lab.exercise import machine_of_records
 from sgemm_lab.text import number
 
 ASSETS = PACKAGE / "book" / "assets"
@@ -64,7 +64,7 @@ def answers_to(data: NumberData | EstimateData) -> st.SearchStrategy[list[float]
 
 @pytest.mark.parametrize("question", QUESTIONS, ids=lambda question: question.name)
 def test_python_and_the_page_say_the_same(page: Page, question: Question) -> None:
-    data = question.judging(recorded())
+    data = question.judging(machine_of_records())
     if data["kind"] == "choice":
         expected = [vars(judge_choice(data, word)) for word in CHOICES]
         assert said_on(page, data, list(CHOICES)) == expected
@@ -86,7 +86,7 @@ def test_python_and_the_page_say_the_same(page: Page, question: Question) -> Non
 def test_every_listed_wrong_answer_hears_the_same_on_the_page(
     page: Page, question: Question
 ) -> None:
-    data = question.judging(recorded())
+    data = question.judging(machine_of_records())
     numbers = [(float(w), says) for w, says in question.wrong if isinstance(w, (int, float))]
     words = [(w, says) for w, says in question.wrong if isinstance(w, str) and w in CHOICES]
     listed: list[tuple[Any, str]] = words if data["kind"] == "choice" else numbers

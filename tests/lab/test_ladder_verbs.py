@@ -212,7 +212,7 @@ def test_a_strip_needs_a_kernel_of_the_ladder():
         lab.place("tilde")
     with pytest.raises(LabError, match="Name at least one kernel"):
         lab.place()
-    with pytest.raises(LabError, match="'tiled:TILE=16' has no place on the ladder"):
+    with pytest.raises(LabError, match="'tiled:TILE=16' is a variant: the ladder holds 'tiled'"):
         lab.place("tiled:TILE=16")
 
 

@@ -49,10 +49,10 @@ from sgemm_lab.exercises import (
 )
 from sgemm_lab.exercises.judging import JudgingData
 from sgemm_lab.kernel import load_kernel
-from sgemm_lab.lab.exercise import recorded
+from sgemm_lab.lab.exercise import machine_of_records
 
 KIND = "exercises"
-"""What a page's boxes are gathered under; the value is the name of each."""
+"""What a page's boxes are gathered under: the name of an exercise that takes an answer, else ""."""
 
 _OPENING = re.compile(
     r"^(?P<fence>`{3,}|:{3,})\{(?P<kind>exercise|predict)\}\s*(?P<name>\S*)\s*(?P<title>.*)$"
@@ -95,13 +95,16 @@ class ExerciseDirective(SphinxDirective):
         head = nodes.raw("", _heading(name, title), format="html")
         place, judging = self._place(exercise)
         solution = self._solution(exercise, solutions[0])
-        box = Box("", head, *question, place, solution, judging, **{KIND: name})
+        asked = name if isinstance(exercise, Question) else ""
+        box = Box("", head, *question, place, solution, judging, **{KIND: asked})
         box["attributes"] = {
             "data-lab": "exercise",
             "data-name": name,
             "id": _anchor(name),
             "aria-labelledby": f"{_anchor(name)}-title",
         }
+        if isinstance(exercise, Lines):
+            box["attributes"]["data-kernel"] = exercise.kernel
         return [box]
 
     def _parsed(self, lines: list[str]) -> list[nodes.Node]:
@@ -165,7 +168,7 @@ class PredictDirective(ExerciseDirective):
         head = _raw(f'<p class="lab-exercise-title" id="{anchor}-title">Predict</p>')
         place, judging = self._place(prediction)
         content = self._parsed(list(self.content))
-        box = Box("", head, *content, place, judging, **{KIND: name})
+        box = Box("", head, *content, place, judging, **{KIND: ""})
         box["attributes"] = {
             "data-lab": "prediction",
             "data-name": name,
@@ -190,11 +193,16 @@ class SolutionDirective(SphinxDirective):
 def add_scripts(
     app: Sphinx, page: str, _template: str, _context: dict[str, Any], _doctree: object
 ) -> None:
-    """Let pages with a box load what brings it to life."""
-    if page in gathered(app.env, KIND):
-        app.add_css_file("exercises.css")
+    """Let pages with a box load what brings it to life, and all pages tell the progress."""
+    boxes = gathered(app.env, KIND)
+    app.add_css_file("exercises.css")
+    if page in boxes:
         for script in ("reading.js", "judging.js", "exercises.js"):
             app.add_js_file(script, loading_method="defer")
+    asked = {where: [name for name in names if name] for where, names in boxes.items()}
+    body = json.dumps({where: names for where, names in asked.items() if names})
+    app.add_js_file(None, body=body, type="application/json", id="lab-asked")
+    app.add_js_file("progress.js", loading_method="defer")
 
 
 def visit_box(translator: Any, node: Box) -> None:
@@ -263,7 +271,7 @@ def question_data(exercise: Question) -> JudgingData:
     Raises:
         LabError: no record has what is asked for.
     """
-    return exercise.judging(recorded())
+    return exercise.judging(machine_of_records())
 
 
 @cache
@@ -276,7 +284,7 @@ def answer_lines(exercise: Exercise) -> tuple[list[str], str]:
     if isinstance(exercise, Lines):
         return ["```cuda", *_outdented(str(exercise.solution)), "```", ""], ""
     assert isinstance(exercise, Question)
-    told = exercise.told(recorded())
+    told = exercise.told(machine_of_records())
     return [told.says, ""], told.source
 
 

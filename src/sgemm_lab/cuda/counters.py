@@ -10,6 +10,8 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Sequence
+from pathlib import Path
+from tempfile import TemporaryDirectory
 
 from sgemm_lab.errors import LabError
 from sgemm_lab.files import PACKAGE
@@ -84,19 +86,20 @@ def take_counters(kernels: Sequence[Kernel], size: Size) -> list[dict[str, float
             "Nsight Compute (ncu) is not installed, and only it can read the GPU's counters. "
             "It comes with the CUDA toolkit."
         )
-    metrics = list(METRICS.values())
-    while True:
-        command = [
-            ncu, "--clock-control", "none", "--csv", "--page", "raw", "--print-units", "base",
-            "--kernel-name", ENTRY, "--metrics", ",".join(metrics),
-            sys.executable, "-m", "sgemm_lab", "launch", "--size", ",".join(map(str, size)),
-            *(kernel.name for kernel in kernels),
-        ]  # fmt: skip
-        answer = subprocess.run(command, capture_output=True, text=True, cwd=PACKAGE.parent)
-        known = [name for name in metrics if name not in _unknown_metrics(answer.stdout)]
-        if known == metrics:
-            break
-        metrics = known  # older GPUs and tools lack some; the others can still be taken
+    with TemporaryDirectory() as folder:
+        metrics = list(METRICS.values())
+        while True:
+            command = [
+                ncu, "--clock-control", "none", "--csv", "--page", "raw", "--print-units", "base",
+                "--kernel-name", ENTRY, "--metrics", ",".join(metrics),
+                sys.executable, "-m", "sgemm_lab", "launch", "--size", ",".join(map(str, size)),
+                *(_argument(kernel, Path(folder)) for kernel in kernels),
+            ]  # fmt: skip
+            answer = subprocess.run(command, capture_output=True, text=True, cwd=PACKAGE.parent)
+            known = [name for name in metrics if name not in _unknown_metrics(answer.stdout)]
+            if known == metrics:
+                break
+            metrics = known  # older GPUs and tools lack some; the others can still be taken
     rows = parse_counters(answer.stdout)
     if answer.returncode or len(rows) != len(kernels):
         said = [line for line in answer.stdout.splitlines() if line.startswith("==ERROR==")]
@@ -114,6 +117,15 @@ def _unknown_metrics(said: str) -> set[str]:
         for line in re.findall(r"Failed to find metric (.+)", said)
         for name in line.split(",")
     }
+
+
+def _argument(kernel: Kernel, folder: Path) -> str:
+    """Return what names a kernel on the command line: a reader's own is written to a file first."""
+    if kernel.is_the_books:
+        return kernel.name
+    path = folder / f"{kernel.name.removesuffix('.cu')}.cu"
+    path.write_text(kernel.source, encoding="utf-8")
+    return str(path)
 
 
 def parse_counters(text: str) -> list[dict[str, float]]:

@@ -65,7 +65,9 @@ def _find(what: str, name: str, of: tuple[Kind, ...]) -> Kind:
     known = {exercise.name: exercise for exercise in of}
     if name in known:
         return known[name]
-    near = difflib.get_close_matches(str(name), known, n=1, cutoff=0.4)
+    if not isinstance(name, str):
+        raise LabError(f"The name of the {what} is text. Write it in quotes: '{name}'.")
+    near = difflib.get_close_matches(name, known, n=1, cutoff=0.4)
     there = f"There are {', '.join(known)}." if known else "There is none yet."
     hint = f"Did you mean '{near[0]}'?" if near else there
     raise LabError(f"There is no {what} called '{name}'. {hint}")

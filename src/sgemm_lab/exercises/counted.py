@@ -85,6 +85,6 @@ def registers(name: str) -> Callable[[Machine], Found]:
 
     def found(_: Machine) -> Found:
         compiled = compile_kernel(load_kernel(name))
-        return Found(compiled.registers, f"Compiled here by NVRTC for {compiled.target}.")
+        return Found(compiled.registers, f"Compiled by NVRTC for {compiled.target}.")
 
     return found

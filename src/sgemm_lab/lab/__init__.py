@@ -33,7 +33,7 @@ from collections.abc import Sequence
 
 from sgemm_lab.counting.walk import walk
 from sgemm_lab.cuda.compiler import TARGETS, compile_kernel
-from sgemm_lab.errors import MissingToolError
+from sgemm_lab.errors import LabError, MissingToolError
 from sgemm_lab.gpu import GPUS, Gpu, find_gpu
 from sgemm_lab.kernel import Kernel, Size, load_kernel, parse_kernel
 from sgemm_lab.lab import card as _card
@@ -55,7 +55,7 @@ from sgemm_lab.lab.instructions import instructions as _instructions
 from sgemm_lab.lab.listing import listing
 from sgemm_lab.lab.methods import Effects
 from sgemm_lab.lab.methods import effects as _effects
-from sgemm_lab.lab.output import Output, Picture, Prose, sentence, table
+from sgemm_lab.lab.output import Output, Picture, Prose, table, unavailable
 from sgemm_lab.lab.pictures.frame import figure as _figure
 from sgemm_lab.lab.pictures.levels import levels_panel
 from sgemm_lab.lab.pictures.matrices import Group, matrices
@@ -69,7 +69,7 @@ from sgemm_lab.lab.requests import request as _request
 from sgemm_lab.lab.sample_picture import spread as _spread
 from sgemm_lab.lab.speeds import Speeds, score_of, speed_curves
 from sgemm_lab.lab.speeds import speeds as _speeds
-from sgemm_lab.lab.timelines import pace
+from sgemm_lab.lab.timelines import pace, timed_kernel
 from sgemm_lab.lab.timelines import timeline as _timeline
 from sgemm_lab.lab.verdicts import verdicts
 from sgemm_lab.lab.your_gpu import my_gpu as _my_gpu
@@ -105,8 +105,10 @@ def mine(text: str, name: str = "mine") -> Kernel:
     """Make a kernel of the reader's own source text. Empty lines at its ends do not count.
 
     Raises:
-        LabError: the head comment lacks a field.
+        LabError: it is no text, or the head comment lacks a field.
     """
+    if not isinstance(text, str):
+        raise LabError(f"{text!r} is no source. Give it as text, such as lab.source('tiled').")
     return parse_kernel(name, text.strip() + "\n")
 
 
@@ -124,7 +126,7 @@ def check(*kernels: str | Kernel, simulated: bool = False) -> Output:
     try:
         return verdict([_kernel(kernel) for kernel in kernels], simulated=simulated)
     except MissingToolError as missing:
-        return sentence(str(missing))
+        return unavailable(missing)
 
 
 def measure(*names: str, size: int | Size = 4096) -> Speeds:
@@ -141,9 +143,9 @@ def speed(name: str, size: int | Size = 4096) -> float:
     return score_of(load_kernel(name), _size(size)).gflops
 
 
-def race(mine: Kernel, against: str) -> Output:
+def race(mine: str | Kernel, against: str) -> Output:
     """Check and count your kernel beside one of the book's; on a GPU time both at 4096³."""
-    return _race(mine, load_kernel(against))
+    return _race(_kernel(mine), _kernel(against))
 
 
 def curves(*names: str, conclusion: str) -> Picture:
@@ -160,7 +162,7 @@ def count(*kernels: str | Kernel, size: int | Size = 256) -> Counted | Output:
     try:
         return Counted([_kernel(kernel) for kernel in kernels], _size(size))
     except MissingToolError as missing:
-        return sentence(str(missing))
+        return unavailable(missing)
 
 
 def waves(
@@ -252,7 +254,7 @@ def occupancy(
             gpu=gpu,
         )
     except MissingToolError as missing:
-        return sentence(str(missing))
+        return unavailable(missing)
 
 
 def coalescing(*names: str, size: int | Size = 64) -> Coalescing:
@@ -278,10 +280,10 @@ def step(kernel: str | Kernel, size: Size) -> Steps | Output:
     try:
         return Steps(walk(_kernel(kernel), size))
     except MissingToolError as missing:
-        return sentence(str(missing))
+        return unavailable(missing)
 
 
-def timeline(*names: str, size: int | Size = 4096) -> Timeline:
+def timeline(*names: str, size: int | Size = 4096) -> Timeline | Output:
     """Draw when windows of K are loaded and multiplied, with one buffer or several.
 
     Kernels give times to start from, as measured at ``size``; the first is shown.
@@ -306,7 +308,7 @@ def resources(*names: str) -> Output:
             for name in names
         ]
     except MissingToolError as missing:
-        return sentence(str(missing))
+        return unavailable(missing)
     return table(["registers per thread", *TARGETS], rows, note="Compiled here by NVRTC.")
 
 
@@ -375,7 +377,7 @@ def effects() -> Effects:
     return _effects()
 
 
-def spread(name: str, size: int | Size = 4096) -> Picture:
+def spread(name: str, size: int | Size = 4096) -> Picture | Output:
     """Draw every sample of a kernel, and of cuBLAS in turns with it, in the order taken."""
     return _spread(load_kernel(name).name, _size(size))
 
@@ -469,7 +471,8 @@ def times(title: str, name: str, *, stages: int, clocks: float, says: str = "") 
 
     ``clocks`` is the length of the axis: the same in two panels makes them comparable.
     """
-    timed = _timeline([name], (4096, 4096, 4096)).kernels[0]
+    kernel = load_kernel(name)
+    timed = timed_kernel(kernel, score_of(kernel, _size(4096)))
     pipeline = Pipeline(timed["latency"], timed["load"], timed["compute"], 4, stages)
     return time_panel(title, pipeline, clocks, says=says)
 
@@ -480,11 +483,29 @@ def sm(title: str, *, says: str = "") -> Output:
 
 
 def _kernel(kernel: str | Kernel) -> Kernel:
-    return load_kernel(kernel) if isinstance(kernel, str) else kernel
+    if isinstance(kernel, Kernel):
+        return kernel
+    if isinstance(kernel, str):
+        return load_kernel(kernel)
+    raise LabError(f"{kernel!r} is no kernel. Give a name such as 'tiled', or lab.mine(text).")
 
 
 def _size(size: int | Size) -> Size:
-    return (size, size, size) if isinstance(size, int) else size
+    """Return M, N, K; one number stands for all three.
+
+    Raises:
+        LabError: it is neither.
+    """
+    sizes = (size, size, size) if isinstance(size, int) else size
+    whole = isinstance(sizes, (tuple, list)) and all(
+        isinstance(part, int) and not isinstance(part, bool) and part > 0 for part in sizes
+    )
+    if not whole or len(sizes) != 3:
+        raise LabError(
+            f"{size!r} is no size. Give a whole number such as 64, or three: (1000, 999, 64)."
+        )
+    m, n, k = sizes
+    return m, n, k
 
 
 __all__ = [

@@ -16,9 +16,10 @@ from sgemm_lab.lab import session
 from sgemm_lab.lab.output import Output, table
 from sgemm_lab.lab.verdicts import with_code
 from sgemm_lab.models.bound import DATA, DRAM, ISSUE, L2, LOOKUP, SCHEDULERS, Bound, Cap, bound
-from sgemm_lab.models.ladder import SIZE, Step
+from sgemm_lab.models.ladder import SIZE
 from sgemm_lab.models.ladder import ladder as recorded_steps
-from sgemm_lab.records.store import Score, counted, scores
+from sgemm_lab.records.data import Record, Score
+from sgemm_lab.records.store import counted, scores
 from sgemm_lab.text import number, percent, size_text
 
 PER_STEP = "multiply-add of a warp"
@@ -36,18 +37,15 @@ _LINE = "var(--lab-line, #7d8590)"
 class Standing(NamedTuple):
     """A kernel under its bound, at 4096³ or its largest cube, as the ladder shows it."""
 
-    step: Step
+    score: Score
+    """What was measured."""
+    record: Record
     bound: Bound
 
     @property
     def name(self) -> str:
         """The kernel's name."""
-        return self.step.kernel.name
-
-    @property
-    def score(self) -> Score:
-        """What was measured."""
-        return self.step.score
+        return self.score.kernel
 
     @property
     def share(self) -> float:
@@ -199,9 +197,9 @@ class Closing:
     @property
     def provenance(self) -> str:
         """Where the numbers come from."""
-        step = self.now.step
+        score = self.now.score
         return (
-            f"Recorded on {step.record.gpu.name}, {step.score.date[:10]}. Demand: counted in one "
+            f"Recorded on {score.gpu}, {score.date[:10]}. Demand: counted in one "
             "block, simulated; instructions by the GPU's counters."
         )
 
@@ -247,12 +245,12 @@ def standing(kernel: Kernel) -> Standing:
     steps = recorded_steps(session.book_records())
     step = next((step for step in steps if step.kernel.name == kernel.name), None)
     limit = step.bound if step else None
-    if step is None or limit is None:
+    if step is None or limit is None or step.score is None or step.record is None:
         raise LabError(
             f"The kernel '{kernel.name}' was not recorded as it is now. Record it on the GPU "
             f"with 'sgemm-lab record {kernel.name}'."
         )
-    return Standing(step, limit)
+    return Standing(step.score, step.record, limit)
 
 
 def values_of(now: Standing, before: Standing | None) -> dict[str, float]:
@@ -336,7 +334,7 @@ def _race(now: Standing, before: Standing) -> Race:
     Raises:
         LabError: they were measured at no cube in common.
     """
-    record, gpu = now.step.record, find_gpu(now.bound.gpu)
+    record, gpu = now.record, find_gpu(now.bound.gpu)
     found: dict[str, dict[Size, Score]] = {now.name: {}, before.name: {}}
     for score in scores([record]):
         if score.m == score.n == score.k <= SIZE and score.kernel in found:
@@ -356,7 +354,7 @@ def _race(now: Standing, before: Standing) -> Race:
 def _values(standing: Standing) -> dict[str, float]:
     score = standing.score
     size = (score.m, score.n, score.k)
-    entry = counted(standing.step.record).get((standing.name, *size))
+    entry = counted(standing.record).get((standing.name, *size))
     found = dict(entry.values) if entry else {}
     found |= {"share": 100 * standing.share, "speed": score.gflops}
     instructions, cap = standing.bound.of(ISSUE), standing.bound.cap

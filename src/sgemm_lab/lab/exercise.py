@@ -18,7 +18,7 @@ from sgemm_lab.lab import session
 from sgemm_lab.lab.output import Output
 from sgemm_lab.lab.racing import RACED_SIZE
 from sgemm_lab.lab.speeds import speeds
-from sgemm_lab.records.store import scores
+from sgemm_lab.records.store import not_yet_measured
 from sgemm_lab.text import size_text
 
 
@@ -46,7 +46,7 @@ def predict(name: str, answer: object = None) -> Output:
     return _output(_judged(find_prediction(name), answer))
 
 
-def recorded() -> Machine:
+def machine_of_records() -> Machine:
     """Return a machine without a GPU, whose speeds are the book's records."""
     return Machine(gpu=False, speeds=_recorded)
 
@@ -71,15 +71,15 @@ def _output(judged: Judgement) -> Output:
 def _speeds(kernels: Sequence[Kernel], size: Size) -> tuple[dict[str, float], str]:
     """Measure here, or take the record: GFLOP/s by kernel name, and where they come from."""
     found = speeds(kernels, [size])
-    return {score.kernel: score.gflops for score in found}, found.note
+    return {kernel.name: found.of(kernel.name).gflops for kernel in kernels}, found.note
 
 
 def _recorded(kernels: Sequence[Kernel], size: Size) -> tuple[dict[str, float], str]:
     """Take GFLOP/s from the first of the book's records that has them all."""
-    names = [kernel.name for kernel in kernels]
     for record in session.book_records():
-        known = {s.kernel: s for s in scores([record]) if (s.m, s.n, s.k) == size}
-        if all(name in known for name in names):
-            source = session.provenance(record.gpu, known[names[0]].run)
-            return {name: known[name].gflops for name in names}, source
-    raise LabError(f"No record has {' and '.join(names)} at {size_text(size)} yet.")
+        found = [record.score(kernel, size) for kernel in kernels]
+        known = [score for score in found if score is not None]
+        if len(known) == len(kernels):
+            speeds_ = {score.kernel: score.gflops for score in known}
+            return speeds_, session.provenance(record.gpu, known[0].run)
+    raise LabError(not_yet_measured([kernel.name for kernel in kernels], f" at {size_text(size)}"))

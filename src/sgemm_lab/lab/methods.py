@@ -8,7 +8,6 @@ from sgemm_lab.lab.output import Output, Picture, table
 from sgemm_lab.lab.sample_picture import sample_picture
 from sgemm_lab.measuring.methods import BOUND_SIZE, LAUNCH_SIZE, POWER_SIZE, SIZES, WAYS
 from sgemm_lab.records.data import Record
-from sgemm_lab.records.store import readings
 from sgemm_lab.text import number
 
 BOOK = "book"
@@ -34,9 +33,10 @@ class Effects:
             LabError: the record has none.
         """
         self._record = record
-        if not readings(record, f"effect.{BOOK}"):
+        found = record.readings(f"effect.{BOOK}")
+        if SIZES[0] not in found:
             raise LabError(f"The record of {record.gpu.name} does not hold the effects.")
-        self.run = readings(record, f"effect.{BOOK}")[SIZES[0]][1]
+        self.run = found[SIZES[0]].run
 
     def samples(self, name: str, size: int) -> tuple[float, ...]:
         """Return the samples of a reading, such as "cached", "launches" or "watts.zeros".
@@ -44,10 +44,10 @@ class Effects:
         Raises:
             LabError: it was not measured.
         """
-        found = readings(self._record, f"effect.{name}").get(size)
+        found = self._record.readings(f"effect.{name}").get(size)
         if found is None:
             raise LabError(f"The effect '{name}' was not measured at {size}.")
-        return found[0].samples
+        return found.samples
 
     def median(self, name: str, size: int) -> float:
         """Return the middle sample of a reading."""
@@ -103,10 +103,10 @@ def effects() -> Effects:
     Raises:
         LabError: no record has them.
     """
-    measured = any(readings(record, f"effect.{BOOK}") for record in session.here())
+    measured = any(record.readings(f"effect.{BOOK}") for record in session.here())
     if session.live() and not measured:
         session.measure_here([], [], effects=True)
     for record in session.all_records():
-        if readings(record, f"effect.{BOOK}"):
+        if record.readings(f"effect.{BOOK}"):
             return Effects(record)
     raise LabError("No record has the effects. Take one with 'sgemm-lab record' on a GPU.")

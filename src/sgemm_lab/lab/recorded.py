@@ -9,7 +9,7 @@ from sgemm_lab.lab.your_gpu import gpu_seconds
 from sgemm_lab.measuring.race import Budget, input_set_count
 from sgemm_lab.measuring.recorder import RAGGED_SIZES, SQUARE_SIZES
 from sgemm_lab.models.roofline import clock_text
-from sgemm_lab.records.data import CUBLAS, KernelSamples, Record, Spread
+from sgemm_lab.records.data import CUBLAS, Measurement, Record, Spread
 from sgemm_lab.records.store import readings
 from sgemm_lab.text import bytes_text
 
@@ -36,7 +36,7 @@ class Recorded:
         """Return for how many seconds the GPU was timed and warmed up, in all or at some sizes."""
         return gpu_seconds(self.run, sizes)
 
-    def slowest(self, size: Size) -> KernelSamples:
+    def slowest(self, size: Size) -> Measurement:
         """Return the samples of the slowest kernel at a size."""
         at_size = [s for s in self.run.measurements if (s.m, s.n, s.k) == size]
         return max(at_size, key=lambda samples: min(samples.seconds))

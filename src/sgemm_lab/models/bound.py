@@ -18,8 +18,8 @@ from sgemm_lab.gpu import Gpu
 from sgemm_lab.hardware import FLOAT_BYTES, FLOP_PER_WARP_FMA, WARP
 from sgemm_lab.kernel import Kernel, Size, load_kernel
 from sgemm_lab.models.demand import GLOBAL, LOOKUPS, PRODUCTS, SHARED, block_demand
-from sgemm_lab.records.data import Counters, Record
-from sgemm_lab.records.store import Score, counted, fingerprint, readings
+from sgemm_lab.records.data import Counters, Record, Score
+from sgemm_lab.records.store import counted, readings
 from sgemm_lab.rules.tile import Tile
 
 PEAK, GRID, ISSUE, DATA, LOOKUP, L2, DRAM = (
@@ -188,7 +188,7 @@ def bound_of(score: Score, gpu: Gpu, record: Record) -> Bound | None:
     """
     try:
         kernel = load_kernel(score.kernel)
-        if fingerprint(kernel) != score.fingerprint:
+        if kernel.fingerprint != score.fingerprint:
             return None
         return bound(kernel, (score.m, score.n, score.k), gpu, record)
     except LabError:
@@ -233,7 +233,7 @@ def _compulsory_bytes(size: Size) -> float:
 
 def _counted(kernel: Kernel, size: Size, record: Record) -> dict[str, tuple[float, str]]:
     """Return the demands that only a GPU's counters know: instructions, and bytes moved."""
-    mine = fingerprint(kernel)
+    mine = kernel.fingerprint
     launches = {
         key[1:]: entry
         for key, entry in counted(record).items()

@@ -16,7 +16,7 @@ from functools import lru_cache
 import numpy as np
 import numpy.typing as npt
 
-from sgemm_lab.counting.of_kernel import kernel_ptx, shipped_file
+from sgemm_lab.cuda.shipped_ptx import kernel_ptx, shipped_file
 from sgemm_lab.errors import LabError
 from sgemm_lab.hardware import WARP, WAVEFRONT_BYTES
 from sgemm_lab.kernel import ENTRY, Kernel, Size, load_kernels

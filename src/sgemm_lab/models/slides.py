@@ -16,7 +16,6 @@ from sgemm_lab.cuda.compiler import CompileError
 from sgemm_lab.files import write_whole
 from sgemm_lab.kernel import Kernel, Size, load_kernel
 from sgemm_lab.models.demand import GLOBAL, LOOKUPS, SHARED, block_demand
-from sgemm_lab.records.store import fingerprint
 
 SLIDES = Path(__file__).with_name("slides.json")
 KERNELS = ("tiled", "float4", "register_cache", "split", "double_buffer")
@@ -46,7 +45,7 @@ def slides(name: str) -> dict[tuple[int, ...], dict[str, float]]:
         KeyError: the kernel was not counted, or has changed since.
     """
     found = _shipped()[name]
-    if found["fingerprint"] != fingerprint(load_kernel(name)):
+    if found["fingerprint"] != load_kernel(name).fingerprint:
         raise KeyError(name)
     return {
         tuple(map(int, key.split(","))): dict(zip(COLUMNS, row, strict=True))
@@ -72,7 +71,7 @@ def counted_anew(kernel: Kernel) -> dict[str, Any]:
         if demand is not None:
             row = [round(demand[column], 6) for column in COLUMNS]
             rows[",".join(map(str, values))] = row
-    return {"fingerprint": fingerprint(kernel), "constants": names, "rows": rows}
+    return {"fingerprint": kernel.fingerprint, "constants": names, "rows": rows}
 
 
 def main() -> None:

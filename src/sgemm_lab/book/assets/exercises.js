@@ -26,7 +26,7 @@
   /** @returns {Record<string, Kept>} */
   function keptAnswers() {
     try {
-      return JSON.parse(localStorage.getItem(KEY) ?? "{}");
+      return Object(JSON.parse(localStorage.getItem(KEY) ?? "{}"));
     } catch {
       return {}; // kept by nobody, or not by us
     }
@@ -138,20 +138,12 @@
     document.dispatchEvent(new CustomEvent("lab-answered", { detail }));
   }
 
-  /**
-   * Judge an answer; say whether there was one.
-   * @type {(box: Box, answer: string) => boolean}
-   */
-  function judge(box, answer) {
-    const { right, text } = labJudging.judge(box.data, answer);
-    if (right === null) {
-      say(box, "empty", ...sentence(text));
-      return false;
-    }
-    const state = right ? "right" : "wrong";
+  /** @type {(box: Box, verdict: {right: boolean | null, text: string}) => void} */
+  function show(box, { right, text }) {
+    /** @type {State} */
+    const state = right === null ? "empty" : right ? "right" : "wrong";
     say(box, state, ...sentence(text));
-    setState(box, state);
-    return true;
+    if (right !== null) setState(box, state);
   }
 
   /** @param {Box} box */
@@ -164,11 +156,13 @@
   /** @param {Box} box */
   function check(box) {
     const answer = typed(box);
-    if (judge(box, answer)) {
+    const verdict = labJudging.judge(box.data, answer);
+    if (verdict.right !== null) {
       keep((kept) => {
         kept[box.name] = { answer };
       });
     }
+    show(box, verdict);
     if (box.form.classList.contains("is-closed")) moveOn(box);
   }
 
@@ -199,10 +193,16 @@
       });
       box.form.append(button);
     }
+    setState(box, "empty");
     const kept = keptAnswers()[box.name];
-    if (kept) fill(box, kept.answer);
     if (kept?.passed) pass(box);
-    else if (!kept || !judge(box, kept.answer)) setState(box, "empty");
+    else if (kept) {
+      const answer = String(kept.answer);
+      const verdict = labJudging.judge(box.data, answer);
+      if (verdict.right === null) return;
+      fill(box, answer);
+      show(box, verdict);
+    }
   }
 
   /**

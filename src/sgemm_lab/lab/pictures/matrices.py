@@ -13,8 +13,9 @@ from typing import Literal, NamedTuple
 
 import numpy as np
 
-from sgemm_lab.counting.of_kernel import kernel_ptx, launch
+from sgemm_lab.counting.of_kernel import launch
 from sgemm_lab.counting.warp_requests import shared_shapes
+from sgemm_lab.cuda.shipped_ptx import kernel_ptx
 from sgemm_lab.errors import LabError
 from sgemm_lab.hardware import FLOAT_BYTES, SECTOR_BYTES, WARP
 from sgemm_lab.kernel import ENTRY, Kernel, Size

@@ -2,7 +2,6 @@
 
 import re
 import xml.etree.ElementTree as ET
-from dataclasses import replace
 
 import pytest
 from record_samples import record, run, samples
@@ -12,8 +11,7 @@ from sgemm_lab.errors import LabError
 from sgemm_lab.kernel import load_kernel, load_kernels
 from sgemm_lab.lab import session
 from sgemm_lab.lab.closing import Closing
-from sgemm_lab.records.data import KernelSamples
-from sgemm_lab.records.store import counted, fingerprint
+from sgemm_lab.records.store import counted
 
 NAMES = [kernel.name for kernel in load_kernels(variants=True)]
 CHILDREN = [(k.parent, k.name) for k in load_kernels() if k.parent]
@@ -172,22 +170,26 @@ def test_a_box_is_text_too_and_marks_code() -> None:
 def test_a_kernel_that_changed_since_it_was_recorded_has_no_box(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    other = record(run(samples("tiled", 4.0, size=4096), samples("cublas", 1.0, size=4096)))
+    other = record(
+        run(
+            samples("tiled", 4.0, size=4096, fingerprint="of other code"),
+            samples("cublas", 1.0, size=4096),
+        )
+    )
     monkeypatch.setattr(session, "book_records", lambda: [other])
     with pytest.raises(LabError, match="'tiled' was not recorded as it is now"):
         lab.closing("tiled", CHANGED)
 
 
 def test_kernels_that_never_met_cannot_be_compared(monkeypatch: pytest.MonkeyPatch) -> None:
-    def taken(name: str, size: int) -> KernelSamples:
-        return replace(samples(name, 1.0, size=size), fingerprint=fingerprint(load_kernel(name)))
-
     never = record(
         run(
-            taken("naive", 1024), taken("tiled", 2048),
-            samples("cublas", 1.0, size=1024), samples("cublas", 1.0, size=2048),
+            samples("naive", 1.0, size=1024),
+            samples("tiled", 1.0, size=2048),
+            samples("cublas", 1.0, size=1024),
+            samples("cublas", 1.0, size=2048),
         )
-    )  # fmt: skip
+    )
     monkeypatch.setattr(session, "book_records", lambda: [never])
     with pytest.raises(LabError, match="'tiled' and 'naive' were measured at no size in common"):
         lab.closing("tiled", CHANGED)

@@ -113,8 +113,8 @@ def test_a_word_that_two_lanes_want_comes_once() -> None:
 
 
 def test_a_request_of_4_bytes_has_no_phases() -> None:
-    with pytest.raises(LabError, match=r"'register_cache' asks for no 16 bytes at 'fragA\['"):
-        phase_panel("Single", load_kernel("register_cache"), "fragA[")
+    with pytest.raises(LabError, match=r"'register_cache' asks for no 16 bytes at 'As\[r\]\[k\] ='"):
+        phase_panel("Single", load_kernel("register_cache"), "As[r][k] =")
 
 
 def test_the_time_is_the_schedules_own() -> None:

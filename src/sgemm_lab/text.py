@@ -9,16 +9,27 @@ def number(value: float) -> str:
     """Return a number as the book writes it, to three digits: 63,700 and 15.2 and 0.25."""
     if not math.isfinite(value):
         return str(value)
+    rounded = rounded_to(value, 3) if abs(value) < 100 else math.floor(value + 0.5)
+    return f"{rounded:,.0f}" if abs(rounded) >= 100 else f"{rounded:g}"
+
+
+def rounded_to(value: float, digits: int) -> float:
+    """Return a number to so many significant digits; halves go up, as in JavaScript."""
     exact = Decimal(value)
-    # Halves go up, as in JavaScript.
-    digits = 0 if abs(value) >= 100 else min(0, exact.adjusted() - 2)
-    rounded = exact.quantize(Decimal(1).scaleb(digits), ROUND_HALF_UP)
-    return f"{rounded:,}" if abs(rounded) >= 100 else f"{float(rounded):g}"
+    place = Decimal(1).scaleb(exact.adjusted() - digits + 1)
+    return float(exact.quantize(place, ROUND_HALF_UP))
+
+
+def ratio(times: float) -> str:
+    """Return how many times as much something is, to two digits."""
+    return number(rounded_to(times, 2))
 
 
 def percent(share: float) -> str:
     """Return a share such as 0.123 as "12 %", small ones with two digits."""
-    return f"{math.floor(100 * share + 0.5)} %" if abs(share) >= 0.1 else f"{100 * share:.2g} %"
+    if abs(share) >= 0.1:
+        return f"{math.floor(100 * share + 0.5)} %"
+    return f"{rounded_to(100 * share, 2):g} %"
 
 
 def plural(count: int, word: str) -> str:

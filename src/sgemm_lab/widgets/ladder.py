@@ -7,9 +7,10 @@ import traitlets
 
 from sgemm_lab.errors import LabError
 from sgemm_lab.kernel import Size
+from sgemm_lab.rules.comparisons import ladder_words
 from sgemm_lab.style import CUBLAS, FOREGROUND, KERNEL, book_style, figure, svg
 from sgemm_lab.text import number, percent
-from sgemm_lab.widgets.base import LabWidget, html_table, module, stylesheet
+from sgemm_lab.widgets.base import LabWidget, html_table
 from sgemm_lab.widgets.data import checked_choice, checked_items, checked_number, checked_text
 
 LIBRARY = "cublas"
@@ -77,9 +78,6 @@ class Ladder(LabWidget):
     Raises:
         LabError: the data are not what they should be; the message says where.
     """
-
-    _esm = module("common.js", "controls.js", "row_picker.js", "ladder_form.js", "ladder.js")
-    _css = stylesheet("common.css", "controls.css", "ladder.css")
 
     kernels: "traitlets.List[dict[str, Any]]" = traitlets.List().tag(sync=True)
     gpus: "traitlets.List[dict[str, str]]" = traitlets.List().tag(sync=True)
@@ -186,18 +184,8 @@ class Ladder(LabWidget):
     @property
     def alt(self) -> str:
         """How far the ladder reaches at the chosen size."""
-        place = f"At {_size_text(self.size)} on {self.chosen['name']}"
-        if not self.shown:
-            return f"{place} nothing was measured."
-        first, best = self.shown[0], max(self.shown, key=lambda pair: pair[1]["median"])
-        start = f"{place} “{first[0]['title']}” reaches {percent(_share(first[1]))} of cuBLAS"
-        if best is first:
-            return f"{start}."
-        times = float(f"{best[1]['median'] / first[1]['median']:.2g}")
-        return (
-            f"{start} and “{best[0]['title']}” {percent(_share(best[1]))}: "
-            f"{number(times)} times as much for the same arithmetic."
-        )
+        rungs = [(rung["title"], result) for rung, result in self.shown]
+        return ladder_words(_size_text(self.size), self.chosen["name"], rungs)
 
     def still(self) -> str:
         """Return the ladder at its present state as inline SVG."""

@@ -18,7 +18,7 @@ from sgemm_lab.style import (
     figure,
     svg,
 )
-from sgemm_lab.widgets.base import LabWidget, html_table, module, stylesheet
+from sgemm_lab.widgets.base import LabWidget, html_table
 
 MOST_BLOCKS = 4
 
@@ -64,9 +64,6 @@ class Timeline(LabWidget):
     Raises:
         LabError: a setting is out of its range; the message says which and what the range is.
     """
-
-    _esm = module("common.js", "controls.js", "rules/overlap.js", "timeline.js")
-    _css = stylesheet("common.css", "controls.css", "timeline.css")
 
     kernels: "traitlets.List[dict[str, Any]]" = traitlets.List().tag(sync=True)
     latency = traitlets.Int(600).tag(sync=True)

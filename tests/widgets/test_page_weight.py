@@ -5,7 +5,7 @@ import json
 from typing import Any
 
 import pytest
-from every_widget import BOOK
+from every_widget import SAMPLES, of_book
 
 import sgemm_lab.widgets
 from sgemm_lab.book.render import page_scripts, page_state
@@ -18,7 +18,7 @@ LIMIT = 700_000
 
 @pytest.fixture(scope="module")
 def widgets() -> list[LabWidget]:
-    return [make() for make in BOOK.values()]
+    return [of_book(name) for name in SAMPLES]
 
 
 def state_of(widgets: list[LabWidget]) -> dict[str, Any]:
@@ -36,7 +36,8 @@ def weight(widgets: list[LabWidget]) -> int:
 
 
 def test_every_class_of_widget_is_weighed(widgets: list[LabWidget]) -> None:
-    names = {name for name in sgemm_lab.widgets.__all__ if name[1].islower()} - {"LabWidget"}
+    there = (value for value in vars(sgemm_lab.widgets).values() if isinstance(value, type))
+    names = {one.__name__ for one in there if issubclass(one, LabWidget)} - {"LabWidget"}
     assert {type(widget).__name__ for widget in widgets} == names
 
 
@@ -61,7 +62,7 @@ def test_each_part_of_the_code_is_in_one_file() -> None:
 
 
 def test_a_page_loads_only_what_it_shows() -> None:
-    ladder = state_of([BOOK["memory ladder"](), BOOK["memory ladder"]()])
+    ladder = state_of([of_book("memory ladder"), of_book("memory ladder")])
     assert page_scripts(ladder) == ["widgets-memory_ladder.js", PAGE_SCRIPT]
     assert len(ladder["models"]) == 2
 

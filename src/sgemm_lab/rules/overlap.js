@@ -16,7 +16,7 @@ import { SLACK, STEADY } from "./overlap.py";
  * A stretch of time in which a window is multiplied with a share of the arithmetic.
  * @typedef {{ start: number, end: number, share: number }} Piece
  *
- * @typedef {object} Window_
+ * @typedef {object} TimedWindow
  * @property {number} block
  * @property {number} number
  * @property {number} buffer
@@ -40,7 +40,7 @@ class Sm {
     this.done = new Array(pipeline.blocks).fill(0);
     /** @type {Map<number, { left: number, pieces: Piece[] }>} block → its window's work */
     this.busy = new Map();
-    /** @type {Window_[]} */
+    /** @type {TimedWindow[]} */
     this.finished = [];
     this.now = 0;
     this.pipeFree = 0;

@@ -9,7 +9,7 @@ from sgemm_lab.errors import LabError
 from sgemm_lab.kernel import Size
 from sgemm_lab.rules.comparisons import ladder_words
 from sgemm_lab.style import CUBLAS, FOREGROUND, KERNEL, book_style, figure, svg
-from sgemm_lab.text import number, percent
+from sgemm_lab.text import number, percent, size_text
 from sgemm_lab.widgets.base import LabWidget, html_table
 from sgemm_lab.widgets.data import checked_choice, checked_items, checked_number, checked_text
 
@@ -160,7 +160,7 @@ class Ladder(LabWidget):
     def _check_size(self, proposal: Any) -> list[int]:
         size = list(proposal["value"])
         if size not in self.sizes:
-            raise LabError(f"Nothing was measured at {_size_text(size)}. Choose another size.")
+            raise LabError(f"Nothing was measured at {size_text(size)}. Choose another size.")
         return size
 
     @traitlets.validate("selected")
@@ -185,7 +185,7 @@ class Ladder(LabWidget):
     def alt(self) -> str:
         """How far the ladder reaches at the chosen size."""
         rungs = [(rung["title"], result) for rung, result in self.shown]
-        return ladder_words(_size_text(self.size), self.chosen["name"], rungs)
+        return ladder_words(size_text(self.size), self.chosen["name"], rungs)
 
     def still(self) -> str:
         """Return the ladder at its present state as inline SVG."""
@@ -237,7 +237,7 @@ class Ladder(LabWidget):
         ]
         heads = ["Kernel", "GFLOP/s, median", "all samples", "middle half", "samples", "of cuBLAS"]
         notes = " ".join(dict.fromkeys(r["note"] for _, r in pairs))
-        return html_table(f"{_size_text(size)} on {self.chosen['name']}. {notes}", heads, rows)
+        return html_table(f"{size_text(size)} on {self.chosen['name']}. {notes}", heads, rows)
 
     @property
     def chosen(self) -> dict[str, str]:
@@ -317,7 +317,3 @@ def _checked_result(result: Any, gpus: Sequence[Any]) -> Result:
 
 def _share(result: Result) -> float:
     return result["median"] / result["cublas"]
-
-
-def _size_text(size: Sequence[int]) -> str:
-    return f"{size[0]}³" if len(set(size)) == 1 else "×".join(str(side) for side in size)

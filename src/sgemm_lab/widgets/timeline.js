@@ -12,7 +12,7 @@ import { Scene } from "./shared/scene.js";
 
 /**
  * @typedef {import("../rules/overlap.js").Pipeline} Pipeline
- * @typedef {import("../rules/overlap.js").Window_} Window_
+ * @typedef {import("../rules/overlap.js").TimedWindow} TimedWindow
  * @typedef {import("../rules/overlap.js").Piece} Piece
  * @typedef {{ label: string, measured: number, note: string }} MeasuredPace
  * @typedef {Pipeline & MeasuredPace} Kernel
@@ -22,7 +22,7 @@ import { Scene } from "./shared/scene.js";
  * the one that was measured with these times.
  * @typedef {object} Settled
  * @property {Pipeline} pipeline
- * @property {Window_[]} items
+ * @property {TimedWindow[]} items
  * @property {number[]} events
  * @property {Kernel | undefined} kernel
  * @typedef {Settled & ReturnType<typeof pipelineReport>} Plan
@@ -316,7 +316,7 @@ function momentWords({ items, pipeline, total }, time) {
 
 /**
  * What the windows of one block do at one time.
- * @param {Window_[]} mine
+ * @param {TimedWindow[]} mine
  * @param {number} time
  */
 function blockParts(mine, time) {
@@ -427,7 +427,7 @@ class Drawing {
 
   /**
    * From asking for a window until it is multiplied, in the row of its buffer.
-   * @param {Window_} item
+   * @param {TimedWindow} item
    * @param {number} top
    */
   drawLoad({ block, number: n, asked, comes, there, done }, top) {
@@ -446,7 +446,7 @@ class Drawing {
 
   /**
    * The multiplication of a window, as high as its share of the arithmetic.
-   * @param {Window_} item
+   * @param {TimedWindow} item
    * @param {number} lane
    */
   drawWork({ block, number: n, pieces }, lane) {
@@ -461,7 +461,7 @@ class Drawing {
 
   /**
    * Where the block multiplies nothing before a window.
-   * @param {Window_} item
+   * @param {TimedWindow} item
    * @param {number} idle since when
    * @param {number} lane
    */

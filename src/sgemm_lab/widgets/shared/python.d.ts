@@ -1,5 +1,5 @@
-// Numbers that JavaScript takes from Python modules, see bundle.py. Only the type checker reads
-// this file; a test finds a name that Python does not have.
+// Numbers that JavaScript takes from Python modules, see bundle.py, which refuses a name that Python
+// does not have. Only the type checker reads this file.
 
 declare module "*/hardware.py" {
   export const BANKS: number;

@@ -4,7 +4,7 @@ from sgemm_lab.errors import LabError
 from sgemm_lab.files import data_folder
 
 
-@pytest.mark.parametrize(("name", "file"), [("kernels", "02_naive.cu"), ("records", "*.json")])
+@pytest.mark.parametrize(("name", "file"), [("kernels", "020_naive.cu"), ("records", "*.json")])
 def test_kernels_and_records_are_found(name: str, file: str) -> None:
     assert list(data_folder(name).glob(file))
 

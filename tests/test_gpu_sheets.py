@@ -1,12 +1,14 @@
 """GPUs by name, and the roofs that follow from their data sheets."""
 
 import re
+from dataclasses import fields
 
 import pytest
 
 from sgemm_lab.cuda.compiler import TARGETS
 from sgemm_lab.errors import LabError
 from sgemm_lab.gpu import GPUS, Gpu, find_gpu
+from sgemm_lab.records.store import load_records
 
 
 @pytest.mark.parametrize(
@@ -66,5 +68,20 @@ def test_peaks_are_the_published_ones(id_: str, tflops: float) -> None:
 @pytest.mark.parametrize("gpu", GPUS, ids=lambda gpu: gpu.id)
 def test_kernels_are_compiled_for_every_gpu_of_the_book(gpu: Gpu) -> None:
     assert "sm_" + gpu.compute_capability.replace(".", "") in TARGETS
-    assert gpu.shared_per_block <= gpu.shared_per_sm
     assert find_gpu(gpu.name) is gpu
+
+
+@pytest.mark.parametrize("gpu", GPUS, ids=lambda gpu: gpu.id)
+def test_every_number_of_a_data_sheet_has_its_source(gpu: Gpu) -> None:
+    numbers = {field.name for field in fields(gpu) if field.type in (int, float, "int", "float")}
+    assert set(gpu.sources) == numbers
+    assert all(len(source) > 10 for source in gpu.sources.values())
+
+
+def test_where_a_device_says_otherwise_the_sheet_tells() -> None:
+    sheet = find_gpu("h200")
+    (device,) = (record.gpu for record in load_records() if record.gpu.name == "NVIDIA H200")
+    assert (sheet.l2_bytes, device.l2_bytes) == (50 * 2**20, 60 * 2**20)
+    assert f"a device reports {device.l2_bytes // 2**20} MB" in sheet.sources["l2_bytes"]
+    assert (sheet.memory_bus_bits, device.memory_bus_bits) == (6144, 6016)
+    assert f"a device reports {device.memory_bus_bits}" in sheet.sources["memory_bus_bits"]

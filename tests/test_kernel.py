@@ -1,18 +1,21 @@
 """A kernel file as an object, and what every kernel of the book must keep to."""
 
 import re
+from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from sgemm_lab.errors import LabError
+from sgemm_lab.files import CHECKOUT
 from sgemm_lab.kernel import (
     Constant,
     Kernel,
     body_start,
     changed_lines,
     load_kernel,
+    load_kernel_file,
     load_kernels,
     parse_kernel,
 )
@@ -20,6 +23,7 @@ from sgemm_lab.kernel import (
 SOURCE = """\
 // title: A kernel
 // parent: none
+// change: One thing is new.
 // chapter: 3
 // grid: ceil(N / BN), ceil(M / BM)
 // block: BM * BN / TM, 1
@@ -54,6 +58,7 @@ def kernel(**fields: str) -> Kernel:
 def test_head_comment_gives_the_fields() -> None:
     found = kernel()
     assert (found.title, found.parent, found.chapter) == ("A kernel", None, 3)
+    assert found.change == "One thing is new."
     assert found.grid == ("ceil(N / BN)", "ceil(M / BM)")
     assert (found.needs, found.variants) == ("sm_80", ("BM=4", "BM=16,TM=4"))
 
@@ -71,6 +76,10 @@ def test_a_missing_field_is_named(field: str) -> None:
     source = re.sub(rf"^// {field}: .+\n", "", SOURCE, flags=re.M)
     with pytest.raises(LabError, match=rf"does not say its {field}\. Add a line '// {field}: …'"):
         parse_kernel("sample", source)
+
+
+def test_a_kernel_need_not_say_what_is_new() -> None:
+    assert parse_kernel("mine", SOURCE.replace("// change: One thing is new.\n", "")).change is None
 
 
 def test_a_field_after_the_head_does_not_count() -> None:
@@ -114,7 +123,7 @@ def test_the_grid_covers_c_and_no_more(m: int, n: int) -> None:
     [
         ("ceil(N / BX), 1", "only whole numbers"),
         ("N % 4, 1", "only whole numbers"),
-        ("ceil(N /, 1", "cannot be read"),
+        ("ceil(N /), 1", "cannot be read"),
         ("__import__('os'), 1", "only whole numbers"),
         ("ceil(N / 0), 1", "divides by zero"),
         ("BN / 7, 1", "not a whole number"),
@@ -183,9 +192,9 @@ def test_variants_stand_behind_their_kernel() -> None:
     assert [name for name in names if ":" not in name] == [k.name for k in BOOK]
 
 
-def test_changed_lines_ignore_head_blank_lines_and_indentation() -> None:
+def test_changed_lines_ignore_head_blank_lines_and_white_space() -> None:
     parent = "// title: a\nint x;\nint y;\nint z;\n"
-    child = "// title: b\n// more\n\nint x;\n    int y;\nint new;\nint z;\n"
+    child = "// title: b\n// more\n\nint x;\n    int   y;\nint new;\nint z;\n"
     assert changed_lines(parent, child) == {6}
 
 
@@ -206,9 +215,28 @@ each_kernel = pytest.mark.parametrize("kernel", BOOK, ids=lambda k: k.name)
 
 
 @each_kernel
-def test_parent_comes_earlier(kernel: Kernel) -> None:
-    earlier = [k.name for k in BOOK[: BOOK.index(kernel)]]
+def test_parent_comes_earlier_and_is_measured_too(kernel: Kernel) -> None:
+    everything = [k.name for k in load_kernels(variants=True)]
+    earlier = everything[: everything.index(kernel.name)]
     assert kernel.parent in earlier or (kernel.parent is None and not earlier)
+
+
+@each_kernel
+def test_a_kernel_says_in_a_sentence_what_is_new(kernel: Kernel) -> None:
+    if kernel.parent is None:
+        assert kernel.change is None
+    else:
+        assert kernel.change is not None
+        assert re.fullmatch(r"[A-Z][^.]+\.", kernel.change)
+        assert len(kernel.change) <= 88
+
+
+@pytest.mark.parametrize(
+    "kernel", [k for k in BOOK if k.chapter >= 6 and k.parent], ids=lambda k: k.name
+)
+def test_constants_of_the_large_tiles_change_in_no_step(kernel: Kernel) -> None:
+    # Where they change with the idea, no one can tell which of the two brought the gain.
+    assert load_kernel(str(kernel.parent)).values.items() <= kernel.values.items()
 
 
 @each_kernel
@@ -234,8 +262,98 @@ def test_every_kernel_has_the_one_signature(kernel: Kernel) -> None:
 
 
 @each_kernel
-def test_file_name_carries_order_and_name(kernel: Kernel) -> None:
-    assert kernel.file_name == f"{BOOK.index(kernel) + 1:02}_{kernel.name}.cu"
+def test_file_name_carries_number_and_name(kernel: Kernel) -> None:
+    assert re.fullmatch(rf"\d{{3}}_{kernel.name}\.cu", kernel.file_name)
+
+
+def test_numbers_of_files_are_used_once() -> None:
+    numbers = [k.file_name.partition("_")[0] for k in BOOK]
+    assert sorted(set(numbers)) == numbers
+
+
+def test_a_kernel_of_the_book_is_found_by_its_name_alone() -> None:
+    assert load_kernel("tiled").file_name.endswith("_tiled.cu")
+    assert load_kernel("register_cache:BM=128,BN=128,TM=8,TN=8").file_name.endswith(
+        "_register_cache.cu"
+    )
+
+
+def test_lines_are_marked_against_a_parent_with_other_constants() -> None:
+    kernel = load_kernel("transposed")
+    assert kernel.parent == "register_cache:BM=128,BN=128,TM=8,TN=8"
+    assert [line.text.strip() for line in kernel.lines_against_parent() if line.changed] == [
+        "__shared__ float As[BK][BM];  // the window's k × rows of A: transposed",
+        "As[k][r] = inside ? Ablock[r * K + k] : 0.0f;",
+        "for (int i = 0; i < TM; ++i) fragA[i] = As[k][ty * TM + i];",
+    ]
+
+
+@pytest.fixture
+def kernels(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder of kernels in place of the book's."""
+    monkeypatch.setenv("SGEMM_LAB_DATA", str(tmp_path))
+    (tmp_path / "kernels").mkdir()
+    return tmp_path / "kernels"
+
+
+def put(folder: Path, *names: str) -> None:
+    source = load_kernel_file(CHECKOUT / "kernels" / "030_tiled.cu").source
+    for name in names:
+        (folder / name).write_text(source, encoding="utf-8")
+
+
+def test_numbers_only_have_to_ascend(kernels: Path) -> None:
+    put(kernels, "115_last.cu", "2_second.cu", "11b_middle.cu", "12_late.cu", "01_first.cu",
+        "11_early.cu")  # fmt: skip
+    names = ["first", "second", "early", "middle", "late", "last"]
+    assert [kernel.name for kernel in load_kernels()] == names
+    assert load_kernel("middle").file_name == "11b_middle.cu"
+    assert load_kernel("middle:TILE=16").file_name == "11b_middle.cu"
+
+
+@pytest.mark.parametrize(
+    ("files", "sentence"),
+    [(["tiled.cu"], r"has no place among the kernels\. Call it NN_tiled\.cu"),
+     (["01_one.cu", "02_one.cu"], "Two files in .+ are called 'one'. Rename one of them")],
+)  # fmt: skip
+def test_a_file_without_a_place_of_its_own_is_a_sentence(
+    files: list[str], sentence: str, kernels: Path
+) -> None:
+    put(kernels, *files)
+    with pytest.raises(LabError, match=sentence):
+        load_kernels()
+
+
+def test_a_file_is_the_books_kernel_only_if_its_code_is(tmp_path: Path) -> None:
+    tiled = load_kernel("tiled")
+    for name in ("tiled.cu", "030_tiled.cu"):
+        path = tmp_path / name
+        path.write_text(tiled.source.replace("// rows and columns of a tile", "// edge of a tile"))
+        assert load_kernel_file(path) == tiled
+        path.write_text(tiled.source.replace("acc = 0.0f", "acc = 1.0f"))
+        edited = load_kernel_file(path)
+        assert edited.name == "tiled.cu"
+        assert not edited.is_the_books
+    other = tmp_path / "mine.cu"
+    other.write_text(tiled.source)
+    assert load_kernel_file(other).name == "mine"
+
+
+def test_a_byte_order_mark_is_no_part_of_a_file(tmp_path: Path) -> None:
+    path = tmp_path / "mine.cu"
+    path.write_text(load_kernel("tiled").source, encoding="utf-8-sig")
+    assert load_kernel_file(path).source == load_kernel("tiled").source
+
+
+def test_a_launch_shape_can_follow_the_sms_of_the_gpu() -> None:
+    persistent = kernel(grid="min(SMS, ceil(N / BN)), 1")
+    assert persistent.launch_shape(1, 10**6, 1).grid == (132, 1)
+    assert persistent.launch_shape(1, 10**6, 1, sms=40).grid == (40, 1)
+
+
+def test_a_grid_of_no_blocks_is_a_sentence() -> None:
+    with pytest.raises(LabError, match=r"says 'M - 1' .+, which is 0 here\. It must be at least 1"):
+        kernel(grid="M - 1, 1").launch_shape(1, 1, 1)
 
 
 def test_chapters_come_in_order() -> None:
@@ -247,3 +365,15 @@ def test_chapters_come_in_order() -> None:
 @pytest.mark.parametrize("kernel", load_kernels(variants=True), ids=lambda k: k.name)
 def test_a_block_has_threads_that_every_gpu_can_hold(kernel: Kernel) -> None:
     assert 32 <= kernel.launch_shape(1000, 1000, 32).threads <= 1024
+
+
+def test_a_fingerprint_ignores_comments_and_white_space_alone() -> None:
+    tiled = load_kernel("tiled")
+    same = parse_kernel(tiled.name,
+        tiled.source.replace("// rows of A", "// lines of A")
+        .replace("float acc = 0.0f;", "float  acc\n    = 0.0f; /* the sum,\n so far */")
+    )  # fmt: skip
+    assert same.fingerprint == tiled.fingerprint
+    other = parse_kernel(tiled.name, tiled.source.replace("acc = 0.0f", "acc = 1.0f"))
+    assert other.fingerprint != tiled.fingerprint
+    assert tiled.with_constants(TILE=16).fingerprint != tiled.fingerprint

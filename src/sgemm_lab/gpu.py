@@ -1,7 +1,7 @@
-"""GPUs by name: their limits and the roofs that follow from the data sheet.
+"""GPUs by name: their data sheets, and the roofs that follow from them.
 
-Clock, memory bandwidth and cache sizes: NVIDIA's data sheets and architecture white papers of each
-GPU. Limits per compute capability: CUDA C++ Programming Guide, "Compute Capabilities".
+What every GPU of a compute capability has alike, its shared memory and its threads, is in
+``rules.occupancy``. A data sheet gives the rest, each number with its source.
 """
 
 import difflib
@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 from sgemm_lab.errors import LabError
 from sgemm_lab.hardware import WAVEFRONT_BYTES
+from sgemm_lab.rules.occupancy import LIMITS, THREADS_PER_BLOCK
 
 
 @dataclass(frozen=True)
@@ -23,16 +24,34 @@ class Gpu:
     fp32_lanes: int
     """FP32 units of one SM; each finishes one fused multiply-add per clock."""
     clock_mhz: int
+    """The boost clock."""
     dram_gbs: float
     memory_bus_bits: int
     l2_bytes: int
-    shared_per_sm: int
-    shared_per_block: int
-    threads_per_sm: int
-    registers_per_sm: int = 65536
-    threads_per_block: int = 1024
+    sources: dict[str, str]
+    """Who says so, by the name of the number. What a device itself says is in its record."""
     source: str = "data sheet"
-    """Who says so."""
+    """What a page calls the sources together."""
+
+    @property
+    def shared_per_sm(self) -> int:
+        """Bytes of shared memory that an SM can have."""
+        return LIMITS[self.compute_capability].shared_per_sm
+
+    @property
+    def shared_per_block(self) -> int:
+        """Bytes of shared memory that a block can have."""
+        return LIMITS[self.compute_capability].shared_per_block
+
+    @property
+    def threads_per_sm(self) -> int:
+        """Threads that an SM can hold."""
+        return LIMITS[self.compute_capability].threads_per_sm
+
+    @property
+    def threads_per_block(self) -> int:
+        """Threads that a block can have."""
+        return THREADS_PER_BLOCK
 
     @property
     def peak_gflops(self) -> float:
@@ -50,21 +69,73 @@ class Gpu:
         return self.peak_gflops / self.dram_gbs
 
 
-_KB = 1024
-_MB = 1024 * _KB
+_MB = 1024**2
 
-# fmt: off
+
+def _sources(all_but: str, **others: str) -> dict[str, str]:
+    """Return the source of every number: one for all, but for those that are named."""
+    numbers = ("sms", "fp32_lanes", "clock_mhz", "dram_gbs", "memory_bus_bits", "l2_bytes")
+    return {number: others.get(number, all_but) for number in numbers}
+
+
+_TURING = "NVIDIA Turing GPU architecture white paper, appendix on the Tesla T4"
+_A100 = "NVIDIA A100 Tensor Core GPU architecture white paper"
+_GA102 = "NVIDIA Ampere GA102 GPU architecture white paper"
+_ADA = "NVIDIA Ada GPU architecture white paper"
+_L4 = "NVIDIA L4 data sheet"
+_H100 = "NVIDIA H100 Tensor Core GPU architecture white paper"
+_BLACKWELL = "NVIDIA RTX Blackwell GPU architecture white paper"
+
 GPUS = (
-    Gpu("t4", "T4", "7.5", 40, 64, 1590, 320, 256, 4*_MB, 64*_KB, 64*_KB, 1024),
-    Gpu("a100", "A100 40 GB", "8.0", 108, 64, 1410, 1555, 5120, 40*_MB, 164*_KB, 163*_KB, 2048),
-    Gpu("rtx3090", "RTX 3090", "8.6", 82, 128, 1695, 936, 384, 6*_MB, 100*_KB, 99*_KB, 1536),
-    Gpu("l4", "L4", "8.9", 58, 128, 2040, 300, 192, 48*_MB, 100*_KB, 99*_KB, 1536),
-    Gpu("rtx4090", "RTX 4090", "8.9", 128, 128, 2520, 1008, 384, 72*_MB, 100*_KB, 99*_KB, 1536),
-    Gpu("h100", "H100 SXM", "9.0", 132, 128, 1980, 3350, 5120, 50*_MB, 228*_KB, 227*_KB, 2048),
-    Gpu("h200", "H200", "9.0", 132, 128, 1980, 4800, 6144, 50*_MB, 228*_KB, 227*_KB, 2048),
-    Gpu("rtx5090", "RTX 5090", "12.0", 170, 128, 2407, 1792, 512, 96*_MB, 100*_KB, 99*_KB, 1536),
-)
-# fmt: on
+    Gpu(
+        id="t4", name="T4", compute_capability="7.5", sms=40, fp32_lanes=64, clock_mhz=1590,
+        dram_gbs=320, memory_bus_bits=256, l2_bytes=4 * _MB, sources=_sources(_TURING),
+    ),
+    Gpu(
+        id="a100", name="A100 40 GB", compute_capability="8.0", sms=108, fp32_lanes=64,
+        clock_mhz=1410, dram_gbs=1555, memory_bus_bits=5120, l2_bytes=40 * _MB,
+        sources=_sources(_A100),
+    ),
+    Gpu(
+        id="rtx3090", name="RTX 3090", compute_capability="8.6", sms=82, fp32_lanes=128,
+        clock_mhz=1695, dram_gbs=936, memory_bus_bits=384, l2_bytes=6 * _MB,
+        sources=_sources(_GA102),
+    ),
+    Gpu(
+        id="l4", name="L4", compute_capability="8.9", sms=58, fp32_lanes=128, clock_mhz=2040,
+        dram_gbs=300, memory_bus_bits=192, l2_bytes=48 * _MB,
+        sources=_sources(_ADA, clock_mhz=_L4, dram_gbs=_L4),
+    ),
+    Gpu(
+        id="rtx4090", name="RTX 4090", compute_capability="8.9", sms=128, fp32_lanes=128,
+        clock_mhz=2520, dram_gbs=1008, memory_bus_bits=384, l2_bytes=72 * _MB,
+        sources=_sources(_ADA),
+    ),
+    Gpu(
+        id="h100", name="H100 SXM", compute_capability="9.0", sms=132, fp32_lanes=128,
+        clock_mhz=1980, dram_gbs=3350, memory_bus_bits=5120, l2_bytes=50 * _MB,
+        sources=_sources(
+            _H100, clock_mhz="from the 67 TFLOP/s of FP32 in the NVIDIA H100 data sheet",
+            dram_gbs="NVIDIA H100 data sheet",
+        ),
+    ),
+    Gpu(
+        id="h200", name="H200", compute_capability="9.0", sms=132, fp32_lanes=128,
+        clock_mhz=1980, dram_gbs=4800, memory_bus_bits=6144, l2_bytes=50 * _MB,
+        sources=_sources(
+            "the chip of the H100: " + _H100,
+            clock_mhz="from the 67 TFLOP/s of FP32 in the NVIDIA H200 data sheet",
+            dram_gbs="NVIDIA H200 data sheet",
+            memory_bus_bits="six stacks of HBM3e with 1024 lines each; a device reports 6016",
+            l2_bytes="the chip of the H100: " + _H100 + "; a device reports 60 MB",
+        ),
+    ),
+    Gpu(
+        id="rtx5090", name="RTX 5090", compute_capability="12.0", sms=170, fp32_lanes=128,
+        clock_mhz=2407, dram_gbs=1792, memory_bus_bits=512, l2_bytes=96 * _MB,
+        sources=_sources(_BLACKWELL),
+    ),
+)  # fmt: skip
 
 
 def find_gpu(name: str) -> Gpu:

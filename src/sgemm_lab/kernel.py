@@ -1,18 +1,22 @@
 """A kernel file as an object: title, parent, tile constants, launch shape, source.
 
-The ``.cu`` file is its own metadata. Its head comment gives ``title``, ``parent``, ``chapter``,
-``grid`` and ``block``, and where needed ``shared`` (bytes of dynamic shared memory) and ``needs``
-(the oldest GPU target) and ``variants`` (other values of one constant that the book measures,
-such as ``TILE=16``). A line ``constexpr int BM = 128;  // rows of C per block`` gives a
-constant, its default and its label. Launch shapes are arithmetic over the constants and M, N, K,
-for example ``ceil(N / BN)``.
+The ``.cu`` file is its own metadata. Its head comment gives ``title``, ``parent``, ``change`` (what
+is new against the parent, a sentence), ``chapter``, ``grid`` and ``block``, and where needed
+``shared`` (bytes of dynamic shared memory), ``needs`` (the oldest GPU target) and ``variants``
+(other values of one constant that the book measures, such as ``TILE=16``). A parent may be such a
+variant: "tiled:TILE=16". A line ``constexpr int BM = 128;  // rows of C per block`` gives a
+constant, its default and its label. Launch shapes are arithmetic over the constants, M, N, K and
+SMS, the SMs of the GPU: for example ``ceil(N / BN)`` or ``min(SMS, ceil(M / BM))``.
+
+A file is called ``NNN_name.cu``. Numbers only have to ascend: between 110 and 120 fits ``115``.
 """
 
 import difflib
+import hashlib
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from pathlib import Path
 
 from sgemm_lab.errors import LabError
@@ -25,10 +29,14 @@ Size = tuple[int, int, int]
 ENTRY = "sgemm"
 """Every kernel's entry name. Its signature: (A, B, C, M, N, K), row-major, C = A·B."""
 
+SMS = 132
+"""SMs of the GPU that launches are reckoned for where none is named: an H200's."""
+
 _HEAD_FIELD = re.compile(
-    r"^// (title|parent|chapter|grid|block|shared|needs|variants): +(.+?) *$", re.M
+    r"^// (title|parent|change|chapter|grid|block|shared|needs|variants): +(.+?) *$", re.M
 )
 _CONSTANT = re.compile(r"^constexpr int (\w+) = (\d+);[ ]*// (.+?) *$", re.M)
+_FILE_NAME = re.compile(r"(\d+)([a-z]*)_(\w+)", re.A)
 _REQUIRED = ("title", "parent", "chapter", "grid", "block")
 
 
@@ -71,6 +79,8 @@ class Kernel:
     name: str
     title: str
     parent: str | None
+    change: str | None
+    """What is new against the parent, in a sentence."""
     chapter: int
     constants: tuple[Constant, ...]
     grid: tuple[str, str]
@@ -81,32 +91,49 @@ class Kernel:
     source: str
 
     @property
+    def base_name(self) -> str:
+        """The name without constants: "tiled" for "tiled:TILE=16"."""
+        return self.name.partition(":")[0]
+
+    @property
     def file_name(self) -> str:
-        """The file's name in ``kernels/``, such as "03_tiled.cu"."""
+        """The file's name in ``kernels/``, such as "030_tiled.cu"."""
         return next(
             path.name
             for path in data_folder("kernels").glob("*.cu")
-            if _name_of(path) == self.name.partition(":")[0]
+            if _place(path)[2] == self.base_name
         )
+
+    @cached_property
+    def fingerprint(self) -> str:
+        """A short hash of the code, without its comments and white space."""
+        code = re.sub(r"//[^\n]*|/\*.*?\*/", "", self.source, flags=re.S)
+        return hashlib.sha256("".join(code.split()).encode()).hexdigest()[:16]
+
+    @property
+    def is_the_books(self) -> bool:
+        """Whether the code is that of the book's kernel of this name, and not a reader's."""
+        same = book_kernel(self.name)
+        return same is not None and same.fingerprint == self.fingerprint
 
     @property
     def values(self) -> dict[str, int]:
         """The constants as a dictionary, name to value."""
         return {constant.name: constant.value for constant in self.constants}
 
-    def launch_shape(self, m: int, n: int, k: int) -> LaunchShape:
-        """Return the launch shape for C of m×n and an inner dimension of k.
+    def launch_shape(self, m: int, n: int, k: int, *, sms: int = SMS) -> LaunchShape:
+        """Return the launch shape for C of m×n and inner dimension k, on a GPU of ``sms`` SMs.
 
         Raises:
-            LabError: a dimension is below 1.
+            LabError: a dimension is below 1, or the head comment gives no shape that can be.
         """
         for name, size in (("M", m), ("N", n), ("K", k)):
             if size < 1:
                 raise LabError(f"{name} is {size}. A matrix needs at least one row and one column.")
-        names = {**self.values, "M": m, "N": n, "K": k}
+        names = {**self.values, "M": m, "N": n, "K": k, "SMS": sms}
         grid_x, grid_y = (_evaluate(text, names, self.name) for text in self.grid)
         block_x, block_y = (_evaluate(text, names, self.name) for text in self.block)
-        shared_bytes = _evaluate(self.shared, names, self.name)
+        shared_bytes = _evaluate(self.shared, names, self.name, least=0)
         return LaunchShape((grid_x, grid_y), (block_x, block_y), shared_bytes)
 
     def with_constants(self, **values: int) -> "Kernel":
@@ -131,7 +158,7 @@ class Kernel:
             return match[0].replace(f"{head}{old};", f"{head}{values.get(name, int(old))};", 1)
 
         source = _CONSTANT.sub(write, self.source)
-        base = self.name.partition(":")[0]
+        base = self.base_name
         default = load_kernel(base).values if base in _book_kernels() else known
         constants = _constants(source)
         other = [f"{c.name}={c.value}" for c in constants if c.value != default.get(c.name)]
@@ -159,11 +186,12 @@ def body_start(source: str) -> int:
 def changed_lines(parent: str, child: str) -> set[int]:
     """Return the 1-based numbers of the child's lines that the parent does not have.
 
-    Lines are compared without their indentation; head comments and blank lines are left out.
+    Lines are compared without their indentation, and runs of spaces count as one; head comments and
+    blank lines are left out.
     """
-    parent_lines = [line.strip() for line in parent.splitlines()[body_start(parent) :]]
+    parent_lines = [" ".join(line.split()) for line in parent.splitlines()[body_start(parent) :]]
     skipped = body_start(child)
-    child_lines = [line.strip() for line in child.splitlines()[skipped:]]
+    child_lines = [" ".join(line.split()) for line in child.splitlines()[skipped:]]
     matcher = difflib.SequenceMatcher(a=parent_lines, b=child_lines, autojunk=False)
     changed: set[int] = set()
     for operation, _, _, start, end in matcher.get_opcodes():
@@ -192,6 +220,7 @@ def parse_kernel(name: str, source: str) -> Kernel:
         name=name,
         title=fields["title"],
         parent=None if fields["parent"] == "none" else fields["parent"],
+        change=fields.get("change"),
         chapter=int(fields["chapter"]),
         constants=_constants(source),
         grid=_pair(fields["grid"], "grid", name),
@@ -203,14 +232,75 @@ def parse_kernel(name: str, source: str) -> Kernel:
     )
 
 
-def _name_of(path: Path) -> str:
-    return path.stem.partition("_")[2]
+def read_source(path: Path) -> str:
+    """Return the text of a CUDA file. A byte-order mark at its start does not count.
+
+    Raises:
+        LabError: it cannot be read, or is not UTF-8.
+    """
+    try:
+        return path.read_text(encoding="utf-8-sig")
+    except OSError as error:
+        raise LabError(f"The file {path} cannot be read: {error.strerror}.") from None
+    except UnicodeDecodeError:
+        raise LabError(f"The file {path} is not text in UTF-8.") from None
+    except ValueError as error:
+        raise LabError(f"'{path}' is no name of a file: {error}.") from None
 
 
-@lru_cache(maxsize=1)
+def load_kernel_file(path: Path) -> Kernel:
+    """Read a kernel from a file with the book's head comment.
+
+    A file whose code is that of a kernel of the book is that kernel. Any other is called by the
+    file's name without its number; ends that name like a kernel of the book, then with ".cu".
+
+    Raises:
+        LabError: it cannot be read, or its head comment lacks a field.
+    """
+    match = _FILE_NAME.fullmatch(path.stem)
+    name = match[3] if match and match[3] in _book_kernels() else path.stem
+    kernel = parse_kernel(name, read_source(path))
+    if kernel.is_the_books:
+        return load_kernel(name)
+    return replace(kernel, name=f"{name}.cu") if name in _book_kernels() else kernel
+
+
+def _place(path: Path) -> tuple[int, str, str]:
+    """Return what a file's name says: its number, the letters after it, and the kernel's name."""
+    match = _FILE_NAME.fullmatch(path.stem)
+    if match is None:
+        raise LabError(
+            f"The file {path} has no place among the kernels. Call it NN_{path.stem}.cu, "
+            "with a number between those of its neighbours."
+        )
+    return int(match[1]), match[2], match[3]
+
+
 def _book_kernels() -> Mapping[str, Kernel]:
-    files = sorted(data_folder("kernels").glob("*.cu"))
-    return {_name_of(f): parse_kernel(_name_of(f), f.read_text(encoding="utf-8")) for f in files}
+    files = data_folder("kernels").glob("*.cu")
+    return _read_kernels(tuple(sorted((path, path.stat().st_mtime_ns) for path in files)))
+
+
+@lru_cache(maxsize=4)
+def _read_kernels(files: tuple[tuple[Path, int], ...]) -> Mapping[str, Kernel]:
+    """Read these files, each with the time of its last change: once, and again when one changes."""
+    kernels: dict[str, Kernel] = {}
+    for path in sorted((path for path, _ in files), key=_place):
+        name = _place(path)[2]
+        if name in kernels:
+            raise LabError(f"Two files in {path.parent} are called '{name}'. Rename one of them.")
+        kernels[name] = parse_kernel(name, read_source(path))
+    return kernels
+
+
+def book_kernel(name: str) -> Kernel | None:
+    """Return the kernel of the book with this name, or None if it has none."""
+    if name.partition(":")[0] not in _book_kernels():
+        return None
+    try:
+        return load_kernel(name)
+    except LabError:  # constants that the kernel does not have, or no longer has
+        return None
 
 
 def load_kernels(*, variants: bool = False) -> list[Kernel]:
@@ -248,17 +338,35 @@ def _constants(source: str) -> tuple[Constant, ...]:
 
 
 def _pair(text: str, field: str, name: str) -> tuple[str, str]:
-    parts = [part.strip() for part in text.split(",")]
+    parts = _terms(text)
     if len(parts) != 2:
         raise LabError(f"The kernel '{name}' says '{field}: {text}'. It needs two terms: x, y.")
     return parts[0], parts[1]
 
 
-def _evaluate(text: str, names: Mapping[str, int], kernel: str) -> int:
+def _terms(text: str) -> list[str]:
+    """Split at commas, but for those inside brackets: they belong to min(…) or max(…)."""
+    terms, depth = [""], 0
+    for letter in text:
+        depth += (letter == "(") - (letter == ")")
+        if letter == "," and depth == 0:
+            terms.append("")
+        else:
+            terms[-1] += letter
+    return [term.strip() for term in terms]
+
+
+def _evaluate(text: str, names: Mapping[str, int], kernel: str, *, least: int = 1) -> int:
     """Return the whole number that an expression of a head comment stands for."""
     try:
-        return whole_number(text, names)
+        found = whole_number(text, names)
     except UnreadableError as fault:
         raise LabError(
             f"The kernel '{kernel}' says '{text}' in its head comment, {fault}."
         ) from None
+    if found < least:
+        raise LabError(
+            f"The kernel '{kernel}' says '{text}' in its head comment, which is {found} here. "
+            f"It must be at least {least}."
+        )
+    return found

@@ -2,22 +2,31 @@
 
 import math
 from collections.abc import Iterable, Sequence
-from decimal import ROUND_HALF_UP, Decimal
+from decimal import ROUND_HALF_UP, Context, Decimal
+
+_EXACT = Context(prec=700)
+"""More digits than any float has on one side of its point."""
+
+REWRITE_LINE = "\r\033[K"
+"""Written before a text, it makes a terminal put the text in place of the line it stands on."""
 
 
 def number(value: float) -> str:
     """Return a number as the book writes it, to three digits: 63,700 and 15.2 and 0.25."""
     if not math.isfinite(value):
         return str(value)
-    rounded = rounded_to(value, 3) if abs(value) < 100 else math.floor(value + 0.5)
-    return f"{rounded:,.0f}" if abs(rounded) >= 100 else f"{rounded:g}"
+    # As in JavaScript: from the shortest digits that mean this float, halves go up.
+    digits = Decimal(repr(float(value)))
+    place = 0 if abs(value) >= 100 else min(0, digits.adjusted() - 2)
+    rounded = digits.quantize(Decimal(1).scaleb(place), ROUND_HALF_UP, _EXACT)
+    return f"{rounded:,.0f}" if abs(rounded) >= 100 else f"{rounded.normalize(_EXACT):f}"
 
 
 def rounded_to(value: float, digits: int) -> float:
     """Return a number to so many significant digits; halves go up, as in JavaScript."""
     exact = Decimal(value)
     place = Decimal(1).scaleb(exact.adjusted() - digits + 1)
-    return float(exact.quantize(place, ROUND_HALF_UP))
+    return float(exact.quantize(place, ROUND_HALF_UP, _EXACT))
 
 
 def ratio(times: float) -> str:
@@ -32,9 +41,12 @@ def percent(share: float) -> str:
     return f"{rounded_to(100 * share, 2):g} %"
 
 
-def plural(count: int, word: str) -> str:
-    """Return a count with its word: "1 wavefront", "2 wavefronts"."""
-    return f"{count:,} {word}" + ("" if count == 1 else "s")
+def plural(count: int, word: str, several: str = "") -> str:
+    """Return a count with its word: "1 wavefront", "2 wavefronts".
+
+    ``several`` is the word for more than one where that is not the word with an s.
+    """
+    return f"{count:,} {word if count == 1 else several or word + 's'}"
 
 
 def size_text(size: Sequence[int]) -> str:
@@ -52,13 +64,33 @@ def bytes_text(count: float) -> str:
     return f"{count:,.4g} GB"
 
 
-def plain_table(heads: Sequence[str], rows: Iterable[Sequence[object]], *, numbers: int) -> str:
-    """Return a table for a terminal; columns from index ``numbers`` on stand to the right."""
-    texts = [list(heads), *([str(cell) for cell in row] for row in rows)]
+def bytes_moved_text(count: float) -> str:
+    """Write bytes that moved in powers of 1000, as bandwidths count them."""
+    for unit in ("B", "kB", "MB", "GB"):
+        if count < 1000:
+            return f"{number(count)} {unit}"
+        count /= 1000
+    return f"{number(count)} TB"
+
+
+def printable(text: str) -> str:
+    """Return text that a terminal shows and does not obey: no escapes, one line."""
+    return "".join(c if c.isprintable() else "\N{REPLACEMENT CHARACTER}" for c in text)
+
+
+def plain_table(
+    heads: Sequence[str], rows: Iterable[Sequence[object]], *, numbers: int | range
+) -> str:
+    """Return a table for a terminal. Columns of numbers stand to the right.
+
+    ``numbers`` are their indices, or the index of the first of them: then all after it are.
+    """
+    texts = [[printable(str(cell)) for cell in row] for row in (heads, *rows)]
+    right = range(numbers, len(heads)) if isinstance(numbers, int) else numbers
     widths = [max(len(row[i]) for row in texts) for i in range(len(heads))]
     lines = (
         "  ".join(
-            cell.rjust(width) if i >= numbers else cell.ljust(width)
+            cell.rjust(width) if i in right else cell.ljust(width)
             for i, (cell, width) in enumerate(zip(row, widths, strict=True))
         ).rstrip()
         for row in texts

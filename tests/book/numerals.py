@@ -10,11 +10,11 @@ FIELD = "⟨value⟩"
 _FRONT_MATTER = re.compile(r"\A---\n.*?\n---\n", re.DOTALL)
 _FENCE = re.compile(r"^(`{3,})([^\n]*)\n(.*?)^\1`*$", re.MULTILINE | re.DOTALL)
 _OPTION = re.compile(r"^:[\w-]+:.*$", re.MULTILINE)
+_VALUE = re.compile(r"\{value\}(`+)(?!`).+?(?<!`)\1(?!`)", re.DOTALL)
 _CODE = re.compile(r"(`+)[^`].*?\1", re.DOTALL)
 _MATH = re.compile(r"\$\$.*?\$\$|\$[^$]+\$", re.DOTALL)
 _LAST_NUMBER = re.compile(r"(?<![\w^{.,])\d[\d.,]*(?=\s*\$$)")
 _TARGET = re.compile(r"\]\([^)]*\)")
-_PLACE = re.compile(r"(?<!\{)\{[a-z_]\w*(?::[^{}]*)?\}(?!\})")
 _SAID_BY_NAME = {"caption", "conclusion", "note", "hint"}
 
 _UNIT = (
@@ -52,7 +52,7 @@ def _said(cell: ast.Module) -> Iterator[str]:
             continue
         verb = call.func.attr if isinstance(call.func, ast.Attribute) else ""
         if verb == "say":
-            yield from (_PLACE.sub(FIELD, _literal(text)) for text in call.args[:1])
+            yield from map(_literal, call.args[:1])
         if verb == "verdicts" and call.args and isinstance(call.args[0], ast.List):
             yield from (
                 _literal(row.elts[3]) for row in call.args[0].elts if isinstance(row, ast.Tuple)
@@ -74,6 +74,6 @@ def _literal(node: ast.expr) -> str:
 
 
 def _plain(text: str) -> str:
-    text = _CODE.sub(" ", text)
+    text = _CODE.sub(" ", _VALUE.sub(FIELD, text))
     text = _MATH.sub(lambda math: (_LAST_NUMBER.findall(math[0]) or [" "])[-1], text)
     return _TARGET.sub("]", text)

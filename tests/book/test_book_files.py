@@ -56,7 +56,7 @@ def test_pages_and_notebooks_read_the_same_markdown() -> None:
 
 
 def test_cells_are_run_and_a_failing_one_stops_the_build() -> None:
-    assert CONFIG["execute"]["execute_notebooks"] == "force"
+    assert CONFIG["execute"]["execute_notebooks"] == "inline"
     assert CONFIG["execute"]["raise_on_error"] is True
 
 

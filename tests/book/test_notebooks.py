@@ -54,6 +54,8 @@ def plain(text: str, folder: Path = SPECIMEN / "chapters", **figures: int) -> st
             "- **warp**: 32 threads, all <kbd>at</kbd> once.\n- **lane**: One.",
         ),
         ("```{symbols}\n| `As` | tile |\n```", "| `As` | tile |"),
+        ("- see\n\n  ```{note}\n  Read.\n  ```", "- see\n\n  > **Note**\n  >\n  > Read."),
+        ("1. run\n   ```python\n   f()\n   ```", "1. run\n   ```python\n   f()\n   ```"),
         ("(a-label)=\n## Head\n% a comment\ntext", "## Head\ntext"),
     ],
 )
@@ -82,7 +84,9 @@ def test_figure_travels_inside_the_notebook(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("myst", "named"),
     [
-        ("```{exercise}\nTry.\n```", "the directive {exercise}"),
+        ("```{proof}\nTry.\n```", "the directive {proof}"),
+        ("- ```{proof}\n  Try.\n  ```", "the directive {proof}"),
+        ("> :::{tip}\n> Try.\n> :::", "the directive {tip}"),
         ("{glue:text}`speed`", "the role {glue:text}"),
         ("{numref}`nothing`", "nothing"),
         ("{eq}`nothing`", "nothing"),

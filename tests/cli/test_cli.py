@@ -5,22 +5,24 @@ import os
 import re
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 from record_samples import DEVICE, record, run, samples
 
+from sgemm_lab import __version__, files
 from sgemm_lab.checking.judge import CheckResult
 from sgemm_lab.cli import main as cli
 from sgemm_lab.cli.main import main
 from sgemm_lab.cuda.compiler import compile_source
 from sgemm_lab.errors import LabError
-from sgemm_lab.kernel import load_kernels
-from sgemm_lab.records.store import add_run, save_record
+from sgemm_lab.kernel import Kernel, load_kernel, load_kernels
+from sgemm_lab.records.store import add_run, not_yet_measured, save_record
 
 COMMANDS = (
-    "doctor", "kernels", "check", "record", "counters", "count", "launch", "scoreboard",
+    "doctor", "kernels", "check", "record", "counters", "add", "count", "launch", "scoreboard",
 )  # fmt: skip
 NAMES = [kernel.name for kernel in load_kernels(variants=True)]
 
@@ -148,7 +150,7 @@ def test_scoreboard_json_is_a_list_of_objects(
             "kernel": "naive", "gpu": "NVIDIA H200", "m": 64, "n": 64, "k": 64,
             "gflops": pytest.approx(2 * 64**3 / 4e-7 / 1e9),
             "cublas_gflops": pytest.approx(2 * 64**3 / 1e-7 / 1e9),
-            "date": "2026-01-02T03:04:05Z",
+            "date": "2026-01-02T03:04:05Z", "bound_by": None, "bound_gflops": None,
         }
     ]  # fmt: skip
 
@@ -158,6 +160,9 @@ def test_the_books_scoreboard_has_every_kernel(capsys: pytest.CaptureFixture[str
     rows = json.loads(capsys.readouterr().out)
     assert {row["kernel"] for row in rows} >= set(NAMES)
     assert all(row["gflops"] > 0 and row["cublas_gflops"] > 0 for row in rows)
+    bounded = [row for row in rows if row["kernel"] in NAMES]
+    assert {row["bound_by"] for row in bounded} >= {"L1", "shared memory", "issue slots"}
+    assert all(row["gflops"] <= 1.01 * row["bound_gflops"] for row in bounded)
 
 
 # What it makes of verdicts and runs. The GPU's part is pretended.
@@ -168,7 +173,8 @@ REFUSED = CheckResult("naive", 7, 8, 9, None, "Too large.", 0.0)
 
 
 def checked(monkeypatch: pytest.MonkeyPatch, verdicts: list[CheckResult], *options: str) -> int:
-    monkeypatch.setattr(cli, "require_gpu", lambda: None)
+    monkeypatch.setattr(cli, "has_gpu", lambda: True)
+    monkeypatch.setattr(cli, "device_target", lambda: "sm_90")
     monkeypatch.setattr(cli, "check", lambda *_, **__: iter(verdicts))
     sizes = [part for _ in range(3) for part in ("--size", "5")]
     return main(["check", "naive", *sizes, *options])
@@ -235,6 +241,7 @@ def test_record_shows_what_was_taken_and_how_it_ended(
     path = add_run(records, DEVICE, taken)
     (records / "broken.json").write_text("{")
     monkeypatch.setattr(cli, "take_record", lambda *_, **__: (path, taken))
+    monkeypatch.setattr(cli, "device_target", lambda: "sm_90")
     assert main(["record", "naive", "--out", str(records)]) == (0 if complete else 130)
     first, _, line = capsys.readouterr().out.splitlines()
     ended = "complete" if complete else "stopped early"
@@ -276,7 +283,7 @@ def test_an_unknown_kernel_gets_the_nearest(capsys: pytest.CaptureFixture[str]) 
     )
 
 
-@pytest.mark.parametrize("command", ["check", "record", "counters", "launch"])
+@pytest.mark.parametrize("command", ["record", "counters", "launch"])
 def test_without_gpu_there_is_a_sentence(
     command: str, capsys: pytest.CaptureFixture[str], no_gpu: None
 ) -> None:
@@ -291,7 +298,7 @@ def test_without_cupy_there_is_a_sentence(
     for name in ("cupy", "cupy.cuda"):
         monkeypatch.setitem(sys.modules, name, None)
     compile_source.cache_clear()  # other tests may have compiled the same
-    assert "CuPy is not installed" in refused(capsys, "check")
+    assert "CuPy is not installed" in refused(capsys, "record")
     assert "NVRTC is not installed" in refused(capsys, "kernels", "--target", "sm_86")
 
 
@@ -318,6 +325,188 @@ def test_a_broken_record_is_a_sentence(records: Path, capsys: pytest.CaptureFixt
     path.write_text(path.read_text()[:300])
     said = refused(capsys, "scoreboard", "--records", str(records))
     assert said.startswith("sgemm-lab: The record file nvidia-h200.json is not complete JSON")
+
+
+@pytest.mark.parametrize("command", ["check", "record", "counters", "launch"])
+def test_a_name_that_is_wrong_is_told_before_the_gpu_that_is_missing(
+    command: str, capsys: pytest.CaptureFixture[str], no_gpu: None
+) -> None:
+    assert "There is no kernel called 'nosuch'" in refused(capsys, command, "nosuch")
+
+
+@pytest.mark.parametrize(
+    "arguments", [("check", "--size"), ("check", "--seed"), ("count", "tiled", "--grid")]
+)
+def test_a_number_of_6000_digits_is_refused(
+    arguments: tuple[str, ...], capsys: pytest.CaptureFixture[str]
+) -> None:
+    said = refused(capsys, *arguments, "1" * 6000)
+    assert "'1111" in said
+    assert len(said) < 1500
+
+
+def test_an_empty_folder_of_records_is_a_sentence(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    said = refused(capsys, "scoreboard", "--records", str(tmp_path))
+    assert said == (
+        f"sgemm-lab: There is no record in {tmp_path}. Take one with 'sgemm-lab record' on a GPU.\n"
+    )
+
+
+def test_a_gpus_name_cannot_command_the_terminal(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    evil = replace(DEVICE, name="\x1b[2J\x1b]0;title\x07 H200")
+    add_run(tmp_path, evil, run(samples("naive", 1.0), samples("cublas", 1.0)))
+    assert main(["scoreboard", "--records", str(tmp_path)]) == 0
+    said = capsys.readouterr()
+    assert "\x1b" not in said.out + said.err
+    assert "\x07" not in said.out + said.err
+    assert "H200" in said.out
+
+
+def command(*arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-m", "sgemm_lab", *arguments], capture_output=True, text=True,
+        check=False, timeout=120, env={**os.environ, **environment},
+    )  # fmt: skip
+
+
+def test_a_reader_who_leaves_ends_the_command_quietly() -> None:
+    line = f"{sys.executable} -m sgemm_lab scoreboard | head -1"
+    done = subprocess.run(line, shell=True, capture_output=True, text=True, check=False)
+    assert done.stdout.split()[:2] == ["kernel", "GPU"]
+    assert done.stderr == ""
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="only Linux has /dev/full")
+def test_an_answer_that_cannot_be_written_is_a_sentence() -> None:
+    with open("/dev/full", "w") as device:
+        done = subprocess.run(
+            [sys.executable, "-m", "sgemm_lab", "scoreboard"],
+            stdout=device, stderr=subprocess.PIPE, text=True, check=False,
+        )  # fmt: skip
+    assert done.returncode == 2
+    assert done.stderr == "sgemm-lab: The answer cannot be written: No space left on device.\n"
+
+
+def test_a_terminal_of_ascii_gets_what_it_can_show() -> None:
+    done = command("scoreboard", PYTHONIOENCODING="ascii")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "4096?4096?4096" in done.stdout
+    rows = json.loads(command("kernels", "--json", PYTHONIOENCODING="ascii").stdout)
+    assert any("×" in row["title"] or row["title"] for row in rows)
+
+
+def test_a_home_that_cannot_be_written_changes_nothing() -> None:
+    done = command("doctor", "--json", HOME="/proc/nowhere", CUPY_CACHE_DIR="/proc/nowhere/cache")
+    assert done.returncode == 0, done.stderr
+    assert json.loads(done.stdout)["compile"].startswith("NVRTC ")
+
+
+def test_the_version_is_told(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as stop:
+        main(["--version"])
+    assert (stop.value.code, capsys.readouterr().out) == (0, f"sgemm-lab {__version__}\n")
+
+
+# Kernels and records that are not the book's, or not yet.
+
+
+def test_the_scoreboard_says_what_is_not_yet_measured(
+    records: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["scoreboard", "--records", str(records)]) == 0
+    waiting = [name for name in NAMES if name != "naive"]
+    assert capsys.readouterr().err == f"{not_yet_measured(waiting)}\n"
+
+
+def test_records_of_another_machine_are_added(
+    records: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    mine = tmp_path / "mine"
+    add_run(mine, DEVICE, run(date="2027-01-01T00:00:00Z"))
+    file = str(records / "nvidia-h200.json")
+    for _ in range(2):
+        assert main(["add", file, "--out", str(mine)]) == 0
+        assert capsys.readouterr().out == f"{mine / 'nvidia-h200.json'} holds 2 runs.\n"
+    assert "There is no record file no.json" in refused(capsys, "add", str(tmp_path / "no.json"))
+
+
+def test_check_without_a_gpu_simulates_and_says_so(
+    capsys: pytest.CaptureFixture[str], no_gpu: None
+) -> None:
+    assert main(["check", "naive", "--size", "5,6,7"]) == 0
+    said = capsys.readouterr()
+    assert "naive: right at 1 size." in said.out
+    assert "There is no GPU here: the kernels are simulated" in said.err
+    wrong = Path(__file__).parents[1] / "wrong_kernels" / "dropped_tail.cu"
+    assert main(["check", str(wrong), "--size", "5"]) == 1
+    assert "wrong on whole numbers" in capsys.readouterr().out
+    assert "--shift moves matrices" in refused(capsys, "check", "naive", "--shift", "1")
+
+
+def test_a_kernel_that_needs_more_than_this_gpu_has_is_left_out_with_a_word(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "kernels").mkdir()
+    source = load_kernel("naive").source
+    (tmp_path / "kernels" / "1_naive.cu").write_text(source)
+    newer = source.replace("// chapter: 1", "// chapter: 1\n// needs: sm_80")
+    (tmp_path / "kernels" / "2_newer.cu").write_text(newer)
+    checked: list[str] = []
+    right = CheckResult("naive", 5, 5, 5, None, None, 0.5)
+    monkeypatch.setenv("SGEMM_LAB_DATA", str(tmp_path))
+    monkeypatch.setattr(cli, "has_gpu", lambda: True)
+    monkeypatch.setattr(cli, "device_target", lambda: "sm_75")
+    monkeypatch.setattr(cli, "check", lambda k, *_, **__: iter([checked.append(k.name) or right]))
+    assert main(["check", "--size", "5"]) == 0
+    assert checked == ["naive"]
+    said = capsys.readouterr().err
+    assert said == "newer is left out: it needs sm_80, and this GPU is sm_75.\n"
+
+
+def test_an_edited_file_is_recorded_under_another_name(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "tiled.cu"
+    path.write_text(load_kernel("tiled").source.replace("acc = 0.0f", "acc = 1.0f"))
+    asked: list[str] = []
+
+    def take(kernels: list[Kernel], *_: Any, **__: Any) -> Any:
+        asked.extend(kernel.name for kernel in kernels)
+        raise LabError("Enough.")
+
+    monkeypatch.setattr(cli, "device_target", lambda: "sm_90")
+    monkeypatch.setattr(cli, "take_record", take)
+    assert main(["record", str(path), "tiled"]) == 2
+    assert asked == ["tiled.cu", "tiled"]
+
+
+def test_a_kernel_file_is_checked_in_a_process_of_its_own(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "mine.cu"
+    path.write_text(load_kernel("naive").source)
+    fault = CheckResult("mine", 5, 5, 5, "It did not end within 20 seconds.", None, float("inf"))
+    monkeypatch.setattr(cli, "has_gpu", lambda: True)
+    monkeypatch.setattr(cli, "device_target", lambda: "sm_90")
+    monkeypatch.setattr(cli, "check_apart", lambda *_, **__: iter([fault]))
+    monkeypatch.setattr(cli, "check", lambda *_, **__: iter([RIGHT]))
+    assert main(["check", str(path), "naive", "--size", "5"]) == 1
+    said = capsys.readouterr().out
+    assert "mine at 5×5×5: It did not end within 20 seconds." in said
+    assert said.splitlines()[-1] == "1 passed, 1 failed"  # and the next kernel had its turn
+
+
+def test_new_records_never_go_into_an_installed_package(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(files, "SHIPPED", tmp_path)
+    assert files.own_records() == files.CHECKOUT / "records"
+    (tmp_path / "records").mkdir()
+    assert files.own_records() == Path("records")
 
 
 def test_ctrl_c_ends_without_a_traceback(

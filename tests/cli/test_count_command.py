@@ -253,10 +253,10 @@ def test_progress_is_one_line_of_a_terminal_and_silent_elsewhere(
 def test_stops_cleanly_on_ctrl_c(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def interrupted(self: object, done: int, total: int) -> None:
+    def interrupted(done: int, total: int) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(count_command.Progress, "__call__", interrupted)
+    monkeypatch.setattr(count_command, "blocks_done", interrupted)
     assert run(capsys, "naive", "--size", "64") == (130, "", "\nsgemm-lab: stopped.\n")
 
 
@@ -270,3 +270,20 @@ def test_table_fits_a_narrow_terminal(
     assert "C[size_t(row) * N + col] = acc;" in wide
     assert "C[size_t(row) * N + col] = acc;" not in narrow
     assert max(map(len, narrow.splitlines())) < max(map(len, wide.splitlines()))
+
+
+@pytest.mark.parametrize(
+    ("grid", "block", "sentence"),
+    [
+        ("99999999,99999", "32,8", "No GPU takes a grid of 99,999,999 × 99,999 blocks"),
+        ("99999999,9999", "32,8", "blocks of 256 threads are too many to run on a processor"),
+    ],
+)
+def test_a_launch_that_no_gpu_takes_or_that_never_ends_is_refused(
+    grid: str, block: str, sentence: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "any.cu"
+    path.write_text("__global__ void k(const float*, const float*, float*, int, int, int) {}")
+    options = ["--entry", "k", "--grid", grid, "--block", block, "--size", "8"]
+    assert main(["count", str(path), *options]) == 2
+    assert sentence in capsys.readouterr().err

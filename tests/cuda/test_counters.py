@@ -104,3 +104,17 @@ def test_missing_ncu_is_a_sentence(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     monkeypatch.setenv("PATH", str(tmp_path))
     with pytest.raises(LabError, match=r"Nsight Compute \(ncu\) is not installed"):
         take_counters([load_kernel("naive")], (5, 6, 7))
+
+
+def test_a_metric_that_ncu_does_not_know_does_not_cost_the_others(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    unknown = METRICS["l1_data_global_wavefronts"]
+    pretend_ncu(
+        tmp_path, monkeypatch,
+        "asked = sys.argv[sys.argv.index('--metrics') + 1].split(',')\n"
+        f"if {unknown!r} in asked:\n"
+        f"    print('==ERROR== Failed to find metric ' + {unknown!r}); sys.exit(1)\n"
+        f"print({RAW_PAGE!r})",
+    )  # fmt: skip
+    assert len(take_counters([load_kernel("naive"), load_kernel("tiled")], (5, 6, 7))) == 2

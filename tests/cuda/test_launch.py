@@ -10,7 +10,7 @@ import pytest
 from sgemm_lab.cuda import launch
 from sgemm_lab.cuda.launch import MAX_DIMENSION, MAX_GRID_Y, LoadedKernel, check_arrays, require_gpu
 from sgemm_lab.errors import LabError
-from sgemm_lab.kernel import Kernel, load_kernel
+from sgemm_lab.kernel import Kernel, load_kernel, parse_kernel
 
 
 def matrix(rows: int, columns: int, dtype: str = "float32") -> Any:
@@ -102,6 +102,13 @@ def test_no_gpu_is_a_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
         assert not launch.has_gpu()
 
 
+@pytest.fixture
+def sms(monkeypatch: pytest.MonkeyPatch) -> int:
+    """Let the GPU have as many SMs."""
+    monkeypatch.setattr(launch, "device_sms", lambda: 7)
+    return 7
+
+
 class Grids:
     """Stands in for machine code: keeps each launch's grid, shared memory and sizes."""
 
@@ -124,12 +131,24 @@ def loaded(kernel: Kernel) -> tuple[LoadedKernel, Grids]:
     return fake, function
 
 
+def test_a_grid_can_follow_the_sms_of_the_gpu(sms: int) -> None:
+    source = load_kernel("naive").source.replace(
+        "grid: ceil(N / BN), ceil(M / BM)", "grid: min(SMS, ceil(N / BN)), ceil(M / BM)"
+    )
+    multiply, function = loaded(parse_kernel("mine", source))
+    multiply(matrix(9, 2), matrix(2, 1000), matrix(9, 1000))
+    multiply(matrix(9, 2), matrix(2, 65), matrix(9, 65))
+    assert [grid[0] for grid, _ in function.launches] == [sms, 2]
+
+
+@pytest.mark.usefixtures("sms")
 def test_a_small_c_is_one_launch() -> None:
     multiply, function = loaded(load_kernel("naive"))
     multiply(matrix(9, 2), matrix(2, 65), matrix(9, 65))
     assert function.launches == [((2, 2), (9, 65, 2))]
 
 
+@pytest.mark.usefixtures("sms")
 def test_a_c_taller_than_a_grid_is_computed_in_bands() -> None:
     naive = load_kernel("naive")
     multiply, function = loaded(naive)
@@ -142,6 +161,7 @@ def test_a_c_taller_than_a_grid_is_computed_in_bands() -> None:
     assert (c == 1).all()
 
 
+@pytest.mark.usefixtures("sms")
 def test_a_tile_that_does_not_fit_the_gpu_is_a_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(launch, "_shared_limit", lambda: 100_000)
     multiply, function = loaded(load_kernel("strip"))

@@ -8,6 +8,7 @@ import pytest
 from sgemm_lab import lab
 from sgemm_lab.errors import LabError
 from sgemm_lab.exercises import find_exercise
+from sgemm_lab.kernel import load_kernel
 from sgemm_lab.lab import session
 
 verb = importlib.import_module("sgemm_lab.lab.exercise")
@@ -38,6 +39,27 @@ def test_no_answer_is_a_sentence():
     output = lab.exercise("1.1")
     assert output.text == "Put your number in place of `None` and run the cell."
     assert "<code>None</code>" in output.html
+
+
+def test_prediction_is_set_beside_what_was_measured():
+    output = lab.predict("window-gain", 2)
+    assert output.text.startswith("You said 2, it is 1.")
+    assert "too high. At 4096³ `sliding_window` makes" in output.text
+    assert "\nRecorded on NVIDIA H200" in output.text
+    asked = lab.predict("window-gain")
+    assert asked.text == "Put your number in place of `None` and run the cell."
+    with pytest.raises(LabError, match="no prediction called"):
+        lab.predict("2.1", 1)
+
+
+def test_pages_judge_by_the_books_records_alone(monkeypatch):
+    monkeypatch.setattr(verb, "speeds", lambda *_: pytest.fail("nothing is measured for a page"))
+    judged = find_exercise("1.5").judge("same", verb.machine_of_records())
+    assert judged.right
+    assert judged.source.startswith("Recorded on NVIDIA H200")
+    unknown = [load_kernel("naive"), load_kernel("tiled:TILE=8")]
+    with pytest.raises(LabError, match="No record has naive and tiled:TILE=8 at 1×2×3 yet"):
+        verb.machine_of_records().speeds(unknown, (1, 2, 3))
 
 
 def test_unknown_exercise_is_told():

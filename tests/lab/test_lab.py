@@ -1,15 +1,19 @@
 """The verbs of a chapter, as they act where there is no GPU."""
 
 import re
+from dataclasses import replace
 
 import pytest
+from record_samples import DEVICE, run
 
 from sgemm_lab import lab
+from sgemm_lab.checking.judge import CheckResult
 from sgemm_lab.cuda.compiler import TARGETS
 from sgemm_lab.errors import LabError, MissingToolError
 from sgemm_lab.kernel import load_kernel
-from sgemm_lab.lab import session
-from sgemm_lab.records.store import load_records, scores
+from sgemm_lab.lab import checking, session
+from sgemm_lab.records.data import Counters, Record
+from sgemm_lab.records.store import load_records, not_yet_measured, scores
 
 
 @pytest.fixture(autouse=True)
@@ -29,8 +33,57 @@ def test_measure_without_a_gpu_gives_the_record_and_says_so():
 
 
 def test_measure_says_what_is_missing():
-    with pytest.raises(LabError, match=r"no GPU here, and no record of strip at 4096³"):
-        lab.measure("strip", size=4096)
+    said = lab.measure("strip", size=4096)
+    assert repr(said) == not_yet_measured(["strip"], " at 4096³")
+    with pytest.raises(LabError, match=r"Not yet measured at 4096³: strip\. Run 'sgemm-lab record"):
+        said.of("strip", (4096, 4096, 4096))
+    both = lab.measure("strip", "naive")
+    assert [score.kernel for score in both] == ["naive"]
+    assert repr(both).endswith(not_yet_measured(["strip"], " at 4096³"))
+
+
+@pytest.mark.parametrize(
+    ("verb", "sentence"),
+    [
+        (lambda: lab.mine(5), "5 is no source. Give it as text, such as lab.source"),
+        (lambda: lab.race(5, "tiled"), "5 is no kernel. Give a name such as 'tiled', or lab.mine"),
+        (lambda: lab.race("tilde", "tiled"), "no kernel called 'tilde'. Did you mean 'tiled'"),
+        (lambda: lab.race("naive", 5), "5 is no kernel"),
+        (lambda: lab.count("tiled", size="64"), "'64' is no size. Give a whole number such as 64"),
+        (lambda: lab.count("tiled", size=True), "True is no size"),
+        (lambda: lab.count("tiled", size=(8, 8)), r"\(8, 8\) is no size"),
+        (lambda: lab.count("tiled", size=0), "0 is no size"),
+        (lambda: lab.count("tiled", size=None), "None is no size"),
+        (lambda: lab.exercise(2.1), "The name of an exercise is text. Write it in quotes: '2.1'"),
+    ],
+)
+def test_what_a_reader_may_get_wrong_is_a_sentence(verb, sentence):
+    with pytest.raises(LabError, match=sentence):
+        verb()
+
+
+def test_a_readers_kernel_runs_in_a_process_of_its_own_on_a_gpu(monkeypatch):
+    fault = CheckResult("mine", 5, 5, 5, "It did not end within 20 seconds.", None, float("inf"))
+    asked = []
+    monkeypatch.setattr(session, "live", lambda: True)
+    monkeypatch.setattr(checking, "current_device", lambda: load_records()[0].gpu)
+    monkeypatch.setattr(checking, "check_apart", lambda k, _: asked.append(k.name) or [fault])
+    monkeypatch.setattr(checking, "check", lambda k, _: asked.append(k.name) or [])
+    said = repr(lab.check(lab.mine(lab.source("naive").replace("0.0f", "1.0f")), "naive"))
+    assert asked == ["mine", "naive"]
+    assert "It did not end within 20 seconds." in said
+
+
+def test_another_gpus_counters_may_lack_some(monkeypatch):
+    naive = load_kernel("naive")
+    known = Counters("naive", naive.fingerprint, 64, 64, 64, {"global_load_requests": 7.0})
+    device = replace(DEVICE, name="Tesla T4")
+    monkeypatch.setattr(
+        session, "book_records", lambda: [Record(device, (run(counters=(known,)),))]
+    )
+    said = repr(lab.count("naive", size=64))
+    assert "by the Tesla T4" in said
+    assert "not counted" in said
 
 
 def test_measured_here_is_said_only_of_this_session(monkeypatch):
@@ -180,5 +233,5 @@ def test_pictures_carry_their_conclusion():
     assert f"<figcaption>{bundle['text/plain']}</figcaption>" in bundle["text/html"]
 
 
-def test_say_puts_values_into_markdown():
-    assert lab.say("{x:,.0f} GB/s", x=4392.1)._repr_markdown_() == "4,392 GB/s"
+def test_say_is_markdown_with_braces_left_alone():
+    assert lab.say("\n$\\frac{a}{b}$ GB/s\n")._repr_markdown_() == "$\\frac{a}{b}$ GB/s"

@@ -7,7 +7,7 @@ from record_samples import record, run, samples
 
 from sgemm_lab import lab
 from sgemm_lab.lab import session
-from sgemm_lab.lab.sample_picture import cublas_samples, deviation, mean_rate, sample_picture
+from sgemm_lab.lab.sample_picture import deviation, mean_rate, sample_picture
 from sgemm_lab.records.store import load_records, scores
 
 
@@ -39,6 +39,11 @@ def test_a_stray_sample_is_told_with_what_the_mean_would_lose(
     assert "2 samples of 5 strayed" in said_of(monkeypatch, 1e-3, 1e-3, 1e-3, 4e-3, 2e-3)
 
 
+def test_a_kernel_that_was_not_measured_is_a_sentence() -> None:
+    said = repr(lab.spread("strip", 4096))
+    assert said.startswith("Not yet measured at 4096³: strip. Run 'sgemm-lab record strip'")
+
+
 def test_the_median_time_and_the_mean_time_as_rates() -> None:
     assert deviation([90.0, 100.0, 104.0]) == pytest.approx(0.1)
     assert mean_rate([1.0, 1.0, 0.25]) == pytest.approx(0.5)
@@ -46,7 +51,7 @@ def test_the_median_time_and_the_mean_time_as_rates() -> None:
 
 def test_the_cublas_of_the_same_run_stands_beside() -> None:
     score = next(s for s in scores(load_records()) if (s.kernel, s.m) == ("tiled", 4096))
-    library = cublas_samples(score)
+    library = score.cublas.samples
     assert sorted(library)[len(library) // 2] == pytest.approx(score.cublas_gflops, rel=0.01)
 
 

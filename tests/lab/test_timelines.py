@@ -7,12 +7,10 @@ import pytest
 from sgemm_lab import lab
 from sgemm_lab.errors import LabError
 from sgemm_lab.kernel import load_kernel
-from sgemm_lab.lab import timelines
 from sgemm_lab.lab.card import newest_card
 from sgemm_lab.lab.speeds import speeds
 from sgemm_lab.lab.timelines import timed_kernel
-from sgemm_lab.records.data import Record
-from sgemm_lab.records.store import Score
+from sgemm_lab.records.data import Record, Score
 from sgemm_lab.rules.overlap import report
 
 SIZE = (4096, 4096, 4096)
@@ -49,12 +47,14 @@ def test_the_model_foresees_the_gain_though_not_the_time() -> None:
 
 
 def test_without_counters_the_rule_of_occupancy_answers(monkeypatch: pytest.MonkeyPatch) -> None:
-    def none(_: Record) -> dict[tuple[str, int, int, int], object]:
-        return {}
-
-    monkeypatch.setattr(timelines, "counted", none)
+    monkeypatch.setattr(Record, "counted", lambda *_: None)
     for name in ("split", "tiled", "double_buffer"):
         assert timed_kernel(load_kernel(name), score_of(name))["blocks"] == 2
+
+
+def test_a_kernel_that_was_not_measured_is_a_sentence() -> None:
+    said = repr(lab.timeline("split", "split:BK=4"))
+    assert said.startswith("Not yet measured at 4096³: split:BK=4. Run 'sgemm-lab record")
 
 
 def test_without_kernels_it_starts_from_round_numbers() -> None:
@@ -65,7 +65,6 @@ def test_without_kernels_it_starts_from_round_numbers() -> None:
     ("name", "sentence"),
     [
         ("naive", "'naive' walks no windows through shared memory"),
-        ("split:BK=16", "no record of split:BK=16"),
         ("nothing", "no kernel called 'nothing'"),
     ],
 )

@@ -13,7 +13,7 @@ from sgemm_lab.lab import ladders, session, your_gpu
 from sgemm_lab.lab.output import Output
 from sgemm_lab.lab.speeds import Speeds
 from sgemm_lab.measuring.race import Budget
-from sgemm_lab.records.data import KernelSamples, Record, Run
+from sgemm_lab.records.data import Measurement, Record, Run
 from sgemm_lab.records.store import load_records
 
 SIZE = (1024, 1024, 1024)
@@ -176,8 +176,8 @@ def test_curves_of_kernels_that_were_not_measured_here_show_the_record_alone(
 def test_the_time_of_a_run_is_warming_up_and_samples() -> None:
     run = next(r for r in BOOK.runs if r.measurements)
     warm_up = Budget().warm_up_seconds
-    quick = KernelSamples("naive", "", *SIZE, launches=2, seconds=(0.01, 0.02))
-    slow = KernelSamples("naive", "", 9, 9, 9, launches=1, seconds=(1.0, 2.0))
+    quick = Measurement("naive", "", *SIZE, launches=2, seconds=(0.01, 0.02))
+    slow = Measurement("naive", "", 9, 9, 9, launches=1, seconds=(1.0, 2.0))
     both = replace(run, measurements=(quick, slow))
     assert your_gpu.gpu_seconds(both, [SIZE]) == pytest.approx(0.06 + warm_up)
     assert your_gpu.gpu_seconds(both) == pytest.approx(0.06 + warm_up + 3.0 + 2.0)

@@ -56,7 +56,7 @@ class Gpu:
             self.now = (name, size[0])
             for _ in range(3):
                 product(*(np.ones(size[:2], "float32") for _ in range(3)))
-        return [Measurement(name, *size, 1, (1e-3, 2e-3)) for name in products]
+        return [Measurement(name, "", *size, 1, (1e-3, 2e-3)) for name in products]
 
 
 class Watch:

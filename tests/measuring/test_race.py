@@ -212,7 +212,7 @@ def test_input_sets_fill_l2_twice_but_stay_few(matrix_bytes: int, l2_bytes: int)
 
 
 def test_gflops_are_of_the_median_sample() -> None:
-    measured = Measurement("k", 10, 20, 30, 1, (1e-6, 100.0, 2e-6))
+    measured = Measurement("k", "", 10, 20, 30, 1, (1e-6, 100.0, 2e-6))
     assert measured.flop == 2 * 10 * 20 * 30
     assert measured.gflops == pytest.approx(12000 / 2e-6 / 1e9)
 

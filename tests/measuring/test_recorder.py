@@ -1,5 +1,6 @@
 """Taking a record: what was measured is kept, whatever ends the run. The GPU is pretended."""
 
+import tempfile
 from collections.abc import Callable, Iterable
 from pathlib import Path
 from types import SimpleNamespace
@@ -9,7 +10,7 @@ import pytest
 from record_samples import DEVICE, record, run, samples
 
 from sgemm_lab.errors import LabError
-from sgemm_lab.kernel import Kernel, load_kernel
+from sgemm_lab.kernel import Kernel, load_kernel, parse_kernel
 from sgemm_lab.measuring import recorder
 from sgemm_lab.measuring.race import RaceInterrupted
 from sgemm_lab.measuring.recorder import (
@@ -20,14 +21,14 @@ from sgemm_lab.measuring.recorder import (
     take_record,
 )
 from sgemm_lab.records.data import Measurement, Reading
-from sgemm_lab.records.store import fingerprint, load_record, record_path, save_record
+from sgemm_lab.records.store import load_record, record_path, save_record
 
 NAIVE, TILED = load_kernel("naive"), load_kernel("tiled")
 SIZES = [(8, 8, 8), (9, 7, 5)]
 
 
 def measured(kernel: str, size: tuple[int, int, int]) -> Measurement:
-    return Measurement(kernel, *size, launches=3, seconds=(1.23456789e-3, 2e-3))
+    return Measurement(kernel, "", *size, launches=3, seconds=(1.23456789e-3, 2e-3))
 
 
 def race(products: dict[str, Any], size: Any, *_: Any) -> list[Measurement]:
@@ -77,7 +78,7 @@ def test_a_run_holds_every_kernel_at_every_size_and_where_it_was_taken(tmp_path:
 def test_measurements_tell_which_source_was_measured(tmp_path: Path) -> None:
     _, taken = take_record([NAIVE], tmp_path, sizes=SIZES)
     prints = {m.kernel: m.fingerprint for m in taken.measurements}
-    assert prints == {"naive": fingerprint(NAIVE), "cublas": ""}
+    assert prints == {"naive": NAIVE.fingerprint, "cublas": ""}
 
 
 def test_samples_are_kept_to_five_digits(tmp_path: Path) -> None:
@@ -158,6 +159,130 @@ def test_a_broken_file_is_found_before_anything_is_measured(
     assert raced == []
 
 
+# A run that was measured is never lost.
+
+
+def full(*_: object, **__: object) -> None:
+    raise OSError(28, "No space left on device")
+
+
+@pytest.mark.parametrize("take", [take_record, record_counters])
+def test_a_place_that_cannot_be_written_is_found_before_anything_is_measured(
+    take: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    raced: list[Any] = []
+    monkeypatch.setattr(recorder, "race", lambda *arguments: raced.append(arguments))
+    monkeypatch.setattr(recorder, "take_counters", lambda *arguments: raced.append(arguments))
+    file = tmp_path / "file"
+    file.write_text("")
+    for folder in (file, file / "in it"):
+        with pytest.raises(LabError, match=rf"{folder} is no folder\. Name a folder"):
+            take([NAIVE], folder)
+    monkeypatch.setattr(tempfile, "TemporaryFile", full)
+    with pytest.raises(LabError, match=r"written to the folder .+new: No space left on device"):
+        take([NAIVE], tmp_path / "new")
+    assert raced == []
+
+
+def test_a_run_that_cannot_be_added_is_kept_elsewhere_and_the_message_says_where(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def unwritable(*_: Any) -> Path:
+        raise LabError("x.json cannot be written: No space left on device.")
+
+    (tmp_path / "here").mkdir()
+    monkeypatch.chdir(tmp_path / "here")
+    monkeypatch.setattr(tempfile, "gettempdir", lambda: str(tmp_path / "temporary"))
+    monkeypatch.setattr(recorder, "add_run", unwritable)
+    with pytest.raises(LabError, match=r"No space left on device\. The run is not lost") as told:
+        take_record([NAIVE], tmp_path / "records", sizes=SIZES)
+    (kept,) = (tmp_path / "here").iterdir()
+    assert f"sgemm-lab add {kept}" in str(told.value)
+    (taken,) = load_record(kept).runs
+    assert len(taken.measurements) == 4
+
+    monkeypatch.setattr(Path, "cwd", lambda: kept)  # a file: nothing can be written in it
+    with pytest.raises(LabError, match="is not lost"):
+        take_record([NAIVE], tmp_path / "records", sizes=SIZES)
+    (kept,) = (tmp_path / "temporary").iterdir()
+    assert load_record(kept).gpu == DEVICE
+
+
+def test_a_run_that_fits_no_form_is_kept_all_the_same(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "here").mkdir()
+    monkeypatch.chdir(tmp_path / "here")
+    nothing = Reading("rate.fma", 0, "GFLOP/s", (0.0,))
+    monkeypatch.setattr(recorder, "microbenchmarks", lambda _: iter([nothing]))
+    with pytest.raises(LabError, match=r"samples\[0\] stands 0\.0.+ The run is not lost"):
+        take_record([NAIVE], tmp_path / "records", sizes=SIZES)
+    (kept,) = (tmp_path / "here").iterdir()
+    assert '"seconds": [ 0.0012346, 0.002 ]' in kept.read_text()
+    assert not list((tmp_path / "records").iterdir())
+
+
+@pytest.mark.parametrize("fault", [LabError("Too large."), RuntimeError("an illegal address")])
+def test_an_error_on_the_way_keeps_what_was_measured(
+    fault: Exception, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def failing(products: dict[str, Any], size: Any, *_: Any) -> list[Measurement]:
+        if size == SIZES[1]:
+            raise fault
+        return race(products, size)
+
+    said: list[str] = []
+    monkeypatch.setattr(recorder, "race", failing)
+    path, taken = take_record([NAIVE], tmp_path, sizes=SIZES, progress=said.append)
+    assert said[-1] == f"The run ends here: {fault}"
+    assert not taken.complete
+    assert [(m.kernel, m.size) for m in taken.measurements] == [
+        ("naive", SIZES[0]), ("cublas", SIZES[0]),
+    ]  # fmt: skip
+    assert load_record(path).runs == (taken,)
+
+
+def test_an_error_before_the_first_measurement_is_a_sentence(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def failing(*_: Any) -> None:
+        raise RuntimeError("an illegal address")
+
+    monkeypatch.setattr(recorder, "race", failing)
+    with pytest.raises(LabError, match="Nothing was measured: an illegal address"):
+        take_record([NAIVE], tmp_path, sizes=SIZES)
+
+
+@pytest.mark.parametrize("stop", [LabError("ncu failed."), KeyboardInterrupt()])
+def test_counters_that_were_taken_are_kept(
+    stop: BaseException, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def failing(kernels: list[Kernel], size: Any) -> list[dict[str, float]]:
+        if size == SIZES[1]:
+            raise stop
+        return [{"registers": 1.0} for _ in kernels]
+
+    monkeypatch.setattr(recorder, "fits", lambda *_: True)
+    monkeypatch.setattr(recorder, "take_counters", failing)
+    path, taken = record_counters([NAIVE, TILED], tmp_path, SIZES)
+    assert (len(taken.counters), taken.complete) == (2, False)
+    assert load_record(path).runs == (taken,)
+
+
+def test_a_readers_kernel_is_tried_out_before_anything_is_measured(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def endless(kernel: Kernel, sizes: Any) -> None:
+        assert (kernel, list(sizes)) == (mine, SIZES)
+        raise LabError("It did not end.")
+
+    mine = parse_kernel("mine", NAIVE.source)
+    monkeypatch.setattr(recorder, "try_out", endless)
+    with pytest.raises(LabError, match="It did not end"):
+        take_record([NAIVE, mine], tmp_path, sizes=SIZES)
+    take_record([NAIVE], tmp_path, sizes=SIZES)
+
+
 def test_counters_are_added_to_the_record(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     strip = load_kernel("strip")
     monkeypatch.setattr(recorder, "fits", lambda kernel, size: kernel != strip or size[2] < 100)
@@ -169,7 +294,7 @@ def test_counters_are_added_to_the_record(tmp_path: Path, monkeypatch: pytest.Mo
     assert [(c.kernel, c.k, c.values["registers"]) for c in taken.counters] == [
         ("naive", 8, 8), ("strip", 8, 8), ("naive", 128, 128),
     ]  # fmt: skip
-    assert taken.counters[1].fingerprint == fingerprint(strip)
+    assert taken.counters[1].fingerprint == strip.fingerprint
     assert load_record(path).runs == (run(samples("naive", 1.0)), taken)
 
 

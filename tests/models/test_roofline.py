@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 from record_samples import DEVICE, reading, record, run
 
 from sgemm_lab.gpu import GPUS, find_gpu
+from sgemm_lab.kernel import load_kernel
 from sgemm_lab.models.roofline import (
     Roof,
     attainable,
@@ -71,14 +72,17 @@ def test_a_level_without_roof_is_an_error() -> None:
         attainable(ROOFS, "l2", 1.0)
 
 
+TILED = load_kernel("tiled")
+
+
 def counted(**values: float) -> Record:
-    return record(run(counters=(Counters("tiled", "f", 10, 20, 30, values),)))
+    return record(run(counters=(Counters("tiled", TILED.fingerprint, 10, 20, 30, values),)))
 
 
 def test_places_follow_from_the_bytes_that_the_gpu_counted() -> None:
     found = counted(dram_read_bytes=400.0, dram_write_bytes=200.0, l2_to_l1_bytes=1200.0,
                     global_load_sectors=150.0)  # fmt: skip
-    places = {p.level: p for p in measured_places(found, "tiled", 777.0, (10, 20, 30))}
+    places = {p.level: p for p in measured_places(found, TILED, 777.0, (10, 20, 30))}
     assert {level: place.intensity for level, place in places.items()} == {
         "dram": 12000 / 600, "l2": 12000 / 1200, "l1": 12000 / 4800,
     }  # fmt: skip
@@ -87,11 +91,16 @@ def test_places_follow_from_the_bytes_that_the_gpu_counted() -> None:
 
 def test_a_counter_that_is_missing_or_zero_gives_no_place() -> None:
     found = counted(dram_read_bytes=0.0, l2_to_l1_bytes=1200.0)
-    assert [p.level for p in measured_places(found, "tiled", 1.0, (10, 20, 30))] == ["l2"]
+    assert [p.level for p in measured_places(found, TILED, 1.0, (10, 20, 30))] == ["l2"]
+
+
+def test_counters_of_other_code_give_no_place() -> None:
+    other = replace(TILED, source=TILED.source.replace("acc = 0.0f", "acc = 1.0f"))
+    assert measured_places(counted(l2_to_l1_bytes=1.0), other, 1.0, (10, 20, 30)) == []
 
 
 def test_without_counters_at_the_size_there_are_no_places() -> None:
-    assert measured_places(counted(l2_to_l1_bytes=1.0), "tiled", 1.0, (10, 20, 31)) == []
+    assert measured_places(counted(l2_to_l1_bytes=1.0), TILED, 1.0, (10, 20, 31)) == []
 
 
 @pytest.mark.parametrize(

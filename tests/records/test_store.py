@@ -1,8 +1,10 @@
 """Records: written whole or not at all, read with care, and what they say."""
 
-import importlib.util
 import json
 import os
+import re
+import subprocess
+import sys
 import tempfile
 from dataclasses import replace
 from pathlib import Path
@@ -15,16 +17,13 @@ from record_samples import DEVICE, reading, record, run, samples
 
 from sgemm_lab.errors import LabError
 from sgemm_lab.files import data_folder
-from sgemm_lab.kernel import load_kernel, parse_kernel
-from sgemm_lab.records import store as module
-from sgemm_lab.records.data import Counters, Device, KernelSamples, Reading, Record, Run, Spread
+from sgemm_lab.kernel import Kernel, load_kernel
+from sgemm_lab.records.data import Counters, Measurement, Reading, Record, Run, Spread, clock_mhz
 from sgemm_lab.records.store import (
     add_run,
     counted,
-    fingerprint,
     load_record,
     load_records,
-    readings,
     record_path,
     save_record,
     scores,
@@ -59,7 +58,7 @@ runs = st.builds(
     cublas_call=st.text(),
     complete=st.booleans(),
     measurements=st.lists(
-        st.builds(KernelSamples, name, st.text(), size, size, size, size, several), max_size=3
+        st.builds(Measurement, name, st.text(), size, size, size, size, several), max_size=3
     ).map(tuple),
     readings=st.lists(
         st.builds(Reading, name, size, st.sampled_from(["cycles", "GB/s", "GFLOP/s"]), several),
@@ -85,10 +84,12 @@ def test_any_record_comes_back_as_it_was(gpu: str, runs: tuple[Run, ...]) -> Non
 
 
 def test_a_file_has_one_line_per_measurement(path: Path) -> None:
-    save_record(path, record(run(samples("naive", 1.5, 2.5), samples("cublas", 1.0))))
+    save_record(
+        path, record(run(samples("mine", 1.5, 2.5, fingerprint="ab"), samples("cublas", 1.0)))
+    )
     lines = path.read_text().splitlines()
     assert (
-        '    { "kernel": "naive", "fingerprint": "0123456789abcdef", "m": 100, "n": 100, "k": 100, '
+        '    { "kernel": "mine", "fingerprint": "ab", "m": 100, "n": 100, "k": 100, '
         '"launches": 4, "seconds": [ 1.5, 2.5 ] },'
     ) in lines
     assert sum('"kernel"' in line for line in lines) == 2
@@ -141,7 +142,7 @@ def test_a_record_that_does_not_fit_the_form_is_not_written(path: Path) -> None:
     save_record(path, SAMPLE)
     before = path.read_bytes()
     with pytest.raises(
-        LabError, match=r"does not fit the form of a record: at \$\.runs\[0\]\.date"
+        LabError, match=r"at runs\[0\]\.date stands 'yesterday'\. It must be a date such as"
     ):
         save_record(path, record(run(date="yesterday")))
     assert path.read_bytes() == before
@@ -165,32 +166,29 @@ def edited(path: Path, change: Any) -> Path:
 @pytest.mark.parametrize(
     ("change", "sentence"),
     [
-        (lambda d: d["runs"][0]["measurements"][0].update(seconds=[]), r"measurements\[0\]\.sec"),
-        (lambda d: d["runs"][0]["measurements"][0].update(m="4"), r"'4' is not of type 'integer'"),
-        (lambda d: d["runs"][0].pop("driver"), "'driver' is a required property"),
-        (lambda d: d["gpu"].update(colour="green"), "'colour' was unexpected"),
-        (lambda d: d.update(runs=[]), r"at \$\.runs"),
+        (lambda d: d["runs"][0]["measurements"][0].update(seconds=[]),
+         r"at runs\[0\]\.measurements\[0\]\.seconds stands a list of nothing\. It must be not "),
+        (lambda d: d["runs"][0]["measurements"][0].update(m="4"), "stands '4'. .+ a whole number"),
+        (lambda d: d["runs"][0]["measurements"][0].update(m=True), "stands true. .+ whole number"),
+        (lambda d: d["runs"][0]["measurements"][0].update(m=10**4000), "stands a huge number"),
+        (lambda d: d["runs"][0]["measurements"][0].update(seconds=[float("nan")]), "stands nan"),
+        (lambda d: d["runs"][0]["measurements"][0].update(seconds=[0]), "0. It must be above 0"),
+        (lambda d: d["runs"][0].pop("driver"), r"at runs\[0\] 'driver' is missing"),
+        (lambda d: d["gpu"].update(colour="green"), "at gpu stands 'colour', which no version"),
+        (lambda d: d["gpu"].update(name=""), "at gpu.name stands ''"),
+        (lambda d: d.update(runs=[]), "at runs stands a list of nothing"),
+        (lambda d: d.update(runs={}), "at runs stands an object of nothing. It must be a list"),
+        (lambda d: d["runs"][0].update(complete="yes"), "'yes'. It must be true or false"),
+        (lambda d: d["runs"][0].update(power_w=None), "stands null. It must be an object"),
         (lambda d: d["runs"][0].update(readings=[{"benchmark": "x", "parameter": 0, "unit": "s",
-                                                  "samples": [1]}]), "'s' is not one of"),
+                                                  "samples": [1]}]), "'s'. It must be one of cycl"),
     ],
 )  # fmt: skip
-def test_a_file_that_does_not_fit_the_schema_is_a_sentence(
+def test_a_file_that_does_not_fit_the_form_is_a_sentence(
     change: Any, sentence: str, path: Path
 ) -> None:
     with pytest.raises(LabError, match=f"nvidia-h200.json does not fit the form.+{sentence}"):
         load_record(edited(path, change))
-
-
-def test_without_jsonschema_a_wrong_field_is_a_sentence_too(
-    path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def present(name: str) -> Any:
-        return None if name == "jsonschema" else importlib.util.find_spec(name)
-
-    edited(path, lambda data: data["gpu"].update(colour="green"))
-    monkeypatch.setattr(module, "find_spec", present)
-    with pytest.raises(LabError, match=r"nvidia-h200.json does not fit the form .+ 'colour'"):
-        load_record(path)
 
 
 @pytest.mark.parametrize("share", [0.0, 0.01, 0.5, 0.99])
@@ -271,28 +269,151 @@ def test_a_measurement_without_cublas_beside_it_has_no_score() -> None:
     assert scores([record(run(samples("naive", 1.0), samples("cublas", 1.0, size=9)))]) == []
 
 
-def test_latest_readings_and_counters_speak() -> None:
-    old = run(readings=(reading("bandwidth.read", 1, 5.0), reading("bandwidth.read", 2, 6.0)),
-              counters=(Counters("naive", "a", 1, 2, 3, {"registers": 1.0}),))  # fmt: skip
-    new = run(readings=(reading("bandwidth.read", 2, 7.0), reading("bandwidth.copy", 2, 8.0)),
-              counters=(Counters("naive", "b", 1, 2, 3, {"registers": 2.0}),))  # fmt: skip
-    found = readings(record(old, new), "bandwidth.read")
-    assert {p: (r.samples, by) for p, (r, by) in found.items()} == {
-        1: ((5.0,), old), 2: ((7.0,), new),
-    }  # fmt: skip
-    assert counted(record(old, new))["naive", 1, 2, 3].fingerprint == "b"
+def test_latest_readings_speak_and_carry_their_run() -> None:
+    old = run(readings=(reading("bandwidth.read", 1, 5.0), reading("bandwidth.read", 2, 6.0)))
+    new = run(readings=(reading("bandwidth.read", 2, 7.0), reading("bandwidth.copy", 2, 8.0)))
+    found = record(old, new).readings("bandwidth.read")
+    assert {p: (read.median, read.run) for p, read in found.items()} == {
+        1: (5.0, old),
+        2: (7.0, new),
+    }
+    assert record(old, new).readings("latency.fma") == {}
 
 
-def test_a_fingerprint_ignores_comments_and_white_space_alone() -> None:
-    tiled = load_kernel("tiled")
-    same = parse_kernel(tiled.name,
-        tiled.source.replace("// rows of A", "// lines of A")
-        .replace("float acc = 0.0f;", "float  acc\n    = 0.0f; /* the sum,\n so far */")
+def counters_of(kernel: Kernel, registers: float) -> Counters:
+    return Counters("tiled", kernel.fingerprint, 1, 2, 3, {"registers": registers})
+
+
+def test_latest_counters_speak_and_carry_their_run() -> None:
+    """Two runs that are equal in all but their date are told apart by who carries whom."""
+    first = run(counters=(counters_of(TILED, 1.0),))
+    again = run(counters=(counters_of(TILED, 1.0),), date="2027-01-02T03:04:05Z")
+    found = record(first, again).counted(TILED, (1, 2, 3))
+    assert found is not None
+    assert (found.run, found.values, found.device) == (again, {"registers": 1.0}, DEVICE)
+    assert found.run is again
+    assert record(first, again).counted(TILED, (3, 2, 1)) is None
+
+
+# A kernel, and other code under its name.
+
+TILED = load_kernel("tiled")
+OTHER = replace(TILED, source=TILED.source.replace("acc = 0.0f", "acc = 1.0f"))
+
+
+def test_what_was_measured_of_other_code_is_never_shown_as_the_kernels() -> None:
+    old = run(samples("tiled", 4.0), samples("cublas", 1.0), counters=(counters_of(TILED, 1.0),))
+    new = run(
+        samples("tiled", 2.0, fingerprint=OTHER.fingerprint), samples("cublas", 1.0),
+        counters=(counters_of(OTHER, 2.0),), date="2027-01-02T03:04:05Z",
     )  # fmt: skip
-    assert fingerprint(same) == fingerprint(tiled)
-    other = parse_kernel(tiled.name, tiled.source.replace("acc = 0.0f", "acc = 1.0f"))
-    assert fingerprint(other) != fingerprint(tiled)
-    assert fingerprint(tiled.with_constants(TILE=16)) != fingerprint(tiled)
+    both = record(old, new)
+    size = (100, 100, 100)
+    for kernel, share, taken in ((TILED, 1 / 4, old), (OTHER, 1 / 2, new)):
+        score, found = both.score(kernel, size), both.counted(kernel, (1, 2, 3))
+        assert score is not None
+        assert found is not None
+        assert (score.share, score.run, found.run) == (pytest.approx(share), taken, taken)
+    assert [score.run for score in scores([both])] == [old]
+    assert scores([record(new)]) == []
+
+
+def test_a_readers_own_kernel_has_its_scores() -> None:
+    (score,) = scores([record(run(samples("mine", 2.0), samples("cublas", 1.0)))])
+    assert score.kernel == "mine"
+
+
+def test_the_clock_of_a_run_is_what_it_saw_or_else_the_highest_of_the_device() -> None:
+    seen = run(samples("naive", 1.0), samples("cublas", 1.0))
+    for taken, clock in ((seen, 1950.0), (replace(seen, clock_mhz=None), 1980.0)):
+        (score,) = record(taken).scores
+        assert score.clock_mhz == clock_mhz(DEVICE, taken) == clock
+
+
+# Files that several write, and names that no file can have.
+
+
+def test_runs_that_end_together_are_all_kept(tmp_path: Path) -> None:
+    """Each process reads the file, adds its run and writes it: in turns, or runs would be lost."""
+    script = """
+import sys
+from dataclasses import replace
+from pathlib import Path
+from record_samples import DEVICE, run, samples
+from sgemm_lab.records.store import add_run
+for i in range(4):
+    date = f"20{sys.argv[2]}-01-01T00:00:0{i}Z"
+    add_run(Path(sys.argv[1]), DEVICE, run(samples("mine", 1.0), date=date))
+"""
+    places = [str(Path(__file__).parents[1] / "samples"), str(Path(__file__).parents[2] / "src")]
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(places)}
+    writers = [
+        subprocess.Popen(
+            [sys.executable, "-c", script, str(tmp_path), str(30 + i)], env=environment
+        )
+        for i in range(4)
+    ]
+    assert [writer.wait(timeout=120) for writer in writers] == [0] * 4
+    (path,) = tmp_path.iterdir()
+    assert len({taken.date for taken in load_record(path).runs}) == 16
+
+
+def test_a_run_is_added_once(tmp_path: Path) -> None:
+    add_run(tmp_path, DEVICE, run())
+    assert len(load_record(add_run(tmp_path, DEVICE, run())).runs) == 1
+
+
+def test_a_gpu_named_in_other_letters_has_a_file_of_its_own() -> None:
+    names = ["日本", "日本 H200", "中国 H200", "H200", "…", "x" * 300, "x" * 299 + "y"]
+    files = [record_path(Path(), name).name for name in names]
+    assert len(set(files)) == len(names)
+    for file in files:
+        assert re.fullmatch(r"[a-z0-9][a-z0-9-]*\.json", file)
+        assert len(file) < 100
+
+
+def test_a_run_of_another_gpu_is_not_added(tmp_path: Path) -> None:
+    path = add_run(tmp_path, DEVICE, run())
+    before = path.read_bytes()
+    with pytest.raises(LabError, match=r"is of NVIDIA H200, and this GPU is NVIDIA \(H200\)"):
+        add_run(tmp_path, replace(DEVICE, name="NVIDIA (H200)"), run(date="2027-01-02T03:04:05Z"))
+    assert path.read_bytes() == before
+
+
+@pytest.mark.parametrize(
+    ("text", "sentence"),
+    [
+        ("[" * 100_000, "nests brackets deeper"),
+        ('{"format": ' + "1" * 6000 + "}", "not complete JSON"),
+    ],
+    ids=["deep", "6,000 digits"],
+)
+def test_json_that_python_cannot_read_is_a_sentence(text: str, sentence: str, path: Path) -> None:
+    path.write_text(text)
+    with pytest.raises(LabError, match=f"nvidia-h200.json .*{sentence}"):
+        load_record(path)
+
+
+def test_records_are_checked_without_any_package(path: Path) -> None:
+    """As on the machine that measures, which has Python, NumPy and CuPy alone."""
+    edited(path, lambda data: data["gpu"].update(sms=0))
+    script = f"""
+import sys
+for name in ("jsonschema", "numpy", "cupy", "matplotlib", "IPython"):
+    sys.modules[name] = None
+from pathlib import Path
+from sgemm_lab.errors import LabError
+from sgemm_lab.records.store import load_record
+try:
+    load_record(Path({str(path)!r}))
+except LabError as error:
+    print(error)
+"""
+    said = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, check=True,
+        env={**os.environ, "PYTHONPATH": str(Path(__file__).parents[2] / "src")},
+    ).stdout  # fmt: skip
+    assert "at gpu.sms stands 0. It must be above 0." in said
 
 
 # The book's own records.
@@ -309,21 +430,17 @@ def test_the_h200_is_among_the_records() -> None:
 
 @pytest.mark.parametrize("kernel", sorted({s.kernel for s in scores(load_records())}))
 def test_latest_measurements_are_of_todays_kernels(kernel: str) -> None:
-    today = fingerprint(load_kernel(kernel))
-    stale = {s.run.date for s in scores(load_records()) if s.kernel == kernel
-             and s.fingerprint != today}  # fmt: skip
-    assert not stale, "The kernel has changed since: take a new record of it."
+    today = load_kernel(kernel).fingerprint
+    latest = {
+        (record.gpu.name, score.size): score.fingerprint
+        for record in load_records()
+        for score in record.scores
+        if score.kernel == kernel
+    }
+    assert set(latest.values()) == {today}, "The kernel has changed since: take a new record of it."
 
 
 def test_latest_counters_are_of_todays_kernels() -> None:
     for found in load_records():
         for counters in counted(found).values():
-            assert counters.fingerprint == fingerprint(load_kernel(counters.kernel))
-
-
-def test_devices_are_described_in_full() -> None:
-    assert set(Device.__dataclass_fields__) == {
-        *json.loads(Path(module.__file__).with_name("record.schema.json").read_text())[
-            "properties"
-        ]["gpu"]["properties"]
-    }
+            assert counters.fingerprint == load_kernel(counters.kernel).fingerprint

@@ -7,12 +7,9 @@ from typing import Any
 import pytest
 
 from sgemm_lab.errors import LabError
-from sgemm_lab.gpu import GPUS, Gpu
 from sgemm_lab.kernel import load_kernels
 from sgemm_lab.rules.occupancy import (
     LIMITS,
-    REGISTERS_PER_SM,
-    THREADS_PER_BLOCK,
     Launch,
     occupancy,
     refusal,
@@ -87,16 +84,6 @@ def test_equals_nvidias_header(capability: str) -> None:
 
 def test_the_header_was_asked_about_every_compute_capability() -> None:
     assert [*LIMITS] == CAPABILITIES
-
-
-@pytest.mark.parametrize("gpu", GPUS, ids=lambda gpu: gpu.id)
-def test_limits_are_those_of_the_data_sheets(gpu: Gpu) -> None:
-    limits = LIMITS[gpu.compute_capability]
-    assert limits.threads_per_sm == gpu.threads_per_sm
-    assert limits.shared_per_sm == gpu.shared_per_sm
-    assert limits.shared_per_block == gpu.shared_per_block
-    assert gpu.registers_per_sm == REGISTERS_PER_SM
-    assert gpu.threads_per_block == THREADS_PER_BLOCK
 
 
 def test_the_example_of_the_a100() -> None:

@@ -196,7 +196,7 @@ places = st.fixed_dictionaries(
 TWINS = [
     Twin(
         "numbers",
-        st.tuples(st.floats(1e-4, 1e9) | st.integers(1, 10**6)),
+        st.tuples(st.floats(1e-4, 1e9) | st.integers(1, 10**6) | st.sampled_from([99.96, 9.995])),
         lambda value: [text.number(value), text.ratio(value), sentences.tenths(value)],
         "(value) => [text.number(value), text.ratio(value), `${text.tenths(value)}`]",
     ),

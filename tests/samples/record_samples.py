@@ -2,7 +2,8 @@
 
 from typing import Any
 
-from sgemm_lab.records.data import Device, KernelSamples, Reading, Record, Run, Spread
+from sgemm_lab.kernel import book_kernel
+from sgemm_lab.records.data import Device, Measurement, Reading, Record, Run, Spread
 
 DEVICE = Device(
     name="NVIDIA H200",
@@ -18,16 +19,21 @@ DEVICE = Device(
 )
 
 
-def samples(kernel: str, *seconds: float, size: int = 100) -> KernelSamples:
-    fingerprint = "" if kernel == "cublas" else "0123456789abcdef"
-    return KernelSamples(kernel, fingerprint, size, size, size, 4, seconds)
+def samples(
+    kernel: str, *seconds: float, size: int = 100, fingerprint: str | None = None
+) -> Measurement:
+    """Of today's kernel of this name, unless a fingerprint says of what."""
+    if fingerprint is None:
+        known = book_kernel(kernel)
+        fingerprint = known.fingerprint if known else ""
+    return Measurement(kernel, fingerprint, size, size, size, 4, seconds)
 
 
 def reading(benchmark: str, parameter: int, *values: float, unit: str = "GB/s") -> Reading:
     return Reading(benchmark, parameter, unit, values)
 
 
-def run(*measurements: KernelSamples, date: str = "2026-01-02T03:04:05Z", **fields: Any) -> Run:
+def run(*measurements: Measurement, date: str = "2026-01-02T03:04:05Z", **fields: Any) -> Run:
     known: dict[str, Any] = {
         "driver": "580.1",
         "cuda": "13.0",

@@ -6,7 +6,7 @@ from typing import Any
 from sphinx.application import Sphinx
 from sphinx.config import Config
 
-from sgemm_lab.book import assets, ledger, links, navigation, outdated, words
+from sgemm_lab.book import assets, exercises, ledger, links, navigation, outdated, values, words
 from sgemm_lab.book.collecting import Collector
 from sgemm_lab.widgets.base import WIDGET_MIME
 
@@ -21,6 +21,8 @@ def setup(app: Sphinx) -> dict[str, Any]:
     app.add_directive("ledger", ledger.LedgerDirective)
     app.add_directive("symbols", words.SymbolsDirective)
     app.add_directive("constants", words.ConstantsDirective)
+    app.add_role(values.ROLE, values.ValueRole())
+    _add_exercises(app)
     app.add_env_collector(Collector)
     app.connect("config-inited", _configure)
     app.connect("builder-inited", assets.clear_icons)
@@ -37,14 +39,26 @@ def setup(app: Sphinx) -> dict[str, Any]:
     return {"version": version("sgemm-lab"), "parallel_read_safe": True}
 
 
+def _add_exercises(app: Sphinx) -> None:
+    """Know the boxes that take an answer."""
+    app.add_node(exercises.Box, html=(exercises.visit_box, exercises.depart_box))
+    app.add_node(exercises.SolutionBox, html=(exercises.visit_solution, exercises.depart_solution))
+    app.add_directive("exercise", exercises.ExerciseDirective)
+    app.add_directive("predict", exercises.PredictDirective)
+    app.add_directive("solution", exercises.SolutionDirective)
+    app.connect("html-page-context", exercises.add_scripts)
+
+
 def _configure(_app: Sphinx, config: Config) -> None:
     """Point Sphinx at the files that travel inside this package."""
     config.html_static_path.append(str(assets.ASSETS))
     config.templates_path.append(str(assets.TEMPLATES))
-    config.html_css_files.extend(["book-theme.css", "book.css"])
+    config.html_css_files.extend(["book-theme.css", "book.css", "pictures.css"])
     config.html_js_files.append(("book.js", {"defer": "defer"}))
     config.mathjax_path = assets.MATHJAX_SCRIPT
     config.nb_render_plugin = RENDERER
+    # Any expression may stand in a sentence, not names alone.
+    config.nb_eval_name_regex = ""
     config.nb_mime_priority_overrides = [
         ("html", WIDGET_MIME, 0),
         ("html", "image/svg+xml", 1),

@@ -13,7 +13,8 @@ from typing import Any
 from myst_nb.core.read import read_myst_markdown_notebook  # type: ignore[import-untyped]
 from myst_parser.config.main import MdParserConfig
 
-from sgemm_lab.book.plain_markdown import Converter
+from sgemm_lab.book import exercises
+from sgemm_lab.book.plain_markdown import Converter, Piece
 from sgemm_lab.book.repository import Repository, known_repository
 from sgemm_lab.errors import LabError
 from sgemm_lab.kernel import load_kernel
@@ -82,8 +83,8 @@ def notebook(chapter: Path, repository: Repository | None) -> dict[str, Any]:
     for cell in read.cells:
         if cell.cell_type == "code":
             cells += _code_cells(cell, converter, figures)
-        elif plain := converter.convert(cell.source):
-            cells.append(_markdown_cell(plain))
+        else:
+            cells += _text_cells(cell.source, converter)
     for number, cell in enumerate(cells):
         cell["id"] = f"cell-{number:03}"
     return {"cells": cells, "metadata": _METADATA, "nbformat": 4, "nbformat_minor": 5}
@@ -107,16 +108,29 @@ def _numbered_figures(cells: list[Any]) -> dict[str, int]:
     return {name: number for number, name in enumerate(names, start=1) if name}
 
 
+def _text_cells(markdown: str, converter: Converter) -> list[Cell]:
+    """Return text as it is, and an exercise as its text, a cell for the answer, its solution."""
+    cells: list[Cell] = []
+    for part in exercises.parts(markdown):
+        if isinstance(part, str):
+            cells += _plain_cells(part, converter)
+        else:
+            cells += _plain_cells(part.text, converter)
+            cells.append(_code_cell(part.cell, {}))
+            cells += _plain_cells(part.solved, converter)
+    return cells
+
+
+def _plain_cells(markdown: str, converter: Converter) -> list[Cell]:
+    return [_text_cell(piece) for piece in converter.pieces(markdown)]
+
+
 def _code_cells(cell: Any, converter: Converter, figures: dict[str, int]) -> list[Cell]:
     tags = set(cell.metadata.get("tags", []))
-    metadata: dict[str, Any] = {}
-    source = cell.source
-    if tags & _HIDING_TAGS:
-        metadata = {"cellView": "form", "jupyter": {"source_hidden": True}}
-        source = f"{_FORM_TITLE}\n{source}"
+    folded = bool(tags & _HIDING_TAGS)
+    cells = [_folded_cell(cell.source) if folded else _code_cell(cell.source, {})]
     if kept := sorted(tags & {"raises-exception"}):
-        metadata["tags"] = kept
-    cells = [_code_cell(source, metadata)]
+        cells[0]["metadata"]["tags"] = kept
     for name in _SHOWN_KERNEL.findall(cell.source):
         source = load_kernel(name).source
         cells.append(_code_cell(_WORKBENCH.format(source=source, name=name), {}))
@@ -136,6 +150,18 @@ def _code_cell(source: str, metadata: dict[str, Any]) -> Cell:
         "outputs": [],
         "source": source,
     }
+
+
+def _text_cell(piece: Piece) -> Cell:
+    """Return a piece of text; where it holds values, as a folded cell that works them out."""
+    if not piece.live:
+        return _markdown_cell(piece.text)
+    return _folded_cell(f'lab.say(rf"""\n{piece.text}\n""")')
+
+
+def _folded_cell(source: str) -> Cell:
+    folded = {"cellView": "form", "jupyter": {"source_hidden": True}}
+    return _code_cell(f"{_FORM_TITLE}\n{source}", folded)
 
 
 def _markdown_cell(source: str) -> Cell:

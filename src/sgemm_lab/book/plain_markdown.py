@@ -7,13 +7,21 @@ ever reaches a reader as raw text.
 import base64
 import mimetypes
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from itertools import groupby
 from pathlib import Path
 
+from sgemm_lab.book.values import ROLE, replacement_field
 from sgemm_lab.book.words import constants_table
 from sgemm_lab.errors import LabError
 
-_FENCE = re.compile(r"^(?P<fence>`{3,}|~{3,}|:{3,})(?:\{(?P<name>[\w:-]+)\})?\s*(?P<rest>.*)$")
+_FENCE = re.compile(
+    r"^(?P<indent>[ \t]*)(?P<fence>`{3,}|~{3,}|:{3,})(?:\{(?P<name>[\w:-]+)\})?\s*(?P<rest>.*)$"
+)
+_DIRECTIVE = re.compile(r"^\W*(?:`{3,}|~{3,}|:{3,})\{(?P<name>[\w:-]+)\}", re.MULTILINE)
+_VALUE = re.compile("\x00(\\d+)\x00")
+"""Holds the place of a value, by its number, while Markdown is turned."""
 _OPTION = re.compile(r"^:(?P<name>[\w-]+):\s*(?P<value>.*)$")
 _TARGET = re.compile(r"^\((?P<label>[^)\s]+)\)=\s*$")
 _LABELLED_HEADING = re.compile(r"^\(([^)\s]+)\)=\s*\n+#+ (.+)$", re.MULTILINE)
@@ -49,6 +57,15 @@ _LEDGER = (
 )
 
 
+@dataclass(frozen=True)
+class Piece:
+    """A piece of a cell's Markdown: plain text, or an f-string where it holds values."""
+
+    text: str
+    live: bool
+    """Whether the text is the inside of a raw f-string, ``rf\"\"\"…\"\"\"``."""
+
+
 class Converter:
     """Turns the Markdown cells of one chapter, in order.
 
@@ -61,11 +78,40 @@ class Converter:
         self._chapter = chapter
         self._figures = figures
         self._equations: dict[str, int] = {}
+        self._values: list[str] = []
 
     def convert(self, text: str) -> str:
-        """Return one cell's MyST Markdown as plain Markdown."""
-        lines = self._blocks(text.splitlines())
-        return re.sub(r"\n{3,}", "\n\n", "\n".join(lines)).strip()
+        """Return MyST Markdown without values as plain Markdown.
+
+        Raises:
+            LabError: it holds something that is not understood, or a value.
+        """
+        plain = self._plain(text.splitlines()).strip()
+        if _VALUE.search(plain):
+            raise self._refuse(f"the value in “{text}”")
+        return plain
+
+    def pieces(self, text: str) -> list[Piece]:
+        """Return one cell's MyST Markdown in pieces: what holds values apart from what does not.
+
+        Raises:
+            LabError: it holds something that is not understood.
+        """
+        chunks = filter(None, map(self._plain, _chunks(text.splitlines())))
+        return [
+            Piece(self._as_f_string(joined) if live else joined, live)
+            for live, plain in groupby(chunks, key=lambda chunk: bool(_VALUE.search(chunk)))
+            for joined in ["\n\n".join(plain)]
+        ]
+
+    def _plain(self, lines: list[str]) -> str:
+        return re.sub(r"\n{3,}", "\n\n", "\n".join(self._blocks(lines))).strip("\n")
+
+    def _as_f_string(self, text: str) -> str:
+        doubled = text.replace("{", "{{").replace("}", "}}")
+        if '"""' in doubled:
+            raise self._refuse('the text with three quotes (""") and a value')
+        return _VALUE.sub(lambda place: self._values[int(place[1])], doubled)
 
     def _blocks(self, lines: list[str]) -> list[str]:
         out: list[str] = []
@@ -81,10 +127,12 @@ class Converter:
             line = lines[position]
             fence = _FENCE.match(line)
             if fence:
-                end = _end_of_fence(lines, position, fence["fence"])
+                end = _end_of_fence(lines, position, fence)
                 flush()
-                body = lines[position + 1 : end]
-                out.extend(self._fenced(fence, body, line))
+                indent = fence["indent"]
+                body = [inside.removeprefix(indent) for inside in lines[position + 1 : end]]
+                turned = self._fenced(fence, body, line.removeprefix(indent))
+                out.extend(f"{indent}{inside}" if inside else "" for inside in turned)
                 position = end
             elif line.startswith("%") or _TARGET.match(line):
                 flush()
@@ -168,6 +216,9 @@ class Converter:
         return [*lines[:-1], rf"\tag{{{number}}}", "$$"]
 
     def _inline(self, text: str) -> str:
+        if left := _DIRECTIVE.search(text):
+            raise self._refuse(f"the directive {{{left['name']}}} in a line of text")
+
         def turned(match: re.Match[str]) -> str:
             if match["role"]:
                 return self._role(match["role"], match["content"].strip())
@@ -188,6 +239,9 @@ class Converter:
         return f"[{text or self._title_of(page)}]({Path(page).stem}.ipynb)"
 
     def _role(self, name: str, text: str) -> str:
+        if name == ROLE:
+            self._values.append(replacement_field(text))
+            return f"\x00{len(self._values) - 1}\x00"
         if name in _WRAPPING_ROLES:
             before, after = _WRAPPING_ROLES[name]
             return f"{before}{text}{after}"
@@ -228,8 +282,28 @@ class Converter:
         return str(headings[0]) if headings else path.stem
 
 
-def _end_of_fence(lines: list[str], start: int, fence: str) -> int:
-    closing = re.compile(rf"^{re.escape(fence[0])}{{{len(fence)},}}\s*$")
+def _chunks(lines: list[str]) -> Iterator[list[str]]:
+    """Cut at blank lines, but not within a fence, a formula or an item of a list."""
+    chunk: list[str] = []
+    position = 0
+    while position < len(lines):
+        line = lines[position]
+        end = position
+        if fence := _FENCE.match(line):
+            end = _end_of_fence(lines, position, fence)
+        elif line.strip().startswith("$$"):
+            end = _end_of_math(lines, position)
+        if not line.strip() and not "".join(lines[position + 1 : position + 2]).startswith(" "):
+            yield chunk
+            chunk = []
+        chunk += lines[position : end + 1]
+        position = end + 1
+    yield chunk
+
+
+def _end_of_fence(lines: list[str], start: int, opening: re.Match[str]) -> int:
+    fence = opening["fence"]
+    closing = re.compile(rf"^\s*{re.escape(fence[0])}{{{len(fence)},}}\s*$")
     for number in range(start + 1, len(lines)):
         if closing.match(lines[number]):
             return number

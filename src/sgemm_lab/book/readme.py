@@ -7,93 +7,71 @@ current.
 import argparse
 import re
 import sys
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 from pathlib import Path
 
 from sgemm_lab import style
 from sgemm_lab.errors import LabError
 from sgemm_lab.files import CHECKOUT, write_whole
-from sgemm_lab.kernel import Kernel, load_kernels
+from sgemm_lab.models.ladder import GPU, SIZE, Step, ladder
 from sgemm_lab.models.roofline import clock_text
-from sgemm_lab.records.data import Record, Run
-from sgemm_lab.records.store import Score, load_records, scores
-
-GPU = "NVIDIA H200"
-SIZE = 4096
+from sgemm_lab.records.data import Run
+from sgemm_lab.records.store import load_records, not_yet_measured
 
 BEGIN, END = "<!-- ladder:begin -->", "<!-- ladder:end -->"
 PICTURE = Path("docs/ladder.svg")
+
+_BOUND_NOTE = (
+    "*At most* is what the unit under *bound by* allows: what it does in a clock by its design, "
+    "over what the kernel asks of it."
+)
 
 _WIDTH, _MARGIN = 8 * 72, 12
 """Of the picture, in points."""
 
 
-@dataclass(frozen=True)
-class Step:
-    """A kernel and its latest score: at 4096³, or at its largest square where it takes no more."""
-
-    kernel: Kernel
-    score: Score
-
-    @property
-    def title(self) -> str:
-        """The kernel's title; a variant's with its constants, a smaller size with that size."""
-        _, _, constants = self.kernel.name.partition(":")
-        parts = [self.kernel.title, *([constants.replace(",", ", ")] if constants else [])]
-        return ", ".join(parts) + ("" if self.score.m == SIZE else f" (at {self.score.m}³)")
-
-
-def ladder(records: Iterable[Record]) -> list[Step]:
-    """Return every kernel and variant of the book that was recorded on the ladder's GPU, in order.
-
-    Raises:
-        LabError: nothing was recorded on it.
-    """
-    squares: dict[str, dict[int, Score]] = {}
-    for score in scores(records):
-        if score.gpu == GPU and score.m == score.n == score.k <= SIZE:
-            squares.setdefault(score.kernel, {})[score.m] = score
-    steps = [
-        Step(kernel, sizes[max(sizes)])
-        for kernel in load_kernels(variants=True)
-        if (sizes := squares.get(kernel.name))
-    ]
-    if not steps:
-        raise LabError(f"No record holds square sizes measured on {GPU}.")
-    return steps
-
-
 def table(steps: Sequence[Step]) -> str:
     """Return the ladder as a Markdown table, with a line that says where its numbers come from."""
     lines = [
-        "| Kernel | Step | Chapter | GFLOP/s | Share of cuBLAS |",
-        "|:--|:--|--:|--:|--:|",
+        "| Kernel | Step | Chapter | GFLOP/s | Of cuBLAS | Bound by | At most | Of the bound |",
+        "|:--|:--|--:|--:|--:|:--|--:|--:|",
     ]
     for step in steps:
-        base = step.kernel.name.partition(":")[0]
-        name = f"[`{base}`](kernels/{step.kernel.file_name})"
+        name = f"[`{step.kernel.base_name}`](kernels/{step.kernel.file_name})"
+        speed, share = "not yet measured", ""
+        if step.score:
+            speed, share = f"{step.score.gflops:,.0f}", f"{step.share:.1%}"
         lines.append(
-            f"| {name} | {step.title} | {step.kernel.chapter} | {step.score.gflops:,.0f} "
-            f"| {step.score.share:.1%} |"
+            f"| {name} | {step.title} | {step.kernel.chapter} | {speed} | {share} "
+            f"| {_bound_cells(step)} |"
         )
-    blas = {step.score.run.date: step.score for step in steps if step.score.m == SIZE}
-    if blas:
-        lines.append(f"| cuBLAS | | | {blas[max(blas)].cublas_gflops:,.0f} | 100% |")
-    origins = list(dict.fromkeys(_origin(step.score.run) for step in steps))
-    return "\n".join([*lines, "", f"M = N = K = {SIZE}, medians. " + " ".join(origins)])
+    scores = [step.score for step in steps if step.score]
+    library = {score.date: score for score in scores if score.m == SIZE}
+    if library:
+        lines.append(f"| cuBLAS | | | {library[max(library)].cublas_gflops:,.0f} | 100% | | | |")
+    origins = list(dict.fromkeys(_origin(score.run) for score in scores))
+    waiting = [step.kernel.name for step in steps if not step.score]
+    notes = [*origins, *([not_yet_measured(waiting)] if waiting else []), _BOUND_NOTE]
+    return "\n".join([*lines, "", f"M = N = K = {SIZE}, medians. " + " ".join(notes)])
+
+
+def _bound_cells(step: Step) -> str:
+    bound = step.bound
+    if bound is None or step.score is None:
+        return "| |"
+    return f"{bound.unit} | {bound.gflops:,.0f} | {bound.share(step.score.gflops):.1%}"
 
 
 def picture(steps: Sequence[Step]) -> str:
-    """Return the ladder as SVG: one bar per kernel, without the variants, on white ground."""
-    shown = [step for step in steps if ":" not in step.kernel.name]
-    shares = [100 * step.score.share for step in shown]
+    """Return the ladder as SVG: one bar per measured kernel, without variants, on white ground."""
+    shown = [step for step in steps if ":" not in step.kernel.name and step.score]
+    shares = [100 * step.share for step in shown]
     inches = 0.7 + 0.29 * len(shown)
     figure = style.figure(_WIDTH / 72, inches)
     with style.book_style():
         axes = figure.subplots()
         rows = range(len(shown))
-        colours = [style.KERNEL if step.score.m == SIZE else style.LINE for step in shown]
+        colours = [style.LINE if step.at_smaller_size else style.KERNEL for step in shown]
         axes.barh(rows, shares, height=0.72, color=colours)
         axes.axvline(100, color=style.CUBLAS, linewidth=2)
         axes.text(100, -0.75, "cuBLAS", color=style.CUBLAS, ha="center", va="bottom")
@@ -110,8 +88,7 @@ def picture(steps: Sequence[Step]) -> str:
     drawing = style.svg(
         figure,
         title,
-        f"From {first.title}, {first.score.share:.1%} of cuBLAS, "
-        f"to {last.title}, {last.score.share:.1%}.",
+        f"From {first.title}, {first.share:.1%} of cuBLAS, to {last.title}, {last.share:.1%}.",
     )
     # A file of its own, not part of a page: with a size, a white ground and ids that stay.
     drawing = re.sub(r"lab-[0-9a-f]{8}-\d+", "ladder", drawing)

@@ -1,20 +1,20 @@
 """The command ``sgemm-lab count``: a launch counted on this machine's processor, line by line."""
 
 import argparse
-import json
 import math
-import re
 import shutil
-import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from sgemm_lab.counting.any_file import ForeignKernel, count_foreign, read_source
+from sgemm_lab.cli.arguments import macro, natural, pair, size
+from sgemm_lab.cli.printing import blocks_done, print_json, print_table
+from sgemm_lab.counting.any_file import ForeignKernel, count_foreign
 from sgemm_lab.counting.of_kernel import Multiplication, count
 from sgemm_lab.cuda.compiler import DEFAULT_TARGET, TARGETS
+from sgemm_lab.cuda.launch import MAX_GRID_Y
 from sgemm_lab.errors import LabError
-from sgemm_lab.kernel import Kernel, LaunchShape, Size, load_kernel, parse_kernel
+from sgemm_lab.kernel import Kernel, LaunchShape, load_kernel, load_kernel_file, read_source
 from sgemm_lab.simulator import LineCounts
 
 DESCRIPTION = """Run a kernel on this machine's processor, without a GPU, and count its memory
@@ -31,12 +31,15 @@ _COLUMNS: tuple[tuple[str, Callable[[LineCounts], int]], ...] = (
     ("FLOP", lambda c: c.flop),
     ("barriers", lambda c: c.barriers),
 )
+MOST_THREADS = 2**24
+"""Threads of a launch that take minutes here, however little each does."""
+
 _LEAST_TEXT, _MOST_TEXT = 16, 70
 """Characters of a source line in the table."""
 
 
-def add_count_arguments(parser: argparse.ArgumentParser, size: Callable[[str], Size]) -> None:
-    """Declare the command's arguments. ``size`` reads "M,N,K"."""
+def add_count_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the command's arguments."""
     parser.description = DESCRIPTION
     parser.add_argument("kernel", metavar="KERNEL", help="a name such as 'tiled', or a .cu file")
     parser.add_argument(
@@ -53,11 +56,11 @@ def add_count_arguments(parser: argparse.ArgumentParser, size: Callable[[str], S
     )  # fmt: skip
     other = parser.add_argument_group("a .cu file without the book's head comment")
     other.add_argument("--entry", metavar="NAME", help="the kernel's name, or a part of it")
-    other.add_argument("--grid", type=_pair, metavar="X,Y", help="blocks")
-    other.add_argument("--block", type=_pair, metavar="X,Y", help="threads of a block")
-    other.add_argument("--define", type=_define, action="append", default=[], metavar="K=V",
+    other.add_argument("--grid", type=pair, metavar="X,Y", help="blocks")
+    other.add_argument("--block", type=pair, metavar="X,Y", help="threads of a block")
+    other.add_argument("--define", type=macro, action="append", default=[], metavar="K=V",
                        help="set a macro; may be given more than once")  # fmt: skip
-    other.add_argument("--shared-bytes", type=_bytes, default=0, metavar="B",
+    other.add_argument("--shared-bytes", type=natural, default=0, metavar="B",
                        help="dynamic shared memory of a block")  # fmt: skip
 
 
@@ -69,7 +72,7 @@ def run_count(options: argparse.Namespace) -> int:
     """
     counted, source = _counted(options)
     if options.json:
-        print(json.dumps(_to_json(counted), ensure_ascii=False))
+        print_json(_to_json(counted))
     else:
         _print_lines(counted, source)
         _print_totals(counted)
@@ -82,7 +85,7 @@ def _counted(options: argparse.Namespace) -> tuple[Multiplication, str]:
         "target": options.arch,
         "check_hazards": options.hazards,
         "schedule": options.schedule,
-        "progress": Progress(),
+        "progress": blocks_done,
     }
     if _is_foreign(options):
         kernel = _foreign(options)
@@ -107,15 +110,34 @@ def _foreign(options: argparse.Namespace) -> ForeignKernel:
             "'tiled:TILE=16'."
         )
     shape = LaunchShape(options.grid, options.block, options.shared_bytes)
+    _check_shape(shape)
     return ForeignKernel(Path(options.kernel), options.entry, shape, dict(options.define))
+
+
+def _check_shape(shape: LaunchShape) -> None:
+    """Refuse a launch that no GPU takes, or that would never end here.
+
+    Raises:
+        LabError: the grid is too large.
+    """
+    blocks = shape.grid[0] * shape.grid[1]
+    if shape.grid[0] >= 2**31 or shape.grid[1] > MAX_GRID_Y:
+        raise LabError(
+            f"No GPU takes a grid of {shape.grid[0]:,} × {shape.grid[1]:,} blocks: at most "
+            f"{2**31 - 1:,} along x and {MAX_GRID_Y:,} along y."
+        )
+    if blocks * shape.threads > MOST_THREADS:
+        raise LabError(
+            f"{blocks:,} blocks of {shape.threads:,} threads are too many to run on a processor: "
+            f"it takes minutes from {MOST_THREADS:,} threads on. Choose a smaller size and grid."
+        )
 
 
 def _book_kernel(name: str) -> Kernel:
     if not name.endswith(".cu"):
         return load_kernel(name)
-    source = read_source(Path(name))
     try:
-        return parse_kernel(Path(name).stem, source)
+        return load_kernel_file(Path(name))
     except LabError as error:
         raise LabError(
             f"{error} Or say how to launch it: --entry NAME --grid X,Y --block X,Y."
@@ -137,7 +159,7 @@ def _print_lines(counted: Multiplication, source: str) -> None:
     texts = source.splitlines()
     lines = counted.result.counts.lines
     used = [column for column in _COLUMNS if column[1](counted.result.counts.total)]
-    rows = [["line", *(name for name, _ in used), "source"]]
+    rows = []
     main_file = next(iter(lines)).file if lines else ""
     for where, counts in lines.items():
         inside = where.file == main_file and 0 < where.line <= len(texts)
@@ -145,13 +167,13 @@ def _print_lines(counted: Multiplication, source: str) -> None:
         numbers = [of(counts) for _, of in used]
         if any(numbers):
             rows.append([str(where.line), *(f"{number:,}" for number in numbers), text])
-    widths = [max(len(row[i]) for row in rows) for i in range(len(used) + 1)]
+    heads = ["line", *(name for name, _ in used)]
+    widths = [max(map(len, column)) for column in zip(heads, *(r[:-1] for r in rows), strict=True)]
     room = shutil.get_terminal_size().columns - sum(widths) - 2 * len(widths)
     room = max(_LEAST_TEXT, min(_MOST_TEXT, room))
-    for *cells, text in rows:
-        shown = text if len(text) <= room else text[: room - 1] + "…"
-        aligned = [cell.rjust(width) for cell, width in zip(cells, widths, strict=True)]
-        print("  ".join([*aligned, shown]))
+    for row in rows:
+        row[-1] = row[-1] if len(row[-1]) <= room else row[-1][: room - 1] + "…"
+    print_table([*heads, "source"], rows, range(len(heads)))
 
 
 def _print_totals(counted: Multiplication) -> None:
@@ -172,37 +194,3 @@ def _print_totals(counted: Multiplication) -> None:
         print(f"C is right: all {m * n:,} elements of {m}×{n}×{k} equal the exact product.")
     for hazard in counted.result.hazards:
         print(hazard)
-
-
-class Progress:
-    """Rewrites one line of a terminal; silent elsewhere."""
-
-    def __init__(self) -> None:
-        self._shown = sys.stderr.isatty()
-
-    def __call__(self, done: int, total: int) -> None:
-        """Say how many blocks are done."""
-        if self._shown:
-            end = "\r\033[K" if done == total else ""
-            print(f"\r\033[K{done:,} of {total:,} blocks{end}", end="", file=sys.stderr, flush=True)
-
-
-def _pair(text: str) -> tuple[int, int]:
-    parts = text.split(",")
-    if len(parts) > 2 or not all(part.isdecimal() and int(part) > 0 for part in parts):
-        raise argparse.ArgumentTypeError(f"'{text}' is no shape. Write X,Y, such as 8,16.")
-    x, y = (*map(int, parts), 1)[:2]
-    return x, y
-
-
-def _define(text: str) -> tuple[str, str]:
-    name, _, value = text.partition("=")
-    if not re.fullmatch(r"[A-Za-z_]\w*", name):
-        raise argparse.ArgumentTypeError(f"'{text}' sets no macro. Write K=V, such as TILE=16.")
-    return name, value or "1"
-
-
-def _bytes(text: str) -> int:
-    if not text.isdecimal():
-        raise argparse.ArgumentTypeError(f"'{text}' is not a whole number of 0 or more.")
-    return int(text)

@@ -19,7 +19,7 @@ from sgemm_lab.counting.of_kernel import (
 )
 from sgemm_lab.cuda.compiler import DEFAULT_TARGET, source_ptx
 from sgemm_lab.errors import LabError
-from sgemm_lab.kernel import LaunchShape, Size
+from sgemm_lab.kernel import LaunchShape, Size, read_source
 from sgemm_lab.simulator.ptx import PtxKernel, parse
 
 _ORDERS: dict[tuple[str, ...], Order] = {
@@ -91,20 +91,6 @@ def count_foreign(
         schedule=schedule,
         progress=progress,
     )
-
-
-def read_source(path: Path) -> str:
-    """Return the text of a file.
-
-    Raises:
-        LabError: it cannot be read, or is not UTF-8.
-    """
-    try:
-        return path.read_text(encoding="utf-8")
-    except OSError as error:
-        raise LabError(f"The file {path} cannot be read: {error.strerror}.") from None
-    except UnicodeDecodeError:
-        raise LabError(f"The file {path} is not text in UTF-8.") from None
 
 
 def find_entry(kernels: Mapping[str, PtxKernel], name: str, file_name: str) -> PtxKernel:

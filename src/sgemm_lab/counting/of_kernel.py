@@ -6,17 +6,16 @@ shipped with the package, takes its place.
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
 
-from sgemm_lab.cuda.compiler import DEFAULT_TARGET, compile_kernel, load_nvrtc
-from sgemm_lab.errors import LabError, MissingToolError
-from sgemm_lab.files import SHIPPED_PTX
+from sgemm_lab.cuda.compiler import DEFAULT_TARGET
+from sgemm_lab.cuda.shipped_ptx import kernel_ptx
+from sgemm_lab.errors import LabError
 from sgemm_lab.gpu import GPUS
-from sgemm_lab.kernel import ENTRY, Kernel, LaunchShape, Size, load_kernels
+from sgemm_lab.kernel import ENTRY, Kernel, LaunchShape, Size
 from sgemm_lab.simulator import Result, simulate
 
 Order = tuple[str, ...]
@@ -209,27 +208,3 @@ def _shared_limit(target: str) -> int:
     """Bytes of shared memory that a block can have: of the GPUs that the book knows, the most."""
     ours = [g for g in GPUS if f"sm_{g.compute_capability.replace('.', '')}" == target]
     return max(gpu.shared_per_block for gpu in ours or GPUS)
-
-
-def kernel_ptx(kernel: Kernel, target: str = DEFAULT_TARGET) -> str:
-    """Return a kernel's PTX: compiled here, or else the shipped text of a book kernel.
-
-    Raises:
-        MissingToolError: NVRTC is missing and the kernel is not one of the book's own.
-        CompileError: the kernel does not compile.
-    """
-    try:
-        load_nvrtc()
-    except LabError as missing:
-        if target == DEFAULT_TARGET and kernel in load_kernels(variants=True):
-            return shipped_file(kernel).read_text(encoding="utf-8")
-        raise MissingToolError(
-            f"{missing} Only the book's own kernels, unchanged and for {DEFAULT_TARGET}, "
-            "can be counted without it."
-        ) from None
-    return compile_kernel(kernel, target).ptx
-
-
-def shipped_file(kernel: Kernel) -> Path:
-    """Return where the PTX of a book kernel is kept in the package."""
-    return SHIPPED_PTX / f"{kernel.name.replace(':', '-').replace('=', '').replace(',', '-')}.ptx"

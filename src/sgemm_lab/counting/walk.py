@@ -8,8 +8,9 @@ from typing import Any, TypedDict
 
 import numpy as np
 
-from sgemm_lab.counting.of_kernel import kernel_ptx, patience
+from sgemm_lab.counting.of_kernel import patience
 from sgemm_lab.counting.warp_requests import shared_shapes
+from sgemm_lab.cuda.shipped_ptx import kernel_ptx
 from sgemm_lab.errors import LabError
 from sgemm_lab.kernel import ENTRY, Kernel, Size, body_start
 from sgemm_lab.simulator import Result, Trace, simulate

@@ -5,7 +5,8 @@ from typing import Literal, TypedDict
 
 import numpy as np
 
-from sgemm_lab.counting.of_kernel import kernel_ptx, patience
+from sgemm_lab.counting.of_kernel import patience
+from sgemm_lab.cuda.shipped_ptx import kernel_ptx
 from sgemm_lab.errors import LabError
 from sgemm_lab.expression import UnreadableError, whole_number
 from sgemm_lab.hardware import WARP

@@ -3,11 +3,15 @@
 NVRTC is reached through CuPy, so a machine that can launch a kernel can also compile it.
 """
 
+import os
 import re
+import sys
+import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import lru_cache
+from pathlib import Path
 from typing import Any
 
 from sgemm_lab.errors import LabError, MissingToolError
@@ -18,6 +22,7 @@ TARGETS = ("sm_75", "sm_80", "sm_86", "sm_89", "sm_90", "sm_100", "sm_120")
 
 DEFAULT_TARGET = "sm_90"
 
+_CACHE = "CUPY_CACHE_DIR"
 _ERROR = r"^{file}\((\d+)\): (?:catastrophic )?error(?: #[\w-]+)?: (.+)$"
 _ASSERTION = re.compile(r'static assertion failed with "(.+)"')
 _TOO_MUCH_SHARED = re.compile(r"uses too much shared data \((0x\w+) bytes, (0x\w+) max\)")
@@ -54,12 +59,17 @@ def compile_kernel(kernel: Kernel, target: str = DEFAULT_TARGET) -> Compiled:
         CompileError: the source has errors; the message gives line and reason.
         LabError: the kernel needs a newer target, or NVRTC is not installed.
     """
-    if kernel.needs is not None and _number(target) < _number(kernel.needs):
+    if not suits(kernel, target):
         raise LabError(
             f"The kernel '{kernel.name}' uses instructions that a GPU has from {kernel.needs} on. "
             f"It cannot be built for {target}."
         )
-    return compile_source(kernel.source, f"{kernel.name.partition(':')[0]}.cu", target)
+    return compile_source(kernel.source, f"{kernel.base_name.removesuffix('.cu')}.cu", target)
+
+
+def suits(kernel: Kernel, target: str) -> bool:
+    """Say whether a target, such as "sm_75", has the instructions that a kernel needs."""
+    return kernel.needs is None or _number(target) >= _number(kernel.needs)
 
 
 @lru_cache(maxsize=256)
@@ -128,6 +138,7 @@ def load_nvrtc() -> Any:
     Raises:
         MissingToolError: CuPy or the NVRTC library is missing.
     """
+    _find_cache()
     try:
         from cupy.cuda import nvrtc
 
@@ -138,6 +149,31 @@ def load_nvrtc() -> Any:
             "'pip install cupy-cuda12x nvidia-cuda-nvrtc-cu12'; it needs no GPU."
         ) from None
     return nvrtc
+
+
+def import_cupy() -> Any:
+    """Return CuPy. Where the home folder cannot be written, its cache goes to a temporary one.
+
+    Raises:
+        ImportError: CuPy is not installed.
+    """
+    _find_cache()
+    import cupy
+
+    return cupy
+
+
+def _find_cache() -> None:
+    """Give CuPy another folder for its cache where it cannot make its own, or it does not start."""
+    if "cupy" in sys.modules:
+        return
+    folder = Path(os.environ.get(_CACHE) or os.path.expanduser("~/.cupy/kernel_cache"))
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryFile(dir=folder):
+            pass
+    except OSError:
+        os.environ[_CACHE] = tempfile.mkdtemp(prefix="cupy-cache-")
 
 
 def _compiled(nvrtc: Any, program: Any, target: str, entry: str) -> Compiled:

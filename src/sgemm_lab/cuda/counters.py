@@ -10,10 +10,19 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Sequence
+from pathlib import Path
+from tempfile import TemporaryDirectory
 
 from sgemm_lab.errors import LabError
 from sgemm_lab.files import PACKAGE
 from sgemm_lab.kernel import ENTRY, Kernel, Size
+
+STALL_REASONS = (
+    "barrier", "long_scoreboard", "short_scoreboard", "mio_throttle", "lg_throttle",
+    "math_pipe_throttle", "dispatch_stall", "wait", "not_selected", "selected", "no_instruction",
+    "branch_resolving", "drain", "imc_miss", "membar", "sleeping",
+)  # fmt: skip
+"""Why a warp did not start its next instruction: warps waiting so, per instruction issued."""
 
 METRICS = {
     "global_load_requests": "l1tex__t_requests_pipe_lsu_mem_global_op_ld.sum",
@@ -40,6 +49,25 @@ METRICS = {
     "occupancy_limit_percent": "sm__maximum_warps_per_active_cycle_pct",
     "occupancy_percent": "sm__warps_active.avg.pct_of_peak_sustained_active",
     "issue_active_percent": "smsp__issue_active.avg.pct_of_peak_sustained_active",
+    "sm_active_cycles": "sm__cycles_active.sum",
+    "sm_elapsed_cycles": "sm__cycles_elapsed.max",
+    "l1_data_shared_wavefronts": "l1tex__data_pipe_lsu_wavefronts_mem_shared.sum",
+    "l1_data_global_wavefronts": "l1tex__data_pipe_lsu_wavefronts_mem_lg.sum",
+    "l1_bank_reads": "l1tex__data_bank_reads.sum",
+    "l1_bank_writes": "l1tex__data_bank_writes.sum",
+    "l1_fill_sectors": "l1tex__m_xbar2l1tex_read_sectors.sum",
+    "l1_writeback_cycles": "l1tex__lsu_writeback_active.sum",
+    "l1_instructions": "l1tex__lsuin_requests.sum",
+    "l1_store_lookup_wavefronts": "l1tex__t_output_wavefronts_pipe_lsu_mem_global_op_st.sum",
+    "lsu_instructions": "smsp__inst_executed_pipe_lsu.sum",
+    "fma_pipe_instructions": "smsp__inst_executed_pipe_fma.sum",
+    "alu_pipe_instructions": "smsp__inst_executed_pipe_alu.sum",
+    "instructions_issued": "smsp__inst_issued.sum",
+    "eligible_warps": "smsp__warps_eligible.avg.per_cycle_active",
+    **{
+        f"stalled_{reason}": f"smsp__average_warps_issue_stalled_{reason}_per_issue_active.ratio"
+        for reason in STALL_REASONS
+    },
 }
 """Our name of each counter, and Nsight Compute's."""
 
@@ -58,14 +86,20 @@ def take_counters(kernels: Sequence[Kernel], size: Size) -> list[dict[str, float
             "Nsight Compute (ncu) is not installed, and only it can read the GPU's counters. "
             "It comes with the CUDA toolkit."
         )
-    command = [
-        ncu, "--clock-control", "none", "--csv", "--page", "raw", "--print-units", "base",
-        "--kernel-name", ENTRY, "--metrics", ",".join(METRICS.values()),
-        sys.executable, "-m", "sgemm_lab", "launch", "--size", ",".join(map(str, size)),
-        *(kernel.name for kernel in kernels),
-    ]  # fmt: skip
-    folder = PACKAGE.parent
-    answer = subprocess.run(command, capture_output=True, text=True, cwd=folder)
+    with TemporaryDirectory() as folder:
+        metrics = list(METRICS.values())
+        while True:
+            command = [
+                ncu, "--clock-control", "none", "--csv", "--page", "raw", "--print-units", "base",
+                "--kernel-name", ENTRY, "--metrics", ",".join(metrics),
+                sys.executable, "-m", "sgemm_lab", "launch", "--size", ",".join(map(str, size)),
+                *(_argument(kernel, Path(folder)) for kernel in kernels),
+            ]  # fmt: skip
+            answer = subprocess.run(command, capture_output=True, text=True, cwd=PACKAGE.parent)
+            known = [name for name in metrics if name not in _unknown_metrics(answer.stdout)]
+            if known == metrics:
+                break
+            metrics = known  # older GPUs and tools lack some; the others can still be taken
     rows = parse_counters(answer.stdout)
     if answer.returncode or len(rows) != len(kernels):
         said = [line for line in answer.stdout.splitlines() if line.startswith("==ERROR==")]
@@ -74,6 +108,24 @@ def take_counters(kernels: Sequence[Kernel], size: Size) -> list[dict[str, float
             + (" ".join(said) or answer.stderr.strip() or "It gave no reason.")
         )
     return rows
+
+
+def _unknown_metrics(said: str) -> set[str]:
+    """Return the metrics that ncu says it cannot find."""
+    return {
+        name.strip(" .'\"")
+        for line in re.findall(r"Failed to find metric (.+)", said)
+        for name in line.split(",")
+    }
+
+
+def _argument(kernel: Kernel, folder: Path) -> str:
+    """Return what names a kernel on the command line: a reader's own is written to a file first."""
+    if kernel.is_the_books:
+        return kernel.name
+    path = folder / f"{kernel.name.removesuffix('.cu')}.cu"
+    path.write_text(kernel.source, encoding="utf-8")
+    return str(path)
 
 
 def parse_counters(text: str) -> list[dict[str, float]]:

@@ -6,7 +6,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-from sgemm_lab.cuda.compiler import Compiled, compile_kernel
+from sgemm_lab.cuda.compiler import Compiled, compile_kernel, import_cupy
 from sgemm_lab.errors import LabError, MissingToolError
 from sgemm_lab.kernel import ENTRY, Kernel, Size
 
@@ -26,7 +26,7 @@ def require_gpu() -> Any:
         MissingToolError: CuPy is not installed, or there is no GPU it can use.
     """
     try:
-        import cupy
+        cupy = import_cupy()
     except ImportError:
         raise MissingToolError(
             "CuPy is not installed, so nothing can run on a GPU here. "
@@ -53,6 +53,16 @@ def has_gpu() -> bool:
 def device_target() -> str:
     """Return the compiler target of the current GPU, such as "sm_90"."""
     return f"sm_{require_gpu().cuda.Device().compute_capability}"
+
+
+@lru_cache(maxsize=1)
+def device_sms() -> int:
+    """Return how many SMs the current GPU has.
+
+    Raises:
+        MissingToolError: there is no GPU.
+    """
+    return int(require_gpu().cuda.Device().attributes["MultiProcessorCount"])
 
 
 def load_function(compiled: Compiled, entry: str) -> Any:
@@ -88,7 +98,7 @@ class LoadedKernel:
         m, n, k = check_arrays(self._cupy, a, b, c)
 
         def blocks_along_y(rows: int) -> int:
-            return self.kernel.launch_shape(rows, n, k).grid[1]
+            return self.kernel.launch_shape(rows, n, k, sms=device_sms()).grid[1]
 
         band = m
         if blocks_along_y(m) > MAX_GRID_Y:
@@ -98,7 +108,7 @@ class LoadedKernel:
             self._launch(a[first:last], b, c[first:last], (last - first, n, k))
 
     def _launch(self, a: Any, b: Any, c: Any, size: Size) -> None:
-        shape = self.kernel.launch_shape(*size)
+        shape = self.kernel.launch_shape(*size, sms=device_sms())
         self._reserve_shared(shape.shared_bytes)
         sizes = tuple(self._cupy.int32(s) for s in size)
         self._function(shape.grid, shape.block, (a, b, c, *sizes), shared_mem=shape.shared_bytes)
@@ -118,7 +128,7 @@ class LoadedKernel:
 
 def fits(kernel: Kernel, size: Size) -> bool:
     """Say whether the GPU's blocks have the shared memory that the kernel wants at a size."""
-    shape = kernel.launch_shape(*size)
+    shape = kernel.launch_shape(*size, sms=device_sms())
     return shape.shared_bytes <= max(_STATIC_SHARED_LIMIT, _shared_limit())
 
 

@@ -1,18 +1,47 @@
-"""Write the PTX that travels with the package: ``python -m sgemm_lab.cuda.shipped_ptx``.
+"""The PTX of kernels: compiled here, or the text of the book's own that travels with the package.
 
-Where NVRTC cannot be installed, such as on macOS, the book's kernels are counted from this text.
+Where NVRTC cannot be installed, such as on macOS, the book's kernels are counted from that text.
+``python -m sgemm_lab.cuda.shipped_ptx`` writes it anew.
 """
 
+import re
 from pathlib import Path
 
-from sgemm_lab.counting.of_kernel import shipped_file
-from sgemm_lab.cuda.compiler import compile_kernel
-from sgemm_lab.files import SHIPPED_PTX, write_whole
-from sgemm_lab.kernel import load_kernels
+from sgemm_lab.cuda.compiler import DEFAULT_TARGET, compile_kernel, load_nvrtc
+from sgemm_lab.errors import LabError, MissingToolError
+from sgemm_lab.files import SHIPPED_PTX, data_folder, write_whole
+from sgemm_lab.kernel import Kernel, load_kernel, load_kernels
+
+_NAMED = re.compile(r'"(\w+:[A-Z]\w*=\d+(?:,[A-Z]\w*=\d+)*)"')
+
+
+def kernel_ptx(kernel: Kernel, target: str = DEFAULT_TARGET) -> str:
+    """Return a kernel's PTX: compiled here, or else the shipped text of a book kernel.
+
+    Raises:
+        MissingToolError: NVRTC is missing and the kernel is not one of the book's own.
+        CompileError: the kernel does not compile.
+    """
+    try:
+        load_nvrtc()
+    except LabError as missing:
+        shipped = shipped_file(kernel)
+        if target == DEFAULT_TARGET and shipped.is_file() and kernel == load_kernel(kernel.name):
+            return shipped.read_text(encoding="utf-8")
+        raise MissingToolError(
+            f"{missing} Only the book's own kernels, unchanged and for {DEFAULT_TARGET}, "
+            "can be counted without it."
+        ) from None
+    return compile_kernel(kernel, target).ptx
+
+
+def shipped_file(kernel: Kernel) -> Path:
+    """Return where the PTX of a book kernel is kept in the package."""
+    return SHIPPED_PTX / f"{kernel.name.replace(':', '-').replace('=', '').replace(',', '-')}.ptx"
 
 
 def write_all(folder: Path = SHIPPED_PTX) -> list[Path]:
-    """Compile every kernel and variant of the book into ``folder``; return the files.
+    """Compile every kernel, variant and toy of the book into ``folder``; return the files.
 
     Files of kernels that are no more are removed.
 
@@ -21,7 +50,7 @@ def write_all(folder: Path = SHIPPED_PTX) -> list[Path]:
     """
     texts = {
         folder / shipped_file(kernel).name: compile_kernel(kernel).ptx
-        for kernel in load_kernels(variants=True)
+        for kernel in (*load_kernels(variants=True), *toys())
     }
     folder.mkdir(exist_ok=True)
     for path, text in texts.items():
@@ -29,6 +58,18 @@ def write_all(folder: Path = SHIPPED_PTX) -> list[Path]:
     for path in set(folder.glob("*.ptx")) - set(texts):
         path.unlink()
     return list(texts)
+
+
+def toys() -> list[Kernel]:
+    """Return the kernels with other constants that a chapter names and no kernel's head does.
+
+    Raises:
+        LabError: there is no checkout with chapters, or a chapter names no kernel of the book.
+    """
+    pages = (page.read_text(encoding="utf-8") for page in data_folder("chapters").glob("*.md"))
+    named = {name for page in pages for name in _NAMED.findall(page)}
+    known = {kernel.name for kernel in load_kernels(variants=True)}
+    return [load_kernel(name) for name in sorted(named - known)]
 
 
 def main() -> None:

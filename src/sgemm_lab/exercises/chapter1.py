@@ -2,8 +2,9 @@
 
 from sgemm_lab.exercises.counted import sectors_per_turn, times_as_fast
 from sgemm_lab.exercises.lines import Lines
-from sgemm_lab.exercises.model import Choice, Judgement, Number, spelled
+from sgemm_lab.exercises.model import Choice, Judgement, Number, Range
 from sgemm_lab.kernel import Kernel, load_kernel
+from sgemm_lab.text import number
 
 _SIZE = (64, 64, 64)
 
@@ -13,13 +14,13 @@ def _guarded(_: Kernel) -> Judgement:
 
 
 def _coalesced(kernel: Kernel) -> Judgement:
-    touched = spelled(sectors_per_turn(kernel, _SIZE))
+    touched = number(sectors_per_turn(kernel, _SIZE))
     enough = sectors_per_turn(load_kernel("naive"), _SIZE)
     if sectors_per_turn(kernel, _SIZE) > enough:
         return Judgement(
             False,
             f"C is right, but a warp touches {touched} sectors in a turn of its loop; "
-            f"{spelled(enough)} are enough. Let its lanes take neighbouring columns first.",
+            f"{number(enough)} are enough. Let its lanes take neighbouring columns first.",
         )
     return Judgement(
         True, f"a warp touches {touched} sectors in a turn of its loop, as few as in `naive`."
@@ -29,7 +30,7 @@ def _coalesced(kernel: Kernel) -> Judgement:
 EXERCISES = (
     Number(
         name="1.1",
-        title="Bytes asked for",
+        unit="GB",
         expected=lambda: 8 * 1024**3 / 1e9,
         because="Each of the M·N·K turns reads two floats of 4 bytes.",
         hint="Count the turns of all threads together, and the bytes that one turn reads.",
@@ -38,7 +39,7 @@ EXERCISES = (
             (2 * 1024**3 / 1e9, "Those are floats; a float has 4 bytes."),
             (8.0, "That counts 2³⁰ bytes as one GB. In this book a GB has 10⁹."),
             (
-                lambda given: given < 0.02,
+                Range(below=0.02),
                 "That is what the matrices hold. Without sharing each turn reads anew.",
             ),
         ),
@@ -47,7 +48,7 @@ EXERCISES = (
     ),
     Number(
         name="1.2",
-        title="Sectors of a folded warp",
+        unit="sectors",
         expected=lambda: sectors_per_turn(load_kernel("naive:BM=16,BN=16"), _SIZE),
         because="Two rows of A are 2 sectors, 16 neighbours in a row of B are 2 more; counted.",
         hint="Count the sectors of A and of B apart: 32 bytes each, moved whole.",
@@ -62,7 +63,6 @@ EXERCISES = (
     ),
     Lines(
         name="1.3",
-        title="Repair the guard",
         kernel="naive",
         place="    if (row >= M || col >= N) return;  // the last blocks reach past the edge of C",
         start="    if (row >= M && col >= N) return;",
@@ -78,7 +78,6 @@ EXERCISES = (
     ),
     Lines(
         name="1.4",
-        title="Number the threads anew",
         kernel="naive_rows",
         place="""\
     const int row = blockIdx.y * BM + threadIdx.x;
@@ -115,7 +114,6 @@ EXERCISES = (
     ),
     Choice(
         name="1.5",
-        title="A single row",
         found=times_as_fast("naive", "naive_rows", (1, 4096, 4096)),
         solution="same",
         wrong=(("faster", "`naive` makes"), ("slower", "`naive_rows`"), (2, '"same"')),

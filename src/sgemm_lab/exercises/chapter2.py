@@ -4,7 +4,7 @@ import math
 
 from sgemm_lab.exercises.counted import barriers, times_as_fast
 from sgemm_lab.exercises.lines import Lines
-from sgemm_lab.exercises.model import Choice, Judgement, Number
+from sgemm_lab.exercises.model import Choice, Judgement, Number, Range
 from sgemm_lab.gpu import find_gpu
 from sgemm_lab.kernel import Kernel
 
@@ -38,7 +38,7 @@ _IN_THE_LOOP = _MULTIPLY.replace("        }", f"    {_BARRIER}\n        }}")
 EXERCISES = (
     Number(
         name="2.1",
-        title="Count the copies",
+        unit="floats",
         expected=lambda: 2 * 32 * 4096,
         because="Two strips, each of 32 rows or columns as long as K.",
         hint="A block needs a strip of A and a strip of B, all of K.",
@@ -54,7 +54,6 @@ EXERCISES = (
     ),
     Lines(
         name="2.2",
-        title="Place the barriers",
         kernel="tiled",
         place=f"""\
 {_COPY}
@@ -75,7 +74,6 @@ EXERCISES = (
     ),
     Lines(
         name="2.3",
-        title="Guard a copy",
         kernel="tiled",
         place=_COPY.splitlines()[0],
         start="        As[ty][tx] = A[size_t(row) * K + k0 + tx];",
@@ -92,13 +90,12 @@ EXERCISES = (
     ),
     Number(
         name="2.4",
-        title="A tile for the ridge",
         expected=lambda: math.ceil(4 * find_gpu("H200").ridge),
         because="T / 4 must reach the ridge, peak over bandwidth. So wide a tile has more elements "
         "than a block has threads, and shared memory would be the limit long before.",
         hint="Set T / 4 equal to peak over bandwidth and round up.",
         hints=(
-            (lambda given: 13 < given < 15, "That is the ridge in FLOP/B. A tile has T / 4."),
+            (Range(above=13, below=15), "That is the ridge in FLOP/B. A tile has T / 4."),
             (math.floor(4 * find_gpu("H200").ridge), "Almost: round up, not down."),
             (32, "At 32 the intensity is 8 FLOP/B, still left of the ridge."),
         ),
@@ -113,7 +110,6 @@ EXERCISES = (
     ),
     Choice(
         name="2.5",
-        title="A tile for a single row",
         found=times_as_fast("tiled", "naive", (1, 4096, 4096)),
         solution="faster",
         wrong=(("slower", "`tiled` makes"), ("same", "times"), ("quicker", '"faster", "slower"')),

@@ -10,6 +10,7 @@ _SHARED_LIMIT = 48 * 1024
 _BYTES_PER_K = 2 * 32 * 4
 _STEP = 32
 _SIZE = (32, 32, 64)
+_SQUARE = (4096, 4096, 4096)
 
 
 def _widest(kernel: Kernel) -> Judgement:
@@ -46,7 +47,7 @@ _COPY_OF_A_TILE = """\
 EXERCISES = (
     Number(
         name="3.1",
-        title="Barriers",
+        unit="barriers",
         expected=lambda: barriers(load_kernel("sliding_window"), (1, 1, 1000)),
         because="Two per window, and the last window counts even if it is not full; counted.",
         hint="Count the windows, rounded up, and the barriers of each.",
@@ -62,7 +63,6 @@ EXERCISES = (
     ),
     Lines(
         name="3.2",
-        title="The widest window",
         kernel="sliding_window",
         place="constexpr int BK = 64;    // width of the window along K",
         start="constexpr int BK = 224;   // width of the window along K",
@@ -76,7 +76,7 @@ EXERCISES = (
     ),
     Number(
         name="3.3",
-        title="Elements read",
+        unit="elements",
         expected=lambda: 2 * 4096**3 / 32,
         because="Each of the (4096 / 32)² blocks reads 2 · 32 · 4096 elements.",
         hint="Count what one block reads, and the blocks.",
@@ -99,7 +99,6 @@ EXERCISES = (
     ),
     Lines(
         name="3.4",
-        title="Fill the window",
         kernel="sliding_window",
         place=_COPY,
         start=_COPY_OF_A_TILE,
@@ -115,8 +114,18 @@ EXERCISES = (
     ),
     Estimate(
         name="3.5",
-        title="A window in a deep product",
-        found=times_as_fast("sliding_window", "sliding_window:BK=32", (129, 129, 65537)),
+        unit="times as fast",
+        found=times_as_fast("sliding_window", "sliding_window:BK=32", (129, 129, 65537), _SQUARE),
         wrong=((3, "times too high"), (0.5, "too low"), (0, "above 0")),
+    ),
+)
+
+PREDICTIONS = (
+    Estimate(
+        name="window-gain",
+        unit="times as fast",
+        found=times_as_fast("sliding_window", "sliding_window:BK=32", _SQUARE),
+        close=0.03,
+        wrong=((2, "too high"), (0.5, "too low")),
     ),
 )

@@ -2,11 +2,13 @@
 
 from sgemm_lab.exercises.counted import counts, counts_at, times_as_fast
 from sgemm_lab.exercises.lines import Lines
-from sgemm_lab.exercises.model import Choice, Judgement, Number, spelled
+from sgemm_lab.exercises.model import Choice, Judgement, Number
 from sgemm_lab.kernel import Kernel, load_kernel
+from sgemm_lab.text import number
 
 _FLOAT4_OF_A = "reinterpret_cast<const float4*>(&A"
 _ONE_BLOCK = (32, 32, 64)
+_SQUARE = (4096, 4096, 4096)
 
 
 def _requests_of_a() -> int:
@@ -36,7 +38,7 @@ def _whole_sectors(kernel: Kernel) -> Judgement:
     if touched > 16:
         return Judgement(
             False,
-            f"C is right, but a float4 request touches {spelled(touched)} sectors on average; "
+            f"C is right, but a float4 request touches {number(touched)} sectors on average; "
             "its 512 bytes fit into 16. Let neighbouring lanes copy neighbours of one row.",
         )
     return Judgement(True, "each float4 request touches 16 sectors and uses every byte of them.")
@@ -45,7 +47,7 @@ def _whole_sectors(kernel: Kernel) -> Judgement:
 EXERCISES = (
     Number(
         name="4.1",
-        title="Rows of six",
+        unit="rows",
         expected=lambda: sum(row * 6 * 4 % 16 == 0 for row in range(8)),
         because="A row has 24 bytes, so every second row starts at a multiple of 16.",
         hint="Row r starts at byte 24·r. Which of these are multiples of 16?",
@@ -61,7 +63,7 @@ EXERCISES = (
     ),
     Number(
         name="4.2",
-        title="Requests for a window of A",
+        unit="requests",
         expected=_requests_of_a,
         because="Each row of the tile is copied by a warp of its own, with half of its lanes; "
         "counted.",
@@ -78,7 +80,6 @@ EXERCISES = (
     ),
     Lines(
         name="4.3",
-        title="When may it be a float4?",
         kernel="float4_by_row",
         place="    const bool aligned = K % 4 == 0 && size_t(A) % 16 == 0;",
         start="    const bool aligned = true;",
@@ -95,7 +96,6 @@ EXERCISES = (
     ),
     Lines(
         name="4.4",
-        title="Who copies what",
         kernel="float4",
         place="""\
             const int r = tid / (BK / 4);
@@ -130,8 +130,7 @@ EXERCISES = (
     ),
     Choice(
         name="4.5",
-        title="Rows that do not start aligned",
-        found=times_as_fast("float4", "sliding_window", (4095, 4097, 4093)),
+        found=times_as_fast("float4", "sliding_window", (4095, 4097, 4093), _SQUARE),
         solution="slower",
         wrong=(("faster", "`float4` makes"), ("same", "`sliding_window`"), ([], '"slower"')),
     ),

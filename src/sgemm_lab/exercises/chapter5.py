@@ -3,9 +3,10 @@
 from sgemm_lab.cuda.compiler import compile_kernel
 from sgemm_lab.exercises.counted import registers, wavefronts_per_turn
 from sgemm_lab.exercises.lines import Lines
-from sgemm_lab.exercises.model import Estimate, Judgement, Number, spelled
+from sgemm_lab.exercises.model import Estimate, Judgement, Number
 from sgemm_lab.kernel import Kernel
 from sgemm_lab.rules.occupancy import LIMITS, Launch, occupancy
+from sgemm_lab.text import number
 
 _SIZE = (128, 128, 32)
 _ENOUGH = 0.25
@@ -28,12 +29,12 @@ def _few_wavefronts(kernel: Kernel) -> Judgement:
     if taken > _ENOUGH:
         return Judgement(
             False,
-            f"C is right, but a warp takes {spelled(taken)} wavefronts for each multiply-add; "
+            f"C is right, but a warp takes {number(taken)} wavefronts for each multiply-add; "
             f"{_ENOUGH} are asked for.",
         )
     return Judgement(
         True,
-        f"{spelled(taken)} wavefronts for each multiply-add of a warp, with "
+        f"{number(taken)} wavefronts for each multiply-add of a warp, with "
         f"{compiled.registers} registers a thread.",
     )
 
@@ -61,7 +62,7 @@ _INNER = """\
 EXERCISES = (
     Number(
         name="5.1",
-        title="Intensity of a thread tile",
+        unit="FLOP/B",
         expected=lambda: 2 * 8 * 8 / (4 * (8 + 8)),
         because="2 · 8 · 8 FLOP for 8 + 8 floats of 4 bytes.",
         hint="For one k: 2 · TM · TN FLOP, TM + TN floats, 4 bytes each.",
@@ -76,7 +77,6 @@ EXERCISES = (
     ),
     Lines(
         name="5.2",
-        title="The outer product",
         kernel="register_cache",
         place=_OUTER,
         start=_INNER,
@@ -91,7 +91,6 @@ EXERCISES = (
     ),
     Lines(
         name="5.3",
-        title="A tile for shared memory",
         kernel="register_cache",
         place=_constants(64, 64, 8, 4, 4),
         start=_constants(64, 64, 8, 4, 4),
@@ -106,13 +105,13 @@ EXERCISES = (
     ),
     Estimate(
         name="5.4",
-        title="Registers of 8 by 4",
+        unit="registers",
         found=registers("register_cache:TM=8,TN=4"),
         wrong=((44, "times too low"), (1000, "times too high"), ("64", "without quotation")),
     ),
     Number(
         name="5.5",
-        title="Blocks of thirsty threads",
+        unit="%",
         expected=lambda: 100 * occupancy(LIMITS["9.0"], Launch(256, 96, 6144)).share,
         because="Registers suffice for two blocks: 512 of 2048 threads.",
         hint="How many whole blocks do 65,536 registers suffice for?",

@@ -5,12 +5,14 @@ import numpy as np
 from sgemm_lab.cuda.compiler import compile_kernel
 from sgemm_lab.exercises.counted import counts, counts_at, times_as_fast
 from sgemm_lab.exercises.lines import Lines
-from sgemm_lab.exercises.model import Choice, Judgement, Number, spelled
+from sgemm_lab.exercises.model import Choice, Judgement, Number
 from sgemm_lab.hardware import WARP
 from sgemm_lab.kernel import Kernel, load_kernel
 from sgemm_lab.rules.memory import shared_cost
+from sgemm_lab.text import number
 
 _SIZE = (128, 128, 32)
+_SQUARE = (4096, 4096, 4096)
 _STORE = "store4(&C[size_t(row) * N + col], v, row < M ? N - col : 0, alignedC);"
 
 
@@ -32,7 +34,7 @@ def _few_store_wavefronts(kernel: Kernel) -> Judgement:
     if taken > 1:
         return Judgement(
             False,
-            f"C is right, but a store into shared memory takes {spelled(taken)} wavefronts on "
+            f"C is right, but a store into shared memory takes {number(taken)} wavefronts on "
             "average; 1 will do.",
         )
     book = compile_kernel(load_kernel("padded")).shared_bytes
@@ -46,7 +48,7 @@ def _few_store_wavefronts(kernel: Kernel) -> Judgement:
 
 def _wide_store(kernel: Kernel) -> Judgement:
     made = counts(kernel, _SIZE).global_store_requests
-    enough = counts(load_kernel("split"), _SIZE).global_store_requests
+    enough = counts(load_kernel("vector_store"), _SIZE).global_store_requests
     if made > enough:
         return Judgement(
             False,
@@ -63,7 +65,7 @@ def _tile(pad: str) -> str:
 EXERCISES = (
     Number(
         name="6.1",
-        title="A stride of twelve",
+        unit="wavefronts",
         expected=lambda: _wavefronts_of_stride(12),
         because="12 and 32 share the factor 4, so the lanes meet in 8 banks, four in each.",
         hint="Lane i asks bank 12·i mod 32. How many lanes meet in the fullest bank?",
@@ -80,7 +82,6 @@ EXERCISES = (
     ),
     Lines(
         name="6.2",
-        title="The smallest padding",
         kernel="transposed",
         place=_tile(""),
         start=_tile(""),
@@ -95,7 +96,7 @@ EXERCISES = (
     ),
     Number(
         name="6.3",
-        title="Eight instead of four",
+        unit="wavefronts",
         expected=lambda: _wavefronts_of_store("padded:PAD=8"),
         because="A warp stores two rows of As, four apart: 4 · 8 = 32 banks, which is none; "
         "counted.",
@@ -111,8 +112,7 @@ EXERCISES = (
     ),
     Lines(
         name="6.4",
-        title="Store a quarter",
-        kernel="split",
+        kernel="vector_store",
         place=f"            {_STORE}",
         start="""\
             float4* out = reinterpret_cast<float4*>(&C[size_t(row) * N + col]);
@@ -147,8 +147,7 @@ EXERCISES = (
     ),
     Choice(
         name="6.5",
-        title="At a quarter of the size",
-        found=times_as_fast("split", "register_cache", (1024, 1024, 1024)),
+        found=times_as_fast("split", "register_cache", (1024, 1024, 1024), _SQUARE),
         solution="slower",
         wrong=(("faster", "`split` makes"), ("same", "`register_cache`"), (1.4, '"slower"')),
     ),

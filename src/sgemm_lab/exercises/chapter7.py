@@ -9,6 +9,7 @@ from sgemm_lab.exercises.model import Estimate, Judgement, Number
 from sgemm_lab.kernel import Kernel, load_kernel
 
 _EIGHT_WINDOWS = (128, 128, 64)
+_SQUARE = (4096, 4096, 4096)
 
 
 def _shared_bytes() -> int:
@@ -30,7 +31,7 @@ def _stored_once(kernel: Kernel) -> Judgement:
 EXERCISES = (
     Number(
         name="7.1",
-        title="Barriers of a double buffer",
+        unit="barriers",
         expected=lambda: barriers(load_kernel("double_buffer"), (1, 1, 1000)),
         because="One for each of the 125 windows, and one before the first; counted.",
         hint="Count the windows, and the barrier before the loop.",
@@ -45,7 +46,7 @@ EXERCISES = (
     ),
     Number(
         name="7.2",
-        title="Shared memory of two windows",
+        unit="bytes",
         expected=_shared_bytes,
         because="Two windows, each of 8 · 132 + 8 · 128 floats of 4 bytes.",
         hint="Two buffers of As and of Bs, and As has PAD more floats in each row.",
@@ -60,7 +61,6 @@ EXERCISES = (
     ),
     Lines(
         name="7.3",
-        title="Which window to fill",
         kernel="double_buffer",
         place="        if (more) store(1 - now);",
         start="        if (more) store(now);",
@@ -75,7 +75,6 @@ EXERCISES = (
     ),
     Lines(
         name="7.4",
-        title="The last window",
         kernel="double_buffer",
         place="        const bool more = k0 + BK < K;",
         start="        const bool more = k0 + 2 * BK <= K;",
@@ -91,8 +90,8 @@ EXERCISES = (
     ),
     Estimate(
         name="7.5",
-        title="A gain where nothing else helps",
-        found=times_as_fast("double_buffer", "split", (1024, 1024, 1024)),
+        unit="times as fast",
+        found=times_as_fast("double_buffer", "split", (1024, 1024, 1024), _SQUARE),
         wrong=((1.13, "too low"), (4, "times too high"), (float("nan"), "finite")),
     ),
 )

@@ -8,6 +8,7 @@ from sgemm_lab.exercises.model import Found, Machine
 from sgemm_lab.hardware import WARP
 from sgemm_lab.kernel import Kernel, Size, load_kernel
 from sgemm_lab.simulator.counts import LineCounts
+from sgemm_lab.text import number, size_text
 
 
 def counts(kernel: Kernel, size: Size) -> LineCounts:
@@ -43,20 +44,38 @@ def barriers(kernel: Kernel, size: Size) -> int:
     return counts(kernel, size).barriers // (x * y)
 
 
-def times_as_fast(name: str, other: str, size: Size) -> Callable[[Machine], Found]:
-    """Return what finds how many times as fast a kernel is as another at a size."""
+def times_as_fast(
+    name: str, other: str, size: Size, beside: Size | None = None
+) -> Callable[[Machine], Found]:
+    """Return what finds how many times as fast a kernel is as another at a size.
+
+    It also says how many times at the size ``beside``, to compare.
+    """
 
     def found(machine: Machine) -> Found:
         kernels = [load_kernel(name), load_kernel(other)]
         speeds, source = machine.speeds(kernels, size)
         ratio = speeds[name] / speeds[other]
-        m, n, k = size
-        return Found(
-            ratio,
-            source,
-            f"At {m}×{n}×{k} `{name}` makes {speeds[name]:,.0f} GFLOP/s and `{other}` "
-            f"{speeds[other]:,.0f}: {ratio:.2f} times as much.",
+        says = (
+            f"At {size_text(size)} `{name}` makes {number(speeds[name])} GFLOP/s and `{other}` "
+            f"{number(speeds[other])}: {number(ratio)} times as much."
         )
+        if beside:
+            speeds, _ = machine.speeds(kernels, beside)
+            again = number(speeds[name] / speeds[other])
+            says += f" At {size_text(beside)} it is {again} times."
+        return Found(ratio, source, says)
+
+    return found
+
+
+def speed(name: str, size: Size) -> Callable[[Machine], Found]:
+    """Return what finds how many GFLOP/s a kernel makes at a size."""
+
+    def found(machine: Machine) -> Found:
+        speeds, source = machine.speeds([load_kernel(name)], size)
+        says = f"That is what `{name}` makes at {size_text(size)}."
+        return Found(speeds[name], source, says)
 
     return found
 
@@ -66,6 +85,6 @@ def registers(name: str) -> Callable[[Machine], Found]:
 
     def found(_: Machine) -> Found:
         compiled = compile_kernel(load_kernel(name))
-        return Found(compiled.registers, f"Compiled here by NVRTC for {compiled.target}.")
+        return Found(compiled.registers, f"Compiled by NVRTC for {compiled.target}.")
 
     return found

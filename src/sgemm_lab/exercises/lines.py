@@ -48,7 +48,7 @@ class Written:
         return f"It does not compile. {reason}"
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, eq=False)
 class Lines(Exercise):
     """Some lines of a book kernel, to be repaired or written. A whole kernel is taken as well."""
 
@@ -107,7 +107,7 @@ class Lines(Exercise):
             return Judgement(False, written.refusal(error))
         if fault is not None:
             return Judgement(False, written.told(fault))
-        return replace(judged, kernel=written.kernel)
+        return replace(judged, text=f"Right: {judged.text}", kernel=written.kernel)
 
 
 def _has_head(text: str) -> bool:

@@ -1,17 +1,30 @@
 """What an exercise is, and how the reader's answer is judged: in a sentence, on any machine.
 
-Four kinds: a ``Number`` that follows from a formula, a count or the compiler; an ``Estimate`` and a
-``Choice``, to which the reader commits before a measurement is told; ``Lines`` of a kernel.
+Three kinds of question are judged by data alone, in a notebook and in the page itself: a ``Number``
+that follows from a formula, a count or the compiler; an ``Estimate`` and a ``Choice``, to which the
+reader commits before a measurement is told. ``Lines`` of a kernel are compiled and run.
+
+Title, text and the words of the solution stand in the chapter, under the exercise's name.
 """
 
 import math
 import numbers
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from sgemm_lab.errors import LabError
+from sgemm_lab.exercises.judging import (
+    ChoiceData,
+    EstimateData,
+    HintData,
+    JudgingData,
+    NumberData,
+    judge_choice,
+    judge_number,
+)
 from sgemm_lab.kernel import Kernel, Size
+from sgemm_lab.text import number
 
 
 @dataclass(frozen=True)
@@ -47,41 +60,66 @@ class Found:
     """What else there is to say."""
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, eq=False)
 class Exercise(ABC):
-    """One exercise of a chapter. Its ``name`` is chapter and number, such as "3.2"."""
+    """One exercise of a chapter, or a prediction in it.
+
+    An exercise's ``name`` is chapter and number, such as "3.2"; a prediction's is a few words,
+    such as "tiled-speed".
+    """
 
     name: str
-    title: str
     solution: object = None
     """A right answer; None for an estimate, whose answer is what is found."""
     wrong: tuple[tuple[object, str], ...]
     """Wrong answers that readers give, each with a piece of the sentence that they must get."""
 
-    @property
-    def chapter(self) -> int:
-        """The number of the chapter that the exercise belongs to."""
-        return int(self.name.partition(".")[0])
-
     def judge(self, answer: object, machine: Machine) -> Judgement:
         """Say in a sentence or two whether an answer is right, and if not, what is wrong."""
         try:
-            judged = self._judged(answer, machine)
+            return self._judged(answer, machine)
         except LabError as problem:
             return Judgement(False, str(problem))
-        return replace(judged, text=f"Right: {judged.text}") if judged.right else judged
 
     @abstractmethod
     def _judged(self, answer: object, machine: Machine) -> Judgement:
         """Judge, or raise a LabError whose sentence the reader gets."""
 
 
-Hint = tuple[float | Callable[[float], bool], str]
-"""A wrong answer, or a test for wrong answers, and what is said to it."""
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Question(Exercise):
+    """An exercise that data alone can judge, so that the page can do it too."""
+
+    unit: str = ""
+    """Stands behind the place for the answer and behind the answer, such as "GB"."""
+
+    @abstractmethod
+    def judging(self, machine: Machine) -> JudgingData:
+        """Return what judges an answer.
+
+        Raises:
+            LabError: nothing is known of what the question asks for.
+        """
+
+    @abstractmethod
+    def told(self, machine: Machine) -> Found:
+        """Return the answer for the solution, in ``says``, and where it comes from."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class Number(Exercise):
+@dataclass(frozen=True)
+class Range:
+    """Wrong answers that a hint is for: above one number, below another, or between them."""
+
+    above: float | None = None
+    below: float | None = None
+
+
+Hint = tuple[float | Range, str]
+"""A wrong answer, or a range of them, and what is said to it."""
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Number(Question):
     """A number that the page can compute but does not show."""
 
     expected: Callable[[], float]
@@ -93,62 +131,103 @@ class Number(Exercise):
     tolerance: float = 0.005
     """The share by which an answer may miss."""
 
-    def _judged(self, answer: object, machine: Machine) -> Judgement:
-        given = one_number(answer)
+    def judging(self, machine: Machine) -> NumberData:
+        """Return what judges an answer."""
+        return {
+            "kind": "number",
+            "expected": float(self.expected()),
+            "tolerance": self.tolerance,
+            "because": self.because,
+            "hints": [_hint_data(wrong, says) for wrong, says in self.hints],
+            "otherwise": self.hint,
+        }
+
+    def told(self, machine: Machine) -> Found:
+        """Return the number for the solution."""
         expected = self.expected()
-        if self._near(given, expected):
-            return Judgement(True, f"{spelled(expected)}. {self.because}")
-        for wrong, says in self.hints:
-            if wrong(given) if callable(wrong) else self._near(given, wrong):
-                return Judgement(False, f"{spelled(given)} is not it. {says}")
-        return Judgement(False, f"{spelled(given)} is not it. {self.hint}")
+        return Found(expected, "", f"**{_with_unit(expected, self.unit)}**")
 
-    def _near(self, given: float, value: float) -> bool:
-        return math.isclose(given, value, rel_tol=self.tolerance)
+    def _judged(self, answer: object, machine: Machine) -> Judgement:
+        verdict = judge_number(self.judging(machine), one_number(answer))
+        return Judgement(bool(verdict.right), verdict.text)
 
 
-@dataclass(frozen=True, kw_only=True)
-class Estimate(Exercise):
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Estimate(Question):
     """A number to commit to before looking; the answer is a measurement, or the compiler's."""
 
     found: Callable[[Machine], Found]
     close: float = 0.1
     """The share by which an estimate may miss and still counts as right."""
 
+    def judging(self, machine: Machine) -> EstimateData:
+        """Return what judges an answer."""
+        return self._data(self.found(machine))
+
+    def told(self, machine: Machine) -> Found:
+        """Return what was found, for the solution."""
+        found = self.found(machine)
+        says = f"**{_with_unit(found.value, self.unit)}.** {found.says}".rstrip()
+        return Found(found.value, found.source, says)
+
     def _judged(self, answer: object, machine: Machine) -> Judgement:
         given = one_number(answer)
-        if given <= 0:
-            raise LabError(f"{spelled(given)} cannot be. Give a number above 0.")
-        found = self.found(machine)
-        right = math.isclose(given, found.value, rel_tol=self.close)
-        told = f"{'you' if right else 'You'} said {spelled(given)}, it is {spelled(found.value)}"
-        told = f"{told}: {_miss(given, found.value)}. {found.says}".rstrip()
-        return Judgement(right, told, source=found.source)
+        found = self.found(machine) if given > 0 else Found(1, "")
+        verdict = judge_number(self._data(found), given)
+        return Judgement(bool(verdict.right), verdict.text, source=found.source)
+
+    def _data(self, found: Found) -> EstimateData:
+        return {
+            "kind": "estimate",
+            "expected": float(found.value),
+            "tolerance": self.close,
+            "says": found.says,
+            "source": found.source,
+        }
 
 
-@dataclass(frozen=True, kw_only=True)
-class Choice(Exercise):
-    """Faster, slower or the same? To be said before looking; the answer is a measurement."""
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Choice(Question):
+    """Slower, the same or faster? To be said before looking; the answer is a measurement."""
 
     found: Callable[[Machine], Found]
     """Gives how many times as fast the kernel in question is."""
     same: float = 0.03
     """The share by which two speeds may differ and still count as the same."""
 
+    def judging(self, machine: Machine) -> ChoiceData:
+        """Return what judges an answer."""
+        found = self.found(machine)
+        right = self._right(found)
+        told = {
+            word: f"Right: {word}." if word == right else f'You said "{word}"; it is "{right}".'
+            for word in CHOICES
+        }
+        told = {word: f"{text} {found.says}".rstrip() for word, text in told.items()}
+        return {"kind": "choice", "expected": right, "told": told, "source": found.source}
+
+    def told(self, machine: Machine) -> Found:
+        """Return the word and what was measured, for the solution."""
+        found = self.found(machine)
+        word = CHOICES[self._right(found)].capitalize()
+        return Found(found.value, found.source, f"**{word}.** {found.says}".rstrip())
+
+    def _right(self, found: Found) -> str:
+        if abs(found.value - 1) <= self.same:
+            return "same"
+        return "faster" if found.value > 1 else "slower"
+
     def _judged(self, answer: object, machine: Machine) -> Judgement:
         said = answer.strip().lower() if isinstance(answer, str) else ""
-        if answer is None or said not in _CHOICES:
+        if said not in CHOICES:
             raise LabError('Put "faster", "slower" or "same" in place of `None` and run the cell.')
-        found = self.found(machine)
-        if abs(found.value - 1) <= self.same:
-            right = "same"
-        else:
-            right = "faster" if found.value > 1 else "slower"
-        told = f"{right}." if said == right else f'You said "{said}"; it is "{right}".'
-        return Judgement(said == right, f"{told} {found.says}".rstrip(), source=found.source)
+        data = self.judging(machine)
+        verdict = judge_choice(data, said)
+        return Judgement(bool(verdict.right), verdict.text, source=data["source"])
 
 
-_CHOICES = ("faster", "slower", "same")
+CHOICES = {"slower": "slower", "same": "about the same", "faster": "faster"}
+"""The words of a choice, and how the page writes them."""
 
 
 def one_number(answer: object) -> float:
@@ -163,24 +242,25 @@ def one_number(answer: object) -> float:
         raise LabError("A number is wanted, not text: write it without quotation marks.")
     if isinstance(answer, bool) or not isinstance(answer, numbers.Real):
         raise LabError(f"One number is wanted, not a {type(answer).__name__}.")
-    value = float(answer)
+    try:
+        value = float(answer)
+    except OverflowError:
+        value = math.inf
     if not math.isfinite(value):
         raise LabError("A finite number is wanted, not NaN or infinity.")
-    return value
+    return value + 0.0  # no minus before a zero
 
 
-def spelled(value: float) -> str:
-    """Write a number for people: whole numbers in full, others to three digits."""
-    if value == round(value) or abs(value) >= 1000:
-        return f"{value:,.0f}"
-    return f"{value:.3g}"
+def _hint_data(wrong: float | Range, says: str) -> HintData:
+    if not isinstance(wrong, Range):
+        return {"says": says, "near": float(wrong)}
+    data: HintData = {"says": says}
+    if wrong.above is not None:
+        data["above"] = float(wrong.above)
+    if wrong.below is not None:
+        data["below"] = float(wrong.below)
+    return data
 
 
-def _miss(given: float, value: float) -> str:
-    ratio = given / value
-    if spelled(given) == spelled(value):
-        return "exact"
-    side = "high" if ratio > 1 else "low"
-    if 0.5 < ratio < 2:
-        return f"{abs(ratio - 1):.1%} too {side}"
-    return f"{spelled(max(ratio, 1 / ratio))} times too {side}"
+def _with_unit(value: float, unit: str) -> str:
+    return f"{number(value)} {unit}".rstrip()

@@ -1,39 +1,79 @@
-"""The verbs of a chapter.
+"""The verbs of a chapter: all that a page needs, and the only thing that it imports.
 
-``show`` a kernel, ``check`` it, ``measure`` it, ``count`` what it asks of memory, slide its
-``intensity``, place it under the ``roofline``, look at a GPU's ``card``, and ``say`` a sentence
-with the numbers just found. On a GPU they act there and then; without one they read the book's
-records, and say so.
+A page begins with ``from sgemm_lab import lab``. On a GPU the verbs measure there and then; without
+one they read the book's records, and say so.
+
+**Show.** ``show`` a kernel's source, ``place`` it on the ladder, ``step`` through its accesses,
+``owners`` of elements, ``instructions`` and ``resources`` that the compiler made of it.
+
+**Ask.** ``check`` that it is right, ``measure`` it (``measure("split")["split"]`` in GFLOP/s),
+``count`` what it asks of memory, ``race`` one's own, judge an ``exercise``, test a claim
+(``verdicts``).
+
+**Draw.** ``figure`` of one or two panels, with a question above and the conclusion below. Panels:
+``one_number`` of C, ``owns`` what thread, warp and block compute, ``reads`` what they read of A and
+B, ``moves`` bytes at every level, ``times`` of windows, ``sm`` with its parts.
+
+**Values in sentences.** ``speed`` of one kernel, ``waves`` and ``words`` of shared memory per
+multiply-add, the ``cap`` that follows from them, ``hardware`` counters of a launch, the ``card`` of
+the GPU (``card().clock_mhz``), the ``kernel`` itself, ``pace`` by the model of overlap. They stand
+where they are used: ``{value}`lab.speed("split")` GFLOP/s``; see :mod:`sgemm_lab.book.values`.
+
+**Pictures that move.** ``roofline``, ``intensity``, ``occupancy``, ``coalescing``, ``banks``,
+``timeline``, ``ladder``, ``memory_ladder``; and still ones: ``curves``, ``spread``.
+
+**Writing.** ``number`` and ``bytes_text`` as the book writes them, ``code`` in a sentence, a
+``table``, and ``say`` where a cell must choose the sentence.
+
+**Of the records.** ``recorded`` and ``runs``, ``agreement`` with the hardware's counts, ``effects``
+of how one measures, ``my_gpu``.
 """
 
 from collections.abc import Sequence
 
 from sgemm_lab.counting.walk import walk
 from sgemm_lab.cuda.compiler import TARGETS, compile_kernel
-from sgemm_lab.errors import MissingToolError
+from sgemm_lab.errors import LabError, MissingToolError
 from sgemm_lab.gpu import GPUS, Gpu, find_gpu
 from sgemm_lab.kernel import Kernel, Size, load_kernel, parse_kernel
 from sgemm_lab.lab import card as _card
+from sgemm_lab.lab import closing as _closing
+from sgemm_lab.lab import demand as _demand
 from sgemm_lab.lab import ladders as _ladders
 from sgemm_lab.lab import occupancy_calculator as _occupancy
 from sgemm_lab.lab import painting as _painting
 from sgemm_lab.lab import roofs as _roofs
 from sgemm_lab.lab import tiles as _tiles
+from sgemm_lab.lab.agreement import Agreement
 from sgemm_lab.lab.checking import verdict
 from sgemm_lab.lab.counts import Counted
 from sgemm_lab.lab.exercise import exercise as _exercise
+from sgemm_lab.lab.exercise import predict as _predict
+from sgemm_lab.lab.hardware_counters import Hardware
+from sgemm_lab.lab.hardware_counters import hardware as _hardware
 from sgemm_lab.lab.instructions import instructions as _instructions
 from sgemm_lab.lab.listing import listing
 from sgemm_lab.lab.methods import Effects
 from sgemm_lab.lab.methods import effects as _effects
-from sgemm_lab.lab.output import Output, Picture, Prose, sentence, table
+from sgemm_lab.lab.output import Output, Picture, Prose, table, unavailable
+from sgemm_lab.lab.pictures.frame import figure as _figure
+from sgemm_lab.lab.pictures.levels import levels_panel
+from sgemm_lab.lab.pictures.matrices import Group, matrices
+from sgemm_lab.lab.pictures.multiprocessor import multiprocessor_panel
+from sgemm_lab.lab.pictures.ownership import one_number_panel, owners_panel
+from sgemm_lab.lab.pictures.time import time_panel
 from sgemm_lab.lab.racing import race as _race
+from sgemm_lab.lab.recorded import Recorded, recorded, runs
+from sgemm_lab.lab.requests import Request
+from sgemm_lab.lab.requests import request as _request
 from sgemm_lab.lab.sample_picture import spread as _spread
-from sgemm_lab.lab.speeds import Speeds, speed_curves
+from sgemm_lab.lab.speeds import Speeds, score_of, speed_curves
 from sgemm_lab.lab.speeds import speeds as _speeds
+from sgemm_lab.lab.timelines import pace, timed_kernel
 from sgemm_lab.lab.timelines import timeline as _timeline
 from sgemm_lab.lab.verdicts import verdicts
 from sgemm_lab.lab.your_gpu import my_gpu as _my_gpu
+from sgemm_lab.rules.overlap import Pipeline
 from sgemm_lab.text import bytes_text, number
 from sgemm_lab.widgets import (
     Banks,
@@ -65,9 +105,16 @@ def mine(text: str, name: str = "mine") -> Kernel:
     """Make a kernel of the reader's own source text. Empty lines at its ends do not count.
 
     Raises:
-        LabError: the head comment lacks a field.
+        LabError: it is no text, or the head comment lacks a field.
     """
+    if not isinstance(text, str):
+        raise LabError(f"{text!r} is no source. Give it as text, such as lab.source('tiled').")
     return parse_kernel(name, text.strip() + "\n")
+
+
+def kernel(name: str) -> Kernel:
+    """Return a kernel as an object: ``values`` of its constants, ``launch_shape``, ``title``."""
+    return load_kernel(name)
 
 
 def check(*kernels: str | Kernel, simulated: bool = False) -> Output:
@@ -79,7 +126,7 @@ def check(*kernels: str | Kernel, simulated: bool = False) -> Output:
     try:
         return verdict([_kernel(kernel) for kernel in kernels], simulated=simulated)
     except MissingToolError as missing:
-        return sentence(str(missing))
+        return unavailable(missing)
 
 
 def measure(*names: str, size: int | Size = 4096) -> Speeds:
@@ -87,9 +134,18 @@ def measure(*names: str, size: int | Size = 4096) -> Speeds:
     return _speeds([load_kernel(name) for name in names], [_size(size)])
 
 
-def race(mine: Kernel, against: str) -> Output:
+def speed(name: str, size: int | Size = 4096) -> float:
+    """Return a kernel's GFLOP/s at one size: measured in this session, else recorded.
+
+    Raises:
+        LabError: there is no GPU, and nothing is recorded of the kernel at that size.
+    """
+    return score_of(load_kernel(name), _size(size)).gflops
+
+
+def race(mine: str | Kernel, against: str) -> Output:
     """Check and count your kernel beside one of the book's; on a GPU time both at 4096³."""
-    return _race(mine, load_kernel(against))
+    return _race(_kernel(mine), _kernel(against))
 
 
 def curves(*names: str, conclusion: str) -> Picture:
@@ -106,7 +162,50 @@ def count(*kernels: str | Kernel, size: int | Size = 256) -> Counted | Output:
     try:
         return Counted([_kernel(kernel) for kernel in kernels], _size(size))
     except MissingToolError as missing:
-        return sentence(str(missing))
+        return unavailable(missing)
+
+
+def waves(
+    name: str | Kernel, what: str = "loads", *, line: str = "", size: int | Size = 128
+) -> float:
+    """Return wavefronts of shared memory per multiply-add of a warp, counted here.
+
+    ``what`` is "loads", "stores" or "all"; ``line`` counts only source lines that hold this text,
+    such as "fragA[".
+    """
+    return _demand.waves(_kernel(name), what, line, _size(size))
+
+
+def words(name: str | Kernel, size: int | Size = 128) -> float:
+    """Return words read from shared memory per multiply-add of a thread, counted here."""
+    return _demand.words(_kernel(name), _size(size))
+
+
+def cap(waves: float) -> float:
+    """Return the GFLOP/s that shared memory leaves to a kernel of so many ``waves``."""
+    return _demand.cap(waves)
+
+
+def hardware(name: str, size: int | Size = 4096) -> Hardware:
+    """Return the recorded counters of a launch: ``hardware("split").registers``.
+
+    Raises:
+        LabError: no record has them.
+    """
+    return _hardware(load_kernel(name), _size(size))
+
+
+def request(addresses: Sequence[int], width: int = 4) -> Request:
+    """Return what one load of a warp costs: ``sectors`` in global memory, ``wavefronts`` in shared.
+
+    ``addresses`` are bytes, one for each lane, up to 32; ``width`` is the bytes of each.
+    """
+    return _request(addresses, width)
+
+
+def agreement() -> Agreement:
+    """Count every launch that the records have counters of at two sizes, and compare."""
+    return Agreement()
 
 
 def roofline(
@@ -155,7 +254,7 @@ def occupancy(
             gpu=gpu,
         )
     except MissingToolError as missing:
-        return sentence(str(missing))
+        return unavailable(missing)
 
 
 def coalescing(*names: str, size: int | Size = 64) -> Coalescing:
@@ -181,10 +280,10 @@ def step(kernel: str | Kernel, size: Size) -> Steps | Output:
     try:
         return Steps(walk(_kernel(kernel), size))
     except MissingToolError as missing:
-        return sentence(str(missing))
+        return unavailable(missing)
 
 
-def timeline(*names: str, size: int | Size = 4096) -> Timeline:
+def timeline(*names: str, size: int | Size = 4096) -> Timeline | Output:
     """Draw when windows of K are loaded and multiplied, with one buffer or several.
 
     Kernels give times to start from, as measured at ``size``; the first is shown.
@@ -209,7 +308,7 @@ def resources(*names: str) -> Output:
             for name in names
         ]
     except MissingToolError as missing:
-        return sentence(str(missing))
+        return unavailable(missing)
     return table(["registers per thread", *TARGETS], rows, note="Compiled here by NVRTC.")
 
 
@@ -223,9 +322,22 @@ def instructions(*kernels: str | Kernel) -> Output:
     return _instructions([_kernel(kernel) for kernel in kernels])
 
 
-def say(text: str, **values: object) -> Prose:
-    """Return a paragraph of Markdown with values in it: ``say("{x:.0f} GB/s", x=bandwidth)``."""
-    return Prose(text.format(**values))
+def say(text: str) -> Prose:
+    """Return text in Markdown, for a sentence that a cell chooses: ``say(f"{x:.0f} GB/s")``.
+
+    Values that stand in a fixed sentence need no cell: the page writes ``{value}`x:.0f` GB/s``.
+    """
+    return Prose(text.strip())
+
+
+def code(text: str) -> str:
+    """Return text as code in a sentence: ``{value}`lab.code(name)` ``."""
+    return f"`{text}`"
+
+
+def written(value: object) -> str:
+    """Write a value as the book does: a float to three digits (``number``), all else as it is."""
+    return number(value) if isinstance(value, float) else str(value)
 
 
 def exercise(name: str, answer: object = None) -> Output:
@@ -234,6 +346,14 @@ def exercise(name: str, answer: object = None) -> Output:
     ``name`` is chapter and number, such as "3.2". Lines are compiled, checked and counted.
     """
     return _exercise(name, answer)
+
+
+def predict(name: str, answer: object = None) -> Output:
+    """Commit to a number or a word, then hear what was counted or measured.
+
+    ``name`` is that of the question above the cell, such as "tiled-speed".
+    """
+    return _predict(name, answer)
 
 
 def ladder(size: int | Size = 4096, here: Sequence[str] = ()) -> Ladder:
@@ -257,7 +377,7 @@ def effects() -> Effects:
     return _effects()
 
 
-def spread(name: str, size: int | Size = 4096) -> Picture:
+def spread(name: str, size: int | Size = 4096) -> Picture | Output:
     """Draw every sample of a kernel, and of cuBLAS in turns with it, in the order taken."""
     return _spread(load_kernel(name).name, _size(size))
 
@@ -272,47 +392,181 @@ def place(*names: str) -> Output:
     return _ladders.place(names)
 
 
+def closing(
+    name: str,
+    changed: str = "",
+    *,
+    gap: str = "",
+    why: str = "",
+    estimate: tuple[float, float, str] | None = None,
+) -> _closing.Closing:
+    """Close a kernel: what bounded its parent, what changed, by how much, what bounds it now.
+
+    ``changed`` says in a few words what the kernel does otherwise; by default its own head comment
+    does. ``gap`` says what eats the difference between the factor foretold and the factor measured,
+    ``why`` why the kernel does not reach all of its bound. The texts may name numbers in braces,
+    such as ``{share:.0f}``, ``{issue_active_percent:.0f}`` or ``{was_rest:.3f}``. ``estimate`` is a
+    quotient of a model that is no bound: two numbers, and what they count.
+    """
+    return _closing.closing(name, changed, gap, why, estimate)
+
+
+def bound(name: str) -> _closing.BoundTable:
+    """List what a kernel asks of each unit of the GPU and what that unit allows; the least binds.
+
+    The result knows ``gflops``, ``unit``, ``demand``, ``speed`` and ``share`` for a sentence.
+    """
+    return _closing.bound_table(name)
+
+
+def figure(*panels: Output, conclusion: str, question: str = "", origin: str = "") -> Output:
+    """Set one or two panels side by side, with what they show below them.
+
+    The first sentence of ``conclusion`` stands in bold. A figure with a ``question`` opens a
+    chapter. ``origin`` says where numbers come from.
+    """
+    return _figure(panels, conclusion, question=question, origin=origin)
+
+
+def one_number(
+    title: str, row: Sequence[int], column: Sequence[int], step: int, *, says: str = ""
+) -> Output:
+    """Draw how one number of C comes of a row of A and a column of B, up to a step along K."""
+    return one_number_panel(title, row, column, step, says=says)
+
+
+def owns(title: str, name: str, *, says: str = "") -> Output:
+    """Draw a corner of C in blocks of a kernel, with one block, one warp and one thread in it."""
+    return owners_panel(title, load_kernel(name), says=says)
+
+
+def reads(
+    title: str,
+    name: str,
+    size: Size,
+    group: Group,
+    *,
+    number: int = 0,
+    step: int = 0,
+    says: str = "",
+) -> Output:
+    """Draw what a "thread", a "warp" or a "block" of a kernel reads of A and B, and owns of C.
+
+    ``size`` is a launch small enough to draw, ``number`` that of the thread or warp in its block,
+    ``step`` the k that is in use.
+    """
+    return matrices(title, load_kernel(name), size, group, number=number, step=step, says=says)
+
+
+def moves(
+    title: str, before: str, after: str, *, size: int | Size = 4096, says: str = ""
+) -> Output:
+    """Draw the bytes that two kernels move at every level of memory, as the GPU counted them."""
+    moved = [hardware(name, size).moved for name in (before, after)]
+    return levels_panel(title, [before, after], moved, says=says)
+
+
+def times(title: str, name: str, *, stages: int, clocks: float, says: str = "") -> Output:
+    """Draw when a block of a kernel loads and multiplies four windows, with so many buffers.
+
+    ``clocks`` is the length of the axis: the same in two panels makes them comparable.
+    """
+    kernel = load_kernel(name)
+    timed = timed_kernel(kernel, score_of(kernel, _size(4096)))
+    pipeline = Pipeline(timed["latency"], timed["load"], timed["compute"], 4, stages)
+    return time_panel(title, pipeline, clocks, says=says)
+
+
+def sm(title: str, *, says: str = "") -> Output:
+    """Draw one SM of this machine's GPU, or of the recorded one, with its parts."""
+    return multiprocessor_panel(title, find_gpu(card().device.name), says=says)
+
+
 def _kernel(kernel: str | Kernel) -> Kernel:
-    return load_kernel(kernel) if isinstance(kernel, str) else kernel
+    if isinstance(kernel, Kernel):
+        return kernel
+    if isinstance(kernel, str):
+        return load_kernel(kernel)
+    raise LabError(f"{kernel!r} is no kernel. Give a name such as 'tiled', or lab.mine(text).")
 
 
 def _size(size: int | Size) -> Size:
-    return (size, size, size) if isinstance(size, int) else size
+    """Return M, N, K; one number stands for all three.
+
+    Raises:
+        LabError: it is neither.
+    """
+    sizes = (size, size, size) if isinstance(size, int) else size
+    whole = isinstance(sizes, (tuple, list)) and all(
+        isinstance(part, int) and not isinstance(part, bool) and part > 0 for part in sizes
+    )
+    if not whole or len(sizes) != 3:
+        raise LabError(
+            f"{size!r} is no size. Give a whole number such as 64, or three: (1000, 999, 64)."
+        )
+    m, n, k = sizes
+    return m, n, k
 
 
 __all__ = [
     "GPUS",
     "Gpu",
+    "Hardware",
+    "Recorded",
+    "Request",
+    "agreement",
     "banks",
+    "bound",
     "bytes_text",
+    "cap",
     "card",
     "check",
+    "closing",
     "coalescing",
+    "code",
     "count",
     "curves",
     "effects",
     "exercise",
+    "figure",
     "find_gpu",
+    "hardware",
     "instructions",
     "intensity",
+    "kernel",
     "ladder",
     "measure",
     "memory_ladder",
     "mine",
+    "moves",
     "my_gpu",
     "number",
     "occupancy",
+    "one_number",
     "owners",
+    "owns",
+    "pace",
     "place",
+    "predict",
     "race",
+    "reads",
+    "recorded",
+    "request",
     "resources",
     "roofline",
+    "runs",
     "say",
     "show",
+    "sm",
     "source",
+    "speed",
     "spread",
     "step",
     "table",
     "timeline",
+    "times",
     "verdicts",
+    "waves",
+    "words",
+    "written",
 ]

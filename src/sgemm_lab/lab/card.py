@@ -1,5 +1,6 @@
 """The card of a GPU: latency, bandwidth and arithmetic rate, as small kernels measured them."""
 
+import math
 import statistics
 
 from matplotlib.ticker import FuncFormatter
@@ -9,8 +10,7 @@ from sgemm_lab.errors import LabError
 from sgemm_lab.gpu import Gpu, find_gpu
 from sgemm_lab.lab import session
 from sgemm_lab.lab.output import Output, Picture, table
-from sgemm_lab.records.data import Record, Run
-from sgemm_lab.records.store import readings
+from sgemm_lab.records.data import Record, clock_mhz
 from sgemm_lab.text import bytes_text, number
 from sgemm_lab.widgets import MemoryLadder
 from sgemm_lab.widgets.memory_ladder import Memory
@@ -40,7 +40,7 @@ class Card:
         """GB/s from DRAM by loads that a thread has on their way, and by bytes of each."""
         if not self.walk or not self.reads:
             raise LabError(f"The record of {record.gpu.name} has no microbenchmarks.")
-        self.run: Run = readings(record, "latency.global")[min(self.walk)][1]
+        self.run = record.readings("latency.global")[min(self.walk)].run
         l2 = record.gpu.l2_bytes
         in_l2 = [size for size in self.walk if 16 * record.gpu.shared_per_sm <= size * 2 <= l2]
         self.latency = {
@@ -73,6 +73,15 @@ class Card:
         """Where the numbers come from."""
         return session.provenance(self.device, self.run)
 
+    def reached(self, what: str) -> float:
+        """Return which share of the data sheet's number was measured; NaN where none is given.
+
+        ``what`` is "fma", or a level of ``bandwidth``: "shared", "dram" or "copy".
+        """
+        said = _said_by_sheet(self.sheet).get(what)
+        measured = self.fma if what == "fma" else self.bandwidth[what]
+        return measured / said if said else math.nan
+
     def table(self) -> Output:
         """Set what was measured beside what the data sheet says."""
         return _card_table(self)
@@ -92,8 +101,7 @@ class Card:
     @property
     def clock_mhz(self) -> float:
         """The SM clock that the run saw, or else the highest that the device names."""
-        spread = self.run.clock_mhz
-        return spread.median if spread else self.device.max_clock_mhz
+        return clock_mhz(self.device, self.run)
 
     def nanoseconds(self, cycles: float) -> float:
         """Return cycles as nanoseconds, at the SM clock that the run saw."""
@@ -101,8 +109,8 @@ class Card:
 
     def _by_parameter(self, benchmark: str) -> dict[int, float]:
         return {
-            parameter: statistics.median(reading.samples)
-            for parameter, (reading, _) in sorted(readings(self.record, benchmark).items())
+            parameter: read.median
+            for parameter, read in sorted(self.record.readings(benchmark).items())
         }
 
     def _single(self, benchmark: str) -> float:
@@ -119,14 +127,14 @@ def newest_card() -> Card:
         LabError: no record has microbenchmarks.
     """
     for record in session.all_records():
-        if readings(record, "latency.global"):
+        if record.readings("latency.global"):
             return Card(record)
     raise LabError("No record has microbenchmarks. Take one with 'sgemm-lab record' on a GPU.")
 
 
 def measured_card() -> Card:
     """Measure the card of this machine's GPU, once per session; without a GPU read the records."""
-    if session.live() and not any(readings(record, "rate.fma") for record in session.here()):
+    if session.live() and not any(record.readings("rate.fma") for record in session.here()):
         session.measure_here([], [], micro=True)
     return newest_card()
 
@@ -138,13 +146,13 @@ def memory_ladder() -> MemoryLadder:
         LabError: no record has microbenchmarks.
     """
     first = measured_card()
-    cards = [Card(r) for r in session.book_records() if readings(r, "latency.global")]
+    cards = [Card(r) for r in session.book_records() if r.readings("latency.global")]
     others = [card for card in cards if card.record is not first.record]
     return MemoryLadder([_memory(card) for card in (first, *others)])
 
 
 def _memory(card: Card) -> Memory:
-    yours = card.record in session.here()
+    yours = any(card.record is record for record in session.here())
     return {
         "id": "here" if yours else card.device.name,
         "name": f"{card.device.name}, yours" if yours else card.device.name,
@@ -157,14 +165,19 @@ def _memory(card: Card) -> Memory:
     }
 
 
-def _card_table(card: Card) -> Output:
-    sheet = card.sheet
-    said = {
-        "copy": sheet.dram_gbs if sheet else None,
-        "dram": sheet.dram_gbs if sheet else None,
-        "shared": sheet.shared_gbs if sheet else None,
-        "fma": sheet.peak_gflops if sheet else None,
+def _said_by_sheet(sheet: Gpu | None) -> dict[str, float]:
+    if sheet is None:
+        return {}
+    return {
+        "copy": sheet.dram_gbs,
+        "dram": sheet.dram_gbs,
+        "shared": sheet.shared_gbs,
+        "fma": sheet.peak_gflops,
     }
+
+
+def _card_table(card: Card) -> Output:
+    said = _said_by_sheet(card.sheet)
     rows = []
     for name, key, value, unit in (
         ("FP32 arithmetic", "fma", card.fma, "GFLOP/s"),
@@ -180,7 +193,7 @@ def _card_table(card: Card) -> Output:
                 name,
                 f"{number(value)} {unit}",
                 f"{number(sheet_value)} {unit}" if sheet_value else "not given",
-                f"{value / sheet_value:.0%}" if sheet_value else "",
+                f"{card.reached(key):.0%}" if sheet_value else "",
             ]
         )
     heads = [card.device.name, "measured", "data sheet", "reached"]

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 
+from sgemm_lab.checking.apart import check_apart
 from sgemm_lab.checking.judge import AWKWARD_SIZES, CheckResult, summary
 from sgemm_lab.checking.on_cpu import SMALL_SIZES, check_here
 from sgemm_lab.checking.on_gpu import check
@@ -13,13 +14,17 @@ from sgemm_lab.text import size_text
 
 
 def verdict(kernels: list[Kernel], *, simulated: bool = False) -> Output:
-    """Check kernels and return the verdicts as a table. ``simulated`` keeps them off a GPU."""
+    """Check kernels and return the verdicts as a table. ``simulated`` keeps them off a GPU.
+
+    On a GPU a reader's own kernel runs in a process of its own: it may never end, or stop the GPU.
+    """
     rows = []
     if session.live() and not simulated:
         sizes = AWKWARD_SIZES
         note = f"Checked here, on {current_device().name}, against float64."
         for kernel in kernels:
-            rows.append([kernel.title, _judgement(list(check(kernel, sizes)))])
+            ask = check if kernel.is_the_books else check_apart
+            rows.append([kernel.title, _judgement(list(ask(kernel, sizes)))])
     else:
         sizes = SMALL_SIZES
         note = "Checked here without a GPU: the kernel's PTX was run on this machine's processor."

@@ -3,12 +3,11 @@
 from collections.abc import Sequence
 from html import escape
 
-from sgemm_lab.counting.of_kernel import CountedLaunch, count
+from sgemm_lab.counting.of_kernel import CountedLaunch
 from sgemm_lab.kernel import Kernel, Size
-from sgemm_lab.lab import session
+from sgemm_lab.lab import demand, session
 from sgemm_lab.lab.output import Output, table
-from sgemm_lab.records.data import Counters
-from sgemm_lab.records.store import counted
+from sgemm_lab.records.data import Counted as Hardware
 from sgemm_lab.simulator.counts import LineCounts
 from sgemm_lab.text import size_text
 
@@ -45,12 +44,16 @@ class Counted:
             LabError: the size is too large, or a kernel cannot be compiled here.
         """
         self.size = size
-        self.launches = {kernel.name: count(kernel, size) for kernel in kernels}
+        self.launches = {kernel.name: demand.launch(kernel, size) for kernel in kernels}
         self.hardware = {kernel.name: _hardware(kernel, size) for kernel in kernels}
 
     def total(self, kernel: str, key: str) -> int:
         """Return one count of one kernel, such as "global_load_sectors"."""
         return int(getattr(self.launches[kernel].result.counts.total, key))
+
+    def of(self, kernel: str) -> LineCounts:
+        """Return all counts of one kernel: ``of("tiled").global_load_bytes``."""
+        return self.launches[kernel].result.counts.total
 
     def launch(self, kernel: str) -> CountedLaunch:
         """Return everything that was counted of one kernel."""
@@ -84,21 +87,21 @@ class Counted:
         for name, found in self.hardware.items():
             heads.append(f"{name}, counted here")
             if found is not None:
-                heads.append("by the H200" if "H200" in found[0] else f"by the {found[0]}")
+                heads.append(f"by the {found.device.name.removeprefix('NVIDIA ')}")
         rows = []
         for key, label in ROWS.items():
             row = [label]
             for name, found in self.hardware.items():
                 row.append(f"{self.total(name, key):,}")
                 if found is not None:
-                    row.append(f"{found[1].values[key]:,.0f}")
+                    row.append(_count_text(found.values.get(key)))
             if any(cell != "0" for cell in row[1:]):
                 rows.append(row)
         note = (
             f"M, N, K = {size_text(self.size)}. “Counted here” ran the kernel's PTX on this "
             "machine's processor, no GPU."
         )
-        dates = {found[2] for found in self.hardware.values() if found is not None}
+        dates = {found.run.date[:10] for found in self.hardware.values() if found is not None}
         if dates:
             note += f" The GPU's own counters were recorded on {', '.join(sorted(dates))}."
         return table(heads, rows, note=note)
@@ -136,11 +139,12 @@ def _numbers(counts: LineCounts, columns: dict[str, tuple[str, ...]]) -> list[st
     return [f"{found:,}" if (found := _sum(counts, keys)) else "" for keys in columns.values()]
 
 
-def _hardware(kernel: Kernel, size: Size) -> tuple[str, Counters, str] | None:
-    """Return the GPU's name, its counters of a kernel at a size, and their date."""
-    for record in session.all_records():
-        for run in record.runs:
-            found = counted(record).get((kernel.name, *size))
-            if found in run.counters and found is not None:
-                return record.gpu.name, found, run.date[:10]
-    return None
+def _count_text(count: float | None) -> str:
+    """Write a counter; a GPU that does not have it gives none."""
+    return "not counted" if count is None else f"{count:,.0f}"
+
+
+def _hardware(kernel: Kernel, size: Size) -> Hardware | None:
+    """Return what a GPU counted of this source of a kernel at a size, if one did."""
+    found = (record.counted(kernel, size) for record in session.all_records())
+    return next(filter(None, found), None)

@@ -7,7 +7,7 @@ from sgemm_lab.cuda.compiler import DEFAULT_TARGET, compile_kernel
 from sgemm_lab.cuda.machine_code import machine_instructions, ptx_instructions
 from sgemm_lab.errors import MissingToolError
 from sgemm_lab.kernel import Kernel
-from sgemm_lab.lab.output import Output, sentence, table
+from sgemm_lab.lab.output import Output, table, unavailable
 
 _PTX = re.compile(r"(ld|st)\.(global|shared)|fma\.|bar\.sync")
 _MACHINE = re.compile(r"LDG|LDS|STG|STS|FFMA|BAR")
@@ -19,7 +19,7 @@ def instructions(kernels: list[Kernel]) -> Output:
     try:
         compiled = [compile_kernel(kernel) for kernel in kernels]
     except MissingToolError as missing:
-        return sentence(str(missing))
+        return unavailable(missing)
     ptx = [_chosen(ptx_instructions(made.ptx), _PTX) for made in compiled]
     rows = _rows("PTX", ptx)
     note = f"Compiled here by NVRTC for {DEFAULT_TARGET}; an instruction in a loop counts once."

@@ -6,16 +6,16 @@ from html import escape
 
 import numpy as np
 
-from sgemm_lab.book.readme import SIZE, Step
-from sgemm_lab.book.readme import ladder as recorded_steps
 from sgemm_lab.errors import LabError
 from sgemm_lab.files import data_folder
 from sgemm_lab.kernel import Kernel, Size, load_kernel, load_kernels
 from sgemm_lab.lab import session
 from sgemm_lab.lab.output import Output
-from sgemm_lab.lab.speeds import title_of
+from sgemm_lab.lab.speeds import origin, title_of
 from sgemm_lab.measuring.recorder import current_device
-from sgemm_lab.records.data import CUBLAS, KernelSamples, Record
+from sgemm_lab.models.ladder import GPU, SIZE, Step
+from sgemm_lab.models.ladder import ladder as recorded_steps
+from sgemm_lab.records.data import Measurement, Record, Score
 from sgemm_lab.records.store import scores
 from sgemm_lab.text import percent, size_text
 from sgemm_lab.widgets import Ladder
@@ -78,26 +78,24 @@ def results_of(record: Record, gpu: str) -> list[Result]:
     results: list[Result] = []
     library: dict[Size, Result] = {}
     for score in sorted(scores([record]), key=lambda score: score.date):
-        size = (score.m, score.n, score.k)
-        samples = {s.kernel: s for s in score.run.measurements if (s.m, s.n, s.k) == size}
-        note = f"{session.provenance(record.gpu, score.run)} cuBLAS: {score.run.cublas_call}."
-        results.append(_result(samples[score.kernel], gpu, score.cublas_gflops, note))
-        beside = _result(samples[CUBLAS], gpu, score.cublas_gflops, note)
-        library[size] = {**beside, "kernel": LIBRARY}
+        results.append(_result(score, score.measurement, gpu))
+        library[score.size] = {**_result(score, score.cublas, gpu), "kernel": LIBRARY}
     return results + list(library.values())
 
 
 def place(names: Sequence[str]) -> Output:
     """Return a strip of the whole ladder with the chapter's kernels lit, from the book's records.
 
+    A kernel that is not yet measured has its place, and the lowest bar, in outline.
+
     Raises:
-        LabError: a kernel is unknown, or has no record.
+        LabError: a kernel is unknown, or a variant, which has no place of its own.
     """
     steps = [s for s in recorded_steps(session.book_records()) if ":" not in s.kernel.name]
     ladder_names = [step.kernel.name for step in steps]
     for name in names:
         if load_kernel(name).name not in ladder_names:
-            raise LabError(f"The kernel '{name}' has no place on the ladder: it has no record.")
+            raise LabError(f"'{name}' is a variant: the ladder holds '{name.partition(':')[0]}'.")
     lit = [i for i, name in enumerate(ladder_names) if name in names]
     if not lit:
         raise LabError("Name at least one kernel, such as place('tiled').")
@@ -108,8 +106,7 @@ def place(names: Sequence[str]) -> Output:
         + f"Here: {'; '.join(_step_text(steps[i]) for i in lit)}."
         + (f" Next: {_step_text(after)}." if after else "")
     )
-    gpu = steps[0].score.gpu
-    text = f"Place on the ladder of kernels, shares of cuBLAS at {SIZE}³ on {gpu}. {words}"
+    text = f"Place on the ladder of kernels, shares of cuBLAS at {SIZE}³ on {GPU}. {words}"
     return Output(_strip_html(steps, lit, text), text)
 
 
@@ -144,26 +141,27 @@ def _pages() -> Iterable[tuple[int, tuple[str, str]]]:
             yield int(path.stem.partition("_")[0]), (f"{path.stem}.html", title[1])
 
 
-def _result(samples: KernelSamples, gpu: str, cublas: float, note: str) -> Result:
+def _result(score: Score, samples: Measurement, gpu: str) -> Result:
+    """Return the samples of a score's kernel, or of cuBLAS beside it, as the widget takes them."""
     slow, late, middle, early, fast = np.quantile(samples.seconds, (1, 0.75, 0.5, 0.25, 0))
-    giga = samples.measurement.flop / 1e9
+    giga = samples.flop / 1e9
     return {
         "gpu": gpu,
         "kernel": samples.kernel,
-        "size": (samples.m, samples.n, samples.k),
+        "size": samples.size,
         "samples": len(samples.seconds),
         "min": giga / float(slow),
         "p25": giga / float(late),
         "median": giga / float(middle),
         "p75": giga / float(early),
         "max": giga / float(fast),
-        "cublas": cublas,
-        "note": note,
+        "cublas": score.cublas_gflops,
+        "note": origin(score),
     }
 
 
 def _step_text(step: Step) -> str:
-    return f"{step.title} {percent(step.score.share)}"
+    return f"{step.title} {percent(step.share) if step.score else '(not yet measured)'}"
 
 
 def _strip_html(steps: Sequence[Step], lit: Sequence[int], text: str) -> str:
@@ -171,16 +169,16 @@ def _strip_html(steps: Sequence[Step], lit: Sequence[int], text: str) -> str:
 
     Every colour has a fallback, because a notebook has none of the page's variables.
     """
-    most = max(1.0, *(step.score.share for step in steps))
+    most = max(1.0, *(step.share for step in steps))
     width = 10 * len(steps)
     line, focus = "var(--lab-line, #8b949e)", "var(--lab-focus, #2f81d6)"
     bars = []
     for i, step in enumerate(steps):
-        tall = max(3.0, 100 * step.score.share / most)
+        tall = max(3.0, 100 * step.share / most)
         look = f'fill="{line}" fill-opacity="0.5"'
         if i in lit:
             look = f'fill="{focus}"'
-        elif step.score.m != SIZE:  # it takes no such size: the share is one at a smaller
+        elif step.score is None or step.at_smaller_size:
             look = f'fill="none" stroke="{line}" vector-effect="non-scaling-stroke"'
         box = f'x="{10 * i + 1}" y="{100 - tall:.1f}" width="8" height="{tall:.1f}"'
         bars.append(f"<rect {box} {look}/>")

@@ -6,9 +6,8 @@ from sgemm_lab.errors import LabError
 from sgemm_lab.lab import session
 from sgemm_lab.lab.output import Output, Picture, table
 from sgemm_lab.lab.sample_picture import sample_picture
-from sgemm_lab.measuring.methods import POWER_SIZE, SIZES, WAYS
+from sgemm_lab.measuring.methods import BOUND_SIZE, LAUNCH_SIZE, POWER_SIZE, SIZES, WAYS
 from sgemm_lab.records.data import Record
-from sgemm_lab.records.store import readings
 from sgemm_lab.text import number
 
 BOOK = "book"
@@ -17,7 +16,15 @@ _STEADY = 0.01
 
 
 class Effects:
-    """What one GPU found when one thing was changed in how cuBLAS is measured."""
+    """What one GPU found when one thing was changed in how cuBLAS is measured.
+
+    ``launch_size``, ``bound_size`` and ``power_size`` are the M = N = K at which the first
+    launches, the largest errors, and watts and clocks were taken.
+    """
+
+    launch_size = LAUNCH_SIZE
+    bound_size = BOUND_SIZE
+    power_size = POWER_SIZE
 
     def __init__(self, record: Record) -> None:
         """Read the latest effects of a record.
@@ -26,9 +33,10 @@ class Effects:
             LabError: the record has none.
         """
         self._record = record
-        if not readings(record, f"effect.{BOOK}"):
+        found = record.readings(f"effect.{BOOK}")
+        if SIZES[0] not in found:
             raise LabError(f"The record of {record.gpu.name} does not hold the effects.")
-        self.run = readings(record, f"effect.{BOOK}")[SIZES[0]][1]
+        self.run = found[SIZES[0]].run
 
     def samples(self, name: str, size: int) -> tuple[float, ...]:
         """Return the samples of a reading, such as "cached", "launches" or "watts.zeros".
@@ -36,10 +44,10 @@ class Effects:
         Raises:
             LabError: it was not measured.
         """
-        found = readings(self._record, f"effect.{name}").get(size)
+        found = self._record.readings(f"effect.{name}").get(size)
         if found is None:
             raise LabError(f"The effect '{name}' was not measured at {size}.")
-        return found[0].samples
+        return found.samples
 
     def median(self, name: str, size: int) -> float:
         """Return the middle sample of a reading."""
@@ -95,10 +103,10 @@ def effects() -> Effects:
     Raises:
         LabError: no record has them.
     """
-    measured = any(readings(record, f"effect.{BOOK}") for record in session.here())
+    measured = any(record.readings(f"effect.{BOOK}") for record in session.here())
     if session.live() and not measured:
         session.measure_here([], [], effects=True)
     for record in session.all_records():
-        if readings(record, f"effect.{BOOK}"):
+        if record.readings(f"effect.{BOOK}"):
             return Effects(record)
     raise LabError("No record has the effects. Take one with 'sgemm-lab record' on a GPU.")

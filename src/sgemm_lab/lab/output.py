@@ -4,10 +4,12 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from html import escape
+from typing import Any
 
 from matplotlib.figure import Figure
 
 from sgemm_lab import style
+from sgemm_lab.errors import LabError, MissingToolError
 from sgemm_lab.text import plain_table
 
 
@@ -23,6 +25,29 @@ class Output:
 
     def __repr__(self) -> str:
         return self.text
+
+
+@dataclass(frozen=True, repr=False)
+class Unavailable(Output):
+    """What a verb returns where a tool is missing: the sentence that says how to install it.
+
+    Whatever else is asked of it raises that sentence, not Python's words about attributes.
+    """
+
+    def __getattr__(self, name: str) -> Any:
+        """Raise the sentence.
+
+        Raises:
+            LabError: always, but for the names by which Python asks what an object can do.
+        """
+        if name.startswith("_"):
+            raise AttributeError(name)
+        raise LabError(self.text)
+
+
+def unavailable(missing: MissingToolError) -> Unavailable:
+    """Return the sentence of a missing tool as an output."""
+    return Unavailable(sentence(str(missing)).html, str(missing))
 
 
 @dataclass(frozen=True)

@@ -17,7 +17,6 @@ from sgemm_lab.models.roofline import (
     measured_roofs,
     records_of,
 )
-from sgemm_lab.records.store import scores
 from sgemm_lab.rules.tile import CONSTANT_NAMES, Tile
 from sgemm_lab.widgets import Intensity, Roofline
 from sgemm_lab.widgets.data import Constant, Gpu, Level, Peak, Point
@@ -153,11 +152,10 @@ def _measured(
     no record has the GPU's counters, the kernel stands at the intensity that its threads ask for.
     """
     records = records_of(session.all_records(), sheet)
-    known = [s for record in records for s in scores([record])]
-    score = next((s for s in known if (s.kernel, s.m, s.n, s.k) == (kernel.name, *size)), None)
+    score = next(filter(None, (record.score(kernel, size) for record in records)), None)
     if score is None:
         return []
-    counted = (measured_places(record, kernel.name, score.gflops, size) for record in records)
+    counted = (measured_places(record, kernel, score.gflops, size) for record in records)
     places = next(filter(None, counted), None) or [
         Place(kernel.name, "dram", asked, score.gflops, "as asked for: no counters of this GPU")
     ]

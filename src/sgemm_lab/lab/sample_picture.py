@@ -7,10 +7,9 @@ from matplotlib.ticker import FuncFormatter
 
 from sgemm_lab import style
 from sgemm_lab.kernel import Size, load_kernel
-from sgemm_lab.lab.output import Picture
+from sgemm_lab.lab.output import Output, Picture, sentence
 from sgemm_lab.lab.speeds import speeds, title_of
-from sgemm_lab.records.data import CUBLAS
-from sgemm_lab.records.store import Score
+from sgemm_lab.records.store import not_yet_measured
 from sgemm_lab.text import number, size_text
 
 STRAY = 0.03
@@ -20,29 +19,22 @@ _LOOKS = (("o", style.KERNEL), ("D", style.CUBLAS), ("s", style.PREDICTED),
           ("^", style.LEVEL_COLOURS["dram"]), ("v", style.LEVEL_COLOURS["shared"]))  # fmt: skip
 
 
-def spread(name: str, size: Size) -> Picture:
+def spread(name: str, size: Size) -> Picture | Output:
     """Draw every sample of a kernel and of cuBLAS beside it, at one size.
 
-    Raises:
-        LabError: nothing is recorded of the kernel at this size.
+    Of a kernel that was not measured at this size a sentence says so.
     """
-    score = speeds([load_kernel(name)], [size]).of(name, size)
-    library = cublas_samples(score)
+    found = speeds([load_kernel(name)], [size])
+    if found.waiting:
+        return sentence(not_yet_measured(found.waiting, f" at {size_text(size)}"))
+    score = found.of(name, size)
+    library = score.cublas.samples
     title = title_of(name)
     return sample_picture(
         {title: score.samples, "cuBLAS": library},
         f"Samples of {title} at {size_text(size)}",
         _conclusion(title, score.samples, library),
     )
-
-
-def cublas_samples(score: Score) -> tuple[float, ...]:
-    """Return the GFLOP/s of every sample of cuBLAS that was taken in turns with a kernel's."""
-    size = (score.m, score.n, score.k)
-    found = next(
-        s for s in score.run.measurements if s.kernel == CUBLAS and (s.m, s.n, s.k) == size
-    )
-    return tuple(found.measurement.flop / seconds / 1e9 for seconds in found.seconds)
 
 
 def deviation(samples: Sequence[float]) -> float:

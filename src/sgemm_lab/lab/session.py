@@ -7,6 +7,7 @@ the committed records answer, and say so.
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import lru_cache
+from pathlib import Path
 
 from sgemm_lab.cuda.launch import has_gpu
 from sgemm_lab.files import data_folder
@@ -16,6 +17,7 @@ from sgemm_lab.measuring.recorder import current_device, measure_run
 from sgemm_lab.models.roofline import clock_text
 from sgemm_lab.records.data import Device, Record, Run
 from sgemm_lab.records.store import load_records
+from sgemm_lab.text import REWRITE_LINE
 
 _here: list[Record] = []
 """At most one record: what this session measured on this machine's GPU."""
@@ -49,7 +51,7 @@ def measure_here(
 
 
 def _print_over(text: str) -> None:
-    print(f"\r\033[K{text}", end="", flush=True)
+    print(f"{REWRITE_LINE}{text}", end="", flush=True)
 
 
 def all_records() -> list[Record]:
@@ -65,11 +67,11 @@ def here() -> list[Record]:
 def book_records() -> list[Record]:
     """Return the book's records."""
     files = sorted(data_folder("records").glob("*.json"))
-    return _read_records(tuple(file.stat().st_mtime_ns for file in files))
+    return _read_records(tuple((file, file.stat().st_mtime_ns) for file in files))
 
 
 @lru_cache(maxsize=1)
-def _read_records(_changed: tuple[int, ...]) -> list[Record]:
+def _read_records(_changed: tuple[tuple[Path, int], ...]) -> list[Record]:
     """Read the book's records once, and again when a file has changed."""
     return load_records()
 
@@ -86,7 +88,7 @@ def live() -> bool:
 
 def provenance(device: Device, run: Run) -> str:
     """Say where, when and how a run's numbers were measured, in one line."""
-    measured_here = any(run in record.runs for record in _here)
+    measured_here = any(run is own for record in _here for own in record.runs)
     start = "Measured here, on" if measured_here else "Recorded on"
     return (
         f"{start} {device.name}, {run.date[:10]}: driver {run.driver}, CUDA {run.cuda}, "

@@ -12,9 +12,10 @@ from sgemm_lab import style
 from sgemm_lab.errors import LabError
 from sgemm_lab.kernel import Kernel, Size, load_kernel, load_kernels
 from sgemm_lab.lab import session
-from sgemm_lab.lab.output import Output, Picture, table
+from sgemm_lab.lab.output import Output, Picture, sentence, table
 from sgemm_lab.measuring.recorder import SQUARE_SIZES
-from sgemm_lab.records.store import Score, scores
+from sgemm_lab.records.data import Score
+from sgemm_lab.records.store import not_yet_measured, scores
 from sgemm_lab.text import number, size_text
 
 _MOST_CURVES = 5
@@ -28,6 +29,9 @@ class Speeds:
 
     scores: tuple[Score, ...]
     note: str
+    """Where the numbers come from, and what is not yet measured."""
+    waiting: tuple[str, ...] = ()
+    """Kernels that were asked for and not measured at any of the sizes."""
 
     def __iter__(self) -> Iterator[Score]:
         return iter(self.scores)
@@ -39,9 +43,13 @@ class Speeds:
             LabError: it was not measured.
         """
         for score in self.scores:
-            if score.kernel == kernel and size in (None, (score.m, score.n, score.k)):
+            if score.kernel == kernel and size in (None, score.size):
                 return score
-        raise LabError(f"The kernel '{kernel}' was not measured at {size or 'any size'}.")
+        raise LabError(not_yet_measured([kernel], f" at {size_text(size)}" if size else ""))
+
+    def __getitem__(self, kernel: str) -> float:
+        """Return the GFLOP/s of one kernel at its only size, as ``of(kernel).gflops``."""
+        return self.of(kernel).gflops
 
     def _repr_html_(self) -> str:
         return self._table().html
@@ -54,47 +62,63 @@ class Speeds:
         for score in self.scores:
             low, high = min(score.samples), max(score.samples)
             spread = f"{number(low)} to {number(high)}"
-            size = size_text((score.m, score.n, score.k))
             rows.append(
-                [title_of(score.kernel), size, number(score.gflops), spread, f"{score.share:.1%}"]
+                [
+                    title_of(score.kernel),
+                    size_text(score.size),
+                    number(score.gflops),
+                    spread,
+                    f"{score.share:.1%}",
+                ]
             )
-        library = {(s.m, s.n, s.k): s.cublas_gflops for s in self.scores}
+        library = {score.size: score.cublas_gflops for score in self.scores}
         for shape, gflops in library.items():
             rows.append(["cuBLAS", size_text(shape), number(gflops), "", "100%"])
         heads = ["kernel", "M×N×K", "GFLOP/s, median", "all samples", "of cuBLAS"]
-        return table(heads, rows, note=self.note)
+        return table(heads, rows, note=self.note) if rows else sentence(self.note)
 
 
 def speeds(kernels: Sequence[Kernel], sizes: Sequence[Size]) -> Speeds:
     """Measure kernels at sizes here, or take them from the latest record where there is no GPU.
 
-    Raises:
-        LabError: nothing is recorded of a kernel.
+    Kernels that nothing is known of are named in the result.
     """
     if session.live():
         session.measure_here(kernels, sizes)
     found = find_scores(kernels, sizes)
-    missing = [kernel.name for kernel in kernels if kernel.name not in {s.kernel for s in found}]
-    if missing:
-        raise LabError(
-            f"There is no GPU here, and no record of {', '.join(missing)} at "
-            f"{', '.join(size_text(size) for size in sizes)}."
-        )
-    record, run = next(
-        (record, found[0].run) for record in session.all_records() if found[0].run in record.runs
-    )
-    return Speeds(tuple(found), f"{session.provenance(record.gpu, run)} cuBLAS: {run.cublas_call}.")
+    known = {score.kernel for score in found}
+    waiting = tuple(kernel.name for kernel in kernels if kernel.name not in known)
+    notes = [origin(found[0])] if found else []
+    if waiting:
+        notes.append(not_yet_measured(waiting, f" at {', '.join(map(size_text, sizes))}"))
+    return Speeds(tuple(found), " ".join(notes), waiting)
+
+
+def origin(score: Score) -> str:
+    """Say where, when and how a score was measured, and how cuBLAS was called beside it."""
+    start = session.provenance(score.device, score.run)
+    return f"{start} cuBLAS: {score.run.cublas_call}."
+
+
+def score_of(kernel: Kernel, size: Size) -> Score:
+    """Return the score of one kernel: what this session measured, else measured or read now.
+
+    Raises:
+        LabError: there is no GPU, and nothing is recorded of the kernel.
+    """
+    known = {(s.kernel, s.m, s.n, s.k): s for s in scores(session.here())}
+    found = known.get((kernel.name, *size))
+    return found or speeds([kernel], [size]).of(kernel.name, size)
 
 
 def find_scores(kernels: Sequence[Kernel], sizes: Sequence[Size]) -> list[Score]:
     """Return what is known of kernels at sizes on one GPU: this session's, or else the book's."""
     for record in session.all_records():
-        known = {(s.kernel, s.m, s.n, s.k): s for s in scores([record])}
         found = [
-            known[kernel.name, *size]
+            score
             for size in sizes
             for kernel in kernels
-            if (kernel.name, *size) in known
+            if (score := record.score(kernel, size)) is not None
         ]
         if found:
             return found
@@ -104,21 +128,24 @@ def find_scores(kernels: Sequence[Kernel], sizes: Sequence[Size]) -> list[Score]
 def speed_curves(names: Sequence[str], conclusion: str) -> Picture:
     """Draw recorded GFLOP/s over the size of square matrices, cuBLAS above. Log-log.
 
-    What this session measured is drawn over it, with open marks.
+    What this session measured is drawn over it, with open marks. Kernels that were not recorded are
+    named below it.
 
     Raises:
-        LabError: there are more kernels than curves can be told apart.
+        LabError: there are more kernels than curves can be told apart, or nothing is recorded.
     """
     kernels = [load_kernel(name) for name in names]
     if len(kernels) > _MOST_CURVES:
         raise LabError(
             f"{len(kernels)} curves cannot be told apart. Choose {_MOST_CURVES} kernels at most."
         )
-    known = [
-        score
-        for score in scores(session.book_records()[:1])
-        if (score.m, score.n, score.k) in SQUARE_SIZES
-    ]
+    known = [s for s in scores(session.book_records()[:1]) if s.size in SQUARE_SIZES]
+    measured = {score.kernel for score in known}
+    waiting = [name for name in names if name not in measured]
+    if not measured:
+        raise LabError(not_yet_measured(names))
+    if waiting:
+        conclusion += f" {not_yet_measured(waiting)}"
     here = [s for s in scores(session.here()) if s.kernel in names and s.m == s.n == s.k]
     fig = style.figure(7.0, 3.9)
     with style.book_style():
@@ -137,6 +164,7 @@ def speed_curves(names: Sequence[str], conclusion: str) -> Picture:
         curves += [
             (title_of(kernel.name), kernel.name, colour)
             for kernel, colour in zip(kernels, colours, strict=False)
+            if kernel.name in measured
         ]
         ends: list[tuple[str, str, tuple[float, float]]] = []
         for label, name, colour in curves:

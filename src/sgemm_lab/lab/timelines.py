@@ -7,12 +7,13 @@ from sgemm_lab.cuda.compiler import compile_kernel
 from sgemm_lab.errors import LabError
 from sgemm_lab.hardware import FLOAT_BYTES
 from sgemm_lab.kernel import Kernel, Size, load_kernel
-from sgemm_lab.lab import session
 from sgemm_lab.lab.card import Card, measured_card
+from sgemm_lab.lab.output import Output, sentence
 from sgemm_lab.lab.speeds import speeds
-from sgemm_lab.records.data import Record
-from sgemm_lab.records.store import Score, counted
+from sgemm_lab.records.data import Record, Score
+from sgemm_lab.records.store import not_yet_measured
 from sgemm_lab.rules.occupancy import LIMITS, Launch, occupancy
+from sgemm_lab.rules.overlap import Pipeline, report
 from sgemm_lab.rules.tile import Tile
 from sgemm_lab.text import size_text
 from sgemm_lab.widgets.timeline import MOST_BLOCKS, TimedKernel, Timeline
@@ -21,16 +22,22 @@ DRAWN_WINDOWS = 4
 """Windows that the picture starts with; a launch has many more, all alike."""
 
 
-def timeline(names: Sequence[str], size: Size) -> Timeline:
+def timeline(names: Sequence[str], size: Size) -> Timeline | Output:
     """Return the timeline widget, with the times of kernels to start from.
 
+    Where a kernel was not measured at this size a sentence says so.
+
     Raises:
-        LabError: a kernel walks no windows, or nothing is recorded of it.
+        LabError: a kernel walks no windows.
     """
     kernels = [load_kernel(name) for name in names]
     if not kernels:
         return Timeline()
+    for kernel in kernels:
+        _buffers(kernel)
     found = speeds(kernels, [size])
+    if found.waiting:
+        return sentence(not_yet_measured(found.waiting, f" at {size_text(size)}"))
     return Timeline([timed_kernel(kernel, found.of(kernel.name, size)) for kernel in kernels])
 
 
@@ -53,15 +60,14 @@ def timed_kernel(kernel: Kernel, score: Score) -> TimedKernel:
     stages = _buffers(kernel)
     tile = Tile.from_constants(kernel.values)
     card = measured_card()
-    record = next(record for record in session.all_records() if score.run in record.runs)
-    if record.gpu.name != card.device.name:
-        raise LabError(f"There is no card of {record.gpu.name}. Take one with 'sgemm-lab record'.")
-    clock = 1e6 * (score.run.clock_mhz.median if score.run.clock_mhz else record.gpu.max_clock_mhz)
-    sms, size = record.gpu.sms, (score.m, score.n, score.k)
+    if score.device.name != card.device.name:
+        raise LabError(f"There is no card of {score.gpu}. Take one with 'sgemm-lab record'.")
+    clock = 1e6 * score.clock_mhz
+    sms, size = score.device.sms, score.size
     m, n, k = size
-    grid_x, grid_y = kernel.launch_shape(m, n, k).grid
+    grid_x, grid_y = kernel.launch_shape(m, n, k, sms=sms).grid
     windows = grid_x * grid_y * -(-k // tile.bk)
-    resident = _blocks_per_sm(kernel, size, record)
+    resident = _blocks_per_sm(kernel, size, card.record)
     if resident > MOST_BLOCKS:
         raise LabError(
             f"An SM holds {resident} blocks of '{kernel.name}'. The timeline draws up to "
@@ -79,8 +85,22 @@ def timed_kernel(kernel: Kernel, score: Score) -> TimedKernel:
         "stages": stages,
         "blocks": resident,
         "measured": round(clock * seconds * sms * resident / windows),
-        "note": _origin(record, score),
+        "note": f"{score.gpu}, {score.date[:10]}, {size_text(size)}",
     }
+
+
+def pace(times: TimedKernel) -> float:
+    """Return the clocks per window that the model of overlap allows for a kernel of a timeline."""
+    return report(
+        Pipeline(
+            latency=times["latency"],
+            load=times["load"],
+            compute=times["compute"],
+            windows=times["windows"],
+            stages=times["stages"],
+            blocks=times["blocks"],
+        )
+    ).pace
 
 
 def _buffers(kernel: Kernel) -> int:
@@ -93,9 +113,9 @@ def _buffers(kernel: Kernel) -> int:
 
 def _blocks_per_sm(kernel: Kernel, size: Size, record: Record) -> int:
     """Return how many blocks an SM holds: as the GPU counted, else by CUDA's occupancy rule."""
-    shape = kernel.launch_shape(*size)
+    shape = kernel.launch_shape(*size, sms=record.gpu.sms)
     limits = LIMITS[record.gpu.compute_capability]
-    counters = counted(record).get((kernel.name, *size))
+    counters = record.counted(kernel, size)
     if counters is not None and "occupancy_limit_percent" in counters.values:
         warps = counters.values["occupancy_limit_percent"] / 100 * limits.warps_per_sm
         return round(warps / -(-shape.threads // 32))
@@ -108,10 +128,4 @@ def _lanes(card: Card) -> int:
     """Return the FP32 lanes of an SM: from the data sheet, else from the measured rate of FMA."""
     if card.sheet is not None:
         return card.sheet.fp32_lanes
-    spread = card.run.clock_mhz
-    mhz = spread.median if spread else card.device.max_clock_mhz
-    return round(card.fma * 1e3 / (2 * card.device.sms * mhz))
-
-
-def _origin(record: Record, score: Score) -> str:
-    return f"{record.gpu.name}, {score.date[:10]}, {size_text((score.m, score.n, score.k))}"
+    return round(card.fma * 1e3 / (2 * card.device.sms * card.clock_mhz))

@@ -86,9 +86,9 @@ def row(claim: Claim, *, attributes: str = "", address: str = "") -> str:
     kind, sign = claim.verdict, f'<span aria-hidden="true">{SIGNS[claim.verdict]}</span> '
     tag, link = ("a", f' href="{address}"') if address else ("span", "")
     return (
-        f"<tr{attributes}><td>{_html(claim.claim)}</td>"
+        f"<tr{attributes}><td>{with_code(claim.claim)}</td>"
         f'<td><{tag} class="lab-verdict"{link} data-verdict="{kind}">{sign}{kind}</{tag}></td>'
-        f"<td>{_html(claim.because)}</td></tr>"
+        f"<td>{with_code(claim.because)}</td></tr>"
     )
 
 
@@ -97,7 +97,8 @@ def _claim(fields: Sequence[str]) -> Claim:
         raise LabError(
             f"A verdict is written (key, claim, verdict, because). This is not: {fields!r}"
         )
-    claim = Claim(*fields)
+    # Texts may run over several lines of the page's source.
+    claim = Claim(*(" ".join(text.split()) for text in fields))
     if claim.verdict not in SIGNS:
         raise LabError(
             f"The verdict on '{claim.key}' is '{claim.verdict}'. Use one of {', '.join(SIGNS)}."
@@ -109,5 +110,6 @@ def _claim(fields: Sequence[str]) -> Claim:
     return claim
 
 
-def _html(text: str) -> str:
+def with_code(text: str) -> str:
+    """Return text as HTML; what stands in backticks becomes code."""
     return _CODE.sub(r"<code>\1</code>", escape(text))

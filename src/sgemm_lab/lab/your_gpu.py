@@ -12,7 +12,6 @@ from sgemm_lab.lab.speeds import Speeds, find_scores
 from sgemm_lab.measuring.race import Budget
 from sgemm_lab.measuring.recorder import current_device
 from sgemm_lab.records.data import Run
-from sgemm_lab.records.store import readings
 
 NO_GPU = (
     "There is no GPU here, so nothing was measured and the plots keep showing the records. "
@@ -32,7 +31,7 @@ def my_gpu(sizes: Sequence[Size]) -> Speeds | Output:
     if not session.live():
         return sentence(NO_GPU)
     kernels = [kernel for kernel in load_kernels(variants=True) if _runs_here(kernel)]
-    has_card = any(readings(record, "rate.fma") for record in session.here())
+    has_card = any(record.readings("rate.fma") for record in session.here())
     run = session.measure_here(kernels, sizes, micro=not has_card)
     ended = "" if run.complete else " Stopped early: what was measured until then is kept."
     note = f"{session.provenance(current_device(), run)} cuBLAS: {run.cublas_call}.{ended}"
@@ -49,7 +48,7 @@ def gpu_seconds(run: Run, sizes: Sequence[Size] | None = None) -> float:
     return sum(
         sum(m.seconds) * m.launches + max(warm_up, max(m.seconds) * m.launches)
         for m in run.measurements
-        if sizes is None or (m.m, m.n, m.k) in sizes
+        if sizes is None or m.size in sizes
     )
 
 

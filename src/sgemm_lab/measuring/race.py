@@ -97,7 +97,8 @@ def race(
 ) -> list[Measurement]:
     """Measure all products at one size (M, N, K), taking turns.
 
-    A product that refuses the size with a LabError is left out; ``progress`` is told why.
+    A measurement bears its product's name and no fingerprint: only who loaded a kernel knows it. A
+    product that refuses the size with a LabError is left out; ``progress`` is told why.
 
     Raises:
         LabError: the GPU's memory cannot hold the matrices.
@@ -205,7 +206,7 @@ class _Lap:
 
 def _results(laps: dict[str, _Lap], size: Size) -> list[Measurement]:
     return [
-        Measurement(name, *size, launches=lap.launches, seconds=tuple(lap.seconds))
+        Measurement(name, "", *size, launches=lap.launches, seconds=tuple(lap.seconds))
         for name, lap in laps.items()
         if lap.seconds
     ]

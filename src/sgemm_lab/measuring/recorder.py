@@ -1,37 +1,44 @@
-"""Take a record: run the race and the microbenchmarks on this machine's GPU, and keep them."""
+"""Take a record: run the race and the microbenchmarks on this machine's GPU, and keep them.
+
+A run that was measured is never lost. Where it will be written is tried before anything is
+measured; what stops the measuring leaves what was measured until then; and where the file cannot
+be written after all, the run is kept in another place, which the message names.
+"""
 
 import subprocess
-from collections.abc import Callable, Iterable, Sequence
+import tempfile
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
 
 from sgemm_lab import __version__
+from sgemm_lab.checking.apart import try_out
 from sgemm_lab.cuda.compiler import load_nvrtc
 from sgemm_lab.cuda.counters import take_counters
 from sgemm_lab.cuda.launch import fits, require_gpu
 from sgemm_lab.errors import LabError
+from sgemm_lab.files import check_writable
 from sgemm_lab.kernel import Kernel, Size
 from sgemm_lab.measuring.methods import effects as measure_effects
 from sgemm_lab.measuring.microbench import microbenchmarks
 from sgemm_lab.measuring.race import (
     CUBLAS_CALL,
     Budget,
-    CardReadings,
     RaceInterrupted,
     WatchCard,
     contenders,
     race,
 )
-from sgemm_lab.records.data import (
-    Counters,
-    Device,
-    KernelSamples,
-    Measurement,
-    Reading,
-    Run,
-    Spread,
+from sgemm_lab.records.data import Counters, Device, Measurement, Reading, Record, Run, Spread
+from sgemm_lab.records.store import (
+    add_run,
+    check_room_for,
+    record_path,
+    save_record,
+    save_unchecked,
 )
-from sgemm_lab.records.store import add_run, fingerprint, load_record, record_path
 
 SQUARE_SIZES: tuple[Size, ...] = tuple((n, n, n) for n in (256, 512, 1024, 2048, 4096, 8192))
 
@@ -52,6 +59,12 @@ COUNTER_SIZES: tuple[Size, ...] = ((256, 256, 256), (255, 257, 254), (4096, 4096
 """A size that fits every tile and one that fits none, small enough to simulate; and a large one."""
 
 
+_ROOM = 2**20
+"""Bytes that a run may take in a file: several times what the longest takes."""
+
+Progress = Callable[[str], None]
+
+
 def take_record(
     kernels: Sequence[Kernel],
     folder: Path,
@@ -59,19 +72,58 @@ def take_record(
     sizes: Iterable[Size] = (*SQUARE_SIZES, *RAGGED_SIZES),
     micro: bool = True,
     budget: Budget | None = None,
-    progress: Callable[[str], None] = lambda _: None,
+    progress: Progress = lambda _: None,
 ) -> tuple[Path, Run]:
     """Measure kernels and cuBLAS at all sizes, add the run to the GPU's file, return both.
 
     Raises:
-        LabError: as ``measure_run`` does, or a record file that cannot be read.
+        LabError: as ``measure_run`` does; the file cannot be added to, which is found out before
+            anything is measured; or it could not be written in the end, and the message says where
+            the run is kept instead.
     """
     device = current_device()
     _look_first(folder, device)
     run = measure_run(
         kernels, sizes=sizes, micro=micro, effects=micro, budget=budget, progress=progress
     )
-    return add_run(folder, device, run), run
+    return keep_run(folder, device, run), run
+
+
+@dataclass
+class _Taken:
+    """What was measured so far, and whether all of it was."""
+
+    measurements: list[Measurement] = field(default_factory=list)
+    readings: list[Reading] = field(default_factory=list)
+    counters: list[Counters] = field(default_factory=list)
+    complete: bool = True
+
+    def __bool__(self) -> bool:
+        return bool(self.measurements or self.readings or self.counters)
+
+
+@contextmanager
+def _keeping(taken: _Taken, progress: Progress) -> Iterator[None]:
+    """Let whatever ends the measuring, Ctrl-C or an error, leave what was taken until then.
+
+    Raises:
+        LabError: nothing was taken; the sentence says why.
+    """
+    try:
+        yield
+    except KeyboardInterrupt:
+        taken.complete = False
+        if not taken:
+            raise LabError(
+                "The run was stopped before anything was measured. Nothing was written."
+            ) from None
+    except Exception as fault:
+        taken.complete = False
+        if not taken and isinstance(fault, LabError):
+            raise
+        if not taken:
+            raise LabError(f"Nothing was measured: {fault}") from fault
+        progress(f"The run ends here: {fault}")
 
 
 def measure_run(
@@ -81,72 +133,120 @@ def measure_run(
     micro: bool,
     effects: bool = False,
     budget: Budget | None = None,
-    progress: Callable[[str], None] = lambda _: None,
+    progress: Progress = lambda _: None,
 ) -> Run:
     """Measure kernels and cuBLAS at all sizes; on request the GPU's card, and what moves a number.
 
-    Ctrl-C ends the run early. What was measured until then is kept, marked as not complete.
+    A kernel that is not the book's is first tried out in a process of its own, where a time limit
+    ends a loop that never would. Ctrl-C or an error ends the run early. What was measured until
+    then is kept, marked as not complete.
 
     Raises:
-        LabError: no GPU, a kernel that cannot be loaded, or nothing measured before Ctrl-C.
+        LabError: no GPU, a kernel that cannot be loaded or does not end, or nothing was measured.
     """
     sizes = list(sizes)
-    measurements: list[Measurement] = []
-    readings: list[Reading] = []
-    complete = True
-    with WatchCard() as card:
-        try:
-            products = contenders(kernels) if sizes else {}
-            for number, size in enumerate(sizes, 1):
-                progress(f"size {number} of {len(sizes)}: M, N, K = {', '.join(map(str, size))}")
-                measurements += race(products, size, budget, progress)
-            if micro:
-                for reading in microbenchmarks(progress):
-                    readings.append(reading)
-            if effects:
-                for reading in measure_effects(progress):
-                    readings.append(reading)
-        except RaceInterrupted as stop:
-            measurements += stop.measurements
-            complete = False
-        except KeyboardInterrupt:
-            complete = False
-    if not measurements and not readings:
-        raise LabError("The run was stopped before anything was measured. Nothing was written.")
-    return new_run(kernels, measurements, readings, card, complete=complete)
+    base = _new_run()
+    for kernel in kernels:
+        if not kernel.is_the_books:
+            progress(f"{kernel.name} is tried out")
+            try_out(kernel, sizes)
+    taken = _Taken()
+    with WatchCard() as card, _keeping(taken, progress):
+        products = contenders(kernels) if sizes else {}
+        for number, size in enumerate(sizes, 1):
+            progress(f"size {number} of {len(sizes)}: M, N, K = {', '.join(map(str, size))}")
+            try:
+                taken.measurements += race(products, size, budget, progress)
+            except RaceInterrupted as stop:
+                taken.measurements += stop.measurements
+                raise
+        for reading in microbenchmarks(progress) if micro else ():
+            taken.readings.append(reading)
+        for reading in measure_effects(progress) if effects else ():
+            taken.readings.append(reading)
+    prints = {kernel.name: kernel.fingerprint for kernel in kernels}
+    return replace(
+        base,
+        complete=taken.complete,
+        measurements=tuple(
+            replace(m, fingerprint=prints.get(m.kernel, ""), seconds=_five_digits(m.seconds))
+            for m in taken.measurements
+        ),
+        readings=tuple(replace(r, samples=_five_digits(r.samples)) for r in taken.readings),
+        clock_mhz=Spread.of(card.clock_mhz),
+        power_w=Spread.of(card.power_w),
+        temperature_c=Spread.of(card.temperature_c),
+    )
 
 
 def record_counters(
     kernels: Sequence[Kernel],
     folder: Path,
     sizes: Iterable[Size] = COUNTER_SIZES,
-    progress: Callable[[str], None] = lambda _: None,
+    progress: Progress = lambda _: None,
 ) -> tuple[Path, Run]:
     """Take the GPU's own counters of each kernel, add them to the GPU's file, return both.
 
     Kernels that refuse a size are left out at that size.
 
     Raises:
-        LabError: no GPU, or no counters to be had.
+        LabError: no GPU, no counters to be had, or as ``take_record`` where files are concerned.
     """
     device = current_device()
     _look_first(folder, device)
-    taken: list[Counters] = []
-    with WatchCard() as card:
+    base, taken = _new_run(), _Taken()
+    with WatchCard() as card, _keeping(taken, progress):
         for size in sizes:
             fitting = [kernel for kernel in kernels if fits(kernel, size)]
             progress(f"counters at M, N, K = {', '.join(map(str, size))}")
             for kernel, values in zip(fitting, take_counters(fitting, size), strict=True):
-                taken.append(Counters(kernel.name, fingerprint(kernel), *size, values))
-    run = new_run(kernels, [], [], card, complete=True, counters=taken)
-    return add_run(folder, device, run), run
+                taken.counters.append(Counters(kernel.name, kernel.fingerprint, *size, values))
+    run = replace(
+        base,
+        complete=taken.complete,
+        counters=tuple(taken.counters),
+        clock_mhz=Spread.of(card.clock_mhz),
+        power_w=Spread.of(card.power_w),
+        temperature_c=Spread.of(card.temperature_c),
+    )
+    return keep_run(folder, device, run), run
+
+
+def keep_run(folder: Path, device: Device, run: Run) -> Path:
+    """Add a run to the GPU's file, and return the file's path.
+
+    Where that fails, the run is written to a file of its own, in the current folder or else in the
+    one for temporary files.
+
+    Raises:
+        LabError: the run is not in the GPU's file; the message says why, and where it is.
+    """
+    try:
+        return add_run(folder, device, run)
+    except LabError as fault:
+        reason = str(fault)
+    when = run.date.replace("-", "").replace(":", "")
+    name = f"{record_path(folder, device.name).stem}-{when}.json"
+    for save in (save_record, save_unchecked):
+        for place in (Path.cwd(), Path(tempfile.gettempdir())):
+            try:
+                save(place / name, Record(device, (run,)))
+            except LabError:
+                continue
+            raise LabError(
+                f"{reason} The run is not lost: it is kept in {place / name}. "
+                f"When that is mended: sgemm-lab add {place / name}"
+            )
+    raise LabError(
+        f"{reason} Nor could the run be kept in the current folder or in a temporary one."
+    )
 
 
 def _look_first(folder: Path, device: Device) -> None:
     """Find out whether the GPU's file can be added to, before minutes of measuring depend on it."""
     path = record_path(folder, device.name)
-    if path.exists():
-        load_record(path)
+    check_writable(folder, _ROOM + (path.stat().st_size if path.is_file() else 0))
+    check_room_for(path, device)
 
 
 def current_device() -> Device:
@@ -159,7 +259,9 @@ def current_device() -> Device:
     attributes = cupy.cuda.Device().attributes
     capability = str(cupy.cuda.Device().compute_capability)
     return Device(
-        name=cupy.cuda.runtime.getDeviceProperties(cupy.cuda.Device().id)["name"].decode(),
+        name=cupy.cuda.runtime.getDeviceProperties(cupy.cuda.Device().id)["name"].decode(
+            errors="replace"
+        ),
         compute_capability=f"{capability[:-1]}.{capability[-1]}",
         sms=int(attributes["MultiProcessorCount"]),
         max_clock_mhz=attributes["ClockRate"] / 1e3,
@@ -172,22 +274,15 @@ def current_device() -> Device:
     )
 
 
-def new_run(
-    kernels: Iterable[Kernel],
-    measurements: Iterable[Measurement],
-    readings: Iterable[Reading],
-    card: CardReadings,
-    *,
-    complete: bool,
-    counters: Iterable[Counters] = (),
-) -> Run:
-    """Put a run together from what was measured here and now.
+def _new_run() -> Run:
+    """Return a run of nothing yet, as of now and here.
+
+    It is made before anything is measured: a GPU that fails on the way answers no questions.
 
     Raises:
         LabError: no GPU.
     """
     cupy = require_gpu()
-    prints = {kernel.name: fingerprint(kernel) for kernel in kernels}
     return Run(
         date=datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ"),
         driver=driver_version(),
@@ -196,23 +291,14 @@ def new_run(
         cupy=cupy.__version__,
         package=__version__,
         cublas_call=CUBLAS_CALL,
-        complete=complete,
-        measurements=tuple(
-            KernelSamples(
-                m.kernel, prints.get(m.kernel, ""), m.m, m.n, m.k, m.launches,
-                tuple(float(f"{s:.5g}") for s in m.seconds),
-            )
-            for m in measurements
-        ),
-        readings=tuple(
-            Reading(r.benchmark, r.parameter, r.unit, tuple(float(f"{s:.5g}") for s in r.samples))
-            for r in readings
-        ),
-        counters=tuple(counters),
-        clock_mhz=Spread.of(card.clock_mhz),
-        power_w=Spread.of(card.power_w),
-        temperature_c=Spread.of(card.temperature_c),
-    )  # fmt: skip
+        complete=False,
+        measurements=(),
+        readings=(),
+    )
+
+
+def _five_digits(numbers: Iterable[float]) -> tuple[float, ...]:
+    return tuple(float(f"{number:.5g}") for number in numbers)
 
 
 def driver_version() -> str:

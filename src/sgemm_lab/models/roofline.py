@@ -6,15 +6,13 @@ intensity × bandwidth, and never more than the rate of arithmetic.
 """
 
 import re
-import statistics
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
 from sgemm_lab.gpu import GPUS, Gpu, is_model
 from sgemm_lab.hardware import SECTOR_BYTES, WAVEFRONT_BYTES
-from sgemm_lab.kernel import Size
+from sgemm_lab.kernel import Kernel, Size
 from sgemm_lab.records.data import Device, Record, Run, Spread
-from sgemm_lab.records.store import counted, readings
 
 
 @dataclass(frozen=True)
@@ -51,21 +49,18 @@ def data_sheet_roofs(gpu: Gpu) -> list[Roof]:
 def measured_roofs(record: Record) -> list[Roof]:
     """Return the roofs that the microbenchmarks of a record found; none without them."""
     roofs: list[Roof] = []
-    read = readings(record, "bandwidth.read")
+    read = record.readings("bandwidth.read")
     found = {
-        "peak": readings(record, "rate.fma").get(0),
-        "shared": readings(record, "bandwidth.shared").get(0),
-        "l1": next(iter(readings(record, "bandwidth.l1").values()), None),
+        "peak": record.readings("rate.fma").get(0),
+        "shared": record.readings("bandwidth.shared").get(0),
+        "l1": next(iter(record.readings("bandwidth.l1").values()), None),
         "dram": read[max(read)] if read else None,
         # The largest footprint that L2 holds with room to spare.
         "l2": read.get(max((size for size in read if 2 * size <= record.gpu.l2_bytes), default=-1)),
     }
     for level, entry in found.items():
         if entry is not None:
-            reading, run = entry
-            roofs.append(
-                Roof(level, statistics.median(reading.samples), origin(record.gpu, run), True)
-            )
+            roofs.append(Roof(level, entry.median, origin(record.gpu, entry.run), True))
     return roofs
 
 
@@ -87,12 +82,12 @@ def attainable(roofs: Iterable[Roof], level: str, intensity: float) -> float:
     return min([intensity * bandwidths[0], *peaks])
 
 
-def measured_places(record: Record, kernel: str, gflops: float, size: Size) -> list[Place]:
+def measured_places(record: Record, kernel: Kernel, gflops: float, size: Size) -> list[Place]:
     """Return where a kernel stands at each level, by the bytes that the GPU counted.
 
     Empty if the counters of this kernel at this size were not recorded.
     """
-    counters = counted(record).get((kernel, *size))
+    counters = record.counted(kernel, size)
     if counters is None:
         return []
     m, n, k = size
@@ -109,7 +104,11 @@ def measured_places(record: Record, kernel: str, gflops: float, size: Size) -> l
     }
     return [
         Place(
-            kernel, level, flop / count, gflops, f"{count / 1e9:,.2f} GB moved, as the GPU counted"
+            kernel.name,
+            level,
+            flop / count,
+            gflops,
+            f"{count / 1e9:,.2f} GB moved, as the GPU counted",
         )
         for level, count in moved.items()
         if count > 0
@@ -143,8 +142,7 @@ def _as_described(device: Device, alike: Gpu) -> Gpu:
         alike, id=re.sub(r"[^a-z0-9]+", "-", device.name.lower()).strip("-"), name=device.name,
         sms=device.sms, clock_mhz=round(device.max_clock_mhz), dram_gbs=dram_gbs,
         memory_bus_bits=device.memory_bus_bits, l2_bytes=device.l2_bytes,
-        shared_per_sm=device.shared_per_sm, shared_per_block=device.shared_per_block,
-        registers_per_sm=device.registers_per_sm, source="its driver",
+        source="its driver",
     )  # fmt: skip
 
 

@@ -1,27 +1,57 @@
 """The form of a record: what a GPU measured, with everything needed to judge the numbers.
 
 Nothing here measures, compiles or reads a file, so whoever reads numbers loads no GPU module.
+The classes are the form of a file too: ``records.form`` reads, checks and writes it by them.
 """
 
+import re
 import statistics
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from functools import cached_property
+from typing import Annotated
+
+from sgemm_lab.kernel import Kernel, Size
+from sgemm_lab.records.form import Rule
 
 CUBLAS = "cublas"
 """The name under which cuBLAS stands among kernels."""
 
+UNITS = ("cycles", "GB/s", "GFLOP/s", "W", "MHz", "of the bound")
+"""What a reading can be in."""
+
+
+def _matches(pattern: str, words: str) -> Rule:
+    return Rule(lambda text: re.fullmatch(pattern, text, re.A) is not None, words)
+
+
+_ABOVE_ZERO = Rule(lambda number: number > 0, "above 0")
+_NOT_BELOW_ZERO = Rule(lambda number: number >= 0, "0 or more")
+_NOT_EMPTY = Rule(lambda found: len(found) > 0, "not empty")
+
+Name = Annotated[str, _NOT_EMPTY]
+Count = Annotated[int, _ABOVE_ZERO]
+Samples = Annotated[tuple[Annotated[float, _ABOVE_ZERO], ...], _NOT_EMPTY]
+
 
 @dataclass(frozen=True)
 class Measurement:
-    """Samples of one kernel at one size. Seconds are per launch."""
+    """Samples of one kernel, or of cuBLAS, at one size. Seconds are per launch."""
 
-    kernel: str
-    m: int
-    n: int
-    k: int
-    launches: int
+    kernel: Name
+    fingerprint: str
+    """Which source was measured (``Kernel.fingerprint``); empty for cuBLAS."""
+    m: Count
+    n: Count
+    k: Count
+    launches: Count
     """Launches in one sample."""
-    seconds: tuple[float, ...]
+    seconds: Samples
+
+    @property
+    def size(self) -> Size:
+        """M, N, K of the product."""
+        return self.m, self.n, self.k
 
     @property
     def flop(self) -> int:
@@ -32,6 +62,11 @@ class Measurement:
     def gflops(self) -> float:
         """GFLOP/s at the median sample."""
         return self.flop / statistics.median(self.seconds) / 1e9
+
+    @property
+    def samples(self) -> tuple[float, ...]:
+        """GFLOP/s of every sample, in the order taken."""
+        return tuple(self.flop / seconds / 1e9 for seconds in self.seconds)
 
 
 @dataclass(frozen=True)
@@ -53,64 +88,52 @@ class Spread:
 class Reading:
     """The samples of one benchmark at one parameter: bytes touched, a stride, a width, or 0."""
 
-    benchmark: str
-    parameter: int
-    unit: str
-    samples: tuple[float, ...]
+    benchmark: Name
+    parameter: Annotated[int, _NOT_BELOW_ZERO]
+    unit: Annotated[str, Rule(lambda unit: unit in UNITS, f"one of {', '.join(UNITS)}")]
+    samples: Samples
+
+    @property
+    def median(self) -> float:
+        """The middle sample."""
+        return statistics.median(self.samples)
 
 
 @dataclass(frozen=True)
 class Counters:
     """What the GPU counted in one launch, by the names in ``METRICS``."""
 
-    kernel: str
+    kernel: Name
     fingerprint: str
-    m: int
-    n: int
-    k: int
-    values: dict[str, float]
+    m: Count
+    n: Count
+    k: Count
+    values: dict[str, Annotated[float, _NOT_BELOW_ZERO]]
 
 
 @dataclass(frozen=True)
 class Device:
     """A GPU as its driver describes it. Clocks in MHz, sizes in bytes."""
 
-    name: str
-    compute_capability: str
-    sms: int
-    max_clock_mhz: float
-    memory_clock_mhz: float
-    memory_bus_bits: int
-    l2_bytes: int
-    shared_per_sm: int
-    shared_per_block: int
-    registers_per_sm: int
-
-
-@dataclass(frozen=True)
-class KernelSamples:
-    """The samples of one kernel, or of cuBLAS, at one size. Seconds are per launch."""
-
-    kernel: str
-    fingerprint: str
-    """Which source was measured (``fingerprint``); empty for cuBLAS."""
-    m: int
-    n: int
-    k: int
-    launches: int
-    seconds: tuple[float, ...]
-
-    @property
-    def measurement(self) -> Measurement:
-        """The samples as a measurement, which knows its GFLOP/s."""
-        return Measurement(self.kernel, self.m, self.n, self.k, self.launches, self.seconds)
+    name: Name
+    compute_capability: Annotated[str, _matches(r"\d+\.\d", "a version such as 9.0")]
+    sms: Count
+    max_clock_mhz: Annotated[float, _ABOVE_ZERO]
+    memory_clock_mhz: Annotated[float, _NOT_BELOW_ZERO]
+    memory_bus_bits: Annotated[int, _NOT_BELOW_ZERO]
+    l2_bytes: Annotated[int, _NOT_BELOW_ZERO]
+    shared_per_sm: Count
+    shared_per_block: Count
+    registers_per_sm: Count
 
 
 @dataclass(frozen=True)
 class Run:
     """One run of the record command."""
 
-    date: str
+    date: Annotated[
+        str, _matches(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ", "a date such as 2026-01-02T03:04:05Z")
+    ]
     driver: str
     cuda: str
     nvrtc: str
@@ -119,7 +142,7 @@ class Run:
     cublas_call: str
     complete: bool
     """False if the run was stopped before its end."""
-    measurements: tuple[KernelSamples, ...]
+    measurements: tuple[Measurement, ...]
     readings: tuple[Reading, ...]
     counters: tuple[Counters, ...] = ()
     clock_mhz: Spread | None = None
@@ -128,8 +151,178 @@ class Run:
 
 
 @dataclass(frozen=True)
+class Score:
+    """One kernel at one size on one GPU, beside cuBLAS in the same run. Speeds are medians."""
+
+    device: Device
+    run: Run
+    measurement: Measurement
+    cublas: Measurement
+
+    @property
+    def kernel(self) -> str:
+        """The kernel's name."""
+        return self.measurement.kernel
+
+    @property
+    def fingerprint(self) -> str:
+        """Which source was measured."""
+        return self.measurement.fingerprint
+
+    @property
+    def gpu(self) -> str:
+        """The GPU's name."""
+        return self.device.name
+
+    @property
+    def size(self) -> Size:
+        """M, N, K of the product."""
+        return self.measurement.size
+
+    @property
+    def m(self) -> int:
+        """Rows of C."""
+        return self.measurement.m
+
+    @property
+    def n(self) -> int:
+        """Columns of C."""
+        return self.measurement.n
+
+    @property
+    def k(self) -> int:
+        """Terms of a sum."""
+        return self.measurement.k
+
+    @property
+    def gflops(self) -> float:
+        """The kernel's GFLOP/s."""
+        return self.measurement.gflops
+
+    @property
+    def cublas_gflops(self) -> float:
+        """GFLOP/s of cuBLAS."""
+        return self.cublas.gflops
+
+    @property
+    def date(self) -> str:
+        """When the run was taken."""
+        return self.run.date
+
+    @property
+    def samples(self) -> tuple[float, ...]:
+        """GFLOP/s of every sample of the kernel."""
+        return self.measurement.samples
+
+    @property
+    def share(self) -> float:
+        """The kernel's GFLOP/s over cuBLAS's."""
+        return self.gflops / self.cublas_gflops
+
+    @property
+    def clock_mhz(self) -> float:
+        """The SM clock of the run, as ``clock_mhz`` tells it."""
+        return clock_mhz(self.device, self.run)
+
+
+@dataclass(frozen=True)
+class Counted:
+    """What the GPU counted in one launch, and the run in which it did."""
+
+    device: Device
+    run: Run
+    counters: Counters
+
+    @property
+    def values(self) -> dict[str, float]:
+        """The counts by name."""
+        return self.counters.values
+
+    @property
+    def fingerprint(self) -> str:
+        """Which source was counted."""
+        return self.counters.fingerprint
+
+
+@dataclass(frozen=True)
+class Read:
+    """A reading of a benchmark, and the run in which it was taken."""
+
+    run: Run
+    reading: Reading
+
+    @property
+    def samples(self) -> tuple[float, ...]:
+        """The samples, in the order taken."""
+        return self.reading.samples
+
+    @property
+    def median(self) -> float:
+        """The middle sample."""
+        return self.reading.median
+
+
+def clock_mhz(device: Device, run: Run) -> float:
+    """Return the SM clock that a run saw under load; else the highest that the device names."""
+    return run.clock_mhz.median if run.clock_mhz else device.max_clock_mhz
+
+
+@dataclass(frozen=True)
 class Record:
-    """All runs of one GPU model."""
+    """All runs of one GPU model. Of several runs the latest speaks."""
 
     gpu: Device
-    runs: tuple[Run, ...]
+    runs: Annotated[tuple[Run, ...], _NOT_EMPTY]
+
+    @cached_property
+    def scores(self) -> tuple[Score, ...]:
+        """The latest score of each kernel, source and size."""
+        latest = {(s.kernel, s.fingerprint, s.size): s for s in self._all_scores()}
+        return tuple(latest.values())
+
+    def score(self, kernel: Kernel, size: Size) -> Score | None:
+        """Return the latest score of this source of a kernel, or None."""
+        return self._by_source.get((kernel.name, kernel.fingerprint, size))
+
+    def counted(self, kernel: Kernel, size: Size) -> Counted | None:
+        """Return the latest counters of this source of a kernel, or None."""
+        return self._by_launch.get((kernel.name, kernel.fingerprint, size))
+
+    def readings(self, benchmark: str) -> dict[int, Read]:
+        """Return the latest readings of one benchmark by parameter; empty where there are none."""
+        return self._by_benchmark.get(benchmark, {})
+
+    @property
+    def all_counted(self) -> tuple[Counted, ...]:
+        """The latest counters of each kernel, source and size."""
+        return tuple(self._by_launch.values())
+
+    @cached_property
+    def _by_source(self) -> dict[tuple[str, str, Size], Score]:
+        return {(score.kernel, score.fingerprint, score.size): score for score in self.scores}
+
+    @cached_property
+    def _by_launch(self) -> dict[tuple[str, str, Size], Counted]:
+        return {
+            (found.kernel, found.fingerprint, (found.m, found.n, found.k)): Counted(
+                self.gpu, run, found
+            )
+            for run in self.runs
+            for found in run.counters
+        }
+
+    @cached_property
+    def _by_benchmark(self) -> dict[str, dict[int, Read]]:
+        found: dict[str, dict[int, Read]] = {}
+        for run in self.runs:
+            for reading in run.readings:
+                found.setdefault(reading.benchmark, {})[reading.parameter] = Read(run, reading)
+        return found
+
+    def _all_scores(self) -> Iterator[Score]:
+        """Yield the scores of every run, earlier runs first."""
+        for run in self.runs:
+            library = {found.size: found for found in run.measurements if found.kernel == CUBLAS}
+            for found in run.measurements:
+                if found.kernel != CUBLAS and found.size in library:
+                    yield Score(self.gpu, run, found, library[found.size])

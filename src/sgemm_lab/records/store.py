@@ -1,107 +1,102 @@
-"""Records: what a GPU measured, with everything needed to judge the numbers.
+"""The files of records: one JSON file per GPU model in ``records/``.
 
-One JSON file per GPU model in ``records/``. A file holds runs; each run holds the samples of every
-kernel it measured and of cuBLAS beside them, and the readings of the microbenchmarks. A new run is
-added to the file; nothing is taken out. Of several runs the latest speaks.
-``record.schema.json`` is the form of a file.
+A file holds runs; each run holds the samples of every kernel it measured and of cuBLAS beside them,
+and the readings of the microbenchmarks. A new run is added to the file; nothing is taken out.
+``records.data`` is the form of a file.
 """
 
 import hashlib
 import json
 import re
-from collections.abc import Iterable, Iterator
-from dataclasses import asdict, dataclass, field
-from importlib.util import find_spec
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
 from sgemm_lab.errors import LabError
-from sgemm_lab.files import data_folder, write_whole
-from sgemm_lab.kernel import Kernel
-from sgemm_lab.records.data import (
-    CUBLAS,
-    Counters,
-    Device,
-    KernelSamples,
-    Reading,
-    Record,
-    Run,
-    Spread,
-)
+from sgemm_lab.files import data_folder, locked, write_whole
+from sgemm_lab.kernel import book_kernel
+from sgemm_lab.records.data import Counters, Device, Reading, Record, Run, Score
+from sgemm_lab.records.form import FormError, decoded, encoded
 
 FORMAT = 1
 CHAPTERS_RECORD = "nvidia-h200.json"
 """The record that the chapters quote where there is no GPU. It comes before all others."""
 
-
-@dataclass(frozen=True)
-class Score:
-    """One kernel at one size on one GPU, beside cuBLAS in the same run. Medians."""
-
-    kernel: str
-    gpu: str
-    m: int
-    n: int
-    k: int
-    gflops: float
-    cublas_gflops: float
-    date: str
-    fingerprint: str = field(repr=False)
-    samples: tuple[float, ...] = field(repr=False)
-    """GFLOP/s of every sample."""
-    run: Run = field(repr=False)
-
-    @property
-    def share(self) -> float:
-        """The kernel's GFLOP/s over cuBLAS's."""
-        return self.gflops / self.cublas_gflops
-
-
-def fingerprint(kernel: Kernel) -> str:
-    """Return a short hash of a kernel's code, without its comments and white space."""
-    code = re.sub(r"//[^\n]*|/\*.*?\*/", "", kernel.source, flags=re.S)
-    return hashlib.sha256("".join(code.split()).encode()).hexdigest()[:16]
+_LONGEST_NAME = 80
+"""Characters of a GPU's name that its file keeps."""
 
 
 def record_path(folder: Path, gpu: str) -> Path:
-    """Return the file of a GPU model in a folder: "NVIDIA H200" is ``nvidia-h200.json``."""
-    return folder / f"{re.sub(r'[^a-z0-9]+', '-', gpu.lower()).strip('-')}.json"
+    """Return the file of a GPU model in a folder: "NVIDIA H200" is ``nvidia-h200.json``.
+
+    A name that this way of writing would lose, such as one in other letters, adds a short hash.
+    """
+    name = re.sub(r"[^a-z0-9]+", "-", gpu.lower()).strip("-")
+    lost = len(name) > _LONGEST_NAME or any(c.isalnum() and not c.isascii() for c in gpu)
+    if lost or not name:
+        mark = hashlib.sha256(gpu.encode("utf-8", "surrogatepass")).hexdigest()[:8]
+        name = f"{name[:_LONGEST_NAME].strip('-') or 'gpu'}-{mark}"
+    return folder / f"{name}.json"
 
 
 def add_run(folder: Path, gpu: Device, run: Run) -> Path:
     """Add a run to the GPU's file, and return the file's path. The file is replaced whole.
 
+    Of several processes that end together each waits for its turn, so all runs are kept. A run
+    that the file holds already is not added again.
+
     Raises:
-        LabError: the file that is there cannot be read; it is left as it is.
+        LabError: the file that is there cannot be read, or is of another GPU; it is left as it is.
     """
     path = record_path(folder, gpu.name)
-    runs = (*load_record(path).runs, run) if path.exists() else (run,)
-    save_record(path, Record(gpu, runs))
+    with locked(folder):
+        runs = check_room_for(path, gpu)
+        save_record(path, Record(gpu, runs if run in runs else (*runs, run)))
     return path
+
+
+def check_room_for(path: Path, gpu: Device) -> tuple[Run, ...]:
+    """Return the runs that a GPU's file holds; none if there is no file.
+
+    Raises:
+        LabError: the file cannot be read, or is of another GPU.
+    """
+    if not path.exists():
+        return ()
+    found = load_record(path)
+    if found.gpu.name != gpu.name:
+        raise LabError(
+            f"The record file {path} is of {found.gpu.name}, and this GPU is {gpu.name}. "
+            "Give it another folder with --out."
+        )
+    return found.runs
 
 
 def save_record(path: Path, record: Record) -> None:
     """Write a record whole or not at all.
 
     Raises:
-        LabError: the record does not fit the schema.
+        LabError: the record does not fit the form, or the file cannot be written.
     """
-    data = _plain(
-        {
-            "format": FORMAT,
-            "gpu": asdict(record.gpu),
-            "runs": [_run_data(r) for r in record.runs],
-        }
-    )
-    _validate(data, path)
+    data = {"format": FORMAT, **encoded(record)}
+    _record(data, path)
     write_whole(path, _layout(data) + "\n")
 
 
-def load_record(path: Path) -> Record:
-    """Read and validate one file.
+def save_unchecked(path: Path, record: Record) -> None:
+    """Write a record whatever it holds: what was measured is kept though it fits no form.
 
     Raises:
-        LabError: the file is missing, cut off, of another format, or does not fit the schema.
+        LabError: the file cannot be written.
+    """
+    write_whole(path, _layout({"format": FORMAT, **encoded(record)}) + "\n")
+
+
+def load_record(path: Path) -> Record:
+    """Read and check one file.
+
+    Raises:
+        LabError: the file is missing, cut off, of another format, or does not fit the form.
     """
     try:
         data = json.loads(path.read_text(encoding="utf-8"))
@@ -109,24 +104,17 @@ def load_record(path: Path) -> Record:
         raise LabError(f"There is no record file {path.name}.") from None
     except OSError as error:
         raise LabError(f"The record file {path} cannot be read: {error.strerror}.") from None
-    except (json.JSONDecodeError, UnicodeDecodeError) as error:
+    except RecursionError:
+        raise LabError(
+            f"The record file {path.name} nests brackets deeper than any record. "
+            "Take it from version control again, or remove it and record anew."
+        ) from None
+    except ValueError as error:  # JSON, UTF-8, or a number of thousands of digits
         raise LabError(
             f"The record file {path.name} is not complete JSON ({error}). It was cut off or "
             "edited. Take it from version control again, or remove it and record anew."
         ) from None
-    found = data.get("format") if isinstance(data, dict) else None
-    if found != FORMAT:
-        raise LabError(
-            f"The record file {path.name} has format {found}; this version of the book reads "
-            f"format {FORMAT}. Record anew, or use the version of the book that wrote it."
-        )
-    _validate(data, path)
-    try:
-        return Record(Device(**data["gpu"]), tuple(_run(run) for run in data["runs"]))
-    except (KeyError, TypeError) as error:  # only where nothing could validate
-        raise LabError(
-            f"The record file {path.name} does not fit the form of a record ({error})."
-        ) from None
+    return _record(data, path)
 
 
 def load_records(folder: Path | None = None) -> list[Record]:
@@ -144,90 +132,62 @@ def load_records(folder: Path | None = None) -> list[Record]:
 
 
 def scores(records: Iterable[Record]) -> list[Score]:
-    """Return the latest measurement of each kernel and size on each GPU, cuBLAS beside it."""
-    latest: dict[tuple[str, str, int, int, int], Score] = {}
-    for record in records:
-        for score in _all_scores(record):
-            latest[score.gpu, score.kernel, score.m, score.n, score.k] = score
-    return list(latest.values())
+    """Return the latest score of each kernel and size on each GPU.
+
+    A measurement under the name of a kernel of the book, but of other code, is no score of it.
+    """
+    return [s for record in records for s in record.scores if _is_todays(s.kernel, s.fingerprint)]
+
+
+def not_yet_measured(names: Sequence[str], where: str = "") -> str:
+    """Say that kernels have no measurement, and what to do. ``where`` is such as " at 64³"."""
+    refused = "; it says so where a kernel refuses a size" if where else ""
+    return (
+        f"Not yet measured{where}: {', '.join(names)}. "
+        f"Run 'sgemm-lab record {' '.join(names)}' on a GPU{refused}."
+    )
 
 
 def readings(record: Record, benchmark: str) -> dict[int, tuple[Reading, Run]]:
     """Return the latest readings of one benchmark by parameter, with the run they come from."""
-    return {
-        reading.parameter: (reading, run)
-        for run in record.runs
-        for reading in run.readings
-        if reading.benchmark == benchmark
-    }
+    return {p: (read.reading, read.run) for p, read in record.readings(benchmark).items()}
 
 
 def counted(record: Record) -> dict[tuple[str, int, int, int], Counters]:
-    """Return the latest hardware counters by (kernel, M, N, K)."""
-    return {(c.kernel, c.m, c.n, c.k): c for run in record.runs for c in run.counters}
-
-
-def _all_scores(record: Record) -> Iterator[Score]:
-    """Yield the scores of a GPU, earlier runs first."""
-    for run in record.runs:
-        sizes = {(m.m, m.n, m.k): m for m in run.measurements if m.kernel == CUBLAS}
-        for samples in run.measurements:
-            beside = sizes.get((samples.m, samples.n, samples.k))
-            if samples.kernel == CUBLAS or beside is None:
-                continue
-            measurement = samples.measurement
-            yield Score(
-                samples.kernel, record.gpu.name, samples.m, samples.n, samples.k,
-                gflops=measurement.gflops, cublas_gflops=beside.measurement.gflops,
-                date=run.date, fingerprint=samples.fingerprint,
-                samples=tuple(measurement.flop / s / 1e9 for s in samples.seconds), run=run,
-            )  # fmt: skip
-
-
-def _validate(data: Any, path: Path) -> None:
-    # A bare GPU machine has only CuPy. There a file is checked by its format number and its field
-    # names alone; wherever the book is built or tested, jsonschema is installed.
-    if find_spec("jsonschema") is None:
-        return
-    import jsonschema
-
-    schema = json.loads(Path(__file__).with_name("record.schema.json").read_text("utf-8"))
-    error = jsonschema.exceptions.best_match(
-        jsonschema.Draft202012Validator(schema).iter_errors(data)
-    )
-    if error is not None:
-        raise LabError(
-            f"The record file {path.name} does not fit the form of a record: "
-            f"at {error.json_path}, {error.message}."
+    """Return the latest hardware counters of today's kernels by (kernel, M, N, K)."""
+    return {
+        (found.counters.kernel, found.counters.m, found.counters.n, found.counters.k): (
+            found.counters
         )
+        for found in record.all_counted
+        if _is_todays(found.counters.kernel, found.fingerprint)
+    }
 
 
-def _run(data: dict[str, Any]) -> Run:
-    fields = dict(data)
-    for name in ("clock_mhz", "power_w", "temperature_c"):
-        if name in fields:
-            fields[name] = Spread(**fields[name])
-    fields["measurements"] = tuple(
-        KernelSamples(**{**m, "seconds": tuple(m["seconds"])}) for m in data["measurements"]
-    )
-    fields["counters"] = tuple(Counters(**c) for c in data.get("counters", []))
-    fields["readings"] = tuple(
-        Reading(**{**r, "samples": tuple(r["samples"])}) for r in data["readings"]
-    )
-    return Run(**fields)
+def _is_todays(name: str, fingerprint: str) -> bool:
+    """Say whether code is what a kernel of the book says today; others are what they are."""
+    kernel = book_kernel(name)
+    return kernel is None or kernel.fingerprint == fingerprint
 
 
-def _run_data(run: Run) -> dict[str, Any]:
-    return {name: value for name, value in asdict(run).items() if value is not None}
+def _record(data: Any, path: Path) -> Record:
+    """Return the record that a file's data tell.
 
-
-def _plain(value: Any) -> Any:
-    """Return a value as JSON would read it back: with lists in place of tuples."""
-    if isinstance(value, dict):
-        return {key: _plain(item) for key, item in value.items()}
-    if isinstance(value, (list, tuple)):
-        return [_plain(item) for item in value]
-    return value
+    Raises:
+        LabError: the data are of another format, or do not fit the form.
+    """
+    found = data.get("format") if isinstance(data, dict) else None
+    if found != FORMAT or isinstance(found, bool):
+        raise LabError(
+            f"The record file {path.name} has format {found}; this version of the book reads "
+            f"format {FORMAT}. Record anew, or use the version of the book that wrote it."
+        )
+    try:
+        return decoded(Record, {name: part for name, part in data.items() if name != "format"})
+    except FormError as fault:
+        raise LabError(
+            f"The record file {path.name} does not fit the form of a record: {fault}."
+        ) from None
 
 
 def _layout(value: Any, margin: str = "\n") -> str:

@@ -1,6 +1,6 @@
 """Simulate one kernel launch: the entry point of the simulator."""
 
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, Literal
@@ -56,6 +56,7 @@ def simulate(
     check_hazards: bool = True,
     trace: bool = False,
     requests_of: tuple[int, int] | None = None,
+    watching: Sequence[Observer] = (),
     schedule: Schedule = "lockstep",
     patience: int | None = None,
     progress: Progress | None = None,
@@ -75,6 +76,7 @@ def simulate(
             addresses, missed barriers and reads of unwritten memory are always found.
         trace: Whether to record every access; for small launches.
         requests_of: A block and a warp of it whose memory requests are wanted, address by address.
+        watching: Others that want to hear of every access.
         schedule: "lockstep" runs all threads of a block side by side. "warps" runs each warp to
             its next barrier before the next warp: slower, and a missing barrier shows.
         patience: Basic blocks that a group of threads may run before its loop is called endless;
@@ -90,7 +92,7 @@ def simulate(
     recorder = TraceRecorder() if trace else None
     log = HazardLog(recorder.on_fault if recorder else None)
     counter = RequestCounter(merged)
-    observers: list[Observer] = [counter]
+    observers: list[Observer] = [counter, *watching]
     if check_hazards:
         observers.append(RaceDetector(log, kernel.instructions))
     if recorder is not None:

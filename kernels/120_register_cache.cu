@@ -1,0 +1,77 @@
+// title: Register cache
+// parent: thread_tile
+// change: A thread first copies the operands of one k into registers of its own.
+// chapter: 5
+// grid: ceil(N / BN), ceil(M / BM)
+// block: BM * BN / (TM * TN), 1
+// variants: BM=128,BN=128,TM=8,TN=8 BM=128,BN=128,BK=16,TM=8,TN=8
+//
+// For each k a thread copies TM elements of A and TN of B into registers, and makes TM · TN products
+// of them: an outer product.
+
+constexpr int BM = 64;  // rows of C per block
+constexpr int BN = 64;  // columns of C per block
+constexpr int BK = 8;   // width of the window along K
+constexpr int TM = 4;   // rows of C per thread
+constexpr int TN = 4;   // columns of C per thread
+constexpr int THREADS = BM * BN / (TM * TN);
+
+static_assert(BM % TM == 0 && BN % TN == 0, "TM must divide BM, and TN must divide BN.");
+static_assert(BM * BK % THREADS == 0 && BK * BN % THREADS == 0,
+              "Each thread copies as many: THREADS must divide BM * BK and BK * BN.");
+static_assert(THREADS <= 1024, "A block has at most 1024 threads: make TM larger.");
+
+extern "C" __global__ void sgemm(const float* A, const float* B, float* C, int M, int N, int K)
+{
+    __shared__ float As[BM][BK];  // rows of A × the window's k
+    __shared__ float Bs[BK][BN];  // the window's k × columns of B
+
+    const int tid = threadIdx.x;
+    const int tx = tid % (BN / TN);  // my group of TN columns
+    const int ty = tid / (BN / TN);  // my group of TM rows
+    const int blockRow = blockIdx.y * BM;
+    const int blockCol = blockIdx.x * BN;
+
+    // My block's rows of A and columns of B. They move along K with the window.
+    const float* Ablock = A + size_t(blockRow) * K;
+    const float* Bblock = B + blockCol;
+
+    float acc[TM][TN] = {};
+    for (int k0 = 0; k0 < K; k0 += BK) {
+        // Past an edge of A or B stands a zero, which adds nothing to any sum.
+        for (int l = 0; l < BM * BK; l += THREADS) {
+            const int r = (l + tid) / BK, k = (l + tid) % BK;
+            const bool inside = blockRow + r < M && k0 + k < K;
+            As[r][k] = inside ? Ablock[r * K + k] : 0.0f;
+        }
+        for (int l = 0; l < BK * BN; l += THREADS) {
+            const int k = (l + tid) / BN, c = (l + tid) % BN;
+            const bool inside = k0 + k < K && blockCol + c < N;
+            Bs[k][c] = inside ? Bblock[k * N + c] : 0.0f;
+        }
+        Ablock += BK;
+        Bblock += size_t(BK) * N;
+        __syncthreads();  // no one reads the window before all of it is there
+
+        for (int k = 0; k < BK; ++k) {
+            float fragA[TM];  // this k's column of my rows
+            float fragB[TN];  // this k's row of my columns
+            for (int i = 0; i < TM; ++i) fragA[i] = As[ty * TM + i][k];
+            for (int j = 0; j < TN; ++j) fragB[j] = Bs[k][tx * TN + j];
+            for (int i = 0; i < TM; ++i) {
+                for (int j = 0; j < TN; ++j) {
+                    acc[i][j] += fragA[i] * fragB[j];
+                }
+            }
+        }
+        __syncthreads();  // no one overwrites the window before all have read it
+    }
+
+    for (int i = 0; i < TM; ++i) {
+        for (int j = 0; j < TN; ++j) {
+            const int row = blockRow + ty * TM + i;
+            const int col = blockCol + tx * TN + j;
+            if (row < M && col < N) C[size_t(row) * N + col] = acc[i][j];
+        }
+    }
+}

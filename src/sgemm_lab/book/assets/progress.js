@@ -1,0 +1,45 @@
+// @ts-check
+// How many of a chapter's exercises are answered, beside its name in the list of chapters.
+// Every page holds the names of all exercises that take an answer, page by page, as JSON.
+
+(() => {
+  const KEY = "sgemm-lab:answers"; // as in exercises.js
+
+  /** @returns {Record<string, unknown>} */
+  function kept() {
+    try {
+      return Object(JSON.parse(localStorage.getItem(KEY) ?? "{}"));
+    } catch {
+      return {};
+    }
+  }
+
+  /** @type {Record<string, string[]>} */
+  const asked = JSON.parse(document.querySelector("#lab-asked")?.textContent ?? "{}");
+  const root = new URL(document.documentElement.dataset.content_root ?? "./", location.href);
+
+  function show() {
+    const answers = kept();
+    for (const [page, names] of Object.entries(asked)) {
+      const address = new URL(`${page}.html`, root).href;
+      const answered = names.filter((name) => name in answers).length;
+      for (const link of document.querySelectorAll(".bd-links a")) {
+        if (/** @type {HTMLAnchorElement} */ (link).href.split("#")[0] !== address) continue;
+        link.querySelector(".lab-done")?.remove();
+        if (answered) link.append(done(answered, names.length));
+      }
+    }
+  }
+
+  /** @type {(answered: number, of: number) => HTMLElement} */
+  function done(answered, of) {
+    const note = document.createElement("span");
+    note.className = "lab-done";
+    note.textContent = `${answered} of ${of}`;
+    note.title = `${answered} of ${of} exercises answered`;
+    return note;
+  }
+
+  show();
+  document.addEventListener("lab-answered", show);
+})();

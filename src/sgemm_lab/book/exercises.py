@@ -1,0 +1,399 @@
+"""Exercises and predictions of a chapter: as boxes that answer on a page, as cells in a notebook.
+
+A chapter writes title, text and solution; what judges an answer stands in
+:mod:`sgemm_lab.exercises` under the same name, and comes from there::
+
+    ::::{exercise} 2.1 Count the copies
+    How many floats does one block copy into shared memory?
+
+    :::{solution}
+    Two strips, one of $A$ and one of $B$.
+    :::
+    ::::
+
+    :::{predict} tiled-speed
+    How many GFLOP/s will `tiled` make at $4096^3$?
+    :::
+
+The solution begins with the answer, as counted, measured or worked out. On a page the place for an
+answer is hidden until ``exercises.js`` runs; without scripts and on paper there are the text and
+the solution.
+"""
+
+import json
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cache
+from html import escape
+from pathlib import Path
+from textwrap import dedent
+from typing import Any
+
+from docutils import nodes
+from docutils.statemachine import StringList
+from sphinx.application import Sphinx
+from sphinx.util.docutils import SphinxDirective
+
+from sgemm_lab.book.collecting import gathered
+from sgemm_lab.book.repository import known_repository
+from sgemm_lab.errors import LabError
+from sgemm_lab.exercises import (
+    CHOICES,
+    Choice,
+    Exercise,
+    Lines,
+    Question,
+    find_exercise,
+    find_prediction,
+)
+from sgemm_lab.exercises.judging import JudgingData
+from sgemm_lab.kernel import load_kernel
+from sgemm_lab.lab.exercise import machine_of_records
+
+KIND = "exercises"
+"""What a page's boxes are gathered under: the name of an exercise that takes an answer, else ""."""
+
+_OPENING = re.compile(
+    r"^(?P<fence>`{3,}|:{3,})\{(?P<kind>exercise|predict)\}\s*(?P<name>\S*)\s*(?P<title>.*)$"
+)
+_SOLUTION = re.compile(r"^(?P<fence>`{3,}|:{3,})\{solution\}\s*$")
+
+
+# Pages
+
+
+class Box(nodes.General, nodes.Element):
+    """An exercise or a prediction on a page."""
+
+
+class SolutionBox(nodes.General, nodes.Element):
+    """The solution of an exercise: closed until it is opened."""
+
+
+class ExerciseDirective(SphinxDirective):
+    """``{exercise} 2.1 Title``: the question, and in it ``{solution}``."""
+
+    required_arguments = 1
+    final_argument_whitespace = True
+    has_content = True
+
+    def run(self) -> list[nodes.Node]:
+        """Set the question, the place for its answer and the solution into a box."""
+        name, _, title = self.arguments[0].partition(" ")
+        try:
+            exercise = find_exercise(name)
+        except LabError as problem:
+            raise self.error(str(problem)) from None
+        content = self._parsed(list(self.content))
+        solutions = [node for node in content if isinstance(node, SolutionBox)]
+        if len(solutions) != 1:
+            raise self.error(f"Exercise {name} needs one {{solution}} inside it.")
+        question = [node for node in content if node not in solutions]
+        if isinstance(exercise, Lines):
+            question.append(_cuda(exercise.start))
+        head = nodes.raw("", _heading(name, title), format="html")
+        place, judging = self._place(exercise)
+        solution = self._solution(exercise, solutions[0])
+        asked = name if isinstance(exercise, Question) else ""
+        box = Box("", head, *question, place, solution, judging, **{KIND: asked})
+        box["attributes"] = {
+            "data-lab": "exercise",
+            "data-name": name,
+            "id": _anchor(name),
+            "aria-labelledby": f"{_anchor(name)}-title",
+        }
+        if isinstance(exercise, Lines):
+            box["attributes"]["data-kernel"] = exercise.kernel
+        return [box]
+
+    def _parsed(self, lines: list[str]) -> list[nodes.Node]:
+        whole = nodes.Element()
+        self.state.nested_parse(StringList(lines), self.content_offset, whole)
+        return list(whole.children)
+
+    def _solution(self, exercise: Exercise, written: SolutionBox) -> SolutionBox:
+        """Put the answer before the author's words, and where it comes from behind them."""
+        try:
+            before, source = answer_lines(exercise)
+        except LabError as problem:
+            before, source = [], str(problem)
+        end = [nodes.paragraph("", source, classes=["lab-provenance"])] if source else []
+        return SolutionBox("", *self._parsed(before), *written.children, *end)
+
+    def _place(self, exercise: Exercise) -> tuple[nodes.raw, nodes.raw]:
+        """Return the place for the answer, and the data that judge it."""
+        if isinstance(exercise, Lines):
+            html, data = self._way_on(), lines_data(exercise)
+        else:
+            assert isinstance(exercise, Question)
+            try:
+                judging = question_data(exercise)
+            except LabError as problem:
+                return _raw(f'<p class="lab-go-on">{escape(str(problem))}</p>'), _raw("")
+            html, data = answer_form(exercise, judging), {**judging, "unit": exercise.unit}
+        body = json.dumps(data, ensure_ascii=False).replace("<", "\\u003c")
+        return _raw(html), _raw(
+            f'<script type="application/json" data-lab="judging">{body}</script>'
+        )
+
+    def _way_on(self) -> str:
+        """Say in one line where the reader's lines can be tried."""
+        chapter = Path(self.env.docname).name
+        repository = known_repository(Path(self.env.srcdir))
+        colab = repository.colab_address(f"{chapter}.ipynb") if repository else None
+        up = "../" * self.env.docname.count("/")
+        ways = [f'<a href="{escape(colab)}">on Colab</a>'] if colab else []
+        ways.append(
+            f'<a href="{up}notebooks/{chapter}.ipynb" download>in this chapter\'s notebook</a>'
+        )
+        return (
+            f'<p class="lab-go-on">Your lines are compiled and judged {", or ".join(ways)}; in a '
+            f"copy of the book <code>make notebooks</code> and "
+            f"<code>jupyter lab notebooks/{chapter}.ipynb</code> open it.</p>"
+        )
+
+
+class PredictDirective(ExerciseDirective):
+    """``{predict} name``: a question before the result, with a place for its answer."""
+
+    def run(self) -> list[nodes.Node]:
+        """Set the question and the place for its answer into a box."""
+        name = self.arguments[0].strip()
+        try:
+            prediction = find_prediction(name)
+        except LabError as problem:
+            raise self.error(str(problem)) from None
+        anchor = _anchor(name)
+        head = _raw(f'<p class="lab-exercise-title" id="{anchor}-title">Predict</p>')
+        place, judging = self._place(prediction)
+        content = self._parsed(list(self.content))
+        box = Box("", head, *content, place, judging, **{KIND: ""})
+        box["attributes"] = {
+            "data-lab": "prediction",
+            "data-name": name,
+            "id": anchor,
+            "aria-labelledby": f"{anchor}-title",
+        }
+        return [box]
+
+
+class SolutionDirective(SphinxDirective):
+    """``{solution}``: the words of an exercise's solution; what it gives, the book adds."""
+
+    has_content = True
+
+    def run(self) -> list[nodes.Node]:
+        """Parse the words."""
+        box = SolutionBox()
+        self.state.nested_parse(self.content, self.content_offset, box)
+        return [box]
+
+
+def add_scripts(
+    app: Sphinx, page: str, _template: str, _context: dict[str, Any], _doctree: object
+) -> None:
+    """Let pages with a box load what brings it to life, and all pages tell the progress."""
+    boxes = gathered(app.env, KIND)
+    app.add_css_file("exercises.css")
+    if page in boxes:
+        for script in ("reading.js", "judging.js", "exercises.js"):
+            app.add_js_file(script, loading_method="defer")
+    asked = {where: [name for name in names if name] for where, names in boxes.items()}
+    body = json.dumps({where: names for where, names in asked.items() if names})
+    app.add_js_file(None, body=body, type="application/json", id="lab-asked")
+    app.add_js_file("progress.js", loading_method="defer")
+
+
+def visit_box(translator: Any, node: Box) -> None:
+    """Open a box."""
+    attributes = "".join(f' {key}="{escape(str(v))}"' for key, v in node["attributes"].items())
+    translator.body.append(f'<div class="lab-exercise" role="group"{attributes}>\n')
+
+
+def depart_box(translator: Any, _node: Box) -> None:
+    """Close a box."""
+    translator.body.append("</div>\n")
+
+
+def visit_solution(translator: Any, _node: SolutionBox) -> None:
+    """Open a solution."""
+    translator.body.append(
+        '<details class="lab-solution" data-lab="solution"><summary>Solution</summary>\n<div>\n'
+    )
+
+
+def depart_solution(translator: Any, _node: SolutionBox) -> None:
+    """Close a solution."""
+    translator.body.append("</div>\n</details>\n")
+
+
+def answer_form(exercise: Question, data: JudgingData) -> str:
+    """Return the HTML of the place for an answer: hidden, because without a script it is dead."""
+    name = escape(exercise.name)
+    if data["kind"] == "choice":
+        fields = "".join(
+            f'<label><input type="radio" name="{name}" value="{word}" data-lab="answer">'
+            f"<span>{said}</span></label>"
+            for word, said in CHOICES.items()
+        )
+        fields = f'<fieldset><legend class="lab-unseen">Your answer</legend>{fields}</fieldset>'
+    else:
+        unit = f"<span>{escape(exercise.unit)}</span>" if exercise.unit else ""
+        fields = (
+            f'<label><span class="lab-unseen">Your answer</span><input type="text" name="{name}" '
+            f'inputmode="decimal" autocomplete="off" spellcheck="false" data-lab="answer">'
+            f"{unit}</label>"
+        )
+    return (
+        f'<form class="lab-answer" data-lab="form" hidden>{fields}'
+        '<button type="submit" data-lab="judge">Check</button></form>'
+        '<div class="lab-said" data-lab="verdict" role="status"></div>'
+    )
+
+
+def lines_data(exercise: Lines) -> dict[str, object]:
+    """Return what a page needs to take the reader's lines of a kernel."""
+    before = load_kernel(exercise.kernel).source.partition(exercise.place)[0]
+    return {
+        "kind": "lines",
+        "kernel": exercise.kernel,
+        "place": exercise.place,
+        "first": before.count("\n") + 1,
+        "start": exercise.start,
+    }
+
+
+@cache
+def question_data(exercise: Question) -> JudgingData:
+    """Return what judges an answer on a page: measurements are the book's records.
+
+    Raises:
+        LabError: no record has what is asked for.
+    """
+    return exercise.judging(machine_of_records())
+
+
+@cache
+def answer_lines(exercise: Exercise) -> tuple[list[str], str]:
+    """Return the answer as lines of Markdown, and where it comes from if it was measured.
+
+    Raises:
+        LabError: no record has what is asked for.
+    """
+    if isinstance(exercise, Lines):
+        return ["```cuda", *_outdented(str(exercise.solution)), "```", ""], ""
+    assert isinstance(exercise, Question)
+    told = exercise.told(machine_of_records())
+    return [told.says, ""], told.source
+
+
+def _heading(name: str, title: str) -> str:
+    shown = re.sub("`([^`]+)`", r"<code>\1</code>", escape(title, quote=False))
+    anchor = _anchor(name)
+    return f'<h3 class="lab-exercise-title" id="{anchor}-title">{escape(name)} {shown}</h3>'
+
+
+def _anchor(name: str) -> str:
+    return f"answer-{name.replace('.', '-')}"
+
+
+def _raw(html: str) -> nodes.raw:
+    return nodes.raw("", html, format="html")
+
+
+def _cuda(code: str) -> nodes.literal_block:
+    shown = "\n".join(_outdented(code))
+    return nodes.literal_block(shown, shown, language="cuda")
+
+
+def _outdented(code: str) -> list[str]:
+    """Return lines of a kernel as they are shown: from the left edge, to fit a phone."""
+    return dedent(code).splitlines()
+
+
+# Notebooks
+
+
+@dataclass(frozen=True)
+class Written:
+    """An exercise or a prediction, as a chapter's Markdown has it."""
+
+    kind: str
+    """ "exercise" or "predict"."""
+    name: str
+    title: str
+    question: list[str]
+    solution: list[str]
+
+    @property
+    def text(self) -> str:
+        """The question in a box."""
+        head = f"{self.name} {self.title}" if self.kind == "exercise" else "Predict"
+        return "\n".join([f"::::::{{admonition}} {head}", *self.question, "::::::"])
+
+    @property
+    def cell(self) -> str:
+        """The cell that takes the answer."""
+        found = self._found
+        if isinstance(found, Lines):
+            return f'lines = """\n{found.start}\n"""\nlab.exercise("{self.name}", lines)'
+        words = ", ".join(f'"{word}"' for word in CHOICES)
+        choose = f"  # {words}" if isinstance(found, Choice) else ""
+        return f'answer = None{choose}\nlab.{self.kind}("{self.name}", answer)'
+
+    @property
+    def solved(self) -> str:
+        """The solution, folded; nothing for a prediction, whose cell tells it."""
+        if self.kind == "predict":
+            return ""
+        try:
+            before, source = answer_lines(self._found)
+        except LabError as problem:
+            before, source = [], str(problem)
+        end = ["", f"*{source}*"] if source else []
+        return "\n".join(["::::::{dropdown} Solution", *before, *self.solution, *end, "::::::"])
+
+    @property
+    def _found(self) -> Exercise:
+        return find_exercise(self.name) if self.kind == "exercise" else find_prediction(self.name)
+
+
+def parts(markdown: str) -> Iterator[str | Written]:
+    """Cut a chapter's Markdown where exercises and predictions stand.
+
+    Raises:
+        LabError: one of them does not end, or names what does not exist.
+    """
+    text: list[str] = []
+    lines = iter(markdown.splitlines())
+    for line in lines:
+        opening = _OPENING.match(line)
+        if not opening:
+            text.append(line)
+            continue
+        yield "\n".join(text)
+        text = []
+        body = _until(lines, opening)
+        question: list[str] = []
+        solution: list[str] = []
+        inside = iter(body)
+        for inner in inside:
+            if start := _SOLUTION.match(inner):
+                solution = _until(inside, start)
+            else:
+                question.append(inner)
+        yield Written(opening["kind"], opening["name"], opening["title"], question, solution)
+    yield "\n".join(text)
+
+
+def _until(lines: Iterator[str], opening: re.Match[str]) -> list[str]:
+    """Return the lines up to the end of a fence, which is dropped."""
+    fence = opening["fence"]
+    closing = re.compile(rf"^{re.escape(fence[0])}{{{len(fence)},}}\s*$")
+    found: list[str] = []
+    for line in lines:
+        if closing.match(line):
+            return found
+        found.append(line)
+    raise LabError(f"“{opening[0]}” does not end: a line with {fence} is missing.")

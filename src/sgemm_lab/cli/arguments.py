@@ -1,0 +1,111 @@
+"""What stands on the command line, read: sizes, shapes, counts, kernels."""
+
+import argparse
+import math
+import re
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from sgemm_lab.cuda.launch import MAX_DIMENSION
+from sgemm_lab.kernel import Kernel, Size, load_kernel, load_kernel_file, load_kernels
+
+_MOST_DIGITS = 18
+"""Digits of a whole number here. Python reads no longer ones than 4,300, and none is meant."""
+
+
+def add_kernels(parser: argparse.ArgumentParser) -> None:
+    """Declare the kernels that a command works on."""
+    parser.add_argument(
+        "kernels", nargs="*", metavar="KERNEL",
+        help="a name such as 'tiled' or 'tiled:TILE=16', or a .cu file; default: all",
+    )  # fmt: skip
+
+
+def add_sizes(parser: argparse.ArgumentParser) -> None:
+    """Declare the sizes that a command works at."""
+    parser.add_argument(
+        "--size", type=size, action="append", dest="sizes", metavar="M,N,K",
+        help="a size, or one number for a square; may be given more than once",
+    )  # fmt: skip
+
+
+def chosen(names: Sequence[str], suits: Callable[[Kernel], bool] = lambda _: True) -> list[Kernel]:
+    """Return the kernels with these names or files; without names all of the book that ``suits``.
+
+    Raises:
+        LabError: there is no such kernel, or a file is not one.
+    """
+    if not names:
+        return [kernel for kernel in load_kernels(variants=True) if suits(kernel)]
+    return [kernel(name) for name in names]
+
+
+def kernel(name: str) -> Kernel:
+    """Return the kernel with this name, or in this file.
+
+    Raises:
+        LabError: there is no such kernel, or the file is not one.
+    """
+    return load_kernel_file(Path(name)) if name.endswith(".cu") else load_kernel(name)
+
+
+def whole(text: str, least: int = 0) -> int | None:
+    """Return the whole number that a text is, or None if it is none, too small or too long."""
+    text = text.strip()
+    if not text.isdecimal() or len(text) > _MOST_DIGITS or int(text) < least:
+        return None
+    return int(text)
+
+
+def size(text: str) -> Size:
+    """Read "M,N,K", or one number for all three."""
+    parts = text.split(",")
+    if len(parts) == 1:
+        parts *= 3
+    if len(parts) != 3 or not all(re.fullmatch(r"\s*0*[1-9]\d*\s*", p, re.A) for p in parts):
+        raise _refusal(text, "is no size. Write M,N,K, such as 1000,999,64.")
+    m, n, k = (whole(part) or math.inf for part in parts)
+    if max(m, n, k) > MAX_DIMENSION:
+        raise _refusal(text, f"is too large: at most {MAX_DIMENSION:,} each.")
+    return int(m), int(n), int(k)
+
+
+def pair(text: str) -> tuple[int, int]:
+    """Read "X,Y"; Y is 1 where it is missing."""
+    numbers = [whole(part, 1) for part in text.split(",")]
+    if len(numbers) > 2 or None in numbers:
+        raise _refusal(text, "is no shape. Write X,Y, such as 8,16.")
+    x, y = ([number for number in numbers if number is not None] + [1])[:2]
+    return x, y
+
+
+def natural(text: str) -> int:
+    """Read a whole number of 0 or more."""
+    number = whole(text)
+    if number is None:
+        raise _refusal(text, "is not a whole number of 0 or more.")
+    return number
+
+
+def seconds(text: str) -> float:
+    """Read a time."""
+    try:
+        found = float(text)
+    except ValueError:
+        found = math.nan
+    if not 0 <= found < math.inf:
+        raise _refusal(text, "is no time. Write seconds, such as 0.4.")
+    return found
+
+
+def macro(text: str) -> tuple[str, str]:
+    """Read "NAME=VALUE"; the value is 1 where it is missing."""
+    name, _, value = text.partition("=")
+    if not re.fullmatch(r"[A-Za-z_]\w*", name):
+        raise _refusal(text, "sets no macro. Write K=V, such as TILE=16.")
+    return name, value or "1"
+
+
+def _refusal(text: str, why: str) -> argparse.ArgumentTypeError:
+    shown = text if len(text) <= 40 else f"{text[:40]}…"
+    return argparse.ArgumentTypeError(f"'{shown}' {why}")

@@ -1,0 +1,390 @@
+"""The closing box of a kernel: what bounded its parent, what changed, by how much, what bounds now.
+
+Every number comes from ``models.bound`` and from the book's records. The last line of a box and the
+first of the box of a child are made by one function, so they agree to the digit.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from html import escape
+from typing import NamedTuple
+
+from sgemm_lab.errors import LabError
+from sgemm_lab.gpu import find_gpu
+from sgemm_lab.kernel import Kernel, Size, load_kernel
+from sgemm_lab.lab import session
+from sgemm_lab.lab.output import Output, table
+from sgemm_lab.lab.verdicts import with_code
+from sgemm_lab.models.bound import DATA, DRAM, ISSUE, L2, LOOKUP, SCHEDULERS, Bound, Cap, bound
+from sgemm_lab.models.ladder import SIZE
+from sgemm_lab.models.ladder import ladder as recorded_steps
+from sgemm_lab.records.data import Record, Score
+from sgemm_lab.records.store import counted, scores
+from sgemm_lab.text import number, percent, size_text
+
+PER_STEP = "multiply-add of a warp"
+
+_HUES = {
+    DATA: "var(--lab-shared, #b94000)",
+    LOOKUP: "var(--lab-shared, #b94000)",
+    L2: "var(--lab-l2, #127a55)",
+    DRAM: "var(--lab-dram, #163f94)",
+}
+_PLAIN = "var(--lab-kernel, #3b4450)"
+_LINE = "var(--lab-line, #7d8590)"
+
+
+class Standing(NamedTuple):
+    """A kernel under its bound, at 4096³ or its largest cube, as the ladder shows it."""
+
+    score: Score
+    """What was measured."""
+    record: Record
+    bound: Bound
+
+    @property
+    def name(self) -> str:
+        """The kernel's name."""
+        return self.score.kernel
+
+    @property
+    def share(self) -> float:
+        """Share of the bound that was reached."""
+        return self.bound.share(self.score.gflops)
+
+    @property
+    def words(self) -> str:
+        """What bounds the kernel, at most how much, and what it reaches; without a full stop."""
+        at = "" if self.score.m == SIZE else f" at {self.score.m}³"
+        unit, cap = self.bound.unit, self.bound.cap
+        return (
+            f"{unit[0].upper()}{unit[1:]}: {_demand_words(cap)}, at most {number(cap.gflops)} "
+            f"GFLOP/s; reached {number(self.score.gflops)}{at}, {percent(self.share)}"
+        )
+
+
+class Factor(NamedTuple):
+    """A quotient with its two numbers, as the reader can divide them again."""
+
+    above: float
+    below: float
+    unit: str
+    """What the two count; empty for speeds."""
+
+    @property
+    def value(self) -> float:
+        """The quotient."""
+        return self.above / self.below
+
+    @property
+    def words(self) -> str:
+        """The division and its result: "2 ÷ 1.625 = 1.23"."""
+        if not self.unit:
+            return f"{number(self.above)} ÷ {number(self.below)} = {number(self.value)}"
+        return f"{_four(self.above)} ÷ {_four(self.below)} {self.unit} = {number(self.value)}"
+
+
+class Race(NamedTuple):
+    """Parent and child at the largest cube, up to the ladder's, at which both were measured."""
+
+    size: Size
+    factor: Factor
+    shares: tuple[float, float]
+    """What each reached of its bound there."""
+
+
+@dataclass(frozen=True)
+class Closing:
+    """What the box of a kernel says. ``before`` and ``race`` are None for the first kernel."""
+
+    before: Standing | None
+    now: Standing
+    race: Race | None
+    changed: str
+    gap: str = ""
+    why: str = ""
+    estimate: Factor | None = None
+
+    @property
+    def foretold(self) -> Factor | None:
+        """What the demands foretell: their quotient, or where the unit changed, the bounds'."""
+        if self.before is None:
+            return None
+        old, new = self.before.bound, self.now.bound
+        if old.cap.unit == new.cap.unit:
+            return Factor(old.cap.demand, new.cap.demand, new.cap.counted_in)
+        return Factor(new.gflops, old.gflops, "GFLOP/s")
+
+    @property
+    def rows(self) -> list[tuple[str, str]]:
+        """The four lines: term and sentence. Code stands in backticks."""
+        return [
+            ("Was bound by", f"{self.before.words}." if self.before else "No kernel stood before."),
+            ("What changed", self.changed),
+            ("Factor", self._factor_words()),
+            ("Bound now by", f"{self.now.words}." + (f" {self.why}" if self.why else "")),
+        ]
+
+    def _factor_words(self) -> str:
+        if self.race is None or self.foretold is None:
+            return "Nothing to compare with."
+        at = "" if self.race.size == _CUBE else f" at {size_text(self.race.size)}"
+        said = f"{self.foretold.words} foretold, {self.race.factor.words} measured{at}."
+        if self.estimate is not None:
+            said += f" An estimate, no bound: {self.estimate.words}."
+        old, new = map(percent, self.race.shares)
+        if old != new:
+            said += f" Of the bound {old} became {new}{at}."
+        return said + (f" {self.gap}" if self.gap else "")
+
+    @property
+    def picture_words(self) -> str:
+        """What the bar shows."""
+        parts = [self.before, self.now] if self.before else [self.now]
+        speeds = [f"{s.name} {number(s.score.gflops)}" for s in parts]
+        return f"{', '.join(speeds)}, at most {number(self.now.bound.gflops)} GFLOP/s"
+
+    def _repr_html_(self) -> str:
+        name = escape(self.now.name)
+        rows = "".join(
+            '<div style="display:flex;flex-wrap:wrap;gap:0 12px;margin-top:4px">'
+            f'<dt style="flex:0 0 8rem;font-weight:normal;color:var(--lab-muted, #57606a)">{term}'
+            f'</dt><dd style="flex:1 1 18rem;margin:0">{with_code(text)}</dd></div>'
+            for term, text in self.rows
+        )
+        return (
+            f'<section class="lab-closing" aria-label="Closing box: {name}" style="border:1px '
+            f'solid {_LINE};border-radius:8px;padding:12px 16px;margin:24px 0">'
+            f'<p style="margin:0 0 8px"><strong>Where <code>{name}</code> stands</strong></p>'
+            f'{self._bar()}<dl style="margin:10px 0 0">{rows}</dl>'
+            f'<p class="lab-provenance" style="margin:10px 0 0">{escape(self.provenance)}</p>'
+            "</section>"
+        )
+
+    def _bar(self) -> str:
+        """The speed on the way to its bound, the parent's as a line across it, and the names."""
+        limit = self.now.bound.gflops
+        most = max(limit, *(s.score.gflops for s in (self.before, self.now) if s))
+        hue = _HUES.get(self.now.bound.cap.unit, _PLAIN)
+
+        def place(gflops: float) -> float:
+            return round(1000 * gflops / most, 1)
+
+        now = place(self.now.score.gflops)
+        old = place(self.before.score.gflops) if self.before else 0.0
+        fixed = 'vector-effect="non-scaling-stroke"'
+        gained_from = old if old < now else 0.0
+        drawn = (
+            f'<rect y="2" width="{place(limit)}" height="20" fill="none" stroke="{hue}" '
+            f'stroke-dasharray="4 3" {fixed}/>'
+            f'<rect y="2" width="{gained_from}" height="20" fill="{hue}" fill-opacity="0.4"/>'
+            f'<rect x="{gained_from}" y="2" width="{now - gained_from:.1f}" height="20" '
+            f'fill="{hue}"/>'
+        )
+        names = ""
+        if self.before is not None:
+            drawn += f'<path d="M{old} 0V24" stroke="{_LINE}" stroke-width="3" {fixed}/>'
+            names = f"<span>{_speed(self.before)}</span><span>→</span>"
+        return (
+            f'<svg role="img" aria-label="{escape(self.picture_words)}" viewBox="0 0 1000 24" '
+            f'preserveAspectRatio="none" style="display:block;width:100%;height:24px">{drawn}</svg>'
+            '<div style="display:flex;flex-wrap:wrap;gap:0 10px;margin-top:4px;font-size:13px">'
+            f"{names}<span><strong>{_speed(self.now)}</strong></span>"
+            f'<span style="margin-left:auto">at most {number(limit)} · '
+            f"{escape(self.now.bound.unit)}</span></div>"
+        )
+
+    @property
+    def provenance(self) -> str:
+        """Where the numbers come from."""
+        score = self.now.score
+        return (
+            f"Recorded on {score.gpu}, {score.date[:10]}. Demand: counted in one "
+            "block, simulated; instructions by the GPU's counters."
+        )
+
+    def __repr__(self) -> str:
+        lines = [f"Where {self.now.name} stands: {self.picture_words}"]
+        lines += [f"  {term}: {text}" for term, text in self.rows]
+        return "\n".join([*lines, self.provenance])
+
+
+def closing(
+    name: str,
+    changed: str = "",
+    gap: str = "",
+    why: str = "",
+    estimate: tuple[float, float, str] | None = None,
+) -> Closing:
+    """Return the closing box of a kernel; see ``lab.closing``.
+
+    Raises:
+        LabError: a kernel was not recorded as it is now, or a text asks for an unknown number.
+    """
+    kernel = load_kernel(name)
+    parent = _parent(kernel)
+    now, before = standing(kernel), standing(parent) if parent else None
+    values = values_of(now, before)
+    return Closing(
+        before,
+        now,
+        _race(now, before) if before else None,
+        changed=_filled(changed, values) or _change(kernel),
+        gap=_filled(gap, values),
+        why=_filled(why, values),
+        estimate=Factor(*estimate) if estimate else None,
+    )
+
+
+def standing(kernel: Kernel) -> Standing:
+    """Return where a kernel stands by the book's records.
+
+    Raises:
+        LabError: it was not recorded as it is now.
+    """
+    steps = recorded_steps(session.book_records())
+    step = next((step for step in steps if step.kernel.name == kernel.name), None)
+    limit = step.bound if step else None
+    if step is None or limit is None or step.score is None or step.record is None:
+        raise LabError(
+            f"The kernel '{kernel.name}' was not recorded as it is now. Record it on the GPU "
+            f"with 'sgemm-lab record {kernel.name}'."
+        )
+    return Standing(step.score, step.record, limit)
+
+
+def values_of(now: Standing, before: Standing | None) -> dict[str, float]:
+    """Return the numbers that a text may name in braces.
+
+    What the GPU counted of the kernel, by its names; ``share`` of the bound and ``speed``;
+    ``clocks``, those of an SM per step while the kernel ran, and ``rest``, those beyond the demand
+    of the unit that binds; and the same of the parent with ``was_`` before.
+    """
+    found = _values(now)
+    if before is not None:
+        found |= {f"was_{key}": value for key, value in _values(before).items()}
+    return found
+
+
+def bound_table(name: str) -> "BoundTable":
+    """Return the bound of a kernel with the demands of all units; see ``lab.bound``."""
+    return BoundTable(standing(load_kernel(name)))
+
+
+class BoundTable:
+    """What a kernel asks of every unit, and what each unit leaves to it."""
+
+    def __init__(self, standing: Standing) -> None:
+        self.bound = standing.bound
+        self.gflops = standing.bound.gflops
+        self.unit = standing.bound.unit
+        self.demand = standing.bound.cap.demand
+        self.speed = standing.score.gflops
+        self.share = standing.share
+        self._standing = standing
+
+    def _table(self) -> Output:
+        rows = [
+            [
+                cap.label + (" (measured rate: an estimate)" if cap.estimate else ""),
+                f"{_four(cap.demand)} {cap.counted_in}",
+                number(cap.gflops),
+                percent(self.speed / cap.gflops),
+                cap.source,
+            ]
+            for cap in (*self.bound.caps, *self.bound.estimates)
+        ]
+        size = size_text(self.bound.size)
+        note = (
+            f"{self._standing.name} at {size} on {self.bound.gpu}: {number(self.speed)} GFLOP/s. "
+            f"The first line is the bound. Demand per {PER_STEP}, 64 FLOP."
+        )
+        heads = ["unit", "demand", "GFLOP/s at most", "reached", "demand by"]
+        return table(heads, rows, note=note)
+
+    def _repr_html_(self) -> str:
+        return self._table().html
+
+    def __repr__(self) -> str:
+        return self._table().text
+
+
+_CUBE: Size = (SIZE, SIZE, SIZE)
+
+
+def _parent(kernel: Kernel) -> Kernel | None:
+    """The kernel to compare with: for a variant the one with the book's constants."""
+    base, _, constants = kernel.name.partition(":")
+    if constants:
+        return load_kernel(base)
+    return load_kernel(kernel.parent) if kernel.parent else None
+
+
+def _change(kernel: Kernel) -> str:
+    """What the kernel's own file says that it changes."""
+    constants = kernel.name.partition(":")[2]
+    if constants:
+        return f"Constants alone: {constants.replace(',', ', ')}."
+    return kernel.change or "It is the first kernel."
+
+
+def _race(now: Standing, before: Standing) -> Race:
+    """Set two kernels side by side.
+
+    Raises:
+        LabError: they were measured at no cube in common.
+    """
+    record, gpu = now.record, find_gpu(now.bound.gpu)
+    found: dict[str, dict[Size, Score]] = {now.name: {}, before.name: {}}
+    for score in scores([record]):
+        if score.m == score.n == score.k <= SIZE and score.kernel in found:
+            found[score.kernel][score.m, score.n, score.k] = score
+    both = found[now.name].keys() & found[before.name].keys()
+    if not both:
+        raise LabError(
+            f"'{now.name}' and '{before.name}' were measured at no size in common. "
+            "Record both at one size."
+        )
+    size = max(both)
+    new, old = found[now.name][size], found[before.name][size]
+    shares = [bound(score.kernel, size, gpu, record).share(score.gflops) for score in (old, new)]
+    return Race(size, Factor(new.gflops, old.gflops, ""), (shares[0], shares[1]))
+
+
+def _values(standing: Standing) -> dict[str, float]:
+    score = standing.score
+    size = (score.m, score.n, score.k)
+    entry = counted(standing.record).get((standing.name, *size))
+    found = dict(entry.values) if entry else {}
+    found |= {"share": 100 * standing.share, "speed": score.gflops}
+    instructions, cap = standing.bound.of(ISSUE), standing.bound.cap
+    active = found.get("issue_active_percent")
+    if instructions is not None and active:
+        found["instructions"] = instructions.demand
+        found["clocks"] = instructions.demand / SCHEDULERS / (active / 100)
+        found["rest"] = found["clocks"] - cap.clocks
+    return found
+
+
+def _filled(text: str, values: Mapping[str, float]) -> str:
+    try:
+        return text.format(**values)
+    except (KeyError, IndexError, ValueError) as fault:
+        known = ", ".join(sorted(values))
+        raise LabError(
+            f"The text '{text}' cannot be filled in ({fault}). It may name {known}."
+        ) from None
+
+
+def _demand_words(cap: Cap) -> str:
+    each = f"{_four(cap.demand)} {cap.counted_in} per {PER_STEP}"
+    return f"{each}, {SCHEDULERS} a clock" if cap.unit == ISSUE else each
+
+
+def _speed(standing: Standing) -> str:
+    return f"{number(standing.score.gflops)} {escape(standing.name)}"
+
+
+def _four(value: float) -> str:
+    """Four digits, so that the reader's own division gives the same three."""
+    return f"{value:,.0f}" if value >= 1000 else f"{value:.4g}"

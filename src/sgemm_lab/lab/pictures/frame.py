@@ -1,0 +1,106 @@
+"""What all drawings share: shapes in the page's colours, panels, and the figure around them."""
+
+import re
+from collections.abc import Iterable
+from html import escape
+
+from sgemm_lab.lab.output import Output
+from sgemm_lab.style import THEME_COLOURS
+
+PANEL_WIDTH = 340
+LETTERS = 12
+"""Size of words in a drawing, in px; a panel never shrinks, so they keep it."""
+
+
+def colour(name: str) -> str:
+    """A colour of the book: the page's own, or the light one where there is no style sheet."""
+    variable = f"--lab-{name}"
+    return f"var({variable},{THEME_COLOURS[variable][0]})"
+
+
+def rectangle(
+    x: float, y: float, width: float, height: float, hue: str, opacity: float = 1.0
+) -> str:
+    """Return a filled rectangle; ``hue`` names a colour of the book, such as "shared"."""
+    return (
+        f'<rect x="{x:g}" y="{y:g}" width="{width:g}" height="{height:g}" fill="{colour(hue)}" '
+        f'fill-opacity="{opacity:g}"/>'
+    )
+
+
+def outline(x: float, y: float, width: float, height: float, hue: str = "line") -> str:
+    """Return the outline of a rectangle."""
+    return (
+        f'<rect x="{x:g}" y="{y:g}" width="{width:g}" height="{height:g}" fill="none" '
+        f'stroke="{colour(hue)}"/>'
+    )
+
+
+def words(
+    x: float,
+    y: float,
+    text: str,
+    *,
+    hue: str = "fg",
+    anchor: str = "start",
+    bold: bool = False,
+    size: float = LETTERS,
+) -> str:
+    """Return a text whose baseline begins, ends or has its middle at a place."""
+    weight = ' font-weight="700"' if bold else ""
+    return (
+        f'<text x="{x:g}" y="{y:g}" font-size="{size:g}" text-anchor="{anchor}"{weight} '
+        f'fill="{colour(hue)}">{escape(text)}</text>'
+    )
+
+
+def drawing(parts: Iterable[str], height: float, described: str, width: float = PANEL_WIDTH) -> str:
+    """Return shapes as one picture; ``described`` says what it shows to who cannot see it."""
+    return (
+        f'<svg viewBox="0 0 {width:g} {height:g}" width="{width:g}" height="{height:.0f}" '
+        f'role="img" aria-label="{escape(described)}" class="lab-drawing">{"".join(parts)}</svg>'
+    )
+
+
+def panel(title: str, picture: str, described: str, says: str = "") -> Output:
+    """Return a picture with its title above and a line with numbers below it.
+
+    ``says`` may set words in bold between two stars.
+    """
+    html = (
+        f'<div class="lab-panel"><p class="lab-panel-title">{escape(title)}</p>{picture}'
+        f'<p class="lab-panel-says">{_bold(says)}</p></div>'
+    )
+    return Output(html, f"{title}: {described} {_plain(says)}".rstrip())
+
+
+def figure(
+    panels: Iterable[Output], conclusion: str, *, question: str = "", origin: str = ""
+) -> Output:
+    """Return one or two panels as a figure with its question, its conclusion and its origin.
+
+    The first sentence of ``conclusion`` concludes and stands in bold. ``origin`` says where the
+    numbers come from.
+    """
+    panels = list(panels)
+    found = re.match(r"(.*?[.:?!])(\s.*|$)", conclusion, re.S)
+    first, rest = found.groups() if found else (conclusion, "")
+    asked = f'<p class="lab-opener-question">{escape(question)}</p>' if question else ""
+    source = f'<p class="lab-origin">{escape(origin)}</p>' if origin else ""
+    html = (
+        f'<figure class="lab-opener">{asked}'
+        f'<div class="lab-panels">{"".join(one.html for one in panels)}</div>'
+        f"<figcaption><p><strong>{_bold(first)}</strong>{_bold(rest)}</p>{source}</figcaption>"
+        "</figure>"
+    )
+    lines = [question, *(one.text for one in panels), _plain(conclusion), origin]
+    return Output(html, "\n".join(line for line in lines if line))
+
+
+def _bold(text: str) -> str:
+    marked = re.sub(r"\*\*(.+?)\*\*", r"<strong>\1</strong>", escape(text, quote=False))
+    return re.sub(r"`(.+?)`", r"<code>\1</code>", marked)
+
+
+def _plain(text: str) -> str:
+    return text.replace("**", "").replace("`", "")

@@ -1,0 +1,65 @@
+"""What two kernels move at every level of memory, beside each other, in bytes."""
+
+from collections.abc import Mapping, Sequence
+
+from sgemm_lab.lab.output import Output
+from sgemm_lab.lab.pictures.frame import (
+    PANEL_WIDTH,
+    drawing,
+    outline,
+    panel,
+    rectangle,
+    words,
+)
+from sgemm_lab.text import bytes_moved_text, number
+
+HUES = {"DRAM": "dram", "L2": "l2", "L1": "shared", "shared": "shared"}
+_ROW = 46
+_BAR = 15
+_WIDEST = 190
+
+
+def levels_panel(
+    title: str, names: Sequence[str], moved: Sequence[Mapping[str, float]], *, says: str = ""
+) -> Output:
+    """Return a panel with a row per level: the bytes of the first kernel, then of the second.
+
+    Args:
+        title: the line above.
+        names: two kernels.
+        moved: for each of them bytes by level: "DRAM", "L2", "L1", "shared"; not all are needed.
+        says: the line below.
+
+    The bars of a row are to scale; rows have scales of their own.
+    """
+    before, after = moved
+    parts: list[str] = []
+    told: list[str] = []
+    y = 4.0
+    for level, hue in HUES.items():
+        values = [one.get(level, 0.0) for one in (before, after)]
+        if not any(values):
+            continue
+        parts.append(words(0, y + 12, level, hue=hue, bold=True))
+        parts.append(words(0, y + 28, _change(*values), hue="muted"))
+        for i, (name, value) in enumerate(zip(names, values, strict=True)):
+            width = _WIDEST * value / max(values)
+            top = y + i * (_BAR + 3)
+            if i == 0:
+                parts.append(outline(78.5, top + 0.5, max(1, width), _BAR - 1, hue))
+            else:
+                parts.append(rectangle(78, top, max(1, width), _BAR, hue, 0.45))
+            parts.append(words(82, top + 12, f"{name} {bytes_moved_text(value)}"))
+            told.append(f"{level}: {name} {bytes_moved_text(value)}")
+        y += _ROW
+    described = "; ".join(told) + "."
+    return panel(title, drawing(parts, y, described, PANEL_WIDTH), described, says)
+
+
+def _change(before: float, after: float) -> str:
+    if not before:
+        return "new"
+    if not after:
+        return "none left"
+    ratio = after / before
+    return f"× {number(ratio)}" if ratio >= 1 else f"÷ {number(1 / ratio)}"

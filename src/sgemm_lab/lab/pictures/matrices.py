@@ -1,0 +1,245 @@
+"""A, B and C to scale, with what a thread, a warp or a block reads of A and B for its C.
+
+A stands left, B on top, C in the corner, to scale, from the accesses that the kernel really makes.
+Pale is what was fetched, solid what is in use in one step along K. Hue is the level of memory: blue
+where A and B were put, orange once copied into shared memory, purple what threads own.
+"""
+
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from functools import lru_cache
+from typing import Literal, NamedTuple
+
+import numpy as np
+
+from sgemm_lab.counting.of_kernel import launch
+from sgemm_lab.counting.warp_requests import shared_shapes
+from sgemm_lab.cuda.shipped_ptx import kernel_ptx
+from sgemm_lab.errors import LabError
+from sgemm_lab.hardware import FLOAT_BYTES, SECTOR_BYTES, WARP
+from sgemm_lab.kernel import ENTRY, Kernel, Size
+from sgemm_lab.lab.output import Output
+from sgemm_lab.lab.pictures.frame import PANEL_WIDTH, colour, drawing, outline, panel, words
+from sgemm_lab.lab.tiles import intervals
+from sgemm_lab.text import plural, size_text
+
+Group = Literal["thread", "warp", "block"]
+Cell = tuple[int, int]
+"""Row and column of an element."""
+
+_SECTOR = SECTOR_BYTES // FLOAT_BYTES
+_LETTER = 16
+_GAP = 14
+_LARGEST_CELL = 14
+_SMALLEST_CELL = 4
+PALE = 0.26
+"""Opacity of what was fetched or is owned, but not in use."""
+
+
+@dataclass(frozen=True)
+class Reading:
+    """What a group of threads reads and owns, as cells of A (M×K), B (K×N) and C (M×N)."""
+
+    fetched: dict[str, set[Cell]] = field(repr=False)
+    """Of A and B: what moved for it, in whole sectors or in whole windows."""
+    used: dict[str, set[Cell]] = field(repr=False)
+    """Of A and B: what one step along K multiplies."""
+    owned: set[Cell] = field(repr=False)
+    """Elements of C that the group computes."""
+    copied: bool
+    """Whether A and B are read from copies in shared memory."""
+
+    @property
+    def pieces(self) -> dict[str, int]:
+        """Sectors of 32 bytes that one step touches, of A and of B, where nothing is copied."""
+        return {
+            name: len({(row, column // _SECTOR) for row, column in cells})
+            for name, cells in self.used.items()
+        }
+
+
+def reading(kernel: Kernel, size: Size, group: Group, *, number: int = 0, step: int = 0) -> Reading:
+    """Return what the threads of the first block read in step ``step`` along K, and what they own.
+
+    Args:
+        kernel: the kernel.
+        size: M, N and K of a launch, small enough to draw.
+        group: whether one thread, its warp or its block is looked at.
+        number: the thread's number in the block, or the warp's.
+        step: the k of the step, below K and inside the first window.
+
+    Raises:
+        LabError: the group does not read A and B in that step, or there is no such group.
+    """
+    accesses = _accesses(kernel, size)
+    first, count = {"thread": (number, 1), "warp": (number * WARP, WARP)}.get(group, (0, 1 << 30))
+    mine = [access for access in accesses if first <= access.thread < first + count]
+    copied = any(access.array == "As" for access in mine)
+    read = {
+        name: _copies_read(mine, name, kernel)
+        if copied
+        else {access.cell for access in mine if access.array == name}
+        for name in ("A", "B")
+    }
+    used = {
+        "A": {cell for cell in read["A"] if cell[1] == step},
+        "B": {cell for cell in read["B"] if cell[0] == step},
+    }
+    if not (used["A"] and used["B"]):
+        raise LabError(f"No {group} {number} of '{kernel.name}' reads A and B in step {step}.")
+    if copied:
+        fetched = {
+            name: {access.cell for access in accesses if access.array == name and not access.window}
+            for name in ("A", "B")
+        }
+    elif group == "thread":
+        fetched = read
+    else:
+        fetched = {name: _whole_sectors(cells) for name, cells in used.items()}
+    return Reading(fetched, used, {access.cell for access in mine if access.array == "C"}, copied)
+
+
+def matrices(
+    title: str,
+    kernel: Kernel,
+    size: Size,
+    group: Group,
+    *,
+    number: int = 0,
+    step: int = 0,
+    says: str = "",
+) -> Output:
+    """Return a panel with A, B and C, and what a group of threads reads and owns of them.
+
+    Arguments as those of :func:`reading`; ``says`` is the line below the drawing.
+    """
+    found = reading(kernel, size, group, number=number, step=step)
+    described = _described(kernel, group, found)
+    return panel(title, _drawing(size, found, described), described, says)
+
+
+class _Access(NamedTuple):
+    """One element that one thread of the first block loads or stores."""
+
+    thread: int
+    array: str
+    cell: Cell
+    window: int
+    """Barriers that the block had passed."""
+    store: bool
+
+
+@lru_cache(maxsize=16)
+def _accesses(kernel: Kernel, size: Size) -> list[_Access]:
+    m, n, k = size
+    trace = launch(
+        kernel_ptx(kernel),
+        ENTRY,
+        kernel.launch_shape(m, n, k),
+        np.ones((m, k), np.float32),
+        np.ones((k, n), np.float32),
+        check_hazards=False,
+        trace=True,
+    ).trace
+    assert trace is not None
+    if not trace.complete:
+        raise LabError(f"'{kernel.name}' makes too many accesses at {size_text(size)} to be drawn.")
+    shapes = {"A": [m, k], "B": [k, n], "C": [m, n], **shared_shapes(kernel)}
+    names = [array["name"] for array in trace.arrays]
+    columns = {name: column.tolist() for name, column in trace.columns.items()}
+    order = ("block", "thread", "array", "element", "window", "store")
+    return [
+        _Access(
+            thread,
+            names[array],
+            divmod(element % math.prod(shape[-2:]), shape[-1]),
+            window,
+            bool(store),
+        )
+        for block, thread, array, element, window, store in zip(
+            *(columns[name] for name in order), strict=True
+        )
+        if block == 0 and (shape := shapes[names[array]])
+    ]
+
+
+def _cell(element: int, shape: Sequence[int]) -> Cell:
+    """Row and column of an element in the last two dimensions of its array."""
+    return divmod(element % math.prod(shape[-2:]), shape[-1])
+
+
+def _copies_read(mine: Iterable[_Access], name: str, kernel: Kernel) -> set[Cell]:
+    """What threads read of ``As`` or ``Bs`` in the first window, as cells of A or B."""
+    loads = [access for access in mine if access.array == f"{name}s" and not access.store]
+    first = min((access.window for access in loads), default=0)
+    cells = {access.cell for access in loads if access.window == first}
+    # As holds rows × k, or k × rows where the kernel transposes it. Bs holds k × columns.
+    sides, values = shared_shapes(kernel).get(f"{name}s", [0, 0]), kernel.values
+    turned = sides[-2] == values.get("BK") != values.get("BM", values.get("BK"))
+    return {(column, row) for row, column in cells} if name == "A" and turned else cells
+
+
+def _whole_sectors(cells: Iterable[Cell]) -> set[Cell]:
+    return {(row, column // _SECTOR * _SECTOR + i) for row, column in cells for i in range(_SECTOR)}
+
+
+def _described(kernel: Kernel, group: Group, found: Reading) -> str:
+    """Say what the drawing shows, for readers who cannot see it."""
+    where = "copies in shared memory" if found.copied else "global memory"
+    a, b = len(found.used["A"]), len(found.used["B"])
+    return (
+        f"In '{kernel.name}' a {group} owns {plural(len(found.owned), 'element')} of C. In one "
+        f"step along K it reads {plural(a, 'element')} of A and {b:,} of B from {where}."
+    )
+
+
+def _drawing(size: Size, found: Reading, described: str) -> str:
+    m, n, k = size
+    cell = min(_LARGEST_CELL, (PANEL_WIDTH - 2 * _LETTER - _GAP) / (k + n))
+    left, top = _LETTER, _LETTER
+    c_left, c_top = left + k * cell + _GAP, top + k * cell + _GAP
+    level = "shared" if found.copied else "dram"
+    parts = []
+    for name, x, y, rows, columns in (
+        ("A", left, c_top, m, k),
+        ("B", c_left, top, k, n),
+        ("C", c_left, c_top, m, n),
+    ):
+        parts.append(_grid(x, y, rows, columns, cell))
+        if name == "C":
+            parts.append(cells_drawn(found.owned, x, y, cell, "register", 1.0))
+            parts.append(words(x + columns * cell + 4, y + 12, name, bold=True, size=14))
+        else:
+            parts.append(cells_drawn(found.fetched[name], x, y, cell, level, PALE))
+            parts.append(cells_drawn(found.used[name], x, y, cell, level, 1.0))
+            parts.append(words(x - 14, y + 12, name, bold=True, size=14))
+    return drawing(parts, c_top + m * cell + 4, described)
+
+
+def _grid(x: float, y: float, rows: int, columns: int, cell: float) -> str:
+    """Return the lines between elements, or where these are small, between every eight."""
+    every = 1 if cell >= _SMALLEST_CELL else _SECTOR
+    wide, high = columns * cell, rows * cell
+    lines = [f"M{x:g} {y + i * cell:g}h{wide:g}" for i in range(0, rows + 1, every)]
+    lines += [f"M{x + i * cell:g} {y:g}v{high:g}" for i in range(0, columns + 1, every)]
+    path = f'<path d="{"".join(lines)}" stroke="{colour("grid")}" stroke-width="0.8" fill="none"/>'
+    return path + outline(x, y, wide, high, "grid")
+
+
+def cells_drawn(
+    cells: Iterable[Cell], x: float, y: float, cell: float, hue: str, opacity: float
+) -> str:
+    """Draw cells as few rectangles: the runs of each row, joined where rows are alike."""
+    rows: dict[int, list[int]] = {}
+    for row, column in cells:
+        rows.setdefault(row, []).append(column)
+    runs = {row: tuple(intervals(columns)) for row, columns in rows.items()}
+    path = []
+    for pattern in dict.fromkeys(runs.values()):
+        for first, last in intervals(row for row, own in runs.items() if own == pattern):
+            for left, right in pattern:
+                wide, high = (right - left + 1) * cell, (last - first + 1) * cell
+                corner = f"{x + left * cell:g} {y + first * cell:g}"
+                path.append(f"M{corner}h{wide:g}v{high:g}h{-wide:g}z")
+    return f'<path d="{"".join(path)}" fill="{colour(hue)}" fill-opacity="{opacity:g}"/>'

@@ -1,0 +1,114 @@
+"""Who computes what: one number of C as a row of A times a column of B; thread, warp and block."""
+
+from collections.abc import Sequence
+
+from sgemm_lab.hardware import WARP
+from sgemm_lab.kernel import Kernel
+from sgemm_lab.lab.output import Output
+from sgemm_lab.lab.pictures.frame import (
+    colour,
+    drawing,
+    outline,
+    panel,
+    rectangle,
+    words,
+)
+from sgemm_lab.lab.pictures.matrices import PALE, cells_drawn, reading
+from sgemm_lab.text import plural
+
+_CELL = 20
+_LEFT = 18
+_GAP = 14
+_CORNERS = ((0, 0), (1, 0), (0, 1), (1, 1))
+_WARP = 8
+"""Number of the warp that is drawn; the thread is in its middle."""
+_SIDE = 250
+"""Width of the corner of C that is drawn, in px."""
+
+
+def one_number_panel(
+    title: str, row: Sequence[int], column: Sequence[int], step: int, *, says: str = ""
+) -> Output:
+    """Return a panel with one row of A and one column of B, and their sum of products so far.
+
+    Args:
+        title: the line above.
+        row: K small whole numbers of A.
+        column: K of B.
+        step: the k whose product is being added; it and all before it make the sum.
+        says: the line below.
+    """
+    k, m, n = len(row), 4, 5
+    i, j = m // 2, n // 2
+    c_left, c_top = _LEFT + k * _CELL + _GAP, _LEFT + k * _CELL + _GAP
+    sum_ = sum(a * b for a, b in zip(row[: step + 1], column[: step + 1], strict=True))
+    parts: list[str] = []
+    for name, x, y, rows, columns in (
+        ("A", _LEFT, c_top, m, k),
+        ("B", c_left, _LEFT, k, n),
+        ("C", c_left, c_top, m, n),
+    ):
+        parts.append(_lattice(x, y, rows, columns))
+        beside = x + columns * _CELL + 6 if name == "C" else x - 16
+        parts.append(words(beside, y + 13, name, bold=True, size=14))
+    places = [(_LEFT + at * _CELL, c_top + i * _CELL, value) for at, value in enumerate(row)]
+    places_b = [(c_left + j * _CELL, _LEFT + at * _CELL, value) for at, value in enumerate(column)]
+    for line in (places, places_b):
+        for at, (x, y, value) in enumerate(line):
+            now = at == step
+            parts.append(rectangle(x, y, _CELL, _CELL, "dram", 1 if now else PALE))
+            hue = "bg" if now else "fg"
+            middle = x + _CELL / 2
+            parts.append(words(middle, y + 14, str(value), hue=hue, anchor="middle", bold=now))
+    x, y = c_left + j * _CELL, c_top + i * _CELL
+    parts.append(rectangle(x, y, _CELL, _CELL, "register", PALE))
+    parts.append(outline(x, y, _CELL, _CELL, "register"))
+    parts.append(words(x + _CELL / 2, y + 14, str(sum_), anchor="middle", bold=True))
+    described = (
+        f"A row of A and a column of B, {k} numbers each. Step {step} multiplies {row[step]} by "
+        f"{column[step]}; the sum so far is {sum_}."
+    )
+    return panel(title, drawing(parts, c_top + m * _CELL + 4, described), described, says)
+
+
+def owners_panel(title: str, kernel: Kernel, *, says: str = "") -> Output:
+    """Return a panel with a corner of C in blocks of a kernel; a block, a warp, a thread in it."""
+    rows, columns = _block_of(kernel)
+    size = (rows, columns, 8)
+    many = reading(kernel, size, "warp", number=_WARP).owned
+    one = reading(kernel, size, "thread", number=_WARP * WARP + WARP // 2).owned
+    cell = _SIDE / (2 * columns)
+    wide, high, top = columns * cell, rows * cell, 24
+    below = top + (max(row for row, _ in many) + 1) * cell + 15
+    parts = [
+        rectangle(0, top, wide, high, "register", PALE),
+        *(
+            outline(x * wide, top + y * high, wide, high, "register")
+            for x in (0, 1)
+            for y in (0, 1)
+        ),
+        cells_drawn(many, 0, top, cell, "register", 0.45),
+        cells_drawn(one, 0, top, cell, "register", 1),
+        words(0, 14, f"a block: {rows} × {columns} of C", bold=True),
+        words(wide + 8, top + high / 2, "next blocks", hue="register"),
+        words(6, below, f"a warp: {plural(len(many), 'element')}"),
+        words(6, below + 17, f"a thread in it: {len(one):,}"),
+    ]
+    described = (
+        f"In '{kernel.name}' a thread owns {plural(len(one), 'element')} of C, a warp "
+        f"{len(many):,} and a block {rows * columns:,}."
+    )
+    return panel(title, drawing(parts, top + 2 * high + 6, described), described, says)
+
+
+def _block_of(kernel: Kernel) -> tuple[int, int]:
+    """Rows and columns of C that a block of a kernel computes."""
+    values = kernel.values
+    side = values.get("TILE", 1)
+    return values.get("BM", side), values.get("BN", side)
+
+
+def _lattice(x: float, y: float, rows: int, columns: int) -> str:
+    lines = [f"M{x:g} {y + i * _CELL:g}h{columns * _CELL:g}" for i in range(rows + 1)]
+    lines += [f"M{x + i * _CELL:g} {y:g}v{rows * _CELL:g}" for i in range(columns + 1)]
+    return f'<path d="{"".join(lines)}" stroke="{colour("grid")}" stroke-width="0.8" fill="none"/>'

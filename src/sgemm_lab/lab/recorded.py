@@ -1,0 +1,98 @@
+"""The record that the chapters quote, as a page tells of it: what was run, how long, and when."""
+
+from collections.abc import Sequence
+
+from sgemm_lab.kernel import Size
+from sgemm_lab.lab import session
+from sgemm_lab.lab.output import Output, table
+from sgemm_lab.lab.your_gpu import gpu_seconds
+from sgemm_lab.measuring.race import Budget, input_set_count
+from sgemm_lab.measuring.recorder import RAGGED_SIZES, SQUARE_SIZES
+from sgemm_lab.models.roofline import clock_text
+from sgemm_lab.records.data import CUBLAS, Measurement, Record, Spread
+from sgemm_lab.records.store import readings
+from sgemm_lab.text import bytes_text
+
+
+class Recorded:
+    """The first of the book's records, its latest run with kernels, and how runs are taken."""
+
+    budget = Budget()
+    """How long a kernel is measured at one size."""
+    square_sizes = SQUARE_SIZES
+    ragged_sizes = RAGGED_SIZES
+
+    def __init__(self, record: Record) -> None:
+        self.record = record
+        self.gpu = record.gpu
+        self.run = next(run for run in reversed(record.runs) if run.measurements)
+
+    @property
+    def kernels(self) -> set[str]:
+        """The names of the kernels and variants that the run measured."""
+        return {samples.kernel for samples in self.run.measurements} - {CUBLAS}
+
+    def seconds(self, sizes: Sequence[Size] | None = None) -> float:
+        """Return for how many seconds the GPU was timed and warmed up, in all or at some sizes."""
+        return gpu_seconds(self.run, sizes)
+
+    def slowest(self, size: Size) -> Measurement:
+        """Return the samples of the slowest kernel at a size."""
+        at_size = [s for s in self.run.measurements if (s.m, s.n, s.k) == size]
+        return max(at_size, key=lambda samples: min(samples.seconds))
+
+    def input_sets(self, size: Size) -> int:
+        """Return how many sets of matrices a measurement at a size rotates through."""
+        m, n, k = size
+        return input_set_count(4 * (m * k + k * n + m * n), self.gpu.l2_bytes)
+
+    def samples(self, benchmark: str) -> int:
+        """Return how many samples a microbenchmark takes at each parameter."""
+        return len(next(iter(readings(self.record, benchmark).values()))[0].samples)
+
+    def table(self) -> Output:
+        """List what the file holds."""
+        gpu, run, runs = self.gpu, self.run, self.record.runs
+        power, heat = _at_most(run.power_w, "W"), _at_most(run.temperature_c, "°C")
+        samples = sum(len(found.seconds) for found in run.measurements)
+        rows = [
+            ["the GPU, as its driver describes it",
+             f"{gpu.sms} SMs, {gpu.max_clock_mhz:,.0f} MHz, {bytes_text(gpu.l2_bytes)} of L2"],
+            ["runs", f"{len(runs)}"],
+            ["when, with which versions",
+             f"{run.date}: driver {run.driver}, CUDA {run.cuda}, NVRTC {run.nvrtc}, "
+             f"CuPy {run.cupy}"],
+            ["the library call", run.cublas_call],
+            ["clock, power and temperature under load",
+             f"{clock_text(run.clock_mhz)}, {power}, {heat}"],
+            ["every sample of every kernel and size",
+             f"{samples:,} samples in {len(run.measurements)} measurements, cuBLAS among them"],
+            ["readings of the microbenchmarks", f"{sum(len(r.readings) for r in runs)}"],
+            ["hardware counters", f"of {sum(len(r.counters) for r in runs)} launches"],
+            ["which source was measured", "a fingerprint of each kernel's code"],
+        ]  # fmt: skip
+        return table(["in the file", f"of the {gpu.name}"], rows, numbers=2)
+
+
+def recorded() -> Recorded:
+    """Return the record that the chapters quote."""
+    return Recorded(session.book_records()[0])
+
+
+def runs() -> Output:
+    """List every run of the book's records with the clock, power and temperature that it saw."""
+    rows = [
+        [run.date[:16].replace("T", ", "), *map(_range, (run.clock_mhz, run.power_w,
+                                                         run.temperature_c))]
+        for record in session.book_records()
+        for run in record.runs
+    ]  # fmt: skip
+    return table(["run (UTC)", "SM clock, MHz", "power, W", "temperature, °C"], rows)
+
+
+def _range(spread: Spread | None) -> str:
+    return f"{spread.min:,.0f} to {spread.max:,.0f}" if spread else "not read"
+
+
+def _at_most(spread: Spread | None, unit: str) -> str:
+    return f"up to {spread.max:.0f} {unit}" if spread else f"{unit} not read"

@@ -1,0 +1,43 @@
+"""One load of a warp, by the rules of memory: addresses that the reader chooses."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from sgemm_lab.errors import LabError
+from sgemm_lab.hardware import WARP
+from sgemm_lab.rules.memory import global_sectors, shared_cost
+
+_WIDTHS = (1, 2, 4, 8, 16)
+
+
+@dataclass(frozen=True)
+class Request:
+    """What a load of a warp costs, by where its addresses lie."""
+
+    sectors: int
+    """32-byte sectors, if the addresses lie in global memory."""
+    wavefronts: int
+    """Wavefronts, if they lie in shared memory."""
+
+
+def request(addresses: Sequence[int], width: int) -> Request:
+    """Return the cost of a load. ``addresses`` and ``width`` are in bytes, an address for a lane.
+
+    Raises:
+        LabError: there are no lanes or more than 32, or no GPU loads from such addresses.
+    """
+    if not 1 <= len(addresses) <= WARP:
+        raise LabError(f"A warp has 1 to {WARP} lanes that load. Here are {len(addresses)}.")
+    if width not in _WIDTHS:
+        raise LabError(f"A lane loads {', '.join(map(str, _WIDTHS))} bytes at once, not {width}.")
+    if any(address < 0 or address % width for address in addresses):
+        raise LabError(f"Each address must be a multiple of {width} bytes, and not below 0.")
+    lanes = np.zeros((1, WARP), np.int64)
+    lanes[0, : len(addresses)] = addresses
+    active = np.arange(WARP)[None, :] < len(addresses)
+    return Request(
+        int(global_sectors(lanes, active, width)[0]),
+        int(shared_cost(lanes, active, width, is_load=True).wavefronts[0]),
+    )

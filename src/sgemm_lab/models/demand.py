@@ -1,0 +1,183 @@
+"""What a kernel asks of the units of an SM, per step: from simulating one block of it.
+
+A *step* is one multiply-add of a warp: 32 products, 64 FLOP, of which a product of M, N, K takes
+M·N·K / 32. Demands are counts per step, so kernels and sizes compare.
+
+An SM moves the data of L1 and of shared memory through one pipe, a wavefront per clock, and looks
+up global addresses in L1 before it, a wavefront per clock too. NVIDIA's engineers describe both:
+https://forums.developer.nvidia.com/t/165293/4 (a wavefront is what passes a stage in one clock) and
+https://forums.developer.nvidia.com/t/273699/8 (a lookup resolves four lines).
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+
+import numpy as np
+import numpy.typing as npt
+
+from sgemm_lab.cuda.shipped_ptx import kernel_ptx, shipped_file
+from sgemm_lab.errors import LabError
+from sgemm_lab.hardware import WARP, WAVEFRONT_BYTES
+from sgemm_lab.kernel import ENTRY, Kernel, Size, load_kernels
+from sgemm_lab.rules.memory import Addresses, Mask, shared_cost
+from sgemm_lab.rules.tile import Tile
+from sgemm_lab.simulator import simulate
+from sgemm_lab.simulator.group import COPY_WRITE, LOAD, Access, ThreadGroup
+
+LINES_PER_LOOKUP = 4
+"""Lines of L1 that one lookup resolves in a clock."""
+
+SHARED, GLOBAL, REQUESTS, LOOKUPS, PRODUCTS = "shared", "global", "requests", "lookups", "products"
+"""What is counted of a block: wavefronts of shared memory; wavefronts in which global loads and
+stores pass the data pipe; their requests; lookups of loads; multiply-adds of a warp."""
+
+_ALIGNED = WARP
+"""Rows that start at a multiple of so many floats start at a line of L1 and at bank 0."""
+
+
+@dataclass(frozen=True)
+class BlockDemand:
+    """What one block inside the matrices asks for: ``fixed[x] + per_k[x] · K`` of each count."""
+
+    rows: int
+    columns: int
+    window: int
+    fixed: Mapping[str, float]
+    per_k: Mapping[str, float]
+
+    def per_step(self, size: Size) -> dict[str, float]:
+        """Return the counts per step of a product of M, N, K.
+
+        Exact where blocks and windows divide the matrices and rows start at lines of L1. Elsewhere
+        the product takes at least what is returned: waste at the edges is left out, and a global
+        request counts as one wavefront, for there its lanes may well miss each other's banks.
+        """
+        m, n, k = size
+        steps = self.rows * self.columns / WARP
+        if m % self.rows or n % self.columns or k % self.window or n % _ALIGNED or k % _ALIGNED:
+            least = {name: count / steps for name, count in self.per_k.items()}
+            return {**least, GLOBAL: least[REQUESTS], PRODUCTS: 1.0}
+        return {name: (self.fixed[name] / k + self.per_k[name]) / steps for name in self.per_k}
+
+
+@lru_cache(maxsize=256)
+def block_demand(kernel: Kernel) -> BlockDemand:
+    """Simulate one block of a kernel, at two lengths of K, and return what it asks for.
+
+    Raises:
+        LabError: the block is no tile of C that follows from the kernel's constants, or the
+            kernel cannot be compiled here.
+    """
+    tile = Tile.from_constants(kernel.values)
+    window = max(WARP, tile.bk)
+    short, long = 2 * window, 3 * window
+    first, second = _count_block(kernel, tile, short), _count_block(kernel, tile, long)
+    per_k = {name: (second[name] - first[name]) / (long - short) for name in first}
+    fixed = {name: first[name] - short * per_k[name] for name in first}
+    return BlockDemand(tile.bm, tile.bn, tile.bk, fixed, per_k)
+
+
+def data_wavefronts(
+    addresses: Addresses, active: Mask, width: int, *, is_load: bool
+) -> npt.NDArray[np.int64]:
+    """Return the wavefronts that global requests take at least to pass the data pipe.
+
+    L1 is made of the same banks as shared memory: a line's word i lies in bank i. So the rule of
+    shared memory holds. An H200 counted 33 for a step of ``naive_rows`` and 2 for one of ``naive``.
+
+    Args:
+        addresses: (warps, 32), in bytes.
+        active: same shape.
+        width: bytes each lane asks for.
+        is_load: whether it is a load.
+    """
+    return shared_cost(addresses, active, width, is_load=is_load).wavefronts
+
+
+def lookups(addresses: Addresses, active: Mask) -> npt.NDArray[np.int64]:
+    """Return the lookups of global loads, one per row: different 128-byte lines over four.
+
+    An H200 counted 9 for a step of ``naive_rows`` (32 lines and 1) and 2 for one of ``naive``.
+    """
+    lines = np.sort(np.where(active, addresses // WAVEFRONT_BYTES, -1), axis=1)
+    fresh = np.diff(lines, axis=1, prepend=-2) != 0
+    different = (fresh & (lines >= 0)).sum(axis=1)
+    return np.asarray(-(-different // LINES_PER_LOOKUP))
+
+
+class _GlobalPipe:
+    """Adds up what global requests ask of L1. An observer."""
+
+    def __init__(self) -> None:
+        self.requests = self.wavefronts = self.lookups = 0
+
+    def on_access(self, access: Access) -> None:
+        """Count the requests of one memory instruction."""
+        site = access.site
+        if site.space != "global" or site.kind == COPY_WRITE:
+            return
+        addresses = access.addresses.reshape(-1, WARP)
+        active = access.group.alive if access.mask is None else access.mask
+        active = active.reshape(-1, WARP)
+        used = active.any(axis=1)
+        addresses, active, is_load = addresses[used], active[used], site.kind == LOAD
+        if not len(addresses):
+            return
+        self.requests += len(addresses)
+        cost = data_wavefronts(addresses, active, site.width, is_load=is_load)
+        self.wavefronts += int(cost.sum())
+        if is_load:
+            self.lookups += int(lookups(addresses, active).sum())
+
+    def on_values(self, access: Access, values: list[npt.NDArray[np.float32]]) -> None:
+        """Values do not change what a request costs."""
+
+    def on_copies_landed(
+        self, group: ThreadGroup, lanes: npt.NDArray[np.intp], positions: npt.NDArray[np.int64]
+    ) -> None:
+        """A copy is counted when it is issued."""
+
+
+def _count_block(kernel: Kernel, tile: Tile, k: int) -> dict[str, float]:
+    """Counts of the first block of a product that reaches further to the right."""
+    m, n = tile.bm, 2 * max(tile.bn, _ALIGNED)
+    shape = kernel.launch_shape(m, n, k)
+    if shape.grid[1] != 1 or shape.grid[0] * tile.bn != n:
+        raise LabError(
+            f"What a block of '{kernel.name}' asks for cannot be told: its grid is no "
+            "grid of tiles of C, BM × BN each."
+        )
+    pipe = _GlobalPipe()
+    counts = simulate(
+        _ptx(kernel),
+        ENTRY,
+        (1, 1),
+        shape.block,
+        {
+            "A": np.ones((m, k), np.float32),
+            "B": np.ones((k, n), np.float32),
+            "C": np.zeros((m, n), np.float32),
+            "M": m,
+            "N": n,
+            "K": k,
+        },
+        shape.shared_bytes,
+        check_hazards=False,
+        watching=[pipe],
+    ).counts.total
+    shared = counts.shared_load_wavefronts + counts.shared_store_wavefronts
+    return {
+        SHARED: shared + counts.async_copy_wavefronts,
+        GLOBAL: pipe.wavefronts,
+        REQUESTS: pipe.requests,
+        LOOKUPS: pipe.lookups,
+        PRODUCTS: counts.ffma_thread_instructions / WARP,
+    }
+
+
+def _ptx(kernel: Kernel) -> str:
+    # The shipped text of the book's own kernels: no compiler needed, and the same bound everywhere.
+    if kernel in load_kernels(variants=True):
+        return shipped_file(kernel).read_text(encoding="utf-8")
+    return kernel_ptx(kernel)

@@ -1,0 +1,146 @@
+"""A form told once, by dataclasses: JSON is read and checked by it, and written from it.
+
+A field is a dataclass, ``str``, ``int``, ``float``, ``bool``, a tuple of any length, a dictionary
+with text as keys, or one of these or None. ``Annotated`` adds rules. Whole numbers stay whole where
+a ``float`` is asked for, so what was read is written again letter by letter.
+"""
+
+import math
+import types
+from collections.abc import Callable
+from dataclasses import MISSING, Field, dataclass, fields, is_dataclass
+from functools import lru_cache
+from typing import Annotated, Any, TypeVar, Union, get_args, get_origin, get_type_hints
+
+T = TypeVar("T")
+
+_WIDEST = 2**63
+"""Whole numbers from here on are no count of anything, and no float holds them exactly."""
+_LONGEST = 60
+"""Characters of a value that a message quotes."""
+
+
+class FormError(ValueError):
+    """Data do not fit the form. The message names the place and says what must stand there."""
+
+
+@dataclass(frozen=True)
+class Rule:
+    """What a value must keep to: a test, and words that continue "It must be"."""
+
+    holds: Callable[[Any], bool]
+    words: str
+
+
+def decoded(form: type[T], data: Any) -> T:
+    """Return JSON data as an object of the form, a dataclass.
+
+    Raises:
+        FormError: something is missing, unknown, of the wrong kind, or breaks a rule.
+    """
+    found: T = _decoded(form, data, "the top")
+    return found
+
+
+def encoded(value: Any) -> Any:
+    """Return an object as JSON data. A field that is None is left out."""
+    if is_dataclass(value):
+        held = {field.name: getattr(value, field.name) for field in fields(value)}
+        return {name: encoded(part) for name, part in held.items() if part is not None}
+    if isinstance(value, tuple):
+        return [encoded(part) for part in value]
+    return value
+
+
+def _decoded(form: Any, data: Any, where: str) -> Any:
+    origin, inner = get_origin(form), get_args(form)
+    if origin is Annotated:
+        value = _decoded(inner[0], data, where)
+        for rule in inner[1:]:
+            if not rule.holds(value):
+                raise FormError(f"at {where} stands {_said(data)}. It must be {rule.words}")
+        return value
+    if origin in (Union, types.UnionType):  # a form, or None: then the field is left out
+        return _decoded(inner[0], data, where)
+    if origin is tuple:
+        _expect(isinstance(data, list), "a list", data, where)
+        return tuple(_decoded(inner[0], part, f"{where}[{i}]") for i, part in enumerate(data))
+    if origin is dict:
+        _expect(isinstance(data, dict), "an object", data, where)
+        return {key: _decoded(inner[1], part, _inside(where, key)) for key, part in data.items()}
+    if is_dataclass(form):
+        return _object(form, data, where)
+    _expect(*_PLAIN[form](data), data, where)
+    return data
+
+
+def _object(form: Any, data: Any, where: str) -> Any:
+    _expect(isinstance(data, dict), "an object", data, where)
+    known = _fields(form)
+    for name in data:
+        if name not in known:
+            raise FormError(f"at {where} stands '{_short(name)}', which no version ever wrote")
+    for name, (_, required) in known.items():
+        if required and name not in data:
+            raise FormError(f"at {where} '{name}' is missing")
+    return form(
+        **{
+            name: _decoded(known[name][0], part, _inside(where, name))
+            for name, part in data.items()
+        }
+    )
+
+
+@lru_cache(maxsize=32)
+def _fields(form: Any) -> dict[str, tuple[Any, bool]]:
+    """Return the type of each field, and whether it must be given."""
+    hints = get_type_hints(form, include_extras=True)
+    return {field.name: (hints[field.name], _required(field)) for field in fields(form)}
+
+
+def _required(field: "Field[Any]") -> bool:
+    return field.default is MISSING and field.default_factory is MISSING
+
+
+def _number(data: Any) -> bool:
+    return isinstance(data, (int, float)) and not isinstance(data, bool)
+
+
+_PLAIN: dict[Any, Callable[[Any], tuple[bool, str]]] = {
+    str: lambda data: (isinstance(data, str), "text"),
+    bool: lambda data: (isinstance(data, bool), "true or false"),
+    int: lambda data: (
+        isinstance(data, int) and not isinstance(data, bool) and abs(data) < _WIDEST,
+        "a whole number of at most 19 digits",
+    ),
+    float: lambda data: (
+        _number(data) and abs(data) < _WIDEST and math.isfinite(data),
+        "a number below 2⁶³",
+    ),
+}
+
+
+def _expect(right: bool, words: str, data: Any, where: str) -> None:
+    if not right:
+        raise FormError(f"at {where} stands {_said(data)}. It must be {words}")
+
+
+def _inside(where: str, name: str) -> str:
+    return _short(name) if where == "the top" else f"{where}.{_short(name)}"
+
+
+def _said(data: Any) -> str:
+    if isinstance(data, (dict, list)):
+        return ("an object" if isinstance(data, dict) else "a list") + (
+            "" if data else " of nothing"
+        )
+    if isinstance(data, str):
+        return f"'{_short(data)}'"
+    if data is None or isinstance(data, bool):
+        return str(data).lower().replace("none", "null")
+    huge = isinstance(data, int) and abs(data) >= _WIDEST
+    return "a huge number" if huge else repr(data)
+
+
+def _short(text: str) -> str:
+    return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}…"

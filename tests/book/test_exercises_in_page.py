@@ -1,0 +1,276 @@
+"""Exercises and predictions on a page: asked, answered, judged and kept, with no kernel."""
+
+import json
+from typing import Any
+
+import pytest
+from playwright.sync_api import Locator, Page
+from sites import ROOT, Site
+from test_book_pages import PHONE, problems
+
+from sgemm_lab.exercises import Exercise, Lines, Question, exercises
+from sgemm_lab.lab.exercise import machine_of_records
+
+pytestmark = pytest.mark.browser
+
+PAGE = "chapters/first.html"
+
+
+def box(page: Page, name: str) -> Locator:
+    return page.locator(f'[data-name="{name}"]')
+
+
+def part(page: Page, name: str, what: str) -> Locator:
+    return box(page, name).locator(f'[data-lab="{what}"]')
+
+
+def answer(page: Page, name: str, text: str) -> str:
+    """Answer as a reader does, and return what is said to it."""
+    fields = part(page, name, "answer")
+    if fields.first.get_attribute("type") == "radio":
+        box(page, name).locator(f'[value="{text}"]').check()
+    else:
+        fields.fill(text)
+    part(page, name, "judge").click()
+    return part(page, name, "verdict").locator("p").first.inner_text()
+
+
+@pytest.mark.parametrize("scheme", ["http", "file"])
+def test_answer_is_judged_where_it_stands_and_kept_until_forgotten(
+    specimen: Site, contexts: Any, scheme: str
+) -> None:
+    visit = contexts().goto(specimen, PAGE, scheme)
+    page = visit.page
+    assert part(page, "2.1", "solution").is_hidden()
+    assert page.locator("[data-lab=count]").inner_text() == "0 of 2 answered here, 0 right."
+    said = answer(page, "2.1", "131,072")
+    assert said == "✗ 131,072 is not it. That is one strip; there is one of A and one of B."
+    assert box(page, "2.1").get_attribute("data-state") == "wrong"
+    assert part(page, "2.1", "solution").is_visible()
+    assert answer(page, "2.1", "2*32*4096").startswith("✓ Right: 262,144. ")
+    assert page.locator("[data-lab=count]").inner_text() == "1 of 2 answered here, 1 right."
+
+    page.reload()
+    assert part(page, "2.1", "answer").input_value() == "2*32*4096"
+    assert box(page, "2.1").get_attribute("data-state") == "right"
+    assert part(page, "2.1", "verdict").inner_text().startswith("✓ Right: 262,144. ")
+    with page.expect_navigation():
+        page.locator("[data-lab=forget]").click()
+    assert box(page, "2.1").get_attribute("data-state") == "empty"
+    assert part(page, "2.1", "answer").input_value() == ""
+    assert page.locator("[data-lab=forget]").is_hidden()
+    assert (visit.console, visit.outside) == ([], [])
+
+
+def test_what_is_no_number_is_no_try(specimen: Site, contexts: Any) -> None:
+    page = contexts().goto(specimen, PAGE).page
+    assert answer(page, "2.1", "many").startswith("A number is wanted, such as 1024")
+    assert box(page, "2.1").get_attribute("data-state") == "empty"
+    assert part(page, "2.1", "solution").is_hidden()
+    page.reload()
+    assert part(page, "2.1", "verdict").inner_text() == ""
+
+
+def test_a_choice_is_a_commitment(specimen: Site, contexts: Any) -> None:
+    page = contexts().goto(specimen, PAGE).page
+    part(page, "2.5", "judge").click()
+    assert part(page, "2.5", "verdict").inner_text() == "Choose one first."
+    said = answer(page, "2.5", "slower")
+    assert said.startswith('✗ You said "slower"; it is "faster". At 1×4096×4096 tiled makes ')
+    assert part(page, "2.5", "verdict").locator("code").all_inner_texts() == ["tiled", "naive"]
+    source = part(page, "2.5", "verdict").locator(".lab-provenance").inner_text()
+    assert source.startswith("Recorded on NVIDIA H200")
+    assert part(page, "2.5", "judge").is_hidden()
+    assert box(page, "2.5").locator(":disabled").count() == 3
+    page.reload()
+    assert box(page, "2.5").locator("[value=slower]").is_checked()
+    assert box(page, "2.5").get_attribute("data-state") == "wrong"
+
+
+def test_prediction_can_be_passed_and_what_waits_for_it_shows(
+    specimen: Site, contexts: Any
+) -> None:
+    page = contexts().goto(specimen, PAGE).page
+    page.evaluate(
+        "document.body.append(Object.assign(document.createElement('p'), {id: 'waits',"
+        " textContent: 'the result'}));"
+        "document.querySelector('#waits').dataset.labAfter = 'window-gain';"
+        "document.querySelector('#waits').toggleAttribute('data-lab-waits', true);"
+        "window.heard = []; document.addEventListener('lab-answered', (e) => heard.push(e.detail))"
+    )
+    assert page.locator("#waits").is_hidden()
+    part(page, "window-gain", "pass").click()
+    assert page.locator("#waits").is_visible()
+    assert page.evaluate("heard") == [{"name": "window-gain", "state": "passed"}]
+    assert part(page, "window-gain", "verdict").inner_text().startswith("It is 1.")
+    assert page.evaluate("document.activeElement.dataset.lab") == "verdict"
+    page.reload()
+    assert box(page, "window-gain").get_attribute("data-state") == "passed"
+    assert part(page, "window-gain", "judge").is_hidden()
+
+
+def test_what_waits_for_a_prediction_is_unseen_at_first(specimen: Site, contexts: Any) -> None:
+    page = contexts().page
+    text = (
+        (specimen.folder / PAGE)
+        .read_text()
+        .replace("A plain note.", '<span data-lab-after="window-gain">A plain note.</span>')
+    )
+    page.route(f"**/{PAGE}", lambda route: route.fulfill(body=text, content_type="text/html"))
+    page.goto(specimen.url(PAGE))
+    waiting = page.locator("[data-lab-after]")
+    assert waiting.is_hidden()
+    answer(page, "window-gain", "1.1")
+    assert waiting.is_visible()
+
+
+def test_keyboard_alone_answers_and_opens_the_solution(specimen: Site, contexts: Any) -> None:
+    page = contexts().goto(specimen, PAGE).page
+    part(page, "2.1", "answer").focus()
+    page.keyboard.type("262144")
+    page.keyboard.press("Enter")
+    assert part(page, "2.1", "verdict").inner_text().startswith("✓")
+    assert part(page, "2.1", "verdict").get_attribute("role") == "status"
+    page.keyboard.press("Tab")
+    page.keyboard.press("Tab")
+    page.keyboard.press("Enter")
+    assert part(page, "2.1", "solution").locator("> div").is_visible()
+    box(page, "2.5").locator("[value=slower]").focus()
+    page.keyboard.press("ArrowRight")
+    page.keyboard.press("ArrowRight")
+    page.keyboard.press("Enter")
+    assert part(page, "2.5", "verdict").inner_text().startswith("✓ Right: faster.")
+    page.keyboard.press("Tab")
+    assert page.evaluate("document.activeElement.tagName") == "SUMMARY"
+
+
+def test_answers_of_another_make_are_no_hindrance(specimen: Site, contexts: Any) -> None:
+    visit = contexts().goto(specimen, PAGE)
+    for broken in (
+        "not JSON",
+        "null",
+        "3",
+        '{"2.1": {"answer": "apples"}, "2.5": {"answer": "quicker"}}',
+        '{"2.1": {"answer": {}}, "2.5": 7, "window-gain": null}',
+    ):
+        visit.page.evaluate("(text) => localStorage.setItem('sgemm-lab:answers', text)", broken)
+        visit.page.reload()
+        assert box(visit.page, "2.1").get_attribute("data-state") == "empty"
+        assert answer(visit.page, "2.1", "262144").startswith("✓")
+    assert visit.console == []
+
+
+def test_lines_of_a_kernel_lead_to_the_notebook_and_can_be_found(
+    specimen: Site, contexts: Any
+) -> None:
+    page = contexts().goto(specimen, PAGE).page
+    assert part(page, "2.2", "judge").count() == 0
+    assert part(page, "2.2", "verdict").count() == 0
+    assert part(page, "2.2", "solution").is_visible()
+    address = box(page, "2.2").locator("a[download]").get_attribute("href")
+    assert address == "../notebooks/first.ipynb"
+    assert (specimen.folder / PAGE).parent.joinpath(address).is_file()
+    assert box(page, "2.2").get_attribute("data-kernel") == "tiled"
+    lines = json.loads(part(page, "2.2", "judging").inner_text())
+    found = next(one for one in exercises() if one.name == "2.2")
+    assert isinstance(found, Lines)
+    source = (ROOT / "kernels" / "03_tiled.cu").read_text(encoding="utf-8").splitlines()
+    count = len(lines["place"].splitlines())
+    assert source[lines["first"] - 1 : lines["first"] - 1 + count] == lines["place"].splitlines()
+    assert (lines["kind"], lines["kernel"], lines["start"]) == ("lines", "tiled", found.start)
+
+
+def test_without_scripts_there_are_text_and_solution(specimen: Site, contexts: Any) -> None:
+    page = contexts(java_script_enabled=False).page
+    page.goto(specimen.url(PAGE))
+    assert part(page, "2.1", "form").is_hidden()
+    part(page, "2.1", "solution").locator("summary").click()
+    assert "262,144 floats" in part(page, "2.1", "solution").inner_text()
+
+
+@pytest.mark.parametrize("scripts", [True, False])
+def test_on_paper_are_text_and_solution(specimen: Site, contexts: Any, scripts: bool) -> None:
+    page = contexts(java_script_enabled=scripts).page
+    page.goto(specimen.url(PAGE))
+    page.emulate_media(media="print")
+    for name in ("2.1", "2.2", "2.5"):
+        assert part(page, name, "solution").locator("> div").is_visible(), name
+    assert part(page, "2.1", "form").is_hidden()
+    assert (
+        page.locator("[data-lab=progress]").count() == 0
+        or not page.locator("[data-lab=progress]").is_visible()
+    )
+
+
+def test_solutions_open_for_the_printer_and_close_again(specimen: Site, contexts: Any) -> None:
+    page = contexts().goto(specimen, PAGE).page
+    opened = "[...document.querySelectorAll('[data-lab=solution]')].map((one) => one.open)"
+    page.evaluate("dispatchEvent(new Event('beforeprint'))")
+    assert page.evaluate(opened) == [True, True, True]
+    page.evaluate("dispatchEvent(new Event('afterprint'))")
+    assert page.evaluate(opened) == [False, False, False]
+
+
+@pytest.mark.parametrize("colours", ["light", "dark"])
+@pytest.mark.parametrize("options", [{}, PHONE], ids=["desktop", "phone"])
+def test_judged_answers_are_accessible_and_fit(
+    specimen: Site, contexts: Any, colours: str, options: dict[str, Any]
+) -> None:
+    page = contexts(color_scheme=colours, reduced_motion="reduce", **options).goto(
+        specimen, PAGE
+    ).page  # fmt: skip
+    answer(page, "2.1", "131072")
+    answer(page, "2.5", "faster")
+    answer(page, "window-gain", "2")
+    page.evaluate("scrollTo(0, 0)")  # the theme's button for it fades in too pale
+    page.locator("#pst-back-to-top").wait_for(state="hidden")
+    assert problems(page) == []
+    assert page.evaluate("document.documentElement.scrollWidth") <= page.viewport_size["width"]
+    wanted = 44 if options else 36
+    for button in page.locator(".lab-answer button:visible, .lab-progress button").all():
+        assert button.bounding_box()["height"] >= wanted  # type: ignore[index]
+
+
+def test_page_without_exercises_loads_nothing_for_them(specimen: Site) -> None:
+    for name in ("reading.js", "judging.js", "exercises.js"):
+        assert name in (specimen.folder / PAGE).read_text()
+        assert name not in (specimen.folder / "chapters/second.html").read_text()
+
+
+def test_list_of_chapters_tells_how_many_are_answered(specimen: Site, contexts: Any) -> None:
+    visit = contexts().goto(specimen, PAGE)
+    page = visit.page
+    assert page.locator(".lab-done").count() == 0
+    answer(page, "2.1", "1")
+    assert page.locator(".bd-links .lab-done").all_inner_texts() == ["1 of 2"]
+    page.goto(specimen.url("chapters/second.html"))
+    assert page.locator(".bd-links .lab-done").all_inner_texts() == ["1 of 2"]
+    assert page.locator(".bd-links a:has(.lab-done)").inner_text().startswith("Every element")
+    assert visit.console == []
+
+
+def right_answer(exercise: Question) -> str:
+    found = exercise.judging(machine_of_records())["expected"]
+    return found if isinstance(found, str) else repr(found)
+
+
+@pytest.mark.parametrize("chapter", sorted((ROOT / "chapters").glob("0[1-9]*.md")))
+def test_every_exercise_of_the_book_is_answered_on_its_page(
+    book: Site, contexts: Any, chapter: Any
+) -> None:
+    page = contexts().goto(book, f"chapters/{chapter.stem}.html").page
+    number = str(int(chapter.stem[:2]))
+    own: list[Exercise] = [e for e in exercises() if e.name.partition(".")[0] == number]
+    assert own
+    for exercise in own:
+        if isinstance(exercise, Question):
+            right = right_answer(exercise)
+            assert answer(page, exercise.name, right).startswith("✓ Right")
+            said = exercise.judge(exercise.solution or float(right), machine_of_records()).text
+            shown = part(page, exercise.name, "verdict").locator("p").first.inner_text()
+            assert shown.removeprefix("✓ ") == said.replace("`", "")
+        part(page, exercise.name, "solution").locator("summary").click()
+        assert part(page, exercise.name, "solution").inner_text().strip() != "Solution"
+    count = sum(isinstance(exercise, Question) for exercise in own)
+    said = page.locator("[data-lab=count]").inner_text()
+    assert said == f"{count} of {count} answered here, {count} right."

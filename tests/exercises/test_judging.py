@@ -1,0 +1,193 @@
+"""What the page says to an answer is what Python says to it."""
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from playwright.sync_api import Browser, Page
+
+from sgemm_lab.exercises import CHOICES, Question, exercises, predictions
+from sgemm_lab.exercises.judging import (
+    ChoiceData,
+    EstimateData,
+    JudgingData,
+    NumberData,
+    judge_choice,
+    judge_number,
+)
+from sgemm_lab.files import PACKAGE
+from sgemm_lab.lab.exercise import machine_of_records
+from sgemm_lab.text import number
+
+ASSETS = PACKAGE / "book" / "assets"
+QUESTIONS = [
+    one for one in (*exercises(), *predictions()) if isinstance(one, Question)
+]  # fmt: skip
+FINITE = st.floats(allow_nan=False, allow_infinity=False)
+
+
+@pytest.fixture(scope="module")
+def page(chromium: Browser) -> Iterator[Page]:
+    page = chromium.new_page()
+    for script in ("reading.js", "judging.js"):
+        page.add_script_tag(content=(ASSETS / script).read_text(encoding="utf-8"))
+    yield page
+    page.close()
+
+
+def said_on(page: Page, data: JudgingData, answers: list[str]) -> list[dict[str, Any]]:
+    said: list[dict[str, Any]] = page.evaluate(
+        "([data, answers]) => answers.map((answer) => labJudging.judge(data, answer))",
+        [{"unit": "", **data}, answers],
+    )
+    return said
+
+
+def near(value: float) -> st.SearchStrategy[float]:
+    """Draw the value itself and what lies around it."""
+    share = st.floats(-0.2, 0.2)
+    around = share.map(lambda part: value * (1 + part))
+    return st.one_of(st.just(value), around, around.map(float.__round__).map(float))
+
+
+def answers_to(data: NumberData | EstimateData) -> st.SearchStrategy[list[float]]:
+    """Draw what readers may answer: near what is right, near slips, and anything."""
+    values = [data["expected"]]
+    if data["kind"] == "number":
+        keys = ("near", "above", "below")
+        values += [hint[k] for hint in data["hints"] for k in keys if k in hint]  # type: ignore[literal-required]
+    one = st.one_of(*map(near, values), FINITE, st.floats(0, 1e4), st.integers(0, 5000).map(float))
+    return st.lists(one, min_size=40, max_size=60)
+
+
+@pytest.mark.parametrize("question", QUESTIONS, ids=lambda question: question.name)
+def test_python_and_the_page_say_the_same(page: Page, question: Question) -> None:
+    data = question.judging(machine_of_records())
+    if data["kind"] == "choice":
+        expected = [vars(judge_choice(data, word)) for word in CHOICES]
+        assert said_on(page, data, list(CHOICES)) == expected
+        assert sum(bool(one["right"]) for one in expected) == 1
+        return
+
+    @settings(max_examples=6, deadline=None)
+    @given(answers_to(data))
+    def same(answers: list[float]) -> None:
+        assert data["kind"] != "choice"
+        answers = [answer + 0.0 for answer in answers]
+        expected = [vars(judge_number(data, answer)) for answer in answers]
+        assert said_on(page, data, [repr(answer) for answer in answers]) == expected
+
+    same()
+
+
+@pytest.mark.parametrize("question", QUESTIONS, ids=lambda question: question.name)
+def test_every_listed_wrong_answer_hears_the_same_on_the_page(
+    page: Page, question: Question
+) -> None:
+    data = question.judging(machine_of_records())
+    numbers = [(float(w), says) for w, says in question.wrong if isinstance(w, (int, float))]
+    words = [(w, says) for w, says in question.wrong if isinstance(w, str) and w in CHOICES]
+    listed: list[tuple[Any, str]] = words if data["kind"] == "choice" else numbers
+    listed = [(answer, says) for answer, says in listed if answer == answer]  # no NaN in a page
+    assert listed
+    said = said_on(page, data, [str(answer) for answer, _ in listed])
+    for (answer, says), verdict in zip(listed, said, strict=True):
+        assert verdict["right"] in (False, None), answer
+        assert says in verdict["text"]
+
+
+SPAN: NumberData = {
+    "kind": "number",
+    "expected": 2.0,
+    "tolerance": 0.1,
+    "because": "",
+    "hints": [{"says": "low", "below": 1.0}, {"says": "mid", "above": 3.0, "below": 4.0}],
+    "otherwise": "else",
+}
+
+
+@pytest.mark.parametrize(
+    ("given_", "says"),
+    [(0.5, "low"), (1, "else"), (3, "else"), (3.5, "mid"), (4, "else"), (-5, "low")],
+)
+def test_a_range_leaves_out_its_ends(page: Page, given_: float, says: str) -> None:
+    python = judge_number(SPAN, given_)
+    assert python.text == f"{number(given_)} is not it. {says}"
+    assert said_on(page, SPAN, [str(given_)]) == [vars(python)]
+
+
+@given(FINITE)
+@settings(deadline=None, max_examples=300)
+def test_numbers_of_any_size_are_written(value: float) -> None:
+    text = number(value)
+    assert "e" not in text
+    assert float(text.replace(",", "")) == pytest.approx(value, rel=6e-3)
+
+
+@pytest.mark.parametrize(
+    ("text", "unit", "value"),
+    [
+        ("262,144", "", 262144),
+        ("262 144", "", 262144),
+        ("262144 floats", "floats", 262144),
+        ("8.59 GB", "GB", 8.59),
+        ("25%", "%", 25),
+        ("1,234.5", "", 1234.5),
+        (".5", "", 0.5),
+        ("2.", "", 2),
+        ("2.5e9", "", 2.5e9),
+        ("1E-3", "", 1e-3),
+        ("-3", "", -3),
+        ("−3", "", -3),
+        ("2*32*4096", "", 262144),
+        ("2 × 32 · 4096", "", 262144),
+        ("8 * 1024^3 / 10^9", "", 8.589934592),
+        ("8*1024**3/10**9", "", 8.589934592),
+        ("2^3^2", "", 512),
+        ("-2^2", "", -4),
+        ("1 + 2*3 - 4/8", "", 6.5),
+        ("(1 + 2)*3", "", 9),
+        ("", "", None),
+        ("   ", "", None),
+        ("T / 4", "", None),
+        ("8,59", "", None),
+        ("1,2345", "", None),
+        ("1.2.3", "", None),
+        ("12 apples", "", None),
+        ("(1 + 2", "", None),
+        ("1 / 0", "", None),
+        ("NaN", "", None),
+        ("Infinity", "", None),
+        ("0x10", "", None),
+        ("alert(1)", "", None),
+        ("1+", "", None),
+        ("9^9^9", "", None),
+        ("(" * 300, "", None),
+    ],
+)
+def test_numbers_are_read_as_people_write_them(
+    page: Page, text: str, unit: str, value: float | None
+) -> None:
+    read = page.evaluate("([text, unit]) => labReading.numberIn(text, unit)", [text, unit])
+    assert read == (value if value is None else pytest.approx(value, rel=1e-15))
+
+
+def test_no_number_is_no_verdict(page: Page) -> None:
+    (said,) = said_on(page, SPAN, ["what?"])
+    assert said["right"] is None
+    assert said["text"].startswith("A number is wanted, such as 1024")
+
+
+def test_who_passes_is_told_the_answer_without_a_verdict(page: Page) -> None:
+    told: Callable[[Any], str] = lambda data: page.evaluate("labJudging.untold", data)  # noqa: E731
+    estimate: EstimateData = {
+        "kind": "estimate", "expected": 1.5, "tolerance": 0.1, "says": "Measured.", "source": "",
+    }  # fmt: skip
+    choice: ChoiceData = {
+        "kind": "choice", "expected": "same", "source": "",
+        "told": {"same": "Right: same. So it was.", "faster": "No."},
+    }  # fmt: skip
+    assert told(estimate) == "It is 1.5. Measured."
+    assert told(choice) == "It is same. So it was."

@@ -1,0 +1,202 @@
+"""The closing box of every kernel: four lines that follow from records and counts, and a bar."""
+
+import re
+import xml.etree.ElementTree as ET
+from dataclasses import replace
+
+import pytest
+from record_samples import record, run, samples
+
+from sgemm_lab import lab
+from sgemm_lab.errors import LabError
+from sgemm_lab.kernel import load_kernel, load_kernels
+from sgemm_lab.lab import session
+from sgemm_lab.lab.closing import Closing
+from sgemm_lab.records.data import KernelSamples
+from sgemm_lab.records.store import fingerprint
+
+NAMES = [kernel.name for kernel in load_kernels(variants=True)]
+CHILDREN = [(k.parent, k.name) for k in load_kernels() if k.parent]
+CHANGED = "Two letters."
+DIVISION = re.compile(r"([\d.,]+) ÷ ([\d.,]+) (?:[a-zA-Z/]+ )?= ([\d.,]+)")
+
+
+def lines(box: Closing) -> dict[str, str]:
+    return dict(box.rows)
+
+
+def value(text: str) -> float:
+    return float(text.replace(",", ""))
+
+
+@pytest.mark.parametrize(("parent", "child"), CHILDREN)
+def test_the_last_line_of_a_box_is_the_first_of_the_next(parent: str, child: str) -> None:
+    last = lines(lab.closing(parent, CHANGED))["Bound now by"]
+    assert lines(lab.closing(child, CHANGED))["Was bound by"] == last
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_every_box_shows_the_one_bound_of_its_kernel(name: str) -> None:
+    box, one = lab.closing(name, CHANGED), lab.bound(name)
+    words = lines(box)["Bound now by"]
+    assert f"at most {lab.number(one.gflops)} GFLOP/s" in words
+    assert words.lower().startswith(one.unit.lower())
+    assert f"at most {lab.number(one.gflops)} · {one.unit}" in box._repr_html_()
+    assert list(lines(box)) == ["Was bound by", "What changed", "Factor", "Bound now by"]
+
+
+@pytest.mark.parametrize("name", [name for name in NAMES if name != "naive_rows"])
+def test_a_reader_can_divide_the_factor_again(name: str) -> None:
+    box = lab.closing(name, CHANGED)
+    foretold, measured = DIVISION.findall(lines(box)["Factor"])
+    for above, below, quotient in (foretold, measured):
+        assert value(above) / value(below) == pytest.approx(value(quotient), rel=0.006)
+    assert box.race is not None
+    old, new = box.race.shares
+    assert box.foretold is not None
+    # The factor is what the demand foretells, times what became of the share.
+    assert box.race.factor.value == pytest.approx(box.foretold.value * new / old, rel=0.01)
+
+
+def test_the_first_kernel_has_nothing_before_it() -> None:
+    box = lab.closing("naive_rows", CHANGED)
+    assert lines(box)["Was bound by"] == "No kernel stood before."
+    assert lines(box)["Factor"] == "Nothing to compare with."
+    assert "→" not in box._repr_html_()
+
+
+def test_where_the_unit_changes_the_bounds_are_divided() -> None:
+    box = lab.closing("split", CHANGED)
+    parent, child = lab.bound("padded"), lab.bound("split")
+    assert parent.unit != child.unit
+    divided = f"{child.gflops:,.0f} ÷ {parent.gflops:,.0f} GFLOP/s"
+    assert lines(box)["Factor"].startswith(divided)
+
+
+def test_kernels_without_a_common_4096_meet_at_a_smaller_cube() -> None:
+    factor = lines(lab.closing("sliding_window", CHANGED))["Factor"]
+    assert "measured at 512³. Of the bound 80 % became" in factor
+    assert factor.endswith("at 512³.")
+
+
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [
+        ("tiled", load_kernel("tiled").change),
+        ("tiled:TILE=16", "Constants alone: TILE=16."),
+        ("naive_rows", "It is the first kernel."),
+    ],
+)
+def test_what_changed_stands_in_the_kernels_file(name: str, said: str) -> None:
+    assert lines(lab.closing(name))["What changed"] == said
+
+
+def test_texts_take_what_was_counted() -> None:
+    box = lab.closing(
+        "double_buffer",
+        "The next window.",
+        gap="Beyond its demand it took {was_rest:.3f} clocks, now {rest:.3f}.",
+        why="Schedulers start something in {issue_active_percent:.1f} % of the clocks.",
+    )
+    said = lines(box)
+    was, now = map(float, re.findall(r"(0\.\d+) clocks, now (0\.\d+)", said["Factor"])[0])
+    assert now < was
+    assert said["Bound now by"].endswith("something in 79.8 % of the clocks.")
+
+
+def test_clocks_of_the_sm_are_instructions_over_issue_slots_taken() -> None:
+    text = "{instructions} {issue_active_percent} {clocks} {rest} {share} {speed}"
+    said = lines(lab.closing("tiled", text))["What changed"]
+    instructions, active, clocks, rest, share, speed = map(float, said.split())
+    one = lab.bound("tiled")
+    assert clocks == pytest.approx(instructions / 4 / (active / 100))
+    assert rest == pytest.approx(clocks - one.demand)  # a wavefront takes a clock
+    assert (share, speed) == (100 * one.share, one.speed)
+
+
+@pytest.mark.parametrize("text", ["{nonsense}", "{", "{0}"])
+def test_a_text_that_cannot_be_filled_in_is_refused_in_a_sentence(text: str) -> None:
+    with pytest.raises(LabError, match=r"cannot be filled in .* It may name .*clocks.*was_share"):
+        lab.closing("tiled", CHANGED, why=text)
+
+
+def test_an_estimate_is_called_one() -> None:
+    box = lab.closing("double_buffer", CHANGED, estimate=(2329, 2048, "clocks"))
+    assert "An estimate, no bound: 2,329 ÷ 2,048 clocks = 1.14." in lines(box)["Factor"]
+
+
+def bars(box: Closing) -> tuple[list[float], str | None]:
+    picture = re.search(r"<svg.*?</svg>", box._repr_html_(), re.DOTALL)
+    assert picture is not None
+    root = ET.fromstring(picture[0])
+    assert root.get("role") == "img"
+    return [float(rect.get("width", "")) for rect in root.iter("rect")], root.get("aria-label")
+
+
+def test_the_bar_runs_from_old_to_new_to_the_bound() -> None:
+    box, old, new = lab.closing("tiled", CHANGED), lab.bound("naive"), lab.bound("tiled")
+    (limit, before, gain), said = bars(box)
+    assert limit == 1000
+    assert before == pytest.approx(1000 * old.speed / new.gflops, abs=0.1)
+    assert before + gain == pytest.approx(1000 * new.share, abs=0.1)
+    assert said == (
+        f"naive {old.speed:,.0f}, tiled {new.speed:,.0f}, at most {new.gflops:,.0f} GFLOP/s"
+    )
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_no_bar_is_longer_than_the_box(name: str) -> None:
+    widths, _ = bars(lab.closing(name, CHANGED))
+    assert all(0 <= width <= 1000 for width in widths)
+
+
+def test_a_slower_child_has_a_plain_bar_and_its_parent_further_right() -> None:
+    box = lab.closing("float4_by_row", CHANGED)
+    (_, before, whole), _ = bars(box)
+    assert before == 0
+    assert whole == pytest.approx(1000 * lab.bound("float4_by_row").share, abs=0.1)
+
+
+def test_a_box_is_text_too_and_marks_code() -> None:
+    box = lab.closing("tiled", "It fills `As` <first>.")
+    assert "It fills <code>As</code> &lt;first&gt;." in box._repr_html_()
+    said = repr(box)
+    assert said.startswith("Where tiled stands: naive")
+    assert all(f"{term}: " in said for term in lines(box))
+    assert "Recorded on NVIDIA H200" in said
+    assert 'aria-label="Closing box: tiled"' in box._repr_html_()
+
+
+def test_a_kernel_that_changed_since_it_was_recorded_has_no_box(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    other = record(run(samples("tiled", 4.0, size=4096), samples("cublas", 1.0, size=4096)))
+    monkeypatch.setattr(session, "book_records", lambda: [other])
+    with pytest.raises(LabError, match="'tiled' was not recorded as it is now"):
+        lab.closing("tiled", CHANGED)
+
+
+def test_kernels_that_never_met_cannot_be_compared(monkeypatch: pytest.MonkeyPatch) -> None:
+    def taken(name: str, size: int) -> KernelSamples:
+        return replace(samples(name, 1.0, size=size), fingerprint=fingerprint(load_kernel(name)))
+
+    never = record(
+        run(
+            taken("naive", 1024), taken("tiled", 2048),
+            samples("cublas", 1.0, size=1024), samples("cublas", 1.0, size=2048),
+        )
+    )  # fmt: skip
+    monkeypatch.setattr(session, "book_records", lambda: [never])
+    with pytest.raises(LabError, match="'tiled' and 'naive' were measured at no size in common"):
+        lab.closing("tiled", CHANGED)
+
+
+def test_the_table_of_a_bound_lists_every_unit_the_least_first() -> None:
+    one = lab.bound("double_buffer")
+    head, *rows, note = repr(one).splitlines()
+    assert head.split()[:2] == ["unit", "demand"]
+    assert rows[0].startswith("issue slots")
+    assert any(row.startswith("L2 (measured rate: an estimate)") for row in rows)
+    assert one.share == pytest.approx(one.speed / one.gflops)
+    assert note.startswith("double_buffer at 4096³ on H200")
+    assert one._repr_html_().startswith('<div class="lab-scroll"><table')

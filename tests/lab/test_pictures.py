@@ -1,0 +1,112 @@
+"""The drawings show what kernels do: what a thread, a warp or a block reads and owns."""
+
+import re
+import xml.etree.ElementTree as ET
+
+import pytest
+
+from sgemm_lab.errors import LabError
+from sgemm_lab.gpu import find_gpu
+from sgemm_lab.kernel import load_kernel
+from sgemm_lab.lab.pictures.frame import PANEL_WIDTH, drawing, figure, panel, words
+from sgemm_lab.lab.pictures.levels import levels_panel
+from sgemm_lab.lab.pictures.matrices import matrices, reading
+from sgemm_lab.lab.pictures.multiprocessor import multiprocessor_panel
+from sgemm_lab.lab.pictures.ownership import one_number_panel, owners_panel
+from sgemm_lab.lab.pictures.time import time_panel
+from sgemm_lab.rules.overlap import Pipeline
+
+
+def test_a_warp_of_naive_rows_touches_33_pieces_and_one_of_naive_5() -> None:
+    rows = reading(load_kernel("naive_rows"), (64, 32, 16), "warp", step=6)
+    columns = reading(load_kernel("naive"), (32, 64, 16), "warp", step=6)
+    assert rows.pieces == {"A": 32, "B": 1}
+    assert columns.pieces == {"A": 1, "B": 4}
+    assert rows.owned == {(row, 0) for row in range(32)}
+    assert columns.owned == {(0, column) for column in range(32)}
+    assert len(rows.fetched["A"]) == 32 * 8
+    assert not rows.copied
+
+
+def test_a_thread_of_naive_reads_a_row_of_a_and_a_column_of_b() -> None:
+    found = reading(load_kernel("naive"), (32, 64, 16), "thread", number=70, step=3)
+    ((row, column),) = found.owned
+    assert found.fetched["A"] == {(row, k) for k in range(16)}
+    assert found.fetched["B"] == {(k, column) for k in range(16)}
+    assert found.used == {"A": {(row, 3)}, "B": {(3, column)}}
+
+
+def test_a_warp_of_tiled_reads_copies_of_the_whole_tile() -> None:
+    found = reading(load_kernel("tiled"), (32, 32, 64), "warp", number=10, step=6)
+    assert found.copied
+    assert found.used == {"A": {(10, 6)}, "B": {(6, column) for column in range(32)}}
+    assert found.fetched["A"] == {(row, k) for row in range(32) for k in range(32)}
+
+
+def test_a_transposed_copy_is_drawn_where_it_came_from() -> None:
+    found = reading(load_kernel("split"), (128, 128, 8), "thread", number=17, step=5)
+    rows = {row for row, _ in found.owned}
+    assert found.used["A"] == {(row, 5) for row in rows}
+    assert rows == {4, 5, 6, 7, 68, 69, 70, 71}
+    assert found.used["B"] == {(5, column) for _, column in found.owned}
+
+
+def test_a_second_buffer_does_not_blur_the_first_window() -> None:
+    found = reading(load_kernel("double_buffer"), (128, 128, 16), "warp", number=2, step=2)
+    assert len(found.used["A"]) == 16
+    assert {k for _, k in found.used["A"]} == {2}
+
+
+def test_a_group_that_does_nothing_is_a_sentence() -> None:
+    with pytest.raises(LabError, match=r"No warp 7 of 'naive' reads A and B in step 0\."):
+        reading(load_kernel("naive"), (2, 64, 16), "warp", number=7)
+
+
+PANELS = [
+    matrices("One warp", load_kernel("naive"), (32, 64, 16), "warp", step=6, says="**5** pieces"),
+    time_panel("Two buffers", Pipeline(281, 220, 512, 4, 2), 4200),
+    levels_panel(
+        "Bytes", ["naive", "tiled"], [{"DRAM": 4e9, "L1": 3e11}, {"DRAM": 8e9, "shared": 4e11}]
+    ),
+    multiprocessor_panel("One SM", find_gpu("h200")),
+    one_number_panel("One number", [2, 0, 1, 3], [1, 3, 2, 4], 2),
+    owners_panel("Who owns what", load_kernel("tiled")),
+]
+
+
+@pytest.mark.parametrize("made", PANELS, ids=lambda made: made.text.partition(":")[0])
+def test_every_drawing_is_well_formed_described_and_as_wide_as_a_phone(made: object) -> None:
+    html = made._repr_html_()  # type: ignore[attr-defined]
+    picture = ET.fromstring(re.search(r"<svg.*</svg>", html, re.S)[0])  # type: ignore[index]
+    assert picture.get("role") == "img"
+    assert len(picture.get("aria-label", "")) > 20
+    assert float(picture.get("width", "0")) <= PANEL_WIDTH
+    sizes = [float(text.get("font-size", "0")) for text in picture.iter("text")]
+    assert all(size >= 12 for size in sizes)
+
+
+def test_bars_say_by_how_much_a_level_changed() -> None:
+    assert "× 2" in PANELS[2].html
+    assert "none left" in PANELS[2].html
+    assert "new" in PANELS[2].html
+
+
+def test_the_sum_so_far_is_a_sum() -> None:
+    assert "the sum so far is 4." in PANELS[4].text
+
+
+def test_owners_are_counted_from_the_kernel() -> None:
+    assert "a thread owns 1 element of C, a warp 32 and a block 1,024" in PANELS[5].text
+
+
+def test_the_time_is_the_schedules_own() -> None:
+    assert "4 windows with 2 buffers take 2,549 clocks." in PANELS[1].text
+
+
+def test_a_figure_concludes_in_bold_and_says_where_numbers_come_from() -> None:
+    one = panel("Left", drawing([words(0, 10, "1 < 2")], 20, "one and two"), "one and two")
+    made = figure([one, one], "Pieces decide: **8** of them. More.", question="Why?", origin="H200")
+    assert "<strong>Pieces decide:</strong>" in made.html
+    assert "1 &lt; 2" in made.html
+    assert made.text.startswith("Why?\nLeft: one and two")
+    assert made.text.endswith("H200")

@@ -1,0 +1,165 @@
+"""Verbs whose results stand in sentences: speeds, wavefronts, caps, counters, records."""
+
+from dataclasses import replace
+
+import pytest
+
+from sgemm_lab import lab
+from sgemm_lab.counting import of_kernel
+from sgemm_lab.cuda.counters import METRICS
+from sgemm_lab.errors import LabError, MissingToolError
+from sgemm_lab.kernel import load_kernel
+from sgemm_lab.lab import demand, session
+from sgemm_lab.lab.card import Card
+from sgemm_lab.records.store import counted, load_records
+
+
+@pytest.fixture(autouse=True)
+def _no_gpu(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(session, "live", lambda: False)
+
+
+def test_speeds_are_read_by_name() -> None:
+    speeds = lab.measure("naive", "tiled")
+    assert speeds["tiled"] == speeds.of("tiled").gflops == lab.speed("tiled")
+    assert lab.speed("tiled", 1024) == lab.measure("tiled", size=1024)["tiled"]
+    with pytest.raises(LabError, match="no record of split"):
+        lab.speed("split", 77)
+
+
+def test_wavefronts_of_lines_make_up_those_of_the_kernel() -> None:
+    loads = [lab.waves("split", line=text) for text in ("fragA[", "fragB[")]
+    assert lab.waves("split") == sum(loads) == lab.hardware("split", 256).waves
+    assert lab.waves("split", "all") == lab.waves("split") + lab.waves("split", "stores")
+
+
+def test_words_are_those_of_the_thread_tile() -> None:
+    assert lab.words("register_cache") == (4 + 4) / (4 * 4)
+
+
+def test_a_kernel_is_simulated_once_for_all_of_its_values() -> None:
+    first = demand.launch(load_kernel("tiled"), (64, 64, 64))
+    assert demand.launch(load_kernel("tiled"), (64, 64, 64)) is first
+    assert lab.count("tiled", size=64).launch("tiled") is first
+    assert lab.count("tiled", size=64).of("tiled").flop == 2 * 64**3
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        ({"what": "reads"}, "are of loads, stores, all, not of 'reads'"),
+        ({"line": "nowhere"}, "No line of 'tiled' holds “nowhere”"),
+    ],
+)
+def test_wavefronts_that_cannot_be_counted_are_a_sentence(
+    arguments: dict[str, str], sentence: str
+) -> None:
+    with pytest.raises(LabError, match=sentence):
+        lab.waves("tiled", **arguments)
+
+
+def test_the_cap_is_one_wavefront_per_clock_and_sm() -> None:
+    card = lab.card()
+    assert lab.cap(0.5) == pytest.approx(2 * 64 * card.device.sms * card.clock_mhz * 1e6 / 1e9)
+    with pytest.raises(LabError, match="no cap"):
+        lab.cap(0)
+
+
+def test_a_card_whose_clock_was_not_read_has_the_highest_of_its_device() -> None:
+    record = load_records()[0]
+    silent = replace(record, runs=tuple(replace(run, clock_mhz=None) for run in record.runs))
+    assert Card(silent).clock_mhz == record.gpu.max_clock_mhz
+
+
+def test_the_card_tells_what_of_its_data_sheet_was_reached() -> None:
+    card = lab.card()
+    assert card.sheet is not None
+    assert card.reached("dram") == card.bandwidth["dram"] / card.sheet.dram_gbs
+    assert card.reached("fma") == card.fma / card.sheet.peak_gflops
+    unknown = replace(card.record, gpu=replace(card.device, name="NVIDIA Nameless"))
+    assert str(Card(unknown).reached("fma")) == "nan"
+
+
+def test_every_recorded_counter_is_an_attribute_and_percents_are_shares() -> None:
+    found = lab.hardware("double_buffer")
+    recorded = counted(load_records()[0])["double_buffer", 4096, 4096, 4096].values
+    assert {name: getattr(found, name) for name in recorded} == recorded
+    assert set(recorded) <= set(METRICS)
+    assert found.issue_active == recorded["issue_active_percent"] / 100
+    assert found.dram_bytes == found.dram_read_bytes + found.dram_write_bytes
+
+
+def test_counters_that_are_not_there_are_a_sentence() -> None:
+    with pytest.raises(LabError, match=r"counters of 'split' at 77³\. Take them with"):
+        lab.hardware("split", 77)
+    with pytest.raises(LabError, match=r"have no 'colour'\. They have dram_read_bytes"):
+        _ = lab.hardware("split").colour
+    assert not hasattr(lab.hardware("split"), "_repr_html_")
+
+
+def test_one_load_of_a_warp_costs_what_its_addresses_say() -> None:
+    def cost(stride: int, width: int = 4, lanes: int = 32) -> tuple[int, int]:
+        found = lab.request([stride * lane for lane in range(lanes)], width)
+        return found.sectors, found.wavefronts
+
+    assert cost(4) == (4, 1)
+    assert cost(8) == (8, 2)
+    assert cost(128) == (32, 32)
+    assert cost(16, width=16) == (16, 4)
+    assert cost(4, lanes=8) == (1, 1)
+    assert cost(0) == (1, 1)
+
+
+@pytest.mark.parametrize(
+    ("addresses", "width", "sentence"),
+    [
+        ([], 4, "1 to 32 lanes"),
+        ([0] * 33, 4, "1 to 32 lanes"),
+        ([0], 3, "1, 2, 4, 8, 16 bytes at once, not 3"),
+        ([2], 4, "multiple of 4 bytes"),
+        ([-4], 4, "not below 0"),
+    ],
+)
+def test_a_load_that_no_warp_makes_is_a_sentence(
+    addresses: list[int], width: int, sentence: str
+) -> None:
+    with pytest.raises(LabError, match=sentence):
+        lab.request(addresses, width)
+
+
+def test_the_quoted_record_tells_its_kernels_times_and_contents() -> None:
+    record = lab.recorded()
+    cube = (4096, 4096, 4096)
+    assert record.slowest(cube).kernel == "naive_rows"
+    assert {"tiled", "tiled:TILE=16"} <= record.kernels
+    assert "cublas" not in record.kernels
+    assert 0 < record.seconds([cube]) < record.seconds()
+    assert record.input_sets((512, 512, 512)) * 3 * 4 * 512**2 >= 2 * record.gpu.l2_bytes
+    assert record.samples("bandwidth.copy") > 1
+    assert f"of the {record.gpu.name}" in repr(record.table())
+    assert repr(lab.runs()).count("\n") == sum(len(found.runs) for found in load_records())
+
+
+def test_the_model_of_overlap_gives_a_pace() -> None:
+    serial, overlapped = lab.timeline("split", "double_buffer").kernels
+    assert lab.pace(serial) > lab.pace(overlapped) >= overlapped["compute"]
+
+
+def test_the_ground_of_a_verdict_may_run_over_several_lines() -> None:
+    (claim,) = lab.verdicts([("more-a", "A  claim.", "wrong", "It\n     is not.")]).claims
+    assert (claim.claim, claim.because) == ("A claim.", "It is not.")
+
+
+def test_where_the_compiler_is_missing_whatever_is_asked_says_so(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def missing() -> None:
+        raise MissingToolError("NVRTC is not installed.")
+
+    monkeypatch.setattr(of_kernel, "load_nvrtc", missing)
+    mine = lab.mine(lab.source("tiled").replace("TILE = 32", "TILE = 8"))
+    counted_mine = lab.count(mine, size=32)
+    assert "NVRTC is not installed" in repr(counted_mine)
+    with pytest.raises(LabError, match="NVRTC is not installed"):
+        counted_mine.of("mine")
+    assert lab.count("sliding_window:TILE=2,BK=2", size=4).of("sliding_window:TILE=2,BK=2").flop

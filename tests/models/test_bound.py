@@ -1,0 +1,246 @@
+"""One bound per kernel: it follows from demand, and no measurement of any record passes it."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from record_samples import DEVICE, reading, run
+
+from sgemm_lab.errors import LabError
+from sgemm_lab.gpu import find_gpu
+from sgemm_lab.kernel import Kernel, Size, load_kernel, load_kernels, parse_kernel
+from sgemm_lab.models.bound import (
+    CLOCK_TOLERANCE,
+    DATA,
+    DRAM,
+    GRID,
+    ISSUE,
+    L2,
+    LOOKUP,
+    PEAK,
+    Bound,
+    Cap,
+    bound,
+    bound_of,
+    cap_of,
+    lowest,
+    rates,
+)
+from sgemm_lab.models.demand import block_demand, data_wavefronts, lookups
+from sgemm_lab.models.roofline import known_gpus, records_of
+from sgemm_lab.records.data import Counters, Record
+from sgemm_lab.records.store import counted, fingerprint, load_records, scores
+
+H200 = find_gpu("h200")
+CUBE = (4096, 4096, 4096)
+KERNELS = load_kernels(variants=True)
+EVERY = np.ones((1, 32), bool)
+LANES = np.arange(32)[None, :]
+
+
+def cap(found: Bound, unit: str) -> Cap:
+    """The cap of a unit whose demand is known."""
+    known = found.of(unit)
+    assert known is not None
+    return known
+
+
+def test_no_measurement_of_any_record_passes_its_bound() -> None:
+    judged = 0
+    for record in load_records():
+        gpu = next(g for g in known_gpus([record]) if records_of([record], g))
+        for score in scores([record]):
+            limit = bound_of(score, gpu, record)
+            if limit is None:
+                continue
+            judged += 1
+            where = f"{score.kernel} at {score.m}×{score.n}×{score.k}: {limit.unit}"
+            assert limit.share(score.gflops) <= 1 + CLOCK_TOLERANCE, where
+    assert judged > 12 * len(KERNELS)
+
+
+def test_a_unit_that_could_do_less_would_be_passed() -> None:
+    """The test above can fail: at three quarters of a wavefront per clock it would."""
+    found = load_records()[0]
+    best = max(s.gflops for s in scores([found]) if s.kernel == "float4")
+    data = cap(bound("float4", CUBE, H200), DATA)
+    assert 0.75 * data.gflops < best <= data.gflops
+
+
+@pytest.mark.parametrize("kernel", KERNELS, ids=lambda kernel: kernel.name)
+def test_what_a_block_asks_for_is_what_a_gpu_counted(kernel: Kernel) -> None:
+    block, judged = block_demand(kernel), 0
+    for record in load_records():
+        for (name, m, n, k), entry in counted(record).items():
+            if name != kernel.name or entry.fingerprint != fingerprint(kernel):
+                continue
+            steps, here, there = m * n * k / 32, block.per_step((m, n, k)), entry.values
+            shared = there["shared_load_wavefronts"] + there["shared_store_wavefronts"]
+            requests = there["global_load_requests"] + there["global_store_requests"]
+            if m == n == k:
+                assert here["shared"] * steps == shared
+                assert here["requests"] * steps == requests
+                assert here["products"] * steps == there["ffma_thread_instructions"] / 32
+            assert here["shared"] * steps <= shared
+            assert here["products"] * steps <= there["ffma_thread_instructions"] / 32
+            # The two stages of L1 were counted of some kernels only. The rules give the least.
+            if there.get("l1_lookup_wavefronts"):
+                assert here["lookups"] * steps <= there["l1_lookup_wavefronts"]
+            if there.get("l1_data_wavefronts"):
+                data = (here["shared"] + here["global"]) * steps
+                assert data <= 1.002 * there["l1_data_wavefronts"]
+            judged += 1
+    assert judged >= 2
+
+
+@pytest.mark.parametrize(
+    ("addresses", "wavefronts", "looked_up"),
+    [
+        (4 * LANES, 1, 1),  # a line
+        (0 * LANES, 1, 1),  # one word for all
+        (4 * 4096 * LANES, 32, 8),  # a column of a matrix: all in one bank, 32 lines
+        (4 * 4093 * LANES, 1, 8),  # a column where rows end elsewhere: every lane its own bank
+        (4 * LANES + 64, 1, 1),  # half of one line, half of the next
+    ],
+)
+def test_what_a_global_request_takes_of_l1(
+    addresses: "np.ndarray[tuple[int, int], np.dtype[np.int64]]", wavefronts: int, looked_up: int
+) -> None:
+    assert data_wavefronts(addresses, EVERY, 4, is_load=True).tolist() == [wavefronts]
+    assert lookups(addresses, EVERY).tolist() == [looked_up]
+
+
+def test_lanes_that_do_not_ask_take_no_lookup() -> None:
+    some = EVERY.copy()
+    some[0, 4:] = False
+    assert lookups(4096 * LANES, some).tolist() == [1]
+    assert lookups(4096 * LANES, ~EVERY).tolist() == [0]
+
+
+def test_a_cap_is_flop_per_step_times_steps_per_second() -> None:
+    # One wavefront per step on 132 SMs at 1.98 GHz: 132 · 1.98 · 64 = 16,727 GFLOP/s.
+    assert cap_of(1, rates(H200)[DATA]) == pytest.approx(16727.04)
+    assert cap_of(1.625, rates(H200)[DATA]) == pytest.approx(16727.04 / 1.625)
+    assert cap_of(1, rates(H200)[PEAK]) == H200.peak_gflops
+    assert rates(H200)[DATA] * 128 == pytest.approx(H200.shared_gbs)
+    assert rates(find_gpu("t4"))[PEAK] == rates(find_gpu("t4"))[ISSUE] / 2
+
+
+def test_the_lowest_cap_binds() -> None:
+    assert lowest({PEAK: 1, DATA: 0.25, "x": 9, L2: 0}, {PEAK: 4, DATA: 1, L2: 1}) == (PEAK, 256)
+    assert lowest({PEAK: 1, DATA: 0.5}, {PEAK: 4, DATA: 1}) == (DATA, 128)
+
+
+@pytest.mark.parametrize(
+    ("name", "unit"),
+    [
+        ("naive_rows", "L1"),
+        ("naive", "L1"),
+        ("tiled", "shared memory"),
+        ("padded", "shared memory"),
+    ],
+)
+def test_the_unit_that_binds_has_a_name(name: str, unit: str) -> None:
+    found = bound(name, CUBE, H200)
+    assert found.unit == unit
+    assert found.gflops == min(cap.gflops for cap in found.caps)
+    assert [cap.gflops for cap in found.caps] == sorted(cap.gflops for cap in found.caps)
+
+
+def test_instructions_bind_only_where_a_gpu_counted_them() -> None:
+    book = load_records()[0]
+    found, unknown = bound("double_buffer", CUBE, H200, book), bound("double_buffer", CUBE, H200)
+    assert found.cap.unit == ISSUE
+    assert unknown.of(ISSUE) is None
+    assert unknown.cap.unit == GRID
+
+
+def launches(kernel: Kernel, **instructions: int) -> Record:
+    """A record in which a GPU counted a kernel's instructions at some cubes."""
+    taken = tuple(
+        Counters(kernel.name, fingerprint(kernel), n, n, n, {"warp_instructions": float(count)})
+        for n, count in ((int(size.lstrip("n")), count) for size, count in instructions.items())
+    )
+    return Record(DEVICE, (run(counters=taken),))
+
+
+def test_between_counted_cubes_the_loop_alone_counts() -> None:
+    tiled = load_kernel("tiled")
+    # A block takes 1000 instructions and 200 more per step of K: 32 of its steps are one warp's.
+    blocks = {n: (n // 32) ** 2 for n in (64, 128)}
+    record = launches(tiled, **{f"n{n}": count * (1000 + 200 * n) for n, count in blocks.items()})
+    here = bound(tiled, (64, 64, 64), H200, record)
+    between = bound(tiled, (96, 96, 96), H200, record)
+    assert cap(here, ISSUE).demand == pytest.approx((1000 + 200 * 64) / (32 * 64))
+    assert cap(between, ISSUE).demand == pytest.approx(200 / 32)
+    assert bound(tiled, (96, 96, 96), H200, launches(tiled, n64=1)).of(ISSUE) is None
+
+
+def test_a_kernel_that_is_no_more_or_has_changed_has_no_bound() -> None:
+    score = next(s for s in scores(load_records()) if s.kernel == "tiled")
+    book = load_records()[0]
+    assert bound_of(score, H200, book) is not None
+    assert bound_of(replace(score, fingerprint="other"), H200, book) is None
+    assert bound_of(replace(score, kernel="no_such_kernel"), H200, book) is None
+
+
+def test_counters_of_other_code_do_not_count() -> None:
+    other = load_kernel("tiled").with_constants(TILE=16)
+    changed = replace(other, source=other.source.replace("acc +=", "acc -="))
+    assert bound(changed, (64, 64, 64), H200, launches(other, n64=99999)).of(ISSUE) is None
+
+
+def test_a_measured_rate_is_an_estimate_and_never_the_bound() -> None:
+    record = Record(DEVICE, (run(readings=(reading("bandwidth.read", 2**22, 0.001),)),))
+    found = bound("tiled", CUBE, H200, record)
+    (l2,) = found.estimates
+    assert (l2.unit, l2.estimate) == (L2, True)
+    assert l2.gflops < found.gflops
+    assert all(not cap.estimate for cap in found.caps)
+
+
+@pytest.mark.parametrize(
+    ("size", "busiest"),
+    [
+        (CUBE, 8 * 132 * 128 * 128 / 4096**2),  # 1,024 blocks: some SM has 8
+        ((128, 128, 128), 132),  # one block: one SM
+        ((1, 4096, 64), 132 * 128 / 4096),  # 32 blocks of one row each
+        ((129, 128, 64), 132 * 128 / 129),  # the second block is no whole one
+    ],
+)
+def test_the_sm_with_the_most_blocks_sets_the_pace(size: Size, busiest: float) -> None:
+    assert cap(bound("split", size, H200), GRID).demand == pytest.approx(busiest)
+
+
+def test_bytes_that_must_come_from_dram() -> None:
+    found = bound("split", (1, 4096, 4096), H200)
+    assert cap(found, DRAM).demand == pytest.approx(32 * 4 * (4096 + 4096**2) / 4096**2)
+
+
+@pytest.mark.parametrize("tile", [4, 8, 16, 32])
+def test_sliding_a_constant_counts_anew(tile: int) -> None:
+    kernel = load_kernel("tiled").with_constants(TILE=tile)
+    found = cap(bound(kernel, CUBE, H200), DATA)
+    per_step = block_demand(kernel).per_step(CUBE)
+    assert found.demand == per_step["shared"] + per_step["global"]
+    wider = kernel.with_constants(TILE=min(32, 2 * tile))
+    assert cap(bound(wider, CUBE, H200), DATA).demand <= found.demand
+
+
+def test_sizes_that_blocks_do_not_divide_have_at_least_the_inner_demand() -> None:
+    rows = block_demand(load_kernel("naive_rows"))
+    assert rows.per_step(CUBE)["global"] > 33
+    # Where rows end elsewhere, 32 rows lie in 32 banks.
+    assert rows.per_step((4095, 4097, 4093))["global"] == pytest.approx(2)
+
+
+def test_a_grid_that_is_no_grid_of_tiles_is_refused() -> None:
+    text = load_kernel("tiled").source.replace("grid: ceil(N / TILE)", "grid: ceil(N / 64)")
+    with pytest.raises(LabError, match=r"cannot be told: its grid is no grid of tiles"):
+        block_demand(parse_kernel("mine", text))
+
+
+def test_lookups_bind_where_lanes_miss_each_others_banks() -> None:
+    found = bound("naive_rows", (4095, 4097, 4093), H200)
+    assert found.cap.unit == LOOKUP
+    assert found.cap.demand == pytest.approx(9)

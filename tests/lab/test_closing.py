@@ -12,8 +12,7 @@ from sgemm_lab.errors import LabError
 from sgemm_lab.kernel import load_kernel, load_kernels
 from sgemm_lab.lab import session
 from sgemm_lab.lab.closing import Closing
-from sgemm_lab.records.data import KernelSamples
-from sgemm_lab.records.store import fingerprint
+from sgemm_lab.records.data import Measurement
 
 NAMES = [kernel.name for kernel in load_kernels(variants=True)]
 CHILDREN = [(k.parent, k.name) for k in load_kernels() if k.parent]
@@ -177,8 +176,8 @@ def test_a_kernel_that_changed_since_it_was_recorded_has_no_box(
 
 
 def test_kernels_that_never_met_cannot_be_compared(monkeypatch: pytest.MonkeyPatch) -> None:
-    def taken(name: str, size: int) -> KernelSamples:
-        return replace(samples(name, 1.0, size=size), fingerprint=fingerprint(load_kernel(name)))
+    def taken(name: str, size: int) -> Measurement:
+        return replace(samples(name, 1.0, size=size), fingerprint=load_kernel(name).fingerprint)
 
     never = record(
         run(

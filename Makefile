@@ -27,6 +27,7 @@ book: .venv/.book
 test: .venv/.test
 	@echo "== ruff" && $(BIN)/ruff check . && $(BIN)/ruff format --check .
 	@echo "== mypy" && $(BIN)/mypy
+	@echo "== javascript" && $(BIN)/python tests/javascript.py
 	@echo "== book" && $(BIN)/jupyter-book build . -W -n --keep-going -q
 	@echo "== pytest" && $(BIN)/pytest -n 2 --dist worksteal --ignore $(ALONE)
 	@echo "== pytest $(ALONE), alone: JupyterLab loses time beside others" && $(BIN)/pytest $(ALONE)
@@ -45,7 +46,7 @@ bench: .venv/.test
 	@$(BIN)/pytest -m bench -s tests/widgets tests/book
 
 clean:
-	rm -rf _build notebooks dist .pytest_cache .mypy_cache .ruff_cache
+	rm -rf _build node_modules notebooks dist .pytest_cache .mypy_cache .ruff_cache
 
 .venv/bin/python:
 	@if [ -z "$(PYTHON)" ]; then \

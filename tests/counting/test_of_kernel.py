@@ -14,6 +14,7 @@ from sgemm_lab.counting.against_gpu import RAGGED, REGULAR, compare, counts_of
 from sgemm_lab.counting.of_kernel import COUNTS, count
 from sgemm_lab.counting.walk import walk
 from sgemm_lab.counting.warp_requests import warp_requests
+from sgemm_lab.cuda import shipped_ptx
 from sgemm_lab.cuda.shipped_ptx import kernel_ptx, shipped_file, toys, write_all
 from sgemm_lab.errors import LabError, MissingToolError
 from sgemm_lab.files import SHIPPED_PTX
@@ -21,7 +22,7 @@ from sgemm_lab.kernel import Kernel, Size, load_kernel, load_kernels, parse_kern
 from sgemm_lab.records.store import counted, load_records
 
 KERNELS = load_kernels(variants=True)
-H200 = [record for record in load_records() if "H200" in record.gpu.name]
+H200 = [record for record in load_records() if record.gpu.name == "NVIDIA H200"]
 WRONG = sorted((Path(__file__).parents[1] / "wrong_kernels").glob("*.cu"))
 
 UNROLLED_LATER = {
@@ -181,8 +182,8 @@ def no_compiler(monkeypatch: pytest.MonkeyPatch) -> None:
     def compiled(*_: object) -> None:
         raise AssertionError("nothing can be compiled here")
 
-    monkeypatch.setattr(counting, "load_nvrtc", absent)
-    monkeypatch.setattr(counting, "compile_kernel", compiled)
+    monkeypatch.setattr(shipped_ptx, "load_nvrtc", absent)
+    monkeypatch.setattr(shipped_ptx, "compile_kernel", compiled)
 
 
 def test_shipped_ptx_takes_the_place_of_the_compiler(

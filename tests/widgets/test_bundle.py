@@ -2,7 +2,9 @@
 
 import json
 import re
+import sys
 import time
+import types
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -188,6 +190,13 @@ def test_who_edits_a_widget_sees_it_at_once(
     (tmp_path / "edited.js").write_text('import { no } from "./nowhere.js";\n')
     _wait(lambda: "no such file" in widget._esm)
     assert json.dumps("render")[1:-1] in widget._esm
+
+
+def test_a_class_of_a_notebook_is_in_no_file(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "a_notebook", types.ModuleType("a_notebook"))
+    code = "export default { render() {} };"
+    made = type("Mine", (LabWidget,), {"_esm": code, "__module__": "a_notebook"})
+    assert made()._esm == code
 
 
 def _wait(done: Callable[[], bool]) -> None:

@@ -47,9 +47,9 @@ class LabWidget(anywidget.AnyWidget):
     _entry: ClassVar[Path | None] = None
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
-        entry = Path(getattr(sys.modules[cls.__module__], "__file__", None) or ".").with_suffix(
-            ".js"
-        )
+        # A class of a notebook is in no file, and brings its own code.
+        defined_in = getattr(sys.modules[cls.__module__], "__file__", None) or "notebook.py"
+        entry = Path(defined_in).with_suffix(".js")
         if "_esm" not in vars(cls) and entry.is_file():
             cls._entry = entry
             cls._esm, cls._css = bundle.script(entry), bundle.sheet(entry)

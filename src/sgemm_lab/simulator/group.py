@@ -3,6 +3,9 @@
 These types know each other both ways, so they stand in one module.
 """
 
+import math
+import time
+from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
@@ -11,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from sgemm_lab.hardware import WARP
-from sgemm_lab.simulator.memory import Memory, NamedArray, lay_out, source_name
+from sgemm_lab.simulator.memory import Memory, NamedArray, lay_out, shared_base, source_name
 from sgemm_lab.simulator.ptx import Instruction, PtxError, PtxKernel
 from sgemm_lab.simulator.registers import Mask, RegisterFile
 
@@ -88,6 +91,11 @@ class HazardSink(Protocol):
     def barrier_missed(self, group: "ThreadGroup", site: Instruction, missing: Mask) -> None:
         """Some live lanes did not reach a barrier that others of their block did."""
 
+    def barrier_split(
+        self, group: "ThreadGroup", lane: int, site: Instruction, other: Instruction
+    ) -> None:
+        """Warps of one block met at two barriers of the source."""
+
 
 Dim3 = tuple[int, int, int]
 
@@ -108,10 +116,16 @@ class Launch:
     observers: list[Observer]
     patience: int | None = None
     """Basic blocks that a group of threads may run before its loop is called endless."""
+    time_limit: float = math.inf
+    """Seconds that the simulation may take."""
+    blocks_done: int = 0
+    deadline: float = field(init=False)
+    """When the time is up, on the clock of ``time.monotonic``."""
     shared_arrays: list[NamedArray] = field(init=False)
     local_arrays: list[NamedArray] = field(init=False)
 
     def __post_init__(self) -> None:
+        self.deadline = time.monotonic() + self.time_limit
         self.shared_arrays = lay_out(self.kernel.shared, self.shared_bytes)
         self.local_arrays = lay_out(self.kernel.local, 0)
 
@@ -148,7 +162,7 @@ class BlockBatch:
         self.launch = launch
         self.slots = slots
         used = max((array.start + array.bytes for array in launch.shared_arrays), default=0)
-        self.shared = Memory("shared", 0, used, slots)
+        self.shared = Memory("shared", shared_base(launch.kernel.target), used, slots)
         self.shared.arrays = [
             NamedArray(source_name(array.name), array.start, array.bytes)
             for array in launch.shared_arrays
@@ -156,13 +170,30 @@ class BlockBatch:
         self.blocks = np.zeros(slots, dtype=np.int64)
         """Number of the block in each slot."""
         self.epoch = np.zeros(slots, dtype=np.int64)
-        """Barriers each block has passed."""
+        """Barriers each block has passed with all its threads. Never changed in place."""
+        self.news = 0
+        """How often something happened that a waiting thread may have waited for."""
+        self.arrived: dict[int, npt.NDArray[np.int64]] = defaultdict(
+            lambda: np.zeros(slots, dtype=np.int64)
+        )
+        """By number of a barrier and slot: threads that came to it without waiting."""
 
     def start(self, blocks: Sequence[int]) -> None:
         """Put fresh blocks into the slots."""
         self.blocks[:] = blocks
-        self.epoch[:] = 0
+        self.epoch = np.zeros(self.slots, dtype=np.int64)
+        self.arrived.clear()
         self.shared.reset()
+
+    def arrive(self, group: "ThreadGroup", lanes: Mask, number: int) -> None:
+        """Count threads at a barrier that do not wait there."""
+        self.arrived[number] += np.bincount(group.slot[lanes], minlength=self.slots)
+
+    def passed(self, number: int, slots: Mask, whole: Mask) -> None:
+        """A barrier opens in some slots; in those of ``whole`` with all threads of the block."""
+        self.epoch = self.epoch + whole
+        self.arrived[number][slots] = 0
+        self.news += 1
 
 
 @dataclass(eq=False)
@@ -201,23 +232,26 @@ class ThreadGroup:
         """Lanes that have not returned."""
         self.registers = RegisterFile(launch.kernel, self.lanes)
         self.parameters = launch.parameters
-        self.symbols = {array.name: array.start for array in launch.shared_arrays}
+        base = batch.shared.base
+        self.symbols = {array.name: base + array.start for array in launch.shared_arrays}
         self.symbols |= {array.name: array.start for array in launch.local_arrays}
         self.shared_offset = self.slot * batch.shared.stride
         used = max((array.start + array.bytes for array in launch.local_arrays), default=0)
         self.local = Memory("local", 0, used, self.lanes if used else 1)
         self.local_offset = np.arange(self.lanes) * (self.local.stride if used else 0)
         self.warp_epoch = np.zeros(self.lanes, dtype=np.int64)
-        """Warp-level barriers each lane has passed."""
+        """Warp-level barriers each lane has passed. Never changed in place."""
         self.committed = np.zeros(self.lanes, dtype=np.int64)
         """Asynchronous-copy groups each lane has committed."""
         self.pending: list[PendingCopy] = []
+        self.test_failed = False
+        """Whether a test of an mbarrier failed in the block that runs now."""
         self._block_index = [np.zeros(self.lanes, dtype=np.uint32) for _ in range(3)]
 
     def start(self) -> None:
         """Begin the blocks that are now in the batch's slots."""
         self.alive[:] = self.exists
-        self.warp_epoch[:] = 0
+        self.warp_epoch = np.zeros(self.lanes, dtype=np.int64)
         self.committed[:] = 0
         self.pending.clear()
         self.local.reset()

@@ -19,6 +19,7 @@ from sgemm_lab.simulator.ptx import (
     Register,
     Symbol,
     Vector,
+    plain,
 )
 
 Array = npt.NDArray[Any]
@@ -118,10 +119,10 @@ class RegisterFile:
         row: Array = self._arrays[width][self.row[register.name]]
         if width == 0 or dtype == np.bool_:
             if width != 0 or dtype != np.bool_:
-                raise PtxError(f"The PTX mixes predicates and numbers in {register.name}.")
+                raise PtxError(f"The PTX mixes predicates and numbers in {plain(register.name)}.")
             return row
         if dtype.itemsize > width:
-            raise PtxError(f"The PTX reads {8 * dtype.itemsize} bits from {register.name}.")
+            raise PtxError(f"The PTX reads {8 * dtype.itemsize} bits from {plain(register.name)}.")
         return row.view(dtype)[:: width // dtype.itemsize]
 
     def whole(self, register: Register, *, signed: bool) -> Array:

@@ -53,7 +53,7 @@ def test_a_block_that_is_too_deep_is_refused() -> None:
 def test_more_static_shared_memory_than_the_compiler_takes_is_refused() -> None:
     fits = ptx_of(BIG, "sm_90", f"COUNT={48 * 256}")
     assert simulate(fits, "k", (1,), (32,), C).hazards == []
-    with pytest.raises(LabError, match="declares 49,156 bytes of shared memory .+ at most 49,152"):
+    with pytest.raises(LabError, match=r"declares 49,156 bytes of shared memory .+ at most 49,152"):
         simulate(ptx_of(BIG, "sm_90", f"COUNT={48 * 256 + 1}"), "k", (1,), (32,), C)
 
 

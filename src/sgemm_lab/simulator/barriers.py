@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from sgemm_lab.hardware import WARP
-from sgemm_lab.simulator.group import BlockBatch
+from sgemm_lab.simulator.group import BlockBatch, warps_among
 from sgemm_lab.simulator.paths import Path, Program, StuckError, Wait
 from sgemm_lab.simulator.registers import Mask
 from sgemm_lab.simulator.tally import Tally
@@ -144,10 +144,10 @@ def _let_go(
     tally: Tally,
 ) -> None:
     """Open a barrier in the slots where it is complete."""
-    came = _per_slot(batch, waiting)
-    batch.passed(
-        waiting[0].wait.number, complete, whole=complete & (came == _alive(batch, programs))
-    )
+    whole = complete & (_per_slot(batch, waiting) == _alive(batch, programs))
+    opened = [(one.program.group, one.lanes & complete[one.program.group.slot]) for one in waiting]
+    warps = [warp for group, lanes in opened for warp in warps_among(group, lanes)]
+    batch.passed(waiting[0].wait.number, complete, whole, warps)
     first = min(one.wait.instruction.index for one in waiting)
     tally.barriers[first] += int(np.count_nonzero(complete))
     for one in waiting:
@@ -170,12 +170,22 @@ def _give_up(batch: BlockBatch, programs: Sequence[Program], tally: Tally) -> No
         raise StuckError(program.place_of(program.paths[-1]))
     one = min(waiting, key=lambda one: one.wait.instruction.index)
     present = _per_slot(batch, [one]) > 0
+    _report_missing(present, one, programs)
+    _let_go(batch, present, [one], programs, tally)
+
+
+def _report_missing(present: Mask, one: _Waiting, programs: Sequence[Program]) -> None:
+    """Say whom a barrier that cannot open waits for."""
+    group, site = one.program.group, one.wait.instruction
+    if one.wait.threads is not None:
+        lane = int(np.flatnonzero(one.lanes)[0])
+        came = int(np.count_nonzero(one.slots == group.slot[lane]))
+        group.launch.hazards.barrier_starved(group, lane, site, came, one.wait.threads)
+        return
     for program in programs:
-        group = program.group
-        missing = group.alive & present[group.slot]
+        missing = program.group.alive & present[program.group.slot]
         if program is one.program:
             missing &= ~one.lanes
         if missing.any():
-            group.launch.hazards.barrier_missed(group, one.wait.instruction, missing)
-            break
-    _let_go(batch, present, [one], programs, tally)
+            program.group.launch.hazards.barrier_missed(program.group, site, missing)
+            return

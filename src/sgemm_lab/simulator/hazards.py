@@ -15,6 +15,7 @@ from sgemm_lab.simulator.group import (
     LOAD,
     STORE,
     Access,
+    BulkCopy,
     Dim3,
     ThreadGroup,
 )
@@ -80,7 +81,7 @@ class HazardLog:
         self._on_fault = on_fault
         self.found: list[Hazard] = []
         self.warnings: list[Hazard] = []
-        self._seen: set[tuple[str, int]] = set()
+        self._seen: set[tuple[str, int | Location]] = set()
 
     def out_of_bounds(self, access: Access, lanes: npt.NDArray[np.intp]) -> None:
         """Some lanes address memory that belongs to no array."""
@@ -92,7 +93,7 @@ class HazardLog:
 
     def unwritten(self, access: Access, lanes: npt.NDArray[np.intp]) -> None:
         """Some lanes read memory that nothing wrote."""
-        if self._is_new(UNWRITTEN, access.site.instruction):
+        if self._is_new(UNWRITTEN, access.site.instruction.index):
             place = _Place(access, int(lanes[0]))
             self._keep(
                 place,
@@ -103,7 +104,7 @@ class HazardLog:
 
     def barrier_missed(self, group: ThreadGroup, site: Instruction, missing: Mask) -> None:
         """Some live lanes did not reach a barrier that others of their block did."""
-        if self._is_new(BARRIER, site):
+        if self._is_new(BARRIER, site.location):
             lane = int(np.flatnonzero(missing)[0])
             block, thread = _who(group, lane)
             count = int(missing[group.slot == group.slot[lane]].sum())
@@ -119,11 +120,28 @@ class HazardLog:
                 )
             )
 
+    def barrier_starved(
+        self, group: ThreadGroup, lane: int, site: Instruction, came: int, expected: int
+    ) -> None:
+        """A barrier waits for more threads than come to it."""
+        if self._is_new(BARRIER, site.location):
+            block, thread = _who(group, lane)
+            self.found.append(
+                Hazard(
+                    BARRIER,
+                    site.location,
+                    f"{site.location}: this barrier waits for {expected} threads of block {block}, "
+                    f"but only {came} come. Count the threads that pass it: whole warps.",
+                    block,
+                    thread,
+                )
+            )
+
     def barrier_split(
         self, group: ThreadGroup, lane: int, site: Instruction, other: Instruction
     ) -> None:
         """Warps of one block met at two barriers of the source: the hardware counts them alike."""
-        if self._is_new(SPLIT_BARRIER, site):
+        if self._is_new(SPLIT_BARRIER, site.location):
             block, thread = _who(group, lane)
             self.warnings.append(
                 Hazard(
@@ -143,7 +161,7 @@ class HazardLog:
         self, access: Access, lane: int, position: int, other_thread: int, other: Instruction
     ) -> None:
         """Two threads meet at one shared element with no barrier between."""
-        if self._is_new(RACE, access.site.instruction):
+        if self._is_new(RACE, access.site.instruction.index):
             place = _Place(access, lane, position)
             second = access.group.launch.thread_index(other_thread)
             self._keep(
@@ -158,7 +176,7 @@ class HazardLog:
 
     def in_flight(self, access: Access, lane: int, position: int) -> None:
         """A read of shared memory that an asynchronous copy has not filled yet."""
-        if self._is_new(IN_FLIGHT, access.site.instruction):
+        if self._is_new(IN_FLIGHT, access.site.instruction.index):
             place = _Place(access, lane, position)
             self._keep(
                 place,
@@ -174,7 +192,7 @@ class HazardLog:
         lanes: npt.NDArray[np.intp],
         say: Callable[["_Place"], str],
     ) -> None:
-        if self._is_new(kind, access.site.instruction):
+        if self._is_new(kind, access.site.instruction.index):
             place = _Place(access, int(lanes[0]))
             self._keep(place, kind, say(place))
         if self._on_fault is not None:
@@ -185,8 +203,8 @@ class HazardLog:
 
             self._on_fault(access, lanes, sentence)
 
-    def _is_new(self, kind: str, instruction: Instruction) -> bool:
-        key = (kind, instruction.index)
+    def _is_new(self, kind: str, where: int | Location) -> bool:
+        key = (kind, where)
         if key in self._seen:
             return False
         self._seen.add(key)
@@ -336,7 +354,7 @@ _MOST_WAITING = 1 << 23
 """Words of reads put by. Above this they would take more memory than they save time."""
 
 
-def _smallest_shared_access(instructions: list[Instruction]) -> int:
+def smallest_shared_access(instructions: list[Instruction]) -> int:
     """Bytes of the narrowest load or store that may go to shared memory, at most 4."""
     narrowest = 4
     for instruction in instructions:
@@ -360,7 +378,7 @@ class RaceDetector:
     def __init__(self, log: HazardLog, instructions: list[Instruction]) -> None:
         self._log = log
         self._instructions = instructions
-        self._word_bytes = _smallest_shared_access(instructions)
+        self._word_bytes = smallest_shared_access(instructions)
         self._shadow: _Shadow | None = None
         self._memory: Memory | None = None
         self._reads: list[_Use] = []
@@ -400,6 +418,12 @@ class RaceDetector:
             shadow.write_epoch[index] = group.batch.epoch[group.slot[lanes]]
             shadow.write_warp_epoch[index] = group.warp_epoch[lanes]
         self._last_write = group.batch.epoch
+
+    def on_bulk_copy(self, copy: BulkCopy) -> None:
+        """Kernels with bulk copies are watched by clocks."""
+
+    def on_bulk_landed(self, copy: BulkCopy) -> None:
+        """Kernels with bulk copies are watched by clocks."""
 
     def _shadow_of(self, group: ThreadGroup, memory: Memory) -> _Shadow:
         if self._shadow is None or self._memory is not memory:

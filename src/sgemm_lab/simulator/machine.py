@@ -6,7 +6,13 @@ from functools import lru_cache
 
 import numpy as np
 
-from sgemm_lab.simulator import arithmetic, memory_operations, tensor_operations, warp_operations
+from sgemm_lab.simulator import (
+    arithmetic,
+    mbarrier_operations,
+    memory_operations,
+    tensor_operations,
+    warp_operations,
+)
 from sgemm_lab.simulator.barriers import run_to_the_end
 from sgemm_lab.simulator.bundles import Bundle, bundles
 from sgemm_lab.simulator.flow import BasicBlock, basic_blocks
@@ -20,7 +26,13 @@ from sgemm_lab.simulator.tally import Tally
 
 _OPERATIONS = [
     (re.compile(pattern), binder)
-    for module in (arithmetic, memory_operations, warp_operations, tensor_operations)
+    for module in (
+        arithmetic,
+        memory_operations,
+        mbarrier_operations,
+        warp_operations,
+        tensor_operations,
+    )
     for pattern, binder in module.OPERATIONS
 ]
 _BARRIER = re.compile(r"(?:bar|barrier)(?:\.cta)?\.(?P<how>sync|arrive)(?:\.aligned)?")

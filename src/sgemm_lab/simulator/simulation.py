@@ -10,6 +10,8 @@ import numpy as np
 import numpy.typing as npt
 
 from sgemm_lab.errors import LabError
+from sgemm_lab.simulator.clock_races import ClockRaceDetector
+from sgemm_lab.simulator.clocks import synchronises_in_parts
 from sgemm_lab.simulator.counts import Counts, RequestCounter, collect
 from sgemm_lab.simulator.flow import BasicBlock
 from sgemm_lab.simulator.group import Dim3, Launch, Observer
@@ -100,7 +102,8 @@ def simulate(
     counter = RequestCounter(merged)
     observers: list[Observer] = [counter] if count_requests else []
     if check_hazards:
-        observers.append(RaceDetector(log, kernel.instructions))
+        detector = ClockRaceDetector if synchronises_in_parts(kernel) else RaceDetector
+        observers.append(detector(log, kernel.instructions))
     if recorder is not None:
         observers.append(recorder)
     warp = None if requests_of is None else WarpRecorder(merged, *requests_of)

@@ -102,6 +102,16 @@ def test_registers_are_declared_with_and_without_a_space(declaration: str) -> No
     )
 
 
+def test_labels_of_an_inner_scope_are_its_own() -> None:
+    """A device function with a loop in inline assembly may be inlined twice."""
+    loop = "{\nagain:\nadd.s32 %r1, %r1, 1;\n@%p1 bra done;\nbra again;\ndone:\n}\n"
+    kernel = parse(TEXT.replace("add.s32 %r1, %r2, -0x10;", loop + loop))["k"]
+    blocks = basic_blocks(kernel)
+    loops = [block for block in blocks if block.target == block.number - 1]
+    assert len(loops) == 2
+    assert all(blocks[block.number - 1].target == block.number + 1 for block in loops)
+
+
 def test_blocks_meet_at_the_post_dominator() -> None:
     blocks = basic_blocks(parse(TEXT)["k"])
     assert [len(block.instructions) for block in blocks] == [6, 1, 1]

@@ -228,7 +228,8 @@ class Program:
                 self._arrive(path, segment.barrier, mask)
                 return
         path.segment = 0
-        path.failed = (block.number, group.batch.news) if group.test_failed else None
+        if group.test_failed:
+            path.failed = (block.number, group.batch.news)
         self._leave(block, mask, path)
 
     def _begin(self, path: Path, block: BasicBlock, mask: Mask, lanes: int, *, full: bool) -> None:

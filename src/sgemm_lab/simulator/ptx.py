@@ -6,7 +6,7 @@ The grammar is that of NVIDIA's "Parallel Thread Execution ISA".
 """
 
 import re
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 from sgemm_lab.errors import LabError
@@ -267,6 +267,9 @@ class _BodyReader:
         self.location = Location("", 0)
         # Inline assembly may open a scope of its own with registers that shadow outer ones.
         self.scopes: list[dict[str, str]] = []
+        # Labels of a scope are its own too, and may be named before they stand.
+        self.scope_starts: list[int] = []
+        self.scope_labels: list[dict[str, str]] = []
         self.scope_count = 0
 
     def read(self, text: str) -> None:
@@ -298,15 +301,32 @@ class _BodyReader:
             return ""
         if line[0] == "{":
             self.scopes.append({})
+            self.scope_labels.append({})
+            self.scope_starts.append(len(self.kernel.instructions))
             return line[1:].strip()
         if line[0] == "}":
-            self.scopes.pop()
+            self._close_scope()
             return line[1:].strip()
         label = _LABEL.match(line)
         if label is not None:
-            self.kernel.labels[self._scoped(label[1])] = len(self.kernel.instructions)
+            name = label[1]
+            if self.scopes:
+                self.scope_count += 1
+                name = self.scope_labels[-1][name] = f"{name}@{self.scope_count}"
+            self.kernel.labels[name] = len(self.kernel.instructions)
             return line[label.end() :].strip()
         return line
+
+    def _close_scope(self) -> None:
+        """Leave a scope: its branches to its own labels mean those and no others."""
+        self.scopes.pop()
+        labels, start = self.scope_labels.pop(), self.scope_starts.pop()
+        instructions = self.kernel.instructions
+        for index in range(start, len(instructions) if labels else start):
+            target = next(iter(instructions[index].operands), None)
+            if isinstance(target, Symbol) and instructions[index].parts[0] == "bra":
+                name = Symbol(labels.get(target.name, target.name))
+                instructions[index] = replace(instructions[index], operands=(name,))
 
     def _read_statement(self, statement: str) -> None:
         try:

@@ -275,6 +275,7 @@ def _start_copy(
     time, known = batch.clocks.copy_starts(int(group.slot[lane]), int(group.thread[lane]) // WARP)
     copy = BulkCopy(write, data, place, time, known)
     batch.bulk_copies.append(copy)
+    batch.news += 1
     for observer in group.launch.observers:
         observer.on_bulk_copy(copy)
 

@@ -312,7 +312,7 @@ class _BodyReader:
             name = label[1]
             if self.scopes:
                 self.scope_count += 1
-                name = self.scope_labels[-1][name] = f"{name}@{self.scope_count}"
+                self.scope_labels[-1][label[1]] = name = f"{name}@{self.scope_count}"
             self.kernel.labels[name] = len(self.kernel.instructions)
             return line[label.end() :].strip()
         return line

@@ -20,6 +20,7 @@ from sgemm_lab.simulator.limits import refuse_impossible
 from sgemm_lab.simulator.machine import flow_of, run_lockstep, run_warp_after_warp
 from sgemm_lab.simulator.memory import GLOBAL_BASE, global_memory, lay_out, read_back
 from sgemm_lab.simulator.merging import Merged, merge_shared_accesses
+from sgemm_lab.simulator.paths import StuckError
 from sgemm_lab.simulator.ptx import PtxKernel, parse
 from sgemm_lab.simulator.tally import Tally
 from sgemm_lab.simulator.trace import Trace, TraceRecorder
@@ -93,7 +94,7 @@ def simulate(
         PtxError: the PTX cannot be read, or uses an unknown instruction.
         EndlessLoopError: the kernel ran on past ``patience``.
         TimeLimitError: the simulation took longer than ``time_limit``.
-        StuckError: threads wait for what no other thread will do.
+        StuckError: threads wait for what no other thread will do, and no hazard says why.
         LabError: the launch fits neither the kernel nor any GPU, or would take hours.
     """
     kernel, blocks, merged = _understand(ptx, entry, shared_bytes)
@@ -129,7 +130,12 @@ def simulate(
     run = run_warp_after_warp if schedule == "warps" else run_lockstep
     # Overflow, NaN and division by zero are ordinary values on a GPU.
     with np.errstate(all="ignore"):
-        run(launch, blocks, tally, progress)
+        try:
+            run(launch, blocks, tally, progress)
+        except StuckError:
+            # What was found on the way tells more than where the threads wait.
+            if not log.found:
+                raise
     return Result(
         arrays=read_back(memory),
         counts=collect(counter, kernel.instructions, blocks, tally),

@@ -85,7 +85,9 @@ class _JudgeHere(Judge):
         except (EndlessLoopError, StuckError) as endless:
             raise WrongResultError(str(endless)) from None
         if result.hazards:
-            raise WrongResultError(str(result.hazards[0]))
+            # Warps that pass different barriers explain what else is found.
+            found = (result.hazards[0], *result.warnings[:1])
+            raise WrongResultError(" ".join(map(str, found)))
         for name, given in (("A", a), ("B", b)):
             self.refuse_changed(name, given, result.arrays[name])
         c = result.arrays["C"].reshape(self.m, self.n)

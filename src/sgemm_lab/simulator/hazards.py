@@ -147,10 +147,10 @@ class HazardLog:
                 Hazard(
                     SPLIT_BARRIER,
                     site.location,
-                    f"{site.location}: warps of block {block} pass this __syncthreads() while "
-                    f"others pass the one at line {other.location.line}. A GPU counts both alike, "
-                    "so the barrier holds. One __syncthreads() outside the condition is easier "
-                    "to read.",
+                    f"{site.location}: warps of block {block} wait at this __syncthreads() while "
+                    f"others wait at line {other.location.line}. A GPU counts both alike, which is "
+                    "right only where every warp passes as many. Move it out of the condition, so "
+                    "that all threads of the block pass it.",
                     block,
                     thread,
                     other_location=other.location,

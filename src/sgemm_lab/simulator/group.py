@@ -118,6 +118,9 @@ class HazardSink(Protocol):
     ) -> None:
         """A barrier waits for more threads than come to it."""
 
+    def barrier_skipped(self, group: "ThreadGroup", lane: int, site: Instruction) -> None:
+        """Warps returned while others of their block waited at a barrier."""
+
     def barrier_split(
         self, group: "ThreadGroup", lane: int, site: Instruction, other: Instruction
     ) -> None:

@@ -137,6 +137,22 @@ class HazardLog:
                 )
             )
 
+    def barrier_skipped(self, group: ThreadGroup, lane: int, site: Instruction) -> None:
+        """Warps returned while others of their block waited at a barrier: it opens without them."""
+        if self._is_new(SPLIT_BARRIER, site.location):
+            block, thread = _who(group, lane)
+            self.warnings.append(
+                Hazard(
+                    SPLIT_BARRIER,
+                    site.location,
+                    f"{site.location}: warps of block {block} wait at this __syncthreads() while "
+                    f"thread {thread} and others return without it. A GPU lets it open then. Move "
+                    "it out of the condition, so that all threads of the block pass it.",
+                    block,
+                    thread,
+                )
+            )
+
     def barrier_split(
         self, group: ThreadGroup, lane: int, site: Instruction, other: Instruction
     ) -> None:

@@ -272,10 +272,16 @@ class Program:
         self.group.alive &= ~leaving
         for path in self.waiting():
             assert path.wait is not None
-            missing = leaving & _in_warps(path.mask)
-            if missing.any() and path.wait.threads is None:
-                hazards = self.group.launch.hazards
-                hazards.barrier_missed(self.group, path.wait.instruction, missing)
+            if path.wait.threads is not None:
+                continue
+            hazards, group = self.group.launch.hazards, self.group
+            fellows = _in_warps(path.mask)
+            if (leaving & fellows).any():
+                hazards.barrier_missed(group, path.wait.instruction, leaving & fellows)
+            others = leaving & ~fellows & np.isin(group.slot, group.slot[path.mask])
+            if others.any():
+                lane = int(np.flatnonzero(others)[0])
+                hazards.barrier_skipped(group, lane, path.wait.instruction)
 
     def _leave(self, block: BasicBlock, mask: Mask, path: Path) -> None:
         """Follow the terminator of a block, parting the threads if they disagree."""

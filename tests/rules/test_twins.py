@@ -121,7 +121,11 @@ def kernel_points(draw: st.DrawFn) -> list[dict[str, Any]]:
     for level in draw(st.lists(st.sampled_from(LEVELS), min_size=1, max_size=4, unique=True)):
         kind = draw(st.sampled_from(["predicted", "measured"]))
         intensity, gflops = draw(st.floats(0.05, 500)), draw(st.floats(10, 60_000))
-        found.append({"level": level, "kind": kind, "intensity": intensity, "gflops": gflops})
+        bound = {"bound_by": "Issue slots", "bound_gflops": 2 * gflops}
+        named = bound if draw(st.booleans()) else {}
+        found.append(
+            {"level": level, "kind": kind, "intensity": intensity, "gflops": gflops, **named}
+        )
     return found
 
 
@@ -171,6 +175,12 @@ tiles = st.builds(
     bk=st.sampled_from([1, 8, 64]),
     tm=st.sampled_from([1, 3, 8, 16]),
     tn=st.sampled_from([1, 3, 8, 16]),
+    wavefronts=st.sampled_from([0.0, 0.2424, 1.625]),
+)
+counted_tiles = st.dictionaries(
+    st.lists(st.sampled_from(["8", "16", "32", "64"]), min_size=1, max_size=3).map(",".join),
+    st.floats(0.1, 4),
+    max_size=20,
 )
 rungs = st.lists(
     st.tuples(
@@ -299,12 +309,14 @@ TWINS = [
     ),
     Twin(
         "constants that raise the bound",
-        st.tuples(constants(), gpus(), sizes),
-        lambda some, gpu, size: [
-            asdict(tile.Tile.from_constants({one["name"]: one["value"] for one in some})),
-            tile.raising(some, gpu, size),
+        st.tuples(constants(), gpus(), sizes, counted_tiles),
+        lambda some, gpu, size, counted: [
+            asdict(tile.Tile.from_constants({one["name"]: one["value"] for one in some}, counted)),
+            tile.raising(some, gpu, size, counted),
         ],
-        "(some, gpu, size) => [tile.tileOf(some), tile.raising(some, gpu, size)]",
+        """(some, gpu, size, counted) => [
+          tile.tileOf(some, counted), tile.raising(some, gpu, size, counted),
+        ]""",
     ),
     Twin(
         "roofs",

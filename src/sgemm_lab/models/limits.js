@@ -9,7 +9,8 @@ import { ABOVE, FAR } from "./limits.py";
 
 /**
  * A kernel's place on the roofline at one level.
- * @typedef {{ level: LevelId, intensity: number, gflops: number, kind: string }} Point
+ * @typedef {{ level: LevelId, intensity: number, gflops: number, kind: string,
+ *   bound_by?: string, bound_gflops?: number }} Point
  *
  * What a roof leaves to a kernel.
  * @typedef {{ level: string, label: string, gflops: number, intensity: number }} Ceiling
@@ -47,7 +48,8 @@ export function limitWords(gpu, points) {
     const times = others[others.length - 1].gflops / gflops;
     return sentence("limit.expected", { gpu: gpu.name, roof, gflops, times });
   }
-  const speed = measured[0].gflops;
+  const [{ gflops: speed, bound_by: unit, bound_gflops: cap }] = measured;
+  if (unit && cap) return sentence("limit.bound", { unit, gflops: cap, share: speed / cap });
   const roofs = measured.map(({ level, intensity }) => roofAt(gpu, level, intensity).gflops);
   if (roofs.every((one) => speed > ABOVE * one)) {
     return sentence("limit.above", { times: speed / roofs[0] });

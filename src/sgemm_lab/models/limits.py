@@ -47,23 +47,27 @@ def limit_words(gpu: Mapping[str, Any], points: Sequence[Mapping[str, Any]]) -> 
 
     Args:
         gpu: the GPU with its roofs.
-        points: the points of one kernel on that GPU, predicted or measured.
+        points: the points of one kernel on that GPU, predicted or measured. Where the first
+            measured one names its bound (``bound_by``, ``bound_gflops``), that alone is told.
     """
     measured = [point for point in points if point["kind"] == "measured"]
     lowest, *others = ceilings(gpu, measured or points)
     if not measured:
         return _expected(gpu, lowest, others)
     speed = float(measured[0]["gflops"])
+    if unit := measured[0].get("bound_by"):
+        cap = float(measured[0]["bound_gflops"])
+        return sentence("limit.bound", unit=unit, gflops=cap, share=speed / cap)
     roofs = [roof_at(gpu, point["level"], point["intensity"]) for point in measured]
     if all(speed > ABOVE * roof for roof in roofs):
         return sentence("limit.above", times=speed / roofs[0])
     share = speed / lowest.gflops
     if not others:
         return sentence("limit.peak", gflops=lowest.gflops, share=share)
-    cost, unit = "", sentence("limit.bytes", roof=lowest.label)
+    cost, bytes_ = "", sentence("limit.bytes", roof=lowest.label)
     if lowest.level == "shared":
         per_fma = FLOP_PER_WARP_FMA / (WAVEFRONT_BYTES * lowest.intensity)
-        cost, unit = sentence("limit.cost", wavefronts=per_fma), sentence("limit.wavefronts")
+        cost, bytes_ = sentence("limit.cost", wavefronts=per_fma), sentence("limit.wavefronts")
     return sentence(
         "limit.lowest",
         roof=_inside(lowest),
@@ -73,7 +77,7 @@ def limit_words(gpu: Mapping[str, Any], points: Sequence[Mapping[str, Any]]) -> 
         next=_inside(others[0]),
         next_gflops=others[0].gflops,
         times=others[0].gflops / lowest.gflops,
-        unit=unit,
+        unit=bytes_,
         far=sentence("limit.far") if speed < FAR * lowest.gflops else "",
     )
 

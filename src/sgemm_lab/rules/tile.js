@@ -1,12 +1,13 @@
 // @ts-check
 // What a tile buys: tile.py in JavaScript, held equal to it by a test.
 
-import { FLOAT_BYTES, MAX_REGISTERS } from "../hardware.py";
+import { FLOAT_BYTES, FLOP_PER_WARP_FMA, MAX_REGISTERS, WAVEFRONT_BYTES } from "../hardware.py";
 import { levelRoof } from "./roofs.js";
 import { sentence } from "./sentences.js";
 
 /**
- * @typedef {{ bm: number, bn: number, bk: number, tm: number, tn: number }} Tile
+ * `wavefronts`: what a multiply-add of a warp asks of shared memory and L1, as counted; 0 if not.
+ * @typedef {{ bm: number, bn: number, bk: number, tm: number, tn: number, wavefronts: number }} Tile
  * @typedef {{ name: string, value: number, choices: number[] }} Constant
  *
  * What the roof of one level alone leaves to a tile.
@@ -30,13 +31,15 @@ import { sentence } from "./sentences.js";
 /**
  * A kernel's constants as a tile; TILE stands for BM, BN and BK at once.
  * @param {{ name: string, value: number }[]} constants
+ * @param {Record<string, number>} [counted] wavefronts by the constants' values, such as "64,64,8"
  * @returns {Tile}
  */
-export function tileOf(constants) {
+export function tileOf(constants, counted = {}) {
   const value = Object.fromEntries(constants.map((constant) => [constant.name, constant.value]));
   const side = value.TILE ?? 1;
   const { BM = side, BN = side, BK = side, TM = 1, TN = 1 } = value;
-  return { bm: BM, bn: BN, bk: BK, tm: TM, tn: TN };
+  const wavefronts = counted[constants.map((constant) => constant.value).join(",")] ?? 0;
+  return { bm: BM, bn: BN, bk: BK, tm: TM, tn: TN, wavefronts };
 }
 
 /**
@@ -66,7 +69,10 @@ function compulsoryIntensity({ m, n, k }) {
 export function tileReport(tile, gpu, matrix) {
   const { bm, bn, bk, tm, tn } = tile;
   const usesShared = bm * bn > 1;
-  const [block, thread] = [tileIntensity(bm, bn), tileIntensity(tm, tn)];
+  const block = tileIntensity(bm, bn);
+  const thread = tile.wavefronts
+    ? FLOP_PER_WARP_FMA / (WAVEFRONT_BYTES * tile.wavefronts)
+    : tileIntensity(tm, tn);
   const compulsory = compulsoryIntensity(matrix);
   const global = Math.min(block, compulsory);
   const roofs = [
@@ -110,15 +116,16 @@ function roofOver(gpu, level, intensity) {
  * @param {Constant[]} constants
  * @param {RoofedGpu} gpu
  * @param {MatrixSize} matrix
+ * @param {Record<string, number>} [counted]
  */
-export function raising(constants, gpu, matrix) {
-  const now = tileReport(tileOf(constants), gpu, matrix).gflops;
+export function raising(constants, gpu, matrix, counted) {
+  const now = tileReport(tileOf(constants, counted), gpu, matrix).gflops;
   return constants
     .filter(({ name, value, choices }) => {
       const larger = choices.find((choice) => choice > value);
       if (!larger) return false;
       const changed = constants.map((one) => (one.name === name ? { ...one, value: larger } : one));
-      const report = tileReport(tileOf(changed), gpu, matrix);
+      const report = tileReport(tileOf(changed, counted), gpu, matrix);
       return !report.problems.length && report.gflops > now;
     })
     .map(({ name }) => name);

@@ -26,6 +26,7 @@ import { Scene } from "./shared/scene.js";
  * @property {string} gpu
  * @property {Constant[]} constants
  * @property {MatrixSize} matrix
+ * @property {Record<string, number>} counted wavefronts by the constants' values
  * @property {boolean} predict
  * @property {number | null} guess
  * @property {boolean} revealed
@@ -38,6 +39,7 @@ const STATE = /** @type {const} */ ([
   "gpus",
   "gpu",
   "constants",
+  "counted",
   "matrix",
   "predict",
   "guess",
@@ -105,10 +107,11 @@ function situationOf(model) {
   const gpu = chosenGpu(model);
   const constants = model.get("constants");
   const matrix = model.get("matrix");
-  const tile = tileOf(constants);
+  const counted = model.get("counted");
+  const tile = tileOf(constants, counted);
   const report = tileReport(tile, gpu, matrix);
   const secret = model.get("predict") && !model.get("revealed");
-  const raises = secret || report.problems.length ? [] : raising(constants, gpu, matrix);
+  const raises = secret || report.problems.length ? [] : raising(constants, gpu, matrix, counted);
   const guess = secret ? null : model.get("guess");
   return { gpu, constants, tile, report, secret, raises, guess };
 }

@@ -12,7 +12,6 @@ from sgemm_lab.files import CHECKOUT
 from sgemm_lab.kernel import (
     Constant,
     Kernel,
-    body_start,
     changed_lines,
     load_kernel,
     load_kernel_file,
@@ -242,12 +241,6 @@ def test_constants_of_the_large_tiles_change_in_no_step(kernel: Kernel) -> None:
 @each_kernel
 def test_a_kernel_differs_from_its_parent_by_one_idea(kernel: Kernel) -> None:
     assert sum(line.changed for line in kernel.lines_against_parent()) <= 40
-
-
-@each_kernel
-def test_comments_say_why_but_do_not_crowd(kernel: Kernel) -> None:
-    body = kernel.source.splitlines()[body_start(kernel.source) :]
-    assert 0.15 <= sum("//" in line for line in body) / len(body) <= 0.26
 
 
 @each_kernel

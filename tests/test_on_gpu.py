@@ -3,6 +3,7 @@
 import json
 import os
 import re
+import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -13,11 +14,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from sgemm_lab.checking.apart import check_apart, try_out
 from sgemm_lab.checking.judge import AWKWARD_SIZES
 from sgemm_lab.checking.on_gpu import check
 from sgemm_lab.cuda.launch import MAX_GRID_Y, LoadedKernel, fits, multiply
 from sgemm_lab.errors import LabError
-from sgemm_lab.kernel import Kernel, load_kernel, load_kernels
+from sgemm_lab.kernel import Kernel, load_kernel, load_kernel_file, load_kernels, parse_kernel
 from sgemm_lab.measuring.race import Budget, contenders, cublas, race
 from sgemm_lab.records.store import load_record
 
@@ -179,6 +181,84 @@ def test_a_wrong_kernel_is_rejected(name: str) -> None:
     assert "Traceback" not in done.stderr
     said = [verdict["fault"] for verdict in json.loads(done.stdout) if verdict["fault"]]
     assert any(re.search(REASONS[name], fault) for fault in said), said
+
+
+ENDLESS = "\n    for (float x = 1.0f; x != 0.0f; x += 1e-30f * A[0]) C[0] = x;\n"
+
+
+def endless() -> Kernel:
+    """A kernel that ends only where A begins with something else than a zero or a small number."""
+    source = load_kernel("naive").source
+    return parse_kernel(
+        "endless", source.replace("{\n    const int row", "{" + ENDLESS + "    const int row", 1)
+    )
+
+
+def test_a_kernel_that_never_ends_is_stopped_and_the_gpu_lives_on(cupy: Any) -> None:
+    kept = cupy.arange(5)
+    (verdict,) = check_apart(endless(), [(64, 64, 64)], limit_s=3.0)
+    assert verdict.fault is not None
+    assert verdict.fault.startswith("It did not end within 3 seconds and was stopped.")
+    with pytest.raises(LabError, match="cannot be measured at 64×64×64: It did not end"):
+        try_out(endless(), [(64, 64, 64)], limit_s=3.0)
+    assert (kept + 1).get().tolist() == [1, 2, 3, 4, 5]
+    assert faults(load_kernel("naive"), [(64, 64, 64)]) == []
+
+
+def test_an_illegal_address_leaves_this_process_its_gpu(cupy: Any) -> None:
+    path = TESTS / "wrong_kernels" / "misaligned_vector.cu"
+    verdicts = list(check_apart(load_kernel_file(path), AWKWARD_SIZES))
+    assert "The GPU stopped the kernel" in str(verdicts[-1].fault)
+    assert int(cupy.arange(5).sum()) == 10
+
+
+def test_a_right_kernel_of_ones_own_passes_apart_as_it_does_here() -> None:
+    mine = parse_kernel("mine", load_kernel("tiled").source)
+    assert list(check_apart(mine, AWKWARD_SIZES[:5])) == list(check(mine, AWKWARD_SIZES[:5]))
+    try_out(mine, AWKWARD_SIZES[:5])
+
+
+# NVIDIA's own checker finds what is wrong, too: the launch hides nothing from it.
+
+FOUND_BY = {
+    "memcheck": ("outside_load", "outside_store"),
+    "racecheck": ("double_buffer_race", "missing_first_barrier", "missing_second_barrier"),
+    "initcheck": ("outside_load", "outside_store"),
+}
+
+
+@pytest.fixture(scope="session")
+def sanitizer() -> str:
+    found = shutil.which("compute-sanitizer") or shutil.which(
+        "compute-sanitizer", path="/usr/local/cuda/bin"
+    )
+    if found is None:
+        pytest.skip("compute-sanitizer is not installed here; it comes with the CUDA toolkit.")
+    return found
+
+
+def sanitized(sanitizer: str, tool: str, kernel: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sanitizer, "--tool", tool, "--error-exitcode", "9", sys.executable, "-m", "sgemm_lab",
+         "launch", kernel, "--size", "97,203,61"],
+        capture_output=True, text=True, check=False, timeout=300,
+        env={**os.environ, "PYTHONPATH": str(TESTS.parent / "src")},
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("tool", "name"), [(tool, name) for tool, names in FOUND_BY.items() for name in names]
+)
+def test_the_sanitizer_finds_a_wrong_kernel(tool: str, name: str, sanitizer: str) -> None:
+    done = sanitized(sanitizer, tool, str(TESTS / "wrong_kernels" / f"{name}.cu"))
+    assert done.returncode == 9, done.stdout[-2000:]
+
+
+@pytest.mark.parametrize("tool", FOUND_BY)
+@pytest.mark.parametrize("name", ["naive", "tiled", "double_buffer"])
+def test_the_sanitizer_finds_nothing_in_a_right_one(name: str, tool: str, sanitizer: str) -> None:
+    done = sanitized(sanitizer, tool, name)
+    assert done.returncode == 0, done.stdout[-2000:]
 
 
 # Arrays of the GPU, cuBLAS, and a record.

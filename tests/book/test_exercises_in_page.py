@@ -9,6 +9,7 @@ from sites import ROOT, Site
 from test_book_pages import PHONE, problems
 
 from sgemm_lab.exercises import Exercise, Lines, Question, exercises
+from sgemm_lab.kernel import load_kernel
 from sgemm_lab.lab.exercise import machine_of_records
 
 pytestmark = pytest.mark.browser
@@ -174,7 +175,7 @@ def test_lines_of_a_kernel_lead_to_the_notebook_and_can_be_found(
     lines = json.loads(part(page, "2.2", "judging").inner_text())
     found = next(one for one in exercises() if one.name == "2.2")
     assert isinstance(found, Lines)
-    source = (ROOT / "kernels" / "03_tiled.cu").read_text(encoding="utf-8").splitlines()
+    source = load_kernel("tiled").source.splitlines()
     count = len(lines["place"].splitlines())
     assert source[lines["first"] - 1 : lines["first"] - 1 + count] == lines["place"].splitlines()
     assert (lines["kind"], lines["kernel"], lines["start"]) == ("lines", "tiled", found.start)

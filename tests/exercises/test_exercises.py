@@ -239,7 +239,7 @@ def test_without_the_compiler_the_reader_hears_how_to_install_it(
     def missing() -> None:
         raise MissingToolError("The CUDA compiler NVRTC is not installed.")
 
-    monkeypatch.setattr("sgemm_lab.counting.of_kernel.load_nvrtc", missing)
+    monkeypatch.setattr("sgemm_lab.cuda.shipped_ptx.load_nvrtc", missing)
     assert isinstance(BARRIERS, Lines)
     judged = BARRIERS.judge(BARRIERS.start, MACHINE)
     assert judged.text.startswith("The CUDA compiler NVRTC is not installed.")

@@ -12,8 +12,8 @@ from sgemm_lab.errors import LabError
 from sgemm_lab.kernel import load_kernel, load_kernels
 from sgemm_lab.lab import session
 from sgemm_lab.lab.closing import Closing
-from sgemm_lab.records.data import KernelSamples
-from sgemm_lab.records.store import fingerprint
+from sgemm_lab.records.data import Measurement
+from sgemm_lab.records.store import counted
 
 NAMES = [kernel.name for kernel in load_kernels(variants=True)]
 CHILDREN = [(k.parent, k.name) for k in load_kernels() if k.parent]
@@ -101,7 +101,9 @@ def test_texts_take_what_was_counted() -> None:
     said = lines(box)
     was, now = map(float, re.findall(r"(0\.\d+) clocks, now (0\.\d+)", said["Factor"])[0])
     assert now < was
-    assert said["Bound now by"].endswith("something in 79.8 % of the clocks.")
+    counters = counted(session.book_records()[0])["double_buffer", 4096, 4096, 4096].values
+    active = f"{counters['issue_active_percent']:.1f}"
+    assert said["Bound now by"].endswith(f"something in {active} % of the clocks.")
 
 
 def test_clocks_of_the_sm_are_instructions_over_issue_slots_taken() -> None:
@@ -170,22 +172,30 @@ def test_a_box_is_text_too_and_marks_code() -> None:
 def test_a_kernel_that_changed_since_it_was_recorded_has_no_box(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    other = record(run(samples("tiled", 4.0, size=4096), samples("cublas", 1.0, size=4096)))
+    other = record(
+        run(
+            samples("tiled", 4.0, size=4096, fingerprint="of other code"),
+            samples("naive", 4.0, size=4096),
+            samples("cublas", 1.0, size=4096),
+        )
+    )
     monkeypatch.setattr(session, "book_records", lambda: [other])
     with pytest.raises(LabError, match="'tiled' was not recorded as it is now"):
         lab.closing("tiled", CHANGED)
 
 
 def test_kernels_that_never_met_cannot_be_compared(monkeypatch: pytest.MonkeyPatch) -> None:
-    def taken(name: str, size: int) -> KernelSamples:
-        return replace(samples(name, 1.0, size=size), fingerprint=fingerprint(load_kernel(name)))
+    def taken(name: str, size: int) -> Measurement:
+        return replace(samples(name, 1.0, size=size), fingerprint=load_kernel(name).fingerprint)
 
     never = record(
         run(
-            taken("naive", 1024), taken("tiled", 2048),
-            samples("cublas", 1.0, size=1024), samples("cublas", 1.0, size=2048),
+            taken("naive", 1024),
+            taken("tiled", 2048),
+            samples("cublas", 1.0, size=1024),
+            samples("cublas", 1.0, size=2048),
         )
-    )  # fmt: skip
+    )
     monkeypatch.setattr(session, "book_records", lambda: [never])
     with pytest.raises(LabError, match="'tiled' and 'naive' were measured at no size in common"):
         lab.closing("tiled", CHANGED)

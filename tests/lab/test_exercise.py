@@ -58,7 +58,7 @@ def test_pages_judge_by_the_books_records_alone(monkeypatch):
     assert judged.right
     assert judged.source.startswith("Recorded on NVIDIA H200")
     unknown = [load_kernel("naive"), load_kernel("tiled:TILE=8")]
-    with pytest.raises(LabError, match="No record has naive and tiled:TILE=8 at 1×2×3 yet"):
+    with pytest.raises(LabError, match="Not yet measured at 1×2×3: naive, tiled:TILE=8"):
         verb.machine_of_records().speeds(unknown, (1, 2, 3))
 
 

@@ -13,7 +13,7 @@ from sgemm_lab.errors import LabError, MissingToolError
 from sgemm_lab.kernel import load_kernel
 from sgemm_lab.lab import checking, session
 from sgemm_lab.records.data import Counters, Record
-from sgemm_lab.records.store import load_records, not_yet_measured, scores
+from sgemm_lab.records.store import load_records, not_yet_measured
 
 
 @pytest.fixture(autouse=True)
@@ -23,9 +23,7 @@ def _no_gpu(monkeypatch):
 
 def test_measure_without_a_gpu_gives_the_record_and_says_so():
     speeds = lab.measure("naive", size=4096)
-    (recorded,) = [
-        s for s in scores(load_records()) if (s.kernel, s.m, s.n, s.k) == ("naive", *[4096] * 3)
-    ]
+    recorded = load_records()[0].score(load_kernel("naive"), (4096, 4096, 4096))
     assert speeds.of("naive").gflops == recorded.gflops
     assert "Recorded on NVIDIA H200" in repr(speeds)
     assert recorded.date[:10] in repr(speeds)
@@ -132,7 +130,7 @@ def test_without_a_compiler_the_readers_kernel_gets_a_sentence(monkeypatch):
     def missing():
         raise MissingToolError("The CUDA compiler NVRTC is not installed.")
 
-    monkeypatch.setattr("sgemm_lab.counting.of_kernel.load_nvrtc", missing)
+    monkeypatch.setattr("sgemm_lab.cuda.shipped_ptx.load_nvrtc", missing)
     changed = lab.mine(lab.source("naive").replace("BM = 8;", "BM = 4;"))
     assert "NVRTC is not installed" in repr(lab.count(changed, size=32))
     assert "NVRTC is not installed" in repr(lab.race(changed, against="naive"))
@@ -180,7 +178,9 @@ def test_the_measured_dram_point_follows_from_the_counted_bytes():
     ]
     moved = counters[-1].values["dram_read_bytes"] + counters[-1].values["dram_write_bytes"]
     (point,) = [
-        p for p in lab.roofline("naive").points if p["level"] == "dram" and p["kind"] == "measured"
+        p
+        for p in lab.roofline("naive").points
+        if (p["gpu"], p["level"], p["kind"]) == ("h200", "dram", "measured")
     ]
     assert point["intensity"] == pytest.approx(2 * 4096**3 / moved)
 

@@ -29,7 +29,7 @@ from sgemm_lab.models.bound import (
 from sgemm_lab.models.demand import block_demand, data_wavefronts, lookups
 from sgemm_lab.models.roofline import known_gpus, records_of
 from sgemm_lab.records.data import Counters, Record
-from sgemm_lab.records.store import counted, fingerprint, load_records, scores
+from sgemm_lab.records.store import counted, load_records, scores
 
 H200 = find_gpu("h200")
 CUBE = (4096, 4096, 4096)
@@ -72,7 +72,7 @@ def test_what_a_block_asks_for_is_what_a_gpu_counted(kernel: Kernel) -> None:
     block, judged = block_demand(kernel), 0
     for record in load_records():
         for (name, m, n, k), entry in counted(record).items():
-            if name != kernel.name or entry.fingerprint != fingerprint(kernel):
+            if name != kernel.name or entry.fingerprint != kernel.fingerprint:
                 continue
             steps, here, there = m * n * k / 32, block.per_step((m, n, k)), entry.values
             shared = there["shared_load_wavefronts"] + there["shared_store_wavefronts"]
@@ -158,7 +158,7 @@ def test_instructions_bind_only_where_a_gpu_counted_them() -> None:
 def launches(kernel: Kernel, **instructions: int) -> Record:
     """A record in which a GPU counted a kernel's instructions at some cubes."""
     taken = tuple(
-        Counters(kernel.name, fingerprint(kernel), n, n, n, {"warp_instructions": float(count)})
+        Counters(kernel.name, kernel.fingerprint, n, n, n, {"warp_instructions": float(count)})
         for n, count in ((int(size.lstrip("n")), count) for size, count in instructions.items())
     )
     return Record(DEVICE, (run(counters=taken),))
@@ -180,8 +180,10 @@ def test_a_kernel_that_is_no_more_or_has_changed_has_no_bound() -> None:
     score = next(s for s in scores(load_records()) if s.kernel == "tiled")
     book = load_records()[0]
     assert bound_of(score, H200, book) is not None
-    assert bound_of(replace(score, fingerprint="other"), H200, book) is None
-    assert bound_of(replace(score, kernel="no_such_kernel"), H200, book) is None
+    edited = replace(score, measurement=replace(score.measurement, fingerprint="other"))
+    assert bound_of(edited, H200, book) is None
+    gone = replace(score, measurement=replace(score.measurement, kernel="no_such_kernel"))
+    assert bound_of(gone, H200, book) is None
 
 
 def test_counters_of_other_code_do_not_count() -> None:

@@ -28,6 +28,7 @@ from sgemm_lab.exercises.model import (
 
 Kind = TypeVar("Kind", bound=Exercise)
 
+_WITH_ARTICLE = {"exercise": "an exercise", "prediction": "a prediction"}
 _CHAPTER = re.compile(r"chapter(\d+)")
 
 
@@ -66,7 +67,7 @@ def _find(what: str, name: str, of: tuple[Kind, ...]) -> Kind:
     if name in known:
         return known[name]
     if not isinstance(name, str):
-        raise LabError(f"The name of the {what} is text. Write it in quotes: '{name}'.")
+        raise LabError(f"The name of {_WITH_ARTICLE[what]} is text. Write it in quotes: '{name}'.")
     near = difflib.get_close_matches(name, known, n=1, cutoff=0.4)
     there = f"There are {', '.join(known)}." if known else "There is none yet."
     hint = f"Did you mean '{near[0]}'?" if near else there

@@ -9,13 +9,17 @@ from sgemm_lab.lab.your_gpu import gpu_seconds
 from sgemm_lab.measuring.race import Budget, input_set_count
 from sgemm_lab.measuring.recorder import RAGGED_SIZES, SQUARE_SIZES
 from sgemm_lab.models.roofline import clock_text
-from sgemm_lab.records.data import CUBLAS, Measurement, Record, Spread
+from sgemm_lab.records.data import CUBLAS, Measurement, Record, Run, Spread
 from sgemm_lab.records.store import readings
 from sgemm_lab.text import bytes_text
 
 
 class Recorded:
-    """The first of the book's records, its latest run with kernels, and how runs are taken."""
+    """The first of the book's records, its latest run of all kernels, and how runs are taken.
+
+    A run of a few kernels, taken because one has changed, is not the run that the page tells of:
+    ``run`` is the latest of those that measured the most kernels.
+    """
 
     budget = Budget()
     """How long a kernel is measured at one size."""
@@ -25,12 +29,12 @@ class Recorded:
     def __init__(self, record: Record) -> None:
         self.record = record
         self.gpu = record.gpu
-        self.run = next(run for run in reversed(record.runs) if run.measurements)
+        self.run = max(reversed(record.runs), key=lambda run: len(_kernels(run)))
 
     @property
     def kernels(self) -> set[str]:
         """The names of the kernels and variants that the run measured."""
-        return {samples.kernel for samples in self.run.measurements} - {CUBLAS}
+        return _kernels(self.run)
 
     def seconds(self, sizes: Sequence[Size] | None = None) -> float:
         """Return for how many seconds the GPU was timed and warmed up, in all or at some sizes."""
@@ -72,6 +76,10 @@ class Recorded:
             ["which source was measured", "a fingerprint of each kernel's code"],
         ]  # fmt: skip
         return table(["in the file", f"of the {gpu.name}"], rows, numbers=2)
+
+
+def _kernels(run: Run) -> set[str]:
+    return {samples.kernel for samples in run.measurements} - {CUBLAS}
 
 
 def recorded() -> Recorded:

@@ -21,11 +21,11 @@ SLIDES = Path(__file__).with_name("slides.json")
 KERNELS = ("tiled", "float4", "register_cache", "split", "double_buffer")
 CHOICES = {
     "TILE": (4, 8, 16, 32),
-    "BM": (32, 64, 128),
-    "BN": (32, 64, 128),
+    "BM": (64, 128),
+    "BN": (64, 128),
     "BK": (8, 16, 32, 64),
-    "TM": (2, 4, 8),
-    "TN": (2, 4, 8),
+    "TM": (4, 8),
+    "TN": (4, 8),
 }
 """Values of each constant that are tried."""
 

@@ -1,6 +1,6 @@
 """What a tile buys: arithmetic intensity, resources and the bound, for FP32 C = A·B.
 
-``tile_math.js`` says the same in JavaScript; a test holds the two equal.
+``tile.js`` says the same in JavaScript; a test holds the two equal.
 
 All intensities are in FLOP per byte, bandwidths in GB/s (10⁹ bytes per second), rates in GFLOP/s.
 """
@@ -12,6 +12,7 @@ from typing import Any
 from sgemm_lab.errors import LabError
 from sgemm_lab.hardware import FLOAT_BYTES, MAX_REGISTERS
 from sgemm_lab.rules.roofs import reference_levels
+from sgemm_lab.rules.sentences import sentence
 
 CONSTANT_NAMES = ("TILE", "BM", "BN", "BK", "TM", "TN")
 
@@ -140,31 +141,21 @@ def global_intensity(tile: Tile, matrix: Mapping[str, int]) -> float:
 
 def problems(tile: Tile, gpu: Mapping[str, Any]) -> list[str]:
     """Return a plain sentence for each reason why ``tile`` cannot run on ``gpu``."""
-    found = []
-    for side, whole, part in (("M", tile.bm, tile.tm), ("N", tile.bn, tile.tn)):
-        if whole % part:
-            found.append(
-                f"T{side} = {part} does not divide B{side} = {whole}: "
-                "the threads' tiles would not fill the block's."
-            )
+    found = [
+        sentence("tile.uneven", side=side, part=part, whole=whole)
+        for side, whole, part in (("M", tile.bm, tile.tm), ("N", tile.bn, tile.tn))
+        if whole % part
+    ]
     if found:
         return found  # the number of threads means nothing then
-    if tile.threads > gpu["max_threads_per_block"]:
-        found.append(
-            f"The block would have {tile.threads:,.0f} threads. "
-            f"{gpu['name']} allows {gpu['max_threads_per_block']:,}: take larger thread tiles."
-        )
+    name, most = gpu["name"], gpu["max_threads_per_block"]
+    if tile.threads > most:
+        found.append(sentence("tile.threads", threads=tile.threads, gpu=name, most=most))
     limit = gpu.get("shared_per_block_bytes")
     if limit is not None and tile.shared_bytes > limit:
-        found.append(
-            f"The strips take {tile.shared_bytes:,} bytes of shared memory. "
-            f"A block on {gpu['name']} may have {limit:,}: take a smaller tile or a smaller BK."
-        )
+        found.append(sentence("tile.shared", bytes=tile.shared_bytes, gpu=name, most=limit))
     if tile.accumulators > MAX_REGISTERS:
-        found.append(
-            f"Each thread would keep {tile.accumulators:,} sums, but it may have {MAX_REGISTERS} "
-            "registers: take a smaller thread tile."
-        )
+        found.append(sentence("tile.registers", sums=tile.accumulators, most=MAX_REGISTERS))
     return found
 
 

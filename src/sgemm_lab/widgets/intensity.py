@@ -29,7 +29,7 @@ from sgemm_lab.style import (
     svg,
 )
 from sgemm_lab.text import number, percent
-from sgemm_lab.widgets.base import LabWidget, html_table, module, stylesheet
+from sgemm_lab.widgets.base import LabWidget, html_table
 from sgemm_lab.widgets.data import Constant, Gpu, checked_choice, checked_gpus
 from sgemm_lab.widgets.roofs import Labels, Spot, draw_roofs
 
@@ -53,9 +53,6 @@ class Intensity(LabWidget):
     Raises:
         LabError: the data are not what they should be; the message says where.
     """
-
-    _esm = module("common.js", "chart.js", "rules/tile.js", "intensity.js")
-    _css = stylesheet("common.css", "intensity.css")
 
     constants: "traitlets.List[dict[str, Any]]" = traitlets.List().tag(sync=True)
     gpus: "traitlets.List[dict[str, Any]]" = traitlets.List().tag(sync=True)

@@ -1,0 +1,131 @@
+"""A second GPU's record, and a kernel that is not yet measured: ordinary states of the book."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from sgemm_lab import lab
+from sgemm_lab.book import readme
+from sgemm_lab.cli.main import main
+from sgemm_lab.files import CHECKOUT
+from sgemm_lab.kernel import load_kernels
+from sgemm_lab.lab import session
+from sgemm_lab.records.data import Record
+from sgemm_lab.records.store import load_record, not_yet_measured, save_record
+
+BOOKS = CHECKOUT / "records" / "nvidia-h200.json"
+L4 = "NVIDIA L4"
+
+
+@pytest.fixture(autouse=True)
+def data(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Another folder of kernels and records, for a machine without a GPU."""
+    monkeypatch.setenv("SGEMM_LAB_DATA", str(tmp_path))
+    monkeypatch.setattr(session, "live", lambda: False)
+    for name in ("kernels", "records"):
+        (tmp_path / name).mkdir()
+        for path in (CHECKOUT / name).glob("*.*"):
+            (tmp_path / name / path.name).write_bytes(path.read_bytes())
+    return tmp_path
+
+
+@pytest.fixture
+def second(data: Path) -> Record:
+    """A slower GPU beside the H200, whose nvidia-smi reads no clock."""
+    book = load_record(BOOKS)
+    device = replace(book.gpu, name=L4, compute_capability="8.9", sms=58, max_clock_mhz=2040.0)
+    runs = tuple(
+        replace(
+            run,
+            clock_mhz=None,
+            measurements=tuple(
+                replace(m, seconds=tuple(9 * s for s in m.seconds)) for m in run.measurements
+            ),
+        )
+        for run in book.runs
+    )
+    found = Record(device, runs)
+    save_record(data / "records" / "nvidia-l4.json", found)
+    return found
+
+
+@pytest.fixture
+def new_kernel(data: Path) -> str:
+    """A kernel in the middle of the ladder, of which nothing is measured."""
+    source = (data / "kernels" / "03_tiled.cu").read_text()
+    fresh = source.replace("acc = 0.0f", "acc = -0.0f").replace("title: Tiled", "title: Fresh")
+    (data / "kernels" / "3b_fresh.cu").write_text(fresh)
+    return "fresh"
+
+
+def test_every_verb_goes_on_with_a_second_gpu(second: Record) -> None:
+    assert [gpu["id"] for gpu in lab.ladder().gpus] == ["NVIDIA H200", L4]
+    assert [gpu["name"] for gpu in lab.memory_ladder().gpus] == ["NVIDIA H200", L4]
+    measured = {p["gpu"] for p in lab.roofline("naive").points if p["kind"] == "measured"}
+    assert measured == {"h200", "l4"}
+    assert lab.roofline("naive").gpu == "h200"
+    for said in (lab.measure("naive"), lab.card().table(), lab.place("naive"), lab.effects()):
+        assert "H200" in repr(said)
+        assert L4 not in repr(said)
+
+
+def test_the_readmes_ladder_stays_that_of_the_h200(second: Record) -> None:
+    assert readme.table(readme.ladder(session.book_records())) == readme.table(
+        readme.ladder([load_record(BOOKS)])
+    )
+
+
+def test_the_scoreboard_shows_both(second: Record, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["scoreboard"]) == 0
+    said = capsys.readouterr()
+    assert said.out.count(L4) == said.out.count("NVIDIA H200") == len(second.scores)
+    assert said.err == ""
+
+
+def test_where_nothing_read_a_clock_the_highest_of_the_device_stands_in(
+    data: Path, second: Record
+) -> None:
+    (data / "records" / BOOKS.name).unlink()
+    card = lab.card()
+    assert (card.device.name, card.run.clock_mhz, card.clock_mhz) == (L4, None, 2040.0)
+    assert card.nanoseconds(2040) == pytest.approx(1000)
+    assert "NVIDIA L4" in lab.timeline("split").kernels[0]["note"]
+
+
+def test_a_kernel_that_is_not_yet_measured_is_shown_as_such(new_kernel: str) -> None:
+    said = not_yet_measured([new_kernel], " at 4096³")
+    assert repr(lab.measure(new_kernel)) == said
+    assert repr(lab.measure("tiled", new_kernel)).endswith(said)
+    assert repr(lab.spread(new_kernel)) == said
+    assert repr(lab.timeline("split", new_kernel)).startswith("Not yet measured")
+    assert "Tiled 17 % → Fresh (not yet measured)" in repr(lab.place(new_kernel)).replace(
+        ". Here: ", " → "
+    )
+    assert repr(lab.curves("tiled", new_kernel, conclusion="It grows.")) == (
+        f"It grows. {not_yet_measured([new_kernel])}"
+    )
+    points = lab.roofline("tiled", new_kernel).points
+    assert {p["kind"] for p in points if p["kernel"] == new_kernel} == {"predicted"}
+    assert new_kernel in {rung["name"] for rung in lab.ladder().kernels}
+    assert "counted here" in repr(lab.count(new_kernel, size=64)).lower()
+
+
+def test_a_kernel_that_is_not_yet_measured_has_its_row(
+    new_kernel: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    names = [kernel.name for kernel in load_kernels()]
+    assert names[names.index("tiled") + 1] == new_kernel
+    text = readme.table(readme.ladder(session.book_records()))
+    assert "| [`fresh`](kernels/3b_fresh.cu) | Fresh | 2 | not yet measured |  |" in text
+    waiting = not_yet_measured([new_kernel, f"{new_kernel}:TILE=16"])
+    assert text.endswith(waiting)
+    assert main(["scoreboard"]) == 0
+    assert capsys.readouterr().err == f"{waiting}\n"
+
+
+def test_a_kernel_whose_code_has_changed_is_not_yet_measured(data: Path) -> None:
+    path = data / "kernels" / "03_tiled.cu"
+    path.write_text(path.read_text().replace("acc = 0.0f", "acc = -0.0f"))
+    assert repr(lab.measure("tiled")) == not_yet_measured(["tiled"], " at 4096³")
+    assert "by the" not in repr(lab.count("tiled", size=256))

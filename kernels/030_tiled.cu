@@ -6,7 +6,7 @@
 // block: TILE, TILE
 // variants: TILE=16
 //
-// A block computes a square tile of C. It walks along K in phases: in each phase its threads
+// A block computes a square tile of C. It walks along K in windows: of each its threads
 // copy one tile of A and one of B into shared memory, and every element copied is then used
 // TILE times.
 
@@ -16,8 +16,8 @@ static_assert(TILE * TILE <= 1024, "A block has at most 1024 threads: TILE can b
 
 extern "C" __global__ void sgemm(const float* A, const float* B, float* C, int M, int N, int K)
 {
-    __shared__ float As[TILE][TILE];  // rows of A × this phase's k
-    __shared__ float Bs[TILE][TILE];  // this phase's k × columns of B
+    __shared__ float As[TILE][TILE];  // rows of A × this window's k
+    __shared__ float Bs[TILE][TILE];  // this window's k × columns of B
 
     const int tx = threadIdx.x;
     const int ty = threadIdx.y;

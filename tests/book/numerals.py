@@ -53,10 +53,10 @@ def _said(cell: ast.Module) -> Iterator[str]:
         verb = call.func.attr if isinstance(call.func, ast.Attribute) else ""
         if verb == "say":
             yield from map(_literal, call.args[:1])
-        if verb == "verdicts" and call.args and isinstance(call.args[0], ast.List):
-            yield from (
-                _literal(row.elts[3]) for row in call.args[0].elts if isinstance(row, ast.Tuple)
-            )
+        if verb == "verdicts":
+            tables = [*call.args, *(word.value for word in call.keywords)]
+            rows = [row for table in tables if isinstance(table, ast.List) for row in table.elts]
+            yield from (_literal(row.elts[3]) for row in rows if isinstance(row, ast.Tuple))
         yield from (_literal(word.value) for word in call.keywords if word.arg in _SAID_BY_NAME)
 
 

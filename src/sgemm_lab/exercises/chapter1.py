@@ -1,8 +1,8 @@
 """The exercises of chapter 1, memory hierarchy."""
 
-from sgemm_lab.exercises.counted import sectors_per_turn, times_as_fast
+from sgemm_lab.exercises.counted import sectors_per_turn, times_as_fast, times_as_fast_as_at
 from sgemm_lab.exercises.lines import Lines
-from sgemm_lab.exercises.model import Choice, Judgement, Number, Range
+from sgemm_lab.exercises.model import Choice, Estimate, Judgement, Number, Range
 from sgemm_lab.kernel import Kernel, load_kernel
 from sgemm_lab.text import number
 
@@ -117,5 +117,21 @@ EXERCISES = (
         found=times_as_fast("naive", "naive_rows", (1, 4096, 4096)),
         solution="same",
         wrong=(("faster", "`naive` makes"), ("slower", "`naive_rows`"), (2, '"same"')),
+    ),
+)
+
+PREDICTIONS = (
+    Estimate(
+        name="naive-gain",
+        unit="times as fast",
+        close=0.15,
+        found=times_as_fast("naive", "naive_rows", (4096, 4096, 4096)),
+        wrong=((6.6, "too low"), (40, "too high")),
+    ),
+    Choice(
+        name="odd-rows",
+        found=times_as_fast_as_at("naive_rows", (4095, 4097, 4093), (4096, 4096, 4096)),
+        solution="faster",
+        wrong=(("slower", "times as much"), ("same", "times as much")),
     ),
 )

@@ -69,6 +69,22 @@ def times_as_fast(
     return found
 
 
+def times_as_fast_as_at(name: str, size: Size, other: Size) -> Callable[[Machine], Found]:
+    """Return what finds how many times as fast a kernel is at one size as at another."""
+
+    def found(machine: Machine) -> Found:
+        kernels = [load_kernel(name)]
+        here, there = (machine.speeds(kernels, one) for one in (size, other))
+        ratio = here[0][name] / there[0][name]
+        says = (
+            f"At {size_text(size)} `{name}` makes {number(here[0][name])} GFLOP/s, at "
+            f"{size_text(other)} {number(there[0][name])}: {number(ratio)} times as much."
+        )
+        return Found(ratio, here[1], says)
+
+    return found
+
+
 def speed(name: str, size: Size) -> Callable[[Machine], Found]:
     """Return what finds how many GFLOP/s a kernel makes at a size."""
 

@@ -7,6 +7,7 @@ from html import escape
 from typing import Any
 
 from sgemm_lab.errors import LabError
+from sgemm_lab.text import plural
 
 VERDICTS_MIME = "application/vnd.sgemm-lab.verdicts+json"
 """The claims as a list of ``{"key", "claim", "verdict", "because"}``, beside their table."""
@@ -39,22 +40,24 @@ class Verdicts:
     """Claims as a table for people, and as data for the book's list of all claims."""
 
     claims: tuple[Claim, ...]
+    more: tuple[Claim, ...] = ()
+    """Claims that the page holds folded up, behind one line."""
 
     def _repr_mimebundle_(self, **_: object) -> dict[str, Any]:
-        rows = "".join(row(claim, attributes=f' id="{claim.anchor}"') for claim in self.claims)
+        folded = ""
+        if self.more:
+            count = plural(len(self.more), "more claim")
+            folded = f"<details><summary>{count} of this kind</summary>{_table(self.more)}</details>"
         return {
-            "text/html": (
-                f'<div class="lab-scroll"><table class="lab-table lab-verdicts">{HEAD}'
-                f'<tbody>{rows}</tbody></table></div><p class="lab-provenance">{_NOTE}</p>'
-            ),
+            "text/html": f'{_table(self.claims)}{folded}<p class="lab-provenance">{_NOTE}</p>',
             "text/plain": repr(self),
-            VERDICTS_MIME: [vars(claim) for claim in self.claims],
+            VERDICTS_MIME: [vars(claim) for claim in (*self.claims, *self.more)],
         }
 
     def __repr__(self) -> str:
         return "\n".join(
             f"{SIGNS[claim.verdict]} {claim.verdict}: {claim.claim}\n  {claim.because}"
-            for claim in self.claims
+            for claim in (*self.claims, *self.more)
         )
 
 
@@ -63,22 +66,25 @@ HEAD = "<thead><tr>" + "".join(
 ) + "</tr></thead>"  # fmt: skip
 
 
-def verdicts(rows: Iterable[Sequence[str]]) -> Verdicts:
+def verdicts(
+    rows: Iterable[Sequence[str]], *, more: Iterable[Sequence[str]] = ()
+) -> Verdicts:
     """Return claims with their verdicts. Each row is ``(key, claim, verdict, because)``.
 
     A key such as "001-align-4" names the claim in the book's list of all claims. A claim of this
-    page alone has a key that starts with "more-".
+    page alone has a key that starts with "more-". Claims of ``more`` are folded up behind one line:
+    those that only readers of certain texts will meet. The list of all claims shows them too.
 
     Raises:
         LabError: a row has another form, a verdict is unknown, or a key stands twice.
     """
-    claims: dict[str, Claim] = {}
-    for fields in rows:
-        claim = _claim(fields)
-        if claim.key in claims:
+    shown, folded = (tuple(map(_claim, claims)) for claims in (rows, more))
+    keys: set[str] = set()
+    for claim in (*shown, *folded):
+        if claim.key in keys:
             raise LabError(f"The key '{claim.key}' stands twice. Give each claim its own.")
-        claims[claim.key] = claim
-    return Verdicts(tuple(claims.values()))
+        keys.add(claim.key)
+    return Verdicts(shown, folded)
 
 
 def row(claim: Claim, *, attributes: str = "", address: str = "") -> str:
@@ -89,6 +95,14 @@ def row(claim: Claim, *, attributes: str = "", address: str = "") -> str:
         f"<tr{attributes}><td>{with_code(claim.claim)}</td>"
         f'<td><{tag} class="lab-verdict"{link} data-verdict="{kind}">{sign}{kind}</{tag}></td>'
         f"<td>{with_code(claim.because)}</td></tr>"
+    )
+
+
+def _table(claims: Iterable[Claim]) -> str:
+    rows = "".join(row(claim, attributes=f' id="{claim.anchor}"') for claim in claims)
+    return (
+        f'<div class="lab-scroll"><table class="lab-table lab-verdicts">{HEAD}'
+        f"<tbody>{rows}</tbody></table></div>"
     )
 
 

@@ -9,6 +9,7 @@ from sgemm_lab.counting.warp_requests import warp_requests
 from sgemm_lab.errors import LabError
 from sgemm_lab.gpu import find_gpu
 from sgemm_lab.kernel import load_kernel
+from sgemm_lab.lab.pictures.banks import phase_of, phase_panel
 from sgemm_lab.lab.pictures.copying import copied_by, copying_panel
 from sgemm_lab.lab.pictures.frame import PANEL_WIDTH, drawing, figure, panel, words
 from sgemm_lab.lab.pictures.levels import levels_panel
@@ -91,6 +92,8 @@ PANELS = [
     one_number_panel("One number", [2, 0, 1, 3], [1, 3, 2, 4], 2),
     owners_panel("Who owns what", load_kernel("tiled")),
     copying_panel("One load", load_kernel("float4"), says="**128** numbers"),
+    phase_panel("Eight neighbours", load_kernel("padded"), "fragB["),
+    phase_panel("Four and four", load_kernel("split"), "fragB["),
 ]
 
 
@@ -117,6 +120,23 @@ def test_the_sum_so_far_is_a_sum() -> None:
 
 def test_owners_are_counted_from_the_kernel() -> None:
     assert "a thread owns 1 element of C, a warp 32 and a block 1,024" in PANELS[5].text
+
+
+def test_lanes_that_meet_in_a_bank_take_wavefronts_of_their_own() -> None:
+    assert "take 2 wavefronts, which use 16 and 16 of 32 banks." in PANELS[6].text
+    assert "take 1 wavefront, which use 32 of 32 banks." in PANELS[7].text
+
+
+def test_a_word_that_two_lanes_want_comes_once() -> None:
+    assert phase_of([0, 0, 128, None]).wavefronts == [{0, 1, 2, 3}, {0, 1, 2, 3}]
+    assert phase_of([None]).wavefronts == []
+
+
+def test_a_request_of_4_bytes_has_no_phases() -> None:
+    with pytest.raises(
+        LabError, match=r"'register_cache' asks for no 16 bytes at 'As\[r\]\[k\] ='"
+    ):
+        phase_panel("Single", load_kernel("register_cache"), "As[r][k] =")
 
 
 def test_the_time_is_the_schedules_own() -> None:

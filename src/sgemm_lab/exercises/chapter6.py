@@ -5,7 +5,7 @@ import numpy as np
 from sgemm_lab.cuda.compiler import compile_kernel
 from sgemm_lab.exercises.counted import counts, counts_at, times_as_fast
 from sgemm_lab.exercises.lines import Lines
-from sgemm_lab.exercises.model import Choice, Judgement, Number
+from sgemm_lab.exercises.model import Choice, Estimate, Judgement, Number
 from sgemm_lab.hardware import WARP
 from sgemm_lab.kernel import Kernel, load_kernel
 from sgemm_lab.rules.memory import shared_cost
@@ -150,5 +150,21 @@ EXERCISES = (
         found=times_as_fast("split", "register_cache", (1024, 1024, 1024), _SQUARE),
         solution="slower",
         wrong=(("faster", "`split` makes"), ("same", "`register_cache`"), (1.4, '"slower"')),
+    ),
+)
+
+PREDICTIONS = (
+    Choice(
+        name="float4-again",
+        found=times_as_fast("float4_tile", "transposed", _SQUARE),
+        solution="faster",
+        wrong=(("slower", "`float4_tile` makes"), ("same", "`transposed`")),
+    ),
+    Estimate(
+        name="split-gain",
+        unit="times as fast",
+        close=0.06,
+        found=times_as_fast("split", "padded", _SQUARE),
+        wrong=((1.52, "too high"), (0.5, "too low")),
     ),
 )

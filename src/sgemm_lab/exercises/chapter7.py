@@ -1,8 +1,5 @@
 """The exercises of chapter 7, double buffer."""
 
-from math import prod
-
-from sgemm_lab.counting.warp_requests import shared_shapes
 from sgemm_lab.exercises.counted import barriers, counts, times_as_fast
 from sgemm_lab.exercises.lines import Lines
 from sgemm_lab.exercises.model import Estimate, Judgement, Number
@@ -10,10 +7,6 @@ from sgemm_lab.kernel import Kernel, load_kernel
 
 _EIGHT_WINDOWS = (128, 128, 64)
 _SQUARE = (4096, 4096, 4096)
-
-
-def _shared_bytes() -> int:
-    return 4 * sum(prod(shape) for shape in shared_shapes(load_kernel("double_buffer")).values())
 
 
 def _stored_once(kernel: Kernel) -> Judgement:
@@ -46,18 +39,16 @@ EXERCISES = (
     ),
     Number(
         name="7.2",
-        unit="bytes",
-        expected=_shared_bytes,
-        because="Two windows, each of 8 · 132 + 8 · 128 floats of 4 bytes.",
-        hint="Two buffers of As and of Bs, and As has PAD more floats in each row.",
+        unit="times as fast",
+        expected=lambda: (2 + 1) / max(2, 1),
+        because="3M in turns, 2M at the same time.",
+        hint="In turns it takes L + M, at the same time at best the longer of the two.",
         hints=(
-            (8320, "That is one window; there are two."),
-            (16384, "The rows of As have 4 floats of padding each."),
-            (4160, "Those are floats; a float has 4 bytes."),
+            (2, "That needs L = M; the loads alone take twice as long as the multiplication."),
+            (3, "Loading itself still takes its time."),
         ),
-        tolerance=1e-9,
-        solution=16640,
-        wrong=((8320, "one window"), (16384, "padding"), (4160, "4 bytes"), (1, "PAD")),
+        solution=1.5,
+        wrong=((2, "L = M"), (3, "still takes"), (1, "In turns")),
     ),
     Lines(
         name="7.3",
@@ -93,5 +84,15 @@ EXERCISES = (
         unit="times as fast",
         found=times_as_fast("double_buffer", "vector_store", (1024, 1024, 1024), _SQUARE),
         wrong=((1.13, "too low"), (4, "times too high"), (float("nan"), "finite")),
+    ),
+)
+
+PREDICTIONS = (
+    Estimate(
+        name="overlap-gain",
+        unit="times as fast",
+        close=0.06,
+        found=times_as_fast("double_buffer", "vector_store", _SQUARE),
+        wrong=((1.5, "too high"), (0.5, "too low")),
     ),
 )

@@ -57,6 +57,7 @@ from sgemm_lab.lab.listing import listing
 from sgemm_lab.lab.methods import Effects
 from sgemm_lab.lab.methods import effects as _effects
 from sgemm_lab.lab.output import Output, Picture, Prose, table, unavailable
+from sgemm_lab.lab.pictures.banks import phase_panel
 from sgemm_lab.lab.pictures.copying import copying_panel
 from sgemm_lab.lab.pictures.frame import figure as _figure
 from sgemm_lab.lab.pictures.levels import levels_panel
@@ -484,6 +485,14 @@ def times(title: str, name: str, *, stages: int, clocks: float, says: str = "") 
     return time_panel(title, pipeline, clocks, says=says)
 
 
+def phase(title: str, name: str, line: str, *, says: str = "") -> Output:
+    """Draw the banks that the first eight lanes of a 16-byte request use, wavefront by wavefront.
+
+    ``line`` is a piece of the source line that makes the request, such as "fragB[".
+    """
+    return phase_panel(title, load_kernel(name), line, says=says)
+
+
 def sm(title: str, *, says: str = "") -> Output:
     """Draw one SM of this machine's GPU, or of the recorded one, with its parts."""
     return multiprocessor_panel(title, find_gpu(card().device.name), says=says)
@@ -554,6 +563,7 @@ __all__ = [
     "owners",
     "owns",
     "pace",
+    "phase",
     "place",
     "predict",
     "race",

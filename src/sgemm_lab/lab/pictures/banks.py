@@ -1,0 +1,126 @@
+"""The eight lanes of one phase over the 32 banks, with the wavefront that serves each of them."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from sgemm_lab.counting.warp_requests import Request, warp_requests
+from sgemm_lab.errors import LabError
+from sgemm_lab.hardware import BANKS, FLOAT_BYTES
+from sgemm_lab.kernel import Kernel
+from sgemm_lab.lab.output import Output
+from sgemm_lab.lab.painting import one_block
+from sgemm_lab.lab.pictures.frame import PANEL_WIDTH, drawing, outline, panel, rectangle, words
+from sgemm_lab.lab.tiles import intervals
+from sgemm_lab.text import plural
+
+PHASE_LANES = 8
+"""Lanes that a warp's request of 16 bytes a lane serves together."""
+_WIDE = 128
+_LEFT = 78
+_CELL = (PANEL_WIDTH - _LEFT - 2) // BANKS
+_ROW = 20
+
+
+@dataclass(frozen=True)
+class Phase:
+    """Which words the lanes of a phase want, and the wavefront that brings each, from 1."""
+
+    lanes: tuple[dict[int, int], ...]
+    """Of every lane: word to wavefront."""
+
+    @property
+    def wavefronts(self) -> list[set[int]]:
+        """The banks that each wavefront uses."""
+        count = max((w for lane in self.lanes for w in lane.values()), default=0)
+        return [
+            {word % BANKS for lane in self.lanes for word, own in lane.items() if own == number}
+            for number in range(1, count + 1)
+        ]
+
+
+def phase_of(addresses: Sequence[int | None]) -> Phase:
+    """Serve the lanes of one phase in order.
+
+    Args:
+        addresses: first byte of each lane's 16; None where the lane asks for nothing.
+
+    A bank hands out one word in a wavefront, to every lane that wants it. So a word's wavefront is
+    its place among the different words of its bank. How many there are is the hardware's rule; in
+    which order they come is not known, and here it is that of the lanes.
+    """
+    served: dict[int, list[int]] = {}
+    lanes: list[dict[int, int]] = []
+    for address in addresses:
+        mine: dict[int, int] = {}
+        first = None if address is None else address // FLOAT_BYTES
+        for word in [] if first is None else range(first, first + _WIDE // 8 // FLOAT_BYTES):
+            known = served.setdefault(word % BANKS, [])
+            if word not in known:
+                known.append(word)
+            mine[word] = known.index(word) + 1
+        lanes.append(mine)
+    return Phase(tuple(lanes))
+
+
+def wide_request(kernel: Kernel, line: str) -> Request:
+    """Return the first 16-byte request that the first warp makes at a source line.
+
+    Raises:
+        LabError: there is no such line, or it asks for no 16 bytes.
+    """
+    found = warp_requests(kernel, one_block(kernel), space="shared", line=line)
+    wide = [request for request in found if request["bits"] == _WIDE]
+    if not wide:
+        raise LabError(
+            f"'{kernel.name}' asks for no 16 bytes at '{line}', so its lanes go in no phases of "
+            f"eight. Take a line that reads or stores a float4."
+        )
+    return wide[0]
+
+
+def phase_panel(title: str, kernel: Kernel, line: str, *, says: str = "") -> Output:
+    """Return a panel: a row for each of the first eight lanes, then a row for each wavefront.
+
+    Args:
+        title: the line above.
+        kernel: its first warp is drawn.
+        line: a piece of the source line that makes the request, such as "fragB[".
+        says: the line below.
+    """
+    phase = phase_of(wide_request(kernel, line)["addresses"][:PHASE_LANES])
+    parts = [words(0, 11, "bank"), words(_LEFT, 11, "0")]
+    parts.append(words(_LEFT + BANKS * _CELL, 11, f"{BANKS - 1}", anchor="end"))
+    y = 16.0
+    for lane, wanted in enumerate(phase.lanes):
+        parts.append(words(0, y + 14, f"lane {lane}"))
+        parts.append(outline(_LEFT, y + 0.5, BANKS * _CELL, _ROW - 3, "grid"))
+        for number in sorted(set(wanted.values())):
+            banks = {word % BANKS for word, own in wanted.items() if own == number}
+            parts += _runs(banks, y, number)
+        y += _ROW
+    y += 8
+    for number, banks in enumerate(phase.wavefronts, 1):
+        parts.append(words(0, y + 14, f"wavefront {number}"))
+        parts.append(outline(_LEFT, y + 0.5, BANKS * _CELL, _ROW - 3, "grid"))
+        parts += [
+            rectangle(_LEFT + first * _CELL, y, (last - first + 1) * _CELL, _ROW - 2, "shared", 0.8)
+            for first, last in intervals(banks)
+        ]
+        y += _ROW
+    used = " and ".join(str(len(banks)) for banks in phase.wavefronts)
+    described = (
+        f"The first {len(phase.lanes)} lanes of '{kernel.name}' take "
+        f"{plural(len(phase.wavefronts), 'wavefront')}, which use {used} of {BANKS} banks."
+    )
+    return panel(title, drawing(parts, y + 2, described), described, says)
+
+
+def _runs(banks: set[int], y: float, number: int) -> list[str]:
+    """Draw what a lane gets in one wavefront: filled in the first, in outline in later ones."""
+    parts: list[str] = []
+    for first, last in intervals(banks):
+        x, wide = _LEFT + first * _CELL, (last - first + 1) * _CELL
+        parts.append(rectangle(x, y, wide, _ROW - 2, "shared", 0.26 if number == 1 else 0.0))
+        parts.append(outline(x + 0.5, y + 0.5, wide - 1, _ROW - 3, "shared"))
+        parts.append(words(x + wide / 2, y + 14, str(number), anchor="middle", bold=True))
+    return parts

@@ -8,10 +8,11 @@ SITE := _build/html
 ALONE := tests/widgets/test_live_in_jupyterlab.py
 
 .DEFAULT_GOAL := help
-.PHONY: help book test notebooks readme ptx bench clean
+.PHONY: help book lint check test notebooks readme ptx bench clean
 
 help:
 	@echo "make book       build the pages into $(SITE)"
+	@echo "make check      lint, types, imports and the quick tests"
 	@echo "make test       install what the tests need and run them all"
 	@echo "make notebooks  write one notebook per chapter into notebooks/"
 	@echo "make readme     write the ladder in README.md anew, from the records"
@@ -24,9 +25,20 @@ book: .venv/.book
 	@echo
 	@echo "The book is built. Open file://$(CURDIR)/$(SITE)/index.html"
 
-test: .venv/.test
+# Tests that need neither a browser nor a long simulation.
+QUICK := tests/test_*.py tests/cuda tests/cli tests/records tests/measuring tests/rules tests/checking \
+	tests/simulator/test_ptx.py tests/simulator/test_fma.py tests/simulator/test_warp_requests.py
+
+lint: .venv/.test
 	@echo "== ruff" && $(BIN)/ruff check . && $(BIN)/ruff format --check .
 	@echo "== mypy" && $(BIN)/mypy
+	@echo "== imports" && $(BIN)/lint-imports --no-logo
+	@echo "== javascript" && $(BIN)/python tests/javascript.py
+
+check: lint
+	@echo "== quick tests" && $(BIN)/pytest -n 2 --dist worksteal -m "not bench and not browser" $(QUICK)
+
+test: lint
 	@echo "== book" && $(BIN)/jupyter-book build . -W -n --keep-going -q
 	@echo "== pytest" && $(BIN)/pytest -n 2 --dist worksteal --ignore $(ALONE)
 	@echo "== pytest $(ALONE), alone: JupyterLab loses time beside others" && $(BIN)/pytest $(ALONE)
@@ -45,7 +57,7 @@ bench: .venv/.test
 	@$(BIN)/pytest -m bench -s tests/widgets tests/book
 
 clean:
-	rm -rf _build notebooks dist .pytest_cache .mypy_cache .ruff_cache
+	rm -rf _build node_modules notebooks dist .pytest_cache .mypy_cache .ruff_cache
 
 .venv/bin/python:
 	@if [ -z "$(PYTHON)" ]; then \

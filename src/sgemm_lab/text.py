@@ -22,9 +22,23 @@ def number(value: float) -> str:
     return f"{rounded:,.0f}" if abs(rounded) >= 100 else f"{rounded.normalize(_EXACT):f}"
 
 
+def rounded_to(value: float, digits: int) -> float:
+    """Return a number to so many significant digits; halves go up, as in JavaScript."""
+    exact = Decimal(value)
+    place = Decimal(1).scaleb(exact.adjusted() - digits + 1)
+    return float(exact.quantize(place, ROUND_HALF_UP, _EXACT))
+
+
+def ratio(times: float) -> str:
+    """Return how many times as much something is, to two digits."""
+    return number(rounded_to(times, 2))
+
+
 def percent(share: float) -> str:
     """Return a share such as 0.123 as "12 %", small ones with two digits."""
-    return f"{math.floor(100 * share + 0.5)} %" if abs(share) >= 0.1 else f"{100 * share:.2g} %"
+    if abs(share) >= 0.1:
+        return f"{math.floor(100 * share + 0.5)} %"
+    return f"{rounded_to(100 * share, 2):g} %"
 
 
 def plural(count: int, word: str, several: str = "") -> str:

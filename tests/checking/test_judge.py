@@ -149,10 +149,40 @@ def test_an_infinity_made_finite_is_found() -> None:
 @pytest.mark.parametrize("special", [np.isnan, np.isinf])
 def test_a_special_value_lost_from_one_matrix_is_found(special: Any, matrix: str) -> None:
     def lost(a: Any, b: Any, c: Any) -> None:
+        a, b = a.copy(), b.copy()
         (a if matrix == "A" else b)[special(a if matrix == "A" else b)] = 1
         right(a, b, c)
 
     assert "hold NaN and infinity" in fault(lost)
+
+
+@pytest.mark.parametrize("matrix", ["A", "B"])
+@pytest.mark.parametrize("special", [np.isnan, np.isinf])
+def test_a_term_skipped_because_a_factor_is_zero_is_found(special: Any, matrix: str) -> None:
+    """A kernel that leaves out zeros of one matrix loses what stands beside them in the other."""
+
+    def skipped(a: Any, b: Any, c: Any) -> None:
+        for k in range(a.shape[1]):
+            term = np.outer(a[:, k], b[k])
+            zeros = a[:, k, None] == 0 if matrix == "A" else b[None, k] == 0
+            beside = special(b[None, k] if matrix == "A" else a[:, k, None])
+            term[np.broadcast_to(zeros, term.shape) & beside] = 0
+            c[...] = term if k == 0 else c + term
+
+    assert "hold NaN and infinity" in fault(skipped)
+
+
+@pytest.mark.parametrize("name", ["A", "B"])
+def test_a_changed_input_is_found_though_c_is_right(name: str) -> None:
+    def clobbering(a: Any, b: Any, c: Any) -> None:
+        right(a, b, c)
+        (a if name == "A" else b)[1, 2] += 1
+
+    size = "35" if name == "A" else "42"
+    assert fault(clobbering).startswith(
+        f"It changed 1 of {size} elements of {name}, which it may only read. "
+        f"The first is {name}[1, 2]."
+    )
 
 
 def test_a_zero_times_a_row_of_nan_is_found() -> None:

@@ -38,6 +38,7 @@ UNROLLED_LATER = {
 """What the GPU counted more than the simulator: all that is known to differ."""
 
 FAULTS = {
+    "clobbered_input": "of A, which it may only read",
     "double_buffer_race": "writes As[0], which thread",
     "doubled_term": "wrong on whole numbers",
     "dropped_tail": "wrong on whole numbers",
@@ -47,6 +48,7 @@ FAULTS = {
     "missing_second_barrier": "with no barrier between",
     "outside_load": "of A, which has",
     "outside_store": "which has",
+    "skipped_zeros": "wrong where A and B hold NaN and infinity",
     "transposed_index": "wrong on whole numbers",
     "unwritten_edge": "never written",
 }
@@ -121,6 +123,46 @@ def test_checking_waits_for_no_one() -> None:
     assert max(np.prod(size) for size in QUICK_SIZES) <= 64**3
     assert any(k == 33 for _, _, k in QUICK_SIZES)
     assert any(n % 4 for _, n, _ in QUICK_SIZES)
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("k < K;", "k < (K > 128 ? 128 : K);"),
+        ("k < K;", "k < K - (K % 8 == 6);"),
+        ("k < K;", "k < K - (M % 128 == 0 && N % 128 == 0);"),
+        ("row >= M", "row >= (M > 512 ? 512 : M)"),
+        ("size_t(row) * K + k", "short(row * K + k)"),
+    ],
+)
+def test_the_sizes_checked_by_default_catch_what_small_ones_miss(old: str, new: str) -> None:
+    kernel = parse_kernel("mine", load_kernel("naive_rows").source.replace(old, new))
+    few = [(1, 1, 1), (17, 17, 17), (33, 31, 29), (34, 36, 65)]
+    assert all(verdict.passed for verdict in check_here(kernel, few))
+    assert any(verdict.fault for verdict in check_here(kernel))
+
+
+def test_checking_ends_at_the_size_that_takes_too_long() -> None:
+    (verdict,) = check_here(load_kernel("tiled"), [(64, 64, 512), (1, 1, 1)], time_limit=0.02)
+    assert verdict.fault is None
+    assert verdict.refusal is not None
+    assert verdict.refusal.startswith(
+        "The simulation was stopped after 0.02 seconds: 0 of 4 blocks"
+    )
+
+
+@pytest.mark.parametrize("work", [count, walk, warp_requests])
+def test_every_simulation_has_a_time_limit(work: Any) -> None:
+    source = load_kernel("naive").source.replace("++k", "k += 0")
+    with pytest.raises(
+        LabError, match=r"stopped after 0\.05 seconds: 0 of 1 blocks were done, now"
+    ):
+        work(parse_kernel("mine", source), (8, 8, 8), time_limit=0.05)
+
+
+def test_races_are_looked_for_by_default() -> None:
+    found = count(wrong_kernel("missing_first_barrier"), (35, 37, 66)).result.hazards
+    assert "race" in {hazard.kind for hazard in found}
 
 
 def test_size_that_does_not_fit_is_refused_in_a_sentence() -> None:

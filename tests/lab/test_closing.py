@@ -175,6 +175,7 @@ def test_a_kernel_that_changed_since_it_was_recorded_has_no_box(
     other = record(
         run(
             samples("tiled", 4.0, size=4096, fingerprint="of other code"),
+            samples("naive", 4.0, size=4096),
             samples("cublas", 1.0, size=4096),
         )
     )

@@ -5,10 +5,12 @@ import xml.etree.ElementTree as ET
 
 import pytest
 
+from sgemm_lab.counting.warp_requests import warp_requests
 from sgemm_lab.errors import LabError
 from sgemm_lab.gpu import find_gpu
 from sgemm_lab.kernel import load_kernel
 from sgemm_lab.lab.pictures.banks import phase_of, phase_panel
+from sgemm_lab.lab.pictures.copying import copied_by, copying_panel
 from sgemm_lab.lab.pictures.frame import PANEL_WIDTH, drawing, figure, panel, words
 from sgemm_lab.lab.pictures.levels import levels_panel
 from sgemm_lab.lab.pictures.matrices import matrices, reading
@@ -63,6 +65,23 @@ def test_a_group_that_does_nothing_is_a_sentence() -> None:
         reading(load_kernel("naive"), (2, 64, 16), "warp", number=7)
 
 
+def test_a_float4_of_each_lane_copies_two_rows_and_one_number_of_each_lane_half_a_row() -> None:
+    lanes = {
+        name: copied_by(warp_requests(load_kernel(name), (32, 32, 64), space="global")[0])
+        for name in ("sliding_window", "float4_by_row", "float4")
+    }
+    assert lanes["sliding_window"] == [{(0, k)} for k in range(32)]
+    assert lanes["float4_by_row"] == [{(0, 4 * i + j) for j in range(4)} for i in range(16)]
+    every = {(row, k) for row in range(2) for k in range(64)}
+    assert set().union(*lanes["float4"]) == every
+    assert len(lanes["float4"]) == 32
+
+
+def test_a_copy_without_a_square_tile_is_a_sentence() -> None:
+    with pytest.raises(LabError, match=r"'split' has no TILE and BK, so its copy is not drawn\."):
+        copying_panel("Copies", load_kernel("split"))
+
+
 PANELS = [
     matrices("One warp", load_kernel("naive"), (32, 64, 16), "warp", step=6, says="**5** pieces"),
     time_panel("Two buffers", Pipeline(281, 220, 512, 4, 2), 4200),
@@ -72,6 +91,7 @@ PANELS = [
     multiprocessor_panel("One SM", find_gpu("h200")),
     one_number_panel("One number", [2, 0, 1, 3], [1, 3, 2, 4], 2),
     owners_panel("Who owns what", load_kernel("tiled")),
+    copying_panel("One load", load_kernel("float4"), says="**128** numbers"),
     phase_panel("Eight neighbours", load_kernel("padded"), "fragB["),
     phase_panel("Four and four", load_kernel("split"), "fragB["),
 ]
@@ -113,7 +133,9 @@ def test_a_word_that_two_lanes_want_comes_once() -> None:
 
 
 def test_a_request_of_4_bytes_has_no_phases() -> None:
-    with pytest.raises(LabError, match=r"'register_cache' asks for no 16 bytes at 'As\[r\]\[k\] ='"):
+    with pytest.raises(
+        LabError, match=r"'register_cache' asks for no 16 bytes at 'As\[r\]\[k\] ='"
+    ):
         phase_panel("Single", load_kernel("register_cache"), "As[r][k] =")
 
 

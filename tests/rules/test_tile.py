@@ -1,11 +1,6 @@
-"""The formulas of the intensity widget, in Python and in JavaScript."""
-
-import itertools
-import json
-from typing import Any
+"""The formulas of a tile."""
 
 import pytest
-from playwright.sync_api import Browser
 from widget_samples import CONSTANTS, GPUS
 
 from sgemm_lab.rules.tile import (
@@ -17,7 +12,6 @@ from sgemm_lab.rules.tile import (
     raising,
     tile_intensity,
 )
-from sgemm_lab.widgets import Intensity
 from sgemm_lab.widgets.data import checked_gpus
 
 
@@ -78,46 +72,3 @@ def test_what_raises_the_bound() -> None:
     assert raising([{"name": "TILE", "value": 32, "choices": [16, 32]}], h200, square) == []
     # A larger tile would be right for DRAM, but its block would have too many threads.
     assert raising([{"name": "TILE", "value": 32, "choices": [32, 64]}], t4, square) == []
-
-
-def test_javascript_agrees(chromium: Browser) -> None:
-    gpus = checked_gpus(GPUS)
-    sizes = [{"m": 4096, "n": 4096, "k": 4096}, {"m": 37, "n": 4096, "k": 3}]
-    sides, depths, shares = (1, 12, 16, 64, 256), (1, 8, 64), (1, 3, 8, 16)
-    tiles = [Tile(*five) for five in itertools.product(sides, sides, depths, shares, shares)]
-    cases: list[tuple[Tile, dict[str, Any], dict[str, int]]] = [
-        (tile, gpus[i % len(gpus)], sizes[i % len(sizes)]) for i, tile in enumerate(tiles)
-    ]
-    source = str(Intensity._esm).replace("export default", "window.widget =")
-    source += "\nwindow.tileReport = tileReport; window.tileOf = tileOf; window.raising = raising;"
-    page = chromium.new_page()
-    page.add_script_tag(content=source, type="module")
-    page.wait_for_function("Boolean(window.tileReport)")
-    arguments = json.dumps([[vars(tile), gpu["id"], size] for tile, gpu, size in cases])
-    reports = page.evaluate(
-        "([cases, gpus]) => JSON.parse(cases).map(([tile, gpu, size]) =>"
-        " tileReport(tile, gpus.find((g) => g.id === gpu), size))",
-        [arguments, gpus],
-    )
-    raises = page.evaluate(
-        "([constants, gpus, size]) => gpus.map((gpu) => raising(constants, gpu, size))",
-        [CONSTANTS, gpus, sizes[0]],
-    )
-    assert raises == [raising(CONSTANTS, gpu, sizes[0]) for gpu in gpus]
-    tile_constant = page.evaluate("tileOf([{name: 'TILE', value: 8}, {name: 'TM', value: 2}])")
-    page.close()
-
-    assert tile_constant == vars(Tile.from_constants({"TILE": 8, "TM": 2}))
-    assert len(reports) == len(cases) > 1000
-    for (tile, gpu, size), report in zip(cases, reports, strict=True):
-        lowest = bound(tile, gpu, size)
-        assert report["block"] == tile.block_intensity
-        assert report["thread"] == tile.thread_intensity
-        assert report["global"] == pytest.approx(global_intensity(tile, size))
-        assert report["compulsory"] == pytest.approx(compulsory_intensity(**size))
-        assert report["sharedBytes"] == tile.shared_bytes
-        assert report["threads"] == pytest.approx(tile.threads)
-        assert report["accumulators"] == tile.accumulators
-        assert report["gflops"] == pytest.approx(lowest.gflops)
-        assert report["limit"] == lowest.limit
-        assert report["problems"] == problems(tile, gpu)

@@ -226,6 +226,12 @@ FLOATS: dict[str, Callable[[float, float], int]] = {
     ),
     "setp.neu.f32 %p, %a, %b; selp.b32 %d, 1, 0, %p;": lambda x, y: int(x != y),
     "setp.geu.f32 %p, %a, %b; selp.b32 %d, 1, 0, %p;": lambda x, y: int(not x < y),
+    "setp.num.f32 %p, %a, %b; selp.b32 %d, 1, 0, %p;": lambda x, y: int(
+        not math.isnan(x) and not math.isnan(y)
+    ),
+    "setp.nan.f32 %p, %a, %b; selp.b32 %d, 1, 0, %p;": lambda x, y: int(
+        math.isnan(x) or math.isnan(y)
+    ),
     "cvt.rzi.s32.f32 %d, %a;": lambda x, y: clamped(x, -(2**31), 2**31 - 1, math.trunc),
     "cvt.rni.u32.f32 %d, %a;": lambda x, y: clamped(x, 0, 2**32 - 1, round),
     "cvt.rn.f16.f32 %h, %a; cvt.u32.u16 %d, %h;": lambda x, y: half_bits(x),

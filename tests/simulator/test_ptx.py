@@ -15,6 +15,7 @@ from sgemm_lab.simulator.ptx import (
     Vector,
     parse,
 )
+from sgemm_lab.simulator.simulation import simulate
 
 TEXT = """
 .version 8.8
@@ -93,6 +94,24 @@ def test_registers_of_inline_assembly_stay_in_their_scope() -> None:
     assert kernel.register_type(mov.guard.register.name) == "pred"
 
 
+@pytest.mark.parametrize("declaration", [".reg .b32 f;", ".reg.b32 f;", ".reg\t.b32\tf;"])
+def test_registers_are_declared_with_and_without_a_space(declaration: str) -> None:
+    kernel = parse(TEXT.replace("{ .reg .pred p;", f"{{ .reg.pred p; {declaration}"))["k"]
+    assert sorted(kernel.register_types.values()) == sorted(
+        ["pred", "f32", "b32", "b64", "pred", "b32"]
+    )
+
+
+def test_labels_of_an_inner_scope_are_its_own() -> None:
+    """A device function with a loop in inline assembly may be inlined twice."""
+    loop = "{\nagain:\nadd.s32 %r1, %r1, 1;\n@%p1 bra done;\nbra again;\ndone:\n}\n"
+    kernel = parse(TEXT.replace("add.s32 %r1, %r2, -0x10;", loop + loop))["k"]
+    blocks = basic_blocks(kernel)
+    loops = [block for block in blocks if block.target == block.number - 1]
+    assert len(loops) == 2
+    assert all(blocks[block.number - 1].target == block.number + 1 for block in loops)
+
+
 def test_blocks_meet_at_the_post_dominator() -> None:
     blocks = basic_blocks(parse(TEXT)["k"])
     assert [len(block.instructions) for block in blocks] == [6, 1, 1]
@@ -106,10 +125,23 @@ def test_an_unknown_opcode_is_named_with_its_line() -> None:
         flow_of(parse(text)["k"])
 
 
-def test_a_barrier_for_some_threads_is_refused() -> None:
-    text = TEXT.replace("add.s32 %r1, %r2, -0x10;", "bar.sync 1, 64;")
-    with pytest.raises(PtxError, match=r"line 28 is not simulated"):
-        flow_of(parse(text)["k"])
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        ("setp.maybe.f32 %p1, %r1, %r2;", "does not know the instruction 'setp.maybe.f32' at"),
+        ("setp.nan.s32 %p1, %r1, %r2;", "'setp.nan.s32' at kernel.cu, line 28 is one of float"),
+        ("cvt.s32.f32 %r1, %r2;", "cannot run 'cvt.s32.f32' with these operands at"),
+        ("mov.u32 %r1;", "cannot run 'mov.u32' with these operands at"),
+        ("mov.u32 %r1, 0xzz;", r"cannot read 'mov.u32 %r1, 0xzz' at"),
+        ("mov.u32 %r1, %clock;", "line 28: The simulator does not know the special register"),
+        ("add.s32 %r1, %p1, 1;", "line 28: The PTX mixes predicates and numbers in %p1"),
+    ],
+)
+def test_what_cannot_be_run_is_a_sentence_with_its_line(line: str, message: str) -> None:
+    text = TEXT.replace("add.s32 %r1, %r2, -0x10;", line)
+    with pytest.raises(PtxError, match=message) as caught:
+        simulate(text, "k", (1,), (32,), {"A": 0, "n": 0})
+    assert "kernel.cu, line 28" in str(caught.value)
 
 
 @pytest.mark.parametrize(

@@ -1,37 +1,93 @@
-"""One widget of each class, as the book shows it: what is timed and weighed.
-
-A new widget is one line here.
-"""
+"""One entry for each class of widget: what the tests of all of them draw, change and weigh."""
 
 from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import ladder_samples
+import occupancy_samples
+from request_samples import GLOBAL, SHARED
+from walk_samples import sliding_window
+from widget_samples import CONSTANTS, GPUS, POINTS
 
 from sgemm_lab import lab
-from sgemm_lab.widgets import LabWidget, Steps
+from sgemm_lab.widgets import Banks, Coalescing, Intensity, LabWidget, Roofline, Steps, Timeline
 
 LARGE = "register_cache:BM=128,BN=128,TM=8,TN=8"
 
 
-def steps(name: str, size: tuple[int, int, int]) -> Steps:
-    found = lab.step(name, size)
-    assert isinstance(found, Steps)
-    return found
+class Sample(NamedTuple):
+    """A widget to try."""
+
+    make: Callable[[], LabWidget]
+    """Small, of sample data."""
+    book: Callable[[], object]
+    """As the book shows it, for what is timed and weighed; of several one with much in it."""
+    changes: tuple[str, list[Any]]
+    """A key of the state, and values that each redraw everything."""
+    painted: bool = False
+    """Whether it writes on coloured ground inside the picture."""
+    on_axes: bool = False
+    """Whether it has axes that move after a change only."""
 
 
-def occupancy() -> LabWidget:
-    found = lab.occupancy("register_cache", LARGE)
+SAMPLES = {
+    "roofline": Sample(
+        lambda: Roofline(GPUS, POINTS),
+        lambda: lab.roofline("register_cache", LARGE, "transposed", "padded", "split"),
+        ("gpu", ["a100", "t4", "h200"]),
+        on_axes=True,
+    ),
+    "intensity": Sample(
+        lambda: Intensity(CONSTANTS, GPUS),
+        lambda: lab.intensity("split", predict=True),
+        ("gpu", ["a100", "t4", "h200"]),
+        on_axes=True,
+    ),
+    "coalescing": Sample(
+        lambda: Coalescing(GLOBAL),
+        lambda: lab.coalescing("sliding_window", "float4_by_row", "float4", size=128),
+        ("chosen", [2, 1, 3, 0]),
+        painted=True,
+    ),
+    "banks": Sample(
+        lambda: Banks(SHARED),
+        lambda: lab.banks(LARGE, "transposed", "float4_tile", "padded", "split"),
+        ("chosen", [2, 1, 3, -1, 0]),
+        painted=True,
+    ),
+    "steps": Sample(
+        lambda: Steps(sliding_window(), step=5),
+        lambda: lab.step("double_buffer:BM=64,BN=64,BK=4", (8, 8, 12)),
+        ("step", [0, 4, 6, 11, 33]),
+        painted=True,
+    ),
+    "occupancy": Sample(
+        lambda: occupancy_samples.example(kernels=occupancy_samples.KERNELS),
+        lambda: lab.occupancy("register_cache", LARGE),
+        ("registers", [128, 255, 1]),
+        painted=True,
+    ),
+    "timeline": Sample(
+        lambda: Timeline(blocks=2, time=900),
+        lambda: lab.timeline("split", "double_buffer"),
+        ("stages", [1, 2, 6, 3]),
+        painted=True,
+    ),
+    "ladder": Sample(
+        ladder_samples.ladder,
+        lab.ladder,
+        ("size", [[256, 256, 256], [1, 4096, 4096], [4096, 4096, 4096]]),
+    ),
+    "memory ladder": Sample(
+        ladder_samples.memory,
+        lab.memory_ladder,
+        ("gpu", ["t4", "h200"]),
+    ),
+}
+
+
+def of_book(name: str) -> LabWidget:
+    """The widget as the book shows it."""
+    found = SAMPLES[name].book()
     assert isinstance(found, LabWidget)
     return found
-
-
-# Where the book has several, one with much in it.
-BOOK: dict[str, Callable[[], LabWidget]] = {
-    "roofline": lambda: lab.roofline("register_cache", LARGE, "transposed", "padded", "split"),
-    "intensity": lambda: lab.intensity("split", predict=True),
-    "coalescing": lambda: lab.coalescing("sliding_window", "float4_by_row", "float4", size=128),
-    "banks": lambda: lab.banks(LARGE, "transposed", "float4_tile", "padded", "split"),
-    "steps": lambda: steps("double_buffer:BM=64,BN=64,BK=4", (8, 8, 12)),
-    "occupancy": occupancy,
-    "timeline": lambda: lab.timeline("split", "double_buffer"),
-    "ladder": lab.ladder,
-    "memory ladder": lab.memory_ladder,
-}

@@ -1,20 +1,18 @@
 """The occupancy calculator: its model in JavaScript, and the page under mouse and keyboard."""
 
-import json
 import random
 from collections.abc import Callable
 from typing import Any
 
 import pytest
 from occupancy_samples import GPUS, KERNELS, example
-from playwright.sync_api import Browser, Page, expect
+from playwright.sync_api import Page, expect
 from widget_page import Opener, overlapping_texts
 
 from sgemm_lab.errors import LabError
-from sgemm_lab.rules.occupancy import LIMITS, Launch, occupancy, refusal
+from sgemm_lab.rules.occupancy import LIMITS, Launch
 from sgemm_lab.style import THEME_COLOURS
 from sgemm_lab.widgets import Occupancy
-from sgemm_lab.widgets.occupancy import Sm, fit_words
 
 State = Callable[[Page, str], Any]
 
@@ -62,40 +60,6 @@ def launches() -> list[tuple[str, Launch]]:
             shared = dice.choice([0, border, border + 1, dice.randint(0, limits.shared_per_sm)])
             found.append((capability, Launch(threads, registers, shared)))
     return found
-
-
-def test_javascript_agrees(chromium: Browser) -> None:
-    sms = [Sm(id=c, name=c, compute_capability=c) for c in LIMITS]
-    gpus = {entry["id"]: entry for entry in Occupancy(sms).gpus}
-    cases = launches()
-    source = str(Occupancy._esm).replace("export default", "window.widget =")
-    source += "\nObject.assign(window, { fitOf, fitWords, refusal });"
-    page = chromium.new_page()
-    page.add_script_tag(content=source, type="module")
-    page.wait_for_function("Boolean(window.fitOf)")
-    answers = page.evaluate(
-        "([cases, gpus]) => JSON.parse(cases).map(([gpu, launch]) => ({"
-        "  ...fitOf(gpus[gpu], launch), words: fitWords(gpus[gpu], launch),"
-        "  refused: refusal(gpus[gpu], launch) }))",
-        [json.dumps([[gpu, vars(launch)] for gpu, launch in cases]), gpus],
-    )
-    page.close()
-    assert len(answers) == len(cases) == 3500
-    refused = 0
-    for (capability, launch), answer in zip(cases, answers, strict=True):
-        limits = LIMITS[capability]
-        assert answer["words"] == fit_words(limits, launch)
-        assert answer["refused"] == refusal(limits, launch)
-        if answer["refused"]:
-            refused += 1
-            assert answer["blocks"] == 0
-            continue
-        fit = occupancy(limits, launch)
-        assert answer["room"] == fit.room
-        assert answer["binding"] == fit.binding
-        assert (answer["blocks"], answer["warps"]) == (fit.blocks, fit.warps)
-        assert answer["share"] == fit.share
-    assert 100 < refused < 1500
 
 
 # What stands on the page.

@@ -2,13 +2,15 @@
 
 import gzip
 import json
+from typing import Any
 
 import pytest
-from every_widget import BOOK
+from every_widget import SAMPLES, of_book
 
 import sgemm_lab.widgets
-from sgemm_lab.book.render import page_state
+from sgemm_lab.book.render import page_scripts, page_state
 from sgemm_lab.widgets import WIDGET_MIME, LabWidget
+from sgemm_lab.widgets.bundle import PAGE_SCRIPT, library, site_files
 
 LIMIT = 700_000
 """Bytes of a whole page, compressed."""
@@ -16,19 +18,26 @@ LIMIT = 700_000
 
 @pytest.fixture(scope="module")
 def widgets() -> list[LabWidget]:
-    return [make() for make in BOOK.values()]
+    return [of_book(name) for name in SAMPLES]
+
+
+def state_of(widgets: list[LabWidget]) -> dict[str, Any]:
+    return page_state({widget.model_id: {"state": widget.get_state()} for widget in widgets})
 
 
 def weight(widgets: list[LabWidget]) -> int:
     """Compressed bytes of code, state, still pictures and tables."""
     bundles = [widget._repr_mimebundle_() for widget in widgets]
     shown = [bundle[0][WIDGET_MIME] for bundle in bundles if bundle]
-    state = page_state({widget.model_id: {"state": widget.get_state()} for widget in widgets})
-    return len(gzip.compress(json.dumps([state, shown], separators=(",", ":")).encode()))
+    state = state_of(widgets)
+    page = json.dumps([state, shown], separators=(",", ":"))
+    files = [site_files()[name] for name in page_scripts(state)]
+    return sum(len(gzip.compress(text.encode())) for text in [page, *files])
 
 
 def test_every_class_of_widget_is_weighed(widgets: list[LabWidget]) -> None:
-    names = {name for name in sgemm_lab.widgets.__all__ if name[1].islower()} - {"LabWidget"}
+    there = (value for value in vars(sgemm_lab.widgets).values() if isinstance(value, type))
+    names = {one.__name__ for one in there if issubclass(one, LabWidget)} - {"LabWidget"}
     assert {type(widget).__name__ for widget in widgets} == names
 
 
@@ -36,12 +45,32 @@ def test_a_page_with_every_widget_is_light(widgets: list[LabWidget]) -> None:
     assert 20_000 < weight(widgets) < LIMIT / 2  # the other half is for text and theme
 
 
-def test_the_code_of_a_widget_travels_once_however_often_it_is_shown() -> None:
-    one, two = BOOK["memory ladder"](), BOOK["memory ladder"]()
-    single, double = (
-        page_state({widget.model_id: {"state": widget.get_state()} for widget in some})
-        for some in ([one], [one, two])
-    )
-    assert double["code"] == single["code"]
-    assert len(double["models"]) == 2
-    assert json.dumps(double).count("function render(") == 1
+def test_a_page_names_the_code_of_the_books_widgets_and_holds_none(
+    widgets: list[LabWidget],
+) -> None:
+    state = state_of(widgets)
+    assert state["parts"] == {}
+    assert len(state["kinds"]) == len(widgets)
+    assert "function render(" not in json.dumps(state)
+
+
+def test_each_part_of_the_code_is_in_one_file() -> None:
+    names = [name for parts in library().values() for name in parts]
+    assert len(names) == len(set(names)) > 40
+    assert "widgets/shared/dom.js" in library()[PAGE_SCRIPT]
+    assert "widgets/banks.js" in library()["widgets-banks.js"]
+
+
+def test_a_page_loads_only_what_it_shows() -> None:
+    ladder = state_of([of_book("memory ladder"), of_book("memory ladder")])
+    assert page_scripts(ladder) == ["widgets-memory_ladder.js", PAGE_SCRIPT]
+    assert len(ladder["models"]) == 2
+
+
+def test_a_widget_that_is_not_the_books_brings_its_own_code() -> None:
+    class Mine(LabWidget):
+        _esm = "export default { render() {} };"
+
+    state = state_of([Mine()])
+    assert [*state["parts"].values()] == ["export default { render() {} };", ""]
+    assert page_scripts(state) == [PAGE_SCRIPT]

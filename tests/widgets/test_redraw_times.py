@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from every_widget import BOOK
+from every_widget import SAMPLES, of_book
 from playwright.sync_api import Page
 from widget_page import Opener
 
@@ -57,9 +57,9 @@ def timed(page: Page, clock: Callable[[], float], use: str, *arguments: Any) -> 
 
 
 @pytest.mark.bench
-@pytest.mark.parametrize("name", BOOK)
+@pytest.mark.parametrize("name", SAMPLES)
 def test_it_draws_at_once_and_answers_within_a_frame(show: Opener, name: str) -> None:
-    widget = BOOK[name]()
+    widget = of_book(name)
     firsts = [show(widget).evaluate("window.firstDraw") for _ in range(OPENED)]
     page = show(widget)
     page.evaluate(TIMING)

@@ -1,17 +1,13 @@
 """The timeline: its model in JavaScript, its data, and the reader's hands on it."""
 
-import json
-import random
 from collections.abc import Callable
-from dataclasses import asdict
 from typing import Any
 
 import pytest
-from playwright.sync_api import Browser, Page, expect
+from playwright.sync_api import Page, expect
 from widget_page import Opener
 
 from sgemm_lab.errors import LabError
-from sgemm_lab.rules.overlap import Pipeline, report, schedule
 from sgemm_lab.widgets import Timeline
 from sgemm_lab.widgets.timeline import TimedKernel
 
@@ -41,39 +37,6 @@ def fact(page: Page, name: str) -> str:
 
 def told(page: Page) -> str:
     return page.locator(".lab-told").inner_text()
-
-
-def test_javascript_agrees(chromium: Browser) -> None:
-    chance = random.Random(7)
-    times = [0, 1, 37, 100, 250, 600, 1024, 2000]
-    cases = [
-        Pipeline(
-            chance.choice(times),
-            chance.choice(times),
-            chance.choice(times),
-            chance.randint(1, 12),
-            chance.randint(1, 6),
-            chance.randint(1, 4),
-        )
-        for _ in range(300)
-    ]
-    page = chromium.new_page()
-    source = str(Timeline._esm).replace("export default", "window.widget =")
-    source += "\nwindow.schedule = schedule; window.pipelineReport = pipelineReport;"
-    page.add_script_tag(content=source, type="module")
-    page.wait_for_function("Boolean(window.pipelineReport)")
-    found = page.evaluate(
-        "(cases) => JSON.parse(cases).map((one) => [schedule(one), pipelineReport(one)])",
-        json.dumps([asdict(case) for case in cases]),
-    )
-    page.close()
-    for case, (windows, reached) in zip(cases, found, strict=True):
-        assert windows == [
-            {**asdict(window), "pieces": [asdict(piece) for piece in window.pieces]}
-            for window in schedule(case)
-        ]
-        expected = asdict(report(case))
-        assert {name: reached[name] for name in expected} == expected
 
 
 # In Python.

@@ -3,49 +3,26 @@
 from collections.abc import Callable
 from typing import Any
 
-import ladder_samples
-import occupancy_samples
 import pytest
 from axe_playwright_python.sync_playwright import Axe
+from every_widget import SAMPLES
 from playwright.sync_api import Page
-from request_samples import GLOBAL, SHARED
-from walk_samples import sliding_window
 from widget_page import Opener, overlapping_texts
-from widget_samples import CONSTANTS, GPUS, POINTS
+from widget_samples import CONSTANTS, GPUS
 
 from sgemm_lab.style import THEME_COLOURS
-from sgemm_lab.widgets import Banks, Coalescing, Intensity, LabWidget, Roofline, Steps, Timeline
+from sgemm_lab.widgets import Intensity, LabWidget
 
 PHONE = {"viewport": {"width": 390, "height": 844}, "has_touch": True, "is_mobile": True}
 WIDGETS: dict[str, Callable[[], LabWidget]] = {
-    "roofline": lambda: Roofline(GPUS, POINTS),
-    "intensity": lambda: Intensity(CONSTANTS, GPUS),
+    **{name: sample.make for name, sample in SAMPLES.items()},
     "predict": lambda: Intensity(CONSTANTS, GPUS, predict=True),
-    "coalescing": lambda: Coalescing(GLOBAL),
-    "banks": lambda: Banks(SHARED),
-    "steps": lambda: Steps(sliding_window(), step=5),
-    "occupancy": lambda: occupancy_samples.example(kernels=occupancy_samples.KERNELS),
-    "timeline": lambda: Timeline(blocks=2, time=900),
-    "ladder": ladder_samples.ladder,
-    "memory ladder": ladder_samples.memory,
 }
-# A change of state that redraws everything, for each widget: key, and values to alternate.
-CHANGES: dict[str, tuple[str, list[Any]]] = {
-    "roofline": ("gpu", ["a100", "t4", "h200"]),
-    "intensity": ("gpu", ["a100", "t4", "h200"]),
-    "predict": ("gpu", ["a100", "t4", "h200"]),
-    "coalescing": ("chosen", [2, 1, 3, 0]),
-    "banks": ("chosen", [2, 1, 3, -1, 0]),
-    "steps": ("step", [0, 4, 6, 11, 33]),
-    "occupancy": ("registers", [128, 255, 1]),
-    "timeline": ("stages", [1, 2, 6, 3]),
-    "ladder": ("size", [[256, 256, 256], [1, 4096, 4096], [4096, 4096, 4096]]),
-    "memory ladder": ("gpu", ["t4", "h200"]),
-}
+CHANGES = {name: sample.changes for name, sample in SAMPLES.items()}
+CHANGES["predict"] = CHANGES["intensity"]
+PAINTED = [name for name, sample in SAMPLES.items() if sample.painted]
+ON_AXES = [*(name for name, sample in SAMPLES.items() if sample.on_axes), "predict"]
 every_widget = pytest.mark.parametrize("name", WIDGETS)
-# These write on coloured ground inside the picture.
-PAINTED = ("coalescing", "banks", "steps", "occupancy", "timeline")
-ON_AXES = ("roofline", "intensity", "predict")
 
 
 def change(page: Page, name: str, value: Any) -> None:

@@ -2,29 +2,38 @@
 
 import json
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 from playwright.sync_api import Page
 
-from sgemm_lab.widgets import LabWidget
+from sgemm_lab.widgets import LabWidget, bundle
 
 Opener = Callable[..., Page]
 """Opens a widget on a page of its own: the fixture ``show``."""
 
-_MODEL = """
-class PlainModel {
-  constructor(state) { this.state = state; this.listeners = {}; this.saves = 0; }
-  get(name) { return this.state[name]; }
-  set(name, value) {
-    if (Object.is(this.state[name], value)) return;
-    this.state[name] = value;
-    for (const listener of this.listeners[`change:${name}`] ?? []) listener();
+_PAGE_MODEL = Path(bundle.__file__).parent / "page" / "model.js"
+"""The model of the book's pages, which the tests drive too."""
+
+_WATCHED = """
+class Watched extends PageModel {
+  listeners = {};
+  saves = 0;
+  on(names, callback) {
+    for (const name of names.split(" ")) (this.listeners[name] ??= new Set()).add(callback);
+    super.on(names, callback);
   }
-  on(event, listener) { (this.listeners[event] ??= new Set()).add(listener); }
-  off(event, listener) { this.listeners[event]?.delete(listener); }
-  save_changes() { this.saves += 1; }
+  off(names, callback) {
+    for (const name of names.split(" ")) this.listeners[name].delete(callback);
+    super.off(names, callback);
+  }
+  save_changes() {
+    super.save_changes();
+    this.saves += 1;
+  }
 }
 """
+"""It counts what the tests ask about: saves, and who listens."""
 
 # Rules of the book's theme that would reach into a widget if it let them.
 _HOST_STYLE = """
@@ -44,7 +53,8 @@ def state_of(widget: LabWidget) -> dict[str, Any]:
 def page(widget: LabWidget, theme: str | None = "light") -> str:
     """An HTML page with one live ``widget``. Without ``theme`` the system's preference decides."""
     attribute = f' data-theme="{theme}"' if theme else ""
-    data = json.dumps({"esm": str(widget._esm), "state": state_of(widget)}).replace("</", "<\\/")
+    code = {"esm": str(widget._esm), "model": bundle.script(_PAGE_MODEL)}
+    data = json.dumps({**code, "state": state_of(widget)}).replace("</", "<\\/")
     return f"""<!doctype html>
 <html lang="en"{attribute}><head><meta charset="utf-8"><title>Widget</title>
 <meta name="viewport" content="width=device-width,initial-scale=1">
@@ -55,11 +65,12 @@ body{{margin:0;padding:12px}} main{{max-width:760px;margin:auto}}
 <body><main><h1 style="display:none">Widget</h1><div id="widget"></div></main>
 <script id="data" type="application/json">{data}</script>
 <script type="module">
-{_MODEL}
-const {{ esm, state }} = JSON.parse(document.getElementById("data").textContent);
-const url = URL.createObjectURL(new Blob([esm], {{ type: "text/javascript" }}));
-const {{ default: widget }} = await import(url);
-window.model = new PlainModel(state);
+const {{ esm, model, state }} = JSON.parse(document.getElementById("data").textContent);
+const load = (text) => import(URL.createObjectURL(new Blob([text], {{ type: "text/javascript" }})));
+const {{ PageModel }} = (await load(model)).default;
+const {{ default: widget }} = await load(esm);
+{_WATCHED}
+window.model = new Watched(state);
 const start = performance.now();
 window.stop = widget.render({{ model: window.model, el: document.getElementById("widget") }});
 document.getElementById("widget").getBoundingClientRect();

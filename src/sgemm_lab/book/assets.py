@@ -11,6 +11,7 @@ from sphinx.application import Sphinx
 from sphinx.errors import ExtensionError
 
 from sgemm_lab.book import icons, theme
+from sgemm_lab.widgets import bundle
 
 ASSETS = Path(__file__).parent / "assets"
 TEMPLATES = Path(__file__).parent / "templates"
@@ -39,12 +40,14 @@ def clear_icons(app: Sphinx) -> None:
 
 
 def write_assets(app: Sphinx, error: Exception | None) -> None:
-    """Put MathJax, the icons in use and the book's colours beside the built pages."""
+    """Put MathJax, the icons in use, the book's colours and the widgets beside the built pages."""
     if error is not None or app.builder.format != "html":
         return
     site = Path(app.outdir)
     static = site / "_static"
     (static / "book-theme.css").write_text(theme.stylesheet(), encoding="utf-8")
+    for name, text in bundle.site_files().items():
+        (static / name).write_text(text, encoding="utf-8")
     _copy_mathjax(static / "mathjax")
     icons.write_fonts(site)
 

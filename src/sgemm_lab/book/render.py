@@ -13,10 +13,10 @@ from myst_nb.core.render import (  # type: ignore[import-untyped]
 from sgemm_lab.book import svg
 from sgemm_lab.lab.verdicts import VERDICTS_MIME
 from sgemm_lab.style import CSS_COLOURS
+from sgemm_lab.widgets import bundle
 from sgemm_lab.widgets.base import WIDGET_MIME
 
 PAGE_STATE_MIME = "application/vnd.sgemm-lab.page-widgets+json"
-WIDGET_SCRIPT = "widgets.js"
 
 _WIDGET_HTML = """\
 <div class="lab-widget" data-model-id="{model_id}">
@@ -58,7 +58,8 @@ class PageRenderer(NbElementRenderer):  # type: ignore[misc]
         # "<" is escaped so that no text inside can end the script element.
         body = json.dumps(page, separators=(",", ":")).replace("<", "\\u003c")
         self.add_js_file("sgemm_lab_state", None, {"type": PAGE_STATE_MIME, "body": body})
-        self.add_js_file("sgemm_lab_widgets", WIDGET_SCRIPT, {"defer": "defer"})
+        for number, script in enumerate(page_scripts(page)):
+            self.add_js_file(f"sgemm_lab_widgets_{number}", script, {"defer": "defer"})
 
     def _widget(self, data: MimeData) -> nodes.raw:
         content = data.content
@@ -93,16 +94,36 @@ class PageRenderer(NbElementRenderer):  # type: ignore[misc]
 
 
 def page_state(saved: dict[str, Any]) -> dict[str, Any]:
-    """Return saved widgets in short: each kind's code once, each model's own state."""
-    code: dict[str, dict[str, str]] = {}
+    """Return saved widgets in short: each model's own state, and the parts of each kind's code.
+
+    Parts of the book's own widgets are named only: pages share the files that hold them.
+    """
+    kinds: dict[str, dict[str, list[str]]] = {}
+    parts: dict[str, str] = {}
     models: dict[str, dict[str, Any]] = {}
+    shared = {part for file in bundle.library().values() for part in file.items()}
     for model_id, model in saved.items():
         state = model["state"]
         kind = state["_anywidget_id"]
-        code[kind] = {"esm": state["_esm"], "css": state.get("_css", "")}
+        script = bundle.parts_of(state["_esm"], f"{kind}.js")
+        sheet = bundle.parts_of(state.get("_css", ""), f"{kind}.css")
+        kinds[kind] = {
+            "script": [part.name for part in script],
+            "sheet": [part.name for part in sheet],
+        }
+        parts.update(part for part in [*script, *sheet] if part not in shared)
         models[model_id] = {
             "kind": kind,
             "state": {name: value for name, value in state.items() if name[0] != "_"},
             "buffers": model.get("buffers", []),
         }
-    return {"code": code, "models": models}
+    return {"kinds": kinds, "parts": parts, "models": models}
+
+
+def page_scripts(page: dict[str, Any]) -> list[str]:
+    """Return the scripts that a page with this state loads; the one that draws comes last."""
+    named = {
+        part for kind in page["kinds"].values() for part in [*kind["script"], *kind["sheet"]]
+    } - set(page["parts"])
+    files = [file for file, parts in bundle.library().items() if named & set(parts)]
+    return [*(file for file in files if file != bundle.PAGE_SCRIPT), bundle.PAGE_SCRIPT]

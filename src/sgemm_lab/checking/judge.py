@@ -8,11 +8,12 @@ For each size a kernel runs three times:
    K·u·(|A|·|B|), u = 2⁻²⁴: the bound of a float32 inner product of K terms in any order (Jeannerod
    and Rump, Improved error bounds for inner products in floating-point arithmetic, 2013). A second
    run must give the same bits.
-3. With one NaN and one infinity in A and in B. They must reach the elements of C they belong to,
-   and no others.
+3. With one NaN and one infinity in A and in B, and zeros where they meet them. They must reach the
+   elements of C they belong to, also where they are multiplied by zero, and no others.
 
-Before each run C is filled with NaN, and A, B and C lie between guard zones: NaN around the inputs,
-so that a read past the edge spoils C, and a pattern around C, so that a stray write is seen.
+A and B must be after each run what they were before. Before each run C is filled with NaN, and A, B
+and C lie between guard zones: NaN around the inputs, so that a read past the edge spoils C, and a
+pattern around C, so that a stray write is seen.
 """
 
 from abc import ABC, abstractmethod
@@ -149,10 +150,29 @@ class Judge(ABC):
         a[self.m - 1, self.k - 1] = inf
         b[self.k // 2, self.n // 3] = nan
         b[self.k - 1, self.n - 1] = -inf
+        # Zeros beside them: zero times NaN or infinity is NaN, so no term may be skipped.
+        others = [row for row in range(self.m) if row not in (self.m // 2, self.m - 1)]
+        a[others[::2], self.k // 2] = 0
+        a[others[1::2], self.k - 1] = 0
+        others = [col for col in range(self.n) if col not in (self.n // 3, self.n - 1)]
+        b[self.k // 3, others[::2]] = 0
+        b[self.k - 1, others[1::2]] = 0
         c = self.product(a, b)
         expected = a.astype("float64") @ b.astype("float64")
         same = (c == expected) | (self.library.isnan(c) & self.library.isnan(expected))
         self.reject(~same, c, expected, "where A and B hold NaN and infinity")
+
+    def refuse_changed(self, name: str, before: Any, after: Any) -> None:
+        """Raise a WrongResultError if the kernel changed one of its inputs, NaN included."""
+        same = (before == after) | (self.library.isnan(before) & self.library.isnan(after))
+        changed = ~same
+        count = int(changed.sum())
+        if count:
+            row, col = (int(i) for i in self.library.argwhere(changed)[0])
+            raise WrongResultError(
+                f"It changed {count:,} of {before.size:,} elements of {name}, which it may only "
+                f"read. The first is {name}[{row}, {col}]. Look for a store to {name}."
+            )
 
     def reject(self, wrong: Any, c: Any, expected: Any, where: str) -> None:
         """Raise a WrongResultError if any element is marked as wrong."""

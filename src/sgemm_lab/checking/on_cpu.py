@@ -9,48 +9,61 @@ from sgemm_lab.counting.of_kernel import Matrix, check_size, launch
 from sgemm_lab.cuda.shipped_ptx import kernel_ptx
 from sgemm_lab.errors import LabError
 from sgemm_lab.kernel import ENTRY, Kernel, Size
-from sgemm_lab.simulator import EndlessLoopError
+from sgemm_lab.simulator import EndlessLoopError, StuckError, TimeLimitError
 
-QUICK_SIZES = tuple(size for size in AWKWARD_SIZES if size[0] * size[1] * size[2] <= 64**3)
-"""The awkward sizes that take moments to simulate."""
+_QUICK_PRODUCT, _QUICK_K = 64**3, 128
+_DEEP: Size = (2, 3, 165)
+QUICK_SIZES = (
+    *(size for size in AWKWARD_SIZES if np.prod(size) <= _QUICK_PRODUCT and size[2] <= _QUICK_K),
+    _DEEP,
+)
+"""The awkward sizes that take moments to simulate, and one with many windows along K."""
 
-SMALL_SIZES: tuple[Size, ...] = ((1, 1, 1), (17, 17, 17), (33, 31, 29), (34, 36, 65))
-"""The fewest that tell most: one element, ragged, and several windows along K."""
+_TIME_LIMIT = 60.0
+"""Seconds that one launch may take."""
 
 
 def check_here(
-    kernel: Kernel, sizes: Iterable[Size] = QUICK_SIZES, *, seed: int = 0
+    kernel: Kernel,
+    sizes: Iterable[Size] = QUICK_SIZES,
+    *,
+    seed: int = 0,
+    time_limit: float = _TIME_LIMIT,
 ) -> Iterator[CheckResult]:
     """Check a kernel by simulation, size by size, as ``check`` does on a GPU.
 
     C is judged on whole numbers, on random numbers, and where A and B hold NaN and infinity. What
     the simulator finds on the way is a fault too: an access outside an array, a misaligned one, a
-    read of what nothing wrote, a race, a missed barrier.
+    read of what nothing wrote, a race, a missed barrier. A launch that takes longer than
+    ``time_limit`` seconds is given up, and the sizes after it are not tried.
 
     Raises:
         LabError: the kernel does not compile, or cannot be compiled here.
     """
     ptx = kernel_ptx(kernel)
     for m, n, k in sizes:
-        fault, refusal, error = None, None, 0.0
+        fault, refusal, error, late = None, None, 0.0, False
         try:
             check_size((m, n, k))
             with np.errstate(all="ignore"):
-                error = _JudgeHere(kernel, ptx, (m, n, k), seed).run()
+                error = _JudgeHere(kernel, ptx, (m, n, k), seed, time_limit).run()
         except WrongResultError as wrong:
             fault, error = str(wrong), float("inf")
         except LabError as refused:
-            refusal = str(refused)
+            refusal, late = str(refused), isinstance(refused, TimeLimitError)
         yield CheckResult(kernel.name, m, n, k, fault, refusal, error)
+        if late:
+            return
 
 
 class _JudgeHere(Judge):
     """Runs the kernel in the simulator."""
 
-    def __init__(self, kernel: Kernel, ptx: str, size: Size, seed: int) -> None:
+    def __init__(self, kernel: Kernel, ptx: str, size: Size, seed: int, time_limit: float) -> None:
         super().__init__(np, size, seed)
         self.shape = kernel.launch_shape(*size)
         self.ptx = ptx
+        self.time_limit = time_limit
         self.last: tuple[Matrix, Matrix] | None = None
 
     def product(self, a: Matrix, b: Matrix) -> Matrix:
@@ -60,11 +73,24 @@ class _JudgeHere(Judge):
             return self.last[1]
         watch = self.last is None
         try:
-            result = launch(self.ptx, ENTRY, self.shape, a, b, check_hazards=watch)
-        except EndlessLoopError as endless:
+            result = launch(
+                self.ptx,
+                ENTRY,
+                self.shape,
+                a,
+                b,
+                check_hazards=watch,
+                count_requests=False,
+                time_limit=self.time_limit,
+            )
+        except (EndlessLoopError, StuckError) as endless:
             raise WrongResultError(str(endless)) from None
         if result.hazards:
-            raise WrongResultError(str(result.hazards[0]))
+            # Warps that pass different barriers explain what else is found.
+            found = (result.hazards[0], *result.warnings[:1])
+            raise WrongResultError(" ".join(map(str, found)))
+        for name, given in (("A", a), ("B", b)):
+            self.refuse_changed(name, given, result.arrays[name])
         c = result.arrays["C"].reshape(self.m, self.n)
         self.last = (a, c)
         return c

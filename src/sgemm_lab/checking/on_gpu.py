@@ -55,8 +55,8 @@ class _GpuJudge(Judge):
         self.shift = shift
 
     def product(self, a: Any, b: Any) -> Any:
-        a = self.guarded(a, float("nan"))
-        b = self.guarded(b, float("nan"))
+        given = {"A": a, "B": b}
+        a, b = (self.guarded(matrix, float("nan")) for matrix in (a, b))
         zone = self.library.full(GUARD * 2 + self.m * self.n, _PATTERN, dtype="float32")
         first = GUARD + self.shift
         c = zone[first : first + self.m * self.n].reshape(self.m, self.n)
@@ -66,6 +66,8 @@ class _GpuJudge(Judge):
         outside = (zone[:first], zone[first + self.m * self.n :])
         if any(bool((part != self.library.float32(_PATTERN)).any()) for part in outside):
             raise WrongResultError("It wrote outside C. Guard the store: row < M and col < N.")
+        for name, after in (("A", a), ("B", b)):
+            self.refuse_changed(name, given[name], after)
         return c
 
     def guarded(self, matrix: Any, value: float) -> Any:

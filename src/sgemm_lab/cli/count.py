@@ -49,7 +49,10 @@ def add_count_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--arch", choices=TARGETS, default=DEFAULT_TARGET, help="GPU to compile for"
     )
-    parser.add_argument("--hazards", action="store_true", help="look for races in shared memory")
+    parser.add_argument(
+        "--hazards", action=argparse.BooleanOptionalAction, default=True,
+        help="look for races in shared memory, which costs some time",
+    )  # fmt: skip
     parser.add_argument(
         "--schedule", choices=("lockstep", "warps"), default="lockstep",
         help="run a block's threads side by side, or warp after warp (slow)",

@@ -11,6 +11,7 @@ from pathlib import Path
 
 from sgemm_lab.counting.of_kernel import (
     BOOK_ORDER,
+    TIME_LIMIT,
     Multiplication,
     Order,
     Schedule,
@@ -55,8 +56,9 @@ def count_foreign(
     size: Size,
     *,
     target: str = DEFAULT_TARGET,
-    check_hazards: bool = False,
+    check_hazards: bool = True,
     schedule: Schedule = "lockstep",
+    time_limit: float = TIME_LIMIT,
     progress: Callable[[int, int], None] | None = None,
 ) -> Multiplication:
     """Simulate one launch on small whole numbers, whose product float32 holds exactly.
@@ -89,6 +91,7 @@ def count_foreign(
         target=target,
         check_hazards=check_hazards,
         schedule=schedule,
+        time_limit=time_limit,
         progress=progress,
     )
 

@@ -14,7 +14,6 @@ import numpy.typing as npt
 from sgemm_lab.cuda.compiler import DEFAULT_TARGET
 from sgemm_lab.cuda.shipped_ptx import kernel_ptx
 from sgemm_lab.errors import LabError
-from sgemm_lab.gpu import GPUS
 from sgemm_lab.kernel import ENTRY, Kernel, LaunchShape, Size
 from sgemm_lab.simulator import Result, simulate
 
@@ -31,6 +30,9 @@ COUNTS = (
     "shared_store_requests", "shared_store_wavefronts", "ffma_thread_instructions",
 )  # fmt: skip
 """The counts that a GPU's own counters have too, under the same names."""
+
+TIME_LIMIT = 600.0
+"""Seconds that a simulated launch may take if nothing else is said."""
 
 _LARGEST_PRODUCT = 1024**3
 """Above this M·N·K a simulated launch takes minutes."""
@@ -62,12 +64,15 @@ def count(
     size: Size,
     *,
     target: str = DEFAULT_TARGET,
-    check_hazards: bool = False,
+    check_hazards: bool = True,
     trace: bool = False,
     schedule: Schedule = "lockstep",
+    time_limit: float = TIME_LIMIT,
     progress: Callable[[int, int], None] | None = None,
 ) -> CountedLaunch:
     """Simulate one launch of C = A·B on small whole numbers, whose product float32 holds exactly.
+
+    ``time_limit`` is in seconds.
 
     Raises:
         LabError: the size is too large to simulate, or the kernel cannot be compiled here.
@@ -83,6 +88,7 @@ def count(
         check_hazards=check_hazards,
         trace=trace,
         schedule=schedule,
+        time_limit=time_limit,
         progress=progress,
     )
     return CountedLaunch(made.size, made.result, made.wrong, made.max_abs_error, kernel)
@@ -125,9 +131,10 @@ def multiply_whole_numbers(
     *,
     order: Order = BOOK_ORDER,
     target: str = DEFAULT_TARGET,
-    check_hazards: bool = False,
+    check_hazards: bool = True,
     trace: bool = False,
     schedule: Schedule = "lockstep",
+    time_limit: float = TIME_LIMIT,
     progress: Callable[[int, int], None] | None = None,
 ) -> Multiplication:
     """Simulate one launch on whole numbers from -8 to 8, and compare C with the exact product.
@@ -153,6 +160,7 @@ def multiply_whole_numbers(
         check_hazards=check_hazards,
         trace=trace,
         schedule=schedule,
+        time_limit=time_limit,
         progress=progress,
     )
     error = np.abs(result.arrays["C"].reshape(m, n) - a.astype(np.float64) @ b.astype(np.float64))
@@ -170,8 +178,10 @@ def launch(
     order: Order = BOOK_ORDER,
     target: str = DEFAULT_TARGET,
     check_hazards: bool,
+    count_requests: bool = True,
     trace: bool = False,
     schedule: Schedule = "lockstep",
+    time_limit: float = TIME_LIMIT,
     progress: Callable[[int, int], None] | None = None,
 ) -> Result:
     """Simulate one launch on given matrices: A is M×K, B is K×N, both float32.
@@ -180,12 +190,6 @@ def launch(
         LabError: the launch does not fit the kernel or a GPU of this target.
     """
     (m, k), n = a.shape, b.shape[1]
-    limit = _shared_limit(target)
-    if shape.shared_bytes > limit:
-        raise LabError(
-            f"The kernel wants {shape.shared_bytes:,} bytes of shared memory for a block; a GPU "
-            f"of {target} has {limit:,}. Choose a smaller tile or a smaller K."
-        )
     c = np.full((m, n), np.nan, np.float32)
     arguments = {"A": a, "B": b, "C": c, "M": m, "N": n, "K": k}
     return simulate(
@@ -197,14 +201,10 @@ def launch(
         shape.shared_bytes,
         unwritten=["C"],
         check_hazards=check_hazards,
+        count_requests=count_requests,
         trace=trace,
         schedule=schedule,
+        time_limit=time_limit,
         patience=patience((m, n, k)),
         progress=progress,
     )
-
-
-def _shared_limit(target: str) -> int:
-    """Bytes of shared memory that a block can have: of the GPUs that the book knows, the most."""
-    ours = [g for g in GPUS if f"sm_{g.compute_capability.replace('.', '')}" == target]
-    return max(gpu.shared_per_block for gpu in ours or GPUS)

@@ -17,6 +17,8 @@ from sgemm_lab.simulator import Result, Trace, simulate
 from sgemm_lab.simulator.hazards import UNWRITTEN
 from sgemm_lab.simulator.trace import Fault
 
+_TIME_LIMIT = 300.0
+"""Seconds that the simulation may take; a walk through a kernel of the book takes less than one."""
 LARGEST_SIDE = 12
 """Sides of the matrices up to which cells can be told apart in a picture."""
 
@@ -63,14 +65,14 @@ class Walk(TypedDict):
     problems: list[str]  # what is wrong with the kernel
 
 
-def walk(kernel: Kernel, size: Size) -> Walk:
+def walk(kernel: Kernel, size: Size, *, time_limit: float = _TIME_LIMIT) -> Walk:
     """Simulate a launch and return every access of it, block by block.
 
     A kernel that reads or writes where it must not is walked too: the first such step of a block
     says what is wrong with it.
 
     Of large tiles the part that stays zero is left out, and with it the threads that only work
-    on that part.
+    on that part. ``time_limit`` is in seconds.
 
     Raises:
         LabError: the size is too large to be drawn, or the kernel cannot be compiled here.
@@ -90,6 +92,7 @@ def walk(kernel: Kernel, size: Size) -> Walk:
         unwritten=["C"],
         trace=True,
         patience=patience(size),
+        time_limit=time_limit,
     )
     assert result.trace is not None
     if not result.trace.complete:

@@ -16,6 +16,8 @@ from sgemm_lab.simulator import WarpRequest, simulate
 _LARGEST_PRODUCT = 256**3
 """A pattern of addresses shows at small sizes; above this M·N·K the reader would wait."""
 
+_TIME_LIMIT = 300.0
+
 
 class Request(TypedDict):
     """One memory instruction of one warp."""
@@ -45,6 +47,7 @@ def warp_requests(
     block: int = 0,
     warp: int = 0,
     every: bool = False,
+    time_limit: float = _TIME_LIMIT,
 ) -> list[Request]:
     """Simulate a launch and return the memory requests of one of its warps, in order.
 
@@ -61,6 +64,7 @@ def warp_requests(
         warp: number of the warp in its block.
         every: whether a request that a loop repeats is returned each time it is made, or, as by
             default, the first time only.
+        time_limit: seconds that the simulation may take.
 
     Raises:
         LabError: there is no such warp or line, or the size is too large.
@@ -93,6 +97,7 @@ def warp_requests(
         check_hazards=False,
         requests_of=(block, warp),
         patience=patience((m, n, k)),
+        time_limit=time_limit,
     ).requests
     assert made is not None
     shapes = {name: list(array.shape) for name, array in arrays.items()}

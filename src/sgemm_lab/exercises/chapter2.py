@@ -4,21 +4,21 @@ import math
 
 from sgemm_lab.exercises.counted import barriers, times_as_fast
 from sgemm_lab.exercises.lines import Lines
-from sgemm_lab.exercises.model import Choice, Judgement, Number, Range
+from sgemm_lab.exercises.model import Choice, Estimate, Judgement, Number, Range
 from sgemm_lab.gpu import find_gpu
 from sgemm_lab.kernel import Kernel
 
-_TWO_PHASES = (32, 32, 64)
+_TWO_WINDOWS = (32, 32, 64)
 
 
 def _few_barriers(kernel: Kernel) -> Judgement:
-    passed = barriers(kernel, _TWO_PHASES)
+    passed = barriers(kernel, _TWO_WINDOWS)
     if passed > 4:
         return Judgement(
-            False, f"C is right, but a block passes {passed} barriers in two phases; 4 are enough."
+            False, f"C is right, but a block passes {passed} barriers in two windows; 4 are enough."
         )
-    more = " After the last phase nobody overwrites a tile." if passed == 3 else ""
-    return Judgement(True, f"no race, and {passed} barriers in two phases.{more}")
+    more = " After the last window nobody overwrites a tile." if passed == 3 else ""
+    return Judgement(True, f"no race, and {passed} barriers in two windows.{more}")
 
 
 def _guarded(_: Kernel) -> Judgement:
@@ -44,13 +44,13 @@ EXERCISES = (
         hint="A block needs a strip of A and a strip of B, all of K.",
         hints=(
             (32 * 4096, "That is one strip; there is one of A and one of B."),
-            (2 * 32 * 32, "That is one phase. There are K / 32 of them."),
+            (2 * 32 * 32, "That is one window. There are K / 32 of them."),
             (2 * 32 * 4096 * 4, "Those are bytes; floats were asked for."),
             (2 * 4096**2, "That is all of A and B; one block needs a strip of each."),
         ),
         tolerance=1e-9,
         solution=262144,
-        wrong=((131072, "one strip"), (2048, "one phase"), (1048576, "bytes"), (33554432, "all")),
+        wrong=((131072, "one strip"), (2048, "one window"), (1048576, "bytes"), (33554432, "all")),
     ),
     Lines(
         name="2.2",
@@ -68,7 +68,7 @@ EXERCISES = (
             (f"{_COPY}\n\n{_MULTIPLY}", "with no barrier between"),
             (f"{_COPY}\n{_BARRIER}\n\n{_MULTIPLY}", "writes As[0]"),
             (f"{_COPY}\n\n{_MULTIPLY}\n{_BARRIER}", "reads Bs[0]"),
-            (f"{_COPY}\n{_BARRIER}\n{_IN_THE_LOOP}", "barriers in two phases; 4 are enough"),
+            (f"{_COPY}\n{_BARRIER}\n{_IN_THE_LOOP}", "barriers in two windows; 4 are enough"),
             (f"{_COPY}\n        if (row < M) __syncthreads();\n{_MULTIPLY}", "Move it out"),
         ),
     ),
@@ -113,5 +113,15 @@ EXERCISES = (
         found=times_as_fast("tiled", "naive", (1, 4096, 4096)),
         solution="faster",
         wrong=(("slower", "`tiled` makes"), ("same", "times"), ("quicker", '"faster", "slower"')),
+    ),
+)
+
+PREDICTIONS = (
+    Estimate(
+        name="tiled-gain",
+        unit="times as fast",
+        close=0.1,
+        found=times_as_fast("tiled", "naive", (4096, 4096, 4096)),
+        wrong=((32, "too high"), (1, "too low")),
     ),
 )

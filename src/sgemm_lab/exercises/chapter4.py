@@ -2,7 +2,7 @@
 
 from sgemm_lab.exercises.counted import counts, counts_at, times_as_fast
 from sgemm_lab.exercises.lines import Lines
-from sgemm_lab.exercises.model import Choice, Judgement, Number
+from sgemm_lab.exercises.model import Choice, Estimate, Judgement, Number
 from sgemm_lab.kernel import Kernel, load_kernel
 from sgemm_lab.text import number
 
@@ -133,5 +133,21 @@ EXERCISES = (
         found=times_as_fast("float4", "sliding_window", (4095, 4097, 4093), _SQUARE),
         solution="slower",
         wrong=(("faster", "`float4` makes"), ("same", "`sliding_window`"), ([], '"slower"')),
+    ),
+)
+
+PREDICTIONS = (
+    Estimate(
+        name="float4-gain",
+        unit="times as fast",
+        found=times_as_fast("float4", "sliding_window", _SQUARE),
+        close=0.03,
+        wrong=((2, "too high"), (0.5, "too low")),
+    ),
+    Choice(
+        name="by-row",
+        found=times_as_fast("float4_by_row", "sliding_window", _SQUARE),
+        solution="slower",
+        wrong=(("faster", "`float4_by_row` makes"), ("same", "`sliding_window`")),
     ),
 )

@@ -1,15 +1,17 @@
 """The exercises of chapter 5, register cache."""
 
 from sgemm_lab.cuda.compiler import compile_kernel
-from sgemm_lab.exercises.counted import registers, wavefronts_per_turn
+from sgemm_lab.exercises.counted import registers, times_as_fast, wavefronts_per_turn
 from sgemm_lab.exercises.lines import Lines
-from sgemm_lab.exercises.model import Estimate, Judgement, Number
+from sgemm_lab.exercises.model import Choice, Estimate, Judgement, Number
 from sgemm_lab.kernel import Kernel
 from sgemm_lab.rules.occupancy import LIMITS, Launch, occupancy
 from sgemm_lab.text import number
 
 _SIZE = (128, 128, 32)
 _ENOUGH = 0.25
+_SQUARE = (4096, 4096, 4096)
+_LARGE = "register_cache:BM=128,BN=128,TM=8,TN=8"
 
 
 def _outer(kernel: Kernel) -> Judgement:
@@ -124,5 +126,28 @@ EXERCISES = (
         ),
         solution=25,
         wrong=((33.3, "Blocks are whole"), (37.5, "73,728"), (100, "registers are"), (50, "whole")),
+    ),
+)
+
+PREDICTIONS = (
+    Estimate(
+        name="column-gain",
+        unit="times as fast",
+        found=times_as_fast("thread_tile_1d", "numbered", _SQUARE),
+        close=0.15,
+        wrong=((8, "too high"), (1, "too low")),
+    ),
+    Estimate(
+        name="square-gain",
+        unit="times as fast",
+        found=times_as_fast("thread_tile", "thread_tile_1d:BK=8", _SQUARE),
+        close=0.15,
+        wrong=((4, "too high"), (1, "too low")),
+    ),
+    Choice(
+        name="eight-by-eight",
+        found=times_as_fast(_LARGE, "register_cache", _SQUARE),
+        solution="slower",
+        wrong=(("faster", "TM=8"), ("same", "you said")),
     ),
 )

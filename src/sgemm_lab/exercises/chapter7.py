@@ -73,7 +73,7 @@ EXERCISES = (
         solution="        const bool more = k0 + BK < K;",
         sizes=((8, 8, 24), (8, 8, 25)),
         wrong=(
-            ("        const bool more = k0 + 2 * BK <= K;", "are wrong"),
+            ("        const bool more = k0 + 2 * BK <= K;", "which nothing has written"),
             ("        const bool more = k0 + BK <= K;", "one more is stored"),
             ("        const bool more = k0 < K;", "one more is stored"),
             ("        const bool more = k0 / BK % 2 == 0;", "are wrong"),

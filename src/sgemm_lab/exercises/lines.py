@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 
 from sgemm_lab.checking.judge import AWKWARD_SIZES, CheckResult
-from sgemm_lab.checking.on_cpu import SMALL_SIZES, check_here
+from sgemm_lab.checking.on_cpu import QUICK_SIZES, check_here
 from sgemm_lab.checking.on_gpu import check
 from sgemm_lab.cuda.compiler import CompileError
 from sgemm_lab.errors import LabError
@@ -94,7 +94,7 @@ class Lines(Exercise):
     def _judged(self, answer: object, machine: Machine) -> Judgement:
         written = self.written(answer)
         try:
-            fault = _first_fault(check_here(written.kernel, (*SMALL_SIZES, *self.sizes)))
+            fault = _first_fault(check_here(written.kernel, (*QUICK_SIZES, *self.sizes)))
             if fault is None:
                 judged = self.asks(written.kernel)
                 if not judged.right:

@@ -12,7 +12,8 @@ one they read the book's records, and say so.
 
 **Draw.** ``figure`` of one or two panels, with a question above and the conclusion below. Panels:
 ``one_number`` of C, ``owns`` what thread, warp and block compute, ``reads`` what they read of A and
-B, ``moves`` bytes at every level, ``times`` of windows, ``sm`` with its parts.
+B, ``copies`` of one load, ``moves`` bytes at every level, ``times`` of windows, ``sm`` with its
+parts.
 
 **Values in sentences.** ``speed`` of one kernel, ``waves`` and ``words`` of shared memory per
 multiply-add, the ``cap`` that follows from them, ``hardware`` counters of a launch, the ``card`` of
@@ -57,6 +58,7 @@ from sgemm_lab.lab.methods import Effects
 from sgemm_lab.lab.methods import effects as _effects
 from sgemm_lab.lab.output import Output, Picture, Prose, table, unavailable
 from sgemm_lab.lab.pictures.banks import phase_panel
+from sgemm_lab.lab.pictures.copying import copying_panel
 from sgemm_lab.lab.pictures.frame import figure as _figure
 from sgemm_lab.lab.pictures.levels import levels_panel
 from sgemm_lab.lab.pictures.matrices import Group, matrices
@@ -459,6 +461,11 @@ def reads(
     return matrices(title, load_kernel(name), size, group, number=number, step=step, says=says)
 
 
+def copies(title: str, name: str, *, says: str = "") -> Output:
+    """Draw a block's window of A, and what one load of one warp, and of one thread, copies."""
+    return copying_panel(title, load_kernel(name), says=says)
+
+
 def moves(
     title: str, before: str, after: str, *, size: int | Size = 4096, says: str = ""
 ) -> Output:
@@ -533,6 +540,7 @@ __all__ = [
     "closing",
     "coalescing",
     "code",
+    "copies",
     "count",
     "curves",
     "effects",

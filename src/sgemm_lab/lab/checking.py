@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from sgemm_lab.checking.apart import check_apart
 from sgemm_lab.checking.judge import AWKWARD_SIZES, CheckResult, summary
-from sgemm_lab.checking.on_cpu import SMALL_SIZES, check_here
+from sgemm_lab.checking.on_cpu import QUICK_SIZES, check_here
 from sgemm_lab.checking.on_gpu import check
 from sgemm_lab.kernel import Kernel
 from sgemm_lab.lab import session
@@ -26,7 +26,7 @@ def verdict(kernels: list[Kernel], *, simulated: bool = False) -> Output:
             ask = check if kernel.is_the_books else check_apart
             rows.append([kernel.title, _judgement(list(ask(kernel, sizes)))])
     else:
-        sizes = SMALL_SIZES
+        sizes = QUICK_SIZES
         note = "Checked here without a GPU: the kernel's PTX was run on this machine's processor."
         for kernel in kernels:
             rows.append([kernel.title, _judgement(list(check_here(kernel, sizes)))])

@@ -1,12 +1,14 @@
 """The roofline and intensity widgets, filled with data sheets, records and this session's runs."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from sgemm_lab.errors import LabError
 from sgemm_lab.gpu import GPUS, is_model
 from sgemm_lab.gpu import Gpu as DataSheet
 from sgemm_lab.kernel import Kernel, Size, load_kernel
 from sgemm_lab.lab import session
+from sgemm_lab.models.bound import DATA, bound_of
+from sgemm_lab.models.demand import GLOBAL, SHARED
 from sgemm_lab.models.roofline import (
     Place,
     Roof,
@@ -17,6 +19,7 @@ from sgemm_lab.models.roofline import (
     measured_roofs,
     records_of,
 )
+from sgemm_lab.models.slides import slid_constants, slides
 from sgemm_lab.rules.tile import CONSTANT_NAMES, Tile
 from sgemm_lab.widgets import Intensity, Roofline
 from sgemm_lab.widgets.data import Constant, Gpu, Level, Peak, Point
@@ -75,19 +78,41 @@ def intensity(name: str, gpu: str | None, *, predict: bool) -> Intensity:
         LabError: the kernel has no tile constants.
     """
     kernel = load_kernel(name)
+    counted = _counted(kernel)
     constants: list[Constant] = [
         {
             "name": constant.name,
             "value": constant.value,
             "label": constant.label,
-            "choices": sorted({*SLIDER_CHOICES[constant.name], constant.value}),
+            "choices": sorted({*_choices(kernel, constant.name, counted), constant.value}),
         }
         for constant in kernel.constants
         if constant.name in CONSTANT_NAMES
     ]
     if not constants:
         raise LabError(f"The kernel '{name}' has no tile constants, so there is nothing to slide.")
-    return Intensity(constants, roofs_of_all_gpus(), gpu=gpu or default_gpu(), predict=predict)
+    waves = {",".join(map(str, key)): value for key, value in counted.items()}
+    return Intensity(
+        constants, roofs_of_all_gpus(), gpu=gpu or default_gpu(), counted=waves, predict=predict
+    )
+
+
+def _counted(kernel: Kernel) -> dict[tuple[int, ...], float]:
+    """Return the wavefronts per multiply-add of a warp by constants, where they were counted."""
+    try:
+        rows = slides(kernel.name)
+    except KeyError:
+        return {}
+    return {key: row[SHARED] + row[GLOBAL] for key, row in rows.items()}
+
+
+def _choices(kernel: Kernel, name: str, counted: Iterable[tuple[int, ...]]) -> list[int]:
+    """Return the values that a slider offers: those counted, or else the usual ones."""
+    keys = list(counted)
+    if not keys:
+        return SLIDER_CHOICES[name]
+    place = slid_constants(kernel).index(name)
+    return [key[place] for key in keys]
 
 
 def _measured_roofs(sheet: DataSheet) -> list[Roof]:
@@ -98,11 +123,7 @@ def _measured_roofs(sheet: DataSheet) -> list[Roof]:
 def _gpu(sheet: DataSheet, measured: list[Roof]) -> Gpu:
     roofs = data_sheet_roofs(sheet) + measured
     peaks = sorted((r for r in roofs if r.level == "peak"), key=lambda roof: not roof.measured)
-    levels: list[Level] = [
-        {"id": r.level, "gbs": r.value, "source": r.source, "measured": r.measured}
-        for r in roofs
-        if r.level != "peak"
-    ]
+    levels = [_level(roof) for roof in roofs if roof.level != "peak"]
     others: list[Peak] = [
         {"gflops": peak.value, "source": peak.source, "measured": peak.measured}
         for peak in peaks[1:]
@@ -118,6 +139,17 @@ def _gpu(sheet: DataSheet, measured: list[Roof]) -> Gpu:
         "shared_per_block_bytes": sheet.shared_per_block,
         "max_threads_per_block": sheet.threads_per_block,
     }
+
+
+def _level(roof: Roof) -> Level:
+    level: Level = {
+        "id": roof.level,
+        "gbs": roof.value,
+        "source": roof.source,
+        "measured": roof.measured,
+    }
+    # The two share a pipe, so they share a roof.
+    return {**level, "label": "L1 and shared memory"} if roof.level == "shared" else level
 
 
 def _points(kernel: Kernel, size: Size) -> list[Point]:
@@ -155,7 +187,12 @@ def _measured(
     score = next(filter(None, (record.score(kernel, size) for record in records)), None)
     if score is None:
         return []
-    counted = (measured_places(record, kernel, score.gflops, size) for record in records)
+    limit = next(filter(None, (bound_of(score, sheet, record) for record in records)), None)
+    pipe = limit.of(DATA) if limit else None
+    counted = (
+        measured_places(record, kernel, score.gflops, size, pipe.demand if pipe else 0.0)
+        for record in records
+    )
     places = next(filter(None, counted), None) or [
         Place(kernel.name, "dram", asked, score.gflops, "as asked for: no counters of this GPU")
     ]
@@ -169,6 +206,8 @@ def _measured(
             "gflops": place.gflops,
             "kind": "measured",
             "note": f"{place.note}; {score.date[:10]}",
+            "bound_by": f"{limit.unit[0].upper()}{limit.unit[1:]}" if limit else "",
+            "bound_gflops": limit.gflops if limit else 0.0,
         }
         for place in places
         if place.level in levels

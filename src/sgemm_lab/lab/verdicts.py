@@ -47,7 +47,9 @@ class Verdicts:
         folded = ""
         if self.more:
             count = plural(len(self.more), "more claim")
-            folded = f"<details><summary>{count} of this kind</summary>{_table(self.more)}</details>"
+            folded = (
+                f"<details><summary>{count} of this kind</summary>{_table(self.more)}</details>"
+            )
         return {
             "text/html": f'{_table(self.claims)}{folded}<p class="lab-provenance">{_NOTE}</p>',
             "text/plain": repr(self),
@@ -66,9 +68,7 @@ HEAD = "<thead><tr>" + "".join(
 ) + "</tr></thead>"  # fmt: skip
 
 
-def verdicts(
-    rows: Iterable[Sequence[str]], *, more: Iterable[Sequence[str]] = ()
-) -> Verdicts:
+def verdicts(rows: Iterable[Sequence[str]], *, more: Iterable[Sequence[str]] = ()) -> Verdicts:
     """Return claims with their verdicts. Each row is ``(key, claim, verdict, because)``.
 
     A key such as "001-align-4" names the claim in the book's list of all claims. A claim of this

@@ -23,7 +23,7 @@ from sgemm_lab.kernel import ENTRY, Kernel, Size, load_kernels
 from sgemm_lab.rules.memory import Addresses, Mask, shared_cost
 from sgemm_lab.rules.tile import Tile
 from sgemm_lab.simulator import simulate
-from sgemm_lab.simulator.group import COPY_WRITE, LOAD, Access, ThreadGroup
+from sgemm_lab.simulator.group import COPY_WRITE, LOAD, Access, BulkCopy, ThreadGroup
 
 LINES_PER_LOOKUP = 4
 """Lines of L1 that one lookup resolves in a clock."""
@@ -137,6 +137,12 @@ class _GlobalPipe:
         self, group: ThreadGroup, lanes: npt.NDArray[np.intp], positions: npt.NDArray[np.int64]
     ) -> None:
         """A copy is counted when it is issued."""
+
+    def on_bulk_copy(self, copy: BulkCopy) -> None:
+        """A bulk copy passes L1's data pipe by: none of its wavefronts are counted."""
+
+    def on_bulk_landed(self, copy: BulkCopy) -> None:
+        """What lands was counted when it was issued."""
 
 
 def _count_block(kernel: Kernel, tile: Tile, k: int) -> dict[str, float]:

@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
 from sgemm_lab.gpu import GPUS, Gpu, is_model
-from sgemm_lab.hardware import SECTOR_BYTES, WAVEFRONT_BYTES
+from sgemm_lab.hardware import FLOP_PER_WARP_FMA, WAVEFRONT_BYTES
 from sgemm_lab.kernel import Kernel, Size
 from sgemm_lab.records.data import Device, Record, Run, Spread
 
@@ -47,13 +47,14 @@ def data_sheet_roofs(gpu: Gpu) -> list[Roof]:
 
 
 def measured_roofs(record: Record) -> list[Roof]:
-    """Return the roofs that the microbenchmarks of a record found; none without them."""
+    """Return the roofs that the microbenchmarks of a record found; none without them.
+
+    Those of DRAM and L2 alone. What an SM does in a clock is known by its design, and a
+    microbenchmark is a program that may lose some of it: as a roof, kernels could pass it.
+    """
     roofs: list[Roof] = []
     read = record.readings("bandwidth.read")
     found = {
-        "peak": record.readings("rate.fma").get(0),
-        "shared": record.readings("bandwidth.shared").get(0),
-        "l1": next(iter(record.readings("bandwidth.l1").values()), None),
         "dram": read[max(read)] if read else None,
         # The largest footprint that L2 holds with room to spare.
         "l2": read.get(max((size for size in read if 2 * size <= record.gpu.l2_bytes), default=-1)),
@@ -82,8 +83,13 @@ def attainable(roofs: Iterable[Roof], level: str, intensity: float) -> float:
     return min([intensity * bandwidths[0], *peaks])
 
 
-def measured_places(record: Record, kernel: Kernel, gflops: float, size: Size) -> list[Place]:
+def measured_places(
+    record: Record, kernel: Kernel, gflops: float, size: Size, wavefronts: float
+) -> list[Place]:
     """Return where a kernel stands at each level, by the bytes that the GPU counted.
+
+    ``wavefronts`` are those of shared memory and L1 per multiply-add of a warp: the two share a
+    pipe, in which a wavefront takes a clock that could have moved 128 bytes.
 
     Empty if the counters of this kernel at this size were not recorded.
     """
@@ -97,10 +103,7 @@ def measured_places(record: Record, kernel: Kernel, gflops: float, size: Size) -
     moved = {
         "dram": values.get("dram_read_bytes", 0) + values.get("dram_write_bytes", 0),
         "l2": values.get("l2_to_l1_bytes", 0),
-        "l1": SECTOR_BYTES * values.get("global_load_sectors", 0),
-        # A wavefront takes shared memory one clock, in which it could have moved 128 bytes.
-        "shared": WAVEFRONT_BYTES
-        * (values.get("shared_load_wavefronts", 0) + values.get("shared_store_wavefronts", 0)),
+        "shared": WAVEFRONT_BYTES * wavefronts * flop / FLOP_PER_WARP_FMA,
     }
     return [
         Place(

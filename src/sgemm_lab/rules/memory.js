@@ -1,16 +1,18 @@
-// How the hardware counts one warp's memory request: simulator/memory_model.py in JavaScript, held
-// equal to it and to the counters of an H200 by tests. A fragment: see module() in base.py.
+// @ts-check
+// How the hardware counts one warp's memory request: memory.py in JavaScript, held equal to it and
+// to the counters of an H200 by tests.
 
-const LANES = 32;
-const SECTOR_BYTES = 32; // smallest piece of global memory that moves
-const LINE_BYTES = 128;
+import { BANKS, SECTOR_BYTES, WARP, WORD_BYTES } from "../hardware.py";
+
+/** @typedef {{ phase: number[], words: Map<number, number[]> }} Wavefront */
 
 /**
- * What a request to global memory touches. `addresses` holds the first byte of each lane, null
- * where the lane is inactive; each lane asks for `bytes`, at a multiple of `bytes`.
+ * What a request to global memory touches. Each lane asks for `bytes`, at a multiple of `bytes`.
+ * @param {Lanes} addresses
+ * @param {number} bytes
  */
-function globalRequest(addresses, bytes) {
-  const asked = new Set(addresses.filter((address) => address !== null));
+export function globalRequest(addresses, bytes) {
+  const asked = new Set(addresses.flatMap((address) => (address === null ? [] : [address])));
   const sectors = new Set([...asked].map((address) => Math.floor(address / SECTOR_BYTES)));
   return {
     requests: asked.size ? 1 : 0,
@@ -20,33 +22,53 @@ function globalRequest(addresses, bytes) {
   };
 }
 
-const BANKS = 32; // each one word wide
-const WORD_BYTES = 4;
-
 /**
- * The wavefronts of a request to shared memory, in order. Each is { phase, words }: `words` maps
- * the first word of what a lane asks for to the lanes that ask for it.
- *
- * Up to 4 bytes all lanes go at once; 8 and 16 bytes go in phases of 16 and 8 lanes. Two phases of
- * a load merge where every lane's partner, at lane XOR 1 or every one's at XOR 2, is off or asks
- * the same, and merging costs no more. Which of a bank's words comes first is not known: here the
- * one that the lowest lane asks for.
+ * The wavefronts of a request to shared memory, in order: `phase` holds the lanes that go together,
+ * `words` maps the first word of what a lane asks for to the lanes that ask for it. Which of a
+ * bank's words comes first is not known: here the one that the lowest lane asks for.
+ * @param {Lanes} addresses
+ * @param {number} bytes
+ * @param {boolean} isLoad
  */
-function sharedWavefronts(addresses, bytes, isLoad) {
-  const lanes = [...Array(LANES).keys()];
-  if (bytes <= WORD_BYTES) return inPhases([lanes], addresses, bytes);
-  const perPhase = (LANES * WORD_BYTES) / bytes;
-  const phases = [];
-  for (let start = 0; start < LANES; start += 2 * perPhase) {
-    const both = lanes.slice(start, start + 2 * perPhase);
-    const apart = [both.slice(0, perPhase), both.slice(perPhase)];
-    const merges = isLoad && [1, 2].some((distance) => partnersAgree(both, addresses, distance)) &&
-      inPhases([both], addresses, bytes).length <= inPhases(apart, addresses, bytes).length;
-    phases.push(...(merges ? [both] : apart));
-  }
-  return inPhases(phases, addresses, bytes);
+export function sharedWavefronts(addresses, bytes, isLoad) {
+  return phasesOf(addresses, bytes, isLoad).flatMap((phase) =>
+    wavefrontsOf(phase, addresses, bytes),
+  );
 }
 
+/**
+ * The lanes that go together. Up to 4 bytes all do; 8 and 16 bytes go in phases of 16 and 8 lanes.
+ * Two phases of a load merge where every lane's partner, at lane XOR 1 or every one's at XOR 2, is
+ * off or asks the same, and merging costs no more.
+ * @param {Lanes} addresses
+ * @param {number} bytes
+ * @param {boolean} isLoad
+ */
+function phasesOf(addresses, bytes, isLoad) {
+  const lanes = [...Array(WARP).keys()];
+  if (bytes <= WORD_BYTES) return [lanes];
+  const perPhase = (WARP * WORD_BYTES) / bytes;
+  /** @param {number[]} phase */
+  const cost = (phase) => wavefrontsOf(phase, addresses, bytes).length;
+  /** @type {number[][]} */
+  const phases = [];
+  for (let start = 0; start < WARP; start += 2 * perPhase) {
+    const both = lanes.slice(start, start + 2 * perPhase);
+    const apart = [both.slice(0, perPhase), both.slice(perPhase)];
+    const merges =
+      isLoad &&
+      [1, 2].some((distance) => partnersAgree(both, addresses, distance)) &&
+      cost(both) <= cost(apart[0]) + cost(apart[1]);
+    phases.push(...(merges ? [both] : apart));
+  }
+  return phases;
+}
+
+/**
+ * @param {number[]} lanes
+ * @param {Lanes} addresses
+ * @param {number} distance
+ */
 function partnersAgree(lanes, addresses, distance) {
   return lanes.every((lane) => {
     const [mine, other] = [addresses[lane], addresses[lane ^ distance]];
@@ -54,22 +76,31 @@ function partnersAgree(lanes, addresses, distance) {
   });
 }
 
-/** In each phase the banks work side by side; a bank gives one word per wavefront. */
-function inPhases(phases, addresses, bytes) {
-  return phases.flatMap((phase) => {
-    const wavefronts = [];
-    const turn = new Map(); // word → its wavefront; all words of a lane have the same
-    const given = Array(BANKS).fill(0);
-    for (const lane of phase) {
-      if (addresses[lane] === null) continue;
-      const word = Math.floor(addresses[lane] / WORD_BYTES);
-      if (!turn.has(word)) {
-        turn.set(word, given[word % BANKS]);
-        for (let i = 0; i < Math.max(1, bytes / WORD_BYTES); i++) given[(word + i) % BANKS] += 1;
-      }
-      const { words } = (wavefronts[turn.get(word)] ??= { phase, words: new Map() });
-      words.set(word, [...(words.get(word) ?? []), lane]);
+/**
+ * In a phase the banks work side by side; a bank gives one word per wavefront.
+ * @param {number[]} phase
+ * @param {Lanes} addresses
+ * @param {number} bytes
+ * @returns {Wavefront[]}
+ */
+function wavefrontsOf(phase, addresses, bytes) {
+  /** @type {Wavefront[]} */
+  const wavefronts = [];
+  /** @type {Map<number, number>} word → its wavefront; all words of a lane have the same */
+  const turns = new Map();
+  const given = Array(BANKS).fill(0);
+  for (const lane of phase) {
+    const address = addresses[lane];
+    if (address === null) continue;
+    const word = Math.floor(address / WORD_BYTES);
+    const turn = turns.get(word) ?? given[word % BANKS];
+    if (!turns.has(word)) {
+      turns.set(word, turn);
+      for (let i = 0; i < Math.max(1, bytes / WORD_BYTES); i++) given[(word + i) % BANKS] += 1;
     }
-    return wavefronts;
-  });
+    wavefronts[turn] ??= { phase, words: new Map() };
+    const { words } = wavefronts[turn];
+    words.set(word, [...(words.get(word) ?? []), lane]);
+  }
+  return wavefronts;
 }

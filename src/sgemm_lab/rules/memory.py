@@ -4,9 +4,12 @@ The rules were found on an H200 (sm_90) by comparing single-warp requests with i
 ``tests/data/warp_requests_h200.json`` holds 276 of them, and the functions here give every one.
 
 Shapes: ``addresses`` is (warps, 32) in bytes, ``active`` the same shape in bool. One row is one
-warp instruction. All functions are pure and return one count per row.
+warp instruction. All functions are pure and return one count per row. :func:`global_request` and
+:func:`shared_wavefronts` take a single request and tell more of it; ``memory.js`` says the same as
+these two, and a test holds them equal.
 """
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -26,6 +29,85 @@ class SharedCost(NamedTuple):
     """Passes through the banks."""
     bank_conflicts: Counts
     """Wavefronts beyond one per phase, which is what they would be without conflicts."""
+
+
+class GlobalRequest(NamedTuple):
+    """What one warp's request to global memory touches."""
+
+    sectors: int
+    moved: int
+    """Bytes of the sectors."""
+    used: int
+    """Bytes that at least one lane asks for: what several ask for moves once."""
+
+
+class Wavefront(NamedTuple):
+    """One pass through the banks of shared memory."""
+
+    phase: tuple[int, ...]
+    """The lanes that go together."""
+    words: dict[int, list[int]]
+    """First word of what a lane asks for, to the lanes that ask for it."""
+
+
+def global_request(addresses: Sequence[int | None], width: int) -> GlobalRequest:
+    """Return what one request touches: 32 addresses at multiples of ``width`` bytes, or None."""
+    sectors = int(global_sectors(*_as_rows(addresses), width)[0])
+    asked = {address for address in addresses if address is not None}
+    return GlobalRequest(sectors, sectors * SECTOR_BYTES, len(asked) * width)
+
+
+def shared_wavefronts(
+    addresses: Sequence[int | None], width: int, *, is_load: bool
+) -> list[Wavefront]:
+    """Return the wavefronts of one request to shared memory, in order.
+
+    Their number is that of :func:`shared_cost`. Which of a bank's words comes first is not known:
+    here the one that the lowest lane asks for.
+
+    Args:
+        addresses: first byte of what each of the 32 lanes asks for, or None.
+        width: bytes that a lane asks for, 1 to 16.
+        is_load: whether it is a load.
+    """
+    lanes = tuple(range(WARP))
+    each = WARP if width <= WORD_BYTES else WARP * WORD_BYTES // width
+    phases = [lanes[start : start + each] for start in range(0, WARP, each)]
+    if is_load and width > WORD_BYTES:
+        pairs = _pairs_of_phases(*_as_rows(addresses), width)
+        phases = [
+            phase
+            for i, merges in enumerate(pairs.merges)
+            for phase in ([lanes[2 * i * each :][: 2 * each]] if merges else phases[2 * i :][:2])
+        ]
+    return [wave for phase in phases for wave in _wavefronts_of(phase, addresses, width)]
+
+
+def _wavefronts_of(
+    phase: tuple[int, ...], addresses: Sequence[int | None], width: int
+) -> list[Wavefront]:
+    """In a phase the banks work side by side; a bank gives one word per wavefront."""
+    found: list[Wavefront] = []
+    turns: dict[int, int] = {}
+    given = [0] * BANKS
+    for lane in phase:
+        address = addresses[lane]
+        if address is None:
+            continue
+        word = address // WORD_BYTES
+        if word not in turns:
+            turns[word] = given[word % BANKS]
+            for i in range(max(1, width // WORD_BYTES)):
+                given[(word + i) % BANKS] += 1
+        if turns[word] == len(found):
+            found.append(Wavefront(phase, {}))
+        found[turns[word]].words.setdefault(word, []).append(lane)
+    return found
+
+
+def _as_rows(addresses: Sequence[int | None]) -> tuple[Addresses, Mask]:
+    active = np.array([[address is not None for address in addresses]])
+    return np.array([[address or 0 for address in addresses]], dtype=np.int64), active
 
 
 def global_sectors(addresses: Addresses, active: Mask, width: int) -> Counts:
@@ -54,25 +136,37 @@ def shared_cost(addresses: Addresses, active: Mask, width: int, *, is_load: bool
     """
     if width <= WORD_BYTES:
         return _phases_cost(addresses, active, width, phase_lanes=WARP)
-    phase_lanes = WARP * WORD_BYTES // width
-    apart = _phases_cost(addresses, active, width, phase_lanes)
     if not is_load:
-        return apart
-    # The pairs of phases that may merge: all 32 lanes for 8 bytes, each half warp for 16.
+        return _phases_cost(addresses, active, width, phase_lanes=WARP * WORD_BYTES // width)
+    merges, merged, apart = _pairs_of_phases(addresses, active, width)
+    wavefronts = np.where(merges, merged.wavefronts, apart.wavefronts)
+    conflicts = np.where(merges, merged.bank_conflicts, apart.bank_conflicts)
+    rows = len(addresses)
+    return SharedCost(
+        wavefronts.reshape(rows, -1).sum(axis=1), conflicts.reshape(rows, -1).sum(axis=1)
+    )
+
+
+class _Pairs(NamedTuple):
+    """The pairs of phases that may merge: all 32 lanes for 8 bytes, each half warp for 16."""
+
+    merges: Mask
+    merged: SharedCost
+    apart: SharedCost
+
+
+def _pairs_of_phases(addresses: Addresses, active: Mask, width: int) -> _Pairs:
+    """Return which pairs of a load's phases merge, and what they cost merged and apart."""
+    phase_lanes = WARP * WORD_BYTES // width
     pair_lanes = 2 * phase_lanes
-    groups = WARP // pair_lanes
-    shape = (len(addresses) * groups, pair_lanes)
+    shape = (addresses.size // pair_lanes, pair_lanes)
     pair_addresses, pair_active = addresses.reshape(shape), active.reshape(shape)
     merged = _phases_cost(pair_addresses, pair_active, width, pair_lanes)
     apart = _phases_cost(pair_addresses, pair_active, width, phase_lanes)
     merges = _partners_agree(pair_addresses, pair_active, 1)
     merges |= _partners_agree(pair_addresses, pair_active, 2)
     merges &= merged.wavefronts <= apart.wavefronts
-    wavefronts = np.where(merges, merged.wavefronts, apart.wavefronts)
-    conflicts = np.where(merges, merged.bank_conflicts, apart.bank_conflicts)
-    return SharedCost(
-        wavefronts.reshape(-1, groups).sum(axis=1), conflicts.reshape(-1, groups).sum(axis=1)
-    )
+    return _Pairs(merges, merged, apart)
 
 
 def _phases_cost(addresses: Addresses, active: Mask, width: int, phase_lanes: int) -> SharedCost:

@@ -1,19 +1,45 @@
-// How many blocks an SM holds at once: sgemm_lab/occupancy.py in JavaScript, and the sentences of
-// occupancy.py beside this file. A test holds them equal.
-// A fragment: see module() in base.py. Needs common.js and controls.js.
+// @ts-check
+// How many blocks an SM holds at once: occupancy.py in JavaScript, held equal to it by a test.
 
-const WARP = 32;
-const QUARTERS = 4; // of an SM; each has its own registers
-const REGISTER_UNIT = 256; // registers are handed out to warps in multiples of this
-const REGISTERS_PER_THREAD = 255;
-const REGISTERS_PER_SM = 65536;
-const THREADS_PER_BLOCK = 1024;
+import { MAX_REGISTERS, WARP } from "../hardware.py";
+import { QUARTERS, REGISTER_UNIT, REGISTERS_PER_SM, THREADS_PER_BLOCK } from "./occupancy.py";
+import { sentence } from "./sentences.js";
 
-const comma = (value) => value.toLocaleString("en-US");
+/**
+ * @typedef {"blocks" | "warps" | "registers" | "shared"} Resource
+ *
+ * What an SM of a GPU has, as occupancy.py of the widgets gives it.
+ * @typedef {object} Sm
+ * @property {number} blocks_per_sm
+ * @property {number} warps_per_sm
+ * @property {number} shared_per_sm
+ * @property {number} shared_per_block
+ * @property {number} shared_reserved
+ * @property {number} shared_unit
+ *
+ * What a block takes: bytes of shared memory, registers of each thread.
+ * @typedef {{ threads: number, registers: number, shared: number }} Launch
+ *
+ * @typedef {object} Fit
+ * @property {number} blocks
+ * @property {number} warps
+ * @property {number} share of the warp slots
+ * @property {Record<Resource, number | null>} room for blocks; null: the launch takes nothing
+ * @property {Resource[]} binding the resources that have room for no block more
+ */
+
+/**
+ * @param {number} value
+ * @param {number} unit
+ */
 const roundUp = (value, unit) => Math.ceil(value / unit) * unit;
 
-/** What a block of {threads, registers, shared} takes on a GPU. */
-function blockTakes(gpu, { threads, registers, shared }) {
+/**
+ * What a block of a launch takes on a GPU.
+ * @param {Sm} gpu
+ * @param {Launch} launch
+ */
+export function blockTakes(gpu, { threads, registers, shared }) {
   const warps = Math.ceil(threads / WARP);
   const warpRegisters = roundUp(registers * WARP, REGISTER_UNIT);
   return {
@@ -25,8 +51,11 @@ function blockTakes(gpu, { threads, registers, shared }) {
   };
 }
 
-/** What an SM of a GPU has. */
-function smHas(gpu) {
+/**
+ * What an SM of a GPU has.
+ * @param {Sm} gpu
+ */
+export function smHas(gpu) {
   return {
     blocks: gpu.blocks_per_sm,
     warps: gpu.warps_per_sm,
@@ -35,30 +64,33 @@ function smHas(gpu) {
   };
 }
 
-/** A plain sentence if no block of the launch can run, and "" if one can. */
-function refusal(gpu, launch) {
+/**
+ * A plain sentence if no block of the launch can run, and "" if one can.
+ * @param {Sm} gpu
+ * @param {Launch} launch
+ */
+export function refusal(gpu, launch) {
   const { threads, registers, shared } = launch;
   if (threads < 1 || threads > THREADS_PER_BLOCK) {
-    return `A block has 1 to ${comma(THREADS_PER_BLOCK)} threads, not ${comma(threads)}.`;
+    return sentence("launch.threads", { most: THREADS_PER_BLOCK, threads });
   }
-  if (registers < 1 || registers > REGISTERS_PER_THREAD) {
-    return `A thread has 1 to ${REGISTERS_PER_THREAD} registers, not ${comma(registers)}.`;
+  if (registers < 1 || registers > MAX_REGISTERS) {
+    return sentence("launch.registers", { most: MAX_REGISTERS, registers });
   }
   if (shared < 0 || shared > gpu.shared_per_block) {
-    return `A block may have 0 to ${comma(gpu.shared_per_block)} bytes of shared memory here, ` +
-      `not ${comma(shared)}.`;
+    return sentence("launch.shared", { most: gpu.shared_per_block, shared });
   }
-  const { warps, warpsByRegisters } = blockTakes(gpu, launch);
-  if (warps > warpsByRegisters) {
-    return `At ${registers} registers a thread, the registers of an SM suffice for ` +
-      `${warpsByRegisters} warps. A block of ${comma(threads)} threads has ${warps}: take fewer ` +
-      "threads or registers.";
-  }
-  return "";
+  const { warps, warpsByRegisters: most } = blockTakes(gpu, launch);
+  return warps > most ? sentence("launch.warps", { registers, most, threads, warps }) : "";
 }
 
-/** What fits: blocks, warps, share of the warp slots, room per resource (null: no limit). */
-function fitOf(gpu, launch) {
+/**
+ * What fits on an SM at once.
+ * @param {Sm} gpu
+ * @param {Launch} launch
+ * @returns {Fit}
+ */
+export function fitOf(gpu, launch) {
   if (refusal(gpu, launch)) {
     const none = { blocks: 0, warps: 0, registers: 0, shared: 0 };
     return { blocks: 0, warps: 0, share: 0, room: none, binding: [] };
@@ -70,41 +102,48 @@ function fitOf(gpu, launch) {
     registers: Math.floor(takes.warpsByRegisters / takes.warps),
     shared: takes.shared ? Math.floor(gpu.shared_per_sm / takes.shared) : null,
   };
-  const blocks = Math.min(...Object.values(room).filter((count) => count !== null));
+  const names = /** @type {Resource[]} */ (Object.keys(room));
+  const blocks = Math.min(...names.map((name) => room[name] ?? Infinity));
   const warps = blocks * takes.warps;
-  const binding = Object.keys(room).filter((name) => room[name] === blocks);
+  const binding = names.filter((name) => room[name] === blocks);
   return { blocks, warps, share: warps / gpu.warps_per_sm, room, binding };
 }
 
-/** A share as "50 %" or "6.3 %". */
-function percentOf(share) {
-  return `${Math.floor(1000 * share + 0.5) / 10} %`;
+/**
+ * The conclusion, a sentence each: what fits, what decides, and whether lanes idle.
+ * @param {Sm} gpu
+ * @param {Launch} launch
+ */
+export function fitWords(gpu, launch) {
+  const refused = refusal(gpu, launch);
+  if (refused) return [sentence("launch.none"), refused];
+  const { blocks, warps, share, binding } = fitOf(gpu, launch);
+  const threads = blocks * launch.threads;
+  const rest = launch.threads % WARP;
+  return [
+    sentence("fit.conclusion", { blocks, threads, warps, slots: gpu.warps_per_sm, share }),
+    ...binding.map((name, i) => reason(name, i ? " too" : "", gpu, launch)),
+    ...(rest ? [sentence("fit.lanes", { rest, warp: WARP })] : []),
+  ];
 }
 
-/** The conclusion, a sentence each: what fits, what decides, and whether lanes idle. */
-function fitWords(gpu, launch) {
-  const refused = refusal(gpu, launch);
-  if (refused) return ["No block can run.", refused];
-  const fit = fitOf(gpu, launch);
-  const takes = blockTakes(gpu, launch);
-  const kept = gpu.shared_reserved
-    ? `, ${gpu.shared_reserved / 1024} KB of it kept by the system` : "";
-  const reasons = {
-    blocks: ["Block slots decide", `an SM has ${gpu.blocks_per_sm}, however small the blocks.`],
-    warps: ["Warp slots decide", `an SM has ${gpu.warps_per_sm}, and a block takes ${takes.warps}.`],
-    registers: ["Registers decide",
-      `an SM has enough for ${takes.warpsByRegisters} warps, and a block has ${takes.warps}.`],
-    shared: ["Shared memory decides", `an SM has ${gpu.shared_per_sm / 1024} KB, and a block takes ` +
-      `${takes.shared / 1024} KB${kept}.`],
-  };
-  const words = [`${plural(fit.blocks, "block")} fit${fit.blocks === 1 ? "s" : ""} on an SM: ` +
-    `${plural(fit.blocks * launch.threads, "thread")} in ${fit.warps} of ${gpu.warps_per_sm} warp ` +
-    `slots. Occupancy is ${percentOf(fit.share)}.`];
-  fit.binding.forEach((name, i) => {
-    const [head, why] = reasons[name];
-    words.push(`${head}${i ? " too" : ""}: ${why}`);
+/**
+ * Why a resource has room for no block more.
+ * @param {Resource} name
+ * @param {string} too
+ * @param {Sm} gpu
+ * @param {Launch} launch
+ */
+function reason(name, too, gpu, launch) {
+  const { warps, warpsByRegisters: most, shared } = blockTakes(gpu, launch);
+  if (name === "blocks") return sentence("fit.blocks", { too, slots: gpu.blocks_per_sm });
+  if (name === "warps") return sentence("fit.warps", { too, slots: gpu.warps_per_sm, warps });
+  if (name === "registers") return sentence("fit.registers", { too, most, warps });
+  const kept = gpu.shared_reserved / 1024;
+  return sentence("fit.shared", {
+    too,
+    has: gpu.shared_per_sm / 1024,
+    takes: shared / 1024,
+    kept: kept ? sentence("fit.kept", { kept }) : "",
   });
-  const rest = launch.threads % WARP;
-  if (rest) words.push(`The last warp of a block uses ${rest} of its ${WARP} lanes.`);
-  return words;
 }

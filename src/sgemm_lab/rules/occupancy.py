@@ -10,6 +10,8 @@ header says of every compute capability here. :func:`occupancy` gives every numb
 
 Shared memory is cut from the same SRAM as L1. Unless a program asks otherwise, the API counts on
 the largest cut. Not looked at: clusters, and more than one barrier in a block.
+
+``occupancy.js`` says the same; a test holds the two equal.
 """
 
 from dataclasses import dataclass
@@ -18,6 +20,7 @@ from typing import Literal
 
 from sgemm_lab.errors import LabError
 from sgemm_lab.hardware import MAX_REGISTERS, WARP
+from sgemm_lab.rules.sentences import sentence
 
 Resource = Literal["blocks", "warps", "registers", "shared"]
 
@@ -134,9 +137,9 @@ def occupancy(limits: Limits, launch: Launch, shared_percent: int = 100) -> Fit:
     Raises:
         LabError: the launch cannot run at all; the message says which limit it breaks.
     """
-    sentence = refusal(limits, launch)
-    if sentence:
-        raise LabError(sentence)
+    refused = refusal(limits, launch)
+    if refused:
+        raise LabError(refused)
     taken = launch.shared_taken(limits)
     wanted = max(taken, limits.shared_per_sm * shared_percent // 100)
     cut = next(size for size in limits.shared_cuts if size >= wanted)
@@ -160,21 +163,63 @@ def refusal(limits: Limits, launch: Launch) -> str:
     """Return a plain sentence if no block of the launch can run, and "" if one can."""
     threads, registers, shared = launch.threads, launch.registers, launch.shared
     if not 1 <= threads <= THREADS_PER_BLOCK:
-        return f"A block has 1 to {THREADS_PER_BLOCK:,} threads, not {threads:,}."
+        return sentence("launch.threads", most=THREADS_PER_BLOCK, threads=threads)
     if not 1 <= registers <= MAX_REGISTERS:
-        return f"A thread has 1 to {MAX_REGISTERS} registers, not {registers:,}."
+        return sentence("launch.registers", most=MAX_REGISTERS, registers=registers)
     if not 0 <= shared <= limits.shared_per_block:
-        return (
-            f"A block may have 0 to {limits.shared_per_block:,} bytes of shared memory here, "
-            f"not {shared:,}."
-        )
-    warps = warps_by_registers(launch)
-    if launch.warps > warps:
-        return (
-            f"At {registers} registers a thread, the registers of an SM suffice for {warps} warps. "
-            f"A block of {threads:,} threads has {launch.warps}: take fewer threads or registers."
+        return sentence("launch.shared", most=limits.shared_per_block, shared=shared)
+    most, warps = warps_by_registers(launch), launch.warps
+    if warps > most:
+        return sentence(
+            "launch.warps", registers=registers, most=most, threads=threads, warps=warps
         )
     return ""
+
+
+def fit_words(limits: Limits, launch: Launch) -> list[str]:
+    """Return the conclusion, a sentence each: what fits, what decides, whether lanes idle."""
+    refused = refusal(limits, launch)
+    if refused:
+        return [sentence("launch.none"), refused]
+    fit = occupancy(limits, launch)
+    words = [
+        sentence(
+            "fit.conclusion",
+            blocks=fit.blocks,
+            threads=fit.blocks * launch.threads,
+            warps=fit.warps,
+            slots=limits.warps_per_sm,
+            share=fit.share,
+        )
+    ]
+    words += [
+        _reason(name, " too" if i else "", limits, launch) for i, name in enumerate(fit.binding)
+    ]
+    rest = launch.threads % WARP
+    return [*words, sentence("fit.lanes", rest=rest, warp=WARP)] if rest else words
+
+
+def _reason(name: Resource, too: str, limits: Limits, launch: Launch) -> str:
+    """Return why a resource has room for no block more."""
+    if name == "blocks":
+        return sentence("fit.blocks", too=too, slots=limits.blocks_per_sm)
+    if name == "warps":
+        return sentence("fit.warps", too=too, slots=limits.warps_per_sm, warps=launch.warps)
+    if name == "registers":
+        most = warps_by_registers(launch)
+        return sentence("fit.registers", too=too, most=most, warps=launch.warps)
+    reserved = limits.shared_reserved
+    return sentence(
+        "fit.shared",
+        too=too,
+        has=_kilobytes(limits.shared_per_sm),
+        takes=_kilobytes(launch.shared_taken(limits)),
+        kept=sentence("fit.kept", kept=_kilobytes(reserved)) if reserved else "",
+    )
+
+
+def _kilobytes(count: int) -> str:
+    return f"{count / 1024:.15g}"
 
 
 def _round_up(value: int, unit: int) -> int:

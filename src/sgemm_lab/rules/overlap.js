@@ -1,26 +1,73 @@
-// How windows of K flow through one SM: pipeline.py in JavaScript, held equal to it by a test.
-// A fragment: see module() in base.py.
+// @ts-check
+// How windows of K flow through one SM: overlap.py in JavaScript, held equal to it by a test.
 
-const [STEADY, SLACK] = [60, 1e-6];
+import { SLACK, STEADY } from "./overlap.py";
 
-/** What happens to every window of {latency, load, compute, windows, stages, blocks}, in clocks. */
-function schedule({ latency, load, compute, windows, stages, blocks }) {
-  const waiting = Array.from({ length: blocks }, () => []);
-  const done = new Array(blocks).fill(0);
-  const busy = new Map(); // block → what is left of its window, and the pieces made so far
-  const finished = [];
-  let [now, pipeFree] = [0, 0];
-  while (finished.length < windows * blocks) {
-    for (let block = 0; block < blocks; block++) {
-      const line = waiting[block];
-      while (done[block] + line.length < Math.min(windows, done[block] + stages)) {
-        const comes = Math.max(now + latency, pipeFree);
-        pipeFree = comes + load;
-        line.push({ asked: now, comes, there: pipeFree });
+/**
+ * How long things take, in clocks, and how many windows may be on their way; see overlap.py.
+ * @typedef {object} Pipeline
+ * @property {number} latency
+ * @property {number} load
+ * @property {number} compute
+ * @property {number} windows
+ * @property {number} stages
+ * @property {number} blocks
+ *
+ * A stretch of time in which a window is multiplied with a share of the arithmetic.
+ * @typedef {{ start: number, end: number, share: number }} Piece
+ *
+ * @typedef {object} TimedWindow
+ * @property {number} block
+ * @property {number} number
+ * @property {number} buffer
+ * @property {number} asked
+ * @property {number} comes
+ * @property {number} there
+ * @property {Piece[]} pieces
+ * @property {number} done
+ *
+ * @typedef {"compute" | "load" | "latency"} BoundOfPipeline
+ */
+
+/** One SM under way: what is coming in, what is multiplied, what is done. */
+class Sm {
+  /** @param {Pipeline} pipeline */
+  constructor(pipeline) {
+    this.pipeline = pipeline;
+    /** @type {{ asked: number, comes: number, there: number }[][]} by block */
+    this.waiting = Array.from({ length: pipeline.blocks }, () => []);
+    /** @type {number[]} by block */
+    this.done = new Array(pipeline.blocks).fill(0);
+    /** @type {Map<number, { left: number, pieces: Piece[] }>} block → its window's work */
+    this.busy = new Map();
+    /** @type {TimedWindow[]} */
+    this.finished = [];
+    this.now = 0;
+    this.pipeFree = 0;
+  }
+
+  /** Ask for every window that has a buffer, and begin to multiply those that are there. */
+  begin() {
+    const { latency, load, compute, windows, stages } = this.pipeline;
+    this.waiting.forEach((line, block) => {
+      const done = this.done[block];
+      while (done + line.length < Math.min(windows, done + stages)) {
+        const comes = Math.max(this.now + latency, this.pipeFree);
+        this.pipeFree = comes + load;
+        line.push({ asked: this.now, comes, there: this.pipeFree });
       }
-      if (!busy.has(block) && line.length && line[0].there <= now) busy.set(block, { left: compute, pieces: [] });
-    }
-    const arrivals = waiting.flatMap((line, block) => (line.length && !busy.has(block) ? [line[0].there] : []));
+      if (!this.busy.has(block) && line.length && line[0].there <= this.now) {
+        this.busy.set(block, { left: compute, pieces: [] });
+      }
+    });
+  }
+
+  /** Go on to the next event. */
+  step() {
+    const { busy, now } = this;
+    const arrivals = this.waiting.flatMap((line, block) =>
+      line.length && !busy.has(block) ? [line[0].there] : [],
+    );
     const ends = [...busy.values()].map(({ left }) => now + left * busy.size);
     const then = Math.min(...arrivals, ...ends);
     const share = 1 / Math.max(1, busy.size);
@@ -29,34 +76,74 @@ function schedule({ latency, load, compute, windows, stages, blocks }) {
       if (then > now && last?.share === share) last.end = then;
       else if (then > now) work.pieces.push({ start: now, end: then, share });
       work.left -= (then - now) * share;
-      if (work.left > SLACK) continue;
-      const number = done[block]++;
-      finished.push({ block, number, buffer: number % stages, ...waiting[block].shift(), pieces: work.pieces, done: then });
-      busy.delete(block);
+      if (work.left <= SLACK) this.finish(block, work.pieces, then);
     }
-    now = then;
+    this.now = then;
   }
-  return finished;
+
+  /**
+   * @param {number} block
+   * @param {Piece[]} pieces
+   * @param {number} done
+   */
+  finish(block, pieces, done) {
+    const number = this.done[block]++;
+    const [times] = this.waiting[block].splice(0, 1);
+    const buffer = number % this.pipeline.stages;
+    this.finished.push({ block, number, buffer, ...times, pieces, done });
+    this.busy.delete(block);
+  }
 }
 
-/** What a pipeline reaches; see Report in pipeline.py. */
-function pipelineReport(pipeline, most = 6) {
-  const totalOf = (stages) => schedule({ ...pipeline, stages }).at(-1).done;
-  const [total, serial] = [totalOf(pipeline.stages), totalOf(1)];
+/**
+ * What happens to every window, in the order in which they are multiplied.
+ * @param {Pipeline} pipeline
+ */
+export function schedule(pipeline) {
+  const sm = new Sm(pipeline);
+  while (sm.finished.length < pipeline.windows * pipeline.blocks) {
+    sm.begin();
+    sm.step();
+  }
+  return sm.finished;
+}
+
+/**
+ * What a pipeline reaches; see Report in overlap.py.
+ * @param {Pipeline} pipeline
+ * @param {number} [most]
+ */
+export function pipelineReport(pipeline, most = 6) {
+  const total = totalOf(pipeline);
+  const serial = totalOf({ ...pipeline, stages: 1 });
   const tries = Array.from({ length: most }, (_, i) => i + 1);
   const enough = tries.find((stages) => paceOf({ ...pipeline, stages }).bound !== "latency");
   return {
-    total, serial, ...paceOf(pipeline), enough: enough ?? null,
+    total,
+    serial,
+    ...paceOf(pipeline),
+    enough: enough ?? null,
     share: total ? (pipeline.blocks * pipeline.windows * pipeline.compute) / total : 0,
     speedup: total ? serial / total : 1,
     barriers: pipeline.stages === 1 ? 2 : 1,
   };
 }
 
-/** The steady clocks per window of a block, and what sets them. */
+/** @param {Pipeline} pipeline */
+function totalOf(pipeline) {
+  const windows = schedule(pipeline);
+  return windows[windows.length - 1].done;
+}
+
+/**
+ * The steady clocks per window of a block, and what sets them.
+ * @param {Pipeline} pipeline
+ * @returns {{ pace: number, bound: BoundOfPipeline }}
+ */
 function paceOf(pipeline) {
   const ends = schedule({ ...pipeline, windows: 2 * STEADY }).filter(({ block }) => block === 0);
-  const pace = (ends.at(-1).done - ends[STEADY - 1].done) / STEADY;
-  const bound = ["compute", "load"].find((name) => pace <= pipeline.blocks * pipeline[name] + SLACK);
+  const pace = (ends[ends.length - 1].done - ends[STEADY - 1].done) / STEADY;
+  const names = /** @type {const} */ (["compute", "load"]);
+  const bound = names.find((name) => pace <= pipeline.blocks * pipeline[name] + SLACK);
   return { pace, bound: bound ?? "latency" };
 }

@@ -1,7 +1,7 @@
 """A model of how windows of K flow through one SM: loaded, then multiplied, with n buffers.
 
 A block walks K in windows. Each window is loaded into a buffer of shared memory and multiplied from
-there. ``pipeline.js`` says the same in JavaScript; a test holds the two equal.
+there. ``overlap.js`` says the same in JavaScript; a test holds the two equal.
 
 The rules, all times in clocks of the SM:
 
@@ -20,9 +20,10 @@ from dataclasses import dataclass, replace
 LATENCY, LOAD, COMPUTE = "latency", "load", "compute"
 """What can bound a pipeline."""
 
-_STEADY = 60
+STEADY = 60
 """Windows after which the pace is taken, over as many again: a multiple of 1 to 6 buffers."""
-_SLACK = 1e-6
+SLACK = 1e-6
+"""Clocks that rounding may take."""
 
 
 @dataclass(frozen=True)
@@ -114,7 +115,7 @@ def schedule(pipeline: Pipeline) -> list[Window]:
             if then > now:
                 _extend(pieces[block], Piece(now, then, share))
             left[block] -= (then - now) * share
-            if left[block] <= _SLACK:
+            if left[block] <= SLACK:
                 number = len(done[block])
                 asked_at, comes, there = waiting[block].pop(0)
                 finished.append(
@@ -152,11 +153,11 @@ def _total(pipeline: Pipeline) -> float:
 
 def _pace(pipeline: Pipeline) -> tuple[float, str]:
     """Return the steady clocks per window of a block, and what sets them."""
-    ends = [w.done for w in schedule(replace(pipeline, windows=2 * _STEADY)) if w.block == 0]
-    pace = (ends[-1] - ends[_STEADY - 1]) / _STEADY
+    ends = [w.done for w in schedule(replace(pipeline, windows=2 * STEADY)) if w.block == 0]
+    pace = (ends[-1] - ends[STEADY - 1]) / STEADY
     limits = {COMPUTE: pipeline.compute, LOAD: pipeline.load}
     for bound, clocks in limits.items():
-        if pace <= pipeline.blocks * clocks + _SLACK:
+        if pace <= pipeline.blocks * clocks + SLACK:
             return pace, bound
     return pace, LATENCY
 

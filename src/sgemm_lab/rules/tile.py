@@ -1,6 +1,6 @@
 """What a tile buys: arithmetic intensity, resources and the bound, for FP32 C = A·B.
 
-``tile_math.js`` says the same in JavaScript; a test holds the two equal.
+``tile.js`` says the same in JavaScript; a test holds the two equal.
 
 All intensities are in FLOP per byte, bandwidths in GB/s (10⁹ bytes per second), rates in GFLOP/s.
 """
@@ -10,8 +10,14 @@ from dataclasses import dataclass
 from typing import Any
 
 from sgemm_lab.errors import LabError
-from sgemm_lab.hardware import FLOAT_BYTES, MAX_REGISTERS
+from sgemm_lab.hardware import (
+    FLOAT_BYTES,
+    FLOP_PER_WARP_FMA,
+    MAX_REGISTERS,
+    WAVEFRONT_BYTES,
+)
 from sgemm_lab.rules.roofs import reference_levels
+from sgemm_lab.rules.sentences import sentence
 
 CONSTANT_NAMES = ("TILE", "BM", "BN", "BK", "TM", "TN")
 
@@ -28,12 +34,21 @@ class Tile:
     bk: int = 1
     tm: int = 1
     tn: int = 1
+    wavefronts: float = 0.0
+    """What a multiply-add of a warp asks of shared memory and L1, as counted; 0 if it was not."""
 
     @classmethod
-    def from_constants(cls, constants: Mapping[str, int]) -> "Tile":
-        """Read a kernel's constants; ``TILE`` stands for BM, BN and BK at once."""
+    def from_constants(
+        cls, constants: Mapping[str, int], counted: Mapping[str, float] | None = None
+    ) -> "Tile":
+        """Read a kernel's constants; ``TILE`` stands for BM, BN and BK at once.
+
+        ``counted`` gives wavefronts by the constants' values, joined by commas: "16" or "64,64,8".
+        """
         side = constants.get("TILE", 1)
+        key = ",".join(str(value) for value in constants.values())
         return cls(
+            wavefronts=(counted or {}).get(key, 0.0),
             bm=constants.get("BM", side),
             bn=constants.get("BN", side),
             bk=constants.get("BK", side),
@@ -48,7 +63,9 @@ class Tile:
 
     @property
     def thread_intensity(self) -> float:
-        """FLOP per byte read from shared memory, if each thread reads its fragments once."""
+        """FLOP per byte of shared memory: as counted, else if each thread reads fragments once."""
+        if self.wavefronts:
+            return FLOP_PER_WARP_FMA / (WAVEFRONT_BYTES * self.wavefronts)
         return tile_intensity(self.tm, self.tn)
 
     @property
@@ -116,17 +133,20 @@ def bound(tile: Tile, gpu: Mapping[str, Any], matrix: Mapping[str, int]) -> Boun
 
 
 def raising(
-    constants: Sequence[Mapping[str, Any]], gpu: Mapping[str, Any], matrix: Mapping[str, int]
+    constants: Sequence[Mapping[str, Any]],
+    gpu: Mapping[str, Any],
+    matrix: Mapping[str, int],
+    counted: Mapping[str, float] | None = None,
 ) -> list[str]:
     """Return the constants whose next larger choice would run on ``gpu`` and raise the bound."""
     values = {constant["name"]: int(constant["value"]) for constant in constants}
-    now = bound(Tile.from_constants(values), gpu, matrix).gflops
+    now = bound(Tile.from_constants(values, counted), gpu, matrix).gflops
     found = []
     for constant in constants:
         larger = [choice for choice in constant["choices"] if choice > constant["value"]]
         if not larger:
             continue
-        tile = Tile.from_constants({**values, constant["name"]: larger[0]})
+        tile = Tile.from_constants({**values, constant["name"]: larger[0]}, counted)
         if not problems(tile, gpu) and bound(tile, gpu, matrix).gflops > now:
             found.append(str(constant["name"]))
     return found
@@ -140,31 +160,21 @@ def global_intensity(tile: Tile, matrix: Mapping[str, int]) -> float:
 
 def problems(tile: Tile, gpu: Mapping[str, Any]) -> list[str]:
     """Return a plain sentence for each reason why ``tile`` cannot run on ``gpu``."""
-    found = []
-    for side, whole, part in (("M", tile.bm, tile.tm), ("N", tile.bn, tile.tn)):
-        if whole % part:
-            found.append(
-                f"T{side} = {part} does not divide B{side} = {whole}: "
-                "the threads' tiles would not fill the block's."
-            )
+    found = [
+        sentence("tile.uneven", side=side, part=part, whole=whole)
+        for side, whole, part in (("M", tile.bm, tile.tm), ("N", tile.bn, tile.tn))
+        if whole % part
+    ]
     if found:
         return found  # the number of threads means nothing then
-    if tile.threads > gpu["max_threads_per_block"]:
-        found.append(
-            f"The block would have {tile.threads:,.0f} threads. "
-            f"{gpu['name']} allows {gpu['max_threads_per_block']:,}: take larger thread tiles."
-        )
+    name, most = gpu["name"], gpu["max_threads_per_block"]
+    if tile.threads > most:
+        found.append(sentence("tile.threads", threads=tile.threads, gpu=name, most=most))
     limit = gpu.get("shared_per_block_bytes")
     if limit is not None and tile.shared_bytes > limit:
-        found.append(
-            f"The strips take {tile.shared_bytes:,} bytes of shared memory. "
-            f"A block on {gpu['name']} may have {limit:,}: take a smaller tile or a smaller BK."
-        )
+        found.append(sentence("tile.shared", bytes=tile.shared_bytes, gpu=name, most=limit))
     if tile.accumulators > MAX_REGISTERS:
-        found.append(
-            f"Each thread would keep {tile.accumulators:,} sums, but it may have {MAX_REGISTERS} "
-            "registers: take a smaller thread tile."
-        )
+        found.append(sentence("tile.registers", sums=tile.accumulators, most=MAX_REGISTERS))
     return found
 
 

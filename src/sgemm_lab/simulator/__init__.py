@@ -7,7 +7,7 @@ access if wanted. Nothing here needs a GPU, CuPy or a notebook.
 
 from sgemm_lab.simulator.counts import Counts, LineCounts
 from sgemm_lab.simulator.hazards import Hazard
-from sgemm_lab.simulator.machine import EndlessLoopError
+from sgemm_lab.simulator.paths import EndlessLoopError, StuckError, TimeLimitError
 from sgemm_lab.simulator.ptx import Location, PtxError
 from sgemm_lab.simulator.simulation import Result, simulate
 from sgemm_lab.simulator.trace import Trace
@@ -21,6 +21,8 @@ __all__ = [
     "Location",
     "PtxError",
     "Result",
+    "StuckError",
+    "TimeLimitError",
     "Trace",
     "WarpRequest",
     "simulate",

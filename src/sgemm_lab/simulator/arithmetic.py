@@ -69,6 +69,9 @@ _COMPARE: dict[str, Callable[..., Any]] = {
     "hi": np.greater,
     "hs": np.greater_equal,
 }
+_ABOUT_NAN = ("num", "nan")
+"""Comparisons that only ask whether both operands are numbers, or whether one is NaN."""
+_FLOAT_ONLY = (*(f"{name}u" for name in ("eq", "ne", "lt", "le", "gt", "ge")), *_ABOUT_NAN)
 _COMBINE: dict[str, Callable[..., Any]] = {
     "and": np.logical_and,
     "or": np.logical_or,
@@ -170,13 +173,22 @@ def read_predicate(group: "ThreadGroup", operand: Operand) -> Callable[[], Any]:
 
 def _set_predicate(group: "ThreadGroup", instruction: Instruction, match: Match) -> Step:
     a, b = (value(group, instruction, position, match["type"]) for position in (1, 2))
-    unordered = match["type"].startswith("f") and match["compare"].endswith("u")
+    is_float = match["type"].startswith("f")
+    unordered = match["compare"] in _FLOAT_ONLY and match["compare"] not in _ABOUT_NAN
     name = match["compare"][:-1] if unordered else match["compare"]
-    compare = _COMPARE[name]
+    if match["compare"] in _FLOAT_ONLY and not is_float:
+        raise PtxError(
+            f"The comparison '{instruction.opcode}' at {instruction.location} is one of float "
+            "numbers, but its type is another."
+        )
+    compare = _COMPARE.get(name, np.equal)
     # An ordered comparison with NaN is false, "not equal" included, an unordered one true.
-    nan_matters = match["type"].startswith("f") and (unordered or name == "ne")
+    nan_matters = is_float and (unordered or name == "ne")
 
     def outcome() -> Any:
+        if name in _ABOUT_NAN:
+            some_nan = np.isnan(a) | np.isnan(b)
+            return some_nan if name == "nan" else ~some_nan
         result = compare(a, b)
         if nan_matters:
             nan = np.isnan(a) | np.isnan(b)
@@ -491,7 +503,8 @@ OPERATIONS: Operations = [
     (r"mad\.(?P<part>wide)\.(?P<type>[su](?:16|32))", _multiply_add),
     (r"fma\.rn\.f32", _fused_multiply_add),
     (
-        r"setp\.(?P<compare>[a-z]+)(?:\.(?P<combine>and|or|xor))?\." + _ANY,
+        rf"setp\.(?P<compare>{'|'.join((*_COMPARE, *_FLOAT_ONLY))})"
+        rf"(?:\.(?P<combine>and|or|xor))?\.{_ANY}",
         _set_predicate,
     ),
     (rf"selp\.{_ANY}", _select),

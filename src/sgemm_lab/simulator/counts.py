@@ -18,6 +18,7 @@ from sgemm_lab.simulator.group import (
     LOAD,
     STORE,
     Access,
+    BulkCopy,
     ThreadGroup,
 )
 from sgemm_lab.simulator.merging import Merged, WideAccess
@@ -243,6 +244,15 @@ class RequestCounter:
         """Values do not change what a request costs."""
 
     def on_copies_landed(self, group: ThreadGroup, lanes: Array, positions: Array) -> None:
+        """A copy is counted when it is issued."""
+
+    def on_bulk_copy(self, copy: BulkCopy) -> None:
+        """Count what a bulk copy moves. It is no request of a warp and passes no lanes."""
+        counts = self.by_instruction[copy.access.site.instruction.index]
+        counts.async_copy_bytes += copy.data.nbytes
+        counts.async_copy_sectors += -(-copy.data.nbytes // SECTOR_BYTES)
+
+    def on_bulk_landed(self, copy: BulkCopy) -> None:
         """A copy is counted when it is issued."""
 
     def _cost(self, space: str, is_load: bool, width: int) -> _PatternCosts:

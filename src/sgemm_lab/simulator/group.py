@@ -3,7 +3,10 @@
 These types know each other both ways, so they stand in one module.
 """
 
-from collections.abc import Sequence
+import math
+import time
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
@@ -11,7 +14,8 @@ import numpy as np
 import numpy.typing as npt
 
 from sgemm_lab.hardware import WARP
-from sgemm_lab.simulator.memory import Memory, NamedArray, lay_out, source_name
+from sgemm_lab.simulator.clocks import Clocks, synchronises_in_parts
+from sgemm_lab.simulator.memory import Memory, NamedArray, lay_out, shared_base, source_name
 from sgemm_lab.simulator.ptx import Instruction, PtxError, PtxKernel
 from sgemm_lab.simulator.registers import Mask, RegisterFile
 
@@ -55,6 +59,21 @@ class Access:
     """For those lanes: index of the first byte in ``memory.bytes``."""
 
 
+@dataclass(frozen=True, eq=False)
+class BulkCopy:
+    """A ``cp.async.bulk`` from global to shared memory that one thread started."""
+
+    access: Access
+    """Of the first word in shared memory, by one lane."""
+    data: npt.NDArray[np.uint32]
+    barrier: int
+    """Where its mbarrier lies: index of the first byte in shared memory."""
+    time: int
+    """Of the copy engine."""
+    known: npt.NDArray[np.int64]
+    """What they learn who wait for the mbarrier: see ``Clocks``."""
+
+
 class Observer(Protocol):
     """Hears of every access while the kernel runs."""
 
@@ -72,6 +91,12 @@ class Observer(Protocol):
         ``positions`` are the indices in shared memory of every 4-byte word written.
         """
 
+    def on_bulk_copy(self, copy: BulkCopy) -> None:
+        """Called when a bulk copy starts."""
+
+    def on_bulk_landed(self, copy: BulkCopy) -> None:
+        """Called when the words of a bulk copy are in shared memory."""
+
 
 class HazardSink(Protocol):
     """Collects what is wrong with a kernel."""
@@ -88,8 +113,23 @@ class HazardSink(Protocol):
     def barrier_missed(self, group: "ThreadGroup", site: Instruction, missing: Mask) -> None:
         """Some live lanes did not reach a barrier that others of their block did."""
 
+    def barrier_starved(
+        self, group: "ThreadGroup", lane: int, site: Instruction, came: int, expected: int
+    ) -> None:
+        """A barrier waits for more threads than come to it."""
+
+    def barrier_skipped(self, group: "ThreadGroup", lane: int, site: Instruction) -> None:
+        """Warps returned while others of their block waited at a barrier."""
+
+    def barrier_split(
+        self, group: "ThreadGroup", lane: int, site: Instruction, other: Instruction
+    ) -> None:
+        """Warps of one block met at two barriers of the source."""
+
 
 Dim3 = tuple[int, int, int]
+Warp = tuple[int, int]
+"""Slot and number of a warp."""
 
 
 @dataclass(eq=False)
@@ -108,10 +148,16 @@ class Launch:
     observers: list[Observer]
     patience: int | None = None
     """Basic blocks that a group of threads may run before its loop is called endless."""
+    time_limit: float = math.inf
+    """Seconds that the simulation may take."""
+    blocks_done: int = 0
+    deadline: float = field(init=False)
+    """When the time is up, on the clock of ``time.monotonic``."""
     shared_arrays: list[NamedArray] = field(init=False)
     local_arrays: list[NamedArray] = field(init=False)
 
     def __post_init__(self) -> None:
+        self.deadline = time.monotonic() + self.time_limit
         self.shared_arrays = lay_out(self.kernel.shared, self.shared_bytes)
         self.local_arrays = lay_out(self.kernel.local, 0)
 
@@ -148,7 +194,7 @@ class BlockBatch:
         self.launch = launch
         self.slots = slots
         used = max((array.start + array.bytes for array in launch.shared_arrays), default=0)
-        self.shared = Memory("shared", 0, used, slots)
+        self.shared = Memory("shared", shared_base(launch.kernel.target), used, slots)
         self.shared.arrays = [
             NamedArray(source_name(array.name), array.start, array.bytes)
             for array in launch.shared_arrays
@@ -156,13 +202,85 @@ class BlockBatch:
         self.blocks = np.zeros(slots, dtype=np.int64)
         """Number of the block in each slot."""
         self.epoch = np.zeros(slots, dtype=np.int64)
-        """Barriers each block has passed."""
+        """Barriers each block has passed with all its threads. Never changed in place."""
+        self.news = 0
+        """How often something happened that a waiting thread may have waited for."""
+        self.arrived: dict[int, npt.NDArray[np.int64]] = defaultdict(
+            lambda: np.zeros(slots, dtype=np.int64)
+        )
+        """By number of a barrier and slot: threads that came to it without waiting."""
+        self.clocks: Clocks | None = None
+        """Only where warps synchronise in parts."""
+        if synchronises_in_parts(launch.kernel):
+            self.clocks = Clocks(slots, launch.warps)
+        self.told: dict[tuple[int, int], npt.NDArray[np.int64]] = {}
+        """By number of a barrier and slot: what those know that came without waiting."""
+        self.mbarriers: dict[int, MemoryBarrier] = {}
+        """By index of their first byte in shared memory."""
+        self.bulk_copies: list[BulkCopy] = []
+        """Bulk copies that have not landed."""
 
     def start(self, blocks: Sequence[int]) -> None:
         """Put fresh blocks into the slots."""
         self.blocks[:] = blocks
-        self.epoch[:] = 0
+        self.epoch = np.zeros(self.slots, dtype=np.int64)
+        self.arrived.clear()
+        self.told.clear()
+        self.mbarriers.clear()
+        self.bulk_copies.clear()
+        if self.clocks is not None:
+            self.clocks.start()
         self.shared.reset()
+
+    def arrive(self, group: "ThreadGroup", lanes: Mask, number: int) -> None:
+        """Count threads at a barrier that do not wait there."""
+        self.arrived[number] += np.bincount(group.slot[lanes], minlength=self.slots)
+        if self.clocks is not None:
+            for slot, warp in warps_among(group, lanes):
+                known = self.clocks.tell(slot, warp)
+                before = self.told.get((number, slot), known)
+                self.told[number, slot] = np.maximum(before, known)
+
+    def passed(self, number: int, slots: Mask, whole: Mask, warps: Iterable[Warp]) -> None:
+        """A barrier opens in some slots; in those of ``whole`` with all threads of the block.
+
+        ``warps`` are those that waited.
+        """
+        self.epoch = self.epoch + whole
+        self.arrived[number][slots] = 0
+        self.news += 1
+        if self.clocks is not None:
+            by_slot: dict[int, set[int]] = defaultdict(set)
+            for slot, warp in warps:
+                by_slot[slot].add(warp)
+            for slot, together in by_slot.items():
+                heard = self.told.pop((number, slot), None)
+                self.clocks.meet(slot, np.array(sorted(together)), heard)
+
+
+def warps_among(group: "ThreadGroup", lanes: Mask) -> list[Warp]:
+    """The warps that have a lane in a mask."""
+    keys = group.slot[lanes] * (group.thread.max() // WARP + 1) + group.thread[lanes] // WARP
+    found = np.unique(keys)
+    slot, warp = np.divmod(found, group.thread.max() // WARP + 1)
+    return list(zip(slot.tolist(), warp.tolist(), strict=True))
+
+
+@dataclass(eq=False)
+class MemoryBarrier:
+    """An mbarrier: counts arrivals and the bytes of copies, phase after phase."""
+
+    expected: int
+    """Arrivals that complete a phase."""
+    pending: int
+    """Arrivals that the present phase still waits for."""
+    phase: int = 0
+    bytes: int = 0
+    """Bytes that the present phase still waits for."""
+    told: npt.NDArray[np.int64] | None = None
+    """What those know that have arrived: see ``Clocks``."""
+    ready: npt.NDArray[np.int64] | None = None
+    """What those learn who wait for the last phase that is complete."""
 
 
 @dataclass(eq=False)
@@ -201,23 +319,26 @@ class ThreadGroup:
         """Lanes that have not returned."""
         self.registers = RegisterFile(launch.kernel, self.lanes)
         self.parameters = launch.parameters
-        self.symbols = {array.name: array.start for array in launch.shared_arrays}
+        base = batch.shared.base
+        self.symbols = {array.name: base + array.start for array in launch.shared_arrays}
         self.symbols |= {array.name: array.start for array in launch.local_arrays}
         self.shared_offset = self.slot * batch.shared.stride
         used = max((array.start + array.bytes for array in launch.local_arrays), default=0)
         self.local = Memory("local", 0, used, self.lanes if used else 1)
         self.local_offset = np.arange(self.lanes) * (self.local.stride if used else 0)
         self.warp_epoch = np.zeros(self.lanes, dtype=np.int64)
-        """Warp-level barriers each lane has passed."""
+        """Warp-level barriers each lane has passed. Never changed in place."""
         self.committed = np.zeros(self.lanes, dtype=np.int64)
         """Asynchronous-copy groups each lane has committed."""
         self.pending: list[PendingCopy] = []
+        self.test_failed = False
+        """Whether a test of an mbarrier failed in the block that runs now."""
         self._block_index = [np.zeros(self.lanes, dtype=np.uint32) for _ in range(3)]
 
     def start(self) -> None:
         """Begin the blocks that are now in the batch's slots."""
         self.alive[:] = self.exists
-        self.warp_epoch[:] = 0
+        self.warp_epoch = np.zeros(self.lanes, dtype=np.int64)
         self.committed[:] = 0
         self.pending.clear()
         self.local.reset()

@@ -1,6 +1,6 @@
 """Find what is wrong with a kernel while it runs, and say so in plain sentences."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,6 +15,7 @@ from sgemm_lab.simulator.group import (
     LOAD,
     STORE,
     Access,
+    BulkCopy,
     Dim3,
     ThreadGroup,
 )
@@ -31,6 +32,8 @@ RACE = "race"
 IN_FLIGHT = "in flight"
 BARRIER = "barrier"
 """Kinds of hazard."""
+SPLIT_BARRIER = "split barrier"
+"""A kind of warning: odd, and right all the same."""
 
 _VERBS = {
     LOAD: "reads",
@@ -77,7 +80,8 @@ class HazardLog:
     def __init__(self, on_fault: FaultListener | None = None) -> None:
         self._on_fault = on_fault
         self.found: list[Hazard] = []
-        self._seen: set[tuple[str, int]] = set()
+        self.warnings: list[Hazard] = []
+        self._seen: set[tuple[str, int | Location]] = set()
 
     def out_of_bounds(self, access: Access, lanes: npt.NDArray[np.intp]) -> None:
         """Some lanes address memory that belongs to no array."""
@@ -89,7 +93,7 @@ class HazardLog:
 
     def unwritten(self, access: Access, lanes: npt.NDArray[np.intp]) -> None:
         """Some lanes read memory that nothing wrote."""
-        if self._is_new(UNWRITTEN, access.site.instruction):
+        if self._is_new(UNWRITTEN, access.site.instruction.index):
             place = _Place(access, int(lanes[0]))
             self._keep(
                 place,
@@ -100,7 +104,7 @@ class HazardLog:
 
     def barrier_missed(self, group: ThreadGroup, site: Instruction, missing: Mask) -> None:
         """Some live lanes did not reach a barrier that others of their block did."""
-        if self._is_new(BARRIER, site):
+        if self._is_new(BARRIER, site.location):
             lane = int(np.flatnonzero(missing)[0])
             block, thread = _who(group, lane)
             count = int(missing[group.slot == group.slot[lane]].sum())
@@ -116,11 +120,64 @@ class HazardLog:
                 )
             )
 
+    def barrier_starved(
+        self, group: ThreadGroup, lane: int, site: Instruction, came: int, expected: int
+    ) -> None:
+        """A barrier waits for more threads than come to it."""
+        if self._is_new(BARRIER, site.location):
+            block, thread = _who(group, lane)
+            self.found.append(
+                Hazard(
+                    BARRIER,
+                    site.location,
+                    f"{site.location}: this barrier waits for {expected} threads of block {block}, "
+                    f"but only {came} come. Count the threads that pass it: whole warps.",
+                    block,
+                    thread,
+                )
+            )
+
+    def barrier_skipped(self, group: ThreadGroup, lane: int, site: Instruction) -> None:
+        """Warps returned while others of their block waited at a barrier: it opens without them."""
+        if self._is_new(SPLIT_BARRIER, site.location):
+            block, thread = _who(group, lane)
+            self.warnings.append(
+                Hazard(
+                    SPLIT_BARRIER,
+                    site.location,
+                    f"{site.location}: warps of block {block} wait at this __syncthreads() while "
+                    f"thread {thread} and others return without it. A GPU lets it open then. Move "
+                    "it out of the condition, so that all threads of the block pass it.",
+                    block,
+                    thread,
+                )
+            )
+
+    def barrier_split(
+        self, group: ThreadGroup, lane: int, site: Instruction, other: Instruction
+    ) -> None:
+        """Warps of one block met at two barriers of the source: the hardware counts them alike."""
+        if self._is_new(SPLIT_BARRIER, site.location):
+            block, thread = _who(group, lane)
+            self.warnings.append(
+                Hazard(
+                    SPLIT_BARRIER,
+                    site.location,
+                    f"{site.location}: warps of block {block} wait at this __syncthreads() while "
+                    f"others wait at line {other.location.line}. A GPU counts both alike, which is "
+                    "right only where every warp passes as many. Move it out of the condition, so "
+                    "that all threads of the block pass it.",
+                    block,
+                    thread,
+                    other_location=other.location,
+                )
+            )
+
     def race(
         self, access: Access, lane: int, position: int, other_thread: int, other: Instruction
     ) -> None:
         """Two threads meet at one shared element with no barrier between."""
-        if self._is_new(RACE, access.site.instruction):
+        if self._is_new(RACE, access.site.instruction.index):
             place = _Place(access, lane, position)
             second = access.group.launch.thread_index(other_thread)
             self._keep(
@@ -135,7 +192,7 @@ class HazardLog:
 
     def in_flight(self, access: Access, lane: int, position: int) -> None:
         """A read of shared memory that an asynchronous copy has not filled yet."""
-        if self._is_new(IN_FLIGHT, access.site.instruction):
+        if self._is_new(IN_FLIGHT, access.site.instruction.index):
             place = _Place(access, lane, position)
             self._keep(
                 place,
@@ -151,7 +208,7 @@ class HazardLog:
         lanes: npt.NDArray[np.intp],
         say: Callable[["_Place"], str],
     ) -> None:
-        if self._is_new(kind, access.site.instruction):
+        if self._is_new(kind, access.site.instruction.index):
             place = _Place(access, int(lanes[0]))
             self._keep(place, kind, say(place))
         if self._on_fault is not None:
@@ -162,8 +219,8 @@ class HazardLog:
 
             self._on_fault(access, lanes, sentence)
 
-    def _is_new(self, kind: str, instruction: Instruction) -> bool:
-        key = (kind, instruction.index)
+    def _is_new(self, kind: str, where: int | Location) -> bool:
+        key = (kind, where)
         if key in self._seen:
             return False
         self._seen.add(key)
@@ -272,23 +329,48 @@ class _Shadow:
     def __init__(self, memory: Memory, word_bytes: int) -> None:
         words = len(memory.bytes) // word_bytes
         self.writer = np.full(words, _NOBODY, dtype=np.int32)
-        self.write_epoch = np.full(words, _NOBODY, dtype=np.int64)
-        self.write_warp_epoch = np.zeros(words, dtype=np.int64)
+        self.write_epoch = np.full(words, _NOBODY, dtype=np.int32)
+        self.write_warp_epoch = np.zeros(words, dtype=np.int32)
         self.write_site = np.zeros(words, dtype=np.int32)
         self.reader = np.full(words, _NOBODY, dtype=np.int32)
-        self.read_epoch = np.full(words, _NOBODY, dtype=np.int64)
-        self.read_warp_epoch = np.zeros(words, dtype=np.int64)
+        self.read_epoch = np.full(words, _NOBODY, dtype=np.int32)
+        self.read_warp_epoch = np.zeros(words, dtype=np.int32)
         self.read_site = np.zeros(words, dtype=np.int32)
         self.several_readers = np.zeros(words, dtype=bool)
         self.several_warps = np.zeros(words, dtype=bool)
         self.in_flight = np.zeros(words, dtype=np.int32)
+        self.words_in_flight = 0
         self.blocks = np.zeros(0, dtype=np.int64)
 
 
+@dataclass(frozen=True, eq=False)
+class _Use:
+    """One access of shared memory, and when each lane made it."""
+
+    access: Access
+    lanes: npt.NDArray[np.intp]
+    epoch: npt.NDArray[np.int64]
+    """Barriers that each slot's block had passed."""
+    warp_epoch: npt.NDArray[np.int64]
+    """Warp-level barriers that each lane of the group had passed."""
+
+    @property
+    def thread(self) -> npt.NDArray[np.int32]:
+        """Number of each lane's thread."""
+        return self.access.group.thread[self.lanes].astype(np.int32)
+
+    @property
+    def lane_epoch(self) -> npt.NDArray[np.int64]:
+        """Barriers that each lane's block had passed."""
+        return self.epoch[self.access.group.slot[self.lanes]]
+
+
 _COPY_WORD = 4
+_MOST_WAITING = 1 << 23
+"""Words of reads put by. Above this they would take more memory than they save time."""
 
 
-def _smallest_shared_access(instructions: list[Instruction]) -> int:
+def smallest_shared_access(instructions: list[Instruction]) -> int:
     """Bytes of the narrowest load or store that may go to shared memory, at most 4."""
     narrowest = 4
     for instruction in instructions:
@@ -304,30 +386,39 @@ class RaceDetector:
 
     Two accesses of one word race when two threads make them in the same stretch between barriers
     and at least one writes. Threads of one warp are also ordered by ``__syncwarp()``.
+
+    Most stretches of most kernels only read, or only write. So reads are put by, and looked at
+    word by word only when a write follows in their stretch.
     """
 
     def __init__(self, log: HazardLog, instructions: list[Instruction]) -> None:
         self._log = log
         self._instructions = instructions
-        self._word_bytes = _smallest_shared_access(instructions)
+        self._word_bytes = smallest_shared_access(instructions)
         self._shadow: _Shadow | None = None
         self._memory: Memory | None = None
+        self._reads: list[_Use] = []
+        """Reads that have not been noted word by word."""
+        self._waiting_words = 0
+        self._last_write: Array = np.zeros(0, dtype=np.int64)
+        self._last_read: Array = np.zeros(0, dtype=np.int64)
+        """For each slot the stretch in which shared memory was last written, or a read noted."""
 
     def on_access(self, access: Access) -> None:
         """Check one access of shared memory against those before it."""
         if access.site.space != "shared" or access.site.kind == ATOMIC:
             return
-        shadow = self._shadow_of(access.group, access.memory)
         group = access.group
+        shadow = self._shadow_of(group, access.memory)
         lanes = np.arange(group.lanes) if access.lanes is None else access.lanes
-        reads = access.site.kind == LOAD
-        first = access.positions // self._word_bytes
-        for word in range(access.site.width // self._word_bytes):
-            index = first + word
-            if reads:
-                self._read(shadow, access, lanes, index)
-            else:
-                self._write(shadow, access, lanes, index)
+        use = _Use(access, lanes, group.batch.epoch, group.warp_epoch)
+        if access.site.kind == LOAD:
+            self._check_read(shadow, use)
+            self._put_by(shadow, use)
+        else:
+            self._note_reads(shadow, use.epoch)
+            self._check_write(shadow, use)
+            self._last_write = use.epoch
 
     def on_values(self, access: Access, values: list[Array]) -> None:
         """Values do not matter for races."""
@@ -338,9 +429,17 @@ class RaceDetector:
         for word in range(_COPY_WORD // self._word_bytes):
             index = positions // self._word_bytes + word
             np.subtract.at(shadow.in_flight, index, 1)
+            shadow.words_in_flight -= len(index)
             shadow.writer[index] = group.thread[lanes]
             shadow.write_epoch[index] = group.batch.epoch[group.slot[lanes]]
             shadow.write_warp_epoch[index] = group.warp_epoch[lanes]
+        self._last_write = group.batch.epoch
+
+    def on_bulk_copy(self, copy: BulkCopy) -> None:
+        """Kernels with bulk copies are watched by clocks."""
+
+    def on_bulk_landed(self, copy: BulkCopy) -> None:
+        """Kernels with bulk copies are watched by clocks."""
 
     def _shadow_of(self, group: ThreadGroup, memory: Memory) -> _Shadow:
         if self._shadow is None or self._memory is not memory:
@@ -348,22 +447,65 @@ class RaceDetector:
         if not np.array_equal(self._shadow.blocks, group.batch.blocks):
             self._shadow = _Shadow(memory, self._word_bytes)
             self._shadow.blocks = group.batch.blocks.copy()
+            self._last_write = np.full(group.batch.slots, _NOBODY, dtype=np.int64)
+            self._last_read = self._last_write
+            self._reads, self._waiting_words = [], 0
         return self._shadow
 
-    def _read(self, shadow: _Shadow, access: Access, lanes: Array, index: Array) -> None:
-        group = access.group
-        thread = group.thread[lanes].astype(np.int32)
-        epoch = group.batch.epoch[group.slot[lanes]]
-        warp_epoch = group.warp_epoch[lanes]
-        if shadow.in_flight.any():
-            waiting = shadow.in_flight[index] > 0
-            if waiting.any():
-                first = int(np.flatnonzero(waiting)[0])
-                self._log.in_flight(access, int(lanes[first]), int(index[first]) * self._word_bytes)
+    def _words(self, use: _Use) -> Iterator[Array]:
+        """The words that each lane asks for, one after the other."""
+        first = use.access.positions // self._word_bytes
+        for word in range(use.access.site.width // self._word_bytes):
+            yield first + word
+
+    def _check_read(self, shadow: _Shadow, use: _Use) -> None:
+        if shadow.words_in_flight:
+            for index in self._words(use):
+                waiting = np.flatnonzero(shadow.in_flight[index] > 0)
+                if len(waiting):
+                    lane, word = int(use.lanes[waiting[0]]), int(index[waiting[0]])
+                    self._log.in_flight(use.access, lane, word * self._word_bytes)
+        if not (self._last_write == use.epoch).any():
+            return
+        for index in self._words(use):
+            self._report(use, index, *self._written_before(shadow, use, index), shadow.write_site)
+
+    def _written_before(self, shadow: _Shadow, use: _Use, index: Array) -> tuple[Mask, Array]:
+        """Where another thread wrote a word in the same stretch, and who."""
         writer = shadow.writer[index]
-        wrong = (shadow.write_epoch[index] == epoch) & (writer != thread)
-        wrong &= (writer // WARP != thread // WARP) | (shadow.write_warp_epoch[index] == warp_epoch)
-        self._report(access, lanes, index, wrong, writer, shadow.write_site)
+        wrong = shadow.write_epoch[index] == use.lane_epoch
+        if wrong.any():
+            thread = use.thread
+            wrong &= writer != thread
+            wrong &= (writer // WARP != thread // WARP) | (
+                shadow.write_warp_epoch[index] == use.warp_epoch[use.lanes]
+            )
+        return wrong, writer
+
+    def _put_by(self, shadow: _Shadow, use: _Use) -> None:
+        if self._reads and self._reads[-1].epoch is not use.epoch:
+            self._forget_reads(use.epoch)
+        self._reads.append(use)
+        self._waiting_words += len(use.lanes) * use.access.site.words
+        if self._waiting_words > _MOST_WAITING:
+            self._note_reads(shadow, use.epoch)
+
+    def _forget_reads(self, epoch: Array) -> None:
+        """Drop the reads that a barrier has ordered before everything to come."""
+        self._reads = [read for read in self._reads if (read.epoch == epoch).any()]
+        self._waiting_words = sum(len(r.lanes) * r.access.site.words for r in self._reads)
+
+    def _note_reads(self, shadow: _Shadow, epoch: Array) -> None:
+        self._forget_reads(epoch)
+        for use in self._reads:
+            for index in self._words(use):
+                self._note_read(shadow, use, index)
+            self._last_read = np.maximum(self._last_read, use.epoch)
+        self._reads, self._waiting_words = [], 0
+
+    @staticmethod
+    def _note_read(shadow: _Shadow, use: _Use, index: Array) -> None:
+        thread, epoch, warp_epoch = use.thread, use.lane_epoch, use.warp_epoch[use.lanes]
         # Forget readers of earlier stretches, then note who reads now.
         stale = shadow.read_epoch[index] != epoch
         stale |= (
@@ -377,46 +519,44 @@ class RaceDetector:
         shadow.reader[index] = thread
         shadow.read_epoch[index] = epoch
         shadow.read_warp_epoch[index] = warp_epoch
-        shadow.read_site[index] = access.site.instruction.index
+        shadow.read_site[index] = use.access.site.instruction.index
         for other in (before, shadow.reader[index]):
             shadow.several_readers[index[other != thread]] = True
             shadow.several_warps[index[other // WARP != thread // WARP]] = True
 
-    def _write(self, shadow: _Shadow, access: Access, lanes: Array, index: Array) -> None:
-        group = access.group
-        thread = group.thread[lanes].astype(np.int32)
-        epoch = group.batch.epoch[group.slot[lanes]]
-        warp_epoch = group.warp_epoch[lanes]
-        writer = shadow.writer[index]
-        wrong = (shadow.write_epoch[index] == epoch) & (writer != thread)
-        wrong &= (writer // WARP != thread // WARP) | (shadow.write_warp_epoch[index] == warp_epoch)
-        self._report(access, lanes, index, wrong, writer, shadow.write_site)
-        reader = shadow.reader[index]
-        same_warp = reader // WARP == thread // WARP
-        wrong = shadow.several_warps[index] | ~same_warp
-        wrong |= (shadow.read_warp_epoch[index] == warp_epoch) & (
-            shadow.several_readers[index] | (reader != thread)
-        )
-        wrong &= shadow.read_epoch[index] == epoch
-        self._report(access, lanes, index, wrong, reader, shadow.read_site)
-        shadow.writer[index] = thread
-        shadow.write_epoch[index] = epoch
-        shadow.write_warp_epoch[index] = warp_epoch
-        shadow.write_site[index] = access.site.instruction.index
-        # Two lanes of one instruction that write the same word: one of them is lost.
-        lost = shadow.writer[index] != thread
-        self._report(access, lanes, index, lost, shadow.writer[index], shadow.write_site)
-        if access.site.kind == COPY_WRITE:
-            np.add.at(shadow.in_flight, index, 1)
+    def _check_write(self, shadow: _Shadow, use: _Use) -> None:
+        thread, epoch, warp_epoch = use.thread, use.lane_epoch, use.warp_epoch[use.lanes]
+        written = bool((self._last_write == use.epoch).any())
+        read = bool((self._last_read == use.epoch).any())
+        for index in self._words(use):
+            if written:
+                before = self._written_before(shadow, use, index)
+                self._report(use, index, *before, shadow.write_site)
+            if read:
+                reader = shadow.reader[index]
+                wrong = shadow.several_warps[index] | (reader // WARP != thread // WARP)
+                wrong |= (shadow.read_warp_epoch[index] == warp_epoch) & (
+                    shadow.several_readers[index] | (reader != thread)
+                )
+                wrong &= shadow.read_epoch[index] == epoch
+                self._report(use, index, wrong, reader, shadow.read_site)
+            shadow.writer[index] = thread
+            shadow.write_epoch[index] = epoch
+            shadow.write_warp_epoch[index] = warp_epoch
+            shadow.write_site[index] = use.access.site.instruction.index
+            # Two lanes of one instruction that write the same word: one of them is lost.
+            last = shadow.writer[index]
+            self._report(use, index, last != thread, last, shadow.write_site)
+            if use.access.site.kind == COPY_WRITE:
+                np.add.at(shadow.in_flight, index, 1)
+                shadow.words_in_flight += len(index)
 
-    def _report(
-        self, access: Access, lanes: Array, index: Array, wrong: Mask, other: Array, sites: Array
-    ) -> None:
+    def _report(self, use: _Use, index: Array, wrong: Mask, other: Array, sites: Array) -> None:
         if wrong.any():
             first = int(np.flatnonzero(wrong)[0])
             self._log.race(
-                access,
-                int(lanes[first]),
+                use.access,
+                int(use.lanes[first]),
                 int(index[first]) * self._word_bytes,
                 int(other[first]),
                 self._instructions[int(sites[index[first]])],

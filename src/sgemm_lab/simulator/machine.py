@@ -1,36 +1,41 @@
-"""Run the blocks of a launch: control flow, divergence, barriers and schedules.
+"""Run the blocks of a launch: bind instructions to registers, and schedule blocks and warps."""
 
-A group of threads runs in lockstep under a mask. Where its threads part at a branch, both sides
-run one after the other, and they join again at the branch's immediate post-dominator, as the
-hardware's convergence barriers make them do.
-"""
-
-import math
 import re
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from collections.abc import Callable
 from functools import lru_cache
 
 import numpy as np
 
-from sgemm_lab.errors import LabError
-from sgemm_lab.hardware import WARP
-from sgemm_lab.simulator import arithmetic, memory_operations, tensor_operations, warp_operations
+from sgemm_lab.simulator import (
+    arithmetic,
+    mbarrier_operations,
+    memory_operations,
+    tensor_operations,
+    warp_operations,
+)
+from sgemm_lab.simulator.barriers import run_to_the_end
 from sgemm_lab.simulator.bundles import Bundle, bundles
-from sgemm_lab.simulator.flow import END, BasicBlock, basic_blocks
+from sgemm_lab.simulator.flow import BasicBlock, basic_blocks
 from sgemm_lab.simulator.fma import fma32
 from sgemm_lab.simulator.group import BlockBatch, Launch, ThreadGroup
-from sgemm_lab.simulator.operations import Binder, Step
+from sgemm_lab.simulator.operations import Binder, Step, value
+from sgemm_lab.simulator.paths import BlockBarrier, Code, Program, Segment, warps_of
 from sgemm_lab.simulator.ptx import Guard, Instruction, PtxError, PtxKernel, Register
 from sgemm_lab.simulator.registers import Mask, registers_of
 from sgemm_lab.simulator.tally import Tally
 
 _OPERATIONS = [
     (re.compile(pattern), binder)
-    for module in (arithmetic, memory_operations, warp_operations, tensor_operations)
+    for module in (
+        arithmetic,
+        memory_operations,
+        mbarrier_operations,
+        warp_operations,
+        tensor_operations,
+    )
     for pattern, binder in module.OPERATIONS
 ]
-_BARRIER = re.compile(r"bar\.sync|barrier\.sync(?:\.aligned)?|bar\.cta\.sync")
+_BARRIER = re.compile(r"(?:bar|barrier)(?:\.cta)?\.(?P<how>sync|arrive)(?:\.aligned)?")
 _BRANCH = re.compile(r"bra(?:\.uni)?|ret|exit")
 
 # Lanes that run side by side. Too few and Python's own time shows, too many and the registers
@@ -58,155 +63,59 @@ def check_opcodes(kernel: PtxKernel) -> None:
     """
     for instruction in kernel.instructions:
         opcode = instruction.opcode
-        if _BARRIER.fullmatch(opcode):
-            if len(instruction.operands) > 1:
-                raise PtxError(
-                    f"A barrier for some threads of a block ('{opcode}' with a thread count) at "
-                    f"{instruction.location} is not simulated. Use __syncthreads()."
-                )
-        elif not _BRANCH.fullmatch(opcode) and _operation(opcode) is None:
+        known = _BARRIER.fullmatch(opcode) or _BRANCH.fullmatch(opcode) or _operation(opcode)
+        if not known:
             raise PtxError(
                 f"The simulator does not know the instruction '{opcode}' at "
                 f"{instruction.location}. Write that line in another way, or run on a GPU."
             )
 
 
-@dataclass(eq=False)
-class _Segment:
-    """Steps up to a barrier, or to the end of a basic block."""
+def _code(group: ThreadGroup, blocks: list[BasicBlock], tally: Tally) -> Code:
+    """Every instruction bound to a group's registers."""
+    # Blocks are bound when they first run: many never do.
+    bound: list[list[Segment] | None] = [None] * len(blocks)
 
-    steps: list[Step]
-    barrier: Instruction | None
-    guard: "Callable[[Mask | None], Mask] | None"
+    def segments(block: BasicBlock) -> list[Segment]:
+        found = bound[block.number]
+        if found is None:
+            found = bound[block.number] = _segments(group, block, tally)
+        return found
 
-
-@dataclass(eq=False)
-class _Frame:
-    """Threads on their way to a block where they will meet others."""
-
-    block: int
-    reconvergence: int
-    mask: Mask
-
-
-@dataclass(frozen=True, eq=False)
-class Arrival:
-    """Some threads of a group wait at a barrier."""
-
-    barrier: Instruction
-    mask: Mask
+    conditions = [
+        None
+        if block.terminator is None or block.terminator.guard is None
+        else _condition(group, block.terminator.guard)
+        for block in blocks
+    ]
+    return Code(blocks, segments, conditions)
 
 
-class EndlessLoopError(LabError):
-    """A kernel that ran on and on. The message says where it was."""
-
-    def __init__(self, block: BasicBlock) -> None:
-        places = [instruction.location for instruction in (*block.instructions, block.terminator)
-                  if instruction is not None and instruction.location.line]  # fmt: skip
-        where = f", now at {places[0]}" if places else ""
-        super().__init__(
-            f"The kernel does not come to an end{where}. Look at the loop around that line: does "
-            "its condition ever become false?"
-        )
-
-
-class Program:
-    """A group of threads with every instruction bound to its registers, ready to run."""
-
-    def __init__(self, group: ThreadGroup, blocks: list[BasicBlock], tally: Tally) -> None:
-        self.group = group
-        self._blocks = blocks
-        self._tally = tally
-        # Blocks are bound when they first run: many never do.
-        self._segments: list[list[_Segment] | None] = [None] * len(blocks)
-        self._conditions = [
-            None
-            if block.terminator is None or block.terminator.guard is None
-            else _condition(group, block.terminator.guard)
-            for block in blocks
-        ]
-
-    def _segments_of(self, block: BasicBlock) -> list[_Segment]:
-        segments = []
-        start = 0
-        for position, instruction in enumerate(block.instructions):
-            if _BARRIER.fullmatch(instruction.opcode):
-                guard = None
-                if instruction.guard is not None:
-                    guard = _condition(self.group, instruction.guard)
-                steps = self._steps(block.instructions[start:position])
-                segments.append(_Segment(steps, instruction, guard))
-                start = position + 1
-        segments.append(_Segment(self._steps(block.instructions[start:]), None, None))
-        return segments
-
-    def _steps(self, instructions: tuple[Instruction, ...]) -> list[Step]:
-        return [_bind(self.group, bundle, self._tally) for bundle in bundles(instructions)]
-
-    def run(self) -> Iterator[Arrival]:
-        """Run from the start; pause at every barrier."""
-        group = self.group
-        stack = [_Frame(0, END, group.alive.copy())]
-        left = math.inf if group.launch.patience is None else group.launch.patience
-        while stack:
-            frame = stack[-1]
-            if frame.block == frame.reconvergence:
-                stack.pop()
-                continue
-            mask = frame.mask & group.alive
-            lanes = int(np.count_nonzero(mask))
-            if lanes == 0:
-                stack.pop()
-                continue
-            block = self._blocks[frame.block]
-            left -= 1
-            if left < 0:
-                raise EndlessLoopError(block)
-            self._tally.block_lanes[block.number] += lanes
-            full = lanes == group.lanes
-            warps = group.warps if full else _warps_of(mask)
-            self._tally.block_warps[block.number] += warps
-            step_mask = None if full else mask
-            segments = self._segments[block.number]
-            if segments is None:
-                segments = self._segments[block.number] = self._segments_of(block)
-            for segment in segments:
-                for step in segment.steps:
-                    step(step_mask)
-                if segment.barrier is not None:
-                    arrived = mask if segment.guard is None else segment.guard(mask)
-                    yield Arrival(segment.barrier, arrived)
-            self._leave(block, mask, frame, stack)
-
-    def _leave(self, block: BasicBlock, mask: Mask, frame: _Frame, stack: list[_Frame]) -> None:
-        """Follow the terminator of a block, parting the threads if they disagree."""
-        condition = self._conditions[block.number]
-        if condition is None:
-            if block.terminator is not None and block.target == END:
-                self.group.alive &= ~mask
-            frame.block = block.fall_through if block.terminator is None else block.target
-            return
-        taken = condition(mask)
-        count = int(np.count_nonzero(taken))
-        exits = block.target == END
-        if exits:
-            self.group.alive &= ~taken
-        if exits or count == 0:
-            frame.block = block.fall_through
-        elif count == int(np.count_nonzero(mask)):
-            frame.block = block.target
-        else:
-            frame.block = block.reconvergence
-            if frame.block == frame.reconvergence:
-                # Those who wait below already know these threads: no second wait is needed.
-                stack.pop()
-            stack.append(_Frame(block.fall_through, block.reconvergence, mask & ~taken))
-            stack.append(_Frame(block.target, block.reconvergence, taken))
+def _segments(group: ThreadGroup, block: BasicBlock, tally: Tally) -> list[Segment]:
+    found = []
+    start = 0
+    for position, instruction in enumerate(block.instructions):
+        match = _BARRIER.fullmatch(instruction.opcode)
+        if match is not None:
+            steps = _steps(group, block.instructions[start:position], tally)
+            barrier = _block_barrier(group, instruction, waits=match["how"] == "sync")
+            found.append(Segment(steps, barrier))
+            start = position + 1
+    found.append(Segment(_steps(group, block.instructions[start:], tally), None))
+    return found
 
 
-def _warps_of(mask: Mask) -> int:
-    """Warps with at least one lane in a mask."""
-    return int(mask.reshape(-1, WARP).any(axis=1).sum())
+def _steps(group: ThreadGroup, instructions: tuple[Instruction, ...], tally: Tally) -> list[Step]:
+    return [_bind(group, bundle, tally) for bundle in bundles(instructions)]
+
+
+def _block_barrier(group: ThreadGroup, instruction: Instruction, *, waits: bool) -> BlockBarrier:
+    number, threads = (
+        value(group, instruction, position, "u32") if position < len(instruction.operands) else None
+        for position in (0, 1)
+    )
+    guard = None if instruction.guard is None else _condition(group, instruction.guard)
+    return BlockBarrier(instruction, number, threads, waits, guard)
 
 
 def _condition(group: ThreadGroup, guard: Guard) -> Callable[[Mask | None], Mask]:
@@ -225,10 +134,7 @@ def _bind(group: ThreadGroup, bundle: Bundle, tally: Tally) -> Step:
     if len(bundle) > 1:
         return _bind_fused_multiply_adds(group, bundle)
     instruction = bundle[0]
-    operation = _operation(instruction.opcode)
-    assert operation is not None
-    binder, match = operation
-    step = binder(group, instruction, match)
+    step = _bound(group, instruction)
     if instruction.guard is None:
         return step
     condition = _condition(group, instruction.guard)
@@ -238,10 +144,27 @@ def _bind(group: ThreadGroup, bundle: Bundle, tally: Tally) -> Step:
         lanes = int(np.count_nonzero(where))
         if lanes:
             tally.guarded_lanes[instruction.index] += lanes
-            tally.guarded_warps[instruction.index] += _warps_of(where)
+            tally.guarded_warps[instruction.index] += warps_of(where)
             step(None if lanes == group.lanes else where)
 
     return guarded
+
+
+def _bound(group: ThreadGroup, instruction: Instruction) -> Step:
+    operation = _operation(instruction.opcode)
+    assert operation is not None
+    binder, match = operation
+    try:
+        return binder(group, instruction, match)
+    except PtxError as error:
+        if str(instruction.location) in str(error):
+            raise
+        raise PtxError(f"{instruction.location}: {error}") from None
+    except (LookupError, ValueError, TypeError, AttributeError, AssertionError):
+        raise PtxError(
+            f"The simulator cannot run '{instruction.opcode}' with these operands at "
+            f"{instruction.location}. Write that line in another way, or run on a GPU."
+        ) from None
 
 
 def _bind_fused_multiply_adds(group: ThreadGroup, bundle: Bundle) -> Step:
@@ -297,24 +220,13 @@ def run_lockstep(
         numbers = range(first, min(first + slots, launch.blocks))
         if program is None or program.group.batch.slots != len(numbers):
             batch = BlockBatch(launch, len(numbers))
-            program = Program(ThreadGroup(batch, range(launch.warps)), blocks, tally)
+            program = _program(ThreadGroup(batch, range(launch.warps)), blocks, tally)
         group = program.group
         group.batch.start(numbers)
-        group.start()
-        for arrival in program.run():
-            _pass_barrier(group, arrival, tally)
+        run_to_the_end(group.batch, [program], tally)
+        launch.blocks_done = numbers[-1] + 1
         if progress is not None:
-            progress(numbers[-1] + 1, launch.blocks)
-
-
-def _pass_barrier(group: ThreadGroup, arrival: Arrival, tally: Tally) -> None:
-    by_slot = (group.batch.slots, -1)
-    present: Mask = np.asarray(arrival.mask.reshape(by_slot).any(axis=1))
-    missing = group.alive & ~arrival.mask & present[group.slot]
-    if missing.any():
-        group.launch.hazards.barrier_missed(group, arrival.barrier, missing)
-    group.batch.epoch[present] += 1
-    tally.barriers[arrival.barrier.index] += int(np.count_nonzero(present))
+            progress(launch.blocks_done, launch.blocks)
 
 
 def run_warp_after_warp(
@@ -328,34 +240,17 @@ def run_warp_after_warp(
     Hardware may do the same, so a kernel whose result differs from lockstep lacks a barrier.
     """
     batch = BlockBatch(launch, 1)
-    programs = [Program(ThreadGroup(batch, [warp]), blocks, tally) for warp in range(launch.warps)]
+    programs = [_program(ThreadGroup(batch, [warp]), blocks, tally) for warp in range(launch.warps)]
     for number in range(launch.blocks):
         batch.start([number])
-        for program in programs:
-            program.group.start()
-        running = [(program, program.run()) for program in programs]
-        while running:
-            arrived = []
-            for program, steps in running:
-                arrival = next(steps, None)
-                if arrival is not None:
-                    arrived.append((program, steps, arrival))
-            if arrived:
-                _meet(launch, [(program.group, arrival) for program, _, arrival in arrived])
-                batch.epoch += 1
-                tally.barriers[arrived[0][2].barrier.index] += 1
-            running = [(program, steps) for program, steps, _ in arrived]
+        run_to_the_end(batch, programs, tally)
+        launch.blocks_done = number + 1
         if progress is not None:
-            progress(number + 1, launch.blocks)
+            progress(launch.blocks_done, launch.blocks)
 
 
-def _meet(launch: Launch, arrivals: list[tuple[ThreadGroup, Arrival]]) -> None:
-    """Check that all warps of a block wait at the same barrier, with all their threads."""
-    barrier = min((arrival.barrier for _, arrival in arrivals), key=lambda site: site.index)
-    for group, arrival in arrivals:
-        missing = group.alive if arrival.barrier is not barrier else group.alive & ~arrival.mask
-        if missing.any():
-            launch.hazards.barrier_missed(group, barrier, missing)
+def _program(group: ThreadGroup, blocks: list[BasicBlock], tally: Tally) -> Program:
+    return Program(group, _code(group, blocks, tally), tally)
 
 
 def flow_of(kernel: PtxKernel) -> list[BasicBlock]:

@@ -16,6 +16,9 @@ SHARED_WINDOW = 1 << 44
 LOCAL_WINDOW = 1 << 45
 """Where local memory starts in the generic address space."""
 
+_RESERVED_SHARED = 1024
+_OLDEST_THAT_RESERVES = 90
+
 OUTSIDE, UNWRITTEN, WRITTEN = np.uint8(0), np.uint8(1), np.uint8(2)
 """State of a byte: belongs to no array, nothing wrote it yet, holds a value."""
 
@@ -70,6 +73,17 @@ class Memory:
             key=lambda array: max(array.start - position, position - array.start - array.bytes + 1),
             default=None,
         )
+
+
+def shared_base(target: str) -> int:
+    """Address of the first byte of a block's shared memory on a GPU of a target such as "sm_90".
+
+    From sm_90 on the first KiB belongs to the system, as kernels on an H200 showed. Arrays are
+    aligned within what follows: a larger alignment than 1024 bytes is not that of the address.
+    """
+    number = target.removeprefix("sm_")
+    reserves = number.isdecimal() and int(number) >= _OLDEST_THAT_RESERVES
+    return _RESERVED_SHARED if reserves else 0
 
 
 def global_memory(arrays: dict[str, npt.NDArray[Any]], unwritten: frozenset[str]) -> Memory:

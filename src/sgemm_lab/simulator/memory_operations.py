@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
+from sgemm_lab.simulator.arithmetic import read_predicate
 from sgemm_lab.simulator.group import (
     ATOMIC,
     COPY_READ,
@@ -31,6 +32,7 @@ from sgemm_lab.simulator.ptx import (
     Address,
     Immediate,
     Instruction,
+    Negated,
     Operand,
     PtxError,
     Register,
@@ -66,7 +68,14 @@ def address_of(group: "ThreadGroup", instruction: Instruction, position: int) ->
     return lambda: row.astype(np.int64) + offset
 
 
-def begin(group: "ThreadGroup", site: Site, addresses: Positions, mask: Mask | None) -> Access:
+def begin(
+    group: "ThreadGroup",
+    site: Site,
+    addresses: Positions,
+    mask: Mask | None,
+    *,
+    tell: bool = True,
+) -> Access:
     """Check the addresses of an access, report what is wrong, and tell the observers.
 
     Lanes with an illegal address take no further part, as if they were inactive.
@@ -86,8 +95,9 @@ def begin(group: "ThreadGroup", site: Site, addresses: Positions, mask: Mask | N
             crooked = (access.positions & (site.width - 1)) != 0
             access = _without(access, crooked, group.launch.hazards.misaligned)
         access = _check_state(access)
-    for observer in group.launch.observers:
-        observer.on_access(access)
+    if tell:
+        for observer in group.launch.observers:
+            observer.on_access(access)
     return access
 
 
@@ -232,13 +242,14 @@ def _store(group: "ThreadGroup", instruction: Instruction, match: Match) -> Step
                 value = value[access.lanes]
             words[first + number] = value
             values.append(value)
-        _mark_written(access.memory, access.positions, site.width)
+        mark_written(access.memory, access.positions, site.width)
         _told(access, values)
 
     return _in_space(group, _space(match), address_of(group, instruction, 0), run)
 
 
-def _mark_written(memory: Memory, positions: Positions, width: int) -> None:
+def mark_written(memory: Memory, positions: Positions, width: int) -> None:
+    """Note that bytes hold a value: ``width`` of them from each position, a multiple of it."""
     # A position is a multiple of the width, so that whole groups of bytes can be marked.
     written = int.from_bytes(bytes([int(WRITTEN)]) * min(width, 8), "little")
     state = memory.state.view(f"u{min(width, 8)}")
@@ -281,7 +292,7 @@ def _atomic(group: "ThreadGroup", instruction: Instruction, match: Match) -> Ste
             lanes = np.arange(group.lanes) if access.lanes is None else access.lanes
             for lane, place, operand in zip(lanes, places, value, strict=True):
                 target[lane], words[place] = words[place], operation(words[place], operand)
-        _mark_written(access.memory, access.positions, site.width)
+        mark_written(access.memory, access.positions, site.width)
         _told(access, [value])
 
     return _in_space(group, _space(match), address_of(group, instruction, int(returns)), run)
@@ -296,18 +307,14 @@ def _copy_async(group: "ThreadGroup", instruction: Instruction, match: Match) ->
     read_site = Site(instruction, "global", COPY_READ, _COPY_WORD, words, True)
     write_site = Site(instruction, "shared", COPY_WRITE, _COPY_WORD, words, True)
     to, origin = address_of(group, instruction, 0), address_of(group, instruction, 1)
-    kept_bytes: Any = np.uint32(size.bits)
-    if len(instruction.operands) > 3:
-        kept_bytes = source(
-            group.registers, group.symbols, instruction.operands[3], np.dtype(np.uint32)
-        )
+    kept_of = _kept_bytes(group, instruction, size.bits)
     every_word = np.arange(words) * _COPY_WORD
 
     def step(mask: Mask | None) -> None:
         write = begin(group, write_site, to(), mask)
         lanes = np.arange(group.lanes) if write.lanes is None else write.lanes
         data = np.zeros((group.lanes, words), dtype=np.uint32)
-        kept = np.broadcast_to(kept_bytes, (group.lanes,))
+        kept = np.broadcast_to(kept_of(), (group.lanes,))
         # Bytes past the kept ones are filled with zeros and their source is not read.
         reading = kept > 0 if mask is None else mask & (kept > 0)
         if reading.any():
@@ -326,6 +333,22 @@ def _copy_async(group: "ThreadGroup", instruction: Instruction, match: Match) ->
     return step
 
 
+def _kept_bytes(group: "ThreadGroup", instruction: Instruction, size: int) -> Callable[[], Any]:
+    """How many bytes of each lane's copy are read; the rest are zeros.
+
+    The fourth operand is that number, or a predicate that holds where nothing is to be read.
+    """
+    if len(instruction.operands) <= 3:
+        return lambda: np.uint32(size)
+    operand = instruction.operands[3]
+    register = operand.register if isinstance(operand, Negated) else operand
+    if isinstance(register, Register) and group.registers.is_predicate(register):
+        ignored = read_predicate(group, operand)
+        return lambda: np.where(ignored(), np.uint32(0), np.uint32(size))
+    kept = source(group.registers, group.symbols, operand, np.dtype(np.uint32))
+    return lambda: kept
+
+
 def _commit(group: "ThreadGroup", instruction: Instruction, match: Match) -> Step:
     def step(mask: Mask | None) -> None:
         group.committed[slice(None) if mask is None else mask] += 1
@@ -342,34 +365,33 @@ def _wait(group: "ThreadGroup", instruction: Instruction, match: Match) -> Step:
             raise PtxError(f"cp.async.wait_group at {instruction.location} needs a constant.")
         allowed = count.bits
 
-    def step(mask: Mask | None) -> None:
-        still_pending = []
-        for copy in group.pending:
-            done = np.ones(len(copy.lanes), dtype=bool) if mask is None else mask[copy.lanes]
-            if allowed is not None:
-                done = done & (copy.ticket < group.committed[copy.lanes] - allowed)
-            if done.any():
-                _land(group, copy, done)
-            if not done.all():
-                rest = ~done
-                still_pending.append(
-                    PendingCopy(
-                        copy.lanes[rest],
-                        copy.ticket[rest],
-                        copy.positions[rest],
-                        copy.words[rest],
-                    )
-                )
-        group.pending[:] = still_pending
+    return lambda mask: land_copies(group, mask, allowed)
 
-    return step
+
+def land_copies(group: "ThreadGroup", mask: Mask | None, allowed: int | None) -> None:
+    """Let asynchronous copies of some lanes arrive: all, or all but the last ``allowed`` groups."""
+    still_pending = []
+    for copy in group.pending:
+        done = np.ones(len(copy.lanes), dtype=bool) if mask is None else mask[copy.lanes]
+        if allowed is not None:
+            done = done & (copy.ticket < group.committed[copy.lanes] - allowed)
+        if done.any():
+            _land(group, copy, done)
+        if not done.all():
+            rest = ~done
+            still_pending.append(
+                PendingCopy(
+                    copy.lanes[rest], copy.ticket[rest], copy.positions[rest], copy.words[rest]
+                )
+            )
+    group.pending[:] = still_pending
 
 
 def _land(group: "ThreadGroup", copy: PendingCopy, done: Mask) -> None:
     shared = group.batch.shared
     positions = copy.positions[done]
     shared.words(_COPY_WORD)[positions // _COPY_WORD] = copy.words[done]
-    _mark_written(shared, positions, _COPY_WORD)
+    mark_written(shared, positions, _COPY_WORD)
     lanes = np.repeat(copy.lanes[done], positions.shape[1])
     for observer in group.launch.observers:
         observer.on_copies_landed(group, lanes, positions.reshape(-1))
@@ -378,11 +400,12 @@ def _land(group: "ThreadGroup", copy: PendingCopy, done: Mask) -> None:
 _SPACE = r"(?P<space>\.global|\.shared(?:::cta)?|\.local)?"
 _TYPE = r"(?P<type>[subf](?:8|16|32|64))"
 _CACHE = r"(?:\.(?:ca|cg|cs|lu|cv|wb|wt|nc|weak|L1::\w+|L2::\w+))*"
+_STRENGTH = r"(?:\.volatile|\.(?:weak|relaxed|acquire|release)(?:\.(?:cta|cluster|gpu|sys))?)?"
 _ATOMIC_SCOPE = r"(?:\.(?:relaxed|release|acquire|acq_rel|gpu|cta|sys))*"
 
 OPERATIONS: Operations = [
-    (rf"ld(?:\.volatile)?{_SPACE}{_CACHE}(?:\.(?P<vector>v[24]))?\.{_TYPE}", _load),
-    (rf"st(?:\.volatile)?{_SPACE}{_CACHE}(?:\.(?P<vector>v[24]))?\.{_TYPE}", _store),
+    (rf"ld{_STRENGTH}{_SPACE}{_CACHE}(?:\.(?P<vector>v[24]))?\.{_TYPE}", _load),
+    (rf"st{_STRENGTH}{_SPACE}{_CACHE}(?:\.(?P<vector>v[24]))?\.{_TYPE}", _store),
     (
         rf"(?P<name>red|atom){_ATOMIC_SCOPE}{_SPACE}{_ATOMIC_SCOPE}"
         rf"\.(?P<op>add|min|max|and|or|xor)\.{_TYPE}",

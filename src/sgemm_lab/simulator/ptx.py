@@ -6,7 +6,7 @@ The grammar is that of NVIDIA's "Parallel Thread Execution ISA".
 """
 
 import re
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 from sgemm_lab.errors import LabError
@@ -147,6 +147,8 @@ class PtxKernel:
     """Label to the index of the instruction that follows it."""
     not_unrolled: set[int] = field(default_factory=set)
     """Indices of instructions after a ``.pragma "nounroll"``."""
+    target: str = ""
+    """What the PTX was made for, such as "sm_90"; empty where it does not say."""
 
     def register_type(self, name: str) -> str:
         """PTX type of a register, such as ``f32`` for ``%f7``."""
@@ -155,8 +157,13 @@ class PtxKernel:
             return exact
         prefix = self.register_types.get(name.rstrip("0123456789"))
         if prefix is None:
-            raise PtxError(f"The PTX uses the register {name} without declaring it.")
+            raise PtxError(f"The PTX uses the register {plain(name)} without declaring it.")
         return prefix
+
+
+def plain(register: str) -> str:
+    """A register's name as the PTX has it, without the mark of an inner scope."""
+    return register.partition("@")[0]
 
 
 _COMMENT = re.compile(r"//[^\n]*|/\*.*?\*/", re.S)
@@ -169,7 +176,8 @@ _ARRAY = re.compile(r"\.align\s+(\d+)\s+\.(\w+)\s+([\w$%]+)(?:\[(\d*)\])?|\.(\w+
 _LOC = re.compile(r"\.loc\s+(\d+)\s+(\d+)\s+(\d+)")
 _LABEL = re.compile(r"([\w$]+)\s*:(?!:)")
 _GUARD = re.compile(r"@(!?)([%\w$]+)\s+")
-_REGISTER_DECLARATION = re.compile(r"\.reg\s+\.(\w+)\s+(.*)", re.S)
+_REGISTER_DECLARATION = re.compile(r"\.reg\s*\.(\w+)\s+(.*)", re.S)
+_TARGET = re.compile(r"^\s*\.target\s+(sm_\d+)", re.M)
 
 TYPE_BYTES = {
     **dict.fromkeys(("b8", "u8", "s8"), 1),
@@ -189,6 +197,8 @@ def parse(ptx: str) -> dict[str, PtxKernel]:
     # NVRTC puts the file table at the end of the module.
     files = {int(number): name.rsplit("/", 1)[-1] for number, name in _FILE.findall(ptx)}
     text = _COMMENT.sub("", ptx)
+    named = _TARGET.search(text)
+    target = named[1] if named is not None else ""
     kernels: dict[str, PtxKernel] = {}
     outside = []
     position = 0
@@ -197,7 +207,7 @@ def parse(ptx: str) -> dict[str, PtxKernel]:
             continue
         end = _closing_brace(text, entry.end())
         outside.append(text[position : entry.start()])
-        kernel = PtxKernel(entry[1], _parameters(entry[2] or ""))
+        kernel = PtxKernel(entry[1], _parameters(entry[2] or ""), target=target)
         _BodyReader(kernel, files).read(text[entry.end() : end])
         kernels[kernel.name] = kernel
         position = end + 1
@@ -257,6 +267,9 @@ class _BodyReader:
         self.location = Location("", 0)
         # Inline assembly may open a scope of its own with registers that shadow outer ones.
         self.scopes: list[dict[str, str]] = []
+        # Labels of a scope are its own too, and may be named before they stand.
+        self.scope_starts: list[int] = []
+        self.scope_labels: list[dict[str, str]] = []
         self.scope_count = 0
 
     def read(self, text: str) -> None:
@@ -288,17 +301,43 @@ class _BodyReader:
             return ""
         if line[0] == "{":
             self.scopes.append({})
+            self.scope_labels.append({})
+            self.scope_starts.append(len(self.kernel.instructions))
             return line[1:].strip()
         if line[0] == "}":
-            self.scopes.pop()
+            self._close_scope()
             return line[1:].strip()
         label = _LABEL.match(line)
         if label is not None:
-            self.kernel.labels[self._scoped(label[1])] = len(self.kernel.instructions)
+            name = label[1]
+            if self.scopes:
+                self.scope_count += 1
+                self.scope_labels[-1][label[1]] = name = f"{name}@{self.scope_count}"
+            self.kernel.labels[name] = len(self.kernel.instructions)
             return line[label.end() :].strip()
         return line
 
+    def _close_scope(self) -> None:
+        """Leave a scope: its branches to its own labels mean those and no others."""
+        self.scopes.pop()
+        labels, start = self.scope_labels.pop(), self.scope_starts.pop()
+        instructions = self.kernel.instructions
+        for index in range(start, len(instructions) if labels else start):
+            target = next(iter(instructions[index].operands), None)
+            if isinstance(target, Symbol) and instructions[index].parts[0] == "bra":
+                name = Symbol(labels.get(target.name, target.name))
+                instructions[index] = replace(instructions[index], operands=(name,))
+
     def _read_statement(self, statement: str) -> None:
+        try:
+            self._read_kind(statement)
+        except (ValueError, LookupError, AttributeError, TypeError):
+            raise PtxError(
+                f"The simulator cannot read '{statement}' at {self.location}. Write that line in "
+                "another way, or run on a GPU."
+            ) from None
+
+    def _read_kind(self, statement: str) -> None:
         if statement.startswith(".reg"):
             self._read_registers(statement)
         elif statement.startswith((".shared", ".local")):

@@ -19,6 +19,7 @@ from sgemm_lab.simulator.ptx import (
     Register,
     Symbol,
     Vector,
+    plain,
 )
 
 Array = npt.NDArray[Any]
@@ -53,20 +54,25 @@ def registers_of(operand: Operand | Guard) -> list[Register]:
     return []
 
 
-_NO_DESTINATION = ("st", "red", "bar", "barrier", "cp", "membar", "fence", "bra", "ret", "exit")
+_NO_DESTINATION = (
+    "st", "red", "bar", "barrier", "cp", "membar", "fence", "bra", "ret", "exit", "setmaxnreg",
+)  # fmt: skip
+
+
+def _has_destination(instruction: Instruction) -> bool:
+    first = next(iter(instruction.operands), None)
+    return instruction.parts[0] not in _NO_DESTINATION and not isinstance(first, Address | None)
 
 
 def registers_written(instruction: Instruction) -> list[Register]:
     """Registers an instruction gives a value."""
-    if instruction.parts[0] in _NO_DESTINATION or not instruction.operands:
-        return []
-    return registers_of(instruction.operands[0])
+    return registers_of(instruction.operands[0]) if _has_destination(instruction) else []
 
 
 def registers_read(instruction: Instruction) -> list[Register]:
     """Registers an instruction needs, its guard included."""
-    has_destination = instruction.parts[0] not in _NO_DESTINATION
-    sources: list[Operand | Guard] = list(instruction.operands[1 if has_destination else 0 :])
+    start = 1 if _has_destination(instruction) else 0
+    sources: list[Operand | Guard] = list(instruction.operands[start:])
     if instruction.guard is not None:
         sources.append(instruction.guard)
     return [register for source in sources for register in registers_of(source)]
@@ -104,6 +110,10 @@ class RegisterFile:
         """All 32-bit registers as float32, (registers, lanes)."""
         return self._arrays[4].view(np.float32)
 
+    def is_predicate(self, register: Register) -> bool:
+        """Whether a register holds a predicate."""
+        return self._width.get(register.name) == 0
+
     def view(self, register: Register, dtype: np.dtype[Any]) -> Array:
         """One register over all lanes as ``dtype``; writing to it writes the register.
 
@@ -118,10 +128,10 @@ class RegisterFile:
         row: Array = self._arrays[width][self.row[register.name]]
         if width == 0 or dtype == np.bool_:
             if width != 0 or dtype != np.bool_:
-                raise PtxError(f"The PTX mixes predicates and numbers in {register.name}.")
+                raise PtxError(f"The PTX mixes predicates and numbers in {plain(register.name)}.")
             return row
         if dtype.itemsize > width:
-            raise PtxError(f"The PTX reads {8 * dtype.itemsize} bits from {register.name}.")
+            raise PtxError(f"The PTX reads {8 * dtype.itemsize} bits from {plain(register.name)}.")
         return row.view(dtype)[:: width // dtype.itemsize]
 
     def whole(self, register: Register, *, signed: bool) -> Array:

@@ -1,5 +1,6 @@
 """Simulate one kernel launch: the entry point of the simulator."""
 
+import math
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
@@ -9,13 +10,17 @@ import numpy as np
 import numpy.typing as npt
 
 from sgemm_lab.errors import LabError
+from sgemm_lab.simulator.clock_races import ClockRaceDetector
+from sgemm_lab.simulator.clocks import synchronises_in_parts
 from sgemm_lab.simulator.counts import Counts, RequestCounter, collect
 from sgemm_lab.simulator.flow import BasicBlock
 from sgemm_lab.simulator.group import Dim3, Launch, Observer
 from sgemm_lab.simulator.hazards import Hazard, HazardLog, RaceDetector
+from sgemm_lab.simulator.limits import refuse_impossible
 from sgemm_lab.simulator.machine import flow_of, run_lockstep, run_warp_after_warp
 from sgemm_lab.simulator.memory import GLOBAL_BASE, global_memory, lay_out, read_back
 from sgemm_lab.simulator.merging import Merged, merge_shared_accesses
+from sgemm_lab.simulator.paths import StuckError
 from sgemm_lab.simulator.ptx import PtxKernel, parse
 from sgemm_lab.simulator.tally import Tally
 from sgemm_lab.simulator.trace import Trace, TraceRecorder
@@ -25,8 +30,6 @@ from sgemm_lab.simulator.warp_requests import WarpRecorder, WarpRequest
 Schedule = Literal["lockstep", "warps"]
 Argument = npt.NDArray[Any] | int | float
 Progress = Callable[[int, int], None]
-
-_MAX_THREADS = 1024
 
 
 @dataclass(frozen=True)
@@ -38,6 +41,8 @@ class Result:
     counts: Counts
     hazards: list[Hazard]
     """What is wrong with the kernel, in the order it was met; empty when all is well."""
+    warnings: list[Hazard]
+    """What is odd, but right on a GPU: warps that meet at two barriers of the source."""
     trace: Trace | None
     """Every access, if it was asked for."""
     requests: list[WarpRequest] | None = None
@@ -54,11 +59,13 @@ def simulate(
     *,
     unwritten: Collection[str] = (),
     check_hazards: bool = True,
+    count_requests: bool = True,
     trace: bool = False,
     requests_of: tuple[int, int] | None = None,
     watching: Sequence[Observer] = (),
     schedule: Schedule = "lockstep",
     patience: int | None = None,
+    time_limit: float = math.inf,
     progress: Progress | None = None,
 ) -> Result:
     """Run a kernel's PTX on the CPU and count its memory requests as the hardware does.
@@ -74,6 +81,7 @@ def simulate(
         unwritten: Names of arrays that hold nothing yet, such as C: reading them is a hazard.
         check_hazards: Whether to look for races in shared memory, which costs time. Illegal
             addresses, missed barriers and reads of unwritten memory are always found.
+        count_requests: Whether to count memory requests; without, their counts stay zero.
         trace: Whether to record every access; for small launches.
         requests_of: A block and a warp of it whose memory requests are wanted, address by address.
         watching: Others that want to hear of every access.
@@ -81,20 +89,24 @@ def simulate(
             its next barrier before the next warp: slower, and a missing barrier shows.
         patience: Basic blocks that a group of threads may run before its loop is called endless;
             None waits for ever.
+        time_limit: Seconds after which the simulation is given up.
         progress: Called with (blocks done, all blocks) now and then.
 
     Raises:
         PtxError: the PTX cannot be read, or uses an unknown instruction.
         EndlessLoopError: the kernel ran on past ``patience``.
-        LabError: the launch does not fit the kernel.
+        TimeLimitError: the simulation took longer than ``time_limit``.
+        StuckError: threads wait for what no other thread will do, and no hazard says why.
+        LabError: the launch fits neither the kernel nor any GPU, or would take hours.
     """
     kernel, blocks, merged = _understand(ptx, entry, shared_bytes)
     recorder = TraceRecorder() if trace else None
     log = HazardLog(recorder.on_fault if recorder else None)
     counter = RequestCounter(merged)
-    observers: list[Observer] = [counter, *watching]
+    observers: list[Observer] = [*([counter] if count_requests else []), *watching]
     if check_hazards:
-        observers.append(RaceDetector(log, kernel.instructions))
+        detector = ClockRaceDetector if synchronises_in_parts(kernel) else RaceDetector
+        observers.append(detector(log, kernel.instructions))
     if recorder is not None:
         observers.append(recorder)
     warp = None if requests_of is None else WarpRecorder(merged, *requests_of)
@@ -113,18 +125,24 @@ def simulate(
         hazards=log,
         observers=observers,
         patience=patience,
+        time_limit=time_limit,
     )
-    if launch.threads > _MAX_THREADS:
-        raise LabError(f"A block has at most {_MAX_THREADS} threads, not {launch.threads}.")
+    refuse_impossible(launch)
     tally = Tally(len(blocks))
     run = run_warp_after_warp if schedule == "warps" else run_lockstep
     # Overflow, NaN and division by zero are ordinary values on a GPU.
     with np.errstate(all="ignore"):
-        run(launch, blocks, tally, progress)
+        try:
+            run(launch, blocks, tally, progress)
+        except StuckError:
+            # What was found on the way tells more than where the threads wait.
+            if not log.found:
+                raise
     return Result(
         arrays=read_back(memory),
         counts=collect(counter, kernel.instructions, blocks, tally),
         hazards=log.found,
+        warnings=log.warnings,
         trace=None if recorder is None else recorder.finish(),
         requests=None if warp is None else warp.requests,
     )

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from sgemm_lab.simulator.group import COPY_READ, LOAD, Access, ThreadGroup
+from sgemm_lab.simulator.group import COPY_READ, LOAD, Access, BulkCopy, ThreadGroup
 from sgemm_lab.simulator.memory import NamedArray
 
 Array = npt.NDArray[Any]
@@ -120,6 +120,12 @@ class TraceRecorder:
 
     def on_copies_landed(self, group: ThreadGroup, lanes: Array, positions: Array) -> None:
         """A copy is recorded when it is issued."""
+
+    def on_bulk_copy(self, copy: BulkCopy) -> None:
+        """A bulk copy is no request of a warp."""
+
+    def on_bulk_landed(self, copy: BulkCopy) -> None:
+        """A bulk copy is no request of a warp."""
 
     def on_values(self, access: Access, values: list[Array]) -> None:
         """Record the elements one instruction moved."""

@@ -112,7 +112,7 @@ def _active_mask(group: "ThreadGroup", instruction: Instruction, match: Match) -
 
 def _warp_barrier(group: "ThreadGroup", instruction: Instruction, match: Match) -> Step:
     def step(mask: Mask | None) -> None:
-        group.warp_epoch[slice(None) if mask is None else mask] += 1
+        group.warp_epoch = group.warp_epoch + (1 if mask is None else mask)
 
     return step
 

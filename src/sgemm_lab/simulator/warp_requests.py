@@ -7,7 +7,7 @@ import numpy as np
 import numpy.typing as npt
 
 from sgemm_lab.hardware import WARP
-from sgemm_lab.simulator.group import COPY_READ, LOAD, Access, ThreadGroup
+from sgemm_lab.simulator.group import COPY_READ, LOAD, Access, BulkCopy, ThreadGroup
 from sgemm_lab.simulator.memory import NamedArray
 from sgemm_lab.simulator.merging import Merged
 
@@ -90,3 +90,9 @@ class WarpRecorder:
         self, group: ThreadGroup, lanes: npt.NDArray[np.intp], positions: npt.NDArray[np.int64]
     ) -> None:
         """A copy is recorded when it is issued."""
+
+    def on_bulk_copy(self, copy: BulkCopy) -> None:
+        """A bulk copy is no request of a warp."""
+
+    def on_bulk_landed(self, copy: BulkCopy) -> None:
+        """A bulk copy is no request of a warp."""

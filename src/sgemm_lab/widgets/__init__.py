@@ -1,26 +1,13 @@
-"""Widgets of the book: alive with a kernel and without one."""
+"""Widgets of the book: alive with a kernel and without one. Each is one line here."""
 
-from sgemm_lab.widgets.banks import Banks
-from sgemm_lab.widgets.base import WIDGET_MIME, LabWidget
-from sgemm_lab.widgets.coalescing import Coalescing
-from sgemm_lab.widgets.intensity import Intensity
-from sgemm_lab.widgets.ladder import Ladder
-from sgemm_lab.widgets.memory_ladder import MemoryLadder
-from sgemm_lab.widgets.occupancy import Occupancy
-from sgemm_lab.widgets.roofline import Roofline
-from sgemm_lab.widgets.steps import Steps
-from sgemm_lab.widgets.timeline import Timeline
-
-__all__ = [
-    "WIDGET_MIME",
-    "Banks",
-    "Coalescing",
-    "Intensity",
-    "LabWidget",
-    "Ladder",
-    "MemoryLadder",
-    "Occupancy",
-    "Roofline",
-    "Steps",
-    "Timeline",
-]
+from sgemm_lab.widgets.banks import Banks as Banks
+from sgemm_lab.widgets.base import WIDGET_MIME as WIDGET_MIME
+from sgemm_lab.widgets.base import LabWidget as LabWidget
+from sgemm_lab.widgets.coalescing import Coalescing as Coalescing
+from sgemm_lab.widgets.intensity import Intensity as Intensity
+from sgemm_lab.widgets.ladder import Ladder as Ladder
+from sgemm_lab.widgets.memory_ladder import MemoryLadder as MemoryLadder
+from sgemm_lab.widgets.occupancy import Occupancy as Occupancy
+from sgemm_lab.widgets.roofline import Roofline as Roofline
+from sgemm_lab.widgets.steps import Steps as Steps
+from sgemm_lab.widgets.timeline import Timeline as Timeline

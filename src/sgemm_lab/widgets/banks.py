@@ -1,8 +1,5 @@
 """The bank painter: the wavefronts of one warp's request over the 32 banks of shared memory."""
 
-import math
-from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import traitlets
@@ -11,25 +8,17 @@ from matplotlib.patches import Rectangle
 
 from sgemm_lab.errors import LabError
 from sgemm_lab.hardware import BANKS, WARP, WORD_BYTES
+from sgemm_lab.rules.memory import Wavefront, shared_wavefronts
+from sgemm_lab.rules.requests import asked, bank_words, laid_out
 from sgemm_lab.style import BACKGROUND, GRID, LEVEL_COLOURS, LINE, MUTED, book_style, figure, svg
 from sgemm_lab.text import plural
-from sgemm_lab.widgets.base import html_table, module, stylesheet
-from sgemm_lab.widgets.painter import Painter, asked
+from sgemm_lab.widgets.base import html_table
+from sgemm_lab.widgets.painter import Painter
 
 _TILE = 32
 _ROW_BYTES = BANKS * WORD_BYTES
 _FEWEST_ROWS = 16
 _MOST_PADDING = 64
-
-
-@dataclass(frozen=True)
-class Wavefront:
-    """One pass through the banks."""
-
-    phase: tuple[int, ...]
-    """The lanes that go together."""
-    words: dict[int, list[int]]
-    """First word of what a lane asks for, to the lanes that ask for it."""
 
 
 class Banks(Painter):
@@ -54,9 +43,6 @@ class Banks(Painter):
     Raises:
         LabError: the data are not what they should be; the message says where.
     """
-
-    _esm = module("common.js", "controls.js", "rules/memory.js", "painter.js", "banks.js")
-    _css = stylesheet("common.css", "controls.css", "painter.css", "banks.css")
 
     SPACE = "shared"
 
@@ -94,64 +80,39 @@ class Banks(Painter):
             plain = self.request["addresses"]
             start, columns = self.request["start"], (self.request["shape"] or [0])[-1]
         return [
-            None if address is None or lane in self.off else self._laid_out(address, start, columns)
+            None
+            if address is None or lane in self.off
+            else laid_out(
+                address,
+                start=start,
+                columns=columns,
+                padding=self.padding,
+                swizzle=self.swizzle,
+                lane_bytes=self.lane_bytes,
+            )
             for lane, address in enumerate(plain)
         ]
 
-    def _laid_out(self, address: int, start: int, columns: int) -> int:
-        """Where an element goes when rows get padding, and columns are swapped by row."""
-        if not columns:
-            return address
-        floats = self.lane_bytes // WORD_BYTES
-        row, column = divmod((address - start) // WORD_BYTES, columns)
-        group = column // floats
-        if self.swizzle:
-            groups = 2 ** int(math.log2(min(BANKS, columns))) // floats
-            group ^= row % groups if groups > 1 else 0
-        padded = columns + self.padding - self.padding % floats
-        return start + WORD_BYTES * (row * padded + group * floats)
+    @property
+    def is_load(self) -> bool:
+        """Whether the request shown is a load."""
+        return bool((self.op if self.request is None else self.request["op"]) == "load")
 
     @property
     def wavefronts(self) -> list[Wavefront]:
         """The wavefronts of the request, in order."""
-        op = self.op if self.request is None else self.request["op"]
-        return shared_wavefronts(self.addresses, self.lane_bytes, is_load=op == "load")
+        return shared_wavefronts(self.addresses, self.lane_bytes, is_load=self.is_load)
 
     @property
     def words(self) -> list[str]:
         """What the request takes, and why: two sentences."""
-        waves = self.wavefronts
-        if not waves:
-            return ["All lanes are off: no request is made.", ""]
-        phases = list(dict.fromkeys(wave.phase for wave in waves))
-        sizes = list(dict.fromkeys(len(phase) for phase in phases))
-        each = f"{sizes[0]} lanes" if len(sizes) == 1 else "8 or 16 lanes"
-        wide = self.lane_bytes > WORD_BYTES
-        whole = f", in {plural(len(phases), 'phase')} of {each}" if wide else ""
-        what = f"1 request takes {plural(len(waves), 'wavefront')}{whole}."
-        if len(waves) > len(phases):
-            turns = [[wave for wave in waves if wave.phase == phase] for phase in phases]
-            worst = max(turns, key=len)
-            bank = next(iter(worst[-1].words)) % BANKS
-            return [
-                what,
-                f"Bank {bank} is asked for {len(worst)} different words at once. "
-                f"Without conflicts {plural(len(phases), 'wavefront')} would do.",
-            ]
-        if wide and max(sizes) > WARP * WORD_BYTES // self.lane_bytes:
-            return [
-                what,
-                "Neighbouring lanes ask for the same words, so phases merge; no bank is asked "
-                "twice.",
-            ]
-        return [what, "No bank is asked for two different words at once: no conflict."]
+        return bank_words(self.addresses, self.lane_bytes, is_load=self.is_load)
 
     @property
     def _name(self) -> str:
         if self.request is None:
             apart = plural(self.stride, "element")
-            verb = f"{self.op}s" if self.op == "load" else "stores"
-            name = f"A warp that {verb} {self.bits} bits a lane, {apart} apart"
+            name = f"A warp that {self.op}s {self.bits} bits a lane, {apart} apart"
         else:
             name = f"One warp of {self.request['label']}"
         if self.padding:
@@ -188,61 +149,6 @@ class Banks(Painter):
         ]
         heads = ["Lane", "Asks for", "First bank", "Wavefront"]
         return html_table(f"{self._name}. {self.words[0]}", heads, rows)
-
-
-def shared_wavefronts(
-    addresses: Sequence[int | None], lane_bytes: int, *, is_load: bool
-) -> list[Wavefront]:
-    """Return the wavefronts of a request to shared memory.
-
-    Their number is that of the simulator's memory model. Which of a bank's words comes first is
-    not known: here the one that the lowest lane asks for.
-    """
-    lanes = tuple(range(WARP))
-    if lane_bytes <= WORD_BYTES:
-        return _in_phases([lanes], addresses, lane_bytes)
-    per_phase = WARP * WORD_BYTES // lane_bytes
-    phases: list[tuple[int, ...]] = []
-    for start in range(0, WARP, 2 * per_phase):
-        both = lanes[start : start + 2 * per_phase]
-        apart = [both[:per_phase], both[per_phase:]]
-        merges = (
-            is_load
-            and any(_partners_agree(both, addresses, distance) for distance in (1, 2))
-            and len(_in_phases([both], addresses, lane_bytes))
-            <= len(_in_phases(apart, addresses, lane_bytes))
-        )
-        phases += [both] if merges else apart
-    return _in_phases(phases, addresses, lane_bytes)
-
-
-def _partners_agree(lanes: Sequence[int], addresses: Sequence[int | None], distance: int) -> bool:
-    pairs = ((addresses[lane], addresses[lane ^ distance]) for lane in lanes)
-    return all(mine is None or other is None or mine == other for mine, other in pairs)
-
-
-def _in_phases(
-    phases: Sequence[tuple[int, ...]], addresses: Sequence[int | None], lane_bytes: int
-) -> list[Wavefront]:
-    """In each phase the banks work side by side; a bank gives one word per wavefront."""
-    found: list[Wavefront] = []
-    for phase in phases:
-        first = len(found)
-        turn: dict[int, int] = {}
-        given = [0] * BANKS
-        for lane in phase:
-            address = addresses[lane]
-            if address is None:
-                continue
-            word = address // WORD_BYTES
-            if word not in turn:
-                turn[word] = first + given[word % BANKS]
-                for i in range(max(1, lane_bytes // WORD_BYTES)):
-                    given[(word + i) % BANKS] += 1
-            if turn[word] == len(found):
-                found.append(Wavefront(phase, {}))
-            found[turn[word]].words.setdefault(word, []).append(lane)
-    return found
 
 
 def _draw(ax: Axes, wavefronts: list[Wavefront], floats: int) -> None:

@@ -1,42 +1,23 @@
 """What all widgets share: how they are put together, and how they look without scripts.
 
-A widget is one class: its state in Python, its drawing in the ``.js`` and ``.css`` beside it. In
-JupyterLab and Colab a kernel stands behind it. On a page of the book there is none: a small script
-gives the same JavaScript a plain model object. So nothing that the reader does may need Python.
+A widget is one class: its state in Python, its drawing in the ``.js`` of the same name beside it,
+and in the ``.css`` where it has looks of its own. In JupyterLab and Colab a kernel is behind it.
+On a page of the book there is none: a small script gives the same JavaScript a plain model object.
+So nothing that the reader does may need Python.
 """
 
+import os
+import sys
 from collections.abc import Sequence
 from html import escape
-from typing import Any
+from pathlib import Path
+from typing import Any, ClassVar
 
 import anywidget
 
-from sgemm_lab.files import PACKAGE
-from sgemm_lab.style import theme_css
+from sgemm_lab.widgets import bundle
 
 WIDGET_MIME = "application/vnd.sgemm-lab.widget+json"
-
-
-def module(*names: str) -> str:
-    """Join JavaScript files of this folder into one ES module.
-
-    The rule: each file is a fragment without ``import`` or ``export``, all share one scope, later
-    ones use what earlier ones define, and the joined text ends by exporting ``render``, which the
-    last one must define. One text is needed because pages import it from a Blob URL, where a
-    relative import leads nowhere.
-    """
-    parts = [f"// {name}\n{_read(name)}" for name in names]
-    return "\n".join([*parts, "export default { render };\n"])
-
-
-def stylesheet(*names: str) -> str:
-    """Join the book's colours and CSS files of this folder into one style sheet.
-
-    The rule: a file's selectors name one class of the widget's root more than those of the file
-    that it builds on. A page holds the sheets of several widgets, the shared files in each of them,
-    so the order of two equal rules is chance.
-    """
-    return theme_css(".sgemm-lab") + "\n".join(_read(name) for name in names)
 
 
 def html_table(caption: str, heads: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
@@ -57,9 +38,31 @@ def html_table(caption: str, heads: Sequence[str], rows: Sequence[Sequence[str]]
 class LabWidget(anywidget.AnyWidget):
     """A widget with a still picture, a sentence and a table to stand in for it.
 
-    A subclass sets ``_esm`` (:func:`module`) and ``_css`` (:func:`stylesheet`) and defines
-    :attr:`alt`, :meth:`still` and :meth:`table`.
+    A subclass defines :attr:`alt`, :meth:`still` and :meth:`table`. Its code is the module of the
+    same name beside its Python file, joined by :mod:`sgemm_lab.widgets.bundle`, unless it sets
+    ``_esm`` and ``_css`` itself. With ``ANYWIDGET_HMR=1`` the code follows the files while they are
+    edited.
     """
+
+    _entry: ClassVar[Path | None] = None
+
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        # A class of a notebook is in no file, and brings its own code.
+        defined_in = getattr(sys.modules[cls.__module__], "__file__", None) or "notebook.py"
+        entry = Path(defined_in).with_suffix(".js")
+        if "_esm" not in vars(cls) and entry.is_file():
+            cls._entry = entry
+            cls._esm, cls._css = bundle.script(entry), bundle.sheet(entry)
+        super().__init_subclass__(**kwargs)
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        if self._entry and os.environ.get("ANYWIDGET_HMR") == "1":
+            bundle.Follower(self._entry, self._follow).start()
+
+    def _follow(self, script: str, sheet: str) -> None:
+        self.set_trait("_esm", script)
+        self.set_trait("_css", sheet)
 
     @property
     def alt(self) -> str:
@@ -88,8 +91,3 @@ class LabWidget(anywidget.AnyWidget):
             "table": self.table(),
         }
         return data, metadata
-
-
-def _read(name: str) -> str:
-    folder = PACKAGE if "/" in name else PACKAGE / "widgets"
-    return (folder / name).read_text(encoding="utf-8")

@@ -1,17 +1,53 @@
+// @ts-check
 // One warp's request to global memory, painted over the 32-byte sectors it touches.
-// A fragment: see module() in base.py. Needs common.js, controls.js,
-// memory_model.js and painter.js.
 
-const STATE = ["requests", "chosen", "stride", "offset", "bits", "off"];
+import { SECTOR_BYTES, WARP, WORD_BYTES } from "../hardware.py";
+import { globalRequest } from "../rules/memory.js";
+import { asked, sectorWords } from "../rules/requests.js";
+import { comma, plural } from "../text.js";
+import { choiceSlider, key, showFacts } from "./shared/controls.js";
+import { html, say, setAttributes, svg } from "./shared/dom.js";
+import { keepDrawn, redrawer, roomIn } from "./shared/model.js";
+import {
+  chosenRequest,
+  evenly,
+  idleLanes,
+  laneSwitches,
+  light,
+  ownPattern,
+  pointAtTokens,
+  requestChooser,
+  STRIDES,
+  tokenText,
+  WIDTHS,
+  widthChoice,
+  withoutOff,
+  zigzag,
+} from "./shared/painter.js";
+import { range } from "./shared/scale.js";
+import { Scene } from "./shared/scene.js";
+
+/** @typedef {import("./shared/painter.js").PainterState & { offset: number }} State */
+
+const STATE = /** @type {const} */ (["requests", "chosen", "stride", "offset", "bits", "off"]);
+const LINE_BYTES = 128;
+const SECTORS = LINE_BYTES / SECTOR_BYTES; // of a line
+const WORDS = SECTOR_BYTES / WORD_BYTES; // of a sector
 // Lines of 128 bytes in a picture, and in a narrow one, which folds each; more are told in words.
 const [ROWS, FOLDED_ROWS] = [8, 5];
+const TALL = 24; // px, of a sector
+/** @type {[string, string][]} */
+const KEY = [
+  ["lab-asked", "asked for, by the lane of that number"],
+  ["lab-many", "×2: by several lanes"],
+  ["lab-moved", "moves with it, unused"],
+  ["lab-still-there", "stays"],
+];
 
-const KEY = [["lab-asked", "asked for, by the lane of that number"], ["lab-many", "×2: by several lanes"],
-  ["lab-moved", "moves with it, unused"], ["lab-still-there", "stays"]];
-
-function render({ model, el }) {
+/** @param {View<State>} view */
+export function render({ model, el }) {
   const redraw = redrawer(update);
-  const chooser = requestChooser(model, redraw, ownSource, { off: [] });
+  const chooser = requestChooser(model, redraw, () => ownSource(model), { off: [] });
   const lanes = laneSwitches(model, redraw, point);
   const stride = choiceSlider("Stride", (value) => own({ stride: value }));
   const offset = choiceSlider("Offset", (value) => own({ offset: value }));
@@ -20,190 +56,273 @@ function render({ model, el }) {
   const about = html("p", { class: "lab-about" });
   const verdict = html("div", { class: "lab-verdict", role: "status" }, html("p"), html("p"));
   const facts = html("dl", { class: "lab-facts" });
-  const root = html("div", { class: "sgemm-lab lab-tool lab-painter lab-coalescing" },
-    html("div", { class: "lab-bar" }, chooser.field), chooser.source,
-    html("div", { class: "lab-controls" }, stride.element, offset.element, width.element),
-    html("div", { class: "lab-bar lab-lane-bar" }, html("span", {}, "The warp's 32 lanes"), lanes.all),
-    lanes.row, picture, key(KEY), about, verdict, facts);
+  const sliders = [stride.element, offset.element, width.element];
+  const head = html("span", {}, "The warp's 32 lanes");
+  const root = html(
+    "div",
+    { class: "sgemm-lab lab-tool lab-painter lab-coalescing" },
+    html("div", { class: "lab-bar" }, chooser.field),
+    chooser.source,
+    html("div", { class: "lab-controls" }, sliders),
+    html("div", { class: "lab-bar lab-lane-bar" }, head, lanes.all),
+    [lanes.row, picture, key(KEY), about, verdict, facts],
+  );
   el.append(root);
   const scene = new Scene(picture);
+  /** @type {number | null} */
   let pointed = null;
 
+  /** @param {Partial<State>} change */
   function own(change) {
     const request = chosenRequest(model);
     ownPattern(model, request && { bits: request.bits, ...evenly(request) }, change);
     redraw();
   }
 
-  function ownSource() {
-    const [by, from] = [model.get("stride"), model.get("offset")];
-    const index = `${by === 1 ? "" : `${by} * `}lane${from ? ` + ${from}` : ""}`;
-    const type = WIDTHS[model.get("bits")];
-    const array = type === "float" ? "x" : `reinterpret_cast<const ${type}*>(x)`;
-    return `const ${type} v = ${array}[${by ? index : from}];`;
-  }
-
   function update() {
     const space = Math.max(270, roomIn(root)); // asked before anything changes: cheap
     const now = painted(model);
-    const { request, bits, addresses } = now;
     chooser.show();
-    const even = request ? evenly(request) : { stride: model.get("stride"), offset: model.get("offset") };
-    const unit = (count) => (bits === 32 ? plural(count, "float") : `${count} × ${WIDTHS[bits]}`);
-    root.classList.toggle("lab-uneven", !even);
-    const [by, from] = [even?.stride ?? model.get("stride"), even?.offset ?? model.get("offset")];
-    stride.show(by, STRIDES, even ? unit(by) : "uneven");
-    offset.show(from, [...Array(33).keys()], even ? unit(from) : "uneven");
-    width.show(bits);
-    lanes.show(idleLanes(request));
-
-    const report = globalRequest(addresses, bits / 8);
-    drawMemory(scene, picture, addresses, bits / 8, report, space);
-    const words = coalescingWords(report, addresses, bits);
-    setAttributes(picture, { "aria-label": `Memory in lines of 128 bytes, sectors of 32. ${words.join(" ")}` });
+    showControls(now);
+    const report = globalRequest(now.addresses, now.bits / 8);
+    drawMemory(scene, picture, now, report.sectors, space);
+    const words = sectorWords(now.addresses, now.bits / 8);
+    const label = `Memory in lines of 128 bytes, sectors of 32. ${words.join(" ")}`;
+    setAttributes(picture, { "aria-label": label });
     say(verdict.children, words);
-    const { requests, sectors, used, moved } = report;
-    const comma = (value) => wholeNumbers.format(value);
-    showFacts(facts, [["Requests", requests], ["Sectors", sectors.size],
-      ["Sectors at best", Math.ceil(used / SECTOR_BYTES)],
-      ["Bytes used of bytes moved", `${comma(used)} of ${comma(moved)}`]], moved && used / moved);
+    showFacts(facts, factsOf(report), report.moved && report.used / report.moved);
     point(pointed);
   }
 
-  /** Tell about one lane and light it up, or about none. */
+  /** @param {Painted} now */
+  function showControls({ request, bits }) {
+    const [by, from] = [model.get("stride"), model.get("offset")];
+    const even = request ? evenly(request) : { stride: by, offset: from };
+    /** @param {number} count */
+    const unit = (count) => (bits === 32 ? plural(count, "float") : `${count} × ${WIDTHS[bits]}`);
+    root.classList.toggle("lab-uneven", !even);
+    stride.show(even?.stride ?? by, STRIDES, even ? unit(even.stride) : "uneven");
+    offset.show(even?.offset ?? from, range(0, 32), even ? unit(even.offset) : "uneven");
+    width.show(bits);
+    lanes.show(idleLanes(request));
+  }
+
+  /**
+   * Tell about one lane and light it up, or about none.
+   * @param {number | null} lane
+   */
   function point(lane) {
     pointed = lane;
     const { request, bits, addresses } = painted(model);
     const address = lane === null ? undefined : addresses[lane];
-    for (const node of root.querySelectorAll(".lab-lit")) node.classList.remove("lab-lit");
+    light(root, address);
     if (address === undefined) {
       about.textContent = "Point at a lane to find it in memory. Press it to switch it off.";
     } else if (address === null) {
       about.textContent = `Lane ${lane} takes no part in this request.`;
     } else {
-      about.textContent = `Lane ${lane} asks for ${asked(request, address, bits / 8)}, in sector ` +
-        `${wholeNumbers.format(Math.floor(address / SECTOR_BYTES))}.`;
-      root.querySelector(`.lab-token[data-address="${address}"]`)?.classList.add("lab-lit");
+      const sector = comma(Math.floor(address / SECTOR_BYTES));
+      const what = asked(request, address, bits / 8);
+      about.textContent = `Lane ${lane} asks for ${what}, in sector ${sector}.`;
     }
   }
 
   pointAtTokens(picture, point);
-  update();
-  const stops = [listen(model, STATE, redraw), onResize(root, redraw)];
-  return () => stops.forEach((stop) => stop());
+  return keepDrawn(model, STATE, root, update, redraw);
 }
 
-/** What is shown now: the request or null, the bits of a lane, the lanes' addresses. */
+/**
+ * The reader's own pattern as a line of source.
+ * @param {Model<State>} model
+ */
+function ownSource(model) {
+  const [by, from] = [model.get("stride"), model.get("offset")];
+  const index = `${by === 1 ? "" : `${by} * `}lane${from ? ` + ${from}` : ""}`;
+  const type = WIDTHS[model.get("bits")];
+  const array = type === "float" ? "x" : `reinterpret_cast<const ${type}*>(x)`;
+  return `const ${type} v = ${array}[${by ? index : from}];`;
+}
+
+/** @typedef {ReturnType<typeof painted>} Painted */
+
+/**
+ * What is shown now: the request or null, the bits of a lane, the lanes' addresses.
+ * @param {Model<State>} model
+ */
 function painted(model) {
   const request = chosenRequest(model);
   const bits = request?.bits ?? model.get("bits");
-  const addresses = request?.addresses ?? Array.from({ length: LANES },
-    (_, lane) => (model.get("offset") + lane * model.get("stride")) * (bits / 8));
-  return { request, bits, addresses: withoutOff(addresses, model.get("off")) };
+  const own = Array.from(
+    { length: WARP },
+    (_, lane) => (model.get("offset") + lane * model.get("stride")) * (bits / 8),
+  );
+  return { request, bits, addresses: withoutOff(request?.addresses ?? own, model.get("off")) };
 }
 
-/** The verdict in two sentences; coalescing.py has the same. */
-function coalescingWords({ sectors, moved, used }, addresses, bits) {
-  const active = addresses.filter((address) => address !== null).length;
-  if (!active) return ["All lanes are off: no request is made.", ""];
-  const count = sectors.size;
-  const bytes = (n) => wholeNumbers.format(n);
-  const what = `1 request touches ${plural(count, "sector")}: ${bytes(moved)} bytes move, and the ` +
-    `${active === 1 ? "lane uses" : "lanes use"} ${bytes(used)} of them, ${shareText(used / moved)}.`;
-  const fewest = Math.ceil(used / SECTOR_BYTES);
-  if (count > fewest) {
-    return [what, `Side by side, the same ${bytes(used)} bytes would fill ` +
-      `${plural(fewest, "sector")}: ${tenths(count / fewest)} times fewer.`];
-  }
-  if (used === moved) return [what, "Every byte that moves is used: the request is coalesced."];
-  if (active > 1 && used === bits / 8) {
-    return [what, `All ${active} lanes ask for the same ${used} bytes: one sector serves them all.`];
-  }
-  return [what, "No fewer sectors could hold these bytes."];
+/**
+ * @param {ReturnType<typeof globalRequest>} report
+ * @returns {[string, string | number][]}
+ */
+function factsOf({ requests, sectors, used, moved }) {
+  return [
+    ["Requests", requests],
+    ["Sectors", sectors.size],
+    ["Sectors at best", Math.ceil(used / SECTOR_BYTES)],
+    ["Bytes used of bytes moved", `${comma(used)} of ${comma(moved)}`],
+  ];
 }
 
 /**
  * The lines to draw: those touched, in order, then the ones that follow in memory, so that the
  * picture never changes its height. `left` are touched lines for which there is no room.
+ * @param {Set<number>} sectors
+ * @param {number} rows
  */
 function linesToDraw(sectors, rows) {
-  const touched = [...new Set([...sectors].map((sector) => Math.floor(sector / 4)))].sort((a, b) => a - b);
+  const lines = new Set([...sectors].map((sector) => Math.floor(sector / SECTORS)));
+  const touched = [...lines].sort((a, b) => a - b);
   const drawn = touched.length > rows ? touched.slice(0, rows - 1) : [...touched];
   const left = touched.slice(drawn.length);
   while (!left.length && drawn.length < rows) drawn.push((drawn.at(-1) ?? -1) + 1);
   return { drawn, left };
 }
 
-/** Memory as lines of four sectors, with a token per lane. A narrow picture folds each line once. */
-function drawMemory(scene, picture, addresses, bytes, { sectors }, width) {
+/** @typedef {ReturnType<typeof layOut>} Layout */
+
+/**
+ * Where memory stands: lines of four sectors. A narrow picture folds each line once.
+ * @param {Set<number>} sectors
+ * @param {number} width
+ */
+function layOut(sectors, width) {
   const folds = width < 560 ? 2 : 1;
-  const perRow = 32 / folds;
+  const perRow = LINE_BYTES / WORD_BYTES / folds;
   const rows = folds === 1 ? ROWS : FOLDED_ROWS;
   const [labelWidth, labelHeight] = folds === 1 ? [78, 0] : [0, 17];
   const [gap, between, top] = [6, folds === 1 ? 10 : 8, 8];
-  const cell = (width - labelWidth - gap * (perRow / 8 - 1) - 2) / perRow;
-  const tall = 24;
-  const lineHeight = labelHeight + folds * (tall + 3) - 3;
-  const height = top + rows * (lineHeight + between);
-  setAttributes(picture, { viewBox: `0 0 ${width} ${height}`, height });
+  const cell = (width - labelWidth - gap * (perRow / WORDS - 1) - 2) / perRow;
+  const lineHeight = labelHeight + folds * (TALL + 3) - 3;
   const { drawn, left } = linesToDraw(sectors, rows);
   const rowOf = new Map(drawn.map((line, row) => [line, row]));
+  /** @param {number} row */
   const yOf = (row) => top + row * (lineHeight + between);
+  /** @type {(line: number, word: number) => [x: number, y: number]} */
   const place = (line, word) => {
     const column = word % perRow;
-    return [labelWidth + 1 + column * cell + gap * Math.floor(column / 8),
-      yOf(rowOf.get(line)) + labelHeight + Math.floor(word / perRow) * (tall + 3)];
+    const y = yOf(rowOf.get(line) ?? 0) + labelHeight;
+    return [
+      labelWidth + 1 + column * cell + gap * Math.floor(column / WORDS),
+      y + Math.floor(word / perRow) * (TALL + 3),
+    ];
   };
+  const height = top + rows * (lineHeight + between);
+  return {
+    ...{ width, height, folds, rows, labelWidth, labelHeight, between, cell },
+    ...{ drawn, left, rowOf, yOf, place },
+  };
+}
 
-  drawn.forEach((line, row) => {
-    const y = yOf(row);
-    const far = row && line > drawn[row - 1] + 1;
-    scene.draw(`name${row}`, "text", {
-      class: "lab-tick", x: folds === 1 ? labelWidth - 12 : 0,
-      y: folds === 1 ? y + 16 : y + 12, "text-anchor": folds === 1 ? "end" : "start",
-    }, `byte ${wholeNumbers.format(line * LINE_BYTES)}`);
-    if (far) {
-      const d = zigzag(labelWidth + 1, y - between / 2, width - labelWidth - 2);
-      scene.draw(`break${row}`, "path", { class: "lab-break", d });
-    }
-    for (let i = 0; i < 4; i++) {
-      const [x, top] = place(line, 8 * i);
-      scene.draw(`sector${row}-${i}`, "rect", {
-        class: `lab-sector ${sectors.has(4 * line + i) ? "lab-moved" : "lab-still-there"}`,
-        x, y: top, width: 8 * cell, height: tall, rx: 4,
-      });
-      const ticks = Array.from({ length: 7 }, (_, word) => `M${x + (word + 1) * cell} ${top + 5}v${tall - 10}`);
-      scene.draw(`words${row}-${i}`, "path", { class: "lab-words", d: ticks.join("") });
-    }
+/**
+ * @param {Scene} scene
+ * @param {SVGSVGElement} picture
+ * @param {Painted} now
+ * @param {Set<number>} sectors
+ * @param {number} width
+ */
+function drawMemory(scene, picture, { addresses, bits }, sectors, width) {
+  const layout = layOut(sectors, width);
+  const { height } = layout;
+  setAttributes(picture, { viewBox: `0 0 ${width} ${height}`, height });
+  layout.drawn.forEach((line, row) => {
+    drawLine(scene, layout, line, row, sectors);
   });
+  drawTokens(scene, layout, addresses, bits / 8);
+  if (layout.left.length) sayMore(scene, layout, sectors);
+  scene.finish();
+}
 
+/**
+ * One line of memory: its address, its sectors, and a break where it does not follow the last one.
+ * @param {Scene} scene
+ * @param {Layout} layout
+ * @param {number} line
+ * @param {number} row
+ * @param {Set<number>} sectors
+ */
+function drawLine(scene, layout, line, row, sectors) {
+  const { folds, labelWidth, between, cell, drawn, width, yOf, place } = layout;
+  const y = yOf(row);
+  const beside = { x: labelWidth - 12, y: y + 16, "text-anchor": "end" };
+  const above = { x: 0, y: y + 12, "text-anchor": "start" };
+  const at = folds === 1 ? beside : above;
+  scene.draw(
+    `name${row}`,
+    "text",
+    { class: "lab-tick", ...at },
+    `byte ${comma(line * LINE_BYTES)}`,
+  );
+  if (row && line > drawn[row - 1] + 1) {
+    const d = zigzag(labelWidth + 1, y - between / 2, width - labelWidth - 2);
+    scene.draw(`break${row}`, "path", { class: "lab-break", d });
+  }
+  for (let i = 0; i < SECTORS; i++) {
+    const [x, top] = place(line, WORDS * i);
+    const look = sectors.has(SECTORS * line + i) ? "lab-moved" : "lab-still-there";
+    const box = { x, y: top, width: WORDS * cell, height: TALL, rx: 4 };
+    scene.draw(`sector${row}-${i}`, "rect", { class: `lab-sector ${look}`, ...box });
+    const ticks = range(1, WORDS - 1).map((word) => `M${x + word * cell} ${top + 5}v${TALL - 10}`);
+    scene.draw(`words${row}-${i}`, "path", { class: "lab-words", d: ticks.join("") });
+  }
+}
+
+/**
+ * A token for each address that is asked for, with its lane or how many lanes.
+ * @param {Scene} scene
+ * @param {Layout} layout
+ * @param {Lanes} addresses
+ * @param {number} bytes
+ */
+function drawTokens(scene, { cell, rowOf, place }, addresses, bytes) {
+  /** @type {Map<number, number[]>} */
   const askers = new Map();
   addresses.forEach((address, lane) => {
-    if (address === null) return;
-    if (!askers.has(address)) askers.set(address, []);
-    askers.get(address).push(lane);
+    if (address !== null) askers.set(address, [...(askers.get(address) ?? []), lane]);
   });
   for (const [address, who] of askers) {
     const line = Math.floor(address / LINE_BYTES);
     if (!rowOf.has(line)) continue;
-    const [x, y] = place(line, (address % LINE_BYTES) / 4);
+    const [x, y] = place(line, (address % LINE_BYTES) / WORD_BYTES);
     const node = scene.draw(`lane${who[0]}`, "g", {
-      class: `lab-token${who.length > 1 ? " lab-many" : ""}`, "data-lane": who[0], "data-address": address,
+      class: `lab-token${who.length > 1 ? " lab-many" : ""}`,
+      "data-lane": who[0],
+      "data-address": address,
       style: `--lane:${who[0]};transform:translate(${x}px,${y}px)`,
     });
-    if (!node.firstChild) node.append(svg("rect", { rx: 3, y: 1.5, x: 1 }), svg("text", { "text-anchor": "middle" }));
-    const wide = (cell * bytes) / 4;
-    setAttributes(node.firstChild, { width: wide - 2, height: tall - 3 });
-    setAttributes(node.lastChild, { x: wide / 2, y: tall / 2 + 4 });
-    node.lastChild.textContent = tokenText(who);
+    if (!node.firstChild) {
+      node.append(svg("rect", { rx: 3, y: 1.5, x: 1 }), svg("text", { "text-anchor": "middle" }));
+    }
+    const [box, name] = node.children;
+    const wide = (cell * bytes) / WORD_BYTES;
+    setAttributes(box, { width: wide - 2, height: TALL - 3 });
+    setAttributes(name, { x: wide / 2, y: TALL / 2 + 4 });
+    name.textContent = tokenText(who);
   }
-  if (left.length) {
-    const shares = left.map((line) => [0, 1, 2, 3].filter((i) => sectors.has(4 * line + i)).length);
-    const same = new Set(shares).size === 1;
-    const total = shares.reduce((sum, share) => sum + share);
-    scene.draw("more", "text", { class: "lab-more", x: labelWidth + 1, y: yOf(rows - 1) + labelHeight + 17 },
-      `… and ${plural(left.length, "more line")}, ` +
-      (same ? `${plural(shares[0], "sector")} of each` : `${total} sectors in all`));
-  }
-  scene.finish();
+}
+
+/**
+ * Say how many touched lines there was no room for.
+ * @param {Scene} scene
+ * @param {Layout} layout
+ * @param {Set<number>} sectors
+ */
+function sayMore(scene, { left, rows, labelWidth, labelHeight, yOf }, sectors) {
+  const shares = left.map(
+    (line) => range(0, SECTORS - 1).filter((i) => sectors.has(SECTORS * line + i)).length,
+  );
+  const same = new Set(shares).size === 1;
+  const total = shares.reduce((sum, share) => sum + share);
+  const touched = same ? `${plural(shares[0], "sector")} of each` : `${total} sectors in all`;
+  const at = { x: labelWidth + 1, y: yOf(rows - 1) + labelHeight + 17 };
+  const words = `… and ${plural(left.length, "more line")}, ${touched}`;
+  scene.draw("more", "text", { class: "lab-more", ...at }, words);
 }

@@ -7,7 +7,8 @@ from matplotlib.axes import Axes
 from matplotlib.patches import Rectangle
 
 from sgemm_lab.hardware import SECTOR_BYTES, WARP
-from sgemm_lab.rules.memory import global_sectors
+from sgemm_lab.rules.memory import global_request
+from sgemm_lab.rules.requests import asked, sector_words
 from sgemm_lab.style import (
     BACKGROUND,
     FOREGROUND,
@@ -20,15 +21,8 @@ from sgemm_lab.style import (
     svg,
 )
 from sgemm_lab.text import plural
-from sgemm_lab.widgets.base import html_table, module, stylesheet
-from sgemm_lab.widgets.painter import (
-    Painter,
-    as_arrays,
-    asked,
-    checked_elements,
-    share_text,
-    tenths,
-)
+from sgemm_lab.widgets.base import html_table
+from sgemm_lab.widgets.painter import Painter, checked_elements
 
 LINE_BYTES = 128
 _ROWS = 8
@@ -53,9 +47,6 @@ class Coalescing(Painter):
         LabError: the data are not what they should be; the message says where.
     """
 
-    _esm = module("common.js", "controls.js", "rules/memory.js", "painter.js", "coalescing.js")
-    _css = stylesheet("common.css", "controls.css", "painter.css", "coalescing.css")
-
     SPACE = "global"
 
     offset = traitlets.Int(0).tag(sync=True)
@@ -76,45 +67,22 @@ class Coalescing(Painter):
     @property
     def sectors(self) -> int:
         """Number of different sectors that the request touches."""
-        return int(global_sectors(*as_arrays(self.addresses), self.lane_bytes)[0])
+        return global_request(self.addresses, self.lane_bytes).sectors
 
     @property
     def bytes_moved(self) -> int:
         """Bytes of all sectors touched."""
-        return self.sectors * SECTOR_BYTES
+        return global_request(self.addresses, self.lane_bytes).moved
 
     @property
     def bytes_used(self) -> int:
         """Bytes that at least one lane asks for."""
-        return len({a for a in self.addresses if a is not None}) * self.lane_bytes
+        return global_request(self.addresses, self.lane_bytes).used
 
     @property
     def words(self) -> list[str]:
         """What the request moves, and how that compares: two sentences."""
-        active = sum(address is not None for address in self.addresses)
-        moved, used, sectors = self.bytes_moved, self.bytes_used, self.sectors
-        if not active:
-            return ["All lanes are off: no request is made.", ""]
-        what = (
-            f"1 request touches {plural(sectors, 'sector')}: {moved:,} bytes move, and the "
-            f"{'lane uses' if active == 1 else 'lanes use'} {used:,} of them, "
-            f"{share_text(used / moved)}."
-        )
-        fewest = -(-used // SECTOR_BYTES)
-        if sectors > fewest:
-            return [
-                what,
-                f"Side by side, the same {used:,} bytes would fill {plural(fewest, 'sector')}: "
-                f"{tenths(sectors / fewest)} times fewer.",
-            ]
-        if used == moved:
-            return [what, "Every byte that moves is used: the request is coalesced."]
-        if active > 1 and used == self.lane_bytes:
-            return [
-                what,
-                f"All {active} lanes ask for the same {used} bytes: one sector serves them all.",
-            ]
-        return [what, "No fewer sectors could hold these bytes."]
+        return sector_words(self.addresses, self.lane_bytes)
 
     @property
     def _name(self) -> str:

@@ -64,6 +64,8 @@ class Point(TypedDict):
     label: NotRequired[str]  # what the picture calls the kernel; default: its name
     note: NotRequired[str]  # a sentence for the readout
     href: NotRequired[str]  # the kernel's page
+    bound_by: NotRequired[str]  # the unit that bounds the kernel, as a sentence begins with it
+    bound_gflops: NotRequired[float]  # at most
 
 
 class Constant(TypedDict):
@@ -119,6 +121,8 @@ def checked_points(points: object, gpus: Iterable[Mapping[str, Any]]) -> list[di
                 "kind": kind,
                 "note": str(point.get("note") or ""),
                 "href": str(point.get("href") or ""),
+                "bound_by": str(point.get("bound_by") or ""),
+                "bound_gflops": float(point.get("bound_gflops") or 0.0),
             }
         )
     return found

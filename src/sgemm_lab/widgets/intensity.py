@@ -1,6 +1,6 @@
 """The intensity widget: sliders over tile constants, and the roof that the tile meets."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import traitlets
@@ -29,7 +29,7 @@ from sgemm_lab.style import (
     svg,
 )
 from sgemm_lab.text import number, percent
-from sgemm_lab.widgets.base import LabWidget, html_table, module, stylesheet
+from sgemm_lab.widgets.base import LabWidget, html_table
 from sgemm_lab.widgets.data import Constant, Gpu, checked_choice, checked_gpus
 from sgemm_lab.widgets.roofs import Labels, Spot, draw_roofs
 
@@ -44,6 +44,9 @@ class Intensity(LabWidget):
         gpus: the GPUs to choose from, see :class:`~sgemm_lab.widgets.data.Gpu`. A roof "shared"
             joins the bound where it is given; ``shared_per_block_bytes`` is the limit of a block.
         gpu: id of the GPU to begin with. Default: the first.
+        counted: wavefronts that a multiply-add of a warp asks of shared memory and L1, by the
+            constants' values joined by commas, such as "64,64,8". What is not there is reckoned as
+            if each thread read its fragments once.
         matrix: M, N and K as ``{"m": …, "n": …, "k": …}``. Default: 4096 each.
         predict: cover the answer until the reader has committed to a number.
 
@@ -54,13 +57,11 @@ class Intensity(LabWidget):
         LabError: the data are not what they should be; the message says where.
     """
 
-    _esm = module("common.js", "chart.js", "rules/tile.js", "intensity.js")
-    _css = stylesheet("common.css", "intensity.css")
-
     constants: "traitlets.List[dict[str, Any]]" = traitlets.List().tag(sync=True)
     gpus: "traitlets.List[dict[str, Any]]" = traitlets.List().tag(sync=True)
     gpu = traitlets.Unicode().tag(sync=True)
     matrix: "traitlets.Dict[str, int]" = traitlets.Dict().tag(sync=True)
+    counted: "traitlets.Dict[str, float]" = traitlets.Dict().tag(sync=True)
     predict = traitlets.Bool(False).tag(sync=True)
     guess = traitlets.Float(None, allow_none=True).tag(sync=True)
     revealed = traitlets.Bool(False).tag(sync=True)
@@ -72,6 +73,7 @@ class Intensity(LabWidget):
         *,
         gpu: str | None = None,
         matrix: dict[str, int] | None = None,
+        counted: Mapping[str, float] | None = None,
         predict: bool = False,
         **kwargs: Any,
     ) -> None:
@@ -81,6 +83,7 @@ class Intensity(LabWidget):
             gpus=roofs,
             gpu=checked_choice(gpu or roofs[0]["id"], roofs),
             matrix=matrix or {"m": 4096, "n": 4096, "k": 4096},
+            counted=dict(counted or {}),
             predict=predict,
             **kwargs,
         )
@@ -113,7 +116,8 @@ class Intensity(LabWidget):
     @property
     def tile(self) -> Tile:
         """The tile that the sliders are at."""
-        return Tile.from_constants({entry["name"]: entry["value"] for entry in self.constants})
+        values = {entry["name"]: entry["value"] for entry in self.constants}
+        return Tile.from_constants(values, self.counted)
 
     @property
     def alt(self) -> str:
@@ -135,7 +139,7 @@ class Intensity(LabWidget):
         )
 
     def _change(self, limit: str) -> str:
-        raises = raising(self.constants, self.chosen_gpu, self.matrix)
+        raises = raising(self.constants, self.chosen_gpu, self.matrix, self.counted)
         if limit == "peak":
             return ""
         if not raises:

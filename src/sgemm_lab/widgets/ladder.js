@@ -1,195 +1,357 @@
+// @ts-check
 // The ladder: one bar per kernel at one size on one GPU, cuBLAS of the same run as the line to
-// reach. A fragment: see module() in base.py. Needs common.js, controls.js,
-// row_picker.js and ladder_form.js.
+// reach.
 
-const STATE = ["rows", "gpu", "size", "measure", "variants"];
+import { ladderWords } from "../rules/comparisons.js";
+import { number, percent, plural, sizeText } from "../text.js";
+import { ladderForm } from "./ladder_form.js";
+import { choiceSlider, segments, steadyVerdict } from "./shared/controls.js";
+import { html, present, setAttributes, svg } from "./shared/dom.js";
+import { textWidth } from "./shared/labels.js";
+import { chosenGpu, gpuChooser, keepDrawn, listen, put, redrawer, roomIn } from "./shared/model.js";
+import { rowPicker } from "./shared/row_picker.js";
+import { Scene } from "./shared/scene.js";
+
+/**
+ * @typedef {import("./ladder_form.js").Size} Size
+ * @typedef {object} Kernel
+ * @property {string} name
+ * @property {string} title
+ * @property {boolean} variant
+ * @property {string} chapter
+ * @property {string} href
+ *
+ * Samples of a kernel, GFLOP/s.
+ * @typedef {object} Result
+ * @property {number} samples how many
+ * @property {number} min
+ * @property {number} p25
+ * @property {number} median
+ * @property {number} p75
+ * @property {number} max
+ * @property {number} cublas
+ * @property {string} note
+ * @typedef {Kernel & { result: Result | undefined }} Rung
+ * @typedef {Kernel & { result: Result }} MeasuredRung
+ *
+ * @typedef {object} State
+ * @property {Kernel[]} kernels
+ * @property {{ id: string, name: string }[]} gpus
+ * @property {Size[]} sizes
+ * @property {string[]} notes
+ * @property {number[][]} rows compact results, see ladder.py
+ * @property {string} gpu
+ * @property {Size} size
+ * @property {"share" | "gflops"} measure
+ * @property {boolean} variants
+ * @property {string} selected
+ */
+
+const STATE = /** @type {const} */ (["rows", "gpu", "size", "measure", "variants"]);
 const LIBRARY = "cublas";
+const HINT =
+  "Point at a bar for its numbers, or Tab to it and use the arrow keys. The mark on its end spans " +
+  "all samples, the thick part the middle half.";
 
-const sizeText = (size) => (new Set(size).size === 1 ? `${size[0]}³` : size.join("×"));
+/** @param {Size} size */
 const isSquare = (size) => new Set(size).size === 1;
+/** @param {Result} result */
+const share = (result) => result.median / result.cublas;
+/** @type {(rung: Rung) => rung is MeasuredRung} */
+const isMeasured = (rung) => rung.result !== undefined;
 
-function render({ model, el }) {
+/** @param {View<State>} view */
+export function render({ model, el }) {
   const redraw = redrawer(update);
+  const controls = ladderControls(model, redraw);
+  const picture = svg("svg", { class: "lab-chart", role: "group" });
+  const told = steadyVerdict();
+  const form = ladderForm(model);
+  const root = html(
+    "div",
+    { class: "sgemm-lab lab-tool lab-ladder" },
+    html("div", { class: "lab-bar" }, controls.gpu),
+    html("div", { class: "lab-controls" }, controls.others),
+    [picture, told.element, told.measure, form.element],
+  );
+  el.append(root);
+  const scene = new Scene(picture);
+  const open = () => told.element.querySelector("a")?.click();
+  const point = rowPicker({ model, root, picture, row: "lab-rung", told, words: wordsOf, open });
+  /** @type {Rung[]} those drawn last */
+  let shown = [];
+
+  function update() {
+    const width = Math.max(270, roomIn(root)); // asked before anything changes: cheap
+    controls.show();
+    root.classList.toggle("lab-uneven", !isSquare(model.get("size")));
+    shown = rungs(model);
+    drawLadder(scene, picture, shown, model.get("measure") === "share", width);
+    const place = `${sizeText(model.get("size"))} on ${chosenGpu(model).name}`;
+    setAttributes(picture, { "aria-label": `Kernels at ${place}, ${shown.length} bars` });
+    const cause = [width, model.get("gpu"), model.get("variants")].join();
+    told.reserve(cause, () => [conclusion(model, shown), ...shown.map(textOf)]);
+    point();
+  }
+
+  /** @param {string | undefined} name */
+  function wordsOf(name) {
+    const active = shown.find((rung) => rung.name === name);
+    return active ? textOf(active) : conclusion(model, shown);
+  }
+
+  /** @param {Rung} rung */
+  function textOf(rung) {
+    const onPage = root.closest(".lab-widget") !== null; // of the book, not in a notebook
+    return rungText(rung, model.get("size"), onPage);
+  }
+
+  const stops = [listen(model, ["selected"], point), form.stop];
+  return keepDrawn(model, STATE, root, update, redraw, ...stops);
+}
+
+/**
+ * The choices of GPU, size, measure and variants.
+ * @param {Model<State>} model
+ * @param {() => void} redraw
+ */
+function ladderControls(model, redraw) {
+  /** @type {<K extends keyof State & string>(name: K, value: State[K]) => void} */
   const change = (name, value) => {
     put(model, name, value);
     redraw();
   };
   const chooser = gpuChooser(model);
-  const square = choiceSlider("M = N = K", (side) => change("size", [side, side, side]));
-  const shape = html("select", { class: "lab-select", "aria-label": "Other shapes, M×N×K" });
-  const measure = segments("Bars show", { share: "share of cuBLAS", gflops: "GFLOP/s" },
-    (value) => change("measure", value));
-  const variants = html("button", { type: "button", class: "lab-chip" }, "variants");
-  const picture = svg("svg", { class: "lab-chart", role: "group" });
-  const told = steadyVerdict();
-  const form = ladderForm(model);
-  const root = html("div", { class: "sgemm-lab lab-tool lab-ladder" },
-    html("div", { class: "lab-bar" }, chooser.field),
-    html("div", { class: "lab-controls" }, square.element,
-      html("label", { class: "lab-shape" }, html("span", { class: "lab-slider-name" }, "Other shapes"), shape),
-      measure.element, html("div", { class: "lab-chips" }, variants)),
-    picture, told.element, told.measure, form.element);
-  el.append(root);
-  const scene = new Scene(picture);
-  const point = rowPicker({ model, root, picture, row: "lab-rung", told, words: wordsOf,
-    open: () => told.element.querySelector("a")?.click() });
-
-  let shown = []; // the rungs drawn last, each with its result
-  let side = null; // where the slider stands while another shape is chosen
-
   chooser.field.addEventListener("change", redraw);
+  const sizes = sizeControls(model, (size) => change("size", size));
+  const measure = segments("Bars show", { share: "share of cuBLAS", gflops: "GFLOP/s" }, (value) =>
+    change("measure", value),
+  );
+  const variants = html("button", { type: "button", class: "lab-chip" }, "variants");
   variants.addEventListener("click", () => change("variants", !model.get("variants")));
-  shape.addEventListener("change", () => change("size",
-    shape.value ? model.get("sizes")[shape.value] : [side, side, side]));
-
-  function update() {
-    const width = Math.max(270, roomIn(root)); // asked before anything changes: cheap
-    showControls();
-    shown = rungs(model);
-    drawLadder(scene, picture, shown, model.get("measure") === "share", width);
-    setAttributes(picture, { "aria-label":
-      `Kernels at ${sizeText(model.get("size"))} on ${gpuName(model)}, ${shown.length} bars` });
-    told.reserve([width, model.get("gpu"), model.get("variants")].join(), () => [ladderText(), ...shown.map(rungText)]);
-    point();
-  }
-
-  function showControls() {
-    chooser.show();
-    const [size, sizes] = [model.get("size"), model.get("sizes")];
-    const sides = sizes.filter(isSquare).map(([m]) => m);
-    if (isSquare(size)) [side] = size;
-    side ??= sides.at(-1) ?? size[0];
-    square.show(side, sides, isSquare(size) ? `${side}` : "not now");
-    root.classList.toggle("lab-uneven", !isSquare(size));
-    if (shape.dataset.sizes !== String(sizes)) {
-      shape.dataset.sizes = sizes;
-      const others = sizes.map((entry, i) => [i, entry]).filter(([, entry]) => !isSquare(entry));
-      shape.replaceChildren(html("option", { value: "" }, "none, a square"),
-        ...others.map(([i, entry]) => html("option", { value: i }, sizeText(entry))));
-    }
-    shape.value = isSquare(size) ? "" : sizes.findIndex((entry) => String(entry) === String(size));
-    measure.show(model.get("measure"));
-    const hasVariants = model.get("kernels").some((rung) => rung.variant);
-    variants.parentNode.hidden = !hasVariants;
-    variants.setAttribute("aria-pressed", model.get("variants"));
-  }
-
-  function wordsOf(name) {
-    const active = shown.find((rung) => rung.name === name);
-    return active ? rungText(active) : ladderText();
-  }
-
-  /** The conclusion; Python's `alt` says the same. */
-  function ladderText() {
-    const measured = shown.filter((rung) => rung.result && rung.name !== LIBRARY);
-    const place = `At ${sizeText(model.get("size"))} on ${gpuName(model)}`;
-    const hint = html("p", { class: "lab-hint" }, "Point at a bar for its numbers, or Tab to it and use the arrow keys. " +
-      "The mark on its end spans all samples, the thick part the middle half.");
-    if (!measured.length) return [html("p", {}, `${place} nothing was measured.`), hint];
-    const [first] = measured;
-    const best = measured.reduce((a, b) => (b.result.median > a.result.median ? b : a));
-    const start = `${place} “${first.title}” reaches ${percent(share(first.result))} of cuBLAS`;
-    const more = best === first ? "." : ` and “${best.title}” ${percent(share(best.result))}: ` +
-      `${ratio(best.result.median, first.result.median)} times as much for the same arithmetic.`;
-    return [html("p", {}, start + more), hint];
-  }
-
-  function rungText({ name, title, result, chapter, href }) {
-    const page = href && root.closest(".lab-widget"); // a page of the book, not a notebook
-    const source = chapter && html("p", {}, page ? html("a", { href }, `Read ${chapter}`) : `See ${chapter}.`);
-    if (!result) {
-      return [html("p", {}, html("strong", {}, title), ` · not measured at ${sizeText(model.get("size"))}`), source]
-        .filter(Boolean);
-    }
-    const { samples, min, p25, median, p75, max, cublas, note } = result;
-    const beside = name === LIBRARY ? "" : ` · ${percent(median / cublas)} of cuBLAS, ${number(cublas)} in the same run`;
-    return [
-      html("p", {}, html("strong", {}, title), " · ", html("strong", {}, `${number(median)} GFLOP/s`), beside),
-      html("p", {}, `Median of ${plural(samples, "sample")}: all from ${number(min)} to ${number(max)}, ` +
-        `the middle half from ${number(p25)} to ${number(p75)}.`),
-      source,
-      html("p", { class: "lab-note" }, note),
-    ].filter(Boolean);
-  }
-
-  update();
-  const stops = [listen(model, STATE, redraw), listen(model, ["selected"], point), onResize(root, redraw), form.stop];
-  return () => stops.forEach((stop) => stop());
+  const chips = html("div", { class: "lab-chips" }, variants);
+  return {
+    gpu: chooser.field,
+    others: [...sizes.elements, measure.element, chips],
+    show() {
+      chooser.show();
+      sizes.show();
+      measure.show(model.get("measure"));
+      chips.hidden = !model.get("kernels").some(({ variant }) => variant);
+      variants.setAttribute("aria-pressed", String(model.get("variants")));
+    },
+  };
 }
 
-const ratio = (a, b) => number(Number((a / b).toPrecision(2)));
-const share = (result) => result.median / result.cublas;
-
-function gpuName(model) {
-  return model.get("gpus").find((gpu) => gpu.id === model.get("gpu")).name;
+/**
+ * A slider over cubes, and a list of the other shapes.
+ * @param {Model<State>} model
+ * @param {(size: Size) => void} choose
+ */
+function sizeControls(model, choose) {
+  /** @type {number | undefined} where the slider stands while another shape is chosen */
+  let side;
+  /** @type {(side: number) => Size} */
+  const cube = (m) => [m, m, m];
+  const square = choiceSlider("M = N = K", (m) => choose(cube(m)));
+  const shape = html("select", { class: "lab-select", "aria-label": "Other shapes, M×N×K" });
+  shape.addEventListener("change", () =>
+    choose(shape.value ? model.get("sizes")[Number(shape.value)] : cube(side ?? 0)),
+  );
+  const label = html("span", { class: "lab-slider-name" }, "Other shapes");
+  return {
+    elements: [square.element, html("label", { class: "lab-shape" }, label, shape)],
+    show() {
+      const [size, sizes] = [model.get("size"), model.get("sizes")];
+      const sides = sizes.filter(isSquare).map(([m]) => m);
+      if (isSquare(size)) [side] = size;
+      side ??= sides.at(-1) ?? size[0];
+      square.show(side, sides, isSquare(size) ? `${side}` : "not now");
+      if (shape.dataset.sizes !== String(sizes)) {
+        shape.dataset.sizes = String(sizes);
+        shape.replaceChildren(...shapeOptions(sizes));
+      }
+      const at = sizes.findIndex((entry) => String(entry) === String(size));
+      shape.value = isSquare(size) ? "" : String(at);
+    },
+  };
 }
 
-/** The kernels to draw, cuBLAS last, each with its result at the chosen size and GPU, if any. */
+/** @param {Size[]} sizes */
+function shapeOptions(sizes) {
+  const others = sizes.flatMap((entry, i) =>
+    isSquare(entry) ? [] : [html("option", { value: i }, sizeText(entry))],
+  );
+  return [html("option", { value: "" }, "none, a square"), ...others];
+}
+
+/**
+ * The kernels to draw, cuBLAS last, each with its result at the chosen size and GPU, if any.
+ * @param {Model<State>} model
+ * @returns {Rung[]}
+ */
 function rungs(model) {
-  const gpu = model.get("gpus").findIndex((entry) => entry.id === model.get("gpu"));
+  const card = model.get("gpus").findIndex(({ id }) => id === model.get("gpu"));
   const at = model.get("sizes").findIndex((entry) => String(entry) === String(model.get("size")));
+  const notes = model.get("notes");
+  /** @type {Map<number, Result>} kernel → its result */
   const results = new Map();
-  for (const [card, kernel, size, note, samples, min, p25, median, p75, max, cublas] of model.get("rows")) {
-    if (card !== gpu || size !== at) continue;
-    results.set(kernel, { samples, min, p25, median, p75, max, cublas, note: model.get("notes")[note] });
+  for (const [gpu, kernel, size, note, ...numbers] of model.get("rows")) {
+    if (gpu !== card || size !== at) continue;
+    const [samples, min, p25, median, p75, max, cublas] = numbers;
+    results.set(kernel, { samples, min, p25, median, p75, max, cublas, note: notes[note] });
   }
+  const kernels = model.get("kernels").map((rung, i) => ({ ...rung, result: results.get(i) }));
   const library = { name: LIBRARY, title: "cuBLAS", variant: false, chapter: "", href: "" };
-  return [...model.get("kernels").map((rung, i) => ({ ...rung, result: results.get(i) })),
-    { ...library, result: results.get(-1) }]
-    .filter((rung) => !rung.variant || model.get("variants"));
+  const all = [...kernels, { ...library, result: results.get(-1) }];
+  return all.filter((rung) => !rung.variant || model.get("variants"));
 }
 
-/** One row per rung: name, bar to the median, and on its end the spread of the samples. */
-function drawLadder(scene, picture, shown, asShare, width) {
+/**
+ * The conclusion, and how to read on.
+ * @param {Model<State>} model
+ * @param {Rung[]} shown
+ */
+function conclusion(model, shown) {
+  const measured = shown.filter(isMeasured).filter(({ name }) => name !== LIBRARY);
+  const words = ladderWords(
+    sizeText(model.get("size")),
+    chosenGpu(model).name,
+    measured.map(({ title, result }) => [title, result]),
+  );
+  return [html("p", {}, words), html("p", { class: "lab-hint" }, HINT)];
+}
+
+/**
+ * The numbers of one kernel.
+ * @param {Rung} rung
+ * @param {Size} size
+ * @param {boolean} onPage whether the chapter's address leads anywhere
+ */
+function rungText(rung, size, onPage) {
+  const { name, title, result, chapter, href } = rung;
+  const link = onPage && href ? html("a", { href }, `Read ${chapter}`) : `See ${chapter}.`;
+  const source = chapter ? html("p", {}, link) : null;
+  if (!result) {
+    const missing = ` · not measured at ${sizeText(size)}`;
+    return present([html("p", {}, html("strong", {}, title), missing), source]);
+  }
+  const { samples, min, p25, median, p75, max, cublas, note } = result;
+  const [own, whole] = [number(median), number(cublas)];
+  const of = ` · ${percent(share(result))} of cuBLAS, ${whole} in the same run`;
+  const speed = html("strong", {}, `${own} GFLOP/s`);
+  const spread =
+    `Median of ${plural(samples, "sample")}: all from ${number(min)} to ${number(max)}, ` +
+    `the middle half from ${number(p25)} to ${number(p75)}.`;
+  return present([
+    html("p", {}, html("strong", {}, title), " · ", speed, name !== LIBRARY && of),
+    html("p", {}, spread),
+    source,
+    html("p", { class: "lab-note" }, note),
+  ]);
+}
+
+/** @typedef {ReturnType<typeof layOut>} Layout */
+
+/**
+ * Where the bars stand, in shares of cuBLAS or in GFLOP/s.
+ * @param {Rung[]} shown
+ * @param {boolean} asShare
+ * @param {number} width
+ */
+function layOut(shown, asShare, width) {
   const wide = width >= 560;
   const names = Math.max(...shown.map((rung) => textWidth(rung.title, 13.5))) + 14;
   const [left, right] = [wide ? names : 0, width - 58];
   const [row, bar, above] = wide ? [27, 17, 5] : [40, 15, 21];
   const top = 24;
-  const measured = shown.filter((rung) => rung.result);
-  const unit = ({ result }) => (asShare ? result.cublas : 1);
-  const reference = asShare ? 1 : measured.find((rung) => rung.name === LIBRARY)?.result.median;
-  const most = Math.max(reference ?? 0, ...measured.map((rung) => rung.result.max / unit(rung))) || 1;
+  const measured = shown.filter(isMeasured);
+  /** @param {Result} result */
+  const unit = (result) => (asShare ? result.cublas : 1);
+  const library = measured.find((rung) => rung.name === LIBRARY);
+  const reference = asShare ? 1 : (library?.result.median ?? 0);
+  const most = Math.max(reference, ...measured.map(({ result }) => result.max / unit(result))) || 1;
+  /** @param {number} value */
   const x = (value) => left + ((right - left) * value) / most;
   const height = top + row * shown.length + 4;
-  setAttributes(picture, { viewBox: `0 0 ${width} ${height}`, height });
+  return { wide, width, height, left, top, row, bar, above, unit, reference, x };
+}
 
+/**
+ * One row per rung: name, bar to the median, and on its end the spread of the samples.
+ * @param {Scene} scene
+ * @param {SVGSVGElement} picture
+ * @param {Rung[]} shown
+ * @param {boolean} asShare
+ * @param {number} width
+ */
+function drawLadder(scene, picture, shown, asShare, width) {
+  const layout = layOut(shown, asShare, width);
+  const { height, reference, top, x } = layout;
+  setAttributes(picture, { viewBox: `0 0 ${width} ${height}`, height });
   if (reference) {
     const at = x(reference);
     scene.draw("reference", "path", { class: "lab-reference", d: `M${at} ${top - 6}V${height}` });
-    scene.draw("reference-name", "text", { class: "lab-reference-name", x: at, y: top - 11, "text-anchor": "end" },
-      asShare ? "cuBLAS in the same run" : "cuBLAS");
+    const place = { x: at, y: top - 11, "text-anchor": "end" };
+    const words = asShare ? "cuBLAS in the same run" : "cuBLAS";
+    scene.draw("reference-name", "text", { class: "lab-reference-name", ...place }, words);
   }
   shown.forEach((rung, i) => {
-    const { result } = rung;
-    const node = scene.draw(`rung-${rung.name}`, "g", {
-      class: `lab-rung${rung.name === LIBRARY ? " lab-library" : ""}`,
-      role: "img",
-      "data-name": rung.name,
-      "aria-label": rungLabel(rung),
-      transform: `translate(0 ${top + i * row})`,
-    });
-    if (!node.firstChild) {
-      node.append(...["hit", "name", "speed", "all", "half", "value"].map((part) =>
-        svg({ name: "text", value: "text", all: "path" }[part] ?? "rect", { class: `lab-${part}` })));
-    }
-    const [hit, name, body, all, half, value] = node.children;
-    setAttributes(hit, { x: -6, width: width + 12, height: row });
-    setAttributes(name, { x: wide ? left - 10 : 0, y: wide ? above + 13 : 15, "text-anchor": wide ? "end" : "start" });
-    name.textContent = rung.title;
-    const [min, p25, median, p75, max] = result
-      ? ["min", "p25", "median", "p75", "max"].map((key) => x(result[key] / unit(rung))) : Array(5).fill(left);
-    const middle = above + bar / 2;
-    setAttributes(body, { x: left, y: above, height: bar, width: median - left });
-    setAttributes(all, { d: result ? `M${min} ${middle}H${max}M${min} ${middle - 4}V${middle + 4}M${max} ${middle - 4}V${middle + 4}` : "" });
-    setAttributes(half, { x: p25, y: middle - 2.5, height: 5, width: p75 - p25 });
-    setAttributes(value, { x: max + (result ? 7 : 0), y: middle + 4.5, class: result ? "lab-value" : "lab-value lab-missing" });
-    value.textContent = !result ? "not measured at this size"
-      : asShare ? percent(share(result)) : number(result.median);
+    drawRung(scene, rung, i, layout, asShare);
   });
   scene.finish();
 }
 
+/**
+ * @param {Scene} scene
+ * @param {Rung} rung
+ * @param {number} i
+ * @param {Layout} layout
+ * @param {boolean} asShare
+ */
+function drawRung(scene, rung, i, layout, asShare) {
+  const { wide, width, left, top, row, bar, above, unit, x } = layout;
+  const { result } = rung;
+  const node = scene.draw(`rung-${rung.name}`, "g", {
+    class: `lab-rung${rung.name === LIBRARY ? " lab-library" : ""}`,
+    role: "img",
+    "data-name": rung.name,
+    "aria-label": rungLabel(rung),
+    transform: `translate(0 ${top + i * row})`,
+  });
+  if (!node.firstChild) node.append(...rungParts());
+  const [hit, name, body, all, half, value] = node.children;
+  setAttributes(hit, { x: -6, width: width + 12, height: row });
+  const [at, anchor] = wide ? [{ x: left - 10, y: above + 13 }, "end"] : [{ x: 0, y: 15 }, "start"];
+  setAttributes(name, { ...at, "text-anchor": anchor });
+  name.textContent = rung.title;
+  /** @param {"min" | "p25" | "median" | "p75" | "max"} part */
+  const place = (part) => (result ? x(result[part] / unit(result)) : left);
+  const [min, max, middle] = [place("min"), place("max"), above + bar / 2];
+  /** @param {number} end */
+  const stop = (end) => `M${end} ${middle - 4}V${middle + 4}`;
+  setAttributes(body, { x: left, y: above, height: bar, width: place("median") - left });
+  setAttributes(all, { d: result ? `M${min} ${middle}H${max}${stop(min)}${stop(max)}` : "" });
+  const [from, to] = [place("p25"), place("p75")];
+  setAttributes(half, { x: from, y: middle - 2.5, height: 5, width: to - from });
+  const look = result ? "lab-value" : "lab-value lab-missing";
+  setAttributes(value, { x: max + (result ? 7 : 0), y: middle + 4.5, class: look });
+  if (!result) value.textContent = "not measured at this size";
+  else value.textContent = asShare ? percent(share(result)) : number(result.median);
+}
+
+function rungParts() {
+  return [
+    svg("rect", { class: "lab-hit" }),
+    svg("text", { class: "lab-name" }),
+    svg("rect", { class: "lab-speed" }),
+    svg("path", { class: "lab-all" }),
+    svg("rect", { class: "lab-half" }),
+    svg("text", { class: "lab-value" }),
+  ];
+}
+
+/** @param {Rung} rung */
 function rungLabel({ name, title, result }) {
   if (!result) return `${title}, not measured at this size`;
   const speed = `${title}, ${number(result.median)} GFLOP/s`;

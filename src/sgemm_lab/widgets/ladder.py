@@ -7,9 +7,10 @@ import traitlets
 
 from sgemm_lab.errors import LabError
 from sgemm_lab.kernel import Size
+from sgemm_lab.rules.comparisons import ladder_words
 from sgemm_lab.style import CUBLAS, FOREGROUND, KERNEL, book_style, figure, svg
-from sgemm_lab.text import number, percent
-from sgemm_lab.widgets.base import LabWidget, html_table, module, stylesheet
+from sgemm_lab.text import number, percent, size_text
+from sgemm_lab.widgets.base import LabWidget, html_table
 from sgemm_lab.widgets.data import checked_choice, checked_items, checked_number, checked_text
 
 LIBRARY = "cublas"
@@ -77,9 +78,6 @@ class Ladder(LabWidget):
     Raises:
         LabError: the data are not what they should be; the message says where.
     """
-
-    _esm = module("common.js", "controls.js", "row_picker.js", "ladder_form.js", "ladder.js")
-    _css = stylesheet("common.css", "controls.css", "ladder.css")
 
     kernels: "traitlets.List[dict[str, Any]]" = traitlets.List().tag(sync=True)
     gpus: "traitlets.List[dict[str, str]]" = traitlets.List().tag(sync=True)
@@ -162,7 +160,7 @@ class Ladder(LabWidget):
     def _check_size(self, proposal: Any) -> list[int]:
         size = list(proposal["value"])
         if size not in self.sizes:
-            raise LabError(f"Nothing was measured at {_size_text(size)}. Choose another size.")
+            raise LabError(f"Nothing was measured at {size_text(size)}. Choose another size.")
         return size
 
     @traitlets.validate("selected")
@@ -186,18 +184,8 @@ class Ladder(LabWidget):
     @property
     def alt(self) -> str:
         """How far the ladder reaches at the chosen size."""
-        place = f"At {_size_text(self.size)} on {self.chosen['name']}"
-        if not self.shown:
-            return f"{place} nothing was measured."
-        first, best = self.shown[0], max(self.shown, key=lambda pair: pair[1]["median"])
-        start = f"{place} “{first[0]['title']}” reaches {percent(_share(first[1]))} of cuBLAS"
-        if best is first:
-            return f"{start}."
-        times = float(f"{best[1]['median'] / first[1]['median']:.2g}")
-        return (
-            f"{start} and “{best[0]['title']}” {percent(_share(best[1]))}: "
-            f"{number(times)} times as much for the same arithmetic."
-        )
+        rungs = [(rung["title"], result) for rung, result in self.shown]
+        return ladder_words(size_text(self.size), self.chosen["name"], rungs)
 
     def still(self) -> str:
         """Return the ladder at its present state as inline SVG."""
@@ -249,7 +237,7 @@ class Ladder(LabWidget):
         ]
         heads = ["Kernel", "GFLOP/s, median", "all samples", "middle half", "samples", "of cuBLAS"]
         notes = " ".join(dict.fromkeys(r["note"] for _, r in pairs))
-        return html_table(f"{_size_text(size)} on {self.chosen['name']}. {notes}", heads, rows)
+        return html_table(f"{size_text(size)} on {self.chosen['name']}. {notes}", heads, rows)
 
     @property
     def chosen(self) -> dict[str, str]:
@@ -329,7 +317,3 @@ def _checked_result(result: Any, gpus: Sequence[Any]) -> Result:
 
 def _share(result: Result) -> float:
     return result["median"] / result["cublas"]
-
-
-def _size_text(size: Sequence[int]) -> str:
-    return f"{size[0]}³" if len(set(size)) == 1 else "×".join(str(side) for side in size)

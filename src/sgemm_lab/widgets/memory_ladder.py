@@ -8,9 +8,10 @@ from matplotlib.axes import Axes
 from matplotlib.ticker import FuncFormatter
 
 from sgemm_lab.errors import LabError
+from sgemm_lab.rules.comparisons import memory_words
 from sgemm_lab.style import FOREGROUND, LEVEL_COLOURS, LEVEL_MARKERS, MUTED, book_style, figure, svg
 from sgemm_lab.text import number
-from sgemm_lab.widgets.base import LabWidget, html_table, module, stylesheet
+from sgemm_lab.widgets.base import LabWidget, html_table
 from sgemm_lab.widgets.data import checked_choice, checked_items, checked_number, checked_text
 
 NAMES = {
@@ -54,9 +55,6 @@ class MemoryLadder(LabWidget):
         LabError: the data are not what they should be; the message says where.
     """
 
-    _esm = module("common.js", "chart.js", "controls.js", "row_picker.js", "memory_ladder.js")
-    _css = stylesheet("common.css", "controls.css", "memory_ladder.css")
-
     gpus: "traitlets.List[dict[str, Any]]" = traitlets.List().tag(sync=True)
     gpu = traitlets.Unicode().tag(sync=True)
     show = traitlets.Enum(["both", "latency", "bandwidth"], "both").tag(sync=True)
@@ -96,15 +94,7 @@ class MemoryLadder(LabWidget):
     @property
     def alt(self) -> str:
         """How far apart the ends of the ladder are."""
-        gpu = self.chosen_gpu
-        cycles, gbs = gpu["latency"], gpu["bandwidth"]
-        return (
-            f"On {gpu['name']} a load takes {number(cycles['l1'])} cycles where L1 has the value, "
-            f"{number(cycles['l2'])} from L2 and {number(cycles['dram'])} from DRAM: "
-            f"{_ratio(cycles['dram'], cycles['shared'])} times as long as from shared memory. "
-            f"All SMs together read {_ratio(gbs['shared'], gbs['dram'])} times as many bytes per "
-            "second from shared memory as from DRAM."
-        )
+        return memory_words(self.chosen_gpu)
 
     def still(self) -> str:
         """Return the ladder at its present state as inline SVG."""
@@ -143,10 +133,6 @@ class MemoryLadder(LabWidget):
             ["From", "GB/s", "bytes per clock and SM"],
             rates,
         )
-
-
-def _ratio(a: float, b: float) -> str:
-    return number(float(f"{a / b:.2g}"))
 
 
 def _levels(kind: str) -> tuple[str, ...]:

@@ -8,7 +8,6 @@ from matplotlib.axes import Axes
 from matplotlib.patches import Rectangle
 
 from sgemm_lab.errors import LabError
-from sgemm_lab.hardware import WARP
 from sgemm_lab.rules.occupancy import (
     LIMITS,
     REGISTERS_PER_SM,
@@ -16,9 +15,9 @@ from sgemm_lab.rules.occupancy import (
     Launch,
     Limits,
     Resource,
+    fit_words,
     occupancy,
     refusal,
-    warps_by_registers,
 )
 from sgemm_lab.style import (
     BACKGROUND,
@@ -32,7 +31,7 @@ from sgemm_lab.style import (
     svg,
 )
 from sgemm_lab.text import plural
-from sgemm_lab.widgets.base import LabWidget, html_table, module, stylesheet
+from sgemm_lab.widgets.base import LabWidget, html_table
 from sgemm_lab.widgets.data import checked_choice, checked_items, checked_text
 
 NAMES: dict[Resource, str] = {
@@ -86,9 +85,6 @@ class Occupancy(LabWidget):
     Raises:
         LabError: the data are not what they should be; the message says where.
     """
-
-    _esm = module("common.js", "controls.js", "rules/occupancy.js", "occupancy.js")
-    _css = stylesheet("common.css", "controls.css", "occupancy.css")
 
     gpus: "traitlets.List[dict[str, Any]]" = traitlets.List().tag(sync=True)
     gpu = traitlets.Unicode().tag(sync=True)
@@ -213,53 +209,6 @@ class Occupancy(LabWidget):
     @property
     def _chosen(self) -> dict[str, Any]:
         return next(entry for entry in self.gpus if entry["id"] == self.gpu)
-
-
-def fit_words(limits: Limits, launch: Launch) -> list[str]:
-    """Return the conclusion, a sentence each: what fits, what decides, whether lanes idle."""
-    refused = refusal(limits, launch)
-    if refused:
-        return ["No block can run.", refused]
-    fit = occupancy(limits, launch)
-    reserved, taken = limits.shared_reserved, launch.shared_taken(limits)
-    kept = f", {reserved / 1024:g} KB of it kept by the system" if reserved else ""
-    reasons: dict[Resource, tuple[str, str]] = {
-        "blocks": (
-            "Block slots decide",
-            f"an SM has {limits.blocks_per_sm}, however small the blocks.",
-        ),
-        "warps": (
-            "Warp slots decide",
-            f"an SM has {limits.warps_per_sm}, and a block takes {launch.warps}.",
-        ),
-        "registers": (
-            "Registers decide",
-            f"an SM has enough for {warps_by_registers(launch)} warps, and a block has "
-            f"{launch.warps}.",
-        ),
-        "shared": (
-            "Shared memory decides",
-            f"an SM has {limits.shared_per_sm / 1024:g} KB, and a block takes "
-            f"{taken / 1024:g} KB{kept}.",
-        ),
-    }
-    words = [
-        f"{plural(fit.blocks, 'block')} fit{'s' if fit.blocks == 1 else ''} on an SM: "
-        f"{plural(fit.blocks * launch.threads, 'thread')} in {fit.warps} of "
-        f"{limits.warps_per_sm} warp slots. Occupancy is {percent_of(fit.share)}."
-    ]
-    for i, name in enumerate(fit.binding):
-        head, why = reasons[name]
-        words.append(f"{head}{' too' if i else ''}: {why}")
-    rest = launch.threads % WARP
-    if rest:
-        words.append(f"The last warp of a block uses {rest} of its {WARP} lanes.")
-    return words
-
-
-def percent_of(share: float) -> str:
-    """Return a share as "50 %" or "6.3 %"."""
-    return f"{int(1000 * share + 0.5) / 10:g} %"
 
 
 def _unless(sentence: str, value: int) -> int:

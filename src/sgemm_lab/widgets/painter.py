@@ -1,11 +1,8 @@
 """What the painters of memory requests share: their data and state, and their words."""
 
-import math
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, ClassVar, Literal, NotRequired, TypedDict
 
-import numpy as np
-import numpy.typing as npt
 import traitlets
 
 from sgemm_lab.errors import LabError
@@ -174,43 +171,6 @@ def checked_off(off: Iterable[Any]) -> list[int]:
         if not isinstance(lane, int) or not 0 <= lane < WARP:
             raise LabError(f"A warp has lanes 0 to 31, so {lane!r} cannot be off.")
     return sorted(set(lanes))
-
-
-def as_arrays(
-    addresses: Sequence[int | None],
-) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.bool_]]:
-    """Return addresses and which are active, in the shapes of the simulator's memory model."""
-    active = np.array([[address is not None for address in addresses]])
-    return np.array([[address or 0 for address in addresses]], dtype=np.int64), active
-
-
-def element_name(request: Mapping[str, Any], address: int) -> str:
-    """Return "As[3][5]" for the element of a request's array that starts at a byte."""
-    index = (address - request["start"]) // 4
-    indices: list[int] = []
-    for side in reversed(request["shape"][1:]):
-        index, rest = divmod(index, side)
-        indices.insert(0, rest)
-    return "".join([str(request["array"]), *(f"[{i}]" for i in [index, *indices])])
-
-
-def asked(request: Mapping[str, Any] | None, address: int, lane_bytes: int) -> str:
-    """Return "A[1][0] to A[1][3], bytes 256 to 271"; without a request just the bytes."""
-    span = f"bytes {address:,} to {address + lane_bytes - 1:,}"
-    if request is None or not request["shape"]:
-        return span
-    names = [element_name(request, a) for a in (address, address + lane_bytes - 4)]
-    return f"{' to '.join(dict.fromkeys(names))}, {span}"
-
-
-def tenths(value: float) -> str:
-    """Return a number with at most one digit behind the point; halves go up, as in JavaScript."""
-    return f"{math.floor(value * 10 + 0.5) / 10:g}"
-
-
-def share_text(share: float) -> str:
-    """Return 0.125 as "12.5 %"."""
-    return f"{tenths(share * 100)} %"
 
 
 def _checked_request(request: Any, space: str) -> dict[str, Any]:

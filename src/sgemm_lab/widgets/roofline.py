@@ -20,7 +20,7 @@ from sgemm_lab.style import (
     svg,
 )
 from sgemm_lab.text import number, percent
-from sgemm_lab.widgets.base import LabWidget, html_table, module, stylesheet
+from sgemm_lab.widgets.base import LabWidget, html_table
 from sgemm_lab.widgets.data import (
     LEVEL_NAMES,
     Gpu,
@@ -48,9 +48,6 @@ class Roofline(LabWidget):
     Raises:
         LabError: the data are not what they should be; the message says where.
     """
-
-    _esm = module("common.js", "chart.js", "models/limits.js", "roofline.js")
-    _css = stylesheet("common.css", "roofline.css")
 
     gpus: "traitlets.List[dict[str, Any]]" = traitlets.List().tag(sync=True)
     gpu = traitlets.Unicode().tag(sync=True)

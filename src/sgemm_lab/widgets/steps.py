@@ -19,7 +19,7 @@ from sgemm_lab.style import (
     figure,
     svg,
 )
-from sgemm_lab.widgets.base import LabWidget, html_table, module, stylesheet
+from sgemm_lab.widgets.base import LabWidget, html_table
 
 _KEYS = tuple(Walk.__annotations__)
 _GAP = 0.7  # between the matrices of the still picture, in cells
@@ -43,9 +43,6 @@ class Steps(LabWidget):
     Raises:
         LabError: the data are not what they should be, or too large to be drawn.
     """
-
-    _esm = module("common.js", "controls.js", "walk.js", "walk_picture.js", "steps.js")
-    _css = stylesheet("common.css", "controls.css", "steps.css")
 
     walk: "traitlets.Dict[str, Any]" = traitlets.Dict().tag(sync=True)
     step = traitlets.Int(0).tag(sync=True)

@@ -18,7 +18,8 @@ from sgemm_lab.style import (
     figure,
     svg,
 )
-from sgemm_lab.widgets.base import LabWidget, html_table, module, stylesheet
+from sgemm_lab.text import plural
+from sgemm_lab.widgets.base import LabWidget, html_table
 
 MOST_BLOCKS = 4
 
@@ -33,7 +34,7 @@ _LIMITS = {
 
 
 class TimedKernel(TypedDict):
-    """A measured kernel to start from. Times in clocks of the SM, see ``pipeline.Pipeline``."""
+    """A measured kernel to start from. Times in clocks of the SM, as ``Pipeline`` has them."""
 
     label: str
     latency: int
@@ -47,7 +48,7 @@ class TimedKernel(TypedDict):
 
 
 class Timeline(LabWidget):
-    """When the windows of K are loaded and multiplied, by the model of ``pipeline``.
+    """When the windows of K are loaded and multiplied, by the model of ``rules.overlap``.
 
     Args:
         kernels: measured kernels to start from. The first gives what is not set.
@@ -64,9 +65,6 @@ class Timeline(LabWidget):
     Raises:
         LabError: a setting is out of its range; the message says which and what the range is.
     """
-
-    _esm = module("common.js", "controls.js", "rules/overlap.js", "timeline.js")
-    _css = stylesheet("common.css", "controls.css", "timeline.css")
 
     kernels: "traitlets.List[dict[str, Any]]" = traitlets.List().tag(sync=True)
     latency = traitlets.Int(600).tag(sync=True)
@@ -114,9 +112,9 @@ class Timeline(LabWidget):
         """How long it takes, how much of that is arithmetic, and what bounds it."""
         found, kernel = report(self.pipeline), self.kernel
         text = (
-            f"{_counted(self.windows, 'window')} with {_counted(self.stages, 'buffer')} "
+            f"{plural(self.windows, 'window')} with {plural(self.stages, 'buffer')} "
             f"{'take' if self.windows > 1 else 'takes'} {found.total:,.0f} clocks on "
-            f"{_counted(self.blocks, 'block')}. The arithmetic runs {found.share:.0%} of that time"
+            f"{plural(self.blocks, 'block')}. The arithmetic runs {found.share:.0%} of that time"
             f"{_bound_words(found)}."
         )
         if kernel is not None:
@@ -216,12 +214,8 @@ def _bound_words(found: Report) -> str:
         return "; arithmetic is the bound"
     if found.bound == LOAD:
         return "; the memory pipe is the bound"
-    hint = f": {_counted(found.enough, 'buffer')} would hide it" if found.enough else ""
+    hint = f": {plural(found.enough, 'buffer')} would hide it" if found.enough else ""
     return f"; waiting for loads is the bound{hint}"
-
-
-def _counted(count: int, word: str) -> str:
-    return f"{count} {word}{'' if count == 1 else 's'}"
 
 
 def _checked_kernels(kernels: object) -> list[dict[str, Any]]:

@@ -1,134 +1,321 @@
+// @ts-check
 // What a walk's steps mean: which element a value is a copy of, who reads what nobody has written
-// yet, what a thread holds. A fragment: see module() in base.py. Needs common.js and controls.js.
+// yet, what a thread holds.
 
-/** "(1, 0)": the place of a thread in its block, or of a block in its grid. */
-const placeName = (number, [across]) => `(${number % across}, ${Math.floor(number / across)})`;
-const cellKey = (array, row, column) => `${array}:${row}:${column}`;
+import { WARP } from "../hardware.py";
 
-/** One block's steps with all that does not depend on the step shown. */
-function understand(walk, block) {
+/**
+ * A walk as counting/walk.py gives it.
+ * @typedef {object} WalkedArray
+ * @property {string} name
+ * @property {"global" | "shared"} space
+ * @property {number[]} shape
+ * @property {number} rows
+ * @property {number} columns
+ *
+ * @typedef {object} WalkedStep
+ * @property {number} line
+ * @property {number} window
+ * @property {number} array
+ * @property {boolean} store
+ * @property {number[]} threads
+ * @property {number[]} rows
+ * @property {number[]} columns
+ * @property {(number | null)[]} values
+ * @property {string} fault
+ *
+ * @typedef {object} Walk
+ * @property {[m: number, n: number, k: number]} size
+ * @property {[across: number, down: number]} grid
+ * @property {[across: number, down: number]} block
+ * @property {string[]} source
+ * @property {number} first_line
+ * @property {number[]} a
+ * @property {number[]} b
+ * @property {WalkedArray[]} arrays
+ * @property {WalkedStep[][]} blocks
+ * @property {string[]} problems
+ *
+ * What one thread does to one element; `racing` is a thread that writes it in the same window.
+ * @typedef {object} Entry
+ * @property {number} thread
+ * @property {number} row
+ * @property {number} column
+ * @property {number | null} value
+ * @property {string} key of the cell
+ * @property {number} [racing]
+ * @property {boolean} [unwritten]
+ *
+ * @typedef {{ line: number, window: number, store: boolean, fault: string }} StepHead
+ * @typedef {StepHead & { array: WalkedArray, entries: Entry[] }} Step
+ * @typedef {"A" | "B"} Matrix
+ *
+ * The element of A or B that holds a value, `index` its place there.
+ * @typedef {{ matrix: Matrix, index: number, row: number, column: number }} Origin
+ *
+ * The stretch between two barriers; `first` is the step before it.
+ * @typedef {object} Stage
+ * @property {number} first
+ * @property {number} last
+ * @property {Set<Deed>} does
+ * @property {boolean} fails
+ * @property {string} name
+ * @typedef {"store C" | "load" | "copy" | "multiply"} Deed
+ *
+ * Elements of A and B that a thread has read to multiply, and the place along K of the last ones.
+ * @typedef {{ A: Set<number>, B: Set<number>, k: Record<Matrix, number> }} Held
+ *
+ * @typedef {"thread" | "warp" | "block"} Who
+ * @typedef {ReturnType<typeof understand>} Tour
+ * @typedef {ReturnType<typeof stateAt>} Seen
+ */
+
+/**
+ * "(1, 0)": the place of a thread in its block, or of a block in its grid.
+ * @param {number} number
+ * @param {[across: number, down: number]} sides
+ */
+export function placeName(number, [across]) {
+  return `(${number % across}, ${Math.floor(number / across)})`;
+}
+
+/** @type {(array: string, row: number, column: number) => string} */
+export const cellKey = (array, row, column) => `${array}:${row}:${column}`;
+
+/**
+ * One block's steps with all that does not depend on the step shown.
+ * @param {Walk} walk
+ * @param {number} block
+ */
+export function understand(walk, block) {
   const [m, n, k] = walk.size;
-  const origin = new Map(); // value → the element of A or B that holds it, `index` its place there
-  walk.a.forEach((value, i) => origin.set(value, { matrix: "A", index: i, row: Math.floor(i / k), column: i % k }));
-  walk.b.forEach((value, i) => origin.set(value, { matrix: "B", index: i, row: Math.floor(i / n), column: i % n }));
-  const all = walk.blocks[block].map((step) => ({
-    ...step,
-    array: walk.arrays[step.array],
-    entries: step.threads.map((thread, i) => ({
-      thread, row: step.rows[i], column: step.columns[i], value: step.values[i],
-      key: cellKey(walk.arrays[step.array].name, step.rows[i], step.columns[i]),
-    })),
-  }));
-
+  const origin = originsOf(walk);
+  const all = walk.blocks[block].map((step) => unfold(walk, step));
   // The launch ends where it fails. What would have followed still tells which thread computes what.
   const fails = all.findIndex(({ fault }) => fault);
   const steps = fails < 0 ? all : all.slice(0, fails + 1);
+  markRaces(steps);
+  const { owner, most } = ownersOf(all);
+  return {
+    ...{ walk, block, m, n, k, origin, steps, owner, most },
+    operandSpace: { A: operandSpace(all, origin, "A"), B: operandSpace(all, origin, "B") },
+    unsafe: walk.problems.length > 0 || steps.some(isUnsafe),
+    stages: stagesOf(steps),
+  };
+}
 
-  // Who writes a cell of shared memory in which window: the others must wait for a barrier.
+/** @param {Walk} walk */
+function originsOf({ size: [, n, k], a, b }) {
+  /** @type {Map<number | null | undefined, Origin>} */
+  const origin = new Map();
+  a.forEach((value, index) => {
+    origin.set(value, { matrix: "A", index, row: Math.floor(index / k), column: index % k });
+  });
+  b.forEach((value, index) => {
+    origin.set(value, { matrix: "B", index, row: Math.floor(index / n), column: index % n });
+  });
+  return origin;
+}
+
+/**
+ * @param {Walk} walk
+ * @param {WalkedStep} step
+ * @returns {Step}
+ */
+function unfold(walk, { line, window, store, fault, ...step }) {
+  const array = walk.arrays[step.array];
+  const entries = step.threads.map((thread, i) => {
+    const [row, column] = [step.rows[i], step.columns[i]];
+    return { thread, row, column, value: step.values[i], key: cellKey(array.name, row, column) };
+  });
+  return { line, window, store, fault, array, entries };
+}
+
+/**
+ * Mark the reads of shared memory that another thread writes in the same window: it must wait for
+ * a barrier. And those of what nobody has written.
+ * @param {Step[]} steps
+ */
+function markRaces(steps) {
+  const shared = steps.filter(({ array }) => array.space === "shared");
+  /** @type {Map<string, Set<number>>} window and cell → the threads that write it */
   const writers = new Map();
-  for (const { array, store, window, entries } of steps) {
-    if (array.space !== "shared" || !store) continue;
+  for (const { window, entries } of shared.filter(({ store }) => store)) {
     for (const { key, thread } of entries) {
       const place = `${window}/${key}`;
       writers.set(place, (writers.get(place) ?? new Set()).add(thread));
     }
   }
-  for (const { array, store, window, entries, fault } of steps) {
-    if (array.space !== "shared" || store || fault) continue;
+  for (const { window, entries } of shared.filter(({ store, fault }) => !store && !fault)) {
     for (const entry of entries) {
-      const others = [...(writers.get(`${window}/${entry.key}`) ?? [])].filter((one) => one !== entry.thread);
-      if (others.length) entry.racing = others[0];
+      const those = writers.get(`${window}/${entry.key}`) ?? [];
+      const other = [...those].find((one) => one !== entry.thread);
+      if (other !== undefined) entry.racing = other;
       if (entry.value === null) entry.unwritten = true;
     }
   }
-
-  // Products are made of what comes out of shared memory, where the kernel uses it.
-  const operandSpace = Object.fromEntries(["A", "B"].map((matrix) => [matrix,
-    all.some(({ array, store, entries }) => array.space === "shared" && !store &&
-      entries.some(({ value }) => origin.get(value)?.matrix === matrix)) ? "shared" : "global"]));
-  const owner = new Map(); // element of C → its thread
-  const reach = new Map(); // thread → the rows and columns of C that it computes
-  for (const { array, entries } of all.filter((step) => step.store && step.array.name === "C")) {
-    for (const { thread, row, column } of entries) {
-      owner.set(cellKey(array.name, row, column), thread);
-      if (!reach.has(thread)) reach.set(thread, { rows: new Set(), columns: new Set() });
-      reach.get(thread).rows.add(row);
-      reach.get(thread).columns.add(column);
-    }
-  }
-  const unsafe = walk.problems.length > 0 || steps.some(isUnsafe);
-  const most = Math.max(1, ...[...reach.values()].map(({ rows, columns }) => Math.max(rows.size, columns.size)));
-  return { walk, block, m, n, k, origin, steps, operandSpace, owner, most, unsafe, stages: stagesOf(steps) };
 }
 
-/** Whether a step reads shared memory that another thread writes in the same window, or nobody. */
-const isUnsafe = ({ entries }) => entries.some(({ racing, unwritten }) => racing !== undefined || unwritten);
+/**
+ * Products are made of what comes out of shared memory, where the kernel uses it.
+ * @param {Step[]} steps
+ * @param {Map<number | null | undefined, Origin>} origin
+ * @param {Matrix} matrix
+ */
+function operandSpace(steps, origin, matrix) {
+  const reads = steps.filter(({ array, store }) => array.space === "shared" && !store);
+  const used = reads.some(({ entries }) =>
+    entries.some(({ value }) => origin.get(value)?.matrix === matrix),
+  );
+  return used ? "shared" : "global";
+}
 
-/** The stretches between barriers, named by what happens in them. `first` is the step before one. */
-function stagesOf(steps) {
-  const stages = [];
-  // Windows of K that shared memory was filled with, and that were multiplied.
-  let [filled, multiplied] = [-1, -1];
-  steps.forEach((step, i) => {
-    if (!i || step.window !== steps[i - 1].window) stages.push({ first: i, last: i, window: step.window, does: new Set() });
-    const { array, store } = step;
-    stages.at(-1).last = i + 1;
-    if (step.fault) stages.at(-1).fails = true;
-    stages.at(-1).does.add(array.name === "C" ? "store C" : array.space === "global" ? "load"
-      : store ? "copy" : "multiply");
-  });
-  for (const stage of stages) {
-    const { does } = stage;
-    if (does.has("copy")) filled += 1;
-    if (does.has("multiply")) multiplied += 1;
-    const parts = [does.has("multiply") && multiplied < filled && `multiply window ${multiplied}`,
-      does.has("copy") && `copy window ${filled}`,
-      does.has("multiply") && multiplied === filled && `multiply window ${multiplied}`,
-      does.has("store C") && (filled < 0 ? "multiply, store C" : "store C"), stage.fails && "fail"].filter(Boolean);
-    stage.name = (parts.join(", ") || "load").replace(/^./, (letter) => letter.toUpperCase());
-    // From the second stage on, the first step of a stage is the one that it begins with.
-    stage.first += stage.first ? 1 : 0;
+/**
+ * Which thread computes an element of C, and the most rows or columns that a thread has of it.
+ * @param {Step[]} steps
+ */
+function ownersOf(steps) {
+  /** @type {Map<string, number>} */
+  const owner = new Map();
+  /** @type {Map<number, { rows: Set<number>, columns: Set<number> }>} by thread */
+  const reach = new Map();
+  for (const { entries } of steps.filter(({ store, array }) => store && array.name === "C")) {
+    for (const { thread, row, column, key } of entries) {
+      owner.set(key, thread);
+      const mine = reach.get(thread) ?? { rows: new Set(), columns: new Set() };
+      mine.rows.add(row);
+      mine.columns.add(column);
+      reach.set(thread, mine);
+    }
   }
+  const sides = [...reach.values()].map(({ rows, columns }) => Math.max(rows.size, columns.size));
+  return { owner, most: Math.max(1, ...sides) };
+}
+
+/**
+ * Whether a step reads shared memory that another thread writes in the same window, or nobody.
+ * @param {Step} step
+ */
+export function isUnsafe({ entries }) {
+  return entries.some(({ racing, unwritten }) => racing !== undefined || unwritten);
+}
+
+/**
+ * The stretches between barriers, named by what happens in them.
+ * @param {Step[]} steps
+ */
+function stagesOf(steps) {
+  /** @type {Stage[]} */
+  const stages = [];
+  steps.forEach((step, i) => {
+    if (!i || step.window !== steps[i - 1].window) {
+      stages.push({ first: i, last: i, does: new Set(), fails: false, name: "" });
+    }
+    const stage = stages[stages.length - 1];
+    stage.last = i + 1;
+    stage.fails ||= Boolean(step.fault);
+    stage.does.add(deedOf(step));
+  });
+  nameStages(stages);
+  // From the second stage on, the first step of a stage is the one that it begins with.
+  for (const stage of stages.slice(1)) stage.first += 1;
   return stages;
 }
 
-/** Memory, and what one thread holds, after `step` steps; and what the last of them did. */
-function stateAt(tour, step, thread, who) {
-  const shared = new Map(); // cell → value
-  const stored = new Set(); // elements of C
-  const held = new Map(); // thread → elements of A and B that it has read to multiply
-  const chosen = ({ thread: other }) => who === "block" ||
-    (who === "warp" ? Math.floor(other / 32) === Math.floor(thread / 32) : other === thread);
+/**
+ * @param {Step} step
+ * @returns {Deed}
+ */
+function deedOf({ array, store }) {
+  if (array.name === "C") return "store C";
+  if (array.space === "global") return "load";
+  return store ? "copy" : "multiply";
+}
+
+/** @param {Stage[]} stages */
+function nameStages(stages) {
+  // Windows of K that shared memory was filled with, and that were multiplied.
+  let [filled, multiplied] = [-1, -1];
+  for (const stage of stages) {
+    const { does, fails } = stage;
+    if (does.has("copy")) filled += 1;
+    if (does.has("multiply")) multiplied += 1;
+    const multiply = does.has("multiply") && `multiply window ${multiplied}`;
+    const parts = [
+      multiplied < filled && multiply,
+      does.has("copy") && `copy window ${filled}`,
+      multiplied === filled && multiply,
+      does.has("store C") && (filled < 0 ? "multiply, store C" : "store C"),
+      fails && "fail",
+    ];
+    const words = parts.filter(Boolean).join(", ") || "load";
+    stage.name = words[0].toUpperCase() + words.slice(1);
+  }
+}
+
+/**
+ * Memory, and what the threads hold, after `step` steps; and what the last of them did.
+ * @param {Tour} tour
+ * @param {number} step
+ * @param {number} thread
+ * @param {Who} who
+ */
+export function stateAt(tour, step, thread, who) {
+  /** @param {Entry} entry */
+  const chosen = ({ thread: other }) => {
+    if (who === "warp") return Math.floor(other / WARP) === Math.floor(thread / WARP);
+    return who === "block" || other === thread;
+  };
+  /** @type {Step | undefined} */
+  const now = tour.steps[step - 1];
+  const entries = now?.entries ?? [];
+  const acting = entries.filter(chosen);
+  const does = now?.fault ? "fault" : now?.store ? "write" : "read";
+  /** @type {Map<string, "fault" | "write" | "read" | "other">} cell → what is done to it */
+  const lit = new Map();
+  for (const { key } of entries) lit.set(key, "other"); // by threads that are not chosen
+  for (const { key } of acting) lit.set(key, does);
+  const racing = acting.filter((entry) => entry.racing !== undefined || entry.unwritten);
+  return { step, now, thread, who, lit, racing, acting, ...memoryAt(tour, step) };
+}
+
+/**
+ * @param {Tour} tour
+ * @param {number} step
+ */
+function memoryAt(tour, step) {
+  /** @type {Map<string, number | null>} cell → value */
+  const shared = new Map();
+  /** @type {Set<string>} elements of C */
+  const stored = new Set();
+  /** @type {Map<number, Held>} by thread */
+  const held = new Map();
   for (const { array, store, entries, fault } of tour.steps.slice(0, step)) {
     if (fault) break;
-    for (const { key, value, thread: other } of entries) {
+    for (const { key, value, thread } of entries) {
       if (store && array.space === "shared") shared.set(key, value);
       else if (store) stored.add(key);
       else {
         const from = tour.origin.get(value);
         if (!from || tour.operandSpace[from.matrix] !== array.space) continue;
-        if (!held.has(other)) held.set(other, { A: new Set(), B: new Set(), k: { A: -1, B: -1 } });
-        const mine = held.get(other);
+        const mine = held.get(thread) ?? { A: new Set(), B: new Set(), k: { A: -1, B: -1 } };
         mine[from.matrix].add(from.index);
         mine.k[from.matrix] = from.matrix === "A" ? from.column : from.row;
+        held.set(thread, mine);
       }
     }
   }
-  const now = tour.steps[step - 1];
-  const lit = new Map(); // cell → "read", "write" or "other" for threads that are not chosen
-  const racing = [];
-  for (const entry of now?.entries ?? []) {
-    const mine = chosen(entry);
-    const does = now.fault ? "fault" : now.store ? "write" : "read";
-    if (mine || !lit.has(entry.key)) lit.set(entry.key, mine ? does : "other");
-    if (mine && (entry.racing !== undefined || entry.unwritten)) racing.push(entry);
-  }
-  const acting = (now?.entries ?? []).filter(chosen);
-  return { step, now, thread, who, shared, stored, held, lit, racing, acting };
+  return { shared, stored, held };
 }
 
-/** How far a thread is with an element of C: products made so far, and their sum. */
-function sumOf({ walk, n, k }, held, row, column) {
+/**
+ * How far a thread is with an element of C: products made so far, and their sum.
+ * @param {Tour} tour
+ * @param {Held | undefined} held
+ * @param {number} row
+ * @param {number} column
+ */
+export function sumOf({ walk, n, k }, held, row, column) {
   let count = 0;
   let sum = 0;
   for (let i = 0; held && i < k; i++) {
@@ -137,71 +324,4 @@ function sumOf({ walk, n, k }, held, row, column) {
     sum += walk.a[row * k + i] * walk.b[i * n + column];
   }
   return { count, sum };
-}
-
-/** "A[1,3]" for the value of a cell; "0" for padding; "" for nothing. */
-function valueName(tour, value) {
-  const from = tour.origin.get(value);
-  if (from) return `${from.matrix}[${from.row},${from.column}]`;
-  return value === undefined ? "" : value === null ? "?" : `${value}`;
-}
-
-const elementOf = (array, { row, column }) => {
-  const [rows, columns] = array.shape.slice(-2);
-  const plane = array.shape.length > 2 ? `[${Math.floor(row / rows)}]` : "";
-  return array.space === "global" ? `${array.name}[${row},${column}]`
-    : `${array.name}${plane}[${array.shape.length > 2 ? row % rows : row}][${column}]`;
-};
-
-/** What the last step did, in a sentence. */
-function stepWords(tour, step, { now, thread, who, acting }) {
-  if (!now) return "Nothing has happened yet. Press Play, or go step by step.";
-  const { block } = tour.walk;
-  const { array, store, entries } = now;
-  const before = tour.steps[step - 2];
-  const wall = before && before.window !== now.window ? "All threads have met at the barrier. " : "";
-  const start = wall;
-  if (now.fault) return `${start}Here the launch fails: no block gets any further.`;
-  const memory = array.space === "shared" ? "shared memory" : "global memory";
-  if (who === "thread") {
-    const name = `Thread ${placeName(thread, block)}`;
-    if (!acting.length) {
-      const others = new Set(entries.map((entry) => entry.thread)).size;
-      return `${start}${name} does nothing here; ${plural(others, "other thread")} ` +
-        `${store ? "write" : "read"}${others === 1 ? "s" : ""} ${array.name} in ${memory}.`;
-    }
-    const places = acting.map((entry) => elementOf(array, entry));
-    const list = places.length > 4 ? `${places[0]} to ${places.at(-1)}` : places.join(", ");
-    const names = [...new Set(acting.map(({ value }) => valueName(tour, value)))];
-    if (!store || array.name === "C") return `${start}${name} ${store ? "writes" : "reads"} ${list} ${store ? "to" : "from"} ${memory}` +
-      `${!store && array.space === "shared" ? `: ${names.join(", ")}` : ""}.`;
-    return `${start}${name} writes ${names.length > 4 ? `${names[0]} to ${names.at(-1)}` : names.join(", ")} to ${list}.`;
-  }
-  const threads = new Set(acting.map((entry) => entry.thread)).size;
-  const elements = new Set(acting.map((entry) => entry.key)).size;
-  return `${start}${whoWords(acting, block)} ${store ? "write" : "read"}${threads === 1 ? "s" : ""} ` +
-    `${plural(elements, "element")} of ${array.name} ${store ? "to" : "from"} ${memory}.`;
-}
-
-/** "Thread (1, 0)", "4 threads, (0, 0) to (3, 0)," or, where they do not follow each other, their number. */
-function whoWords(acting, block) {
-  const numbers = [...new Set(acting.map(({ thread }) => thread))].sort((a, b) => a - b);
-  const [first, last] = [numbers[0], numbers.at(-1)];
-  const names = numbers.map((number) => placeName(number, block));
-  if (names.length === 1) return `Thread ${names[0]}`;
-  if (last - first === numbers.length - 1) return `${numbers.length} threads, ${names[0]} to ${names.at(-1)},`;
-  return names.length > 4 ? `${numbers.length} threads` : `Threads ${names.slice(0, -1).join(", ")} and ${names.at(-1)}`;
-}
-
-/** What is wrong with the last step, or after the last one with the kernel. */
-function dangerWords(tour, { now, racing, step }) {
-  if (now?.fault) return now.fault;
-  if (racing.length) {
-    const [entry] = racing;
-    const place = elementOf(now.array, entry);
-    if (entry.unwritten) return `Nothing has written ${place} yet.`;
-    return `No barrier stands between this read of ${place} and the write of thread ` +
-      `${placeName(entry.racing, tour.walk.block)} to it: which comes first is chance.`;
-  }
-  return step === tour.steps.length ? tour.walk.problems.join(" ") : "";
 }

@@ -1,8 +1,11 @@
+// @ts-check
 // Regions that scroll sideways can be reached, and so scrolled, from the keyboard.
 (() => {
   const SCROLLING = ".math, .lab-scroll, .lab-source pre, .lab-figure, .text_html";
   const mark = () => {
-    for (const region of document.querySelectorAll(SCROLLING)) {
+    /** @type {NodeListOf<HTMLElement>} */
+    const regions = document.querySelectorAll(SCROLLING);
+    for (const region of regions) {
       if (region.scrollWidth > region.clientWidth + 1) region.tabIndex = 0;
       else region.removeAttribute("tabindex");
     }

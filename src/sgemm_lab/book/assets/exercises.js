@@ -6,6 +6,7 @@
 // must know hears the event "lab-answered" on the document, with the box's name and state. What
 // has data-lab-after="name" waits, unseen, until that box is answered or passed.
 
+// biome-ignore lint/complexity/noExcessiveLinesPerFunction: the scope of a script, not a function
 (() => {
   const KEY = "sgemm-lab:answers";
   const SIGNS = { right: "✓", wrong: "✗", passed: "", empty: "" };

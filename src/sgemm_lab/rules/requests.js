@@ -1,0 +1,108 @@
+// @ts-check
+// One warp's memory request in words: requests.py in JavaScript, held equal to it by a test.
+
+import { BANKS, SECTOR_BYTES, WARP, WORD_BYTES } from "../hardware.py";
+import { globalRequest, sharedWavefronts } from "./memory.js";
+import { sentence } from "./sentences.js";
+
+/**
+ * The array that a request goes to: its first byte, its sides, its name.
+ * @typedef {{ start: number, shape: number[], array: string }} Place
+ */
+
+/**
+ * "As[3][5]": the element of an array that starts at a byte.
+ * @param {Place} place
+ * @param {number} address
+ */
+export function elementName({ start, shape, array }, address) {
+  let index = (address - start) / WORD_BYTES;
+  /** @type {number[]} */
+  const indices = [];
+  for (const side of shape.slice(1).reverse()) {
+    indices.unshift(index % side);
+    index = Math.floor(index / side);
+  }
+  return `${array}${[index, ...indices].map((i) => `[${i}]`).join("")}`;
+}
+
+/**
+ * "A[1][0] to A[1][3], bytes 256 to 271": what one lane asks for; without a place just bytes.
+ * @param {Place | null} place
+ * @param {number} address
+ * @param {number} bytes
+ */
+export function asked(place, address, bytes) {
+  const last = address + bytes;
+  const span = sentence("request.bytes", { first: address, last: last - 1 });
+  if (!place?.shape.length) return span;
+  const names = [elementName(place, address), elementName(place, last - WORD_BYTES)];
+  return `${[...new Set(names)].join(" to ")}, ${span}`;
+}
+
+/**
+ * What a request to global memory moves, and how that compares: two sentences.
+ * @param {Lanes} addresses
+ * @param {number} bytes
+ */
+export function sectorWords(addresses, bytes) {
+  const lanes = addresses.filter((address) => address !== null).length;
+  if (!lanes) return [sentence("request.none"), ""];
+  const { sectors, moved, used } = globalRequest(addresses, bytes);
+  const count = sectors.size;
+  const what = { sectors: count, moved, used, lanes, share: used / moved };
+  return [sentence("sectors.cost", what), comparison()];
+
+  function comparison() {
+    const fewest = Math.ceil(used / SECTOR_BYTES);
+    if (count > fewest) return sentence("sectors.fewer", { used, fewest, times: count / fewest });
+    if (used === moved) return sentence("sectors.whole");
+    if (lanes > 1 && used === bytes) return sentence("sectors.same", { lanes, used });
+    return sentence("sectors.best");
+  }
+}
+
+/**
+ * What a request to shared memory takes, and why: two sentences.
+ * @param {Lanes} addresses
+ * @param {number} bytes
+ * @param {boolean} isLoad
+ */
+export function bankWords(addresses, bytes, isLoad) {
+  const wavefronts = sharedWavefronts(addresses, bytes, isLoad);
+  if (!wavefronts.length) return [sentence("request.none"), ""];
+  const phases = [...new Set(wavefronts.map(({ phase }) => phase))];
+  const sizes = [...new Set(phases.map((phase) => phase.length))];
+  const lanes = `${sizes.length === 1 ? sizes[0] : "8 or 16"} lanes`;
+  const many = phases.length;
+  const parts = bytes > WORD_BYTES ? sentence("banks.phases", { phases: many, lanes }) : "";
+  const what = sentence("banks.cost", { wavefronts: wavefronts.length, phases: parts });
+  if (wavefronts.length > many) {
+    const turns = phases.map((phase) => wavefronts.filter((one) => one.phase === phase));
+    const worst = turns.reduce((most, one) => (one.length > most.length ? one : most));
+    const bank = [...worst[worst.length - 1].words.keys()][0] % BANKS;
+    return [what, sentence("banks.conflict", { bank, words: worst.length, phases: many })];
+  }
+  const apart = (WARP * WORD_BYTES) / bytes;
+  const merged = bytes > WORD_BYTES && sizes.some((size) => size > apart);
+  return [what, sentence(merged ? "banks.merged" : "banks.free")];
+}
+
+/**
+ * Where an element goes when rows get `padding` floats more, and columns are swapped by row.
+ * @param {number} address
+ * @param {{ start: number, columns: number, padding: number, swizzle: boolean, bytes: number }} layout
+ */
+export function laidOut(address, { start, columns, padding, swizzle, bytes }) {
+  if (!columns) return address;
+  const floats = bytes / WORD_BYTES;
+  const float = (address - start) / WORD_BYTES;
+  const row = Math.floor(float / columns);
+  let group = Math.floor((float % columns) / floats);
+  if (swizzle) {
+    const groups = Math.floor(2 ** Math.floor(Math.log2(Math.min(BANKS, columns))) / floats);
+    if (groups > 1) group ^= row % groups;
+  }
+  const padded = columns + padding - (padding % floats);
+  return start + WORD_BYTES * (row * padded + group * floats);
+}

@@ -1,0 +1,7 @@
+// What other scripts put on a page of the book. Only the type checker reads this file.
+
+interface Window {
+  MathJax?: { startup?: { promise?: Promise<void> } };
+}
+
+declare const DOCUMENTATION_OPTIONS: { SHOW_SEARCH_SUMMARY: boolean };

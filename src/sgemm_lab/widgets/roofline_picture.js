@@ -1,0 +1,234 @@
+// @ts-check
+// The picture of a roofline: roofs, points and what ties them together.
+
+import { setAttributes, svg } from "./shared/dom.js";
+import { Labels } from "./shared/labels.js";
+import { HUES, LEVEL_NAMES, mark } from "./shared/levels.js";
+import { drawAxes, drawRoofs, labelRoofs } from "./shared/roofs_chart.js";
+import { within } from "./shared/scale.js";
+import { Scene } from "./shared/scene.js";
+
+/**
+ * @typedef {import("./roofline_model.js").Content} Content
+ * @typedef {import("./roofline_model.js").PlacedPoint} PlacedPoint
+ * @typedef {import("./shared/roofs_chart.js").Axes} Axes
+ * @typedef {"roofs" | "probe" | "links" | "points" | "labels"} LayerName
+ * @typedef {Record<LayerName, Scene>} Layers
+ *
+ * What a drawing leaves for the pointer to use.
+ * @typedef {{ axes: Axes, box: Box, layers: Layers, labels: Labels, content: Content }} Drawn
+ */
+
+/**
+ * The layers of a picture, later ones on top.
+ * @param {SVGSVGElement} picture
+ * @returns {Layers}
+ */
+export function makeLayers(picture) {
+  /** @param {LayerName} name */
+  const layer = (name) => {
+    const group = svg("g", { class: `lab-layer-${name}` });
+    picture.append(group);
+    return new Scene(group);
+  };
+  return {
+    roofs: layer("roofs"),
+    probe: layer("probe"),
+    links: layer("links"),
+    points: layer("points"),
+    labels: layer("labels"),
+  };
+}
+
+/**
+ * @param {SVGSVGElement} picture
+ * @param {Layers} layers
+ * @param {Content} content
+ * @param {number} room
+ * @returns {Drawn}
+ */
+export function drawRoofline(picture, layers, content, room) {
+  const { gpu, visible, offered, limits } = content;
+  const width = Math.max(280, room);
+  const height = Math.round(within(width * 0.64, 340, 500));
+  const label = `Roofline of ${gpu.name}, ${visible.length} points`;
+  setAttributes(picture, { viewBox: `0 0 ${width} ${height}`, height, "aria-label": label });
+  const box = { left: 60, top: 26, right: width - 14, bottom: height - 50 };
+  const axes = drawAxes(layers.roofs, box, limits);
+  const shown = new Set(offered.map(({ id }) => id));
+  const hidden = gpu.levels.map(({ id }) => id).filter((id) => !shown.has(id));
+  const labels = new Labels(box.left + 2, box.top - 4, box.right, box.bottom - 2);
+  const drawn = { axes, box, layers, labels, content };
+  const roofs = drawRoofs(layers.roofs, axes, gpu, hidden, labels);
+  layers.roofs.finish();
+  if (content.path) leadAlong(drawn);
+  else joinLevels(drawn);
+  layers.links.finish();
+  drawPoints(drawn);
+  const main = roofs.filter((roof) => roof.main);
+  labelRoofs(layers.labels, axes, main, labels);
+  labelKernels(drawn);
+  const others = roofs.filter((roof) => !roof.main);
+  labelRoofs(layers.labels, axes, others, labels);
+  layers.labels.finish();
+  return drawn;
+}
+
+/**
+ * Where a point stands, in px.
+ * @param {Axes} axes
+ * @param {{ intensity: number, gflops: number }} point
+ * @returns {[x: number, y: number]}
+ */
+export function placeOf(axes, { intensity, gflops }) {
+  return [axes.x(intensity), axes.y(gflops)];
+}
+
+/**
+ * Lead along a path from kernel to kernel.
+ * @param {Drawn} drawn
+ */
+function leadAlong({ axes, layers, labels, content: { steps } }) {
+  steps.forEach((to, i) => {
+    if (!i) return;
+    const [from, there] = [placeOf(axes, steps[i - 1]), placeOf(axes, to)];
+    const d = arrow(from, there, 7);
+    if (!d) return;
+    layers.links.draw(`step-${to.kernel}`, "path", { class: `lab-step lab-${HUES[to.level]}`, d });
+    labels.blockLine(...from, ...there, true);
+  });
+}
+
+/**
+ * Join each kernel's levels, and lead from what was predicted to what was measured.
+ * @param {Drawn} drawn
+ */
+function joinLevels(drawn) {
+  for (const kernel of new Set(drawn.content.visible.map((point) => point.kernel))) {
+    const mine = drawn.content.visible.filter((point) => point.kernel === kernel);
+    joinKinds(drawn, kernel, mine);
+    leadToMeasured(drawn, kernel, mine);
+  }
+}
+
+/**
+ * @param {Drawn} drawn
+ * @param {string} kernel
+ * @param {PlacedPoint[]} mine
+ */
+function joinKinds({ axes, layers, labels }, kernel, mine) {
+  for (const kind of ["predicted", "measured"]) {
+    const row = mine.filter((one) => one.kind === kind).sort((a, b) => a.intensity - b.intensity);
+    for (let i = 1; i < row.length; i++) {
+      const [[x1, y1], [x2, y2]] = [placeOf(axes, row[i - 1]), placeOf(axes, row[i])];
+      layers.links.draw(`${kernel}-${kind}-${i}`, "path", {
+        class: `lab-join lab-${kind}`,
+        "data-kernel": kernel,
+        d: `M${x1} ${y1}L${x2} ${y2}`,
+      });
+      labels.blockLine(x1, y1, x2, y2, true);
+    }
+  }
+}
+
+/**
+ * @param {Drawn} drawn
+ * @param {string} kernel
+ * @param {PlacedPoint[]} mine
+ */
+function leadToMeasured({ axes, layers, labels }, kernel, mine) {
+  for (const from of mine.filter(({ kind }) => kind === "predicted")) {
+    const to = mine.find(({ kind, level }) => kind === "measured" && level === from.level);
+    const d = to && arrow(placeOf(axes, from), placeOf(axes, to));
+    if (!d) continue;
+    const look = { class: "lab-arrow", "data-kernel": kernel, d };
+    layers.links.draw(`${kernel}-${from.level}-arrow`, "path", look);
+    labels.blockLine(...placeOf(axes, from), ...placeOf(axes, to), true);
+  }
+}
+
+/** @param {Drawn} drawn */
+function drawPoints({ axes, layers, labels, content: { visible } }) {
+  for (const point of visible) {
+    const [x, y] = placeOf(axes, point);
+    const node = layers.points.draw(point.index, "g", {
+      class: `lab-point lab-${point.kind} lab-${HUES[point.level]}`,
+      role: "img",
+      "data-index": point.index,
+      "data-kernel": point.kernel,
+      "aria-label": `${point.label}, ${LEVEL_NAMES[point.level]}, ${point.kind}`,
+      style: `transform:translate(${x.toFixed(1)}px,${y.toFixed(1)}px)`,
+    });
+    if (!node.firstChild) node.append(svg("circle", { class: "lab-ring", r: 13 }), svg("path"));
+    setAttributes(node.children[1], { d: mark(point.level, 6) });
+    labels.block(x, y, 9);
+  }
+  layers.points.finish();
+}
+
+/**
+ * Name each kernel once, beside one of its points, where there is room.
+ * @param {Drawn} drawn
+ */
+function labelKernels({ axes, layers, labels, content: { visible } }) {
+  for (const kernel of new Set(visible.map((point) => point.kernel))) {
+    const mine = visible.filter((point) => point.kernel === kernel);
+    const measured = mine.filter(({ kind }) => kind === "measured");
+    const row = measured.length ? measured : mine;
+    row.sort((a, b) => b.intensity - a.intensity);
+    const [{ label }] = row;
+    const spots = row.flatMap((point) => spotsBeside(...placeOf(axes, point)));
+    const spot = labels.place(label, 12.5, spots);
+    if (!spot) continue;
+    const look = { class: "lab-label lab-name", "data-kernel": kernel, "font-size": 12.5 };
+    const at = { "text-anchor": spot.anchor, transform: `translate(${spot.x} ${spot.y})` };
+    layers.labels.draw(`kernel-${kernel}`, "text", { ...look, ...at }, label);
+  }
+}
+
+/**
+ * Places for a name around a point, the best first.
+ * @param {number} x
+ * @param {number} y
+ * @returns {Spot[]}
+ */
+function spotsBeside(x, y) {
+  return [
+    { x: x + 12, y: y + 4, anchor: "start" },
+    { x: x - 12, y: y + 4, anchor: "end" },
+    { x, y: y + 25, anchor: "middle" },
+    { x, y: y - 14, anchor: "middle" },
+    { x: x + 8, y: y + 21, anchor: "start" },
+    { x: x - 8, y: y + 21, anchor: "end" },
+    { x: x + 8, y: y - 12, anchor: "start" },
+    { x: x - 8, y: y - 12, anchor: "end" },
+    { x: x + 4, y: y + 38, anchor: "middle" },
+    { x: x + 4, y: y - 28, anchor: "middle" },
+    { x: x + 16, y: y - 28, anchor: "end" },
+  ];
+}
+
+/**
+ * A thin arrow that ends `clear` of both marks; null where they are too close for one.
+ * @param {[x: number, y: number]} from
+ * @param {[x: number, y: number]} to
+ * @param {number} [clear]
+ */
+function arrow([x1, y1], [x2, y2], clear = 11) {
+  const length = Math.hypot(x2 - x1, y2 - y1);
+  if (length < 2 * clear + 8) return null;
+  const [ux, uy] = [(x2 - x1) / length, (y2 - y1) / length];
+  const [tx, ty] = [x2 - clear * ux, y2 - clear * uy];
+  /** @param {number} side */
+  const barb = (side) => `${tx - 7 * ux + side * 3.5 * uy} ${ty - 7 * uy - side * 3.5 * ux}`;
+  return `M${x1 + clear * ux} ${y1 + clear * uy}L${tx} ${ty}M${barb(1)}L${tx} ${ty}L${barb(-1)}`;
+}
+
+/**
+ * Let shapes glide to their new places once; CSS does it only where motion is welcome.
+ * @param {SVGSVGElement} picture
+ */
+export function glide(picture) {
+  picture.classList.add("lab-glide");
+  setTimeout(() => picture.classList.remove("lab-glide"), 500);
+}

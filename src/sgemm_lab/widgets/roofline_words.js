@@ -1,0 +1,123 @@
+// @ts-check
+// What the roofline tells: about a point, about an intensity, about its signs.
+
+import { limitWords } from "../models/limits.js";
+import { roofAt } from "../rules/roofs.js";
+import { number, percent } from "../text.js";
+import { html, present, svg } from "./shared/dom.js";
+import { HUES, LEVEL_NAMES } from "./shared/levels.js";
+
+/**
+ * @typedef {import("./roofline_model.js").Content} Content
+ * @typedef {import("./roofline_model.js").PlacedPoint} PlacedPoint
+ */
+
+/**
+ * @param {Content} content
+ * @param {PlacedPoint} point
+ */
+export function pointText({ gpu, here, steps }, point) {
+  const { label, kind, level, intensity, gflops, note, href } = point;
+  const roof = roofAt(gpu, level, intensity);
+  const source = roof.roof && !roof.capped ? roof.roof.source : `FP32 peak, ${gpu.peak_source}`;
+  const share = percent(gflops / roof.gflops);
+  const path = stepWords(steps, point);
+  const kernel = here.filter((one) => one.kernel === point.kernel);
+  return present([
+    html("p", { class: "lab-headline" }, html("strong", {}, label), ` · ${kind}`),
+    html(
+      "p",
+      {},
+      html("span", { class: `lab-swatch lab-${HUES[level]}` }, LEVEL_NAMES[level]),
+      ` · ${number(intensity)} FLOP/B · `,
+      html("strong", {}, `${number(gflops)} GFLOP/s`),
+      ` · ${share} of the roof there, ${number(roof.gflops)} (${source})`,
+    ),
+    html("p", {}, limitWords(gpu, kernel)),
+    path && html("p", {}, path),
+    note && html("p", { class: "lab-note" }, note),
+    href && html("a", { href }, `Read about ${label}`),
+  ]);
+}
+
+/**
+ * How far a path has come from the kernel before.
+ * @param {PlacedPoint[]} steps
+ * @param {PlacedPoint} point
+ */
+function stepWords(steps, point) {
+  const before = steps[steps.indexOf(point) - 1];
+  if (!before) return "";
+  const speed = number(point.gflops / before.gflops);
+  const reuse = number(point.intensity / before.intensity);
+  return `From ${before.label} to here: ${speed} times the speed at ${reuse} times the FLOP/B.`;
+}
+
+/**
+ * What the roofs leave at one intensity.
+ * @param {Content} content
+ * @param {number} intensity
+ */
+export function probeText({ gpu, offered, visible }, intensity) {
+  const at = html("strong", {}, `${number(intensity)} FLOP/B`);
+  /** @type {(hue: string, name: string, gflops: number, more: string | false) => Node} */
+  const line = (hue, name, gflops, more) =>
+    html(
+      "li",
+      {},
+      html("span", { class: `lab-swatch lab-${hue}` }, name),
+      " ",
+      html("strong", {}, `${number(gflops)} GFLOP/s`),
+      more,
+    );
+  const levels = offered.map(({ id, label }) => {
+    const { gflops, capped } = roofAt(gpu, id, intensity);
+    return line(HUES[id], label, gflops, capped && " (FP32 peak)");
+  });
+  const operands = " (FP32 peak, operands in registers)";
+  const peak = line("peak", "Registers", gpu.peak_gflops, operands);
+  const hint =
+    "Point at the chart or drag in it. By keyboard: Tab to the points or the probe, then arrow keys.";
+  return present([
+    html("p", { class: "lab-headline" }, "At ", at, ` the roof of ${gpu.name} is`),
+    html("ul", { class: "lab-roofs" }, levels, peak),
+    visible.length > 0 && html("p", { class: "lab-hint" }, hint),
+  ]);
+}
+
+/**
+ * The roofs at one intensity, for the slider.
+ * @param {Content} content
+ * @param {number} intensity
+ */
+export function probeValue({ gpu, offered }, intensity) {
+  const roofs = offered.map(
+    ({ id, label }) => `${label} ${number(roofAt(gpu, id, intensity).gflops)} GFLOP/s`,
+  );
+  return `${number(intensity)} FLOP/B: ${roofs.join(", ")}`;
+}
+
+/**
+ * Explain only those signs that the picture uses in two forms.
+ * @param {Content} content
+ */
+export function keyEntries({ gpu, visible }) {
+  const kinds = new Set(visible.map(({ kind }) => kind));
+  const roofs = new Set([...gpu.levels, ...gpu.peaks].map(({ measured }) => measured));
+  /** @type {(name: string, shape: SVGElement, words: string) => Node} */
+  const entry = (name, shape, words) => {
+    const frame = { viewBox: "0 0 26 14", width: 26, "aria-hidden": true };
+    const sample = svg("svg", { class: `lab-sample ${name}`, ...frame }, shape);
+    return html("span", {}, sample, words);
+  };
+  const disc = () => svg("circle", { cx: 13, cy: 7, r: 5.5 });
+  const line = () => svg("path", { d: "M1 7H25" });
+  const alone = roofs.has(true) ? "Roofs: measured" : "Roofs: data sheet";
+  return present([
+    kinds.has("predicted") && entry("lab-predicted", disc(), "predicted"),
+    kinds.has("measured") && entry("lab-measured", disc(), "measured"),
+    roofs.size > 1 && entry("lab-solid", line(), "measured roof"),
+    roofs.size > 1 && entry("lab-dashed", line(), "data sheet"),
+    roofs.size === 1 && html("span", {}, alone),
+  ]);
+}

@@ -1,0 +1,149 @@
+// @ts-check
+// Picks one row of a picture by pointer, finger or keyboard, and tells about it in words.
+
+import { put } from "./model.js";
+import { within } from "./scale.js";
+
+/** @type {Record<string, number>} */
+const STEPS = {
+  ArrowDown: 1,
+  ArrowRight: 1,
+  ArrowUp: -1,
+  ArrowLeft: -1,
+  Home: -Infinity,
+  End: Infinity,
+};
+
+/**
+ * @typedef {object} Picked
+ * @property {Model<{ selected: string }>} model the row with focus is its `selected`
+ * @property {HTMLElement} root of the widget
+ * @property {SVGSVGElement} picture
+ * @property {string} row the class of the elements that are rows, each with its name in data-name,
+ *   in the order of the arrow keys
+ * @property {{ element: HTMLElement, show: (text: (Node | string)[]) => void }} told shows words
+ * @property {(name: string | undefined) => (Node | string)[]} words about a row, or about none
+ * @property {() => void} [open] for a row that is chosen once more, or with Enter
+ */
+
+/**
+ * A row under the pointer goes before the one with focus. Returns a function to call after each
+ * drawing and when `selected` has changed; it is cheap.
+ * @param {Picked} picked
+ */
+export function rowPicker(picked) {
+  const picker = new RowPicker(picked);
+  picker.followPointer();
+  picker.followFocus();
+  return () => picker.point();
+}
+
+class RowPicker {
+  /** @param {Picked} picked */
+  constructor({ model, root, picture, row, told, words, open = () => {} }) {
+    this.model = model;
+    this.root = root;
+    this.picture = picture;
+    this.row = row;
+    this.told = told;
+    this.words = words;
+    this.open = open;
+    /** @type {string | null} the name of the row under the pointer */
+    this.hovered = null;
+  }
+
+  /** @returns {SVGElement[]} */
+  rows() {
+    return [
+      .../** @type {NodeListOf<SVGElement>} */ (this.picture.querySelectorAll(`.${this.row}`)),
+    ];
+  }
+
+  /**
+   * The name of the row where an event happened.
+   * @param {Event} event
+   */
+  rowOf(event) {
+    const node = /** @type {Element} */ (event.target).closest?.(`.${this.row}`);
+    return /** @type {SVGElement | null | undefined} */ (node)?.dataset.name ?? null;
+  }
+
+  point() {
+    const shown = this.rows();
+    /** @param {string | null} name */
+    const find = (name) => shown.find((node) => node.dataset.name === name);
+    const active = find(this.hovered) ?? find(this.model.get("selected"));
+    this.told.show(this.words(active?.dataset.name));
+    // One stop for Tab, arrow keys do the rest.
+    const stop = find(this.model.get("selected")) ?? shown[0];
+    for (const node of shown) {
+      node.classList.toggle("lab-current", node === active);
+      node.setAttribute("tabindex", node === stop ? "0" : "-1");
+    }
+  }
+
+  /** @param {string} name */
+  select(name) {
+    if (this.model.get("selected") !== name) put(this.model, "selected", name);
+    this.point();
+  }
+
+  followPointer() {
+    const { picture, told } = this;
+    picture.addEventListener("pointermove", (event) => {
+      if (this.rowOf(event) === this.hovered) return;
+      this.hovered = this.rowOf(event);
+      told.element.setAttribute("aria-live", "off"); // a mouse would make it talk without end
+      this.point();
+    });
+    picture.addEventListener("pointerleave", (event) => {
+      if (event.pointerType === "touch") return; // a lifted finger still wants to read
+      this.hovered = null;
+      this.point();
+    });
+    /** @type {string | null} what was read when the pointer went down: a finger reads first */
+    let known = null;
+    picture.addEventListener("pointerdown", (event) => {
+      known = event.pointerType === "touch" ? this.model.get("selected") : this.rowOf(event);
+    });
+    picture.addEventListener("click", (event) => {
+      const name = this.rowOf(event);
+      this.select(name ?? "");
+      if (name && known === name) this.open();
+    });
+  }
+
+  followFocus() {
+    // On the root, because Chromium makes an <svg> that listens for focus a stop of its own.
+    this.root.addEventListener("focusin", (event) => {
+      const target = /** @type {Element} */ (event.target);
+      const name = this.picture.contains(target) && this.rowOf(event);
+      if (!name || !target.matches(":focus-visible")) return;
+      this.told.element.setAttribute("aria-live", "polite");
+      this.select(name);
+    });
+    this.picture.addEventListener("keydown", (event) => {
+      if (event.altKey || event.ctrlKey || event.metaKey) return;
+      if (!(event.key in STEPS) && !["Enter", "Escape"].includes(event.key)) return;
+      this.hovered = null;
+      this.press(event);
+      event.preventDefault();
+      event.stopPropagation(); // JupyterLab and the book's page turn use arrow keys too
+    });
+  }
+
+  /** @param {KeyboardEvent} event */
+  press(event) {
+    const name = this.rowOf(event);
+    if (event.key === "Enter") {
+      this.select(name ?? "");
+      this.open();
+    } else if (event.key === "Escape") this.select("");
+    else {
+      const all = this.rows();
+      const target = all.findIndex((node) => node.dataset.name === name) + STEPS[event.key];
+      all[within(target, 0, all.length - 1)].focus();
+      this.point();
+    }
+  }
+}

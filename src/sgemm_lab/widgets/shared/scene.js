@@ -1,0 +1,55 @@
+// @ts-check
+import { setAttributes, svg } from "./dom.js";
+
+/**
+ * Keeps the shapes of one picture by name from one drawing to the next, so that focus survives a
+ * redraw and a shape that moved can glide to its new place.
+ */
+export class Scene {
+  /** @param {SVGElement} root */
+  constructor(root) {
+    this.root = root;
+    /** @type {Map<string | number, SVGElement>} */
+    this.nodes = new Map();
+    /** @type {Set<string | number>} */
+    this.seen = new Set();
+  }
+
+  /**
+   * Create or update the shape called `key` and return it. Later calls draw on top.
+   * @template {keyof SVGElementTagNameMap} T
+   * @param {string | number} key
+   * @param {T} tag
+   * @param {Attributes} attributes
+   * @param {string} [text]
+   * @returns {SVGElementTagNameMap[T]}
+   */
+  draw(key, tag, attributes, text) {
+    let node = this.nodes.get(key);
+    if (!node) {
+      node = svg(tag);
+      this.nodes.set(key, node);
+    }
+    setAttributes(node, attributes);
+    if (text !== undefined && node.textContent !== text) node.textContent = text;
+    this.seen.add(key);
+    return /** @type {SVGElementTagNameMap[T]} */ (node);
+  }
+
+  /** Remove what was not drawn since the last call and restore the order of drawing. */
+  finish() {
+    for (const [key, node] of this.nodes) {
+      if (this.seen.has(key)) continue;
+      node.remove();
+      this.nodes.delete(key);
+    }
+    let place = this.root.firstChild;
+    for (const key of this.seen) {
+      const node = /** @type {SVGElement} */ (this.nodes.get(key));
+      // Moving a node would drop its focus, so only misplaced ones are moved.
+      if (node === place) place = place.nextSibling;
+      else this.root.insertBefore(node, place);
+    }
+    this.seen.clear();
+  }
+}

@@ -156,6 +156,7 @@ def test_c_of_more_than_2_to_the_31_elements(name: str, roomy: Any) -> None:
 # Wrong kernels are rejected, and told what is wrong with them.
 
 REASONS = {
+    "clobbered_input": "of A, which it may only read",
     "double_buffer_race": "wrong on whole numbers|gave different results",
     "doubled_term": "wrong on whole numbers",
     "dropped_tail": "wrong on whole numbers",
@@ -165,6 +166,7 @@ REASONS = {
     "missing_second_barrier": "wrong on whole numbers|gave different results",
     "outside_load": "spoiled by a read outside A or B",
     "outside_store": "It wrote outside C",
+    "skipped_zeros": "wrong where A and B hold NaN and infinity",
     "transposed_index": "wrong on whole numbers",
     "unwritten_edge": "never written",
 }

@@ -37,10 +37,10 @@ def chosen(names: Sequence[str], suits: Callable[[Kernel], bool] = lambda _: Tru
     """
     if not names:
         return [kernel for kernel in load_kernels(variants=True) if suits(kernel)]
-    return [kernel(name) for name in names]
+    return [named_kernel(name) for name in names]
 
 
-def kernel(name: str) -> Kernel:
+def named_kernel(name: str) -> Kernel:
     """Return the kernel with this name, or in this file.
 
     Raises:

@@ -148,6 +148,6 @@ PREDICTIONS = (
         name="eight-by-eight",
         found=times_as_fast(_LARGE, "register_cache", _SQUARE),
         solution="slower",
-        wrong=(("faster", "TM=8"), ("same", "you said")),
+        wrong=(("faster", "TM=8"), ("same", "times as much")),
     ),
 )

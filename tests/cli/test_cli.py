@@ -150,7 +150,10 @@ def test_scoreboard_json_is_a_list_of_objects(
             "kernel": "naive", "gpu": "NVIDIA H200", "m": 64, "n": 64, "k": 64,
             "gflops": pytest.approx(2 * 64**3 / 4e-7 / 1e9),
             "cublas_gflops": pytest.approx(2 * 64**3 / 1e-7 / 1e9),
-            "date": "2026-01-02T03:04:05Z", "bound_by": None, "bound_gflops": None,
+            "date": "2026-01-02T03:04:05Z",
+            # One block of 8 × 64 an SM: 8 SMs work, each at 128 multiply-adds a clock.
+            "bound_by": "arithmetic of the SM with the most blocks",
+            "bound_gflops": pytest.approx(8 * 128 * 2 * 1.98),
         }
     ]  # fmt: skip
 

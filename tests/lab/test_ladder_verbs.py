@@ -226,7 +226,7 @@ def test_a_strip_needs_a_kernel_of_the_ladder():
     [
         ["naive_rows", "naive"],
         ["tiled"],
-        ["thread_tile_global", "thread_tile_1d", "thread_tile", "register_cache"],
+        ["thread_tile_1d", "thread_tile", "register_cache"],
     ],
 )
 def test_the_strip_is_low_and_read_aloud(chromium, names):

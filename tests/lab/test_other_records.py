@@ -12,7 +12,7 @@ from sgemm_lab.files import CHECKOUT
 from sgemm_lab.kernel import load_kernels
 from sgemm_lab.lab import session
 from sgemm_lab.records.data import Record
-from sgemm_lab.records.store import load_record, not_yet_measured, save_record
+from sgemm_lab.records.store import load_record, not_yet_measured, save_record, scores
 
 BOOKS = CHECKOUT / "records" / "nvidia-h200.json"
 L4 = "NVIDIA L4"
@@ -53,9 +53,9 @@ def second(data: Path) -> Record:
 @pytest.fixture
 def new_kernel(data: Path) -> str:
     """A kernel in the middle of the ladder, of which nothing is measured."""
-    source = (data / "kernels" / "03_tiled.cu").read_text()
+    source = (data / "kernels" / "030_tiled.cu").read_text()
     fresh = source.replace("acc = 0.0f", "acc = -0.0f").replace("title: Tiled", "title: Fresh")
-    (data / "kernels" / "3b_fresh.cu").write_text(fresh)
+    (data / "kernels" / "035_fresh.cu").write_text(fresh)
     return "fresh"
 
 
@@ -79,7 +79,7 @@ def test_the_readmes_ladder_stays_that_of_the_h200(second: Record) -> None:
 def test_the_scoreboard_shows_both(second: Record, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["scoreboard"]) == 0
     said = capsys.readouterr()
-    assert said.out.count(L4) == said.out.count("NVIDIA H200") == len(second.scores)
+    assert said.out.count(L4) == said.out.count("NVIDIA H200") == len(scores([second]))
     assert said.err == ""
 
 
@@ -117,15 +117,15 @@ def test_a_kernel_that_is_not_yet_measured_has_its_row(
     names = [kernel.name for kernel in load_kernels()]
     assert names[names.index("tiled") + 1] == new_kernel
     text = readme.table(readme.ladder(session.book_records()))
-    assert "| [`fresh`](kernels/3b_fresh.cu) | Fresh | 2 | not yet measured |  |" in text
+    assert "| [`fresh`](kernels/035_fresh.cu) | Fresh | 2 | not yet measured |  | | | |" in text
     waiting = not_yet_measured([new_kernel, f"{new_kernel}:TILE=16"])
-    assert text.endswith(waiting)
+    assert waiting in text
     assert main(["scoreboard"]) == 0
     assert capsys.readouterr().err == f"{waiting}\n"
 
 
 def test_a_kernel_whose_code_has_changed_is_not_yet_measured(data: Path) -> None:
-    path = data / "kernels" / "03_tiled.cu"
+    path = data / "kernels" / "030_tiled.cu"
     path.write_text(path.read_text().replace("acc = 0.0f", "acc = -0.0f"))
     assert repr(lab.measure("tiled")) == not_yet_measured(["tiled"], " at 4096³")
     assert "by the" not in repr(lab.count("tiled", size=256))

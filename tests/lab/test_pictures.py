@@ -123,8 +123,8 @@ def test_owners_are_counted_from_the_kernel() -> None:
 
 
 def test_lanes_that_meet_in_a_bank_take_wavefronts_of_their_own() -> None:
-    assert "take 2 wavefronts, which use 16 and 16 of 32 banks." in PANELS[6].text
-    assert "take 1 wavefront, which use 32 of 32 banks." in PANELS[7].text
+    assert "take 2 wavefronts, which use 16 and 16 of 32 banks." in PANELS[7].text
+    assert "take 1 wavefront, which use 32 of 32 banks." in PANELS[8].text
 
 
 def test_a_word_that_two_lanes_want_comes_once() -> None:

@@ -36,7 +36,7 @@ def chosen(names: Sequence[str], suits: Callable[[Kernel], bool] = lambda _: Tru
         LabError: there is no such kernel, or a file is not one.
     """
     if not names:
-        return [kernel for kernel in load_kernels(variants=True) if suits(kernel)]
+        return [each for each in load_kernels(variants=True) if suits(each)]
     return [kernel(name) for name in names]
 
 

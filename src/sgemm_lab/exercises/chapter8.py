@@ -1,0 +1,96 @@
+"""The exercises of chapter 8, warp tile."""
+
+from sgemm_lab.exercises.counted import counts, times_as_fast
+from sgemm_lab.exercises.lines import Lines
+from sgemm_lab.exercises.model import Estimate, Judgement, Number
+from sgemm_lab.hardware import WARP
+from sgemm_lab.kernel import Kernel, load_kernel
+
+_ONE_BLOCK = (128, 256, 8)
+_SQUARE = (4096, 4096, 4096)
+_ROWS_ASKED_FOR = 32
+"""WM of exercise 8.2."""
+_LANES = (
+    "    const int tx = lane % LANES_N;  // my group of columns in it\n"
+    "    const int ty = lane / LANES_N;  // my group of rows in it"
+)
+
+
+def _read_by_a_warp() -> int:
+    values = load_kernel("warp_tile").values
+    return values["WM"] + values["WN"]
+
+
+def _width_of_a_warp_tile() -> int:
+    values = load_kernel("warp_tile").values
+    return WARP * values["TM"] * values["TN"] // _ROWS_ASKED_FOR
+
+
+def _no_more_wavefronts(kernel: Kernel) -> Judgement:
+    made = counts(kernel, _ONE_BLOCK).shared_load_wavefronts
+    enough = counts(load_kernel("warp_tile"), _ONE_BLOCK).shared_load_wavefronts
+    if made > enough:
+        return Judgement(
+            False, f"C is right, but {made:,} wavefronts read shared memory; {enough:,} are enough."
+        )
+    return Judgement(True, "each lane has a place of its own in the warp tile.")
+
+
+EXERCISES = (
+    Number(
+        name="8.1",
+        unit="numbers",
+        expected=_read_by_a_warp,
+        because="64 of A and 64 of B: a row of numbers for each side of the warp tile.",
+        hint="One for each row of the warp tile, and one for each of its columns.",
+        hints=(
+            (24, "That is what one thread reads; its warp has 32."),
+            (272, "That is the strip of `large_tile`; the warp tile is 64 × 64."),
+            (4096, "That is how many products they make, not how many numbers they read."),
+        ),
+        tolerance=1e-9,
+        solution=128,
+        wrong=((24, "one thread"), (272, "the strip"), (4096, "products"), (64, "its columns")),
+    ),
+    Number(
+        name="8.2",
+        unit="columns",
+        expected=_width_of_a_warp_tile,
+        because="32 lanes with 8 · 16 sums make 4,096 elements, and 4,096 / 32 is 128.",
+        hint="A warp has 32 lanes of TM · TN sums each, and WM · WN must be as many.",
+        hints=(
+            (64, "That would be 16 lanes' sums; a warp has 32 lanes."),
+            (256, "That would need 64 lanes; a warp has 32."),
+        ),
+        tolerance=1e-9,
+        solution=128,
+        wrong=((64, "16 lanes"), (256, "64 lanes"), (32, "must be as many")),
+    ),
+    Lines(
+        name="8.3",
+        kernel="warp_tile",
+        place=_LANES,
+        start="    const int tx = lane % LANES_N;\n    const int ty = lane / LANES_M;",
+        asks=_no_more_wavefronts,
+        solution=_LANES,
+        sizes=((64, 64, 8), (65, 66, 9)),
+        wrong=(
+            ("    const int tx = lane % LANES_N;\n    const int ty = lane / LANES_M;", "are wrong"),
+            ("    const int tx = lane % LANES_N;\n    const int ty = lane % LANES_M;", "are wrong"),
+            (
+                "    const int ty = lane % LANES_M;\n    const int tx = lane / LANES_M ^ lane % 4;",
+                "are enough",
+            ),
+        ),
+    ),
+)
+
+PREDICTIONS = (
+    Estimate(
+        name="large-tile-gain",
+        unit="times as fast",
+        close=0.05,
+        found=times_as_fast("large_tile:BN=256,TN=16", "double_buffer", _SQUARE),
+        wrong=((1.3, "too high"), (0.6, "too low")),
+    ),
+)

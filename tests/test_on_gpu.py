@@ -225,7 +225,8 @@ def test_a_right_kernel_of_ones_own_passes_apart_as_it_does_here() -> None:
 FOUND_BY = {
     "memcheck": ("outside_load", "outside_store"),
     "racecheck": ("double_buffer_race", "missing_first_barrier", "missing_second_barrier"),
-    "initcheck": ("outside_load", "outside_store"),
+    # None of them reads memory that was never written: what is missing in C, nobody reads.
+    "initcheck": (),
 }
 
 

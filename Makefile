@@ -12,7 +12,8 @@ ALONE := tests/widgets/test_live_in_jupyterlab.py
 
 help:
 	@echo "make book       build the pages into $(SITE)"
-	@echo "make check      lint, types, imports and the quick tests"
+	@echo "make lint       style, types, imports and JavaScript"
+	@echo "make check      the same and the quick tests"
 	@echo "make test       install what the tests need and run them all"
 	@echo "make notebooks  write one notebook per chapter into notebooks/"
 	@echo "make readme     write the ladder in README.md anew, from the records"

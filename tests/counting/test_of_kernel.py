@@ -19,7 +19,7 @@ from sgemm_lab.cuda.shipped_ptx import kernel_ptx, shipped_file, toys, write_all
 from sgemm_lab.errors import LabError, MissingToolError
 from sgemm_lab.files import SHIPPED_PTX
 from sgemm_lab.kernel import Kernel, Size, load_kernel, load_kernels, parse_kernel
-from sgemm_lab.records.store import counted, load_records
+from sgemm_lab.records.store import load_records
 
 KERNELS = load_kernels(variants=True)
 H200 = [record for record in load_records() if record.gpu.name == "NVIDIA H200"]
@@ -74,7 +74,7 @@ def wrong_kernel(name: str) -> Kernel:
 @pytest.mark.parametrize("kernel", KERNELS, ids=lambda kernel: kernel.name)
 def test_counts_equal_the_hardware(kernel: Kernel, size: Size) -> None:
     (record,) = H200
-    gpu = counted(record)[(kernel.name, *size)].values
+    gpu = record.launches(kernel)[size].values
     here = counts_of(kernel, size)
     more = {name: gpu[name] - here[name] for name in COUNTS if gpu[name] != here[name]}
     assert more == UNROLLED_LATER.get((kernel.name, size), {})

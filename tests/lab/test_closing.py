@@ -13,7 +13,6 @@ from sgemm_lab.kernel import load_kernel, load_kernels
 from sgemm_lab.lab import session
 from sgemm_lab.lab.closing import Closing
 from sgemm_lab.records.data import Measurement
-from sgemm_lab.records.store import counted
 
 NAMES = [kernel.name for kernel in load_kernels(variants=True)]
 CHILDREN = [(k.parent, k.name) for k in load_kernels() if k.parent]
@@ -101,8 +100,8 @@ def test_texts_take_what_was_counted() -> None:
     said = lines(box)
     was, now = map(float, re.findall(r"(0\.\d+) clocks, now (0\.\d+)", said["Factor"])[0])
     assert now < was
-    counters = counted(session.book_records()[0])["double_buffer", 4096, 4096, 4096].values
-    active = f"{counters['issue_active_percent']:.1f}"
+    counted = session.book_records()[0].launches(load_kernel("double_buffer"))[4096, 4096, 4096]
+    active = f"{counted.values['issue_active_percent']:.1f}"
     assert said["Bound now by"].endswith(f"something in {active} % of the clocks.")
 
 

@@ -12,7 +12,7 @@ from sgemm_lab.kernel import load_kernel
 from sgemm_lab.lab import demand, session
 from sgemm_lab.lab.card import Card
 from sgemm_lab.lab.recorded import Recorded
-from sgemm_lab.records.store import counted, load_records
+from sgemm_lab.records.store import load_records
 
 
 @pytest.fixture(autouse=True)
@@ -83,7 +83,7 @@ def test_the_card_tells_what_of_its_data_sheet_was_reached() -> None:
 
 def test_every_recorded_counter_is_an_attribute_and_percents_are_shares() -> None:
     found = lab.hardware("double_buffer")
-    recorded = counted(load_records()[0])["double_buffer", 4096, 4096, 4096].values
+    recorded = load_records()[0].launches(load_kernel("double_buffer"))[4096, 4096, 4096].values
     assert {name: getattr(found, name) for name in recorded} == recorded
     assert set(recorded) <= set(METRICS)
     assert found.issue_active == recorded["issue_active_percent"] / 100

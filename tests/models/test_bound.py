@@ -29,7 +29,7 @@ from sgemm_lab.models.bound import (
 from sgemm_lab.models.demand import block_demand, data_wavefronts, lookups
 from sgemm_lab.models.roofline import known_gpus, records_of
 from sgemm_lab.records.data import Counters, Record
-from sgemm_lab.records.store import counted, load_records, scores
+from sgemm_lab.records.store import load_records, scores
 
 H200 = find_gpu("h200")
 CUBE = (4096, 4096, 4096)
@@ -71,9 +71,7 @@ def test_a_unit_that_could_do_less_would_be_passed() -> None:
 def test_what_a_block_asks_for_is_what_a_gpu_counted(kernel: Kernel) -> None:
     block, judged = block_demand(kernel), 0
     for record in load_records():
-        for (name, m, n, k), entry in counted(record).items():
-            if name != kernel.name or entry.fingerprint != kernel.fingerprint:
-                continue
+        for (m, n, k), entry in record.launches(kernel).items():
             steps, here, there = m * n * k / 32, block.per_step((m, n, k)), entry.values
             shared = there["shared_load_wavefronts"] + there["shared_store_wavefronts"]
             requests = there["global_load_requests"] + there["global_store_requests"]

@@ -21,7 +21,6 @@ from sgemm_lab.kernel import Kernel, load_kernel
 from sgemm_lab.records.data import Counters, Measurement, Reading, Record, Run, Spread, clock_mhz
 from sgemm_lab.records.store import (
     add_run,
-    counted,
     load_record,
     load_records,
     record_path,
@@ -440,7 +439,9 @@ def test_latest_measurements_are_of_todays_kernels(kernel: str) -> None:
     assert set(latest.values()) == {today}, "The kernel has changed since: take a new record of it."
 
 
-def test_latest_counters_are_of_todays_kernels() -> None:
+def test_counters_are_of_the_source_that_is_asked_for() -> None:
+    tiled = load_kernel("tiled")
     for found in load_records():
-        for counters in counted(found).values():
-            assert counters.fingerprint == load_kernel(counters.kernel).fingerprint
+        for launch in found.launches(tiled).values():
+            assert launch.fingerprint == tiled.fingerprint
+        assert found.launches(replace(tiled, source=tiled.source + ";")) == {}

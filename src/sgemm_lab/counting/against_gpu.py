@@ -9,7 +9,6 @@ from multiprocessing import get_context
 from sgemm_lab.counting.of_kernel import COUNTS, count
 from sgemm_lab.kernel import Kernel, Size, load_kernels
 from sgemm_lab.records.data import Record
-from sgemm_lab.records.store import counted
 
 REGULAR: Size = (256, 256, 256)
 RAGGED: Size = (255, 257, 254)
@@ -17,7 +16,7 @@ RAGGED: Size = (255, 257, 254)
 
 @dataclass(frozen=True)
 class Comparison:
-    """One launch, counted twice. Both dictionaries have the keys of ``COUNTS``."""
+    """One launch, counted twice. The GPU may lack some of the names in ``COUNTS``."""
 
     kernel: str
     size: Size
@@ -27,7 +26,7 @@ class Comparison:
     @property
     def differing(self) -> list[str]:
         """The counts that differ, by name."""
-        return [name for name in COUNTS if self.here[name] != self.gpu[name]]
+        return [name for name, count in self.gpu.items() if self.here[name] != count]
 
 
 def compare(
@@ -41,27 +40,23 @@ def compare(
     Raises:
         LabError: a kernel cannot be compiled here.
     """
-    recorded = {key: found for record in records for key, found in counted(record).items()}
-    launches = [
-        (kernel, size)
-        for kernel in (load_kernels(variants=True) if kernels is None else kernels)
-        for size in sizes
-        if (kernel.name, *size) in recorded
-    ]
+    launches, recorded = [], []
+    for size in sizes:
+        for kernel in load_kernels(variants=True) if kernels is None else kernels:
+            found = next(filter(None, (record.counted(kernel, size) for record in records)), None)
+            if found is not None:
+                launches.append((kernel, size))
+                recorded.append(found.values)
     # New processes rather than copies of this one, which may run threads, as a notebook does.
     workers = min(os.cpu_count() or 1, max(1, len(launches)))
     with ProcessPoolExecutor(workers, mp_context=get_context("spawn")) as pool:
         here = list(pool.map(counts_of, *zip(*launches, strict=True))) if launches else []
-    made = [
+    return [
         Comparison(
-            kernel.name,
-            size,
-            found,
-            {name: round(recorded[kernel.name, *size].values[name]) for name in COUNTS},
+            kernel.name, size, counts, {name: round(gpu[name]) for name in COUNTS if name in gpu}
         )
-        for (kernel, size), found in zip(launches, here, strict=True)
+        for (kernel, size), counts, gpu in zip(launches, here, recorded, strict=True)
     ]
-    return sorted(made, key=lambda launch: sizes.index(launch.size))
 
 
 def counts_of(kernel: Kernel, size: Size) -> dict[str, int]:

@@ -19,7 +19,7 @@ from sgemm_lab.models.bound import DATA, DRAM, ISSUE, L2, LOOKUP, SCHEDULERS, Bo
 from sgemm_lab.models.ladder import SIZE
 from sgemm_lab.models.ladder import ladder as recorded_steps
 from sgemm_lab.records.data import Record, Score
-from sgemm_lab.records.store import counted, scores
+from sgemm_lab.records.store import scores
 from sgemm_lab.text import number, percent, size_text
 
 PER_STEP = "multiply-add of a warp"
@@ -353,8 +353,7 @@ def _race(now: Standing, before: Standing) -> Race:
 
 def _values(standing: Standing) -> dict[str, float]:
     score = standing.score
-    size = (score.m, score.n, score.k)
-    entry = counted(standing.record).get((standing.name, *size))
+    entry = standing.record.counted(load_kernel(standing.name), score.size)
     found = dict(entry.values) if entry else {}
     found |= {"share": 100 * standing.share, "speed": score.gflops}
     instructions, cap = standing.bound.of(ISSUE), standing.bound.cap

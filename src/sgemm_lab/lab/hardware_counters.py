@@ -6,7 +6,6 @@ from sgemm_lab.errors import LabError
 from sgemm_lab.hardware import SECTOR_BYTES, WARP, WAVEFRONT_BYTES
 from sgemm_lab.kernel import Kernel, Size
 from sgemm_lab.lab import session
-from sgemm_lab.records.store import counted
 from sgemm_lab.text import size_text
 
 
@@ -72,7 +71,7 @@ def hardware(kernel: Kernel, size: Size) -> Hardware:
         LabError: no record has them.
     """
     for record in session.book_records():
-        found = counted(record).get((kernel.name, *size))
+        found = record.counted(kernel, size)
         if found is not None:
             return Hardware(kernel.name, size, record.gpu.name, found.values)
     raise LabError(

@@ -10,7 +10,6 @@ from sgemm_lab.measuring.race import Budget, input_set_count
 from sgemm_lab.measuring.recorder import RAGGED_SIZES, SQUARE_SIZES
 from sgemm_lab.models.roofline import clock_text
 from sgemm_lab.records.data import CUBLAS, Measurement, Record, Run, Spread
-from sgemm_lab.records.store import readings
 from sgemm_lab.text import bytes_text
 
 
@@ -52,7 +51,7 @@ class Recorded:
 
     def samples(self, benchmark: str) -> int:
         """Return how many samples a microbenchmark takes at each parameter."""
-        return len(next(iter(readings(self.record, benchmark).values()))[0].samples)
+        return len(next(iter(self.record.readings(benchmark).values())).samples)
 
     def table(self) -> Output:
         """List what the file holds."""

@@ -9,7 +9,6 @@ What is measured rather than designed, such as the bandwidth of L2, gives estima
 beside the bound and never take its place.
 """
 
-import statistics
 from collections.abc import Mapping
 from dataclasses import dataclass
 
@@ -18,8 +17,7 @@ from sgemm_lab.gpu import Gpu
 from sgemm_lab.hardware import FLOAT_BYTES, FLOP_PER_WARP_FMA, WARP
 from sgemm_lab.kernel import Kernel, Size, load_kernel
 from sgemm_lab.models.demand import GLOBAL, LOOKUPS, PRODUCTS, SHARED, block_demand
-from sgemm_lab.records.data import Counters, Record, Score
-from sgemm_lab.records.store import counted, readings
+from sgemm_lab.records.data import Counted, Record, Score
 from sgemm_lab.rules.tile import Tile
 
 PEAK, GRID, ISSUE, DATA, LOOKUP, L2, DRAM = (
@@ -233,12 +231,7 @@ def _compulsory_bytes(size: Size) -> float:
 
 def _counted(kernel: Kernel, size: Size, record: Record) -> dict[str, tuple[float, str]]:
     """Return the demands that only a GPU's counters know: instructions, and bytes moved."""
-    mine = kernel.fingerprint
-    launches = {
-        key[1:]: entry
-        for key, entry in counted(record).items()
-        if key[0] == kernel.name and entry.fingerprint == mine
-    }
+    launches = record.launches(kernel)
     found: dict[str, tuple[float, str]] = {}
     instructions = _instructions(kernel, size, launches)
     if instructions is not None:
@@ -253,7 +246,7 @@ def _counted(kernel: Kernel, size: Size, record: Record) -> dict[str, tuple[floa
     return found
 
 
-def _instructions(kernel: Kernel, size: Size, launches: Mapping[Size, Counters]) -> float | None:
+def _instructions(kernel: Kernel, size: Size, launches: Mapping[Size, Counted]) -> float | None:
     """Return the instructions per step, of all warps.
 
     Counted at this size; or else at least what the loop over K takes, by two cubes that were
@@ -279,10 +272,9 @@ def _measured_rates(record: Record | None) -> dict[str, float]:
     """Return the best rate at which L2 was read, in GB/s."""
     if record is None:
         return {}
-    read = readings(record, "bandwidth.read")
     inside = [
-        statistics.median(reading.samples)
-        for footprint, (reading, _) in read.items()
+        read.median
+        for footprint, read in record.readings("bandwidth.read").items()
         if 2 * footprint <= record.gpu.l2_bytes
     ]
     return {L2: max(inside)} if inside else {}

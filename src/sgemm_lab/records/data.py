@@ -286,30 +286,28 @@ class Record:
 
     def counted(self, kernel: Kernel, size: Size) -> Counted | None:
         """Return the latest counters of this source of a kernel, or None."""
-        return self._by_launch.get((kernel.name, kernel.fingerprint, size))
+        return self.launches(kernel).get(size)
+
+    def launches(self, kernel: Kernel) -> dict[Size, Counted]:
+        """Return the latest counters of this source of a kernel at every size that has some."""
+        return self._by_kernel.get((kernel.name, kernel.fingerprint), {})
 
     def readings(self, benchmark: str) -> dict[int, Read]:
         """Return the latest readings of one benchmark by parameter; empty where there are none."""
         return self._by_benchmark.get(benchmark, {})
-
-    @property
-    def all_counted(self) -> tuple[Counted, ...]:
-        """The latest counters of each kernel, source and size."""
-        return tuple(self._by_launch.values())
 
     @cached_property
     def _by_source(self) -> dict[tuple[str, str, Size], Score]:
         return {(score.kernel, score.fingerprint, score.size): score for score in self.scores}
 
     @cached_property
-    def _by_launch(self) -> dict[tuple[str, str, Size], Counted]:
-        return {
-            (found.kernel, found.fingerprint, (found.m, found.n, found.k)): Counted(
-                self.gpu, run, found
-            )
-            for run in self.runs
-            for found in run.counters
-        }
+    def _by_kernel(self) -> dict[tuple[str, str], dict[Size, Counted]]:
+        launches: dict[tuple[str, str], dict[Size, Counted]] = {}
+        for run in self.runs:
+            for found in run.counters:
+                sizes = launches.setdefault((found.kernel, found.fingerprint), {})
+                sizes[found.m, found.n, found.k] = Counted(self.gpu, run, found)
+        return launches
 
     @cached_property
     def _by_benchmark(self) -> dict[str, dict[int, Read]]:

@@ -15,7 +15,7 @@ from typing import Any
 from sgemm_lab.errors import LabError
 from sgemm_lab.files import data_folder, locked, write_whole
 from sgemm_lab.kernel import book_kernel
-from sgemm_lab.records.data import Counters, Device, Reading, Record, Run, Score
+from sgemm_lab.records.data import Device, Record, Run, Score
 from sgemm_lab.records.form import FormError, decoded, encoded
 
 FORMAT = 1
@@ -136,7 +136,13 @@ def scores(records: Iterable[Record]) -> list[Score]:
 
     A measurement under the name of a kernel of the book, but of other code, is no score of it.
     """
-    return [s for record in records for s in record.scores if _is_todays(s.kernel, s.fingerprint)]
+    every = [score for record in records for score in record.scores]
+    todays = {name: book_kernel(name) for name in {score.kernel for score in every}}
+    return [
+        s
+        for s in every
+        if (kernel := todays[s.kernel]) is None or kernel.fingerprint == s.fingerprint
+    ]
 
 
 def not_yet_measured(names: Sequence[str], where: str = "") -> str:
@@ -146,28 +152,6 @@ def not_yet_measured(names: Sequence[str], where: str = "") -> str:
         f"Not yet measured{where}: {', '.join(names)}. "
         f"Run 'sgemm-lab record {' '.join(names)}' on a GPU{refused}."
     )
-
-
-def readings(record: Record, benchmark: str) -> dict[int, tuple[Reading, Run]]:
-    """Return the latest readings of one benchmark by parameter, with the run they come from."""
-    return {p: (read.reading, read.run) for p, read in record.readings(benchmark).items()}
-
-
-def counted(record: Record) -> dict[tuple[str, int, int, int], Counters]:
-    """Return the latest hardware counters of today's kernels by (kernel, M, N, K)."""
-    return {
-        (found.counters.kernel, found.counters.m, found.counters.n, found.counters.k): (
-            found.counters
-        )
-        for found in record.all_counted
-        if _is_todays(found.counters.kernel, found.fingerprint)
-    }
-
-
-def _is_todays(name: str, fingerprint: str) -> bool:
-    """Say whether code is what a kernel of the book says today; others are what they are."""
-    kernel = book_kernel(name)
-    return kernel is None or kernel.fingerprint == fingerprint
 
 
 def _record(data: Any, path: Path) -> Record:

@@ -8,7 +8,7 @@ SITE := _build/html
 ALONE := tests/widgets/test_live_in_jupyterlab.py
 
 .DEFAULT_GOAL := help
-.PHONY: help book lint check test notebooks readme ptx bench clean
+.PHONY: help book lint check test notebooks readme counts bench clean
 
 help:
 	@echo "make book       build the pages into $(SITE)"
@@ -17,7 +17,7 @@ help:
 	@echo "make test       install what the tests need and run them all"
 	@echo "make notebooks  write one notebook per chapter into notebooks/"
 	@echo "make readme     write the ladder in README.md anew, from the records"
-	@echo "make ptx        compile the kernels anew into src/sgemm_lab/ptx, for machines without NVRTC"
+	@echo "make counts     compile and count the kernels anew, for pages and machines without NVRTC"
 	@echo "make bench      time the simulator and the widgets, alone and on their pages"
 	@echo "make clean      remove what was built; .venv stays"
 
@@ -50,8 +50,9 @@ notebooks: .venv/.book
 readme: .venv/.book
 	@$(BIN)/python -m sgemm_lab.book.readme
 
-ptx: .venv/.book
+counts: .venv/.book
 	@$(BIN)/python -m sgemm_lab.cuda.shipped_ptx
+	@$(BIN)/python -m sgemm_lab.models.count_all
 
 bench: .venv/.test
 	@$(BIN)/python benchmarks/simulator.py $(BENCH)

@@ -262,7 +262,7 @@ def test_shipped_ptx_is_current(tmp_path: Path) -> None:
     if here != there:
         pytest.skip(f"The shipped PTX is of '{there}', and NVRTC here is '{here}'.")
     old = [path.name for path in made if path.read_text() != (SHIPPED_PTX / path.name).read_text()]
-    assert old == [], "run: make ptx"
+    assert old == [], "run: make counts"
 
 
 def test_shipped_ptx_names_no_folder_of_the_machine_that_made_it() -> None:

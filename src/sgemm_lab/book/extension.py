@@ -1,5 +1,6 @@
 """What Sphinx loads: connects the parts of the book to the build."""
 
+import os
 from importlib.metadata import version
 from typing import Any
 
@@ -36,6 +37,8 @@ def setup(app: Sphinx) -> dict[str, Any]:
     app.connect("html-page-context", assets.drop_icon_script)
     app.connect("build-finished", assets.write_assets)
     app.connect("build-finished", links.publish_notebooks)
+    # Jupyter Book's command has no option for it: pages are run and written on all cores.
+    app.parallel = os.cpu_count() or 1
     return {"version": version("sgemm-lab"), "parallel_read_safe": True}
 
 
@@ -49,8 +52,11 @@ def _add_exercises(app: Sphinx) -> None:
     app.connect("html-page-context", exercises.add_scripts)
 
 
-def _configure(_app: Sphinx, config: Config) -> None:
+def _configure(app: Sphinx, config: Config) -> None:
     """Point Sphinx at the files that travel inside this package."""
+    # It numbers sections once all pages are read, and says nothing of processes that read them.
+    if "sphinx_multitoc_numbering" in app.extensions:
+        app.extensions["sphinx_multitoc_numbering"].parallel_read_safe = True
     config.html_static_path.append(str(assets.ASSETS))
     config.templates_path.append(str(assets.TEMPLATES))
     config.html_css_files.extend(["book-theme.css", "book.css", "pictures.css"])

@@ -4,14 +4,23 @@ import os
 from collections.abc import Sequence
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
+from functools import partial
 from multiprocessing import get_context
+from typing import Any
 
-from sgemm_lab.counting.of_kernel import COUNTS, count
-from sgemm_lab.kernel import Kernel, Size, load_kernels
+from sgemm_lab.counting.kept import kept
+from sgemm_lab.counting.of_kernel import COUNTS, multiply_whole_numbers
+from sgemm_lab.cuda.shipped_ptx import settled_ptx
+from sgemm_lab.kernel import ENTRY, Kernel, Size, load_kernels
 from sgemm_lab.records.data import Record
+from sgemm_lab.text import size_text
 
 REGULAR: Size = (256, 256, 256)
 RAGGED: Size = (255, 257, 254)
+
+
+LAUNCHES = "launches"
+"""Where launches stand among the counts that are kept."""
 
 
 @dataclass(frozen=True)
@@ -32,7 +41,7 @@ class Comparison:
 def compare(
     sizes: Sequence[Size], records: Sequence[Record], kernels: Sequence[Kernel] | None = None
 ) -> list[Comparison]:
-    """Simulate kernels on all of the processor's cores, beside the recorded counters.
+    """Count kernels beside the recorded counters. What is not kept is simulated on all cores.
 
     ``kernels`` are by default all of the book, with their variants. A launch without recorded
     counters is left out. The result is in the order of the sizes, then of the kernels.
@@ -47,10 +56,7 @@ def compare(
             if found is not None:
                 launches.append((kernel, size))
                 recorded.append(found.values)
-    # New processes rather than copies of this one, which may run threads, as a notebook does.
-    workers = min(os.cpu_count() or 1, max(1, len(launches)))
-    with ProcessPoolExecutor(workers, mp_context=get_context("spawn")) as pool:
-        here = list(pool.map(counts_of, *zip(*launches, strict=True))) if launches else []
+    here = counts_of_all(launches)
     return [
         Comparison(
             kernel.name, size, counts, {name: round(gpu[name]) for name in COUNTS if name in gpu}
@@ -59,7 +65,44 @@ def compare(
     ]
 
 
+def counts_of_all(launches: Sequence[tuple[Kernel, Size]]) -> list[dict[str, int]]:
+    """Return the counts of several launches; what is not kept is simulated, on all cores."""
+    names = [launch_name(*launch) for launch in launches]
+    texts = [settled_ptx(kernel) for kernel, _ in launches]
+    found: dict[str, Any] = dict(
+        zip(names, map(partial(kept, LAUNCHES), names, texts), strict=True)
+    )
+    missing = [
+        (*launch, text)
+        for name, launch, text in zip(names, launches, texts, strict=True)
+        if found[name] is None
+    ]
+    if missing:
+        # New processes rather than copies of this one, which may run threads, as a notebook does.
+        workers = min(os.cpu_count() or 1, len(missing))
+        with ProcessPoolExecutor(workers, mp_context=get_context("spawn")) as pool:
+            counted = pool.map(simulated_counts, *zip(*missing, strict=True))
+            found |= {
+                launch_name(kernel, size): counts
+                for (kernel, size, _), counts in zip(missing, counted, strict=True)
+            }
+    return [found[name] for name in names]
+
+
 def counts_of(kernel: Kernel, size: Size) -> dict[str, int]:
+    """Return the counts of one launch by the names in ``COUNTS``: as kept, or simulated here."""
+    ptx = settled_ptx(kernel)
+    found: dict[str, int] | None = kept(LAUNCHES, launch_name(kernel, size), ptx)
+    return simulated_counts(kernel, size, ptx) if found is None else found
+
+
+def simulated_counts(kernel: Kernel, size: Size, ptx: str) -> dict[str, int]:
     """Simulate one launch; return its counts by the names in ``COUNTS``."""
-    total = count(kernel, size, check_hazards=False).result.counts.total
-    return {name: getattr(total, name) for name in COUNTS}
+    shape = kernel.launch_shape(*size)
+    made = multiply_whole_numbers(ptx, ENTRY, shape, size, check_hazards=False)
+    return {name: getattr(made.result.counts.total, name) for name in COUNTS}
+
+
+def launch_name(kernel: Kernel, size: Size) -> str:
+    """Return what a launch is called among the counts that are kept."""
+    return f"{kernel.name} at {size_text(size)}"

@@ -35,6 +35,19 @@ def kernel_ptx(kernel: Kernel, target: str = DEFAULT_TARGET) -> str:
     return compile_kernel(kernel, target).ptx
 
 
+def settled_ptx(kernel: Kernel) -> str:
+    """Return the shipped text of a book kernel or variant; another kernel's is compiled here.
+
+    So what is told of the book's own kernels is the same on every machine.
+
+    Raises:
+        LabError: the kernel is not one of the book's own, and cannot be compiled here.
+    """
+    if kernel in load_kernels(variants=True):
+        return shipped_file(kernel).read_text(encoding="utf-8")
+    return kernel_ptx(kernel)
+
+
 def shipped_file(kernel: Kernel) -> Path:
     """Return where the PTX of a book kernel is kept in the package."""
     return SHIPPED_PTX / f"{kernel.name.replace(':', '-').replace('=', '').replace(',', '-')}.ptx"

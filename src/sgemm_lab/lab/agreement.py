@@ -57,7 +57,7 @@ class Agreement:
         return table(
             ["kernel", "equal counts", "sectors, here", "H200", "wavefronts, here", "H200"],
             rows,
-            note="Loads and stores together. Here: simulated for this page. "
+            note="Loads and stores together. Here: simulated. "
             f"H200: recorded on {max(dates)}.",
         )
 

@@ -16,10 +16,11 @@ from functools import lru_cache
 import numpy as np
 import numpy.typing as npt
 
-from sgemm_lab.cuda.shipped_ptx import kernel_ptx, shipped_file
+from sgemm_lab.counting.kept import kept
+from sgemm_lab.cuda.shipped_ptx import settled_ptx
 from sgemm_lab.errors import LabError
 from sgemm_lab.hardware import WARP, WAVEFRONT_BYTES
-from sgemm_lab.kernel import ENTRY, Kernel, Size, load_kernels
+from sgemm_lab.kernel import ENTRY, Kernel, Size
 from sgemm_lab.rules.memory import Addresses, Mask, shared_cost
 from sgemm_lab.rules.tile import Tile
 from sgemm_lab.simulator import simulate
@@ -31,6 +32,9 @@ LINES_PER_LOOKUP = 4
 SHARED, GLOBAL, REQUESTS, LOOKUPS, PRODUCTS = "shared", "global", "requests", "lookups", "products"
 """What is counted of a block: wavefronts of shared memory; wavefronts in which global loads and
 stores pass the data pipe; their requests; lookups of loads; multiply-adds of a warp."""
+
+BLOCKS = "blocks"
+"""Where demands stand among the counts that are kept."""
 
 _ALIGNED = WARP
 """Rows that start at a multiple of so many floats start at a line of L1 and at bank 0."""
@@ -63,16 +67,27 @@ class BlockDemand:
 
 @lru_cache(maxsize=256)
 def block_demand(kernel: Kernel) -> BlockDemand:
-    """Simulate one block of a kernel, at two lengths of K, and return what it asks for.
+    """Return what one block of a kernel asks for: as kept with the package, or simulated here.
 
     Raises:
         LabError: the block is no tile of C that follows from the kernel's constants, or the
             kernel cannot be compiled here.
     """
+    ptx = settled_ptx(kernel)
+    found = kept(BLOCKS, kernel.name, ptx)
+    return BlockDemand(**found) if found else simulated_demand(kernel, ptx)
+
+
+def simulated_demand(kernel: Kernel, ptx: str) -> BlockDemand:
+    """Simulate one block of a kernel, at two lengths of K, and return what it asks for.
+
+    Raises:
+        LabError: the block is no tile of C that follows from the kernel's constants.
+    """
     tile = Tile.from_constants(kernel.values)
     window = max(WARP, tile.bk)
     short, long = 2 * window, 3 * window
-    first, second = _count_block(kernel, tile, short), _count_block(kernel, tile, long)
+    first, second = (_count_block(kernel, ptx, tile, k) for k in (short, long))
     per_k = {name: (second[name] - first[name]) / (long - short) for name in first}
     fixed = {name: first[name] - short * per_k[name] for name in first}
     return BlockDemand(tile.bm, tile.bn, tile.bk, fixed, per_k)
@@ -145,7 +160,7 @@ class _GlobalPipe:
         """What lands was counted when it was issued."""
 
 
-def _count_block(kernel: Kernel, tile: Tile, k: int) -> dict[str, float]:
+def _count_block(kernel: Kernel, ptx: str, tile: Tile, k: int) -> dict[str, float]:
     """Counts of the first block of a product that reaches further to the right."""
     m, n = tile.bm, 2 * max(tile.bn, _ALIGNED)
     shape = kernel.launch_shape(m, n, k)
@@ -156,7 +171,7 @@ def _count_block(kernel: Kernel, tile: Tile, k: int) -> dict[str, float]:
         )
     pipe = _GlobalPipe()
     counts = simulate(
-        _ptx(kernel),
+        ptx,
         ENTRY,
         (1, 1),
         shape.block,
@@ -180,10 +195,3 @@ def _count_block(kernel: Kernel, tile: Tile, k: int) -> dict[str, float]:
         LOOKUPS: pipe.lookups,
         PRODUCTS: counts.ffma_thread_instructions / WARP,
     }
-
-
-def _ptx(kernel: Kernel) -> str:
-    # The shipped text of the book's own kernels: no compiler needed, and the same bound everywhere.
-    if kernel in load_kernels(variants=True):
-        return shipped_file(kernel).read_text(encoding="utf-8")
-    return kernel_ptx(kernel)

@@ -1,0 +1,68 @@
+"""Counts that travel with the package: simulated once, kept while what they follow from stays.
+
+What the simulator counts follows from the PTX it runs and from its own source, and from nothing
+else. Both are kept with each count as hashes. Where either differs there is no kept count, and
+whoever asks simulates. ``make counts`` counts all of them anew.
+"""
+
+import hashlib
+import json
+from collections.abc import Mapping
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+from sgemm_lab.files import PACKAGE, write_whole
+
+FILE = Path(__file__).with_name("kept.json")
+SOURCES = (
+    "simulator/*.py", "rules/memory.py", "rules/tile.py", "counting/of_kernel.py",
+    "models/demand.py", "hardware.py",
+)  # fmt: skip
+"""The modules that counts follow from, besides the PTX."""
+
+Sections = Mapping[str, Mapping[str, Any]]
+
+
+def kept(section: str, name: str, ptx: str) -> Any | None:
+    """Return what was counted of some PTX under a name; None where it has to be counted anew."""
+    found = _read(FILE)
+    entry = found.get(section, {}).get(name)
+    if entry is None or found["state"] != state() or entry["ptx"] != short_hash(ptx):
+        return None
+    return entry["counted"]
+
+
+def entry(ptx: str, counted: Any) -> dict[str, Any]:
+    """Return what is written of one count: the PTX it is of, and the count as plain data."""
+    return {"ptx": short_hash(ptx), "counted": counted}
+
+
+def write(sections: Sections, path: Path = FILE) -> None:
+    """Write all counts, one a line, so that a change shows what it touches."""
+    lines = [f'"state": {json.dumps(state())}']
+    for section, entries in sections.items():
+        rows = [f"  {json.dumps(name)}: {json.dumps(row)}" for name, row in entries.items()]
+        lines.append(f"{json.dumps(section)}: {{\n" + ",\n".join(rows) + "\n}")
+    write_whole(path, "{\n" + ",\n".join(lines) + "\n}\n")
+
+
+@lru_cache(maxsize=1)
+def state() -> str:
+    """Return a hash of the source of everything that counts."""
+    files = sorted(path for pattern in SOURCES for path in PACKAGE.glob(pattern))
+    return short_hash("".join(path.read_text(encoding="utf-8") for path in files))
+
+
+def short_hash(text: str) -> str:
+    """Return 16 letters that tell a text from all others."""
+    return hashlib.sha256(text.encode()).hexdigest()[:16]
+
+
+@lru_cache(maxsize=4)
+def _read(path: Path) -> dict[str, Any]:
+    try:
+        found: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        return {}
+    return found

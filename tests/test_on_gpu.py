@@ -198,11 +198,11 @@ def endless() -> Kernel:
 
 def test_a_kernel_that_never_ends_is_stopped_and_the_gpu_lives_on(cupy: Any) -> None:
     kept = cupy.arange(5)
-    (verdict,) = check_apart(endless(), [(64, 64, 64)], limit_s=3.0)
+    (verdict,) = check_apart(endless(), [(64, 64, 64)], time_limit=3.0)
     assert verdict.fault is not None
     assert verdict.fault.startswith("It did not end within 3 seconds and was stopped.")
     with pytest.raises(LabError, match="cannot be measured at 64×64×64: It did not end"):
-        try_out(endless(), [(64, 64, 64)], limit_s=3.0)
+        try_out(endless(), [(64, 64, 64)], time_limit=3.0)
     assert (kept + 1).get().tolist() == [1, 2, 3, 4, 5]
     assert faults(load_kernel("naive"), [(64, 64, 64)]) == []
 

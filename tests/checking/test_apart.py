@@ -18,8 +18,8 @@ SIZES = [(5, 6, 7), (8, 9, 10)]
 READY = "print('{\"ready\": true}', flush=True)"
 
 
-def ask(script: str, limit_s: float = 5.0, told: str = "") -> list[dict[str, Any]]:
-    return list(answers([sys.executable, "-c", script], told, limit_s))
+def ask(script: str, time_limit: float = 5.0, told: str = "") -> list[dict[str, Any]]:
+    return list(answers([sys.executable, "-c", script], told, time_limit))
 
 
 def test_answers_come_line_by_line_until_it_is_done() -> None:
@@ -45,7 +45,7 @@ def test_a_process_that_never_answers_is_ended_with_a_sentence() -> None:
 
 def test_the_limit_begins_when_it_is_ready() -> None:
     script = f"import time; time.sleep(1.5); {READY}; print('{{\"done\": true}}')"
-    assert ask(script, limit_s=1.0) == []
+    assert ask(script, time_limit=1.0) == []
 
 
 def test_leaving_early_ends_the_process() -> None:

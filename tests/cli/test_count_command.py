@@ -289,3 +289,36 @@ def test_a_launch_that_no_gpu_takes_or_that_never_ends_is_refused(
     options = ["--entry", "k", "--grid", grid, "--block", block, "--size", "8"]
     assert main(["count", str(path), *options]) == 2
     assert sentence in capsys.readouterr().err
+
+
+SPLIT_BARRIER = """
+extern "C" __global__ void sgemm(const float* A, const float* B, float* C, int M, int N, int K)
+{
+    if (threadIdx.x < 32) __syncthreads(); else __syncthreads();
+    int row = blockIdx.y, column = threadIdx.x;
+    if (column >= N) return;
+    float sum = 0;
+    for (int k = 0; k < K; ++k) sum += A[row * K + k] * B[k * N + column];
+    C[row * N + column] = sum;
+}
+"""
+
+
+def test_a_warning_is_told_and_fails_nothing(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "split.cu"
+    path.write_text(SPLIT_BARRIER)
+    call = ["count", str(path), "--entry", "sgemm", "--grid", "1,3", "--block", "64",
+            "--size", "3,64,5"]  # fmt: skip
+    assert main(call) == 0
+    assert "A GPU counts both alike" in capsys.readouterr().out
+    assert main([*call, "--json"]) == 0
+    assert len(json.loads(capsys.readouterr().out)["warnings"]) == 1
+
+
+def test_time_limits_are_set_on_the_command_line(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["count", "tiled", "--size", "128", "--time-limit", "0.001"]) == 2
+    assert "stopped after 0.001 seconds" in capsys.readouterr().err
+    assert main(["check", "tiled", "--size", "128", "--time-limit", "0.001"]) == 1
+    assert "stopped after 0.001 seconds" in capsys.readouterr().out

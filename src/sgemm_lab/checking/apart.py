@@ -26,7 +26,7 @@ from sgemm_lab.errors import LabError
 from sgemm_lab.files import PACKAGE
 from sgemm_lab.kernel import Kernel, Size, parse_kernel
 
-LIMIT_S = 20.0
+TIME_LIMIT = 20.0
 """Seconds that one size may take. On any GPU of the book the largest takes less than one."""
 _START_S = 300.0
 """Seconds until the child has CuPy, a GPU and the compiled kernel."""
@@ -44,12 +44,12 @@ def check_apart(
     *,
     seed: int = 0,
     shift: int = 0,
-    limit_s: float = LIMIT_S,
+    time_limit: float = TIME_LIMIT,
 ) -> Iterator[CheckResult]:
     """Check a kernel as ``on_gpu.check`` does, in a process of its own.
 
-    The kernel that does not end in ``limit_s`` seconds at a size is wrong there, and at that size
-    the iterator ends.
+    The kernel that does not end in ``time_limit`` seconds at a size is wrong there, and at that
+    size the iterator ends.
 
     Raises:
         LabError: no GPU, or the kernel does not compile.
@@ -57,25 +57,25 @@ def check_apart(
     request = {"do": "check", "sizes": list(sizes), "seed": seed, "shift": shift}
     done = 0
     try:
-        for answer in _ask(kernel, request, limit_s):
+        for answer in _ask(kernel, request, time_limit):
             done += 1
             yield CheckResult(**{**answer, "error": float(answer["error"])})
     except TimeLimitError as fault:
         yield CheckResult(kernel.name, *sizes[done], str(fault), None, float("inf"))
 
 
-def try_out(kernel: Kernel, sizes: Sequence[Size], *, limit_s: float = LIMIT_S) -> None:
+def try_out(kernel: Kernel, sizes: Sequence[Size], *, time_limit: float = TIME_LIMIT) -> None:
     """Launch a kernel once at each size in a process of its own, to see that it ends.
 
     A size that the kernel refuses, or that the GPU's memory cannot hold, is passed over.
 
     Raises:
-        LabError: no GPU, the kernel does not compile, it does not end in ``limit_s`` seconds, or
+        LabError: no GPU, the kernel does not compile, it does not end in ``time_limit`` seconds, or
             the GPU stops it.
     """
     done = 0
     try:
-        for answer in _ask(kernel, {"do": "launch", "sizes": list(sizes)}, limit_s):
+        for answer in _ask(kernel, {"do": "launch", "sizes": list(sizes)}, time_limit):
             if answer["fault"]:
                 raise LabError(f"{_at(kernel, sizes[done])}: {answer['fault']}")
             done += 1
@@ -88,16 +88,16 @@ def _at(kernel: Kernel, size: Size) -> str:
     return f"The kernel '{kernel.name}' cannot be measured at {m}×{n}×{k}"
 
 
-def _ask(kernel: Kernel, request: dict[str, Any], limit_s: float) -> Iterator[Answer]:
+def _ask(kernel: Kernel, request: dict[str, Any], time_limit: float) -> Iterator[Answer]:
     told = json.dumps({"name": kernel.name, "source": kernel.source, **request})
-    yield from answers([sys.executable, "-m", "sgemm_lab.checking.apart"], told, limit_s)
+    yield from answers([sys.executable, "-m", "sgemm_lab.checking.apart"], told, time_limit)
 
 
-def answers(command: Sequence[str], told: str, limit_s: float) -> Iterator[Answer]:
+def answers(command: Sequence[str], told: str, time_limit: float) -> Iterator[Answer]:
     """Run a command, tell it something, and yield the JSON objects that it answers line by line.
 
-    Its first line says that it is ready; from then on each answer may take ``limit_s`` seconds. An
-    object with "error" is a sentence that ends it. However this ends, the process is ended too.
+    Its first line says that it is ready; from then on each answer may take ``time_limit`` seconds.
+    An object with "error" is a sentence that ends it. However this ends, the process is ended too.
 
     Raises:
         TimeLimitError: an answer took too long.
@@ -145,7 +145,7 @@ def answers(command: Sequence[str], told: str, limit_s: float) -> Iterator[Answe
                 return
             if "ready" not in answer:
                 yield answer
-            wait = limit_s
+            wait = time_limit
     finally:
         process.kill()  # the driver then takes the kernel off the GPU
         process.wait()

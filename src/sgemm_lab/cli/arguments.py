@@ -29,6 +29,15 @@ def add_sizes(parser: argparse.ArgumentParser) -> None:
     )  # fmt: skip
 
 
+def add_time_limit(parser: argparse.ArgumentParser, what: str, default: float | None) -> None:
+    """Declare how long something may take; without a default the checks' own limits hold."""
+    shown = "60 simulated, 20 for a kernel of your own on a GPU" if default is None else default
+    parser.add_argument(
+        "--time-limit", type=seconds, default=default, metavar="SECONDS",
+        help=f"how long {what} may take; default: {shown}",
+    )  # fmt: skip
+
+
 def chosen(names: Sequence[str], suits: Callable[[Kernel], bool] = lambda _: True) -> list[Kernel]:
     """Return the kernels with these names or files; without names all of the book that ``suits``.
 

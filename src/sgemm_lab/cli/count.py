@@ -7,10 +7,10 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from sgemm_lab.cli.arguments import macro, natural, pair, size
+from sgemm_lab.cli.arguments import add_time_limit, macro, natural, pair, size
 from sgemm_lab.cli.printing import blocks_done, print_json, print_table
 from sgemm_lab.counting.any_file import ForeignKernel, count_foreign
-from sgemm_lab.counting.of_kernel import Multiplication, count
+from sgemm_lab.counting.of_kernel import TIME_LIMIT, Multiplication, count
 from sgemm_lab.cuda.compiler import DEFAULT_TARGET, TARGETS
 from sgemm_lab.cuda.launch import MAX_GRID_Y
 from sgemm_lab.errors import LabError
@@ -57,6 +57,7 @@ def add_count_arguments(parser: argparse.ArgumentParser) -> None:
         "--schedule", choices=("lockstep", "warps"), default="lockstep",
         help="run a block's threads side by side, or warp after warp (slow)",
     )  # fmt: skip
+    add_time_limit(parser, "the launch", TIME_LIMIT)
     other = parser.add_argument_group("a .cu file without the book's head comment")
     other.add_argument("--entry", metavar="NAME", help="the kernel's name, or a part of it")
     other.add_argument("--grid", type=pair, metavar="X,Y", help="blocks")
@@ -88,6 +89,7 @@ def _counted(options: argparse.Namespace) -> tuple[Multiplication, str]:
         "target": options.arch,
         "check_hazards": options.hazards,
         "schedule": options.schedule,
+        "time_limit": options.time_limit,
         "progress": blocks_done,
     }
     if _is_foreign(options):
@@ -154,6 +156,7 @@ def _to_json(counted: Multiplication) -> dict[str, Any]:
         "max_abs_error": counted.max_abs_error if finite else None,
         "wrong_elements": counted.wrong,
         "hazards": [str(hazard) for hazard in counted.result.hazards],
+        "warnings": [str(warning) for warning in counted.result.warnings],
         **counted.result.counts.to_json(),
     }
 
@@ -195,5 +198,5 @@ def _print_totals(counted: Multiplication) -> None:
         print(f"C is WRONG: {counted.wrong:,} of {m * n:,} elements differ from the exact product.")
     else:
         print(f"C is right: all {m * n:,} elements of {m}×{n}×{k} equal the exact product.")
-    for hazard in counted.result.hazards:
-        print(hazard)
+    for finding in (*counted.result.hazards, *counted.result.warnings):
+        print(finding)

@@ -16,7 +16,7 @@ from sgemm_lab.checking.apart import check_apart
 from sgemm_lab.checking.judge import AWKWARD_SIZES, CheckResult, summary
 from sgemm_lab.checking.on_cpu import QUICK_SIZES, check_here
 from sgemm_lab.checking.on_gpu import check
-from sgemm_lab.cli.arguments import add_kernels, add_sizes, chosen, natural, seconds
+from sgemm_lab.cli.arguments import add_kernels, add_sizes, add_time_limit, chosen, natural, seconds
 from sgemm_lab.cli.count import add_count_arguments, run_count
 from sgemm_lab.cli.printing import answering, print_json, print_table, tell, tell_over
 from sgemm_lab.cuda.compiler import TARGETS, compile_kernel, load_nvrtc, suits
@@ -87,6 +87,7 @@ def _parser() -> argparse.ArgumentParser:
         "--shift", type=natural, default=0, metavar="ELEMENTS",
         help="move the matrices this far off their aligned addresses; needs a GPU",
     )  # fmt: skip
+    add_time_limit(checking, "one size", None)
     checking.add_argument("--seed", type=natural, default=0, help="seed of the random matrices")
 
     recording = command("record", _record, "Measure on this machine's GPU and keep the samples.")
@@ -257,10 +258,12 @@ def _verdicts(
     kernel: Kernel, sizes: Sequence[Size], options: argparse.Namespace, live: bool
 ) -> Iterator[CheckResult]:
     """Check on the GPU, a reader's own kernel in a process of its own; without a GPU simulate."""
+    limit = {} if options.time_limit is None else {"time_limit": options.time_limit}
     if not live:
-        return check_here(kernel, sizes, seed=options.seed)
-    ask = check if kernel.is_the_books else check_apart
-    return ask(kernel, sizes, seed=options.seed, shift=options.shift)
+        return check_here(kernel, sizes, seed=options.seed, **limit)
+    if kernel.is_the_books:
+        return check(kernel, sizes, seed=options.seed, shift=options.shift)
+    return check_apart(kernel, sizes, seed=options.seed, shift=options.shift, **limit)
 
 
 def _record(options: argparse.Namespace) -> int:

@@ -57,8 +57,7 @@ class Agreement:
         return table(
             ["kernel", "equal counts", "sectors, here", "H200", "wavefronts, here", "H200"],
             rows,
-            note="Loads and stores together. Here: simulated. "
-            f"H200: recorded on {max(dates)}.",
+            note=f"Loads and stores together. Here: simulated. H200: recorded on {max(dates)}.",
         )
 
 

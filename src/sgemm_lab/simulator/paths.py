@@ -44,8 +44,8 @@ class TimeLimitError(LabError):
         super().__init__(
             f"The simulation was stopped after {launch.time_limit:g} seconds: "
             f"{launch.blocks_done:,} of {launch.blocks:,} blocks were done{_where(block)}. Take "
-            "smaller matrices, or allow more time with time_limit=. If no block was done, look "
-            "for a loop without an end."
+            "smaller matrices, or allow more time with time_limit= (in a shell: --time-limit). "
+            "If no block was done, look for a loop without an end."
         )
 
 

@@ -164,8 +164,9 @@ def make_environment_like_colabs(folder: Path) -> None:
     subprocess.run(wheel, check=True)
     subprocess.run([sys.executable, "-m", "venv", "--without-pip", folder / "venv"], check=True)
     (made,) = folder.glob("*.whl")
-    target = [*pip, "--python", str(folder / "venv"), "install", "nbclient", *COLAB, str(made)]
-    subprocess.run(target, check=True)
+    install = [sys.executable, "-m", "uv", "--quiet", "pip", "install"]
+    target = ["--python", str(folder / "venv"), "nbclient", *COLAB, str(made)]
+    subprocess.run([*install, *target], check=True)
 
 
 @pytest.mark.parametrize("chapter", CHAPTERS, ids=lambda path: path.stem)

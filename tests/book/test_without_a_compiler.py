@@ -14,7 +14,6 @@ CHAPTERS = [
 RUN = '''
 import ast
 import sys
-from functools import partial
 from pathlib import Path
 
 
@@ -29,11 +28,9 @@ class NoCupy:
 sys.meta_path.insert(0, NoCupy())
 
 if __name__ == "__main__":
-    import sgemm_lab.lab.agreement
     from sgemm_lab.book.notebooks import notebook
     from sgemm_lab.cuda.compiler import load_nvrtc
     from sgemm_lab.errors import MissingToolError
-    from sgemm_lab.kernel import load_kernel
 
     try:
         load_nvrtc()
@@ -41,10 +38,6 @@ if __name__ == "__main__":
         pass
     else:
         sys.exit("There is a compiler after all.")
-    # The page of all counts takes a minute for all kernels, and two show the same.
-    few = [load_kernel("strip"), load_kernel("tiled")]
-    agreement = sys.modules["sgemm_lab.lab.agreement"]
-    agreement.compare = partial(agreement.compare, kernels=few)
     names = {}
     for cell in notebook(Path(sys.argv[1]), None)["cells"][1:]:
         if cell["cell_type"] == "code":

@@ -102,6 +102,17 @@ def test_a_kernel_is_shown_with_the_lines_its_parent_lacks():
     assert shown.html.count('class="line changed"') == len(marked) == 4
 
 
+def test_a_listing_numbers_its_lines_as_the_file_does():
+    """So that the line which a widget or a verdict names can be found."""
+    source = load_kernel("naive").source.splitlines()
+    shown = lab.show("naive", "const int col", "float acc").html
+    numbered = re.findall(r'data-line="(\d+)"[^>]*>(.*?)\n</span>', shown)
+    assert numbered
+    for number, line in numbered:
+        plain = re.sub(r"<[^>]+>", "", line).replace("&lt;", "<").replace("&amp;", "&")
+        assert source[int(number) - 1].rstrip() == plain.rstrip()
+
+
 def test_every_line_of_a_kernel_is_shown_once():
     for name in ("tiled", "double_buffer"):
         kernel = load_kernel(name)

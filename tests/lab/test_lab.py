@@ -2,6 +2,7 @@
 
 import re
 from dataclasses import replace
+from html import unescape
 
 import pytest
 from record_samples import DEVICE, run
@@ -109,7 +110,7 @@ def test_a_listing_numbers_its_lines_as_the_file_does():
     numbered = re.findall(r'data-line="(\d+)"[^>]*>(.*?)\n</span>', shown)
     assert numbered
     for number, line in numbered:
-        plain = re.sub(r"<[^>]+>", "", line).replace("&lt;", "<").replace("&amp;", "&")
+        plain = unescape(re.sub(r"<[^>]+>", "", line))
         assert source[int(number) - 1].rstrip() == plain.rstrip()
 
 

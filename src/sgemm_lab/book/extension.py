@@ -6,7 +6,17 @@ from typing import Any
 from sphinx.application import Sphinx
 from sphinx.config import Config
 
-from sgemm_lab.book import assets, exercises, ledger, links, navigation, outdated, values, words
+from sgemm_lab.book import (
+    assets,
+    exercises,
+    ledger,
+    links,
+    navigation,
+    origins,
+    outdated,
+    values,
+    words,
+)
 from sgemm_lab.book.collecting import Collector
 from sgemm_lab.widgets.base import WIDGET_MIME
 
@@ -32,6 +42,7 @@ def setup(app: Sphinx) -> dict[str, Any]:
     app.connect("env-updated", words.pages_to_link_again)
     app.connect("doctree-resolved", ledger.fill)
     app.connect("doctree-resolved", words.link)
+    app.connect("doctree-resolved", origins.gather)
     app.connect("html-page-context", links.add_page_links)
     app.connect("html-page-context", navigation.add_changes)
     app.connect("html-page-context", words.add_script)

@@ -212,13 +212,14 @@ def test_a_tiled_kernel_stands_close_under_the_roof_of_shared_memory(name):
     assert widget.words(name).startswith("Shared memory bounds this kernel: at most")
 
 
-def test_a_roofline_can_begin_with_a_path():
-    widget = lab.roofline("naive_rows", "naive", "tiled", path="l2")
+def test_a_roofline_begins_with_one_level():
+    assert lab.roofline("naive", "tiled").level == "shared"
+    widget = lab.roofline("naive_rows", "naive", "tiled", level="l2")
     assert [point["kernel"] for point in widget.steps] == ["naive_rows", "naive", "tiled"]
-    plain = lab.roofline("naive_rows", "naive", "tiled")
+    plain = lab.roofline("naive_rows", "naive", "tiled", level="")
     assert widget.still().count("<path") < plain.still().count("<path")
-    with pytest.raises(LabError, match="There is no memory level 'L3' to lead a path along"):
-        lab.roofline("naive", path="L3")
+    with pytest.raises(LabError, match=r"There is no memory level 'L3'. Choose dram"):
+        lab.roofline("naive", level="L3")
     with pytest.raises(LabError, match="No point of 'split' is on H200"):
         widget.words("split")
 

@@ -25,8 +25,10 @@ extern "C" __global__ void sgemm(const float* A, const float* B, float* C, int M
     const int col = blockIdx.x * TILE + tx;
 
     // Past an edge of A or B stands a zero, which adds nothing to any sum.
-    for (int k = tx; k < K; k += TILE) As[ty * K + k] = row < M ? A[size_t(row) * K + k] : 0.0f;
-    for (int k = ty; k < K; k += TILE) Bs[k * TILE + tx] = col < N ? B[size_t(k) * N + col] : 0.0f;
+    for (int k = tx; k < K; k += TILE)
+        As[ty * K + k] = row < M ? A[size_t(row) * K + k] : 0.0f;
+    for (int k = ty; k < K; k += TILE)
+        Bs[k * TILE + tx] = col < N ? B[size_t(k) * N + col] : 0.0f;
     __syncthreads();  // no one reads a strip before all of it is there
 
     float acc = 0.0f;

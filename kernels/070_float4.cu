@@ -14,10 +14,11 @@ constexpr int BK = 64;    // width of the window along K
 
 static_assert(TILE * TILE <= 1024, "A block has at most 1024 threads: TILE can be at most 32.");
 static_assert(BK <= 2 * TILE, "A thread copies one float4: BK can be at most 2 * TILE.");
-static_assert(TILE % 4 == 0 && BK % 4 == 0, "TILE and BK must be multiples of 4, as float4 is.");
+static_assert(TILE % 4 == 0 && BK % 4 == 0,
+              "TILE and BK must be multiples of 4, as float4 is.");
 
-// Four neighbours of a row of which `left` elements are left; zeros past its end. One load of 16
-// bytes where it can be: a float4 load faults unless its address is a multiple of 16.
+// Four neighbours of a row of which `left` elements are left; zeros past its end. One load of
+// 16 bytes where it can be: a float4 load faults unless its address is a multiple of 16.
 __device__ float4 load4(const float* x, int left, bool aligned)
 {
     if (aligned && left >= 4) return *reinterpret_cast<const float4*>(x);

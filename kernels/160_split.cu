@@ -18,14 +18,15 @@ constexpr int THREADS = BM * BN / (TM * TN);
 
 static_assert(BM % TM == 0 && BN % TN == 0, "TM must divide BM, and TN must divide BN.");
 static_assert(BM * BK == 4 * THREADS && BK * BN == 4 * THREADS,
-              "Each thread copies one float4 of A and one of B: BM * BK = BK * BN = 4 * THREADS.");
+    "Each thread copies one float4 of A and one of B: BM * BK = BK * BN = 4 * THREADS.");
 static_assert(PAD % 4 == 0, "Rows of As start at multiples of 16 bytes: PAD must be one of 4.");
 static_assert(TM == 8 && TN == 8, "A thread has 4 + 4 rows by 4 + 4 columns: TM and TN are 8.");
-static_assert(BK % 4 == 0 && BN % 4 == 0, "float4 holds 4 floats: BK and BN must be multiples of 4.");
+static_assert(BK % 4 == 0 && BN % 4 == 0,
+              "float4 holds 4 floats: BK and BN must be multiples of 4.");
 static_assert(THREADS <= 1024, "A block has at most 1024 threads: make TM larger.");
 
-// Four neighbours of a row of which `left` elements are left; zeros past its end. One load of 16
-// bytes where it can be: a float4 load faults unless its address is a multiple of 16.
+// Four neighbours of a row of which `left` elements are left; zeros past its end. One load of
+// 16 bytes where it can be: a float4 load faults unless its address is a multiple of 16.
 __device__ float4 load4(const float* x, int left, bool aligned)
 {
     if (aligned && left >= 4) return *reinterpret_cast<const float4*>(x);

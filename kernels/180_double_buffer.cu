@@ -18,14 +18,15 @@ constexpr int THREADS = BM * BN / (TM * TN);
 
 static_assert(BM % TM == 0 && BN % TN == 0, "TM must divide BM, and TN must divide BN.");
 static_assert(BM * BK == 4 * THREADS && BK * BN == 4 * THREADS,
-              "Each thread copies one float4 of A and one of B: BM * BK = BK * BN = 4 * THREADS.");
+    "Each thread copies one float4 of A and one of B: BM * BK = BK * BN = 4 * THREADS.");
 static_assert(PAD % 4 == 0, "Rows of As start at multiples of 16 bytes: PAD must be one of 4.");
 static_assert(TM == 8 && TN == 8, "A thread has 4 + 4 rows by 4 + 4 columns: TM and TN are 8.");
-static_assert(BK % 4 == 0 && BN % 4 == 0, "float4 holds 4 floats: BK and BN must be multiples of 4.");
+static_assert(BK % 4 == 0 && BN % 4 == 0,
+              "float4 holds 4 floats: BK and BN must be multiples of 4.");
 static_assert(THREADS <= 1024, "A block has at most 1024 threads: make TM larger.");
 
-// Four neighbours of a row of which `left` elements are left; zeros past its end. One load of 16
-// bytes where it can be: a float4 load faults unless its address is a multiple of 16.
+// Four neighbours of a row of which `left` elements are left; zeros past its end. One load of
+// 16 bytes where it can be: a float4 load faults unless its address is a multiple of 16.
 __device__ float4 load4(const float* x, int left, bool aligned)
 {
     if (aligned && left >= 4) return *reinterpret_cast<const float4*>(x);
@@ -54,7 +55,7 @@ __device__ int tileCol(int tx, int j) { return j / 4 * (BN / 2) + tx * 4 + j % 4
 
 extern "C" __global__ void sgemm(const float* A, const float* B, float* C, int M, int N, int K)
 {
-    __shared__ __align__(16) float As[2][BK][BM + PAD];  // the window's k × rows of A: transposed
+    __shared__ __align__(16) float As[2][BK][BM + PAD];  // a window's k × rows of A: transposed
     __shared__ __align__(16) float Bs[2][BK][BN];        // the window's k × columns of B
 
     const int tid = threadIdx.x;
@@ -117,9 +118,9 @@ extern "C" __global__ void sgemm(const float* A, const float* B, float* C, int M
         __syncthreads();  // the next window is there, and all have read this one
     }
 
-    // Sums that leave as a float4 must stand in four neighbouring registers, and there they get in
-    // each other's way in the main loop (register banks). A product in between sets them free: the
-    // compiler cannot know that the factor is 1.
+    // Sums that leave as a float4 must stand in four neighbouring registers, and there they get
+    // in each other's way in the main loop (register banks). A product in between sets them
+    // free: the compiler cannot know that the factor is 1.
     const float one = K > 0 ? 1.0f : 0.0f;
     for (int i = 0; i < TM; ++i) {
         for (int j = 0; j < TN; j += 4) {

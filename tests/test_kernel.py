@@ -12,6 +12,7 @@ from sgemm_lab.files import CHECKOUT
 from sgemm_lab.kernel import (
     Constant,
     Kernel,
+    body_start,
     changed_lines,
     load_kernel,
     load_kernel_file,
@@ -245,7 +246,10 @@ def test_a_kernel_differs_from_its_parent_by_one_idea(kernel: Kernel) -> None:
 
 @each_kernel
 def test_lines_fit_the_page(kernel: Kernel) -> None:
-    assert max(map(len, kernel.source.splitlines())) <= 102
+    """A listing leaves the head comment out; its lines fit the page where that is 1280 px wide."""
+    lines = kernel.source.splitlines()
+    assert max(map(len, lines)) <= 102
+    assert max(map(len, lines[body_start(kernel.source) :])) <= 96
 
 
 @each_kernel

@@ -57,3 +57,15 @@ def test_front_matter_says_what_the_page_changes_and_how_it_runs(chapter: Path) 
     runs = bool(cells(chapter))
     expected = {FIELD, *(("file_format", "kernelspec") if runs else ())}
     assert set(front) == expected
+
+
+@each_chapter
+def test_no_cell_shows_code_that_tells_nothing(chapter: Path) -> None:
+    """A bare name, or the call that prints a listing, means nothing to who reads on the web."""
+    shown = [
+        found[2].strip()
+        for found in _CELL.finditer(chapter.read_text(encoding="utf-8"))
+        if not {"remove-input", "remove-cell"} & set(re.findall(r"[\w-]+", found[1]))
+    ]
+    bare = re.compile(r"\w+|lab\.show\([^\n]*\)")
+    assert [code for code in shown if bare.fullmatch(code)] == []

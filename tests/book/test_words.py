@@ -1,9 +1,11 @@
 """Symbols lead to what they mean: from listings, from prose, and never to nowhere."""
 
+import json
 import re
 from typing import Any
 
 import pytest
+from axe_playwright_python.sync_playwright import Axe
 from sites import ROOT, Site
 
 from sgemm_lab import lab
@@ -14,7 +16,9 @@ from sgemm_lab.kernel import load_kernels
 pytestmark = pytest.mark.browser
 
 PAGE = "chapters/claims.html"
-LINK = re.compile(r'<a class="[^"]*\blab-symbol\b[^"]*" href="([^"]*)">(.*?)</a>', re.DOTALL)
+LINK = re.compile(r'<a class="[^"]*\blab-symbol\b[^"]*" href="([^"]*)"[^>]*>(.*?)</a>', re.DOTALL)
+TERM = re.compile(r'<a class="[^"]*\blab-word\b[^"]*" href="([^"]*)">(.*?)</a>', re.DOTALL)
+TOLD = re.compile(r'id="lab-words">(.*?)</script>')
 ARTICLE = re.compile(r"<article.*?</article>", re.DOTALL)
 ANCHOR = re.compile(r'id="symbol-(\w+)"')
 DECLARED = re.compile(r"\b(?:int|float|float4|bool|auto)\s*\*?\s*([A-Za-z_]\w+)")
@@ -68,16 +72,98 @@ def test_page_of_the_words_links_to_no_symbol_of_its_own(specimen: Site) -> None
     assert names((specimen.folder / "chapters/words.html").read_text()) == []
 
 
-def test_symbol_leads_to_its_meaning(specimen: Site, contexts: Any) -> None:
+def test_symbol_leads_to_its_meaning_without_scripts(specimen: Site, contexts: Any) -> None:
+    page = contexts(java_script_enabled=False).goto(specimen, PAGE).page
+    page.locator(".lab-source a.lab-symbol").nth(2).click()
+    page.wait_for_url("**/words.html#symbol-As")
+    assert page.locator(":target").inner_text() == "As"
+
+
+def test_a_page_carries_the_meanings_of_the_words_that_it_links(specimen: Site) -> None:
+    html = (specimen.folder / PAGE).read_text()
+    linked = {address.partition("#")[2] for address, _ in LINK.findall(html) + TERM.findall(html)}
+    (told,) = TOLD.findall(html)
+    assert set(json.loads(told)) == linked
+    assert json.loads(told)["symbol-As"] == ["As", "Tiles, filled by each threadIdx"]
+    assert TOLD.findall((specimen.folder / "chapters/words.html").read_text()) == []
+
+
+def test_a_term_is_linked_once_a_page_and_never_where_it_is_explained(book: Site) -> None:
+    for page in book.pages:
+        html = (book.folder / page).read_text()
+        addresses = [address for address, _ in TERM.findall(html)]
+        assert len(addresses) == len(set(addresses)), page
+        assert not re.search(r"<h\d[^>]*>[^<]*<a[^>]*lab-word", html), page
+        assert not re.search(r"<strong><a[^>]*lab-word", html), page
+    chapter = TERM.findall((book.folder / "chapters" / "02_tiling.html").read_text())
+    assert len(chapter) > 5
+
+
+def test_a_word_explains_itself_where_it_stands(specimen: Site, contexts: Any) -> None:
+    page = contexts().goto(specimen, PAGE).page
+    link = page.locator(".lab-source a.lab-symbol").nth(2)
+    note = page.locator("#lab-told")
+    height = page.evaluate("document.documentElement.scrollHeight")
+    here = page.url
+
+    link.hover()  # the pointer rests on it
+    note.wait_for()
+    assert note.inner_text().startswith("As Tiles, filled by each threadIdx")
+    assert link.get_attribute("aria-describedby") == "lab-told"
+    page.mouse.move(3, 3)
+    note.wait_for(state="detached")
+
+    link.click()  # and stays until Escape, or a click elsewhere
+    page.mouse.move(3, 3)
+    page.wait_for_timeout(300)
+    assert note.is_visible()
+    page.keyboard.press("Escape")
+    assert note.count() == 0
+    link.click()
+    page.locator(".bd-article h1").click()
+    assert note.count() == 0
+
+    assert page.url == here
+    assert page.evaluate("document.documentElement.scrollHeight") == height
+
+
+def test_a_note_is_reached_and_left_by_keyboard(specimen: Site, contexts: Any) -> None:
+    page = contexts().goto(specimen, PAGE).page
+    page.keyboard.press("Tab")  # from now on the focus shows
+    link = page.locator(".lab-source a.lab-symbol").nth(2)
+    link.focus()
+    note = page.locator("#lab-told")
+    note.wait_for()
+    page.keyboard.press("Tab")
+    assert note.locator("a").evaluate("node => node === document.activeElement")
+    page.keyboard.press("Escape")
+    assert note.count() == 0
+    assert link.evaluate("node => node === document.activeElement")
+    page.keyboard.press("Enter")
+    note.locator("a").click()
+    page.wait_for_url("**/words.html#symbol-As")
+
+
+def test_a_tap_explains_on_a_phone_and_axe_finds_nothing(specimen: Site, contexts: Any) -> None:
+    phone = contexts(viewport={"width": 390, "height": 844}, has_touch=True)
+    page = phone.goto(specimen, PAGE).page
+    page.locator(".lab-source a.lab-symbol").nth(2).tap()
+    note = page.locator("#lab-told")
+    box = note.bounding_box()
+    assert box
+    assert box["x"] >= 0
+    assert box["x"] + box["width"] <= 390
+    assert page.evaluate("document.documentElement.scrollWidth") <= 390
+    results = Axe().run(page)
+    assert results.response["violations"] == []
+
+
+def test_a_link_keeps_the_colour_of_the_code(specimen: Site, contexts: Any) -> None:
     page = contexts().goto(specimen, PAGE).page
     link = page.locator(".lab-source a.lab-symbol").nth(2)
     code_colour = "node => getComputedStyle(node.querySelector('span') ?? node).color"
     other = page.locator(".lab-source span.n", has_text="As").nth(1)
     assert link.evaluate(code_colour) == other.evaluate("node => getComputedStyle(node).color")
-    link.focus()
-    page.keyboard.press("Enter")
-    page.wait_for_url("**/words.html#symbol-As")
-    assert page.locator(":target").inner_text() == "As"
 
 
 def test_every_symbol_of_the_book_leads_somewhere(book: Site) -> None:

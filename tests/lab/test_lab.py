@@ -2,6 +2,7 @@
 
 import re
 from dataclasses import replace
+from html import unescape
 
 import pytest
 from record_samples import DEVICE, run
@@ -102,6 +103,17 @@ def test_a_kernel_is_shown_with_the_lines_its_parent_lacks():
     assert shown.html.count('class="line changed"') == len(marked) == 4
 
 
+def test_a_listing_numbers_its_lines_as_the_file_does():
+    """So that the line which a widget or a verdict names can be found."""
+    source = load_kernel("naive").source.splitlines()
+    shown = lab.show("naive", "const int col", "float acc").html
+    numbered = re.findall(r'data-line="(\d+)"[^>]*>(.*?)\n</span>', shown)
+    assert numbered
+    for number, line in numbered:
+        plain = unescape(re.sub(r"<[^>]+>", "", line))
+        assert source[int(number) - 1].rstrip() == plain.rstrip()
+
+
 def test_every_line_of_a_kernel_is_shown_once():
     for name in ("tiled", "double_buffer"):
         kernel = load_kernel(name)
@@ -200,13 +212,14 @@ def test_a_tiled_kernel_stands_close_under_the_roof_of_shared_memory(name):
     assert widget.words(name).startswith("Shared memory bounds this kernel: at most")
 
 
-def test_a_roofline_can_begin_with_a_path():
-    widget = lab.roofline("naive_rows", "naive", "tiled", path="l2")
+def test_a_roofline_begins_with_one_level():
+    assert lab.roofline("naive", "tiled").level == "shared"
+    widget = lab.roofline("naive_rows", "naive", "tiled", level="l2")
     assert [point["kernel"] for point in widget.steps] == ["naive_rows", "naive", "tiled"]
-    plain = lab.roofline("naive_rows", "naive", "tiled")
+    plain = lab.roofline("naive_rows", "naive", "tiled", level="")
     assert widget.still().count("<path") < plain.still().count("<path")
-    with pytest.raises(LabError, match="There is no memory level 'L3' to lead a path along"):
-        lab.roofline("naive", path="L3")
+    with pytest.raises(LabError, match=r"There is no memory level 'L3'. Choose dram"):
+        lab.roofline("naive", level="L3")
     with pytest.raises(LabError, match="No point of 'split' is on H200"):
         widget.words("split")
 

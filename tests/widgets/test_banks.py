@@ -12,6 +12,7 @@ from widget_page import Opener
 from sgemm_lab.errors import LabError
 from sgemm_lab.rules.memory import shared_wavefronts
 from sgemm_lab.widgets import Banks
+from sgemm_lab.widgets.painter import lanes_text
 
 State = Callable[[Page, str], Any]
 RECORDED_SHARED = [entry for entry in RECORDED if entry["access"].startswith("shared")]
@@ -110,7 +111,24 @@ def test_the_still_picture_has_a_word_for_each_lane() -> None:
     still = Banks(SHARED).still()
     assert "byte 2,176" in still
     assert still.count(">30<") == 2  # the lane, and bank 30
-    assert "×16" in Banks([LOAD_AS]).still()
+    assert "×16" not in Banks([LOAD_AS]).still()  # there is room for the lanes' names
+    assert "×32" in Banks(stride=0).still()
+
+
+def test_lanes_are_told_in_few_letters() -> None:
+    assert lanes_text([0, 16]) == "0, 16"
+    assert lanes_text([*range(16), 20]) == "0–15, 20"
+    assert lanes_text([]) == ""
+
+
+def test_a_word_that_two_phases_ask_for_comes_twice_and_the_words_say_why() -> None:
+    """Lanes 16 to 31 read what lanes 0 to 15 read, but not in the same phase."""
+    halves = Banks([{**LOAD_BS, "addresses": [4096 + 16 * (lane % 16) for lane in range(32)]}])
+    assert len(halves.wavefronts) == 4
+    assert "No bank is asked for two different words" in halves.alt
+    assert "A word is shared only within a phase, so each phase fetches it anew." in halves.alt
+    assert "anew" not in Banks(stride=0).alt
+    assert "anew" not in Banks(stride=0, bits=128, off=list(range(8, 32))).alt
 
 
 @pytest.mark.parametrize(
@@ -194,7 +212,7 @@ def test_it_draws_the_request_chosen(page: Page) -> None:
         "Without conflicts": "1",
         "Words brought of words possible": "32 of 64",
     }
-    assert page.locator(".lab-token").count() == 32
+    assert page.locator(".lab-chart .lab-token").count() == 32
     assert page.locator('.lab-token[data-wavefront="1"]').count() == 16
     assert page.locator(".lab-bank.lab-busy").count() == 16
     assert page.locator(".lab-break").count() == 1
@@ -206,13 +224,47 @@ def test_a_token_stands_under_its_bank(page: Page) -> None:
     page.wait_for_timeout(300)  # tokens glide to their places
     heads = page.locator(".lab-bank")
     for lane in (0, 5, 15):
-        token = page.locator(f'.lab-token[data-address="{4096 + 32 * lane}"] rect').bounding_box()
-        first, last = (heads.nth(lane * 8 % 32 + i).bounding_box() for i in (0, 3))
+        token = page.locator(f'.lab-token[data-lanes~="{lane}"] rect').bounding_box()
+        # Lane + 16 asks for the same word in another phase, so each has half of its four banks.
+        first, last = (heads.nth(lane * 8 % 32 + i).bounding_box() for i in (0, 1))
         assert token
         assert first
         assert last
         middle = (first["x"] + last["x"] + last["width"]) / 2
         assert token["x"] + token["width"] / 2 == pytest.approx(middle, abs=2)
+
+
+def test_every_wavefront_has_a_mark_of_its_own(page: Page) -> None:
+    page.select_option("select", "3")
+    signs = page.locator(".lab-waves .lab-token")
+    looks = signs.evaluate_all(
+        "(all) => all.map((s) => [s.style.cssText, s.querySelector('.lab-mark').getAttribute('d')])"
+    )
+    assert len(looks) == 8
+    assert len({hue for hue, _ in looks}) == len({mark for _, mark in looks}) == 8
+    expect(page.locator(".lab-waves")).to_contain_text("w8")
+    lanes = page.locator(".lab-lane small").all_inner_texts()
+    assert lanes[:5] == ["w1", "w1", "w1", "w1", "w2"]
+    assert set(lanes) == {f"w{wave}" for wave in range(1, 9)}
+    expect(page.get_by_role("button", name="Lane 31", exact=True)).to_be_visible()
+
+
+def test_no_lane_is_hidden_where_phases_share_words(show: Opener) -> None:
+    shared = {**LOAD_BS, "addresses": [4096 + 16 * (lane % 16) for lane in range(32)]}
+    page = show(Banks([shared]))
+    named = page.locator(".lab-chart .lab-token").evaluate_all(
+        "(all) => all.flatMap((t) => t.dataset.lanes.split(' ').map(Number))"
+    )
+    assert sorted(named) == list(range(32))
+    assert page.locator('.lab-token[data-address="4096"]').count() == 2
+    page.get_by_role("button", name="Lane 16", exact=True).hover()
+    assert page.locator(".lab-lit").get_attribute("data-wavefront") == "3"
+    expect(page.locator(".lab-about")).to_contain_text(
+        "wavefront 3. In other phases the same word is fetched anew: Lane 0: wavefront 1."
+    )
+    page.get_by_role("slider", name="Stride").fill("0")
+    page.get_by_role("button", name="Lane 3", exact=True).hover()
+    expect(page.locator(".lab-about")).to_contain_text("It shares the word with lanes 0–2, 4–15")
 
 
 def test_stepping_shows_one_wavefront_after_the_other(page: Page, state: State) -> None:
@@ -222,7 +274,7 @@ def test_stepping_shows_one_wavefront_after_the_other(page: Page, state: State) 
     page.keyboard.press("ArrowRight")
     assert state(page, "wavefront") == 1
     assert slider.get_attribute("aria-valuetext") == "1 of 2"
-    bright = page.locator(".lab-token:not(.lab-dim)")
+    bright = page.locator(".lab-chart .lab-token:not(.lab-dim)")
     assert bright.all_text_contents() == [str(lane) for lane in range(0, 32, 2)]
     assert page.locator(".lab-lane:not(.lab-dim)").count() == 16
     page.keyboard.press("ArrowRight")
@@ -316,7 +368,12 @@ def test_what_stands_on_a_word_fits_into_it(show: Opener, width: int) -> None:
     page.get_by_role("slider", name="Stride").fill("0")  # all lanes want one word: ×32
     for bits in ("128 bit", "64 bit", "32 bit"):
         page.get_by_role("radio", name=bits).check(force=True)
-        token = page.locator(".lab-token")
-        expect(token.locator("text")).to_have_text("×32")
-        widths = token.evaluate("(t) => [t.lastChild, t.firstChild].map((n) => n.getBBox().width)")
-        assert 10 < widths[0] < widths[1]
+        texts = page.locator("svg.lab-chart .lab-token text").all_text_contents()
+        phases = {"128 bit": 4, "64 bit": 2, "32 bit": 1}[bits]  # of a store
+        assert len(texts) == phases
+        assert texts[0] in (f"×{32 // phases}", f"0–{32 // phases - 1}")
+        for token in page.locator("svg.lab-chart .lab-token").all():
+            widths = token.evaluate(
+                "(t) => [t.children[1], t.children[0]].map((n) => n.getBBox().width)"
+            )
+            assert 10 < widths[0] < widths[1]

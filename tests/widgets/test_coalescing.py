@@ -39,7 +39,7 @@ def facts(page: Page) -> dict[str, str]:
     ("chosen", "sectors", "used", "words"),
     [
         (0, 32, 128, "8 times fewer"),
-        (1, 1, 4, "All 32 lanes ask for the same 4 bytes: one sector serves them all."),
+        (1, 1, 4, "All 32 lanes ask for the same 4 bytes: one sector serves them all,"),
         (2, 4, 128, "Every byte that moves is used"),
         (3, 4, 128, "Every byte that moves is used"),
     ],
@@ -136,11 +136,11 @@ def test_it_agrees_with_the_h200() -> None:
 def test_it_draws_the_request_chosen(page: Page) -> None:
     assert facts(page) == {
         "Requests": "1",
-        "Sectors": "32",
-        "Sectors at best": "4",
-        "Bytes used of bytes moved": "128 of 1,024",
+        "Bytes asked for": "128",
+        "Bytes moved": "1,024",
+        "Fewest sectors of sectors moved": "4 of 32",
     }
-    assert "128 of them, 12.5 %" in verdict(page)
+    assert "of the bytes that move, 12.5 % are used" in verdict(page)
     assert page.locator(".lab-token").count() == 7
     assert page.locator(".lab-sector.lab-moved").count() == 7
     assert page.locator(".lab-break").count() == 6
@@ -164,7 +164,18 @@ def test_lanes_that_share_a_word_share_a_token(page: Page) -> None:
     page.select_option("select", "1")
     expect(page.locator(".lab-token")).to_have_text(["×32"])
     assert "one sector serves them all" in verdict(page)
-    assert facts(page)["Sectors"] == "1"
+    assert facts(page)["Bytes asked for"] == "128"
+    assert facts(page)["Bytes moved"] == "32"
+
+
+def test_a_broadcast_is_not_blamed_as_a_stride_of_64_is(page: Page) -> None:
+    """Of both 4 bytes of each sector are used; but a broadcast could not do with fewer."""
+    share = "document.querySelector('.lab-bar-fill').style.width"
+    assert page.evaluate(share) == "12.5%"
+    page.select_option("select", "1")
+    assert page.evaluate(share) == "100%"
+    assert facts(page)["Fewest sectors of sectors moved"] == "1 of 1"
+    assert "%" not in verdict(page)
 
 
 def test_lanes_that_the_kernel_leaves_out(page: Page) -> None:
@@ -173,7 +184,8 @@ def test_lanes_that_the_kernel_leaves_out(page: Page) -> None:
     assert page.locator(".lab-lane[aria-disabled=true]").count() == 24
     assert page.locator(".lab-token").count() == 8
     page.get_by_role("button", name="Lane 0", exact=True).click()
-    assert facts(page)["Bytes used of bytes moved"] == "112 of 128"
+    assert facts(page)["Bytes asked for"] == "112"
+    assert facts(page)["Bytes moved"] == "128"
 
 
 def test_the_sliders_start_from_the_request_shown(page: Page, state: State) -> None:
@@ -189,13 +201,13 @@ def test_the_sliders_start_from_the_request_shown(page: Page, state: State) -> N
 def test_each_control_changes_what_it_should(page: Page, state: State) -> None:
     page.select_option("select", "2")
     page.get_by_role("slider", name="Offset").fill("4")
-    assert facts(page)["Sectors"] == "5"
+    assert facts(page)["Fewest sectors of sectors moved"] == "4 of 5"
     page.get_by_role("slider", name="Stride").fill("2")
-    assert facts(page)["Sectors"] == "9"
+    assert facts(page)["Fewest sectors of sectors moved"] == "4 of 9"
     page.get_by_role("radio", name="128 bit").check()
     assert state(page, "bits") == 128
-    assert facts(page)["Sectors"] == "32"
-    assert facts(page)["Bytes used of bytes moved"] == "512 of 1,024"
+    assert facts(page)["Fewest sectors of sectors moved"] == "16 of 32"
+    assert facts(page)["Bytes asked for"] == "512"
     expect(page.locator(".lab-line")).to_contain_text("(x)[2 * lane + 4]")
     assert page.evaluate("window.model.saves") == 4
 
@@ -205,11 +217,11 @@ def test_lanes_go_off_and_on(page: Page, state: State) -> None:
     for lane in range(8):
         page.get_by_role("button", name=f"Lane {lane}", exact=True).click()
     assert state(page, "off") == list(range(8))
-    assert facts(page)["Sectors"] == "3"
+    assert facts(page)["Fewest sectors of sectors moved"] == "3 of 3"
     assert page.locator(".lab-token").count() == 24
     page.get_by_role("button", name="All lanes on").click()
     assert state(page, "off") == []
-    assert facts(page)["Sectors"] == "4"
+    assert facts(page)["Fewest sectors of sectors moved"] == "4 of 4"
     page.evaluate("window.model.set('off', [...Array(32).keys()])")
     expect(page.locator(".lab-verdict")).to_contain_text("All lanes are off: no request is made.")
 

@@ -5,13 +5,21 @@ from typing import Any
 
 import pytest
 from playwright.sync_api import Page, expect
-from widget_page import Opener
+from widget_page import Opener, overlapping_texts
 from widget_samples import GPUS, POINTS, point
 
+from sgemm_lab import lab
+from sgemm_lab.gpu import GPUS as GPU_SHEETS
+from sgemm_lab.kernel import load_kernel
+from sgemm_lab.models.bound import bound
+from sgemm_lab.records.store import load_records
+from sgemm_lab.text import number
 from sgemm_lab.widgets import Roofline
 
 State = Callable[[Page, str], Any]
 
+
+H200_POINTS = [point for point in POINTS if point["gpu"] == "h200"]
 
 # Each way in which a kernel can stand under the roofs.
 CASES = [
@@ -28,7 +36,10 @@ CASES = [
 
 @pytest.fixture
 def page(show: Opener) -> Page:
-    return show(Roofline(GPUS, POINTS))
+    """All levels at once, and the rest of the controls in sight."""
+    page = show(Roofline(GPUS, POINTS, level=""))
+    page.get_by_text("More", exact=True).click()
+    return page
 
 
 def readout(page: Page) -> str:
@@ -136,30 +147,121 @@ def test_kernels_switch_off(page: Page, state: State) -> None:
     assert page.locator('.lab-point[data-kernel="naive_rows"]').count() == 3
 
 
-def test_the_path_leads_from_kernel_to_kernel(page: Page, state: State) -> None:
-    path = page.get_by_label("Path at")
-    assert path.locator("option").all_inner_texts() == ["none", "DRAM", "L2", "Shared memory"]
-    path.select_option("dram")
-    assert state(page, "path") == "dram"
-    assert page.locator(".lab-step").count() == 3
-    assert page.locator(".lab-point").count() == 4
-    assert page.locator(":is(.lab-join, .lab-arrow)").count() == 0
-    assert page.locator('.lab-roof[data-level="l2"]').count() == 0
-    expect(page.get_by_role("button", name="L2")).to_be_hidden()
+def test_it_opens_with_the_level_that_binds_and_shows_the_others_one_by_one(
+    show: Opener, state: State
+) -> None:
+    widget = Roofline(GPUS, H200_POINTS)
+    assert widget.level == "shared"
+    page = show(widget)
+    assert page.get_by_role("radio", name="Shared memory").is_checked()
+    assert page.locator(".lab-point").count() == 2
+    roofs = {roof.get_attribute("data-level") for roof in page.locator(".lab-roof").all()}
+    assert roofs == {"shared", "peak"}
+    expect(page.get_by_label("GPU")).to_be_hidden()
+    page.get_by_role("radio", name="L2").check(force=True)
+    assert state(page, "level") == "l2"
+    assert page.locator(".lab-point").count() == 2
+    page.get_by_text("More", exact=True).click()
+    page.get_by_role("button", name="all levels at once").click()
+    assert state(page, "level") == ""
+    assert page.locator(".lab-point").count() == 12
+    page.get_by_role("button", name="all levels at once").click()
+    assert state(page, "level") == "l2"
+
+
+def test_the_axes_stay_from_level_to_level(show: Opener) -> None:
+    page = show(Roofline(GPUS, POINTS, level="dram"))
+    ticks = page.locator(".lab-tick").all_text_contents()
+    page.get_by_role("radio", name="L2").check(force=True)
+    assert page.locator(".lab-tick").all_text_contents() == ticks
+
+
+def test_arrows_lead_from_kernel_to_kernel_at_one_level(show: Opener) -> None:
+    page = show(Roofline(GPUS, POINTS, level="l2"))
+    assert page.locator(".lab-step").count() == 1
     page.locator('.lab-point[data-kernel="naive"]').focus()
-    assert "From naive rows to here: 12.4 times the speed at 21.8 times the FLOP/B" in readout(page)
-    page.get_by_role("button", name="naive", exact=True).click()
-    assert page.locator(".lab-step").count() == 2
-    path.select_option("")
+    assert "From naive rows to here: 12.4 times the speed at 6.33 times the FLOP" in readout(page)
+    page.get_by_role("radio", name="DRAM").check(force=True)
     assert page.locator(".lab-step").count() == 0
-    expect(page.get_by_role("button", name="L2")).to_be_visible()
+    assert page.locator(".lab-arrow").count() == 4  # from what was predicted to what came out
 
 
-def test_a_gpu_without_two_points_has_no_path(page: Page) -> None:
-    page.get_by_label("Path at").select_option("dram")
-    page.select_option("select >> nth=0", "t4")
-    expect(page.get_by_label("Path at")).to_be_hidden()
-    assert page.locator(".lab-step").count() == 0
+def test_a_gpu_without_the_level_shows_its_first(show: Opener) -> None:
+    widget = Roofline(GPUS, POINTS, level="l2")
+    page = show(widget)
+    page.get_by_text("More", exact=True).click()
+    page.select_option("select", "t4")
+    widget.gpu = "t4"
+    assert widget.shown_levels == ["dram"]
+    assert page.get_by_role("radio", name="DRAM").is_checked()
+    expect(page.locator(".lab-bars")).to_be_hidden()
+
+
+def test_bars_tell_kernels_apart_that_stand_at_one_place(show: Opener) -> None:
+    place = {"bound_by": "Shared memory", "bound_gflops": 10_000.0}
+    twins: list[Any] = [
+        {**point(name, "shared", 0.25, speed, "measured"), **place}
+        for name, speed in (("one", 8000), ("two", 8010))
+    ]
+    page = show(Roofline(GPUS, twins))
+    rows = page.locator(".lab-bars > div").all_text_contents()
+    assert rows == [
+        "one8,000 of at most 10,000 · Shared memory · 80 %",
+        "two8,010 of at most 10,000 · Shared memory · 80 %",
+    ]
+    assert sorted(page.locator(".lab-name").all_text_contents()) == ["one", "two"]
+
+
+def test_l1_and_shared_memory_differ_in_their_outline(show: Opener) -> None:
+    marked: list[Any] = [
+        {**point("through_l1", "shared", 0.2, 6000, "measured"), "mark": "l1"},
+        point("through_shared", "shared", 0.3, 8000, "measured"),
+    ]
+    page = show(Roofline(GPUS, marked))
+    outlines = {
+        node.get_attribute("d") for node in page.locator(".lab-point path:last-child").all()
+    }
+    assert len(outlines) == 2
+    expect(page.locator(".lab-key")).to_contain_text("mostly through L1")
+
+
+ROOFLINES = [
+    lambda: lab.roofline("naive_rows", "naive", level="dram"),
+    lambda: lab.roofline("double_buffer", "by_column"),
+    lambda: lab.roofline("naive", "tiled", "double_buffer"),
+    lambda: lab.roofline("tiled", "tiled:TILE=16", "sliding_window", "float4"),
+]
+
+
+@pytest.mark.parametrize("make", ROOFLINES)
+@pytest.mark.parametrize("width", [390, 712])
+def test_every_roof_and_every_point_of_the_book_has_its_name(
+    show: Opener, make: Callable[[], Roofline], width: int
+) -> None:
+    page = show(make(), viewport={"width": width, "height": 900})
+    for level in page.get_by_role("radio").all():
+        level.check(force=True)
+        points = page.locator(".lab-point").count()
+        assert points
+        assert page.locator(".lab-name").count() == points
+        roofs = page.locator(".lab-roof").count()
+        labels = page.locator(".lab-layer-labels .lab-label:not(.lab-name)").all_text_contents()
+        assert len([text for text in labels if not text.startswith("ridge")]) == roofs
+        assert overlapping_texts(page) == []
+
+
+@pytest.mark.parametrize("make", ROOFLINES)
+def test_bars_and_table_show_the_bound_to_the_digit(make: Callable[[], Roofline]) -> None:
+    widget = make()
+    (record, *_) = load_records()
+    (sheet,) = (gpu for gpu in GPU_SHEETS if gpu.id == "h200")
+    measured = [p for p in widget.shown_points if p["kind"] == "measured"]
+    assert measured
+    for place in measured:
+        limit = bound(load_kernel(place["kernel"]), (4096, 4096, 4096), sheet, record)
+        assert place["bound_gflops"] == limit.gflops
+        assert place["bound_by"].lower() == limit.unit.lower()
+        assert number(limit.gflops) in widget.table()
 
 
 def test_it_says_what_must_change(page: Page) -> None:
@@ -173,7 +275,7 @@ def test_it_says_what_must_change(page: Page) -> None:
 def test_the_words_follow_the_gpu(page: Page, state: State) -> None:
     page.locator('.lab-point[data-index="10"]').focus()
     assert "shared memory, 8,364 GFLOP/s" in readout(page)
-    page.select_option("select >> nth=0", "a100")
+    page.select_option("select", "a100")
     assert state(page, "selected") == 13
     assert "tiled 32 · measured" in readout(page)
     assert "lower than the FP32 peak, 19,500 GFLOP/s. It reaches 15 % of it" in readout(page)
@@ -184,7 +286,7 @@ def test_the_registers_have_the_flat_roof(page: Page) -> None:
 
 
 def test_python_and_javascript_say_the_same(show: Opener) -> None:
-    widget = Roofline(GPUS, CASES)
+    widget = Roofline(GPUS, CASES, level="")
     page = show(widget)
     for gpu in GPUS:
         widget.gpu = gpu["id"]
@@ -195,7 +297,7 @@ def test_python_and_javascript_say_the_same(show: Opener) -> None:
 
 
 def test_the_keyboard_walks_the_points(page: Page, state: State) -> None:
-    page.get_by_label("Path at").focus()
+    page.get_by_role("button", name="tiled 32").focus()
     page.keyboard.press("Tab")
     assert state(page, "selected") == 0
     page.keyboard.press("ArrowRight")
@@ -239,7 +341,9 @@ def test_the_probe_is_a_slider(page: Page) -> None:
 
 
 def test_a_finger_reads_a_point_and_the_words_stay(show: Opener, state: State) -> None:
-    page = show(Roofline(GPUS, POINTS), has_touch=True, viewport={"width": 390, "height": 844})
+    page = show(
+        Roofline(GPUS, POINTS, level=""), has_touch=True, viewport={"width": 390, "height": 844}
+    )
     page.locator(".lab-chart").scroll_into_view_if_needed()
     page.touchscreen.tap(*centre(page, 4))
     assert "6,250 GFLOP/s" in readout(page)

@@ -110,7 +110,7 @@ def test_labels_never_overlap(show: Opener, name: str) -> None:
     for options in ({}, PHONE):
         page = show(WIDGETS[name](), **options)
         for gpu in GPUS:
-            page.select_option("select", gpu["id"])
+            page.locator("select").first.select_option(gpu["id"], force=True)
             assert overlapping_texts(page) == []
 
 
@@ -222,3 +222,22 @@ def test_it_stands_still_without_scripts(name: str) -> None:
     assert shown["alt"] == bundle[0]["text/plain"]
     assert len(shown["alt"]) > 60
     assert "<caption>" in shown["table"]
+
+
+@every_widget
+def test_a_list_of_choices_shows_its_longest_one(show: Opener, name: str) -> None:
+    page = show(WIDGETS[name]())
+    cut = page.evaluate(
+        """() => [...document.querySelectorAll("#widget select")]
+             .filter((select) => select.offsetParent)
+             .filter((select) => {
+               const free = select.cloneNode(true);
+               free.style.cssText =
+                 "position:absolute; visibility:hidden; width:auto; min-width:0; max-width:none";
+               select.parentElement.append(free);
+               const wide = free.offsetWidth;
+               free.remove();
+               return select.offsetWidth < wide;
+             }).map((select) => select.outerHTML.slice(0, 90))"""
+    )
+    assert cut == []

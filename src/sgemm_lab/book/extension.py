@@ -7,7 +7,17 @@ from typing import Any
 from sphinx.application import Sphinx
 from sphinx.config import Config
 
-from sgemm_lab.book import assets, exercises, ledger, links, navigation, outdated, values, words
+from sgemm_lab.book import (
+    assets,
+    exercises,
+    ledger,
+    links,
+    navigation,
+    origins,
+    outdated,
+    values,
+    words,
+)
 from sgemm_lab.book.collecting import Collector
 from sgemm_lab.widgets.base import WIDGET_MIME
 
@@ -22,6 +32,7 @@ def setup(app: Sphinx) -> dict[str, Any]:
     app.add_directive("ledger", ledger.LedgerDirective)
     app.add_directive("symbols", words.SymbolsDirective)
     app.add_directive("constants", words.ConstantsDirective)
+    app.add_directive("glossary", words.TermsDirective, override=True)
     app.add_role(values.ROLE, values.ValueRole())
     _add_exercises(app)
     app.add_env_collector(Collector)
@@ -32,8 +43,10 @@ def setup(app: Sphinx) -> dict[str, Any]:
     app.connect("env-updated", words.pages_to_link_again)
     app.connect("doctree-resolved", ledger.fill)
     app.connect("doctree-resolved", words.link)
+    app.connect("doctree-resolved", origins.gather)
     app.connect("html-page-context", links.add_page_links)
     app.connect("html-page-context", navigation.add_changes)
+    app.connect("html-page-context", words.add_script)
     app.connect("html-page-context", assets.drop_icon_script)
     app.connect("build-finished", assets.write_assets)
     app.connect("build-finished", links.publish_notebooks)

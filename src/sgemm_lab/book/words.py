@@ -1,10 +1,19 @@
-"""The words of the book: tables of symbols, and links from every page to what they mean."""
+"""The words of the book: what they mean, and links from every page to it.
 
+A page carries the meanings of the words that it links, so ``words.js`` explains them where they
+stand. Without scripts the links lead to the page of the words.
+"""
+
+import json
 import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
 
 from docutils import nodes
 from docutils.statemachine import StringList
 from sphinx.application import Sphinx
+from sphinx.domains.std import Glossary
 from sphinx.environment import BuildEnvironment
 from sphinx.util.docutils import SphinxDirective
 
@@ -15,6 +24,22 @@ _PARTS_OF_NAME = re.compile(r"(\w+)(?:\.[xyz]|\(\))?")
 _LISTING = re.compile(r'(?<=<pre tabindex="0">).*?(?=</pre>)', re.DOTALL)
 _TOKEN = re.compile(r'<span class="\w+">(\w{2,})</span>')
 _KNOWN_BEFORE = "sgemm_lab_symbols_written"
+_EVERYDAY = {"line", "race", "spread", "median", "fragment"}
+"""Words that the prose uses in their everyday sense too: a link could explain the wrong one."""
+_QUIET = (
+    nodes.title, nodes.reference, nodes.literal, nodes.literal_block, nodes.math, nodes.caption,
+    nodes.raw,
+)  # fmt: skip
+"""Where no term is linked: headings, links, code."""
+
+
+@dataclass(frozen=True)
+class Word:
+    """A symbol or a term: its anchor on the page of the words, and what it means there."""
+
+    page: str
+    anchor: str
+    meaning: str
 
 
 def constants_table() -> str:
@@ -48,7 +73,7 @@ class SymbolsDirective(SphinxDirective):
             for literal in row.children[0].findall(nodes.literal):
                 if name := _name(literal):
                     literal["ids"].append(_anchor(name))
-                    literal["symbols"] = name
+                    literal["symbols"] = (name, _anchor(name), _plain(row.children[1]))
         return whole.children
 
 
@@ -62,25 +87,63 @@ class ConstantsDirective(SymbolsDirective):
         return self._with_anchors(constants_table().splitlines())
 
 
+class TermsDirective(Glossary):
+    """``{glossary}``, whose terms other pages explain where they stand."""
+
+    def run(self) -> list[nodes.Node]:
+        """Parse the terms and keep what each one means."""
+        found = super().run()
+        for item in (item for node in found for item in node.findall(nodes.definition_list_item)):
+            meaning = _plain(item.children[-1])
+            for term in item.findall(nodes.term):
+                names = term.astext().split(", ")
+                term["words"] = [(name, term["ids"][0], meaning) for name in names]
+        return found
+
+
 def pages_to_link_again(app: Sphinx, env: BuildEnvironment) -> list[str]:
-    """Return every page, if symbols came or went since the pages were written."""
-    now = _symbols(env)
+    """Return every page, if a word or its meaning changed since the pages were written."""
+    now = {**_symbols(env), **_terms(env)}
     before = env.__dict__.get(_KNOWN_BEFORE)
     env.__dict__[_KNOWN_BEFORE] = now
     return [] if now == before else list(env.found_docs)
 
 
 def link(app: Sphinx, doctree: nodes.document, page: str) -> None:
-    """Link symbols to their meaning, once in each listing and in each section of the text."""
-    addresses = {
-        name: f"{app.builder.get_relative_uri(page, home)}#{_anchor(name)}"
-        for name, home in _symbols(app.env).items()
-        if home != page
-    }
-    _link_text(doctree, addresses)
+    """Link words to their meaning: symbols once in each listing and section, terms once a page."""
+
+    def address(word: Word) -> str:
+        return f"{app.builder.get_relative_uri(page, word.page)}#{word.anchor}"
+
+    symbols = {name: word for name, word in _symbols(app.env).items() if word.page != page}
+    terms = {name: word for name, word in _terms(app.env).items() if word.page != page}
+    addresses = {name: address(word) for name, word in symbols.items()}
+    used = _link_text(doctree, addresses)
     for raw in doctree.findall(nodes.raw):
         if 'class="lab-source"' in raw.astext():
-            raw[:] = [nodes.Text(with_links(raw.astext(), addresses))]
+            text = with_links(raw.astext(), addresses)
+            used |= set(re.findall(r'data-word="symbol-(\w+)"', text))
+            raw[:] = [nodes.Text(text)]
+    named = _link_terms(doctree, {name: address(word) for name, word in terms.items()})
+    told = [(n, symbols[n]) for n in sorted(used)] + [(n, terms[n]) for n in sorted(named)]
+    if told:
+        doctree.append(_told({word.anchor: (name, word.meaning) for name, word in told}))
+
+
+def add_script(
+    app: Sphinx, page: str, _template: str, _context: dict[str, Any], _doctree: object
+) -> None:
+    """Let a page that links words load what explains them in place."""
+    if page not in {word.page for word in _symbols(app.env).values()}:
+        app.add_js_file("words.js", loading_method="defer")
+
+
+def _told(meanings: dict[str, tuple[str, str]]) -> nodes.raw:
+    """Return the meanings of a page's words, by anchor, for the script that shows them."""
+    text = json.dumps(meanings, ensure_ascii=False, separators=(",", ":")).replace("<", "\\u003c")
+    return nodes.raw(
+        "", f'<script type="application/json" id="lab-words">{text}</script>', format="html"
+    )
 
 
 def with_links(listing: str, addresses: dict[str, str]) -> str:
@@ -92,22 +155,83 @@ def with_links(listing: str, addresses: dict[str, str]) -> str:
         if name not in addresses or name in seen:
             return token[0]
         seen.add(name)
-        return f'<a class="lab-symbol" href="{addresses[name]}">{token[0]}</a>'
+        word = f'data-word="{_anchor(name)}"'
+        return f'<a class="lab-symbol" href="{addresses[name]}" {word}>{token[0]}</a>'
 
     return _LISTING.sub(lambda source: _TOKEN.sub(linked, source[0]), listing)
 
 
-def _link_text(doctree: nodes.document, addresses: dict[str, str]) -> None:
+def _link_text(doctree: nodes.document, addresses: dict[str, str]) -> set[str]:
+    """Link symbols once in each section; return those that were linked."""
     seen: set[tuple[int, str]] = set()
     for literal in list(doctree.findall(nodes.literal)):
         name, section = _name(literal), _section(literal)
         if name not in addresses or section is None or (id(section), name) in seen:
             continue
         seen.add((id(section), name))
-        link = nodes.reference("", "", refuri=addresses[name], internal=True)
-        link["classes"].append("lab-symbol")
+        link = _reference(addresses[name], "lab-symbol")
         literal.replace_self(link)
         link.append(literal)
+    return {name for _, name in seen}
+
+
+def _link_terms(doctree: nodes.document, addresses: dict[str, str]) -> set[str]:
+    """Link each term where a page first uses it; return those that were linked.
+
+    Where the page itself explains a term first, in **bold**, nothing is linked.
+    """
+    names = {_key(name): name for name in addresses if name not in _EVERYDAY}
+    if not names:
+        return set()
+    # The longest first: "bank conflict" before "bank". A term may stand in the plural.
+    longest = sorted(map(re.escape, names), key=len, reverse=True)
+    pattern = re.compile(rf"(?<![\w-])({'|'.join(longest)})(e?s)?(?![\w-])", re.IGNORECASE)
+    waiting, linked = dict(names), set()
+    for text in [text for text in doctree.findall(nodes.Text) if _may_link(text)]:
+        bold = isinstance(text.parent, nodes.strong)
+        parts: list[nodes.Node] = []
+        end = 0
+        for found in pattern.finditer(text):
+            name = waiting.pop(_key(found[1]), None)
+            if name is None or bold:
+                continue
+            link = _reference(addresses[name], "lab-word")
+            link.append(nodes.Text(found[0]))
+            parts += [nodes.Text(text[end : found.start()]), link]
+            end = found.end()
+            linked.add(name)
+        if parts:
+            text.parent.replace(text, [*parts, nodes.Text(text[end:])])
+    return linked
+
+
+def _may_link(text: nodes.Text) -> bool:
+    """Whether a text is prose: in a paragraph of a section, outside headings, links and code."""
+    place, in_paragraph = text.parent, False
+    while place is not None and not isinstance(place, nodes.document):
+        if isinstance(place, _QUIET):
+            return False
+        in_paragraph = in_paragraph or isinstance(place, nodes.paragraph)
+        place = place.parent
+    return in_paragraph
+
+
+def _reference(address: str, kind: str) -> nodes.reference:
+    link = nodes.reference("", "", refuri=address, internal=True)
+    link["classes"].append(kind)
+    return link
+
+
+def _key(name: str) -> str:
+    """Return a term as it is looked for: its first letter may be a capital at a sentence's head."""
+    return name.lower()
+
+
+def _plain(node: nodes.Node) -> str:
+    """Return a text without its markup; formulas in letters."""
+    text = " ".join(node.astext().split())
+    text = text.replace(r"\cdot", "·").replace("10^9", "10⁹").replace("10^{12}", "10¹²")
+    return text[:1].upper() + text[1:]
 
 
 def _section(node: nodes.Element) -> nodes.section | None:
@@ -120,8 +244,23 @@ def _section(node: nodes.Element) -> nodes.section | None:
     return None
 
 
-def _symbols(env: BuildEnvironment) -> dict[str, str]:
-    return {name: page for page, names in gathered(env, "symbols").items() for name in names}
+def _symbols(env: BuildEnvironment) -> dict[str, Word]:
+    return {
+        name: Word(page, anchor, meaning)
+        for page, found in gathered(env, "symbols").items()
+        for name, anchor, meaning in found
+    }
+
+
+def _terms(env: BuildEnvironment) -> dict[str, Word]:
+    return dict(_each_term(env))
+
+
+def _each_term(env: BuildEnvironment) -> Iterator[tuple[str, Word]]:
+    for page, found in gathered(env, "words").items():
+        for terms in found:
+            for name, anchor, meaning in terms:
+                yield name, Word(page, anchor, meaning)
 
 
 def _name(literal: nodes.literal) -> str:

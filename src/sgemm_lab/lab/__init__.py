@@ -215,16 +215,15 @@ def roofline(
     *names: str,
     size: int | Size = 4096,
     gpu: str | None = None,
-    hide: Sequence[str] = (),
-    path: str = "",
+    level: str | None = None,
 ) -> Roofline:
     """Place kernels under the roofs of a GPU, predicted and measured.
 
     ``gpu`` is an id such as "t4"; by default this machine's GPU, or the one of the records.
-    ``hide`` names levels that are switched off to begin with, such as "shared". ``path`` names the
-    level at which arrows lead from kernel to kernel to begin with.
+    ``level`` names the memory level to begin with, such as "dram"; "" shows all at once. By
+    default it is the one whose roof is the lowest over the last kernel.
     """
-    return _roofs.roofline(names, _size(size), gpu, hide, path)
+    return _roofs.roofline(names, _size(size), gpu, level)
 
 
 def intensity(name: str, *, gpu: str | None = None, predict: bool = False) -> Intensity:

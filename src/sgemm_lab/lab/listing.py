@@ -29,7 +29,9 @@ def listing(kernel: Kernel, first: Place = None, last: Place = None) -> Output:
     shown = [line for line in lines if start <= line.number <= end]
     while shown and not shown[0].text:
         shown.pop(0)
-    body = "".join(_html_line(html_lines[line.number - 1], line.changed) for line in shown)
+    body = "".join(
+        _html_line(html_lines[line.number - 1], line.number, line.changed) for line in shown
+    )
     caption = f"<b>{escape(kernel.title)}</b> · kernels/{escape(kernel.file_name)}"
     if any(line.changed for line in shown):
         caption += f" · marked: what “{escape(str(kernel.parent))}” does not have"
@@ -52,8 +54,9 @@ def _line_number(kernel: Kernel, place: Place, start: int) -> int | None:
     raise LabError(f"No line of '{kernel.name}' from line {start} on holds “{place}”.")
 
 
-def _html_line(text: str, changed: bool) -> str:
-    # The style is for notebooks, which do not have the book's style sheet.
+def _html_line(text: str, number: int, changed: bool) -> str:
+    # The style is for notebooks, which do not have the book's style sheet. The number is the
+    # file's; the sheet shows it, so it is not copied with the code.
     mark = "border-left:4px solid var(--lab-l2, #127a55)" if changed else ""
     kind = "line changed" if changed else "line"
-    return f'<span class="{kind}" style="{mark}">{text}\n</span>'
+    return f'<span class="{kind}" data-line="{number}" style="{mark}">{text}\n</span>'

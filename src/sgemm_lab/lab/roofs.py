@@ -55,10 +55,12 @@ def default_gpu() -> str:
     return GPUS[0].id
 
 
-def roofline(
-    names: Sequence[str], size: Size, gpu: str | None, hide: Sequence[str], path: str
-) -> Roofline:
-    """Return the roofline widget, kernels at the places that were predicted and measured."""
+def roofline(names: Sequence[str], size: Size, gpu: str | None, level: str | None) -> Roofline:
+    """Return the roofline widget, kernels at the places that were predicted and measured.
+
+    It opens with one level: ``level``, or else the one whose roof is the lowest over the last
+    kernel that was measured.
+    """
     points: list[Point] = []
     for name in names:
         points += _points(load_kernel(name), size)
@@ -66,8 +68,7 @@ def roofline(
         roofs_of_all_gpus(),
         points,
         gpu=gpu or default_gpu(),
-        hidden_levels=list(hide),
-        path=path,
+        level=level,
     )
 
 
@@ -191,6 +192,8 @@ def _measured(
         return []
     limit = next(filter(None, (bound_of(score, sheet, record) for record in records)), None)
     pipe = limit.of(DATA) if limit else None
+    # L1 and shared memory share a pipe, so both stand under one roof.
+    mostly_l1 = pipe is not None and pipe.label == "L1"
     counted = (
         measured_places(record, kernel, score.gflops, size, pipe.demand if pipe else 0.0)
         for record in records
@@ -208,6 +211,7 @@ def _measured(
             "gflops": place.gflops,
             "kind": "measured",
             "note": f"{place.note}; {score.date[:10]}",
+            "mark": "l1" if place.level == "shared" and mostly_l1 else place.level,
             "bound_by": f"{limit.unit[0].upper()}{limit.unit[1:]}" if limit else "",
             "bound_gflops": limit.gflops if limit else 0.0,
         }

@@ -50,12 +50,14 @@ export function sectorWords(addresses, bytes) {
   if (!lanes) return [sentence("request.none"), ""];
   const { sectors, moved, used } = globalRequest(addresses, bytes);
   const count = sectors.size;
-  const what = { sectors: count, moved, used, lanes, share: used / moved };
+  const what = { sectors: count, moved, asked: lanes * bytes, lanes };
   return [sentence("sectors.cost", what), comparison()];
 
   function comparison() {
     const fewest = Math.ceil(used / SECTOR_BYTES);
-    if (count > fewest) return sentence("sectors.fewer", { used, fewest, times: count / fewest });
+    if (count > fewest) {
+      return sentence("sectors.fewer", { fewest, times: count / fewest, share: used / moved });
+    }
     if (used === moved) return sentence("sectors.whole");
     if (lanes > 1 && used === bytes) return sentence("sectors.same", { lanes, used });
     return sentence("sectors.best");
@@ -75,17 +77,36 @@ export function bankWords(addresses, bytes, isLoad) {
   const sizes = [...new Set(phases.map((phase) => phase.length))];
   const lanes = `${sizes.length === 1 ? sizes[0] : "8 or 16"} lanes`;
   const many = phases.length;
+  const again = askedAgain(wavefronts) ? ` ${sentence("banks.again")}` : "";
   const parts = bytes > WORD_BYTES ? sentence("banks.phases", { phases: many, lanes }) : "";
   const what = sentence("banks.cost", { wavefronts: wavefronts.length, phases: parts });
   if (wavefronts.length > many) {
     const turns = phases.map((phase) => wavefronts.filter((one) => one.phase === phase));
     const worst = turns.reduce((most, one) => (one.length > most.length ? one : most));
     const bank = [...worst[worst.length - 1].words.keys()][0] % BANKS;
-    return [what, sentence("banks.conflict", { bank, words: worst.length, phases: many })];
+    const why = sentence("banks.conflict", { bank, words: worst.length, phases: many });
+    return [what, why + again];
   }
   const apart = (WARP * WORD_BYTES) / bytes;
   const merged = bytes > WORD_BYTES && sizes.some((size) => size > apart);
-  return [what, sentence(merged ? "banks.merged" : "banks.free")];
+  return [what, sentence(merged ? "banks.merged" : "banks.free") + again];
+}
+
+/**
+ * Whether lanes of different phases ask for the same word.
+ * @param {import("./memory.js").Wavefront[]} wavefronts
+ */
+function askedAgain(wavefronts) {
+  /** @type {Map<number, number[]>} word → the phase that fetched it first */
+  const fetched = new Map();
+  for (const { phase, words } of wavefronts) {
+    for (const word of words.keys()) {
+      const first = fetched.get(word) ?? phase;
+      if (first !== phase) return true;
+      fetched.set(word, first);
+    }
+  }
+  return false;
 }
 
 /**

@@ -41,12 +41,12 @@ def sector_words(addresses: Lanes, lane_bytes: int) -> list[str]:
     if not lanes:
         return [sentence("request.none"), ""]
     sectors, moved, used = global_request(addresses, lane_bytes)
-    what = sentence(
-        "sectors.cost", sectors=sectors, moved=moved, used=used, lanes=lanes, share=used / moved
-    )
+    asked = lanes * lane_bytes
+    what = sentence("sectors.cost", sectors=sectors, moved=moved, asked=asked, lanes=lanes)
     fewest = math.ceil(used / SECTOR_BYTES)
     if sectors > fewest:
-        return [what, sentence("sectors.fewer", used=used, fewest=fewest, times=sectors / fewest)]
+        times, share = sectors / fewest, used / moved
+        return [what, sentence("sectors.fewer", fewest=fewest, times=times, share=share)]
     if used == moved:
         return [what, sentence("sectors.whole")]
     if lanes > 1 and used == lane_bytes:
@@ -63,6 +63,9 @@ def bank_words(addresses: Lanes, lane_bytes: int, *, is_load: bool) -> list[str]
     sizes = list(dict.fromkeys(len(phase) for phase in phases))
     lanes = f"{sizes[0] if len(sizes) == 1 else '8 or 16'} lanes"
     many = len(phases)
+    words = [(wave.phase, word) for wave in waves for word in wave.words]
+    again = len({word for _, word in words}) < len(set(words))
+    more = " " + sentence("banks.again") if again else ""
     wide = lane_bytes > WORD_BYTES
     parts = sentence("banks.phases", phases=many, lanes=lanes) if wide else ""
     what = sentence("banks.cost", wavefronts=len(waves), phases=parts)
@@ -70,9 +73,10 @@ def bank_words(addresses: Lanes, lane_bytes: int, *, is_load: bool) -> list[str]
         turns = [[wave for wave in waves if wave.phase == phase] for phase in phases]
         worst = max(turns, key=len)
         bank = next(iter(worst[-1].words)) % BANKS
-        return [what, sentence("banks.conflict", bank=bank, words=len(worst), phases=many)]
+        why = sentence("banks.conflict", bank=bank, words=len(worst), phases=many)
+        return [what, why + more]
     merged = wide and max(sizes) > WARP * WORD_BYTES // lane_bytes
-    return [what, sentence("banks.merged" if merged else "banks.free")]
+    return [what, sentence("banks.merged" if merged else "banks.free") + more]
 
 
 def laid_out(

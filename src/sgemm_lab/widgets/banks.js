@@ -6,14 +6,15 @@ import { BANKS, WARP, WAVEFRONT_BYTES, WORD_BYTES } from "../hardware.py";
 import { sharedWavefronts } from "../rules/memory.js";
 import { asked, bankWords, laidOut } from "../rules/requests.js";
 import { comma, plural } from "../text.js";
-import { choiceSlider, key, segments, showFacts } from "./shared/controls.js";
-import { button, html, say, setAttributes, svg } from "./shared/dom.js";
+import { choiceSlider, segments, showFacts } from "./shared/controls.js";
+import { button, html, present, say, setAttributes, svg } from "./shared/dom.js";
 import { keepDrawn, put, redrawer, roomIn } from "./shared/model.js";
 import {
   chosenRequest,
   evenly,
   idleLanes,
   laneSwitches,
+  lanesText,
   light,
   ownPattern,
   pointAtTokens,
@@ -48,16 +49,14 @@ const STATE = /** @type {const} */ ([
   "wavefront",
 ]);
 const WORD_BITS = 8 * WORD_BYTES;
-const SMALLEST = 6; // px, of a letter
+const [SMALLEST, LARGEST] = [5, 11]; // px, of a letter
+const SHARED = "shared by several lanes: their numbers, or ×2";
+const MARKS = 8; // patterns that tell wavefronts apart; more begin again, in other hues
+const NARROWEST = 16; // px, of the parts that a word has which several wavefronts fetch
 const TILE = 32; // floats in a row of the tile that the reader's own pattern reads
 const PACE = 900; // ms per wavefront while playing
-const FEWEST_ROWS = 16;
+const [FEWEST_ROWS, FEWEST_FOLDED_ROWS] = [12, 10];
 const GAP = 3; // px, where rows of memory are left out
-/** @type {[string, string][]} */
-const KEY = [
-  ["lab-asked", "a word and its lane, one hue per wavefront"],
-  ["lab-many", "×2: shared by several lanes"],
-];
 
 /** @param {View<State>} view */
 export function render({ model, el }) {
@@ -80,6 +79,7 @@ export function render({ model, el }) {
   const play = button("Play", () => player.toggle());
   const scrub = choiceSlider("Wavefront", (value) => player.go(value));
   const picture = svg("svg", { class: "lab-chart", role: "img" });
+  const waves = html("div", { class: "lab-key lab-waves" });
   const about = html("p", { class: "lab-about" });
   const verdict = html("div", { class: "lab-verdict", role: "status" }, html("p"), html("p"));
   const facts = html("dl", { class: "lab-facts" });
@@ -93,7 +93,7 @@ export function render({ model, el }) {
     html("div", { class: "lab-bar lab-lane-bar" }, head, lanes.all),
     lanes.row,
     html("div", { class: "lab-steps" }, play, scrub.element),
-    [picture, key(KEY), about, verdict, facts],
+    [picture, waves, about, verdict, facts],
   );
   el.append(root);
   const scene = new Scene(picture);
@@ -116,6 +116,7 @@ export function render({ model, el }) {
     controls.show(now);
     showPlayer();
     drawBanks(scene, picture, now, space);
+    waves.replaceChildren(...waveEntries(now));
     const words = bankWords(now.addresses, now.bits / 8, now.isLoad);
     setAttributes(picture, { "aria-label": `Shared memory in 32 banks. ${words.join(" ")}` });
     say(verdict.children, words);
@@ -137,7 +138,7 @@ export function render({ model, el }) {
   /** @param {number | null} lane */
   function point(lane) {
     pointed = lane;
-    light(root, lane === null ? undefined : now.addresses[lane]);
+    light(root, lane);
     about.textContent = laneWords(now, lane);
   }
 
@@ -207,8 +208,13 @@ function showLanes(lanes, { request, wavefronts, current, hue }) {
   wavefronts.forEach(({ words }, wave) => {
     for (const lane of [...words.values()].flat()) waveOf.set(lane, wave);
   });
-  const hues = range(0, WARP - 1).map((lane) => hue(waveOf.get(lane) ?? 0));
-  lanes.show(idleLanes(request), hues);
+  const all = range(0, WARP - 1).map((lane) => waveOf.get(lane));
+  const notes = all.map((wave) => (wave === undefined ? "" : `w${wave + 1}`));
+  lanes.show(
+    idleLanes(request),
+    all.map((wave) => hue(wave ?? 0)),
+    notes,
+  );
   [...lanes.row.children].forEach((button, lane) => {
     button.classList.toggle("lab-dim", current > 0 && waveOf.get(lane) !== current - 1);
   });
@@ -289,10 +295,81 @@ function laneWords({ named, bits, addresses, wavefronts }, lane) {
   const bank = (address / WORD_BYTES) % BANKS;
   const last = bank + bits / WORD_BITS - 1;
   const banks = last > bank ? `banks ${bank} to ${last}` : `bank ${bank}`;
-  const wave = wavefronts.findIndex(({ words }) =>
-    [...words.values()].some((who) => who.includes(lane)),
-  );
-  return `Lane ${lane} asks for ${asked(named, address, bits / 8)}, in ${banks}: wavefront ${wave + 1}.`;
+  const what = `Lane ${lane} asks for ${asked(named, address, bits / 8)}, in ${banks}`;
+  const turns = turnsOf(wavefronts).get(address / WORD_BYTES) ?? [];
+  const mine = turns.find(({ lanes }) => lanes.includes(lane));
+  const others = (mine?.lanes ?? []).filter((other) => other !== lane);
+  const shared = others.length ? ` It shares the word with ${laneNames(others)}.` : "";
+  const again = turns.filter((turn) => turn !== mine);
+  const more = again.map(({ wave, lanes }) => ` ${laneNames(lanes, true)}: wavefront ${wave + 1}.`);
+  const also = more.length ? " In other phases the same word is fetched anew:" : "";
+  return `${what}: wavefront ${(mine?.wave ?? 0) + 1}.${shared}${also}${more.join("")}`;
+}
+
+/**
+ * "lane 3", "lanes 0–15".
+ * @param {number[]} lanes
+ * @param {boolean} [first] whether the words begin a sentence
+ */
+function laneNames(lanes, first = false) {
+  return `${first ? "L" : "l"}ane${lanes.length === 1 ? "" : "s"} ${lanesText(lanes)}`;
+}
+
+/**
+ * The signs of the wavefronts: a hue, a pattern and a number each.
+ * @param {Painted} now
+ */
+function waveEntries({ wavefronts, hue }) {
+  const shown = wavefronts.slice(0, MARKS);
+  const entries = shown.map((_, wave) => {
+    const [wide, tall] = [22, 14];
+    const frame = { viewBox: `0 0 ${wide} ${tall}`, width: wide, height: tall };
+    const look = { class: "lab-token", style: `--lane:${hue(wave)}`, "aria-hidden": true };
+    const sample = svg(
+      "svg",
+      { ...look, ...frame },
+      svg("rect", { width: wide, height: tall, rx: 3 }),
+      svg("path", { class: "lab-mark", d: pattern(wave, 2, 4, wide - 4, 6) }),
+    );
+    return html("span", {}, sample, `w${wave + 1}`);
+  });
+  const rest = wavefronts.length - shown.length;
+  const words = rest ? `and ${rest} more, in patterns that begin again` : "";
+  const shared = html("span", {}, html("span", { class: "lab-swatch-box lab-many" }), SHARED);
+  return present([
+    html("span", {}, "Wavefronts:"),
+    ...entries,
+    words && html("span", {}, words),
+    shared,
+  ]);
+}
+
+/**
+ * The pattern of a wavefront as lines within a box: hue is not all that tells it.
+ * @param {number} wave
+ * @param {number} x
+ * @param {number} y
+ * @param {number} width
+ * @param {number} height
+ */
+function pattern(wave, x, y, width, height) {
+  /** @type {(step: number, from: number, to: number) => string} */
+  const hatch = (step, from, to) =>
+    range(0, Math.floor((width - Math.max(from, to)) / step))
+      .map((i) => `M${x + from + i * step} ${y + height}L${x + to + i * step} ${y}`)
+      .join("");
+  const middle = y + height / 2;
+  const [low, high] = [y + 1, y + height - 1];
+  return [
+    "",
+    `M${x} ${middle}h${width}`,
+    hatch(4, 1, 1),
+    hatch(5, 0, 3),
+    hatch(5, 3, 0),
+    `M${x} ${low}h${width}M${x} ${high}h${width}`,
+    hatch(6, 0, 3) + hatch(6, 3, 0),
+    `M${x} ${low}h${width}M${x} ${middle}h${width}M${x} ${high}h${width}${hatch(4, 1, 1)}`,
+  ][wave % MARKS];
 }
 
 /**
@@ -328,7 +405,7 @@ function layOut(addresses, width) {
   const left = folds === 1 ? 74 : 40;
   const [head, body] = [22, folds === 1 ? 352 : 230];
   const cell = (width - left - 2) / perFold;
-  const rows = rowsOf(addresses);
+  const rows = rowsOf(addresses, folds === 1 ? FEWEST_ROWS : FEWEST_FOLDED_ROWS);
   const breaks = rows.map((row, i) => i > 0 && row > rows[i - 1] + 1);
   const tall = (body - GAP * breaks.filter(Boolean).length) / rows.length;
   /** @type {number[]} */
@@ -349,13 +426,14 @@ function layOut(addresses, width) {
 /**
  * The rows of memory that are touched, and as many behind them as fill the picture.
  * @param {Lanes} addresses
+ * @param {number} fewest
  */
-function rowsOf(addresses) {
+function rowsOf(addresses, fewest) {
   const touched = addresses.flatMap((address) =>
     address === null ? [] : [Math.floor(address / WAVEFRONT_BYTES)],
   );
   const rows = [...new Set(touched)].sort((a, b) => a - b);
-  while (rows.length < FEWEST_ROWS) rows.push((rows.at(-1) ?? -1) + 1);
+  while (rows.length < fewest) rows.push((rows.at(-1) ?? -1) + 1);
   return rows;
 }
 
@@ -425,45 +503,71 @@ function drawHeads(scene, { cell, place }, { bits, wavefronts, current }) {
 }
 
 /**
- * One token per word: phases that do not merge may ask for the same words again.
+ * One token per word and wavefront that fetches it: where phases do not merge, a word that both ask
+ * for comes twice, and its place is parted.
  * @param {Scene} scene
  * @param {Layout} layout
  * @param {Painted} now
  */
-function drawTokens(scene, { cell, rows, tall, place }, { bits, wavefronts, current, hue }) {
-  const wide = (cell * bits) / WORD_BITS;
-  for (const [word, turns] of turnsOf(wavefronts)) {
-    const turn = turns.find(({ wave }) => wave === current - 1);
-    const lanes = turn?.lanes ?? turns.flatMap((one) => one.lanes);
-    const { wave } = turn ?? turns[0];
+function drawTokens(scene, { cell, rows, tall, place }, now) {
+  const wide = (cell * now.bits) / WORD_BITS;
+  for (const [word, turns] of turnsOf(now.wavefronts)) {
     const [x, y] = place(word % BANKS, rows.indexOf(Math.floor(word / BANKS)));
-    const several = lanes.length > 1 ? " lab-several" : "";
-    const node = scene.draw(`lane${lanes[0]}`, "g", {
-      class: `lab-token${several}${current && !turn ? " lab-dim" : ""}`,
-      "data-lane": lanes[0],
-      "data-address": word * WORD_BYTES,
-      "data-wavefront": wave + 1,
-      style: `--lane:${hue(wave)};transform:translate(${x}px,${y}px)`,
+    const across = Math.min(turns.length, Math.max(1, Math.floor(wide / NARROWEST)));
+    const [width, height] = [wide / across, tall / Math.ceil(turns.length / across)];
+    turns.forEach((turn, i) => {
+      const [left, top] = [x + (i % across) * width, y + Math.floor(i / across) * height];
+      drawToken(scene, now, turn, word, { x: left, y: top, width, height });
     });
-    if (!node.firstChild) {
-      node.append(svg("rect", { rx: 3, y: 1, x: 1 }), svg("text", { "text-anchor": "middle" }));
-    }
-    const [box, name] = node.children;
-    const text = tokenText(lanes);
-    const size = Math.min(11, tall - 2, (wide - 2) / (0.75 * text.length));
-    setAttributes(box, { width: wide - 2, height: Math.max(2, tall - 2) });
-    const style = `font-size:${size}px`;
-    setAttributes(name, { x: wide / 2, y: tall / 2 + size * 0.36, style });
-    name.textContent = size < SMALLEST ? "" : text;
   }
 }
+
+/**
+ * @param {Scene} scene
+ * @param {Painted} now
+ * @param {Turn} turn
+ * @param {number} word
+ * @param {{ x: number, y: number, width: number, height: number }} box
+ */
+function drawToken(scene, { current, hue }, { wave, lanes }, word, { x, y, width, height }) {
+  const several = lanes.length > 1 ? " lab-several" : "";
+  const node = scene.draw(`lane${lanes[0]}`, "g", {
+    class: `lab-token${several}${current && wave !== current - 1 ? " lab-dim" : ""}`,
+    "data-lane": lanes[0],
+    "data-lanes": lanes.join(" "),
+    "data-address": word * WORD_BYTES,
+    "data-wavefront": wave + 1,
+    style: `--lane:${hue(wave)};transform:translate(${x}px,${y}px)`,
+  });
+  if (!node.firstChild) {
+    node.append(
+      svg("rect", { rx: 3, y: 1, x: 1 }),
+      svg("text", { "text-anchor": "middle" }),
+      svg("path", { class: "lab-mark" }),
+    );
+  }
+  const [box, name, mark] = node.children;
+  const inner = Math.max(2, height - 2);
+  const band = inner < 9 ? 0 : Math.min(6, inner * 0.3);
+  setAttributes(box, { width: width - 2, height: inner });
+  const d = band ? pattern(wave, 2, height - 1 - band, width - 4, band) : "";
+  setAttributes(mark, { d });
+  const text = tokenText(lanes, width, LARGEST);
+  const free = band && d ? height - band : height;
+  const size = Math.min(LARGEST, free - 2, (width - 3) / (0.75 * text.length));
+  const style = `font-size:${size}px`;
+  setAttributes(name, { x: width / 2, y: free / 2 + size * 0.36, style });
+  name.textContent = size < SMALLEST ? "" : text;
+}
+
+/** @typedef {{ wave: number, lanes: number[] }} Turn */
 
 /**
  * For each word the wavefronts that bring it, with the lanes that get it.
  * @param {Wavefront[]} wavefronts
  */
 function turnsOf(wavefronts) {
-  /** @type {Map<number, { wave: number, lanes: number[] }[]>} */
+  /** @type {Map<number, Turn[]>} */
   const turns = new Map();
   wavefronts.forEach(({ words }, wave) => {
     for (const [word, lanes] of words) {

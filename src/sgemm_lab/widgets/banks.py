@@ -13,12 +13,13 @@ from sgemm_lab.rules.requests import asked, bank_words, laid_out
 from sgemm_lab.style import BACKGROUND, GRID, LEVEL_COLOURS, LINE, MUTED, book_style, figure, svg
 from sgemm_lab.text import plural
 from sgemm_lab.widgets.base import html_table
-from sgemm_lab.widgets.painter import Painter
+from sgemm_lab.widgets.painter import Painter, lanes_text
 
 _TILE = 32
 _ROW_BYTES = BANKS * WORD_BYTES
 _FEWEST_ROWS = 16
 _MOST_PADDING = 64
+_LETTERS_PER_BANK = 3
 
 
 class Banks(Painter):
@@ -152,7 +153,7 @@ class Banks(Painter):
 
 
 def _draw(ax: Axes, wavefronts: list[Wavefront], floats: int) -> None:
-    """Draw memory as rows of 32 banks; each word with its lane, and its wavefront as a tint."""
+    """Draw memory as rows of 32 banks; each word with its lanes, once per wavefront it takes."""
     rows = sorted({word // BANKS for wave in wavefronts for word in wave.words})
     while len(rows) < _FEWEST_ROWS:
         rows.append((rows[-1] if rows else -1) + 1)
@@ -168,17 +169,20 @@ def _draw(ax: Axes, wavefronts: list[Wavefront], floats: int) -> None:
         ax.plot([bank, bank], [0, len(rows)], color=GRID, linewidth=0.6)
     for bank in range(BANKS):
         ax.text(bank + 0.5, -0.5, f"{bank}", ha="center", va="center", color=MUTED, fontsize=7)
-    seen: set[int] = set()
+    turns: dict[int, list[list[int]]] = {}
     for wave in wavefronts:
         for word, lanes in wave.words.items():
-            if word in seen:
-                continue
-            seen.add(word)
-            x, y = word % BANKS, place[word // BANKS]
-            hue = LEVEL_COLOURS["shared"]
-            ax.add_patch(Rectangle((x + 0.06, y + 0.08), floats - 0.12, 0.84, fc=hue, ec="none"))
-            text = f"×{len(lanes)}" if len(lanes) > 1 else f"{lanes[0]}"
-            middle = (x + floats / 2, y + 0.5)
+            turns.setdefault(word, []).append(lanes)
+    hue = LEVEL_COLOURS["shared"]
+    for word, parts in turns.items():
+        wide = floats / len(parts)
+        for part, lanes in enumerate(parts):
+            x, y = word % BANKS + part * wide, place[word // BANKS]
+            ax.add_patch(Rectangle((x + 0.06, y + 0.08), wide - 0.12, 0.84, fc=hue, ec="none"))
+            text = lanes_text(lanes)
+            if len(lanes) > 1 and len(text) > _LETTERS_PER_BANK * wide:
+                text = f"×{len(lanes)}"
+            middle = (x + wide / 2, y + 0.5)
             ax.text(*middle, text, ha="center", va="center", color=BACKGROUND, fontsize=6)
     ax.set(xlim=(-4.5, BANKS), ylim=(len(rows), -1))
     ax.set_axis_off()

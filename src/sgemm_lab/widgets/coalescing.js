@@ -36,10 +36,11 @@ const WORDS = SECTOR_BYTES / WORD_BYTES; // of a sector
 // Lines of 128 bytes in a picture, and in a narrow one, which folds each; more are told in words.
 const [ROWS, FOLDED_ROWS] = [8, 5];
 const TALL = 24; // px, of a sector
+const LETTERS = 11; // px, of what stands on a word
 /** @type {[string, string][]} */
 const KEY = [
   ["lab-asked", "asked for, by the lane of that number"],
-  ["lab-many", "×2: by several lanes"],
+  ["lab-many", "by several lanes: their numbers, or ×2"],
   ["lab-moved", "moves with it, unused"],
   ["lab-still-there", "stays"],
 ];
@@ -85,12 +86,15 @@ export function render({ model, el }) {
     chooser.show();
     showControls(now);
     const report = globalRequest(now.addresses, now.bits / 8);
+    const asked = now.addresses.filter((address) => address !== null).length * (now.bits / 8);
+    const fewest = Math.ceil(report.used / SECTOR_BYTES);
     drawMemory(scene, picture, now, report.sectors, space);
     const words = sectorWords(now.addresses, now.bits / 8);
     const label = `Memory in lines of 128 bytes, sectors of 32. ${words.join(" ")}`;
     setAttributes(picture, { "aria-label": label });
     say(verdict.children, words);
-    showFacts(facts, factsOf(report), report.moved && report.used / report.moved);
+    const { size } = report.sectors;
+    showFacts(facts, factsOf(report, asked, fewest), size && fewest / size);
     point(pointed);
   }
 
@@ -115,7 +119,7 @@ export function render({ model, el }) {
     pointed = lane;
     const { request, bits, addresses } = painted(model);
     const address = lane === null ? undefined : addresses[lane];
-    light(root, address);
+    light(root, lane);
     if (address === undefined) {
       about.textContent = "Point at a lane to find it in memory. Press it to switch it off.";
     } else if (address === null) {
@@ -160,15 +164,19 @@ function painted(model) {
 }
 
 /**
+ * The measure is the fewest sectors that hold what the lanes ask for: of a broadcast that is one,
+ * though 4 of its 32 bytes are used.
  * @param {ReturnType<typeof globalRequest>} report
+ * @param {number} asked bytes that the lanes ask for, each for itself
+ * @param {number} fewest sectors
  * @returns {[string, string | number][]}
  */
-function factsOf({ requests, sectors, used, moved }) {
+function factsOf({ requests, sectors, moved }, asked, fewest) {
   return [
     ["Requests", requests],
-    ["Sectors", sectors.size],
-    ["Sectors at best", Math.ceil(used / SECTOR_BYTES)],
-    ["Bytes used of bytes moved", `${comma(used)} of ${comma(moved)}`],
+    ["Bytes asked for", comma(asked)],
+    ["Bytes moved", comma(moved)],
+    ["Fewest sectors of sectors moved", `${fewest} of ${sectors.size}`],
   ];
 }
 
@@ -295,7 +303,7 @@ function drawTokens(scene, { cell, rowOf, place }, addresses, bytes) {
     const node = scene.draw(`lane${who[0]}`, "g", {
       class: `lab-token${who.length > 1 ? " lab-many" : ""}`,
       "data-lane": who[0],
-      "data-address": address,
+      "data-lanes": who.join(" "),
       style: `--lane:${who[0]};transform:translate(${x}px,${y}px)`,
     });
     if (!node.firstChild) {
@@ -305,7 +313,7 @@ function drawTokens(scene, { cell, rowOf, place }, addresses, bytes) {
     const wide = (cell * bytes) / WORD_BYTES;
     setAttributes(box, { width: wide - 2, height: TALL - 3 });
     setAttributes(name, { x: wide / 2, y: TALL / 2 + 4 });
-    name.textContent = tokenText(who);
+    name.textContent = tokenText(who, wide, LETTERS);
   }
 }
 

@@ -66,6 +66,7 @@ class Point(TypedDict):
     href: NotRequired[str]  # the kernel's page
     bound_by: NotRequired[str]  # the unit that bounds the kernel, as a sentence begins with it
     bound_gflops: NotRequired[float]  # at most
+    mark: NotRequired[str]  # id of a level, for the outline of the point; default: its level
 
 
 class Constant(TypedDict):
@@ -123,6 +124,7 @@ def checked_points(points: object, gpus: Iterable[Mapping[str, Any]]) -> list[di
                 "href": str(point.get("href") or ""),
                 "bound_by": str(point.get("bound_by") or ""),
                 "bound_gflops": float(point.get("bound_gflops") or 0.0),
+                "mark": _level_id(point.get("mark") or point.get("level"), who),
             }
         )
     return found

@@ -111,6 +111,17 @@ class Painter(LabWidget):
         raise NotImplementedError
 
 
+def lanes_text(lanes: Sequence[int]) -> str:
+    """Return lanes in few letters, runs of neighbours as one: "0–15", "0, 16"."""
+    runs: list[list[int]] = []
+    for lane in lanes:
+        if runs and lane == runs[-1][1] + 1:
+            runs[-1][1] = lane
+        else:
+            runs.append([lane, lane])
+    return ", ".join(str(a) if a == b else f"{a}–{b}" for a, b in runs)
+
+
 def checked_requests(requests: object, space: str) -> list[dict[str, Any]]:
     """Return requests with every optional key filled in and no other keys.
 

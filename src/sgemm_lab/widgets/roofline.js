@@ -1,11 +1,12 @@
 // @ts-check
-// The roofline: roofs of one GPU at several memory levels, kernels as points, a probe that reads
-// the roofs at any intensity, a path from kernel to kernel.
+// The roofline: roofs of one GPU, one memory level at a time, kernels as points and as bars, a probe
+// that reads the roofs at any intensity.
 
 import { roofAt } from "../rules/roofs.js";
 import { contentOf, follow } from "./roofline_model.js";
 import { drawRoofline, glide, makeLayers, placeOf } from "./roofline_picture.js";
-import { keyEntries, pointText, probeText, probeValue } from "./roofline_words.js";
+import { barRows, keyEntries, pointText, probeText, probeValue } from "./roofline_words.js";
+import { segments } from "./shared/controls.js";
 import { html, setAttributes, svg } from "./shared/dom.js";
 import { HUES, mark } from "./shared/levels.js";
 import { gpuChooser, keepDrawn, listen, put, redrawer, roomIn } from "./shared/model.js";
@@ -23,7 +24,7 @@ const STATE = /** @type {const} */ ([
   "points",
   "hidden_levels",
   "hidden_kernels",
-  "path",
+  "level",
 ]);
 const REACH = 26; // px within which the pointer takes hold of a point
 
@@ -53,16 +54,19 @@ class Roofline {
     });
     this.levels = new Chips(model, "hidden_levels", "Memory levels", this.redraw);
     this.kernels = new Chips(model, "hidden_kernels", "Kernels", this.redraw);
-    this.path = pathChooser(model, this.redraw);
+    this.level = levelChooser(model, this.redraw);
+    this.bars = html("div", { class: "lab-bars", role: "list", "aria-label": "Speed and bound" });
     this.key = html("div", { class: "lab-key" });
     this.picture = svg("svg", { class: "lab-chart", role: "group" });
     this.readout = html("div", { class: "lab-readout", role: "status" });
     const hidden = { class: "lab-readout lab-measure", "aria-hidden": "true" };
     this.measure = html("div", hidden);
     const chips = [this.levels.element, this.kernels.element];
-    const bar = html("div", { class: "lab-bar" }, this.chooser.field, chips, this.path.field);
-    const parts = [bar, this.picture, this.key, this.readout, this.measure];
-    this.root = html("div", { class: "sgemm-lab lab-roofline" }, parts);
+    const rest = html("div", { class: "lab-bar" }, this.chooser.field, this.level.all, chips);
+    const more = html("details", { class: "lab-more" }, html("summary", {}, "More"), rest);
+    const parts = [this.level.element, more, this.picture, this.key, this.bars];
+    const told = [this.readout, this.measure];
+    this.root = html("div", { class: "sgemm-lab lab-tool lab-roofline" }, parts, told);
     el.append(this.root);
     this.layers = makeLayers(this.picture);
     this.handle = probeHandle();
@@ -76,14 +80,16 @@ class Roofline {
 
   update() {
     const content = contentOf(this.model);
-    const { gpu, here, levels, path, visible } = content;
+    const { gpu, here, levels, level, visible } = content;
     this.chooser.show();
     this.levels.show(levels.map(({ id, label }) => ({ id, label, level: id })));
-    this.levels.element.hidden = path !== undefined; // a path is at one level
+    this.levels.element.hidden = level !== undefined;
     const names = new Map(here.map(({ kernel, label }) => [kernel, label]));
     this.kernels.show([...names].map(([id, label]) => ({ id, label })));
     this.kernels.element.hidden = names.size < 2;
-    this.path.show(content);
+    this.level.show(content);
+    this.bars.replaceChildren(...barRows(content));
+    this.bars.hidden = !this.bars.firstChild;
     this.key.replaceChildren(...keyEntries(content));
     const room = roomIn(this.root);
     if (this.last && this.last.content.gpu.id !== gpu.id) glide(this.picture);
@@ -323,29 +329,36 @@ function probeHandle() {
 }
 
 /**
- * The choice of a path, where there is one.
+ * The choice of one level, and a switch that shows all at once.
  * @param {Model<State>} model
  * @param {() => void} redraw
  */
-function pathChooser(model, redraw) {
-  const select = html("select", { class: "lab-select" });
-  const field = html("label", { class: "lab-field" }, html("span", {}, "Path at"), select);
-  select.addEventListener("change", () => {
-    put(model, "path", select.value);
+function levelChooser(model, redraw) {
+  /** @param {string} level */
+  const choose = (level) => {
+    put(model, "level", level);
     redraw();
-  });
+  };
+  const element = html("div", { class: "lab-levels" });
+  const all = html("button", { type: "button", class: "lab-chip" }, "all levels at once");
+  let last = ""; // the level to come back to
+  all.addEventListener("click", () => choose(model.get("level") ? "" : last));
+  /** @type {ReturnType<typeof segments> | undefined} */
+  let buttons;
   return {
-    field,
+    element,
+    all,
     /** @param {import("./roofline_model.js").Content} content */
-    show({ paths, path }) {
-      const ids = paths.map(({ id }) => id).join();
-      if (select.dataset.ids !== ids) {
-        select.dataset.ids = ids;
-        const options = paths.map(({ id, label }) => html("option", { value: id }, label));
-        select.replaceChildren(html("option", { value: "" }, "none"), ...options);
+    show({ levels, level }) {
+      const names = levels.map(({ id, label }) => [id, label]);
+      if (element.dataset.names !== String(names)) {
+        element.dataset.names = String(names);
+        buttons = segments("Level of memory", Object.fromEntries(names), choose);
+        element.replaceChildren(buttons.element);
       }
-      field.hidden = !paths.length;
-      select.value = path ? path.id : "";
+      last = level?.id ?? (last || levels[0].id);
+      buttons?.show(level?.id ?? "");
+      all.setAttribute("aria-pressed", String(!level));
     },
   };
 }

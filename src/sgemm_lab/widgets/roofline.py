@@ -1,6 +1,8 @@
 """The roofline widget: roofs of several GPUs, kernels as points at each memory level."""
 
 import itertools
+import math
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import traitlets
@@ -40,10 +42,12 @@ class Roofline(LabWidget):
         points: kernels, see :class:`~sgemm_lab.widgets.data.Point`. Points of a GPU that is not
             chosen stay hidden.
         gpu: id of the GPU to begin with. Default: the first.
+        level: id of the memory level to begin with, "" for all at once. Default: the one whose
+            roof is the lowest over the last kernel that was measured.
 
-    State that the reader changes and Python can read or set: ``gpu``; ``hidden_levels`` and
-    ``hidden_kernels``, ids that are switched off; ``selected``, the index of the point in focus,
-    or -1; ``path``, the level at which arrows lead from kernel to kernel, or "".
+    State that the reader changes and Python can read or set: ``gpu``; ``level``;
+    ``hidden_levels``, ids that are switched off where all levels are shown; ``hidden_kernels``;
+    ``selected``, the index of the point in focus, or -1.
 
     Raises:
         LabError: the data are not what they should be; the message says where.
@@ -55,7 +59,7 @@ class Roofline(LabWidget):
     hidden_levels = traitlets.List(traitlets.Unicode()).tag(sync=True)
     hidden_kernels = traitlets.List(traitlets.Unicode()).tag(sync=True)
     selected = traitlets.Int(-1).tag(sync=True)
-    path = traitlets.Unicode("").tag(sync=True)
+    level = traitlets.Unicode("").tag(sync=True)
 
     def __init__(
         self,
@@ -63,15 +67,16 @@ class Roofline(LabWidget):
         points: list[Point] | None = None,
         *,
         gpu: str | None = None,
+        level: str | None = None,
         **kwargs: Any,
     ) -> None:
         roofs = checked_gpus(gpus)
-        super().__init__(
-            gpus=roofs,
-            points=checked_points(points or [], roofs),
-            gpu=checked_choice(gpu or roofs[0]["id"], roofs),
-            **kwargs,
-        )
+        places = checked_points(points or [], roofs)
+        chosen = checked_choice(gpu or roofs[0]["id"], roofs)
+        if level is None:
+            sheet = next(entry for entry in roofs if entry["id"] == chosen)
+            level = lowest_level(sheet, [p for p in places if p["gpu"] == chosen])
+        super().__init__(gpus=roofs, points=places, gpu=chosen, level=level, **kwargs)
 
     @traitlets.validate("gpus")
     def _check_gpus(self, proposal: Any) -> list[dict[str, Any]]:
@@ -85,14 +90,22 @@ class Roofline(LabWidget):
     def _check_gpu(self, proposal: Any) -> str:
         return checked_choice(proposal["value"], self.gpus)
 
-    @traitlets.validate("path")
-    def _check_path(self, proposal: Any) -> str:
+    @traitlets.validate("level")
+    def _check_level(self, proposal: Any) -> str:
         if proposal["value"] and proposal["value"] not in LEVEL_NAMES:
             raise LabError(
-                f"There is no memory level '{proposal['value']}' to lead a path along. "
-                f"Choose {', '.join(LEVEL_NAMES)}, or an empty text for none."
+                f"There is no memory level '{proposal['value']}'. "
+                f"Choose {', '.join(LEVEL_NAMES)}, or an empty text for all at once."
             )
         return str(proposal["value"])
+
+    @property
+    def shown_levels(self) -> list[str]:
+        """Ids of the levels whose roofs are shown. A level that the GPU lacks gives its first."""
+        there = [level["id"] for level in reference_levels(self.chosen_gpu)]
+        if not self.level:
+            return [level for level in there if level not in self.hidden_levels]
+        return [self.level] if self.level in there else there[:1]
 
     @property
     def chosen_gpu(self) -> dict[str, Any]:
@@ -106,17 +119,16 @@ class Roofline(LabWidget):
             point
             for point in self.points
             if point["gpu"] == self.gpu
-            and point["level"] not in self.hidden_levels
+            and point["level"] in self.shown_levels
             and point["kernel"] not in self.hidden_kernels
         ]
 
     @property
     def steps(self) -> list[dict[str, Any]]:
-        """The points that the path leads through; none where it is off or has one point only."""
-        there = [point for point in self.shown_points if point["level"] == self.path]
-        measured = [point for point in there if point["kind"] == "measured"]
-        steps = measured or there
-        return steps if len(steps) > 1 else []
+        """The points through which arrows lead from kernel to kernel, at one level."""
+        there = self.shown_points
+        same = self.level and len({point["kind"] for point in there}) == 1
+        return there if same and len(there) > 1 else []
 
     def words(self, kernel: str) -> str:
         """Say which roof holds a kernel on the chosen GPU, and what the next roof would take.
@@ -136,7 +148,7 @@ class Roofline(LabWidget):
         ridges = ", ".join(
             f"{level['label']} meets it at {number(gpu['peak_gflops'] / level['gbs'])} FLOP/B"
             for level in reference_levels(gpu)
-            if level["id"] not in self.hidden_levels
+            if level["id"] in self.shown_levels
         )
         peak = f"FP32 peak {number(gpu['peak_gflops'])} GFLOP/s"
         text = f"Roofline of {gpu['name']}: {peak}{'; ' if ridges else ''}{ridges}."
@@ -153,10 +165,9 @@ class Roofline(LabWidget):
     def still(self) -> str:
         """Return the roofline at its present state as inline SVG."""
         gpu = self.chosen_gpu
-        points = self.steps or self.shown_points
-        hidden = self.hidden_levels
-        if self.steps:
-            hidden = [level["id"] for level in gpu["levels"] if level["id"] != self.path]
+        points = self.shown_points
+        shown = self.shown_levels
+        hidden = [level["id"] for level in gpu["levels"] if level["id"] not in shown]
         fig = figure(7.2, 4.4)
         with book_style():
             ax = fig.subplots()
@@ -174,7 +185,7 @@ class Roofline(LabWidget):
             arrows = list(itertools.pairwise(path))
             if not path:
                 arrows = [arrow for kernel in kernels for arrow in _arrows(kernel)]
-            _draw_arrows(ax, arrows, LEVEL_COLOURS[self.path] if path else MUTED)
+            _draw_arrows(ax, arrows, LEVEL_COLOURS[shown[0]] if path else MUTED)
             labels = Labels(ax, places, arrows)
             for kernel in kernels:
                 _name_kernel(labels, kernel)
@@ -205,13 +216,35 @@ class Roofline(LabWidget):
                 number(point["intensity"]),
                 number(point["gflops"]),
                 percent(point["gflops"] / roof_at(gpu, point["level"], point["intensity"])),
+                _bound_of(point),
             ]
             for point in self.shown_points
         ]
         if not points:
             return text
-        heads = ["Kernel", "Level", "Kind", "FLOP/B", "GFLOP/s", "Share of the roof"]
+        heads = ["Kernel", "Level", "Kind", "FLOP/B", "GFLOP/s", "Share of the roof", "Bound"]
         return text + html_table(f"Kernels on {gpu['name']}", heads, points)
+
+
+def lowest_level(gpu: Mapping[str, Any], points: Sequence[Mapping[str, Any]]) -> str:
+    """Return the level whose roof is the lowest over the last kernel, of its measured points.
+
+    Where nothing was measured, of its predicted ones; "" where there is no point.
+    """
+    measured = [point for point in points if point["kind"] == "measured"] or list(points)
+    if not measured:
+        return ""
+    last = [point for point in measured if point["kernel"] == measured[-1]["kernel"]]
+    roofs = {level["id"]: float(level["gbs"]) for level in reference_levels(gpu)}
+    # Not cut off at the peak: of levels that could all feed it, the one that is nearest to it.
+    slack = {p["level"]: roofs.get(p["level"], math.inf) * p["intensity"] for p in last}
+    return str(min(slack, key=lambda level: slack[level]))
+
+
+def _bound_of(point: Mapping[str, Any]) -> str:
+    if not point["bound_by"]:
+        return ""
+    return f"{number(point['bound_gflops'])} GFLOP/s, {point['bound_by']}"
 
 
 Place = tuple[float, float]
@@ -248,7 +281,7 @@ def _draw_marks(ax: Axes, points: list[dict[str, Any]]) -> None:
         colour = LEVEL_COLOURS[point["level"]]
         ax.plot(
             *_place(point),
-            LEVEL_MARKERS[point["level"]],
+            LEVEL_MARKERS[point["mark"]],
             color=colour,
             markerfacecolor=BACKGROUND if point["kind"] == "predicted" else colour,
             markeredgewidth=1.6,

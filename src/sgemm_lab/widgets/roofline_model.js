@@ -1,7 +1,7 @@
 // @ts-check
-// What the roofline shows: the points of one GPU, or a path from kernel to kernel at one level.
+// What the roofline shows of one GPU: one level of memory with its points, or all levels at once.
 
-import { levelRoof, referenceLevels } from "../rules/roofs.js";
+import { referenceLevels } from "../rules/roofs.js";
 import { put } from "./shared/model.js";
 import { chartLimits } from "./shared/roofs_chart.js";
 
@@ -17,6 +17,9 @@ import { chartLimits } from "./shared/roofs_chart.js";
  * @property {"predicted" | "measured"} kind
  * @property {string} note
  * @property {string} href
+ * @property {string} bound_by the unit that bounds the kernel, or ""
+ * @property {number} bound_gflops
+ * @property {LevelId} mark which level's outline it has
  * @typedef {Point & { index: number }} PlacedPoint
  *
  * @typedef {object} State
@@ -25,7 +28,7 @@ import { chartLimits } from "./shared/roofs_chart.js";
  * @property {Point[]} points
  * @property {string[]} hidden_levels
  * @property {string[]} hidden_kernels
- * @property {string} path id of a level, or "" for none
+ * @property {string} level id of the level shown, or "" for all at once
  * @property {number} selected index of the point with focus, or -1
  *
  * @typedef {ReturnType<typeof contentOf>} Content
@@ -38,20 +41,18 @@ export function contentOf(model) {
   const hiddenLevels = model.get("hidden_levels");
   const hiddenKernels = model.get("hidden_kernels");
   const here = pointsOf(model, gpu.id);
-  const unhidden = here.filter(
-    ({ level, kernel }) => !hiddenLevels.includes(level) && !hiddenKernels.includes(kernel),
-  );
   const levels = referenceLevels(gpu);
-  const paths = levels
-    .map((level) => ({ ...level, points: pathAt(unhidden, level.id) }))
-    .filter(({ points }) => points.length > 1);
-  const path = paths.find(({ id }) => id === model.get("path"));
-  const steps = path ? path.points : [];
-  // The roofs that are shown, one per level: a path is at one level.
-  const offered = levels.filter(({ id }) => (path ? id === path.id : !hiddenLevels.includes(id)));
-  const visible = path ? steps : unhidden;
-  const limits = path ? pathLimits(gpu, steps) : chartLimits(gpus, model.get("points"));
-  return { gpu, here, visible, levels, paths, path, steps, offered, limits };
+  const chosen = model.get("level");
+  const level = chosen ? (levels.find(({ id }) => id === chosen) ?? levels[0]) : undefined;
+  const offered = levels.filter(({ id }) => (level ? id === level.id : !hiddenLevels.includes(id)));
+  const shown = new Set(offered.map(({ id }) => id));
+  const unhidden = here.filter(({ kernel }) => !hiddenKernels.includes(kernel));
+  const visible = unhidden.filter((point) => shown.has(point.level));
+  const oneKind = new Set(visible.map(({ kind }) => kind)).size === 1;
+  // Arrows lead from kernel to kernel, unless they lead from what was predicted to what came out.
+  const steps = level && oneKind && visible.length > 1 ? visible : [];
+  const limits = level ? levelLimits(gpu, here) : chartLimits(gpus, model.get("points"));
+  return { gpu, here, visible, levels, level, steps, offered, limits };
 }
 
 /**
@@ -66,29 +67,20 @@ function pointsOf(model, gpu) {
 }
 
 /**
- * A path goes through one point per kernel at one level: measured where there are such.
- * @param {PlacedPoint[]} points
- * @param {LevelId} level
- */
-function pathAt(points, level) {
-  const there = points.filter((point) => point.level === level);
-  const kind = there.some((point) => point.kind === "measured") ? "measured" : "predicted";
-  return there.filter((point) => point.kind === kind);
-}
-
-/**
- * Axis limits around a path, with the peak and the ridge of its level in sight.
+ * Axis limits around all points of a GPU and its roofs' ridges: the same for each of its levels, so
+ * that one sees the points move.
  * @param {RoofedGpu} gpu
- * @param {PlacedPoint[]} steps
+ * @param {PlacedPoint[]} points
  * @returns {import("./shared/roofs_chart.js").Limits}
  */
-function pathLimits(gpu, steps) {
-  const ridge = gpu.peak_gflops / (levelRoof(gpu, steps[0].level)?.gbs ?? 1);
-  const xs = [...steps.map(({ intensity }) => intensity), ridge];
-  const ys = [...steps, ...gpu.peaks].map(({ gflops }) => gflops);
+function levelLimits(gpu, points) {
+  const ridges = gpu.levels.map(({ gbs }) => gpu.peak_gflops / gbs);
+  const xs = points.map(({ intensity }) => intensity);
+  const room = 8 * Math.max(...ridges); // beyond the last ridge, for the name of the peak
+  const ys = [...points, ...gpu.peaks].map(({ gflops }) => gflops);
   return {
-    x: [Math.min(...xs) / 2.5, Math.max(...xs) * 2.5],
-    y: [Math.min(...ys) / 3, Math.max(...ys) * 1.6],
+    x: [Math.min(...xs, ...ridges) / 2.5, Math.max(...xs.map((x) => 3 * x), room)],
+    y: [Math.min(...ys) / 3, Math.max(...ys) * 1.8],
   };
 }
 

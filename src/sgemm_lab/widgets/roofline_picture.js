@@ -2,7 +2,7 @@
 // The picture of a roofline: roofs, points and what ties them together.
 
 import { setAttributes, svg } from "./shared/dom.js";
-import { Labels } from "./shared/labels.js";
+import { Labels, spotsAround, textWidth } from "./shared/labels.js";
 import { HUES, LEVEL_NAMES, mark } from "./shared/levels.js";
 import { drawAxes, drawRoofs, labelRoofs } from "./shared/roofs_chart.js";
 import { within } from "./shared/scale.js";
@@ -18,6 +18,9 @@ import { Scene } from "./shared/scene.js";
  * What a drawing leaves for the pointer to use.
  * @typedef {{ axes: Axes, box: Box, layers: Layers, labels: Labels, content: Content }} Drawn
  */
+
+const SIZE = 12.5; // px, of a name
+const BOLD = 1.07; // times as wide as plain letters
 
 /**
  * The layers of a picture, later ones on top.
@@ -50,7 +53,7 @@ export function makeLayers(picture) {
 export function drawRoofline(picture, layers, content, room) {
   const { gpu, visible, offered, limits } = content;
   const width = Math.max(280, room);
-  const height = Math.round(within(width * 0.64, 340, 500));
+  const height = Math.round(within(width * 0.64, 380, 500));
   const label = `Roofline of ${gpu.name}, ${visible.length} points`;
   setAttributes(picture, { viewBox: `0 0 ${width} ${height}`, height, "aria-label": label });
   const box = { left: 60, top: 26, right: width - 14, bottom: height - 50 };
@@ -61,13 +64,13 @@ export function drawRoofline(picture, layers, content, room) {
   const drawn = { axes, box, layers, labels, content };
   const roofs = drawRoofs(layers.roofs, axes, gpu, hidden, labels);
   layers.roofs.finish();
-  if (content.path) leadAlong(drawn);
+  if (content.steps.length) leadAlong(drawn);
   else joinLevels(drawn);
-  layers.links.finish();
   drawPoints(drawn);
   const main = roofs.filter((roof) => roof.main);
   labelRoofs(layers.labels, axes, main, labels);
   labelKernels(drawn);
+  layers.links.finish();
   const others = roofs.filter((roof) => !roof.main);
   labelRoofs(layers.labels, axes, others, labels);
   layers.labels.finish();
@@ -160,30 +163,64 @@ function drawPoints({ axes, layers, labels, content: { visible } }) {
       style: `transform:translate(${x.toFixed(1)}px,${y.toFixed(1)}px)`,
     });
     if (!node.firstChild) node.append(svg("circle", { class: "lab-ring", r: 13 }), svg("path"));
-    setAttributes(node.children[1], { d: mark(point.level, 6) });
+    setAttributes(node.children[1], { d: mark(point.mark, 6) });
     labels.block(x, y, 9);
   }
   layers.points.finish();
 }
 
 /**
- * Name each kernel once, beside one of its points, where there is room.
+ * Name the points: at one level each of them, with all levels each kernel once.
  * @param {Drawn} drawn
  */
-function labelKernels({ axes, layers, labels, content: { visible } }) {
+function labelKernels(drawn) {
+  const { level, visible } = drawn.content;
   for (const kernel of new Set(visible.map((point) => point.kernel))) {
     const mine = visible.filter((point) => point.kernel === kernel);
     const measured = mine.filter(({ kind }) => kind === "measured");
-    const row = measured.length ? measured : mine;
-    row.sort((a, b) => b.intensity - a.intensity);
-    const [{ label }] = row;
-    const spots = row.flatMap((point) => spotsBeside(...placeOf(axes, point)));
-    const spot = labels.place(label, 12.5, spots);
-    if (!spot) continue;
-    const look = { class: "lab-label lab-name", "data-kernel": kernel, "font-size": 12.5 };
-    const at = { "text-anchor": spot.anchor, transform: `translate(${spot.x} ${spot.y})` };
-    layers.labels.draw(`kernel-${kernel}`, "text", { ...look, ...at }, label);
+    const predicted = mine.filter(({ kind }) => kind === "predicted");
+    const [{ label }] = mine;
+    if (!level || !measured.length || !predicted.length) {
+      name(drawn, measured.length ? measured : predicted, label, `kernel-${kernel}`);
+    } else {
+      name(drawn, measured, label, `kernel-${kernel}`);
+      name(drawn, predicted, `${label}, predicted`, `predicted-${kernel}`);
+    }
   }
+}
+
+/**
+ * Write a name beside one of some points; where there is no room, further off with a line to it.
+ * @param {Drawn} drawn
+ * @param {PlacedPoint[]} points of one kernel
+ * @param {string} words
+ * @param {string} key
+ */
+function name({ axes, box, layers, labels }, points, words, key) {
+  const places = [...points]
+    .sort((a, b) => b.intensity - a.intensity)
+    .map((point) => placeOf(axes, point));
+  const near = places.flatMap((place) => spotsBeside(...place));
+  const far = spotsAround(...places[0]);
+  const spot = labels.place(words, SIZE * BOLD, [...near, ...far]);
+  if (!spot) return;
+  const { kernel } = points[0];
+  if (far.includes(spot)) {
+    const [x, y] = places[0];
+    const width = textWidth(words, SIZE * BOLD);
+    const end = {
+      start: spot.x - 3,
+      middle: within(x, spot.x - width / 2, spot.x + width / 2),
+      end: spot.x + 3,
+    };
+    const to = end[spot.anchor ?? "start"];
+    const rise = spot.y - 4 + (spot.anchor === "middle" ? (spot.y > y ? -9 : 7) : 0);
+    const d = `M${x} ${y}L${within(to, box.left, box.right)} ${rise}`;
+    layers.links.draw(`leader-${key}`, "path", { class: "lab-leader", "data-kernel": kernel, d });
+  }
+  const look = { class: "lab-label lab-name", "data-kernel": kernel, "font-size": SIZE };
+  const at = { "text-anchor": spot.anchor, transform: `translate(${spot.x} ${spot.y})` };
+  layers.labels.draw(key, "text", { ...look, ...at }, words);
 }
 
 /**

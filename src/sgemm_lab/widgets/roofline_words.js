@@ -5,7 +5,7 @@ import { limitWords } from "../models/limits.js";
 import { roofAt } from "../rules/roofs.js";
 import { number, percent } from "../text.js";
 import { html, present, svg } from "./shared/dom.js";
-import { HUES, LEVEL_NAMES } from "./shared/levels.js";
+import { HUES, LEVEL_NAMES, mark } from "./shared/levels.js";
 
 /**
  * @typedef {import("./roofline_model.js").Content} Content
@@ -101,9 +101,16 @@ export function probeValue({ gpu, offered }, intensity) {
  * Explain only those signs that the picture uses in two forms.
  * @param {Content} content
  */
-export function keyEntries({ gpu, visible }) {
+export function keyEntries({ gpu, visible, level, offered }) {
   const kinds = new Set(visible.map(({ kind }) => kind));
-  const roofs = new Set([...gpu.levels, ...gpu.peaks].map(({ measured }) => measured));
+  const ids = offered.map(({ id }) => id);
+  const drawn = [...gpu.levels.filter(({ id }) => ids.includes(id)), ...gpu.peaks];
+  const roofs = new Set(drawn.map(({ measured }) => measured));
+  const marks = new Set(visible.map((point) => point.mark));
+  /** @param {string} id */
+  const outline = (id) =>
+    svg("path", { d: mark(id, 5), transform: "translate(13 7)", class: `lab-${HUES[id]}` });
+  const both = level?.id === "shared" && marks.has("l1");
   /** @type {(name: string, shape: SVGElement, words: string) => Node} */
   const entry = (name, shape, words) => {
     const frame = { viewBox: "0 0 26 14", width: 26, "aria-hidden": true };
@@ -116,8 +123,35 @@ export function keyEntries({ gpu, visible }) {
   return present([
     kinds.has("predicted") && entry("lab-predicted", disc(), "predicted"),
     kinds.has("measured") && entry("lab-measured", disc(), "measured"),
+    both && entry("lab-mark", outline("l1"), "mostly through L1"),
+    both && marks.has("shared") && entry("lab-mark", outline("shared"), "through shared memory"),
     roofs.size > 1 && entry("lab-solid", line(), "measured roof"),
     roofs.size > 1 && entry("lab-dashed", line(), "data sheet"),
     roofs.size === 1 && html("span", {}, alone),
   ]);
+}
+
+/**
+ * A bar for each measured kernel at the level shown: its speed, and how far its bound would let it.
+ * Where points of the picture coincide, these tell them apart.
+ * @param {Content} content
+ */
+export function barRows({ level, visible }) {
+  const measured = visible.filter(({ kind }) => kind === "measured");
+  if (!level || !measured.length) return [];
+  const most = Math.max(...measured.map((point) => Math.max(point.gflops, point.bound_gflops)));
+  return measured.map(({ kernel, label, gflops, bound_by: unit, bound_gflops: bound }) => {
+    const width = (/** @type {number} */ amount) => `width:${((100 * amount) / most).toFixed(2)}%`;
+    const track = html(
+      "span",
+      { class: `lab-track lab-${HUES[level.id]}`, "aria-hidden": "true" },
+      bound > 0 && html("span", { class: "lab-cap", style: width(bound) }),
+      html("span", { class: "lab-fill", style: width(gflops) }),
+    );
+    const of =
+      bound > 0 ? ` of at most ${number(bound)} · ${unit} · ${percent(gflops / bound)}` : "";
+    const numbers = html("span", {}, html("strong", {}, number(gflops)), `${of}`);
+    const look = { role: "listitem", "data-kernel": kernel };
+    return html("div", look, html("span", { class: "lab-of" }, label), track, numbers);
+  });
 }

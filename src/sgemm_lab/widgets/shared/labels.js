@@ -131,3 +131,20 @@ export class Labels {
     );
   }
 }
+
+/**
+ * Places further off from a point, ring by ring: for a name that finds no room beside it.
+ * @param {number} x
+ * @param {number} y
+ * @returns {Spot[]}
+ */
+export function spotsAround(x, y) {
+  const turns = Array.from({ length: 24 }, (_, i) => (i * Math.PI) / 12 + Math.PI / 4);
+  return [40, 54, 70, 90, 115, 145, 180, 220].flatMap((radius) =>
+    turns.map((angle) => {
+      const [dx, dy] = [radius * Math.cos(angle), radius * Math.sin(angle)];
+      const side = dx > 0 ? "start" : "end";
+      return { x: x + dx, y: y + dy, anchor: Math.abs(dx) < 0.6 * radius ? "middle" : side };
+    }),
+  );
+}

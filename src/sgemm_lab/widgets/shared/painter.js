@@ -5,6 +5,7 @@
 import { WARP } from "../../hardware.py";
 import { segments } from "./controls.js";
 import { button, html, setAttributes } from "./dom.js";
+import { textWidth } from "./labels.js";
 import { put } from "./model.js";
 import { within } from "./scale.js";
 
@@ -98,14 +99,14 @@ export function pointAtTokens(picture, point) {
 }
 
 /**
- * Light up the token of an address, or none.
+ * Light up the token of a lane, or none.
  * @param {HTMLElement} root
- * @param {number | null | undefined} address
+ * @param {number | null} lane
  */
-export function light(root, address) {
+export function light(root, lane) {
   for (const node of root.querySelectorAll(".lab-lit")) node.classList.remove("lab-lit");
-  if (typeof address !== "number") return;
-  root.querySelector(`.lab-token[data-address="${address}"]`)?.classList.add("lab-lit");
+  if (lane === null) return;
+  root.querySelector(`.lab-token[data-lanes~="${lane}"]`)?.classList.add("lab-lit");
 }
 
 /**
@@ -118,11 +119,30 @@ export function idleLanes(request) {
 }
 
 /**
- * "Number of lanes" or the number of the only one, for a token.
- * @param {number[]} lanes
+ * Lanes in few letters, runs of neighbours as one: "0–15", "0, 16".
+ * @param {number[]} lanes in order
  */
-export function tokenText(lanes) {
-  return lanes.length > 1 ? `×${lanes.length}` : `${lanes[0]}`;
+export function lanesText(lanes) {
+  /** @type {[first: number, last: number][]} */
+  const runs = [];
+  for (const lane of lanes) {
+    const run = runs.at(-1);
+    if (run && lane === run[1] + 1) run[1] = lane;
+    else runs.push([lane, lane]);
+  }
+  return runs.map(([first, last]) => (first === last ? first : `${first}–${last}`)).join(", ");
+}
+
+/**
+ * What a token of a width in px is called: its lanes, or where there is no room how many they are.
+ * @param {number[]} lanes in order
+ * @param {number} width
+ * @param {number} size of the letters, px
+ */
+export function tokenText(lanes, width, size) {
+  const text = lanesText(lanes);
+  const fits = lanes.length === 1 || textWidth(text, size) <= width - 4;
+  return fits ? text : `×${lanes.length}`;
 }
 
 /**
@@ -240,8 +260,9 @@ export function laneSwitches(model, redraw, point) {
     /**
      * @param {number[]} idle lanes that the kernel itself leaves out
      * @param {number[]} [hues] each lane's; default: its number
+     * @param {string[]} [notes] what stands below each lane's number
      */
-    show(idle, hues = [...buttons.keys()]) {
+    show(idle, hues = [...buttons.keys()], notes = []) {
       const off = model.get("off");
       all.disabled = !off.length;
       buttons.forEach((node, lane) => {
@@ -249,6 +270,7 @@ export function laneSwitches(model, redraw, point) {
           idle: idle.includes(lane),
           off: off.includes(lane),
           hue: hues[lane],
+          note: notes[lane] ?? "",
         });
       });
     },
@@ -263,17 +285,19 @@ function laneSwitch(lane) {
     tabindex: lane ? -1 : 0,
     "data-lane": lane,
   };
-  return html("button", attributes, `${lane}`);
+  return html("button", attributes, `${lane}`, html("small", {}));
 }
 
 /**
  * @param {HTMLButtonElement} node
  * @param {number} lane
- * @param {{ idle: boolean, off: boolean, hue: number }} state
+ * @param {{ idle: boolean, off: boolean, hue: number, note: string }} state
  */
-function showLane(node, lane, { idle, off, hue }) {
+function showLane(node, lane, { idle, off, hue, note }) {
   const value = `${hue}`; // the same value again would restyle the button
   if (node.style.getPropertyValue("--lane") !== value) node.style.setProperty("--lane", value);
+  const below = /** @type {Element} */ (node.lastElementChild);
+  if (below.textContent !== note) below.textContent = note;
   setAttributes(node, {
     "aria-pressed": !idle && !off,
     "aria-disabled": idle || null,

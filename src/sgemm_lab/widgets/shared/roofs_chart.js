@@ -3,7 +3,7 @@
 
 import { levelRoof } from "../../rules/roofs.js";
 import { number } from "../../text.js";
-import { textWidth } from "./labels.js";
+import { spotsAround, textWidth } from "./labels.js";
 import { HUES } from "./levels.js";
 import { logScale } from "./scale.js";
 
@@ -179,11 +179,13 @@ export function labelRoofs(scene, axes, roofs, labels) {
     const { level, main } = roof;
     const hue = level ? HUES[level.id] : "peak";
     const above = twinsOf(roof).every((amount) => amount <= roof.amount);
-    // A slanted roof has a twin close by; the flat one may be named on its other side too.
-    const sides = level ? [above] : [above, !above];
+    // A roof with a twin close by is named on its own side.
+    const sides = level && twinsOf(roof).length > 1 ? [above] : [above, !above];
     const size = main ? 12.5 : 11.5;
     const key = `label-${level?.id ?? "peak"}-${roof.measured}`;
-    namesOf(roof).some((text) =>
+    const names = namesOf(roof);
+    const middle = spotsAround((roof.x1 + roof.x2) / 2, (roof.y1 + roof.y2) / 2);
+    names.some((text) =>
       write(
         key,
         hue,
@@ -191,7 +193,7 @@ export function labelRoofs(scene, axes, roofs, labels) {
         text,
         sides.flatMap((side) => along(roof, text, size, side)),
       ),
-    );
+    ) || write(key, hue, size, names[names.length - 1], middle);
   }
   for (const { level, main, ridge, x2, y2 } of roofs) {
     if (!level || !main || ridge > axes.x.high) continue;

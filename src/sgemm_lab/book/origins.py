@@ -1,0 +1,89 @@
+"""Where a section's numbers were recorded: told once, at its end, and not under every table."""
+
+import re
+from collections.abc import Iterator
+
+from docutils import nodes
+from sphinx.application import Sphinx
+
+from sgemm_lab.book import exercises
+
+_NOTE = re.compile(r'<p class="lab-provenance"([^>]*)>(.*?)</p>', re.DOTALL)
+_BETWEEN_SENTENCES = re.compile(r"(?<=\.) (?=[A-Z])")
+_RECORDED = "Recorded on "
+
+
+def gather(_app: Sphinx, doctree: nodes.document, _page: str) -> None:
+    """Take the origins out of the notes of a section's outputs, and write them once at its end."""
+    for section in doctree.findall(nodes.section):
+        found: dict[str, None] = {}
+        for raw in _outputs(section) if _is_own_section(section) else ():
+            found |= dict.fromkeys(_taken_from(raw))
+        if found:
+            origin = " ".join(fullest(list(found)))
+            line = nodes.raw("", f'<p class="lab-provenance lab-origin">{origin}</p>')
+            line["format"] = "html"
+            _end_of(section, line)
+
+
+def fullest(origins: list[str]) -> list[str]:
+    """Return origins without those that only begin another, as a date does a date and a driver."""
+    return [
+        one
+        for one in origins
+        if not any(other != one and other.startswith(one.rstrip(".")) for other in origins)
+    ]
+
+
+def split_note(note: str) -> tuple[list[str], list[str]]:
+    """Return the sentences of a note that name a record, and the others."""
+    sentences = _BETWEEN_SENTENCES.split(note)
+    origins = [sentence for sentence in sentences if sentence.startswith(_RECORDED)]
+    return origins, [sentence for sentence in sentences if sentence not in origins]
+
+
+def _taken_from(raw: nodes.raw) -> list[str]:
+    """Take the origins out of an output, and return them."""
+    taken: list[str] = []
+
+    def without(note: re.Match[str]) -> str:
+        origins, others = split_note(note[2])
+        taken.extend(origins)
+        return f'<p class="lab-provenance"{note[1]}>{" ".join(others)}</p>' if others else ""
+
+    text = _NOTE.sub(without, raw.astext())
+    if taken:
+        raw[:] = [nodes.Text(text)]
+    return taken
+
+
+def _is_own_section(node: nodes.Node) -> bool:
+    """Whether a node is a section that tells its own origin: the page's, or one right below."""
+    if not isinstance(node, nodes.section):
+        return False
+    above = node.parent
+    return not isinstance(above, nodes.section) or not isinstance(above.parent, nodes.section)
+
+
+def _outputs(section: nodes.section) -> Iterator[nodes.raw]:
+    """Yield the HTML outputs of a section, less those of boxes and of sections that tell it."""
+    for child in section.children:
+        if isinstance(child, nodes.raw):
+            yield child
+        elif isinstance(child, nodes.Element) and not _is_own_section(child):
+            yield from _within(child)
+
+
+def _within(node: nodes.Element) -> Iterator[nodes.raw]:
+    if isinstance(node, nodes.raw):
+        yield node
+    elif not isinstance(node, (exercises.Box, exercises.SolutionBox)):
+        for child in node.children:
+            if isinstance(child, nodes.Element):
+                yield from _within(child)
+
+
+def _end_of(section: nodes.section, line: nodes.raw) -> None:
+    """Write a line at the end of a section, before the sections below that tell their own."""
+    below = next((i for i, child in enumerate(section.children) if _is_own_section(child)), None)
+    section.insert(len(section.children) if below is None else below, line)

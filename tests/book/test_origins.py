@@ -1,0 +1,68 @@
+"""A section says once where its numbers were recorded."""
+
+import re
+
+import pytest
+from docutils import nodes
+from docutils.frontend import get_default_settings
+from docutils.parsers.rst import Parser
+from docutils.utils import new_document
+from sites import Site
+
+from sgemm_lab.book.origins import fullest, gather, split_note
+
+LONG = "Recorded on NVIDIA H200, 2026-11-21: driver 575.1, CUDA 12.9, SM clock 1,980 MHz."
+SHORT = "Recorded on NVIDIA H200, 2026-11-21."
+
+
+def output(note: str) -> nodes.raw:
+    return nodes.raw("", f'<table></table><p class="lab-provenance">{note}</p>', format="html")
+
+
+def page(*sections: nodes.section) -> nodes.document:
+    document = new_document("page", get_default_settings(Parser()))
+    whole = nodes.section("", nodes.title("", "Page"))
+    whole += sections
+    document += whole
+    return document
+
+
+def test_a_note_keeps_what_is_not_its_origin() -> None:
+    assert split_note(f"{LONG} Medians, all ways in turns.") == (
+        [LONG],
+        ["Medians, all ways in turns."],
+    )
+    assert split_note("Loads of a launch at 256³.") == ([], ["Loads of a launch at 256³."])
+
+
+def test_a_short_origin_gives_way_to_a_longer_one_of_the_same_record() -> None:
+    other = "Recorded on NVIDIA A100, 2026-11-20."
+    assert fullest([SHORT, LONG, other]) == [LONG, other]
+
+
+def test_a_section_tells_its_origin_once_at_its_end() -> None:
+    inner = nodes.section("", nodes.title("", "Inner"), output(f"{SHORT} Demand: counted."))
+    first = nodes.section(
+        "", nodes.title("", "One"), output(LONG), nodes.container("", output(LONG))
+    )
+    first += inner
+    second = nodes.section("", nodes.title("", "Two"), output("Compiled here."))
+    document = page(first, second)
+    gather(None, document, "page")  # type: ignore[arg-type]
+    text = "".join(raw.astext() for raw in document.findall(nodes.raw))
+    assert text.count("Recorded on") == 1
+    assert first.children[-1].astext() == f'<p class="lab-provenance lab-origin">{LONG}</p>'
+    assert "Demand: counted." in inner.astext()
+    assert "lab-origin" not in second.astext()
+    assert "Compiled here." in second.astext()
+
+
+@pytest.mark.browser
+def test_no_section_of_the_book_tells_one_origin_twice(book: Site) -> None:
+    for name in book.pages:
+        html = (book.folder / name).read_text()
+        article = html[html.index("<article") : html.index("</article>")]
+        outside = re.sub(r'<div class="lab-exercise".*?</div>\s*</div>', "", article, flags=re.S)
+        for section in re.split(r"<h2", outside):
+            origins = re.findall(r'lab-provenance lab-origin">', section)
+            assert len(origins) <= 1, name

@@ -96,8 +96,8 @@ def test_the_first_fault_of_each_block_is_kept() -> None:
     assert second.array == third.array == arrays_by_name["A"]
     assert second.elements == []
     assert not second.store
-    for fault, who in ((second, "(16, 0, 0) of block (1"), (third, "(16, 0, 0) of block (2")):
-        assert f"thread {who}, 0, 0) reads element 80 of A, which has 80" in fault.message
+    for fault, who in ((second, "16 of block 1"), (third, "16 of block 2")):
+        assert f"thread {who} reads element 80 of A, which has 80" in fault.message
     assert result.hazards[0].message == third.message
     faults = json.loads(json.dumps(result.trace.to_json()))["faults"]
     assert {fault["block"] for fault in faults} == {1, 2}

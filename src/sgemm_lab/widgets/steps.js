@@ -71,7 +71,7 @@ class Steps {
       { class: "sgemm-lab lab-tool lab-steps" },
       this.drive.bar,
       html("div", { class: "lab-scrub" }, this.ribbon, this.drive.scrub.element),
-      [this.code.element, this.told.element, this.picture, this.key],
+      [this.told.element, this.code.element, this.picture, this.key],
       [this.barriers.element, this.choices.element],
     );
     el.append(this.root);
@@ -198,7 +198,6 @@ class Steps {
     this.drive.showStages(tour);
     this.key.replaceChildren(key(keyOf(tour)));
     this.root.classList.toggle("lab-unsafe", tour.unsafe);
-    this.root.classList.toggle("lab-alone", tour.line > 0);
   }
 
   followPointer() {

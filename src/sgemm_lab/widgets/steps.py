@@ -35,7 +35,8 @@ class Steps(LabWidget):
             the launch fails, so that the failing one is seen; none where it does not.
         block: number of the block shown, x fastest. Default: the first that fails, or block 0.
         thread: number of the thread whose registers are shown, x fastest.
-        who: "thread", "warp" or "block": whose accesses are lit.
+        who: "thread", "warp" or "block": whose deeds are lit. Default: those of one thread, or of
+            the block where the launch fails.
         cells: "names" or "values".
         left_out: line of the barrier that is left out, or 0.
 
@@ -60,7 +61,7 @@ class Steps(LabWidget):
         step: int | None = None,
         block: int | None = None,
         thread: int = 0,
-        who: str = "thread",
+        who: str | None = None,
         cells: str = "names",
         left_out: int = 0,
         **kwargs: Any,
@@ -71,7 +72,7 @@ class Steps(LabWidget):
         self.thread, self.left_out = thread, left_out
         fails = any(taken["fault"] for taken in self.steps)
         self.step = step if step is not None else len(self.steps) if fails else 0
-        self.who, self.cells = who, cells
+        self.who, self.cells = who or ("block" if fails else "thread"), cells
 
     @traitlets.validate("walk")
     def _check_walk(self, proposal: Any) -> dict[str, Any]:

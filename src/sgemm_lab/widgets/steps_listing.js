@@ -19,7 +19,12 @@ export class Listing {
   fill({ source, first_line: first }) {
     const lines = source.map((text, i) => {
       const number = { class: "lab-line-number", "aria-hidden": "true" };
-      const words = [html("span", number, `${first + i}`), text || " "];
+      const indent = text.length - text.trimStart().length;
+      const words = [
+        html("span", number, `${first + i}`),
+        html("span", { class: "lab-indent" }, text.slice(0, indent)),
+        text.slice(indent) || " ",
+      ];
       return html("li", { "data-line": first + i }, words);
     });
     this.lines = new Map(lines.map((line, i) => [first + i, line]));

@@ -123,6 +123,7 @@ export function layOut(tour, thread, width) {
   return {
     ...{ boxes, tiles, indexed, ...registers },
     ...(tour.shares.get(thread) ?? { rows: [], columns: [] }),
+    room: inside ? middle - GAP : width,
     height: inside ? Math.max(bottom, at.y + tall.registers + 4) : lowest,
   };
 }

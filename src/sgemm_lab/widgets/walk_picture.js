@@ -3,6 +3,7 @@
 // in the corner that they leave free.
 
 import { setAttributes, svg } from "./shared/dom.js";
+import { textWidth } from "./shared/labels.js";
 import { cellKey, placeName } from "./walk.js";
 import { isWrong } from "./walk_faults.js";
 import { INDEX, layOut, NAMES, READABLE } from "./walk_layout.js";
@@ -28,7 +29,7 @@ const SMALLEST = 9; // px, of a letter elsewhere
  * @param {Tour} tour
  * @returns {[string, string][]}
  */
-export function keyOf({ walk, left }) {
+export function keyOf({ walk, left, unsafe }) {
   const fails = walk.blocks.some((steps) => steps.some(({ fault }) => fault));
   /** @type {[string, string][]} */
   const entries = [
@@ -36,8 +37,8 @@ export function keyOf({ walk, left }) {
     ["lab-k-write", "written now"],
     ["lab-k-other", "by other threads"],
     ["lab-k-held", "sum under way: products so far"],
-    ["lab-k-danger", "read without a barrier"],
   ];
+  if (unsafe) entries.push(["lab-k-danger", "read without a barrier"]);
   if (left) entries.push(["lab-k-fault", "wrong"]);
   if (fails) entries.push(["lab-k-fault", "the launch fails"]);
   return entries;
@@ -256,7 +257,8 @@ class WalkPicture {
     for (let row = 0; row < rows; row++) {
       for (let column = 0; column < columns; column++) {
         const key = cellKey(name, row, column);
-        const value = seen.shared.get(key)?.value;
+        // Where a step reads what nobody has written, the cell is not left empty.
+        const value = seen.shared.get(key)?.value ?? (wrong.has(key) ? null : undefined);
         const full = seen.shared.has(key) ? " lab-full" : "";
         const danger = dangers.has(key) ? " lab-danger-cell" : "";
         const bad = wrong.has(key) ? " lab-wrong" : "";
@@ -276,8 +278,12 @@ class WalkPicture {
     const { tour, seen, layout } = this;
     const { registers: box, titled, rows, columns } = layout;
     const { sum, a, b } = tour.walk.names;
-    const name = `Registers of thread ${placeName(seen.thread, tour.walk.block)}`;
-    const words = rows.length ? name : `${name}: no sum`;
+    const thread = `thread ${placeName(seen.thread, tour.walk.block)}`;
+    const room = (titled.x < layout.boxes.B.x ? layout.room : this.width) - titled.x;
+    const name = [`Registers of ${thread}`, `Thread ${thread.slice(7)}`].find(
+      (one, i) => i || textWidth(one, 14) < room,
+    );
+    const words = rows.length ? `${name}` : `${name}: no sum`;
     this.title("registers", { ...titled, s: box.s }, words, "register");
     for (const matrix of /** @type {const} */ (["A", "B"])) this.drawFlying(matrix);
     const held = seen.held.get(seen.thread);
@@ -301,10 +307,15 @@ class WalkPicture {
           : `${made ? (made.value ?? "?") : ""}`;
         const lit = seen.now?.array.space === "register" ? this.lit(key) : "";
         const look = `lab-register${made ? " lab-held" : ""}${lit}${made?.wrong ? " lab-wrong" : ""}`;
-        this.cell(`acc-${i}-${j}`, box, i + 1, j + 1, look, text);
+        this.register(`acc-${i}-${j}`, box, i + 1, j + 1, look, text);
       });
     });
     if (rows.length) this.nameSums(sum);
+  }
+
+  /** @type {(id: string, box: Place, row: number, column: number, look: string, text: string) => void} */
+  register(id, box, row, column, look, text) {
+    this.cell(id, box, row, column, look, text, { "data-register": id });
   }
 
   /**
@@ -348,7 +359,7 @@ class WalkPicture {
       const one = flying[i];
       const text = one ? this.textOf(one.value) : "";
       const lit = one && this.justRead(one) ? " lab-read" : "";
-      this.cell(
+      this.register(
         `fly-${matrix}-${i}`,
         box,
         0,
@@ -374,7 +385,7 @@ class WalkPicture {
     const look = `lab-register${operand ? " lab-full" : ""}${lit}${wrong}`;
     const [down, across] = matrix === "A" ? [at + 1, 0] : [0, at + 1];
     const text = operand ? this.textOf(operand.value) : "";
-    this.cell(`reg-${matrix}-${at}`, this.layout.registers, down, across, look, text);
+    this.register(`reg-${matrix}-${at}`, this.layout.registers, down, across, look, text);
   }
 
   /** @param {number | null} value */

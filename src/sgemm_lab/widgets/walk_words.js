@@ -181,9 +181,8 @@ export function dangerWords(tour, seen) {
   if (!now) return end;
   const wrong = acting.filter(isWrong);
   if (wrong.length) {
-    const more = wrong.length > 1 ? ` So do ${wrong.length - 1} more.` : "";
-    const words = wrongWords(tour, seen, now, wrong[0]);
-    return [words && words + (now.store ? "" : more), end].filter(Boolean).join(" ");
+    const more = now.store || wrong.length < 2 ? "" : `${wrong.length - 1} more are wrong here.`;
+    return [wrongWords(tour, seen, now, wrong[0]), more, end].filter(Boolean).join(" ");
   }
   if (!racing.length) return end;
   const [entry] = racing;
@@ -233,10 +232,9 @@ function endWords({ walk, left, steps }) {
     .filter(({ store, array }) => store && array.name === "C")
     .flatMap(({ entries }) => entries);
   const wrong = stored.filter(isWrong).length;
-  const result = wrong
+  return wrong
     ? `${wrong} of the block's ${stored.length} elements of C are wrong.`
     : "This time all elements of C come out right.";
-  return left.problem ? `${result} The checker says: ${left.problem}` : result;
 }
 
 /**
@@ -246,8 +244,8 @@ function endWords({ walk, left, steps }) {
 export function orderWords({ left }) {
   if (!left) return "";
   const one = left.order === "warps" ? "warp" : "thread";
-  return (
+  const order =
     `Without the barrier of line ${left.line}, one ${one} after the other runs on to its next ` +
-    "barrier. The GPU may choose this order, or another one."
-  );
+    "barrier. The GPU may choose this order, or another one.";
+  return left.problem ? `${order} The checker says: ${left.problem}` : order;
 }

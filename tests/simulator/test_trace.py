@@ -132,7 +132,7 @@ def test_an_access_of_which_nothing_is_left_is_a_step() -> None:
 
 
 def test_every_product_is_in_the_trace() -> None:
-    args, result = run_gemm("tiled", 2, 3, 4, trace=True)
+    args, result = run_gemm("tiled", 2, 3, 4, trace=True, products=True)
     assert result.trace is not None
     made = result.trace.products
     # A thread of C makes a product for each k of the window, zeros included.

@@ -108,6 +108,7 @@ def walk(kernel: Kernel, size: Size, *, time_limit: float = _TIME_LIMIT) -> Walk
             shape.shared_bytes,
             unwritten=["C"],
             trace=True,
+            products=True,
             schedule=order or "lockstep",
             patience=patience(size),
             time_limit=time_limit,

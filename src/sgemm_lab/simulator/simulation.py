@@ -61,6 +61,7 @@ def simulate(
     check_hazards: bool = True,
     count_requests: bool = True,
     trace: bool = False,
+    products: bool = False,
     requests_of: tuple[int, int] | None = None,
     watching: Sequence[Observer] = (),
     schedule: Schedule = "lockstep",
@@ -83,6 +84,7 @@ def simulate(
             addresses, missed barriers and reads of unwritten memory are always found.
         count_requests: Whether to count memory requests; without, their counts stay zero.
         trace: Whether to record every access; for small launches.
+        products: Whether a trace has every multiply-add as well.
         requests_of: A block and a warp of it whose memory requests are wanted, address by address.
         watching: Others that want to hear of every access.
         schedule: "lockstep" runs all threads of a block side by side. "warps" runs each warp to
@@ -125,7 +127,7 @@ def simulate(
         shared_bytes=shared_bytes,
         hazards=log,
         observers=observers,
-        products=recorder,
+        products=recorder if products else None,
         patience=patience,
         time_limit=time_limit,
     )

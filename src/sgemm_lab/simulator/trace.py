@@ -62,7 +62,7 @@ class Trace:
     faults: list[Fault]
     """At most one for each block."""
     products: dict[str, Array]
-    """Multiply-adds of single precision, with columns ``step``, ``block``, ``thread``, ``line`` and
+    """Multiply-adds of single precision, if they were asked for, with columns ``step``, ``block``, ``thread``, ``line`` and
     ``window`` as above, the factors ``a`` and ``b`` and their sum with what was there, ``value``.
     Accesses and products are numbered through as steps."""
 

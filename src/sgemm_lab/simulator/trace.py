@@ -62,9 +62,9 @@ class Trace:
     faults: list[Fault]
     """At most one for each block."""
     products: dict[str, Array]
-    """Multiply-adds of single precision, if they were asked for, with columns ``step``, ``block``, ``thread``, ``line`` and
-    ``window`` as above, the factors ``a`` and ``b`` and their sum with what was there, ``value``.
-    Accesses and products are numbered through as steps."""
+    """Multiply-adds of single precision, if they were asked for: the columns ``step``, ``block``,
+    ``thread``, ``line`` and ``window`` as above, the factors ``a`` and ``b``, and ``value``, the sum
+    after it. Accesses and products are numbered as steps of one row."""
 
     def __len__(self) -> int:
         return len(self.columns["step"])

@@ -63,8 +63,8 @@ class Trace:
     """At most one for each block."""
     products: dict[str, Array]
     """Multiply-adds of single precision, if they were asked for: the columns ``step``, ``block``,
-    ``thread``, ``line`` and ``window`` as above, the factors ``a`` and ``b``, and ``value``, the sum
-    after it. Accesses and products are numbered as steps of one row."""
+    ``thread``, ``line`` and ``window`` as above, the factors ``a`` and ``b``, and ``value``, the
+    sum after it. Accesses and products are numbered as steps of one row."""
 
     def __len__(self) -> int:
         return len(self.columns["step"])

@@ -62,6 +62,17 @@ export function ratio(times) {
 }
 
 /**
+ * A thread in its block, or a block in its grid: "(3, 0)", with x first, as (tx, ty). "3" where
+ * there is but one row, and three numbers only where there are several layers.
+ * @param {number[]} index
+ * @param {number[]} sides
+ */
+export function placeName(index, sides) {
+  const axes = Math.max(1, sides.findLastIndex((side) => side > 1) + 1);
+  return axes === 1 ? `${index[0]}` : `(${index.slice(0, axes).join(", ")})`;
+}
+
+/**
  * A size: 4096³ for a cube, 1000×999×37 otherwise.
  * @param {number[]} size
  */

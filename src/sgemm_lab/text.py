@@ -49,6 +49,15 @@ def plural(count: int, word: str, several: str = "") -> str:
     return f"{count:,} {word if count == 1 else several or word + 's'}"
 
 
+def place_name(index: Sequence[int], sides: Sequence[int]) -> str:
+    """Name a thread in its block, or a block in its grid: "(3, 0)", with x first, as (tx, ty).
+
+    "3" where there is but one row, and three numbers only where there are several layers.
+    """
+    axes = max((axis for axis, side in enumerate(sides) if side > 1), default=0) + 1
+    return f"{index[0]}" if axes == 1 else f"({', '.join(map(str, index[:axes]))})"
+
+
 def size_text(size: Sequence[int]) -> str:
     """Write a size: 4096³ for a cube, 1000×999×37 otherwise."""
     m, n, k = size

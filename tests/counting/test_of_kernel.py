@@ -39,7 +39,7 @@ UNROLLED_LATER = {
 
 FAULTS = {
     "clobbered_input": "of A, which it may only read",
-    "double_buffer_race": "writes As[0], which thread",
+    "double_buffer_race": "writes As[8], which thread 47",
     "doubled_term": "wrong on whole numbers",
     "dropped_tail": "wrong on whole numbers",
     "hidden_nan": "wrong where A and B hold NaN and infinity",

@@ -24,8 +24,8 @@ def steps_on(found: Walk, name: str, *, store: bool, block: int = 0) -> list[Wal
 @pytest.mark.parametrize(
     ("name", "size", "windows", "steps"),
     [
-        ("tiled:TILE=2", (4, 4, 8), 4, 33),
-        ("sliding_window:TILE=2,BK=2", (4, 4, 8), 4, 33),
+        ("tiled:TILE=2", (4, 4, 8), 4, 41),
+        ("sliding_window:TILE=2,BK=2", (4, 4, 8), 4, 41),
         ("float4_by_row:TILE=4,BK=4", (4, 4, 8), 2, None),
         ("float4_by_row:TILE=4,BK=4", (4, 4, 6), 2, None),
         ("register_cache:BM=4,BN=4,BK=4,TM=4,TN=4", (8, 8, 8), 2, None),
@@ -104,7 +104,7 @@ def test_a_walk_says_where_the_launch_fails() -> None:
         1,
     ]
     step = next(step for step in found["blocks"][2] if step["fault"])
-    assert "thread (0, 1, 0) of block (0, 2, 0) reads element 20 of A" in step["fault"]
+    assert "thread (0, 1) of block (0, 2) reads element 20 of A" in step["fault"]
     assert step["threads"] == step["rows"] == step["columns"] == step["values"] == []
     assert found["arrays"][step["array"]]["name"] == "A"
     assert found["problems"] == [step["fault"]]  # and not what follows from it
@@ -113,9 +113,9 @@ def test_a_walk_says_where_the_launch_fails() -> None:
 def test_a_fault_after_good_steps_stands_where_it_happens() -> None:
     found = walk(parse_kernel("outside", (WRONG / "outside_store.cu").read_text()), (3, 3, 3))
     (steps,) = found["blocks"]
-    assert [bool(step["fault"]) for step in steps] == [False] * 4 + [True] + [False] * 3
-    assert steps[4]["line"] == steps[3]["line"]
-    assert steps[4]["fault"] in found["problems"]
+    assert [bool(step["fault"]) for step in steps] == [False] * 6 + [True] + [False] * 4
+    assert steps[6]["line"] == steps[5]["line"]
+    assert steps[6]["fault"] in found["problems"]
 
 
 def test_sizes_that_cannot_be_drawn_are_refused_with_one_that_can() -> None:

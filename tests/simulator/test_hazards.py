@@ -5,6 +5,7 @@ from simulator_kernels import SHIFTED_STORE, gemm_inputs, ptx_of, run_gemm, run_
 
 from sgemm_lab.errors import LabError
 from sgemm_lab.simulator import Hazard, Result, simulate
+from sgemm_lab.simulator.hazards import plainest
 
 
 def only(result: Result) -> Hazard:
@@ -102,6 +103,37 @@ def test_a_missing_barrier_is_a_race(define: str, kind: str) -> None:
     assert race.other_thread != race.thread
     assert race.other_location is not None
     assert "Put a __syncthreads() between the two" in str(race)
+
+
+def test_of_a_race_two_threads_of_different_warps_are_named() -> None:
+    # A tile of 8 × 8 has two warps: rows 0 to 3 and rows 4 to 7. A row of A stays in its warp.
+    _, result = run_gemm("tiled", 16, 16, 32, defines=("SECOND_BARRIER=",))
+    races = {hazard.array: hazard for hazard in result.hazards if hazard.kind == "race"}
+    for race in races.values():
+        assert race.other_thread is not None
+        assert race.other_thread != race.thread
+    assert not races["As"].across_warps
+    named = races["Bs"]
+    assert named.across_warps
+    assert named.other_thread is not None
+    assert (named.thread[1] < 4) != (named.other_thread[1] < 4)
+    assert plainest(result.hazards) is named
+    assert f"thread {named.thread[:2]} of block" in str(named)
+
+
+def test_one_thread_of_several_that_read_is_somebody_else() -> None:
+    source = """
+    extern "C" __global__ void k(float* C) {
+        __shared__ float tile[32];
+        tile[threadIdx.x] = 1.0f;
+        __syncthreads();
+        C[threadIdx.x] = tile[0] + tile[threadIdx.x];
+        if (threadIdx.x == 31) tile[0] = 2.0f;
+    }"""
+    hazard = only(run_warps(source, {"C": np.zeros(32, dtype=np.float32)}))
+    assert hazard.thread == (31, 0, 0)
+    assert hazard.other_thread not in (None, (31, 0, 0))
+    assert "thread 31 of block 0 writes tile[0]" in str(hazard)
 
 
 @pytest.mark.parametrize("define", ["FIRST_BARRIER=", "SECOND_BARRIER="])

@@ -96,8 +96,8 @@ def test_the_first_fault_of_each_block_is_kept() -> None:
     assert second.array == third.array == arrays_by_name["A"]
     assert second.elements == []
     assert not second.store
-    for fault, who in ((second, "(16, 0, 0) of block (1"), (third, "(16, 0, 0) of block (2")):
-        assert f"thread {who}, 0, 0) reads element 80 of A, which has 80" in fault.message
+    for fault, who in ((second, "16 of block 1"), (third, "16 of block 2")):
+        assert f"thread {who} reads element 80 of A, which has 80" in fault.message
     assert result.hazards[0].message == third.message
     faults = json.loads(json.dumps(result.trace.to_json()))["faults"]
     assert {fault["block"] for fault in faults} == {1, 2}
@@ -129,3 +129,27 @@ def test_an_access_of_which_nothing_is_left_is_a_step() -> None:
     assert (fault.step, fault.store) == (0, True)
     assert result.trace.arrays[fault.array]["name"] == "tile"
     assert result.trace.columns["step"].min() == 1
+
+
+def test_every_product_is_in_the_trace() -> None:
+    args, result = run_gemm("tiled", 2, 3, 4, trace=True, products=True)
+    assert result.trace is not None
+    made = result.trace.products
+    # A thread of C makes a product for each k of the window, zeros included.
+    mine = made["thread"] == 0
+    a, b = args["A"][0], args["B"][:, 0]
+    assert np.array_equal(made["a"][mine][:4] * made["b"][mine][:4], a.astype(float) * b)
+    assert made["value"][mine][-1] == result.arrays["C"][0, 0]
+    assert set(made["window"]) == {1}
+    steps = np.concatenate([made["step"], result.trace.columns["step"]])
+    assert sorted(set(steps.tolist())) == list(range(steps.max() + 1))
+    assert result.trace.to_json()["products"]["thread"] == made["thread"].tolist()
+
+
+def test_thread_by_thread_each_goes_on_to_its_next_barrier() -> None:
+    _, result = run_gemm("tiled", 2, 3, 4, trace=True, schedule="threads")
+    assert result.trace is not None
+    columns = result.trace.columns
+    for window in set(columns["window"].tolist()):
+        threads = columns["thread"][columns["window"] == window]
+        assert (np.diff(threads) >= 0).all()

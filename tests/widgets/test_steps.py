@@ -49,8 +49,11 @@ def test_a_launch_that_fails_opens_where_it_fails() -> None:
 
 def test_it_says_what_the_launch_does() -> None:
     widget = Steps(sliding_window())
-    assert "4×8 times 8×4, block 0, in 33 steps and 8 barriers" in widget.alt
-    assert "32 elements from global memory and 64 from shared memory" in widget.alt
+    assert "4×8 times 8×4, block 0, in 41 steps and 8 barriers" in widget.alt
+    assert (
+        "32 elements from global memory and 64 from shared memory, and add 32 products."
+        in widget.alt
+    )
     assert "shared" not in Steps(toy("naive", 2, 2, 2)).alt
     assert "with no barrier between" in Steps(wrong("missing_first_barrier")).alt
 
@@ -60,24 +63,26 @@ def test_the_still_picture_shows_the_first_window_or_the_present_step() -> None:
     assert still.count(">A[1,1]<") == 2  # in A and in the tile
     assert still.count(">A[0,2]<") == 1
     assert "step 4" in still
-    assert Steps(sliding_window(), step=10).still().count(">A[0,2]<") == 2
-    assert ">C[1,1]<" in Steps(sliding_window(), step=33).still()
+    assert Steps(sliding_window(), step=12).still().count(">A[0,2]<") == 2
+    assert ">C[1,1]<" in Steps(sliding_window(), step=41).still()
 
 
 def test_the_table_lists_every_step() -> None:
     table = Steps(sliding_window()).table()
-    assert table.count("<tr>") == 34
+    assert table.count("<tr>") == 42
+    assert table.count("<td>multiply and add</td><td>acc[0,0], acc[0,1], acc[1,0]") == 8
     assert "<td>4</td><td>write</td><td>As[0,0], As[0,1], As[1,0], As[1,1]</td>" in table
 
 
 @pytest.mark.parametrize(
     ("name", "value", "sentence"),
     [
-        ("step", 34, "There is no step 34: it goes from 0 to 33"),
+        ("step", 42, "There is no step 42: it goes from 0 to 41"),
         ("block", 4, "There is no block 4: it goes from 0 to 3"),
         ("thread", -1, "There is no thread -1: it goes from 0 to 3"),
         ("who", "me", "who is 'me'. Write one of 'thread', 'warp', 'block'"),
         ("cells", "both", "cells is 'both'"),
+        ("left_out", 1, "no barrier to leave out in line 1. Lines with one: 37, 42"),
     ],
 )
 def test_broken_state_is_refused(name: str, value: Any, sentence: str) -> None:
@@ -128,15 +133,16 @@ def test_it_begins_before_the_first_step(page: Page) -> None:
     assert page.locator(".lab-cell.lab-dram").count() == 32 + 32 + 16
     assert tile(page, "As") == tile(page, "Bs") == [""] * 4
     assert page.locator(".lab-wall").count() == 8
-    assert page.locator(".lab-bar-step").count() == 33
+    assert page.locator(".lab-bar-step").count() == 41
     expect(page.get_by_role("button", name="One step back")).to_be_disabled()
 
 
 def test_a_step_lights_line_and_elements(page: Page) -> None:
+    page.evaluate("window.model.set('who', 'block')")
     step = page.get_by_role("button", name="One step on")
     step.click()
     assert told(page) == "4 threads, (0, 0) to (1, 1), read 4 elements of A from global memory."
-    assert lit(page, "read") == ["A[0,0]", "A[0,1]", "A[1,0]", "A[1,1]"]
+    assert lit(page, "read") == ["0,0", "0,1", "1,0", "1,1"]
     line = page.locator(".lab-code [aria-current=step]")
     expect(line).to_contain_text("As[ty][l + tx] = row < M")
     view = page.locator(".lab-code").bounding_box()
@@ -144,7 +150,6 @@ def test_a_step_lights_line_and_elements(page: Page) -> None:
     assert view
     assert place
     assert view["y"] <= place["y"] <= view["y"] + view["height"] - place["height"]
-    expect(page.locator(".lab-told .lab-line")).to_contain_text("As[ty][l + tx] = row < M")
     step.click()
     assert told(page) == "4 threads, (0, 0) to (1, 1), write 4 elements of As to shared memory."
     assert lit(page, "write") == ["A[0,0]", "A[0,1]", "A[1,0]", "A[1,1]"]
@@ -165,40 +170,200 @@ def test_four_windows_slide_over_k(page: Page, state: State) -> None:
         assert tile(page, "Bs") == [f"B[{k + i},{j}]" for i in range(2) for j in range(2)]
         assert told(page).startswith("All threads have met at the barrier.")
     page.get_by_label("Go to").select_option("Store C")
-    assert state(page, "step") == 33
+    assert state(page, "step") == 41
     done = page.locator(".lab-cell.lab-done").all_text_contents()
-    assert done == ["C[0,0]", "C[0,1]", "C[1,0]", "C[1,1]"]
+    assert done == ["0,0", "0,1", "1,0", "1,1"]
 
 
 def test_barriers_are_stops(page: Page, state: State) -> None:
     forward = page.get_by_role("button", name="On to the next barrier")
     back = page.get_by_role("button", name="Back to the last barrier")
-    for expected in (5, 9, 13):
+    for expected in (5, 11, 15):
         forward.click()
         assert state(page, "step") == expected
     page.get_by_role("button", name="One step on").click()
     back.click()
-    assert state(page, "step") == 13
+    assert state(page, "step") == 15
     back.click()
-    assert state(page, "step") == 9
-    expect(page.get_by_label("Go to")).to_have_value("9")
+    assert state(page, "step") == 11
+    expect(page.get_by_label("Go to")).to_have_value("11")
+
+
+def test_it_opens_on_one_thread_and_shows_more_when_asked(page: Page, state: State) -> None:
+    assert state(page, "who") == "thread"
+    whole = page.get_by_role("radio", name="all")
+    expect(whole).to_be_hidden()
+    page.get_by_text("More: the whole block").click()
+    whole.check()
+    assert state(page, "who") == "block"
+
+
+def more(page: Page) -> None:
+    page.get_by_text("More: the whole block").click()
 
 
 def test_one_thread_and_its_registers(page: Page) -> None:
-    page.get_by_role("radio", name="one thread").check()
+    more(page)
     page.get_by_role("slider", name="Thread").fill("3")
     go(page, 4)
     assert told(page) == "Thread (1, 1) writes B[1,1] to Bs[1][1]."
     assert lit(page, "write") == ["B[1,1]"]
     assert len(lit(page, "other")) == 3
     go(page, 6)
-    registers = page.locator(".lab-cell.lab-register.lab-full").all_text_contents()
-    assert registers == ["A[1,0]", "B[0,1]"]
-    assert page.locator(".lab-cell.lab-mine").all_text_contents() == ["1/8"]
-    go(page, 33)
+    assert registers(page, "reg") == {"A-0": "A[1,0]", "B-0": "B[0,1]"}
+    assert sums(page) == [""]
+    go(page, 41)
     assert told(page).endswith("Thread (1, 1) writes C[1,1] to global memory.")
     page.locator('[data-owner="2"]').click()
     expect(page.locator(".lab-title.lab-register")).to_contain_text("thread (0, 1)")
+
+
+def registers(page: Page, kind: str) -> dict[str, str]:
+    """What registers hold, by name: operands ("reg") or what is in flight ("fly")."""
+    cells = page.locator(f'[data-register^="{kind}-"]').all()
+    return {
+        (cell.get_attribute("data-register") or "").removeprefix(f"{kind}-"): cell.text_content()
+        or ""
+        for cell in cells
+    }
+
+
+def sums(page: Page) -> list[str]:
+    return page.locator('[data-register^="acc-"]').all_text_contents()
+
+
+def product(page: Page) -> list[str]:
+    return page.locator(".lab-sum").all_text_contents()
+
+
+def test_a_product_lands_in_its_sum(page: Page) -> None:
+    go(page, 6)
+    assert product(page) == ["", "", ""]
+    page.get_by_role("button", name="One step on").click()
+    assert told(page) == "Thread (0, 0) adds a product to its sum."
+    a, b = sliding_window()["a"], sliding_window()["b"]
+    first = a[0] * b[0]
+    assert product(page) == [
+        "acc += As[ty][k] × Bs[k][tx]",
+        "acc += A[0,0] × B[0,0]",
+        f"acc = 0 + {a[0]:.0f} × {b[0]:.0f} = {first:.0f}",
+    ]
+    assert page.locator(".lab-cell.lab-register.lab-write").count() == 2  # in C and in acc
+    assert sums(page) == ["1/8"]
+    expect(page.locator(".lab-code [aria-current=step]")).to_contain_text("acc += As[ty][k]")
+    go(page, 10)
+    assert product(page)[2] == (
+        f"acc = {first:.0f} + {a[1]:.0f} × {b[4]:.0f} = {first + a[1] * b[4]:.0f}"
+    )
+
+
+def test_what_is_in_flight_has_its_rooms(show: Opener) -> None:
+    page = show(Steps(toy("double_buffer:BM=64,BN=64,BK=4", 4, 4, 12)))
+    names = page.locator(".lab-name").all_text_contents()
+    assert names[:2] == ["a", "b"]
+    assert set(names) == {"a", "b", "acc[i][j]", "fragB[j]", *(f"fragA[{i}]" for i in range(4))}
+    go(page, 2)
+    fetched = ["0,0", "0,1", "0,2", "0,3"]
+    assert list(registers(page, "fly").values()) == fetched * 2
+    page.get_by_label("Go to").select_option("Multiply window 0, copy window 1")
+    page.get_by_role("button", name="On to the end of the phase").click()
+    page.get_by_role("button", name="On to the end of the phase").click()
+    # They are under way all the while that the window is multiplied, and leave with the stores.
+    assert "acc" in product(page)[0] or registers(page, "reg")["A-0"] == "0,0"
+    assert list(registers(page, "fly").values()) == [
+        *("0,4", "0,5", "0,6", "0,7"),
+        *("4,0", "4,1", "4,2", "4,3"),
+    ]
+    page.get_by_role("button", name="On to the next barrier").click()
+    page.get_by_role("button", name="One step back").click()
+    assert list(registers(page, "fly").values()) == [""] * 8
+
+
+def test_phases_have_a_rhythm(show: Opener, state: State) -> None:
+    page = show(Steps(register_cache()))
+    names = page.locator(".lab-phase-name").all_text_contents()
+    assert names == [*(["copy", *["8", "16"] * 4] * 2), "16"]
+    page.get_by_label("Go to").select_option("Multiply window 0")
+    place = page.locator(".lab-place")
+    expect(place).to_have_text("Multiply window 0. Read 1 of 8.")
+    on = page.get_by_role("button", name="On to the end of the phase")
+    for words in ("Read 8 of 8", "Product 16 of 16", "Read 8 of 8", "Product 16 of 16"):
+        on.click()
+        expect(place).to_have_text(f"Multiply window 0. {words}.")
+    assert sums(page) == ["2/8"] * 16
+    page.get_by_role("button", name="Back to the last phase").click()
+    assert sums(page) == ["1/8"] * 16
+    assert registers(page, "reg")["A-3"] == "3,1"
+
+
+def leave_out(page: Page, line: int) -> None:
+    page.get_by_role("radio", name=f"line {line}").check()
+
+
+def test_without_the_first_barrier_a_thread_reads_too_early(show: Opener, state: State) -> None:
+    page = show(Steps(toy("tiled:TILE=2", 4, 4, 4)))
+    leave_out(page, 32)
+    danger = page.locator(".lab-danger")
+    expect(danger).to_contain_text(
+        "Too early: thread (0, 1) has not written B[1,0] to Bs[1][0] yet. Thread (0, 0) finds"
+    )
+    assert page.locator('.lab-wrong[data-array="Bs"]').all_text_contents() == ["?"]
+    assert (
+        page.locator(".lab-order")
+        .inner_text()
+        .startswith(
+            "Without the barrier of line 32, one thread after the other runs on to its next"
+        )
+    )
+    assert "with no barrier between" in page.locator(".lab-order").inner_text()
+    page.get_by_role("slider", name="Step").press("End")
+    expect(danger).to_contain_text("of the block's 4 elements of C are wrong.")
+    page.get_by_role("radio", name="none").check()
+    assert state(page, "left_out") == 0
+    assert page.locator(".lab-wrong, .lab-racing").count() == 0
+
+
+def test_without_the_second_barrier_a_thread_reads_too_late(show: Opener, state: State) -> None:
+    page = show(Steps(toy("tiled:TILE=2", 4, 4, 4)))
+    leave_out(page, 37)
+    assert state(page, "thread") == 1
+    expect(page.locator(".lab-danger")).to_have_text(
+        "Too late: thread (0, 0) has overwritten A[0,0] in As[0][0]. Thread (1, 0) finds A[0,2]."
+    )
+    page.get_by_role("button", name="One step on").click()
+    assert product(page)[1] == "acc += A[0,2] × B[0,1]"
+    expect(page.locator(".lab-danger")).to_have_text("Wrong: it should be A[0,0] × B[0,1].")
+
+
+def test_two_warps_without_a_barrier(show: Opener) -> None:
+    page = show(Steps(toy("double_buffer:BM=64,BN=64,BK=4", 4, 4, 12)))
+    leave_out(page, 117)
+    expect(page.locator(".lab-danger")).to_contain_text(
+        "Too early: thread 32 has not written B[6,0]"
+    )
+    assert "one warp after the other" in page.locator(".lab-order").inner_text()
+
+
+@pytest.mark.parametrize("walk", [register_cache(), toy("naive", 2, 2, 2)])
+def test_one_thread_or_no_shared_memory_has_no_barrier_to_leave_out(
+    show: Opener, walk: Any
+) -> None:
+    page = show(Steps(walk))
+    expect(page.get_by_text("Leave out the barrier of")).to_be_hidden()
+
+
+@pytest.mark.parametrize("width", [1280, 390])
+def test_the_lit_line_is_in_sight_with_the_drawing(show: Opener, width: int) -> None:
+    page = show(Steps(register_cache()), viewport={"width": width, "height": 900})
+    picture = page.locator(".lab-chart")
+    for step in (1, 70, 80, 330):
+        go(page, step)
+        picture.evaluate("(node) => node.scrollIntoView({ block: 'end' })")
+        line = page.locator(".lab-code [aria-current=step]").bounding_box()
+        assert line
+        assert 0 <= line["y"] <= 900 - line["height"]
+        assert line["x"] >= 0
+        assert width < 1280 or line["y"] < picture.bounding_box()["y"]  # type: ignore[index]
 
 
 def test_one_warp_of_two(show: Opener) -> None:
@@ -209,20 +374,22 @@ def test_one_warp_of_two(show: Opener) -> None:
 
 
 def test_values_add_up_to_the_product(page: Page) -> None:
-    page.get_by_role("radio", name="values").check()
-    go(page, 6)
+    page.evaluate("window.model.set('cells', 'values')")
+    go(page, 7)
     a, b = sliding_window()["a"], sliding_window()["b"]
     owned = page.locator("[data-owner]")
     first = [f"{a[8 * i] * b[j]:.0f}" for i in range(2) for j in range(2)]
     assert owned.all_text_contents() == first
-    go(page, 33)
+    go(page, 41)
     assert owned.first.text_content() == f"{sum(a[k] * b[4 * k] for k in range(8)):.0f}"
 
 
 def test_another_block_has_other_elements(page: Page) -> None:
+    more(page)
+    page.get_by_role("radio", name="all").check()
     page.get_by_role("slider", name="Block").fill("1")
     go(page, 3)
-    assert lit(page, "read") == ["B[0,2]", "B[0,3]", "B[1,2]", "B[1,3]"]
+    assert lit(page, "read") == ["0,2", "0,3", "1,2", "1,3"]
     assert page.locator(".lab-cell.lab-foreign").count() == 12
 
 
@@ -240,8 +407,10 @@ def test_an_outer_product_in_registers(show: Opener) -> None:
 def test_the_ribbon_goes_where_it_is_clicked(page: Page, state: State) -> None:
     box = page.locator(".lab-ribbon").bounding_box()
     assert box
-    page.mouse.click(box["x"] + box["width"] * 10.5 / 33, box["y"] + 10)
-    assert state(page, "step") == 11
+    page.mouse.click(box["x"] + box["width"] * 0.999, box["y"] + 10)
+    assert state(page, "step") == 41
+    page.mouse.click(box["x"] + 2, box["y"] + 10)
+    assert state(page, "step") == 1
     assert page.locator(".lab-bar-step.lab-here").count() == 1
 
 
@@ -254,10 +423,10 @@ def test_play_pause_and_again(page: Page, state: State) -> None:
     page.get_by_role("button", name="Pause").click()
     page.clock.run_for(5000)
     assert state(page, "step") == 3
-    go(page, 32)
+    go(page, 40)
     page.get_by_role("button", name="Play").click()
     page.clock.run_for(3000)
-    assert state(page, "step") == 33
+    assert state(page, "step") == 41
     expect(page.get_by_role("button", name="One step on")).to_be_disabled()
     page.get_by_role("button", name="Play").click()
     assert state(page, "step") == 1
@@ -270,17 +439,27 @@ def test_the_keyboard_does_it_all(page: Page, state: State) -> None:
     page.keyboard.press("Enter")
     assert state(page, "step") == 2
     page.keyboard.press("Tab")
-    page.keyboard.press("Space")
+    page.keyboard.press("Space")  # to the end of the phase
+    assert state(page, "step") == 4
+    page.keyboard.press("Tab")
+    page.keyboard.press("Space")  # to the next barrier
     assert state(page, "step") == 5
     page.keyboard.press("Tab")
     page.keyboard.press("ArrowDown")
-    assert state(page, "step") == 9
+    assert state(page, "step") == 11
     page.keyboard.press("Tab")
     page.keyboard.press("ArrowRight")
-    assert state(page, "step") == 10
+    assert state(page, "step") == 12
     page.keyboard.press("Tab")  # the source, which scrolls
     page.keyboard.press("Tab")
+    page.keyboard.press("ArrowRight")
+    assert state(page, "left_out") == 37
     page.keyboard.press("ArrowLeft")
+    assert state(page, "left_out") == 0
+    page.keyboard.press("Tab")
+    page.keyboard.press("Enter")  # more
+    page.keyboard.press("Tab")
+    page.keyboard.press("ArrowRight")
     assert state(page, "who") == "warp"
     page.keyboard.press("Tab")
     page.keyboard.press("ArrowRight")
@@ -294,7 +473,7 @@ def test_the_keyboard_does_it_all(page: Page, state: State) -> None:
 
 
 def test_a_read_without_a_barrier_glows(show: Opener) -> None:
-    page = show(Steps(wrong("missing_first_barrier")))
+    page = show(Steps(wrong("missing_first_barrier"), who="block"))
     assert page.locator(".lab-bar-step.lab-racing").count() == 8
     go(page, 5)
     assert page.locator(".lab-danger-cell").count() == 2
@@ -325,7 +504,7 @@ def test_a_failing_access_ends_the_walk_in_red(show: Opener) -> None:
     assert told(page) == "Here the launch fails: no block gets any further."
     assert data["problems"] == [page.locator(".lab-danger").inner_text()]
     assert "reads 16 bytes at once from A[1][0]" in data["problems"][0]
-    assert lit(page, "fault") == [f"A[{row},{k}]" for row in (1, 3) for k in range(4)]
+    assert lit(page, "fault") == [f"{row},{k}" for row in (1, 3) for k in range(4)]
     assert page.locator(".lab-bar-step.lab-fault").count() == 1
     assert page.locator(".lab-fault-frame").count() == 1
     expect(page.get_by_text("the launch fails", exact=True)).to_be_visible()
@@ -340,26 +519,29 @@ def test_an_access_outside_shows_the_array(show: Opener, state: State) -> None:
     expect(page.locator(".lab-danger")).to_contain_text("reads element 12 of A, which has 3 × 4")
     assert page.locator(".lab-cell.lab-fault").count() == 0
     assert page.locator(".lab-fault-frame, .lab-fault-cross").count() == 2
+    more(page)
     page.get_by_role("slider", name="Block").fill("0")
-    go(page, 17)  # this block gets to its end; the other one fails
-    expect(page.locator(".lab-danger")).to_contain_text("of block (0, 1, 0)")
+    go(page, 21)  # this block gets to its end; the other one fails
+    expect(page.locator(".lab-danger")).to_contain_text("of block (0, 1)")
     assert page.locator(".lab-fault-frame").count() == 0
 
 
 def test_registers_have_the_names_of_the_source(show: Opener) -> None:
     page = show(Steps(register_cache()))
-    expect(page.get_by_text("fragA down, fragB across, acc inside")).to_be_visible()
+    names = set(page.locator(".lab-name").all_text_contents())
+    assert {"fragA[0]", "fragA[3]", "fragB[j]", "acc[i][j]"} < names
     page = show(Steps(sliding_window()))
-    expect(page.get_by_text("sum in a register: acc")).to_be_visible()
+    names = set(page.locator(".lab-name").all_text_contents())
+    assert names == {"from A", "from B", "As[ty][k]", "Bs[k][tx]", "acc"}
     expect(page.get_by_text("the launch fails", exact=True)).to_have_count(0)
 
 
 def test_who_did_it_is_said(show: Opener) -> None:
     data = toy("split:BM=64,BN=64,BK=4", 8, 8, 8)
-    page = show(Steps(data, step=8))
-    assert "Threads (0, 0), (1, 0), (8, 0) and (9, 0) read 8 elements of As" in told(page)
-    page = show(Steps(register_cache(), step=1))
-    assert told(page) == "Thread (0, 0) reads 1 element of A from global memory."
+    page = show(Steps(data, step=8, who="block"))
+    assert "Threads 0, 1, 8 and 9 read 8 elements of As" in told(page)
+    page = show(Steps(register_cache(), step=1, who="block"))
+    assert told(page) == "Thread 0 reads 1 element of A from global memory."
 
 
 def test_what_is_wrong_is_said_at_the_end(show: Opener) -> None:
@@ -379,7 +561,6 @@ def test_double_buffers_are_stacked(show: Opener) -> None:
     ]
     expect(page.get_by_text("As[2][4][68]")).to_be_visible()
     assert page.locator(".lab-plane").count() == 2
-    page.get_by_role("radio", name="one thread").check()
     page.get_by_label("Go to").select_option("Multiply window 1, copy window 2")
     for _ in range(2):
         page.get_by_role("button", name="One step on").click()
@@ -398,14 +579,19 @@ def test_nothing_moves_while_stepping(show: Opener, width: int) -> None:
 
 
 @pytest.mark.parametrize(
-    ("k", "width", "named"), [(8, 390, True), (12, 390, False), (12, 800, True)]
+    ("k", "width", "named"), [(4, 390, True), (8, 390, False), (12, 800, False), (8, 800, True)]
 )
 def test_all_elements_of_a_and_b_show_their_names_or_none_does(
     show: Opener, k: int, width: int, named: bool
 ) -> None:
-    walk = toy("double_buffer:BM=64,BN=64,BK=4", 8, 8, k)
+    side = min(k, 8)
+    walk = toy("double_buffer:BM=64,BN=64,BK=4", side, side, k)
     page = show(Steps(walk), viewport={"width": width, "height": 900})
+    # Without their names, rows and columns are numbered.
+    assert page.locator(".lab-index", has_text=re.compile(r"^\d+$")).count() == (
+        0 if named else 4 * side + 2 * k
+    )
     cells = page.locator(".lab-cell.lab-dram:not([data-owner], .lab-foreign)")
     texts = cells.all_text_contents()
-    assert len(texts) == 2 * 8 * k
+    assert len(texts) == 2 * side * k
     assert [bool(text) for text in texts] == [named] * len(texts)

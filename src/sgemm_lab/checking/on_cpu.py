@@ -10,6 +10,7 @@ from sgemm_lab.cuda.shipped_ptx import kernel_ptx
 from sgemm_lab.errors import LabError
 from sgemm_lab.kernel import ENTRY, Kernel, Size
 from sgemm_lab.simulator import EndlessLoopError, StuckError, TimeLimitError
+from sgemm_lab.simulator.hazards import plainest
 
 _QUICK_PRODUCT, _QUICK_K = 64**3, 128
 _DEEP: Size = (2, 3, 165)
@@ -87,7 +88,7 @@ class _JudgeHere(Judge):
             raise WrongResultError(str(endless)) from None
         if result.hazards:
             # Warps that pass different barriers explain what else is found.
-            found = (result.hazards[0], *result.warnings[:1])
+            found = (plainest(result.hazards), *result.warnings[:1])
             raise WrongResultError(" ".join(map(str, found)))
         for name, given in (("A", a), ("B", b)):
             self.refuse_changed(name, given, result.arrays[name])

@@ -1,14 +1,17 @@
-"""A kernel at a toy size, access by access: data for the step-through.
+"""A kernel at a toy size, step by step: data for the step-through.
 
-A and B hold different numbers everywhere. So each value that a thread reads or writes tells by
-itself which element it is a copy of.
+A and B hold different numbers everywhere. So each value that a thread reads, multiplies or writes
+tells by itself which element it is a copy of.
 """
 
-from typing import Any, TypedDict
+from typing import TypedDict
 
 import numpy as np
 
+from sgemm_lab.counting.entries import PRODUCT, Column, Entries, entries_of
+from sgemm_lab.counting.left_out import LeftOut, Order, Places, launches_left_out
 from sgemm_lab.counting.of_kernel import patience
+from sgemm_lab.counting.register_names import RegisterNames, register_names
 from sgemm_lab.counting.warp_requests import shared_shapes
 from sgemm_lab.cuda.shipped_ptx import kernel_ptx
 from sgemm_lab.errors import LabError
@@ -27,14 +30,18 @@ class WalkedArray(TypedDict):
     """An array and the part of it that is drawn."""
 
     name: str
-    space: str  # "global" or "shared"
+    space: str  # "global", "shared" or, for the sums of all threads together, "register"
     shape: list[int]
     rows: int  # drawn; a shared array of three dimensions stacks its planes
     columns: int
 
 
 class WalkedStep(TypedDict):
-    """One memory instruction of one block: entries of equal length, one per thread and element."""
+    """One instruction of one block: entries of equal length, one per thread and element.
+
+    An access to memory, or a multiply-add, whose array is that of the sums: there ``rows`` and
+    ``columns`` are those of C, and ``values`` are the sums after it.
+    """
 
     line: int
     window: int  # barriers the block had passed
@@ -44,6 +51,8 @@ class WalkedStep(TypedDict):
     rows: list[int]
     columns: list[int]
     values: list[float | None]  # None: nothing had written it
+    a: list[float | None]  # factors of a multiply-add: the one of A
+    b: list[float | None]  # and the one of B
     fault: str  # why the launch fails here; empty where it does not
 
 
@@ -60,13 +69,18 @@ class Walk(TypedDict):
     a: list[float]
     b: list[float]
     arrays: list[WalkedArray]
+    names: RegisterNames
     # Of a block that fails, the steps after the failing one are what would have followed.
     blocks: list[list[WalkedStep]]
     problems: list[str]  # what is wrong with the kernel
+    left_out: list[LeftOut]  # the launch without one of its barriers; nothing if it is wrong anyway
 
 
 def walk(kernel: Kernel, size: Size, *, time_limit: float = _TIME_LIMIT) -> Walk:
-    """Simulate a launch and return every access of it, block by block.
+    """Simulate a launch and return every access and product of it, block by block.
+
+    Reads of shared memory and products use registers only, so the compiler mixes them. They are
+    given as the source has them: for each k first what is read, then what is multiplied.
 
     A kernel that reads or writes where it must not is walked too: the first such step of a block
     says what is wrong with it.
@@ -82,42 +96,71 @@ def walk(kernel: Kernel, size: Size, *, time_limit: float = _TIME_LIMIT) -> Walk
     shape = kernel.launch_shape(m, n, k)
     a = np.arange(1, m * k + 1, dtype=np.float32).reshape(m, k)
     b = np.arange(m * k + 1, m * k + k * n + 1, dtype=np.float32).reshape(k, n)
-    result = simulate(
-        kernel_ptx(kernel),
-        ENTRY,
-        shape.grid,
-        shape.block,
-        {"A": a, "B": b, "C": np.full((m, n), np.nan, np.float32), "M": m, "N": n, "K": k},
-        shape.shared_bytes,
-        unwritten=["C"],
-        trace=True,
-        patience=patience(size),
-        time_limit=time_limit,
-    )
-    assert result.trace is not None
-    if not result.trace.complete:
+    ptx = kernel_ptx(kernel)
+
+    def run(text: str, order: Order | None = None) -> Result:
+        return simulate(
+            text,
+            ENTRY,
+            shape.grid,
+            shape.block,
+            {"A": a, "B": b, "C": np.full((m, n), np.nan, np.float32), "M": m, "N": n, "K": k},
+            shape.shared_bytes,
+            unwritten=["C"],
+            trace=True,
+            products=True,
+            schedule=order or "lockstep",
+            patience=patience(size),
+            time_limit=time_limit,
+        )
+
+    result = run(ptx)
+    trace = result.trace
+    assert trace is not None
+    if not trace.complete:
         raise LabError(
             f"'{kernel.name}' makes too many accesses at {m}×{n}×{k} to step through. "
             "Take smaller tiles, or smaller matrices."
         )
-    arrays = _arrays(result.trace, shared_shapes(kernel), k)
     start = body_start(kernel.source)
+    source = kernel.source.splitlines()[start:]
+    lines = trace.products["line"]
+    product = source[int(lines[0]) - start - 1] if len(lines) else ""
+    names = register_names(source, product)
+    arrays = _arrays(trace, shared_shapes(kernel), size, names)
+    blocks = [
+        _Block(entries_of(trace, number), arrays, size)
+        for number in range(shape.grid[0] * shape.grid[1])
+    ]
+    problems = _problems(result)
     return {
         "kernel": kernel.name,
         "title": kernel.title,
         "size": [m, n, k],
         "grid": list(shape.grid),
         "block": list(shape.block),
-        "source": kernel.source.splitlines()[start:],
+        "source": source,
         "first_line": start + 1,
         "a": a.reshape(-1).tolist(),
         "b": b.reshape(-1).tolist(),
         "arrays": arrays,
+        "names": names,
         "blocks": [
-            _block_steps(result.trace, arrays, block)
-            for block in range(shape.grid[0] * shape.grid[1])
+            block.walked(next((one for one in trace.faults if one.block == number), None))
+            for number, block in enumerate(blocks)
         ],
-        "problems": _problems(result),
+        "problems": problems,
+        "left_out": []
+        if problems
+        else launches_left_out(
+            source,
+            start + 1,
+            ptx,
+            shape,
+            [block.places() for block in blocks],
+            [array["name"] for array in arrays],
+            run,
+        ),
     }
 
 
@@ -143,7 +186,11 @@ def refuse_large(size: Size) -> None:
         )
 
 
-def _arrays(trace: Trace, shapes: dict[str, list[int]], k: int) -> list[WalkedArray]:
+def _arrays(
+    trace: Trace, shapes: dict[str, list[int]], size: Size, names: RegisterNames
+) -> list[WalkedArray]:
+    """Return the arrays of a trace, and behind them the sums."""
+    m, n, k = size
     columns, found = trace.columns, []
     for number, array in enumerate(trace.arrays):
         shape = shapes.get(array["name"], array["shape"])
@@ -168,41 +215,140 @@ def _arrays(trace: Trace, shapes: dict[str, list[int]], k: int) -> list[WalkedAr
                 columns=width,
             )
         )
-    return found
+    name = names["sum"].partition("[")[0]
+    sums = WalkedArray(name=name, space="register", shape=[m, n], rows=m, columns=n)
+    return [*found, sums]
 
 
-def _block_steps(trace: Trace, arrays: list[WalkedArray], block: int) -> list[WalkedStep]:
-    here = trace.columns["block"] == block
-    columns = {name: column[here] for name, column in trace.columns.items()}
-    widths = np.array([array["shape"][-1] for array in arrays])[columns["array"]]
-    row, column = columns["element"] // widths, columns["element"] % widths
-    drawn = _drawn(columns, arrays, row, column)
-    fault = next((fault for fault in trace.faults if fault.block == block), None)
-    steps: list[WalkedStep] = []
-    for number in dict.fromkeys(columns["step"].tolist()):
-        if fault is not None and number >= fault.step:
-            steps.append(_failing_step(fault, arrays))
-            fault = None
-        for array in range(len(arrays)):  # an asynchronous copy has two in one step
-            chosen = drawn & (columns["step"] == number) & (columns["array"] == array)
-            if not chosen.any():
-                continue
-            first = int(np.flatnonzero(chosen)[0])
-            values = columns["value"][chosen].tolist()
-            steps.append(
-                {
-                    "line": int(columns["line"][first]),
-                    "window": int(columns["window"][first]),
-                    "array": array,
-                    "store": bool(columns["store"][first]),
-                    "threads": columns["thread"][chosen].tolist(),
-                    "rows": row[chosen].tolist(),
-                    "columns": column[chosen].tolist(),
-                    "values": [value if value == value else None for value in values],
-                    "fault": "",
-                }
-            )
-    return steps if fault is None else [*steps, _failing_step(fault, arrays)]
+class _Block:
+    """The steps of one block, as numbers of its entries."""
+
+    def __init__(self, entries: Entries, arrays: list[WalkedArray], size: Size) -> None:
+        self.entries, self.arrays = entries, arrays
+        made = entries["array"] == PRODUCT
+        widths = np.array([array["shape"][-1] for array in arrays])[entries["array"]]
+        self.row, self.column = entries["element"] // widths, entries["element"] % widths
+        whole, row, column = _factors_in_order(entries, size)
+        self.row[made], self.column[made] = row[made], column[made]
+        drawn = _drawn(entries, arrays, self.row, self.column) & (~made | whole)
+        groups = [
+            np.flatnonzero(drawn & (entries["step"] == step) & (entries["array"] == array))
+            for step in dict.fromkeys(entries["step"].tolist())
+            # An asynchronous copy has two arrays in one step.
+            for array in (*range(len(arrays) - 1), PRODUCT)
+        ]
+        self.steps = self._as_in_the_source([those for those in groups if len(those)])
+
+    def _moves(self, those: Column) -> bool:
+        """Whether a step only uses registers, and reads what no one writes meanwhile."""
+        array, store = self.entries["array"][those[0]], self.entries["store"][those[0]]
+        return bool(array == PRODUCT or (self.arrays[array]["space"] == "shared" and not store))
+
+    def _as_in_the_source(self, steps: list[Column]) -> list[Column]:
+        """Put what the compiler has mixed back in order: reads of one k, then its products."""
+        ordered: list[Column] = []
+        reads: list[Column] = []
+        products: list[Column] = []
+        added: set[tuple[int, int, int]] = set()  # sums that have their product of this k
+        window = None
+
+        def write(*, last: bool) -> None:
+            used = {
+                value
+                for those in products
+                for name in ("a", "b")
+                for value in self.entries[name][those].tolist()
+            }
+            later = [
+                those
+                for those in reads
+                if not last and products and not used & set(self.entries["value"][those].tolist())
+            ]
+            now = [those for those in reads if not any(those is one for one in later)]
+            now.sort(key=lambda those: int(self.entries["line"][those[0]]))
+            ordered.extend([*now, *products])
+            reads[:] = later
+            products.clear()
+            added.clear()
+
+        for those in steps:
+            if not self._moves(those) or self.entries["window"][those[0]] != window:
+                write(last=True)
+            window = self.entries["window"][those[0]]
+            if not self._moves(those):
+                ordered.append(those)
+            elif self.entries["array"][those[0]] != PRODUCT:
+                reads.append(those)
+            else:
+                names = zip(
+                    self.entries["thread"][those].tolist(),
+                    self.row[those].tolist(),
+                    self.column[those].tolist(),
+                    strict=True,
+                )
+                sums = set(names)
+                if sums & added:
+                    write(last=False)
+                products.append(those)
+                added |= sums
+        write(last=True)
+        return ordered
+
+    def places(self) -> Places:
+        """Where the entries stand."""
+        return Places(self.entries, self.steps, [self._moves(those) for those in self.steps])
+
+    def walked(self, fault: Fault | None) -> list[WalkedStep]:
+        """Return the steps, with the one at which the launch fails."""
+        steps: list[WalkedStep] = []
+        for those in self.steps:
+            if fault is not None and self.entries["step"][those[0]] >= fault.step:
+                steps.append(_failing_step(fault, self.arrays))
+                fault = None
+            steps.append(self._walked_step(those))
+        return steps if fault is None else [*steps, _failing_step(fault, self.arrays)]
+
+    def _walked_step(self, those: Column) -> WalkedStep:
+        entries, first = self.entries, int(those[0])
+        array = int(entries["array"][first])
+        made = array == PRODUCT
+        return {
+            "line": int(entries["line"][first]),
+            "window": int(entries["window"][first]),
+            "array": len(self.arrays) - 1 if made else array,
+            "store": bool(entries["store"][first]),
+            "threads": entries["thread"][those].tolist(),
+            "rows": self.row[those].tolist(),
+            "columns": self.column[those].tolist(),
+            "values": _plain(entries["value"][those]),
+            "a": _plain(entries["a"][those]) if made else [],
+            "b": _plain(entries["b"][those]) if made else [],
+            "fault": "",
+        }
+
+
+def _plain(values: Column) -> list[float | None]:
+    return [value if value == value else None for value in values.tolist()]
+
+
+def _factors_in_order(entries: Entries, size: Size) -> tuple[Column, Column, Column]:
+    """Put the factor of A first; tell which products add to C, and to which row and column.
+
+    Products with a zero from past an edge add nothing, and are left out.
+    """
+    m, n, k = size
+    a, b = entries["a"], entries["b"]
+    with np.errstate(invalid="ignore"):
+        swapped = ((a > m * k) & (a <= m * k + k * n)) | ((b > 0) & (b <= m * k))
+        left, right = np.where(swapped, b, a), np.where(swapped, a, b)
+        whole = (left > 0) & (left <= m * k) & (right > m * k) & (right <= m * k + k * n)
+    entries.columns["a"], entries.columns["b"] = left, right
+    in_a, in_b = (
+        np.where(whole, values - first, 0).astype(np.int64)
+        for values, first in ((left, 1), (right, m * k + 1))
+    )
+    whole &= in_a % k == in_b // n
+    return whole, in_a // k, in_b % n
 
 
 def _failing_step(fault: Fault, arrays: list[WalkedArray]) -> WalkedStep:
@@ -218,17 +364,20 @@ def _failing_step(fault: Fault, arrays: list[WalkedArray]) -> WalkedStep:
         "rows": [places[i][0] for i in shown],
         "columns": [places[i][1] for i in shown],
         "values": [None] * len(shown),
+        "a": [],
+        "b": [],
         "fault": fault.message,
     }
 
 
-def _drawn(columns: dict[str, Any], arrays: list[WalkedArray], row: Any, column: Any) -> Any:
+def _drawn(entries: Entries, arrays: list[WalkedArray], row: Column, column: Column) -> Column:
     """Which entries lie in the drawn part, and are made by threads that work on it."""
-    height = np.array([array["rows"] for array in arrays])[columns["array"]]
-    width = np.array([array["columns"] for array in arrays])[columns["array"]]
+    array = entries["array"]
+    height = np.array([array["rows"] for array in arrays])[array]
+    width = np.array([array["columns"] for array in arrays])[array]
     drawn = (row < height) & (column < width)
-    names = np.array([array["name"] for array in arrays])[columns["array"]]
-    shared = np.array([array["space"] == "shared" for array in arrays])[columns["array"]]
-    owners = np.unique(columns["thread"][(names == "C") & (columns["store"] == 1)])
-    reads = shared & (columns["store"] == 0)
-    return drawn & (~reads | np.isin(columns["thread"], owners))
+    names = np.array([array["name"] for array in arrays])[array]
+    shared = np.array([array["space"] == "shared" for array in arrays])[array]
+    owners = np.unique(entries["thread"][(names == "C") & (entries["store"] == 1)])
+    reads = shared & (entries["store"] == 0)
+    return np.asarray(drawn & (~reads | np.isin(entries["thread"], owners)))

@@ -159,7 +159,19 @@ def _multiply_add(group: "ThreadGroup", instruction: Instruction, match: Match) 
 def _fused_multiply_add(group: "ThreadGroup", instruction: Instruction, match: Match) -> Step:
     a, b, c = (value(group, instruction, position, "f32") for position in (1, 2, 3))
     target = destination(group, instruction, "f32")
-    return elementwise(group, target, lambda out: fma32(a, b, c, out=out))
+    step = elementwise(group, target, lambda out: fma32(a, b, c, out=out))
+    listener = group.launch.products
+    if listener is None:
+        return step
+
+    def heard(mask: Mask | None) -> None:
+        lanes = np.arange(group.lanes) if mask is None else np.flatnonzero(mask)
+        # Before the step: its target may be one of its factors.
+        left, right = (np.broadcast_to(factor, group.lanes)[lanes] for factor in (a, b))
+        step(mask)
+        listener.on_product(group, instruction, lanes, (left, right), target[lanes])
+
+    return heard
 
 
 def read_predicate(group: "ThreadGroup", operand: Operand) -> Callable[[], Any]:

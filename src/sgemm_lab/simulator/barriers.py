@@ -36,14 +36,18 @@ class _Waiting:
         return self.program.group.slot[self.lanes]
 
 
-def run_to_the_end(batch: BlockBatch, programs: Sequence[Program], tally: Tally) -> None:
+def run_to_the_end(
+    batch: BlockBatch, programs: Sequence[Program], tally: Tally, *, apart: bool = False
+) -> None:
     """Run all threads of the blocks in a batch, from barrier to barrier.
+
+    With ``apart`` each thread runs on its own: one after the other up to their next barrier.
 
     Raises:
         StuckError: threads wait for what no other thread will do.
     """
     for program in programs:
-        program.start()
+        program.start(apart=apart)
     while True:
         for program in programs:
             program.run()

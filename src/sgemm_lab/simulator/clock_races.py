@@ -10,7 +10,7 @@ import numpy.typing as npt
 from sgemm_lab.hardware import WARP
 from sgemm_lab.simulator.clocks import Clocks
 from sgemm_lab.simulator.group import ATOMIC, COPY_WRITE, LOAD, Access, BulkCopy, ThreadGroup
-from sgemm_lab.simulator.hazards import HazardLog, smallest_shared_access
+from sgemm_lab.simulator.hazards import HazardLog, across_warps_first, smallest_shared_access
 from sgemm_lab.simulator.memory import Memory
 from sgemm_lab.simulator.ptx import Instruction
 from sgemm_lab.simulator.registers import Mask
@@ -183,7 +183,7 @@ class ClockRaceDetector:
 
     def _report(self, use: _Use, index: Array, wrong: Mask, other: Array, sites: Array) -> None:
         if wrong.any():
-            first = int(np.flatnonzero(wrong)[0])
+            first = across_warps_first(use.thread, other, wrong)
             self._log.race(
                 use.access,
                 int(use.lanes[first]),

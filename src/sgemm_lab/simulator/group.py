@@ -18,6 +18,7 @@ from sgemm_lab.simulator.clocks import Clocks, synchronises_in_parts
 from sgemm_lab.simulator.memory import Memory, NamedArray, lay_out, shared_base, source_name
 from sgemm_lab.simulator.ptx import Instruction, PtxError, PtxKernel
 from sgemm_lab.simulator.registers import Mask, RegisterFile
+from sgemm_lab.text import place_name
 
 LOAD, STORE, ATOMIC, COPY_READ, COPY_WRITE = "load", "store", "atomic", "copy read", "copy write"
 """Kinds of access; the copies are the two ends of a ``cp.async``."""
@@ -98,6 +99,20 @@ class Observer(Protocol):
         """Called when the words of a bulk copy are in shared memory."""
 
 
+class ProductListener(Protocol):
+    """Hears of every fused multiply-add of single precision."""
+
+    def on_product(
+        self,
+        group: "ThreadGroup",
+        instruction: Instruction,
+        lanes: npt.NDArray[np.intp],
+        factors: tuple[npt.NDArray[Any], npt.NDArray[Any]],
+        result: npt.NDArray[Any],
+    ) -> None:
+        """Called after the instruction, with one entry per lane that ran it."""
+
+
 class HazardSink(Protocol):
     """Collects what is wrong with a kernel."""
 
@@ -146,6 +161,8 @@ class Launch:
     """Dynamic shared memory of one block, in bytes."""
     hazards: HazardSink
     observers: list[Observer]
+    products: ProductListener | None = None
+    """Who wants to hear of multiply-adds; they are run one by one then, in their own order."""
     patience: int | None = None
     """Basic blocks that a group of threads may run before its loop is called endless."""
     time_limit: float = math.inf
@@ -185,6 +202,14 @@ class Launch:
         """``threadIdx`` (x, y, z) of a thread; threads are numbered with x fastest."""
         x, y, _ = self.block
         return number % x, number // x % y, number // (x * y)
+
+    def block_name(self, block: Dim3) -> str:
+        """A block as sentences name it."""
+        return place_name(block, self.grid)
+
+    def thread_name(self, thread: Dim3) -> str:
+        """A thread of a block as sentences name it."""
+        return place_name(thread, self.block)
 
 
 class BlockBatch:

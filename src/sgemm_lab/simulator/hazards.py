@@ -1,6 +1,6 @@
 """Find what is wrong with a kernel while it runs, and say so in plain sentences."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -62,9 +62,20 @@ class Hazard:
     """The other thread of a race."""
     other_location: Location | None = None
     """Where the other thread of a race accessed the element."""
+    across_warps: bool = False
+    """Whether the two threads of a race are of different warps."""
 
     def __str__(self) -> str:
         return self.message
+
+
+def plainest(hazards: Sequence[Hazard]) -> Hazard:
+    """Return the first of some hazards; of races rather one between two warps.
+
+    Threads of one warp mostly run side by side, but which warp is first is chance.
+    """
+    races = (hazard for hazard in hazards if hazard.across_warps)
+    return next(races, hazards[0]) if hazards[0].kind == RACE else hazards[0]
 
 
 FaultListener = Callable[[Access, npt.NDArray[np.intp], Callable[[int], str]], None]
@@ -107,14 +118,15 @@ class HazardLog:
         if self._is_new(BARRIER, site.location):
             lane = int(np.flatnonzero(missing)[0])
             block, thread = _who(group, lane)
+            block_name, thread_name = _names(group, block, thread)
             count = int(missing[group.slot == group.slot[lane]].sum())
             self.found.append(
                 Hazard(
                     BARRIER,
                     site.location,
-                    f"{site.location}: {count} threads of block {block} do not reach this "
-                    f"__syncthreads(), thread {thread} among them. Move it out of the condition, "
-                    "so that all threads of the block pass it.",
+                    f"{site.location}: {count} threads of block {block_name} do not reach this "
+                    f"__syncthreads(), thread {thread_name} among them. Move it out of the "
+                    "condition, so that all threads of the block pass it.",
                     block,
                     thread,
                 )
@@ -130,8 +142,9 @@ class HazardLog:
                 Hazard(
                     BARRIER,
                     site.location,
-                    f"{site.location}: this barrier waits for {expected} threads of block {block}, "
-                    f"but only {came} come. Count the threads that pass it: whole warps.",
+                    f"{site.location}: this barrier waits for {expected} threads of block "
+                    f"{group.launch.block_name(block)}, but only {came} come. "
+                    "Count the threads that pass it: whole warps.",
                     block,
                     thread,
                 )
@@ -141,13 +154,15 @@ class HazardLog:
         """Warps returned while others of their block waited at a barrier: it opens without them."""
         if self._is_new(SPLIT_BARRIER, site.location):
             block, thread = _who(group, lane)
+            block_name, thread_name = _names(group, block, thread)
             self.warnings.append(
                 Hazard(
                     SPLIT_BARRIER,
                     site.location,
-                    f"{site.location}: warps of block {block} wait at this __syncthreads() while "
-                    f"thread {thread} and others return without it. A GPU lets it open then. Move "
-                    "it out of the condition, so that all threads of the block pass it.",
+                    f"{site.location}: warps of block {block_name} wait at this __syncthreads() "
+                    f"while thread {thread_name} and others return without it. A GPU lets it "
+                    "open then. Move it out of the condition, so that all threads of the block "
+                    "pass it.",
                     block,
                     thread,
                 )
@@ -163,10 +178,10 @@ class HazardLog:
                 Hazard(
                     SPLIT_BARRIER,
                     site.location,
-                    f"{site.location}: warps of block {block} wait at this __syncthreads() while "
-                    f"others wait at line {other.location.line}. A GPU counts both alike, which is "
-                    "right only where every warp passes as many. Move it out of the condition, so "
-                    "that all threads of the block pass it.",
+                    f"{site.location}: warps of block {group.launch.block_name(block)} wait at "
+                    f"this __syncthreads() while others wait at line {other.location.line}. A "
+                    "GPU counts both alike, which is right only where every warp passes as many. "
+                    "Move it out of the condition, so that all threads of the block pass it.",
                     block,
                     thread,
                     other_location=other.location,
@@ -177,17 +192,21 @@ class HazardLog:
         self, access: Access, lane: int, position: int, other_thread: int, other: Instruction
     ) -> None:
         """Two threads meet at one shared element with no barrier between."""
-        if self._is_new(RACE, access.site.instruction.index):
+        across_warps = int(access.group.thread[lane]) // WARP != other_thread // WARP
+        kind = f"{RACE} across warps" if across_warps else RACE
+        if self._is_new(kind, access.site.instruction.index):
             place = _Place(access, lane, position)
             second = access.group.launch.thread_index(other_thread)
+            name = access.group.launch.thread_name(second)
             self._keep(
                 place,
                 RACE,
-                f"{place.verb} {place.name}, which thread {second} of the same block accesses at "
+                f"{place.verb} {place.name}, which thread {name} of the same block accesses at "
                 f"line {other.location.line} with no barrier between. Put a __syncthreads() "
                 "between the two, or use other memory for one of them.",
                 other_thread=second,
                 other_location=other.location,
+                across_warps=across_warps,
             )
 
     def in_flight(self, access: Access, lane: int, position: int) -> None:
@@ -233,6 +252,8 @@ class HazardLog:
         what: str,
         other_thread: Dim3 | None = None,
         other_location: Location | None = None,
+        *,
+        across_warps: bool = False,
     ) -> None:
         hazard = Hazard(
             kind,
@@ -244,11 +265,17 @@ class HazardLog:
             place.element,
             other_thread,
             other_location,
+            across_warps,
         )
         # One source line may be many instructions: say the same thing once.
         same = (hazard.kind, hazard.location, hazard.array)
-        if same not in [(old.kind, old.location, old.array) for old in self.found]:
-            self.found.append(hazard)
+        for number, old in enumerate(self.found):
+            if (old.kind, old.location, old.array) == same:
+                # Between two warps a race is plain.
+                if hazard.across_warps and not old.across_warps:
+                    self.found[number] = hazard
+                return
+        self.found.append(hazard)
 
 
 class _Place:
@@ -260,6 +287,7 @@ class _Place:
         self.verb = _VERBS[site.kind]
         self.space, self.width = memory.space, site.width
         self.block, self.thread = _who(group, lane)
+        self.names = _names(group, self.block, self.thread)
         if position is None:
             position = int(access.addresses[lane]) - memory.base
         else:
@@ -277,7 +305,8 @@ class _Place:
     @property
     def who(self) -> str:
         """Line, thread and block: the start of a sentence."""
-        return f"{self.location}: thread {self.thread} of block {self.block}"
+        block, thread = self.names
+        return f"{self.location}: thread {thread} of block {block}"
 
     @property
     def name(self) -> str:
@@ -320,6 +349,17 @@ def _who(group: ThreadGroup, lane: int) -> tuple[Dim3, Dim3]:
     return block, launch.thread_index(int(group.thread[lane]))
 
 
+def _names(group: ThreadGroup, block: Dim3, thread: Dim3) -> tuple[str, str]:
+    """A block and a thread of it as sentences name them."""
+    return group.launch.block_name(block), group.launch.thread_name(thread)
+
+
+def across_warps_first(own: Array, other: Array, wrong: Mask) -> int:
+    """Return the first wrong entry whose two threads are of different warps, or the first."""
+    apart = wrong & (own // WARP != other // WARP)
+    return int(np.flatnonzero(apart if apart.any() else wrong)[0])
+
+
 _NOBODY = -1
 
 
@@ -333,6 +373,8 @@ class _Shadow:
         self.write_warp_epoch = np.zeros(words, dtype=np.int32)
         self.write_site = np.zeros(words, dtype=np.int32)
         self.reader = np.full(words, _NOBODY, dtype=np.int32)
+        self.other_reader = np.full(words, _NOBODY, dtype=np.int32)
+        """Where there are several readers: another one, of another warp if there are several."""
         self.read_epoch = np.full(words, _NOBODY, dtype=np.int32)
         self.read_warp_epoch = np.zeros(words, dtype=np.int32)
         self.read_site = np.zeros(words, dtype=np.int32)
@@ -520,9 +562,15 @@ class RaceDetector:
         shadow.read_epoch[index] = epoch
         shadow.read_warp_epoch[index] = warp_epoch
         shadow.read_site[index] = use.access.site.instruction.index
-        for other in (before, shadow.reader[index]):
-            shadow.several_readers[index[other != thread]] = True
-            shadow.several_warps[index[other // WARP != thread // WARP]] = True
+        newest = shadow.reader[index]
+        for one, other in ((thread, before), (newest, thread)):
+            several, apart = one != other, one // WARP != other // WARP
+            shadow.several_readers[index[several]] = True
+            shadow.other_reader[index[several & ~shadow.several_warps[index]]] = other[
+                several & ~shadow.several_warps[index]
+            ]
+            shadow.several_warps[index[apart]] = True
+            shadow.other_reader[index[apart]] = other[apart]
 
     def _check_write(self, shadow: _Shadow, use: _Use) -> None:
         thread, epoch, warp_epoch = use.thread, use.lane_epoch, use.warp_epoch[use.lanes]
@@ -539,6 +587,10 @@ class RaceDetector:
                     shadow.several_readers[index] | (reader != thread)
                 )
                 wrong &= shadow.read_epoch[index] == epoch
+                # Of several readers name one who is somebody else, best of another warp.
+                alike = (reader // WARP == thread // WARP) & shadow.several_warps[index]
+                alike |= (reader == thread) & shadow.several_readers[index]
+                reader = np.where(alike, shadow.other_reader[index], reader)
                 self._report(use, index, wrong, reader, shadow.read_site)
             shadow.writer[index] = thread
             shadow.write_epoch[index] = epoch
@@ -553,7 +605,7 @@ class RaceDetector:
 
     def _report(self, use: _Use, index: Array, wrong: Mask, other: Array, sites: Array) -> None:
         if wrong.any():
-            first = int(np.flatnonzero(wrong)[0])
+            first = across_warps_first(use.thread, other, wrong)
             self._log.race(
                 use.access,
                 int(use.lanes[first]),

@@ -106,6 +106,8 @@ def _segments(group: ThreadGroup, block: BasicBlock, tally: Tally) -> list[Segme
 
 
 def _steps(group: ThreadGroup, instructions: tuple[Instruction, ...], tally: Tally) -> list[Step]:
+    if group.launch.products is not None:
+        return [_bind(group, (instruction,), tally) for instruction in instructions]
     return [_bind(group, bundle, tally) for bundle in bundles(instructions)]
 
 
@@ -234,16 +236,19 @@ def run_warp_after_warp(
     blocks: list[BasicBlock],
     tally: Tally,
     progress: Callable[[int, int], None] | None,
+    *,
+    apart: bool = False,
 ) -> None:
     """Run block after block; in each, every warp runs to its next barrier before the next warp.
 
+    With ``apart`` every thread does so, for CUDA promises no order among those of a warp either.
     Hardware may do the same, so a kernel whose result differs from lockstep lacks a barrier.
     """
     batch = BlockBatch(launch, 1)
     programs = [_program(ThreadGroup(batch, [warp]), blocks, tally) for warp in range(launch.warps)]
     for number in range(launch.blocks):
         batch.start([number])
-        run_to_the_end(batch, programs, tally)
+        run_to_the_end(batch, programs, tally, apart=apart)
         launch.blocks_done = number + 1
         if progress is not None:
             progress(launch.blocks_done, launch.blocks)

@@ -143,10 +143,15 @@ class Program:
     """The last runs first."""
     _left: float = 0
 
-    def start(self) -> None:
-        """Begin the blocks that are now in the batch's slots."""
+    def start(self, *, apart: bool = False) -> None:
+        """Begin the blocks that are now in the batch's slots; with ``apart`` thread by thread."""
         self.group.start()
-        self.paths = [Path(0, END, self.group.alive.copy(), None)]
+        alive = self.group.alive
+        masks = [alive.copy()]
+        if apart:
+            lanes = np.flatnonzero(alive)[::-1]  # the last path runs first
+            masks = [np.arange(len(alive)) == lane for lane in lanes]
+        self.paths = [Path(0, END, mask, None) for mask in masks]
         patience = self.group.launch.patience
         self._left = float("inf") if patience is None else patience
 

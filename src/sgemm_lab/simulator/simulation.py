@@ -3,7 +3,7 @@
 import math
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Any, Literal
 
 import numpy as np
@@ -27,7 +27,7 @@ from sgemm_lab.simulator.trace import Trace, TraceRecorder
 from sgemm_lab.simulator.unroll import unroll_short_loops
 from sgemm_lab.simulator.warp_requests import WarpRecorder, WarpRequest
 
-Schedule = Literal["lockstep", "warps"]
+Schedule = Literal["lockstep", "warps", "threads"]
 Argument = npt.NDArray[Any] | int | float
 Progress = Callable[[int, int], None]
 
@@ -61,6 +61,7 @@ def simulate(
     check_hazards: bool = True,
     count_requests: bool = True,
     trace: bool = False,
+    products: bool = False,
     requests_of: tuple[int, int] | None = None,
     watching: Sequence[Observer] = (),
     schedule: Schedule = "lockstep",
@@ -83,10 +84,12 @@ def simulate(
             addresses, missed barriers and reads of unwritten memory are always found.
         count_requests: Whether to count memory requests; without, their counts stay zero.
         trace: Whether to record every access; for small launches.
+        products: Whether a trace has every multiply-add as well.
         requests_of: A block and a warp of it whose memory requests are wanted, address by address.
         watching: Others that want to hear of every access.
         schedule: "lockstep" runs all threads of a block side by side. "warps" runs each warp to
-            its next barrier before the next warp: slower, and a missing barrier shows.
+            its next barrier before the next warp: slower, and a missing barrier shows. "threads"
+            does so with every thread.
         patience: Basic blocks that a group of threads may run before its loop is called endless;
             None waits for ever.
         time_limit: Seconds after which the simulation is given up.
@@ -124,16 +127,21 @@ def simulate(
         shared_bytes=shared_bytes,
         hazards=log,
         observers=observers,
+        products=recorder if products else None,
         patience=patience,
         time_limit=time_limit,
     )
     refuse_impossible(launch)
     tally = Tally(len(blocks))
-    run = run_warp_after_warp if schedule == "warps" else run_lockstep
+    runs: dict[Schedule, Callable[..., None]] = {
+        "lockstep": run_lockstep,
+        "warps": run_warp_after_warp,
+        "threads": partial(run_warp_after_warp, apart=True),
+    }
     # Overflow, NaN and division by zero are ordinary values on a GPU.
     with np.errstate(all="ignore"):
         try:
-            run(launch, blocks, tally, progress)
+            runs[schedule](launch, blocks, tally, progress)
         except StuckError:
             # What was found on the way tells more than where the threads wait.
             if not log.found:

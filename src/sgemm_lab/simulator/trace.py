@@ -1,4 +1,4 @@
-"""Every memory access of a small launch, for stepping through."""
+"""Every memory access and multiply-add of a small launch, for stepping through."""
 
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
@@ -9,11 +9,12 @@ import numpy.typing as npt
 
 from sgemm_lab.simulator.group import COPY_READ, LOAD, Access, BulkCopy, ThreadGroup
 from sgemm_lab.simulator.memory import NamedArray
+from sgemm_lab.simulator.ptx import Instruction
 
 Array = npt.NDArray[Any]
 
 LIMIT = 200_000
-"""Most accesses a trace keeps."""
+"""Most accesses a trace keeps, and most multiply-adds."""
 
 
 @dataclass(frozen=True)
@@ -60,27 +61,37 @@ class Trace:
     """False where the launch made more accesses than ``LIMIT`` and the rest was left out."""
     faults: list[Fault]
     """At most one for each block."""
+    products: dict[str, Array]
+    """Multiply-adds of single precision, if they were asked for: the columns ``step``, ``block``,
+    ``thread``, ``line`` and ``window`` as above, the factors ``a`` and ``b``, and ``value``, the
+    sum after it. Accesses and products are numbered as steps of one row."""
 
     def __len__(self) -> int:
         return len(self.columns["step"])
 
     def to_json(self) -> dict[str, Any]:
         """Plain lists, ready for ``json.dumps``; NaN becomes None."""
-        columns = {name: column.tolist() for name, column in self.columns.items()}
-        columns["value"] = [value if value == value else None for value in columns["value"]]
-        faults = [asdict(fault) for fault in self.faults]
-        return {"arrays": self.arrays, "complete": self.complete, "faults": faults, **columns}
+        return {
+            "arrays": self.arrays,
+            "complete": self.complete,
+            "faults": [asdict(fault) for fault in self.faults],
+            **_plain(self.columns),
+            "products": _plain(self.products),
+        }
 
 
 class TraceRecorder:
-    """Records every global and shared access. An observer."""
+    """Records every global and shared access, and every multiply-add. An observer."""
 
     _NAMES = ("step", "block", "thread", "line", "array", "element", "value", "store", "window")
+    _OF_PRODUCTS = ("step", "block", "thread", "line", "window", "a", "b", "value")
 
     def __init__(self) -> None:
         # One value for all entries of an instruction, or one for each.
         self._chunks: dict[str, list[Any]] = {name: [] for name in self._NAMES}
         self._counts: list[int] = []
+        self._products: dict[str, list[Any]] = {name: [] for name in self._OF_PRODUCTS}
+        self._products_kept = 0
         self._arrays: dict[tuple[str, str], int] = {}
         self._described: list[dict[str, Any]] = []
         self._step = 0
@@ -167,6 +178,35 @@ class TraceRecorder:
         if site.kind != COPY_READ:
             self._step += 1
 
+    def on_product(
+        self,
+        group: ThreadGroup,
+        instruction: Instruction,
+        lanes: npt.NDArray[np.intp],
+        factors: tuple[Array, Array],
+        result: Array,
+    ) -> None:
+        """Record what one instruction multiplied and added."""
+        if self._products_kept >= LIMIT:
+            self._complete = False
+            return
+        slots = group.slot[lanes]
+        every = np.ones(len(lanes), dtype=np.int64)
+        entry: dict[str, Array] = {
+            "step": self._step * every,
+            "block": group.batch.blocks[slots],
+            "thread": group.thread[lanes],
+            "line": instruction.location.line * every,
+            "window": group.batch.epoch[slots],
+            "a": factors[0].astype(np.float64),
+            "b": factors[1].astype(np.float64),
+            "value": result.astype(np.float64),
+        }
+        for name, column in entry.items():
+            self._products[name].append(column)
+        self._products_kept += len(lanes)
+        self._step += 1
+
     def _locate(self, access: Access, positions: Array) -> tuple[Array, Array]:
         """For each byte position the number of its array and the element there, or -1."""
         memory = access.memory
@@ -196,7 +236,19 @@ class TraceRecorder:
             per_instruction = not chunks or isinstance(chunks[0], int)
             column = np.repeat(chunks, self._counts) if per_instruction else np.concatenate(chunks)
             columns[name] = column.astype(types.get(name, np.int32))
-        return Trace(self._described, columns, self._complete, list(self._faults.values()))
+        products = {
+            name: np.concatenate(chunks) if chunks else np.zeros(0)
+            for name, chunks in self._products.items()
+        }
+        faults = list(self._faults.values())
+        return Trace(self._described, columns, self._complete, faults, products)
+
+
+def _plain(columns: dict[str, Array]) -> dict[str, list[Any]]:
+    return {
+        name: [value if value == value else None for value in column.tolist()]
+        for name, column in columns.items()
+    }
 
 
 def _as_numbers(values: Array, word_bytes: int) -> Array:

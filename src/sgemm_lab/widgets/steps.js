@@ -1,5 +1,5 @@
 // @ts-check
-// A kernel at a toy size, access by access: matrices, shared tiles and one thread's registers.
+// A kernel at a toy size, step by step: matrices, shared tiles and one thread's registers.
 
 import { choiceSlider, key, segments } from "./shared/controls.js";
 import { button, html, say, setAttributes, svg } from "./shared/dom.js";
@@ -7,9 +7,13 @@ import { keepDrawn, put, redrawer, roomIn } from "./shared/model.js";
 import { Player } from "./shared/player.js";
 import { range, within } from "./shared/scale.js";
 import { Scene } from "./shared/scene.js";
+import { Listing } from "./steps_listing.js";
 import { placeName, stateAt, understand } from "./walk.js";
-import { drawRibbon, drawWalk, keyOf } from "./walk_picture.js";
-import { dangerWords, stepWords } from "./walk_words.js";
+import { faultIn, firstWrong } from "./walk_faults.js";
+import { placeInPhase } from "./walk_phases.js";
+import { drawWalk, keyOf } from "./walk_picture.js";
+import { barsOf, drawRibbon, stepUnder } from "./walk_ribbon.js";
+import { dangerWords, orderWords, productWords, stepWords } from "./walk_words.js";
 
 /**
  * @typedef {import("./walk.js").Walk} Walk
@@ -23,9 +27,12 @@ import { dangerWords, stepWords } from "./walk_words.js";
  * @property {number} thread
  * @property {import("./walk.js").Who} who
  * @property {import("./walk_picture.js").Cells} cells
+ * @property {number} left_out line of the barrier left out, 0 for none
  */
 
-const STATE = /** @type {const} */ (["walk", "step", "block", "thread", "who", "cells"]);
+const STATE = /** @type {const} */ ([
+  ...["walk", "step", "block", "thread", "who", "cells", "left_out"],
+]);
 const [PACE, WHOLE] = [700, 30_000]; // ms per step while playing, and for all steps, at most
 
 /** @param {View<State>} view */
@@ -42,7 +49,7 @@ class Steps {
    */
   constructor(model, el) {
     this.model = model;
-    this.tour = understand(model.get("walk"), model.get("block")); // the chosen block's steps
+    this.tour = this.newTour(); // the chosen block's steps
     this.redraw = redrawer(() => this.update());
     this.player = new Player({
       at: () => this.at,
@@ -54,20 +61,18 @@ class Steps {
     this.drive = driveOf(this);
     this.ribbon = svg("svg", { class: "lab-ribbon", "aria-hidden": "true" });
     this.choices = choicesOf(this);
+    this.barriers = barriersOf(this);
     this.picture = svg("svg", { class: "lab-chart", role: "img" });
-    this.source = html("code", { class: "lab-line" });
-    this.said = html("p", { class: "lab-said" });
-    this.danger = html("p", { class: "lab-danger" });
+    this.told = toldOf();
     this.code = new Listing(this.tour.walk);
-    const told = { class: "lab-told", role: "status" };
+    this.key = html("div", {});
     this.root = html(
       "div",
       { class: "sgemm-lab lab-tool lab-steps" },
       this.drive.bar,
       html("div", { class: "lab-scrub" }, this.ribbon, this.drive.scrub.element),
-      html("div", told, this.source, this.said, this.danger),
-      [this.picture, key(keyOf(this.tour.walk)), this.code.element],
-      html("div", { class: "lab-controls" }, this.choices.elements),
+      [this.told.element, this.code.element, this.picture, this.key],
+      [this.barriers.element, this.choices.element],
     );
     el.append(this.root);
     this.scene = new Scene(this.picture);
@@ -75,7 +80,7 @@ class Steps {
     /** @type {number | undefined} the step of the last drawing */
     this.shown = undefined;
     this.followPointer();
-    this.drive.showStages(this.tour);
+    this.showTour();
   }
 
   /** The step shown. */
@@ -87,6 +92,11 @@ class Steps {
   get stage() {
     const { stages } = this.tour;
     return stages.findLast(({ first }) => first <= this.at) ?? stages[0];
+  }
+
+  /** The run of steps of one kind that the step shown is in. */
+  get phase() {
+    return this.tour.phases.find(({ first, last }) => this.at > first && this.at <= last);
   }
 
   /**
@@ -116,6 +126,31 @@ class Steps {
     this.go(stages[within(inside ? here : here + by, 0, stages.length - 1)].first);
   }
 
+  /**
+   * To the end of the phase before or behind, where all that it does is done.
+   * @param {1 | -1} by
+   */
+  goByPhase(by) {
+    const ends = [0, ...this.tour.phases.map(({ last }) => last)];
+    const ahead = ends.find((end) => end > this.at) ?? this.at;
+    this.go(by > 0 ? ahead : (ends.findLast((end) => end < this.at) ?? 0));
+  }
+
+  /**
+   * Play without a barrier, from the first thread that finds something wrong, or with all of them.
+   * @param {number} line
+   */
+  leaveOut(line) {
+    const { model } = this;
+    const here = this.tour.steps[this.at - 1];
+    this.player.stop();
+    put(model, "left_out", line);
+    this.understand();
+    const wrong = line ? firstWrong(this.tour.steps) : undefined;
+    if (wrong) put(model, "thread", wrong.thread);
+    this.change("step", wrong ? wrong.step : line || !here ? 0 : here.of + 1);
+  }
+
   update() {
     const { model } = this;
     const width = Math.max(270, roomIn(this.root)); // asked before anything changes: cheap
@@ -130,23 +165,39 @@ class Steps {
     this.picture.classList.toggle("lab-jump", jumps);
     this.shown = at;
     drawWalk(this.scene, this.picture, tour, seen, model.get("cells"), width);
+    this.barriers.show(this);
     const words = stepWords(tour, seen);
-    this.source.replaceChildren(...lineOf(tour.walk, now));
-    say([this.said, this.danger], [words, dangerWords(tour, seen)]);
-    this.root.classList.toggle("lab-unsafe", tour.unsafe);
-    this.root.classList.toggle("lab-failed", Boolean(now?.fault));
+    const phase = this.phase;
+    const place = phase ? `${this.stage.name}. ${placeInPhase(phase, at)}.` : "";
+    say(this.told.lines, [place, words, ...productWords(tour, seen), dangerWords(tour, seen)]);
+    const wrong = seen.now && faultIn({ ...seen.now, entries: seen.acting }) === "wrong";
+    this.root.classList.toggle("lab-failed", Boolean(now?.fault || wrong));
     const label = `A, B, C, shared memory and registers after step ${at}. ${words}`;
     setAttributes(this.picture, { "aria-label": label });
     this.code.light(now?.line); // last: it asks for the layout
   }
 
-  /** Keep the tour at the block shown. */
+  newTour() {
+    const { model } = this;
+    return understand(model.get("walk"), model.get("block"), model.get("left_out"));
+  }
+
+  /** Keep the tour at the block and the barriers shown. */
   understand() {
-    const [walk, block] = [this.model.get("walk"), this.model.get("block")];
-    if (this.tour.walk === walk && this.tour.block === block) return;
-    this.tour = understand(walk, block);
-    this.code.fill(walk);
-    this.drive.showStages(this.tour);
+    const { tour, model } = this;
+    const same = tour.block === model.get("block") && tour.line === model.get("left_out");
+    if (tour.walk === model.get("walk") && same) return;
+    this.tour = this.newTour();
+    if (tour.walk !== this.tour.walk) this.code.fill(this.tour.walk);
+    this.showTour();
+  }
+
+  /** Show what does not depend on the step. */
+  showTour() {
+    const { tour } = this;
+    this.drive.showStages(tour);
+    this.key.replaceChildren(key(keyOf(tour)));
+    this.root.classList.toggle("lab-unsafe", tour.unsafe);
   }
 
   followPointer() {
@@ -158,8 +209,7 @@ class Steps {
     // A click on the ribbon goes to the step under the pointer.
     this.ribbon.addEventListener("click", (event) => {
       const box = this.ribbon.getBoundingClientRect();
-      const share = (event.clientX - box.left) / box.width;
-      this.go(Math.ceil(this.tour.steps.length * share));
+      this.go(stepUnder(barsOf(this.tour, box.width), event.clientX - box.left));
     });
   }
 }
@@ -173,11 +223,14 @@ function driveOf(steps) {
   const backToWall = button("|◀", () => steps.goByStage(-1), "Back to the last barrier");
   const back = button("◀", () => steps.go(steps.at - 1), "One step back");
   const on = button("▶", () => steps.go(steps.at + 1), "One step on");
+  const backPhase = button("◀◀", () => steps.goByPhase(-1), "Back to the last phase");
+  const onPhase = button("▶▶", () => steps.goByPhase(1), "On to the end of the phase");
   const onToWall = button("▶|", () => steps.goByStage(1), "On to the next barrier");
   const stages = html("select", { class: "lab-select" });
   stages.addEventListener("change", () => steps.go(Number(stages.value)));
   const scrub = choiceSlider("Step", (step) => steps.go(step));
-  const buttons = html("div", { class: "lab-buttons" }, backToWall, back, play, on, onToWall);
+  const before = [backToWall, backPhase, back];
+  const buttons = html("div", { class: "lab-buttons" }, before, play, [on, onPhase, onToWall]);
   const field = html("label", { class: "lab-field" }, html("span", {}, "Go to"), stages);
   return {
     scrub,
@@ -194,9 +247,8 @@ function driveOf(steps) {
       scrub.show(at, range(0, last), `${at} of ${last}`);
       play.textContent = player.plays ? "Pause" : "Play";
       setAttributes(play, { "aria-label": play.textContent });
-      backToWall.disabled = at === 0;
-      back.disabled = at === 0;
-      on.disabled = at === last;
+      for (const one of before) one.disabled = at === 0;
+      for (const one of [on, onPhase]) one.disabled = at === last;
       onToWall.disabled = stage === tour.stages.at(-1);
     },
   };
@@ -219,7 +271,16 @@ function choicesOf(steps) {
   const thread = choiceSlider("Thread", (value) => steps.change("thread", value));
   const block = choiceSlider("Block", (value) => steps.change("block", value));
   return {
-    elements: [who, cells, thread, block].map(({ element }) => element),
+    element: html(
+      "details",
+      { class: "lab-more-choices" },
+      html("summary", {}, "More: the whole block, other threads, values"),
+      html(
+        "div",
+        { class: "lab-controls" },
+        [who, cells, thread, block].map(({ element }) => element),
+      ),
+    ),
     /** @param {Steps} now */
     show({ tour: { walk } }) {
       const threads = walk.block[0] * walk.block[1];
@@ -236,57 +297,36 @@ function choicesOf(steps) {
 }
 
 /**
- * The line of the present step.
- * @param {Walk} walk
- * @param {Step | undefined} now
+ * What is said of a step: where in its phase it is, what it does, its product as the source writes
+ * it, with elements and in numbers, and what is wrong.
  */
-function lineOf(walk, now) {
-  const number = html("span", { class: "lab-line-number" }, now ? `${now.line}` : "–");
-  return now ? [number, walk.source[now.line - walk.first_line].trim()] : [number];
+function toldOf() {
+  const names = ["place", "said", "sum", "sum", "sum", "danger"];
+  const lines = names.map((name) => html("p", { class: `lab-${name}` }));
+  return { lines, element: html("div", { class: "lab-told", role: "status" }, lines) };
 }
 
-/** The source, with the line of the present step lit. */
-class Listing {
-  /** @param {Walk} walk */
-  constructor(walk) {
-    const label = { "aria-label": "Source of the kernel", role: "list" };
-    this.element = html("ol", { class: "lab-code", tabindex: "0", ...label });
-    /** @type {Map<number, HTMLElement>} by number */
-    this.lines = new Map();
-    this.fill(walk);
-  }
-
-  /** @param {Walk} walk */
-  fill({ source, first_line: first }) {
-    const lines = source.map((text, i) => {
-      const number = { class: "lab-line-number", "aria-hidden": "true" };
-      const words = [html("span", number, `${first + i}`), text || " "];
-      return html("li", { "data-line": first + i }, words);
-    });
-    this.lines = new Map(lines.map((line, i) => [first + i, line]));
-    this.element.replaceChildren(...lines);
-  }
-
-  /** @param {number | undefined} number */
-  light(number) {
-    for (const [at, line] of this.lines) {
-      const lit = at === number;
-      if (lit === line.classList.contains("lab-lit")) continue;
-      line.classList.toggle("lab-lit", lit);
-      setAttributes(line, { "aria-current": lit ? "step" : null });
-      if (lit) this.bringIntoView(line);
-    }
-  }
-
-  /**
-   * Only the list scrolls, never the page, and only for a line that is not well inside it.
-   * @param {HTMLElement} line
-   */
-  bringIntoView(line) {
-    const { element } = this;
-    const [height, above] = [line.offsetHeight, line.offsetTop - element.scrollTop];
-    if (above < height || above > element.clientHeight - 2 * height) {
-      element.scrollTop = line.offsetTop - (element.clientHeight - height) / 2;
-    }
-  }
+/**
+ * The switch that leaves out a barrier.
+ * @param {Steps} steps
+ */
+function barriersOf(steps) {
+  const { left_out: left } = steps.model.get("walk");
+  const lines = left.map(({ line }) => /** @type {const} */ ([`${line}`, `line ${line}`]));
+  const choice = segments(
+    "Leave out the barrier of",
+    /** @type {Record<string, string>} */ ({ 0: "none", ...Object.fromEntries(lines) }),
+    (value) => steps.leaveOut(Number(value)),
+  );
+  const order = html("p", { class: "lab-order" });
+  const element = html("div", { class: "lab-barriers" }, choice.element, order);
+  element.hidden = !left.length;
+  return {
+    element,
+    /** @param {Steps} now */
+    show({ tour }) {
+      choice.show(tour.line);
+      say([order], [orderWords(tour)]);
+    },
+  };
 }

@@ -1,4 +1,4 @@
-"""The step-through: a kernel at a toy size, access by access."""
+"""The step-through: a kernel at a toy size, step by step."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -31,12 +31,14 @@ class Steps(LabWidget):
 
     Args:
         walk: the launch, as ``sgemm_lab.counting.walk.walk`` returns it.
-        step: how many memory instructions of the block have been made. Default: all where the
-            launch fails, so that the failing one is seen; none where it does not.
+        step: how many steps of the block have been made: accesses and products. Default: all where
+            the launch fails, so that the failing one is seen; none where it does not.
         block: number of the block shown, x fastest. Default: the first that fails, or block 0.
         thread: number of the thread whose registers are shown, x fastest.
-        who: "thread", "warp" or "block": whose accesses are lit.
+        who: "thread", "warp" or "block": whose deeds are lit. Default: those of one thread, or of
+            the block where the launch fails.
         cells: "names" or "values".
+        left_out: line of the barrier that is left out, or 0.
 
     All of them but ``walk`` are state that the reader changes and Python can read or set.
 
@@ -48,8 +50,9 @@ class Steps(LabWidget):
     step = traitlets.Int(0).tag(sync=True)
     block = traitlets.Int(0).tag(sync=True)
     thread = traitlets.Int(0).tag(sync=True)
-    who = traitlets.Unicode("block").tag(sync=True)
+    who = traitlets.Unicode("thread").tag(sync=True)
     cells = traitlets.Unicode("names").tag(sync=True)
+    left_out = traitlets.Int(0).tag(sync=True)
 
     def __init__(
         self,
@@ -58,17 +61,18 @@ class Steps(LabWidget):
         step: int | None = None,
         block: int | None = None,
         thread: int = 0,
-        who: str = "block",
+        who: str | None = None,
         cells: str = "names",
+        left_out: int = 0,
         **kwargs: Any,
     ) -> None:
         super().__init__(walk=_checked_walk(walk), **kwargs)
         failing = (b for b, steps in enumerate(walk["blocks"]) if any(s["fault"] for s in steps))
         self.block = next(failing, 0) if block is None else block
-        self.thread = thread
+        self.thread, self.left_out = thread, left_out
         fails = any(taken["fault"] for taken in self.steps)
         self.step = step if step is not None else len(self.steps) if fails else 0
-        self.who, self.cells = who, cells
+        self.who, self.cells = who or ("block" if fails else "thread"), cells
 
     @traitlets.validate("walk")
     def _check_walk(self, proposal: Any) -> dict[str, Any]:
@@ -76,7 +80,9 @@ class Steps(LabWidget):
 
     @traitlets.validate("step")
     def _check_step(self, proposal: Any) -> int:
-        return _checked_number("step", proposal["value"], len(self.steps))
+        left = (one for one in self.walk["left_out"] if one["line"] == self.left_out)
+        steps = next((one["blocks"][self.block] for one in left), self.steps)
+        return _checked_number("step", proposal["value"], len(steps))
 
     @traitlets.validate("block")
     def _check_block(self, proposal: Any) -> int:
@@ -95,9 +101,19 @@ class Steps(LabWidget):
     def _check_cells(self, proposal: Any) -> str:
         return _checked_word("cells", proposal["value"], ("names", "values"))
 
+    @traitlets.validate("left_out")
+    def _check_left_out(self, proposal: Any) -> int:
+        lines = [0, *(one["line"] for one in self.walk["left_out"])]
+        if proposal["value"] not in lines:
+            raise LabError(
+                f"There is no barrier to leave out in line {proposal['value']}. Lines with one: "
+                f"{', '.join(map(str, lines[1:])) or 'none'}."
+            )
+        return int(proposal["value"])
+
     @property
     def steps(self) -> list[dict[str, Any]]:
-        """The steps of the block shown, up to the one that fails, if one does."""
+        """The steps of the block shown, with all barriers, up to one that fails, if one does."""
         found: list[dict[str, Any]] = self.walk["blocks"][self.block]
         fails = next((i for i, step in enumerate(found) if step["fault"]), len(found))
         return found[: fails + 1]
@@ -114,7 +130,9 @@ class Steps(LabWidget):
             f"{len(self.steps)} steps and {windows - 1} barriers: its threads read {loads} "
             f"elements from global memory"
         )
-        text += f" and {reads} from shared memory." if reads else "."
+        products = sum(len(step["a"]) for step in self.steps)
+        text += f" and {reads} from shared memory" if reads else ""
+        text += f", and add {products} products." if products else "."
         return " ".join([text, *self.walk["problems"]])
 
     def _elements(self, *, space: str, store: bool) -> int:
@@ -154,12 +172,18 @@ class Steps(LabWidget):
                     f"{step['line']}",
                     f"{step['window']}",
                     f"{len(set(step['threads']))}",
-                    ("write" if step["store"] else "read") + (", fails" if step["fault"] else ""),
+                    _deed(step) + (", fails" if step["fault"] else ""),
                     listed + (f" and {len(places) - 4} more" if len(places) > 4 else ""),
                 ]
             )
         heads = ["Step", "Line", "Barriers passed", "Threads", "Do", "Elements"]
         return html_table(f"{self.walk['title']}, block {self.block}, step by step", heads, rows)
+
+
+def _deed(step: Mapping[str, Any]) -> str:
+    if step["a"]:
+        return "multiply and add"
+    return "write" if step["store"] else "read"
 
 
 def _checked_walk(walk: Any) -> dict[str, Any]:
@@ -213,10 +237,11 @@ def _draw(ax: Axes, walk: Mapping[str, Any], steps: list[dict[str, Any]], cell: 
     }
     now: set[tuple[str, int, int]] = set()
     for step in steps:
-        array = walk["arrays"][step["array"]]["name"]
+        # A sum is drawn where it will be stored.
+        array = "C" if step["a"] else walk["arrays"][step["array"]]["name"]
         keys = [(array, *place) for place in zip(step["rows"], step["columns"], strict=True)]
         now = set(keys)
-        if step["store"] and not step["fault"]:
+        if step["store"] and not step["a"] and not step["fault"]:
             for key, value in zip(keys, step["values"], strict=True):
                 contents[key] = f"C[{key[1]},{key[2]}]" if array == "C" else names.get(value, "0")
 

@@ -3,12 +3,15 @@
 // yet, what a thread holds.
 
 import { WARP } from "../hardware.py";
+import { placeName as nameOf } from "../text.js";
+import { faultIn, markRaces } from "./walk_faults.js";
+import { phasesOf, stagesOf } from "./walk_phases.js";
 
 /**
  * A walk as counting/walk.py gives it.
  * @typedef {object} WalkedArray
  * @property {string} name
- * @property {"global" | "shared"} space
+ * @property {"global" | "shared" | "register"} space
  * @property {number[]} shape
  * @property {number} rows
  * @property {number} columns
@@ -22,7 +25,25 @@ import { WARP } from "../hardware.py";
  * @property {number[]} rows
  * @property {number[]} columns
  * @property {(number | null)[]} values
+ * @property {(number | null)[]} a
+ * @property {(number | null)[]} b
  * @property {string} fault
+ *
+ * A part of a step, made at another time: see counting/left_out.py.
+ * @typedef {object} LeftStep
+ * @property {number} of
+ * @property {number} window
+ * @property {number} first
+ * @property {number} count
+ * @property {(number | null)[][]} wrong
+ *
+ * @typedef {object} LeftOut
+ * @property {number} line
+ * @property {"warps" | "threads"} order
+ * @property {string} problem
+ * @property {LeftStep[][]} blocks
+ *
+ * @typedef {{ name: string, vector: boolean } | null} Fetched
  *
  * @typedef {object} Walk
  * @property {[m: number, n: number, k: number]} size
@@ -33,75 +54,104 @@ import { WARP } from "../hardware.py";
  * @property {number[]} a
  * @property {number[]} b
  * @property {WalkedArray[]} arrays
+ * @property {{ sum: string, a: string, b: string, fetched_a: Fetched, fetched_b: Fetched }} names
  * @property {WalkedStep[][]} blocks
  * @property {string[]} problems
+ * @property {LeftOut[]} left_out
  *
- * What one thread does to one element; `racing` is a thread that writes it in the same window.
+ * What one thread does to one element. `meant` is the value that it would have with all barriers,
+ * `racing` a thread that writes it in the same window. Of a product, `key` is the element of C,
+ * `value` the sum after it, and `a` and `b` are its factors.
  * @typedef {object} Entry
  * @property {number} thread
  * @property {number} row
  * @property {number} column
  * @property {number | null} value
+ * @property {number | null} meant
  * @property {string} key of the cell
+ * @property {Factors} [factors]
  * @property {number} [racing]
  * @property {boolean} [unwritten]
+ * @typedef {Record<Matrix, Register>} Factors
+ * @typedef {{ value: number | null, meant: number | null }} Register
  *
- * @typedef {{ line: number, window: number, store: boolean, fault: string }} StepHead
+ * `of` is the number of the step with all barriers.
+ * @typedef {{ line: number, window: number, store: boolean, fault: string, of: number }} StepHead
  * @typedef {StepHead & { array: WalkedArray, entries: Entry[] }} Step
  * @typedef {"A" | "B"} Matrix
  *
  * The element of A or B that holds a value, `index` its place there.
  * @typedef {{ matrix: Matrix, index: number, row: number, column: number }} Origin
  *
- * The stretch between two barriers; `first` is the step before it.
- * @typedef {object} Stage
- * @property {number} first
- * @property {number} last
- * @property {Set<Deed>} does
- * @property {boolean} fails
- * @property {string} name
- * @typedef {"store C" | "load" | "copy" | "multiply"} Deed
- *
- * Elements of A and B that a thread has read to multiply, and the place along K of the last ones.
- * @typedef {{ A: Set<number>, B: Set<number>, k: Record<Matrix, number> }} Held
+ * What a thread has in registers: by row of A and by column of B the operand read last, by element
+ * of C the sum with its products so far, and of each matrix what is between global and shared
+ * memory.
+ * @typedef {{ count: number, value: number | null, before: number | null, wrong: boolean }} Sum
+ * @typedef {object} Held
+ * @property {Record<Matrix, Map<number, Register>>} operands
+ * @property {Record<Matrix, (Register | null)[]>} flying
  *
  * @typedef {"thread" | "warp" | "block"} Who
+ * What registers follow from: the steps, and where the values and the operands come from.
+ * @typedef {object} Traced
+ * @property {Step[]} steps
+ * @property {Map<number | null | undefined, Origin>} origin
+ * @property {Record<Matrix, "shared" | "global">} operandSpace
+ *
  * @typedef {ReturnType<typeof understand>} Tour
  * @typedef {ReturnType<typeof stateAt>} Seen
  */
 
 /**
- * "(1, 0)": the place of a thread in its block, or of a block in its grid.
+ * "(1, 0)" or, where there is but one row, "1": a thread in its block, or a block in its grid.
  * @param {number} number
  * @param {[across: number, down: number]} sides
  */
-export function placeName(number, [across]) {
-  return `(${number % across}, ${Math.floor(number / across)})`;
+export function placeName(number, [across, down]) {
+  return nameOf([number % across, Math.floor(number / across)], [across, down]);
 }
 
 /** @type {(array: string, row: number, column: number) => string} */
 export const cellKey = (array, row, column) => `${array}:${row}:${column}`;
 
 /**
- * One block's steps with all that does not depend on the step shown.
+ * One block's steps with all that does not depend on the step shown; `line` is that of the barrier
+ * left out, 0 for none.
  * @param {Walk} walk
  * @param {number} block
+ * @param {number} line
  */
-export function understand(walk, block) {
+export function understand(walk, block, line) {
   const [m, n, k] = walk.size;
   const origin = originsOf(walk);
-  const all = walk.blocks[block].map((step) => unfold(walk, step));
+  const all = walk.blocks[block].map((step, i) => unfold(walk, step, i));
+  const left = walk.left_out.find((one) => one.line === line);
   // The launch ends where it fails. What would have followed still tells which thread computes what.
   const fails = all.findIndex(({ fault }) => fault);
-  const steps = fails < 0 ? all : all.slice(0, fails + 1);
+  const whole = fails < 0 ? all : all.slice(0, fails + 1);
+  const steps = left ? left.blocks[block].map((part) => partOf(all, part)) : whole;
   markRaces(steps);
-  const { owner, most } = ownersOf(all);
+  const operandSpace = {
+    A: operandSpaceOf(all, origin, "A"),
+    B: operandSpaceOf(all, origin, "B"),
+  };
+  const tour = { walk, block, line, left, m, n, k, origin, steps, operandSpace, ...ownersOf(all) };
   return {
-    ...{ walk, block, m, n, k, origin, steps, owner, most },
-    operandSpace: { A: operandSpace(all, origin, "A"), B: operandSpace(all, origin, "B") },
-    unsafe: walk.problems.length > 0 || steps.some(isUnsafe),
+    ...tour,
+    rooms: roomsOf(tour),
+    unsafe: walk.problems.length > 0 || steps.some((step) => faultIn(step) !== "none"),
+    phases: phasesOf(steps, togetherIn(left)),
     stages: stagesOf(steps),
   };
+}
+
+/**
+ * How many threads go on alone to their next barrier.
+ * @param {LeftOut | undefined} left
+ */
+function togetherIn(left) {
+  if (!left) return Number.POSITIVE_INFINITY;
+  return left.order === "warps" ? WARP : 1;
 }
 
 /** @param {Walk} walk */
@@ -120,40 +170,38 @@ function originsOf({ size: [, n, k], a, b }) {
 /**
  * @param {Walk} walk
  * @param {WalkedStep} step
+ * @param {number} of
  * @returns {Step}
  */
-function unfold(walk, { line, window, store, fault, ...step }) {
+function unfold(walk, { line, window, store, fault, ...step }, of) {
   const array = walk.arrays[step.array];
+  const place = array.space === "register" ? "C" : array.name;
   const entries = step.threads.map((thread, i) => {
-    const [row, column] = [step.rows[i], step.columns[i]];
-    return { thread, row, column, value: step.values[i], key: cellKey(array.name, row, column) };
+    const [row, column, value] = [step.rows[i], step.columns[i], step.values[i]];
+    const entry = { thread, row, column, value, meant: value, key: cellKey(place, row, column) };
+    if (array.space !== "register") return entry;
+    const [a, b] = [step.a[i], step.b[i]];
+    return { ...entry, factors: { A: { value: a, meant: a }, B: { value: b, meant: b } } };
   });
-  return { line, window, store, fault, array, entries };
+  return { line, window, store, fault, of, array, entries };
 }
 
 /**
- * Mark the reads of shared memory that another thread writes in the same window: it must wait for
- * a barrier. And those of what nobody has written.
- * @param {Step[]} steps
+ * A part of a step as it is without a barrier.
+ * @param {Step[]} all
+ * @param {LeftStep} part
+ * @returns {Step}
  */
-function markRaces(steps) {
-  const shared = steps.filter(({ array }) => array.space === "shared");
-  /** @type {Map<string, Set<number>>} window and cell → the threads that write it */
-  const writers = new Map();
-  for (const { window, entries } of shared.filter(({ store }) => store)) {
-    for (const { key, thread } of entries) {
-      const place = `${window}/${key}`;
-      writers.set(place, (writers.get(place) ?? new Set()).add(thread));
-    }
+function partOf(all, { of, window, first, count, wrong }) {
+  const entries = all[of].entries.slice(first, first + count).map((entry) => ({ ...entry }));
+  for (const [i, value, a, b] of wrong) {
+    const entry = entries[Number(i)];
+    entry.value = value;
+    if (!entry.factors) continue;
+    const { A, B } = entry.factors;
+    entry.factors = { A: { ...A, value: a }, B: { ...B, value: b } };
   }
-  for (const { window, entries } of shared.filter(({ store, fault }) => !store && !fault)) {
-    for (const entry of entries) {
-      const those = writers.get(`${window}/${entry.key}`) ?? [];
-      const other = [...those].find((one) => one !== entry.thread);
-      if (other !== undefined) entry.racing = other;
-      if (entry.value === null) entry.unwritten = true;
-    }
-  }
+  return { ...all[of], window, entries };
 }
 
 /**
@@ -161,96 +209,61 @@ function markRaces(steps) {
  * @param {Step[]} steps
  * @param {Map<number | null | undefined, Origin>} origin
  * @param {Matrix} matrix
+ * @returns {"shared" | "global"}
  */
-function operandSpace(steps, origin, matrix) {
+function operandSpaceOf(steps, origin, matrix) {
   const reads = steps.filter(({ array, store }) => array.space === "shared" && !store);
   const used = reads.some(({ entries }) =>
-    entries.some(({ value }) => origin.get(value)?.matrix === matrix),
+    entries.some(({ meant }) => origin.get(meant)?.matrix === matrix),
   );
   return used ? "shared" : "global";
 }
 
 /**
- * Which thread computes an element of C, and the most rows or columns that a thread has of it.
+ * Which thread computes an element of C, which rows and columns of it a thread has, and the most
+ * that one has.
  * @param {Step[]} steps
  */
 function ownersOf(steps) {
   /** @type {Map<string, number>} */
   const owner = new Map();
-  /** @type {Map<number, { rows: Set<number>, columns: Set<number> }>} by thread */
-  const reach = new Map();
+  /** @type {Map<number, { rows: number[], columns: number[] }>} by thread */
+  const shares = new Map();
   for (const { entries } of steps.filter(({ store, array }) => store && array.name === "C")) {
     for (const { thread, row, column, key } of entries) {
       owner.set(key, thread);
-      const mine = reach.get(thread) ?? { rows: new Set(), columns: new Set() };
-      mine.rows.add(row);
-      mine.columns.add(column);
-      reach.set(thread, mine);
+      const mine = shares.get(thread) ?? { rows: [], columns: [] };
+      if (!mine.rows.includes(row)) mine.rows.push(row);
+      if (!mine.columns.includes(column)) mine.columns.push(column);
+      shares.set(thread, mine);
     }
   }
-  const sides = [...reach.values()].map(({ rows, columns }) => Math.max(rows.size, columns.size));
-  return { owner, most: Math.max(1, ...sides) };
-}
-
-/**
- * Whether a step reads shared memory that another thread writes in the same window, or nobody.
- * @param {Step} step
- */
-export function isUnsafe({ entries }) {
-  return entries.some(({ racing, unwritten }) => racing !== undefined || unwritten);
-}
-
-/**
- * The stretches between barriers, named by what happens in them.
- * @param {Step[]} steps
- */
-function stagesOf(steps) {
-  /** @type {Stage[]} */
-  const stages = [];
-  steps.forEach((step, i) => {
-    if (!i || step.window !== steps[i - 1].window) {
-      stages.push({ first: i, last: i, does: new Set(), fails: false, name: "" });
-    }
-    const stage = stages[stages.length - 1];
-    stage.last = i + 1;
-    stage.fails ||= Boolean(step.fault);
-    stage.does.add(deedOf(step));
-  });
-  nameStages(stages);
-  // From the second stage on, the first step of a stage is the one that it begins with.
-  for (const stage of stages.slice(1)) stage.first += 1;
-  return stages;
-}
-
-/**
- * @param {Step} step
- * @returns {Deed}
- */
-function deedOf({ array, store }) {
-  if (array.name === "C") return "store C";
-  if (array.space === "global") return "load";
-  return store ? "copy" : "multiply";
-}
-
-/** @param {Stage[]} stages */
-function nameStages(stages) {
-  // Windows of K that shared memory was filled with, and that were multiplied.
-  let [filled, multiplied] = [-1, -1];
-  for (const stage of stages) {
-    const { does, fails } = stage;
-    if (does.has("copy")) filled += 1;
-    if (does.has("multiply")) multiplied += 1;
-    const multiply = does.has("multiply") && `multiply window ${multiplied}`;
-    const parts = [
-      multiplied < filled && multiply,
-      does.has("copy") && `copy window ${filled}`,
-      multiplied === filled && multiply,
-      does.has("store C") && (filled < 0 ? "multiply, store C" : "store C"),
-      fails && "fail",
-    ];
-    const words = parts.filter(Boolean).join(", ") || "load";
-    stage.name = words[0].toUpperCase() + words.slice(1);
+  for (const { rows, columns } of shares.values()) {
+    for (const side of [rows, columns]) side.sort((a, b) => a - b);
   }
+  const sides = [...shares.values()].map(({ rows, columns }) => [rows.length, columns.length]);
+  return { owner, shares, most: Math.max(1, ...sides.flat()) };
+}
+
+/**
+ * The most elements of each matrix that a thread has under way at once.
+ * @param {Traced} tour
+ * @returns {Record<Matrix, number>}
+ */
+function roomsOf(tour) {
+  const rooms = { A: 0, B: 0 };
+  /** @type {Map<number, Held>} */
+  const held = new Map();
+  for (const step of tour.steps) {
+    const filled = new Set();
+    for (const entry of step.entries) {
+      hold(tour, held, step, entry, filled);
+      const { flying } = /** @type {Held} */ (held.get(entry.thread));
+      rooms.A = Math.max(rooms.A, flying.A.length);
+      rooms.B = Math.max(rooms.B, flying.B.length);
+    }
+  }
+  return rooms;
 }
 
 /**
@@ -284,44 +297,75 @@ export function stateAt(tour, step, thread, who) {
  * @param {number} step
  */
 function memoryAt(tour, step) {
-  /** @type {Map<string, number | null>} cell → value */
+  /** @type {Map<string, Register>} cell → what stands there */
   const shared = new Map();
   /** @type {Set<string>} elements of C */
   const stored = new Set();
   /** @type {Map<number, Held>} by thread */
   const held = new Map();
-  for (const { array, store, entries, fault } of tour.steps.slice(0, step)) {
+  /** @type {Map<string, Sum>} by element of C */
+  const sums = new Map();
+  for (let i = 0; i < step; i++) {
+    const now = tour.steps[i];
+    const { array, store, entries, fault } = now;
     if (fault) break;
-    for (const { key, value, thread } of entries) {
-      if (store && array.space === "shared") shared.set(key, value);
-      else if (store) stored.add(key);
-      else {
-        const from = tour.origin.get(value);
-        if (!from || tour.operandSpace[from.matrix] !== array.space) continue;
-        const mine = held.get(thread) ?? { A: new Set(), B: new Set(), k: { A: -1, B: -1 } };
-        mine[from.matrix].add(from.index);
-        mine.k[from.matrix] = from.matrix === "A" ? from.column : from.row;
-        held.set(thread, mine);
-      }
+    const filled = new Set();
+    for (const entry of entries) {
+      hold(tour, held, now, entry, filled);
+      if (array.space === "register") sums.set(entry.key, added(sums.get(entry.key), entry));
+      else if (store && array.space === "shared") shared.set(entry.key, entry);
+      else if (store) stored.add(entry.key);
     }
   }
-  return { shared, stored, held };
+  return { shared, stored, held, sums };
 }
 
 /**
- * How far a thread is with an element of C: products made so far, and their sum.
- * @param {Tour} tour
- * @param {Held | undefined} held
- * @param {number} row
- * @param {number} column
+ * @param {Sum | undefined} sum
+ * @param {Entry} entry
+ * @returns {Sum}
  */
-export function sumOf({ walk, n, k }, held, row, column) {
-  let count = 0;
-  let sum = 0;
-  for (let i = 0; held && i < k; i++) {
-    if (!held.A.has(row * k + i) || !held.B.has(i * n + column)) continue;
-    count += 1;
-    sum += walk.a[row * k + i] * walk.b[i * n + column];
+function added(sum, { value, meant }) {
+  const before = sum ? sum.value : 0;
+  return { count: (sum?.count ?? 0) + 1, value, before, wrong: value !== meant };
+}
+
+/**
+ * Keep in mind what one entry of a step does to its thread's registers. `filled` are those that
+ * the step has filled so far.
+ * @param {Pick<Traced, "origin" | "operandSpace">} tour
+ * @param {Map<number, Held>} held
+ * @param {Step} step
+ * @param {Entry} entry
+ * @param {Set<string>} filled
+ */
+function hold({ origin, operandSpace }, held, { array, store }, entry, filled) {
+  const { thread, meant, factors } = entry;
+  let mine = held.get(thread);
+  if (!mine) {
+    mine = { operands: { A: new Map(), B: new Map() }, flying: { A: [], B: [] } };
+    held.set(thread, mine);
   }
-  return { count, sum };
+  if (factors) {
+    mine.operands.A.set(entry.row, factors.A);
+    mine.operands.B.set(entry.column, factors.B);
+    return;
+  }
+  const from = origin.get(meant);
+  if (!from || array.name === "C") return;
+  const { matrix } = from;
+  const flying = mine.flying[matrix];
+  if (store) {
+    const at = flying.findIndex((one) => one?.meant === meant);
+    if (at >= 0) flying[at] = null;
+  } else if (operandSpace[matrix] === array.space) {
+    // Of a float4 along k the first is shown; the others have their turn as factors.
+    const side = matrix === "A" ? from.row : from.column;
+    const place = `${thread} ${matrix} ${side}`;
+    if (!filled.has(place)) mine.operands[matrix].set(side, entry);
+    filled.add(place);
+  } else {
+    if (flying.every((one) => one === null)) flying.length = 0;
+    flying.push(entry);
+  }
 }

@@ -4,168 +4,44 @@
 
 import { setAttributes, svg } from "./shared/dom.js";
 import { textWidth } from "./shared/labels.js";
-import { cellKey, isUnsafe, placeName, sumOf } from "./walk.js";
-import { valueName } from "./walk_words.js";
+import { cellKey, placeName } from "./walk.js";
+import { isWrong } from "./walk_faults.js";
+import { INDEX, layOut, NAMES, READABLE } from "./walk_layout.js";
+import { registerName, valueName } from "./walk_words.js";
 
 /**
  * @typedef {import("./shared/scene.js").Scene} Scene
  * @typedef {import("./walk.js").Tour} Tour
  * @typedef {import("./walk.js").Seen} Seen
- * @typedef {import("./walk.js").Step} Step
  * @typedef {import("./walk.js").Walk} Walk
  * @typedef {import("./walk.js").WalkedArray} WalkedArray
  * @typedef {import("./walk.js").Matrix} Matrix
+ * @typedef {import("./walk.js").Register} Register
+ * @typedef {import("./walk_layout.js").Place} Place
  * @typedef {"names" | "values"} Cells what cells show
- *
- * Where an array stands; `s` is the side of a cell.
- * @typedef {{ x: number, y: number, s: number }} Place
  */
 
-const SMALLEST = 6; // px, of a letter
-const READABLE = 9.5; // px, from which a whole name is written
-const [GAP, HEAD] = [16, 22]; // px between arrays, and above one for its title
+const NARROW = 500; // px: on a phone letters are never smaller than that
+const SMALLEST = 9; // px, of a letter elsewhere
 
 /**
- * The key to the picture. Registers have the names that the source gives them.
- * @param {Walk} walk
+ * The key to the picture.
+ * @param {Tour} tour
  * @returns {[string, string][]}
  */
-export function keyOf({ source, blocks }) {
-  /** @param {string} name */
-  const named = (name) => source.some((line) => new RegExp(`\\b${name}\\b`).test(line));
-  const sum = named("acc") ? "sum in a register: acc" : "sum in a register";
-  const fragments = "registers: fragA down, fragB across, acc inside";
-  const fails = blocks.some((steps) => steps.some(({ fault }) => fault));
-  return [
+export function keyOf({ walk, left, unsafe }) {
+  const fails = walk.blocks.some((steps) => steps.some(({ fault }) => fault));
+  /** @type {[string, string][]} */
+  const entries = [
     ["lab-k-read", "read now"],
     ["lab-k-write", "written now"],
     ["lab-k-other", "by other threads"],
-    ["lab-k-held", named("fragA") && named("fragB") ? fragments : sum],
-    ["lab-k-danger", "read without a barrier"],
-    .../** @type {[string, string][]} */ (fails ? [["lab-k-fault", "the launch fails"]] : []),
+    ["lab-k-held", "sum under way: products so far"],
   ];
-}
-
-/**
- * One bar per step, in the hue of its memory; barriers as walls.
- * @param {Scene} scene
- * @param {SVGSVGElement} ribbon
- * @param {Tour} tour
- * @param {number} step
- * @param {number} width
- */
-export function drawRibbon(scene, ribbon, tour, step, width) {
-  const height = 26;
-  setAttributes(ribbon, { viewBox: `0 0 ${width} ${height}`, height });
-  const each = width / tour.steps.length;
-  tour.steps.forEach((one, i) => {
-    const { store, fault } = one;
-    const hue = one.array.space === "shared" ? "shared" : "dram";
-    const looks = [
-      `lab-bar-step lab-${hue}`,
-      isUnsafe(one) && "lab-racing",
-      fault && "lab-fault",
-      i === step - 1 && "lab-here",
-      i < step - 1 && "lab-past",
-    ];
-    const [y, tall] = fault ? [0, height] : store ? [4, 18] : [10, 12];
-    scene.draw(`step${i}`, "rect", {
-      class: looks.filter(Boolean).join(" "),
-      x: i * each + Math.min(0.5, each / 8),
-      y,
-      width: Math.max(0.5, each - Math.min(1, each / 4)),
-      height: tall,
-    });
-  });
-  for (const { first } of tour.stages.slice(1)) {
-    const d = `M${(first - 1) * each} 0V${height}`;
-    scene.draw(`wall${first}`, "path", { class: "lab-wall", d });
-  }
-  scene.finish();
-}
-
-/**
- * The corner above A is k cells high. Tiles and registers stand there, side by side or one above
- * the other, whichever leaves larger cells; where they would be tiny they stand below instead.
- * @param {Tour} tour
- * @param {WalkedArray[]} tiles
- * @param {number} s side of a cell of A, B and C
- * @param {number} width
- */
-function cornerOf(tour, tiles, s, width) {
-  const { n, k, most: side } = tour; // side: room for the registers of any thread
-  const rows = Math.max(0, ...tiles.map((tile) => tile.rows));
-  const columns = tiles.reduce((sum, tile) => sum + tile.columns, 0);
-  const gaps = GAP * Math.max(0, tiles.length - 1);
-  /** @type {(wide: number, tall: number, most: number) => { beside: boolean, c: number }} */
-  const fit = (wide, tall, most) => {
-    const across = (wide - gaps - GAP) / (columns + side + 1);
-    const beside = Math.min(most, across, (tall - HEAD) / Math.max(rows, side + 1));
-    const down = (tall - 2 * HEAD - GAP) / (rows + side + 1);
-    const above = Math.min(most, (wide - gaps) / Math.max(columns, side + 1), down);
-    return above > beside ? { beside: false, c: above } : { beside: true, c: beside };
-  };
-  const extra = Math.max(0, width - GAP - (k + n) * s);
-  const corner = fit(k * s + extra - GAP, k * s + HEAD, 52);
-  const inside = corner.c >= Math.min(20, 0.9 * s);
-  const { beside, c } = inside ? corner : fit(width, 2 * width, 28);
-  const apart = beside && tiles.length ? GAP : 0;
-  const wide = columns * c + gaps + apart + (beside ? (side + 1) * c : 0);
-  const one = Math.max(rows, side + 1) * c;
-  const tall = beside ? one : (rows + side + 1) * c + HEAD + GAP;
-  return { inside, beside, c, extra, rows, wide, tall };
-}
-
-/** @typedef {ReturnType<typeof layOut>} Layout */
-
-/**
- * Where everything stands.
- * @param {Tour} tour
- * @param {Seen} seen
- * @param {number} width
- */
-function layOut(tour, seen, width) {
-  const { m, n, k, walk } = tour;
-  const tiles = walk.arrays.filter((array) => array.space === "shared");
-  const s = Math.min(40, (width - GAP) / (k + n), 560 / (k + m));
-  const corner = cornerOf(tour, tiles, s, width);
-  const { inside, beside, c, extra } = corner;
-  const left = inside ? extra : extra / 2;
-  const [middle, below] = [left + k * s + GAP, 2 * HEAD + k * s + 4];
-  /** @type {Record<string, Place>} */
-  const boxes = {
-    B: { x: middle, y: HEAD, s },
-    A: { x: left, y: below, s },
-    C: { x: middle, y: below, s },
-  };
-  const bottom = below + m * s + 4;
-  const free = (k * s + extra - GAP - corner.wide) / 2;
-  const start = inside ? Math.max(0, free) : 0;
-  const high = Math.max(HEAD, (k * s + HEAD - corner.tall) / 2 + HEAD / 2);
-  const y = inside ? high : bottom + GAP + HEAD;
-  let x = start;
-  for (const tile of tiles) {
-    boxes[tile.name] = { x, y, s: c };
-    x += tile.columns * c + GAP;
-  }
-  const under = { x: start, y: y + corner.rows * c + HEAD + GAP };
-  const registers = { ...(beside ? { x, y } : under), s: c, ...shareOf(tour, seen.thread) };
-  const height = inside ? bottom : y + corner.tall + 4;
-  return { boxes, registers, tiles, height, room: inside ? middle - GAP : width };
-}
-
-/**
- * The rows and columns of C that a thread computes, in order.
- * @param {Tour} tour
- * @param {number} thread
- */
-function shareOf(tour, thread) {
-  const mine = [...tour.owner]
-    .filter(([, owner]) => owner === thread)
-    .map(([place]) => place.split(":").slice(1).map(Number));
-  /** @param {number} axis */
-  const sides = (axis) => [...new Set(mine.map((place) => place[axis]))].sort((a, b) => a - b);
-  return { rows: sides(0), columns: sides(1) };
+  if (unsafe) entries.push(["lab-k-danger", "read without a barrier"]);
+  if (left) entries.push(["lab-k-fault", "wrong"]);
+  if (fails) entries.push(["lab-k-fault", "the launch fails"]);
+  return entries;
 }
 
 /**
@@ -205,7 +81,8 @@ class WalkPicture {
     this.seen = seen;
     this.named = cells === "names";
     this.width = width;
-    this.layout = layOut(tour, seen, width);
+    this.layout = layOut(tour, seen.thread, width);
+    this.smallest = width < NARROW ? READABLE : SMALLEST;
     // If one name has no room, no cell shows its name: those without one would look empty.
     const [a, b] = [`${m - 1},${k - 1}`, `${k - 1},${n - 1}`];
     this.longest = b.length > a.length ? b : a;
@@ -220,6 +97,7 @@ class WalkPicture {
     this.drawOperand("A", m, k);
     this.drawOperand("B", k, n);
     this.drawResult();
+    this.drawIndices();
     for (const tile of this.layout.tiles) this.drawTile(tile);
     this.drawPlanes();
     this.drawFault();
@@ -235,7 +113,8 @@ class WalkPicture {
    */
   title(id, { x, y, s }, text, hue) {
     const look = { class: `lab-title lab-${hue}`, "data-cell": s };
-    this.scene.draw(`title-${id}`, "text", { ...look, x, y: y - 6 }, text);
+    const raised = "ABC".includes(id) && this.layout.indexed ? INDEX : 0;
+    this.scene.draw(`title-${id}`, "text", { ...look, x, y: y - 6 - raised }, text);
   }
 
   /** @type {(id: string, box: Place, row: number, column: number, look: string, text: string, data?: Attributes) => void} */
@@ -265,7 +144,33 @@ class WalkPicture {
     if (fontSize(box, text) >= READABLE) return text;
     const short = text.replace(/^[A-Z]\w*\[(.*)\]$/, "$1");
     const size = fontSize(box, short === text ? text : this.longest);
-    return size >= SMALLEST ? short : "";
+    return size >= this.smallest ? short : "";
+  }
+
+  /** Rows and columns of A, B and C by number, where cells are too small for the names. */
+  drawIndices() {
+    if (!this.layout.indexed) return;
+    const { m, n, k } = this.tour;
+    const sides = /** @type {const} */ ([
+      ["A", m, k],
+      ["B", k, n],
+      ["C", m, n],
+    ]);
+    for (const [name, rows, columns] of sides) {
+      const { x, y, s } = this.layout.boxes[name];
+      for (let row = 0; row < rows; row++) {
+        this.index(`${name}-row${row}`, x - 3, y + (row + 0.5) * s + 4, "end", row);
+      }
+      for (let column = 0; column < columns; column++) {
+        this.index(`${name}-column${column}`, x + (column + 0.5) * s, y - 3, "middle", column);
+      }
+    }
+  }
+
+  /** @type {(id: string, x: number, y: number, anchor: string, text: number | string) => void} */
+  index(id, x, y, anchor, text) {
+    const look = { class: "lab-index", "text-anchor": anchor };
+    this.scene.draw(`index-${id}`, "text", { ...look, x, y }, `${text}`);
   }
 
   /** @param {string} key */
@@ -319,15 +224,16 @@ class WalkPicture {
     const { tour, seen } = this;
     const key = cellKey("C", row, column);
     const owner = tour.owner.get(key);
-    const held = owner === undefined ? undefined : seen.held.get(owner);
-    const { count, sum } = sumOf(tour, held, row, column);
+    const sum = seen.sums.get(key);
+    const count = sum?.count ?? 0;
     const done = seen.stored.has(key);
     const state = done ? "lab-dram lab-done" : count ? "lab-register lab-held" : "lab-dram";
     const mine = owner === seen.thread ? " lab-mine" : "";
     const foreign = owner === undefined ? " lab-foreign" : "";
-    const look = `${state}${mine}${this.lit(key)}${foreign}`;
+    const wrong = sum?.wrong ? " lab-wrong" : "";
+    const look = `${state}${mine}${this.lit(key)}${foreign}${wrong}`;
     const name = done ? `C[${row},${column}]` : this.progress(count);
-    const text = this.named ? name : count || done ? `${sum}` : "";
+    const text = this.named ? name : sum ? `${sum.value ?? "?"}` : "";
     const data = owner === undefined ? {} : { "data-owner": owner };
     this.cell(key, this.layout.boxes.C, row, column, look, text, data);
   }
@@ -346,13 +252,17 @@ class WalkPicture {
     const box = this.layout.boxes[name];
     this.title(name, box, `${name}${shape.map((side) => `[${side}]`).join("")}`, "shared");
     const dangers = new Set(seen.racing.map(({ key }) => key));
+    const reads = seen.now?.store ? [] : seen.acting;
+    const wrong = new Set(reads.filter(isWrong).map(({ key: at }) => at));
     for (let row = 0; row < rows; row++) {
       for (let column = 0; column < columns; column++) {
         const key = cellKey(name, row, column);
-        const value = seen.shared.get(key);
+        // Where a step reads what nobody has written, the cell is not left empty.
+        const value = seen.shared.get(key)?.value ?? (wrong.has(key) ? null : undefined);
         const full = seen.shared.has(key) ? " lab-full" : "";
         const danger = dangers.has(key) ? " lab-danger-cell" : "";
-        const look = `lab-shared${full}${this.lit(key)}${danger}`;
+        const bad = wrong.has(key) ? " lab-wrong" : "";
+        const look = `lab-shared${full}${this.lit(key)}${danger}${bad}`;
         const text = value === null ? "?" : `${value ?? ""}`;
         const words = this.named ? valueName(tour, value) : text;
         this.cell(key, box, row, column, look, words, { "data-array": name });
@@ -360,67 +270,140 @@ class WalkPicture {
     }
   }
 
-  /** What the chosen thread multiplies now, A down and B across, and its sums where they meet. */
+  /**
+   * What the chosen thread has: elements on their way to shared memory, the operands, A down and B
+   * across, and its sums where they meet.
+   */
   drawRegisters() {
-    const { tour, seen } = this;
-    const box = this.layout.registers;
+    const { tour, seen, layout } = this;
+    const { registers: box, titled, rows, columns } = layout;
+    const { sum, a, b } = tour.walk.names;
+    const thread = `thread ${placeName(seen.thread, tour.walk.block)}`;
+    const room = (titled.x < layout.boxes.B.x ? layout.room : this.width) - titled.x;
+    const name = [`Registers of ${thread}`, `Thread ${thread.slice(7)}`].find(
+      (one, i) => i || textWidth(one, 14) < room,
+    );
+    const words = rows.length ? `${name}` : `${name}: no sum`;
+    this.title("registers", { ...titled, s: box.s }, words, "register");
+    for (const matrix of /** @type {const} */ (["A", "B"])) this.drawFlying(matrix);
     const held = seen.held.get(seen.thread);
-    this.nameRegisters();
-    box.rows.forEach((row, i) => {
-      this.drawFragment("A", i, row, held?.k.A ?? -1);
+    rows.forEach((row, i) => {
+      this.name(`a${i}`, box, i + 1, registerName(a, i, 0));
+      this.drawOperandOf("A", i, held?.operands.A.get(row));
     });
-    box.columns.forEach((column, j) => {
-      this.drawFragment("B", j, held?.k.B ?? -1, column);
+    if (rows.length) this.name("b", box, 0, b);
+    columns.forEach((column, j) => {
+      if (columns.length > 1) {
+        this.index(`j${j}`, box.x + (j + 1.5) * box.s, box.y - 3, "middle", `j=${j}`);
+      }
+      this.drawOperandOf("B", j, held?.operands.B.get(column));
     });
-    box.rows.forEach((row, i) => {
-      box.columns.forEach((column, j) => {
-        const { count, sum } = sumOf(tour, held, row, column);
-        const text = this.named || !count ? this.progress(count) : `${sum}`;
-        const look = `lab-register${count ? " lab-held" : ""}`;
-        this.cell(`acc-${i}-${j}`, box, i + 1, j + 1, look, text);
+    rows.forEach((row, i) => {
+      columns.forEach((column, j) => {
+        const key = cellKey("C", row, column);
+        const made = seen.sums.get(key);
+        const text = this.named
+          ? this.progress(made?.count ?? 0)
+          : `${made ? (made.value ?? "?") : ""}`;
+        const lit = seen.now?.array.space === "register" ? this.lit(key) : "";
+        const look = `lab-register${made ? " lab-held" : ""}${lit}${made?.wrong ? " lab-wrong" : ""}`;
+        this.register(`acc-${i}-${j}`, box, i + 1, j + 1, look, text);
       });
     });
+    if (rows.length) this.nameSums(sum);
   }
 
-  nameRegisters() {
-    const { registers, room } = this.layout;
-    const place = placeName(this.seen.thread, this.tour.walk.block);
-    const names = [`Registers of thread ${place}`, `Thread ${place}`];
-    const name = names.find((one) => textWidth(one, 14) < room - registers.x) ?? place;
-    const words = registers.rows.length ? name : `${name}: none of C`;
-    this.title("registers", registers, words, "register");
+  /** @type {(id: string, box: Place, row: number, column: number, look: string, text: string) => void} */
+  register(id, box, row, column, look, text) {
+    this.cell(id, box, row, column, look, text, { "data-register": id });
+  }
+
+  /**
+   * Below the sums.
+   * @param {string} sum
+   */
+  nameSums(sum) {
+    const { registers: box, rows, columns } = this.layout;
+    const [x, y] = [box.x + (1 + columns.length / 2) * box.s, box.y + (rows.length + 1) * box.s];
+    const look = { class: "lab-name", "text-anchor": "middle" };
+    this.scene.draw("name-sum", "text", { ...look, x, y: y + NAMES }, sum);
+  }
+
+  /**
+   * A name left of a row of registers.
+   * @param {string} id
+   * @param {Place} box
+   * @param {number} row
+   * @param {string} name
+   */
+  name(id, { x, y, s }, row, name) {
+    // The operand of B has the free cell above that of A, too.
+    const [right, short] = [id === "b" ? x + s - 5 : x - 5, name.length > 12 ? "factor" : name];
+    const look = { class: "lab-name", "text-anchor": "end" };
+    this.scene.draw(`name-${id}`, "text", { ...look, x: right, y: y + (row + 0.5) * s + 4 }, short);
+  }
+
+  /**
+   * Room for what is on its way from global to shared memory.
+   * @param {Matrix} matrix
+   */
+  drawFlying(matrix) {
+    const { tour, seen } = this;
+    const box = this.layout.flying[matrix];
+    const room = tour.rooms[matrix];
+    if (!box || !room) return;
+    const fetched = matrix === "A" ? tour.walk.names.fetched_a : tour.walk.names.fetched_b;
+    const flying = seen.held.get(seen.thread)?.flying[matrix] ?? [];
+    this.name(`flying-${matrix}`, box, 0, fetched ? fetched.name : `from ${matrix}`);
+    for (let i = 0; i < room; i++) {
+      const one = flying[i];
+      const text = one ? this.textOf(one.value) : "";
+      const lit = one && this.justRead(one) ? " lab-read" : "";
+      this.register(
+        `fly-${matrix}-${i}`,
+        box,
+        0,
+        i,
+        `lab-register${one ? " lab-full" : ""}${lit}`,
+        text,
+      );
+      if (!fetched?.vector) continue;
+      const [x, y] = [box.x + (i + 0.5) * box.s, box.y - 3];
+      this.index(`fly-${matrix}-${i}`, x, y, "middle", `.${"xyzw"[i % 4]}`);
+    }
   }
 
   /**
    * The register of an operand: A stands down the side, B along the top.
    * @param {Matrix} matrix
    * @param {number} at
-   * @param {number} row
-   * @param {number} column
+   * @param {Register | undefined} operand
    */
-  drawFragment(matrix, at, row, column) {
-    const { tour, seen } = this;
-    const index = row * (matrix === "A" ? tour.k : tour.n) + column;
-    const held = seen.held.get(seen.thread);
-    const has = row >= 0 && column >= 0 && held?.[matrix].has(index);
-    const name = `${matrix}[${row},${column}]`;
-    const text = this.named ? name : this.valueOf(matrix, index);
-    const lit = has && this.justRead(name) ? " lab-read" : "";
-    const look = `lab-register${has ? " lab-full" : ""}${lit}`;
+  drawOperandOf(matrix, at, operand) {
+    const lit = operand && this.justRead(operand) ? " lab-read" : "";
+    const wrong = operand && operand.value !== operand.meant ? " lab-wrong" : "";
+    const look = `lab-register${operand ? " lab-full" : ""}${lit}${wrong}`;
     const [down, across] = matrix === "A" ? [at + 1, 0] : [0, at + 1];
-    const box = this.layout.registers;
-    this.cell(`reg-${matrix}-${at}`, box, down, across, look, has ? text : "");
+    const text = operand ? this.textOf(operand.value) : "";
+    this.register(`reg-${matrix}-${at}`, this.layout.registers, down, across, look, text);
+  }
+
+  /** @param {number | null} value */
+  textOf(value) {
+    return this.named ? valueName(this.tour, value) : `${value ?? "?"}`;
   }
 
   /**
-   * Whether the last step put an element into the chosen thread's registers.
-   * @param {string} name
+   * Whether the last step put a value into the chosen thread's registers, or took it out of them.
+   * @param {Register} register
    */
-  justRead(name) {
+  justRead(register) {
     const { now, thread } = this.seen;
-    if (!now || now.store) return false;
+    if (!now || (now.store && now.array.space !== "register")) return false;
     const mine = now.entries.filter((entry) => entry.thread === thread);
-    return mine.some(({ value }) => valueName(this.tour, value) === name);
+    return mine.some(({ factors, meant }) =>
+      (factors ? [factors.A.meant, factors.B.meant] : [meant]).includes(register.meant),
+    );
   }
 
   /** Of an array with several planes, such as As[2][4][68], a line between two. */

@@ -1,14 +1,17 @@
 // @ts-check
 // A walk's steps in words.
 
-import { plural } from "../text.js";
+import { comma, plural } from "../text.js";
 import { placeName } from "./walk.js";
+import { causeOf, hasWrongFactor, isWrong } from "./walk_faults.js";
 
 /**
  * @typedef {import("./walk.js").Tour} Tour
  * @typedef {import("./walk.js").Seen} Seen
  * @typedef {import("./walk.js").Step} Step
  * @typedef {import("./walk.js").Entry} Entry
+ * @typedef {import("./walk.js").Factors} Factors
+ * @typedef {import("./walk.js").Matrix} Matrix
  * @typedef {import("./walk.js").WalkedArray} WalkedArray
  */
 
@@ -23,6 +26,14 @@ export function valueName(tour, value) {
   if (value === undefined) return "";
   return value === null ? "?" : `${value}`;
 }
+
+/**
+ * A register as the source calls it, with a thread's own indices: "acc[0][2]", "fragA[0]".
+ * @param {string} name
+ * @param {number} i
+ * @param {number} j
+ */
+export const registerName = (name, i, j) => name.replace("[i]", `[${i}]`).replace("[j]", `[${j}]`);
 
 /**
  * @param {WalkedArray} array
@@ -61,18 +72,18 @@ function threadWords(tour, { thread, acting }, { array, store, entries }) {
   const memory = memoryName(array);
   const name = `Thread ${placeName(thread, tour.walk.block)}`;
   if (!acting.length) {
-    const others = new Set(entries.map((entry) => entry.thread)).size;
-    const does = `${store ? "write" : "read"}${others === 1 ? "s" : ""}`;
-    return (
-      `${name} does nothing here; ${plural(others, "other thread")} ${does} ` +
-      `${array.name} in ${memory}.`
-    );
+    const those = new Set(entries.map((entry) => entry.thread));
+    const [first] = those;
+    const others =
+      those.size === 1 ? `thread ${placeName(first, tour.walk.block)}` : `${those.size} others`;
+    return `${name} does nothing here: this step is of ${others}.`;
   }
+  if (array.space === "register") return `${name} adds a product to its sum.`;
   const list = listed(acting.map((entry) => elementOf(array, entry)));
   const names = [...new Set(acting.map(({ value }) => valueName(tour, value)))];
   if (store && array.name !== "C") return `${name} writes ${listed(names)} to ${list}.`;
   if (store) return `${name} writes ${list} to ${memory}.`;
-  const copies = array.space === "shared" ? `: ${names.join(", ")}` : "";
+  const copies = array.space === "shared" ? `: ${listed(names)}` : "";
   return `${name} reads ${list} from ${memory}${copies}.`;
 }
 
@@ -85,9 +96,12 @@ function threadWords(tour, { thread, acting }, { array, store, entries }) {
 function manyWords(tour, { acting }, { array, store }) {
   const threads = new Set(acting.map((entry) => entry.thread)).size;
   const elements = new Set(acting.map((entry) => entry.key)).size;
-  const does = `${store ? "write" : "read"}${threads === 1 ? "s" : ""}`;
+  const one = threads === 1;
+  const who = whoWords(acting, tour.walk.block);
+  if (array.space === "register") return `${who} add${one ? "s" : ""} a product to a sum each.`;
+  const does = `${store ? "write" : "read"}${one ? "s" : ""}`;
   return (
-    `${whoWords(acting, tour.walk.block)} ${does} ${plural(elements, "element")} of ${array.name} ` +
+    `${who} ${does} ${plural(elements, "element")} of ${array.name} ` +
     `${store ? "to" : "from"} ${memoryName(array)}.`
   );
 }
@@ -115,6 +129,7 @@ function whoWords(acting, block) {
   const numbers = [...new Set(acting.map(({ thread }) => thread))].sort((a, b) => a - b);
   const names = numbers.map((number) => placeName(number, block));
   const [first, last] = [numbers[0], numbers[numbers.length - 1]];
+  if (!names.length) return "No thread";
   if (names.length === 1) return `Thread ${names[0]}`;
   if (last - first === numbers.length - 1) {
     return `${numbers.length} threads, ${names[0]} to ${names.at(-1)},`;
@@ -124,13 +139,52 @@ function whoWords(acting, block) {
 }
 
 /**
+ * The chosen thread's product, as the source writes it and in numbers. Empty where the last step is
+ * none.
+ * @param {Tour} tour
+ * @param {Seen} seen
+ * @returns {[source: string, elements: string, numbers: string]}
+ */
+export function productWords(tour, { now, acting, thread, sums }) {
+  const entry = acting.find((one) => one.thread === thread);
+  if (now?.array.space !== "register" || !entry?.factors) return ["", "", ""];
+  const { rows, columns } = tour.shares.get(thread) ?? { rows: [], columns: [] };
+  const at = /** @type {const} */ ([rows.indexOf(entry.row), columns.indexOf(entry.column)]);
+  const { sum, a, b } = tour.walk.names;
+  const [into, left, right] = [sum, a, b].map((name) => registerName(name, ...at));
+  const { A, B } = entry.factors;
+  const before = sums.get(entry.key)?.before ?? 0;
+  const numbers = `${figure(before)} + ${figure(A.value)} × ${figure(B.value)}`;
+  return [
+    `${into} += ${left} × ${right}`,
+    `${into} += ${valueName(tour, A.value)} × ${valueName(tour, B.value)}`,
+    `${into} = ${numbers} = ${figure(entry.value)}`,
+  ];
+}
+
+/**
+ * A number of a sum; "?" where it comes of memory that nothing has written.
+ * @param {number | null} value
+ */
+const figure = (value) => (value === null ? "?" : comma(value));
+
+/**
  * What is wrong with the last step, or after the last one with the kernel.
  * @param {Tour} tour
  * @param {Seen} seen
  */
-export function dangerWords(tour, { now, racing, step }) {
+export function dangerWords(tour, seen) {
+  const { now, racing, step, acting } = seen;
   if (now?.fault) return now.fault;
-  if (!now || !racing.length) return step === tour.steps.length ? tour.walk.problems.join(" ") : "";
+  const last = step === tour.steps.length;
+  const end = last ? endWords(tour) : "";
+  if (!now) return end;
+  const wrong = acting.filter(isWrong);
+  if (wrong.length) {
+    const more = now.store || wrong.length < 2 ? "" : `${wrong.length - 1} more are wrong here.`;
+    return [wrongWords(tour, seen, now, wrong[0]), more, end].filter(Boolean).join(" ");
+  }
+  if (!racing.length) return end;
   const [entry] = racing;
   const place = elementOf(now.array, entry);
   if (entry.unwritten || entry.racing === undefined) return `Nothing has written ${place} yet.`;
@@ -139,4 +193,59 @@ export function dangerWords(tour, { now, racing, step }) {
     `No barrier stands between this read of ${place} and the write of thread ${other} to it: which ` +
     "comes first is chance."
   );
+}
+
+/**
+ * What a step finds, multiplies or stores, and what it should.
+ * @param {Tour} tour
+ * @param {Seen} seen
+ * @param {Step} now
+ * @param {Entry} entry
+ */
+function wrongWords(tour, { step }, now, entry) {
+  const { array, store } = now;
+  const right = valueName(tour, entry.meant);
+  if (array.space === "register") {
+    if (!hasWrongFactor(entry) || !entry.factors) return "The sum was wrong before already.";
+    const { A, B } = entry.factors;
+    return `Wrong: it should be ${valueName(tour, A.meant)} × ${valueName(tour, B.meant)}.`;
+  }
+  const place = elementOf(array, entry);
+  if (store) return `Wrong: ${place} should be ${figure(entry.meant)}.`;
+  const cause = causeOf(tour.steps, step, entry);
+  const who = `Thread ${placeName(entry.thread, tour.walk.block)}`;
+  const other = cause && placeName(cause.other, tour.walk.block);
+  const found = entry.value === null ? "finds nothing" : `finds ${valueName(tour, entry.value)}`;
+  if (!cause) return `${who} ${found} in ${place}, not ${right}.`;
+  return cause.early
+    ? `Too early: thread ${other} has not written ${right} to ${place} yet. ${who} ${found}.`
+    : `Too late: thread ${other} has overwritten ${right} in ${place}. ${who} ${found}.`;
+}
+
+/**
+ * How the launch ends, where something is wrong with it.
+ * @param {Tour} tour
+ */
+function endWords({ walk, left, steps }) {
+  if (!left) return walk.problems.join(" ");
+  const stored = steps
+    .filter(({ store, array }) => store && array.name === "C")
+    .flatMap(({ entries }) => entries);
+  const wrong = stored.filter(isWrong).length;
+  return wrong
+    ? `${wrong} of the block's ${stored.length} elements of C are wrong.`
+    : "This time all elements of C come out right.";
+}
+
+/**
+ * In which order a launch without a barrier is played.
+ * @param {Tour} tour
+ */
+export function orderWords({ left }) {
+  if (!left) return "";
+  const one = left.order === "warps" ? "warp" : "thread";
+  const order =
+    `Without the barrier of line ${left.line}, one ${one} after the other runs on to its next ` +
+    "barrier. The GPU may choose this order, or another one.";
+  return left.problem ? `${order} The checker says: ${left.problem}` : order;
 }

@@ -1,0 +1,149 @@
+// @ts-check
+// Where everything of a walk's picture stands.
+
+import { textWidth } from "./shared/labels.js";
+
+/**
+ * @typedef {import("./walk.js").Tour} Tour
+ * @typedef {import("./walk.js").WalkedArray} WalkedArray
+ * @typedef {import("./walk.js").Matrix} Matrix
+ *
+ * Where an array stands; `s` is the side of a cell.
+ * @typedef {{ x: number, y: number, s: number }} Place
+ *
+ * Rows and columns of cells that the registers of any thread take, and px beside and between them.
+ * @typedef {{ across: number, down: number, aside: number, apart: number }} Room
+ */
+
+const [GAP, HEAD] = [16, 22]; // px between arrays, and above one for its title
+const [TALLEST, LARGEST] = [500, 40]; // px, of B and C together, and of one cell
+export const READABLE = 11; // px, of letters from which a whole name is written
+export const INDEX = 13; // px for a row of indices
+export const NAMES = 14; // px for a name below the sums
+
+/**
+ * The side of a cell, in px, that has room for the indices of any element: "7,11".
+ * @param {Tour} tour
+ */
+function spelled({ m, n, k }) {
+  const longest = Math.max(`${m - 1},${k - 1}`.length, `${k - 1},${n - 1}`.length);
+  return 0.6 * READABLE * longest + 3;
+}
+
+/**
+ * @param {Tour} tour
+ * @returns {Room}
+ */
+function registersOf({ most, rooms, walk: { names } }) {
+  const flights = (rooms.A ? 1 : 0) + (rooms.B ? 1 : 0);
+  const words = [names.a, names.fetched_a?.name ?? "from A"].map((name) => textWidth(name, 12));
+  return {
+    across: Math.max(most + 1, rooms.A, rooms.B),
+    down: most + 1 + flights,
+    aside: Math.min(76, Math.max(...words) + 8),
+    apart: (flights + 1) * INDEX + NAMES,
+  };
+}
+
+/**
+ * The corner above A is k cells high. Tiles and registers stand there, side by side or one above
+ * the other, whichever leaves larger cells; where they would be tiny they stand below instead.
+ * @param {Tour} tour
+ * @param {WalkedArray[]} tiles
+ * @param {number} s side of a cell of A, B and C
+ * @param {number} width
+ */
+function cornerOf(tour, tiles, s, width) {
+  const { n, k } = tour;
+  const room = registersOf(tour);
+  const { across, down, aside, apart } = room;
+  const rows = Math.max(0, ...tiles.map((tile) => tile.rows));
+  const columns = tiles.reduce((sum, tile) => sum + tile.columns, 0);
+  const gaps = GAP * Math.max(0, tiles.length - 1);
+  /** @type {(wide: number, tall: number, most: number) => { beside: boolean, c: number }} */
+  const fit = (wide, tall, most) => {
+    const each = (wide - gaps - GAP - aside) / (columns + across);
+    const beside = Math.min(most, each, (tall - HEAD) / Math.max(1, rows));
+    const high = Math.min(beside, (tall - HEAD - apart) / down);
+    const under = (tall - 2 * HEAD - GAP - apart) / (rows + down);
+    const wider = Math.min((wide - gaps) / Math.max(1, columns), (wide - aside) / across);
+    const above = Math.min(most, wider, under);
+    return above > high ? { beside: false, c: above } : { beside: true, c: high };
+  };
+  const extra = Math.max(0, width - GAP - (k + n) * s);
+  const corner = fit(k * s + extra - GAP, k * s + HEAD, 52);
+  const inside = corner.c >= Math.min(spelled(tour), 0.9 * s);
+  const { beside, c } = inside ? corner : fit(width, 2 * width, 36);
+  const tall = { tiles: rows * c, registers: down * c + apart };
+  const wide = { tiles: columns * c + gaps, registers: aside + across * c };
+  return { ...{ inside, beside, c, extra, room, rows, wide, tall } };
+}
+
+/** @typedef {ReturnType<typeof layOut>} Layout */
+
+/**
+ * @param {Tour} tour
+ * @param {number} thread whose registers are shown
+ * @param {number} width
+ */
+export function layOut(tour, thread, width) {
+  const { m, n, k, walk } = tour;
+  const tiles = walk.arrays.filter((array) => array.space === "shared");
+  /** @param {number} margin */
+  const sideAt = (margin) =>
+    Math.min(LARGEST, (width - GAP - margin) / (k + n), (TALLEST - margin) / (k + m));
+  const indexed = sideAt(0) < spelled(tour);
+  const margin = indexed ? GAP : 0;
+  const s = sideAt(margin);
+  const corner = cornerOf(tour, tiles, s, width - margin);
+  const { inside, beside, c, extra, room, tall, wide } = corner;
+  const left = margin + (inside ? extra : extra / 2);
+  const over = indexed ? INDEX : 0;
+  const top = HEAD + over;
+  const [middle, below] = [left + k * s + GAP, 2 * top + k * s + 4];
+  /** @type {Record<string, Place>} */
+  const boxes = {
+    B: { x: middle, y: top, s },
+    A: { x: left, y: below, s },
+    C: { x: middle, y: below, s },
+  };
+  const bottom = below + m * s + 4;
+  const both = beside ? wide.tiles + GAP + wide.registers : Math.max(wide.tiles, wide.registers);
+  const start = inside ? Math.max(0, (left - GAP / 2 + k * s - both) / 2) : 0;
+  const y = HEAD + (inside ? 0 : bottom + GAP);
+  let x = start;
+  for (const tile of tiles) {
+    boxes[tile.name] = { x, y, s: c };
+    x += tile.columns * c + GAP;
+  }
+  const at = beside ? { x, y } : { x: start, y: y + tall.tiles + HEAD + GAP };
+  const height = Math.max(bottom, (beside ? y : at.y) + tall.registers + 4);
+  const registers = registersAt(tour, at, c, room);
+  const lowest = Math.max(height, y + tall.tiles + 4);
+  return {
+    ...{ boxes, tiles, indexed, ...registers },
+    ...(tour.shares.get(thread) ?? { rows: [], columns: [] }),
+    room: inside ? middle - GAP : width,
+    height: inside ? Math.max(bottom, at.y + tall.registers + 4) : lowest,
+  };
+}
+
+/**
+ * Rooms for what is on its way stand above the operands and the sums.
+ * @param {Tour} tour
+ * @param {{ x: number, y: number }} at
+ * @param {number} s
+ * @param {Room} room
+ */
+function registersAt({ rooms }, at, s, { aside }) {
+  const x = at.x + aside;
+  let y = at.y;
+  /** @type {Partial<Record<Matrix, Place>>} */
+  const flying = {};
+  for (const matrix of /** @type {const} */ (["A", "B"])) {
+    if (!rooms[matrix]) continue;
+    flying[matrix] = { x, y: y + INDEX, s };
+    y += s + INDEX;
+  }
+  return { flying, titled: at, registers: { x, y: y + INDEX, s } };
+}

@@ -1,0 +1,120 @@
+// @ts-check
+// The rhythm of a walk: stretches between barriers, and in them runs of steps of one kind.
+
+import { plural } from "../text.js";
+
+/**
+ * @typedef {import("./walk.js").Step} Step
+ * @typedef {"copy" | "read" | "multiply" | "store" | "fail"} Deed
+ *
+ * Steps of one kind in a row; `first` is the step before them.
+ * @typedef {object} Phase
+ * @property {number} first
+ * @property {number} last
+ * @property {Deed} deed
+ * @property {number} turn
+ * @property {number} window
+ *
+ * The stretch between two barriers; `first` is the step before it.
+ * @typedef {object} Stage
+ * @property {number} first
+ * @property {number} last
+ * @property {Set<Deed>} does
+ * @property {string} name
+ */
+
+/**
+ * What a step does. Reads from global memory and copies to shared memory go together.
+ * @param {Step} step
+ * @returns {Deed}
+ */
+function deedOf({ array, store, fault }) {
+  if (fault) return "fail";
+  if (array.space === "register") return "multiply";
+  if (array.space === "shared" && !store) return "read";
+  return array.name === "C" ? "store" : "copy";
+}
+
+/**
+ * Runs of steps of one kind; `together` is how many threads have one turn: the next ones begin
+ * another run.
+ * @param {Step[]} steps
+ * @param {number} together
+ */
+export function phasesOf(steps, together) {
+  /** @type {Phase[]} */
+  const phases = [];
+  steps.forEach((step, i) => {
+    const turn = Math.floor((step.entries[0]?.thread ?? 0) / together);
+    const [deed, window, now] = [deedOf(step), step.window, phases[phases.length - 1]];
+    if (now && now.deed === deed && now.window === window && now.turn === turn) now.last = i + 1;
+    else phases.push({ first: i, last: i + 1, deed, turn, window });
+  });
+  return phases;
+}
+
+/**
+ * "Product 3 of 16": where a step stands in its phase.
+ * @param {Phase} phase
+ * @param {number} step
+ */
+export function placeInPhase({ first, last, deed }, step) {
+  const words = { copy: "Copy", read: "Read", multiply: "Product", store: "Store", fail: "Step" };
+  return `${words[deed]} ${step - first} of ${last - first}`;
+}
+
+/**
+ * What the steps of a phase do, in a word or two: "16 products".
+ * @param {Phase} phase
+ */
+export function phaseWords({ first, last, deed }) {
+  const count = last - first;
+  if (deed === "copy" || deed === "fail") return deed;
+  return plural(count, { read: "read", multiply: "product", store: "store" }[deed]);
+}
+
+/**
+ * The stretches between barriers, named by what happens in them.
+ * @param {Step[]} steps
+ */
+export function stagesOf(steps) {
+  /** @type {Stage[]} */
+  const stages = [];
+  steps.forEach((step, i) => {
+    if (!i || step.window !== steps[i - 1].window) {
+      stages.push({ first: i, last: i, does: new Set(), name: "" });
+    }
+    const stage = stages[stages.length - 1];
+    stage.last = i + 1;
+    stage.does.add(deedOf(step));
+  });
+  nameStages(stages);
+  // From the second stage on, the first step of a stage is the one that it begins with.
+  for (const stage of stages.slice(1)) stage.first += 1;
+  return stages;
+}
+
+/** @param {Stage[]} stages */
+function nameStages(stages) {
+  // Windows of K that shared memory was filled with, and that were multiplied.
+  let [filled, multiplied] = [-1, -1];
+  for (const stage of stages) {
+    const { does } = stage;
+    const copies = does.has("copy");
+    const multiplies = does.has("read");
+    if (copies) filled += 1;
+    if (multiplies) multiplied += 1;
+    const multiply = multiplies && `multiply window ${multiplied}`;
+    const alone = does.has("multiply") && !multiplies && "multiply";
+    const parts = [
+      multiplied < filled && multiply,
+      copies && (alone ? "load" : `copy window ${filled}`),
+      multiplied === filled && multiply,
+      alone,
+      does.has("store") && "store C",
+      does.has("fail") && "fail",
+    ];
+    const words = parts.filter(Boolean).join(", ") || "load";
+    stage.name = words[0].toUpperCase() + words.slice(1);
+  }
+}

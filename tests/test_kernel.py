@@ -242,8 +242,8 @@ def test_a_kernel_says_in_a_sentence_what_is_new(kernel: Kernel) -> None:
     ids=lambda k: k.name,
 )
 def test_constants_of_the_large_tiles_change_in_no_step(kernel: Kernel) -> None:
-    # Where they change with the idea, no one can tell which of the two brought the gain. What begins
-    # anew from a kernel without a thread tile, for other shapes, has no large tile to keep.
+    # Where they change with the idea, no one can tell which of the two brought the gain. A kernel
+    # for other shapes begins anew, from one without a thread tile: it has no large tile to keep.
     assert load_kernel(str(kernel.parent)).values.items() <= kernel.values.items()
 
 

@@ -6,6 +6,7 @@ import numpy as np
 
 from sgemm_lab.checking.judge import AWKWARD_SIZES, CheckResult, Judge, WrongResultError
 from sgemm_lab.counting.of_kernel import WORKSPACE, Matrix, check_size, launch
+from sgemm_lab.counting.shared_arrays import shared_parts
 from sgemm_lab.cuda.shipped_ptx import kernel_ptx
 from sgemm_lab.errors import LabError
 from sgemm_lab.kernel import ENTRY, Kernel, Size
@@ -62,6 +63,7 @@ class _JudgeHere(Judge):
     def __init__(self, kernel: Kernel, ptx: str, size: Size, seed: int, time_limit: float) -> None:
         super().__init__(np, size, seed)
         self.shape = kernel.launch_shape(*size)
+        self.parts = shared_parts(kernel)
         self.ptx = ptx
         self.time_limit = time_limit
         self.last: tuple[Matrix, Matrix] | None = None
@@ -84,6 +86,7 @@ class _JudgeHere(Judge):
                 check_hazards=watch,
                 count_requests=False,
                 time_limit=self.time_limit,
+                parts=self.parts,
                 workspace=self.left,
             )
         except (EndlessLoopError, StuckError) as endless:

@@ -4,13 +4,14 @@ The kernel's PTX comes from NVRTC. Where NVRTC is not installed, the PTX of the 
 shipped with the package, takes its place.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
 
+from sgemm_lab.counting.shared_arrays import SharedPart, shared_parts
 from sgemm_lab.cuda.compiler import DEFAULT_TARGET
 from sgemm_lab.cuda.shipped_ptx import kernel_ptx
 from sgemm_lab.errors import LabError
@@ -93,6 +94,7 @@ def count(
         schedule=schedule,
         time_limit=time_limit,
         progress=progress,
+        parts=shared_parts(kernel),
     )
     return CountedLaunch(made.size, made.result, made.wrong, made.max_abs_error, kernel)
 
@@ -139,6 +141,7 @@ def multiply_whole_numbers(
     schedule: Schedule = "lockstep",
     time_limit: float = TIME_LIMIT,
     progress: Callable[[int, int], None] | None = None,
+    parts: Sequence[SharedPart] = (),
 ) -> Multiplication:
     """Simulate one launch on whole numbers from -8 to 8, and compare C with the exact product.
 
@@ -165,6 +168,7 @@ def multiply_whole_numbers(
         schedule=schedule,
         time_limit=time_limit,
         progress=progress,
+        parts=parts,
     )
     error = np.abs(result.arrays["C"].reshape(m, n) - a.astype(np.float64) @ b.astype(np.float64))
     wrong = int((~(error == 0)).sum())
@@ -192,10 +196,12 @@ def launch(
     schedule: Schedule = "lockstep",
     time_limit: float = TIME_LIMIT,
     progress: Callable[[int, int], None] | None = None,
+    parts: Sequence[SharedPart] = (),
     workspace: Matrix | None = None,
 ) -> Result:
     """Simulate one launch on given matrices: A is M×K, B is K×N, both float32.
 
+    ``parts`` are the arrays inside dynamic shared memory, for messages and traces.
     ``workspace`` is what an earlier launch left there; without one it is filled with zeros.
 
     Raises:
@@ -212,6 +218,7 @@ def launch(
         shape.block,
         {**{name: arguments[name] for name in order}, **own},
         shape.shared_bytes,
+        shared_parts=parts,
         together=shape.workspace_bytes > 0,
         unwritten=["C"],
         check_hazards=check_hazards,

@@ -9,7 +9,7 @@ from typing import Any, TypedDict
 import numpy as np
 
 from sgemm_lab.counting.of_kernel import fresh_workspace, patience
-from sgemm_lab.counting.warp_requests import shared_shapes
+from sgemm_lab.counting.shared_arrays import shared_parts, shared_shapes
 from sgemm_lab.cuda.shipped_ptx import kernel_ptx
 from sgemm_lab.errors import LabError
 from sgemm_lab.kernel import ENTRY, Kernel, Size, body_start
@@ -95,6 +95,7 @@ def walk(kernel: Kernel, size: Size, *, time_limit: float = _TIME_LIMIT) -> Walk
             **fresh_workspace(shape),
         },
         shape.shared_bytes,
+        shared_parts=shared_parts(kernel),
         together=shape.workspace_bytes > 0,
         unwritten=["C"],
         trace=True,

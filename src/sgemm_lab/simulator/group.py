@@ -146,6 +146,8 @@ class Launch:
     """Dynamic shared memory of one block, in bytes."""
     hazards: HazardSink
     observers: list[Observer]
+    shared_parts: Sequence[tuple[str, int, int]] = ()
+    """The arrays inside dynamic shared memory, where they are known: name, first byte, bytes."""
     together: bool = False
     """Whether all blocks run side by side, because they may wait for each other."""
     patience: int | None = None
@@ -189,6 +191,19 @@ class Launch:
         return number % x, number // x % y, number // (x * y)
 
 
+def _parts(launch: Launch, array: NamedArray) -> list[NamedArray]:
+    """A shared array under its name in the source; the dynamic one as the arrays inside it."""
+    declared = {one.name: one.bytes for one in launch.kernel.shared}
+    inside = [
+        NamedArray(name, array.start + start, size)
+        for name, start, size in launch.shared_parts
+        if start + size <= array.bytes
+    ]
+    if declared[array.name] or not inside:
+        return [NamedArray(source_name(array.name), array.start, array.bytes)]
+    return inside
+
+
 class BlockBatch:
     """Blocks that run side by side, each in a slot with shared memory of its own."""
 
@@ -198,8 +213,7 @@ class BlockBatch:
         used = max((array.start + array.bytes for array in launch.shared_arrays), default=0)
         self.shared = Memory("shared", shared_base(launch.kernel.target), used, slots)
         self.shared.arrays = [
-            NamedArray(source_name(array.name), array.start, array.bytes)
-            for array in launch.shared_arrays
+            part for array in launch.shared_arrays for part in _parts(launch, array)
         ]
         self.blocks = np.zeros(slots, dtype=np.int64)
         """Number of the block in each slot."""
@@ -334,7 +348,6 @@ class ThreadGroup:
         """Asynchronous-copy groups each lane has committed."""
         self.pending: list[PendingCopy] = []
         self.test_failed = False
-        self.polled = False
         """Whether a test of an mbarrier failed in the block that runs now."""
         self._block_index = [np.zeros(self.lanes, dtype=np.uint32) for _ in range(3)]
 

@@ -287,14 +287,19 @@ def _atomic(group: "ThreadGroup", instruction: Instruction, match: Match) -> Ste
         value = np.broadcast_to(origin, (group.lanes,))
         if access.lanes is not None:
             value = value[access.lanes]
+        before = words[places].copy()
         if target is None:
             assert isinstance(operation, np.ufunc)
             operation.at(words, places, value)
         else:
             lanes = np.arange(group.lanes) if access.lanes is None else access.lanes
-            group.polled = True
             for lane, place, operand in zip(lanes, places, value, strict=True):
                 target[lane], words[place] = words[place], operation(words[place], operand)
+        if np.array_equal(before, words[places]):
+            # Nothing new: a thread that asks in a loop need not ask again until there is.
+            group.test_failed |= target is not None
+        else:
+            group.batch.news += 1
         mark_written(access.memory, access.positions, site.width)
         _told(access, [value])
 

@@ -64,6 +64,7 @@ def simulate(
     requests_of: tuple[int, int] | None = None,
     watching: Sequence[Observer] = (),
     schedule: Schedule = "lockstep",
+    shared_parts: Sequence[tuple[str, int, int]] = (),
     together: bool = False,
     patience: int | None = None,
     time_limit: float = math.inf,
@@ -88,6 +89,7 @@ def simulate(
         watching: Others that want to hear of every access.
         schedule: "lockstep" runs all threads of a block side by side. "warps" runs each warp to
             its next barrier before the next warp: slower, and a missing barrier shows.
+        shared_parts: The arrays inside dynamic shared memory: name, first byte there, bytes.
         together: Whether all blocks run side by side, for kernels whose blocks wait for each other.
         patience: Basic blocks that a group of threads may run before its loop is called endless;
             None waits for ever.
@@ -126,6 +128,7 @@ def simulate(
         shared_bytes=shared_bytes,
         hazards=log,
         observers=observers,
+        shared_parts=shared_parts,
         together=together,
         patience=patience,
         time_limit=time_limit,

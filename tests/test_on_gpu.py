@@ -162,6 +162,8 @@ REASONS = {
     "dropped_tail": "wrong on whole numbers",
     "hidden_nan": "wrong where A and B hold NaN and infinity",
     "misaligned_vector": "The GPU stopped the kernel",
+    "missing_copy_wait": "wrong on whole numbers|gave different results",
+    "missing_filled_wait": "wrong on whole numbers|gave different results",
     "missing_first_barrier": "wrong on whole numbers|gave different results",
     "missing_second_barrier": "wrong on whole numbers|gave different results",
     "outside_load": "spoiled by a read outside A or B",

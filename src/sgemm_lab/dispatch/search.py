@@ -8,7 +8,7 @@ disk before the next is measured; a point that is there already is not measured 
 
 import time
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Protocol
 
 from sgemm_lab.kernel import Kernel, Size
@@ -81,14 +81,15 @@ class Summary:
     """Points that an earlier search had measured."""
     skipped: int = 0
     """Candidates that the models or the first launch ruled out."""
-    wrong: int = 0
+    faults: list[str] = field(default_factory=list)
+    """What was wrong with the products of candidates that were left out, a sentence each."""
     complete: bool = True
 
     @property
     def text(self) -> str:
         """The summary as a sentence."""
         ended = "complete" if self.complete else "stopped before its end; call it again to go on"
-        wrong = f" {plural(self.wrong, 'candidate')} gave a wrong product." if self.wrong else ""
+        wrong = f" {plural(len(self.faults), 'product')} came out wrong." if self.faults else ""
         return (
             f"{plural(self.measured, 'point')} measured, {self.known:,} known before, "
             f"{self.skipped:,} ruled out unmeasured.{wrong} The search is {ended}."
@@ -139,7 +140,7 @@ def search(
                     f"size {number} of {len(sizes)}, {size_text(size)}: candidate {place} of "
                     f"{len(ranked)}, {kernel.name}{so_far}"
                 )
-                point = _measured(kernel, size, foretold, best, bench, summary, progress)
+                point = _measured(kernel, size, foretold, best, bench, summary)
                 if point is not None:
                     store.add(point)
             if point is not None:
@@ -168,15 +169,13 @@ def _measured(
     best: float | None,
     bench: Bench,
     summary: Summary,
-    progress: Progress,
 ) -> Point | None:
     """Judge a candidate, then measure it; None where it is wrong or hopeless."""
     m, n, k = size
     try:
         first = bench.first_launch(kernel, size)
     except WrongProductError as fault:
-        summary.wrong += 1
-        progress(f"{kernel.name} is left out at {size_text(size)}: {fault}")
+        summary.faults.append(f"{kernel.name} is left out at {size_text(size)}: {fault}")
         return None
     slow = best is not None and 2 * m * n * k / first / 1e9 * HOPELESS < best
     if slow and first > SHORT:

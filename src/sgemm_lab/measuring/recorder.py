@@ -178,7 +178,7 @@ def measure_run(
         LabError: no GPU, a kernel that cannot be loaded or does not end, or nothing was measured.
     """
     sizes = list(sizes)
-    base = _new_run()
+    base = new_run()
     for kernel in kernels:
         if not kernel.is_the_books:
             progress(f"{kernel.name} is tried out")
@@ -234,7 +234,7 @@ def record_counters(
     """
     device = current_device()
     _look_first(folder, device)
-    base, taken = _new_run(), _Taken()
+    base, taken = new_run(), _Taken()
     with WatchCard() as card, _keeping(taken, progress):
         for size in sizes:
             fitting = [kernel for kernel in kernels if fits(kernel, size)]
@@ -314,8 +314,8 @@ def current_device() -> Device:
     )
 
 
-def _new_run() -> Run:
-    """Return a run of nothing yet, as of now and here.
+def new_run() -> Run:
+    """Return a run of nothing yet: its date, and the versions of what it runs with.
 
     It is made before anything is measured: a GPU that fails on the way answers no questions.
 

@@ -1,19 +1,21 @@
-"""What a search for the fastest kernels found, as a picture; and how well the model had foretold."""
+"""What a search for the fastest kernels found, as a picture, beside what was foretold."""
 
 import statistics
 from collections.abc import Sequence
+from contextlib import suppress
 
 from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
 
 from sgemm_lab import style
-from sgemm_lab.dispatch.candidates import candidates
 from sgemm_lab.dispatch.shapes import SQUARES
 from sgemm_lab.dispatch.summary import rank_correlation
 from sgemm_lab.errors import LabError
-from sgemm_lab.kernel import Size, load_kernel
+from sgemm_lab.kernel import Size, load_kernel, load_kernels
 from sgemm_lab.lab.output import Picture
+from sgemm_lab.models.ladder import GPU
 from sgemm_lab.records.tuned import Point, Table, load_tables
+from sgemm_lab.rules.tile import Tile
 from sgemm_lab.text import percent, plural, size_text
 
 _LEAST, _FAINTEST = 0.3, 0.06
@@ -44,7 +46,7 @@ class SearchMap(Picture):
         self.gpu = table.gpu.name
         self.sizes = [size for size in sizes if any(p.size == size for p in points)]
         self.points = tuple(points)
-        super().__init__(self._draw(), f"Search on {self.gpu}", self._conclusion())
+        super().__init__(self._draw(), f"Search on {self.gpu}", self._words())
 
     @property
     def winners(self) -> list[Point]:
@@ -73,7 +75,7 @@ class SearchMap(Picture):
     def _at(self, size: Size) -> list[Point]:
         return [point for point in self.points if point.size == size]
 
-    def _conclusion(self) -> str:
+    def _words(self) -> str:
         winners = self.winners
         kernels = {winner.kernel for winner in winners}
         shares = [winner.share for winner in winners]
@@ -84,21 +86,24 @@ class SearchMap(Picture):
             else f"One kernel wins at {plural(len(winners), 'size')}, {winners[0].kernel}"
         )
         text += f", at {percent(min(shares))} to {percent(max(shares))} of cuBLAS."
-        try:
+        with suppress(LabError):
             text += (
                 " What the models foretell ranks the measured candidates of a size with a "
                 f"correlation of {self.correlation:.2f} in the middle case; 1 is the same order, "
                 "0 is none."
             )
-        except LabError:
-            pass
         return f"{text} Searched on {self.gpu}; white: ruled out unmeasured."
 
     def _rows(self) -> list[str]:
-        """Return the candidates that were measured, in the order in which they are declared."""
-        order = {kernel.name: place for place, kernel in enumerate(candidates())}
-        names = dict.fromkeys(point.kernel for point in self.points)
-        return sorted(names, key=lambda name: order.get(name, len(order)))
+        """Return the candidates that were measured, in the book's order, small tiles first."""
+        order = [kernel.name for kernel in load_kernels()]
+
+        def place(name: str) -> tuple[int, int, str]:
+            kernel = load_kernel(name)
+            tile = Tile.from_constants(kernel.values)
+            return order.index(kernel.base_name), tile.bm * tile.bn, name
+
+        return sorted({point.kernel for point in self.points}, key=place)
 
     def _draw(self) -> Figure:
         rows = self._rows()
@@ -164,4 +169,5 @@ def search_map(sizes: Sequence[Size]) -> SearchMap:
     tables = load_tables()
     if not tables:
         raise LabError("There is no table of a search yet. Run 'sgemm-lab tune' on a GPU.")
-    return SearchMap(tables[0], sizes or SQUARES)
+    quoted = next((table for table in tables if table.gpu.name == GPU), tables[0])
+    return SearchMap(quoted, sizes or SQUARES)

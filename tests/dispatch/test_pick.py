@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from table_samples import point, table
 
-from sgemm_lab.dispatch.pick import NEIGHBOURS, Picker, distance, is_aligned
-from sgemm_lab.dispatch.work import START, busiest_work
+from sgemm_lab.dispatch.pick import NEIGHBOURS, Picker
+from sgemm_lab.dispatch.work import START, busiest_work, distance, is_aligned
 from sgemm_lab.errors import LabError
 from sgemm_lab.kernel import load_kernel
 

@@ -7,7 +7,7 @@ import pytest
 from record_samples import DEVICE
 from table_samples import search as started
 
-from sgemm_lab.dispatch.search import HOPELESS, Timing, WrongProductError, search
+from sgemm_lab.dispatch.search import BEHIND, HOPELESS, Timing, WrongProductError, search
 from sgemm_lab.kernel import Kernel, Size, load_kernel
 from sgemm_lab.records.tuned import TableFile, load_table
 
@@ -79,6 +79,17 @@ def test_a_bound_below_the_best_measured_rules_out(file: TableFile) -> None:
     assert gpu.measured == [("tiled", SIZE), ("split", SIZE)]  # in the order foretold
     assert done.skipped == 1
     assert {p.bound_gflops for p in file.table.points} == {9000, 2100}
+
+
+def test_a_candidate_far_behind_at_a_near_size_is_ruled_out(file: TableFile) -> None:
+    gpu = PretendedGpu({**SPEEDS, "naive": 2000 / BEHIND / 2})
+    near, far, odd = (1000, 1000, 1004), (8, 8, 8), (1001, 1001, 1001)
+    search(KERNELS, [SIZE, near, far, odd], gpu, file)
+    assert {name for name, size in gpu.measured if size == near} == {"tiled", "split"}
+    assert {name for name, size in gpu.measured if size == far} == set(SPEEDS)
+    assert {name for name, size in gpu.measured if size == odd} == set(SPEEDS)
+    # What was best nearby is asked first.
+    assert next(name for name, size in gpu.measured if size == near) == "tiled"
 
 
 def test_all_are_measured_where_the_bound_is_to_be_judged(file: TableFile) -> None:

@@ -19,7 +19,7 @@ from sgemm_lab.measuring.race import Budget, Product, cublas, is_graphed, race
 from sgemm_lab.models.roofline import known_gpus
 from sgemm_lab.records.data import CUBLAS, Device, Record
 
-BUDGET = Budget(seconds=0.02, min_samples=5, max_samples=15, warm_up_seconds=0.005)
+BUDGET = Budget(seconds=0.01, min_samples=4, max_samples=11, warm_up_seconds=0.003)
 """How long a point is measured: enough to tell 1 % at most sizes; the record measures longer."""
 
 

@@ -62,7 +62,7 @@ FAMILIES = (
         loop="lane_map",
     ),
     # From sm_90 on.
-    Family("cluster_split", (_SMALL_TILES, _one_each("SPLIT", 1, 2, 4, 8)), loop="lane_map"),
+    Family("cluster_split", (_SMALL_TILES, _one_each("SPLIT", 2, 4, 8)), loop="lane_map"),
     Family("producers", loop="lane_map"),
     Family("persistent", loop="lane_map"),
     Family("stream_k", shares=True, loop="lane_map"),

@@ -59,6 +59,7 @@ def foretold_gflops(kernel: Kernel, size: Size, gpu: Gpu) -> float:
     return min(caps)
 
 
+@lru_cache(maxsize=256)
 def with_the_same_loop(kernel: Kernel) -> Kernel:
     """Return the kernel whose grid is one of tiles and whose loop over K is a candidate's own."""
     other = LOOPS.get(kernel.base_name)

@@ -12,9 +12,8 @@ import math
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
-from sgemm_lab.dispatch.work import START, busiest_work
+from sgemm_lab.dispatch.work import carried_over, distance, is_aligned
 from sgemm_lab.errors import LabError
-from sgemm_lab.hardware import FLOAT_BYTES
 from sgemm_lab.kernel import Kernel, Size, book_kernel
 from sgemm_lab.records.tuned import Point, Table
 
@@ -24,9 +23,6 @@ NEIGHBOURS = 3
 _BESIDE = 0.3
 """A distance within which a nearer size counts hardly more: the measurements scatter, too."""
 
-VECTOR = 4
-"""Floats of a float4."""
-
 
 @dataclass(frozen=True)
 class Choice:
@@ -35,18 +31,6 @@ class Choice:
     kernel: Kernel
     seconds: float
     """Foretold for the table's GPU."""
-
-
-def is_aligned(size: Size, *addresses: int) -> bool:
-    """Say whether every row of A and B starts where a float4 can be read.
-
-    Args:
-        size: M, N, K. A has rows of K floats, B and C of N.
-        addresses: of the matrices, in bytes; none where they come from an allocator.
-    """
-    _, n, k = size
-    wide = VECTOR * FLOAT_BYTES
-    return n % VECTOR == 0 and k % VECTOR == 0 and all(not a % wide for a in addresses)
 
 
 class Picker:
@@ -60,7 +44,7 @@ class Picker:
         Raises:
             LabError: none of the table's kernels is usable.
         """
-        self._table_sms, self._sms = table.gpu.sms, sms
+        self._sms = sms
         names = dict.fromkeys(point.kernel for point in table.points)
         kernels = {name: kernel for name in names if (kernel := book_kernel(name)) is not None}
         self._kernels = {name: one for name, one in kernels.items() if usable(one)}
@@ -106,15 +90,10 @@ class Picker:
             for other in near
             if kernel.name in self._by_size[other]
         ]
-        logarithms = sum(weight * math.log(self._pace(kernel, point)) for weight, point in weighed)
-        pace = math.exp(logarithms / sum(weight for weight, _ in weighed))
-        return Choice(kernel, pace * (START + busiest_work(kernel, size, self._sms)))
+        logarithms = sum(
+            weight * math.log(self._expected(kernel, point, size)) for weight, point in weighed
+        )
+        return Choice(kernel, math.exp(logarithms / sum(weight for weight, _ in weighed)))
 
-    def _pace(self, kernel: Kernel, point: Point) -> float:
-        """Return the seconds that a measured kernel took for each unit of work."""
-        return point.seconds / (START + busiest_work(kernel, point.size, self._table_sms))
-
-
-def distance(one: Size, other: Size) -> float:
-    """Return how far two sizes are apart: a doubling of M, of N or of K is 1."""
-    return math.dist([math.log2(x) for x in one], [math.log2(x) for x in other])
+    def _expected(self, kernel: Kernel, point: Point, size: Size) -> float:
+        return carried_over(point.seconds, kernel, point.size, size, self._sms)

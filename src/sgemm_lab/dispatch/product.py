@@ -14,7 +14,8 @@ from sgemm_lab.cuda.launch import (
     fits,
     require_gpu,
 )
-from sgemm_lab.dispatch.pick import Picker, is_aligned
+from sgemm_lab.dispatch.pick import Picker
+from sgemm_lab.dispatch.work import is_aligned
 from sgemm_lab.errors import LabError
 from sgemm_lab.kernel import Kernel, Size
 from sgemm_lab.measuring.recorder import current_device

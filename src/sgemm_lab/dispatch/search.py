@@ -1,9 +1,10 @@
 """Search for the fastest kernel at each size: cheap questions first, the GPU last.
 
-At every size the candidates stand in the order of what the models foretell, best first. One is
-measured only if it compiles without spills, fits on an SM, and could by its bound beat the best
-measured so far. Its C, poisoned with NaN, must be right before its time counts. Every point is on
-disk before the next is measured; a point that is there already is not measured again.
+At every size the candidates stand in the order of what is expected of them, best first. One is
+measured only if it compiles without spills, fits on an SM, could by its bound beat the best
+measured so far, and was not far behind at the nearest size at which it was measured. Its C,
+poisoned with NaN, must be right before its time counts. Every point is on disk before the next is
+measured; a point that is there already is not measured again.
 """
 
 import time
@@ -11,6 +12,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
+from sgemm_lab.dispatch.work import carried_over, distance, is_aligned
 from sgemm_lab.kernel import Kernel, Size
 from sgemm_lab.models.bound import CLOCK_TOLERANCE
 from sgemm_lab.records.tuned import Point, Table
@@ -18,6 +20,12 @@ from sgemm_lab.text import plural, size_text
 
 HOPELESS = 3.0
 """A candidate whose first launch takes so many times as long as the best is not measured."""
+
+BEHIND = 1.5
+"""A candidate is not measured where its nearest point lets expect so many times the best's time."""
+
+REACH = 3.0
+"""How far away that point may be: a doubling of M, of N or of K is 1."""
 
 SHORT = 1e-3
 """Seconds of a launch up to which measuring costs less than being mistaken by a single launch."""
@@ -121,26 +129,26 @@ def search(
     """
     sizes, summary = list(sizes), Summary()
     end = None if seconds is None else clock() + seconds
-    known = {(p.kernel, p.fingerprint, p.size): p for p in store.table.points}
     for number, size in enumerate(sizes, 1):
-        ranked = _ranked(kernels, size, bench, summary)
+        known = {(p.kernel, p.fingerprint): p for p in store.table.at(size)}
+        ranked = _ranked(kernels, size, bench, store.table, summary)
         best: float | None = None
-        for place, (foretold, kernel) in enumerate(ranked, 1):
+        for place, hope in enumerate(ranked, 1):
             if end is not None and clock() >= end:
                 summary.complete = False
                 return summary
-            point = known.get((kernel.name, kernel.fingerprint, size))
+            point = known.get((hope.kernel.name, hope.kernel.fingerprint))
             if point is not None:
                 summary.known += 1
-            elif best is not None and not everything and foretold * (1 + CLOCK_TOLERANCE) < best:
+            elif best is not None and not everything and hope.is_ruled_out_by(best):
                 summary.skipped += 1
             else:
                 so_far = f"; best {best:,.0f} GFLOP/s" if best else ""
                 progress(
                     f"size {number} of {len(sizes)}, {size_text(size)}: candidate {place} of "
-                    f"{len(ranked)}, {kernel.name}{so_far}"
+                    f"{len(ranked)}, {hope.kernel.name}{so_far}"
                 )
-                point = _measured(kernel, size, foretold, best, bench, summary)
+                point = _measured(hope.kernel, size, hope.bound, best, bench, summary)
                 if point is not None:
                     store.add(point)
             if point is not None:
@@ -149,17 +157,48 @@ def search(
     return summary
 
 
+@dataclass(frozen=True)
+class _Hope:
+    """What is expected of a candidate at a size, in GFLOP/s."""
+
+    kernel: Kernel
+    bound: float
+    """What the models let it reach at most."""
+    carried_over: float | None
+    """What the nearest point at which it was measured lets expect; None where none is near."""
+
+    @property
+    def expected(self) -> float:
+        """The one that is known best."""
+        return self.bound if self.carried_over is None else min(self.bound, self.carried_over)
+
+    def is_ruled_out_by(self, best: float) -> bool:
+        """Whether it need not be measured where another candidate has reached ``best`` GFLOP/s."""
+        behind = self.carried_over is not None and self.carried_over * BEHIND < best
+        return behind or self.bound * (1 + CLOCK_TOLERANCE) < best
+
+
 def _ranked(
-    kernels: Iterable[Kernel], size: Size, bench: Bench, summary: Summary
-) -> list[tuple[float, Kernel]]:
-    """Return the candidates that can run at a size, with what is foretold of them, best first."""
+    kernels: Iterable[Kernel], size: Size, bench: Bench, table: Table, summary: Summary
+) -> list[_Hope]:
+    """Return the candidates that can run at a size, best first."""
+    m, n, k = size
+    points: dict[str, list[Point]] = {}
+    for point in table.points:
+        if is_aligned(point.size) == is_aligned(size) and distance(point.size, size) <= REACH:
+            points.setdefault(point.kernel, []).append(point)
     found = []
     for kernel in kernels:
-        if bench.refusal(kernel, size) is None:
-            found.append((bench.foretold_gflops(kernel, size), kernel))
-        else:
+        if bench.refusal(kernel, size) is not None:
             summary.skipped += 1
-    return sorted(found, key=lambda pair: -pair[0])
+            continue
+        bound, expected = bench.foretold_gflops(kernel, size), None
+        if near := points.get(kernel.name):
+            point = min(near, key=lambda point: distance(point.size, size))
+            time_ = carried_over(point.seconds, kernel, point.size, size, table.gpu.sms)
+            expected = 2 * m * n * k / time_ / 1e9
+        found.append(_Hope(kernel, bound, expected))
+    return sorted(found, key=lambda hope: -hope.expected)
 
 
 def _measured(

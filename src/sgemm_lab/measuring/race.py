@@ -234,7 +234,8 @@ class _Lap:
         stream.synchronize()
         begin = time.perf_counter()
         product(*inputs[0])
-        host_seconds = (time.perf_counter() - begin) * len(inputs)
+        calls = 1 if graph else len(inputs)
+        host_seconds = (time.perf_counter() - begin) * calls
         self._hold_ns = int(min(2 * host_seconds + 50e-6, 0.1) * 1e9)
         stream.synchronize()
         self._graph = self._captured() if graph else None

@@ -159,8 +159,11 @@ def loads(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     names: list[str] = []
 
     class Loaded:
+        compiled = None
+
         def __init__(self, kernel: Kernel) -> None:
             names.append(kernel.name)
+            self.kernel = kernel
 
         def __call__(self, a: Any, b: Any, c: Any) -> None:
             c[...] = a @ b
@@ -168,6 +171,7 @@ def loads(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     monkeypatch.setattr(product, "LoadedKernel", Loaded)
     monkeypatch.setattr(product, "device_sms", lambda: 132)
     monkeypatch.setattr(product, "_runs_here", lambda _: True)
+    monkeypatch.setattr(product, "no_room", lambda *_: None)
     return names
 
 
@@ -206,3 +210,18 @@ def test_an_old_gpu_chooses_among_what_runs(
     monkeypatch.setattr(product, "_runs_here", lambda _: False)
     with pytest.raises(LabError, match="none runs on this GPU"):
         GpuDispatcher(DEVICE, TABLE)
+
+
+def test_a_kernel_that_finds_no_room_is_passed_over(
+    loads: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(
+        product, "no_room", lambda kernel, *_: "No." if kernel.name == "thread_tile" else None
+    )
+    multiply = GpuDispatcher(DEVICE, TABLE)
+    assert multiply.kernel_for((64, 64, 64)).name == "large_tile"
+    assert multiply.kernel_for((63, 63, 63)).name == "large_tile"
+    assert loads == ["thread_tile", "large_tile"]
+    monkeypatch.setattr(product, "no_room", lambda *_: "No.")
+    with pytest.raises(LabError, match="none runs on this GPU"):
+        GpuDispatcher(DEVICE, TABLE).kernel_for((64, 64, 64))

@@ -10,7 +10,8 @@ from typing import Any
 from sgemm_lab.checking.judge import Rounding
 from sgemm_lab.cuda.compiler import Compiled, compile_kernel, suits
 from sgemm_lab.cuda.launch import LoadedKernel, device_target, fits, require_gpu
-from sgemm_lab.dispatch.foretelling import foretold_gflops, room
+from sgemm_lab.dispatch.foretelling import foretold_gflops
+from sgemm_lab.dispatch.room import no_room
 from sgemm_lab.dispatch.search import Timing, WrongProductError
 from sgemm_lab.errors import LabError, MissingToolError
 from sgemm_lab.gpu import Gpu, is_model
@@ -49,7 +50,7 @@ class GpuBench:
             return found
         if not fits(kernel, size):
             return "A block wants more shared memory than this GPU has."
-        return room(kernel, found, self._device.compute_capability, size).refusal
+        return no_room(kernel, found, self._device.compute_capability, size)
 
     def foretold_gflops(self, kernel: Kernel, size: Size) -> float:
         """Return what the models let a candidate reach at most."""

@@ -1,4 +1,4 @@
-"""What the search knows of a candidate before it measures: does it fit, how fast can it be?
+"""How fast a candidate can be, as far as the models know before anything is measured.
 
 The book's bound (``models.bound``) counts what one block asks of an SM. It knows kernels whose grid
 is one of tiles; those that share K, or stay on their SM for tile after tile, are counted by the
@@ -6,10 +6,8 @@ kernel that has the same loop over K. Two caps are reckoned here: the multiply-a
 SM, padding and shares of K included, and the bytes of A, B and C through DRAM.
 """
 
-from dataclasses import dataclass
 from functools import lru_cache
 
-from sgemm_lab.cuda.compiler import Compiled
 from sgemm_lab.dispatch.candidates import LOOPS
 from sgemm_lab.dispatch.work import busiest_work
 from sgemm_lab.errors import LabError
@@ -18,36 +16,6 @@ from sgemm_lab.hardware import FLOAT_BYTES, FLOP_PER_FMA
 from sgemm_lab.kernel import Kernel, Size, load_kernel
 from sgemm_lab.models.bound import GRID, bound
 from sgemm_lab.models.demand import block_demand
-from sgemm_lab.rules.occupancy import LIMITS, Launch, occupancy
-
-
-@dataclass(frozen=True)
-class Room:
-    """How a candidate fits on an SM."""
-
-    blocks: int
-    """Blocks that an SM holds at once; 0 where none can run."""
-    refusal: str | None
-    """Why none can run, or why the candidate is not worth trying; a sentence, or None."""
-
-
-def room(kernel: Kernel, compiled: Compiled, compute_capability: str, size: Size) -> Room:
-    """Say how many blocks of a candidate fit on an SM, by the occupancy model.
-
-    A candidate whose registers spill is refused: its sums would travel through memory.
-    """
-    shape = kernel.launch_shape(*size)
-    launch = Launch(shape.threads, compiled.registers, compiled.shared_bytes + shape.shared_bytes)
-    limits = LIMITS.get(compute_capability)
-    if limits is None:
-        return Room(1, None)
-    try:
-        blocks = occupancy(limits, launch).blocks
-    except LabError as refusal:
-        return Room(0, str(refusal))
-    if compiled.spill_bytes:
-        return Room(blocks, f"It spills {compiled.spill_bytes} bytes of registers per thread.")
-    return Room(blocks, None)
 
 
 def foretold_gflops(kernel: Kernel, size: Size, gpu: Gpu) -> float:

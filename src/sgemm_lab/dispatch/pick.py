@@ -48,16 +48,33 @@ class Picker:
         names = dict.fromkeys(point.kernel for point in table.points)
         kernels = {name: kernel for name in names if (kernel := book_kernel(name)) is not None}
         self._kernels = {name: one for name, one in kernels.items() if usable(one)}
-        if not self._kernels:
-            raise LabError(
-                f"Of the kernels tuned on {table.gpu.name} none runs on this GPU. "
-                "Make a table of its own with 'sgemm-lab tune'."
-            )
         self._by_size: dict[Size, dict[str, Point]] = {}
         for point in table.points:
             if point.kernel in self._kernels:
                 self._by_size.setdefault(point.size, {})[point.kernel] = point
         self._known: dict[tuple[Size, bool], Choice] = {}
+        self._gpu = table.gpu.name
+        self._refuse_empty()
+
+    def drop(self, kernel: Kernel) -> None:
+        """Choose this kernel no more: it turned out not to run on the GPU.
+
+        Raises:
+            LabError: it was the last one.
+        """
+        self._known.clear()
+        del self._kernels[kernel.name]
+        for points in self._by_size.values():
+            points.pop(kernel.name, None)
+        self._by_size = {size: points for size, points in self._by_size.items() if points}
+        self._refuse_empty()
+
+    def _refuse_empty(self) -> None:
+        if not self._by_size:
+            raise LabError(
+                f"Of the kernels tuned on {self._gpu} none runs on this GPU. "
+                "Make a table of its own with 'sgemm-lab tune'."
+            )
 
     def pick(self, m: int, n: int, k: int, *, aligned: bool | None = None) -> Choice:
         """Return the kernel for a product of M, N, K, each 1 or more.

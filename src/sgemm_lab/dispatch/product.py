@@ -15,6 +15,7 @@ from sgemm_lab.cuda.launch import (
     require_gpu,
 )
 from sgemm_lab.dispatch.pick import Picker
+from sgemm_lab.dispatch.room import no_room
 from sgemm_lab.dispatch.work import is_aligned
 from sgemm_lab.errors import LabError
 from sgemm_lab.kernel import Kernel, Size
@@ -60,6 +61,7 @@ class GpuDispatcher:
         """
         if table.gpu.name != device.name:
             warnings.warn(nearest_words(device, table), stacklevel=5)
+        self._compute_capability = device.compute_capability
         self._picker = Picker(table, device_sms(), _runs_here)
         self._loaded: dict[str, LoadedKernel] = {}
         self._lock = threading.Lock()
@@ -72,17 +74,24 @@ class GpuDispatcher:
         """
         (m, k), n = a.shape, b.shape[1]
         aligned = is_aligned((m, n, k), a.data.ptr, b.data.ptr, c.data.ptr)
-        self._load(self._picker.pick(m, n, k, aligned=aligned).kernel)(a, b, c)
+        self._load((m, n, k), aligned)(a, b, c)
 
     def kernel_for(self, size: Size) -> Kernel:
         """Return the kernel that it takes for M, N, K where CuPy allocated the matrices."""
-        return self._picker.pick(*size).kernel
+        return self._load(size, is_aligned(size)).kernel
 
-    def _load(self, kernel: Kernel) -> LoadedKernel:
+    def _load(self, size: Size, aligned: bool) -> LoadedKernel:
+        """Return the kernel for a size, loaded; one that finds no room on an SM is passed over."""
         with self._lock:
-            if kernel.name not in self._loaded:
-                self._loaded[kernel.name] = LoadedKernel(kernel)
-            return self._loaded[kernel.name]
+            while True:
+                kernel = self._picker.pick(*size, aligned=aligned).kernel
+                if kernel.name in self._loaded:
+                    return self._loaded[kernel.name]
+                loaded = LoadedKernel(kernel)
+                if no_room(kernel, loaded.compiled, self._compute_capability, size) is None:
+                    self._loaded[kernel.name] = loaded
+                    return loaded
+                self._picker.drop(kernel)
 
 
 @lru_cache(maxsize=16)

@@ -89,10 +89,10 @@ class SearchMap(Picture):
         with suppress(LabError):
             text += (
                 " What the models foretell ranks the measured candidates of a size with a "
-                f"correlation of {self.correlation:.2f} in the middle case; 1 is the same order, "
-                "0 is none."
+                f"correlation of {_signed(self.correlation)} in the middle case; 1 is the same "
+                "order, 0 is none."
             )
-        return f"{text} Searched on {self.gpu}; white: ruled out unmeasured."
+        return f"{text} Searched on {self.gpu}; blank: ruled out unmeasured."
 
     def _rows(self) -> list[str]:
         """Return the candidates that were measured, in the book's order, small tiles first."""
@@ -128,6 +128,10 @@ class SearchMap(Picture):
             ax.spines[:].set_visible(False)
             ax.set_title("the darker, the nearer to the fastest of the size (★)")
         return fig
+
+
+def _signed(value: float) -> str:
+    return f"{value:.2f}".replace("-", "−")
 
 
 def _cell(column: int, row: int, share: float) -> Rectangle:

@@ -13,7 +13,7 @@ from sgemm_lab.dispatch.search import search
 from sgemm_lab.dispatch.shapes import FORTY_SHAPES, SEARCHED
 from sgemm_lab.dispatch.summary import Forty, forty
 from sgemm_lab.files import check_writable, own_records
-from sgemm_lab.measuring.race import CUBLAS_CALL
+from sgemm_lab.measuring.race import CUBLAS_CALL, Budget
 from sgemm_lab.measuring.recorder import current_device, new_run, take_record
 from sgemm_lab.records.store import load_record, load_records
 from sgemm_lab.records.tuned import FOLDER, Search, Table, TableFile
@@ -92,6 +92,9 @@ def add_shapes_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--recorded", action="store_true", help="measure nothing; tell what the records hold"
     )
+    parser.add_argument(
+        "--seconds", type=seconds, default=Budget().seconds, help="per shape, for each of the two"
+    )
     parser.add_argument("--out", type=Path, help="folder of record files; default: the book's")
 
 
@@ -109,6 +112,7 @@ def run_shapes(options: argparse.Namespace) -> int:
             options.out or own_records(),
             sizes=FORTY_SHAPES,
             micro=False,
+            budget=Budget(seconds=options.seconds),
             matmul=dispatcher(0),
             progress=tell,
         )

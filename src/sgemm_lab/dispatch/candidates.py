@@ -67,8 +67,14 @@ FAMILIES = (
     Family("persistent", loop="lane_map"),
     Family("stream_k", shares=True, loop="lane_map"),
     # For C of a row or a few, and of a column.
-    Family("one_row", (_one_each("BM", 1, 4),)),
-    Family("one_column"),
+    Family(
+        "one_row",
+        (
+            ({"BN": 32, "PARTS": 128}, {"BN": 64, "PARTS": 64}, {"BN": 128, "PARTS": 32}),
+            _one_each("TM", 1, 4),
+        ),
+    ),
+    Family("one_column", (_one_each("TM", 1, 4),)),
 )
 
 SHARING = frozenset(family.kernel for family in FAMILIES if family.shares)

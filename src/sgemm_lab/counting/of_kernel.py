@@ -24,6 +24,9 @@ Matrix = npt.NDArray[Any]
 BOOK_ORDER: Order = ("A", "B", "C", "M", "N", "K")
 """The arguments of the book's kernels, in order."""
 
+WORKSPACE = "workspace"
+"""The seventh argument, of the kernels that have it."""
+
 COUNTS = (
     "global_load_requests", "global_load_sectors", "global_store_requests", "global_store_sectors",
     "shared_load_requests", "shared_load_wavefronts",
@@ -168,6 +171,12 @@ def multiply_whole_numbers(
     return Multiplication(size, result, wrong, float(np.nan_to_num(error, nan=np.inf).max()))
 
 
+def fresh_workspace(shape: LaunchShape) -> dict[str, Matrix]:
+    """Return the last argument of a kernel that has a workspace, filled with zeros; or nothing."""
+    words = np.zeros(-(-shape.workspace_bytes // 4), np.uint32)
+    return {WORKSPACE: words} if shape.workspace_bytes else {}
+
+
 def launch(
     ptx: str,
     entry: str,
@@ -183,8 +192,11 @@ def launch(
     schedule: Schedule = "lockstep",
     time_limit: float = TIME_LIMIT,
     progress: Callable[[int, int], None] | None = None,
+    workspace: Matrix | None = None,
 ) -> Result:
     """Simulate one launch on given matrices: A is M×K, B is K×N, both float32.
+
+    ``workspace`` is what an earlier launch left there; without one it is filled with zeros.
 
     Raises:
         LabError: the launch does not fit the kernel or a GPU of this target.
@@ -192,13 +204,15 @@ def launch(
     (m, k), n = a.shape, b.shape[1]
     c = np.full((m, n), np.nan, np.float32)
     arguments = {"A": a, "B": b, "C": c, "M": m, "N": n, "K": k}
+    own = fresh_workspace(shape) if workspace is None else {WORKSPACE: workspace}
     return simulate(
         ptx,
         entry,
         shape.grid,
         shape.block,
-        {name: arguments[name] for name in order},
+        {**{name: arguments[name] for name in order}, **own},
         shape.shared_bytes,
+        together=shape.workspace_bytes > 0,
         unwritten=["C"],
         check_hazards=check_hazards,
         count_requests=count_requests,

@@ -8,7 +8,7 @@ from typing import Any, TypedDict
 
 import numpy as np
 
-from sgemm_lab.counting.of_kernel import patience
+from sgemm_lab.counting.of_kernel import fresh_workspace, patience
 from sgemm_lab.counting.warp_requests import shared_shapes
 from sgemm_lab.cuda.shipped_ptx import kernel_ptx
 from sgemm_lab.errors import LabError
@@ -87,8 +87,15 @@ def walk(kernel: Kernel, size: Size, *, time_limit: float = _TIME_LIMIT) -> Walk
         ENTRY,
         shape.grid,
         shape.block,
-        {"A": a, "B": b, "C": np.full((m, n), np.nan, np.float32), "M": m, "N": n, "K": k},
+        {
+            "A": a,
+            "B": b,
+            "C": np.full((m, n), np.nan, np.float32),
+            **{"M": m, "N": n, "K": k},
+            **fresh_workspace(shape),
+        },
         shape.shared_bytes,
+        together=shape.workspace_bytes > 0,
         unwritten=["C"],
         trace=True,
         patience=patience(size),

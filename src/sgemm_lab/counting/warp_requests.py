@@ -5,7 +5,7 @@ from typing import Literal, TypedDict
 
 import numpy as np
 
-from sgemm_lab.counting.of_kernel import patience
+from sgemm_lab.counting.of_kernel import fresh_workspace, patience
 from sgemm_lab.cuda.shipped_ptx import kernel_ptx
 from sgemm_lab.errors import LabError
 from sgemm_lab.expression import UnreadableError, whole_number
@@ -92,8 +92,9 @@ def warp_requests(
         ENTRY,
         shape.grid,
         shape.block,
-        {**arrays, "M": m, "N": n, "K": k},
+        {**arrays, "M": m, "N": n, "K": k, **fresh_workspace(shape)},
         shape.shared_bytes,
+        together=shape.workspace_bytes > 0,
         check_hazards=False,
         requests_of=(block, warp),
         patience=patience((m, n, k)),

@@ -146,6 +146,8 @@ class Launch:
     """Dynamic shared memory of one block, in bytes."""
     hazards: HazardSink
     observers: list[Observer]
+    together: bool = False
+    """Whether all blocks run side by side, because they may wait for each other."""
     patience: int | None = None
     """Basic blocks that a group of threads may run before its loop is called endless."""
     time_limit: float = math.inf
@@ -332,6 +334,7 @@ class ThreadGroup:
         """Asynchronous-copy groups each lane has committed."""
         self.pending: list[PendingCopy] = []
         self.test_failed = False
+        self.polled = False
         """Whether a test of an mbarrier failed in the block that runs now."""
         self._block_index = [np.zeros(self.lanes, dtype=np.uint32) for _ in range(3)]
 

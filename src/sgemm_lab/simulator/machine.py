@@ -195,6 +195,8 @@ def _bind_fused_multiply_adds(group: ThreadGroup, bundle: Bundle) -> Step:
 
 def default_slots(launch: Launch) -> int:
     """How many blocks to run side by side."""
+    if launch.together:
+        return launch.blocks
     sizes = {"p": 1, "r": 4, "f": 4}
     registers = {
         operand.name

@@ -218,7 +218,7 @@ class Program:
             self._begin(path, block, mask, lanes, full=full)
         segments = self.code.segments(block)
         step_mask = None if full else mask
-        group.test_failed = False
+        group.test_failed = group.polled = False
         for number in range(path.segment, len(segments)):
             segment = segments[number]
             for step in segment.steps:
@@ -228,6 +228,9 @@ class Program:
                 self._arrive(path, segment.barrier, mask)
                 return
         path.segment = 0
+        if group.polled:
+            # It may be waiting for what others are about to store.
+            path.turn = _TURN
         if group.test_failed:
             path.failed = (block.number, group.batch.news)
         self._leave(block, mask, path)

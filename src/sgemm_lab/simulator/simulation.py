@@ -64,6 +64,7 @@ def simulate(
     requests_of: tuple[int, int] | None = None,
     watching: Sequence[Observer] = (),
     schedule: Schedule = "lockstep",
+    together: bool = False,
     patience: int | None = None,
     time_limit: float = math.inf,
     progress: Progress | None = None,
@@ -87,6 +88,7 @@ def simulate(
         watching: Others that want to hear of every access.
         schedule: "lockstep" runs all threads of a block side by side. "warps" runs each warp to
             its next barrier before the next warp: slower, and a missing barrier shows.
+        together: Whether all blocks run side by side, for kernels whose blocks wait for each other.
         patience: Basic blocks that a group of threads may run before its loop is called endless;
             None waits for ever.
         time_limit: Seconds after which the simulation is given up.
@@ -124,6 +126,7 @@ def simulate(
         shared_bytes=shared_bytes,
         hazards=log,
         observers=observers,
+        together=together,
         patience=patience,
         time_limit=time_limit,
     )

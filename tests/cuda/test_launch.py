@@ -146,9 +146,7 @@ class NumpyWithStreams:
     """NumPy in place of CuPy, and the present stream."""
 
     stream = 1
-    cuda = SimpleNamespace(
-        get_current_stream=lambda: SimpleNamespace(ptr=NumpyWithStreams.stream)
-    )
+    cuda = SimpleNamespace(get_current_stream=lambda: SimpleNamespace(ptr=NumpyWithStreams.stream))
 
     def __getattr__(self, name: str) -> Any:
         return getattr(np, name)

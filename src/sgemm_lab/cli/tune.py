@@ -1,6 +1,7 @@
 """The commands ``tune`` and ``shapes``: find the fastest kernels, and see what they come to."""
 
 import argparse
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -60,7 +61,8 @@ def run_tune(options: argparse.Namespace) -> int:
     try:
         summary = search(
             kernels, sizes, bench, store,
-            everything=options.everything, seconds=options.time_limit, progress=tell_over,
+            everything=options.everything, seconds=options.time_limit,
+            progress=tell_over if sys.stderr.isatty() else tell,
         )  # fmt: skip
     except KeyboardInterrupt:
         stopped = True

@@ -58,7 +58,6 @@ FAMILIES = (
                 _tile(128, 256, 64, 64, 8, 16, BK=16, STAGES=3, BLOCKS=1),
             ),
         ),
-        shares=True,
         loop="lane_map",
     ),
     # From sm_90 on.

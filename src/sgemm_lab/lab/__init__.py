@@ -23,6 +23,9 @@ where they are used: ``{value}`lab.speed("split")` GFLOP/s``; see :mod:`sgemm_la
 **Pictures that move.** ``roofline``, ``intensity``, ``occupancy``, ``coalescing``, ``banks``,
 ``timeline``, ``ladder``, ``memory_ladder``; and still ones: ``curves``, ``spread``.
 
+**Put to use.** ``matmul`` of two arrays on the GPU, by the fastest kernel for their size;
+``search_map`` of the search that found it.
+
 **Writing.** ``number`` and ``bytes_text`` as the book writes them, ``code`` in a sentence, a
 ``table``, and ``say`` where a cell must choose the sentence.
 
@@ -31,7 +34,9 @@ of how one measures, ``my_gpu``.
 """
 
 from collections.abc import Sequence
+from typing import Any
 
+import sgemm_lab
 from sgemm_lab.counting.walk import walk
 from sgemm_lab.cuda.compiler import TARGETS, compile_kernel
 from sgemm_lab.errors import LabError, MissingToolError
@@ -70,6 +75,8 @@ from sgemm_lab.lab.recorded import Recorded, recorded, runs
 from sgemm_lab.lab.requests import Request
 from sgemm_lab.lab.requests import request as _request
 from sgemm_lab.lab.sample_picture import spread as _spread
+from sgemm_lab.lab.searching import SearchMap
+from sgemm_lab.lab.searching import search_map as _search_map
 from sgemm_lab.lab.speeds import Speeds, score_of, speed_curves
 from sgemm_lab.lab.speeds import speeds as _speeds
 from sgemm_lab.lab.timelines import pace, timed_kernel
@@ -322,6 +329,27 @@ def owners(*names: str, threads: Sequence[int]) -> Picture:
 def instructions(*kernels: str | Kernel) -> Output:
     """List the memory instructions that the compiler made of kernels, in PTX and machine code."""
     return _instructions([_kernel(kernel) for kernel in kernels])
+
+
+def matmul(a: Any, b: Any, out: Any = None) -> Any:
+    """Return a·b of two float32 CuPy arrays, by the fastest kernel of the book for their size.
+
+    It is ``sgemm_lab.matmul``, which tells of arrays, copies and streams. Without a GPU a sentence
+    says what is missing.
+    """
+    try:
+        return sgemm_lab.matmul(a, b, out)
+    except MissingToolError as missing:
+        return unavailable(missing)
+
+
+def search_map(*sizes: int | Size) -> SearchMap:
+    """Draw what a search found: every candidate at every size, as a share of the fastest there.
+
+    Without ``sizes`` at the squares. ``search_map().correlation`` is the rank correlation of what
+    the models foretold and what was measured; ``winners`` are the fastest.
+    """
+    return _search_map([_size(size) for size in sizes])
 
 
 def say(text: str) -> Prose:

@@ -68,8 +68,8 @@ def check_opcodes(kernel: PtxKernel) -> None:
         if _CLUSTER.match(instruction.opcode):
             raise PtxError(
                 "The blocks of a cluster read each other's shared memory at "
-                f"{instruction.location}. The simulator gives each block a memory that no other sees, so such a kernel can "
-                "run, and be counted, on a GPU only."
+                f"{instruction.location}. The simulator gives each block a memory that no other "
+                "sees, so such a kernel can run, and be counted, on a GPU only."
             )
         if not known:
             raise PtxError(

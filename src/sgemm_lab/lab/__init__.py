@@ -389,9 +389,13 @@ def memory_ladder() -> MemoryLadder:
     return _card.memory_ladder()
 
 
-def place(*names: str) -> Output:
-    """Show where a chapter's kernels stand on the ladder, and which come before and after."""
-    return _ladders.place(names)
+def place(*names: str, after: Sequence[str] = ()) -> Output:
+    """Show where a chapter's kernels stand on the ladder, and which come before and after.
+
+    ``after`` names predictions of the page, as in its boxes. Then it waits behind a button until
+    all of them are answered or passed, so that nothing above the questions gives the results away.
+    """
+    return _ladders.place(names, after)
 
 
 def closing(

@@ -21,7 +21,7 @@ the GPU (``card().clock_mhz``), the ``kernel`` itself, ``pace`` by the model of 
 where they are used: ``{value}`lab.speed("split")` GFLOP/s``; see :mod:`sgemm_lab.book.values`.
 
 **Pictures that move.** ``roofline``, ``intensity``, ``occupancy``, ``coalescing``, ``banks``,
-``timeline``, ``ladder``, ``memory_ladder``; and still ones: ``curves``, ``spread``.
+``timeline``, ``ladder``, ``memory_ladder``, ``in_flight``; and still ones: ``curves``, ``spread``.
 
 **Writing.** ``number`` and ``bytes_text`` as the book writes them, ``code`` in a sentence, a
 ``table``, and ``say`` where a cell must choose the sentence.
@@ -81,6 +81,7 @@ from sgemm_lab.text import bytes_text, number
 from sgemm_lab.widgets import (
     Banks,
     Coalescing,
+    InFlight,
     Intensity,
     Ladder,
     MemoryLadder,
@@ -384,6 +385,11 @@ def spread(name: str, size: int | Size = 4096) -> Picture | Output:
     return _spread(load_kernel(name).name, _size(size))
 
 
+def in_flight() -> InFlight:
+    """Slide the threads of an SM and the bytes under way, and see what arrives per clock."""
+    return _card.in_flight()
+
+
 def memory_ladder() -> MemoryLadder:
     """Show the latency and bandwidth of each level of memory, on this GPU and the recorded ones."""
     return _card.memory_ladder()
@@ -551,6 +557,7 @@ __all__ = [
     "figure",
     "find_gpu",
     "hardware",
+    "in_flight",
     "instructions",
     "intensity",
     "kernel",

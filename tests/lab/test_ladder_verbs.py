@@ -186,6 +186,8 @@ def share(name):
 
 
 def test_the_strip_names_the_step_before_and_the_step_after():
+    folded = lab.place("tiled", after=["tiled-gain"]).html
+    assert folded.startswith('<details class="lab-later" data-lab-after="tiled-gain">')
     text = repr(lab.place("tiled"))
     assert f"Before: Naive, columns across the warp {share('naive')}." in text
     assert f"Here: Tiled {share('tiled')}." in text

@@ -16,25 +16,24 @@ constexpr int LANES = BN / 4;  // threads that share a row of B, four neighbours
 
 static_assert(LANES * PARTS <= 1024, "A block has at most 1024 threads: make PARTS smaller.");
 
-extern "C" __global__ void sgemm(const float* A, const float* B, float* C, int M, int N, int K)
+extern "C" __global__ void __launch_bounds__(LANES * PARTS)
+    sgemm(const float* A, const float* B, float* C, int M, int N, int K)
 {
     __shared__ float sums[PARTS][BN];
 
     const int part = threadIdx.y, lane = threadIdx.x, blocksN = (N + BN - 1) / BN;
-    const int blockRow = blockIdx.x / blocksN * TM;
-    const int blockCol = blockIdx.x % blocksN * BN;
+    const int blockRow = blockIdx.x / blocksN * TM, blockCol = blockIdx.x % blocksN * BN;
     // Four neighbours as one float4; or columns that are LANES apart, so that lanes are neighbours.
     const bool aligned = N % 4 == 0 && size_t(B) % 16 == 0;
     const int col = aligned ? lane * 4 : lane, step = aligned ? 1 : LANES;
 
     float acc[TM][4] = {};
-#pragma unroll 8
+#pragma unroll (8 / TM)
     for (int k = part; k < K; k += PARTS) {
         const float* from = B + size_t(k) * N + blockCol + col;
         float b[4] = {};
-        if (aligned && blockCol + col < N) {
-            *reinterpret_cast<float4*>(b) = *reinterpret_cast<const float4*>(from);
-        }
+        const bool wide = aligned && blockCol + col < N;
+        if (wide) *reinterpret_cast<float4*>(b) = *reinterpret_cast<const float4*>(from);
         for (int j = 0; !aligned && j < 4; ++j) {
             if (blockCol + col + j * LANES < N) b[j] = from[j * LANES];
         }

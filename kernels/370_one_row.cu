@@ -1,6 +1,6 @@
 // title: One row
 // parent: naive
-// change: The threads of a block share K: each takes every 128th row of B, four columns of it.
+// change: The threads of a block share K: each takes every 64th row of B, four columns of it.
 // chapter: 10
 // grid: ceil(M / TM) * ceil(N / BN), 1
 // block: BN / 4, PARTS
@@ -11,13 +11,12 @@
 
 constexpr int TM = 1;       // rows of C per block
 constexpr int BN = 32;      // columns of C per block
-constexpr int PARTS = 128;  // parts of K: each has threads of its own
+constexpr int PARTS = 64;   // parts of K: each has threads of its own
 constexpr int LANES = BN / 4;  // threads that share a row of B, four neighbours each
 
 static_assert(LANES * PARTS <= 1024, "A block has at most 1024 threads: make PARTS smaller.");
 
-extern "C" __global__ void __launch_bounds__(LANES * PARTS)
-    sgemm(const float* A, const float* B, float* C, int M, int N, int K)
+extern "C" __global__ void sgemm(const float* A, const float* B, float* C, int M, int N, int K)
 {
     __shared__ float sums[PARTS][BN];
 
@@ -28,7 +27,7 @@ extern "C" __global__ void __launch_bounds__(LANES * PARTS)
     const int col = aligned ? lane * 4 : lane, step = aligned ? 1 : LANES;
 
     float acc[TM][4] = {};
-#pragma unroll (8 / TM)
+#pragma unroll 8
     for (int k = part; k < K; k += PARTS) {
         const float* from = B + size_t(k) * N + blockCol + col;
         float b[4] = {};

@@ -22,7 +22,7 @@ extern "C" __global__ void sgemm(const float* A, const float* B, float* C, int M
 
     const int part = threadIdx.y, lane = threadIdx.x, blocksN = (N + BN - 1) / BN;
     const int blockRow = blockIdx.x / blocksN * TM, blockCol = blockIdx.x % blocksN * BN;
-    // Four neighbours as one float4; or columns that are LANES apart, so that lanes are neighbours.
+    // Four neighbours as one float4; or columns LANES apart, so that lanes are neighbours.
     const bool aligned = N % 4 == 0 && size_t(B) % 16 == 0;
     const int col = aligned ? lane * 4 : lane, step = aligned ? 1 : LANES;
 
@@ -37,17 +37,19 @@ extern "C" __global__ void sgemm(const float* A, const float* B, float* C, int M
             if (blockCol + col + j * LANES < N) b[j] = from[j * LANES];
         }
         for (int i = 0; i < TM; ++i) {
-            const float a = A[size_t(min(blockRow + i, M - 1)) * K + k];  // the same for all lanes
+            const float a = A[size_t(min(blockRow + i, M - 1)) * K + k];  // for all lanes
             for (int j = 0; j < 4; ++j) acc[i][j] += a * b[j];
         }
     }
 
-    // The parts' sums are added pair by pair: always in the same order, the same bits on every run.
+    // The parts' sums are added pair by pair, always in the same order: the same bits.
     for (int i = 0; i < TM; ++i) {
         for (int j = 0; j < 4; ++j) sums[part][col + j * step] = acc[i][j];
         __syncthreads();
         for (int far = PARTS / 2; far > 0; far /= 2) {
-            for (int c = lane; part < far && c < BN; c += LANES) sums[part][c] += sums[part + far][c];
+            for (int c = lane; part < far && c < BN; c += LANES) {
+                sums[part][c] += sums[part + far][c];
+            }
             __syncthreads();
         }
         for (int c = lane; part == 0 && c < BN && blockRow + i < M; c += LANES) {

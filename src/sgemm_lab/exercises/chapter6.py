@@ -98,8 +98,8 @@ EXERCISES = (
         name="6.3",
         unit="wavefronts",
         expected=lambda: _wavefronts_of_store("padded:PAD=8"),
-        because="A warp stores two rows of As, four apart: and 4 · 8 = 32 banks further is the same "
-        "bank; counted.",
+        because="A warp stores two rows of As, four apart, and 4 · 8 = 32 banks further is the "
+        "same bank; counted.",
         hint="A warp stores 16 elements into row kA of As and 16 into row kA + 4.",
         hints=(
             (1, "The two rows that a warp stores are four apart, and 4 · 8 = 32 is bank 0 again."),

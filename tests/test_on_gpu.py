@@ -14,10 +14,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import sgemm_lab
 from sgemm_lab.checking.apart import check_apart, try_out
-from sgemm_lab.checking.judge import AWKWARD_SIZES
+from sgemm_lab.checking.judge import AWKWARD_SIZES, rounding_shares
 from sgemm_lab.checking.on_gpu import check
-from sgemm_lab.cuda.launch import MAX_GRID_Y, LoadedKernel, fits, multiply
+from sgemm_lab.cuda.compiler import suits
+from sgemm_lab.cuda.launch import MAX_GRID_Y, LoadedKernel, device_target, fits, multiply
+from sgemm_lab.dispatch.candidates import candidates
 from sgemm_lab.errors import LabError
 from sgemm_lab.kernel import Kernel, load_kernel, load_kernel_file, load_kernels, parse_kernel
 from sgemm_lab.measuring.race import Budget, contenders, cublas, race
@@ -162,6 +165,8 @@ REASONS = {
     "dropped_tail": "wrong on whole numbers",
     "hidden_nan": "wrong where A and B hold NaN and infinity",
     "misaligned_vector": "The GPU stopped the kernel",
+    "missing_copy_wait": "wrong on whole numbers|gave different results",
+    "missing_filled_wait": "wrong on whole numbers|gave different results",
     "missing_first_barrier": "wrong on whole numbers|gave different results",
     "missing_second_barrier": "wrong on whole numbers|gave different results",
     "outside_load": "spoiled by a read outside A or B",
@@ -340,6 +345,138 @@ def test_a_measured_run_is_recorded_and_shown(tmp_path: Path) -> None:
         ("naive", 256, 256), ("naive", 100, 30),
     ]  # fmt: skip
     assert all(row["gflops"] > 0 for row in shown)
+
+
+# The dispatcher: whatever kernel it takes, the product is right.
+
+
+def uniform(cupy: Any, *shape: int) -> Any:
+    return cupy.random.default_rng(seed=sum(shape)).random(shape, dtype="float32") - 0.5
+
+
+def right(a: Any, b: Any, c: Any) -> bool:
+    """Whether c is a·b up to rounding, and holds no NaN."""
+    return bool((rounding_shares(a, b, c) <= 1).all())
+
+
+@pytest.mark.parametrize("kernel", candidates(), ids=lambda kernel: kernel.name)
+def test_every_candidate_of_the_search_is_right(kernel: Kernel) -> None:
+    if not suits(kernel, device_target()):
+        pytest.skip(f"{kernel.name} needs {kernel.needs}.")
+    sizes = [*AWKWARD_SIZES[::3], (257, 513, 1025), (1, 300, 5000), (300, 1, 5000)]
+    assert faults(kernel, sizes) == []
+
+
+@pytest.mark.parametrize(
+    "size",
+    [*AWKWARD_SIZES, (4097, 129, 513), (129, 4097, 513), (70, 70, 40_000), (4096, 4096, 1)],
+    ids=str,
+)
+def test_matmul_is_right_at_awkward_sizes(size: Any, cupy: Any) -> None:
+    m, n, k = size
+    a, b = uniform(cupy, m, k), uniform(cupy, k, n)
+    out = cupy.full((m, n), cupy.nan, dtype="float32")
+    assert sgemm_lab.matmul(a, b, out) is out
+    assert right(a, b, out)
+    assert cupy.array_equal(sgemm_lab.matmul(a, b), out)
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.integers(1, 700), st.integers(1, 700), st.integers(1, 700), st.integers(0, 3))
+def test_matmul_is_right_at_any_size_and_address(m: int, n: int, k: int, shift: int) -> None:
+    import cupy
+
+    def matrix(rows: int, columns: int) -> Any:
+        zone = uniform(cupy, rows * columns + shift)
+        return zone[shift:].reshape(rows, columns)
+
+    a, b, c = matrix(m, k), matrix(k, n), matrix(m, n)
+    c.fill(cupy.nan)
+    sgemm_lab.matmul(a, b, c)
+    assert right(a, b, c)
+
+
+def test_matmul_takes_any_strides_and_leaves_its_inputs_alone(cupy: Any) -> None:
+    x = uniform(cupy, 301, 203)
+    before = x.copy()
+    for a, b in ((x.T, x), (x, x.T), (x[::2, ::3], x[:68]), (x[::-1], x.T[:, ::-1])):
+        assert right(a, b, sgemm_lab.matmul(a, b))
+    assert cupy.array_equal(x, before)
+
+
+@pytest.mark.parametrize(
+    "size", [(300, 301, 302), (2048, 2048, 2048), (1, 999, 1001), (64, 64, 9000)]
+)
+def test_matmul_carries_nan_and_infinity_where_they_belong(size: Any, cupy: Any) -> None:
+    m, n, k = size
+    a, b = uniform(cupy, m, k), uniform(cupy, k, n)
+    a[m // 2, k // 3], b[k - 1, n // 2] = cupy.nan, cupy.inf
+    c = sgemm_lab.matmul(a, b)
+    strange = ~cupy.isfinite(c)
+    assert bool(strange[m // 2].all())
+    assert bool(strange[:, n // 2].all())
+    strange[m // 2], strange[:, n // 2] = False, False
+    assert not bool(strange.any())
+
+
+def test_matmul_answers_empty_sizes(cupy: Any) -> None:
+    none = cupy.empty((3, 0), dtype="float32")
+    assert sgemm_lab.matmul(none, cupy.empty((0, 4), dtype="float32")).tolist() == [[0.0] * 4] * 3
+    assert sgemm_lab.matmul(none.T, uniform(cupy, 3, 5)).shape == (0, 5)
+
+
+@pytest.mark.parametrize("size", [(1024, 1024, 1024), (3072, 3072, 3072), (128, 128, 60_000)])
+def test_matmul_works_on_two_streams_at_once(size: Any, cupy: Any) -> None:
+    m, n, k = size
+    pairs = [(uniform(cupy, m, k), uniform(cupy, k, n)) for _ in range(2)]
+    expected = [sgemm_lab.matmul(a, b) for a, b in pairs]
+    results = [cupy.full((8, m, n), cupy.nan, dtype="float32") for _ in pairs]
+    streams = [cupy.cuda.Stream(non_blocking=True) for _ in pairs]
+    cupy.cuda.Device().synchronize()
+    for i in range(8):
+        for stream, (a, b), c in zip(streams, pairs, results, strict=True):
+            with stream:
+                sgemm_lab.matmul(a, b, c[i])
+    cupy.cuda.Device().synchronize()
+    for found, right_one in zip(results, expected, strict=True):
+        assert all(cupy.array_equal(each, right_one) for each in found)
+
+
+def test_matmul_waits_for_nothing_but_its_stream(cupy: Any) -> None:
+    a = uniform(cupy, 2048, 2048)
+    sgemm_lab.matmul(a, a)
+    stream = cupy.cuda.Stream(non_blocking=True)
+    cupy.cuda.Device().synchronize()
+    with stream:
+        for _ in range(20):
+            c = sgemm_lab.matmul(a, a)
+        assert not stream.done
+    stream.synchronize()
+    assert right(a, a, c)
+
+
+def test_the_search_finds_right_kernels_and_is_kept(tmp_path: Path) -> None:
+    options = ["--size", "256", "--size", "255,257,254", "--out", str(tmp_path), "--json"]
+    done = command("tune", *options)
+    assert done.returncode == 0, done.stderr
+    told = json.loads(done.stdout)
+    assert (told["faults"], told["known"]) == ([], 0)
+    again = json.loads(command("tune", *options).stdout)
+    assert (again["measured"], again["known"]) == (0, told["measured"])
+
+
+def test_the_dispatcher_is_recorded_and_shown(tmp_path: Path) -> None:
+    out = str(tmp_path)
+    sizes = ["--size", "256", "--size", "4096"]
+    done = command("record", "matmul", *sizes, "--seconds", "0.05", "--out", out, "--json")
+    assert done.returncode == 0, done.stderr
+    small, large = json.loads(command("scoreboard", "--json", "--records", out).stdout)
+    assert (small["kernel"], large["kernel"]) == ("matmul", "matmul")
+    assert load_kernel(small["picked"]).name != load_kernel(large["picked"]).name
+    graphs = {
+        m.size: m.graph for m in load_record(next(tmp_path.glob("*.json"))).runs[0].measurements
+    }
+    assert graphs == {(256, 256, 256): True, (4096, 4096, 4096): None}
 
 
 def test_a_launch_for_a_profiler_ends_well() -> None:

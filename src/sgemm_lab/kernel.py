@@ -2,7 +2,8 @@
 
 The ``.cu`` file is its own metadata. Its head comment gives ``title``, ``parent``, ``change`` (what
 is new against the parent, a sentence), ``chapter``, ``grid`` and ``block``, and where needed
-``shared`` (bytes of dynamic shared memory), ``needs`` (the oldest GPU target) and ``variants``
+``shared`` (bytes of dynamic shared memory), ``workspace`` (bytes of global memory that the kernel
+gets for itself), ``needs`` (the oldest GPU target; ``sm_90a`` is that one alone) and ``variants``
 (other values of one constant that the book measures, such as ``TILE=16``). A parent may be such a
 variant: "tiled:TILE=16". A line ``constexpr int BM = 128;  // rows of C per block`` gives a
 constant, its default and its label. Launch shapes are arithmetic over the constants, M, N, K and
@@ -27,13 +28,18 @@ Size = tuple[int, int, int]
 """M, N, K of a product: A is M×K, B is K×N, C is M×N."""
 
 ENTRY = "sgemm"
-"""Every kernel's entry name. Its signature: (A, B, C, M, N, K), row-major, C = A·B."""
+"""Every kernel's entry name. Its signature: (A, B, C, M, N, K), row-major, C = A·B.
+
+A kernel with a workspace has a seventh parameter, the pointer to it. The first launch finds zeros
+there, the next one what this one left. So a kernel puts its notes back to zero, whatever the size;
+and one workspace serves launch after launch, but not two that may overlap.
+"""
 
 SMS = 132
 """SMs of the GPU that launches are reckoned for where none is named: an H200's."""
 
 _HEAD_FIELD = re.compile(
-    r"^// (title|parent|change|chapter|grid|block|shared|needs|variants): +(.+?) *$", re.M
+    r"^// (title|parent|change|chapter|grid|block|shared|workspace|needs|variants): +(.+?) *$", re.M
 )
 _CONSTANT = re.compile(r"^constexpr int (\w+) = (\d+);[ ]*// (.+?) *$", re.M)
 _FILE_NAME = re.compile(r"(\d+)([a-z]*)_(\w+)", re.A)
@@ -51,11 +57,14 @@ class Constant:
 
 @dataclass(frozen=True)
 class LaunchShape:
-    """Blocks in the grid (x, y), threads in a block (x, y), bytes of dynamic shared memory."""
+    """Blocks in the grid (x, y), threads in a block (x, y), bytes of memory besides A, B and C."""
 
     grid: tuple[int, int]
     block: tuple[int, int]
     shared_bytes: int
+    """Dynamic shared memory of one block."""
+    workspace_bytes: int = 0
+    """Global memory that the launch has for itself: zeros before the first one."""
 
     @property
     def threads(self) -> int:
@@ -86,6 +95,7 @@ class Kernel:
     grid: tuple[str, str]
     block: tuple[str, str]
     shared: str
+    workspace: str
     needs: str | None
     variants: tuple[str, ...]
     source: str
@@ -147,7 +157,8 @@ class Kernel:
         grid_x, grid_y = (_evaluate(text, names, self.name) for text in self.grid)
         block_x, block_y = (_evaluate(text, names, self.name) for text in self.block)
         shared_bytes = _evaluate(self.shared, names, self.name, least=0)
-        return LaunchShape((grid_x, grid_y), (block_x, block_y), shared_bytes)
+        workspace_bytes = _evaluate(self.workspace, names, self.name, least=0)
+        return LaunchShape((grid_x, grid_y), (block_x, block_y), shared_bytes, workspace_bytes)
 
     def with_constants(self, **values: int) -> "Kernel":
         """Return the same kernel with other tile constants written into its source.
@@ -239,6 +250,7 @@ def parse_kernel(name: str, source: str) -> Kernel:
         grid=_pair(fields["grid"], "grid", name),
         block=_pair(fields["block"], "block", name),
         shared=fields.get("shared", "0"),
+        workspace=fields.get("workspace", "0"),
         needs=fields.get("needs"),
         variants=tuple(fields.get("variants", "").split()),
         source=source,

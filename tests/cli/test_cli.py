@@ -22,7 +22,8 @@ from sgemm_lab.kernel import Kernel, load_kernel, load_kernels
 from sgemm_lab.records.store import add_run, not_yet_measured, save_record
 
 COMMANDS = (
-    "doctor", "kernels", "check", "record", "counters", "add", "count", "launch", "scoreboard",
+    "doctor", "kernels", "check", "record", "tune", "shapes", "counters", "add", "count", "launch",
+    "scoreboard",
 )  # fmt: skip
 NAMES = [kernel.name for kernel in load_kernels(variants=True)]
 
@@ -147,7 +148,7 @@ def test_scoreboard_json_is_a_list_of_objects(
     assert main(["scoreboard", "--json", "--records", str(records)]) == 0
     assert json.loads(capsys.readouterr().out) == [
         {
-            "kernel": "naive", "gpu": "NVIDIA H200", "m": 64, "n": 64, "k": 64,
+            "kernel": "naive", "picked": None, "gpu": "NVIDIA H200", "m": 64, "n": 64, "k": 64,
             "gflops": pytest.approx(2 * 64**3 / 4e-7 / 1e9),
             "cublas_gflops": pytest.approx(2 * 64**3 / 1e-7 / 1e9),
             "date": "2026-01-02T03:04:05Z",

@@ -115,9 +115,10 @@ class Grids:
     def __init__(self) -> None:
         self.launches: list[tuple[tuple[int, int], tuple[int, int, int]]] = []
         self.max_dynamic_shared_size_bytes = 0
+        self.own: list[Any] = []
 
     def __call__(self, grid: Any, block: Any, arguments: Any, *, shared_mem: int) -> None:
-        a, b, c, m, n, k = arguments
+        a, b, c, m, n, k, *self.own = arguments
         assert (a.shape, b.shape, c.shape) == ((m, k), (k, n), (m, n))
         c += 1
         self.launches.append((grid, (int(m), int(n), int(k))))
@@ -126,7 +127,7 @@ class Grids:
 def loaded(kernel: Kernel) -> tuple[LoadedKernel, Grids]:
     fake = LoadedKernel.__new__(LoadedKernel)
     function = Grids()
-    parts = {"_cupy": np, "kernel": kernel, "_function": function}
+    parts = {"_cupy": np, "kernel": kernel, "_function": function, "_workspaces": {}}
     fake.__dict__.update(parts, compiled=SimpleNamespace(shared_bytes=0))
     return fake, function
 
@@ -139,6 +140,43 @@ def test_a_grid_can_follow_the_sms_of_the_gpu(sms: int) -> None:
     multiply(matrix(9, 2), matrix(2, 1000), matrix(9, 1000))
     multiply(matrix(9, 2), matrix(2, 65), matrix(9, 65))
     assert [grid[0] for grid, _ in function.launches] == [sms, 2]
+
+
+class NumpyWithStreams:
+    """NumPy in place of CuPy, and the present stream."""
+
+    stream = 1
+    cuda = SimpleNamespace(get_current_stream=lambda: SimpleNamespace(ptr=NumpyWithStreams.stream))
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(np, name)
+
+
+def test_each_stream_has_a_workspace_of_its_own_that_stays(
+    sms: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    source = load_kernel("naive").source.replace(
+        "// block:", "// workspace: 4 * max(SMS, ceil(M / BM))\n// block:"
+    )
+    multiply, function = loaded(parse_kernel("mine", source))
+    multiply.__dict__["_cupy"] = NumpyWithStreams()
+
+    def workspace(rows: int, stream: int) -> Any:
+        monkeypatch.setattr(NumpyWithStreams, "stream", stream)
+        multiply(matrix(rows, 2), matrix(2, 65), matrix(rows, 65))
+        (own,) = function.own
+        return own
+
+    first = workspace(9, stream=1)
+    assert (first.nbytes, first.any()) == (4 * sms, False)
+    assert workspace(17, stream=1) is first
+    other = workspace(9, stream=2)
+    assert other is not first
+    assert workspace(9, stream=1) is first
+    larger = workspace(8 * (sms + 5), stream=1)
+    assert larger.nbytes == 4 * (sms + 5)
+    assert workspace(9, stream=1) is larger
+    assert workspace(9, stream=2) is other
 
 
 @pytest.mark.usefixtures("sms")

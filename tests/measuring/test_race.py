@@ -16,7 +16,14 @@ from hypothesis import strategies as st
 
 from sgemm_lab.errors import LabError
 from sgemm_lab.measuring import race as measure
-from sgemm_lab.measuring.race import Budget, RaceInterrupted, WatchCard, input_set_count, race
+from sgemm_lab.measuring.race import (
+    Budget,
+    RaceInterrupted,
+    WatchCard,
+    input_set_count,
+    is_graphed,
+    race,
+)
 from sgemm_lab.records.data import Measurement, Spread
 
 SIZE = (4, 4, 4)  # 192 bytes of matrices
@@ -46,6 +53,14 @@ class Gpu:
             def __exit__(self, *_: Any) -> None: ...
             def synchronize(self) -> None: ...
 
+            def begin_capture(self) -> None:
+                gpu.captured = []
+
+            def end_capture(self) -> Any:
+                launches, gpu.captured = gpu.captured, None
+                return SimpleNamespace(launch=lambda _: gpu.replay(launches))
+
+        self.captured: list[float] | None = None
         self.cuda = SimpleNamespace(
             Event=Event,
             Stream=Stream,
@@ -56,11 +71,20 @@ class Gpu:
         self.random, self.empty = np.random, np.empty
         self.float32, self.int64 = np.float32, np.int64
 
+    def replay(self, launches: list[float]) -> None:
+        self.replays += 1
+        self.now += sum(launches)
+
+    replays = 0
+
     def product(
         self, seconds: float, calls: list[str] | None = None, name: str = ""
     ) -> Callable[[Any, Any, Any], None]:
         def multiply(a: Any, b: Any, c: Any) -> None:
-            self.now += seconds
+            if self.captured is None:
+                self.now += seconds
+            else:
+                self.captured.append(seconds)
             if calls is not None:
                 calls.append(name)
 
@@ -88,6 +112,32 @@ def test_a_sample_is_the_time_of_one_launch(gpu: Gpu) -> None:
     assert fast.seconds == pytest.approx([0.1] * 10)
     assert slow.seconds == pytest.approx([0.3] * 4)
     assert slow.gflops == pytest.approx(2 * 4 * 4 * 4 / 0.3 / 1e9)
+
+
+def test_a_graph_is_captured_once_and_replayed_for_every_sample(
+    gpu: Gpu, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    gpu = Gpu(l2_bytes=960)  # ten sets of inputs fill it twice
+    use(gpu, monkeypatch)
+    calls: list[str] = []
+    budget = Budget(1.0, 2, 3, warm_up_seconds=0)
+    (fast,) = race({"fast": gpu.product(0.1, calls)}, SIZE, budget, graphs=True)
+    assert len(calls) == 2 + 10  # two launches to begin with, and one for each set in the graph
+    assert (fast.launches, gpu.replays) == (10, len(fast.seconds))
+    assert fast.seconds == pytest.approx([0.1] * len(fast.seconds))
+    assert fast.graph is True
+
+
+def test_without_graphs_a_measurement_says_nothing_of_them(gpu: Gpu) -> None:
+    (plain,) = race({"plain": gpu.product(0.1)}, SIZE, BUDGET)
+    assert plain.graph is None
+    assert gpu.replays == 0
+
+
+def test_products_shorter_than_a_launch_gap_matters_for_are_graphed() -> None:
+    assert is_graphed((2048, 2048, 2048))
+    assert is_graphed((1, 16384, 16384))
+    assert not is_graphed((2049, 2049, 2049))
 
 
 def test_a_slow_product_gets_its_fewest_samples(gpu: Gpu) -> None:

@@ -97,6 +97,44 @@ def test_what_moves_a_number_is_recorded_after_the_microbenchmarks(tmp_path: Pat
     assert load_record(path).runs == (taken,)
 
 
+class Takes:
+    """Stands in for the dispatcher: takes one kernel for cubes, another for the rest."""
+
+    def __call__(self, a: Any, b: Any, c: Any) -> None: ...
+
+    def kernel_for(self, size: tuple[int, int, int]) -> Kernel:
+        return TILED if len(set(size)) == 1 else NAIVE
+
+
+def test_the_dispatcher_is_measured_beside_the_kernels_and_says_what_it_took(
+    tmp_path: Path,
+) -> None:
+    path, taken = take_record([NAIVE], tmp_path, sizes=SIZES, micro=False, matmul=Takes())
+    told = [(m.kernel, m.picked, m.fingerprint) for m in taken.measurements]
+    assert told == [
+        ("naive", None, NAIVE.fingerprint), ("cublas", None, ""),
+        ("matmul", "tiled", TILED.fingerprint),
+        ("naive", None, NAIVE.fingerprint), ("cublas", None, ""),
+        ("matmul", "naive", NAIVE.fingerprint),
+    ]  # fmt: skip
+    assert load_record(path).runs == (taken,)
+    assert "picked" in path.read_text()
+
+
+def test_small_products_are_measured_as_graphs_and_large_ones_are_not(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[bool] = []
+
+    def watched(products: dict[str, Any], size: Any, *more: Any) -> list[Measurement]:
+        asked.append(more[-1])
+        return race(products, size)
+
+    monkeypatch.setattr(recorder, "race", watched)
+    take_record([NAIVE], tmp_path, sizes=[(8, 8, 8), (4096, 4096, 4096)], micro=False)
+    assert asked == [True, False]
+
+
 def test_a_second_run_is_added(tmp_path: Path) -> None:
     _, first = take_record([NAIVE], tmp_path, sizes=SIZES)
     path, second = take_record([TILED], tmp_path, sizes=SIZES)

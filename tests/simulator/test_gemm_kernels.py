@@ -1,12 +1,16 @@
+from typing import Any
+
 import numpy as np
 import pytest
 from exact_reference import chain_of_fma
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from simulator_kernels import GEMMS, gemm_inputs, ptx_of, run_gemm
+from simulator_kernels import GEMMS, gemm_inputs, run_gemm
 
+from sgemm_lab.counting.of_kernel import fresh_workspace
+from sgemm_lab.cuda.shipped_ptx import kernel_ptx
 from sgemm_lab.kernel import Kernel, load_kernels
-from sgemm_lab.simulator import simulate
+from sgemm_lab.simulator import PtxError, Result, simulate
 
 SIZES = st.integers(1, 40)
 
@@ -49,14 +53,43 @@ def test_many_blocks_in_several_batches() -> None:
     assert result.counts.total.ffma_thread_instructions == 200 * 200 * 3
 
 
-@pytest.mark.parametrize("kernel", load_kernels(), ids=lambda kernel: kernel.name)
-def test_kernels_of_the_book(kernel: Kernel) -> None:
-    m, n, k = 37, 22, 13
-    ptx = ptx_of(kernel.source)
+CLUSTERED = [kernel for kernel in load_kernels() if "barrier.cluster" in kernel.source]
+IN_PARTS = {"stream_k", "split_k", "one_row", "one_column"}
+"""Kernels that add up parts of K, and not all of it in one chain."""
+
+
+def run_of_the_book(kernel: Kernel, m: int, n: int, k: int) -> tuple[dict[str, Any], Result]:
     shape = kernel.launch_shape(m, n, k)
     args = gemm_inputs(m, n, k)
     result = simulate(
-        ptx, "sgemm", shape.grid, shape.block, args, shape.shared_bytes, unwritten=["C"]
+        kernel_ptx(kernel),
+        "sgemm",
+        shape.grid,
+        shape.block,
+        {**args, **fresh_workspace(shape)},
+        shape.shared_bytes,
+        together=shape.workspace_bytes > 0,
+        unwritten=["C"],
     )
-    assert np.array_equal(bits(result.arrays["C"]), bits(chain_of_fma(args["A"], args["B"])))
+    return args, result
+
+
+@pytest.mark.parametrize(
+    "kernel",
+    [kernel for kernel in load_kernels() if kernel not in CLUSTERED],
+    ids=lambda kernel: kernel.name,
+)
+def test_kernels_of_the_book(kernel: Kernel) -> None:
+    args, result = run_of_the_book(kernel, 37, 22, 13)
+    chain = chain_of_fma(args["A"], args["B"])
+    if kernel.name in IN_PARTS:
+        assert np.abs(result.arrays["C"] - chain).max() < 1e-5
+    else:
+        assert np.array_equal(bits(result.arrays["C"]), bits(chain))
     assert result.hazards == []
+
+
+@pytest.mark.parametrize("kernel", CLUSTERED, ids=lambda kernel: kernel.name)
+def test_a_kernel_of_clusters_is_refused_in_a_sentence(kernel: Kernel) -> None:
+    with pytest.raises(PtxError, match="The blocks of a cluster read each other's shared memory"):
+        run_of_the_book(kernel, 37, 22, 13)

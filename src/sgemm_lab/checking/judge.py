@@ -78,15 +78,27 @@ def summary(results: Sequence[CheckResult]) -> str:
     return text
 
 
+class Rounding:
+    """What float32 may make of A·B: each element in float64, and how far off it may be."""
+
+    def __init__(self, a: Any, b: Any) -> None:
+        """Multiply in float64. A is M×K, B is K×N: float32 arrays of one library."""
+        a, b = a.astype("float64"), b.astype("float64")
+        self._product = a @ b
+        self._allowed = a.shape[1] * _UNIT_ROUNDOFF * (abs(a) @ abs(b))
+        self._allowed += 1e-30  # an element whose bound is zero must not divide by zero
+
+    def shares(self, c: Any) -> Any:
+        """Return the error of each element of C (M×N) as a share of K·u·(|A|·|B|)."""
+        return abs(c - self._product) / self._allowed
+
+
 def rounding_shares(a: Any, b: Any, c: Any) -> Any:
     """Return the error of each element of C as a share of K·u·(|A|·|B|), in float64.
 
     A is M×K, B is K×N, C is M×N: float32 arrays of one library, CuPy or NumPy. NaN where C is NaN.
     """
-    a, b = a.astype("float64"), b.astype("float64")
-    allowed = a.shape[1] * _UNIT_ROUNDOFF * (abs(a) @ abs(b))
-    allowed += 1e-30  # an element whose bound is zero must not divide by zero
-    return abs(c - a @ b) / allowed
+    return Rounding(a, b).shares(c)
 
 
 class Judge(ABC):

@@ -5,7 +5,8 @@ from collections.abc import Iterable, Iterator
 import numpy as np
 
 from sgemm_lab.checking.judge import AWKWARD_SIZES, CheckResult, Judge, WrongResultError
-from sgemm_lab.counting.of_kernel import Matrix, check_size, launch
+from sgemm_lab.counting.of_kernel import WORKSPACE, Matrix, check_size, launch
+from sgemm_lab.counting.shared_arrays import shared_parts
 from sgemm_lab.cuda.shipped_ptx import kernel_ptx
 from sgemm_lab.errors import LabError
 from sgemm_lab.kernel import ENTRY, Kernel, Size
@@ -63,9 +64,12 @@ class _JudgeHere(Judge):
     def __init__(self, kernel: Kernel, ptx: str, size: Size, seed: int, time_limit: float) -> None:
         super().__init__(np, size, seed)
         self.shape = kernel.launch_shape(*size)
+        self.parts = shared_parts(kernel)
         self.ptx = ptx
         self.time_limit = time_limit
         self.last: tuple[Matrix, Matrix] | None = None
+        self.left: Matrix | None = None
+        """The workspace as the last launch left it."""
 
     def product(self, a: Matrix, b: Matrix) -> Matrix:
         # A simulated launch gives the same bits again; a race is found by watching the accesses,
@@ -83,6 +87,8 @@ class _JudgeHere(Judge):
                 check_hazards=watch,
                 count_requests=False,
                 time_limit=self.time_limit,
+                parts=self.parts,
+                workspace=self.left,
             )
         except (EndlessLoopError, StuckError) as endless:
             raise WrongResultError(str(endless)) from None
@@ -92,6 +98,7 @@ class _JudgeHere(Judge):
             raise WrongResultError(" ".join(map(str, found)))
         for name, given in (("A", a), ("B", b)):
             self.refuse_changed(name, given, result.arrays[name])
+        self.left = result.arrays.get(WORKSPACE)
         c = result.arrays["C"].reshape(self.m, self.n)
         self.last = (a, c)
         return c

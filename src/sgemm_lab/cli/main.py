@@ -19,8 +19,11 @@ from sgemm_lab.checking.on_gpu import check
 from sgemm_lab.cli.arguments import add_kernels, add_sizes, add_time_limit, chosen, natural, seconds
 from sgemm_lab.cli.count import add_count_arguments, run_count
 from sgemm_lab.cli.printing import answering, print_json, print_table, tell, tell_over
+from sgemm_lab.cli.tune import add_shapes_arguments, add_tune_arguments, run_shapes, run_tune
 from sgemm_lab.cuda.compiler import TARGETS, compile_kernel, load_nvrtc, suits
 from sgemm_lab.cuda.launch import device_target, has_gpu, multiply, require_gpu
+from sgemm_lab.dispatch.product import dispatcher
+from sgemm_lab.dispatch.shapes import SQUARES
 from sgemm_lab.errors import LabError
 from sgemm_lab.files import own_records
 from sgemm_lab.gpu import is_model
@@ -36,7 +39,7 @@ from sgemm_lab.measuring.recorder import (
 )
 from sgemm_lab.models.bound import bound_of
 from sgemm_lab.models.roofline import known_gpus
-from sgemm_lab.records.data import Record, Score
+from sgemm_lab.records.data import MATMUL, Record, Score
 from sgemm_lab.records.store import (
     add_run,
     load_record,
@@ -90,7 +93,10 @@ def _parser() -> argparse.ArgumentParser:
     add_time_limit(checking, "one size", None)
     checking.add_argument("--seed", type=natural, default=0, help="seed of the random matrices")
 
-    recording = command("record", _record, "Measure on this machine's GPU and keep the samples.")
+    recording = command(
+        "record", _record,
+        "Measure on this machine's GPU and keep the samples. The name 'matmul' is the dispatcher.",
+    )  # fmt: skip
     add_kernels(recording)
     add_sizes(recording)
     _add_out(recording)
@@ -98,6 +104,12 @@ def _parser() -> argparse.ArgumentParser:
         "--seconds", type=seconds, default=Budget().seconds, help="per kernel, size"
     )
     recording.add_argument("--no-micro", action="store_true", help="leave out the microbenchmarks")
+
+    tuning = command("tune", run_tune, "Search this GPU for the fastest kernel of each size.")
+    add_tune_arguments(tuning)
+
+    judging = command("shapes", run_shapes, "Measure matmul at forty shapes fixed beforehand.")
+    add_shapes_arguments(judging)
 
     counting = command("counters", _counters, "Take the GPU's own counters, where ncu can.")
     add_kernels(counting)
@@ -267,13 +279,18 @@ def _verdicts(
 
 
 def _record(options: argparse.Namespace) -> int:
-    kernels = _for_this_gpu(options.kernels)
+    names = [name for name in options.kernels if name != MATMUL]
+    with_matmul = MATMUL in options.kernels
+    only_matmul = with_matmul and not names
+    kernels = [] if only_matmul else _for_this_gpu(names)
+    squares = SQUARES if only_matmul else SQUARE_SIZES
     path, run = take_record(
         kernels,
         options.out or own_records(),
-        sizes=options.sizes or (*SQUARE_SIZES, *RAGGED_SIZES),
-        micro=not options.no_micro,
+        sizes=options.sizes or (*squares, *RAGGED_SIZES),
+        micro=not (options.no_micro or only_matmul),
         budget=Budget(seconds=options.seconds),
+        matmul=dispatcher(0) if with_matmul else None,
         progress=tell,
     )
     ended = "complete" if run.complete else "stopped early"
@@ -284,7 +301,11 @@ def _record(options: argparse.Namespace) -> int:
         print(f"Wrote {len(run.measurements)} measurements to {path} (run {ended}).")
         found = load_record(path).scores
         taken = {(kernel.name, kernel.fingerprint) for kernel in kernels}
-        _print_scores(s for s in found if s.date == run.date and (s.kernel, s.fingerprint) in taken)
+        _print_scores(
+            s
+            for s in found
+            if s.date == run.date and (s.picked or (s.kernel, s.fingerprint) in taken)
+        )
     return 0 if run.complete else 130
 
 
@@ -344,7 +365,9 @@ def _scoreboard(options: argparse.Namespace) -> int:
     if not found and options.gpu:
         raise LabError(f"No record is of a GPU whose name contains '{options.gpu}'.")
     if options.json:
-        columns = ("kernel", "gpu", "m", "n", "k", "gflops", "cublas_gflops", "date")
+        columns = (
+            "kernel", "picked", "gpu", "m", "n", "k", "gflops", "cublas_gflops", "date",
+        )  # fmt: skip
         bounds = _bounds(records)
         rows = [{**{c: getattr(s, c) for c in columns}, **bounds(s)} for s in found]
         print_json(rows)

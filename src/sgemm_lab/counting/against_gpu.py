@@ -13,6 +13,7 @@ from sgemm_lab.counting.of_kernel import COUNTS, multiply_whole_numbers
 from sgemm_lab.cuda.shipped_ptx import settled_ptx
 from sgemm_lab.kernel import ENTRY, Kernel, Size, load_kernels
 from sgemm_lab.records.data import Record
+from sgemm_lab.simulator.ptx import PtxError
 from sgemm_lab.text import size_text
 
 REGULAR: Size = (256, 256, 256)
@@ -44,7 +45,8 @@ def compare(
     """Count kernels beside the recorded counters. What is not kept is simulated on all cores.
 
     ``kernels`` are by default all of the book, with their variants. A launch without recorded
-    counters is left out. The result is in the order of the sizes, then of the kernels.
+    counters is left out, and so is one that the simulator cannot run. The result is in the order
+    of the sizes, then of the kernels.
 
     Raises:
         LabError: a kernel cannot be compiled here.
@@ -62,11 +64,15 @@ def compare(
             kernel.name, size, counts, {name: round(gpu[name]) for name in COUNTS if name in gpu}
         )
         for (kernel, size), counts, gpu in zip(launches, here, recorded, strict=True)
+        if counts
     ]
 
 
 def counts_of_all(launches: Sequence[tuple[Kernel, Size]]) -> list[dict[str, int]]:
-    """Return the counts of several launches; what is not kept is simulated, on all cores."""
+    """Return the counts of several launches; what is not kept is simulated, on all cores.
+
+    Those of a launch that the simulator cannot run are empty.
+    """
     names = [launch_name(*launch) for launch in launches]
     texts = [settled_ptx(kernel) for kernel, _ in launches]
     found: dict[str, Any] = dict(
@@ -81,7 +87,7 @@ def counts_of_all(launches: Sequence[tuple[Kernel, Size]]) -> list[dict[str, int
         # New processes rather than copies of this one, which may run threads, as a notebook does.
         workers = min(os.cpu_count() or 1, len(missing))
         with ProcessPoolExecutor(workers, mp_context=get_context("spawn")) as pool:
-            counted = pool.map(simulated_counts, *zip(*missing, strict=True))
+            counted = pool.map(_counts_if_any, *zip(*missing, strict=True))
             found |= {
                 launch_name(kernel, size): counts
                 for (kernel, size, _), counts in zip(missing, counted, strict=True)
@@ -97,10 +103,21 @@ def counts_of(kernel: Kernel, size: Size) -> dict[str, int]:
 
 
 def simulated_counts(kernel: Kernel, size: Size, ptx: str) -> dict[str, int]:
-    """Simulate one launch; return its counts by the names in ``COUNTS``."""
+    """Simulate one launch; return its counts by the names in ``COUNTS``.
+
+    Raises:
+        PtxError: the simulator lacks an instruction of the kernel.
+    """
     shape = kernel.launch_shape(*size)
     made = multiply_whole_numbers(ptx, ENTRY, shape, size, check_hazards=False)
     return {name: getattr(made.result.counts.total, name) for name in COUNTS}
+
+
+def _counts_if_any(kernel: Kernel, size: Size, ptx: str) -> dict[str, int]:
+    try:
+        return simulated_counts(kernel, size, ptx)
+    except PtxError:  # an instruction that the simulator does not know
+        return {}
 
 
 def launch_name(kernel: Kernel, size: Size) -> str:

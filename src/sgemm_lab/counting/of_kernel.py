@@ -4,13 +4,14 @@ The kernel's PTX comes from NVRTC. Where NVRTC is not installed, the PTX of the 
 shipped with the package, takes its place.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
 
+from sgemm_lab.counting.shared_arrays import SharedPart, shared_parts
 from sgemm_lab.cuda.compiler import DEFAULT_TARGET
 from sgemm_lab.cuda.shipped_ptx import kernel_ptx
 from sgemm_lab.errors import LabError
@@ -23,6 +24,9 @@ Matrix = npt.NDArray[Any]
 
 BOOK_ORDER: Order = ("A", "B", "C", "M", "N", "K")
 """The arguments of the book's kernels, in order."""
+
+WORKSPACE = "workspace"
+"""The seventh argument, of the kernels that have it."""
 
 COUNTS = (
     "global_load_requests", "global_load_sectors", "global_store_requests", "global_store_sectors",
@@ -90,6 +94,7 @@ def count(
         schedule=schedule,
         time_limit=time_limit,
         progress=progress,
+        parts=shared_parts(kernel),
     )
     return CountedLaunch(made.size, made.result, made.wrong, made.max_abs_error, kernel)
 
@@ -136,6 +141,7 @@ def multiply_whole_numbers(
     schedule: Schedule = "lockstep",
     time_limit: float = TIME_LIMIT,
     progress: Callable[[int, int], None] | None = None,
+    parts: Sequence[SharedPart] = (),
 ) -> Multiplication:
     """Simulate one launch on whole numbers from -8 to 8, and compare C with the exact product.
 
@@ -162,10 +168,17 @@ def multiply_whole_numbers(
         schedule=schedule,
         time_limit=time_limit,
         progress=progress,
+        parts=parts,
     )
     error = np.abs(result.arrays["C"].reshape(m, n) - a.astype(np.float64) @ b.astype(np.float64))
     wrong = int((~(error == 0)).sum())
     return Multiplication(size, result, wrong, float(np.nan_to_num(error, nan=np.inf).max()))
+
+
+def fresh_workspace(shape: LaunchShape) -> dict[str, Matrix]:
+    """Return the last argument of a kernel that has a workspace, filled with zeros; or nothing."""
+    words = np.zeros(-(-shape.workspace_bytes // 4), np.uint32)
+    return {WORKSPACE: words} if shape.workspace_bytes else {}
 
 
 def launch(
@@ -183,8 +196,13 @@ def launch(
     schedule: Schedule = "lockstep",
     time_limit: float = TIME_LIMIT,
     progress: Callable[[int, int], None] | None = None,
+    parts: Sequence[SharedPart] = (),
+    workspace: Matrix | None = None,
 ) -> Result:
     """Simulate one launch on given matrices: A is M×K, B is K×N, both float32.
+
+    ``parts`` are the arrays inside dynamic shared memory, for messages and traces.
+    ``workspace`` is what an earlier launch left there; without one it is filled with zeros.
 
     Raises:
         LabError: the launch does not fit the kernel or a GPU of this target.
@@ -192,13 +210,16 @@ def launch(
     (m, k), n = a.shape, b.shape[1]
     c = np.full((m, n), np.nan, np.float32)
     arguments = {"A": a, "B": b, "C": c, "M": m, "N": n, "K": k}
+    own = fresh_workspace(shape) if workspace is None else {WORKSPACE: workspace}
     return simulate(
         ptx,
         entry,
         shape.grid,
         shape.block,
-        {name: arguments[name] for name in order},
+        {**{name: arguments[name] for name in order}, **own},
         shape.shared_bytes,
+        shared_parts=parts,
+        together=shape.workspace_bytes > 0,
         unwritten=["C"],
         check_hazards=check_hazards,
         count_requests=count_requests,

@@ -10,9 +10,9 @@ import numpy as np
 
 from sgemm_lab.counting.entries import PRODUCT, Column, Entries, entries_of
 from sgemm_lab.counting.left_out import LeftOut, Order, Places, launches_left_out
-from sgemm_lab.counting.of_kernel import patience
+from sgemm_lab.counting.of_kernel import fresh_workspace, patience
 from sgemm_lab.counting.register_names import RegisterNames, register_names
-from sgemm_lab.counting.warp_requests import shared_shapes
+from sgemm_lab.counting.shared_arrays import shared_parts, shared_shapes
 from sgemm_lab.cuda.shipped_ptx import kernel_ptx
 from sgemm_lab.errors import LabError
 from sgemm_lab.kernel import ENTRY, Kernel, Size, body_start
@@ -104,8 +104,16 @@ def walk(kernel: Kernel, size: Size, *, time_limit: float = _TIME_LIMIT) -> Walk
             ENTRY,
             shape.grid,
             shape.block,
-            {"A": a, "B": b, "C": np.full((m, n), np.nan, np.float32), "M": m, "N": n, "K": k},
+            {
+                "A": a,
+                "B": b,
+                "C": np.full((m, n), np.nan, np.float32),
+                **{"M": m, "N": n, "K": k},
+                **fresh_workspace(shape),
+            },
             shape.shared_bytes,
+            shared_parts=shared_parts(kernel),
+            together=shape.workspace_bytes > 0,
             unwritten=["C"],
             trace=True,
             products=True,

@@ -1,14 +1,13 @@
 """What one warp of a kernel asks of memory, from a simulated launch: data for the painters."""
 
-import re
 from typing import Literal, TypedDict
 
 import numpy as np
 
-from sgemm_lab.counting.of_kernel import patience
+from sgemm_lab.counting.of_kernel import fresh_workspace, patience
+from sgemm_lab.counting.shared_arrays import shared_parts, shared_shapes
 from sgemm_lab.cuda.shipped_ptx import kernel_ptx
 from sgemm_lab.errors import LabError
-from sgemm_lab.expression import UnreadableError, whole_number
 from sgemm_lab.hardware import WARP
 from sgemm_lab.kernel import ENTRY, Kernel, Size
 from sgemm_lab.simulator import WarpRequest, simulate
@@ -92,8 +91,10 @@ def warp_requests(
         ENTRY,
         shape.grid,
         shape.block,
-        {**arrays, "M": m, "N": n, "K": k},
+        {**arrays, "M": m, "N": n, "K": k, **fresh_workspace(shape)},
         shape.shared_bytes,
+        shared_parts=shared_parts(kernel),
+        together=shape.workspace_bytes > 0,
         check_hazards=False,
         requests_of=(block, warp),
         patience=patience((m, n, k)),
@@ -119,23 +120,6 @@ def warp_requests(
             f"It accesses memory at lines {where}."
         )
     return found if every else _first_of_each(found)
-
-
-def shared_shapes(kernel: Kernel) -> dict[str, list[int]]:
-    """Return the shape of each ``__shared__`` array, such as [8, 132] for ``As[BK][BM + PAD]``.
-
-    An array whose size the launch decides is left out.
-    """
-    names = _all_constants(kernel)
-    shapes = {}
-    for name, sides in re.findall(
-        r"__shared__ (?:__align__\(\d+\) )?float (\w+)((?:\[[^\]]+\])+)", kernel.source
-    ):
-        values = [_value(side, names) for side in re.findall(r"\[([^\]]+)\]", sides)]
-        shapes[name] = [value for value in values if value is not None]
-        if len(shapes[name]) != len(values):
-            raise LabError(f"The shape of '{name}{sides}' in '{kernel.name}' cannot be read.")
-    return shapes
 
 
 def _described(
@@ -171,21 +155,3 @@ def _first_of_each(requests: list[Request]) -> list[Request]:
         key = (request["line"], request["array"], request["op"], request["bits"])
         first.setdefault(key, request)
     return list(first.values())
-
-
-def _all_constants(kernel: Kernel) -> dict[str, int]:
-    """All whole-number constants of a kernel, those computed from others too."""
-    names: dict[str, int] = {}
-    for name, text in re.findall(r"^constexpr int (\w+) = ([^;]+);", kernel.source, re.M):
-        value = _value(text, names)
-        if value is not None:
-            names[name] = value
-    return names
-
-
-def _value(text: str, names: dict[str, int]) -> int | None:
-    """What an expression over a kernel's constants comes to, or None where it is no number."""
-    try:
-        return whole_number(text, names, floor=True)
-    except UnreadableError:
-        return None

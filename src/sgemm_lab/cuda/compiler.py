@@ -61,15 +61,29 @@ def compile_kernel(kernel: Kernel, target: str = DEFAULT_TARGET) -> Compiled:
     """
     if not suits(kernel, target):
         raise LabError(
-            f"The kernel '{kernel.name}' uses instructions that a GPU has from {kernel.needs} on. "
+            f"The kernel '{kernel.name}' uses instructions that a GPU has {_from(kernel)}. "
             f"It cannot be built for {target}."
         )
+    if kernel.needs == f"{target}a":
+        target = kernel.needs
     return compile_source(kernel.source, f"{kernel.base_name.removesuffix('.cu')}.cu", target)
 
 
 def suits(kernel: Kernel, target: str) -> bool:
-    """Say whether a target, such as "sm_75", has the instructions that a kernel needs."""
-    return kernel.needs is None or _number(target) >= _number(kernel.needs)
+    """Say whether a target, such as "sm_75", has the instructions that a kernel needs.
+
+    What a target whose name ends in "a" has, no other target need have, and none later.
+    """
+    if kernel.needs is None:
+        return True
+    if kernel.needs.endswith("a"):
+        return target in (kernel.needs, kernel.needs.removesuffix("a"))
+    return _number(target) >= _number(kernel.needs)
+
+
+def _from(kernel: Kernel) -> str:
+    needs = str(kernel.needs)
+    return f"of {needs.removesuffix('a')} only" if needs.endswith("a") else f"from {needs} on"
 
 
 @lru_cache(maxsize=256)
@@ -235,4 +249,4 @@ def _reason(log: str, target: str) -> str:
 
 
 def _number(target: str) -> int:
-    return int(target.removeprefix("sm_"))
+    return int(target.removeprefix("sm_").removesuffix("a"))

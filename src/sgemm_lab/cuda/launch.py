@@ -86,11 +86,13 @@ class LoadedKernel:
         self.kernel = kernel
         self.compiled = compile_kernel(kernel, device_target())
         self._function = load_function(self.compiled, ENTRY)
+        self._workspaces: dict[int, Any] = {}
 
     def __call__(self, a: Any, b: Any, c: Any) -> None:
         """Compute c = a·b. a is m×k, b is k×n, c is m×n: float32, on the GPU, row-major.
 
-        A grid has at most 65,535 blocks along y. A taller C is computed in bands of rows.
+        A grid has at most 65,535 blocks along y. A taller C is computed in bands of rows. A kernel
+        with a workspace has one for each stream: launches on different streams may overlap.
 
         Raises:
             LabError: an array does not fit, or the tile needs more shared memory than there is.
@@ -111,7 +113,17 @@ class LoadedKernel:
         shape = self.kernel.launch_shape(*size, sms=device_sms())
         self._reserve_shared(shape.shared_bytes)
         sizes = tuple(self._cupy.int32(s) for s in size)
-        self._function(shape.grid, shape.block, (a, b, c, *sizes), shared_mem=shape.shared_bytes)
+        workspace = [self._workspace(shape.workspace_bytes)] if shape.workspace_bytes else []
+        arguments = (a, b, c, *sizes, *workspace)
+        self._function(shape.grid, shape.block, arguments, shared_mem=shape.shared_bytes)
+
+    def _workspace(self, wanted: int) -> Any:
+        """Return the present stream's workspace: zeros at first, then what the last launch left."""
+        stream = self._cupy.cuda.get_current_stream().ptr
+        held = self._workspaces.get(stream)
+        if held is None or held.nbytes < wanted:
+            held = self._workspaces[stream] = self._cupy.zeros(wanted, dtype="uint8")
+        return held
 
     def _reserve_shared(self, dynamic_bytes: int) -> None:
         if dynamic_bytes <= _STATIC_SHARED_LIMIT:

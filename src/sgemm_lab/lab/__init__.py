@@ -21,7 +21,10 @@ the GPU (``card().clock_mhz``), the ``kernel`` itself, ``pace`` by the model of 
 where they are used: ``{value}`lab.speed("split")` GFLOP/s``; see :mod:`sgemm_lab.book.values`.
 
 **Pictures that move.** ``roofline``, ``intensity``, ``occupancy``, ``coalescing``, ``banks``,
-``timeline``, ``ladder``, ``memory_ladder``; and still ones: ``curves``, ``spread``.
+``timeline``, ``ladder``, ``memory_ladder``, ``in_flight``; and still ones: ``curves``, ``spread``.
+
+**Put to use.** ``matmul`` of two arrays on the GPU, by the fastest kernel for their size;
+``search_map`` of the search that found it.
 
 **Writing.** ``number`` and ``bytes_text`` as the book writes them, ``code`` in a sentence, a
 ``table``, and ``say`` where a cell must choose the sentence.
@@ -31,7 +34,9 @@ of how one measures, ``my_gpu``.
 """
 
 from collections.abc import Sequence
+from typing import Any
 
+import sgemm_lab
 from sgemm_lab.counting.walk import walk
 from sgemm_lab.cuda.compiler import TARGETS, compile_kernel
 from sgemm_lab.errors import LabError, MissingToolError
@@ -70,6 +75,8 @@ from sgemm_lab.lab.recorded import Recorded, recorded, runs
 from sgemm_lab.lab.requests import Request
 from sgemm_lab.lab.requests import request as _request
 from sgemm_lab.lab.sample_picture import spread as _spread
+from sgemm_lab.lab.searching import SearchMap
+from sgemm_lab.lab.searching import search_map as _search_map
 from sgemm_lab.lab.speeds import Speeds, score_of, speed_curves
 from sgemm_lab.lab.speeds import speeds as _speeds
 from sgemm_lab.lab.timelines import pace, timed_kernel
@@ -81,6 +88,7 @@ from sgemm_lab.text import bytes_text, number
 from sgemm_lab.widgets import (
     Banks,
     Coalescing,
+    InFlight,
     Intensity,
     Ladder,
     MemoryLadder,
@@ -324,6 +332,27 @@ def instructions(*kernels: str | Kernel) -> Output:
     return _instructions([_kernel(kernel) for kernel in kernels])
 
 
+def matmul(a: Any, b: Any, out: Any = None) -> Any:
+    """Return a·b of two float32 CuPy arrays, by the fastest kernel of the book for their size.
+
+    It is ``sgemm_lab.matmul``, which tells of arrays, copies and streams. Without a GPU a sentence
+    says what is missing.
+    """
+    try:
+        return sgemm_lab.matmul(a, b, out)
+    except MissingToolError as missing:
+        return unavailable(missing)
+
+
+def search_map(*sizes: int | Size) -> SearchMap:
+    """Draw what a search found: every candidate at every size, as a share of the fastest there.
+
+    Without ``sizes`` at the squares. ``search_map().correlation`` is the rank correlation of what
+    the models foretold and what was measured; ``winners`` are the fastest.
+    """
+    return _search_map([_size(size) for size in sizes])
+
+
 def say(text: str) -> Prose:
     """Return text in Markdown, for a sentence that a cell chooses: ``say(f"{x:.0f} GB/s")``.
 
@@ -384,14 +413,23 @@ def spread(name: str, size: int | Size = 4096) -> Picture | Output:
     return _spread(load_kernel(name).name, _size(size))
 
 
+def in_flight() -> InFlight:
+    """Slide the threads of an SM and the bytes under way, and see what arrives per clock."""
+    return _card.in_flight()
+
+
 def memory_ladder() -> MemoryLadder:
     """Show the latency and bandwidth of each level of memory, on this GPU and the recorded ones."""
     return _card.memory_ladder()
 
 
-def place(*names: str) -> Output:
-    """Show where a chapter's kernels stand on the ladder, and which come before and after."""
-    return _ladders.place(names)
+def place(*names: str, after: Sequence[str] = ()) -> Output:
+    """Show where a chapter's kernels stand on the ladder, and which come before and after.
+
+    ``after`` names predictions of the page, as in its boxes. Then it waits behind a button until
+    all of them are answered or passed, so that nothing above the questions gives the results away.
+    """
+    return _ladders.place(names, after)
 
 
 def closing(
@@ -547,6 +585,7 @@ __all__ = [
     "figure",
     "find_gpu",
     "hardware",
+    "in_flight",
     "instructions",
     "intensity",
     "kernel",

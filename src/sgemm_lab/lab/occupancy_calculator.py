@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from sgemm_lab.cuda.compiler import compile_kernel
+from sgemm_lab.cuda.compiler import compile_kernel, suits
 from sgemm_lab.gpu import GPUS, find_gpu
 from sgemm_lab.kernel import Kernel, Size
 from sgemm_lab.lab import session
@@ -58,7 +58,7 @@ def _preset(kernel: Kernel, size: Size) -> Preset:
     compiled = {
         capability: compile_kernel(kernel, target)
         for capability, target in _TARGETS.items()
-        if kernel.needs is None or _number(target) >= _number(kernel.needs)
+        if suits(kernel, target)
     }
     return Preset(
         name=kernel.name,
@@ -66,7 +66,3 @@ def _preset(kernel: Kernel, size: Size) -> Preset:
         registers={capability: one.registers for capability, one in compiled.items()},
         shared=shape.shared_bytes + max(one.shared_bytes for one in compiled.values()),
     )
-
-
-def _number(target: str) -> int:
-    return int(target.removeprefix("sm_"))

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from sgemm_lab.counting.warp_requests import shared_shapes
+from sgemm_lab.counting.shared_arrays import shared_shapes
 from sgemm_lab.cuda.compiler import compile_kernel
 from sgemm_lab.errors import LabError
 from sgemm_lab.hardware import FLOAT_BYTES

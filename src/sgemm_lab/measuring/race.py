@@ -5,10 +5,16 @@ launches. There are enough sets to fill the L2 cache twice, so no launch finds i
 because the last one left them there. A kernel that only waits holds the GPU while the host queues
 the launches; so they follow each other without gaps, however slow the host is. Kernels and cuBLAS
 take turns, sample by sample: a clock that drifts drifts for all.
+
+A product of microseconds is shorter than the gap between two launches. Where a race is asked to, it
+captures the launches of a sample in a CUDA graph, which the GPU replays with hardly a gap: those of
+cuBLAS as those of the kernels.
 """
 
+import ctypes
 import math
 import subprocess
+import sys
 import threading
 import time
 from collections.abc import Callable, Iterable
@@ -27,6 +33,13 @@ CUBLAS_CALL = "cublasSgemm, CUBLAS_DEFAULT_MATH (FP32, no TF32)"
 
 _TF32_MATH = 3
 """CUBLAS_TF32_TENSOR_OP_MATH (cuBLAS documentation, cublasMath_t), which CuPy does not name."""
+
+_WORKSPACE_BYTES = 32 * 2**20
+"""What cuBLAS itself sets aside on Hopper (cuBLAS documentation, cublasSetWorkspace). In a graph it
+would ask the driver for it in every launch."""
+
+GRAPHED_FLOP = 2 * 2048**3
+"""Products of up to so many FLOP are measured as graphs where a race is for a record."""
 
 Product = Callable[[Any, Any, Any], None]
 """Computes c = a·b for float32 matrices on the GPU."""
@@ -58,18 +71,54 @@ def cublas(*, tf32: bool = False) -> Product:
 
     one, zero = np.array(1, "float32"), np.array(0, "float32")
     mode = _TF32_MATH if tf32 else library.CUBLAS_DEFAULT_MATH
+    workspace: list[Any] = []
 
     def multiply(a: Any, b: Any, c: Any) -> None:
         handle = cupy.cuda.device.get_cublas_handle()
         library.setMathMode(handle, mode)
         (m, k), n = a.shape, b.shape[1]
         plain = library.CUBLAS_OP_N
-        library.sgemm(
+        given = (
             handle, plain, plain, n, m, k,
             one.ctypes.data, b.data.ptr, n, a.data.ptr, k, zero.ctypes.data, c.data.ptr, n,
         )  # fmt: skip
+        if cupy.cuda.get_current_stream().is_capturing():
+            _sgemm_in_graph(library.getVersion(handle), given, workspace[0].data)
+            return
+        if not workspace:
+            workspace.append(cupy.empty(_WORKSPACE_BYTES, "uint8"))
+        library.sgemm(*given)
 
     return multiply
+
+
+def _sgemm_in_graph(version: int, given: tuple[int, ...], workspace: Any) -> None:
+    """Call cublasSgemm where a stream is captured, which CuPy itself refuses to do.
+
+    Its handle works on the stream of the latest call outside of a graph: a race makes one first.
+
+    Raises:
+        LabError: cuBLAS refuses the call.
+    """
+    library = _cublas_library(version)
+    pointer, count = ctypes.c_void_p, ctypes.c_int
+    handle, first, second, n, m, k, one, b, ldb, a, lda, zero, c, ldc = given
+    status = library.cublasSetWorkspace_v2(
+        pointer(handle), pointer(workspace.ptr), ctypes.c_size_t(_WORKSPACE_BYTES)
+    )
+    status = status or library.cublasSgemm_v2(
+        pointer(handle), count(first), count(second), count(n), count(m), count(k), pointer(one),
+        pointer(b), count(ldb), pointer(a), count(lda), pointer(zero), pointer(c), count(ldc),
+    )  # fmt: skip
+    if status:
+        raise LabError(f"cuBLAS refused to be part of a CUDA graph (status {status}).")
+
+
+def _cublas_library(version: int) -> Any:
+    """Return the cuBLAS that CuPy has loaded, of a version such as 130100."""
+    major = version // 10000
+    name = f"cublas64_{major}.dll" if sys.platform == "win32" else f"libcublas.so.{major}"
+    return ctypes.CDLL(name)
 
 
 def contenders(kernels: Iterable[Kernel]) -> dict[str, Product]:
@@ -94,8 +143,12 @@ def race(
     size: Size,
     budget: Budget | None = None,
     progress: Progress = lambda _: None,
+    graphs: bool = False,
 ) -> list[Measurement]:
     """Measure all products at one size (M, N, K), taking turns.
+
+    With ``graphs`` the launches of a sample are replayed as a CUDA graph: a product must not wait
+    for the GPU then, nor allocate memory after its first call.
 
     A measurement bears its product's name and no fingerprint: only who loaded a kernel knows it. A
     product that refuses the size with a LabError is left out; ``progress`` is told why.
@@ -114,7 +167,7 @@ def race(
             stream.synchronize()
             for name, product in products.items():
                 try:
-                    laps[name] = _Lap(cupy, stream, product, inputs, budget)
+                    laps[name] = _Lap(cupy, stream, product, inputs, budget, graphs)
                 except LabError as refusal:
                     progress(f"{name} is left out: {refusal}")
             while active := [lap for lap in laps.values() if not lap.done]:
@@ -128,6 +181,12 @@ def race(
                 f"The GPU's memory cannot hold the matrices of {m}×{n}×{k}. Choose a smaller size."
             ) from None
     return _results(laps, size)
+
+
+def is_graphed(size: Size) -> bool:
+    """Say whether a product is so short that a record measures it as a CUDA graph."""
+    m, n, k = size
+    return 2 * m * n * k <= GRAPHED_FLOP
 
 
 def input_set_count(matrix_bytes: int, l2_bytes: int) -> int:
@@ -153,7 +212,13 @@ class _Lap:
     """One product in a race, and its samples."""
 
     def __init__(
-        self, cupy: Any, stream: Any, product: Product, inputs: list[Any], budget: Budget
+        self,
+        cupy: Any,
+        stream: Any,
+        product: Product,
+        inputs: list[Any],
+        budget: Budget,
+        graph: bool,
     ) -> None:
         self._cupy = cupy
         self._stream = stream
@@ -169,8 +234,11 @@ class _Lap:
         stream.synchronize()
         begin = time.perf_counter()
         product(*inputs[0])
-        host_seconds = (time.perf_counter() - begin) * len(inputs)
+        calls = 1 if graph else len(inputs)
+        host_seconds = (time.perf_counter() - begin) * calls
         self._hold_ns = int(min(2 * host_seconds + 50e-6, 0.1) * 1e9)
+        stream.synchronize()
+        self._graph = self._captured() if graph else None
         warm = 0.0
         while warm < budget.warm_up_seconds:
             warm += self._run_once()
@@ -197,16 +265,40 @@ class _Lap:
         """Return the seconds that one launch per set of inputs took on the GPU."""
         self._hold((1,), (1,), (self._cupy.int64(self._hold_ns),))
         self._start.record(self._stream)
-        for a, b, c in self._inputs:
-            self._product(a, b, c)
+        if self._graph is None:
+            self._launch()
+        else:
+            self._graph.launch(self._stream)
         self._stop.record(self._stream)
         self._stop.synchronize()
         return float(self._cupy.cuda.get_elapsed_time(self._start, self._stop)) * 1e-3
 
+    def _launch(self) -> None:
+        for a, b, c in self._inputs:
+            self._product(a, b, c)
+
+    def _captured(self) -> Any:
+        """Return a CUDA graph of one launch per set of inputs."""
+        self._stream.begin_capture()
+        self._launch()
+        return self._stream.end_capture()
+
+    @property
+    def is_graph(self) -> bool:
+        """Whether a sample is the replay of a graph."""
+        return self._graph is not None
+
 
 def _results(laps: dict[str, _Lap], size: Size) -> list[Measurement]:
     return [
-        Measurement(name, "", *size, launches=lap.launches, seconds=tuple(lap.seconds))
+        Measurement(
+            name,
+            "",
+            *size,
+            launches=lap.launches,
+            seconds=tuple(lap.seconds),
+            graph=lap.is_graph or None,
+        )
         for name, lap in laps.items()
         if lap.seconds
     ]

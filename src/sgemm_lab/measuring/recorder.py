@@ -12,6 +12,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any, Protocol
 
 from sgemm_lab import __version__
 from sgemm_lab.checking.apart import try_out
@@ -29,9 +30,19 @@ from sgemm_lab.measuring.race import (
     RaceInterrupted,
     WatchCard,
     contenders,
+    is_graphed,
     race,
 )
-from sgemm_lab.records.data import Counters, Device, Measurement, Reading, Record, Run, Spread
+from sgemm_lab.records.data import (
+    MATMUL,
+    Counters,
+    Device,
+    Measurement,
+    Reading,
+    Record,
+    Run,
+    Spread,
+)
 from sgemm_lab.records.store import (
     add_run,
     check_room_for,
@@ -65,6 +76,16 @@ _ROOM = 2**20
 Progress = Callable[[str], None]
 
 
+class Dispatcher(Protocol):
+    """A product that takes one of several kernels, by the size."""
+
+    def __call__(self, a: Any, b: Any, c: Any) -> None:
+        """Compute c = a·b for float32 matrices on the GPU, row-major."""
+
+    def kernel_for(self, size: Size) -> Kernel:
+        """Return the kernel that it takes for M, N, K."""
+
+
 def take_record(
     kernels: Sequence[Kernel],
     folder: Path,
@@ -72,9 +93,12 @@ def take_record(
     sizes: Iterable[Size] = (*SQUARE_SIZES, *RAGGED_SIZES),
     micro: bool = True,
     budget: Budget | None = None,
+    matmul: Dispatcher | None = None,
     progress: Progress = lambda _: None,
 ) -> tuple[Path, Run]:
     """Measure kernels and cuBLAS at all sizes, add the run to the GPU's file, return both.
+
+    ``matmul`` is measured beside the kernels; its measurements say which kernel it took.
 
     Raises:
         LabError: as ``measure_run`` does; the file cannot be added to, which is found out before
@@ -84,7 +108,13 @@ def take_record(
     device = current_device()
     _look_first(folder, device)
     run = measure_run(
-        kernels, sizes=sizes, micro=micro, effects=micro, budget=budget, progress=progress
+        kernels,
+        sizes=sizes,
+        micro=micro,
+        effects=micro,
+        budget=budget,
+        matmul=matmul,
+        progress=progress,
     )
     return keep_run(folder, device, run), run
 
@@ -133,9 +163,12 @@ def measure_run(
     micro: bool,
     effects: bool = False,
     budget: Budget | None = None,
+    matmul: Dispatcher | None = None,
     progress: Progress = lambda _: None,
 ) -> Run:
     """Measure kernels and cuBLAS at all sizes; on request the GPU's card, and what moves a number.
+
+    Small products are measured as CUDA graphs (``race.is_graphed``), kernels and cuBLAS alike.
 
     A kernel that is not the book's is first tried out in a process of its own, where a time limit
     ends a loop that never would. Ctrl-C or an error ends the run early. What was measured until
@@ -145,7 +178,7 @@ def measure_run(
         LabError: no GPU, a kernel that cannot be loaded or does not end, or nothing was measured.
     """
     sizes = list(sizes)
-    base = _new_run()
+    base = new_run()
     for kernel in kernels:
         if not kernel.is_the_books:
             progress(f"{kernel.name} is tried out")
@@ -153,10 +186,12 @@ def measure_run(
     taken = _Taken()
     with WatchCard() as card, _keeping(taken, progress):
         products = contenders(kernels) if sizes else {}
+        if matmul is not None:
+            products[MATMUL] = matmul
         for number, size in enumerate(sizes, 1):
             progress(f"size {number} of {len(sizes)}: M, N, K = {', '.join(map(str, size))}")
             try:
-                taken.measurements += race(products, size, budget, progress)
+                taken.measurements += race(products, size, budget, progress, is_graphed(size))
             except RaceInterrupted as stop:
                 taken.measurements += stop.measurements
                 raise
@@ -165,13 +200,18 @@ def measure_run(
         for reading in measure_effects(progress) if effects else ():
             taken.readings.append(reading)
     prints = {kernel.name: kernel.fingerprint for kernel in kernels}
+
+    def told(found: Measurement) -> Measurement:
+        seconds = _five_digits(found.seconds)
+        if matmul is not None and found.kernel == MATMUL:
+            took = matmul.kernel_for(found.size)
+            return replace(found, fingerprint=took.fingerprint, seconds=seconds, picked=took.name)
+        return replace(found, fingerprint=prints.get(found.kernel, ""), seconds=seconds)
+
     return replace(
         base,
         complete=taken.complete,
-        measurements=tuple(
-            replace(m, fingerprint=prints.get(m.kernel, ""), seconds=_five_digits(m.seconds))
-            for m in taken.measurements
-        ),
+        measurements=tuple(told(found) for found in taken.measurements),
         readings=tuple(replace(r, samples=_five_digits(r.samples)) for r in taken.readings),
         clock_mhz=Spread.of(card.clock_mhz),
         power_w=Spread.of(card.power_w),
@@ -194,7 +234,7 @@ def record_counters(
     """
     device = current_device()
     _look_first(folder, device)
-    base, taken = _new_run(), _Taken()
+    base, taken = new_run(), _Taken()
     with WatchCard() as card, _keeping(taken, progress):
         for size in sizes:
             fitting = [kernel for kernel in kernels if fits(kernel, size)]
@@ -274,8 +314,8 @@ def current_device() -> Device:
     )
 
 
-def _new_run() -> Run:
-    """Return a run of nothing yet, as of now and here.
+def new_run() -> Run:
+    """Return a run of nothing yet: its date, and the versions of what it runs with.
 
     It is made before anything is measured: a GPU that fails on the way answers no questions.
 

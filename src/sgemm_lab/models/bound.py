@@ -185,7 +185,7 @@ def bound_of(score: Score, gpu: Gpu, record: Record) -> Bound | None:
     None if the kernel is no more, has changed since, or what it asks for cannot be told.
     """
     try:
-        kernel = load_kernel(score.kernel)
+        kernel = load_kernel(score.picked or score.kernel)
         if kernel.fingerprint != score.fingerprint:
             return None
         return bound(kernel, (score.m, score.n, score.k), gpu, record)

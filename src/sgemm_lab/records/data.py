@@ -17,6 +17,9 @@ from sgemm_lab.records.form import Rule
 CUBLAS = "cublas"
 """The name under which cuBLAS stands among kernels."""
 
+MATMUL = "matmul"
+"""The name under which the dispatcher stands among kernels."""
+
 UNITS = ("cycles", "GB/s", "GFLOP/s", "W", "MHz", "of the bound")
 """What a reading can be in."""
 
@@ -47,6 +50,10 @@ class Measurement:
     launches: Count
     """Launches in one sample."""
     seconds: Samples
+    graph: bool | None = None
+    """True if the launches of a sample were replayed as a CUDA graph."""
+    picked: str | None = None
+    """Which kernel the dispatcher took; its is the fingerprint. None for all but ``matmul``."""
 
     @property
     def size(self) -> Size:
@@ -170,6 +177,11 @@ class Score:
         return self.measurement.fingerprint
 
     @property
+    def picked(self) -> str | None:
+        """Which kernel the dispatcher took; None for all but ``matmul``."""
+        return self.measurement.picked
+
+    @property
     def gpu(self) -> str:
         """The GPU's name."""
         return self.device.name
@@ -277,7 +289,10 @@ class Record:
     @cached_property
     def scores(self) -> tuple[Score, ...]:
         """The latest score of each kernel, source and size."""
-        latest = {(s.kernel, s.fingerprint, s.size): s for s in self._all_scores()}
+        # What the dispatcher takes may change from run to run; it is one contender all the same.
+        latest = {
+            (s.kernel, "" if s.picked else s.fingerprint, s.size): s for s in self._all_scores()
+        }
         return tuple(latest.values())
 
     def score(self, kernel: Kernel, size: Size) -> Score | None:

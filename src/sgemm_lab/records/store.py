@@ -137,11 +137,11 @@ def scores(records: Iterable[Record]) -> list[Score]:
     A measurement under the name of a kernel of the book, but of other code, is no score of it.
     """
     every = [score for record in records for score in record.scores]
-    todays = {name: book_kernel(name) for name in {score.kernel for score in every}}
+    todays = {name: book_kernel(name) for name in {s.picked or s.kernel for s in every}}
     return [
         s
         for s in every
-        if (kernel := todays[s.kernel]) is None or kernel.fingerprint == s.fingerprint
+        if (kernel := todays[s.picked or s.kernel]) is None or kernel.fingerprint == s.fingerprint
     ]
 
 

@@ -163,6 +163,10 @@ class Launch:
     observers: list[Observer]
     products: ProductListener | None = None
     """Who wants to hear of multiply-adds; they are run one by one then, in their own order."""
+    shared_parts: Sequence[tuple[str, int, int]] = ()
+    """The arrays inside dynamic shared memory, where they are known: name, first byte, bytes."""
+    together: bool = False
+    """Whether all blocks run side by side, because they may wait for each other."""
     patience: int | None = None
     """Basic blocks that a group of threads may run before its loop is called endless."""
     time_limit: float = math.inf
@@ -212,6 +216,19 @@ class Launch:
         return place_name(thread, self.block)
 
 
+def _parts(launch: Launch, array: NamedArray) -> list[NamedArray]:
+    """A shared array under its name in the source; the dynamic one as the arrays inside it."""
+    declared = {one.name: one.bytes for one in launch.kernel.shared}
+    inside = [
+        NamedArray(name, array.start + start, size)
+        for name, start, size in launch.shared_parts
+        if start + size <= array.bytes
+    ]
+    if declared[array.name] or not inside:
+        return [NamedArray(source_name(array.name), array.start, array.bytes)]
+    return inside
+
+
 class BlockBatch:
     """Blocks that run side by side, each in a slot with shared memory of its own."""
 
@@ -221,8 +238,7 @@ class BlockBatch:
         used = max((array.start + array.bytes for array in launch.shared_arrays), default=0)
         self.shared = Memory("shared", shared_base(launch.kernel.target), used, slots)
         self.shared.arrays = [
-            NamedArray(source_name(array.name), array.start, array.bytes)
-            for array in launch.shared_arrays
+            part for array in launch.shared_arrays for part in _parts(launch, array)
         ]
         self.blocks = np.zeros(slots, dtype=np.int64)
         """Number of the block in each slot."""

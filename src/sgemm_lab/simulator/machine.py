@@ -37,6 +37,7 @@ _OPERATIONS = [
 ]
 _BARRIER = re.compile(r"(?:bar|barrier)(?:\.cta)?\.(?P<how>sync|arrive)(?:\.aligned)?")
 _BRANCH = re.compile(r"bra(?:\.uni)?|ret|exit")
+_CLUSTER = re.compile(r"barrier\.cluster|mapa\b")
 
 # Lanes that run side by side. Too few and Python's own time shows, too many and the registers
 # no longer fit the processor's cache.
@@ -64,6 +65,12 @@ def check_opcodes(kernel: PtxKernel) -> None:
     for instruction in kernel.instructions:
         opcode = instruction.opcode
         known = _BARRIER.fullmatch(opcode) or _BRANCH.fullmatch(opcode) or _operation(opcode)
+        if _CLUSTER.match(instruction.opcode):
+            raise PtxError(
+                "The blocks of a cluster read each other's shared memory at "
+                f"{instruction.location}. The simulator gives each block a memory that no other "
+                "sees, so such a kernel can run, and be counted, on a GPU only."
+            )
         if not known:
             raise PtxError(
                 f"The simulator does not know the instruction '{opcode}' at "
@@ -197,6 +204,8 @@ def _bind_fused_multiply_adds(group: ThreadGroup, bundle: Bundle) -> Step:
 
 def default_slots(launch: Launch) -> int:
     """How many blocks to run side by side."""
+    if launch.together:
+        return launch.blocks
     sizes = {"p": 1, "r": 4, "f": 4}
     registers = {
         operand.name

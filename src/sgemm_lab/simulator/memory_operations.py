@@ -257,7 +257,8 @@ def mark_written(memory: Memory, positions: Positions, width: int) -> None:
         state[positions // min(width, 8) + part] = written
 
 
-_ATOMICS: dict[str, np.ufunc] = {
+_ATOMICS: dict[str, Callable[[Any, Any], Any]] = {
+    "exch": lambda old, new: new,
     "add": np.add,
     "min": np.minimum,
     "max": np.maximum,
@@ -286,12 +287,19 @@ def _atomic(group: "ThreadGroup", instruction: Instruction, match: Match) -> Ste
         value = np.broadcast_to(origin, (group.lanes,))
         if access.lanes is not None:
             value = value[access.lanes]
+        before = words[places].copy()
         if target is None:
+            assert isinstance(operation, np.ufunc)
             operation.at(words, places, value)
         else:
             lanes = np.arange(group.lanes) if access.lanes is None else access.lanes
             for lane, place, operand in zip(lanes, places, value, strict=True):
                 target[lane], words[place] = words[place], operation(words[place], operand)
+        if np.array_equal(before, words[places]):
+            # Nothing new: a thread that asks in a loop need not ask again until there is.
+            group.test_failed |= target is not None
+        else:
+            group.batch.news += 1
         mark_written(access.memory, access.positions, site.width)
         _told(access, [value])
 
@@ -408,7 +416,7 @@ OPERATIONS: Operations = [
     (rf"st{_STRENGTH}{_SPACE}{_CACHE}(?:\.(?P<vector>v[24]))?\.{_TYPE}", _store),
     (
         rf"(?P<name>red|atom){_ATOMIC_SCOPE}{_SPACE}{_ATOMIC_SCOPE}"
-        rf"\.(?P<op>add|min|max|and|or|xor)\.{_TYPE}",
+        rf"\.(?P<op>add|min|max|and|or|xor|exch)\.{_TYPE}",
         _atomic,
     ),
     (r"cp\.async\.c[ag]\.shared(?:::cta)?\.global(?:\.L2::\w+)*", _copy_async),

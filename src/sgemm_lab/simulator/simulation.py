@@ -65,6 +65,8 @@ def simulate(
     requests_of: tuple[int, int] | None = None,
     watching: Sequence[Observer] = (),
     schedule: Schedule = "lockstep",
+    shared_parts: Sequence[tuple[str, int, int]] = (),
+    together: bool = False,
     patience: int | None = None,
     time_limit: float = math.inf,
     progress: Progress | None = None,
@@ -90,6 +92,8 @@ def simulate(
         schedule: "lockstep" runs all threads of a block side by side. "warps" runs each warp to
             its next barrier before the next warp: slower, and a missing barrier shows. "threads"
             does so with every thread.
+        shared_parts: The arrays inside dynamic shared memory: name, first byte there, bytes.
+        together: Whether all blocks run side by side, for kernels whose blocks wait for each other.
         patience: Basic blocks that a group of threads may run before its loop is called endless;
             None waits for ever.
         time_limit: Seconds after which the simulation is given up.
@@ -128,6 +132,8 @@ def simulate(
         hazards=log,
         observers=observers,
         products=recorder if products else None,
+        shared_parts=shared_parts,
+        together=together,
         patience=patience,
         time_limit=time_limit,
     )

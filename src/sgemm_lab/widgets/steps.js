@@ -49,6 +49,8 @@ class Steps {
    */
   constructor(model, el) {
     this.model = model;
+    /** @type {Map<string, Tour>} by block and line */
+    this.tours = new Map();
     this.tour = this.newTour(); // the chosen block's steps
     this.redraw = redrawer(() => this.update());
     this.player = new Player({
@@ -177,9 +179,15 @@ class Steps {
     this.code.light(now?.line); // last: it asks for the layout
   }
 
+  /** The tour of the block and the barriers shown; those of one walk are kept. */
   newTour() {
-    const { model } = this;
-    return understand(model.get("walk"), model.get("block"), model.get("left_out"));
+    const { model, tours } = this;
+    const [walk, block, line] = [model.get("walk"), model.get("block"), model.get("left_out")];
+    const known = tours.get(`${block}/${line}`);
+    if (known?.walk === walk) return known;
+    const tour = understand(walk, block, line);
+    tours.set(`${block}/${line}`, tour);
+    return tour;
   }
 
   /** Keep the tour at the block and the barriers shown. */

@@ -94,8 +94,15 @@ export function layOut(tour, thread, width) {
     Math.min(LARGEST, (width - GAP - margin) / (k + n), (TALLEST - margin) / (k + m));
   const indexed = sideAt(0) < spelled(tour);
   const margin = indexed ? GAP : 0;
-  const s = sideAt(margin);
-  const corner = cornerOf(tour, tiles, s, width - margin);
+  // A little smaller, if tiles and registers then find room in the corner.
+  const largest = sideAt(margin);
+  const sides = [1, 0.95, 0.9, 0.85, 0.8]
+    .map((share) => share * largest)
+    .filter((side) => side === largest || side >= spelled(tour));
+  /** @param {number} side */
+  const cornerAt = (side) => cornerOf(tour, tiles, side, width - margin);
+  const s = sides.find((side) => cornerAt(side).inside) ?? largest;
+  const corner = cornerAt(s);
   const { inside, beside, c, extra, room, tall, wide } = corner;
   const left = margin + (inside ? extra : extra / 2);
   const over = indexed ? INDEX : 0;

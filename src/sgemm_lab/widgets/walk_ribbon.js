@@ -47,7 +47,12 @@ export const stepUnder = (bars, x) => bars.findLastIndex((bar) => bar.x <= x) + 
 /** @type {{ global: string, shared: string, register: string }} */
 const HUES = { global: "dram", shared: "shared", register: "register" };
 
-/** @type {WeakMap<Tour, { width: number, bars: Bar[], looks: string[] }>} */
+/**
+ * The name of a phase, or nothing where it has no room, and its middle.
+ * @typedef {{ words: string | undefined, x: number }} Label
+ */
+
+/** @type {WeakMap<Tour, { width: number, bars: Bar[], looks: string[], labels: Label[] }>} */
 const known = new WeakMap();
 
 /**
@@ -64,7 +69,8 @@ function fixed(tour, width) {
     ];
     return `lab-bar-step lab-${HUES[step.array.space]}${trouble}${step.fault ? " lab-fault" : ""}`;
   });
-  const made = { width, bars: barsOf(tour, width), looks };
+  const bars = barsOf(tour, width);
+  const made = { width, bars, looks, labels: labelsOf(tour, bars) };
   known.set(tour, made);
   return made;
 }
@@ -79,7 +85,7 @@ function fixed(tour, width) {
 export function drawRibbon(scene, ribbon, tour, step, width) {
   const height = BARS + WORDS;
   setAttributes(ribbon, { viewBox: `0 0 ${width} ${height}`, height });
-  const { bars, looks } = fixed(tour, width);
+  const { bars, looks, labels } = fixed(tour, width);
   tour.steps.forEach(({ store, fault }, i) => {
     const state = i === step - 1 ? " lab-here" : i < step - 1 ? " lab-past" : "";
     const [y, tall] = fault ? [0, BARS] : store ? [4, 18] : [10, 12];
@@ -96,30 +102,40 @@ export function drawRibbon(scene, ribbon, tour, step, width) {
     const d = `M${bars[first - 1].x} 0V${BARS}`;
     scene.draw(`wall${first}`, "path", { class: "lab-wall", d });
   }
-  drawPhases(scene, tour, bars, step);
+  drawPhases(scene, tour, labels, step);
   scene.finish();
 }
 
 /**
- * The names of phases that have room for theirs; of the present one in any case.
- * @param {Scene} scene
  * @param {Tour} tour
  * @param {Bar[]} bars
+ * @returns {Label[]}
+ */
+function labelsOf({ phases }, bars) {
+  return phases.map((phase) => {
+    const { first, last, deed } = phase;
+    const [from, end] = [bars[first].x, bars[last - 1]];
+    const to = end.x + end.wide;
+    const words = [phaseWords(phase), deed === "copy" ? deed : `${last - first}`].find(
+      (one) => textWidth(one, LETTERS) <= to - from - 3,
+    );
+    return { words, x: (from + to) / 2 };
+  });
+}
+
+/**
+ * The names of phases, each below its bars.
+ * @param {Scene} scene
+ * @param {Tour} tour
+ * @param {Label[]} labels
  * @param {number} step
  */
-function drawPhases(scene, { phases }, bars, step) {
-  const end = bars[bars.length - 1];
-  phases.forEach((phase, i) => {
-    const { first, last, deed } = phase;
-    const from = bars[first].x;
-    const to = last < bars.length ? bars[last].x : end.x + end.wide;
-    const count = `${last - first}`;
-    const fits = [phaseWords(phase), deed === "copy" ? deed : count].find(
-      (words) => textWidth(words, LETTERS) <= to - from - 3,
-    );
-    if (!fits) return;
+function drawPhases(scene, { phases }, labels, step) {
+  phases.forEach(({ first, last }, i) => {
+    const { words, x } = labels[i];
+    if (!words) return;
     const here = step > first && step <= last ? " lab-here" : "";
     const look = { class: `lab-phase-name${here}`, "text-anchor": "middle" };
-    scene.draw(`phase${i}`, "text", { ...look, x: (from + to) / 2, y: BARS + 11 }, fits);
+    scene.draw(`phase${i}`, "text", { ...look, x, y: BARS + 11 }, words);
   });
 }

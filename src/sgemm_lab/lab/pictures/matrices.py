@@ -14,7 +14,7 @@ from typing import Literal, NamedTuple
 import numpy as np
 
 from sgemm_lab.counting.of_kernel import launch
-from sgemm_lab.counting.warp_requests import shared_shapes
+from sgemm_lab.counting.shared_arrays import shared_parts, shared_shapes
 from sgemm_lab.cuda.shipped_ptx import kernel_ptx
 from sgemm_lab.errors import LabError
 from sgemm_lab.hardware import FLOAT_BYTES, SECTOR_BYTES, WARP
@@ -141,6 +141,7 @@ def _accesses(kernel: Kernel, size: Size) -> list[_Access]:
         np.ones((k, n), np.float32),
         check_hazards=False,
         trace=True,
+        parts=shared_parts(kernel),
     ).trace
     assert trace is not None
     if not trace.complete:

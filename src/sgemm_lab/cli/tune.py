@@ -1,0 +1,156 @@
+"""The commands ``tune`` and ``shapes``: find the fastest kernels, and see what they come to."""
+
+import argparse
+import sys
+from pathlib import Path
+from typing import Any
+
+from sgemm_lab.cli.arguments import add_sizes, seconds
+from sgemm_lab.cli.printing import print_json, print_table, tell, tell_over
+from sgemm_lab.dispatch.bench import GpuBench
+from sgemm_lab.dispatch.candidates import candidates
+from sgemm_lab.dispatch.product import dispatcher
+from sgemm_lab.dispatch.search import search
+from sgemm_lab.dispatch.shapes import FORTY_SHAPES, SEARCHED
+from sgemm_lab.dispatch.summary import Forty, forty
+from sgemm_lab.files import check_writable, own_records
+from sgemm_lab.measuring.race import CUBLAS_CALL, Budget
+from sgemm_lab.measuring.recorder import current_device, new_run, take_record
+from sgemm_lab.records.store import load_record, load_records
+from sgemm_lab.records.tuned import FOLDER, Search, Table, TableFile
+from sgemm_lab.text import number, percent, size_text
+
+_ROOM = 2**22
+"""Bytes that a table may take: several times what the longest search writes."""
+
+
+def add_tune_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare what ``tune`` takes."""
+    add_sizes(parser)
+    parser.add_argument(
+        "--time-limit", type=seconds, metavar="SECONDS", help="end after this; a later call goes on"
+    )
+    parser.add_argument(
+        "--everything", action="store_true",
+        help="measure also what the bound rules out, to see how good the bound is",
+    )  # fmt: skip
+    parser.add_argument(
+        "--out", type=Path,
+        help="folder of record files; default: the book's, or ./records where it is installed",
+    )  # fmt: skip
+
+
+def run_tune(options: argparse.Namespace) -> int:
+    """Search on this machine's GPU; 130 where the search was stopped before its end."""
+    device, kernels = current_device(), candidates()
+    folder = options.out or own_records()
+    check_writable(folder / FOLDER, _ROOM)
+    run = new_run()
+    store = TableFile(
+        folder,
+        device,
+        Search(
+            run.date, run.driver, run.cuda, run.nvrtc, run.cupy, run.package, CUBLAS_CALL,
+            complete=False, points=(),
+        ),
+    )  # fmt: skip
+    tell_over(f"{len(kernels)} candidates are compiled")
+    bench = GpuBench(device, kernels)
+    sizes = options.sizes or SEARCHED
+    stopped = False
+    try:
+        summary = search(
+            kernels, sizes, bench, store,
+            everything=options.everything, seconds=options.time_limit,
+            progress=tell_over if sys.stderr.isatty() else tell,
+        )  # fmt: skip
+    except KeyboardInterrupt:
+        stopped = True
+    tell_over("")
+    if stopped:
+        tell(f"The search was stopped. What it measured is in {store.path}; the next call goes on.")
+        return 130
+    for fault in summary.faults:
+        tell(fault)
+    if options.json:
+        print_json({"file": str(store.path), **vars(summary)})
+    else:
+        print(f"{summary.text} The table is in {store.path}.")
+        _print_winners(store.table, sizes)
+    return 0 if summary.complete else 130
+
+
+def _print_winners(table: Table, sizes: Any) -> None:
+    winners = [points[0] for size in sizes if (points := table.at(size))]
+    print_table(
+        ["M×N×K", "fastest", "GFLOP/s", "of cuBLAS"],
+        [(size_text(w.size), w.kernel, number(w.gflops), f"{w.share:.1%}") for w in winners],
+        range(2, 4),
+    )
+
+
+def add_shapes_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare what ``shapes`` takes."""
+    parser.add_argument(
+        "--recorded", action="store_true", help="measure nothing; tell what the records hold"
+    )
+    parser.add_argument(
+        "--seconds", type=seconds, default=Budget().seconds, help="per shape, for each of the two"
+    )
+    parser.add_argument("--out", type=Path, help="folder of record files; default: the book's")
+
+
+def run_shapes(options: argparse.Namespace) -> int:
+    """Measure ``matmul`` at the forty shapes, keep the run, and tell its mean and its least share.
+
+    The status is 130 where the run was stopped before its end.
+    """
+    status = 0
+    if options.recorded:
+        record = load_records(options.out)[0]
+    else:
+        path, run = take_record(
+            [],
+            options.out or own_records(),
+            sizes=FORTY_SHAPES,
+            micro=False,
+            budget=Budget(seconds=options.seconds),
+            matmul=dispatcher(0),
+            progress=tell,
+        )
+        record, status = load_record(path), 0 if run.complete else 130
+    found = forty(record)
+    if options.json:
+        print_json(
+            {
+                "gpu": record.gpu.name,
+                "geometric_mean": found.geometric_mean,
+                "least": found.least.share,
+                "shapes": len(found.scores),
+                "missing": [list(size) for size in found.missing],
+                "shares": [
+                    {"m": s.m, "n": s.n, "k": s.k, "share": s.share, "kernel": s.picked}
+                    for s in found.scores
+                ],
+            }
+        )
+    else:
+        _print_forty(found)
+    return status
+
+
+def _print_forty(found: Forty) -> None:
+    print_table(
+        ["M×N×K", "kernel", "GFLOP/s", "of cuBLAS"],
+        [
+            (size_text(s.size), s.picked or "", number(s.gflops), f"{s.share:.1%}")
+            for s in found.scores
+        ],
+        range(2, 4),
+    )
+    missing = f" {len(found.missing)} shapes are not measured." if found.missing else ""
+    print(
+        f"{len(found.scores)} shapes on {found.least.gpu}: geometric mean "
+        f"{percent(found.geometric_mean)} of cuBLAS, least {percent(found.least.share)} at "
+        f"{size_text(found.least.size)}.{missing}"
+    )

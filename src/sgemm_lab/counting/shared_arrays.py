@@ -1,0 +1,77 @@
+"""The arrays that a kernel keeps in shared memory, read from its source."""
+
+import re
+from math import prod
+
+from sgemm_lab.errors import LabError
+from sgemm_lab.expression import UnreadableError, whole_number
+from sgemm_lab.kernel import Kernel
+
+SharedPart = tuple[str, int, int]
+"""An array inside dynamic shared memory: its name, its first byte there, and its bytes."""
+
+_DECLARED = re.compile(r"__shared__ (?:__align__\(\d+\) )?float (\w+)((?:\[[^\]]+\])+)")
+_PLACED = re.compile(
+    r"auto& (\w+) = \*reinterpret_cast<float\(\*\)((?:\[[^\]]+\])+)>\(shared(?: \+ (.+))?\);"
+)
+_FLOAT = 4
+
+
+def shared_shapes(kernel: Kernel) -> dict[str, list[int]]:
+    """Return the shape of each array in shared memory, such as [8, 132] for ``As[BK][BM + PAD]``.
+
+    An array whose size the launch decides is left out.
+
+    Raises:
+        LabError: a side of an array is no arithmetic over the kernel's constants.
+    """
+    found = [*_DECLARED.findall(kernel.source)]
+    found += [(name, sides) for name, sides, _ in _PLACED.findall(kernel.source)]
+    return {name: _shape(kernel, name, sides) for name, sides in found}
+
+
+def shared_parts(kernel: Kernel) -> tuple[SharedPart, ...]:
+    """Return the arrays that a kernel places in its dynamic shared memory.
+
+    They stand in the source as ``auto& As = *reinterpret_cast<float(*)[BK][BM]>(shared + …);``.
+
+    Raises:
+        LabError: a side or a place is no arithmetic over the kernel's constants.
+    """
+    return tuple(
+        (
+            name,
+            _FLOAT * _number(kernel, offset or "0", f"shared + {offset}"),
+            _FLOAT * prod(_shape(kernel, name, sides)),
+        )
+        for name, sides, offset in _PLACED.findall(kernel.source)
+    )
+
+
+def _shape(kernel: Kernel, name: str, sides: str) -> list[int]:
+    return [_number(kernel, side, f"{name}{sides}") for side in re.findall(r"\[([^\]]+)\]", sides)]
+
+
+def _number(kernel: Kernel, text: str, where: str) -> int:
+    value = _value(text, _all_constants(kernel))
+    if value is None:
+        raise LabError(f"The shape of '{where}' in '{kernel.name}' cannot be read.")
+    return value
+
+
+def _all_constants(kernel: Kernel) -> dict[str, int]:
+    """All whole-number constants of a kernel, those computed from others too."""
+    names: dict[str, int] = {}
+    for name, text in re.findall(r"^constexpr int (\w+) = ([^;]+);", kernel.source, re.M):
+        value = _value(text, names)
+        if value is not None:
+            names[name] = value
+    return names
+
+
+def _value(text: str, names: dict[str, int]) -> int | None:
+    """What an expression over a kernel's constants comes to, or None where it is no number."""
+    try:
+        return whole_number(text, names, floor=True)
+    except UnreadableError:
+        return None

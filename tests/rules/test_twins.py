@@ -184,6 +184,7 @@ def python_sharing(product: dict[str, int], sms: int, blocks: int, even: bool) -
         {name: getattr(one, name) for name in ("rows", "columns", "tiles", "windows")},
         asdict(tile_waves.sharing(one, sms, blocks, even)),
         tile_waves.useful_share(one, sms, even),
+        tile_waves.full_speed([(one, even, 1000.0)] * blocks, sms),
         tile_waves.sharing_words(one, sms, blocks, even),
     ]
 
@@ -358,7 +359,9 @@ TWINS = [
         python_sharing,
         """(product, sms, blocks, even) => [
           waves.tilesOf(product), waves.sharing(product, sms, blocks, even),
-          waves.usefulShare(product, sms, even), waves.sharingWords(product, sms, blocks, even),
+          waves.usefulShare(product, sms, even),
+          waves.fullSpeed(Array(blocks).fill([product, even, 1000]), sms),
+          waves.sharingWords(product, sms, blocks, even),
         ]""",
     ),
     Twin(

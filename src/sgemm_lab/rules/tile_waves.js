@@ -73,6 +73,18 @@ export function usefulShare(product, sms, even) {
 }
 
 /**
+ * The GFLOP/s that SMs would make that always work: the most that measurements allow.
+ * @param {[product: Product, even: boolean, gflops: number][]} measured
+ * @param {number} sms
+ */
+export function fullSpeed(measured, sms) {
+  const speeds = measured.map(
+    ([product, even, gflops]) => gflops / usefulShare(product, sms, even),
+  );
+  return Math.max(0, ...speeds);
+}
+
+/**
  * What becomes of a product, in a sentence or two.
  * @param {Product} product
  * @param {number} sms

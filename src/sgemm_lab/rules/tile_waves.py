@@ -15,6 +15,7 @@ Copies, and the sums of cut tiles that SMs pass to each other, cost nothing here
 says the same in JavaScript; a test holds the two equal.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from sgemm_lab.rules.sentences import sentence
@@ -108,6 +109,15 @@ def useful_share(product: Product, sms: int, even: bool) -> float:
     busiest = most_on_one(pieces, sms) * (1 if even else product.windows)
     spent = sms * busiest * product.bm * product.bn * product.bk
     return product.m * product.n * product.k / spent
+
+
+def full_speed(measured: Sequence[tuple[Product, bool, float]], sms: int) -> float:
+    """Return the GFLOP/s that SMs would make that always work: the most that measurements allow.
+
+    Each is a product, whether it was shared evenly, and its GFLOP/s. Over the share that
+    :func:`useful_share` leaves them they would be such a speed. 0 where nothing is measured.
+    """
+    return max((gflops / useful_share(one, sms, even) for one, even, gflops in measured), default=0)
 
 
 def sharing_words(product: Product, sms: int, blocks: int = 1, even: bool = False) -> str:

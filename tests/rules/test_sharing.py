@@ -1,6 +1,7 @@
 """Tiles on SMs: the busiest one, idle ones, and shares of windows."""
 
 from dataclasses import replace
+from itertools import pairwise
 
 import pytest
 from hypothesis import given
@@ -8,6 +9,7 @@ from hypothesis import strategies as st
 
 from sgemm_lab.rules.tile_waves import (
     Product,
+    full_speed,
     most_on_one,
     sharing,
     sharing_words,
@@ -29,7 +31,7 @@ def by_hand(product: Product, sms: int, blocks: int, even: bool) -> list[int]:
     tiles, windows = product.tiles, product.windows
     if even:
         ends = [tiles * windows * sm // sms for sm in range(sms + 1)]
-        return [end - start for start, end in zip(ends, ends[1:], strict=False)]
+        return [end - start for start, end in pairwise(ends)]
     loads = [0] * sms
     for tile in range(tiles):  # a wave fills slot after slot of all SMs
         loads[tile % (sms * blocks) % sms] += windows
@@ -80,6 +82,13 @@ def test_cut_tiles_are_those_of_several_sms(product: Product, sms: int) -> None:
 
 def test_one_more_tile_than_sms_is_a_wave_of_its_own() -> None:
     assert [most_on_one(tiles, 132) for tiles in (1, 132, 133, 264, 265)] == [1, 1, 2, 2, 3]
+
+
+def test_the_best_measurement_tells_what_full_use_would_make() -> None:
+    half = replace(LARGE, m=128 * 133, n=256)  # 133 tiles take as long as 264
+    measured = [(LARGE, False, 48_000.0), (half, False, 26_600.0)]
+    assert full_speed(measured, 132) == pytest.approx(26_600 * 264 / 133)
+    assert full_speed([], 132) == 0
 
 
 def test_what_lies_beyond_the_edge_of_c_is_not_useful() -> None:

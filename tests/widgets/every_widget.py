@@ -5,6 +5,7 @@ from typing import Any, NamedTuple
 
 import ladder_samples
 import occupancy_samples
+from code_samples import CODES
 from request_samples import GLOBAL, SHARED
 from tile_samples import CHIPS, KERNELS
 from walk_samples import sliding_window
@@ -16,6 +17,7 @@ from sgemm_lab.widgets import (
     Coalescing,
     Intensity,
     LabWidget,
+    MachineCode,
     Roofline,
     Steps,
     TileWaves,
@@ -87,6 +89,11 @@ SAMPLES = {
         lambda: TileWaves(CHIPS, KERNELS, size=2048),
         lambda: lab.tile_waves("by_column", "split", "tiled", even=["split"], size=8192),
         ("size", [64, 4096, 8192, 2048]),
+    ),
+    "machine code": Sample(
+        lambda: MachineCode(CODES),
+        lambda: lab.machine_code("inside", "by_column"),
+        ("left", ["mixed", "clean", "long"]),
     ),
     "ladder": Sample(
         ladder_samples.ladder,

@@ -21,8 +21,8 @@ the GPU (``card().clock_mhz``), the ``kernel`` itself, ``pace`` by the model of 
 where they are used: ``{value}`lab.speed("split")` GFLOP/s``; see :mod:`sgemm_lab.book.values`.
 
 **Pictures that move.** ``roofline``, ``intensity``, ``occupancy``, ``coalescing``, ``banks``,
-``timeline``, ``tile_waves``, ``ladder``, ``memory_ladder``, ``in_flight``; and still ones:
-``curves``, ``spread``.
+``timeline``, ``tile_waves``, ``machine_code``, ``ladder``, ``memory_ladder``, ``in_flight``; and
+still ones: ``curves``, ``spread``.
 
 **Put to use.** ``matmul`` of two arrays on the GPU, by the fastest kernel for their size;
 ``search_map`` of the search that found it.
@@ -60,6 +60,7 @@ from sgemm_lab.lab.hardware_counters import Hardware
 from sgemm_lab.lab.hardware_counters import hardware as _hardware
 from sgemm_lab.lab.instructions import instructions as _instructions
 from sgemm_lab.lab.listing import listing
+from sgemm_lab.lab.machine_code import machine_code as _machine_code
 from sgemm_lab.lab.methods import Effects
 from sgemm_lab.lab.methods import effects as _effects
 from sgemm_lab.lab.output import Output, Picture, Prose, table, unavailable
@@ -93,6 +94,7 @@ from sgemm_lab.widgets import (
     InFlight,
     Intensity,
     Ladder,
+    MachineCode,
     MemoryLadder,
     Occupancy,
     Roofline,
@@ -314,6 +316,18 @@ def tile_waves(
     tiles. ``gpu`` is an id such as "t4"; by default this machine's GPU, or the one of the records.
     """
     return _tile_waves([load_kernel(name) for name in names], size, even=even, gpu=gpu)
+
+
+def machine_code(*names: str, size: int | Size = 4096) -> MachineCode | Output:
+    """Show the main loops of kernels in machine code, each instruction coloured by its kind.
+
+    The first two stand side by side. Why warps waited is what the GPU counted at ``size``, where a
+    record has it. Where a tool is missing that the loops need, the output says what to install.
+    """
+    try:
+        return _machine_code([load_kernel(name) for name in names], _size(size))
+    except MissingToolError as missing:
+        return unavailable(missing)
 
 
 def card() -> _card.Card:
@@ -605,6 +619,7 @@ __all__ = [
     "intensity",
     "kernel",
     "ladder",
+    "machine_code",
     "measure",
     "memory_ladder",
     "mine",

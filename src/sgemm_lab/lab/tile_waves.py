@@ -10,8 +10,9 @@ from sgemm_lab.lab.roofs import default_gpu
 from sgemm_lab.models.roofline import known_gpus
 from sgemm_lab.records.data import Score
 from sgemm_lab.rules.tile import Tile
+from sgemm_lab.rules.tile_waves import LARGEST, SMALLEST
 from sgemm_lab.widgets import TileWaves
-from sgemm_lab.widgets.tile_waves import LARGEST, SMALLEST, Chip, TiledKernel
+from sgemm_lab.widgets.tile_waves import Chip, TiledKernel
 
 
 def tile_waves(

@@ -20,6 +20,9 @@ from dataclasses import dataclass
 
 from sgemm_lab.rules.sentences import sentence
 
+SMALLEST, LARGEST = 64, 8192
+"""M = N = K that a slider over sizes reaches."""
+
 
 @dataclass(frozen=True)
 class Product:

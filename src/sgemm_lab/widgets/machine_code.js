@@ -11,8 +11,11 @@ import { range, within } from "./shared/scale.js";
 import { Scene } from "./shared/scene.js";
 
 /**
+ * What an instruction may be for.
+ * @typedef {typeof KINDS[number]} Kind
+ *
  * An instruction; a key that is not there stands for 0, true, or no registers.
- * @typedef {{ text: string, kind: string, extra?: number, always?: boolean, fresh?: number[],
+ * @typedef {{ text: string, kind: Kind, extra?: number, always?: boolean, fresh?: number[],
  *   kept?: number[] }} Line
  * @typedef {{ name: string, lines: Line[], steps: number, multiply_adds: number, extra: number,
  *   stalls: Record<string, number>, note: string }} Code
@@ -21,17 +24,22 @@ import { Scene } from "./shared/scene.js";
 
 const STATE = /** @type {const} */ (["kernels", "left", "right", "left_at", "right_at"]);
 const KINDS = /** @type {const} */ ([
-  ["multiply", "multiply-add"],
-  ["shared", "load from shared memory"],
-  ["global", "global memory"],
-  ["store", "store into shared memory"],
-  ["barrier", "wait for others"],
-  ["branch", "branch"],
-  ["other", "addresses, comparisons"],
+  "multiply",
+  "shared",
+  "global",
+  "store",
+  "barrier",
+  "branch",
+  "other",
 ]);
+/**
+ * What an instruction is for, in words.
+ * @param {Kind} kind
+ */
+const wordsOf = (kind) => sentence(`code.${kind}`, {});
 /** @type {[string, string][]} */
 const KEY = [
-  ...KINDS.map(([kind, words]) => /** @type {[string, string]} */ ([`lab-i-${kind}`, words])),
+  ...KINDS.map((kind) => /** @type {[string, string]} */ ([`lab-i-${kind}`, wordsOf(kind)])),
   ["lab-i-conflict", "waits for a register bank"],
   ["lab-i-some", "pale: not in every turn"],
 ];
@@ -258,8 +266,7 @@ function codeWords(code) {
  * @param {Line} line
  */
 function lineWords({ text, kind, extra = 0, always = true, fresh = [], kept = [] }) {
-  const words = KINDS.find(([one]) => one === kind)?.[1] ?? kind;
-  const start = `${text}: ${words}${always ? "" : ", not in every turn"}.`;
+  const start = `${text}: ${wordsOf(kind)}${always ? "" : ", not in every turn"}.`;
   if (kind !== "multiply") return start;
   const banks = ["even", "odd"].flatMap((bank, odd) => {
     const mine = fresh.filter((register) => register % 2 === odd);

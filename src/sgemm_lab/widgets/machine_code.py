@@ -1,21 +1,21 @@
 """Machine code: the main loop of a kernel, instruction by instruction, and what banks cost it."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NotRequired, TypedDict
 
 import traitlets
 from matplotlib.axes import Axes
-from matplotlib.patches import Patch, Rectangle
+from matplotlib.patches import Patch, PathPatch, Rectangle
+from matplotlib.path import Path
 
 from sgemm_lab.errors import LabError
 from sgemm_lab.rules.sentences import sentence, tenths_percent
 from sgemm_lab.style import (
     BACKGROUND,
     CUBLAS,
-    KERNEL,
+    FOREGROUND,
     LEVEL_COLOURS,
     LINE,
-    PREDICTED,
     book_style,
     figure,
     svg,
@@ -24,16 +24,11 @@ from sgemm_lab.widgets.base import LabWidget, html_table
 from sgemm_lab.widgets.data import checked_items, checked_number, checked_text
 
 KINDS = ("multiply", "shared", "global", "store", "barrier", "branch", "other")
-"""What an instruction may be for; the sheet gives each its colour."""
-_WORDS = {
-    "multiply": "multiply-add", "shared": "load from shared memory", "global": "global memory",
-    "store": "store into shared memory", "barrier": "wait for others", "branch": "branch",
-    "other": "addresses, comparisons",
-}  # fmt: skip
+"""What an instruction may be for. Its words are among the sentences, as "code.multiply"."""
 _COLOURS = {
     "multiply": LEVEL_COLOURS["register"], "shared": LEVEL_COLOURS["shared"],
-    "global": LEVEL_COLOURS["dram"], "store": CUBLAS, "barrier": PREDICTED, "branch": KERNEL,
-    "other": LINE,
+    "global": LEVEL_COLOURS["dram"], "store": CUBLAS, "barrier": LEVEL_COLOURS["l2"],
+    "branch": FOREGROUND, "other": LINE,
 }  # fmt: skip
 _COLUMNS = 80
 
@@ -132,14 +127,19 @@ class MachineCode(LabWidget):
             axes = fig.subplots(len(shown), 1, squeeze=False, height_ratios=rows)[:, 0]
             for ax, one in zip(axes, shown, strict=True):
                 _draw(ax, one)
-            patches = [Patch(color=_COLOURS[kind], label=_WORDS[kind]) for kind in KINDS]
+            patches = [
+                Patch(color=_COLOURS[kind], label=sentence(f"code.{kind}")) for kind in KINDS
+            ]
             fig.legend(handles=patches, loc="outside lower center", ncols=4, fontsize=8)
         return svg(fig, "The main loop in machine code", self.alt)
 
     def table(self) -> str:
         """Return how many instructions of each kind a turn has, and its totals."""
         shown = self.shown
-        rows = [[_WORDS[kind], *(f"{_count(one, kind):,}" for one in shown)] for kind in KINDS]
+        rows = [
+            [sentence(f"code.{kind}"), *(f"{_count(one, kind):,}" for one in shown)]
+            for kind in KINDS
+        ]
         rows += [
             ["clocks that banks add", *(f"{one['extra']:,}" for one in shown)],
             ["of the FP32 peak, at most", *(tenths_percent(bound(one)) for one in shown)],
@@ -158,23 +158,47 @@ def code_words(code: Mapping[str, Any]) -> str:
     return sentence("code.turn", **code, bound=bound(code))
 
 
+def _words(kind: str) -> str:
+    return sentence(f"code.{kind}")
+
+
 def _count(code: Mapping[str, Any], kind: str) -> int:
     return sum(line["kind"] == kind and line.get("always", True) for line in code["lines"])
 
 
 def _draw(ax: Axes, code: Mapping[str, Any]) -> None:
-    for place, line in enumerate(code["lines"]):
+    """Draw a loop with few shapes: neighbours of one look are one bar, parted by thin lines."""
+    lines = code["lines"]
+    looks = [(line["kind"], line.get("always", True)) for line in lines]
+    for place, run, (kind, always) in _runs(looks):
         row, column = divmod(place, _COLUMNS)
-        colour = _COLOURS[line["kind"]]
-        ax.add_patch(
-            Rectangle(
-                (column, row), 0.85, 0.85, fc=colour, alpha=1 if line.get("always", True) else 0.3
-            )
-        )
-        if line.get("extra"):
-            ax.add_patch(Rectangle((column + 0.25, row + 0.3), 0.35, 0.3, fc=BACKGROUND))
-    ax.set(xlim=(0, _COLUMNS), ylim=(row + 1, 0), title=code["name"])
+        bar = Rectangle((column, row), run, 0.85, fc=_COLOURS[kind], alpha=1 if always else 0.3)
+        ax.add_patch(bar)
+    rows = -(-len(lines) // _COLUMNS)
+    ax.vlines(range(1, _COLUMNS), 0, rows, color=BACKGROUND, lw=0.8)
+    waits = [divmod(place, _COLUMNS) for place, line in enumerate(lines) if line.get("extra")]
+    if waits:
+        ax.add_patch(PathPatch(_squares(waits), fc=BACKGROUND, lw=0))
+    ax.set(xlim=(0, _COLUMNS), ylim=(rows, 0), title=code["name"])
     ax.set_axis_off()
+
+
+def _runs(looks: Sequence[tuple[str, bool]]) -> Iterator[tuple[int, int, tuple[str, bool]]]:
+    """Yield where each run of equal looks begins, its length and its look; rows part runs."""
+    place = 0
+    while place < len(looks):
+        end = place + 1
+        while end < len(looks) and looks[end] == looks[place] and end % _COLUMNS:
+            end += 1
+        yield place, end - place, looks[place]
+        place = end
+
+
+def _squares(places: Sequence[tuple[int, int]]) -> Path:
+    """Return a small square in the middle of each (row, column), all in one path."""
+    corners = ((0.3, 0.3), (0.7, 0.3), (0.7, 0.6), (0.3, 0.6), (0.3, 0.3))
+    codes = [Path.MOVETO, *[Path.LINETO] * 3, Path.CLOSEPOLY] * len(places)
+    return Path([(column + x, row + y) for row, column in places for x, y in corners], codes)
 
 
 def _checked_code(code: Mapping[str, Any]) -> dict[str, Any]:

@@ -10,6 +10,7 @@ import {
   tilesOf,
   usefulShare,
 } from "../rules/tile_waves.js";
+import { LARGEST, SMALLEST } from "../rules/tile_waves.py";
 import { comma, number, percent } from "../text.js";
 import { choiceSlider, key, segments, showFacts } from "./shared/controls.js";
 import { html, say, setAttributes, svg } from "./shared/dom.js";
@@ -42,9 +43,9 @@ import { Scene, scrubByPointer, slanted } from "./shared/scene.js";
  */
 
 const STATE = /** @type {const} */ (["gpus", "kernels", "gpu", "kernel", "size", "blocks", "even"]);
-const SIZES = range(64, 8192, 64);
-const CURVE = range(64, 8192, 32);
-const LARGEST = 8192;
+const STEP = 64; // from one size of the slider to the next
+const SIZES = range(SMALLEST, LARGEST, STEP);
+const CURVE = range(SMALLEST, LARGEST, STEP / 2);
 /** @type {[string, string][]} */
 const WHOLE_KEY = [
   ["lab-k-wave", "tiles of a wave"],
@@ -111,8 +112,8 @@ export function render({ model, el }) {
 
   scrubByPointer(curve, (x) => {
     const room = Math.max(270, roomIn(root)) - GUTTER - MARGIN;
-    const size = 64 * Math.round(((x - GUTTER) / room) * (LARGEST / 64));
-    change("size", within(size, SIZES[0], LARGEST));
+    const size = STEP * Math.round(((x - GUTTER) / room) * (LARGEST / STEP));
+    change("size", within(size, SMALLEST, LARGEST));
   });
   return keepDrawn(model, STATE, root, update, redraw);
 }

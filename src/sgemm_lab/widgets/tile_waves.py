@@ -7,13 +7,20 @@ import traitlets
 from matplotlib.axes import Axes
 
 from sgemm_lab.errors import LabError
-from sgemm_lab.rules.tile_waves import Product, full_speed, sharing, sharing_words, useful_share
+from sgemm_lab.rules.tile_waves import (
+    LARGEST,
+    SMALLEST,
+    Product,
+    full_speed,
+    sharing,
+    sharing_words,
+    useful_share,
+)
 from sgemm_lab.style import (
     FOREGROUND,
     LEVEL_COLOURS,
     LINE,
     MEASURED,
-    PREDICTED,
     book_style,
     figure,
     svg,
@@ -22,8 +29,6 @@ from sgemm_lab.text import number
 from sgemm_lab.widgets.base import LabWidget, html_table
 from sgemm_lab.widgets.data import checked_choice, checked_items, checked_number, checked_text
 
-SMALLEST, LARGEST = 64, 8192
-"""M = N = K that the slider reaches."""
 MOST_BLOCKS = 4
 _TABLE_SIZES = (256, 512, 1024, 2048, 3072, 4096, 5120, 8192)
 _CURVE_STEP = 32
@@ -203,7 +208,8 @@ class TileWaves(LabWidget):
     def _draw_curve(self, ax: Axes) -> None:
         sms = self.chip["sms"]
         sizes = range(SMALLEST, LARGEST + 1, _CURVE_STEP)
-        for even, colour in ((True, PREDICTED), (False, FOREGROUND)):
+        hues = {True: LEVEL_COLOURS["l2"], False: LEVEL_COLOURS["register"]}
+        for even, colour in hues.items():
             shares = [100 * useful_share(self.product(size), sms, even) for size in sizes]
             label = "even shares" if even else "whole tiles"
             ax.plot(sizes, shares, color=colour, lw=1.2, label=label)

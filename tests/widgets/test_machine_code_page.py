@@ -164,6 +164,7 @@ def test_more_has_the_stalls_and_the_listing(show: Opener) -> None:
     expect(page.locator(".lab-listing").first).to_be_hidden()
     page.get_by_text("More: why warps wait").click()
     left, right = page.locator(".lab-listing").all()
+    expect(left).to_contain_text("FFMA")  # written when it is opened
     lines = left.inner_text().splitlines()
     assert len(lines) == 11
     assert lines[2].strip() == "3? LDG.E R60, desc[UR8][R72.64]"

@@ -87,12 +87,12 @@ SAMPLES = {
     ),
     "tile waves": Sample(
         lambda: TileWaves(CHIPS, KERNELS, size=2048),
-        lambda: lab.tile_waves("by_column", "split", "tiled", even=["split"], size=8192),
+        lambda: lab.tile_waves("by_column", "stream_k", "tiled", even=["stream_k"], size=8192),
         ("size", [64, 4096, 8192, 2048]),
     ),
     "machine code": Sample(
         lambda: MachineCode(CODES),
-        lambda: lab.machine_code("inside", "by_column"),
+        lambda: lab.machine_code("ahead", "serpentine"),
         ("left", ["mixed", "clean", "long"]),
     ),
     "ladder": Sample(

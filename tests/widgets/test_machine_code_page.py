@@ -10,13 +10,13 @@ from widget_page import Opener
 
 from sgemm_lab.errors import LabError
 from sgemm_lab.widgets import MachineCode
-from sgemm_lab.widgets.machine_code import Line, bound
+from sgemm_lab.widgets.machine_code import Line, estimate
 
 State = Callable[[Page, str], Any]
 
 TURN = (
     "A turn of mixed has 10 instructions, and 4 of them multiply. Register banks add 2 clocks. "
-    "That leaves 33.3 % of the FP32 peak at most."
+    "That leaves about 33.3 % of the FP32 peak."
 )
 
 
@@ -32,7 +32,7 @@ def test_it_says_what_a_turn_is_made_of() -> None:
     both = MachineCode(CODES)
     assert (both.left, both.right) == ("mixed", "clean")
     assert both.alt.startswith(TURN + " A turn of clean has 10 instructions")
-    assert bound(CLEAN) == 0.9
+    assert estimate(CLEAN) == 0.9
 
 
 def test_still_and_table_show_every_kind() -> None:

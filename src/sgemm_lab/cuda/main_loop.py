@@ -7,8 +7,12 @@ else than a multiply-add (FFMA) is lost to arithmetic.
 A multiply-add may also keep its scheduler longer than a clock. Registers lie in two banks, those
 with odd and those with even numbers, and a bank gives one register per clock. A register that the
 instruction before has marked ``.reuse`` at the same place among its operands is still there and
-costs nothing. NVIDIA has not published this rule. It was found by measurement on an H200:
-``records/notes.md``, "Ahead of chapters 8 to 10".
+costs nothing. Accesses to memory and barriers do not count as the instruction before: the assembler
+marks registers across them. NVIDIA has not published this rule. It was found by measurement on an
+H200: ``records/notes.md``, "Ahead of chapters 8 to 10".
+
+What the clocks of a turn leave of the peak is an estimate and no bound. Loads in a row cost more,
+and while one warp waits for a bank another may start what is no multiply-add.
 """
 
 import re
@@ -37,6 +41,9 @@ _KINDS = {
     BRANCH: ("BRA", "BRX", "JMP", "CALL", "RET", "EXIT", "BSSY", "BSYNC", "BREAK"),
 }  # fmt: skip
 _KIND_OF = {name: kind for kind, names in _KINDS.items() for name in names}
+
+_APART = {SHARED, GLOBAL, STORE, BARRIER}
+"""Kinds that leave the registers kept for multiply-adds as they are."""
 
 _LABEL = re.compile(r"^(\.L\w+):")
 _LINE = re.compile(r"^\s+(?:/\*[0-9a-f]+\*/\s+)?(?P<text>[@A-Z].*?) *;")
@@ -129,7 +136,7 @@ class Loop:
         return sum(step.extra for step in self.each_turn)
 
     @property
-    def bound(self) -> float:
+    def estimate(self) -> float:
         """Share of the FP32 peak that remains: multiply-adds over all clocks of the scheduler."""
         return self.multiply_adds / (len(self.each_turn) + self.extra)
 
@@ -157,10 +164,13 @@ def main_loop(listing: str) -> Loop:
     body = code[first : last + 1]
     always = _always(body)
     steps = []
+    before: Instruction | None = None
     for i, now in enumerate(body):
-        fresh, kept = _registers(body[i - 1], now) if i else ((), ())
+        fresh, kept = _registers(before, now)
         extra = max(0, max(sum(r % 2 == bank for r in fresh) for bank in (0, 1)) - 1)
         steps.append(Step(now, extra, i in always, fresh, kept))
+        if now.kind not in _APART:
+            before = now
     return Loop(tuple(steps))
 
 
@@ -198,11 +208,13 @@ def _main(code: Sequence[Instruction]) -> tuple[int, int]:
     return max(innermost, key=lambda one: multiplying[one])
 
 
-def _registers(before: Instruction, now: Instruction) -> tuple[tuple[int, ...], tuple[int, ...]]:
+def _registers(
+    before: Instruction | None, now: Instruction
+) -> tuple[tuple[int, ...], tuple[int, ...]]:
     """Return the registers that a multiply-add fetches, and those left for it; each one once."""
     if now.kind != MULTIPLY:
         return (), ()
-    left = before.operands[1:]
+    left = before.operands[1:] if before else []
     fresh: set[int] = set()
     kept: set[int] = set()
     for place, operand in enumerate(now.operands[1:]):

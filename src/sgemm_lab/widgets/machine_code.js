@@ -176,7 +176,7 @@ class Panel {
     showFacts(this.facts, [
       ["Instructions that multiply", percent(multiplied / steps)],
       ["Clocks of a multiply-add", (1 + extra / multiplied).toFixed(2)],
-      ["Of the peak, at most", tenthsPercent(multiplied / (steps + extra))],
+      ["Of the peak, about", tenthsPercent(multiplied / (steps + extra))],
     ]);
     this.drawRibbon(this.code, at, width);
     this.slider.show(at, range(0, lines.length - 1), `${comma(at + 1)} of ${comma(lines.length)}`);
@@ -257,8 +257,8 @@ function bar(words, value, most) {
  */
 function codeWords(code) {
   const { name, steps, multiply_adds, extra } = code;
-  const bound = multiply_adds / (steps + extra);
-  return sentence("code.turn", { name, steps, multiply_adds, extra, bound });
+  const share = multiply_adds / (steps + extra);
+  return sentence("code.turn", { name, steps, multiply_adds, extra, share });
 }
 
 /**

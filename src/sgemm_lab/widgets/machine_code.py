@@ -142,20 +142,20 @@ class MachineCode(LabWidget):
         ]
         rows += [
             ["clocks that banks add", *(f"{one['extra']:,}" for one in shown)],
-            ["of the FP32 peak, at most", *(tenths_percent(bound(one)) for one in shown)],
+            ["of the FP32 peak, about", *(tenths_percent(estimate(one)) for one in shown)],
         ]
         heads = ["Instructions of every turn", *(one["name"] for one in shown)]
         return html_table("The main loop", heads, rows)
 
 
-def bound(code: Mapping[str, Any]) -> float:
+def estimate(code: Mapping[str, Any]) -> float:
     """Return the share of the peak that the clocks of a turn leave: multiply-adds over all."""
     return float(code["multiply_adds"] / (code["steps"] + code["extra"]))
 
 
 def code_words(code: Mapping[str, Any]) -> str:
     """Return what a turn of a loop is made of, in a sentence or two."""
-    return sentence("code.turn", **code, bound=bound(code))
+    return sentence("code.turn", **code, share=estimate(code))
 
 
 def _words(kind: str) -> str:

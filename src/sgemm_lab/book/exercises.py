@@ -28,9 +28,10 @@ from functools import cache
 from html import escape
 from pathlib import Path
 from textwrap import dedent
-from typing import Any
+from typing import Any, ClassVar
 
 from docutils import nodes
+from docutils.parsers.rst import directives
 from docutils.statemachine import StringList
 from sphinx.application import Sphinx
 from sphinx.util.docutils import SphinxDirective
@@ -57,6 +58,8 @@ KIND = "exercises"
 _OPENING = re.compile(
     r"^(?P<fence>`{3,}|:{3,})\{(?P<kind>exercise|predict)\}\s*(?P<name>\S*)\s*(?P<title>.*)$"
 )
+_FOLD = ":fold:"
+"""An option of a prediction, for pages alone."""
 _SOLUTION = re.compile(r"^(?P<fence>`{3,}|:{3,})\{solution\}\s*$")
 
 
@@ -148,14 +151,20 @@ class ExerciseDirective(SphinxDirective):
             f'<a href="{up}notebooks/{chapter}.ipynb" download>in this chapter\'s notebook</a>'
         )
         return (
-            f'<p class="lab-go-on">Your lines are compiled and judged {", or ".join(ways)}; in a '
-            f"copy of the book <code>make notebooks</code> and "
+            '<p class="lab-go-on">In the notebook alone: your lines are compiled and judged '
+            f"{', or '.join(ways)}; in a copy of the book <code>make notebooks</code> and "
             f"<code>jupyter lab notebooks/{chapter}.ipynb</code> open it.</p>"
         )
 
 
 class PredictDirective(ExerciseDirective):
-    """``{predict} name``: a question before the result, with a place for its answer."""
+    """``{predict} name``: a question before the result, with a place for its answer.
+
+    With ``:fold: 0`` the rest of its section is folded on the page until the reader has answered or
+    passed, with ``:fold: 2`` the next two sections too.
+    """
+
+    option_spec: ClassVar = {"fold": directives.nonnegative_int}
 
     def run(self) -> list[nodes.Node]:
         """Set the question and the place for its answer into a box."""
@@ -175,6 +184,8 @@ class PredictDirective(ExerciseDirective):
             "id": anchor,
             "aria-labelledby": f"{anchor}-title",
         }
+        if "fold" in self.options:
+            box["attributes"]["data-folds"] = str(self.options["fold"])
         return [box]
 
 
@@ -374,7 +385,7 @@ def parts(markdown: str) -> Iterator[str | Written]:
             continue
         yield "\n".join(text)
         text = []
-        body = _until(lines, opening)
+        body = [inner for inner in _until(lines, opening) if not inner.startswith(_FOLD)]
         question: list[str] = []
         solution: list[str] = []
         inside = iter(body)

@@ -247,12 +247,12 @@ function boundWords({ pipeline, bound, pace, enough }) {
   const share = blocks > 1 ? `${blocks} blocks × ` : "";
   if (bound === "compute") {
     const times = `${share}${number(compute)} = ${each}`;
-    return `Arithmetic is the bound: once it runs, it never waits. ${times}.`;
+    return `Arithmetic decides here: once it runs, it never waits. ${times}.`;
   }
   if (bound === "load") {
     const times = `${share}${number(load)} = ${each}`;
     return (
-      `The memory pipe is the bound: windows come in one after the other, ${times}. More buffers ` +
+      `The memory pipe decides here: windows come in one after the other, ${times}. More buffers ` +
       "do not help; a larger tile, which reuses its window more, would."
     );
   }
@@ -263,7 +263,7 @@ function boundWords({ pipeline, bound, pace, enough }) {
   const help = enough
     ? `${plural(enough, "buffer")} would hide the wait.`
     : "Even 6 buffers do not hide the wait.";
-  return `Waiting is the bound, at ${each}: ${why} ${help}`;
+  return `Waiting decides here, ${each}: ${why} ${help}`;
 }
 
 /**

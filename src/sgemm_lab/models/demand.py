@@ -16,7 +16,7 @@ from functools import lru_cache
 import numpy as np
 import numpy.typing as npt
 
-from sgemm_lab.counting.kept import kept
+from sgemm_lab.counting.kept import BLOCKS, kept
 from sgemm_lab.counting.of_kernel import fresh_workspace
 from sgemm_lab.cuda.shipped_ptx import settled_ptx
 from sgemm_lab.errors import LabError
@@ -33,9 +33,6 @@ LINES_PER_LOOKUP = 4
 SHARED, GLOBAL, REQUESTS, LOOKUPS, PRODUCTS = "shared", "global", "requests", "lookups", "products"
 """What is counted of a block: wavefronts of shared memory; wavefronts in which global loads and
 stores pass the data pipe; their requests; lookups of loads; multiply-adds of a warp."""
-
-BLOCKS = "blocks"
-"""Where demands stand among the counts that are kept."""
 
 _ALIGNED = WARP
 """Rows that start at a multiple of so many floats start at a line of L1 and at bank 0."""
@@ -92,8 +89,8 @@ def simulated_demand(kernel: Kernel, ptx: str) -> BlockDemand:
     per_k = {name: (second[name] - first[name]) / (long - short) for name in first}
     if per_k[PRODUCTS] * WARP != tile.bm * tile.bn:
         raise LabError(
-            f"What a block of '{kernel.name}' asks for cannot be told: it makes other multiply-adds "
-            "than those of a tile of C, BM × BN."
+            f"What a block of '{kernel.name}' asks for cannot be told: it makes other "
+            "multiply-adds than those of a tile of C, BM × BN."
         )
     fixed = {name: first[name] - short * per_k[name] for name in first}
     return BlockDemand(tile.bm, tile.bn, tile.bk, fixed, per_k)

@@ -33,18 +33,12 @@ def value(text: str) -> float:
 def test_the_last_line_of_a_box_is_the_first_of_the_next_in_short(parent: str, child: str) -> None:
     last, next_ = lab.closing(parent, CHANGED), lab.closing(child, CHANGED)
     if last.now.score.size == next_.now.score.size:
-<<<<<<< HEAD
         assert is_in_short(lines(next_)["Was bound by"], lines(last)["Bound now by"])
 
 
 def is_in_short(first: str, last: str) -> bool:
     unit, share = first.removesuffix(" reached.").rsplit(", ", 1)
     return last.startswith(f"{unit}: ") and last.endswith(f", {share}.")
-=======
-        unit, share = lines(next_)["Was bound by"].removesuffix(" reached.").rsplit(", ", 1)
-        assert lines(last)["Bound now by"].startswith(f"{unit}: ")
-        assert lines(last)["Bound now by"].endswith(f", {share}.")
->>>>>>> pages57
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -117,12 +111,9 @@ def test_where_the_parent_ends_at_a_smaller_cube_the_one_before_it_stands_in() -
     box = lab.closing("sliding_window", CHANGED)
     assert box.before is not None
     assert box.before.name == "tiled"
-<<<<<<< HEAD
     tiled = lines(lab.closing("tiled", CHANGED))
     assert is_in_short(lines(box)["Was bound by"], tiled["Bound now by"])
-=======
     assert box.before.score.m == 4096
->>>>>>> pages57
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,7 @@
-"""When windows of K are loaded and when they are multiplied: one block, one buffer or several."""
+"""When windows of K are loaded and when they are multiplied: one block, one buffer or several.
+
+Two views of one schedule: a row for loads and one for multiplications, or a row for each buffer.
+"""
 
 from sgemm_lab.lab.output import Output
 from sgemm_lab.lab.pictures.frame import PANEL_WIDTH, drawing, panel, rectangle, words
@@ -37,6 +40,41 @@ def time_panel(title: str, pipeline: Pipeline, clocks: float, *, says: str = "")
     described = (
         f"{pipeline.windows} windows with {pipeline.stages} buffer"
         f"{'' if pipeline.stages == 1 else 's'} take {number(end)} clocks."
+    )
+    return panel(title, drawing(parts, height, described), described, says)
+
+
+def ring_panel(title: str, pipeline: Pipeline, clocks: float, *, says: str = "") -> Output:
+    """Return a panel with a row for each buffer: what fills it, and when it is multiplied.
+
+    A window is pale from when it is asked for until it is there, and solid while it is multiplied.
+    """
+    windows = schedule(pipeline)
+    scale = (PANEL_WIDTH - _LEFT - 4) / clocks
+    parts = [
+        words(0, 18 + row * _ROW, f"place {row + 1}") for row in range(pipeline.stages)
+    ]
+    for window in windows:
+        y = 4 + window.buffer * _ROW
+        parts += _bar(window.asked, window.there, y, "shared", window.number + 1, scale)
+        for piece in window.pieces:
+            start, width = piece.start * scale, (piece.end - piece.start) * scale - 1
+            parts.append(rectangle(_LEFT + start, y, width, _ROW - 6, "register"))
+            if width > _MOST_LABELLED:
+                middle = _LEFT + start + width / 2
+                number_ = str(window.number + 1)
+                parts.append(words(middle, y + 14, number_, hue="bg", anchor="middle", bold=True))
+    end = windows[-1].done
+    height = pipeline.stages * _ROW + 24
+    parts.append(rectangle(_LEFT + end * scale, 2, 1.5, height - 22, "fg"))
+    parts.append(
+        words(
+            min(_LEFT + end * scale, PANEL_WIDTH), height - 4, f"{number(end)} clocks", anchor="end"
+        )
+    )
+    described = (
+        f"{pipeline.windows} windows go through {pipeline.stages} places in turn and take "
+        f"{number(end)} clocks."
     )
     return panel(title, drawing(parts, height, described), described, says)
 

@@ -32,12 +32,14 @@ static_assert(BM * BK % (4 * THREADS) == 0 && BK * BN % (4 * THREADS) == 0,
 static_assert(THREADS % (BK / 4) == 0 && THREADS % (BN / 4) == 0,
               "The threads copy whole rows at a time: BK / 4 and BN / 4 must divide THREADS.");
 static_assert(PAD % 4 == 0, "Rows of As start at multiples of 16 bytes: PAD must be one of 4.");
-static_assert(TM % 4 == 0 && TN % 4 == 0, "A thread has groups of 4: TM and TN are multiples of 4.");
-static_assert(BK % 4 == 0 && BN % 4 == 0, "float4 holds 4 floats: BK and BN must be multiples of 4.");
+static_assert(TM % 4 == 0 && TN % 4 == 0,
+              "A thread has groups of 4: TM and TN are multiples of 4.");
+static_assert(BK % 4 == 0 && BN % 4 == 0,
+              "float4 holds 4 floats: BK and BN must be multiples of 4.");
 static_assert(THREADS <= 1024, "A block has at most 1024 threads: make TM larger.");
 
-// Four neighbours of a row of which `left` elements are left; zeros past its end. One load of 16
-// bytes where it can be: a float4 load faults unless its address is a multiple of 16.
+// Four neighbours of a row of which `left` elements are left; zeros past its end. One load of
+// 16 bytes where it can be: a float4 load faults unless its address is a multiple of 16.
 __device__ float4 load4(const float* x, int left, bool aligned)
 {
     if (aligned && left >= 4) return *reinterpret_cast<const float4*>(x);
@@ -81,8 +83,8 @@ extern "C" __global__ void sgemm(const float* A, const float* B, float* C, int M
     const int blockRow = blockIdx.y * BM;
     const int blockCol = blockIdx.x * BN;
 
-    const int rA = tid / (BK / 4), kA = tid % (BK / 4) * 4;  // my first float4 of A: its row and k
-    const int kB = tid / (BN / 4), cB = tid % (BN / 4) * 4;  // my first float4 of B: k and column
+    const int rA = tid / (BK / 4), kA = tid % (BK / 4) * 4;  // my first float4 of A: row and k
+    const int kB = tid / (BN / 4), cB = tid % (BN / 4) * 4;  // my first float4 of B: k, column
     constexpr int A_STEP = THREADS / (BK / 4);  // rows from one float4 of mine to the next
     constexpr int B_STEP = THREADS / (BN / 4);
     const bool alignedA = K % 4 == 0 && size_t(A) % 16 == 0;
@@ -159,9 +161,9 @@ extern "C" __global__ void sgemm(const float* A, const float* B, float* C, int M
         __syncthreads();  // the next window is there, and all have read this one
     }
 
-    // Sums that leave as a float4 must stand in four neighbouring registers, and there they get in
-    // each other's way in the main loop (register banks). A product in between sets them free: the
-    // compiler cannot know that the factor is 1.
+    // Sums that leave as a float4 must stand in four neighbouring registers, and there they get
+    // in each other's way in the main loop (register banks). A product in between sets them
+    // free: the compiler cannot know that the factor is 1.
     const float one = K > 0 ? 1.0f : 0.0f;
     for (int i = 0; i < TM; ++i) {
         for (int j = 0; j < TN; j += 4) {

@@ -22,23 +22,25 @@ constexpr int THREADS = BM * BN / (TM * TN);
 constexpr int LANES_M = WM / TM;                // lanes of a warp along M
 constexpr int LANES_N = WN / TN;                // lanes of a warp along N
 constexpr int A_LOADS = BM * BK / 4 / THREADS;  // float4 of A that each thread copies
-constexpr int B_STEP = THREADS / (BN / 4);      // rows of B that the block copies at once
+constexpr int B_STEP = THREADS / (BN / 4);      // rows of B copied at once
 
 static_assert(BM % WM == 0 && BN % WN == 0, "WM must divide BM, and WN must divide BN.");
 static_assert(WM % TM == 0 && WN % TN == 0, "TM must divide WM, and TN must divide WN.");
 static_assert(LANES_M * LANES_N == 32, "A warp has 32 lanes: WM * WN must be 32 * TM * TN.");
 static_assert(BM * BK % (4 * THREADS) == 0,
               "4 * THREADS, the floats copied at once, divides BM * BK.");
-static_assert(BK % B_STEP == 0, "4 * THREADS / BN, the rows of B copied at once, must divide BK.");
+static_assert(BK % B_STEP == 0, "4 * THREADS / BN, the rows of B copied at once, divides BK.");
 static_assert(THREADS % (BK / 4) == 0 && THREADS % (BN / 4) == 0,
               "The threads copy whole rows at a time: BK / 4 and BN / 4 must divide THREADS.");
 static_assert(PAD % 4 == 0, "Rows of As start at multiples of 16 bytes: PAD must be one of 4.");
-static_assert(TM % 4 == 0 && TN % 4 == 0, "A thread has groups of 4: TM and TN are multiples of 4.");
-static_assert(BK % 4 == 0 && BN % 4 == 0, "float4 holds 4 floats: BK and BN must be multiples of 4.");
+static_assert(TM % 4 == 0 && TN % 4 == 0,
+              "A thread has groups of 4: TM and TN are multiples of 4.");
+static_assert(BK % 4 == 0 && BN % 4 == 0,
+              "float4 holds 4 floats: BK and BN must be multiples of 4.");
 static_assert(THREADS <= 1024, "A block has at most 1024 threads: make TM larger.");
 
-// Four neighbours of a row of which `left` elements are left; zeros past its end. One load of 16
-// bytes where it can be: a float4 load faults unless its address is a multiple of 16.
+// Four neighbours of a row of which `left` elements are left; zeros past its end. One load of
+// 16 bytes where it can be: a float4 load faults unless its address is a multiple of 16.
 __device__ float4 load4(const float* x, int left, bool aligned)
 {
     if (aligned && left >= 4) return *reinterpret_cast<const float4*>(x);
@@ -47,13 +49,13 @@ __device__ float4 load4(const float* x, int left, bool aligned)
 }
 
 // Where in shared memory x is, as PTX counts it.
-__device__ unsigned sharedAddress(const void* x) { return unsigned(__cvta_generic_to_shared(x)); }
+__device__ unsigned inShared(const void* x) { return unsigned(__cvta_generic_to_shared(x)); }
 
 // Start to copy four floats; both addresses are multiples of 16. Where there are none to copy,
 // zeros are stored and `from` is not read.
 __device__ void copy16(float* to, const float* from, bool there)
 {
-    asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(sharedAddress(to)), "l"(from),
+    asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(inShared(to)), "l"(from),
                  "r"(there ? 16 : 0) : "memory");
 }
 
@@ -96,8 +98,8 @@ extern "C" __global__ void sgemm(const float* A, const float* B, float* C, int M
     const int blockRow = blockIdx.y * BM;
     const int blockCol = blockIdx.x * BN;
 
-    const int rA = tid / (BK / 4), kA = tid % (BK / 4) * 4;  // my first float4 of A: its row and k
-    const int kB = tid / (BN / 4), cB = tid % (BN / 4) * 4;  // my first float4 of B: k and column
+    const int rA = tid / (BK / 4), kA = tid % (BK / 4) * 4;  // my first float4 of A: row and k
+    const int kB = tid / (BN / 4), cB = tid % (BN / 4) * 4;  // my first float4 of B: k, column
     constexpr int A_STEP = THREADS / (BK / 4);  // rows from one float4 of mine to the next
     const bool alignedA = K % 4 == 0 && size_t(A) % 16 == 0;
     const bool alignedB = N % 4 == 0 && size_t(B) % 16 == 0;
@@ -109,15 +111,15 @@ extern "C" __global__ void sgemm(const float* A, const float* B, float* C, int M
     const float* Athread = A + size_t(blockRow + rA) * K + kA;
     const float* Bthread = B + size_t(kB) * N + blockCol + cB;
 
-    // Start to copy B's part of a window. Where its rows are not aligned, it is loaded and stored.
-    auto copyB = [&](int k0, int window) {
+    // Start to copy B's part of a window. Where rows are not aligned, it is loaded and stored.
+    auto copyB = [&](int k0, int w) {
         const int leftB = N - blockCol - cB;
         for (int k = 0; alignedB && k < BK; k += B_STEP) {
-            copy16(&Bs[window][kB + k][cB], Bthread + size_t(k) * N, leftB > 0 && k0 + kB + k < K);
+            copy16(&Bs[w][kB + k][cB], Bthread + size_t(k) * N, leftB > 0 && k0 + kB + k < K);
         }
 #pragma unroll 1
         for (int k = 0; !alignedB && k < BK; k += B_STEP) {
-            *reinterpret_cast<float4*>(&Bs[window][kB + k][cB]) =
+            *reinterpret_cast<float4*>(&Bs[w][kB + k][cB]) =
                 load4(Bthread + size_t(k) * N, k0 + kB + k < K ? leftB : 0, false);
         }
         Bthread += size_t(BK) * N;
@@ -180,9 +182,9 @@ extern "C" __global__ void sgemm(const float* A, const float* B, float* C, int M
         __syncthreads();  // the next window is there, and all have read this one
     }
 
-    // Sums that leave as a float4 must stand in four neighbouring registers, and there they get in
-    // each other's way in the main loop (register banks). A product in between sets them free: the
-    // compiler cannot know that the factor is 1.
+    // Sums that leave as a float4 must stand in four neighbouring registers, and there they get
+    // in each other's way in the main loop (register banks). A product in between sets them
+    // free: the compiler cannot know that the factor is 1.
     const float one = K > 0 ? 1.0f : 0.0f;
     for (int i = 0; i < TM; ++i) {
         for (int j = 0; j < TN; j += 4) {

@@ -23,29 +23,31 @@ constexpr int STAGES = 3;  // windows in shared memory
 constexpr int THREADS = BM * BN / (TM * TN);
 constexpr int LANES_M = WM / TM;            // lanes of a warp along M
 constexpr int LANES_N = WN / TN;            // lanes of a warp along N
-constexpr int A_STEP = THREADS / 8;         // rows of A that the block copies at once, 8 k of each
-constexpr int B_STEP = THREADS / (BN / 4);  // rows of B that the block copies at once
+constexpr int A_STEP = THREADS / 8;         // rows of A copied at once, 8 k of each
+constexpr int B_STEP = THREADS / (BN / 4);  // rows of B copied at once
 
 static_assert(BM % WM == 0 && BN % WN == 0, "WM must divide BM, and WN must divide BN.");
 static_assert(WM % TM == 0 && WN % TN == 0, "TM must divide WM, and TN must divide WN.");
 static_assert(LANES_M * LANES_N == 32, "A warp has 32 lanes: WM * WN must be 32 * TM * TN.");
 static_assert(BM % A_STEP == 0 && BK % 8 == 0,
               "A is copied in pieces of THREADS / 8 rows by 8 k: BM and BK must be multiples.");
-static_assert(BK % B_STEP == 0, "4 * THREADS / BN, the rows of B copied at once, must divide BK.");
-static_assert(THREADS % (BN / 4) == 0, "The threads copy whole rows of B: BN / 4 divides THREADS.");
-static_assert(PAD % 8 == 4, "Lanes store 4 rows by 8 k of As at once: PAD of 4 parts their banks.");
-static_assert(TM % 4 == 0 && TN % 4 == 0, "A thread has groups of 4: TM and TN are multiples of 4.");
-static_assert(BK % 4 == 0 && BN % 4 == 0, "float4 holds 4 floats: BK and BN must be multiples of 4.");
-static_assert(STAGES >= 2, "One window is multiplied while others are filled: STAGES is 2 or more.");
+static_assert(BK % B_STEP == 0, "4 * THREADS / BN, the rows of B copied at once, divides BK.");
+static_assert(THREADS % (BN / 4) == 0, "Whole rows of B are copied: BN / 4 divides THREADS.");
+static_assert(PAD % 8 == 4, "Lanes store 4 rows by 8 k of As: PAD of 4 parts their banks.");
+static_assert(TM % 4 == 0 && TN % 4 == 0,
+              "A thread has groups of 4: TM and TN are multiples of 4.");
+static_assert(BK % 4 == 0 && BN % 4 == 0,
+              "float4 holds 4 floats: BK and BN must be multiples of 4.");
+static_assert(STAGES >= 2, "One window is multiplied, another filled: STAGES is 2 or more.");
 static_assert(THREADS <= 1024, "A block has at most 1024 threads: make TM larger.");
 
 // Where in shared memory x is, as PTX counts it.
-__device__ unsigned sharedAddress(const void* x) { return unsigned(__cvta_generic_to_shared(x)); }
+__device__ unsigned inShared(const void* x) { return unsigned(__cvta_generic_to_shared(x)); }
 
-// Start to copy one float. Where there is none to copy, a zero is stored and `from` is not read.
+// Start to copy one float. Where there is none, a zero is stored and `from` is not read.
 __device__ void copy4(float* to, const float* from, bool there)
 {
-    asm volatile("cp.async.ca.shared.global [%0], [%1], 4, %2;" ::"r"(sharedAddress(to)), "l"(from),
+    asm volatile("cp.async.ca.shared.global [%0], [%1], 4, %2;" ::"r"(inShared(to)), "l"(from),
                  "r"(there ? 4 : 0) : "memory");
 }
 
@@ -53,7 +55,7 @@ __device__ void copy4(float* to, const float* from, bool there)
 // zeros are stored and `from` is not read.
 __device__ void copy16(float* to, const float* from, bool there)
 {
-    asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(sharedAddress(to)), "l"(from),
+    asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(inShared(to)), "l"(from),
                  "r"(there ? 16 : 0) : "memory");
 }
 
@@ -103,8 +105,8 @@ extern "C" __global__ void sgemm(const float* A, const float* B, float* C, int M
     const int blockRow = blockIdx.y * BM;
     const int blockCol = blockIdx.x * BN;
 
-    const int rA = tid / 8, kA = tid % 8;                    // my first float of A: its row and k
-    const int kB = tid / (BN / 4), cB = tid % (BN / 4) * 4;  // my first float4 of B: k and column
+    const int rA = tid / 8, kA = tid % 8;                    // my first float of A: row and k
+    const int kB = tid / (BN / 4), cB = tid % (BN / 4) * 4;  // my first float4 of B: k, column
     const bool alignedB = N % 4 == 0 && size_t(B) % 16 == 0;
     const bool alignedC = N % 4 == 0 && size_t(C) % 16 == 0;
 
@@ -112,24 +114,24 @@ extern "C" __global__ void sgemm(const float* A, const float* B, float* C, int M
     const float* Athread = A + size_t(blockRow + rA) * K + kA;
     const float* Bthread = B + size_t(kB) * N + blockCol + cB;
 
-    // Start to copy A's part of a window, float by float: so it can be transposed on the
-    // way, and its address need not be aligned.
-    auto copyA = [&](int k0, int window) {
+    // Start to copy A's part of window w, float by float: it can be transposed on the
+    // way, and need not be aligned.
+    auto copyA = [&](int k0, int w) {
         for (int k = 0; k < BK; k += 8) {
             const int leftA = k0 + k + kA < K ? M - blockRow - rA : 0;
             for (int i = 0; i < BM; i += A_STEP) {
-                copy4(&As[window][kA + k][rA + i], Athread + size_t(i) * K + k, i < leftA);
+                copy4(&As[w][kA + k][rA + i], Athread + size_t(i) * K + k, i < leftA);
             }
         }
         Athread += BK;
     };
-    // Start to copy B's part of a window: float4, or, where its rows are not aligned,
-    // floats that are BN / 4 columns apart, so that neighbours are copied by neighbours.
-    auto copyB = [&](int k0, int window) {
+    // Start to copy B's part of window w: float4, or, where its rows are not aligned,
+    // floats that are BN / 4 columns apart: so lanes copy neighbours.
+    auto copyB = [&](int k0, int w) {
         if (alignedB) {
             const bool inside = blockCol + cB < N;
             for (int k = 0; k < BK; k += B_STEP) {
-                copy16(&Bs[window][kB + k][cB], Bthread + size_t(k) * N, inside && k0 + kB + k < K);
+                copy16(&Bs[w][kB + k][cB], Bthread + size_t(k) * N, inside && k0 + kB + k < K);
             }
         } else {
 #pragma unroll 1
@@ -137,13 +139,13 @@ extern "C" __global__ void sgemm(const float* A, const float* B, float* C, int M
                 const int cols = k0 + kB + k < K ? N - blockCol : 0;
                 for (int j = 0; j < 4; ++j) {
                     const int c = cB / 4 + j * (BN / 4);
-                    copy4(&Bs[window][kB + k][c], Bthread + size_t(k) * N - cB + c, c < cols);
+                    copy4(&Bs[w][kB + k][c], Bthread + size_t(k) * N - cB + c, c < cols);
                 }
             }
         }
         Bthread += size_t(BK) * N;
     };
-    // Start to copy the window of k0, if there is one. A group may be empty: so the last windows
+    // Start to copy the window of k0, if there is one. A group may be empty: the last windows
     // are waited for like the others.
     auto fetch = [&](int k0, int window) {
         if (k0 < K) {
@@ -176,9 +178,9 @@ extern "C" __global__ void sgemm(const float* A, const float* B, float* C, int M
         }
     }
 
-    // Sums that leave as a float4 must stand in four neighbouring registers, and there they get in
-    // each other's way in the main loop (register banks). A product in between sets them free: the
-    // compiler cannot know that the factor is 1.
+    // Sums that leave as a float4 must stand in four neighbouring registers, and there they get
+    // in each other's way in the main loop (register banks). A product in between sets them
+    // free: the compiler cannot know that the factor is 1.
     const float one = K > 0 ? 1.0f : 0.0f;
     for (int i = 0; i < TM; ++i) {
         for (int j = 0; j < TN; j += 4) {

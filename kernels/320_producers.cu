@@ -23,32 +23,34 @@ constexpr int PRODUCERS = 128;  // threads that copy
 constexpr int THREADS = BM * BN / (TM * TN);  // threads that multiply
 constexpr int LANES_M = WM / TM;            // lanes of a warp along M
 constexpr int LANES_N = WN / TN;            // lanes of a warp along N
-constexpr int A_STEP = PRODUCERS / 8;         // rows of A that are copied at once, 8 k of each
-constexpr int B_STEP = PRODUCERS / (BN / 4);  // rows of B that are copied at once
+constexpr int A_STEP = PRODUCERS / 8;         // rows of A copied at once, 8 k of each
+constexpr int B_STEP = PRODUCERS / (BN / 4);  // rows of B copied at once
 
 static_assert(BM % WM == 0 && BN % WN == 0, "WM must divide BM, and WN must divide BN.");
 static_assert(WM % TM == 0 && WN % TN == 0, "TM must divide WM, and TN must divide WN.");
 static_assert(LANES_M * LANES_N == 32, "A warp has 32 lanes: WM * WN must be 32 * TM * TN.");
 static_assert(LANES_M >= 4 && LANES_N >= 4, "The lanes stand 4 × 8 or 8 × 4: change WM or WN.");
 static_assert(BM % A_STEP == 0 && BK % 8 == 0,
-              "A is copied in pieces of PRODUCERS / 8 rows by 8 k: BM and BK must be multiples.");
-static_assert(BK % B_STEP == 0, "4 * THREADS / BN, the rows of B copied at once, must divide BK.");
-static_assert(PRODUCERS % (BN / 4) == 0, "Whole rows of B are copied: BN / 4 divides PRODUCERS.");
-static_assert(PAD % 8 == 4, "Lanes store 4 rows by 8 k of As at once: PAD of 4 parts their banks.");
-static_assert(TM % 4 == 0 && TN % 4 == 0, "A thread has groups of 4: TM and TN are multiples of 4.");
-static_assert(BK % 4 == 0 && BN % 4 == 0, "float4 holds 4 floats: BK and BN must be multiples of 4.");
-static_assert(STAGES >= 2, "One window is multiplied while others are filled: STAGES is 2 or more.");
-static_assert(THREADS == 256 && PRODUCERS == 128, "Registers are dealt out for 256 + 128 threads.");
+              "A is copied in pieces of PRODUCERS / 8 rows by 8 k: they divide BM and BK.");
+static_assert(BK % B_STEP == 0, "4 * PRODUCERS / BN, rows of B at once, divides BK.");
+static_assert(PRODUCERS % (BN / 4) == 0, "Whole rows of B are copied: BN / 4 divides it.");
+static_assert(PAD % 8 == 4, "Lanes store 4 rows by 8 k of As: PAD of 4 parts their banks.");
+static_assert(TM % 4 == 0 && TN % 4 == 0,
+              "A thread has groups of 4: TM and TN are multiples of 4.");
+static_assert(BK % 4 == 0 && BN % 4 == 0,
+              "float4 holds 4 floats: BK and BN must be multiples of 4.");
+static_assert(STAGES >= 2, "One window is multiplied, another filled: STAGES is 2 or more.");
+static_assert(THREADS == 256 && PRODUCERS == 128, "Registers are dealt to 256 + 128 threads.");
 
 using Barrier = unsigned long long;  // an mbarrier: it counts arrivals, phase after phase
 
 // Where in shared memory x is, as PTX counts it.
-__device__ unsigned sharedAddress(const void* x) { return unsigned(__cvta_generic_to_shared(x)); }
+__device__ unsigned inShared(const void* x) { return unsigned(__cvta_generic_to_shared(x)); }
 
-// Start to copy one float. Where there is none to copy, a zero is stored and `from` is not read.
+// Start to copy one float. Where there is none, a zero is stored and `from` is not read.
 __device__ void copy4(float* to, const float* from, bool there)
 {
-    asm volatile("cp.async.ca.shared.global [%0], [%1], 4, %2;" ::"r"(sharedAddress(to)), "l"(from),
+    asm volatile("cp.async.ca.shared.global [%0], [%1], 4, %2;" ::"r"(inShared(to)), "l"(from),
                  "r"(there ? 4 : 0) : "memory");
 }
 
@@ -56,33 +58,33 @@ __device__ void copy4(float* to, const float* from, bool there)
 // zeros are stored and `from` is not read.
 __device__ void copy16(float* to, const float* from, bool there)
 {
-    asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(sharedAddress(to)), "l"(from),
+    asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(inShared(to)), "l"(from),
                  "r"(there ? 16 : 0) : "memory");
 }
 
 // Let `count` arrivals complete a phase of a barrier.
 __device__ void setUp(Barrier* barrier, int count)
 {
-    asm volatile("mbarrier.init.shared.b64 [%0], %1;" ::"r"(sharedAddress(barrier)), "r"(count));
+    asm volatile("mbarrier.init.shared.b64 [%0], %1;" ::"r"(inShared(barrier)), "r"(count));
 }
 
 // Arrive now.
 __device__ void arrive(Barrier* barrier)
 {
-    asm volatile("mbarrier.arrive.shared.b64 _, [%0];" ::"r"(sharedAddress(barrier)) : "memory");
+    asm volatile("mbarrier.arrive.shared.b64 _, [%0];" ::"r"(inShared(barrier)) : "memory");
 }
 
 // Arrive as soon as all copies that this thread has started are there.
 __device__ void arriveWhenCopied(Barrier* barrier)
 {
-    asm volatile("cp.async.mbarrier.arrive.noinc.shared.b64 [%0];" ::"r"(sharedAddress(barrier)));
+    asm volatile("cp.async.mbarrier.arrive.noinc.shared.b64 [%0];" ::"r"(inShared(barrier)));
 }
 
 // Wait until a phase is complete. Phases are told apart by their last bit: 0, 1, 0, 1, ...
 __device__ void waitFor(Barrier* barrier, int phase)
 {
     asm volatile("{ .reg .pred over; again: mbarrier.try_wait.parity.shared.b64 over, [%0], %1;"
-                 " @!over bra again; }" ::"r"(sharedAddress(barrier)), "r"(phase) : "memory");
+                 " @!over bra again; }" ::"r"(inShared(barrier)), "r"(phase) : "memory");
 }
 
 // Store four neighbours of a row of which `left` elements are left.
@@ -112,13 +114,13 @@ extern "C" __global__ void __launch_bounds__(THREADS + PRODUCERS, 1)
     // First the windows' k × rows of A, transposed; behind them their k × columns of B.
     auto& As = *reinterpret_cast<float(*)[STAGES][BK][BM + PAD]>(shared);
     auto& Bs = *reinterpret_cast<float(*)[STAGES][BK][BN]>(shared + STAGES * BK * (BM + PAD));
-    __shared__ Barrier filled[STAGES], emptied[STAGES];  // all of a window is there; all have read it
+    __shared__ Barrier filled[STAGES], emptied[STAGES];  // a window is there; all have read it
 
     const int tid = threadIdx.x;
     const int warp = tid / 32, lane = tid % 32;
     const int warpRow = warp / (BN / WN) * WM;  // my warp's tile in the block tile
     const int warpCol = warp % (BN / WN) * WN;
-    // Lanes 1 or 2 apart differ in both row and column of the warp tile. If they shared an address,
+    // Lanes 1 or 2 apart differ in row and column of the warp tile. If they shared an address,
     // the hardware would merge their requests: fewer wavefronts, but more time to issue them.
     const int ty = lane % LANES_M;             // my group of rows in it
     const int tx = lane / LANES_M ^ lane % 4;  // my group of columns in it
@@ -138,31 +140,31 @@ extern "C" __global__ void __launch_bounds__(THREADS + PRODUCERS, 1)
     if (tid >= THREADS) {
         asm volatile("setmaxnreg.dec.sync.aligned.u32 56;");  // copying needs few registers
         const int id = tid - THREADS;
-        const int rA = id / 8, kA = id % 8;                    // my first float of A: its row and k
-        const int kB = id / (BN / 4), cB = id % (BN / 4) * 4;  // my first float4 of B: k and column
+        const int rA = id / 8, kA = id % 8;                    // my first float of A: row and k
+        const int kB = id / (BN / 4), cB = id % (BN / 4) * 4;  // my first float4 of B: k, col
 
         // My first float of A and float4 of B. They move along K with the window.
         const float* Athread = A + size_t(blockRow + rA) * K + kA;
         const float* Bthread = B + size_t(kB) * N + blockCol + cB;
 
-        // Start to copy A's part of a window, float by float: so it can be transposed on the
-        // way, and its address need not be aligned.
-        auto copyA = [&](int k0, int window) {
+        // Start to copy A's part of window w, float by float: it can be transposed on the
+        // way, and need not be aligned.
+        auto copyA = [&](int k0, int w) {
             for (int k = 0; k < BK; k += 8) {
                 const int leftA = k0 + k + kA < K ? M - blockRow - rA : 0;
                 for (int i = 0; i < BM; i += A_STEP) {
-                    copy4(&As[window][kA + k][rA + i], Athread + size_t(i) * K + k, i < leftA);
+                    copy4(&As[w][kA + k][rA + i], Athread + size_t(i) * K + k, i < leftA);
                 }
             }
             Athread += BK;
         };
-        // Start to copy B's part of a window: float4, or, where its rows are not aligned,
-        // floats that are BN / 4 columns apart, so that neighbours are copied by neighbours.
-        auto copyB = [&](int k0, int window) {
+        // Start to copy B's part of window w: float4, or, where its rows are not aligned,
+        // floats that are BN / 4 columns apart: so lanes copy neighbours.
+        auto copyB = [&](int k0, int w) {
             if (alignedB) {
                 const int leftB = blockCol + cB < N ? K - k0 - kB : 0;
                 for (int k = 0; k < BK; k += B_STEP) {
-                    copy16(&Bs[window][kB + k][cB], Bthread + size_t(k) * N, k < leftB);
+                    copy16(&Bs[w][kB + k][cB], Bthread + size_t(k) * N, k < leftB);
                 }
             } else {
 #pragma unroll 1
@@ -170,7 +172,7 @@ extern "C" __global__ void __launch_bounds__(THREADS + PRODUCERS, 1)
                     const int cols = k0 + kB + k < K ? N - blockCol : 0;
                     for (int j = 0; j < 4; ++j) {
                         const int c = cB / 4 + j * (BN / 4);
-                        copy4(&Bs[window][kB + k][c], Bthread + size_t(k) * N - cB + c, c < cols);
+                        copy4(&Bs[w][kB + k][c], Bthread + size_t(k) * N - cB + c, c < cols);
                     }
                 }
             }
@@ -188,7 +190,7 @@ extern "C" __global__ void __launch_bounds__(THREADS + PRODUCERS, 1)
         return;
     }
 
-    asm volatile("setmaxnreg.inc.sync.aligned.u32 224;");  // multiplying takes what they gave back
+    asm volatile("setmaxnreg.inc.sync.aligned.u32 224;");  // multiplying takes them
     float fragA[2][TM];  // this k's column of my rows, and the next one's
     float fragB[TN];     // this k's row of my columns
     auto loadA = [&](int window, int k) {
@@ -222,9 +224,9 @@ extern "C" __global__ void __launch_bounds__(THREADS + PRODUCERS, 1)
         if (now == 0) phase = 1 - phase;
     }
 
-    // Sums that leave as a float4 must stand in four neighbouring registers, and there they get in
-    // each other's way in the main loop (register banks). A product in between sets them free: the
-    // compiler cannot know that the factor is 1.
+    // Sums that leave as a float4 must stand in four neighbouring registers, and there they get
+    // in each other's way in the main loop (register banks). A product in between sets them
+    // free: the compiler cannot know that the factor is 1.
     const float one = K > 0 ? 1.0f : 0.0f;
     for (int i = 0; i < TM; ++i) {
         for (int j = 0; j < TN; j += 4) {

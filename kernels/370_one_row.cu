@@ -1,6 +1,6 @@
 // title: One row
 // parent: naive
-// change: The threads of a block share K: each takes every 128th row of B, four columns of it.
+// change: The threads of a block share K: each takes every 64th row of B, four columns of it.
 // chapter: 10
 // grid: ceil(M / TM) * ceil(N / BN), 1
 // block: BN / 4, PARTS
@@ -11,7 +11,7 @@
 
 constexpr int TM = 1;       // rows of C per block
 constexpr int BN = 32;      // columns of C per block
-constexpr int PARTS = 128;  // parts of K: each has threads of its own
+constexpr int PARTS = 64;   // parts of K: each has threads of its own
 constexpr int LANES = BN / 4;  // threads that share a row of B, four neighbours each
 
 static_assert(LANES * PARTS <= 1024, "A block has at most 1024 threads: make PARTS smaller.");
@@ -21,9 +21,8 @@ extern "C" __global__ void sgemm(const float* A, const float* B, float* C, int M
     __shared__ float sums[PARTS][BN];
 
     const int part = threadIdx.y, lane = threadIdx.x, blocksN = (N + BN - 1) / BN;
-    const int blockRow = blockIdx.x / blocksN * TM;
-    const int blockCol = blockIdx.x % blocksN * BN;
-    // Four neighbours as one float4; or columns that are LANES apart, so that lanes are neighbours.
+    const int blockRow = blockIdx.x / blocksN * TM, blockCol = blockIdx.x % blocksN * BN;
+    // Four neighbours as one float4; or columns LANES apart, so that lanes are neighbours.
     const bool aligned = N % 4 == 0 && size_t(B) % 16 == 0;
     const int col = aligned ? lane * 4 : lane, step = aligned ? 1 : LANES;
 
@@ -32,24 +31,25 @@ extern "C" __global__ void sgemm(const float* A, const float* B, float* C, int M
     for (int k = part; k < K; k += PARTS) {
         const float* from = B + size_t(k) * N + blockCol + col;
         float b[4] = {};
-        if (aligned && blockCol + col < N) {
-            *reinterpret_cast<float4*>(b) = *reinterpret_cast<const float4*>(from);
-        }
+        const bool wide = aligned && blockCol + col < N;
+        if (wide) *reinterpret_cast<float4*>(b) = *reinterpret_cast<const float4*>(from);
         for (int j = 0; !aligned && j < 4; ++j) {
             if (blockCol + col + j * LANES < N) b[j] = from[j * LANES];
         }
         for (int i = 0; i < TM; ++i) {
-            const float a = A[size_t(min(blockRow + i, M - 1)) * K + k];  // the same for all lanes
+            const float a = A[size_t(min(blockRow + i, M - 1)) * K + k];  // for all lanes
             for (int j = 0; j < 4; ++j) acc[i][j] += a * b[j];
         }
     }
 
-    // The parts' sums are added pair by pair: always in the same order, the same bits on every run.
+    // The parts' sums are added pair by pair, always in the same order: the same bits.
     for (int i = 0; i < TM; ++i) {
         for (int j = 0; j < 4; ++j) sums[part][col + j * step] = acc[i][j];
         __syncthreads();
         for (int far = PARTS / 2; far > 0; far /= 2) {
-            for (int c = lane; part < far && c < BN; c += LANES) sums[part][c] += sums[part + far][c];
+            for (int c = lane; part < far && c < BN; c += LANES) {
+                sums[part][c] += sums[part + far][c];
+            }
             __syncthreads();
         }
         for (int c = lane; part == 0 && c < BN && blockRow + i < M; c += LANES) {

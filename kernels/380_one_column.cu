@@ -36,7 +36,7 @@ extern "C" __global__ void sgemm(const float* A, const float* B, float* C, int M
     float acc[TM] = {};
 #pragma unroll 2
     for (int k = warp * 128 + (alignedA ? lane * 4 : lane); k < K; k += THREADS * 4) {
-        // Four neighbouring k as one float4; or k that are 32 apart, so that lanes are neighbours.
+        // Four neighbouring k as one float4; or k 32 apart, so that lanes are neighbours.
         const int left = alignedA ? 128 : K - k;
         const float4 b = load4(B + size_t(k) * N + col, size_t(step) * N, left, alignedB);
         for (int i = 0; i < TM; ++i) {

@@ -188,3 +188,12 @@ def test_lines_go_on_in_colab_where_the_site_has_it_and_in_the_notebook(
     assert '<a href="../notebooks/02_tiling.ipynb" download>' in said
     assert "<code>make notebooks</code>" in said
     assert said.count("\n") == 0
+
+
+def test_no_chapter_shows_its_place_on_the_ladder_before_all_predictions_are_answered() -> None:
+    for chapter in sorted((ROOT / "chapters").glob("0[1-9]_*.md")):
+        text = chapter.read_text(encoding="utf-8")
+        predictions = re.findall(r":::\{predict\} (\S+)", text)
+        (call,) = re.findall(r"lab\.place\((.*?)\)\n```", text, re.DOTALL)
+        waits = re.findall(r'"([\w-]+)"', call.partition("after=")[2])
+        assert waits == predictions, chapter.name

@@ -88,6 +88,15 @@ def test_a_page_carries_the_meanings_of_the_words_that_it_links(specimen: Site) 
     assert TOLD.findall((specimen.folder / "chapters/words.html").read_text()) == []
 
 
+def test_a_term_of_the_prose_is_linked_where_it_first_stands(specimen: Site) -> None:
+    html = (specimen.folder / "chapters/first.html").read_text()
+    assert [(address.partition("#")[2], text) for address, text in TERM.findall(html)] == [
+        ("term-warp", "warp")
+    ]
+    (told,) = TOLD.findall(html)
+    assert json.loads(told)["term-warp"] == ["warp", "32 threads of a block."]
+
+
 def test_a_term_is_linked_once_a_page_and_never_where_it_is_explained(book: Site) -> None:
     for page in book.pages:
         html = (book.folder / page).read_text()

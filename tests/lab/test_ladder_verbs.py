@@ -186,6 +186,8 @@ def share(name):
 
 
 def test_the_strip_names_the_step_before_and_the_step_after():
+    folded = lab.place("tiled", after=["tiled-gain"]).html
+    assert folded.startswith('<details class="lab-later" data-lab-after="tiled-gain">')
     text = repr(lab.place("tiled"))
     assert f"Before: Naive, columns across the warp {share('naive')}." in text
     assert f"Here: Tiled {share('tiled')}." in text
@@ -199,7 +201,9 @@ def test_the_strip_has_a_bar_for_every_kernel_and_lights_the_chapters():
     assert html.count('fill="var(--lab-focus') == 2
     assert html.count("<strong") == 2
     tall = [float(height) for height in re.findall(r'height="([\d.]+)" fill', html)]
-    shares = {s.kernel.name: s.score.share for s in readme_ladder(load_records())}
+    shares = {
+        s.kernel.name: s.score.share if s.score else 0.0 for s in readme_ladder(load_records())
+    }
     most = max(1.0, *shares.values())
     assert tall == [
         pytest.approx(max(3.0, 100 * shares[kernel.name] / most), abs=0.06)

@@ -78,6 +78,11 @@ SAMPLES = {
         lab.ladder,
         ("size", [[256, 256, 256], [1, 4096, 4096], [4096, 4096, 4096]]),
     ),
+    "in flight": Sample(
+        lab.in_flight,
+        lab.in_flight,
+        ("bytes", [8, 64, 4]),
+    ),
     "memory ladder": Sample(
         ladder_samples.memory,
         lab.memory_ladder,

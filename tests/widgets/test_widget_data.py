@@ -105,7 +105,7 @@ def test_the_bundle_holds_all_a_page_without_scripts_needs(name: str) -> None:
 
 def test_words_carry_the_conclusion() -> None:
     assert "tiled 32, reaches 9,100 GFLOP/s, 14 % of the peak" in Roofline(GPUS, POINTS).alt
-    assert "DRAM meets it at 15.2 FLOP/B" in Roofline(GPUS, POINTS).alt
+    assert "DRAM meets it at 15.2 FLOP/B" in Roofline(GPUS, POINTS, level="dram").alt
     intensity = Intensity(CONSTANTS, GPUS)
     assert "shared memory bounds it, at 33,454 GFLOP/s, 53 %" in intensity.alt
     assert "<td>4,096 bytes</td>" in intensity.table()
@@ -127,7 +127,8 @@ def test_texts_are_escaped() -> None:
 
 
 def test_hidden_levels_leave_the_still_picture() -> None:
-    roofline = Roofline(GPUS, POINTS)
+    roofline = Roofline(GPUS, POINTS, level="")
     assert "L2 9,800 GB/s" in roofline.still()
+    assert "DRAM" not in Roofline(GPUS, POINTS, level="l2").still()
     roofline.hidden_levels = ["l2"]
     assert "L2" not in roofline.still()

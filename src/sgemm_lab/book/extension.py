@@ -32,7 +32,7 @@ def setup(app: Sphinx) -> dict[str, Any]:
     app.add_directive("ledger", ledger.LedgerDirective)
     app.add_directive("symbols", words.SymbolsDirective)
     app.add_directive("constants", words.ConstantsDirective)
-    app.add_directive("glossary", words.TermsDirective, override=True)
+    app.add_directive_to_domain("std", "glossary", words.TermsDirective, override=True)
     app.add_role(values.ROLE, values.ValueRole())
     _add_exercises(app)
     app.add_env_collector(Collector)

@@ -45,7 +45,8 @@ def compare(
     """Count kernels beside the recorded counters. What is not kept is simulated on all cores.
 
     ``kernels`` are by default all of the book, with their variants. A launch without recorded
-    counters is left out, and so is one that the simulator cannot run. The result is in the order of the sizes, then of the kernels.
+    counters is left out, and so is one that the simulator cannot run. The result is in the order
+    of the sizes, then of the kernels.
 
     Raises:
         LabError: a kernel cannot be compiled here.

@@ -105,7 +105,12 @@ EXERCISES = (
         ),
         tolerance=1e-9,
         solution=16,
-        wrong=((20, "as it stands"), (12, "about Bs only"), (24, "agree now"), (6, "is read twice")),
+        wrong=(
+            (20, "as it stands"),
+            (12, "about Bs only"),
+            (24, "agree now"),
+            (6, "is read twice"),
+        ),
     ),
     Number(
         name="8.5",

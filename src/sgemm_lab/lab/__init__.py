@@ -17,11 +17,12 @@ level, ``times`` of windows and their ``ring``, ``sm`` with its parts.
 
 **Values in sentences.** ``speed`` of one kernel, ``waves`` and ``words`` of shared memory per
 multiply-add, the ``cap`` that follows from them, what is ``copied`` for a window, ``hardware``
-counters of a launch, the ``card`` of the GPU (``card().clock_mhz``), the ``kernel`` itself, ``pace``
-by the model of overlap. They stand where they are used: ``{value}`lab.speed("split")` GFLOP/s``; see :mod:`sgemm_lab.book.values`.
+counters of a launch, the ``card`` of the GPU (``card().clock_mhz``), the ``kernel`` itself,
+``pace`` by the model of overlap. They stand where they are used:
+``{value}`lab.speed("split")` GFLOP/s``; see :mod:`sgemm_lab.book.values`.
 
 **Pictures that move.** ``roofline``, ``intensity``, ``occupancy``, ``coalescing``, ``banks``,
-``timeline``, ``ladder``, ``memory_ladder``; and still ones: ``curves``, ``spread``.
+``timeline``, ``ladder``, ``memory_ladder``, ``in_flight``; and still ones: ``curves``, ``spread``.
 
 **Put to use.** ``matmul`` of two arrays on the GPU, by the fastest kernel for their size;
 ``search_map`` of the search that found it.
@@ -89,6 +90,7 @@ from sgemm_lab.text import bytes_text, number
 from sgemm_lab.widgets import (
     Banks,
     Coalescing,
+    InFlight,
     Intensity,
     Ladder,
     MemoryLadder,
@@ -416,14 +418,23 @@ def spread(name: str, size: int | Size = 4096) -> Picture | Output:
     return _spread(load_kernel(name).name, _size(size))
 
 
+def in_flight() -> InFlight:
+    """Slide the threads of an SM and the bytes under way, and see what arrives per clock."""
+    return _card.in_flight()
+
+
 def memory_ladder() -> MemoryLadder:
     """Show the latency and bandwidth of each level of memory, on this GPU and the recorded ones."""
     return _card.memory_ladder()
 
 
-def place(*names: str) -> Output:
-    """Show where a chapter's kernels stand on the ladder, and which come before and after."""
-    return _ladders.place(names)
+def place(*names: str, after: Sequence[str] = ()) -> Output:
+    """Show where a chapter's kernels stand on the ladder, and which come before and after.
+
+    ``after`` names predictions of the page, as in its boxes. Then it waits behind a button until
+    all of them are answered or passed, so that nothing above the questions gives the results away.
+    """
+    return _ladders.place(names, after)
 
 
 def closing(
@@ -603,6 +614,7 @@ __all__ = [
     "figure",
     "find_gpu",
     "hardware",
+    "in_flight",
     "instructions",
     "intensity",
     "kernel",

@@ -12,7 +12,8 @@ from sgemm_lab.lab import session
 from sgemm_lab.lab.output import Output, Picture, table
 from sgemm_lab.records.data import Record, clock_mhz
 from sgemm_lab.text import bytes_text, number
-from sgemm_lab.widgets import MemoryLadder
+from sgemm_lab.widgets import InFlight, MemoryLadder
+from sgemm_lab.widgets.in_flight import Source
 from sgemm_lab.widgets.memory_ladder import Memory
 
 _SAID = {"register": "FMA", "shared": "shared", "l1": "L1", "l2": "L2", "dram": "DRAM"}
@@ -137,6 +138,28 @@ def measured_card() -> Card:
     if session.live() and not any(record.readings("rate.fma") for record in session.here()):
         session.measure_here([], [], micro=True)
     return newest_card()
+
+
+def in_flight() -> InFlight:
+    """Return Little's law over the levels of memory, by the latencies and bandwidths of the card.
+
+    Raises:
+        LabError: no record has the microbenchmarks.
+    """
+    first = newest_card()
+    per_clock = first.device.sms * first.clock_mhz / 1e3  # clocks of all SMs, in 10⁹ a second
+    names = {"l1": "L1", "l2": "L2", "dram": "DRAM"}
+    return InFlight(
+        [
+            Source(
+                id=level,
+                name=name,
+                latency=first.latency[level],
+                most=first.bandwidth[level] / per_clock,
+            )
+            for level, name in names.items()
+        ]
+    )
 
 
 def memory_ladder() -> MemoryLadder:

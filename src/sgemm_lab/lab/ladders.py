@@ -85,10 +85,11 @@ def results_of(record: Record, gpu: str) -> list[Result]:
     return results + list(library.values())
 
 
-def place(names: Sequence[str]) -> Output:
+def place(names: Sequence[str], waits_for: Sequence[str] = ()) -> Output:
     """Return a strip of the whole ladder with the chapter's kernels lit, from the book's records.
 
-    A kernel that is not yet measured has its place, and the lowest bar, in outline.
+    A kernel that is not yet measured has its place, and the lowest bar, in outline. ``waits_for``
+    names predictions: the strip is folded away, and a page opens it when they have been answered.
 
     Raises:
         LabError: a kernel is unknown, or a variant, which has no place of its own.
@@ -109,7 +110,8 @@ def place(names: Sequence[str]) -> Output:
         + (f" Next: {_step_text(after)}." if after else "")
     )
     text = f"Place on the ladder of kernels, shares of cuBLAS at {SIZE}³ on {GPU}. {words}"
-    return Output(_strip_html(steps, lit, text), text)
+    strip = _strip_html(steps, lit, text)
+    return Output(_folded(strip, waits_for) if waits_for else strip, text)
 
 
 def _rungs() -> list[Rung]:
@@ -164,6 +166,15 @@ def _result(score: Score, samples: Measurement, gpu: str) -> Result:
 
 def _step_text(step: Step) -> str:
     return f"{step.title} {percent(step.share) if step.score else '(not yet measured)'}"
+
+
+def _folded(strip: str, waits_for: Sequence[str]) -> str:
+    """Return a strip behind a button that works in a notebook too."""
+    return (
+        f'<details class="lab-later" data-lab-after="{escape(" ".join(waits_for))}">'
+        f"<summary>Show me where this page leads. It answers what the page asks."
+        f"</summary>{strip}</details>"
+    )
 
 
 def _strip_html(steps: Sequence[Step], lit: Sequence[int], text: str) -> str:

@@ -4,6 +4,7 @@ from sgemm_lab.widgets.banks import Banks as Banks
 from sgemm_lab.widgets.base import WIDGET_MIME as WIDGET_MIME
 from sgemm_lab.widgets.base import LabWidget as LabWidget
 from sgemm_lab.widgets.coalescing import Coalescing as Coalescing
+from sgemm_lab.widgets.in_flight import InFlight as InFlight
 from sgemm_lab.widgets.intensity import Intensity as Intensity
 from sgemm_lab.widgets.ladder import Ladder as Ladder
 from sgemm_lab.widgets.memory_ladder import MemoryLadder as MemoryLadder

@@ -4,7 +4,8 @@
 // A box (data-lab="exercise" or "prediction") holds a form, a place for the verdict and, as JSON,
 // what judges an answer. Its state stands in data-state: empty, wrong, right, or passed. Whoever
 // must know hears the event "lab-answered" on the document, with the box's name and state. What
-// has data-lab-after="name" waits, unseen, until that box is answered or passed.
+// has data-lab-after="name name" waits until those boxes are answered or passed: unseen, or where it
+// is a <details>, closed.
 
 // biome-ignore lint/complexity/noExcessiveLinesPerFunction: the scope of a script, not a function
 (() => {
@@ -127,13 +128,23 @@
     for (const button of box.form.querySelectorAll("button")) button.hidden = true;
   }
 
+  /** @param {string} name of a box */
+  function isAnswered(name) {
+    /** @type {HTMLElement | null} */
+    const element = document.querySelector(`[data-lab][data-name="${name}"]`);
+    return element !== null && (element.dataset.state ?? "empty") !== "empty";
+  }
+
   /** @type {(box: Box, state: State) => void} */
   function setState(box, state) {
     box.element.dataset.state = state;
     if (box.solution) box.solution.hidden = state === "empty";
     if (state !== "empty" && box.data.kind !== "number") close(box);
-    for (const waiting of document.querySelectorAll(`[data-lab-after="${box.name}"]`)) {
-      waiting.toggleAttribute("data-lab-waits", state === "empty");
+    for (const waiting of document.querySelectorAll(`[data-lab-after~="${box.name}"]`)) {
+      const names = waiting.getAttribute("data-lab-after")?.split(" ") ?? [];
+      const waits = !names.every(isAnswered);
+      if (waiting instanceof HTMLDetailsElement) waiting.open = !waits;
+      else waiting.toggleAttribute("data-lab-waits", waits);
     }
     const detail = { name: box.name, state };
     document.dispatchEvent(new CustomEvent("lab-answered", { detail }));

@@ -51,9 +51,7 @@ def ring_panel(title: str, pipeline: Pipeline, clocks: float, *, says: str = "")
     """
     windows = schedule(pipeline)
     scale = (PANEL_WIDTH - _LEFT - 4) / clocks
-    parts = [
-        words(0, 18 + row * _ROW, f"place {row + 1}") for row in range(pipeline.stages)
-    ]
+    parts = [words(0, 18 + row * _ROW, f"place {row + 1}") for row in range(pipeline.stages)]
     for window in windows:
         y = 4 + window.buffer * _ROW
         parts += _bar(window.asked, window.there, y, "shared", window.number + 1, scale)

@@ -53,6 +53,7 @@ readme: .venv/.book
 
 counts: .venv/.book
 	@$(BIN)/python -m sgemm_lab.cuda.shipped_ptx
+	@$(BIN)/python -m sgemm_lab.cuda.shipped_loops
 	@$(BIN)/python -m sgemm_lab.models.count_all
 
 bench: .venv/.test

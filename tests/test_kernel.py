@@ -389,3 +389,18 @@ def test_a_fingerprint_ignores_comments_and_white_space_alone() -> None:
     other = parse_kernel(tiled.name, tiled.source.replace("acc = 0.0f", "acc = 1.0f"))
     assert other.fingerprint != tiled.fingerprint
     assert tiled.with_constants(TILE=16).fingerprint != tiled.fingerprint
+
+
+@pytest.mark.parametrize(
+    ("name", "called"),
+    [
+        ("tiled", "tiled"),
+        ("tiled:TILE=16", "tiled, TILE = 16"),
+        ("thread_tile_1d:BK=8", "thread_tile_1d, BK = 8"),
+        ("large_tile:BN=256,TN=16", "large_tile 8 × 16"),
+        ("register_cache:BM=128,BN=128,TM=8,TN=8", "register_cache 8 × 8"),
+        ("register_cache:BM=128,BN=128,BK=16,TM=8,TN=8", "register_cache 8 × 8, BK = 16"),
+    ],
+)
+def test_a_kernel_is_called_by_the_size_of_its_tile(name: str, called: str) -> None:
+    assert load_kernel(name).called == called

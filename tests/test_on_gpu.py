@@ -165,7 +165,6 @@ REASONS = {
     "dropped_tail": "wrong on whole numbers",
     "hidden_nan": "wrong where A and B hold NaN and infinity",
     "misaligned_vector": "The GPU stopped the kernel",
-    "missing_copy_wait": "wrong on whole numbers|gave different results",
     "missing_filled_wait": "wrong on whole numbers|gave different results",
     "missing_first_barrier": "wrong on whole numbers|gave different results",
     "missing_second_barrier": "wrong on whole numbers|gave different results",
@@ -177,8 +176,15 @@ REASONS = {
 }
 
 
+RIGHT_BY_LUCK = {"missing_copy_wait"}
+"""Rejected by simulation alone. On an H200 its copies arrived in time at every size checked."""
+
+
 def test_every_wrong_kernel_is_tested() -> None:
-    assert {path.stem for path in (TESTS / "wrong_kernels").glob("*.cu")} == set(REASONS)
+    assert {path.stem for path in (TESTS / "wrong_kernels").glob("*.cu")} == {
+        *REASONS,
+        *RIGHT_BY_LUCK,
+    }
 
 
 @pytest.mark.parametrize("name", REASONS)

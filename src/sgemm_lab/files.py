@@ -16,6 +16,8 @@ SHIPPED = PACKAGE / "shipped"
 """Kernels and records inside the wheel. They are read there, and never written."""
 SHIPPED_PTX = PACKAGE / "ptx"
 """The compiled text of the book's kernels, for machines without a compiler."""
+SHIPPED_LOOPS = PACKAGE / "loops"
+"""The main loops in machine code that pages show, for machines without compiler or disassembler."""
 OTHER_DATA = "SGEMM_LAB_DATA"
 """The environment variable that names another folder with ``kernels`` or ``records`` in it."""
 

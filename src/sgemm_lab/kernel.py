@@ -106,6 +106,19 @@ class Kernel:
         return self.name.partition(":")[0]
 
     @property
+    def called(self) -> str:
+        """The name as a sentence has it: a tile by its size, other constants spelled out.
+
+        "register_cache:BM=128,BN=128,BK=16,TM=8,TN=8" is called "register_cache 8 × 8, BK = 16".
+        """
+        base, _, constants = self.name.partition(":")
+        given = dict(pair.partition("=")[::2] for pair in constants.split(",") if pair)
+        tile = ("BM", "BN", "TM", "TN") if {"TM", "TN"} & given.keys() else ()
+        size = f" {self.values['TM']} × {self.values['TN']}" if tile else ""
+        others = [f", {name} = {value}" for name, value in given.items() if name not in tile]
+        return f"{base}{size}{''.join(others)}"
+
+    @property
     def file_name(self) -> str:
         """The file's name in ``kernels/``, such as "030_tiled.cu"."""
         return next(

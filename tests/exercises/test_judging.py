@@ -55,7 +55,7 @@ def near(value: float) -> st.SearchStrategy[float]:
 def answers_to(data: NumberData | EstimateData) -> st.SearchStrategy[list[float]]:
     """Draw what readers may answer: near what is right, near slips, and anything."""
     values = [data["expected"]]
-    if data["kind"] == "number":
+    if data["hints"]:
         keys = ("near", "above", "below")
         values += [hint[k] for hint in data["hints"] for k in keys if k in hint]  # type: ignore[literal-required]
     one = st.one_of(*map(near, values), FINITE, st.floats(0, 1e4), st.integers(0, 5000).map(float))
@@ -188,7 +188,8 @@ def test_no_number_is_no_verdict(page: Page) -> None:
 def test_who_passes_is_told_the_answer_without_a_verdict(page: Page) -> None:
     told: Callable[[Any], str] = lambda data: page.evaluate("labJudging.untold", data)  # noqa: E731
     estimate: EstimateData = {
-        "kind": "estimate", "expected": 1.5, "tolerance": 0.1, "says": "Measured.", "source": "",
+        "kind": "estimate", "expected": 1.5, "tolerance": 0.1, "says": "Measured.", "hints": [],
+        "source": "",
     }  # fmt: skip
     choice: ChoiceData = {
         "kind": "choice", "expected": "same", "source": "",

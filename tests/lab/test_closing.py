@@ -17,7 +17,8 @@ from sgemm_lab.records.data import Measurement
 NAMES = [kernel.name for kernel in load_kernels(variants=True)]
 CHILDREN = [(k.parent, k.name) for k in load_kernels() if k.parent]
 CHANGED = "Two letters."
-DIVISION = re.compile(r"([\d.,]+) ÷ ([\d.,]+) (?:[a-zA-Z/]+ )?= ([\d.,]+)")
+PRODUCT = re.compile(r": ([\d.]+) × ([\d.]+) ÷ ([\d.]+) = ([\d.]+)\.")
+DIVISION = re.compile(r"([\d.,]+) ÷ ([\d.,]+) (?:[a-zA-Z/]+ )?= ([\d,]+\.\d\d)\b")
 
 
 def lines(box: Closing) -> dict[str, str]:
@@ -29,9 +30,12 @@ def value(text: str) -> float:
 
 
 @pytest.mark.parametrize(("parent", "child"), CHILDREN)
-def test_the_last_line_of_a_box_is_the_first_of_the_next(parent: str, child: str) -> None:
+def test_the_last_line_of_a_box_is_the_first_of_the_next_in_short(parent: str, child: str) -> None:
     last = lines(lab.closing(parent, CHANGED))["Bound now by"]
-    assert lines(lab.closing(child, CHANGED))["Was bound by"] == last
+    first = lines(lab.closing(child, CHANGED))["Was bound by"]
+    unit, share = first.removesuffix(" reached.").rsplit(", ", 1)
+    assert last.startswith(f"{unit}: ")
+    assert last.endswith(f", {share}.")
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -47,7 +51,7 @@ def test_every_box_shows_the_one_bound_of_its_kernel(name: str) -> None:
 @pytest.mark.parametrize("name", [name for name in NAMES if name != "naive_rows"])
 def test_a_reader_can_divide_the_factor_again(name: str) -> None:
     box = lab.closing(name, CHANGED)
-    foretold, measured = DIVISION.findall(lines(box)["Factor"])
+    foretold, measured, _ = DIVISION.findall(lines(box)["Factor"])
     for above, below, quotient in (foretold, measured):
         assert value(above) / value(below) == pytest.approx(value(quotient), rel=0.006)
     assert box.race is not None
@@ -55,6 +59,16 @@ def test_a_reader_can_divide_the_factor_again(name: str) -> None:
     assert box.foretold is not None
     # The factor is what the demand foretells, times what became of the share.
     assert box.race.factor.value == pytest.approx(box.foretold.value * new / old, rel=0.01)
+    found = PRODUCT.search(lines(box)["Factor"])
+    assert found is not None
+    factor, above, below, product = map(value, found.groups())
+    assert factor * above / below == pytest.approx(product, rel=0.01)  # two decimals each
+
+
+def test_factors_have_two_decimals() -> None:
+    said = lines(lab.closing("register_cache", CHANGED))["Factor"]
+    assert "wavefronts = 1.00 foretold" in said
+    assert "= 1.00 measured" in said
 
 
 def test_the_first_kernel_has_nothing_before_it() -> None:
@@ -62,6 +76,8 @@ def test_the_first_kernel_has_nothing_before_it() -> None:
     assert lines(box)["Was bound by"] == "No kernel stood before."
     assert lines(box)["Factor"] == "Nothing to compare with."
     assert "→" not in box._repr_html_()
+    assert "How to read such a box." in box._repr_html_()
+    assert "How to read" not in lab.closing("naive", CHANGED)._repr_html_()
 
 
 def test_where_the_unit_changes_the_bounds_are_divided() -> None:
@@ -74,8 +90,8 @@ def test_where_the_unit_changes_the_bounds_are_divided() -> None:
 
 def test_kernels_without_a_common_4096_meet_at_a_smaller_cube() -> None:
     factor = lines(lab.closing("sliding_window", CHANGED))["Factor"]
-    assert "measured at 512³. Of the bound 80 % became" in factor
-    assert factor.endswith("at 512³.")
+    assert "measured at 512³. Of the bound " in factor
+    assert " % at 512³: " in factor
 
 
 @pytest.mark.parametrize(
@@ -105,13 +121,16 @@ def test_texts_take_what_was_counted() -> None:
     assert said["Bound now by"].endswith(f"something in {active} % of the clocks.")
 
 
-def test_clocks_of_the_sm_are_instructions_over_issue_slots_taken() -> None:
-    text = "{instructions} {issue_active_percent} {clocks} {rest} {share} {speed}"
+def test_clocks_fit_the_share_that_the_race_reached() -> None:
+    text = "{instructions} {clocks} {rest} {share} {speed}"
     said = lines(lab.closing("tiled", text))["What changed"]
-    instructions, active, clocks, rest, share, speed = map(float, said.split())
+    instructions, clocks, rest, share, speed = map(float, said.split())
     one = lab.bound("tiled")
-    assert clocks == pytest.approx(instructions / 4 / (active / 100))
-    assert rest == pytest.approx(clocks - one.demand)  # a wavefront takes a clock
+    issue = one.bound.of("issue")
+    assert issue is not None
+    assert instructions == issue.demand
+    assert clocks == pytest.approx(one.demand / one.share)  # a wavefront takes a clock
+    assert rest == pytest.approx(clocks - one.demand)
     assert (share, speed) == (100 * one.share, one.speed)
 
 

@@ -26,10 +26,10 @@ def wavefronts(painter: Banks) -> dict[str, int]:
 
 def test_the_bank_painter_tells_the_story_of_chapter_6(painted):
     assert wavefronts(painted) == {
-        f"{LARGE}: store of As": 1,
-        f"{LARGE}: store of Bs": 1,
-        f"{LARGE}: load of As": 2,
-        f"{LARGE}: load float4 of Bs": 8,
+        "register_cache 8 × 8: store of As": 1,
+        "register_cache 8 × 8: store of Bs": 1,
+        "register_cache 8 × 8: load of As": 2,
+        "register_cache 8 × 8: load float4 of Bs": 8,
         "transposed: store of As": 8,
         "transposed: store of Bs": 1,
         "transposed: load float4 of As": 2,
@@ -49,7 +49,7 @@ def test_the_bank_painter_tells_the_story_of_chapter_6(painted):
     }
 
 
-def test_the_bank_painter_begins_with_the_first_load():
+def test_the_bank_painter_begins_with_the_first_load_of_a_float4():
     painter = lab.banks("transposed")
     assert painter.requests[painter.chosen]["label"] == "transposed: load float4 of As"
 

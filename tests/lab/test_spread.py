@@ -23,20 +23,27 @@ def said_of(monkeypatch: pytest.MonkeyPatch, *seconds: float) -> str:
 
 
 def test_the_band_of_steady_samples_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
-    said = said_of(monkeypatch, 1.00e-3, 1.01e-3, 1.00e-3)
-    assert "All 3 samples" in said
+    said = said_of(monkeypatch, 1.00e-3, 1.01e-3, 1.00e-3, 1.02e-3, 1.02e-3)
+    assert "Half of the samples of Naive" in said
     assert "within 1.0% of their median" in said
     assert "those of cuBLAS within 0.0%" in said
+    assert "The farthest of all is 1.0% off." in said
 
 
 def test_a_stray_sample_is_told_with_what_the_mean_would_lose(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     said = said_of(monkeypatch, 1e-3, 1e-3, 4e-3)
-    assert "One sample of 3 strayed" in said
-    assert "took 4.0 times as long" in said
+    assert "One sample of 3 of Naive" in said
+    assert "took 4.00 times as long" in said
     assert "report 50.0% less speed" in said  # (1 + 1 + 4) / 3 is twice the median
-    assert "2 samples of 5 strayed" in said_of(monkeypatch, 1e-3, 1e-3, 1e-3, 4e-3, 2e-3)
+    assert "2 samples of 5 of Naive" in said_of(monkeypatch, 1e-3, 1e-3, 1e-3, 4e-3, 2e-3)
+
+
+def test_a_stray_sample_of_the_library_is_told_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    known = record(run(samples("naive", 1e-3, 1e-3, 1e-3), samples("cublas", 1e-3, 1e-3, 2e-3)))
+    monkeypatch.setattr(session, "book_records", lambda: [known])
+    assert "One sample of 3 of cuBLAS strayed" in repr(lab.spread("naive", 100))
 
 
 def test_a_kernel_that_was_not_measured_is_a_sentence() -> None:

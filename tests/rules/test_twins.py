@@ -16,7 +16,16 @@ from widget_samples import GPUS
 import sgemm_lab
 from sgemm_lab import text
 from sgemm_lab.models.limits import limit_words
-from sgemm_lab.rules import comparisons, memory, occupancy, overlap, requests, sentences, tile
+from sgemm_lab.rules import (
+    comparisons,
+    memory,
+    occupancy,
+    overlap,
+    requests,
+    sentences,
+    tile,
+    tile_waves,
+)
 from sgemm_lab.rules.roofs import reference_levels, roof_at
 from sgemm_lab.widgets.bundle import script
 from sgemm_lab.widgets.data import checked_gpus
@@ -34,6 +43,7 @@ MODULES = {
     "roofs": "rules/roofs.js",
     "sentences": "rules/sentences.js",
     "tile": "rules/tile.js",
+    "waves": "rules/tile_waves.js",
 }
 ROOFED = checked_gpus(GPUS)
 SMS = {
@@ -168,6 +178,17 @@ def python_fit(capability: str, launch: dict[str, int]) -> list[Any]:
     return [*words, fit.blocks, fit.warps, fit.share, fit.binding]
 
 
+def python_sharing(product: dict[str, int], sms: int, blocks: int, even: bool) -> list[Any]:
+    one = tile_waves.Product(**product)
+    return [
+        {name: getattr(one, name) for name in ("rows", "columns", "tiles", "windows")},
+        asdict(tile_waves.sharing(one, sms, blocks, even)),
+        tile_waves.useful_share(one, sms, even),
+        tile_waves.full_speed([(one, even, 1000.0)] * blocks, sms),
+        tile_waves.sharing_words(one, sms, blocks, even),
+    ]
+
+
 tiles = st.builds(
     dict,
     bm=st.sampled_from([1, 12, 16, 64, 256]),
@@ -195,6 +216,13 @@ pipelines = st.fixed_dictionaries(
         **{"windows": st.integers(1, 12), "stages": st.integers(1, 6)},
         "blocks": st.integers(1, 4),
     }
+)
+products = st.builds(
+    dict,
+    **dict.fromkeys(("m", "n", "k"), sides | st.integers(1, 40).map(lambda some: 128 * some)),
+    bm=st.sampled_from([1, 32, 64, 128]),
+    bn=st.sampled_from([1, 32, 64, 256]),
+    bk=st.sampled_from([1, 8, 32]),
 )
 levels = st.fixed_dictionaries(dict.fromkeys(("l1", "l2", "dram", "shared"), st.floats(10, 40_000)))
 places = st.fixed_dictionaries(
@@ -323,6 +351,17 @@ TWINS = [
         ],
         """(some, gpu, size, counted) => [
           tile.tileOf(some, counted), tile.raising(some, gpu, size, counted),
+        ]""",
+    ),
+    Twin(
+        "tiles on SMs",
+        st.tuples(products, st.integers(1, 200), st.integers(1, 4), st.booleans()),
+        python_sharing,
+        """(product, sms, blocks, even) => [
+          waves.tilesOf(product), waves.sharing(product, sms, blocks, even),
+          waves.usefulShare(product, sms, even),
+          waves.fullSpeed(Array(blocks).fill([product, even, 1000]), sms),
+          waves.sharingWords(product, sms, blocks, even),
         ]""",
     ),
     Twin(

@@ -5,12 +5,24 @@ from typing import Any, NamedTuple
 
 import ladder_samples
 import occupancy_samples
+from code_samples import CODES
 from request_samples import GLOBAL, SHARED
+from tile_samples import CHIPS, KERNELS
 from walk_samples import sliding_window
 from widget_samples import CONSTANTS, GPUS, POINTS
 
 from sgemm_lab import lab
-from sgemm_lab.widgets import Banks, Coalescing, Intensity, LabWidget, Roofline, Steps, Timeline
+from sgemm_lab.widgets import (
+    Banks,
+    Coalescing,
+    Intensity,
+    LabWidget,
+    MachineCode,
+    Roofline,
+    Steps,
+    TileWaves,
+    Timeline,
+)
 
 LARGE = "register_cache:BM=128,BN=128,TM=8,TN=8"
 
@@ -72,6 +84,16 @@ SAMPLES = {
         lambda: lab.timeline("split", "double_buffer"),
         ("stages", [1, 2, 6, 3]),
         painted=True,
+    ),
+    "tile waves": Sample(
+        lambda: TileWaves(CHIPS, KERNELS, size=2048),
+        lambda: lab.tile_waves("by_column", "stream_k", "tiled", even=["stream_k"], size=8192),
+        ("size", [64, 4096, 8192, 2048]),
+    ),
+    "machine code": Sample(
+        lambda: MachineCode(CODES),
+        lambda: lab.machine_code("ahead", "serpentine"),
+        ("left", ["mixed", "clean", "long"]),
     ),
     "ladder": Sample(
         ladder_samples.ladder,

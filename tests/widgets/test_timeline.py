@@ -46,14 +46,14 @@ def test_it_says_what_bounds_it() -> None:
     widget = Timeline([SPLIT, DOUBLE])
     assert widget.alt == (
         "4 windows with 1 buffer take 9,562 clocks on 2 blocks. The arithmetic runs 86% of that "
-        "time; waiting for loads is the bound: 2 buffers would hide it. Measured, split takes "
+        "time; waiting for loads decides: 2 buffers would hide it. Measured, split takes "
         "1.55 times the model's time per window."
     )
     widget.stages = 2
-    assert "arithmetic is the bound" in widget.alt
+    assert "arithmetic decides" in widget.alt
     assert "double_buffer" in widget.alt
     widget.load = 2000
-    assert "the memory pipe is the bound" in widget.alt
+    assert "the memory pipe decides" in widget.alt
     assert "Measured" not in widget.alt
 
 
@@ -120,7 +120,7 @@ def test_more_buffers_shorten_it(show: Opener, state: State) -> None:
     assert page.get_by_text("serial ends").is_visible()
     assert page.locator(".lab-gap").count() == 2
     page.get_by_role("radio", name="3").first.check()
-    assert "Arithmetic is the bound" in page.locator(".lab-verdict").inner_text()
+    assert "Arithmetic decides here" in page.locator(".lab-verdict").inner_text()
 
 
 @pytest.mark.parametrize(

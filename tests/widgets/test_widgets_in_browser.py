@@ -29,6 +29,10 @@ def change(page: Page, name: str, value: Any) -> None:
     page.evaluate("([key, value]) => window.model.set(key, value)", [CHANGES[name][0], value])
 
 
+def unfold(page: Page) -> None:
+    page.evaluate("for (const one of document.querySelectorAll('details')) one.open = true")
+
+
 def colour(page: Page, selector: str, name: str) -> Any:
     return page.evaluate(
         "([s, n]) => getComputedStyle(document.querySelector(s))[n]", [selector, name]
@@ -43,6 +47,7 @@ def rgb(hexadecimal: str) -> str:
 @pytest.mark.parametrize("device", ["desktop", "phone"])
 def test_axe_finds_nothing(show: Opener, name: str, device: str) -> None:
     page = show(WIDGETS[name](), **(PHONE if device == "phone" else {}))
+    unfold(page)
     for theme in ("light", "dark"):
         page.evaluate("(theme) => (document.documentElement.dataset.theme = theme)", theme)
         results = Axe().run(page, "#widget")
@@ -88,6 +93,7 @@ def test_text_in_the_picture_can_be_read(show: Opener, name: str, theme: str) ->
 @every_widget
 def test_it_fits_a_phone(show: Opener, name: str) -> None:
     page = show(WIDGETS[name](), **PHONE)
+    unfold(page)
     assert page.evaluate("document.documentElement.scrollWidth") == 390
     outside = page.evaluate(
         """() => [...document.querySelectorAll("#widget *")].filter((node) => {

@@ -28,7 +28,7 @@ static_assert(LANES_M * LANES_N == 32, "A warp has 32 lanes: WM * WN must be 32 
 static_assert(LANES_M >= 4 && LANES_N >= 4, "The lanes stand 4 × 8 or 8 × 4: change WM or WN.");
 static_assert(BM % A_STEP == 0 && BK % 8 == 0,
               "A is copied in pieces of PRODUCERS / 8 rows by 8 k: they divide BM and BK.");
-static_assert(BK % B_STEP == 0, "4 * PRODUCERS / BN rows of B are copied at once: it divides BK.");
+static_assert(BK % B_STEP == 0, "4 * PRODUCERS / BN, rows of B at once, divides BK.");
 static_assert(PRODUCERS % (BN / 4) == 0, "Whole rows of B are copied: BN / 4 divides it.");
 static_assert(PAD % 8 == 4, "Lanes store 4 rows by 8 k of As: PAD of 4 parts their banks.");
 static_assert(TM % 4 == 0 && TN % 4 == 0,

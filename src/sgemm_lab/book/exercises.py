@@ -31,6 +31,7 @@ from textwrap import dedent
 from typing import Any
 
 from docutils import nodes
+from docutils.parsers.rst import directives
 from docutils.statemachine import StringList
 from sphinx.application import Sphinx
 from sphinx.util.docutils import SphinxDirective
@@ -57,6 +58,8 @@ KIND = "exercises"
 _OPENING = re.compile(
     r"^(?P<fence>`{3,}|:{3,})\{(?P<kind>exercise|predict)\}\s*(?P<name>\S*)\s*(?P<title>.*)$"
 )
+_FOLD = ":fold:"
+"""An option of a prediction, for pages alone."""
 _SOLUTION = re.compile(r"^(?P<fence>`{3,}|:{3,})\{solution\}\s*$")
 
 
@@ -155,7 +158,13 @@ class ExerciseDirective(SphinxDirective):
 
 
 class PredictDirective(ExerciseDirective):
-    """``{predict} name``: a question before the result, with a place for its answer."""
+    """``{predict} name``: a question before the result, with a place for its answer.
+
+    With ``:fold:`` the rest of its section, or the next section where it is the last, is folded on
+    the page until the reader has answered or passed.
+    """
+
+    option_spec = {"fold": directives.flag}
 
     def run(self) -> list[nodes.Node]:
         """Set the question and the place for its answer into a box."""
@@ -175,6 +184,8 @@ class PredictDirective(ExerciseDirective):
             "id": anchor,
             "aria-labelledby": f"{anchor}-title",
         }
+        if "fold" in self.options:
+            box["attributes"]["data-folds"] = ""
         return [box]
 
 
@@ -374,7 +385,7 @@ def parts(markdown: str) -> Iterator[str | Written]:
             continue
         yield "\n".join(text)
         text = []
-        body = _until(lines, opening)
+        body = [inner for inner in _until(lines, opening) if inner != _FOLD]
         question: list[str] = []
         solution: list[str] = []
         inside = iter(body)

@@ -3,7 +3,7 @@
 from sgemm_lab.cuda.compiler import compile_kernel
 from sgemm_lab.exercises.counted import registers, times_as_fast, wavefronts_per_turn
 from sgemm_lab.exercises.lines import Lines
-from sgemm_lab.exercises.model import Choice, Estimate, Judgement, Number
+from sgemm_lab.exercises.model import Choice, Estimate, Judgement, Number, Range
 from sgemm_lab.kernel import Kernel
 from sgemm_lab.rules.occupancy import LIMITS, Launch, occupancy
 from sgemm_lab.text import number
@@ -109,7 +109,19 @@ EXERCISES = (
         name="5.4",
         unit="registers",
         found=registers("register_cache:TM=8,TN=4"),
-        wrong=((44, "times too low"), (1000, "times too high"), ("64", "without quotation")),
+        hints=(
+            (
+                Range(below=110),
+                "The compiler reads four k of each of 8 rows of As at once: 32 registers for A "
+                "alone, beside 32 sums, the numbers being copied, and addresses.",
+            ),
+        ),
+        wrong=(
+            (44, "32 registers for A"),
+            (92, "32 registers for A"),
+            (1000, "times too high"),
+            ("64", "without quotation"),
+        ),
     ),
     Number(
         name="5.5",
@@ -135,14 +147,21 @@ PREDICTIONS = (
         unit="times as fast",
         found=times_as_fast("thread_tile_1d", "numbered", _SQUARE),
         close=0.15,
-        wrong=((8, "too high"), (1, "too low")),
+        hints=(
+            (
+                2 / (9 / 8),
+                "That is by words: a word of As and one of Bs cost different wavefronts.",
+            ),
+        ),
+        wrong=((8, "too high"), (1, "too low"), (1.78, "by words")),
     ),
     Estimate(
         name="square-gain",
         unit="times as fast",
         found=times_as_fast("thread_tile", "thread_tile_1d:BK=8", _SQUARE),
         close=0.15,
-        wrong=((4, "too high"), (1, "too low")),
+        hints=(((9 / 8) / (8 / 16), "That is by words: a float4 of Bs takes four wavefronts."),),
+        wrong=((4, "too high"), (1, "too low"), (2.25, "by words")),
     ),
     Choice(
         name="eight-by-eight",

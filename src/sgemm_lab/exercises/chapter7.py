@@ -93,6 +93,14 @@ PREDICTIONS = (
         unit="times as fast",
         close=0.06,
         found=times_as_fast("double_buffer", "vector_store", _SQUARE),
-        wrong=((1.5, "too high"), (0.5, "too low")),
+        hints=(
+            (
+                1.52,
+                "That is for a block alone. An SM has two blocks of `vector_store`, and while one "
+                "waits the other often multiplies.",
+            ),
+            (1.0, "Two blocks do not fill all of each other's waits."),
+        ),
+        wrong=((1.5, "for a block alone"), (1, "each other's waits"), (0.5, "too low")),
     ),
 )

@@ -18,6 +18,8 @@ class HintData(TypedDict):
     near: NotRequired[float]
     above: NotRequired[float]
     below: NotRequired[float]
+    right: NotRequired[bool]
+    """Whether an estimate that it fits counts as right."""
 
 
 class NumberData(TypedDict):
@@ -41,6 +43,8 @@ class EstimateData(TypedDict):
     expected: float
     tolerance: float
     says: str
+    hints: list[HintData]
+    """Of an answer that is not the measured one, the first that fits is said."""
     source: str
     """Where the number comes from, in a sentence."""
 
@@ -97,10 +101,14 @@ def _estimate(data: EstimateData, given: float) -> Verdict:
     expected = data["expected"]
     if given <= 0:
         return Verdict(None, f"{number(given)} cannot be. Give a number above 0.")
-    right = near(given, expected, data["tolerance"])
+    hint: HintData = {"says": "", "right": True}
+    if not near(given, expected, data["tolerance"]):
+        fitting = (one for one in data["hints"] if _fits(one, given, data["tolerance"]))
+        hint = next(fitting, {"says": ""})
+    right = hint.get("right", False)
     you = "Right: you" if right else "You"
     told = f"{you} said {number(given)}, it is {number(expected)}: {_miss(given, expected)}."
-    return Verdict(right, f"{told} {data['says']}".rstrip())
+    return Verdict(right, " ".join(part for part in (told, hint["says"], data["says"]) if part))
 
 
 def near(given: float, value: float, tolerance: float) -> bool:

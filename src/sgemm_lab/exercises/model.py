@@ -159,6 +159,9 @@ class Estimate(Question):
     found: Callable[[Machine], Found]
     close: float = 0.1
     """The share by which an estimate may miss and still counts as right."""
+    foretold: tuple[Hint, ...] = ()
+    """What the page foretells, though something else was measured: it counts as right."""
+    hints: tuple[Hint, ...] = ()
 
     def judging(self, machine: Machine) -> EstimateData:
         """Return what judges an answer."""
@@ -182,6 +185,10 @@ class Estimate(Question):
             "expected": float(found.value),
             "tolerance": self.close,
             "says": found.says,
+            "hints": [
+                *({**_hint_data(wrong, says), "right": True} for wrong, says in self.foretold),
+                *(_hint_data(wrong, says) for wrong, says in self.hints),
+            ],
             "source": found.source,
         }
 
@@ -199,9 +206,10 @@ class Choice(Question):
         """Return what judges an answer."""
         found = self.found(machine)
         right = self._right(found)
+        answer = CHOICES[right]
         told = {
-            word: f"Right: {word}." if word == right else f'You said "{word}"; it is "{right}".'
-            for word in CHOICES
+            word: f"Right: {said}." if word == right else f'You said "{said}"; it is "{answer}".'
+            for word, said in CHOICES.items()
         }
         told = {word: f"{text} {found.says}".rstrip() for word, text in told.items()}
         return {"kind": "choice", "expected": right, "told": told, "source": found.source}

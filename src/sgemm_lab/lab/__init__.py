@@ -22,7 +22,8 @@ counters of a launch, the ``card`` of the GPU (``card().clock_mhz``), the ``kern
 ``{value}`lab.speed("split")` GFLOP/s``; see :mod:`sgemm_lab.book.values`.
 
 **Pictures that move.** ``roofline``, ``intensity``, ``occupancy``, ``coalescing``, ``banks``,
-``timeline``, ``ladder``, ``memory_ladder``, ``in_flight``; and still ones: ``curves``, ``spread``.
+``timeline``, ``tile_waves``, ``machine_code``, ``ladder``, ``memory_ladder``, ``in_flight``; and
+still ones: ``curves``, ``spread``.
 
 **Put to use.** ``matmul`` of two arrays on the GPU, by the fastest kernel for their size;
 ``search_map`` of the search that found it.
@@ -60,6 +61,7 @@ from sgemm_lab.lab.hardware_counters import Hardware
 from sgemm_lab.lab.hardware_counters import hardware as _hardware
 from sgemm_lab.lab.instructions import instructions as _instructions
 from sgemm_lab.lab.listing import listing
+from sgemm_lab.lab.machine_code import machine_code as _machine_code
 from sgemm_lab.lab.methods import Effects
 from sgemm_lab.lab.methods import effects as _effects
 from sgemm_lab.lab.output import Output, Picture, Prose, table, unavailable
@@ -81,6 +83,7 @@ from sgemm_lab.lab.searching import SearchMap
 from sgemm_lab.lab.searching import search_map as _search_map
 from sgemm_lab.lab.speeds import Speeds, score_of, speed_curves
 from sgemm_lab.lab.speeds import speeds as _speeds
+from sgemm_lab.lab.tile_waves import tile_waves as _tile_waves
 from sgemm_lab.lab.timelines import pace, timed_kernel
 from sgemm_lab.lab.timelines import timeline as _timeline
 from sgemm_lab.lab.verdicts import verdicts
@@ -93,10 +96,12 @@ from sgemm_lab.widgets import (
     InFlight,
     Intensity,
     Ladder,
+    MachineCode,
     MemoryLadder,
     Occupancy,
     Roofline,
     Steps,
+    TileWaves,
     Timeline,
 )
 
@@ -301,6 +306,30 @@ def timeline(*names: str, size: int | Size = 4096) -> Timeline | Output:
     Kernels give times to start from, as measured at ``size``; the first is shown.
     """
     return _timeline(names, _size(size))
+
+
+def tile_waves(
+    *names: str, size: int = 4096, even: Sequence[str] = (), gpu: str | None = None
+) -> TileWaves:
+    """Draw when each SM works on the tiles of a square product, and what share of time is used.
+
+    The kernels give the tiles to choose from, and their measured speeds where there are some; the
+    first is shown. ``even`` names those that give every SM the same number of windows, not whole
+    tiles. ``gpu`` is an id such as "t4"; by default this machine's GPU, or the one of the records.
+    """
+    return _tile_waves([load_kernel(name) for name in names], size, even=even, gpu=gpu)
+
+
+def machine_code(*names: str, size: int | Size = 4096) -> MachineCode | Output:
+    """Show the main loops of kernels in machine code, each instruction coloured by its kind.
+
+    The first two stand side by side. Why warps waited is what the GPU counted at ``size``, where a
+    record has it. Where a tool is missing that the loops need, the output says what to install.
+    """
+    try:
+        return _machine_code([load_kernel(name) for name in names], _size(size))
+    except MissingToolError as missing:
+        return unavailable(missing)
 
 
 def card() -> _card.Card:
@@ -619,6 +648,7 @@ __all__ = [
     "intensity",
     "kernel",
     "ladder",
+    "machine_code",
     "measure",
     "memory_ladder",
     "mine",
@@ -649,6 +679,7 @@ __all__ = [
     "spread",
     "step",
     "table",
+    "tile_waves",
     "timeline",
     "times",
     "verdicts",

@@ -30,6 +30,15 @@ _HUES = {
     L2: "var(--lab-l2, #127a55)",
     DRAM: "var(--lab-dram, #163f94)",
 }
+_LEGEND = (
+    "How to read such a box. In the bar, solid is what this kernel adds to the one before it, pale "
+    "what that one reached, and the dashed frame ends at the bound. The bound follows from the "
+    f"demand: what the kernel asks of one unit of the GPU for each {PER_STEP}, a step. The factor "
+    "foretold is the old demand over the new one or, where another unit now binds, the new bound "
+    "over the old one. A share is a measured speed over its bound. The factor foretold × new share "
+    "÷ old share is the factor measured."
+)
+"""Stands in the box of the first kernel."""
 _PLAIN = "var(--lab-kernel, #3b4450)"
 _LINE = "var(--lab-line, #7d8590)"
 
@@ -48,9 +57,20 @@ class Standing(NamedTuple):
         return self.score.kernel
 
     @property
+    def called(self) -> str:
+        """The kernel's name as a sentence has it: a thread tile's size in place of constants."""
+        return load_kernel(self.score.kernel).called
+
+    @property
     def share(self) -> float:
         """Share of the bound that was reached."""
         return self.bound.share(self.score.gflops)
+
+    @property
+    def brief(self) -> str:
+        """What bounds the kernel, and how much of that it reaches; without a full stop."""
+        unit = self.bound.unit
+        return f"{unit[0].upper()}{unit[1:]}, {percent(self.share)} reached"
 
     @property
     def words(self) -> str:
@@ -78,10 +98,10 @@ class Factor(NamedTuple):
 
     @property
     def words(self) -> str:
-        """The division and its result: "2 ÷ 1.625 = 1.23"."""
+        """The division and its result: "2 ÷ 1.625 wavefronts = 1.23"."""
         if not self.unit:
-            return f"{number(self.above)} ÷ {number(self.below)} = {number(self.value)}"
-        return f"{_four(self.above)} ÷ {_four(self.below)} {self.unit} = {number(self.value)}"
+            return f"{number(self.above)} ÷ {number(self.below)} = {self.value:.2f}"
+        return f"{_four(self.above)} ÷ {_four(self.below)} {self.unit} = {self.value:.2f}"
 
 
 class Race(NamedTuple):
@@ -119,7 +139,7 @@ class Closing:
     def rows(self) -> list[tuple[str, str]]:
         """The four lines: term and sentence. Code stands in backticks."""
         return [
-            ("Was bound by", f"{self.before.words}." if self.before else "No kernel stood before."),
+            ("Was bound by", f"{self.before.brief}." if self.before else "No kernel stood before."),
             ("What changed", self.changed),
             ("Factor", self._factor_words()),
             ("Bound now by", f"{self.now.words}." + (f" {self.why}" if self.why else "")),
@@ -132,31 +152,34 @@ class Closing:
         said = f"{self.foretold.words} foretold, {self.race.factor.words} measured{at}."
         if self.estimate is not None:
             said += f" An estimate, no bound: {self.estimate.words}."
-        old, new = map(percent, self.race.shares)
-        if old != new:
-            said += f" Of the bound {old} became {new}{at}."
+        old, new = (f"{100 * share:.1f}" for share in self.race.shares)
+        said += (
+            f" Of the bound {old} % became {new} %{at}: {self.foretold.value:.2f} × {new} ÷ {old} "
+            f"= {self.race.factor.value:.2f}."
+        )
         return said + (f" {self.gap}" if self.gap else "")
 
     @property
     def picture_words(self) -> str:
         """What the bar shows."""
         parts = [self.before, self.now] if self.before else [self.now]
-        speeds = [f"{s.name} {number(s.score.gflops)}" for s in parts]
+        speeds = [f"{s.called} {number(s.score.gflops)}" for s in parts]
         return f"{', '.join(speeds)}, at most {number(self.now.bound.gflops)} GFLOP/s"
 
     def _repr_html_(self) -> str:
-        name = escape(self.now.name)
+        name = escape(self.now.called)
         rows = "".join(
             '<div style="display:flex;flex-wrap:wrap;gap:0 12px;margin-top:4px">'
             f'<dt style="flex:0 0 8rem;font-weight:normal;color:var(--lab-muted, #57606a)">{term}'
             f'</dt><dd style="flex:1 1 18rem;margin:0">{with_code(text)}</dd></div>'
             for term, text in self.rows
         )
+        legend = "" if self.before else f'<p style="margin:10px 0 0">{escape(_LEGEND)}</p>'
         return (
             f'<section class="lab-closing" aria-label="Closing box: {name}" style="border:1px '
             f'solid {_LINE};border-radius:8px;padding:12px 16px;margin:24px 0">'
             f'<p style="margin:0 0 8px"><strong>Where <code>{name}</code> stands</strong></p>'
-            f'{self._bar()}<dl style="margin:10px 0 0">{rows}</dl>'
+            f'{self._bar()}<dl style="margin:10px 0 0">{rows}</dl>{legend}'
             f'<p class="lab-provenance" style="margin:10px 0 0">{escape(self.provenance)}</p>'
             "</section>"
         )
@@ -204,7 +227,7 @@ class Closing:
         )
 
     def __repr__(self) -> str:
-        lines = [f"Where {self.now.name} stands: {self.picture_words}"]
+        lines = [f"Where {self.now.called} stands: {self.picture_words}"]
         lines += [f"  {term}: {text}" for term, text in self.rows]
         return "\n".join([*lines, self.provenance])
 
@@ -257,8 +280,8 @@ def values_of(now: Standing, before: Standing | None) -> dict[str, float]:
     """Return the numbers that a text may name in braces.
 
     What the GPU counted of the kernel, by its names; ``share`` of the bound and ``speed``;
-    ``clocks``, those of an SM per step while the kernel ran, and ``rest``, those beyond the demand
-    of the unit that binds; and the same of the parent with ``was_`` before.
+    ``clocks``, those of an SM per step in the race, and ``rest``, those beyond the demand of the
+    unit that binds; and the same of the parent with ``was_`` before.
     """
     found = _values(now)
     if before is not None:
@@ -357,11 +380,10 @@ def _values(standing: Standing) -> dict[str, float]:
     found = dict(entry.values) if entry else {}
     found |= {"share": 100 * standing.share, "speed": score.gflops}
     instructions, cap = standing.bound.of(ISSUE), standing.bound.cap
-    active = found.get("issue_active_percent")
-    if instructions is not None and active:
+    if instructions is not None:
         found["instructions"] = instructions.demand
-        found["clocks"] = instructions.demand / SCHEDULERS / (active / 100)
-        found["rest"] = found["clocks"] - cap.clocks
+    found["clocks"] = cap.clocks / standing.share
+    found["rest"] = found["clocks"] - cap.clocks
     return found
 
 
@@ -381,7 +403,7 @@ def _demand_words(cap: Cap) -> str:
 
 
 def _speed(standing: Standing) -> str:
-    return f"{number(standing.score.gflops)} {escape(standing.name)}"
+    return f"{number(standing.score.gflops)} {escape(standing.called)}"
 
 
 def _four(value: float) -> str:

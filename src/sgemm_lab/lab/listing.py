@@ -7,7 +7,7 @@ from pygments.formatters import HtmlFormatter
 from pygments.lexers import CudaLexer
 
 from sgemm_lab.errors import LabError
-from sgemm_lab.kernel import Kernel, body_start
+from sgemm_lab.kernel import Kernel, body_start, load_kernel
 from sgemm_lab.lab.output import Output
 
 Place = int | str | None
@@ -34,7 +34,8 @@ def listing(kernel: Kernel, first: Place = None, last: Place = None) -> Output:
     )
     caption = f"<b>{escape(kernel.title)}</b> · kernels/{escape(kernel.file_name)}"
     if any(line.changed for line in shown):
-        caption += f" · marked: what “{escape(str(kernel.parent))}” does not have"
+        parent = load_kernel(kernel.parent).called if kernel.parent else "no kernel"
+        caption += f" · marked: what “{escape(parent)}” does not have"
     html = (
         f'<figure class="lab-source"><figcaption>{caption}</figcaption>'
         f'<pre tabindex="0"><code>{body}</code></pre></figure>'

@@ -5,11 +5,12 @@ from collections.abc import Iterable, Sequence
 from typing import cast
 
 from sgemm_lab.counting.warp_requests import Request, warp_requests
-from sgemm_lab.kernel import Kernel, Size
+from sgemm_lab.kernel import Kernel, Size, load_kernel
 from sgemm_lab.widgets import Banks, Coalescing
 from sgemm_lab.widgets.painter import WIDTHS, PaintedRequest
 
 _NARROWEST = 32
+_FLOAT4_BITS = 128
 
 
 def coalescing(kernels: Sequence[Kernel], size: Size) -> Coalescing:
@@ -26,7 +27,7 @@ def coalescing(kernels: Sequence[Kernel], size: Size) -> Coalescing:
 
 
 def banks(kernels: Sequence[Kernel], size: Size | None) -> Banks:
-    """Return the bank painter; it begins with the first load.
+    """Return the bank painter; it begins with the first load of a float4, or else of anything.
 
     Args:
         kernels: the kernels, each with shared memory.
@@ -41,7 +42,8 @@ def banks(kernels: Sequence[Kernel], size: Size | None) -> Banks:
         for request in _different(warp_requests(kernel, size or one_block(kernel), space="shared"))
     )
     loads = [i for i, request in enumerate(requests) if request["op"] == "load"]
-    return Banks(requests, chosen=next(iter(loads), None))
+    wide = [i for i in loads if requests[i]["bits"] == _FLOAT4_BITS]
+    return Banks(requests, chosen=next(iter([*wide, *loads]), None))
 
 
 def one_block(kernel: Kernel) -> Size:
@@ -81,4 +83,5 @@ def _different(requests: Sequence[Request]) -> list[Request]:
 
 def _name(request: Request) -> str:
     wide = "" if request["bits"] == 32 else f" {WIDTHS[request['bits']]}"
-    return f"{request['kernel']}: {request['op']}{wide} of {request['array']}"
+    called = load_kernel(request["kernel"]).called
+    return f"{called}: {request['op']}{wide} of {request['array']}"

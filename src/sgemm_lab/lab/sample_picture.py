@@ -69,21 +69,40 @@ def sample_picture(series: Mapping[str, Sequence[float]], title: str, conclusion
 
 
 def _conclusion(title: str, samples: Sequence[float], library: Sequence[float]) -> str:
-    middle, slowest = statistics.median(samples), min(samples)
-    strays = sum(sample < (1 - STRAY) * middle for sample in samples)
-    if not strays:
-        return (
-            f"All {len(samples)} samples of {title} lie within {deviation(samples):.1%} of their "
-            f"median, those of cuBLAS within {deviation(library):.1%}. "
-            "A smaller difference between two kernels tells nothing."
-        )
-    lost = 1 - mean_rate(samples) / middle
+    halves = (
+        f"Half of the samples of {title} lie within {_middle_half(samples):.1%} of their median, "
+        f"half of those of cuBLAS within {_middle_half(library):.1%}. Medians that differ by less "
+        "tell nothing."
+    )
+    strayed = [
+        _straying(name, taken)
+        for name, taken in ((title, samples), ("cuBLAS", library))
+        if _strays(taken)
+    ]
+    if strayed:
+        return " ".join([*strayed, halves])
+    return f"{halves} The farthest of all is {max(map(deviation, (samples, library))):.1%} off."
+
+
+def _straying(name: str, samples: Sequence[float]) -> str:
+    middle, strays = statistics.median(samples), _strays(samples)
     taken = "One sample" if strays == 1 else f"{strays} samples"
+    lost = 1 - mean_rate(samples) / middle
     return (
-        f"{taken} of {len(samples)} strayed; the slowest of {title} took "
-        f"{middle / slowest:.1f} times as long as the median sample. "
+        f"{taken} of {len(samples)} of {name} strayed; the slowest took "
+        f"{middle / min(samples):.2f} times as long as the median sample. "
         f"The mean of the times would report {lost:.1%} less speed. The median hardly notices."
     )
+
+
+def _strays(samples: Sequence[float]) -> int:
+    return sum(sample < (1 - STRAY) * statistics.median(samples) for sample in samples)
+
+
+def _middle_half(samples: Sequence[float]) -> float:
+    """Return how far from the median the nearer half of the samples reaches, as a share of it."""
+    middle = statistics.median(samples)
+    return statistics.median(abs(sample / middle - 1) for sample in samples)
 
 
 def _percent(value: float) -> str:

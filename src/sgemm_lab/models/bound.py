@@ -19,6 +19,7 @@ from sgemm_lab.kernel import Kernel, Size, load_kernel
 from sgemm_lab.models.demand import GLOBAL, LOOKUPS, PRODUCTS, SHARED, block_demand
 from sgemm_lab.records.data import Counted, Record, Score
 from sgemm_lab.rules.tile import Tile
+from sgemm_lab.rules.tile_waves import most_on_one
 
 PEAK, GRID, ISSUE, DATA, LOOKUP, L2, DRAM = (
     "peak", "grid", "issue", "data", "lookup", "l2", "dram",
@@ -214,13 +215,13 @@ def _cap(
 def _on_the_busiest(kernel: Kernel, size: Size, gpu: Gpu) -> float:
     """Return the multiply-adds per step if every SM had as many whole blocks as the busiest.
 
-    A block runs on one SM. Of F whole blocks on S SMs one SM has at least F / S, rounded up, and
-    the launch lasts until that one is done.
+    A block runs on one SM, and the launch lasts until the busiest is done. Blocks at the edge of C
+    are left out: some of their threads may have nothing to do.
     """
     (m, n, _), tile = size, Tile.from_constants(kernel.values)
     rows, columns = min(m, tile.bm), min(n, tile.bn)
     whole = (m // rows) * (n // columns)
-    return -(-whole // gpu.sms) * gpu.sms * rows * columns / (m * n)
+    return most_on_one(whole, gpu.sms) * gpu.sms * rows * columns / (m * n)
 
 
 def _compulsory_bytes(size: Size) -> float:

@@ -7,8 +7,10 @@ from sgemm_lab.widgets.coalescing import Coalescing as Coalescing
 from sgemm_lab.widgets.in_flight import InFlight as InFlight
 from sgemm_lab.widgets.intensity import Intensity as Intensity
 from sgemm_lab.widgets.ladder import Ladder as Ladder
+from sgemm_lab.widgets.machine_code import MachineCode as MachineCode
 from sgemm_lab.widgets.memory_ladder import MemoryLadder as MemoryLadder
 from sgemm_lab.widgets.occupancy import Occupancy as Occupancy
 from sgemm_lab.widgets.roofline import Roofline as Roofline
 from sgemm_lab.widgets.steps import Steps as Steps
+from sgemm_lab.widgets.tile_waves import TileWaves as TileWaves
 from sgemm_lab.widgets.timeline import Timeline as Timeline

@@ -7,8 +7,8 @@ import { number, percent, plural } from "../text.js";
 import { choiceSlider, key, segments, showFacts } from "./shared/controls.js";
 import { button, html, say, setAttributes, svg } from "./shared/dom.js";
 import { keepDrawn, put, redrawer, roomIn } from "./shared/model.js";
-import { range, within } from "./shared/scale.js";
-import { Scene } from "./shared/scene.js";
+import { range, ticks, within } from "./shared/scale.js";
+import { Scene, scrubByPointer, slanted } from "./shared/scene.js";
 
 /**
  * @typedef {import("../rules/overlap.js").Pipeline} Pipeline
@@ -183,23 +183,6 @@ function pipelineControls(model, change) {
 const upTo = (last) => Object.fromEntries(range(1, last).map((n) => [`${n}`, `${n}`]));
 
 /**
- * Call `react` with the pixel under a pointer that is down.
- * @param {SVGSVGElement} picture
- * @param {(x: number) => void} react
- */
-function scrubByPointer(picture, react) {
-  /** @param {PointerEvent} event */
-  const at = (event) => react(event.clientX - picture.getBoundingClientRect().left);
-  picture.addEventListener("pointerdown", (event) => {
-    picture.setPointerCapture(event.pointerId);
-    at(event);
-  });
-  picture.addEventListener("pointermove", (event) => {
-    if (picture.hasPointerCapture(event.pointerId)) at(event);
-  });
-}
-
-/**
  * The plan for the present settings; `known` if they are still its own.
  * @param {Model<State>} model
  * @param {Plan} [known]
@@ -264,12 +247,12 @@ function boundWords({ pipeline, bound, pace, enough }) {
   const share = blocks > 1 ? `${blocks} blocks × ` : "";
   if (bound === "compute") {
     const times = `${share}${number(compute)} = ${each}`;
-    return `Arithmetic is the bound: once it runs, it never waits. ${times}.`;
+    return `Arithmetic decides here: once it runs, it never waits. ${times}.`;
   }
   if (bound === "load") {
     const times = `${share}${number(load)} = ${each}`;
     return (
-      `The memory pipe is the bound: windows come in one after the other, ${times}. More buffers ` +
+      `The memory pipe decides here: windows come in one after the other, ${times}. More buffers ` +
       "do not help; a larger tile, which reuses its window more, would."
     );
   }
@@ -280,7 +263,7 @@ function boundWords({ pipeline, bound, pace, enough }) {
   const help = enough
     ? `${plural(enough, "buffer")} would hide the wait.`
     : "Even 6 buffers do not hide the wait.";
-  return `Waiting is the bound, at ${each}: ${why} ${help}`;
+  return `Waiting decides here, ${each}: ${why} ${help}`;
 }
 
 /**
@@ -551,31 +534,3 @@ class Drawing {
  * @param {Piece[]} pieces
  */
 const longest = (pieces) => [...pieces].sort((p, q) => q.end - q.start - (p.end - p.start)).at(0);
-
-/**
- * A frame of slanted lines: the block multiplies nothing.
- * @param {number} left
- * @param {number} right
- * @param {number} y
- * @param {number} height
- */
-function slanted(left, right, y, height) {
-  const lines = [`M${left} ${y}H${right}V${y + height}H${left}Z`];
-  for (let at = left - height + 6; at < right; at += 7) {
-    const [from, to] = [Math.max(0, left - at), Math.min(height, right - at)];
-    if (to > from) lines.push(`M${at + from} ${y + height - from}L${at + to} ${y + height - to}`);
-  }
-  return lines.join("");
-}
-
-/**
- * About `count` round numbers from 0 to `end`.
- * @param {number} end
- * @param {number} count
- */
-function ticks(end, count) {
-  const raw = end / count;
-  const power = 10 ** Math.floor(Math.log10(raw));
-  const factor = [1, 2, 5, 10].find((one) => one * power >= raw) ?? 10;
-  return range(0, end, factor * power);
-}

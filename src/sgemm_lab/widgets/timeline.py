@@ -109,7 +109,7 @@ class Timeline(LabWidget):
 
     @property
     def alt(self) -> str:
-        """How long it takes, how much of that is arithmetic, and what bounds it."""
+        """How long it takes, how much of that is arithmetic, and what decides it."""
         found, kernel = report(self.pipeline), self.kernel
         text = (
             f"{plural(self.windows, 'window')} with {plural(self.stages, 'buffer')} "
@@ -211,11 +211,11 @@ class Timeline(LabWidget):
 
 def _bound_words(found: Report) -> str:
     if found.bound == COMPUTE:
-        return "; arithmetic is the bound"
+        return "; arithmetic decides"
     if found.bound == LOAD:
-        return "; the memory pipe is the bound"
+        return "; the memory pipe decides"
     hint = f": {plural(found.enough, 'buffer')} would hide it" if found.enough else ""
-    return f"; waiting for loads is the bound{hint}"
+    return f"; waiting for loads decides{hint}"
 
 
 def _checked_kernels(kernels: object) -> list[dict[str, Any]]:

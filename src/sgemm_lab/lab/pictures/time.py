@@ -10,8 +10,8 @@ from sgemm_lab.text import number
 
 _ROW = 26
 _LEFT = 58
-_MOST_LABELLED = 14
-"""A bar narrower than this, in px, carries no number."""
+_LEAST_LABELLED = 9
+"""Where less than this of a bar is free, in px, it carries no number."""
 
 
 def time_panel(title: str, pipeline: Pipeline, clocks: float, *, says: str = "") -> Output:
@@ -25,10 +25,16 @@ def time_panel(title: str, pipeline: Pipeline, clocks: float, *, says: str = "")
         words(0, 18, "load", hue="shared"),
         words(0, 18 + _ROW, "multiply", hue="register"),
     ]
+    before = 0.0  # when the last window was there: bars of loads may lie over each other
     for window in windows:
-        parts += _bar(window.asked, window.there, 4, "shared", window.number + 1, scale)
+        name = str(window.number + 1)
+        free = max(before, window.asked)
+        parts += _bar(window.asked, window.there, 4, "shared", scale)
+        parts += _number(free, window.there, 4, name, scale)
+        before = window.there
         for piece in window.pieces:
-            parts += _bar(piece.start, piece.end, 4 + _ROW, "register", window.number + 1, scale)
+            parts += _bar(piece.start, piece.end, 4 + _ROW, "register", scale)
+            parts += _number(piece.start, piece.end, 4 + _ROW, name, scale)
     end = windows[-1].done
     parts.append(rectangle(_LEFT + end * scale, 2, 1.5, 2 * _ROW + 2, "fg"))
     height = 2 * _ROW + 24
@@ -54,14 +60,13 @@ def ring_panel(title: str, pipeline: Pipeline, clocks: float, *, says: str = "")
     parts = [words(0, 18 + row * _ROW, f"place {row + 1}") for row in range(pipeline.stages)]
     for window in windows:
         y = 4 + window.buffer * _ROW
-        parts += _bar(window.asked, window.there, y, "shared", window.number + 1, scale)
+        name = str(window.number + 1)
+        parts += _bar(window.asked, window.there, y, "shared", scale)
+        parts += _number(window.asked, window.there, y, name, scale)
         for piece in window.pieces:
-            start, width = piece.start * scale, (piece.end - piece.start) * scale - 1
-            parts.append(rectangle(_LEFT + start, y, width, _ROW - 6, "register"))
-            if width > _MOST_LABELLED:
-                middle = _LEFT + start + width / 2
-                number_ = str(window.number + 1)
-                parts.append(words(middle, y + 14, number_, hue="bg", anchor="middle", bold=True))
+            width = (piece.end - piece.start) * scale - 1
+            parts.append(rectangle(_LEFT + piece.start * scale, y, width, _ROW - 6, "register"))
+            parts += _number(piece.start, piece.end, y, name, scale, hue="bg")
     end = windows[-1].done
     height = pipeline.stages * _ROW + 24
     parts.append(rectangle(_LEFT + end * scale, 2, 1.5, height - 22, "fg"))
@@ -77,9 +82,15 @@ def ring_panel(title: str, pipeline: Pipeline, clocks: float, *, says: str = "")
     return panel(title, drawing(parts, height, described), described, says)
 
 
-def _bar(start: float, end: float, y: float, hue: str, number_: int, scale: float) -> list[str]:
+def _bar(start: float, end: float, y: float, hue: str, scale: float) -> list[str]:
     x, width = _LEFT + start * scale, max(1.0, (end - start) * scale - 1)
-    parts = [rectangle(x, y, width, _ROW - 6, hue, 0.26), rectangle(x, y, 2, _ROW - 6, hue)]
-    if width > _MOST_LABELLED:
-        parts.append(words(x + width / 2, y + 14, str(number_), anchor="middle"))
-    return parts
+    return [rectangle(x, y, width, _ROW - 6, hue, 0.26), rectangle(x, y, 2, _ROW - 6, hue)]
+
+
+def _number(
+    start: float, end: float, y: float, name: str, scale: float, hue: str = "fg"
+) -> list[str]:
+    """Write a window's number where its bar is free, if there is room."""
+    if (end - start) * scale < _LEAST_LABELLED:
+        return []
+    return [words(_LEFT + (start + end) / 2 * scale, y + 14, name, hue=hue, anchor="middle")]

@@ -29,3 +29,8 @@ declare module "*/limits.py" {
   export const ABOVE: number;
   export const FAR: number;
 }
+
+declare module "*/tile_waves.py" {
+  export const LARGEST: number;
+  export const SMALLEST: number;
+}

@@ -40,3 +40,15 @@ export function range(first, last, step = 1) {
 export function within(value, low, high) {
   return Math.min(high, Math.max(low, value));
 }
+
+/**
+ * About `count` round numbers from 0 to `end`.
+ * @param {number} end
+ * @param {number} count
+ */
+export function ticks(end, count) {
+  const raw = end / count;
+  const power = 10 ** Math.floor(Math.log10(raw));
+  const factor = [1, 2, 5, 10].find((one) => one * power >= raw) ?? 10;
+  return range(0, end, factor * power);
+}

@@ -53,3 +53,36 @@ export class Scene {
     this.seen.clear();
   }
 }
+
+/**
+ * Call `react` with the pixel under a pointer that is down.
+ * @param {SVGSVGElement} picture
+ * @param {(x: number) => void} react
+ */
+export function scrubByPointer(picture, react) {
+  /** @param {PointerEvent} event */
+  const at = (event) => react(event.clientX - picture.getBoundingClientRect().left);
+  picture.addEventListener("pointerdown", (event) => {
+    picture.setPointerCapture(event.pointerId);
+    at(event);
+  });
+  picture.addEventListener("pointermove", (event) => {
+    if (picture.hasPointerCapture(event.pointerId)) at(event);
+  });
+}
+
+/**
+ * The outline of a frame filled with slanted lines: nothing is done there.
+ * @param {number} left
+ * @param {number} right
+ * @param {number} y
+ * @param {number} height
+ */
+export function slanted(left, right, y, height) {
+  const lines = [`M${left} ${y}H${right}V${y + height}H${left}Z`];
+  for (let at = left - height + 6; at < right; at += 7) {
+    const [from, to] = [Math.max(0, left - at), Math.min(height, right - at)];
+    if (to > from) lines.push(`M${at + from} ${y + height - from}L${at + to} ${y + height - to}`);
+  }
+  return lines.join("");
+}

@@ -1,0 +1,64 @@
+"""Tiles on SMs, filled with the GPUs of the book, its kernels' tiles and what was measured."""
+
+from collections.abc import Collection, Sequence
+
+from sgemm_lab.errors import LabError
+from sgemm_lab.gpu import Gpu, find_gpu, is_model
+from sgemm_lab.kernel import Kernel
+from sgemm_lab.lab import session
+from sgemm_lab.lab.roofs import default_gpu
+from sgemm_lab.models.roofline import known_gpus
+from sgemm_lab.records.data import Score
+from sgemm_lab.rules.tile import Tile
+from sgemm_lab.rules.tile_waves import LARGEST, SMALLEST
+from sgemm_lab.widgets import TileWaves
+from sgemm_lab.widgets.tile_waves import Chip, TiledKernel
+
+
+def tile_waves(
+    kernels: Sequence[Kernel], size: int, *, even: Collection[str], gpu: str | None
+) -> TileWaves:
+    """Return the widget at the first kernel.
+
+    Raises:
+        LabError: a kernel has no tile, ``even`` names none of the kernels, or the book does not
+            know the GPU.
+    """
+    names = [kernel.name for kernel in kernels]
+    for name in even:
+        if name not in names:
+            raise LabError(f"'{name}' is to share evenly, but it is none of {', '.join(names)}.")
+    sheets = known_gpus(session.all_records())
+    return TileWaves(
+        [Chip(id=sheet.id, name=sheet.name, sms=sheet.sms) for sheet in sheets],
+        [_tiled(kernel, sheets, even=kernel.name in even) for kernel in kernels],
+        gpu=find_gpu(gpu).id if gpu else default_gpu(),
+        size=size,
+    )
+
+
+def _tiled(kernel: Kernel, sheets: Sequence[Gpu], *, even: bool) -> TiledKernel:
+    tile = Tile.from_constants(kernel.values)
+    found = TiledKernel(name=kernel.name, bm=tile.bm, bn=tile.bn, bk=tile.bk, even=even)
+    for record in session.all_records():
+        sheet = next((one for one in sheets if is_model(record.gpu.name, one)), None)
+        scores = _squares(kernel, record.scores)
+        if sheet and scores:
+            found["gpu"] = sheet.id
+            found["speeds"] = [(score.m, round(score.gflops)) for score in scores]
+            found["note"] = f"{record.gpu.name}, {scores[-1].date[:10]}"
+            break
+    return found
+
+
+def _squares(kernel: Kernel, scores: Sequence[Score]) -> list[Score]:
+    """Return the scores of this source of a kernel at M = N = K, smallest first."""
+    return sorted(
+        (
+            score
+            for score in scores
+            if (score.kernel, score.fingerprint) == (kernel.name, kernel.fingerprint)
+            and SMALLEST <= score.m == score.n == score.k <= LARGEST
+        ),
+        key=lambda score: score.m,
+    )

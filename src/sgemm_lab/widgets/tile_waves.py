@@ -1,0 +1,265 @@
+"""Waves of tiles: which SM works when, and how much of the SMs' time a size leaves unused."""
+
+from collections.abc import Sequence
+from typing import Any, NotRequired, TypedDict
+
+import traitlets
+from matplotlib.axes import Axes
+
+from sgemm_lab.errors import LabError
+from sgemm_lab.rules.tile_waves import (
+    LARGEST,
+    SMALLEST,
+    Product,
+    full_speed,
+    sharing,
+    sharing_words,
+    useful_share,
+)
+from sgemm_lab.style import (
+    FOREGROUND,
+    LEVEL_COLOURS,
+    LINE,
+    MEASURED,
+    book_style,
+    figure,
+    svg,
+)
+from sgemm_lab.text import number
+from sgemm_lab.widgets.base import LabWidget, html_table
+from sgemm_lab.widgets.data import checked_choice, checked_items, checked_number, checked_text
+
+MOST_BLOCKS = 4
+_TABLE_SIZES = (256, 512, 1024, 2048, 3072, 4096, 5120, 8192)
+_CURVE_STEP = 32
+
+
+class Chip(TypedDict):
+    """A GPU to choose."""
+
+    id: str
+    name: str
+    sms: int
+
+
+class TiledKernel(TypedDict):
+    """A kernel whose tile can be chosen, with its measured speeds, if there are any."""
+
+    name: str
+    bm: int
+    bn: int
+    bk: int
+    even: NotRequired[bool]  # it gives every SM the same number of windows; default False
+    gpu: NotRequired[str]  # id of the GPU that the speeds are of; default "", none
+    speeds: NotRequired[list[tuple[int, float]]]  # M = N = K, and GFLOP/s; up to 8192
+    note: NotRequired[str]  # where and when they were measured
+
+
+class TileWaves(LabWidget):
+    """The tiles of a square product on the SMs of a GPU, wave after wave.
+
+    Args:
+        gpus: the GPUs to choose from, see :class:`Chip`.
+        kernels: the kernels whose tiles can be chosen, see :class:`TiledKernel`.
+        gpu: id of the GPU to begin with. Default: the first.
+        kernel: name of the kernel to begin with. Default: the first.
+        size: M = N = K, 64 to 8192.
+        blocks: blocks that an SM holds at once, 1 to 4.
+        even: every SM gets the same number of windows, so tiles may be cut. Default: as the
+            kernel does it.
+
+    All of them but ``gpus`` and ``kernels`` are state that the reader changes and Python can read
+    or set. The model is ``rules.tile_waves``.
+
+    Raises:
+        LabError: data or a setting are not as described; the message says what is wrong.
+    """
+
+    gpus: "traitlets.List[dict[str, Any]]" = traitlets.List().tag(sync=True)
+    kernels: "traitlets.List[dict[str, Any]]" = traitlets.List().tag(sync=True)
+    gpu = traitlets.Unicode().tag(sync=True)
+    kernel = traitlets.Unicode().tag(sync=True)
+    size = traitlets.Int(4096).tag(sync=True)
+    blocks = traitlets.Int(1).tag(sync=True)
+    even = traitlets.Bool(False).tag(sync=True)
+
+    def __init__(
+        self,
+        gpus: Sequence[Chip],
+        kernels: Sequence[TiledKernel],
+        *,
+        gpu: str = "",
+        kernel: str = "",
+        even: bool | None = None,
+        **settings: Any,
+    ) -> None:
+        chips = [_checked_chip(chip) for chip in checked_items(gpus, "gpus")]
+        known = [_checked_kernel(one) for one in checked_items(kernels, "kernels")]
+        if not chips or not known:
+            raise LabError("Tiles on SMs need at least one GPU and one kernel.")
+        chosen = next((one for one in known if one["name"] == kernel), known[0])
+        super().__init__(
+            gpus=chips,
+            kernels=known,
+            gpu=gpu or chips[0]["id"],
+            kernel=kernel or known[0]["name"],
+            even=chosen["even"] if even is None else even,
+            **settings,
+        )
+
+    @traitlets.validate("gpu")
+    def _check_gpu(self, proposal: Any) -> str:
+        return checked_choice(proposal["value"], self.gpus)
+
+    @traitlets.validate("kernel")
+    def _check_kernel(self, proposal: Any) -> str:
+        names = [one["name"] for one in self.kernels]
+        if proposal["value"] not in names:
+            raise LabError(f"There is no kernel '{proposal['value']}' here: {', '.join(names)}.")
+        return str(proposal["value"])
+
+    @traitlets.validate("size")
+    def _check_size(self, proposal: Any) -> int:
+        return _within("size", proposal["value"], SMALLEST, LARGEST)
+
+    @traitlets.validate("blocks")
+    def _check_blocks(self, proposal: Any) -> int:
+        return _within("blocks", proposal["value"], 1, MOST_BLOCKS)
+
+    @property
+    def tile(self) -> dict[str, Any]:
+        """The kernel chosen."""
+        return next(one for one in self.kernels if one["name"] == self.kernel)
+
+    @property
+    def chip(self) -> dict[str, Any]:
+        """The GPU chosen."""
+        return next(one for one in self.gpus if one["id"] == self.gpu)
+
+    def product(self, size: int) -> Product:
+        """Return the product of M = N = K = ``size``, cut into the tiles chosen."""
+        tile = self.tile
+        return Product(size, size, size, tile["bm"], tile["bn"], tile["bk"])
+
+    @property
+    def measured(self) -> list[dict[str, Any]]:
+        """The kernels with the tile and the GPU chosen, and with speeds."""
+        sides = ("bm", "bn", "bk")
+        return [
+            one
+            for one in self.kernels
+            if one["gpu"] == self.gpu
+            and one["speeds"]
+            and all(one[side] == self.tile[side] for side in sides)
+        ]
+
+    @property
+    def alt(self) -> str:
+        """How the tiles fall on the SMs, and how much of their time is used."""
+        tile, chip = self.tile, self.chip
+        words = sharing_words(self.product(self.size), chip["sms"], self.blocks, self.even)
+        return (
+            f"A product of {self.size}³ in tiles of {tile['bm']}×{tile['bn']} on {chip['name']}. "
+            f"{words}"
+        )
+
+    def still(self) -> str:
+        """Return both pictures as inline SVG."""
+        fig = figure(7.2, 5.0)
+        with book_style():
+            top, below = fig.subplots(2, 1, height_ratios=(3, 2))
+            self._draw_time(top)
+            self._draw_curve(below)
+        return svg(fig, "Waves of tiles on the SMs of a GPU", self.alt)
+
+    def table(self) -> str:
+        """Return what becomes of some sizes as an HTML table."""
+        rows = []
+        for size in sorted({*_TABLE_SIZES, self.size}):
+            product = self.product(size)
+            whole = sharing(product, self.chip["sms"], self.blocks)
+            even = sharing(product, self.chip["sms"], self.blocks, even=True)
+            rows.append(
+                [
+                    f"{size:,}", f"{product.tiles:,}", f"{whole.whole:,}", f"{whole.last:,}",
+                    f"{whole.useful:.1%}", f"{even.useful:.1%}",
+                ]
+            )  # fmt: skip
+        heads = [
+            "M = N = K", "Tiles", "Whole waves", "Tiles in the last", "Used, whole tiles",
+            "Used, even shares",
+        ]  # fmt: skip
+        return html_table("Share of the time of all SMs that makes elements of C", heads, rows)
+
+    def _draw_time(self, ax: Axes) -> None:
+        sms, product = self.chip["sms"], self.product(self.size)
+        found = sharing(product, sms, self.blocks, self.even)
+        work = LEVEL_COLOURS["register"]
+        most = sharing(product, sms, self.blocks).time
+        busy = found.time if self.even else most - (1 if found.idle else 0)
+        ax.barh(sms / 2, busy, height=sms, color=work, alpha=0.75)
+        if not self.even and found.idle:
+            ax.barh((sms - found.idle) / 2, 1, left=busy, height=sms - found.idle, color=work,
+                    alpha=0.75)  # fmt: skip
+            ax.barh(sms - found.idle / 2, 1, left=busy, height=found.idle, fc="none", ec=LINE,
+                    hatch="////", lw=0.6)  # fmt: skip
+        ax.set(xlabel="time, in times of one tile", ylabel="SMs", ylim=(sms, 0), xlim=(0, most))
+
+    def _draw_curve(self, ax: Axes) -> None:
+        sms = self.chip["sms"]
+        sizes = range(SMALLEST, LARGEST + 1, _CURVE_STEP)
+        hues = {True: LEVEL_COLOURS["l2"], False: LEVEL_COLOURS["register"]}
+        for even, colour in hues.items():
+            shares = [100 * useful_share(self.product(size), sms, even) for size in sizes]
+            label = "even shares" if even else "whole tiles"
+            ax.plot(sizes, shares, color=colour, lw=1.2, label=label)
+        here = 100 * useful_share(self.product(self.size), sms, self.even)
+        ax.plot([self.size], [here], "o", mfc="none", mec=FOREGROUND, ms=9)
+        full = full_speed(
+            [
+                (self.product(size), one["even"], gflops)
+                for one in self.measured
+                for size, gflops in one["speeds"]
+            ],
+            sms,
+        )
+        for one in self.measured:
+            shares = [100 * gflops / full for _, gflops in one["speeds"]]
+            label = f"{one['name']}, measured (100 % = {number(full)} GFLOP/s)"
+            ax.plot([size for size, _ in one["speeds"]], shares, "D" if one["even"] else "s",
+                    color=MEASURED, ms=4, label=label)  # fmt: skip
+        ax.set(xlabel="M = N = K", ylabel="used, %", ylim=(0, 105), xlim=(0, LARGEST))
+        ax.legend(loc="lower right")
+
+
+def _within(name: str, value: Any, low: int, high: int) -> int:
+    if not isinstance(value, int) or not low <= value <= high:
+        raise LabError(f"{name} is {value!r}. It is a whole number from {low} to {high:,}.")
+    return value
+
+
+def _checked_chip(chip: Any) -> dict[str, Any]:
+    name = checked_text(chip, "name", "A GPU")
+    return {
+        "id": checked_text(chip, "id", name),
+        "name": name,
+        "sms": _within(f"sms of {name}", chip.get("sms"), 1, 1000),
+    }
+
+
+def _checked_kernel(kernel: Any) -> dict[str, Any]:
+    name = checked_text(kernel, "name", "A kernel")
+    sides = {
+        side: _within(f"{side} of {name}", kernel.get(side), 1, LARGEST)
+        for side in ("bm", "bn", "bk")
+    }
+    speeds = [
+        [
+            _within(f"a size of {name}", size, 1, LARGEST),
+            checked_number({"gflops": gflops}, "gflops", f"A speed of {name}"),
+        ]
+        for size, gflops in kernel.get("speeds", [])
+        if size <= LARGEST
+    ]
+    rest = {key: kernel.get(key, "") for key in ("gpu", "note")}
+    return {"name": name, **sides, "even": bool(kernel.get("even")), **rest, "speeds": speeds}

@@ -1,0 +1,28 @@
+"""Tiles on SMs as the book shows them."""
+
+import pytest
+
+from sgemm_lab import lab
+from sgemm_lab.errors import LabError
+
+
+def test_tiles_come_from_the_kernels_and_speeds_from_the_record() -> None:
+    widget = lab.tile_waves("by_column", "tiled", size=2048)
+    large, tiled = widget.kernels
+    assert [large[side] for side in ("bm", "bn", "bk")] == [128, 256, 8]
+    assert [tiled[side] for side in ("bm", "bn", "bk")] == [32, 32, 32]
+    assert (widget.gpu, large["gpu"]) == ("h200", "h200")
+    sizes = [size for size, _ in large["speeds"]]
+    assert sizes == sorted(sizes)
+    assert {256, 1024, 4096, 8192} <= set(sizes)
+    assert dict(large["speeds"])[4096] == pytest.approx(lab.speed("by_column"), abs=1)
+    assert {gpu["id"]: gpu["sms"] for gpu in widget.gpus}["t4"] == 40
+
+
+def test_kernels_that_share_evenly_are_named() -> None:
+    widget = lab.tile_waves("by_column", "split", even=["by_column"], gpu="a100")
+    assert widget.even
+    assert [one["even"] for one in widget.kernels] == [True, False]
+    assert widget.chip["sms"] == 108
+    with pytest.raises(LabError, match="'tiled' is to share evenly, but it is none of split"):
+        lab.tile_waves("split", even=["tiled"])

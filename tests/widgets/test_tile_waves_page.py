@@ -1,0 +1,195 @@
+"""Tiles on SMs: the words and data in Python, and the reader's hands on it."""
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from playwright.sync_api import Page, expect
+from tile_samples import CHIPS, KERNELS, LARGE
+from widget_page import Opener, overlapping_texts
+
+from sgemm_lab.errors import LabError
+from sgemm_lab.widgets import TileWaves
+
+State = Callable[[Page, str], Any]
+
+
+def waves(**settings: Any) -> TileWaves:
+    return TileWaves(CHIPS, KERNELS, **settings)
+
+
+def fact(page: Page, name: str) -> str:
+    return page.locator(f".lab-facts div:has(dt:text-is('{name}')) dd").inner_text()
+
+
+# In Python.
+
+
+def test_it_says_how_the_tiles_fall() -> None:
+    widget = waves()
+    assert widget.alt == (
+        "A product of 4096³ in tiles of 128×256 on H200. 512 tiles on 132 SMs: 3 whole waves and a "
+        "last one of 116 tiles. At its end 16 SMs are idle. Of the time of all SMs 97 % is used."
+    )
+    widget.even = True
+    assert "Every SM gets 1,986 windows" in widget.alt
+    widget.gpu = "t4"
+    assert "on Tesla T4. Every SM gets 6,554 windows" in widget.alt
+
+
+def test_it_begins_as_the_kernel_shares() -> None:
+    assert not waves(kernel="large").even
+    assert waves(kernel="even").even
+    assert not waves(kernel="even", even=False).even
+
+
+def test_still_and_table_show_both_ways_to_share() -> None:
+    widget = waves(size=2112)
+    assert "<td>153</td><td>1</td><td>21</td><td>51.6%</td><td>" in widget.table()
+    assert "large, measured" in widget.still()
+    widget.gpu = "t4"  # nothing was measured there
+    assert "measured" not in widget.still()
+
+
+@pytest.mark.parametrize(
+    ("settings", "sentence"),
+    [
+        ({"size": 63}, "size is 63. It is a whole number from 64 to 8,192"),
+        ({"blocks": 5}, "blocks is 5. It is a whole number from 1 to 4"),
+        ({"gpu": "h100"}, "There is no GPU 'h100' here"),
+        ({"kernel": "none"}, "There is no kernel 'none' here: large, even, small"),
+    ],
+)
+def test_broken_state_is_refused(settings: dict[str, Any], sentence: str) -> None:
+    with pytest.raises(LabError, match=sentence):
+        waves(**settings)
+    widget = waves()
+    for name, value in settings.items():
+        with pytest.raises(LabError, match=sentence):
+            setattr(widget, name, value)
+
+
+@pytest.mark.parametrize(
+    ("changes", "sentence"),
+    [
+        ({"bm": 0}, "bm of large is 0. It is a whole number from 1 to 8,192"),
+        ({"name": ""}, "A kernel needs a text under 'name'"),
+        ({"speeds": [(1024, -1.0)]}, "A speed of large needs a number above zero"),
+        ({"speeds": [(0, 1.0)]}, "a size of large is 0"),
+    ],
+)
+def test_broken_kernels_are_refused(changes: dict[str, Any], sentence: str) -> None:
+    with pytest.raises(LabError, match=sentence):
+        TileWaves(CHIPS, [{**LARGE, **changes}])  # type: ignore[typeddict-item]
+    with pytest.raises(LabError, match="at least one GPU and one kernel"):
+        TileWaves([], [LARGE])
+
+
+# In the browser.
+
+
+def test_the_size_moves_everything(show: Opener, state: State) -> None:
+    page = show(waves())
+    assert fact(page, "Tiles") == "32 × 16 = 512"
+    assert (fact(page, "Busiest SM"), fact(page, "SM time used")) == ("4", "97 %")
+    expect(page.get_by_text("16 idle")).to_be_visible()
+    before = page.locator(".lab-here").get_attribute("cx")
+    page.get_by_role("slider", name="M = N = K").fill("32")
+    assert state(page, "size") == 2112
+    assert (fact(page, "Busiest SM"), fact(page, "SM time used")) == ("2", "58 %")
+    expect(page.locator(".lab-verdict")).to_contain_text(
+        "a last one of 21 tiles. At its end 111 SM"
+    )
+    assert page.locator(".lab-here").get_attribute("cx") != before
+
+
+def test_even_shares_cut_tiles_and_leave_no_sm_idle(show: Opener, state: State) -> None:
+    page = show(waves())
+    assert page.locator(".lab-idle").count() == 1
+    assert page.locator(".lab-cut").count() == 0
+    page.get_by_role("radio", name="an even share").check()
+    assert state(page, "even") is True
+    assert page.locator(".lab-idle").count() == 0
+    assert page.locator(".lab-cut, .lab-before").count() == 2
+    expect(page.locator(".lab-verdict")).to_contain_text("128 tiles are cut")
+    expect(page.get_by_text("part of a cut tile")).to_be_visible()
+
+
+def test_idle_sms_have_as_much_of_the_picture_as_of_the_time(show: Opener) -> None:
+    page = show(waves())
+    idle, wave = (page.locator(look).bounding_box() for look in (".lab-idle", ".lab-wave >> nth=0"))
+    assert idle
+    assert wave
+    assert idle["height"] / wave["height"] == pytest.approx(16 / 132, abs=0.02)
+    assert idle["width"] == pytest.approx(wave["width"] / 3, abs=5)  # waves 1 and 3, with 2 between
+
+
+def test_measured_speeds_stand_beside_the_curve(show: Opener) -> None:
+    page = show(waves())
+    assert page.locator(".lab-speed").count() == 6
+    expect(page.locator(".lab-key").last).to_have_text(
+        "whole tiles; squares: large, measuredeven shares; diamonds: even, measured"
+    )
+    expect(page.locator(".lab-verdict")).to_contain_text("(NVIDIA H200, 2026-11-21)")
+    page.get_by_text("More: another tile").click()
+    page.locator("select").first.select_option("small")
+    assert page.locator(".lab-speed").count() == 0
+    expect(page.locator(".lab-verdict")).not_to_contain_text("Measured")
+    assert fact(page, "Tiles") == "64 × 64 = 4,096"
+
+
+def test_a_kernel_brings_its_way_to_share(show: Opener, state: State) -> None:
+    page = show(waves())
+    page.get_by_text("More: another tile").click()
+    page.locator("select").first.select_option("even")
+    assert state(page, "even") is True
+    page.locator("select").last.select_option("t4")
+    assert fact(page, "Tiles per SM") == "12.8"
+
+
+def test_blocks_on_an_sm_change_waves_and_not_the_time(show: Opener) -> None:
+    page = show(waves())
+    page.get_by_text("More: another tile").click()
+    page.get_by_role("group", name="Blocks on an SM").get_by_role("radio", name="2").check()
+    expect(page.locator(".lab-verdict")).to_contain_text("1 whole wave and a last one of 248 tiles")
+    assert (fact(page, "Busiest SM"), fact(page, "SM time used")) == ("4", "97 %")
+
+
+def test_the_pointer_chooses_a_size(show: Opener, state: State) -> None:
+    page = show(waves())
+    box = page.locator(".lab-curve-chart").bounding_box()
+    assert box
+    page.mouse.click(box["x"] + 44 + (box["width"] - 56) / 2, box["y"] + 60)
+    assert state(page, "size") == 4096
+    page.mouse.click(box["x"] + 2, box["y"] + 60)
+    assert state(page, "size") == 64
+    expect(page.locator(".lab-verdict")).to_contain_text("not one wave is full")
+
+
+@pytest.mark.parametrize("width", [390, 800])
+def test_texts_never_overlap(show: Opener, width: int) -> None:
+    page = show(waves(), viewport={"width": width, "height": 900})
+    for size in (64, 2048, 4096, 6080, 8192):
+        page.evaluate("(size) => window.model.set('size', size)", size)
+        assert overlapping_texts(page) == []
+
+
+def test_the_keyboard_does_it_all(show: Opener, state: State) -> None:
+    page = show(waves())
+    page.get_by_role("slider").focus()
+    page.keyboard.press("ArrowRight")
+    assert state(page, "size") == 4160
+    page.keyboard.press("Tab")
+    page.keyboard.press("ArrowRight")
+    assert state(page, "even") is True
+    page.keyboard.press("Tab")
+    page.keyboard.press("Enter")
+    page.keyboard.press("Tab")
+    page.keyboard.press("ArrowDown")
+    assert state(page, "kernel") == "even"
+    page.keyboard.press("Tab")
+    page.keyboard.press("ArrowDown")
+    assert state(page, "gpu") == "t4"
+    page.keyboard.press("Tab")
+    page.keyboard.press("ArrowRight")
+    assert state(page, "blocks") == 2

@@ -125,6 +125,23 @@ def test_what_waits_for_a_prediction_is_unseen_at_first(specimen: Site, contexts
     assert waiting.is_visible()
 
 
+def test_a_prediction_folds_what_tells_its_answer(specimen: Site, contexts: Any) -> None:
+    page = contexts().page
+    text = (
+        (specimen.folder / PAGE)
+        .read_text()
+        .replace('data-name="window-gain"', 'data-name="window-gain" data-folds="0"')
+    )
+    page.route(f"**/{PAGE}", lambda route: route.fulfill(body=text, content_type="text/html"))
+    page.goto(specimen.url(PAGE))
+    note = page.get_by_text("The page goes on here after Check or Pass.")
+    assert note.is_visible()
+    assert box(page, "2.1").is_hidden()
+    part(page, "window-gain", "pass").click()
+    assert note.is_hidden()
+    assert box(page, "2.1").is_visible()
+
+
 def test_keyboard_alone_answers_and_opens_the_solution(specimen: Site, contexts: Any) -> None:
     page = contexts().goto(specimen, PAGE).page
     part(page, "2.1", "answer").focus()

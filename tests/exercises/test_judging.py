@@ -197,3 +197,14 @@ def test_who_passes_is_told_the_answer_without_a_verdict(page: Page) -> None:
     }  # fmt: skip
     assert told(estimate) == "It is 1.5. Measured."
     assert told(choice) == "It is same. So it was."
+
+
+def test_what_the_page_foretells_counts_as_right_and_says_so(page: Page) -> None:
+    question = next(one for one in predictions() if one.name == "float4-gain")
+    assert isinstance(question, Question)
+    data = question.judging(machine_of_records())
+    assert data["kind"] == "estimate"
+    verdict = judge_number(data, 1.0)
+    assert verdict.right
+    assert "The wavefronts foretell 1" in verdict.text
+    assert said_on(page, data, ["1"]) == [{"right": True, "text": verdict.text}]

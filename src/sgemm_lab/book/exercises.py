@@ -28,7 +28,7 @@ from functools import cache
 from html import escape
 from pathlib import Path
 from textwrap import dedent
-from typing import Any
+from typing import Any, ClassVar
 
 from docutils import nodes
 from docutils.parsers.rst import directives
@@ -151,8 +151,8 @@ class ExerciseDirective(SphinxDirective):
             f'<a href="{up}notebooks/{chapter}.ipynb" download>in this chapter\'s notebook</a>'
         )
         return (
-            f'<p class="lab-go-on">Your lines are compiled and judged {", or ".join(ways)}; in a '
-            f"copy of the book <code>make notebooks</code> and "
+            '<p class="lab-go-on">In the notebook alone: your lines are compiled and judged '
+            f"{', or '.join(ways)}; in a copy of the book <code>make notebooks</code> and "
             f"<code>jupyter lab notebooks/{chapter}.ipynb</code> open it.</p>"
         )
 
@@ -160,11 +160,11 @@ class ExerciseDirective(SphinxDirective):
 class PredictDirective(ExerciseDirective):
     """``{predict} name``: a question before the result, with a place for its answer.
 
-    With ``:fold:`` the rest of its section, or the next section where it is the last, is folded on
-    the page until the reader has answered or passed.
+    With ``:fold: 0`` the rest of its section is folded on the page until the reader has answered or
+    passed, with ``:fold: 2`` the next two sections too.
     """
 
-    option_spec = {"fold": directives.flag}
+    option_spec: ClassVar = {"fold": directives.nonnegative_int}
 
     def run(self) -> list[nodes.Node]:
         """Set the question and the place for its answer into a box."""
@@ -185,7 +185,7 @@ class PredictDirective(ExerciseDirective):
             "aria-labelledby": f"{anchor}-title",
         }
         if "fold" in self.options:
-            box["attributes"]["data-folds"] = ""
+            box["attributes"]["data-folds"] = str(self.options["fold"])
         return [box]
 
 
@@ -385,7 +385,7 @@ def parts(markdown: str) -> Iterator[str | Written]:
             continue
         yield "\n".join(text)
         text = []
-        body = [inner for inner in _until(lines, opening) if inner != _FOLD]
+        body = [inner for inner in _until(lines, opening) if not inner.startswith(_FOLD)]
         question: list[str] = []
         solution: list[str] = []
         inside = iter(body)

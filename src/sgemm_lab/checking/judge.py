@@ -72,7 +72,7 @@ def summary(results: Sequence[CheckResult]) -> str:
     sizes = "size" if right == 1 else "sizes"
     text = f"WRONG at {wrong} of {len(results)} sizes." if wrong else f"right at {right} {sizes}."
     if right:
-        text += f" Its largest rounding error is {worst:.0%} of the bound."
+        text += f" Its largest rounding error is {worst:.0%} of what is allowed."
     if refused:
         text += f" Not run at {len(refused)}: {refused[0]}"
     return text

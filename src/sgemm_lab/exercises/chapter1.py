@@ -37,6 +37,7 @@ EXERCISES = (
         hints=(
             (4 * 1024**3 / 1e9, "That is one operand per turn; a turn reads two."),
             (2 * 1024**3 / 1e9, "Those are floats; a float has 4 bytes."),
+            (8 * 1024**3, "Those are bytes. The count is right; a GB has 10⁹ of them."),
             (8.0, "That counts 2³⁰ bytes as one GB. In this book a GB has 10⁹."),
             (
                 Range(below=0.02),
@@ -44,7 +45,13 @@ EXERCISES = (
             ),
         ),
         solution=8.59,
-        wrong=((4.295, "one operand"), (8, "10⁹"), (0.0126, "what the matrices hold"), (7, "turn")),
+        wrong=(
+            (4.295, "one operand"),
+            (8 * 1024**3, "bytes"),
+            (8, "10⁹"),
+            (0.0126, "what the matrices hold"),
+            (7, "turn"),
+        ),
     ),
     Number(
         name="1.2",
@@ -126,7 +133,11 @@ PREDICTIONS = (
         unit="times as fast",
         close=0.15,
         found=times_as_fast("naive", "naive_rows", (4096, 4096, 4096)),
-        wrong=((6.6, "too low"), (40, "too high")),
+        hints=(
+            (33 / 5, "That is what the sectors foretell, and a good guess. Read on for the rest."),
+            (33 / 2, "That is what the banks foretell, if both kernels filled them. Read on."),
+        ),
+        wrong=((6.6, "the sectors foretell"), (16.5, "the banks"), (40, "too high")),
     ),
     Choice(
         name="odd-rows",

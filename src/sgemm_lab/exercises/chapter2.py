@@ -93,8 +93,13 @@ EXERCISES = (
         expected=lambda: math.ceil(4 * find_gpu("H200").ridge),
         because="T / 4 must reach the ridge, peak over bandwidth. So wide a tile has more elements "
         "than a block has threads, and shared memory would be the limit long before.",
-        hint="Set T / 4 equal to peak over bandwidth and round up.",
+        hint="Set T / 4 equal to peak over bandwidth, both of the data sheet, and round up.",
         hints=(
+            (Range(above=55.1, below=55.95), "Nearly: a whole T is wanted. Round up."),
+            (
+                Range(above=58, below=62),
+                "That follows from the measured bandwidth. The data sheet's is asked for here.",
+            ),
             (Range(above=13, below=15), "That is the ridge in FLOP/B. A tile has T / 4."),
             (math.floor(4 * find_gpu("H200").ridge), "Almost: round up, not down."),
             (32, "At 32 the intensity is 8 FLOP/B, still left of the ridge."),
@@ -104,6 +109,8 @@ EXERCISES = (
         wrong=(
             (14, "That is the ridge"),
             (55, "round up"),
+            (55.8, "a whole T"),
+            (60, "the measured bandwidth"),
             (32, "left of the ridge"),
             (8, "T / 4"),
         ),

@@ -142,6 +142,7 @@ PREDICTIONS = (
         unit="times as fast",
         found=times_as_fast("float4", "sliding_window", _SQUARE),
         close=0.03,
+        foretold=((1.0, "The wavefronts foretell 1: what is above it is won elsewhere."),),
         wrong=((2, "too high"), (0.5, "too low")),
     ),
     Choice(

@@ -104,7 +104,7 @@ def _estimate(data: EstimateData, given: float) -> Verdict:
     hint: HintData = {"says": "", "right": True}
     if not near(given, expected, data["tolerance"]):
         fitting = (one for one in data["hints"] if _fits(one, given, data["tolerance"]))
-        hint = next(fitting, {"says": ""})
+        hint = next(fitting, HintData(says=""))
     right = hint.get("right", False)
     you = "Right: you" if right else "You"
     told = f"{you} said {number(given)}, it is {number(expected)}: {_miss(given, expected)}."

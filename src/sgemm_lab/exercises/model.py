@@ -186,7 +186,7 @@ class Estimate(Question):
             "tolerance": self.close,
             "says": found.says,
             "hints": [
-                *({**_hint_data(wrong, says), "right": True} for wrong, says in self.foretold),
+                *(_hint_data(wrong, says, right=True) for wrong, says in self.foretold),
                 *(_hint_data(wrong, says) for wrong, says in self.hints),
             ],
             "source": found.source,
@@ -206,9 +206,9 @@ class Choice(Question):
         """Return what judges an answer."""
         found = self.found(machine)
         right = self._right(found)
-        answer = CHOICES[right]
+        is_ = CHOICES[right]
         told = {
-            word: f"Right: {said}." if word == right else f'You said "{said}"; it is "{answer}".'
+            word: f"Right: {said}." if word == right else f'You said "{said}"; it is "{is_}".'
             for word, said in CHOICES.items()
         }
         told = {word: f"{text} {found.says}".rstrip() for word, text in told.items()}
@@ -259,10 +259,12 @@ def one_number(answer: object) -> float:
     return value + 0.0  # no minus before a zero
 
 
-def _hint_data(wrong: float | Range, says: str) -> HintData:
-    if not isinstance(wrong, Range):
-        return {"says": says, "near": float(wrong)}
+def _hint_data(wrong: float | Range, says: str, *, right: bool = False) -> HintData:
     data: HintData = {"says": says}
+    if right:
+        data["right"] = True
+    if not isinstance(wrong, Range):
+        return {**data, "near": float(wrong)}
     if wrong.above is not None:
         data["above"] = float(wrong.above)
     if wrong.below is not None:

@@ -303,7 +303,7 @@ def _width_picture(card: Card) -> Picture:
         ax.grid(axis="y")
         ax.legend(loc="upper left", ncols=2)
     conclusion = (
-        f"One load of 4 bytes at a time gets {one[4] / four[16]:.0%} of what DRAM can give, four "
+        f"One load of 4 bytes at a time gets {one[4] / four[16]:.0%} of what four of 16 get, four "
         f"of them {four[4] / four[16]:.0%}: not the width of a load counts, but how many bytes are "
         "on their way."
     )

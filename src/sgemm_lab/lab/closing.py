@@ -15,11 +15,10 @@ from sgemm_lab.kernel import Kernel, Size, load_kernel
 from sgemm_lab.lab import session
 from sgemm_lab.lab.output import Output, table
 from sgemm_lab.lab.verdicts import with_code
-from sgemm_lab.models.bound import DATA, DRAM, ISSUE, L2, LOOKUP, SCHEDULERS, Bound, Cap, bound
+from sgemm_lab.models.bound import DATA, DRAM, ISSUE, L2, LOOKUP, SCHEDULERS, Bound, Cap, bound_of
 from sgemm_lab.models.ladder import SIZE
 from sgemm_lab.models.ladder import ladder as recorded_steps
 from sgemm_lab.records.data import Record, Score
-from sgemm_lab.records.store import scores
 from sgemm_lab.text import number, percent, size_text
 
 PER_STEP = "multiply-add of a warp"
@@ -105,7 +104,7 @@ class Factor(NamedTuple):
 
 
 class Race(NamedTuple):
-    """Parent and child at the largest cube, up to the ladder's, at which both were measured."""
+    """A kernel and the one before it, at one size."""
 
     size: Size
     factor: Factor
@@ -115,7 +114,10 @@ class Race(NamedTuple):
 
 @dataclass(frozen=True)
 class Closing:
-    """What the box of a kernel says. ``before`` and ``race`` are None for the first kernel."""
+    """What the box of a kernel says, at the largest cube that it was measured at.
+
+    ``before`` and ``race`` are None for the first kernel.
+    """
 
     before: Standing | None
     now: Standing
@@ -245,8 +247,8 @@ def closing(
         LabError: a kernel was not recorded as it is now, or a text asks for an unknown number.
     """
     kernel = load_kernel(name)
-    parent = _parent(kernel)
-    now, before = standing(kernel), standing(parent) if parent else None
+    now = standing(kernel)
+    before = _before(kernel, now)
     values = values_of(now, before)
     return Closing(
         before,
@@ -343,6 +345,27 @@ def _parent(kernel: Kernel) -> Kernel | None:
     return load_kernel(kernel.parent) if kernel.parent else None
 
 
+def _before(kernel: Kernel, now: Standing) -> Standing | None:
+    """The nearest forebear that was measured at the kernel's size, so a box has one size.
+
+    Raises:
+        LabError: it has forebears, and none was measured there.
+    """
+    forebear = _parent(kernel)
+    while forebear is not None:
+        score = now.record.score(forebear, now.score.size)
+        limit = bound_of(score, find_gpu(now.bound.gpu), now.record) if score else None
+        if score and limit:
+            return Standing(score, now.record, limit)
+        forebear = _parent(forebear)
+    if _parent(kernel) is None:
+        return None
+    raise LabError(
+        f"No kernel before '{kernel.name}' was measured at {size_text(now.score.size)}, as it "
+        "was. Record one at that size."
+    )
+
+
 def _change(kernel: Kernel) -> str:
     """What the kernel's own file says that it changes."""
     constants = kernel.name.partition(":")[2]
@@ -352,26 +375,8 @@ def _change(kernel: Kernel) -> str:
 
 
 def _race(now: Standing, before: Standing) -> Race:
-    """Set two kernels side by side.
-
-    Raises:
-        LabError: they were measured at no cube in common.
-    """
-    record, gpu = now.record, find_gpu(now.bound.gpu)
-    found: dict[str, dict[Size, Score]] = {now.name: {}, before.name: {}}
-    for score in scores([record]):
-        if score.m == score.n == score.k <= SIZE and score.kernel in found:
-            found[score.kernel][score.m, score.n, score.k] = score
-    both = found[now.name].keys() & found[before.name].keys()
-    if not both:
-        raise LabError(
-            f"'{now.name}' and '{before.name}' were measured at no size in common. "
-            "Record both at one size."
-        )
-    size = max(both)
-    new, old = found[now.name][size], found[before.name][size]
-    shares = [bound(score.kernel, size, gpu, record).share(score.gflops) for score in (old, new)]
-    return Race(size, Factor(new.gflops, old.gflops, ""), (shares[0], shares[1]))
+    factor = Factor(now.score.gflops, before.score.gflops, "")
+    return Race(now.score.size, factor, (before.share, now.share))
 
 
 def _values(standing: Standing) -> dict[str, float]:

@@ -102,15 +102,16 @@ def place(names: Sequence[str], waits_for: Sequence[str] = ()) -> Output:
     lit = [i for i, name in enumerate(ladder_names) if name in names]
     if not lit:
         raise LabError("Name at least one kernel, such as place('tiled').")
-    before = steps[lit[0] - 1] if lit[0] > 0 else None
-    after = steps[lit[-1] + 1] if lit[-1] + 1 < len(steps) else None
+    shown = _beside(steps, lit)
+    before = steps[shown[0]] if shown[0] < lit[0] else None
+    after = steps[shown[-1]] if shown[-1] > lit[-1] else None
     words = (
         (f"Before: {_step_text(before)}. " if before else "")
         + f"Here: {'; '.join(_step_text(steps[i]) for i in lit)}."
         + (f" Next: {_step_text(after)}." if after else "")
     )
     text = f"Place on the ladder of kernels, shares of cuBLAS at {SIZE}³ on {GPU}. {words}"
-    strip = _strip_html(steps, lit, text)
+    strip = _strip_html(steps, lit, shown, text)
     return Output(_folded(strip, waits_for) if waits_for else strip, text)
 
 
@@ -177,7 +178,17 @@ def _folded(strip: str, waits_for: Sequence[str]) -> str:
     )
 
 
-def _strip_html(steps: Sequence[Step], lit: Sequence[int], text: str) -> str:
+def _beside(steps: Sequence[Step], lit: Sequence[int]) -> list[int]:
+    """Return the lit steps, what is between them, and the nearest on either side.
+
+    A step measured at a smaller size is left out, unless it is lit: its share is another size's.
+    """
+    comparable = [i for i, step in enumerate(steps) if i in lit or not step.at_smaller_size]
+    first, last = comparable.index(lit[0]), comparable.index(lit[-1])
+    return comparable[max(0, first - 1) : last + 2]
+
+
+def _strip_html(steps: Sequence[Step], lit: Sequence[int], shown: Sequence[int], text: str) -> str:
     """Return the strip: bars that stretch with the page, and the names around the lit ones.
 
     Every colour has a fallback, because a notebook has none of the page's variables.
@@ -202,7 +213,6 @@ def _strip_html(steps: Sequence[Step], lit: Sequence[int], text: str) -> str:
         f'<path d="M0 {100 - 100 / most:.1f}H{width}" stroke="var(--lab-cublas, #9a7b12)" '
         'stroke-width="2" stroke-dasharray="5 3" vector-effect="non-scaling-stroke"/></svg>'
     )
-    shown = range(max(0, lit[0] - 1), min(len(steps), lit[-1] + 2))
     names = [escape(_step_text(steps[i])).replace(" %", "&nbsp;%") for i in shown]
     marked = [
         f'<strong style="color:var(--lab-focus, inherit)">{name}</strong>' if i in lit else name

@@ -5,7 +5,7 @@
 // what judges an answer. Its state stands in data-state: empty, wrong, right, or passed. Whoever
 // must know hears the event "lab-answered" on the document, with the box's name and state. What
 // has data-lab-after="name name" waits until those boxes are answered or passed: unseen, or where it
-// is a <details>, closed.
+// is a <details>, closed. A prediction with data-folds lets what tells its answer wait.
 
 // biome-ignore lint/complexity/noExcessiveLinesPerFunction: the scope of a script, not a function
 (() => {
@@ -187,8 +187,42 @@
     box.said.focus({ preventScroll: true });
   }
 
+  /**
+   * What follows a prediction in its section, up to the next, and the bodies of sections after it.
+   * @type {(element: HTMLElement, sections: number) => Element[]}
+   */
+  function following(element, sections) {
+    /** @type {Element[]} */
+    const rest = [];
+    let next = element.nextElementSibling;
+    while (next && next.tagName !== "SECTION" && !next.matches('[data-lab="prediction"]')) {
+      rest.push(next);
+      next = next.nextElementSibling;
+    }
+    let section = element.closest("section");
+    for (let more = 0; more < sections && section; more += 1) {
+      section = /** @type {HTMLElement | null} */ (section.nextElementSibling);
+      const body = [...(section?.children ?? [])];
+      rest.push(...body.filter((one) => !/^H\d$/.test(one.tagName)));
+    }
+    return rest;
+  }
+
+  /** @param {Box} box */
+  function fold(box) {
+    const note = make("p", { class: "lab-folded" }, "The page goes on here after Check or Pass.");
+    box.element.append(note);
+    for (const part of following(box.element, Number(box.element.dataset.folds))) {
+      part.setAttribute("data-lab-after", box.name);
+    }
+    document.addEventListener("lab-answered", () => {
+      note.hidden = box.element.dataset.state !== "empty";
+    });
+  }
+
   /** @param {Box} box */
   function setUp(box) {
+    if ("folds" in box.element.dataset) fold(box);
     box.form.hidden = false;
     box.form.addEventListener("submit", (event) => {
       event.preventDefault();

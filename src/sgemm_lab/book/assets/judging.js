@@ -39,7 +39,8 @@
 const labJudging = (() => {
   const wholeNumbers = new Intl.NumberFormat("en-US", { maximumFractionDigits: 0 });
   const threeDigits = new Intl.NumberFormat("en-US", { maximumSignificantDigits: 3 });
-  const WANTED = "A number is wanted, such as 1024 or 2.5, or a formula such as 2*32*1024.";
+  const WANTED =
+    "A number is wanted, such as 1024 or 2.5 (with a point), or a formula such as 2*32*1024.";
 
   /** @param {number} value */
   function spelled(value) {
@@ -83,9 +84,8 @@ const labJudging = (() => {
       return { right: null, text: `${spelled(given)} cannot be. Give a number above 0.` };
     }
     const measured = near(given, data.expected, data.tolerance);
-    const hint = measured
-      ? undefined
-      : data.hints.find((one) => fits(one, given, data.tolerance));
+    const fitting = data.hints.find((one) => fits(one, given, data.tolerance));
+    const hint = measured ? undefined : fitting;
     const right = measured || hint?.right === true;
     const you = right ? "Right: you" : "You";
     const said = `${you} said ${spelled(given)}, it is ${spelled(data.expected)}`;

@@ -8,7 +8,7 @@
 // needs: sm_80
 //
 // No register holds what is copied any more. The price: A must be transposed, so each copy moves one
-// float only, and 24 copies do what 2 loads and 8 stores did.
+// float only, and 8 copies do what 2 loads and 8 stores did.
 
 constexpr int BM = 128;  // rows of C per block
 constexpr int BN = 256;  // columns of C per block

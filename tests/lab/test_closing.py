@@ -31,13 +31,14 @@ def value(text: str) -> float:
 
 @pytest.mark.parametrize(("parent", "child"), CHILDREN)
 def test_the_last_line_of_a_box_is_the_first_of_the_next_in_short(parent: str, child: str) -> None:
-    old, new = lab.closing(parent, CHANGED), lab.closing(child, CHANGED)
-    if old.now.score.size != new.now.score.size:
-        return  # the box of the child is at the size of the child
-    last, first = lines(old)["Bound now by"], lines(new)["Was bound by"]
+    last, next_ = lab.closing(parent, CHANGED), lab.closing(child, CHANGED)
+    if last.now.score.size == next_.now.score.size:
+        assert is_in_short(lines(next_)["Was bound by"], lines(last)["Bound now by"])
+
+
+def is_in_short(first: str, last: str) -> bool:
     unit, share = first.removesuffix(" reached.").rsplit(", ", 1)
-    assert last.startswith(f"{unit}: ")
-    assert last.endswith(f", {share}.")
+    return last.startswith(f"{unit}: ") and last.endswith(f", {share}.")
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -110,7 +111,9 @@ def test_where_the_parent_ends_at_a_smaller_cube_the_one_before_it_stands_in() -
     box = lab.closing("sliding_window", CHANGED)
     assert box.before is not None
     assert box.before.name == "tiled"
-    assert box.before.score.gflops == lab.speed("tiled")
+    tiled = lines(lab.closing("tiled", CHANGED))
+    assert is_in_short(lines(box)["Was bound by"], tiled["Bound now by"])
+    assert box.before.score.m == 4096
 
 
 @pytest.mark.parametrize(

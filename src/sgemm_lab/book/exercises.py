@@ -160,13 +160,11 @@ class ExerciseDirective(SphinxDirective):
 class PredictDirective(ExerciseDirective):
     """``{predict} name``: a question before the result, with a place for its answer.
 
-    With ``:fold:`` the rest of its section, or the next section where it is the last, is folded on
-    the page until the reader has answered or passed. ``:fold: 2`` folds the rest and two sections.
+    With ``:fold: 0`` the rest of its section is folded on the page until the reader has answered or
+    passed, with ``:fold: 2`` the next two sections too.
     """
 
-    option_spec: ClassVar = {
-        "fold": lambda count: directives.nonnegative_int(count) if count else ""
-    }
+    option_spec: ClassVar = {"fold": directives.nonnegative_int}
 
     def run(self) -> list[nodes.Node]:
         """Set the question and the place for its answer into a box."""

@@ -8,7 +8,7 @@ from functools import partial
 from multiprocessing import get_context
 from typing import Any
 
-from sgemm_lab.counting.kept import kept
+from sgemm_lab.counting.kept import LAUNCHES, kept
 from sgemm_lab.counting.of_kernel import COUNTS, multiply_whole_numbers
 from sgemm_lab.cuda.shipped_ptx import settled_ptx
 from sgemm_lab.kernel import ENTRY, Kernel, Size, load_kernels
@@ -18,10 +18,6 @@ from sgemm_lab.text import size_text
 
 REGULAR: Size = (256, 256, 256)
 RAGGED: Size = (255, 257, 254)
-
-
-LAUNCHES = "launches"
-"""Where launches stand among the counts that are kept."""
 
 
 @dataclass(frozen=True)

@@ -15,10 +15,14 @@ from typing import Any
 from sgemm_lab.files import PACKAGE, write_whole
 
 FILE = Path(__file__).with_name("kept.json")
-SOURCES = (
-    "simulator/*.py", "rules/memory.py", "rules/tile.py", "counting/of_kernel.py",
-    "models/demand.py", "hardware.py",
-)  # fmt: skip
+LAUNCHES, BLOCKS = "launches", "blocks"
+"""What is kept: counts of whole launches at two sizes, and what one block asks for."""
+
+_SIMULATED = ("simulator/*.py", "rules/memory.py", "counting/of_kernel.py", "hardware.py")
+SOURCES = {
+    LAUNCHES: _SIMULATED,
+    BLOCKS: (*_SIMULATED, "rules/tile.py", "models/demand.py"),
+}
 """The modules that counts follow from, besides the PTX."""
 
 Sections = Mapping[str, Mapping[str, Any]]
@@ -26,9 +30,9 @@ Sections = Mapping[str, Mapping[str, Any]]
 
 def kept(section: str, name: str, ptx: str) -> Any | None:
     """Return what was counted of some PTX under a name; None where it has to be counted anew."""
-    found = _read(FILE)
-    entry = found.get(section, {}).get(name)
-    if entry is None or found["state"] != state() or entry["ptx"] != short_hash(ptx):
+    found = _read(FILE).get(section, {"state": "", "counts": {}})
+    entry = found["counts"].get(name)
+    if entry is None or found["state"] != state(section) or entry["ptx"] != short_hash(ptx):
         return None
     return entry["counted"]
 
@@ -40,17 +44,18 @@ def entry(ptx: str, counted: Any) -> dict[str, Any]:
 
 def write(sections: Sections, path: Path = FILE) -> None:
     """Write all counts, one a line, so that a change shows what it touches."""
-    lines = [f'"state": {json.dumps(state())}']
+    lines = []
     for section, entries in sections.items():
         rows = [f"  {json.dumps(name)}: {json.dumps(row)}" for name, row in entries.items()]
-        lines.append(f"{json.dumps(section)}: {{\n" + ",\n".join(rows) + "\n}")
+        head = f'{json.dumps(section)}: {{"state": {json.dumps(state(section))}, "counts": {{'
+        lines.append(f"{head}\n" + ",\n".join(rows) + "\n}}")
     write_whole(path, "{\n" + ",\n".join(lines) + "\n}\n")
 
 
-@lru_cache(maxsize=1)
-def state() -> str:
-    """Return a hash of the source of everything that counts."""
-    files = sorted(path for pattern in SOURCES for path in PACKAGE.glob(pattern))
+@lru_cache(maxsize=2)
+def state(section: str) -> str:
+    """Return a hash of the source of everything that what is kept in a section follows from."""
+    files = sorted(path for pattern in SOURCES[section] for path in PACKAGE.glob(pattern))
     return short_hash("".join(path.read_text(encoding="utf-8") for path in files))
 
 

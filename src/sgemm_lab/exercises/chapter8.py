@@ -1,10 +1,10 @@
 """The exercises of chapter 8, warp tile."""
 
-from sgemm_lab.exercises.counted import counts, times_as_fast
+from sgemm_lab.exercises.counted import counts, times_as_fast, wavefronts_per_turn
 from sgemm_lab.exercises.lines import Lines
 from sgemm_lab.exercises.model import Estimate, Judgement, Number
 from sgemm_lab.hardware import WARP
-from sgemm_lab.kernel import Kernel, load_kernel
+from sgemm_lab.kernel import Kernel, load_kernel, parse_kernel
 
 _ONE_BLOCK = (128, 256, 8)
 _SQUARE = (4096, 4096, 4096)
@@ -14,11 +14,19 @@ _LANES = (
     "    const int tx = lane % LANES_N;  // my group of columns in it\n"
     "    const int ty = lane / LANES_N;  // my group of rows in it"
 )
+_LANES_TURNED = "const int ty = lane % LANES_M, tx = lane / LANES_M;"
 
 
 def _read_by_a_warp() -> int:
     values = load_kernel("warp_tile").values
     return values["WM"] + values["WN"]
+
+
+def _wavefronts_the_other_way() -> float:
+    kernel = load_kernel("warp_tile")
+    turned = parse_kernel("turned", kernel.source.replace(_LANES, _LANES_TURNED))
+    products = kernel.values["TM"] * kernel.values["TN"]
+    return products * wavefronts_per_turn(turned, _ONE_BLOCK)
 
 
 def _width_of_a_warp_tile() -> int:
@@ -82,6 +90,42 @@ EXERCISES = (
                 "are enough",
             ),
         ),
+    ),
+    Number(
+        name="8.4",
+        unit="wavefronts",
+        expected=_wavefronts_the_other_way,
+        because="As then costs 2 · 4 wavefronts and Bs 4 · 2.",
+        hint="As is read twice and Bs four times; a read takes two wavefronts where neighbouring "
+        "lanes want the same address, and four where they do not.",
+        hints=(
+            (20, "That is the kernel as it stands, where neighbours agree about As."),
+            (12, "That would be two wavefronts for each read; neighbours agree about Bs only."),
+            (24, "That would be four wavefronts for each read; about Bs neighbours agree now."),
+        ),
+        tolerance=1e-9,
+        solution=16,
+        wrong=(
+            (20, "as it stands"),
+            (12, "about Bs only"),
+            (24, "agree now"),
+            (6, "is read twice"),
+        ),
+    ),
+    Number(
+        name="8.5",
+        unit="%",
+        expected=lambda: 100 * 2 / 2.5,
+        because="Two instructions in 2.5 clocks.",
+        hint="In 2.5 clocks each of the two warps starts one instruction.",
+        hints=(
+            (40, "That is one warp; the scheduler has two."),
+            (0.8, "Right as a share; percent are asked for."),
+            (125, "A scheduler starts at most one instruction in a clock."),
+        ),
+        tolerance=1e-9,
+        solution=80,
+        wrong=((40, "has two"), (0.8, "percent"), (125, "at most one"), (50, "each of the two")),
     ),
 )
 

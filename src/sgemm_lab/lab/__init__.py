@@ -12,13 +12,14 @@ one they read the book's records, and say so.
 
 **Draw.** ``figure`` of one or two panels, with a question above and the conclusion below. Panels:
 ``one_number`` of C, ``owns`` what thread, warp and block compute, ``reads`` what they read of A and
-B, ``copies`` of one load, ``moves`` bytes at every level, ``times`` of windows, ``sm`` with its
-parts.
+B, ``copies`` of one load, the ``ways`` of a window into shared memory, ``moves`` bytes at every
+level, ``times`` of windows and their ``ring``, ``sm`` with its parts.
 
 **Values in sentences.** ``speed`` of one kernel, ``waves`` and ``words`` of shared memory per
-multiply-add, the ``cap`` that follows from them, ``hardware`` counters of a launch, the ``card`` of
-the GPU (``card().clock_mhz``), the ``kernel`` itself, ``pace`` by the model of overlap. They stand
-where they are used: ``{value}`lab.speed("split")` GFLOP/s``; see :mod:`sgemm_lab.book.values`.
+multiply-add, the ``cap`` that follows from them, what is ``copied`` for a window, ``hardware``
+counters of a launch, the ``card`` of the GPU (``card().clock_mhz``), the ``kernel`` itself,
+``pace`` by the model of overlap. They stand where they are used:
+``{value}`lab.speed("split")` GFLOP/s``; see :mod:`sgemm_lab.book.values`.
 
 **Pictures that move.** ``roofline``, ``intensity``, ``occupancy``, ``coalescing``, ``banks``,
 ``timeline``, ``tile_waves``, ``machine_code``, ``ladder``, ``memory_ladder``, ``in_flight``; and
@@ -39,7 +40,7 @@ from typing import Any
 
 import sgemm_lab
 from sgemm_lab.counting.walk import walk
-from sgemm_lab.cuda.compiler import TARGETS, compile_kernel
+from sgemm_lab.cuda.compiler import TARGETS, compile_kernel, suits
 from sgemm_lab.errors import LabError, MissingToolError
 from sgemm_lab.gpu import GPUS, Gpu, find_gpu
 from sgemm_lab.kernel import Kernel, Size, load_kernel, parse_kernel
@@ -71,7 +72,8 @@ from sgemm_lab.lab.pictures.levels import levels_panel
 from sgemm_lab.lab.pictures.matrices import Group, matrices
 from sgemm_lab.lab.pictures.multiprocessor import multiprocessor_panel
 from sgemm_lab.lab.pictures.ownership import one_number_panel, owners_panel
-from sgemm_lab.lab.pictures.time import time_panel
+from sgemm_lab.lab.pictures.time import ring_panel, time_panel
+from sgemm_lab.lab.pictures.ways import Copies, copies_of, ways_panel
 from sgemm_lab.lab.racing import race as _race
 from sgemm_lab.lab.recorded import Recorded, recorded, runs
 from sgemm_lab.lab.requests import Request
@@ -342,13 +344,16 @@ def resources(*names: str) -> Output:
     """
     try:
         rows = [
-            [name]
-            + [f"{compile_kernel(load_kernel(name), target).registers}" for target in TARGETS]
-            for name in names
+            [name, *(_registers(load_kernel(name), target) for target in TARGETS)] for name in names
         ]
     except MissingToolError as missing:
         return unavailable(missing)
     return table(["registers per thread", *TARGETS], rows, note="Compiled here by NVRTC.")
+
+
+def _registers(kernel: Kernel, target: str) -> str:
+    """Registers that a thread takes; a dash where the target lacks what the kernel needs."""
+    return f"{compile_kernel(kernel, target).registers}" if suits(kernel, target) else "–"
 
 
 def owners(*names: str, threads: Sequence[int]) -> Picture:
@@ -551,6 +556,29 @@ def times(title: str, name: str, *, stages: int, clocks: float, says: str = "") 
     return time_panel(title, pipeline, clocks, says=says)
 
 
+def ring(
+    title: str, name: str, *, stages: int, clocks: float, windows: int = 6, says: str = ""
+) -> Output:
+    """Draw which place of a ring of windows is filled and multiplied when, by the overlap model.
+
+    The times of a window are those of the kernel; ``clocks`` is the length of the axis.
+    """
+    kernel = load_kernel(name)
+    timed = timed_kernel(kernel, score_of(kernel, _size(4096)))
+    pipeline = Pipeline(timed["latency"], timed["load"], timed["compute"], windows, stages)
+    return ring_panel(title, pipeline, clocks, says=says)
+
+
+def ways(title: str, name: str, *, says: str = "") -> Output:
+    """Draw the way of a kernel's windows into shared memory, and what it costs each thread."""
+    return ways_panel(title, load_kernel(name), says=says)
+
+
+def copied(name: str) -> Copies:
+    """Return what a thread does to copy its share of a window, counted here: ``held`` registers."""
+    return copies_of(load_kernel(name))
+
+
 def phase(title: str, name: str, line: str, *, says: str = "") -> Output:
     """Draw the banks that the first eight lanes of a 16-byte request use, wavefront by wavefront.
 
@@ -606,6 +634,7 @@ __all__ = [
     "closing",
     "coalescing",
     "code",
+    "copied",
     "copies",
     "count",
     "curves",
@@ -639,6 +668,7 @@ __all__ = [
     "recorded",
     "request",
     "resources",
+    "ring",
     "roofline",
     "runs",
     "say",
@@ -654,6 +684,7 @@ __all__ = [
     "times",
     "verdicts",
     "waves",
+    "ways",
     "words",
     "written",
 ]

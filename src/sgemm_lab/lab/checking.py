@@ -22,9 +22,15 @@ def verdict(kernels: list[Kernel], *, simulated: bool = False) -> Output:
     if session.live() and not simulated:
         sizes = AWKWARD_SIZES
         note = f"Checked here, on {current_device().name}, against float64."
+        lacking = session.lacking(kernels)
         for kernel in kernels:
+            if kernel in lacking:
+                rows.append([kernel.title, _judgement(list(check_here(kernel, QUICK_SIZES)))])
+                continue
             ask = check if kernel.is_the_books else check_apart
             rows.append([kernel.title, _judgement(list(ask(kernel, sizes)))])
+        if lacking:
+            note += f" {session.lacking_words(lacking)} So its PTX was run on the processor."
     else:
         sizes = QUICK_SIZES
         note = "Checked here without a GPU: the kernel's PTX was run on this machine's processor."

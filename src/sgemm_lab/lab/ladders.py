@@ -33,7 +33,9 @@ def ladder(size: Size, here: Sequence[str]) -> Ladder:
     """
     live = session.live()
     if live and here:
-        session.measure_here([load_kernel(name) for name in here], [size])
+        kernels = [load_kernel(name) for name in here]
+        lacking = session.lacking(kernels)
+        session.measure_here([kernel for kernel in kernels if kernel not in lacking], [size])
     gpus: list[GpuName] = []
     results: list[Result] = []
     if live:

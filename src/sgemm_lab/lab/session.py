@@ -9,7 +9,8 @@ from dataclasses import replace
 from functools import lru_cache
 from pathlib import Path
 
-from sgemm_lab.cuda.launch import has_gpu
+from sgemm_lab.cuda.compiler import suits
+from sgemm_lab.cuda.launch import device_target, has_gpu
 from sgemm_lab.files import data_folder
 from sgemm_lab.kernel import Kernel, Size
 from sgemm_lab.measuring.race import Budget, Progress
@@ -48,6 +49,19 @@ def measure_here(
     record = _here[0] if _here else Record(device, ())
     _here[:] = [replace(record, runs=(*record.runs, run))]
     return run
+
+
+def lacking(kernels: Sequence[Kernel]) -> list[Kernel]:
+    """Return the kernels that need instructions which this machine's GPU does not have."""
+    target = device_target()
+    return [kernel for kernel in kernels if not suits(kernel, target)]
+
+
+def lacking_words(kernels: Sequence[Kernel]) -> str:
+    """Say that this machine's GPU lacks what kernels need, without what follows from it."""
+    needs = max(str(kernel.needs) for kernel in kernels)
+    names = ", ".join(kernel.name for kernel in kernels)
+    return f"This GPU is {device_target()} and cannot run {names}: that takes {needs} or newer."
 
 
 def _print_over(text: str) -> None:

@@ -14,7 +14,7 @@ from sgemm_lab.kernel import Kernel, Size, load_kernel, load_kernels
 from sgemm_lab.lab import session
 from sgemm_lab.lab.output import Output, Picture, sentence, table
 from sgemm_lab.measuring.recorder import SQUARE_SIZES
-from sgemm_lab.records.data import Score
+from sgemm_lab.records.data import Record, Score
 from sgemm_lab.records.store import not_yet_measured, scores
 from sgemm_lab.text import number, size_text
 
@@ -81,14 +81,18 @@ class Speeds:
 def speeds(kernels: Sequence[Kernel], sizes: Sequence[Size]) -> Speeds:
     """Measure kernels at sizes here, or take them from the latest record where there is no GPU.
 
-    Kernels that nothing is known of are named in the result.
+    Kernels that nothing is known of are named in the result. Where this machine's GPU lacks what
+    one of them needs, all come from the book's records, so that they can be compared.
     """
-    if session.live():
+    lacking = session.lacking(kernels) if session.live() else []
+    if session.live() and not lacking:
         session.measure_here(kernels, sizes)
-    found = find_scores(kernels, sizes)
+    records = session.book_records() if lacking else session.all_records()
+    found = find_scores(kernels, sizes, records)
     known = {score.kernel for score in found}
     waiting = tuple(kernel.name for kernel in kernels if kernel.name not in known)
-    notes = [origin(found[0])] if found else []
+    notes = [f"{session.lacking_words(lacking)} So this is the record."] if lacking else []
+    notes += [origin(found[0])] if found else []
     if waiting:
         notes.append(not_yet_measured(waiting, f" at {', '.join(map(size_text, sizes))}"))
     return Speeds(tuple(found), " ".join(notes), waiting)
@@ -111,9 +115,11 @@ def score_of(kernel: Kernel, size: Size) -> Score:
     return found or speeds([kernel], [size]).of(kernel.name, size)
 
 
-def find_scores(kernels: Sequence[Kernel], sizes: Sequence[Size]) -> list[Score]:
-    """Return what is known of kernels at sizes on one GPU: this session's, or else the book's."""
-    for record in session.all_records():
+def find_scores(
+    kernels: Sequence[Kernel], sizes: Sequence[Size], records: Sequence[Record]
+) -> list[Score]:
+    """Return what is known of kernels at sizes on one GPU: of the first record that has any."""
+    for record in records:
         found = [
             score
             for size in sizes

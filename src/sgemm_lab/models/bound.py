@@ -33,6 +33,9 @@ SCHEDULERS = 4
 CLOCK_TOLERANCE = 0.01
 """Share by which a measurement may pass its bound: how well clocks and times are known."""
 
+_ENDLESS = 10**9
+"""SMs, more than there are pieces of any product."""
+
 _UNIT_WORDS = {
     PEAK: ("arithmetic", "multiply-adds"),
     GRID: ("arithmetic of the SM with the most blocks", "multiply-adds"),
@@ -213,15 +216,19 @@ def _cap(
 
 
 def _on_the_busiest(kernel: Kernel, size: Size, gpu: Gpu) -> float:
-    """Return the multiply-adds per step if every SM had as many whole blocks as the busiest.
+    """Return the multiply-adds per step if every SM had as much work as the busiest.
 
-    A block runs on one SM, and the launch lasts until the busiest is done. Blocks at the edge of C
-    are left out: some of their threads may have nothing to do.
+    The launch lasts until the busiest SM is done. What SMs share out are whole blocks, or what a
+    block would get on a GPU of endless SMs: windows of a tile. Tiles at the edge of C are left out:
+    some of their threads may have nothing to do.
     """
-    (m, n, _), tile = size, Tile.from_constants(kernel.values)
+    (m, n, k), tile = size, Tile.from_constants(kernel.values)
     rows, columns = min(m, tile.bm), min(n, tile.bn)
-    whole = (m // rows) * (n // columns)
-    return most_on_one(whole, gpu.sms) * gpu.sms * rows * columns / (m * n)
+    down, across = m // rows, n // columns
+    x, y = kernel.launch_shape(down * rows, across * columns, k, sms=_ENDLESS).grid
+    pieces = x * y
+    evenly = down * across * rows * columns / (m * n)
+    return evenly * most_on_one(pieces, gpu.sms) * gpu.sms / pieces
 
 
 def _compulsory_bytes(size: Size) -> float:

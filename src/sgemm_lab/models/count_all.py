@@ -3,18 +3,17 @@
 from dataclasses import asdict
 
 from sgemm_lab.counting.against_gpu import (
-    LAUNCHES,
     RAGGED,
     REGULAR,
     counts_of_all,
     launch_name,
 )
-from sgemm_lab.counting.kept import FILE, entry, write
+from sgemm_lab.counting.kept import BLOCKS, FILE, LAUNCHES, entry, write
 from sgemm_lab.cuda.shipped_ptx import settled_ptx
 from sgemm_lab.errors import LabError
 from sgemm_lab.kernel import Kernel, load_kernels
 from sgemm_lab.models import slides
-from sgemm_lab.models.demand import BLOCKS, BlockDemand, block_demand
+from sgemm_lab.models.demand import BlockDemand, block_demand
 
 
 def main() -> None:

@@ -16,7 +16,8 @@ from functools import lru_cache
 import numpy as np
 import numpy.typing as npt
 
-from sgemm_lab.counting.kept import kept
+from sgemm_lab.counting.kept import BLOCKS, kept
+from sgemm_lab.counting.of_kernel import fresh_workspace
 from sgemm_lab.cuda.shipped_ptx import settled_ptx
 from sgemm_lab.errors import LabError
 from sgemm_lab.hardware import WARP, WAVEFRONT_BYTES
@@ -32,9 +33,6 @@ LINES_PER_LOOKUP = 4
 SHARED, GLOBAL, REQUESTS, LOOKUPS, PRODUCTS = "shared", "global", "requests", "lookups", "products"
 """What is counted of a block: wavefronts of shared memory; wavefronts in which global loads and
 stores pass the data pipe; their requests; lookups of loads; multiply-adds of a warp."""
-
-BLOCKS = "blocks"
-"""Where demands stand among the counts that are kept."""
 
 _ALIGNED = WARP
 """Rows that start at a multiple of so many floats start at a line of L1 and at bank 0."""
@@ -89,6 +87,11 @@ def simulated_demand(kernel: Kernel, ptx: str) -> BlockDemand:
     short, long = 2 * window, 3 * window
     first, second = (_count_block(kernel, ptx, tile, k) for k in (short, long))
     per_k = {name: (second[name] - first[name]) / (long - short) for name in first}
+    if per_k[PRODUCTS] * WARP != tile.bm * tile.bn:
+        raise LabError(
+            f"What a block of '{kernel.name}' asks for cannot be told: it makes other "
+            "multiply-adds than those of a tile of C, BM × BN."
+        )
     fixed = {name: first[name] - short * per_k[name] for name in first}
     return BlockDemand(tile.bm, tile.bn, tile.bk, fixed, per_k)
 
@@ -161,10 +164,15 @@ class _GlobalPipe:
 
 
 def _count_block(kernel: Kernel, ptx: str, tile: Tile, k: int) -> dict[str, float]:
-    """Counts of the first block of a product that reaches further to the right."""
+    """Counts of one tile: those of the first block of a product that reaches further to the right.
+
+    A kernel that has a block for each SM computes all tiles in one block where there is one SM.
+    """
     m, n = tile.bm, 2 * max(tile.bn, _ALIGNED)
-    shape = kernel.launch_shape(m, n, k)
-    if shape.grid[1] != 1 or shape.grid[0] * tile.bn != n:
+    tiles = n // tile.bn
+    shape = kernel.launch_shape(m, n, k, sms=1)
+    shares_out = shape.grid == (1, 1)  # blocks of one SM each that walk from tile to tile
+    if not shares_out and kernel.launch_shape(m, n, k).grid != (tiles, 1):
         raise LabError(
             f"What a block of '{kernel.name}' asks for cannot be told: its grid is no "
             "grid of tiles of C, BM × BN each."
@@ -182,16 +190,18 @@ def _count_block(kernel: Kernel, ptx: str, tile: Tile, k: int) -> dict[str, floa
             "M": m,
             "N": n,
             "K": k,
+            **fresh_workspace(shape),
         },
         shape.shared_bytes,
         check_hazards=False,
         watching=[pipe],
     ).counts.total
     shared = counts.shared_load_wavefronts + counts.shared_store_wavefronts
-    return {
+    found = {
         SHARED: shared + counts.async_copy_wavefronts,
         GLOBAL: pipe.wavefronts,
         REQUESTS: pipe.requests,
         LOOKUPS: pipe.lookups,
         PRODUCTS: counts.ffma_thread_instructions / WARP,
     }
+    return {name: count / tiles for name, count in found.items()} if shares_out else found

@@ -189,9 +189,9 @@
 
   /**
    * What follows a prediction in its section, up to the next, and the bodies of sections after it.
-   * @type {(element: HTMLElement, folds: string) => Element[]}
+   * @type {(element: HTMLElement, sections: number) => Element[]}
    */
-  function following(element, folds) {
+  function following(element, sections) {
     /** @type {Element[]} */
     const rest = [];
     let next = element.nextElementSibling;
@@ -199,7 +199,6 @@
       rest.push(next);
       next = next.nextElementSibling;
     }
-    const sections = folds ? Number(folds) : Number(rest.length === 0);
     let section = element.closest("section");
     for (let more = 0; more < sections && section; more += 1) {
       section = /** @type {HTMLElement | null} */ (section.nextElementSibling);
@@ -213,7 +212,7 @@
   function fold(box) {
     const note = make("p", { class: "lab-folded" }, "The page goes on here after Check or Pass.");
     box.element.append(note);
-    for (const part of following(box.element, box.element.dataset.folds ?? "")) {
+    for (const part of following(box.element, Number(box.element.dataset.folds))) {
       part.setAttribute("data-lab-after", box.name);
     }
     document.addEventListener("lab-answered", () => {

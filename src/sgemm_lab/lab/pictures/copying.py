@@ -42,9 +42,9 @@ def copying_panel(title: str, kernel: Kernel, *, says: str = "") -> Output:
     window = {(row, column) for row in range(rows) for column in range(columns)}
     parts = [
         words(0, 12, "A", bold=True, size=14),
-        cells_drawn(window, _LEFT, 0, cell, "dram", PALE),
-        cells_drawn(set().union(*lanes), _LEFT, 0, cell, "shared", 1),
-        cells_drawn(lanes[0], _LEFT, 0, cell, "register", 1),
+        cells_drawn(window, _LEFT, 0, cell, cell, "dram", PALE),
+        cells_drawn(set().union(*lanes), _LEFT, 0, cell, cell, "shared", 1),
+        cells_drawn(lanes[0], _LEFT, 0, cell, cell, "register", 1),
         outline(_LEFT, 0.5, columns * cell - 1, rows * cell - 1, "grid"),
     ]
     described = (

@@ -1,6 +1,7 @@
 """A, B and C to scale, with what a thread, a warp or a block reads of A and B for its C.
 
-A stands left, B on top, C in the corner, to scale, from the accesses that the kernel really makes.
+A stands left, B on top, C in the corner, from the accesses that the kernel really makes. They are
+to scale, but for one k, which is drawn wider where it would be a hairline.
 Pale is what was fetched, solid what is in use in one step along K. Hue is the level of memory: blue
 where A and B were put, orange once copied into shared memory, purple what threads own.
 """
@@ -33,6 +34,8 @@ _LETTER = 16
 _GAP = 14
 _LARGEST_CELL = 14
 _SMALLEST_CELL = 4
+_LEAST_STEP = 5
+"""How wide one k is drawn at least, so that what one step reads is no hairline."""
 PALE = 0.26
 """Opacity of what was fetched or is owned, but not in use."""
 
@@ -197,41 +200,46 @@ def _described(kernel: Kernel, group: Group, found: Reading) -> str:
 
 def _drawing(size: Size, found: Reading, described: str) -> str:
     m, n, k = size
-    cell = min(_LARGEST_CELL, (PANEL_WIDTH - 2 * _LETTER - _GAP) / (k + n))
+    room = PANEL_WIDTH - 2 * _LETTER - _GAP
+    cell = min(_LARGEST_CELL, room / (k + n))
+    step = max(cell, min(_LEAST_STEP, room / (2 * k)))
+    cell = min(cell, (room - k * step) / n)
     left, top = _LETTER, _LETTER
-    c_left, c_top = left + k * cell + _GAP, top + k * cell + _GAP
+    c_left, c_top = left + k * step + _GAP, top + k * step + _GAP
     level = "shared" if found.copied else "dram"
     parts = []
-    for name, x, y, rows, columns in (
-        ("A", left, c_top, m, k),
-        ("B", c_left, top, k, n),
-        ("C", c_left, c_top, m, n),
+    for name, x, y, rows, columns, wide, high in (
+        ("A", left, c_top, m, k, step, cell),
+        ("B", c_left, top, k, n, cell, step),
+        ("C", c_left, c_top, m, n, cell, cell),
     ):
-        parts.append(_grid(x, y, rows, columns, cell))
+        parts.append(_grid(x, y, rows, columns, wide, high))
         if name == "C":
-            parts.append(cells_drawn(found.owned, x, y, cell, "register", 1.0))
-            parts.append(words(x + columns * cell + 4, y + 12, name, bold=True, size=14))
+            parts.append(cells_drawn(found.owned, x, y, wide, high, "register", 1.0))
+            parts.append(words(x + columns * wide + 4, y + 12, name, bold=True, size=14))
         else:
-            parts.append(cells_drawn(found.fetched[name], x, y, cell, level, PALE))
-            parts.append(cells_drawn(found.used[name], x, y, cell, level, 1.0))
+            parts.append(cells_drawn(found.fetched[name], x, y, wide, high, level, PALE))
+            parts.append(cells_drawn(found.used[name], x, y, wide, high, level, 1.0))
             parts.append(words(x - 14, y + 12, name, bold=True, size=14))
     return drawing(parts, c_top + m * cell + 4, described)
 
 
-def _grid(x: float, y: float, rows: int, columns: int, cell: float) -> str:
+def _grid(x: float, y: float, rows: int, columns: int, wide: float, high: float) -> str:
     """Return the lines between elements, or where these are small, between every eight."""
-    every = 1 if cell >= _SMALLEST_CELL else _SECTOR
-    wide, high = columns * cell, rows * cell
-    lines = [f"M{x:g} {y + i * cell:g}h{wide:g}" for i in range(0, rows + 1, every)]
-    lines += [f"M{x + i * cell:g} {y:g}v{high:g}" for i in range(0, columns + 1, every)]
+    down, across = (1 if side >= _SMALLEST_CELL else _SECTOR for side in (high, wide))
+    lines = [f"M{x:g} {y + i * high:g}h{columns * wide:g}" for i in range(0, rows + 1, down)]
+    lines += [f"M{x + i * wide:g} {y:g}v{rows * high:g}" for i in range(0, columns + 1, across)]
     path = f'<path d="{"".join(lines)}" stroke="{colour("grid")}" stroke-width="0.8" fill="none"/>'
-    return path + outline(x, y, wide, high, "grid")
+    return path + outline(x, y, columns * wide, rows * high, "grid")
 
 
 def cells_drawn(
-    cells: Iterable[Cell], x: float, y: float, cell: float, hue: str, opacity: float
+    cells: Iterable[Cell], x: float, y: float, wide: float, high: float, hue: str, opacity: float
 ) -> str:
-    """Draw cells as few rectangles: the runs of each row, joined where rows are alike."""
+    """Draw cells as few rectangles: the runs of each row, joined where rows are alike.
+
+    ``wide`` and ``high`` are the sides of one cell.
+    """
     rows: dict[int, list[int]] = {}
     for row, column in cells:
         rows.setdefault(row, []).append(column)
@@ -240,7 +248,7 @@ def cells_drawn(
     for pattern in dict.fromkeys(runs.values()):
         for first, last in intervals(row for row, own in runs.items() if own == pattern):
             for left, right in pattern:
-                wide, high = (right - left + 1) * cell, (last - first + 1) * cell
-                corner = f"{x + left * cell:g} {y + first * cell:g}"
-                path.append(f"M{corner}h{wide:g}v{high:g}h{-wide:g}z")
+                across, down = (right - left + 1) * wide, (last - first + 1) * high
+                corner = f"{x + left * wide:g} {y + first * high:g}"
+                path.append(f"M{corner}h{across:g}v{down:g}h{-across:g}z")
     return f'<path d="{"".join(path)}" fill="{colour(hue)}" fill-opacity="{opacity:g}"/>'

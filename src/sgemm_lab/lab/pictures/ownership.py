@@ -87,8 +87,8 @@ def owners_panel(title: str, kernel: Kernel, *, says: str = "") -> Output:
             for x in (0, 1)
             for y in (0, 1)
         ),
-        cells_drawn(many, 0, top, cell, "register", 0.45),
-        cells_drawn(one, 0, top, cell, "register", 1),
+        cells_drawn(many, 0, top, cell, cell, "register", 0.45),
+        cells_drawn(one, 0, top, cell, cell, "register", 1),
         words(0, 14, f"a block: {rows} × {columns} of C", bold=True),
         words(wide + 8, top + high / 2, "next blocks", hue="register"),
         words(6, below, f"a warp: {plural(len(many), 'element')}"),

@@ -1,0 +1,140 @@
+"""The exercises of chapter 9, async copy."""
+
+import re
+
+from sgemm_lab.cuda.compiler import compile_kernel
+from sgemm_lab.exercises.counted import times_as_fast
+from sgemm_lab.exercises.lines import Lines
+from sgemm_lab.exercises.model import Choice, Estimate, Judgement, Number
+from sgemm_lab.gpu import find_gpu
+from sgemm_lab.hardware import FLOAT_BYTES
+from sgemm_lab.kernel import Kernel, load_kernel
+
+_SQUARE = (4096, 4096, 4096)
+_WAIT = "        waitForGroups<STAGES - 2>();  // my part of this window is there"
+_FETCH = "        fetch(later, later / BK % STAGES);"
+_LEFT = re.compile(r"cp\.async\.wait_group\s+(\d+)")
+
+
+def _waits_for_one_only(kernel: Kernel) -> Judgement:
+    left = [int(found) for found in _LEFT.findall(compile_kernel(kernel).ptx)]
+    may = kernel.values["STAGES"] - 2
+    if not left or min(left) < may:
+        return Judgement(
+            False,
+            "C is right, but the wait is for copies that were only just started. Leave as many "
+            "groups on their way as are not needed yet.",
+        )
+    return Judgement(True, "the next window is there, and the one after it may still be coming.")
+
+
+def _the_right_place(_: Kernel) -> Judgement:
+    return Judgement(True, "no one reads the place that is filled.")
+
+
+def _held() -> float:
+    tile = load_kernel("by_column").values
+    threads = tile["BM"] * tile["BN"] / (tile["TM"] * tile["TN"])
+    return tile["BK"] * (tile["BM"] + tile["BN"]) / threads
+
+
+def _stages_that_fit() -> int:
+    tile = load_kernel("stages").values
+    window = FLOAT_BYTES * tile["BK"] * (tile["BM"] + tile["PAD"] + tile["BN"])
+    return find_gpu("h200").shared_per_block // window
+
+
+EXERCISES = (
+    Number(
+        name="9.1",
+        unit="registers",
+        expected=_held,
+        because="3,072 floats over 256 threads.",
+        hint="Count the floats of both parts of the window, and divide them among the threads.",
+        hints=(
+            (24, "That is a window of 16; this one is 8 wide."),
+            (4, "That is A alone; B's part passes through registers too."),
+            (8, "That is B alone; A's part passes through registers too."),
+            (3, "A thread copies three float4; each takes four registers."),
+        ),
+        tolerance=1e-9,
+        solution=12,
+        wrong=((24, "window of 16"), (4, "A alone"), (3, "four registers"), (3072, "divide")),
+    ),
+    Number(
+        name="9.2",
+        unit="stages",
+        expected=lambda: 1 + -(-1700 // 500),
+        because="Four multiplications take 2,000 clocks, three only 1,500; one more is under way.",
+        hint="Between being asked for and its turn a window has S − 1 multiplications.",
+        hints=(
+            (4, "With 4 stages a window has three multiplications, 1,500 clocks: too few."),
+            (4.4, "Stages are whole: take the next number."),
+            (6, "That is enough, but 5 are too."),
+        ),
+        tolerance=1e-9,
+        solution=5,
+        wrong=((4, "too few"), (4.4, "whole"), (6, "5 are too"), (2, "S − 1")),
+    ),
+    Lines(
+        name="9.3",
+        kernel="stages",
+        place=_WAIT,
+        start="        waitForGroups<STAGES - 1>();",
+        asks=_waits_for_one_only,
+        solution=_WAIT,
+        wrong=(
+            ("        waitForGroups<STAGES - 1>();", "which nothing has written"),
+            ("        waitForGroups<0>();", "only just started"),
+            ("        // no wait", "which nothing has written"),
+        ),
+    ),
+    Lines(
+        name="9.4",
+        kernel="stages",
+        place=_FETCH,
+        start="        fetch(later, now);",
+        asks=_the_right_place,
+        solution="        fetch(later, (now + STAGES - 1) % STAGES);",
+        sizes=((8, 8, 64), (8, 8, 65)),
+        wrong=(
+            ("        fetch(later, now);", "still filling"),
+            ("        fetch(later, (now + 1) % STAGES);", "still filling"),
+            ("        fetch(later, later % STAGES);", "are wrong"),
+        ),
+    ),
+    Number(
+        name="9.5",
+        unit="stages",
+        expected=_stages_that_fit,
+        because="A stage takes 24,832 bytes.",
+        hint="A stage has BK rows of BM + PAD floats of A and of BN floats of B.",
+        hints=((14, "That is without A's part."), (10, "The tenth no longer fits.")),
+        tolerance=1e-9,
+        solution=9,
+        wrong=((14, "without A"), (10, "tenth"), (3, "BM + PAD")),
+    ),
+)
+
+PREDICTIONS = (
+    Estimate(
+        name="async-gain",
+        unit="times as fast",
+        close=0.05,
+        found=times_as_fast("async_copy", "wide_window:BK=16", _SQUARE),
+        wrong=((1.5, "too high"), (0.5, "too low")),
+    ),
+    Choice(
+        name="stages-gain",
+        found=times_as_fast("stages", "async_copy", _SQUARE),
+        solution="same",
+        wrong=(("faster", "times as much"), ("slower", "times as much")),
+    ),
+    Estimate(
+        name="ahead-gain",
+        unit="times as fast",
+        close=0.05,
+        found=times_as_fast("ahead", "stages", _SQUARE),
+        wrong=((2, "too high"), (0.5, "too low")),
+    ),
+)

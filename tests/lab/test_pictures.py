@@ -16,7 +16,8 @@ from sgemm_lab.lab.pictures.levels import levels_panel
 from sgemm_lab.lab.pictures.matrices import matrices, reading
 from sgemm_lab.lab.pictures.multiprocessor import multiprocessor_panel
 from sgemm_lab.lab.pictures.ownership import one_number_panel, owners_panel
-from sgemm_lab.lab.pictures.time import time_panel
+from sgemm_lab.lab.pictures.time import ring_panel, time_panel
+from sgemm_lab.lab.pictures.ways import Copies, copies_of, ways_panel
 from sgemm_lab.rules.overlap import Pipeline
 
 
@@ -94,6 +95,9 @@ PANELS = [
     copying_panel("One load", load_kernel("float4"), says="**128** numbers"),
     phase_panel("Eight neighbours", load_kernel("padded"), "fragB["),
     phase_panel("Four and four", load_kernel("split"), "fragB["),
+    ring_panel("Three stages", Pipeline(281, 754, 4096, 6, 3), 26000),
+    ways_panel("Past registers", load_kernel("async_copy"), says="**No** register"),
+    ways_panel("Through registers", load_kernel("wide_window")),
 ]
 
 
@@ -141,6 +145,29 @@ def test_a_request_of_4_bytes_has_no_phases() -> None:
 
 def test_the_time_is_the_schedules_own() -> None:
     assert "4 windows with 2 buffers take 2,549 clocks." in PANELS[1].text
+
+
+def test_a_ring_has_the_schedules_own_time_and_places() -> None:
+    assert "6 windows go through 3 places in turn and take 25,611 clocks." in PANELS[-3].text
+
+
+def test_a_window_is_carried_by_registers_or_goes_past_them() -> None:
+    assert copies_of(load_kernel("wide_window:BK=16")) == Copies(6, 12, 0, 24)
+    assert copies_of(load_kernel("async_b")) == Copies(2, 8, 4, 8)
+    assert copies_of(load_kernel("async_copy")) == Copies(0, 0, 12, 0)
+
+
+def test_a_kernel_without_windows_has_no_way_into_shared_memory() -> None:
+    with pytest.raises(LabError, match="'naive' copies no windows of BK into shared memory"):
+        copies_of(load_kernel("naive"))
+
+
+def test_one_k_is_drawn_wide_enough_to_be_seen() -> None:
+    html = matrices("One warp", load_kernel("warp_tile"), (128, 256, 8), "warp").html
+    used = re.findall(
+        r'<path d="M[\d.]+ [\d.]+h([\d.]+)v([\d.]+)h[^"]*" fill="[^"]*" [^/]*"1"/>', html
+    )
+    assert min(min(float(side) for side in sides) for sides in used) >= 4
 
 
 def test_a_figure_concludes_in_bold_and_says_where_numbers_come_from() -> None:

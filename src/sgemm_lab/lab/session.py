@@ -53,8 +53,8 @@ def measure_here(
 
 def lacking(kernels: Sequence[Kernel]) -> list[Kernel]:
     """Return the kernels that need instructions which this machine's GPU does not have."""
-    target = device_target()
-    return [kernel for kernel in kernels if not suits(kernel, target)]
+    demanding = [kernel for kernel in kernels if kernel.needs is not None]
+    return [kernel for kernel in demanding if not suits(kernel, device_target())]
 
 
 def lacking_words(kernels: Sequence[Kernel]) -> str:

@@ -14,10 +14,10 @@ from sgemm_lab.text import bytes_text
 
 
 class Recorded:
-    """The first of the book's records, its latest run of all kernels, and how runs are taken.
+    """The first of the book's records, its largest run, and how runs are taken.
 
-    A run of a few kernels, taken because one has changed, is not the run that the page tells of:
-    ``run`` is the latest of those that measured the most kernels.
+    A run of a few kernels or sizes, taken because something has changed, is not the run that the
+    page tells of: ``run`` is the latest of those that measured the most kernels and sizes.
     """
 
     budget = Budget()
@@ -28,7 +28,7 @@ class Recorded:
     def __init__(self, record: Record) -> None:
         self.record = record
         self.gpu = record.gpu
-        self.run = max(reversed(record.runs), key=lambda run: len(_kernels(run)))
+        self.run = max(reversed(record.runs), key=lambda run: len(run.measurements))
 
     @property
     def kernels(self) -> set[str]:

@@ -106,7 +106,12 @@ def simulated_counts(kernel: Kernel, size: Size, ptx: str) -> dict[str, int]:
     """
     shape = kernel.launch_shape(*size)
     made = multiply_whole_numbers(ptx, ENTRY, shape, size, check_hazards=False)
-    return {name: getattr(made.result.counts.total, name) for name in COUNTS}
+    total = made.result.counts.total
+    counts: dict[str, int] = {name: getattr(total, name) for name in COUNTS}
+    # A GPU's counters of global loads have the asynchronous copies among them.
+    counts["global_load_requests"] += total.async_copy_reads
+    counts["global_load_sectors"] += total.async_copy_sectors
+    return counts
 
 
 def _counts_if_any(kernel: Kernel, size: Size, ptx: str) -> dict[str, int]:

@@ -63,6 +63,8 @@ class LineCounts:
     shared_store_bytes: int = 0
     async_copy_requests: int = 0
     """``cp.async`` instructions of one warp; they read global and write shared memory."""
+    async_copy_reads: int = 0
+    """Those of them in which some lane reads: one that only fills up with zeros does not."""
     async_copy_sectors: int = 0
     async_copy_wavefronts: int = 0
     async_copy_bytes: int = 0
@@ -279,6 +281,7 @@ class RequestCounter:
             counts.atomic_requests += requests
             counts.atomic_sectors += sectors
         elif kind == COPY_READ:
+            counts.async_copy_reads += requests
             counts.async_copy_sectors += sectors
 
     def _shared_cost(self, access: Access, offset: int, width: int) -> tuple[int, int, int]:

@@ -1,0 +1,118 @@
+"""The exercises of chapter 10, past the library."""
+
+from sgemm_lab.exercises.counted import counts, times_as_fast
+from sgemm_lab.exercises.lines import Lines
+from sgemm_lab.exercises.model import Choice, Estimate, Judgement, Number
+from sgemm_lab.kernel import Kernel, load_kernel
+from sgemm_lab.rules.tile import Tile
+from sgemm_lab.rules.tile_waves import Product, most_on_one, sharing
+
+_ONE_BLOCK = (128, 256, 16)
+_SQUARE = (4096, 4096, 4096)
+_SMS = 132
+"""Of an H200, which the exercises name."""
+_SIDE = 3072
+_LANES = (
+    "    const int ty = lane % LANES_M;             // my group of rows in it\n"
+    "    const int tx = lane / LANES_M ^ lane % 4;  // my group of columns in it"
+)
+
+
+def _shared(side: int) -> Product:
+    tile = Tile.from_constants(load_kernel("stream_k").values)
+    return Product(side, side, side, tile.bm, tile.bn, tile.bk)
+
+
+def _share_of_time() -> float:
+    return 100 * sharing(_shared(_SIDE), _SMS).used
+
+
+def _windows_of_the_busiest() -> int:
+    product = _shared(_SQUARE[0])
+    return most_on_one(product.tiles * product.windows, _SMS)
+
+
+def _nothing_merged(kernel: Kernel) -> Judgement:
+    made = counts(kernel, _ONE_BLOCK).shared_load_wavefronts
+    all_apart = counts(load_kernel("lane_map"), _ONE_BLOCK).shared_load_wavefronts
+    if made < all_apart:
+        return Judgement(
+            False,
+            f"C is right, but {made:,} wavefronts read shared memory instead of {all_apart:,}: "
+            "some requests are still merged.",
+        )
+    if made > all_apart:
+        return Judgement(
+            False, f"C is right, but {made:,} wavefronts are more than the {all_apart:,} needed."
+        )
+    return Judgement(True, "no request is merged, and each lane has a place of its own.")
+
+
+EXERCISES = (
+    Number(
+        name="10.1",
+        unit="%",
+        expected=_share_of_time,
+        because="288 tiles are two full waves and 24 more, which take a third: 288 of 396.",
+        hint="Count the tiles, then the waves. A wave that has begun takes as long as a full one.",
+        hints=(
+            (18.18, "That is how full the last wave is. What is it of all three?"),
+            (96.97, "That is at 4096³, with 512 tiles in four waves."),
+        ),
+        solution=100 * 288 / 396,
+        wrong=((18.18, "last wave"), (96.97, "at 4096³"), (100, "Count the tiles")),
+    ),
+    Number(
+        name="10.2",
+        unit="windows",
+        expected=_windows_of_the_busiest,
+        because="512 tiles of 512 windows are 262,144; over 132 SMs 1,985.9, so some have 1,986.",
+        hint="Count all windows of all tiles and share them out.",
+        hints=(
+            (2048, "That is four whole tiles. Here tiles may be cut."),
+            (1985, "Some have 1,985. The busiest has one more."),
+            (993, "That is with windows of 16; `stream_k` has 8."),
+        ),
+        tolerance=1e-9,
+        solution=1986,
+        wrong=((2048, "whole tiles"), (1985, "one more"), (512, "share them out")),
+    ),
+    Lines(
+        name="10.3",
+        kernel="lane_map",
+        place=_LANES,
+        start="    const int ty = lane / LANES_N;\n    const int tx = lane % LANES_N;",
+        asks=_nothing_merged,
+        solution=_LANES,
+        sizes=((64, 64, 8),),
+        wrong=(
+            ("    const int ty = lane / LANES_N;\n    const int tx = lane % LANES_N;", "are still"),
+            ("    const int ty = lane % LANES_M;\n    const int tx = lane % LANES_N;", "are wrong"),
+            ("    const int ty = lane % LANES_M;\n    const int tx = lane / LANES_M;", "are still"),
+        ),
+    ),
+)
+
+PREDICTIONS = (
+    Estimate(
+        name="serpentine-gain",
+        unit="times as fast",
+        close=0.03,
+        found=times_as_fast("serpentine", "ahead", _SQUARE),
+        wrong=((1.4, "too high"), (0.8, "too low")),
+    ),
+    Choice(
+        name="barriers-gain",
+        same=0.02,
+        solution="slower",
+        found=times_as_fast("window_barriers:BK=8,STAGES=8", "lane_map", _SQUARE),
+        wrong=(("faster", 'You said "faster"'), ("same", 'You said "about the same"')),
+    ),
+    Estimate(
+        name="even-gain",
+        unit="times as fast",
+        close=0.015,
+        found=times_as_fast("stream_k", "persistent", _SQUARE),
+        wrong=((1.3, "too high"), (0.8, "too low")),
+    ),
+)

@@ -100,7 +100,7 @@ EXERCISES = (
         wrong=(
             ("        fetch(later, now);", "still filling"),
             ("        fetch(later, (now + 1) % STAGES);", "still filling"),
-            ("        fetch(later, later % STAGES);", "are wrong"),
+            ("        fetch(later, 0);", "still filling"),
         ),
     ),
     Number(
@@ -128,7 +128,7 @@ PREDICTIONS = (
         name="stages-gain",
         found=times_as_fast("stages", "async_copy", _SQUARE),
         solution="same",
-        wrong=(("faster", "times as much"), ("slower", "times as much")),
+        wrong=(("faster", 'You said "faster"'), ("slower", 'You said "slower"')),
     ),
     Estimate(
         name="ahead-gain",

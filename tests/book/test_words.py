@@ -111,14 +111,14 @@ def test_a_term_is_linked_once_a_page_and_never_where_it_is_explained(book: Site
 def test_a_word_explains_itself_where_it_stands(specimen: Site, contexts: Any) -> None:
     page = contexts().goto(specimen, PAGE).page
     link = page.locator(".lab-source a.lab-symbol").nth(2)
-    note = page.locator("#lab-told")
+    note = page.locator("#lab-meaning")
     height = page.evaluate("document.documentElement.scrollHeight")
     here = page.url
 
     link.hover()  # the pointer rests on it
     note.wait_for()
     assert note.inner_text().startswith("As Tiles, filled by each threadIdx")
-    assert link.get_attribute("aria-describedby") == "lab-told"
+    assert link.get_attribute("aria-describedby") == "lab-meaning"
     page.mouse.move(3, 3)
     note.wait_for(state="detached")
 
@@ -141,7 +141,7 @@ def test_a_note_is_reached_and_left_by_keyboard(specimen: Site, contexts: Any) -
     page.keyboard.press("Tab")  # from now on the focus shows
     link = page.locator(".lab-source a.lab-symbol").nth(2)
     link.focus()
-    note = page.locator("#lab-told")
+    note = page.locator("#lab-meaning")
     note.wait_for()
     page.keyboard.press("Tab")
     assert note.locator("a").evaluate("node => node === document.activeElement")
@@ -157,7 +157,7 @@ def test_a_tap_explains_on_a_phone_and_axe_finds_nothing(specimen: Site, context
     phone = contexts(viewport={"width": 390, "height": 844}, has_touch=True)
     page = phone.goto(specimen, PAGE).page
     page.locator(".lab-source a.lab-symbol").nth(2).tap()
-    note = page.locator("#lab-told")
+    note = page.locator("#lab-meaning")
     box = note.bounding_box()
     assert box
     assert box["x"] >= 0

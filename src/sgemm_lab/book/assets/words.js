@@ -9,8 +9,8 @@
 /** What is said about a word: a note over the page, which moves nothing in it. */
 function wordNote() {
   const told = document.createElement("span");
-  told.id = "lab-told";
-  told.className = "lab-told";
+  told.id = "lab-meaning";
+  told.className = "lab-meaning";
   told.popover = "manual";
   told.setAttribute("role", "tooltip");
   const name = document.createElement("strong");

@@ -93,7 +93,10 @@ def test_the_table_has_the_bound_of_what_was_measured_as_it_is() -> None:
     wanted = f"| {bound.unit} | {bound.gflops:,.0f} | {share:.1%} |"
     lines = table(list(steps.values())).splitlines()
     assert next(line for line in lines if "[`tiled`]" in line).endswith(wanted)
-    assert all(step.bound and step.score.gflops <= step.bound.gflops for step in steps.values())
+    bounds = {name: step.bound for name, step in steps.items()}
+    without = {name.partition(":")[0] for name, bound in bounds.items() if bound is None}
+    assert without == {"cluster_split", "split_k", "one_row", "one_column"}
+    assert all(steps[name].score.gflops <= bound.gflops for name, bound in bounds.items() if bound)
 
 
 def test_files_that_the_table_links_are_there() -> None:

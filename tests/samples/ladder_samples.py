@@ -83,3 +83,7 @@ MEMORY_T4: Memory = {
 
 def memory(**more: Any) -> MemoryLadder:
     return MemoryLadder([MEMORY_H200, MEMORY_T4], **more)
+
+
+WITHOUT_A_DEMAND = {"cluster_split", "split_k", "one_row", "one_column"}
+"""Kernels whose blocks are no tiles of C: what one of them asks for cannot be told."""

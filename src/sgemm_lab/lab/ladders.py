@@ -15,7 +15,7 @@ from sgemm_lab.lab.speeds import origin, title_of
 from sgemm_lab.measuring.recorder import current_device
 from sgemm_lab.models.ladder import GPU, SIZE, Step
 from sgemm_lab.models.ladder import ladder as recorded_steps
-from sgemm_lab.records.data import Measurement, Record, Score
+from sgemm_lab.records.data import MATMUL, Measurement, Record, Score
 from sgemm_lab.records.store import scores
 from sgemm_lab.text import percent, size_text
 from sgemm_lab.widgets import Ladder
@@ -80,6 +80,8 @@ def results_of(record: Record, gpu: str) -> list[Result]:
     results: list[Result] = []
     library: dict[Size, Result] = {}
     for score in sorted(scores([record]), key=lambda score: score.date):
+        if score.kernel == MATMUL:  # chooses among the rungs, and is none
+            continue
         results.append(_result(score, score.measurement, gpu))
         library[score.size] = {**_result(score, score.cublas, gpu), "kernel": LIBRARY}
     return results + list(library.values())

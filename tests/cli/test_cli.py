@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from ladder_samples import WITHOUT_A_DEMAND
 from record_samples import DEVICE, record, run, samples
 
 from sgemm_lab import __version__, files
@@ -164,7 +165,11 @@ def test_the_books_scoreboard_has_every_kernel(capsys: pytest.CaptureFixture[str
     rows = json.loads(capsys.readouterr().out)
     assert {row["kernel"] for row in rows} >= set(NAMES)
     assert all(row["gflops"] > 0 and row["cublas_gflops"] > 0 for row in rows)
-    bounded = [row for row in rows if row["kernel"] in NAMES]
+    bounded = [
+        row
+        for row in rows
+        if row["kernel"] in NAMES and row["kernel"].partition(":")[0] not in WITHOUT_A_DEMAND
+    ]
     assert {row["bound_by"] for row in bounded} >= {"L1", "shared memory", "issue slots"}
     assert all(row["gflops"] <= 1.01 * row["bound_gflops"] for row in bounded)
 

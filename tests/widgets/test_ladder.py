@@ -416,8 +416,8 @@ def test_the_form_has_no_faults_and_fits_a_phone(show: Opener) -> None:
 
 def test_the_state_of_the_books_ladder_is_small_for_each_record() -> None:
     from sgemm_lab import lab
-    from sgemm_lab.records.store import load_records
 
-    state = {k: v for k, v in lab.ladder().get_state().items() if not k.startswith("_")}
+    widget = lab.ladder()
+    state = {k: v for k, v in widget.get_state().items() if not k.startswith("_")}
     state.pop("layout")
-    assert len(json.dumps(state)) < 40_000 * len(load_records())
+    assert len(json.dumps(state)) < 90 * len(widget.rows)

@@ -337,7 +337,7 @@ def test_without_the_second_barrier_a_thread_reads_too_late(show: Opener, state:
 
 def test_two_warps_without_a_barrier(show: Opener) -> None:
     page = show(Steps(toy("double_buffer:BM=64,BN=64,BK=4", 4, 4, 12)))
-    leave_out(page, 117)
+    leave_out(page, 118)
     expect(page.locator(".lab-danger")).to_contain_text(
         "Too early: thread 32 has not written B[6,0]"
     )

@@ -175,6 +175,9 @@ def _installed(*names: str) -> str:
 def _kernels(options: argparse.Namespace) -> int:
     rows = []
     for kernel in load_kernels(variants=True):
+        if not suits(kernel, options.target):
+            tell(f"{kernel.name} is left out: it needs {kernel.needs}.")
+            continue
         compiled = compile_kernel(kernel, options.target)
         rows.append(
             {

@@ -66,7 +66,7 @@ EXERCISES = (
         solution=f"{_COPY}\n{_BARRIER}\n\n{_MULTIPLY}\n{_BARRIER}",
         wrong=(
             (f"{_COPY}\n\n{_MULTIPLY}", "with no barrier between"),
-            (f"{_COPY}\n{_BARRIER}\n\n{_MULTIPLY}", "writes As[0]"),
+            (f"{_COPY}\n{_BARRIER}\n\n{_MULTIPLY}", "writes Bs[0]"),
             (f"{_COPY}\n\n{_MULTIPLY}\n{_BARRIER}", "reads Bs[0]"),
             (f"{_COPY}\n{_BARRIER}\n{_IN_THE_LOOP}", "barriers in two windows; 4 are enough"),
             (f"{_COPY}\n        if (row < M) __syncthreads();\n{_MULTIPLY}", "Move it out"),

@@ -221,8 +221,8 @@ COMPILED = [
     if kernel.needs != "sm_90a" and "barrier.cluster" not in kernel.source
 ]
 """Kernels for the target of these tests, sm_90, with instructions that the simulator knows."""
-REPEATED = {"strip": "STS", "one_row": "LDS"}
-"""Where ptxas repeats the body of a loop that stays a loop in the PTX, and what is counted there."""
+REPEATED = {"strip": {"STS"}, "one_row": {"LDS", "STS"}}
+"""Where ptxas repeats the body of a loop that stays a loop in the PTX: what is in such loops."""
 
 
 @pytest.mark.parametrize("kernel", COMPILED, ids=lambda kernel: kernel.name)
@@ -238,5 +238,5 @@ def test_kernels_of_the_book_agree(kernel: Kernel) -> None:
     source = unrolled(kernel.source)
     code = machine_code(source, "sgemm")
     for operation in ("LDS", "STS"):
-        if REPEATED.get(kernel.name) != operation:
+        if operation not in REPEATED.get(kernel.name, set()):
             assert predicted(source, "sgemm", operation) == widths(code, operation)

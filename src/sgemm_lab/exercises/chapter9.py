@@ -101,6 +101,7 @@ EXERCISES = (
             ("        fetch(later, now);", "still filling"),
             ("        fetch(later, (now + 1) % STAGES);", "still filling"),
             ("        fetch(later, 0);", "still filling"),
+            ("        // no fetch", "which nothing has written"),
         ),
     ),
     Number(

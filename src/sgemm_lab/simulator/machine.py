@@ -18,10 +18,10 @@ from sgemm_lab.simulator.bundles import Bundle, bundles
 from sgemm_lab.simulator.flow import BasicBlock, basic_blocks
 from sgemm_lab.simulator.fma import fma32
 from sgemm_lab.simulator.group import BlockBatch, Launch, ThreadGroup
+from sgemm_lab.simulator.operands import registers_of
 from sgemm_lab.simulator.operations import Binder, Step, value
 from sgemm_lab.simulator.paths import BlockBarrier, Code, Program, Segment, warps_of
 from sgemm_lab.simulator.ptx import Guard, Instruction, PtxError, PtxKernel, Register
-from sgemm_lab.simulator.operands import registers_of
 from sgemm_lab.simulator.registers import Mask
 from sgemm_lab.simulator.tally import Tally
 

@@ -17,7 +17,7 @@ from sgemm_lab.simulator.ptx import (
     Register,
     Symbol,
 )
-from sgemm_lab.simulator.registers import registers_written
+from sgemm_lab.simulator.operands import registers_written
 
 # No vector access is wider than 16 bytes, so more than 4 known zero bits are of no use.
 _MAX_ZEROS = 4

@@ -34,3 +34,7 @@ declare module "*/tile_waves.py" {
   export const LARGEST: number;
   export const SMALLEST: number;
 }
+
+declare module "*/unroll.py" {
+  export const LONGEST: number;
+}

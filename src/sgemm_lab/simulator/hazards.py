@@ -10,10 +10,8 @@ import numpy.typing as npt
 from sgemm_lab.hardware import WARP
 from sgemm_lab.simulator.group import (
     ATOMIC,
-    COPY_READ,
     COPY_WRITE,
     LOAD,
-    STORE,
     Access,
     BulkCopy,
     Dim3,
@@ -22,6 +20,7 @@ from sgemm_lab.simulator.group import (
 from sgemm_lab.simulator.memory import Memory, NamedArray
 from sgemm_lab.simulator.ptx import TYPE_BYTES, Instruction, Location
 from sgemm_lab.simulator.registers import Mask
+from sgemm_lab.simulator.sentences import sentence
 
 Array = npt.NDArray[Any]
 
@@ -34,14 +33,6 @@ BARRIER = "barrier"
 """Kinds of hazard."""
 SPLIT_BARRIER = "split barrier"
 """A kind of warning: odd, and right all the same."""
-
-_VERBS = {
-    LOAD: "reads",
-    STORE: "writes",
-    ATOMIC: "updates",
-    COPY_READ: "copies from",
-    COPY_WRITE: "copies to",
-}
 
 
 @dataclass(frozen=True)
@@ -106,12 +97,7 @@ class HazardLog:
         """Some lanes read memory that nothing wrote."""
         if self._is_new(UNWRITTEN, access.site.instruction.index):
             place = _Place(access, int(lanes[0]))
-            self._keep(
-                place,
-                UNWRITTEN,
-                f"{place.verb} {place.name}, which nothing has written. Write every element "
-                "before it is read, also at the edges of the matrix.",
-            )
+            self._keep(place, UNWRITTEN, place.says("hazard.unwritten"))
 
     def barrier_missed(self, group: ThreadGroup, site: Instruction, missing: Mask) -> None:
         """Some live lanes did not reach a barrier that others of their block did."""
@@ -124,9 +110,13 @@ class HazardLog:
                 Hazard(
                     BARRIER,
                     site.location,
-                    f"{site.location}: {count} threads of block {block_name} do not reach this "
-                    f"__syncthreads(), thread {thread_name} among them. Move it out of the "
-                    "condition, so that all threads of the block pass it.",
+                    sentence(
+                        "barrier.missed",
+                        place=site.location,
+                        count=count,
+                        block=block_name,
+                        thread=thread_name,
+                    ),
                     block,
                     thread,
                 )
@@ -142,9 +132,13 @@ class HazardLog:
                 Hazard(
                     BARRIER,
                     site.location,
-                    f"{site.location}: this barrier waits for {expected} threads of block "
-                    f"{group.launch.block_name(block)}, but only {came} come. "
-                    "Count the threads that pass it: whole warps.",
+                    sentence(
+                        "barrier.starved",
+                        place=site.location,
+                        expected=expected,
+                        block=group.launch.block_name(block),
+                        came=came,
+                    ),
                     block,
                     thread,
                 )
@@ -159,10 +153,12 @@ class HazardLog:
                 Hazard(
                     SPLIT_BARRIER,
                     site.location,
-                    f"{site.location}: warps of block {block_name} wait at this __syncthreads() "
-                    f"while thread {thread_name} and others return without it. A GPU lets it "
-                    "open then. Move it out of the condition, so that all threads of the block "
-                    "pass it.",
+                    sentence(
+                        "barrier.skipped",
+                        place=site.location,
+                        block=block_name,
+                        thread=thread_name,
+                    ),
                     block,
                     thread,
                 )
@@ -178,10 +174,12 @@ class HazardLog:
                 Hazard(
                     SPLIT_BARRIER,
                     site.location,
-                    f"{site.location}: warps of block {group.launch.block_name(block)} wait at "
-                    f"this __syncthreads() while others wait at line {other.location.line}. A "
-                    "GPU counts both alike, which is right only where every warp passes as many. "
-                    "Move it out of the condition, so that all threads of the block pass it.",
+                    sentence(
+                        "barrier.split",
+                        place=site.location,
+                        block=group.launch.block_name(block),
+                        line=other.location.line,
+                    ),
                     block,
                     thread,
                     other_location=other.location,
@@ -201,9 +199,7 @@ class HazardLog:
             self._keep(
                 place,
                 RACE,
-                f"{place.verb} {place.name}, which thread {name} of the same block accesses at "
-                f"line {other.location.line} with no barrier between. Put a __syncthreads() "
-                "between the two, or use other memory for one of them.",
+                place.says("hazard.race", other=name, line=other.location.line),
                 other_thread=second,
                 other_location=other.location,
                 across_warps=across_warps,
@@ -213,12 +209,7 @@ class HazardLog:
         """A read of shared memory that an asynchronous copy has not filled yet."""
         if self._is_new(IN_FLIGHT, access.site.instruction.index):
             place = _Place(access, lane, position)
-            self._keep(
-                place,
-                IN_FLIGHT,
-                f"{place.verb} {place.name}, which an asynchronous copy is still filling. Wait for "
-                "the copy (cp.async.wait_group) and pass a barrier before reading.",
-            )
+            self._keep(place, IN_FLIGHT, place.says("hazard.in flight"))
 
     def _fault(
         self,
@@ -232,11 +223,11 @@ class HazardLog:
             self._keep(place, kind, say(place))
         if self._on_fault is not None:
 
-            def sentence(lane: int) -> str:
+            def told(lane: int) -> str:
                 place = _Place(access, lane)
-                return f"{place.who} {say(place)}"
+                return place.told(say(place))
 
-            self._on_fault(access, lanes, sentence)
+            self._on_fault(access, lanes, told)
 
     def _is_new(self, kind: str, where: int | Location) -> bool:
         key = (kind, where)
@@ -258,7 +249,7 @@ class HazardLog:
         hazard = Hazard(
             kind,
             place.location,
-            f"{place.who} {what}",
+            place.told(what),
             place.block,
             place.thread,
             None if place.array is None else place.array.name,
@@ -284,7 +275,7 @@ class _Place:
     def __init__(self, access: Access, lane: int, position: int | None = None) -> None:
         group, memory, site = access.group, access.memory, access.site
         self.location = site.instruction.location
-        self.verb = _VERBS[site.kind]
+        self.verb = sentence(f"verb.{site.kind}")
         self.space, self.width = memory.space, site.width
         self.block, self.thread = _who(group, lane)
         self.names = _names(group, self.block, self.thread)
@@ -302,38 +293,33 @@ class _Place:
             self.flat = (position - self.array.start) // self.item_bytes
             self.element = element_index(self.array, self.flat)
 
-    @property
-    def who(self) -> str:
-        """Line, thread and block: the start of a sentence."""
+    def told(self, what: str) -> str:
+        """A sentence that says of line, thread and block what the thread does."""
         block, thread = self.names
-        return f"{self.location}: thread {thread} of block {block}"
+        return sentence("hazard.who", place=self.location, thread=thread, block=block, what=what)
+
+    def says(self, key: str, **values: Any) -> str:
+        """The rest of such a sentence: what the thread does with which element."""
+        return sentence(key, verb=self.verb, name=self.name, **values)
 
     @property
     def name(self) -> str:
         """Array and element as the source would write it."""
         if self.array is None or self.element is None:
-            return "memory"
+            return sentence("hazard.memory")
         return self.array.name + "".join(f"[{index}]" for index in self.element)
 
 
 def _outside(place: _Place) -> str:
-    advice = "Guard the access, or check the index and the size of the array."
     if place.array is None:
-        return f"{place.verb} {place.space} memory the kernel has not declared. {advice}"
+        return sentence("hazard.undeclared", verb=place.verb, space=place.space)
     count = place.array.bytes // place.item_bytes
-    size = " × ".join(map(str, place.array.shape)) or f"{count}"
-    return (
-        f"{place.verb} element {place.flat} of {place.array.name}, which has {size} elements. "
-        f"{advice}"
-    )
+    size = " × ".join(map(str, place.array.shape)) or count
+    return place.says("hazard.outside", flat=place.flat, array=place.array.name, size=size)
 
 
 def _crooked(place: _Place) -> str:
-    return (
-        f"{place.verb} {place.width} bytes at once from {place.name}, which is not at a multiple "
-        f"of {place.width} bytes. Use scalar accesses where the row length or the start does "
-        "not allow the vector."
-    )
+    return place.says("hazard.misaligned", width=place.width)
 
 
 def element_index(array: NamedArray, flat: int) -> tuple[int, ...]:

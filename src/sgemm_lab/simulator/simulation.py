@@ -15,13 +15,14 @@ from sgemm_lab.simulator.clocks import synchronises_in_parts
 from sgemm_lab.simulator.counts import Counts, RequestCounter, collect
 from sgemm_lab.simulator.flow import BasicBlock
 from sgemm_lab.simulator.group import Dim3, Launch, Observer
-from sgemm_lab.simulator.hazards import Hazard, HazardLog, RaceDetector
+from sgemm_lab.simulator.hazards import Hazard, HazardLog
 from sgemm_lab.simulator.limits import refuse_impossible
 from sgemm_lab.simulator.machine import flow_of, run_lockstep, run_warp_after_warp
 from sgemm_lab.simulator.memory import GLOBAL_BASE, global_memory, lay_out, read_back
 from sgemm_lab.simulator.merging import Merged, merge_shared_accesses
 from sgemm_lab.simulator.paths import StuckError
 from sgemm_lab.simulator.ptx import PtxKernel, parse
+from sgemm_lab.simulator.races import RaceDetector
 from sgemm_lab.simulator.tally import Tally
 from sgemm_lab.simulator.trace import Trace, TraceRecorder
 from sgemm_lab.simulator.unroll import unroll_short_loops

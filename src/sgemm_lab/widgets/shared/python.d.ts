@@ -38,3 +38,7 @@ declare module "*/tile_waves.py" {
 declare module "*/unroll.py" {
   export const LONGEST: number;
 }
+
+declare module "*/trace.py" {
+  export const LIMIT: number;
+}

@@ -207,8 +207,7 @@ export class ClockRaceDetector {
     if (!wrong.includes(1)) return;
     const { group, lanes } = use;
     const apart = wrong.findIndex(
-      (one, i) =>
-        one && others[index[i]] >> WARP_BITS !== group.thread[lanes[i]] >> WARP_BITS,
+      (one, i) => one && others[index[i]] >> WARP_BITS !== group.thread[lanes[i]] >> WARP_BITS,
     );
     const first = apart < 0 ? wrong.indexOf(1) : apart;
     const word = index[first];

@@ -14,8 +14,7 @@ const BARRIER = /^(?:bar|barrier)(?:\.cta)?\.sync/;
  */
 export function synchronisesInParts(kernel) {
   return kernel.instructions.some(
-    ({ opcode, operands }) =>
-      PARTIAL.test(opcode) || (BARRIER.test(opcode) && operands.length > 1),
+    ({ opcode, operands }) => PARTIAL.test(opcode) || (BARRIER.test(opcode) && operands.length > 1),
   );
 }
 

@@ -88,26 +88,31 @@ export class TraceRecorder {
         ...{ window: epoch[group.slot[mine[0]]], array: -1, store: stores(site.kind) },
         ...{ threads: [], elements: [], message: say(mine[0]) },
       };
-      for (const lane of mine) this.noteFaulty(fault, access, lane);
+      this.noteFaulty(fault, access, mine);
       if (nearest) fault.array = this.numberOf(memory.space, nearest, site.wordBytes);
       this.faults.set(block, fault);
     }
   }
 
   /**
-   * Note what a lane at fault asks for inside of arrays.
+   * Note what lanes at fault ask for inside of arrays.
    * @param {Fault} fault
    * @param {Access} access
-   * @param {number} lane
+   * @param {Int32Array} lanes
    */
-  noteFaulty(fault, access, lane) {
-    const { group, site, memory } = access;
-    for (let word = 0; word < site.words; word++) {
-      const position = access.addresses[lane] - memory.base + word * site.wordBytes;
-      const [array, element] = this.locate(access, position);
-      if (array < 0) continue;
-      fault.threads.push(group.thread[lane]);
-      fault.elements.push(element);
+  noteFaulty(fault, access, lanes) {
+    const { group, site, memory, addresses } = access;
+    const places = new Float64Array(lanes.length * site.words).map(
+      (_, i) =>
+        addresses[lanes[Math.floor(i / site.words)]] -
+        memory.base +
+        (i % site.words) * site.wordBytes,
+    );
+    const [array, element] = this.locate(access, places);
+    for (let i = 0; i < places.length; i++) {
+      if (array[i] < 0) continue;
+      fault.threads.push(group.thread[lanes[Math.floor(i / site.words)]]);
+      fault.elements.push(element[i]);
     }
   }
 
@@ -132,22 +137,26 @@ export class TraceRecorder {
     const numbers = values.map((column) => asNumbers(column, site.wordBytes));
     const stride = memory.space === "shared" ? memory.stride : 0;
     const store = stores(site.kind) ? 1 : 0;
-    for (let i = 0; i < positions.length; i++) {
+    const { length } = numbers;
+    const places = new Float64Array(positions.length * length).map((_, at) => {
+      const i = Math.floor(at / length);
+      const slot = group.slot[lanes ? lanes[i] : i];
+      return positions[i] - slot * stride + (at % length) * site.wordBytes;
+    });
+    const [array, element] = this.locate(access, places);
+    for (let at = 0; at < places.length; at++) {
+      const i = Math.floor(at / length);
       const lane = lanes ? lanes[i] : i;
       const slot = group.slot[lane];
-      for (let word = 0; word < numbers.length; word++) {
-        const position = positions[i] - slot * stride + word * site.wordBytes;
-        const [array, element] = this.locate(access, position);
-        columns.step.push(this.step);
-        columns.block.push(group.batch.blocks[slot]);
-        columns.thread.push(group.thread[lane]);
-        columns.line.push(site.instruction.location.line);
-        columns.array.push(array);
-        columns.element.push(element);
-        columns.value.push(numbers[word][i]);
-        columns.store.push(store);
-        columns.window.push(group.batch.epoch[slot]);
-      }
+      columns.step.push(this.step);
+      columns.block.push(group.batch.blocks[slot]);
+      columns.thread.push(group.thread[lane]);
+      columns.line.push(site.instruction.location.line);
+      columns.array.push(array[at]);
+      columns.element.push(element[at]);
+      columns.value.push(numbers[at % length][i]);
+      columns.store.push(store);
+      columns.window.push(group.batch.epoch[slot]);
     }
     // The two ends of an asynchronous copy are one step.
     if (site.kind !== COPY_READ) this.step += 1;
@@ -182,19 +191,26 @@ export class TraceRecorder {
   }
 
   /**
-   * The number of the array that a byte is in and the element there, or -1 for both.
+   * For each byte position the number of its array and the element there, or -1 for both.
    * @param {Access} access
-   * @param {number} position
-   * @returns {[array: number, element: number]}
+   * @param {Float64Array} places
+   * @returns {[array: Int32Array, element: Int32Array]}
    */
-  locate({ memory, site }, position) {
-    const array = memory.arrays.findLast(
-      ({ start, bytes }) => position >= start && position < start + bytes,
-    );
-    if (!array) return [-1, -1];
-    const item = array.dtype?.itemsize ?? site.wordBytes;
-    const number = this.numberOf(memory.space, array, site.wordBytes);
-    return [number, Math.floor((position - array.start) / item)];
+  locate({ memory, site }, places) {
+    const found = new Int32Array(places.length).fill(-1);
+    const element = new Int32Array(places.length).fill(-1);
+    for (const array of memory.arrays) {
+      const { start, bytes } = array;
+      const item = array.dtype?.itemsize ?? site.wordBytes;
+      let number = -1;
+      for (let at = 0; at < places.length; at++) {
+        if (places[at] < start || places[at] >= start + bytes) continue;
+        if (number < 0) number = this.numberOf(memory.space, array, site.wordBytes);
+        found[at] = number;
+        element[at] = Math.floor((places[at] - start) / item);
+      }
+    }
+    return [found, element];
   }
 
   /**

@@ -3,14 +3,7 @@
 // moves, converts or takes apart bits is in conversions.js.
 
 import { fma32 } from "./fma.js";
-import {
-  elementwise,
-  lanewise,
-  reader,
-  rowsOf,
-  slowly,
-  target,
-} from "./operations.js";
+import { elementwise, lanewise, reader, rowsOf, slowly, target } from "./operations.js";
 import { PtxError } from "./ptx.js";
 import { predicateOf, typeOf } from "./registers.js";
 import {
@@ -264,12 +257,7 @@ function multiplyWide(group, instruction, { type }) {
     if (out) return elementwise(group, out, products);
   }
   const [a, b] = [1, 2].map((at) => reader(group, instruction, at, type));
-  return slowly(
-    group,
-    instruction,
-    WIDER[type],
-    (lane) => BigInt(a(lane)) * BigInt(b(lane)),
-  );
+  return slowly(group, instruction, WIDER[type], (lane) => BigInt(a(lane)) * BigInt(b(lane)));
 }
 
 /** @type {Binder} */

@@ -203,7 +203,8 @@ function land(group, { lanes, positions, words }) {
   shared.markWritten(positions, COPY_WORD);
   const each = positions.length / lanes.length;
   const owners = new Int32Array(positions.length).map((_, i) => lanes[Math.floor(i / each)]);
-  for (const observer of group.launch.observers) observer.onCopiesLanded?.(group, owners, positions);
+  for (const observer of group.launch.observers)
+    observer.onCopiesLanded?.(group, owners, positions);
 }
 
 /** @type {[string, Binder][]} */

@@ -147,7 +147,7 @@ function checkMeeting(complete, waiting) {
     const slot = firstCommonSlot(complete, first, other);
     if (slot === undefined) continue;
     const { group } = other.program;
-    const lane = other.lanes.findIndex((one, at) => one && group.slot[at] === slot);
+    const lane = other.lanes.findIndex((one, at) => one === 1 && group.slot[at] === slot);
     const { instruction } = other.wait;
     group.launch.hazards.barrierSplit(group, lane, instruction, first.wait.instruction);
   }

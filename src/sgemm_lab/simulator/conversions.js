@@ -2,8 +2,8 @@
 // Instructions that move, choose, convert and take apart: the second half of arithmetic.py in
 // JavaScript.
 
-import { elementwise, lanewise, reader, rowsOf, slowly, target } from "./operations.js";
 import { LOCAL_WINDOW, SHARED_WINDOW } from "./memory.py";
+import { elementwise, lanewise, reader, rowsOf, slowly, target } from "./operations.js";
 import { PtxError } from "./ptx.js";
 import { predicateOf, roundHalfEven, toHalf, typeOf } from "./registers.js";
 import { narrow, PAIRS, widen } from "./row_loops.js";
@@ -109,8 +109,7 @@ const copied = (group, out, values) => elementwise(group, out, (row) => row.i32.
 function moveSpecial(group, instruction, name, type) {
   const special = group.special(name);
   const out = typeOf(type).bytes === 4 ? group.registers.row(target(instruction), 4) : null;
-  const values =
-    typeof special === "number" ? new Int32Array(group.lanes).fill(special) : special;
+  const values = typeof special === "number" ? new Int32Array(group.lanes).fill(special) : special;
   if (out) return copied(group, out, values);
   return slowly(group, instruction, bitsOf(type), (lane) => BigInt(values[lane] >>> 0));
 }
@@ -132,7 +131,9 @@ function unpack(group, items, from, type) {
   });
   return lanewise(
     (lane, value) => {
-      writers.forEach((write, number) => write(lane, BigInt(value) >> BigInt(bits * number)));
+      for (let number = 0; number < writers.length; number++) {
+        writers[number](lane, BigInt(value) >> BigInt(bits * number));
+      }
     },
     whole,
     group.lanes,
@@ -284,12 +285,7 @@ function convertToNarrowPair(group, instruction, match) {
 /** Round to 10 fraction bits, to nearest, ties away from zero. @type {Binder} */
 function convertToTf32(group, instruction) {
   const bits = reader(group, instruction, 1, "b32");
-  return slowly(
-    group,
-    instruction,
-    "b32",
-    (lane) => (BigInt(bits(lane)) + 0x1000n) & 0xffffe000n,
-  );
+  return slowly(group, instruction, "b32", (lane) => (BigInt(bits(lane)) + 0x1000n) & 0xffffe000n);
 }
 
 /** @type {Binder} */
@@ -437,10 +433,7 @@ const NUMBERS = "[su](?:8|16|32|64)|f16|f32|f64";
 const PATTERNS = [
   [`selp\\.${ANY}`, select],
   ["mov\\.(?<type>pred|[subf](?:16|32|64))", move],
-  [
-    `cvt(?:\\.(?<rounding>rn|rni|rzi|rmi|rpi))?\\.(?<to>${NUMBERS})\\.(?<from>${NUMBERS})`,
-    convert,
-  ],
+  [`cvt(?:\\.(?<rounding>rn|rni|rzi|rmi|rpi))?\\.(?<to>${NUMBERS})\\.(?<from>${NUMBERS})`, convert],
   ["cvt\\.rn\\.(?<narrow>bf16)\\.f32", convertToNarrow],
   ["cvt\\.rn\\.(?<narrow>f16|bf16)x2\\.f32", convertToNarrowPair],
   ["cvt\\.rna\\.tf32\\.f32", convertToTf32],

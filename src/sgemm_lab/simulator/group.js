@@ -382,17 +382,19 @@ export class ThreadGroup {
     this.exists = Uint8Array.from(this.thread, (thread) => (thread < launch.threads ? 1 : 0));
     /** Lanes that have not returned. */
     this.alive = this.exists.slice();
-    const symbols = new Map([
-      ...launch.sharedArrays.map(({ name, start }) => [name, batch.shared.base + start]),
-      ...launch.localArrays.map(({ name, start }) => [name, start]),
-    ]);
+    /** @type {Map<string, number>} */
+    const symbols = new Map();
+    for (const { name, start } of launch.sharedArrays) {
+      symbols.set(name, batch.shared.base + start);
+    }
+    for (const { name, start } of launch.localArrays) symbols.set(name, start);
     this.registers = new RegisterFile(launch.kernel, this.lanes, symbols);
     this.parameters = launch.parameters;
     this.sharedOffset = this.slot.map((slot) => slot * batch.shared.stride);
     const used = extent(launch.localArrays);
     this.local = new Memory("local", 0, used, used ? this.lanes : 1);
-    this.localOffset = new Int32Array(this.lanes);
-    if (used) this.localOffset.forEach((_, i, all) => (all[i] = i * this.local.stride));
+    const stride = used ? this.local.stride : 0;
+    this.localOffset = new Int32Array(this.lanes).map((_, lane) => lane * stride);
     /** Warp-level barriers that each lane has passed. Never changed in place. */
     this.warpEpoch = new Int32Array(this.lanes);
     /** Asynchronous-copy groups that each lane has committed. */

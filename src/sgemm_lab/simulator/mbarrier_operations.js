@@ -6,7 +6,7 @@ import { WARP } from "../hardware.py";
 import { addressOf, begin } from "./accesses.js";
 import { landCopies } from "./async_copies.js";
 import { learn } from "./clocks.js";
-import { COPY_READ, COPY_WRITE, flatnonzero, STORE, Site } from "./group.js";
+import { COPY_READ, COPY_WRITE, flatnonzero, Site, STORE } from "./group.js";
 import { SHARED_WINDOW } from "./memory.py";
 import { PtxError } from "./ptx.js";
 import { sentence } from "./sentences.js";
@@ -54,7 +54,10 @@ function placesOf(group, instruction, position) {
     if (wrong) {
       // Out of bounds or misaligned: told as for any access.
       const access = begin(group, site, here, mask);
-      return Array.from(access.positions, (place, i) => [access.lanes ? access.lanes[i] : i, place]);
+      return Array.from(access.positions, (place, i) => [
+        access.lanes ? access.lanes[i] : i,
+        place,
+      ]);
     }
     return Array.from(lanes, (lane) => [lane, here[lane] - base + group.sharedOffset[lane]]);
   };

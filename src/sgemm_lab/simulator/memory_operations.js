@@ -45,7 +45,8 @@ function inSpace(space, addresses, run) {
       const chosen = Uint8Array.from(generic, (address, lane) =>
         address >= from && address < end && (mask === null || mask[lane] !== 0) ? 1 : 0,
       );
-      if (chosen.includes(1)) run(name, start ? generic.map((one) => one - start) : generic, chosen);
+      if (chosen.includes(1))
+        run(name, start ? generic.map((one) => one - start) : generic, chosen);
     }
   };
 }
@@ -86,7 +87,7 @@ const itemsOf = (operand) => (operand.kind === "vector" ? operand.items : [opera
  * @param {number} count
  */
 function told(access, type, moved, count) {
-  const { valueObservers, } = access.group.launch;
+  const { valueObservers } = access.group.launch;
   if (!valueObservers.length) return;
   const values = Array.from({ length: count }, (_, number) => {
     const value = moved(number);
@@ -318,8 +319,7 @@ function atomic(group, instruction, match) {
   if (op === "exch" && !returns) throw new TypeError(instruction.opcode);
   const read = group.registers.reader(instruction.operands[returns ? 2 : 1], type);
   const [first] = instruction.operands;
-  const write =
-    returns && first.kind === "register" ? group.registers.writer(first, type) : null;
+  const write = returns && first.kind === "register" ? group.registers.writer(first, type) : null;
   const bits = new DataView(new ArrayBuffer(8));
   const addresses = addressOf(group, instruction, returns ? 1 : 0);
   return inSpace(spaceOf(match), addresses, (space, where, mask) => {

@@ -1,8 +1,8 @@
 // @ts-check
 // Instructions in which the threads of a warp exchange values: warp_operations.py in JavaScript.
 
-import { addressOf, begin } from "./accesses.js";
 import { WARP } from "../hardware.py";
+import { addressOf, begin } from "./accesses.js";
 import { countNonzero, LOAD, Site } from "./group.js";
 import { copyWords, target } from "./operations.js";
 import { warpsOf } from "./paths.js";
@@ -55,9 +55,7 @@ function shuffle(group, instruction, { mode }) {
   const register = first.kind === "pair" ? first.first : target(instruction);
   const out = targetWords(group, register);
   const inRangeOut = first.kind === "pair" ? group.registers.predicate(first.second) : null;
-  const [values, offset, control] = [1, 2, 3].map((at) =>
-    wordsOf(group, instruction.operands[at]),
-  );
+  const [values, offset, control] = [1, 2, 3].map((at) => wordsOf(group, instruction.operands[at]));
   const moved = new Int32Array(group.lanes);
   const inRange = new Uint8Array(group.lanes);
   const sourceOf = SOURCES[mode];
@@ -173,9 +171,7 @@ function loadMatrix(group, instruction, { count, trans }) {
         if (mask !== null && !mask[lane]) continue;
         const [quarter, inside] = [(lane % WARP) >> 2, lane % 4];
         const [low, high] = [0, 1].map((next) => {
-          const [row, column] = trans
-            ? [2 * inside + next, quarter]
-            : [quarter, 2 * inside + next];
+          const [row, column] = trans ? [2 * inside + next, quarter] : [quarter, 2 * inside + next];
           return halves[8 * (lane - (lane % WARP) + 8 * matrix + row) + column];
         });
         out[lane] = low | (high << 16);

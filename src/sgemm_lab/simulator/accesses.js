@@ -4,6 +4,7 @@
 
 import { ATOMIC, COPY_READ, flatnonzero, LOAD } from "./group.js";
 import { OUTSIDE, UNWRITTEN, WRITTEN } from "./memory.js";
+import { overRuns } from "./operations.js";
 import { PtxError } from "./ptx.js";
 import { sentence } from "./sentences.js";
 
@@ -18,12 +19,13 @@ import { sentence } from "./sentences.js";
 const WORD = 2 ** 32;
 
 /**
- * A function that gives the present byte addresses of a memory operand, one per lane. They hold
- * until it, or that of another instruction's operand at the same position, is called again.
+ * A function that gives the present byte addresses of a memory operand, one per lane; of those that
+ * are not in a mask they are meaningless. They hold until it, or that of another instruction's
+ * operand at the same position, is called again.
  * @param {ThreadGroup} group
  * @param {Instruction} instruction
  * @param {number} position
- * @returns {() => Float64Array}
+ * @returns {(mask?: Mask | null) => Float64Array}
  */
 export function addressOf(group, instruction, position) {
   const operand = instruction.operands[position];
@@ -41,20 +43,40 @@ export function addressOf(group, instruction, position) {
   }
   const row = group.registers.row(base, 2) ?? group.registers.whole(base.name);
   const words = row.i32;
-  if (row.width === 8) {
-    return () => {
-      for (let i = 0; i < out.length; i++) {
-        out[i] = words[2 * i + 1] * WORD + (words[2 * i] >>> 0) + offset;
-      }
-      return out;
-    };
-  }
-  if (row.width !== 4) throw new TypeError(instruction.opcode);
-  // Addresses are unsigned; those of 32 bits are extended with zeros.
-  return () => {
-    for (let i = 0; i < out.length; i++) out[i] = (words[i] >>> 0) + offset;
+  if (row.width !== 4 && row.width !== 8) throw new TypeError(instruction.opcode);
+  const fill = overRuns(group, (from, to) => {
+    if (row.width === 8) addPairs(out, words, offset, from, to);
+    else addWords(out, words, offset, from, to);
+  });
+  return (mask = null) => {
+    fill(mask);
     return out;
   };
+}
+
+/**
+ * @param {Float64Array} out
+ * @param {Int32Array} words
+ * @param {number} offset
+ * @param {number} from
+ * @param {number} to
+ */
+function addPairs(out, words, offset, from, to) {
+  for (let i = from; i < to; i++) {
+    out[i] = words[2 * i + 1] * WORD + (words[2 * i] >>> 0) + offset;
+  }
+}
+
+/**
+ * Addresses are unsigned; those of 32 bits are extended with zeros.
+ * @param {Float64Array} out
+ * @param {Int32Array} words
+ * @param {number} offset
+ * @param {number} from
+ * @param {number} to
+ */
+function addWords(out, words, offset, from, to) {
+  for (let i = from; i < to; i++) out[i] = (words[i] >>> 0) + offset;
 }
 
 /**
@@ -118,7 +140,6 @@ function placeAll(memory, width, addresses, offsets, positions) {
   let bad = false;
   for (let i = 0; i < positions.length; i++) {
     const relative = addresses[i] - base;
-    // biome-ignore lint/complexity/useSimplifiedLogicExpression: one test of each kind
     if (!(relative >= 0 && relative <= last) || (relative & low) !== 0) bad = true;
     positions[i] = relative;
   }

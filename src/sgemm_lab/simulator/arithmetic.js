@@ -3,7 +3,7 @@
 // moves, converts or takes apart bits is in conversions.js.
 
 import { fma32 } from "./fma.js";
-import { elementwise, lanewise, reader, rowsOf, slowly, target } from "./operations.js";
+import { elementwise, overRuns, reader, rowsOf, slowly, target } from "./operations.js";
 import { PtxError } from "./ptx.js";
 import { predicateOf, typeOf } from "./registers.js";
 import {
@@ -81,17 +81,20 @@ function binaryRows(group, instruction, type, operation) {
   const [a, b] = rows;
   if (kind === "f") {
     const loop = bytes === 4 ? FLOATS[operation] : undefined;
-    return loop ? elementwise(group, out, (row) => loop(row.f32, a.f32, b.f32)) : null;
+    return loop
+      ? elementwise(group, out, (row, from, to) => loop(row.f32, a.f32, b.f32, from, to))
+      : null;
   }
   const bits = bytes === 8 ? PAIRS[operation] : BITS[operation];
-  if (bits) return elementwise(group, out, (row) => bits(row.i32, a.i32, b.i32));
+  if (bits)
+    return elementwise(group, out, (row, from, to) => bits(row.i32, a.i32, b.i32, from, to));
   if (bytes === 8) return null;
   if (kind === "s") {
     const loop = SIGNED[operation];
-    return elementwise(group, out, (row) => loop(row.i32, a.i32, b.i32));
+    return elementwise(group, out, (row, from, to) => loop(row.i32, a.i32, b.i32, from, to));
   }
   const loop = UNSIGNED[operation];
-  return elementwise(group, out, (row) => loop(row.u32, a.u32, b.u32));
+  return elementwise(group, out, (row, from, to) => loop(row.u32, a.u32, b.u32, from, to));
 }
 
 /** @type {Binder} */
@@ -121,12 +124,12 @@ function predicateBinary(group, instruction, { op }) {
   const [a, b] = [1, 2].map((at) => predicateOf(group.registers, instruction.operands[at]));
   const out = group.registers.predicate(target(instruction));
   const combine = COMBINE[op];
-  return (mask) => {
-    for (let lane = 0; lane < out.length; lane++) {
+  return overRuns(group, (from, to, mask) => {
+    for (let lane = from; lane < to; lane++) {
       if (mask !== null && mask[lane] === 0) continue;
       out[lane] = combine(a.row[lane] ^ a.flip, b.row[lane] ^ b.flip);
     }
-  };
+  });
 }
 
 /** @type {Binder} */
@@ -134,13 +137,11 @@ function unary(group, instruction, { op, type }) {
   if (type === "pred") {
     const { row, flip } = predicateOf(group.registers, instruction.operands[1]);
     const out = group.registers.predicate(target(instruction));
-    return lanewise(
-      (lane, value) => {
-        out[lane] = Number(value);
-      },
-      (lane) => 1 - (row[lane] ^ flip),
-      group.lanes,
-    );
+    return overRuns(group, (from, to, mask) => {
+      for (let lane = from; lane < to; lane++) {
+        if (mask === null || mask[lane] !== 0) out[lane] = 1 - (row[lane] ^ flip);
+      }
+    });
   }
   const fast = unaryRows(group, instruction, op, type);
   if (fast) return fast;
@@ -179,9 +180,10 @@ function unaryRows(group, instruction, operation, type) {
           ? [BITS.xor, 0x80000000n]
           : [null, 0n];
   const other = group.registers.constant(constant, bytes);
-  if (loop) return elementwise(group, out, (row) => loop(row.i32, a.i32, other.i32));
+  if (loop)
+    return elementwise(group, out, (row, from, to) => loop(row.i32, a.i32, other.i32, from, to));
   const subtract = bytes === 8 ? PAIRS.sub : BITS.sub;
-  return elementwise(group, out, (row) => subtract(row.i32, other.i32, a.i32));
+  return elementwise(group, out, (row, from, to) => subtract(row.i32, other.i32, a.i32, from, to));
 }
 
 /** @type {Binder} */
@@ -192,16 +194,25 @@ function shift(group, instruction, { op, type }) {
   const out = rows && group.registers.row(target(instruction), bytes);
   if (rows && out && by && bytes === 4) {
     const [a] = rows;
-    if (op === "shl") return elementwise(group, out, (row) => shiftLeft(row.i32, a.i32, by.u32));
+    if (op === "shl")
+      return elementwise(group, out, (row, from, to) =>
+        shiftLeft(row.i32, a.i32, by.u32, from, to),
+      );
     if (kind === "s") {
-      return elementwise(group, out, (row) => shiftRightSigned(row.i32, a.i32, by.u32));
+      return elementwise(group, out, (row, from, to) =>
+        shiftRightSigned(row.i32, a.i32, by.u32, from, to),
+      );
     }
-    return elementwise(group, out, (row) => shiftRightUnsigned(row.u32, a.u32, by.u32));
+    return elementwise(group, out, (row, from, to) =>
+      shiftRightUnsigned(row.u32, a.u32, by.u32, from, to),
+    );
   }
   if (rows && out && by && op === "shl" && instruction.operands[2].kind === "immediate") {
     const [a] = rows;
     const fixed = Math.min(by.u32[0], 64);
-    return elementwise(group, out, (row) => shiftPairsLeft(row.i32, a.i32, fixed));
+    return elementwise(group, out, (row, from, to) =>
+      shiftPairsLeft(row.i32, a.i32, fixed, from, to),
+    );
   }
   const [a, amount] = [reader(group, instruction, 1, type), reader(group, instruction, 2, "u32")];
   const most = BigInt(8 * bytes);
@@ -220,8 +231,12 @@ function multiplyHigh(group, instruction, { type }) {
   if (rows && out) {
     const [a, b] = rows;
     return kind === "s"
-      ? elementwise(group, out, (row) => multiplyHighSigned(row.i32, a.i32, b.i32))
-      : elementwise(group, out, (row) => multiplyHighUnsigned(row.u32, a.u32, b.u32));
+      ? elementwise(group, out, (row, from, to) =>
+          multiplyHighSigned(row.i32, a.i32, b.i32, from, to),
+        )
+      : elementwise(group, out, (row, from, to) =>
+          multiplyHighUnsigned(row.u32, a.u32, b.u32, from, to),
+        );
   }
   const [a, b] = [1, 2].map((at) => reader(group, instruction, at, type));
   return slowly(
@@ -237,7 +252,7 @@ function multiplyHigh(group, instruction, { type }) {
  * @param {ThreadGroup} group
  * @param {Instruction} instruction
  * @param {string} type
- * @returns {((out: Row) => void) | null}
+ * @returns {((out: Row, from: number, to: number) => void) | null}
  */
 function wideProducts(group, instruction, type) {
   const { kind, bytes } = typeOf(type);
@@ -245,8 +260,8 @@ function wideProducts(group, instruction, type) {
   if (!rows) return null;
   const [a, b] = rows;
   return kind === "s"
-    ? (out) => multiplyWideSigned(out.i32, a.i32, b.i32)
-    : (out) => multiplyWideUnsigned(out.i32, a.u32, b.u32);
+    ? (out, from, to) => multiplyWideSigned(out.i32, a.i32, b.i32, from, to)
+    : (out, from, to) => multiplyWideUnsigned(out.i32, a.u32, b.u32, from, to);
 }
 
 /** @type {Binder} */
@@ -270,14 +285,16 @@ function multiplyAddIntegers(group, instruction, { part, type }) {
   const rows = bytes === 4 && !wide ? rowsOf(group, instruction, [1, 2], 4) : null;
   if (out && rest && rows) {
     const [[a, b], [c]] = [rows, rest];
-    return elementwise(group, out, (row) => multiplyAdd(row.i32, a.i32, b.i32, c.i32));
+    return elementwise(group, out, (row, from, to) =>
+      multiplyAdd(row.i32, a.i32, b.i32, c.i32, from, to),
+    );
   }
   const products = wide ? wideProducts(group, instruction, type) : null;
   if (out && rest && products) {
     const [product, [c]] = [group.registers.scratch(8, "product"), rest];
-    return elementwise(group, out, (row) => {
-      products(product);
-      PAIRS.add(row.i32, product.i32, c.i32);
+    return elementwise(group, out, (row, from, to) => {
+      products(product, from, to);
+      PAIRS.add(row.i32, product.i32, c.i32, from, to);
     });
   }
   const [a, b] = [1, 2].map((at) => reader(group, instruction, at, type));
@@ -296,7 +313,7 @@ function fusedMultiplyAdd(group, instruction) {
   const out = group.registers.row(target(instruction), 4);
   if (!rows || !out) throw new TypeError(instruction.opcode);
   const [a, b, c] = rows.map((row) => row.f32);
-  const step = elementwise(group, out, (row) => fma32(row.f32, a, b, c));
+  const step = elementwise(group, out, (row, from, to) => fma32(row.f32, a, b, c, from, to));
   const listener = group.launch.products;
   if (!listener) return step;
   return (mask) => {
@@ -323,7 +340,7 @@ const UNORDERED = /^(?:eq|ne|lt|le|gt|ge)u$/;
  * @param {Instruction} instruction
  * @param {string} compare
  * @param {string} type
- * @returns {(out: Uint8Array) => void}
+ * @returns {(out: Uint8Array, from: number, to: number) => void}
  */
 function comparison(group, instruction, compare, type) {
   const { kind, bytes } = typeOf(type);
@@ -333,20 +350,20 @@ function comparison(group, instruction, compare, type) {
   if (rows && kind !== "f") {
     const [a, b] = rows;
     if (bytes === 8 && (kind === "s" || same)) {
-      return (out) => PAIR_TESTS[name](out, a.i32, b.i32);
+      return (out, from, to) => PAIR_TESTS[name](out, a.i32, b.i32, from, to);
     }
     if (bytes === 4 && (kind === "s" || same)) {
-      return (out) => SIGNED_TESTS[name](out, a.i32, b.i32);
+      return (out, from, to) => SIGNED_TESTS[name](out, a.i32, b.i32, from, to);
     }
-    if (bytes === 4) return (out) => UNSIGNED_TESTS[name](out, a.u32, b.u32);
+    if (bytes === 4) return (out, from, to) => UNSIGNED_TESTS[name](out, a.u32, b.u32, from, to);
   }
   if (rows && bytes === 4 && FLOAT_TESTS[name]) {
     const [a, b] = rows;
-    return (out) => FLOAT_TESTS[name](out, a.f32, b.f32);
+    return (out, from, to) => FLOAT_TESTS[name](out, a.f32, b.f32, from, to);
   }
   const [a, b] = [1, 2].map((at) => reader(group, instruction, at, type));
-  return (out) => {
-    for (let lane = 0; lane < out.length; lane++) {
+  return (out, from, to) => {
+    for (let lane = from; lane < to; lane++) {
       out[lane] = holds(name, a(lane), b(lane)) ? 1 : 0;
     }
   };
@@ -385,23 +402,25 @@ function setPredicate(group, instruction, { compare, combine, type }) {
   const result = group.registers.scratchPredicate;
   const other = combine ? predicateOf(group.registers, instruction.operands[3]) : null;
   const join = combine ? COMBINE[combine] : null;
-  return (mask) => {
+  return overRuns(group, (from, to, mask) => {
     if (mask === null && !inverse && !join) {
-      test(out);
+      test(out, from, to);
       return;
     }
-    test(result);
-    for (let lane = 0; lane < out.length; lane++) {
+    test(result, from, to);
+    for (let lane = from; lane < to; lane++) {
       if (mask !== null && mask[lane] === 0) continue;
-      let [one, opposite] = [result[lane], 1 - result[lane]];
+      let one = result[lane];
+      let opposite = 1 - one;
       if (join && other) {
         const condition = other.row[lane] ^ other.flip;
-        [one, opposite] = [join(one, condition), join(opposite, condition)];
+        one = join(one, condition);
+        opposite = join(opposite, condition);
       }
       out[lane] = one;
       if (inverse) inverse[lane] = opposite;
     }
-  };
+  });
 }
 
 /** @type {Binder} */

@@ -3,6 +3,7 @@
 
 import { addressOf, begin } from "./accesses.js";
 import { COPY_READ, COPY_WRITE, flatnonzero, Site } from "./group.js";
+import { overRuns } from "./operations.js";
 import { PtxError } from "./ptx.js";
 import { predicateOf } from "./registers.js";
 import { sentence } from "./sentences.js";
@@ -30,17 +31,24 @@ function copyAsync(group, instruction) {
   const [to, from] = [addressOf(group, instruction, 0), addressOf(group, instruction, 1)];
   const kept = keptBytes(group, instruction, bytes);
   const data = new Int32Array(group.lanes * words);
+  /** @param {Mask | null} mask @param {Uint8Array} reading */
+  const prepare = (mask, reading) => {
+    const clear = overRuns(group, (start, end, some) => {
+      data.fill(0, words * start, words * end);
+      for (let lane = start; lane < end; lane++) {
+        if ((some === null || some[lane] !== 0) && kept(lane) > 0) reading[lane] = 1;
+      }
+    });
+    clear(mask);
+  };
   return (mask) => {
-    const write = begin(group, writeSite, to(), mask, { scratch: 0 });
-    data.fill(0);
+    const write = begin(group, writeSite, to(mask), mask, { scratch: 0 });
     // Bytes past the kept ones are filled with zeros and their source is not read.
     const reading = new Uint8Array(group.lanes);
-    for (let lane = 0; lane < group.lanes; lane++) {
-      if ((mask === null || mask[lane] !== 0) && kept(lane) > 0) reading[lane] = 1;
-    }
+    prepare(mask, reading);
     if (reading.includes(1)) {
       const readers = reading.includes(0) ? reading : null;
-      const read = begin(group, readSite, from(), readers, { scratch: 1 });
+      const read = begin(group, readSite, from(readers), readers, { scratch: 1 });
       fetch(read, data, words, kept);
       toldWords(read, data, words);
     }
@@ -154,10 +162,14 @@ function wait(group, instruction, match) {
 export function landCopies(group, mask, allowed) {
   const stillPending = [];
   for (const copy of group.pending) {
-    const done = Uint8Array.from(copy.lanes, (lane, i) => {
-      if (mask !== null && !mask[lane]) return 0;
-      return allowed === null || copy.ticket[i] < group.committed[lane] - allowed ? 1 : 0;
-    });
+    const done = new Uint8Array(copy.lanes.length);
+    for (let i = 0; i < done.length; i++) {
+      const lane = copy.lanes[i];
+      const asked = mask === null || mask[lane] !== 0;
+      if (asked && (allowed === null || copy.ticket[i] < group.committed[lane] - allowed)) {
+        done[i] = 1;
+      }
+    }
     if (done.includes(1)) land(group, done.includes(0) ? chosen(copy, done) : copy);
     if (done.includes(0)) {
       stillPending.push(
@@ -181,10 +193,13 @@ function chosen({ lanes, ticket, positions, words }, which) {
   const where = flatnonzero(which);
   const each = positions.length / lanes.length;
   /** @param {Int32Array} all */
-  const taken = (all) =>
-    new Int32Array(where.length * each).map(
-      (_, i) => all[where[Math.floor(i / each)] * each + (i % each)],
-    );
+  const taken = (all) => {
+    const found = new Int32Array(where.length * each);
+    for (let i = 0; i < where.length; i++) {
+      for (let word = 0; word < each; word++) found[i * each + word] = all[where[i] * each + word];
+    }
+    return found;
+  };
   return {
     lanes: where.map((at) => lanes[at]),
     ticket: where.map((at) => ticket[at]),

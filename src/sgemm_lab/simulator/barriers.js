@@ -129,7 +129,11 @@ function addLanes(counts, slot, lanes) {
  * @param {Int32Array} slot
  * @param {Mask} slots
  */
-const inSlots = (lanes, slot, slots) => lanes.map((one, lane) => one & slots[slot[lane]]);
+function inSlots(lanes, slot, slots) {
+  const found = new Uint8Array(lanes.length);
+  for (let lane = 0; lane < lanes.length; lane++) found[lane] = lanes[lane] & slots[slot[lane]];
+  return found;
+}
 
 /**
  * Say where the threads that meet have come by different instructions.

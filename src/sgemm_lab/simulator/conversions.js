@@ -3,7 +3,7 @@
 // JavaScript.
 
 import { LOCAL_WINDOW, SHARED_WINDOW } from "./memory.py";
-import { elementwise, lanewise, reader, rowsOf, slowly, target } from "./operations.js";
+import { elementwise, lanewise, overRuns, reader, rowsOf, slowly, target } from "./operations.js";
 import { PtxError } from "./ptx.js";
 import { predicateOf, roundHalfEven, toHalf, typeOf } from "./registers.js";
 import { narrow, PAIRS, widen } from "./row_loops.js";
@@ -34,7 +34,9 @@ function select(group, instruction, { type }) {
   if (rows && out) {
     const [a, b] = rows;
     const choose = bytes === 8 ? choosePairs : chooseWords;
-    return elementwise(group, out, (row) => choose(row.i32, condition, flip, a.i32, b.i32));
+    return elementwise(group, out, (row, from, to) =>
+      choose(row.i32, condition, flip, a.i32, b.i32, from, to),
+    );
   }
   const [a, b] = [1, 2].map((at) => reader(group, instruction, at, bitsOf(type)));
   return slowly(group, instruction, bitsOf(type), (lane) =>
@@ -48,9 +50,11 @@ function select(group, instruction, { type }) {
  * @param {0 | 1} flip
  * @param {Int32Array} a
  * @param {Int32Array} b
+ * @param {number} from
+ * @param {number} to
  */
-function chooseWords(out, condition, flip, a, b) {
-  for (let lane = 0; lane < out.length; lane++) {
+function chooseWords(out, condition, flip, a, b, from, to) {
+  for (let lane = from; lane < to; lane++) {
     out[lane] = condition[lane] === flip ? b[lane] : a[lane];
   }
 }
@@ -61,9 +65,11 @@ function chooseWords(out, condition, flip, a, b) {
  * @param {0 | 1} flip
  * @param {Int32Array} a
  * @param {Int32Array} b
+ * @param {number} from
+ * @param {number} to
  */
-function choosePairs(out, condition, flip, a, b) {
-  for (let lane = 0; lane < condition.length; lane++) {
+function choosePairs(out, condition, flip, a, b, from, to) {
+  for (let lane = from; lane < to; lane++) {
     const chosen = condition[lane] === flip ? b : a;
     out[2 * lane] = chosen[2 * lane];
     out[2 * lane + 1] = chosen[2 * lane + 1];
@@ -79,11 +85,11 @@ function move(group, instruction, { type }) {
   if (type === "pred") {
     const { row, flip } = predicateOf(group.registers, from);
     const out = group.registers.predicate(target(instruction));
-    return (mask) => {
-      for (let lane = 0; lane < out.length; lane++) {
+    return overRuns(group, (start, end, mask) => {
+      for (let lane = start; lane < end; lane++) {
         if (mask === null || mask[lane] !== 0) out[lane] = row[lane] ^ flip;
       }
-    };
+    });
   }
   const { bytes } = typeOf(type);
   const rows = bytes >= 4 ? rowsOf(group, instruction, [1], bytes) : null;
@@ -98,7 +104,12 @@ function move(group, instruction, { type }) {
  * @param {Row} out
  * @param {Int32Array} values
  */
-const copied = (group, out, values) => elementwise(group, out, (row) => row.i32.set(values));
+function copied(group, out, values) {
+  const words = out.width >> 2;
+  return elementwise(group, out, (row, from, to) => {
+    for (let i = words * from; i < words * to; i++) row.i32[i] = values[i];
+  });
+}
 
 /**
  * @param {ThreadGroup} group
@@ -130,13 +141,13 @@ function unpack(group, items, from, type) {
     return group.registers.writer(item, `b${bits}`);
   });
   return lanewise(
+    group,
     (lane, value) => {
       for (let number = 0; number < writers.length; number++) {
         writers[number](lane, BigInt(value) >> BigInt(bits * number));
       }
     },
     whole,
-    group.lanes,
   );
 }
 
@@ -169,7 +180,7 @@ function convert(group, instruction, { to, from, rounding }) {
     const round = ROUNDINGS[rounding];
     if (!round) throw new TypeError(instruction.opcode);
     const write = group.registers.wholeWriter(target(instruction));
-    return lanewise(write, (lane) => clamped(round(Number(value(lane))), to), group.lanes);
+    return lanewise(group, write, (lane) => clamped(round(Number(value(lane))), to));
   }
   if (source.kind !== "f") {
     return slowly(group, instruction, to, (lane) => toFloat(BigInt(value(lane)), to));
@@ -195,8 +206,11 @@ function integerRows(group, instruction, to, from) {
   if (!rows || !out) return null;
   const [a] = rows;
   if (result.bytes === source.bytes) return copied(group, out, a.i32);
-  if (result.bytes === 4) return elementwise(group, out, (row) => narrow(row.i32, a.i32));
-  return elementwise(group, out, (row) => widen(row.i32, a.i32, source.kind === "s"));
+  if (result.bytes === 4)
+    return elementwise(group, out, (row, start, end) => narrow(row.i32, a.i32, start, end));
+  return elementwise(group, out, (row, start, end) =>
+    widen(row.i32, a.i32, source.kind === "s", start, end),
+  );
 }
 
 /**
@@ -211,7 +225,7 @@ function integers(group, instruction, to, from) {
   const value = reader(group, instruction, 1, from);
   const fit = kind === "s" ? BigInt.asIntN : BigInt.asUintN;
   const write = group.registers.wholeWriter(target(instruction));
-  return lanewise(write, (lane) => fit(8 * bytes, BigInt(value(lane))), group.lanes);
+  return lanewise(group, write, (lane) => fit(8 * bytes, BigInt(value(lane))));
 }
 
 /**
@@ -305,7 +319,7 @@ function convertAddress(group, instruction, match) {
   if (!rows || !out) throw new TypeError(instruction.opcode);
   const [a] = rows;
   const loop = match.to ? PAIRS.sub : PAIRS.add;
-  return elementwise(group, out, (row) => loop(row.i32, a.i32, shift.i32));
+  return elementwise(group, out, (row, from, to) => loop(row.i32, a.i32, shift.i32, from, to));
 }
 
 /** @type {Binder} */

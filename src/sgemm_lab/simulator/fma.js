@@ -5,7 +5,7 @@
 const LARGEST = 2 ** 128 - 2 ** 104;
 
 /**
- * a·b + c for whole rows, with one rounding to nearest even, bit for bit what `fma.rn.f32` gives.
+ * a·b + c for the lanes from one to before another, with one rounding to nearest even, bit for bit what `fma.rn.f32` gives.
  * `out` may be one of the inputs.
  *
  * The product of two float32 is exact in double precision; the sum is rounded to 53 bits. Rounding
@@ -15,10 +15,11 @@ const LARGEST = 2 ** 128 - 2 ** 104;
  * @param {Float32Array} a
  * @param {Float32Array} b
  * @param {Float32Array} c
+ * @param {number} from
+ * @param {number} to
  */
-export function fma32(out, a, b, c) {
-  const { length } = out;
-  for (let i = 0; i < length; i++) {
+export function fma32(out, a, b, c, from, to) {
+  for (let i = from; i < to; i++) {
     const total = a[i] * b[i] + c[i];
     const near = Math.fround(total);
     const rest = total - near;

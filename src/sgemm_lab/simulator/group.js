@@ -356,6 +356,38 @@ export function warpsAmong(group, lanes) {
   return found;
 }
 
+/** What is known of a mask, once it was asked for. */
+class Studied {
+  /**
+   * @param {Mask} mask
+   */
+  constructor(mask) {
+    this.mask = mask;
+    /** @type {Int32Array | null} */
+    this.lanes = null;
+    /** @type {number[] | null} */
+    this.runs = null;
+  }
+}
+
+/**
+ * @param {Mask} mask
+ * @returns {number[]}
+ */
+function runsIn(mask) {
+  /** @type {number[]} */
+  const runs = [];
+  for (let first = 0; first < mask.length; first += WARP) {
+    let active = 0;
+    for (let lane = first; lane < first + WARP; lane++) active += mask[lane];
+    if (!active) continue;
+    const full = active === WARP ? 1 : 0;
+    if (runs.at(-2) === first && runs.at(-1) === full) runs[runs.length - 2] = first + WARP;
+    else runs.push(first, first + WARP, full);
+  }
+  return runs;
+}
+
 /**
  * Threads that run in lockstep: some warps of every block in a batch. A lane is one thread. Lanes
  * are ordered by block, then by thread; every warp has 32, and those past the end of a block whose
@@ -382,6 +414,8 @@ export class ThreadGroup {
     this.exists = Uint8Array.from(this.thread, (thread) => (thread < launch.threads ? 1 : 0));
     /** Lanes that have not returned. */
     this.alive = this.exists.slice();
+    /** How often threads have returned. */
+    this.exits = 0;
     /** @type {Map<string, number>} */
     const symbols = new Map();
     for (const { name, start } of launch.sharedArrays) {
@@ -407,22 +441,25 @@ export class ThreadGroup {
     /** Where addresses and positions of an access are worked out, by operand. */
     this.addressScratch = [0, 1, 2, 3].map(() => new Float64Array(0));
     this.positionScratch = [0, 1].map(() => new Int32Array(0));
-    /** @type {Mask | null} */
-    this.knownMask = null;
-    this.knownLanes = new Int32Array(0);
+    /** What was found of the two masks that were asked about last, the latest first. */
+    this.studied = new Studied(new Uint8Array(0));
+    this.studiedBefore = this.studied;
   }
 
   /** Begin the blocks that are now in the batch's slots. */
   start() {
     this.alive.set(this.exists);
+    this.exits += 1;
     this.warpEpoch = new Int32Array(this.lanes);
     this.committed.fill(0);
     this.pending.length = 0;
     if (this.launch.localArrays.length) this.local.reset();
-    for (let lane = 0; lane < this.lanes; lane++) {
-      const index = this.launch.blockIndex(this.batch.blocks[this.slot[lane]]);
-      for (const axis of [0, 1, 2]) this.blockIndex[axis][lane] = index[axis];
-    }
+    const each = this.lanes / this.batch.slots;
+    this.batch.blocks.forEach((block, slot) => {
+      this.launch.blockIndex(block).forEach((index, axis) => {
+        this.blockIndex[axis].fill(index, slot * each, (slot + 1) * each);
+      });
+    });
   }
 
   /**
@@ -430,11 +467,31 @@ export class ThreadGroup {
    * @param {Mask} mask
    */
   lanesOf(mask) {
-    if (mask !== this.knownMask) {
-      this.knownMask = mask;
-      this.knownLanes = flatnonzero(mask);
-    }
-    return this.knownLanes;
+    const studied = this.study(mask);
+    studied.lanes ??= flatnonzero(mask);
+    return studied.lanes;
+  }
+
+  /**
+   * The runs of whole warps that a mask has lanes in, three numbers for each: the first lane, the
+   * one after the last, and 1 where all of them are active.
+   * @param {Mask} mask
+   */
+  runsOf(mask) {
+    const studied = this.study(mask);
+    studied.runs ??= runsIn(mask);
+    return studied.runs;
+  }
+
+  /**
+   * @param {Mask} mask
+   */
+  study(mask) {
+    if (this.studied.mask === mask) return this.studied;
+    const found = this.studiedBefore.mask === mask ? this.studiedBefore : new Studied(mask);
+    this.studiedBefore = this.studied;
+    this.studied = found;
+    return found;
   }
 
   /**

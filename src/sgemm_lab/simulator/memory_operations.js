@@ -27,14 +27,14 @@ import { fromHalf, typeOf } from "./registers.js";
 /**
  * A step that calls `run` with a named space, or finds the space of generic addresses.
  * @param {string | null} space
- * @param {() => Float64Array} addresses
+ * @param {(mask: Mask | null) => Float64Array} addresses
  * @param {Run} run
  * @returns {Step}
  */
 function inSpace(space, addresses, run) {
-  if (space !== null) return (mask) => run(space, addresses(), mask);
+  if (space !== null) return (mask) => run(space, addresses(mask), mask);
   return (mask) => {
-    const generic = addresses();
+    const generic = addresses(mask);
     const spaces = /** @type {[string, number, number][]} */ ([
       ["local", LOCAL_WINDOW, Number.POSITIVE_INFINITY],
       ["shared", SHARED_WINDOW, LOCAL_WINDOW],

@@ -45,62 +45,84 @@ export function rowsOf(group, instruction, positions, bytes) {
 }
 
 /**
- * A step that lets `compute` fill a row of one value per lane, then keeps those of active lanes.
+ * A step that does something for each run of lanes: those from one to before another, all of them
+ * where the third argument is null, else those of a mask.
+ * @param {ThreadGroup} group
+ * @param {(from: number, to: number, mask: Mask | null) => void} visit
+ * @returns {Step}
+ */
+export function overRuns(group, visit) {
+  return (mask) => {
+    if (mask === null) {
+      visit(0, group.lanes, null);
+      return;
+    }
+    const runs = group.runsOf(mask);
+    for (let at = 0; at < runs.length; at += 3) {
+      visit(runs[at], runs[at + 1], runs[at + 2] === 1 ? null : mask);
+    }
+  };
+}
+
+/**
+ * A step that lets `compute` fill a run of lanes of a row, then keeps those of active lanes.
  * `compute` gets the row to fill, which may be one of its own inputs.
  * @param {ThreadGroup} group
  * @param {Row} row
- * @param {(out: Row) => void} compute
+ * @param {(out: Row, from: number, to: number) => void} compute
  * @returns {Step}
  */
 export function elementwise(group, row, compute) {
   const scratch = group.registers.scratch(row.width);
   const copy = row.width === 8 ? copyPairs : copyWords;
-  return (mask) => {
-    if (mask === null) compute(row);
+  return overRuns(group, (from, to, mask) => {
+    if (mask === null) compute(row, from, to);
     else {
-      compute(scratch);
-      copy(row.i32, scratch.i32, mask);
+      compute(scratch, from, to);
+      copy(row.i32, scratch.i32, mask, from, to);
     }
-  };
+  });
 }
 
 /**
- * @param {Int32Array} to
- * @param {Int32Array} from
+ * @param {Int32Array} out
+ * @param {Int32Array} values
  * @param {Mask} mask
+ * @param {number} from
+ * @param {number} to
  */
-export function copyWords(to, from, mask) {
-  const { length } = mask;
-  for (let lane = 0; lane < length; lane++) if (mask[lane] !== 0) to[lane] = from[lane];
+export function copyWords(out, values, mask, from, to) {
+  for (let lane = from; lane < to; lane++) if (mask[lane] !== 0) out[lane] = values[lane];
 }
 
 /**
- * @param {Int32Array} to
- * @param {Int32Array} from
+ * @param {Int32Array} out
+ * @param {Int32Array} values
  * @param {Mask} mask
+ * @param {number} from
+ * @param {number} to
  */
-function copyPairs(to, from, mask) {
-  const { length } = mask;
-  for (let lane = 0; lane < length; lane++) {
+function copyPairs(out, values, mask, from, to) {
+  for (let lane = from; lane < to; lane++) {
     if (mask[lane] === 0) continue;
-    to[2 * lane] = from[2 * lane];
-    to[2 * lane + 1] = from[2 * lane + 1];
+    out[2 * lane] = values[2 * lane];
+    out[2 * lane + 1] = values[2 * lane + 1];
   }
 }
 
 /**
  * A step that gives each active lane its value, one by one: for what is rare.
+ * @param {ThreadGroup} group
  * @param {(lane: number, value: Value) => void} write
  * @param {(lane: number) => Value} compute
- * @param {number} lanes
  * @returns {Step}
  */
-export function lanewise(write, compute, lanes) {
-  return (mask) => {
-    for (let lane = 0; lane < lanes; lane++) {
+export function lanewise(group, write, compute) {
+  return overRuns(group, (from, to, mask) => {
+    for (let lane = from; lane < to; lane++) {
       if (mask === null || mask[lane] !== 0) write(lane, compute(lane));
     }
-  };
+  });
 }
 
 /**
@@ -123,5 +145,5 @@ export function reader(group, instruction, position, type) {
  * @returns {Step}
  */
 export function slowly(group, instruction, type, compute) {
-  return lanewise(group.registers.writer(target(instruction), type), compute, group.lanes);
+  return lanewise(group, group.registers.writer(target(instruction), type), compute);
 }

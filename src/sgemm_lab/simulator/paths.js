@@ -85,14 +85,22 @@ function where({ instructions, terminator }) {
  * @param {Mask} mask
  * @param {Mask} other
  */
-export const less = (mask, other) => mask.map((one, lane) => (other[lane] ? 0 : one));
+export function less(mask, other) {
+  const found = new Uint8Array(mask.length);
+  for (let lane = 0; lane < mask.length; lane++) found[lane] = mask[lane] & (1 - other[lane]);
+  return found;
+}
 
 /**
  * Where both masks hold.
  * @param {Mask} mask
  * @param {Mask} other
  */
-export const both = (mask, other) => mask.map((one, lane) => one & other[lane]);
+export function both(mask, other) {
+  const found = new Uint8Array(mask.length);
+  for (let lane = 0; lane < mask.length; lane++) found[lane] = mask[lane] & other[lane];
+  return found;
+}
 
 /** Threads that run together until they meet others. */
 export class Path {
@@ -118,6 +126,24 @@ export class Path {
     this.failedNews = -1;
     /** Blocks run since others had a turn. */
     this.turn = 0;
+    /** The threads of the mask that have not returned, and how many they are. */
+    this.living = mask;
+    this.lanes = 0;
+    this.exits = -1;
+    this.counted = mask;
+  }
+
+  /**
+   * Find the threads that have not returned, unless they are known: a mask that stays the same
+   * object is not studied anew.
+   * @param {ThreadGroup} group
+   */
+  countLiving(group) {
+    if (this.exits === group.exits && this.counted === this.mask) return;
+    this.living = both(this.mask, group.alive);
+    this.lanes = countNonzero(this.living);
+    this.exits = group.exits;
+    this.counted = this.mask;
   }
 
   /**
@@ -244,10 +270,8 @@ export class Program {
       this.comeHome(path);
       return;
     }
-    // A mask that did not change stays the same object: what is known of it stays known.
-    const alive = both(path.mask, group.alive);
-    const lanes = countNonzero(alive);
-    const mask = lanes === countNonzero(path.mask) ? path.mask : alive;
+    path.countLiving(group);
+    const { living: mask, lanes } = path;
     if (lanes === 0) {
       this.remove(path);
       return;
@@ -339,6 +363,7 @@ export class Program {
     const { group } = this;
     const { hazards } = group.launch;
     for (let lane = 0; lane < leaving.length; lane++) if (leaving[lane]) group.alive[lane] = 0;
+    group.exits += 1;
     for (const { mask, wait } of this.waiting()) {
       if (wait === null || wait.threads !== null) continue;
       const fellows = inWarps(mask);

@@ -1,93 +1,110 @@
 // @ts-check
 // Loops over the lanes of whole rows: what arithmetic.js binds instructions to. Each is a function
-// of its own, so that it sees one kind of array only and runs fast. A value of 64 bits is two
-// words, the low one first.
+// of its own, so that it sees one kind of array only and runs fast. It goes over the lanes from one
+// to before another. A value of 64 bits is two words, the low one first.
 
-/** @typedef {Int32Array | Uint32Array | Float32Array} Words */
-/** @typedef {(out: Int32Array, a: Int32Array, b: Int32Array) => void} SignedLoop */
-/** @typedef {(out: Uint32Array, a: Uint32Array, b: Uint32Array) => void} UnsignedLoop */
-/** @typedef {(out: Float32Array, a: Float32Array, b: Float32Array) => void} FloatLoop */
-/** @typedef {(out: Uint8Array, a: Int32Array, b: Int32Array) => void} SignedTest */
-/** @typedef {(out: Uint8Array, a: Uint32Array, b: Uint32Array) => void} UnsignedTest */
-/** @typedef {(out: Uint8Array, a: Float32Array, b: Float32Array) => void} FloatTest */
+/**
+ * @typedef {(out: Int32Array, a: Int32Array, b: Int32Array,
+ *   from: number, to: number) => void} SignedLoop
+ */
+/**
+ * @typedef {(out: Uint32Array, a: Uint32Array, b: Uint32Array,
+ *   from: number, to: number) => void} UnsignedLoop
+ */
+/**
+ * @typedef {(out: Float32Array, a: Float32Array, b: Float32Array,
+ *   from: number, to: number) => void} FloatLoop
+ */
+/**
+ * @typedef {(out: Uint8Array, a: Int32Array, b: Int32Array,
+ *   from: number, to: number) => void} SignedTest
+ */
+/**
+ * @typedef {(out: Uint8Array, a: Uint32Array, b: Uint32Array,
+ *   from: number, to: number) => void} UnsignedTest
+ */
+/**
+ * @typedef {(out: Uint8Array, a: Float32Array, b: Float32Array,
+ *   from: number, to: number) => void} FloatTest
+ */
 
 const WORD = 2 ** 32;
 
 /** @type {Record<string, SignedLoop>} where the sign of 32-bit numbers does not matter */
 export const BITS = {
-  add: (out, a, b) => {
-    for (let i = 0; i < out.length; i++) out[i] = (a[i] + b[i]) | 0;
+  add: (out, a, b, from, to) => {
+    for (let i = from; i < to; i++) out[i] = (a[i] + b[i]) | 0;
   },
-  sub: (out, a, b) => {
-    for (let i = 0; i < out.length; i++) out[i] = (a[i] - b[i]) | 0;
+  sub: (out, a, b, from, to) => {
+    for (let i = from; i < to; i++) out[i] = (a[i] - b[i]) | 0;
   },
-  "mul.lo": (out, a, b) => {
-    for (let i = 0; i < out.length; i++) out[i] = Math.imul(a[i], b[i]);
+  "mul.lo": (out, a, b, from, to) => {
+    for (let i = from; i < to; i++) out[i] = Math.imul(a[i], b[i]);
   },
-  and: (out, a, b) => {
-    for (let i = 0; i < out.length; i++) out[i] = a[i] & b[i];
+  and: (out, a, b, from, to) => {
+    for (let i = from; i < to; i++) out[i] = a[i] & b[i];
   },
-  or: (out, a, b) => {
-    for (let i = 0; i < out.length; i++) out[i] = a[i] | b[i];
+  or: (out, a, b, from, to) => {
+    for (let i = from; i < to; i++) out[i] = a[i] | b[i];
   },
-  xor: (out, a, b) => {
-    for (let i = 0; i < out.length; i++) out[i] = a[i] ^ b[i];
+  xor: (out, a, b, from, to) => {
+    for (let i = from; i < to; i++) out[i] = a[i] ^ b[i];
   },
 };
 
 /** @type {Record<string, SignedLoop>} */
 export const SIGNED = {
-  min: (out, a, b) => {
-    for (let i = 0; i < out.length; i++) out[i] = a[i] < b[i] ? a[i] : b[i];
+  min: (out, a, b, from, to) => {
+    for (let i = from; i < to; i++) out[i] = a[i] < b[i] ? a[i] : b[i];
   },
-  max: (out, a, b) => {
-    for (let i = 0; i < out.length; i++) out[i] = a[i] > b[i] ? a[i] : b[i];
+  max: (out, a, b, from, to) => {
+    for (let i = from; i < to; i++) out[i] = a[i] > b[i] ? a[i] : b[i];
   },
   // A division by zero gives zero, as NumPy has it.
-  div: (out, a, b) => {
-    for (let i = 0; i < out.length; i++) out[i] = b[i] === 0 ? 0 : a[i] / b[i];
+  div: (out, a, b, from, to) => {
+    for (let i = from; i < to; i++) out[i] = b[i] === 0 ? 0 : a[i] / b[i];
   },
-  rem: (out, a, b) => {
-    for (let i = 0; i < out.length; i++) out[i] = b[i] === 0 ? 0 : a[i] % b[i];
+  rem: (out, a, b, from, to) => {
+    for (let i = from; i < to; i++) out[i] = b[i] === 0 ? 0 : a[i] % b[i];
   },
 };
 
 /** @type {Record<string, UnsignedLoop>} */
 export const UNSIGNED = {
-  min: (out, a, b) => {
-    for (let i = 0; i < out.length; i++) out[i] = a[i] < b[i] ? a[i] : b[i];
+  min: (out, a, b, from, to) => {
+    for (let i = from; i < to; i++) out[i] = a[i] < b[i] ? a[i] : b[i];
   },
-  max: (out, a, b) => {
-    for (let i = 0; i < out.length; i++) out[i] = a[i] > b[i] ? a[i] : b[i];
+  max: (out, a, b, from, to) => {
+    for (let i = from; i < to; i++) out[i] = a[i] > b[i] ? a[i] : b[i];
   },
-  div: (out, a, b) => {
-    for (let i = 0; i < out.length; i++) out[i] = b[i] === 0 ? 0 : a[i] / b[i];
+  div: (out, a, b, from, to) => {
+    for (let i = from; i < to; i++) out[i] = b[i] === 0 ? 0 : a[i] / b[i];
   },
-  rem: (out, a, b) => {
-    for (let i = 0; i < out.length; i++) out[i] = b[i] === 0 ? 0 : a[i] % b[i];
+  rem: (out, a, b, from, to) => {
+    for (let i = from; i < to; i++) out[i] = b[i] === 0 ? 0 : a[i] % b[i];
   },
 };
 
 /** @type {Record<string, FloatLoop>} rounded once: double precision is wide enough for that */
 export const FLOATS = {
-  add: (out, a, b) => {
-    for (let i = 0; i < out.length; i++) out[i] = a[i] + b[i];
+  add: (out, a, b, from, to) => {
+    for (let i = from; i < to; i++) out[i] = a[i] + b[i];
   },
-  sub: (out, a, b) => {
-    for (let i = 0; i < out.length; i++) out[i] = a[i] - b[i];
+  sub: (out, a, b, from, to) => {
+    for (let i = from; i < to; i++) out[i] = a[i] - b[i];
   },
-  mul: (out, a, b) => {
-    for (let i = 0; i < out.length; i++) out[i] = a[i] * b[i];
+  mul: (out, a, b, from, to) => {
+    for (let i = from; i < to; i++) out[i] = a[i] * b[i];
   },
-  div: (out, a, b) => {
-    for (let i = 0; i < out.length; i++) out[i] = a[i] / b[i];
+  div: (out, a, b, from, to) => {
+    for (let i = from; i < to; i++) out[i] = a[i] / b[i];
   },
   // Of a number and NaN the number.
-  min: (out, a, b) => {
-    for (let i = 0; i < out.length; i++) out[i] = lesser(a[i], b[i]);
+  min: (out, a, b, from, to) => {
+    for (let i = from; i < to; i++) out[i] = lesser(a[i], b[i]);
   },
-  max: (out, a, b) => {
-    for (let i = 0; i < out.length; i++) out[i] = -lesser(-a[i], -b[i]);
+  max: (out, a, b, from, to) => {
+    for (let i = from; i < to; i++) out[i] = -lesser(-a[i], -b[i]);
   },
 };
 
@@ -102,32 +119,32 @@ export function lesser(a, b) {
 
 /** @type {Record<string, SignedLoop>} of 64-bit numbers */
 export const PAIRS = {
-  add: (out, a, b) => {
-    for (let i = 0; i < out.length; i += 2) {
+  add: (out, a, b, from, to) => {
+    for (let i = 2 * from; i < 2 * to; i += 2) {
       const low = (a[i] + b[i]) | 0;
       // The sum has wrapped around where it is below one of its parts.
       out[i + 1] = a[i + 1] + b[i + 1] + (low >>> 0 < a[i] >>> 0 ? 1 : 0);
       out[i] = low;
     }
   },
-  sub: (out, a, b) => {
-    for (let i = 0; i < out.length; i += 2) {
+  sub: (out, a, b, from, to) => {
+    for (let i = 2 * from; i < 2 * to; i += 2) {
       const borrow = a[i] >>> 0 < b[i] >>> 0 ? 1 : 0;
       out[i] = (a[i] - b[i]) | 0;
       out[i + 1] = (a[i + 1] - b[i + 1] - borrow) | 0;
     }
   },
-  "mul.lo": (out, a, b) => {
-    for (let i = 0; i < out.length; i += 2) {
+  "mul.lo": (out, a, b, from, to) => {
+    for (let i = 2 * from; i < 2 * to; i += 2) {
       const cross = Math.imul(a[i], b[i + 1]) + Math.imul(a[i + 1], b[i]);
       const high = (highOf(a[i] >>> 0, b[i] >>> 0) + cross) | 0;
       out[i] = Math.imul(a[i], b[i]);
       out[i + 1] = high;
     }
   },
-  and: BITS.and,
-  or: BITS.or,
-  xor: BITS.xor,
+  and: (out, a, b, from, to) => BITS.and(out, a, b, 2 * from, 2 * to),
+  or: (out, a, b, from, to) => BITS.or(out, a, b, 2 * from, 2 * to),
+  xor: (out, a, b, from, to) => BITS.xor(out, a, b, 2 * from, 2 * to),
 };
 
 /**
@@ -150,9 +167,11 @@ export function highOf(a, b) {
  * @param {Int32Array} out
  * @param {Int32Array} a
  * @param {Int32Array} b
+ * @param {number} from
+ * @param {number} to
  */
-export function multiplyWideSigned(out, a, b) {
-  for (let lane = 0; lane < a.length; lane++) {
+export function multiplyWideSigned(out, a, b, from, to) {
+  for (let lane = from; lane < to; lane++) {
     const product = a[lane] * b[lane];
     const low = Math.imul(a[lane], b[lane]);
     // Above 2⁵³ the product is not exact: its upper half is worked out from parts.
@@ -177,9 +196,11 @@ export function signedHigh(a, b) {
  * @param {Int32Array} out
  * @param {Uint32Array} a
  * @param {Uint32Array} b
+ * @param {number} from
+ * @param {number} to
  */
-export function multiplyWideUnsigned(out, a, b) {
-  for (let lane = 0; lane < a.length; lane++) {
+export function multiplyWideUnsigned(out, a, b, from, to) {
+  for (let lane = from; lane < to; lane++) {
     const low = Math.imul(a[lane], b[lane]);
     const high = highOf(a[lane], b[lane]);
     out[2 * lane] = low;
@@ -192,9 +213,11 @@ export function multiplyWideUnsigned(out, a, b) {
  * @param {Int32Array} out
  * @param {Int32Array} a
  * @param {Int32Array} b
+ * @param {number} from
+ * @param {number} to
  */
-export function multiplyHighSigned(out, a, b) {
-  for (let i = 0; i < out.length; i++) out[i] = signedHigh(a[i], b[i]);
+export function multiplyHighSigned(out, a, b, from, to) {
+  for (let i = from; i < to; i++) out[i] = signedHigh(a[i], b[i]);
 }
 
 /**
@@ -202,9 +225,11 @@ export function multiplyHighSigned(out, a, b) {
  * @param {Uint32Array} out
  * @param {Uint32Array} a
  * @param {Uint32Array} b
+ * @param {number} from
+ * @param {number} to
  */
-export function multiplyHighUnsigned(out, a, b) {
-  for (let i = 0; i < out.length; i++) out[i] = highOf(a[i], b[i]);
+export function multiplyHighUnsigned(out, a, b, from, to) {
+  for (let i = from; i < to; i++) out[i] = highOf(a[i], b[i]);
 }
 
 /**
@@ -213,9 +238,11 @@ export function multiplyHighUnsigned(out, a, b) {
  * @param {Int32Array} a
  * @param {Int32Array} b
  * @param {Int32Array} c
+ * @param {number} from
+ * @param {number} to
  */
-export function multiplyAdd(out, a, b, c) {
-  for (let i = 0; i < out.length; i++) out[i] = (Math.imul(a[i], b[i]) + c[i]) | 0;
+export function multiplyAdd(out, a, b, c, from, to) {
+  for (let i = from; i < to; i++) out[i] = (Math.imul(a[i], b[i]) + c[i]) | 0;
 }
 
 /**
@@ -223,9 +250,11 @@ export function multiplyAdd(out, a, b, c) {
  * @param {Int32Array} out
  * @param {Int32Array} a
  * @param {boolean} isSigned
+ * @param {number} from
+ * @param {number} to
  */
-export function widen(out, a, isSigned) {
-  for (let lane = 0; lane < a.length; lane++) {
+export function widen(out, a, isSigned, from, to) {
+  for (let lane = from; lane < to; lane++) {
     out[2 * lane] = a[lane];
     out[2 * lane + 1] = isSigned ? a[lane] >> 31 : 0;
   }
@@ -235,9 +264,11 @@ export function widen(out, a, isSigned) {
  * The low halves of 64-bit numbers.
  * @param {Int32Array} out
  * @param {Int32Array} a
+ * @param {number} from
+ * @param {number} to
  */
-export function narrow(out, a) {
-  for (let lane = 0; lane < out.length; lane++) out[lane] = a[2 * lane];
+export function narrow(out, a, from, to) {
+  for (let lane = from; lane < to; lane++) out[lane] = a[2 * lane];
 }
 
 /**
@@ -245,9 +276,11 @@ export function narrow(out, a) {
  * @param {Int32Array} out
  * @param {Int32Array} a
  * @param {Uint32Array} by
+ * @param {number} from
+ * @param {number} to
  */
-export function shiftLeft(out, a, by) {
-  for (let i = 0; i < out.length; i++) out[i] = by[i] < 32 ? a[i] << by[i] : 0;
+export function shiftLeft(out, a, by, from, to) {
+  for (let i = from; i < to; i++) out[i] = by[i] < 32 ? a[i] << by[i] : 0;
 }
 
 /**
@@ -255,9 +288,11 @@ export function shiftLeft(out, a, by) {
  * @param {Int32Array} out
  * @param {Int32Array} a
  * @param {Uint32Array} by
+ * @param {number} from
+ * @param {number} to
  */
-export function shiftRightSigned(out, a, by) {
-  for (let i = 0; i < out.length; i++) out[i] = a[i] >> (by[i] < 32 ? by[i] : 31);
+export function shiftRightSigned(out, a, by, from, to) {
+  for (let i = from; i < to; i++) out[i] = a[i] >> (by[i] < 32 ? by[i] : 31);
 }
 
 /**
@@ -265,9 +300,11 @@ export function shiftRightSigned(out, a, by) {
  * @param {Uint32Array} out
  * @param {Uint32Array} a
  * @param {Uint32Array} by
+ * @param {number} from
+ * @param {number} to
  */
-export function shiftRightUnsigned(out, a, by) {
-  for (let i = 0; i < out.length; i++) out[i] = by[i] < 32 ? a[i] >>> by[i] : 0;
+export function shiftRightUnsigned(out, a, by, from, to) {
+  for (let i = from; i < to; i++) out[i] = by[i] < 32 ? a[i] >>> by[i] : 0;
 }
 
 /**
@@ -275,9 +312,11 @@ export function shiftRightUnsigned(out, a, by) {
  * @param {Int32Array} out
  * @param {Int32Array} a
  * @param {number} by
+ * @param {number} from
+ * @param {number} to
  */
-export function shiftPairsLeft(out, a, by) {
-  for (let i = 0; i < out.length; i += 2) {
+export function shiftPairsLeft(out, a, by, from, to) {
+  for (let i = 2 * from; i < 2 * to; i += 2) {
     const low = a[i];
     const high = a[i + 1];
     if (by === 0) {
@@ -297,76 +336,80 @@ export function shiftPairsLeft(out, a, by) {
  * @param {Uint8Array} out
  * @param {Int32Array} a
  * @param {Int32Array} b
+ * @param {number} from
+ * @param {number} to
  */
-const equal = (out, a, b) => {
-  for (let i = 0; i < out.length; i++) out[i] = a[i] === b[i] ? 1 : 0;
+const equal = (out, a, b, from, to) => {
+  for (let i = from; i < to; i++) out[i] = a[i] === b[i] ? 1 : 0;
 };
 /**
  * @param {Uint8Array} out
  * @param {Int32Array} a
  * @param {Int32Array} b
+ * @param {number} from
+ * @param {number} to
  */
-const notEqual = (out, a, b) => {
-  for (let i = 0; i < out.length; i++) out[i] = a[i] !== b[i] ? 1 : 0;
+const notEqual = (out, a, b, from, to) => {
+  for (let i = from; i < to; i++) out[i] = a[i] !== b[i] ? 1 : 0;
 };
 
 /** @type {Record<string, SignedTest>} */
 export const SIGNED_TESTS = {
   eq: equal,
   ne: notEqual,
-  lt: (out, a, b) => {
-    for (let i = 0; i < out.length; i++) out[i] = a[i] < b[i] ? 1 : 0;
+  lt: (out, a, b, from, to) => {
+    for (let i = from; i < to; i++) out[i] = a[i] < b[i] ? 1 : 0;
   },
-  le: (out, a, b) => {
-    for (let i = 0; i < out.length; i++) out[i] = a[i] <= b[i] ? 1 : 0;
+  le: (out, a, b, from, to) => {
+    for (let i = from; i < to; i++) out[i] = a[i] <= b[i] ? 1 : 0;
   },
-  gt: (out, a, b) => {
-    for (let i = 0; i < out.length; i++) out[i] = a[i] > b[i] ? 1 : 0;
+  gt: (out, a, b, from, to) => {
+    for (let i = from; i < to; i++) out[i] = a[i] > b[i] ? 1 : 0;
   },
-  ge: (out, a, b) => {
-    for (let i = 0; i < out.length; i++) out[i] = a[i] >= b[i] ? 1 : 0;
+  ge: (out, a, b, from, to) => {
+    for (let i = from; i < to; i++) out[i] = a[i] >= b[i] ? 1 : 0;
   },
 };
 
 /** @type {Record<string, UnsignedTest>} */
 export const UNSIGNED_TESTS = {
-  lt: (out, a, b) => {
-    for (let i = 0; i < out.length; i++) out[i] = a[i] < b[i] ? 1 : 0;
+  lt: (out, a, b, from, to) => {
+    for (let i = from; i < to; i++) out[i] = a[i] < b[i] ? 1 : 0;
   },
-  le: (out, a, b) => {
-    for (let i = 0; i < out.length; i++) out[i] = a[i] <= b[i] ? 1 : 0;
+  le: (out, a, b, from, to) => {
+    for (let i = from; i < to; i++) out[i] = a[i] <= b[i] ? 1 : 0;
   },
-  gt: (out, a, b) => {
-    for (let i = 0; i < out.length; i++) out[i] = a[i] > b[i] ? 1 : 0;
+  gt: (out, a, b, from, to) => {
+    for (let i = from; i < to; i++) out[i] = a[i] > b[i] ? 1 : 0;
   },
-  ge: (out, a, b) => {
-    for (let i = 0; i < out.length; i++) out[i] = a[i] >= b[i] ? 1 : 0;
+  ge: (out, a, b, from, to) => {
+    for (let i = from; i < to; i++) out[i] = a[i] >= b[i] ? 1 : 0;
   },
 };
 
 /** @type {Record<string, SignedTest>} of 64-bit numbers */
 export const PAIR_TESTS = {
-  eq: (out, a, b) => {
-    for (let i = 0; i < out.length; i++) {
+  eq: (out, a, b, from, to) => {
+    for (let i = from; i < to; i++) {
       out[i] = a[2 * i] === b[2 * i] && a[2 * i + 1] === b[2 * i + 1] ? 1 : 0;
     }
   },
-  ne: (out, a, b) => {
-    for (let i = 0; i < out.length; i++) {
+  ne: (out, a, b, from, to) => {
+    for (let i = from; i < to; i++) {
       out[i] = a[2 * i] !== b[2 * i] || a[2 * i + 1] !== b[2 * i + 1] ? 1 : 0;
     }
   },
-  lt: (out, a, b) => {
-    for (let i = 0; i < out.length; i++) out[i] = isLess(a, b, 2 * i) ? 1 : 0;
+  lt: (out, a, b, from, to) => {
+    for (let i = from; i < to; i++) out[i] = isLess(a, b, 2 * i) ? 1 : 0;
   },
-  le: (out, a, b) => {
-    for (let i = 0; i < out.length; i++) out[i] = isLess(b, a, 2 * i) ? 0 : 1;
+  le: (out, a, b, from, to) => {
+    for (let i = from; i < to; i++) out[i] = isLess(b, a, 2 * i) ? 0 : 1;
   },
-  gt: (out, a, b) => {
-    for (let i = 0; i < out.length; i++) out[i] = isLess(b, a, 2 * i) ? 1 : 0;
+  gt: (out, a, b, from, to) => {
+    for (let i = from; i < to; i++) out[i] = isLess(b, a, 2 * i) ? 1 : 0;
   },
-  ge: (out, a, b) => {
-    for (let i = 0; i < out.length; i++) out[i] = isLess(a, b, 2 * i) ? 0 : 1;
+  ge: (out, a, b, from, to) => {
+    for (let i = from; i < to; i++) out[i] = isLess(a, b, 2 * i) ? 0 : 1;
   },
 };
 
@@ -384,26 +427,26 @@ function isLess(a, b, at) {
 
 /** @type {Record<string, FloatTest>} ordered: false where one is NaN */
 export const FLOAT_TESTS = {
-  eq: (out, a, b) => {
-    for (let i = 0; i < out.length; i++) out[i] = a[i] === b[i] ? 1 : 0;
+  eq: (out, a, b, from, to) => {
+    for (let i = from; i < to; i++) out[i] = a[i] === b[i] ? 1 : 0;
   },
-  ne: (out, a, b) => {
-    for (let i = 0; i < out.length; i++) out[i] = a[i] < b[i] || a[i] > b[i] ? 1 : 0;
+  ne: (out, a, b, from, to) => {
+    for (let i = from; i < to; i++) out[i] = a[i] < b[i] || a[i] > b[i] ? 1 : 0;
   },
-  lt: (out, a, b) => {
-    for (let i = 0; i < out.length; i++) out[i] = a[i] < b[i] ? 1 : 0;
+  lt: (out, a, b, from, to) => {
+    for (let i = from; i < to; i++) out[i] = a[i] < b[i] ? 1 : 0;
   },
-  le: (out, a, b) => {
-    for (let i = 0; i < out.length; i++) out[i] = a[i] <= b[i] ? 1 : 0;
+  le: (out, a, b, from, to) => {
+    for (let i = from; i < to; i++) out[i] = a[i] <= b[i] ? 1 : 0;
   },
-  gt: (out, a, b) => {
-    for (let i = 0; i < out.length; i++) out[i] = a[i] > b[i] ? 1 : 0;
+  gt: (out, a, b, from, to) => {
+    for (let i = from; i < to; i++) out[i] = a[i] > b[i] ? 1 : 0;
   },
-  ge: (out, a, b) => {
-    for (let i = 0; i < out.length; i++) out[i] = a[i] >= b[i] ? 1 : 0;
+  ge: (out, a, b, from, to) => {
+    for (let i = from; i < to; i++) out[i] = a[i] >= b[i] ? 1 : 0;
   },
-  num: (out, a, b) => {
-    for (let i = 0; i < out.length; i++) out[i] = isNumber(a[i], b[i]);
+  num: (out, a, b, from, to) => {
+    for (let i = from; i < to; i++) out[i] = isNumber(a[i], b[i]);
   },
 };
 

@@ -135,8 +135,8 @@ export function simulate(ptx, entry, grid, block, args, options = {}) {
     counts: collect(counter, kernel.instructions, blocks, tally),
     hazards: log.found,
     warnings: log.warnings,
-    trace: recorder && recorder.finish(),
-    requests: warp && warp.requests,
+    trace: recorder?.finish() ?? null,
+    requests: warp?.requests ?? null,
   };
 }
 

@@ -71,7 +71,7 @@ function shuffle(group, instruction, { mode }) {
       moved[at] = values.i32[at - lane + (inRange[at] ? from : lane)];
     }
     if (mask === null) out.set(moved);
-    else copyWords(out, moved, mask);
+    else copyWords(out, moved, mask, 0, group.lanes);
     if (inRangeOut) {
       for (let at = 0; at < group.lanes; at++) {
         if (mask === null || mask[at]) inRangeOut[at] = inRange[at];

@@ -206,9 +206,9 @@ export class ClockRaceDetector {
   report(use, index, wrong, others, sites) {
     if (!wrong.includes(1)) return;
     const { group, lanes } = use;
-    const apart = wrong.findIndex(
-      (one, i) => one && others[index[i]] >> WARP_BITS !== group.thread[lanes[i]] >> WARP_BITS,
-    );
+    /** @param {number} i */
+    const warpsDiffer = (i) => others[index[i]] >> WARP_BITS !== group.thread[lanes[i]] >> WARP_BITS;
+    const apart = wrong.findIndex((one, i) => one === 1 && warpsDiffer(i));
     const first = apart < 0 ? wrong.indexOf(1) : apart;
     const word = index[first];
     const before = this.instructions[sites[word]];

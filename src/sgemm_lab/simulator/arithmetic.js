@@ -173,7 +173,7 @@ function unaryRows(group, instruction, operation, type) {
   const [a] = rows;
   const [loop, constant] =
     operation === "not"
-      ? [BITS.xor, -1n]
+      ? [(bytes === 8 ? PAIRS : BITS).xor, -1n]
       : operation === "abs"
         ? [BITS.and, 0x7fffffffn]
         : kind === "f"

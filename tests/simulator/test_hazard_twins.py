@@ -77,7 +77,7 @@ extern "C" __global__ void k(const int* kinds, const int* places, int* C, int st
     }
     C[blockIdx.x * blockDim.x + t] = sum;
 }"""
-LOAD_BYTE, BLOCK, WARP, GROUP, ARRIVE = 4, 5, 6, 7, 8
+LOAD, STORE, LOAD_BYTE, BLOCK, WARP, GROUP, ARRIVE = 0, 1, 4, 5, 6, 7, 8
 DRAWN = 100
 """Lists of steps for each form of the kernel."""
 
@@ -165,7 +165,7 @@ def drawn_cases(parts: bool, narrow: bool) -> Iterator[Case]:
     """Threads that load and store at random, with barriers between at random."""
     defines = [*(["PARTS"] if parts else []), *(["BYTES"] if narrow else [])]
     ptx = ptx_of(STEPS, "sm_90", *defines)
-    kinds = [0, 0, 1, 1, 2, 3, BLOCK, BLOCK, WARP, WARP]
+    kinds = [LOAD, LOAD, STORE, STORE, 2, 3, BLOCK, BLOCK, WARP, WARP]
     kinds += [LOAD_BYTE] * narrow + [GROUP, GROUP, ARRIVE] * parts
     for seed in range(DRAWN):
         random = np.random.default_rng([seed, parts, narrow])
@@ -177,6 +177,9 @@ def drawn_cases(parts: bool, narrow: bool) -> Iterator[Case]:
         own = np.broadcast_to(np.arange(threads) % 32, places.shape)
         places = np.where(random.random((steps, 1)) < 0.4, own, places)
         off = random.random(places.shape) < random.choice([0.0, 0.5, 0.97], (steps, 1))
+        if seed % 3 == 0:
+            # A few threads that meet again and again: who of them is named is told by many rules.
+            off = (random.random(places.shape) < 0.5) | ~np.isin(np.arange(threads), [0, 1, 2, 33])
         args = {
             "kinds": random.choice(kinds, steps).astype(np.int32),
             "places": np.where(off, -1, places).astype(np.int32),
@@ -185,6 +188,30 @@ def drawn_cases(parts: bool, narrow: bool) -> Iterator[Case]:
         }
         options = {"schedule": QUICK[seed % 2], "patience": 20_000}
         yield Case(f"{defines} {seed}", ptx, "k", (2,), (threads,), args, 0, options)
+
+
+MEETINGS = {
+    "a reader from before __syncwarp() is forgotten": [
+        (LOAD, {1}), (WARP, set()), (LOAD, {2}), (STORE, {2}),
+    ],
+    "one from before it in another warp is not": [
+        (LOAD, {33}), (WARP, set()), (LOAD, {2}), (STORE, {2}),
+    ],
+    "of several who read at once the last one writes": [(LOAD, {0, 1, 2}), (STORE, {2})],
+    "who reads and writes alone": [(LOAD, {2}), (STORE, {2}), (LOAD, {2})],
+    "a barrier between": [(LOAD, {0, 1, 2}), (BLOCK, set()), (STORE, {2})],
+}  # fmt: skip
+"""Steps of some threads at one word."""
+
+
+def meeting_cases() -> Iterator[Case]:
+    for (name, steps), defines in product(MEETINGS.items(), ([], ["PARTS"])):
+        places = np.full((len(steps), 64), -1, np.int32)
+        for row, (_, threads) in zip(places, steps, strict=True):
+            row[[*threads]] = 0
+        kinds = np.array([kind for kind, _ in steps], np.int32)
+        args = {"kinds": kinds, "places": places, "C": np.zeros(64, np.int32), "steps": len(steps)}
+        yield Case(f"{name} {defines}", ptx_of(STEPS, "sm_90", *defines), "k", (1,), (64,), args)
 
 
 def compare(cases: list[Case]) -> list[dict[str, Any]]:
@@ -222,3 +249,10 @@ def test_drawn_accesses_race_in_the_same_place(parts: bool, narrow: bool) -> Non
     assert len(racy) > DRAWN / 10
     threads = {tuple(one["hazards"][0]["otherThread"] or ()) for one in racy}
     assert len(threads) > 5
+
+
+def test_a_race_depends_on_who_met_before() -> None:
+    answers = compare([*meeting_cases()])
+    # Every other one is of the kernel whose barriers are all of the whole block.
+    races = [any(one["kind"] == "race" for one in answer["hazards"]) for answer in answers[::2]]
+    assert races == [False, True, True, False, False]

@@ -245,6 +245,7 @@ export class BlockBatch {
     const base = sharedBase(launch.kernel.target);
     this.shared = new Memory("shared", base, extent(launch.sharedArrays), slots);
     this.shared.arrays = launch.sharedArrays.flatMap((array) => partsOf(launch, array));
+    this.used = false;
     /** Number of the block in each slot. */
     this.blocks = new Int32Array(slots);
     /** Barriers that each block has passed with all its threads. Never changed in place. */
@@ -269,13 +270,14 @@ export class BlockBatch {
    */
   start(first) {
     for (let slot = 0; slot < this.slots; slot++) this.blocks[slot] = first + slot;
+    if (this.used) this.shared.reset();
+    this.used = true;
     this.epoch = new Int32Array(this.slots);
     this.arrived.clear();
     this.told.clear();
     this.mbarriers.clear();
     this.bulkCopies.length = 0;
     this.clocks?.start();
-    this.shared.reset();
   }
 
   /**
@@ -484,6 +486,17 @@ export class ThreadGroup {
   }
 
   /**
+   * Warps with at least one lane in a mask.
+   * @param {Mask} mask
+   */
+  warpsOf(mask) {
+    const runs = this.runsOf(mask);
+    let lanes = 0;
+    for (let at = 0; at < runs.length; at += 3) lanes += runs[at + 1] - runs[at];
+    return lanes / WARP;
+  }
+
+  /**
    * @param {Mask} mask
    */
   study(mask) {
@@ -522,7 +535,11 @@ export class ThreadGroup {
     const [base, axisName] = name.split(".");
     const axis = axisName ? "xyz".indexOf(axisName) : -1;
     if (axis >= 0 && base === "%ctaid") return this.blockIndex[axis];
-    if (axis >= 0 && base === "%tid") return thread.map((one) => launch.threadIndex(one)[axis]);
+    if (axis >= 0 && base === "%tid") {
+      const threads = Array.from({ length: launch.warps * WARP }, (_, one) => one);
+      const index = threads.map((one) => launch.threadIndex(one)[axis]);
+      return thread.map((one) => index[one]);
+    }
     if (axis >= 0 && base === "%ntid") return launch.block[axis];
     if (axis >= 0 && base === "%nctaid") return launch.grid[axis];
     /** @type {Record<string, (lane: number) => number>} */

@@ -5,7 +5,7 @@
 import { LabError } from "../errors.js";
 import { WARP } from "../hardware.py";
 import { END } from "./flow.js";
-import { countNonzero } from "./group.js";
+import { both, countNonzero, less } from "./group.js";
 import { sentence } from "./sentences.js";
 
 /** @typedef {import("./flow.js").BasicBlock} BasicBlock */
@@ -80,28 +80,6 @@ function where({ instructions, terminator }) {
   const all = terminator ? [...instructions, terminator] : instructions;
   const place = all.find(({ location }) => location.line)?.location;
   return place ? sentence("run.where", { place: `${place}` }) : "";
-}
-
-/**
- * Where one mask holds and another does not.
- * @param {Mask} mask
- * @param {Mask} other
- */
-export function less(mask, other) {
-  const found = new Uint8Array(mask.length);
-  for (let lane = 0; lane < mask.length; lane++) found[lane] = mask[lane] & (1 - other[lane]);
-  return found;
-}
-
-/**
- * Where both masks hold.
- * @param {Mask} mask
- * @param {Mask} other
- */
-export function both(mask, other) {
-  const found = new Uint8Array(mask.length);
-  for (let lane = 0; lane < mask.length; lane++) found[lane] = mask[lane] & other[lane];
-  return found;
 }
 
 /** Threads that run together until they meet others. */

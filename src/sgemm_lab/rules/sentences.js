@@ -18,12 +18,21 @@ const FORMATS = {
 };
 
 /**
+ * A template with `values` where it names them.
+ * @param {string} template
+ * @param {Record<string, unknown>} values
+ */
+export function filled(template, values) {
+  return template.replace(/\{(\w+)(?::(\w+)(?: ([^}]*))?)?\}/g, (_, name, format, words) =>
+    format ? FORMATS[format](Number(values[name]), words) : `${values[name]}`,
+  );
+}
+
+/**
  * The sentence called `key`, with `values` where it names them.
  * @param {keyof typeof templates} key
  * @param {Record<string, number | string>} [values]
  */
 export function sentence(key, values = {}) {
-  return templates[key].replace(/\{(\w+)(?::(\w+)(?: ([^}]*))?)?\}/g, (_, name, format, words) =>
-    format ? FORMATS[format](Number(values[name]), words) : `${values[name]}`,
-  );
+  return filled(templates[key], values);
 }

@@ -9,26 +9,37 @@ for any other number.
 import json
 import math
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
 from sgemm_lab.text import number, percent, plural, ratio
 
-TEMPLATES: dict[str, str] = json.loads(
-    Path(__file__).with_suffix(".json").read_text(encoding="utf-8")
-)
 _PLACE = re.compile(r"\{(?P<name>\w+)(?::(?P<format>\w+)(?: (?P<words>[^}]*))?)?\}")
 
 
-def sentence(key: str, **values: Any) -> str:
-    """Return the sentence called ``key``, with ``values`` where it names them."""
+def templates(path: Path) -> dict[str, str]:
+    """Return the templates of a file, by key."""
+    found: dict[str, str] = json.loads(path.read_text(encoding="utf-8"))
+    return found
+
+
+def filled(template: str, values: Mapping[str, Any]) -> str:
+    """Return a template with ``values`` where it names them."""
 
     def fill(place: re.Match[str]) -> str:
         value = values[place["name"]]
         return _FORMATS[place["format"]](value, place["words"]) if place["format"] else str(value)
 
-    return _PLACE.sub(fill, TEMPLATES[key])
+    return _PLACE.sub(fill, template)
+
+
+TEMPLATES = templates(Path(__file__).with_suffix(".json"))
+
+
+def sentence(key: str, **values: Any) -> str:
+    """Return the sentence called ``key``, with ``values`` where it names them."""
+    return filled(TEMPLATES[key], values)
 
 
 def tenths(value: float) -> str:

@@ -7,8 +7,8 @@ reads or writes.
 
 from collections.abc import Iterable
 
+from sgemm_lab.simulator.operands import registers_read, registers_written
 from sgemm_lab.simulator.ptx import Instruction, Register
-from sgemm_lab.simulator.registers import registers_read, registers_written
 
 Bundle = tuple[Instruction, ...]
 

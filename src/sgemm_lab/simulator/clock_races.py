@@ -10,9 +10,10 @@ import numpy.typing as npt
 from sgemm_lab.hardware import WARP
 from sgemm_lab.simulator.clocks import Clocks
 from sgemm_lab.simulator.group import ATOMIC, COPY_WRITE, LOAD, Access, BulkCopy, ThreadGroup
-from sgemm_lab.simulator.hazards import HazardLog, across_warps_first, smallest_shared_access
+from sgemm_lab.simulator.hazards import HazardLog
 from sgemm_lab.simulator.memory import Memory
 from sgemm_lab.simulator.ptx import Instruction
+from sgemm_lab.simulator.races import across_warps_first, smallest_shared_access
 from sgemm_lab.simulator.registers import Mask
 
 Array = npt.NDArray[Any]

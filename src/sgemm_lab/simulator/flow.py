@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from sgemm_lab.simulator.ptx import Instruction, PtxError, PtxKernel, Symbol
+from sgemm_lab.simulator.sentences import sentence
 
 END = -1
 """Block number that stands for the end of the kernel."""
@@ -78,7 +79,7 @@ def basic_blocks(kernel: PtxKernel) -> list[BasicBlock]:
 def _branch_target(kernel: PtxKernel, branch: Instruction) -> int:
     label = branch.operands[0]
     if not isinstance(label, Symbol) or label.name not in kernel.labels:
-        raise PtxError(f"A branch at {branch.location} jumps to a label that does not exist.")
+        raise PtxError(sentence("ptx.label", place=branch.location))
     return kernel.labels[label.name]
 
 

@@ -25,6 +25,7 @@ from sgemm_lab.simulator.memory_operations import address_of, begin, land_copies
 from sgemm_lab.simulator.operations import Operations, Step, value
 from sgemm_lab.simulator.ptx import Instruction, Operand, Pair, PtxError, Register
 from sgemm_lab.simulator.registers import Mask
+from sgemm_lab.simulator.sentences import sentence
 
 if TYPE_CHECKING:
     from sgemm_lab.simulator.group import BlockBatch, ThreadGroup
@@ -64,10 +65,7 @@ def _places(group: "ThreadGroup", instruction: Instruction, position: int) -> Pl
 def _barrier_at(group: "ThreadGroup", instruction: Instruction, place: int) -> MemoryBarrier:
     found = group.batch.mbarriers.get(place)
     if found is None:
-        raise PtxError(
-            f"{instruction.location}: a thread uses an mbarrier that nothing has initialised. One "
-            "thread must run mbarrier.init and all must pass __syncthreads() after it."
-        )
+        raise PtxError(sentence("mbarrier.unknown", place=instruction.location))
     return found
 
 
@@ -239,8 +237,7 @@ def _bulk_copy(group: "ThreadGroup", instruction: Instruction, match: Match) -> 
             length = int(sizes[lane])
             if length % 16:
                 raise PtxError(
-                    f"{instruction.location}: a bulk copy moves multiples of 16 bytes, "
-                    f"not {length}."
+                    sentence("mbarrier.length", place=instruction.location, bytes=length)
                 )
             _barrier_at(group, instruction, place)
             if length:

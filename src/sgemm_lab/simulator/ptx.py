@@ -10,6 +10,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 from sgemm_lab.errors import LabError
+from sgemm_lab.simulator.sentences import sentence
 
 
 class PtxError(LabError):
@@ -24,7 +25,9 @@ class Location:
     line: int
 
     def __str__(self) -> str:
-        return f"{self.file}, line {self.line}" if self.line else "an unknown source line"
+        if not self.line:
+            return sentence("place.unknown")
+        return sentence("place.line", file=self.file, line=self.line)
 
 
 @dataclass(frozen=True)
@@ -157,7 +160,7 @@ class PtxKernel:
             return exact
         prefix = self.register_types.get(name.rstrip("0123456789"))
         if prefix is None:
-            raise PtxError(f"The PTX uses the register {plain(name)} without declaring it.")
+            raise PtxError(sentence("ptx.undeclared", name=plain(name)))
         return prefix
 
 
@@ -212,7 +215,7 @@ def parse(ptx: str) -> dict[str, PtxKernel]:
         kernels[kernel.name] = kernel
         position = end + 1
     if not kernels:
-        raise PtxError("The PTX text holds no kernel (no .entry). Check that it was compiled.")
+        raise PtxError(sentence("ptx.empty"))
     module_arrays = [
         ArrayDeclaration(name, _array_bytes(type_, size), int(alignment or TYPE_BYTES[type_]))
         for alignment, type_, name, size in _MODULE_SHARED.findall("\n".join(outside))
@@ -246,14 +249,16 @@ def _closing_brace(text: str, start: int) -> int:
         depth += 1 if brace[0] == "{" else -1
         if depth == 0:
             return start + brace.start()
-    raise PtxError("The PTX text ends in the middle of a kernel.")
+    raise PtxError(sentence("ptx.cut"))
 
 
 def _parameters(text: str) -> list[Parameter]:
     parameters = []
     for declaration in filter(None, (part.strip() for part in text.split(","))):
         words = declaration.split()
-        type_ = next(word[1:] for word in words if word[1:] in TYPE_BYTES)
+        type_ = next((word[1:] for word in words if word[1:] in TYPE_BYTES), None)
+        if type_ is None:
+            raise PtxError(sentence("ptx.parameter", declaration=declaration))
         parameters.append(Parameter(words[-1], type_))
     return parameters
 
@@ -333,8 +338,7 @@ class _BodyReader:
             self._read_kind(statement)
         except (ValueError, LookupError, AttributeError, TypeError):
             raise PtxError(
-                f"The simulator cannot read '{statement}' at {self.location}. Write that line in "
-                "another way, or run on a GPU."
+                sentence("ptx.unreadable", statement=statement, place=self.location)
             ) from None
 
     def _read_kind(self, statement: str) -> None:
@@ -350,7 +354,7 @@ class _BodyReader:
     def _read_registers(self, statement: str) -> None:
         declaration = _REGISTER_DECLARATION.match(statement)
         if declaration is None:
-            raise PtxError(f"The PTX declares registers in an unknown way: '{statement}'.")
+            raise PtxError(sentence("ptx.registers", statement=statement))
         for name in declaration[2].split(","):
             plain = name.strip().partition("<")[0]
             if self.scopes:
@@ -362,7 +366,7 @@ class _BodyReader:
     def _read_array(self, statement: str) -> None:
         array = _ARRAY.search(statement)
         if array is None:
-            raise PtxError(f"The PTX declares an array in an unknown way: '{statement}'.")
+            raise PtxError(sentence("ptx.array", statement=statement))
         type_, name = array[2] or array[5], array[3] or array[6]
         count = 1 if array[4] is None else int(array[4] or 0)
         alignment = int(array[1] or TYPE_BYTES[type_])
@@ -422,7 +426,7 @@ class _BodyReader:
         ).groups()
         base = self._operand(base_text)
         if not isinstance(base, Register | Symbol | Immediate):
-            raise PtxError(f"The PTX has an address the simulator cannot read: '[{text}]'.")
+            raise PtxError(sentence("ptx.address", text=text))
         return Address(base, int(offset_text, 0) if sign else 0)
 
 

@@ -5,22 +5,19 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from sgemm_lab.simulator.operands import registers_of
 from sgemm_lab.simulator.ptx import (
     TYPE_BYTES,
-    Address,
-    Guard,
     Immediate,
-    Instruction,
-    Negated,
     Operand,
-    Pair,
     PtxError,
     PtxKernel,
     Register,
+    SpecialRegister,
     Symbol,
-    Vector,
     plain,
 )
+from sgemm_lab.simulator.sentences import sentence
 
 Array = npt.NDArray[Any]
 Mask = npt.NDArray[np.bool_]
@@ -36,46 +33,6 @@ def numpy_type(ptx_type: str) -> np.dtype[Any]:
     if ptx_type in ("bf16", "f16x2", "bf16x2", "tf32"):
         return _UNSIGNED[TYPE_BYTES[ptx_type]]
     return np.dtype(f"{_BY_LETTER[ptx_type[0]]}{TYPE_BYTES[ptx_type]}")
-
-
-def registers_of(operand: Operand | Guard) -> list[Register]:
-    """Every register an operand mentions."""
-    match operand:
-        case Register():
-            return [operand]
-        case Vector(items):
-            return [register for item in items for register in registers_of(item)]
-        case Pair(first, second):
-            return [first, second]
-        case Negated(register) | Guard(register):
-            return [register]
-        case Address(base=Register() as base):
-            return [base]
-    return []
-
-
-_NO_DESTINATION = (
-    "st", "red", "bar", "barrier", "cp", "membar", "fence", "bra", "ret", "exit", "setmaxnreg",
-)  # fmt: skip
-
-
-def _has_destination(instruction: Instruction) -> bool:
-    first = next(iter(instruction.operands), None)
-    return instruction.parts[0] not in _NO_DESTINATION and not isinstance(first, Address | None)
-
-
-def registers_written(instruction: Instruction) -> list[Register]:
-    """Registers an instruction gives a value."""
-    return registers_of(instruction.operands[0]) if _has_destination(instruction) else []
-
-
-def registers_read(instruction: Instruction) -> list[Register]:
-    """Registers an instruction needs, its guard included."""
-    start = 1 if _has_destination(instruction) else 0
-    sources: list[Operand | Guard] = list(instruction.operands[start:])
-    if instruction.guard is not None:
-        sources.append(instruction.guard)
-    return [register for source in sources for register in registers_of(source)]
 
 
 class RegisterFile:
@@ -128,10 +85,11 @@ class RegisterFile:
         row: Array = self._arrays[width][self.row[register.name]]
         if width == 0 or dtype == np.bool_:
             if width != 0 or dtype != np.bool_:
-                raise PtxError(f"The PTX mixes predicates and numbers in {plain(register.name)}.")
+                raise PtxError(sentence("run.mixed", name=plain(register.name)))
             return row
         if dtype.itemsize > width:
-            raise PtxError(f"The PTX reads {8 * dtype.itemsize} bits from {plain(register.name)}.")
+            bits = 8 * dtype.itemsize
+            raise PtxError(sentence("run.wide", bits=bits, name=plain(register.name)))
         return row.view(dtype)[:: width // dtype.itemsize]
 
     def whole(self, register: Register, *, signed: bool) -> Array:
@@ -170,8 +128,6 @@ def source(
         case Symbol(name, offset) if name in symbols:
             return constant(symbols[name] + offset, dtype)
         case Symbol(name):
-            raise PtxError(
-                f"The kernel uses '{name}', which is neither shared nor local memory of its own. "
-                "Pass constants and arrays as kernel arguments."
-            )
-    raise PtxError(f"The PTX has an operand the simulator cannot read: {operand}.")
+            raise PtxError(sentence("run.symbol", name=name))
+    name = operand.name if isinstance(operand, SpecialRegister) else type(operand).__name__.lower()
+    raise PtxError(sentence("run.operand", name=name))

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from sgemm_lab.simulator.flow import BasicBlock
 from sgemm_lab.simulator.memory import NamedArray
+from sgemm_lab.simulator.operands import registers_written
 from sgemm_lab.simulator.ptx import (
     TYPE_BYTES,
     Address,
@@ -17,7 +18,6 @@ from sgemm_lab.simulator.ptx import (
     Register,
     Symbol,
 )
-from sgemm_lab.simulator.registers import registers_written
 
 # No vector access is wider than 16 bytes, so more than 4 known zero bits are of no use.
 _MAX_ZEROS = 4

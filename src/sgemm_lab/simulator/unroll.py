@@ -12,8 +12,8 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from sgemm_lab.simulator.flow import BasicBlock, basic_blocks
+from sgemm_lab.simulator.operands import registers_read, registers_written
 from sgemm_lab.simulator.ptx import Immediate, Instruction, Operand, PtxKernel, Register
-from sgemm_lab.simulator.registers import registers_read, registers_written
 
 LONGEST = 450
 """PTX instructions of all turns together, up to which a loop is unrolled."""

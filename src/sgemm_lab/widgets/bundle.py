@@ -8,7 +8,8 @@ relative import leads nowhere. A style sheet comes with each module that has one
 Of ECMAScript's imports and exports the joiner reads those that the sources need: ``import { a, b }
 from "./file.js"``, ``export`` before ``function``, ``class`` and ``const``, each from the beginning
 of a line. Beside modules they may import data (``import words from "./words.json"``) and numbers of
-a Python module (``import { WARP } from "../hardware.py"``): what both languages know stands once.
+a Python module, or tables of them (``import { WARP } from "../hardware.py"``): what both languages
+know stands once.
 """
 
 import importlib
@@ -42,7 +43,7 @@ _COMMENT = re.compile(r"^[ \t]*(?:/\*\*(?:(?!\*/).)*\*/|//[^\n]*)\n", re.M | re.
 """Comments that have lines of their own. They are for who reads the source: pages go without."""
 _MARK = re.compile(r"^(?://|/\*)# part (?P<name>\S+)(?: \*/)?\n", re.M)
 _SECONDS_BETWEEN_LOOKS = 0.3
-_ROOMS = (".", "rules", "models", "widgets", "widgets/shared")
+_ROOMS = (".", "rules", "models", "simulator", "widgets", "widgets/shared")
 """Folders with JavaScript that a widget may import."""
 
 
@@ -197,15 +198,25 @@ def _exports(path: Path) -> list[str]:
     return [match["name"] for match in _EXPORT.finditer(path.read_text(encoding="utf-8"))]
 
 
-def _numbers(path: Path) -> dict[str, int | float]:
-    """Return the numbers that a module of this package defines under names in capitals."""
+def _numbers(path: Path) -> dict[str, int | float | dict[str, int | float]]:
+    """Return the numbers, and tables of them, that a module defines under names in capitals."""
     name = ".".join([PACKAGE.name, *path.relative_to(_HOME).with_suffix("").parts])
     values = vars(importlib.import_module(name))
     return {
         key: value
         for key, value in values.items()
-        if key[0].isalpha() and key.isupper() and type(value) in (int, float)
+        if key[0].isalpha() and key.isupper() and (_is_number(value) or _is_table(value))
     }
+
+
+def _is_number(value: object) -> bool:
+    return type(value) in (int, float)
+
+
+def _is_table(value: object) -> bool:
+    return isinstance(value, dict) and all(
+        isinstance(key, str) and _is_number(one) for key, one in value.items()
+    )
 
 
 def _name(path: Path) -> str:

@@ -28,9 +28,31 @@ declare module "*/overlap.py" {
 declare module "*/limits.py" {
   export const ABOVE: number;
   export const FAR: number;
+  export const MAX_THREADS: number;
+  export const MOST_BLOCKS_X: number;
+  export const MOST_BLOCKS_YZ: number;
+  export const MOST_LANES: number;
+  export const MOST_THREADS_XY: number;
+  export const MOST_THREADS_Z: number;
+  export const SHARED_LIMITS: Record<string, number>;
+  export const STATIC_SHARED: number;
 }
 
 declare module "*/tile_waves.py" {
   export const LARGEST: number;
   export const SMALLEST: number;
+}
+
+declare module "*/unroll.py" {
+  export const LONGEST: number;
+}
+
+declare module "*/trace.py" {
+  export const LIMIT: number;
+}
+
+declare module "*/memory.py" {
+  export const GLOBAL_BASE: number;
+  export const LOCAL_WINDOW: number;
+  export const SHARED_WINDOW: number;
 }

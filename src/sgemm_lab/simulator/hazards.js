@@ -1,0 +1,372 @@
+// @ts-check
+// What is wrong with a kernel, found while it runs, in plain sentences: hazards.py in JavaScript,
+// held equal to it by tests.
+
+import { WARP } from "../hardware.py";
+import { sentence } from "./sentences.js";
+
+/** @typedef {import("./group.js").Access} Access */
+/** @typedef {import("./group.js").Dim3} Dim3 */
+/** @typedef {import("./group.js").ThreadGroup} ThreadGroup */
+/** @typedef {import("./memory.js").NamedArray} NamedArray */
+/** @typedef {import("./ptx.js").Instruction} Instruction */
+/** @typedef {import("./ptx.js").Location} Location */
+/** @typedef {import("./registers.js").Mask} Mask */
+
+/** Kinds of hazard. */
+export const OUT_OF_BOUNDS = "out of bounds";
+export const MISALIGNED = "misaligned";
+export const UNWRITTEN = "unwritten";
+export const RACE = "race";
+export const IN_FLIGHT = "in flight";
+export const BARRIER = "barrier";
+/** A kind of warning: odd, and right all the same. */
+export const SPLIT_BARRIER = "split barrier";
+
+/**
+ * Something wrong at one source line. `message`: the sentence for the reader. `block`, `thread`:
+ * `blockIdx` and `threadIdx` where it was first met. `element`: index in the array, in elements; a
+ * shared array counts as one-dimensional. `otherThread`, `otherLocation`: the other thread of a
+ * race, and where it accessed the element. `acrossWarps`: the two threads are of different warps.
+ * @typedef {object} Hazard
+ * @property {string} kind
+ * @property {Location} location
+ * @property {string} message
+ * @property {Dim3} block
+ * @property {Dim3} thread
+ * @property {string | null} array
+ * @property {number[] | null} element
+ * @property {Dim3 | null} otherThread
+ * @property {Location | null} otherLocation
+ * @property {boolean} acrossWarps
+ *
+ * Told of every access that faults: the access, its lanes that fault, and what to say of a lane.
+ * @callback FaultListener
+ * @param {Access} access
+ * @param {Int32Array} lanes
+ * @param {(lane: number) => string} say
+ */
+
+/**
+ * The first of some hazards; of races rather one between two warps. Threads of one warp mostly run
+ * side by side, but which warp is first is chance.
+ * @param {Hazard[]} hazards
+ */
+export function plainest(hazards) {
+  const race = hazards[0].kind === RACE && hazards.find(({ acrossWarps }) => acrossWarps);
+  return race || hazards[0];
+}
+
+/**
+ * Keeps the first hazard of each kind at each instruction. `onFault` is told of every access that a
+ * GPU would stop at, not of the first only.
+ */
+export class HazardLog {
+  /**
+   * @param {FaultListener | null} onFault
+   */
+  constructor(onFault = null) {
+    this.onFault = onFault;
+    /** @type {Hazard[]} */
+    this.found = [];
+    /** @type {Hazard[]} */
+    this.warnings = [];
+    /** @type {Set<string>} */
+    this.seen = new Set();
+  }
+
+  /**
+   * Some lanes address memory that belongs to no array.
+   * @param {Access} access
+   * @param {Int32Array} lanes
+   */
+  outOfBounds(access, lanes) {
+    this.fault(OUT_OF_BOUNDS, access, lanes, outside);
+  }
+
+  /**
+   * Some lanes address a vector that does not start at a multiple of its size.
+   * @param {Access} access
+   * @param {Int32Array} lanes
+   */
+  misaligned(access, lanes) {
+    this.fault(MISALIGNED, access, lanes, crooked);
+  }
+
+  /**
+   * Some lanes read memory that nothing wrote.
+   * @param {Access} access
+   * @param {Int32Array} lanes
+   */
+  unwritten(access, lanes) {
+    if (!this.isNew(UNWRITTEN, access.site.instruction.index)) return;
+    const place = new Place(access, lanes[0]);
+    this.keep(place, UNWRITTEN, place.says("hazard.unwritten"));
+  }
+
+  /**
+   * Some live lanes did not reach a barrier that others of their block did.
+   * @param {ThreadGroup} group
+   * @param {Instruction} site
+   * @param {Mask} missing
+   */
+  barrierMissed(group, { location }, missing) {
+    if (!this.isNew(BARRIER, location)) return;
+    const lane = missing.indexOf(1);
+    const slot = group.slot[lane];
+    const count = missing.reduce((sum, one, i) => sum + (group.slot[i] === slot ? one : 0), 0);
+    const hazard = atBarrier(BARRIER, group, lane, location);
+    const words = namesOf(group, hazard);
+    hazard.message = sentence("barrier.missed", { place: location, count, ...words });
+    this.found.push(hazard);
+  }
+
+  /**
+   * A barrier waits for more threads than come to it.
+   * @param {ThreadGroup} group
+   * @param {number} lane
+   * @param {Instruction} site
+   * @param {number} came
+   * @param {number} expected
+   */
+  barrierStarved(group, lane, { location }, came, expected) {
+    if (!this.isNew(BARRIER, location)) return;
+    const hazard = atBarrier(BARRIER, group, lane, location);
+    const { block } = namesOf(group, hazard);
+    hazard.message = sentence("barrier.starved", { place: location, expected, block, came });
+    this.found.push(hazard);
+  }
+
+  /**
+   * Warps returned while others of their block waited at a barrier: it opens without them.
+   * @param {ThreadGroup} group
+   * @param {number} lane
+   * @param {Instruction} site
+   */
+  barrierSkipped(group, lane, { location }) {
+    if (!this.isNew(SPLIT_BARRIER, location)) return;
+    const hazard = atBarrier(SPLIT_BARRIER, group, lane, location);
+    hazard.message = sentence("barrier.skipped", { place: location, ...namesOf(group, hazard) });
+    this.warnings.push(hazard);
+  }
+
+  /**
+   * Warps of one block met at two barriers of the source: the hardware counts them alike.
+   * @param {ThreadGroup} group
+   * @param {number} lane
+   * @param {Instruction} site
+   * @param {Instruction} other
+   */
+  barrierSplit(group, lane, { location }, other) {
+    if (!this.isNew(SPLIT_BARRIER, location)) return;
+    const hazard = atBarrier(SPLIT_BARRIER, group, lane, location);
+    hazard.otherLocation = other.location;
+    const { block } = namesOf(group, hazard);
+    const { line } = other.location;
+    hazard.message = sentence("barrier.split", { place: location, block, line });
+    this.warnings.push(hazard);
+  }
+
+  /**
+   * Two threads meet at one shared element with no barrier between.
+   * @param {Access} access
+   * @param {number} lane
+   * @param {number} position index of the element's first byte in shared memory
+   * @param {number} otherThread
+   * @param {Instruction} other
+   */
+  race(access, lane, position, otherThread, other) {
+    const acrossWarps = warpOf(access.group.thread[lane]) !== warpOf(otherThread);
+    const kind = acrossWarps ? `${RACE} across warps` : RACE;
+    if (!this.isNew(kind, access.site.instruction.index)) return;
+    const { launch } = access.group;
+    const place = new Place(access, lane, position);
+    const second = launch.threadIndex(otherThread);
+    const name = launch.threadName(second);
+    const what = place.says("hazard.race", { other: name, line: other.location.line });
+    const { location: otherLocation } = other;
+    this.keep(place, RACE, what, { otherThread: second, otherLocation, acrossWarps });
+  }
+
+  /**
+   * A read of shared memory that an asynchronous copy has not filled yet.
+   * @param {Access} access
+   * @param {number} lane
+   * @param {number} position index of the element's first byte in shared memory
+   */
+  inFlight(access, lane, position) {
+    if (!this.isNew(IN_FLIGHT, access.site.instruction.index)) return;
+    const place = new Place(access, lane, position);
+    this.keep(place, IN_FLIGHT, place.says("hazard.in flight"));
+  }
+
+  /**
+   * @param {string} kind
+   * @param {Access} access
+   * @param {Int32Array} lanes
+   * @param {(place: Place) => string} say
+   */
+  fault(kind, access, lanes, say) {
+    if (this.isNew(kind, access.site.instruction.index)) {
+      const place = new Place(access, lanes[0]);
+      this.keep(place, kind, say(place));
+    }
+    this.onFault?.(access, lanes, (lane) => {
+      const place = new Place(access, lane);
+      return place.told(say(place));
+    });
+  }
+
+  /**
+   * @param {string} kind
+   * @param {number | Location} where index of an instruction, or a place in the source
+   */
+  isNew(kind, where) {
+    const key = `${kind} ${typeof where === "number" ? where : JSON.stringify(where)}`;
+    if (this.seen.has(key)) return false;
+    this.seen.add(key);
+    return true;
+  }
+
+  /**
+   * @param {Place} place
+   * @param {string} kind
+   * @param {string} what
+   * @param {Partial<Hazard>} other
+   */
+  keep(place, kind, what, other = {}) {
+    const { location, block, thread, element } = place;
+    const array = place.array?.name ?? null;
+    const message = place.told(what);
+    const alone = { otherThread: null, otherLocation: null, acrossWarps: false };
+    const hazard = { kind, location, message, block, thread, array, element, ...alone, ...other };
+    // One source line may be many instructions: say the same thing once.
+    const same = this.found.findIndex(
+      (old) => old.kind === kind && old.location === location && old.array === array,
+    );
+    if (same < 0) this.found.push(hazard);
+    // Between two warps a race is plain.
+    else if (hazard.acrossWarps && !this.found[same].acrossWarps) this.found[same] = hazard;
+  }
+}
+
+/**
+ * @param {string} kind
+ * @param {ThreadGroup} group
+ * @param {number} lane
+ * @param {Location} location
+ * @returns {Hazard}
+ */
+function atBarrier(kind, group, lane, location) {
+  return {
+    ...{ kind, location, message: "", ...who(group, lane), array: null, element: null },
+    ...{ otherThread: null, otherLocation: null, acrossWarps: false },
+  };
+}
+
+/** Who accesses what, in the words of the source. */
+class Place {
+  /**
+   * @param {Access} access
+   * @param {number} lane
+   * @param {number | null} position index in the memory's bytes; null for the lane's address
+   */
+  constructor(access, lane, position = null) {
+    const { group, memory, site } = access;
+    this.location = site.instruction.location;
+    this.verb = sentence(`verb.${site.kind}`);
+    this.space = memory.space;
+    this.width = site.width;
+    const { block, thread } = who(group, lane);
+    this.block = block;
+    this.thread = thread;
+    this.names = namesOf(group, { block, thread });
+    const inSlot =
+      position === null
+        ? access.addresses[lane] - memory.base
+        : position - group.slot[lane] * memory.stride;
+    this.array = memory.arrayAt(inSlot);
+    this.itemBytes = this.array?.dtype?.itemsize ?? site.wordBytes;
+    this.flat = this.array ? Math.floor((inSlot - this.array.start) / this.itemBytes) : 0;
+    this.element = this.array && elementIndex(this.array, this.flat);
+  }
+
+  /**
+   * A sentence that says of line, thread and block what the thread does.
+   * @param {string} what
+   */
+  told(what) {
+    return sentence("hazard.who", { place: this.location, ...this.names, what });
+  }
+
+  /**
+   * The rest of such a sentence: what the thread does with which element.
+   * @param {Parameters<typeof sentence>[0]} key
+   * @param {Record<string, unknown>} values
+   */
+  says(key, values = {}) {
+    return sentence(key, { verb: this.verb, name: this.name, ...values });
+  }
+
+  /** Array and element as the source would write it. */
+  get name() {
+    if (!this.array || !this.element) return sentence("hazard.memory");
+    return this.array.name + this.element.map((index) => `[${index}]`).join("");
+  }
+}
+
+/** @param {Place} place */
+function outside(place) {
+  const { array, flat, space, verb } = place;
+  if (!array) return sentence("hazard.undeclared", { verb, space });
+  const count = Math.floor(array.bytes / place.itemBytes);
+  const size = array.shape.join(" × ") || count;
+  return place.says("hazard.outside", { flat, array: array.name, size });
+}
+
+/** @param {Place} place */
+function crooked(place) {
+  return place.says("hazard.misaligned", { width: place.width });
+}
+
+/**
+ * Index of an element in its array's shape; one-dimensional where the shape is not known.
+ * @param {NamedArray} array
+ * @param {number} flat
+ */
+export function elementIndex({ shape }, flat) {
+  const count = shape.reduce((product, side) => product * side, 1);
+  if (shape.length < 2 || flat < 0 || flat >= count) return [flat];
+  let rest = flat;
+  return shape
+    .toReversed()
+    .map((side) => {
+      const index = rest % side;
+      rest = Math.floor(rest / side);
+      return index;
+    })
+    .reverse();
+}
+
+/**
+ * @param {ThreadGroup} group
+ * @param {number} lane
+ */
+function who({ launch, batch, slot, thread }, lane) {
+  const block = launch.blockIndex(batch.blocks[slot[lane]]);
+  return { block, thread: launch.threadIndex(thread[lane]) };
+}
+
+/**
+ * A block and a thread of it as sentences name them.
+ * @param {ThreadGroup} group
+ * @param {{ block: Dim3, thread: Dim3 }} place
+ */
+function namesOf({ launch }, { block, thread }) {
+  return { block: launch.blockName(block), thread: launch.threadName(thread) };
+}
+
+/** @param {number} thread */
+export function warpOf(thread) {
+  return Math.floor(thread / WARP);
+}

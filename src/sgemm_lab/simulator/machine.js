@@ -1,0 +1,296 @@
+// @ts-check
+// Run the blocks of a launch: bind instructions to registers, and schedule blocks and warps.
+// machine.py in JavaScript. Multiply-adds are not bundled: a loop over a row is fast as it is.
+
+import { LabError } from "../errors.js";
+import { ARITHMETIC } from "./arithmetic.js";
+import { ASYNC_COPIES } from "./async_copies.js";
+import { runToTheEnd } from "./barriers.js";
+import { CONVERSIONS } from "./conversions.js";
+import { basicBlocks } from "./flow.js";
+import { BlockBatch, countNonzero, ThreadGroup } from "./group.js";
+import { MBARRIER_OPERATIONS } from "./mbarrier_operations.js";
+import { MEMORY_OPERATIONS } from "./memory_operations.js";
+import { Program, warpsOf } from "./paths.js";
+import { PtxError } from "./ptx.js";
+import { sentence } from "./sentences.js";
+import { TENSOR_OPERATIONS } from "./tensor_operations.js";
+import { WARP_OPERATIONS } from "./warp_operations.js";
+
+/** @typedef {import("./flow.js").BasicBlock} BasicBlock */
+/** @typedef {import("./group.js").Launch} Launch */
+/** @typedef {import("./operations.js").Binder} Binder */
+/** @typedef {import("./operations.js").Match} Match */
+/** @typedef {import("./operations.js").Step} Step */
+/** @typedef {import("./paths.js").BlockBarrier} BlockBarrier */
+/** @typedef {import("./paths.js").Condition} Condition */
+/** @typedef {import("./paths.js").Segment} Segment */
+/** @typedef {import("./ptx.js").Guard} Guard */
+/** @typedef {import("./ptx.js").Instruction} Instruction */
+/** @typedef {import("./ptx.js").PtxKernel} PtxKernel */
+/** @typedef {import("./tally.js").Tally} Tally */
+/** @typedef {(done: number, all: number) => void} Progress blocks done, and all of them */
+
+const OPERATIONS = [
+  ...ARITHMETIC,
+  ...CONVERSIONS,
+  ...MEMORY_OPERATIONS,
+  ...ASYNC_COPIES,
+  ...MBARRIER_OPERATIONS,
+  ...WARP_OPERATIONS,
+  ...TENSOR_OPERATIONS,
+];
+const BARRIER = /^(?:bar|barrier)(?:\.cta)?\.(?<how>sync|arrive)(?:\.aligned)?$/;
+const BRANCH = /^(?:bra(?:\.uni)?|ret|exit)$/;
+const CLUSTER = /^(?:barrier\.cluster|mapa\b)/;
+
+// Lanes that run side by side, as many as in Python: so both meet a hazard in the same order.
+const REGISTER_BYTES = 6 * 2 ** 20;
+const [MIN_LANES, MAX_LANES] = [1024, 16384];
+
+/** @type {Map<string, { bind: Binder, match: Match } | null>} */
+const known = new Map();
+
+/**
+ * @param {string} opcode
+ */
+function operationOf(opcode) {
+  let found = known.get(opcode);
+  if (found === undefined) {
+    found = null;
+    for (const [pattern, bind] of OPERATIONS) {
+      const match = pattern.exec(opcode);
+      if (!match) continue;
+      found = { bind, match: { ...match.groups } };
+      break;
+    }
+    known.set(opcode, found);
+  }
+  return found;
+}
+
+/**
+ * Refuse a kernel that uses an instruction the simulator does not know: a PtxError names the opcode
+ * and its source line.
+ * @param {PtxKernel} kernel
+ */
+function checkOpcodes(kernel) {
+  for (const { opcode, location } of kernel.instructions) {
+    const place = `${location}`;
+    if (CLUSTER.test(opcode)) throw new PtxError(sentence("run.cluster", { place }));
+    if (!BARRIER.test(opcode) && !BRANCH.test(opcode) && !operationOf(opcode)) {
+      throw new PtxError(sentence("run.opcode", { opcode, place }));
+    }
+  }
+}
+
+/**
+ * Every instruction bound to a group's registers.
+ * @param {ThreadGroup} group
+ * @param {BasicBlock[]} blocks
+ * @param {Tally} tally
+ */
+function codeOf(group, blocks, tally) {
+  // Blocks are bound when they first run: many never do.
+  /** @type {(Segment[] | undefined)[]} */
+  const bound = Array(blocks.length).fill(undefined);
+  /** @param {BasicBlock} block */
+  const segments = (block) => {
+    const found = bound[block.number] ?? segmentsOf(group, block, tally);
+    bound[block.number] = found;
+    return found;
+  };
+  const condition = blocks.map(({ terminator }) =>
+    terminator?.guard ? conditionOf(group, terminator.guard) : null,
+  );
+  return { blocks, segments, condition };
+}
+
+/**
+ * @param {ThreadGroup} group
+ * @param {BasicBlock} block
+ * @param {Tally} tally
+ * @returns {Segment[]}
+ */
+function segmentsOf(group, { instructions }, tally) {
+  const found = [];
+  /** @type {Step[]} */
+  let steps = [];
+  for (const instruction of instructions) {
+    const how = BARRIER.exec(instruction.opcode)?.groups?.how;
+    if (how) {
+      found.push({ steps, barrier: barrierOf(group, instruction, how === "sync") });
+      steps = [];
+    } else steps.push(bind(group, instruction, tally));
+  }
+  found.push({ steps, barrier: null });
+  return found;
+}
+
+/**
+ * @param {ThreadGroup} group
+ * @param {Instruction} instruction
+ * @param {boolean} waits
+ * @returns {BlockBarrier}
+ */
+function barrierOf(group, instruction, waits) {
+  /** @param {number} position */
+  const valueAt = (position) => {
+    const operand = instruction.operands[position];
+    const row = group.registers.source(operand, 4);
+    if (!row) throw new TypeError(instruction.opcode);
+    return operand.kind === "register" ? row.u32 : row.u32[0];
+  };
+  const number = valueAt(0);
+  const threads = instruction.operands.length > 1 ? valueAt(1) : null;
+  const guard = instruction.guard && conditionOf(group, instruction.guard);
+  return { instruction, number, threads, waits, guard };
+}
+
+/**
+ * A function that gives the lanes of a mask where a guard holds.
+ * @param {ThreadGroup} group
+ * @param {Guard} guard
+ * @returns {Condition}
+ */
+function conditionOf(group, { register, negated }) {
+  const row = group.registers.predicate(register);
+  const flip = negated ? 1 : 0;
+  return (mask) => {
+    const where = new Uint8Array(row.length);
+    if (mask === null) for (let lane = 0; lane < row.length; lane++) where[lane] = row[lane] ^ flip;
+    else {
+      for (let lane = 0; lane < row.length; lane++) where[lane] = (row[lane] ^ flip) & mask[lane];
+    }
+    return where;
+  };
+}
+
+/**
+ * @param {ThreadGroup} group
+ * @param {Instruction} instruction
+ * @param {Tally} tally
+ * @returns {Step}
+ */
+function bind(group, instruction, tally) {
+  const step = bound(group, instruction);
+  if (!instruction.guard) return step;
+  const condition = conditionOf(group, instruction.guard);
+  const { index } = instruction;
+  return (mask) => {
+    const where = condition(mask);
+    const lanes = countNonzero(where);
+    if (!lanes) return;
+    tally.guardedLanes[index] += lanes;
+    tally.guardedWarps[index] += warpsOf(where);
+    step(lanes === group.lanes ? null : where);
+  };
+}
+
+/**
+ * @param {ThreadGroup} group
+ * @param {Instruction} instruction
+ * @returns {Step}
+ */
+function bound(group, instruction) {
+  const { opcode } = instruction;
+  const place = `${instruction.location}`;
+  try {
+    const operation = operationOf(opcode);
+    if (!operation) throw new TypeError(opcode);
+    return operation.bind(group, instruction, operation.match);
+  } catch (error) {
+    if (!(error instanceof LabError)) {
+      throw new PtxError(sentence("run.operands", { opcode, place }), { cause: error });
+    }
+    if (!(error instanceof PtxError) || error.message.includes(place)) throw error;
+    throw new PtxError(`${place}: ${error.message}`);
+  }
+}
+
+/**
+ * How many blocks to run side by side.
+ * @param {Launch} launch
+ */
+export function defaultSlots(launch) {
+  if (launch.together) return launch.blocks;
+  const names = new Set(
+    launch.kernel.instructions.flatMap(({ operands }) =>
+      operands.flatMap((operand) => (operand.kind === "register" ? [operand.name] : [])),
+    ),
+  );
+  let perLane = 0;
+  for (const name of names) perLane += name[1] === "p" ? 1 : 4;
+  const lanes = Math.min(
+    Math.max(Math.floor(REGISTER_BYTES / (perLane || 1)), MIN_LANES),
+    MAX_LANES,
+  );
+  return Math.max(1, Math.min(launch.blocks, Math.floor(lanes / (launch.warps * 32))));
+}
+
+/**
+ * Run all blocks, many at a time, all threads of a block together.
+ * @param {Launch} launch
+ * @param {BasicBlock[]} blocks
+ * @param {Tally} tally
+ * @param {Progress | null} progress
+ */
+export function runLockstep(launch, blocks, tally, progress) {
+  const slots = defaultSlots(launch);
+  /** @type {Program | null} */
+  let program = null;
+  for (let first = 0; first < launch.blocks; first += slots) {
+    const count = Math.min(slots, launch.blocks - first);
+    if (program?.group.batch.slots !== count) {
+      const warps = Array.from({ length: launch.warps }, (_, warp) => warp);
+      program = programOf(new ThreadGroup(new BlockBatch(launch, count), warps), blocks, tally);
+    }
+    const { batch } = program.group;
+    batch.start(first);
+    runToTheEnd(batch, [program], tally);
+    launch.blocksDone = first + count;
+    progress?.(launch.blocksDone, launch.blocks);
+  }
+}
+
+/**
+ * Run block after block; in each, every warp runs to its next barrier before the next warp. With
+ * `apart` every thread does so, for CUDA promises no order among those of a warp either. Hardware
+ * may do the same, so a kernel whose result differs from lockstep lacks a barrier.
+ * @param {Launch} launch
+ * @param {BasicBlock[]} blocks
+ * @param {Tally} tally
+ * @param {Progress | null} progress
+ * @param {boolean} apart
+ */
+export function runWarpAfterWarp(launch, blocks, tally, progress, apart) {
+  const batch = new BlockBatch(launch, 1);
+  const programs = Array.from({ length: launch.warps }, (_, warp) =>
+    programOf(new ThreadGroup(batch, [warp]), blocks, tally),
+  );
+  for (let number = 0; number < launch.blocks; number++) {
+    batch.start(number);
+    runToTheEnd(batch, programs, tally, apart);
+    launch.blocksDone = number + 1;
+    progress?.(launch.blocksDone, launch.blocks);
+  }
+}
+
+/**
+ * @param {ThreadGroup} group
+ * @param {BasicBlock[]} blocks
+ * @param {Tally} tally
+ */
+function programOf(group, blocks, tally) {
+  return new Program(group, codeOf(group, blocks, tally), tally);
+}
+
+/**
+ * The basic blocks of a kernel that the simulator can run. Throws a PtxError where it uses an
+ * unknown instruction or a broken branch.
+ * @param {PtxKernel} kernel
+ */
+export function flowOf(kernel) {
+  checkOpcodes(kernel);
+  return basicBlocks(kernel);
+}

@@ -1,0 +1,278 @@
+"""Races in shared memory, where every barrier is one of the whole block."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from sgemm_lab.hardware import WARP
+from sgemm_lab.simulator.group import ATOMIC, COPY_WRITE, LOAD, Access, BulkCopy, ThreadGroup
+from sgemm_lab.simulator.hazards import HazardLog
+from sgemm_lab.simulator.memory import Memory
+from sgemm_lab.simulator.ptx import TYPE_BYTES, Instruction
+from sgemm_lab.simulator.registers import Mask
+
+Array = npt.NDArray[Any]
+
+
+def across_warps_first(own: Array, other: Array, wrong: Mask) -> int:
+    """Return the first wrong entry whose two threads are of different warps, or the first."""
+    apart = wrong & (own // WARP != other // WARP)
+    return int(np.flatnonzero(apart if apart.any() else wrong)[0])
+
+
+_NOBODY = -1
+
+
+class _Shadow:
+    """For each word of a batch's shared memory: who used it last, and when."""
+
+    def __init__(self, memory: Memory, word_bytes: int) -> None:
+        words = len(memory.bytes) // word_bytes
+        self.writer = np.full(words, _NOBODY, dtype=np.int32)
+        self.write_epoch = np.full(words, _NOBODY, dtype=np.int32)
+        self.write_warp_epoch = np.zeros(words, dtype=np.int32)
+        self.write_site = np.zeros(words, dtype=np.int32)
+        self.reader = np.full(words, _NOBODY, dtype=np.int32)
+        self.other_reader = np.full(words, _NOBODY, dtype=np.int32)
+        """Where there are several readers: another one, of another warp if there are several."""
+        self.read_epoch = np.full(words, _NOBODY, dtype=np.int32)
+        self.read_warp_epoch = np.zeros(words, dtype=np.int32)
+        self.read_site = np.zeros(words, dtype=np.int32)
+        self.several_readers = np.zeros(words, dtype=bool)
+        self.several_warps = np.zeros(words, dtype=bool)
+        self.in_flight = np.zeros(words, dtype=np.int32)
+        self.words_in_flight = 0
+        self.blocks = np.zeros(0, dtype=np.int64)
+
+
+@dataclass(frozen=True, eq=False)
+class _Use:
+    """One access of shared memory, and when each lane made it."""
+
+    access: Access
+    lanes: npt.NDArray[np.intp]
+    epoch: npt.NDArray[np.int64]
+    """Barriers that each slot's block had passed."""
+    warp_epoch: npt.NDArray[np.int64]
+    """Warp-level barriers that each lane of the group had passed."""
+
+    @property
+    def thread(self) -> npt.NDArray[np.int32]:
+        """Number of each lane's thread."""
+        return self.access.group.thread[self.lanes].astype(np.int32)
+
+    @property
+    def lane_epoch(self) -> npt.NDArray[np.int64]:
+        """Barriers that each lane's block had passed."""
+        return self.epoch[self.access.group.slot[self.lanes]]
+
+
+_COPY_WORD = 4
+_MOST_WAITING = 1 << 23
+"""Words of reads put by. Above this they would take more memory than they save time."""
+
+
+def smallest_shared_access(instructions: list[Instruction]) -> int:
+    """Bytes of the narrowest load or store that may go to shared memory, at most 4."""
+    narrowest = 4
+    for instruction in instructions:
+        parts = instruction.parts
+        elsewhere = {"global", "local", "param"} & set(parts)
+        if parts[0] in ("ld", "st") and not elsewhere:
+            narrowest = min(narrowest, TYPE_BYTES[parts[-1]])
+    return narrowest
+
+
+class RaceDetector:
+    """Watches shared memory for accesses that no barrier orders. An observer.
+
+    Two accesses of one word race when two threads make them in the same stretch between barriers
+    and at least one writes. Threads of one warp are also ordered by ``__syncwarp()``.
+
+    Most stretches of most kernels only read, or only write. So reads are put by, and looked at
+    word by word only when a write follows in their stretch.
+    """
+
+    def __init__(self, log: HazardLog, instructions: list[Instruction]) -> None:
+        self._log = log
+        self._instructions = instructions
+        self._word_bytes = smallest_shared_access(instructions)
+        self._shadow: _Shadow | None = None
+        self._memory: Memory | None = None
+        self._reads: list[_Use] = []
+        """Reads that have not been noted word by word."""
+        self._waiting_words = 0
+        self._last_write: Array = np.zeros(0, dtype=np.int64)
+        self._last_read: Array = np.zeros(0, dtype=np.int64)
+        """For each slot the stretch in which shared memory was last written, or a read noted."""
+
+    def on_access(self, access: Access) -> None:
+        """Check one access of shared memory against those before it."""
+        if access.site.space != "shared" or access.site.kind == ATOMIC:
+            return
+        group = access.group
+        shadow = self._shadow_of(group, access.memory)
+        lanes = np.arange(group.lanes) if access.lanes is None else access.lanes
+        use = _Use(access, lanes, group.batch.epoch, group.warp_epoch)
+        if access.site.kind == LOAD:
+            self._check_read(shadow, use)
+            self._put_by(shadow, use)
+        else:
+            self._note_reads(shadow, use.epoch)
+            self._check_write(shadow, use)
+            self._last_write = use.epoch
+
+    def on_values(self, access: Access, values: list[Array]) -> None:
+        """Values do not matter for races."""
+
+    def on_copies_landed(self, group: ThreadGroup, lanes: Array, positions: Array) -> None:
+        """The words are no longer in flight; their writers wrote them just now."""
+        shadow = self._shadow_of(group, group.batch.shared)
+        for word in range(_COPY_WORD // self._word_bytes):
+            index = positions // self._word_bytes + word
+            np.subtract.at(shadow.in_flight, index, 1)
+            shadow.words_in_flight -= len(index)
+            shadow.writer[index] = group.thread[lanes]
+            shadow.write_epoch[index] = group.batch.epoch[group.slot[lanes]]
+            shadow.write_warp_epoch[index] = group.warp_epoch[lanes]
+        self._last_write = group.batch.epoch
+
+    def on_bulk_copy(self, copy: BulkCopy) -> None:
+        """Kernels with bulk copies are watched by clocks."""
+
+    def on_bulk_landed(self, copy: BulkCopy) -> None:
+        """Kernels with bulk copies are watched by clocks."""
+
+    def _shadow_of(self, group: ThreadGroup, memory: Memory) -> _Shadow:
+        if self._shadow is None or self._memory is not memory:
+            self._shadow, self._memory = _Shadow(memory, self._word_bytes), memory
+        if not np.array_equal(self._shadow.blocks, group.batch.blocks):
+            self._shadow = _Shadow(memory, self._word_bytes)
+            self._shadow.blocks = group.batch.blocks.copy()
+            self._last_write = np.full(group.batch.slots, _NOBODY, dtype=np.int64)
+            self._last_read = self._last_write
+            self._reads, self._waiting_words = [], 0
+        return self._shadow
+
+    def _words(self, use: _Use) -> Iterator[Array]:
+        """The words that each lane asks for, one after the other."""
+        first = use.access.positions // self._word_bytes
+        for word in range(use.access.site.width // self._word_bytes):
+            yield first + word
+
+    def _check_read(self, shadow: _Shadow, use: _Use) -> None:
+        if shadow.words_in_flight:
+            for index in self._words(use):
+                waiting = np.flatnonzero(shadow.in_flight[index] > 0)
+                if len(waiting):
+                    lane, word = int(use.lanes[waiting[0]]), int(index[waiting[0]])
+                    self._log.in_flight(use.access, lane, word * self._word_bytes)
+        if not (self._last_write == use.epoch).any():
+            return
+        for index in self._words(use):
+            self._report(use, index, *self._written_before(shadow, use, index), shadow.write_site)
+
+    def _written_before(self, shadow: _Shadow, use: _Use, index: Array) -> tuple[Mask, Array]:
+        """Where another thread wrote a word in the same stretch, and who."""
+        writer = shadow.writer[index]
+        wrong = shadow.write_epoch[index] == use.lane_epoch
+        if wrong.any():
+            thread = use.thread
+            wrong &= writer != thread
+            wrong &= (writer // WARP != thread // WARP) | (
+                shadow.write_warp_epoch[index] == use.warp_epoch[use.lanes]
+            )
+        return wrong, writer
+
+    def _put_by(self, shadow: _Shadow, use: _Use) -> None:
+        if self._reads and self._reads[-1].epoch is not use.epoch:
+            self._forget_reads(use.epoch)
+        self._reads.append(use)
+        self._waiting_words += len(use.lanes) * use.access.site.words
+        if self._waiting_words > _MOST_WAITING:
+            self._note_reads(shadow, use.epoch)
+
+    def _forget_reads(self, epoch: Array) -> None:
+        """Drop the reads that a barrier has ordered before everything to come."""
+        self._reads = [read for read in self._reads if (read.epoch == epoch).any()]
+        self._waiting_words = sum(len(r.lanes) * r.access.site.words for r in self._reads)
+
+    def _note_reads(self, shadow: _Shadow, epoch: Array) -> None:
+        self._forget_reads(epoch)
+        for use in self._reads:
+            for index in self._words(use):
+                self._note_read(shadow, use, index)
+            self._last_read = np.maximum(self._last_read, use.epoch)
+        self._reads, self._waiting_words = [], 0
+
+    @staticmethod
+    def _note_read(shadow: _Shadow, use: _Use, index: Array) -> None:
+        thread, epoch, warp_epoch = use.thread, use.lane_epoch, use.warp_epoch[use.lanes]
+        # Forget readers of earlier stretches, then note who reads now.
+        stale = shadow.read_epoch[index] != epoch
+        stale |= (
+            ~shadow.several_warps[index]
+            & (shadow.reader[index] // WARP == thread // WARP)
+            & (shadow.read_warp_epoch[index] != warp_epoch)
+        )
+        shadow.several_readers[index[stale]] = False
+        shadow.several_warps[index[stale]] = False
+        before = np.where(stale, thread, shadow.reader[index])
+        shadow.reader[index] = thread
+        shadow.read_epoch[index] = epoch
+        shadow.read_warp_epoch[index] = warp_epoch
+        shadow.read_site[index] = use.access.site.instruction.index
+        newest = shadow.reader[index]
+        for one, other in ((thread, before), (newest, thread)):
+            several, apart = one != other, one // WARP != other // WARP
+            shadow.several_readers[index[several]] = True
+            shadow.other_reader[index[several & ~shadow.several_warps[index]]] = other[
+                several & ~shadow.several_warps[index]
+            ]
+            shadow.several_warps[index[apart]] = True
+            shadow.other_reader[index[apart]] = other[apart]
+
+    def _check_write(self, shadow: _Shadow, use: _Use) -> None:
+        thread, epoch, warp_epoch = use.thread, use.lane_epoch, use.warp_epoch[use.lanes]
+        written = bool((self._last_write == use.epoch).any())
+        read = bool((self._last_read == use.epoch).any())
+        for index in self._words(use):
+            if written:
+                before = self._written_before(shadow, use, index)
+                self._report(use, index, *before, shadow.write_site)
+            if read:
+                reader = shadow.reader[index]
+                wrong = shadow.several_warps[index] | (reader // WARP != thread // WARP)
+                wrong |= (shadow.read_warp_epoch[index] == warp_epoch) & (
+                    shadow.several_readers[index] | (reader != thread)
+                )
+                wrong &= shadow.read_epoch[index] == epoch
+                # Of several readers name one who is somebody else, best of another warp.
+                alike = (reader // WARP == thread // WARP) & shadow.several_warps[index]
+                alike |= (reader == thread) & shadow.several_readers[index]
+                reader = np.where(alike, shadow.other_reader[index], reader)
+                self._report(use, index, wrong, reader, shadow.read_site)
+            shadow.writer[index] = thread
+            shadow.write_epoch[index] = epoch
+            shadow.write_warp_epoch[index] = warp_epoch
+            shadow.write_site[index] = use.access.site.instruction.index
+            # Two lanes of one instruction that write the same word: one of them is lost.
+            last = shadow.writer[index]
+            self._report(use, index, last != thread, last, shadow.write_site)
+            if use.access.site.kind == COPY_WRITE:
+                np.add.at(shadow.in_flight, index, 1)
+                shadow.words_in_flight += len(index)
+
+    def _report(self, use: _Use, index: Array, wrong: Mask, other: Array, sites: Array) -> None:
+        if wrong.any():
+            first = across_warps_first(use.thread, other, wrong)
+            self._log.race(
+                use.access,
+                int(use.lanes[first]),
+                int(index[first]) * self._word_bytes,
+                int(other[first]),
+                self._instructions[int(sites[index[first]])],
+            )

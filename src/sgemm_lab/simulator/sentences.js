@@ -1,0 +1,14 @@
+// @ts-check
+// The sentences that the simulator prints in Python and in JavaScript: sentences.json, filled in.
+
+import { filled } from "../rules/sentences.js";
+import templates from "./sentences.json";
+
+/**
+ * The sentence called `key`, with `values` where it names them.
+ * @param {keyof typeof templates} key
+ * @param {Record<string, unknown>} [values]
+ */
+export function sentence(key, values = {}) {
+  return filled(templates[key], values);
+}

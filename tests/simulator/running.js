@@ -1,0 +1,67 @@
+// What the tests ask of the simulator in JavaScript, as plain data.
+
+import { simulate } from "../../src/sgemm_lab/simulator/simulation.js";
+import { traceToJson } from "../../src/sgemm_lab/simulator/trace.js";
+
+const TYPES = { float32: Float32Array, uint32: Uint32Array, int32: Int32Array };
+Object.assign(TYPES, { float64: Float64Array, uint8: Uint8Array, uint16: Uint16Array });
+Object.assign(TYPES, { uint64: BigUint64Array, float16: Uint16Array });
+
+/**
+ * Run a launch; give what Python's Result holds, or the kind and the sentence of what it raises.
+ * Arrays come and go as the text of their bytes.
+ * @param {any} launch
+ */
+export function run({ ptx, entry, grid, block, args, options }) {
+  try {
+    const given = new Map(args.map(([name, value]) => [name, argument(value)]));
+    return plainResult(simulate(ptx, entry, grid, block, given, options));
+  } catch (error) {
+    return { raised: error.constructor.name, message: error.message, stack: error.stack };
+  }
+}
+
+/**
+ * Milliseconds of some runs of one launch, the first one first.
+ * @param {any} launch
+ * @param {number} times
+ */
+export function timed({ ptx, entry, grid, block, args, options }, times) {
+  return Array.from({ length: times }, () => {
+    const given = new Map(args.map(([name, value]) => [name, argument(value)]));
+    const start = performance.now();
+    simulate(ptx, entry, grid, block, given, options);
+    return performance.now() - start;
+  });
+}
+
+function argument(value) {
+  if (typeof value === "number") return value;
+  const bytes = Buffer.from(value.bytes, "base64");
+  const copy = new Uint8Array(bytes).buffer;
+  return { data: new TYPES[value.type](copy), shape: value.shape };
+}
+
+function plainResult({ arrays, counts, hazards, warnings, trace, requests }) {
+  return {
+    arrays: Object.fromEntries(
+      Object.entries(arrays).map(([name, array]) => [
+        name,
+        Buffer.from(array.buffer).toString("base64"),
+      ]),
+    ),
+    counts: {
+      ...counts.total,
+      lines: counts.lines.map(({ file, line, counts: own }) => ({ file, line, ...own })),
+    },
+    hazards: hazards.map(plainHazard),
+    warnings: warnings.map(plainHazard),
+    trace: trace && traceToJson(trace),
+    requests: requests && requests.map((one) => ({ ...one, array: one.array.name })),
+  };
+}
+
+function plainHazard(hazard) {
+  const { location, otherLocation, ...rest } = hazard;
+  return { ...rest, location: `${location}`, otherLocation: otherLocation && `${otherLocation}` };
+}

@@ -57,7 +57,7 @@ function plainResult({ arrays, counts, hazards, warnings, trace, requests }) {
     hazards: hazards.map(plainHazard),
     warnings: warnings.map(plainHazard),
     trace: trace && traceToJson(trace),
-    requests: requests && requests.map((one) => ({ ...one, array: one.array.name })),
+    requests: requests?.map((one) => ({ ...one, array: one.array.name })) ?? null,
   };
 }
 

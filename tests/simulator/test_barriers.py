@@ -2,31 +2,10 @@
 
 import numpy as np
 import pytest
-from simulator_kernels import ptx_of
+from simulator_kernels import NAMED, TWO_BRANCHES, ptx_of
 
 from sgemm_lab.simulator import Result, simulate
 
-# Each half of the block fills its part of a tile, and the two halves meet at different lines.
-TWO_BRANCHES = """
-extern "C" __global__ void k(float* C, int parts) {
-    __shared__ float tile[128];
-    int t = threadIdx.x;
-    float sum = 0.0f;
-    for (int turn = 0; turn < 3; ++turn) {
-        if (t % parts < parts / 2) {
-            tile[t] = C[t] + turn;
-            __syncthreads();
-            sum += tile[127 - t];
-            FIRST_ONLY
-        } else {
-            tile[t] = 2.0f * C[t] + turn;
-            __syncthreads();
-            sum -= tile[127 - t];
-        }
-        LAST_BARRIER
-    }
-    C[t] = sum;
-}"""
 LAST = "LAST_BARRIER=__syncthreads();"
 
 
@@ -103,20 +82,6 @@ def test_blocks_that_part_differently_do_not_wait_for_each_other() -> None:
             sign = np.where((t < 32) & (turn % 2 == block % 2), 1, -1)
             total += sign * (63 - t + turn)
         assert np.array_equal(result.arrays["C"][64 + 64 * block :][:64], total)
-
-
-NAMED = """
-extern "C" __global__ void k(float* C) {
-    __shared__ float tile[64];
-    int t = threadIdx.x;
-    if (t < 64) {
-        tile[t] = C[t];
-        asm volatile("bar.sync %0, %1;" :: "r"(1 + GROUP), "r"(THREADS) : "memory");
-        C[t] = tile[t ^ DISTANCE];
-    } else {
-        C[t] = -1.0f;
-    }
-}"""
 
 
 @pytest.mark.parametrize("schedule", ["lockstep", "warps"])

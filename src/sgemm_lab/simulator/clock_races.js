@@ -207,7 +207,8 @@ export class ClockRaceDetector {
     if (!wrong.includes(1)) return;
     const { group, lanes } = use;
     /** @param {number} i */
-    const warpsDiffer = (i) => others[index[i]] >> WARP_BITS !== group.thread[lanes[i]] >> WARP_BITS;
+    const warpsDiffer = (i) =>
+      others[index[i]] >> WARP_BITS !== group.thread[lanes[i]] >> WARP_BITS;
     const apart = wrong.findIndex((one, i) => one === 1 && warpsDiffer(i));
     const first = apart < 0 ? wrong.indexOf(1) : apart;
     const word = index[first];

@@ -144,13 +144,15 @@ class _PatternCosts:
     Sectors and wavefronts do not change when all lanes move by whole sectors or words. So each
     warp's addresses are taken relative to its first active lane and hashed; the model runs only
     on patterns that are new. The hash is a random 64-bit linear form, and two different patterns
-    share one with a probability near 2**-60.
+    share one with a probability near 2**-60. Where addresses are no multiples of the width, which
+    a GPU would stop at, their place within a sector matters too: the model runs on each.
     """
 
     _FACTORS = np.random.default_rng(0x5C0FFEE).integers(1, 2**63, (2, WARP), dtype=np.int64) | 1
 
-    def __init__(self, unit: int, cost: Callable[[Array, Mask], Array]) -> None:
+    def __init__(self, unit: int, width: int, cost: Callable[[Array, Mask], Array]) -> None:
         self._unit_shift = unit.bit_length() - 1
+        self._width = width
         self._cost = cost
         self._known: dict[int, tuple[int, ...]] = {}
 
@@ -161,6 +163,8 @@ class _PatternCosts:
             addresses: of all lanes, (32 · warps), in bytes.
             mask: active lanes, None for all.
         """
+        if (addresses & (self._width - 1)).any() and (mask is None or mask.any()):
+            return self._one_by_one(addresses.reshape(-1, WARP), mask)
         units = (addresses >> self._unit_shift).reshape(-1, WARP)
         factors, presence = self._FACTORS
         # Sums wrap around 64 bits, as they may in a hash.
@@ -180,6 +184,11 @@ class _PatternCosts:
             return len(hashes), cost[0] * len(hashes)
         distinct, where, times = np.unique(hashes, return_index=True, return_counts=True)
         return len(hashes), times @ self._look_up(distinct, where, addresses, active)
+
+    def _one_by_one(self, addresses: Array, mask: Mask | None) -> tuple[int, Array]:
+        active = np.ones(addresses.shape, bool) if mask is None else mask.reshape(-1, WARP)
+        used = active.any(axis=1)
+        return int(used.sum()), self._cost(addresses[used], active[used]).sum(axis=0)
 
     def _look_up(self, hashes: Array, rows: Array, addresses: Array, active: Mask | None) -> Array:
         keys = hashes.tolist()
@@ -261,9 +270,9 @@ class RequestCounter:
         key = (space, is_load, width)
         if key not in self._costs:
             self._costs[key] = (
-                _PatternCosts(SECTOR_BYTES, _sectors(width))
+                _PatternCosts(SECTOR_BYTES, width, _sectors(width))
                 if space == "global"
-                else _PatternCosts(WORD_BYTES, _wavefronts(width, is_load=is_load))
+                else _PatternCosts(WORD_BYTES, width, _wavefronts(width, is_load=is_load))
             )
         return self._costs[key]
 

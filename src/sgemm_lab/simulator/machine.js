@@ -75,8 +75,7 @@ function operationOf(opcode) {
  * @param {PtxKernel} kernel
  */
 function checkOpcodes(kernel) {
-  for (const { opcode, location } of kernel.instructions) {
-    const place = `${location}`;
+  for (const { opcode, location: place } of kernel.instructions) {
     if (CLUSTER.test(opcode)) throw new PtxError(sentence("run.cluster", { place }));
     if (!BARRIER.test(opcode) && !BRANCH.test(opcode) && !operationOf(opcode)) {
       throw new PtxError(sentence("run.opcode", { opcode, place }));
@@ -193,13 +192,13 @@ function bind(group, instruction, tally) {
  * @returns {Step}
  */
 function bound(group, instruction) {
-  const { opcode } = instruction;
-  const place = `${instruction.location}`;
+  const { opcode, location } = instruction;
   try {
     const operation = operationOf(opcode);
     if (!operation) throw new TypeError(opcode);
     return operation.bind(group, instruction, operation.match);
   } catch (error) {
+    const place = `${location}`;
     if (!(error instanceof LabError)) {
       throw new PtxError(sentence("run.operands", { opcode, place }), { cause: error });
     }

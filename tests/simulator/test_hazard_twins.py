@@ -1,0 +1,224 @@
+"""What JavaScript finds wrong with a kernel, and what it traces: all of it as in Python."""
+
+from collections.abc import Iterator
+from itertools import product
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from simulator_kernels import (
+    GEMMS,
+    NAMED,
+    PIPELINE,
+    SHIFTED_STORE,
+    TWO_BRANCHES,
+    gemm_inputs,
+    ptx_of,
+)
+from twins import Case, in_javascript, same
+
+from sgemm_lab.counting.shared_arrays import shared_parts
+from sgemm_lab.cuda.compiler import compile_kernel
+from sgemm_lab.kernel import ENTRY, parse_kernel
+
+WRONG = sorted((Path(__file__).parents[1] / "wrong_kernels").glob("*.cu"))
+QUICK = ("lockstep", "warps")
+SCHEDULES = (*QUICK, "threads")
+RAGGED = (33, 34, 35)
+TRACED = (5, 6, 7)
+
+FAULTS = """
+extern "C" __global__ void k(const int* A, const float* B, int* C, long long by) {
+    __shared__ int tile[96];
+    int i = blockIdx.x * 32 + threadIdx.x;
+    C[i] = A[i] + 1;
+    C[i + 64] = A[i + by];
+    float4 v = *reinterpret_cast<const float4*>(B + threadIdx.x * (2 + blockIdx.x));
+    tile[2 * threadIdx.x + blockIdx.x] = v.x + v.w;
+    __syncthreads();
+    C[i] += tile[3 * threadIdx.x];
+    reinterpret_cast<short*>(tile)[threadIdx.x ^ 3] = 5;
+    if (threadIdx.x < by) {
+        __syncthreads();
+        C[i] = tile[threadIdx.x / 2];
+    }
+}"""
+
+# Each thread goes through a list of steps, all threads side by side: what to do, and where.
+STEPS = """
+enum { LOAD, STORE, LOAD_4, STORE_4, LOAD_BYTE, BLOCK, WARP, GROUP, ARRIVE };
+extern "C" __global__ void k(const int* kinds, const int* places, int* C, int steps) {
+    __shared__ __align__(16) int tile[32];
+    int t = threadIdx.x, sum = 0;
+    for (int step = 0; step < steps; ++step) {
+        int kind = kinds[step], place = places[step * blockDim.x + t];
+        if (kind == BLOCK) __syncthreads();
+        else if (kind == WARP) __syncwarp();
+#ifdef PARTS
+        else if (kind == GROUP) {
+            if (t < 64) asm volatile("bar.sync 1, 64;" ::: "memory");
+        } else if (kind == ARRIVE) {
+            if (t < 32) asm volatile("bar.arrive 2, 64;" ::: "memory");
+            else if (t < 64) asm volatile("bar.sync 2, 64;" ::: "memory");
+        }
+#endif
+        else if (place >= 0) {
+            volatile int* here = tile + place;
+            int4* wide = reinterpret_cast<int4*>(tile) + place / 4;
+            if (kind == LOAD) sum += *here;
+            else if (kind == STORE) *here = t;
+            else if (kind == LOAD_4) sum += wide->x + wide->w;
+            else if (kind == STORE_4) *wide = make_int4(t, step, t, step);
+#ifdef BYTES
+            else sum += reinterpret_cast<volatile char*>(tile)[place];
+#endif
+        }
+    }
+    C[blockIdx.x * blockDim.x + t] = sum;
+}"""
+LOAD_BYTE, BLOCK, WARP, GROUP, ARRIVE = 4, 5, 6, 7, 8
+DRAWN = 100
+"""Lists of steps for each form of the kernel."""
+
+
+def gemm(name: str, *defines: str, size: tuple[int, int, int], **options: Any) -> Case:
+    """One of the kernels of the simulator's own tests, such as one with a barrier left out."""
+    source, (rows, columns), block, oldest = GEMMS[name]
+    m, n, k = size
+    return Case(
+        f"{name} {defines} {size} {options}",
+        ptx_of(source, oldest, *defines),
+        name,
+        (-(-n // columns), -(-m // rows)),
+        block,
+        gemm_inputs(m, n, k),
+        2 * 8 * k * 4 if name == "strip" else 0,
+        {"unwritten": ["C"], "patience": 20_000, **options},
+    )
+
+
+def small_kernels() -> Iterator[Case]:
+    broken = [("tiled", "FIRST_BARRIER="), ("tiled", "SECOND_BARRIER="), ("async", "WAIT=")]
+    for (name, *defines), schedule in product([*([name] for name in GEMMS), *broken], SCHEDULES):
+        traced = {"trace": True, "products": True, "requests_of": (0, 1), "schedule": schedule}
+        yield gemm(name, *defines, size=TRACED, **traced)
+        if schedule in QUICK:
+            yield gemm(name, *defines, size=(16, 17, 24), schedule=schedule)
+
+
+def launches() -> Iterator[tuple[str, str, int, int, dict[str, Any]]]:
+    """Name, PTX, blocks, threads and arguments of kernels for barriers of all kinds and faults."""
+    values = np.arange(384, dtype=np.float32)
+    last = "LAST_BARRIER=__syncthreads();"
+    for first, end, parts in product(
+        ("FIRST_ONLY=", "FIRST_ONLY=__syncthreads();"), (last, "LAST_BARRIER="), (128, 32)
+    ):
+        ptx = ptx_of(TWO_BRANCHES, "sm_90", first, end)
+        yield f"branches {first} {end} {parts}", ptx, 3, 128, {"C": values, "parts": parts}
+    for group, threads, distance in (
+        ("0", 64, 32),
+        ("0", 96, 1),
+        ("t/32", 32, 1),
+        ("t/32", 32, 32),
+    ):
+        defines = (f"GROUP={group}", f"THREADS={threads}", f"DISTANCE={distance}")
+        yield f"named {defines}", ptx_of(NAMED, "sm_90", *defines), 2, 64, {"C": values}
+    a = np.random.default_rng(3).integers(-9, 9, 64 * 7).astype(np.float32)
+    pipes = {"": a, "FULL_WAIT=": a, "EMPTY_WAIT=": a, "BYTES=260": a, "BYTES=256": a[:-16]}
+    for define, given in pipes.items():
+        ptx = ptx_of(PIPELINE, "sm_90", *filter(None, [define]))
+        args = {"A": given, "C": np.full(96, np.nan, np.float32), "turns": 7}
+        yield f"pipeline {define} of {len(given)}", ptx, 3, 64, args
+    uninitialised = ptx_of(PIPELINE.replace("s < STAGES", "s < 1"))
+    yield "pipeline without a barrier", uninitialised, 1, 64, {"A": a, "C": values, "turns": 7}
+    for by in (0, 1, 20, 1 << 30):
+        arrays = {"A": np.arange(80, dtype=np.int32), "B": np.ones((8, 12), np.float32)}
+        args = {**arrays, "C": np.zeros(160, np.int32), "by": by}
+        yield f"faults {by}", ptx_of(FAULTS), 3, 32, args
+    shifted = {"C": np.zeros(32, np.int32), "by": 1}
+    yield "shifted store", ptx_of(SHIFTED_STORE), 1, 32, shifted
+
+
+def all_small_cases() -> list[Case]:
+    cases = [*small_kernels()]
+    for (name, ptx, blocks, threads, args), schedule in product(launches(), QUICK):
+        options = {"schedule": schedule, "trace": True, "unwritten": ["C"], "patience": 20_000}
+        cases.append(Case(name, ptx, "k", (blocks,), (threads,), args, 0, options))
+    return cases
+
+
+def wrong_kernel_cases(path: Path) -> Iterator[Case]:
+    kernel = parse_kernel(path.stem, path.read_text(encoding="utf-8"))
+    ptx = compile_kernel(kernel).ptx
+    for size, schedule in [(RAGGED, "lockstep"), *((TRACED, one) for one in QUICK)]:
+        shape = kernel.launch_shape(*size)
+        options = {
+            **{"unwritten": ["C"], "schedule": schedule, "shared_parts": shared_parts(kernel)},
+            **{"trace": size == TRACED, "patience": 100_000},
+        }
+        name, args = f"{path.stem} {size} {schedule}", gemm_inputs(*size)
+        yield Case(name, ptx, ENTRY, shape.grid, shape.block, args, shape.shared_bytes, options)
+
+
+def drawn_cases(parts: bool, narrow: bool) -> Iterator[Case]:
+    """Threads that load and store at random, with barriers between at random."""
+    defines = [*(["PARTS"] if parts else []), *(["BYTES"] if narrow else [])]
+    ptx = ptx_of(STEPS, "sm_90", *defines)
+    kinds = [0, 0, 1, 1, 2, 3, BLOCK, BLOCK, WARP, WARP]
+    kinds += [LOAD_BYTE] * narrow + [GROUP, GROUP, ARRIVE] * parts
+    for seed in range(DRAWN):
+        random = np.random.default_rng([seed, parts, narrow])
+        steps, threads = int(random.integers(2, 9)), int(random.choice([32, 64, 96]))
+        if parts:
+            threads = max(threads, 64)
+        places = random.integers(0, random.choice([2, 8, 32]), (steps, threads))
+        # Often each thread has words of its own, and often only some are on.
+        own = np.broadcast_to(np.arange(threads) % 32, places.shape)
+        places = np.where(random.random((steps, 1)) < 0.4, own, places)
+        off = random.random(places.shape) < random.choice([0.0, 0.5, 0.97], (steps, 1))
+        args = {
+            "kinds": random.choice(kinds, steps).astype(np.int32),
+            "places": np.where(off, -1, places).astype(np.int32),
+            "C": np.zeros(2 * threads, np.int32),
+            "steps": steps,
+        }
+        options = {"schedule": QUICK[seed % 2], "patience": 20_000}
+        yield Case(f"{defines} {seed}", ptx, "k", (2,), (threads,), args, 0, options)
+
+
+def compare(cases: list[Case]) -> list[dict[str, Any]]:
+    """Hold both languages to the same answers, and return Python's."""
+    mine = [case.in_python() for case in cases]
+    for case, python, javascript in zip(cases, mine, in_javascript(cases), strict=True):
+        assert not same(python, javascript), case.name
+    return mine
+
+
+def kinds_among(answers: list[dict[str, Any]]) -> set[str]:
+    return {hazard["kind"] for answer in answers for hazard in answer.get("hazards", [])}
+
+
+def test_wrong_kernels_hear_the_same() -> None:
+    cases = [case for path in WRONG for case in wrong_kernel_cases(path)]
+    answers = compare(cases)
+    assert {"out of bounds", "misaligned", "unwritten", "race"} <= kinds_among(answers)
+
+
+def test_small_kernels_hear_the_same_and_leave_the_same_trace() -> None:
+    answers = compare(all_small_cases())
+    every = {"out of bounds", "misaligned", "unwritten", "race", "in flight", "barrier"}
+    assert every <= kinds_among(answers)
+    assert {"StuckError", "PtxError"} <= {one["raised"] for one in answers if "raised" in one}
+    assert any(one.get("warnings") for one in answers)
+    assert any(one["trace"]["faults"] for one in answers if one.get("trace"))
+
+
+@pytest.mark.parametrize("narrow", [False, True], ids=["words", "bytes"])
+@pytest.mark.parametrize("parts", [False, True], ids=["whole barriers", "barriers of some"])
+def test_drawn_accesses_race_in_the_same_place(parts: bool, narrow: bool) -> None:
+    answers = compare([*drawn_cases(parts, narrow)])
+    racy = [answer for answer in answers if answer.get("hazards")]
+    assert len(racy) > DRAWN / 10
+    threads = {tuple(one["hazards"][0]["otherThread"] or ()) for one in racy}
+    assert len(threads) > 5

@@ -14,6 +14,7 @@ A file is called ``NNN_name.cu``. Numbers only have to ascend: between 110 and 1
 
 import difflib
 import hashlib
+import os
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -301,16 +302,27 @@ def _place(path: Path) -> tuple[int, str, str]:
     return int(match[1]), match[2], match[3]
 
 
+Files = tuple[tuple[str, int], ...]
+"""Paths of files, each with the time of its last change."""
+
+
+def _book_files() -> Files:
+    # Asked for at every look-up of a kernel, so that an edited file is read anew.
+    with os.scandir(data_folder("kernels")) as found:
+        return tuple(
+            sorted((f.path, f.stat().st_mtime_ns) for f in found if f.name.endswith(".cu"))
+        )
+
+
 def _book_kernels() -> Mapping[str, Kernel]:
-    files = data_folder("kernels").glob("*.cu")
-    return _read_kernels(tuple(sorted((path, path.stat().st_mtime_ns) for path in files)))
+    return _read_kernels(_book_files())
 
 
 @lru_cache(maxsize=4)
-def _read_kernels(files: tuple[tuple[Path, int], ...]) -> Mapping[str, Kernel]:
-    """Read these files, each with the time of its last change: once, and again when one changes."""
+def _read_kernels(files: Files) -> Mapping[str, Kernel]:
+    """Read these files: once, and again when one changes."""
     kernels: dict[str, Kernel] = {}
-    for path in sorted((path for path, _ in files), key=_place):
+    for path in sorted((Path(name) for name, _ in files), key=_place):
         name = _place(path)[2]
         if name in kernels:
             raise LabError(f"Two files in {path.parent} are called '{name}'. Rename one of them.")
@@ -330,12 +342,17 @@ def book_kernel(name: str) -> Kernel | None:
 
 def load_kernels(*, variants: bool = False) -> list[Kernel]:
     """Return every kernel of the book, in the book's order; on request with its variants."""
-    kernels: list[Kernel] = []
-    for kernel in _book_kernels().values():
-        kernels.append(kernel)
-        if variants:
-            kernels.extend(load_kernel(f"{kernel.name}:{values}") for values in kernel.variants)
-    return kernels
+    files = _book_files()
+    return list(_with_variants(files) if variants else _read_kernels(files).values())
+
+
+@lru_cache(maxsize=4)
+def _with_variants(files: Files) -> tuple[Kernel, ...]:
+    return tuple(
+        one
+        for kernel in _read_kernels(files).values()
+        for one in (kernel, *(load_kernel(f"{kernel.name}:{each}") for each in kernel.variants))
+    )
 
 
 def load_kernel(name: str) -> Kernel:

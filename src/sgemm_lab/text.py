@@ -1,6 +1,7 @@
 """Numbers, sizes and tables as the book writes them, in HTML, in plain text and in pictures."""
 
 import math
+import re
 from collections.abc import Iterable, Sequence
 from decimal import ROUND_HALF_UP, Context, Decimal
 
@@ -39,6 +40,11 @@ def percent(share: float) -> str:
     if abs(share) >= 0.1:
         return f"{math.floor(100 * share + 0.5)} %"
     return f"{rounded_to(100 * share, 2):g} %"
+
+
+def with_spaced_percents(text: str) -> str:
+    """Return text with the book's space before each sign of percent: "12%" becomes "12 %"."""
+    return re.sub(r"(?<=\d)%", " %", text)
 
 
 def plural(count: int, word: str, several: str = "") -> str:

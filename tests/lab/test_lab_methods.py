@@ -42,7 +42,7 @@ def test_a_change_is_against_the_books_way() -> None:
     rows = repr(found).splitlines()
     assert rows[1].startswith("as the book measures, GFLOP/s")
     assert rows[1].split()[-1] == "100"
-    assert rows[2].split()[-1] == "+100.0%"
+    assert rows[2].endswith("+100.0 %")
 
 
 def test_no_change_is_called_the_same() -> None:

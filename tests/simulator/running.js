@@ -5,6 +5,7 @@ import { traceToJson } from "../../src/sgemm_lab/simulator/trace.js";
 
 const TYPES = { float32: Float32Array, uint32: Uint32Array, int32: Int32Array };
 Object.assign(TYPES, { float64: Float64Array, uint8: Uint8Array, uint16: Uint16Array });
+Object.assign(TYPES, { uint64: BigUint64Array, float16: Uint16Array });
 
 /**
  * Run a launch; give what Python's Result holds, or the kind and the sentence of what it raises.

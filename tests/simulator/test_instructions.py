@@ -18,10 +18,10 @@ A, B, C = (
 )
 
 
-def run_ptx(body: str, a: np.ndarray, b: np.ndarray, c: np.ndarray, result: np.dtype) -> np.ndarray:
-    """Run instructions on %a, %b, %c (32-bit); what they leave in %d, %e (64-bit) or %p."""
+def ptx_around(body: str, result: np.dtype) -> str:
+    """A kernel of instructions on %a, %b, %c (32-bit) that stores %d, %e (64-bit) or %p."""
     store = {1: "selp.b32 %d, 1, 0, %p; st.global.u32 [%q], %d;", 8: "st.global.u64 [%q], %e;"}
-    ptx = f"""
+    return f"""
     .version 8.0
     .target sm_80
     .visible .entry k(.param .u64 A, .param .u64 B, .param .u64 C, .param .u64 D) {{
@@ -36,9 +36,13 @@ def run_ptx(body: str, a: np.ndarray, b: np.ndarray, c: np.ndarray, result: np.d
     {store.get(result.itemsize, "st.global.u32 [%q], %d;")}
     ret;
     }}"""
+
+
+def run_ptx(body: str, a: np.ndarray, b: np.ndarray, c: np.ndarray, result: np.dtype) -> np.ndarray:
+    """Run instructions; what they leave in %d, %e or %p."""
     out = np.zeros(len(a), dtype=result if result.itemsize > 1 else np.uint32)
     args = {"A": a, "B": b, "C": c, "D": out}
-    return simulate(ptx, "k", (1,), (len(a),), args).arrays["D"]
+    return simulate(ptx_around(body, result), "k", (1,), (len(a),), args).arrays["D"]
 
 
 def signed(value: int, width: int = 32) -> int:

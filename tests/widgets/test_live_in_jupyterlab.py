@@ -24,7 +24,7 @@ CELLS = [
     "timeline = Timeline(blocks=2)\ntimeline",
     "ladder = ladder_samples.ladder()\nladder",
     "memory = ladder_samples.memory()\nmemory",
-    "print('kernel has', roofline.gpu, roofline.path, intensity.tile.bm, coalescing.sectors, "
+    "print('kernel has', roofline.gpu, roofline.level, intensity.tile.bm, coalescing.sectors, "
     "banks.padding, len(banks.wavefronts), steps.step, occupancy.threads, timeline.stages, "
     "ladder.measure, memory.show)",
     "roofline.gpu = 't4'\nintensity.gpu = 'a100'\ncoalescing.chosen = 1\nbanks.wavefront = 1\n"
@@ -70,7 +70,7 @@ def context(chromium: Browser) -> Iterator[BrowserContext]:
 def expect_last_state(page: Page) -> None:
     """All widgets show what Python set in the last cell."""
     for root in ROOTS:
-        expect(page.locator(f"{root} svg").first).to_be_visible(timeout=WAIT)
+        expect(page.locator(f"{root} svg:visible").first).to_be_visible(timeout=WAIT)
     expect(page.locator(".lab-roofline .lab-point")).to_have_count(0, timeout=WAIT)
     expect(page.locator(".lab-roofline select").first).to_have_value("t4")
     expect(page.locator(".lab-intensity select")).to_have_value("a100", timeout=WAIT)
@@ -79,7 +79,7 @@ def expect_last_state(page: Page) -> None:
     wavefront = page.locator(".lab-banks").get_by_role("slider", name="Wavefront")
     expect(wavefront).to_have_attribute("aria-valuetext", "1 of 2", timeout=WAIT)
     scrub = page.locator(".lab-steps").get_by_role("slider", name="Step")
-    expect(scrub).to_have_attribute("aria-valuetext", "9 of 33", timeout=WAIT)
+    expect(scrub).to_have_attribute("aria-valuetext", "9 of 41", timeout=WAIT)
     registers = page.get_by_role("spinbutton", name="Registers per thread")
     expect(registers).to_have_value("64", timeout=WAIT)
     buffers = page.locator(".lab-timeline").get_by_role("radio", name="4").first
@@ -94,9 +94,11 @@ def test_state_reaches_python_and_comes_back(address: str, context: BrowserConte
     open_notebook(page, address)
     for cell, root in enumerate(ROOTS):
         run_cell(page, cell)
-        page.wait_for_selector(f"{root} svg")
+        page.wait_for_selector(f"{root} svg:visible")
 
+    page.locator(".lab-roofline").get_by_text("More", exact=True).click()
     page.locator(".lab-roofline select").first.select_option("a100")
+    page.locator(".lab-roofline").get_by_role("radio", name="DRAM").check(force=True)
     expect(page.locator(".lab-roofline .lab-point")).to_have_count(2)
     page.get_by_role("slider", name="BM").fill("4")
     page.locator(".lab-coalescing select").select_option("2")
@@ -108,7 +110,7 @@ def test_state_reaches_python_and_comes_back(address: str, context: BrowserConte
     page.locator(".lab-ladder").get_by_role("radio", name="GFLOP/s").check(force=True)
     page.locator(".lab-memory").get_by_role("radio", name="latency").check(force=True)
     run_cell(page, len(ROOTS))
-    said = "kernel has a100  256 4 4 1 5 512 3 gflops latency"
+    said = "kernel has a100 dram 256 4 4 1 5 512 3 gflops latency"
     expect(page.get_by_text(said)).to_be_visible(timeout=WAIT)
     run_cell(page, len(ROOTS) + 1)
     expect_last_state(page)

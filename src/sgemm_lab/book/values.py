@@ -14,6 +14,7 @@ from sphinx.util import logging
 from sphinx.util.docutils import SphinxRole
 
 from sgemm_lab.errors import LabError
+from sgemm_lab.text import with_spaced_percents
 
 ROLE = "value"
 
@@ -69,5 +70,6 @@ class ValueRole(SphinxRole):
             if output["output_type"] == "error":
                 raise LabError(f"{{{ROLE}}}`{self.text}`: {output['ename']}: {output['evalue']}")
             if output["output_type"] == "execute_result":
-                return str(ast.literal_eval(output["data"]["text/plain"]))
+                value = str(ast.literal_eval(output["data"]["text/plain"]))
+                return with_spaced_percents(value)
         raise LabError(f"{{{ROLE}}}`{self.text}` came to nothing.")

@@ -89,7 +89,7 @@ from sgemm_lab.lab.timelines import timeline as _timeline
 from sgemm_lab.lab.verdicts import verdicts
 from sgemm_lab.lab.your_gpu import my_gpu as _my_gpu
 from sgemm_lab.rules.overlap import Pipeline
-from sgemm_lab.text import bytes_text, number
+from sgemm_lab.text import bytes_text, number, with_spaced_percents
 from sgemm_lab.widgets import (
     Banks,
     Coalescing,
@@ -392,7 +392,7 @@ def say(text: str) -> Prose:
 
     Values that stand in a fixed sentence need no cell: the page writes ``{value}`x:.0f` GB/s``.
     """
-    return Prose(text.strip())
+    return Prose(with_spaced_percents(text.strip()))
 
 
 def code(text: str) -> str:

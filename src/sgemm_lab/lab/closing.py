@@ -19,7 +19,7 @@ from sgemm_lab.models.bound import DATA, DRAM, ISSUE, L2, LOOKUP, SCHEDULERS, Bo
 from sgemm_lab.models.ladder import SIZE
 from sgemm_lab.models.ladder import ladder as recorded_steps
 from sgemm_lab.records.data import Record, Score
-from sgemm_lab.text import number, percent, size_text
+from sgemm_lab.text import number, percent, size_text, with_spaced_percents
 
 PER_STEP = "multiply-add of a warp"
 
@@ -142,9 +142,9 @@ class Closing:
         """The four lines: term and sentence. Code stands in backticks."""
         return [
             ("Was bound by", f"{self.before.brief}." if self.before else "No kernel stood before."),
-            ("What changed", self.changed),
-            ("Factor", self._factor_words()),
-            ("Bound now by", f"{self.now.words}." + (f" {self.why}" if self.why else "")),
+            ("What changed", with_spaced_percents(self.changed)),
+            ("Factor", with_spaced_percents(self._factor_words())),
+            ("Bound now by", with_spaced_percents(f"{self.now.words}. {self.why}".strip())),
         ]
 
     def _factor_words(self) -> str:
@@ -171,9 +171,9 @@ class Closing:
     def _repr_html_(self) -> str:
         name = escape(self.now.called)
         rows = "".join(
-            '<div style="display:flex;flex-wrap:wrap;gap:0 12px;margin-top:4px">'
-            f'<dt style="flex:0 0 8rem;font-weight:normal;color:var(--lab-muted, #57606a)">{term}'
-            f'</dt><dd style="flex:1 1 18rem;margin:0">{with_code(text)}</dd></div>'
+            '<div style="display:flex;flex-wrap:wrap;gap:0 12px;margin-top:3px">'
+            '<dt style="flex:0 0 6.75rem;font-weight:normal;color:var(--lab-muted, #57606a)">'
+            f'{term}</dt><dd style="flex:1 1 18rem;margin:0">{with_code(text)}</dd></div>'
             for term, text in self.rows
         )
         legend = "" if self.before else f'<p style="margin:10px 0 0">{escape(_LEGEND)}</p>'
@@ -181,7 +181,8 @@ class Closing:
             f'<section class="lab-closing" aria-label="Closing box: {name}" style="border:1px '
             f'solid {_LINE};border-radius:8px;padding:12px 16px;margin:24px 0">'
             f'<p style="margin:0 0 8px"><strong>Where <code>{name}</code> stands</strong></p>'
-            f'{self._bar()}<dl style="margin:10px 0 0">{rows}</dl>{legend}'
+            f'{self._bar()}<dl style="margin:8px 0 0;font-size:0.92em;line-height:1.5">{rows}</dl>'
+            f"{legend}"
             f'<p class="lab-provenance" style="margin:10px 0 0">{escape(self.provenance)}</p>'
             "</section>"
         )

@@ -10,7 +10,7 @@ from matplotlib.figure import Figure
 
 from sgemm_lab import style
 from sgemm_lab.errors import LabError, MissingToolError
-from sgemm_lab.text import plain_table
+from sgemm_lab.text import plain_table, with_spaced_percents
 
 
 @dataclass(frozen=True)
@@ -96,7 +96,7 @@ def table(
     ``note`` is a line below it that says where the numbers come from. ``code`` is the index of a
     column that holds code.
     """
-    rows = [list(row) for row in rows]
+    rows = [list(map(with_spaced_percents, row)) for row in rows]
 
     def cell(tag: str, index: int, text: str, scope: str = "") -> str:
         kind = ' class="number"' if index >= numbers else ""

@@ -7,7 +7,7 @@ from html import escape
 from typing import Any
 
 from sgemm_lab.errors import LabError
-from sgemm_lab.text import plural
+from sgemm_lab.text import plural, with_spaced_percents
 
 VERDICTS_MIME = "application/vnd.sgemm-lab.verdicts+json"
 """The claims as a list of ``{"key", "claim", "verdict", "because"}``, beside their table."""
@@ -112,7 +112,8 @@ def _claim(fields: Sequence[str]) -> Claim:
             f"A verdict is written (key, claim, verdict, because). This is not: {fields!r}"
         )
     # Texts may run over several lines of the page's source.
-    claim = Claim(*(" ".join(text.split()) for text in fields))
+    key, said, verdict, because = (" ".join(text.split()) for text in fields)
+    claim = Claim(key, said, verdict, with_spaced_percents(because))
     if claim.verdict not in SIGNS:
         raise LabError(
             f"The verdict on '{claim.key}' is '{claim.verdict}'. Use one of {', '.join(SIGNS)}."

@@ -63,7 +63,6 @@ class BlockDemand:
         return {name: (self.fixed[name] / k + self.per_k[name]) / steps for name in self.per_k}
 
 
-@lru_cache(maxsize=256)
 def block_demand(kernel: Kernel) -> BlockDemand:
     """Return what one block of a kernel asks for: as kept with the package, or simulated here.
 
@@ -71,9 +70,20 @@ def block_demand(kernel: Kernel) -> BlockDemand:
         LabError: the block is no tile of C that follows from the kernel's constants, or the
             kernel cannot be compiled here.
     """
-    ptx = settled_ptx(kernel)
-    found = kept(BLOCKS, kernel.name, ptx)
-    return BlockDemand(**found) if found else simulated_demand(kernel, ptx)
+    found = _demand_or_why_not(kernel)
+    if isinstance(found, LabError):
+        raise found
+    return found
+
+
+@lru_cache(maxsize=256)
+def _demand_or_why_not(kernel: Kernel) -> BlockDemand | LabError:
+    try:
+        ptx = settled_ptx(kernel)
+        found = kept(BLOCKS, kernel.name, ptx)
+        return BlockDemand(**found) if found else simulated_demand(kernel, ptx)
+    except LabError as reason:
+        return reason
 
 
 def simulated_demand(kernel: Kernel, ptx: str) -> BlockDemand:

@@ -29,6 +29,7 @@ from sgemm_lab.simulator.ptx import (
     Vector,
 )
 from sgemm_lab.simulator.registers import Mask, numpy_type, source
+from sgemm_lab.simulator.sentences import sentence
 
 if TYPE_CHECKING:
     from sgemm_lab.simulator.group import ThreadGroup
@@ -190,8 +191,7 @@ def _set_predicate(group: "ThreadGroup", instruction: Instruction, match: Match)
     name = match["compare"][:-1] if unordered else match["compare"]
     if match["compare"] in _FLOAT_ONLY and not is_float:
         raise PtxError(
-            f"The comparison '{instruction.opcode}' at {instruction.location} is one of float "
-            "numbers, but its type is another."
+            sentence("run.comparison", opcode=instruction.opcode, place=instruction.location)
         )
     compare = _COMPARE.get(name, np.equal)
     # An ordered comparison with NaN is false, "not equal" included, an unordered one true.
@@ -460,7 +460,7 @@ def _logic3(group: "ThreadGroup", instruction: Instruction, match: Match) -> Ste
     a, b, c = (value(group, instruction, position, "u32") for position in (1, 2, 3))
     table = instruction.operands[4]
     if not isinstance(table, Immediate):
-        raise PtxError(f"lop3 at {instruction.location} needs a constant table.")
+        raise PtxError(sentence("run.lop3", place=instruction.location))
 
     def combine() -> Any:
         result: Any = np.uint32(0)
@@ -485,7 +485,7 @@ def _load_parameter(group: "ThreadGroup", instruction: Instruction, match: Match
     origin = instruction.operands[1]
     base = getattr(origin, "base", None)
     if not isinstance(base, Symbol) or base.name not in group.parameters:
-        raise PtxError(f"A parameter load at {instruction.location} names no parameter.")
+        raise PtxError(sentence("run.parameter", place=instruction.location))
     target = instruction.operands[0]
     assert isinstance(target, Register)
     number = numpy_type(match["type"]).type(group.parameters[base.name])

@@ -18,6 +18,7 @@ from sgemm_lab.simulator.clocks import Clocks, synchronises_in_parts
 from sgemm_lab.simulator.memory import Memory, NamedArray, lay_out, shared_base, source_name
 from sgemm_lab.simulator.ptx import Instruction, PtxError, PtxKernel
 from sgemm_lab.simulator.registers import Mask, RegisterFile
+from sgemm_lab.simulator.sentences import sentence
 from sgemm_lab.text import place_name
 
 LOAD, STORE, ATOMIC, COPY_READ, COPY_WRITE = "load", "store", "atomic", "copy read", "copy write"
@@ -440,4 +441,4 @@ class ThreadGroup:
                 return np.uint32(self.batch.shared.size)
             case "WARP_SZ":
                 return np.uint32(WARP)
-        raise PtxError(f"The simulator does not know the special register {name}.")
+        raise PtxError(sentence("run.special", name=name))

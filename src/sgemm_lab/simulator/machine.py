@@ -23,6 +23,7 @@ from sgemm_lab.simulator.operations import Binder, Step, value
 from sgemm_lab.simulator.paths import BlockBarrier, Code, Program, Segment, warps_of
 from sgemm_lab.simulator.ptx import Guard, Instruction, PtxError, PtxKernel, Register
 from sgemm_lab.simulator.registers import Mask
+from sgemm_lab.simulator.sentences import sentence
 from sgemm_lab.simulator.tally import Tally
 
 _OPERATIONS = [
@@ -67,16 +68,9 @@ def check_opcodes(kernel: PtxKernel) -> None:
         opcode = instruction.opcode
         known = _BARRIER.fullmatch(opcode) or _BRANCH.fullmatch(opcode) or _operation(opcode)
         if _CLUSTER.match(instruction.opcode):
-            raise PtxError(
-                "The blocks of a cluster read each other's shared memory at "
-                f"{instruction.location}. The simulator gives each block a memory that no other "
-                "sees, so such a kernel can run, and be counted, on a GPU only."
-            )
+            raise PtxError(sentence("run.cluster", place=instruction.location))
         if not known:
-            raise PtxError(
-                f"The simulator does not know the instruction '{opcode}' at "
-                f"{instruction.location}. Write that line in another way, or run on a GPU."
-            )
+            raise PtxError(sentence("run.opcode", opcode=opcode, place=instruction.location))
 
 
 def _code(group: ThreadGroup, blocks: list[BasicBlock], tally: Tally) -> Code:
@@ -171,10 +165,8 @@ def _bound(group: ThreadGroup, instruction: Instruction) -> Step:
             raise
         raise PtxError(f"{instruction.location}: {error}") from None
     except (LookupError, ValueError, TypeError, AttributeError, AssertionError):
-        raise PtxError(
-            f"The simulator cannot run '{instruction.opcode}' with these operands at "
-            f"{instruction.location}. Write that line in another way, or run on a GPU."
-        ) from None
+        place = instruction.location
+        raise PtxError(sentence("run.operands", opcode=instruction.opcode, place=place)) from None
 
 
 def _bind_fused_multiply_adds(group: ThreadGroup, bundle: Bundle) -> Step:

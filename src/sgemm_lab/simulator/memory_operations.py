@@ -40,6 +40,7 @@ from sgemm_lab.simulator.ptx import (
     Vector,
 )
 from sgemm_lab.simulator.registers import Array, Mask, numpy_type, source
+from sgemm_lab.simulator.sentences import sentence
 
 if TYPE_CHECKING:
     from sgemm_lab.simulator.group import ThreadGroup
@@ -54,7 +55,7 @@ def address_of(group: "ThreadGroup", instruction: Instruction, position: int) ->
     """A function giving the present byte addresses of a memory operand, one per lane."""
     operand = instruction.operands[position]
     if not isinstance(operand, Address):
-        raise PtxError(f"The instruction at {instruction.location} has no address.")
+        raise PtxError(sentence("run.address", place=instruction.location))
     base = operand.base
     if isinstance(base, Symbol | Immediate):
         start = int(source(group.registers, group.symbols, base, np.dtype(np.int64)))
@@ -310,7 +311,7 @@ def _copy_async(group: "ThreadGroup", instruction: Instruction, match: Match) ->
     """``cp.async``: read global memory now, write shared memory when the copy is waited for."""
     size = instruction.operands[2]
     if not isinstance(size, Immediate):
-        raise PtxError(f"cp.async at {instruction.location} needs a constant size.")
+        raise PtxError(sentence("run.copy_size", place=instruction.location))
     words = size.bits // _COPY_WORD
     read_site = Site(instruction, "global", COPY_READ, _COPY_WORD, words, True)
     write_site = Site(instruction, "shared", COPY_WRITE, _COPY_WORD, words, True)
@@ -370,7 +371,7 @@ def _wait(group: "ThreadGroup", instruction: Instruction, match: Match) -> Step:
     if match["wait"] == "group":
         count = instruction.operands[0]
         if not isinstance(count, Immediate):
-            raise PtxError(f"cp.async.wait_group at {instruction.location} needs a constant.")
+            raise PtxError(sentence("run.wait_group", place=instruction.location))
         allowed = count.bits
 
     return lambda mask: land_copies(group, mask, allowed)

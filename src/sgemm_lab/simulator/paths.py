@@ -20,6 +20,7 @@ from sgemm_lab.simulator.group import ThreadGroup
 from sgemm_lab.simulator.operations import Step
 from sgemm_lab.simulator.ptx import Instruction
 from sgemm_lab.simulator.registers import Mask
+from sgemm_lab.simulator.sentences import sentence
 from sgemm_lab.simulator.tally import Tally
 
 _TURN = 4096
@@ -30,10 +31,7 @@ class EndlessLoopError(LabError):
     """A kernel that ran on and on. The message says where it was."""
 
     def __init__(self, block: BasicBlock) -> None:
-        super().__init__(
-            f"The kernel does not come to an end{_where(block)}. Look at the loop around that "
-            "line: does its condition ever become false?"
-        )
+        super().__init__(sentence("run.endless", where=_where(block)))
 
 
 class TimeLimitError(LabError):
@@ -42,10 +40,13 @@ class TimeLimitError(LabError):
     def __init__(self, group: ThreadGroup, block: BasicBlock) -> None:
         launch = group.launch
         super().__init__(
-            f"The simulation was stopped after {launch.time_limit:g} seconds: "
-            f"{launch.blocks_done:,} of {launch.blocks:,} blocks were done{_where(block)}. Take "
-            "smaller matrices, or allow more time with time_limit= (in a shell: --time-limit). "
-            "If no block was done, look for a loop without an end."
+            sentence(
+                "run.time",
+                seconds=f"{launch.time_limit:g}",
+                done=launch.blocks_done,
+                blocks=launch.blocks,
+                where=_where(block),
+            )
         )
 
 
@@ -53,17 +54,13 @@ class StuckError(LabError):
     """Threads that wait for something that no thread will do."""
 
     def __init__(self, block: BasicBlock) -> None:
-        super().__init__(
-            f"The kernel waits for ever{_where(block)}: no thread is left that could complete the "
-            "barrier in memory (mbarrier) that others wait for. Look at how many arrivals and "
-            "bytes it expects, and at the parity that is waited for."
-        )
+        super().__init__(sentence("run.stuck", where=_where(block)))
 
 
 def _where(block: BasicBlock) -> str:
     places = [instruction.location for instruction in (*block.instructions, block.terminator)
               if instruction is not None and instruction.location.line]  # fmt: skip
-    return f", now at {places[0]}" if places else ""
+    return sentence("run.where", place=places[0]) if places else ""
 
 
 @dataclass(frozen=True, eq=False)

@@ -13,9 +13,11 @@ from sgemm_lab.simulator.ptx import (
     PtxError,
     PtxKernel,
     Register,
+    SpecialRegister,
     Symbol,
     plain,
 )
+from sgemm_lab.simulator.sentences import sentence
 
 Array = npt.NDArray[Any]
 Mask = npt.NDArray[np.bool_]
@@ -83,10 +85,11 @@ class RegisterFile:
         row: Array = self._arrays[width][self.row[register.name]]
         if width == 0 or dtype == np.bool_:
             if width != 0 or dtype != np.bool_:
-                raise PtxError(f"The PTX mixes predicates and numbers in {plain(register.name)}.")
+                raise PtxError(sentence("run.mixed", name=plain(register.name)))
             return row
         if dtype.itemsize > width:
-            raise PtxError(f"The PTX reads {8 * dtype.itemsize} bits from {plain(register.name)}.")
+            bits = 8 * dtype.itemsize
+            raise PtxError(sentence("run.wide", bits=bits, name=plain(register.name)))
         return row.view(dtype)[:: width // dtype.itemsize]
 
     def whole(self, register: Register, *, signed: bool) -> Array:
@@ -125,8 +128,6 @@ def source(
         case Symbol(name, offset) if name in symbols:
             return constant(symbols[name] + offset, dtype)
         case Symbol(name):
-            raise PtxError(
-                f"The kernel uses '{name}', which is neither shared nor local memory of its own. "
-                "Pass constants and arrays as kernel arguments."
-            )
-    raise PtxError(f"The PTX has an operand the simulator cannot read: {operand}.")
+            raise PtxError(sentence("run.symbol", name=name))
+    name = operand.name if isinstance(operand, SpecialRegister) else type(operand).__name__.lower()
+    raise PtxError(sentence("run.operand", name=name))

@@ -23,6 +23,7 @@ from sgemm_lab.simulator.merging import Merged, merge_shared_accesses
 from sgemm_lab.simulator.paths import StuckError
 from sgemm_lab.simulator.ptx import PtxKernel, parse
 from sgemm_lab.simulator.races import RaceDetector
+from sgemm_lab.simulator.sentences import sentence
 from sgemm_lab.simulator.tally import Tally
 from sgemm_lab.simulator.trace import Trace, TraceRecorder
 from sgemm_lab.simulator.unroll import unroll_short_loops
@@ -170,7 +171,7 @@ def _understand(
     """Everything about a kernel that does not depend on the launch; remembered, never changed."""
     kernels = parse(ptx)
     if entry not in kernels:
-        raise LabError(f"The PTX has no kernel '{entry}'. It has: {', '.join(kernels)}.")
+        raise LabError(sentence("run.entry", entry=entry, names=", ".join(kernels)))
     kernel = unroll_short_loops(kernels[entry])
     blocks = flow_of(kernel)
     return kernel, blocks, merge_shared_accesses(blocks, lay_out(kernel.shared, shared_bytes))
@@ -178,7 +179,7 @@ def _understand(
 
 def _three(size: tuple[int, ...], what: str) -> Dim3:
     if not 1 <= len(size) <= 3 or min(size) < 1:
-        raise LabError(f"The {what} needs one to three sizes of 1 or more, not {size}.")
+        raise LabError(sentence("run.sizes", what=what, sizes=size))
     x, y, z = (*size, 1, 1)[:3]
     return x, y, z
 
@@ -186,7 +187,7 @@ def _three(size: tuple[int, ...], what: str) -> Dim3:
 def _checked_names(unwritten: Collection[str], arrays: Mapping[str, object]) -> frozenset[str]:
     unknown = sorted(set(unwritten) - set(arrays))
     if unknown:
-        raise LabError(f"'{unknown[0]}' is named as unwritten, but is no array argument.")
+        raise LabError(sentence("run.unwritten", name=unknown[0]))
     return frozenset(unwritten)
 
 
@@ -194,14 +195,12 @@ def _parameters(
     kernel: PtxKernel, args: Mapping[str, Argument], addresses: Mapping[str, int]
 ) -> dict[str, Any]:
     if len(args) != len(kernel.parameters):
-        raise LabError(
-            f"The kernel '{kernel.name}' takes {len(kernel.parameters)} arguments, "
-            f"but {len(args)} were given."
-        )
+        takes, given = len(kernel.parameters), len(args)
+        raise LabError(sentence("run.arguments", entry=kernel.name, takes=takes, given=given))
     parameters: dict[str, Any] = {}
     for (name, value), parameter in zip(args.items(), kernel.parameters, strict=True):
         # A pointer and a 64-bit number look the same in PTX, but no narrower type is a pointer.
         if isinstance(value, np.ndarray) and parameter.type not in ("u64", "b64"):
-            raise LabError(f"Argument '{name}' of the kernel '{kernel.name}' must be a number.")
+            raise LabError(sentence("run.number", name=name, entry=kernel.name))
         parameters[parameter.name] = addresses.get(name, value)
     return parameters

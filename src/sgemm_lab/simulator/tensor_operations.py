@@ -14,6 +14,7 @@ from sgemm_lab.hardware import WARP
 from sgemm_lab.simulator.operations import Operations, Step
 from sgemm_lab.simulator.ptx import Instruction, PtxError, Register, Vector
 from sgemm_lab.simulator.registers import Array, Mask, source
+from sgemm_lab.simulator.sentences import sentence
 
 if TYPE_CHECKING:
     from sgemm_lab.simulator.group import ThreadGroup
@@ -26,7 +27,7 @@ _INSIDE = np.arange(WARP) % 4
 def _items(group: "ThreadGroup", instruction: Instruction, position: int) -> list[Any]:
     operand = instruction.operands[position]
     if not isinstance(operand, Vector):
-        raise PtxError(f"mma at {instruction.location} needs its operands in braces.")
+        raise PtxError(sentence("run.mma", place=instruction.location))
     dtype = np.dtype(np.uint32)
     return [source(group.registers, group.symbols, item, dtype) for item in operand.items]
 

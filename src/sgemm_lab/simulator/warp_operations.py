@@ -13,6 +13,7 @@ from sgemm_lab.simulator.memory_operations import address_of, begin
 from sgemm_lab.simulator.operations import Operations, Step, destination, value
 from sgemm_lab.simulator.ptx import Instruction, Pair, PtxError, Register, Vector
 from sgemm_lab.simulator.registers import Array, Mask
+from sgemm_lab.simulator.sentences import sentence
 
 if TYPE_CHECKING:
     from sgemm_lab.simulator.group import ThreadGroup
@@ -139,7 +140,7 @@ def _load_matrix(group: "ThreadGroup", instruction: Instruction, match: Match) -
 
     def step(mask: Mask | None) -> None:
         if mask is not None and _active(group, mask).any(axis=1).sum() * WARP != mask.sum():
-            raise PtxError(f"ldmatrix at {instruction.location} needs all 32 lanes of a warp.")
+            raise PtxError(sentence("run.ldmatrix", place=instruction.location))
         asking = gives_address if mask is None else gives_address & mask
         access = begin(group, site, addresses(), None if asking.all() else asking)
         lanes = np.arange(group.lanes) if access.lanes is None else access.lanes

@@ -91,8 +91,8 @@ def owners_panel(title: str, kernel: Kernel, *, says: str = "") -> Output:
         cells_drawn(one, 0, top, cell, cell, "register", 1),
         words(0, 14, f"a block: {rows} × {columns} of C", bold=True),
         words(wide + 8, top + high / 2, "next blocks", hue="register"),
-        words(6, below, f"a warp: {plural(len(many), 'element')}"),
-        words(6, below + 17, f"a thread in it: {len(one):,}"),
+        words(6, below, f"warp: {plural(len(many), 'element')}"),
+        words(6, below + 17, f"thread in it: {len(one):,}"),
     ]
     described = (
         f"In '{kernel.name}' a thread owns {plural(len(one), 'element')} of C, a warp "

@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 import pytest
-from both_simulators import Case, in_javascript, same
 from simulator_kernels import GEMMS, gemm_inputs, ptx_of
 from test_instructions import FLOATS, PREDICATES, SHUFFLES, U32, U64, A, B, C, X, Y, ptx_around
+from twins import Case, in_javascript, same
 
 from sgemm_lab.counting.of_kernel import fresh_workspace, patience
 from sgemm_lab.counting.shared_arrays import shared_parts
@@ -138,6 +138,7 @@ def of_faults() -> list[Case]:
         replace(fine, name="hours", grid=(2**31 - 1,), block=(1024,)),
         replace(fine, name="too much shared memory", shared_bytes=300_000),
         replace(fine, name="an unknown name", options={"unwritten": ["D"]}),
+        replace(cases[0], name="no time", ptx=f"{HEAD} A: bra A; }}", options={"time_limit": 0.0}),
         replace(
             fine,
             name="too much static shared memory",
@@ -242,7 +243,7 @@ GROUPS: dict[str, Callable[[], list[Case]]] = {
 
 
 @pytest.mark.parametrize("group", GROUPS)
-def test_both_simulators_agree(group: str) -> None:
+def test_twins_agree(group: str) -> None:
     cases = GROUPS[group]()
     answers = in_javascript(cases)
     found = {

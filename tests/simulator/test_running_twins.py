@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Iterable
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -13,13 +12,10 @@ from twins import Case, in_javascript, same
 
 from sgemm_lab.counting.of_kernel import fresh_workspace, patience
 from sgemm_lab.counting.shared_arrays import shared_parts
-from sgemm_lab.cuda.compiler import load_nvrtc
-from sgemm_lab.cuda.shipped_ptx import kernel_ptx, shipped_file
-from sgemm_lab.errors import LabError
-from sgemm_lab.kernel import Kernel, Size, load_kernel, load_kernel_file, load_kernels
+from sgemm_lab.cuda.shipped_ptx import shipped_file
+from sgemm_lab.kernel import Kernel, Size, load_kernel, load_kernels
 
 AWKWARD = (37, 22, 13)
-WRONG = sorted((Path(__file__).parents[1] / "wrong_kernels").glob("*.cu"))
 HEAD = ".version 8.0 .target sm_90 .visible .entry k(.param .u64 C, .param .u32 n) {"
 
 
@@ -217,15 +213,6 @@ def of_samples() -> list[Case]:
     return cases
 
 
-def of_wrong_kernels() -> list[Case]:
-    try:
-        load_nvrtc()
-    except LabError as error:
-        pytest.skip(str(error))
-    kernels = [load_kernel_file(path) for path in WRONG]
-    return [of_kernel(one, kernel_ptx(one), (37, 22, 13)) for one in kernels]
-
-
 PARTED = ("tiled", "split", "producers")
 TOYS = ("tiled:TILE=2", "sliding_window:TILE=2,BK=8", "float4:TILE=4,BK=4")
 TRACED = {"trace": True, "products": True, "requests_of": (0, 0)}
@@ -238,7 +225,6 @@ GROUPS: dict[str, Callable[[], list[Case]]] = {
     "patterns of requests": of_patterns,
     "faults": of_faults,
     "kernels of the tests": of_samples,
-    "wrong kernels": of_wrong_kernels,
 }
 
 

@@ -2,24 +2,20 @@
 
 from collections.abc import Callable, Iterable
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
-from both_simulators import Case, in_javascript, same
 from simulator_kernels import GEMMS, gemm_inputs, ptx_of
 from test_instructions import FLOATS, PREDICATES, SHUFFLES, U32, U64, A, B, C, X, Y, ptx_around
+from twins import Case, in_javascript, same
 
 from sgemm_lab.counting.of_kernel import fresh_workspace, patience
 from sgemm_lab.counting.shared_arrays import shared_parts
-from sgemm_lab.cuda.compiler import load_nvrtc
-from sgemm_lab.cuda.shipped_ptx import kernel_ptx, shipped_file
-from sgemm_lab.errors import LabError
-from sgemm_lab.kernel import Kernel, Size, load_kernel, load_kernel_file, load_kernels
+from sgemm_lab.cuda.shipped_ptx import shipped_file
+from sgemm_lab.kernel import Kernel, Size, load_kernel, load_kernels
 
 AWKWARD = (37, 22, 13)
-WRONG = sorted((Path(__file__).parents[1] / "wrong_kernels").glob("*.cu"))
 HEAD = ".version 8.0 .target sm_90 .visible .entry k(.param .u64 C, .param .u32 n) {"
 
 
@@ -138,6 +134,7 @@ def of_faults() -> list[Case]:
         replace(fine, name="hours", grid=(2**31 - 1,), block=(1024,)),
         replace(fine, name="too much shared memory", shared_bytes=300_000),
         replace(fine, name="an unknown name", options={"unwritten": ["D"]}),
+        replace(cases[0], name="no time", ptx=f"{HEAD} A: bra A; }}", options={"time_limit": 0.0}),
         replace(
             fine,
             name="too much static shared memory",
@@ -216,15 +213,6 @@ def of_samples() -> list[Case]:
     return cases
 
 
-def of_wrong_kernels() -> list[Case]:
-    try:
-        load_nvrtc()
-    except LabError as error:
-        pytest.skip(str(error))
-    kernels = [load_kernel_file(path) for path in WRONG]
-    return [of_kernel(one, kernel_ptx(one), (37, 22, 13)) for one in kernels]
-
-
 PARTED = ("tiled", "split", "producers")
 TOYS = ("tiled:TILE=2", "sliding_window:TILE=2,BK=8", "float4:TILE=4,BK=4")
 TRACED = {"trace": True, "products": True, "requests_of": (0, 0)}
@@ -237,12 +225,11 @@ GROUPS: dict[str, Callable[[], list[Case]]] = {
     "patterns of requests": of_patterns,
     "faults": of_faults,
     "kernels of the tests": of_samples,
-    "wrong kernels": of_wrong_kernels,
 }
 
 
 @pytest.mark.parametrize("group", GROUPS)
-def test_both_simulators_agree(group: str) -> None:
+def test_twins_agree(group: str) -> None:
     cases = GROUPS[group]()
     answers = in_javascript(cases)
     found = {

@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from both_simulators import Case, in_javascript, same
 from simulator_kernels import (
     GEMMS,
     NAMED,
@@ -17,6 +16,7 @@ from simulator_kernels import (
     gemm_inputs,
     ptx_of,
 )
+from twins import Case, in_javascript, same
 
 from sgemm_lab.counting.shared_arrays import shared_parts
 from sgemm_lab.cuda.compiler import compile_kernel

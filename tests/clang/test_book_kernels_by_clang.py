@@ -4,7 +4,7 @@ from functools import cache
 from pathlib import Path
 
 import pytest
-from compiler_here import asked, compile_all, ptx_of
+from compiler_here import ptx_of
 
 from sgemm_lab.checking import on_cpu
 from sgemm_lab.checking.on_cpu import check_here
@@ -33,26 +33,56 @@ WRONG = sorted((Path(__file__).parents[1] / "wrong_kernels").glob("*.cu"))
 NOT_COMPARED = {"warp_instructions", "thread_instructions", "lines"}
 """Instructions of the PTX, which are each compiler's own."""
 
-ONES = "NVRTC multiplies the sums by one only where they are stored, clang before it asks where."
-MERGED = "clang writes the loop out, and neighbours of several turns merge; NVRTC leaves it a loop."
+ONES = (
+    "Sums leave multiplied by one. NVRTC writes the last part twice, for rows that are aligned and "
+    "for others, and multiplies in the second only what it stores; clang multiplies before."
+)
+LANES = "In the last step of the tree of sums only lane 0 needs its sum: clang has it add alone."
+UNROLLED = (
+    "clang writes the loop over k out, so that loads of several turns can merge; NVRTC leaves it a "
+    "loop, too long for ptxas to write out."
+)
 KNOWN = "clang knows the address as a constant, so that ptxas can prove how it is aligned."
-WARPS = "clang adds only in the first warp what NVRTC adds in all and throws away."
 
-DIFFERENCES: dict[str, dict[str, str]] = {}
-"""For each kernel the counts that the two compilers' PTX differs in, and why."""
+MERGED_LOADS = ("shared_load_requests", "shared_load_wavefronts", "shared_load_bank_conflicts")
+TIMES_ONE = (
+    "vector_store",
+    "double_buffer",
+    "large_tile",
+    "warp_tile",
+    "unrolled",
+    "inside",
+    "by_column",
+    "wide_window",
+    "async_b",
+    "async_copy",
+    "stages",
+    "ahead",
+    "serpentine",
+    "lane_map",
+    "window_barriers",
+    "window_barriers:BK=8,STAGES=8",
+    "producers",
+    "persistent",
+)
+DIFFERENCES: dict[str, dict[str, str]] = {
+    **{name: {"flop": ONES} for name in TIMES_ONE},
+    "one_column": {"flop": LANES},
+    "one_column:TM=1": {"flop": LANES, **dict.fromkeys(MERGED_LOADS[:2], KNOWN)},
+    "register_cache:BM=128,BN=128,TM=8,TN=8": dict.fromkeys(MERGED_LOADS, UNROLLED),
+}
+"""For each kernel the counts in which the two compilers' PTX differs, and why."""
 
 
-@cache
-def everything_compiled() -> None:
-    """Compile all at once: Node starts once, and the compiler is read once."""
-    wrong = [parse_kernel(path.stem, path.read_text()) for path in WRONG]
-    compile_all([asked(kernel) for kernel in (*RUN, *wrong)])
+OTHER_FAULT = {
+    "missing_filled_wait": "The same line reads too early. Which of its loads comes first, one of "
+    "what another thread writes or of what nothing has written yet, is the compiler's choice.",
+}
+"""Wrong kernels whose first fault differs, at the same line."""
 
 
 @cache
 def counts(kernel: Kernel, size: Size, *, by_clang: bool) -> dict[str, int]:
-    if by_clang:
-        everything_compiled()
     ptx = ptx_of(kernel) if by_clang else settled_ptx(kernel)
     shape, parts = kernel.launch_shape(*size), shared_parts(kernel)
     made = multiply_whole_numbers(ptx, ENTRY, shape, size, parts=parts, check_hazards=by_clang)
@@ -74,14 +104,15 @@ def test_kernel_is_right_and_counts_as_by_nvrtc(kernel: Kernel) -> None:
 def test_wrong_kernel_is_caught_by_the_same_fault(
     path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    everything_compiled()
     kernel = parse_kernel(path.stem, path.read_text())
     sizes = [(35, 37, 33), (129, 130, 66)]
     by_nvrtc = [verdict.fault for verdict in check_here(kernel, sizes)]
     monkeypatch.setattr(on_cpu, "kernel_ptx", ptx_of)
     by_clang = [verdict.fault for verdict in check_here(kernel, sizes)]
     assert any(by_clang)
-    assert by_clang == by_nvrtc
+    assert by_clang == by_nvrtc or path.stem in OTHER_FAULT
+    for clang, nvrtc in zip(by_clang, by_nvrtc, strict=True):
+        assert str(clang).partition(":")[0] == str(nvrtc).partition(":")[0]
 
 
 def test_blocks_of_a_cluster_are_refused_with_a_sentence() -> None:

@@ -42,7 +42,9 @@ export async function importPackage(folder, progress) {
       }),
     );
     if (!counted) throw new Error(`The site sent nothing for ${name}.`);
-    return new Response(await unpacked(counted), { headers: { "content-type": "application/wasm" } });
+    return new Response(await unpacked(counted), {
+      headers: { "content-type": "application/wasm" },
+    });
   };
   return import(`${folder}bundle.js`);
 }

@@ -27,7 +27,6 @@ import {
   memoryType,
 } from "./memory.js";
 import { dominance, inOrder } from "./order.js";
-import { sinkFloats } from "./sinking.js";
 import { Spaces } from "./spaces.js";
 import {
   lowerExtractElement,
@@ -113,7 +112,6 @@ export function lowerKernel(module, kernel) {
   const byLabel = new Map(ordered.map((block) => [block.label, block]));
   for (const one of waiting) finishPhi(lowering, one, byLabel);
   dropUnused(ordered);
-  sinkFloats(ordered);
   joinLoads(ordered, lowering.alignments);
   dropUnused(ordered);
   return { blocks: ordered, lowering };

@@ -148,6 +148,51 @@ def of_faults() -> list[Case]:
     ]
 
 
+PATTERN = """
+.version 8.0
+.target sm_90
+.visible .entry k(.param .u64 A, .param .u64 index) {{
+.reg .b32 %t, %i, %s, %w<4>; .reg .b64 %a, %x; .reg .pred %p;
+.shared .align 16 .b8 tile[8192];
+mov.u32 %t, %tid.x;
+ld.param.u64 %x, [index]; mul.wide.u32 %a, %t, 4; add.s64 %x, %x, %a; ld.global.s32 %i, [%x];
+setp.lt.s32 %p, %i, 0;
+@%p bra END;
+mul.lo.s32 %i, %i, {width};
+mov.u32 %s, tile; add.s32 %s, %s, %i;
+ld.param.u64 %x, [A]; cvt.s64.s32 %a, %i; add.s64 %x, %x, %a;
+ld.global{vector}.u32 {words}, [%x];
+st.shared{vector}.u32 [%s], {words};
+ld.shared{vector}.u32 {words}, [%s];
+st.global{vector}.u32 [%x], {words};
+END: ret;
+}}"""
+"""Each thread moves what its index says through shared memory, and those below 0 nothing."""
+
+
+def of_patterns() -> list[Case]:
+    """Requests of drawn patterns: strides, lanes that agree, noise, lanes off, illegal places."""
+    random = np.random.default_rng(7)
+    cases = []
+    for number in range(60):
+        words = int(random.choice([1, 2, 4]))
+        lane = np.arange(64, dtype=np.int32)
+        swapped = (lane ^ random.integers(4)) // random.choice([1, 2, 4, 8])
+        index = swapped * random.integers(9) + random.integers(0, random.choice([1, 2, 40]), 64)
+        index = np.where(random.random(64) < random.choice([0, 0.3]), -1, index).astype(np.int32)
+        if number % 10 == 9:
+            index[random.integers(64)] = 3000
+        names = ", ".join(f"%w{word}" for word in range(words))
+        ptx = PATTERN.format(
+            width=4 * words,
+            vector=f".v{words}" if words > 1 else "",
+            words=f"{{{names}}}" if words > 1 else names,
+        )
+        args = {"A": np.arange(2048, dtype=np.uint32), "index": index}
+        cases.append(Case(f"pattern {number}", ptx, "k", (1,), (64,), args))
+    return cases
+
+
 def of_samples() -> list[Case]:
     """The tests' own kernels, for a target that has other addresses of shared memory too."""
     cases = []
@@ -189,6 +234,7 @@ GROUPS: dict[str, Callable[[], list[Case]]] = {
     "thread after thread": lambda: of_book(TOYS, (9, 7, 5), schedule="threads"),
     "traces": lambda: of_book(("naive", "tiled", "float4", "stages"), (7, 9, 10), **TRACED),
     "instructions": of_instructions,
+    "patterns of requests": of_patterns,
     "faults": of_faults,
     "kernels of the tests": of_samples,
     "wrong kernels": of_wrong_kernels,

@@ -3,8 +3,8 @@
 // barriers.py in JavaScript; there it says by what rule.
 
 import { WARP } from "../hardware.py";
-import { countNonzero, flatnonzero, warpsAmong } from "./group.js";
-import { both, less, StuckError } from "./paths.js";
+import { both, countNonzero, flatnonzero, less, warpsAmong } from "./group.js";
+import { StuckError } from "./paths.js";
 
 /** @typedef {import("./group.js").BlockBatch} BlockBatch */
 /** @typedef {import("./paths.js").Path} Path */

@@ -245,6 +245,7 @@ export class BlockBatch {
     const base = sharedBase(launch.kernel.target);
     this.shared = new Memory("shared", base, extent(launch.sharedArrays), slots);
     this.shared.arrays = launch.sharedArrays.flatMap((array) => partsOf(launch, array));
+    this.used = false;
     /** Number of the block in each slot. */
     this.blocks = new Int32Array(slots);
     /** Barriers that each block has passed with all its threads. Never changed in place. */
@@ -269,13 +270,14 @@ export class BlockBatch {
    */
   start(first) {
     for (let slot = 0; slot < this.slots; slot++) this.blocks[slot] = first + slot;
+    if (this.used) this.shared.reset();
+    this.used = true;
     this.epoch = new Int32Array(this.slots);
     this.arrived.clear();
     this.told.clear();
     this.mbarriers.clear();
     this.bulkCopies.length = 0;
     this.clocks?.start();
-    this.shared.reset();
   }
 
   /**
@@ -484,6 +486,17 @@ export class ThreadGroup {
   }
 
   /**
+   * Warps with at least one lane in a mask.
+   * @param {Mask} mask
+   */
+  warpsOf(mask) {
+    const runs = this.runsOf(mask);
+    let lanes = 0;
+    for (let at = 0; at < runs.length; at += 3) lanes += runs[at + 1] - runs[at];
+    return lanes / WARP;
+  }
+
+  /**
    * @param {Mask} mask
    */
   study(mask) {
@@ -522,7 +535,11 @@ export class ThreadGroup {
     const [base, axisName] = name.split(".");
     const axis = axisName ? "xyz".indexOf(axisName) : -1;
     if (axis >= 0 && base === "%ctaid") return this.blockIndex[axis];
-    if (axis >= 0 && base === "%tid") return thread.map((one) => launch.threadIndex(one)[axis]);
+    if (axis >= 0 && base === "%tid") {
+      const threads = Array.from({ length: launch.warps * WARP }, (_, one) => one);
+      const index = threads.map((one) => launch.threadIndex(one)[axis]);
+      return thread.map((one) => index[one]);
+    }
     if (axis >= 0 && base === "%ntid") return launch.block[axis];
     if (axis >= 0 && base === "%nctaid") return launch.grid[axis];
     /** @type {Record<string, (lane: number) => number>} */
@@ -559,6 +576,51 @@ export function flatnonzero(mask) {
  */
 export function countNonzero(mask) {
   let count = 0;
-  for (let lane = 0; lane < mask.length; lane++) count += mask[lane];
+  const words = mask.length < MANY ? null : fourAtOnce(mask);
+  for (let first = 0; words !== null && first < words.length; first += MOST_ONES) {
+    const end = Math.min(first + MOST_ONES, words.length);
+    let sum = 0;
+    for (let i = first; i < end; i++) sum += words[i];
+    count += (sum & 255) + ((sum >>> 8) & 255) + ((sum >>> 16) & 255) + (sum >>> 24);
+  }
+  const rest = words === null ? 0 : 4 * words.length;
+  for (let lane = rest; lane < mask.length; lane++) count += mask[lane];
   return count;
+}
+
+/** Lanes from which on it pays to take four at once. */
+const MANY = 512;
+/** What a byte holds, so many words can be added before the bytes of a sum run into each other. */
+const MOST_ONES = 255;
+
+/**
+ * A mask as words of four lanes.
+ * @param {Mask} mask
+ */
+function fourAtOnce(mask) {
+  return new Uint32Array(mask.buffer, mask.byteOffset, mask.length >> 2);
+}
+
+/**
+ * The lanes, of whole warps, where both masks hold.
+ * @param {Mask} mask
+ * @param {Mask} other
+ */
+export function both(mask, other) {
+  const found = new Uint8Array(mask.length);
+  const [out, a, b] = [found, mask, other].map(fourAtOnce);
+  for (let i = 0; i < out.length; i++) out[i] = a[i] & b[i];
+  return found;
+}
+
+/**
+ * The lanes, of whole warps, where one mask holds and another does not.
+ * @param {Mask} mask
+ * @param {Mask} other
+ */
+export function less(mask, other) {
+  const found = new Uint8Array(mask.length);
+  const [out, a, b] = [found, mask, other].map(fourAtOnce);
+  for (let i = 0; i < out.length; i++) out[i] = a[i] & ~b[i];
+  return found;
 }

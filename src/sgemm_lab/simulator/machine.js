@@ -11,7 +11,8 @@ import { basicBlocks } from "./flow.js";
 import { BlockBatch, countNonzero, ThreadGroup } from "./group.js";
 import { MBARRIER_OPERATIONS } from "./mbarrier_operations.js";
 import { MEMORY_OPERATIONS } from "./memory_operations.js";
-import { Program, warpsOf } from "./paths.js";
+import { overRuns } from "./operations.js";
+import { Program } from "./paths.js";
 import { PtxError } from "./ptx.js";
 import { sentence } from "./sentences.js";
 import { TENSOR_OPERATIONS } from "./tensor_operations.js";
@@ -155,12 +156,14 @@ function barrierOf(group, instruction, waits) {
 function conditionOf(group, { register, negated }) {
   const row = group.registers.predicate(register);
   const flip = negated ? 1 : 0;
+  let where = new Uint8Array(0);
+  const fill = overRuns(group, (from, to, mask) => {
+    if (mask === null) for (let lane = from; lane < to; lane++) where[lane] = row[lane] ^ flip;
+    else for (let lane = from; lane < to; lane++) where[lane] = (row[lane] ^ flip) & mask[lane];
+  });
   return (mask) => {
-    const where = new Uint8Array(row.length);
-    if (mask === null) for (let lane = 0; lane < row.length; lane++) where[lane] = row[lane] ^ flip;
-    else {
-      for (let lane = 0; lane < row.length; lane++) where[lane] = (row[lane] ^ flip) & mask[lane];
-    }
+    where = new Uint8Array(row.length);
+    fill(mask);
     return where;
   };
 }
@@ -181,7 +184,7 @@ function bind(group, instruction, tally) {
     const lanes = countNonzero(where);
     if (!lanes) return;
     tally.guardedLanes[index] += lanes;
-    tally.guardedWarps[index] += warpsOf(where);
+    tally.guardedWarps[index] += group.warpsOf(where);
     step(lanes === group.lanes ? null : where);
   };
 }

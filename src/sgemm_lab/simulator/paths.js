@@ -5,7 +5,7 @@
 import { LabError } from "../errors.js";
 import { WARP } from "../hardware.py";
 import { END } from "./flow.js";
-import { countNonzero } from "./group.js";
+import { both, countNonzero, less } from "./group.js";
 import { sentence } from "./sentences.js";
 
 /** @typedef {import("./flow.js").BasicBlock} BasicBlock */
@@ -38,6 +38,8 @@ import { sentence } from "./sentences.js";
 
 /** Basic blocks that a path may run before others that can run have their turn. */
 const TURN = 4096;
+/** Basic blocks that run before the clock is looked at again. */
+const BLOCKS_BETWEEN_LOOKS = 32;
 
 /** A kernel that ran on and on. The message says where it was. */
 export class EndlessLoopError extends LabError {
@@ -78,28 +80,6 @@ function where({ instructions, terminator }) {
   const all = terminator ? [...instructions, terminator] : instructions;
   const place = all.find(({ location }) => location.line)?.location;
   return place ? sentence("run.where", { place: `${place}` }) : "";
-}
-
-/**
- * Where one mask holds and another does not.
- * @param {Mask} mask
- * @param {Mask} other
- */
-export function less(mask, other) {
-  const found = new Uint8Array(mask.length);
-  for (let lane = 0; lane < mask.length; lane++) found[lane] = mask[lane] & (1 - other[lane]);
-  return found;
-}
-
-/**
- * Where both masks hold.
- * @param {Mask} mask
- * @param {Mask} other
- */
-export function both(mask, other) {
-  const found = new Uint8Array(mask.length);
-  for (let lane = 0; lane < mask.length; lane++) found[lane] = mask[lane] & other[lane];
-  return found;
 }
 
 /** Threads that run together until they meet others. */
@@ -170,6 +150,7 @@ export class Program {
     /** @type {Path[]} the last runs first */
     this.paths = [];
     this.left = 0;
+    this.begun = 0;
   }
 
   /**
@@ -310,9 +291,12 @@ export class Program {
     const { group, tally } = this;
     this.left -= 1;
     if (this.left < 0) throw new EndlessLoopError(block);
-    if (performance.now() > group.launch.deadline) throw new TimeLimitError(group, block);
+    // To ask for the time takes longer than many a block.
+    if (this.begun++ % BLOCKS_BETWEEN_LOOKS === 0 && performance.now() > group.launch.deadline) {
+      throw new TimeLimitError(group, block);
+    }
     tally.blockLanes[block.number] += lanes;
-    tally.blockWarps[block.number] += full ? group.warps : warpsOf(mask);
+    tally.blockWarps[block.number] += full ? group.warps : group.warpsOf(mask);
     path.turn += 1;
     if (path.turn > TURN) {
       path.turn = 0;
@@ -395,7 +379,7 @@ export class Program {
     const exits = block.target === END;
     if (exits && count) this.exit(taken);
     if (exits || count === 0) path.block = block.fallThrough;
-    else if (count === countNonzero(mask)) path.block = block.target;
+    else if (count === path.lanes) path.block = block.target;
     else this.part(block, mask, taken, path);
   }
 
@@ -462,23 +446,6 @@ function waitsOf({ instruction, number, threads }, arrived) {
 function meet(mask, other) {
   for (let lane = 0; lane < mask.length; lane++) if (mask[lane] & other[lane]) return true;
   return false;
-}
-
-/**
- * Warps with at least one lane in a mask.
- * @param {Mask} mask
- */
-export function warpsOf(mask) {
-  let warps = 0;
-  for (let first = 0; first < mask.length; first += WARP) {
-    for (let lane = first; lane < first + WARP; lane++) {
-      if (mask[lane] !== 0) {
-        warps += 1;
-        break;
-      }
-    }
-  }
-  return warps;
 }
 
 /**

@@ -5,7 +5,6 @@ import { WARP } from "../hardware.py";
 import { addressOf, begin } from "./accesses.js";
 import { countNonzero, LOAD, Site } from "./group.js";
 import { copyWords, target } from "./operations.js";
-import { warpsOf } from "./paths.js";
 import { PtxError } from "./ptx.js";
 import { predicateOf } from "./registers.js";
 import { sentence } from "./sentences.js";
@@ -153,7 +152,7 @@ function loadMatrix(group, instruction, { count, trans }) {
   const words = new Int32Array(4 * group.lanes);
   const halves = new Uint16Array(words.buffer);
   return (mask) => {
-    if (mask !== null && warpsOf(mask) * WARP !== countNonzero(mask)) {
+    if (mask !== null && group.warpsOf(mask) * WARP !== countNonzero(mask)) {
       throw new PtxError(sentence("run.ldmatrix", { place: `${instruction.location}` }));
     }
     const asking = Uint8Array.from(group.slot, (_, lane) =>

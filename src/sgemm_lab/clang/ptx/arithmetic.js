@@ -93,8 +93,8 @@ function integer(lowering, { op, type }, to, a, b) {
   if (["shl", "lshr", "ashr"].includes(op) && width(type) === 64 && b instanceof Register) {
     second = lowering.compute("cvt.u32.u64", lowering.register("b32"), b);
   }
-  lowering.compute(`${name}.${sign}${width(type)}`, to, first, second);
-  return MAY_OVERFLOW.has(op) ? narrowed(lowering, to, type) : to;
+  const whole = lowering.compute(`${name}.${sign}${width(type)}`, to, first, second);
+  return MAY_OVERFLOW.has(op) ? narrowed(lowering, whole, type) : whole;
 }
 
 /** @type {(lowering: Lowering, of: IrInstruction, to: Register, a: Operand, b: Operand) => Operand} */

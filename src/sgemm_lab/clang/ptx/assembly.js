@@ -38,7 +38,7 @@ export function lowerAssembly(lowering, { asm, type, operands, result, flags }) 
   }
   const parts = filled(lowering, asm.text, all);
   const pure = !flags.includes("sideeffect") && outputs.length > 0 && !asm.constraints.includes("~{memory}");
-  lowering.write(parts, outputs, inputs, pure);
+  lowering.write(parts, outputs, inputs, { pure, changes: pure ? "" : "any" });
   if (result) lowering.set(result, outputs);
 }
 

@@ -51,7 +51,7 @@ export function lowerCall(lowering, instruction) {
     return;
   }
   if (BARRIER.test(word)) {
-    lowering.write(["bar.sync 0"], [], []);
+    lowering.write(["bar.sync 0"], [], [], { changes: "any" });
     return;
   }
   const special = SPECIAL.exec(word);

@@ -136,10 +136,12 @@ function reinterpreted(lowering, scalars, from, type) {
   }
   if (had.length === 1) {
     const to = parts.map((part) => lowering.register(registerType(part)));
-    lowering.write(["mov.b64 {", to[0], ", ", to[1], "}, ", scalars[0]], to, scalars, true);
+    lowering.write(["mov.b64 {", to[0], ", ", to[1], "}, ", scalars[0]], to, scalars, { pure: true });
     return to;
   }
   const to = lowering.register(registerType(whole));
-  lowering.write(["mov.b64 ", to, ", {", scalars[0], ", ", scalars[1], "}"], [to], scalars, true);
+  lowering.write(["mov.b64 ", to, ", {", scalars[0], ", ", scalars[1], "}"], [to], scalars, {
+    pure: true,
+  });
   return [to];
 }

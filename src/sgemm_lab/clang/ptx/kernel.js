@@ -18,7 +18,9 @@ import { registerType } from "./literals.js";
 import { emptyBlock, Lowering, symbolName } from "./lowering.js";
 import { dropUnused, Register } from "./machine.js";
 import { lowerAddress, lowerAlloca, lowerAtomic, lowerLoad, lowerStore, memoryType } from "./memory.js";
-import { inOrder } from "./order.js";
+import { joinLoads } from "./joining.js";
+import { dominance, inOrder } from "./order.js";
+import { sinkFloats } from "./sinking.js";
 import { Spaces } from "./spaces.js";
 import {
   lowerExtractElement,
@@ -61,7 +63,7 @@ const LOWER = {
   shufflevector: lowerShuffle,
   extractvalue: lowerExtractValue,
   insertvalue: lowerInsertValue,
-  fence: (lowering) => lowering.write(["membar.gl"], [], []),
+  fence: (lowering) => lowering.write(["membar.gl"], [], [], { changes: "any" }),
 };
 
 /** A phi of the IR, with the register of each of its scalars.
@@ -70,12 +72,17 @@ const LOWER = {
 /** @type {(module: IrModule, kernel: IrFunction) => { blocks: MachineBlock[], lowering: Lowering }} */
 export function lowerKernel(module, kernel) {
   const blocks = withoutSwitches(kernel.blocks);
-  const lowering = new Lowering(module, new Spaces({ ...kernel, blocks }, module.globals));
+  const definitions = new Map(
+    blocks.flatMap((block) => block.instructions.map((one) => [one.result, one])),
+  );
+  const spaces = new Spaces({ ...kernel, blocks }, module.globals);
+  const lowering = new Lowering(module, spaces, definitions);
   const made = blocks.map(({ label }) => emptyBlock(label));
   for (const [number, block] of made.entries()) readEnding(lowering, blocks[number], block);
   const bodies = new Map(blocks.map((block) => [block.label, block]));
   const ordered = inOrder(made);
   markLoops(lowering, ordered);
+  lowering.dominates = dominance(ordered);
   lowering.block = ordered[0];
   lowering.standAt(kernel.place);
   readParameters(lowering, kernel);
@@ -98,6 +105,9 @@ export function lowerKernel(module, kernel) {
   }
   const byLabel = new Map(ordered.map((block) => [block.label, block]));
   for (const one of waiting) finishPhi(lowering, one, byLabel);
+  dropUnused(ordered);
+  sinkFloats(ordered);
+  joinLoads(ordered, lowering.alignments);
   dropUnused(ordered);
   return { blocks: ordered, lowering };
 }

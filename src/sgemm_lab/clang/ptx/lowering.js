@@ -3,13 +3,16 @@
 import { IrError } from "../ir/errors.js";
 import { lineOf } from "../ir/module.js";
 import { offsetOf, sizeOf } from "../ir/types.js";
+import { peel } from "./indices.js";
 import { literal, registerType } from "./literals.js";
-import { Register, registersAmong } from "./machine.js";
+import { machineInstruction, Register, registersAmong } from "./machine.js";
 
+/** @typedef {import("../ir/instructions.js").IrInstruction} IrInstruction */
 /** @typedef {import("../ir/module.js").IrModule} IrModule */
 /** @typedef {import("../ir/types.js").IrType} IrType */
 /** @typedef {import("../ir/values.js").IrValue} IrValue */
 /** @typedef {import("./machine.js").MachineBlock} MachineBlock */
+/** @typedef {import("./machine.js").MachineInstruction} MachineInstruction */
 /** @typedef {import("./machine.js").Operand} Operand */
 /** @typedef {import("./machine.js").RegisterType} RegisterType */
 /** @typedef {import("./spaces.js").Spaces} Spaces */
@@ -19,16 +22,27 @@ import { Register, registersAmong } from "./machine.js";
 
 /** A kernel on its way from IR to PTX. */
 export class Lowering {
-  /** @param {IrModule} module @param {Spaces} spaces */
-  constructor(module, spaces) {
+  /**
+   * @param {IrModule} module
+   * @param {Spaces} spaces
+   * @param {Map<string, IrInstruction>} definitions
+   */
+  constructor(module, spaces, definitions) {
     this.module = module;
     this.spaces = spaces;
+    this.definitions = definitions;
+    /** @type {Map<string, { to: Register, block: string }[]>} What was computed, and where. */
+    this.computed = new Map();
+    /** @type {(first: string, second: string) => boolean} Whether all ways go by the first block. */
+    this.dominates = (first, second) => first === second;
     /** @type {Map<string, Operand[]>} Scalars of each value. */
     this.values = new Map();
     /** @type {Map<string, Place>} Pointers that are others plus some bytes. */
     this.places = new Map();
     /** @type {{ name: string, bytes: number, align: number }[]} */
     this.locals = [];
+    /** @type {Map<string, number>} Bytes that the address of an array is a multiple of. */
+    this.alignments = new Map();
     /** @type {Set<string>} */
     this.sharedUsed = new Set();
     /** @type {MachineBlock} */
@@ -62,17 +76,31 @@ export class Lowering {
     return new Register(type, this.count++);
   }
 
-  /** Write `opcode to, from, …` where no one need run it if no one reads `to`.
-   * @type {<To extends Register>(opcode: string, to: To, ...from: Operand[]) => To} */
-  compute(opcode, to, ...from) {
-    this.write([`${opcode} `, ...listed([to, ...from])], [to], from, true);
+  /** Write `opcode to, operands…`. Where the same was computed before, that is taken instead.
+   * @type {(opcode: string, to: Register, ...operands: Operand[]) => Register} */
+  compute(opcode, to, ...operands) {
+    const own = this.block.label;
+    const key = [opcode, ...operands.map((o) => (o instanceof Register ? o.number : `=${o}`))].join();
+    const before = this.computed.get(key) ?? [];
+    const same = before.find(({ block }) => this.dominates(block, own));
+    if (same) return same.to;
+    this.computed.set(key, [...before, { to, block: own }]);
+    const parts = [`${opcode} `, ...listed([to, ...operands])];
+    const from = registersAmong(operands);
+    const { line } = this;
+    this.block.instructions.push(
+      machineInstruction({ parts, to: [to], from, pure: true, line, opcode, operands }),
+    );
     return to;
   }
 
-  /** @type {(parts: Operand[], to: Register[], from: Operand[], pure?: boolean) => void} */
-  write(parts, to, from, pure = false) {
-    const line = this.line;
-    this.block.instructions.push({ parts, to, from: registersAmong(from), pure, line });
+  /** Write what does more than compute.
+   * @type {(parts: Operand[], to: Register[], from: Operand[], more?: Partial<MachineInstruction>) => void} */
+  write(parts, to, from, more) {
+    const { line } = this;
+    this.block.instructions.push(
+      machineInstruction({ parts, to, from: registersAmong(from), line, ...more }),
+    );
   }
 
   /** Remember the scalars of a value.
@@ -167,6 +195,7 @@ export class Lowering {
       );
     }
     this.sharedUsed.add(name);
+    this.alignments.set(symbolName(name), global.align);
     return symbolName(name);
   }
 
@@ -186,29 +215,34 @@ export class Lowering {
       if (index.kind === "number") {
         offset += Number(BigInt.asIntN(index.type.bits, index.bits)) * size;
       } else {
-        const added = this.scaled(index, size);
+        const { rest, constant } = this.scaled(index, size);
+        offset += constant;
         if (!(base instanceof Register) && !/^\d/.test(base)) {
           base = this.compute("mov.u64", this.register("b64"), base);
         }
-        base = this.compute("add.s64", this.register("b64"), base, added);
+        base = this.compute("add.s64", this.register("b64"), base, rest);
       }
     }
     return { base, offset };
   }
 
-  /** An index times the bytes of an element.
-   * @type {(index: IrValue, size: number) => Operand} */
+  /** An index times the bytes of an element, as a variable part and a constant one.
+   * @type {(index: IrValue, size: number) => { rest: Operand, constant: number }} */
   scaled(index, size) {
-    const operand = this.scalar(index);
-    if (index.type.bits === 32) {
-      return this.compute("mul.wide.s32", this.register("b64"), operand, String(size));
+    const { value, extension, constant } = peel(index, this.definitions);
+    let rest = this.scalar(value);
+    if (value.type.bits === 32) {
+      rest = this.compute(`cvt.${extension || "s"}64.${extension || "s"}32`, this.register("b64"), rest);
+    } else if (value.type.bits !== 64) {
+      return this.refuse("This index has an unusual width.");
     }
-    if (index.type.bits !== 64) return this.refuse("This index has an unusual width.");
-    if (size === 1) return operand;
     const shift = Math.log2(size);
-    return Number.isInteger(shift)
-      ? this.compute("shl.b64", this.register("b64"), operand, String(shift))
-      : this.compute("mul.lo.s64", this.register("b64"), operand, String(size));
+    if (size !== 1) {
+      rest = Number.isInteger(shift)
+        ? this.compute("shl.b64", this.register("b64"), rest, String(shift))
+        : this.compute("mul.lo.s64", this.register("b64"), rest, String(size));
+    }
+    return { rest, constant: Number(constant) * size };
   }
 
   /** @type {(value: IrValue) => Operand} */

@@ -15,8 +15,13 @@ export class Register {
 /** A register, a constant or the name of an array.
  * @typedef {Register | string} Operand */
 
+/** One word that is read at `offset` bytes from `base`, in the memory of that name.
+ * @typedef {{ space: string, base: Operand, offset: number }} WordLoad */
+
 /**
  * `parts` joined are the text. `pure` instructions may go where no one reads what they write.
+ * `opcode` and `operands` are known of those that only compute. `changes` names the memory that is
+ * written: "" for none, "any" where it may be every one, or where others write it in the meantime.
  *
  * @typedef {{
  *   parts: Operand[],
@@ -24,6 +29,10 @@ export class Register {
  *   from: Register[],
  *   pure: boolean,
  *   line: number,
+ *   opcode: string,
+ *   operands: Operand[],
+ *   load: WordLoad | null,
+ *   changes: string,
  * }} MachineInstruction
  */
 
@@ -50,6 +59,22 @@ export class Register {
  *   staysLoop: boolean,
  * }} MachineBlock
  */
+
+/** @type {(fields: Partial<MachineInstruction>) => MachineInstruction} */
+export function machineInstruction(fields) {
+  return {
+    parts: [],
+    to: [],
+    from: [],
+    pure: false,
+    line: 0,
+    opcode: "",
+    operands: [],
+    load: null,
+    changes: "",
+    ...fields,
+  };
+}
 
 /** @type {(operands: Operand[]) => Register[]} */
 export function registersAmong(operands) {

@@ -3,7 +3,6 @@
 import { leaves, sizeOf } from "../ir/types.js";
 import { registerType } from "./literals.js";
 import { listed } from "./lowering.js";
-import { Register } from "./machine.js";
 
 /** @typedef {import("../ir/instructions.js").IrInstruction} IrInstruction */
 /** @typedef {import("../ir/types.js").IrType} IrType */
@@ -18,6 +17,8 @@ import { Register } from "./machine.js";
 
 const WIDEST = 16;
 
+const CHANGES_ANY = { changes: "any" };
+
 /** @type {Lower} */
 export function lowerLoad(lowering, instruction) {
   const { type, operands, result, align } = instruction;
@@ -27,10 +28,13 @@ export function lowerLoad(lowering, instruction) {
     const to = registers.slice(first, first + count);
     const address = ["[", place.base, plus(place.offset + at), "]"];
     const opcode = `ld${strength(instruction)}${space}${vector(count)}.${memoryType(leaf)} `;
-    lowering.write([opcode, ...braced(to), ", ", ...address], to, [place.base], isPure(instruction));
+    const pure = isPure(instruction);
+    const word = pure && count === 1 && leaf.bits === 32;
+    const load = word ? { space, base: place.base, offset: place.offset + at } : null;
+    const changes = pure ? "" : "any";
+    lowering.write([opcode, ...braced(to), ", ", ...address], to, [place.base], { pure, load, changes });
   }
-  if (type.kind === "ptr" && type.space === 0) lowering.set(result, registers);
-  else lowering.set(result, registers);
+  lowering.set(result, registers);
 }
 
 /** @type {Lower} */
@@ -45,7 +49,8 @@ export function lowerStore(lowering, instruction) {
       .map((scalar) => lowering.inRegister(scalar, leaf));
     const address = ["[", place.base, plus(place.offset + at), "], "];
     const opcode = `st${strength(instruction)}${space}${vector(count)}.${memoryType(leaf)} `;
-    lowering.write([opcode, ...address, ...braced(stored)], [], [place.base, ...stored]);
+    const changes = space || "any";
+    lowering.write([opcode, ...address, ...braced(stored)], [], [place.base, ...stored], { changes });
   }
 }
 
@@ -162,7 +167,7 @@ export function lowerAtomic(lowering, { op, word, type, operands, result }, isRe
   if (op === "cmpxchg") {
     const swapped = lowering.scalar(operands[2]);
     const opcode = `atom${space}.cas.b${type.bits} `;
-    lowering.write([opcode, to, ", ", ...address, value, ", ", swapped], [to], [place.base, value, swapped]);
+    lowering.write([opcode, to, ", ", ...address, value, ", ", swapped], [to], [place.base, value, swapped], CHANGES_ANY);
     const same = lowering.register("pred");
     lowering.set(result, [to, lowering.compute(`setp.eq.s${type.bits}`, same, to, value)]);
     return;
@@ -177,9 +182,9 @@ export function lowerAtomic(lowering, { op, word, type, operands, result }, isRe
   const full = `${space}.${name}.${letter}${type.bits} `;
   // An exchange has no form without a result.
   if (isRead || name === "exch") {
-    lowering.write([`atom${full}`, to, ", ", ...address, operand], [to], [place.base, operand]);
+    lowering.write([`atom${full}`, to, ", ", ...address, operand], [to], [place.base, operand], CHANGES_ANY);
   } else {
-    lowering.write([`red${full}`, ...address, operand], [], [place.base, operand]);
+    lowering.write([`red${full}`, ...address, operand], [], [place.base, operand], CHANGES_ANY);
   }
 }
 
@@ -204,7 +209,7 @@ export function lowerBlockMove(lowering, { word, operands, flags }) {
     if (from) {
       const address = ["[", from.place.base, plus(from.place.offset + at), "]"];
       const opcode = `ld${from.space}.u${8 * size} `;
-      lowering.write([opcode, value, ", ", ...address], [value], [from.place.base]);
+      lowering.write([opcode, value, ", ", ...address], [value], [from.place.base], CHANGES_ANY);
       moved.push({ at, bytes: size, value });
     } else {
       const pattern = (operands[1].bits * (size === 4 ? 0x01010101n : 1n)).toString();
@@ -214,11 +219,6 @@ export function lowerBlockMove(lowering, { word, operands, flags }) {
   }
   for (const { at, bytes: size, value } of moved) {
     const address = ["[", to.place.base, plus(to.place.offset + at), "], "];
-    lowering.write([`st${to.space}.u${8 * size} `, ...address, value], [], [to.place.base, value]);
+    lowering.write([`st${to.space}.u${8 * size} `, ...address, value], [], [to.place.base, value], CHANGES_ANY);
   }
-}
-
-/** Whether an operand is a register. @type {(operand: Operand) => boolean} */
-export function isRegister(operand) {
-  return operand instanceof Register;
 }

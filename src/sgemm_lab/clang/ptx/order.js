@@ -44,6 +44,17 @@ function postorder(start, byLabel, next) {
   return order;
 }
 
+/** A question: does every way from the start to a block go by another?
+ * @type {(blocks: MachineBlock[]) => (first: string, second: string) => boolean} */
+export function dominance(blocks) {
+  const place = new Map(blocks.map((block, number) => [block.label, number]));
+  const dominator = dominators(blocks, place, predecessors(blocks));
+  return (first, second) => {
+    const [head, block] = [place.get(first), place.get(second)];
+    return head !== undefined && block !== undefined && dominates(dominator, head, block);
+  };
+}
+
 /** How many loops each block is in.
  * @type {(blocks: MachineBlock[]) => Map<string, number>} */
 export function loopDepths(blocks) {

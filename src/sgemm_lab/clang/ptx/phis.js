@@ -2,7 +2,7 @@
 // are copied into it at the end of the blocks where they come from where they cannot.
 
 import { Bits, Liveness } from "./liveness.js";
-import { Register, successors } from "./machine.js";
+import { machineInstruction, Register, successors } from "./machine.js";
 import { loopDepths } from "./order.js";
 
 /** @typedef {import("./machine.js").MachineBlock} MachineBlock */
@@ -159,7 +159,12 @@ const MOVES = { pred: "mov.pred", b32: "mov.u32", b64: "mov.u64", f32: "mov.f32"
 /** @type {(copy: Copy) => MachineInstruction} */
 function copy({ to, from }) {
   const read = from instanceof Register ? [from] : [];
-  return { parts: [`${MOVES[to.type]} `, to, ", ", from], to: [to], from: read, pure: true, line: 0 };
+  return machineInstruction({
+    parts: [`${MOVES[to.type]} `, to, ", ", from],
+    to: [to],
+    from: read,
+    pure: true,
+  });
 }
 
 /** @type {(block: MachineBlock, classes: Classes) => void} */

@@ -48,7 +48,7 @@ const LANGUAGE = [
 const OPTIMISATION = [
   ["-O2", "-ffp-contract=fast", "-debug-info-kind=line-tables-only", "-disable-llvm-verifier"],
   ["-fno-jump-tables"],
-  ["-mllvm", "-unroll-threshold=1000", "-mllvm", "-inline-threshold=100000"],
+  ["-mllvm", "-unroll-threshold=2000", "-mllvm", "-inline-threshold=100000"],
   ["-mllvm", "-jump-threading-threshold=0", "-mllvm", "-disable-vector-combine"],
 ].flat();
 

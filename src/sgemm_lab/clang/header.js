@@ -10,7 +10,7 @@ function forEach(names, write) {
   return names.map(write).join("\n");
 }
 
-const WORDS = String.raw`
+const WORDS = `
 #pragma clang system_header
 #define __global__ __attribute__((global))
 #define __device__ __attribute__((device))
@@ -33,7 +33,7 @@ enum { warpSize = 32 };
 
 const VECTORS = forEach(
   ["char", "uchar", "short", "ushort", "int", "uint", "float"],
-  (name) => String.raw`
+  (name) => `
 typedef ${name.replace(/^u/, "unsigned ")} ${name}2 __attribute__((ext_vector_type(2)));
 typedef ${name.replace(/^u/, "unsigned ")} ${name}4 __attribute__((ext_vector_type(4)));
 struct ${name}3 { ${name.replace(/^u/, "unsigned ")} x, y, z; };
@@ -44,35 +44,32 @@ __lab ${name}4 make_${name}4(T x, T y, T z, T w) { ${name}4 v = {x, y, z, w}; re
 #undef T`,
 );
 
-const PLACES = String.raw`
+const PLACES = `
 struct dim3 {
   unsigned x, y, z;
   __attribute__((device)) constexpr dim3(unsigned x = 1, unsigned y = 1, unsigned z = 1)
       : x(x), y(y), z(z) {}
 };
-${forEach(
-  ["tid threadIdx", "ctaid blockIdx", "ntid blockDim", "nctaid gridDim"],
-  (pair) => {
-    const [register, name] = pair.split(" ");
-    const axes = forEach(
-      ["x", "y", "z"],
-      (axis) => `
+${forEach(["tid threadIdx", "ctaid blockIdx", "ntid blockDim", "nctaid gridDim"], (pair) => {
+  const [register, name] = pair.split(" ");
+  const axes = forEach(
+    ["x", "y", "z"],
+    (axis) => `
   __lab unsigned __${axis}() { return __nvvm_read_ptx_sreg_${register}_${axis}(); }
   __declspec(property(get = __${axis})) unsigned ${axis};`,
-    );
-    const whole = (/** @type {string} */ type) =>
-      `__attribute__((device, always_inline, nodebug)) operator ${type}() const` +
-      " { return {__x(), __y(), __z()}; }";
-    return `struct __lab_${register} {${axes}
+  );
+  const whole = (/** @type {string} */ type) =>
+    `__attribute__((device, always_inline, nodebug)) operator ${type}() const` +
+    " { return {__x(), __y(), __z()}; }";
+  return `struct __lab_${register} {${axes}
   ${whole("uint3")}
   ${whole("dim3")}
 };
 extern const __attribute__((device, weak)) __lab_${register} ${name};`;
-  },
-)}
+})}
 `;
 
-const MEETING = String.raw`
+const MEETING = `
 __lab void __lab_syncthreads() { asm volatile("bar.sync 0;" ::: "memory"); }
 #define __syncthreads __lab_syncthreads
 __lab void __syncwarp(unsigned mask = 0xffffffff) {
@@ -90,13 +87,13 @@ __lab unsigned __activemask() {
   asm volatile("activemask.b32 %0;" : "=r"(mask));
   return mask;
 }
-#define __lab_vote(name, mode)                                                           \
-  __lab int name(unsigned mask, int holds) {                                             \
-    int result;                                                                          \
-    asm volatile("{ .reg .pred p, q; setp.ne.s32 p, %1, 0; vote.sync." mode              \
-                 ".pred q, p, %2; selp.s32 %0, 1, 0, q; }"                               \
-                 : "=r"(result) : "r"(holds), "r"(mask) : "memory");                     \
-    return result;                                                                       \
+#define __lab_vote(name, mode)                                                           \\
+  __lab int name(unsigned mask, int holds) {                                             \\
+    int result;                                                                          \\
+    asm volatile("{ .reg .pred p, q; setp.ne.s32 p, %1, 0; vote.sync." mode              \\
+                 ".pred q, p, %2; selp.s32 %0, 1, 0, q; }"                               \\
+                 : "=r"(result) : "r"(holds), "r"(mask) : "memory");                     \\
+    return result;                                                                       \\
   }
 __lab_vote(__any_sync, "any")
 __lab_vote(__all_sync, "all")
@@ -107,7 +104,12 @@ __lab unsigned __ballot_sync(unsigned mask, int holds) {
   return result;
 }
 ${forEach(
-  ["_sync idx int 31", "_up_sync up unsigned 0", "_down_sync down unsigned 31", "_xor_sync bfly int 31"],
+  [
+    "_sync idx int 31",
+    "_up_sync up unsigned 0",
+    "_down_sync down unsigned 31",
+    "_xor_sync bfly int 31",
+  ],
   (line) => {
     const [name, mode, type, clamp] = line.split(" ");
     return forEach(
@@ -126,7 +128,7 @@ __lab ${pair.split(" ")[0]} __shfl${name}(unsigned mask, ${pair.split(" ")[0]} v
 )}
 `;
 
-const MATHEMATICS = String.raw`
+const MATHEMATICS = `
 ${forEach(
   ["int", "unsigned", "long", "unsigned long", "long long", "unsigned long long"],
   (type) => `
@@ -163,7 +165,7 @@ __lab float __uint_as_float(unsigned a) { return __builtin_bit_cast(float, a); }
 `;
 
 /** Loads past a cache, and stores that leave it early: name, PTX's word. */
-const CACHED = String.raw`
+const CACHED = `
 ${forEach(["__ldg nc", "__ldca ca", "__ldcg cg", "__ldcs cs", "__ldlu lu", "__ldcv cv"], (pair) => {
   const [name, word] = pair.split(" ");
   // What does not change may be read once for several uses; the others are read as written.
@@ -217,7 +219,7 @@ const ATOMICS = forEach(
     );
   },
 );
-const FLOAT_ATOMICS = String.raw`
+const FLOAT_ATOMICS = `
 __lab float atomicAdd(float* p, float v) { return __nvvm_atom_add_gen_f(p, v); }
 __lab float atomicExch(float* p, float v) {
   return __builtin_bit_cast(float, __nvvm_atom_xchg_gen_i((int*)p, __builtin_bit_cast(int, v)));

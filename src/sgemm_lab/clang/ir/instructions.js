@@ -37,7 +37,9 @@ const FLAGS = new Set(
   ).split(" "),
 );
 const CONVENTIONS = new Set(
-  "fastcc ccc coldcc ptx_device ptx_kernel noundef zeroext signext noalias nonnull range".split(" "),
+  "fastcc ccc coldcc ptx_device ptx_kernel noundef zeroext signext noalias nonnull range".split(
+    " ",
+  ),
 );
 const CASTS = new Set(
   (

@@ -1,7 +1,7 @@
 // A switch as a row of branches: one block for each value.
 
-import { makeValue } from "./values.js";
 import { intType } from "./types.js";
+import { makeValue } from "./values.js";
 
 /** @typedef {import("./instructions.js").IrInstruction} IrInstruction */
 /** @typedef {import("./module.js").IrBlock} IrBlock */

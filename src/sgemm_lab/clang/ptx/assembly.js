@@ -37,7 +37,8 @@ export function lowerAssembly(lowering, { asm, type, operands, result, flags }) 
     all.push(input);
   }
   const parts = filled(lowering, asm.text, all);
-  const pure = !flags.includes("sideeffect") && outputs.length > 0 && !asm.constraints.includes("~{memory}");
+  const pure =
+    !flags.includes("sideeffect") && outputs.length > 0 && !asm.constraints.includes("~{memory}");
   lowering.write(parts, outputs, inputs, { pure, changes: pure ? "" : "any" });
   if (result) lowering.set(result, outputs);
 }

@@ -1,7 +1,7 @@
 // Calls of functions that LLVM knows: special registers, mathematics, marks without effect.
 
-import { lowerAssembly } from "./assembly.js";
 import { width } from "./arithmetic.js";
+import { lowerAssembly } from "./assembly.js";
 import { registerType } from "./literals.js";
 import { lowerBlockMove } from "./memory.js";
 

@@ -131,12 +131,19 @@ function reinterpreted(lowering, scalars, from, type) {
   const whole = had.length === 1 ? from : type;
   const parts = had.length === 1 ? wanted : had;
   const words = parts.every((part) => sizeOf(part) === 4);
-  if (sizeOf(whole) !== 8 || parts.length !== 2 || !words || (had.length > 1 && wanted.length > 1)) {
+  if (
+    sizeOf(whole) !== 8 ||
+    parts.length !== 2 ||
+    !words ||
+    (had.length > 1 && wanted.length > 1)
+  ) {
     return lowering.refuse("This line reads the bits of a value as another type, unknown here.");
   }
   if (had.length === 1) {
     const to = parts.map((part) => lowering.register(registerType(part)));
-    lowering.write(["mov.b64 {", to[0], ", ", to[1], "}, ", scalars[0]], to, scalars, { pure: true });
+    lowering.write(["mov.b64 {", to[0], ", ", to[1], "}, ", scalars[0]], to, scalars, {
+      pure: true,
+    });
     return to;
   }
   const to = lowering.register(registerType(whole));

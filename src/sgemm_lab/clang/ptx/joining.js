@@ -68,7 +68,9 @@ function joinRow(row, zeros, gone) {
 /** @type {(loads: MachineInstruction[], start: number, row: Row, gone: Set<MachineInstruction>) => void} */
 function joinWords(loads, start, row, gone) {
   // A row keeps the order in which its loads stand: the first takes the place of all.
-  const first = /** @type {MachineInstruction} */ ([...row.values()].find((one) => loads.includes(one)));
+  const first = /** @type {MachineInstruction} */ (
+    [...row.values()].find((one) => loads.includes(one))
+  );
   const to = loads.map((load) => load.to[0]);
   const { space, base } = /** @type {WordLoad} */ (first.load);
   const type = to[0].type === "f32" ? "f32" : "u32";

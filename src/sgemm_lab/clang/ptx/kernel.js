@@ -14,11 +14,18 @@ import {
 import { lowerCall } from "./calls.js";
 import { contractions } from "./contract.js";
 import { lowerConversion } from "./conversions.js";
+import { joinLoads } from "./joining.js";
 import { registerType } from "./literals.js";
 import { emptyBlock, Lowering, symbolName } from "./lowering.js";
 import { dropUnused, Register } from "./machine.js";
-import { lowerAddress, lowerAlloca, lowerAtomic, lowerLoad, lowerStore, memoryType } from "./memory.js";
-import { joinLoads } from "./joining.js";
+import {
+  lowerAddress,
+  lowerAlloca,
+  lowerAtomic,
+  lowerLoad,
+  lowerStore,
+  memoryType,
+} from "./memory.js";
 import { dominance, inOrder } from "./order.js";
 import { sinkFloats } from "./sinking.js";
 import { Spaces } from "./spaces.js";

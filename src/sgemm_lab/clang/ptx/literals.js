@@ -16,7 +16,8 @@ export function registerType(type) {
   if (type.kind === "int" && type.bits === 1) return "pred";
   if (type.kind === "int" && type.bits <= 32) return "b32";
   if (type.kind === "int" && type.bits <= 64) return "b64";
-  const name = type.kind === "int" ? `integers of ${type.bits} bits` : `values of ${type.bits} bits`;
+  const name =
+    type.kind === "int" ? `integers of ${type.bits} bits` : `values of ${type.bits} bits`;
   throw new IrError(`The compiler makes ${name} of this line, which are not known here.`);
 }
 
@@ -30,7 +31,10 @@ export function literal(value) {
 /** @type {(type: IrType, bits: bigint) => string} */
 function bitsAs(type, bits) {
   if (type.kind === "float") {
-    const digits = bits.toString(16).toUpperCase().padStart(type.bits / 4, "0");
+    const digits = bits
+      .toString(16)
+      .toUpperCase()
+      .padStart(type.bits / 4, "0");
     return `${type.bits === 64 ? "0d" : "0f"}${digits}`;
   }
   // Only whole registers have a sign: narrow integers are extended with zeros.

@@ -80,7 +80,10 @@ export class Lowering {
    * @type {(opcode: string, to: Register, ...operands: Operand[]) => Register} */
   compute(opcode, to, ...operands) {
     const own = this.block.label;
-    const key = [opcode, ...operands.map((o) => (o instanceof Register ? o.number : `=${o}`))].join();
+    const key = [
+      opcode,
+      ...operands.map((o) => (o instanceof Register ? o.number : `=${o}`)),
+    ].join();
     const before = this.computed.get(key) ?? [];
     const same = before.find(({ block }) => this.dominates(block, own));
     if (same) return same.to;
@@ -135,8 +138,11 @@ export class Lowering {
   inRegister(operand, type) {
     if (operand instanceof Register) return operand;
     const kind = registerType(type);
-    return this.compute(`mov.${kind === "b32" || kind === "b64" ? `u${kind.slice(1)}` : kind}`,
-      this.register(kind), operand);
+    return this.compute(
+      `mov.${kind === "b32" || kind === "b64" ? `u${kind.slice(1)}` : kind}`,
+      this.register(kind),
+      operand,
+    );
   }
 
   /** A pointer as an address of one memory, or as a generic one.
@@ -232,7 +238,11 @@ export class Lowering {
     const { value, extension, constant } = peel(index, this.definitions);
     let rest = this.scalar(value);
     if (value.type.bits === 32) {
-      rest = this.compute(`cvt.${extension || "s"}64.${extension || "s"}32`, this.register("b64"), rest);
+      rest = this.compute(
+        `cvt.${extension || "s"}64.${extension || "s"}32`,
+        this.register("b64"),
+        rest,
+      );
     } else if (value.type.bits !== 64) {
       return this.refuse("This index has an unusual width.");
     }

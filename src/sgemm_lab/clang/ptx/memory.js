@@ -32,7 +32,11 @@ export function lowerLoad(lowering, instruction) {
     const word = pure && count === 1 && leaf.bits === 32;
     const load = word ? { space, base: place.base, offset: place.offset + at } : null;
     const changes = pure ? "" : "any";
-    lowering.write([opcode, ...braced(to), ", ", ...address], to, [place.base], { pure, load, changes });
+    lowering.write([opcode, ...braced(to), ", ", ...address], to, [place.base], {
+      pure,
+      load,
+      changes,
+    });
   }
   lowering.set(result, registers);
 }
@@ -41,7 +45,9 @@ export function lowerLoad(lowering, instruction) {
 export function lowerStore(lowering, instruction) {
   const { type, operands, align } = instruction;
   const scalars =
-    type.kind === "ptr" ? [lowering.pointer(operands[0], "generic")] : lowering.scalars(operands[0]);
+    type.kind === "ptr"
+      ? [lowering.pointer(operands[0], "generic")]
+      : lowering.scalars(operands[0]);
   const { space, place } = memoryOf(lowering, operands[1]);
   for (const { at, first, count, type: leaf } of pieces(type, align)) {
     const stored = scalars
@@ -50,7 +56,9 @@ export function lowerStore(lowering, instruction) {
     const address = ["[", place.base, plus(place.offset + at), "], "];
     const opcode = `st${strength(instruction)}${space}${vector(count)}.${memoryType(leaf)} `;
     const changes = space || "any";
-    lowering.write([opcode, ...address, ...braced(stored)], [], [place.base, ...stored], { changes });
+    lowering.write([opcode, ...address, ...braced(stored)], [], [place.base, ...stored], {
+      changes,
+    });
   }
 }
 
@@ -133,7 +141,11 @@ export function memoryType(type) {
 /** @type {Lower} */
 export function lowerAddress(lowering, { operands, source, result, type }) {
   if (type.kind !== "ptr" || !source) lowering.refuse("This line has a vector of addresses.");
-  else lowering.places.set(result, lowering.step(lowering.place(operands[0]), source, operands.slice(1)));
+  else
+    lowering.places.set(
+      result,
+      lowering.step(lowering.place(operands[0]), source, operands.slice(1)),
+    );
 }
 
 /** @type {Lower} */
@@ -167,7 +179,12 @@ export function lowerAtomic(lowering, { op, word, type, operands, result }, isRe
   if (op === "cmpxchg") {
     const swapped = lowering.scalar(operands[2]);
     const opcode = `atom${space}.cas.b${type.bits} `;
-    lowering.write([opcode, to, ", ", ...address, value, ", ", swapped], [to], [place.base, value, swapped], CHANGES_ANY);
+    lowering.write(
+      [opcode, to, ", ", ...address, value, ", ", swapped],
+      [to],
+      [place.base, value, swapped],
+      CHANGES_ANY,
+    );
     const same = lowering.register("pred");
     lowering.set(result, [to, lowering.compute(`setp.eq.s${type.bits}`, same, to, value)]);
     return;
@@ -182,7 +199,12 @@ export function lowerAtomic(lowering, { op, word, type, operands, result }, isRe
   const full = `${space}.${name}.${letter}${type.bits} `;
   // An exchange has no form without a result.
   if (isRead || name === "exch") {
-    lowering.write([`atom${full}`, to, ", ", ...address, operand], [to], [place.base, operand], CHANGES_ANY);
+    lowering.write(
+      [`atom${full}`, to, ", ", ...address, operand],
+      [to],
+      [place.base, operand],
+      CHANGES_ANY,
+    );
   } else {
     lowering.write([`red${full}`, ...address, operand], [], [place.base, operand], CHANGES_ANY);
   }
@@ -200,7 +222,8 @@ export function lowerBlockMove(lowering, { word, operands, flags }) {
   const to = memoryOf(lowering, operands[0]);
   const fill = word.startsWith("llvm.memset");
   const from = fill ? null : memoryOf(lowering, operands[1]);
-  if (fill && operands[1].kind !== "number") lowering.refuse("This line fills bytes with a variable.");
+  if (fill && operands[1].kind !== "number")
+    lowering.refuse("This line fills bytes with a variable.");
   /** @type {{ at: number, bytes: number, value: Operand }[]} */
   const moved = [];
   for (let at = 0; at < bytes; ) {
@@ -219,6 +242,11 @@ export function lowerBlockMove(lowering, { word, operands, flags }) {
   }
   for (const { at, bytes: size, value } of moved) {
     const address = ["[", to.place.base, plus(to.place.offset + at), "], "];
-    lowering.write([`st${to.space}.u${8 * size} `, ...address, value], [], [to.place.base, value], CHANGES_ANY);
+    lowering.write(
+      [`st${to.space}.u${8 * size} `, ...address, value],
+      [],
+      [to.place.base, value],
+      CHANGES_ANY,
+    );
   }
 }

@@ -1,0 +1,85 @@
+// @ts-check
+// How fast the GPU's units let a kernel be, by what a block of it asks of them: bound.py in
+// JavaScript, without what only the counters of a GPU know (instructions, bytes moved).
+
+import { FLOAT_BYTES, FLOP_PER_WARP_FMA, WARP } from "../hardware.py";
+import { launchShape } from "../kernel.js";
+import { tileOf } from "../rules/tile.js";
+import { mostOnOne } from "../rules/tile_waves.js";
+import { perStep } from "./demand.js";
+
+/** @typedef {import("../kernel.js").Kernel} Kernel */
+/** @typedef {import("../kernel.js").Size} Size */
+/** @typedef {import("./demand.js").BlockDemand} BlockDemand */
+
+/**
+ * Of a GPU's data sheet.
+ * @typedef {{ name: string, sms: number, clock_mhz: number, fp32_lanes: number, dram_gbs: number
+ * }} Sheet
+ *
+ * What one unit leaves to a kernel: the unit in words, what a step asks of it and in what that
+ * is counted, and the GFLOP/s.
+ * @typedef {{ unit: string, label: string, demand: number, countedIn: string, gflops: number }} Cap
+ */
+
+/** SMs, more than there are pieces of any product. */
+const ENDLESS = 10 ** 9;
+
+/**
+ * The caps over a kernel at a size on a GPU, lowest first; the lowest is the bound.
+ * @param {Kernel} kernel
+ * @param {BlockDemand} block
+ * @param {Size} size
+ * @param {Sheet} gpu
+ * @returns {Cap[]}
+ */
+export function bound(kernel, block, size, gpu) {
+  const asked = perStep(block, size);
+  const clocks = (gpu.sms * gpu.clock_mhz) / 1e3;
+  const arithmetic = (clocks * gpu.fp32_lanes) / WARP;
+  const memory = asked.shared >= asked.global ? "shared memory" : "L1";
+  /** @type {[string, string, string, number, number][]} */
+  const units = [
+    ["peak", "arithmetic", "multiply-adds", asked.products, arithmetic],
+    [
+      "grid",
+      "arithmetic of the SM with the most blocks",
+      "multiply-adds",
+      onTheBusiest(kernel, size, gpu),
+      arithmetic,
+    ],
+    ["data", memory, "wavefronts", asked.shared + asked.global, clocks],
+    ["lookup", "lookups in L1", "lookups", asked.lookups, clocks],
+    ["dram", "DRAM", "bytes", compulsoryBytes(size), gpu.dram_gbs],
+  ];
+  return units
+    .filter(([, , , demand]) => demand > 0)
+    .map(([unit, label, countedIn, demand, rate]) => {
+      return { unit, label, countedIn, demand, gflops: (FLOP_PER_WARP_FMA * rate) / demand };
+    })
+    .sort((a, b) => a.gflops - b.gflops);
+}
+
+/**
+ * The multiply-adds per step if every SM had as much work as the busiest.
+ * @param {Kernel} kernel
+ * @param {Size} size
+ * @param {Sheet} gpu
+ */
+function onTheBusiest(kernel, [m, n, k], gpu) {
+  const { bm, bn } = tileOf(kernel.constants);
+  const [rows, columns] = [Math.min(m, bm), Math.min(n, bn)];
+  const [down, across] = [Math.floor(m / rows), Math.floor(n / columns)];
+  const [x, y] = launchShape(kernel, [down * rows, across * columns, k], ENDLESS).grid;
+  const pieces = x * y;
+  const evenly = (down * across * rows * columns) / (m * n);
+  return (evenly * mostOnOne(pieces, gpu.sms) * gpu.sms) / pieces;
+}
+
+/**
+ * The bytes of A and B per step: all are read once.
+ * @param {Size} size
+ */
+function compulsoryBytes([m, n, k]) {
+  return (FLOAT_BYTES * (m * k + k * n)) / ((m * n * k) / WARP);
+}

@@ -1,0 +1,181 @@
+// @ts-check
+// What a kernel asks of the units of an SM, per step: demand.py in JavaScript, by simulating one
+// block. A step is one multiply-add of a warp.
+
+import { LabError } from "../errors.js";
+import { WARP, WAVEFRONT_BYTES } from "../hardware.py";
+import { ENTRY, launchShape } from "../kernel.js";
+import { tileOf } from "../rules/tile.js";
+import { COPY_READ, COPY_WRITE, LOAD } from "../simulator/group.js";
+import { RequestCosts } from "../simulator/request_costs.js";
+import { simulate } from "../simulator/simulation.js";
+import { LINES_PER_LOOKUP } from "./demand.py";
+
+/** @typedef {import("../kernel.js").Kernel} Kernel */
+/** @typedef {import("../kernel.js").Size} Size */
+/** @typedef {import("../rules/tile.js").Tile} Tile */
+/** @typedef {import("../simulator/group.js").Access} Access */
+
+/**
+ * What is counted of a block: wavefronts of shared memory; wavefronts in which global loads and
+ * stores pass the data pipe; their requests; lookups of loads; multiply-adds of a warp.
+ * @typedef {{ shared: number, global: number, requests: number, lookups: number, products: number
+ * }} Demand
+ *
+ * What one block inside the matrices asks for: `fixed[x] + perK[x] · K` of each count.
+ * @typedef {{ rows: number, columns: number, window: number, fixed: Demand, perK: Demand
+ * }} BlockDemand
+ */
+
+/** Rows that start at a multiple of so many floats start at a line of L1 and at bank 0. */
+const ALIGNED = WARP;
+
+/**
+ * What a product asks for per step. Exact where blocks and windows divide the matrices and rows
+ * start at lines of L1; elsewhere the least it can be.
+ * @param {BlockDemand} block
+ * @param {Size} size
+ * @returns {Demand}
+ */
+export function perStep({ rows, columns, window, fixed, perK }, [m, n, k]) {
+  const steps = (rows * columns) / WARP;
+  if (m % rows || n % columns || k % window || n % ALIGNED || k % ALIGNED) {
+    const least = each(perK, (count) => count / steps);
+    return { ...least, global: least.requests, products: 1 };
+  }
+  return each(perK, (count, name) => (fixed[name] / k + count) / steps);
+}
+
+/**
+ * Simulate one block of a kernel, at two lengths of K. Throws a LabError where the block is no tile
+ * of C that follows from the kernel's constants.
+ * @param {Kernel} kernel
+ * @param {string} ptx
+ * @returns {BlockDemand}
+ */
+export function simulatedDemand(kernel, ptx) {
+  const tile = tileOf(kernel.constants);
+  const window = Math.max(WARP, tile.bk);
+  const [short, long] = [2 * window, 3 * window];
+  const [first, second] = [short, long].map((k) => countBlock(kernel, ptx, tile, k));
+  const perK = each(first, (count, name) => (second[name] - count) / (long - short));
+  if (perK.products && perK.products * WARP !== tile.bm * tile.bn) {
+    throw new LabError(
+      `What a block of '${kernel.name}' asks for cannot be told: it makes other ` +
+        "multiply-adds than those of a tile of C, BM × BN.",
+    );
+  }
+  const fixed = each(first, (count, name) => count - short * perK[name]);
+  return { rows: tile.bm, columns: tile.bn, window: tile.bk, fixed, perK };
+}
+
+/**
+ * Counts of one tile: those of the first block of a product that reaches further to the right. A
+ * kernel that has a block for each SM computes all tiles in one block where there is one SM.
+ * @param {Kernel} kernel
+ * @param {string} ptx
+ * @param {Tile} tile
+ * @param {number} k
+ * @returns {Demand}
+ */
+function countBlock(kernel, ptx, tile, k) {
+  const [m, n] = [tile.bm, 2 * Math.max(tile.bn, ALIGNED)];
+  const tiles = n / tile.bn;
+  const shape = launchShape(kernel, [m, n, k], 1);
+  const onTwo = launchShape(kernel, [m, n, k], 2).grid;
+  const sharesOut = `${shape.grid}` === "1,1" && `${onTwo}` !== "1,1";
+  if (!sharesOut && `${launchShape(kernel, [m, n, k]).grid}` !== `${tiles},1`) {
+    throw new LabError(
+      `What a block of '${kernel.name}' asks for cannot be told: its grid is no ` +
+        "grid of tiles of C, BM × BN each.",
+    );
+  }
+  const pipe = new GlobalPipe();
+  /** @type {Record<string, import("../simulator/simulation.js").Argument>} */
+  const given = {
+    A: { data: new Float32Array(m * k).fill(1), shape: [m, k] },
+    B: { data: new Float32Array(k * n).fill(1), shape: [k, n] },
+    C: { data: new Float32Array(m * n), shape: [m, n] },
+    ...{ M: m, N: n, K: k },
+  };
+  if (shape.workspaceBytes) given.workspace = new Uint32Array(Math.ceil(shape.workspaceBytes / 4));
+  const { counts } = simulate(ptx, ENTRY, [1, 1], shape.block, given, {
+    sharedBytes: shape.sharedBytes,
+    checkHazards: false,
+    watching: [pipe],
+  });
+  const found = {
+    shared: counts.total.shared_load_wavefronts + counts.total.shared_store_wavefronts,
+    global: pipe.wavefronts,
+    requests: pipe.requests,
+    lookups: pipe.lookups,
+    products: counts.total.ffma_thread_instructions / WARP,
+  };
+  return sharesOut ? each(found, (count) => count / tiles) : found;
+}
+
+/**
+ * Adds up what global loads and stores ask of L1. An observer. Asynchronous copies are left out, as
+ * demand.py says.
+ */
+class GlobalPipe {
+  constructor() {
+    this.requests = 0;
+    this.wavefronts = 0;
+    this.lookups = 0;
+    this.forgetful = true;
+    this.costs = new RequestCosts();
+  }
+
+  /**
+   * Count the requests of one memory instruction.
+   * @param {Access} access
+   */
+  onAccess(access) {
+    const { site, memory, group } = access;
+    if (site.space !== "global" || site.kind === COPY_READ || site.kind === COPY_WRITE) return;
+    const active = access.mask ?? group.alive;
+    const lanes = Int32Array.from(active.keys()).filter((lane) => active[lane]);
+    const addresses = Float64Array.from(lanes, (lane) => access.addresses[lane]);
+    if (!lanes.length) return;
+    const isLoad = site.kind === LOAD;
+    const asked = { addresses, lanes, from: 0 };
+    this.costs.ofShared(asked, lanes.length, site.width, isLoad, memory.bytes.length);
+    this.requests += this.costs.requests;
+    this.wavefronts += this.costs.wavefronts;
+    if (isLoad) this.lookups += lookups(addresses, lanes);
+  }
+}
+
+/**
+ * The lookups of a global load: different 128-byte lines of each warp over four.
+ * @param {Float64Array} addresses of the lanes
+ * @param {Int32Array} lanes in order
+ */
+function lookups(addresses, lanes) {
+  /** @type {Map<number, Set<number>>} */
+  const lines = new Map();
+  for (const [i, lane] of lanes.entries()) {
+    const warp = Math.floor(lane / WARP);
+    if (!lines.has(warp)) lines.set(warp, new Set());
+    lines.get(warp)?.add(Math.floor(addresses[i] / WAVEFRONT_BYTES));
+  }
+  let found = 0;
+  for (const { size } of lines.values()) found += Math.ceil(size / LINES_PER_LOOKUP);
+  return found;
+}
+
+/**
+ * @param {Demand} counts
+ * @param {(count: number, name: keyof Demand) => number} change
+ * @returns {Demand}
+ */
+function each({ shared, global, requests, lookups, products }, change) {
+  return {
+    shared: change(shared, "shared"),
+    global: change(global, "global"),
+    requests: change(requests, "requests"),
+    lookups: change(lookups, "lookups"),
+    products: change(products, "products"),
+  };
+}

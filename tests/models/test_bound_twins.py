@@ -1,4 +1,4 @@
-"""Demands and bounds in JavaScript: the same as Python's, for every kernel whose block is a tile."""
+"""Demands and bounds in JavaScript: the same as Python's, wherever a block is a tile of C."""
 
 from dataclasses import asdict
 from typing import Any

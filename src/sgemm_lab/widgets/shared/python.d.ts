@@ -82,3 +82,7 @@ declare module "*/memory.py" {
   export const LOCAL_WINDOW: number;
   export const SHARED_WINDOW: number;
 }
+
+declare module "*/demand.py" {
+  export const LINES_PER_LOOKUP: number;
+}

@@ -43,7 +43,10 @@ _COMMENT = re.compile(r"^[ \t]*(?:/\*\*(?:(?!\*/).)*\*/|//[^\n]*)\n", re.M | re.
 """Comments that have lines of their own. They are for who reads the source: pages go without."""
 _MARK = re.compile(r"^(?://|/\*)# part (?P<name>\S+)(?: \*/)?\n", re.M)
 _SECONDS_BETWEEN_LOOKS = 0.3
-_ROOMS = (".", "rules", "models", "simulator", "widgets", "widgets/shared")
+_ROOMS = (
+    *(".", "rules", "models", "simulator", "clang", "clang/ir", "clang/ptx"),
+    *("widgets", "widgets/shared"),
+)
 """Folders with JavaScript that a widget may import."""
 
 

@@ -1,0 +1,1 @@
+"""clang as WebAssembly, which compiles what a reader edits in the page."""

@@ -1,0 +1,72 @@
+"""The compiler's package, and the files of a site that pages fetch it from.
+
+``npm ci`` in the folder ``NPM`` brings the package, by the hash in its lock file. A site has it
+packed, 23 MB, beside its licences; pages fetch it when a reader first runs an edit.
+"""
+
+import gzip
+import json
+import shutil
+from pathlib import Path
+
+from sgemm_lab.errors import MissingToolError
+from sgemm_lab.files import PACKAGE
+
+NPM = PACKAGE / "clang" / "npm"
+"""The folder of ``package.json`` and its lock file."""
+
+NAME = "@yowasp/clang"
+_LICENCES = "LICENSES.txt"
+_MANIFEST = "manifest.json"
+_SCRIPT = "bundle.js"
+
+
+def version() -> str:
+    """Return the version of the package that the lock file names."""
+    lock = json.loads((NPM / "package-lock.json").read_text(encoding="utf-8"))
+    return str(lock["packages"][f"node_modules/{NAME}"]["version"])
+
+
+def package_files(npm: Path = NPM) -> Path:
+    """Return the folder with the package's files.
+
+    Raises:
+        MissingToolError: it was not fetched, or another version was.
+    """
+    package = npm / "node_modules" / NAME
+    try:
+        found = json.loads((package / "package.json").read_text(encoding="utf-8"))["version"]
+    except OSError:
+        raise MissingToolError(
+            f"The compiler of the pages, {NAME}, is not here. Fetch it with 'npm ci' in {npm}."
+        ) from None
+    if found != version():
+        raise MissingToolError(
+            f"The compiler of the pages is there in version {found}, and {version()} is needed. "
+            f"Fetch it with 'npm ci' in {npm}."
+        )
+    return package / "gen"
+
+
+def write_site(folder: Path, npm: Path = NPM) -> dict[str, int]:
+    """Write what pages fetch into a folder; return the bytes of each file that is counted.
+
+    WebAssembly is packed; the script that drives it is not. The archive of headers that the package
+    has is left out: kernels include none. ``manifest.json`` names version and sizes.
+
+    Raises:
+        MissingToolError: the package was not fetched, or another version was.
+    """
+    package = package_files(npm)
+    folder.mkdir(parents=True, exist_ok=True)
+    sizes = {}
+    for path in sorted(package.glob("*.wasm")):
+        packed = folder / f"{path.name}.gz"
+        # Without the time of packing the same package gives the same bytes.
+        packed.write_bytes(gzip.compress(path.read_bytes(), mtime=0))
+        sizes[packed.name] = packed.stat().st_size
+    shutil.copyfile(package / _SCRIPT, folder / _SCRIPT)
+    shutil.copyfile(NPM / _LICENCES, folder / _LICENCES)
+    manifest = json.dumps({"version": version(), "files": sizes}, indent=1)
+    (folder / _MANIFEST).write_text(f"{manifest}\n", encoding="utf-8")
+    return sizes

@@ -1,0 +1,121 @@
+"""The book's kernels by the pages' compiler, in the Python simulator, beside NVRTC's PTX."""
+
+from functools import cache
+from pathlib import Path
+
+import pytest
+from compiler_here import ptx_of
+
+from sgemm_lab.checking import on_cpu
+from sgemm_lab.checking.on_cpu import check_here
+from sgemm_lab.counting.of_kernel import multiply_whole_numbers
+from sgemm_lab.counting.shared_arrays import shared_parts
+from sgemm_lab.cuda.shipped_ptx import settled_ptx
+from sgemm_lab.errors import LabError
+from sgemm_lab.kernel import ENTRY, Kernel, Size, load_kernel, load_kernels, parse_kernel
+
+KERNELS = load_kernels()
+VARIANTS = [
+    load_kernel(name)
+    for name in (
+        "tiled:TILE=16",
+        "sliding_window:BK=128",
+        "thread_tile_1d:BK=8",
+        "register_cache:BM=128,BN=128,TM=8,TN=8",
+        "one_column:TM=1",
+        "window_barriers:BK=8,STAGES=8",
+        "split_k:BN=128,TN=8,WN=64,STAGES=3",
+    )
+]
+RUN = [kernel for kernel in (*KERNELS, *VARIANTS) if "barrier.cluster" not in kernel.source]
+SIZES: list[Size] = [(1, 1, 1), (33, 17, 9), (64, 64, 64)]
+WRONG = sorted((Path(__file__).parents[1] / "wrong_kernels").glob("*.cu"))
+NOT_COMPARED = {"warp_instructions", "thread_instructions", "lines"}
+"""Instructions of the PTX, which are each compiler's own."""
+
+ONES = (
+    "Sums leave multiplied by one. NVRTC writes the last part twice, for rows that are aligned and "
+    "for others, and multiplies in the second only what it stores; clang multiplies before."
+)
+LANES = "In the last step of the tree of sums only lane 0 needs its sum: clang has it add alone."
+UNROLLED = (
+    "clang writes the loop over k out, so that loads of several turns can merge; NVRTC leaves it a "
+    "loop, too long for ptxas to write out."
+)
+KNOWN = "clang knows the address as a constant, so that ptxas can prove how it is aligned."
+
+MERGED_LOADS = ("shared_load_requests", "shared_load_wavefronts", "shared_load_bank_conflicts")
+TIMES_ONE = (
+    "vector_store",
+    "double_buffer",
+    "large_tile",
+    "warp_tile",
+    "unrolled",
+    "inside",
+    "by_column",
+    "wide_window",
+    "async_b",
+    "async_copy",
+    "stages",
+    "ahead",
+    "serpentine",
+    "lane_map",
+    "window_barriers",
+    "window_barriers:BK=8,STAGES=8",
+    "producers",
+    "persistent",
+)
+DIFFERENCES: dict[str, dict[str, str]] = {
+    **{name: {"flop": ONES} for name in TIMES_ONE},
+    "one_column": {"flop": LANES},
+    "one_column:TM=1": {"flop": LANES, **dict.fromkeys(MERGED_LOADS[:2], KNOWN)},
+    "register_cache:BM=128,BN=128,TM=8,TN=8": dict.fromkeys(MERGED_LOADS, UNROLLED),
+}
+"""For each kernel the counts in which the two compilers' PTX differs, and why."""
+
+
+OTHER_FAULT = {
+    "missing_filled_wait": "The same line reads too early. Which of its loads comes first, one of "
+    "what another thread writes or of what nothing has written yet, is the compiler's choice.",
+}
+"""Wrong kernels whose first fault differs, at the same line."""
+
+
+@cache
+def counts(kernel: Kernel, size: Size, *, by_clang: bool) -> dict[str, int]:
+    ptx = ptx_of(kernel) if by_clang else settled_ptx(kernel)
+    shape, parts = kernel.launch_shape(*size), shared_parts(kernel)
+    made = multiply_whole_numbers(ptx, ENTRY, shape, size, parts=parts, check_hazards=by_clang)
+    assert made.wrong == 0
+    assert made.result.hazards == []
+    return made.result.counts.total.to_json()
+
+
+@pytest.mark.parametrize("kernel", RUN, ids=lambda kernel: kernel.name)
+def test_kernel_is_right_and_counts_as_by_nvrtc(kernel: Kernel) -> None:
+    differing = set()
+    for size in SIZES:
+        clang, nvrtc = (counts(kernel, size, by_clang=here) for here in (True, False))
+        differing |= {name for name in nvrtc if clang[name] != nvrtc[name]} - NOT_COMPARED
+    assert differing == set(DIFFERENCES.get(kernel.name, {}))
+
+
+@pytest.mark.parametrize("path", WRONG, ids=lambda path: path.stem)
+def test_wrong_kernel_is_caught_by_the_same_fault(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    kernel = parse_kernel(path.stem, path.read_text())
+    sizes = [(35, 37, 33), (129, 130, 66)]
+    by_nvrtc = [verdict.fault for verdict in check_here(kernel, sizes)]
+    monkeypatch.setattr(on_cpu, "kernel_ptx", ptx_of)
+    by_clang = [verdict.fault for verdict in check_here(kernel, sizes)]
+    assert any(by_clang)
+    assert by_clang == by_nvrtc or path.stem in OTHER_FAULT
+    for clang, nvrtc in zip(by_clang, by_nvrtc, strict=True):
+        assert str(clang).partition(":")[0] == str(nvrtc).partition(":")[0]
+
+
+def test_blocks_of_a_cluster_are_refused_with_a_sentence() -> None:
+    kernel = load_kernel("cluster_split")
+    with pytest.raises(LabError, match=r"cluster_split\.cu, line \d+\. The simulator gives each"):
+        counts(kernel, (1, 1, 1), by_clang=True)

@@ -1,13 +1,18 @@
 """Arithmetic written as text, such as ``ceil(N / BN)``: read safely, never run as code."""
 
 import ast
+import json
 from collections.abc import Mapping
 from fractions import Fraction
 from functools import lru_cache
 from math import ceil
+from pathlib import Path
 
-_DEEPEST = 50
+DEEPEST = 50
 """Brackets in brackets beyond this are refused, before they exhaust the reader's stack."""
+
+_SENTENCES: dict[str, str] = json.loads(Path(__file__).with_suffix(".json").read_text("utf-8"))
+"""What is wrong with a text; ``expression.js`` says the same."""
 
 
 class UnreadableError(ValueError):
@@ -25,8 +30,8 @@ def whole_number(text: str, names: Mapping[str, int], *, floor: bool = False) ->
     """
 
     def value(node: ast.AST, depth: int = 0) -> Fraction:
-        if depth > _DEEPEST:
-            raise UnreadableError("which is nested too deeply")
+        if depth > DEEPEST:
+            raise UnreadableError(_SENTENCES["deep"])
 
         def inner(part: ast.AST) -> Fraction:
             return value(part, depth + 1)
@@ -53,21 +58,18 @@ def whole_number(text: str, names: Mapping[str, int], *, floor: bool = False) ->
                 return min(inner(one), inner(other))
             case ast.Call(func=ast.Name(id="max"), args=[one, other], keywords=[]):
                 return max(inner(one), inner(other))
-        raise UnreadableError(
-            "and only whole numbers, +, -, *, /, ceil(…), min(…), max(…) and the names "
-            f"{', '.join(names)} can stand there"
-        )
+        raise UnreadableError(_SENTENCES["other"].format(names=", ".join(names)))
 
     try:
         result = value(_parse(text))
     except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
         if isinstance(error, UnreadableError):
             raise
-        raise UnreadableError("which cannot be read") from None
+        raise UnreadableError(_SENTENCES["unreadable"]) from None
     except ZeroDivisionError:
-        raise UnreadableError("which divides by zero") from None
+        raise UnreadableError(_SENTENCES["zero"]) from None
     if result.denominator != 1:
-        raise UnreadableError("which is not a whole number")
+        raise UnreadableError(_SENTENCES["broken"])
     return int(result)
 
 

@@ -24,6 +24,7 @@ from pathlib import Path
 from sgemm_lab.errors import LabError
 from sgemm_lab.expression import UnreadableError, whole_number
 from sgemm_lab.files import data_folder
+from sgemm_lab.text import filled, templates
 
 Size = tuple[int, int, int]
 """M, N, K of a product: A is M×K, B is K×N, C is M×N."""
@@ -45,6 +46,8 @@ _HEAD_FIELD = re.compile(
 _CONSTANT = re.compile(r"^constexpr int (\w+) = (\d+);[ ]*// (.+?) *$", re.M)
 _FILE_NAME = re.compile(r"(\d+)([a-z]*)_(\w+)", re.A)
 _REQUIRED = ("title", "parent", "chapter", "grid", "block")
+_SENTENCES = templates(Path(__file__).with_suffix(".json"))
+"""What a head comment can lack, as ``kernel.js`` says it too."""
 
 
 @dataclass(frozen=True)
@@ -153,7 +156,7 @@ class Kernel:
         """
         for name, size in (("M", m), ("N", n), ("K", k)):
             if size < 1:
-                raise LabError(f"{name} is {size}. A matrix needs at least one row and one column.")
+                raise LabError(_sentence("size", name=name, size=size))
         names = {**self.values, "M": m, "N": n, "K": k, "SMS": sms}
         grid_x, grid_y = (_evaluate(text, names, self.name) for text in self.grid)
         block_x, block_y = (_evaluate(text, names, self.name) for text in self.block)
@@ -170,12 +173,12 @@ class Kernel:
         known = self.values
         for name, value in values.items():
             if name not in known:
+                names = ", ".join(known) or _sentence("constant.none")
                 raise LabError(
-                    f"The kernel '{self.name}' has no constant '{name}'. "
-                    f"It has {', '.join(known) or 'none'}."
+                    _sentence("constant.unknown", kernel=self.name, name=name, known=names)
                 )
             if value < 1:
-                raise LabError(f"{name} is {value}. A tile constant is at least 1.")
+                raise LabError(_sentence("constant.below", name=name, value=value))
 
         def write(match: re.Match[str]) -> str:
             name, old = match[1], match[2]
@@ -235,12 +238,10 @@ def parse_kernel(name: str, source: str) -> Kernel:
     fields = {match[1]: match[2] for match in _HEAD_FIELD.finditer(head)}
     missing = [field for field in _REQUIRED if field not in fields]
     if missing:
-        raise LabError(
-            f"The kernel '{name}' does not say its {', '.join(missing)}. "
-            f"Add a line '// {missing[0]}: …' to its head comment."
-        )
+        lacks = ", ".join(missing)
+        raise LabError(_sentence("head.missing", kernel=name, missing=lacks, first=missing[0]))
     if not fields["chapter"].isdecimal():
-        raise LabError(f"The kernel '{name}' says 'chapter: {fields['chapter']}', not a number.")
+        raise LabError(_sentence("head.chapter", kernel=name, text=fields["chapter"]))
     return Kernel(
         name=name,
         title=fields["title"],
@@ -382,7 +383,7 @@ def _constants(source: str) -> tuple[Constant, ...]:
 def _pair(text: str, field: str, name: str) -> tuple[str, str]:
     parts = _terms(text)
     if len(parts) != 2:
-        raise LabError(f"The kernel '{name}' says '{field}: {text}'. It needs two terms: x, y.")
+        raise LabError(_sentence("head.pair", kernel=name, field=field, text=text))
     return parts[0], parts[1]
 
 
@@ -403,12 +404,11 @@ def _evaluate(text: str, names: Mapping[str, int], kernel: str, *, least: int = 
     try:
         found = whole_number(text, names)
     except UnreadableError as fault:
-        raise LabError(
-            f"The kernel '{kernel}' says '{text}' in its head comment, {fault}."
-        ) from None
+        raise LabError(_sentence("head.term", kernel=kernel, text=text, fault=fault)) from None
     if found < least:
-        raise LabError(
-            f"The kernel '{kernel}' says '{text}' in its head comment, which is {found} here. "
-            f"It must be at least {least}."
-        )
+        raise LabError(_sentence("head.least", kernel=kernel, text=text, found=found, least=least))
     return found
+
+
+def _sentence(key: str, **values: object) -> str:
+    return filled(_SENTENCES[key], values)

@@ -79,3 +79,71 @@ export function placeName(index, sides) {
 export function sizeText(size) {
   return new Set(size).size === 1 ? `${size[0]}³` : size.join("×");
 }
+
+/**
+ * A number to nine digits, as many as tell two floats apart: Python's `%.9g`.
+ * @param {number} value
+ */
+export function nineDigits(value) {
+  if (!Number.isFinite(value)) return `${value}`.replace("Infinity", "inf").replace("NaN", "nan");
+  const [digits, power] = halfToEven(value, 9).split("e");
+  const exponent = Number(power);
+  if (exponent < -4 || exponent >= 9) {
+    const short = digits.includes(".") ? digits.replace(/\.?0+$/, "") : digits;
+    return `${short}e${exponent < 0 ? "-" : "+"}${`${Math.abs(exponent)}`.padStart(2, "0")}`;
+  }
+  const plain = Number(`${digits}e${exponent}`).toFixed(8 - exponent);
+  const short = plain.includes(".") ? plain.replace(/\.?0+$/, "") : plain;
+  return Object.is(value, -0) ? "-0" : short;
+}
+
+/**
+ * A share such as 0.125 as "12%": Python's `%.0%`, in which a half goes to the even neighbour.
+ * @param {number} share
+ */
+function hundredths(share) {
+  const [value, whole] = [100 * share, Math.floor(100 * share)];
+  const up = value - whole === 0.5 ? whole % 2 !== 0 : value - whole > 0.5;
+  return `${up ? whole + 1 : whole}%`;
+}
+
+/**
+ * A number with so many digits and an exponent; where the rest is exactly a half, the last digit is
+ * even. JavaScript alone would round such a half up.
+ * @param {number} value
+ * @param {number} digits
+ */
+function halfToEven(value, digits) {
+  const rounded = value.toExponential(digits - 1);
+  const exact = value.toExponential(100); // all digits of any number that halves can arise from
+  const rest = exact.slice(exact.indexOf(".") + digits, exact.indexOf("e"));
+  const last = Number(exact[exact.indexOf(".") + digits - 1]);
+  if (!/^50*$/.test(rest) || last % 2 !== 0) return rounded;
+  return `${exact.slice(0, exact.indexOf(".") + digits)}${exact.slice(exact.indexOf("e"))}`;
+}
+
+/** @type {Record<string, (value: number, words: string) => string>} */
+const FORMATS = {
+  comma,
+  number,
+  percent,
+  share: tenthsPercent,
+  ratio,
+  tenths: (value) => `${tenths(value)}`,
+  nine: nineDigits,
+  hundredths,
+  plural,
+  one: (value, words) => words.split("|")[value === 1 ? 0 : 1],
+};
+
+/**
+ * A sentence that Python prints too: a template with `values` in its places. text.py says what a
+ * template may hold, and a test that both fill it alike.
+ * @param {string} template
+ * @param {Record<string, unknown>} values
+ */
+export function filled(template, values) {
+  return template.replace(/\{(\w+)(?::(\w+)(?: ([^}]*))?)?\}/g, (_, name, format, words) =>
+    format ? FORMATS[format](Number(values[name]), words) : `${values[name]}`,
+  );
+}

@@ -1,12 +1,17 @@
 """Numbers, sizes and tables as the book writes them, in HTML, in plain text and in pictures."""
 
+import json
 import math
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from decimal import ROUND_HALF_UP, Context, Decimal
+from pathlib import Path
+from typing import Any
 
 _EXACT = Context(prec=700)
 """More digits than any float has on one side of its point."""
+
+_PLACE = re.compile(r"\{(?P<name>\w+)(?::(?P<format>\w+)(?: (?P<words>[^}]*))?)?\}")
 
 REWRITE_LINE = "\r\033[K"
 """Written before a text, it makes a terminal put the text in place of the line it stands on."""
@@ -53,6 +58,53 @@ def plural(count: int, word: str, several: str = "") -> str:
     ``several`` is the word for more than one where that is not the word with an s.
     """
     return f"{count:,} {word if count == 1 else several or word + 's'}"
+
+
+def tenths(value: float) -> str:
+    """Return a number with at most one digit behind the point; halves go up, as in JavaScript."""
+    return f"{math.floor(value * 10 + 0.5) / 10:.15g}"
+
+
+def tenths_percent(share: float) -> str:
+    """Return 0.125 as "12.5 %"."""
+    return f"{tenths(share * 100)} %"
+
+
+def templates(path: Path) -> dict[str, str]:
+    """Return the templates of a file of sentences, by key."""
+    found: dict[str, str] = json.loads(path.read_text(encoding="utf-8"))
+    return found
+
+
+def filled(template: str, values: Mapping[str, Any]) -> str:
+    """Return a sentence that JavaScript prints too: a template with ``values`` in its places.
+
+    ``{name}`` stands for a value as it is, ``{name:format}`` for a formatted one: ``comma``,
+    ``number``, ``percent``, ``share`` and ``tenths`` (one digit behind the point), ``ratio`` (two
+    digits), ``nine`` (to nine digits, as many as tell two floats apart), ``hundredths`` (0.125 as
+    "12%"), ``plural word`` ("2 words"), and ``one this|that``, which is "this" for 1 and "that" for
+    any other number.
+    """
+
+    def fill(place: re.Match[str]) -> str:
+        value = values[place["name"]]
+        return _FORMATS[place["format"]](value, place["words"]) if place["format"] else str(value)
+
+    return _PLACE.sub(fill, template)
+
+
+_FORMATS: dict[str, Callable[[Any, str], str]] = {
+    "comma": lambda value, _: f"{value:,.0f}",
+    "number": lambda value, _: number(value),
+    "percent": lambda value, _: percent(value),
+    "share": lambda value, _: tenths_percent(value),
+    "ratio": lambda value, _: ratio(value),
+    "tenths": lambda value, _: tenths(value),
+    "nine": lambda value, _: f"{value:.9g}",
+    "hundredths": lambda value, _: f"{value:.0%}",
+    "plural": plural,
+    "one": lambda value, words: words.split("|")[0 if value == 1 else 1],
+}
 
 
 def place_name(index: Sequence[int], sides: Sequence[int]) -> str:

@@ -235,13 +235,13 @@ TWINS = [
     Twin(
         "numbers",
         st.tuples(st.floats(1e-4, 1e9) | st.integers(1, 10**6) | st.sampled_from([99.96, 9.995])),
-        lambda value: [text.number(value), text.ratio(value), sentences.tenths(value)],
+        lambda value: [text.number(value), text.ratio(value), text.tenths(value)],
         "(value) => [text.number(value), text.ratio(value), `${text.tenths(value)}`]",
     ),
     Twin(
         "shares",
         st.tuples(st.floats(1e-6, 2)),
-        lambda share: [text.percent(share), sentences.tenths_percent(share)],
+        lambda share: [text.percent(share), text.tenths_percent(share)],
         "(share) => [text.percent(share), text.tenthsPercent(share)]",
     ),
     Twin(

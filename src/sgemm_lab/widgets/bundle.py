@@ -19,7 +19,7 @@ import threading
 from collections.abc import Callable
 from functools import cache
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from sgemm_lab.errors import LabError
 from sgemm_lab.files import PACKAGE
@@ -44,8 +44,8 @@ _COMMENT = re.compile(r"^[ \t]*(?:/\*\*(?:(?!\*/).)*\*/|//[^\n]*)\n", re.M | re.
 _MARK = re.compile(r"^(?://|/\*)# part (?P<name>\S+)(?: \*/)?\n", re.M)
 _SECONDS_BETWEEN_LOOKS = 0.3
 _ROOMS = (
-    *(".", "rules", "models", "simulator", "clang", "clang/ir", "clang/ptx"),
-    *("widgets", "widgets/shared"),
+    *(".", "rules", "simulator", "counting", "checking", "models", "clang", "clang/ir"),
+    *("clang/ptx", "widgets", "widgets/shared"),
 )
 """Folders with JavaScript that a widget may import."""
 
@@ -129,6 +129,20 @@ def site_files() -> dict[str, str]:
     return {file: f"{text}\n" for file, text in files.items()}
 
 
+def plain_script(entry: Path, call: str) -> str:
+    """Return ``entry`` and all that it imports as a script that is no module, and calls ``call``.
+
+    Such a script runs in a page opened as a file, and in a worker that is made from its text.
+
+    Args:
+        entry: a module.
+        call: what to run once all is defined, such as ``setUpAll()``, a call of its exports.
+    """
+    entry = entry.resolve()
+    code = "".join(_as_part(path).text for path in modules(entry))
+    return f"(() => {{\n{code}{_variable(entry)}.{call};\n}})();\n"
+
+
 def modules(entry: Path) -> list[Path]:
     """Return ``entry`` and all that it imports, each after what it imports itself.
 
@@ -201,25 +215,26 @@ def _exports(path: Path) -> list[str]:
     return [match["name"] for match in _EXPORT.finditer(path.read_text(encoding="utf-8"))]
 
 
-def _numbers(path: Path) -> dict[str, int | float | dict[str, int | float]]:
-    """Return the numbers, and tables of them, that a module defines under names in capitals."""
+def _numbers(path: Path) -> dict[str, Any]:
+    """Return the numbers that a module of this package defines under names in capitals.
+
+    Tuples and tables of numbers count as well.
+    """
     name = ".".join([PACKAGE.name, *path.relative_to(_HOME).with_suffix("").parts])
     values = vars(importlib.import_module(name))
     return {
         key: value
         for key, value in values.items()
-        if key[0].isalpha() and key.isupper() and (_is_number(value) or _is_table(value))
+        if key[0].isalpha() and key.isupper() and _is_number(value)
     }
 
 
 def _is_number(value: object) -> bool:
+    if type(value) is tuple:
+        return all(map(_is_number, value))
+    if type(value) is dict:
+        return all(type(key) is str and _is_number(one) for key, one in value.items())
     return type(value) in (int, float)
-
-
-def _is_table(value: object) -> bool:
-    return isinstance(value, dict) and all(
-        isinstance(key, str) and _is_number(one) for key, one in value.items()
-    )
 
 
 def _name(path: Path) -> str:

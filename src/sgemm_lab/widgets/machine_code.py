@@ -9,7 +9,7 @@ from matplotlib.patches import Patch, PathPatch, Rectangle
 from matplotlib.path import Path
 
 from sgemm_lab.errors import LabError
-from sgemm_lab.rules.sentences import sentence, tenths_percent
+from sgemm_lab.rules.sentences import sentence
 from sgemm_lab.style import (
     BACKGROUND,
     CUBLAS,
@@ -20,6 +20,7 @@ from sgemm_lab.style import (
     figure,
     svg,
 )
+from sgemm_lab.text import tenths_percent
 from sgemm_lab.widgets.base import LabWidget, html_table
 from sgemm_lab.widgets.data import checked_items, checked_number, checked_text
 

@@ -43,6 +43,32 @@ declare module "*/tile_waves.py" {
   export const SMALLEST: number;
 }
 
+declare module "*/expression.py" {
+  export const DEEPEST: number;
+}
+
+declare module "*/kernel.py" {
+  export const SMS: number;
+}
+
+declare module "*/judge.py" {
+  export const EXACT: number;
+  export const LEAST_ALLOWED: number;
+  export const UNIT_ROUNDOFF: number;
+}
+
+declare module "*/of_kernel.py" {
+  export const LARGEST_MATRICES: number;
+  export const LARGEST_PRODUCT: number;
+  export const PATIENCE: number;
+  export const PATIENCE_EACH: number;
+}
+
+declare module "*/on_cpu.py" {
+  export const QUICK_SIZES: [number, number, number][];
+  export const TIME_LIMIT: number;
+}
+
 declare module "*/unroll.py" {
   export const LONGEST: number;
 }

@@ -83,3 +83,13 @@ interface MatrixSize {
 
 /** The address of each lane's first byte; null where the lane is inactive. */
 type Lanes = (number | null)[];
+
+/** What the scripts of a panel lay ready for it. */
+interface Window {
+  /** The engine, as the text of a worker. */
+  labEngine: string;
+  /** PTX of a kernel and its variants, by name. */
+  labPtx: Record<string, Record<string, string>>;
+  /** The compiler: the text of its worker, where its package lies, how large that is. */
+  labCompiler: { script: string; folder: string; megabytes: number } | null;
+}

@@ -1,0 +1,246 @@
+// @ts-check
+// A kernel file as an object: kernel.py in JavaScript, held equal to it by a test. Here are the head
+// comment, the constants, the launch and what an edit changed; which files there are, Python knows.
+
+import { matchingRuns } from "./difference.js";
+import { LabError } from "./errors.js";
+import { UnreadableError, wholeNumber } from "./expression.js";
+import sentences from "./kernel.json";
+import { SMS } from "./kernel.py";
+import { filled } from "./text.js";
+
+/**
+ * M, N, K of a product.
+ * @typedef {[number, number, number]} Size
+ *
+ * A tile constant of a kernel: its name, its value and what it means.
+ * @typedef {{ name: string, value: number, label: string }} Constant
+ *
+ * Blocks in the grid (x, y), threads in a block (x, y), bytes of memory besides A, B and C.
+ * @typedef {{ grid: [number, number], block: [number, number], sharedBytes: number,
+ *   workspaceBytes: number }} LaunchShape
+ *
+ * @typedef {object} Kernel
+ * @property {string} name
+ * @property {string} title
+ * @property {string | null} parent
+ * @property {string | null} change
+ * @property {number} chapter
+ * @property {Constant[]} constants
+ * @property {[string, string]} grid
+ * @property {[string, string]} block
+ * @property {string} shared
+ * @property {string} workspace
+ * @property {string | null} needs
+ * @property {string[]} variants
+ * @property {string} source
+ */
+
+/** The name of every kernel's entry. */
+export const ENTRY = "sgemm";
+
+const HEAD_FIELD =
+  /^\/\/ (title|parent|change|chapter|grid|block|shared|workspace|needs|variants): +(.+?) *$/gm;
+const CONSTANT = /^constexpr int (\w+) = (\d+);[ ]*\/\/ (.+?) *$/gm;
+const LINE_END = /\r\n|[\n\r\v\f\u0085\u2028\u2029]/;
+const REQUIRED = ["title", "parent", "chapter", "grid", "block"];
+
+/**
+ * The lines of a text, as Python's splitlines() gives them.
+ * @param {string} text
+ */
+export function linesOf(text) {
+  const lines = text.split(LINE_END);
+  return lines.at(-1) === "" ? lines.slice(0, -1) : lines;
+}
+
+/**
+ * How many lines the head comment takes.
+ * @param {string} source
+ */
+export function bodyStart(source) {
+  const lines = linesOf(source);
+  const first = lines.findIndex((line) => !line.startsWith("//"));
+  return first < 0 ? lines.length : first;
+}
+
+/**
+ * The 1-based numbers of the child's lines that the parent does not have. Lines are compared without
+ * their indentation, and runs of spaces count as one; head comments and blank lines are left out.
+ * @param {string} parent
+ * @param {string} child
+ */
+export function changedLines(parent, child) {
+  const skipped = bodyStart(child);
+  const childLines = linesOf(child).slice(skipped).map(words);
+  const runs = matchingRuns(linesOf(parent).slice(bodyStart(parent)).map(words), childLines);
+  const same = new Set(runs.flatMap(({ b, size }) => [...Array(size).keys()].map((i) => b + i)));
+  const changed = childLines.flatMap((line, i) => (line && !same.has(i) ? [skipped + i + 1] : []));
+  return new Set(changed);
+}
+
+/** @param {string} line */
+const words = (line) => line.trim().split(/\s+/).join(" ");
+
+/**
+ * Read a kernel from its source text. Throws a LabError where the head comment lacks a field, or a
+ * field cannot be read.
+ * @param {string} name
+ * @param {string} source
+ * @returns {Kernel}
+ */
+export function parseKernel(name, source) {
+  const head = linesOf(source).slice(0, bodyStart(source)).join("\n");
+  const fields = new Map([...head.matchAll(HEAD_FIELD)].map((match) => [match[1], match[2]]));
+  const missing = REQUIRED.filter((field) => !fields.has(field));
+  if (missing.length) {
+    fail("head.missing", { kernel: name, missing: missing.join(", "), first: missing[0] });
+  }
+  /** @param {string} field */
+  const said = (field) => /** @type {string} */ (fields.get(field));
+  if (!/^\d+$/.test(said("chapter"))) {
+    fail("head.chapter", { kernel: name, text: said("chapter") });
+  }
+  return {
+    name,
+    title: said("title"),
+    parent: said("parent") === "none" ? null : said("parent"),
+    change: fields.get("change") ?? null,
+    chapter: Number(said("chapter")),
+    constants: constantsOf(source),
+    grid: pair(said("grid"), "grid", name),
+    block: pair(said("block"), "block", name),
+    shared: fields.get("shared") ?? "0",
+    workspace: fields.get("workspace") ?? "0",
+    needs: fields.get("needs") ?? null,
+    variants: (fields.get("variants") ?? "").split(/\s+/).filter(Boolean),
+    source,
+  };
+}
+
+/**
+ * The constants by name.
+ * @param {Kernel} kernel
+ */
+export function valuesOf(kernel) {
+  return Object.fromEntries(kernel.constants.map(({ name, value }) => [name, value]));
+}
+
+/**
+ * The launch for C of m×n and inner dimension k, on a GPU of `sms` SMs. Throws a LabError where a
+ * dimension is below 1, or the head comment gives no shape that can be.
+ * @param {Kernel} kernel
+ * @param {Size} size
+ * @param {number} [sms]
+ * @returns {LaunchShape}
+ */
+export function launchShape(kernel, [m, n, k], sms = SMS) {
+  for (const [name, size] of Object.entries({ M: m, N: n, K: k })) {
+    if (size < 1) fail("size", { name, size });
+  }
+  const names = { ...valuesOf(kernel), M: m, N: n, K: k, SMS: sms };
+  /** @type {(text: string, least?: number) => number} */
+  const value = (text, least = 1) => evaluate(text, names, kernel.name, least);
+  return {
+    grid: [value(kernel.grid[0]), value(kernel.grid[1])],
+    block: [value(kernel.block[0]), value(kernel.block[1])],
+    sharedBytes: value(kernel.shared, 0),
+    workspaceBytes: value(kernel.workspace, 0),
+  };
+}
+
+/**
+ * The same kernel with other tile constants written into its source. Throws a LabError where it has
+ * no such constant, or a value is below 1.
+ * @param {Kernel} kernel
+ * @param {Record<string, number>} values
+ * @param {Record<string, number>} [defaults] the constants of the book's kernel of this base name;
+ *   the name says what differs from them
+ * @returns {Kernel}
+ */
+export function withConstants(kernel, values, defaults = valuesOf(kernel)) {
+  const known = valuesOf(kernel);
+  for (const [name, value] of Object.entries(values)) {
+    if (!Object.hasOwn(known, name)) {
+      const names = Object.keys(known).join(", ") || sentences["constant.none"];
+      fail("constant.unknown", { kernel: kernel.name, name, known: names });
+    }
+    if (value < 1) fail("constant.below", { name, value });
+  }
+  const source = kernel.source.replace(CONSTANT, (line, name, old) => {
+    const head = `constexpr int ${name} = `;
+    return line.replace(`${head}${old};`, `${head}${values[name] ?? Number(old)};`);
+  });
+  const constants = constantsOf(source);
+  const base = kernel.name.split(":")[0];
+  const other = constants.filter(({ name, value }) => value !== defaults[name]);
+  const settings = other.map(({ name, value }) => `${name}=${value}`).join(",");
+  return { ...kernel, name: settings ? `${base}:${settings}` : base, source, constants };
+}
+
+/**
+ * @param {string} source
+ * @returns {Constant[]}
+ */
+function constantsOf(source) {
+  return [...source.matchAll(CONSTANT)].map(([, name, value, label]) => ({
+    name,
+    value: Number(value),
+    label,
+  }));
+}
+
+/**
+ * @param {string} text
+ * @param {string} field
+ * @param {string} kernel
+ * @returns {[string, string]}
+ */
+function pair(text, field, kernel) {
+  const parts = terms(text);
+  if (parts.length !== 2) fail("head.pair", { kernel, field, text });
+  return [parts[0], parts[1]];
+}
+
+/**
+ * Split at commas, but for those inside brackets: they belong to min(…) or max(…).
+ * @param {string} text
+ */
+function terms(text) {
+  const found = [""];
+  let depth = 0;
+  for (const letter of text) {
+    depth += Number(letter === "(") - Number(letter === ")");
+    if (letter === "," && depth === 0) found.push("");
+    else found[found.length - 1] += letter;
+  }
+  return found.map((term) => term.trim());
+}
+
+/**
+ * The whole number that an expression of a head comment stands for.
+ * @param {string} text
+ * @param {Record<string, number>} names
+ * @param {string} kernel
+ * @param {number} least
+ */
+function evaluate(text, names, kernel, least) {
+  let found = 0;
+  try {
+    found = wholeNumber(text, names);
+  } catch (error) {
+    if (!(error instanceof UnreadableError)) throw error;
+    fail("head.term", { kernel, text, fault: error.message });
+  }
+  if (found < least) fail("head.least", { kernel, text, found, least });
+  return found;
+}
+
+/**
+ * @param {keyof typeof sentences} key
+ * @param {Record<string, unknown>} values
+ * @returns {never}
+ */
+function fail(key, values) {
+  throw new LabError(filled(sentences[key], values));
+}

@@ -1,0 +1,166 @@
+"""A kernel's head in JavaScript says what it says in Python."""
+
+import json
+import random
+from collections.abc import Callable
+from dataclasses import asdict
+from typing import Any
+
+from in_node import answers
+
+from sgemm_lab.counting.shared_arrays import shared_parts
+from sgemm_lab.errors import LabError
+from sgemm_lab.expression import UnreadableError, whole_number
+from sgemm_lab.kernel import Kernel, changed_lines, load_kernel, load_kernels, parse_kernel
+from test_kernel import SOURCE
+
+BOOK = load_kernels(variants=True)
+SIZES = [(1, 1, 1), (17, 65, 33), (4096, 4096, 4096), (1, 0, 5), (3, 65537, 5)]
+PIECES = [
+    *("0", "1", "7", "32", "1024", "0x1F", "1_0", "01", "1.5", "N", "TILE", "M", "other", "ceil"),
+    *("min", "max", "ceil(", "min(", "max(", "(", "(", ")", ")", ",", " ", " ", "+", "-", "-"),
+    *("*", "/", "/", "//", "%", "**", "<", "<<", "~", "[", "]", ".", "&", "$", "2 3"),
+]
+NAMES = {"N": 100, "M": 3, "TILE": 32}
+
+
+def python(function: Callable[..., Any], *given: Any) -> dict[str, Any]:
+    """Return what Python answers, in the form of ``answers``."""
+    try:
+        return {"gives": function(*given)}
+    except (LabError, UnreadableError) as error:
+        return {"says": str(error), "kind": type(error).__name__}
+
+
+def drawn_expressions() -> list[str]:
+    draw = random.Random(13)
+    soup = ["".join(draw.choices(PIECES, k=draw.randint(1, 9))) for _ in range(4000)]
+    whole = []
+    for _ in range(2000):
+        text = draw.choice(["N", "M", "TILE", "4", "0", "9"])
+        for _ in range(draw.randint(0, 5)):
+            other = draw.choice(["N", "TILE", "2", "0", "7"])
+            shape = draw.choice(
+                ["({0} + {1})", "{0} - {1}", "{1} * {0}", "{0} / {1}", "ceil({0} / {1})", "-{0}",
+                 "min({0}, {1})", "max({1}, {0})", "({0}) / ({1})", "{0} % {1}"]
+            )  # fmt: skip
+            text = shape.format(text, other)
+        whole.append(text)
+    return [*soup, *whole, "(" * 60 + "1" + ")" * 60, "-" * 60 + "1", "", " 1", "1 "]
+
+
+def test_expressions_are_read_alike() -> None:
+    cases = [(text, NAMES, floor) for text in drawn_expressions() for floor in (False, True)]
+    said = answers({"twin": "expression.js"}, "(...given) => twin.wholeNumber(...given)", cases)
+    wanted = [python(lambda t, n, f: whole_number(t, n, floor=f), *case) for case in cases]
+    apart = [(c[0], w, s) for c, w, s in zip(cases, wanted, said, strict=True) if w != s]
+    assert not apart, apart[:5]
+    assert sum("gives" in one for one in wanted) > 1000
+
+
+HEADS = [
+    SOURCE,
+    SOURCE.replace("// grid: ceil(N / BN), ceil(M / BM)\n", ""),
+    SOURCE.replace("// title: A kernel\n// parent: none\n", ""),
+    SOURCE.replace("chapter: 3", "chapter: three"),
+    SOURCE.replace("ceil(N / BN), ceil(M / BM)", "ceil(N / BN)"),
+    SOURCE.replace("ceil(N / BN), ceil(M / BM)", "min(SMS, ceil(N / BN)), max(1, M)"),
+    SOURCE.replace("ceil(N / BN), ceil(M / BM)", "N / BN, M // BM"),
+    SOURCE.replace("BM * BN / TM, 1", "BM / 0, 1"),
+    SOURCE.replace("shared: 4", "shared: 0 - 4"),
+    SOURCE.replace("BM * BN / TM, 1", "system(1), 1"),
+]
+
+
+def launch_of(name: str, source: str, size: tuple[int, int, int], sms: int) -> dict[str, Any]:
+    shape = parse_kernel(name, source).launch_shape(*size, sms=sms)
+    return {
+        "grid": list(shape.grid),
+        "block": list(shape.block),
+        "sharedBytes": shape.shared_bytes,
+        "workspaceBytes": shape.workspace_bytes,
+    }
+
+
+def test_launches_are_worked_out_alike() -> None:
+    sources = [*((one.name, one.source) for one in BOOK), *(("sample", head) for head in HEADS)]
+    cases = [(*one, size, sms) for one in sources for size in SIZES for sms in (132, 24)]
+    said = answers(
+        {"twin": "kernel.js"},
+        "(name, source, size, sms) => twin.launchShape(twin.parseKernel(name, source), size, sms)",
+        cases,
+    )
+    assert said == [python(launch_of, *case) for case in cases]
+
+
+def test_heads_are_read_alike() -> None:
+    cases = [(one.name, one.source) for one in BOOK]
+    said = answers({"twin": "kernel.js"}, "(...given) => twin.parseKernel(...given)", cases)
+    wanted = [asdict(parse_kernel(*case)) for case in cases]
+    assert [one["gives"] for one in said] == json.loads(json.dumps(wanted))
+
+
+def changed(name: str, settings: dict[str, int]) -> dict[str, Any]:
+    made = load_kernel(name).with_constants(**settings)
+    return {"name": made.name, "source": made.source}
+
+
+def test_constants_are_written_alike() -> None:
+    settings = [{"TILE": 16}, {"BM": 64, "TM": 4}, {"BK": 0}, {"nothing": 1}, {}, {"BN": 128}]
+    cases = [(one.name, some) for one in load_kernels() for some in settings]
+    cases += [(one.name, {"BK": 16, "TILE": 8}) for one in BOOK]
+    said = answers(
+        {"twin": "kernel.js"},
+        """(source, name, settings, defaults) => {
+          const kernel = twin.parseKernel(name, source);
+          const { name: called, source: text } = twin.withConstants(kernel, settings, defaults);
+          return { name: called, source: text };
+        }""",
+        [
+            (load_kernel(name).source, name, some, load_kernel(name.partition(":")[0]).values)
+            for name, some in cases
+        ],
+    )
+    assert said == [python(changed, *case) for case in cases]
+
+
+def edits(kernel: Kernel, draw: random.Random) -> str:
+    """Return a source with some lines gone, twice there, moved or changed."""
+    lines = kernel.source.splitlines()
+    for _ in range(draw.randint(1, 6)):
+        place = draw.randrange(len(lines))
+        how = draw.randrange(4)
+        if how == 0 and len(lines) > 1:
+            del lines[place]
+        elif how == 1:
+            lines.insert(place, draw.choice(lines))
+        elif how == 2:
+            lines[place] = f"  {lines[place]} "
+        else:
+            lines[place] += " // changed"
+    return "\n".join(lines)
+
+
+def test_changed_lines_are_found_alike() -> None:
+    draw = random.Random(7)
+    cases = [(load_kernel(one.parent).source, one.source) for one in BOOK if one.parent]
+    cases += [(one.source, edits(one, draw)) for one in BOOK for _ in range(4)]
+    said = answers(
+        {"twin": "kernel.js"},
+        "(...given) => [...twin.changedLines(...given)].sort((one, other) => one - other)",
+        cases,
+    )
+    assert [one["gives"] for one in said] == [sorted(changed_lines(*case)) for case in cases]
+
+
+def test_arrays_in_shared_memory_are_read_alike() -> None:
+    broken = load_kernel("strip").source.replace("shared);", "shared + lanes());")
+    cases = [*((one.name, one.source) for one in BOOK), ("broken", broken)]
+    said = answers(
+        {"twin": "counting/shared_arrays.js", "kernels": "kernel.js"},
+        "(...given) => twin.sharedParts(kernels.parseKernel(...given))",
+        cases,
+    )
+    wanted = [python(lambda *one: shared_parts(parse_kernel(*one)), *case) for case in cases]
+    assert said == json.loads(json.dumps(wanted))
+    assert any(one.get("gives") for one in said)

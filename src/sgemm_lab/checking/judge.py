@@ -17,10 +17,11 @@ pattern around C, so that a stray write is seen.
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from sgemm_lab.checking.sentences import sentence
 from sgemm_lab.kernel import Size
 
 AWKWARD_SIZES: tuple[Size, ...] = (
@@ -33,9 +34,11 @@ AWKWARD_SIZES: tuple[Size, ...] = (
 )  # fmt: skip
 """Below a tile, no multiple of 4, K of 1, odd numbers of tiles, rows and columns, tall, flat."""
 
-_UNIT_ROUNDOFF = 2.0**-24
-_EXACT = 2**24
+UNIT_ROUNDOFF = 2.0**-24
+EXACT = 2**24
 """Up to here float32 holds every whole number."""
+LEAST_ALLOWED = 1e-30
+"""Added to what an element may be off, as an element of zeros may not be at all."""
 
 
 @dataclass(frozen=True)
@@ -69,13 +72,25 @@ def summary(results: Sequence[CheckResult]) -> str:
     wrong = sum(result.fault is not None for result in results)
     refused = [result.refusal for result in results if result.refusal]
     worst = max((result.error for result in results if result.passed), default=0.0)
-    sizes = "size" if right == 1 else "sizes"
-    text = f"WRONG at {wrong} of {len(results)} sizes." if wrong else f"right at {right} {sizes}."
+    text = (
+        sentence("summary.wrong", wrong=wrong, all=len(results))
+        if wrong
+        else sentence("summary.right", right=right)
+    )
     if right:
-        text += f" Its largest rounding error is {worst:.0%} of what is allowed."
+        text += sentence("summary.rounding", worst=worst)
     if refused:
-        text += f" Not run at {len(refused)}: {refused[0]}"
+        text += sentence("summary.refused", count=len(refused), first=refused[0])
     return text
+
+
+def first_fault(results: Iterable[CheckResult]) -> str | None:
+    """Say what is wrong at the first size that is not right; None where all are."""
+    for result in results:
+        if not result.passed:
+            fault = result.fault or result.refusal
+            return sentence("fault.at", m=result.m, n=result.n, k=result.k, fault=fault)
+    return None
 
 
 class Rounding:
@@ -85,8 +100,8 @@ class Rounding:
         """Multiply in float64. A is M×K, B is K×N: float32 arrays of one library."""
         a, b = a.astype("float64"), b.astype("float64")
         self._product = a @ b
-        self._allowed = a.shape[1] * _UNIT_ROUNDOFF * (abs(a) @ abs(b))
-        self._allowed += 1e-30  # an element whose bound is zero must not divide by zero
+        self._allowed = a.shape[1] * UNIT_ROUNDOFF * (abs(a) @ abs(b))
+        self._allowed += LEAST_ALLOWED  # an element whose bound is zero must not divide by zero
 
     def shares(self, c: Any) -> Any:
         """Return the error of each element of C (M×N) as a share of K·u·(|A|·|B|)."""
@@ -130,12 +145,12 @@ class Judge(ABC):
 
     def whole_numbers(self) -> None:
         """Multiply matrices whose product float32 holds exactly."""
-        most = 8 if 64 * self.k <= _EXACT else 1
+        most = 8 if 64 * self.k <= EXACT else 1
         a = self.random.randint(-most, most + 1, (self.m, self.k)).astype("float32")
         b = self.random.randint(-most, most + 1, (self.k, self.n)).astype("float32")
         c = self.product(a, b)
         expected = a.astype("float64") @ b.astype("float64")
-        self.reject(c != expected, c, expected, "on whole numbers, where float32 is exact")
+        self.reject(c != expected, c, expected, sentence("judge.exact"))
 
     def random_numbers(self) -> float:
         """Multiply twice; return the largest error as a share of the bound."""
@@ -143,18 +158,15 @@ class Judge(ABC):
         b = self.random.uniform(-0.5, 0.5, (self.k, self.n)).astype("float32")
         c = self.product(a, b)
         if not self.library.array_equal(c, self.product(a, b)):
-            raise WrongResultError(
-                "Two runs on the same matrices gave different results. "
-                "Threads race: look for a missing __syncthreads()."
-            )
+            raise WrongResultError(sentence("judge.twice"))
         share = rounding_shares(a, b, c)
         expected = a.astype("float64") @ b.astype("float64")
-        self.reject(~(share <= 1), c, expected, "by more than rounding explains")
+        self.reject(~(share <= 1), c, expected, sentence("judge.rounding"))
         return float(share.max())
 
     def special_values(self) -> None:
         """Multiply matrices that hold NaN and infinity."""
-        most = 4 if 16 * self.k <= _EXACT else 1
+        most = 4 if 16 * self.k <= EXACT else 1
         a = self.random.randint(1, most + 1, (self.m, self.k)).astype("float32")
         b = self.random.randint(1, most + 1, (self.k, self.n)).astype("float32")
         nan, inf = float("nan"), float("inf")
@@ -172,7 +184,7 @@ class Judge(ABC):
         c = self.product(a, b)
         expected = a.astype("float64") @ b.astype("float64")
         same = (c == expected) | (self.library.isnan(c) & self.library.isnan(expected))
-        self.reject(~same, c, expected, "where A and B hold NaN and infinity")
+        self.reject(~same, c, expected, sentence("judge.special"))
 
     def refuse_changed(self, name: str, before: Any, after: Any) -> None:
         """Raise a WrongResultError if the kernel changed one of its inputs, NaN included."""
@@ -181,9 +193,9 @@ class Judge(ABC):
         count = int(changed.sum())
         if count:
             row, col = (int(i) for i in self.library.argwhere(changed)[0])
+            place = {"name": name, "row": row, "col": col}
             raise WrongResultError(
-                f"It changed {count:,} of {before.size:,} elements of {name}, which it may only "
-                f"read. The first is {name}[{row}, {col}]. Look for a store to {name}."
+                sentence("judge.changed", count=count, size=before.size, **place)
             )
 
     def reject(self, wrong: Any, c: Any, expected: Any, where: str) -> None:
@@ -194,12 +206,8 @@ class Judge(ABC):
         row, col = (int(i) for i in self.library.argwhere(wrong)[0])
         got, right = float(c[row, col]), float(expected[row, col])
         unwritten = int((self.library.isnan(c) & ~self.library.isnan(expected)).sum())
-        hint = (
-            f" {unwritten:,} are NaN: never written, or spoiled by a read outside A or B."
-            if unwritten
-            else ""
-        )
+        hint = sentence("judge.unwritten", count=unwritten) if unwritten else ""
+        counted = {"count": count, "size": c.size, "where": where, "hint": hint}
         raise WrongResultError(
-            f"{count:,} of {c.size:,} elements are wrong {where}. "
-            f"The first is C[{row}, {col}]: {got:.9g} instead of {right:.9g}.{hint}"
+            sentence("judge.wrong", **counted, row=row, col=col, got=got, right=right)
         )

@@ -21,7 +21,7 @@ QUICK_SIZES = (
 )
 """The awkward sizes that take moments to simulate, and one with many windows along K."""
 
-_TIME_LIMIT = 60.0
+TIME_LIMIT = 60.0
 """Seconds that one launch may take."""
 
 
@@ -30,7 +30,7 @@ def check_here(
     sizes: Iterable[Size] = QUICK_SIZES,
     *,
     seed: int = 0,
-    time_limit: float = _TIME_LIMIT,
+    time_limit: float = TIME_LIMIT,
 ) -> Iterator[CheckResult]:
     """Check a kernel by simulation, size by size, as ``check`` does on a GPU.
 

@@ -1,10 +1,10 @@
 """Exercises in which the reader writes lines of a kernel: composed, compiled, checked, counted."""
 
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 
-from sgemm_lab.checking.judge import AWKWARD_SIZES, CheckResult
+from sgemm_lab.checking.judge import AWKWARD_SIZES, first_fault
 from sgemm_lab.checking.on_cpu import QUICK_SIZES, check_here
 from sgemm_lab.checking.on_gpu import check
 from sgemm_lab.cuda.compiler import CompileError
@@ -94,7 +94,7 @@ class Lines(Exercise):
     def _judged(self, answer: object, machine: Machine) -> Judgement:
         written = self.written(answer)
         try:
-            fault = _first_fault(check_here(written.kernel, (*QUICK_SIZES, *self.sizes)))
+            fault = first_fault(check_here(written.kernel, (*QUICK_SIZES, *self.sizes)))
             if fault is None:
                 judged = self.asks(written.kernel)
                 if not judged.right:
@@ -102,7 +102,7 @@ class Lines(Exercise):
                 if machine.gpu:
                     # A size that this GPU has no memory for is no fault of the kernel.
                     on_gpu = check(written.kernel, AWKWARD_SIZES)
-                    fault = _first_fault(result for result in on_gpu if result.fault)
+                    fault = first_fault(result for result in on_gpu if result.fault)
         except CompileError as error:
             return Judgement(False, written.refusal(error))
         if fault is not None:
@@ -112,11 +112,3 @@ class Lines(Exercise):
 
 def _has_head(text: str) -> bool:
     return text.startswith("//") and "// title:" in text
-
-
-def _first_fault(results: Iterable[CheckResult]) -> str | None:
-    """Say what is wrong at the first size that is not right."""
-    for result in results:
-        if not result.passed:
-            return f"At {result.m}×{result.n}×{result.k}, {result.fault or result.refusal}"
-    return None

@@ -56,6 +56,7 @@ def plain(text: str, folder: Path = SPECIMEN / "chapters", **figures: int) -> st
         ("```{symbols}\n| `As` | tile |\n```", "| `As` | tile |"),
         ("- see\n\n  ```{note}\n  Read.\n  ```", "- see\n\n  > **Note**\n  >\n  > Read."),
         ("1. run\n   ```python\n   f()\n   ```", "1. run\n   ```python\n   f()\n   ```"),
+        ("a\n\n```{panel} tiled\n```\n\nb", "a\n\nb"),
         ("(a-label)=\n## Head\n% a comment\ntext", "## Head\ntext"),
     ],
 )

@@ -15,6 +15,7 @@ from sgemm_lab.book import (
     navigation,
     origins,
     outdated,
+    panels,
     values,
     words,
 )
@@ -30,6 +31,7 @@ def setup(app: Sphinx) -> dict[str, Any]:
     app.add_config_value("comments_config", {}, "html")
     app.add_node(ledger.LedgerPlace)
     app.add_directive("ledger", ledger.LedgerDirective)
+    app.add_directive("panel", panels.PanelDirective)
     app.add_directive("symbols", words.SymbolsDirective)
     app.add_directive("constants", words.ConstantsDirective)
     app.add_directive_to_domain("std", "glossary", words.TermsDirective, override=True)
@@ -47,8 +49,10 @@ def setup(app: Sphinx) -> dict[str, Any]:
     app.connect("html-page-context", links.add_page_links)
     app.connect("html-page-context", navigation.add_changes)
     app.connect("html-page-context", words.add_script)
+    app.connect("html-page-context", panels.add_sheet)
     app.connect("html-page-context", assets.drop_icon_script)
     app.connect("build-finished", assets.write_assets)
+    app.connect("build-finished", panels.write_files)
     app.connect("build-finished", links.publish_notebooks)
     # Jupyter Book's command has no option for it: pages are run and written on all cores.
     app.parallel = os.cpu_count() or 1

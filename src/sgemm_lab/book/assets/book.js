@@ -21,3 +21,40 @@
 if (location.protocol === "file:") {
   DOCUMENTATION_OPTIONS.SHOW_SEARCH_SUMMARY = false;
 }
+
+// A panel's script comes when the reader turns to a panel, has edited one before, or follows a link
+// to an edit. A button that was pressed meanwhile is pressed again.
+(() => {
+  /** @type {NodeListOf<HTMLElement>} */
+  const panels = document.querySelectorAll('[data-lab="panel"]');
+  const own = document.currentScript;
+  /** @type {Promise<void> | null} */
+  let loading = null;
+  const load = () => {
+    loading ??= new Promise((done) => {
+      const script = document.createElement("script");
+      script.src = new URL("panel.js", own instanceof HTMLScriptElement ? own.src : "").href;
+      script.onload = () => done();
+      document.head.append(script);
+    });
+    return loading;
+  };
+  const edits = () => {
+    try {
+      return (localStorage.getItem("sgemm-lab:edits") ?? "{}") !== "{}";
+    } catch {
+      return false;
+    }
+  };
+  for (const panel of panels) {
+    panel.hidden = false;
+    panel.addEventListener("focusin", load);
+    panel.addEventListener("pointerenter", load);
+    panel.addEventListener("click", async ({ target }) => {
+      if (panel.dataset.ready || !(target instanceof HTMLButtonElement)) return;
+      await load();
+      target.click();
+    });
+  }
+  if (panels.length && (location.hash.startsWith("#edit=") || edits())) load();
+})();

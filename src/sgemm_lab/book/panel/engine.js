@@ -1,0 +1,124 @@
+// @ts-check
+// The engine of a panel. It runs in a worker: the page answers meanwhile, and what a reader typed is
+// only ever read there, never run as JavaScript.
+
+import { passed, summary } from "../../checking/judge.js";
+import { checkHere } from "../../checking/on_cpu.js";
+import { QUICK_SIZES } from "../../checking/on_cpu.py";
+import { RandomState } from "../../checking/random.js";
+import { checkSize, launchArguments, patience } from "../../counting/of_kernel.js";
+import { sharedParts } from "../../counting/shared_arrays.js";
+import { LabError } from "../../errors.js";
+import { ENTRY, launchShape, parseKernel } from "../../kernel.js";
+import { simulate } from "../../simulator/simulation.js";
+
+/** @typedef {import("../../kernel.js").Kernel} Kernel */
+/** @typedef {import("../../kernel.js").Size} Size */
+
+/**
+ * What the page asks for: is a kernel right, or what does it ask of memory at a size? `ptx` is what
+ * the compiler made of `source`.
+ * @typedef {{ id: number, task: "check", source: string, ptx: string }} CheckRequest
+ * @typedef {{ id: number, task: "count", source: string, ptx: string, size: Size }} CountRequest
+ *
+ * A verdict: `says` is a sentence, `lines` the lines that it is about. `kind` is that of a hazard, or
+ * "result" where C is wrong, or "refused" where the size was not run.
+ * @typedef {{ right: boolean, kind: string, size: Size | null, says: string, lines: number[] }} Verdict
+ *
+ * What launches of one size asked of memory: all counts by name, and under "lines" those of each
+ * line, or in `refused` why it was not run.
+ * @typedef {{ total: Record<string, number>, lines: Map<number, Record<string, number>> }} Counted
+ *
+ * What the page hears: the size that is tried now, then the answer, or why there is none.
+ * @typedef {{ id: number, progress: true, size: Size, number: number, of: number }} Progress
+ * @typedef {{ id: number, verdict: Verdict }} CheckAnswer
+ * @typedef {{ id: number, counted: Counted }} CountAnswer
+ * @typedef {{ id: number, fault: string }} Failure
+ */
+
+const TIME_LIMIT = 20;
+const MOST = 8;
+
+/**
+ * Answer what the page asks.
+ * @param {{ onmessage: ((event: MessageEvent) => void) | null,
+ *   postMessage: (message: object) => void }} scope
+ */
+export function serve(scope) {
+  scope.onmessage = ({ data }) => {
+    const { id } = data;
+    try {
+      const kernel = parseKernel("your copy", data.source);
+      if (data.task === "check") {
+        /** @type {(size: Size, number: number) => void} */
+        const tell = (size, number) =>
+          scope.postMessage({ id, progress: true, size, number, of: QUICK_SIZES.length });
+        scope.postMessage({ id, verdict: verdictOn(kernel, data.ptx, tell) });
+      } else {
+        scope.postMessage({ id, counted: counted(kernel, data.ptx, data.size) });
+      }
+    } catch (error) {
+      if (!(error instanceof LabError)) throw error;
+      scope.postMessage({ id, fault: error.message });
+    }
+  };
+}
+
+/**
+ * Try sizes until one is wrong.
+ * @param {Kernel} kernel
+ * @param {string} ptx
+ * @param {(size: Size, number: number) => void} tell hears of each size before it is tried
+ * @returns {Verdict}
+ */
+function verdictOn(kernel, ptx, tell) {
+  const results = [];
+  for (const [number, size] of QUICK_SIZES.entries()) {
+    tell(size, number + 1);
+    const [result] = checkHere(kernel, ptx, [size], { timeLimit: TIME_LIMIT });
+    results.push(result);
+    if (passed(result)) continue;
+    const lines = result.hazards
+      .flatMap(({ location, otherLocation }) => [location.line, otherLocation?.line ?? 0])
+      .filter((line) => line > 0);
+    const says = result.fault ?? result.refusal ?? "";
+    const kind = result.fault === null ? "refused" : (result.hazards[0]?.kind ?? "result");
+    return { right: false, kind, size, says, lines: [...new Set(lines)].sort((a, b) => a - b) };
+  }
+  return { right: true, kind: "", size: null, says: summary(results), lines: [] };
+}
+
+/**
+ * @param {Kernel} kernel
+ * @param {string} ptx
+ * @param {Size} size
+ * @returns {Counted}
+ */
+function counted(kernel, ptx, size) {
+  checkSize(size);
+  const [m, n, k] = size;
+  const shape = launchShape(kernel, size);
+  const random = new RandomState(m + 3 * n + 7 * k);
+  const a = { rows: m, columns: k, values: random.integers(-MOST, MOST + 1, m * k) };
+  const b = { rows: k, columns: n, values: random.integers(-MOST, MOST + 1, k * n) };
+  const { counts } = simulate(
+    ptx,
+    ENTRY,
+    shape.grid,
+    shape.block,
+    launchArguments(shape, a, b, null),
+    {
+      sharedBytes: shape.sharedBytes,
+      sharedParts: sharedParts(kernel),
+      together: shape.workspaceBytes > 0,
+      unwritten: ["C"],
+      checkHazards: false,
+      timeLimit: TIME_LIMIT,
+      patience: patience(size),
+    },
+  );
+  /** @type {Counted["lines"]} */
+  const lines = new Map();
+  for (const one of counts.lines) lines.set(one.line, one.counts);
+  return { total: counts.total, lines };
+}

@@ -1,0 +1,74 @@
+// @ts-check
+// A reader's edits: kept in the browser, and in the page's address, so that one can be sent as a link.
+
+const KEY = "sgemm-lab:edits";
+const FRAGMENT = /^#edit=([\w-]+):([\w-]*)$/;
+
+/** @returns {Record<string, string>} */
+function all() {
+  try {
+    return Object(JSON.parse(localStorage.getItem(KEY) ?? "{}"));
+  } catch {
+    return {}; // kept by nobody, or not by us
+  }
+}
+
+/**
+ * The text that was kept for a kernel.
+ * @param {string} name
+ * @returns {string | null}
+ */
+export function keptEdit(name) {
+  const text = all()[name];
+  return typeof text === "string" ? text : null;
+}
+
+/**
+ * Keep a text, or with null forget it, here and in the address.
+ * @param {string} name
+ * @param {string | null} text
+ */
+export async function keepEdit(name, text) {
+  const edits = all();
+  if (text === null) delete edits[name];
+  else edits[name] = text;
+  try {
+    localStorage.setItem(KEY, JSON.stringify(edits));
+  } catch {
+    // A browser that keeps nothing still runs.
+  }
+  const bare = location.href.replace(/#.*$/, "");
+  const fragment = text === null ? "" : `#edit=${name}:${await packed(text)}`;
+  if (fragment || FRAGMENT.test(location.hash)) history.replaceState(null, "", bare + fragment);
+}
+
+/**
+ * The text that the page's address holds for a kernel.
+ * @param {string} name
+ * @returns {Promise<string | null>}
+ */
+export async function linkedEdit(name) {
+  const match = FRAGMENT.exec(location.hash);
+  if (match?.[1] !== name) return null;
+  try {
+    return await unpacked(match[2]);
+  } catch {
+    return null; // cut short on its way
+  }
+}
+
+/** @param {string} text */
+async function packed(text) {
+  const stream = new Blob([text]).stream().pipeThrough(new CompressionStream("deflate-raw"));
+  const bytes = new Uint8Array(await new Response(stream).arrayBuffer());
+  const letters = Array.from(bytes, (byte) => String.fromCharCode(byte)).join("");
+  return btoa(letters).replaceAll("+", "-").replaceAll("/", "_").replace(/=+$/, "");
+}
+
+/** @param {string} letters */
+async function unpacked(letters) {
+  const coded = atob(letters.replaceAll("-", "+").replaceAll("_", "/"));
+  const bytes = Uint8Array.from(coded, (letter) => letter.charCodeAt(0));
+  const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("deflate-raw"));
+  return new Response(stream).text();
+}

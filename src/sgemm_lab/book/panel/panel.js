@@ -1,0 +1,252 @@
+// @ts-check
+// The panel under a listing: the reader's copy of a kernel, run and judged in the page.
+
+import { LabError } from "../../errors.js";
+import { linesOf } from "../../kernel.js";
+import { sizeText } from "../../text.js";
+import {
+  compiled,
+  megabytesToLoad,
+  SourceError,
+  sameCode,
+  shipped,
+  stopCompiling,
+} from "./compiled.js";
+import { keepEdit, keptEdit, linkedEdit } from "./kept.js";
+import { differences, drawMarks } from "./marks.js";
+import { say, sayVerdict, showCounts } from "./results.js";
+import { newEngine } from "./worker.js";
+
+/** @typedef {import("./engine.js").Counted} Counted */
+/** @typedef {import("../../kernel.js").Size} Size */
+
+const KEEP_AFTER_MS = 400;
+const FOREIGN = "This code came with the link";
+
+/** Bring all panels of the page to life. */
+export function setUpAll() {
+  /** @type {NodeListOf<HTMLElement>} */
+  const found = document.querySelectorAll('[data-lab="panel"]');
+  for (const element of found) new Panel(element).start();
+}
+
+class Panel {
+  #engine = newEngine();
+  /** @type {Set<number>} lines of the file that a verdict names */
+  #named = new Set();
+  /** @type {{ source: string, ptx: string } | null} what was run last */
+  #ran = null;
+  #running = false;
+  #keeping = 0;
+
+  /** @param {HTMLElement} element */
+  constructor(element) {
+    /** @type {(name: string) => any} */
+    const part = (name) => element.querySelector(`[data-lab="${name}"]`);
+    this.element = element;
+    this.editor = /** @type {HTMLTextAreaElement} */ (part("editor"));
+    this.marks = /** @type {HTMLElement} */ (part("marks"));
+    this.numbers = /** @type {HTMLElement} */ (element.querySelector(".lab-bench-numbers"));
+    this.range = /** @type {HTMLElement} */ (part("range"));
+    this.run = /** @type {HTMLButtonElement} */ (part("run"));
+    this.reset = /** @type {HTMLButtonElement} */ (part("reset"));
+    this.size = /** @type {HTMLSelectElement} */ (part("size"));
+    this.verdict = /** @type {HTMLElement} */ (part("verdict"));
+    this.counts = /** @type {HTMLElement} */ (part("counts"));
+    /** @type {{ name: string, head: string, wavefronts: number, gpu: string }} */
+    this.kernel = JSON.parse(part("kernel").textContent);
+    this.bookText = this.editor.defaultValue;
+    this.above = linesOf(this.kernel.head).length;
+  }
+
+  async start() {
+    this.editor.addEventListener("input", () => this.#edited());
+    this.editor.addEventListener("keydown", (event) => this.#typed(event));
+    this.run.addEventListener("click", () => this.#clicked());
+    this.reset.addEventListener("click", () => this.#take(this.bookText));
+    this.size.addEventListener("change", () => this.#recount());
+    const { name } = this.kernel;
+    const linked = await linkedEdit(name);
+    if (linked !== null && linked !== keptEdit(name) && linked !== this.bookText) {
+      this.#take(linked);
+      say(this.verdict, "none", FOREIGN, "Nothing has run. Read what is marked, then press Run.");
+      this.element.scrollIntoView();
+    } else if (this.editor.value === this.bookText) {
+      this.#take(keptEdit(name) ?? this.bookText);
+    } else this.#edited(); // the reader was faster than the script
+    this.element.dataset.ready = "true";
+  }
+
+  /** The whole file, head comment included. */
+  get source() {
+    return `${this.kernel.head}${this.editor.value.trimEnd()}\n`;
+  }
+
+  get bookSource() {
+    return `${this.kernel.head}${this.bookText.trimEnd()}\n`;
+  }
+
+  /** @param {string} text */
+  #take(text) {
+    this.editor.value = text;
+    this.#edited();
+  }
+
+  #edited() {
+    this.#named = new Set();
+    this.#ran = null;
+    this.#engine.stop();
+    this.counts.replaceChildren();
+    const lines = this.#draw();
+    this.range.textContent = `· lines ${this.above + 1}–${this.above + lines}`;
+    const same = this.editor.value === this.bookText;
+    this.reset.disabled = same;
+    say(this.verdict, "none", same ? "Not run yet" : "Edited, and not run yet", notRun());
+    clearTimeout(this.#keeping);
+    const keep = () => keepEdit(this.kernel.name, same ? null : this.editor.value);
+    this.#keeping = setTimeout(keep, KEEP_AFTER_MS);
+    this.#nameRun();
+  }
+
+  /** Let the button say what it would load. */
+  async #nameRun() {
+    const { source } = this;
+    const own =
+      this.reset.disabled ||
+      (await shipped(this.kernel.name, this.bookSource, source).catch(() => null));
+    const megabytes = own ? 0 : await megabytesToLoad();
+    if (this.#running || source !== this.source) return;
+    this.run.textContent = megabytes ? `Load ${megabytes} MB and run` : "Run";
+  }
+
+  /** Draw lines, numbers and marks; gives how many lines there are. */
+  #draw() {
+    const mine = this.editor.value.split("\n");
+    const differing = differences(this.bookText.split("\n"), mine);
+    const named = new Set([...this.#named].map((line) => line - this.above - 1));
+    drawMarks(this.marks, mine, differing, named);
+    this.numbers.textContent = mine.map((_, i) => this.above + 1 + i).join("\n");
+    this.editor.rows = mine.length;
+    return mine.length;
+  }
+
+  /** @param {KeyboardEvent} event */
+  #typed(event) {
+    if (event.key !== "Enter") return;
+    if (event.ctrlKey || event.metaKey) {
+      event.preventDefault();
+      this.#clicked();
+      return;
+    }
+    const before = this.editor.value.slice(0, this.editor.selectionStart);
+    const indent = /[^\n]*$/.exec(before)?.[0].match(/^ */)?.[0] ?? "";
+    if (!indent || event.isComposing) return;
+    event.preventDefault();
+    const [from, to] = [this.editor.selectionStart, this.editor.selectionEnd];
+    this.editor.setRangeText(`\n${indent}`, from, to, "end");
+    this.#edited();
+  }
+
+  async #clicked() {
+    if (this.#running) {
+      this.#engine.stop();
+      stopCompiling();
+      return;
+    }
+    this.#busy(true);
+    try {
+      await this.#runIt();
+    } catch (error) {
+      if (!(error instanceof LabError)) throw error;
+      if (error instanceof SourceError) this.#sayBroken(error);
+      else say(this.verdict, "wrong", "Not run", error.message);
+    } finally {
+      this.#busy(false);
+    }
+  }
+
+  async #runIt() {
+    const { source } = this;
+    say(this.verdict, "busy", "Running on your processor …");
+    const { ptx, by } = await this.#compiled(source);
+    const { verdict } = await this.#engine.ask({ task: "check", source, ptx }, (progress) => {
+      const where = `Size ${progress.number} of ${progress.of}: ${sizeText(progress.size)}.`;
+      say(this.verdict, "busy", "Running on your processor …", where);
+    });
+    this.#named = new Set(verdict.lines);
+    this.#draw();
+    sayVerdict(this.verdict, verdict, linesOf(source), by);
+    this.#ran = { source, ptx };
+    await this.#count();
+  }
+
+  /**
+   * @param {string} source
+   * @returns {Promise<import("./compiled.js").Compiled>}
+   */
+  async #compiled(source) {
+    const known = await shipped(this.kernel.name, this.bookSource, source);
+    if (known) return known;
+    return compiled(source, (done, total) => {
+      const [have, all] = [done, total].map((bytes) => Math.round(bytes / 1e6));
+      say(this.verdict, "busy", `Loading the compiler: ${have} of ${all} MB`, "Once a visit.");
+    });
+  }
+
+  /** @param {SourceError} error */
+  #sayBroken({ line, message }) {
+    const lines = line ? [line] : [];
+    const head = { right: false, kind: "broken", size: null, says: message, lines };
+    this.#named = new Set(lines);
+    this.#draw();
+    sayVerdict(this.verdict, head, linesOf(this.source), "");
+  }
+
+  async #recount() {
+    if (!this.#ran || this.#running) return;
+    this.#busy(true);
+    try {
+      await this.#count();
+    } finally {
+      this.#busy(false);
+    }
+  }
+
+  async #count() {
+    if (!this.#ran) return;
+    const { source, ptx } = this.#ran;
+    const { name, wavefronts, gpu } = this.kernel;
+    const size = /** @type {Size} */ (this.size.value.split(",").map(Number));
+    try {
+      const { counted: mine } = await this.#engine.ask({ task: "count", source, ptx, size });
+      let book = null;
+      if (!sameCode(source, this.bookSource)) {
+        const own = await shipped(name, this.bookSource, this.bookSource);
+        const request = { task: "count", source: this.bookSource, ptx: own?.ptx, size };
+        book = (await this.#engine.ask(request)).counted;
+      }
+      const bookSource = linesOf(this.bookSource);
+      const { twins } = differences(bookSource, linesOf(source));
+      /** @param {number} line */
+      const twin = (line) => (twins.has(line - 1) ? Number(twins.get(line - 1)) + 1 : null);
+      const found = { size: sizeText(size), source: linesOf(source), mine, bookSource, book, twin };
+      showCounts(this.counts, { ...found, wavefronts, gpu });
+    } catch (error) {
+      if (!(error instanceof LabError)) throw error;
+      this.counts.textContent = `Not counted: ${error.message}`;
+    }
+  }
+
+  /** @param {boolean} running */
+  #busy(running) {
+    this.#running = running;
+    this.run.textContent = running ? "Stop" : "Run";
+    this.editor.readOnly = running;
+    this.size.disabled = running;
+    this.reset.disabled = running || this.editor.value === this.bookText;
+  }
+}
+
+const notRun = () =>
+  "Run checks the kernel at awkward sizes, looks for races, and counts what each line asks of " +
+  "memory. It all happens in this page.";

@@ -1,0 +1,166 @@
+// @ts-check
+// What a panel says after Run: the verdict, the lines that it is about, the counts line by line.
+
+import { WARP } from "../../hardware.py";
+import { comma, number, sizeText } from "../../text.js";
+import { html } from "../../widgets/shared/dom.js";
+
+/** @typedef {import("./engine.js").Counted} Counted */
+/** @typedef {import("./engine.js").Verdict} Verdict */
+
+/** What is told of a line, in this order: the name of a count, and its words. */
+const TOLD = /** @type {[string, string][]} */ ([
+  ["global_load_sectors", "sectors read"],
+  ["global_store_sectors", "sectors written"],
+  ["async_copy_sectors", "sectors copied"],
+  ["atomic_sectors", "sectors updated"],
+  ["shared_load_wavefronts", "shared wavefronts, loads"],
+  ["shared_store_wavefronts", "shared wavefronts, stores"],
+  ["async_copy_wavefronts", "shared wavefronts, copies"],
+  ["ffma_thread_instructions", "multiply-adds"],
+  ["barriers", "barriers"],
+]);
+/**
+ * What a kind of hazard is called over its sentence.
+ * @type {Record<string, string>}
+ */
+const HEADS = {
+  race: "Threads race",
+  "in flight": "A copy is read before it is there",
+  barrier: "A barrier is missed",
+  "out of bounds": "An access lies outside",
+  misaligned: "A vector is not aligned",
+  unwritten: "What nothing wrote is read",
+  refused: "Not run",
+  broken: "Does not compile",
+};
+const FLOP_PER_STEP = 2 * WARP;
+
+/**
+ * A sentence or two under a heading with a sign.
+ * @param {HTMLElement} into
+ * @param {"right" | "wrong" | "busy" | "none"} state
+ * @param {string} head
+ * @param {(Node | string)[]} rest
+ */
+export function say(into, state, head, ...rest) {
+  const sign = { right: "✓ ", wrong: "✗ ", busy: "", none: "" }[state];
+  into.dataset.state = state;
+  into.replaceChildren(html("p", {}, html("b", {}, sign + head)), ...rest);
+}
+
+/**
+ * @param {HTMLElement} into
+ * @param {Verdict} verdict
+ * @param {string[]} source all lines of the file
+ * @param {string} by who compiled it
+ */
+export function sayVerdict(into, verdict, source, by) {
+  if (verdict.right) {
+    const found = verdict.says.charAt(0).toUpperCase() + verdict.says.slice(1);
+    say(into, "right", "Right, and no race", html("p", {}, found), note(by));
+    return;
+  }
+  const what = HEADS[verdict.kind] ?? "Wrong";
+  const where = verdict.size ? ` at ${sizeText(verdict.size)}` : "";
+  const lines = verdict.lines
+    .filter((line) => line <= source.length)
+    .map((line) => html("span", {}, html("i", {}, `${line}`), `${source[line - 1].trim()}\n`));
+  const named = lines.length ? [html("pre", { tabindex: 0 }, ...lines)] : [];
+  const says = html("p", {}, withoutFile(verdict.says));
+  say(into, "wrong", `${what}${where}`, says, ...named, by && note(by));
+}
+
+/**
+ * The reader has one file: "tiled.cu, line 31: thread …" is "Line 31: thread …".
+ * @param {string} text
+ */
+function withoutFile(text) {
+  const bare = text.replace(/\S+\.cu, line (\d+)/g, "line $1");
+  return bare.charAt(0).toUpperCase() + bare.slice(1);
+}
+
+/** @param {string} text */
+const note = (text) => html("p", { class: "lab-bench-by" }, text);
+
+/**
+ * The counts of each line, beside the book's where the code differs.
+ * @param {HTMLElement} into
+ * @param {object} found
+ * @param {string} found.size
+ * @param {string[]} found.source all lines of the file
+ * @param {Counted} found.mine
+ * @param {string[]} found.bookSource
+ * @param {Counted | null} found.book null where the code is the book's
+ * @param {(line: number) => number | null} found.twin the book's line that a line equals
+ * @param {number} found.wavefronts that all SMs pass in a nanosecond
+ * @param {string} found.gpu
+ */
+export function showCounts(into, found) {
+  const { book, mine, source, bookSource } = found;
+  const rows = [];
+  const lines = [...mine.lines.keys()].filter((line) => line > 0).sort((a, b) => a - b);
+  const seen = new Set();
+  for (const line of lines) {
+    const twin = found.twin(line);
+    if (twin !== null) seen.add(twin);
+    const theirs = book && twin !== null ? book.lines.get(twin) : undefined;
+    rows.push(
+      ...rowsOf(`${line}`, source[line - 1], mine.lines.get(line) ?? {}, book && (theirs ?? {})),
+    );
+  }
+  for (const [line, counts] of book?.lines ?? []) {
+    if (line > 0 && !seen.has(line)) rows.push(...rowsOf("–", bookSource[line - 1], {}, counts));
+  }
+  const heads = ["line", `counted at ${found.size}`, book ? "yours" : "", book ? "the book’s" : ""];
+  heads[2] ||= "count";
+  const head = html(
+    "tr",
+    {},
+    heads.filter(Boolean).map((text) => html("th", { scope: "col" }, text)),
+  );
+  const table = html("table", {}, html("thead", {}, head), html("tbody", {}, rows));
+  into.replaceChildren(html("div", { class: "lab-bench-counts" }, table), boundOf(found));
+}
+
+/**
+ * @param {string} line
+ * @param {string} text
+ * @param {Record<string, number>} mine
+ * @param {Record<string, number> | null} book
+ */
+function rowsOf(line, text, mine, book) {
+  const code = text.replace(/\/\/.*$/, "").trim();
+  return TOLD.filter(([key]) => mine[key] || book?.[key]).map(([key, words], place) => {
+    const same = book && mine[key] === book[key];
+    const name = place ? "" : html("code", {}, html("i", {}, line), ` ${code}`);
+    const heard = html("td", { "data-of": book && "yours" }, comma(mine[key] ?? 0));
+    const cells = [html("td", {}, name), html("td", {}, words), heard];
+    if (book) cells.push(html("td", { "data-of": "the book’s" }, comma(book[key] ?? 0)));
+    return html("tr", { class: `${same ? "is-same" : ""} ${place ? "is-more" : ""}` }, ...cells);
+  });
+}
+
+/**
+ * What shared memory alone leaves to the kernel: an SM passes one wavefront in a clock.
+ * @param {{ mine: Counted, book: Counted | null, wavefronts: number, gpu: string }} found
+ */
+function boundOf({ mine, book, wavefronts, gpu }) {
+  const [ours, theirs] = [mine, book].map((counted) => counted && waves(counted.total));
+  if (!ours) return html("p", {}, "It passes nothing through shared memory.");
+  const bound = (/** @type {number} */ each) => number((wavefronts * FLOP_PER_STEP) / each);
+  const beside =
+    theirs && theirs !== ours ? ` The book’s: ${number(theirs)}, ${bound(theirs)}.` : "";
+  return html(
+    "p",
+    {},
+    `A multiply-add of a warp takes ${number(ours)} wavefronts of shared memory. On ${gpu} that ` +
+      `leaves at most ${bound(ours)} GFLOP/s.${beside} How fast it really is, only a GPU can tell.`,
+  );
+}
+
+/** @param {Record<string, number>} total */
+function waves(total) {
+  const passed = total.shared_load_wavefronts + total.shared_store_wavefronts;
+  return (passed * WARP) / total.ffma_thread_instructions;
+}

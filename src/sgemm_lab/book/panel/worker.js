@@ -1,0 +1,110 @@
+// @ts-check
+// The workers behind a panel: made when they are first needed, ended where the reader stops them.
+
+import { LabError } from "../../errors.js";
+
+/** @type {Map<string, Promise<void>>} */
+const scripts = new Map();
+
+/**
+ * Load a script of the site, once.
+ * @param {string} file
+ * @returns {Promise<void>}
+ */
+export function script(file) {
+  const address = new URL(file, folder()).href;
+  const loading =
+    scripts.get(address) ??
+    new Promise((done, fail) => {
+      const element = document.createElement("script");
+      element.src = address;
+      element.onload = () => done();
+      element.onerror = () => {
+        scripts.delete(address);
+        fail(new LabError(`The file ${file} could not be loaded. Is the network there?`));
+      };
+      document.head.append(element);
+    });
+  scripts.set(address, loading);
+  return loading;
+}
+
+/** Where the site's scripts are: beside the one that every page has. */
+export function folder() {
+  /** @type {HTMLScriptElement | null} */
+  const own = document.querySelector('script[src*="book.js"]');
+  return own?.src ?? location.href;
+}
+
+/** A worker that answers one question after another. */
+export class Background {
+  /** @type {Worker | null} */
+  #worker = null;
+  #asked = 0;
+  /** @type {((fault: Error) => void) | null} */
+  #giveUp = null;
+  #text;
+
+  /**
+   * @param {() => Promise<string>} text gives the worker's script
+   */
+  constructor(text) {
+    this.#text = text;
+  }
+
+  /** Whether it has started, so that what it loads is there. */
+  get started() {
+    return this.#worker !== null;
+  }
+
+  /**
+   * Ask, and wait for the answer. Throws a LabError where the answer is a fault.
+   * @param {Record<string, unknown>} request
+   * @param {(progress: any) => void} [onProgress]
+   * @returns {Promise<any>}
+   */
+  async ask(request, onProgress) {
+    const worker = await this.#running();
+    this.#asked += 1;
+    const id = this.#asked;
+    return new Promise((done, fail) => {
+      this.#giveUp = fail;
+      worker.onerror = (event) => {
+        this.stop();
+        fail(new Error(event.message));
+      };
+      worker.onmessage = ({ data }) => {
+        if (data.id !== id) return;
+        if (data.progress) onProgress?.(data);
+        else if (data.fault) fail(new LabError(data.fault));
+        else done(data);
+      };
+      worker.postMessage({ ...request, id });
+    });
+  }
+
+  /** End what runs. The next question starts a new worker. */
+  stop() {
+    this.#worker?.terminate();
+    this.#worker = null;
+    this.#giveUp?.(new LabError("Stopped."));
+    this.#giveUp = null;
+  }
+
+  async #running() {
+    if (this.#worker) return this.#worker;
+    // From its text, because a page that is opened as a file may not start a worker from a file.
+    const text = await this.#text();
+    const address = URL.createObjectURL(new Blob([text], { type: "text/javascript" }));
+    this.#worker = new Worker(address);
+    URL.revokeObjectURL(address);
+    return this.#worker;
+  }
+}
+
+/** The engine: runs a kernel's PTX. */
+export const newEngine = () =>
+  new Background(async () => {
+    await script("panel-engine.js");
+    return window.labEngine;
+  });

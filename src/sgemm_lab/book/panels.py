@@ -1,0 +1,171 @@
+"""The panel under a chapter's listing: the kernel to be edited and run, in the page itself.
+
+A chapter has one: ``{panel} tiled``. Without scripts it shows nothing, because the listing above it
+has the same lines. Its own script comes when the reader first turns to it (``book.js`` sees to
+that), the engine and a kernel's PTX when it is first run. All of them are plain scripts, because a
+page that is opened as a file may not load a module.
+"""
+
+import json
+from collections.abc import Mapping
+from html import escape
+from pathlib import Path
+from typing import Any
+
+from docutils import nodes
+from sphinx.application import Sphinx
+from sphinx.util import logging
+from sphinx.util.docutils import SphinxDirective
+
+from sgemm_lab.book.collecting import gathered
+from sgemm_lab.clang.package import version, write_site
+from sgemm_lab.cuda.shipped_ptx import shipped_file, toys
+from sgemm_lab.errors import LabError, MissingToolError
+from sgemm_lab.kernel import Kernel, body_start, load_kernel, load_kernels
+from sgemm_lab.lab.card import newest_card
+from sgemm_lab.text import size_text
+from sgemm_lab.widgets import bundle
+
+KIND = "panels"
+"""What the pages' panels are gathered under: the names of their kernels."""
+
+_LOGGER = logging.getLogger(__name__)
+_SOURCES = Path(__file__).parent / "panel"
+_SIZES = ((64, 64, 64), (65, 63, 66), (128, 128, 128))
+"""At these the reader may count: full tiles, ragged ones, and more of them."""
+_PACKAGE = "clang"
+"""The folder of the compiler's package, beside the scripts."""
+_LONGEST = 26
+"""Lines that the editor shows at once; of a longer kernel it scrolls."""
+
+
+class PanelDirective(SphinxDirective):
+    """``{panel} tiled``: the kernel to be edited and run."""
+
+    required_arguments = 1
+
+    def run(self) -> list[nodes.Node]:
+        """Write the panel's HTML."""
+        try:
+            kernel = load_kernel(self.arguments[0])
+        except LabError as problem:
+            raise self.error(str(problem)) from None
+        return [nodes.raw("", panel(kernel), format="html", **{KIND: kernel.name})]
+
+
+def panel(kernel: Kernel) -> str:
+    """Return the HTML of a panel. It is hidden, because without a script it is dead."""
+    lines = kernel.source.splitlines()
+    first = body_start(kernel.source)
+    while not lines[first]:
+        first += 1
+    body = "\n".join(lines[first:])
+    name = escape(kernel.name)
+    card = newest_card()
+    data = {
+        "name": kernel.name,
+        "head": "\n".join([*lines[:first], ""]),
+        # Wavefronts that all SMs pass in a nanosecond, and where the number comes from.
+        "wavefronts": card.device.sms * card.clock_mhz / 1e3,
+        "gpu": card.device.name,
+    }
+    numbers = "\n".join(str(number) for number in range(first + 1, len(lines) + 1))
+    sizes = "".join(
+        f'<option value="{m},{n},{k}">{size_text((m, n, k))}</option>' for m, n, k in _SIZES
+    )
+    return (
+        f'<section class="lab-bench" data-lab="panel" id="panel-{name}" '
+        f'aria-label="Edit and run {name}" hidden>'
+        '<div class="lab-bench-bar"><p class="lab-bench-title">'
+        f'<b>{name}</b>, your copy <span data-lab="range"></span></p>'
+        f'<label>Count at <select data-lab="size">{sizes}</select></label>'
+        '<button type="button" class="lab-run" data-lab="run">Run</button>'
+        '<button type="button" data-lab="reset" disabled>Reset</button></div>'
+        f'<div class="lab-bench-code" style="--lines:{min(len(lines) - first, _LONGEST)}">'
+        f'<pre class="lab-bench-numbers" aria-hidden="true">{numbers}</pre>'
+        '<div class="lab-bench-text"><pre aria-hidden="true" data-lab="marks"></pre>'
+        f'<textarea data-lab="editor" aria-label="Your copy of {name}" spellcheck="false" '
+        'autocapitalize="off" autocomplete="off" wrap="off" '
+        f'rows="{len(lines) - first}">{escape(body, quote=False)}</textarea></div></div>'
+        '<div class="lab-bench-verdict" data-lab="verdict" role="status"></div>'
+        '<div data-lab="counts"></div>'
+        f'<script type="application/json" data-lab="kernel">{_json(data)}</script></section>'
+    )
+
+
+def add_sheet(
+    app: Sphinx, page: str, _template: str, _context: dict[str, Any], _doctree: object
+) -> None:
+    """Let pages with a panel load its style sheet."""
+    if page in gathered(app.env, KIND):
+        app.add_css_file("panel.css")
+
+
+def write_files(app: Sphinx, error: Exception | None) -> None:
+    """Put the panel's script, the engine and the kernels' PTX beside the built pages."""
+    if error is not None or app.builder.format != "html":
+        return
+    static = Path(app.outdir) / "_static"
+    named = {name for names in gathered(app.env, KIND).values() for name in names}
+    compiler = _written_compiler(static / _PACKAGE)
+    for file, text in site_files(sorted(named), compiler).items():
+        (static / file).write_text(text, encoding="utf-8")
+
+
+def site_files(names: list[str], compiler: Mapping[str, int]) -> dict[str, str]:
+    """Return the scripts that the panels of some kernels load, by the name of their file.
+
+    ``compiler`` has the bytes of each of its files; where it is empty, edits are not compiled.
+    """
+    files = {
+        "panel.js": bundle.plain_script(_SOURCES / "panel.js", "setUpAll()"),
+        "panel-compiler.js": _laid_ready("window.labCompiler", _compiler(compiler)),
+        "panel-engine.js": _laid_ready(
+            "window.labEngine", bundle.plain_script(_SOURCES / "engine.js", "serve(self)")
+        ),
+    }
+    shipped = [*load_kernels(variants=True), *toys()]
+    for name in names:
+        texts = {
+            one.name: shipped_file(one).read_text(encoding="utf-8")
+            for one in shipped
+            if one.base_name == name
+        }
+        files[f"panel-ptx-{name}.js"] = _laid_ready(f"(window.labPtx ??= {{}}).{name}", texts)
+    return files
+
+
+def _compiler(sizes: Mapping[str, int]) -> dict[str, object] | None:
+    if not sizes:
+        return None
+    return {
+        "script": bundle.plain_script(_SOURCES / "compiling.js", "serve(self)"),
+        "folder": f"{_PACKAGE}/",
+        "megabytes": round(sum(sizes.values()) / 1e6),
+    }
+
+
+def _written_compiler(folder: Path) -> Mapping[str, int]:
+    """Put the compiler into a folder of the site, unless it is there; return its files' bytes.
+
+    Where the package was not fetched, that is said, and there are no files.
+    """
+    try:
+        manifest = json.loads((folder / "manifest.json").read_text(encoding="utf-8"))
+        if manifest["version"] == version():
+            return dict(manifest["files"])
+    except OSError:
+        pass
+    try:
+        return write_site(folder)
+    except MissingToolError as missing:
+        _LOGGER.info(f"Pages run the book's own kernels alone. {missing}")
+        return {}
+
+
+def _laid_ready(place: str, value: object) -> str:
+    return f"{place} = {json.dumps(value, ensure_ascii=False)};\n"
+
+
+def _json(data: object) -> str:
+    return json.dumps(data, ensure_ascii=False).replace("<", "\\u003c")

@@ -1,0 +1,250 @@
+"""A panel in a page opened as a file, with the network cut: edit, run, and read the verdict."""
+
+import json
+import re
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from axe_playwright_python.sync_playwright import Axe
+from playwright.sync_api import Browser, Page, expect
+
+from sgemm_lab.book import panels, theme
+from sgemm_lab.book.assets import ASSETS
+from sgemm_lab.cuda.compiler import compile_kernel
+from sgemm_lab.kernel import load_kernel, parse_kernel
+
+pytestmark = pytest.mark.browser
+
+NAMES = ["tiled", "float4"]
+WRONG = ["missing_second_barrier", "dropped_tail", "outside_load"]
+SECOND = "        __syncthreads();  // no one overwrites a tile before all have read it\n"
+PHONE = {"viewport": {"width": 390, "height": 844}, "has_touch": True, "is_mobile": True}
+PAGE = """<!doctype html><html lang="en" data-theme="{theme}"><head><meta charset="utf-8">
+<meta name="viewport" content="width=device-width"><title>A panel</title>
+<link rel="stylesheet" href="book-theme.css"><link rel="stylesheet" href="panel.css">
+<script>DOCUMENTATION_OPTIONS = {{}};</script><script defer src="book.js"></script></head>
+<body style="background: var(--lab-bg); color: var(--lab-fg)"><main><h1>A panel</h1>
+{panel}<p><a href="#after">After it</a></p></main></body></html>"""
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return a folder with a page for each kernel, and the scripts that they load."""
+    where = tmp_path_factory.mktemp("panels")
+    for name in ("book.js", "panel.css"):
+        shutil.copy(ASSETS / name, where)
+    (where / "book-theme.css").write_text(theme.stylesheet(), encoding="utf-8")
+    for file, text in panels.site_files(NAMES, {}).items():
+        (where / file).write_text(text, encoding="utf-8")
+    kernels = [load_kernel(name) for name in NAMES]
+    for name in WRONG:
+        path = Path(__file__).parents[1] / "wrong_kernels" / f"{name}.cu"
+        kernels.append(parse_kernel(name, path.read_text(encoding="utf-8")))
+        ptx = {name: compile_kernel(kernels[-1]).ptx}
+        text = f"(window.labPtx ??= {{}}).{name} = {json.dumps(ptx)};"
+        (where / f"panel-ptx-{name}.js").write_text(text, encoding="utf-8")
+    for kernel in kernels:
+        for mode in ("light", "dark"):
+            html = PAGE.format(theme=mode, panel=panels.panel(kernel))
+            (where / f"{kernel.name}-{mode}.html").write_text(html, encoding="utf-8")
+    return where
+
+
+class Opened:
+    """A page with a panel."""
+
+    def __init__(self, page: Page, folder: Path) -> None:
+        self.page, self.folder = page, folder
+        self.complaints: list[str] = []
+        page.on("console", lambda said: self.complaints.append(said.text))
+        page.on("pageerror", lambda error: self.complaints.append(str(error)))
+
+    def goto(self, name: str = "tiled", fragment: str = "", mode: str = "light") -> "Opened":
+        self.page.goto("about:blank")
+        self.page.goto(f"{(self.folder / f'{name}-{mode}.html').as_uri()}{fragment}")
+        return self
+
+    def part(self, name: str) -> Any:
+        return self.page.locator(f'[data-lab="{name}"]')
+
+    def edit(self, old: str, new: str) -> None:
+        text = self.part("editor").input_value()
+        assert old in text
+        self.part("editor").fill(text.replace(old, new))
+        self.page.wait_for_selector("[data-ready]")
+
+    def run(self) -> str:
+        """Press Run; return the verdict's first line."""
+        self.part("run").click()
+        state = self.page.locator('[data-lab="verdict"]:is([data-state=right], [data-state=wrong])')
+        state.wait_for(timeout=60_000)
+        expect(self.part("run")).to_have_text("Run", timeout=60_000)
+        return str(self.part("verdict").inner_text()).splitlines()[0]
+
+
+@pytest.fixture
+def opened(chromium: Browser, folder: Path) -> Iterator[Any]:
+    contexts = []
+
+    def make(**options: Any) -> Opened:
+        context = chromium.new_context(offline=True, **options)
+        contexts.append(context)
+        return Opened(context.new_page(), folder)
+
+    yield make
+    for context in contexts:
+        context.close()
+
+
+def test_the_books_kernel_is_right_and_counted(opened: Any) -> None:
+    panel = opened().goto()
+    assert panel.run() == "✓ Right, and no race"
+    assert re.search(r"Right at \d+ sizes", panel.part("verdict").inner_text())
+    counts = panel.part("counts").inner_text()
+    assert "counted at 64³" in counts
+    assert "1,024" in counts  # sectors that the copy of A reads: 64 · 64 / 8 · 2 columns of blocks
+    panel.part("size").select_option(label="65×63×66")
+    expect(panel.part("counts")).to_contain_text("counted at 65×63×66", timeout=60_000)
+    assert panel.complaints == []
+
+
+def test_a_race_names_both_lines_and_both_threads(opened: Any) -> None:
+    panel = opened().goto("missing_second_barrier")
+    assert panel.run().startswith("✗ Threads race at ")
+    said = panel.part("verdict").inner_text()
+    assert "with no barrier between" in said
+    assert said.count("thread (") == 2
+    named = panel.part("marks").locator(".is-named").all_inner_texts()
+    assert len(named) == 2
+    for line in named:
+        assert line.partition("  //")[0].strip() in said
+    assert panel.complaints == []
+
+
+def test_a_wrong_result_names_the_first_wrong_element(opened: Any) -> None:
+    panel = opened().goto("dropped_tail")
+    assert panel.run().startswith("✗ Wrong at ")
+    assert "The first is C[0, 0]" in panel.part("verdict").inner_text()
+    assert opened().goto("outside_load").run().startswith("✗ An access lies outside at ")
+
+
+def test_a_measured_constant_runs_without_the_compiler_and_stands_beside_the_books(
+    opened: Any,
+) -> None:
+    panel = opened().goto()
+    panel.edit("TILE = 32", "TILE = 16")
+    assert panel.part("marks").locator(".is-changed").count() == 1
+    assert panel.run() == "✓ Right, and no race"
+    counts = panel.part("counts").inner_text()
+    assert "yours" in counts
+    assert "the book’s" in counts
+    assert panel.complaints == []
+
+
+def test_an_edit_that_needs_the_compiler_says_so(opened: Any) -> None:
+    panel = opened().goto()
+    panel.edit(SECOND, "")
+    assert panel.part("marks").locator(".is-below-gone").count() == 1
+    assert panel.run() == "✗ Not run"
+    assert "This copy of the book has no compiler." in panel.part("verdict").inner_text()
+    assert panel.complaints == []
+
+
+def test_a_broken_head_is_told_in_a_sentence(opened: Any) -> None:
+    panel = opened().goto()
+    panel.edit("constexpr int TILE = 32;  // rows and columns of a tile", "")
+    assert panel.run() == "✗ Not run"
+    assert panel.complaints == []
+
+
+def test_by_keyboard_alone(opened: Any) -> None:
+    panel = opened().goto()
+    page = panel.page
+
+    def press_until(wanted: str) -> None:
+        for _ in range(10):
+            page.keyboard.press("Tab")
+            if page.evaluate("document.activeElement.dataset.lab") == wanted:
+                return
+        raise AssertionError(f"Tab does not reach {wanted}.")
+
+    press_until("run")
+    press_until("editor")
+    page.wait_for_selector("[data-ready]")
+    page.keyboard.press("Control+Home")
+    page.keyboard.press("End")
+    page.keyboard.type(" // mine")
+    page.keyboard.press("Control+Enter")
+    verdict = page.locator('[data-lab="verdict"][data-state="right"]')
+    verdict.wait_for(timeout=60_000)
+    expect(panel.part("run")).to_have_text("Run", timeout=60_000)
+    page.keyboard.press("Tab")
+    assert page.evaluate("document.activeElement.dataset.lab") != "editor"
+
+
+def test_an_edit_is_kept_and_reset_forgets_it(opened: Any) -> None:
+    panel = opened().goto()
+    panel.edit("TILE = 32", "TILE = 16")
+    panel.page.wait_for_url("**#edit=*")
+    address = panel.page.url
+    panel.goto()
+    panel.page.wait_for_selector("[data-ready]")
+    assert "TILE = 16" in panel.part("editor").input_value()
+    panel.part("reset").click()
+    assert "TILE = 32" in panel.part("editor").input_value()
+    panel.page.wait_for_function("!localStorage.getItem('sgemm-lab:edits').includes('TILE')")
+    assert "#" not in panel.page.url.replace(address, "")
+    assert panel.complaints == []
+
+
+def test_a_foreign_link_shows_its_code_and_runs_nothing(opened: Any) -> None:
+    panel = opened().goto()
+    panel.edit("TILE = 32", "TILE = 16")
+    panel.page.wait_for_url("**#edit=*")
+    fragment = "#" + panel.page.url.partition("#")[2]
+    other = opened().goto(fragment=fragment)
+    other.page.wait_for_selector("[data-ready]")
+    assert "TILE = 16" in other.part("editor").input_value()
+    assert other.part("verdict").inner_text().startswith("This code came with the link")
+    assert other.page.evaluate("'labEngine' in window") is False
+    assert other.run() == "✓ Right, and no race"
+    broken = opened().goto(fragment="#edit=tiled:not-deflated")
+    broken.page.wait_for_selector("[data-ready]")
+    assert "TILE = 32" in broken.part("editor").input_value()
+    assert other.complaints == broken.complaints == []
+
+
+def test_nothing_comes_before_the_reader_turns_to_the_panel(opened: Any) -> None:
+    panel = opened()
+    asked: list[str] = []
+    panel.page.on("request", lambda request: asked.append(request.url.rpartition("/")[2]))
+    panel.goto()
+    panel.page.wait_for_timeout(300)
+    assert not any("panel" in name and name.endswith(".js") for name in asked)
+    assert panel.part("editor").is_visible()
+    panel.part("editor").focus()
+    panel.page.wait_for_selector("[data-ready]")
+    assert "panel.js" in asked
+    assert not any("engine" in name or "ptx" in name for name in asked)
+
+
+@pytest.mark.parametrize("mode", ["light", "dark"])
+@pytest.mark.parametrize("device", [{}, PHONE], ids=["desktop", "phone"])
+def test_axe_finds_nothing_and_no_page_is_wider_than_its_window(
+    opened: Any, mode: str, device: dict[str, Any]
+) -> None:
+    panel = opened(**device).goto(mode=mode)
+    panel.edit("TILE = 32", "TILE = 16")
+    panel.run()
+    found = Axe().run(panel.page).response["violations"]
+    assert [(one["id"], one["nodes"][0]["target"]) for one in found] == []
+    assert panel.page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+    smallest = panel.page.evaluate(
+        """Math.min(...[...document.querySelectorAll("[data-lab=panel] *")]
+             .filter((one) => one.textContent.trim()).map((one) =>
+               parseFloat(getComputedStyle(one).fontSize)))"""
+    )
+    assert smallest >= 11

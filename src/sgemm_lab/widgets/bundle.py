@@ -44,8 +44,8 @@ _COMMENT = re.compile(r"^[ \t]*(?:/\*\*(?:(?!\*/).)*\*/|//[^\n]*)\n", re.M | re.
 _MARK = re.compile(r"^(?://|/\*)# part (?P<name>\S+)(?: \*/)?\n", re.M)
 _SECONDS_BETWEEN_LOOKS = 0.3
 _ROOMS = (
-    *(".", "rules", "simulator", "clang", "clang/ir", "clang/ptx"),
-    *("counting", "checking", "models", "widgets", "widgets/shared"),
+    *(".", "rules", "simulator", "counting", "checking", "models", "clang", "clang/ir"),
+    *("clang/ptx", "widgets", "widgets/shared"),
 )
 """Folders with JavaScript that a widget may import."""
 

@@ -23,6 +23,7 @@ help:
 	@echo "make clean      remove what was built; .venv stays"
 
 book: .venv/.book
+	@$(BIN)/python -m sgemm_lab.clang.package
 	@$(BIN)/jupyter-book build . -W -n --keep-going
 	@echo
 	@echo "The book is built. Open file://$(CURDIR)/$(SITE)/index.html"
@@ -41,6 +42,7 @@ check: lint
 	@echo "== quick tests" && $(BIN)/pytest -n 2 --dist worksteal -m "not bench and not browser" $(QUICK)
 
 test: lint
+	@$(BIN)/python -m sgemm_lab.clang.package
 	@echo "== book" && $(BIN)/jupyter-book build . -W -n --keep-going -q
 	@echo "== pytest" && $(BIN)/pytest -n 2 --dist worksteal --ignore $(ALONE)
 	@echo "== pytest $(ALONE), alone: JupyterLab loses time beside others" && $(BIN)/pytest $(ALONE)
@@ -77,7 +79,7 @@ clean:
 	@touch $@
 
 .venv/.book: .venv/.uv requirements.txt pyproject.toml
-	@echo "Installing what the book needs (about 300 MB; half a minute or more)"
+	@echo "Installing what the book needs (about 370 MB; half a minute or more)"
 	@$(INSTALL) -r requirements.txt
 	@touch $@
 

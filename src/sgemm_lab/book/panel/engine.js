@@ -10,16 +10,21 @@ import { checkSize, launchArguments, patience } from "../../counting/of_kernel.j
 import { sharedParts } from "../../counting/shared_arrays.js";
 import { LabError } from "../../errors.js";
 import { ENTRY, launchShape, parseKernel } from "../../kernel.js";
+import { bound } from "../../models/bound.js";
+import { simulatedDemand } from "../../models/demand.js";
 import { simulate } from "../../simulator/simulation.js";
 
 /** @typedef {import("../../kernel.js").Kernel} Kernel */
 /** @typedef {import("../../kernel.js").Size} Size */
+/** @typedef {import("../../models/bound.js").Cap} Cap */
+/** @typedef {import("../../models/bound.js").Sheet} Sheet */
 
 /**
  * What the page asks for: is a kernel right, or what does it ask of memory at a size? `ptx` is what
  * the compiler made of `source`.
  * @typedef {{ id: number, task: "check", source: string, ptx: string }} CheckRequest
- * @typedef {{ id: number, task: "count", source: string, ptx: string, size: Size }} CountRequest
+ * @typedef {{ id: number, task: "count", source: string, ptx: string, size: Size, gpu: Sheet
+ * }} CountRequest
  *
  * A verdict: `says` is a sentence, `lines` the lines that it is about. `kind` is that of a hazard, or
  * "result" where C is wrong, or "refused" where the size was not run.
@@ -27,7 +32,9 @@ import { simulate } from "../../simulator/simulation.js";
  *
  * What launches of one size asked of memory: all counts by name, and under "lines" those of each
  * line, or in `refused` why it was not run.
- * @typedef {{ total: Record<string, number>, lines: Map<number, Record<string, number>> }} Counted
+ * `bound`: the cap that binds a large product, or in `whyNoBound` why it is not known.
+ * @typedef {{ total: Record<string, number>, lines: Map<number, Record<string, number>>,
+ *   bound: Cap | null, whyNoBound: string }} Counted
  *
  * What the page hears: the size that is tried now, then the answer, or why there is none.
  * @typedef {{ id: number, progress: true, size: Size, number: number, of: number }} Progress
@@ -36,6 +43,8 @@ import { simulate } from "../../simulator/simulation.js";
  * @typedef {{ id: number, fault: string }} Failure
  */
 
+/** The bound is told for this size, at which the book compares kernels. @type {Size} */
+const LARGE = [4096, 4096, 4096];
 const TIME_LIMIT = 20;
 const MOST = 8;
 
@@ -55,7 +64,8 @@ export function serve(scope) {
           scope.postMessage({ id, progress: true, size, number, of: QUICK_SIZES.length });
         scope.postMessage({ id, verdict: verdictOn(kernel, data.ptx, tell) });
       } else {
-        scope.postMessage({ id, counted: counted(kernel, data.ptx, data.size) });
+        const asked = counted(kernel, data.ptx, data.size);
+        scope.postMessage({ id, counted: { ...asked, ...boundOf(kernel, data.ptx, data.gpu) } });
       }
     } catch (error) {
       if (!(error instanceof LabError)) throw error;
@@ -92,7 +102,7 @@ function verdictOn(kernel, ptx, tell) {
  * @param {Kernel} kernel
  * @param {string} ptx
  * @param {Size} size
- * @returns {Counted}
+ * @returns {Pick<Counted, "total" | "lines">}
  */
 function counted(kernel, ptx, size) {
   checkSize(size);
@@ -121,4 +131,20 @@ function counted(kernel, ptx, size) {
   const lines = new Map();
   for (const one of counts.lines) lines.set(one.line, one.counts);
   return { total: counts.total, lines };
+}
+
+/**
+ * @param {Kernel} kernel
+ * @param {string} ptx
+ * @param {Sheet} gpu
+ * @returns {Pick<Counted, "bound" | "whyNoBound">}
+ */
+function boundOf(kernel, ptx, gpu) {
+  try {
+    const [lowest] = bound(kernel, simulatedDemand(kernel, ptx), LARGE, gpu);
+    return { bound: lowest, whyNoBound: "" };
+  } catch (error) {
+    if (!(error instanceof LabError)) throw error;
+    return { bound: null, whyNoBound: error.message };
+  }
 }

@@ -53,7 +53,7 @@ class Panel {
     this.size = /** @type {HTMLSelectElement} */ (part("size"));
     this.verdict = /** @type {HTMLElement} */ (part("verdict"));
     this.counts = /** @type {HTMLElement} */ (part("counts"));
-    /** @type {{ name: string, head: string, wavefronts: number, gpu: string }} */
+    /** @type {{ name: string, head: string, gpu: import("../../models/bound.js").Sheet }} */
     this.kernel = JSON.parse(part("kernel").textContent);
     this.bookText = this.editor.defaultValue;
     this.above = linesOf(this.kernel.head).length;
@@ -215,14 +215,14 @@ class Panel {
   async #count() {
     if (!this.#ran) return;
     const { source, ptx } = this.#ran;
-    const { name, wavefronts, gpu } = this.kernel;
+    const { name, gpu } = this.kernel;
     const size = /** @type {Size} */ (this.size.value.split(",").map(Number));
     try {
-      const { counted: mine } = await this.#engine.ask({ task: "count", source, ptx, size });
+      const { counted: mine } = await this.#engine.ask({ task: "count", source, ptx, size, gpu });
       let book = null;
       if (!sameCode(source, this.bookSource)) {
         const own = await shipped(name, this.bookSource, this.bookSource);
-        const request = { task: "count", source: this.bookSource, ptx: own?.ptx, size };
+        const request = { task: "count", source: this.bookSource, ptx: own?.ptx, size, gpu };
         book = (await this.#engine.ask(request)).counted;
       }
       const bookSource = linesOf(this.bookSource);
@@ -230,7 +230,7 @@ class Panel {
       /** @param {number} line */
       const twin = (line) => (twins.has(line - 1) ? Number(twins.get(line - 1)) + 1 : null);
       const found = { size: sizeText(size), source: linesOf(source), mine, bookSource, book, twin };
-      showCounts(this.counts, { ...found, wavefronts, gpu });
+      showCounts(this.counts, { ...found, gpu: gpu.name });
     } catch (error) {
       if (!(error instanceof LabError)) throw error;
       this.counts.textContent = `Not counted: ${error.message}`;

@@ -1,7 +1,6 @@
 // @ts-check
 // What a panel says after Run: the verdict, the lines that it is about, the counts line by line.
 
-import { WARP } from "../../hardware.py";
 import { comma, number, sizeText } from "../../text.js";
 import { html } from "../../widgets/shared/dom.js";
 
@@ -34,7 +33,6 @@ const HEADS = {
   refused: "Not run",
   broken: "Does not compile",
 };
-const FLOP_PER_STEP = 2 * WARP;
 
 /**
  * A sentence or two under a heading with a sign.
@@ -93,7 +91,6 @@ const note = (text) => html("p", { class: "lab-bench-by" }, text);
  * @param {string[]} found.bookSource
  * @param {Counted | null} found.book null where the code is the book's
  * @param {(line: number) => number | null} found.twin the book's line that a line equals
- * @param {number} found.wavefronts that all SMs pass in a nanosecond
  * @param {string} found.gpu
  */
 export function showCounts(into, found) {
@@ -142,25 +139,22 @@ function rowsOf(line, text, mine, book) {
 }
 
 /**
- * What shared memory alone leaves to the kernel: an SM passes one wavefront in a clock.
- * @param {{ mine: Counted, book: Counted | null, wavefronts: number, gpu: string }} found
+ * The bound of the reader's kernel, and the book's where the code differs.
+ * @param {{ mine: Counted, book: Counted | null, gpu: string }} found
  */
-function boundOf({ mine, book, wavefronts, gpu }) {
-  const [ours, theirs] = [mine, book].map((counted) => counted && waves(counted.total));
-  if (!ours) return html("p", {}, "It passes nothing through shared memory.");
-  const bound = (/** @type {number} */ each) => number((wavefronts * FLOP_PER_STEP) / each);
+function boundOf({ mine, book, gpu }) {
+  if (!mine.bound) return html("p", {}, mine.whyNoBound);
+  const { demand, countedIn, gflops, label } = mine.bound;
+  const other = book?.bound;
   const beside =
-    theirs && theirs !== ours ? ` The book’s: ${number(theirs)}, ${bound(theirs)}.` : "";
+    other && other.gflops !== gflops
+      ? ` The book’s: at most ${number(other.gflops)}, by ${other.label}.`
+      : "";
   return html(
     "p",
-    {},
-    `A multiply-add of a warp takes ${number(ours)} wavefronts of shared memory. On ${gpu} that ` +
-      `leaves at most ${bound(ours)} GFLOP/s.${beside} How fast it really is, only a GPU can tell.`,
+    { "data-lab": "bound" },
+    html("b", {}, `Bound at 4096³ on ${gpu}: ${number(gflops)} GFLOP/s, by ${label}.`),
+    ` A multiply-add of a warp takes ${number(demand)} ${countedIn}.${beside} Instructions, and how ` +
+      "fast it really is, only a GPU can tell.",
   );
-}
-
-/** @param {Record<string, number>} total */
-function waves(total) {
-  const passed = total.shared_load_wavefronts + total.shared_store_wavefronts;
-  return (passed * WARP) / total.ffma_thread_instructions;
 }

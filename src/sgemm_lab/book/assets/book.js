@@ -50,10 +50,10 @@ if (location.protocol === "file:") {
     panel.hidden = false;
     panel.addEventListener("focusin", load);
     panel.addEventListener("pointerenter", load);
-    panel.addEventListener("click", async ({ target }) => {
+    panel.addEventListener("click", ({ target }) => {
       if (panel.dataset.ready || !(target instanceof HTMLButtonElement)) return;
-      await load();
-      target.click();
+      panel.dataset.pressed = target.dataset.lab;
+      load();
     });
   }
   if (panels.length && (location.hash.startsWith("#edit=") || edits())) load();

@@ -60,11 +60,6 @@ class Panel {
   }
 
   async start() {
-    this.editor.addEventListener("input", () => this.#edited());
-    this.editor.addEventListener("keydown", (event) => this.#typed(event));
-    this.run.addEventListener("click", () => this.#clicked());
-    this.reset.addEventListener("click", () => this.#take(this.bookText));
-    this.size.addEventListener("change", () => this.#recount());
     const { name } = this.kernel;
     const linked = await linkedEdit(name);
     if (linked !== null && linked !== keptEdit(name) && linked !== this.bookText) {
@@ -74,7 +69,16 @@ class Panel {
     } else if (this.editor.value === this.bookText) {
       this.#take(keptEdit(name) ?? this.bookText);
     } else this.#edited(); // the reader was faster than the script
+    this.editor.addEventListener("input", () => this.#edited());
+    this.editor.addEventListener("keydown", (event) => this.#typed(event));
+    this.run.addEventListener("click", () => this.#clicked());
+    this.reset.addEventListener("click", () => this.#take(this.bookText));
+    this.size.addEventListener("change", () => this.#recount());
     this.element.dataset.ready = "true";
+    // What was pressed while the script came.
+    const { pressed } = this.element.dataset;
+    if (pressed === "run") this.run.click();
+    if (pressed === "reset") this.reset.click();
   }
 
   /** The whole file, head comment included. */
@@ -157,9 +161,9 @@ class Panel {
     try {
       await this.#runIt();
     } catch (error) {
-      if (!(error instanceof LabError)) throw error;
       if (error instanceof SourceError) this.#sayBroken(error);
-      else say(this.verdict, "wrong", "Not run", error.message);
+      else say(this.verdict, "wrong", "Not run", String(/** @type {Error} */ (error).message));
+      if (!(error instanceof LabError)) throw error;
     } finally {
       this.#busy(false);
     }

@@ -65,6 +65,7 @@ export class Background {
    */
   async ask(request, onProgress) {
     const worker = await this.#running();
+    if (worker !== this.#worker) throw new LabError("Stopped.");
     this.#asked += 1;
     const id = this.#asked;
     return new Promise((done, fail) => {

@@ -222,6 +222,45 @@ def test_a_foreign_link_shows_its_code_and_runs_nothing(opened: Any) -> None:
     assert other.complaints == broken.complaints == []
 
 
+STRICT = (
+    "default-src 'none'; script-src file: 'unsafe-inline'; worker-src blob:; "
+    "style-src file: 'unsafe-inline'"
+)
+"""Scripts of the page and workers of its own alone: no eval, and nothing over the network."""
+
+
+def test_code_of_a_link_reaches_neither_page_nor_storage_nor_network(
+    opened: Any, folder: Path
+) -> None:
+    mark = '// </textarea><img src=x onerror="window.reached = 1"><script>reached = 2</script>\n'
+    sender = opened().goto()
+    sender.edit(
+        "    __shared__", f"{mark}    fetch(1); localStorage.clear(); eval(2);\n    __shared__"
+    )
+    sender.page.wait_for_url("**#edit=*")
+    fragment = "#" + sender.page.url.partition("#")[2]
+    html = (folder / "tiled-light.html").read_text(encoding="utf-8")
+    policy = f'<meta http-equiv="Content-Security-Policy" content="{STRICT}">'
+    (folder / "strict-light.html").write_text(
+        html.replace("<head>", f"<head>{policy}"), encoding="utf-8"
+    )
+    reader = opened()
+    asked: list[str] = []
+    reader.page.on("request", lambda request: asked.append(request.url))
+    reader.goto("strict", fragment)
+    reader.page.wait_for_selector("[data-ready]")
+    reader.page.evaluate("localStorage.setItem('mine', 'kept')")
+    assert mark in reader.part("editor").input_value()
+    assert reader.run() == "✗ Not run"
+    assert reader.page.evaluate("[window.reached, document.images.length]") == [None, 0]
+    assert reader.page.evaluate("localStorage.getItem('mine')") == "kept"
+    assert all(address.startswith(("file:", "blob:")) for address in asked)
+    # The book's own kernel runs under the same policy.
+    reader.part("reset").click()
+    assert reader.run() == "✓ Right, and no race"
+    assert reader.complaints == []
+
+
 def test_nothing_comes_before_the_reader_turns_to_the_panel(opened: Any) -> None:
     panel = opened()
     asked: list[str] = []

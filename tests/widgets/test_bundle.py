@@ -143,10 +143,11 @@ def test_a_sheet_comes_with_the_module_of_its_name() -> None:
 
 def test_every_module_and_sheet_of_the_package_is_used() -> None:
     found = {name for parts in library().values() for name in parts}
-    page = {path.relative_to(PACKAGE).as_posix() for path in modules(_DRAW)}
+    entries = [_DRAW, *(_PANEL / f"{name}.js" for name in ("panel", "engine", "compiling"))]
+    page = {path.relative_to(PACKAGE).as_posix() for entry in entries for path in modules(entry)}
     there = {
         path.relative_to(PACKAGE).as_posix()
-        for folder in ("rules", "models", "widgets")
+        for folder in ("rules", "models", "widgets", "simulator", "checking", "counting")
         for suffix in ("js", "css")
         for path in (PACKAGE / folder).rglob(f"*.{suffix}")
     }
@@ -154,6 +155,7 @@ def test_every_module_and_sheet_of_the_package_is_used() -> None:
 
 
 _DRAW = PACKAGE / "widgets" / "page" / "draw.js"
+_PANEL = PACKAGE / "book" / "panel"
 
 
 def test_the_type_checker_is_told_of_the_numbers_in_use() -> None:

@@ -12,6 +12,7 @@ from sgemm_lab.counting.entries import PRODUCT, Column, Entries, entries_of
 from sgemm_lab.counting.left_out import LeftOut, Order, Places, launches_left_out
 from sgemm_lab.counting.of_kernel import fresh_workspace, patience
 from sgemm_lab.counting.register_names import RegisterNames, register_names
+from sgemm_lab.counting.sentences import sentence
 from sgemm_lab.counting.shared_arrays import shared_parts, shared_shapes
 from sgemm_lab.cuda.shipped_ptx import kernel_ptx
 from sgemm_lab.errors import LabError
@@ -19,6 +20,7 @@ from sgemm_lab.kernel import ENTRY, Kernel, Size, body_start
 from sgemm_lab.simulator import Result, Trace, simulate
 from sgemm_lab.simulator.hazards import UNWRITTEN
 from sgemm_lab.simulator.trace import Fault
+from sgemm_lab.text import size_text
 
 _TIME_LIMIT = 300.0
 """Seconds that the simulation may take; a walk through a kernel of the book takes less than one."""
@@ -126,10 +128,7 @@ def walk(kernel: Kernel, size: Size, *, time_limit: float = _TIME_LIMIT) -> Walk
     trace = result.trace
     assert trace is not None
     if not trace.complete:
-        raise LabError(
-            f"'{kernel.name}' makes too many accesses at {m}×{n}×{k} to step through. "
-            "Take smaller tiles, or smaller matrices."
-        )
+        raise LabError(sentence("walk.accesses", kernel=kernel.name, size=size_text(size)))
     start = body_start(kernel.source)
     source = kernel.source.splitlines()[start:]
     lines = trace.products["line"]
@@ -186,12 +185,8 @@ def refuse_large(size: Size) -> None:
         LabError: M, N or K is too large; the message names a size that works.
     """
     if max(size) > LARGEST_SIDE:
-        m, n, k = size
-        fits = "×".join(str(min(side, LARGEST_SIDE)) for side in size)
-        raise LabError(
-            f"{m}×{n}×{k} is too large to be drawn cell by cell. M, N and K go up to "
-            f"{LARGEST_SIDE}: take {fits}."
-        )
+        fits = size_text([min(side, LARGEST_SIDE) for side in size])
+        raise LabError(sentence("walk.large", size=size_text(size), most=LARGEST_SIDE, fits=fits))
 
 
 def _arrays(

@@ -8,56 +8,13 @@ import { faultIn, markRaces } from "./walk_faults.js";
 import { phasesOf, stagesOf } from "./walk_phases.js";
 
 /**
- * A walk as counting/walk.py gives it.
- * @typedef {object} WalkedArray
- * @property {string} name
- * @property {"global" | "shared" | "register"} space
- * @property {number[]} shape
- * @property {number} rows
- * @property {number} columns
- *
- * @typedef {object} WalkedStep
- * @property {number} line
- * @property {number} window
- * @property {number} array
- * @property {boolean} store
- * @property {number[]} threads
- * @property {number[]} rows
- * @property {number[]} columns
- * @property {(number | null)[]} values
- * @property {(number | null)[]} a
- * @property {(number | null)[]} b
- * @property {string} fault
- *
- * A part of a step, made at another time: see counting/left_out.py.
- * @typedef {object} LeftStep
- * @property {number} of
- * @property {number} window
- * @property {number} first
- * @property {number} count
- * @property {(number | null)[][]} wrong
- *
- * @typedef {object} LeftOut
- * @property {number} line
- * @property {"warps" | "threads"} order
- * @property {string} problem
- * @property {LeftStep[][]} blocks
- *
- * @typedef {{ name: string, vector: boolean } | null} Fetched
- *
- * @typedef {object} Walk
- * @property {[m: number, n: number, k: number]} size
- * @property {[across: number, down: number]} grid
- * @property {[across: number, down: number]} block
- * @property {string[]} source
- * @property {number} first_line
- * @property {number[]} a
- * @property {number[]} b
- * @property {WalkedArray[]} arrays
- * @property {{ sum: string, a: string, b: string, fetched_a: Fetched, fetched_b: Fetched }} names
- * @property {WalkedStep[][]} blocks
- * @property {string[]} problems
- * @property {LeftOut[]} left_out
+ * A walk as counting/walk.js tells it.
+ * @typedef {import("../counting/walk.js").Walk} Walk
+ * @typedef {import("../counting/walk.js").WalkedArray} WalkedArray
+ * @typedef {import("../counting/walk.js").WalkedStep} WalkedStep
+ * @typedef {import("../counting/left_out.js").LeftStep} LeftStep
+ * @typedef {import("../counting/left_out.js").LeftOut} LeftOut
+ * @typedef {import("../counting/register_names.js").Fetched | null} Fetched
  *
  * What one thread does to one element. `meant` is the value that it would have with all barriers,
  * `racing` a thread that writes it in the same window. Of a product, `key` is the element of C,

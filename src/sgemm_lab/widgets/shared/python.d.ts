@@ -86,3 +86,11 @@ declare module "*/memory.py" {
 declare module "*/demand.py" {
   export const LINES_PER_LOOKUP: number;
 }
+
+declare module "*/entries.py" {
+  export const PRODUCT: number;
+}
+
+declare module "*/walk.py" {
+  export const LARGEST_SIDE: number;
+}

@@ -1,0 +1,312 @@
+// @ts-check
+// A kernel at a toy size, step by step: walk.py in JavaScript, held equal to it by a test.
+//
+// A and B hold different numbers everywhere. So each value that a thread reads, multiplies or writes
+// tells by itself which element it is a copy of.
+
+import { LabError } from "../errors.js";
+import { bodyStart, ENTRY, launchShape, linesOf } from "../kernel.js";
+import { UNWRITTEN } from "../simulator/hazards.js";
+import { simulate } from "../simulator/simulation.js";
+import { sizeText } from "../text.js";
+import { entriesOf } from "./entries.js";
+import { PRODUCT } from "./entries.py";
+import { launchesLeftOut, placesIn, plain } from "./left_out.js";
+import { launchArguments, patience } from "./of_kernel.js";
+import { registerNames } from "./register_names.js";
+import { sentence } from "./sentences.js";
+import { sharedParts, sharedShapes } from "./shared_arrays.js";
+import { LARGEST_SIDE } from "./walk.py";
+import { factorsInOrder, inTheOrderOfTheSource } from "./walk_order.js";
+
+/** @typedef {import("./entries.js").Entries} Entries */
+/** @typedef {import("./left_out.js").LeftOut} LeftOut */
+/** @typedef {import("./register_names.js").RegisterNames} RegisterNames */
+/** @typedef {import("../kernel.js").Kernel} Kernel */
+/** @typedef {import("../kernel.js").Size} Size */
+/** @typedef {import("../simulator/simulation.js").Result} Result */
+/** @typedef {import("../simulator/trace.js").Fault} Fault */
+/** @typedef {import("../simulator/trace.js").Trace} Trace */
+
+/**
+ * An array and the part of it that is drawn: "register" is the space of the sums of all threads
+ * together. A shared array of three dimensions stacks its planes.
+ * @typedef {{ name: string, space: "global" | "shared" | "register", shape: number[], rows: number,
+ *   columns: number }} WalkedArray
+ *
+ * One instruction of one block: entries of equal length, one per thread and element. walk.py tells
+ * more of each.
+ * @typedef {{ line: number, window: number, array: number, store: boolean, threads: number[],
+ *   rows: number[], columns: number[], values: (number | null)[], a: (number | null)[],
+ *   b: (number | null)[], fault: string }} WalkedStep
+ *
+ * A launch to step through.
+ * @typedef {object} Walk
+ * @property {string} kernel
+ * @property {string} title
+ * @property {Size} size
+ * @property {[across: number, down: number]} grid
+ * @property {[across: number, down: number]} block
+ * @property {string[]} source
+ * @property {number} first_line
+ * @property {number[]} a
+ * @property {number[]} b
+ * @property {WalkedArray[]} arrays
+ * @property {RegisterNames} names
+ * @property {WalkedStep[][]} blocks
+ * @property {string[]} problems
+ * @property {LeftOut[]} left_out
+ */
+
+/**
+ * Simulate a launch and give every access and product of it, block by block. Throws a LabError where
+ * the size is too large to be drawn, or the launch does too much.
+ * @param {Kernel} kernel
+ * @param {string} ptx
+ * @param {Size} size
+ * @param {number} timeLimit in seconds
+ * @returns {Walk}
+ */
+export function walk(kernel, ptx, size, timeLimit) {
+  refuseLarge(size);
+  const [m, n, k] = size;
+  const shape = launchShape(kernel, size);
+  const a = Float32Array.from({ length: m * k }, (_, i) => i + 1);
+  const b = Float32Array.from({ length: k * n }, (_, i) => m * k + i + 1);
+  const run = runner(kernel, shape, a, b, size, timeLimit);
+  const result = run(ptx, "lockstep");
+  const trace = /** @type {Trace} */ (result.trace);
+  if (!trace.complete) {
+    throw new LabError(sentence("walk.accesses", { kernel: kernel.name, size: sizeText(size) }));
+  }
+  const start = bodyStart(kernel.source);
+  const source = linesOf(kernel.source).slice(start);
+  const names = registerNames(source, source[trace.products.line[0] - start - 1] ?? "");
+  const arrays = arraysOf(trace, sharedShapes(kernel), size, names);
+  const numbers = [...Array(shape.grid[0] * shape.grid[1]).keys()];
+  const blocks = numbers.map((number) => stepsOf(entriesOf(trace, number), arrays, size));
+  const faults = new Map(trace.faults.map((fault) => [fault.block, fault]));
+  const problems = problemsOf(result, trace);
+  const left = {
+    ...{ source, firstLine: start + 1, ptx, threads: shape.block[0] * shape.block[1], run },
+    ...{ places: blocks.map(placesOf), arrays: arrays.map(({ name }) => name) },
+  };
+  return {
+    ...{ kernel: kernel.name, title: kernel.title, size, grid: shape.grid, block: shape.block },
+    ...{ source, first_line: start + 1, a: [...a], b: [...b], arrays, names },
+    blocks: blocks.map((block, number) => walked(block, faults.get(number))),
+    problems,
+    left_out: problems.length ? [] : launchesLeftOut(left),
+  };
+}
+
+/**
+ * @param {Kernel} kernel
+ * @param {import("../kernel.js").LaunchShape} shape
+ * @param {Float32Array} a
+ * @param {Float32Array} b
+ * @param {Size} size
+ * @param {number} timeLimit
+ */
+function runner(kernel, shape, a, b, size, timeLimit) {
+  const [m, n, k] = size;
+  const left = { rows: m, columns: k, values: a };
+  const right = { rows: k, columns: n, values: b };
+  const options = {
+    sharedBytes: shape.sharedBytes,
+    sharedParts: sharedParts(kernel),
+    together: shape.workspaceBytes > 0,
+    unwritten: ["C"],
+    ...{ trace: true, products: true, patience: patience(size), timeLimit },
+  };
+  /** @type {(ptx: string, schedule: import("../simulator/simulation.js").Schedule) => Result} */
+  return (ptx, schedule) => {
+    const given = launchArguments(shape, left, right, null);
+    return simulate(ptx, ENTRY, shape.grid, shape.block, given, { ...options, schedule });
+  };
+}
+
+/**
+ * What is wrong, without what only follows from a launch that has failed.
+ * @param {Result} result
+ * @param {Trace} trace
+ */
+function problemsOf({ hazards }, { faults }) {
+  const told = hazards.filter(({ kind }) => !(faults.length && kind === UNWRITTEN));
+  return told.map(({ message }) => message);
+}
+
+/**
+ * Refuse matrices whose cells could not be told apart in a picture: throw a LabError.
+ * @param {Size} size
+ */
+function refuseLarge(size) {
+  if (Math.max(...size) <= LARGEST_SIDE) return;
+  const fits = sizeText(size.map((side) => Math.min(side, LARGEST_SIDE)));
+  throw new LabError(sentence("walk.large", { size: sizeText(size), most: LARGEST_SIDE, fits }));
+}
+
+/**
+ * The arrays of a trace, and behind them the sums.
+ * @param {Trace} trace
+ * @param {Record<string, number[]>} shapes
+ * @param {Size} size
+ * @param {RegisterNames} names
+ * @returns {WalkedArray[]}
+ */
+function arraysOf({ arrays, columns: traced }, shapes, [m, n, k], names) {
+  const found = arrays.map(({ name, space, shape: sides }, number) => {
+    let shape = shapes[name] ?? sides;
+    // Shared memory whose size the launch decides: rows of K elements.
+    if (shape.length === 1) shape = [Math.ceil(shape[0] / k), k];
+    const width = shape[shape.length - 1];
+    let columns = width;
+    let rows = Math.floor(shape.reduce((one, other) => one * other, 1) / width);
+    if (space === "shared") {
+      // Zeros only fill up: they stand where A or B have nothing.
+      const used = traced.element.filter(
+        (_, i) => traced.array[i] === number && traced.value[i] !== 0,
+      );
+      if (used.length) {
+        rows = used.reduce((most, at) => Math.max(most, Math.floor(at / width) + 1), 0);
+        columns = used.reduce((most, at) => Math.max(most, (at % width) + 1), 0);
+      }
+    }
+    return { name, space: /** @type {WalkedArray["space"]} */ (space), shape, rows, columns };
+  });
+  const name = names.sum.split("[")[0];
+  return [...found, { name, space: "register", shape: [m, n], rows: m, columns: n }];
+}
+
+/**
+ * The steps of one block, as numbers of its entries: with the row and the column of each entry, and
+ * for each step whether it only uses registers, and reads what no one writes meanwhile.
+ * @typedef {object} Block
+ * @property {Entries} entries
+ * @property {WalkedArray[]} arrays
+ * @property {number[]} row
+ * @property {number[]} column
+ * @property {number[][]} steps
+ * @property {(those: number[]) => boolean} moves
+ */
+
+/**
+ * @param {Entries} entries
+ * @param {WalkedArray[]} arrays
+ * @param {Size} size
+ * @returns {Block}
+ */
+function stepsOf(entries, arrays, size) {
+  const { array, element, step } = entries;
+  /** @type {(entry: number) => WalkedArray} */
+  const arrayOf = (entry) => /** @type {WalkedArray} */ (arrays.at(array[entry]));
+  /** @type {(entry: number) => number} */
+  const width = (entry) => arrayOf(entry).shape.at(-1) ?? 1;
+  const { whole, row, column } = factorsInOrder(entries, size);
+  for (const [entry, at] of element.entries()) {
+    if (array[entry] === PRODUCT) continue;
+    row[entry] = Math.floor(at / width(entry));
+    column[entry] = at - row[entry] * width(entry);
+  }
+  const seen = drawn(entries, arrayOf, row, column);
+  /** @type {Map<number, Map<number, number[]>>} by step and array */
+  const groups = new Map();
+  for (const [entry, number] of step.entries()) {
+    if (!seen(entry) || (array[entry] === PRODUCT && !whole[entry])) continue;
+    const ofStep = groups.get(number) ?? new Map();
+    groups.set(number, ofStep);
+    const those = ofStep.get(array[entry]);
+    if (those) those.push(entry);
+    else ofStep.set(array[entry], [entry]);
+  }
+  // An asynchronous copy has two arrays in one step. Products come last.
+  /** @type {(number: number) => number} */
+  const place = (number) => (number === PRODUCT ? arrays.length : number);
+  const steps = [...groups.values()].flatMap((ofStep) =>
+    [...ofStep].sort(([one], [other]) => place(one) - place(other)).map(([, those]) => those),
+  );
+  /** @type {Block["moves"]} */
+  const moves = ([first]) =>
+    array[first] === PRODUCT || (arrayOf(first).space === "shared" && !entries.store[first]);
+  const ordered = inTheOrderOfTheSource(entries, row, column, steps, moves);
+  return { entries, arrays, row, column, steps: ordered, moves };
+}
+
+/**
+ * Says of an entry whether it lies in the drawn part, and is made by a thread that works on it.
+ * @param {Entries} entries
+ * @param {(entry: number) => WalkedArray} arrayOf
+ * @param {number[]} row
+ * @param {number[]} column
+ */
+function drawn({ store, thread }, arrayOf, row, column) {
+  const owners = new Set(thread.filter((_, i) => arrayOf(i).name === "C" && store[i]));
+  return (/** @type {number} */ entry) => {
+    const { rows, columns, space } = arrayOf(entry);
+    const read = space === "shared" && !store[entry];
+    return row[entry] < rows && column[entry] < columns && (!read || owners.has(thread[entry]));
+  };
+}
+
+/** @param {Block} block */
+const placesOf = ({ entries, steps, moves }) => placesIn(entries, steps, steps.map(moves));
+
+/**
+ * The steps, with the one at which the launch fails.
+ * @param {Block} block
+ * @param {Fault | undefined} fault
+ */
+function walked(block, fault) {
+  const steps = block.steps.map((those) => walkedStep(block, those));
+  if (!fault) return steps;
+  const after = block.steps.findIndex(([first]) => block.entries.step[first] >= fault.step);
+  steps.splice(after < 0 ? steps.length : after, 0, failingStep(fault, block.arrays));
+  return steps;
+}
+
+/**
+ * @param {Block} block
+ * @param {number[]} those
+ * @returns {WalkedStep}
+ */
+function walkedStep({ entries, arrays, row, column }, those) {
+  const [first] = those;
+  const array = entries.array[first];
+  const made = array === PRODUCT;
+  /** @type {(values: number[]) => number[]} */
+  const taken = (values) => those.map((entry) => values[entry]);
+  return {
+    line: entries.line[first],
+    window: entries.window[first],
+    array: made ? arrays.length - 1 : array,
+    store: Boolean(entries.store[first]),
+    threads: taken(entries.thread),
+    rows: taken(row),
+    columns: taken(column),
+    values: taken(entries.value).map(plain),
+    a: made ? taken(entries.a).map(plain) : [],
+    b: made ? taken(entries.b).map(plain) : [],
+    fault: "",
+  };
+}
+
+/**
+ * @param {Fault} fault
+ * @param {WalkedArray[]} arrays
+ * @returns {WalkedStep}
+ */
+function failingStep({ line, window, array, store, threads, elements, message }, arrays) {
+  const { shape, rows, columns } = /** @type {WalkedArray} */ (arrays.at(array));
+  const width = shape.at(-1) ?? 1;
+  const shown = elements
+    .map((at, i) => ({ thread: threads[i], row: Math.floor(at / width), column: at % width }))
+    .filter(({ row, column }) => row < rows && column < columns);
+  return {
+    ...{ line, window, array, store },
+    threads: shown.map(({ thread }) => thread),
+    rows: shown.map(({ row }) => row),
+    columns: shown.map(({ column }) => column),
+    values: shown.map(() => null),
+    ...{ a: [], b: [], fault: message },
+  };
+}

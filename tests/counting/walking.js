@@ -1,0 +1,18 @@
+// What the tests ask of walks in JavaScript, as plain data.
+
+import { withoutBarrier } from "../../src/sgemm_lab/counting/left_out.js";
+import { registerNames } from "../../src/sgemm_lab/counting/register_names.js";
+import { walk } from "../../src/sgemm_lab/counting/walk.js";
+import { parseKernel } from "../../src/sgemm_lab/kernel.js";
+
+export const names = registerNames;
+export const without = withoutBarrier;
+
+/** A walk, or the sentence of what it throws. */
+export function walked(name, source, ptx, size) {
+  try {
+    return walk(parseKernel(name, source), ptx, size, 60);
+  } catch (error) {
+    return { raised: error.constructor.name, message: error.message };
+  }
+}

@@ -1,5 +1,6 @@
 """A panel in a page opened as a file, with the network cut: edit, run, and read the verdict."""
 
+import ast
 import json
 import re
 import shutil
@@ -11,11 +12,14 @@ import pytest
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Browser, Page, expect
 
+from sgemm_lab import lab
 from sgemm_lab.book import panels, theme
 from sgemm_lab.book.assets import ASSETS
 from sgemm_lab.cuda.compiler import compile_kernel
+from sgemm_lab.cuda.shipped_ptx import shipped_file
+from sgemm_lab.errors import LabError
 from sgemm_lab.gpu import find_gpu
-from sgemm_lab.kernel import load_kernel, parse_kernel
+from sgemm_lab.kernel import Kernel, load_kernel, parse_kernel
 from sgemm_lab.models.bound import bound
 from sgemm_lab.models.ladder import SIZE
 
@@ -24,6 +28,9 @@ pytestmark = pytest.mark.browser
 NAMES = ["tiled", "float4"]
 WRONG = ["missing_second_barrier", "dropped_tail", "outside_load"]
 SECOND = "        __syncthreads();  // no one overwrites a tile before all have read it\n"
+TOYS = {"float4": {"TILE": 4, "BK": 4}}
+CHAPTERS = Path(__file__).parents[2] / "chapters"
+WAYS = ['<a href="notebooks/02_tiling.ipynb" download>in this chapter\'s notebook</a>']
 PHONE = {"viewport": {"width": 390, "height": 844}, "has_touch": True, "is_mobile": True}
 PAGE = """<!doctype html><html lang="en" data-theme="{theme}"><head><meta charset="utf-8">
 <meta name="viewport" content="width=device-width"><title>A panel</title>
@@ -31,6 +38,15 @@ PAGE = """<!doctype html><html lang="en" data-theme="{theme}"><head><meta charse
 <script>DOCUMENTATION_OPTIONS = {{}};</script><script defer src="book.js"></script></head>
 <body style="background: var(--lab-bg); color: var(--lab-fg)"><main><h1>A panel</h1>
 {panel}<p><a href="#after">After it</a></p></main></body></html>"""
+
+
+def toy(kernel: Kernel) -> Kernel:
+    return kernel.with_constants(**TOYS.get(kernel.name, {"TILE": 2}))
+
+
+def html_of(kernel: Kernel) -> str:
+    size = (3, 4, 4) if kernel.name == "outside_load" else (4, 4, 4)
+    return panels.panel(kernel, (toy(kernel), size), WAYS)
 
 
 @pytest.fixture(scope="module")
@@ -46,12 +62,12 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     for name in WRONG:
         path = Path(__file__).parents[1] / "wrong_kernels" / f"{name}.cu"
         kernels.append(parse_kernel(name, path.read_text(encoding="utf-8")))
-        ptx = {name: compile_kernel(kernels[-1]).ptx}
+        ptx = {one.name: compile_kernel(one).ptx for one in (kernels[-1], toy(kernels[-1]))}
         text = f"(window.labPtx ??= {{}}).{name} = {json.dumps(ptx)};"
         (where / f"panel-ptx-{name}.js").write_text(text, encoding="utf-8")
     for kernel in kernels:
         for mode in ("light", "dark"):
-            html = PAGE.format(theme=mode, panel=panels.panel(kernel))
+            html = PAGE.format(theme=mode, panel=html_of(kernel))
             (where / f"{kernel.name}-{mode}.html").write_text(html, encoding="utf-8")
     return where
 
@@ -78,6 +94,12 @@ class Opened:
         assert old in text
         self.part("editor").fill(text.replace(old, new))
         self.page.wait_for_selector("[data-ready]")
+
+    def step_through(self) -> str:
+        """Press the button for it; return the text that comes."""
+        self.part("step").click()
+        expect(self.part("run")).to_have_text("Run", timeout=60_000)
+        return str(self.part("steps").inner_text())
 
     def run(self) -> str:
         """Press Run; return the verdict's first line."""
@@ -283,6 +305,7 @@ def test_axe_finds_nothing_and_no_page_is_wider_than_its_window(
     panel = opened(**device).goto(mode=mode)
     panel.edit("TILE = 32", "TILE = 16")
     panel.run()
+    panel.step_through()
     found = Axe().run(panel.page).response["violations"]
     assert [(one["id"], one["nodes"][0]["target"]) for one in found] == []
     assert panel.page.evaluate("document.documentElement.scrollWidth <= innerWidth")
@@ -292,3 +315,93 @@ def test_axe_finds_nothing_and_no_page_is_wider_than_its_window(
                parseFloat(getComputedStyle(one).fontSize)))"""
     )
     assert smallest >= 11
+
+
+def test_the_code_that_ran_can_be_stepped_through(opened: Any) -> None:
+    panel = opened().goto()
+    panel.edit("TILE = 32", "TILE = 16")
+    assert panel.part("step").count() == 0
+    panel.run()
+    said = panel.step_through()
+    assert said.startswith("Your copy at 4³, with TILE = 2, so that every element can be drawn.")
+    steps = panel.page.locator(".lab-steps")
+    steps.get_by_role("button", name="One step on").click()
+    expect(steps.locator(".lab-said")).to_contain_text("(0, 0)")
+    lit = steps.locator(".lab-lit")
+    assert "TILE" in steps.locator(".lab-code").inner_text()
+    assert "As[ty][tx]" in lit.inner_text()
+    panel.edit("TILE = 16", "TILE = 32")
+    assert steps.count() == 0
+    assert panel.complaints == []
+
+
+def test_a_race_is_seen_in_the_steps(opened: Any) -> None:
+    panel = opened().goto("missing_second_barrier")
+    panel.run()
+    panel.step_through()
+    steps = panel.page.locator(".lab-steps")
+    assert steps.locator(".lab-barriers").is_hidden()  # nothing to leave out: it is wrong anyway
+    assert "lab-unsafe" in (steps.get_attribute("class") or "")
+    assert panel.complaints == []
+
+
+def test_a_fault_is_where_the_steps_begin(opened: Any) -> None:
+    panel = opened().goto("outside_load")
+    panel.run()
+    panel.step_through()
+    steps = panel.page.locator(".lab-steps")
+    assert "lab-failed" in (steps.get_attribute("class") or "")
+    expect(steps.locator(".lab-told")).to_contain_text("reads element 12 of A")
+    assert panel.complaints == []
+
+
+def test_what_cannot_be_compiled_cannot_be_stepped_through_and_says_so(
+    opened: Any, folder: Path
+) -> None:
+    panel = opened().goto("dropped_tail")
+    panel.run()
+    panel.page.evaluate("delete window.labPtx.dropped_tail['dropped_tail:TILE=2']")
+    said = panel.step_through()
+    assert said.startswith("This code cannot be stepped through with small tiles. ")
+    assert "no compiler" in said
+    assert panel.complaints == []
+
+
+def test_an_edit_comes_along_as_a_cell_of_the_notebook(opened: Any) -> None:
+    panel = opened(permissions=["clipboard-read", "clipboard-write"]).goto()
+    assert panel.part("along").is_hidden()
+    panel.edit("TILE = 32", "TILE = 16")
+    panel.run()
+    panel.part("copy").click()
+    expect(panel.part("along").locator("[role=status]")).to_have_text("Copied.")
+    cell = ast.parse(panel.page.evaluate("navigator.clipboard.readText()"))
+    made, checked, raced = cell.body
+    assert isinstance(made, ast.Assign)
+    assert isinstance(made.value, ast.Call)
+    source = ast.literal_eval(made.value.args[0])
+    assert lab.mine(source).source == load_kernel("tiled:TILE=16").source
+    assert [ast.unparse(line) for line in (checked, raced)] == [
+        "lab.check(mine)",
+        "lab.race(mine, 'tiled')",
+    ]
+
+
+def test_every_panel_of_the_book_has_a_toy_that_ships() -> None:
+    found = 0
+    for page in sorted(CHAPTERS.glob("*.md")):
+        text = page.read_text(encoding="utf-8")
+        for name, steps in re.findall(r"```\{panel\} (\w+)\n:steps: (.+)\n", text):
+            small, size = panels.read_toy(load_kernel(name), steps)
+            assert shipped_file(small).is_file()
+            # The chapter's own step-through, where it has one of this kernel, shows the same.
+            own = re.findall(rf'lab\.step\("({name}[^"]*)", size=\((.+)\)\)', text)
+            assert own in ([], [(small.name, ", ".join(map(str, size)))]), page.name
+            found += 1
+        assert text.count("```{panel}") <= 1
+    assert found == 10
+
+
+@pytest.mark.parametrize("text", ["", '"tiled:TILE=2"', '"naive" 4×4×4', "tiled 4×4×4"])
+def test_a_toy_that_is_none_is_told(text: str) -> None:
+    with pytest.raises(LabError, match=r"needs the option steps: .* and a size, such as 4×4×4"):
+        panels.read_toy(load_kernel("tiled"), text)

@@ -76,7 +76,7 @@ def test_walks_are_the_same_in_both_languages(drawn: Any) -> None:
 
 
 def test_register_names_are_the_same_for_every_line_of_the_book() -> None:
-    cases = []
+    cases: list[list[Any]] = []
     for kernel in load_kernels():
         source = kernel.source.splitlines()
         lines = [line for line in source if "+=" in line] or [""]

@@ -37,7 +37,7 @@ from sphinx.application import Sphinx
 from sphinx.util.docutils import SphinxDirective
 
 from sgemm_lab.book.collecting import gathered
-from sgemm_lab.book.repository import known_repository
+from sgemm_lab.book.repository import known_repository, notebook_ways
 from sgemm_lab.errors import LabError
 from sgemm_lab.exercises import (
     CHOICES,
@@ -143,13 +143,7 @@ class ExerciseDirective(SphinxDirective):
     def _way_on(self) -> str:
         """Say in one line where the reader's lines can be tried."""
         chapter = Path(self.env.docname).name
-        repository = known_repository(Path(self.env.srcdir))
-        colab = repository.colab_address(f"{chapter}.ipynb") if repository else None
-        up = "../" * self.env.docname.count("/")
-        ways = [f'<a href="{escape(colab)}">on Colab</a>'] if colab else []
-        ways.append(
-            f'<a href="{up}notebooks/{chapter}.ipynb" download>in this chapter\'s notebook</a>'
-        )
+        ways = notebook_ways(self.env.docname, known_repository(Path(self.env.srcdir)))
         return (
             '<p class="lab-go-on">In the notebook alone: your lines are compiled and judged '
             f"{', or '.join(ways)}; in a copy of the book <code>make notebooks</code> and "

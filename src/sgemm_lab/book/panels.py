@@ -1,28 +1,37 @@
 """The panel under a chapter's listing: the kernel to be edited and run, in the page itself.
 
-A chapter has one: ``{panel} tiled``. Without scripts it shows nothing, because the listing above it
+A chapter has one, and says with which small tiles it is stepped through::
+
+    ```{panel} tiled
+    :steps: "tiled:TILE=2" 4×4×4
+    ```
+
+Without scripts it shows nothing, because the listing above it
 has the same lines. Its own script comes when the reader first turns to it (``book.js`` sees to
 that), the engine and a kernel's PTX when it is first run. All of them are plain scripts, because a
 page that is opened as a file may not load a module.
 """
 
 import json
-from collections.abc import Mapping
+import re
+from collections.abc import Mapping, Sequence
 from html import escape
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 from docutils import nodes
+from docutils.parsers.rst import directives
 from sphinx.application import Sphinx
 from sphinx.util import logging
 from sphinx.util.docutils import SphinxDirective
 
 from sgemm_lab.book.collecting import gathered
+from sgemm_lab.book.repository import known_repository, notebook_ways
 from sgemm_lab.clang.package import version, write_site
 from sgemm_lab.cuda.shipped_ptx import shipped_file, toys
 from sgemm_lab.errors import LabError, MissingToolError
 from sgemm_lab.gpu import find_gpu
-from sgemm_lab.kernel import Kernel, body_start, load_kernel, load_kernels
+from sgemm_lab.kernel import Kernel, Size, body_start, load_kernel, load_kernels
 from sgemm_lab.lab.card import newest_card
 from sgemm_lab.text import size_text
 from sgemm_lab.widgets import bundle
@@ -38,6 +47,7 @@ _PACKAGE = "clang"
 """The folder of the compiler's package, beside the scripts."""
 _SHEET = ("name", "sms", "clock_mhz", "fp32_lanes", "dram_gbs")
 """What the bound takes from a GPU's data sheet."""
+_STEPS = re.compile(r'"(?P<name>[^"]+)" (?P<m>\d+)×(?P<n>\d+)×(?P<k>\d+)')
 _LONGEST = 26
 """Lines that the editor shows at once; of a longer kernel it scrolls."""
 
@@ -46,18 +56,44 @@ class PanelDirective(SphinxDirective):
     """``{panel} tiled``: the kernel to be edited and run."""
 
     required_arguments = 1
+    option_spec: ClassVar = {"steps": directives.unchanged_required}
 
     def run(self) -> list[nodes.Node]:
         """Write the panel's HTML."""
         try:
             kernel = load_kernel(self.arguments[0])
+            toy = read_toy(kernel, self.options.get("steps", ""))
         except LabError as problem:
             raise self.error(str(problem)) from None
-        return [nodes.raw("", panel(kernel), format="html", **{KIND: kernel.name})]
+        ways = notebook_ways(self.env.docname, known_repository(Path(self.env.srcdir)))
+        return [nodes.raw("", panel(kernel, toy, ways), format="html", **{KIND: kernel.name})]
 
 
-def panel(kernel: Kernel) -> str:
-    """Return the HTML of a panel. It is hidden, because without a script it is dead."""
+def read_toy(kernel: Kernel, text: str) -> tuple[Kernel, Size]:
+    """Read with which small tiles, and at which size, a kernel is stepped through.
+
+    Raises:
+        LabError: the text names no toy of this kernel.
+    """
+    found = _STEPS.fullmatch(text)
+    toy = load_kernel(found["name"]) if found else None
+    if not found or not toy or toy.base_name != kernel.name:
+        raise LabError(
+            f"The panel of {kernel.name} needs the option steps: a name with small tiles, such as "
+            f'"{kernel.name}" or "tiled:TILE=2", and a size, such as 4×4×4.'
+        )
+    return toy, (int(found["m"]), int(found["n"]), int(found["k"]))
+
+
+def panel(kernel: Kernel, toy: tuple[Kernel, Size], ways: Sequence[str]) -> str:
+    """Return the HTML of a panel. It is hidden, because without a script it is dead.
+
+    Args:
+        kernel: the book's.
+        toy: the same with small tiles, and the size at which it is stepped through.
+        ways: links to the chapter's notebook, as HTML.
+    """
+    small, size = toy
     lines = kernel.source.splitlines()
     first = body_start(kernel.source)
     while not lines[first]:
@@ -69,6 +105,12 @@ def panel(kernel: Kernel) -> str:
         "name": kernel.name,
         "head": "\n".join([*lines[:first], ""]),
         "gpu": {field: getattr(gpu, field) for field in _SHEET},
+        "toy": {
+            "constants": {
+                name: value for name, value in small.values.items() if kernel.values[name] != value
+            },
+            "size": size,
+        },
     }
     numbers = "\n".join(str(number) for number in range(first + 1, len(lines) + 1))
     sizes = "".join(
@@ -89,7 +131,11 @@ def panel(kernel: Kernel) -> str:
         'autocapitalize="off" autocomplete="off" wrap="off" '
         f'rows="{len(lines) - first}">{escape(body, quote=False)}</textarea></div></div>'
         '<div class="lab-bench-verdict" data-lab="verdict" role="status"></div>'
-        '<div data-lab="counts"></div>'
+        '<div data-lab="counts"></div><div data-lab="steps"></div>'
+        '<div class="lab-bench-along" data-lab="along" hidden><p>The speed of your copy only a GPU '
+        f"can tell. Copy it as a cell, and run that {', or '.join(ways)}, below the first cell. "
+        '<button type="button" data-lab="copy">Copy the cell</button> '
+        '<span role="status"></span></p></div>'
         f'<script type="application/json" data-lab="kernel">{_json(data)}</script></section>'
     )
 
@@ -120,6 +166,8 @@ def site_files(names: list[str], compiler: Mapping[str, int]) -> dict[str, str]:
     """
     files = {
         "panel.js": bundle.plain_script(_SOURCES / "panel.js", "setUpAll()"),
+        "panel-steps.js": bundle.plain_script(_SOURCES / "stepping.js", "layReady()"),
+        "panel-steps.css": bundle.sheet(_SOURCES / "stepping.js"),
         "panel-compiler.js": _laid_ready("window.labCompiler", _compiler(compiler)),
         "panel-engine.js": _laid_ready(
             "window.labEngine", bundle.plain_script(_SOURCES / "engine.js", "serve(self)")

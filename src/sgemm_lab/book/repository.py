@@ -4,6 +4,7 @@ import os
 import re
 import subprocess
 from dataclasses import dataclass
+from html import escape
 from pathlib import Path
 
 ADDRESS_VARIABLE = "SGEMM_LAB_REPOSITORY"
@@ -63,3 +64,16 @@ def known_repository(folder: Path) -> Repository | None:
     except FileNotFoundError:
         return None
     return parse(asked.stdout) if asked.returncode == 0 else None
+
+
+def notebook_ways(page: str, repository: Repository | None) -> list[str]:
+    """Return links to a chapter's notebook, as HTML: on Colab where the site has it, and its file.
+
+    Args:
+        page: Sphinx's name of the chapter, such as "chapters/02_tiling".
+        repository: where this copy of the book is published.
+    """
+    up, notebook = "../" * page.count("/"), f"{page.rpartition('/')[2]}.ipynb"
+    colab = repository.colab_address(notebook) if repository else None
+    ways = [f'<a href="{escape(colab)}">on Colab</a>'] if colab else []
+    return [*ways, f'<a href="{up}notebooks/{notebook}" download>in this chapter\'s notebook</a>']

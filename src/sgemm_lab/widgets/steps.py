@@ -7,6 +7,7 @@ import traitlets
 from matplotlib.axes import Axes
 from matplotlib.patches import Rectangle
 
+from sgemm_lab.counting.sentences import sentence
 from sgemm_lab.counting.walk import Walk, refuse_large
 from sgemm_lab.errors import LabError
 from sgemm_lab.style import (
@@ -203,12 +204,12 @@ def _checked_walk(walk: Any) -> dict[str, Any]:
             "is known wherever it is copied."
         )
     if not walk["blocks"] or not all(walk["blocks"]):
-        raise LabError("The walk has no steps: no thread accesses memory.")
+        raise LabError(sentence("walk.empty"))
     for step in (step for steps in walk["blocks"] for step in steps):
         if len({len(step[name]) for name in _ENTRY_LISTS}) != 1:
             raise LabError(f"A step of line {step['line']} has lists of different lengths.")
         if not 0 <= step["array"] < len(walk["arrays"]):
-            raise LabError(f"A step of line {step['line']} names array {step['array']}.")
+            raise LabError(sentence("walk.array", line=step["line"], array=step["array"]))
     return {key: walk[key] for key in _KEYS}
 
 

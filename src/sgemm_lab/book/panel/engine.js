@@ -8,11 +8,13 @@ import { QUICK_SIZES } from "../../checking/on_cpu.py";
 import { RandomState } from "../../checking/random.js";
 import { checkSize, launchArguments, patience } from "../../counting/of_kernel.js";
 import { sharedParts } from "../../counting/shared_arrays.js";
+import { walk } from "../../counting/walk.js";
 import { LabError } from "../../errors.js";
 import { ENTRY, launchShape, parseKernel } from "../../kernel.js";
 import { bound } from "../../models/bound.js";
 import { simulatedDemand } from "../../models/demand.js";
 import { simulate } from "../../simulator/simulation.js";
+import { startOf } from "../../widgets/steps_start.js";
 
 /** @typedef {import("../../kernel.js").Kernel} Kernel */
 /** @typedef {import("../../kernel.js").Size} Size */
@@ -20,11 +22,12 @@ import { simulate } from "../../simulator/simulation.js";
 /** @typedef {import("../../models/bound.js").Sheet} Sheet */
 
 /**
- * What the page asks for: is a kernel right, or what does it ask of memory at a size? `ptx` is what
+ * What the page asks for: is a kernel right, what does it ask of memory at a size, and by which steps? `ptx` is what
  * the compiler made of `source`.
  * @typedef {{ id: number, task: "check", source: string, ptx: string }} CheckRequest
  * @typedef {{ id: number, task: "count", source: string, ptx: string, size: Size, gpu: Sheet
  * }} CountRequest
+ * @typedef {{ id: number, task: "walk", source: string, ptx: string, size: Size }} WalkRequest
  *
  * A verdict: `says` is a sentence, `lines` the lines that it is about. `kind` is that of a hazard, or
  * "result" where C is wrong, or "refused" where the size was not run.
@@ -40,6 +43,7 @@ import { simulate } from "../../simulator/simulation.js";
  * @typedef {{ id: number, progress: true, size: Size, number: number, of: number }} Progress
  * @typedef {{ id: number, verdict: Verdict }} CheckAnswer
  * @typedef {{ id: number, counted: Counted }} CountAnswer
+ * @typedef {{ id: number, state: ReturnType<typeof startOf> }} WalkAnswer
  * @typedef {{ id: number, fault: string }} Failure
  */
 
@@ -63,6 +67,9 @@ export function serve(scope) {
         const tell = (size, number) =>
           scope.postMessage({ id, progress: true, size, number, of: QUICK_SIZES.length });
         scope.postMessage({ id, verdict: verdictOn(kernel, data.ptx, tell) });
+      } else if (data.task === "walk") {
+        const found = walk(kernel, data.ptx, data.size, TIME_LIMIT);
+        scope.postMessage({ id, state: startOf(found) });
       } else {
         const asked = counted(kernel, data.ptx, data.size);
         scope.postMessage({ id, counted: { ...asked, ...boundOf(kernel, data.ptx, data.gpu) } });

@@ -4,6 +4,7 @@
 import { LabError } from "../../errors.js";
 import { linesOf } from "../../kernel.js";
 import { sizeText } from "../../text.js";
+import { cellOf, letCopy } from "./along.js";
 import {
   compiled,
   megabytesToLoad,
@@ -15,6 +16,7 @@ import {
 import { keepEdit, keptEdit, linkedEdit } from "./kept.js";
 import { differences, drawMarks } from "./marks.js";
 import { say, sayVerdict, showCounts } from "./results.js";
+import { StepThrough } from "./steps.js";
 import { newEngine } from "./worker.js";
 
 /** @typedef {import("./engine.js").Counted} Counted */
@@ -53,14 +55,18 @@ class Panel {
     this.size = /** @type {HTMLSelectElement} */ (part("size"));
     this.verdict = /** @type {HTMLElement} */ (part("verdict"));
     this.counts = /** @type {HTMLElement} */ (part("counts"));
-    /** @type {{ name: string, head: string, gpu: import("../../models/bound.js").Sheet }} */
+    /** @type {{ name: string, head: string, gpu: import("../../models/bound.js").Sheet,
+     *   toy: import("./steps.js").Toy }} */
     this.kernel = JSON.parse(part("kernel").textContent);
+    this.along = /** @type {HTMLElement} */ (part("along"));
+    this.steps = new StepThrough(part("steps"), this.kernel.toy);
     this.bookText = this.editor.defaultValue;
     this.above = linesOf(this.kernel.head).length;
   }
 
   async start() {
     const { name } = this.kernel;
+    letCopy(this.along, () => cellOf(this.source, name));
     const linked = await linkedEdit(name);
     if (linked !== null && linked !== keptEdit(name) && linked !== this.bookText) {
       this.#take(linked);
@@ -101,6 +107,8 @@ class Panel {
     this.#ran = null;
     this.#engine.stop();
     this.counts.replaceChildren();
+    this.steps.clear();
+    this.along.hidden = true;
     const lines = this.#draw();
     this.range.textContent = `· lines ${this.above + 1}–${this.above + lines}`;
     const same = this.editor.value === this.bookText;
@@ -171,6 +179,7 @@ class Panel {
 
   async #runIt() {
     const { source } = this;
+    this.steps.clear();
     say(this.verdict, "busy", "Running on your processor …");
     const { ptx, by } = await this.#compiled(source);
     const { verdict } = await this.#engine.ask({ task: "check", source, ptx }, (progress) => {
@@ -181,7 +190,22 @@ class Panel {
     this.#draw();
     sayVerdict(this.verdict, verdict, linesOf(source), by);
     this.#ran = { source, ptx };
+    this.along.hidden = false;
     await this.#count();
+    this.steps.offer(() => this.#step());
+  }
+
+  async #step() {
+    if (!this.#ran || this.#running) return;
+    this.#busy(true);
+    try {
+      await this.steps.show(this.#ran.source, {
+        compile: (source) => this.#compiled(source),
+        ask: (request) => this.#engine.ask(request),
+      });
+    } finally {
+      this.#busy(false);
+    }
   }
 
   /**

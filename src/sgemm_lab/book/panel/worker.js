@@ -4,7 +4,7 @@
 import { LabError } from "../../errors.js";
 
 /** @type {Map<string, Promise<void>>} */
-const scripts = new Map();
+const loads = new Map();
 
 /**
  * Load a script of the site, once.
@@ -12,20 +12,46 @@ const scripts = new Map();
  * @returns {Promise<void>}
  */
 export function script(file) {
+  return loaded(file, (address) => {
+    const element = document.createElement("script");
+    element.src = address;
+    return element;
+  });
+}
+
+/**
+ * Load a style sheet of the site, once.
+ * @param {string} file
+ * @returns {Promise<void>}
+ */
+export function sheet(file) {
+  return loaded(file, (address) => {
+    const element = document.createElement("link");
+    element.rel = "stylesheet";
+    element.href = address;
+    return element;
+  });
+}
+
+/**
+ * @param {string} file
+ * @param {(address: string) => HTMLElement} make the element that loads it
+ * @returns {Promise<void>}
+ */
+function loaded(file, make) {
   const address = new URL(file, folder()).href;
   const loading =
-    scripts.get(address) ??
+    loads.get(address) ??
     new Promise((done, fail) => {
-      const element = document.createElement("script");
-      element.src = address;
+      const element = make(address);
       element.onload = () => done();
       element.onerror = () => {
-        scripts.delete(address);
+        loads.delete(address);
         fail(new LabError(`The file ${file} could not be loaded. Is the network there?`));
       };
       document.head.append(element);
     });
-  scripts.set(address, loading);
+  loads.set(address, loading);
   return loading;
 }
 

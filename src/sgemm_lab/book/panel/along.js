@@ -1,0 +1,36 @@
+// @ts-check
+// How an edit comes along to the chapter's notebook, where a GPU can run it: as a cell.
+
+/**
+ * The cell that checks and times a source in the chapter's notebook.
+ * @param {string} source
+ * @param {string} name of the book's kernel that it is raced against
+ */
+export function cellOf(source, name) {
+  const text = source.includes('"""') ? JSON.stringify(source) : `r"""\n${source}"""`;
+  return `mine = lab.mine(${text})\nlab.check(mine)\n`.concat(`lab.race(mine, "${name}")\n`);
+}
+
+/**
+ * Let a button copy the cell, and say so; where the browser refuses, the text is there to be copied.
+ * @param {HTMLElement} along
+ * @param {() => string} cell
+ */
+export function letCopy(along, cell) {
+  const button = /** @type {HTMLButtonElement} */ (along.querySelector("button"));
+  const said = /** @type {HTMLElement} */ (along.querySelector('[role="status"]'));
+  button.addEventListener("click", async () => {
+    const text = cell();
+    try {
+      await navigator.clipboard.writeText(text);
+      said.textContent = "Copied.";
+    } catch {
+      const area = document.createElement("textarea");
+      area.readOnly = true;
+      area.value = text;
+      area.setAttribute("aria-label", "The cell");
+      said.replaceChildren(area);
+      area.select();
+    }
+  });
+}

@@ -1,0 +1,100 @@
+// @ts-check
+// After a run: the way to a step-through of the code that ran, with tiles small enough to be drawn.
+
+import { LabError } from "../../errors.js";
+import { parseKernel, valuesOf, withConstants } from "../../kernel.js";
+import { sizeText } from "../../text.js";
+import { html } from "../../widgets/shared/dom.js";
+import { SourceError } from "./compiled.js";
+import { script, sheet } from "./worker.js";
+
+/** @typedef {import("../../kernel.js").Size} Size */
+/** @typedef {import("./compiled.js").Compiled} Compiled */
+
+/**
+ * Tile constants that make a kernel small, and the size to step through.
+ * @typedef {{ constants: Record<string, number>, size: Size }} Toy
+ *
+ * `compile` makes PTX of a source, `ask` asks the engine.
+ * @typedef {{ compile: (source: string) => Promise<Compiled>,
+ *   ask: (request: Record<string, unknown>) => Promise<any> }} Makers
+ */
+
+/** The part of a panel under the counts. */
+export class StepThrough {
+  /** Ends what was drawn. */
+  #stop = () => {};
+
+  /**
+   * @param {HTMLElement} into
+   * @param {Toy} toy
+   */
+  constructor(into, toy) {
+    this.into = into;
+    this.toy = toy;
+  }
+
+  clear() {
+    this.#stop();
+    this.#stop = () => {};
+    this.into.replaceChildren();
+  }
+
+  /**
+   * Offer the step-through.
+   * @param {() => void} act
+   */
+  offer(act) {
+    this.clear();
+    const button = html("button", { type: "button", "data-lab": "step" }, "Step through it");
+    button.addEventListener("click", act);
+    this.into.append(html("p", { class: "lab-bench-go" }, button));
+  }
+
+  /**
+   * Compute and draw it. Where that cannot be, a sentence says why.
+   * @param {string} source
+   * @param {Makers} makers
+   */
+  async show(source, { compile, ask }) {
+    this.#say("Every step is computed …");
+    try {
+      const { kernel, words } = this.#small(source);
+      const { ptx } = await compile(kernel.source);
+      const [{ state }] = await Promise.all([
+        ask({ task: "walk", source: kernel.source, ptx, size: this.toy.size }),
+        script("panel-steps.js"),
+        sheet("panel-steps.css"),
+      ]);
+      this.clear();
+      const el = html("div", {});
+      this.into.append(html("p", { tabindex: -1 }, words), el);
+      this.#stop = window.labSteps(el, state);
+    } catch (error) {
+      if (!(error instanceof LabError)) throw error;
+      const where = error instanceof SourceError && error.line ? ` Line ${error.line}:` : "";
+      this.#say(`This code cannot be stepped through with small tiles.${where} ${error.message}`);
+    }
+  }
+
+  /**
+   * The reader's kernel with small tiles, as far as it has the constants, and what is shown of it.
+   * @param {string} source
+   */
+  #small(source) {
+    const mine = parseKernel("your copy", source);
+    const known = valuesOf(mine);
+    const wanted = Object.entries(this.toy.constants);
+    const constants = wanted.filter(([name]) => Object.hasOwn(known, name));
+    const kernel = withConstants(mine, Object.fromEntries(constants));
+    const tiles = constants.map(([name, value]) => `${name} = ${value}`).join(", ");
+    const small = tiles ? `, with ${tiles}, so that every element can be drawn` : "";
+    return { kernel, words: `Your copy at ${sizeText(this.toy.size)}${small}.` };
+  }
+
+  /** @param {string} words */
+  #say(words) {
+    this.clear();
+    this.into.append(html("p", { role: "status" }, words));
+  }
+}

@@ -40,13 +40,13 @@ PAGE = """<!doctype html><html lang="en" data-theme="{theme}"><head><meta charse
 {panel}<p><a href="#after">After it</a></p></main></body></html>"""
 
 
-def toy(kernel: Kernel) -> Kernel:
-    return kernel.with_constants(**TOYS.get(kernel.name, {"TILE": 2}))
-
-
-def html_of(kernel: Kernel) -> str:
+def toy(kernel: Kernel) -> panels.Toy:
     size = (3, 4, 4) if kernel.name == "outside_load" else (4, 4, 4)
-    return panels.panel(kernel, (toy(kernel), size), WAYS)
+    return panels.Toy(TOYS.get(kernel.name, {"TILE": 2}), size)
+
+
+def small(kernel: Kernel) -> Kernel:
+    return kernel.with_constants(**toy(kernel).constants)
 
 
 @pytest.fixture(scope="module")
@@ -62,12 +62,12 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     for name in WRONG:
         path = Path(__file__).parents[1] / "wrong_kernels" / f"{name}.cu"
         kernels.append(parse_kernel(name, path.read_text(encoding="utf-8")))
-        ptx = {one.name: compile_kernel(one).ptx for one in (kernels[-1], toy(kernels[-1]))}
+        ptx = {one.name: compile_kernel(one).ptx for one in (kernels[-1], small(kernels[-1]))}
         text = f"(window.labPtx ??= {{}}).{name} = {json.dumps(ptx)};"
         (where / f"panel-ptx-{name}.js").write_text(text, encoding="utf-8")
     for kernel in kernels:
         for mode in ("light", "dark"):
-            html = PAGE.format(theme=mode, panel=html_of(kernel))
+            html = PAGE.format(theme=mode, panel=panels.panel(kernel, toy(kernel), WAYS))
             (where / f"{kernel.name}-{mode}.html").write_text(html, encoding="utf-8")
     return where
 
@@ -391,11 +391,14 @@ def test_every_panel_of_the_book_has_a_toy_that_ships() -> None:
     for page in sorted(CHAPTERS.glob("*.md")):
         text = page.read_text(encoding="utf-8")
         for name, steps in re.findall(r"```\{panel\} (\w+)\n:steps: (.+)\n", text):
-            small, size = panels.read_toy(load_kernel(name), steps)
-            assert shipped_file(small).is_file()
+            kernel = load_kernel(name)
+            toy = panels.read_toy(kernel, steps)
+            shown = kernel.with_constants(**toy.constants)
+            assert shipped_file(shown).is_file()
             # The chapter's own step-through, where it has one of this kernel, shows the same.
-            own = re.findall(rf'lab\.step\("({name}[^"]*)", size=\((.+)\)\)', text)
-            assert own in ([], [(small.name, ", ".join(map(str, size)))]), page.name
+            for own, size in re.findall(rf'lab\.step\("({name}[^"]*)", size=\((.+)\)\)', text):
+                assert load_kernel(own) == shown
+                assert size == ", ".join(map(str, toy.size))
             found += 1
         assert text.count("```{panel}") <= 1
     assert found == 10

@@ -15,6 +15,7 @@ page that is opened as a file may not load a module.
 import json
 import re
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from html import escape
 from pathlib import Path
 from typing import Any, ClassVar
@@ -69,8 +70,16 @@ class PanelDirective(SphinxDirective):
         return [nodes.raw("", panel(kernel, toy, ways), format="html", **{KIND: kernel.name})]
 
 
-def read_toy(kernel: Kernel, text: str) -> tuple[Kernel, Size]:
-    """Read with which small tiles, and at which size, a kernel is stepped through.
+@dataclass(frozen=True)
+class Toy:
+    """With which small tiles, and at which size, a kernel is stepped through."""
+
+    constants: Mapping[str, int]
+    size: Size
+
+
+def read_toy(kernel: Kernel, text: str) -> Toy:
+    """Read the toy of a kernel from the directive's option.
 
     Raises:
         LabError: the text names no toy of this kernel.
@@ -80,20 +89,20 @@ def read_toy(kernel: Kernel, text: str) -> tuple[Kernel, Size]:
     if not found or not toy or toy.base_name != kernel.name:
         raise LabError(
             f"The panel of {kernel.name} needs the option steps: a name with small tiles, such as "
-            f'"{kernel.name}" or "tiled:TILE=2", and a size, such as 4×4×4.'
+            '"tiled:TILE=2", and a size, such as 4×4×4.'
         )
-    return toy, (int(found["m"]), int(found["n"]), int(found["k"]))
+    named = {name: toy.values[name] for name in re.findall(r"(\w+)=", found["name"])}
+    return Toy(named, (int(found["m"]), int(found["n"]), int(found["k"])))
 
 
-def panel(kernel: Kernel, toy: tuple[Kernel, Size], ways: Sequence[str]) -> str:
+def panel(kernel: Kernel, toy: Toy, ways: Sequence[str]) -> str:
     """Return the HTML of a panel. It is hidden, because without a script it is dead.
 
     Args:
         kernel: the book's.
-        toy: the same with small tiles, and the size at which it is stepped through.
+        toy: how it is stepped through.
         ways: links to the chapter's notebook, as HTML.
     """
-    small, size = toy
     lines = kernel.source.splitlines()
     first = body_start(kernel.source)
     while not lines[first]:
@@ -105,12 +114,7 @@ def panel(kernel: Kernel, toy: tuple[Kernel, Size], ways: Sequence[str]) -> str:
         "name": kernel.name,
         "head": "\n".join([*lines[:first], ""]),
         "gpu": {field: getattr(gpu, field) for field in _SHEET},
-        "toy": {
-            "constants": {
-                name: value for name, value in small.values.items() if kernel.values[name] != value
-            },
-            "size": size,
-        },
+        "toy": {"constants": dict(toy.constants), "size": toy.size},
     }
     numbers = "\n".join(str(number) for number in range(first + 1, len(lines) + 1))
     sizes = "".join(

@@ -362,7 +362,7 @@ def test_what_cannot_be_compiled_cannot_be_stepped_through_and_says_so(
     panel.run()
     panel.page.evaluate("delete window.labPtx.dropped_tail['dropped_tail:TILE=2']")
     said = panel.step_through()
-    assert said.startswith("This code cannot be stepped through with small tiles. ")
+    assert said.startswith("This code cannot be stepped through. ")
     assert "no compiler" in said
     assert panel.complaints == []
 

@@ -118,6 +118,11 @@ def test_a_fault_after_good_steps_stands_where_it_happens() -> None:
     assert steps[6]["fault"] in found["problems"]
 
 
+def test_barriers_of_some_threads_are_refused() -> None:
+    with pytest.raises(LabError, match=r"'persistent' wait for others at barriers of their own"):
+        walk(load_kernel("persistent"), (8, 8, 8))
+
+
 def test_sizes_that_cannot_be_drawn_are_refused_with_one_that_can() -> None:
     with pytest.raises(LabError, match=r"4×40×8 is too large .* up to 12: take 4×12×8"):
         walk(load_kernel("naive"), (4, 40, 8))

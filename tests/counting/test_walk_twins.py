@@ -49,6 +49,7 @@ def others() -> list[tuple[Kernel, Size]]:
         (load_kernel("tiled:TILE=2"), (3, 5, 3)),
         (load_kernel("naive"), (4, 40, 8)),
         (load_kernel("large_tile"), (8, 8, 8)),
+        (load_kernel("persistent"), (8, 8, 8)),
     ]
 
 

@@ -6,7 +6,9 @@
 
 import { LabError } from "../errors.js";
 import { bodyStart, ENTRY, launchShape, linesOf } from "../kernel.js";
+import { synchronisesInParts } from "../simulator/clocks.js";
 import { UNWRITTEN } from "../simulator/hazards.js";
+import { parse } from "../simulator/ptx.js";
 import { simulate } from "../simulator/simulation.js";
 import { sizeText } from "../text.js";
 import { entriesOf } from "./entries.js";
@@ -60,7 +62,8 @@ import { factorsInOrder, inTheOrderOfTheSource } from "./walk_order.js";
 
 /**
  * Simulate a launch and give every access and product of it, block by block. Throws a LabError where
- * the size is too large to be drawn, or the launch does too much.
+ * the size is too large to be drawn, the launch does too much, or some of its barriers are not those of
+ * whole blocks.
  * @param {Kernel} kernel
  * @param {string} ptx
  * @param {Size} size
@@ -74,6 +77,10 @@ export function walk(kernel, ptx, size, timeLimit) {
   const a = Float32Array.from({ length: m * k }, (_, i) => i + 1);
   const b = Float32Array.from({ length: k * n }, (_, i) => m * k + i + 1);
   const run = runner(kernel, shape, a, b, size, timeLimit);
+  const parsed = parse(ptx).get(ENTRY);
+  if (parsed && synchronisesInParts(parsed)) {
+    throw new LabError(sentence("walk.parts", { kernel: kernel.name }));
+  }
   const result = run(ptx, "lockstep");
   const trace = /** @type {Trace} */ (result.trace);
   if (!trace.complete) {

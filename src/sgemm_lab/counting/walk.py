@@ -18,7 +18,9 @@ from sgemm_lab.cuda.shipped_ptx import kernel_ptx
 from sgemm_lab.errors import LabError
 from sgemm_lab.kernel import ENTRY, Kernel, Size, body_start
 from sgemm_lab.simulator import Result, Trace, simulate
+from sgemm_lab.simulator.clocks import synchronises_in_parts
 from sgemm_lab.simulator.hazards import UNWRITTEN
+from sgemm_lab.simulator.ptx import parse
 from sgemm_lab.simulator.trace import Fault
 from sgemm_lab.text import size_text
 
@@ -91,7 +93,8 @@ def walk(kernel: Kernel, size: Size, *, time_limit: float = _TIME_LIMIT) -> Walk
     on that part. ``time_limit`` is in seconds.
 
     Raises:
-        LabError: the size is too large to be drawn, or the kernel cannot be compiled here.
+        LabError: the size is too large to be drawn, the kernel cannot be compiled here, or some of
+            its barriers are not those of whole blocks, which alone order the steps.
     """
     m, n, k = size
     refuse_large(size)
@@ -99,6 +102,8 @@ def walk(kernel: Kernel, size: Size, *, time_limit: float = _TIME_LIMIT) -> Walk
     a = np.arange(1, m * k + 1, dtype=np.float32).reshape(m, k)
     b = np.arange(m * k + 1, m * k + k * n + 1, dtype=np.float32).reshape(k, n)
     ptx = kernel_ptx(kernel)
+    if synchronises_in_parts(parse(ptx)[ENTRY]):
+        raise LabError(sentence("walk.parts", kernel=kernel.name))
 
     def run(text: str, order: Order | None = None) -> Result:
         return simulate(

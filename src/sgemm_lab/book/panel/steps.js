@@ -72,8 +72,10 @@ export class StepThrough {
       this.#stop = window.labSteps(el, state);
     } catch (error) {
       if (!(error instanceof LabError)) throw error;
-      const where = error instanceof SourceError && error.line ? ` Line ${error.line}:` : "";
-      this.#say(`This code cannot be stepped through with small tiles.${where} ${error.message}`);
+      const broken = error instanceof SourceError;
+      const head = broken ? "does not compile with small tiles" : "cannot be stepped through";
+      const where = broken && error.line ? `Line ${error.line}: ` : "";
+      this.#say(`This code ${head}. ${where}${error.message}`);
     }
   }
 

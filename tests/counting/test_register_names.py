@@ -35,6 +35,7 @@ def test_a_sum_and_its_factors(line: str, names: list[str]) -> None:
         (["const float x = A[row * K + k];"], {"name": "x", "vector": False}),
         (["__shared__ float As[8][8];", "As[ty][tx] = A[row * K + k];"], None),
         (["__shared__ float As[8][8];", "const float x = As[ty][tx];"], None),
+        (["auto& As = *reinterpret_cast<float(*)[8][8]>(shared);", "a[i] = As[k][i];"], None),
         (["// float4 v = A[0];"], None),
     ],
 )

@@ -41,12 +41,19 @@ def faulty() -> list[tuple[Kernel, Size]]:
     ]
 
 
+def b_first() -> Kernel:
+    tiled = load_kernel("tiled:TILE=2")
+    text = tiled.source.replace("As[ty][k] * Bs[k][tx]", "Bs[k][tx] * As[ty][k]")
+    return parse_kernel("b_first", text)
+
+
 def others() -> list[tuple[Kernel, Size]]:
     """Edges, products with a side of one, shared memory without a shape, and what is refused."""
     return [
         (load_kernel("naive"), (3, 5, 1)),
         (load_kernel("strip:TILE=2"), (4, 4, 8)),
         (load_kernel("tiled:TILE=2"), (3, 5, 3)),
+        (b_first(), (4, 4, 4)),
         (load_kernel("naive"), (4, 40, 8)),
         (load_kernel("large_tile"), (8, 8, 8)),
         (load_kernel("persistent"), (8, 8, 8)),

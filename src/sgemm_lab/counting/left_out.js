@@ -21,7 +21,7 @@ import { byThread, entriesOf } from "./entries.js";
  * simulator finds; empty where it finds none.
  * @typedef {{ line: number, order: Order, problem: string, blocks: LeftStep[][] }} LeftOut
  *
- * Where the entries of a block stand in the steps of its walk: for each entry its step, -1 for none,
+ * Where the entries of a block, with the factor of A first, stand in the steps of its walk: for each entry its step, -1 for none,
  * and its position there. `moved`: for each step, whether it may change places with its neighbours,
  * because it uses registers.
  * @typedef {{ entries: Entries, step: Int32Array, position: Int32Array, moved: boolean[] }} Places
@@ -191,10 +191,15 @@ function neighbours(those, position) {
  * @returns {LeftStep}
  */
 function leftStep({ entries: before, step, position }, now, meant, those) {
-  /** @type {(entries: Entries, i: number) => (number | null)[]} */
-  const said = (entries, i) => ["value", "a", "b"].map((name) => plain(entries[name][i]));
+  const [inOrder, swapped] = [
+    ["value", "a", "b"],
+    ["value", "b", "a"],
+  ];
   const wrong = those.flatMap((here, i) => {
-    const [values, right] = [said(now, here), said(before, meant[here])];
+    const there = meant[here];
+    const names = before.swapped[there] ? swapped : inOrder;
+    const values = names.map((name) => plain(now[name][here]));
+    const right = inOrder.map((name) => plain(before[name][there]));
     return values.some((value, at) => value !== right[at]) ? [[i, ...values]] : [];
   });
   return {

@@ -48,6 +48,7 @@ class Places:
     """Where the entries of a block stand in the steps of its walk."""
 
     def __init__(self, entries: Entries, steps: Sequence[Column], moved: Sequence[bool]) -> None:
+        """Take the entries with the factor of A first, as the walk has them."""
         self.entries = entries
         self.step = np.full(len(entries), -1)
         self.position = np.zeros(len(entries), dtype=np.int64)
@@ -152,7 +153,8 @@ def _left_step(places: Places, entries: Entries, meant: Column, those: Column) -
     before = places.entries
     wrong: list[list[float | None]] = []
     for i, (here, there) in enumerate(zip(those.tolist(), meant[those].tolist(), strict=True)):
-        values = [_plain(entries[name][here]) for name in ("value", "a", "b")]
+        value, a, b = (_plain(entries[name][here]) for name in ("value", "a", "b"))
+        values = [value, b, a] if before["swapped"][there] else [value, a, b]
         if values != [_plain(before[name][there]) for name in ("value", "a", "b")]:
             wrong.append([i, *values])
     return {

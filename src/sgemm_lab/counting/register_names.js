@@ -14,7 +14,7 @@
  */
 
 const SUM = /(?<sum>[A-Za-z_]\w*(?:\[[^\]]*\])*)\s*\+=\s*(?<product>[^;]+);/;
-const SHARED = /__shared__[^;]*?\b(\w+)\[/g;
+const SHARED = /(?:__shared__[^;]*?\b|\bauto& )(\w+)(?:\[| = \*reinterpret_cast)/g;
 /** @type {Record<string, number>} */
 const DEEPER = { "[": 1, "(": 1, "]": -1, ")": -1 };
 

@@ -6,6 +6,7 @@ from typing import TypedDict
 
 _SUM = re.compile(r"(?P<sum>[A-Za-z_]\w*(?:\[[^\]]*\])*)\s*\+=\s*(?P<product>[^;]+);")
 _FETCH = r"(?:^|[\s(])(\w+)(?:\[\w+\])?\s*=[^=;][^;]*\b{matrix}\w*\["
+_SHARED = re.compile(r"(?:__shared__[^;]*?\b|\bauto& )(\w+)(?:\[| = \*reinterpret_cast)")
 _VECTOR = r"\bfloat4\s+(?:\w+(?:\[\w+\])?\s*,\s*)*{name}\b"
 
 
@@ -62,7 +63,7 @@ def _fetched(source: Sequence[str], matrix: str) -> Fetched | None:
     code = [line.partition("//")[0] for line in source]
     fetch = re.compile(_FETCH.format(matrix=matrix))
     # Shared arrays, such as As, begin like the matrix.
-    shared = [name for line in code for name in re.findall(r"__shared__[^;]*?\b(\w+)\[", line)]
+    shared = [name for line in code for name in _SHARED.findall(line)]
     for line in code:
         for name in shared:
             line = re.sub(rf"\b{name}\[", "[", line)

@@ -342,6 +342,7 @@ def _plain(values: Column) -> list[float | None]:
 def _factors_in_order(entries: Entries, size: Size) -> tuple[Column, Column, Column]:
     """Put the factor of A first; tell which products add to C, and to which row and column.
 
+    The column ``swapped`` notes where the factor of B came first.
     Products with a zero from past an edge add nothing, and are left out.
     """
     m, n, k = size
@@ -351,6 +352,7 @@ def _factors_in_order(entries: Entries, size: Size) -> tuple[Column, Column, Col
         left, right = np.where(swapped, b, a), np.where(swapped, a, b)
         whole = (left > 0) & (left <= m * k) & (right > m * k) & (right <= m * k + k * n)
     entries.columns["a"], entries.columns["b"] = left, right
+    entries.columns["swapped"] = swapped
     in_a, in_b = (
         np.where(whole, values - first, 0).astype(np.int64)
         for values, first in ((left, 1), (right, m * k + 1))

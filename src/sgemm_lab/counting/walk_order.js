@@ -7,12 +7,14 @@ import { PRODUCT } from "./entries.py";
 /** @typedef {import("./entries.js").Entries} Entries */
 
 /**
- * Put the factor of A first; tell which products add to C, and to which row and column. Products
+ * Put the factor of A first, and note in `swapped` where it was not; tell which products add to C, and to which row and column. Products
  * with a zero from past an edge add nothing, and are not `whole`.
  * @param {Entries} entries
  * @param {import("../kernel.js").Size} size
  */
-export function factorsInOrder({ a, b }, [m, n, k]) {
+export function factorsInOrder(entries, [m, n, k]) {
+  const { a, b } = entries;
+  entries.swapped = [];
   const [ofA, all] = [m * k, m * k + k * n];
   /** @type {boolean[]} */
   const whole = [];
@@ -22,6 +24,7 @@ export function factorsInOrder({ a, b }, [m, n, k]) {
   const column = [];
   for (let i = 0; i < a.length; i++) {
     const swapped = (a[i] > ofA && a[i] <= all) || (b[i] > 0 && b[i] <= ofA);
+    entries.swapped.push(Number(swapped));
     if (swapped) [a[i], b[i]] = [b[i], a[i]];
     const known = a[i] > 0 && a[i] <= ofA && b[i] > ofA && b[i] <= all;
     const inA = known ? Math.trunc(a[i] - 1) : 0;

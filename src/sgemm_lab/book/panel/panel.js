@@ -181,7 +181,9 @@ class Panel {
     const { source } = this;
     this.steps.clear();
     say(this.verdict, "busy", "Running on your processor …");
-    const { ptx, by } = await this.#compiled(source);
+    const { ptx, by } = await this.#compiled(source, (words) =>
+      say(this.verdict, "busy", words, "Once a visit."),
+    );
     const { verdict } = await this.#engine.ask({ task: "check", source, ptx }, (progress) => {
       const where = `Size ${progress.number} of ${progress.of}: ${sizeText(progress.size)}.`;
       say(this.verdict, "busy", "Running on your processor …", where);
@@ -200,7 +202,7 @@ class Panel {
     this.#busy(true);
     try {
       await this.steps.show(this.#ran.source, {
-        compile: (source) => this.#compiled(source),
+        compile: (source, tell) => this.#compiled(source, tell),
         ask: (request) => this.#engine.ask(request),
       });
     } finally {
@@ -210,14 +212,15 @@ class Panel {
 
   /**
    * @param {string} source
+   * @param {(words: string) => void} tell hears how much of the compiler has come
    * @returns {Promise<import("./compiled.js").Compiled>}
    */
-  async #compiled(source) {
+  async #compiled(source, tell) {
     const known = await shipped(this.kernel.name, this.bookSource, source);
     if (known) return known;
     return compiled(source, (done, total) => {
       const [have, all] = [done, total].map((bytes) => Math.round(bytes / 1e6));
-      say(this.verdict, "busy", `Loading the compiler: ${have} of ${all} MB`, "Once a visit.");
+      tell(`Loading the compiler: ${have} of ${all} MB`);
     });
   }
 

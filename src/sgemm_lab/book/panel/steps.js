@@ -15,10 +15,12 @@ import { script, sheet } from "./worker.js";
  * Tile constants that make a kernel small, and the size to step through.
  * @typedef {{ constants: Record<string, number>, size: Size }} Toy
  *
- * `compile` makes PTX of a source, `ask` asks the engine.
- * @typedef {{ compile: (source: string) => Promise<Compiled>,
+ * `compile` makes PTX of a source and tells how far it is, `ask` asks the engine.
+ * @typedef {{ compile: (source: string, tell: (words: string) => void) => Promise<Compiled>,
  *   ask: (request: Record<string, unknown>) => Promise<any> }} Makers
  */
+
+const COMPUTING = "Every step is computed …";
 
 /** The part of a panel under the counts. */
 export class StepThrough {
@@ -57,10 +59,11 @@ export class StepThrough {
    * @param {Makers} makers
    */
   async show(source, { compile, ask }) {
-    this.#say("Every step is computed …");
+    this.#say(COMPUTING);
     try {
       const { kernel, words } = this.#small(source);
-      const { ptx } = await compile(kernel.source);
+      const { ptx } = await compile(kernel.source, (told) => this.#say(told));
+      this.#say(COMPUTING);
       const [{ state }] = await Promise.all([
         ask({ task: "walk", source: kernel.source, ptx, size: this.toy.size }),
         script("panel-steps.js"),
@@ -68,7 +71,9 @@ export class StepThrough {
       ]);
       this.clear();
       const el = html("div", {});
-      this.into.append(html("p", { tabindex: -1 }, words), el);
+      const head = html("p", { tabindex: -1 }, words);
+      this.into.append(head, el);
+      head.focus({ preventScroll: true }); // where the button was
       this.#stop = window.labSteps(el, state);
     } catch (error) {
       if (!(error instanceof LabError)) throw error;

@@ -1,0 +1,35 @@
+"""Steps of kernels that the pages' compiler has compiled: those of NVRTC's code."""
+
+from collections import Counter
+from pathlib import Path
+
+import pytest
+from compiler_here import compiled
+from in_node import in_node
+
+from sgemm_lab.cuda.shipped_ptx import shipped_file
+from sgemm_lab.kernel import load_kernel
+
+WALKING = Path(__file__).parents[1] / "counting" / "walking.js"
+
+
+@pytest.mark.parametrize(
+    ("name", "size"),
+    [
+        ("tiled:TILE=2", (4, 4, 4)),
+        ("sliding_window:TILE=2,BK=2", (4, 4, 8)),
+        ("register_cache:BM=4,BN=4,BK=4,TM=4,TN=4", (8, 8, 8)),
+    ],
+)
+def test_each_step_is_that_of_the_books_code(name: str, size: tuple[int, int, int]) -> None:
+    kernel = load_kernel(name)
+    texts = [shipped_file(kernel).read_text(), compiled(kernel.source)["ptx"]]
+    theirs, mine = in_node(WALKING, [["walked", name, kernel.source, ptx, size] for ptx in texts])
+    assert mine["names"] == theirs["names"]
+    assert mine["problems"] == theirs["problems"] == []
+    # Within a window a compiler orders what does not depend on each other as it likes.
+    for here, there in zip(mine["blocks"], theirs["blocks"], strict=True):
+        assert Counter(map(str, here)) == Counter(map(str, there))
+        windows = [[step["window"] for step in steps] for steps in (here, there)]
+        assert windows[0] == windows[1] == sorted(windows[0])
+    assert [one["line"] for one in mine["left_out"]] == [one["line"] for one in theirs["left_out"]]

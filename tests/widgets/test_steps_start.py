@@ -1,0 +1,43 @@
+"""What a step-through shows first in a page without Python: what the widget's own defaults are."""
+
+from typing import Any
+
+import pytest
+from in_node import answers
+from walk_samples import late_fault, outside, sliding_window, toy, wrong
+
+from sgemm_lab.errors import LabError
+from sgemm_lab.widgets.steps import Steps
+
+_START = "(walk) => { const { walk: _, ...rest } = start.startOf(walk); return rest; }"
+
+
+def started(walks: list[Any]) -> list[dict[str, Any]]:
+    return answers({"start": "widgets/steps_start.js"}, _START, [[walk] for walk in walks])
+
+
+def test_the_first_state_is_that_of_the_widget() -> None:
+    walks = [
+        toy("tiled:TILE=2", 4, 4, 4),
+        sliding_window(),
+        wrong("missing_second_barrier"),
+        outside(),
+        late_fault(),
+    ]
+    names = ("step", "block", "thread", "who", "cells", "left_out")
+    widgets = [Steps(walk) for walk in walks]
+    meant = [{name: getattr(widget, name) for name in names} for widget in widgets]
+    assert [found["gives"] for found in started(walks)] == meant
+    assert any(one["block"] for one in meant)
+
+
+@pytest.mark.parametrize("blocks", ["none", "unknown"])
+def test_what_cannot_be_shown_is_refused_in_the_same_words(blocks: str) -> None:
+    walk: Any = dict(toy("tiled:TILE=2", 4, 4, 4))
+    first = walk["blocks"][0]
+    emptied = {"none": [], "unknown": [{**first[0], "array": -1}, *first[1:]]}[blocks]
+    walk["blocks"] = [emptied, *walk["blocks"][1:]]
+    with pytest.raises(LabError) as refusal:
+        Steps(walk)
+    (found,) = started([walk])
+    assert found["says"] == str(refusal.value)

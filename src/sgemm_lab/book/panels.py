@@ -3,7 +3,7 @@
 A chapter has one, and says with which small tiles it is stepped through::
 
     ```{panel} tiled
-    :steps: "tiled:TILE=2" 4×4×4
+    :steps: 4×4×4 "tiled:TILE=2"
     ```
 
 Without scripts it shows nothing, because the listing above it
@@ -48,7 +48,7 @@ _PACKAGE = "clang"
 """The folder of the compiler's package, beside the scripts."""
 _SHEET = ("name", "sms", "clock_mhz", "fp32_lanes", "dram_gbs")
 """What the bound takes from a GPU's data sheet."""
-_STEPS = re.compile(r'"(?P<name>[^"]+)" (?P<m>\d+)×(?P<n>\d+)×(?P<k>\d+)')
+_STEPS = re.compile(r'(?P<m>\d+)×(?P<n>\d+)×(?P<k>\d+) "(?P<name>[^"]+)"')
 _LONGEST = 26
 """Lines that the editor shows at once; of a longer kernel it scrolls."""
 
@@ -88,8 +88,8 @@ def read_toy(kernel: Kernel, text: str) -> Toy:
     toy = load_kernel(found["name"]) if found else None
     if not found or not toy or toy.base_name != kernel.name:
         raise LabError(
-            f"The panel of {kernel.name} needs the option steps: a name with small tiles, such as "
-            '"tiled:TILE=2", and a size, such as 4×4×4.'
+            f"The panel of {kernel.name} needs the option steps: a size and a name with small "
+            'tiles, such as 4×4×4 "tiled:TILE=2".'
         )
     named = {name: toy.values[name] for name in re.findall(r"(\w+)=", found["name"])}
     return Toy(named, (int(found["m"]), int(found["n"]), int(found["k"])))

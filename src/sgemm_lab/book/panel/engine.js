@@ -22,8 +22,8 @@ import { startOf } from "../../widgets/steps_start.js";
 /** @typedef {import("../../models/bound.js").Sheet} Sheet */
 
 /**
- * What the page asks for: is a kernel right, what does it ask of memory at a size, and by which steps? `ptx` is what
- * the compiler made of `source`.
+ * What the page asks for: is a kernel right, what does it ask of memory at a size, and by which
+ * steps? `ptx` is what the compiler made of `source`.
  * @typedef {{ id: number, task: "check", source: string, ptx: string }} CheckRequest
  * @typedef {{ id: number, task: "count", source: string, ptx: string, size: Size, gpu: Sheet
  * }} CountRequest

@@ -5,12 +5,11 @@
 import { passed, summary } from "../../checking/judge.js";
 import { checkHere } from "../../checking/on_cpu.js";
 import { QUICK_SIZES } from "../../checking/on_cpu.py";
-import { RandomState } from "../../checking/random.js";
-import { checkSize, launchArguments, patience } from "../../counting/of_kernel.js";
-import { sharedParts } from "../../counting/shared_arrays.js";
 import { LabError } from "../../errors.js";
-import { ENTRY, launchShape, parseKernel } from "../../kernel.js";
-import { simulate } from "../../simulator/simulation.js";
+import { said } from "../../exercises/asks.js";
+import { checked } from "../../exercises/checked.js";
+import { countsOf } from "../../exercises/counted.js";
+import { parseKernel } from "../../kernel.js";
 
 /** @typedef {import("../../kernel.js").Kernel} Kernel */
 /** @typedef {import("../../kernel.js").Size} Size */
@@ -20,6 +19,12 @@ import { simulate } from "../../simulator/simulation.js";
  * the compiler made of `source`.
  * @typedef {{ id: number, task: "check", source: string, ptx: string }} CheckRequest
  * @typedef {{ id: number, task: "count", source: string, ptx: string, size: Size }} CountRequest
+ *
+ * Or of an exercise: at which sizes are its lines right, and is there all that is asked for?
+ * @typedef {import("../../exercises/lines.js").Sent} Sent
+ * @typedef {{ id: number, task: "checkLines", reader: Sent, sizes: Size[] }} LinesRequest
+ * @typedef {{ id: number, task: "ask", asks: import("../../exercises/asks.js").Asks, reader: Sent,
+ *   books: Record<string, Sent> }} AskRequest
  *
  * A verdict: `says` is a sentence, `lines` the lines that it is about. `kind` is that of a hazard, or
  * "result" where C is wrong, or "refused" where the size was not run.
@@ -33,11 +38,12 @@ import { simulate } from "../../simulator/simulation.js";
  * @typedef {{ id: number, progress: true, size: Size, number: number, of: number }} Progress
  * @typedef {{ id: number, verdict: Verdict }} CheckAnswer
  * @typedef {{ id: number, counted: Counted }} CountAnswer
+ * @typedef {{ id: number, results: ReturnType<typeof checked> }} LinesAnswer
+ * @typedef {{ id: number, said: { right: boolean, says: string } }} AskAnswer
  * @typedef {{ id: number, fault: string }} Failure
  */
 
 const TIME_LIMIT = 20;
-const MOST = 8;
 
 /**
  * Answer what the page asks.
@@ -47,22 +53,41 @@ const MOST = 8;
 export function serve(scope) {
   scope.onmessage = ({ data }) => {
     const { id } = data;
+    /** @type {(of: number) => (size: Size, number: number) => void} */
+    const tell = (of) => (size, number) =>
+      scope.postMessage({ id, progress: true, size, number, of });
     try {
-      const kernel = parseKernel("your copy", data.source);
-      if (data.task === "check") {
-        /** @type {(size: Size, number: number) => void} */
-        const tell = (size, number) =>
-          scope.postMessage({ id, progress: true, size, number, of: QUICK_SIZES.length });
-        scope.postMessage({ id, verdict: verdictOn(kernel, data.ptx, tell) });
-      } else {
-        scope.postMessage({ id, counted: counted(kernel, data.ptx, data.size) });
-      }
+      scope.postMessage({ id, ...answer(data, tell) });
     } catch (error) {
       if (!(error instanceof LabError)) throw error;
       scope.postMessage({ id, fault: error.message });
     }
   };
 }
+
+/**
+ * @param {CheckRequest | CountRequest | LinesRequest | AskRequest} request
+ * @param {(of: number) => (size: Size, number: number) => void} tell
+ */
+function answer(request, tell) {
+  if (request.task === "checkLines") {
+    const { reader, sizes } = request;
+    const { kernel, ptx } = subject(reader);
+    return { results: checked(kernel, ptx, sizes, tell(sizes.length)) };
+  }
+  if (request.task === "ask") {
+    const books = Object.entries(request.books).map(([name, sent]) => [name, subject(sent)]);
+    return { said: said(request.asks, subject(request.reader), Object.fromEntries(books)) };
+  }
+  const kernel = parseKernel("your copy", request.source);
+  if (request.task === "check") {
+    return { verdict: verdictOn(kernel, request.ptx, tell(QUICK_SIZES.length)) };
+  }
+  return { counted: counted(kernel, request.ptx, request.size) };
+}
+
+/** @param {Sent} sent */
+const subject = ({ source, ...made }) => ({ kernel: parseKernel("mine", source), ...made });
 
 /**
  * Try sizes until one is wrong.
@@ -95,28 +120,7 @@ function verdictOn(kernel, ptx, tell) {
  * @returns {Counted}
  */
 function counted(kernel, ptx, size) {
-  checkSize(size);
-  const [m, n, k] = size;
-  const shape = launchShape(kernel, size);
-  const random = new RandomState(m + 3 * n + 7 * k);
-  const a = { rows: m, columns: k, values: random.integers(-MOST, MOST + 1, m * k) };
-  const b = { rows: k, columns: n, values: random.integers(-MOST, MOST + 1, k * n) };
-  const { counts } = simulate(
-    ptx,
-    ENTRY,
-    shape.grid,
-    shape.block,
-    launchArguments(shape, a, b, null),
-    {
-      sharedBytes: shape.sharedBytes,
-      sharedParts: sharedParts(kernel),
-      together: shape.workspaceBytes > 0,
-      unwritten: ["C"],
-      checkHazards: false,
-      timeLimit: TIME_LIMIT,
-      patience: patience(size),
-    },
-  );
+  const counts = countsOf(kernel, ptx, size, TIME_LIMIT);
   /** @type {Counted["lines"]} */
   const lines = new Map();
   for (const one of counts.lines) lines.set(one.line, one.counts);

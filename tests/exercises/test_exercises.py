@@ -51,7 +51,7 @@ MACHINE = Machine(gpu=False, speeds=recorded)
 
 
 def kept_for_pages(exercise: Lines, answer: object) -> tuple[bool, str]:
-    """Return what test_lines_twins.py holds JavaScript to: whether it is right, and the sentence."""
+    """Return what test_lines_twins.py holds JavaScript to: is it right, and the sentence."""
     (kept,) = [one for one in JUDGED[exercise.name] if one["answer"] == answer]
     return kept["right"], kept["text"]
 

@@ -54,6 +54,8 @@ from sgemm_lab.lab.exercise import machine_of_records
 
 KIND = "exercises"
 """What a page's boxes are gathered under: the name of an exercise, "" for a prediction."""
+_AFTER_BOOK = 900
+"""Where scripts stand that need what ``book.js`` found out: Sphinx gives that one 800."""
 _LONGEST = 16
 """Lines of code that an exercise's editor shows at once; of more it scrolls."""
 
@@ -210,7 +212,7 @@ def add_scripts(
     app.add_css_file("exercises.css")
     if page in boxes:
         for script in ("reading.js", "judging.js", "exercises.js"):
-            app.add_js_file(script, loading_method="defer")
+            app.add_js_file(script, _AFTER_BOOK, loading_method="defer")
     asked = {where: [name for name in names if name] for where, names in boxes.items()}
     lines = [
         name for names in asked.values() for name in names if isinstance(find_exercise(name), Lines)
@@ -220,7 +222,7 @@ def add_scripts(
     pages = {where: names for where, names in asked.items() if names}
     body = json.dumps({"pages": pages, "lines": lines})
     app.add_js_file(None, body=body, type="application/json", id="lab-asked")
-    app.add_js_file("progress.js", loading_method="defer")
+    app.add_js_file("progress.js", _AFTER_BOOK, loading_method="defer")
 
 
 def visit_box(translator: Any, node: Box) -> None:

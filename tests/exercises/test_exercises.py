@@ -1,5 +1,6 @@
 """Exercises: right answers pass, wrong ones hear what is wrong, and pages and exercises agree."""
 
+import json
 import re
 import subprocess
 import sys
@@ -43,7 +44,16 @@ def recorded(kernels: Sequence[Kernel], size: tuple[int, ...]) -> tuple[dict[str
     return {kernel.name: found[kernel.name] for kernel in kernels}, "Recorded."
 
 
+JUDGED = json.loads(
+    (Path(__file__).parents[1] / "data" / "judged_lines.json").read_text(encoding="utf-8")
+)
 MACHINE = Machine(gpu=False, speeds=recorded)
+
+
+def kept_for_pages(exercise: Lines, answer: object) -> tuple[bool, str]:
+    """Return what test_lines_twins.py holds JavaScript to: is it right, and the sentence."""
+    (kept,) = [one for one in JUDGED[exercise.name] if one["answer"] == answer]
+    return kept["right"], kept["text"]
 
 
 def solution_of(exercise: Exercise) -> object:
@@ -56,6 +66,8 @@ def test_solution_is_right(exercise: Exercise) -> None:
     assert judged.right, judged.text
     assert judged.text.startswith("Right: ")
     assert (judged.kernel is not None) == isinstance(exercise, Lines)
+    if isinstance(exercise, Lines):
+        assert kept_for_pages(exercise, exercise.solution) == (True, judged.text)
 
 
 @pytest.mark.parametrize(
@@ -69,6 +81,8 @@ def test_wrong_answer_hears_what_is_wrong(exercise: Exercise, answer: object, sa
     assert judged.kernel is None
     assert says in judged.text
     assert not judged.text.startswith("Right")
+    if isinstance(exercise, Lines):
+        assert kept_for_pages(exercise, answer) == (False, judged.text)
 
 
 @ALL

@@ -24,13 +24,14 @@ import {{ readFileSync }} from "node:fs";
 const plain = (_, value) =>
   typeof value === "number" && !Number.isFinite(value) ? `${{value}}` : value;
 const answer = {function};
-const said = JSON.parse(readFileSync(0, "utf-8")).map((given) => {{
+const said = [];
+for (const given of JSON.parse(readFileSync(0, "utf-8"))) {{
   try {{
-    return {{ gives: answer(...given) }};
+    said.push({{ gives: await answer(...given) }});
   }} catch (error) {{
-    return {{ says: error.message, kind: error.constructor.name }};
+    said.push({{ says: error.message, kind: error.constructor.name }});
   }}
-}});
+}}
 process.stdout.write(JSON.stringify(said, plain));
 """
 

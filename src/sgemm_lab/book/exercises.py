@@ -53,7 +53,11 @@ from sgemm_lab.kernel import load_kernel
 from sgemm_lab.lab.exercise import machine_of_records
 
 KIND = "exercises"
-"""What a page's boxes are gathered under: the name of an exercise that takes an answer, else ""."""
+"""What a page's boxes are gathered under: the name of an exercise, "" for a prediction."""
+_AFTER_BOOK = 900
+"""Where scripts stand that need what ``book.js`` found out: Sphinx gives that one 800."""
+_LONGEST = 16
+"""Lines of code that an exercise's editor shows at once; of more it scrolls."""
 
 _OPENING = re.compile(
     r"^(?P<fence>`{3,}|:{3,})\{(?P<kind>exercise|predict)\}\s*(?P<name>\S*)\s*(?P<title>.*)$"
@@ -94,12 +98,11 @@ class ExerciseDirective(SphinxDirective):
             raise self.error(f"Exercise {name} needs one {{solution}} inside it.")
         question = [node for node in content if node not in solutions]
         if isinstance(exercise, Lines):
-            question.append(_cuda(exercise.start))
+            question.append(_cuda(exercise.start, "lab-start"))
         head = nodes.raw("", _heading(name, title), format="html")
         place, judging = self._place(exercise)
         solution = self._solution(exercise, solutions[0])
-        asked = name if isinstance(exercise, Question) else ""
-        box = Box("", head, *question, place, solution, judging, **{KIND: asked})
+        box = Box("", head, *question, place, solution, judging, **{KIND: name})
         box["attributes"] = {
             "data-lab": "exercise",
             "data-name": name,
@@ -127,7 +130,7 @@ class ExerciseDirective(SphinxDirective):
     def _place(self, exercise: Exercise) -> tuple[nodes.raw, nodes.raw]:
         """Return the place for the answer, and the data that judge it."""
         if isinstance(exercise, Lines):
-            html, data = self._way_on(), lines_data(exercise)
+            html, data = self._way_on() + lines_form(exercise), lines_data(exercise)
         else:
             assert isinstance(exercise, Question)
             try:
@@ -203,11 +206,17 @@ def add_scripts(
     app.add_css_file("exercises.css")
     if page in boxes:
         for script in ("reading.js", "judging.js", "exercises.js"):
-            app.add_js_file(script, loading_method="defer")
+            app.add_js_file(script, _AFTER_BOOK, loading_method="defer")
     asked = {where: [name for name in names if name] for where, names in boxes.items()}
-    body = json.dumps({where: names for where, names in asked.items() if names})
+    lines = [
+        name for names in asked.values() for name in names if isinstance(find_exercise(name), Lines)
+    ]
+    if set(asked.get(page, ())) & {*lines}:
+        app.add_css_file("panel.css")
+    pages = {where: names for where, names in asked.items() if names}
+    body = json.dumps({"pages": pages, "lines": lines})
     app.add_js_file(None, body=body, type="application/json", id="lab-asked")
-    app.add_js_file("progress.js", loading_method="defer")
+    app.add_js_file("progress.js", _AFTER_BOOK, loading_method="defer")
 
 
 def visit_box(translator: Any, node: Box) -> None:
@@ -255,6 +264,46 @@ def answer_form(exercise: Question, data: JudgingData) -> str:
         '<button type="submit" data-lab="judge">Check</button></form>'
         '<div class="lab-said" data-lab="verdict" role="status"></div>'
     )
+
+
+def lines_form(exercise: Lines) -> str:
+    """Return the HTML of the editor for the reader's lines: hidden, as a form without a script."""
+    lines = exercise.start.splitlines()
+    numbers = "\n".join(str(number) for number in range(1, len(lines) + 1))
+    name = escape(exercise.name)
+    return (
+        '<div class="lab-bench" data-lab="form" hidden><div class="lab-bench-bar">'
+        f'<p class="lab-bench-title">Your lines of <b>{escape(exercise.kernel)}</b></p>'
+        '<button type="button" class="lab-run" data-lab="run">Run</button>'
+        '<button type="button" data-lab="reset" disabled>Reset</button></div>'
+        f'<div class="lab-bench-code" style="--lines:{_LONGEST}">'
+        f'<pre class="lab-bench-numbers" aria-hidden="true">{numbers}</pre>'
+        '<div class="lab-bench-text"><pre aria-hidden="true" data-lab="marks"></pre>'
+        f'<textarea data-lab="editor" aria-label="Your lines for exercise {name}" '
+        'spellcheck="false" autocapitalize="off" autocomplete="off" wrap="off" '
+        f'rows="{len(lines)}">\n{escape(exercise.start, quote=False)}</textarea></div></div></div>'
+        '<div class="lab-said" data-lab="verdict" role="status"></div>'
+    )
+
+
+def lines_files(name: str) -> dict[str, str]:
+    """Return the script that an exercise of lines loads when it is first run, by its file's name.
+
+    For other exercises there is none.
+    """
+    exercise = find_exercise(name)
+    if not isinstance(exercise, Lines):
+        return {}
+    data = json.dumps(exercise.data(), ensure_ascii=False)
+    return {f"exercise-{name}.js": f'(window.labLines ??= {{}})["{name}"] = {data};\n'}
+
+
+def lines_kernels(name: str) -> set[str]:
+    """Return the names of the kernels whose PTX judging an exercise may need."""
+    exercise = find_exercise(name)
+    if not isinstance(exercise, Lines):
+        return set()
+    return {exercise.kernel, *exercise.asks.books}
 
 
 def lines_data(exercise: Lines) -> dict[str, object]:
@@ -307,9 +356,10 @@ def _raw(html: str) -> nodes.raw:
     return nodes.raw("", html, format="html")
 
 
-def _cuda(code: str) -> nodes.literal_block:
+def _cuda(code: str, name: str) -> nodes.container:
     shown = "\n".join(_outdented(code))
-    return nodes.literal_block(shown, shown, language="cuda")
+    block = nodes.literal_block(shown, shown, language="cuda")
+    return nodes.container("", block, classes=[name])
 
 
 def _outdented(code: str) -> list[str]:

@@ -26,6 +26,7 @@ from sphinx.application import Sphinx
 from sphinx.util import logging
 from sphinx.util.docutils import SphinxDirective
 
+from sgemm_lab.book import exercises
 from sgemm_lab.book.collecting import gathered
 from sgemm_lab.book.repository import known_repository, notebook_ways
 from sgemm_lab.clang.package import version, write_site
@@ -158,15 +159,20 @@ def write_files(app: Sphinx, error: Exception | None) -> None:
         return
     static = Path(app.outdir) / "_static"
     named = {name for names in gathered(app.env, KIND).values() for name in names}
+    boxes = gathered(app.env, exercises.KIND)
+    asked = sorted({name for names in boxes.values() for name in names if name})
     compiler = _written_compiler(static / _PACKAGE)
-    for file, text in site_files(sorted(named), compiler).items():
+    for file, text in site_files(sorted(named), compiler, asked).items():
         (static / file).write_text(text, encoding="utf-8")
 
 
-def site_files(names: list[str], compiler: Mapping[str, int]) -> dict[str, str]:
-    """Return the scripts that the panels of some kernels load, by the name of their file.
+def site_files(
+    names: list[str], compiler: Mapping[str, int], asked: Sequence[str] = ()
+) -> dict[str, str]:
+    """Return the scripts that panels and exercises of lines load, by the name of their file.
 
-    ``compiler`` has the bytes of each of its files; where it is empty, edits are not compiled.
+    ``names`` are those of the panels' kernels, ``asked`` those of exercises. ``compiler`` has the
+    bytes of each of its files; where it is empty, edits are not compiled.
     """
     files = {
         "panel.js": bundle.plain_script(_SOURCES / "panel.js", "setUpAll()"),
@@ -176,9 +182,13 @@ def site_files(names: list[str], compiler: Mapping[str, int]) -> dict[str, str]:
         "panel-engine.js": _laid_ready(
             "window.labEngine", bundle.plain_script(_SOURCES / "engine.js", "serve(self)")
         ),
+        "panel-lines.js": bundle.plain_script(_SOURCES / "lines.js", "offer()"),
     }
+    for name in asked:
+        files |= exercises.lines_files(name)
+    judged = {kernel for name in asked for kernel in exercises.lines_kernels(name)}
     shipped = [*load_kernels(variants=True), *toys()]
-    for name in names:
+    for name in sorted({*names, *judged}):
         texts = {
             one.name: shipped_file(one).read_text(encoding="utf-8")
             for one in shipped

@@ -16,12 +16,14 @@ from typing import Any
 
 from sgemm_lab.errors import LabError, MissingToolError
 from sgemm_lab.kernel import ENTRY, Kernel
+from sgemm_lab.text import filled, templates
 
 TARGETS = ("sm_75", "sm_80", "sm_86", "sm_89", "sm_90", "sm_100", "sm_120")
 """The GPU targets every kernel of the book compiles for."""
 
 DEFAULT_TARGET = "sm_90"
 
+_SENTENCES = templates(Path(__file__).with_name("sentences.json"))
 _CACHE = "CUPY_CACHE_DIR"
 _ERROR = r"^{file}\((\d+)\): (?:catastrophic )?error(?: #[\w-]+)?: (.+)$"
 _ASSERTION = re.compile(r'static assertion failed with "(.+)"')
@@ -239,10 +241,7 @@ def _reason(log: str, target: str) -> str:
     """Return why a source was refused, where no line of it is to blame."""
     if too_much := _TOO_MUCH_SHARED.search(log):
         wanted, limit = (int(number, 16) for number in too_much.groups())
-        return (
-            f"Its tiles take {wanted:,} bytes of shared memory; a block can declare {limit:,}. "
-            "Choose smaller tile constants."
-        )
+        return filled(_SENTENCES["shared"], {"wanted": wanted, "limit": limit})
     if "invalid value for --gpu-architecture" in log:
         return f"This version of NVRTC does not know {target}."
     return "\n".join(line.strip() for line in log.splitlines() if "ptxas info" not in line).strip()

@@ -1,30 +1,34 @@
 """The exercises of chapter 1, memory hierarchy."""
 
+from sgemm_lab.exercises.asks import Asks, Case, always, per_turn
 from sgemm_lab.exercises.counted import sectors_per_turn, times_as_fast, times_as_fast_as_at
 from sgemm_lab.exercises.lines import Lines
-from sgemm_lab.exercises.model import Choice, Estimate, Judgement, Number, Range
-from sgemm_lab.kernel import Kernel, load_kernel
-from sgemm_lab.text import number
+from sgemm_lab.exercises.model import Choice, Estimate, Number, Range
+from sgemm_lab.kernel import load_kernel
 
 _SIZE = (64, 64, 64)
 
+_GUARDED = always("no thread reads or writes outside A, B and C, at any size tried.")
 
-def _guarded(_: Kernel) -> Judgement:
-    return Judgement(True, "no thread reads or writes outside A, B and C, at any size tried.")
-
-
-def _coalesced(kernel: Kernel) -> Judgement:
-    touched = number(sectors_per_turn(kernel, _SIZE))
-    enough = sectors_per_turn(load_kernel("naive"), _SIZE)
-    if sectors_per_turn(kernel, _SIZE) > enough:
-        return Judgement(
+_COALESCED = Asks(
+    (
+        Case(
             False,
-            f"C is right, but a warp touches {touched} sectors in a turn of its loop; "
-            f"{number(enough)} are enough. Let its lanes take neighbouring columns first.",
-        )
-    return Judgement(
-        True, f"a warp touches {touched} sectors in a turn of its loop, as few as in `naive`."
-    )
+            "C is right, but a warp touches {touched:number} sectors in a turn of its loop; "
+            "{enough:number} are enough. Let its lanes take neighbouring columns first.",
+            "touched",
+            above="enough",
+        ),
+        Case(
+            True,
+            "a warp touches {touched:number} sectors in a turn of its loop, as few as in `naive`.",
+        ),
+    ),
+    {
+        "touched": per_turn("global_load_sectors", _SIZE),
+        "enough": per_turn("global_load_sectors", _SIZE, of="naive"),
+    },
+)
 
 
 EXERCISES = (
@@ -73,7 +77,7 @@ EXERCISES = (
         kernel="naive",
         place="    if (row >= M || col >= N) return;  // the last blocks reach past the edge of C",
         start="    if (row >= M && col >= N) return;",
-        asks=_guarded,
+        asks=_GUARDED,
         solution="    if (row >= M || col >= N) return;",
         wrong=(
             ("    if (row >= M && col >= N) return;", "Guard the access"),
@@ -92,7 +96,7 @@ EXERCISES = (
         start="""\
     const int row = blockIdx.y * BM + threadIdx.x;
     const int col = blockIdx.x * BN + threadIdx.y;""",
-        asks=_coalesced,
+        asks=_COALESCED,
         solution="""\
     const int id = threadIdx.y * BM + threadIdx.x;
     const int row = blockIdx.y * BM + id / BN;

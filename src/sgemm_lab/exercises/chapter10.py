@@ -1,9 +1,10 @@
 """The exercises of chapter 10, past the library."""
 
-from sgemm_lab.exercises.counted import counts, times_as_fast
+from sgemm_lab.exercises.asks import Asks, Case, Counted
+from sgemm_lab.exercises.counted import times_as_fast
 from sgemm_lab.exercises.lines import Lines
-from sgemm_lab.exercises.model import Choice, Estimate, Judgement, Number
-from sgemm_lab.kernel import Kernel, load_kernel
+from sgemm_lab.exercises.model import Choice, Estimate, Number
+from sgemm_lab.kernel import load_kernel
 from sgemm_lab.rules.tile import Tile
 from sgemm_lab.rules.tile_waves import Product, most_on_one, sharing
 
@@ -32,20 +33,28 @@ def _windows_of_the_busiest() -> int:
     return most_on_one(product.tiles * product.windows, _SMS)
 
 
-def _nothing_merged(kernel: Kernel) -> Judgement:
-    made = counts(kernel, _ONE_BLOCK).shared_load_wavefronts
-    all_apart = counts(load_kernel("lane_map"), _ONE_BLOCK).shared_load_wavefronts
-    if made < all_apart:
-        return Judgement(
+_NOTHING_MERGED = Asks(
+    (
+        Case(
             False,
-            f"C is right, but {made:,} wavefronts read shared memory instead of {all_apart:,}: "
+            "C is right, but {made:comma} wavefronts read shared memory instead of {apart:comma}: "
             "some requests are still merged.",
-        )
-    if made > all_apart:
-        return Judgement(
-            False, f"C is right, but {made:,} wavefronts are more than the {all_apart:,} needed."
-        )
-    return Judgement(True, "no request is merged, and each lane has a place of its own.")
+            "made",
+            below="apart",
+        ),
+        Case(
+            False,
+            "C is right, but {made:comma} wavefronts are more than the {apart:comma} needed.",
+            "made",
+            above="apart",
+        ),
+        Case(True, "no request is merged, and each lane has a place of its own."),
+    ),
+    {
+        "made": Counted("shared_load_wavefronts", _ONE_BLOCK),
+        "apart": Counted("shared_load_wavefronts", _ONE_BLOCK, of="lane_map"),
+    },
+)
 
 
 EXERCISES = (
@@ -82,7 +91,7 @@ EXERCISES = (
         kernel="lane_map",
         place=_LANES,
         start="    const int ty = lane / LANES_N;\n    const int tx = lane % LANES_N;",
-        asks=_nothing_merged,
+        asks=_NOTHING_MERGED,
         solution=_LANES,
         sizes=((64, 64, 8),),
         wrong=(

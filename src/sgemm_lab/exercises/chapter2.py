@@ -2,27 +2,36 @@
 
 import math
 
-from sgemm_lab.exercises.counted import barriers, times_as_fast
+from sgemm_lab.exercises.asks import BLOCK, Asks, Case, Counted, always
+from sgemm_lab.exercises.counted import times_as_fast
 from sgemm_lab.exercises.lines import Lines
-from sgemm_lab.exercises.model import Choice, Estimate, Judgement, Number, Range
+from sgemm_lab.exercises.model import Choice, Estimate, Number, Range
 from sgemm_lab.gpu import find_gpu
-from sgemm_lab.kernel import Kernel
 
 _TWO_WINDOWS = (32, 32, 64)
 
+_FEW_BARRIERS = Asks(
+    (
+        Case(
+            False,
+            "C is right, but a block passes {passed:number} barriers in two windows; 4 are enough.",
+            "passed",
+            above=4,
+        ),
+        Case(
+            True,
+            "no race, and {passed:number} barriers in two windows. "
+            "After the last window nobody overwrites a tile.",
+            "passed",
+            above=2,
+            below=4,
+        ),
+        Case(True, "no race, and {passed:number} barriers in two windows."),
+    ),
+    {"passed": Counted("barriers", _TWO_WINDOWS, BLOCK)},
+)
 
-def _few_barriers(kernel: Kernel) -> Judgement:
-    passed = barriers(kernel, _TWO_WINDOWS)
-    if passed > 4:
-        return Judgement(
-            False, f"C is right, but a block passes {passed} barriers in two windows; 4 are enough."
-        )
-    more = " After the last window nobody overwrites a tile." if passed == 3 else ""
-    return Judgement(True, f"no race, and {passed} barriers in two windows.{more}")
-
-
-def _guarded(_: Kernel) -> Judgement:
-    return Judgement(True, "where the tile reaches past A it holds zeros, at every size tried.")
+_GUARDED = always("where the tile reaches past A it holds zeros, at every size tried.")
 
 
 _COPY = """\
@@ -62,7 +71,7 @@ EXERCISES = (
 {_MULTIPLY}
 {_BARRIER}  // no one overwrites a tile before all have read it""",
         start=f"{_COPY}\n\n{_MULTIPLY}",
-        asks=_few_barriers,
+        asks=_FEW_BARRIERS,
         solution=f"{_COPY}\n{_BARRIER}\n\n{_MULTIPLY}\n{_BARRIER}",
         wrong=(
             (f"{_COPY}\n\n{_MULTIPLY}", "with no barrier between"),
@@ -77,7 +86,7 @@ EXERCISES = (
         kernel="tiled",
         place=_COPY.splitlines()[0],
         start="        As[ty][tx] = A[size_t(row) * K + k0 + tx];",
-        asks=_guarded,
+        asks=_GUARDED,
         solution=_COPY.splitlines()[0],
         wrong=(
             ("        As[ty][tx] = A[size_t(row) * K + k0 + tx];", "in your line 1"),

@@ -1,10 +1,10 @@
 """The exercises of chapter 3, sliding window."""
 
-from sgemm_lab.cuda.compiler import compile_kernel
-from sgemm_lab.exercises.counted import barriers, counts, times_as_fast
+from sgemm_lab.exercises.asks import Asks, Case, Compiled, Counted
+from sgemm_lab.exercises.counted import barriers, times_as_fast
 from sgemm_lab.exercises.lines import Lines
-from sgemm_lab.exercises.model import Estimate, Judgement, Number
-from sgemm_lab.kernel import Kernel, load_kernel
+from sgemm_lab.exercises.model import Estimate, Number
+from sgemm_lab.kernel import load_kernel
 
 _SHARED_LIMIT = 48 * 1024
 _BYTES_PER_K = 2 * 32 * 4
@@ -12,23 +12,42 @@ _STEP = 32
 _SIZE = (32, 32, 64)
 _SQUARE = (4096, 4096, 4096)
 
+_WIDEST = Asks(
+    (
+        Case(
+            False,
+            "{wide:number} works, but a window of {wider:number} fits too.",
+            "taken",
+            below=_SHARED_LIMIT - _STEP * _BYTES_PER_K + 1,
+        ),
+        Case(
+            True,
+            f"a window of {{wide:number}} takes {{taken:comma}} of {_SHARED_LIMIT:,} bytes.",
+        ),
+    ),
+    {
+        "taken": Compiled("shared_bytes"),
+        "wide": Compiled("shared_bytes", each=_BYTES_PER_K),
+        "wider": Compiled("shared_bytes", each=_BYTES_PER_K, plus=_STEP),
+    },
+)
 
-def _widest(kernel: Kernel) -> Judgement:
-    taken = compile_kernel(kernel).shared_bytes
-    wide = taken // _BYTES_PER_K
-    if _SHARED_LIMIT - taken >= _STEP * _BYTES_PER_K:
-        return Judgement(False, f"{wide} works, but a window of {wide + _STEP} fits too.")
-    return Judgement(True, f"a window of {wide} takes {taken:,} of {_SHARED_LIMIT:,} bytes.")
-
-
-def _copied_once(kernel: Kernel) -> Judgement:
-    made = counts(kernel, _SIZE).global_load_requests
-    enough = counts(load_kernel("sliding_window"), _SIZE).global_load_requests
-    if made > enough:
-        return Judgement(
-            False, f"C is right, but a window takes {made} requests where {enough} are enough."
-        )
-    return Judgement(True, f"each element is copied once, with {made} requests for a window.")
+_COPIED_ONCE = Asks(
+    (
+        Case(
+            False,
+            "C is right, but a window takes {made:number} requests where {enough:number} are "
+            "enough.",
+            "made",
+            above="enough",
+        ),
+        Case(True, "each element is copied once, with {made:number} requests for a window."),
+    ),
+    {
+        "made": Counted("global_load_requests", _SIZE),
+        "enough": Counted("global_load_requests", _SIZE, of="sliding_window"),
+    },
+)
 
 
 _COPY = """\
@@ -66,7 +85,7 @@ EXERCISES = (
         kernel="sliding_window",
         place="constexpr int BK = 64;    // width of the window along K",
         start="constexpr int BK = 224;   // width of the window along K",
-        asks=_widest,
+        asks=_WIDEST,
         solution="constexpr int BK = 192;   // width of the window along K",
         wrong=(
             ("constexpr int BK = 224;   // width of the window along K", "57,344 bytes"),
@@ -102,7 +121,7 @@ EXERCISES = (
         kernel="sliding_window",
         place=_COPY,
         start=_COPY_OF_A_TILE,
-        asks=_copied_once,
+        asks=_COPIED_ONCE,
         solution=_COPY,
         wrong=(
             (_COPY_OF_A_TILE, "which nothing has written"),

@@ -1,10 +1,10 @@
 """The exercises of chapter 4, float4."""
 
-from sgemm_lab.exercises.counted import counts, counts_at, times_as_fast
+from sgemm_lab.exercises.asks import Asks, Case, Counted
+from sgemm_lab.exercises.counted import counts_at, times_as_fast
 from sgemm_lab.exercises.lines import Lines
-from sgemm_lab.exercises.model import Choice, Estimate, Judgement, Number
-from sgemm_lab.kernel import Kernel, load_kernel
-from sgemm_lab.text import number
+from sgemm_lab.exercises.model import Choice, Estimate, Number
+from sgemm_lab.kernel import load_kernel
 
 _FLOAT4_OF_A = "reinterpret_cast<const float4*>(&A"
 _ONE_BLOCK = (32, 32, 64)
@@ -16,32 +16,40 @@ def _requests_of_a() -> int:
     return counts_at(kernel, _ONE_BLOCK, _FLOAT4_OF_A).global_load_requests
 
 
-def _still_wide(kernel: Kernel) -> Judgement:
-    made = counts(kernel, _ONE_BLOCK).global_load_requests
-    enough = counts(load_kernel("float4_by_row"), _ONE_BLOCK).global_load_requests
-    if made > enough:
-        return Judgement(
+_STILL_WIDE = Asks(
+    (
+        Case(
             False,
-            f"C is right, but at K = 64 a block makes {made} load requests where {enough} are "
-            "enough: no load is a float4 any more.",
-        )
-    return Judgement(
-        True,
-        "rows that start aligned are copied as float4, others element by element. The matrices "
-        "here start aligned; a part of a larger one may not, so the book asks for that too.",
-    )
+            "C is right, but at K = 64 a block makes {made:number} load requests where "
+            "{enough:number} are enough: no load is a float4 any more.",
+            "made",
+            above="enough",
+        ),
+        Case(
+            True,
+            "rows that start aligned are copied as float4, others element by element. The matrices "
+            "here start aligned; a part of a larger one may not, so the book asks for that too.",
+        ),
+    ),
+    {
+        "made": Counted("global_load_requests", _ONE_BLOCK),
+        "enough": Counted("global_load_requests", _ONE_BLOCK, of="float4_by_row"),
+    },
+)
 
-
-def _whole_sectors(kernel: Kernel) -> Judgement:
-    total = counts(kernel, _ONE_BLOCK)
-    touched = total.global_load_sectors / total.global_load_requests
-    if touched > 16:
-        return Judgement(
+_WHOLE_SECTORS = Asks(
+    (
+        Case(
             False,
-            f"C is right, but a float4 request touches {number(touched)} sectors on average; "
+            "C is right, but a float4 request touches {touched:number} sectors on average; "
             "its 512 bytes fit into 16. Let neighbouring lanes copy neighbours of one row.",
-        )
-    return Judgement(True, "each float4 request touches 16 sectors and uses every byte of them.")
+            "touched",
+            above=16,
+        ),
+        Case(True, "each float4 request touches 16 sectors and uses every byte of them."),
+    ),
+    {"touched": Counted("global_load_sectors", _ONE_BLOCK, "global_load_requests")},
+)
 
 
 EXERCISES = (
@@ -83,7 +91,7 @@ EXERCISES = (
         kernel="float4_by_row",
         place="    const bool aligned = K % 4 == 0 && size_t(A) % 16 == 0;",
         start="    const bool aligned = true;",
-        asks=_still_wide,
+        asks=_STILL_WIDE,
         sizes=((8, 8, 6), (8, 4, 9)),
         solution="    const bool aligned = K % 4 == 0 && size_t(A) % 16 == 0;",
         wrong=(
@@ -103,7 +111,7 @@ EXERCISES = (
         start="""\
             const int r = tid % TILE;
             const int k = tid / TILE * 4;""",
-        asks=_whole_sectors,
+        asks=_WHOLE_SECTORS,
         solution="""\
             const int r = tid / (BK / 4);
             const int k = tid % (BK / 4) * 4;""",

@@ -1,44 +1,68 @@
 """The exercises of chapter 5, register cache."""
 
-from sgemm_lab.cuda.compiler import compile_kernel
-from sgemm_lab.exercises.counted import registers, times_as_fast, wavefronts_per_turn
+from sgemm_lab.exercises.asks import Asks, Case, Compiled, per_turn
+from sgemm_lab.exercises.counted import registers, times_as_fast
 from sgemm_lab.exercises.lines import Lines
-from sgemm_lab.exercises.model import Choice, Estimate, Judgement, Number, Range
-from sgemm_lab.kernel import Kernel
+from sgemm_lab.exercises.model import Choice, Estimate, Number, Range
 from sgemm_lab.rules.occupancy import LIMITS, Launch, occupancy
-from sgemm_lab.text import number
 
 _SIZE = (128, 128, 32)
 _ENOUGH = 0.25
 _SQUARE = (4096, 4096, 4096)
 _LARGE = "register_cache:BM=128,BN=128,TM=8,TN=8"
 
+_OUTER_PRODUCT = Asks(
+    (
+        Case(
+            True,
+            "TM · TN products for each k; a thread takes {used:number} registers.",
+            "used",
+            above=0,
+        ),
+        Case(
+            True,
+            "TM · TN products for each k. How many registers a thread takes, only the notebook "
+            "tells.",
+        ),
+    ),
+    {"used": Compiled("registers")},
+)
 
-def _outer(kernel: Kernel) -> Judgement:
-    used = compile_kernel(kernel).registers
-    return Judgement(True, f"TM · TN products for each k; a thread takes {used} registers.")
-
-
-def _few_wavefronts(kernel: Kernel) -> Judgement:
-    taken = wavefronts_per_turn(kernel, _SIZE)
-    compiled = compile_kernel(kernel)
-    if compiled.spill_bytes:
-        return Judgement(
+_FEW_WAVEFRONTS = Asks(
+    (
+        Case(
             False,
-            f"C is right, but a thread needs more registers than it can have: "
-            f"{compiled.spill_bytes:,} bytes go to memory and back.",
-        )
-    if taken > _ENOUGH:
-        return Judgement(
+            "C is right, but a thread needs more registers than it can have: {spilled:comma} "
+            "bytes go to memory and back.",
+            "spilled",
+            above=0,
+        ),
+        Case(
             False,
-            f"C is right, but a warp takes {number(taken)} wavefronts for each multiply-add; "
+            "C is right, but a warp takes {taken:number} wavefronts for each multiply-add; "
             f"{_ENOUGH} are asked for.",
-        )
-    return Judgement(
-        True,
-        f"{number(taken)} wavefronts for each multiply-add of a warp, with "
-        f"{compiled.registers} registers a thread.",
-    )
+            "taken",
+            above=_ENOUGH,
+        ),
+        Case(
+            True,
+            "{taken:number} wavefronts for each multiply-add of a warp, with {used:number} "
+            "registers a thread.",
+            "used",
+            above=0,
+        ),
+        Case(
+            True,
+            "{taken:number} wavefronts for each multiply-add of a warp. How many registers a "
+            "thread takes, only the notebook tells.",
+        ),
+    ),
+    {
+        "taken": per_turn("shared_load_wavefronts", _SIZE),
+        "used": Compiled("registers"),
+        "spilled": Compiled("spill_bytes"),
+    },
+)
 
 
 def _constants(bm: int, bn: int, bk: int, tm: int, tn: int) -> str:
@@ -82,7 +106,7 @@ EXERCISES = (
         kernel="register_cache",
         place=_OUTER,
         start=_INNER,
-        asks=_outer,
+        asks=_OUTER_PRODUCT,
         solution=_OUTER,
         wrong=(
             (_INNER, "are wrong"),
@@ -96,7 +120,7 @@ EXERCISES = (
         kernel="register_cache",
         place=_constants(64, 64, 8, 4, 4),
         start=_constants(64, 64, 8, 4, 4),
-        asks=_few_wavefronts,
+        asks=_FEW_WAVEFRONTS,
         solution=_constants(64, 64, 8, 8, 4),
         wrong=(
             (_constants(64, 64, 8, 4, 4), "takes 0.375 wavefronts"),

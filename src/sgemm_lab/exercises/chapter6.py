@@ -2,14 +2,13 @@
 
 import numpy as np
 
-from sgemm_lab.cuda.compiler import compile_kernel
-from sgemm_lab.exercises.counted import counts, counts_at, times_as_fast
+from sgemm_lab.exercises.asks import Asks, Case, Compiled, Counted
+from sgemm_lab.exercises.counted import counts_at, times_as_fast
 from sgemm_lab.exercises.lines import Lines
-from sgemm_lab.exercises.model import Choice, Estimate, Judgement, Number
+from sgemm_lab.exercises.model import Choice, Estimate, Number
 from sgemm_lab.hardware import WARP
-from sgemm_lab.kernel import Kernel, load_kernel
+from sgemm_lab.kernel import load_kernel
 from sgemm_lab.rules.memory import shared_cost
-from sgemm_lab.text import number
 
 _SIZE = (128, 128, 32)
 _SQUARE = (4096, 4096, 4096)
@@ -28,34 +27,46 @@ def _wavefronts_of_store(name: str) -> float:
     return stores.shared_store_wavefronts / stores.shared_store_requests
 
 
-def _few_store_wavefronts(kernel: Kernel) -> Judgement:
-    total = counts(kernel, _SIZE)
-    taken = total.shared_store_wavefronts / total.shared_store_requests
-    if taken > 1:
-        return Judgement(
+_FEW_STORE_WAVEFRONTS = Asks(
+    (
+        Case(
             False,
-            f"C is right, but a store into shared memory takes {number(taken)} wavefronts on "
+            "C is right, but a store into shared memory takes {taken:number} wavefronts on "
             "average; 1 will do.",
-        )
-    book = compile_kernel(load_kernel("padded")).shared_bytes
-    bytes_ = compile_kernel(kernel).shared_bytes
-    if bytes_ > book:
-        return Judgement(
-            False, f"That works, but {bytes_:,} bytes are more than the {book:,} that are enough."
-        )
-    return Judgement(True, f"a store takes 1 wavefront, and the block {bytes_:,} bytes.")
-
-
-def _wide_store(kernel: Kernel) -> Judgement:
-    made = counts(kernel, _SIZE).global_store_requests
-    enough = counts(load_kernel("vector_store"), _SIZE).global_store_requests
-    if made > enough:
-        return Judgement(
+            "taken",
+            above=1,
+        ),
+        Case(
             False,
-            f"C is right, but it takes {made:,} store requests where {enough:,} are enough: "
-            "no store is a float4.",
-        )
-    return Judgement(True, "full quarters leave as float4, and nothing is written outside C.")
+            "That works, but {bytes:comma} bytes are more than the {enough:comma} that are enough.",
+            "bytes",
+            above="enough",
+        ),
+        Case(True, "a store takes 1 wavefront, and the block {bytes:comma} bytes."),
+    ),
+    {
+        "taken": Counted("shared_store_wavefronts", _SIZE, "shared_store_requests"),
+        "bytes": Compiled("shared_bytes"),
+        "enough": Compiled("shared_bytes", of="padded"),
+    },
+)
+
+_WIDE_STORE = Asks(
+    (
+        Case(
+            False,
+            "C is right, but it takes {made:comma} store requests where {enough:comma} are "
+            "enough: no store is a float4.",
+            "made",
+            above="enough",
+        ),
+        Case(True, "full quarters leave as float4, and nothing is written outside C."),
+    ),
+    {
+        "made": Counted("global_store_requests", _SIZE),
+        "enough": Counted("global_store_requests", _SIZE, of="vector_store"),
+    },
+)
 
 
 def _tile(pad: str) -> str:
@@ -85,7 +96,7 @@ EXERCISES = (
         kernel="transposed",
         place=_tile(""),
         start=_tile(""),
-        asks=_few_store_wavefronts,
+        asks=_FEW_STORE_WAVEFRONTS,
         solution=_tile(" + 4"),
         wrong=(
             (_tile(""), "takes 4.5 wavefronts"),
@@ -117,7 +128,7 @@ EXERCISES = (
         start="""\
             float4* out = reinterpret_cast<float4*>(&C[size_t(row) * N + col]);
             if (row < M && col < N) *out = v;""",
-        asks=_wide_store,
+        asks=_WIDE_STORE,
         sizes=((5, 6, 3), (4, 132, 5)),
         solution=f"            {_STORE}",
         wrong=(

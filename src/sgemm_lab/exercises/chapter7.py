@@ -1,24 +1,30 @@
 """The exercises of chapter 7, double buffer."""
 
-from sgemm_lab.exercises.counted import barriers, counts, times_as_fast
+from sgemm_lab.exercises.asks import Asks, Case, Counted
+from sgemm_lab.exercises.counted import barriers, times_as_fast
 from sgemm_lab.exercises.lines import Lines
-from sgemm_lab.exercises.model import Estimate, Judgement, Number
-from sgemm_lab.kernel import Kernel, load_kernel
+from sgemm_lab.exercises.model import Estimate, Number
+from sgemm_lab.kernel import load_kernel
 
 _EIGHT_WINDOWS = (128, 128, 64)
 _SQUARE = (4096, 4096, 4096)
 
-
-def _stored_once(kernel: Kernel) -> Judgement:
-    made = counts(kernel, _EIGHT_WINDOWS).shared_store_requests
-    enough = counts(load_kernel("double_buffer"), _EIGHT_WINDOWS).shared_store_requests
-    if made > enough:
-        return Judgement(
+_STORED_ONCE = Asks(
+    (
+        Case(
             False,
-            f"C is right, but {made:,} store requests fill shared memory where {enough:,} are "
-            "enough: after the last window one more is stored.",
-        )
-    return Judgement(True, "no race, and each of the 8 windows is stored once.")
+            "C is right, but {made:comma} store requests fill shared memory where {enough:comma} "
+            "are enough: after the last window one more is stored.",
+            "made",
+            above="enough",
+        ),
+        Case(True, "no race, and each of the 8 windows is stored once."),
+    ),
+    {
+        "made": Counted("shared_store_requests", _EIGHT_WINDOWS),
+        "enough": Counted("shared_store_requests", _EIGHT_WINDOWS, of="double_buffer"),
+    },
+)
 
 
 EXERCISES = (
@@ -55,7 +61,7 @@ EXERCISES = (
         kernel="double_buffer",
         place="        if (more) store(1 - now);",
         start="        if (more) store(now);",
-        asks=_stored_once,
+        asks=_STORED_ONCE,
         solution="        if (more) store(1 - now);",
         wrong=(
             ("        if (more) store(now);", "with no barrier between"),
@@ -69,7 +75,7 @@ EXERCISES = (
         kernel="double_buffer",
         place="        const bool more = k0 + BK < K;",
         start="        const bool more = k0 + 2 * BK <= K;",
-        asks=_stored_once,
+        asks=_STORED_ONCE,
         solution="        const bool more = k0 + BK < K;",
         sizes=((8, 8, 24), (8, 8, 25)),
         wrong=(

@@ -1,10 +1,11 @@
 """The exercises of chapter 8, warp tile."""
 
-from sgemm_lab.exercises.counted import counts, times_as_fast, wavefronts_per_turn
+from sgemm_lab.exercises.asks import Asks, Case, Counted
+from sgemm_lab.exercises.counted import times_as_fast, wavefronts_per_turn
 from sgemm_lab.exercises.lines import Lines
-from sgemm_lab.exercises.model import Estimate, Judgement, Number
+from sgemm_lab.exercises.model import Estimate, Number
 from sgemm_lab.hardware import WARP
-from sgemm_lab.kernel import Kernel, load_kernel, parse_kernel
+from sgemm_lab.kernel import load_kernel, parse_kernel
 
 _ONE_BLOCK = (128, 256, 8)
 _SQUARE = (4096, 4096, 4096)
@@ -34,14 +35,22 @@ def _width_of_a_warp_tile() -> int:
     return WARP * values["TM"] * values["TN"] // _ROWS_ASKED_FOR
 
 
-def _no_more_wavefronts(kernel: Kernel) -> Judgement:
-    made = counts(kernel, _ONE_BLOCK).shared_load_wavefronts
-    enough = counts(load_kernel("warp_tile"), _ONE_BLOCK).shared_load_wavefronts
-    if made > enough:
-        return Judgement(
-            False, f"C is right, but {made:,} wavefronts read shared memory; {enough:,} are enough."
-        )
-    return Judgement(True, "each lane has a place of its own in the warp tile.")
+_NO_MORE_WAVEFRONTS = Asks(
+    (
+        Case(
+            False,
+            "C is right, but {made:comma} wavefronts read shared memory; {enough:comma} are "
+            "enough.",
+            "made",
+            above="enough",
+        ),
+        Case(True, "each lane has a place of its own in the warp tile."),
+    ),
+    {
+        "made": Counted("shared_load_wavefronts", _ONE_BLOCK),
+        "enough": Counted("shared_load_wavefronts", _ONE_BLOCK, of="warp_tile"),
+    },
+)
 
 
 EXERCISES = (
@@ -79,7 +88,7 @@ EXERCISES = (
         kernel="warp_tile",
         place=_LANES,
         start="    const int tx = lane % LANES_N;\n    const int ty = lane / LANES_M;",
-        asks=_no_more_wavefronts,
+        asks=_NO_MORE_WAVEFRONTS,
         solution=_LANES,
         sizes=((64, 64, 8), (65, 66, 9)),
         wrong=(

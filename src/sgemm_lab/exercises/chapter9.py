@@ -1,35 +1,33 @@
 """The exercises of chapter 9, async copy."""
 
-import re
-
-from sgemm_lab.cuda.compiler import compile_kernel
+from sgemm_lab.exercises.asks import Asks, Case, Constant, LeastInPtx, always
 from sgemm_lab.exercises.counted import times_as_fast
 from sgemm_lab.exercises.lines import Lines
-from sgemm_lab.exercises.model import Choice, Estimate, Judgement, Number
+from sgemm_lab.exercises.model import Choice, Estimate, Number
 from sgemm_lab.gpu import find_gpu
 from sgemm_lab.hardware import FLOAT_BYTES
-from sgemm_lab.kernel import Kernel, load_kernel
+from sgemm_lab.kernel import load_kernel
 
 _SQUARE = (4096, 4096, 4096)
 _WAIT = "        waitForGroups<STAGES - 2>();  // my part of this window is there"
 _FETCH = "        fetch(later, later / BK % STAGES);"
-_LEFT = re.compile(r"cp\.async\.wait_group\s+(\d+)")
+_LEFT = r"cp\.async\.wait_group\s+(\d+)"
 
-
-def _waits_for_one_only(kernel: Kernel) -> Judgement:
-    left = [int(found) for found in _LEFT.findall(compile_kernel(kernel).ptx)]
-    may = kernel.values["STAGES"] - 2
-    if not left or min(left) < may:
-        return Judgement(
+_WAITS_FOR_ONE_ONLY = Asks(
+    (
+        Case(
             False,
             "C is right, but the wait is for copies that were only just started. Leave as many "
             "groups on their way as are not needed yet.",
-        )
-    return Judgement(True, "the next window is there, and the one after it may still be coming.")
+            "left",
+            below="may",
+        ),
+        Case(True, "the next window is there, and the one after it may still be coming."),
+    ),
+    {"left": LeastInPtx(_LEFT), "may": Constant("STAGES", plus=-2)},
+)
 
-
-def _the_right_place(_: Kernel) -> Judgement:
-    return Judgement(True, "no one reads the place that is filled.")
+_THE_RIGHT_PLACE = always("no one reads the place that is filled.")
 
 
 def _held() -> float:
@@ -81,7 +79,7 @@ EXERCISES = (
         kernel="stages",
         place=_WAIT,
         start="        waitForGroups<STAGES - 1>();",
-        asks=_waits_for_one_only,
+        asks=_WAITS_FOR_ONE_ONLY,
         solution=_WAIT,
         wrong=(
             ("        waitForGroups<STAGES - 1>();", "which nothing has written"),
@@ -94,7 +92,7 @@ EXERCISES = (
         kernel="stages",
         place=_FETCH,
         start="        fetch(later, now);",
-        asks=_the_right_place,
+        asks=_THE_RIGHT_PLACE,
         solution="        fetch(later, (now + STAGES - 1) % STAGES);",
         sizes=((8, 8, 64), (8, 8, 65)),
         wrong=(

@@ -1,7 +1,9 @@
-"""Exercises in which the reader writes lines of a kernel: composed, compiled, checked, counted."""
+"""Exercises in which the reader writes lines of a kernel: composed, compiled, checked, counted.
+
+``lines.js`` does the same in a page, with the same sentences.
+"""
 
 import re
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from sgemm_lab.checking.judge import AWKWARD_SIZES, first_fault
@@ -9,7 +11,9 @@ from sgemm_lab.checking.on_cpu import QUICK_SIZES, check_here
 from sgemm_lab.checking.on_gpu import check
 from sgemm_lab.cuda.compiler import CompileError
 from sgemm_lab.errors import LabError
+from sgemm_lab.exercises.asks import Asks
 from sgemm_lab.exercises.model import Exercise, Judgement, Machine
+from sgemm_lab.exercises.sentences import sentence
 from sgemm_lab.kernel import Kernel, Size, body_start, load_kernel, parse_kernel
 
 _LINE = re.compile(r"(?:\bat |\b\w+\.cu, )line (\d+)\b")
@@ -29,13 +33,13 @@ class Written:
     def line(self, number: int) -> str:
         """Return what the reader calls a line: its number in their text, or what it says."""
         if self.first <= number <= self.last:
-            return f"your line {number - self.first + 1}"
+            return sentence("lines.own", line=number - self.first + 1)
         text = self.kernel.source.splitlines()[number - 1]
-        return f"the line `{text.partition('  //')[0].strip()}`"
+        return sentence("lines.quoted", text=text.partition("  //")[0].strip())
 
     def told(self, message: str) -> str:
         """Return what the checker said, with the reader's line numbers."""
-        return _LINE.sub(lambda match: f"in {self.line(int(match[1]))}", message)
+        return _LINE.sub(lambda match: sentence("lines.in", line=self.line(int(match[1]))), message)
 
     def refusal(self, error: CompileError) -> str:
         """Return the compiler's first words, with the reader's line numbers."""
@@ -44,8 +48,8 @@ class Written:
             number, reason = int(match[1]), match[2]
             # The sentence of a static_assert speaks for itself.
             if reason not in self.kernel.source:
-                reason = f"In {self.line(number)}: {reason}."
-        return f"It does not compile. {reason}"
+                reason = sentence("lines.reason", line=self.line(number), reason=reason)
+        return sentence("lines.broken", reason=reason)
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -58,8 +62,8 @@ class Lines(Exercise):
     """The lines of it that the reader's replace, without the last line's end. They occur once."""
     start: str
     """What stands there at first."""
-    asks: Callable[[Kernel], Judgement]
-    """Judges a kernel that multiplies rightly: does it do what the exercise is about?"""
+    asks: Asks
+    """Of a kernel that multiplies rightly: does it do what the exercise is about?"""
     sizes: tuple[Size, ...] = ()
     """What is checked beside the usual sizes."""
 
@@ -78,7 +82,7 @@ class Lines(Exercise):
             raise LabError(f"Lines of a kernel are wanted, as text, not a {kind}.")
         text = answer.strip("\n").rstrip()
         if not text:
-            raise LabError("There are no lines. Write some between the quotation marks.")
+            raise LabError(sentence("lines.none"))
         book = load_kernel(self.kernel)
         if "__global__" in text:
             head = [] if _has_head(text) else book.source.splitlines()[: body_start(book.source)]
@@ -91,14 +95,25 @@ class Lines(Exercise):
         kernel = replace(parse_kernel("mine", source.rstrip() + "\n"), parent=book.parent)
         return Written(kernel, first, first + text.count("\n"))
 
+    def data(self) -> dict[str, object]:
+        """Return what a page needs to judge lines as this does."""
+        return {
+            "kernel": self.kernel,
+            "place": self.place,
+            "sizes": self.sizes,
+            "asks": self.asks.data(),
+            "compared": self.asks.books,
+            "sources": {name: load_kernel(name).source for name in (self.kernel, *self.asks.books)},
+        }
+
     def _judged(self, answer: object, machine: Machine) -> Judgement:
         written = self.written(answer)
         try:
             fault = first_fault(check_here(written.kernel, (*QUICK_SIZES, *self.sizes)))
             if fault is None:
-                judged = self.asks(written.kernel)
-                if not judged.right:
-                    return judged
+                said = self.asks.said(written.kernel)
+                if not said.right:
+                    return Judgement(False, said.says)
                 if machine.gpu:
                     # A size that this GPU has no memory for is no fault of the kernel.
                     on_gpu = check(written.kernel, AWKWARD_SIZES)
@@ -107,7 +122,7 @@ class Lines(Exercise):
             return Judgement(False, written.refusal(error))
         if fault is not None:
             return Judgement(False, written.told(fault))
-        return replace(judged, text=f"Right: {judged.text}", kernel=written.kernel)
+        return Judgement(True, sentence("lines.right", text=said.says), kernel=written.kernel)
 
 
 def _has_head(text: str) -> bool:

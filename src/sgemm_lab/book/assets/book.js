@@ -22,6 +22,12 @@ if (location.protocol === "file:") {
   DOCUMENTATION_OPTIONS.SHOW_SEARCH_SUMMARY = false;
 }
 
+// What a reader writes is compiled in the page, unless the device cannot.
+window.labCompiles =
+  location.protocol !== "file:" &&
+  typeof WebAssembly === "object" &&
+  !matchMedia("(pointer: coarse) and (max-width: 600px)").matches;
+
 // A panel's script comes when the reader turns to a panel, has edited one before, or follows a link
 // to an edit. A button that was pressed meanwhile is pressed again.
 (() => {

@@ -6,40 +6,52 @@
 // must know hears the event "lab-answered" on the document, with the box's name and state. What
 // has data-lab-after="name name" waits until those boxes are answered or passed: unseen, or where it
 // is a <details>, closed. A prediction with data-folds lets what tells its answer wait.
+// An exercise of lines has an editor for a form; panel-lines.js, which comes when the reader turns to
+// it, runs and judges what is written there.
 
 // biome-ignore lint/complexity/noExcessiveLinesPerFunction: the scope of a script, not a function
 (() => {
   const KEY = "sgemm-lab:answers";
+  const DRAFTS = "sgemm-lab:lines";
   const SIGNS = { right: "✓", wrong: "✗", passed: "", empty: "" };
 
   /**
    * @typedef {{answer: string, passed?: boolean}} Kept
+   * @typedef {{answer: string, right: boolean, text: string, by: string}} KeptLines
+   * @typedef {{kind: "lines"}} LinesData
    * @typedef {"empty" | "wrong" | "right" | "passed"} State
    * @typedef {object} Box
    * @property {HTMLElement} element
    * @property {string} name
    * @property {boolean} prediction
-   * @property {HTMLFormElement} form
+   * @property {HTMLElement} form
    * @property {HTMLElement} said
    * @property {HTMLDetailsElement | null} solution
-   * @property {JudgingData} data
+   * @property {JudgingData | LinesData} data
    */
 
-  /** @returns {Record<string, Kept>} */
-  function keptAnswers() {
+  const own = document.currentScript;
+  /** @type {Promise<void> | null} */
+  let bench = null;
+
+  /**
+   * @param {string} key
+   * @returns {Record<string, any>}
+   */
+  function keptUnder(key) {
     try {
-      return Object(JSON.parse(localStorage.getItem(KEY) ?? "{}"));
+      return Object(JSON.parse(localStorage.getItem(key) ?? "{}"));
     } catch {
       return {}; // kept by nobody, or not by us
     }
   }
 
-  /** @param {(kept: Record<string, Kept>) => void} change */
-  function keep(change) {
-    const kept = keptAnswers();
+  /** @type {(change: (kept: Record<string, Kept | KeptLines | string>) => void, key?: string) => void} */
+  function keep(change, key = KEY) {
+    const kept = keptUnder(key);
     change(kept);
     try {
-      localStorage.setItem(KEY, JSON.stringify(kept));
+      localStorage.setItem(key, JSON.stringify(kept));
     } catch {
       // A browser that keeps nothing still judges.
     }
@@ -105,10 +117,15 @@
     }
   }
 
-  /** @type {(box: Box, state: State, ...inside: (Node | string)[]) => void} */
-  function say(box, state, ...inside) {
+  /**
+   * Whether an answer tells what was measured, so that there is one try.
+   * @type {(data: JudgingData | LinesData) => data is Exclude<JudgingData, {kind: "number"}>}
+   */
+  const tellsAll = (data) => data.kind === "estimate" || data.kind === "choice";
+
+  /** @type {(box: Box, state: State, source: string, ...inside: (Node | string)[]) => void} */
+  function say(box, state, source, ...inside) {
     const sign = SIGNS[state];
-    const source = state !== "empty" && box.data.kind !== "number" ? box.data.source : "";
     const line = make("p", {}, ...inside);
     if (sign) line.prepend(make("b", { class: "lab-sign" }, sign), " ");
     box.said.replaceChildren(line);
@@ -139,7 +156,7 @@
   function setState(box, state) {
     box.element.dataset.state = state;
     if (box.solution) box.solution.hidden = state === "empty";
-    if (state !== "empty" && box.data.kind !== "number") close(box);
+    if (state !== "empty" && tellsAll(box.data)) close(box);
     for (const waiting of document.querySelectorAll(`[data-lab-after~="${box.name}"]`)) {
       const names = waiting.getAttribute("data-lab-after")?.split(" ") ?? [];
       const waits = !names.every(isAnswered);
@@ -150,23 +167,26 @@
     document.dispatchEvent(new CustomEvent("lab-answered", { detail }));
   }
 
-  /** @type {(box: Box, verdict: {right: boolean | null, text: string}) => void} */
-  function show(box, { right, text }) {
+  /** @type {(box: Box, verdict: {right: boolean | null, text: string, by?: string}) => void} */
+  function show(box, { right, text, by }) {
     /** @type {State} */
     const state = right === null ? "empty" : right ? "right" : "wrong";
-    say(box, state, ...sentence(text));
+    const source = right !== null && tellsAll(box.data) ? box.data.source : "";
+    say(box, state, by ?? source, ...sentence(text));
     if (right !== null) setState(box, state);
   }
 
   /** @param {Box} box */
   function pass(box) {
-    say(box, "passed", ...sentence(labJudging.untold(box.data)));
+    if (!tellsAll(box.data)) return;
+    say(box, "passed", box.data.source, ...sentence(labJudging.untold(box.data)));
     setState(box, "passed");
     close(box);
   }
 
   /** @param {Box} box */
   function check(box) {
+    if (box.data.kind === "lines") return;
     const answer = typed(box);
     const verdict = labJudging.judge(box.data, answer);
     if (verdict.right !== null) {
@@ -220,8 +240,87 @@
     });
   }
 
+  /** Load what runs lines, once. */
+  function loadBench() {
+    bench ??= new Promise((done) => {
+      const script = document.createElement("script");
+      script.src = new URL("panel-lines.js", own instanceof HTMLScriptElement ? own.src : "").href;
+      script.onload = () => done();
+      document.head.append(script);
+    });
+    return bench;
+  }
+
+  /**
+   * What an editor tells its box.
+   * @param {Box} box
+   * @param {(shown: boolean) => void} showWayOn
+   * @returns {Parameters<typeof window.labLinesBench>[2]}
+   */
+  function hearing(box, showWayOn) {
+    return {
+      edited: (text) =>
+        keep((drafts) => {
+          drafts[box.name] = text;
+        }, DRAFTS),
+      busy: (text) => say(box, "empty", "", text),
+      judged: (answer, { right, text, by }) => {
+        keep((kept) => {
+          kept[box.name] = { answer, right, text, by };
+        });
+        show(box, { right, text, by });
+      },
+      notRun: (why, final) => {
+        say(box, "empty", "", ...sentence(why));
+        if (final) showWayOn(true);
+      },
+    };
+  }
+
+  /**
+   * An editor in place of the lines that the exercise starts with.
+   * @param {Box} box
+   */
+  function setUpLines(box) {
+    const { element, form, name } = box;
+    /** @type {NodeListOf<HTMLElement>} */
+    const [wayOn, start] = element.querySelectorAll(".lab-go-on, .lab-start");
+    const [first, second] = wayOn.matches(".lab-go-on") ? [wayOn, start] : [start, wayOn];
+    const showWayOn = (/** @type {boolean} */ shown) => {
+      first.hidden = !shown;
+      if (shown && box.solution) box.solution.hidden = false;
+    };
+    showWayOn(false);
+    second.hidden = true;
+    form.hidden = false;
+    setState(box, "empty");
+    const area = /** @type {HTMLTextAreaElement} */ (form.querySelector("textarea"));
+    const [draft, kept] = [keptUnder(DRAFTS)[name], keptUnder(KEY)[name]];
+    if (typeof kept?.right === "boolean") show(box, { ...kept, text: String(kept.text) });
+    if (typeof draft === "string") area.value = draft;
+    const load = async () => {
+      if (form.dataset.asked) return;
+      form.dataset.asked = "true";
+      await loadBench();
+      window.labLinesBench(form, name, hearing(box, showWayOn));
+    };
+    for (const event of ["focusin", "pointerenter"]) form.addEventListener(event, load);
+    form.addEventListener("click", async ({ target }) => {
+      if (form.dataset.ready || !(target instanceof HTMLButtonElement)) return;
+      form.dataset.asked ??= "";
+      await load();
+      await loadBench();
+      target.click();
+    });
+    if (area.value !== area.defaultValue) load();
+  }
+
   /** @param {Box} box */
   function setUp(box) {
+    if (box.data.kind === "lines") {
+      setUpLines(box);
+      return;
+    }
     if ("folds" in box.element.dataset) fold(box);
     box.form.hidden = false;
     box.form.addEventListener("submit", (event) => {
@@ -240,7 +339,7 @@
       box.form.append(button);
     }
     setState(box, "empty");
-    const kept = keptAnswers()[box.name];
+    const kept = keptUnder(KEY)[box.name];
     if (kept?.passed) pass(box);
     else if (kept) {
       const answer = String(kept.answer);
@@ -275,9 +374,11 @@
       forget.hidden = boxes.every((box) => box.element.dataset.state === "empty");
     };
     forget.addEventListener("click", () => {
-      keep((kept) => {
-        for (const box of boxes) delete kept[box.name];
-      });
+      for (const key of [KEY, DRAFTS]) {
+        keep((kept) => {
+          for (const box of boxes) delete kept[box.name];
+        }, key);
+      }
       location.reload();
     });
     const first = document.querySelector('[data-lab="exercise"]');
@@ -303,7 +404,8 @@
 
   const boxes = [...document.querySelectorAll("[data-lab=exercise], [data-lab=prediction]")]
     .map((element) => boxOf(/** @type {HTMLElement} */ (element)))
-    .filter((box) => box !== null);
+    .filter((box) => box !== null)
+    .filter((box) => box.data.kind !== "lines" || window.labCompiles);
   boxes.forEach(setUp);
   addProgress(boxes);
   openOnPaper();

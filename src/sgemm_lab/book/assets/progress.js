@@ -1,6 +1,7 @@
 // @ts-check
 // How many of a chapter's exercises are answered, beside its name in the list of chapters.
-// Every page holds the names of all exercises that take an answer, page by page, as JSON.
+// Every page holds the names of all exercises, page by page, as JSON. Those of lines count where lines
+// can be compiled, or where they have been judged already.
 
 (() => {
   const KEY = "sgemm-lab:answers"; // as in exercises.js
@@ -14,13 +15,15 @@
     }
   }
 
-  /** @type {Record<string, string[]>} */
+  /** @type {{ pages?: Record<string, string[]>, lines?: string[] }} */
   const asked = JSON.parse(document.querySelector("#lab-asked")?.textContent ?? "{}");
+  const lines = new Set(asked.lines);
   const root = new URL(document.documentElement.dataset.content_root ?? "./", location.href);
 
   function show() {
     const answers = kept();
-    for (const [page, names] of Object.entries(asked)) {
+    for (const [page, all] of Object.entries(asked.pages ?? {})) {
+      const names = all.filter((name) => window.labCompiles || !lines.has(name) || name in answers);
       const address = new URL(`${page}.html`, root).href;
       const answered = names.filter((name) => name in answers).length;
       for (const link of document.querySelectorAll(".bd-links a")) {

@@ -76,7 +76,7 @@ export async function compiled(source, loading) {
 }
 
 /** Why nothing can be compiled here, in a sentence; "" where it can. */
-function missing() {
+export function missing() {
   const instead =
     "So this page runs the book's own lines, and the constants that the book measured. " +
     "Yours can be run in the chapter's notebook.";

@@ -5,15 +5,14 @@
 import { passed, summary } from "../../checking/judge.js";
 import { checkHere } from "../../checking/on_cpu.js";
 import { QUICK_SIZES } from "../../checking/on_cpu.py";
-import { RandomState } from "../../checking/random.js";
-import { checkSize, launchArguments, patience } from "../../counting/of_kernel.js";
-import { sharedParts } from "../../counting/shared_arrays.js";
 import { walk } from "../../counting/walk.js";
 import { LabError } from "../../errors.js";
-import { ENTRY, launchShape, parseKernel } from "../../kernel.js";
+import { said } from "../../exercises/asks.js";
+import { checked } from "../../exercises/checked.js";
+import { countsOf } from "../../exercises/counted.js";
+import { parseKernel } from "../../kernel.js";
 import { bound } from "../../models/bound.js";
 import { simulatedDemand } from "../../models/demand.js";
-import { simulate } from "../../simulator/simulation.js";
 import { startOf } from "../../widgets/steps_start.js";
 
 /** @typedef {import("../../kernel.js").Kernel} Kernel */
@@ -28,6 +27,12 @@ import { startOf } from "../../widgets/steps_start.js";
  * @typedef {{ id: number, task: "count", source: string, ptx: string, size: Size, gpu: Sheet
  * }} CountRequest
  * @typedef {{ id: number, task: "walk", source: string, ptx: string, size: Size }} WalkRequest
+ *
+ * Or of an exercise: at which sizes are its lines right, and is there all that is asked for?
+ * @typedef {import("../../exercises/lines.js").Sent} Sent
+ * @typedef {{ id: number, task: "checkLines", reader: Sent, sizes: Size[] }} LinesRequest
+ * @typedef {{ id: number, task: "ask", asks: import("../../exercises/asks.js").Asks, reader: Sent,
+ *   books: Record<string, Sent> }} AskRequest
  *
  * A verdict: `says` is a sentence, `lines` the lines that it is about. `kind` is that of a hazard, or
  * "result" where C is wrong, or "refused" where the size was not run.
@@ -44,13 +49,14 @@ import { startOf } from "../../widgets/steps_start.js";
  * @typedef {{ id: number, verdict: Verdict }} CheckAnswer
  * @typedef {{ id: number, counted: Counted }} CountAnswer
  * @typedef {{ id: number, state: ReturnType<typeof startOf> }} WalkAnswer
+ * @typedef {{ id: number, results: ReturnType<typeof checked> }} LinesAnswer
+ * @typedef {{ id: number, said: { right: boolean, says: string } }} AskAnswer
  * @typedef {{ id: number, fault: string }} Failure
  */
 
 /** The bound is told for this size, at which the book compares kernels. @type {Size} */
 const LARGE = [4096, 4096, 4096];
 const TIME_LIMIT = 20;
-const MOST = 8;
 
 /**
  * Answer what the page asks.
@@ -60,26 +66,45 @@ const MOST = 8;
 export function serve(scope) {
   scope.onmessage = ({ data }) => {
     const { id } = data;
+    /** @type {(of: number) => (size: Size, number: number) => void} */
+    const tell = (of) => (size, number) =>
+      scope.postMessage({ id, progress: true, size, number, of });
     try {
-      const kernel = parseKernel("your copy", data.source);
-      if (data.task === "check") {
-        /** @type {(size: Size, number: number) => void} */
-        const tell = (size, number) =>
-          scope.postMessage({ id, progress: true, size, number, of: QUICK_SIZES.length });
-        scope.postMessage({ id, verdict: verdictOn(kernel, data.ptx, tell) });
-      } else if (data.task === "walk") {
-        const found = walk(kernel, data.ptx, data.size, TIME_LIMIT);
-        scope.postMessage({ id, state: startOf(found) });
-      } else {
-        const asked = counted(kernel, data.ptx, data.size);
-        scope.postMessage({ id, counted: { ...asked, ...boundOf(kernel, data.ptx, data.gpu) } });
-      }
+      scope.postMessage({ id, ...answer(data, tell) });
     } catch (error) {
       if (!(error instanceof LabError)) throw error;
       scope.postMessage({ id, fault: error.message });
     }
   };
 }
+
+/**
+ * @param {CheckRequest | CountRequest | WalkRequest | LinesRequest | AskRequest} request
+ * @param {(of: number) => (size: Size, number: number) => void} tell
+ */
+function answer(request, tell) {
+  if (request.task === "checkLines") {
+    const { reader, sizes } = request;
+    const { kernel, ptx } = subject(reader);
+    return { results: checked(kernel, ptx, sizes, tell(sizes.length)) };
+  }
+  if (request.task === "ask") {
+    const books = Object.entries(request.books).map(([name, sent]) => [name, subject(sent)]);
+    return { said: said(request.asks, subject(request.reader), Object.fromEntries(books)) };
+  }
+  const kernel = parseKernel("your copy", request.source);
+  if (request.task === "check") {
+    return { verdict: verdictOn(kernel, request.ptx, tell(QUICK_SIZES.length)) };
+  }
+  if (request.task === "walk") {
+    return { state: startOf(walk(kernel, request.ptx, request.size, TIME_LIMIT)) };
+  }
+  const asked = counted(kernel, request.ptx, request.size);
+  return { counted: { ...asked, ...boundOf(kernel, request.ptx, request.gpu) } };
+}
+
+/** @param {Sent} sent */
+const subject = ({ source, ...made }) => ({ kernel: parseKernel("mine", source), ...made });
 
 /**
  * Try sizes until one is wrong.
@@ -112,28 +137,7 @@ function verdictOn(kernel, ptx, tell) {
  * @returns {Pick<Counted, "total" | "lines">}
  */
 function counted(kernel, ptx, size) {
-  checkSize(size);
-  const [m, n, k] = size;
-  const shape = launchShape(kernel, size);
-  const random = new RandomState(m + 3 * n + 7 * k);
-  const a = { rows: m, columns: k, values: random.integers(-MOST, MOST + 1, m * k) };
-  const b = { rows: k, columns: n, values: random.integers(-MOST, MOST + 1, k * n) };
-  const { counts } = simulate(
-    ptx,
-    ENTRY,
-    shape.grid,
-    shape.block,
-    launchArguments(shape, a, b, null),
-    {
-      sharedBytes: shape.sharedBytes,
-      sharedParts: sharedParts(kernel),
-      together: shape.workspaceBytes > 0,
-      unwritten: ["C"],
-      checkHazards: false,
-      timeLimit: TIME_LIMIT,
-      patience: patience(size),
-    },
-  );
+  const counts = countsOf(kernel, ptx, size, TIME_LIMIT);
   /** @type {Counted["lines"]} */
   const lines = new Map();
   for (const one of counts.lines) lines.set(one.line, one.counts);

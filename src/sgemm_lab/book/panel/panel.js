@@ -13,8 +13,9 @@ import {
   shipped,
   stopCompiling,
 } from "./compiled.js";
+import { Editor } from "./editor.js";
 import { keepEdit, keptEdit, linkedEdit } from "./kept.js";
-import { differences, drawMarks } from "./marks.js";
+import { differences } from "./marks.js";
 import { say, sayVerdict, showCounts } from "./results.js";
 import { StepThrough } from "./steps.js";
 import { newEngine } from "./worker.js";
@@ -46,9 +47,6 @@ class Panel {
     /** @type {(name: string) => any} */
     const part = (name) => element.querySelector(`[data-lab="${name}"]`);
     this.element = element;
-    this.editor = /** @type {HTMLTextAreaElement} */ (part("editor"));
-    this.marks = /** @type {HTMLElement} */ (part("marks"));
-    this.numbers = /** @type {HTMLElement} */ (element.querySelector(".lab-bench-numbers"));
     this.range = /** @type {HTMLElement} */ (part("range"));
     this.run = /** @type {HTMLButtonElement} */ (part("run"));
     this.reset = /** @type {HTMLButtonElement} */ (part("reset"));
@@ -60,8 +58,10 @@ class Panel {
     this.kernel = JSON.parse(part("kernel").textContent);
     this.along = /** @type {HTMLElement} */ (part("along"));
     this.steps = new StepThrough(part("steps"), this.kernel.toy);
-    this.bookText = this.editor.defaultValue;
     this.above = linesOf(this.kernel.head).length;
+    const heard = { edited: () => this.#edited(), run: () => this.#clicked() };
+    this.editor = new Editor(element, this.above, heard);
+    this.bookText = this.editor.first;
   }
 
   async start() {
@@ -72,11 +72,9 @@ class Panel {
       this.#take(linked);
       say(this.verdict, "none", FOREIGN, "Nothing has run. Read what is marked, then press Run.");
       this.element.scrollIntoView();
-    } else if (this.editor.value === this.bookText) {
+    } else if (this.editor.untouched) {
       this.#take(keptEdit(name) ?? this.bookText);
     } else this.#edited(); // the reader was faster than the script
-    this.editor.addEventListener("input", () => this.#edited());
-    this.editor.addEventListener("keydown", (event) => this.#typed(event));
     this.run.addEventListener("click", () => this.#clicked());
     this.reset.addEventListener("click", () => this.#take(this.bookText));
     this.size.addEventListener("change", () => this.#recount());
@@ -89,7 +87,7 @@ class Panel {
 
   /** The whole file, head comment included. */
   get source() {
-    return `${this.kernel.head}${this.editor.value.trimEnd()}\n`;
+    return `${this.kernel.head}${this.editor.text.trimEnd()}\n`;
   }
 
   get bookSource() {
@@ -98,7 +96,7 @@ class Panel {
 
   /** @param {string} text */
   #take(text) {
-    this.editor.value = text;
+    this.editor.text = text;
     this.#edited();
   }
 
@@ -109,13 +107,13 @@ class Panel {
     this.counts.replaceChildren();
     this.steps.clear();
     this.along.hidden = true;
-    const lines = this.#draw();
+    const lines = this.editor.draw(this.#named);
     this.range.textContent = `· lines ${this.above + 1}–${this.above + lines}`;
-    const same = this.editor.value === this.bookText;
+    const same = this.editor.untouched;
     this.reset.disabled = same;
     say(this.verdict, "none", same ? "Not run yet" : "Edited, and not run yet", notRun());
     clearTimeout(this.#keeping);
-    const keep = () => keepEdit(this.kernel.name, same ? null : this.editor.value);
+    const keep = () => keepEdit(this.kernel.name, same ? null : this.editor.text);
     this.#keeping = setTimeout(keep, KEEP_AFTER_MS);
     this.#nameRun();
   }
@@ -129,34 +127,6 @@ class Panel {
     const megabytes = own ? 0 : await megabytesToLoad();
     if (this.#running || source !== this.source) return;
     this.run.textContent = megabytes ? `Load ${megabytes} MB and run` : "Run";
-  }
-
-  /** Draw lines, numbers and marks; gives how many lines there are. */
-  #draw() {
-    const mine = this.editor.value.split("\n");
-    const differing = differences(this.bookText.split("\n"), mine);
-    const named = new Set([...this.#named].map((line) => line - this.above - 1));
-    drawMarks(this.marks, mine, differing, named);
-    this.numbers.textContent = mine.map((_, i) => this.above + 1 + i).join("\n");
-    this.editor.rows = mine.length;
-    return mine.length;
-  }
-
-  /** @param {KeyboardEvent} event */
-  #typed(event) {
-    if (event.key !== "Enter") return;
-    if (event.ctrlKey || event.metaKey) {
-      event.preventDefault();
-      this.#clicked();
-      return;
-    }
-    const before = this.editor.value.slice(0, this.editor.selectionStart);
-    const indent = /[^\n]*$/.exec(before)?.[0].match(/^ */)?.[0] ?? "";
-    if (!indent || event.isComposing) return;
-    event.preventDefault();
-    const [from, to] = [this.editor.selectionStart, this.editor.selectionEnd];
-    this.editor.setRangeText(`\n${indent}`, from, to, "end");
-    this.#edited();
   }
 
   async #clicked() {
@@ -189,7 +159,7 @@ class Panel {
       say(this.verdict, "busy", "Running on your processor …", where);
     });
     this.#named = new Set(verdict.lines);
-    this.#draw();
+    this.editor.draw(this.#named);
     sayVerdict(this.verdict, verdict, linesOf(source), by);
     this.#ran = { source, ptx };
     this.along.hidden = false;
@@ -229,7 +199,7 @@ class Panel {
     const lines = line ? [line] : [];
     const head = { right: false, kind: "broken", size: null, says: message, lines };
     this.#named = new Set(lines);
-    this.#draw();
+    this.editor.draw(this.#named);
     sayVerdict(this.verdict, head, linesOf(this.source), "");
   }
 
@@ -272,9 +242,9 @@ class Panel {
   #busy(running) {
     this.#running = running;
     this.run.textContent = running ? "Stop" : "Run";
-    this.editor.readOnly = running;
+    this.editor.area.readOnly = running;
     this.size.disabled = running;
-    this.reset.disabled = running || this.editor.value === this.bookText;
+    this.reset.disabled = running || this.editor.untouched;
   }
 }
 

@@ -94,4 +94,14 @@ interface Window {
   labSteps: (el: HTMLElement, state: Record<string, unknown>) => () => void;
   /** The compiler: the text of its worker, where its package lies, how large that is. */
   labCompiler: { script: string; folder: string; megabytes: number } | null;
+  /** Exercises of lines, by name. */
+  labLines: Record<string, import("../../exercises/lines.js").LinesExercise>;
+  /** Brings the editor of such an exercise to life. */
+  labLinesBench: (
+    element: HTMLElement,
+    name: string,
+    heard: import("../../book/panel/lines.js").Heard,
+  ) => void;
+  /** Whether this device can compile what a reader writes, as far as the page knows. */
+  labCompiles: boolean;
 }

@@ -1,0 +1,146 @@
+// @ts-check
+// Exercises in which the reader writes lines of a kernel: lines.py in JavaScript, with the same
+// sentences. Who asks says how a source is compiled and where a kernel is run.
+
+import { firstFault } from "../checking/judge.js";
+import { QUICK_SIZES } from "../checking/on_cpu.py";
+import { LabError } from "../errors.js";
+import { bodyStart, linesOf, parseKernel } from "../kernel.js";
+import { sentence } from "./sentences.js";
+
+/** @typedef {import("./asks.js").OfThread} OfThread */
+/** @typedef {import("../checking/judge.js").CheckResult} CheckResult */
+/** @typedef {import("../kernel.js").Size} Size */
+
+/**
+ * An exercise as Python writes it: the book's kernel, the lines of it that the reader's replace, and
+ * the sources of all book kernels that are compared, by name.
+ * @typedef {{ kernel: string, place: string, sizes: Size[], asks: import("./asks.js").Asks,
+ *   compared: string[], sources: Record<string, string> }} LinesExercise
+ *
+ * What a compiler made of a source.
+ * @typedef {{ ptx: string, by: string, ofThread?: OfThread }} Compiled
+ *
+ * A kernel on its way to whoever runs it.
+ * @typedef {{ source: string, ptx: string, ofThread?: OfThread }} Sent
+ *
+ * Why there is no kernel: at a line of the file, or at none.
+ * @typedef {{ refused: string, line: number }} Refused
+ *
+ * What judging needs: PTX of the reader's source; PTX of a book kernel, by the compiler that made the
+ * reader's; checks up to the first size that is not right; what is asked of a kernel that is right.
+ * @typedef {object} Tools
+ * @property {(source: string) => Promise<Compiled | Refused>} compiled
+ * @property {(name: string, source: string, like: Compiled) => Promise<Compiled>} compiledLike
+ * @property {(kernel: Sent, sizes: Size[]) => Promise<CheckResult[] | Refused>} checked
+ * @property {(asks: import("./asks.js").Asks, reader: Sent, books: Record<string, Sent>) =>
+ *   Promise<{ right: boolean, says: string }>} said
+ *
+ * @typedef {{ right: boolean, text: string, by: string }} Judgement
+ */
+
+const LINE = /(?:\bat |\b\w+\.cu, )line (\d+)\b/g;
+const TITLE = "// title:";
+
+/** The reader's kernel, and which of its lines are the reader's own. */
+export class Written {
+  /**
+   * @param {string} source
+   * @param {number} first 1-based number of the reader's first line in the source
+   * @param {number} last
+   */
+  constructor(source, first, last) {
+    this.source = source;
+    this.first = first;
+    this.last = last;
+  }
+
+  /**
+   * What the reader calls a line: its number in their text, or what it says.
+   * @param {number} number
+   */
+  line(number) {
+    if (this.first <= number && number <= this.last) {
+      return sentence("lines.own", { line: number - this.first + 1 });
+    }
+    const text = linesOf(this.source)[number - 1] ?? "";
+    return sentence("lines.quoted", { text: text.split("  //")[0].trim() });
+  }
+
+  /**
+   * What the checker said, with the reader's line numbers.
+   * @param {string} message
+   */
+  told(message) {
+    return message.replace(LINE, (_, number) =>
+      sentence("lines.in", { line: this.line(Number(number)) }),
+    );
+  }
+
+  /**
+   * The compiler's first words, with the reader's line numbers.
+   * @param {Refused} why
+   */
+  refusal({ line, refused }) {
+    // The sentence of a static_assert speaks for itself.
+    const own = line > 0 && !this.source.includes(refused);
+    const bare = refused.replace(/\.$/, "");
+    const reason = own
+      ? sentence("lines.reason", { line: this.line(line), reason: bare })
+      : refused;
+    return sentence("lines.broken", { reason });
+  }
+}
+
+/**
+ * The kernel that an answer makes. Throws a LabError where it is none.
+ * @param {LinesExercise} exercise
+ * @param {string} answer
+ */
+export function written(exercise, answer) {
+  const text = answer.replace(/^\n+/, "").trimEnd();
+  if (!text) throw new LabError(sentence("lines.none.page"));
+  const book = exercise.sources[exercise.kernel];
+  let [source, first] = ["", 1];
+  if (text.includes("__global__")) {
+    const hasHead = text.startsWith("//") && text.includes(TITLE);
+    const head = hasHead ? [] : linesOf(book).slice(0, bodyStart(book));
+    source = [...head, text].join("\n");
+    first = head.length + 1;
+  } else {
+    const at = book.indexOf(exercise.place);
+    const before = book.slice(0, at);
+    source = `${before}${text}${book.slice(at + exercise.place.length)}`;
+    first = linesOf(before).length + 1;
+  }
+  const whole = `${source.trimEnd()}\n`;
+  parseKernel("mine", whole);
+  return new Written(whole, first, first + text.split("\n").length - 1);
+}
+
+/**
+ * Judge an answer. Throws a LabError where it is no kernel, or cannot be judged.
+ * @param {LinesExercise} exercise
+ * @param {string} answer
+ * @param {Tools} tools
+ * @returns {Promise<Judgement>}
+ */
+export async function judged(exercise, answer, tools) {
+  const mine = written(exercise, answer);
+  const made = await tools.compiled(mine.source);
+  if ("refused" in made) return { right: false, text: mine.refusal(made), by: "" };
+  const { by, ptx, ofThread } = made;
+  const reader = { source: mine.source, ptx, ofThread };
+  const results = await tools.checked(reader, [...QUICK_SIZES, ...exercise.sizes]);
+  if ("refused" in results) return { right: false, text: mine.refusal(results), by };
+  const fault = firstFault(results);
+  if (fault !== null) return { right: false, text: mine.told(fault), by };
+  /** @type {Record<string, Sent>} */
+  const books = {};
+  for (const name of exercise.compared) {
+    const source = exercise.sources[name];
+    books[name] = { source, ptx: (await tools.compiledLike(name, source, made)).ptx };
+  }
+  const { right, says } = await tools.said(exercise.asks, reader, books);
+  return { right, text: right ? sentence("lines.right", { text: says }) : says, by };
+}

@@ -1,0 +1,182 @@
+"""Exercises of lines on a page: written, run, judged in the notebook's words, and kept."""
+
+import json
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from axe_playwright_python.sync_playwright import Axe
+from compiler_here import package
+from playwright.sync_api import Browser, Locator, Page
+from sites import Site, served
+
+from sgemm_lab.book import panels, theme
+from sgemm_lab.book.assets import ASSETS
+from sgemm_lab.book.exercises import lines_data, lines_form
+from sgemm_lab.clang.package import write_site
+from sgemm_lab.exercises import Lines, find_exercise
+
+pytestmark = pytest.mark.browser
+
+FOUND = find_exercise("2.2")
+assert isinstance(FOUND, Lines)
+PHONE = {"viewport": {"width": 390, "height": 844}, "has_touch": True, "is_mobile": True}
+NARROW = {"viewport": {"width": 390, "height": 844}}
+SHEETS = ("book.css", "exercises.css", "panel.css")
+SCRIPTS = ("book.js", "reading.js", "judging.js", "exercises.js")
+KEPT = json.loads(
+    (Path(__file__).parents[1] / "data" / "judged_lines.json").read_text(encoding="utf-8")
+)["2.2"]
+PAGE = """<!doctype html><html lang="en" data-theme="{theme}"><head><meta charset="utf-8">
+<meta name="viewport" content="width=device-width"><title>An exercise</title>
+<link rel="stylesheet" href="book-theme.css">{sheets}
+<script>DOCUMENTATION_OPTIONS = {{}};</script>{scripts}</head>
+<body style="background: var(--lab-bg); color: var(--lab-fg)"><main class="bd-article">
+<h1>An exercise</h1><div class="lab-exercise" role="group" data-lab="exercise" data-name="2.2"
+aria-labelledby="title"><h2 id="title">2.2 Place the barriers</h2><p>Put in as many as needed.</p>
+<div class="lab-start"><pre>{start}</pre></div>
+<p class="lab-go-on">In the notebook: your lines are compiled and judged there.</p>{form}
+<details class="lab-solution" data-lab="solution"><summary>Solution</summary><p>So.</p></details>
+<script type="application/json" data-lab="judging">{data}</script></div></main></body></html>"""
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
+    """Serve a page with exercise 2.2, and the compiler."""
+    folder = tmp_path_factory.mktemp("lines")
+    package()
+    for name in (*SHEETS, *SCRIPTS):
+        shutil.copy(ASSETS / name, folder)
+    (folder / "book-theme.css").write_text(theme.stylesheet(), encoding="utf-8")
+    sizes = write_site(folder / "clang")
+    for file, text in panels.site_files([], sizes, ["2.2"]).items():
+        (folder / file).write_text(text, encoding="utf-8")
+    for mode in ("light", "dark"):
+        html = PAGE.format(
+            theme=mode,
+            sheets="".join(f'<link rel="stylesheet" href="{name}">' for name in SHEETS),
+            scripts="".join(f'<script defer src="{name}"></script>' for name in SCRIPTS),
+            start=FOUND.start,
+            form=lines_form(FOUND),
+            data=json.dumps(lines_data(FOUND)).replace("<", "\\u003c"),
+        )
+        (folder / f"{mode}.html").write_text(html, encoding="utf-8")
+    with served(folder) as site:
+        yield site
+
+
+class Opened:
+    """The page with the exercise."""
+
+    def __init__(self, page: Page) -> None:
+        self.page = page
+        self.complaints: list[str] = []
+        page.on("console", lambda said: self.complaints.append(said.text))
+        page.on("pageerror", lambda error: self.complaints.append(str(error)))
+
+    def part(self, name: str) -> Locator:
+        return self.page.locator(f'[data-name="2.2"] [data-lab="{name}"]')
+
+    @property
+    def state(self) -> str | None:
+        return self.page.locator('[data-name="2.2"]').get_attribute("data-state")
+
+    def run(self, answer: str) -> str:
+        """Write an answer and press Run; return the verdict's first line."""
+        self.part("editor").fill(answer)
+        self.part("run").click()
+        sign = self.page.locator('[data-lab="verdict"] .lab-sign')
+        self.page.locator('[data-lab="form"][data-ready]').wait_for()
+        self.page.wait_for_function(
+            "document.querySelector('[data-lab=run]').textContent !== 'Stop'", timeout=60_000
+        )
+        sign.wait_for(timeout=60_000)
+        return self.part("verdict").locator("p").first.inner_text()
+
+
+@pytest.fixture
+def opened(chromium: Browser, site: Site) -> Iterator[Any]:
+    contexts = []
+
+    def make(page: str = "light.html", scheme: str = "http", **options: Any) -> Opened:
+        context = chromium.new_context(**options)
+        contexts.append(context)
+        found = Opened(context.new_page())
+        found.page.goto(site.url(page, scheme))
+        return found
+
+    yield make
+    for context in contexts:
+        context.close()
+
+
+def test_barriers_are_placed_in_the_page_and_judged_as_in_the_notebook(opened: Any) -> None:
+    page = opened()
+    assert page.part("solution").is_hidden()
+    assert page.part("editor").input_value() == FOUND.start
+    assert page.page.locator(".lab-go-on").is_hidden()
+    for kept in (*KEPT[1:4], KEPT[0]):
+        said = page.run(kept["answer"])
+        assert said == f"{'✓' if kept['right'] else '✗'} {kept['text'].replace('`', '')}"
+        assert page.state == ("right" if kept["right"] else "wrong")
+    assert page.page.locator("[data-lab=count]").inner_text() == "1 of 1 answered here, 1 right."
+    assert page.part("solution").is_visible()
+    said = page.run("        int a = ;")
+    assert said.startswith("✗ It does not compile. In your line 1: ")
+    assert page.part("marks").locator(".is-named").count() == 1
+    assert page.complaints == []
+
+
+def test_lines_and_verdict_are_kept_until_forgotten(opened: Any) -> None:
+    page = opened()
+    said = page.run(FOUND.place)  # the book's own lines need no compiler
+    assert said.startswith("✓ Right: no race, and 4 barriers in two windows.")
+    page.page.reload()
+    assert page.state == "right"
+    assert page.part("verdict").locator("p").first.inner_text() == said
+    assert page.part("editor").input_value() == FOUND.place
+    with page.page.expect_navigation():
+        page.page.locator("[data-lab=forget]").click()
+    assert page.state == "empty"
+    assert page.part("editor").input_value() == FOUND.start
+    assert page.complaints == []
+
+
+def test_by_keyboard_alone(opened: Any) -> None:
+    page = opened()
+    page.part("run").focus()
+    page.page.keyboard.press("Tab")
+    page.page.wait_for_selector("[data-ready]")
+    assert page.page.evaluate("document.activeElement.dataset.lab") == "editor"
+    page.page.keyboard.press("Control+a")
+    page.page.keyboard.insert_text(FOUND.place)
+    page.page.keyboard.press("Control+Enter")
+    page.page.locator('[data-name="2.2"][data-state="right"]').wait_for(timeout=60_000)
+    page.page.keyboard.press("Tab")
+    assert page.page.evaluate("document.activeElement.dataset.lab") != "editor"
+
+
+@pytest.mark.parametrize("options", [{"scheme": "file"}, PHONE], ids=["opened as a file", "phone"])
+def test_where_nothing_can_be_compiled_the_page_says_how_to_go_on(
+    opened: Any, options: dict[str, Any]
+) -> None:
+    page = opened(**options)
+    assert page.page.locator(".lab-go-on").is_visible()
+    assert page.page.locator(".lab-start").is_visible()
+    assert page.part("solution").is_visible()
+    assert page.part("editor").is_hidden()
+    assert page.complaints == []
+
+
+@pytest.mark.parametrize("mode", ["light", "dark"])
+@pytest.mark.parametrize("device", [{}, NARROW], ids=["desktop", "narrow"])
+def test_axe_finds_nothing_and_no_page_is_wider_than_its_window(
+    opened: Any, mode: str, device: dict[str, Any]
+) -> None:
+    page = opened(f"{mode}.html", **device)
+    page.run(FOUND.place)
+    found = Axe().run(page.page).response["violations"]
+    assert [(one["id"], one["nodes"][0]["target"]) for one in found] == []
+    assert page.page.evaluate("document.documentElement.scrollWidth <= innerWidth")

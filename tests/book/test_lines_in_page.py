@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from axe_playwright_python.sync_playwright import Axe
 from compiler_here import package
-from playwright.sync_api import Browser, Locator, Page
+from playwright.sync_api import Browser, Locator, Page, expect
 from sites import Site, served
 
 from sgemm_lab.book import panels, theme
@@ -136,7 +136,7 @@ def test_lines_and_verdict_are_kept_until_forgotten(opened: Any) -> None:
     page.page.reload()
     assert page.state == "right"
     assert page.part("verdict").locator("p").first.inner_text() == said
-    assert page.part("editor").input_value() == FOUND.place
+    expect(page.part("editor")).to_have_value(FOUND.place)
     with page.page.expect_navigation():
         page.page.locator("[data-lab=forget]").click()
     assert page.state == "empty"

@@ -50,6 +50,11 @@ _PACKAGE = "clang"
 _SHEET = ("name", "sms", "clock_mhz", "fp32_lanes", "dram_gbs")
 """What the bound takes from a GPU's data sheet."""
 _STEPS = re.compile(r'(?P<m>\d+)×(?P<n>\d+)×(?P<k>\d+) "(?P<name>[^"]+)"')
+_NOT_RUN = (
+    "Run checks the kernel at awkward sizes, looks for races, and counts what each line asks of "
+    "memory. It all happens in this page."
+)
+"""Stands there from the start: nothing moves when the script comes while a button is pressed."""
 _LONGEST = 26
 """Lines that the editor shows at once; of a longer kernel it scrolls."""
 
@@ -125,7 +130,8 @@ def panel(kernel: Kernel, toy: Toy, ways: Sequence[str]) -> str:
         f'<section class="lab-bench" data-lab="panel" id="panel-{name}" '
         f'aria-label="Edit and run {name}" hidden>'
         '<div class="lab-bench-bar"><p class="lab-bench-title">'
-        f'<b>{name}</b>, your copy <span data-lab="range"></span></p>'
+        f'<b>{name}</b>, your copy <span data-lab="range">· lines {first + 1}–{len(lines)}</span>'
+        "</p>"
         f'<label>Count at <select data-lab="size">{sizes}</select></label>'
         '<button type="button" class="lab-run" data-lab="run">Run</button>'
         '<button type="button" data-lab="reset" disabled>Reset</button></div>'
@@ -135,7 +141,8 @@ def panel(kernel: Kernel, toy: Toy, ways: Sequence[str]) -> str:
         f'<textarea data-lab="editor" aria-label="Your copy of {name}" spellcheck="false" '
         'autocapitalize="off" autocomplete="off" wrap="off" '
         f'rows="{len(lines) - first}">{escape(body, quote=False)}</textarea></div></div>'
-        '<div class="lab-bench-verdict" data-lab="verdict" role="status"></div>'
+        '<div class="lab-bench-verdict" data-lab="verdict" data-state="none" role="status">'
+        f"<p><b>Not run yet</b></p>{_NOT_RUN}</div>"
         '<div data-lab="counts"></div><div data-lab="steps"></div>'
         '<div class="lab-bench-along" data-lab="along" hidden><p>The speed of your copy only a GPU '
         f"can tell. Copy it as a cell, and run that {', or '.join(ways)}, below the first cell. "
@@ -161,6 +168,8 @@ def write_files(app: Sphinx, error: Exception | None) -> None:
     named = {name for names in gathered(app.env, KIND).values() for name in names}
     boxes = gathered(app.env, exercises.KIND)
     asked = sorted({name for names in boxes.values() for name in names if name})
+    if not named and not asked:
+        return
     compiler = _written_compiler(static / _PACKAGE)
     for file, text in site_files(sorted(named), compiler, asked).items():
         (static / file).write_text(text, encoding="utf-8")

@@ -251,6 +251,13 @@
     return bench;
   }
 
+  /** @type {(name: string, text: string) => void} */
+  function keepDraft(name, text) {
+    keep((drafts) => {
+      drafts[name] = text;
+    }, DRAFTS);
+  }
+
   /**
    * What an editor tells its box.
    * @param {Box} box
@@ -259,10 +266,7 @@
    */
   function hearing(box, showWayOn) {
     return {
-      edited: (text) =>
-        keep((drafts) => {
-          drafts[box.name] = text;
-        }, DRAFTS),
+      edited: (text) => keepDraft(box.name, text),
       busy: (text) => say(box, "empty", "", text),
       judged: (answer, { right, text, by }) => {
         keep((kept) => {
@@ -298,6 +302,8 @@
     const [draft, kept] = [keptUnder(DRAFTS)[name], keptUnder(KEY)[name]];
     if (typeof kept?.right === "boolean") show(box, { ...kept, text: String(kept.text) });
     if (typeof draft === "string") area.value = draft;
+    // Also what is typed before the editor's script is there.
+    area.addEventListener("input", () => keepDraft(name, area.value));
     const load = async () => {
       if (form.dataset.asked) return;
       form.dataset.asked = "true";

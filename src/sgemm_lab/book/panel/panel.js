@@ -52,6 +52,7 @@ class Panel {
     this.reset = /** @type {HTMLButtonElement} */ (part("reset"));
     this.size = /** @type {HTMLSelectElement} */ (part("size"));
     this.verdict = /** @type {HTMLElement} */ (part("verdict"));
+    this.notRun = this.verdict.lastChild?.textContent ?? "";
     this.counts = /** @type {HTMLElement} */ (part("counts"));
     /** @type {{ name: string, head: string, gpu: import("../../models/bound.js").Sheet,
      *   toy: import("./steps.js").Toy }} */
@@ -111,7 +112,7 @@ class Panel {
     this.range.textContent = `· lines ${this.above + 1}–${this.above + lines}`;
     const same = this.editor.untouched;
     this.reset.disabled = same;
-    say(this.verdict, "none", same ? "Not run yet" : "Edited, and not run yet", notRun());
+    say(this.verdict, "none", same ? "Not run yet" : "Edited, and not run yet", this.notRun);
     clearTimeout(this.#keeping);
     const keep = () => keepEdit(this.kernel.name, same ? null : this.editor.text);
     this.#keeping = setTimeout(keep, KEEP_AFTER_MS);
@@ -247,7 +248,3 @@ class Panel {
     this.reset.disabled = running || this.editor.untouched;
   }
 }
-
-const notRun = () =>
-  "Run checks the kernel at awkward sizes, looks for races, and counts what each line asks of " +
-  "memory. It all happens in this page.";

@@ -66,6 +66,7 @@ export function folder() {
 export class Background {
   /** @type {Worker | null} */
   #worker = null;
+  #address = "";
   #asked = 0;
   /** @type {((fault: Error) => void) | null} */
   #giveUp = null;
@@ -114,6 +115,7 @@ export class Background {
   stop() {
     this.#worker?.terminate();
     this.#worker = null;
+    URL.revokeObjectURL(this.#address);
     this.#giveUp?.(new LabError("Stopped."));
     this.#giveUp = null;
   }
@@ -124,7 +126,8 @@ export class Background {
     const text = await this.#text();
     const address = URL.createObjectURL(new Blob([text], { type: "text/javascript" }));
     this.#worker = new Worker(address);
-    URL.revokeObjectURL(address);
+    // The address must hold until the worker has read it, which may be late on a busy machine.
+    this.#address = address;
     return this.#worker;
   }
 }

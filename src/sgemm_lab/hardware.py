@@ -20,3 +20,5 @@ FLOP_PER_WARP_FMA = FLOP_PER_FMA * WARP
 """FLOP of one fused multiply-add instruction of a warp."""
 MAX_REGISTERS = 255
 """Registers that a thread may have."""
+STATIC_SHARED = 48 * 1024
+"""Bytes of ``__shared__`` arrays of a block whose size is in the source; ptxas refuses more."""

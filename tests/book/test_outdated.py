@@ -42,7 +42,8 @@ class SmallBook:
         self.folder = folder
         (folder / "chapters").mkdir()
         self.package = folder / "src" / "sgemm_lab"
-        shutil.copytree(ROOT / "src" / "sgemm_lab", self.package)
+        fetched = shutil.ignore_patterns("node_modules", "__pycache__")
+        shutil.copytree(ROOT / "src" / "sgemm_lab", self.package, ignore=fetched)
         for name in ("kernels", "records"):
             shutil.copytree(ROOT / name, folder / name)
         (folder / "conf.py").write_text(CONFIGURATION)

@@ -242,7 +242,7 @@ def no_compiler(monkeypatch: pytest.MonkeyPatch) -> None:
         raise AssertionError("nothing can be compiled here")
 
     monkeypatch.setattr(shipped_ptx, "load_nvrtc", absent)
-    monkeypatch.setattr(shipped_ptx, "compile_kernel", compiled)
+    monkeypatch.setattr(shipped_ptx, "compile_to_ptx", compiled)
 
 
 def test_shipped_ptx_takes_the_place_of_the_compiler(

@@ -46,4 +46,5 @@ def inputs() -> Iterator[Path]:
     yield from data_folder("kernels").glob("*.cu")
     yield from data_folder("records").glob("*.json")
     for suffix in ("py", "js", "css", "html", "json", "svg", "ptx"):
-        yield from PACKAGE.rglob(f"*.{suffix}")
+        found = PACKAGE.rglob(f"*.{suffix}")
+        yield from (path for path in found if "node_modules" not in path.parts)

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from sgemm_lab.errors import LabError, MissingToolError
+from sgemm_lab.hardware import STATIC_SHARED
 from sgemm_lab.kernel import ENTRY, Kernel
 from sgemm_lab.text import filled, templates
 
@@ -28,6 +29,7 @@ _CACHE = "CUPY_CACHE_DIR"
 _ERROR = r"^{file}\((\d+)\): (?:catastrophic )?error(?: #[\w-]+)?: (.+)$"
 _ASSERTION = re.compile(r'static assertion failed with "(.+)"')
 _TOO_MUCH_SHARED = re.compile(r"uses too much shared data \((0x\w+) bytes, (0x\w+) max\)")
+_DECLARED_SHARED = re.compile(r"^\s*\.shared\b.*\[(\d+)\];", re.M)
 _PTX_FOLDER = re.compile(r'^(\s*\.file\s+\d+\s+")[^"]*/', re.M)
 
 
@@ -61,14 +63,31 @@ def compile_kernel(kernel: Kernel, target: str = DEFAULT_TARGET) -> Compiled:
         CompileError: the source has errors; the message gives line and reason.
         LabError: the kernel needs a newer target, or NVRTC is not installed.
     """
+    return compile_source(kernel.source, _file_name(kernel), _whole_target(kernel, target))
+
+
+def compile_to_ptx(kernel: Kernel, target: str = DEFAULT_TARGET) -> str:
+    """Compile a kernel to PTX only: half the work, where machine code is not wanted.
+
+    Raises:
+        CompileError: the source has errors; the message gives line and reason.
+        LabError: the kernel needs a newer target, or NVRTC is not installed.
+    """
+    return _source_to_ptx(kernel.source, _file_name(kernel), _whole_target(kernel, target))
+
+
+def _file_name(kernel: Kernel) -> str:
+    return f"{kernel.base_name.removesuffix('.cu')}.cu"
+
+
+def _whole_target(kernel: Kernel, target: str) -> str:
+    """Return the target with its "a" where the kernel needs what only that one has."""
     if not suits(kernel, target):
         raise LabError(
             f"The kernel '{kernel.name}' uses instructions that a GPU has {_from(kernel)}. "
             f"It cannot be built for {target}."
         )
-    if kernel.needs == f"{target}a":
-        target = kernel.needs
-    return compile_source(kernel.source, f"{kernel.base_name.removesuffix('.cu')}.cu", target)
+    return kernel.needs if kernel.needs == f"{target}a" else target
 
 
 def suits(kernel: Kernel, target: str) -> bool:
@@ -100,6 +119,26 @@ def compile_source(source: str, file_name: str, target: str, entry: str = ENTRY)
     options = (f"-arch={target}", "--ptxas-options=-v", "-no-cache")
     with _program(source, file_name, target, options) as (nvrtc, program):
         return _compiled(nvrtc, program, target, entry)
+
+
+@lru_cache(maxsize=256)
+def _source_to_ptx(source: str, file_name: str, target: str, entry: str = ENTRY) -> str:
+    options = (f"-arch={target.replace('sm_', 'compute_')}",)
+    with _program(source, file_name, target, options) as (nvrtc, program):
+        ptx = _ptx(nvrtc, program)
+    if sum(map(int, _DECLARED_SHARED.findall(ptx))) > STATIC_SHARED:
+        # The assembler says what is too much.
+        return compile_source(source, file_name, target, entry).ptx
+    if not re.search(rf"\.entry\s+{re.escape(entry)}\b", ptx):
+        raise _no_entry(entry)
+    return ptx
+
+
+def _no_entry(entry: str) -> LabError:
+    return LabError(
+        f"The source has no kernel called '{entry}'. It needs one: "
+        f'extern "C" __global__ void {entry}(…).'
+    )
 
 
 def source_ptx(
@@ -195,10 +234,7 @@ def _find_cache() -> None:
 def _compiled(nvrtc: Any, program: Any, target: str, entry: str) -> Compiled:
     log = nvrtc.getProgramLog(program)
     if f"'{entry}'" not in log:
-        raise LabError(
-            f"The source has no kernel called '{entry}'. It needs one: "
-            f'extern "C" __global__ void {entry}(…).'
-        )
+        raise _no_entry(entry)
     # The log has a paragraph per entry; ours begins where its name stands.
     paragraph = log[log.index(f"'{entry}'") :].partition("Compiling entry function")[0]
     registers = re.search(r"Used (\d+) registers", paragraph)

@@ -8,6 +8,7 @@ from typing import Any
 
 from sgemm_lab.cuda.compiler import Compiled, compile_kernel, import_cupy
 from sgemm_lab.errors import LabError, MissingToolError
+from sgemm_lab.hardware import STATIC_SHARED
 from sgemm_lab.kernel import ENTRY, Kernel, Size
 
 MAX_GRID_Y = 65535
@@ -15,8 +16,6 @@ MAX_GRID_Y = 65535
 
 MAX_DIMENSION = 2**24
 """The largest M, N or K. Row and column numbers are 32-bit; this leaves room for the last tile."""
-
-_STATIC_SHARED_LIMIT = 48 * 1024
 
 
 def require_gpu() -> Any:
@@ -126,7 +125,7 @@ class LoadedKernel:
         return held
 
     def _reserve_shared(self, dynamic_bytes: int) -> None:
-        if dynamic_bytes <= _STATIC_SHARED_LIMIT:
+        if dynamic_bytes <= STATIC_SHARED:
             return
         limit = _shared_limit()
         wanted = dynamic_bytes + self.compiled.shared_bytes
@@ -141,7 +140,7 @@ class LoadedKernel:
 def fits(kernel: Kernel, size: Size) -> bool:
     """Say whether the GPU's blocks have the shared memory that the kernel wants at a size."""
     shape = kernel.launch_shape(*size, sms=device_sms())
-    return shape.shared_bytes <= max(_STATIC_SHARED_LIMIT, _shared_limit())
+    return shape.shared_bytes <= max(STATIC_SHARED, _shared_limit())
 
 
 def multiply(kernel: Kernel, a: Any, b: Any) -> Any:

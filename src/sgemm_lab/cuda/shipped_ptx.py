@@ -7,7 +7,7 @@ Where NVRTC cannot be installed, such as on macOS, the book's kernels are counte
 import re
 from pathlib import Path
 
-from sgemm_lab.cuda.compiler import DEFAULT_TARGET, compile_kernel, load_nvrtc
+from sgemm_lab.cuda.compiler import DEFAULT_TARGET, compile_to_ptx, load_nvrtc
 from sgemm_lab.errors import LabError, MissingToolError
 from sgemm_lab.files import SHIPPED_PTX, data_folder, write_whole
 from sgemm_lab.kernel import Kernel, load_kernel, load_kernels
@@ -32,7 +32,7 @@ def kernel_ptx(kernel: Kernel, target: str = DEFAULT_TARGET) -> str:
             f"{missing} Only the book's own kernels, unchanged and for {DEFAULT_TARGET}, "
             "can be counted without it."
         ) from None
-    return compile_kernel(kernel, target).ptx
+    return compile_to_ptx(kernel, target)
 
 
 def settled_ptx(kernel: Kernel) -> str:
@@ -62,7 +62,7 @@ def write_all(folder: Path = SHIPPED_PTX) -> list[Path]:
         LabError: NVRTC is not installed, or a kernel does not compile.
     """
     texts = {
-        folder / shipped_file(kernel).name: compile_kernel(kernel).ptx
+        folder / shipped_file(kernel).name: compile_to_ptx(kernel)
         for kernel in (*load_kernels(variants=True), *toys())
     }
     folder.mkdir(exist_ok=True)

@@ -4,9 +4,9 @@ from sgemm_lab.exercises.asks import Asks, Case, Compiled, Counted
 from sgemm_lab.exercises.counted import barriers, times_as_fast
 from sgemm_lab.exercises.lines import Lines
 from sgemm_lab.exercises.model import Estimate, Number
+from sgemm_lab.hardware import STATIC_SHARED
 from sgemm_lab.kernel import load_kernel
 
-_SHARED_LIMIT = 48 * 1024
 _BYTES_PER_K = 2 * 32 * 4
 _STEP = 32
 _SIZE = (32, 32, 64)
@@ -18,11 +18,11 @@ _WIDEST = Asks(
             False,
             "{wide:number} works, but a window of {wider:number} fits too.",
             "taken",
-            below=_SHARED_LIMIT - _STEP * _BYTES_PER_K + 1,
+            below=STATIC_SHARED - _STEP * _BYTES_PER_K + 1,
         ),
         Case(
             True,
-            f"a window of {{wide:number}} takes {{taken:comma}} of {_SHARED_LIMIT:,} bytes.",
+            f"a window of {{wide:number}} takes {{taken:comma}} of {STATIC_SHARED:,} bytes.",
         ),
     ),
     {

@@ -4,8 +4,8 @@
 import { passed } from "../checking/judge.js";
 import { checkHere } from "../checking/on_cpu.js";
 import sentences from "../cuda/sentences.json";
+import { STATIC_SHARED } from "../hardware.py";
 import { ENTRY } from "../kernel.js";
-import { STATIC_SHARED } from "../simulator/limits.py";
 import { parse } from "../simulator/ptx.js";
 import { filled } from "../text.js";
 

@@ -13,9 +13,9 @@ _BRANCHES = ("bra",)
 _EXITS = ("ret", "exit")
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class BasicBlock:
-    """Instructions that always run one after the other."""
+    """Instructions that always run one after the other; equal to itself only."""
 
     number: int
     instructions: tuple[Instruction, ...]

@@ -2,6 +2,7 @@
 // Launches that no GPU takes, or that would take hours: limits.py in JavaScript.
 
 import { LabError } from "../errors.js";
+import { STATIC_SHARED } from "../hardware.py";
 import {
   MAX_THREADS,
   MOST_BLOCKS_X,
@@ -10,7 +11,6 @@ import {
   MOST_THREADS_XY,
   MOST_THREADS_Z,
   SHARED_LIMITS,
-  STATIC_SHARED,
 } from "./limits.py";
 import { sentence } from "./sentences.js";
 

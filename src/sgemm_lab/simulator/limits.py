@@ -6,14 +6,13 @@ per compute capability; the same from 7.5 to 12.0 but for the shared memory of a
 
 from sgemm_lab.errors import LabError
 from sgemm_lab.gpu import GPUS
+from sgemm_lab.hardware import STATIC_SHARED
 from sgemm_lab.simulator.group import Launch
 from sgemm_lab.simulator.sentences import sentence
 
 MAX_THREADS = 1024
 MOST_BLOCKS_X, MOST_BLOCKS_YZ = 2**31 - 1, 65535
 MOST_THREADS_XY, MOST_THREADS_Z = 1024, 64
-STATIC_SHARED = 48 * 1024
-"""Bytes of ``__shared__`` arrays whose size is in the source; ptxas refuses more."""
 MOST_LANES = 2**31
 """Threads of a launch that the simulator starts. Even empty ones take minutes above this."""
 SHARED_LIMITS = {

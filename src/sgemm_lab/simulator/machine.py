@@ -94,26 +94,38 @@ def _code(group: ThreadGroup, blocks: list[BasicBlock], tally: Tally) -> Code:
 
 
 def _segments(group: ThreadGroup, block: BasicBlock, tally: Tally) -> list[Segment]:
-    found = []
+    one_by_one = group.launch.products is not None
+    return [
+        Segment(
+            [_bind(group, bundle, tally) for bundle in gathered],
+            None if barrier is None else _block_barrier(group, barrier),
+        )
+        for gathered, barrier in _stretches(block, one_by_one)
+    ]
+
+
+@lru_cache(maxsize=1024)
+def _stretches(
+    block: BasicBlock, one_by_one: bool
+) -> list[tuple[list[Bundle], Instruction | None]]:
+    """A block cut behind its barriers: bundles of instructions, and the barrier that follows."""
+
+    def gather(instructions: tuple[Instruction, ...]) -> list[Bundle]:
+        return [(one,) for one in instructions] if one_by_one else bundles(instructions)
+
+    found: list[tuple[list[Bundle], Instruction | None]] = []
     start = 0
     for position, instruction in enumerate(block.instructions):
-        match = _BARRIER.fullmatch(instruction.opcode)
-        if match is not None:
-            steps = _steps(group, block.instructions[start:position], tally)
-            barrier = _block_barrier(group, instruction, waits=match["how"] == "sync")
-            found.append(Segment(steps, barrier))
+        if _BARRIER.fullmatch(instruction.opcode):
+            found.append((gather(block.instructions[start:position]), instruction))
             start = position + 1
-    found.append(Segment(_steps(group, block.instructions[start:], tally), None))
+    found.append((gather(block.instructions[start:]), None))
     return found
 
 
-def _steps(group: ThreadGroup, instructions: tuple[Instruction, ...], tally: Tally) -> list[Step]:
-    if group.launch.products is not None:
-        return [_bind(group, (instruction,), tally) for instruction in instructions]
-    return [_bind(group, bundle, tally) for bundle in bundles(instructions)]
-
-
-def _block_barrier(group: ThreadGroup, instruction: Instruction, *, waits: bool) -> BlockBarrier:
+def _block_barrier(group: ThreadGroup, instruction: Instruction) -> BlockBarrier:
+    match = _BARRIER.fullmatch(instruction.opcode)
+    waits = match is not None and match["how"] == "sync"
     number, threads = (
         value(group, instruction, position, "u32") if position < len(instruction.operands) else None
         for position in (0, 1)

@@ -135,9 +135,9 @@ class ArrayDeclaration:
     alignment: int
 
 
-@dataclass
+@dataclass(eq=False)
 class PtxKernel:
-    """One ``.entry`` of a PTX module."""
+    """One ``.entry`` of a PTX module; equal to itself only, so that work on it can be kept."""
 
     name: str
     parameters: list[Parameter] = field(default_factory=list)

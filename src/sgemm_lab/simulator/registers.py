@@ -1,5 +1,6 @@
 """The registers of a group of threads, as NumPy arrays with one column per thread."""
 
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -44,19 +45,7 @@ class RegisterFile:
 
     def __init__(self, kernel: PtxKernel, lanes: int) -> None:
         self.lanes = lanes
-        self.row: dict[str, int] = {}
-        self._width: dict[str, int] = {}
-        rows = {0: 0, 2: 0, 4: 0, 8: 0}
-        for instruction in kernel.instructions:
-            for operand in (*instruction.operands, *filter(None, [instruction.guard])):
-                for register in registers_of(operand):
-                    if register.name in self.row or register.name == "_":
-                        continue
-                    type_ = kernel.register_type(register.name)
-                    width = 0 if type_ == "pred" else TYPE_BYTES[type_]
-                    self._width[register.name] = width
-                    self.row[register.name] = rows[width]
-                    rows[width] += 1
+        self.row, self._width, rows = _layout(kernel)
         self._arrays: dict[int, Array] = {0: np.zeros((rows[0], lanes), dtype=np.bool_)}
         for width in (2, 4, 8):
             self._arrays[width] = np.zeros((rows[width], lanes), dtype=_UNSIGNED[width])
@@ -102,6 +91,25 @@ class RegisterFile:
         if dtype not in self._scratch:
             self._scratch[dtype] = np.zeros(self.lanes, dtype=dtype)
         return self._scratch[dtype]
+
+
+@lru_cache(maxsize=32)
+def _layout(kernel: PtxKernel) -> tuple[dict[str, int], dict[str, int], dict[int, int]]:
+    """Each register's row and bytes, and how many rows each width has; a predicate has 0 bytes."""
+    row: dict[str, int] = {}
+    width_of: dict[str, int] = {}
+    rows = {0: 0, 2: 0, 4: 0, 8: 0}
+    for instruction in kernel.instructions:
+        for operand in (*instruction.operands, *filter(None, [instruction.guard])):
+            for register in registers_of(operand):
+                if register.name in row or register.name == "_":
+                    continue
+                type_ = kernel.register_type(register.name)
+                width = 0 if type_ == "pred" else TYPE_BYTES[type_]
+                width_of[register.name] = width
+                row[register.name] = rows[width]
+                rows[width] += 1
+    return row, width_of, rows
 
 
 def constant(bits: int, dtype: np.dtype[Any]) -> Any:

@@ -7,6 +7,7 @@ declare module "*/hardware.py" {
   export const FLOP_PER_FMA: number;
   export const FLOP_PER_WARP_FMA: number;
   export const MAX_REGISTERS: number;
+  export const STATIC_SHARED: number;
   export const SECTOR_BYTES: number;
   export const WARP: number;
   export const WAVEFRONT_BYTES: number;
@@ -35,7 +36,6 @@ declare module "*/limits.py" {
   export const MOST_THREADS_XY: number;
   export const MOST_THREADS_Z: number;
   export const SHARED_LIMITS: Record<string, number>;
-  export const STATIC_SHARED: number;
 }
 
 declare module "*/tile_waves.py" {

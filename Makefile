@@ -9,7 +9,7 @@ SITE := _build/html
 ALONE := tests/widgets/test_live_in_jupyterlab.py
 
 .DEFAULT_GOAL := help
-.PHONY: help book lint check test notebooks readme counts bench clean
+.PHONY: help book lint check test notebooks pdf zip readme counts bench clean
 
 help:
 	@echo "make book       build the pages into $(SITE)"
@@ -17,6 +17,8 @@ help:
 	@echo "make check      the same and the quick tests"
 	@echo "make test       install what the tests need and run them all"
 	@echo "make notebooks  write one notebook per chapter into notebooks/"
+	@echo "make pdf        print the book into one PDF, _build/book.pdf"
+	@echo "make zip        pack the pages into one file that is read from disk"
 	@echo "make readme     write the ladder in README.md anew, from the records"
 	@echo "make counts     compile and count the kernels anew, for pages and machines without NVRTC"
 	@echo "make bench      time the simulator and the widgets, alone and on their pages"
@@ -49,6 +51,12 @@ test: lint
 
 notebooks: .venv/.book
 	@$(BIN)/python -m sgemm_lab.book.notebooks
+
+pdf: book .venv/.test
+	@$(BIN)/python -m sgemm_lab.book.paper
+
+zip: book
+	@$(BIN)/python -m sgemm_lab.book.archive
 
 readme: .venv/.book
 	@$(BIN)/python -m sgemm_lab.book.readme

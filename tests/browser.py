@@ -4,40 +4,10 @@ import os
 import shutil
 import subprocess
 import sys
-from pathlib import Path
 
-# The first is Chromium without its windows: it opens a page in half the time.
-NAMES = (
-    "chromium-headless-shell",
-    "chromium",
-    "chromium-browser",
-    "google-chrome",
-    "google-chrome-stable",
-    "chrome",
-)
-FLAGS = [
-    "--no-sandbox",
-    "--disable-gpu",
-    "--disable-quic",
-    "--no-first-run",
-    "--disable-background-networking",
-    "--disable-component-update",
-    "--disable-sync",
-]
+from sgemm_lab.book.browser import FLAGS, find
 
-
-def find() -> str | None:
-    """Return the program of a browser already there: the system's, else Playwright's own."""
-    named = os.environ.get("SGEMM_LAB_BROWSER")
-    candidates = [named] if named else [*map(shutil.which, NAMES), _playwrights_own()]
-    return next((program for program in candidates if program and Path(program).exists()), None)
-
-
-def _playwrights_own() -> str:
-    from playwright.sync_api import sync_playwright
-
-    with sync_playwright() as playwright:
-        return playwright.chromium.executable_path
+__all__ = ["FLAGS", "find"]
 
 
 def install() -> None:

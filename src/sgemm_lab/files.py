@@ -47,8 +47,8 @@ def own_records() -> Path:
     return Path("records") if found.parent == SHIPPED else found
 
 
-def write_whole(path: Path, text: str) -> None:
-    """Write a text file whole or not at all; its folder is made if it is missing.
+def write_whole(path: Path, content: str | bytes) -> None:
+    """Write a file, text as UTF-8, whole or not at all; its folder is made if it is missing.
 
     Raises:
         LabError: the folder or the file cannot be written; what stood there is left as it was.
@@ -57,8 +57,8 @@ def write_whole(path: Path, text: str) -> None:
         path.parent.mkdir(parents=True, exist_ok=True)
         handle, unfinished = tempfile.mkstemp(dir=path.parent, suffix=".tmp")
         try:
-            with os.fdopen(handle, "w", encoding="utf-8", newline="\n") as file:
-                file.write(text)
+            with os.fdopen(handle, "wb") as file:
+                file.write(content if isinstance(content, bytes) else content.encode())
             os.chmod(unfinished, 0o644)
             os.replace(unfinished, path)
         except BaseException:

@@ -45,7 +45,7 @@ _LOGGER = logging.getLogger(__name__)
 _SOURCES = Path(__file__).parent / "panel"
 _SIZES = ((64, 64, 64), (65, 63, 66), (128, 128, 128))
 """At these the reader may count: full tiles, ragged ones, and more of them."""
-_PACKAGE = "clang"
+COMPILER = "clang"
 """The folder of the compiler's package, beside the scripts."""
 _SHEET = ("name", "sms", "clock_mhz", "fp32_lanes", "dram_gbs")
 """What the bound takes from a GPU's data sheet."""
@@ -170,7 +170,7 @@ def write_files(app: Sphinx, error: Exception | None) -> None:
     asked = sorted({name for names in boxes.values() for name in names if name})
     if not named and not asked:
         return
-    compiler = _written_compiler(static / _PACKAGE)
+    compiler = _written_compiler(static / COMPILER)
     for file, text in site_files(sorted(named), compiler, asked).items():
         (static / file).write_text(text, encoding="utf-8")
 
@@ -212,7 +212,7 @@ def _compiler(sizes: Mapping[str, int]) -> dict[str, object] | None:
         return None
     return {
         "script": bundle.plain_script(_SOURCES / "compiling.js", "serve(self)"),
-        "folder": f"{_PACKAGE}/",
+        "folder": f"{COMPILER}/",
         "megabytes": round(sum(sizes.values()) / 1e6),
     }
 

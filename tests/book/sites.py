@@ -88,8 +88,7 @@ class Visit:
         self.page.route("**/*", guard)
         self.page.goto(site.url(page, scheme), wait_until=until)
         self.page.wait_for_function(
-            "() => (window.MathJax?.startup?.promise ?? Promise.resolve()).then(() =>"
-            " document.fonts.ready).then(() => window.labWidgetsDrawn ?? true)"
+            "() => document.fonts.ready.then(() => window.labWidgetsDrawn ?? true)"
         )
         return self
 

@@ -10,6 +10,7 @@ from sphinx.config import Config
 from sgemm_lab.book import (
     assets,
     exercises,
+    formulas,
     ledger,
     links,
     navigation,
@@ -36,6 +37,7 @@ def setup(app: Sphinx) -> dict[str, Any]:
     app.add_directive("constants", words.ConstantsDirective)
     app.add_directive_to_domain("std", "glossary", words.TermsDirective, override=True)
     app.add_role(values.ROLE, values.ValueRole())
+    formulas.register(app)
     _add_exercises(app)
     app.add_env_collector(Collector)
     app.connect("config-inited", _configure)
@@ -78,7 +80,7 @@ def _configure(app: Sphinx, config: Config) -> None:
     config.templates_path.append(str(assets.TEMPLATES))
     config.html_css_files.extend(["book-theme.css", "book.css", "pictures.css"])
     config.html_js_files.append(("book.js", {"defer": "defer"}))
-    config.mathjax_path = assets.MATHJAX_SCRIPT
+    config.html_math_renderer = formulas.RENDERER
     config.nb_render_plugin = RENDERER
     # Any expression may stand in a sentence, not names alone.
     config.nb_eval_name_regex = ""

@@ -10,10 +10,7 @@
       else region.removeAttribute("tabindex");
     }
   };
-  addEventListener("load", () => {
-    const ready = window.MathJax?.startup?.promise ?? Promise.resolve();
-    ready.then(mark);
-  });
+  addEventListener("load", () => document.fonts.ready.then(mark));
   addEventListener("resize", mark);
 })();
 

@@ -16,7 +16,7 @@ FORMULA = re.compile(r"\$\$(.+?)\$\$|(?<![\\$])\$(?!\$)([^$]+?)\$(?!\$)", re.DOT
 
 
 def shown(markup: str) -> str:
-    return re.sub(r"<[^>]*>|&\w+;", "", markup)
+    return re.sub(r"(?s)<annotation.*?</annotation>|<[^>]*>|&\w+;", "", markup)
 
 
 def written() -> list[str]:
@@ -62,6 +62,20 @@ def test_letters_digits_and_signs_arrive_in_order(latex: str) -> None:
     drawn = shown(formulas.mathml(latex, display=False).replace("&lt;", "‹").replace("&gt;", "›"))
     expected = latex.replace(" ", "").replace("<", "‹").replace(">", "›").replace("-", "−")
     assert drawn == expected
+
+
+def test_the_source_goes_along_for_who_copies_a_formula() -> None:
+    assert r'<annotation encoding="application/x-tex">\frac{a}{b}<' in formulas.mathml(
+        r"\frac{a}{b}", display=False
+    )
+
+
+@pytest.mark.parametrize(
+    ("latex", "text"),
+    [("4096^3", "4096³"), (r"C = A \cdot B", "C=A⋅B"), (r"\max(L, M)", "max(L,M)")],
+)
+def test_signs_of_a_formula_make_a_line_of_text(latex: str, text: str) -> None:
+    assert formulas.plain(latex) == text
 
 
 def test_font_has_the_signs_of_the_pages_and_no_more(tmp_path: Path) -> None:

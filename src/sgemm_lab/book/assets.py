@@ -1,10 +1,7 @@
 """What a page loads: letters, icons and colours, all from the site itself."""
 
-import re
 from pathlib import Path
-from typing import Any
 
-from markupsafe import Markup
 from sphinx.application import Sphinx
 
 from sgemm_lab.book import formulas, icons, theme
@@ -12,19 +9,6 @@ from sgemm_lab.widgets import bundle
 
 ASSETS = Path(__file__).parent / "assets"
 TEMPLATES = Path(__file__).parent / "templates"
-
-_ICON_SCRIPT = re.compile(r"<script[^>]*/fontawesome\.js[^>]*></script>")
-
-
-def drop_icon_script(
-    _app: Sphinx, _page: str, _template: str, context: dict[str, Any], _doctree: object
-) -> None:
-    """Let the page template leave out the theme's icon script: the icons come from fonts."""
-
-    def without_icon_script(head: str) -> Markup:
-        return Markup(_ICON_SCRIPT.sub("", head))
-
-    context["without_icon_script"] = without_icon_script
 
 
 def clear_icons(app: Sphinx) -> None:

@@ -24,10 +24,12 @@ FONT = "formulas.woff2"
 
 _LOGGER = logging.getLogger(__name__)
 _SOURCE_FONT = Path(__file__).parent / "stix" / "STIXTwoMath.woff2"
-_CONVERTER = LatexToMathML(fancy_error=False)
+_CONVERTER = LatexToMathML(fancy_error=False, annotation=True)
 _FORMULA = re.compile(r"<math\b.*?</math>", re.DOTALL)
 _LETTER = re.compile(r"<mi>([A-Za-z])</mi>")
-_TAG = re.compile(r"<[^>]*>")
+_TAG = re.compile(r"<annotation.*?</annotation>|<[^>]*>", re.DOTALL)
+_POWER = re.compile(r"<mn>(\d+)</mn></msup>")
+_RAISED = str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹")
 _ITALIC_CAPITAL, _ITALIC_SMALL, _ITALIC_H = 0x1D434, 0x1D44E, 0x210E
 """Code points of the italic A, a and h of mathematics; the letters follow in order, without h."""
 _NO_MARK = {0x2061, 0x2062}
@@ -40,7 +42,7 @@ def register(app: Sphinx) -> None:
 
 
 def mathml(latex: str, *, display: bool) -> str:
-    """Return a formula as MathML.
+    """Return a formula as MathML, with its LaTeX as a note that is not shown.
 
     Args:
         latex: the formula, without the dollar signs around it.
@@ -53,6 +55,17 @@ def mathml(latex: str, *, display: bool) -> str:
         return str(_CONVERTER.convert_with_local_state(latex.strip(), displaystyle=display))
     except LatexError as problem:
         raise LabError(f"The formula “{latex.strip()}” cannot be drawn: {problem}") from None
+
+
+def plain(latex: str) -> str:
+    """Return the signs that a formula shows, in a line of text.
+
+    Raises:
+        LabError: it is no LaTeX that can be turned.
+    """
+    markup = _POWER.sub(lambda power: power[1].translate(_RAISED), mathml(latex, display=False))
+    drawn = unescape(_TAG.sub("", markup))
+    return "".join(sign for sign in drawn if ord(sign) not in _NO_MARK)
 
 
 def write_font(site: Path) -> None:

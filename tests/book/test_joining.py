@@ -54,7 +54,8 @@ def test_a_page_loads_one_sheet_and_no_script_that_it_does_not_need(specimen: Si
 @pytest.mark.browser
 def test_data_come_after_what_is_read(specimen: Site) -> None:
     html = (specimen.folder / "chapters" / "first.html").read_text(encoding="utf-8")
-    assert html.index("</article>") < html.index('type="application/')
+    assert html.index("</article>") < html.index('type="application/vnd.sgemm-lab')
+    assert html.index("</article>") < html.index('id="lab-asked"')
 
 
 @pytest.mark.browser

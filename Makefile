@@ -21,7 +21,7 @@ help:
 	@echo "make zip        pack the pages into one file that is read from disk"
 	@echo "make readme     write the ladder in README.md anew, from the records"
 	@echo "make counts     compile and count the kernels anew, for pages and machines without NVRTC"
-	@echo "make bench      time the simulator and the widgets, alone and on their pages"
+	@echo "make bench      time the simulator, the widgets, and every page as a phone loads it"
 	@echo "make clean      remove what was built; .venv stays"
 
 book: .venv/.book
@@ -69,6 +69,7 @@ counts: .venv/.book
 bench: .venv/.test
 	@$(BIN)/python benchmarks/simulator.py $(BENCH)
 	@$(BIN)/pytest -m bench -s tests/widgets tests/book
+	@$(BIN)/python benchmarks/lighthouse/run.py
 
 clean:
 	rm -rf _build node_modules notebooks dist .pytest_cache .mypy_cache .ruff_cache

@@ -17,11 +17,16 @@ import yaml
 from filelock import FileLock
 from playwright.sync_api import Page, Response
 
+from sgemm_lab.book.repository import SITE_VARIABLE
+
 ROOT = Path(__file__).parents[2]
 SPECIMEN = Path(__file__).parent / "specimen"
+ADDRESS = "https://someone.example/the-book/"
+"""Where the specimen says that it is published."""
 
 
-def build(source: Path, *options: str) -> None:
+def build(source: Path, *options: str, address: str | None = None) -> None:
+    """Build a book, as one that is published at ``address``."""
     program = Path(sys.executable).with_name("jupyter-book")
     command = [str(program), "build", str(source)]
     done = subprocess.run(
@@ -29,6 +34,7 @@ def build(source: Path, *options: str) -> None:
         capture_output=True,
         text=True,
         check=False,
+        env=os.environ | ({SITE_VARIABLE: address} if address is not None else {}),
     )
     assert done.returncode == 0, done.stdout[-6000:] + done.stderr[-6000:]
 
@@ -88,8 +94,7 @@ class Visit:
         self.page.route("**/*", guard)
         self.page.goto(site.url(page, scheme), wait_until=until)
         self.page.wait_for_function(
-            "() => (window.MathJax?.startup?.promise ?? Promise.resolve()).then(() =>"
-            " document.fonts.ready).then(() => window.labWidgetsDrawn ?? true)"
+            "() => document.fonts.ready.then(() => window.labWidgetsDrawn ?? true)"
         )
         return self
 
@@ -118,4 +123,5 @@ def build_specimen(out: Path) -> None:
     config["logo"] = str(ROOT / config["logo"])
     config["html"]["favicon"] = str(ROOT / config["html"]["favicon"])
     (out / "_config.yml").write_text(yaml.safe_dump(config))
-    build(SPECIMEN, "--config", str(out / "_config.yml"), "--path-output", str(out))
+    options = ["--config", str(out / "_config.yml"), "--path-output", str(out)]
+    build(SPECIMEN, *options, address=ADDRESS)

@@ -63,7 +63,7 @@ def test_wide_formula_scrolls_from_its_beginning(specimen: Site, contexts: Any) 
     page = contexts(**PHONE).goto(specimen, PAGE).page
     place = page.evaluate(
         "[...document.querySelectorAll('div.math')].map(box => ({wide: box.scrollWidth >"
-        " box.clientWidth, start: box.querySelector('mjx-container').getBoundingClientRect().left"
+        " box.clientWidth, start: box.querySelector('math').getBoundingClientRect().left"
         " - box.getBoundingClientRect().left, focus: box.tabIndex}))"
     )
     assert [box["wide"] for box in place] == [False, True]

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 from axe_playwright_python.sync_playwright import Axe
+from playwright.sync_api import Response
 from sites import ROOT, Site, Visit
 
 pytestmark = pytest.mark.browser
@@ -13,6 +14,10 @@ pytestmark = pytest.mark.browser
 CHAPTERS = [f"chapters/{path.stem}.html" for path in sorted((ROOT / "chapters").glob("*.md"))]
 PHONE = {"viewport": {"width": 390, "height": 844}, "has_touch": True, "is_mobile": True}
 ALREADY_PACKED = (".woff", ".woff2", ".png")
+LIGHT = 300_000
+"""Bytes of a page with all that it asks for before the reader runs anything, compressed."""
+FEW = 20
+"""Requests of such a page."""
 
 
 def problems(page: Any) -> list[str]:
@@ -57,7 +62,8 @@ def test_served_chapter_is_quiet_and_light_and_its_widgets_live_and_print(
 ) -> None:
     visit = contexts().goto(book, chapter, until="networkidle")
     assert_quiet(visit)
-    assert 50_000 < packed_bytes(visit) < 700_000
+    assert 50_000 < packed_bytes(visit) < LIGHT
+    assert len(asked_for(visit)) <= FEW
     widgets = visit.page.locator(".lab-widget").all()
     for widget in widgets:
         assert widget.locator(".lab-widget-live > *").first.is_visible()
@@ -68,12 +74,15 @@ def test_served_chapter_is_quiet_and_light_and_its_widgets_live_and_print(
         assert not widget.locator(".lab-widget-live").is_visible()
 
 
+def asked_for(visit: Visit) -> list[Response]:
+    """Return what came from the site."""
+    return [one for one in visit.responses if not one.url.startswith(("blob:", "data:"))]
+
+
 def packed_bytes(visit: Visit) -> int:
     """Return what a page with all that it asked for weighs on its way."""
     weight = 0
-    for response in visit.responses:
-        if response.url.startswith(("blob:", "data:")):
-            continue
+    for response in asked_for(visit):
         body = response.body()
         packed = response.url.partition("?")[0].endswith(ALREADY_PACKED)
         weight += len(body) if packed else len(gzip.compress(body))

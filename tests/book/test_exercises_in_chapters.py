@@ -182,7 +182,7 @@ def test_lines_go_on_in_colab_where_the_site_has_it_and_in_the_notebook(
     settings = SimpleNamespace(env=env)
     directive.state = SimpleNamespace(document=SimpleNamespace(settings=settings))
     said = directive._way_on()
-    colab = "https://colab.research.google.com/github/someone/book/blob/gh-pages/notebooks/"
+    colab = "https://colab.research.google.com/github/someone/book/blob/notebooks/"
     assert (f'<a href="{colab}02_tiling.ipynb">on Colab</a>, or <a' in said) == known
     assert ("Colab" in said) == known
     assert '<a href="../notebooks/02_tiling.ipynb" download>' in said

@@ -5,14 +5,21 @@ from pathlib import Path
 
 import pytest
 
-from sgemm_lab.book.repository import ADDRESS_VARIABLE, Repository, known_repository, parse
+from sgemm_lab.book.repository import (
+    ADDRESS_VARIABLE,
+    SITE_VARIABLE,
+    Repository,
+    known_repository,
+    parse,
+    site_address,
+)
 
 HERE = Repository("github.com", "someone/the-book")
 
 
 @pytest.fixture(autouse=True)
 def _no_environment(monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in (ADDRESS_VARIABLE, "GITHUB_REPOSITORY", "GITHUB_SERVER_URL"):
+    for name in (ADDRESS_VARIABLE, SITE_VARIABLE, "GITHUB_REPOSITORY", "GITHUB_SERVER_URL"):
         monkeypatch.delenv(name, raising=False)
 
 
@@ -58,5 +65,28 @@ def test_environment_goes_before_git(monkeypatch: pytest.MonkeyPatch, tmp_path: 
 def test_colab_opens_notebooks_from_github_alone() -> None:
     address = HERE.colab_address("01_x.ipynb")
     assert address is not None
-    assert address.endswith("/github/someone/the-book/blob/gh-pages/notebooks/01_x.ipynb")
+    assert address.endswith("/github/someone/the-book/blob/notebooks/01_x.ipynb")
     assert Repository("gitlab.com", "x/y").colab_address("01_x.ipynb") is None
+
+
+@pytest.mark.parametrize(
+    ("repository", "address"),
+    [
+        (HERE, "https://someone.github.io/the-book/"),
+        (Repository("github.com", "Someone/Book"), "https://someone.github.io/Book/"),
+        (Repository("github.com", "someone/someone.github.io"), "https://someone.github.io/"),
+        (Repository("example.org", "a/b"), ""),
+    ],
+)
+def test_pages_of_github_have_an_address_that_follows(repository: Repository, address: str) -> None:
+    assert repository.pages_address == address
+
+
+def test_site_may_be_told_its_address(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    assert site_address(tmp_path) == ""
+    monkeypatch.setenv("GITHUB_REPOSITORY", "someone/the-book")
+    assert site_address(tmp_path) == HERE.pages_address
+    monkeypatch.setenv(SITE_VARIABLE, "https://book.example")
+    assert site_address(tmp_path) == "https://book.example/"
+    monkeypatch.setenv(SITE_VARIABLE, "")
+    assert site_address(tmp_path) == ""

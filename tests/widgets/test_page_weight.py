@@ -12,8 +12,10 @@ from sgemm_lab.book.render import page_scripts, page_state
 from sgemm_lab.widgets import WIDGET_MIME, LabWidget
 from sgemm_lab.widgets.bundle import PAGE_SCRIPT, library, site_files
 
-LIMIT = 700_000
-"""Bytes of a whole page, compressed."""
+LIMIT = 270_000
+"""Bytes of all widgets together, compressed."""
+LIMIT_OF_ONE = 90_000
+"""Bytes of a widget alone with what all share: a page with two still stays below 300 KB."""
 
 
 @pytest.fixture(scope="module")
@@ -42,7 +44,12 @@ def test_every_class_of_widget_is_weighed(widgets: list[LabWidget]) -> None:
 
 
 def test_a_page_with_every_widget_is_light(widgets: list[LabWidget]) -> None:
-    assert 20_000 < weight(widgets) < LIMIT / 2  # the other half is for text and theme
+    assert 20_000 < weight(widgets) < LIMIT
+
+
+@pytest.mark.parametrize("name", SAMPLES)
+def test_a_page_with_one_widget_is_lighter_still(name: str) -> None:
+    assert 5_000 < weight([of_book(name)]) < LIMIT_OF_ONE
 
 
 def test_a_page_names_the_code_of_the_books_widgets_and_holds_none(

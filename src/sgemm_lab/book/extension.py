@@ -2,14 +2,21 @@
 
 import os
 from importlib.metadata import version
+from pathlib import Path
 from typing import Any
 
 from sphinx.application import Sphinx
 from sphinx.config import Config
 
 from sgemm_lab.book import (
+    as_text,
     assets,
+    cards,
     exercises,
+    finding,
+    formulas,
+    head,
+    joining,
     ledger,
     links,
     navigation,
@@ -20,6 +27,7 @@ from sgemm_lab.book import (
     words,
 )
 from sgemm_lab.book.collecting import Collector
+from sgemm_lab.book.repository import site_address
 from sgemm_lab.widgets.base import WIDGET_MIME
 
 RENDERER = "sgemm-lab"
@@ -36,6 +44,7 @@ def setup(app: Sphinx) -> dict[str, Any]:
     app.add_directive("constants", words.ConstantsDirective)
     app.add_directive_to_domain("std", "glossary", words.TermsDirective, override=True)
     app.add_role(values.ROLE, values.ValueRole())
+    formulas.register(app)
     _add_exercises(app)
     app.add_env_collector(Collector)
     app.connect("config-inited", _configure)
@@ -50,10 +59,17 @@ def setup(app: Sphinx) -> dict[str, Any]:
     app.connect("html-page-context", navigation.add_changes)
     app.connect("html-page-context", words.add_script)
     app.connect("html-page-context", panels.add_sheet)
-    app.connect("html-page-context", assets.drop_icon_script)
+    app.connect("html-page-context", head.add_head)
+    # After all that adds to a page.
+    app.connect("html-page-context", joining.lighten, priority=900)
     app.connect("build-finished", assets.write_assets)
     app.connect("build-finished", panels.write_files)
     app.connect("build-finished", links.publish_notebooks)
+    app.connect("build-finished", cards.write_cards)
+    app.connect("build-finished", as_text.write)
+    # After the theme, which writes a sheet then, and Jupyter Book, which writes a front door.
+    app.connect("build-finished", joining.write, priority=900)
+    app.connect("build-finished", finding.write, priority=900)
     # Jupyter Book's command has no option for it: pages are run and written on all cores.
     app.parallel = os.cpu_count() or 1
     return {"version": version("sgemm-lab"), "parallel_read_safe": True}
@@ -78,7 +94,8 @@ def _configure(app: Sphinx, config: Config) -> None:
     config.templates_path.append(str(assets.TEMPLATES))
     config.html_css_files.extend(["book-theme.css", "book.css", "pictures.css"])
     config.html_js_files.append(("book.js", {"defer": "defer"}))
-    config.mathjax_path = assets.MATHJAX_SCRIPT
+    config.html_math_renderer = formulas.RENDERER
+    config.html_baseurl = site_address(Path(app.srcdir))
     config.nb_render_plugin = RENDERER
     # Any expression may stand in a sentence, not names alone.
     config.nb_eval_name_regex = ""

@@ -1,13 +1,13 @@
 """The theme's icon fonts, cut down to the icons that the pages use: 3 KB instead of 260."""
 
-import logging
 import re
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
 import pydata_sphinx_theme  # type: ignore[import-untyped]
-from fontTools import subset  # type: ignore[import-untyped]
+
+from sgemm_lab.book import fonts
 
 _THEME_STATIC = (
     Path(pydata_sphinx_theme.__file__).parent / "theme" / "pydata_sphinx_theme" / "static"
@@ -17,20 +17,12 @@ _ICON_RULE = re.compile(r'((?:\.fa-[a-z0-9-]+:before,?)+)\{content:"\\([0-9a-f]+
 _ICON_NAME = re.compile(r"\bfa-([a-z0-9-]+)")
 _CODE_POINT = re.compile(r'"\\([ef][0-9a-f]{3})"')
 
-logging.getLogger("fontTools").setLevel(logging.WARNING)  # It reports every table it touches.
-
 
 def write_fonts(site: Path) -> None:
     """Replace the icon fonts of the built site by fonts with only the icons in use."""
-    points = sorted(used_code_points(site))
-    options = subset.Options(flavor="woff2", notdef_outline=True)
-    (site / "_static" / _FONTS).mkdir(parents=True, exist_ok=True)
+    points = used_code_points(site)
     for source in sorted((_THEME_STATIC / _FONTS).glob("*.woff2")):
-        font = subset.load_font(str(source), options)
-        cutter = subset.Subsetter(options)
-        cutter.populate(unicodes=points)
-        cutter.subset(font)
-        subset.save_font(font, str(site / "_static" / _FONTS / source.name), options)
+        fonts.cut_down(source, site / "_static" / _FONTS / source.name, points)
 
 
 def clear(site: Path) -> None:

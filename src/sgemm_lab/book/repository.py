@@ -8,7 +8,9 @@ from html import escape
 from pathlib import Path
 
 ADDRESS_VARIABLE = "SGEMM_LAB_REPOSITORY"
-PAGES_BRANCH = "gh-pages"
+SITE_VARIABLE = "SGEMM_LAB_SITE"
+NOTEBOOKS_BRANCH = "notebooks"
+"""Written by the workflow that publishes: notebooks alone."""
 _REMOTE = re.compile(
     r"^(?:https?://(?:[^@/]*@)?|ssh://(?:[^@/]*@)?|[^@/]+@)"
     r"(?P<host>[\w.-]+\.[a-z]+)(?::\d+)?[:/](?P<path>[\w.-]+/[\w./-]+?)(?:\.git)?/?$"
@@ -32,11 +34,20 @@ class Repository:
         """What ``pip install`` takes to install the package from here."""
         return f"sgemm-lab @ git+{self.address}"
 
+    @property
+    def pages_address(self) -> str:
+        """Where the host publishes the pages of this repository; "" where nobody knows."""
+        owner, _, name = self.path.lower().partition("/")
+        if self.host != "github.com" or not name:
+            return ""
+        folder = "" if name == f"{owner}.github.io" else f"{self.path.partition('/')[2]}/"
+        return f"https://{owner}.github.io/{folder}"
+
     def colab_address(self, notebook: str) -> str | None:
         """Where Colab opens a published notebook. Colab reads GitHub alone."""
         if self.host != "github.com":
             return None
-        place = f"{self.path}/blob/{PAGES_BRANCH}/notebooks/{notebook}"
+        place = f"{self.path}/blob/{NOTEBOOKS_BRANCH}/{notebook}"
         return f"https://colab.research.google.com/github/{place}"
 
 
@@ -64,6 +75,18 @@ def known_repository(folder: Path) -> Repository | None:
     except FileNotFoundError:
         return None
     return parse(asked.stdout) if asked.returncode == 0 else None
+
+
+def site_address(folder: Path) -> str:
+    """Return the address of the site that is built from ``folder``, with a slash at its end.
+
+    It is "" where nobody knows. ``SGEMM_LAB_SITE`` names one, such as that of a domain of its own.
+    """
+    named = os.environ.get(SITE_VARIABLE)
+    if named is not None:
+        return f"{named.rstrip('/')}/" if named else ""
+    repository = known_repository(folder)
+    return repository.pages_address if repository else ""
 
 
 def notebook_ways(page: str, repository: Repository | None) -> list[str]:

@@ -5,15 +5,14 @@
   const mark = () => {
     /** @type {NodeListOf<HTMLElement>} */
     const regions = document.querySelectorAll(SCROLLING);
-    for (const region of regions) {
-      if (region.scrollWidth > region.clientWidth + 1) region.tabIndex = 0;
+    // All are measured before one is changed: the page is laid out once.
+    const wide = [...regions].map((region) => region.scrollWidth > region.clientWidth + 1);
+    for (const [place, region] of regions.entries()) {
+      if (wide[place]) region.tabIndex = 0;
       else region.removeAttribute("tabindex");
     }
   };
-  addEventListener("load", () => {
-    const ready = window.MathJax?.startup?.promise ?? Promise.resolve();
-    ready.then(mark);
-  });
+  addEventListener("load", () => document.fonts.ready.then(mark));
   addEventListener("resize", mark);
 })();
 

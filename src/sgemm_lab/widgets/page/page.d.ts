@@ -1,7 +1,3 @@
 // What other scripts put on a page of the book. Only the type checker reads this file.
 
-interface Window {
-  MathJax?: { startup?: { promise?: Promise<void> } };
-}
-
 declare const DOCUMENTATION_OPTIONS: { SHOW_SEARCH_SUMMARY: boolean };

@@ -26,6 +26,7 @@ help:
 
 book: .venv/.book
 	@$(BIN)/python -m sgemm_lab.clang.package
+	@$(BIN)/python -m sgemm_lab.book.codemirror.package
 	@$(BIN)/jupyter-book build . -W -n --keep-going
 	@echo
 	@echo "The book is built. Open file://$(CURDIR)/$(SITE)/index.html"
@@ -45,6 +46,7 @@ check: lint
 
 test: lint
 	@$(BIN)/python -m sgemm_lab.clang.package
+	@$(BIN)/python -m sgemm_lab.book.codemirror.package
 	@echo "== book" && $(BIN)/jupyter-book build . -W -n --keep-going -q
 	@echo "== pytest" && $(BIN)/pytest -n 2 --dist worksteal --ignore $(ALONE)
 	@echo "== pytest $(ALONE), alone: JupyterLab loses time beside others" && $(BIN)/pytest $(ALONE)

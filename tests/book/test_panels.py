@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 from axe_playwright_python.sync_playwright import Axe
+from compiler_here import code_editor
 from myst_parser.parsers.options import options_to_items
 from playwright.sync_api import Browser, Page, expect
 
@@ -33,6 +34,13 @@ TOYS = {"float4": {"TILE": 4, "BK": 4}}
 CHAPTERS = Path(__file__).parents[2] / "chapters"
 WAYS = ['<a href="notebooks/02_tiling.ipynb" download>in this chapter\'s notebook</a>']
 PHONE = {"viewport": {"width": 390, "height": 844}, "has_touch": True, "is_mobile": True}
+KINDS = {"const": "k", "for": "k", "float": "kt", "__global__": "kt", "// rows of A": "c1"}
+"""Words, and the classes that give them the colours of the book's listings."""
+MARKED = """([mark, wanted]) => {
+  const lines = [...document.querySelectorAll(`.lab-bench-code .${mark}`)];
+  return JSON.stringify(lines.map((line) => line.textContent)) === JSON.stringify(wanted);
+}"""
+EITHER = pytest.mark.parametrize("plain", [False, True], ids=["CodeMirror", "text area"])
 PAGE = """<!doctype html><html lang="en" data-theme="{theme}"><head><meta charset="utf-8">
 <meta name="viewport" content="width=device-width"><title>A panel</title>
 <link rel="stylesheet" href="book-theme.css"><link rel="stylesheet" href="panel.css">
@@ -54,6 +62,7 @@ def small(kernel: Kernel) -> Kernel:
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Return a folder with a page for each kernel, and the scripts that they load."""
     where = tmp_path_factory.mktemp("panels")
+    code_editor()
     for name in ("book.js", "panel.css"):
         shutil.copy(ASSETS / name, where)
     (where / "book-theme.css").write_text(theme.stylesheet(), encoding="utf-8")
@@ -74,10 +83,10 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 class Opened:
-    """A page with a panel."""
+    """A page with a panel, whose editor is CodeMirror, or ``plain`` as in a site without it."""
 
-    def __init__(self, page: Page, folder: Path) -> None:
-        self.page, self.folder = page, folder
+    def __init__(self, page: Page, folder: Path, *, plain: bool) -> None:
+        self.page, self.folder, self.plain = page, folder, plain
         self.complaints: list[str] = []
         page.on("console", lambda said: self.complaints.append(said.text))
         page.on("pageerror", lambda error: self.complaints.append(str(error)))
@@ -90,11 +99,35 @@ class Opened:
     def part(self, name: str) -> Any:
         return self.page.locator(f'[data-lab="{name}"]')
 
-    def edit(self, old: str, new: str) -> None:
-        text = self.part("editor").input_value()
-        assert old in text
-        self.part("editor").fill(text.replace(old, new))
+    def turn_to_the_editor(self) -> None:
+        self.part("editor").focus()
         self.page.wait_for_selector("[data-ready]")
+        if not self.plain:
+            self.page.wait_for_selector(".cm-editor")
+
+    @property
+    def text(self) -> str:
+        """The reader's copy."""
+        self.page.wait_for_selector("[data-ready]")
+        if self.plain or not self.page.locator(".cm-editor").count():
+            return str(self.part("editor").input_value())
+        return "\n".join(self.page.locator(".cm-line").all_text_contents())
+
+    def edit(self, old: str, new: str) -> None:
+        self.turn_to_the_editor()
+        assert old in self.text
+        wanted = self.text.replace(old, new)
+        self.part("editor").fill(wanted)
+        assert self.text == wanted
+
+    def wait_for_lines(self, mark: str, *wanted: str) -> None:
+        """Wait until these lines alone have a mark."""
+        self.page.wait_for_function(MARKED, arg=[mark, list(wanted)])
+
+    def lines(self, mark: str) -> list[str]:
+        """Return the lines that have a mark."""
+        marked = self.page.locator(f".lab-bench-code .{mark}").all_text_contents()
+        return [line.rstrip("\n") for line in marked]
 
     def step_through(self) -> str:
         """Press the button for it; return the text that comes."""
@@ -115,10 +148,13 @@ class Opened:
 def opened(chromium: Browser, folder: Path) -> Iterator[Any]:
     contexts = []
 
-    def make(**options: Any) -> Opened:
+    def make(plain: bool = False, **options: Any) -> Opened:
         context = chromium.new_context(offline=True, **options)
         contexts.append(context)
-        return Opened(context.new_page(), folder)
+        if plain:
+            empty = panels.WITHOUT_CODEMIRROR
+            context.route("**/panel-code.js", lambda route: route.fulfill(body=empty))
+        return Opened(context.new_page(), folder, plain=plain)
 
     yield make
     for context in contexts:
@@ -139,13 +175,14 @@ def test_the_books_kernel_is_right_and_counted(opened: Any) -> None:
     assert panel.complaints == []
 
 
-def test_a_race_names_both_lines_and_both_threads(opened: Any) -> None:
-    panel = opened().goto("missing_second_barrier")
+@EITHER
+def test_a_race_names_both_lines_and_both_threads(opened: Any, plain: bool) -> None:
+    panel = opened(plain).goto("missing_second_barrier")
     assert panel.run().startswith("✗ Threads race at ")
     said = panel.part("verdict").inner_text()
     assert "with no barrier between" in said
     assert said.count("thread (") == 2
-    named = panel.part("marks").locator(".is-named").all_inner_texts()
+    named = panel.lines("is-named")
     assert len(named) == 2
     for line in named:
         assert line.partition("  //")[0].strip() in said
@@ -164,7 +201,7 @@ def test_a_measured_constant_runs_without_the_compiler_and_stands_beside_the_boo
 ) -> None:
     panel = opened().goto()
     panel.edit("TILE = 32", "TILE = 16")
-    assert panel.part("marks").locator(".is-changed").count() == 1
+    assert panel.lines("is-changed") == ["constexpr int TILE = 16;  // rows and columns of a tile"]
     assert panel.run() == "✓ Right, and no race"
     counts = panel.part("counts").inner_text()
     assert "yours" in counts
@@ -175,7 +212,7 @@ def test_a_measured_constant_runs_without_the_compiler_and_stands_beside_the_boo
 def test_an_edit_that_needs_the_compiler_says_so(opened: Any) -> None:
     panel = opened().goto()
     panel.edit(SECOND, "")
-    assert panel.part("marks").locator(".is-below-gone").count() == 1
+    assert panel.lines("is-below-gone") == ["    }"]
     assert panel.run() == "✗ Not run"
     assert "This copy of the book has no compiler." in panel.part("verdict").inner_text()
     assert panel.complaints == []
@@ -188,8 +225,9 @@ def test_a_broken_head_is_told_in_a_sentence(opened: Any) -> None:
     assert panel.complaints == []
 
 
-def test_by_keyboard_alone(opened: Any) -> None:
-    panel = opened().goto()
+@EITHER
+def test_by_keyboard_alone(opened: Any, plain: bool) -> None:
+    panel = opened(plain).goto()
     page = panel.page
 
     def press_until(wanted: str) -> None:
@@ -201,7 +239,7 @@ def test_by_keyboard_alone(opened: Any) -> None:
 
     press_until("run")
     press_until("editor")
-    page.wait_for_selector("[data-ready]")
+    panel.turn_to_the_editor()
     page.keyboard.press("Control+Home")
     page.keyboard.press("End")
     page.keyboard.type(" // mine")
@@ -213,16 +251,17 @@ def test_by_keyboard_alone(opened: Any) -> None:
     assert page.evaluate("document.activeElement.dataset.lab") != "editor"
 
 
-def test_an_edit_is_kept_and_reset_forgets_it(opened: Any) -> None:
-    panel = opened().goto()
+@EITHER
+def test_an_edit_is_kept_and_reset_forgets_it(opened: Any, plain: bool) -> None:
+    panel = opened(plain).goto()
     panel.edit("TILE = 32", "TILE = 16")
     panel.page.wait_for_url("**#edit=*")
     address = panel.page.url
     panel.goto()
     panel.page.wait_for_selector("[data-ready]")
-    assert "TILE = 16" in panel.part("editor").input_value()
+    assert "TILE = 16" in panel.text
     panel.part("reset").click()
-    assert "TILE = 32" in panel.part("editor").input_value()
+    assert "TILE = 32" in panel.text
     panel.page.wait_for_function("!localStorage.getItem('sgemm-lab:edits').includes('TILE')")
     assert "#" not in panel.page.url.replace(address, "")
     assert panel.complaints == []
@@ -235,13 +274,13 @@ def test_a_foreign_link_shows_its_code_and_runs_nothing(opened: Any) -> None:
     fragment = "#" + panel.page.url.partition("#")[2]
     other = opened().goto(fragment=fragment)
     other.page.wait_for_selector("[data-ready]")
-    assert "TILE = 16" in other.part("editor").input_value()
+    assert "TILE = 16" in other.text
     assert other.part("verdict").inner_text().startswith("This code came with the link")
     assert other.page.evaluate("'labEngine' in window") is False
     assert other.run() == "✓ Right, and no race"
     broken = opened().goto(fragment="#edit=tiled:not-deflated")
     broken.page.wait_for_selector("[data-ready]")
-    assert "TILE = 32" in broken.part("editor").input_value()
+    assert "TILE = 32" in broken.text
     assert other.complaints == broken.complaints == []
 
 
@@ -249,7 +288,10 @@ STRICT = (
     "default-src 'none'; script-src file: 'unsafe-inline'; worker-src blob:; "
     "style-src file: 'unsafe-inline'"
 )
-"""Scripts of the page and workers of its own alone: no eval, and nothing over the network."""
+"""Scripts of the page and workers of its own alone: no eval, and nothing over the network.
+
+Styles stand in the pages too: in attributes, from MathJax and from CodeMirror.
+"""
 
 
 def test_code_of_a_link_reaches_neither_page_nor_storage_nor_network(
@@ -273,7 +315,8 @@ def test_code_of_a_link_reaches_neither_page_nor_storage_nor_network(
     reader.goto("strict", fragment)
     reader.page.wait_for_selector("[data-ready]")
     reader.page.evaluate("localStorage.setItem('mine', 'kept')")
-    assert mark in reader.part("editor").input_value()
+    reader.turn_to_the_editor()
+    assert mark in f"{reader.text}\n"
     assert reader.run() == "✗ Not run"
     assert reader.page.evaluate("[window.reached, document.images.length]") == [None, 0]
     assert reader.page.evaluate("localStorage.getItem('mine')") == "kept"
@@ -298,8 +341,77 @@ def test_nothing_comes_before_the_reader_turns_to_the_panel(opened: Any) -> None
     assert not any("engine" in name or "ptx" in name for name in asked)
 
 
+def test_codemirror_comes_when_the_reader_turns_to_the_editor(opened: Any) -> None:
+    panel = opened()
+    asked: list[str] = []
+    panel.page.on("request", lambda request: asked.append(request.url.rpartition("/")[2]))
+    panel.goto()
+    panel.part("run").focus()
+    panel.page.wait_for_selector("[data-ready]")
+    box = panel.page.locator(".lab-bench-code").bounding_box()
+    letters = panel.page.locator('[data-lab="marks"] > .is-changed').count()
+    assert "panel.js" in asked
+    assert "panel-code.js" not in asked
+    panel.turn_to_the_editor()
+    assert "panel-code.js" in asked
+    assert panel.page.locator(".lab-bench-code").bounding_box() == box
+    assert letters == 0
+    assert panel.complaints == []
+
+
+def test_no_letter_is_lost_while_codemirror_comes(opened: Any) -> None:
+    panel = opened().goto()
+    page = panel.page
+    panel.part("editor").focus()
+    page.keyboard.press("Control+Home")
+    typed = "// " + "typed on and on " * 8
+    page.keyboard.type(typed)
+    page.wait_for_selector(".cm-editor")
+    page.keyboard.type("and then")
+    assert panel.text.startswith(f"{typed}and thenconstexpr int TILE")
+    panel.wait_for_lines("is-changed", panel.text.splitlines()[0])
+
+
+def test_codemirror_colours_indents_comments_out_and_takes_back(opened: Any) -> None:
+    panel = opened().goto()
+    page = panel.page
+    panel.turn_to_the_editor()
+    for word, kind in KINDS.items():
+        expect(page.locator(f".cm-line .{kind}", has_text=word).first).to_be_visible()
+    page.locator(".cm-line", has_text="acc += As").click()
+    page.keyboard.press("Control+/")
+    panel.wait_for_lines("is-changed", "            // acc += As[ty][k] * Bs[k][tx];")
+    page.keyboard.press("Control+z")
+    panel.wait_for_lines("is-changed")
+    page.keyboard.press("End")
+    page.keyboard.press("Enter")
+    page.keyboard.type("acc += 0;")
+    panel.wait_for_lines("is-changed", "            acc += 0;")
+    panel.part("reset").click()
+    panel.wait_for_lines("is-changed")
+    panel.turn_to_the_editor()
+    page.keyboard.press("Control+z")
+    panel.wait_for_lines("is-changed", "            acc += 0;")
+    expect(panel.part("verdict")).to_contain_text("Edited, and not run yet")
+    assert panel.complaints == []
+
+
+def test_an_error_is_marked_at_its_line_and_the_mark_goes_with_the_next_edit(opened: Any) -> None:
+    panel = opened().goto("missing_second_barrier")
+    panel.turn_to_the_editor()
+    panel.run()
+    assert len(panel.lines("is-named")) == 2
+    panel.page.keyboard.press("Control+Home")
+    panel.part("editor").press("Control+Home")
+    panel.page.keyboard.type(" ")
+    panel.wait_for_lines("is-named")
+    assert panel.complaints == []
+
+
 @pytest.mark.parametrize("mode", ["light", "dark"])
-@pytest.mark.parametrize("device", [{}, PHONE], ids=["desktop", "phone"])
+@pytest.mark.parametrize(
+    "device", [{}, PHONE, {**PHONE, "plain": True}], ids=["desktop", "phone", "phone, text area"]
+)
 def test_axe_finds_nothing_and_no_page_is_wider_than_its_window(
     opened: Any, mode: str, device: dict[str, Any]
 ) -> None:

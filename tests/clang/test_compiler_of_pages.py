@@ -9,9 +9,28 @@ import numpy as np
 import pytest
 from compiler_here import compiled, package
 
-from sgemm_lab.clang.package import package_files, version, write_site
+from sgemm_lab.clang.package import NPM, package_files, version, write_site
 from sgemm_lab.errors import MissingToolError
 from sgemm_lab.simulator import Result, simulate
+
+OWNERS = (
+    "Catherine <whitequark@whitequark.org>",
+    "provided that the above\ncopyright notice and this permission notice appear in all copies",
+    "Pooya Parsa",
+    "LLVM Exceptions to the Apache 2.0 License",
+    "University of Illinois at Urbana-Champaign",
+    "Henry Spencer",
+    "Regents of the University of California",
+    "Yann Collet",
+    "Unicode, Inc.",
+    "Alexander Peslyak",
+    "wasi-libc as a whole",
+    "Nuxi",
+    "Rich Felker",
+    "Doug Lea",
+)
+"""Whose work is in the package: its own, what bundle.js joins, LLVM and what LLVM has of others,
+the C library that it is linked with."""
 
 LANES = np.arange(32)
 FLOATS = (LANES * 0.75 - 4).astype(np.float32)
@@ -203,10 +222,13 @@ def test_site_has_all_that_a_page_fetches(tmp_path: Path) -> None:
         packed = (tmp_path / name).read_bytes()
         assert len(packed) == size
         assert gzip.decompress(packed) == (package_files() / name.removesuffix(".gz")).read_bytes()
-    assert "Apache License" in (tmp_path / "LICENSES.txt").read_text()
+    licences = (tmp_path / "LICENSES.txt").read_text()
+    for owner in OWNERS:
+        assert owner in licences
     assert (tmp_path / "bundle.js").is_file()
 
 
 def test_missing_package_is_told(tmp_path: Path) -> None:
-    with pytest.raises(MissingToolError, match="npm ci"):
+    (tmp_path / "package-lock.json").write_text((NPM / "package-lock.json").read_text())
+    with pytest.raises(MissingToolError, match=r"the compiler of the pages, .+'npm ci'"):
         package_files(tmp_path)

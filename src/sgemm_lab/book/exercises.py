@@ -36,6 +36,7 @@ from docutils.statemachine import StringList
 from sphinx.application import Sphinx
 from sphinx.util.docutils import SphinxDirective
 
+from sgemm_lab.book.code_field import code_field
 from sgemm_lab.book.collecting import gathered
 from sgemm_lab.book.repository import known_repository, notebook_ways
 from sgemm_lab.errors import LabError
@@ -268,20 +269,13 @@ def answer_form(exercise: Question, data: JudgingData) -> str:
 
 def lines_form(exercise: Lines) -> str:
     """Return the HTML of the editor for the reader's lines: hidden, as a form without a script."""
-    lines = exercise.start.splitlines()
-    numbers = "\n".join(str(number) for number in range(1, len(lines) + 1))
-    name = escape(exercise.name)
+    label = f"Your lines for exercise {exercise.name}"
     return (
         '<div class="lab-bench" data-lab="form" hidden><div class="lab-bench-bar">'
         f'<p class="lab-bench-title">Your lines of <b>{escape(exercise.kernel)}</b></p>'
         '<button type="button" class="lab-run" data-lab="run">Run</button>'
         '<button type="button" data-lab="reset" disabled>Reset</button></div>'
-        f'<div class="lab-bench-code" style="--lines:{_LONGEST}">'
-        f'<pre class="lab-bench-numbers" aria-hidden="true">{numbers}</pre>'
-        '<div class="lab-bench-text"><pre aria-hidden="true" data-lab="marks"></pre>'
-        f'<textarea data-lab="editor" aria-label="Your lines for exercise {name}" '
-        'spellcheck="false" autocapitalize="off" autocomplete="off" wrap="off" '
-        f'rows="{len(lines)}">\n{escape(exercise.start, quote=False)}</textarea></div></div></div>'
+        f"{code_field(label, exercise.start, 1, _LONGEST)}</div>"
         '<div class="lab-said" data-lab="verdict" role="status"></div>'
     )
 

@@ -27,6 +27,8 @@ from sphinx.util import logging
 from sphinx.util.docutils import SphinxDirective
 
 from sgemm_lab.book import exercises
+from sgemm_lab.book.code_field import code_field
+from sgemm_lab.book.codemirror import package as codemirror
 from sgemm_lab.book.collecting import gathered
 from sgemm_lab.book.repository import known_repository, notebook_ways
 from sgemm_lab.clang.package import version, write_site
@@ -40,6 +42,9 @@ from sgemm_lab.widgets import bundle
 
 KIND = "panels"
 """What the pages' panels are gathered under: the names of their kernels."""
+
+WITHOUT_CODEMIRROR = "// This site was built without CodeMirror: the editor stays a text area.\n"
+"""What a page loads in its place."""
 
 _LOGGER = logging.getLogger(__name__)
 _SOURCES = Path(__file__).parent / "panel"
@@ -122,7 +127,8 @@ def panel(kernel: Kernel, toy: Toy, ways: Sequence[str]) -> str:
         "gpu": {field: getattr(gpu, field) for field in _SHEET},
         "toy": {"constants": dict(toy.constants), "size": toy.size},
     }
-    numbers = "\n".join(str(number) for number in range(first + 1, len(lines) + 1))
+    label = f"Your copy of {kernel.name}"
+    shown = min(len(lines) - first, _LONGEST)
     sizes = "".join(
         f'<option value="{m},{n},{k}">{size_text((m, n, k))}</option>' for m, n, k in _SIZES
     )
@@ -135,12 +141,7 @@ def panel(kernel: Kernel, toy: Toy, ways: Sequence[str]) -> str:
         f'<label>Count at <select data-lab="size">{sizes}</select></label>'
         '<button type="button" class="lab-run" data-lab="run">Run</button>'
         '<button type="button" data-lab="reset" disabled>Reset</button></div>'
-        f'<div class="lab-bench-code" style="--lines:{min(len(lines) - first, _LONGEST)}">'
-        f'<pre class="lab-bench-numbers" aria-hidden="true">{numbers}</pre>'
-        '<div class="lab-bench-text"><pre aria-hidden="true" data-lab="marks"></pre>'
-        f'<textarea data-lab="editor" aria-label="Your copy of {name}" spellcheck="false" '
-        'autocapitalize="off" autocomplete="off" wrap="off" '
-        f'rows="{len(lines) - first}">{escape(body, quote=False)}</textarea></div></div>'
+        f"{code_field(label, body, first + 1, shown)}"
         '<div class="lab-bench-verdict" data-lab="verdict" data-state="none" role="status">'
         f"<p><b>Not run yet</b></p>{_NOT_RUN}</div>"
         '<div data-lab="counts"></div><div data-lab="steps"></div>'
@@ -185,6 +186,7 @@ def site_files(
     """
     files = {
         "panel.js": bundle.plain_script(_SOURCES / "panel.js", "setUpAll()"),
+        **_code_files(),
         "panel-steps.js": bundle.plain_script(_SOURCES / "stepping.js", "layReady()"),
         "panel-steps.css": bundle.sheet(_SOURCES / "stepping.js"),
         "panel-compiler.js": _laid_ready("window.labCompiler", _compiler(compiler)),
@@ -205,6 +207,18 @@ def site_files(
         }
         files[f"panel-ptx-{name}.js"] = _laid_ready(f"(window.labPtx ??= {{}}).{name}", texts)
     return files
+
+
+def _code_files() -> dict[str, str]:
+    """Return CodeMirror and its licences; a script of nothing where its packages are not here."""
+    try:
+        return {
+            "panel-code.js": codemirror.script(),
+            "panel-code-LICENSES.txt": codemirror.licences(),
+        }
+    except MissingToolError as missing:
+        _LOGGER.info(f"Pages have a plain editor. {missing}")
+        return {"panel-code.js": WITHOUT_CODEMIRROR}
 
 
 def _compiler(sizes: Mapping[str, int]) -> dict[str, object] | None:

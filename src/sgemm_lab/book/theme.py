@@ -16,8 +16,11 @@ def stylesheet() -> str:
 
 
 def source_colours(mode: str, code_style: str) -> str:
-    """Return Pygments' token colours for a kernel's source in one mode of the page."""
+    """Return Pygments' token colours for a kernel's source in one mode of the page.
+
+    The editor of a panel has the classes of a listing, so that it has its colours.
+    """
     formatter = HtmlFormatter(style=code_style)
-    scope = f'html[data-theme="{mode}"] .lab-source pre'
+    scope = f'html[data-theme="{mode}"] :is(.lab-source pre, .cm-line)'
     rules: list[str] = formatter.get_token_style_defs(scope)  # type: ignore[no-untyped-call]
     return "\n".join([*rules, ""])

@@ -44,10 +44,11 @@ const LANGUAGE = [
 ].flat();
 
 /** Loops are unrolled about as far as by NVRTC and ptxas together, all functions are inlined, and
- * what calculates with single floats stays so. */
+ * what calculates with single floats stays so. C++ lets a compiler take for granted that a loop
+ * ends; here one that does not stays a loop, so that the reader hears of it. */
 const OPTIMISATION = [
   ["-O2", "-ffp-contract=fast", "-debug-info-kind=line-tables-only", "-disable-llvm-verifier"],
-  ["-fno-jump-tables"],
+  ["-fno-jump-tables", "-fno-finite-loops"],
   ["-mllvm", "-unroll-threshold=2000", "-mllvm", "-inline-threshold=100000"],
   ["-mllvm", "-jump-threading-threshold=0", "-mllvm", "-disable-vector-combine"],
 ].flat();

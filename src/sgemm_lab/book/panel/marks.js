@@ -1,9 +1,8 @@
 // @ts-check
-// Behind the editor's letters: its lines, with marks on those that differ from the book's and on
-// those that a verdict names.
+// Which lines of the editor are marked: those that differ from the book's, and those that a verdict
+// names.
 
 import { matchingRuns } from "../../difference.js";
-import { html } from "../../widgets/shared/dom.js";
 
 /**
  * How a text differs from the book's: which of its lines are new, and before which lines of it
@@ -28,24 +27,20 @@ export function differences(book, mine) {
 }
 
 /**
- * Draw the lines.
- * @param {HTMLElement} into
- * @param {string[]} mine
- * @param {ReturnType<typeof differences>} differing
+ * The classes of each line's mark, "" where it has none.
+ * @param {number} lines
+ * @param {Pick<ReturnType<typeof differences>, "changed" | "gone">} differing
  * @param {Set<number>} named by a verdict
  */
-export function drawMarks(into, mine, { changed, gone }, named) {
-  const lines = mine.map((line, i) => {
-    const kinds = [
+export function lineKinds(lines, { changed, gone }, named) {
+  return Array.from({ length: lines }, (_, i) =>
+    [
       named.has(i) && "is-named",
       changed.has(i) && "is-changed",
       gone.has(i) && "is-below-gone",
-      gone.has(i + 1) && i === mine.length - 1 && "is-above-gone",
-    ];
-    const comment = line.indexOf("//");
-    const [code, words] = comment < 0 ? [line, ""] : [line.slice(0, comment), line.slice(comment)];
-    const parts = [code, words && html("i", {}, words), "\n"];
-    return html("span", { class: kinds.filter(Boolean).join(" ") || null }, ...parts);
-  });
-  into.replaceChildren(...lines);
+      gone.has(i + 1) && i === lines - 1 && "is-above-gone",
+    ]
+      .filter(Boolean)
+      .join(" "),
+  );
 }

@@ -243,7 +243,7 @@ class Panel {
   #busy(running) {
     this.#running = running;
     this.run.textContent = running ? "Stop" : "Run";
-    this.editor.area.readOnly = running;
+    this.editor.readOnly = running;
     this.size.disabled = running;
     this.reset.disabled = running || this.editor.untouched;
   }

@@ -102,6 +102,13 @@ interface Window {
     name: string,
     heard: import("../../book/panel/lines.js").Heard,
   ) => void;
+  /** Puts CodeMirror in place of a text area; not there in a site that was built without it. */
+  labCodeField?: (
+    into: HTMLElement,
+    area: HTMLTextAreaElement,
+    above: number,
+    heard: import("../../book/panel/editor.js").Heard,
+  ) => import("../../book/panel/editor.js").Field;
   /** Whether this device can compile what a reader writes, as far as the page knows. */
   labCompiles: boolean;
 }

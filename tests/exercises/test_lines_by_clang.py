@@ -1,0 +1,60 @@
+"""Exercises of lines as a page judges them: by what clang makes of the answers, in JavaScript."""
+
+import json
+from typing import Any
+
+import pytest
+from compiler_here import compiled
+from judged_lines import DATA, KEPT, judged
+
+DIFFERENCES: dict[str, list[dict[str, str]]] = json.loads(
+    (DATA / "judged_by_clang.json").read_text(encoding="utf-8")
+)
+"""Answers of which a page says something else than the notebook: the page's sentence, and why."""
+
+BROKEN = "It does not compile"
+
+
+def made(source: str) -> dict[str, Any]:
+    """Compile a source as a page does."""
+    answer = compiled(source)
+    if "ptx" in answer:
+        return {"ptx": answer["ptx"], "by": "clang"}
+    first, *_ = answer["errors"]
+    return {"refused": first["text"], "line": first["line"]}
+
+
+def differing(name: str, answer: str) -> str | None:
+    """Return what a page alone says of an answer; None where it says what the notebook says."""
+    listed = [one["text"] for one in DIFFERENCES.get(name, []) if one["answer"] == answer]
+    return listed[0] if listed else None
+
+
+def expect_sentences(cases: list[tuple[str, dict[str, Any]]]) -> None:
+    for (name, kept), said in zip(cases, judged(cases, made), strict=True):
+        wanted = differing(name, kept["answer"]) or kept["text"]
+        assert (said["right"], said["text"]) == (kept["right"], wanted), name
+
+
+def test_of_each_exercise_the_solution_and_a_wrong_answer_are_judged_as_in_the_notebook() -> None:
+    cases = []
+    for name, listed in KEPT.items():
+        right = next(one for one in listed if one["right"])
+        wrong = next(one for one in listed if not one["right"] and BROKEN not in one["text"])
+        odd = [one for one in listed if differing(name, one["answer"])]
+        cases += [(name, one) for one in listed if one in (right, wrong, *odd)]
+    assert len(cases) >= 2 * len(KEPT)
+    expect_sentences(cases)
+
+
+@pytest.mark.whole
+def test_every_listed_answer_is_judged_as_in_the_notebook() -> None:
+    expect_sentences([(name, kept) for name, listed in KEPT.items() for kept in listed])
+
+
+def test_what_differs_is_told_in_other_words_and_has_its_reason() -> None:
+    for name, listed in DIFFERENCES.items():
+        for one in listed:
+            (kept,) = [kept for kept in KEPT[name] if kept["answer"] == one["answer"]]
+            assert one["text"] != kept["text"]
+            assert one["why"].endswith(".")

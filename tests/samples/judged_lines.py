@@ -1,0 +1,79 @@
+"""Listed answers to exercises of lines, judged by the pages' JavaScript in Node.
+
+What Python says of each is kept in ``tests/data/judged_lines.json``, which test_exercises.py holds
+to what Python says now: so no answer is simulated twice.
+"""
+
+import json
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+from in_node import answers
+
+from sgemm_lab.exercises import Lines, find_exercise
+from sgemm_lab.kernel import load_kernel
+
+DATA = Path(__file__).parents[1] / "data"
+KEPT: dict[str, list[dict[str, Any]]] = json.loads(
+    (DATA / "judged_lines.json").read_text(encoding="utf-8")
+)
+
+
+def find_lines(name: str) -> Lines:
+    found = find_exercise(name)
+    assert isinstance(found, Lines)
+    return found
+
+
+MODULES = {
+    "lines": "exercises/lines.js",
+    "asking": "exercises/asks.js",
+    "checking": "exercises/checked.js",
+    "kernels": "kernel.js",
+}
+JUDGE = """async (exercise, answer, made, most) => {
+  const kernel = (source) => kernels.parseKernel("mine", source);
+  const subject = ({ source, ...rest }) => ({ kernel: kernel(source), ...rest });
+  const compiled = async (source) => {
+    if (!made[source]) throw new Error("It was not compiled: " + source);
+    return made[source];
+  };
+  return lines.judged(exercise, answer, {
+    compiled,
+    compiledLike: (name, source) => compiled(source),
+    checked: async ({ source, ptx }, sizes) =>
+      checking.checked(kernel(source), ptx, sizes.slice(0, most)),
+    said: async (asks, reader, books) => asking.said(
+      asks,
+      subject(reader),
+      Object.fromEntries(Object.entries(books).map(([name, one]) => [name, subject(one)])),
+    ),
+  });
+}"""
+STOPPED = ("At ", "It does not compile")
+FEW, ALL = 1, 99
+"""How many sizes a kernel is checked at. That a right one is right at all, other tests hold."""
+
+
+def judged(
+    cases: Sequence[tuple[str, dict[str, Any]]], made: Callable[[str], dict[str, Any]]
+) -> list[dict[str, Any]]:
+    """Return the judgement of each answer, with ``right`` and ``text``.
+
+    Args:
+        cases: names of exercises, each with an entry of KEPT.
+        made: compiles a source, in the shape of the page's compilers.
+    """
+    given = []
+    for name, kept in cases:
+        exercise = find_lines(name)
+        sources = {load_kernel(book).source for book in exercise.asks.books}
+        sources.add(exercise.written(kept["answer"]).kernel.source)
+        most = ALL if kept["text"].startswith(STOPPED) else FEW
+        compiled = {source: made(source) for source in sources}
+        given.append((exercise.data(), kept["answer"], compiled, most))
+    said = answers(MODULES, JUDGE, given)
+    for case, one in zip(cases, said, strict=True):
+        assert one.get("gives"), (case, one)
+    return [one["gives"] for one in said]

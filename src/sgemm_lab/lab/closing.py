@@ -205,7 +205,7 @@ class Closing:
         at = "" if size == _CUBE else f" at {size_text(size)}"
         return (
             f'<section class="lab-closing" aria-label="Closing box: {name}" style="border:1px '
-            f'solid {_LINE};border-radius:8px;padding:12px 16px;margin:24px 0">'
+            f'solid {_LINE};border-radius:8px;padding:12px 16px;margin:4px 0">'
             f'<p style="margin:0 0 8px"><strong>Where <code>{name}</code> stands{at}</strong></p>'
             f'{self._bar()}<dl style="margin:8px 0 0;font-size:0.92em;line-height:1.5">{rows}</dl>'
             f"{legend}"

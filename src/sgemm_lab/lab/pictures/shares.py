@@ -31,6 +31,7 @@ WINDOWS = 3
 _ROW = 30
 _BAR = 22
 _LEFT = 46
+_RIGHT = 16
 _PALE = 0.26
 
 
@@ -95,7 +96,7 @@ def shares_panel(title: str, kernel: Kernel, tiles: int, sms: int, *, says: str 
     """Return a panel with a row for each SM, and in it the windows that it multiplies."""
     shares = shares_of(kernel, tiles, sms)
     most = max(map(len, shares))
-    wide = (PANEL_WIDTH - _LEFT - 4) / max(most, _longest(tiles, sms))
+    wide = (PANEL_WIDTH - _LEFT - _RIGHT) / max(most, _longest(tiles, sms))
     parts = []
     for number, share in enumerate(shares):
         y = number * _ROW + 2

@@ -65,9 +65,12 @@ def test_served_chapter_is_quiet_and_light_and_its_widgets_live_and_print(
     assert 50_000 < packed_bytes(visit) < LIGHT
     assert len(asked_for(visit)) <= FEW
     widgets = visit.page.locator(".lab-widget").all()
+    pass_predictions(visit.page)
+    press_folds(visit.page)
     for widget in widgets:
-        assert widget.locator(".lab-widget-live > *").first.is_visible()
+        widget.locator(".lab-widget-live > *").first.wait_for(state="visible")
         assert not widget.locator(".lab-widget-still").is_visible()
+    press_folds(visit.page)  # closed again: paper shows what is folded all the same
     visit.page.emulate_media(media="print")
     for widget in widgets:
         assert widget.locator(".lab-widget-still svg").is_visible()
@@ -77,6 +80,19 @@ def test_served_chapter_is_quiet_and_light_and_its_widgets_live_and_print(
 def asked_for(visit: Visit) -> list[Response]:
     """Return what came from the site."""
     return [one for one in visit.responses if not one.url.startswith(("blob:", "data:"))]
+
+
+def pass_predictions(page: Any) -> None:
+    """Pass all predictions, so that what waits behind them shows."""
+    buttons = page.locator(".lab-exercise button:visible", has_text="Pass")
+    while buttons.count():
+        buttons.first.click()
+
+
+def press_folds(page: Any) -> None:
+    """Press the titles of folded outputs: it opens them, or closes them again."""
+    for title in page.locator("details.above-output > summary:visible").all():
+        title.click()
 
 
 def packed_bytes(visit: Visit) -> int:
@@ -95,6 +111,7 @@ def test_pictures_stand_in_for_widgets_without_scripts(
 ) -> None:
     page = contexts(java_script_enabled=False).page
     page.goto(book.url(chapter))
+    press_folds(page)
     for widget in page.locator(".lab-widget").all():
         assert widget.locator(".lab-widget-still svg").is_visible()
 
@@ -109,6 +126,7 @@ def test_chapter_is_accessible_and_fits(
     page = (
         contexts(color_scheme=colours, reduced_motion="reduce", **options).goto(book, chapter).page
     )
+    press_folds(page)
     assert problems(page) == []
     width = page.evaluate("document.documentElement.scrollWidth")
     assert width <= page.viewport_size["width"]

@@ -182,6 +182,37 @@ def bars(box: Closing) -> tuple[list[float], str | None]:
     return [float(rect.get("width", "")) for rect in root.iter("rect")], root.get("aria-label")
 
 
+def test_a_box_may_stand_at_the_size_where_its_kernel_is_at_home() -> None:
+    box = lab.closing("one_row", size=(1, 4096, 4096))
+    assert "stands at 1×4096×4096<" in box._repr_html_()
+    assert lines(box)["Was bound by"].startswith("DRAM, ")
+    assert box.race is not None
+    assert box.race.factor.below == lab.speed("naive", (1, 4096, 4096))
+    assert "How to read such a box." not in box._repr_html_()
+
+
+def test_a_demand_that_cannot_be_told_leaves_a_bound_that_says_so() -> None:
+    box = lab.closing("cluster_split", size=256)
+    # Two blocks for each tile where there was one: twice as many SMs have work.
+    assert box.foretold is not None
+    assert box.foretold.value == 2
+    assert lines(box)["Bound now by"].endswith("so a lower cap may be hidden.")
+    assert "blocks of the grid" in box.provenance
+    assert box.now.share < 1
+
+
+def test_a_kernel_whose_parents_were_elsewhere_has_no_factor_at_its_size() -> None:
+    box = lab.closing("one_column", size=(16384, 1, 16384))
+    assert box.now.name == "one_column"
+    assert lines(box)["Was bound by"] == "Not known: `naive` was not measured at 16384×1×16384."
+    assert lines(box)["Factor"] == "Nothing to compare with."
+
+
+def test_a_size_that_was_not_recorded_has_no_box() -> None:
+    with pytest.raises(LabError, match="'one_row' was not recorded at 7³"):
+        lab.closing("one_row", size=7)
+
+
 def test_the_bar_runs_from_old_to_new_to_the_bound() -> None:
     box, old, new = lab.closing("tiled", CHANGED), lab.bound("naive"), lab.bound("tiled")
     (limit, before, gain), said = bars(box)

@@ -16,6 +16,7 @@ from sgemm_lab.lab.pictures.levels import levels_panel
 from sgemm_lab.lab.pictures.matrices import matrices, reading
 from sgemm_lab.lab.pictures.multiprocessor import multiprocessor_panel
 from sgemm_lab.lab.pictures.ownership import one_number_panel, owners_panel
+from sgemm_lab.lab.pictures.shares import WINDOWS, Piece, shares_of, shares_panel
 from sgemm_lab.lab.pictures.time import ring_panel, time_panel
 from sgemm_lab.lab.pictures.ways import Copies, copies_of, ways_panel
 from sgemm_lab.rules.overlap import Pipeline
@@ -98,6 +99,7 @@ PANELS = [
     ring_panel("Three stages", Pipeline(281, 754, 4096, 6, 3), 26000),
     ways_panel("Past registers", load_kernel("async_copy"), says="**No** register"),
     ways_panel("Through registers", load_kernel("wide_window")),
+    shares_panel("Even shares", load_kernel("stream_k"), 4, 3, says="**4** windows"),
 ]
 
 
@@ -148,7 +150,7 @@ def test_the_time_is_the_schedules_own() -> None:
 
 
 def test_a_ring_has_the_schedules_own_time_and_places() -> None:
-    assert "6 windows go through 3 places in turn and take 25,611 clocks." in PANELS[-3].text
+    assert "6 windows go through 3 places in turn and take 25,611 clocks." in PANELS[-4].text
 
 
 def test_a_window_is_carried_by_registers_or_goes_past_them() -> None:
@@ -160,6 +162,27 @@ def test_a_window_is_carried_by_registers_or_goes_past_them() -> None:
 def test_a_kernel_without_windows_has_no_way_into_shared_memory() -> None:
     with pytest.raises(LabError, match="'naive' copies no windows of BK into shared memory"):
         copies_of(load_kernel("naive"))
+
+
+def test_a_persistent_block_multiplies_whole_tiles() -> None:
+    found = shares_of(load_kernel("persistent"), 4, 3)
+    assert sorted(map(len, found)) == [WINDOWS, WINDOWS, 2 * WINDOWS]
+    for share in found:
+        assert [piece.window for piece in share] == list(range(WINDOWS)) * (len(share) // WINDOWS)
+    assert sorted({piece.tile for share in found for piece in share}) == [0, 1, 2, 3]
+
+
+def test_even_shares_hold_each_window_once_and_none_that_is_only_looked_at() -> None:
+    found = shares_of(load_kernel("stream_k"), 4, 3)
+    assert [len(share) for share in found] == [WINDOWS + 1] * 3
+    every = sorted(piece for share in found for piece in share)
+    assert every == [Piece(tile, window) for tile in range(4) for window in range(WINDOWS)]
+    assert "1 window of tile 3 and 3 windows of tile 4" in PANELS[-1].text
+
+
+def test_a_kernel_with_a_block_for_each_tile_has_no_shares() -> None:
+    with pytest.raises(LabError, match="'ahead' does not have one block for each SM"):
+        shares_of(load_kernel("ahead"), 4, 3)
 
 
 def test_one_k_is_drawn_wide_enough_to_be_seen() -> None:

@@ -60,7 +60,7 @@ _NOT_RUN = (
     "memory. It all happens in this page."
 )
 """Stands there from the start: nothing moves when the script comes while a button is pressed."""
-_LONGEST = 26
+_LONGEST = 18
 """Lines that the editor shows at once; of a longer kernel it scrolls."""
 
 

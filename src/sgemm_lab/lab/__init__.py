@@ -13,7 +13,8 @@ one they read the book's records, and say so.
 **Draw.** ``figure`` of one or two panels, with a question above and the conclusion below. Panels:
 ``one_number`` of C, ``owns`` what thread, warp and block compute, ``reads`` what they read of A and
 B, ``copies`` of one load, the ``ways`` of a window into shared memory, ``moves`` bytes at every
-level, ``times`` of windows and their ``ring``, ``sm`` with its parts.
+level, ``times`` of windows and their ``ring``, ``shares`` of SMs (their lengths: ``shared_out``),
+``sm`` with its parts.
 
 **Values in sentences.** ``speed`` of one kernel, ``waves`` and ``words`` of shared memory per
 multiply-add, the ``cap`` that follows from them, what is ``copied`` for a window, ``hardware``
@@ -72,6 +73,7 @@ from sgemm_lab.lab.pictures.levels import levels_panel
 from sgemm_lab.lab.pictures.matrices import Group, matrices
 from sgemm_lab.lab.pictures.multiprocessor import multiprocessor_panel
 from sgemm_lab.lab.pictures.ownership import one_number_panel, owners_panel
+from sgemm_lab.lab.pictures.shares import shares_of, shares_panel
 from sgemm_lab.lab.pictures.time import ring_panel, time_panel
 from sgemm_lab.lab.pictures.ways import Copies, copies_of, ways_panel
 from sgemm_lab.lab.racing import race as _race
@@ -473,6 +475,7 @@ def closing(
     gap: str = "",
     why: str = "",
     estimate: tuple[float, float, str] | None = None,
+    size: int | Size | None = None,
 ) -> _closing.Closing:
     """Close a kernel: what bounded its parent, what changed, by how much, what bounds it now.
 
@@ -480,9 +483,11 @@ def closing(
     does. ``gap`` says what eats the difference between the factor foretold and the factor measured,
     ``why`` why the kernel does not reach all of its bound. The texts may name numbers in braces,
     such as ``{share:.0f}``, ``{issue_active_percent:.0f}`` or ``{was_rest:.3f}``. ``estimate`` is a
-    quotient of a model that is no bound: two numbers, and what they count.
+    quotient of a model that is no bound: two numbers, and what they count. ``size`` is where the
+    kernel is at home, if that is not 4096³; its parent is compared there, if it was measured.
     """
-    return _closing.closing(name, changed, gap, why, estimate)
+    at = None if size is None else _size(size)
+    return _closing.closing(name, changed, gap, why, estimate, at)
 
 
 def bound(name: str) -> _closing.BoundTable:
@@ -567,6 +572,16 @@ def ring(
     timed = timed_kernel(kernel, score_of(kernel, _size(4096)))
     pipeline = Pipeline(timed["latency"], timed["load"], timed["compute"], windows, stages)
     return ring_panel(title, pipeline, clocks, says=says)
+
+
+def shares(title: str, name: str, *, tiles: int = 4, sms: int = 3, says: str = "") -> Output:
+    """Draw which windows of a row of tiles each SM multiplies, if there is one block for each."""
+    return shares_panel(title, load_kernel(name), tiles, sms, says=says)
+
+
+def shared_out(name: str, *, tiles: int = 4, sms: int = 3) -> list[int]:
+    """Return how many windows each SM multiplies of what ``lab.shares`` draws."""
+    return [len(share) for share in shares_of(load_kernel(name), tiles, sms)]
 
 
 def ways(title: str, name: str, *, says: str = "") -> Output:
@@ -674,6 +689,8 @@ __all__ = [
     "runs",
     "say",
     "search_map",
+    "shared_out",
+    "shares",
     "show",
     "sm",
     "source",

@@ -286,11 +286,15 @@ def _width_picture(card: Card) -> Picture:
     fig = style.figure(7.0, 3.0)
     with style.book_style():
         ax = fig.subplots()
-        series = ((one, -0.2, 0.45, "one load at a time"), (four, 0.2, 1.0, "four loads at a time"))
-        for speeds, shift, opacity, label in series:
+        hue = style.LEVEL_COLOURS["dram"]
+        series = (
+            (one, -0.2, style.BACKGROUND, "one load at a time"),
+            (four, 0.2, hue, "four loads at a time"),
+        )
+        for speeds, shift, fill, label in series:
             places = [place + shift for place in range(len(speeds))]
-            ax.bar(places, list(speeds.values()), width=0.38, alpha=opacity, label=label,
-                   color=style.LEVEL_COLOURS["dram"])  # fmt: skip
+            ax.bar(places, list(speeds.values()), width=0.36, label=label, color=fill,
+                   edgecolor=hue, linewidth=1.8, zorder=2)  # fmt: skip
             for place, value in zip(places, speeds.values(), strict=True):
                 ax.annotate(
                     number(value), (place, value), xytext=(0, 4), textcoords="offset points",
@@ -298,10 +302,10 @@ def _width_picture(card: Card) -> Picture:
                 )  # fmt: skip
         ax.set_xticks(range(len(one)), [f"{width} bytes" for width in one])
         ax.set(xlabel="width of one thread's load", ylabel="GB/s from DRAM")
-        ax.set_ylim(top=1.25 * max(*one.values(), *four.values()))
+        ax.set_ylim(top=1.12 * max(*one.values(), *four.values()))
         ax.yaxis.set_major_formatter(FuncFormatter(lambda value, _: number(value)))
-        ax.grid(axis="y")
-        ax.legend(loc="upper left", ncols=2)
+        ax.grid(axis="y", zorder=0)
+        ax.legend(loc="lower left", bbox_to_anchor=(-0.01, 1.0), ncols=2, fontsize=10)
     conclusion = (
         f"One load of 4 bytes at a time gets {one[4] / four[16]:.0%} of what four of 16 get, four "
         f"of them {four[4] / four[16]:.0%}: not the width of a load counts, but how many bytes are "

@@ -38,12 +38,18 @@ _LEGEND = (
     "÷ old share is the factor measured."
 )
 """Stands in the box of the first kernel."""
+_HIDDEN = (
+    "What its blocks ask of L1 and shared memory is not counted, so a lower cap may be hidden."
+)
 _PLAIN = "var(--lab-kernel, #3b4450)"
 _LINE = "var(--lab-line, #7d8590)"
 
 
 class Standing(NamedTuple):
-    """A kernel under its bound, at 4096³ or its largest cube, as the ladder shows it."""
+    """A kernel under its bound, at 4096³ or its largest cube, as the ladder shows it.
+
+    Or at a size that its chapter chose.
+    """
 
     score: Score
     """What was measured."""
@@ -53,12 +59,17 @@ class Standing(NamedTuple):
     @property
     def name(self) -> str:
         """The kernel's name."""
-        return self.score.kernel
+        return self.bound.kernel
 
     @property
     def called(self) -> str:
         """The kernel's name as a sentence has it: a thread tile's size in place of constants."""
-        return load_kernel(self.score.kernel).called
+        return load_kernel(self.name).called
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether the demands of all units are known, so that no lower cap is hidden."""
+        return self.bound.of(DATA) is not None
 
     @property
     def share(self) -> float:
@@ -74,7 +85,7 @@ class Standing(NamedTuple):
     @property
     def words(self) -> str:
         """What bounds the kernel, at most how much, and what it reaches; without a full stop."""
-        at = "" if self.score.m == SIZE else f" at {self.score.m}³"
+        at = "" if self.score.size == _CUBE else f" at {size_text(self.score.size)}"
         unit, cap = self.bound.unit, self.bound.cap
         return (
             f"{unit[0].upper()}{unit[1:]}: {_demand_words(cap)}, at most {number(cap.gflops)} "
@@ -114,9 +125,9 @@ class Race(NamedTuple):
 
 @dataclass(frozen=True)
 class Closing:
-    """What the box of a kernel says, at the largest cube that it was measured at.
+    """What the box of a kernel says, at the largest cube that it was measured at, or at one size.
 
-    ``before`` and ``race`` are None for the first kernel.
+    ``before`` and ``race`` are None for the first kernel, and where none before it was measured.
     """
 
     before: Standing | None
@@ -141,11 +152,23 @@ class Closing:
     def rows(self) -> list[tuple[str, str]]:
         """The four lines: term and sentence. Code stands in backticks."""
         return [
-            ("Was bound by", f"{self.before.brief}." if self.before else "No kernel stood before."),
+            ("Was bound by", f"{self.before.brief}." if self.before else self._nothing_before),
             ("What changed", with_spaced_percents(self.changed)),
             ("Factor", with_spaced_percents(self._factor_words())),
-            ("Bound now by", with_spaced_percents(f"{self.now.words}. {self.why}".strip())),
+            ("Bound now by", with_spaced_percents(self._now_words())),
         ]
+
+    @property
+    def _nothing_before(self) -> str:
+        parent = load_kernel(self.now.name).parent
+        if not parent:
+            return "No kernel stood before."
+        called, size = load_kernel(parent).called, size_text(self.now.score.size)
+        return f"Not known: `{called}` was not measured at {size}."
+
+    def _now_words(self) -> str:
+        hidden = "" if self.now.is_whole else f" {_HIDDEN}"
+        return f"{self.now.words}.{hidden} {self.why}".strip()
 
     def _factor_words(self) -> str:
         if self.race is None or self.foretold is None:
@@ -176,11 +199,14 @@ class Closing:
             f'{term}</dt><dd style="flex:1 1 18rem;margin:0">{with_code(text)}</dd></div>'
             for term, text in self.rows
         )
-        legend = "" if self.before else f'<p style="margin:10px 0 0">{escape(_LEGEND)}</p>'
+        first = not load_kernel(self.now.name).parent
+        legend = f'<p style="margin:10px 0 0">{escape(_LEGEND)}</p>' if first else ""
+        size = self.now.score.size
+        at = "" if size == _CUBE else f" at {size_text(size)}"
         return (
             f'<section class="lab-closing" aria-label="Closing box: {name}" style="border:1px '
-            f'solid {_LINE};border-radius:8px;padding:12px 16px;margin:24px 0">'
-            f'<p style="margin:0 0 8px"><strong>Where <code>{name}</code> stands</strong></p>'
+            f'solid {_LINE};border-radius:8px;padding:12px 16px;margin:4px 0">'
+            f'<p style="margin:0 0 8px"><strong>Where <code>{name}</code> stands{at}</strong></p>'
             f'{self._bar()}<dl style="margin:8px 0 0;font-size:0.92em;line-height:1.5">{rows}</dl>'
             f"{legend}"
             f'<p class="lab-provenance" style="margin:10px 0 0">{escape(self.provenance)}</p>'
@@ -224,9 +250,12 @@ class Closing:
     def provenance(self) -> str:
         """Where the numbers come from."""
         score = self.now.score
+        counted = "counted in one block, simulated"
+        if not self.now.is_whole:
+            counted = "blocks of the grid, A and B read once"
         return (
-            f"Recorded on {score.gpu}, {score.date[:10]}. Demand: counted in one "
-            "block, simulated; instructions by the GPU's counters."
+            f"Recorded on {score.gpu}, {score.date[:10]}. Demand: {counted}; instructions by the "
+            "GPU's counters."
         )
 
     def __repr__(self) -> str:
@@ -241,6 +270,7 @@ def closing(
     gap: str = "",
     why: str = "",
     estimate: tuple[float, float, str] | None = None,
+    size: Size | None = None,
 ) -> Closing:
     """Return the closing box of a kernel; see ``lab.closing``.
 
@@ -248,8 +278,8 @@ def closing(
         LabError: a kernel was not recorded as it is now, or a text asks for an unknown number.
     """
     kernel = load_kernel(name)
-    now = standing(kernel)
-    before = _before(kernel, now)
+    now = standing(kernel) if size is None else _standing_at(kernel, size)
+    before = _before(kernel, now, needed=size is None)
     values = values_of(now, before)
     return Closing(
         before,
@@ -277,6 +307,32 @@ def standing(kernel: Kernel) -> Standing:
             f"with 'sgemm-lab record {kernel.name}'."
         )
     return Standing(step.score, step.record, limit)
+
+
+def _standing_at(kernel: Kernel, size: Size) -> Standing:
+    """Return where a kernel stands at one size, by its own records or those of ``matmul``.
+
+    Where what its blocks ask for cannot be told, the bound leaves out what it takes.
+
+    Raises:
+        LabError: it was not recorded there as it is now.
+    """
+    for record in session.book_records():
+        own = [
+            score
+            for score in record.scores
+            if score.size == size
+            and (score.picked or score.kernel, score.fingerprint)
+            == (kernel.name, kernel.fingerprint)
+        ]
+        for score in sorted(own, key=lambda score: bool(score.picked)):
+            limit = bound_of(score, find_gpu(record.gpu.name), record, partly=True)
+            if limit:
+                return Standing(score, record, limit)
+    raise LabError(
+        f"The kernel '{kernel.name}' was not recorded at {size_text(size)} as it is now. Record it "
+        f"on the GPU with 'sgemm-lab record {kernel.name}'."
+    )
 
 
 def values_of(now: Standing, before: Standing | None) -> dict[str, float]:
@@ -346,11 +402,11 @@ def _parent(kernel: Kernel) -> Kernel | None:
     return load_kernel(kernel.parent) if kernel.parent else None
 
 
-def _before(kernel: Kernel, now: Standing) -> Standing | None:
+def _before(kernel: Kernel, now: Standing, *, needed: bool) -> Standing | None:
     """The nearest forebear that was measured at the kernel's size, so a box has one size.
 
     Raises:
-        LabError: it has forebears, and none was measured there.
+        LabError: one is needed, there are forebears, and none was measured there.
     """
     forebear = _parent(kernel)
     while forebear is not None:
@@ -359,7 +415,7 @@ def _before(kernel: Kernel, now: Standing) -> Standing | None:
         if score and limit:
             return Standing(score, now.record, limit)
         forebear = _parent(forebear)
-    if _parent(kernel) is None:
+    if _parent(kernel) is None or not needed:
         return None
     raise LabError(
         f"No kernel before '{kernel.name}' was measured at {size_text(now.score.size)}, as it "

@@ -33,6 +33,9 @@ SCHEDULERS = 4
 CLOCK_TOLERANCE = 0.01
 """Share by which a measurement may pass its bound: how well clocks and times are known."""
 
+_LEAST = {PRODUCTS: 1.0, SHARED: 0.0, GLOBAL: 0.0, LOOKUPS: 0.0}
+"""What any kernel asks for in a step, where nothing more is known of it."""
+
 _ENDLESS = 10**9
 """SMs, more than there are pieces of any product."""
 
@@ -141,23 +144,38 @@ def rates(gpu: Gpu) -> dict[str, float]:
     }
 
 
-def bound(kernel: Kernel | str, size: Size, gpu: Gpu, record: Record | None = None) -> Bound:
+def bound(
+    kernel: Kernel | str,
+    size: Size,
+    gpu: Gpu,
+    record: Record | None = None,
+    *,
+    partly: bool = False,
+) -> Bound:
     """Return the bound of a kernel at a size (M, N, K) on a GPU.
 
     Wavefronts, lookups and multiply-adds come from simulating one block. Instructions, and the
     bytes that really moved, are known only where the GPU's counters were recorded.
 
+    Args:
+        partly: where what a block asks for cannot be told, leave out L1 and shared memory. What
+            is returned is still a bound, but a lower cap may be hidden.
+
     Raises:
         LabError: what a block asks for cannot be told, or the kernel cannot be compiled here.
     """
     kernel = load_kernel(kernel) if isinstance(kernel, str) else kernel
-    block = block_demand(kernel).per_step(size)
-    simulated = "counted in one block, simulated"
+    try:
+        block, source = block_demand(kernel).per_step(size), "counted in one block, simulated"
+    except LabError:
+        if not partly:
+            raise
+        block, source = _LEAST, "one for each product"
     found = {
-        PEAK: (block[PRODUCTS], simulated),
+        PEAK: (block[PRODUCTS], source),
         GRID: (_on_the_busiest(kernel, size, gpu), "blocks of the grid over SMs"),
-        DATA: (block[SHARED] + block[GLOBAL], simulated),
-        LOOKUP: (block[LOOKUPS], simulated),
+        DATA: (block[SHARED] + block[GLOBAL], source),
+        LOOKUP: (block[LOOKUPS], source),
         DRAM: (_compulsory_bytes(size), "A and B once"),
         L2: (_compulsory_bytes(size), "A and B once"),
     }
@@ -183,8 +201,8 @@ def bound(kernel: Kernel | str, size: Size, gpu: Gpu, record: Record | None = No
     )
 
 
-def bound_of(score: Score, gpu: Gpu, record: Record) -> Bound | None:
-    """Return the bound over a measurement.
+def bound_of(score: Score, gpu: Gpu, record: Record, *, partly: bool = False) -> Bound | None:
+    """Return the bound over a measurement; ``partly`` as for :func:`bound`.
 
     None if the kernel is no more, has changed since, or what it asks for cannot be told.
     """
@@ -192,7 +210,7 @@ def bound_of(score: Score, gpu: Gpu, record: Record) -> Bound | None:
         kernel = load_kernel(score.picked or score.kernel)
         if kernel.fingerprint != score.fingerprint:
             return None
-        return bound(kernel, (score.m, score.n, score.k), gpu, record)
+        return bound(kernel, (score.m, score.n, score.k), gpu, record, partly=partly)
     except LabError:
         return None
 

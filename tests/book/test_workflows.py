@@ -1,7 +1,9 @@
 """The workflows: safe by what they say, and whole in a dry run."""
 
+import os
 import re
 import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -9,6 +11,7 @@ import pytest
 from sites import Site
 
 import dry_run
+from sgemm_lab import __version__
 from sgemm_lab.book.repository import NOTEBOOKS_BRANCH, Repository
 
 NAMES = sorted(path.name for path in dry_run.WORKFLOWS.glob("*.yml"))
@@ -72,3 +75,15 @@ def test_the_steps_run_as_written(book: Site, tmp_path: Path) -> None:
     assert address.endswith(f"{dry_run.REPOSITORY}/blob/{NOTEBOOKS_BRANCH}/{branch[0]}")
     log = subprocess.run([*git, "log", "--all"], capture_output=True, text=True, check=True).stdout
     assert dry_run.TOKEN not in log
+
+
+def test_a_release_has_the_number_of_its_tag_and_waits_for_the_tests() -> None:
+    workflow = dry_run.load("release.yml")
+    assert workflow[True] == {"push": {"tags": ["v*"]}}
+    assert workflow["jobs"]["build"]["needs"] == "test"
+    commands = [step["run"] for _, step in dry_run.steps(workflow) if "run" in step]
+    (check,) = (line for line in commands[1].splitlines() if line.startswith("test "))
+    for tag, right in ((f"v{__version__}", True), ("v0.0.0", False)):
+        here = check.replace(".venv/bin/sgemm-lab", f"{sys.executable} -m sgemm_lab")
+        done = subprocess.run(["sh", "-c", here], env={**os.environ, "GITHUB_REF_NAME": tag})
+        assert (done.returncode == 0) is right

@@ -9,7 +9,7 @@ SITE := _build/html
 ALONE := tests/widgets/test_live_in_jupyterlab.py
 
 .DEFAULT_GOAL := help
-.PHONY: help book lint check test notebooks pdf zip readme counts bench clean
+.PHONY: help book lint check test notebooks pdf picture zip readme counts bench clean
 
 help:
 	@echo "make book       build the pages into $(SITE)"
@@ -19,6 +19,7 @@ help:
 	@echo "make notebooks  write one notebook per chapter into notebooks/"
 	@echo "make pdf        print the book into one PDF, _build/book.pdf"
 	@echo "make zip        pack the pages into one file that is read from disk"
+	@echo "make picture    make the pictures of a page at work in README.md anew"
 	@echo "make readme     write the ladder in README.md anew, from the records"
 	@echo "make counts     compile and count the kernels anew, for pages and machines without NVRTC"
 	@echo "make bench      time the simulator, the widgets, and every page as a phone loads it"
@@ -56,6 +57,9 @@ notebooks: .venv/.book
 
 pdf: book .venv/.test
 	@$(BIN)/python -m sgemm_lab.book.paper
+
+picture: book .venv/.test
+	@$(BIN)/python -m sgemm_lab.book.picture
 
 zip: book
 	@$(BIN)/python -m sgemm_lab.book.archive

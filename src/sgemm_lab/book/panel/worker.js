@@ -55,10 +55,10 @@ function loaded(file, make) {
   return loading;
 }
 
-/** Where the site's scripts are: beside the one that every page has. */
+/** Where the scripts of panels are: beside the one that has this. */
 export function folder() {
   /** @type {HTMLScriptElement | null} */
-  const own = document.querySelector('script[src*="book.js"]');
+  const own = document.querySelector('script[src*="panel.js"], script[src*="panel-lines.js"]');
   return own?.src ?? location.href;
 }
 

@@ -290,7 +290,7 @@ STRICT = (
 )
 """Scripts of the page and workers of its own alone: no eval, and nothing over the network.
 
-Styles stand in the pages too: in attributes, from MathJax and from CodeMirror.
+Styles stand in the pages too: in attributes, and from CodeMirror.
 """
 
 

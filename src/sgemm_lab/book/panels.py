@@ -52,7 +52,7 @@ _SIZES = ((64, 64, 64), (65, 63, 66), (128, 128, 128))
 """At these the reader may count: full tiles, ragged ones, and more of them."""
 COMPILER = "clang"
 """The folder of the compiler's package, beside the scripts."""
-_SHEET = ("name", "sms", "clock_mhz", "fp32_lanes", "dram_gbs")
+SHEET = ("name", "sms", "clock_mhz", "fp32_lanes", "dram_gbs")
 """What the bound takes from a GPU's data sheet."""
 _STEPS = re.compile(r'(?P<m>\d+)×(?P<n>\d+)×(?P<k>\d+) "(?P<name>[^"]+)"')
 _NOT_RUN = (
@@ -124,7 +124,7 @@ def panel(kernel: Kernel, toy: Toy, ways: Sequence[str]) -> str:
     data = {
         "name": kernel.name,
         "head": "\n".join([*lines[:first], ""]),
-        "gpu": {field: getattr(gpu, field) for field in _SHEET},
+        "gpu": {field: getattr(gpu, field) for field in SHEET},
         "toy": {"constants": dict(toy.constants), "size": toy.size},
     }
     label = f"Your copy of {kernel.name}"

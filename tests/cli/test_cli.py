@@ -15,6 +15,7 @@ from record_samples import DEVICE, record, run, samples
 
 from sgemm_lab import __version__, files
 from sgemm_lab.checking.judge import CheckResult
+from sgemm_lab.cli import doctor
 from sgemm_lab.cli import main as cli
 from sgemm_lab.cli.main import main
 from sgemm_lab.cuda.compiler import compile_source
@@ -91,13 +92,16 @@ def test_doctor_says_what_this_machine_can_do(
 ) -> None:
     assert main(["doctor", "--json"]) == 0
     answers = json.loads(capsys.readouterr().out)
-    assert list(answers) == ["Python", "CuPy", "compile", "run", "kernels", "records"]
+    assert list(answers) == [
+        "Python", "CuPy", "compile", "driver", "run", "counters", "kernels", "records", "advice",
+    ]  # fmt: skip
     assert answers["compile"].startswith("NVRTC ")
     assert answers["run"].startswith("no. This machine has no NVIDIA GPU")
     assert answers["kernels"] == str(len(load_kernels()))
     assert "NVIDIA H200" in answers["records"]
     assert main(["doctor"]) == 0
     said = capsys.readouterr().out
+    assert all(sentence in said for sentence in answers.pop("advice"))
     assert all(answer in said for answer in answers.values())
 
 
@@ -107,7 +111,7 @@ def test_doctor_tells_of_a_broken_record_and_goes_on(
     def broken() -> None:
         raise LabError("The record file x.json is not complete JSON.")
 
-    monkeypatch.setattr(cli, "load_records", broken)
+    monkeypatch.setattr(doctor, "load_records", broken)
     assert main(["doctor", "--json"]) == 0
     answers = json.loads(capsys.readouterr().out)
     assert answers["records"] == "no. The record file x.json is not complete JSON."

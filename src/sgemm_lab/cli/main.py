@@ -3,11 +3,9 @@
 import argparse
 import math
 import os
-import platform
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import asdict
-from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
@@ -18,9 +16,10 @@ from sgemm_lab.checking.on_cpu import QUICK_SIZES, check_here
 from sgemm_lab.checking.on_gpu import check
 from sgemm_lab.cli.arguments import add_kernels, add_sizes, add_time_limit, chosen, natural, seconds
 from sgemm_lab.cli.count import add_count_arguments, run_count
+from sgemm_lab.cli.doctor import run_doctor
 from sgemm_lab.cli.printing import answering, print_json, print_table, tell, tell_over
 from sgemm_lab.cli.tune import add_shapes_arguments, add_tune_arguments, run_shapes, run_tune
-from sgemm_lab.cuda.compiler import TARGETS, compile_kernel, load_nvrtc, suits
+from sgemm_lab.cuda.compiler import TARGETS, compile_kernel, suits
 from sgemm_lab.cuda.launch import device_target, has_gpu, multiply, require_gpu
 from sgemm_lab.dispatch.product import dispatcher
 from sgemm_lab.dispatch.shapes import SQUARES
@@ -33,7 +32,6 @@ from sgemm_lab.measuring.recorder import (
     COUNTER_SIZES,
     RAGGED_SIZES,
     SQUARE_SIZES,
-    current_device,
     record_counters,
     take_record,
 )
@@ -79,7 +77,7 @@ def _parser() -> argparse.ArgumentParser:
         sub.set_defaults(run=run)
         return sub
 
-    command("doctor", _doctor, "Say what this machine can do: compile, run, measure.")
+    command("doctor", run_doctor, "Say what this machine can do: compile, run, measure.")
     listing = command("kernels", _kernels, "List the kernels of the book and what they cost.")
     listing.add_argument("--target", choices=TARGETS, default="sm_90", help="GPU to compile for")
 
@@ -138,38 +136,6 @@ def _add_out(parser: argparse.ArgumentParser) -> None:
         "--out", type=Path,
         help="folder of record files; default: the book's, or ./records where it is installed",
     )  # fmt: skip
-
-
-def _doctor(options: argparse.Namespace) -> int:
-    answers: dict[str, str] = {
-        "Python": platform.python_version(),
-        "CuPy": _installed("cupy-cuda12x", "cupy-cuda13x", "cupy"),
-        "compile": _try(lambda: "NVRTC " + ".".join(map(str, load_nvrtc().getVersion()))),
-        "run": _try(lambda: f"{current_device().name}, {device_target()}"),
-        "kernels": _try(lambda: str(len(load_kernels()))),
-        "records": _try(lambda: ", ".join(r.gpu.name for r in load_records()) or "none"),
-    }
-    if options.json:
-        print_json(answers)
-    else:
-        print_table(["", ""], answers.items())
-    return 0
-
-
-def _try(ask: Callable[[], str]) -> str:
-    try:
-        return ask()
-    except LabError as error:
-        return f"no. {error}"
-
-
-def _installed(*names: str) -> str:
-    for name in names:
-        try:
-            return f"{version(name)} ({name})"
-        except PackageNotFoundError:
-            continue
-    return "no. Install cupy-cuda12x or cupy-cuda13x."
 
 
 def _kernels(options: argparse.Namespace) -> int:

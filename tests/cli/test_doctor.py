@@ -1,0 +1,96 @@
+"""What ``sgemm-lab doctor`` says of machines of all kinds: what is amiss, and what to do."""
+
+import stat
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from sgemm_lab.cli import doctor
+from sgemm_lab.cli.doctor import Facts, Seen, advice, gpus_seen
+
+H200 = Seen("NVIDIA H200", "9.0", mig=False)
+WELL = Facts(packages=("cupy-cuda12x",), cuda=(12, 8), seen=(H200,), ncu=True)
+NO_GPU = replace(WELL, cuda=None, seen=(), ncu=False, fault="There is none.")
+AMISS = {
+    "nothing is amiss": (WELL, None),
+    "no CuPy": (replace(WELL, packages=()), "Install it with 'pip install cupy-cuda12x'"),
+    "no CuPy, new driver": (
+        replace(WELL, packages=(), cuda=(13, 2)),
+        "Install it with 'pip install cupy-cuda13x'",
+    ),
+    "two CuPys": (
+        replace(WELL, packages=("cupy-cuda12x", "cupy-cuda13x"), cuda=(13, 0)),
+        "'pip uninstall cupy-cuda12x cupy-cuda13x', then install one",
+    ),
+    "CuPy too new": (
+        replace(WELL, packages=("cupy-cuda13x",)),
+        "speaks CUDA 12.8 at most, and cupy-cuda13x needs 13.0. Install cupy-cuda12x",
+    ),
+    "a CuPy of one's own": (replace(WELL, packages=("cupy",)), None),
+    "hidden": (
+        replace(WELL, fault="No device.", hidden=""),
+        "CUDA_VISIBLE_DEVICES is '', which hides it from CUDA. Remove",
+    ),
+    "driver too old": (
+        replace(WELL, fault="No device."),
+        "sees NVIDIA H200, and CUDA cannot use it: No device. Most often the driver is older",
+    ),
+    "container": (replace(NO_GPU, container=True), "start the container with '--gpus all'"),
+    "WSL": (replace(NO_GPU, wsl=True), "Install NVIDIA's driver in Windows, none in Linux"),
+    "no GPU": (NO_GPU, "all but speed works"),
+    "two GPUs": (
+        replace(WELL, seen=(H200, Seen("NVIDIA T4", "7.5", mig=False))),
+        "There are 2 GPUs here: 0 NVIDIA H200, 1 NVIDIA T4.",
+    ),
+    "slices": (replace(WELL, seen=(replace(H200, mig=True),)), "cut into slices (MIG)"),
+    "an old GPU": (
+        replace(WELL, seen=(Seen("GTX 1080", "6.1", mig=False),)),
+        "GTX 1080 has compute capability 6.1. The kernels are built for sm_75 and newer.",
+    ),
+    "no ncu": (replace(WELL, ncu=False), "Only 'sgemm-lab counters' needs it"),
+    "no right to count": (replace(WELL, only_root_counts=True), "shows its counters to admin"),
+}
+
+
+@pytest.mark.parametrize("name", AMISS)
+def test_each_fault_is_told_with_what_to_do(name: str) -> None:
+    facts, says = AMISS[name]
+    found = list(advice(facts))
+    if says is None:
+        assert found == []
+    else:
+        (only,) = found
+        assert says in only
+        assert only.endswith(".")
+
+
+def test_faults_of_cupy_do_not_hide_a_missing_gpu() -> None:
+    assert len(list(advice(replace(NO_GPU, packages=())))) == 2
+
+
+def test_answers_of_nvidia_smi_are_read_and_garbage_is_no_gpu() -> None:
+    answer = "NVIDIA H200, 9.0, Enabled\nNVIDIA GeForce RTX 4090, 8.9, [N/A]\n"
+    cut, whole = gpus_seen(answer)
+    assert cut == Seen("NVIDIA H200", "9.0", mig=True)
+    assert whole == Seen("NVIDIA GeForce RTX 4090", "8.9", mig=False)
+    assert gpus_seen("No devices were found\n") == gpus_seen("") == ()
+
+
+def fake(folder: Path, script: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    program = folder / "nvidia-smi"
+    program.write_text(f"#!/bin/sh\n{script}\n")
+    program.chmod(program.stat().st_mode | stat.S_IEXEC)
+    monkeypatch.setenv("PATH", str(folder), prepend=":")
+
+
+def test_a_program_that_fails_or_hangs_is_no_gpu(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fake(tmp_path, 'echo "NVIDIA T4, 7.5, [N/A]"', monkeypatch)
+    assert doctor.look().seen == (Seen("NVIDIA T4", "7.5", mig=False),)
+    fake(tmp_path, 'echo "NVIDIA T4, 7.5, [N/A]"; exit 9', monkeypatch)
+    assert doctor.look().seen == ()
+    monkeypatch.setattr(doctor, "_SECONDS", 0.2)
+    fake(tmp_path, "exec sleep 5", monkeypatch)
+    assert doctor.look().seen == ()

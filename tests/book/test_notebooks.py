@@ -1,7 +1,9 @@
 """Notebooks made from chapters: plain Markdown, clean, and alive where Colab's packages are."""
 
+import importlib.util
 import json
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -122,17 +124,25 @@ def test_first_cell_installs_from_the_known_address_alone() -> None:
 
 
 def test_first_cell_installs_a_compiler_only_where_there_is_none(
-    monkeypatch: pytest.MonkeyPatch,
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    cell = notebooks.install_cell(None).replace("%pip install --quiet ", "install = ")
-    cell = cell.replace('"cupy-cuda12x>=14" nvidia-cuda-nvrtc-cu12', '"asked for"')
-    there: dict[str, str] = {}
-    exec(cell, there)
-    assert "install" not in there
-    missing: dict[str, str] = {}
+    cell = re.sub(
+        r"%pip install --quiet (\S+)", r'asked.append("\1")', notebooks.install_cell(None)
+    )
+    there: list[str] = []
+    exec(cell, {"asked": there})
+    assert there == []
+    assert "NVRTC" in capsys.readouterr().out
+    missing: list[str] = []
     monkeypatch.setattr(subprocess, "run", lambda *_, **__: subprocess.CompletedProcess([], 1))
-    exec(cell, missing)
-    assert missing["install"] == "asked for"
+    exec(cell, {"asked": missing})
+    assert missing == ["nvidia-cuda-nvrtc-cu12"]  # CuPy is here, and stays
+    found = importlib.util.find_spec
+    monkeypatch.setattr(
+        importlib.util, "find_spec", lambda name: None if name == "cupy" else found(name)
+    )
+    exec(cell, {"asked": missing})
+    assert missing[1:] == ["nvidia-cuda-nvrtc-cu12", "cupy-cuda12x"]
 
 
 def test_hidden_code_is_folded_and_captions_follow() -> None:

@@ -36,6 +36,7 @@ AMISS = {
         replace(WELL, fault="No device."),
         "sees NVIDIA H200, and CUDA cannot use it: No device. Most often the driver is older",
     ),
+    "Colab": (replace(NO_GPU, colab=True, container=True), "choose Runtime, Change runtime type"),
     "container": (replace(NO_GPU, container=True), "start the container with '--gpus all'"),
     "WSL": (replace(NO_GPU, wsl=True), "Install NVIDIA's driver in Windows, none in Linux"),
     "no GPU": (NO_GPU, "all but speed works"),

@@ -171,3 +171,21 @@ def test_missing_nvrtc_is_a_sentence(
     monkeypatch.setattr(load_nvrtc(), "getVersion", absent)
     with pytest.raises(LabError, match=r"NVRTC is not installed. Install it with 'pip install"):
         compile_source("// never compiled before", "mine.cu", "sm_90")
+
+
+def test_nvrtc_of_a_python_package_is_found_where_cupy_does_not_look(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """CuPy before 14 finds it only once it is loaded; so does this stand-in."""
+    nvrtc, real = load_nvrtc(), load_nvrtc().getVersion
+    loaded: list[str] = []
+
+    def version() -> Any:
+        if not loaded:
+            raise RuntimeError("CuPy failed to load libnvrtc.so.12")
+        return real()
+
+    monkeypatch.setattr(nvrtc, "getVersion", version)
+    monkeypatch.setattr("ctypes.CDLL", lambda path, _: loaded.append(path))
+    assert load_nvrtc() is nvrtc
+    assert "libnvrtc.so" in loaded[0]

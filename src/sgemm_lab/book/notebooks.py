@@ -43,7 +43,7 @@ mine = lab.mine(r'''
 lab.race(mine, against="{name}")"""
 
 _INSTALL = """\
-# @title Install the book's package and a CUDA compiler, where they are missing
+# @title Install the book's package and a CUDA compiler, where they are missing; say what is here
 import importlib.util
 import subprocess
 import sys
@@ -51,11 +51,16 @@ import sys
 if importlib.util.find_spec("sgemm_lab") is None:
     {install}
 
-# In a process of its own, because a compiler that was not found is not looked for again.
 compiler = "from sgemm_lab.cuda.compiler import load_nvrtc; load_nvrtc()"
 if subprocess.run([sys.executable, "-c", compiler], capture_output=True).returncode:
-    # Machines without a GPU seldom have one. Here it compiles for the simulator.
-    %pip install --quiet "cupy-cuda12x>=14" nvidia-cuda-nvrtc-cu12"""
+    # Machines without a GPU seldom have one. Here it compiles for the simulator. What is there
+    # already stays as it is.
+    %pip install --quiet nvidia-cuda-nvrtc-cu12
+    if importlib.util.find_spec("cupy") is None:
+        %pip install --quiet cupy-cuda12x
+
+doctor = [sys.executable, "-m", "sgemm_lab", "doctor"]
+print(subprocess.run(doctor, capture_output=True, text=True).stdout)"""
 _UNKNOWN_ADDRESS = """\
 raise ModuleNotFoundError(
         "This notebook needs the Python package of the book. Download the book's repository "

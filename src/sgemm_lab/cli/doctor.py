@@ -53,6 +53,7 @@ class Facts:
     """Why CUDA finds no GPU, or None where it finds one."""
     hidden: str | None = None
     """What ``CUDA_VISIBLE_DEVICES`` says, if anything."""
+    colab: bool = False
     wsl: bool = False
     container: bool = False
     ncu: bool = False
@@ -96,6 +97,7 @@ def look() -> Facts:
         seen=gpus_seen(_nvidia_smi()),
         fault=fault,
         hidden=os.environ.get(VISIBLE),
+        colab="COLAB_RELEASE_TAG" in os.environ,
         wsl="microsoft" in _text("/proc/version").lower(),
         container=Path("/.dockerenv").exists() or Path("/run/.containerenv").exists(),
         ncu=shutil.which("ncu") is not None,
@@ -164,6 +166,11 @@ def _about_no_gpu(facts: Facts) -> str:
             f"The driver sees {facts.seen[0].name}, and CUDA cannot use it: {facts.fault} Most "
             "often the driver is older than CuPy's CUDA, or was updated since the machine started. "
             "Start the machine anew; if that does not help, install a newer driver."
+        )
+    if facts.colab:
+        return (
+            "This is Colab without a GPU: kernels are simulated, and speeds are those that were "
+            "recorded. For a GPU choose Runtime, Change runtime type, T4 GPU. Then run all cells."
         )
     if facts.container:
         return (

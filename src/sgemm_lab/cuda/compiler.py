@@ -3,6 +3,8 @@
 NVRTC is reached through CuPy, so a machine that can launch a kernel can also compile it.
 """
 
+import ctypes
+import importlib.util
 import os
 import re
 import sys
@@ -194,16 +196,30 @@ def load_nvrtc() -> Any:
         MissingToolError: CuPy or the NVRTC library is missing.
     """
     _find_cache()
+    missing = MissingToolError(
+        "The CUDA compiler NVRTC is not installed. Install it with "
+        "'pip install cupy-cuda12x nvidia-cuda-nvrtc-cu12'; it needs no GPU."
+    )
     try:
         from cupy.cuda import nvrtc
+    except (ImportError, OSError):
+        raise missing from None
+    for library in (None, *_nvrtc_packages()):
+        try:
+            if library is not None:
+                ctypes.CDLL(str(library), ctypes.RTLD_GLOBAL)
+            nvrtc.getVersion()
+        except (ImportError, OSError, RuntimeError):
+            continue
+        return nvrtc
+    raise missing
 
-        nvrtc.getVersion()
-    except (ImportError, OSError, RuntimeError):
-        raise MissingToolError(
-            "The CUDA compiler NVRTC is not installed. Install it with "
-            "'pip install cupy-cuda12x nvidia-cuda-nvrtc-cu12'; it needs no GPU."
-        ) from None
-    return nvrtc
+
+def _nvrtc_packages() -> Iterator[Path]:
+    """Where packages of Python put NVRTC. CuPy before 14 looks for it in the system alone."""
+    found = importlib.util.find_spec("nvidia")
+    for folder in (found.submodule_search_locations if found else None) or ():
+        yield from sorted(Path(folder).glob("*/lib/libnvrtc.so.*"))
 
 
 def import_cupy() -> Any:

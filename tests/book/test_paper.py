@@ -31,14 +31,14 @@ PAGES = {
 
 
 @pytest.fixture(scope="module")
-def paper(tmp_path_factory: pytest.TempPathFactory) -> PdfReader:
+def paper(tmp_path_factory: pytest.TempPathFactory, chromium: Any) -> PdfReader:
     folder = tmp_path_factory.mktemp("paper")
     (folder / "_toc.yml").write_text(TOC)
     for name, body in PAGES.items():
         html = f"<!doctype html><meta charset=utf-8><article>{body}</article>"
         (folder / f"{name}.html").write_text(html)
     out = folder / "paper.pdf"
-    pages = write(parts_of(folder / "_toc.yml", folder), "Three pages", out)
+    pages = write(chromium, parts_of(folder / "_toc.yml", folder), "Three pages", out)
     reader = PdfReader(out)
     assert len(reader.pages) == pages
     return reader
@@ -102,10 +102,10 @@ def test_what_is_folded_is_printed_but_for_cells(paper: PdfReader) -> None:
 
 @pytest.mark.browser
 def test_a_chapter_prints_its_listing_whole_and_its_panel_not_at_all(
-    book: Site, tmp_path: Path
+    book: Site, chromium: Any, tmp_path: Path
 ) -> None:
     out = tmp_path / "chapter.pdf"
-    write([Part(book.folder / "chapters" / "02_tiling.html", None)], "A chapter", out)
+    write(chromium, [Part(book.folder / "chapters" / "02_tiling.html", None)], "A chapter", out)
     text = re.sub(r"\s", "", "".join(page.extract_text() for page in PdfReader(out).pages))
     source = (ROOT / "kernels" / "030_tiled.cu").read_text().splitlines()
     longest = max((line for line in source if "static_assert" in line), key=len)

@@ -2,7 +2,15 @@
 
 import os
 import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from typing import TYPE_CHECKING
+
+from sgemm_lab.errors import MissingToolError
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser
 
 NAMES = (
     "chromium-headless-shell",
@@ -30,6 +38,32 @@ def find() -> str | None:
     named = os.environ.get("SGEMM_LAB_BROWSER")
     candidates = [named] if named else [*map(shutil.which, NAMES), _playwrights_own()]
     return next((program for program in candidates if program and Path(program).exists()), None)
+
+
+@contextmanager
+def opened() -> Iterator["Browser"]:
+    """Start a browser without a window.
+
+    Raises:
+        MissingToolError: Playwright or a browser is not here.
+    """
+    try:
+        from playwright.sync_api import sync_playwright
+    except ImportError:
+        raise MissingToolError(
+            "Playwright is not installed, which drives the browser. 'make test', 'make pdf' and "
+            "'make picture' install it."
+        ) from None
+    program = find()
+    if program is None:
+        raise MissingToolError(
+            "No Chromium was found. Install Chromium or Chrome, or name its program in "
+            "SGEMM_LAB_BROWSER."
+        )
+    with sync_playwright() as playwright:
+        chromium = playwright.chromium.launch(executable_path=program, args=FLAGS)
+        yield chromium
+        chromium.close()
 
 
 def _playwrights_own() -> str:

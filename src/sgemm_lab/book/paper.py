@@ -20,11 +20,11 @@ import yaml
 
 from sgemm_lab.book import browser
 from sgemm_lab.book.repository import known_repository
-from sgemm_lab.errors import LabError, MissingToolError
+from sgemm_lab.errors import LabError
 from sgemm_lab.files import write_whole
 
 if TYPE_CHECKING:
-    from playwright.sync_api import Page
+    from playwright.sync_api import Browser, Page
     from pypdf import PdfReader, PdfWriter
 
 _SCALE = 0.72
@@ -87,42 +87,27 @@ def parts_of(toc: Path, site: Path) -> list[Part]:
     return found
 
 
-def write(parts: Sequence[Part], title: str, out: Path) -> int:
+def write(chromium: "Browser", parts: Sequence[Part], title: str, out: Path) -> int:
     """Print the parts into one PDF; return how many pages it has.
 
     Raises:
-        MissingToolError: Playwright, pypdf or a browser is not here.
         LabError: the file cannot be written.
     """
-    try:
-        from playwright.sync_api import sync_playwright
-        from pypdf import PdfWriter
-    except ImportError as missing:
-        raise MissingToolError(
-            f"{missing.name} is not installed. 'make pdf' installs what the PDF needs."
-        ) from None
-    program = browser.find()
-    if program is None:
-        raise MissingToolError(
-            "No Chromium was found to print with. Install Chromium or Chrome, or name its program "
-            "in SGEMM_LAB_BROWSER."
-        )
-    with sync_playwright() as playwright:
-        chromium = playwright.chromium.launch(executable_path=program, args=browser.FLAGS)
-        page = chromium.new_page()
-        page.emulate_media(media="print", color_scheme="light")
-        front = len(_read(_print_contents(page, title, [])).pages)
-        made: list[Printed] = []
-        for part in parts:
-            print(f"Printing {part.file.stem}", file=sys.stderr, flush=True)
-            first = made[-1].first + len(made[-1].reader.pages) if made else 0
-            made.append(_printed(page, part, first))
-        front = len(_read(_print_contents(page, title, made)).pages)
-        for one in made:
-            one.first += front + 1
-            one.reader = _printed(page, one.part, one.first).reader
-        contents = _read(_print_contents(page, title, made))
-        chromium.close()
+    from pypdf import PdfWriter
+
+    page = chromium.new_page()
+    page.emulate_media(media="print", color_scheme="light")
+    made: list[Printed] = []
+    for part in parts:
+        print(f"Printing {part.file.stem}", file=sys.stderr, flush=True)
+        first = made[-1].first + len(made[-1].reader.pages) if made else 0
+        made.append(_printed(page, part, first))
+    front = len(_read(_print_contents(page, title, made)).pages)
+    for one in made:
+        one.first += front + 1
+        one.reader = _printed(page, one.part, one.first).reader
+    contents = _read(_print_contents(page, title, made))
+    page.close()
     writer = PdfWriter()
     writer.append(contents, import_outline=False)
     for one in made:
@@ -262,7 +247,9 @@ def main() -> None:
     title = yaml.safe_load((root / "_config.yml").read_text(encoding="utf-8"))["title"]
     out = root / "_build" / "book.pdf"
     try:
-        pages = write(parts_of(root / "_toc.yml", root / "_build" / "html"), title, out)
+        parts = parts_of(root / "_toc.yml", root / "_build" / "html")
+        with browser.opened() as chromium:
+            pages = write(chromium, parts, title, out)
     except LabError as refused:
         sys.exit(str(refused))
     print(f"The book has {pages} pages on paper: {out} ({out.stat().st_size / 1e6:.1f} MB)")

@@ -18,7 +18,7 @@ from PIL import Image
 from PIL.PngImagePlugin import PngInfo
 
 from sgemm_lab.book import browser
-from sgemm_lab.errors import LabError, MissingToolError
+from sgemm_lab.errors import LabError
 from sgemm_lab.files import write_whole
 
 if TYPE_CHECKING:
@@ -95,32 +95,25 @@ def served(folder: Path) -> Iterator[str]:
     server.server_close()
 
 
-def write(site: Path, folder: Path) -> list[Path]:
+def write(chromium: "Browser", site: Path, folder: Path) -> list[Path]:
     """Write the pictures of a built site into a folder; return the files.
 
     Raises:
-        MissingToolError: no browser is here.
         LabError: the page has changed so that there is nothing to show.
     """
-    from playwright.sync_api import sync_playwright
-
-    program = browser.find()
-    if program is None:
-        raise MissingToolError("No Chromium was found. Name its program in SGEMM_LAB_BROWSER.")
     files = []
-    with sync_playwright() as playwright, served(site) as address:
-        chromium = playwright.chromium.launch(executable_path=program, args=browser.FLAGS)
+    with served(site) as address:
         for mode in MODES:
             files.append(folder / f"page-{mode}.png")
             write_whole(files[-1], kept(*picture(chromium, address, mode)))
-        chromium.close()
     return files
 
 
 def main() -> None:
     """Write the pictures of this checkout's book and say where."""
     try:
-        files = write(Path.cwd() / "_build" / "html", Path.cwd() / "docs")
+        with browser.opened() as chromium:
+            files = write(chromium, Path.cwd() / "_build" / "html", Path.cwd() / "docs")
     except LabError as refused:
         sys.exit(str(refused))
     for file in files:

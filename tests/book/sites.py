@@ -1,14 +1,11 @@
 """Books to build, sites to serve, pages to visit: what the tests of the book share."""
 
-import functools
 import os
 import subprocess
 import sys
-import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +14,7 @@ import yaml
 from filelock import FileLock
 from playwright.sync_api import Page, Response
 
+from sgemm_lab.book import picture
 from sgemm_lab.book.repository import SITE_VARIABLE
 
 ROOT = Path(__file__).parents[2]
@@ -106,15 +104,8 @@ class Visit:
 
 @contextmanager
 def served(folder: Path) -> Iterator[Site]:
-    class Quiet(SimpleHTTPRequestHandler):
-        def log_message(self, *_: object) -> None:
-            pass
-
-    server = ThreadingHTTPServer(("127.0.0.1", 0), functools.partial(Quiet, directory=folder))
-    threading.Thread(target=server.serve_forever, daemon=True).start()
-    yield Site(folder, f"http://127.0.0.1:{server.server_port}")
-    server.shutdown()
-    server.server_close()
+    with picture.served(folder) as address:
+        yield Site(folder, address)
 
 
 def build_specimen(out: Path) -> None:

@@ -7,19 +7,29 @@ import subprocess
 import sys
 import time
 import urllib.request
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
 from playwright.sync_api import Page
 
+# By default cells out of view are built when the browser is idle, which it may not be for long.
+BUILD_ALL_CELLS = {"@jupyterlab/notebook-extension/tracker": {"windowingMode": "none"}}
+
 
 @contextmanager
-def served_notebook(folder: Path, sources: Sequence[str]) -> Iterator[str]:
+def served_notebook(
+    folder: Path, sources: Sequence[str], settings: Mapping[str, Mapping[str, object]] | None = None
+) -> Iterator[str]:
     """Yield the address of a notebook with a code cell for each of ``sources``.
 
-    Its kernel can import what lies beside this file.
+    Its kernel can import what lies beside this file. ``settings`` are those of JupyterLab's
+    plugins, by the plugin's name.
     """
+    for plugin, values in {**BUILD_ALL_CELLS, **(settings or {})}.items():
+        file = folder / f"jupyter_config_dir/lab/user-settings/{plugin}.jupyterlab-settings"
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(json.dumps(values))
     cells = [
         {
             "cell_type": "code",

@@ -8,7 +8,7 @@ import pytest
 from notebook_server import open_notebook, run_cell, served_notebook
 from playwright.sync_api import Browser, BrowserContext, Page, expect
 
-WAIT = 20_000
+WAIT = 60_000
 """Milliseconds that Python may take to answer."""
 
 CELLS = [
@@ -40,22 +40,18 @@ ROOTS = tuple(
 )
 # JupyterLab keeps the state of widgets in a saved notebook only where the reader asks for it, in
 # Settings, "Save Widget State Automatically".
-SETTING = "lab/user-settings/@jupyter-widgets/jupyterlab-manager/plugin.jupyterlab-settings"
+SAVE = {"@jupyter-widgets/jupyterlab-manager/plugin": {"saveState": True}}
 
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The folder of the notebook and of JupyterLab's settings."""
-    folder = tmp_path_factory.mktemp("lab")
-    setting = folder / "jupyter_config_dir" / SETTING
-    setting.parent.mkdir(parents=True)
-    setting.write_text(json.dumps({"saveState": True}))
-    return folder
+    return tmp_path_factory.mktemp("lab")
 
 
 @pytest.fixture(scope="module")
 def address(folder: Path) -> Iterator[str]:
-    with served_notebook(folder, CELLS) as address:
+    with served_notebook(folder, CELLS, SAVE) as address:
         yield address
 
 

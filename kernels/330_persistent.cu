@@ -1,5 +1,5 @@
 // title: Persistent blocks
-// parent: producers
+// parent: quads
 // change: One block for each SM computes tile after tile, and copies the next tile meanwhile.
 // chapter: 10
 // grid: min(SMS, ceil(M / BM) * ceil(N / BN)), 1
@@ -236,10 +236,20 @@ extern "C" __global__ void __launch_bounds__(THREADS + PRODUCERS, 1)
             if (now == 0) phase = 1 - phase;
         }
 
-        // Sums that leave as a float4 must stand in four neighbouring registers, and there they
-        // get in each other's way in the main loop (register banks). A product in between sets
-        // them free: the compiler cannot know that the factor is 1.
-        const float one = K > 0 ? 1.0f : 0.0f;
+        // Registers lie in two banks, odd and even. A product waits if its sum and its fresh
+        // factor share a bank. What leaves as a float4 gets four neighbouring registers. This
+        // store never runs, for K is never below 0, but the assembler obeys it: with the pairs
+        // turned, acc[i][j] is odd where fragA[i], which was read as a float4, is even.
+        if (K < 0) {
+#pragma unroll
+            for (int j = 0; j < TN; ++j) {
+#pragma unroll
+                for (int i = 0; i < TM; i += 4) {
+                    reinterpret_cast<float4*>(C)[i / 4 * TN + j] =
+                        make_float4(acc[i + 1][j], acc[i][j], acc[i + 3][j], acc[i + 2][j]);
+                }
+            }
+        }
 #pragma unroll
         for (int i = 0; i < TM; ++i) {
 #pragma unroll
@@ -248,8 +258,7 @@ extern "C" __global__ void __launch_bounds__(THREADS + PRODUCERS, 1)
                 const int col = blockCol + warpCol + tileCol(tx, j);
                 float* to = &C[size_t(row) * N + col];
                 const int left = row < M ? N - col : 0;
-                float4 v = make_float4(one * acc[i][j + 0], one * acc[i][j + 1],
-                                       one * acc[i][j + 2], one * acc[i][j + 3]);
+                float4 v = make_float4(acc[i][j + 0], acc[i][j + 1], acc[i][j + 2], acc[i][j + 3]);
                 store4(to, v, left, alignedC);
             }
         }

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from table_samples import point, table
 
-from sgemm_lab.dispatch.pick import NEIGHBOURS, Picker
+from sgemm_lab.dispatch.pick import Picker
 from sgemm_lab.dispatch.work import START, busiest_work, distance, is_aligned
 from sgemm_lab.errors import LabError
 from sgemm_lab.kernel import load_kernel
@@ -101,9 +101,12 @@ def test_kernels_that_the_book_no_longer_has_are_passed_over() -> None:
     assert Picker(measured, 132).pick(8, 8, 8).kernel.name == LARGE
 
 
-def test_only_the_nearest_sizes_are_asked() -> None:
-    near = [(1024 + 4 * i, 1024, 1024) for i in range(NEIGHBOURS)]
-    measured = table(*(point(SMALL, size, 1e-4) for size in near), point(LARGE, (8, 8, 8), 1e-12))
+def test_only_the_nearest_size_is_asked() -> None:
+    measured = table(
+        point(SMALL, (1024, 1024, 1024), 1e-4),
+        point(LARGE, (1024, 1024, 1024), 2e-4),
+        point(LARGE, (1200, 1024, 1024), 1e-12),
+    )
     assert Picker(measured, 132).pick(1000, 1024, 1024).kernel.name == SMALL
 
 

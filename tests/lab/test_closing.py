@@ -72,7 +72,9 @@ def test_a_reader_can_divide_the_factor_again(name: str) -> None:
     found = PRODUCT.search(lines(box)["Factor"])
     assert found is not None
     factor, above, below, product = map(value, found.groups())
-    assert factor * above / below == pytest.approx(product, rel=0.01)  # two decimals each
+    # The factors have two decimals, the shares one.
+    rounding = 0.005 / factor + 0.005 / product + 0.05 / above + 0.05 / below
+    assert factor * above / below == pytest.approx(product, rel=rounding)
 
 
 def test_factors_have_two_decimals() -> None:
@@ -202,9 +204,9 @@ def test_a_demand_that_cannot_be_told_leaves_a_bound_that_says_so() -> None:
 
 
 def test_a_kernel_whose_parents_were_elsewhere_has_no_factor_at_its_size() -> None:
-    box = lab.closing("one_column", size=(16384, 1, 16384))
-    assert box.now.name == "one_column"
-    assert lines(box)["Was bound by"] == "Not known: `naive` was not measured at 16384×1×16384."
+    box = lab.closing("split_k", size=(64, 64, 262144))
+    assert box.now.name == "split_k"
+    assert lines(box)["Was bound by"].startswith("Not known: ")
     assert lines(box)["Factor"] == "Nothing to compare with."
 
 

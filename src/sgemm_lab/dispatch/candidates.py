@@ -63,17 +63,25 @@ FAMILIES = (
     # From sm_90 on.
     Family("cluster_split", (_SMALL_TILES, _one_each("SPLIT", 2, 4, 8)), loop="lane_map"),
     Family("producers", loop="lane_map"),
+    Family("quads", loop="lane_map"),
     Family("persistent", loop="lane_map"),
     Family("stream_k", shares=True, loop="lane_map"),
-    # For C of a row or a few, and of a column.
+    # For C of a row or a few, and of a column; for a K of one or a few.
     Family(
         "one_row",
         (
-            ({"BN": 32, "PARTS": 128}, {"BN": 64, "PARTS": 64}, {"BN": 128, "PARTS": 32}),
+            (
+                {"BN": 16, "PARTS": 128},
+                {"BN": 16, "PARTS": 256},
+                {"BN": 32, "PARTS": 128},
+                {"BN": 64, "PARTS": 64},
+                {"BN": 128, "PARTS": 32},
+            ),
             _one_each("TM", 1, 4),
         ),
     ),
     Family("one_column", (_one_each("TM", 1, 4),)),
+    Family("thin_k", (({}, {"BM": 32, "TM": 8}),)),
 )
 
 SHARING = frozenset(family.kernel for family in FAMILIES if family.shares)

@@ -2,26 +2,19 @@
 
 The rule, whole: a kernel's time is taken to grow with the work of the SM that has the most to do
 (``work.busiest_work``), and with a fixed start. How long a kernel takes for a unit of that work is
-read from the three measured sizes nearest to the one asked for, the nearest counting most. Near
-means: M, N and K differ by small factors. Sizes whose rows are multiples of four floats, so that
-float4 can read them, learn from each other only, and so do the others. At a size that was measured
-the fastest kernel there is the choice.
+read from the measured size nearest to the one asked for. Near means: M, N and K differ by small
+factors. Sizes whose rows are multiples of four floats, so that float4 can read them, learn from
+each other only, and so do the others. At a size that was measured the fastest kernel there is the
+choice.
 """
 
-import math
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from sgemm_lab.dispatch.work import carried_over, distance, is_aligned
 from sgemm_lab.errors import LabError
 from sgemm_lab.kernel import Kernel, Size, book_kernel
 from sgemm_lab.records.tuned import Point, Table
-
-NEIGHBOURS = 3
-"""Measured sizes that foretell a time."""
-
-_BESIDE = 0.3
-"""A distance within which a nearer size counts hardly more: the measurements scatter, too."""
 
 
 @dataclass(frozen=True)
@@ -88,29 +81,17 @@ class Picker:
         return self._known[size, aligned]
 
     def _find(self, size: Size, aligned: bool) -> Choice:
-        near = self._neighbours(size, aligned)
-        names = dict.fromkeys(name for other in near for name in self._by_size[other])
-        found = (self._foretell(self._kernels[name], size, near) for name in names)
+        near = self._nearest(size, aligned)
+        found = (
+            Choice(
+                self._kernels[name],
+                carried_over(point.seconds, self._kernels[name], near, size, self._sms),
+            )
+            for name, point in self._by_size[near].items()
+        )
         return min(found, key=lambda choice: choice.seconds)
 
-    def _neighbours(self, size: Size, aligned: bool) -> Sequence[Size]:
-        """Return the nearest measured sizes of the same alignment, else of the other."""
+    def _nearest(self, size: Size, aligned: bool) -> Size:
+        """Return the nearest measured size of the same alignment, else of the other."""
         alike = [other for other in self._by_size if is_aligned(other) == aligned]
-        if size in alike:
-            return [size]
-        return sorted(alike or self._by_size, key=lambda other: distance(size, other))[:NEIGHBOURS]
-
-    def _foretell(self, kernel: Kernel, size: Size, near: Iterable[Size]) -> Choice:
-        """Return a kernel with the time that its measurements nearby let expect."""
-        weighed = [
-            (1 / (_BESIDE + distance(size, other)), self._by_size[other][kernel.name])
-            for other in near
-            if kernel.name in self._by_size[other]
-        ]
-        logarithms = sum(
-            weight * math.log(self._expected(kernel, point, size)) for weight, point in weighed
-        )
-        return Choice(kernel, math.exp(logarithms / sum(weight for weight, _ in weighed)))
-
-    def _expected(self, kernel: Kernel, point: Point, size: Size) -> float:
-        return carried_over(point.seconds, kernel, point.size, size, self._sms)
+        return min(alike or self._by_size, key=lambda other: distance(size, other))

@@ -8,7 +8,7 @@ measured; a point that is there already is not measured again.
 """
 
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
@@ -22,7 +22,8 @@ HOPELESS = 3.0
 """A candidate whose first launch takes so many times as long as the best is not measured."""
 
 BEHIND = 1.5
-"""A candidate is not measured where its nearest point lets expect so many times the best's time."""
+"""A candidate is not measured where its nearest point lets expect so many times the best's time;
+for each unit of distance (``work.distance``) as many times more: what is far foretells little."""
 
 REACH = 3.0
 """How far away that point may be: a doubling of M, of N or of K is 1."""
@@ -128,10 +129,11 @@ def search(
         clock: tells the time, in seconds.
     """
     sizes, summary = list(sizes), Summary()
+    hopeless: dict[str, list[Size]] = {}
     end = None if seconds is None else clock() + seconds
     for number, size in enumerate(sizes, 1):
         known = {(p.kernel, p.fingerprint): p for p in store.table.at(size)}
-        ranked = _ranked(kernels, size, bench, store.table, summary)
+        ranked = _ranked(kernels, size, bench, store.table, hopeless, summary)
         best: float | None = None
         for place, hope in enumerate(ranked, 1):
             if end is not None and clock() >= end:
@@ -148,9 +150,13 @@ def search(
                     f"size {number} of {len(sizes)}, {size_text(size)}: candidate {place} of "
                     f"{len(ranked)}, {hope.kernel.name}{so_far}"
                 )
-                point = _measured(hope.kernel, size, hope.bound, best, bench, summary)
-                if point is not None:
-                    store.add(point)
+                try:
+                    point = _measured(hope.kernel, size, hope.bound, best, bench, summary)
+                    if point is not None:
+                        store.add(point)
+                except _HopelessError:
+                    summary.skipped += 1
+                    hopeless.setdefault(hope.kernel.name, []).append(size)
             if point is not None:
                 best = max(best or 0.0, point.gflops)
     store.end()
@@ -166,6 +172,8 @@ class _Hope:
     """What the models let it reach at most."""
     carried_over: float | None
     """What the nearest point at which it was measured lets expect; None where none is near."""
+    away: float = 0.0
+    """How far away that point is."""
 
     @property
     def expected(self) -> float:
@@ -174,14 +182,28 @@ class _Hope:
 
     def is_ruled_out_by(self, best: float) -> bool:
         """Whether it need not be measured where another candidate has reached ``best`` GFLOP/s."""
-        behind = self.carried_over is not None and self.carried_over * BEHIND < best
+        trusted = BEHIND ** (1 + self.away)
+        behind = self.carried_over is not None and self.carried_over * trusted < best
         return behind or self.bound * (1 + CLOCK_TOLERANCE) < best
 
 
+class _HopelessError(Exception):
+    """A candidate's first launch took far longer than the best one takes."""
+
+
 def _ranked(
-    kernels: Iterable[Kernel], size: Size, bench: Bench, table: Table, summary: Summary
+    kernels: Iterable[Kernel],
+    size: Size,
+    bench: Bench,
+    table: Table,
+    hopeless: Mapping[str, Iterable[Size]],
+    summary: Summary,
 ) -> list[_Hope]:
-    """Return the candidates that can run at a size, best first."""
+    """Return the candidates that can run at a size: those measured nearby first, the best first.
+
+    Whoever was hopeless at a size nearby is none of them: where a launch is long, trying it once
+    more can take minutes.
+    """
     m, n, k = size
     points: dict[str, list[Point]] = {}
     for point in table.points:
@@ -189,16 +211,17 @@ def _ranked(
             points.setdefault(point.kernel, []).append(point)
     found = []
     for kernel in kernels:
-        if bench.refusal(kernel, size) is not None:
+        tried = hopeless.get(kernel.name, ())
+        if any(distance(other, size) <= REACH for other in tried) or bench.refusal(kernel, size):
             summary.skipped += 1
             continue
-        bound, expected = bench.foretold_gflops(kernel, size), None
+        bound, expected, away = bench.foretold_gflops(kernel, size), None, 0.0
         if near := points.get(kernel.name):
             point = min(near, key=lambda point: distance(point.size, size))
             time_ = carried_over(point.seconds, kernel, point.size, size, table.gpu.sms)
-            expected = 2 * m * n * k / time_ / 1e9
-        found.append(_Hope(kernel, bound, expected))
-    return sorted(found, key=lambda hope: -hope.expected)
+            expected, away = 2 * m * n * k / time_ / 1e9, distance(point.size, size)
+        found.append(_Hope(kernel, bound, expected, away))
+    return sorted(found, key=lambda hope: (hope.carried_over is None, -hope.expected))
 
 
 def _measured(
@@ -209,7 +232,11 @@ def _measured(
     bench: Bench,
     summary: Summary,
 ) -> Point | None:
-    """Judge a candidate, then measure it; None where it is wrong or hopeless."""
+    """Judge a candidate, then measure it; None where it is wrong.
+
+    Raises:
+        _HopelessError: its first launch took far longer than the best one takes.
+    """
     m, n, k = size
     try:
         first = bench.first_launch(kernel, size)
@@ -218,8 +245,7 @@ def _measured(
         return None
     slow = best is not None and 2 * m * n * k / first / 1e9 * HOPELESS < best
     if slow and first > SHORT:
-        summary.skipped += 1
-        return None
+        raise _HopelessError
     timing = bench.measure(kernel, size)
     summary.measured += 1
     return Point(

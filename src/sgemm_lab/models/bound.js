@@ -77,9 +77,9 @@ function onTheBusiest(kernel, [m, n, k], gpu) {
 }
 
 /**
- * The bytes of A and B per step: all are read once.
+ * The bytes of A, B and C per step: all are read or stored once.
  * @param {Size} size
  */
 function compulsoryBytes([m, n, k]) {
-  return (FLOAT_BYTES * (m * k + k * n)) / ((m * n * k) / WARP);
+  return (FLOAT_BYTES * (m * k + k * n + m * n)) / ((m * n * k) / WARP);
 }

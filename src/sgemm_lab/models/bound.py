@@ -176,8 +176,8 @@ def bound(
         GRID: (_on_the_busiest(kernel, size, gpu), "blocks of the grid over SMs"),
         DATA: (block[SHARED] + block[GLOBAL], source),
         LOOKUP: (block[LOOKUPS], source),
-        DRAM: (_compulsory_bytes(size), "A and B once"),
-        L2: (_compulsory_bytes(size), "A and B once"),
+        DRAM: (_read_bytes(size) + _stored_bytes(size), "A, B and C once"),
+        L2: (_read_bytes(size), "A and B once"),
     }
     if record is not None:
         found |= _counted(kernel, size, record)
@@ -249,10 +249,19 @@ def _on_the_busiest(kernel: Kernel, size: Size, gpu: Gpu) -> float:
     return evenly * most_on_one(pieces, gpu.sms) * gpu.sms / pieces
 
 
-def _compulsory_bytes(size: Size) -> float:
+def _read_bytes(size: Size) -> float:
     """Return the bytes of A and B per step: a race rotates its inputs past L2, so all are read."""
     m, n, k = size
     return FLOAT_BYTES * (m * k + k * n) / _steps(size)
+
+
+def _stored_bytes(size: Size) -> float:
+    """Return the bytes of C per step.
+
+    For the same reason C of the launches before leaves L2 for DRAM meanwhile.
+    """
+    m, n, _ = size
+    return FLOAT_BYTES * m * n / _steps(size)
 
 
 def _counted(kernel: Kernel, size: Size, record: Record) -> dict[str, tuple[float, str]]:

@@ -19,7 +19,7 @@ from sgemm_lab.several.local import CUBLAS, local_product, scratch_bytes
 from sgemm_lab.several.machine import check_memory, enable_peer_access
 from sgemm_lab.several.model import MULTIPLY, TRANSFER, Span
 from sgemm_lab.several.plan import Multiply, Plan, Receive
-from sgemm_lab.several.team import Team
+from sgemm_lab.several.team import Team, nccl_library
 from sgemm_lab.several.validity import check
 
 NCCL, COPY = "nccl", "copy"
@@ -224,11 +224,7 @@ class Program:
         self._actions: list[_Action] = []
         self._marked: list[tuple[Span, _Worker, Any, Any]] = []
         self._graph: Any = None
-        self._nccl = None
-        if engine.transport == NCCL and engine.team.communicators:
-            from cupy.cuda import nccl
-
-            self._nccl = nccl
+        self._nccl = nccl_library() if engine.team.communicators else None
         for number, (products, receives) in enumerate(engine.plan.by_round()):
             for gpu, step in products:
                 if gpu in engine.workers:

@@ -77,9 +77,7 @@ class Team:
         """Return the largest of the values that the processes give; so it is a barrier too."""
         if self.is_whole:
             return value
-        cupy = require_gpu()
-        from cupy.cuda import nccl
-
+        cupy, nccl = require_gpu(), nccl_library()
         (gpu, device), *_ = self.devices.items()
         with cupy.cuda.Device(device):
             stream = cupy.cuda.Stream(non_blocking=True)
@@ -127,7 +125,7 @@ class Team:
         self.communicators.clear()
 
 
-def alone(gpus: int, *, nccl: bool = True) -> Team:
+def alone(gpus: int, *, nccl: bool = True, seconds: float = JOIN_SECONDS) -> Team:
     """Return the team of one process that drives so many GPUs.
 
     Raises:
@@ -137,10 +135,10 @@ def alone(gpus: int, *, nccl: bool = True) -> Team:
     devices = {gpu: gpu for gpu in range(gpus)}
     if not nccl or gpus == 1:
         return Team(gpus, devices, {})
-    return Team(gpus, devices, _joined(devices, gpus, _new_id()))
+    return Team(gpus, devices, _joined(devices, gpus, _new_id(), seconds))
 
 
-def by_mpi() -> Team:
+def by_mpi(seconds: float = JOIN_SECONDS) -> Team:
     """Return this process's team under ``mpirun``, one GPU per rank.
 
     Raises:
@@ -158,7 +156,7 @@ def by_mpi() -> Team:
     on_this_host = world.Split_type(MPI.COMM_TYPE_SHARED).Get_rank()
     devices = {rank: on_this_host % gpu_count()}
     found = world.bcast(_new_id() if rank == 0 else None, root=0)
-    return Team(ranks, devices, _joined(devices, ranks, found))
+    return Team(ranks, devices, _joined(devices, ranks, found, seconds))
 
 
 def by_file(path: Path, rank: int, ranks: int, seconds: float = JOIN_SECONDS) -> Team:
@@ -230,7 +228,7 @@ def in_time(action: Callable[[], None], seconds: float, words: str) -> None:
         raise faults[0]
 
 
-def _nccl() -> Any:
+def nccl_library() -> Any:
     """Return CuPy's NCCL, once its settings are made.
 
     Raises:
@@ -249,14 +247,12 @@ def _nccl() -> Any:
 
 
 def _new_id() -> Id:
-    return tuple(_nccl().get_unique_id())
+    return tuple(nccl_library().get_unique_id())
 
 
-def _joined(
-    devices: dict[int, int], gpus: int, found: Id, seconds: float = JOIN_SECONDS
-) -> dict[int, Any]:
+def _joined(devices: dict[int, int], gpus: int, found: Id, seconds: float) -> dict[int, Any]:
     """Return a communicator for each GPU of this process: each joins in a thread of its own."""
-    cupy, nccl = require_gpu(), _nccl()
+    cupy, nccl = require_gpu(), nccl_library()
     _limits_in_use.append(os.environ.get(_BLOCK_LIMIT))
     communicators: dict[int, Any] = {}
 

@@ -26,7 +26,9 @@ def test_c_is_right_on_gpus(
     if transport == NCCL and team.gpus == 1:
         transport = COPY
     for layout in (*layouts(team.gpus), "summa"):
-        engine = Engine(make_plan(layout, size, team.gpus), team, inside=inside, transport=transport)
+        engine = Engine(
+            make_plan(layout, size, team.gpus), team, inside=inside, transport=transport
+        )
         for overlap in (True, False):
             program = engine.program(overlap=overlap)
             engine.poison()

@@ -107,6 +107,8 @@ class ProductTimes:
     """Products and transfers one after the other."""
     products: Samples | None = None
     """The same products without transfers."""
+    replays: Count = 1
+    """Replays of the graph in a sample, one after the other; seconds are of one."""
     alone: Samples | None = None
     """One GPU's cuBLAS call at the same local size: C's rows and columns of a GPU, and all of K."""
 

@@ -9,6 +9,7 @@ from typing import Any
 
 from sgemm_lab.cuda.launch import require_gpu
 from sgemm_lab.errors import LabError
+from sgemm_lab.measuring.race import is_graphed
 from sgemm_lab.records.several import (
     ONE_WAY,
     RING,
@@ -29,8 +30,8 @@ from sgemm_lab.several.team import Team, alone, nccl_library
 SECONDS = 4.0
 """How long the turns of one case may take together; a turn begun is ended."""
 MOST_TURNS, LEAST_TURNS = 15, 3
-GRAPH_TURNS = 200
-"""Turns of a graph, which takes microseconds."""
+REPLAYS = 20
+"""Replays of a graph of microseconds in one sample: the host's part is as long as they are."""
 RUN_LIMIT = 30.0
 """Seconds that one run may take."""
 
@@ -64,7 +65,8 @@ def measure_product(case: Case, seconds: float = SECONDS) -> ProductTimes:
             if case.graph:
                 program.capture()
                 program.run()
-        times = _turns(ways, seconds, GRAPH_TURNS if case.graph else MOST_TURNS)
+        replays = REPLAYS if case.graph and is_graphed(case.size) else 1
+        times = _turns(ways, seconds, replays)
         engine.poison()
         ways["overlap"].run()
         worst = engine.check()
@@ -74,7 +76,7 @@ def measure_product(case: Case, seconds: float = SECONDS) -> ProductTimes:
     if not worst <= 1:
         raise LabError(f"C is wrong: sampled rows are off {worst:.3g} times what rounding allows.")
     kept = {name: _digits(samples) for name, samples in times.items()}
-    return ProductTimes(case, worst_share=float(f"{worst:.3g}"), **kept)
+    return ProductTimes(case, worst_share=float(f"{worst:.3g}"), replays=replays, **kept)
 
 
 def measure_timeline(case: Case, overlap: bool) -> Timeline:
@@ -136,11 +138,9 @@ def plan_of(case: Case) -> Plan:
 
 
 def local_size(plan: Plan) -> tuple[int, int, int]:
-    """Return the product that the first GPU makes in all: rows and columns of its C, and all of K.
-
-    The first GPU has none fewer than the others where the sizes divide evenly.
-    """
-    tiles = plan.shares[0].results.values()
+    """Return the product of the busiest GPU: rows and columns of its part of C, and all of K."""
+    share = max(plan.shares, key=lambda s: sum(tile.elements for tile in s.results.values()))
+    tiles = share.results.values()
     rows = {(tile.row, tile.rows) for tile in tiles}
     columns = {(tile.column, tile.columns) for tile in tiles}
     return sum(r for _, r in rows), sum(c for _, c in columns), plan.size[2]
@@ -159,14 +159,14 @@ def _team(gpus: int, nccl: bool) -> Team:
     return _teams[gpus, nccl]
 
 
-def _turns(ways: dict[str, Program], seconds: float, most: int) -> dict[str, list[float]]:
+def _turns(ways: dict[str, Program], seconds: float, replays: int) -> dict[str, list[float]]:
     times: dict[str, list[float]] = {name: [] for name in ways}
     end = time.perf_counter() + seconds
-    for turn in range(most):
+    for turn in range(MOST_TURNS):
         if turn >= LEAST_TURNS and time.perf_counter() > end:
             break
         for name, program in ways.items():
-            times[name].append(program.run())
+            times[name].append(program.run(replays))
     return times
 
 

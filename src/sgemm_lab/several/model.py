@@ -155,7 +155,7 @@ class OnPaper:
     efficiency: float
     """Time of the products alone over that of all."""
     bytes_per_gpu: int
-    """Of A, B and C with all copies, and the buffers."""
+    """Of one tile of C, and three each of A and B: its own, and two buffers."""
 
 
 def two_d(n: int, gpus: int, link: Link, flop_per_second: float) -> OnPaper:
@@ -198,4 +198,4 @@ def two_and_a_half_d(n: int, gpus: int, copies: int, link: Link, flop_per_second
     once = math.log2(copies) * link.alpha + tile / link.bytes_per_second
     outer = 3 * once if copies > 1 else 0.0  # A, B and C
     total = inner + outer
-    return OnPaper(total, steps * product / total, round(5 * tile))
+    return OnPaper(total, steps * product / total, round(7 * tile))

@@ -9,6 +9,7 @@ import os
 import threading
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -21,6 +22,8 @@ from sgemm_lab.text import plural
 
 JOIN_SECONDS = 60.0
 """How long NCCL may take to bring all GPUs together; it takes less than three."""
+ABORT_SECONDS = 5.0
+"""How long NCCL may take to give up; after that this process goes on without it."""
 POLL_SECONDS = 0.02
 NOT_READY = 600
 """cudaErrorNotReady (CUDA Runtime API, cudaError): a stream still works."""
@@ -31,8 +34,8 @@ _SETTINGS = {"NCCL_NVLS_ENABLE": "0"}
 
 _limits_in_use: list[str | None] = []
 
-Id = tuple[int, ...]
-"""What tells NCCL's groups apart: 128 numbers, the same for all who join."""
+Id = bytes
+"""What tells NCCL's groups apart: 128 bytes, the same for all who join."""
 
 
 class NotInTimeError(LabError):
@@ -115,7 +118,8 @@ class Team:
     def abort(self) -> None:
         """Give up what NCCL is doing, so that nobody waits for it."""
         for communicator in self.communicators.values():
-            communicator.abort()
+            with suppress(NotInTimeError):
+                in_time(communicator.abort, ABORT_SECONDS, "")
         self.communicators.clear()
 
     def close(self) -> None:
@@ -175,7 +179,7 @@ def by_file(path: Path, rank: int, ranks: int, seconds: float = JOIN_SECONDS) ->
     if rank == 0:
         if path.exists():
             raise LabError(f"{path} is there already: remove it, or let the ranks meet elsewhere.")
-        write_whole(path, json.dumps(_new_id()))
+        write_whole(path, json.dumps(list(_new_id())))
     try:
         found = read_id(path, seconds)
         return Team(ranks, devices, _joined(devices, ranks, found, seconds))
@@ -196,8 +200,7 @@ def read_id(path: Path, seconds: float) -> Id:
             raise NotInTimeError(f"Rank 0 did not write {path} in {seconds:g} seconds.")
         time.sleep(POLL_SECONDS)
     try:
-        found = json.loads(path.read_text(encoding="utf-8"))
-        return tuple(int(number) for number in found)
+        return bytes(json.loads(path.read_text(encoding="utf-8")))
     except (ValueError, TypeError, OSError):
         raise LabError(
             f"{path} is no meeting place. Remove it and start all ranks again."
@@ -247,7 +250,17 @@ def nccl_library() -> Any:
 
 
 def _new_id() -> Id:
-    return tuple(nccl_library().get_unique_id())
+    found = nccl_library().get_unique_id()
+    return bytes(number % 256 for number in found)  # CuPy 13 gives numbers from -128 to 127
+
+
+def _communicator(nccl: Any, gpus: int, found: Id, gpu: int) -> Any:
+    """Join as one GPU of several; comes back when all have joined."""
+    try:
+        return nccl.NcclCommunicator(gpus, found, gpu)
+    except TypeError:  # CuPy 13 wants numbers
+        signed = tuple(number - 256 * (number > 127) for number in found)
+        return nccl.NcclCommunicator(gpus, signed, gpu)
 
 
 def _joined(devices: dict[int, int], gpus: int, found: Id, seconds: float) -> dict[int, Any]:
@@ -255,10 +268,14 @@ def _joined(devices: dict[int, int], gpus: int, found: Id, seconds: float) -> di
     cupy, nccl = require_gpu(), nccl_library()
     _limits_in_use.append(os.environ.get(_BLOCK_LIMIT))
     communicators: dict[int, Any] = {}
+    faults: list[Exception] = []
 
     def join(gpu: int, device: int) -> None:
-        with cupy.cuda.Device(device):
-            communicators[gpu] = nccl.NcclCommunicator(gpus, found, gpu)
+        try:
+            with cupy.cuda.Device(device):
+                communicators[gpu] = _communicator(nccl, gpus, found, gpu)
+        except Exception as fault:
+            faults.append(fault)
 
     def all_join() -> None:
         threads = [
@@ -275,9 +292,9 @@ def _joined(devices: dict[int, int], gpus: int, found: Id, seconds: float) -> di
         f"NCCL did not bring {plural(gpus, 'GPU')} together in {seconds:g} seconds. Were all ranks "
         "started, each with another number?",
     )
-    if len(communicators) < len(devices):
+    if faults:
         raise LabError(
-            "NCCL could not bring the GPUs together. NCCL_DEBUG=WARN in the environment makes it "
-            "say why."
+            f"NCCL could not bring the GPUs together: {faults[0]}. NCCL_DEBUG=WARN in the "
+            "environment makes it say more."
         )
     return communicators

@@ -1,0 +1,53 @@
+"""What the model foretells for a measured product, from the links and products of the same run."""
+
+import statistics
+
+from sgemm_lab.errors import LabError
+from sgemm_lab.records.several import BOTH_WAYS, RING, ProductTimes, SeveralRun
+from sgemm_lab.several.layouts import make_plan
+from sgemm_lab.several.model import Link, at_rate, seconds
+
+
+def fitted_link(run: SeveralRun, carrier: str, gpus: int) -> Link:
+    """Return the link that a run's transfers tell of, all GPUs sending at once.
+
+    Args:
+        run: with its links.
+        carrier: "nccl" or "copy".
+        gpus: how many take part; more than two send around a ring.
+
+    Raises:
+        LabError: the run has not measured them.
+    """
+    pattern = RING if gpus > 2 else BOTH_WAYS
+    times = [
+        (found.case.bytes, statistics.median(found.seconds))
+        for found in run.links
+        if (found.case.carrier, found.case.pattern, found.case.peer) == (carrier, pattern, True)
+        and found.case.gpus == gpus
+    ]
+    if len(times) < 2:
+        raise LabError(
+            f"The run of {run.date} has no times of links by {carrier} between {gpus} GPUs. "
+            "Run 'sgemm-lab several record --only links'."
+        )
+    return Link.fitted(times)
+
+
+def foretold(run: SeveralRun, times: ProductTimes, *, overlap: bool) -> float:
+    """Return the seconds that the model gives a measured product.
+
+    Products run at the rate that they had without transfers; the link is ``fitted_link``'s.
+
+    Raises:
+        LabError: the run lacks its links, or the product its time without transfers.
+    """
+    case = times.case
+    if not times.products:
+        raise LabError("Without the time of its products alone no product can be foretold.")
+    plan = make_plan(case.layout, case.size, case.gpus, case.panels)
+    busiest = max(sum(2 * m * n * k for m, n, k in (s.size for s in share.products))
+                  for share in plan.shares)  # fmt: skip
+    rate = at_rate(busiest / statistics.median(times.products))
+    link = fitted_link(run, case.transport, case.gpus)
+    return seconds(plan, link, rate, overlap=overlap)

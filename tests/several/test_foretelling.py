@@ -5,6 +5,7 @@ import pytest
 from sgemm_lab.errors import LabError
 from sgemm_lab.records.several import Case, LinkCase, LinkTimes, ProductTimes, SeveralRun
 from sgemm_lab.several.foretelling import fitted_link, foretold
+from sgemm_lab.several.model import Link
 
 LINKS = tuple(
     LinkTimes(LinkCase("copy", "both ways", 2, count), (1e-5 + count / 1e11,))
@@ -20,12 +21,13 @@ TIMES = ProductTimes(CASE, (2.1e-3,), 0.1, (2.2e-3,), (2e-3,))
 
 def test_in_series_a_transfer_is_added_and_overlapped_it_is_hidden() -> None:
     transfer = 1e-5 + 4 * 1000 * 500 / 1e11
-    assert foretold(RUN, TIMES, overlap=False) == pytest.approx(2e-3 + transfer)
-    assert foretold(RUN, TIMES, overlap=True) == pytest.approx(2e-3)
+    link = fitted_link(RUN, "copy", 2)
+    assert foretold(TIMES, link, overlap=False) == pytest.approx(2e-3 + transfer)
+    assert foretold(TIMES, link, overlap=True) == pytest.approx(2e-3)
 
 
 def test_what_was_not_measured_is_said() -> None:
     with pytest.raises(LabError, match="no times of links by nccl between 2 GPUs"):
         fitted_link(RUN, "nccl", 2)
     with pytest.raises(LabError, match="Without the time of its products"):
-        foretold(RUN, ProductTimes(CASE, (1.0,), 0.1), overlap=True)
+        foretold(ProductTimes(CASE, (1.0,), 0.1), Link(0.0, 1.0), overlap=True)

@@ -59,7 +59,12 @@ def test_overlap_is_bounded_by_its_parts(
     busiest = max(sum(RATE(s.size, s.adds) for s in share.products) for share in plan.shares)
     assert busiest * (1 - 1e-9) <= overlapped
     assert overlapped <= seconds(plan, link, RATE, overlap=False) * (1 + 1e-9)
-    assert busiest == pytest.approx(seconds(plan, FAST, RATE), rel=1e-9)
+
+
+@pytest.mark.parametrize("layout", ["rows", "cannon"])
+def test_links_that_take_no_time_cost_nothing(layout: str) -> None:
+    plan = make_plan(layout, (72, 72, 72), 9)
+    assert seconds(plan, FAST, RATE) == pytest.approx(RATE((72, 72, 72), False) / 9)
 
 
 @given(drawn())

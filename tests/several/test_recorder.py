@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -79,7 +80,6 @@ def test_everything_is_kept_as_it_comes(tmp_path: Path) -> None:
     summary = record(a_file(tmp_path), TODO, ask=child, progress=said.append)
     assert (summary.measured, summary.failed, summary.complete) == (3, 0, True)
     (run,) = load(summary.path).runs
-    assert run.complete
     assert [found.case.n for found in run.products] == [64, 128]
     assert run.links[0].gbs == pytest.approx(4096 / 1e-5 / 1e9)
     assert child.asked == [(2, None), (1, 4)]
@@ -114,13 +114,47 @@ def test_a_stopped_run_goes_on(tmp_path: Path) -> None:
     assert child.asked == [(1, None), (1, 4)]
     (run,) = load(again.path).runs
     assert run.date == "2026-01-02T03:04:05Z"
-    assert run.complete
 
 
-def test_a_complete_run_is_left_as_it_is(tmp_path: Path) -> None:
-    record(a_file(tmp_path), TODO, ask=Child())
-    record(a_file(tmp_path, date="2026-01-03T00:00:00Z"), TODO, ask=Child())
-    assert [run.complete for run in load_all(tmp_path)[0].runs] == [True, True]
+def test_a_complete_run_is_left_as_it_is_and_another_is_taken_up(tmp_path: Path) -> None:
+    whole = a_file(tmp_path)
+    record(whole, TODO, ask=Child())
+    whole.end()
+    other = {"date": "2026-01-04T00:00:00Z"}
+    record(a_file(tmp_path, date="2026-01-03T00:00:00Z"), TODO[:1], ask=Child())
+    (four,) = [RunFile(tmp_path, DEVICE, replace(a_run(**other), gpus=4))]
+    record(four, TODO, ask=Child())
+    again = record(a_file(tmp_path, date="2026-01-05T00:00:00Z"), TODO, ask=Child())
+    assert (again.measured, again.known) == (1, 2)
+    runs = load_all(tmp_path)[0].runs
+    assert sorted(run.date[:10] for run in runs) == ["2026-01-02", "2026-01-03", "2026-01-04"]
+
+
+def test_only_all_parts_make_a_run_complete(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(recorder, "gpu_count", lambda: 2)
+    monkeypatch.setattr(recorder, "check_idle", lambda _: None)
+    monkeypatch.setattr(recorder, "current_device", lambda: DEVICE)
+    monkeypatch.setattr(recorder, "_new_run", lambda gpus: a_run())
+    monkeypatch.setattr(recorder, "groups", lambda gpus, sizes, parts: iter(TODO))
+    assert not load(take_record(tmp_path, parts=("links",), ask=Child()).path).runs[0].complete
+    assert load(take_record(tmp_path, ask=Child()).path).runs[0].complete
+
+
+def test_a_process_that_ends_after_a_hang_is_followed_by_another(tmp_path: Path) -> None:
+    child = Child()
+
+    def ends_early(requests: Sequence[Request], limit: int | None, seconds: float) -> Iterator[Any]:
+        if len(child.asked) == 0:
+            child.asked.append((len(requests), limit))
+            yield {"refused": "The GPUs were not done in 15 seconds."}
+            return
+        yield from child(requests, limit, seconds)
+
+    summary = record(a_file(tmp_path), TODO, ask=ends_early)
+    assert (summary.measured, summary.failed) == (2, 1)
+    assert child.asked == [(2, None), (1, None), (1, 4)]
 
 
 def test_the_time_limit_ends_between_cases(tmp_path: Path) -> None:

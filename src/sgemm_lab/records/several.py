@@ -193,6 +193,7 @@ class SeveralRun:
     package: str
     cublas_call: str
     complete: bool = False
+    """Whether all parts were measured; those that could not be are in ``failures``."""
     links: tuple[LinkTimes, ...] = ()
     products: tuple[ProductTimes, ...] = ()
     timelines: tuple[Timeline, ...] = ()
@@ -232,7 +233,7 @@ class RunFile:
     """A run that items are added to, one by one. The file is written whole each time."""
 
     def __init__(self, folder: Path, gpu: Device, run: SeveralRun) -> None:
-        """Begin a run, or go on with the file's last one if it is like this one and not complete.
+        """Begin a run, or go on with the latest that is like this one and not complete.
 
         Nothing is written yet. Failures of the earlier call are tried again.
 
@@ -246,9 +247,9 @@ class RunFile:
         """
         self.path = record_path(folder / FOLDER, gpu.name)
         self._gpu, self.run = gpu, run
-        earlier = self._runs()
-        if earlier and not earlier[-1].complete and earlier[-1].is_like(run):
-            self.run = replace(earlier[-1], failures=())
+        for earlier in self._runs():
+            if not earlier.complete and earlier.is_like(run):
+                self.run = replace(earlier, failures=())
 
     def add(self, item: Item) -> None:
         """Add an item and write the file.

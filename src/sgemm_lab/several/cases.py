@@ -26,9 +26,14 @@ BLOCK_LIMITS = (1, 2, 8)
 FEW_BLOCKS = 4
 """With so many of NCCL's blocks a transfer is slower and yet hidden, and the product is faster."""
 PANEL_SIZE = 8192
+LARGEST_COMPARED = 16384
+"""Up to here also what is not the fastest is measured: other layouts, NCCL with all its blocks."""
 LINK_BYTES = tuple(2**power for power in (12, 16, 20, 22, 24, 26, 28, 30))
 
-PARTS = ("products", "small", "links", "book", "libraries", "timelines", "weak", "panels", "blocks")
+PARTS = (
+    "products", "nccl", "links", "libraries", "small", "book", "timelines", "compared", "weak",
+    "panels", "blocks",
+)  # fmt: skip
 """The parts of a record, in the order in which they are measured."""
 
 
@@ -85,6 +90,8 @@ def groups(gpus: int, sizes: Sequence[int], parts: Sequence[str] = PARTS) -> Ite
     """
     makers = {
         "products": _products,
+        "nccl": _by_nccl,
+        "compared": _compared,
         "small": _small,
         "links": _links,
         "book": _book,
@@ -113,29 +120,48 @@ def _cube(n: int, gpus: int, layout: str, transport: str, **more: Any) -> Case:
 
 
 def _products(gpus: int, sizes: Sequence[int]) -> Iterator[Group]:
+    """The fastest layout, carried by the copy engines."""
     best = layouts(gpus)[0]
-    graphed = [n for n in sizes if n <= PANEL_SIZE]
-    few: dict[str, Any] = {"block_limit": FEW_BLOCKS}
     yield Group(
         [Request(PRODUCT, _cube(n, gpus, best, COPY)) for n in sizes]
-        + [Request(PRODUCT, _cube(n, gpus, best, COPY, graph=True)) for n in graphed]
+        + [Request(PRODUCT, _cube(n, gpus, best, COPY, graph=True)) for n in _graphed(sizes)]
     )
+
+
+def _by_nccl(gpus: int, sizes: Sequence[int]) -> Iterator[Group]:
+    """The same, carried by a few of NCCL's blocks."""
+    best = layouts(gpus)[0]
+    few: dict[str, Any] = {"block_limit": FEW_BLOCKS}
     yield Group(
         [Request(PRODUCT, _cube(n, gpus, best, NCCL, **few)) for n in sizes]
-        + [Request(PRODUCT, _cube(n, gpus, best, NCCL, graph=True, **few)) for n in graphed],
+        + [
+            Request(PRODUCT, _cube(n, gpus, best, NCCL, graph=True, **few)) for n in _graphed(sizes)
+        ],
         FEW_BLOCKS,
     )
-    yield Group([Request(PRODUCT, _cube(n, gpus, best, NCCL)) for n in sizes])
-    for other in (*layouts(gpus)[1:], "summa"):
-        yield Group([Request(PRODUCT, _cube(n, gpus, other, COPY)) for n in sizes])
+
+
+def _compared(gpus: int, sizes: Sequence[int]) -> Iterator[Group]:
+    """What is not the fastest: NCCL with all its blocks, and other layouts."""
+    compared = [n for n in sizes if n <= LARGEST_COMPARED]
+    best, *others = layouts(gpus)
+    yield Group([Request(PRODUCT, _cube(n, gpus, best, NCCL)) for n in compared])
+    for other in (*others, "summa"):
+        yield Group([Request(PRODUCT, _cube(n, gpus, other, COPY)) for n in compared])
+
+
+def _graphed(sizes: Sequence[int]) -> list[int]:
+    return [n for n in sizes if n <= PANEL_SIZE]
 
 
 def _small(gpus: int, _sizes: Sequence[int]) -> Iterator[Group]:
     numbers = sorted({1, 2, gpus})
-    for transport in (COPY, NCCL):
+    ways = [(COPY, CUBLAS), (NCCL, CUBLAS), (COPY, BOOK)]
+    for transport, inside in ways:
         cases = [
-            _cube(n, number, layouts(number)[0], transport, graph=True)
+            _cube(n, number, layout, transport, inside=inside, graph=True)
             for number in numbers
+            for layout in layouts(number)
             for n in SMALL_SIZES
             if number > 1 or transport == COPY
         ]
@@ -158,8 +184,9 @@ def _links(gpus: int, _sizes: Sequence[int]) -> Iterator[Group]:
 
 
 def _book(gpus: int, sizes: Sequence[int]) -> Iterator[Group]:
-    for layout in sorted({"rows", layouts(gpus)[0]}):
-        cases = [_cube(n, gpus, layout, COPY, inside=BOOK) for n in sizes]
+    for layout in reversed(layouts(gpus)):
+        largest = max(sizes) if layout == "rows" else LARGEST_COMPARED
+        cases = [_cube(n, gpus, layout, COPY, inside=BOOK) for n in sizes if n <= largest]
         yield Group([Request(PRODUCT, case) for case in cases])
 
 

@@ -16,7 +16,7 @@ from sgemm_lab.errors import LabError
 from sgemm_lab.records.form import decoded, encoded
 from sgemm_lab.records.several import Case, Item, LinkCase
 from sgemm_lab.several import measure, others
-from sgemm_lab.several.team import set_block_limit
+from sgemm_lab.several.team import NotInTimeError, set_block_limit
 
 PRODUCT, LINK, TIMELINE, LIBRARY = "product", "link", "timeline", "library"
 
@@ -35,6 +35,9 @@ def main() -> None:
     for request in asked["requests"]:
         try:
             say({"item": encoded(_measured(request))})
+        except NotInTimeError as fault:
+            say({"refused": str(fault)})
+            break  # what hangs may hang the next one too: another process answers the rest
         except LabError as fault:
             say({"refused": str(fault)})
         gc.collect()  # so that the next finds the GPUs' memory free

@@ -34,13 +34,18 @@ def fitted_link(run: SeveralRun, carrier: str, gpus: int) -> Link:
     return Link.fitted(times)
 
 
-def foretold(run: SeveralRun, times: ProductTimes, *, overlap: bool) -> float:
+def foretold(times: ProductTimes, link: Link, *, overlap: bool) -> float:
     """Return the seconds that the model gives a measured product.
 
-    Products run at the rate that they had without transfers; the link is ``fitted_link``'s.
+    Products run at the rate that they had without transfers.
+
+    Args:
+        times: as measured.
+        link: such as ``fitted_link`` gives.
+        overlap: products and transfers at once, or one after the other.
 
     Raises:
-        LabError: the run lacks its links, or the product its time without transfers.
+        LabError: the product lacks its time without transfers.
     """
     case = times.case
     if not times.products:
@@ -49,5 +54,4 @@ def foretold(run: SeveralRun, times: ProductTimes, *, overlap: bool) -> float:
     busiest = max(sum(2 * m * n * k for m, n, k in (s.size for s in share.products))
                   for share in plan.shares)  # fmt: skip
     rate = at_rate(busiest / statistics.median(times.products))
-    link = fitted_link(run, case.transport, case.gpus)
     return seconds(plan, link, rate, overlap=overlap)

@@ -1,6 +1,7 @@
 """The GPUs of this machine: how many, who is busy, who reaches whom, how much memory is free."""
 
 import subprocess
+import time
 from collections.abc import Sequence
 from typing import Any
 
@@ -13,6 +14,8 @@ BUSY_PERCENT = 20
 """From here on a GPU that should be idle is at work for someone else. A display needs less."""
 _SECONDS = 20
 """How long nvidia-smi may take: on a machine with many GPUs it wakes them all."""
+_ASKS = 4
+_ASK_LOAD = ["nvidia-smi", "--query-gpu=index,utilization.gpu", "--format=csv,noheader,nounits"]
 _ALREADY_ENABLED = 704
 """cudaErrorPeerAccessAlreadyEnabled (CUDA Runtime API, cudaError)."""
 _EXTRA = 2**29
@@ -41,24 +44,28 @@ def check_count(wanted: int) -> None:
 def check_idle(devices: Sequence[int]) -> None:
     """Find out whether another program works on the GPUs; ask before this one does.
 
+    A GPU counts as busy for a moment after its program has ended, so it is asked more than once.
     Where nvidia-smi is missing nobody knows, and nothing is said.
 
     Raises:
         LabError: a GPU is busy.
     """
-    try:
-        answer = subprocess.run(
-            ["nvidia-smi", "--query-gpu=index,utilization.gpu", "--format=csv,noheader,nounits"],
-            capture_output=True, text=True, check=True, timeout=_SECONDS,
-        )  # fmt: skip
-    except (OSError, subprocess.SubprocessError):
-        return
-    busy = busy_gpus(answer.stdout, devices)
-    if busy:
-        raise LabError(
-            f"{' and '.join(busy)} for another program. Wait until that has ended, or choose "
-            "other GPUs with CUDA_VISIBLE_DEVICES."
-        )
+    busy: list[str] = []
+    for ask in range(_ASKS):
+        time.sleep(1.0 if ask else 0.0)
+        try:
+            answer = subprocess.run(
+                _ASK_LOAD, capture_output=True, text=True, check=True, timeout=_SECONDS
+            )
+        except (OSError, subprocess.SubprocessError):
+            return
+        busy = busy_gpus(answer.stdout, devices)
+        if not busy:
+            return
+    raise LabError(
+        f"{' and '.join(busy)} for another program. Wait until that has ended, or choose other "
+        "GPUs with CUDA_VISIBLE_DEVICES."
+    )
 
 
 def busy_gpus(answer: str, devices: Sequence[int]) -> list[str]:

@@ -27,12 +27,12 @@ from sgemm_lab.several.machine import check_count, enable_peer_access
 from sgemm_lab.several.plan import Plan
 from sgemm_lab.several.team import Team, alone, nccl_library
 
-SECONDS = 4.0
+SECONDS = 2.0
 """How long the turns of one case may take together; a turn begun is ended."""
 MOST_TURNS, LEAST_TURNS = 15, 3
 REPLAYS = 20
 """Replays of a graph of microseconds in one sample: the host's part is as long as they are."""
-RUN_LIMIT = 30.0
+RUN_LIMIT = 15.0
 """Seconds that one run may take."""
 
 _teams: dict[tuple[int, bool], Team] = {}

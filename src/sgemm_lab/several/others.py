@@ -17,7 +17,7 @@ from sgemm_lab.several.layouts import squarest
 JAX, TORCH = "jax", "torch"
 LIBRARIES = (JAX, TORCH)
 BY_ROWS, BY_TILES = "A by rows, B by columns", "both by tiles"
-LAYOUTS = (BY_ROWS, BY_TILES)
+LAYOUTS = (BY_TILES, BY_ROWS)
 """How A and B lie on the GPUs before the product. C lies as A does."""
 
 _TURNS = 7

@@ -114,7 +114,10 @@ def take_record(
     check_idle(range(gpus))
     file = RunFile(folder, current_device(), _new_run(gpus))
     todo = list(groups(gpus, sizes, parts))
-    return record(file, todo, seconds=seconds, progress=progress, ask=ask)
+    summary = record(file, todo, seconds=seconds, progress=progress, ask=ask)
+    if summary.complete and set(parts) == set(PARTS):
+        file.end()
+    return summary
 
 
 def record(
@@ -142,7 +145,6 @@ def record(
             progress(f"{number + 1} of {total}, {left[0].words}")
             done = _ask_group(file, left, group, limit, summary, progress, ask, end, clock)
             left, number = left[done:], number + done
-    file.end()
     return summary
 
 
@@ -168,6 +170,8 @@ def _ask_group(
             if done < len(left):
                 progress(left[done].words)
     except TimeLimitError:
+        if end is not None and clock() >= end:
+            return done
         why = f"It was not done in {limit:.0f} seconds and was stopped."
         _fail(file, left[done], why, summary, progress)
         done += 1

@@ -74,17 +74,44 @@ class Device:
     def synchronize(self) -> None: ...
 
 
+class Call:
+    """A send or a receive of NCCL's."""
+
+    def __init__(
+        self, gpus: Gpus, sends: bool, ends: tuple[int, int], place: int, size: int
+    ) -> None:
+        self.gpus, self.sends, self.ends, self.place, self.size = gpus, sends, ends, place, size
+        self.here = self.done = False
+
+    def matches(self, other: Call) -> bool:
+        open_ = other.here and not other.done
+        return open_ and other.sends != self.sends and (other.ends, other.size) == (
+            self.ends, self.size,
+        )  # fmt: skip
+
+    def is_done(self) -> bool:
+        """Say whether its stream may go on: its other end is here too, and the bytes have moved."""
+        self.here = True
+        if not self.done and (other := next(filter(self.matches, self.gpus.calls), None)):
+            source, to = (self, other) if self.sends else (other, self)
+            ctypes.memmove(to.place, source.place, self.size)
+            self.done = other.done = True
+        return self.done
+
+
 class Communicator:
-    """NCCL's: a send waits for its receive."""
+    """NCCL's: a send waits for its receive, in whichever process that is."""
 
     def __init__(self, gpus: Gpus, rank: int) -> None:
         self.gpus, self.rank, self.aborted = gpus, rank, False
 
     def send(self, pointer: int, count: int, kind: int, peer: int, stream: int) -> None:
-        self.gpus.group.append(("send", self.rank, peer, pointer, count * kind, stream))
+        call = Call(self.gpus, True, (self.rank, peer), pointer, count * kind)
+        self.gpus.group.append((stream, call))
 
     def recv(self, pointer: int, count: int, kind: int, peer: int, stream: int) -> None:
-        self.gpus.group.append(("recv", peer, self.rank, pointer, count * kind, stream))
+        call = Call(self.gpus, False, (peer, self.rank), pointer, count * kind)
+        self.gpus.group.append((stream, call))
 
     def abort(self) -> None:
         self.aborted = True
@@ -103,7 +130,9 @@ class Gpus:
     available = True
 
     def __init__(self, count: int, seed: int = 0, memory: int = 2**33, peers: bool = True) -> None:
-        self.current, self.streams, self.group = 0, [], []
+        self.current, self.streams = 0, []
+        self.group: list[tuple[int, Call]] = []
+        self.calls: list[Call] = []
         self.random = random.Random(seed)
         self.arrays: list[Array] = []
         self.cuda = SimpleNamespace(
@@ -143,31 +172,16 @@ class Gpus:
         assert not self.group
 
     def groupEnd(self) -> None:  # noqa: N802
-        calls, self.group = self.group, []
-        sends = [call for call in calls if call[0] == "send"]
-        receives = [call for call in calls if call[0] == "recv"]
-        assert len(sends) == len(receives)
-        streams = {call[-1] for call in calls}
-        here: set[int] = set()
+        group, self.group = self.group, []
+        self.calls += [call for _, call in group]
+        for stream in {number for number, _ in group}:
+            mine = [call for number, call in group if number == stream]
 
-        def step(stream: int) -> tuple[Callable[[], bool], Callable[[], None]]:
-            def all_are_here() -> bool:
-                here.add(stream)
-                return here == streams
+            def all_done(mine: list[Call] = mine) -> bool:
+                done = [call.is_done() for call in mine]  # all of a group are there at once
+                return all(done)
 
-            return all_are_here, lambda: move() if not moved else None
-
-        moved: list[bool] = []
-
-        def move() -> None:
-            moved.append(True)
-            for one in sends:
-                other = next(r for r in receives if r[1:3] == one[1:3] and r[4] == one[4])
-                receives.remove(other)
-                ctypes.memmove(other[3], one[3], one[4])
-
-        for stream in streams:
-            self.streams[stream - 1].steps.append(step(stream))
+            self.streams[stream - 1].steps.append((all_done, lambda: None))
 
     def query(self, pointer: int) -> int:
         """Let one step of a random stream happen, and say whether a stream is done."""

@@ -70,6 +70,36 @@ def test_c_is_right_in_any_order(
         assert engine.check() <= 1
 
 
+@given(plan=plans(), seed=st.integers(0, 10**6))
+@settings(deadline=None, max_examples=40)
+def test_a_process_per_gpu_makes_the_same_product(patch: Patch, plan: Plan, seed: int) -> None:
+    gpus = Gpus(plan.gpus, seed)
+    patch(gpus)
+    ranks = [
+        Engine(plan, Team(plan.gpus, {rank: rank}, {rank: Communicator(gpus, rank)}))
+        for rank in range(plan.gpus)
+    ]
+    programs = [rank.program() for rank in ranks]
+    for program in programs:
+        program.queue()
+    for rank, program in zip(ranks, programs, strict=True):
+        rank.team.wait(program.streams, 10)
+    shares = [rank.workers[number].worst_share(plan) for number, rank in enumerate(ranks)]
+    assert max(shares) <= 1
+
+
+def test_a_rank_that_died_ends_the_others_in_a_sentence(patch: Patch) -> None:
+    gpus = Gpus(2)
+    patch(gpus)
+    alive = Communicator(gpus, 0)
+    engine = Engine(rows((4, 4, 4), 2), Team(2, {0: 0}, {0: alive}))
+    program = engine.program()
+    program.queue()
+    with pytest.raises(NotInTimeError, match="Has a rank died"):
+        engine.team.wait(program.streams, 0.05)
+    assert alive.aborted
+
+
 def test_without_its_events_a_plan_comes_out_wrong(
     patch: Patch, monkeypatch: pytest.MonkeyPatch
 ) -> None:

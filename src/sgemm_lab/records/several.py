@@ -46,6 +46,8 @@ class LinkCase:
     """Whether the GPUs may reach each other's memory."""
     graph: bool = False
     """Whether a CUDA graph was replayed."""
+    block_limit: Count | None = None
+    """The most blocks that NCCL took; None: it chose."""
 
 
 @dataclass(frozen=True)
@@ -269,8 +271,9 @@ class RunFile:
 
     def _write(self) -> None:
         with locked(self.path.parent):
-            others = tuple(run for run in self._runs() if run.date != self.run.date)
-            save(self.path, SeveralRecord(self._gpu, (*others, self.run)))
+            others = (run for run in self._runs() if run.date != self.run.date)
+            runs = sorted((*others, self.run), key=lambda run: run.date)
+            save(self.path, SeveralRecord(self._gpu, tuple(runs)))
 
     def _runs(self) -> tuple[SeveralRun, ...]:
         if not self.path.exists():
@@ -348,19 +351,19 @@ class SeveralScore:
 
 
 def scores(records: Iterable[SeveralRecord]) -> list[SeveralScore]:
-    """Return the fastest square product by GPUs, size, inside and layout, of the latest run each.
+    """Return the fastest square product by GPUs, inside, layout and size, of the latest run each.
 
     Products without a time of one GPU alone have no efficiency and are left out.
     """
-    found: dict[tuple[object, ...], SeveralScore] = {}
+    found: dict[tuple[str, int, str, str, int], SeveralScore] = {}
     for score in _all_scores(records):
         case = score.times.case
-        key = (score.gpu, case.gpus, case.n, case.inside, case.layout)
+        key = (score.gpu, case.gpus, case.inside, case.layout, case.n)
         known = found.get(key)
         rank = (score.run.date, score.times.tflops)
         if known is None or (known.run.date, known.times.tflops) < rank:
             found[key] = score
-    return sorted(found.values(), key=lambda score: (score.gpu, score.times.case.gpus))
+    return [found[key] for key in sorted(found)]
 
 
 def _all_scores(records: Iterable[SeveralRecord]) -> Iterator[SeveralScore]:

@@ -170,14 +170,13 @@ def _small(gpus: int, _sizes: Sequence[int]) -> Iterator[Group]:
 
 def _links(gpus: int, _sizes: Sequence[int]) -> Iterator[Group]:
     patterns = {ONE_WAY: 2, BOTH_WAYS: 2} | ({RING: gpus} if gpus > 2 else {})
-    for carrier in (COPY, NCCL):
-        yield Group(
-            [
-                Request(LINK, LinkCase(carrier, pattern, number, count))
-                for pattern, number in patterns.items()
-                for count in LINK_BYTES
-            ]
-        )
+    for carrier, limit in ((COPY, None), (NCCL, None), (NCCL, FEW_BLOCKS)):
+        cases = [
+            LinkCase(carrier, pattern, number, count, block_limit=limit)
+            for pattern, number in patterns.items()
+            for count in LINK_BYTES
+        ]
+        yield Group([Request(LINK, case) for case in cases], limit)
     # In a process of its own: once peer access is enabled, it stays.
     far = [LinkCase(COPY, ONE_WAY, 2, count, peer=False) for count in LINK_BYTES[2::2]]
     yield Group([Request(LINK, case) for case in far])

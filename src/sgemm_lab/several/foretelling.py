@@ -3,18 +3,19 @@
 import statistics
 
 from sgemm_lab.errors import LabError
-from sgemm_lab.records.several import BOTH_WAYS, RING, ProductTimes, SeveralRun
+from sgemm_lab.records.several import BOTH_WAYS, RING, LinkCase, ProductTimes, SeveralRun
 from sgemm_lab.several.layouts import make_plan
 from sgemm_lab.several.model import Link, at_rate, seconds
 
 
-def fitted_link(run: SeveralRun, carrier: str, gpus: int) -> Link:
+def fitted_link(run: SeveralRun, carrier: str, gpus: int, block_limit: int | None = None) -> Link:
     """Return the link that a run's transfers tell of, all GPUs sending at once.
 
     Args:
         run: with its links.
         carrier: "nccl" or "copy".
         gpus: how many take part; more than two send around a ring.
+        block_limit: the most blocks that NCCL took; None: it chose.
 
     Raises:
         LabError: the run has not measured them.
@@ -23,8 +24,7 @@ def fitted_link(run: SeveralRun, carrier: str, gpus: int) -> Link:
     times = [
         (found.case.bytes, statistics.median(found.seconds))
         for found in run.links
-        if (found.case.carrier, found.case.pattern, found.case.peer) == (carrier, pattern, True)
-        and found.case.gpus == gpus
+        if found.case == LinkCase(carrier, pattern, gpus, found.case.bytes, block_limit=block_limit)
     ]
     if len(times) < 2:
         raise LabError(

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from pretended_gpus import Communicator, Gpus, product
+from pretended_gpus import Communicator, CudaError, Gpus, product
 
 from sgemm_lab.errors import LabError
 from sgemm_lab.several import engine as engine_module
@@ -183,6 +183,28 @@ def test_too_few_gpus_are_told_of(patch: Patch) -> None:
 def test_busy_gpus_are_found() -> None:
     answer = "0, 3\n1, 87\n2, [N/A]\n3, 99\n"
     assert machine.busy_gpus(answer, (0, 1, 2)) == ["GPU 1 works at 87 %"]
+
+
+@pytest.mark.parametrize(
+    ("fault", "words"),
+    [
+        (CudaError("cudaErrorDevicesUnavailable"), "A GPU refuses: cudaErrorDevicesUnavailable"),
+        (MemoryError("no room"), "A GPU refuses: no room"),
+        (type("NcclError", (RuntimeError,), {})("remote error"), "NCCL gave up: remote error"),
+    ],
+)
+def test_what_cuda_and_nccl_complain_of_is_a_sentence(
+    patch: Patch, fault: Exception, words: str
+) -> None:
+    patch(Gpus(1))
+    with pytest.raises(LabError, match=words), machine.in_a_sentence():
+        raise fault
+
+
+def test_a_fault_of_the_program_stays_what_it_is(patch: Patch) -> None:
+    patch(Gpus(1))
+    with pytest.raises(RuntimeError, match="a mistake"), machine.in_a_sentence():
+        raise RuntimeError("a mistake")
 
 
 def test_an_unknown_product_is_refused() -> None:

@@ -4,7 +4,7 @@ import argparse
 import os
 import sys
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 
@@ -20,7 +20,7 @@ from sgemm_lab.several.elements import fill, worst_share
 from sgemm_lab.several.engine import TRANSPORTS
 from sgemm_lab.several.layouts import LAYOUTS, make_plan
 from sgemm_lab.several.local import CUBLAS, INSIDES
-from sgemm_lab.several.machine import gpu_count
+from sgemm_lab.several.machine import gpu_count, in_a_sentence
 from sgemm_lab.several.on_numpy import run as run_in_numpy
 from sgemm_lab.several.once import assemble, multiply, under_mpi, usual_transport
 from sgemm_lab.several.plan import Plan, Tile
@@ -106,18 +106,18 @@ def _multiply(options: argparse.Namespace) -> int:
         return _in_numpy(options)
     set_block_limit(options.block_limit)
     transport = options.transport or usual_transport(processes=processes)
-    gpus = options.gpus or gpu_count()
-    # What failed may leave a GPU at work that nobody waits for; so it ends without tidying up.
+    gpus, limit = options.gpus or gpu_count(), options.time_limit
     try:
-        limit = options.time_limit
-        team = assemble(gpus, transport, options.meet, options.rank, options.ranks, limit)
-        plan = make_plan(options.layout, options.size or _GPU_SIZE, team.gpus, options.panels)
-        found = multiply(plan, team, options.inside, transport, graph=options.graph, seconds=limit)
+        with in_a_sentence():
+            team = assemble(gpus, transport, options.meet, options.rank, options.ranks, limit)
+            plan = make_plan(options.layout, options.size or _GPU_SIZE, team.gpus, options.panels)
+            found = multiply(
+                plan, team, options.inside, transport, graph=options.graph, seconds=limit
+            )
     except LabError as fault:
         tell(f"sgemm-lab: {fault}")
-        if processes:
-            _leave(2)
-        return 2
+        # What failed may have left a GPU at work that nobody waits for: no tidying up.
+        _leave(2)
     if found.speaks:
         if options.json:
             print_json({"layout": plan.layout, "size": list(plan.size), **vars(found)})
@@ -132,7 +132,7 @@ def _multiply(options: argparse.Namespace) -> int:
     return 0
 
 
-def _leave(status: int) -> None:
+def _leave(status: int) -> NoReturn:
     sys.stdout.flush()
     sys.stderr.flush()
     os._exit(status)

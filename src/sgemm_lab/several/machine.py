@@ -2,7 +2,8 @@
 
 import subprocess
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 from sgemm_lab.cuda.launch import require_gpu
@@ -130,6 +131,31 @@ def enable_peer_access(devices: Sequence[int]) -> None:
                 except runtime.CUDARuntimeError as error:
                     if error.status != _ALREADY_ENABLED:
                         raise _refused(one, error) from None
+
+
+@contextmanager
+def in_a_sentence() -> Iterator[None]:
+    """Turn what CUDA and NCCL complain of into a sentence.
+
+    Raises:
+        LabError: they complained: memory ran out, a GPU is another's alone, or it failed.
+    """
+    cupy = require_gpu()
+    faults = (cupy.cuda.runtime.CUDARuntimeError, cupy.cuda.memory.OutOfMemoryError)
+    try:
+        yield
+    except faults as fault:
+        raise LabError(
+            f"A GPU refuses: {fault}. Look with nvidia-smi whether another program has it or its "
+            "memory, or take a smaller size."
+        ) from None
+    except RuntimeError as fault:
+        if type(fault).__name__ != "NcclError":  # its class exists only where NCCL does
+            raise
+        raise LabError(
+            f"NCCL gave up: {fault}. Has a rank died? NCCL_DEBUG=WARN in the environment makes it "
+            "say more."
+        ) from None
 
 
 def _refused(device: int, error: Any) -> LabError:

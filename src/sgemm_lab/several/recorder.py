@@ -109,7 +109,7 @@ def take_record(
             "There is one GPU here, and this record is of several. 'sgemm-lab record' measures one."
         )
     if not 2 <= gpus <= found:
-        raise LabError(f"This machine has {found} GPUs: --gpus takes 2 to {found}, not {gpus}.")
+        raise LabError(f"This machine has {found} GPUs: --most takes 2 to {found}, not {gpus}.")
     check_writable(folder / FOLDER, _ROOM)
     check_idle(range(gpus))
     file = RunFile(folder, current_device(), _new_run(gpus))

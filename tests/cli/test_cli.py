@@ -25,7 +25,7 @@ from sgemm_lab.records.store import add_run, not_yet_measured, save_record
 
 COMMANDS = (
     "doctor", "kernels", "check", "record", "tune", "shapes", "counters", "add", "count", "launch",
-    "scoreboard",
+    "several", "scoreboard",
 )  # fmt: skip
 NAMES = [kernel.name for kernel in load_kernels(variants=True)]
 

@@ -18,6 +18,7 @@ from sgemm_lab.cli.arguments import add_kernels, add_sizes, add_time_limit, chos
 from sgemm_lab.cli.count import add_count_arguments, run_count
 from sgemm_lab.cli.doctor import run_doctor
 from sgemm_lab.cli.printing import answering, print_json, print_table, tell, tell_over
+from sgemm_lab.cli.several import add_several_arguments, run_several
 from sgemm_lab.cli.tune import add_shapes_arguments, add_tune_arguments, run_shapes, run_tune
 from sgemm_lab.cuda.compiler import TARGETS, compile_kernel, suits
 from sgemm_lab.cuda.launch import device_target, has_gpu, multiply, require_gpu
@@ -124,6 +125,9 @@ def _parser() -> argparse.ArgumentParser:
     launching = command("launch", _launch, "Launch kernels once each, for a profiler to watch.")
     add_kernels(launching)
     add_sizes(launching)
+
+    several = command("several", run_several, "Multiply on several GPUs, or record what they do.")
+    add_several_arguments(several)
 
     board = command("scoreboard", _scoreboard, "Show what was measured: GFLOP/s, share of cuBLAS.")
     board.add_argument("--gpu", help="only GPUs whose name contains this")

@@ -34,7 +34,7 @@ CUBLAS_CALL = "cublasSgemm, CUBLAS_DEFAULT_MATH (FP32, no TF32)"
 _TF32_MATH = 3
 """CUBLAS_TF32_TENSOR_OP_MATH (cuBLAS documentation, cublasMath_t), which CuPy does not name."""
 
-_WORKSPACE_BYTES = 32 * 2**20
+WORKSPACE_BYTES = 32 * 2**20
 """What cuBLAS itself sets aside on Hopper (cuBLAS documentation, cublasSetWorkspace). In a graph it
 would ask the driver for it in every launch."""
 
@@ -86,7 +86,7 @@ def cublas(*, tf32: bool = False) -> Product:
             _sgemm_in_graph(library.getVersion(handle), given, workspace[0].data)
             return
         if not workspace:
-            workspace.append(cupy.empty(_WORKSPACE_BYTES, "uint8"))
+            workspace.append(cupy.empty(WORKSPACE_BYTES, "uint8"))
         library.sgemm(*given)
 
     return multiply
@@ -100,11 +100,11 @@ def _sgemm_in_graph(version: int, given: tuple[int, ...], workspace: Any) -> Non
     Raises:
         LabError: cuBLAS refuses the call.
     """
-    library = _cublas_library(version)
+    library = cublas_library(version)
     pointer, count = ctypes.c_void_p, ctypes.c_int
     handle, first, second, n, m, k, one, b, ldb, a, lda, zero, c, ldc = given
     status = library.cublasSetWorkspace_v2(
-        pointer(handle), pointer(workspace.ptr), ctypes.c_size_t(_WORKSPACE_BYTES)
+        pointer(handle), pointer(workspace.ptr), ctypes.c_size_t(WORKSPACE_BYTES)
     )
     status = status or library.cublasSgemm_v2(
         pointer(handle), count(first), count(second), count(n), count(m), count(k), pointer(one),
@@ -114,7 +114,7 @@ def _sgemm_in_graph(version: int, given: tuple[int, ...], workspace: Any) -> Non
         raise LabError(f"cuBLAS refused to be part of a CUDA graph (status {status}).")
 
 
-def _cublas_library(version: int) -> Any:
+def cublas_library(version: int) -> Any:
     """Return the cuBLAS that CuPy has loaded, of a version such as 130100."""
     major = version // 10000
     name = f"cublas64_{major}.dll" if sys.platform == "win32" else f"libcublas.so.{major}"

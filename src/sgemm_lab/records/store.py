@@ -80,7 +80,7 @@ def save_record(path: Path, record: Record) -> None:
     """
     data = {"format": FORMAT, **encoded(record)}
     _record(data, path)
-    write_whole(path, _layout(data) + "\n")
+    write_whole(path, layout(data) + "\n")
 
 
 def save_unchecked(path: Path, record: Record) -> None:
@@ -89,7 +89,7 @@ def save_unchecked(path: Path, record: Record) -> None:
     Raises:
         LabError: the file cannot be written.
     """
-    write_whole(path, _layout({"format": FORMAT, **encoded(record)}) + "\n")
+    write_whole(path, layout({"format": FORMAT, **encoded(record)}) + "\n")
 
 
 def load_record(path: Path) -> Record:
@@ -174,17 +174,17 @@ def _record(data: Any, path: Path) -> Record:
         ) from None
 
 
-def _layout(value: Any, margin: str = "\n") -> str:
+def layout(value: Any, margin: str = "\n") -> str:
     """Return JSON with one line per measurement or reading, so that a diff can be read.
 
     An object that holds no other object stands on one line, and so does a list of plain values.
     """
     inner = margin + " "
     if isinstance(value, dict):
-        items = [f"{_layout(key)}: {_layout(item, inner)}" for key, item in value.items()]
+        items = [f"{layout(key)}: {layout(item, inner)}" for key, item in value.items()]
         start, end, flat = "{", "}", not any(_has_object(item) for item in value.values())
     elif isinstance(value, list):
-        items = [_layout(item, inner) for item in value]
+        items = [layout(item, inner) for item in value]
         start, end, flat = "[", "]", not any(isinstance(item, (dict, list)) for item in value)
     else:
         return json.dumps(value, ensure_ascii=False)

@@ -1,0 +1,1 @@
+"""The product on several GPUs: a plan as data, and what runs it, foretells it and records it."""

@@ -1,0 +1,414 @@
+"""A plan on GPUs: two streams and two buffers each, products and transfers at once.
+
+One thread queues everything for the GPUs that its process drives. Products go to one stream of a
+GPU, transfers to another of higher priority. An event after each step that others wait for tells
+that a buffer is filled (ready) or no longer read (free): the double buffer of a kernel, one level
+up. Which step waits for which follows from the plan's buffers; see ``_Order``.
+"""
+
+import math
+import time
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from typing import Any
+
+from sgemm_lab.cuda.launch import require_gpu
+from sgemm_lab.errors import LabError
+from sgemm_lab.several.elements import fill, worst_share
+from sgemm_lab.several.local import CUBLAS, local_product, scratch_bytes
+from sgemm_lab.several.machine import check_memory, enable_peer_access
+from sgemm_lab.several.model import MULTIPLY, TRANSFER, Span
+from sgemm_lab.several.plan import Multiply, Plan, Receive
+from sgemm_lab.several.team import Team, nccl_library
+from sgemm_lab.several.validity import check
+
+NCCL, COPY = "nccl", "copy"
+TRANSPORTS = (NCCL, COPY)
+"""Who carries tiles: NCCL, everywhere; or the copy engines, within one process."""
+
+TIME_LIMIT = 120.0
+"""Seconds that a plan may take. The largest of the record takes less than one."""
+_HIGH = -5
+"""Priority of the stream of transfers: CUDA's highest, or the highest that there is."""
+
+Place = tuple[int, str]
+"""A buffer of a GPU."""
+
+
+class _Worker:
+    """One GPU of this process: its streams, its buffers, its product."""
+
+    def __init__(self, plan: Plan, gpu: int, device: int, inside: str) -> None:
+        self._cupy = cupy = require_gpu()
+        self.device, self.share = device, plan.shares[gpu]
+        added = [math.prod(step.size[:2]) for step in self.share.products if step.adds]
+        scratch = max(added, default=0)
+        with cupy.cuda.Device(device):
+            check_memory(plan, gpu, device, scratch_bytes(inside, scratch))
+            self.work = cupy.cuda.Stream(non_blocking=True)
+            self.moving = cupy.cuda.Stream(non_blocking=True, priority=_HIGH)
+            self.product = local_product(inside, self.work, scratch)
+            self.arrays = {n: cupy.empty(c, "float32") for n, c in self.share.buffers.items()}
+            for name, tile in self.share.own.items():
+                fill(cupy, self.view(name, tile.rows, tile.columns), tile)
+            self.poison()
+            cupy.cuda.Device().synchronize()
+
+    def view(self, buffer: str, rows: int, columns: int) -> Any:
+        """Return the part of a buffer that a tile takes, as a matrix."""
+        return self.arrays[buffer][: rows * columns].reshape(rows, columns)
+
+    def poison(self) -> None:
+        """Put NaN into every tile of C."""
+        for name in self.share.results:
+            self.arrays[name].fill(math.nan)
+
+    def worst_share(self, plan: Plan) -> float:
+        """Return how wrong its sampled rows are, as a share of what rounding allows."""
+        shares = [
+            worst_share(self._cupy, self.view(name, tile.rows, tile.columns), tile, plan.size)
+            for name, tile in self.share.results.items()
+        ]
+        return max((math.inf if math.isnan(share) else share for share in shares), default=0.0)
+
+    def event(self, *, timing: bool = False) -> Any:
+        """Return a new event of this GPU."""
+        with self._cupy.cuda.Device(self.device):
+            return self._cupy.cuda.Event(disable_timing=not timing)
+
+
+class Engine:
+    """A plan's buffers on the GPUs of a team, and programs that run it."""
+
+    def __init__(
+        self,
+        plan: Plan,
+        team: Team,
+        *,
+        inside: str = CUBLAS,
+        transport: str = NCCL,
+        time_limit: float = TIME_LIMIT,
+    ) -> None:
+        """Allocate everything, and make the tiles of A and B that each GPU owns.
+
+        Args:
+            plan: for as many GPUs as the team has.
+            team: NCCL's communicators, where NCCL carries.
+            inside: whose product: one of ``local.INSIDES``.
+            transport: one of ``TRANSPORTS``.
+            time_limit: seconds that a run may take.
+
+        Raises:
+            LabError: the plan is wrong, too few GPUs, too little memory, no peer access, or no
+                such product or transport.
+        """
+        check(plan)
+        if plan.gpus != team.gpus:
+            raise LabError(f"The plan is for {plan.gpus} GPUs, and the team has {team.gpus}.")
+        if transport not in TRANSPORTS:
+            raise LabError(f"There is no transport '{transport}'. Take {' or '.join(TRANSPORTS)}.")
+        if transport == COPY and not team.is_whole:
+            raise LabError("Copy engines work within one process. Between processes take NCCL.")
+        if transport == NCCL and plan.gpus > 1 and not team.communicators:
+            raise LabError("NCCL has not brought this team together. Make one with nccl=True.")
+        self.plan, self.team, self.transport = plan, team, transport
+        self.time_limit = time_limit
+        if transport == COPY:
+            enable_peer_access(list(team.devices.values()))
+        cupy = require_gpu()
+        try:
+            self.workers = {g: _Worker(plan, g, d, inside) for g, d in team.devices.items()}
+        except cupy.cuda.memory.OutOfMemoryError:
+            raise LabError(
+                "The GPUs' memory cannot hold the matrices. Take a smaller size or more GPUs."
+            ) from None
+
+    def program(
+        self, *, overlap: bool = True, transfers: bool = True, timed: bool = False
+    ) -> "Program":
+        """Return the plan as something that can be queued again and again.
+
+        Args:
+            overlap: products and transfers at once, or one after the other.
+            transfers: without them a GPU multiplies whatever its buffers hold.
+            timed: keep when each step began and ended; ``Program.spans`` tells.
+        """
+        return Program(self, overlap=overlap, transfers=transfers, timed=timed)
+
+    def check(self) -> float:
+        """Return how wrong sampled rows of C are, as a share of what rounding allows; 1 is most."""
+        cupy, found = require_gpu(), 0.0
+        for worker in self.workers.values():
+            with cupy.cuda.Device(worker.device):
+                found = max(found, worker.worst_share(self.plan))
+        return self.team.largest(found)
+
+    def poison(self) -> None:
+        """Put NaN into C, so that a check sees only what is written from now on."""
+        cupy = require_gpu()
+        for worker in self.workers.values():
+            with cupy.cuda.Device(worker.device):
+                worker.poison()
+                cupy.cuda.Device().synchronize()
+
+
+@dataclass
+class _Done:
+    """A step that is done when its event says so; the event is made when somebody waits for it."""
+
+    stream: Any
+    worker: _Worker
+    event: Any = None
+
+    def wanted(self) -> Any:
+        if self.event is None:
+            self.event = self.worker.event()
+        return self.event
+
+
+@dataclass
+class _Order:
+    """Who wrote and who read each buffer last: what follows on another stream waits for them."""
+
+    writer: dict[Place, _Done] = field(default_factory=dict)
+    readers: dict[Place, list[_Done]] = field(default_factory=dict)
+
+    def step(
+        self, done: _Done, reads: Iterable[Place], writes: Iterable[Place]
+    ) -> list[tuple[Any, Any]]:
+        """Enter a step; return the waits that it needs, each a stream and an event."""
+        earlier: list[_Done] = []
+        for place in reads:
+            earlier += [self.writer[place]] if place in self.writer else []
+            self.readers.setdefault(place, []).append(done)
+        for place in writes:
+            earlier += [self.writer[place]] if place in self.writer else []
+            earlier += self.readers.pop(place, [])
+            self.writer[place] = done
+        others = {id(e): e for e in earlier if e.stream.ptr != done.stream.ptr}
+        return [(done.stream, other.wanted()) for other in others.values()]
+
+
+@dataclass
+class _Action:
+    """Something to queue: waits first, then the work, then the events that others wait for."""
+
+    device: int
+    waits: list[tuple[Any, Any]]
+    work: Callable[[], None]
+    done: list[_Done]
+    marks: list[tuple[Any, Any, Any]] = field(default_factory=list)
+    """Where times are kept: a stream, and the events before and after."""
+
+    def queue(self, set_device: Callable[[int], None]) -> None:
+        for stream, event in self.waits:
+            stream.wait_event(event)
+        for stream, before, _ in self.marks:
+            before.record(stream)
+        set_device(self.device)
+        self.work()
+        for stream, _, after in self.marks:
+            after.record(stream)
+        for done in self.done:
+            if done.event is not None:
+                done.event.record(done.stream)
+
+
+class Program:
+    """The steps of a plan, ready to be queued; also as a CUDA graph."""
+
+    def __init__(self, engine: Engine, *, overlap: bool, transfers: bool, timed: bool) -> None:
+        self._cupy = require_gpu()
+        self._engine, self._overlap, self._timed = engine, overlap, timed
+        self._order = _Order()
+        self._actions: list[_Action] = []
+        self._marked: list[tuple[Span, _Worker, Any, Any]] = []
+        self._graph: Any = None
+        self._nccl = nccl_library() if engine.team.communicators else None
+        for number, (products, receives) in enumerate(engine.plan.by_round()):
+            for gpu, step in products:
+                if gpu in engine.workers:
+                    self._add_product(gpu, step)
+            if transfers and receives:
+                add = self._add_copies if engine.transport == COPY else self._add_exchange
+                add(number, receives)
+        self._zeros = {g: w.event(timing=True) for g, w in engine.workers.items()} if timed else {}
+
+    @property
+    def streams(self) -> list[Any]:
+        """All streams that it queues to."""
+        workers = self._engine.workers.values()
+        return [s for w in workers for s in ((w.work, w.moving) if self._overlap else (w.work,))]
+
+    def queue(self) -> None:
+        """Queue every step, and come back before any is done."""
+        set_device = self._cupy.cuda.runtime.setDevice
+        here = self._cupy.cuda.runtime.getDevice()
+        for gpu, zero in self._zeros.items():
+            zero.record(self._engine.workers[gpu].work)
+        for action in self._actions:
+            action.queue(set_device)
+        set_device(here)
+
+    def capture(self) -> None:
+        """Make a CUDA graph of it, which ``run`` then replays: one launch for all GPUs.
+
+        It must have run once before.
+        """
+        cupy, workers = self._cupy, list(self._engine.workers.values())
+        origin, others = workers[0].work, self.streams[1:]
+        owner = {id(s): w for w in workers for s in (w.work, w.moving)}
+        begun = workers[0].event()
+        ended = [(stream, owner[id(stream)].event()) for stream in others]
+        with cupy.cuda.Device(workers[0].device):
+            origin.begin_capture()
+            try:
+                begun.record(origin)
+                for stream in others:
+                    stream.wait_event(begun)
+                self.queue()
+                for stream, event in ended:
+                    event.record(stream)
+                    origin.wait_event(event)
+            finally:
+                graph = origin.end_capture()
+        self._graph = graph
+
+    def release(self) -> None:
+        """Let the graph go: before NCCL's communicators go, and before the process ends."""
+        self._graph = None
+
+    def run(self, times: int = 1) -> float:
+        """Run the plan; return seconds from the first GPU's start to the last one's end.
+
+        Several times one after the other it is a time per run, which leaves out what the host takes
+        to begin and to notice the end.
+
+        Raises:
+            NotInTimeError: it took longer than the engine's time limit.
+            LabError: a GPU failed.
+        """
+        team = self._engine.team
+        team.largest(0.0)  # where there are several processes, none begins before all are here
+        begin = time.perf_counter()
+        if self._graph is not None:
+            origin = self.streams[0]
+            self._cupy.cuda.runtime.setDevice(origin.device_id)
+            for _ in range(times):
+                self._graph.launch(origin)
+            team.wait([origin], self._engine.time_limit)
+        else:
+            for _ in range(times):
+                self.queue()
+                team.wait(self.streams, self._engine.time_limit)
+        return team.largest(time.perf_counter() - begin) / times
+
+    def spans(self) -> list[Span]:
+        """Return when each step of the latest run began and ended, on each GPU's own clock.
+
+        A GPU's clock begins when its first step may. GPUs begin within some microseconds.
+        """
+        between = self._cupy.cuda.get_elapsed_time
+        found = []
+        for span, worker, before, after in self._marked:
+            with self._cupy.cuda.Device(worker.device):
+                zero = self._zeros[span.gpu]
+                start, end = (between(zero, event) * 1e-3 for event in (before, after))
+            found.append(Span(span.gpu, span.what, span.round, span.label, start, end))
+        return found
+
+    def _add_product(self, gpu: int, step: Multiply) -> None:
+        worker = self._engine.workers[gpu]
+        m, n, k = step.size
+        a, b = worker.view(step.a, m, k), worker.view(step.b, k, n)
+        c = worker.view(step.c, m, n)
+        done = _Done(worker.work, worker)
+        waits = self._order.step(done, [(gpu, step.a), (gpu, step.b)], [(gpu, step.c)])
+
+        def work() -> None:
+            worker.product(a, b, c, adds=step.adds)
+
+        span = Span(gpu, MULTIPLY, step.round, step.c, 0.0, 0.0)
+        self._add(_Action(worker.device, waits, work, [done]), [(span, done)])
+
+    def _add_copies(self, _round: int, receives: list[tuple[int, Receive]]) -> None:
+        """Let each receiver fetch its tiles: one copy each, on its stream of transfers."""
+        runtime = self._cupy.cuda.runtime
+        for gpu, step in receives:
+            worker, source = self._engine.workers[gpu], self._engine.workers[step.source]
+            buffer = self._engine.plan.source_buffer(gpu, step)
+            stream = self._transfer_stream(worker)
+            done = _Done(stream, worker)
+            waits = self._order.step(done, [(step.source, buffer)], [(gpu, step.buffer)])
+            # memcpyPeerAsync cannot be captured; this copy can, and finds out where memory lies.
+            given = (
+                worker.arrays[step.buffer].data.ptr, source.arrays[buffer].data.ptr,
+                step.tile.bytes, runtime.memcpyDefault, stream.ptr,
+            )  # fmt: skip
+
+            def work(given: tuple[int, ...] = given) -> None:
+                runtime.memcpyAsync(*given)
+
+            span = Span(gpu, TRANSFER, step.round, str(step.tile), 0.0, 0.0)
+            self._add(_Action(worker.device, waits, work, [done]), [(span, done)])
+
+    def _add_exchange(self, number: int, receives: list[tuple[int, Receive]]) -> None:
+        """Let NCCL carry the tiles of a round, all sends and receives of it in one group."""
+        workers, plan = self._engine.workers, self._engine.plan
+        calls: list[Callable[[], None]] = []
+        reads: dict[int, list[Place]] = {}
+        writes: dict[int, list[Place]] = {}
+        for gpu, step in receives:
+            if step.source in workers:
+                buffer = plan.source_buffer(gpu, step)
+                calls.append(self._nccl_call("send", step.source, buffer, step, gpu))
+                reads.setdefault(step.source, []).append((step.source, buffer))
+            if gpu in workers:
+                calls.append(self._nccl_call("recv", gpu, step.buffer, step, step.source))
+                writes.setdefault(gpu, []).append((gpu, step.buffer))
+        taking_part = sorted({*reads, *writes})
+        if not taking_part:
+            return
+        waits, all_done = [], []
+        for gpu in taking_part:
+            done = _Done(self._transfer_stream(workers[gpu]), workers[gpu])
+            waits += self._order.step(done, reads.get(gpu, []), writes.get(gpu, []))
+            all_done.append(done)
+        nccl: Any = self._nccl
+
+        def work() -> None:
+            nccl.groupStart()
+            for call in calls:
+                call()
+            nccl.groupEnd()
+
+        labels = {g: ", ".join(str(s.tile) for to, s in receives if to == g) for g in taking_part}
+        spans = [
+            (Span(gpu, TRANSFER, number, labels[gpu], 0.0, 0.0), done)
+            for gpu, done in zip(taking_part, all_done, strict=True)
+        ]
+        device = workers[taking_part[0]].device
+        self._add(_Action(device, waits, work, all_done), spans)
+
+    def _nccl_call(
+        self, name: str, gpu: int, buffer: str, step: Receive, peer: int
+    ) -> Callable[[], None]:
+        worker = self._engine.workers[gpu]
+        call = getattr(self._engine.team.communicators[gpu], name)
+        nccl: Any = self._nccl
+        given = (
+            worker.arrays[buffer].data.ptr, step.tile.elements, nccl.NCCL_FLOAT32, peer,
+            self._transfer_stream(worker).ptr,
+        )  # fmt: skip
+        return lambda: call(*given)
+
+    def _transfer_stream(self, worker: _Worker) -> Any:
+        return worker.moving if self._overlap else worker.work
+
+    def _add(self, action: _Action, spans: list[tuple[Span, _Done]]) -> None:
+        if self._timed:
+            for span, done in spans:
+                before, after = (done.worker.event(timing=True) for _ in range(2))
+                action.marks.append((done.stream, before, after))
+                self._marked.append((span, done.worker, before, after))
+        self._actions.append(action)

@@ -258,7 +258,8 @@ extern "C" __global__ void __launch_bounds__(THREADS + PRODUCERS, 1)
                 const int col = blockCol + warpCol + tileCol(tx, j);
                 float* to = &C[size_t(row) * N + col];
                 const int left = row < M ? N - col : 0;
-                float4 v = make_float4(acc[i][j + 0], acc[i][j + 1], acc[i][j + 2], acc[i][j + 3]);
+                float4 v =
+                    make_float4(acc[i][j + 0], acc[i][j + 1], acc[i][j + 2], acc[i][j + 3]);
                 store4(to, v, left, alignedC);
             }
         }

@@ -119,6 +119,22 @@ def test_a_first_launch_far_too_long_is_not_repeated(file: TableFile) -> None:
     assert ("split", (8, 8, 8)) in gpu.measured  # so short that measuring costs nothing
 
 
+def test_who_was_hopeless_is_not_launched_at_sizes_nearby(file: TableFile) -> None:
+    slow = 2000 / HOPELESS / 1.1
+    gpu = PretendedGpu({**SPEEDS, "split": slow}, foretold={"tiled": 2e9})
+    near, far = (2000, 2000, 2000), (1000, 1000, 100_000)
+    done = search(KERNELS, [SIZE, near, far], gpu, file)
+    assert gpu.launched.count("split") == 2  # at the first size, and at the far one
+    assert done.skipped == 3
+
+
+def test_the_farther_a_point_the_less_it_rules_out(file: TableFile) -> None:
+    gpu = PretendedGpu({**SPEEDS, "naive": 2000 / BEHIND / 1.2})
+    search(KERNELS, [SIZE, (1000, 1000, 1004), (1000, 1000, 2000)], gpu, file)
+    measured = [size for name, size in gpu.measured if name == "naive"]
+    assert measured == [SIZE, (1000, 1000, 2000)]
+
+
 def test_a_search_goes_on_where_it_was_stopped(tmp_path: Path, file: TableFile) -> None:
     with pytest.raises(KeyboardInterrupt):
         search(KERNELS, [SIZE], PretendedGpu(SPEEDS, stop_at="split"), file)

@@ -10,6 +10,7 @@ from typing import Any
 from sgemm_lab.cli.arguments import add_time_limit, macro, natural, pair, size
 from sgemm_lab.cli.printing import blocks_done, print_json, print_table
 from sgemm_lab.counting.any_file import ForeignKernel, count_foreign
+from sgemm_lab.counting.foreign.opening import Pasted
 from sgemm_lab.counting.of_kernel import TIME_LIMIT, Multiplication, count
 from sgemm_lab.cuda.compiler import DEFAULT_TARGET, TARGETS
 from sgemm_lab.cuda.launch import MAX_GRID_Y
@@ -31,6 +32,9 @@ _COLUMNS: tuple[tuple[str, Callable[[LineCounts], int]], ...] = (
     ("FLOP", lambda c: c.flop),
     ("barriers", lambda c: c.barriers),
 )
+FILES = (".cu", ".cuh")
+"""How the names of CUDA files end."""
+
 MOST_THREADS = 2**24
 """Threads of a launch that take minutes here, however little each does."""
 
@@ -59,7 +63,11 @@ def add_count_arguments(parser: argparse.ArgumentParser) -> None:
     )  # fmt: skip
     add_time_limit(parser, "the launch", TIME_LIMIT)
     other = parser.add_argument_group("a .cu file without the book's head comment")
-    other.add_argument("--entry", metavar="NAME", help="the kernel's name, or a part of it")
+    other.add_argument("--entry", metavar="NAME",
+                       help="the kernel, where there are several; of a template with its values, "
+                       "such as 'tiled<16>'")  # fmt: skip
+    other.add_argument("-I", dest="include", type=Path, action="append", default=[],
+                       metavar="FOLDER", help="where its headers lie; may be repeated")  # fmt: skip
     other.add_argument("--grid", type=pair, metavar="X,Y", help="blocks")
     other.add_argument("--block", type=pair, metavar="X,Y", help="threads of a block")
     other.add_argument("--define", type=macro, action="append", default=[], metavar="K=V",
@@ -94,29 +102,39 @@ def _counted(options: argparse.Namespace) -> tuple[Multiplication, str]:
     }
     if _is_foreign(options):
         kernel = _foreign(options)
-        source = read_source(kernel.path)
-        return count_foreign(kernel, options.size, **settings), source
+        return count_foreign(kernel, options.size, **settings), kernel.pasted.text
     book_kernel = _book_kernel(options.kernel)
     return count(book_kernel, options.size, **settings), book_kernel.source
 
 
 def _is_foreign(options: argparse.Namespace) -> bool:
-    launch = (options.entry, options.grid, options.block)
-    return any(launch) or bool(options.define) or bool(options.shared_bytes)
+    launch = (options.entry, options.grid, options.block, options.define, options.include)
+    return any(launch) or bool(options.shared_bytes) or options.kernel.endswith(".cuh")
 
 
 def _foreign(options: argparse.Namespace) -> ForeignKernel:
-    needed = {"--entry": options.entry, "--grid": options.grid, "--block": options.block}
-    missing = [name for name, value in needed.items() if value is None]
-    if missing or not options.kernel.endswith(".cu"):
+    if not options.kernel.endswith(FILES):
         raise LabError(
-            "A .cu file without the book's head comment needs --entry, --grid and --block. "
-            "A kernel of the book takes none of them; its constants are set by name: "
-            "'tiled:TILE=16'."
+            "Only a file of your own takes --entry, --grid and --block. A kernel of the book takes "
+            "none of them; its constants are set by name: 'tiled:TILE=16'."
+        )
+    path = Path(options.kernel)
+    pasted = Pasted(
+        path.name,
+        read_source(path),
+        path.parent,
+        options.entry,
+        tuple(options.include),
+        dict(options.define),
+    )
+    if options.grid is None or options.block is None:
+        raise LabError(
+            f"{path.name} does not say how it is launched: it needs --grid and --block, "
+            "its blocks and the threads of a block."
         )
     shape = LaunchShape(options.grid, options.block, options.shared_bytes)
     _check_shape(shape)
-    return ForeignKernel(Path(options.kernel), options.entry, shape, dict(options.define))
+    return ForeignKernel(pasted, shape)
 
 
 def _check_shape(shape: LaunchShape) -> None:

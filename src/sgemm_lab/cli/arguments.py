@@ -79,15 +79,6 @@ def size(text: str) -> Size:
     return int(m), int(n), int(k)
 
 
-def pair(text: str) -> tuple[int, int]:
-    """Read "X,Y"; Y is 1 where it is missing."""
-    numbers = [whole(part, 1) for part in text.split(",")]
-    if len(numbers) > 2 or None in numbers:
-        raise _refusal(text, "is no shape. Write X,Y, such as 8,16.")
-    x, y = ([number for number in numbers if number is not None] + [1])[:2]
-    return x, y
-
-
 def natural(text: str) -> int:
     """Read a whole number of 0 or more."""
     number = whole(text)

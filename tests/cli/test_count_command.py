@@ -292,7 +292,7 @@ def test_a_warning_is_told_and_fails_nothing(
 def test_time_limits_are_set_on_the_command_line(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["count", "tiled", "--size", "128", "--time-limit", "0.001"]) == 2
     assert "stopped after 0.001 seconds" in capsys.readouterr().err
-    assert main(["check", "tiled", "--size", "128", "--time-limit", "0.001"]) == 1
+    assert main(["check", "tiled", "--size", "128", "--time-limit", "0.001"]) == 2
     assert "stopped after 0.001 seconds" in capsys.readouterr().out
 
 

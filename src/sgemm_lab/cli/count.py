@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from sgemm_lab.cli.arguments import add_time_limit, seconds, size
-from sgemm_lab.cli.foreign import add_foreign_arguments, foreign_kernel, is_foreign
+from sgemm_lab.cli.foreign import FOREIGN_GROUP, add_foreign_arguments, foreign_kernel, is_foreign
 from sgemm_lab.cli.printing import blocks_done, print_json, print_table
 from sgemm_lab.counting.any_file import ForeignRun, count_foreign
 from sgemm_lab.counting.foreign.launching import Settings, shape_at
@@ -60,7 +60,7 @@ def add_count_arguments(parser: argparse.ArgumentParser) -> None:
         help="run a block's threads side by side, or warp after warp (slow)",
     )  # fmt: skip
     add_time_limit(parser, "the launch", TIME_LIMIT)
-    other = parser.add_argument_group("a CUDA file of anybody, without the book's head comment")
+    other = parser.add_argument_group(FOREIGN_GROUP)
     add_foreign_arguments(other)
     other.add_argument("--expect", action="append", default=[], metavar="ARRAY=VALUE",
                        help="what an array should hold: 'y=2*x+y', or 'y=right.npy'")  # fmt: skip

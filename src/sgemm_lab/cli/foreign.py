@@ -1,14 +1,18 @@
 """What the command line says of a CUDA file that is not the book's: its kernel and its launch."""
 
 import argparse
+import re
 from pathlib import Path
 from typing import Any
 
-from sgemm_lab.cli.arguments import macro, natural
+from sgemm_lab.cli.arguments import MOST_DIGITS, macro, natural, refusal
 from sgemm_lab.counting.foreign.launching import ForeignKernel
 from sgemm_lab.counting.foreign.opening import Pasted
 from sgemm_lab.errors import LabError
 from sgemm_lab.kernel import has_head_comment, read_source, terms
+
+FOREIGN_GROUP = "a CUDA file of anybody, without the book's head comment"
+"""What the help calls the arguments of such a file."""
 
 FILES = (".cu", ".cuh")
 """How the names of CUDA files end."""
@@ -37,8 +41,8 @@ def add_foreign_arguments(group: Any) -> None:
 def shape(text: str) -> tuple[str, ...]:
     """Read "X,Y,Z", each a number or arithmetic."""
     parts = tuple(terms(text))
-    if not 1 <= len(parts) <= 3 or not all(parts):
-        raise argparse.ArgumentTypeError(f"'{text}' is no shape. Write X,Y, such as 8,16.")
+    if not 1 <= len(parts) <= 3 or not all(parts) or re.search(rf"\d{{{MOST_DIGITS + 1}}}", text):
+        raise refusal(text, "is no shape. Write X,Y, such as 8,16.")
     return parts
 
 

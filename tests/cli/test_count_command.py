@@ -335,7 +335,7 @@ def test_any_kernel_is_judged_by_what_is_expected(
     assert status == 0
     status, out, _ = run(capsys, path, *SAXPY_CALL)
     assert status == 0
-    assert "The result was not judged. Say what an array should hold with --expect" in out
+    assert "Say what an array should hold with --expect" in out
 
 
 def test_a_hazard_of_any_kernel_ends_with_status_1(

@@ -17,7 +17,6 @@ from sgemm_lab.cuda.compiler import DEFAULT_TARGET, TARGETS
 from sgemm_lab.errors import LabError
 from sgemm_lab.kernel import Kernel, load_kernel, load_kernel_file
 from sgemm_lab.simulator import LineCounts, Result
-from sgemm_lab.text import size_text
 
 DESCRIPTION = """Run a kernel on this machine's processor, without a GPU, and count its memory
 requests as the hardware counts them. A and B hold whole numbers from -8 to 8, whose product float32
@@ -118,7 +117,9 @@ def _run_foreign(options: argparse.Namespace) -> int:
     else:
         _print_lines(done.result, kernel.pasted.text)
         _print_totals(done.result)
-        _print_foreign(done)
+        print("\n".join(done.sentences()))
+        if not done.verdicts:
+            print("Say what an array should hold with --expect, such as --expect 'y=2*x'.")
         _print_findings(done.result)
     return 1 if done.wrong or done.result.hazards else 0
 
@@ -228,36 +229,6 @@ def _print_product(counted: Multiplication) -> None:
         print(f"C is WRONG: {counted.wrong:,} of {m * n:,} elements differ from the exact product.")
     else:
         print(f"C is right: all {m * n:,} elements of {m}×{n}×{k} equal the exact product.")
-
-
-def _print_foreign(done: ForeignRun) -> None:
-    prepared = done.prepared
-    for note in prepared.opened.notes:
-        print(note)
-    given = " ".join(map(str, prepared.given))
-    if given and not prepared.told:
-        print(f"Arguments, told by their names and types: {given}.")
-    size = size_text(done.size)
-    for v in done.verdicts:
-        product = v.name == "C" and prepared.multiplies
-        right = "the exact product" if product else "what is expected"
-        if v.wrong:
-            print(f"{v.name} is WRONG: {v.wrong:,} of {v.elements:,} elements differ from {right}.")
-        else:
-            of = f" of {size}" if product else ""
-            print(f"{v.name} is right: all {v.elements:,} elements{of} equal {right}.")
-    if done.cause:
-        print(done.cause)
-    for name in done.changed:
-        print(f"It changed {name}, which it may only read. Look for a store to {name}.")
-    if not done.verdicts:
-        print("The result was not judged. Say what an array should hold with --expect 'y=2*x'.")
-    elif prepared.multiplies and not done.wrong and len(set(done.size)) == 1 and prepared.sizes > 1:
-        m = done.size[0]
-        print(
-            "M, N and K are equal here, so that mistaking one for another does not show. "
-            f"Try --size {m},{2 * m},{max(1, m // 2)} too."
-        )
 
 
 def _print_findings(result: Result) -> None:

@@ -28,6 +28,7 @@ from sgemm_lab.counting.of_kernel import check_size
 from sgemm_lab.errors import LabError
 from sgemm_lab.kernel import Size
 from sgemm_lab.simulator import Result
+from sgemm_lab.text import size_text
 
 SIGMAS = 6
 """Sums of this many standard deviations still fit exactly into the elements of C."""
@@ -65,6 +66,41 @@ class ForeignRun:
     def wrong(self) -> bool:
         """Whether an array is not what it should be."""
         return any(verdict.wrong for verdict in self.verdicts) or bool(self.changed)
+
+    def sentences(self) -> list[str]:
+        """Say what was left out and assumed, what is right or wrong, and why."""
+        prepared = self.prepared
+        said = list(prepared.opened.notes)
+        if prepared.given and not prepared.told:
+            given = " ".join(map(str, prepared.given))
+            said.append(f"Arguments, told by their names and types: {given}.")
+        for v in self.verdicts:
+            product_of = v.name == "C" and prepared.multiplies
+            right = "the exact product" if product_of else "what is expected"
+            if v.wrong:
+                count = f"{v.wrong:,} of {v.elements:,} elements"
+                said.append(f"{v.name} is WRONG: {count} differ from {right}.")
+            else:
+                of = f" of {size_text(self.size)}" if product_of else ""
+                said.append(f"{v.name} is right: all {v.elements:,} elements{of} equal {right}.")
+        if self.cause:
+            said.append(self.cause)
+        said += [f"It changed {name}, which it may only read." for name in self.changed]
+        if not self.verdicts:
+            said.append("The result was not judged, for nothing was expected of an array.")
+        if self.verdicts and not self.wrong and self._hides_an_exchange:
+            side = self.size[0]
+            other = size_text((side, 2 * side, max(1, side // 2)))
+            said.append(
+                "M, N and K are equal here, so that mistaking one for another does not show. "
+                f"Try {other} too."
+            )
+        return said
+
+    @property
+    def _hides_an_exchange(self) -> bool:
+        prepared = self.prepared
+        return prepared.multiplies and prepared.sizes > 1 and len(set(self.size)) == 1
 
 
 def count_foreign(

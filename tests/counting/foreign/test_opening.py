@@ -47,6 +47,14 @@ def test_a_file_with_main_is_compiled_as_pasted(tmp_path: Path) -> None:
     assert str(found.launches[0]) == "scale<float,2><<<1, 32>>>(x, 1)"
 
 
+def test_what_prints_does_nothing_and_is_told(tmp_path: Path) -> None:
+    text = '#include <cstdio>\n__global__ void k(int* x) { *x = 1; assert(*x); printf("%d", *x); }'
+    found = opened(text, tmp_path)
+    assert found.notes == ("Does nothing here: printf and assert.",)
+    assert "vprintf" not in found.ptx
+    assert opened("__global__ void k(int* x) { *x = 1; } // printf(1)", tmp_path).notes == ()
+
+
 def test_errors_name_the_readers_own_line_and_its_header(tmp_path: Path) -> None:
     with pytest.raises(CompileError, match=r"Line 12: expected a \";\"|Line 1[12]"):
         opened(FOREIGN.replace("INFINITY * 0;", "INFINITY * 0"), tmp_path, "scale<float, 2>")

@@ -200,7 +200,9 @@ def _may_stay(d: Declaration, roots: Sequence[Declaration]) -> bool:
         return True
     if d.is_kernel:
         return any(d.names & root.names for root in roots)
-    return bool(d.marks) or not (d.names == {"main"} or is_host_code(d))
+    if d.marks:
+        return d.marks != {"__host__"}
+    return not (d.names == {"main"} or is_host_code(d))
 
 
 def is_host_code(d: Declaration) -> bool:

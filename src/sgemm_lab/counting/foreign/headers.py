@@ -22,7 +22,7 @@ _FILLED = {
     "cinttypes": "stdint.h", "sys/types.h": "stdint.h",
     "limits.h": "limits.h", "climits": "limits.h", "float.h": "limits.h", "cfloat": "limits.h",
     "math.h": "math.h", "cmath": "math.h", "math_constants.h": "math_constants.h",
-    "assert.h": "assert.h", "cassert": "assert.h",
+    "assert.h": "assert.h", "cassert": "assert.h", "stdio.h": "stdio.h", "cstdio": "stdio.h",
     "stddef.h": "stdint.h", "cstddef": "stdint.h",
     "algorithm": "utility", "utility": "utility", "functional": "utility",
     "type_traits": "utility", "limits": "limits", "tuple": "utility", "array": "utility",

@@ -16,6 +16,7 @@ from sgemm_lab.counting.foreign.kernels import (
     launches_of,
     launches_of_kernel,
 )
+from sgemm_lab.counting.foreign.tokens import tokens_of
 from sgemm_lab.cuda.compiler import DEFAULT_TARGET, CompileError, source_ptx
 from sgemm_lab.errors import LabError
 from sgemm_lab.hardware import WARP
@@ -163,6 +164,10 @@ def _hint(message: str, sources: Sources, missing: Sequence[str]) -> str:
 
 def _notes(part: DevicePart) -> tuple[str, ...]:
     notes = []
+    words = {token.text for token in tokens_of(part.text) if token.kind == "name"}
+    silent = [word for word in ("printf", "assert") if word in words]
+    if silent:
+        notes.append(f"Does nothing here: {' and '.join(silent)}.")
     if part.left_out:
         more = len(part.left_out) - MOST_NAMED
         names = ", ".join(part.left_out[:MOST_NAMED]) + (f" and {more} more" if more > 0 else "")

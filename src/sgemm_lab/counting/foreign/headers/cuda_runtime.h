@@ -4,4 +4,5 @@
 #include <math.h>
 #include <utility>
 #include <assert.h>
+#include <stdio.h>
 #endif

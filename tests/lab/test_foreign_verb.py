@@ -36,7 +36,7 @@ def test_pasted_text_is_checked() -> None:
     wrong = FOUND.replace("row >= n || col >= n", "row >= n")
     said = repr(lab.check(lab.mine(wrong, **LAUNCH)))
     assert "WRONG at" in said
-    assert "Of these sizes it is right exactly where 8 divides M, N and K." in said
+    assert "Of these sizes it is right exactly where 16 divides M, N and K." in said
 
 
 def test_any_kernel_is_judged_by_what_is_expected() -> None:

@@ -158,7 +158,7 @@ class _JudgeForeign(Judge):
 
 
 def fitting_tile(results: Sequence[CheckResult]) -> int | None:
-    """Return the least tile such that a kernel is right exactly where it divides M, N and K.
+    """Return the largest tile such that a kernel is right exactly where it divides M, N and K.
 
     None if there is none, or if the kernel is right everywhere or nowhere.
     """
@@ -166,7 +166,7 @@ def fitting_tile(results: Sequence[CheckResult]) -> int | None:
     wrong = [(r.m, r.n, r.k) for r in results if r.fault]
     if not passed or not wrong:
         return None
-    for tile in TILES:
+    for tile in reversed(TILES):
         fits = [all(size % tile == 0 for size in one) for one in passed]
         if all(fits) and not any(all(size % tile == 0 for size in one) for one in wrong):
             return tile

@@ -61,6 +61,11 @@ class ForeignCounted:
         self.done = done
 
     @property
+    def cause(self) -> str:
+        """Why C is wrong, where a usual cause explains it; or ""."""
+        return self.done.cause
+
+    @property
     def total(self) -> Mapping[str, int | float]:
         """All counts of the launch by name, such as "shared_load_wavefronts"."""
         return self.done.result.counts.total.to_json()
@@ -69,14 +74,14 @@ class ForeignCounted:
         """Say what is right and wrong, in sentences."""
         result = self.done.result
         found = [str(finding) for finding in (*result.hazards, *result.warnings)]
+        found = found or ["No hazard was found."]
         return " ".join([*self.done.sentences(), *found])
 
     def _table(self) -> Output:
         pasted = self.done.prepared.kernel.pasted
-        note = (
-            f"One launch of {self.done.prepared.opened.name} at M, N, K = "
-            f"{size_text(self.done.size)}, counted here, no GPU. {self.verdict()}"
-        )
+        prepared = self.done.prepared
+        at = f" at M, N, K = {size_text(self.done.size)}" if prepared.depends_on_size else ""
+        note = f"One launch of {prepared.opened.name}{at}, counted here, no GPU. {self.verdict()}"
         return lines_of(self.done.result.counts, pasted.text, pasted.name, note)
 
     def _repr_html_(self) -> str:

@@ -16,6 +16,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
+from sgemm_lab.cuda.own_process import in_own_process
 from sgemm_lab.errors import LabError, MissingToolError
 from sgemm_lab.hardware import STATIC_SHARED
 from sgemm_lab.kernel import ENTRY, Kernel
@@ -39,8 +40,11 @@ class CompileError(LabError):
     """The source does not compile. ``lines`` are the 1-based line numbers of the errors."""
 
     def __init__(self, message: str, lines: tuple[int, ...]) -> None:
-        super().__init__(message)
+        super().__init__(message, lines)
         self.lines = lines
+
+    def __str__(self) -> str:
+        return str(self.args[0])
 
 
 @dataclass(frozen=True)
@@ -157,6 +161,7 @@ def source_ptx(
     ``options`` are NVRTC's, such as "-DTILE=16"; ``headers`` are texts by the names that the source
     includes. Functions that do not say where they run count as device code. ``name`` is a kernel as
     C++ names it, such as "tiled<16>", and is instantiated; without one "" is returned for it.
+    NVRTC runs in a process of its own: a source that makes it crash is refused with a sentence.
 
     Raises:
         CompileError: the source has errors; the message gives line and reason.
@@ -165,9 +170,14 @@ def source_ptx(
     virtual = target.replace("sm_", "compute_")
     options = (f"-arch={virtual}", "--device-as-default-execution-space", *options)
     names = (name,) if name else ()
-    with _program(source, file_name, target, options, headers or {}, names) as (nvrtc, program):
-        lowered = nvrtc.getLoweredName(program, name) if name else ""
-        return _ptx(nvrtc, program), lowered
+    load_nvrtc()
+
+    def compiled() -> tuple[str, str]:
+        with _program(source, file_name, target, options, headers or {}, names) as (nvrtc, program):
+            lowered = nvrtc.getLoweredName(program, name) if name else ""
+            return _ptx(nvrtc, program), lowered
+
+    return in_own_process(compiled, f"The compiler, given {file_name},")
 
 
 @contextmanager

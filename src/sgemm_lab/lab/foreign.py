@@ -1,6 +1,7 @@
 """Kernels as they were found somewhere: counted and judged in a notebook, without a GPU."""
 
 from collections.abc import Mapping, Sequence
+from html import escape
 from pathlib import Path
 
 from sgemm_lab.checking.foreign import check_foreign, fitting_tile, prepare_check, sizes_of
@@ -70,25 +71,25 @@ class ForeignCounted:
         """All counts of the launch by name, such as "shared_load_wavefronts"."""
         return self.done.result.counts.total.to_json()
 
-    def verdict(self) -> str:
+    def verdict(self) -> list[str]:
         """Say what is right and wrong, in sentences."""
         result = self.done.result
         found = [str(finding) for finding in (*result.hazards, *result.warnings)]
-        found = found or ["No hazard was found."]
-        return " ".join([*self.done.sentences(), *found])
+        return [*self.done.sentences(), *(found or ["No hazard was found."])]
 
     def _table(self) -> Output:
-        pasted = self.done.prepared.kernel.pasted
         prepared = self.done.prepared
+        pasted = prepared.kernel.pasted
         at = f" at M, N, K = {size_text(self.done.size)}" if prepared.depends_on_size else ""
-        note = f"One launch of {prepared.opened.name}{at}, counted here, no GPU. {self.verdict()}"
+        note = f"One launch of {prepared.opened.name}{at}, counted here, no GPU."
         return lines_of(self.done.result.counts, pasted.text, pasted.name, note)
 
     def _repr_html_(self) -> str:
-        return self._table().html
+        said = "".join(f"<li>{escape(sentence)}</li>" for sentence in self.verdict())
+        return f"{self._table().html}<ul>{said}</ul>"
 
     def __repr__(self) -> str:
-        return self._table().text
+        return "\n".join([self._table().text, *self.verdict()])
 
 
 def foreign_count(kernel: ForeignKernel, size: Size, expect: str | None) -> ForeignCounted:

@@ -1,0 +1,122 @@
+// @ts-check
+// Arithmetic of 16-bit floats, alone or in pairs: half_operations.py in JavaScript.
+
+import { beside } from "./approximations.js";
+import { reader, slowly } from "./operations.js";
+import { fromHalf, toHalf } from "./registers.js";
+
+/** @typedef {import("./operations.js").Binder} Binder */
+/** @typedef {import("./operations.js").Operations} Operations */
+
+const NAN = 0x7fff;
+
+/**
+ * As NumPy's fmin: the number where one is none.
+ * @param {number} a
+ * @param {number} b
+ */
+function lesser(a, b) {
+  if (Number.isNaN(a)) return b;
+  return b < a ? b : a;
+}
+
+const [DOUBLE, LONG] = ((buffer) => [new Float64Array(buffer), new BigInt64Array(buffer)])(
+  new ArrayBuffer(8),
+);
+
+/**
+ * A sum rounded to odd, so that rounding it once more is right: Boldo and Melquiond, 2008. The
+ * error of the sum is Knuth's two-sum.
+ * @param {number} one
+ * @param {number} other
+ */
+function sum(one, other) {
+  const total = one + other;
+  const kept = total - one;
+  const error = one - (total - kept) + (other - kept);
+  if (!Number.isFinite(error) || error === 0) return total;
+  DOUBLE[0] = total;
+  if ((LONG[0] & 1n) === 0n) LONG[0] += error > 0 === total > 0 ? 1n : -1n;
+  return DOUBLE[0];
+}
+
+/** @type {Record<string, (...values: number[]) => number>} */
+const COMPUTE = {
+  add: sum,
+  sub: (a, b) => sum(a, -b),
+  mul: (a, b) => a * b,
+  fma: (a, b, c) => sum(a * b, c),
+  min: lesser,
+  max: (a, b) => -lesser(-a, -b),
+};
+
+const [FLOAT, WORD] = ((buffer) => [new Float32Array(buffer), new Uint32Array(buffer)])(
+  new ArrayBuffer(4),
+);
+
+/**
+ * 16 bits as the number that they stand for.
+ * @param {number} bits
+ * @param {string} type
+ */
+function widened(bits, type) {
+  if (type === "f16") return fromHalf(bits);
+  WORD[0] = bits << 16;
+  return FLOAT[0];
+}
+
+/**
+ * A number rounded once to 16 bits.
+ * @param {number} value
+ * @param {string} type
+ */
+function narrowed(value, type) {
+  if (Number.isNaN(value)) return NAN;
+  if (type === "f16") return toHalf(value);
+  // Rounded to odd in float32 first, so that the second rounding is right.
+  FLOAT[0] = value;
+  const nearest = FLOAT[0];
+  const inexact = Number.isFinite(nearest) && nearest !== value;
+  if (inexact && (WORD[0] & 1) === 0) FLOAT[0] = beside(nearest, value > nearest ? 1 : -1);
+  const bits = WORD[0];
+  return ((bits + 0x7fff + ((bits >>> 16) & 1)) >>> 16) & 0xffff;
+}
+
+/** @type {Binder} */
+function compute(group, instruction, { op, type, pair }) {
+  const width = pair ? "b32" : "b16";
+  const operands = instruction.operands
+    .slice(1)
+    .map((_, at) => reader(group, instruction, at + 1, width));
+  const operation = COMPUTE[op];
+  return slowly(group, instruction, width, (lane) => {
+    const words = operands.map((read) => Number(read(lane)));
+    const half = (/** @type {number} */ by) =>
+      narrowed(operation(...words.map((word) => widened((word >>> by) & 0xffff, type))), type);
+    return BigInt((pair ? (half(16) << 16) | half(0) : half(0)) >>> 0);
+  });
+}
+
+/** @type {Binder} */
+function changeSign(group, instruction, { op, pair }) {
+  const width = pair ? "b32" : "b16";
+  const bits = reader(group, instruction, 1, width);
+  const signs = pair ? 0x80008000n : 0x8000n;
+  return slowly(group, instruction, width, (lane) => {
+    const word = BigInt(bits(lane));
+    return op === "neg" ? word ^ signs : word & ~signs;
+  });
+}
+
+const TYPE = "(?<type>bf16|f16)(?<pair>x2)?";
+
+/** @type {[string, Binder][]} */
+const PATTERNS = [
+  [`(?<op>add|sub|mul)(?:\\.rn)?\\.${TYPE}`, compute],
+  [`(?<op>fma)\\.rn\\.${TYPE}`, compute],
+  [`(?<op>min|max)\\.${TYPE}`, compute],
+  [`(?<op>neg|abs)\\.${TYPE}`, changeSign],
+];
+
+/** @type {Operations} */
+export const HALF_OPERATIONS = PATTERNS.map(([text, bind]) => [new RegExp(`^(?:${text})$`), bind]);

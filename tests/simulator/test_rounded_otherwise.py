@@ -9,6 +9,7 @@ from test_instructions import ptx_around
 from twins import Case, in_javascript, same
 
 from sgemm_lab.simulator import simulate
+from sgemm_lab.simulator.fma import fma64
 
 EDGES = np.array(
     [0, -0.0, 1, -1, 0.5, 2, 3, -7.25, 1e-40, -1e-40, 1e-30, 1e30, 3.4e38, -3.4e38, 65504, 65520,
@@ -63,7 +64,7 @@ def quiet() -> Iterator[None]:
 
 def case(body: str, values: tuple[np.ndarray, ...]) -> Case:
     ptx = ptx_around(body, np.dtype(np.uint32))
-    ptx = ptx.replace(".reg .b16 %h;", ".reg .b16 %h, %i, %k, %l;")
+    ptx = ptx.replace(".reg .b16 %h;", ".reg .b16 %h, %i, %k, %l; .reg .b64 %f, %g;")
     given = [one.view(np.uint32) for one in values]
     args = dict(zip("ABCD", [*given, np.zeros(len(X), np.uint32)], strict=True))
     return Case(body, ptx, "k", (1,), (len(X),), args)
@@ -100,6 +101,26 @@ def test_multiply_add_is_rounded_in_its_direction(direction: str) -> None:
             assert Fraction(beyond) > exact if down else Fraction(beyond) < exact
         checked += 1
     assert checked > 100
+
+
+WIDE = "cvt.f64.f32 %x, %a; cvt.f64.f32 %y, %b; cvt.f64.f32 %f, %c; {} cvt.rn.f32.f64 %d, %e;"
+DOUBLES = [
+    # Factors of 53 bits: a third of each, and the product is nearly cancelled by the sum.
+    WIDE.format("div.rn.f64 %x, %x, %f; div.rn.f64 %y, %y, %x; mul.rn.f64 %g, %x, %y; "
+                "neg.f64 %g, %g; fma.rn.f64 %e, %x, %y, %g;"),
+    WIDE.format("div.rn.f64 %x, %x, %y; fma.rn.f64 %e, %x, %y, %f;"),
+]  # fmt: skip
+
+
+def test_double_multiply_add_is_rounded_once() -> None:
+    a, b = (RANDOM.normal(0, 1, 400) / 3 for _ in range(2))
+    c = np.where(RANDOM.random(400) < 0.5, -a * b, RANDOM.normal(0, 1, 400) * 2.0**-40)
+    for x, y, z, got in zip(a, b, c, fma64(a, b, c), strict=True):
+        # Python divides whole numbers, and so fractions, with one rounding.
+        assert got == float(Fraction(x) * Fraction(y) + Fraction(z))
+    assert np.isnan(fma64(np.inf, 0.0, 1.0))
+    assert fma64(1e100, 1e100, -np.inf) == -np.inf
+    assert fma64(0.0, 5.0, 1e-310) == 1e-310
 
 
 def test_saturation_is_between_0_and_1() -> None:
@@ -142,7 +163,7 @@ def test_nan_of_16_bit_floats_is_that_of_the_gpu() -> None:
 
 
 def test_javascript_gives_the_same_bits() -> None:
-    cases = [case(body, (X, Y, Z)) for body in (*FLOATS, *OTHERS)]
+    cases = [case(body, (X, Y, Z)) for body in (*FLOATS, *OTHERS, *DOUBLES)]
     cases += [case(body, tuple(WORDS)) for body in (*HALVES, *SINGLE)]
     for one, theirs in zip(cases, in_javascript(cases), strict=True):
         assert same(one.in_python(), theirs) == [], one.name

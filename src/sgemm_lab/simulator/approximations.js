@@ -2,6 +2,7 @@
 // Instructions that the hardware rounds in its own way, or not to nearest: approximations.py in
 // JavaScript.
 
+import { fma64 } from "./fma.js";
 import { reader, slowly } from "./operations.js";
 
 /** @typedef {import("./operations.js").Binder} Binder */
@@ -105,6 +106,14 @@ function directedMultiplyAdd(group, instruction, { direction }) {
   );
 }
 
+/** @type {Binder} */
+function doubleMultiplyAdd(group, instruction) {
+  const [a, b, c] = [1, 2, 3].map((at) => reader(group, instruction, at, "f64"));
+  return slowly(group, instruction, "f64", (lane) =>
+    fma64(Number(a(lane)), Number(b(lane)), Number(c(lane))),
+  );
+}
+
 const FTZ = "(?<ftz>\\.ftz)?";
 
 /** @type {[string, Binder][]} */
@@ -113,6 +122,7 @@ const PATTERNS = [
   [`div\\.(?:approx|full)${FTZ}\\.f32`, divide],
   [`cvt(?:\\.rn)?${FTZ}\\.sat\\.f32\\.f32`, saturate],
   ["fma\\.(?<direction>rm|rp|rz)\\.f32", directedMultiplyAdd],
+  ["fma\\.rn\\.f64", doubleMultiplyAdd],
 ];
 
 /** @type {Operations} */

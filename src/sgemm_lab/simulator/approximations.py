@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from sgemm_lab.simulator.fma import fma64
 from sgemm_lab.simulator.operations import Operations, Step, assignment, destination, value
 from sgemm_lab.simulator.ptx import Instruction
 
@@ -94,6 +95,11 @@ def _directed_multiply_add(group: "ThreadGroup", instruction: Instruction, match
     return assignment(destination(group, instruction, "f32"), compute)
 
 
+def _double_multiply_add(group: "ThreadGroup", instruction: Instruction, match: Match) -> Step:
+    a, b, c = (value(group, instruction, position, "f64") for position in (1, 2, 3))
+    return assignment(destination(group, instruction, "f64"), lambda: fma64(a, b, c))
+
+
 _FTZ = r"(?P<ftz>\.ftz)?"
 
 OPERATIONS: Operations = [
@@ -101,4 +107,5 @@ OPERATIONS: Operations = [
     (rf"div\.(?:approx|full){_FTZ}\.f32", _divide),
     (rf"cvt(?:\.rn)?{_FTZ}\.sat\.f32\.f32", _saturate),
     (r"fma\.(?P<direction>rm|rp|rz)\.f32", _directed_multiply_add),
+    (r"fma\.rn\.f64", _double_multiply_add),
 ]

@@ -2,6 +2,7 @@
 // Arithmetic of 16-bit floats, alone or in pairs: half_operations.py in JavaScript.
 
 import { beside } from "./approximations.js";
+import { oddSum } from "./fma.js";
 import { reader, slowly } from "./operations.js";
 import { fromHalf, toHalf } from "./registers.js";
 
@@ -20,32 +21,13 @@ function lesser(a, b) {
   return b < a ? b : a;
 }
 
-const [DOUBLE, LONG] = ((buffer) => [new Float64Array(buffer), new BigInt64Array(buffer)])(
-  new ArrayBuffer(8),
-);
-
-/**
- * A sum rounded to odd, so that rounding it once more is right: Boldo and Melquiond, 2008. The
- * error of the sum is Knuth's two-sum.
- * @param {number} one
- * @param {number} other
- */
-function sum(one, other) {
-  const total = one + other;
-  const kept = total - one;
-  const error = one - (total - kept) + (other - kept);
-  if (!Number.isFinite(error) || error === 0) return total;
-  DOUBLE[0] = total;
-  if ((LONG[0] & 1n) === 0n) LONG[0] += error > 0 === total > 0 ? 1n : -1n;
-  return DOUBLE[0];
-}
-
 /** @type {Record<string, (...values: number[]) => number>} */
 const COMPUTE = {
-  add: sum,
-  sub: (a, b) => sum(a, -b),
+  // Rounded to odd, so that rounding once more is right.
+  add: oddSum,
+  sub: (a, b) => oddSum(a, -b),
   mul: (a, b) => a * b,
-  fma: (a, b, c) => sum(a * b, c),
+  fma: (a, b, c) => oddSum(a * b, c),
   min: lesser,
   max: (a, b) => -lesser(-a, -b),
 };

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from sgemm_lab.simulator.fma import odd_sum
 from sgemm_lab.simulator.operations import Operations, Step, assignment, destination, value
 from sgemm_lab.simulator.ptx import Instruction
 
@@ -20,26 +21,11 @@ Match = re.Match[str]
 
 _NAN = np.uint16(0x7FFF)
 
-
-def _sum(one: Any, other: Any) -> Any:
-    """Return a sum rounded to odd, so that rounding it once more is right.
-
-    Boldo and Melquiond, 2008; the error of the sum is Knuth's two-sum.
-    """
-    total = one + other
-    kept = total - one
-    error = (one - (total - kept)) + (other - kept)
-    even = (total.view(np.uint64) & np.uint64(1)) == 0
-    inexact = np.isfinite(error) & (error != 0)
-    towards = np.where(error > 0, np.inf, -np.inf)
-    return np.where(inexact & even, np.nextafter(total, towards), total)
-
-
 _OPERATIONS: dict[str, Callable[..., Any]] = {
-    "add": _sum,
-    "sub": lambda a, b: _sum(a, -b),
+    "add": odd_sum,  # so that rounding once more is right
+    "sub": lambda a, b: odd_sum(a, -b),
     "mul": np.multiply,
-    "fma": lambda a, b, c: _sum(a * b, c),
+    "fma": lambda a, b, c: odd_sum(a * b, c),
     "min": np.fmin,
     "max": np.fmax,
 }

@@ -351,12 +351,40 @@ def test_a_hazard_of_any_kernel_ends_with_status_1(
 def test_what_is_missing_is_told_with_the_files_own_launch(
     capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
-    status, out, err = run(capsys, saxpy(tmp_path))
+    path = saxpy(tmp_path, "4096 / 256", "blocks")
+    status, out, err = run(capsys, path, *SAXPY_CALL[:2])
     assert (status, out) == (2, "")
-    assert "Line 7 launches it so: saxpy<<<4096/256, 256>>>(4096, 2, 0, 0)." in err
-    status, _, err = run(capsys, saxpy(tmp_path), "--grid", "4", "--block", "256")
+    assert "Line 7 launches it so: saxpy<<<blocks, 256>>>(4096, 2, 0, 0)." in err
+    status, _, err = run(capsys, path, "--grid", "4", "--block", "256")
     assert status == 2
     assert "--args 'n=4096 1.0 x:in:4096 y:inout:4096'" in err
+
+
+def test_grid_and_block_are_told_by_the_files_own_launch(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    path = saxpy(tmp_path)
+    call = ("--args", "n=4096 2 x:in:n y:inout:n", "--expect", "y = 2*x + y")
+    status, out, _ = run(capsys, path, *call)
+    assert status == 0
+    assert "Launch, told by line 7: a grid of 16 blocks of 256 threads." in out
+    status, out, _ = run(capsys, path, *call, "--grid", "15", "--json")
+    data = json.loads(out)
+    assert (status, data["grid"], data["block"]) == (1, [15], [256])
+    host = "void run(int m, int n, int k) { dim3 b(8, TILE); mine<<<dim3(n / b.x, m / b.y), b>>>"
+    source = foreign(tmp_path, SIZES_FIRST, "__global__ void mine")
+    text = Path(source).read_text() + f"{host}(m, n, k, 0, 0, 0); }}"
+    Path(source).write_text(text)
+    status, out, _ = run(capsys, source, "--size", "16,24,8", "--json")
+    data = json.loads(out)
+    assert (status, data["grid"], data["block"]) == (0, [3, 2], [8, 8])
+    status, out, _ = run(capsys, source, "--size", "15,24,8")
+    assert status == 1
+    assert "Only the first 8 rows and 24 columns of 15 × 24 were written" in out
+    Path(source).write_text(text.replace("dim3(n / b.x, m / b.y)", "dim3(2, 2)"))
+    status, _, err = run(capsys, source)
+    assert status == 2
+    assert "launches it so: mine<<<dim3(2,2), b>>>(m, n, k, 0, 0, 0)" in err
 
 
 def test_product_of_another_is_told_with_its_arguments_and_the_cause(

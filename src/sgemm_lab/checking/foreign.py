@@ -44,7 +44,8 @@ def prepare_check(kernel: ForeignKernel, sizes: Sequence[Size] | None) -> Prepar
             f"'{prepared.opened.name}' multiplies no matrices, so there is no product to check. "
             "Use 'sgemm-lab count' with --expect."
         )
-    if sizes is None and not any(name in text for text in kernel.grid for name in "MNK"):
+    told = prepared.host is not None and not kernel.grid
+    if sizes is None and not told and not any(n in text for text in kernel.grid for n in "MNK"):
         raise LabError(
             f"The grid {','.join(kernel.grid)} fits one size alone. Write it as arithmetic, such "
             "as --grid 'ceil(N/32),ceil(M/32)', or give --size."

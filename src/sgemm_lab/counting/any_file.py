@@ -23,6 +23,7 @@ from sgemm_lab.counting.foreign.launching import (
     own_arrays,
     prepare,
     run,
+    shape_at,
 )
 from sgemm_lab.counting.of_kernel import check_size
 from sgemm_lab.errors import LabError
@@ -74,6 +75,13 @@ class ForeignRun:
         if prepared.given and not prepared.told:
             given = " ".join(map(str, prepared.given))
             said.append(f"Arguments, told by their names and types: {given}.")
+        if prepared.host is not None:
+            shape = shape_at(prepared, self.size)
+            grid, block = (" × ".join(map(str, part)) for part in (shape.grid, shape.block))
+            said.append(
+                f"Launch, told by line {prepared.host.launch.line}: a grid of {grid} blocks of "
+                f"{block} threads."
+            )
         for v in self.verdicts:
             product_of = v.name == "C" and prepared.multiplies
             right = "the exact product" if product_of else "what is expected"

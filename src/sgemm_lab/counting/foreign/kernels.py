@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from sgemm_lab.counting.foreign.declarations import Declaration, after_angles, matching
 from sgemm_lab.counting.foreign.device_part import Sources
@@ -52,6 +52,10 @@ class FoundLaunch:
     shape: tuple[str, ...]
     """What stands between ``<<<`` and ``>>>``."""
     arguments: tuple[str, ...]
+    before: tuple[Token, ...] = field(default=(), repr=False, compare=False)
+    """What stands before it in its function."""
+    shape_tokens: tuple[list[Token], ...] = field(default=(), repr=False, compare=False)
+    argument_tokens: tuple[list[Token], ...] = field(default=(), repr=False, compare=False)
 
     def __str__(self) -> str:
         shape, arguments = ", ".join(self.shape), ", ".join(self.arguments)
@@ -104,7 +108,7 @@ def _kernel(d: Declaration, of_file: bool) -> FoundKernel:
     start = 0
     if head[0].text == "template" and len(head) > 1 and head[1].text == "<":
         start = after_angles(head, 1)
-        template = _split(head[2 : start - 1])
+        template = split(head[2 : start - 1])
     # The name may also stand in an attribute, so it is the last one before a bracket.
     opening = max(
         i for i, t in enumerate(head[:-1]) if t.text == name and head[i + 1].text in ("(", "<")
@@ -117,14 +121,14 @@ def _kernel(d: Declaration, of_file: bool) -> FoundKernel:
         "::".join((*d.namespace, name)),
         tuple(_template_parameter(part) for part in template),
         sum(not any(t.text == "=" for t in part) for part in template),
-        tuple(_parameter(part) for part in _split(inside) if [t.text for t in part] != ["void"]),
+        tuple(_parameter(part) for part in split(inside) if [t.text for t in part] != ["void"]),
         d,
         of_file,
     )
 
 
-def _split(tokens: Sequence[Token]) -> list[list[Token]]:
-    """Split at the commas that stand in no brackets."""
+def split(tokens: Sequence[Token]) -> list[list[Token]]:
+    """Split at the commas that stand in no brackets; ``<`` and ``>`` are brackets too."""
     parts: list[list[Token]] = [[]]
     depth = 0
     for token in tokens:
@@ -210,13 +214,16 @@ def _launch(tokens: Sequence[Token], place: int, line: int) -> FoundLaunch | Non
     opening = end + 3
     if opening >= len(tokens) or tokens[opening].text != "(":
         return None
-    arguments = _split(tokens[opening + 1 : matching(tokens, opening)])
-    shape = _split(tokens[place + 1 : end])
+    arguments = split(tokens[opening + 1 : matching(tokens, opening)])
+    shape = split(tokens[place + 1 : end])
     return FoundLaunch(
         line,
         _joined([t.text for t in tokens[start:place]]),
         tuple(_joined([t.text for t in part]) for part in shape),
         tuple(_joined([t.text for t in part]) for part in arguments),
+        tuple(tokens[:start]),
+        tuple(shape),
+        tuple(arguments),
     )
 
 

@@ -1,7 +1,7 @@
 """One launch of somebody's kernel: its arguments made, run on the processor, taken apart again."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +21,7 @@ from sgemm_lab.counting.foreign.arguments import (
 )
 from sgemm_lab.counting.foreign.elements import FLOAT, Element, named_element, resolve
 from sgemm_lab.counting.foreign.expected import load_array
+from sgemm_lab.counting.foreign.host_launch import HostLaunch, UnknownError
 from sgemm_lab.counting.foreign.opening import Opened, Pasted, open_file
 from sgemm_lab.counting.foreign.presets import Parameter, product_arguments, suggestion
 from sgemm_lab.counting.of_kernel import PATIENCE, PATIENCE_EACH, TIME_LIMIT, Schedule, patience
@@ -29,6 +30,7 @@ from sgemm_lab.cuda.launch import MAX_GRID_Y
 from sgemm_lab.errors import LabError
 from sgemm_lab.kernel import Size
 from sgemm_lab.simulator import Result, simulate
+from sgemm_lab.text import size_text
 
 Values = npt.NDArray[Any]
 
@@ -61,6 +63,8 @@ class Prepared:
     given: tuple[Given, ...]
     told: bool
     """Whether the reader gave the arguments, and they were not guessed."""
+    host: HostLaunch | None = None
+    """The file's own launch, which tells what the reader does not."""
 
     @property
     def multiplies(self) -> bool:
@@ -131,8 +135,6 @@ def prepare(kernel: ForeignKernel, target: str = DEFAULT_TARGET) -> Prepared:
         LabError: no kernel can be chosen, or its arguments are not known.
     """
     opened = open_file(kernel.pasted, target)
-    if not kernel.grid or not kernel.block:
-        raise LabError(_no_shape(opened))
     declared = opened.kernel.parameters
     parameters = tuple(
         Parameter(
@@ -155,7 +157,35 @@ def prepare(kernel: ForeignKernel, target: str = DEFAULT_TARGET) -> Prepared:
         )
     for one, parameter in zip(given, parameters, strict=True):
         _refuse_mismatch(opened.name, one, parameter)
-    return Prepared(kernel, opened, parameters, given, kernel.arguments is not None)
+    prepared = Prepared(kernel, opened, parameters, given, kernel.arguments is not None)
+    return prepared if kernel.grid and kernel.block else _with_host_launch(prepared)
+
+
+def _with_host_launch(prepared: Prepared) -> Prepared:
+    """Take what the reader does not tell from the file's own launch.
+
+    Raises:
+        LabError: it cannot be worked out, or is for one size alone.
+    """
+    small, large = ((side, 2 * side, 4 * side) for side in (64, 192))
+    for launch in prepared.opened.launches:
+        host = HostLaunch(launch, prepared.opened.sources, prepared.kernel.pasted.defines)
+        found = replace(prepared, host=host)
+        try:
+            shapes = [_of_host(found, size) for size in (small, large)]
+        except (UnknownError, LabError):
+            continue
+        if shapes[0] != shapes[1] or not prepared.multiplies:
+            return found
+    raise LabError(_no_shape(prepared.opened))
+
+
+def _of_host(prepared: Prepared, size: Size) -> tuple[tuple[int, ...], ...]:
+    """Return grid, block and (shared bytes,) of the file's own launch, at a size."""
+    assert prepared.host is not None
+    names = named_numbers(prepared.given, dict(zip("MNK", size, strict=True)))
+    numbers = [value_of(g, names) if isinstance(g, Number) else None for g in prepared.given]
+    return prepared.host.shape(numbers)
 
 
 def _no_shape(opened: Opened) -> str:
@@ -213,7 +243,17 @@ def shape_at(prepared: Prepared, size: Size) -> Shape:
         return found
 
     shared = whole(kernel.shared_bytes, names, "shared memory")
-    shape = Shape(sizes(kernel.grid, "grid"), sizes(kernel.block, "block"), shared)
+    if prepared.host is None:
+        shape = Shape(sizes(kernel.grid, "grid"), sizes(kernel.block, "block"), shared)
+    else:
+        grid, block, (host_shared,) = _of_host(prepared, size)
+        shape = Shape(
+            sizes(kernel.grid, "grid") if kernel.grid else grid,
+            sizes(kernel.block, "block") if kernel.block else block,
+            shared or host_shared,
+        )
+        if min(*shape.grid, *shape.block) < 1:
+            raise LabError(f"The file's own launch has no blocks at {size_text(size)}.")
     _refuse_endless(shape)
     return shape
 

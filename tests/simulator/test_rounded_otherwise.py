@@ -48,6 +48,17 @@ HALVES = [
         ("min", "%a, %b"), ("max", "%a, %b"), ("neg", "%a"), ("abs", "%a"),
     )
 ]  # fmt: skip
+HALVES += [
+    f"set.{compare}.{type_}x2.{type_}x2 %d, %a, %b;"
+    for compare in ("eq", "ne", "lt", "geu", "neu")
+    for type_ in ("f16", "bf16")
+]
+COMPARED = [
+    f"mov.b32 {{%h, %k}}, %a; mov.b32 {{%i, %l}}, %b; setp.{compare}.{type_} %p, %h, %i; "
+    "selp.b32 %d, 1, 0, %p;"
+    for compare in ("gt", "leu")
+    for type_ in ("f16", "bf16")
+]
 SINGLE = [
     f"mov.b32 {{%h, %k}}, %a; mov.b32 {{%i, %l}}, %b; {op}.{type_} %h, %h, %i; cvt.u32.u16 %d, %h;"
     for op in ("add", "mul.rn", "max")
@@ -155,6 +166,19 @@ def test_pairs_of_16_bit_floats_are_rounded_once(op: str, type_: str) -> None:
     assert checked > 150
 
 
+@pytest.mark.parametrize("type_", ["f16", "bf16"])
+@pytest.mark.parametrize("compare", ["lt", "ltu", "ne", "neu", "ge"])
+def test_comparisons_of_16_bit_floats(compare: str, type_: str) -> None:
+    values = (WORDS[0], np.where(np.arange(128) % 3, WORDS[1], WORDS[0]), WORDS[2])
+    found = parts(run(f"set.{compare}.{type_}x2.{type_}x2 %d, %a, %b;", values), type_)
+    a, b = (parts(words, type_) for words in values[:2])
+    nan = np.isnan(a) | np.isnan(b)
+    holds = {"lt": a < b, "ne": a != b, "ge": a >= b}[compare.removesuffix("u")]
+    right = holds | nan if compare.endswith("u") else holds & ~nan
+    assert nan.any()
+    assert found.tolist() == right.astype(float).tolist()
+
+
 def test_nan_of_16_bit_floats_is_that_of_the_gpu() -> None:
     found = run("add.f16x2 %d, %a, %b;", tuple(WORDS)).view(np.uint16)
     nan = np.isnan(parts(WORDS[0], "f16") + parts(WORDS[1], "f16"))
@@ -164,6 +188,6 @@ def test_nan_of_16_bit_floats_is_that_of_the_gpu() -> None:
 
 def test_javascript_gives_the_same_bits() -> None:
     cases = [case(body, (X, Y, Z)) for body in (*FLOATS, *OTHERS, *DOUBLES)]
-    cases += [case(body, tuple(WORDS)) for body in (*HALVES, *SINGLE)]
+    cases += [case(body, tuple(WORDS)) for body in (*HALVES, *SINGLE, *COMPARED)]
     for one, theirs in zip(cases, in_javascript(cases), strict=True):
         assert same(one.in_python(), theirs) == [], one.name

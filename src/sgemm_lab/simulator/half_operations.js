@@ -90,6 +90,51 @@ function changeSign(group, instruction, { op, pair }) {
   });
 }
 
+/** @type {Record<string, (a: number, b: number) => boolean>} */
+const COMPARISONS = {
+  eq: (a, b) => a === b,
+  ne: (a, b) => a !== b,
+  lt: (a, b) => a < b,
+  le: (a, b) => a <= b,
+  gt: (a, b) => a > b,
+  ge: (a, b) => a >= b,
+};
+
+/**
+ * Compare; with NaN an ordered comparison is false, an unordered one true.
+ * @param {import("./operations.js").Match} match
+ * @param {number} a
+ * @param {number} b
+ */
+function compared({ compare, unordered }, a, b) {
+  if (Number.isNaN(a) || Number.isNaN(b)) return unordered !== undefined;
+  return COMPARISONS[compare](a, b);
+}
+
+/** `set`: 1 where the comparison holds, else 0, as 16-bit floats. @type {Binder} */
+function set(group, instruction, match) {
+  const { type, pair } = match;
+  const width = pair ? "b32" : "b16";
+  const [a, b] = [1, 2].map((at) => reader(group, instruction, at, width));
+  return slowly(group, instruction, width, (lane) => {
+    const half = (/** @type {number} */ by) => {
+      const [left, right] = [a, b].map((read) => (Number(read(lane)) >>> by) & 0xffff);
+      return compared(match, widened(left, type), widened(right, type)) ? narrowed(1, type) : 0;
+    };
+    return BigInt((pair ? (half(16) << 16) | half(0) : half(0)) >>> 0);
+  });
+}
+
+/** @type {Binder} */
+function setPredicate(group, instruction, match) {
+  const [a, b] = [1, 2].map((at) => reader(group, instruction, at, "b16"));
+  const { type } = match;
+  return slowly(group, instruction, "pred", (lane) =>
+    Number(compared(match, widened(Number(a(lane)), type), widened(Number(b(lane)), type))),
+  );
+}
+
+const COMPARE = "(?<compare>eq|ne|lt|le|gt|ge)(?<unordered>u)?";
 const TYPE = "(?<type>bf16|f16)(?<pair>x2)?";
 
 /** @type {[string, Binder][]} */
@@ -98,6 +143,8 @@ const PATTERNS = [
   [`(?<op>fma)\\.rn\\.${TYPE}`, compute],
   [`(?<op>min|max)\\.${TYPE}`, compute],
   [`(?<op>neg|abs)\\.${TYPE}`, changeSign],
+  [`set\\.${COMPARE}\\.${TYPE}\\.\\k<type>(?:x2)?`, set],
+  [`setp\\.${COMPARE}\\.(?<type>bf16|f16)`, setPredicate],
 ];
 
 /** @type {Operations} */

@@ -30,6 +30,15 @@ _OPERATIONS: dict[str, Callable[..., Any]] = {
     "max": np.fmax,
 }
 
+_COMPARISONS: dict[str, Callable[[Any, Any], Any]] = {
+    "eq": np.equal,
+    "ne": np.not_equal,
+    "lt": np.less,
+    "le": np.less_equal,
+    "gt": np.greater,
+    "ge": np.greater_equal,
+}
+
 
 def _widened(bits: Any, type_: str) -> Any:
     """16 bits as the float64 that they stand for."""
@@ -96,6 +105,43 @@ def _change_sign(group: "ThreadGroup", instruction: Instruction, match: Match) -
     return assignment(destination(group, instruction, width), compute)
 
 
+def _compared(match: Match, a: Any, b: Any) -> Any:
+    """Compare; with NaN an ordered comparison is false, an unordered one true."""
+    nan = np.isnan(a) | np.isnan(b)
+    outcome = _COMPARISONS[match["compare"]](a, b)
+    return outcome | nan if match["unordered"] else outcome & ~nan
+
+
+def _set(group: "ThreadGroup", instruction: Instruction, match: Match) -> Step:
+    """``set``: 1 where the comparison holds, else 0, as 16-bit floats."""
+    type_, pair = match["type"], match["pair"] is not None
+    width = "b32" if pair else "b16"
+    a, b = (value(group, instruction, position, width) for position in (1, 2))
+
+    def compute() -> Any:
+        lanes = zip(_halves(a, pair), _halves(b, pair), strict=True)
+        return _joined(
+            [
+                _narrowed(
+                    _compared(match, *(_widened(bits, type_) for bits in part)).astype(float), type_
+                )
+                for part in lanes
+            ]
+        )
+
+    return assignment(destination(group, instruction, width), compute)
+
+
+def _set_predicate(group: "ThreadGroup", instruction: Instruction, match: Match) -> Step:
+    a, b = (value(group, instruction, position, "b16") for position in (1, 2))
+    type_ = match["type"]
+    return assignment(
+        destination(group, instruction, "pred"),
+        lambda: _compared(match, _widened(a, type_), _widened(b, type_)),
+    )
+
+
+_COMPARE = r"(?P<compare>eq|ne|lt|le|gt|ge)(?P<unordered>u)?"
 _TYPE = r"(?P<type>bf16|f16)(?P<pair>x2)?"
 
 OPERATIONS: Operations = [
@@ -103,4 +149,6 @@ OPERATIONS: Operations = [
     (rf"(?P<op>fma)\.rn\.{_TYPE}", _compute),
     (rf"(?P<op>min|max)\.{_TYPE}", _compute),
     (rf"(?P<op>neg|abs)\.{_TYPE}", _change_sign),
+    (rf"set\.{_COMPARE}\.{_TYPE}\.(?P=type)(?:x2)?", _set),
+    (rf"setp\.{_COMPARE}\.(?P<type>bf16|f16)", _set_predicate),
 ]

@@ -259,6 +259,12 @@ def parse_kernel(name: str, source: str) -> Kernel:
     )
 
 
+def has_head_comment(source: str) -> bool:
+    """Say whether a source begins as the book's kernels do, though perhaps not completely."""
+    head = "\n".join(source.splitlines()[: body_start(source)])
+    return _HEAD_FIELD.search(head) is not None
+
+
 def read_source(path: Path) -> str:
     """Return the text of a CUDA file. A byte-order mark at its start does not count.
 
@@ -381,13 +387,13 @@ def _constants(source: str) -> tuple[Constant, ...]:
 
 
 def _pair(text: str, field: str, name: str) -> tuple[str, str]:
-    parts = _terms(text)
+    parts = terms(text)
     if len(parts) != 2:
         raise LabError(_sentence("head.pair", kernel=name, field=field, text=text))
     return parts[0], parts[1]
 
 
-def _terms(text: str) -> list[str]:
+def terms(text: str) -> list[str]:
     """Split at commas, but for those inside brackets: they belong to min(…) or max(…)."""
     terms, depth = [""], 0
     for letter in text:

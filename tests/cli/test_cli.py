@@ -198,7 +198,7 @@ def checked(monkeypatch: pytest.MonkeyPatch, verdicts: list[CheckResult], *optio
     [
         ([RIGHT, RIGHT, REFUSED], 0, "2 passed, 0 failed"),
         ([RIGHT, WRONG, RIGHT], 1, "2 passed, 1 failed"),
-        ([REFUSED, REFUSED, REFUSED], 1, "0 passed, 0 failed"),
+        ([REFUSED, REFUSED, REFUSED], 2, "0 passed, 0 failed"),
     ],
 )
 def test_check_ends_with_the_verdict(
@@ -222,6 +222,7 @@ def test_verdicts_are_json_that_any_program_can_read(
 
     assert checked(monkeypatch, [RIGHT, WRONG, REFUSED], "--json") == 1
     rows = json.loads(capsys.readouterr().out, parse_constant=refuse)
+    assert {row["schema"] for row in rows} == {"sgemm-lab.check.1"}
     assert [row["passed"] for row in rows] == [True, False, False]
     assert [row["error"] for row in rows] == [0.5, None, 0.0]
     assert [row["fault"] for row in rows] == [None, "It is wrong.", None]

@@ -10,10 +10,8 @@ import pytest
 
 from sgemm_lab.cli import count as count_command
 from sgemm_lab.cli.main import main
-from sgemm_lab.counting.any_file import argument_order, find_entry, plain_name
 from sgemm_lab.counting.of_kernel import COUNTS, count
 from sgemm_lab.kernel import load_kernel
-from sgemm_lab.simulator.ptx import Parameter, PtxKernel
 
 WRONG = Path(__file__).parents[1] / "wrong_kernels"
 
@@ -162,11 +160,12 @@ def test_macros_shared_memory_headers_and_neighbours(
         (("tiled", "--define", "TILE=16"), "its constants are set by name"),
         (("absent.cu",), "absent.cu cannot be read"),
         (("absent.cu", *LAUNCH), "absent.cu cannot be read"),
-        (("FILE",), "Or say how to launch it: --entry NAME"),
-        (("FILE", "--entry", "mine"), "needs --entry, --grid and --block"),
-        (("FILE", *LAUNCH, "--entry", "yours"), "has no kernel called 'yours'. It has: mine (_Z4"),
-        (("FILE", *LAUNCH, "--grid", "3,2,1"), "'3,2,1' is no shape"),
-        (("FILE", *LAUNCH, "--block", "0,8"), "'0,8' is no shape"),
+        (("FILE",), "How 'mine' is launched is not known: it needs --grid and --block"),
+        (("FILE", "--entry", "mine"), "it needs --grid and --block"),
+        (("FILE", *LAUNCH, "--entry", "yours"), "has no kernel called 'yours'. It has: mine."),
+        (("FILE", *LAUNCH, "--grid", "3,2,1,1"), "'3,2,1,1' is no shape"),
+        (("FILE", *LAUNCH, "--grid", "3*X,2"), "The grid '3*X' "),
+        (("FILE", *LAUNCH, "--block", "0,8"), "The block (0, 8) has a size below 1"),
         (("FILE", *LAUNCH, "--block", "64,64"), "at most 1024 threads"),
         (("FILE", *LAUNCH, "--define", "=3"), "'=3' sets no macro"),
         (("FILE", *LAUNCH, "--define", "TILE=("), "does not compile"),
@@ -189,14 +188,14 @@ def test_bad_input_is_a_sentence(
     ("text", "reason"),
     [
         ("int nothing;", "has no kernel"),
-        ("__global__ void mine(int M, float* C) { *C = M; }", "takes other arguments (u32, u64)"),
         (
-            "__global__ void mine(int M, int N, float a, float* x, float* y, float* z) {}",
-            "(u32, u32, f32, u64, u64, u64)",
+            "__global__ void mine(int M, float* C) { *C = M; }",
+            "takes is not known: (int M, float* C). Say it with --args, such as "
+            "--args 'M=4096 C:inout:4096'",
         ),
         (
             "__global__ void mine_a(float* C) {} __global__ void mine_b(float* C) {}",
-            "several kernels that 'mine' can mean: mine_a (_Z6mine_aPf), mine_b (_Z6mine_bPf)",
+            "several kernels that 'mine' can mean: mine_a, mine_b",
         ),
         ("\xff", "is not text in UTF-8"),
     ],
@@ -209,33 +208,6 @@ def test_file_that_cannot_be_counted_says_why(
     status, out, err = run(capsys, str(path), *LAUNCH)
     assert (status, out) == (2, "")
     assert reason in err
-
-
-@pytest.mark.parametrize(
-    ("mangled", "plain"),
-    [
-        ("sgemm", "sgemm"),
-        ("_Z5sgemmPKfS0_Pfiii", "sgemm"),
-        ("_ZN4book5sgemmEPKfS0_Pfiii", "sgemm"),
-        ("_Z5tiledILi32EEvPKfS1_Pfiii", "tiled"),
-    ],
-)
-def test_plain_name(mangled: str, plain: str) -> None:
-    assert plain_name(mangled) == plain
-
-
-def test_whole_name_goes_before_a_part_of_it() -> None:
-    names = ("_Z5sgemmPf", "_Z11sgemm_tiledPf", "_Z6otherPf")
-    kernels = {name: PtxKernel(name, []) for name in names}
-    assert find_entry(kernels, "sgemm", "x.cu").name == "_Z5sgemmPf"
-    assert find_entry(kernels, "tiled", "x.cu").name == "_Z11sgemm_tiledPf"
-
-
-def test_order_of_arguments_is_told_by_their_types() -> None:
-    numbers = [Parameter(name, "u32") for name in "mnk"]
-    pointers = [Parameter(name, "u64") for name in "abc"]
-    assert argument_order(PtxKernel("x", numbers + pointers)) == ("M", "N", "K", "A", "B", "C")
-    assert argument_order(PtxKernel("x", pointers + numbers)) == ("A", "B", "C", "M", "N", "K")
 
 
 def test_progress_is_one_line_of_a_terminal_and_silent_elsewhere(
@@ -320,5 +292,123 @@ def test_a_warning_is_told_and_fails_nothing(
 def test_time_limits_are_set_on_the_command_line(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["count", "tiled", "--size", "128", "--time-limit", "0.001"]) == 2
     assert "stopped after 0.001 seconds" in capsys.readouterr().err
-    assert main(["check", "tiled", "--size", "128", "--time-limit", "0.001"]) == 1
+    assert main(["check", "tiled", "--size", "128", "--time-limit", "0.001"]) == 2
     assert "stopped after 0.001 seconds" in capsys.readouterr().out
+
+
+SAXPY = """
+#include <cuda_runtime.h>
+__global__ void saxpy(int n, float a, const float* x, float* y) {
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < n) y[i] = a * x[i] + y[i];
+}
+int main() { saxpy<<<4096 / 256, 256>>>(4096, 2, 0, 0); cudaDeviceSynchronize(); }
+"""
+SAXPY_CALL = (
+    "--args", "n=1000 2.5 x:in:n y:inout:n", "--grid", "ceil(n/256)", "--block", "256",
+)  # fmt: skip
+
+
+def saxpy(folder: Path, old: str = "", new: str = "") -> str:
+    path = folder / "saxpy.cuh"
+    path.write_text(SAXPY.replace(old, new) if old else SAXPY)
+    return str(path)
+
+
+def test_any_kernel_is_judged_by_what_is_expected(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    path = saxpy(tmp_path)
+    status, out, err = run(capsys, path, *SAXPY_CALL, "--expect", "y = 2.5*x + y", "--json")
+    assert (status, err) == (0, "")
+    data = json.loads(out)
+    assert (data["schema"], data["verdict"]) == ("sgemm-lab.count.1", "right")
+    assert (data["kernel"], data["grid"], data["block"]) == ("saxpy", [4], [256])
+    assert data["arguments"] == "n=1000 2.5 x:in:n y:inout:n"
+    assert data["arrays"] == {"y": {"wrong_elements": 0, "elements": 1000, "max_abs_error": 0.0}}
+    assert data["notes"] == ["Left out, as the kernel does not need it: main."]
+    assert (data["global_load_requests"], data["global_store_requests"]) == (64, 32)
+    status, out, _ = run(capsys, path, *SAXPY_CALL, "--expect", "y = 2*x + y")
+    assert status == 1
+    assert re.search(r"y is WRONG: 9\d\d of 1,000 elements differ from what is expected", out)
+    status, out, _ = run(capsys, path, *SAXPY_CALL, "--expect", "y = 2*x + y", "--tolerance", "9")
+    assert status == 0
+    status, out, _ = run(capsys, path, *SAXPY_CALL)
+    assert status == 0
+    assert "Say what an array should hold with --expect" in out
+
+
+def test_a_hazard_of_any_kernel_ends_with_status_1(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    path = saxpy(tmp_path, "i < n", "i <= n")
+    status, out, _ = run(capsys, path, *SAXPY_CALL, "--json")
+    data = json.loads(out)
+    assert (status, data["verdict"]) == (1, "hazard")
+    assert "saxpy.cuh, line 5: thread 232 of block 3 reads element 1000 of x" in data["hazards"][0]
+
+
+def test_what_is_missing_is_told_with_the_files_own_launch(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    path = saxpy(tmp_path, "4096 / 256", "blocks")
+    status, out, err = run(capsys, path, *SAXPY_CALL[:2])
+    assert (status, out) == (2, "")
+    assert "Line 7 launches it so: saxpy<<<blocks, 256>>>(4096, 2, 0, 0)." in err
+    status, _, err = run(capsys, path, "--grid", "4", "--block", "256")
+    assert status == 2
+    assert "--args 'n=4096 1.0 x:in:4096 y:inout:4096'" in err
+
+
+def test_grid_and_block_are_told_by_the_files_own_launch(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    path = saxpy(tmp_path)
+    call = ("--args", "n=4096 2 x:in:n y:inout:n", "--expect", "y = 2*x + y")
+    status, out, _ = run(capsys, path, *call)
+    assert status == 0
+    assert "Launch, told by line 7: a grid of 16 blocks of 256 threads." in out
+    status, out, _ = run(capsys, path, *call, "--grid", "15", "--json")
+    data = json.loads(out)
+    assert (status, data["grid"], data["block"]) == (1, [15], [256])
+    host = "void run(int m, int n, int k) { dim3 b(8, TILE); mine<<<dim3(n / b.x, m / b.y), b>>>"
+    source = foreign(tmp_path, SIZES_FIRST, "__global__ void mine")
+    text = Path(source).read_text() + f"{host}(m, n, k, 0, 0, 0); }}"
+    Path(source).write_text(text)
+    status, out, _ = run(capsys, source, "--size", "16,24,8", "--json")
+    data = json.loads(out)
+    assert (status, data["grid"], data["block"]) == (0, [3, 2], [8, 8])
+    status, out, _ = run(capsys, source, "--size", "15,24,8")
+    assert status == 1
+    assert "Only the first 8 rows and 24 columns of 15 × 24 were written" in out
+    Path(source).write_text(text.replace("dim3(n / b.x, m / b.y)", "dim3(2, 2)"))
+    status, _, err = run(capsys, source)
+    assert status == 2
+    assert "launches it so: mine<<<dim3(2,2), b>>>(m, n, k, 0, 0, 0)" in err
+
+
+def test_product_of_another_is_told_with_its_arguments_and_the_cause(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    path = foreign(tmp_path, "(float* C, float* A, float* B, int M, int N, int K)",
+                   "__global__ void mine")  # fmt: skip
+    call = (path, "--grid", "ceil(N/8)", "--block", "8,8")
+    status, out, _ = run(capsys, path, "--grid", "ceil(N/8),ceil(M/8)", *call[3:], "--size", "16")
+    assert status == 0
+    assert "Arguments, told by their names and types: C A B M N K." in out
+    assert "M, N and K are equal here" in out
+    status, out, _ = run(capsys, *call, "--size", "13,20,9")
+    assert status == 1
+    assert "Only the first 8 rows and 20 columns of 13 × 20 were written" in out
+    status, out, _ = run(capsys, *call, "--size", "13,20,9", "--json")
+    data = json.loads(out)
+    assert (data["verdict"], data["wrong_elements"]) == ("wrong", 100)
+    assert data["max_abs_error"] is None
+    assert "the grid is too small" in data["cause"]
+
+
+def test_kernels_of_the_book_have_the_same_schema(capsys: pytest.CaptureFixture[str]) -> None:
+    _, out, _ = run(capsys, "naive", "--size", "8", "--json")
+    data = json.loads(out)
+    assert (data["schema"], data["verdict"]) == ("sgemm-lab.count.1", "right")
+    assert run(capsys, "naive", "--expect", "C = A")[0] == 2

@@ -364,9 +364,37 @@ def test_atomics() -> None:
     assert result.counts.total.atomic_sectors == 4
 
 
+RARE_ATOMICS = """
+extern "C" __global__ void k(unsigned* up, unsigned* down, unsigned* lock, unsigned* seen) {
+    __shared__ unsigned best;
+    if (threadIdx.x == 0) best = 0;
+    __syncthreads();
+    seen[threadIdx.x] = atomicInc(up, 20);
+    atomicDec(down, 6);
+    unsigned mine = threadIdx.x * 7 % 32, old = best;
+    while (old < mine) {
+        unsigned now = atomicCAS(&best, old, mine);
+        if (now == old) break;
+        old = now;
+    }
+    __syncthreads();
+    if (threadIdx.x == 0) lock[0] = best;
+    if (atomicCAS(lock + 1, 5, threadIdx.x + 100) == 5) lock[2] = threadIdx.x;
+}"""
+
+
+def test_rare_atomics() -> None:
+    arrays = {name: np.zeros(32, dtype=np.uint32) for name in ("up", "down", "lock", "seen")}
+    arrays["lock"][1] = 5
+    found = simulate(ptx_of(RARE_ATOMICS), "k", (1,), (32,), arrays).arrays
+    assert found["seen"].tolist() == [*range(21), *range(11)]
+    assert (found["up"][0], found["down"][0]) == (11, 3)
+    assert found["lock"][:2].tolist() == [31, 100 + found["lock"][2]]
+
+
 def test_an_opcode_out_of_reach_is_named() -> None:
     source = """extern "C" __global__ void k(float* C) {
-        C[threadIdx.x] = __sinf(C[threadIdx.x]);
+        __nanosleep(100);
     }"""
-    with pytest.raises(PtxError, match=r"'sin\.approx\.f32' at test\.cu, line 2"):
+    with pytest.raises(PtxError, match=r"'nanosleep\.u32' at test\.cu, line 2"):
         simulate(ptx_of(source), "k", (1,), (32,), {"C": np.zeros(32, dtype=np.float32)})

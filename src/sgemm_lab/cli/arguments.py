@@ -9,7 +9,7 @@ from pathlib import Path
 from sgemm_lab.cuda.launch import MAX_DIMENSION
 from sgemm_lab.kernel import Kernel, Size, load_kernel, load_kernel_file, load_kernels
 
-_MOST_DIGITS = 18
+MOST_DIGITS = 18
 """Digits of a whole number here. Python reads no longer ones than 4,300, and none is meant."""
 
 
@@ -61,7 +61,7 @@ def named_kernel(name: str) -> Kernel:
 def whole(text: str, least: int = 0) -> int | None:
     """Return the whole number that a text is, or None if it is none, too small or too long."""
     text = text.strip()
-    if not text.isdecimal() or len(text) > _MOST_DIGITS or int(text) < least:
+    if not text.isdecimal() or len(text) > MOST_DIGITS or int(text) < least:
         return None
     return int(text)
 
@@ -72,27 +72,18 @@ def size(text: str) -> Size:
     if len(parts) == 1:
         parts *= 3
     if len(parts) != 3 or not all(re.fullmatch(r"\s*0*[1-9]\d*\s*", p, re.A) for p in parts):
-        raise _refusal(text, "is no size. Write M,N,K, such as 1000,999,64.")
+        raise refusal(text, "is no size. Write M,N,K, such as 1000,999,64.")
     m, n, k = (whole(part) or math.inf for part in parts)
     if max(m, n, k) > MAX_DIMENSION:
-        raise _refusal(text, f"is too large: at most {MAX_DIMENSION:,} each.")
+        raise refusal(text, f"is too large: at most {MAX_DIMENSION:,} each.")
     return int(m), int(n), int(k)
-
-
-def pair(text: str) -> tuple[int, int]:
-    """Read "X,Y"; Y is 1 where it is missing."""
-    numbers = [whole(part, 1) for part in text.split(",")]
-    if len(numbers) > 2 or None in numbers:
-        raise _refusal(text, "is no shape. Write X,Y, such as 8,16.")
-    x, y = ([number for number in numbers if number is not None] + [1])[:2]
-    return x, y
 
 
 def natural(text: str) -> int:
     """Read a whole number of 0 or more."""
     number = whole(text)
     if number is None:
-        raise _refusal(text, "is not a whole number of 0 or more.")
+        raise refusal(text, "is not a whole number of 0 or more.")
     return number
 
 
@@ -103,7 +94,7 @@ def seconds(text: str) -> float:
     except ValueError:
         found = math.nan
     if not 0 <= found < math.inf:
-        raise _refusal(text, "is no time. Write seconds, such as 0.4.")
+        raise refusal(text, "is no time. Write seconds, such as 0.4.")
     return found
 
 
@@ -111,10 +102,11 @@ def macro(text: str) -> tuple[str, str]:
     """Read "NAME=VALUE"; the value is 1 where it is missing."""
     name, _, value = text.partition("=")
     if not re.fullmatch(r"[A-Za-z_]\w*", name):
-        raise _refusal(text, "sets no macro. Write K=V, such as TILE=16.")
+        raise refusal(text, "sets no macro. Write K=V, such as TILE=16.")
     return name, value or "1"
 
 
-def _refusal(text: str, why: str) -> argparse.ArgumentTypeError:
+def refusal(text: str, why: str) -> argparse.ArgumentTypeError:
+    """Return what refuses a text; a long one is cut short."""
     shown = text if len(text) <= 40 else f"{text[:40]}…"
     return argparse.ArgumentTypeError(f"'{shown}' {why}")

@@ -7,15 +7,16 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from sgemm_lab.cli.arguments import add_time_limit, macro, natural, pair, size
+from sgemm_lab.cli.arguments import add_time_limit, seconds, size
+from sgemm_lab.cli.foreign import FOREIGN_GROUP, add_foreign_arguments, foreign_kernel, is_foreign
 from sgemm_lab.cli.printing import blocks_done, print_json, print_table
-from sgemm_lab.counting.any_file import ForeignKernel, count_foreign
+from sgemm_lab.counting.any_file import ForeignRun, count_foreign
+from sgemm_lab.counting.foreign.launching import Settings, shape_at
 from sgemm_lab.counting.of_kernel import TIME_LIMIT, Multiplication, count
 from sgemm_lab.cuda.compiler import DEFAULT_TARGET, TARGETS
-from sgemm_lab.cuda.launch import MAX_GRID_Y
 from sgemm_lab.errors import LabError
-from sgemm_lab.kernel import Kernel, LaunchShape, load_kernel, load_kernel_file, read_source
-from sgemm_lab.simulator import LineCounts
+from sgemm_lab.kernel import Kernel, load_kernel, load_kernel_file
+from sgemm_lab.simulator import LineCounts, Result
 
 DESCRIPTION = """Run a kernel on this machine's processor, without a GPU, and count its memory
 requests as the hardware counts them. A and B hold whole numbers from -8 to 8, whose product float32
@@ -31,8 +32,8 @@ _COLUMNS: tuple[tuple[str, Callable[[LineCounts], int]], ...] = (
     ("FLOP", lambda c: c.flop),
     ("barriers", lambda c: c.barriers),
 )
-MOST_THREADS = 2**24
-"""Threads of a launch that take minutes here, however little each does."""
+SCHEMA = "sgemm-lab.count.1"
+"""Stands in the JSON. The number grows when a key changes its meaning or goes."""
 
 _LEAST_TEXT, _MOST_TEXT = 16, 70
 """Characters of a source line in the table."""
@@ -58,14 +59,13 @@ def add_count_arguments(parser: argparse.ArgumentParser) -> None:
         help="run a block's threads side by side, or warp after warp (slow)",
     )  # fmt: skip
     add_time_limit(parser, "the launch", TIME_LIMIT)
-    other = parser.add_argument_group("a .cu file without the book's head comment")
-    other.add_argument("--entry", metavar="NAME", help="the kernel's name, or a part of it")
-    other.add_argument("--grid", type=pair, metavar="X,Y", help="blocks")
-    other.add_argument("--block", type=pair, metavar="X,Y", help="threads of a block")
-    other.add_argument("--define", type=macro, action="append", default=[], metavar="K=V",
-                       help="set a macro; may be given more than once")  # fmt: skip
-    other.add_argument("--shared-bytes", type=natural, default=0, metavar="B",
-                       help="dynamic shared memory of a block")  # fmt: skip
+    other = parser.add_argument_group(FOREIGN_GROUP)
+    add_foreign_arguments(other)
+    other.add_argument("--expect", action="append", default=[], metavar="ARRAY=VALUE",
+                       help="what an array should hold: 'y=2*x+y', or 'y=right.npy'")  # fmt: skip
+    other.add_argument("--tolerance", type=seconds, default=None, metavar="T",
+                       help="how far it may be off, times the larger of 1 and the right number; "
+                       "default: 1e-5 of a float")  # fmt: skip
 
 
 def run_count(options: argparse.Namespace) -> int:
@@ -74,68 +74,54 @@ def run_count(options: argparse.Namespace) -> int:
     Raises:
         LabError: the kernel, the file or the launch is not right.
     """
-    counted, source = _counted(options)
+    if is_foreign(options, options.kernel):
+        return _run_foreign(options)
+    kernel = _book_kernel(options.kernel)
+    counted = count(
+        kernel,
+        options.size,
+        target=options.arch,
+        check_hazards=options.hazards,
+        schedule=options.schedule,
+        time_limit=options.time_limit,
+        progress=blocks_done,
+    )
     if options.json:
         print_json(_to_json(counted))
     else:
-        _print_lines(counted, source)
-        _print_totals(counted)
+        _print_lines(counted.result, kernel.source)
+        _print_totals(counted.result)
+        _print_product(counted)
+        _print_findings(counted.result)
     return 1 if counted.wrong or counted.result.hazards else 0
 
 
-def _counted(options: argparse.Namespace) -> tuple[Multiplication, str]:
-    """The launch, and the source text that its lines are of."""
-    settings: dict[str, Any] = {
-        "target": options.arch,
-        "check_hazards": options.hazards,
-        "schedule": options.schedule,
-        "time_limit": options.time_limit,
-        "progress": blocks_done,
-    }
-    if _is_foreign(options):
-        kernel = _foreign(options)
-        source = read_source(kernel.path)
-        return count_foreign(kernel, options.size, **settings), source
-    book_kernel = _book_kernel(options.kernel)
-    return count(book_kernel, options.size, **settings), book_kernel.source
-
-
-def _is_foreign(options: argparse.Namespace) -> bool:
-    launch = (options.entry, options.grid, options.block)
-    return any(launch) or bool(options.define) or bool(options.shared_bytes)
-
-
-def _foreign(options: argparse.Namespace) -> ForeignKernel:
-    needed = {"--entry": options.entry, "--grid": options.grid, "--block": options.block}
-    missing = [name for name, value in needed.items() if value is None]
-    if missing or not options.kernel.endswith(".cu"):
-        raise LabError(
-            "A .cu file without the book's head comment needs --entry, --grid and --block. "
-            "A kernel of the book takes none of them; its constants are set by name: "
-            "'tiled:TILE=16'."
-        )
-    shape = LaunchShape(options.grid, options.block, options.shared_bytes)
-    _check_shape(shape)
-    return ForeignKernel(Path(options.kernel), options.entry, shape, dict(options.define))
-
-
-def _check_shape(shape: LaunchShape) -> None:
-    """Refuse a launch that no GPU takes, or that would never end here.
-
-    Raises:
-        LabError: the grid is too large.
-    """
-    blocks = shape.grid[0] * shape.grid[1]
-    if shape.grid[0] >= 2**31 or shape.grid[1] > MAX_GRID_Y:
-        raise LabError(
-            f"No GPU takes a grid of {shape.grid[0]:,} × {shape.grid[1]:,} blocks: at most "
-            f"{2**31 - 1:,} along x and {MAX_GRID_Y:,} along y."
-        )
-    if blocks * shape.threads > MOST_THREADS:
-        raise LabError(
-            f"{blocks:,} blocks of {shape.threads:,} threads are too many to run on a processor: "
-            f"it takes minutes from {MOST_THREADS:,} threads on. Choose a smaller size and grid."
-        )
+def _run_foreign(options: argparse.Namespace) -> int:
+    kernel = foreign_kernel(options, options.kernel)
+    settings = Settings(
+        target=options.arch,
+        check_hazards=options.hazards,
+        schedule=options.schedule,
+        time_limit=options.time_limit,
+        progress=blocks_done,
+    )
+    done = count_foreign(
+        kernel,
+        options.size,
+        expect=tuple(options.expect),
+        tolerance=options.tolerance,
+        settings=settings,
+    )
+    if options.json:
+        print_json(_foreign_json(done))
+    else:
+        _print_lines(done.result, kernel.pasted.text)
+        _print_totals(done.result)
+        print("\n".join(done.sentences()))
+        if not done.verdicts:
+            print("Say what an array should hold with --expect, such as --expect 'y=2*x'.")
+        _print_findings(done.result)
+    return 1 if done.wrong or done.result.hazards else 0
 
 
 def _book_kernel(name: str) -> Kernel:
@@ -150,21 +136,63 @@ def _book_kernel(name: str) -> Kernel:
 
 
 def _to_json(counted: Multiplication) -> dict[str, Any]:
-    finite = math.isfinite(counted.max_abs_error)
+    verdict = "wrong" if counted.wrong else "hazard" if counted.result.hazards else "right"
     return {
+        "schema": SCHEMA,
+        "verdict": verdict,
         "size": list(counted.size),
-        "max_abs_error": counted.max_abs_error if finite else None,
+        "max_abs_error": finite(counted.max_abs_error),
         "wrong_elements": counted.wrong,
-        "hazards": [str(hazard) for hazard in counted.result.hazards],
-        "warnings": [str(warning) for warning in counted.result.warnings],
-        **counted.result.counts.to_json(),
+        **_found_json(counted.result),
     }
 
 
-def _print_lines(counted: Multiplication, source: str) -> None:
+def _found_json(result: Result) -> dict[str, Any]:
+    return {
+        "hazards": [str(hazard) for hazard in result.hazards],
+        "warnings": [str(warning) for warning in result.warnings],
+        **result.counts.to_json(),
+    }
+
+
+def _foreign_json(done: ForeignRun) -> dict[str, Any]:
+    judged = "right" if done.verdicts else "not judged"
+    verdict = "wrong" if done.wrong else "hazard" if done.result.hazards else judged
+    shape = shape_at(done.prepared, done.size)
+    return {
+        "schema": SCHEMA,
+        "verdict": verdict,
+        "kernel": done.prepared.opened.name,
+        "grid": list(shape.grid),
+        "block": list(shape.block),
+        "arguments": " ".join(map(str, done.prepared.given)),
+        "notes": list(done.prepared.opened.notes),
+        "size": list(done.size),
+        "max_abs_error": finite(max((v.max_abs_error for v in done.verdicts), default=0.0)),
+        "wrong_elements": sum(verdict.wrong for verdict in done.verdicts),
+        "arrays": {
+            v.name: {
+                "wrong_elements": v.wrong,
+                "elements": v.elements,
+                "max_abs_error": finite(v.max_abs_error),
+            }
+            for v in done.verdicts
+        },
+        "changed_inputs": list(done.changed),
+        "cause": done.cause,
+        **_found_json(done.result),
+    }
+
+
+def finite(number: float) -> float | None:
+    """Return a number for JSON, which has no infinity: None in its place."""
+    return number if math.isfinite(number) else None
+
+
+def _print_lines(result: Result, source: str) -> None:
     texts = source.splitlines()
-    lines = counted.result.counts.lines
-    used = [column for column in _COLUMNS if column[1](counted.result.counts.total)]
+    lines = result.counts.lines
+    used = [column for column in _COLUMNS if column[1](result.counts.total)]
     rows = []
     main_file = next(iter(lines)).file if lines else ""
     for where, counts in lines.items():
@@ -182,21 +210,27 @@ def _print_lines(counted: Multiplication, source: str) -> None:
     print_table([*heads, "source"], rows, range(len(heads)))
 
 
-def _print_totals(counted: Multiplication) -> None:
-    total = counted.result.counts.total.to_json()
+def _print_totals(result: Result) -> None:
+    total = result.counts.total.to_json()
     print()
     for name, number in total.items():
         if number and not name.endswith("_as_written"):
             written = total.get(f"{name}_as_written", number)
             note = f"  (as written in the PTX: {written:,})" if written != number else ""
             print(f"{name.replace('_', ' '):28}{number:>16,}{note}")
-    for level, intensity in counted.result.counts.intensity().items():
+    for level, intensity in result.counts.intensity().items():
         print(f"{f'FLOP per byte, {level}':28}{intensity:>16.3f}")
-    m, n, k = counted.size
     print()
+
+
+def _print_product(counted: Multiplication) -> None:
+    m, n, k = counted.size
     if counted.wrong:
         print(f"C is WRONG: {counted.wrong:,} of {m * n:,} elements differ from the exact product.")
     else:
         print(f"C is right: all {m * n:,} elements of {m}×{n}×{k} equal the exact product.")
-    for finding in (*counted.result.hazards, *counted.result.warnings):
+
+
+def _print_findings(result: Result) -> None:
+    for finding in (*result.hazards, *result.warnings):
         print(finding)

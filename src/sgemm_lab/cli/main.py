@@ -11,12 +11,14 @@ from typing import Any
 
 from sgemm_lab import __version__
 from sgemm_lab.checking.apart import check_apart
+from sgemm_lab.checking.foreign import check_foreign, fitting_tile, prepare_check, sizes_of
 from sgemm_lab.checking.judge import AWKWARD_SIZES, CheckResult, summary
 from sgemm_lab.checking.on_cpu import QUICK_SIZES, check_here
 from sgemm_lab.checking.on_gpu import check
 from sgemm_lab.cli.arguments import add_kernels, add_sizes, add_time_limit, chosen, natural, seconds
 from sgemm_lab.cli.count import add_count_arguments, run_count
 from sgemm_lab.cli.doctor import run_doctor
+from sgemm_lab.cli.foreign import FOREIGN_GROUP, add_foreign_arguments, foreign_kernel, is_foreign
 from sgemm_lab.cli.printing import answering, print_json, print_table, tell, tell_over
 from sgemm_lab.cli.several import add_several_arguments, run_several
 from sgemm_lab.cli.tune import add_shapes_arguments, add_tune_arguments, run_shapes, run_tune
@@ -47,6 +49,9 @@ from sgemm_lab.records.store import (
     scores,
 )
 from sgemm_lab.text import plural
+
+CHECK_SCHEMA = "sgemm-lab.check.1"
+"""Stands in each verdict of ``check --json``. It grows when a key changes its meaning or goes."""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -91,6 +96,7 @@ def _parser() -> argparse.ArgumentParser:
     )  # fmt: skip
     add_time_limit(checking, "one size", None)
     checking.add_argument("--seed", type=natural, default=0, help="seed of the random matrices")
+    add_foreign_arguments(checking.add_argument_group(FOREIGN_GROUP))
 
     recording = command(
         "record", _record,
@@ -186,6 +192,8 @@ def _for_this_gpu(names: Sequence[str]) -> list[Kernel]:
 
 
 def _check(options: argparse.Namespace) -> int:
+    if any(is_foreign(options, name) for name in options.kernels or [""]):
+        return _check_foreign(options)
     kernels = chosen(options.kernels)
     live = has_gpu()
     if live:
@@ -205,14 +213,30 @@ def _check(options: argparse.Namespace) -> int:
             _print_verdict(results, options)
             sys.stdout.flush()
             os._exit(1)
-    _print_verdict(results, options)
-    failed = any(r.fault for r in results)
-    return 1 if failed or not any(r.passed for r in results) else 0
+    return _print_verdict(results, options)
 
 
-def _print_verdict(results: Sequence[CheckResult], options: argparse.Namespace) -> None:
+def _check_foreign(options: argparse.Namespace) -> int:
+    """Check one kernel of anybody's file, by simulation."""
+    if len(options.kernels) != 1:
+        raise LabError("A file without the book's head comment is checked alone: name it once.")
+    kernel = foreign_kernel(options, options.kernels[0])
+    prepared = prepare_check(kernel, options.sizes)
+    tell("A file without the book's head comment is simulated on this machine's processor.")
+    sizes = sizes_of(prepared, options.sizes)
+    limit = {} if options.time_limit is None else {"time_limit": options.time_limit}
+    found = check_foreign(prepared, sizes, seed=options.seed, **limit)
+    results = _told(prepared.opened.name, found, len(sizes), options)
+    tile = fitting_tile(results)
+    if tile and not options.json:
+        print(f"Of these sizes it is right exactly where {tile} divides M, N and K.")
+    return _print_verdict(results, options)
+
+
+def _print_verdict(results: Sequence[CheckResult], options: argparse.Namespace) -> int:
+    """Print what was found; return the exit status: 1 wrong, 2 could not be run anywhere."""
     if options.json:
-        rows = [{**asdict(r), "passed": r.passed} for r in results]
+        rows = [{"schema": CHECK_SCHEMA, **asdict(r), "passed": r.passed} for r in results]
         for row in rows:
             if not math.isfinite(row["error"]):  # JSON has no infinity
                 row["error"] = None
@@ -220,22 +244,32 @@ def _print_verdict(results: Sequence[CheckResult], options: argparse.Namespace) 
     else:
         failed = sum(r.fault is not None for r in results)
         print(f"{sum(r.passed for r in results)} passed, {failed} failed")
+    if any(r.fault for r in results):
+        return 1
+    return 0 if any(r.passed for r in results) else 2
 
 
 def _check_one(
     kernel: Kernel, sizes: Sequence[Size], options: argparse.Namespace, live: bool
 ) -> list[CheckResult]:
+    return _told(kernel.name, _verdicts(kernel, sizes, options, live), len(sizes), options)
+
+
+def _told(
+    name: str, verdicts: Iterable[CheckResult], count: int, options: argparse.Namespace
+) -> list[CheckResult]:
+    """Tell verdicts as they come; return them."""
     results: list[CheckResult] = []
-    for result in _verdicts(kernel, sizes, options, live):
+    for result in verdicts:
         results.append(result)
         size = f"{result.m}×{result.n}×{result.k}"
-        tell_over(f"{len(results)}/{len(sizes)} check {kernel.name} {size}")
+        tell_over(f"{len(results)}/{count} check {name} {size}")
         if result.fault and not options.json:
             tell_over("")
-            print(f"{kernel.name} at {size}: {result.fault}")
+            print(f"{name} at {size}: {result.fault}")
     tell_over("")
     if not options.json:
-        print(f"{kernel.name}: {summary(results)}")
+        print(f"{name}: {summary(results)}")
     return results
 
 

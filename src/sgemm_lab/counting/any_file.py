@@ -1,148 +1,308 @@
-"""A CUDA file that is not the book's: compile it, find its kernel, and count what it asks.
+"""A CUDA file that is not the book's: run one of its kernels, count what it asks, and judge it.
 
-Such a file has no head comment, so the launch is told by whoever calls. Its kernel multiplies
-row-major matrices, C = A·B, with the arguments in one of two orders.
+Such a file has no head comment, so the launch is told by whoever calls. Its arguments are told by
+their names and types where it multiplies matrices; otherwise the caller says what they are.
 """
 
-import re
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
-from pathlib import Path
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
 
-from sgemm_lab.counting.of_kernel import (
-    BOOK_ORDER,
-    TIME_LIMIT,
-    Multiplication,
-    Order,
-    Schedule,
-    check_size,
-    multiply_whole_numbers,
+import numpy as np
+import numpy.typing as npt
+
+from sgemm_lab.counting.foreign.arguments import Array, Matrix, Number, named_numbers
+from sgemm_lab.counting.foreign.causes import likely_cause, product, wrong_elements
+from sgemm_lab.counting.foreign.elements import Element
+from sgemm_lab.counting.foreign.expected import expected_values, read_expectation
+from sgemm_lab.counting.foreign.launching import (
+    Arrays,
+    ForeignKernel,
+    Prepared,
+    Settings,
+    own_arrays,
+    prepare,
+    run,
+    shape_at,
 )
-from sgemm_lab.cuda.compiler import DEFAULT_TARGET, source_ptx
+from sgemm_lab.counting.of_kernel import check_size
 from sgemm_lab.errors import LabError
-from sgemm_lab.kernel import LaunchShape, Size, read_source
-from sgemm_lab.simulator.ptx import PtxKernel, parse
+from sgemm_lab.kernel import Size
+from sgemm_lab.simulator import Result
+from sgemm_lab.text import size_text
 
-_ORDERS: dict[tuple[str, ...], Order] = {
-    ("u64", "u64", "u64", "u32", "u32", "u32"): BOOK_ORDER,
-    ("u32", "u32", "u32", "u64", "u64", "u64"): ("M", "N", "K", "A", "B", "C"),
-}
-"""The order of the arguments by the PTX types of the parameters: pointers have 64 bits."""
+SIGMAS = 6
+"""Sums of this many standard deviations still fit exactly into the elements of C."""
 
-_ASSERT = "#define assert(x) ((void)0)"
-_HEADERS = {
-    "algorithm": "", "assert.h": _ASSERT, "cassert": _ASSERT, "cmath": "", "cstdint": "",
-    "cstdio": "", "cstdlib": "", "cublas_v2.h": "", "cuda.h": "", "cuda_runtime_api.h": "",
-    "cuda_runtime.h": "typedef unsigned int uint;", "device_launch_parameters.h": "",
-    "iostream": "", "math.h": "", "stdint.h": "", "stdio.h": "", "stdlib.h": "", "vector": "",
-}  # fmt: skip
-"""Headers that a file names for its host code. The compiler's own knowledge takes their place."""
+TOLERANCE = {"half": 2.0**-9, "bfloat16": 2.0**-6, "float": 1e-5, "double": 1e-12}
+"""How far an element may be off by default, times the larger of 1 and the right number."""
 
 
 @dataclass(frozen=True)
-class ForeignKernel:
-    """A kernel in any CUDA file, and how to launch it."""
+class Verdict:
+    """How one array of a launch compares with what it should hold."""
 
-    path: Path
-    entry: str
-    """The kernel's name, or a part of it: C++ names are longer in PTX than in the source."""
-    shape: LaunchShape
-    defines: Mapping[str, str] = field(default_factory=dict)
-    """Macros to set, name to value."""
+    name: str
+    wrong: int
+    elements: int
+    max_abs_error: float
+    """The largest difference; infinite where an element is not a number."""
+
+
+@dataclass(frozen=True)
+class ForeignRun:
+    """One launch of somebody's kernel, counted and judged."""
+
+    prepared: Prepared
+    size: Size
+    result: Result
+    verdicts: tuple[Verdict, ...]
+    """Of the arrays that were judged; empty where nothing was expected."""
+    changed: tuple[str, ...]
+    """Arrays that the kernel may only read, and wrote."""
+    cause: str
+    """Why C is wrong, in a sentence, where a usual cause explains it; or ""."""
+
+    @property
+    def wrong(self) -> bool:
+        """Whether an array is not what it should be."""
+        return any(verdict.wrong for verdict in self.verdicts) or bool(self.changed)
+
+    def sentences(self) -> list[str]:
+        """Say what was left out and assumed, what is right or wrong, and why."""
+        prepared = self.prepared
+        said = list(prepared.opened.notes)
+        if prepared.given and not prepared.told:
+            given = " ".join(map(str, prepared.given))
+            said.append(f"Arguments, told by their names and types: {given}.")
+        if prepared.host is not None:
+            shape = shape_at(prepared, self.size)
+            grid, block = (" × ".join(map(str, part)) for part in (shape.grid, shape.block))
+            said.append(
+                f"Launch, told by line {prepared.host.launch.line}: a grid of {grid} blocks of "
+                f"{block} threads."
+            )
+        for v in self.verdicts:
+            product_of = v.name == "C" and prepared.multiplies
+            right = "the exact product" if product_of else "what is expected"
+            if v.wrong:
+                count = f"{v.wrong:,} of {v.elements:,} elements"
+                said.append(f"{v.name} is WRONG: {count} differ from {right}.")
+            else:
+                of = f" of {size_text(self.size)}" if product_of else ""
+                said.append(f"{v.name} is right: all {v.elements:,} elements{of} equal {right}.")
+        if self.cause:
+            said.append(self.cause)
+        said += [f"It changed {name}, which it may only read." for name in self.changed]
+        if not self.verdicts:
+            said.append("The result was not judged, for nothing was expected of an array.")
+        if self.verdicts and not self.wrong and self._hides_an_exchange:
+            side = self.size[0]
+            other = size_text((side, 2 * side, max(1, side // 2)))
+            said.append(
+                "M, N and K are equal here, so that mistaking one for another does not show. "
+                f"Try {other} too."
+            )
+        return said
+
+    @property
+    def _hides_an_exchange(self) -> bool:
+        prepared = self.prepared
+        return prepared.multiplies and prepared.sizes > 1 and len(set(self.size)) == 1
 
 
 def count_foreign(
     kernel: ForeignKernel,
     size: Size,
     *,
-    target: str = DEFAULT_TARGET,
-    check_hazards: bool = True,
-    schedule: Schedule = "lockstep",
-    time_limit: float = TIME_LIMIT,
-    progress: Callable[[int, int], None] | None = None,
-) -> Multiplication:
-    """Simulate one launch on small whole numbers, whose product float32 holds exactly.
+    expect: tuple[str, ...] = (),
+    tolerance: float | None = None,
+    settings: Settings | None = None,
+) -> ForeignRun:
+    """Simulate one launch, and judge C = alpha·A·B + beta·C, or what is expected of its arrays.
+
+    Matrices and arrays hold small whole numbers, so that their product is exact.
+
+    Args:
+        kernel: which kernel, and how it is launched.
+        size: M, N and K.
+        expect: what arrays should hold, such as "y = 2 * x".
+        tolerance: how far those may be off, times the larger of 1 and the right number; None for
+            the usual of their type.
+        settings: how it is simulated.
 
     Raises:
         CompileError: the file does not compile.
-        LabError: the file cannot be read, has no such kernel, or the kernel takes other arguments.
+        LabError: the file cannot be read, the launch is not known, or it does not fit the kernel.
     """
-    check_size(size)
-    options = [f"-D{name}={value}" for name, value in kernel.defines.items()]
-    ptx = source_ptx(
-        read_source(kernel.path),
-        kernel.path.name,
-        target,
-        options=[*options, f"-I{kernel.path.resolve().parent}"],
-        headers=_HEADERS,
+    settings = settings or Settings()
+    return count_prepared(prepare(kernel, settings.target), size, expect, tolerance, settings)
+
+
+def count_prepared(
+    prepared: Prepared,
+    size: Size,
+    expect: tuple[str, ...],
+    tolerance: float | None,
+    settings: Settings,
+) -> ForeignRun:
+    """Do what ``count_foreign`` does with a kernel that is compiled."""
+    if prepared.multiplies:
+        check_size(size)
+        _refuse_odd_square(prepared, size)
+    arrays = arrays_at(prepared, size)
+    expected = [
+        (name, text, _expected(prepared, size, arrays, name, text))
+        for name, text in map(read_expectation, expect)
+    ]
+    after, result = run(prepared, size, arrays, settings)
+    verdicts = [
+        _verdict(name, after[name], right, tolerance, element)
+        for name, _, (right, element) in expected
+    ]
+    cause = ""
+    if prepared.multiplies:
+        verdict = _verdict_of_c(prepared, arrays, after["C"])
+        verdicts.insert(0, verdict)
+        if verdict.wrong:
+            cause = likely_cause(prepared, size, arrays, after["C"], settings)
+    return ForeignRun(
+        prepared, size, result, tuple(verdicts), _changed(prepared, arrays, after), cause
     )
-    if ".entry" not in ptx:
+
+
+def arrays_at(prepared: Prepared, size: Size) -> Arrays:
+    """Make what a launch starts from, at one size: whole numbers, the same at each call."""
+    m, n, k = size
+    random = np.random.default_rng(seed=m + 3 * n + 7 * k)
+    own = own_arrays(prepared, size, random)
+    if not prepared.multiplies:
+        return own
+    a, b, c = (prepared.element(_matrix(prepared, role)) for role in "ABC")
+    most = largest(a, b, c, k)
+    low = 0 if "u" in (a.stored.kind, b.stored.kind) and a.whole else -most
+    values: dict[str, npt.NDArray[Any]] = {
+        "A": random.integers(low, most + 1, (m, k)).astype("f8"),
+        "B": random.integers(low, most + 1, (k, n)).astype("f8"),
+    }
+    return matrices(prepared, own, values["A"], values["B"], random)
+
+
+def matrices(
+    prepared: Prepared,
+    own: Arrays,
+    a: npt.NDArray[Any],
+    b: npt.NDArray[Any],
+    random: np.random.Generator,
+) -> Arrays:
+    """Put A and B beside the other arrays, and what C starts with.
+
+    Where the kernel takes beta, C holds numbers: halves, which no product of whole numbers is. So
+    an element that was not written is seen, and beta = 0 meets no NaN, as BLAS allows one there.
+    """
+    given = _matrix(prepared, "C")
+    shape = (a.shape[0], b.shape[1])
+    element = prepared.element(given)
+    unwritten = own.unwritten
+    c: npt.NDArray[Any]
+    if given.zero:
+        c = np.zeros(shape)
+    elif prepared.has_beta:
+        c = random.integers(-8, 8, shape) + (0.0 if element.whole else 0.5)
+    else:
+        never = (100 if element.stored.itemsize < 4 else -(2**30)) if element.whole else np.nan
+        c = np.full(shape, never, "f8")
+        unwritten = (*unwritten, "C")
+    return Arrays({**own.values, "A": a, "B": b, "C": c}, unwritten)
+
+
+def largest(a: Element, b: Element, c: Element, k: int) -> int:
+    """Return how large the whole numbers in A and B may be, for exact sums over K of them.
+
+    Numbers from -m to m have the variance m·(m+1)/3.
+    """
+    exact = min(c.exact, 2**24)
+    if exact < 2**24:
+        fits = [m for m in range(1, 9) if SIGMAS * m * (m + 1) / 3 * k**0.5 <= exact]
+        return max(fits, default=1)
+    return 8 if 64 * k <= exact else 1
+
+
+def _matrix(prepared: Prepared, role: str) -> Matrix:
+    return next(g for g in prepared.given if isinstance(g, Matrix) and g.role == role)
+
+
+def _refuse_odd_square(prepared: Prepared, size: Size) -> None:
+    if prepared.sizes == 1 and not prepared.told and len(set(size)) > 1:
         raise LabError(
-            f"{kernel.path.name} has no kernel. It needs a __global__ function; "
-            "a template needs an instantiation."
+            f"'{prepared.opened.name}' takes one size, so its matrices are square. "
+            f"Give --size one number, such as --size {max(size)}."
         )
-    entry = find_entry(parse(ptx), kernel.entry, kernel.path.name)
-    return multiply_whole_numbers(
-        ptx,
-        entry.name,
-        kernel.shape,
-        size,
-        order=argument_order(entry),
-        target=target,
-        check_hazards=check_hazards,
-        schedule=schedule,
-        time_limit=time_limit,
-        progress=progress,
+
+
+def _verdict_of_c(prepared: Prepared, arrays: Arrays, got: npt.NDArray[Any]) -> Verdict:
+    right = product(prepared, arrays)
+    wrong = wrong_elements(prepared, got, right)
+    error = np.abs(got - right) * wrong
+    return Verdict("C", int(wrong.sum()), wrong.size, _largest_error(error))
+
+
+def _largest_error(error: npt.NDArray[Any]) -> float:
+    return float(np.nan_to_num(error, nan=np.inf).max())
+
+
+def _expected(
+    prepared: Prepared, size: Size, arrays: Arrays, name: str, text: str
+) -> tuple[npt.NDArray[Any], Element]:
+    names: dict[str, Any] = {
+        **named_numbers(prepared.given, dict(zip("MNK", size, strict=True))),
+        **arrays.values,
+    }
+    if name not in arrays.values:
+        known = ", ".join(arrays.values) or "none"
+        raise LabError(f"'{name}' is no array of the arguments. There are: {known}.")
+    right = np.asarray(expected_values(text, names), "f8")
+    begun = arrays.values[name]
+    if right.size not in (1, begun.size):
+        raise LabError(
+            f"'{text}' has {right.size:,} elements, but {name} has {begun.size:,}. "
+            "Expect as many as the array holds."
+        )
+    given = next(g for g in prepared.given if not isinstance(g, Number) and _named(g) == name)
+    return np.broadcast_to(right.ravel(), begun.size), prepared.element(given)
+
+
+def _named(given: Matrix | Array) -> str:
+    return given.role if isinstance(given, Matrix) else given.name
+
+
+def _verdict(
+    name: str,
+    got: npt.NDArray[Any],
+    right: npt.NDArray[Any],
+    tolerance: float | None,
+    element: Element,
+) -> Verdict:
+    allowed = TOLERANCE.get(element.name, 0.0) if tolerance is None else tolerance
+    found = got.ravel().astype("f8")
+    with np.errstate(all="ignore"):
+        error = np.abs(found - right)
+        close = error <= allowed * np.maximum(1, np.abs(right))
+    same = (found == right) | (np.isnan(found) & np.isnan(right)) | close
+    return Verdict(name, int((~same).sum()), same.size, _largest_error(np.where(same, 0, error)))
+
+
+def _changed(
+    prepared: Prepared, before: Arrays, after: Mapping[str, npt.NDArray[Any]]
+) -> tuple[str, ...]:
+    """Name the arrays that are only read, as told, and hold something else after the launch."""
+    only_read = [
+        _named(g)
+        for g in prepared.given
+        if (isinstance(g, Matrix) and g.role != "C") or (isinstance(g, Array) and g.use == "in")
+    ]
+    return tuple(
+        name
+        for name in only_read
+        if not np.array_equal(before.values[name], after[name], equal_nan=True)
     )
-
-
-def find_entry(kernels: Mapping[str, PtxKernel], name: str, file_name: str) -> PtxKernel:
-    """Return the kernel called ``name``, or else the only one whose name contains it.
-
-    Raises:
-        LabError: there is none, or there are several; the message lists them.
-    """
-    same = [found for found in kernels if name in (found, plain_name(found))]
-    part = [found for found in kernels if name in found]
-    chosen = same or part
-    if len(chosen) == 1:
-        return kernels[chosen[0]]
-    names = ", ".join(_said(found) for found in chosen or kernels)
-    if chosen:
-        raise LabError(f"{file_name} has several kernels that '{name}' can mean: {names}.")
-    raise LabError(f"{file_name} has no kernel called '{name}'. It has: {names}.")
-
-
-def plain_name(mangled: str) -> str:
-    """Return the name in the source of a C++ function: "tiled" for "_Z5tilediiiPKfS0_Pf".
-
-    Names inside namespaces keep the last part; what cannot be taken apart stays as it is.
-    """
-    match = re.match(r"_ZN?", mangled)
-    rest = mangled[match.end() :] if match else ""
-    name = mangled
-    while length := re.match(r"\d+", rest):
-        end = length.end() + int(length[0])
-        name, rest = rest[length.end() : end], rest[end:]
-    return name
-
-
-def argument_order(kernel: PtxKernel) -> Order:
-    """Return the names of a kernel's arguments in its order, told by their types.
-
-    Raises:
-        LabError: it takes other arguments.
-    """
-    types = tuple(re.sub("^[bs]", "u", parameter.type) for parameter in kernel.parameters)
-    if types not in _ORDERS:
-        raise LabError(
-            f"The kernel '{_said(kernel.name)}' takes other arguments ({', '.join(types)}). "
-            "It must take (int M, int N, int K, const float* A, const float* B, float* C) or "
-            "(const float* A, const float* B, float* C, int M, int N, int K)."
-        )
-    return _ORDERS[types]
-
-
-def _said(mangled: str) -> str:
-    plain = plain_name(mangled)
-    return plain if plain == mangled else f"{plain} ({mangled})"

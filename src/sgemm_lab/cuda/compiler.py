@@ -16,6 +16,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
+from sgemm_lab.cuda.own_process import in_own_process
 from sgemm_lab.errors import LabError, MissingToolError
 from sgemm_lab.hardware import STATIC_SHARED
 from sgemm_lab.kernel import ENTRY, Kernel
@@ -28,7 +29,7 @@ DEFAULT_TARGET = "sm_90"
 
 _SENTENCES = templates(Path(__file__).with_name("sentences.json"))
 _CACHE = "CUPY_CACHE_DIR"
-_ERROR = r"^{file}\((\d+)\): (?:catastrophic )?error(?: #[\w-]+)?: (.+)$"
+_ERROR = re.compile(r"^(.+?)\((\d+)\): (?:catastrophic )?error(?: #[\w-]+)?: (.+)$", re.M)
 _ASSERTION = re.compile(r'static assertion failed with "(.+)"')
 _TOO_MUCH_SHARED = re.compile(r"uses too much shared data \((0x\w+) bytes, (0x\w+) max\)")
 _DECLARED_SHARED = re.compile(r"^\s*\.shared\b.*\[(\d+)\];", re.M)
@@ -39,8 +40,11 @@ class CompileError(LabError):
     """The source does not compile. ``lines`` are the 1-based line numbers of the errors."""
 
     def __init__(self, message: str, lines: tuple[int, ...]) -> None:
-        super().__init__(message)
+        super().__init__(message, lines)
         self.lines = lines
+
+    def __str__(self) -> str:
+        return str(self.args[0])
 
 
 @dataclass(frozen=True)
@@ -150,11 +154,14 @@ def source_ptx(
     *,
     options: Sequence[str] = (),
     headers: Mapping[str, str] | None = None,
-) -> str:
-    """Return the PTX of CUDA C++ text, whatever kernels it has.
+    name: str = "",
+) -> tuple[str, str]:
+    """Return the PTX of CUDA C++ text, and what a kernel of it is called there.
 
     ``options`` are NVRTC's, such as "-DTILE=16"; ``headers`` are texts by the names that the source
-    includes. Functions that do not say where they run count as device code.
+    includes. Functions that do not say where they run count as device code. ``name`` is a kernel as
+    C++ names it, such as "tiled<16>", and is instantiated; without one "" is returned for it.
+    NVRTC runs in a process of its own: a source that makes it crash is refused with a sentence.
 
     Raises:
         CompileError: the source has errors; the message gives line and reason.
@@ -162,8 +169,15 @@ def source_ptx(
     """
     virtual = target.replace("sm_", "compute_")
     options = (f"-arch={virtual}", "--device-as-default-execution-space", *options)
-    with _program(source, file_name, target, options, headers or {}) as (nvrtc, program):
-        return _ptx(nvrtc, program)
+    names = (name,) if name else ()
+    load_nvrtc()
+
+    def compiled() -> tuple[str, str]:
+        with _program(source, file_name, target, options, headers or {}, names) as (nvrtc, program):
+            lowered = nvrtc.getLoweredName(program, name) if name else ""
+            return _ptx(nvrtc, program), lowered
+
+    return in_own_process(compiled, f"The compiler, given {file_name},")
 
 
 @contextmanager
@@ -173,11 +187,14 @@ def _program(
     target: str,
     options: Sequence[str],
     headers: Mapping[str, str] | None = None,
+    names: Sequence[str] = (),
 ) -> Iterator[tuple[Any, Any]]:
-    """Compile, and give NVRTC and its program."""
+    """Compile, and give NVRTC and its program. ``names`` are instantiated."""
     nvrtc = load_nvrtc()
     named = {name.encode(): text.encode() for name, text in (headers or {}).items()}
     program = nvrtc.createProgram(source, file_name, tuple(named.values()), tuple(named))
+    for name in names:
+        nvrtc.addNameExpression(program, name)
     try:
         try:
             nvrtc.compileProgram(program, ("-std=c++17", "-lineinfo", *options))
@@ -275,18 +292,18 @@ def _ptx(nvrtc: Any, program: Any) -> str:
 
 
 def _compile_error(log: str, file_name: str, target: str) -> CompileError:
-    pattern = re.compile(_ERROR.format(file=re.escape(file_name)), re.M)
-    found = [(int(line), reason) for line, reason in pattern.findall(log)]
+    found = [(file, int(line), reason) for file, line, reason in _ERROR.findall(log)]
     if not found:
         return CompileError(
             f"{file_name} does not compile for {target}. {_reason(log, target)}", ()
         )
     sentences = []
-    for line, reason in found:
+    for file, line, reason in found:
         assertion = _ASSERTION.search(reason)
-        sentences.append(f"Line {line}: {assertion[1] if assertion else reason}")
+        where = f"Line {line}" if file == file_name else f"Line {line} of {file}"
+        sentences.append(f"{where}: {assertion[1] if assertion else reason}")
     message = f"{file_name} does not compile for {target}.\n" + "\n".join(sentences)
-    return CompileError(message, tuple(line for line, _ in found))
+    return CompileError(message, tuple(line for file, line, _ in found if file == file_name))
 
 
 def _reason(log: str, target: str) -> str:

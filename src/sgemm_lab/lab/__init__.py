@@ -36,15 +36,16 @@ still ones: ``curves``, ``spread``.
 of how one measures, ``my_gpu``.
 """
 
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Mapping, Sequence
+from typing import Any, overload
 
 import sgemm_lab
+from sgemm_lab.counting.foreign.launching import ForeignKernel
 from sgemm_lab.counting.walk import walk
 from sgemm_lab.cuda.compiler import TARGETS, compile_kernel, suits
 from sgemm_lab.errors import LabError, MissingToolError
 from sgemm_lab.gpu import GPUS, Gpu, find_gpu
-from sgemm_lab.kernel import Kernel, Size, load_kernel, parse_kernel
+from sgemm_lab.kernel import Kernel, Size, has_head_comment, load_kernel, parse_kernel
 from sgemm_lab.lab import card as _card
 from sgemm_lab.lab import closing as _closing
 from sgemm_lab.lab import demand as _demand
@@ -58,6 +59,10 @@ from sgemm_lab.lab.checking import verdict
 from sgemm_lab.lab.counts import Counted
 from sgemm_lab.lab.exercise import exercise as _exercise
 from sgemm_lab.lab.exercise import predict as _predict
+from sgemm_lab.lab.foreign import ForeignCounted
+from sgemm_lab.lab.foreign import foreign as _foreign
+from sgemm_lab.lab.foreign import foreign_count as _foreign_count
+from sgemm_lab.lab.foreign import foreign_verdict as _foreign_verdict
 from sgemm_lab.lab.hardware_counters import Hardware
 from sgemm_lab.lab.hardware_counters import hardware as _hardware
 from sgemm_lab.lab.instructions import instructions as _instructions
@@ -121,15 +126,60 @@ def source(name: str) -> str:
     return load_kernel(name).source
 
 
-def mine(text: str, name: str = "mine") -> Kernel:
+@overload
+def mine(text: str, name: str = "mine") -> Kernel: ...
+
+
+@overload
+def mine(
+    text: str,
+    name: str = "mine",
+    *,
+    grid: str,
+    block: str,
+    entry: str | None = None,
+    args: str | None = None,
+    shared_bytes: int = 0,
+    define: Mapping[str, str | int] | None = None,
+) -> ForeignKernel: ...
+
+
+def mine(
+    text: str,
+    name: str = "mine",
+    *,
+    entry: str | None = None,
+    grid: str = "",
+    block: str = "",
+    args: str | None = None,
+    shared_bytes: int = 0,
+    define: Mapping[str, str | int] | None = None,
+) -> Kernel | ForeignKernel:
     """Make a kernel of the reader's own source text. Empty lines at its ends do not count.
+
+    Text without the book's head comment may be any CUDA file as it was found, with ``main`` too.
+    It then needs its launch: ``grid="ceil(N/32), ceil(M/32)"`` and ``block="32, 8"``. ``entry``
+    chooses a kernel, such as "tiled<16>"; ``args`` says what it is given where that cannot be told,
+    such as "M N K 1.0 A B 0.0 C" or "x:in:4096 y:out:4096 n=4096"; ``define`` sets macros. What is
+    made of it goes into ``check`` and ``count``.
 
     Raises:
         LabError: it is no text, or the head comment lacks a field.
     """
     if not isinstance(text, str):
         raise LabError(f"{text!r} is no source. Give it as text, such as lab.source('tiled').")
-    return parse_kernel(name, text.strip() + "\n")
+    if grid or block or entry or args:
+        return _foreign(text, name, entry, grid, block, args, shared_bytes, define)
+    source = text.strip() + "\n"
+    try:
+        return parse_kernel(name, source)
+    except LabError as error:
+        if has_head_comment(source):
+            raise
+        raise LabError(
+            f"{error} Or say how its kernel is launched: "
+            "lab.mine(text, grid='ceil(N/32), ceil(M/32)', block='32, 32')."
+        ) from None
 
 
 def kernel(name: str) -> Kernel:
@@ -137,13 +187,18 @@ def kernel(name: str) -> Kernel:
     return load_kernel(name)
 
 
-def check(*kernels: str | Kernel, simulated: bool = False) -> Output:
+def check(*kernels: str | Kernel | ForeignKernel, simulated: bool = False) -> Output:
     """Check kernels at awkward sizes, on this machine's GPU or by simulation.
+
+    Kernels of anybody's file (see ``mine``) are simulated, and stand alone.
 
     ``simulated`` keeps a kernel off the GPU, which a stray or misaligned access would stop for the
     whole session. Where neither way is possible, the output says what to install.
     """
+    foreign = [kernel for kernel in kernels if isinstance(kernel, ForeignKernel)]
     try:
+        if foreign and len(foreign) == len(kernels):
+            return _foreign_verdict(foreign)
         return verdict([_kernel(kernel) for kernel in kernels], simulated=simulated)
     except MissingToolError as missing:
         return unavailable(missing)
@@ -173,13 +228,20 @@ def curves(*names: str, conclusion: str) -> Picture:
     return speed_curves(names, conclusion)
 
 
-def count(*kernels: str | Kernel, size: int | Size = 256) -> Counted | Output:
+def count(
+    *kernels: str | Kernel | ForeignKernel, size: int | Size = 256, expect: str | None = None
+) -> Counted | ForeignCounted | Output:
     """Count what kernels ask of memory in one launch, beside a GPU's own counters.
+
+    One kernel of anybody's file (see ``mine``) is counted line by line, and judged; ``expect`` says
+    what an array should hold, such as "y = 2 * x".
 
     The reader's own kernels need the compiler; where it is missing, the output says how to
     install it.
     """
     try:
+        if len(kernels) == 1 and isinstance(kernels[0], ForeignKernel):
+            return _foreign_count(kernels[0], _size(size), expect)
         return Counted([_kernel(kernel) for kernel in kernels], _size(size))
     except MissingToolError as missing:
         return unavailable(missing)
@@ -607,9 +669,12 @@ def sm(title: str, *, says: str = "") -> Output:
     return multiprocessor_panel(title, find_gpu(card().device.name), says=says)
 
 
-def _kernel(kernel: str | Kernel) -> Kernel:
+def _kernel(kernel: str | Kernel | ForeignKernel) -> Kernel:
     if isinstance(kernel, Kernel):
         return kernel
+    if isinstance(kernel, ForeignKernel):
+        raise LabError("A kernel without the book's head comment stands alone in lab.check and "
+                       "lab.count; no other verb knows it.")  # fmt: skip
     if isinstance(kernel, str):
         return load_kernel(kernel)
     raise LabError(f"{kernel!r} is no kernel. Give a name such as 'tiled', or lab.mine(text).")

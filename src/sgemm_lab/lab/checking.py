@@ -25,23 +25,23 @@ def verdict(kernels: list[Kernel], *, simulated: bool = False) -> Output:
         lacking = session.lacking(kernels)
         for kernel in kernels:
             if kernel in lacking:
-                rows.append([kernel.title, _judgement(list(check_here(kernel, QUICK_SIZES)))])
+                rows.append([kernel.title, judgement(list(check_here(kernel, QUICK_SIZES)))])
                 continue
             ask = check if kernel.is_the_books else check_apart
-            rows.append([kernel.title, _judgement(list(ask(kernel, sizes)))])
+            rows.append([kernel.title, judgement(list(ask(kernel, sizes)))])
         if lacking:
             note += f" {session.lacking_words(lacking)} So its PTX was run on the processor."
     else:
         sizes = QUICK_SIZES
         note = "Checked here without a GPU: the kernel's PTX was run on this machine's processor."
         for kernel in kernels:
-            rows.append([kernel.title, _judgement(list(check_here(kernel, sizes)))])
+            rows.append([kernel.title, judgement(list(check_here(kernel, sizes)))])
     listed = ", ".join(size_text(size) for size in sizes[:6])
     more = f" and {len(sizes) - 6} more" if len(sizes) > 6 else ""
     return table(["kernel", "verdict"], rows, note=f"{note} Sizes: {listed}{more}.", numbers=2)
 
 
-def _judgement(results: Sequence[CheckResult]) -> str:
+def judgement(results: Sequence[CheckResult]) -> str:
     """Say how a kernel did, and where it was wrong what was wrong first."""
     wrong = next((result for result in results if result.fault), None)
     if wrong is None:

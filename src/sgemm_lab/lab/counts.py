@@ -8,7 +8,7 @@ from sgemm_lab.kernel import Kernel, Size
 from sgemm_lab.lab import demand, session
 from sgemm_lab.lab.output import Output, table
 from sgemm_lab.records.data import Counted as Hardware
-from sgemm_lab.simulator.counts import LineCounts
+from sgemm_lab.simulator.counts import Counts, LineCounts
 from sgemm_lab.text import size_text
 
 ROWS = {
@@ -65,22 +65,11 @@ class Counted:
         FLOP is 2 for a fused multiply-add of one thread; barriers are those of all blocks.
         """
         launch = self.launches[kernel]
-        texts = launch.kernel.source.splitlines()
-        total = launch.result.counts.total
-        columns = {head: keys for head, keys in LINE_COLUMNS.items() if _sum(total, keys)}
-        rows = [
-            (f"{where.line}", texts[where.line - 1].strip(), _numbers(counts, columns))
-            for where, counts in launch.result.counts.lines.items()
-            if any(_sum(counts, keys) for keys in columns.values())
-        ]
-        rows.append(("", "all", _numbers(total, columns)))
         note = (
             f"One launch of {kernel} at M, N, K = {size_text(self.size)}, counted here, no GPU. "
             "A line in a loop is counted each time it runs."
         )
-        text = repr(table(["line", "source", *columns], [[a, b, *c] for a, b, c in rows],
-                          note=note, numbers=2))  # fmt: skip
-        return Output(_lines_html(list(columns), rows, note), text)
+        return lines_of(launch.result.counts, launch.kernel.source, "", note)
 
     def _table(self) -> Output:
         heads = ["per launch"]
@@ -111,6 +100,29 @@ class Counted:
 
     def __repr__(self) -> str:
         return self._table().text
+
+
+def lines_of(counts: Counts, source: str, file: str, note: str) -> Output:
+    """List what each line of a source costs; lines that cost nothing are left out.
+
+    With ``file``, lines of other files are called by the name of theirs.
+    """
+    texts = source.splitlines()
+    total = counts.total
+    columns = {head: keys for head, keys in LINE_COLUMNS.items() if _sum(total, keys)}
+    rows = [
+        (
+            f"{where.line}",
+            texts[where.line - 1].strip() if file in ("", where.file) else where.file,
+            _numbers(found, columns),
+        )
+        for where, found in counts.lines.items()
+        if any(_sum(found, keys) for keys in columns.values())
+    ]
+    rows.append(("", "all", _numbers(total, columns)))
+    listed = [[line, text, *numbers] for line, text, numbers in rows]
+    plain = repr(table(["line", "source", *columns], listed, note=note, numbers=2))
+    return Output(_lines_html(list(columns), rows, note), plain)
 
 
 def _lines_html(heads: list[str], rows: Sequence[tuple[str, str, list[str]]], note: str) -> str:

@@ -53,3 +53,57 @@ function halfway(product, c, total, near, other) {
   }
   return error > 0 ? Math.max(near, other) : Math.min(near, other);
 }
+
+const SPLIT = 2 ** 27 + 1;
+const [LEAST_SAFE, MOST_SAFE] = [2 ** -900, 2 ** 900];
+const [DOUBLE, LONG] = ((buffer) => [new Float64Array(buffer), new BigInt64Array(buffer)])(
+  new ArrayBuffer(8),
+);
+
+/**
+ * What a sum leaves over, exactly: Knuth's two-sum.
+ * @param {number} one
+ * @param {number} other
+ * @param {number} total
+ */
+function leftOver(one, other, total) {
+  const kept = total - one;
+  return one - (total - kept) + (other - kept);
+}
+
+/**
+ * A sum; where it is inexact, the neighbour with an odd last bit.
+ * @param {number} one
+ * @param {number} other
+ */
+export function oddSum(one, other) {
+  const total = one + other;
+  const error = leftOver(one, other, total);
+  if (!Number.isFinite(error) || error === 0) return total;
+  DOUBLE[0] = total;
+  if ((LONG[0] & 1n) === 0n) LONG[0] += error > 0 === total > 0 ? 1n : -1n;
+  return DOUBLE[0];
+}
+
+/**
+ * a·b + c with one rounding to nearest even, bit for bit what `fma.rn.f64` gives; beyond 2^±900
+ * with two.
+ * @param {number} a
+ * @param {number} b
+ * @param {number} c
+ */
+export function fma64(a, b, c) {
+  const product = a * b;
+  const safe = [a, b, product].every((one) => {
+    const size = Math.abs(one);
+    return size > LEAST_SAFE && size < MOST_SAFE;
+  });
+  if (!safe || !(Math.abs(c) < MOST_SAFE)) return product + c;
+  const highA = a * SPLIT - (a * SPLIT - a);
+  const highB = b * SPLIT - (b * SPLIT - b);
+  const [lowA, lowB] = [a - highA, b - highB];
+  const rest = lowA * lowB - (product - highA * highB - lowA * highB - highA * lowB);
+  const inner = c + rest;
+  const total = product + inner;
+  return total + oddSum(leftOver(c, rest, inner), leftOver(product, inner, total));
+}

@@ -62,3 +62,45 @@ def _rounded_to_odd(a: Any, b: Any, c: Any) -> npt.NDArray[np.float64]:
     towards = np.where(error > 0, np.inf, -np.inf)
     odd = np.nextafter(total, towards)
     return np.asarray(np.where(inexact & even, odd, total))
+
+
+_SPLIT = 2.0**27 + 1
+_SAFE = (2.0**-900, 2.0**900)
+
+
+def fma64(a: npt.ArrayLike, b: npt.ArrayLike, c: npt.ArrayLike) -> npt.NDArray[np.float64]:
+    """a·b + c with one rounding to nearest even, bit for bit what ``fma.rn.f64`` gives.
+
+    The product is taken apart into two float64 (Dekker), and what the sums leave over is rounded to
+    odd before it is added (Boldo and Melquiond, 2008). Factors and products beyond 2^±900 are
+    rounded twice, for their parts leave the range of float64.
+    """
+    with np.errstate(all="ignore"):
+        a, b, c = np.broadcast_arrays(*(np.asarray(one, np.float64) for one in (a, b, c)))
+        product = a * b
+        high_a, high_b = ((one * _SPLIT) - ((one * _SPLIT) - one) for one in (a, b))
+        low_a, low_b = a - high_a, b - high_b
+        rest = low_a * low_b - (((product - high_a * high_b) - low_a * high_b) - high_a * low_b)
+        inner, inner_error = _two_sum(c, rest)
+        total, error = _two_sum(product, inner)
+        made = total + odd_sum(inner_error, error)
+        sizes = [np.abs(one) for one in (a, b, product)]
+        safe = np.all([(one > _SAFE[0]) & (one < _SAFE[1]) for one in sizes], axis=0)
+        return np.asarray(np.where(safe & (np.abs(c) < _SAFE[1]), made, product + c))
+
+
+def _two_sum(one: Any, other: Any) -> tuple[Any, Any]:
+    """A sum, and its rounding error exactly (Knuth)."""
+    total = one + other
+    kept = total - one
+    return total, (one - (total - kept)) + (other - kept)
+
+
+def odd_sum(one: Any, other: Any) -> Any:
+    """Return a float64 sum; where it is inexact, the neighbour with an odd last bit."""
+    total, error = _two_sum(one, other)
+    inexact = np.isfinite(error) & (error != 0)
+    even = (total.view(np.uint64) & np.uint64(1)) == 0
+    return np.where(
+        inexact & even, np.nextafter(total, np.where(error > 0, np.inf, -np.inf)), total
+    )

@@ -3,12 +3,14 @@
 // machine.py in JavaScript. Multiply-adds are not bundled: a loop over a row is fast as it is.
 
 import { LabError } from "../errors.js";
+import { APPROXIMATIONS } from "./approximations.js";
 import { ARITHMETIC } from "./arithmetic.js";
 import { ASYNC_COPIES } from "./async_copies.js";
 import { runToTheEnd } from "./barriers.js";
 import { CONVERSIONS } from "./conversions.js";
 import { basicBlocks } from "./flow.js";
 import { BlockBatch, countNonzero, ThreadGroup } from "./group.js";
+import { HALF_OPERATIONS } from "./half_operations.js";
 import { MBARRIER_OPERATIONS } from "./mbarrier_operations.js";
 import { MEMORY_OPERATIONS } from "./memory_operations.js";
 import { overRuns } from "./operations.js";
@@ -35,6 +37,8 @@ import { WARP_OPERATIONS } from "./warp_operations.js";
 const OPERATIONS = [
   ...ARITHMETIC,
   ...CONVERSIONS,
+  ...APPROXIMATIONS,
+  ...HALF_OPERATIONS,
   ...MEMORY_OPERATIONS,
   ...ASYNC_COPIES,
   ...MBARRIER_OPERATIONS,

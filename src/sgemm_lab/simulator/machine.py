@@ -7,7 +7,9 @@ from functools import lru_cache
 import numpy as np
 
 from sgemm_lab.simulator import (
+    approximations,
     arithmetic,
+    half_operations,
     mbarrier_operations,
     memory_operations,
     tensor_operations,
@@ -30,6 +32,8 @@ _OPERATIONS = [
     (re.compile(pattern), binder)
     for module in (
         arithmetic,
+        approximations,
+        half_operations,
         memory_operations,
         mbarrier_operations,
         warp_operations,

@@ -308,6 +308,8 @@ const ATOMICS = {
   and: (a, b) => a & b,
   or: (a, b) => a | b,
   xor: (a, b) => a ^ b,
+  inc: (a, most) => (a >= most ? 0n : a + 1n),
+  dec: (a, most) => (a === 0n || a > most ? most : a - 1n),
 };
 
 /** `red` and `atom`. Lanes that meet at one address go one after the other. @type {Binder} */
@@ -317,7 +319,11 @@ function atomic(group, instruction, match) {
   const sites = sitesOf(instruction, match, ATOMIC);
   const returns = match.name === "atom";
   if (op === "exch" && !returns) throw new TypeError(instruction.opcode);
-  const read = group.registers.reader(instruction.operands[returns ? 2 : 1], type);
+  const place = returns ? 2 : 1;
+  const swaps = op === "cas";
+  const read = group.registers.reader(instruction.operands[place + (swaps ? 1 : 0)], type);
+  const wanted = swaps ? group.registers.reader(instruction.operands[place], type) : null;
+  const change = ATOMICS[swaps ? "exch" : op];
   const [first] = instruction.operands;
   const write = returns && first.kind === "register" ? group.registers.writer(first, type) : null;
   const bits = new DataView(new ArrayBuffer(8));
@@ -332,8 +338,10 @@ function atomic(group, instruction, match) {
     const asked = Array.from(positions, (_, i) => read(lanes === null ? i : lanes[i]));
     positions.forEach((position, i) => {
       const old = element(position);
-      const result = ATOMICS[op](old, asked[i]);
-      write?.(lanes === null ? i : lanes[i], old);
+      const lane = lanes === null ? i : lanes[i];
+      // compare and swap: only what is there as expected is exchanged
+      const result = wanted && wanted(lane) !== old ? old : change(old, asked[i]);
+      write?.(lane, old);
       setBits(memory, position, bytes, kind === "f" ? floatBits(bits, result, bytes) : result);
     });
     if (before.every((old, i) => old === raw(positions[i]))) {
@@ -372,7 +380,7 @@ const PATTERNS = [
   [`ld${STRENGTH}${SPACE}${CACHE}${VECTOR}\\.${TYPE}`, load],
   [`st${STRENGTH}${SPACE}${CACHE}${VECTOR}\\.${TYPE}`, store],
   [
-    `(?<name>red|atom)${SCOPE}${SPACE}${SCOPE}\\.(?<op>add|min|max|and|or|xor|exch)\\.${TYPE}`,
+    `(?<name>red|atom)${SCOPE}${SPACE}${SCOPE}\\.(?<op>add|min|max|and|or|xor|exch|cas|inc|dec)\\.${TYPE}`,
     atomic,
   ],
 ];

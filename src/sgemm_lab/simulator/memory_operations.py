@@ -266,6 +266,8 @@ _ATOMICS: dict[str, Callable[[Any, Any], Any]] = {
     "and": np.bitwise_and,
     "or": np.bitwise_or,
     "xor": np.bitwise_xor,
+    "inc": lambda old, most: old.dtype.type(0) if old >= most else old + old.dtype.type(1),
+    "dec": lambda old, most: most if old == 0 or old > most else old - old.dtype.type(1),
 }
 
 
@@ -274,8 +276,12 @@ def _atomic(group: "ThreadGroup", instruction: Instruction, match: Match) -> Ste
     dtype = numpy_type(match["type"])
     sites = _sites(instruction, match, ATOMIC)
     returns = match["name"] == "atom"
-    origin = source(group.registers, group.symbols, instruction.operands[1 + returns], dtype)
-    operation = _ATOMICS[match["op"]]
+    swaps = match["op"] == "cas"
+    origin, wanted = (
+        source(group.registers, group.symbols, instruction.operands[position + returns], dtype)
+        for position in ((2, 1) if swaps else (1, 1))
+    )
+    operation = _ATOMICS["exch" if swaps else match["op"]]
     target = None
     if returns and isinstance(instruction.operands[0], Register):
         target = group.registers.view(instruction.operands[0], dtype)
@@ -289,13 +295,18 @@ def _atomic(group: "ThreadGroup", instruction: Instruction, match: Match) -> Ste
         if access.lanes is not None:
             value = value[access.lanes]
         before = words[places].copy()
-        if target is None:
-            assert isinstance(operation, np.ufunc)
+        if target is None and isinstance(operation, np.ufunc):
             operation.at(words, places, value)
         else:
             lanes = np.arange(group.lanes) if access.lanes is None else access.lanes
+            asked = np.broadcast_to(wanted, (group.lanes,))
             for lane, place, operand in zip(lanes, places, value, strict=True):
-                target[lane], words[place] = words[place], operation(words[place], operand)
+                old = words[place]
+                # compare and swap: only what is there as expected is exchanged
+                if not swaps or old == asked[lane]:
+                    words[place] = operation(old, operand)
+                if target is not None:
+                    target[lane] = old
         if np.array_equal(before, words[places]):
             # Nothing new: a thread that asks in a loop need not ask again until there is.
             group.test_failed |= target is not None
@@ -417,7 +428,7 @@ OPERATIONS: Operations = [
     (rf"st{_STRENGTH}{_SPACE}{_CACHE}(?:\.(?P<vector>v[24]))?\.{_TYPE}", _store),
     (
         rf"(?P<name>red|atom){_ATOMIC_SCOPE}{_SPACE}{_ATOMIC_SCOPE}"
-        rf"\.(?P<op>add|min|max|and|or|xor|exch)\.{_TYPE}",
+        rf"\.(?P<op>add|min|max|and|or|xor|exch|cas|inc|dec)\.{_TYPE}",
         _atomic,
     ),
     (r"cp\.async\.c[ag]\.shared(?:::cta)?\.global(?:\.L2::\w+)*", _copy_async),

@@ -1,0 +1,1 @@
+"""CUDA files that nobody here wrote: their device code, their kernels, how to launch one."""

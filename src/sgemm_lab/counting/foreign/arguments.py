@@ -1,0 +1,163 @@
+"""What a kernel is given, as a reader writes it: "M N K 1.0 A B 0.0 C" or "x:in:4096 n=4096".
+
+Each word is an argument, in the kernel's order:
+
+- A, B or C: a matrix of the product C = A·B. "A:col" lies by columns; "C:zero" starts with zeros.
+- A name, a use and a size: "x:in:4096", an array. What is only written is "out", what is read and
+  written "inout", what starts with zeros "zero". A type may follow: "x:in:4096:int". A file stands
+  in the place of a size: "x:in:x.npy".
+- Anything else is a number: 3, 0.5, M, or arithmetic such as ceil(N/4). "n=4096" also names it.
+"""
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from sgemm_lab.errors import LabError
+from sgemm_lab.expression import UnreadableError, whole_number
+
+Role = Literal["A", "B", "C"]
+Use = Literal["in", "out", "inout", "zero"]
+
+LARGEST_ARRAY = 2**26
+"""Elements of one array. Above this the simulator would need more than 1 GB."""
+
+_NUMBER = re.compile(r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?f?")
+
+
+@dataclass(frozen=True)
+class Number:
+    """A number, as text: "3", "0.5", "ceil(N/4)"; named where other arguments use it."""
+
+    text: str
+    name: str = ""
+
+    def __str__(self) -> str:
+        return f"{self.name}={self.text}" if self.name else self.text
+
+
+@dataclass(frozen=True)
+class Matrix:
+    """One of the three matrices of a product."""
+
+    role: Role
+    by_columns: bool = False
+    zero: bool = False
+    """Whether it starts with zeros, though nothing else was written there."""
+
+    def __str__(self) -> str:
+        return self.role + ":col" * self.by_columns + ":zero" * self.zero
+
+
+@dataclass(frozen=True)
+class Array:
+    """An array of its own."""
+
+    name: str
+    use: Use
+    size: str
+    """Elements, as arithmetic; or a file's name that ends in ".npy"."""
+    type: str = ""
+
+    def __str__(self) -> str:
+        return f"{self.name}:{self.use}:{self.size}" + f":{self.type}" * bool(self.type)
+
+
+Given = Number | Matrix | Array
+
+
+def read_arguments(text: str) -> tuple[Given, ...]:
+    """Read arguments as a reader writes them.
+
+    Raises:
+        LabError: a word is none, or a name stands twice.
+    """
+    given = tuple(_one(word) for word in _words(text))
+    names = [_name(one) for one in given if _name(one)]
+    twice = next((name for name in names if names.count(name) > 1), None)
+    if twice:
+        raise LabError(f"'{twice}' stands twice among the arguments.")
+    roles = {one.role for one in given if isinstance(one, Matrix)}
+    if roles and roles != {"A", "B", "C"}:
+        lacking = ", ".join(sorted({"A", "B", "C"} - roles))
+        raise LabError(f"A product has three matrices; {lacking} is missing among the arguments.")
+    return given
+
+
+def _words(text: str) -> list[str]:
+    words, depth = [""], 0
+    for letter in text:
+        depth += (letter == "(") - (letter == ")")
+        if depth <= 0 and (letter.isspace() or letter == ","):
+            words.append("")
+        else:
+            words[-1] += letter
+    return [word for word in words if word]
+
+
+def _one(word: str) -> Given:
+    parts = word.split(":")
+    is_matrix = parts[0] in ("A", "B", "C") and set(parts[1:]) <= {"row", "col", "zero"}
+    if not is_matrix and len(parts) > 2 and parts[1] in ("in", "out", "inout", "zero"):
+        if not re.fullmatch(r"[^\W\d]\w*", parts[0]) or len(parts) > 4:
+            raise LabError(f"'{word}' names no array. Write it like x:in:4096 or x:in:4096:int.")
+        use: Use = parts[1]  # type: ignore[assignment]
+        return Array(parts[0], use, parts[2], parts[3] if len(parts) == 4 else "")
+    if parts[0] in ("A", "B", "C"):
+        if not set(parts[1:]) <= {"row", "col", "zero"}:
+            raise LabError(f"'{word}' is no matrix. Write {parts[0]} or {parts[0]}:col.")
+        role: Role = parts[0]  # type: ignore[assignment]
+        return Matrix(role, "col" in parts[1:], "zero" in parts[1:])
+    if len(parts) > 1:
+        raise LabError(f"'{word}' is no argument. An array is written like x:in:4096 or y:out:N.")
+    name, equals, value = word.partition("=")
+    if equals:
+        if not re.fullmatch(r"[^\W\d]\w*", name) or name in ("M", "N", "K"):
+            raise LabError(f"'{word}' names no number. Write it like n=4096.")
+        return Number(value, name)
+    return Number(word)
+
+
+def _name(given: Given) -> str:
+    return given.role if isinstance(given, Matrix) else given.name
+
+
+def value_of(number: Number, names: Mapping[str, int]) -> int | float:
+    """Return the value of a number.
+
+    Raises:
+        LabError: it cannot be read.
+    """
+    if _NUMBER.fullmatch(number.text):
+        text = number.text.removesuffix("f")
+        return int(text) if re.fullmatch(r"[-+]?\d{1,18}", text) else float(text)
+    return whole(number.text, names, "argument")
+
+
+def whole(text: str, names: Mapping[str, int], what: str) -> int:
+    """Return the whole number that arithmetic stands for; a division drops its rest, as in C.
+
+    ``ceil(N / 4)`` is rounded up as it says.
+
+    Raises:
+        LabError: it cannot be read.
+    """
+    try:
+        return whole_number(text, names)
+    except UnreadableError as fault:
+        try:
+            return whole_number(text, names, floor=True)
+        except UnreadableError:
+            raise LabError(f"The {what} '{text}' {fault}") from None
+
+
+def named_numbers(given: Sequence[Given], names: Mapping[str, int]) -> dict[str, int]:
+    """Return the whole numbers that names stand for, those of the arguments among them."""
+    found = dict(names)
+    for one in given:
+        if isinstance(one, Number) and one.name:
+            value = value_of(one, found)
+            if isinstance(value, int):
+                found[one.name] = value
+    return found

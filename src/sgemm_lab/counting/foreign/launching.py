@@ -1,0 +1,379 @@
+"""One launch of somebody's kernel: its arguments made, run on the processor, taken apart again."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from sgemm_lab.counting.foreign.arguments import (
+    LARGEST_ARRAY,
+    Array,
+    Given,
+    Matrix,
+    Number,
+    named_numbers,
+    read_arguments,
+    value_of,
+    whole,
+)
+from sgemm_lab.counting.foreign.elements import FLOAT, Element, named_element, resolve
+from sgemm_lab.counting.foreign.expected import load_array
+from sgemm_lab.counting.foreign.host_launch import HostLaunch, UnknownError
+from sgemm_lab.counting.foreign.opening import Opened, Pasted, open_file
+from sgemm_lab.counting.foreign.presets import Parameter, product_arguments, suggestion
+from sgemm_lab.counting.of_kernel import PATIENCE, PATIENCE_EACH, TIME_LIMIT, Schedule, patience
+from sgemm_lab.cuda.compiler import DEFAULT_TARGET
+from sgemm_lab.cuda.launch import MAX_GRID_Y
+from sgemm_lab.errors import LabError
+from sgemm_lab.kernel import Size
+from sgemm_lab.simulator import Result, simulate
+from sgemm_lab.text import size_text
+
+Values = npt.NDArray[Any]
+
+MOST_THREADS = 2**24
+"""Threads of a launch that take minutes here, however little each does."""
+
+SPREAD = 8
+"""The numbers of an array lie between this and its negative."""
+
+
+@dataclass(frozen=True)
+class ForeignKernel:
+    """A kernel in any CUDA file, and how to launch it. Shapes are arithmetic over M, N and K."""
+
+    pasted: Pasted
+    grid: tuple[str, ...]
+    block: tuple[str, ...]
+    shared_bytes: str = "0"
+    arguments: str | None = None
+    """As ``arguments`` reads them; None where they are told by names and types."""
+
+
+@dataclass(frozen=True)
+class Prepared:
+    """A kernel that is compiled, and whose arguments are known."""
+
+    kernel: ForeignKernel
+    opened: Opened
+    parameters: tuple[Parameter, ...]
+    given: tuple[Given, ...]
+    told: bool
+    """Whether the reader gave the arguments, and they were not guessed."""
+    host: HostLaunch | None = None
+    """The file's own launch, which tells what the reader does not."""
+
+    @property
+    def multiplies(self) -> bool:
+        """Whether it is given the matrices of a product."""
+        return any(isinstance(one, Matrix) for one in self.given)
+
+    @property
+    def sizes(self) -> int:
+        """How many of M, N and K its arguments name."""
+        numbers = [one.text for one in self.given if isinstance(one, Number)]
+        return sum(any(name in text for text in numbers) for name in "MNK")
+
+    @property
+    def depends_on_size(self) -> bool:
+        """Whether grid, block or arguments name M, N or K."""
+        texts = (*self.kernel.grid, *self.kernel.block, *map(str, self.given))
+        return self.multiplies or any(name in text for text in texts for name in "MNK")
+
+    def element(self, given: Given) -> Element:
+        """Return what an array holds."""
+        if isinstance(given, Array) and given.type:
+            return named_element(given.type)
+        place = self.given.index(given)
+        found = self.parameters[place].element if place < len(self.parameters) else None
+        return found or FLOAT
+
+    @property
+    def factors(self) -> tuple[float, float]:
+        """Alpha and beta of C = alpha·A·B + beta·C: 1 and 0 where the kernel has none."""
+        found = {"alpha": 1.0, "beta": 0.0}
+        names = list(found)
+        for given, parameter in zip(self.given, self.parameters, strict=True):
+            if isinstance(given, Number) and not parameter.is_whole and names:
+                said = parameter.declared.name.lower()
+                name = next((n for n in names if n in said), names[0])
+                names.remove(name)
+                found[name] = float(value_of(given, {}))
+        return found["alpha"], found["beta"]
+
+    @property
+    def has_beta(self) -> bool:
+        """Whether the kernel takes a factor of what C holds."""
+        scalars = [
+            given
+            for given, p in zip(self.given, self.parameters, strict=True)
+            if isinstance(given, Number) and not p.is_whole
+        ]
+        return len(scalars) > 1
+
+
+@dataclass
+class Settings:
+    """How a launch is simulated."""
+
+    target: str = DEFAULT_TARGET
+    check_hazards: bool = True
+    count_requests: bool = True
+    schedule: Schedule = "lockstep"
+    time_limit: float = TIME_LIMIT
+    progress: Callable[[int, int], None] | None = field(default=None, repr=False)
+
+
+def prepare(kernel: ForeignKernel, target: str = DEFAULT_TARGET) -> Prepared:
+    """Compile a kernel and find out what it takes.
+
+    Raises:
+        CompileError: it does not compile.
+        LabError: no kernel can be chosen, or its arguments are not known.
+    """
+    opened = open_file(kernel.pasted, target)
+    declared = opened.kernel.parameters
+    parameters = tuple(
+        Parameter(
+            p, resolve(p.type, opened.kernel, opened.name, opened.sources, kernel.pasted.defines)
+        )
+        for p in declared
+    )
+    given = None if kernel.arguments is None else read_arguments(kernel.arguments)
+    if given is None:
+        given = () if not parameters else product_arguments(opened.kernel.name, parameters)
+    if given is None:
+        raise LabError(
+            f"What '{opened.name}' takes is not known: ({signature(parameters)}). Say it with "
+            f"--args, such as --args '{suggestion(parameters)}'."
+        )
+    if len(given) != len(parameters):
+        raise LabError(
+            f"'{opened.name}' takes {len(parameters)} arguments ({signature(parameters)}), "
+            f"but --args names {len(given)}."
+        )
+    for one, parameter in zip(given, parameters, strict=True):
+        _refuse_mismatch(opened.name, one, parameter)
+    prepared = Prepared(kernel, opened, parameters, given, kernel.arguments is not None)
+    return prepared if kernel.grid and kernel.block else _with_host_launch(prepared)
+
+
+def _with_host_launch(prepared: Prepared) -> Prepared:
+    """Take what the reader does not tell from the file's own launch.
+
+    Raises:
+        LabError: it cannot be worked out, or is for one size alone.
+    """
+    small, large = ((side, 2 * side, 4 * side) for side in (64, 192))
+    for launch in prepared.opened.launches:
+        host = HostLaunch(launch, prepared.opened.sources, prepared.kernel.pasted.defines)
+        found = replace(prepared, host=host)
+        try:
+            shapes = [_of_host(found, size) for size in (small, large)]
+        except (UnknownError, LabError):
+            continue
+        if shapes[0] != shapes[1] or not prepared.multiplies:
+            return found
+    raise LabError(_no_shape(prepared.opened))
+
+
+def _of_host(prepared: Prepared, size: Size) -> tuple[tuple[int, ...], ...]:
+    """Return grid, block and (shared bytes,) of the file's own launch, at a size."""
+    assert prepared.host is not None
+    names = named_numbers(prepared.given, dict(zip("MNK", size, strict=True)))
+    numbers = [value_of(g, names) if isinstance(g, Number) else None for g in prepared.given]
+    return prepared.host.shape(numbers)
+
+
+def _no_shape(opened: Opened) -> str:
+    text = (
+        f"How '{opened.name}' is launched is not known: it needs --grid and --block, its blocks "
+        "and the threads of a block, such as --grid 'ceil(N/32),ceil(M/32)' --block 32,32."
+    )
+    if opened.launches:
+        first = opened.launches[0]
+        text += f" Line {first.line} launches it so: {first}."
+    return text
+
+
+def signature(parameters: Sequence[Parameter]) -> str:
+    """Write parameters as the source does, shortly."""
+    texts = []
+    for p in parameters:
+        const = "const " if p.declared.pointer and p.declared.const else ""
+        star = "*" if p.declared.pointer else ""
+        texts.append(f"{const}{p.declared.type}{star} {p.declared.name}".strip())
+    return ", ".join(texts)
+
+
+def _refuse_mismatch(name: str, given: Given, parameter: Parameter) -> None:
+    is_array = not isinstance(given, Number)
+    if is_array != parameter.declared.pointer and parameter.element is not None:
+        takes = "an array" if parameter.declared.pointer else "a number"
+        raise LabError(
+            f"'{name}' takes {takes} as '{signature([parameter])}', but --args gives {given}."
+        )
+
+
+@dataclass(frozen=True)
+class Shape:
+    """Blocks of the grid and threads of a block along x, y and z; bytes of shared memory."""
+
+    grid: tuple[int, ...]
+    block: tuple[int, ...]
+    shared_bytes: int
+
+
+def shape_at(prepared: Prepared, size: Size) -> Shape:
+    """Work out the launch at a size.
+
+    Raises:
+        LabError: it cannot be worked out, or no GPU takes it.
+    """
+    kernel = prepared.kernel
+    names = named_numbers(prepared.given, dict(zip("MNK", size, strict=True)))
+
+    def sizes(texts: Sequence[str], what: str) -> tuple[int, ...]:
+        found = tuple(whole(text, names, what) for text in texts)
+        if min(found) < 1:
+            raise LabError(f"The {what} {found} has a size below 1.")
+        return found
+
+    shared = whole(kernel.shared_bytes, names, "shared memory")
+    if prepared.host is None:
+        shape = Shape(sizes(kernel.grid, "grid"), sizes(kernel.block, "block"), shared)
+    else:
+        grid, block, (host_shared,) = _of_host(prepared, size)
+        shape = Shape(
+            sizes(kernel.grid, "grid") if kernel.grid else grid,
+            sizes(kernel.block, "block") if kernel.block else block,
+            shared or host_shared,
+        )
+        if min(*shape.grid, *shape.block) < 1:
+            raise LabError(f"The file's own launch has no blocks at {size_text(size)}.")
+    _refuse_endless(shape)
+    return shape
+
+
+def _refuse_endless(shape: Shape) -> None:
+    """Refuse a launch that no GPU takes, or that would never end here."""
+    x, y, z = (*shape.grid, 1, 1)[:3]
+    if x >= 2**31 or max(y, z) > MAX_GRID_Y:
+        raise LabError(
+            f"No GPU takes a grid of {' × '.join(f'{n:,}' for n in shape.grid)} blocks: at most "
+            f"{2**31 - 1:,} along x and {MAX_GRID_Y:,} along y."
+        )
+    blocks, threads = int(np.prod(shape.grid)), int(np.prod(shape.block))
+    if blocks * threads > MOST_THREADS:
+        raise LabError(
+            f"{blocks:,} blocks of {threads:,} threads are too many to run on a processor: "
+            f"it takes minutes from {MOST_THREADS:,} threads on. Choose a smaller size and grid."
+        )
+
+
+@dataclass(frozen=True)
+class Arrays:
+    """What a launch starts from: the numbers of each array, and which hold nothing yet."""
+
+    values: Mapping[str, Values]
+    unwritten: tuple[str, ...]
+
+
+def run(
+    prepared: Prepared, size: Size, arrays: Arrays, settings: Settings
+) -> tuple[dict[str, Values], Result]:
+    """Simulate one launch; return the numbers of each array after it, and all that was found.
+
+    Matrices are M×K, K×N and M×N, whatever way they lie in memory.
+
+    Raises:
+        LabError: the launch fits neither the kernel nor any GPU.
+    """
+    names = named_numbers(prepared.given, dict(zip("MNK", size, strict=True)))
+    arguments: dict[str, Any] = {}
+    for place, one in enumerate(prepared.given):
+        compiled = prepared.opened.compiled.parameters[place]
+        if isinstance(one, Number):
+            value = value_of(one, names)
+            floating = compiled.type.startswith("f")
+            if not floating and value != int(value):
+                raise LabError(
+                    f"'{signature([prepared.parameters[place]])}' takes a whole number, "
+                    f"not {one.text}."
+                )
+            arguments[f"argument {place + 1}"] = float(value) if floating else int(value)
+        else:
+            arguments[_called(one)] = _lay_out(prepared, one, arrays.values[_called(one)])
+    shape = shape_at(prepared, size)
+    elements = sum(values.size for values in arrays.values.values())
+    result = simulate(
+        prepared.opened.ptx,
+        prepared.opened.compiled.name,
+        shape.grid,
+        shape.block,
+        arguments,
+        shape.shared_bytes,
+        unwritten=arrays.unwritten,
+        check_hazards=settings.check_hazards,
+        count_requests=settings.count_requests,
+        schedule=settings.schedule,
+        time_limit=settings.time_limit,
+        patience=patience(size) if prepared.multiplies else PATIENCE + PATIENCE_EACH * elements,
+        progress=settings.progress,
+    )
+    after = {
+        _called(one): _taken_back(prepared, one, result.arrays[_called(one)], arrays)
+        for one in prepared.given
+        if not isinstance(one, Number)
+    }
+    return after, result
+
+
+def _called(given: Given) -> str:
+    return given.role if isinstance(given, Matrix) else given.name
+
+
+def _lay_out(prepared: Prepared, given: Given, values: Values) -> Values:
+    turned = values.T if isinstance(given, Matrix) and given.by_columns else values
+    return np.ascontiguousarray(prepared.element(given).pack(turned))
+
+
+def _taken_back(prepared: Prepared, given: Given, stored: Values, arrays: Arrays) -> Values:
+    values = prepared.element(given).unpack(stored)
+    if isinstance(given, Matrix) and given.by_columns:
+        values = values.T
+    return values.reshape(arrays.values[_called(given)].shape)
+
+
+def own_arrays(prepared: Prepared, size: Size, random: np.random.Generator) -> Arrays:
+    """Make the arrays that are no matrices of a product: whole numbers, and what they start with.
+
+    Raises:
+        LabError: a size or a file cannot be read, or it is too large.
+    """
+    names = named_numbers(prepared.given, dict(zip("MNK", size, strict=True)))
+    values: dict[str, Values] = {}
+    unwritten = []
+    for one in prepared.given:
+        if not isinstance(one, Array):
+            continue
+        element = prepared.element(one)
+        if one.size.endswith(".npy"):
+            values[one.name] = element.unpack(element.pack(load_array(Path(one.size)).ravel()))
+            continue
+        count = whole(one.size, names, f"size of {one.name}") * (1 if one.type else element.lanes)
+        if not 1 <= count <= LARGEST_ARRAY:
+            raise LabError(f"'{one}' has {count:,} elements. 1 to {LARGEST_ARRAY:,} can be.")
+        least = 0 if element.stored.kind in "ub" else -SPREAD
+        most = 1 if element.stored.kind == "b" else SPREAD
+        values[one.name] = random.integers(least, most + 1, count).astype("f8")
+        if one.use in ("out", "zero"):
+            values[one.name] = np.zeros(count)
+        if one.use == "out":
+            unwritten.append(one.name)
+            if not element.whole:
+                values[one.name] = np.full(count, np.nan)
+    return Arrays(values, tuple(unwritten))

@@ -1,0 +1,111 @@
+"""Instructions that the hardware rounds in its own way, or not to nearest.
+
+``ex2``, ``lg2``, ``rcp``, ``rsqrt``, ``sqrt``, ``sin``, ``cos``, ``tanh`` and ``div`` that end in
+``.approx`` are worked out in float64 and rounded to float32: the hardware's last bits may differ.
+How far, the PTX ISA says under each of them. ``fma`` rounds down, up or towards zero as it says,
+bit for bit; only the sign of a sum that is exactly zero may differ.
+"""
+
+import re
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from sgemm_lab.simulator.fma import fma64
+from sgemm_lab.simulator.operations import Operations, Step, assignment, destination, value
+from sgemm_lab.simulator.ptx import Instruction
+
+if TYPE_CHECKING:
+    from sgemm_lab.simulator.group import ThreadGroup
+
+Match = re.Match[str]
+
+_SMALLEST_NORMAL = np.float32(2.0**-126)
+
+_FUNCTIONS: dict[str, Callable[[Any], Any]] = {
+    "ex2": np.exp2,
+    "lg2": np.log2,
+    "rcp": lambda x: 1 / x,
+    "rsqrt": lambda x: 1 / np.sqrt(x),
+    "sqrt": np.sqrt,
+    "sin": np.sin,
+    "cos": np.cos,
+    "tanh": np.tanh,
+}
+
+
+def _flushed(values: Any) -> Any:
+    """Below the normal range only the sign is kept."""
+    return np.where(np.abs(values) < _SMALLEST_NORMAL, np.copysign(np.float32(0), values), values)
+
+
+def _approximate(group: "ThreadGroup", instruction: Instruction, match: Match) -> Step:
+    a = value(group, instruction, 1, "f32")
+    function, flushes = _FUNCTIONS[match["op"]], match["ftz"]
+
+    def compute() -> Any:
+        given = _flushed(a) if flushes else a
+        made = function(np.asarray(given, np.float64)).astype(np.float32)
+        return _flushed(made) if flushes else made
+
+    return assignment(destination(group, instruction, "f32"), compute)
+
+
+def _divide(group: "ThreadGroup", instruction: Instruction, match: Match) -> Step:
+    a, b = (value(group, instruction, position, "f32") for position in (1, 2))
+    flushes = match["ftz"]
+
+    def compute() -> Any:
+        over, under = (_flushed(a), _flushed(b)) if flushes else (a, b)
+        made = np.divide(over, under, dtype=np.float32)
+        return _flushed(made) if flushes else made
+
+    return assignment(destination(group, instruction, "f32"), compute)
+
+
+def _saturate(group: "ThreadGroup", instruction: Instruction, match: Match) -> Step:
+    """``cvt.sat``: between 0 and 1, and 0 for NaN."""
+    a = value(group, instruction, 1, "f32")
+
+    def compute() -> Any:
+        return np.where(a > 0, np.minimum(a, np.float32(1)), np.float32(0))
+
+    return assignment(destination(group, instruction, "f32"), compute)
+
+
+def _directed_multiply_add(group: "ThreadGroup", instruction: Instruction, match: Match) -> Step:
+    a, b, c = (value(group, instruction, position, "f32") for position in (1, 2, 3))
+    direction = match["direction"]
+
+    def compute() -> Any:
+        product = np.multiply(a, b, dtype=np.float64)
+        total = product + c
+        # Knuth's two-sum: the rounding error of product + c, exactly.
+        kept = total - product
+        error = (product - (total - kept)) + (c - kept)
+        nearest = total.astype(np.float32)
+        above = (nearest > total) | ((nearest == total) & (error < 0))
+        below = (nearest < total) | ((nearest == total) & (error > 0))
+        down = above & (direction == "rm" or (direction == "rz") & (total > 0))
+        up = below & (direction == "rp" or (direction == "rz") & (total < 0))
+        made = np.where(down, np.nextafter(nearest, np.float32(-np.inf)), nearest)
+        return np.where(up, np.nextafter(nearest, np.float32(np.inf)), made)
+
+    return assignment(destination(group, instruction, "f32"), compute)
+
+
+def _double_multiply_add(group: "ThreadGroup", instruction: Instruction, match: Match) -> Step:
+    a, b, c = (value(group, instruction, position, "f64") for position in (1, 2, 3))
+    return assignment(destination(group, instruction, "f64"), lambda: fma64(a, b, c))
+
+
+_FTZ = r"(?P<ftz>\.ftz)?"
+
+OPERATIONS: Operations = [
+    (rf"(?P<op>{'|'.join(_FUNCTIONS)})\.approx{_FTZ}\.f32", _approximate),
+    (rf"div\.(?:approx|full){_FTZ}\.f32", _divide),
+    (rf"cvt(?:\.rn)?{_FTZ}\.sat\.f32\.f32", _saturate),
+    (r"fma\.(?P<direction>rm|rp|rz)\.f32", _directed_multiply_add),
+    (r"fma\.rn\.f64", _double_multiply_add),
+]

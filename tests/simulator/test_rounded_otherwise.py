@@ -1,0 +1,193 @@
+"""Approximations, directed rounding and 16-bit floats: against exact numbers, and in JavaScript."""
+
+from collections.abc import Iterator
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from test_instructions import ptx_around
+from twins import Case, in_javascript, same
+
+from sgemm_lab.simulator import simulate
+from sgemm_lab.simulator.fma import fma64
+
+EDGES = np.array(
+    [0, -0.0, 1, -1, 0.5, 2, 3, -7.25, 1e-40, -1e-40, 1e-30, 1e30, 3.4e38, -3.4e38, 65504, 65520,
+     np.inf, -np.inf, np.nan, 2.0**-24, 2.0**-14, 1.0009765625, 88.7, -104],
+    np.float32,
+)  # fmt: skip
+RANDOM = np.random.default_rng(5)
+X = np.concatenate([EDGES, RANDOM.normal(0, 3, 104).astype(np.float32)])
+Y = np.concatenate([np.roll(EDGES, 7), RANDOM.normal(0, 1, 104).astype(np.float32)])
+Z = np.concatenate([np.roll(EDGES, 11), (RANDOM.normal(0, 1, 104) * 1e-6).astype(np.float32)])
+WORDS = RANDOM.integers(0, 2**32, (3, 128), dtype=np.uint32)
+WORDS[:, :16] = RANDOM.choice([0, 0x80008000, 0x7C00FC00, 0x7E007F80, 0x3C003F80], (3, 16))
+"""Any pairs of 16-bit floats, with zeros, infinities and NaN."""
+
+FLOATS = {
+    "ex2.approx.ftz.f32 %d, %a;": np.exp2,
+    "ex2.approx.f32 %d, %a;": np.exp2,
+    "lg2.approx.f32 %d, %a;": np.log2,
+    "rcp.approx.ftz.f32 %d, %a;": lambda x: 1 / x,
+    "rsqrt.approx.f32 %d, %a;": lambda x: 1 / np.sqrt(x),
+    "sqrt.approx.f32 %d, %a;": np.sqrt,
+    "sin.approx.f32 %d, %a;": np.sin,
+    "cos.approx.f32 %d, %a;": np.cos,
+    "tanh.approx.f32 %d, %a;": np.tanh,
+}
+OTHERS = [
+    "div.approx.f32 %d, %a, %b;", "div.full.f32 %d, %a, %b;", "div.approx.ftz.f32 %d, %a, %b;",
+    "cvt.sat.f32.f32 %d, %a;", "fma.rm.f32 %d, %a, %b, %c;", "fma.rp.f32 %d, %a, %b, %c;",
+    "fma.rz.f32 %d, %a, %b, %c;",
+]  # fmt: skip
+HALVES = [
+    f"{operation}.{type_}x2 %d, {operands};"
+    for type_ in ("f16", "bf16")
+    for operation, operands in (
+        ("add", "%a, %b"), ("sub.rn", "%a, %b"), ("mul", "%a, %b"), ("fma.rn", "%a, %b, %c"),
+        ("min", "%a, %b"), ("max", "%a, %b"), ("neg", "%a"), ("abs", "%a"),
+    )
+]  # fmt: skip
+HALVES += [
+    f"set.{compare}.{type_}x2.{type_}x2 %d, %a, %b;"
+    for compare in ("eq", "ne", "lt", "geu", "neu")
+    for type_ in ("f16", "bf16")
+]
+COMPARED = [
+    f"mov.b32 {{%h, %k}}, %a; mov.b32 {{%i, %l}}, %b; setp.{compare}.{type_} %p, %h, %i; "
+    "selp.b32 %d, 1, 0, %p;"
+    for compare in ("gt", "leu")
+    for type_ in ("f16", "bf16")
+]
+SINGLE = [
+    f"mov.b32 {{%h, %k}}, %a; mov.b32 {{%i, %l}}, %b; {op}.{type_} %h, %h, %i; cvt.u32.u16 %d, %h;"
+    for op in ("add", "mul.rn", "max")
+    for type_ in ("f16", "bf16")
+]
+
+
+@pytest.fixture(autouse=True)
+def quiet() -> Iterator[None]:
+    """Infinities and NaN are ordinary values here."""
+    with np.errstate(all="ignore"):
+        yield
+
+
+def case(body: str, values: tuple[np.ndarray, ...]) -> Case:
+    ptx = ptx_around(body, np.dtype(np.uint32))
+    ptx = ptx.replace(".reg .b16 %h;", ".reg .b16 %h, %i, %k, %l; .reg .b64 %f, %g;")
+    given = [one.view(np.uint32) for one in values]
+    args = dict(zip("ABCD", [*given, np.zeros(len(X), np.uint32)], strict=True))
+    return Case(body, ptx, "k", (1,), (len(X),), args)
+
+
+def run(body: str, values: tuple[np.ndarray, ...] = (X, Y, Z)) -> np.ndarray:
+    one = case(body, values)
+    return simulate(one.ptx, "k", one.grid, one.block, one.args).arrays["D"]
+
+
+@pytest.mark.parametrize("body", FLOATS)
+def test_approximations_are_the_nearest_numbers(body: str) -> None:
+    right = FLOATS[body](X.astype(np.float64)).astype(np.float32)
+    if "ftz" in body:
+        tiny = np.abs(X) < 2.0**-126
+        right[tiny] = FLOATS[body](np.copysign(0.0, X[tiny].astype(np.float64)))
+        right[np.abs(right) < 2.0**-126] *= np.float32(0)
+    np.testing.assert_array_equal(run(body).view(np.float32), right)
+
+
+@pytest.mark.parametrize("direction", ["rm", "rp", "rz"])
+def test_multiply_add_is_rounded_in_its_direction(direction: str) -> None:
+    found = run(f"fma.{direction}.f32 %d, %a, %b, %c;").view(np.float32)
+    checked = 0
+    for x, y, z, got in zip(X, Y, Z, found, strict=True):
+        if not np.isfinite([x, y, z, got]).all():
+            continue
+        exact = Fraction(float(x)) * Fraction(float(y)) + Fraction(float(z))
+        down = direction == "rm" or (direction == "rz" and exact > 0)
+        made, inwards = Fraction(float(got)), np.float32(-np.inf if down else np.inf)
+        beyond = float(np.nextafter(got, -inwards))
+        assert made <= exact if down else made >= exact
+        if np.isfinite(beyond):
+            assert Fraction(beyond) > exact if down else Fraction(beyond) < exact
+        checked += 1
+    assert checked > 100
+
+
+WIDE = "cvt.f64.f32 %x, %a; cvt.f64.f32 %y, %b; cvt.f64.f32 %f, %c; {} cvt.rn.f32.f64 %d, %e;"
+DOUBLES = [
+    # Factors of 53 bits: a third of each, and the product is nearly cancelled by the sum.
+    WIDE.format("div.rn.f64 %x, %x, %f; div.rn.f64 %y, %y, %x; mul.rn.f64 %g, %x, %y; "
+                "neg.f64 %g, %g; fma.rn.f64 %e, %x, %y, %g;"),
+    WIDE.format("div.rn.f64 %x, %x, %y; fma.rn.f64 %e, %x, %y, %f;"),
+]  # fmt: skip
+
+
+def test_double_multiply_add_is_rounded_once() -> None:
+    a, b = (RANDOM.normal(0, 1, 400) / 3 for _ in range(2))
+    c = np.where(RANDOM.random(400) < 0.5, -a * b, RANDOM.normal(0, 1, 400) * 2.0**-40)
+    for x, y, z, got in zip(a, b, c, fma64(a, b, c), strict=True):
+        # Python divides whole numbers, and so fractions, with one rounding.
+        assert got == float(Fraction(x) * Fraction(y) + Fraction(z))
+    assert np.isnan(fma64(np.inf, 0.0, 1.0))
+    assert fma64(1e100, 1e100, -np.inf) == -np.inf
+    assert fma64(0.0, 5.0, 1e-310) == 1e-310
+
+
+def test_saturation_is_between_0_and_1() -> None:
+    right = np.where(np.isnan(X), 0, np.clip(X, 0, 1))
+    np.testing.assert_array_equal(run("cvt.sat.f32.f32 %d, %a;").view(np.float32), right)
+
+
+def parts(words: np.ndarray, type_: str) -> np.ndarray:
+    halves = words.view(np.uint16)
+    if type_ == "f16":
+        return halves.view(np.float16).astype(np.float64)
+    return (halves.astype(np.uint32) << np.uint32(16)).view(np.float32).astype(np.float64)
+
+
+@pytest.mark.parametrize("type_", ["f16", "bf16"])
+@pytest.mark.parametrize("op", ["add", "mul", "fma.rn"])
+def test_pairs_of_16_bit_floats_are_rounded_once(op: str, type_: str) -> None:
+    operands = "%a, %b, %c" if op == "fma.rn" else "%a, %b"
+    found = parts(run(f"{op}.{type_}x2 %d, {operands};", tuple(WORDS)), type_)
+    a, b, c = (parts(words, type_) for words in WORDS)
+    steps, least = (11, -24) if type_ == "f16" else (8, -133)
+    checked = 0
+    for x, y, z, got in zip(a, b, c, found, strict=True):
+        if not np.isfinite([x, y, z, got]).all():
+            continue
+        x, y, z = map(Fraction, (x, y, z))
+        exact = x * y if op == "mul" else x + y if op == "add" else x * y + z
+        exponent = np.frexp(float(got))[1] if got else least
+        unit = Fraction(2) ** max(int(exponent) - steps, least)
+        assert abs(Fraction(float(got)) - exact) <= unit / 2
+        checked += 1
+    assert checked > 150
+
+
+@pytest.mark.parametrize("type_", ["f16", "bf16"])
+@pytest.mark.parametrize("compare", ["lt", "ltu", "ne", "neu", "ge"])
+def test_comparisons_of_16_bit_floats(compare: str, type_: str) -> None:
+    values = (WORDS[0], np.where(np.arange(128) % 3, WORDS[1], WORDS[0]), WORDS[2])
+    found = parts(run(f"set.{compare}.{type_}x2.{type_}x2 %d, %a, %b;", values), type_)
+    a, b = (parts(words, type_) for words in values[:2])
+    nan = np.isnan(a) | np.isnan(b)
+    holds = {"lt": a < b, "ne": a != b, "ge": a >= b}[compare.removesuffix("u")]
+    right = holds | nan if compare.endswith("u") else holds & ~nan
+    assert nan.any()
+    assert found.tolist() == right.astype(float).tolist()
+
+
+def test_nan_of_16_bit_floats_is_that_of_the_gpu() -> None:
+    found = run("add.f16x2 %d, %a, %b;", tuple(WORDS)).view(np.uint16)
+    nan = np.isnan(parts(WORDS[0], "f16") + parts(WORDS[1], "f16"))
+    assert nan.sum() > 5
+    assert set(found[nan].tolist()) == {0x7FFF}
+
+
+def test_javascript_gives_the_same_bits() -> None:
+    cases = [case(body, (X, Y, Z)) for body in (*FLOATS, *OTHERS, *DOUBLES)]
+    cases += [case(body, tuple(WORDS)) for body in (*HALVES, *SINGLE, *COMPARED)]
+    for one, theirs in zip(cases, in_javascript(cases), strict=True):
+        assert same(one.in_python(), theirs) == [], one.name

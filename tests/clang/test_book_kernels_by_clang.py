@@ -64,7 +64,6 @@ TIMES_ONE = (
     "window_barriers",
     "window_barriers:BK=8,STAGES=8",
     "producers",
-    "persistent",
 )
 DIFFERENCES: dict[str, dict[str, str]] = {
     **{name: {"flop": ONES} for name in TIMES_ONE},

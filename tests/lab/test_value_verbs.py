@@ -7,6 +7,7 @@ import pytest
 from sgemm_lab import lab
 from sgemm_lab.cuda import shipped_ptx
 from sgemm_lab.cuda.counters import METRICS
+from sgemm_lab.dispatch.shapes import FORTY_SHAPES
 from sgemm_lab.errors import LabError, MissingToolError
 from sgemm_lab.kernel import load_kernel
 from sgemm_lab.lab import demand, session
@@ -167,3 +168,9 @@ def test_where_the_compiler_is_missing_whatever_is_asked_says_so(
     with pytest.raises(LabError, match="NVRTC is not installed"):
         counted_mine.of("mine")
     assert lab.count("sliding_window:TILE=2,BK=2", size=4).of("sliding_window:TILE=2,BK=2").flop
+
+
+def test_the_forty_are_those_that_were_fixed_beforehand() -> None:
+    found = lab.recorded().forty
+    assert [score.size for score in found.scores] == list(FORTY_SHAPES)
+    assert found.least.share == min(score.share for score in found.scores)

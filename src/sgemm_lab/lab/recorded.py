@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 
+from sgemm_lab.dispatch.summary import Forty, forty
 from sgemm_lab.kernel import Size
 from sgemm_lab.lab import session
 from sgemm_lab.lab.output import Output, table
@@ -29,6 +30,15 @@ class Recorded:
         self.record = record
         self.gpu = record.gpu
         self.run = max(reversed(record.runs), key=lambda run: len(run.measurements))
+
+    @property
+    def forty(self) -> Forty:
+        """``matmul`` at the forty shapes.
+
+        Raises:
+            LabError: none was measured.
+        """
+        return forty(self.record)
 
     @property
     def kernels(self) -> set[str]:

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from sgemm_lab.counting.foreign.arguments import Array, Matrix, Number, named_numbers
+from sgemm_lab.counting.foreign.arguments import Array, Matrix, Number, called, named_numbers
 from sgemm_lab.counting.foreign.causes import likely_cause, product, wrong_elements
 from sgemm_lab.counting.foreign.elements import Element
 from sgemm_lab.counting.foreign.expected import expected_values, read_expectation
@@ -268,12 +268,8 @@ def _expected(
             f"'{text}' has {right.size:,} elements, but {name} has {begun.size:,}. "
             "Expect as many as the array holds."
         )
-    given = next(g for g in prepared.given if not isinstance(g, Number) and _named(g) == name)
+    given = next(g for g in prepared.given if not isinstance(g, Number) and called(g) == name)
     return np.broadcast_to(right.ravel(), begun.size), prepared.element(given)
-
-
-def _named(given: Matrix | Array) -> str:
-    return given.role if isinstance(given, Matrix) else given.name
 
 
 def _verdict(
@@ -297,7 +293,7 @@ def _changed(
 ) -> tuple[str, ...]:
     """Name the arrays that are only read, as told, and hold something else after the launch."""
     only_read = [
-        _named(g)
+        called(g)
         for g in prepared.given
         if (isinstance(g, Matrix) and g.role != "C") or (isinstance(g, Array) and g.use == "in")
     ]

@@ -41,10 +41,17 @@ def settled_ptx(kernel: Kernel) -> str:
     So what is told of the book's own kernels is the same on every machine.
 
     Raises:
-        LabError: the kernel is not one of the book's own, and cannot be compiled here.
+        LabError: the kernel is not one of the book's own, and cannot be compiled here; or it is
+            one, and its text was not written yet.
     """
     if kernel in load_kernels(variants=True):
-        return shipped_file(kernel).read_text(encoding="utf-8")
+        try:
+            return shipped_file(kernel).read_text(encoding="utf-8")
+        except OSError:
+            raise LabError(
+                f"The PTX of '{kernel.name}' is not in the package. In a checkout write it with "
+                "'make counts'; else install the package again."
+            ) from None
     return kernel_ptx(kernel)
 
 

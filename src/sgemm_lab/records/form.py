@@ -12,6 +12,8 @@ from dataclasses import MISSING, Field, dataclass, fields, is_dataclass
 from functools import lru_cache
 from typing import Annotated, Any, TypeVar, Union, get_args, get_origin, get_type_hints
 
+from sgemm_lab.errors import LabError
+
 T = TypeVar("T")
 
 _WIDEST = 2**63
@@ -40,6 +42,32 @@ def decoded(form: type[T], data: Any) -> T:
     """
     found: T = _decoded(form, data, "the top")
     return found
+
+
+def decoded_file(form: type[T], data: Any, number: int, name: str, kind: str, advice: str) -> T:
+    """Return the JSON data of a file, whose key "format" must be ``number``, as an object.
+
+    Args:
+        form: the dataclass that the other keys are the fields of.
+        data: what the file holds.
+        number: the format that this version of the book reads.
+        name: of the file, as a message says it: "record file x.json".
+        kind: what it holds: "record".
+        advice: what to do about another format, a sentence.
+
+    Raises:
+        LabError: the data are of another format, or do not fit the form.
+    """
+    found = data.get("format") if isinstance(data, dict) else None
+    if found != number or isinstance(found, bool):
+        raise LabError(
+            f"The {name} has format {found}; this version of the book reads format {number}. "
+            f"{advice}"
+        )
+    try:
+        return decoded(form, {key: part for key, part in data.items() if key != "format"})
+    except FormError as fault:
+        raise LabError(f"The {name} does not fit the form of a {kind}: {fault}.") from None
 
 
 def encoded(value: Any) -> Any:

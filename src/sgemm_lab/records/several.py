@@ -16,7 +16,7 @@ from sgemm_lab.errors import LabError
 from sgemm_lab.files import data_folder, locked, write_whole
 from sgemm_lab.kernel import Size
 from sgemm_lab.records.data import Count, Device, Name, Samples
-from sgemm_lab.records.form import FormError, Rule, decoded, encoded
+from sgemm_lab.records.form import Rule, decoded_file, encoded
 from sgemm_lab.records.store import layout as json_layout
 from sgemm_lab.records.store import record_path
 
@@ -327,18 +327,10 @@ def load_all(folder: Path | None = None) -> list[SeveralRecord]:
 
 
 def _decoded(data: Any, path: Path) -> SeveralRecord:
-    found = data.get("format") if isinstance(data, dict) else None
-    if found != FORMAT or isinstance(found, bool):
-        raise LabError(
-            f"The record file {path.name} has format {found}; this version of the book reads "
-            f"format {FORMAT}. Run 'sgemm-lab several record' anew."
-        )
-    try:
-        return decoded(SeveralRecord, {key: v for key, v in data.items() if key != "format"})
-    except FormError as fault:
-        raise LabError(
-            f"The record file {path.name} does not fit the form of a record: {fault}."
-        ) from None
+    return decoded_file(
+        SeveralRecord, data, FORMAT, f"record file {path.name}", "record",
+        "Run 'sgemm-lab several record' anew.",
+    )  # fmt: skip
 
 
 @dataclass(frozen=True)

@@ -16,7 +16,7 @@ from sgemm_lab.errors import LabError
 from sgemm_lab.files import data_folder, locked, write_whole
 from sgemm_lab.kernel import book_kernel
 from sgemm_lab.records.data import Device, Record, Run, Score
-from sgemm_lab.records.form import FormError, decoded, encoded
+from sgemm_lab.records.form import decoded_file, encoded
 
 FORMAT = 1
 CHAPTERS_RECORD = "nvidia-h200.json"
@@ -160,18 +160,10 @@ def _record(data: Any, path: Path) -> Record:
     Raises:
         LabError: the data are of another format, or do not fit the form.
     """
-    found = data.get("format") if isinstance(data, dict) else None
-    if found != FORMAT or isinstance(found, bool):
-        raise LabError(
-            f"The record file {path.name} has format {found}; this version of the book reads "
-            f"format {FORMAT}. Record anew, or use the version of the book that wrote it."
-        )
-    try:
-        return decoded(Record, {name: part for name, part in data.items() if name != "format"})
-    except FormError as fault:
-        raise LabError(
-            f"The record file {path.name} does not fit the form of a record: {fault}."
-        ) from None
+    return decoded_file(
+        Record, data, FORMAT, f"record file {path.name}", "record",
+        "Record anew, or use the version of the book that wrote it.",
+    )  # fmt: skip
 
 
 def layout(value: Any, margin: str = "\n") -> str:

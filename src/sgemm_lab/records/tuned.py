@@ -17,7 +17,7 @@ from sgemm_lab.errors import LabError
 from sgemm_lab.files import data_folder, locked, own_records, write_whole
 from sgemm_lab.kernel import Size, book_kernel
 from sgemm_lab.records.data import Count, Device, Name
-from sgemm_lab.records.form import FormError, Rule, decoded, encoded
+from sgemm_lab.records.form import FormError, Rule, decoded, decoded_file, encoded
 from sgemm_lab.records.store import record_path
 
 FORMAT = 1
@@ -178,18 +178,9 @@ def load_table(path: Path) -> Table:
             f"The table {path.name} is not complete JSON ({error}). "
             "Take it from version control again, or remove it and tune anew."
         ) from None
-    found = data.get("format") if isinstance(data, dict) else None
-    if found != FORMAT or isinstance(found, bool):
-        raise LabError(
-            f"The table {path.name} has format {found}; this version of the book reads format "
-            f"{FORMAT}. Run 'sgemm-lab tune' anew."
-        )
-    try:
-        return decoded(Table, {name: part for name, part in data.items() if name != "format"})
-    except FormError as fault:
-        raise LabError(
-            f"The table {path.name} does not fit the form of a table: {fault}."
-        ) from None
+    return decoded_file(
+        Table, data, FORMAT, f"table {path.name}", "table", "Run 'sgemm-lab tune' anew."
+    )
 
 
 def load_tables(folder: Path | None = None) -> list[Table]:

@@ -6,6 +6,7 @@ from typing import Any, Protocol
 from sgemm_lab.cuda.launch import require_gpu
 from sgemm_lab.dispatch.product import dispatcher
 from sgemm_lab.errors import LabError
+from sgemm_lab.hardware import FLOAT_BYTES
 from sgemm_lab.measuring.race import WORKSPACE_BYTES, cublas_library
 
 CUBLAS, BOOK = "cublas", "book"
@@ -40,7 +41,7 @@ def local_product(inside: str, stream: Any, scratch: int) -> Local:
 
 def scratch_bytes(inside: str, elements: int) -> int:
     """Return the bytes that a product needs beside A, B and C."""
-    return WORKSPACE_BYTES if inside == CUBLAS else 4 * elements
+    return WORKSPACE_BYTES if inside == CUBLAS else FLOAT_BYTES * elements
 
 
 class _Cublas:

@@ -10,6 +10,8 @@ import math
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
+import numpy as np
+
 from sgemm_lab.hardware import FLOAT_BYTES
 from sgemm_lab.kernel import Size
 from sgemm_lab.several.plan import Multiply, Plan, Receive
@@ -35,15 +37,9 @@ class Link:
 
         The least squares of the relative errors, so that small transfers count as much as large.
         """
-        points = list(times)
-        # Weighted by 1/t²: minimise Σ ((α + b·s - t)/t)².
-        w = [1 / seconds**2 for _, seconds in points]
-        n, sx = sum(w), sum(v * b for v, (b, _) in zip(w, points, strict=True))
-        sxx = sum(v * b * b for v, (b, _) in zip(w, points, strict=True))
-        sy = sum(v * t for v, (_, t) in zip(w, points, strict=True))
-        sxy = sum(v * b * t for v, (b, t) in zip(w, points, strict=True))
-        slope = (n * sxy - sx * sy) / (n * sxx - sx * sx)
-        return cls(max(0.0, (sy - slope * sx) / n), 1 / slope)
+        moved, took = np.array(list(times), "float64").T
+        slope, start = np.polyfit(moved, took, 1, w=1 / took)
+        return cls(max(0.0, float(start)), float(1 / slope))
 
 
 ProductSeconds = Callable[[Size, bool], float]

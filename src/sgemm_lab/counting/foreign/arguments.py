@@ -74,7 +74,7 @@ def read_arguments(text: str) -> tuple[Given, ...]:
         LabError: a word is none, or a name stands twice.
     """
     given = tuple(_one(word) for word in _words(text))
-    names = [_name(one) for one in given if _name(one)]
+    names = [called(one) for one in given if called(one)]
     twice = next((name for name in names if names.count(name) > 1), None)
     if twice:
         raise LabError(f"'{twice}' stands twice among the arguments.")
@@ -119,7 +119,8 @@ def _one(word: str) -> Given:
     return Number(word)
 
 
-def _name(given: Given) -> str:
+def called(given: Given) -> str:
+    """Return the name of an array or a number, "" where a number has none; of a matrix its role."""
     return given.role if isinstance(given, Matrix) else given.name
 
 

@@ -14,6 +14,7 @@ from sgemm_lab.counting.foreign.arguments import (
     Given,
     Matrix,
     Number,
+    called,
     named_numbers,
     read_arguments,
     value_of,
@@ -26,10 +27,10 @@ from sgemm_lab.counting.foreign.opening import Opened, Pasted, open_file
 from sgemm_lab.counting.foreign.presets import Parameter, product_arguments, suggestion
 from sgemm_lab.counting.of_kernel import PATIENCE, PATIENCE_EACH, TIME_LIMIT, Schedule, patience
 from sgemm_lab.cuda.compiler import DEFAULT_TARGET
-from sgemm_lab.cuda.launch import MAX_GRID_Y
 from sgemm_lab.errors import LabError
 from sgemm_lab.kernel import Size
 from sgemm_lab.simulator import Result, simulate
+from sgemm_lab.simulator.limits import MOST_BLOCKS_X, MOST_BLOCKS_YZ
 from sgemm_lab.text import size_text
 
 Values = npt.NDArray[Any]
@@ -261,10 +262,10 @@ def shape_at(prepared: Prepared, size: Size) -> Shape:
 def _refuse_endless(shape: Shape) -> None:
     """Refuse a launch that no GPU takes, or that would never end here."""
     x, y, z = (*shape.grid, 1, 1)[:3]
-    if x >= 2**31 or max(y, z) > MAX_GRID_Y:
+    if x > MOST_BLOCKS_X or max(y, z) > MOST_BLOCKS_YZ:
         raise LabError(
             f"No GPU takes a grid of {' × '.join(f'{n:,}' for n in shape.grid)} blocks: at most "
-            f"{2**31 - 1:,} along x and {MAX_GRID_Y:,} along y."
+            f"{MOST_BLOCKS_X:,} along x and {MOST_BLOCKS_YZ:,} along y."
         )
     blocks, threads = int(np.prod(shape.grid)), int(np.prod(shape.block))
     if blocks * threads > MOST_THREADS:
@@ -306,7 +307,7 @@ def run(
                 )
             arguments[f"argument {place + 1}"] = float(value) if floating else int(value)
         else:
-            arguments[_called(one)] = _lay_out(prepared, one, arrays.values[_called(one)])
+            arguments[called(one)] = _lay_out(prepared, one, arrays.values[called(one)])
     shape = shape_at(prepared, size)
     elements = sum(values.size for values in arrays.values.values())
     result = simulate(
@@ -325,15 +326,11 @@ def run(
         progress=settings.progress,
     )
     after = {
-        _called(one): _taken_back(prepared, one, result.arrays[_called(one)], arrays)
+        called(one): _taken_back(prepared, one, result.arrays[called(one)], arrays)
         for one in prepared.given
         if not isinstance(one, Number)
     }
     return after, result
-
-
-def _called(given: Given) -> str:
-    return given.role if isinstance(given, Matrix) else given.name
 
 
 def _lay_out(prepared: Prepared, given: Given, values: Values) -> Values:
@@ -345,7 +342,7 @@ def _taken_back(prepared: Prepared, given: Given, stored: Values, arrays: Arrays
     values = prepared.element(given).unpack(stored)
     if isinstance(given, Matrix) and given.by_columns:
         values = values.T
-    return values.reshape(arrays.values[_called(given)].shape)
+    return values.reshape(arrays.values[called(given)].shape)
 
 
 def own_arrays(prepared: Prepared, size: Size, random: np.random.Generator) -> Arrays:

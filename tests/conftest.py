@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
@@ -15,15 +16,30 @@ if TYPE_CHECKING:
 
 GPU = pytest.StashKey[bool]()
 LEFT_OUT = pytest.StashKey[int]()
+SAMPLED = "sampled(every, first=0): one case of so many; the others run with -m whole"
 
 
 def pytest_configure(config: pytest.Config) -> None:
     config.stash[GPU] = has_gpu()
     # Told here too, for machines that run the GPU tests without the project's configuration.
     config.addinivalue_line("markers", "gpu: needs an NVIDIA GPU; deselected where there is none")
+    config.addinivalue_line("markers", SAMPLED)
 
 
+def mark_what_a_sample_leaves_out(items: list[pytest.Item]) -> None:
+    """Mark as ``whole`` the cases that ``sampled`` does not choose."""
+    cases: Counter[str] = Counter()
+    for item in items:
+        if sampled := item.get_closest_marker("sampled"):
+            test = item.nodeid.partition("[")[0]
+            if (cases[test] - sampled.kwargs.get("first", 0)) % sampled.kwargs["every"]:
+                item.add_marker("whole")
+            cases[test] += 1
+
+
+@pytest.hookimpl(tryfirst=True)  # before pytest reads the markers that it selects by
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    mark_what_a_sample_leaves_out(items)
     if config.stash[GPU]:
         return
     left_out = [item for item in items if item.get_closest_marker("gpu")]

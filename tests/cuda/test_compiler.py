@@ -30,6 +30,7 @@ TILED = load_kernel("tiled")
         if suits(kernel, target)
     ],
 )
+@pytest.mark.sampled(every=3)
 def test_every_kernel_compiles_for_every_target_without_spills(kernel: Kernel, target: str) -> None:
     compiled = compile_kernel(kernel, target)
     assert compiled.spill_bytes == 0

@@ -72,7 +72,13 @@ def test_solution_is_right(exercise: Exercise) -> None:
 
 @pytest.mark.parametrize(
     ("exercise", "answer", "says"),
-    [(exercise, *wrong) for exercise in [*EXERCISES, *PREDICTIONS] for wrong in exercise.wrong],
+    [
+        # Of the answers in lines, each of which is run, the first; the others with -m whole.
+        pytest.param(exercise, *wrong, marks=[pytest.mark.whole] if number and runs else [])
+        for exercise in [*EXERCISES, *PREDICTIONS]
+        for runs in [isinstance(exercise, Lines)]
+        for number, wrong in enumerate(exercise.wrong)
+    ],
     ids=lambda value: value.name if isinstance(value, Exercise) else "",
 )
 def test_wrong_answer_hears_what_is_wrong(exercise: Exercise, answer: object, says: str) -> None:

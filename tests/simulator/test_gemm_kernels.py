@@ -79,6 +79,7 @@ def run_of_the_book(kernel: Kernel, m: int, n: int, k: int) -> tuple[dict[str, A
     [kernel for kernel in load_kernels() if kernel not in CLUSTERED],
     ids=lambda kernel: kernel.name,
 )
+@pytest.mark.sampled(every=2, first=1)
 def test_kernels_of_the_book(kernel: Kernel) -> None:
     args, result = run_of_the_book(kernel, 37, 22, 13)
     chain = chain_of_fma(args["A"], args["B"])

@@ -6,12 +6,9 @@ the committed records answer, and say so.
 
 from collections.abc import Sequence
 from dataclasses import replace
-from functools import lru_cache
-from pathlib import Path
 
 from sgemm_lab.cuda.compiler import suits
 from sgemm_lab.cuda.launch import device_target, has_gpu
-from sgemm_lab.files import data_folder
 from sgemm_lab.kernel import Kernel, Size
 from sgemm_lab.measuring.race import Budget, Progress
 from sgemm_lab.measuring.recorder import current_device, measure_run
@@ -80,13 +77,6 @@ def here() -> list[Record]:
 
 def book_records() -> list[Record]:
     """Return the book's records."""
-    files = sorted(data_folder("records").glob("*.json"))
-    return _read_records(tuple((file, file.stat().st_mtime_ns) for file in files))
-
-
-@lru_cache(maxsize=1)
-def _read_records(_changed: tuple[tuple[Path, int], ...]) -> list[Record]:
-    """Read the book's records once, and again when a file has changed."""
     return load_records()
 
 

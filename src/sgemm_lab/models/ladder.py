@@ -55,20 +55,23 @@ def ladder(records: Iterable[Record]) -> list[Step]:
     Raises:
         LabError: nothing was recorded on that GPU.
     """
-    measured_on = [record for record in records if record.gpu.name == GPU]
-    steps = [_step(kernel, measured_on) for kernel in load_kernels(variants=True)]
+    squares = _squares([record for record in records if record.gpu.name == GPU])
+    steps = [
+        Step(kernel, *squares.get((kernel.name, kernel.fingerprint), (None, None)))
+        for kernel in load_kernels(variants=True)
+    ]
     if not any(step.score for step in steps):
         raise LabError(f"No record holds square sizes measured on {GPU}.")
     return steps
 
 
-def _step(kernel: Kernel, records: Iterable[Record]) -> Step:
-    """Return a kernel with its score at its largest square up to that of the ladder."""
-    squares = {
-        score.m: (score, record)
-        for record in records
-        for score in record.scores
-        if (score.kernel, score.fingerprint) == (kernel.name, kernel.fingerprint)
-        and score.m == score.n == score.k <= SIZE
-    }
-    return Step(kernel, *(squares[max(squares)] if squares else (None, None)))
+def _squares(records: Iterable[Record]) -> dict[tuple[str, str], tuple[Score, Record]]:
+    """Return the latest score of each name and code at its largest square up to the ladder's."""
+    found: dict[tuple[str, str], tuple[Score, Record]] = {}
+    for record in records:
+        for score in record.scores:
+            code = (score.kernel, score.fingerprint)
+            square = score.m == score.n == score.k <= SIZE
+            if square and (code not in found or score.m >= found[code][0].m):
+                found[code] = (score, record)
+    return found

@@ -9,6 +9,7 @@ import hashlib
 import json
 import re
 from collections.abc import Iterable, Sequence
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -93,11 +94,24 @@ def save_unchecked(path: Path, record: Record) -> None:
 
 
 def load_record(path: Path) -> Record:
-    """Read and check one file.
+    """Read and check one file, or return what was read of it if it has not changed since.
 
     Raises:
         LabError: the file is missing, cut off, of another format, or does not fit the form.
     """
+    try:
+        found = path.stat()
+    except OSError:
+        return _read(path)  # says what is wrong
+    return _read_once(path, (found.st_mtime_ns, found.st_size, found.st_ino))
+
+
+@lru_cache(maxsize=16)
+def _read_once(path: Path, _state: tuple[int, int, int]) -> Record:
+    return _read(path)
+
+
+def _read(path: Path) -> Record:
     try:
         data = json.loads(path.read_text(encoding="utf-8"))
     except FileNotFoundError:

@@ -8,6 +8,7 @@ import pytest
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Response
 from sites import ROOT, Site, Visit
+from turns import in_turn
 
 pytestmark = pytest.mark.browser
 
@@ -119,16 +120,9 @@ def test_pictures_stand_in_for_widgets_without_scripts(
 # Both devices and both colours; the other two pairs hold no rule that these do not. Every page is
 # tried in one of the two ways, in turn.
 WAYS = (("desktop", "light"), ("phone", "dark"))
-TURNS = [
-    pytest.param(
-        chapter, *way, id=f"{chapter}-{way[0]}", marks=[pytest.mark.whole] if (i + j) % 2 else []
-    )
-    for i, chapter in enumerate(CHAPTERS)
-    for j, way in enumerate(WAYS)
-]
 
 
-@pytest.mark.parametrize(("chapter", "device", "colours"), TURNS)
+@pytest.mark.parametrize(("chapter", "device", "colours"), in_turn(CHAPTERS, WAYS))
 def test_chapter_is_accessible_and_fits(
     book: Site, contexts: Any, chapter: str, colours: str, device: str
 ) -> None:

@@ -11,6 +11,7 @@ from axe_playwright_python.sync_playwright import Axe
 from compiler_here import code_editor, package
 from playwright.sync_api import Browser, Locator, Page, expect
 from sites import Site, served
+from turns import in_turn
 
 from sgemm_lab.book import panels, theme
 from sgemm_lab.book.assets import ASSETS
@@ -186,12 +187,14 @@ def test_where_nothing_can_be_compiled_the_page_says_how_to_go_on(
     assert page.complaints == []
 
 
-@pytest.mark.parametrize("mode", ["light", "dark"])
-@pytest.mark.parametrize("device", [{}, NARROW], ids=["desktop", "narrow"])
+DEVICES = {"desktop": {}, "narrow": NARROW}
+
+
+@pytest.mark.parametrize(("device", "mode"), in_turn(DEVICES, (("light",), ("dark",))))
 def test_axe_finds_nothing_and_no_page_is_wider_than_its_window(
-    opened: Any, mode: str, device: dict[str, Any]
+    opened: Any, device: str, mode: str
 ) -> None:
-    page = opened(f"{mode}.html", **device)
+    page = opened(f"{mode}.html", **DEVICES[device])
     page.run(FOUND.place)
     found = Axe().run(page.page).response["violations"]
     assert [(one["id"], one["nodes"][0]["target"]) for one in found] == []

@@ -13,6 +13,7 @@ from axe_playwright_python.sync_playwright import Axe
 from compiler_here import code_editor
 from myst_parser.parsers.options import options_to_items
 from playwright.sync_api import Browser, Page, expect
+from turns import in_turn
 
 from sgemm_lab import lab
 from sgemm_lab.book import panels, theme
@@ -408,14 +409,14 @@ def test_an_error_is_marked_at_its_line_and_the_mark_goes_with_the_next_edit(ope
     assert panel.complaints == []
 
 
-@pytest.mark.parametrize("mode", ["light", "dark"])
-@pytest.mark.parametrize(
-    "device", [{}, PHONE, {**PHONE, "plain": True}], ids=["desktop", "phone", "phone, text area"]
-)
+DEVICES = {"desktop": {}, "phone": PHONE, "phone, text area": {**PHONE, "plain": True}}
+
+
+@pytest.mark.parametrize(("device", "mode"), in_turn(DEVICES, (("light",), ("dark",))))
 def test_axe_finds_nothing_and_no_page_is_wider_than_its_window(
-    opened: Any, mode: str, device: dict[str, Any]
+    opened: Any, device: str, mode: str
 ) -> None:
-    panel = opened(**device).goto(mode=mode)
+    panel = opened(**DEVICES[device]).goto(mode=mode)
     panel.edit("TILE = 32", "TILE = 16")
     panel.run()
     panel.step_through()

@@ -3,7 +3,8 @@
 import re
 from typing import Any
 
-from judged_lines import KEPT, judged
+import pytest
+from judged_lines import BROKEN, every, judged, sample
 
 from sgemm_lab.cuda.compiler import CompileError, compile_kernel
 from sgemm_lab.kernel import parse_kernel
@@ -24,7 +25,15 @@ def made(source: str) -> dict[str, Any]:
     return {"ptx": found.ptx, "by": "NVRTC", "ofThread": of_thread}
 
 
-def test_every_listed_answer_gets_the_sentence_that_the_notebook_says() -> None:
-    cases = [(name, kept) for name, all_kept in KEPT.items() for kept in all_kept]
+def expect_sentences(cases: list[tuple[str, dict[str, Any]]]) -> None:
     for (name, kept), said in zip(cases, judged(cases, made), strict=True):
         assert (said["right"], said["text"]) == (kept["right"], kept["text"]), name
+
+
+def test_solutions_wrong_answers_and_broken_ones_get_the_sentence_that_the_notebook_says() -> None:
+    expect_sentences(sample(lambda _name, kept: BROKEN in kept["text"]))
+
+
+@pytest.mark.whole
+def test_every_listed_answer_gets_the_sentence_that_the_notebook_says() -> None:
+    expect_sentences(every())

@@ -20,6 +20,29 @@ KEPT: dict[str, list[dict[str, Any]]] = json.loads(
 )
 
 
+BROKEN = "It does not compile"
+
+
+def sample(also: Callable[[str, dict[str, Any]], bool]) -> list[tuple[str, dict[str, Any]]]:
+    """Return of each exercise the solution, a wrong answer that compiles, and what is asked for.
+
+    Args:
+        also: whether an entry of KEPT under a name is wanted beside these.
+    """
+    cases = []
+    for name, listed in KEPT.items():
+        right = next(one for one in listed if one["right"])
+        wrong = next(one for one in listed if not one["right"] and BROKEN not in one["text"])
+        cases += [(name, one) for one in listed if one in (right, wrong) or also(name, one)]
+    assert len(cases) >= 2 * len(KEPT)
+    return cases
+
+
+def every() -> list[tuple[str, dict[str, Any]]]:
+    """Return all listed answers."""
+    return [(name, kept) for name, listed in KEPT.items() for kept in listed]
+
+
 def find_lines(name: str) -> Lines:
     found = find_exercise(name)
     assert isinstance(found, Lines)
@@ -51,7 +74,7 @@ JUDGE = """async (exercise, answer, made, most) => {
     ),
   });
 }"""
-STOPPED = ("At ", "It does not compile")
+STOPPED = ("At ", BROKEN)
 FEW, ALL = 1, 99
 """How many sizes a kernel is checked at. That a right one is right at all, other tests hold."""
 

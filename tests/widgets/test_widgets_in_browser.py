@@ -7,6 +7,7 @@ import pytest
 from axe_playwright_python.sync_playwright import Axe
 from every_widget import SAMPLES
 from playwright.sync_api import Page
+from turns import in_turn
 from widget_page import Opener, overlapping_texts
 from widget_samples import CONSTANTS, GPUS
 
@@ -23,6 +24,7 @@ CHANGES["predict"] = CHANGES["intensity"]
 PAINTED = [name for name, sample in SAMPLES.items() if sample.painted]
 ON_AXES = [*(name for name, sample in SAMPLES.items() if sample.on_axes), "predict"]
 every_widget = pytest.mark.parametrize("name", WIDGETS)
+DEVICES = (("desktop",), ("phone",))
 
 
 def change(page: Page, name: str, value: Any) -> None:
@@ -43,8 +45,7 @@ def rgb(hexadecimal: str) -> str:
     return f"rgb({', '.join(str(int(hexadecimal[i : i + 2], 16)) for i in (1, 3, 5))})"
 
 
-@every_widget
-@pytest.mark.parametrize("device", ["desktop", "phone"])
+@pytest.mark.parametrize(("name", "device"), in_turn(WIDGETS, DEVICES))
 def test_axe_finds_nothing(show: Opener, name: str, device: str) -> None:
     page = show(WIDGETS[name](), **(PHONE if device == "phone" else {}))
     unfold(page)
@@ -154,11 +155,9 @@ def test_the_rules_of_the_page_stay_outside(show: Opener) -> None:
     assert colour(page, ".lab-field", "marginBottom") == "0px"
 
 
-@every_widget
-@pytest.mark.parametrize("options", [{}, PHONE], ids=["desktop", "phone"])
-def test_the_sheets_of_other_widgets_change_nothing(
-    show: Opener, name: str, options: dict[str, Any]
-) -> None:
+@pytest.mark.parametrize(("name", "device"), in_turn(WIDGETS, DEVICES))
+def test_the_sheets_of_other_widgets_change_nothing(show: Opener, name: str, device: str) -> None:
+    options = PHONE if device == "phone" else {}
     page = show(WIDGETS[name](), reduced_motion="reduce", **options)
     looks = """() => [...document.querySelectorAll("#widget *")].map((node) => {
       const style = getComputedStyle(node);

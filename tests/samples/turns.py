@@ -1,0 +1,25 @@
+"""Things that are each tried in one way of several, in turn; with ``-m whole`` in all ways."""
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import pytest
+
+
+def in_turn(names: Iterable[str], ways: Sequence[tuple[Any, ...]]) -> list[Any]:
+    """Return parameters of a test: a name and a way, the name's first way chosen in turn.
+
+    Args:
+        names: what is tried, each the beginning of a case's name.
+        ways: of each the first element names it.
+    """
+    return [
+        pytest.param(
+            name,
+            *way,
+            id=f"{name}-{way[0]}",
+            marks=[] if number % len(ways) == turn else [pytest.mark.whole],
+        )
+        for number, name in enumerate(names)
+        for turn, way in enumerate(ways)
+    ]

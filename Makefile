@@ -9,13 +9,14 @@ SITE := _build/html
 ALONE := tests/widgets/test_live_in_jupyterlab.py
 
 .DEFAULT_GOAL := help
-.PHONY: help book lint check test notebooks pdf picture zip readme counts bench clean
+.PHONY: help book quiet-book lint check test whole notebooks pdf picture zip readme counts bench clean
 
 help:
 	@echo "make book       build the pages into $(SITE)"
 	@echo "make lint       style, types, imports and JavaScript"
 	@echo "make check      the same and the quick tests"
 	@echo "make test       install what the tests need and run them all"
+	@echo "make whole      run the cases that make test only samples"
 	@echo "make notebooks  write one notebook per chapter into notebooks/"
 	@echo "make pdf        print the book into one PDF, _build/book.pdf"
 	@echo "make zip        pack the pages into one file that is read from disk"
@@ -43,14 +44,22 @@ lint: .venv/.test
 	@echo "== javascript" && $(BIN)/python tests/javascript.py
 
 check: lint
-	@echo "== quick tests" && $(BIN)/pytest -n 2 --dist worksteal -m "not bench and not browser" $(QUICK)
+	@echo "== quick tests" && $(BIN)/pytest -n 2 --dist worksteal $(QUICK) \
+		-m "not bench and not whole and not browser"
 
-test: lint
+quiet-book: .venv/.test
+	@echo "== book" && $(BIN)/jupyter-book build . -W -n --keep-going -q
+
+# The book is built on one core while the other looks at style and types.
+test: .venv/.test
 	@$(BIN)/python -m sgemm_lab.clang.package
 	@$(BIN)/python -m sgemm_lab.book.codemirror.package
-	@echo "== book" && $(BIN)/jupyter-book build . -W -n --keep-going -q
+	@$(MAKE) --no-print-directory -j 2 lint quiet-book
 	@echo "== pytest" && $(BIN)/pytest -n 2 --dist worksteal --ignore $(ALONE)
 	@echo "== pytest $(ALONE), alone: JupyterLab loses time beside others" && $(BIN)/pytest $(ALONE)
+
+whole: book .venv/.test
+	@echo "== what make test samples" && $(BIN)/pytest -n 2 --dist worksteal -m "whole and not bench"
 
 notebooks: .venv/.book
 	@$(BIN)/python -m sgemm_lab.book.notebooks

@@ -14,6 +14,7 @@ from sgemm_lab.errors import LabError
 from sgemm_lab.kernel import load_kernels
 from sgemm_lab.models.ladder import ladder
 from sgemm_lab.records.store import load_records, not_yet_measured
+from sgemm_lab.text import tenths_percent
 
 ROOT = Path(__file__).parents[2]
 SMALL = record(
@@ -72,13 +73,13 @@ def test_the_table_has_speed_share_and_origin() -> None:
     flop = 2 * 4096**3
     tiled = "[`tiled`](kernels/030_tiled.cu)"
     starts = (
-        f"| {tiled} | Tiled | 2 | {flop / 4e9:,.0f} | 25.0% | shared memory | ",
-        f"| {tiled} | Tiled, TILE=16 | 2 | {flop / 5e9:,.0f} | 20.0% | shared memory | ",
-        "| [`strip`](kernels/040_strip.cu) | Tiled, all of K at once (at 512³) | 2 | 1 | 50.0% | ",
+        f"| {tiled} | Tiled | 2 | {flop / 4e9:,.0f} | 25 % | shared memory | ",
+        f"| {tiled} | Tiled, TILE=16 | 2 | {flop / 5e9:,.0f} | 20 % | shared memory | ",
+        "| [`strip`](kernels/040_strip.cu) | Tiled, all of K at once (at 512³) | 2 | 1 | 50 % | ",
     )
     for start in starts:
         assert any(line.startswith(start) for line in lines), start
-    assert f"| cuBLAS | | | {flop / 1e9:,.0f} | 100% | | | |" in lines
+    assert f"| cuBLAS | | | {flop / 1e9:,.0f} | 100 % | | | |" in lines
     assert "*At most* is what the unit" in lines[-1]
     assert lines[-1].startswith(
         "M = N = K = 4096, medians. Measured on NVIDIA H200, 2026-01-02: driver 580.1, CUDA 13.0, "
@@ -91,7 +92,7 @@ def test_the_table_has_the_bound_of_what_was_measured_as_it_is() -> None:
     bound = steps["tiled"].bound
     assert bound is not None
     share = steps["tiled"].score.gflops / bound.gflops
-    wanted = f"| {bound.unit} | {bound.gflops:,.0f} | {share:.1%} |"
+    wanted = f"| {bound.unit} | {bound.gflops:,.0f} | {tenths_percent(share)} |"
     lines = table(list(steps.values())).splitlines()
     assert next(line for line in lines if "[`tiled`]" in line).endswith(wanted)
     bounds = {name: step.bound for name, step in steps.items()}
@@ -114,7 +115,7 @@ def test_the_picture_is_svg_on_opaque_white_with_a_bar_per_kernel() -> None:
     assert " ".join(filter(None, box)) == root.get("viewBox")
     assert ground.get("fill") == "#ffffff"
     said = [node.text for node in root.iter(f"{space}text")]
-    assert {"12.5%", "25.0%", "50.0%", "Tiled", "cuBLAS"} <= set(said)
+    assert {"12.5 %", "25 %", "50 %", "Tiled", "cuBLAS"} <= set(said)
     assert not any(text and "TILE=16" in text for text in said)
     assert root.get("width")
 

@@ -17,6 +17,7 @@ from sgemm_lab.models.ladder import GPU, SIZE, Step, ladder
 from sgemm_lab.models.roofline import clock_text
 from sgemm_lab.records.data import Run
 from sgemm_lab.records.store import load_records, not_yet_measured
+from sgemm_lab.text import tenths, tenths_percent
 
 BEGIN, END = "<!-- ladder:begin -->", "<!-- ladder:end -->"
 PICTURE = Path("docs/ladder.svg")
@@ -40,7 +41,7 @@ def table(steps: Sequence[Step]) -> str:
         name = f"[`{step.kernel.base_name}`](kernels/{step.kernel.file_name})"
         speed, share = "not yet measured", ""
         if step.score:
-            speed, share = f"{step.score.gflops:,.0f}", f"{step.share:.1%}"
+            speed, share = f"{step.score.gflops:,.0f}", tenths_percent(step.share)
         lines.append(
             f"| {name} | {step.title} | {step.kernel.chapter} | {speed} | {share} "
             f"| {_bound_cells(step)} |"
@@ -48,7 +49,7 @@ def table(steps: Sequence[Step]) -> str:
     scores = [step.score for step in steps if step.score]
     library = {score.date: score for score in scores if score.m == SIZE}
     if library:
-        lines.append(f"| cuBLAS | | | {library[max(library)].cublas_gflops:,.0f} | 100% | | | |")
+        lines.append(f"| cuBLAS | | | {library[max(library)].cublas_gflops:,.0f} | 100 % | | | |")
     origins = list(dict.fromkeys(_origin(score.run) for score in scores))
     waiting = [step.kernel.name for step in steps if not step.score]
     notes = [*origins, *([not_yet_measured(waiting)] if waiting else []), _BOUND_NOTE]
@@ -59,7 +60,7 @@ def _bound_cells(step: Step) -> str:
     bound = step.bound
     if bound is None or step.score is None:
         return "| |"
-    return f"{bound.unit} | {bound.gflops:,.0f} | {bound.share(step.score.gflops):.1%}"
+    return f"{bound.unit} | {bound.gflops:,.0f} | {tenths_percent(bound.share(step.score.gflops))}"
 
 
 def picture(steps: Sequence[Step]) -> str:
@@ -76,19 +77,20 @@ def picture(steps: Sequence[Step]) -> str:
         axes.axvline(100, color=style.CUBLAS, linewidth=2)
         axes.text(100, -0.75, "cuBLAS", color=style.CUBLAS, ha="center", va="bottom")
         for row, share in zip(rows, shares, strict=True):
-            axes.text(share + 1, row, f"{share:.1f}%", va="center", color=style.FOREGROUND)
+            axes.text(share + 1, row, f"{tenths(share)} %", va="center", color=style.FOREGROUND)
         axes.set_yticks(rows, [step.title for step in shown])
         axes.tick_params(axis="y", length=0, labelcolor=style.FOREGROUND)
         axes.set_xlim(0, max(110.0, *(share + 10 for share in shares)))
         axes.set_ylim(len(shown) - 0.4, -0.6)
-        axes.set_xticks(range(0, 101, 20), [f"{share}%" for share in range(0, 101, 20)])
+        axes.set_xticks(range(0, 101, 20), [f"{share} %" for share in range(0, 101, 20)])
         axes.set_xlabel(f"share of cuBLAS on {GPU}, FP32, {SIZE}³")
     title = f"The ladder of kernels on {GPU}"
     first, last = shown[0], shown[-1]
     drawing = style.svg(
         figure,
         title,
-        f"From {first.title}, {first.share:.1%} of cuBLAS, to {last.title}, {last.share:.1%}.",
+        f"From {first.title}, {tenths_percent(first.share)} of cuBLAS, "
+        f"to {last.title}, {tenths_percent(last.share)}.",
     )
     # A file of its own, not part of a page: with a size, a white ground and ids that stay.
     drawing = re.sub(r"lab-[0-9a-f]{8}-\d+", "ladder", drawing)

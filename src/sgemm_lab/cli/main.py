@@ -48,7 +48,7 @@ from sgemm_lab.records.store import (
     not_yet_measured,
     scores,
 )
-from sgemm_lab.text import plural
+from sgemm_lab.text import plural, tenths_percent
 
 CHECK_SCHEMA = "sgemm-lab.check.1"
 """Stands in each verdict of ``check --json``. It grows when a key changes its meaning or goes."""
@@ -405,7 +405,14 @@ def _bounds(records: Sequence[Record]) -> Callable[[Score], dict[str, str | floa
 
 def _print_scores(found: Iterable[Score]) -> None:
     rows = [
-        (s.kernel, s.gpu, f"{s.m}×{s.n}×{s.k}", f"{s.gflops:,.0f}", f"{s.share:.1%}", s.date[:10])
+        (
+            s.kernel,
+            s.gpu,
+            f"{s.m}×{s.n}×{s.k}",
+            f"{s.gflops:,.0f}",
+            tenths_percent(s.share),
+            s.date[:10],
+        )
         for s in found
     ]
     print_table(["kernel", "GPU", "M×N×K", "GFLOP/s", "of cuBLAS", "date"], rows)

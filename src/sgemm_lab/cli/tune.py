@@ -18,7 +18,7 @@ from sgemm_lab.measuring.race import CUBLAS_CALL, Budget
 from sgemm_lab.measuring.recorder import current_device, new_run, take_record
 from sgemm_lab.records.store import load_record, load_records
 from sgemm_lab.records.tuned import FOLDER, Search, Table, TableFile
-from sgemm_lab.text import number, percent, size_text
+from sgemm_lab.text import number, percent, size_text, tenths_percent
 
 _ROOM = 2**22
 """Bytes that a table may take: several times what the longest search writes."""
@@ -84,7 +84,7 @@ def _print_winners(table: Table, sizes: Any) -> None:
     winners = [points[0] for size in sizes if (points := table.at(size))]
     print_table(
         ["M×N×K", "fastest", "GFLOP/s", "of cuBLAS"],
-        [(size_text(w.size), w.kernel, number(w.gflops), f"{w.share:.1%}") for w in winners],
+        [(size_text(w.size), w.kernel, number(w.gflops), tenths_percent(w.share)) for w in winners],
         range(2, 4),
     )
 
@@ -143,7 +143,7 @@ def _print_forty(found: Forty) -> None:
     print_table(
         ["M×N×K", "kernel", "GFLOP/s", "of cuBLAS"],
         [
-            (size_text(s.size), s.picked or "", number(s.gflops), f"{s.share:.1%}")
+            (size_text(s.size), s.picked or "", number(s.gflops), tenths_percent(s.share))
             for s in found.scores
         ],
         range(2, 4),

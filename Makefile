@@ -9,7 +9,7 @@ SITE := _build/html
 ALONE := tests/widgets/test_live_in_jupyterlab.py
 
 .DEFAULT_GOAL := help
-.PHONY: help book quiet-book lint check test whole notebooks pdf picture zip readme counts bench clean
+.PHONY: help book lint check test whole notebooks pdf picture zip readme counts bench clean
 
 help:
 	@echo "make book       build the pages into $(SITE)"
@@ -47,6 +47,8 @@ check: lint
 	@echo "== quick tests" && $(BIN)/pytest -n 2 --dist worksteal $(QUICK) \
 		-m "not bench and not whole and not browser"
 
+# The book without a word, for the tests.
+.PHONY: quiet-book
 quiet-book: .venv/.test
 	@echo "== book" && $(BIN)/jupyter-book build . -W -n --keep-going -q
 

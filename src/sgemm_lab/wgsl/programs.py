@@ -5,6 +5,7 @@ in the same form, ``const BM = 64u;  // rows of C per block``. They are no pipel
 because WGSL wants the length of a thread's own array, such as ``acc``, to be known before.
 """
 
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 
@@ -26,6 +27,13 @@ def load_programs() -> tuple[Kernel, ...]:
         parse_kernel(path.stem.partition("_")[2], read_source(path))
         for path in sorted(PROGRAMS.glob("*.wgsl"))
     )
+
+
+def constants_of(program: Kernel, variant: str) -> Kernel:
+    """Return a program with other constants, such as ``BM=128,BN=128``, by which it is called."""
+    pairs = (pair.partition("=") for pair in variant.split(","))
+    other = program.with_constants(**{name: int(value) for name, _, value in pairs})
+    return replace(other, name=f"{program.name}:{variant}")
 
 
 def roof_sources() -> dict[str, str]:

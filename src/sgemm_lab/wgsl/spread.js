@@ -9,9 +9,11 @@ export function medianOf(samples) {
 }
 
 /**
- * How far the samples lie apart, as a share of their median.
+ * How far the middle half of the samples reaches, as a share of their median.
  * @param {number[]} samples at least one
  */
 export function spreadOf(samples) {
-  return (Math.max(...samples) - Math.min(...samples)) / medianOf(samples);
+  const sorted = [...samples].sort((a, b) => a - b);
+  const quarter = Math.floor(sorted.length / 4);
+  return (sorted[sorted.length - 1 - quarter] - sorted[quarter]) / medianOf(sorted);
 }

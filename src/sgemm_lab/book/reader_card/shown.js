@@ -10,6 +10,9 @@ import { helpedOnOne, rowsOf } from "./compared.js";
 /** @typedef {import("./compared.js").Row} Row */
 /** @typedef {import("./compared.js").Speed} Speed */
 
+/** Where the middle half of the samples reaches further than this, steps cannot be compared. */
+const TOO_FAR_APART = 0.1;
+
 /**
  * @param {Measured} measured
  * @param {BookCard} book
@@ -40,7 +43,7 @@ function conclusion(measured, book, rows) {
   const theirs = both.map((row) => row.theirs?.gflops ?? 0);
   return [
     html("strong", {}, `${measured.card}, WGSL: ${times(best.mine.gflops / first)}`),
-    ` from ${number(first)} to ${number(best.mine.gflops)} GFLOP/s, with “${best.step.title}”. `,
+    `, from ${number(first)} to ${number(best.mine.gflops)} GFLOP/s, with “${best.step.title}”. `,
     `That is ${percent(best.mine.share)} of the ${number(measured.multiply_add_gflops)} GFLOP/s ` +
       "that its arithmetic reaches without memory. ",
     theirs.length > 1 &&
@@ -60,7 +63,7 @@ function ladder(measured, book, rows) {
     `${book.name}, CUDA, ${sizeText([book.size])}`,
   ];
   const caption =
-    "GFLOP/s, and how many times as fast as the step before. A bar is the share of what the card's " +
+    "GFLOP/s, and how many times as fast as the step that it builds on. A bar is the share of what the card's " +
     "own arithmetic reaches, so that a bar as wide as its column is the roof.";
   return html(
     "table",
@@ -95,6 +98,13 @@ function cell(speed, whose) {
  * @param {BookCard} book
  */
 function carriesOver(rows, book) {
+  const worst = Math.max(...rows.map(({ spread }) => spread));
+  if (worst > TOO_FAR_APART) {
+    return [
+      `The samples of one step lie ${percent(worst)} apart, so what a step brings here cannot be ` +
+        "told. Close what else is running, and measure again.",
+    ];
+  }
   const { thereOnly, hereOnly } = helpedOnOne(rows);
   /** @param {Row} row */
   const named = ({ step, mine, theirs }) =>
@@ -122,7 +132,7 @@ function origin(measured, book, rows) {
   return [
     `Measured on ${date.slice(0, 10)} in this browser or the one that saved the file, ${told}. ` +
       `Medians of ${comma(rungs[0].seconds.length)} samples, each several runs in a row; the ` +
-      `samples of one step lie up to ${percent(worst)} apart. `,
+      `middle half of a step's samples reaches over up to ${percent(worst)} of its median. `,
     `The card copies ${number(copy_gbs)} GB/s. `,
     "Every program was checked against exact products first.",
     lacking ? ` ${comma(lacking)} of the steps changed since, and are left out.` : "",

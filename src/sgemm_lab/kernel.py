@@ -201,11 +201,13 @@ class Kernel:
 
         The head comment never counts as changed: it differs in every file.
         """
-        lines = self.source.splitlines()
-        if self.parent is None:
-            return [SourceLine(i, text, False) for i, text in enumerate(lines, 1)]
-        changed = changed_lines(load_kernel(self.parent).source, self.source)
-        return [SourceLine(i, text, i in changed) for i, text in enumerate(lines, 1)]
+        return self.lines_against(load_kernel(self.parent) if self.parent else None)
+
+    def lines_against(self, parent: "Kernel | None") -> list[SourceLine]:
+        """Return the source line by line, each marked if ``parent`` lacks it."""
+        changed = changed_lines(parent.source, self.source) if parent else set()
+        lines = enumerate(self.source.splitlines(), 1)
+        return [SourceLine(i, text, i in changed) for i, text in lines]
 
 
 def body_start(source: str) -> int:

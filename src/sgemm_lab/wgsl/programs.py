@@ -9,9 +9,12 @@ from dataclasses import replace
 from functools import cache
 from pathlib import Path
 
+from sgemm_lab.errors import LabError
 from sgemm_lab.kernel import Kernel, parse_kernel, read_source
 
 PROGRAMS = Path(__file__).parent / "programs"
+FOLDER = "wgsl"
+"""The folder of records in which a card's own ladder is kept, one file for each card."""
 ROOFS = Path(__file__).parent / "roofs"
 
 MOST_THREADS = 256
@@ -27,6 +30,24 @@ def load_programs() -> tuple[Kernel, ...]:
         parse_kernel(path.stem.partition("_")[2], read_source(path))
         for path in sorted(PROGRAMS.glob("*.wgsl"))
     )
+
+
+def load_program(name: str) -> Kernel:
+    """Return the program called ``name``, perhaps with other constants: "register_cache:BM=128".
+
+    Raises:
+        LabError: WGSL has no program of this name.
+    """
+    base, _, constants = name.partition(":")
+    found = next((one for one in load_programs() if one.name == base), None)
+    if found is None:
+        raise LabError(f"'{base}' is not there in WGSL. It has {', '.join(program_names())}.")
+    return constants_of(found, constants) if constants else found
+
+
+def program_names() -> list[str]:
+    """Return the names of the programs, in the book's order."""
+    return [program.name for program in load_programs()]
 
 
 def constants_of(program: Kernel, variant: str) -> Kernel:

@@ -187,10 +187,9 @@ def test_the_book_names_its_own_gpu_and_speeds(opened: Any) -> None:
     expect(said).to_contain_text(
         f"makes {number(book['best']['gflops'])} GFLOP/s on the {book['name']}"
     )
-    by_name = {step["name"]: step for step in book["steps"]}
-    assert len(by_name) == len(STEPS)
-    assert all(step["gflops"] for step in by_name.values())
-    assert by_name["naive"]["parent"] == "naive_rows"
+    names = [step["name"] for step in book["steps"]]
+    assert len(set(names)) == len(names)
+    assert set(names) <= set(book["cuda"]["gflops"])
 
 
 def test_a_card_is_forgotten(opened: Any) -> None:

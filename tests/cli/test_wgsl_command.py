@@ -19,7 +19,16 @@ NAIVE = load_programs()[0]
 
 def measured(size: int, _progress: native.Progress) -> dict[str, Any]:
     rung = {"name": NAIVE.name, "fingerprint": NAIVE.fingerprint, "seconds": [3e-3, 1e-3, 2e-3]}
-    return {"form": native.FORM, "card": "Card ⅰ", "size": size, "rungs": [rung]}
+    return {
+        "form": native.FORM,
+        "card": "Card ⅰ",
+        "date": "2026-11-22T10:00:00+00:00",
+        "clock": "timestamps",
+        "size": size,
+        "copy_gbs": 100,
+        "multiply_add_gflops": 2000.5,
+        "rungs": [rung],
+    }
 
 
 def test_it_writes_one_file_for_a_card_and_prints_the_ladder(

@@ -19,11 +19,13 @@ from sphinx.application import Sphinx
 from sphinx.util.docutils import SphinxDirective
 
 from sgemm_lab.book.collecting import gathered
+from sgemm_lab.files import data_folder
 from sgemm_lab.kernel import load_kernel
 from sgemm_lab.lab import session
 from sgemm_lab.lab.card import Card
 from sgemm_lab.lab.ladders import chapter_pages
 from sgemm_lab.models.ladder import GPU, SIZE, ladder
+from sgemm_lab.records.cards import MeasuredCard, card_path, load_card
 from sgemm_lab.wgsl.programs import load_programs, roof_sources
 from sgemm_lab.widgets import bundle
 
@@ -68,7 +70,7 @@ def script() -> str:
 
 
 def book_card() -> dict[str, Any]:
-    """Return what the book's GPU measured, in the form of ``compared.js``."""
+    """Return what the book's GPU measured, in CUDA and in WGSL, in the form of ``compared.js``."""
     records = session.book_records()
     scores = {
         step.kernel.name: step.score
@@ -76,16 +78,27 @@ def book_card() -> dict[str, Any]:
         if step.score and not step.at_smaller_size
     }
     best = max(scores.values(), key=lambda score: score.gflops)
+    wgsl = load_card(card_path(data_folder("records"), GPU))
     return {
         "name": GPU,
-        "size": SIZE,
-        "fma_gflops": Card(next(one for one in records if one.gpu.name == GPU)).fma,
-        "steps": [
-            {**step, "gflops": scores[step["name"]].gflops if step["name"] in scores else None}
-            for step in _steps()
-        ],
+        "cuda": {
+            "size": SIZE,
+            "fma_gflops": Card(next(one for one in records if one.gpu.name == GPU)).fma,
+            "gflops": {name: score.gflops for name, score in scores.items()},
+        },
+        "wgsl": wgsl and _in_wgsl(wgsl),
+        "steps": _steps(),
         "best": {"title": load_kernel(best.kernel).title, "gflops": best.gflops},
     }
+
+
+def _in_wgsl(card: MeasuredCard) -> dict[str, Any] | None:
+    """Return what is known of the programs that the book has now; None where it is nothing."""
+    speeds = {one["name"]: card.gflops(one["name"], one["fingerprint"]) for one in _steps()}
+    known = {name: gflops for name, gflops in speeds.items() if gflops}
+    if not known:
+        return None
+    return {"size": card.size, "fma_gflops": card.multiply_add_gflops, "gflops": known}
 
 
 def _steps() -> list[dict[str, Any]]:

@@ -2,17 +2,15 @@
 
 import argparse
 import json
-import statistics
-from pathlib import Path
 
 from sgemm_lab.cli.printing import print_json, tell
 from sgemm_lab.errors import LabError
 from sgemm_lab.files import own_records, write_whole
 from sgemm_lab.models.ladder import SIZE
-from sgemm_lab.records.store import record_path
+from sgemm_lab.records.cards import MeasuredCard, card_path
+from sgemm_lab.records.form import decoded
 from sgemm_lab.text import number
 from sgemm_lab.wgsl.native import measure
-from sgemm_lab.wgsl.programs import FOLDER
 
 
 def run_record_wgsl(options: argparse.Namespace) -> int:
@@ -27,21 +25,15 @@ def run_record_wgsl(options: argparse.Namespace) -> int:
             "record --wgsl measures all of its own programs, at one square. Name no kernel, and at "
             "most one size, such as --size 2048."
         )
-    measured = measure(sizes[0][0], tell)
-    path = record_path((options.out or own_records()) / FOLDER, measured["card"])
-    write_whole(path, json.dumps(measured, indent=1, ensure_ascii=False) + "\n")
+    found = measure(sizes[0][0], tell)
+    measured = decoded(MeasuredCard, found)
+    path = card_path(options.out or own_records(), measured.card)
+    write_whole(path, json.dumps(found, indent=1, ensure_ascii=False) + "\n")
     if options.json:
-        print_json({"file": str(path), **measured})
+        print_json({"file": str(path), **found})
         return 0
-    _print_ladder(path, measured)
-    return 0
-
-
-def _print_ladder(path: Path, measured: dict[str, object]) -> None:
-    rungs = measured["rungs"]
-    assert isinstance(rungs, list)
-    assert isinstance(measured["size"], int)
-    for rung in rungs:
-        gflops = 2 * measured["size"] ** 3 / statistics.median(rung["seconds"]) / 1e9
-        print(f"{rung['name']:<40} {number(gflops):>8} GFLOP/s")
+    for rung in measured.rungs:
+        gflops = measured.gflops(rung.name, rung.fingerprint) or 0
+        print(f"{rung.name:<40} {number(gflops):>8} GFLOP/s")
     print(f"Wrote {path}. The page that measures a card opens it too.")
+    return 0

@@ -13,8 +13,6 @@ from sgemm_lab.errors import LabError
 from sgemm_lab.kernel import Kernel, parse_kernel, read_source
 
 PROGRAMS = Path(__file__).parent / "programs"
-FOLDER = "wgsl"
-"""The folder of records in which a card's own ladder is kept, one file for each card."""
 ROOFS = Path(__file__).parent / "roofs"
 
 MOST_THREADS = 256

@@ -5,20 +5,23 @@ import { medianOf, spreadOf } from "../../wgsl/spread.js";
 
 /** @typedef {import("../../wgsl/climb.js").Measured} Measured */
 /**
- * A step of the ladder as the book has it: its title, its parent, where it is read, and the GFLOP/s
- * of the CUDA kernel of this name; null where that is not measured.
+ * A step of the ladder as the book has it: its title, its parent, where it is read.
  * @typedef {{ name: string, title: string, parent: string | null, href: string,
- *   fingerprint: string, gflops: number | null }} Step
+ *   fingerprint: string }} Step
  *
- * The book's GPU: its name, the size of its numbers, its own rate of multiply-adds, and how fast the
- * ladder gets there in the end.
- * @typedef {{ name: string, size: number, fma_gflops: number, steps: Step[],
+ * How fast the book's GPU climbs in one language: the size, its own rate of multiply-adds, GFLOP/s
+ * by step, as far as they are measured.
+ * @typedef {{ size: number, fma_gflops: number, gflops: Record<string, number> }} Climb
+ *
+ * The book's GPU, and how fast its ladder gets in the end.
+ * @typedef {{ name: string, cuda: Climb, wgsl: Climb | null, steps: Step[],
  *   best: { title: string, gflops: number } }} BookCard
  *
  * A speed: GFLOP/s, its share of what the card's arithmetic reaches, and how many times as fast as
- * the step before; null at the first step.
+ * the step that it builds on; null where that was not measured.
  * @typedef {{ gflops: number, share: number, factor: number | null }} Speed
- * @typedef {{ step: Step, mine: Speed, spread: number, theirs: Speed | null }} Row
+ * @typedef {{ step: Step, mine: Speed, spread: number, cuda: Speed | null,
+ *   wgsl: Speed | null }} Row
  */
 
 /** A step helps from here on, and does not below. Between the two lies what noise may be. */
@@ -43,7 +46,8 @@ export function rowsOf(measured, book) {
     const seconds = samples.get(name + fingerprint);
     if (seconds) mine.set(name, flop / medianOf(seconds) / 1e9);
   }
-  const theirs = new Map(book.steps.map(({ name, gflops }) => [name, gflops ?? 0]));
+  const cuda = new Map(Object.entries(book.cuda.gflops));
+  const wgsl = new Map(Object.entries(book.wgsl?.gflops ?? {}));
   return book.steps.flatMap((step) => {
     const speed = speedOf(step, mine, measured.multiply_add_gflops);
     const seconds = samples.get(step.name + step.fingerprint);
@@ -53,7 +57,8 @@ export function rowsOf(measured, book) {
         step,
         mine: speed,
         spread: spreadOf(seconds),
-        theirs: speedOf(step, theirs, book.fma_gflops),
+        cuda: speedOf(step, cuda, book.cuda.fma_gflops),
+        wgsl: speedOf(step, wgsl, book.wgsl?.fma_gflops ?? 1),
       },
     ];
   });
@@ -78,8 +83,8 @@ function speedOf(step, speeds, roof) {
  */
 export function helpedOnOne(rows) {
   /** @param {Row} row */
-  const factors = ({ mine, theirs }) => [mine.factor ?? 1, theirs?.factor ?? 1];
-  const both = rows.filter(({ mine, theirs }) => mine.factor && theirs?.factor);
+  const factors = ({ mine, cuda }) => [mine.factor ?? 1, cuda?.factor ?? 1];
+  const both = rows.filter(({ mine, cuda }) => mine.factor && cuda?.factor);
   return {
     thereOnly: both.filter((row) => factors(row)[1] >= HELPS && factors(row)[0] < HELPS_NOT),
     hereOnly: both.filter((row) => factors(row)[0] >= HELPS && factors(row)[1] < HELPS_NOT),

@@ -39,8 +39,7 @@ export function shownCard(measured, book) {
 function conclusion(measured, book, rows) {
   const first = rows[0].mine.gflops;
   const best = rows.reduce((a, b) => (b.mine.gflops > a.mine.gflops ? b : a));
-  const both = rows.filter(({ theirs }) => theirs);
-  const theirs = both.map((row) => row.theirs?.gflops ?? 0);
+  const theirs = rows.flatMap(({ cuda }) => (cuda ? [cuda.gflops] : []));
   return [
     html("strong", {}, `${measured.card}, WGSL: ${times(best.mine.gflops / first)}`),
     `, from ${number(first)} to ${number(best.mine.gflops)} GFLOP/s, with “${best.step.title}”. `,
@@ -57,28 +56,29 @@ function conclusion(measured, book, rows) {
  * @param {Row[]} rows
  */
 function ladder(measured, book, rows) {
-  const head = [
-    "Step",
-    `This card, WGSL, ${sizeText([measured.size])}`,
-    `${book.name}, CUDA, ${sizeText([book.size])}`,
-  ];
+  const head = ["Step", `This card, WGSL, ${sizeText([measured.size])}`];
+  if (book.wgsl) head.push(`${book.name}, WGSL, ${sizeText([book.wgsl.size])}`);
+  head.push(`${book.name}, CUDA, ${sizeText([book.cuda.size])}`);
   const caption =
-    "GFLOP/s, and how many times as fast as the step that it builds on. A bar is the share of what the card's " +
-    "own arithmetic reaches, so that a bar as wide as its column is the roof.";
+    "GFLOP/s, and how many times as fast as the step that it builds on. A bar is the share of what " +
+    "the card's own arithmetic reaches, so that a bar as wide as its column is the roof.";
   return html(
     "table",
     { class: "lab-card-ladder" },
     html("caption", {}, caption),
     html("thead", {}, html("tr", {}, ...head.map((text) => html("th", { scope: "col" }, text)))),
-    html("tbody", {}, ...rows.map(ladderRow)),
+    html("tbody", {}, ...rows.map((row) => ladderRow(row, book.wgsl !== null))),
   );
 }
 
-/** @param {Row} row */
-function ladderRow({ step, mine, theirs }) {
+/**
+ * @param {Row} row
+ * @param {boolean} withWgsl whether the book's GPU has a column of its own for WGSL
+ */
+function ladderRow({ step, mine, wgsl, cuda }, withWgsl) {
   const title = step.href ? html("a", { href: step.href }, step.title) : step.title;
-  const name = html("th", { scope: "row" }, title);
-  return html("tr", {}, name, cell(mine, "mine"), cell(theirs, "theirs"));
+  const cells = [cell(mine, "mine"), withWgsl && cell(wgsl, "theirs"), cell(cuda, "theirs")];
+  return html("tr", {}, html("th", { scope: "row" }, title), ...cells);
 }
 
 /**
@@ -107,8 +107,8 @@ function carriesOver(rows, book) {
   }
   const { thereOnly, hereOnly } = helpedOnOne(rows);
   /** @param {Row} row */
-  const named = ({ step, mine, theirs }) =>
-    `“${step.title}” (${factorText(mine.factor ?? 1)} here, ${factorText(theirs?.factor ?? 1)} there)`;
+  const named = ({ step, mine, cuda }) =>
+    `“${step.title}” (${factorText(mine.factor ?? 1)} here, ${factorText(cuda?.factor ?? 1)} there)`;
   /** @param {Row[]} some */
   const list = (some) => some.map(named).join(", ");
   return [

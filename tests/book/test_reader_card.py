@@ -189,7 +189,7 @@ def test_the_book_names_its_own_gpu_and_speeds(opened: Any) -> None:
     )
     names = [step["name"] for step in book["steps"]]
     assert len(set(names)) == len(names)
-    assert set(names) <= set(book["cuda"]["gflops"])
+    assert set(names) - set(book["cuda"]["gflops"]) == {"fours"}  # WGSL's alone
 
 
 def test_a_card_is_forgotten(opened: Any) -> None:

@@ -2,6 +2,7 @@
 // A product on the card: its matrices, and the programs that may compute it.
 
 import { launchShape, parseKernel, valuesOf, withConstants } from "../kernel.js";
+import { writtenOut } from "./writing_out.js";
 
 /** @typedef {import("../kernel.js").Kernel} Program */
 /** @typedef {import("../kernel.js").Size} Size */
@@ -39,7 +40,8 @@ export function programsOf(name, source) {
  * @param {Program} program
  * @returns {Promise<Compiled>}
  */
-export const compiledOn = (card, program) => card.compile(program.source, [...BINDINGS]);
+export const compiledOn = (card, program) =>
+  card.compile(writtenOut(program.source), [...BINDINGS]);
 
 /** The matrices of a product on a card. */
 export class Product {

@@ -77,16 +77,21 @@ function ladder(measured, book, rows) {
  */
 function ladderRow({ step, mine, wgsl, cuda }, withWgsl) {
   const title = step.href ? html("a", { href: step.href }, step.title) : step.title;
-  const cells = [cell(mine, "mine"), withWgsl && cell(wgsl, "theirs"), cell(cuda, "theirs")];
+  const cells = [
+    cell(mine, "mine"),
+    withWgsl && cell(wgsl, "theirs"),
+    cell(cuda, "theirs", "not in CUDA"),
+  ];
   return html("tr", {}, html("th", { scope: "row" }, title), ...cells);
 }
 
 /**
  * @param {Speed | null} speed
  * @param {"mine" | "theirs"} whose
+ * @param {string} [missing] stands there without a speed
  */
-function cell(speed, whose) {
-  if (!speed) return html("td", {}, "not measured");
+function cell(speed, whose, missing = "not measured") {
+  if (!speed) return html("td", {}, missing);
   const width = `${Math.min(100, 100 * speed.share).toFixed(1)}%`;
   const bar = html("span", { class: `lab-card-bar lab-card-${whose}`, style: `width:${width}` });
   const factor = speed.factor && html("small", {}, ` ${factorText(speed.factor)}`);

@@ -4,8 +4,8 @@
 const THREADS = 256u;
 
 struct Task {
-    rounds: u32,   // how often every sum is multiplied and added to
-    factor: f32,   // unknown to the compiler, which so cannot work out the result
+    rounds: u32,  // how often every sum is multiplied and added to, eight times each
+    factor: f32,  // unknown to the compiler, which so cannot work out the result
 }
 
 @group(0) @binding(0) var<uniform> task: Task;
@@ -24,14 +24,16 @@ fn multiply_add(@builtin(global_invocation_id) place: vec3u)
     var s6 = s0 + 6.0;
     var s7 = s0 + 7.0;
     for (var round = 0u; round < task.rounds; round++) {
-        s0 = fma(s0, x, x);
-        s1 = fma(s1, x, x);
-        s2 = fma(s2, x, x);
-        s3 = fma(s3, x, x);
-        s4 = fma(s4, x, x);
-        s5 = fma(s5, x, x);
-        s6 = fma(s6, x, x);
-        s7 = fma(s7, x, x);
+        for (var i = 0u; i < 8; i++) {  // written out, so that the loop costs little
+            s0 = fma(s0, x, x);
+            s1 = fma(s1, x, x);
+            s2 = fma(s2, x, x);
+            s3 = fma(s3, x, x);
+            s4 = fma(s4, x, x);
+            s5 = fma(s5, x, x);
+            s6 = fma(s6, x, x);
+            s7 = fma(s7, x, x);
+        }
     }
     // What nobody reads a compiler may leave out, so the sums are put together and stored.
     result[place.x] = dot(s0 + s1 + s2 + s3 + s4 + s5 + s6 + s7, vec4f(1.0));

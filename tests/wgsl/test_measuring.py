@@ -9,7 +9,7 @@ from sgemm_lab.wgsl.programs import load_programs, roof_sources
 
 pytestmark = pytest.mark.browser
 
-FEW = ("naive", "float4_tile")
+FEW = ("naive", "tiled")
 BOOK = {
     "programs": [
         {"name": one.name, "source": one.source, "fingerprint": one.fingerprint}

@@ -26,6 +26,7 @@ from sgemm_lab.lab.card import Card
 from sgemm_lab.lab.ladders import chapter_pages
 from sgemm_lab.models.ladder import GPU, SIZE, ladder
 from sgemm_lab.records.cards import MeasuredCard, card_path, load_card
+from sgemm_lab.text import number, size_text
 from sgemm_lab.wgsl.programs import load_programs, roof_sources
 from sgemm_lab.widgets import bundle
 
@@ -47,10 +48,17 @@ class ReaderCardDirective(SphinxDirective):
 def place() -> str:
     """Return the HTML of the place. It is hidden, because without a script it is dead."""
     count = len(_steps())
+    wgsl = book_card()["wgsl"]
+    example = (
+        f" On the {GPU} they climb from {number(min(wgsl['gflops'].values()))} to "
+        f"{number(max(wgsl['gflops'].values()))} GFLOP/s at {size_text((wgsl['size'],) * 3)}."
+        if wgsl
+        else ""
+    )
     return (
         '<section class="lab-card" data-lab="reader-card" aria-label="Your card" hidden>'
         f"<p>This runs {count} programs on this device, each checked first, and measures how fast "
-        "the card copies and multiplies. It takes about half a minute, up to two on a slow card, "
+        f"the card copies and multiplies.{example} It takes about half a minute, up to two on a slow card, "
         "and the screen may stutter. The result stays in this browser; nothing is sent.</p>"
         '<p class="lab-card-buttons"><button type="button" class="lab-run" data-lab="measure">'
         'Measure my card</button><button type="button" data-lab="open">Open a saved card</button>'

@@ -1,13 +1,14 @@
 // title: A in fours too
 // parent: split
-// change: A thread turns a square of 4 × 4 of A, so that As holds groups of four as well.
+// change: A thread turns a square of 4 × 4 of A, so that As holds fours; the window is twice as wide.
 // chapter: 6
 // grid: ceil(N / BN), ceil(M / BM)
 // block: BM * BN / (TM * TN), 1
 //
 // This step is WGSL's alone: a CUDA compiler joins four reads of As by itself. Half of the threads
-// read four rows of A, four neighbours of each, turn them in registers, and store four vec4f. No
-// two threads write into one. The window is twice as wide, and fills the 16 KiB.
+// read four rows of A, four neighbours of each, turn them, and store four vec4f, so that no two
+// threads write into one. Window and fours go together: half as wide, a quarter of the threads would
+// copy all of A.
 
 const BM = 128u;  // rows of C per block
 const BN = 128u;  // columns of C per block

@@ -50,7 +50,7 @@ def place() -> str:
     count = len(_steps())
     wgsl = book_card()["wgsl"]
     example = (
-        f" On the {GPU} they climb from {number(min(wgsl['gflops'].values()))} to "
+        f" On the {GPU} the same programs climb from {number(min(wgsl['gflops'].values()))} to "
         f"{number(max(wgsl['gflops'].values()))} GFLOP/s at {size_text((wgsl['size'],) * 3)}."
         if wgsl
         else ""
@@ -58,9 +58,9 @@ def place() -> str:
     return (
         '<section class="lab-card" data-lab="reader-card" aria-label="Your card" hidden>'
         f"<p>This runs {count} programs on this device, each checked first, and measures how fast "
-        f"the card copies and multiplies.{example} It takes about half a minute, up to two on a slow card, "
-        "and the screen may stutter. The result stays in this browser; nothing is sent.</p>"
-        '<p class="lab-card-buttons"><button type="button" class="lab-run" data-lab="measure">'
+        "the card copies and multiplies. It takes about half a minute, up to two on a slow card, "
+        f"and the screen may stutter. The result stays in this browser; nothing is sent.{example}"
+        '</p><p class="lab-card-buttons"><button type="button" class="lab-run" data-lab="measure">'
         'Measure my card</button><button type="button" data-lab="open">Open a saved card</button>'
         '</p><div data-lab="told" role="status"></div><div data-lab="result"></div></section>'
     )

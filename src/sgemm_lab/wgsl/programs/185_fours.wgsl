@@ -1,6 +1,6 @@
 // title: A in fours too
 // parent: split
-// change: A thread turns a square of 4 × 4 of A, so that As holds fours; the window is twice as wide.
+// change: Threads turn squares of 4 × 4, so that As holds fours; the window is twice as wide.
 // chapter: 6
 // grid: ceil(N / BN), ceil(M / BM)
 // block: BM * BN / (TM * TN), 1

@@ -81,6 +81,7 @@ def test_a_program_asks_for_what_every_card_has(program: Kernel) -> None:
     threads = program.launch_shape(1, 1, 1).threads
     assert threads <= MOST_THREADS
     assert shared_bytes(program) <= MOST_SHARED_BYTES
+    assert max(map(len, program.source.splitlines())) <= 100
 
 
 def shared_bytes(program: Kernel) -> int:

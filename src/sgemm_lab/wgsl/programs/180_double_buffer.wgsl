@@ -37,8 +37,8 @@ struct Size { M: u32, N: u32, K: u32 }
 @group(0) @binding(4) var<storage, read> A4: array<vec4f>;  // A again, in groups of four
 @group(0) @binding(5) var<storage, read> B4: array<vec4f>;  // B again, in groups of four
 
-var<workgroup> As: array<array<array<f32, BM>, BK>, 2>;        // windows: k × rows of A, transposed
-var<workgroup> Bs: array<array<array<vec4f, BN / 4>, BK>, 2>;  // windows: k × columns of B, in fours
+var<workgroup> As: array<array<array<f32, BM>, BK>, 2>;        // a window's k × rows of A
+var<workgroup> Bs: array<array<array<vec4f, BN / 4>, BK>, 2>;  // a window's k × columns of B
 
 // Four neighbours of a row of A, from A[row][k] on; zeros past an edge. One load of 16 bytes where
 // rows begin at multiples of it: WGSL cannot read A as something else, so A is bound twice.

@@ -7,8 +7,8 @@
 //
 // This step is WGSL's alone: a CUDA compiler joins four reads of As by itself. Half of the threads
 // read four rows of A, four neighbours of each, turn them, and store four vec4f, so that no two
-// threads write into one. Window and fours go together: half as wide, a quarter of the threads would
-// copy all of A.
+// threads write into one. Window and fours go together: were it half as wide, a quarter of the
+// threads would copy all of A.
 
 const BM = 128u;  // rows of C per block
 const BN = 128u;  // columns of C per block

@@ -259,3 +259,10 @@ def test_a_shown_card_is_at_home_on_every_screen(opened: Any, mode: str, width: 
     assert min(sizes) >= 11
     found = Axe().run(place.page).response["violations"]
     assert not found, [one["help"] for one in found]
+
+
+def test_paper_has_nothing_to_press(opened: Any) -> None:
+    place = opened().goto()
+    expect(place.part("measure")).to_be_visible()
+    place.page.emulate_media(media="print")
+    expect(place.part("measure")).to_be_hidden()

@@ -1,7 +1,7 @@
 // @ts-check
 // A measured card as a table: the steps, the reader's card, the book's GPU.
 
-import { comma, number, percent, sizeText } from "../../text.js";
+import { comma, number, percent, plural, sizeText } from "../../text.js";
 import { html } from "../../widgets/shared/dom.js";
 import { helpedOnOne, rowsOf } from "./compared.js";
 
@@ -46,7 +46,7 @@ function conclusion(measured, book, rows) {
     `That is ${percent(best.mine.share)} of the ${number(measured.multiply_add_gflops)} GFLOP/s ` +
       "that its arithmetic reaches without memory. ",
     theirs.length > 1 &&
-      `The same steps in CUDA bring the ${book.name} ${times(Math.max(...theirs) / theirs[0])}.`,
+      `The same steps in CUDA make the ${book.name} ${times(Math.max(...theirs) / theirs[0])}.`,
   ].filter((part) => part !== false);
 }
 
@@ -140,7 +140,7 @@ function origin(measured, book, rows) {
       `middle half of a step's samples reaches over up to ${percent(worst)} of its median. `,
     `The card copies ${number(copy_gbs)} GB/s. `,
     "Every program was checked against exact products first.",
-    lacking ? ` ${comma(lacking)} of the steps changed since, and are left out.` : "",
+    lacking ? ` Left out, because its program changed since: ${plural(lacking, "step")}.` : "",
   ].join("");
 }
 

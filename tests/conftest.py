@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -54,8 +54,12 @@ def pytest_report_collectionfinish(config: pytest.Config) -> str:
     return f"No GPU here: {count} tests that need one are left out." if count else ""
 
 
+Launch = Callable[..., Any]
+
+
 @pytest.fixture(scope="session")
-def chromium() -> Iterator[Browser]:
+def launch() -> Iterator[Launch]:
+    """Return a function that starts a browser, with more flags if any."""
     from playwright.sync_api import sync_playwright
 
     import browser
@@ -63,6 +67,19 @@ def chromium() -> Iterator[Browser]:
     program = browser.find()
     assert program, "No browser. Run: python tests/browser.py"
     with sync_playwright() as playwright:
-        launched = playwright.chromium.launch(executable_path=program, args=browser.FLAGS)
-        yield launched
-        launched.close()
+        yield lambda *more: playwright.chromium.launch(
+            executable_path=program, args=[*browser.FLAGS, *more]
+        )
+
+
+@pytest.fixture(scope="session")
+def chromium(launch: Launch) -> Iterator[Browser]:
+    with launch() as opened:
+        yield opened
+
+
+@pytest.fixture(scope="session")
+def chromium_with_card(launch: Launch) -> Iterator[Browser]:
+    """Return a browser whose pages have a graphics card: SwiftShader, a processor that acts one."""
+    with launch("--enable-unsafe-webgpu", "--use-webgpu-adapter=swiftshader") as opened:
+        yield opened

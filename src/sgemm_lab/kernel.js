@@ -41,7 +41,7 @@ export const ENTRY = "sgemm";
 
 const HEAD_FIELD =
   /^\/\/ (title|parent|change|chapter|grid|block|shared|workspace|needs|variants): +(.+?) *$/gm;
-const CONSTANT = /^constexpr int (\w+) = (\d+);[ ]*\/\/ (.+?) *$/gm;
+const CONSTANT = /^((?:constexpr int|const) (\w+) = )(\d+)(u?;[ ]*\/\/ (.+?) *)$/gm;
 const LINE_END = /\r\n|[\n\r\v\f\u0085\u2028\u2029]/;
 const REQUIRED = ["title", "parent", "chapter", "grid", "block"];
 
@@ -167,10 +167,10 @@ export function withConstants(kernel, values, defaults = valuesOf(kernel)) {
     }
     if (value < 1) fail("constant.below", { name, value });
   }
-  const source = kernel.source.replace(CONSTANT, (line, name, old) => {
-    const head = `constexpr int ${name} = `;
-    return line.replace(`${head}${old};`, `${head}${values[name] ?? Number(old)};`);
-  });
+  const source = kernel.source.replace(
+    CONSTANT,
+    (_, head, name, old, rest) => `${head}${values[name] ?? Number(old)}${rest}`,
+  );
   const constants = constantsOf(source);
   const base = kernel.name.split(":")[0];
   const other = constants.filter(({ name, value }) => value !== defaults[name]);
@@ -183,7 +183,7 @@ export function withConstants(kernel, values, defaults = valuesOf(kernel)) {
  * @returns {Constant[]}
  */
 function constantsOf(source) {
-  return [...source.matchAll(CONSTANT)].map(([, name, value, label]) => ({
+  return [...source.matchAll(CONSTANT)].map(([, , name, value, , label]) => ({
     name,
     value: Number(value),
     label,

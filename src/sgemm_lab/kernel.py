@@ -6,8 +6,9 @@ is new against the parent, a sentence), ``chapter``, ``grid`` and ``block``, and
 gets for itself), ``needs`` (the oldest GPU target; ``sm_90a`` is that one alone) and ``variants``
 (other values of one constant that the book measures, such as ``TILE=16``). A parent may be such a
 variant: "tiled:TILE=16". A line ``constexpr int BM = 128;  // rows of C per block`` gives a
-constant, its default and its label. Launch shapes are arithmetic over the constants, M, N, K and
-SMS, the SMs of the GPU: for example ``ceil(N / BN)`` or ``min(SMS, ceil(M / BM))``.
+constant, its default and its label; in WGSL, the language of pages, it is ``const BM = 128u;``.
+Launch shapes are arithmetic over the constants, M, N, K and SMS, the SMs of the GPU: for example
+``ceil(N / BN)`` or ``min(SMS, ceil(M / BM))``.
 
 A file is called ``NNN_name.cu``. Numbers only have to ascend: between 110 and 120 fits ``115``.
 """
@@ -43,7 +44,10 @@ SMS = 132
 _HEAD_FIELD = re.compile(
     r"^// (title|parent|change|chapter|grid|block|shared|workspace|needs|variants): +(.+?) *$", re.M
 )
-_CONSTANT = re.compile(r"^constexpr int (\w+) = (\d+);[ ]*// (.+?) *$", re.M)
+_CONSTANT = re.compile(
+    r"^(?P<head>(?:constexpr int|const) (?P<name>\w+) = )(?P<value>\d+)u?;[ ]*// (?P<label>.+?) *$",
+    re.M,
+)
 _FILE_NAME = re.compile(r"(\d+)([a-z]*)_(\w+)", re.A)
 _REQUIRED = ("title", "parent", "chapter", "grid", "block")
 _SENTENCES = templates(Path(__file__).with_suffix(".json"))
@@ -181,9 +185,8 @@ class Kernel:
                 raise LabError(_sentence("constant.below", name=name, value=value))
 
         def write(match: re.Match[str]) -> str:
-            name, old = match[1], match[2]
-            head = f"constexpr int {name} = "
-            return match[0].replace(f"{head}{old};", f"{head}{values.get(name, int(old))};", 1)
+            rest = match[0].removeprefix(match["head"] + match["value"])
+            return f"{match['head']}{values.get(match['name'], int(match['value']))}{rest}"
 
         source = _CONSTANT.sub(write, self.source)
         base = self.base_name
@@ -198,11 +201,13 @@ class Kernel:
 
         The head comment never counts as changed: it differs in every file.
         """
-        lines = self.source.splitlines()
-        if self.parent is None:
-            return [SourceLine(i, text, False) for i, text in enumerate(lines, 1)]
-        changed = changed_lines(load_kernel(self.parent).source, self.source)
-        return [SourceLine(i, text, i in changed) for i, text in enumerate(lines, 1)]
+        return self.lines_against(load_kernel(self.parent) if self.parent else None)
+
+    def lines_against(self, parent: "Kernel | None") -> list[SourceLine]:
+        """Return the source line by line, each marked if ``parent`` lacks it."""
+        changed = changed_lines(parent.source, self.source) if parent else set()
+        lines = enumerate(self.source.splitlines(), 1)
+        return [SourceLine(i, text, i in changed) for i, text in lines]
 
 
 def body_start(source: str) -> int:
@@ -383,7 +388,9 @@ def load_kernel(name: str) -> Kernel:
 
 
 def _constants(source: str) -> tuple[Constant, ...]:
-    return tuple(Constant(m[1], int(m[2]), m[3]) for m in _CONSTANT.finditer(source))
+    return tuple(
+        Constant(m["name"], int(m["value"]), m["label"]) for m in _CONSTANT.finditer(source)
+    )
 
 
 def _pair(text: str, field: str, name: str) -> tuple[str, str]:

@@ -23,6 +23,7 @@ from sgemm_lab.book import (
     origins,
     outdated,
     panels,
+    reader_cards,
     values,
     words,
 )
@@ -40,6 +41,7 @@ def setup(app: Sphinx) -> dict[str, Any]:
     app.add_node(ledger.LedgerPlace)
     app.add_directive("ledger", ledger.LedgerDirective)
     app.add_directive("panel", panels.PanelDirective)
+    app.add_directive("reader-card", reader_cards.ReaderCardDirective)
     app.add_directive("symbols", words.SymbolsDirective)
     app.add_directive("constants", words.ConstantsDirective)
     app.add_directive_to_domain("std", "glossary", words.TermsDirective, override=True)
@@ -64,6 +66,7 @@ def setup(app: Sphinx) -> dict[str, Any]:
     app.connect("html-page-context", joining.lighten, priority=900)
     app.connect("build-finished", assets.write_assets)
     app.connect("build-finished", panels.write_files)
+    app.connect("build-finished", reader_cards.write_script)
     app.connect("build-finished", links.publish_notebooks)
     app.connect("build-finished", cards.write_cards)
     app.connect("build-finished", as_text.write)

@@ -26,7 +26,10 @@ _THEIR_SHEETS = (
     "mystnb.*.css",
     "sphinx-design.min.css",
 )
-_OUR_SHEETS = ("exercises.css", "panel.css", "book-theme.css", "book.css", "pictures.css")
+_OUR_SHEETS = (
+    *("exercises.css", "panel.css", "reader_card.css", "book-theme.css", "book.css"),
+    "pictures.css",
+)
 _SCRIPTS = (
     "documentation_options.js",
     "doctools.js",

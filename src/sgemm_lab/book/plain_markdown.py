@@ -42,7 +42,7 @@ _TITLES = {"seealso": "See also"}
 _CODE = {"code-block", "code", "sourcecode"}
 _PASSED_THROUGH = {"div", "container", "margin", "grid", "grid-item", "tab-set", "table", "symbols"}
 _TITLED = {"tab-item", "card", "grid-item-card", "topic", "sidebar"}
-_DROPPED = {"tableofcontents", "contents", "toctree", "index", "panel"}
+_DROPPED = {"tableofcontents", "contents", "toctree", "index", "panel", "reader-card"}
 _WRAPPING_ROLES = {
     "math": ("$", "$"),
     "sub": ("<sub>", "</sub>"),

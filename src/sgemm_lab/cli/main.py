@@ -22,6 +22,7 @@ from sgemm_lab.cli.foreign import FOREIGN_GROUP, add_foreign_arguments, foreign_
 from sgemm_lab.cli.printing import answering, print_json, print_table, tell, tell_over
 from sgemm_lab.cli.several import add_several_arguments, run_several
 from sgemm_lab.cli.tune import add_shapes_arguments, add_tune_arguments, run_shapes, run_tune
+from sgemm_lab.cli.wgsl import run_record_wgsl
 from sgemm_lab.cuda.compiler import TARGETS, compile_kernel, suits
 from sgemm_lab.cuda.launch import device_target, has_gpu, multiply, require_gpu
 from sgemm_lab.dispatch.product import dispatcher
@@ -109,6 +110,10 @@ def _parser() -> argparse.ArgumentParser:
         "--seconds", type=seconds, default=Budget().seconds, help="per kernel, size"
     )
     recording.add_argument("--no-micro", action="store_true", help="leave out the microbenchmarks")
+    recording.add_argument(
+        "--wgsl", action="store_true",
+        help="the ladder in WGSL instead, through Vulkan or Metal; needs the package wgpu",
+    )  # fmt: skip
 
     tuning = command("tune", run_tune, "Search this GPU for the fastest kernel of each size.")
     add_tune_arguments(tuning)
@@ -286,6 +291,8 @@ def _verdicts(
 
 
 def _record(options: argparse.Namespace) -> int:
+    if options.wgsl:
+        return run_record_wgsl(options)
     names = [name for name in options.kernels if name != MATMUL]
     with_matmul = MATMUL in options.kernels
     only_matmul = with_matmul and not names

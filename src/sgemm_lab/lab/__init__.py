@@ -3,8 +3,9 @@
 A page begins with ``from sgemm_lab import lab``. On a GPU the verbs measure there and then; without
 one they read the book's records, and say so.
 
-**Show.** ``show`` a kernel's source, ``place`` it on the ladder, ``step`` through its accesses,
-``owners`` of elements, ``instructions`` and ``resources`` that the compiler made of it.
+**Show.** ``show`` a kernel's source, the same in ``wgsl``, ``place`` it on the ladder, ``step``
+through its accesses, ``owners`` of elements, ``instructions`` and ``resources`` that the compiler
+made of it.
 
 **Ask.** ``check`` that it is right, ``measure`` it (``measure("split")["split"]`` in GFLOP/s),
 ``count`` what it asks of memory, ``race`` one's own, judge an ``exercise``, test a claim
@@ -66,7 +67,7 @@ from sgemm_lab.lab.foreign import foreign_verdict as _foreign_verdict
 from sgemm_lab.lab.hardware_counters import Hardware
 from sgemm_lab.lab.hardware_counters import hardware as _hardware
 from sgemm_lab.lab.instructions import instructions as _instructions
-from sgemm_lab.lab.listing import listing
+from sgemm_lab.lab.listing import listing, wgsl_listing
 from sgemm_lab.lab.machine_code import machine_code as _machine_code
 from sgemm_lab.lab.methods import Effects
 from sgemm_lab.lab.methods import effects as _effects
@@ -97,6 +98,7 @@ from sgemm_lab.lab.verdicts import verdicts
 from sgemm_lab.lab.your_gpu import my_gpu as _my_gpu
 from sgemm_lab.rules.overlap import Pipeline
 from sgemm_lab.text import bytes_text, number, with_spaced_percents
+from sgemm_lab.wgsl.programs import load_program
 from sgemm_lab.widgets import (
     Banks,
     Coalescing,
@@ -119,6 +121,11 @@ def show(name: str, first: int | str | None = None, last: int | str | None = Non
     ``first`` and ``last`` are line numbers, or pieces of the text of those lines.
     """
     return listing(load_kernel(name), first, last)
+
+
+def wgsl(name: str) -> Output:
+    """Show a kernel said again in WGSL, the language of the programs that a page runs."""
+    return wgsl_listing(load_program(name))
 
 
 def source(name: str) -> str:
@@ -769,6 +776,7 @@ __all__ = [
     "verdicts",
     "waves",
     "ways",
+    "wgsl",
     "words",
     "written",
 ]

@@ -118,7 +118,7 @@ def place(names: Sequence[str], waits_for: Sequence[str] = ()) -> Output:
 
 
 def _rungs() -> list[Rung]:
-    pages = dict(_pages())
+    pages = dict(chapter_pages())
     return [_rung(kernel, pages) for kernel in load_kernels(variants=True)]
 
 
@@ -133,7 +133,7 @@ def _rung(kernel: Kernel, pages: dict[int, tuple[str, str]]) -> Rung:
     }
 
 
-def _pages() -> Iterable[tuple[int, tuple[str, str]]]:
+def chapter_pages() -> Iterable[tuple[int, tuple[str, str]]]:
     """Yield the number of each chapter, its page's address and its title.
 
     Chapters are not in the wheel: there they have numbers only.

@@ -4,11 +4,13 @@ from html import escape
 
 from pygments import highlight
 from pygments.formatters import HtmlFormatter
-from pygments.lexers import CudaLexer
+from pygments.lexer import Lexer
+from pygments.lexers import CudaLexer, WgslLexer
 
 from sgemm_lab.errors import LabError
 from sgemm_lab.kernel import Kernel, body_start, load_kernel
 from sgemm_lab.lab.output import Output
+from sgemm_lab.wgsl.programs import load_program
 
 Place = int | str | None
 """A line of a source: its number, or a piece of its text."""
@@ -20,11 +22,30 @@ def listing(kernel: Kernel, first: Place = None, last: Place = None) -> Output:
     Raises:
         LabError: no line holds the text by which ``first`` or ``last`` is named.
     """
-    lines = kernel.lines_against_parent()
+    parent = load_kernel(kernel.parent) if kernel.parent else None
+    file = f"kernels/{kernel.file_name}"
+    return _listing(kernel, parent, CudaLexer(stripnl=False), file, first, last)
+
+
+def wgsl_listing(program: Kernel) -> Output:
+    """Return a program in WGSL, without its head comment; marked is what its parent lacks."""
+    parent = load_program(program.parent) if program.parent else None
+    return _listing(program, parent, WgslLexer(stripnl=False), "in WGSL")
+
+
+def _listing(
+    kernel: Kernel,
+    parent: Kernel | None,
+    lexer: Lexer,
+    file: str,
+    first: Place = None,
+    last: Place = None,
+) -> Output:
+    lines = kernel.lines_against(parent)
     start = _line_number(kernel, first, 1) or body_start(kernel.source) + 1
     end = _line_number(kernel, last, start) or len(lines)
     # Highlighted as a whole, then cut: a comment may run over several lines.
-    coloured = highlight(kernel.source, CudaLexer(stripnl=False), HtmlFormatter(nowrap=True))
+    coloured = highlight(kernel.source, lexer, HtmlFormatter(nowrap=True))
     html_lines = coloured.splitlines()
     shown = [line for line in lines if start <= line.number <= end]
     while shown and not shown[0].text:
@@ -32,10 +53,10 @@ def listing(kernel: Kernel, first: Place = None, last: Place = None) -> Output:
     body = "".join(
         _html_line(html_lines[line.number - 1], line.number, line.changed) for line in shown
     )
-    caption = f"<b>{escape(kernel.title)}</b> · kernels/{escape(kernel.file_name)}"
+    caption = f"<b>{escape(kernel.title)}</b> · {escape(file)}"
     if any(line.changed for line in shown):
-        parent = load_kernel(kernel.parent).called if kernel.parent else "no kernel"
-        caption += f" · marked: what “{escape(parent)}” does not have"
+        called = parent.called if parent else "no kernel"
+        caption += f" · marked: what “{escape(called)}” does not have"
     html = (
         f'<figure class="lab-source"><figcaption>{caption}</figcaption>'
         f'<pre tabindex="0"><code>{body}</code></pre></figure>'

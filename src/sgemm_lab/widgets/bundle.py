@@ -45,7 +45,7 @@ _MARK = re.compile(r"^(?://|/\*)# part (?P<name>\S+)(?: \*/)?\n", re.M)
 _SECONDS_BETWEEN_LOOKS = 0.3
 _ROOMS = (
     *(".", "rules", "simulator", "counting", "checking", "models", "clang", "clang/ir"),
-    *("clang/ptx", "exercises", "widgets", "widgets/shared"),
+    *("clang/ptx", "wgsl", "exercises", "widgets", "widgets/shared"),
 )
 """Folders with JavaScript that a widget may import."""
 

@@ -27,39 +27,65 @@ window.labCompiles =
   typeof WebAssembly === "object" &&
   !matchMedia("(pointer: coarse) and (max-width: 600px)").matches;
 
-// A panel's script comes when the reader turns to a panel, has edited one before, or follows a link
-// to an edit. A button that was pressed meanwhile is pressed again.
+// Scripts of the site that come when the reader turns to what they bring to life.
 (() => {
-  /** @type {NodeListOf<HTMLElement>} */
-  const panels = document.querySelectorAll('[data-lab="panel"]');
   const own = document.currentScript;
-  /** @type {Promise<void> | null} */
-  let loading = null;
-  const load = () => {
-    loading ??= new Promise((done) => {
+  /**
+   * @param {string} file
+   * @returns {() => void} loads it, once
+   */
+  const loader = (file) => {
+    let asked = false;
+    return () => {
+      if (asked) return;
+      asked = true;
       const script = document.createElement("script");
-      script.src = new URL("panel.js", own instanceof HTMLScriptElement ? own.src : "").href;
-      script.onload = () => done();
+      script.src = new URL(file, own instanceof HTMLScriptElement ? own.src : "").href;
       document.head.append(script);
-    });
-    return loading;
+    };
   };
-  const edits = () => {
+  /**
+   * Show an element that is dead without its script. A button that is pressed before the script is
+   * there is pressed again by it.
+   * @param {HTMLElement} element
+   * @param {() => void} load
+   */
+  const wake = (element, load) => {
+    element.hidden = false;
+    element.addEventListener("click", ({ target }) => {
+      if (element.dataset.ready || !(target instanceof HTMLButtonElement)) return;
+      element.dataset.pressed = target.dataset.lab;
+      load();
+    });
+  };
+  /** @param {string} key */
+  const kept = (key) => {
     try {
-      return (localStorage.getItem("sgemm-lab:edits") ?? "{}") !== "{}";
+      return (localStorage.getItem(key) ?? "{}") !== "{}";
     } catch {
       return false;
     }
   };
+
+  // A panel's script comes when the reader turns to a panel, has edited one before, or follows a
+  // link to an edit.
+  /** @type {NodeListOf<HTMLElement>} */
+  const panels = document.querySelectorAll('[data-lab="panel"]');
+  const loadPanels = loader("panel.js");
   for (const panel of panels) {
-    panel.hidden = false;
-    panel.addEventListener("focusin", load);
-    panel.addEventListener("pointerenter", load);
-    panel.addEventListener("click", ({ target }) => {
-      if (panel.dataset.ready || !(target instanceof HTMLButtonElement)) return;
-      panel.dataset.pressed = target.dataset.lab;
-      load();
-    });
+    wake(panel, loadPanels);
+    panel.addEventListener("focusin", loadPanels);
+    panel.addEventListener("pointerenter", loadPanels);
   }
-  if (panels.length && (location.hash.startsWith("#edit=") || edits())) load();
+  if (panels.length && (location.hash.startsWith("#edit=") || kept("sgemm-lab:edits")))
+    loadPanels();
+
+  // What measures the reader's card comes when it is asked for, or was before.
+  /** @type {HTMLElement | null} */
+  const card = document.querySelector('[data-lab="reader-card"]');
+  if (card) {
+    const loadCard = loader("reader-card.js");
+    wake(card, loadCard);
+    if (kept("sgemm-lab:card")) loadCard();
+  }
 })();

@@ -1,0 +1,92 @@
+// @ts-check
+// A reader's card beside the book's GPU, step by step: speeds, shares, and what each step brought.
+
+import { medianOf, spreadOf } from "../../wgsl/spread.js";
+
+/** @typedef {import("../../wgsl/climb.js").Measured} Measured */
+/**
+ * A step of the ladder as the book has it: its title, its parent, where it is read.
+ * @typedef {{ name: string, title: string, parent: string | null, href: string,
+ *   fingerprint: string }} Step
+ *
+ * How fast the book's GPU climbs in one language: the size, its own rate of multiply-adds, GFLOP/s
+ * by step, as far as they are measured.
+ * @typedef {{ size: number, fma_gflops: number, gflops: Record<string, number> }} Climb
+ *
+ * The book's GPU, and how fast its ladder gets in the end.
+ * @typedef {{ name: string, cuda: Climb, wgsl: Climb | null, steps: Step[],
+ *   best: { title: string, gflops: number } }} BookCard
+ *
+ * A speed: GFLOP/s, its share of what the card's arithmetic reaches, and how many times as fast as
+ * the step that it builds on; null where that was not measured.
+ * @typedef {{ gflops: number, share: number, factor: number | null }} Speed
+ * @typedef {{ step: Step, mine: Speed, spread: number, cuda: Speed | null,
+ *   wgsl: Speed | null }} Row
+ */
+
+/** A step helps from here on, and does not below. Between the two lies what noise may be. */
+const HELPS = 1.15;
+const HELPS_NOT = 1.05;
+
+/**
+ * The steps that were measured with the programs that the book has now.
+ * @param {Measured} measured
+ * @param {BookCard} book
+ * @returns {Row[]}
+ */
+export function rowsOf(measured, book) {
+  const flop = 2 * measured.size ** 3;
+  /** @type {Map<string, number[]>} */
+  const samples = new Map();
+  for (const { name, fingerprint, seconds } of measured.rungs)
+    samples.set(name + fingerprint, seconds);
+  /** @type {Map<string, number>} */
+  const mine = new Map();
+  for (const { name, fingerprint } of book.steps) {
+    const seconds = samples.get(name + fingerprint);
+    if (seconds) mine.set(name, flop / medianOf(seconds) / 1e9);
+  }
+  const cuda = new Map(Object.entries(book.cuda.gflops));
+  const wgsl = new Map(Object.entries(book.wgsl?.gflops ?? {}));
+  return book.steps.flatMap((step) => {
+    const speed = speedOf(step, mine, measured.multiply_add_gflops);
+    const seconds = samples.get(step.name + step.fingerprint);
+    if (!speed || !seconds) return [];
+    return [
+      {
+        step,
+        mine: speed,
+        spread: spreadOf(seconds),
+        cuda: speedOf(step, cuda, book.cuda.fma_gflops),
+        wgsl: speedOf(step, wgsl, book.wgsl?.fma_gflops ?? 1),
+      },
+    ];
+  });
+}
+
+/**
+ * @param {Step} step
+ * @param {Map<string, number>} speeds
+ * @param {number} roof
+ * @returns {Speed | null}
+ */
+function speedOf(step, speeds, roof) {
+  const gflops = speeds.get(step.name);
+  if (!gflops) return null;
+  const before = speeds.get(step.parent ?? "");
+  return { gflops, share: gflops / roof, factor: before ? gflops / before : null };
+}
+
+/**
+ * Steps that helped on one of the two cards and not on the other.
+ * @param {Row[]} rows
+ */
+export function helpedOnOne(rows) {
+  /** @param {Row} row */
+  const factors = ({ mine, cuda }) => [mine.factor ?? 1, cuda?.factor ?? 1];
+  const both = rows.filter(({ mine, cuda }) => mine.factor && cuda?.factor);
+  return {
+    thereOnly: both.filter((row) => factors(row)[1] >= HELPS && factors(row)[0] < HELPS_NOT),
+    hereOnly: both.filter((row) => factors(row)[0] >= HELPS && factors(row)[1] < HELPS_NOT),
+  };
+}

@@ -1,0 +1,151 @@
+// @ts-check
+// A measured card as a table: the steps, the reader's card, the book's GPU.
+
+import { comma, number, percent, plural, sizeText } from "../../text.js";
+import { html } from "../../widgets/shared/dom.js";
+import { helpedOnOne, rowsOf } from "./compared.js";
+
+/** @typedef {import("../../wgsl/climb.js").Measured} Measured */
+/** @typedef {import("./compared.js").BookCard} BookCard */
+/** @typedef {import("./compared.js").Row} Row */
+/** @typedef {import("./compared.js").Speed} Speed */
+
+/** Where the middle half of the samples reaches further than this, steps cannot be compared. */
+const TOO_FAR_APART = 0.1;
+
+/**
+ * @param {Measured} measured
+ * @param {BookCard} book
+ * @returns {HTMLElement[]}
+ */
+export function shownCard(measured, book) {
+  const rows = rowsOf(measured, book);
+  if (!rows.length) {
+    return [html("p", {}, "All programs have changed since this was measured. Measure again.")];
+  }
+  return [
+    html("p", {}, ...conclusion(measured, book, rows)),
+    ladder(measured, book, rows),
+    ...carriesOver(rows, book).map((text) => html("p", {}, text)),
+    html("p", { class: "lab-card-note" }, origin(measured, book, rows)),
+  ];
+}
+
+/**
+ * @param {Measured} measured
+ * @param {BookCard} book
+ * @param {Row[]} rows
+ */
+function conclusion(measured, book, rows) {
+  const first = rows[0].mine.gflops;
+  const best = rows.reduce((a, b) => (b.mine.gflops > a.mine.gflops ? b : a));
+  const theirs = rows.flatMap(({ cuda }) => (cuda ? [cuda.gflops] : []));
+  return [
+    html("strong", {}, `${measured.card}, WGSL: ${times(best.mine.gflops / first)}`),
+    `, from ${number(first)} to ${number(best.mine.gflops)} GFLOP/s, with “${best.step.title}”. `,
+    `That is ${percent(best.mine.share)} of the ${number(measured.multiply_add_gflops)} GFLOP/s ` +
+      "that its arithmetic reaches without memory. ",
+    theirs.length > 1 &&
+      `The same steps in CUDA make the ${book.name} ${times(Math.max(...theirs) / theirs[0])}.`,
+  ].filter((part) => part !== false);
+}
+
+/**
+ * @param {Measured} measured
+ * @param {BookCard} book
+ * @param {Row[]} rows
+ */
+function ladder(measured, book, rows) {
+  const head = ["Step", `This card, WGSL, ${sizeText([measured.size])}`];
+  if (book.wgsl) head.push(`${book.name}, WGSL, ${sizeText([book.wgsl.size])}`);
+  head.push(`${book.name}, CUDA, ${sizeText([book.cuda.size])}`);
+  const caption =
+    "GFLOP/s, and how many times as fast as the step that it builds on. A bar is the share of what " +
+    "the card's own arithmetic reaches, so that a bar as wide as its column is the roof.";
+  return html(
+    "table",
+    { class: "lab-card-ladder" },
+    html("caption", {}, caption),
+    html("thead", {}, html("tr", {}, ...head.map((text) => html("th", { scope: "col" }, text)))),
+    html("tbody", {}, ...rows.map((row) => ladderRow(row, book.wgsl !== null))),
+  );
+}
+
+/**
+ * @param {Row} row
+ * @param {boolean} withWgsl whether the book's GPU has a column of its own for WGSL
+ */
+function ladderRow({ step, mine, wgsl, cuda }, withWgsl) {
+  const title = step.href ? html("a", { href: step.href }, step.title) : step.title;
+  const cells = [
+    cell(mine, "mine"),
+    withWgsl && cell(wgsl, "theirs"),
+    cell(cuda, "theirs", "not in CUDA"),
+  ];
+  return html("tr", {}, html("th", { scope: "row" }, title), ...cells);
+}
+
+/**
+ * @param {Speed | null} speed
+ * @param {"mine" | "theirs"} whose
+ * @param {string} [missing] stands there without a speed
+ */
+function cell(speed, whose, missing = "not measured") {
+  if (!speed) return html("td", {}, missing);
+  const width = `${Math.min(100, 100 * speed.share).toFixed(1)}%`;
+  const bar = html("span", { class: `lab-card-bar lab-card-${whose}`, style: `width:${width}` });
+  const factor = speed.factor && html("small", {}, ` ${factorText(speed.factor)}`);
+  return html("td", {}, number(speed.gflops), factor, bar);
+}
+
+/**
+ * @param {Row[]} rows
+ * @param {BookCard} book
+ */
+function carriesOver(rows, book) {
+  const worst = Math.max(...rows.map(({ spread }) => spread));
+  if (worst > TOO_FAR_APART) {
+    return [
+      `The samples of one step lie ${percent(worst)} apart, so what a step brings here cannot be ` +
+        "told. Close what else is running, and measure again.",
+    ];
+  }
+  const { thereOnly, hereOnly } = helpedOnOne(rows);
+  /** @param {Row} row */
+  const named = ({ step, mine, cuda }) =>
+    `“${step.title}” (${factorText(mine.factor ?? 1)} here, ${factorText(cuda?.factor ?? 1)} there)`;
+  /** @param {Row[]} some */
+  const list = (some) => some.map(named).join(", ");
+  return [
+    thereOnly.length && `Helped on the ${book.name} and not here: ${list(thereOnly)}.`,
+    hereOnly.length && `Helped here and not on the ${book.name}: ${list(hereOnly)}.`,
+    `CUDA goes on where WGSL ends: “${book.best.title}” makes ${number(book.best.gflops)} GFLOP/s ` +
+      `on the ${book.name}.`,
+  ].filter((text) => typeof text === "string");
+}
+
+/**
+ * @param {Measured} measured
+ * @param {BookCard} book
+ * @param {Row[]} rows
+ */
+function origin(measured, book, rows) {
+  const { date, clock, copy_gbs, rungs } = measured;
+  const worst = Math.max(...rows.map(({ spread }) => spread));
+  const told = clock === "timestamps" ? "by the card's clock" : "by the browser's clock";
+  const lacking = book.steps.length - rows.length;
+  return [
+    `Measured on ${date.slice(0, 10)} in this browser or the one that saved the file, ${told}. ` +
+      `Medians of ${comma(rungs[0].seconds.length)} samples, each several runs in a row; the ` +
+      `middle half of a step's samples reaches over up to ${percent(worst)} of its median. `,
+    `The card copies ${number(copy_gbs)} GB/s. `,
+    "Every program was checked against exact products first.",
+    lacking ? ` Left out, because its program changed since: ${plural(lacking, "step")}.` : "",
+  ].join("");
+}
+
+/** @param {number} factor */
+const times = (factor) => `${number(Number(factor.toPrecision(2)))} times as fast`;
+
+/** @param {number} factor */
+const factorText = (factor) => `×${number(Number(factor.toPrecision(factor < 1 ? 2 : 3)))}`;

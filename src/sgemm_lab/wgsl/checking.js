@@ -1,0 +1,44 @@
+// @ts-check
+// Every program at sizes that do not fit its tiles, against exact products.
+
+import { LabError } from "../errors.js";
+import { sizeText } from "../text.js";
+import { faultOf, wholeNumbers } from "./exact.js";
+import { Product } from "./products.js";
+
+/** @typedef {import("./products.js").Program} Program */
+/** @typedef {import("./products.js").Compiled} Compiled */
+/** @typedef {import("./products.js").Size} Size */
+
+/**
+ * One element, full tiles, less than a tile, and more; K and N multiples of 4 and not.
+ * @type {Size[]}
+ */
+export const AWKWARD_SIZES = [
+  [1, 1, 1],
+  [3, 5, 7],
+  [128, 128, 24],
+  [33, 7, 129],
+  [97, 203, 61],
+  [130, 4, 6],
+  [129, 132, 20],
+];
+
+/**
+ * Run a program at every awkward size. Throws a LabError that names the size where it is wrong.
+ * @param {import("./card.js").Card} card
+ * @param {Program} program
+ * @param {Compiled} compiled
+ * @param {Size[]} [sizes]
+ */
+export async function check(card, program, compiled, sizes = AWKWARD_SIZES) {
+  for (const size of sizes) {
+    const [m, n, k] = size;
+    const [a, b] = [wholeNumbers(m * k, m), wholeNumbers(k * n, n + 1)];
+    const product = await Product.on(card, size);
+    product.fill(a, b);
+    const fault = faultOf(a, b, await product.result(program, compiled), size);
+    product.free();
+    if (fault) throw new LabError(`${program.name} is wrong at ${sizeText(size)}: ${fault}`);
+  }
+}

@@ -1,0 +1,154 @@
+// @ts-check
+// The whole measurement: roofs, the check of every program, a size that this card can bear, and the
+// programs in turns.
+
+import { LabError } from "../errors.js";
+import { sizeText } from "../text.js";
+import { check } from "./checking.js";
+import { faultOfLarge, fractions, wholeNumbers } from "./exact.js";
+import { compiledOn, Product, programsOf } from "./products.js";
+import { copySpeed, multiplyAddSpeed } from "./roofs.js";
+
+/** @typedef {import("./card.js").Card} Card */
+/** @typedef {import("./products.js").Program} Program */
+/** @typedef {import("./products.js").Compiled} Compiled */
+/** @typedef {{ program: Program, compiled: Compiled, once: number, seconds: number[] }} Rung */
+/**
+ * The programs that the book has: those of the ladder with the fingerprints of their code, and
+ * those that measure the card.
+ * @typedef {{ programs: { name: string, source: string, fingerprint: string }[],
+ *   roofs: { copy: string, multiply_add: string } }} Book
+ *
+ * What was measured: seconds of every sample of a program, rates of the card.
+ * @typedef {object} Measured
+ * @property {"sgemm-lab card 1"} form
+ * @property {string} card
+ * @property {string} date as ISO 8601 has it
+ * @property {string} clock "timestamps" or "wall clock"
+ * @property {number} size M = N = K
+ * @property {number} copy_gbs
+ * @property {number} multiply_add_gflops
+ * @property {{ name: string, fingerprint: string, seconds: number[] }[]} rungs
+ */
+
+export const FORM = "sgemm-lab card 1";
+const SMALLEST = 128;
+const LARGEST = 4096;
+/** No run of a program lasts longer, as far as can be told beforehand: the screen waits for it. */
+const LONGEST_S = 0.1;
+const ROUNDS = 7;
+/** Browsers round the card's clock to 0.1 ms, and their own comes with a delay. */
+const SAMPLE_S = { timestamps: 0.03, "wall clock": 0.1 };
+const MOST_TIMES = 200;
+
+/**
+ * Measure a card. Throws a LabError where a program is wrong on it, or something stops it.
+ * @param {Card} card
+ * @param {Book} book
+ * @param {(text: string, share: number) => void} tell hears what is done, and how much is behind
+ * @param {{ largest?: number, rounds?: number }} [limits] for tests
+ * @returns {Promise<Measured>}
+ */
+export async function climb(card, book, tell, { largest = LARGEST, rounds = ROUNDS } = {}) {
+  tell("Measuring how fast the card copies", 0);
+  const copy = await copySpeed(card, book.roofs.copy);
+  tell("Measuring how fast it multiplies and adds", 0.05);
+  const multiplyAdd = await multiplyAddSpeed(card, book.roofs.multiply_add);
+  const rungs = await checkedRungs(card, book, tell);
+  tell("Looking for a size that this card can bear", 0.4);
+  const product = await bearableProduct(card, rungs, largest);
+  await timeInTurns(product, rungs, card.clock, rounds, tell);
+  product.free();
+  const fingerprints = new Map(book.programs.map(({ name, fingerprint }) => [name, fingerprint]));
+  return {
+    form: FORM,
+    card: card.name,
+    date: new Date().toISOString(),
+    clock: card.clock,
+    size: product.size[0],
+    copy_gbs: copy,
+    multiply_add_gflops: multiplyAdd,
+    rungs: rungs.map(({ program: { name }, seconds }) => ({
+      name,
+      fingerprint: fingerprints.get(name.split(":")[0]) ?? "",
+      seconds,
+    })),
+  };
+}
+
+/**
+ * @param {Card} card
+ * @param {Book} book
+ * @param {(text: string, share: number) => void} tell
+ */
+async function checkedRungs(card, book, tell) {
+  const programs = book.programs.flatMap(({ name, source }) => programsOf(name, source));
+  /** @type {Rung[]} */
+  const rungs = [];
+  for (const program of programs) {
+    tell(`Checking ${program.name}`, 0.1 + (0.3 * rungs.length) / programs.length);
+    const compiled = await compiledOn(card, program);
+    await check(card, program, compiled);
+    rungs.push({ program, compiled, once: 0, seconds: [] });
+  }
+  return rungs;
+}
+
+/**
+ * A cube whose product no program takes too long for. At each size every program is checked, and
+ * timed once; while the slowest would take eight times as long in time, the cube is doubled.
+ * @param {Card} card
+ * @param {Rung[]} rungs
+ * @param {number} largest
+ */
+async function bearableProduct(card, rungs, largest) {
+  for (let n = SMALLEST; ; n *= 2) {
+    const product = await Product.on(card, [n, n, n]);
+    await checkAndTime(product, rungs);
+    const slowest = Math.max(...rungs.map(({ once }) => once));
+    const fits = 4 * (2 * n) ** 2 <= card.largestBinding;
+    if (8 * slowest > LONGEST_S || 2 * n > largest || !fits) {
+      product.fill(fractions(n * n, 3), fractions(n * n, 4));
+      return product;
+    }
+    product.free();
+  }
+}
+
+/**
+ * @param {Product} product
+ * @param {Rung[]} rungs
+ */
+async function checkAndTime(product, rungs) {
+  const [n] = product.size;
+  const [a, b] = [wholeNumbers(n * n, 1), wholeNumbers(n * n, 2)];
+  product.fill(a, b);
+  for (const rung of rungs) {
+    const { program, compiled } = rung;
+    const fault = faultOfLarge(a, b, await product.result(program, compiled), product.size);
+    if (fault)
+      throw new LabError(`${program.name} is wrong at ${sizeText(product.size)}: ${fault}`);
+    rung.once = await product.seconds(program, compiled);
+  }
+}
+
+/**
+ * Sample the programs in turns, so that a card that warms up slows all of them alike.
+ * @param {Product} product
+ * @param {Rung[]} rungs
+ * @param {"timestamps" | "wall clock"} clock
+ * @param {number} rounds
+ * @param {(text: string, share: number) => void} tell
+ */
+async function timeInTurns(product, rungs, clock, rounds, tell) {
+  for (let round = 0; round < rounds; round++) {
+    tell(
+      `Timing at ${sizeText(product.size)}, round ${round + 1} of ${rounds}`,
+      0.5 + round / rounds / 2,
+    );
+    for (const { program, compiled, once, seconds } of rungs) {
+      const times = Math.min(MOST_TIMES, Math.max(1, Math.ceil(SAMPLE_S[clock] / once)));
+      seconds.push(await product.seconds(program, compiled, times));
+    }
+  }
+}

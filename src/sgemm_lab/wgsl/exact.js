@@ -1,0 +1,98 @@
+// @ts-check
+// Is a product right? Its inputs are small whole numbers: every product and every sum is then exact
+// in a float, in any order, so that C must equal the reference to the last bit.
+
+/** @typedef {import("../kernel.js").Size} Size */
+
+/** Entries are at most this far from zero: with K = 4096 sums stay below 2²⁴. */
+const LARGEST = 8;
+
+/**
+ * Numbers that are alike in every run: a linear congruential generator, its upper bits. Constants
+ * from Numerical Recipes, 2nd edition, chapter 7.1.
+ * @param {number} seed
+ */
+function drawing(seed) {
+  let state = seed >>> 0;
+  return () => {
+    state = (Math.imul(state, 1664525) + 1013904223) >>> 0;
+    return state / 2 ** 32;
+  };
+}
+
+/**
+ * Whole numbers from −8 to 8.
+ * @param {number} count
+ * @param {number} seed
+ */
+export function wholeNumbers(count, seed) {
+  const draw = drawing(seed);
+  return new Float32Array(count).map(() => Math.floor(draw() * (2 * LARGEST + 1)) - LARGEST);
+}
+
+/**
+ * Numbers in ±0.5, such as a product is timed with.
+ * @param {number} count
+ * @param {number} seed
+ */
+export function fractions(count, seed) {
+  const draw = drawing(seed);
+  return new Float32Array(count).map(() => draw() - 0.5);
+}
+
+/**
+ * What is wrong with C, in a sentence; null where every element is right.
+ * @param {Float32Array} a M×K whole numbers
+ * @param {Float32Array} b K×N whole numbers
+ * @param {Float32Array} c M×N
+ * @param {Size} size
+ */
+export function faultOf(a, b, c, [m, n, k]) {
+  for (let row = 0; row < m; row++) {
+    for (let col = 0; col < n; col++) {
+      let sum = 0;
+      for (let i = 0; i < k; i++) sum += a[row * k + i] * b[i * n + col];
+      const found = c[row * n + col];
+      if (found === sum) continue;
+      const is = Number.isNaN(found) ? "was not written" : `is ${found}`;
+      return `C[${row}][${col}] ${is}; it must be ${sum}.`;
+    }
+  }
+  return null;
+}
+
+/**
+ * As faultOf, for matrices so large that a page cannot multiply them: C·x must equal A·(B·x), for a
+ * vector x of whole numbers. A wrong row escapes two such x with a chance below one in a million
+ * (R. Freivalds, Probabilistic machines can use less running time, 1977).
+ * @param {Float32Array} a
+ * @param {Float32Array} b
+ * @param {Float32Array} c
+ * @param {Size} size
+ */
+export function faultOfLarge(a, b, c, [m, n, k]) {
+  for (const seed of [1, 2]) {
+    const draw = drawing(seed);
+    const x = new Float64Array(n).map(() => 1 + Math.floor(draw() * 1000));
+    const wanted = times(a, times(b, x, k), m);
+    const found = times(c, x, m);
+    const row = wanted.findIndex((value, i) => value !== found[i]);
+    if (row >= 0) return `Row ${row} of C is wrong.`;
+  }
+  return null;
+}
+
+/**
+ * A matrix times a vector.
+ * @param {Float32Array} matrix
+ * @param {Float64Array} vector
+ * @param {number} rows
+ */
+function times(matrix, vector, rows) {
+  const width = vector.length;
+  return new Float64Array(rows).map((_, row) => {
+    let sum = 0;
+    for (let i = 0; i < width; i++) sum += matrix[row * width + i] * vector[i];
+    return sum;
+  });
+}

@@ -1,0 +1,281 @@
+"""The same programs without a page, on Vulkan or Metal, through the package ``wgpu``.
+
+What is measured has the form that the page saves, so that the page can open it too.
+"""
+
+import math
+import statistics
+from collections.abc import Callable, Sequence
+from datetime import UTC, datetime
+from functools import cache
+from typing import Any
+
+import numpy as np
+
+from sgemm_lab.errors import LabError, MissingToolError
+from sgemm_lab.kernel import Kernel, Size
+from sgemm_lab.wgsl.programs import constants_of, load_programs, roof_sources
+from sgemm_lab.wgsl.writing_out import written_out
+
+FORM = "sgemm-lab card 1"
+"""The form of the result; ``climb.js`` knows it too."""
+
+AWKWARD_SIZES: tuple[Size, ...] = (
+    (1, 1, 1), (3, 5, 7), (128, 128, 24), (33, 7, 129), (97, 203, 61), (130, 4, 6), (129, 132, 20),
+    (255, 257, 254), (1, 1000, 33), (1000, 1, 33), (260, 132, 20),
+)  # fmt: skip
+ROUNDS = 7
+_SAMPLE_S = 0.05
+_MOST_TIMES = 50
+_COPY_BYTES = 2**27
+_BLOCKS = 2048
+_THREADS = 256
+_PER_ROUND = 256
+"""Multiply-adds of one thread in one round of ``multiply_add.wgsl``."""
+
+_BINDINGS = ("read-only-storage", "read-only-storage", "storage", "uniform",
+             "read-only-storage", "read-only-storage")  # fmt: skip
+
+Progress = Callable[[str], None]
+
+
+class NativeCard:
+    """A card through ``wgpu``."""
+
+    def __init__(self) -> None:
+        """Open it.
+
+        Raises:
+            MissingToolError: ``wgpu`` or a driver is not here.
+        """
+        try:
+            import wgpu
+        except ImportError:
+            raise MissingToolError(
+                "wgpu is not installed, which runs WGSL. Install it with 'pip install wgpu'."
+            ) from None
+        self._wgpu: Any = wgpu
+        try:
+            adapter = wgpu.gpu.request_adapter_sync(power_preference="high-performance")
+        except Exception as fault:  # the package raises many kinds, some its own
+            raise MissingToolError(f"No card is here for WGSL: {fault}.") from None
+        self.name = str(adapter.info["device"])
+        self._device: Any = adapter.request_device_sync(required_features=["timestamp-query"])
+        self._queries = self._device.create_query_set(type="timestamp", count=2)
+        self._resolved = self._device.create_buffer(
+            size=16, usage=wgpu.BufferUsage.QUERY_RESOLVE | wgpu.BufferUsage.COPY_SRC
+        )
+
+    def buffer(self, size: int, kind: str = "STORAGE") -> Any:
+        """Return memory on the card, in bytes, which holds zeros."""
+        use = self._wgpu.BufferUsage
+        usage = use.COPY_DST | use.COPY_SRC | getattr(use, kind)
+        return self._device.create_buffer(size=16 * math.ceil(size / 16), usage=usage)
+
+    def write(self, buffer: Any, values: Any) -> None:
+        """Copy an array to the card."""
+        self._device.queue.write_buffer(buffer, 0, values)
+
+    def read(self, buffer: Any, count: int) -> Any:
+        """Return the first floats of a buffer."""
+        return np.frombuffer(self._device.queue.read_buffer(buffer, 0, 4 * count), np.float32)
+
+    def compile(self, source: str, kinds: Sequence[str]) -> Any:
+        """Compile a program for bindings of these kinds.
+
+        Raises:
+            LabError: it does not compile.
+        """
+        device = self._device
+        try:
+            module = device.create_shader_module(code=source)
+            layout = device.create_bind_group_layout(
+                entries=[
+                    {"binding": i, "visibility": "COMPUTE", "buffer": {"type": kind}}
+                    for i, kind in enumerate(kinds)
+                ]
+            )
+            return device.create_compute_pipeline(
+                layout=device.create_pipeline_layout(bind_group_layouts=[layout]),
+                compute={"module": module},
+            ), layout
+        except self._wgpu.GPUError as fault:
+            raise LabError(f"The program does not compile: {fault}") from None
+
+    def seconds(
+        self, compiled: Any, buffers: Sequence[Any], grid: tuple[int, int], times: int = 1
+    ) -> float:
+        """Run a program several times in a row; return the seconds of one time."""
+        pipeline, layout = compiled
+        entries = [
+            {"binding": i, "resource": {"buffer": buffer}} for i, buffer in enumerate(buffers)
+        ]
+        group = self._device.create_bind_group(layout=layout, entries=entries)
+        encoder = self._device.create_command_encoder()
+        work = encoder.begin_compute_pass(
+            timestamp_writes={
+                "query_set": self._queries,
+                "beginning_of_pass_write_index": 0,
+                "end_of_pass_write_index": 1,
+            }
+        )
+        work.set_pipeline(pipeline)
+        work.set_bind_group(0, group)
+        for _ in range(times):
+            work.dispatch_workgroups(*grid)
+        work.end()
+        encoder.resolve_query_set(self._queries, 0, 2, self._resolved, 0)
+        self._device.queue.submit([encoder.finish()])
+        told = np.frombuffer(self._device.queue.read_buffer(self._resolved, 0, 16), np.uint64)
+        return float(told[1] - told[0]) / 1e9 / times
+
+
+class Product:
+    """The matrices of a product on a card."""
+
+    def __init__(self, card: NativeCard, size: Size) -> None:
+        self._card, self.size = card, size
+        m, n, k = size
+        self._a, self._b, self._c = (card.buffer(4 * count) for count in (m * k, k * n, m * n))
+        self._sizes = card.buffer(12, "UNIFORM")
+        card.write(self._sizes, np.array(size, np.uint32))
+
+    def fill(self, a: Any, b: Any) -> None:
+        """Take other inputs, float32 arrays of M×K and K×N."""
+        self._card.write(self._a, a)
+        self._card.write(self._b, b)
+
+    def seconds(self, program: Kernel, compiled: Any, times: int = 1) -> float:
+        """Return the seconds of one run of a program, of several in a row."""
+        buffers = [self._a, self._b, self._c, self._sizes, self._a, self._b]
+        grid = program.launch_shape(*self.size).grid
+        return self._card.seconds(compiled, buffers, grid, times)
+
+    def result(self, program: Kernel, compiled: Any) -> Any:
+        """Return C after one run. Before, NaN stands in all of it."""
+        m, n, _ = self.size
+        self._card.write(self._c, np.full(m * n, np.nan, np.float32))
+        self.seconds(program, compiled)
+        return self._card.read(self._c, m * n).reshape(m, n)
+
+
+def compiled_on(card: NativeCard, program: Kernel) -> Any:
+    """Compile a rung of the ladder."""
+    return card.compile(written_out(program.source), _BINDINGS)
+
+
+def check(card: NativeCard, program: Kernel, compiled: Any, sizes: Sequence[Size]) -> None:
+    """Hold a program against exact products: small whole numbers, which a float adds exactly.
+
+    Raises:
+        LabError: it is wrong at one of the sizes.
+    """
+    for size in sizes:
+        m, n, k = size
+        a, b, exact = _whole_numbers(size)
+        product = Product(card, size)
+        product.fill(a, b)
+        wrong = np.argwhere(product.result(program, compiled) != exact)
+        if len(wrong):
+            row, col = wrong[0]
+            raise LabError(
+                f"{program.name} is wrong at {m}×{n}×{k}: {len(wrong)} elements of C, "
+                f"the first of them C[{row}][{col}]."
+            )
+
+
+@cache
+def _whole_numbers(size: Size) -> tuple[Any, Any, Any]:
+    """Return A and B of small whole numbers, and their product."""
+    draw = np.random.default_rng(1)
+    m, n, k = size
+    a = draw.integers(-8, 9, (m, k)).astype(np.float32)
+    b = draw.integers(-8, 9, (k, n)).astype(np.float32)
+    return a, b, a @ b
+
+
+def measure(size: int, progress: Progress, programs: Sequence[Kernel] = ()) -> dict[str, Any]:
+    """Check and time the ladder in WGSL at M = N = K = ``size``, and measure the card itself.
+
+    Args:
+        size: of the product.
+        progress: hears what is done.
+        programs: in place of the book's rungs.
+
+    Raises:
+        MissingToolError: ``wgpu`` or a driver is not here.
+        LabError: a program is wrong on this card.
+    """
+    card = NativeCard()
+    progress(f"{card.name}, through wgpu")
+    copy, multiply_add = copy_speed(card), multiply_add_speed(card)
+    progress(f"Copies {copy:.0f} GB/s, multiplies and adds {multiply_add:.0f} GFLOP/s")
+    rungs = [(program, compiled_on(card, program)) for program in programs or all_rungs()]
+    for program, compiled in rungs:
+        check(card, program, compiled, (*AWKWARD_SIZES, (size, size, size)))
+        progress(f"{program.name} is exact at {len(AWKWARD_SIZES) + 1} sizes")
+    draw = np.random.default_rng(2)
+    product = Product(card, (size, size, size))
+    product.fill(*(draw.random((size, size), np.float32) - np.float32(0.5) for _ in "AB"))
+    times = [_times(product.seconds(*rung)) for rung in rungs]
+    seconds: list[list[float]] = [[] for _ in rungs]
+    for _ in range(ROUNDS):
+        for samples, rung, often in zip(seconds, rungs, times, strict=True):
+            samples.append(product.seconds(*rung, often))
+    return {
+        "form": FORM,
+        "card": card.name,
+        "date": datetime.now(UTC).isoformat(timespec="seconds"),
+        "clock": "timestamps",
+        "size": size,
+        "copy_gbs": copy,
+        "multiply_add_gflops": multiply_add,
+        "rungs": [
+            {"name": program.name, "fingerprint": _base_fingerprint(program), "seconds": samples}
+            for (program, _), samples in zip(rungs, seconds, strict=True)
+        ],
+    }
+
+
+def all_rungs() -> list[Kernel]:
+    """Return the programs with their variants, in order."""
+    return [
+        one
+        for program in load_programs()
+        for one in (program, *(constants_of(program, text) for text in program.variants))
+    ]
+
+
+def copy_speed(card: NativeCard) -> float:
+    """Return GB/s, read and written bytes together."""
+    compiled = card.compile(roof_sources()["copy"], ["read-only-storage", "storage"])
+    buffers = [card.buffer(_COPY_BYTES), card.buffer(_COPY_BYTES)]
+    grid = (_COPY_BYTES // 16 // _THREADS, 1)
+    times = _times(card.seconds(compiled, buffers, grid))
+    samples = [card.seconds(compiled, buffers, grid, times) for _ in range(ROUNDS)]
+    return 2 * _COPY_BYTES / statistics.median(samples) / 1e9
+
+
+def multiply_add_speed(card: NativeCard) -> float:
+    """Return GFLOP/s of multiply-adds alone."""
+    compiled = card.compile(written_out(roof_sources()["multiply_add"]), ["uniform", "storage"])
+    buffers = [card.buffer(8, "UNIFORM"), card.buffer(4 * _BLOCKS * _THREADS)]
+
+    def timed(rounds: int) -> float:
+        card.write(buffers[0], np.array([(rounds, 0.5)], "<u4,<f4"))
+        return card.seconds(compiled, buffers, (_BLOCKS, 1))
+
+    rounds = 1
+    while timed(rounds) < _SAMPLE_S / 2 and rounds < 2**20:
+        rounds *= 2
+    samples = [timed(rounds) for _ in range(ROUNDS)]
+    return 2 * _PER_ROUND * rounds * _BLOCKS * _THREADS / statistics.median(samples) / 1e9
+
+
+def _times(once: float) -> int:
+    return max(1, min(_MOST_TIMES, math.ceil(_SAMPLE_S / max(once, 1e-7))))
+
+
+def _base_fingerprint(program: Kernel) -> str:
+    base = next((one for one in load_programs() if one.name == program.base_name), program)
+    return base.fingerprint

@@ -1,0 +1,60 @@
+"""The programs in WGSL: the rungs of the ladder, and those that measure the card itself.
+
+A rung has the file name and the head comment of the CUDA kernel that it says again, and constants
+in the same form, ``const BM = 64u;  // rows of C per block``. They are no pipeline overrides,
+because WGSL wants the length of a thread's own array, such as ``acc``, to be known before.
+"""
+
+from dataclasses import replace
+from functools import cache
+from pathlib import Path
+
+from sgemm_lab.errors import LabError
+from sgemm_lab.kernel import Kernel, parse_kernel, read_source
+
+PROGRAMS = Path(__file__).parent / "programs"
+ROOFS = Path(__file__).parent / "roofs"
+
+MOST_THREADS = 256
+"""Threads of a block that every card takes: maxComputeInvocationsPerWorkgroup of WebGPU."""
+MOST_SHARED_BYTES = 16384
+"""Bytes of shared memory that every card has: maxComputeWorkgroupStorageSize of WebGPU."""
+
+
+@cache
+def load_programs() -> tuple[Kernel, ...]:
+    """Return the rungs in WGSL, in the book's order, without variants."""
+    return tuple(
+        parse_kernel(path.stem.partition("_")[2], read_source(path))
+        for path in sorted(PROGRAMS.glob("*.wgsl"))
+    )
+
+
+def load_program(name: str) -> Kernel:
+    """Return the program called ``name``, perhaps with other constants: "register_cache:BM=128".
+
+    Raises:
+        LabError: WGSL has no program of this name.
+    """
+    base, _, constants = name.partition(":")
+    found = next((one for one in load_programs() if one.name == base), None)
+    if found is None:
+        raise LabError(f"'{base}' is not there in WGSL. It has {', '.join(program_names())}.")
+    return constants_of(found, constants) if constants else found
+
+
+def program_names() -> list[str]:
+    """Return the names of the programs, in the book's order."""
+    return [program.name for program in load_programs()]
+
+
+def constants_of(program: Kernel, variant: str) -> Kernel:
+    """Return a program with other constants, such as ``BM=128,BN=128``, by which it is called."""
+    pairs = (pair.partition("=") for pair in variant.split(","))
+    other = program.with_constants(**{name: int(value) for name, _, value in pairs})
+    return replace(other, name=f"{program.name}:{variant}")
+
+
+def roof_sources() -> dict[str, str]:
+    """Return the texts of the programs that measure the card, by name."""
+    return {path.stem: read_source(path) for path in sorted(ROOFS.glob("*.wgsl"))}

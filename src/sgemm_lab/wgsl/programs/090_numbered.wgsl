@@ -1,0 +1,69 @@
+// title: Sliding window, threads numbered through
+// parent: sliding_window
+// change: Threads are numbered through; a thread's number says what it copies and computes.
+// chapter: 5
+// grid: ceil(N / BN), ceil(M / BM)
+// block: BM * BN, 1
+//
+// The same tile and the same window. But a thread has no row and column of its own any more, only a
+// number, so that tile and window can have any shape, whatever the shape of the block.
+
+const BM = 16u;  // rows of C per block
+const BN = 16u;  // columns of C per block
+const BK = 32u;  // width of the window along K
+const THREADS = BM * BN;
+
+// Each thread copies as many: THREADS must divide BM * BK and BK * BN.
+const_assert BM * BK % THREADS == 0 && BK * BN % THREADS == 0;
+// A block has at most 256 threads on every card: make BM or BN smaller.
+const_assert THREADS <= 256;
+
+struct Size { M: u32, N: u32, K: u32 }
+
+@group(0) @binding(0) var<storage, read> A: array<f32>;
+@group(0) @binding(1) var<storage, read> B: array<f32>;
+@group(0) @binding(2) var<storage, read_write> C: array<f32>;
+@group(0) @binding(3) var<uniform> size: Size;
+
+var<workgroup> As: array<array<f32, BK>, BM>;  // rows of A × the window's k
+var<workgroup> Bs: array<array<f32, BN>, BK>;  // the window's k × columns of B
+
+@compute @workgroup_size(THREADS)
+fn sgemm(@builtin(workgroup_id) block: vec3u, @builtin(local_invocation_index) tid: u32)
+{
+    let M = size.M;
+    let N = size.N;
+    let K = size.K;
+
+    let tx = tid % BN;  // my column of the tile
+    let ty = tid / BN;  // my row of the tile
+    let blockRow = block.y * BM;
+    let blockCol = block.x * BN;
+
+    var acc = 0.0;
+    for (var k0 = 0u; k0 < K; k0 += BK) {
+        // Past an edge of A or B stands a zero, which adds nothing to any sum.
+        for (var l = 0u; l < BM * BK; l += THREADS) {
+            let r = (l + tid) / BK;
+            let k = (l + tid) % BK;
+            let inside = blockRow + r < M && k0 + k < K;
+            As[r][k] = select(0.0, A[(blockRow + r) * K + k0 + k], inside);
+        }
+        for (var l = 0u; l < BK * BN; l += THREADS) {
+            let k = (l + tid) / BN;
+            let c = (l + tid) % BN;
+            let inside = k0 + k < K && blockCol + c < N;
+            Bs[k][c] = select(0.0, B[(k0 + k) * N + blockCol + c], inside);
+        }
+        workgroupBarrier();  // no one reads the window before all of it is there
+
+        for (var k = 0u; k < BK; k++) {
+            acc += As[ty][k] * Bs[k][tx];
+        }
+        workgroupBarrier();  // no one overwrites the window before all have read it
+    }
+
+    let row = blockRow + ty;
+    let col = blockCol + tx;
+    if (row < M && col < N) { C[row * N + col] = acc; }
+}

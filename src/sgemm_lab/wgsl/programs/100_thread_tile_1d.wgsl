@@ -1,0 +1,76 @@
+// title: Thread tile, one column
+// parent: numbered
+// change: A thread computes a column of TM elements of C instead of one.
+// chapter: 5
+// grid: ceil(N / BN), ceil(M / BM)
+// block: BM * BN / TM, 1
+//
+// One thread computes TM elements of C, one under the other. It reads an element of B once and
+// uses it TM times. The block's tile is sixteen times as large, in as much shared memory.
+
+const BM = 64u;  // rows of C per block
+const BN = 64u;  // columns of C per block
+const BK = 8u;   // width of the window along K
+const TM = 16u;  // rows of C per thread
+const THREADS = BM * BN / TM;
+
+// TM must divide BM.
+const_assert BM % TM == 0;
+// Each thread copies as many: THREADS must divide BM * BK and BK * BN.
+const_assert BM * BK % THREADS == 0 && BK * BN % THREADS == 0;
+// A block has at most 256 threads on every card: make TM larger.
+const_assert THREADS <= 256;
+
+struct Size { M: u32, N: u32, K: u32 }
+
+@group(0) @binding(0) var<storage, read> A: array<f32>;
+@group(0) @binding(1) var<storage, read> B: array<f32>;
+@group(0) @binding(2) var<storage, read_write> C: array<f32>;
+@group(0) @binding(3) var<uniform> size: Size;
+
+var<workgroup> As: array<array<f32, BK>, BM>;  // rows of A × the window's k
+var<workgroup> Bs: array<array<f32, BN>, BK>;  // the window's k × columns of B
+
+@compute @workgroup_size(THREADS)
+fn sgemm(@builtin(workgroup_id) block: vec3u, @builtin(local_invocation_index) tid: u32)
+{
+    let M = size.M;
+    let N = size.N;
+    let K = size.K;
+
+    let tx = tid % BN;  // my column of the tile
+    let ty = tid / BN;  // my group of TM rows
+    let blockRow = block.y * BM;
+    let blockCol = block.x * BN;
+
+    var acc: array<f32, TM>;
+    for (var k0 = 0u; k0 < K; k0 += BK) {
+        // Past an edge of A or B stands a zero, which adds nothing to any sum.
+        for (var l = 0u; l < BM * BK; l += THREADS) {
+            let r = (l + tid) / BK;
+            let k = (l + tid) % BK;
+            let inside = blockRow + r < M && k0 + k < K;
+            As[r][k] = select(0.0, A[(blockRow + r) * K + k0 + k], inside);
+        }
+        for (var l = 0u; l < BK * BN; l += THREADS) {
+            let k = (l + tid) / BN;
+            let c = (l + tid) % BN;
+            let inside = k0 + k < K && blockCol + c < N;
+            Bs[k][c] = select(0.0, B[(k0 + k) * N + blockCol + c], inside);
+        }
+        workgroupBarrier();  // no one reads the window before all of it is there
+
+        for (var k = 0u; k < BK; k++) {
+            for (var i = 0u; i < TM; i++) {
+                acc[i] += As[ty * TM + i][k] * Bs[k][tx];
+            }
+        }
+        workgroupBarrier();  // no one overwrites the window before all have read it
+    }
+
+    for (var i = 0u; i < TM; i++) {
+        let row = blockRow + ty * TM + i;
+        let col = blockCol + tx;
+        if (row < M && col < N) { C[row * N + col] = acc[i]; }
+    }
+}

@@ -1,0 +1,85 @@
+// title: Transposed A
+// parent: register_cache:BM=128,BN=128,TM=8,TN=8
+// change: As is stored transposed, so what a thread reads of it for one k lies side by side.
+// chapter: 6
+// grid: ceil(N / BN), ceil(M / BM)
+// block: BM * BN / (TM * TN), 1
+//
+// As is stored transposed, so that the TM elements of A that a thread needs for one k lie side by
+// side in shared memory, as the TN elements of B do.
+
+const BM = 128u;  // rows of C per block
+const BN = 128u;  // columns of C per block
+const BK = 8u;    // width of the window along K
+const TM = 8u;    // rows of C per thread
+const TN = 8u;    // columns of C per thread
+const THREADS = BM * BN / (TM * TN);
+
+// TM must divide BM, and TN must divide BN.
+const_assert BM % TM == 0 && BN % TN == 0;
+// Each thread copies as many: THREADS must divide BM * BK and BK * BN.
+const_assert BM * BK % THREADS == 0 && BK * BN % THREADS == 0;
+// A block has at most 256 threads on every card: make TM larger.
+const_assert THREADS <= 256;
+
+struct Size { M: u32, N: u32, K: u32 }
+
+@group(0) @binding(0) var<storage, read> A: array<f32>;
+@group(0) @binding(1) var<storage, read> B: array<f32>;
+@group(0) @binding(2) var<storage, read_write> C: array<f32>;
+@group(0) @binding(3) var<uniform> size: Size;
+
+var<workgroup> As: array<array<f32, BM>, BK>;  // the window's k × rows of A: transposed
+var<workgroup> Bs: array<array<f32, BN>, BK>;  // the window's k × columns of B
+
+@compute @workgroup_size(THREADS)
+fn sgemm(@builtin(workgroup_id) block: vec3u, @builtin(local_invocation_index) tid: u32)
+{
+    let M = size.M;
+    let N = size.N;
+    let K = size.K;
+
+    let tx = tid % (BN / TN);  // my group of TN columns
+    let ty = tid / (BN / TN);  // my group of TM rows
+    let blockRow = block.y * BM;
+    let blockCol = block.x * BN;
+
+    var acc: array<array<f32, TN>, TM>;
+    for (var k0 = 0u; k0 < K; k0 += BK) {
+        // Past an edge of A or B stands a zero, which adds nothing to any sum.
+        for (var l = 0u; l < BM * BK; l += THREADS) {
+            let r = (l + tid) / BK;
+            let k = (l + tid) % BK;
+            let inside = blockRow + r < M && k0 + k < K;
+            As[k][r] = select(0.0, A[(blockRow + r) * K + k0 + k], inside);
+        }
+        for (var l = 0u; l < BK * BN; l += THREADS) {
+            let k = (l + tid) / BN;
+            let c = (l + tid) % BN;
+            let inside = k0 + k < K && blockCol + c < N;
+            Bs[k][c] = select(0.0, B[(k0 + k) * N + blockCol + c], inside);
+        }
+        workgroupBarrier();  // no one reads the window before all of it is there
+
+        for (var k = 0u; k < BK; k++) {
+            var fragA: array<f32, TM>;  // this k's column of my rows
+            var fragB: array<f32, TN>;  // this k's row of my columns
+            for (var i = 0u; i < TM; i++) { fragA[i] = As[k][ty * TM + i]; }
+            for (var j = 0u; j < TN; j++) { fragB[j] = Bs[k][tx * TN + j]; }
+            for (var i = 0u; i < TM; i++) {
+                for (var j = 0u; j < TN; j++) {
+                    acc[i][j] += fragA[i] * fragB[j];
+                }
+            }
+        }
+        workgroupBarrier();  // no one overwrites the window before all have read it
+    }
+
+    for (var i = 0u; i < TM; i++) {
+        for (var j = 0u; j < TN; j++) {
+            let row = blockRow + ty * TM + i;
+            let col = blockCol + tx * TN + j;
+            if (row < M && col < N) { C[row * N + col] = acc[i][j]; }
+        }
+    }
+}

@@ -1,0 +1,93 @@
+// @ts-check
+// What the card can do at most, measured by programs that do nothing else: how fast it moves memory,
+// and how fast it multiplies and adds.
+
+import { LabError } from "../errors.js";
+import { medianOf } from "./spread.js";
+import { writtenOut } from "./writing_out.js";
+
+/** @typedef {import("./card.js").Card} Card */
+
+const SAMPLES = 5;
+const THREADS = 256;
+/** Far more than any cache holds. */
+const MOST_BYTES = 2 ** 27;
+const LEAST_BYTES = 2 ** 23;
+/** Blocks of the program that multiplies: enough to fill every card. */
+const BLOCKS = 2048;
+/** Multiply-adds of one thread in one round: eight times eight sums of four floats. */
+const PER_ROUND = 256;
+const MOST_ROUNDS = 2 ** 20;
+const LONG_ENOUGH_S = 0.02;
+
+/**
+ * GB/s, read and written bytes together.
+ * @param {Card} card
+ * @param {string} source of copy.wgsl
+ */
+export async function copySpeed(card, source) {
+  const program = await card.compile(source, ["read-only-storage", "storage"]);
+  let bytes = Math.min(MOST_BYTES, card.largestBinding);
+  /** @type {GPUBuffer[] | null} */
+  let buffers = null;
+  while (!buffers) {
+    buffers = await pair(card, bytes);
+    if (!buffers) bytes /= 2;
+  }
+  const work = card.join(program, buffers);
+  // A grid has at most 65,535 blocks along x; 128 MiB take half of that.
+  /** @type {[number, number]} */
+  const grid = [bytes / 16 / THREADS, 1];
+  const once = await card.seconds(work, grid);
+  const times = Math.max(1, Math.min(50, Math.ceil(LONG_ENOUGH_S / once)));
+  const seconds = [];
+  for (let i = 0; i < SAMPLES; i++) seconds.push(await card.seconds(work, grid, times));
+  card.free(...buffers);
+  return (2 * bytes) / medianOf(seconds) / 1e9;
+}
+
+/**
+ * Two buffers, or null where there is no room for them. Throws a LabError where even little is too
+ * much.
+ * @param {Card} card
+ * @param {number} bytes
+ */
+async function pair(card, bytes) {
+  const made = [];
+  try {
+    made.push(await card.buffer(bytes));
+    made.push(await card.buffer(bytes));
+    return made;
+  } catch (fault) {
+    card.free(...made);
+    card.goOn();
+    if (!(fault instanceof LabError) || bytes <= LEAST_BYTES) throw fault;
+    return null;
+  }
+}
+
+/**
+ * GFLOP/s of multiply-adds alone.
+ * @param {Card} card
+ * @param {string} source of multiply_add.wgsl
+ */
+export async function multiplyAddSpeed(card, source) {
+  const program = await card.compile(writtenOut(source), ["uniform", "storage"]);
+  const task = await card.buffer(8, "uniform");
+  const result = await card.buffer(4 * BLOCKS * THREADS);
+  const work = card.join(program, [task, result]);
+  /** @param {number} rounds */
+  const timed = (rounds) => {
+    const words = new DataView(new ArrayBuffer(8));
+    words.setUint32(0, rounds, true);
+    words.setFloat32(4, 0.5, true);
+    card.write(task, words);
+    return card.seconds(work, [BLOCKS, 1]);
+  };
+  let rounds = 1;
+  while ((await timed(rounds)) < LONG_ENOUGH_S && rounds < MOST_ROUNDS) rounds *= 2;
+  const seconds = [];
+  for (let i = 0; i < SAMPLES; i++) seconds.push(await timed(rounds));
+  card.free(task, result);
+  return (2 * PER_ROUND * rounds * BLOCKS * THREADS) / medianOf(seconds) / 1e9;
+}

@@ -1,0 +1,268 @@
+"""The place that measures the reader's card: what it loads and when, what it shows and keeps."""
+
+import gzip
+import json
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from axe_playwright_python.sync_playwright import Axe
+from playwright.sync_api import Browser, Page, expect
+
+from sgemm_lab.book import picture, reader_cards, theme
+from sgemm_lab.book.assets import ASSETS
+from sgemm_lab.lab.ladders import chapter_pages
+from sgemm_lab.text import number
+
+pytestmark = pytest.mark.browser
+
+LARGEST_BYTES = 40_000
+"""What may come when the reader asks, compressed."""
+KEY = "sgemm-lab:card"
+PAGE = """<!doctype html><html lang="en" data-theme="{theme}"><head><meta charset="utf-8">
+<meta name="viewport" content="width=device-width"><title>A card</title>
+<link rel="stylesheet" href="book-theme.css"><link rel="stylesheet" href="reader_card.css">
+<script>DOCUMENTATION_OPTIONS = {{}};</script><script defer src="book.js"></script></head>
+<body style="background: var(--lab-bg); color: var(--lab-fg)"><main class="bd-article">
+<h1>A card</h1>{place}</main></body></html>"""
+BOOK = reader_cards.book_card()
+STEPS = BOOK["steps"]
+SECONDS = {"naive_rows": 0.004, "naive": 0.001, "tiled": 0.0008, "padded": 0.0001}
+"""Of a product at 128³: 1.05, 4.19, 5.24 and 41.9 GFLOP/s."""
+MEASURED: dict[str, Any] = {
+    "form": "sgemm-lab card 1",
+    "card": "A laptop's card",
+    "date": "2026-11-22T10:00:00.000Z",
+    "clock": "timestamps",
+    "size": 128,
+    "copy_gbs": 60.5,
+    "multiply_add_gflops": 83.8,
+    "rungs": [
+        {
+            "name": step["name"],
+            "fingerprint": step["fingerprint"],
+            "seconds": [SECONDS[step["name"]]],
+        }
+        for step in STEPS
+        if step["name"] in SECONDS
+    ],
+}
+
+
+@pytest.fixture(scope="module")
+def address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    folder: Path = tmp_path_factory.mktemp("reader_card")
+    for name in ("book.js", "reader_card.css"):
+        shutil.copy(ASSETS / name, folder)
+    (folder / "book-theme.css").write_text(theme.stylesheet(), encoding="utf-8")
+    (folder / reader_cards.SCRIPT).write_text(reader_cards.script(), encoding="utf-8")
+    for mode in ("light", "dark"):
+        html = PAGE.format(theme=mode, place=reader_cards.place())
+        (folder / f"{mode}.html").write_text(html, encoding="utf-8")
+    with picture.served(folder) as served:
+        yield served
+
+
+class Opened:
+    """A page with the place, and all that it said and asked for."""
+
+    def __init__(self, page: Page, address: str) -> None:
+        self.page, self.address = page, address
+        self.said: list[str] = []
+        self.asked: list[str] = []
+        page.on("console", lambda message: self.said.append(message.text))
+        page.on("pageerror", lambda error: self.said.append(str(error)))
+        page.on("request", lambda request: self.asked.append(request.url))
+
+    def goto(self, mode: str = "light") -> "Opened":
+        self.page.goto(f"{self.address}/{mode}.html")
+        return self
+
+    def part(self, name: str) -> Any:
+        return self.page.locator(f'[data-lab="{name}"]')
+
+    def keep(self, measured: Any) -> None:
+        text = measured if isinstance(measured, str) else json.dumps(measured)
+        self.page.evaluate("([key, text]) => localStorage.setItem(key, text)", [KEY, text])
+
+    def open_file(self, text: str) -> None:
+        with self.page.expect_file_chooser() as chooser:
+            self.part("open").click()
+        file = {"name": "card.json", "mimeType": "application/json", "buffer": text.encode()}
+        chooser.value.set_files([file])  # type: ignore[list-item]
+
+    @property
+    def scripts(self) -> list[str]:
+        return [url for url in self.asked if reader_cards.SCRIPT in url]
+
+
+@pytest.fixture
+def opened(chromium: Browser, address: str) -> Iterator[Any]:
+    contexts = []
+
+    def visit(browser: Browser = chromium, **options: Any) -> Opened:
+        contexts.append(browser.new_context(**options))
+        return Opened(contexts[-1].new_page(), address)
+
+    yield visit
+    for context in contexts:
+        context.close()
+
+
+def test_what_comes_when_the_reader_asks_is_light() -> None:
+    assert len(gzip.compress(reader_cards.script().encode())) <= LARGEST_BYTES
+
+
+def test_nothing_comes_before_the_reader_asks_and_without_a_card_it_is_one_line(
+    opened: Any,
+) -> None:
+    place = opened().goto()
+    expect(place.part("measure")).to_be_visible()
+    assert not place.scripts
+    place.part("measure").click()
+    expect(place.part("told")).to_contain_text("This browser offers no graphics card to pages")
+    assert len(place.scripts) == 1
+    expect(place.part("measure")).to_have_text("Measure my card")
+    expect(place.part("result")).to_be_empty()
+    assert not [text for text in place.said if "No available adapters" not in text]
+
+
+def test_a_measurement_can_be_stopped_and_measured_again(
+    opened: Any, chromium_with_card: Browser
+) -> None:
+    place = opened(chromium_with_card).goto()
+    for _ in range(2):
+        place.part("measure").click()
+        expect(place.part("told")).to_contain_text("SwiftShader", ignore_case=True)
+        expect(place.part("told").locator("progress")).to_be_visible()
+        place.part("measure").click()
+        expect(place.part("told")).to_have_text("Stopped. Nothing was kept.")
+        expect(place.part("measure")).to_have_text("Measure my card")
+    assert not place.said
+    assert place.page.evaluate("(key) => localStorage.getItem(key)", KEY) is None
+
+
+def test_a_hidden_tab_ends_the_measurement(opened: Any, chromium_with_card: Browser) -> None:
+    place = opened(chromium_with_card).goto()
+    place.part("measure").click()
+    expect(place.part("told").locator("progress")).to_be_visible()
+    place.page.evaluate(
+        """() => {
+          Object.defineProperty(document, "hidden", { value: true });
+          document.dispatchEvent(new Event("visibilitychange"));
+        }"""
+    )
+    expect(place.part("told")).to_contain_text("you turned to another tab")
+
+
+def test_a_kept_card_is_shown_beside_the_books(opened: Any) -> None:
+    place = opened().goto()
+    place.keep(MEASURED)
+    place.goto()
+    rows = place.page.locator(".lab-card-ladder tbody tr")
+    expect(rows).to_have_count(len(SECONDS))
+    texts = rows.all_inner_texts()
+    cells = [[" ".join(cell.split()) for cell in text.split("\t")] for text in texts]
+    wgsl, cuda = BOOK["wgsl"]["gflops"], BOOK["cuda"]["gflops"]
+    first = [number(speeds["naive_rows"]) for speeds in (wgsl, cuda)]
+    assert cells[0] == ["Naive, rows across the warp", "1.05", *first]
+    assert cells[1][:2] == ["Naive, columns across the warp", "4.19 ×4"]
+    assert cells[1][2].startswith(f"{number(wgsl['naive'])} ×")
+    assert cells[2][1] == "5.24 ×1.25"  # tiled after naive
+    assert "×" not in cells[3][1]  # padded: the step that it builds on is not there
+    said = place.part("result").inner_text()
+    assert "A laptop's card, WGSL: 40 times as fast, from 1.05 to 41.9 GFLOP/s" in said
+    assert "That is 50 % of the 83.8 GFLOP/s" in said
+    assert "copies 60.5 GB/s" in said
+    assert f"its program changed since: {len(STEPS) - len(SECONDS)} steps." in said
+    link = rows.first.locator("a")
+    assert link.get_attribute("href") == dict(chapter_pages())[1][0]
+    assert not place.said
+
+
+def test_the_book_names_its_own_gpu_and_speeds(opened: Any) -> None:
+    place = opened().goto()
+    place.keep(MEASURED)
+    place.goto()
+    said = place.part("result")
+    expect(said).to_contain_text(
+        f"makes {number(BOOK['best']['gflops'])} GFLOP/s on the {BOOK['name']}"
+    )
+    names = [step["name"] for step in BOOK["steps"]]
+    assert len(set(names)) == len(names)
+    assert set(names) == set(BOOK["wgsl"]["gflops"])
+    assert set(names) - set(BOOK["cuda"]["gflops"]) == {"fours"}  # WGSL's alone
+
+
+def test_a_card_is_forgotten(opened: Any) -> None:
+    place = opened().goto()
+    place.keep(MEASURED)
+    place.goto()
+    place.page.get_by_role("button", name="Forget").click()
+    expect(place.part("result")).to_be_empty()
+    assert place.page.evaluate("(key) => localStorage.getItem(key)", KEY) is None
+
+
+def test_a_saved_card_can_be_opened_elsewhere(opened: Any) -> None:
+    place = opened().goto()
+    place.keep(MEASURED)
+    place.goto()
+    with place.page.expect_download() as download:
+        place.page.get_by_role("button", name="Save as a file").click()
+    text = Path(download.value.path()).read_text(encoding="utf-8")
+    other = opened().goto()
+    other.open_file(text)
+    expect(other.part("result")).to_contain_text("A laptop's card, WGSL")
+    assert other.page.evaluate("(key) => localStorage.getItem(key)", KEY) is None
+    expect(other.page.get_by_role("button", name="Forget")).to_have_count(0)
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["", "{}", "[]", "null", json.dumps(MEASURED)[:-3], json.dumps(MEASURED | {"rungs": [{}]}),
+     json.dumps(MEASURED | {"size": "128"}), json.dumps(MEASURED | {"form": "another"})],
+)  # fmt: skip
+def test_a_file_that_is_no_card_is_refused(opened: Any, text: str) -> None:
+    place = opened().goto()
+    place.part("open").click()
+    place.page.wait_for_selector("[data-ready]")
+    place.open_file(text)
+    expect(place.part("told")).to_contain_text("This file is no measured card.")
+    place.keep(text)
+    place.goto()
+    expect(place.part("result")).to_be_empty()
+    assert not place.said
+
+
+def test_programs_that_changed_are_not_compared(opened: Any) -> None:
+    place = opened().goto()
+    old = [rung | {"fingerprint": "old"} for rung in MEASURED["rungs"]]
+    place.keep(MEASURED | {"rungs": old})
+    place.goto()
+    expect(place.part("result")).to_contain_text("All programs have changed since")
+
+
+@pytest.mark.parametrize("mode", ["light", "dark"])
+@pytest.mark.parametrize("width", [1280, 390])
+def test_a_shown_card_is_at_home_on_every_screen(opened: Any, mode: str, width: int) -> None:
+    place = opened(viewport={"width": width, "height": 844}).goto(mode)
+    place.keep(MEASURED)
+    place.goto(mode)
+    place.page.wait_for_selector(".lab-card-ladder")
+    assert place.page.evaluate("document.documentElement.scrollWidth") <= width
+    sizes = place.page.evaluate(
+        """() => [...document.querySelectorAll(".lab-card *")].filter((one) => one.innerText)
+          .map((one) => parseFloat(getComputedStyle(one).fontSize))"""
+    )
+    assert min(sizes) >= 11
+    found = Axe().run(place.page).response["violations"]
+    assert not found, [one["help"] for one in found]
+
+
+def test_paper_has_nothing_to_press(opened: Any) -> None:
+    place = opened().goto()
+    expect(place.part("measure")).to_be_visible()
+    place.page.emulate_media(media="print")
+    expect(place.part("measure")).to_be_hidden()

@@ -1,0 +1,62 @@
+"""The form of a measured card: what is read back, and what is refused in a sentence."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from sgemm_lab.errors import LabError
+from sgemm_lab.files import data_folder
+from sgemm_lab.records.cards import FOLDER, card_path, load_card
+from sgemm_lab.wgsl.native import FORM
+from sgemm_lab.wgsl.programs import load_program
+
+DATA: dict[str, Any] = {
+    "form": FORM,
+    "card": "A card",
+    "date": "2026-11-22T10:00:00+00:00",
+    "clock": "timestamps",
+    "size": 1000,
+    "copy_gbs": 100.5,
+    "multiply_add_gflops": 2000,
+    "rungs": [{"name": "naive", "fingerprint": "abc", "seconds": [0.004, 0.002, 0.001]}],
+}
+
+
+def kept(folder: Path, data: Any) -> Path:
+    path = card_path(folder, "A card")
+    path.parent.mkdir(exist_ok=True)
+    path.write_text(data if isinstance(data, str) else json.dumps(data), encoding="utf-8")
+    return path
+
+
+def test_a_speed_is_that_of_the_middle_sample_of_the_same_code(tmp_path: Path) -> None:
+    card = load_card(kept(tmp_path, DATA))
+    assert card
+    assert card.gflops("naive", "abc") == pytest.approx(1000)
+    assert card.gflops("naive", "another") is None
+    assert card.gflops("tiled", "abc") is None
+
+
+def test_no_file_is_no_card(tmp_path: Path) -> None:
+    assert load_card(card_path(tmp_path, "A card")) is None
+
+
+@pytest.mark.parametrize(
+    "data", ["", "{", "[]", DATA | {"size": "1000"}, {"form": FORM}, DATA | {"more": 1}]
+)
+def test_something_else_is_refused(tmp_path: Path, data: Any) -> None:
+    path = kept(tmp_path, data)
+    with pytest.raises(LabError, match="is no measured card: "):
+        load_card(path)
+
+
+def test_every_card_among_the_records_can_be_read_and_names_programs_of_the_book() -> None:
+    for path in (data_folder("records") / FOLDER).glob("*.json"):
+        card = load_card(path)
+        assert card
+        assert card.form == FORM
+        assert card_path(data_folder("records"), card.card) == path
+        for rung in card.rungs:
+            assert load_program(rung.name)

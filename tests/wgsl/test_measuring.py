@@ -1,0 +1,99 @@
+"""A whole measurement on a card that a processor acts: what it finds, and how it can end."""
+
+from typing import Any
+
+import pytest
+from playwright.sync_api import Browser, Page
+
+from sgemm_lab.wgsl.programs import load_programs, roof_sources
+
+pytestmark = pytest.mark.browser
+
+FEW = ("naive", "tiled")
+BOOK = {
+    "programs": [
+        {"name": one.name, "source": one.source, "fingerprint": one.fingerprint}
+        for one in load_programs()
+        if one.name in FEW
+    ],
+    "roofs": roof_sources(),
+}
+LIMITS = {"largest": 128, "rounds": 3}
+CLIMB = """async ([book, limits]) => {
+  window.told = [];
+  try {
+    return await lab.climb.climb(card, book, (text, share) => told.push([text, share]), limits);
+  } catch (fault) {
+    return fault.message;
+  }
+}"""
+OPEN = "async () => { window.card = await lab.card.openCard(); }"
+LOSE = """async () => {
+  const ask = GPUAdapter.prototype.requestDevice;
+  let device;
+  GPUAdapter.prototype.requestDevice = async function (...given) {
+    device = await ask.apply(this, given);
+    return device;
+  };
+  window.card = await lab.card.openCard();
+  GPUAdapter.prototype.requestDevice = ask;
+  window.lose = () => device.destroy();
+}"""
+
+
+def climb(page: Page, book: dict[str, Any] = BOOK) -> Any:
+    return page.evaluate(CLIMB, [book, LIMITS])
+
+
+@pytest.fixture
+def own_card(chromium_with_card: Browser, modules: str) -> Any:
+    page = chromium_with_card.new_page()
+    page.goto(modules)
+    page.wait_for_function("window.lab")
+    yield page
+    page.close()
+
+
+def test_a_climb_measures_the_card_and_every_program(with_card: Page) -> None:
+    measured = climb(with_card)
+    assert measured["form"] == "sgemm-lab card 1"
+    assert "swiftshader" in measured["card"].lower()
+    assert measured["clock"] in ("timestamps", "wall clock")
+    assert measured["size"] == 128
+    assert [rung["name"] for rung in measured["rungs"]] == list(FEW)
+    for rung in measured["rungs"]:
+        assert len(rung["seconds"]) == 3
+        gflops = 2 * 128**3 / sorted(rung["seconds"])[1] / 1e9
+        assert 0 < gflops < measured["multiply_add_gflops"]
+    assert measured["copy_gbs"] > 0
+    shares = [share for _, share in with_card.evaluate("told")]
+    assert shares == sorted(shares)
+    assert shares[-1] < 1
+
+
+def test_a_climb_ends_at_a_wrong_program(with_card: Page) -> None:
+    wrong = BOOK["programs"][0] | {"source": BOOK["programs"][0]["source"].replace("k++", "k += 2")}
+    said = climb(with_card, BOOK | {"programs": [wrong]})
+    assert said.startswith("naive is wrong at 3×5×7: C[0][0] is ")
+
+
+def test_a_climb_can_be_stopped(own_card: Page) -> None:
+    own_card.evaluate(OPEN)
+    own_card.evaluate("() => { setTimeout(() => card.stop('You stopped it.'), 200); }")
+    assert climb(own_card) == "You stopped it."
+    assert climb(own_card) == "You stopped it."
+
+
+def test_a_card_that_is_lost_ends_in_a_sentence(own_card: Page) -> None:
+    own_card.evaluate(LOSE)
+    own_card.evaluate("() => { setTimeout(lose, 200); }")
+    assert climb(own_card).startswith("The browser took the card away")
+
+
+def test_without_a_card_it_is_one_sentence(chromium: Browser, modules: str) -> None:
+    page = chromium.new_page()
+    page.goto(modules)
+    page.wait_for_function("window.lab")
+    said = page.evaluate("() => lab.card.openCard().catch((fault) => fault.message)")
+    assert said.startswith("This browser offers no graphics card to pages (WebGPU).")
+    page.close()

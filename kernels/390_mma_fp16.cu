@@ -18,6 +18,8 @@ constexpr int TN = 16;   // columns of C per thread
 constexpr int PAD = 4;   // unused floats per row of As
 constexpr int WM = 64;   // rows of C per warp
 constexpr int WN = 64;   // columns of C per warp
+constexpr int BLOCKS = 1;  // x
+constexpr int UNROLL = 8;  // x
 constexpr int THREADS = BM * BN / (TM * TN);
 constexpr int LANES_M = WM / TM;                // lanes of a warp along M
 constexpr int LANES_N = WN / TN;                // lanes of a warp along N
@@ -88,7 +90,7 @@ __device__ void addProducts(float* sum, float* sumBelow, unsigned a, unsigned be
         : "r"(a), "r"(below), "r"(b));
 }
 
-extern "C" __global__ void sgemm(const float* A, const float* B, float* C, int M, int N, int K)
+extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) sgemm(const float* A, const float* B, float* C, int M, int N, int K)
 {
     // A block can declare 48 KB. Of this array it says at its launch how large it is.
     extern __shared__ __align__(16) float shared[];
@@ -169,7 +171,7 @@ extern "C" __global__ void sgemm(const float* A, const float* B, float* C, int M
         const bool more = k0 + BK < K;
         if (more) fetch(k0 + BK);
 
-#pragma unroll
+#pragma unroll UNROLL
         for (int k = 0; k < BK; k += 8) {
             unsigned fragA[TM], fragB[TN / 2];  // rows, and columns, dealt to ty as the rows are
             const unsigned* rowA = &As[now][k / 2 + tx][warpRow];

@@ -20,6 +20,8 @@ constexpr int PAD = 4;   // unused floats per row of As
 constexpr int WM = 64;   // rows of C per warp
 constexpr int WN = 64;   // columns of C per warp
 constexpr int STAGES = 3;  // windows in shared memory
+constexpr int BLOCKS = 1;  // x
+constexpr int UNROLL = 8;  // x
 constexpr int THREADS = BM * BN / (TM * TN);
 constexpr int LANES_M = WM / TM;            // lanes of a warp along M
 constexpr int LANES_N = WN / TN;            // lanes of a warp along N
@@ -109,7 +111,7 @@ __device__ void addProducts(float* sum, float* sumBelow, const unsigned* a, cons
         : "r"(a[0]), "r"(below[0]), "r"(a[1]), "r"(below[1]), "r"(b[0]), "r"(b[1]));
 }
 
-extern "C" __global__ void sgemm(const float* A, const float* B, float* C, int M, int N, int K)
+extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) sgemm(const float* A, const float* B, float* C, int M, int N, int K)
 {
     // A block can declare 48 KB. Of this array it says at its launch how large it is.
     extern __shared__ __align__(16) float shared[];
@@ -186,7 +188,7 @@ extern "C" __global__ void sgemm(const float* A, const float* B, float* C, int M
         __syncthreads();              // and everyone's; and all have read the one to be filled
         fetch(later, later / BK % STAGES);
 
-#pragma unroll
+#pragma unroll UNROLL
         for (int k = 0; k < BK; k += 8) {
             unsigned fragA[TM][2];      // my rows at k + tx and k + tx + 4
             unsigned fragB[TN / 2][2];  // columns of B, dealt to ty as the rows are

@@ -21,6 +21,9 @@ constexpr int WM = 64;   // rows of C per warp
 constexpr int WN = 64;   // columns of C per warp
 constexpr int STAGES = 3;  // windows in shared memory
 constexpr int PROMOTE = 8;  // k whose products the tensor cores add up; FP32 adds the rest
+constexpr int ROWS = 8;  // x
+constexpr int BLOCKS = 1;  // x
+constexpr int UNROLL = 1;  // x
 constexpr int THREADS = BM * BN / (TM * TN);
 constexpr int LANES_M = WM / TM;            // lanes of a warp along M
 constexpr int LANES_N = WN / TN;            // lanes of a warp along N
@@ -92,34 +95,27 @@ __device__ int tileRow(int ty, int i) { return i / 4 * (4 * LANES_M) + ty * 4 + 
 // Where in the warp tile a lane's j-th column is: TN / 8 groups of 8, beside the other lanes'.
 __device__ int tileCol(int tx, int j) { return j / 8 * (8 * LANES_N) + tx * 8 + j % 8; }
 
-// x with the 11 significant bits of TF32, rounded to nearest.
-__device__ unsigned tf32(float x)
-{
-    unsigned bits;
-    asm volatile("cvt.rna.tf32.f32 %0, %1;" : "=r"(bits) : "f"(x));
-    return bits;
-}
-
 // Add 16 × 8 of A times 8 × 8 of B to 16 × 8 sums. Lane 4 * g + t has, of A, rows g (a) and g + 8
 // (below) at k = t and t + 4; of B, column g at these k; of the sums, columns 2 * t and 2 * t + 1
 // of both rows. What stands for a column is free: here these two are 4 apart.
 __device__ void addProducts(float* sum, float* sumBelow, const unsigned* a, const unsigned* below,
                             const unsigned* b)
 {
-    asm volatile("mma.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32 "
+    asm("mma.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32 "
         "{%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};"
         : "+f"(sum[0]), "+f"(sum[4]), "+f"(sumBelow[0]), "+f"(sumBelow[4])
         : "r"(a[0]), "r"(below[0]), "r"(a[1]), "r"(below[1]), "r"(b[0]), "r"(b[1]));
 }
 
-// x as a sum of two TF32 numbers. Where x is infinite, small is NaN.
+// x as a sum of two TF32 numbers: big is x rounded to 11 significant bits, small what is left. (Of
+// small a tensor core ignores a last bit.) Where x is infinite or NaN, small is NaN.
 __device__ void split(float x, unsigned& big, unsigned& small)
 {
-    big = tf32(x);
-    small = tf32(x - __uint_as_float(big));
+    big = __float_as_uint(x) + 0x1000 & 0xFFFFE000;
+    small = __float_as_uint(x - __uint_as_float(big));
 }
 
-extern "C" __global__ void sgemm(const float* A, const float* B, float* C, int M, int N, int K)
+extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) sgemm(const float* A, const float* B, float* C, int M, int N, int K)
 {
     // A block can declare 48 KB. Of this array it says at its launch how large it is.
     extern __shared__ __align__(16) float shared[];
@@ -197,38 +193,40 @@ extern "C" __global__ void sgemm(const float* A, const float* B, float* C, int M
         __syncthreads();              // and everyone's; and all have read the one to be filled
         fetch(later, later / BK % STAGES);
 
-#pragma unroll
+#pragma unroll UNROLL
         for (int k = 0; k < BK; k += 8) {
-            unsigned bigA[TM][2], smallA[TM][2];  // my rows at k + tx and k + tx + 4
-            float fragB[TN / 2][2];               // columns of B, dealt to ty as the rows are
+#pragma unroll
+            for (int i0 = 0; i0 < TM; i0 += ROWS) {
+            unsigned bigA[ROWS][2], smallA[ROWS][2];  // my rows at k + tx and k + tx + 4
             for (int h = 0; h < 2; ++h) {
                 const float* rowA = &As[now][k + tx + 4 * h][warpRow];
-                const float* rowB = &Bs[now][k + tx + 4 * h][warpCol];
-                for (int i = 0; i < TM; ++i) split(rowA[tileRow(ty, i)], bigA[i][h], smallA[i][h]);
-                for (int j = 0; j < TN / 2; ++j) fragB[j][h] = rowB[tileRow(ty, j)];
+                for (int i = 0; i < ROWS; ++i) split(rowA[tileRow(ty, i0 + i)], bigA[i][h], smallA[i][h]);
             }
             for (int j = 0; j < TN / 2; ++j) {
                 const int col = j / 4 * 8 + j % 4;  // of acc: the sums of column j, and 4 behind
-                unsigned big[2], small[2];
-                for (int h = 0; h < 2; ++h) split(fragB[j][h], big[h], small[h]);
+                unsigned big[2], small[2];  // a column of B, dealt to ty as the rows are
+                for (int h = 0; h < 2; ++h) {
+                    split(Bs[now][k + tx + 4 * h][warpCol + tileRow(ty, j)], big[h], small[h]);
+                }
                 if (k % PROMOTE == 0) {
-                    for (int i = 0; i < TM; ++i) part[i][col] = part[i][col + 4] = 0.0f;
+                    for (int i = 0; i < ROWS; ++i) part[i0 + i][col] = part[i0 + i][col + 4] = 0.0f;
                 }
-                for (int i = 0; i < TM; i += 2) {
-                    addProducts(&part[i][col], &part[i + 1][col], smallA[i], smallA[i + 1], big);
+                for (int i = 0; i < ROWS; i += 2) {
+                    addProducts(&part[i0 + i][col], &part[i0 + i + 1][col], smallA[i], smallA[i + 1], big);
                 }
-                for (int i = 0; i < TM; i += 2) {
-                    addProducts(&part[i][col], &part[i + 1][col], bigA[i], bigA[i + 1], small);
+                for (int i = 0; i < ROWS; i += 2) {
+                    addProducts(&part[i0 + i][col], &part[i0 + i + 1][col], bigA[i], bigA[i + 1], small);
                 }
-                for (int i = 0; i < TM; i += 2) {
-                    addProducts(&part[i][col], &part[i + 1][col], bigA[i], bigA[i + 1], big);
+                for (int i = 0; i < ROWS; i += 2) {
+                    addProducts(&part[i0 + i][col], &part[i0 + i + 1][col], bigA[i], bigA[i + 1], big);
                 }
                 if (k % PROMOTE == PROMOTE - 8) {
-                    for (int i = 0; i < TM; ++i) {
+                    for (int i = i0; i < i0 + ROWS; ++i) {
                         acc[i][col] += part[i][col];
                         acc[i][col + 4] += part[i][col + 4];
                     }
                 }
+            }
             }
         }
     }

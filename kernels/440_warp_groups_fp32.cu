@@ -15,6 +15,7 @@ constexpr int BM = 128;  // rows of C per block
 constexpr int BN = 128;  // columns of C per block
 constexpr int BK = 32;   // width of the window along K
 constexpr int PROMOTE = 32;  // k whose products the tensor cores add up; FP32 adds the rest
+constexpr int BLOCKS = 1;  // x
 constexpr int GROUP = 128;           // threads of a warp group: four warps
 constexpr int THREADS = BM / 64 * GROUP;  // one warp group for 64 rows
 constexpr int STEPS = BK / 8;        // instructions multiply 8 k at once
@@ -26,19 +27,12 @@ static_assert(BN == 128, "The instruction is written for 128 columns: BN is 128.
 static_assert(PROMOTE % BK == 0, "FP32 adds the sums of whole windows: BK divides PROMOTE.");
 static_assert(BK == 32, "Four lanes share a row of A, 8 k for each: BK is 32.");
 
-// x with the 11 significant bits of TF32, rounded to nearest.
-__device__ unsigned tf32(float x)
-{
-    unsigned bits;
-    asm("cvt.rna.tf32.f32 %0, %1;" : "=r"(bits) : "f"(x));
-    return bits;
-}
-
-// x as a sum of two TF32 numbers. Where x is infinite, small is NaN.
+// x as a sum of two TF32 numbers, of 11 significant bits each: big is x rounded, small what is left.
+// (Of small the instruction ignores a last bit.) Where x is infinite or NaN, small is NaN.
 __device__ void split(float x, unsigned& big, unsigned& small)
 {
-    big = tf32(x);
-    small = tf32(x - __uint_as_float(big));
+    asm("cvt.rn.tf32.f32 %0, %1;" : "=r"(big) : "f"(x));
+    small = __float_as_uint(x - __uint_as_float(big));
 }
 
 // Four neighbours of a row of which `left` elements are left; zeros past its end.
@@ -92,7 +86,7 @@ __device__ void closeGroup() { asm volatile("wgmma.commit_group.sync.aligned;" :
 // Wait until they are done, all of them.
 __device__ void waitForProducts() { asm volatile("wgmma.wait_group.sync.aligned 0;" ::: "memory"); }
 
-extern "C" __global__ void __launch_bounds__(THREADS, 1)
+extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS)
     sgemm(const float* A, const float* B, float* C, int M, int N, int K)
 {
     // Two windows of B, each as big parts and small parts. Four k of a column stand together.
@@ -120,13 +114,16 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1)
     };
     // So quad q of a column is k = q, q + 8, q + 16 and q + 24.
     float b[QUADS / B_STEP][4];
+    const float* Bthread = B + size_t(qB) * N + blockCol + cB;  // it moves along K
     auto fetchB = [&](int k0) {
+        const int left = blockCol + cB < N ? K - k0 - qB : 0;
         for (int i = 0; i < QUADS / B_STEP; ++i) {
             for (int n = 0; n < 4; ++n) {
-                const int k = k0 + qB + i * B_STEP + n * QUADS;
-                b[i][n] = k < K && blockCol + cB < N ? B[size_t(k) * N + blockCol + cB] : 0.0f;
+                const int k = i * B_STEP + n * QUADS;
+                b[i][n] = k < left ? Bthread[size_t(k) * N] : 0.0f;
             }
         }
+        Bthread += size_t(BK) * N;
     };
     auto storeB = [&](int window) {
         for (int i = 0; i < QUADS / B_STEP; ++i) {
@@ -139,7 +136,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1)
             Bs[window][1][qB + i * B_STEP][cB] = small;
         }
         // The instruction reads shared memory by another way than threads do: let it see this.
-        asm volatile("fence.proxy.async;" ::: "memory");
+        asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
     };
 
     float acc[64] = {}, part[64];
@@ -162,19 +159,21 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1)
             }
         }
         openGroup();
-#pragma unroll
+        // The small products first: what is cut off a sum is less while the sum is small.
         for (int s = 0; s < STEPS; ++s) {
-            const unsigned long long bigB = describe(&Bs[now][0][2 * s][0]);
-            const unsigned long long smallB = describe(&Bs[now][1][2 * s][0]);
+            const auto bigB = describe(&Bs[now][0][2 * s][0]), smallB = describe(&Bs[now][1][2 * s][0]);
             startProducts(part, small[s][0], small[s][1], small[s][2], small[s][3], bigB, s > 0 || !fresh);
             startProducts(part, big[s][0], big[s][1], big[s][2], big[s][3], smallB, 1);
+        }
+        for (int s = 0; s < STEPS; ++s) {
+            const auto bigB = describe(&Bs[now][0][2 * s][0]);
             startProducts(part, big[s][0], big[s][1], big[s][2], big[s][3], bigB, 1);
         }
         closeGroup();
         // Meanwhile: the next window of B, and the loads of what comes after.
+        fetchA(k0 + BK);
         storeB(1 - now);
         fetchB(k0 + 2 * BK);
-        fetchA(k0 + BK);
         waitForProducts();
         if (ripe) {
             for (int i = 0; i < 64; ++i) acc[i] += part[i];

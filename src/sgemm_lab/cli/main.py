@@ -12,7 +12,7 @@ from typing import Any
 from sgemm_lab import __version__
 from sgemm_lab.checking.apart import check_apart
 from sgemm_lab.checking.foreign import check_foreign, fitting_tile, prepare_check, sizes_of
-from sgemm_lab.checking.judge import AWKWARD_SIZES, CheckResult, summary
+from sgemm_lab.checking.judge import AWKWARD_SIZES, CheckResult, bound_text, summary
 from sgemm_lab.checking.on_cpu import QUICK_SIZES, check_here
 from sgemm_lab.checking.on_gpu import check
 from sgemm_lab.cli.arguments import add_kernels, add_sizes, add_time_limit, chosen, natural, seconds
@@ -252,7 +252,10 @@ def _print_verdict(results: Sequence[CheckResult], options: argparse.Namespace) 
 def _check_one(
     kernel: Kernel, sizes: Sequence[Size], options: argparse.Namespace, live: bool
 ) -> list[CheckResult]:
-    return _told(kernel.name, _verdicts(kernel, sizes, options, live), len(sizes), options)
+    results = _told(kernel.name, _verdicts(kernel, sizes, options, live), len(sizes), options)
+    if kernel.arithmetic != "fp32" and not options.json:
+        print(f"{kernel.name} multiplies in {kernel.arithmetic}. {bound_text(kernel.arithmetic)}")
+    return results
 
 
 def _told(

@@ -40,7 +40,7 @@ EXACT = 2**24
 """Up to here float32 holds every whole number."""
 
 _FACTORS_ROUNDED = {name: 2 * 2.0**-bits + 2.0 ** (-2 * bits) for name, bits in ARITHMETICS.items()}
-"""What a product may be off, as a share of it, by its factors' rounding to so many bits."""
+"""What a product may be off, as a share of it, where so many bits of both factors are kept."""
 _CUT = 10 * 2.0**-23 / UNIT_ROUNDOFF
 """What one instruction may lose, in u: a tensor core lines up 8 products and the sum so far by the
 largest, cuts each off at its last of 24 bits, and then the result (Fasi, Higham, Mikaitis and

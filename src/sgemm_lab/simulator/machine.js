@@ -48,6 +48,7 @@ const OPERATIONS = [
 const BARRIER = /^(?:bar|barrier)(?:\.cta)?\.(?<how>sync|arrive)(?:\.aligned)?$/;
 const BRANCH = /^(?:bra(?:\.uni)?|ret|exit)$/;
 const CLUSTER = /^(?:barrier\.cluster|mapa\b)/;
+const WARP_GROUP = /^wgmma\./;
 
 // Lanes that run side by side, as many as in Python: so both meet a hazard in the same order.
 const REGISTER_BYTES = 6 * 2 ** 20;
@@ -82,6 +83,7 @@ function operationOf(opcode) {
 function checkOpcodes(kernel) {
   for (const { opcode, location: place } of kernel.instructions) {
     if (CLUSTER.test(opcode)) throw new PtxError(sentence("run.cluster", { place }));
+    if (WARP_GROUP.test(opcode)) throw new PtxError(sentence("run.warpgroup", { place }));
     if (!BARRIER.test(opcode) && !BRANCH.test(opcode) && !operationOf(opcode)) {
       throw new PtxError(sentence("run.opcode", { opcode, place }));
     }

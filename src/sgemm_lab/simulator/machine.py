@@ -44,6 +44,7 @@ _OPERATIONS = [
 _BARRIER = re.compile(r"(?:bar|barrier)(?:\.cta)?\.(?P<how>sync|arrive)(?:\.aligned)?")
 _BRANCH = re.compile(r"bra(?:\.uni)?|ret|exit")
 _CLUSTER = re.compile(r"barrier\.cluster|mapa\b")
+_WARP_GROUP = re.compile(r"wgmma\.")
 
 # Lanes that run side by side. Too few and Python's own time shows, too many and the registers
 # no longer fit the processor's cache.
@@ -73,6 +74,8 @@ def check_opcodes(kernel: PtxKernel) -> None:
         known = _BARRIER.fullmatch(opcode) or _BRANCH.fullmatch(opcode) or _operation(opcode)
         if _CLUSTER.match(instruction.opcode):
             raise PtxError(sentence("run.cluster", place=instruction.location))
+        if _WARP_GROUP.match(opcode):
+            raise PtxError(sentence("run.warpgroup", place=instruction.location))
         if not known:
             raise PtxError(sentence("run.opcode", opcode=opcode, place=instruction.location))
 

@@ -6,6 +6,7 @@
 // block: BM * BN / (TM * TN), 1
 // shared: 4 * 2 * BK / 2 * (BM + BN + 4 * PAD)
 // arithmetic: fp16
+// variants: BK=32
 //
 // Tiles, threads and sums are those of the parent. What is new is who multiplies: 32 lanes together.
 // A and B become FP16 on their way into shared memory, 11 significant bits of 24; the sums stay FP32.
@@ -18,8 +19,6 @@ constexpr int TN = 16;   // columns of C per thread
 constexpr int PAD = 4;   // unused floats per row of As
 constexpr int WM = 64;   // rows of C per warp
 constexpr int WN = 64;   // columns of C per warp
-constexpr int BLOCKS = 1;  // x
-constexpr int UNROLL = 8;  // x
 constexpr int THREADS = BM * BN / (TM * TN);
 constexpr int LANES_M = WM / TM;                // lanes of a warp along M
 constexpr int LANES_N = WN / TN;                // lanes of a warp along N
@@ -28,18 +27,17 @@ constexpr int B_LOADS = BK * BN / 4 / THREADS;  // float4 of B that each thread 
 
 static_assert(BM % WM == 0 && BN % WN == 0, "WM must divide BM, and WN must divide BN.");
 static_assert(WM % TM == 0 && WN % TN == 0, "TM must divide WM, and TN must divide WN.");
-static_assert(LANES_M == 8 && LANES_N == 4,
+static_assert(LANES_M == 8 && LANES_N == 4 && TN % 8 == 0 && B_LOADS % 2 == 0,
               "A tensor core deals rows to 8 groups of 4 lanes: WM is 8 * TM, WN is 4 * TN.");
 static_assert(BM * BK % (4 * THREADS) == 0 && BK * BN % (4 * THREADS) == 0,
               "Each thread copies whole float4: 4 * THREADS must divide BM * BK and BK * BN.");
 static_assert(THREADS % (BK / 4) == 0 && THREADS % (BN / 4) == 0,
               "The threads copy whole rows at a time: BK / 4 and BN / 4 must divide THREADS.");
 static_assert(PAD % 4 == 0, "Rows of As start at multiples of 16 bytes: PAD must be one of 4.");
-static_assert(TM % 4 == 0 && TN % 8 == 0,
-              "A thread has 4 rows by 8 columns: TM is a multiple of 4, TN one of 8.");
+static_assert(TM % 4 == 0 && TN % 4 == 0,
+              "A thread has groups of 4: TM and TN are multiples of 4.");
 static_assert(BK % 4 == 0 && BN % 4 == 0,
               "float4 holds 4 floats: BK and BN must be multiples of 4.");
-static_assert(B_LOADS % 2 == 0, "A thread copies pairs of rows of B: make BK larger.");
 static_assert(THREADS <= 1024, "A block has at most 1024 threads: make TM larger.");
 
 // Four neighbours of a row of which `left` elements are left; zeros past its end. One load of
@@ -79,23 +77,20 @@ __device__ unsigned halves(float low, float high)
     return word;
 }
 
-// Add 16 × 8 of A times 8 × 8 of B to 16 × 8 sums. Lane 4 * g + t has, of A, rows g (a) and g + 8
-// (below) at k = 2 * t and 2 * t + 1; of B, column g at these k; of the sums, columns 2 * t and
-// 2 * t + 1 of both rows. What stands for a column is free: here these two are 4 apart.
-__device__ void addProducts(float* sum, float* sumBelow, unsigned a, unsigned below, unsigned b)
+// Add 16 × 8 of A times 8 × 8 of B to 16 × 8 sums. Lane 4 * g + t has row g of A, the one
+// 8 below and column g of B at k = 2 * t and the next; of both rows two sums, 4 columns apart.
+__device__ void addProducts(float* s, float* sBelow, unsigned a, unsigned aBelow, unsigned b)
 {
     asm("mma.sync.aligned.m16n8k8.row.col.f32.f16.f16.f32 "
-        "{%0, %1, %2, %3}, {%4, %5}, {%6}, {%0, %1, %2, %3};"
-        : "+f"(sum[0]), "+f"(sum[4]), "+f"(sumBelow[0]), "+f"(sumBelow[4])
-        : "r"(a), "r"(below), "r"(b));
+        "{%0, %1, %2, %3}, {%4, %5}, {%6}, {%0, %1, %2, %3};" : "+f"(s[0]), "+f"(s[4]),
+        "+f"(sBelow[0]), "+f"(sBelow[4]) : "r"(a), "r"(aBelow), "r"(b));
 }
 
-extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) sgemm(const float* A, const float* B, float* C, int M, int N, int K)
+extern "C" __global__ void sgemm(const float* A, const float* B, float* C, int M, int N, int K)
 {
     // A block can declare 48 KB. Of this array it says at its launch how large it is.
     extern __shared__ __align__(16) float shared[];
-    // First the windows' k × rows of A, transposed; behind them their k × columns of B. A word
-    // holds two k. Rows are 8 banks apart: the lanes of a group read 4 of them at once.
+    // First the windows' k × rows of A, transposed; behind them their k × columns of B.
     auto& As = *reinterpret_cast<unsigned(*)[2][BK / 2][BM + 2 * PAD]>(shared);
     auto& Bs = *reinterpret_cast<unsigned(*)[2][BK / 2][BN + 2 * PAD]>(&As[2]);
 
@@ -109,9 +104,9 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) sgemm(const float*
     const int blockCol = blockIdx.x * BN;
 
     const int rA = tid / (BK / 4), kA = tid % (BK / 4) * 4;  // my first float4 of A: row and k
-    const int kB = tid / (BN / 4) * 2, cB = tid % (BN / 4) * 4;  // my first two of B: k, column
+    const int kB = tid / (BN / 4) * B_LOADS, cB = tid % (BN / 4) * 4;  // my first of B: k, col
     constexpr int A_STEP = THREADS / (BK / 4);  // rows from one float4 of mine to the next
-    constexpr int B_STEP = THREADS / (BN / 4);
+    constexpr int B_STEP = 1;  // the next k: two of a column become one word
     const bool alignedA = K % 4 == 0 && size_t(A) % 16 == 0;
     const bool alignedB = N % 4 == 0 && size_t(B) % 16 == 0;
     const bool alignedC = N % 4 == 0 && size_t(C) % 16 == 0;
@@ -130,7 +125,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) sgemm(const float*
                 a[i] = *reinterpret_cast<const float4*>(Athread + size_t(i * A_STEP) * K);
             }
             for (int i = 0; i < B_LOADS; ++i) {
-                b[i] = *reinterpret_cast<const float4*>(Bthread + size_t(i / 2 * 2 * B_STEP + i % 2) * N);
+                b[i] = *reinterpret_cast<const float4*>(Bthread + size_t(i * B_STEP) * N);
             }
             Athread += BK;
             Bthread += size_t(BK) * N;
@@ -142,9 +137,8 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) sgemm(const float*
             a[i] = load4(Athread + size_t(i * A_STEP) * K, leftA, alignedA);
         }
         for (int i = 0; i < B_LOADS; ++i) {
-            const int k = i / 2 * 2 * B_STEP + i % 2;
-            const int leftB = k0 + kB + k < K ? N - blockCol - cB : 0;
-            b[i] = load4(Bthread + size_t(k) * N, leftB, alignedB);
+            const int leftB = k0 + kB + i * B_STEP < K ? N - blockCol - cB : 0;
+            b[i] = load4(Bthread + size_t(i * B_STEP) * N, leftB, alignedB);
         }
         Athread += BK;
         Bthread += size_t(BK) * N;
@@ -156,7 +150,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) sgemm(const float*
             As[window][kA / 2 + 1][rA + i * A_STEP] = halves(a[i].z, a[i].w);
         }
         for (int i = 0; i < B_LOADS; i += 2) {
-            *reinterpret_cast<uint4*>(&Bs[window][kB / 2 + i / 2 * B_STEP][cB]) =
+            *reinterpret_cast<uint4*>(&Bs[window][(kB + i) / 2][cB]) =
                 make_uint4(halves(b[i].x, b[i + 1].x), halves(b[i].y, b[i + 1].y),
                            halves(b[i].z, b[i + 1].z), halves(b[i].w, b[i + 1].w));
         }
@@ -171,17 +165,16 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) sgemm(const float*
         const bool more = k0 + BK < K;
         if (more) fetch(k0 + BK);
 
-#pragma unroll UNROLL
+#pragma unroll
         for (int k = 0; k < BK; k += 8) {
-            unsigned fragA[TM], fragB[TN / 2];  // rows, and columns, dealt to ty as the rows are
-            const unsigned* rowA = &As[now][k / 2 + tx][warpRow];
-            const unsigned* rowB = &Bs[now][k / 2 + tx][warpCol];
-            for (int i = 0; i < TM; ++i) fragA[i] = rowA[tileRow(ty, i)];
-            for (int j = 0; j < TN / 2; ++j) fragB[j] = rowB[tileRow(ty, j)];
+            unsigned fragA[TM];  // my rows at two k; of B a column, dealt to ty as rows are
+            const auto& rowA = As[now][k / 2 + tx];
+            for (int i = 0; i < TM; ++i) fragA[i] = rowA[warpRow + tileRow(ty, i)];
             for (int j = 0; j < TN / 2; ++j) {
-                const int col = j / 4 * 8 + j % 4;  // of acc: the sums of column j, and 4 behind
+                const unsigned fragB = Bs[now][k / 2 + tx][warpCol + tileRow(ty, j)];
+                const int c = j / 4 * 8 + j % 4;  // of acc: the sums of column j, and 4 behind
                 for (int i = 0; i < TM; i += 2) {
-                    addProducts(&acc[i][col], &acc[i + 1][col], fragA[i], fragA[i + 1], fragB[j]);
+                    addProducts(&acc[i][c], &acc[i + 1][c], fragA[i], fragA[i + 1], fragB);
                 }
             }
         }
@@ -193,8 +186,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) sgemm(const float*
         for (int j = 0; j < TN; j += 4) {
             const int row = blockRow + warpRow + tileRow(ty, i);
             const int col = blockCol + warpCol + tileCol(tx, j);
-            const float4 v = make_float4(acc[i][j + 0], acc[i][j + 1],
-                                         acc[i][j + 2], acc[i][j + 3]);
+            const float4 v = {acc[i][j + 0], acc[i][j + 1], acc[i][j + 2], acc[i][j + 3]};
             store4(&C[size_t(row) * N + col], v, row < M ? N - col : 0, alignedC);
         }
     }

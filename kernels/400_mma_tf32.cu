@@ -7,9 +7,10 @@
 // shared: 4 * STAGES * BK * (BM + BN + 4 * PAD)
 // needs: sm_80
 // arithmetic: tf32
+// variants: BK=32 BM=64,BN=128,BK=32,TN=8,WN=32
 //
-// Tiles, threads and sums are those of the parent. What is new is who multiplies: 32 lanes together, and
-// they round A and B to TF32 first, 11 significant bits of 24. The sums stay FP32.
+// Tiles, threads and sums are those of the parent. What is new is who multiplies: 32 lanes together.
+// They round A and B to TF32 first, 11 significant bits of 24. The sums stay FP32.
 
 constexpr int BM = 128;  // rows of C per block
 constexpr int BN = 256;  // columns of C per block
@@ -20,8 +21,6 @@ constexpr int PAD = 4;   // unused floats per row of As
 constexpr int WM = 64;   // rows of C per warp
 constexpr int WN = 64;   // columns of C per warp
 constexpr int STAGES = 3;  // windows in shared memory
-constexpr int BLOCKS = 1;  // x
-constexpr int UNROLL = 8;  // x
 constexpr int THREADS = BM * BN / (TM * TN);
 constexpr int LANES_M = WM / TM;            // lanes of a warp along M
 constexpr int LANES_N = WN / TN;            // lanes of a warp along N
@@ -30,15 +29,15 @@ constexpr int B_STEP = THREADS / (BN / 4);  // rows of B copied at once
 
 static_assert(BM % WM == 0 && BN % WN == 0, "WM must divide BM, and WN must divide BN.");
 static_assert(WM % TM == 0 && WN % TN == 0, "TM must divide WM, and TN must divide WN.");
-static_assert(LANES_M == 8 && LANES_N == 4,
+static_assert(LANES_M == 8 && LANES_N == 4 && TN % 8 == 0,
               "A tensor core deals rows to 8 groups of 4 lanes: WM is 8 * TM, WN is 4 * TN.");
 static_assert(BM % A_STEP == 0 && BK % 8 == 0,
               "A is copied in pieces of THREADS / 8 rows by 8 k: BM and BK must be multiples.");
 static_assert(BK % B_STEP == 0, "4 * THREADS / BN, the rows of B copied at once, divides BK.");
 static_assert(THREADS % (BN / 4) == 0, "Whole rows of B are copied: BN / 4 divides THREADS.");
 static_assert(PAD % 8 == 4, "Lanes store 4 rows by 8 k of As: PAD of 4 parts their banks.");
-static_assert(TM % 4 == 0 && TN % 8 == 0,
-              "A thread has 4 rows by 8 columns: TM is a multiple of 4, TN one of 8.");
+static_assert(TM % 4 == 0 && TN % 4 == 0,
+              "A thread has groups of 4: TM and TN are multiples of 4.");
 static_assert(BK % 4 == 0 && BN % 4 == 0,
               "float4 holds 4 floats: BK and BN must be multiples of 4.");
 static_assert(STAGES >= 2, "One window is multiplied, another filled: STAGES is 2 or more.");
@@ -99,19 +98,19 @@ __device__ unsigned tf32(float x)
     return bits;
 }
 
-// Add 16 × 8 of A times 8 × 8 of B to 16 × 8 sums. Lane 4 * g + t has, of A, rows g (a) and g + 8
-// (below) at k = t and t + 4; of B, column g at these k; of the sums, columns 2 * t and 2 * t + 1
-// of both rows. What stands for a column is free: here these two are 4 apart.
-__device__ void addProducts(float* sum, float* sumBelow, const unsigned* a, const unsigned* below,
-                            const unsigned* b)
+// Add 16 × 8 of A times 8 × 8 of B to 16 × 8 sums. Lane 4 * g + t has row g of A and the one 8
+// below, and column g of B, at k = t and t + 4. It has two sums of both rows. Which columns
+// of ours these are, no one asks, if B is read alike: here they are 4 apart.
+__device__ void addProducts(float* s, float* sBelow, const unsigned* a,
+                            const unsigned* aBelow, const unsigned* b)
 {
     asm("mma.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32 "
         "{%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};"
-        : "+f"(sum[0]), "+f"(sum[4]), "+f"(sumBelow[0]), "+f"(sumBelow[4])
-        : "r"(a[0]), "r"(below[0]), "r"(a[1]), "r"(below[1]), "r"(b[0]), "r"(b[1]));
+        : "+f"(s[0]), "+f"(s[4]), "+f"(sBelow[0]), "+f"(sBelow[4])
+        : "r"(a[0]), "r"(aBelow[0]), "r"(a[1]), "r"(aBelow[1]), "r"(b[0]), "r"(b[1]));
 }
 
-extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) sgemm(const float* A, const float* B, float* C, int M, int N, int K)
+extern "C" __global__ void sgemm(const float* A, const float* B, float* C, int M, int N, int K)
 {
     // A block can declare 48 KB. Of this array it says at its launch how large it is.
     extern __shared__ __align__(16) float shared[];
@@ -188,7 +187,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) sgemm(const float*
         __syncthreads();              // and everyone's; and all have read the one to be filled
         fetch(later, later / BK % STAGES);
 
-#pragma unroll UNROLL
+#pragma unroll
         for (int k = 0; k < BK; k += 8) {
             unsigned fragA[TM][2];      // my rows at k + tx and k + tx + 4
             unsigned fragB[TN / 2][2];  // columns of B, dealt to ty as the rows are
@@ -199,9 +198,9 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) sgemm(const float*
                 for (int j = 0; j < TN / 2; ++j) fragB[j][h] = tf32(rowB[tileRow(ty, j)]);
             }
             for (int j = 0; j < TN / 2; ++j) {
-                const int col = j / 4 * 8 + j % 4;  // of acc: the sums of column j, and 4 behind
+                const int c = j / 4 * 8 + j % 4;  // of acc: the sums of column j, and 4 behind
                 for (int i = 0; i < TM; i += 2) {
-                    addProducts(&acc[i][col], &acc[i + 1][col], fragA[i], fragA[i + 1], fragB[j]);
+                    addProducts(&acc[i][c], &acc[i + 1][c], fragA[i], fragA[i + 1], fragB[j]);
                 }
             }
         }
@@ -211,8 +210,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) sgemm(const float*
         for (int j = 0; j < TN; j += 4) {
             const int row = blockRow + warpRow + tileRow(ty, i);
             const int col = blockCol + warpCol + tileCol(tx, j);
-            const float4 v = make_float4(acc[i][j + 0], acc[i][j + 1],
-                                         acc[i][j + 2], acc[i][j + 3]);
+            const float4 v = {acc[i][j + 0], acc[i][j + 1], acc[i][j + 2], acc[i][j + 3]};
             store4(&C[size_t(row) * N + col], v, row < M ? N - col : 0, alignedC);
         }
     }

@@ -1,6 +1,6 @@
 // title: Three products for one
-// parent: mma_tf32
-// change: Each number is two TF32 numbers, big and small, and each product three products.
+// parent: mma_tf32:BM=64,BN=128,BK=32,TN=8,WN=32
+// change: Each number is two TF32 numbers, big and small, and each product is three.
 // chapter: 11
 // grid: ceil(N / BN), ceil(M / BM)
 // block: BM * BN / (TM * TN), 1
@@ -8,22 +8,18 @@
 // needs: sm_80
 // arithmetic: 3xtf32
 //
-// x = big + small to 22 bits. small * small is too little to count. A tensor core cuts sums off where
-// FP32 rounds them, so it adds up few k at a time, and FP32 adds these sums.
+// big + small have 22 significant bits of a number's 24. The product of two small parts is left out:
+// it is 2⁻²² of the whole. Infinity has no small part, so what comes out as NaN is multiplied anew.
 
-constexpr int BM = 128;  // rows of C per block
-constexpr int BN = 256;  // columns of C per block
-constexpr int BK = 16;   // width of the window along K
+constexpr int BM = 64;  // rows of C per block
+constexpr int BN = 128;  // columns of C per block
+constexpr int BK = 32;   // width of the window along K
 constexpr int TM = 8;    // rows of C per thread
-constexpr int TN = 16;   // columns of C per thread
+constexpr int TN = 8;   // columns of C per thread
 constexpr int PAD = 4;   // unused floats per row of As
 constexpr int WM = 64;   // rows of C per warp
-constexpr int WN = 64;   // columns of C per warp
+constexpr int WN = 32;   // columns of C per warp
 constexpr int STAGES = 3;  // windows in shared memory
-constexpr int PROMOTE = 8;  // k whose products the tensor cores add up; FP32 adds the rest
-constexpr int ROWS = 8;  // x
-constexpr int BLOCKS = 1;  // x
-constexpr int UNROLL = 1;  // x
 constexpr int THREADS = BM * BN / (TM * TN);
 constexpr int LANES_M = WM / TM;            // lanes of a warp along M
 constexpr int LANES_N = WN / TN;            // lanes of a warp along N
@@ -32,19 +28,17 @@ constexpr int B_STEP = THREADS / (BN / 4);  // rows of B copied at once
 
 static_assert(BM % WM == 0 && BN % WN == 0, "WM must divide BM, and WN must divide BN.");
 static_assert(WM % TM == 0 && WN % TN == 0, "TM must divide WM, and TN must divide WN.");
-static_assert(LANES_M == 8 && LANES_N == 4,
+static_assert(LANES_M == 8 && LANES_N == 4 && TN % 8 == 0,
               "A tensor core deals rows to 8 groups of 4 lanes: WM is 8 * TM, WN is 4 * TN.");
 static_assert(BM % A_STEP == 0 && BK % 8 == 0,
               "A is copied in pieces of THREADS / 8 rows by 8 k: BM and BK must be multiples.");
 static_assert(BK % B_STEP == 0, "4 * THREADS / BN, the rows of B copied at once, divides BK.");
 static_assert(THREADS % (BN / 4) == 0, "Whole rows of B are copied: BN / 4 divides THREADS.");
 static_assert(PAD % 8 == 4, "Lanes store 4 rows by 8 k of As: PAD of 4 parts their banks.");
-static_assert(TM % 4 == 0 && TN % 8 == 0,
-              "A thread has 4 rows by 8 columns: TM is a multiple of 4, TN one of 8.");
+static_assert(TM % 4 == 0 && TN % 4 == 0,
+              "A thread has groups of 4: TM and TN are multiples of 4.");
 static_assert(BK % 4 == 0 && BN % 4 == 0,
               "float4 holds 4 floats: BK and BN must be multiples of 4.");
-static_assert(PROMOTE % 8 == 0 && BK % PROMOTE == 0,
-              "A window is added up in whole parts of 8 k or more: PROMOTE divides BK.");
 static_assert(STAGES >= 2, "One window is multiplied, another filled: STAGES is 2 or more.");
 static_assert(THREADS <= 1024, "A block has at most 1024 threads: make TM larger.");
 
@@ -95,27 +89,30 @@ __device__ int tileRow(int ty, int i) { return i / 4 * (4 * LANES_M) + ty * 4 + 
 // Where in the warp tile a lane's j-th column is: TN / 8 groups of 8, beside the other lanes'.
 __device__ int tileCol(int tx, int j) { return j / 8 * (8 * LANES_N) + tx * 8 + j % 8; }
 
-// Add 16 × 8 of A times 8 × 8 of B to 16 × 8 sums. Lane 4 * g + t has, of A, rows g (a) and g + 8
-// (below) at k = t and t + 4; of B, column g at these k; of the sums, columns 2 * t and 2 * t + 1
-// of both rows. What stands for a column is free: here these two are 4 apart.
-__device__ void addProducts(float* sum, float* sumBelow, const unsigned* a, const unsigned* below,
-                            const unsigned* b)
-{
-    asm("mma.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32 "
-        "{%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};"
-        : "+f"(sum[0]), "+f"(sum[4]), "+f"(sumBelow[0]), "+f"(sumBelow[4])
-        : "r"(a[0]), "r"(below[0]), "r"(a[1]), "r"(below[1]), "r"(b[0]), "r"(b[1]));
-}
+// x rounded to the 11 significant bits of TF32.
+__device__ unsigned rounded(float x) { return __float_as_uint(x) + 0x1000 & 0xFFFFE000; }
 
-// x as a sum of two TF32 numbers: big is x rounded to 11 significant bits, small what is left. (Of
-// small a tensor core ignores a last bit.) Where x is infinite or NaN, small is NaN.
+// x as two TF32 numbers: big is x, rounded to 11 significant bits, small is what is left. (A
+// tensor core ignores a last bit of it.) Where x is infinite or NaN, small is NaN.
 __device__ void split(float x, unsigned& big, unsigned& small)
 {
-    big = __float_as_uint(x) + 0x1000 & 0xFFFFE000;
+    big = rounded(x);
     small = __float_as_uint(x - __uint_as_float(big));
 }
 
-extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) sgemm(const float* A, const float* B, float* C, int M, int N, int K)
+// Add 16 × 8 of A times 8 × 8 of B to 16 × 8 sums. Lane 4 * g + t has row g of A and the one 8
+// below, and column g of B, at k = t and t + 4. It has two sums of both rows. Which columns
+// of ours these are, no one asks, if B is read alike: here they are 4 apart.
+__device__ void addProducts(float* s, float* sBelow, const unsigned* a,
+                            const unsigned* aBelow, const unsigned* b)
+{
+    asm("mma.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32 "
+        "{%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};"
+        : "+f"(s[0]), "+f"(s[4]), "+f"(sBelow[0]), "+f"(sBelow[4])
+        : "r"(a[0]), "r"(aBelow[0]), "r"(a[1]), "r"(aBelow[1]), "r"(b[0]), "r"(b[1]));
+}
+
+extern "C" __global__ void sgemm(const float* A, const float* B, float* C, int M, int N, int K)
 {
     // A block can declare 48 KB. Of this array it says at its launch how large it is.
     extern __shared__ __align__(16) float shared[];
@@ -184,7 +181,6 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) sgemm(const float*
     };
 
     float acc[TM][TN] = {};
-    float part[TM][TN];  // sums of the tensor cores, since FP32 added them to acc
     for (int s = 0; s < STAGES - 1; ++s) fetch(s * BK, s);
     for (int k0 = 0; k0 < K; k0 += BK) {
         const int now = k0 / BK % STAGES;
@@ -193,40 +189,27 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) sgemm(const float*
         __syncthreads();              // and everyone's; and all have read the one to be filled
         fetch(later, later / BK % STAGES);
 
-#pragma unroll UNROLL
-        for (int k = 0; k < BK; k += 8) {
 #pragma unroll
-            for (int i0 = 0; i0 < TM; i0 += ROWS) {
-            unsigned bigA[ROWS][2], smallA[ROWS][2];  // my rows at k + tx and k + tx + 4
+        for (int k = 0; k < BK; k += 8) {
+            unsigned bigA[TM][2], smallA[TM][2];  // my rows at k + tx and k + tx + 4
             for (int h = 0; h < 2; ++h) {
                 const float* rowA = &As[now][k + tx + 4 * h][warpRow];
-                for (int i = 0; i < ROWS; ++i) split(rowA[tileRow(ty, i0 + i)], bigA[i][h], smallA[i][h]);
+                for (int i = 0; i < TM; ++i) {
+                    split(rowA[tileRow(ty, i)], bigA[i][h], smallA[i][h]);
+                }
             }
             for (int j = 0; j < TN / 2; ++j) {
-                const int col = j / 4 * 8 + j % 4;  // of acc: the sums of column j, and 4 behind
-                unsigned big[2], small[2];  // a column of B, dealt to ty as the rows are
+                unsigned bigB[2], smallB[2];  // a column of B, dealt to ty as the rows are
                 for (int h = 0; h < 2; ++h) {
-                    split(Bs[now][k + tx + 4 * h][warpCol + tileRow(ty, j)], big[h], small[h]);
+                    const float* rowB = &Bs[now][k + tx + 4 * h][warpCol];
+                    split(rowB[tileRow(ty, j)], bigB[h], smallB[h]);
                 }
-                if (k % PROMOTE == 0) {
-                    for (int i = 0; i < ROWS; ++i) part[i0 + i][col] = part[i0 + i][col + 4] = 0.0f;
+                const int c = j / 4 * 8 + j % 4;  // of acc: the sums of column j, and 4 behind
+                for (int i = 0; i < TM; i += 2) {
+                    addProducts(&acc[i][c], &acc[i + 1][c], smallA[i], smallA[i + 1], bigB);
+                    addProducts(&acc[i][c], &acc[i + 1][c], bigA[i], bigA[i + 1], smallB);
+                    addProducts(&acc[i][c], &acc[i + 1][c], bigA[i], bigA[i + 1], bigB);
                 }
-                for (int i = 0; i < ROWS; i += 2) {
-                    addProducts(&part[i0 + i][col], &part[i0 + i + 1][col], smallA[i], smallA[i + 1], big);
-                }
-                for (int i = 0; i < ROWS; i += 2) {
-                    addProducts(&part[i0 + i][col], &part[i0 + i + 1][col], bigA[i], bigA[i + 1], small);
-                }
-                for (int i = 0; i < ROWS; i += 2) {
-                    addProducts(&part[i0 + i][col], &part[i0 + i + 1][col], bigA[i], bigA[i + 1], big);
-                }
-                if (k % PROMOTE == PROMOTE - 8) {
-                    for (int i = i0; i < i0 + ROWS; ++i) {
-                        acc[i][col] += part[i][col];
-                        acc[i][col + 4] += part[i][col + 4];
-                    }
-                }
-            }
             }
         }
     }
@@ -236,22 +219,19 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) sgemm(const float*
         for (int j = 0; j < TN; j += 4) {
             const int row = blockRow + warpRow + tileRow(ty, i);
             const int col = blockCol + warpCol + tileCol(tx, j);
-            const float4 v = make_float4(acc[i][j + 0], acc[i][j + 1],
-                                         acc[i][j + 2], acc[i][j + 3]);
+            const float4 v = {acc[i][j + 0], acc[i][j + 1], acc[i][j + 2], acc[i][j + 3]};
             store4(&C[size_t(row) * N + col], v, row < M ? N - col : 0, alignedC);
-            for (int n = 0; n < 4; ++n) again |= acc[i][j + n] != acc[i][j + n];
+            for (int n = j; n < j + 4; ++n) again |= acc[i][n] != acc[i][n];
         }
     }
-    // Infinity has no small part, so its products end as NaN. What is NaN is multiplied again, by
-    // FP32: then it stays NaN only where it should be.
-    if (!again) return;
-#pragma unroll 1
-    for (int at = 0; at < TM * TN; ++at) {
-        const int row = blockRow + warpRow + tileRow(ty, at / TN);
-        const int col = blockCol + warpCol + tileCol(tx, at % TN);
-        if (row >= M || col >= N || C[size_t(row) * N + col] == C[size_t(row) * N + col]) continue;
+    // NaN of ours is multiplied again, by FP32 alone: it stays NaN where A and B lead to NaN.
+    for (int n = 0; again && n < TM * TN; ++n) {
+        const int row = blockRow + warpRow + tileRow(ty, n / TN);
+        const int col = blockCol + warpCol + tileCol(tx, n % TN);
+        float* to = &C[size_t(row) * N + col];
+        if (row >= M || col >= N || *to == *to) continue;
         float sum = 0.0f;
         for (int k = 0; k < K; ++k) sum += A[size_t(row) * K + k] * B[size_t(k) * N + col];
-        C[size_t(row) * N + col] = sum;
+        *to = sum;
     }
 }

@@ -1,29 +1,29 @@
 // title: Warp groups
 // parent: mma_tf32
-// change: Four warps multiply with one instruction, which reads B from shared memory by itself.
+// change: Four warps multiply with one instruction, which reads B from shared memory itself.
 // chapter: 11
 // grid: ceil(N / BN), ceil(M / BM)
 // block: 2 * BM, 1
 // shared: 4 * 2 * BK * BN
 // needs: sm_90a
 // arithmetic: tf32
+// variants: BN=128
 //
 // Hopper's own instruction multiplies 64 × 8 of A, from the registers of four warps, by 8 × 128 of B.
-// It runs on while the warps go on: they split the next window of B and store it meanwhile.
+// It runs on while the warps go on: they copy the next window. Each B is rounded once, not per warp.
 
 constexpr int BM = 128;  // rows of C per block
-constexpr int BN = 128;  // columns of C per block
+constexpr int BN = 256;  // columns of C per block
 constexpr int BK = 32;   // width of the window along K
-constexpr int BLOCKS = 1;  // x
-constexpr int GROUP = 128;           // threads of a warp group: four warps
-constexpr int THREADS = BM / 64 * GROUP;  // one warp group for 64 rows
-constexpr int STEPS = BK / 8;        // instructions multiply 8 k at once
-constexpr int QUADS = BK / 4;        // a lane has 4 k of a column of B at once
-constexpr int B_STEP = THREADS / BN;
+constexpr int THREADS = BM / 64 * 128;  // four warps, a warp group, multiply 64 rows
+constexpr int STEPS = BK / 8;           // an instruction multiplies 8 k
+constexpr int QUADS = BK / 4;           // a thread stores 4 k of a column of B at once
+constexpr int B_STEP = THREADS / BN;    // quads of a column stored at once
 
 static_assert(BM % 64 == 0, "A warp group multiplies 64 rows: BM is a multiple of 64.");
-static_assert(BN % 128 == 0, "The instruction is written for 128 columns: BN is a multiple.");
+static_assert(BN % 128 == 0, "The instruction takes 128 columns: BN is a multiple of them.");
 static_assert(BK == 32, "Four lanes share a row of A, 8 k for each: BK is 32.");
+static_assert(THREADS % BN == 0, "Whole rows of B are copied: BN divides THREADS.");
 
 // x with the 11 significant bits of TF32, rounded to nearest.
 __device__ unsigned tf32(float x)
@@ -41,8 +41,8 @@ __device__ float4 load4(const float* x, int left, bool aligned)
                        left > 2 ? x[2] : 0.0f, left > 3 ? x[3] : 0.0f);
 }
 
-// Where in shared memory the instruction finds 8 k × BN of B: pieces of 8 columns by 4 k are 128
-// bytes in a row. The next columns' piece lies 128 bytes on, the next 4 k's BN * 16 bytes.
+// Where in shared memory the instruction finds 8 k × 128 of B, in its own notation. 8 columns
+// by 4 k are a piece of 128 bytes; the next columns' is behind it, the next k's BN * 16 on.
 __device__ unsigned long long describe(const void* x)
 {
     const unsigned from = unsigned(__cvta_generic_to_shared(x));
@@ -50,11 +50,11 @@ __device__ unsigned long long describe(const void* x)
            (unsigned long long)(128 >> 4) << 32;
 }
 
-// Start to add 64 × 8 of A times 8 × 128 of B to 64 × 128 sums, or to set these where `add` is 0.
-// Lane 4 * g + t of warp w has, of A, rows 16 * w + g (a0, a2) and 8 below (a1, a3) at k = t (a0,
-// a1) and t + 4. Of the sums it has columns 8 * j + 2 * t and the next of these two rows.
-__device__ void startProducts(float (&d)[64], unsigned a0, unsigned a1, unsigned a2, unsigned a3,
-                              unsigned long long b, int add)
+// Start to add 64 × 8 of A times 8 × 128 of B to 64 × 128 sums; where `add` is 0, to set them.
+// Lane 4 * g + t of warp w has, of A, row 16 * w + g and the one 8 below, at k = t (a[0], a[1])
+// and t + 4 (a[2], a[3]). Of these rows it has the sums of columns 8 * j + 2 * t and the next.
+__device__ void startProducts(float (&d)[64], const unsigned (&a)[4], unsigned long long b,
+                              int add)
 {
     asm volatile(
         "{ .reg .pred add; setp.ne.b32 add, %69, 0; "
@@ -64,27 +64,35 @@ __device__ void startProducts(float (&d)[64], unsigned a0, unsigned a1, unsigned
         "%32, %33, %34, %35, %36, %37, %38, %39, %40, %41, %42, %43, %44, %45, %46, %47, "
         "%48, %49, %50, %51, %52, %53, %54, %55, %56, %57, %58, %59, %60, %61, %62, %63}, "
         "{%64, %65, %66, %67}, %68, add, 1, 1; }"
-        : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3]), "+f"(d[4]), "+f"(d[5]), "+f"(d[6]), "+f"(d[7]),
-          "+f"(d[8]), "+f"(d[9]), "+f"(d[10]), "+f"(d[11]), "+f"(d[12]), "+f"(d[13]), "+f"(d[14]), "+f"(d[15]),
-          "+f"(d[16]), "+f"(d[17]), "+f"(d[18]), "+f"(d[19]), "+f"(d[20]), "+f"(d[21]), "+f"(d[22]), "+f"(d[23]),
-          "+f"(d[24]), "+f"(d[25]), "+f"(d[26]), "+f"(d[27]), "+f"(d[28]), "+f"(d[29]), "+f"(d[30]), "+f"(d[31]),
-          "+f"(d[32]), "+f"(d[33]), "+f"(d[34]), "+f"(d[35]), "+f"(d[36]), "+f"(d[37]), "+f"(d[38]), "+f"(d[39]),
-          "+f"(d[40]), "+f"(d[41]), "+f"(d[42]), "+f"(d[43]), "+f"(d[44]), "+f"(d[45]), "+f"(d[46]), "+f"(d[47]),
-          "+f"(d[48]), "+f"(d[49]), "+f"(d[50]), "+f"(d[51]), "+f"(d[52]), "+f"(d[53]), "+f"(d[54]), "+f"(d[55]),
-          "+f"(d[56]), "+f"(d[57]), "+f"(d[58]), "+f"(d[59]), "+f"(d[60]), "+f"(d[61]), "+f"(d[62]), "+f"(d[63])
-        : "r"(a0), "r"(a1), "r"(a2), "r"(a3), "l"(b), "r"(add));
+        : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3]),
+          "+f"(d[4]), "+f"(d[5]), "+f"(d[6]), "+f"(d[7]),
+          "+f"(d[8]), "+f"(d[9]), "+f"(d[10]), "+f"(d[11]),
+          "+f"(d[12]), "+f"(d[13]), "+f"(d[14]), "+f"(d[15]),
+          "+f"(d[16]), "+f"(d[17]), "+f"(d[18]), "+f"(d[19]),
+          "+f"(d[20]), "+f"(d[21]), "+f"(d[22]), "+f"(d[23]),
+          "+f"(d[24]), "+f"(d[25]), "+f"(d[26]), "+f"(d[27]),
+          "+f"(d[28]), "+f"(d[29]), "+f"(d[30]), "+f"(d[31]),
+          "+f"(d[32]), "+f"(d[33]), "+f"(d[34]), "+f"(d[35]),
+          "+f"(d[36]), "+f"(d[37]), "+f"(d[38]), "+f"(d[39]),
+          "+f"(d[40]), "+f"(d[41]), "+f"(d[42]), "+f"(d[43]),
+          "+f"(d[44]), "+f"(d[45]), "+f"(d[46]), "+f"(d[47]),
+          "+f"(d[48]), "+f"(d[49]), "+f"(d[50]), "+f"(d[51]),
+          "+f"(d[52]), "+f"(d[53]), "+f"(d[54]), "+f"(d[55]),
+          "+f"(d[56]), "+f"(d[57]), "+f"(d[58]), "+f"(d[59]),
+          "+f"(d[60]), "+f"(d[61]), "+f"(d[62]), "+f"(d[63])
+        : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "l"(b), "r"(add));
 }
 
-// Before the first of these instructions: what registers and sums hold now is what they take.
+// Before the first of these instructions: they take what the registers hold now.
 __device__ void openGroup() { asm volatile("wgmma.fence.sync.aligned;" ::: "memory"); }
 
 // Behind the last of them.
 __device__ void closeGroup() { asm volatile("wgmma.commit_group.sync.aligned;" ::: "memory"); }
 
-// Wait until they are done, all of them.
-__device__ void waitForProducts() { asm volatile("wgmma.wait_group.sync.aligned 0;" ::: "memory"); }
+// Wait until all of them are done.
+__device__ void waitForAll() { asm volatile("wgmma.wait_group.sync.aligned 0;" ::: "memory"); }
 
-extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS)
+extern "C" __global__ void __launch_bounds__(THREADS, 1)
     sgemm(const float* A, const float* B, float* C, int M, int N, int K)
 {
     // Two windows of B. Four k of a column stand together.
@@ -92,15 +100,14 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS)
     auto& Bs = *reinterpret_cast<uint4(*)[2][QUADS][BN]>(shared);
 
     const int tid = threadIdx.x;
-    const int lane = tid % 32;
-    const int g = lane / 4, t = lane % 4;
-    const int row = blockIdx.y * BM + tid / 32 * 16 + g;  // my first row of C; the other is 8 below
+    const int g = tid % 32 / 4, t = tid % 4;              // my place in the warp, as above
+    const int row = blockIdx.y * BM + tid / 32 * 16 + g;  // my row of C; the other is 8 below
     const int blockCol = blockIdx.x * BN;
-    const int cB = tid % BN, qB = tid / BN;  // my column of B, and the first of its quads that I copy
+    const int cB = tid % BN, qB = tid / BN;  // of B: my column, and the first of my quads in it
     const bool alignedA = K % 4 == 0 && size_t(A) % 16 == 0;
 
-    // Of both rows 8 k in a row go to a lane. What the instruction calls k = t and t + 4 of step s
-    // is k = 8 * t + 2 * s and the next: any order will do, if A and B keep to it.
+    // A lane copies 8 neighbours of both rows. What the instruction calls k = t and t + 4 is in
+    // step s k = 8 * t + 2 * s and the next: any order will do, if A and B keep to it.
     float4 a[2][2];
     auto fetchA = [&](int k0) {
         for (int r = 0; r < 2; ++r) {
@@ -110,7 +117,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS)
             for (int h = 0; h < 2; ++h) a[r][h] = load4(from + 4 * h, left - 4 * h, alignedA);
         }
     };
-    // So quad q of a column is k = q, q + 8, q + 16 and q + 24.
+    // So quad q of a column holds k = q, q + 8, q + 16 and q + 24 of the window.
     float b[QUADS / B_STEP][4];
     const float* Bthread = B + size_t(qB) * N + blockCol + cB;  // it moves along K
     auto fetchB = [&](int k0) {
@@ -128,7 +135,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS)
             Bs[window][qB + i * B_STEP][cB] =
                 make_uint4(tf32(b[i][0]), tf32(b[i][1]), tf32(b[i][2]), tf32(b[i][3]));
         }
-        // The instruction reads shared memory by another way than threads do: let it see this.
+        // Tensor cores read shared memory by another way than threads: let them see this.
         asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
     };
 
@@ -152,8 +159,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS)
         openGroup();
         for (int s = 0; s < STEPS; ++s) {
             for (int c = 0; c < BN; c += 128) {
-                startProducts(acc[c / 128], fragA[s][0], fragA[s][1], fragA[s][2], fragA[s][3],
-                              describe(&Bs[now][2 * s][c]), 1);
+                startProducts(acc[c / 128], fragA[s], describe(&Bs[now][2 * s][c]), 1);
             }
         }
         closeGroup();
@@ -161,7 +167,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS)
         fetchA(k0 + BK);
         storeB(1 - now);
         fetchB(k0 + 2 * BK);
-        waitForProducts();
+        waitForAll();
         __syncthreads();  // the next window is there, and all products have read this one
     }
 

@@ -1,6 +1,6 @@
-// title: Warp groups
-// parent: three_products
-// change: Four warps multiply with one instruction, which reads B from shared memory by itself.
+// title: Warp groups, three products
+// parent: warp_groups:BN=128
+// change: Each product is three, the small ones first, and FP32 adds the sums of each window.
 // chapter: 11
 // grid: ceil(N / BN), ceil(M / BM)
 // block: 2 * BM, 1
@@ -8,27 +8,24 @@
 // needs: sm_90a
 // arithmetic: 3xtf32
 //
-// Hopper's own instruction multiplies 64 × 8 of A, from the registers of four warps, by 8 × 128 of B.
-// It runs on while the warps go on: they split the next window of B and store it meanwhile.
+// What is new in the two kernels of one warp, here for four: big and small parts, small products
+// first, sums that begin anew with each window, and what comes out as NaN multiplied again.
 
 constexpr int BM = 128;  // rows of C per block
 constexpr int BN = 128;  // columns of C per block
 constexpr int BK = 32;   // width of the window along K
-constexpr int PROMOTE = 32;  // k whose products the tensor cores add up; FP32 adds the rest
-constexpr int BLOCKS = 1;  // x
-constexpr int GROUP = 128;           // threads of a warp group: four warps
-constexpr int THREADS = BM / 64 * GROUP;  // one warp group for 64 rows
-constexpr int STEPS = BK / 8;        // instructions multiply 8 k at once
-constexpr int QUADS = BK / 4;        // a lane has 4 k of a column of B at once
-constexpr int B_STEP = THREADS / BN;
+constexpr int THREADS = BM / 64 * 128;  // four warps, a warp group, multiply 64 rows
+constexpr int STEPS = BK / 8;           // an instruction multiplies 8 k
+constexpr int QUADS = BK / 4;           // a thread stores 4 k of a column of B at once
+constexpr int B_STEP = THREADS / BN;    // quads of a column stored at once
 
 static_assert(BM % 64 == 0, "A warp group multiplies 64 rows: BM is a multiple of 64.");
 static_assert(BN == 128, "The instruction is written for 128 columns: BN is 128.");
-static_assert(PROMOTE % BK == 0, "FP32 adds the sums of whole windows: BK divides PROMOTE.");
 static_assert(BK == 32, "Four lanes share a row of A, 8 k for each: BK is 32.");
+static_assert(THREADS % BN == 0, "Whole rows of B are copied: BN divides THREADS.");
 
-// x as a sum of two TF32 numbers, of 11 significant bits each: big is x rounded, small what is left.
-// (Of small the instruction ignores a last bit.) Where x is infinite or NaN, small is NaN.
+// x as two TF32 numbers: big is x, rounded to 11 significant bits, small is what is left. (A
+// tensor core ignores a last bit of it.) Where x is infinite or NaN, small is NaN.
 __device__ void split(float x, unsigned& big, unsigned& small)
 {
     asm("cvt.rn.tf32.f32 %0, %1;" : "=r"(big) : "f"(x));
@@ -43,8 +40,8 @@ __device__ float4 load4(const float* x, int left, bool aligned)
                        left > 2 ? x[2] : 0.0f, left > 3 ? x[3] : 0.0f);
 }
 
-// Where in shared memory the instruction finds 8 k × BN of B: pieces of 8 columns by 4 k are 128
-// bytes in a row. The next columns' piece lies 128 bytes on, the next 4 k's BN * 16 bytes.
+// Where in shared memory the instruction finds 8 k × 128 of B, in its own notation. 8 columns
+// by 4 k are a piece of 128 bytes; the next columns' is behind it, the next k's BN * 16 on.
 __device__ unsigned long long describe(const void* x)
 {
     const unsigned from = unsigned(__cvta_generic_to_shared(x));
@@ -52,11 +49,11 @@ __device__ unsigned long long describe(const void* x)
            (unsigned long long)(128 >> 4) << 32;
 }
 
-// Start to add 64 × 8 of A times 8 × 128 of B to 64 × 128 sums, or to set these where `add` is 0.
-// Lane 4 * g + t of warp w has, of A, rows 16 * w + g (a0, a2) and 8 below (a1, a3) at k = t (a0,
-// a1) and t + 4. Of the sums it has columns 8 * j + 2 * t and the next of these two rows.
-__device__ void startProducts(float (&d)[64], unsigned a0, unsigned a1, unsigned a2, unsigned a3,
-                              unsigned long long b, int add)
+// Start to add 64 × 8 of A times 8 × 128 of B to 64 × 128 sums; where `add` is 0, to set them.
+// Lane 4 * g + t of warp w has, of A, row 16 * w + g and the one 8 below, at k = t (a[0], a[1])
+// and t + 4 (a[2], a[3]). Of these rows it has the sums of columns 8 * j + 2 * t and the next.
+__device__ void startProducts(float (&d)[64], const unsigned (&a)[4], unsigned long long b,
+                              int add)
 {
     asm volatile(
         "{ .reg .pred add; setp.ne.b32 add, %69, 0; "
@@ -66,27 +63,35 @@ __device__ void startProducts(float (&d)[64], unsigned a0, unsigned a1, unsigned
         "%32, %33, %34, %35, %36, %37, %38, %39, %40, %41, %42, %43, %44, %45, %46, %47, "
         "%48, %49, %50, %51, %52, %53, %54, %55, %56, %57, %58, %59, %60, %61, %62, %63}, "
         "{%64, %65, %66, %67}, %68, add, 1, 1; }"
-        : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3]), "+f"(d[4]), "+f"(d[5]), "+f"(d[6]), "+f"(d[7]),
-          "+f"(d[8]), "+f"(d[9]), "+f"(d[10]), "+f"(d[11]), "+f"(d[12]), "+f"(d[13]), "+f"(d[14]), "+f"(d[15]),
-          "+f"(d[16]), "+f"(d[17]), "+f"(d[18]), "+f"(d[19]), "+f"(d[20]), "+f"(d[21]), "+f"(d[22]), "+f"(d[23]),
-          "+f"(d[24]), "+f"(d[25]), "+f"(d[26]), "+f"(d[27]), "+f"(d[28]), "+f"(d[29]), "+f"(d[30]), "+f"(d[31]),
-          "+f"(d[32]), "+f"(d[33]), "+f"(d[34]), "+f"(d[35]), "+f"(d[36]), "+f"(d[37]), "+f"(d[38]), "+f"(d[39]),
-          "+f"(d[40]), "+f"(d[41]), "+f"(d[42]), "+f"(d[43]), "+f"(d[44]), "+f"(d[45]), "+f"(d[46]), "+f"(d[47]),
-          "+f"(d[48]), "+f"(d[49]), "+f"(d[50]), "+f"(d[51]), "+f"(d[52]), "+f"(d[53]), "+f"(d[54]), "+f"(d[55]),
-          "+f"(d[56]), "+f"(d[57]), "+f"(d[58]), "+f"(d[59]), "+f"(d[60]), "+f"(d[61]), "+f"(d[62]), "+f"(d[63])
-        : "r"(a0), "r"(a1), "r"(a2), "r"(a3), "l"(b), "r"(add));
+        : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3]),
+          "+f"(d[4]), "+f"(d[5]), "+f"(d[6]), "+f"(d[7]),
+          "+f"(d[8]), "+f"(d[9]), "+f"(d[10]), "+f"(d[11]),
+          "+f"(d[12]), "+f"(d[13]), "+f"(d[14]), "+f"(d[15]),
+          "+f"(d[16]), "+f"(d[17]), "+f"(d[18]), "+f"(d[19]),
+          "+f"(d[20]), "+f"(d[21]), "+f"(d[22]), "+f"(d[23]),
+          "+f"(d[24]), "+f"(d[25]), "+f"(d[26]), "+f"(d[27]),
+          "+f"(d[28]), "+f"(d[29]), "+f"(d[30]), "+f"(d[31]),
+          "+f"(d[32]), "+f"(d[33]), "+f"(d[34]), "+f"(d[35]),
+          "+f"(d[36]), "+f"(d[37]), "+f"(d[38]), "+f"(d[39]),
+          "+f"(d[40]), "+f"(d[41]), "+f"(d[42]), "+f"(d[43]),
+          "+f"(d[44]), "+f"(d[45]), "+f"(d[46]), "+f"(d[47]),
+          "+f"(d[48]), "+f"(d[49]), "+f"(d[50]), "+f"(d[51]),
+          "+f"(d[52]), "+f"(d[53]), "+f"(d[54]), "+f"(d[55]),
+          "+f"(d[56]), "+f"(d[57]), "+f"(d[58]), "+f"(d[59]),
+          "+f"(d[60]), "+f"(d[61]), "+f"(d[62]), "+f"(d[63])
+        : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "l"(b), "r"(add));
 }
 
-// Before the first of these instructions: what registers and sums hold now is what they take.
+// Before the first of these instructions: they take what the registers hold now.
 __device__ void openGroup() { asm volatile("wgmma.fence.sync.aligned;" ::: "memory"); }
 
 // Behind the last of them.
 __device__ void closeGroup() { asm volatile("wgmma.commit_group.sync.aligned;" ::: "memory"); }
 
-// Wait until they are done, all of them.
-__device__ void waitForProducts() { asm volatile("wgmma.wait_group.sync.aligned 0;" ::: "memory"); }
+// Wait until all of them are done.
+__device__ void waitForAll() { asm volatile("wgmma.wait_group.sync.aligned 0;" ::: "memory"); }
 
-extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS)
+extern "C" __global__ void __launch_bounds__(THREADS, 1)
     sgemm(const float* A, const float* B, float* C, int M, int N, int K)
 {
     // Two windows of B, each as big parts and small parts. Four k of a column stand together.
@@ -94,15 +99,14 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS)
     auto& Bs = *reinterpret_cast<uint4(*)[2][2][QUADS][BN]>(shared);
 
     const int tid = threadIdx.x;
-    const int lane = tid % 32;
-    const int g = lane / 4, t = lane % 4;
-    const int row = blockIdx.y * BM + tid / 32 * 16 + g;  // my first row of C; the other is 8 below
+    const int g = tid % 32 / 4, t = tid % 4;              // my place in the warp, as above
+    const int row = blockIdx.y * BM + tid / 32 * 16 + g;  // my row of C; the other is 8 below
     const int blockCol = blockIdx.x * BN;
-    const int cB = tid % BN, qB = tid / BN;  // my column of B, and the first of its quads that I copy
+    const int cB = tid % BN, qB = tid / BN;  // of B: my column, and the first of my quads in it
     const bool alignedA = K % 4 == 0 && size_t(A) % 16 == 0;
 
-    // Of both rows 8 k in a row go to a lane. What the instruction calls k = t and t + 4 of step s
-    // is k = 8 * t + 2 * s and the next: any order will do, if A and B keep to it.
+    // A lane copies 8 neighbours of both rows. What the instruction calls k = t and t + 4 is in
+    // step s k = 8 * t + 2 * s and the next: any order will do, if A and B keep to it.
     float4 a[2][2];
     auto fetchA = [&](int k0) {
         for (int r = 0; r < 2; ++r) {
@@ -112,7 +116,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS)
             for (int h = 0; h < 2; ++h) a[r][h] = load4(from + 4 * h, left - 4 * h, alignedA);
         }
     };
-    // So quad q of a column is k = q, q + 8, q + 16 and q + 24.
+    // So quad q of a column holds k = q, q + 8, q + 16 and q + 24 of the window.
     float b[QUADS / B_STEP][4];
     const float* Bthread = B + size_t(qB) * N + blockCol + cB;  // it moves along K
     auto fetchB = [&](int k0) {
@@ -135,11 +139,11 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS)
             Bs[window][0][qB + i * B_STEP][cB] = big;
             Bs[window][1][qB + i * B_STEP][cB] = small;
         }
-        // The instruction reads shared memory by another way than threads do: let it see this.
+        // Tensor cores read shared memory by another way than threads: let them see this.
         asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
     };
 
-    float acc[64] = {}, part[64];
+    float acc[1][64] = {}, part[64];
     fetchA(0);
     fetchB(0);
     storeB(0);
@@ -147,8 +151,6 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS)
     __syncthreads();
     for (int k0 = 0; k0 < K; k0 += BK) {
         const int now = k0 / BK % 2;
-        const bool fresh = k0 % PROMOTE == 0;  // the sums begin anew
-        const bool ripe = (k0 + BK) % PROMOTE == 0 || k0 + BK >= K;
         unsigned big[STEPS][4], small[STEPS][4];
         for (int r = 0; r < 2; ++r) {
             for (int h = 0; h < 2; ++h) {
@@ -159,51 +161,46 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS)
             }
         }
         openGroup();
-        // The small products first: what is cut off a sum is less while the sum is small.
+        // Less is cut off a sum while it is small: so the small products come first.
         for (int s = 0; s < STEPS; ++s) {
-            const auto bigB = describe(&Bs[now][0][2 * s][0]), smallB = describe(&Bs[now][1][2 * s][0]);
-            startProducts(part, small[s][0], small[s][1], small[s][2], small[s][3], bigB, s > 0 || !fresh);
-            startProducts(part, big[s][0], big[s][1], big[s][2], big[s][3], smallB, 1);
+            startProducts(part, small[s], describe(&Bs[now][0][2 * s][0]), s > 0);
+            startProducts(part, big[s], describe(&Bs[now][1][2 * s][0]), 1);
         }
         for (int s = 0; s < STEPS; ++s) {
-            const auto bigB = describe(&Bs[now][0][2 * s][0]);
-            startProducts(part, big[s][0], big[s][1], big[s][2], big[s][3], bigB, 1);
+            startProducts(part, big[s], describe(&Bs[now][0][2 * s][0]), 1);
         }
         closeGroup();
         // Meanwhile: the next window of B, and the loads of what comes after.
         fetchA(k0 + BK);
         storeB(1 - now);
         fetchB(k0 + 2 * BK);
-        waitForProducts();
-        if (ripe) {
-            for (int i = 0; i < 64; ++i) acc[i] += part[i];
-        }
+        waitForAll();
+        for (int i = 0; i < 64; ++i) acc[0][i] += part[i];
         __syncthreads();  // the next window is there, and all products have read this one
     }
 
     const bool alignedC = N % 2 == 0 && size_t(C) % 8 == 0;
     bool again = false;
-    for (int i = 0; i < 64; i += 2) {
+    for (int i = 0; i < BN / 2; i += 2) {
         const int r = row + i / 2 % 2 * 8, col = blockCol + i / 4 * 8 + 2 * t;
         float* to = C + size_t(r) * N + col;
-        again |= acc[i] != acc[i] || acc[i + 1] != acc[i + 1];
+        const float* sum = &acc[i / 64][i % 64];
+        again |= sum[0] != sum[0] || sum[1] != sum[1];
         if (r >= M) continue;
         if (alignedC && col < N) {
-            *reinterpret_cast<float2*>(to) = make_float2(acc[i], acc[i + 1]);
+            *reinterpret_cast<float2*>(to) = make_float2(sum[0], sum[1]);
         } else {
-            if (col < N) to[0] = acc[i];
-            if (col + 1 < N) to[1] = acc[i + 1];
+            if (col < N) to[0] = sum[0];
+            if (col + 1 < N) to[1] = sum[1];
         }
     }
-    // Infinity has no small part, so its products end as NaN. What is NaN is multiplied again, by
-    // FP32: then it stays NaN only where it should be.
-    if (!again) return;
-#pragma unroll 1
-    for (int i = 0; i < 64; ++i) {
+    // NaN of ours is multiplied again, by FP32 alone: it stays NaN where A and B lead to NaN.
+    for (int i = 0; again && i < 64; ++i) {
         const int r = row + i / 2 % 2 * 8, col = blockCol + i / 4 * 8 + 2 * t + i % 2;
-        if (r >= M || col >= N || C[size_t(r) * N + col] == C[size_t(r) * N + col]) continue;
+        float* to = &C[size_t(r) * N + col];
+        if (r >= M || col >= N || *to == *to) continue;
         float sum = 0.0f;
         for (int k = 0; k < K; ++k) sum += A[size_t(r) * K + k] * B[size_t(k) * N + col];
-        C[size_t(r) * N + col] = sum;
+        *to = sum;
     }
 }

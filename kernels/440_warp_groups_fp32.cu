@@ -131,13 +131,11 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1)
     };
     auto storeB = [&](int window) {
         for (int i = 0; i < QUADS / B_STEP; ++i) {
-            uint4 big, small;
-            split(b[i][0], big.x, small.x);
-            split(b[i][1], big.y, small.y);
-            split(b[i][2], big.z, small.z);
-            split(b[i][3], big.w, small.w);
-            Bs[window][0][qB + i * B_STEP][cB] = big;
-            Bs[window][1][qB + i * B_STEP][cB] = small;
+            unsigned big[4], small[4];
+            for (int n = 0; n < 4; ++n) split(b[i][n], big[n], small[n]);
+            Bs[window][0][qB + i * B_STEP][cB] = make_uint4(big[0], big[1], big[2], big[3]);
+            Bs[window][1][qB + i * B_STEP][cB] =
+                make_uint4(small[0], small[1], small[2], small[3]);
         }
         // Tensor cores read shared memory by another way than threads: let them see this.
         asm volatile("fence.proxy.async.shared::cta;" ::: "memory");

@@ -44,7 +44,7 @@ _FACTORS_ROUNDED = {name: 2 * 2.0**-bits + 2.0 ** (-2 * bits) for name, bits in 
 _CUT = 10 * 2.0**-23 / UNIT_ROUNDOFF
 """What one instruction may lose, in u: a tensor core lines up 8 products and the sum so far by the
 largest, cuts each off at its last of 24 bits, and then the result (Fasi, Higham, Mikaitis and
-Pranesh, Numerical behavior of NVIDIA tensor cores, 2021: so the V100; later ones keep more bits)."""
+Pranesh, Numerical behavior of NVIDIA tensor cores, 2021: so the V100; later ones keep more)."""
 _DROPPED = 2.0**-22
 """small · small, of each product the part that three products leave out: 2⁻¹¹ of each factor."""
 _LONGEST_CHUNK = 32

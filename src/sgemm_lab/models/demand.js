@@ -48,12 +48,18 @@ export function perStep({ rows, columns, window, fixed, perK }, [m, n, k]) {
 
 /**
  * Simulate one block of a kernel, at two lengths of K. Throws a LabError where the block is no tile
- * of C that follows from the kernel's constants.
+ * of C that follows from the kernel's constants, or tensor cores multiply.
  * @param {Kernel} kernel
  * @param {string} ptx
  * @returns {BlockDemand}
  */
 export function simulatedDemand(kernel, ptx) {
+  if (kernel.arithmetic !== "fp32") {
+    throw new LabError(
+      `What a block of '${kernel.name}' asks for cannot be told: tensor cores multiply, ` +
+        "and the steps here are those of FP32's units.",
+    );
+  }
   const tile = tileOf(kernel.constants);
   const window = Math.max(WARP, tile.bk);
   const [short, long] = [2 * window, 3 * window];

@@ -90,8 +90,14 @@ def simulated_demand(kernel: Kernel, ptx: str) -> BlockDemand:
     """Simulate one block of a kernel, at two lengths of K, and return what it asks for.
 
     Raises:
-        LabError: the block is no tile of C that follows from the kernel's constants.
+        LabError: the block is no tile of C that follows from the kernel's constants, or tensor
+            cores multiply.
     """
+    if kernel.arithmetic != "fp32":
+        raise LabError(
+            f"What a block of '{kernel.name}' asks for cannot be told: tensor cores multiply, "
+            "and the steps here are those of FP32's units."
+        )
     tile = Tile.from_constants(kernel.values)
     window = max(WARP, tile.bk)
     short, long = 2 * window, 3 * window

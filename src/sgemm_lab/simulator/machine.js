@@ -82,8 +82,11 @@ function operationOf(opcode) {
  */
 function checkOpcodes(kernel) {
   for (const { opcode, location: place } of kernel.instructions) {
-    if (CLUSTER.test(opcode)) throw new PtxError(sentence("run.cluster", { place }));
+    // Said first: such a kernel has other instructions, too, that are for a GPU only.
     if (WARP_GROUP.test(opcode)) throw new PtxError(sentence("run.warpgroup", { place }));
+  }
+  for (const { opcode, location: place } of kernel.instructions) {
+    if (CLUSTER.test(opcode)) throw new PtxError(sentence("run.cluster", { place }));
     if (!BARRIER.test(opcode) && !BRANCH.test(opcode) && !operationOf(opcode)) {
       throw new PtxError(sentence("run.opcode", { opcode, place }));
     }

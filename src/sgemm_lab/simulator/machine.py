@@ -70,12 +70,14 @@ def check_opcodes(kernel: PtxKernel) -> None:
         PtxError: names the opcode and its source line.
     """
     for instruction in kernel.instructions:
+        # Said first: such a kernel has other instructions, too, that are for a GPU only.
+        if _WARP_GROUP.match(instruction.opcode):
+            raise PtxError(sentence("run.warpgroup", place=instruction.location))
+    for instruction in kernel.instructions:
         opcode = instruction.opcode
         known = _BARRIER.fullmatch(opcode) or _BRANCH.fullmatch(opcode) or _operation(opcode)
         if _CLUSTER.match(instruction.opcode):
             raise PtxError(sentence("run.cluster", place=instruction.location))
-        if _WARP_GROUP.match(opcode):
-            raise PtxError(sentence("run.warpgroup", place=instruction.location))
         if not known:
             raise PtxError(sentence("run.opcode", opcode=opcode, place=instruction.location))
 

@@ -48,7 +48,7 @@ UNROLLED = (
     "loop, too long for ptxas to write out."
 )
 JOINED = (
-    "clang loads four neighbours with one instruction; of NVRTC's four instructions ptxas makes one: "
+    "clang loads four neighbours with one instruction; of four by NVRTC, ptxas makes one: "
     "in the machine code there are as many."
 )
 KNOWN = "clang knows the address as a constant, so that ptxas can prove how it is aligned."

@@ -3,27 +3,30 @@
 // change: Four warps multiply with one instruction, which reads B from shared memory itself.
 // chapter: 11
 // grid: ceil(N / BN), ceil(M / BM)
-// block: 2 * BM, 1
-// shared: 4 * 2 * BK * BN
+// block: 2 * BM + PRODUCERS, 1
+// shared: 4 * STAGES * BK * BN
 // needs: sm_90a
 // arithmetic: tf32
 // variants: BN=128
 //
 // Hopper's own instruction multiplies 64 × 8 of A, from the registers of four warps, by 8 × 128 of B.
-// It runs on while the warps go on: they copy the next window. Each B is rounded once, not per warp.
+// It runs on while the warps go on. Others copy B, and round it once for all who multiply.
 
 constexpr int BM = 128;  // rows of C per block
 constexpr int BN = 256;  // columns of C per block
 constexpr int BK = 32;   // width of the window along K
+constexpr int STAGES = 4;  // windows of B in shared memory
+constexpr int PRODUCERS = 128;          // threads that copy B
 constexpr int THREADS = BM / 64 * 128;  // four warps, a warp group, multiply 64 rows
 constexpr int STEPS = BK / 8;           // an instruction multiplies 8 k
 constexpr int QUADS = BK / 4;           // a thread stores 4 k of a column of B at once
-constexpr int B_STEP = THREADS / BN;    // quads of a column stored at once
 
-static_assert(BM % 64 == 0, "A warp group multiplies 64 rows: BM is a multiple of 64.");
+static_assert(BM == 128, "Registers are dealt to two warp groups of 64 rows: BM is 128.");
 static_assert(BN % 128 == 0, "The instruction takes 128 columns: BN is a multiple of them.");
 static_assert(BK == 32, "Four lanes share a row of A, 8 k for each: BK is 32.");
-static_assert(THREADS % BN == 0, "Whole rows of B are copied: BN divides THREADS.");
+static_assert(PRODUCERS == 128, "A producer copies each 128th column: PRODUCERS is 128.");
+
+using Barrier = unsigned long long;
 
 // x with the 11 significant bits of TF32, rounded to nearest.
 __device__ unsigned tf32(float x)
@@ -41,12 +44,33 @@ __device__ float4 load4(const float* x, int left, bool aligned)
                        left > 2 ? x[2] : 0.0f, left > 3 ? x[3] : 0.0f);
 }
 
+// Where in shared memory x is, as PTX counts it.
+__device__ unsigned inShared(const void* x) { return unsigned(__cvta_generic_to_shared(x)); }
+
+// Let `count` arrivals complete a phase of a barrier.
+__device__ void setUp(Barrier* barrier, int count)
+{
+    asm volatile("mbarrier.init.shared.b64 [%0], %1;" ::"r"(inShared(barrier)), "r"(count));
+}
+
+// Arrive now.
+__device__ void arrive(Barrier* barrier)
+{
+    asm volatile("mbarrier.arrive.shared.b64 _, [%0];" ::"r"(inShared(barrier)) : "memory");
+}
+
+// Wait until a phase is complete. Phases are told apart by their last bit: 0, 1, 0, 1, ...
+__device__ void waitFor(Barrier* barrier, int phase)
+{
+    asm volatile("{ .reg .pred over; again: mbarrier.try_wait.parity.shared.b64 over, [%0], %1;"
+                 " @!over bra again; }" ::"r"(inShared(barrier)), "r"(phase) : "memory");
+}
+
 // Where in shared memory the instruction finds 8 k × 128 of B, in its own notation. 8 columns
 // by 4 k are a piece of 128 bytes; the next columns' is behind it, the next k's BN * 16 on.
 __device__ unsigned long long describe(const void* x)
 {
-    const unsigned from = unsigned(__cvta_generic_to_shared(x));
-    return (from & 0x3FFFF) >> 4 | (unsigned long long)(BN * 16 >> 4) << 16 |
+    return (inShared(x) & 0x3FFFF) >> 4 | (unsigned long long)(BN * 16 >> 4) << 16 |
            (unsigned long long)(128 >> 4) << 32;
 }
 
@@ -92,18 +116,61 @@ __device__ void closeGroup() { asm volatile("wgmma.commit_group.sync.aligned;" :
 // Wait until all of them are done.
 __device__ void waitForAll() { asm volatile("wgmma.wait_group.sync.aligned 0;" ::: "memory"); }
 
-extern "C" __global__ void __launch_bounds__(THREADS, 1)
+extern "C" __global__ void __launch_bounds__(THREADS + PRODUCERS, 1)
     sgemm(const float* A, const float* B, float* C, int M, int N, int K)
 {
-    // Two windows of B. Four k of a column stand together.
+    // A ring of windows of B. Four k of a column stand together.
     extern __shared__ __align__(128) float shared[];
-    auto& Bs = *reinterpret_cast<uint4(*)[2][QUADS][BN]>(shared);
+    auto& Bs = *reinterpret_cast<uint4(*)[STAGES][QUADS][BN]>(shared);
+    __shared__ Barrier filled[STAGES], emptied[STAGES];  // a window is there; all have read it
 
     const int tid = threadIdx.x;
+    const int blockCol = blockIdx.x * BN;
+    if (tid < STAGES) {
+        setUp(&filled[tid], PRODUCERS);
+        setUp(&emptied[tid], THREADS);
+    }
+    __syncthreads();
+
+    int now = 0, phase = 0;  // my window, and whether my round of the ring is even or odd
+    if (tid >= THREADS) {
+        asm volatile("setmaxnreg.dec.sync.aligned.u32 88;");  // copying needs fewer registers
+        // My columns of B are 128 apart. Quad q of a column holds k = q, q + 8, q + 16 and
+        // q + 24 of the window. What comes next waits in registers.
+        float b[BN / 128][QUADS][4];
+        const float* Bthread = B + blockCol + tid - THREADS;
+        auto fetchB = [&](int k0) {
+            for (int k = 0; k < BK; ++k) {
+                for (int c = 0; c < BN / 128; ++c) {
+                    const bool there = k0 + k < K && blockCol + tid - THREADS + 128 * c < N;
+                    b[c][k % QUADS][k / QUADS] = there ? Bthread[128 * c] : 0.0f;
+                }
+                Bthread += N;
+            }
+        };
+        fetchB(0);
+        for (int k0 = 0; k0 < K; k0 += BK) {
+            waitFor(&emptied[now], 1 - phase);  // at once on the first round
+            for (int c = 0; c < BN / 128; ++c) {
+                for (int q = 0; q < QUADS; ++q) {
+                    Bs[now][q][tid - THREADS + 128 * c] =
+                        make_uint4(tf32(b[c][q][0]), tf32(b[c][q][1]), tf32(b[c][q][2]),
+                                   tf32(b[c][q][3]));
+                }
+            }
+            // Tensor cores read shared memory by another way than threads: let them see this.
+            asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
+            arrive(&filled[now]);
+            fetchB(k0 + BK);
+            now = now + 1 < STAGES ? now + 1 : 0;
+            if (now == 0) phase = 1 - phase;
+        }
+        return;
+    }
+
+    asm volatile("setmaxnreg.inc.sync.aligned.u32 208;");  // multiplying takes them
     const int g = tid % 32 / 4, t = tid % 4;              // my place in the warp, as above
     const int row = blockIdx.y * BM + tid / 32 * 16 + g;  // my row of C; the other is 8 below
-    const int blockCol = blockIdx.x * BN;
-    const int cB = tid % BN, qB = tid / BN;  // of B: my column, and the first of my quads in it
     const bool alignedA = K % 4 == 0 && size_t(A) % 16 == 0;
 
     // A lane copies 8 neighbours of both rows. What the instruction calls k = t and t + 4 is in
@@ -117,36 +184,10 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1)
             for (int h = 0; h < 2; ++h) a[r][h] = load4(from + 4 * h, left - 4 * h, alignedA);
         }
     };
-    // So quad q of a column holds k = q, q + 8, q + 16 and q + 24 of the window.
-    float b[QUADS / B_STEP][4];
-    const float* Bthread = B + size_t(qB) * N + blockCol + cB;  // it moves along K
-    auto fetchB = [&](int k0) {
-        const int left = blockCol + cB < N ? K - k0 - qB : 0;
-        for (int i = 0; i < QUADS / B_STEP; ++i) {
-            for (int n = 0; n < 4; ++n) {
-                const int k = i * B_STEP + n * QUADS;
-                b[i][n] = k < left ? Bthread[size_t(k) * N] : 0.0f;
-            }
-        }
-        Bthread += size_t(BK) * N;
-    };
-    auto storeB = [&](int window) {
-        for (int i = 0; i < QUADS / B_STEP; ++i) {
-            Bs[window][qB + i * B_STEP][cB] =
-                make_uint4(tf32(b[i][0]), tf32(b[i][1]), tf32(b[i][2]), tf32(b[i][3]));
-        }
-        // Tensor cores read shared memory by another way than threads: let them see this.
-        asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
-    };
 
     float acc[BN / 128][64] = {};
     fetchA(0);
-    fetchB(0);
-    storeB(0);
-    fetchB(BK);
-    __syncthreads();
     for (int k0 = 0; k0 < K; k0 += BK) {
-        const int now = k0 / BK % 2;
         unsigned fragA[STEPS][4];
         for (int r = 0; r < 2; ++r) {
             for (int h = 0; h < 2; ++h) {
@@ -156,6 +197,8 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1)
                 fragA[2 * h + 1][2 + r] = tf32(a[r][h].w);
             }
         }
+        fetchA(k0 + BK);
+        waitFor(&filled[now], phase);
         openGroup();
         for (int s = 0; s < STEPS; ++s) {
             for (int c = 0; c < BN; c += 128) {
@@ -163,12 +206,10 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1)
             }
         }
         closeGroup();
-        // Meanwhile: the next window of B, and the loads of what comes after.
-        fetchA(k0 + BK);
-        storeB(1 - now);
-        fetchB(k0 + 2 * BK);
         waitForAll();
-        __syncthreads();  // the next window is there, and all products have read this one
+        arrive(&emptied[now]);  // I have read this window
+        now = now + 1 < STAGES ? now + 1 : 0;
+        if (now == 0) phase = 1 - phase;
     }
 
     const bool alignedC = N % 2 == 0 && size_t(C) % 8 == 0;

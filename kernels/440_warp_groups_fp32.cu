@@ -3,8 +3,8 @@
 // change: Each product is three, the small ones first, and FP32 adds the sums of each window.
 // chapter: 11
 // grid: ceil(N / BN), ceil(M / BM)
-// block: 2 * BM, 1
-// shared: 4 * 2 * 2 * BK * BN
+// block: 2 * BM + PRODUCERS, 1
+// shared: 4 * STAGES * 2 * BK * BN
 // needs: sm_90a
 // arithmetic: 3xtf32
 //
@@ -14,15 +14,18 @@
 constexpr int BM = 128;  // rows of C per block
 constexpr int BN = 128;  // columns of C per block
 constexpr int BK = 32;   // width of the window along K
+constexpr int STAGES = 4;  // windows of B in shared memory
+constexpr int PRODUCERS = 128;          // threads that copy B
 constexpr int THREADS = BM / 64 * 128;  // four warps, a warp group, multiply 64 rows
 constexpr int STEPS = BK / 8;           // an instruction multiplies 8 k
 constexpr int QUADS = BK / 4;           // a thread stores 4 k of a column of B at once
-constexpr int B_STEP = THREADS / BN;    // quads of a column stored at once
 
-static_assert(BM % 64 == 0, "A warp group multiplies 64 rows: BM is a multiple of 64.");
+static_assert(BM == 128, "Registers are dealt to two warp groups of 64 rows: BM is 128.");
 static_assert(BN == 128, "The instruction is written for 128 columns: BN is 128.");
 static_assert(BK == 32, "Four lanes share a row of A, 8 k for each: BK is 32.");
-static_assert(THREADS % BN == 0, "Whole rows of B are copied: BN divides THREADS.");
+static_assert(PRODUCERS == 128, "A producer copies each 128th column: PRODUCERS is 128.");
+
+using Barrier = unsigned long long;
 
 // x as two TF32 numbers: big is x, rounded to 11 significant bits, small is what is left. (A
 // tensor core ignores a last bit of it.) Where x is infinite or NaN, small is NaN.
@@ -40,12 +43,33 @@ __device__ float4 load4(const float* x, int left, bool aligned)
                        left > 2 ? x[2] : 0.0f, left > 3 ? x[3] : 0.0f);
 }
 
+// Where in shared memory x is, as PTX counts it.
+__device__ unsigned inShared(const void* x) { return unsigned(__cvta_generic_to_shared(x)); }
+
+// Let `count` arrivals complete a phase of a barrier.
+__device__ void setUp(Barrier* barrier, int count)
+{
+    asm volatile("mbarrier.init.shared.b64 [%0], %1;" ::"r"(inShared(barrier)), "r"(count));
+}
+
+// Arrive now.
+__device__ void arrive(Barrier* barrier)
+{
+    asm volatile("mbarrier.arrive.shared.b64 _, [%0];" ::"r"(inShared(barrier)) : "memory");
+}
+
+// Wait until a phase is complete. Phases are told apart by their last bit: 0, 1, 0, 1, ...
+__device__ void waitFor(Barrier* barrier, int phase)
+{
+    asm volatile("{ .reg .pred over; again: mbarrier.try_wait.parity.shared.b64 over, [%0], %1;"
+                 " @!over bra again; }" ::"r"(inShared(barrier)), "r"(phase) : "memory");
+}
+
 // Where in shared memory the instruction finds 8 k × 128 of B, in its own notation. 8 columns
 // by 4 k are a piece of 128 bytes; the next columns' is behind it, the next k's BN * 16 on.
 __device__ unsigned long long describe(const void* x)
 {
-    const unsigned from = unsigned(__cvta_generic_to_shared(x));
-    return (from & 0x3FFFF) >> 4 | (unsigned long long)(BN * 16 >> 4) << 16 |
+    return (inShared(x) & 0x3FFFF) >> 4 | (unsigned long long)(BN * 16 >> 4) << 16 |
            (unsigned long long)(128 >> 4) << 32;
 }
 
@@ -91,18 +115,65 @@ __device__ void closeGroup() { asm volatile("wgmma.commit_group.sync.aligned;" :
 // Wait until all of them are done.
 __device__ void waitForAll() { asm volatile("wgmma.wait_group.sync.aligned 0;" ::: "memory"); }
 
-extern "C" __global__ void __launch_bounds__(THREADS, 1)
+extern "C" __global__ void __launch_bounds__(THREADS + PRODUCERS, 1)
     sgemm(const float* A, const float* B, float* C, int M, int N, int K)
 {
-    // Two windows of B, each as big parts and small parts. Four k of a column stand together.
+    // A ring of windows of B, each as big parts and small parts. Four k of a column stand together.
     extern __shared__ __align__(128) float shared[];
-    auto& Bs = *reinterpret_cast<uint4(*)[2][2][QUADS][BN]>(shared);
+    auto& Bs = *reinterpret_cast<uint4(*)[STAGES][2][QUADS][BN]>(shared);
+    __shared__ Barrier filled[STAGES], emptied[STAGES];  // a window is there; all have read it
 
     const int tid = threadIdx.x;
+    const int blockCol = blockIdx.x * BN;
+    if (tid < STAGES) {
+        setUp(&filled[tid], PRODUCERS);
+        setUp(&emptied[tid], THREADS);
+    }
+    __syncthreads();
+
+    int now = 0, phase = 0;  // my window, and whether my round of the ring is even or odd
+    if (tid >= THREADS) {
+        asm volatile("setmaxnreg.dec.sync.aligned.u32 88;");  // copying needs fewer registers
+        // My columns of B are 128 apart. Quad q of a column holds k = q, q + 8, q + 16 and
+        // q + 24 of the window. What comes next waits in registers.
+        float b[BN / 128][QUADS][4];
+        const float* Bthread = B + blockCol + tid - THREADS;
+        auto fetchB = [&](int k0) {
+            for (int k = 0; k < BK; ++k) {
+                for (int c = 0; c < BN / 128; ++c) {
+                    const bool there = k0 + k < K && blockCol + tid - THREADS + 128 * c < N;
+                    b[c][k % QUADS][k / QUADS] = there ? Bthread[128 * c] : 0.0f;
+                }
+                Bthread += N;
+            }
+        };
+        fetchB(0);
+        for (int k0 = 0; k0 < K; k0 += BK) {
+            waitFor(&emptied[now], 1 - phase);  // at once on the first round
+            for (int c = 0; c < BN / 128; ++c) {
+                for (int q = 0; q < QUADS; ++q) {
+                    uint4 big, small;
+                    split(b[c][q][0], big.x, small.x);
+                    split(b[c][q][1], big.y, small.y);
+                    split(b[c][q][2], big.z, small.z);
+                    split(b[c][q][3], big.w, small.w);
+                    Bs[now][0][q][tid - THREADS + 128 * c] = big;
+                    Bs[now][1][q][tid - THREADS + 128 * c] = small;
+                }
+            }
+            // Tensor cores read shared memory by another way than threads: let them see this.
+            asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
+            arrive(&filled[now]);
+            fetchB(k0 + BK);
+            now = now + 1 < STAGES ? now + 1 : 0;
+            if (now == 0) phase = 1 - phase;
+        }
+        return;
+    }
+
+    asm volatile("setmaxnreg.inc.sync.aligned.u32 208;");  // multiplying takes them
     const int g = tid % 32 / 4, t = tid % 4;              // my place in the warp, as above
     const int row = blockIdx.y * BM + tid / 32 * 16 + g;  // my row of C; the other is 8 below
-    const int blockCol = blockIdx.x * BN;
-    const int cB = tid % BN, qB = tid / BN;  // of B: my column, and the first of my quads in it
     const bool alignedA = K % 4 == 0 && size_t(A) % 16 == 0;
 
     // A lane copies 8 neighbours of both rows. What the instruction calls k = t and t + 4 is in
@@ -116,39 +187,10 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1)
             for (int h = 0; h < 2; ++h) a[r][h] = load4(from + 4 * h, left - 4 * h, alignedA);
         }
     };
-    // So quad q of a column holds k = q, q + 8, q + 16 and q + 24 of the window.
-    float b[QUADS / B_STEP][4];
-    const float* Bthread = B + size_t(qB) * N + blockCol + cB;  // it moves along K
-    auto fetchB = [&](int k0) {
-        const int left = blockCol + cB < N ? K - k0 - qB : 0;
-        for (int i = 0; i < QUADS / B_STEP; ++i) {
-            for (int n = 0; n < 4; ++n) {
-                const int k = i * B_STEP + n * QUADS;
-                b[i][n] = k < left ? Bthread[size_t(k) * N] : 0.0f;
-            }
-        }
-        Bthread += size_t(BK) * N;
-    };
-    auto storeB = [&](int window) {
-        for (int i = 0; i < QUADS / B_STEP; ++i) {
-            unsigned big[4], small[4];
-            for (int n = 0; n < 4; ++n) split(b[i][n], big[n], small[n]);
-            Bs[window][0][qB + i * B_STEP][cB] = make_uint4(big[0], big[1], big[2], big[3]);
-            Bs[window][1][qB + i * B_STEP][cB] =
-                make_uint4(small[0], small[1], small[2], small[3]);
-        }
-        // Tensor cores read shared memory by another way than threads: let them see this.
-        asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
-    };
 
     float acc[1][64] = {}, part[64];
     fetchA(0);
-    fetchB(0);
-    storeB(0);
-    fetchB(BK);
-    __syncthreads();
     for (int k0 = 0; k0 < K; k0 += BK) {
-        const int now = k0 / BK % 2;
         unsigned big[STEPS][4], small[STEPS][4];
         for (int r = 0; r < 2; ++r) {
             for (int h = 0; h < 2; ++h) {
@@ -158,6 +200,8 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1)
                 split(a[r][h].w, big[2 * h + 1][2 + r], small[2 * h + 1][2 + r]);
             }
         }
+        fetchA(k0 + BK);
+        waitFor(&filled[now], phase);
         openGroup();
         // Less is cut off a sum while it is small: so the small products come first.
         for (int s = 0; s < STEPS; ++s) {
@@ -168,13 +212,11 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1)
             startProducts(part, big[s], describe(&Bs[now][0][2 * s][0]), 1);
         }
         closeGroup();
-        // Meanwhile: the next window of B, and the loads of what comes after.
-        fetchA(k0 + BK);
-        storeB(1 - now);
-        fetchB(k0 + 2 * BK);
         waitForAll();
+        arrive(&emptied[now]);  // I have read this window
         for (int i = 0; i < 64; ++i) acc[0][i] += part[i];
-        __syncthreads();  // the next window is there, and all products have read this one
+        now = now + 1 < STAGES ? now + 1 : 0;
+        if (now == 0) phase = 1 - phase;
     }
 
     const bool alignedC = N % 2 == 0 && size_t(C) % 8 == 0;

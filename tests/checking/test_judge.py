@@ -339,7 +339,7 @@ def test_each_arithmetic_keeps_its_bound_and_not_a_stricter_one(
     for arithmetic in ARITHMETICS:
         c = product_in(arithmetic, a, b)
         assert float(Rounding(a, b, arithmetic).shares(c).max()) <= 1
-    if m * n * 4 > k:  # enough elements that one is off by much
+    if m * n >= 32 and k <= 200:  # enough elements that one is off by much, and a tight bound
         for low in ("tf32", "fp16"):
             assert float(Rounding(a, b, "fp32").shares(product_in(low, a, b)).max()) > 1
 

@@ -44,7 +44,7 @@ def test_demands_and_bounds_agree() -> None:
                 assert named == [cap["label"]]
 
 
-@pytest.mark.parametrize("name", ["one_column", "mma_tf32"])
+@pytest.mark.parametrize("name", ["one_column", "warp_groups"])
 def test_a_block_without_a_demand_is_told_in_the_same_words(name: str) -> None:
     kernel = load_kernel(name)
     ptx = shipped_file(kernel).read_text(encoding="utf-8")

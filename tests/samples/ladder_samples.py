@@ -87,7 +87,7 @@ def memory(**more: Any) -> MemoryLadder:
 
 WITHOUT_A_DEMAND = {
     *("cluster_split", "split_k", "one_row", "one_column"),
-    *(kernel.name for kernel in load_kernels() if kernel.arithmetic != "fp32"),
+    *(kernel.name for kernel in load_kernels() if "wgmma" in kernel.source),
 }
-"""Kernels whose blocks are no tiles of C, or of which tensor cores multiply: what one of them asks
-for cannot be told."""
+"""Kernels whose blocks are no tiles of C, or that are not simulated: what a block of them asks for
+cannot be told."""

@@ -342,9 +342,9 @@ def _errors(options: argparse.Namespace) -> int:
     kernels = _for_this_gpu(options.kernels)
     path, run = record_errors(kernels, options.out or own_records(), progress=tell)
     if options.json:
-        print_json([asdict(found) for found in run.accuracies])
+        print_json([asdict(found) for found in run.accuracies or ()])
     else:
-        count = plural(len(run.accuracies), "error", "errors")
+        count = plural(len(run.accuracies or ()), "error", "errors")
         print(f"Wrote {count} of {plural(len(kernels), 'kernel', 'kernels')} to {path}.")
     return 0 if run.complete else 130
 

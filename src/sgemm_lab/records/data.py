@@ -188,7 +188,8 @@ class Run:
     measurements: tuple[Measurement, ...]
     readings: tuple[Reading, ...]
     counters: tuple[Counters, ...] = ()
-    accuracies: tuple[Accuracy, ...] = ()
+    accuracies: tuple[Accuracy, ...] | None = None
+    """None where no errors were measured."""
     clock_mhz: Spread | None = None
     power_w: Spread | None = None
     temperature_c: Spread | None = None
@@ -381,7 +382,7 @@ class Record:
         return {
             (one.kernel, one.fingerprint, one.inputs, one.k): one
             for run in self.runs
-            for one in run.accuracies
+            for one in run.accuracies or ()
         }
 
     @cached_property

@@ -4,7 +4,7 @@
 // chapter: 11
 // grid: ceil(N / BN), ceil(M / BM)
 // block: 2 * BM + PRODUCERS, 1
-// shared: 4 * STAGES * 2 * BK * BN
+// shared: 4 * STAGES * BK * BN
 // needs: sm_90a
 // arithmetic: tf32
 // variants: BN=128
@@ -15,7 +15,7 @@
 constexpr int BM = 128;  // rows of C per block
 constexpr int BN = 256;  // columns of C per block
 constexpr int BK = 32;   // width of the window along K
-constexpr int STAGES = 3;  // windows of B in shared memory, and as many on their way
+constexpr int STAGES = 4;  // windows of B in shared memory
 constexpr int PRODUCERS = 128;          // threads that copy B
 constexpr int THREADS = BM / 64 * 128;  // four warps, a warp group, multiply 64 rows
 constexpr int STEPS = BK / 8;           // an instruction multiplies 8 k
@@ -24,7 +24,7 @@ constexpr int QUADS = BK / 4;           // a thread stores 4 k of a column of B 
 static_assert(BM == 128, "Registers are dealt to two warp groups of 64 rows: BM is 128.");
 static_assert(BN % 128 == 0, "The instruction takes 128 columns: BN is a multiple of them.");
 static_assert(BK == 32, "Four lanes share a row of A, 8 k for each: BK is 32.");
-static_assert(PRODUCERS == 128, "A thread copies each 128th column: PRODUCERS is 128.");
+static_assert(PRODUCERS == 128, "A producer copies each 128th column: PRODUCERS is 128.");
 
 using Barrier = unsigned long long;
 
@@ -46,23 +46,6 @@ __device__ float4 load4(const float* x, int left, bool aligned)
 
 // Where in shared memory x is, as PTX counts it.
 __device__ unsigned inShared(const void* x) { return unsigned(__cvta_generic_to_shared(x)); }
-
-// Start to copy one float. Where there is none, a zero is stored and `from` is not read.
-__device__ void copy4(float* to, const float* from, bool there)
-{
-    asm volatile("cp.async.ca.shared.global [%0], [%1], 4, %2;" ::"r"(inShared(to)), "l"(from),
-                 "r"(there ? 4 : 0) : "memory");
-}
-
-// The copies that this thread has started since the last call are one group.
-__device__ void closeCopies() { asm volatile("cp.async.commit_group;" ::: "memory"); }
-
-// Wait until all groups of copies of this thread are there but the LEFT youngest.
-template <int LEFT>
-__device__ void waitForCopies()
-{
-    asm volatile("cp.async.wait_group %0;" ::"n"(LEFT) : "memory");
-}
 
 // Let `count` arrivals complete a phase of a barrier.
 __device__ void setUp(Barrier* barrier, int count)
@@ -136,10 +119,9 @@ __device__ void waitForAll() { asm volatile("wgmma.wait_group.sync.aligned 0;" :
 extern "C" __global__ void __launch_bounds__(THREADS + PRODUCERS, 1)
     sgemm(const float* A, const float* B, float* C, int M, int N, int K)
 {
-    // Two rings of windows of B: as it comes, and rounded, four k of a column together.
+    // A ring of windows of B. Four k of a column stand together.
     extern __shared__ __align__(128) float shared[];
     auto& Bs = *reinterpret_cast<uint4(*)[STAGES][QUADS][BN]>(shared);
-    auto& copied = *reinterpret_cast<float(*)[STAGES][BK][BN]>(&Bs[STAGES]);
     __shared__ Barrier filled[STAGES], emptied[STAGES];  // a window is there; all have read it
 
     const int tid = threadIdx.x;
@@ -152,37 +134,34 @@ extern "C" __global__ void __launch_bounds__(THREADS + PRODUCERS, 1)
 
     int now = 0, phase = 0;  // my window, and whether my round of the ring is even or odd
     if (tid >= THREADS) {
-        asm volatile("setmaxnreg.dec.sync.aligned.u32 56;");  // copying needs few registers
-        // Start to copy my columns of a window of B, if there is one. No one else reads them, so I
-        // need not wait for the other producers.
-        auto fetch = [&](int k0, int window) {
-            for (int c = tid - THREADS; k0 < K && c < BN; c += PRODUCERS) {
-                const float* from = B + size_t(k0) * N + blockCol + c;
-                const int left = blockCol + c < N ? K - k0 : 0;
-#pragma unroll 4
-                for (int k = 0; k < BK; ++k) {
-                    copy4(&copied[window][k][c], from, k < left);
-                    from += N;
+        asm volatile("setmaxnreg.dec.sync.aligned.u32 88;");  // copying needs fewer registers
+        // My columns of B are 128 apart. Quad q of a column holds k = q, q + 8, q + 16 and
+        // q + 24 of the window. What comes next waits in registers.
+        float b[BN / 128][QUADS][4];
+        const float* Bthread = B + blockCol + tid - THREADS;
+        auto fetchB = [&](int k0) {
+            for (int k = 0; k < BK; ++k) {
+                for (int c = 0; c < BN / 128; ++c) {
+                    const bool there = k0 + k < K && blockCol + tid - THREADS + 128 * c < N;
+                    b[c][k % QUADS][k / QUADS] = there ? Bthread[128 * c] : 0.0f;
                 }
+                Bthread += N;
             }
-            closeCopies();
         };
-        for (int s = 0; s < STAGES - 1; ++s) fetch(s * BK, s);
+        fetchB(0);
         for (int k0 = 0; k0 < K; k0 += BK) {
-            waitForCopies<STAGES - 2>();
-            fetch(k0 + (STAGES - 1) * BK, (now + STAGES - 1) % STAGES);
             waitFor(&emptied[now], 1 - phase);  // at once on the first round
-            // Quad q of a column holds k = q, q + 8, q + 16 and q + 24 of the window.
-            for (int c = tid - THREADS; c < BN; c += PRODUCERS) {
+            for (int c = 0; c < BN / 128; ++c) {
                 for (int q = 0; q < QUADS; ++q) {
-                    Bs[now][q][c] = make_uint4(
-                        tf32(copied[now][q][c]), tf32(copied[now][q + QUADS][c]),
-                        tf32(copied[now][q + 2 * QUADS][c]), tf32(copied[now][q + 3 * QUADS][c]));
+                    Bs[now][q][tid - THREADS + 128 * c] =
+                        make_uint4(tf32(b[c][q][0]), tf32(b[c][q][1]), tf32(b[c][q][2]),
+                                   tf32(b[c][q][3]));
                 }
             }
             // Tensor cores read shared memory by another way than threads: let them see this.
             asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
             arrive(&filled[now]);
+            fetchB(k0 + BK);
             now = now + 1 < STAGES ? now + 1 : 0;
             if (now == 0) phase = 1 - phase;
         }

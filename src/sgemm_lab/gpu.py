@@ -78,7 +78,9 @@ class Gpu:
             "3xtf32": self.tf32_fmas / 3,
         }[arithmetic]
         if not found:
-            raise LabError(f"The tensor cores of an {self.name} do not multiply {arithmetic}.")
+            raise LabError(
+                f"The tensor cores of {self.name} do not multiply {arithmetic.upper()} factors."
+            )
         return found
 
     @property

@@ -75,7 +75,10 @@ function fmas(arithmetic, gpu) {
     ["fp16", gpu.fp16_fmas],
     ["3xtf32", gpu.tf32_fmas / 3],
   ]).get(arithmetic);
-  if (!found) throw new LabError(`The tensor cores of an ${gpu.name} do not multiply ${arithmetic}.`);
+  if (!found) {
+    const factors = `${arithmetic.toUpperCase()} factors`;
+    throw new LabError(`The tensor cores of ${gpu.name} do not multiply ${factors}.`);
+  }
   return found;
 }
 

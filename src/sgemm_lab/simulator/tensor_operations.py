@@ -84,6 +84,17 @@ def _matrices(a: Array, b: Array, type_: str) -> tuple[Array, Array]:
     return matrix_a, matrix_b
 
 
+def lanes_of_elements() -> tuple[Array, Array, Array]:
+    """Return which lane holds each element: of A (16×8), of B (8×8) and of C (16×8), for TF32."""
+    own = np.arange(WARP, dtype=np.float32).view(np.uint32)
+    a, b = (np.repeat(own[None, :, None], count, axis=2) for count in (4, 2))
+    matrix_a, matrix_b = _matrices(a, b, "tf32")
+    matrix_c = np.empty((_ROWS, _COLUMNS))
+    for place in _PLACES:
+        matrix_c[place] = np.arange(WARP)
+    return matrix_a[0], matrix_b[0], matrix_c
+
+
 def sum_of_products(a: Array, b: Array, c: Array) -> Array:
     """Return a·b + c as a tensor core of an H200 sums, bit by bit, in float32.
 

@@ -118,7 +118,7 @@ __device__ void waitForAll() { asm volatile("wgmma.wait_group.sync.aligned 0;" :
 extern "C" __global__ void __launch_bounds__(THREADS + PRODUCERS, 1)
     sgemm(const float* A, const float* B, float* C, int M, int N, int K)
 {
-    // A ring of windows of B, each as big parts and small parts. Four k of a column stand together.
+    // A ring of windows of B, big parts and small parts. Four k of a column stand together.
     extern __shared__ __align__(128) float shared[];
     auto& Bs = *reinterpret_cast<uint4(*)[STAGES][2][QUADS][BN]>(shared);
     __shared__ Barrier filled[STAGES], emptied[STAGES];  // a window is there; all have read it

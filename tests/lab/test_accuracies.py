@@ -11,6 +11,7 @@ from sgemm_lab import lab
 from sgemm_lab.errors import LabError
 from sgemm_lab.kernel import load_kernel
 from sgemm_lab.lab import session
+from sgemm_lab.lab.accuracies import contributions, error_text
 from sgemm_lab.lab.pictures.fragments import fragments_panel, split_panel
 from sgemm_lab.measuring.accuracy import LENGTHS, SIDE
 from sgemm_lab.records.data import CUBLAS_MODES, INPUTS, Accuracy
@@ -67,9 +68,11 @@ def test_the_picture_has_a_point_for_each_kernel_and_mode() -> None:
 
 
 def test_three_products_leave_what_fp32_rounds_away_and_one_does_not() -> None:
-    left = lab.contributions()
+    left = contributions()
     assert 1e-4 < left["one"] < 5e-4
     assert left["four"] <= left["three"] < 2.0**-23
+    assert lab.contributions()["one"] == error_text(left["one"])
+    assert error_text(2.44e-7) == "2.4·10⁻⁷"
 
 
 def test_every_lane_holds_as_many_elements_as_the_picture_says() -> None:

@@ -14,7 +14,6 @@ _ROW, _COLUMN = 3, 5
 _ADD = "                    addProducts(&acc[i][c], &acc[i + 1][c], "
 _SMALL_BIG = f"{_ADD}smallA[i], smallA[i + 1], bigB);"
 _BIG_SMALL = f"{_ADD}bigA[i], bigA[i + 1], smallB);"
-_SMALL_SMALL = f"{_ADD}smallA[i], smallA[i + 1], smallB);"
 
 
 def _lane() -> float:
@@ -64,11 +63,10 @@ EXERCISES = (
         start="                    // two products are missing here",
         asks=always("three products keep what FP32 keeps."),
         solution=f"{_SMALL_BIG}\n{_BIG_SMALL}",
-        sizes=((16, 8, 8), (20, 40, 17)),
         wrong=(
             ("                    // two products are missing here", "rounding"),
-            (_SMALL_BIG, "rounding"),
-            (f"{_SMALL_BIG}\n{_SMALL_SMALL}", "rounding"),
+            (_SMALL_BIG, "-0.168286026"),
+            (f"{_SMALL_BIG}\n{_ADD}bigA[i], bigA[i + 1], bigB);", "on whole numbers"),
         ),
     ),
 )

@@ -701,9 +701,10 @@ def speed_and_error(*names: str, conclusion: str, size: int | Size = 4096) -> Pi
     return _accuracies.speed_and_error(names, conclusion, _size(size))
 
 
-def contributions() -> dict[str, float]:
-    """Return the error that "one", "three" or "four" products of parts leave, sums exact."""
-    return _accuracies.contributions()
+def contributions() -> dict[str, str]:
+    """Say the error that "one", "three" or "four" products of parts leave, sums exact."""
+    left = _accuracies.contributions()
+    return {name: _accuracies.error_text(error) for name, error in left.items()}
 
 
 def sm(title: str, *, says: str = "") -> Output:

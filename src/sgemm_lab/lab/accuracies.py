@@ -1,8 +1,10 @@
 """How far off kernels are: by class of inputs and K, and beside their speed."""
 
+import math
 from collections.abc import Sequence
 
 import numpy as np
+from matplotlib.axes import Axes
 from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
 from sgemm_lab import style
@@ -22,6 +24,9 @@ _COLOURS = {
     "tf32": style.LEVEL_COLOURS["l2"],
     "fp16": style.LEVEL_COLOURS["shared"],
 }
+_RAISED = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
+_LABEL_POINTS = 11.0
+"""Height of a label beside a point."""
 _WORDS = {"fp32": "FP32", "3xtf32": "three TF32 products", "tf32": "TF32", "fp16": "FP16"}
 
 
@@ -51,6 +56,10 @@ class Errors:
         """Return ‖C − A·B‖ over ‖A·B‖; infinity where elements of C are lost."""
         error = self.found(name, inputs, k).error
         return float("inf") if error is None else error
+
+    def said(self, name: str, inputs: str = "half", k: int = 4096) -> str:
+        """Return the same as a page writes it."""
+        return _said(self.found(name, inputs, k))
 
     def worst(self, name: str, than: str, inputs: Sequence[str]) -> float:
         """Return the largest error of a kernel over that of another, over classes and all K."""
@@ -85,7 +94,17 @@ def label(name: str) -> str:
 
 
 def _said(found: Accuracy) -> str:
-    return "lost" if found.error is None else f"{found.error:.1e}"
+    return "lost" if found.error is None else error_text(found.error)
+
+
+def error_text(error: float) -> str:
+    """Return an error to two digits, such as "2.4·10⁻⁷"; no line may break in it."""
+    digits, _, power = f"{error:.1e}".partition("e")
+    return f"{digits}·{_power_of_ten(int(power))}"
+
+
+def _power_of_ten(power: int) -> str:
+    return "10" + str(power).translate(_RAISED)
 
 
 def library(arithmetic: str, size: Size) -> Measurement:
@@ -121,25 +140,42 @@ def speed_and_error(names: Sequence[str], conclusion: str, size: Size) -> Pictur
         ax = fig.subplots()
         ax.set(xscale="log", yscale="log", ylabel="TFLOP/s")
         ax.set_xlabel("error: ‖C − A·B‖ over ‖A·B‖")
-        errors = []
+        errors: list[float] = []
+        labels: list[tuple[str, str, tuple[float, float]]] = []
         for name, arithmetic, gflops in points:
             error, speed, colour = off.of(name, k=size[2]), gflops / 1e3, _COLOURS[arithmetic]
             marker = "D" if name in _LIBRARY else "o"
             ax.plot([error], [speed], marker, color=colour, markersize=6)
-            ax.annotate(
-                label(name), (error, speed), xytext=(8, -3), textcoords="offset points",
-                fontsize=9, color=colour,
-            )  # fmt: skip
+            labels.append((label(name), colour, (error, speed)))
             errors.append(error)
         for arithmetic, colour in _COLOURS.items():
             ax.plot([], [], "o", color=colour, label=_WORDS[arithmetic])
         ax.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
         ax.yaxis.set_major_formatter(FuncFormatter(lambda value, _: number(value)))
         ax.yaxis.set_minor_formatter(NullFormatter())
-        ax.set_xlim(min(errors) / 2, max(errors) * 8)
+        ax.xaxis.set_major_formatter(
+            FuncFormatter(lambda value, _: _power_of_ten(round(math.log10(value))))
+        )
+        ax.set_xlim(min(errors) / 9, max(errors) * 9)
         ax.grid(axis="both")
         fig.legend(loc="outside upper left", fontsize=9, ncols=4)
+        _label_points(ax, labels)
     return Picture(fig, "Speed over error", conclusion)
+
+
+def _label_points(ax: Axes, labels: list[tuple[str, str, tuple[float, float]]]) -> None:
+    """Write each label beside its point, clear of the others: left in the left third."""
+    lowest: dict[tuple[bool, int], float] = {}
+    for text, colour, (error, speed) in sorted(labels, key=lambda found: found[2][1]):
+        y = ax.transData.transform((error, speed))[1] * 72 / ax.figure.dpi
+        left = ax.transAxes.inverted().transform(ax.transData.transform((error, speed)))[0] < 0.2
+        column = (bool(left), round(math.log10(error)))
+        middle = max(y, lowest.get(column, -math.inf) + _LABEL_POINTS)
+        lowest[column] = middle
+        ax.annotate(
+            text, (error, speed), xytext=(-9 if left else 9, middle - y), va="center",
+            textcoords="offset points", ha="right" if left else "left", fontsize=10, color=colour,
+        )  # fmt: skip
 
 
 def contributions(side: int = 256, terms: int = 1024) -> dict[str, float]:

@@ -31,10 +31,10 @@ INPUTS = {
     "half": "uniform in ±0.5",
     "unit": "uniform in [0, 1]",
     "normal": "normal",
-    "wide": "±0.5, each times 2 to a power in ±20",
-    "cancelling": "sums that nearly cancel",
+    "wide": "±0.5 · 2ˣ, x in ±20",
+    "cancelling": "nearly cancelling",
     "large": "uniform in ±2²⁰",
-    "tiny": "A in ±2⁻¹²¹, B in ±2⁹⁹",
+    "tiny": "A ±2⁻¹²¹, B ±2⁹⁹",
 }
 """Classes of inputs at which errors are measured, in words."""
 

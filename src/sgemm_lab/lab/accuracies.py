@@ -66,17 +66,18 @@ class Errors:
         return max(self.of(name, kind, k) / self.of(than, kind, k) for kind in inputs
                    for k in LENGTHS)  # fmt: skip
 
-    def table(self, k: int = 4096) -> Output:
-        """List the errors by class of inputs at one K."""
+    def table(self, *kinds: str, k: int = 4096) -> Output:
+        """List the errors by class of inputs, all or some, at one K."""
+        kinds = kinds or tuple(INPUTS)
         rows = [
-            [label(name), *(_said(self.found(name, kind, k)) for kind in INPUTS)]
+            [label(name), *(_said(self.found(name, kind, k)) for kind in kinds)]
             for name in self.names
         ]
         note = (
             f"‖C − A·B‖ over ‖A·B‖, A·B in float64, C of {SIDE}×{SIDE} elements, K = {k:,}. Lost: "
             f"C holds NaN or infinity. Recorded on {self._record.gpu.name}."
         )
-        return table(["", *INPUTS.values()], rows, note=note)
+        return table(["", *(INPUTS[kind] for kind in kinds)], rows, note=note)
 
     def by_length(self, inputs: str = "half") -> Output:
         """List the errors by K at one class of inputs."""
@@ -156,7 +157,7 @@ def speed_and_error(names: Sequence[str], conclusion: str, size: Size) -> Pictur
         ax.xaxis.set_major_formatter(
             FuncFormatter(lambda value, _: _power_of_ten(round(math.log10(value))))
         )
-        ax.set_xlim(min(errors) / 9, max(errors) * 9)
+        ax.set_xlim(min(errors) / 40, max(errors) * 9)
         ax.grid(axis="both")
         fig.legend(loc="outside upper left", fontsize=9, ncols=4)
         _label_points(ax, labels)

@@ -32,7 +32,7 @@ INPUTS = {
     "unit": "uniform in [0, 1]",
     "normal": "normal",
     "wide": "±0.5 · 2ˣ, x in ±20",
-    "cancelling": "nearly cancelling",
+    "cancelling": "sums that cancel",
     "large": "uniform in ±2²⁰",
     "tiny": "A ±2⁻¹²¹, B ±2⁹⁹",
 }

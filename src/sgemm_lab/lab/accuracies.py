@@ -25,6 +25,8 @@ _COLOURS = {
     "fp16": style.LEVEL_COLOURS["shared"],
 }
 _RAISED = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
+_SIDE_BY_SIDE = 1.5
+"""Errors of less than so many times the least stand at the left edge of all points."""
 _LABEL_POINTS = 11.0
 """Height of a label beside a point."""
 _WORDS = {"fp32": "FP32", "3xtf32": "three TF32 products", "tf32": "TF32", "fp16": "FP16"}
@@ -157,7 +159,7 @@ def speed_and_error(names: Sequence[str], conclusion: str, size: Size) -> Pictur
         ax.xaxis.set_major_formatter(
             FuncFormatter(lambda value, _: _power_of_ten(round(math.log10(value))))
         )
-        ax.set_xlim(min(errors) / 40, max(errors) * 9)
+        ax.set_xlim(min(errors) / 40, max(errors) * 25)
         ax.grid(axis="both")
         fig.legend(loc="outside upper left", fontsize=9, ncols=4)
         _label_points(ax, labels)
@@ -165,12 +167,13 @@ def speed_and_error(names: Sequence[str], conclusion: str, size: Size) -> Pictur
 
 
 def _label_points(ax: Axes, labels: list[tuple[str, str, tuple[float, float]]]) -> None:
-    """Write each label beside its point, clear of the others: left in the left third."""
+    """Write each label beside its point, clear of the others: left of those that err least."""
+    least = min(error for _, _, (error, _) in labels)
     lowest: dict[tuple[bool, int], float] = {}
     for text, colour, (error, speed) in sorted(labels, key=lambda found: found[2][1]):
         y = ax.transData.transform((error, speed))[1] * 72 / ax.figure.dpi
-        left = ax.transAxes.inverted().transform(ax.transData.transform((error, speed)))[0] < 0.2
-        column = (bool(left), round(math.log10(error)))
+        left = error < _SIDE_BY_SIDE * least
+        column = (left, round(math.log10(error)))
         middle = max(y, lowest.get(column, -math.inf) + _LABEL_POINTS)
         lowest[column] = middle
         ax.annotate(

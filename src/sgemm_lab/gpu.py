@@ -23,6 +23,11 @@ class Gpu:
     sms: int
     fp32_lanes: int
     """FP32 units of one SM; each finishes one fused multiply-add per clock."""
+    tf32_fmas: int
+    """Multiply-adds that the tensor cores of one SM finish per clock, of dense TF32 factors; 0
+    where they take none."""
+    fp16_fmas: int
+    """The same of FP16 factors, added up in FP32."""
     clock_mhz: int
     """The boost clock."""
     dram_gbs: float
@@ -58,6 +63,26 @@ class Gpu:
         """FP32 GFLOP/s by arithmetic: SMs × lanes × 2 FLOP × clock."""
         return self.sms * self.fp32_lanes * 2 * self.clock_mhz / 1e3
 
+    def fmas(self, arithmetic: str) -> float:
+        """Return the multiply-adds of a product that an SM finishes per clock, in an arithmetic.
+
+        Of three TF32 products each is one third.
+
+        Raises:
+            LabError: its tensor cores do not take such factors.
+        """
+        found = {
+            "fp32": float(self.fp32_lanes),
+            "tf32": float(self.tf32_fmas),
+            "fp16": float(self.fp16_fmas),
+            "3xtf32": self.tf32_fmas / 3,
+        }[arithmetic]
+        if not found:
+            raise LabError(
+                f"The tensor cores of {self.name} do not multiply {arithmetic.upper()} factors."
+            )
+        return found
+
     @property
     def shared_gbs(self) -> float:
         """Shared-memory GB/s by arithmetic: SMs × 128 B × clock."""
@@ -74,8 +99,13 @@ _MB = 1024**2
 
 def _sources(all_but: str, **others: str) -> dict[str, str]:
     """Return the source of every number: one for all, but for those that are named."""
-    numbers = ("sms", "fp32_lanes", "clock_mhz", "dram_gbs", "memory_bus_bits", "l2_bytes")
-    return {number: others.get(number, all_but) for number in numbers}
+    numbers = (
+        "sms", "fp32_lanes", "tf32_fmas", "fp16_fmas", "clock_mhz", "dram_gbs", "memory_bus_bits",
+        "l2_bytes",
+    )  # fmt: skip
+    rates = "from the dense TFLOP/s of its tensor cores and the clock in: " + all_but
+    known = dict.fromkeys(("tf32_fmas", "fp16_fmas"), rates) | others
+    return {number: known.get(number, all_but) for number in numbers}
 
 
 _TURING = "NVIDIA Turing GPU architecture white paper, appendix on the Tesla T4"
@@ -89,31 +119,35 @@ _BLACKWELL = "NVIDIA RTX Blackwell GPU architecture white paper"
 GPUS = (
     Gpu(
         id="t4", name="T4", compute_capability="7.5", sms=40, fp32_lanes=64, clock_mhz=1590,
-        dram_gbs=320, memory_bus_bits=256, l2_bytes=4 * _MB, sources=_sources(_TURING),
+        dram_gbs=320, memory_bus_bits=256, l2_bytes=4 * _MB, tf32_fmas=0, fp16_fmas=512,
+        sources=_sources(_TURING),
     ),
     Gpu(
         id="a100", name="A100 40 GB", compute_capability="8.0", sms=108, fp32_lanes=64,
         clock_mhz=1410, dram_gbs=1555, memory_bus_bits=5120, l2_bytes=40 * _MB,
-        sources=_sources(_A100),
+        tf32_fmas=512, fp16_fmas=1024, sources=_sources(_A100),
     ),
     Gpu(
         id="rtx3090", name="RTX 3090", compute_capability="8.6", sms=82, fp32_lanes=128,
         clock_mhz=1695, dram_gbs=936, memory_bus_bits=384, l2_bytes=6 * _MB,
+        tf32_fmas=128, fp16_fmas=256,
         sources=_sources(_GA102),
     ),
     Gpu(
         id="l4", name="L4", compute_capability="8.9", sms=58, fp32_lanes=128, clock_mhz=2040,
-        dram_gbs=300, memory_bus_bits=192, l2_bytes=48 * _MB,
+        dram_gbs=300, memory_bus_bits=192, l2_bytes=48 * _MB, tf32_fmas=256, fp16_fmas=512,
         sources=_sources(_ADA, clock_mhz=_L4, dram_gbs=_L4),
     ),
     Gpu(
         id="rtx4090", name="RTX 4090", compute_capability="8.9", sms=128, fp32_lanes=128,
         clock_mhz=2520, dram_gbs=1008, memory_bus_bits=384, l2_bytes=72 * _MB,
+        tf32_fmas=128, fp16_fmas=256,
         sources=_sources(_ADA),
     ),
     Gpu(
         id="h100", name="H100 SXM", compute_capability="9.0", sms=132, fp32_lanes=128,
         clock_mhz=1980, dram_gbs=3350, memory_bus_bits=5120, l2_bytes=50 * _MB,
+        tf32_fmas=1024, fp16_fmas=2048,
         sources=_sources(
             _H100, clock_mhz="from the 67 TFLOP/s of FP32 in the NVIDIA H100 data sheet",
             dram_gbs="NVIDIA H100 data sheet",
@@ -122,6 +156,7 @@ GPUS = (
     Gpu(
         id="h200", name="H200", compute_capability="9.0", sms=132, fp32_lanes=128,
         clock_mhz=1980, dram_gbs=4800, memory_bus_bits=6144, l2_bytes=50 * _MB,
+        tf32_fmas=1024, fp16_fmas=2048,
         sources=_sources(
             "the chip of the H100: " + _H100,
             clock_mhz="from the 67 TFLOP/s of FP32 in the NVIDIA H200 data sheet",
@@ -133,6 +168,7 @@ GPUS = (
     Gpu(
         id="rtx5090", name="RTX 5090", compute_capability="12.0", sms=170, fp32_lanes=128,
         clock_mhz=2407, dram_gbs=1792, memory_bus_bits=512, l2_bytes=96 * _MB,
+        tf32_fmas=128, fp16_fmas=256,
         sources=_sources(_BLACKWELL),
     ),
 )  # fmt: skip

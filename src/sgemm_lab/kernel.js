@@ -6,7 +6,7 @@ import { matchingRuns } from "./difference.js";
 import { LabError } from "./errors.js";
 import { UnreadableError, wholeNumber } from "./expression.js";
 import sentences from "./kernel.json";
-import { SMS } from "./kernel.py";
+import { ARITHMETICS, SMS } from "./kernel.py";
 import { filled } from "./text.js";
 
 /**
@@ -32,6 +32,7 @@ import { filled } from "./text.js";
  * @property {string} shared
  * @property {string} workspace
  * @property {string | null} needs
+ * @property {string} arithmetic
  * @property {string[]} variants
  * @property {string} source
  */
@@ -40,7 +41,7 @@ import { filled } from "./text.js";
 export const ENTRY = "sgemm";
 
 const HEAD_FIELD =
-  /^\/\/ (title|parent|change|chapter|grid|block|shared|workspace|needs|variants): +(.+?) *$/gm;
+  /^\/\/ (title|parent|change|chapter|grid|block|shared|workspace|needs|arithmetic|variants): +(.+?) *$/gm;
 const CONSTANT = /^((?:constexpr int|const) (\w+) = )(\d+)(u?;[ ]*\/\/ (.+?) *)$/gm;
 const LINE_END = /\r\n|[\n\r\v\f\u0085\u2028\u2029]/;
 const REQUIRED = ["title", "parent", "chapter", "grid", "block"];
@@ -101,6 +102,11 @@ export function parseKernel(name, source) {
   if (!/^\d+$/.test(said("chapter"))) {
     fail("head.chapter", { kernel: name, text: said("chapter") });
   }
+  const arithmetic = fields.get("arithmetic") ?? "fp32";
+  if (!Object.hasOwn(ARITHMETICS, arithmetic)) {
+    const known = Object.keys(ARITHMETICS).join(", ");
+    fail("head.arithmetic", { kernel: name, text: arithmetic, known });
+  }
   return {
     name,
     title: said("title"),
@@ -113,6 +119,7 @@ export function parseKernel(name, source) {
     shared: fields.get("shared") ?? "0",
     workspace: fields.get("workspace") ?? "0",
     needs: fields.get("needs") ?? null,
+    arithmetic,
     variants: (fields.get("variants") ?? "").split(/\s+/).filter(Boolean),
     source,
   };

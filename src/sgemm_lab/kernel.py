@@ -3,8 +3,9 @@
 The ``.cu`` file is its own metadata. Its head comment gives ``title``, ``parent``, ``change`` (what
 is new against the parent, a sentence), ``chapter``, ``grid`` and ``block``, and where needed
 ``shared`` (bytes of dynamic shared memory), ``workspace`` (bytes of global memory that the kernel
-gets for itself), ``needs`` (the oldest GPU target; ``sm_90a`` is that one alone) and ``variants``
-(other values of one constant that the book measures, such as ``TILE=16``). A parent may be such a
+gets for itself), ``needs`` (the oldest GPU target; ``sm_90a`` is that one alone), ``arithmetic``
+(one of ``ARITHMETICS``; ``fp32`` where it says none) and ``variants`` (other values of one constant
+that the book measures, such as ``TILE=16``). A parent may be such a
 variant: "tiled:TILE=16". A line ``constexpr int BM = 128;  // rows of C per block`` gives a
 constant, its default and its label; in WGSL, the language of pages, it is ``const BM = 128u;``.
 Launch shapes are arithmetic over the constants, M, N, K and SMS, the SMs of the GPU: for example
@@ -41,8 +42,16 @@ and one workspace serves launch after launch, but not two that may overlap.
 SMS = 132
 """SMs of the GPU that launches are reckoned for where none is named: an H200's."""
 
+ARITHMETICS = {"fp32": 24, "tf32": 11, "fp16": 11, "3xtf32": 22}
+"""What a kernel may multiply in, and how many significant bits of A and B it keeps.
+
+A float32 has 24. ``3xtf32`` takes each element as the sum of two TF32 numbers. All add in FP32.
+"""
+
 _HEAD_FIELD = re.compile(
-    r"^// (title|parent|change|chapter|grid|block|shared|workspace|needs|variants): +(.+?) *$", re.M
+    r"^// (title|parent|change|chapter|grid|block|shared|workspace|needs|arithmetic|variants): "
+    r"+(.+?) *$",
+    re.M,
 )
 _CONSTANT = re.compile(
     r"^(?P<head>(?:constexpr int|const) (?P<name>\w+) = )(?P<value>\d+)u?;[ ]*// (?P<label>.+?) *$",
@@ -105,6 +114,8 @@ class Kernel:
     shared: str
     workspace: str
     needs: str | None
+    arithmetic: str
+    """One of ``ARITHMETICS``."""
     variants: tuple[str, ...]
     source: str
 
@@ -247,6 +258,10 @@ def parse_kernel(name: str, source: str) -> Kernel:
         raise LabError(_sentence("head.missing", kernel=name, missing=lacks, first=missing[0]))
     if not fields["chapter"].isdecimal():
         raise LabError(_sentence("head.chapter", kernel=name, text=fields["chapter"]))
+    arithmetic = fields.get("arithmetic", "fp32")
+    if arithmetic not in ARITHMETICS:
+        known = ", ".join(ARITHMETICS)
+        raise LabError(_sentence("head.arithmetic", kernel=name, text=arithmetic, known=known))
     return Kernel(
         name=name,
         title=fields["title"],
@@ -259,6 +274,7 @@ def parse_kernel(name: str, source: str) -> Kernel:
         shared=fields.get("shared", "0"),
         workspace=fields.get("workspace", "0"),
         needs=fields.get("needs"),
+        arithmetic=arithmetic,
         variants=tuple(fields.get("variants", "").split()),
         source=source,
     )

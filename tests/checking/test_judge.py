@@ -11,10 +11,19 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sgemm_lab.checking import on_gpu as module
-from sgemm_lab.checking.judge import AWKWARD_SIZES, CheckResult, rounding_shares, summary
+from sgemm_lab.checking.judge import (
+    AWKWARD_SIZES,
+    BOUNDS,
+    UNIT_ROUNDOFF,
+    CheckResult,
+    Rounding,
+    bound_text,
+    rounding_shares,
+    summary,
+)
 from sgemm_lab.checking.on_gpu import GUARD, check
 from sgemm_lab.errors import LabError
-from sgemm_lab.kernel import load_kernel
+from sgemm_lab.kernel import ARITHMETICS, load_kernel
 
 Product = Callable[[Any, Any, Any], None]
 NAIVE = load_kernel("naive")
@@ -295,3 +304,62 @@ def test_a_summary_tells_right_wrong_and_refused() -> None:
         summary([result(), result(refusal="No room."), result(refusal="No room.")]),
     )
     assert summary([result(refusal="No room.")]) == "right at 0 sizes. Not run at 1: No room."
+
+
+def rounded(values: Any, arithmetic: str) -> list[Any]:
+    """The parts of float32 numbers that an arithmetic multiplies, in float64."""
+    if arithmetic == "fp16":
+        return [values.astype(np.float16).astype(float)]
+    if arithmetic == "fp32":
+        return [values.astype(float)]
+    big = ((values.view(np.uint32) + 0x1000) & np.uint32(0xFFFFE000)).view(np.float32)
+    if arithmetic == "tf32":
+        return [big.astype(float)]
+    return [big.astype(float), rounded(values - big, "tf32")[0]]
+
+
+def product_in(arithmetic: str, a: Any, b: Any) -> Any:
+    """a·b with the factors of an arithmetic and exact sums; of small parts no product."""
+    (big_a, *small_a), (big_b, *small_b) = rounded(a, arithmetic), rounded(b, arithmetic)
+    found = big_a @ big_b
+    for small in small_a:
+        found = found + small @ big_b
+    for small in small_b:
+        found = found + big_a @ small
+    return found.astype(np.float32)
+
+
+@settings(max_examples=40, deadline=None)
+@given(dimension, dimension, st.integers(1, 700), st.integers(0, 99))
+def test_each_arithmetic_keeps_its_bound_and_not_a_stricter_one(
+    m: int, n: int, k: int, seed: int
+) -> None:
+    random = np.random.default_rng(seed)
+    a, b = (random.uniform(-0.5, 0.5, s).astype(np.float32) for s in ((m, k), (k, n)))
+    for arithmetic in ARITHMETICS:
+        c = product_in(arithmetic, a, b)
+        assert float(Rounding(a, b, arithmetic).shares(c).max()) <= 1
+    if m * n >= 32 and k <= 200:  # enough elements that one is off by much, and a tight bound
+        for low in ("tf32", "fp16"):
+            assert float(Rounding(a, b, "fp32").shares(product_in(low, a, b)).max()) > 1
+
+
+@pytest.mark.parametrize("k", [1, 3, 33, 128])
+def test_three_products_of_which_one_is_missing_are_refused(k: int) -> None:
+    random = np.random.default_rng(k)
+    a, b = (random.uniform(-0.5, 0.5, s).astype(np.float32) for s in ((40, k), (k, 40)))
+    big_a, (big_b, small_b) = rounded(a, "tf32")[0], rounded(b, "3xtf32")
+    c = (big_a @ big_b + big_a @ small_b).astype(np.float32)
+    assert float(Rounding(a, b, "3xtf32").shares(c).max()) > 1
+
+
+def test_the_words_of_a_bound_are_its_numbers() -> None:
+    assert set(BOUNDS) == set(ARITHMETICS)
+    three = BOUNDS["3xtf32"]
+    assert round(three["factors"] + three["once"]) == 252
+    assert (round(three["factors"]), three["once"], three["per_k"]) == (12, 240, 1 / 8)
+    assert "(252 + K / 8) · u" in bound_text("3xtf32")
+    for name in ("tf32", "fp16"):
+        assert BOUNDS[name]["factors"] * UNIT_ROUNDOFF == pytest.approx(2.0**-10, rel=1e-3)
+        assert BOUNDS[name]["per_k"] * 8 == BOUNDS[name]["once"] == 20
+    assert bound_text("fp32").startswith("Allowed is K · u")

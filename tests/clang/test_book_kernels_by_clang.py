@@ -28,7 +28,11 @@ VARIANTS = [
         "split_k:BN=128,TN=8,WN=64,STAGES=3",
     )
 ]
-RUN = [kernel for kernel in (*KERNELS, *VARIANTS) if "barrier.cluster" not in kernel.source]
+RUN = [
+    kernel
+    for kernel in (*KERNELS, *VARIANTS)
+    if "barrier.cluster" not in kernel.source and "wgmma" not in kernel.source
+]
 SIZES: list[Size] = [(1, 1, 1), (33, 17, 9), (64, 64, 64)]
 WRONG = sorted((Path(__file__).parents[1] / "wrong_kernels").glob("*.cu"))
 NOT_COMPARED = {"warp_instructions", "thread_instructions", "lines"}
@@ -43,9 +47,14 @@ UNROLLED = (
     "clang writes the loop over k out, so that loads of several turns can merge; NVRTC leaves it a "
     "loop, too long for ptxas to write out."
 )
+JOINED = (
+    "clang loads four neighbours with one instruction; of four by NVRTC, ptxas makes one: "
+    "in the machine code there are as many."
+)
 KNOWN = "clang knows the address as a constant, so that ptxas can prove how it is aligned."
 
 MERGED_LOADS = ("shared_load_requests", "shared_load_wavefronts", "shared_load_bank_conflicts")
+AS_WRITTEN = tuple(f"{name}_as_written" for name in MERGED_LOADS)
 TIMES_ONE = (
     "vector_store",
     "double_buffer",
@@ -67,6 +76,10 @@ TIMES_ONE = (
 )
 DIFFERENCES: dict[str, dict[str, str]] = {
     **{name: {"flop": ONES} for name in TIMES_ONE},
+    **{
+        name: dict.fromkeys(AS_WRITTEN, JOINED)
+        for name in ("mma_fp16", "mma_tf32", "three_products", "promoted")
+    },
     "one_column": {"flop": LANES},
     "one_column:TM=1": {"flop": LANES, **dict.fromkeys(MERGED_LOADS[:2], KNOWN)},
     "register_cache:BM=128,BN=128,TM=8,TN=8": dict.fromkeys(MERGED_LOADS, UNROLLED),

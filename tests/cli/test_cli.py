@@ -24,8 +24,8 @@ from sgemm_lab.kernel import Kernel, load_kernel, load_kernels
 from sgemm_lab.records.store import add_run, not_yet_measured, save_record
 
 COMMANDS = (
-    "doctor", "kernels", "check", "record", "tune", "shapes", "counters", "add", "count", "launch",
-    "several", "scoreboard",
+    "doctor", "kernels", "check", "record", "tune", "shapes", "counters", "errors", "add", "count",
+    "launch", "several", "scoreboard",
 )  # fmt: skip
 NAMES = [kernel.name for kernel in load_kernels(variants=True)]
 
@@ -168,7 +168,8 @@ def test_scoreboard_json_is_a_list_of_objects(
             "kernel": "naive", "picked": None, "gpu": "NVIDIA H200", "m": 64, "n": 64, "k": 64,
             "gflops": pytest.approx(2 * 64**3 / 4e-7 / 1e9),
             "cublas_gflops": pytest.approx(2 * 64**3 / 1e-7 / 1e9),
-            "date": "2026-01-02T03:04:05Z",
+            "error": None, "cublas_error": None, "date": "2026-01-02T03:04:05Z",
+            "arithmetic": "fp32",
             # One block of 8 × 64 an SM: 8 SMs work, each at 128 multiply-adds a clock.
             "bound_by": "arithmetic of the SM with the most blocks",
             "bound_gflops": pytest.approx(8 * 128 * 2 * 1.98),

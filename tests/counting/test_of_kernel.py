@@ -21,13 +21,18 @@ from sgemm_lab.files import SHIPPED_PTX
 from sgemm_lab.kernel import Kernel, Size, load_kernel, load_kernels, parse_kernel
 from sgemm_lab.records.store import load_records
 
+
+def runs_here(kernel: Kernel) -> bool:
+    """Whether the simulator knows its instructions: not those of clusters and of warp groups."""
+    return "barrier.cluster" not in kernel.source and "wgmma" not in kernel.source
+
+
 KERNELS = load_kernels(variants=True)
 H200 = [record for record in load_records() if record.gpu.name == "NVIDIA H200"]
 COUNTED = [
     kernel
     for kernel in KERNELS
-    if "barrier.cluster" not in kernel.source
-    and all(H200[0].counted(kernel, size) for size in (REGULAR, RAGGED))
+    if runs_here(kernel) and all(H200[0].counted(kernel, size) for size in (REGULAR, RAGGED))
 ]
 """Those that the record has counters of, and the simulator can run."""
 WRONG = sorted((Path(__file__).parents[1] / "wrong_kernels").glob("*.cu"))
@@ -126,7 +131,7 @@ def test_wrong_kernel_is_caught_at_the_sizes_checked_by_default(path: Path) -> N
 
 @pytest.mark.parametrize(
     "kernel",
-    [kernel for kernel in KERNELS if "barrier.cluster" not in kernel.source],
+    [kernel for kernel in KERNELS if runs_here(kernel)],
     ids=lambda kernel: kernel.name,
 )
 @pytest.mark.sampled(every=3)

@@ -56,6 +56,9 @@ def gpu(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     )
     monkeypatch.setattr(recorder, "race", race)
     monkeypatch.setattr(
+        recorder, "product_errors", lambda products, size: dict.fromkeys(products, 1e-6)
+    )
+    monkeypatch.setattr(
         recorder, "microbenchmarks", lambda _: iter([Reading("rate.fma", 0, "GFLOP/s", (1 / 3,))])
     )
     monkeypatch.setattr(

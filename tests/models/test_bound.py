@@ -91,12 +91,15 @@ def test_what_a_block_asks_for_is_what_a_gpu_counted(kernel: Kernel) -> None:
             if m == n == k and not copies:
                 assert here["shared"] * steps == shared
                 assert here["requests"] * steps == requests
+            # Products of tensor cores are no multiply-adds that the GPU counts.
+            fused = there["ffma_thread_instructions"] / 32
+            products = fused if kernel.arithmetic == "fp32" else steps
             if m == n == k:
-                assert here["products"] * steps == there["ffma_thread_instructions"] / 32
+                assert here["products"] * steps == products
             # A block that walks from tile to tile starts up once; here, for every second tile.
             starts = 1.0001 if "SMS" in "".join(kernel.grid) else 1
             assert here["shared"] * steps <= starts * shared
-            assert here["products"] * steps <= there["ffma_thread_instructions"] / 32
+            assert here["products"] * steps <= products
             # The two stages of L1 were counted of some kernels only. The rules give the least.
             if there.get("l1_lookup_wavefronts"):
                 assert here["lookups"] * steps <= there["l1_lookup_wavefronts"]
@@ -260,3 +263,49 @@ def test_lookups_bind_where_lanes_miss_each_others_banks() -> None:
     found = bound("naive_rows", (4095, 4097, 4093), H200)
     assert found.cap.unit == LOOKUP
     assert found.cap.demand == pytest.approx(9)
+
+
+@pytest.mark.parametrize(
+    ("name", "clock_mhz", "tf32", "fp16"),
+    [
+        ("t4", 1590, 0, 65),
+        ("a100", 1410, 156, 312),
+        ("rtx3090", 1695, 35.6, 71),
+        ("l4", 2040, 60, 121),
+        ("rtx4090", 2520, 82.6, 165.2),
+        ("h100", 1830, 494.7, 989.4),
+        ("h200", 1830, 494.7, 989.4),
+        ("rtx5090", 2407, 104.8, 209.5),
+    ],
+)
+def test_rates_of_tensor_cores_are_those_of_the_white_papers(
+    name: str, clock_mhz: int, tf32: float, fp16: float
+) -> None:
+    gpu = replace(find_gpu(name), clock_mhz=clock_mhz)
+    teraflops = gpu.sms * gpu.clock_mhz * 2 / 1e6
+    assert teraflops * gpu.tf32_fmas == pytest.approx(tf32, rel=0.011)
+    assert teraflops * gpu.fp16_fmas == pytest.approx(fp16, rel=0.011)
+
+
+def test_tensor_cores_bound_a_kernel_by_its_arithmetic() -> None:
+    found = {name: bound(name, CUBE, H200) for name in ("mma_tf32", "mma_fp16", "promoted")}
+    peak = {name: one.of(PEAK) for name, one in found.items()}
+    assert peak["mma_tf32"] is not None
+    assert peak["mma_tf32"].label == "tensor cores"
+    assert peak["mma_tf32"].gflops == pytest.approx(132 * 1024 * 2 * 1.98)
+    assert peak["mma_fp16"] is not None
+    assert peak["mma_fp16"].gflops == pytest.approx(2 * peak["mma_tf32"].gflops)
+    assert peak["promoted"] is not None
+    assert peak["promoted"].gflops == pytest.approx(peak["mma_tf32"].gflops / 3)
+    assert all(one.of(DATA) is not None for one in found.values())
+
+
+def test_of_warp_groups_the_tensor_cores_are_known_and_shared_memory_is_not() -> None:
+    found = bound("warp_groups_fp32", CUBE, H200)
+    assert found.of(PEAK) is not None
+    assert found.of(DATA) is None
+
+
+def test_a_gpu_whose_tensor_cores_take_no_tf32_says_so() -> None:
+    with pytest.raises(LabError, match="The tensor cores of T4 do not multiply TF32 factors"):
+        bound("mma_tf32", CUBE, find_gpu("t4"))

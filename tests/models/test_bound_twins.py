@@ -44,8 +44,9 @@ def test_demands_and_bounds_agree() -> None:
                 assert named == [cap["label"]]
 
 
-def test_a_block_that_is_no_tile_is_told_in_the_same_words() -> None:
-    kernel = load_kernel(min(WITHOUT_A_DEMAND - {"cluster_split"}))
+@pytest.mark.parametrize("name", ["one_column", "warp_groups"])
+def test_a_block_without_a_demand_is_told_in_the_same_words(name: str) -> None:
+    kernel = load_kernel(name)
     ptx = shipped_file(kernel).read_text(encoding="utf-8")
     case = [kernel.name, kernel.source, ptx, SIZES, asdict(find_gpu("h200"))]
     with pytest.raises(LabError) as why:

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from sgemm_lab.kernel import Size
+from sgemm_lab.kernel import Size, load_kernels
 from sgemm_lab.widgets import Ladder, MemoryLadder
 from sgemm_lab.widgets.ladder import LIBRARY, GpuName, Result, Rung
 from sgemm_lab.widgets.memory_ladder import Memory
@@ -85,5 +85,9 @@ def memory(**more: Any) -> MemoryLadder:
     return MemoryLadder([MEMORY_H200, MEMORY_T4], **more)
 
 
-WITHOUT_A_DEMAND = {"cluster_split", "split_k", "one_row", "one_column"}
-"""Kernels whose blocks are no tiles of C: what one of them asks for cannot be told."""
+WITHOUT_A_DEMAND = {
+    *("cluster_split", "split_k", "one_row", "one_column"),
+    *(kernel.name for kernel in load_kernels() if "wgmma" in kernel.source),
+}
+"""Kernels whose blocks are no tiles of C, or that are not simulated: what a block of them asks for
+cannot be told."""

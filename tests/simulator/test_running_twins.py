@@ -6,7 +6,14 @@ from typing import Any
 
 import numpy as np
 import pytest
-from simulator_kernels import GEMMS, gemm_inputs, ptx_of
+from simulator_kernels import (
+    GEMMS,
+    LDMATRIX_16_BIT,
+    MMA_HALF,
+    MMA_TF32,
+    gemm_inputs,
+    ptx_of,
+)
 from test_instructions import FLOATS, PREDICATES, SHUFFLES, U32, U64, A, B, C, X, Y, ptx_around
 from twins import Case, in_javascript, same
 
@@ -109,6 +116,7 @@ def of_faults() -> list[Case]:
         "a loop without an end": "A: bra A;",
         "mixed predicates and numbers": "add.u32 %r1, %p1, 1;",
         "a cluster": "barrier.cluster.arrive;",
+        "a warp group": "wgmma.fence.sync.aligned;",
         "an array of another module": "mov.u32 %r1, somewhere;",
         "a comparison of floats only": "setp.equ.s32 %p1, %r1, %r2;",
         "a parameter that is not there": "ld.param.u32 %r1, [nothing];",
@@ -213,6 +221,33 @@ def of_samples() -> list[Case]:
     return cases
 
 
+def of_tensor_cores() -> list[Case]:
+    """Numbers near and far from each other, with infinity, NaN, overflow and subnormal ones."""
+    random = np.random.default_rng(11)
+    odd = [np.inf, -np.inf, np.nan, 3e38, -3e38, 1e-40, -1e-45, -0.0, 65504.0, 6e-8]
+    cases = []
+    for number in range(12):
+        spread = (0, 4, 12)[number % 3]
+        a, b = (
+            (random.uniform(-1, 1, 128) * 2.0 ** random.integers(-spread, spread + 1, 128)).astype(
+                np.float32
+            )
+            for _ in range(2)
+        )
+        if number > 5:
+            a[random.integers(0, 128, 3)] = random.choice(odd, 3)
+        args = {"A": a, "B": b, "C": np.zeros(128, np.float32)}
+        for name, source, target in (("tf32", MMA_TF32, "sm_80"), ("f16", MMA_HALF, "sm_75")):
+            ptx = ptx_of(source, target)
+            cases.append(Case(f"{name} {number}", ptx, "k", (1,), (32,), args))
+        pairs = [random.integers(0, 65536, size).astype(np.uint16) for size in (256, 128)]
+        args = {"A": pairs[0], "B": pairs[1], "C": np.zeros(128, np.float32)}
+        for name in ("f16", "bf16"):
+            ptx = ptx_of(LDMATRIX_16_BIT, "sm_80", "TYPE=unsigned short", f'NAME="{name}"')
+            cases.append(Case(f"{name} of 16 k {number}", ptx, "k", (1,), (32,), args))
+    return cases
+
+
 PARTED = ("tiled", "split", "producers")
 TOYS = ("tiled:TILE=2", "sliding_window:TILE=2,BK=8", "float4:TILE=4,BK=4")
 TRACED = {"trace": True, "products": True, "requests_of": (0, 0)}
@@ -222,6 +257,7 @@ GROUPS: dict[str, Callable[[], list[Case]]] = {
     "thread after thread": lambda: of_book(TOYS, (9, 7, 5), schedule="threads"),
     "traces": lambda: of_book(("naive", "tiled", "float4", "stages"), (7, 9, 10), **TRACED),
     "instructions": of_instructions,
+    "tensor cores": of_tensor_cores,
     "patterns of requests": of_patterns,
     "faults": of_faults,
     "kernels of the tests": of_samples,

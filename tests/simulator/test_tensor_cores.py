@@ -1,47 +1,20 @@
+from pathlib import Path
+
 import numpy as np
 import pytest
-from simulator_kernels import ptx_of
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from simulator_kernels import LDMATRIX_16_BIT as HALF
+from simulator_kernels import MMA_HALF, MMA_TF32, ptx_of
 
 from sgemm_lab.simulator import PtxError, simulate
+from sgemm_lab.simulator.tensor_operations import sum_of_products, toward_zero
 
-# Loads A (16 × 16) and B (16 × 8, row-major) with ldmatrix, multiplies, stores C.
-HALF = """
-extern "C" __global__ void k(const TYPE* A, const TYPE* B, float* C) {
-    __shared__ __align__(16) TYPE As[16][16];
-    __shared__ __align__(16) TYPE Bs[16][8];
-    int lane = threadIdx.x;
-    for (int i = lane; i < 256; i += 32) As[i / 16][i % 16] = A[i];
-    for (int i = lane; i < 128; i += 32) Bs[i / 8][i % 8] = B[i];
-    __syncthreads();
-    unsigned a[4], b[2];
-    unsigned from = (unsigned)__cvta_generic_to_shared(&As[lane % 16][lane / 16 * 8]);
-    asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0, %1, %2, %3}, [%4];"
-                 : "=r"(a[0]), "=r"(a[1]), "=r"(a[2]), "=r"(a[3]) : "r"(from));
-    from = (unsigned)__cvta_generic_to_shared(&Bs[lane % 16][0]);
-    asm volatile("ldmatrix.sync.aligned.m8n8.x2.trans.shared.b16 {%0, %1}, [%2];"
-                 : "=r"(b[0]), "=r"(b[1]) : "r"(from));
-    float c[4] = {1.0f, 1.0f, 1.0f, 1.0f};
-    asm volatile("mma.sync.aligned.m16n8k16.row.col.f32." NAME "." NAME ".f32 "
-                 "{%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};"
-                 : "+f"(c[0]), "+f"(c[1]), "+f"(c[2]), "+f"(c[3])
-                 : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[0]), "r"(b[1]));
-    for (int i = 0; i < 4; ++i) C[(lane / 4 + i / 2 * 8) * 8 + lane % 4 * 2 + i % 2] = c[i];
-}
-"""
+RECORDED = np.load(Path(__file__).parents[1] / "data" / "tensor_core_h200.npz")
+"""What an H200 answered to a·b + c: rows of a and b (8 or 16 k), c, and each instruction's sum.
 
-TF32 = """
-extern "C" __global__ void k(const float* A, const float* B, float* C) {
-    int lane = threadIdx.x, g = lane / 4, t = lane % 4;
-    unsigned a[4], b[2];
-    for (int i = 0; i < 4; ++i) a[i] = __float_as_uint(A[(g + i % 2 * 8) * 8 + t + i / 2 * 4]);
-    for (int i = 0; i < 2; ++i) b[i] = __float_as_uint(B[(t + i * 4) * 8 + g]);
-    float c[4] = {};
-    asm volatile("mma.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32 "
-                 "{%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};"
-                 : "+f"(c[0]), "+f"(c[1]), "+f"(c[2]), "+f"(c[3])
-                 : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[0]), "r"(b[1]));
-    for (int i = 0; i < 4; ++i) C[(g + i / 2 * 8) * 8 + t * 2 + i % 2] = c[i];
-}
+The first 500 cases are chosen, of few bits next to a large one, at all places of k; 34 hold
+infinity, NaN, overflow and subnormal numbers; 700 are drawn from four distributions.
 """
 
 
@@ -71,7 +44,72 @@ def test_ldmatrix_and_mma_of_16_bit_types(name: str) -> None:
 def test_mma_of_tf32_ignores_the_low_bits() -> None:
     a, b = small_integers((16, 8), 3), small_integers((8, 8), 4)
     args = {"A": a * np.float32(1 + 2.0**-20), "B": b, "C": np.zeros((16, 8), dtype=np.float32)}
-    result = simulate(ptx_of(TF32, "sm_80"), "k", (1,), (32,), args)
+    result = simulate(ptx_of(MMA_TF32, "sm_80"), "k", (1,), (32,), args)
+    assert np.array_equal(result.arrays["C"], a @ b)
+    assert result.counts.total.flop == 2 * 16 * 8 * 8
+
+
+def as_read(values: np.ndarray, type_: str) -> np.ndarray:
+    """What a tensor core takes an element for, in float64."""
+    if type_ == "f16":
+        return values.astype(np.float16).astype(np.float64)
+    return (values.view(np.uint32) & np.uint32(0xFFFFE000)).view(np.float32).astype(np.float64)
+
+
+@pytest.mark.parametrize(
+    ("name", "type_", "depth"),
+    [("mma tf32", "tf32", 8), ("wgmma tf32", "tf32", 8), ("mma f16 k8", "f16", 8),
+     ("mma f16 k16", "f16", 16)],
+)  # fmt: skip
+def test_sums_are_those_of_an_h200_bit_by_bit(name: str, type_: str, depth: int) -> None:
+    with np.errstate(all="ignore"):
+        a, b = (as_read(RECORDED[f"{side}{depth}"], type_) for side in "ab")
+        c = RECORDED[f"c{depth}"]
+        found = sum_of_products(a[:, None, :], b[:, :, None], c[:, None, None])[:, 0, 0]
+    assert len(found) > 1000
+    assert np.array_equal(found.view(np.uint32), RECORDED[name].view(np.uint32))
+
+
+def test_conversions_are_those_of_an_h200() -> None:
+    values = RECORDED["converted"]
+    for opcode, body in (
+        ("cvt.rna.tf32.f32", 'asm("cvt.rna.tf32.f32 %0, %1;" : "=r"(r) : "f"(A[i]));'),
+        ("cvt.rn.f16.f32", 'asm("{ .reg .b16 h; cvt.rn.f16.f32 h, %1; cvt.u32.u16 %0, h; }"'
+         ' : "=r"(r) : "f"(A[i]));'),
+    ):  # fmt: skip
+        source = f"""extern "C" __global__ void k(const float* A, unsigned* C) {{
+            int i = blockIdx.x * 32 + threadIdx.x; unsigned r; {body} C[i] = r; }}"""
+        padded = np.resize(values, -(-len(values) // 32) * 32)
+        arguments = {"A": padded, "C": np.zeros(len(padded), np.uint32)}
+        result = simulate(ptx_of(source, "sm_80"), "k", (len(padded) // 32,), (32,), arguments)
+        assert np.array_equal(result.arrays["C"][: len(values)], RECORDED[opcode])
+
+
+@settings(deadline=None)
+@given(st.floats(allow_nan=False, width=64))
+def test_low_bits_are_cut_off_toward_zero(value: float) -> None:
+    with np.errstate(all="ignore"):
+        cut = float(toward_zero(np.array([value]))[0])
+    assert abs(cut) <= abs(value) or abs(value) == float("inf") == abs(cut) or abs(value) >= 2**128
+    if abs(value) < 2**128:
+        with np.errstate(all="ignore"):
+            above = np.nextafter(np.float32(cut), np.float32(np.copysign(np.inf, value)))
+        assert abs(float(above)) > abs(value)
+
+
+def test_no_order_of_terms_changes_a_sum() -> None:
+    random = np.random.default_rng(5)
+    a, b = (random.uniform(-1, 1, (50, 1, 8)).astype(np.float16).astype(float) for _ in range(2))
+    c = random.uniform(-1, 1, (50, 1, 1)).astype(np.float32)
+    turned = random.permutation(8)
+    first = sum_of_products(a, b.swapaxes(1, 2), c)
+    assert np.array_equal(first, sum_of_products(a[..., turned], b[..., turned].swapaxes(1, 2), c))
+
+
+def test_mma_of_8_half_elements() -> None:
+    a, b = small_integers((16, 8), 5), small_integers((8, 8), 6)
+    args = {"A": a, "B": b, "C": np.zeros((16, 8), dtype=np.float32)}
+    result = simulate(ptx_of(MMA_HALF, "sm_75"), "k", (1,), (32,), args)
     assert np.array_equal(result.arrays["C"], a @ b)
     assert result.counts.total.flop == 2 * 16 * 8 * 8
 

@@ -52,7 +52,7 @@ _SIZES = ((64, 64, 64), (65, 63, 66), (128, 128, 128))
 """At these the reader may count: full tiles, ragged ones, and more of them."""
 COMPILER = "clang"
 """The folder of the compiler's package, beside the scripts."""
-SHEET = ("name", "sms", "clock_mhz", "fp32_lanes", "dram_gbs")
+SHEET = ("name", "sms", "clock_mhz", "fp32_lanes", "tf32_fmas", "fp16_fmas", "dram_gbs")
 """What the bound takes from a GPU's data sheet."""
 _STEPS = re.compile(r'(?P<m>\d+)×(?P<n>\d+)×(?P<k>\d+) "(?P<name>[^"]+)"')
 _NOT_RUN = (

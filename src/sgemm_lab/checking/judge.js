@@ -2,7 +2,7 @@
 // Is a kernel right? judge.py in JavaScript, held equal to it by a test: the same matrices, the same
 // bounds, the same sentences. That file says what the three runs are for.
 
-import { EXACT, LEAST_ALLOWED, UNIT_ROUNDOFF } from "./judge.py";
+import { BOUNDS, EXACT, LEAST_ALLOWED, UNIT_ROUNDOFF } from "./judge.py";
 import { RandomState } from "./random.js";
 import { sentence } from "./sentences.js";
 
@@ -65,9 +65,11 @@ export class Judge {
    *   wrote nothing; throws a WrongResultError where the kernel did something wrong on the way
    * @param {import("../kernel.js").Size} size
    * @param {number} seed
+   * @param {string} [arithmetic] one of ARITHMETICS
    */
-  constructor(product, [m, n, k], seed) {
+  constructor(product, [m, n, k], seed, arithmetic = "fp32") {
     this.product = product;
+    this.arithmetic = arithmetic;
     this.m = m;
     this.n = n;
     this.k = k;
@@ -101,7 +103,7 @@ export class Judge {
       throw new WrongResultError(sentence("judge.twice"));
     }
     const expected = productOf(a, b);
-    const shares = roundingShares(a, b, c, expected);
+    const shares = roundingShares(a, b, c, expected, this.arithmetic);
     const wrong = marked(c, (_, i) => !(shares[i] <= 1));
     this.#reject(wrong, c, expected, sentence("judge.rounding"));
     return shares.reduce((one, other) => Math.max(one, other), 0);
@@ -197,20 +199,32 @@ export function productOf(a, b) {
 }
 
 /**
- * The error of each element of C as a share of K·u·(|A|·|B|).
+ * The error of each element of C as a share of its bound.
  * @param {Matrix} a
  * @param {Matrix} b
  * @param {Matrix} c
  * @param {Matrix} expected
+ * @param {string} arithmetic
  */
-function roundingShares(a, b, c, expected) {
-  const sizes = productOf(absolute(a), absolute(b)).values;
-  return Float64Array.from(
-    expected.values,
-    (value, i) =>
-      Math.abs(c.values[i] - value) / (a.columns * UNIT_ROUNDOFF * sizes[i] + LEAST_ALLOWED),
-  );
+function roundingShares(a, b, c, expected, arithmetic) {
+  const { factors, once, per_k: perK, least } = BOUNDS[arithmetic];
+  const [sizeA, sizeB] = [absolute(a), absolute(b)];
+  const sizes = productOf(sizeA, sizeB).values;
+  const rows = productOf(sizeA, ones(a.columns, 1)).values;
+  const columns = productOf(ones(1, b.rows), sizeB).values;
+  const share = (factors + once + perK * a.columns) * UNIT_ROUNDOFF;
+  return Float64Array.from(expected.values, (value, i) => {
+    const sums = rows[Math.floor(i / c.columns)] + columns[i % c.columns];
+    return Math.abs(c.values[i] - value) / (share * sizes[i] + least * sums + LEAST_ALLOWED);
+  });
 }
+
+/** @type {(rows: number, columns: number) => Matrix} */
+const ones = (rows, columns) => ({
+  rows,
+  columns,
+  values: new Float64Array(rows * columns).fill(1),
+});
 
 /** @type {(matrix: Matrix) => Matrix} */
 const absolute = (matrix) => ({ ...matrix, values: Float64Array.from(matrix.values, Math.abs) });

@@ -6,10 +6,11 @@ For each size a kernel runs three times:
    C must equal the reference bit for bit. A missing or doubled term cannot hide.
 2. On uniform random numbers in ±0.5. The error of each element must stay within
    K·u·(|A|·|B|), u = 2⁻²⁴: the bound of a float32 inner product of K terms in any order (Jeannerod
-   and Rump, Improved error bounds for inner products in floating-point arithmetic, 2013). A second
-   run must give the same bits.
+   and Rump, Improved error bounds for inner products in floating-point arithmetic, 2013). Other
+   arithmetics have other bounds: ``BOUNDS``. A second run must give the same bits.
 3. With one NaN and one infinity in A and in B, and zeros where they meet them. They must reach the
-   elements of C they belong to, also where they are multiplied by zero, and no others.
+   elements of C they belong to, also where they are multiplied by zero, and no others: in every
+   arithmetic, for its formats have NaN and infinity too.
 
 A and B must be after each run what they were before. Before each run C is filled with NaN, and A, B
 and C lie between guard zones: NaN around the inputs, so that a read past the edge spoils C, and a
@@ -21,8 +22,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from sgemm_lab.checking.sentences import sentence
-from sgemm_lab.kernel import Size
+from sgemm_lab.checking.sentences import TEMPLATES, sentence
+from sgemm_lab.kernel import ARITHMETICS, Size
 
 AWKWARD_SIZES: tuple[Size, ...] = (
     (1, 1, 1), (2, 2, 2), (3, 5, 7), (7, 1, 9), (1, 9, 7), (4, 4, 4), (8, 8, 6),
@@ -37,6 +38,47 @@ AWKWARD_SIZES: tuple[Size, ...] = (
 UNIT_ROUNDOFF = 2.0**-24
 EXACT = 2**24
 """Up to here float32 holds every whole number."""
+
+_FACTORS_ROUNDED = {name: 2 * 2.0**-bits + 2.0 ** (-2 * bits) for name, bits in ARITHMETICS.items()}
+"""What a product may be off, as a share of it, where so many bits of both factors are kept."""
+_CUT = 10 * 2.0**-23 / UNIT_ROUNDOFF
+"""What one instruction may lose, in u: a tensor core lines up 8 products and the sum so far by the
+largest, cuts each off at its last of 24 bits, and then the result (Fasi, Higham, Mikaitis and
+Pranesh, Numerical behavior of NVIDIA tensor cores, 2021: so the V100; later ones keep more)."""
+_DROPPED = 2.0**-22
+"""small · small, of each product the part that three products leave out: 2⁻¹¹ of each factor."""
+_LONGEST_CHUNK = 32
+"""The most k whose three products each a kernel lets tensor cores add up, before FP32 does."""
+
+BOUNDS = {
+    "fp32": {"factors": 0.0, "per_k": 1.0, "once": 0.0, "least": 0.0},
+    "tf32": {
+        "factors": _FACTORS_ROUNDED["tf32"] / UNIT_ROUNDOFF,
+        "per_k": _CUT / 8,
+        "once": _CUT,
+        "least": 0.0,
+    },
+    "fp16": {
+        "factors": _FACTORS_ROUNDED["fp16"] / UNIT_ROUNDOFF,
+        "per_k": _CUT / 8,
+        "once": _CUT,
+        "least": 2.0**-25,
+    },
+    "3xtf32": {
+        "factors": (_FACTORS_ROUNDED["3xtf32"] + _DROPPED) / UNIT_ROUNDOFF,
+        "per_k": 1 / 8,
+        "once": 3 * _LONGEST_CHUNK / 8 * _CUT,
+        "least": 0.0,
+    },
+}
+"""How far off an element of C may be: (factors + once + K·per_k)·u·(|A|·|B|) + least·(Σ|a| + Σ|b|).
+
+``factors`` is what rounding A and B to the arithmetic's bits may add, ``per_k`` and ``once`` what
+the sums of K products may lose. What 3xtf32 loses in a tensor core does not grow with K, for it is
+a share of a chunk's sum; FP32 adds the chunks, of 8 k at least. ``least`` is half the distance of
+FP16's smallest numbers, below 2⁻¹⁴, which have fewer bits: what an element may be off there. It
+counts with the other factor below 1 only: so for the numbers that are drawn here.
+"""
 LEAST_ALLOWED = 1e-30
 """Added to what an element may be off, as an element of zeros may not be at all."""
 
@@ -84,6 +126,15 @@ def summary(results: Sequence[CheckResult]) -> str:
     return text
 
 
+def bound_text(arithmetic: str) -> str:
+    """Say in a sentence or two how far off an arithmetic's elements of C may be, and why.
+
+    Raises:
+        KeyError: the arithmetic is none of ``ARITHMETICS``.
+    """
+    return TEMPLATES[f"bound.{arithmetic}"]
+
+
 def first_fault(results: Iterable[CheckResult]) -> str | None:
     """Say what is wrong at the first size that is not right; None where all are."""
     for result in results:
@@ -94,33 +145,39 @@ def first_fault(results: Iterable[CheckResult]) -> str | None:
 
 
 class Rounding:
-    """What float32 may make of A·B: each element in float64, and how far off it may be."""
+    """What an arithmetic may make of A·B: each element in float64, and how far off it may be."""
 
-    def __init__(self, a: Any, b: Any) -> None:
+    def __init__(self, a: Any, b: Any, arithmetic: str = "fp32") -> None:
         """Multiply in float64. A is M×K, B is K×N: float32 arrays of one library."""
         a, b = a.astype("float64"), b.astype("float64")
+        bound = BOUNDS[arithmetic]
         self._product = a @ b
-        self._allowed = a.shape[1] * UNIT_ROUNDOFF * (abs(a) @ abs(b))
+        size_a, size_b = abs(a), abs(b)
+        share = bound["factors"] + bound["once"] + bound["per_k"] * a.shape[1]
+        self._allowed = share * UNIT_ROUNDOFF * (size_a @ size_b)
+        if bound["least"]:
+            self._allowed += bound["least"] * (size_a.sum(1)[:, None] + size_b.sum(0)[None, :])
         self._allowed += LEAST_ALLOWED  # an element whose bound is zero must not divide by zero
 
     def shares(self, c: Any) -> Any:
-        """Return the error of each element of C (M×N) as a share of K·u·(|A|·|B|)."""
+        """Return the error of each element of C (M×N) as a share of its bound (``BOUNDS``)."""
         return abs(c - self._product) / self._allowed
 
 
-def rounding_shares(a: Any, b: Any, c: Any) -> Any:
-    """Return the error of each element of C as a share of K·u·(|A|·|B|), in float64.
+def rounding_shares(a: Any, b: Any, c: Any, arithmetic: str = "fp32") -> Any:
+    """Return the error of each element of C as a share of its bound, in float64 (``BOUNDS``).
 
     A is M×K, B is K×N, C is M×N: float32 arrays of one library, CuPy or NumPy. NaN where C is NaN.
     """
-    return Rounding(a, b).shares(c)
+    return Rounding(a, b, arithmetic).shares(c)
 
 
 class Judge(ABC):
     """The three runs of one kernel at one size. ``library`` is CuPy or NumPy."""
 
-    def __init__(self, library: Any, size: Size, seed: int) -> None:
+    def __init__(self, library: Any, size: Size, seed: int, arithmetic: str = "fp32") -> None:
         self.library = library
+        self.arithmetic = arithmetic
         self.m, self.n, self.k = size
         self.random = library.random.RandomState(seed + self.m + 3 * self.n + 7 * self.k)
 
@@ -159,7 +216,7 @@ class Judge(ABC):
         c = self.product(a, b)
         if not self.library.array_equal(c, self.product(a, b)):
             raise WrongResultError(sentence("judge.twice"))
-        share = rounding_shares(a, b, c)
+        share = rounding_shares(a, b, c, self.arithmetic)
         expected = a.astype("float64") @ b.astype("float64")
         self.reject(~(share <= 1), c, expected, sentence("judge.rounding"))
         return float(share.max())

@@ -130,6 +130,6 @@ function judged(kernel, ptx, size, seed, timeLimit, into) {
     }
   }
 
-  const judge = new Judge(product, size, seed);
+  const judge = new Judge(product, size, seed, kernel.arithmetic);
   return judge.run();
 }

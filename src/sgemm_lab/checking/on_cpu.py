@@ -62,7 +62,7 @@ class _JudgeHere(Judge):
     """Runs the kernel in the simulator."""
 
     def __init__(self, kernel: Kernel, ptx: str, size: Size, seed: int, time_limit: float) -> None:
-        super().__init__(np, size, seed)
+        super().__init__(np, size, seed, kernel.arithmetic)
         self.shape = kernel.launch_shape(*size)
         self.parts = shared_parts(kernel)
         self.ptx = ptx

@@ -28,7 +28,7 @@ def check(
     cupy = require_gpu()
     loaded = LoadedKernel(kernel)
     for m, n, k in sizes:
-        judge = _GpuJudge(cupy, loaded, (m, n, k), seed, shift)
+        judge = _GpuJudge(cupy, loaded, (m, n, k), seed, shift, kernel.arithmetic)
         try:
             error = judge.run()
         except WrongResultError as fault:
@@ -49,8 +49,16 @@ def check(
 class _GpuJudge(Judge):
     """Runs the kernel on the GPU."""
 
-    def __init__(self, cupy: Any, loaded: LoadedKernel, size: Size, seed: int, shift: int) -> None:
-        super().__init__(cupy, size, seed)
+    def __init__(
+        self,
+        cupy: Any,
+        loaded: LoadedKernel,
+        size: Size,
+        seed: int,
+        shift: int,
+        arithmetic: str = "fp32",
+    ) -> None:
+        super().__init__(cupy, size, seed, arithmetic)
         self.loaded = loaded
         self.shift = shift
 

@@ -12,7 +12,7 @@ from typing import Any
 from sgemm_lab import __version__
 from sgemm_lab.checking.apart import check_apart
 from sgemm_lab.checking.foreign import check_foreign, fitting_tile, prepare_check, sizes_of
-from sgemm_lab.checking.judge import AWKWARD_SIZES, CheckResult, summary
+from sgemm_lab.checking.judge import AWKWARD_SIZES, CheckResult, bound_text, summary
 from sgemm_lab.checking.on_cpu import QUICK_SIZES, check_here
 from sgemm_lab.checking.on_gpu import check
 from sgemm_lab.cli.arguments import add_kernels, add_sizes, add_time_limit, chosen, natural, seconds
@@ -37,6 +37,7 @@ from sgemm_lab.measuring.recorder import (
     RAGGED_SIZES,
     SQUARE_SIZES,
     record_counters,
+    record_errors,
     take_record,
 )
 from sgemm_lab.models.bound import bound_of
@@ -125,6 +126,10 @@ def _parser() -> argparse.ArgumentParser:
     add_kernels(counting)
     add_sizes(counting)
     _add_out(counting)
+
+    erring = command("errors", _errors, "Measure how far off kernels are, by class of inputs.")
+    add_kernels(erring)
+    _add_out(erring)
 
     adding = command("add", _add, "Add the runs of record files, as of another machine.")
     adding.add_argument("files", nargs="+", type=Path, metavar="FILE", help="a record file")
@@ -257,7 +262,10 @@ def _print_verdict(results: Sequence[CheckResult], options: argparse.Namespace) 
 def _check_one(
     kernel: Kernel, sizes: Sequence[Size], options: argparse.Namespace, live: bool
 ) -> list[CheckResult]:
-    return _told(kernel.name, _verdicts(kernel, sizes, options, live), len(sizes), options)
+    results = _told(kernel.name, _verdicts(kernel, sizes, options, live), len(sizes), options)
+    if kernel.arithmetic != "fp32" and not options.json:
+        print(f"{kernel.name} multiplies in {kernel.arithmetic}. {bound_text(kernel.arithmetic)}")
+    return results
 
 
 def _told(
@@ -337,6 +345,17 @@ def _counters(options: argparse.Namespace) -> int:
     return 0 if run.complete else 130
 
 
+def _errors(options: argparse.Namespace) -> int:
+    kernels = _for_this_gpu(options.kernels)
+    path, run = record_errors(kernels, options.out or own_records(), progress=tell)
+    if options.json:
+        print_json([asdict(found) for found in run.accuracies or ()])
+    else:
+        count = plural(len(run.accuracies or ()), "error", "errors")
+        print(f"Wrote {count} of {plural(len(kernels), 'kernel', 'kernels')} to {path}.")
+    return 0 if run.complete else 130
+
+
 def _add(options: argparse.Namespace) -> int:
     records = [load_record(file) for file in options.files]
     folder = options.out or own_records()
@@ -380,10 +399,19 @@ def _scoreboard(options: argparse.Namespace) -> int:
         raise LabError(f"No record is of a GPU whose name contains '{options.gpu}'.")
     if options.json:
         columns = (
-            "kernel", "picked", "gpu", "m", "n", "k", "gflops", "cublas_gflops", "date",
+            "kernel", "picked", "gpu", "m", "n", "k", "gflops", "cublas_gflops", "error",
+            "cublas_error", "date",
         )  # fmt: skip
         bounds = _bounds(records)
-        rows = [{**{c: getattr(s, c) for c in columns}, **bounds(s)} for s in found]
+        arithmetics = {k.name: k.arithmetic for k in load_kernels(variants=True)}
+        rows = [
+            {
+                **{c: getattr(s, c) for c in columns},
+                "arithmetic": arithmetics.get(s.picked or s.kernel),
+                **bounds(s),
+            }
+            for s in found
+        ]
         print_json(rows)
     else:
         _print_scores(found)

@@ -266,10 +266,11 @@ def _find_cache() -> None:
 
 def _compiled(nvrtc: Any, program: Any, target: str, entry: str) -> Compiled:
     log = nvrtc.getProgramLog(program)
-    if f"'{entry}'" not in log:
+    # The log has a paragraph per entry, and before them remarks that may name one too.
+    begins = f"Compiling entry function '{entry}'"
+    if begins not in log:
         raise _no_entry(entry)
-    # The log has a paragraph per entry; ours begins where its name stands.
-    paragraph = log[log.index(f"'{entry}'") :].partition("Compiling entry function")[0]
+    paragraph = log.partition(begins)[2].partition("Compiling entry function")[0]
     registers = re.search(r"Used (\d+) registers", paragraph)
     spills = re.search(r"(\d+) bytes spill stores, (\d+) bytes spill loads", paragraph)
     shared = re.search(r"(\d+) bytes smem", paragraph)

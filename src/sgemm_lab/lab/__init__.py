@@ -23,6 +23,10 @@ counters of a launch, the ``card`` of the GPU (``card().clock_mhz``), the ``kern
 ``pace`` by the model of overlap. They stand where they are used:
 ``{value}`lab.speed("split")` GFLOP/s``; see :mod:`sgemm_lab.book.values`.
 
+**Of tensor cores.** ``fragments`` of a warp, number ``formats``, a number ``in_two``; ``errors`` by
+class of inputs, ``speed_and_error`` of kernels, cuBLAS in another arithmetic (``library``), what
+three products leave (``contributions``).
+
 **Pictures that move.** ``roofline``, ``intensity``, ``occupancy``, ``coalescing``, ``banks``,
 ``timeline``, ``tile_waves``, ``machine_code``, ``ladder``, ``memory_ladder``, ``in_flight``; and
 still ones: ``curves``, ``spread``.
@@ -47,6 +51,7 @@ from sgemm_lab.cuda.compiler import TARGETS, compile_kernel, suits
 from sgemm_lab.errors import LabError, MissingToolError
 from sgemm_lab.gpu import GPUS, Gpu, find_gpu
 from sgemm_lab.kernel import Kernel, Size, has_head_comment, load_kernel, parse_kernel
+from sgemm_lab.lab import accuracies as _accuracies
 from sgemm_lab.lab import card as _card
 from sgemm_lab.lab import closing as _closing
 from sgemm_lab.lab import demand as _demand
@@ -74,6 +79,7 @@ from sgemm_lab.lab.methods import effects as _effects
 from sgemm_lab.lab.output import Output, Picture, Prose, table, unavailable
 from sgemm_lab.lab.pictures.banks import phase_panel
 from sgemm_lab.lab.pictures.copying import copying_panel
+from sgemm_lab.lab.pictures.fragments import formats_panel, fragments_panel, split_panel
 from sgemm_lab.lab.pictures.frame import figure as _figure
 from sgemm_lab.lab.pictures.levels import levels_panel
 from sgemm_lab.lab.pictures.matrices import Group, matrices
@@ -96,6 +102,7 @@ from sgemm_lab.lab.timelines import pace, timed_kernel
 from sgemm_lab.lab.timelines import timeline as _timeline
 from sgemm_lab.lab.verdicts import verdicts
 from sgemm_lab.lab.your_gpu import my_gpu as _my_gpu
+from sgemm_lab.records.data import Measurement
 from sgemm_lab.rules.overlap import Pipeline
 from sgemm_lab.text import bytes_text, number, with_spaced_percents
 from sgemm_lab.wgsl.programs import load_program
@@ -671,6 +678,42 @@ def phase(title: str, name: str, line: str, *, says: str = "") -> Output:
     return phase_panel(title, load_kernel(name), line, says=says)
 
 
+def fragments(title: str, *, says: str = "") -> Output:
+    """Draw which lane of a warp holds which element where tensor cores multiply TF32."""
+    return fragments_panel(title, says=says)
+
+
+def formats(title: str, *, says: str = "") -> Output:
+    """Draw the bits of FP32, TF32 and FP16: sign, exponent, fraction."""
+    return formats_panel(title, says=says)
+
+
+def in_two(title: str, *, says: str = "") -> Output:
+    """Draw the significant bits of an FP32 number and of its two TF32 parts."""
+    return split_panel(title, says=says)
+
+
+def errors(*names: str) -> _accuracies.Errors:
+    """Return recorded errors of kernels and modes of cuBLAS, such as "cublas" or "cublas_tf32"."""
+    return _accuracies.Errors(names)
+
+
+def library(arithmetic: str, size: int | Size = 4096) -> Measurement:
+    """Return what cuBLAS made in an arithmetic: "fp32", "tf32" or "fp16"."""
+    return _accuracies.library(arithmetic, _size(size))
+
+
+def speed_and_error(*names: str, conclusion: str, size: int | Size = 4096) -> Picture:
+    """Draw speed over error, each kernel and each mode of cuBLAS a point."""
+    return _accuracies.speed_and_error(names, conclusion, _size(size))
+
+
+def contributions() -> dict[str, str]:
+    """Say the error that "one", "three" or "four" products of parts leave, sums exact."""
+    left = _accuracies.contributions()
+    return {name: _accuracies.error_text(error) for name, error in left.items()}
+
+
 def sm(title: str, *, says: str = "") -> Output:
     """Draw one SM of this machine's GPU, or of the recorded one, with its parts."""
     return multiprocessor_panel(title, find_gpu(card().device.name), says=says)
@@ -721,20 +764,26 @@ __all__ = [
     "closing",
     "coalescing",
     "code",
+    "contributions",
     "copied",
     "copies",
     "count",
     "curves",
     "effects",
+    "errors",
     "exercise",
     "figure",
     "find_gpu",
+    "formats",
+    "fragments",
     "hardware",
     "in_flight",
+    "in_two",
     "instructions",
     "intensity",
     "kernel",
     "ladder",
+    "library",
     "machine_code",
     "matmul",
     "measure",
@@ -767,6 +816,7 @@ __all__ = [
     "sm",
     "source",
     "speed",
+    "speed_and_error",
     "spread",
     "step",
     "table",

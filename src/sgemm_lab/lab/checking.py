@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from sgemm_lab.checking.apart import check_apart
-from sgemm_lab.checking.judge import AWKWARD_SIZES, CheckResult, summary
+from sgemm_lab.checking.judge import AWKWARD_SIZES, CheckResult, bound_text, summary
 from sgemm_lab.checking.on_cpu import QUICK_SIZES, check_here
 from sgemm_lab.checking.on_gpu import check
 from sgemm_lab.kernel import Kernel
@@ -36,6 +36,8 @@ def verdict(kernels: list[Kernel], *, simulated: bool = False) -> Output:
         note = "Checked here without a GPU: the kernel's PTX was run on this machine's processor."
         for kernel in kernels:
             rows.append([kernel.title, judgement(list(check_here(kernel, sizes)))])
+    arithmetics = {kernel.arithmetic: None for kernel in kernels if kernel.arithmetic != "fp32"}
+    note += "".join(f" In {one}: {bound_text(one)}" for one in arithmetics)
     listed = ", ".join(size_text(size) for size in sizes[:6])
     more = f" and {len(sizes) - 6} more" if len(sizes) > 6 else ""
     return table(["kernel", "verdict"], rows, note=f"{note} Sizes: {listed}{more}.", numbers=2)

@@ -10,7 +10,7 @@ from sgemm_lab.lab.your_gpu import gpu_seconds
 from sgemm_lab.measuring.race import Budget, input_set_count
 from sgemm_lab.measuring.recorder import RAGGED_SIZES, SQUARE_SIZES
 from sgemm_lab.models.roofline import clock_text
-from sgemm_lab.records.data import CUBLAS, Measurement, Record, Run, Spread
+from sgemm_lab.records.data import CUBLAS_MODES, Measurement, Record, Run, Spread
 from sgemm_lab.text import bytes_text
 
 
@@ -88,7 +88,7 @@ class Recorded:
 
 
 def _kernels(run: Run) -> set[str]:
-    return {samples.kernel for samples in run.measurements} - {CUBLAS}
+    return {samples.kernel for samples in run.measurements} - set(CUBLAS_MODES.values())
 
 
 def recorded() -> Recorded:

@@ -27,12 +27,17 @@ from sgemm_lab.cuda.launch import LoadedKernel, require_gpu
 from sgemm_lab.cuda.micro import load_micro
 from sgemm_lab.errors import LabError
 from sgemm_lab.kernel import Kernel, Size
-from sgemm_lab.records.data import CUBLAS, Measurement
+from sgemm_lab.records.data import CUBLAS_MODES, Measurement
 
 CUBLAS_CALL = "cublasSgemm, CUBLAS_DEFAULT_MATH (FP32, no TF32)"
 
 _TF32_MATH = 3
 """CUBLAS_TF32_TENSOR_OP_MATH (cuBLAS documentation, cublasMath_t), which CuPy does not name."""
+
+_FP32, _FP16 = 0, 2
+"""CUDA_R_32F and CUDA_R_16F (CUDA's library_types.h)."""
+_COMPUTE_FP32, _ANY_ALGORITHM = 68, -1
+"""CUBLAS_COMPUTE_32F and CUBLAS_GEMM_DEFAULT (cublas_api.h)."""
 
 WORKSPACE_BYTES = 32 * 2**20
 """What cuBLAS itself sets aside on Hopper (cuBLAS documentation, cublasSetWorkspace). In a graph it
@@ -92,6 +97,41 @@ def cublas(*, tf32: bool = False) -> Product:
     return multiply
 
 
+def cublas_fp16() -> Product:
+    """Return cuBLAS's product of factors rounded to FP16 beforehand, added up in FP32.
+
+    The rounding is not timed: what is called is a product of FP16 matrices. They are kept for as
+    long as the next call has matrices of the same size. It cannot be part of a CUDA graph.
+    """
+    cupy = require_gpu()
+    import numpy as np
+    from cupy_backends.cuda.libs import cublas as library
+
+    one, zero = np.array(1, "float32"), np.array(0, "float32")
+    # A float32 matrix stays alive beside its rounded copy: so none other has its address.
+    kept: dict[int, tuple[Any, Any]] = {}
+
+    def rounded(x: Any) -> Any:
+        if x.data.ptr not in kept:
+            kept[x.data.ptr] = x, x.astype("float16")
+        return kept[x.data.ptr][1].data.ptr
+
+    def multiply(a: Any, b: Any, c: Any) -> None:
+        (m, k), n = a.shape, b.shape[1]
+        if any(held.shape not in ((m, k), (k, n)) for held, _ in kept.values()):
+            kept.clear()
+        handle = cupy.cuda.device.get_cublas_handle()
+        library.setMathMode(handle, library.CUBLAS_DEFAULT_MATH)
+        plain = library.CUBLAS_OP_N
+        library.gemmEx(
+            handle, plain, plain, n, m, k,
+            one.ctypes.data, rounded(b), _FP16, n, rounded(a), _FP16, k,
+            zero.ctypes.data, c.data.ptr, _FP32, n, _COMPUTE_FP32, _ANY_ALGORITHM,
+        )  # fmt: skip
+
+    return multiply
+
+
 def _sgemm_in_graph(version: int, given: tuple[int, ...], workspace: Any) -> None:
     """Call cublasSgemm where a stream is captured, which CuPy itself refuses to do.
 
@@ -124,10 +164,18 @@ def cublas_library(version: int) -> Any:
 def contenders(kernels: Iterable[Kernel]) -> dict[str, Product]:
     """Return the loaded kernels by name, and cuBLAS.
 
+    Where tensor cores multiply in one of the kernels, cuBLAS is there in TF32 and FP16 too.
+
     Raises:
         LabError: no GPU, or a kernel that cannot be loaded.
     """
-    return {**{kernel.name: LoadedKernel(kernel) for kernel in kernels}, CUBLAS: cublas()}
+    kernels = list(kernels)
+    products: dict[str, Product] = {kernel.name: LoadedKernel(kernel) for kernel in kernels}
+    products[CUBLAS_MODES["fp32"]] = cublas()
+    if any(kernel.arithmetic != "fp32" for kernel in kernels):
+        products[CUBLAS_MODES["tf32"]] = cublas(tf32=True)
+        products[CUBLAS_MODES["fp16"]] = cublas_fp16()
+    return products
 
 
 class RaceInterrupted(KeyboardInterrupt):

@@ -22,6 +22,7 @@ from sgemm_lab.cuda.launch import fits, require_gpu
 from sgemm_lab.errors import LabError
 from sgemm_lab.files import check_writable
 from sgemm_lab.kernel import Kernel, Size
+from sgemm_lab.measuring.accuracy import accuracies, product_errors
 from sgemm_lab.measuring.methods import effects as measure_effects
 from sgemm_lab.measuring.microbench import microbenchmarks
 from sgemm_lab.measuring.race import (
@@ -34,7 +35,9 @@ from sgemm_lab.measuring.race import (
     race,
 )
 from sgemm_lab.records.data import (
+    CUBLAS_MODES,
     MATMUL,
+    Accuracy,
     Counters,
     Device,
     Measurement,
@@ -126,10 +129,11 @@ class _Taken:
     measurements: list[Measurement] = field(default_factory=list)
     readings: list[Reading] = field(default_factory=list)
     counters: list[Counters] = field(default_factory=list)
+    accuracies: list[Accuracy] = field(default_factory=list)
     complete: bool = True
 
     def __bool__(self) -> bool:
-        return bool(self.measurements or self.readings or self.counters)
+        return bool(self.measurements or self.readings or self.counters or self.accuracies)
 
 
 @contextmanager
@@ -190,8 +194,16 @@ def measure_run(
             products[MATMUL] = matmul
         for number, size in enumerate(sizes, 1):
             progress(f"size {number} of {len(sizes)}: M, N, K = {', '.join(map(str, size))}")
+            graphs = is_graphed(size)
+            racing = {
+                name: product
+                for name, product in products.items()
+                if not (graphs and name == CUBLAS_MODES["fp16"])
+            }
             try:
-                taken.measurements += race(products, size, budget, progress, is_graphed(size))
+                found = race(racing, size, budget, progress, graphs)
+                errors = product_errors({one.kernel: racing[one.kernel] for one in found}, size)
+                taken.measurements += [replace(one, error=errors[one.kernel]) for one in found]
             except RaceInterrupted as stop:
                 taken.measurements += stop.measurements
                 raise
@@ -249,6 +261,25 @@ def record_counters(
         power_w=Spread.of(card.power_w),
         temperature_c=Spread.of(card.temperature_c),
     )
+    return keep_run(folder, device, run), run
+
+
+def record_errors(
+    kernels: Sequence[Kernel], folder: Path, progress: Progress = lambda _: None
+) -> tuple[Path, Run]:
+    """Measure how far off kernels and cuBLAS are on every class of inputs; return file and run.
+
+    Raises:
+        LabError: as ``take_record`` does.
+    """
+    device = current_device()
+    _look_first(folder, device)
+    base, taken = new_run(), _Taken()
+    prints = {kernel.name: kernel.fingerprint for kernel in kernels}
+    with _keeping(taken, progress):
+        for found in accuracies(contenders(kernels), progress):
+            taken.accuracies.append(replace(found, fingerprint=prints.get(found.kernel, "")))
+    run = replace(base, complete=taken.complete, accuracies=tuple(taken.accuracies))
     return keep_run(folder, device, run), run
 
 

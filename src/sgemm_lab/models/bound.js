@@ -2,6 +2,7 @@
 // How fast the GPU's units let a kernel be, by what a block of it asks of them: bound.py in
 // JavaScript, without what only the counters of a GPU know (instructions, bytes moved).
 
+import { LabError } from "../errors.js";
 import { FLOAT_BYTES, FLOP_PER_WARP_FMA, WARP } from "../hardware.py";
 import { launchShape } from "../kernel.js";
 import { tileOf } from "../rules/tile.js";
@@ -14,8 +15,8 @@ import { perStep } from "./demand.js";
 
 /**
  * Of a GPU's data sheet.
- * @typedef {{ name: string, sms: number, clock_mhz: number, fp32_lanes: number, dram_gbs: number
- * }} Sheet
+ * @typedef {{ name: string, sms: number, clock_mhz: number, fp32_lanes: number,
+ *   tf32_fmas: number, fp16_fmas: number, dram_gbs: number }} Sheet
  *
  * What one unit leaves to a kernel: the unit in words, what a step asks of it and in what that
  * is counted, and the GFLOP/s.
@@ -36,14 +37,15 @@ const ENDLESS = 10 ** 9;
 export function bound(kernel, block, size, gpu) {
   const asked = perStep(block, size);
   const clocks = (gpu.sms * gpu.clock_mhz) / 1e3;
-  const arithmetic = (clocks * gpu.fp32_lanes) / WARP;
+  const arithmetic = (clocks * fmas(kernel.arithmetic, gpu)) / WARP;
+  const unit = kernel.arithmetic === "fp32" ? "arithmetic" : "tensor cores";
   const memory = asked.shared >= asked.global ? "shared memory" : "L1";
   /** @type {[string, string, string, number, number][]} */
   const units = [
-    ["peak", "arithmetic", "multiply-adds", asked.products, arithmetic],
+    ["peak", unit, "multiply-adds", asked.products, arithmetic],
     [
       "grid",
-      "arithmetic of the SM with the most blocks",
+      `${unit} of the SM with the most blocks`,
       "multiply-adds",
       onTheBusiest(kernel, size, gpu),
       arithmetic,
@@ -54,10 +56,30 @@ export function bound(kernel, block, size, gpu) {
   ];
   return units
     .filter(([, , , demand]) => demand > 0)
-    .map(([unit, label, countedIn, demand, rate]) => {
-      return { unit, label, countedIn, demand, gflops: (FLOP_PER_WARP_FMA * rate) / demand };
+    .map(([name, label, countedIn, demand, rate]) => {
+      return { unit: name, label, countedIn, demand, gflops: (FLOP_PER_WARP_FMA * rate) / demand };
     })
     .sort((a, b) => a.gflops - b.gflops);
+}
+
+/**
+ * The multiply-adds of a product that an SM finishes per clock. Of three TF32 products each is one
+ * third. Throws a LabError where its tensor cores do not take such factors.
+ * @param {string} arithmetic
+ * @param {Sheet} gpu
+ */
+function fmas(arithmetic, gpu) {
+  const found = new Map([
+    ["fp32", gpu.fp32_lanes],
+    ["tf32", gpu.tf32_fmas],
+    ["fp16", gpu.fp16_fmas],
+    ["3xtf32", gpu.tf32_fmas / 3],
+  ]).get(arithmetic);
+  if (!found) {
+    const factors = `${arithmetic.toUpperCase()} factors`;
+    throw new LabError(`The tensor cores of ${gpu.name} do not multiply ${factors}.`);
+  }
+  return found;
 }
 
 /**

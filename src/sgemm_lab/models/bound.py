@@ -40,8 +40,6 @@ _ENDLESS = 10**9
 """SMs, more than there are pieces of any product."""
 
 _UNIT_WORDS = {
-    PEAK: ("arithmetic", "multiply-adds"),
-    GRID: ("arithmetic of the SM with the most blocks", "multiply-adds"),
     ISSUE: ("issue slots", "instructions"),
     LOOKUP: ("lookups in L1", "lookups"),
     L2: ("L2", "bytes"),
@@ -126,17 +124,21 @@ def lowest(demands: Mapping[str, float], rates: Mapping[str, float]) -> tuple[st
     return unit, caps[unit]
 
 
-def rates(gpu: Gpu) -> dict[str, float]:
+def rates(gpu: Gpu, arithmetic: str = "fp32") -> dict[str, float]:
     """Return what the units of a GPU do per second by design, in 10⁹ of what each counts.
 
-    Multiply-adds of a warp: FP32 lanes over 32, per clock and SM. Instructions: one per clock and
-    scheduler. Wavefronts, and lookups: one per clock and SM. Bytes of DRAM: the data sheet's.
+    Multiply-adds of a warp: FP32 lanes over 32, per clock and SM, or those that its tensor cores
+    make of such factors over 32. Instructions: one per clock and scheduler. Wavefronts, and
+    lookups: one per clock and SM. Bytes of DRAM: the data sheet's.
+
+    Raises:
+        LabError: the GPU's tensor cores do not take such factors.
     """
     clocks = gpu.sms * gpu.clock_mhz / 1e3
-    arithmetic = clocks * gpu.fp32_lanes / WARP
+    products = clocks * gpu.fmas(arithmetic) / WARP
     return {
-        PEAK: arithmetic,
-        GRID: arithmetic,
+        PEAK: products,
+        GRID: products,
         ISSUE: clocks * SCHEDULERS,
         DATA: clocks,
         LOOKUP: clocks,
@@ -159,7 +161,8 @@ def bound(
 
     Args:
         partly: where what a block asks for cannot be told, leave out L1 and shared memory. What
-            is returned is still a bound, but a lower cap may be hidden.
+            is returned is still a bound, but a lower cap may be hidden. So it always is where
+            tensor cores multiply: theirs is known.
 
     Raises:
         LabError: what a block asks for cannot be told, or the kernel cannot be compiled here.
@@ -168,7 +171,7 @@ def bound(
     try:
         block, source = block_demand(kernel).per_step(size), "counted in one block, simulated"
     except LabError:
-        if not partly:
+        if not partly and kernel.arithmetic == "fp32":
             raise
         block, source = _LEAST, "one for each product"
     found = {
@@ -182,8 +185,14 @@ def bound(
     if record is not None:
         found |= _counted(kernel, size, record)
     label = "shared memory" if block[SHARED] >= block[GLOBAL] else "L1"
-    words = {**_UNIT_WORDS, DATA: (label, "wavefronts")}
-    speeds = {**rates(gpu), **_measured_rates(record)}
+    unit = "arithmetic" if kernel.arithmetic == "fp32" else "tensor cores"
+    words = {
+        **_UNIT_WORDS,
+        PEAK: (unit, "multiply-adds"),
+        GRID: (f"{unit} of the SM with the most blocks", "multiply-adds"),
+        DATA: (label, "wavefronts"),
+    }
+    speeds = {**rates(gpu, kernel.arithmetic), **_measured_rates(record)}
     caps = sorted(
         (
             _cap(u, words[u], demand, speeds, source)

@@ -18,7 +18,8 @@ import { LINES_PER_LOOKUP } from "./demand.py";
 
 /**
  * What is counted of a block: wavefronts of shared memory; wavefronts in which global loads and
- * stores pass the data pipe; their requests; lookups of loads; multiply-adds of a warp.
+ * stores pass the data pipe; their requests; lookups of loads; multiply-adds of a warp, or where
+ * tensor cores multiply the 32 products for each.
  * @typedef {{ shared: number, global: number, requests: number, lookups: number, products: number
  * }} Demand
  *
@@ -48,7 +49,7 @@ export function perStep({ rows, columns, window, fixed, perK }, [m, n, k]) {
 
 /**
  * Simulate one block of a kernel, at two lengths of K. Throws a LabError where the block is no tile
- * of C that follows from the kernel's constants.
+ * of C that follows from the kernel's constants, or it cannot be simulated.
  * @param {Kernel} kernel
  * @param {string} ptx
  * @returns {BlockDemand}
@@ -109,7 +110,10 @@ function countBlock(kernel, ptx, tile, k) {
     global: pipe.wavefronts,
     requests: pipe.requests,
     lookups: pipe.lookups,
-    products: counts.total.ffma_thread_instructions / WARP,
+    products:
+      kernel.arithmetic === "fp32"
+        ? counts.total.ffma_thread_instructions / WARP
+        : (tile.bm * tile.bn * k * (sharesOut ? tiles : 1)) / WARP,
   };
   return sharesOut ? each(found, (count) => count / tiles) : found;
 }

@@ -32,7 +32,8 @@ LINES_PER_LOOKUP = 4
 
 SHARED, GLOBAL, REQUESTS, LOOKUPS, PRODUCTS = "shared", "global", "requests", "lookups", "products"
 """What is counted of a block: wavefronts of shared memory; wavefronts in which global loads and
-stores pass the data pipe; their requests; lookups of loads; multiply-adds of a warp."""
+stores pass the data pipe; their requests; lookups of loads; multiply-adds of a warp, or where
+tensor cores multiply the 32 products for each."""
 
 _ALIGNED = WARP
 """Rows that start at a multiple of so many floats start at a line of L1 and at bank 0."""
@@ -90,7 +91,8 @@ def simulated_demand(kernel: Kernel, ptx: str) -> BlockDemand:
     """Simulate one block of a kernel, at two lengths of K, and return what it asks for.
 
     Raises:
-        LabError: the block is no tile of C that follows from the kernel's constants.
+        LabError: the block is no tile of C that follows from the kernel's constants, or it cannot
+            be simulated.
     """
     tile = Tile.from_constants(kernel.values)
     window = max(WARP, tile.bk)
@@ -217,6 +219,10 @@ def _count_block(kernel: Kernel, ptx: str, tile: Tile, k: int) -> dict[str, floa
         GLOBAL: pipe.wavefronts,
         REQUESTS: pipe.requests,
         LOOKUPS: pipe.lookups,
-        PRODUCTS: counts.ffma_thread_instructions / WARP,
+        PRODUCTS: (
+            counts.ffma_thread_instructions / WARP
+            if kernel.arithmetic == "fp32"
+            else tile.bm * tile.bn * k * (tiles if shares_out else 1) / WARP
+        ),
     }
     return {name: count / tiles for name, count in found.items()} if shares_out else found

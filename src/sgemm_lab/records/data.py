@@ -17,11 +17,26 @@ from sgemm_lab.records.form import Rule
 CUBLAS = "cublas"
 """The name under which cuBLAS stands among kernels."""
 
+CUBLAS_MODES = {"fp32": CUBLAS, "tf32": "cublas_tf32", "fp16": "cublas_fp16"}
+"""Under which names cuBLAS stands, by the arithmetic that it was told to use."""
+
 MATMUL = "matmul"
 """The name under which the dispatcher stands among kernels."""
 
 UNITS = ("cycles", "GB/s", "GFLOP/s", "W", "MHz", "of the bound")
 """What a reading can be in."""
+
+
+INPUTS = {
+    "half": "uniform in ±0.5",
+    "unit": "uniform in [0, 1]",
+    "normal": "normal",
+    "wide": "±0.5 · 2ˣ, x in ±20",
+    "cancelling": "sums that cancel",
+    "large": "uniform in ±2²⁰",
+    "tiny": "A ±2⁻¹²¹, B ±2⁹⁹",
+}
+"""Classes of inputs at which errors are measured, in words."""
 
 
 def _matches(pattern: str, words: str) -> Rule:
@@ -54,6 +69,9 @@ class Measurement:
     """True if the launches of a sample were replayed as a CUDA graph."""
     picked: str | None = None
     """Which kernel the dispatcher took; its is the fingerprint. None for all but ``matmul``."""
+    error: Annotated[float, _NOT_BELOW_ZERO] | None = None
+    """‖C − A·B‖ over ‖A·B‖ by all elements, A·B in float64, of inputs like those of the race. None
+    where it was not measured, or C holds NaN or infinity."""
 
     @property
     def size(self) -> Size:
@@ -119,6 +137,24 @@ class Counters:
 
 
 @dataclass(frozen=True)
+class Accuracy:
+    """How far off C was from A·B in float64, at one class of inputs and one size."""
+
+    kernel: Name
+    fingerprint: str
+    inputs: Annotated[str, Rule(lambda name: name in INPUTS, f"one of {', '.join(INPUTS)}")]
+    m: Count
+    n: Count
+    k: Count
+    lost: Annotated[int, _NOT_BELOW_ZERO]
+    """Elements of C that are NaN or infinite. No such is right: A·B fits FP32 in all classes."""
+    error: Annotated[float, _NOT_BELOW_ZERO] | None = None
+    """‖C − A·B‖ over ‖A·B‖, all elements; None where some are lost."""
+    largest: Annotated[float, _NOT_BELOW_ZERO] | None = None
+    """The largest error of an element as a share of 2⁻²⁴·(|A|·|B|); None where some are lost."""
+
+
+@dataclass(frozen=True)
 class Device:
     """A GPU as its driver describes it. Clocks in MHz, sizes in bytes."""
 
@@ -152,6 +188,8 @@ class Run:
     measurements: tuple[Measurement, ...]
     readings: tuple[Reading, ...]
     counters: tuple[Counters, ...] = ()
+    accuracies: tuple[Accuracy, ...] | None = None
+    """None where no errors were measured."""
     clock_mhz: Spread | None = None
     power_w: Spread | None = None
     temperature_c: Spread | None = None
@@ -215,6 +253,16 @@ class Score:
     def cublas_gflops(self) -> float:
         """GFLOP/s of cuBLAS."""
         return self.cublas.gflops
+
+    @property
+    def error(self) -> float | None:
+        """How far off the kernel's C was (``Measurement.error``)."""
+        return self.measurement.error
+
+    @property
+    def cublas_error(self) -> float | None:
+        """How far off that of cuBLAS was."""
+        return self.cublas.error
 
     @property
     def date(self) -> str:
@@ -311,6 +359,32 @@ class Record:
         """Return the latest readings of one benchmark by parameter; empty where there are none."""
         return self._by_benchmark.get(benchmark, {})
 
+    def library(self, arithmetic: str, size: Size) -> Measurement | None:
+        """Return the latest measurement of cuBLAS in an arithmetic; None where there is none."""
+        name = CUBLAS_MODES.get(arithmetic)
+        found = (m for run in self.runs for m in run.measurements if m.kernel == name)
+        return {m.size: m for m in found}.get(size)
+
+    def accuracy(self, kernel: Kernel | str, inputs: str, k: int) -> Accuracy | None:
+        """Return the latest accuracy of this source of a kernel, or of a mode of cuBLAS, or None.
+
+        Args:
+            kernel: a kernel, or one of ``CUBLAS_MODES``.
+            inputs: one of ``INPUTS``.
+            k: terms of a sum.
+        """
+        if isinstance(kernel, str):
+            return self._by_inputs.get((kernel, "", inputs, k))
+        return self._by_inputs.get((kernel.name, kernel.fingerprint, inputs, k))
+
+    @cached_property
+    def _by_inputs(self) -> dict[tuple[str, str, str, int], Accuracy]:
+        return {
+            (one.kernel, one.fingerprint, one.inputs, one.k): one
+            for run in self.runs
+            for one in run.accuracies or ()
+        }
+
     @cached_property
     def _by_source(self) -> dict[tuple[str, str, Size], Score]:
         return {(score.kernel, score.fingerprint, score.size): score for score in self.scores}
@@ -337,5 +411,5 @@ class Record:
         for run in self.runs:
             library = {found.size: found for found in run.measurements if found.kernel == CUBLAS}
             for found in run.measurements:
-                if found.kernel != CUBLAS and found.size in library:
+                if found.kernel not in CUBLAS_MODES.values() and found.size in library:
                     yield Score(self.gpu, run, found, library[found.size])

@@ -314,6 +314,8 @@ def _convert(group: "ThreadGroup", instruction: Instruction, match: Match) -> St
     if from_float and to_float and rounding.endswith("i"):
         round_ = {"rni": np.rint, "rzi": np.trunc, "rmi": np.floor, "rpi": np.ceil}[rounding]
         return assignment(row, lambda: round_(values))
+    if to == "f16":
+        return assignment(row, lambda: _to_half(values).view(np.float16))
     return assignment(row, lambda: np.asarray(values).astype(numpy_type(to)))
 
 
@@ -325,7 +327,9 @@ def _to_bfloat16(values: Any) -> Any:
 
 
 def _to_half(values: Any) -> Any:
-    return np.asarray(values, dtype=np.float32).astype(np.float16).view(np.uint16)
+    """To the nearest float16, halves to the even one. Every NaN becomes the one of the GPU."""
+    halves = np.asarray(values).astype(np.float16).view(np.uint16)
+    return np.where(np.isnan(values), np.uint16(0x7FFF), halves)
 
 
 _NARROW = {"f16": _to_half, "bf16": _to_bfloat16}
@@ -347,12 +351,14 @@ def _convert_to_narrow_pair(group: "ThreadGroup", instruction: Instruction, matc
 
 
 def _convert_to_tf32(group: "ThreadGroup", instruction: Instruction, match: Match) -> Step:
-    """Round to 10 fraction bits, to nearest, ties away from zero."""
+    """Round to 10 fraction bits, to nearest, ties away from zero. NaN loses its low bits."""
     bits = value(group, instruction, 1, "b32")
-    return assignment(
-        destination(group, instruction, "b32"),
-        lambda: (bits + np.uint32(0x1000)) & np.uint32(0xFFFFE000),
-    )
+
+    def rounded() -> Any:
+        finite = (bits & np.uint32(0x7FFFFFFF)) < np.uint32(0x7F800000)
+        return (bits + np.where(finite, np.uint32(0x1000), np.uint32(0))) & np.uint32(0xFFFFE000)
+
+    return assignment(destination(group, instruction, "b32"), rounded)
 
 
 def _convert_from_bfloat16(group: "ThreadGroup", instruction: Instruction, match: Match) -> Step:

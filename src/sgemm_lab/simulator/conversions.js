@@ -296,10 +296,17 @@ function convertToNarrowPair(group, instruction, match) {
   );
 }
 
-/** Round to 10 fraction bits, to nearest, ties away from zero. @type {Binder} */
+/**
+ * Round to 10 fraction bits, to nearest, ties away from zero. Of NaN the low bits are cut off.
+ * @type {Binder}
+ */
 function convertToTf32(group, instruction) {
   const bits = reader(group, instruction, 1, "b32");
-  return slowly(group, instruction, "b32", (lane) => (BigInt(bits(lane)) + 0x1000n) & 0xffffe000n);
+  return slowly(group, instruction, "b32", (lane) => {
+    const given = BigInt(bits(lane));
+    const finite = (given & 0x7fffffffn) < 0x7f800000n;
+    return (given + (finite ? 0x1000n : 0n)) & 0xffffe000n;
+  });
 }
 
 /** @type {Binder} */

@@ -48,6 +48,7 @@ const OPERATIONS = [
 const BARRIER = /^(?:bar|barrier)(?:\.cta)?\.(?<how>sync|arrive)(?:\.aligned)?$/;
 const BRANCH = /^(?:bra(?:\.uni)?|ret|exit)$/;
 const CLUSTER = /^(?:barrier\.cluster|mapa\b)/;
+const WARP_GROUP = /^wgmma\./;
 
 // Lanes that run side by side, as many as in Python: so both meet a hazard in the same order.
 const REGISTER_BYTES = 6 * 2 ** 20;
@@ -80,6 +81,10 @@ function operationOf(opcode) {
  * @param {PtxKernel} kernel
  */
 function checkOpcodes(kernel) {
+  for (const { opcode, location: place } of kernel.instructions) {
+    // Said first: such a kernel has other instructions, too, that are for a GPU only.
+    if (WARP_GROUP.test(opcode)) throw new PtxError(sentence("run.warpgroup", { place }));
+  }
   for (const { opcode, location: place } of kernel.instructions) {
     if (CLUSTER.test(opcode)) throw new PtxError(sentence("run.cluster", { place }));
     if (!BARRIER.test(opcode) && !BRANCH.test(opcode) && !operationOf(opcode)) {

@@ -44,6 +44,7 @@ _OPERATIONS = [
 _BARRIER = re.compile(r"(?:bar|barrier)(?:\.cta)?\.(?P<how>sync|arrive)(?:\.aligned)?")
 _BRANCH = re.compile(r"bra(?:\.uni)?|ret|exit")
 _CLUSTER = re.compile(r"barrier\.cluster|mapa\b")
+_WARP_GROUP = re.compile(r"wgmma\.")
 
 # Lanes that run side by side. Too few and Python's own time shows, too many and the registers
 # no longer fit the processor's cache.
@@ -68,6 +69,10 @@ def check_opcodes(kernel: PtxKernel) -> None:
     Raises:
         PtxError: names the opcode and its source line.
     """
+    for instruction in kernel.instructions:
+        # Said first: such a kernel has other instructions, too, that are for a GPU only.
+        if _WARP_GROUP.match(instruction.opcode):
+            raise PtxError(sentence("run.warpgroup", place=instruction.location))
     for instruction in kernel.instructions:
         opcode = instruction.opcode
         known = _BARRIER.fullmatch(opcode) or _BRANCH.fullmatch(opcode) or _operation(opcode)

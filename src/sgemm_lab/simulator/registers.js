@@ -344,7 +344,7 @@ export function fromHalf(bits) {
 export function toHalf(value) {
   const sign = value < 0 || Object.is(value, -0) ? 0x8000 : 0;
   const size = Math.abs(value);
-  if (Number.isNaN(value)) return 0x7e00;
+  if (Number.isNaN(value)) return 0x7fff;
   if (size >= 65520) return sign | 0x7c00;
   // The step between neighbours; below 2⁻¹⁴ it stays that of the subnormal numbers.
   const exponent = Math.max(-14, size ? floorLog2(size) : -14);

@@ -1,11 +1,12 @@
 // @ts-check
 // Matrix multiply-accumulate of one warp, `mma.sync`: tensor_operations.py in JavaScript; there it
-// says where each element sits.
+// says where each element sits, and how sums are rounded.
 
 import { WARP } from "../hardware.py";
 import { PtxError } from "./ptx.js";
 import { fromHalf } from "./registers.js";
 import { sentence } from "./sentences.js";
+import { KEPT_BITS } from "./tensor_operations.py";
 
 /** @typedef {import("./group.js").ThreadGroup} ThreadGroup */
 /** @typedef {import("./operations.js").Binder} Binder */
@@ -14,6 +15,10 @@ import { sentence } from "./sentences.js";
 /** @typedef {import("./registers.js").RegisterRow} Row */
 
 const [ROWS, COLUMNS] = [16, 8];
+/** The exponent of the smallest product of two float32 numbers. */
+const LOWEST = -298;
+/** The bits of the one NaN that a tensor core gives. */
+const NAN = 0x7fffffff;
 
 /**
  * The rows of an operand in braces.
@@ -55,19 +60,88 @@ const ELEMENTS = {
   bf16: (bits, half) => asFloat(half ? bits & 0xffff0000 : bits << 16),
 };
 
+const [DOUBLE, DOUBLE_WORDS] = (() => {
+  const doubles = new Float64Array(1);
+  return [doubles, new Int32Array(doubles.buffer)];
+})();
+
 /**
- * D = A·B + C. Products and sum in double precision, rounded once. A tensor core sums with less
- * care: results can differ from the hardware's in the last bits.
- * @type {Binder}
+ * The exponent of a number's highest bit; far below all others for zero.
+ * @param {number} value
  */
+function exponentOf(value) {
+  if (value === 0) return 4 * LOWEST;
+  DOUBLE[0] = value;
+  return ((DOUBLE_WORDS[1] >>> 20) & 0x7ff) - 1023;
+}
+
+/**
+ * A double as a float32, low bits cut off. From 2¹²⁸ on it is infinity.
+ * @param {number} value
+ */
+function towardZero(value) {
+  const near = Math.fround(value);
+  const beyond = Math.abs(near) > Math.abs(value) && Math.abs(value) < 2 ** 128;
+  if (!beyond) return near;
+  FLOAT[0] = near;
+  FLOAT_BITS[0] -= 1;
+  return FLOAT[0];
+}
+
+/**
+ * The sum of products of `depth` elements of A, from `row` on, with as many of B, from `column` on,
+ * and of an addend, as tensor_operations.py tells.
+ * @param {Elements} a
+ * @param {number} row
+ * @param {Elements} b
+ * @param {number} column
+ * @param {number} depth
+ * @param {number} addend
+ */
+function sumOfProducts(a, row, b, column, depth, addend) {
+  let [highest, plain] = [exponentOf(addend), 0];
+  for (let k = 0; k < depth; k++) {
+    highest = Math.max(highest, a.exponents[row + k] + b.exponents[column + k]);
+    plain += a.values[row + k] * b.values[column + k];
+  }
+  plain += addend;
+  if (!Number.isFinite(plain)) return plain;
+  const unit = 2 ** (Math.max(highest, LOWEST) - KEPT_BITS);
+  let cut = Math.trunc(addend / unit);
+  for (let k = 0; k < depth; k++) {
+    cut += Math.trunc((a.values[row + k] * b.values[column + k]) / unit);
+  }
+  return towardZero(cut * unit + 0);
+}
+
+/**
+ * Rows of A, or columns of B, one behind the other, with their exponents.
+ * @typedef {{ values: Float64Array, exponents: Int32Array }} Elements
+ *
+ * @param {number} count
+ * @returns {Elements}
+ */
+const elements = (count) => ({ values: new Float64Array(count), exponents: new Int32Array(count) });
+
+/**
+ * @param {Elements} into
+ * @param {number} at
+ * @param {number} value
+ */
+function put(into, at, value) {
+  into.values[at] = value;
+  into.exponents[at] = exponentOf(value);
+}
+
+/** D = A·B + C, summed as a tensor core sums. @type {Binder} */
 function multiplyAccumulate(group, instruction, { type }) {
   const [a, b, c] = [1, 2, 3].map((position) => itemsOf(group, instruction, position));
   const out = itemsOf(group, instruction, 0);
   const packed = type === "tf32" ? 1 : 2;
-  const depth = 8 * packed;
+  const depth = 4 * packed * b.length;
   const element = ELEMENTS[type];
-  const [matrixA, matrixB] = [new Float64Array(ROWS * depth), new Float64Array(depth * COLUMNS)];
-  const sums = new Float32Array(4 * WARP);
+  const [matrixA, matrixB] = [elements(ROWS * depth), elements(depth * COLUMNS)];
+  const sums = new Uint32Array(4 * WARP);
   /** @param {number} first */
   const fill = (first) => {
     for (let lane = 0; lane < WARP; lane++) {
@@ -75,31 +149,34 @@ function multiplyAccumulate(group, instruction, { type }) {
       for (let half = 0; half < packed; half++) {
         a.forEach((register, number) => {
           const k = packed * inside + half + 4 * packed * (number >> 1);
-          matrixA[(row + 8 * (number & 1)) * depth + k] = element(register.u32[first + lane], half);
+          const value = element(register.u32[first + lane], half);
+          put(matrixA, (row + 8 * (number & 1)) * depth + k, value);
         });
         b.forEach((register, number) => {
           const k = packed * inside + half + 4 * packed * number;
-          matrixB[k * COLUMNS + row] = element(register.u32[first + lane], half);
+          put(matrixB, row * depth + k, element(register.u32[first + lane], half));
         });
       }
     }
+  };
+  /** @param {number} at @param {number} first */
+  const sumAt = (at, first) => {
+    const [lane, number] = [at >> 2, at & 3];
+    const row = (lane >> 2) + 8 * (number >> 1);
+    const column = 2 * (lane & 3) + (number & 1);
+    const addend = c[number].f32[first + lane];
+    return sumOfProducts(matrixA, row * depth, matrixB, column * depth, depth, addend);
   };
   return (mask) => {
     for (let first = 0; first < group.lanes; first += WARP) {
       fill(first);
       for (let at = 0; at < 4 * WARP; at++) {
-        const [lane, number] = [at >> 2, at & 3];
-        const row = (lane >> 2) + 8 * (number >> 1);
-        const column = 2 * (lane & 3) + (number & 1);
-        let product = 0;
-        for (let k = 0; k < depth; k++) {
-          product += matrixA[row * depth + k] * matrixB[k * COLUMNS + column];
-        }
-        sums[at] = product + c[number].f32[first + lane];
+        FLOAT[0] = sumAt(at, first);
+        sums[at] = Number.isNaN(FLOAT[0]) ? NAN : FLOAT_BITS[0];
       }
       for (let at = 0; at < 4 * WARP; at++) {
         const lane = first + (at >> 2);
-        if (mask === null || mask[lane]) out[at & 3].f32[lane] = sums[at];
+        if (mask === null || mask[lane]) out[at & 3].u32[lane] = sums[at];
       }
     }
   };
@@ -112,7 +189,7 @@ const PATTERNS = [
     multiplyAccumulate,
   ],
   [
-    "mma\\.sync\\.aligned\\.m16n8k16\\.row\\.col\\.f32\\.(?<type>f16|bf16)\\.\\k<type>\\.f32",
+    "mma\\.sync\\.aligned\\.m16n8k(?:8|16)\\.row\\.col\\.f32\\.(?<type>f16|bf16)\\.\\k<type>\\.f32",
     multiplyAccumulate,
   ],
 ];

@@ -1,7 +1,7 @@
 """Matrix multiply-accumulate of one warp, ``mma.sync``.
 
 Where each element of A, B and C sits among the lanes is fixed by the PTX manual ("Matrix
-Fragments for mma.m16n8k8 / m16n8k16").
+Fragments for mma.m16n8k8 / m16n8k16"). How the sums are rounded is not: ``sum_of_products``.
 """
 
 import re
@@ -19,9 +19,17 @@ from sgemm_lab.simulator.sentences import sentence
 if TYPE_CHECKING:
     from sgemm_lab.simulator.group import ThreadGroup
 
+KEPT_BITS = 25
+"""Of each product and of the sum so far, how many bits below the highest of all an H200 keeps."""
+
 _ROWS, _COLUMNS = 16, 8
+_LOWEST = -298
+"""The exponent of the smallest product of two float32 numbers."""
+_NAN = np.array([0x7FFFFFFF], np.uint32).view(np.float32)[0]
 _GROUP = np.arange(WARP) // 4
 _INSIDE = np.arange(WARP) % 4
+_PLACES = [(_GROUP + 8 * (number // 2), 2 * _INSIDE + number % 2) for number in range(4)]
+"""Row and column of C of each lane's four registers."""
 
 
 def _items(group: "ThreadGroup", instruction: Instruction, position: int) -> list[Any]:
@@ -40,54 +48,92 @@ def _registers(group: "ThreadGroup", values: list[Any]) -> npt.NDArray[np.uint32
 
 def _tf32(bits: npt.NDArray[np.uint32]) -> npt.NDArray[np.float64]:
     """The tensor core ignores the 13 lowest bits of a float32."""
-    return (bits & np.uint32(0xFFFFE000)).view(np.float32).astype(np.float64)
+    return (bits & np.uint32(0xFFFFE000)).view(np.float32).astype(np.float64)[..., None]
 
 
-def _half(bits: npt.NDArray[np.uint16]) -> npt.NDArray[np.float64]:
-    return bits.view(np.float16).astype(np.float64)
+def _half(bits: npt.NDArray[np.uint32]) -> npt.NDArray[np.float64]:
+    halves = np.ascontiguousarray(bits).view(np.float16).astype(np.float64)
+    return halves.reshape(*bits.shape, 2)
 
 
-def _bfloat16(bits: npt.NDArray[np.uint16]) -> npt.NDArray[np.float64]:
-    return (bits.astype(np.uint32) << np.uint32(16)).view(np.float32).astype(np.float64)
+def _bfloat16(bits: npt.NDArray[np.uint32]) -> npt.NDArray[np.float64]:
+    pair = np.stack([bits << np.uint32(16), bits & np.uint32(0xFFFF0000)], axis=-1)
+    return pair.view(np.float32).astype(np.float64)
 
 
-def _matrices_tf32(a: Array, b: Array) -> tuple[Array, Array]:
-    """A (warps, 16, 8) and B (warps, 8, 8) from the lanes' registers."""
-    warps = len(a)
-    matrix_a, matrix_b = np.empty((warps, _ROWS, 8)), np.empty((warps, 8, _COLUMNS))
-    for register in range(4):
-        rows, columns = _GROUP + 8 * (register % 2), _INSIDE + 4 * (register // 2)
-        matrix_a[:, rows, columns] = _tf32(a[:, :, register])
-    for register in range(2):
-        matrix_b[:, _INSIDE + 4 * register, _GROUP] = _tf32(b[:, :, register])
+_ELEMENTS = {"tf32": _tf32, "f16": _half, "bf16": _bfloat16}
+"""What elements a register holds, by the type: neighbours along k."""
+
+
+def _matrices(a: Array, b: Array, type_: str) -> tuple[Array, Array]:
+    """A (warps, 16, depth) and B (warps, depth, 8) from the lanes' registers.
+
+    The registers of A are those of rows g and g + 8, first for the lower half of k.
+    """
+    elements_a, elements_b = _ELEMENTS[type_](a), _ELEMENTS[type_](b)
+    (warps, _, registers, packed) = elements_b.shape
+    depth = 4 * packed * registers
+    matrix_a, matrix_b = np.empty((warps, _ROWS, depth)), np.empty((warps, depth, _COLUMNS))
+    for register in range(registers):
+        for one in range(packed):
+            k = packed * _INSIDE + one + 4 * packed * register
+            for half in range(2):
+                values = elements_a[:, :, 2 * register + half, one]
+                matrix_a[:, _GROUP + 8 * half, k] = values
+            matrix_b[:, k, _GROUP] = elements_b[:, :, register, one]
     return matrix_a, matrix_b
 
 
-def _matrices_16bit(a: Array, b: Array, convert: Any) -> tuple[Array, Array]:
-    """A (warps, 16, 16) and B (warps, 16, 8); each register holds two neighbours along k."""
-    warps = len(a)
-    matrix_a, matrix_b = np.empty((warps, _ROWS, 16)), np.empty((warps, 16, _COLUMNS))
-    halves_a = convert(np.ascontiguousarray(a).view(np.uint16))
-    halves_b = convert(np.ascontiguousarray(b).view(np.uint16))
-    for half in range(2):
-        for register in range(4):
-            columns = 2 * _INSIDE + half + 8 * (register // 2)
-            values = halves_a[:, :, 2 * register + half]
-            matrix_a[:, _GROUP + 8 * (register % 2), columns] = values
-        for register in range(2):
-            k = 2 * _INSIDE + half + 8 * register
-            matrix_b[:, k, _GROUP] = halves_b[:, :, 2 * register + half]
-    return matrix_a, matrix_b
+def lanes_of_elements() -> tuple[Array, Array, Array]:
+    """Return which lane holds each element: of A (16×8), of B (8×8) and of C (16×8), for TF32."""
+    own = np.arange(WARP, dtype=np.float32).view(np.uint32)
+    a, b = (np.repeat(own[None, :, None], count, axis=2) for count in (4, 2))
+    matrix_a, matrix_b = _matrices(a, b, "tf32")
+    matrix_c = np.empty((_ROWS, _COLUMNS))
+    for place in _PLACES:
+        matrix_c[place] = np.arange(WARP)
+    return matrix_a[0], matrix_b[0], matrix_c
+
+
+def sum_of_products(a: Array, b: Array, c: Array) -> Array:
+    """Return a·b + c as a tensor core of an H200 sums, bit by bit, in float32.
+
+    a is (warps, rows, depth) and b (warps, depth, columns), in float64; c is (warps, rows,
+    columns), in float32. Products are exact. They and c are lined up by the largest of their
+    exponents, where a product has the sum of its factors' exponents; what lies more than
+    ``KEPT_BITS`` below is cut off each of them; and so is the sum, to float32. Fasi, Higham,
+    Mikaitis and Pranesh, Numerical behavior of NVIDIA tensor cores (2021), found it so for older
+    GPUs, which keep fewer bits. All that an H200 was asked agrees, bit by bit.
+    """
+    columns = b.swapaxes(1, 2)
+    products = a[:, :, None, :] * columns[:, None, :, :]
+    exponents = _exponents(a)[:, :, None, :] + _exponents(columns)[:, None, :, :]
+    addend = c.astype(np.float64)
+    highest = np.maximum(exponents.max(-1), _exponents(addend))
+    unit = np.ldexp(1.0, np.maximum(highest, _LOWEST) - KEPT_BITS)
+    cut = np.trunc(products / unit[..., None]).sum(-1) + np.trunc(addend / unit)
+    total = toward_zero(cut * unit + 0.0)  # no zero is negative
+    plain = products.sum(-1) + addend  # what infinity and NaN lead to
+    total = np.where(np.isfinite(plain), total, plain.astype(np.float32))
+    return np.where(np.isnan(total), _NAN, total)
+
+
+def _exponents(values: Array) -> Array:
+    """Exponents of the highest bits; far below all others for zeros."""
+    return np.where(values == 0, 4 * _LOWEST, np.frexp(values)[1] - 1)
+
+
+def toward_zero(values: Array) -> Array:
+    """Float64 to float32, low bits cut off. From 2¹²⁸ on it is infinity."""
+    near = values.astype(np.float32)
+    beyond = (np.abs(near) > np.abs(values)) & (np.abs(values) < 2.0**128)
+    return np.where(beyond, np.nextafter(near, np.float32(0)), near)
 
 
 def _multiply_accumulate(
     group: "ThreadGroup", instruction: Instruction, match: "re.Match[str]"
 ) -> Step:
-    """D = A·B + C. Products and sum in float64, rounded to float32 once.
-
-    A tensor core sums with less care: it cuts off low bits of the aligned products. Results can
-    therefore differ from the hardware's in the last bits.
-    """
+    """D = A·B + C, summed as a tensor core sums (``sum_of_products``)."""
     target = instruction.operands[0]
     assert isinstance(target, Vector)
     rows = [
@@ -100,18 +146,15 @@ def _multiply_accumulate(
 
     def step(mask: Mask | None) -> None:
         registers_a, registers_b = _registers(group, a), _registers(group, b)
-        if type_ == "tf32":
-            matrix_a, matrix_b = _matrices_tf32(registers_a, registers_b)
-        else:
-            convert = _half if type_ == "f16" else _bfloat16
-            matrix_a, matrix_b = _matrices_16bit(registers_a, registers_b, convert)
-        addend = _registers(group, c).view(np.float32)
-        product = matrix_a @ matrix_b
+        matrix_a, matrix_b = _matrices(registers_a, registers_b, type_)
+        lanes_c = _registers(group, c).view(np.float32)
+        addend = np.empty((len(lanes_c), _ROWS, _COLUMNS), np.float32)
+        for number, place in enumerate(_PLACES):
+            addend[:, place[0], place[1]] = lanes_c[:, :, number]
+        total = sum_of_products(matrix_a, matrix_b, addend)
         where: Any = True if mask is None else mask
-        for number, row in enumerate(rows):
-            place = (_GROUP + 8 * (number // 2), 2 * _INSIDE + number % 2)
-            total = product[:, place[0], place[1]] + addend[:, :, number]
-            np.copyto(row, total.reshape(-1).astype(np.float32), where=where)
+        for row, place in zip(rows, _PLACES, strict=True):
+            np.copyto(row, total[:, place[0], place[1]].reshape(-1), where=where)
 
     return step
 
@@ -122,7 +165,7 @@ OPERATIONS: Operations = [
         _multiply_accumulate,
     ),
     (
-        r"mma\.sync\.aligned\.m16n8k16\.row\.col\.f32\.(?P<type>f16|bf16)\.(?P=type)\.f32",
+        r"mma\.sync\.aligned\.m16n8k(?:8|16)\.row\.col\.f32\.(?P<type>f16|bf16)\.(?P=type)\.f32",
         _multiply_accumulate,
     ),
 ]

@@ -48,10 +48,15 @@ declare module "*/expression.py" {
 }
 
 declare module "*/kernel.py" {
+  export const ARITHMETICS: Record<string, number>;
   export const SMS: number;
 }
 
 declare module "*/judge.py" {
+  export const BOUNDS: Record<
+    string,
+    { factors: number; per_k: number; once: number; least: number }
+  >;
   export const EXACT: number;
   export const LEAST_ALLOWED: number;
   export const UNIT_ROUNDOFF: number;
@@ -71,6 +76,10 @@ declare module "*/on_cpu.py" {
 
 declare module "*/unroll.py" {
   export const LONGEST: number;
+}
+
+declare module "*/tensor_operations.py" {
+  export const KEPT_BITS: number;
 }
 
 declare module "*/trace.py" {

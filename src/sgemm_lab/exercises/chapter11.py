@@ -1,0 +1,89 @@
+"""The exercises of chapter 11, tensor cores."""
+
+from sgemm_lab.exercises.asks import always
+from sgemm_lab.exercises.counted import times_as_fast
+from sgemm_lab.exercises.lines import Lines
+from sgemm_lab.exercises.model import Estimate, Number
+from sgemm_lab.gpu import find_gpu
+from sgemm_lab.hardware import FLOP_PER_WARP_FMA
+from sgemm_lab.models.bound import PEAK, rates
+from sgemm_lab.simulator.tensor_operations import lanes_of_elements
+
+_SQUARE = (4096, 4096, 4096)
+_ROW, _COLUMN = 3, 5
+_ADD = "                    addProducts(&acc[i][c], &acc[i + 1][c], "
+_SMALL_BIG = f"{_ADD}smallA[i], smallA[i + 1], bigB);"
+_BIG_SMALL = f"{_ADD}bigA[i], bigA[i + 1], smallB);"
+
+
+def _lane() -> float:
+    return float(lanes_of_elements()[2][_ROW, _COLUMN])
+
+
+def _roof() -> float:
+    """TFLOP/s of three products."""
+    return FLOP_PER_WARP_FMA * rates(find_gpu("h200"), "3xtf32")[PEAK] / 1e3
+
+
+EXERCISES = (
+    Number(
+        name="11.1",
+        unit="",
+        expected=_lane,
+        because="Lanes 12 to 15 hold row 3, two columns each.",
+        hint="Four lanes share a row, and each has two neighbouring columns.",
+        hints=(
+            (17, "That would be one column for each lane. A lane has two."),
+            (29, "That counts elements row by row. A lane has two neighbours."),
+            (13, "That lane has columns 2 and 3."),
+            (23, "That lane has columns 6 and 7 of row 5."),
+        ),
+        tolerance=1e-9,
+        solution=14,
+        wrong=((17, "A lane has two"), (29, "row by row"), (13, "2 and 3"), (8, "Four lanes")),
+    ),
+    Number(
+        name="11.2",
+        unit="TFLOP/s",
+        expected=_roof,
+        because="535 TFLOP/s of TF32 are shared by three products.",
+        hint="Count the FLOP of all SMs in a second, two for each product; then divide by three.",
+        hints=(
+            (535.3, "That is TF32 alone. Here each product takes three."),
+            (89.2, "A product and its addition are two FLOP."),
+            (267.6, "A product and its addition are two FLOP, and each takes three products."),
+        ),
+        solution=178.4,
+        wrong=((535.3, "TF32 alone"), (89.2, "two FLOP"), (66.9, "divide by three")),
+    ),
+    Lines(
+        name="11.3",
+        kernel="three_products",
+        place=f"{_SMALL_BIG}\n{_BIG_SMALL}",
+        start="                    // two products are missing here",
+        asks=always("three products keep what FP32 keeps."),
+        solution=f"{_SMALL_BIG}\n{_BIG_SMALL}",
+        wrong=(
+            ("                    // two products are missing here", "rounding"),
+            (_SMALL_BIG, "-0.168286026"),
+            (f"{_SMALL_BIG}\n{_ADD}bigA[i], bigA[i + 1], bigB);", "on whole numbers"),
+        ),
+    ),
+)
+
+PREDICTIONS = (
+    Estimate(
+        name="tf32-gain",
+        unit="times as fast",
+        close=0.25,
+        found=times_as_fast("mma_tf32:BK=32", "stages", _SQUARE),
+        wrong=((8, "too high"), (1, "too low")),
+    ),
+    Estimate(
+        name="groups-gain",
+        unit="times as fast",
+        close=0.3,
+        found=times_as_fast("warp_groups", "mma_tf32:BK=32", _SQUARE),
+        wrong=((8, "too high"), (1, "too low")),
+    ),
+)

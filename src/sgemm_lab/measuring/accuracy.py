@@ -1,0 +1,104 @@
+"""How far off is a product? Its C beside A·B in float64, at several classes of inputs."""
+
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
+
+from sgemm_lab.checking.judge import rounding_shares
+from sgemm_lab.cuda.launch import require_gpu
+from sgemm_lab.kernel import Size
+from sgemm_lab.measuring.race import Product, Progress
+from sgemm_lab.records.data import INPUTS, Accuracy
+
+SIDE = 1024
+"""Rows and columns of C where errors are measured by class of inputs."""
+LENGTHS = (256, 1024, 4096, 16384)
+"""Terms of a sum, K, there."""
+
+_SEED = 4
+_HALF = 2.0**-10
+"""How far, of each term, what nearly cancels is off from its counterpart."""
+
+
+def product_errors(products: Mapping[str, Product], size: Size) -> dict[str, float | None]:
+    """Return ‖C − A·B‖ over ‖A·B‖ of each product, by name, on inputs uniform in ±0.5.
+
+    None where C holds NaN or infinity.
+
+    Raises:
+        LabError: no GPU.
+    """
+    cupy = require_gpu()
+    m, n, k = size
+    a, b = inputs(cupy, "half", m, n, k)
+    right = a.astype("float64") @ b.astype("float64")
+    norm = float(cupy.linalg.norm(right))
+    found: dict[str, float | None] = {}
+    for name, product in products.items():
+        c = cupy.full((m, n), float("nan"), "float32")
+        product(a, b, c)
+        error = float(cupy.linalg.norm(c - right)) / norm
+        found[name] = _five_digits(error) if error < float("inf") else None
+    return found
+
+
+def accuracies(products: Mapping[str, Product], progress: Progress) -> Iterator[Accuracy]:
+    """Measure every product at every class of inputs and every length of K.
+
+    What is yielded has no fingerprint: only who loaded a kernel knows it.
+
+    Raises:
+        LabError: no GPU.
+    """
+    cupy = require_gpu()
+    for kind in INPUTS:
+        for k in LENGTHS:
+            progress(f"errors at K = {k}, inputs {INPUTS[kind]}")
+            a, b = inputs(cupy, kind, SIDE, SIDE, k)
+            right = a.astype("float64") @ b.astype("float64")
+            norm = float(cupy.linalg.norm(right))
+            for name, product in products.items():
+                c = cupy.full((SIDE, SIDE), float("nan"), "float32")
+                product(a, b, c)
+                lost = int((~cupy.isfinite(c)).sum())
+                size = (SIDE, SIDE, k)
+                if lost:
+                    yield Accuracy(name, "", kind, *size, lost)
+                    continue
+                error = float(cupy.linalg.norm(c - right)) / norm
+                largest = float(rounding_shares(a, b, c).max()) * k
+                yield Accuracy(name, "", kind, *size, 0, _five_digits(error), _five_digits(largest))
+
+
+def inputs(library: Any, kind: str, m: int, n: int, k: int) -> tuple[Any, Any]:
+    """Return A (M×K) and B (K×N) in float32, of a class of ``INPUTS``.
+
+    ``library`` is CuPy or NumPy.
+    """
+    random = library.random.RandomState(_SEED)
+
+    def uniform(rows: int, columns: int) -> Any:
+        return random.uniform(-0.5, 0.5, (rows, columns))
+
+    def spread(rows: int, columns: int) -> Any:
+        return uniform(rows, columns) * 2.0 ** random.uniform(-20, 20, (rows, columns))
+
+    make: dict[str, Callable[[], tuple[Any, Any]]] = {
+        "half": lambda: (uniform(m, k), uniform(k, n)),
+        "unit": lambda: (uniform(m, k) + 0.5, uniform(k, n) + 0.5),
+        "normal": lambda: (random.standard_normal((m, k)), random.standard_normal((k, n))),
+        "wide": lambda: (spread(m, k), spread(k, n)),
+        "cancelling": lambda: _cancelling(library, uniform(m, k - k // 2), uniform(k - k // 2, n)),
+        "large": lambda: (uniform(m, k) * 2.0**21, uniform(k, n) * 2.0**21),
+        "tiny": lambda: (uniform(m, k) * 2.0**-120, uniform(k, n) * 2.0**100),
+    }
+    a, b = make[kind]()
+    return a[:, :k].astype("float32"), b[:k].astype("float32")
+
+
+def _cancelling(library: Any, a: Any, b: Any) -> tuple[Any, Any]:
+    """Return A twice side by side, and B over nearly its negative: of the sums little is left."""
+    return library.hstack([a, a]), library.vstack([b, -b * (1 - _HALF)])
+
+
+def _five_digits(number: float) -> float:
+    return float(f"{number:.5g}")

@@ -45,7 +45,7 @@ TARGETS = {
 
 _JOINED = tuple(sorted(one.name for one in PRODUCTS))
 
-_BLOCK = (64, 4)
+_BLOCK = (32, 4)
 """Threads along a row, each with a float4, and rows."""
 _MOST_BLOCKS_DOWN = 4096
 """Beyond these, a block takes several rows, one after the other."""

@@ -337,7 +337,7 @@ def make_plan(size: Size, levels: int, limit: int | None = None) -> Plan:
     Args:
         size: M, N, K, each 1 or more.
         levels: 0 or more.
-        limit: bytes of workspace; None: as A, B and C take together.
+        limit: bytes of workspace; None: ``usual_limit``.
 
     Raises:
         LabError: the levels are too many, or do not fit into the limit.
@@ -370,10 +370,12 @@ def ways(levels: int) -> list[tuple[str, ...]]:
 
 
 def usual_limit(size: Size) -> int:
-    """Return the bytes of A, B and C together: the workspace that is taken at most, if none says
-    otherwise."""
+    """Return the bytes of workspace that are taken at most, if none says otherwise.
+
+    Half as much again as A, B and C: room for the last two levels at once below a lean one.
+    """
     m, n, k = size
-    return FLOAT_BYTES * (m * k + k * n + m * n)
+    return FLOAT_BYTES * (m * k + k * n + m * n) * 3 // 2
 
 
 def _rounded(number: int, step: int) -> int:

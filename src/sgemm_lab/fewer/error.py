@@ -1,4 +1,4 @@
-"""How the error of C grows with the levels: a bound for any A and B, and what to expect of random."""
+"""How the error of C grows with the levels: a bound, and what to expect of random numbers."""
 
 from math import sqrt
 

@@ -45,7 +45,7 @@ TARGETS = {
 
 _JOINED = tuple(sorted(one.name for one in PRODUCTS))
 
-_BLOCK = (32, 4)
+BLOCK = (32, 4)
 """Threads along a row, each with a float4, and rows."""
 _MOST_BLOCKS_DOWN = 4096
 """Beyond these, a block takes several rows, one after the other."""
@@ -113,7 +113,7 @@ class GpuProduct:
     def _launch(self, places: dict[str, Any], step: Addition) -> None:
         entry, arguments = launch_of(step)
         rows, columns = step.half
-        across, down = ceil(columns / VECTOR / _BLOCK[0]), ceil(rows / _BLOCK[1])
+        across, down = ceil(columns / VECTOR / BLOCK[0]), ceil(rows / BLOCK[1])
         given = tuple(
             self._cupy.int32(one)
             if isinstance(one, int)
@@ -122,7 +122,7 @@ class GpuProduct:
             )
             for one in arguments
         )
-        self._passes[entry]((across, min(down, _MOST_BLOCKS_DOWN)), _BLOCK, given)
+        self._passes[entry]((across, min(down, _MOST_BLOCKS_DOWN)), BLOCK, given)
 
     def _workspace(self) -> Any:
         wanted = self.plan.workspace_bytes

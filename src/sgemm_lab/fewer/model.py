@@ -11,7 +11,9 @@ from sgemm_lab.dispatch.pick import Picker
 from sgemm_lab.errors import LabError
 from sgemm_lab.fewer.plan import MOST_LEVELS, Plan, make_plan
 from sgemm_lab.kernel import Size
-from sgemm_lab.records.tuned import Table
+from sgemm_lab.records.data import Device
+from sgemm_lab.records.store import load_records
+from sgemm_lab.records.tuned import Table, load_tables, nearest_table
 
 WORTH = 1.03
 """A level more is taken where it is foretold to be faster by this factor. The model errs by a few
@@ -24,6 +26,8 @@ LeafSeconds = Callable[[Size], float]
 class Machine:
     """What a GPU is known to do."""
 
+    gpu: str
+    """Its name."""
     leaf_seconds: LeafSeconds
     """Of one product of M, N, K by the book's fastest kernel."""
     bytes_per_second: float
@@ -51,7 +55,28 @@ def machine_of(table: Table, copy_gbs: float) -> Machine:
         LabError: the table has no kernel of today's book.
     """
     picker = Picker(table, table.gpu.sms)
-    return Machine(lambda size: picker.pick(*size).seconds, copy_gbs * 1e9)
+    return Machine(table.gpu.name, lambda size: picker.pick(*size).seconds, copy_gbs * 1e9)
+
+
+def book_machine(gpu: Device | None = None) -> Machine:
+    """Return what the book's records tell of a GPU, or of the one most like it; None: the first.
+
+    Raises:
+        LabError: there is no table of tuned kernels, or no copy was measured on its GPU.
+    """
+    tables = load_tables()
+    if not tables:
+        raise LabError(
+            "There is no table of tuned kernels. Make one with 'sgemm-lab tune' on a GPU."
+        )
+    table = nearest_table(gpu or tables[0].gpu, tables)
+    for record in load_records():
+        copies = [r for run in record.runs for r in run.readings if r.benchmark == "bandwidth.copy"]
+        if record.gpu.name == table.gpu.name and copies:
+            return machine_of(table, copies[-1].median)
+    raise LabError(
+        f"The bandwidth of a copy was not measured on {table.gpu.name}. Run 'sgemm-lab record'."
+    )
 
 
 def foretell(plan: Plan, machine: Machine) -> Foretold:

@@ -108,7 +108,7 @@ class FewerRun:
     cublas_call: str
     complete: bool = False
     exact: Level = 0
-    """Products of whole numbers that came out bit for bit, at awkward sizes: all that were tried."""
+    """Products of whole numbers at awkward sizes that were tried, all of them right bit for bit."""
     times: tuple[SizeTimes, ...] = ()
     errors: tuple[Errors, ...] = ()
 

@@ -21,12 +21,12 @@ def test_the_book_shows_the_plan_that_it_runs() -> None:
 
 def test_it_says_what_a_product_is_and_where_it_goes() -> None:
     widget = SevenProducts(PRODUCTS)
-    assert widget.alt == "P1 = A11 · B11. It is added to C11, C12, C21 and C22."
+    assert widget.alt == "P1 = A11 · B11. It is added to the quadrants C11, C12, C21 and C22."
     widget.step = 2
-    assert widget.alt == "P2 = A12 · B21. It is added to C11. C11 is complete."
+    assert widget.alt == "P2 = A12 · B21. It is added to the quadrant C11. C11 is complete."
     widget.step = 7
     assert widget.alt == (
-        "P4 = A22 · (B22 − B12 + B11 − B21). It is taken from C21. C21 is complete."
+        "P4 = A22 · (B22 − B12 + B11 − B21). It is taken from the quadrant C21. C21 is complete."
     )
     assert "<td>A21 + A22 − A11</td><td>B22 − B12 + B11</td>" in widget.table()
     assert "P4" in widget.still()

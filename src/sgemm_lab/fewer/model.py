@@ -96,6 +96,7 @@ def best_plan(size: Size, machine: Machine, limit: int | None = None) -> Plan:
             found = foretell(make_plan(size, levels, limit), machine)
         except LabError:  # the workspace does not hold so many levels
             break
-        if found.seconds * WORTH < best.seconds:
-            best = found
+        if found.seconds * WORTH > best.seconds:
+            break
+        best = found
     return best.plan

@@ -18,6 +18,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from math import ceil
+from typing import Any
 
 from sgemm_lab.errors import LabError
 from sgemm_lab.fewer.winograd import LEFT, PRODUCTS, QUADRANTS, RIGHT, terms
@@ -232,9 +233,12 @@ class Plan:
     @cached_property
     def steps(self) -> tuple[Step, ...]:
         """All steps, those of the levels within each other written out."""
+        return tuple(self._steps(self._whole, 0, 0))
+
+    @property
+    def _whole(self) -> Multiply:
         m, n, k = self.size
-        a, b = View("A", 0, k, m, k), View("B", 0, n, k, n)
-        return tuple(self._steps(a, b, View("C", 0, n, m, n), 0, 0))
+        return Multiply(View("A", 0, k, m, k), View("B", 0, n, k, n), View("C", 0, n, m, n))
 
     @cached_property
     def workspace_bytes(self) -> int:
@@ -249,7 +253,17 @@ class Plan:
     @cached_property
     def moved_bytes(self) -> int:
         """Bytes that the additions read and write."""
-        return FLOAT_BYTES * sum(s.floats for s in self.steps if not isinstance(s, Multiply))
+        return FLOAT_BYTES * self._moved(self._whole, 0, {})
+
+    def _moved(self, whole: Multiply, stage: int, known: dict[Any, int]) -> int:
+        """Return the floats that the additions of a product move; products alike count once."""
+        key = stage, *((v.rows, v.columns) for v in (whole.left, whole.right, whole.product))
+        if stage < len(self.schedules) and key not in known:
+            known[key] = sum(
+                self._moved(step, stage + 1, known) if isinstance(step, Multiply) else step.floats
+                for step in self._cut(whole, stage, 0)
+            )
+        return known.get(key, 0)
 
     def _shapes(self, stage: int) -> dict[str, Shape]:
         """Return the sizes of the factors and products that a schedule makes of one product."""
@@ -269,8 +283,8 @@ class Plan:
             "product": tuple(one.name for one in PRODUCTS),
         }
 
-    def _matrices(self, stage: int, free: int = 0) -> tuple[dict[str, View], int]:
-        """Return a schedule's matrices in the workspace from ``free`` on, and what is free then."""
+    def _matrices(self, stage: int, free: int) -> dict[str, View]:
+        """Return a schedule's matrices in the workspace, from ``free`` on."""
         found = {}
         stacked = len(PRODUCTS) ** 2 if self.schedules[stage] == TWICE else 1
         for kind, names in self._names(stage).items():
@@ -278,34 +292,44 @@ class Plan:
             for name in names:
                 found[name] = View("work", free, columns, stacked * rows, columns)
                 free += _rounded(found[name].elements, ALIGNED)
-        return found, free
+        return found
 
     def _floats(self, stage: int) -> int:
-        return self._matrices(stage)[1]
+        """Return the floats of a schedule's matrices in the workspace."""
+        held = self._matrices(stage, 0).values()
+        return sum(_rounded(view.elements, ALIGNED) for view in held)
 
-    def _steps(self, a: View, b: View, c: View, stage: int, free: int) -> Iterator[Step]:
+    def _steps(self, whole: Multiply, stage: int, free: int) -> Iterator[Step]:
+        """Yield the steps of a product by the schedules from ``stage`` on."""
         if stage == len(self.schedules):
-            yield Multiply(a, b, c)
+            yield whole
             return
-        way = {WIDE: self._wide, LEAN: self._lean, TWICE: self._twice}[self.schedules[stage]]
-        yield from way(a, b, c, stage, free)
+        inner = free + self._floats(stage)
+        for step in self._cut(whole, stage, free):
+            if isinstance(step, Multiply):
+                yield from self._steps(step, stage + 1, inner)
+            else:
+                yield step
 
-    def _wide(self, a: View, b: View, c: View, stage: int, free: int) -> Iterator[Step]:
+    def _cut(self, whole: Multiply, stage: int, free: int) -> Iterator[Step]:
+        """Yield the steps of one schedule, whose products are not cut any further."""
+        way = {WIDE: self._wide, LEAN: self._lean, TWICE: self._twice}[self.schedules[stage]]
+        return way(whole.left, whole.right, whole.product, stage, self._matrices(stage, free))
+
+    def _wide(self, a: View, b: View, c: View, stage: int, held: dict[str, View]) -> Iterator[Step]:
         names, shapes = self._names(stage), self._shapes(stage)
-        held, free = self._matrices(stage, free)
         for matrix, source, kind in (("A", a, "left"), ("B", b, "right")):
             targets = tuple((name, held[name]) for name in names[kind])
             yield Factors(matrix, source, shapes[kind], targets)
         for one in PRODUCTS:
             left = held.get(one.left) or a.quadrant(one.left[1:], shapes["left"])
             right = held.get(one.right) or b.quadrant(one.right[1:], shapes["right"])
-            yield from self._steps(left, right, held[one.name], stage + 1, free)
+            yield Multiply(left, right, held[one.name])
         products = tuple((name, held[name]) for name in names["product"])
         yield Join(products, shapes["product"], c)
 
-    def _lean(self, a: View, b: View, c: View, stage: int, free: int) -> Iterator[Step]:
+    def _lean(self, a: View, b: View, c: View, stage: int, held: dict[str, View]) -> Iterator[Step]:
         shapes, last = self._shapes(stage), stage == len(self.schedules) - 1
-        held, free = self._matrices(stage, free)
         for one in PRODUCTS:
             factors = []
             for matrix, source, kind, name, target in (
@@ -317,17 +341,18 @@ class Plan:
                     factors.append(target)
                 else:
                     factors.append(source.quadrant(name[1:], shapes[kind]))
-            yield from self._steps(factors[0], factors[1], held["P"], stage + 1, free)
+            yield Multiply(factors[0], factors[1], held["P"])
             yield Spread(one.name, held["P"], shapes["product"], c)
 
-    def _twice(self, a: View, b: View, c: View, stage: int, free: int) -> Iterator[Step]:
+    def _twice(
+        self, a: View, b: View, c: View, stage: int, held: dict[str, View]
+    ) -> Iterator[Step]:
         shapes = self._shapes(stage)
-        held, free = self._matrices(stage, free)
         yield FactorsTwice("A", a, shapes["left"], held["X"])
         yield FactorsTwice("B", b, shapes["right"], held["Y"])
         for number in range(len(PRODUCTS) ** 2):
             left, right, product = (held[name].slab(number, len(PRODUCTS) ** 2) for name in "XYP")
-            yield from self._steps(left, right, product, stage + 1, free)
+            yield Multiply(left, right, product)
         yield JoinTwice(held["P"], shapes["product"], c)
 
 

@@ -22,10 +22,12 @@ from sgemm_lab.fewer.model import Foretold, Machine, best_plan, book_machine, fo
 from sgemm_lab.fewer.on_numpy import run as run_in_numpy
 from sgemm_lab.fewer.plan import Plan, make_plan
 from sgemm_lab.fewer.winograd import PRODUCTS, QUADRANTS, terms
+from sgemm_lab.gpu import find_gpu
 from sgemm_lab.kernel import Size
+from sgemm_lab.lab.closing import box
 from sgemm_lab.lab.output import Output, table
 from sgemm_lab.records.fewer import Errors, FewerRun, SizeTimes, Way, latest, load_all
-from sgemm_lab.text import bytes_moved_text, plural, size_text
+from sgemm_lab.text import bytes_moved_text, number, plural, size_text
 from sgemm_lab.widgets import SevenProducts
 from sgemm_lab.widgets.seven_products import SignedProduct
 
@@ -111,6 +113,19 @@ class Fewer:
         most = max(way.levels for way in self.at(n).ways)
         return [self.way(n, make_plan((n, n, n), levels).schedules) for levels in range(most + 1)]
 
+    def others_table(self) -> Output:
+        """List the other sizes: the fastest number of levels beside none."""
+        rows = [
+            [
+                size_text(times.size), str(times.fastest.levels),
+                f"{times.tflops(times.fastest.seconds):.1f}",
+                f"{times.tflops(times.ways[0].seconds):.1f}", f"{times.share(times.fastest):.2f}",
+            ]
+            for times in self.run.others
+        ]  # fmt: skip
+        heads = ["M×N×K", "levels", "TFLOP/s", "without levels", "of cuBLAS"]
+        return table(heads, rows, note=self.note)
+
     def levels_table(self, *sizes: int) -> Output:
         """List levels at some sizes: speed, share of cuBLAS, foretold and measured."""
         rows = []
@@ -152,10 +167,7 @@ class Fewer:
         Raises:
             LabError: they were not measured.
         """
-        for found in self.run.errors:
-            if (found.n, found.inputs) == (n, inputs):
-                return found
-        raise LabError(f"Errors of {inputs} matrices were not measured at {n}.")
+        return self.run.error_at(n, inputs)
 
     def grown(self, n: int, levels: int, inputs: str = UNIFORM) -> float:
         """Return by what factor so many levels made the error of the plain product larger."""
@@ -176,6 +188,37 @@ class Fewer:
         ]
         heads = ["A and B", "cuBLAS", *(plural(levels, "level") for levels in range(most))]
         return table(heads, rows, numbers=most + 1, note=self.note)
+
+    @property
+    def peak(self) -> float:
+        """TFLOP/s that the GPU's FP32 units could do at the most: the roof of arithmetic."""
+        gpu = find_gpu(self.gpu)
+        return gpu.peak_gflops / 1e3
+
+    def closing(self, n: int) -> Output:
+        """Return the closing box of the plan that the model takes for n×n matrices."""
+        way, plain, times = self.best(n), self.plain(n), self.at(n)
+        told = self.foretold(n, plain).seconds / self.foretold(n, way).seconds
+        speeds = self.tflops(n, plain), self.tflops(n, way)
+        took = 1e3 * statistics.median(way.additions or way.seconds)
+        left = (7 / 8) ** way.levels
+        rows = [
+            ("Was bound by", "Arithmetic: 2·M·N·K FLOP at the rate of the FP32 units."),
+            ("What changed",
+             f"{plural(way.levels, 'level')}: {left:.1%} of the multiply-adds, and additions that "
+             f"move {bytes_moved_text(way.moved_bytes)}."),
+            ("Factor",
+             f"{told:.2f} foretold, {number(speeds[1])} ÷ {number(speeds[0])} TFLOP/s = "
+             f"{speeds[1] / speeds[0]:.2f} measured. Of cuBLAS in the same run: "
+             f"{times.share(way):.2f}."),
+            ("Bound now by",
+             f"Arithmetic still: {left:.1%} of the FLOP let at most {self.peak / left:.1f} TFLOP/s "
+             f"of the definition's FLOP; reached {speeds[1] * left / self.peak:.1%} of it. "
+             f"The additions took {took:.1f} ms; at the bandwidth of a copy it would be "
+             f"{1e3 * self.foretold(n, way).additions:.1f}."),
+        ]  # fmt: skip
+        text = "\n".join(f"{term}: {sentence}" for term, sentence in rows)
+        return Output(box("strassen", (n, n, n), "", rows, self.note), text)
 
     @property
     def note(self) -> str:

@@ -123,6 +123,22 @@ class FewerRun:
                 return found
         raise LabError(f"Strassen's product was not measured at {n}×{n}×{n}.")
 
+    @property
+    def others(self) -> tuple[SizeTimes, ...]:
+        """The times of sizes that are no cube of a power of two."""
+        return tuple(t for t in self.times if t.size != (t.m,) * 3 or t.m & (t.m - 1))
+
+    def error_at(self, n: int, inputs: str) -> Errors:
+        """Return the errors of n×n matrices of a class of inputs.
+
+        Raises:
+            LabError: they were not measured.
+        """
+        for found in self.errors:
+            if (found.n, found.inputs) == (n, inputs):
+                return found
+        raise LabError(f"Errors of {inputs} matrices were not measured at {n}.")
+
 
 @dataclass(frozen=True)
 class FewerRecord:

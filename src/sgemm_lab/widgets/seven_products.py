@@ -122,12 +122,16 @@ def _words(products: list[dict[str, Any]], at: int) -> str:
     product = " · ".join(f"({f})" if " " in f else f for f in factors)
     plus = [place for place, sign in one["into"] if sign > 0]
     minus = [place for place, sign in one["into"] if sign < 0]
-    where = [f"added to {_and(plus)}"] if plus else []
-    where += [f"taken from {_and(minus)}"] if minus else []
+    where = [f"added to the {_quadrants(plus)}"] if plus else []
+    where += [f"taken from the {_quadrants(minus)}"] if minus else []
     later = {place for rest in products[at + 1 :] for place, _ in rest["into"]}
     done = [place for place, _ in one["into"] if place not in later]
     ends = f" {_and(done)} {'is' if len(done) == 1 else 'are'} complete." if done else ""
     return f"{one['name']} = {product}. It is {' and '.join(where)}.{ends}"
+
+
+def _quadrants(names: list[str]) -> str:
+    return f"quadrant{'s' if len(names) > 1 else ''} {_and(names)}"
 
 
 def _and(names: list[str]) -> str:

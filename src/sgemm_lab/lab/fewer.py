@@ -161,6 +161,12 @@ class Fewer:
         heads = ["schedules", "workspace", "bytes moved", "additions, ms", "all, ms", "TFLOP/s"]
         return table(heads, rows, numbers=5, note=self.note)
 
+    def leaf_ms(self, n: int, levels: int) -> tuple[float, float]:
+        """Return the milliseconds of a leaf, measured among all and by the table of one alone."""
+        way = self.levels(n)[levels]
+        measured = statistics.median(way.products or way.seconds) / 7**levels
+        return 1e3 * measured, 1e3 * self.machine.leaf_seconds(self.foretold(n, way).plan.leaf)
+
     def errors(self, n: int, inputs: str = UNIFORM) -> Errors:
         """Return the errors of n×n matrices of a class.
 

@@ -64,7 +64,7 @@ def test_a_record_is_taken_item_by_item(taken: tuple[Path, FewerRun]) -> None:
     assert load(path).runs == (found,)
     assert found.complete
     assert found.exact == 2 * (1 + 2)  # sizes; ways of no level and of one
-    assert [len(times.ways) for times in found.times] == [2, 5]
+    assert [len(times.ways) for times in found.times] == [2, 6]
     last = found.times[1].ways[-1]
     assert (last.schedules, last.leaf) == (("twice",), (3, 8, 8))
     assert last.products == last.additions == (0.25, 0.5, 0.75)

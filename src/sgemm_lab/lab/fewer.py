@@ -132,7 +132,7 @@ class Fewer:
         for n in sizes:
             for way in self.levels(n):
                 told = self.foretold(n, way)
-                leaf = "×".join(map(str, way.leaf)) if way.levels else ""
+                leaf = size_text(told.plan.leaf) if way.levels else ""
                 rows.append(
                     [
                         f"{n:,}", str(way.levels), leaf,

@@ -27,7 +27,7 @@ from sgemm_lab.kernel import Size
 from sgemm_lab.lab.closing import box
 from sgemm_lab.lab.output import Output, table
 from sgemm_lab.records.fewer import Errors, FewerRun, SizeTimes, Way, latest, load_all
-from sgemm_lab.text import bytes_moved_text, number, plural, size_text
+from sgemm_lab.text import bytes_moved_text, number, plural, size_text, with_spaced_percents
 from sgemm_lab.widgets import SevenProducts
 from sgemm_lab.widgets.seven_products import SignedProduct
 
@@ -144,7 +144,7 @@ class Fewer:
             "M = N = K", "levels", "leaves", "TFLOP/s foretold", "measured", "of cuBLAS",
             "workspace",
         ]  # fmt: skip
-        return table(heads, rows, numbers=4, note=self.note)
+        return table(heads, rows, numbers=3, note=self.note)
 
     def ways_table(self, n: int, levels: int) -> Output:
         """List all schedules of so many levels at a size: bytes, workspace, times."""
@@ -159,7 +159,7 @@ class Fewer:
             if way.levels == levels
         ]  # fmt: skip
         heads = ["schedules", "workspace", "bytes moved", "additions, ms", "all, ms", "TFLOP/s"]
-        return table(heads, rows, numbers=5, note=self.note)
+        return table(heads, rows, note=self.note)
 
     def leaf_ms(self, n: int, levels: int) -> tuple[float, float]:
         """Return the milliseconds of a leaf, measured among all and by the table of one alone."""
@@ -223,6 +223,7 @@ class Fewer:
              f"The additions took {took:.1f} ms; at the bandwidth of a copy it would be "
              f"{1e3 * self.foretold(n, way).additions:.1f}."),
         ]  # fmt: skip
+        rows = [(term, with_spaced_percents(sentence)) for term, sentence in rows]
         text = "\n".join(f"{term}: {sentence}" for term, sentence in rows)
         return Output(box("strassen", (n, n, n), "", rows, self.note), text)
 

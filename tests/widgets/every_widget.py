@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 import ladder_samples
 import occupancy_samples
 from code_samples import CODES
+from product_samples import PRODUCTS
 from request_samples import GLOBAL, SHARED
 from tile_samples import CHIPS, KERNELS
 from walk_samples import sliding_window
@@ -19,6 +20,7 @@ from sgemm_lab.widgets import (
     LabWidget,
     MachineCode,
     Roofline,
+    SevenProducts,
     Steps,
     TileWaves,
     Timeline,
@@ -89,6 +91,11 @@ SAMPLES = {
         lambda: TileWaves(CHIPS, KERNELS, size=2048),
         lambda: lab.tile_waves("by_column", "stream_k", "tiled", even=["stream_k"], size=8192),
         ("size", [64, 4096, 8192, 2048]),
+    ),
+    "seven products": Sample(
+        lambda: SevenProducts(PRODUCTS),
+        lab.seven_products,
+        ("step", [2, 7, 3, 1]),
     ),
     "machine code": Sample(
         lambda: MachineCode(CODES),

@@ -21,6 +21,7 @@ from sgemm_lab.cli.doctor import run_doctor
 from sgemm_lab.cli.foreign import FOREIGN_GROUP, add_foreign_arguments, foreign_kernel, is_foreign
 from sgemm_lab.cli.printing import answering, print_json, print_table, tell, tell_over
 from sgemm_lab.cli.several import add_several_arguments, run_several
+from sgemm_lab.cli.strassen import add_strassen_arguments, run_strassen
 from sgemm_lab.cli.tune import add_shapes_arguments, add_tune_arguments, run_shapes, run_tune
 from sgemm_lab.cli.wgsl import run_record_wgsl
 from sgemm_lab.cuda.compiler import TARGETS, compile_kernel, suits
@@ -144,6 +145,11 @@ def _parser() -> argparse.ArgumentParser:
 
     several = command("several", run_several, "Multiply on several GPUs, or record what they do.")
     add_several_arguments(several)
+
+    strassen = command(
+        "strassen", run_strassen, "Multiply by Strassen's algorithm, or record how fast it is."
+    )
+    add_strassen_arguments(strassen)
 
     board = command("scoreboard", _scoreboard, "Show what was measured: GFLOP/s, share of cuBLAS.")
     board.add_argument("--gpu", help="only GPUs whose name contains this")

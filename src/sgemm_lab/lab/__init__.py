@@ -32,7 +32,8 @@ three products leave (``contributions``).
 still ones: ``curves``, ``spread``.
 
 **Put to use.** ``matmul`` of two arrays on the GPU, by the fastest kernel for their size;
-``search_map`` of the search that found it.
+``search_map`` of the search that found it. ``strassen`` multiplies with fewer products,
+``seven_products`` draws them, ``fewer`` tells what was recorded of them.
 
 **Writing.** ``number`` and ``bytes_text`` as the book writes them, ``code`` in a sentence, a
 ``table``, and ``say`` where a cell must choose the sentence.
@@ -65,6 +66,10 @@ from sgemm_lab.lab.checking import verdict
 from sgemm_lab.lab.counts import Counted
 from sgemm_lab.lab.exercise import exercise as _exercise
 from sgemm_lab.lab.exercise import predict as _predict
+from sgemm_lab.lab.fewer import Fewer
+from sgemm_lab.lab.fewer import fewer as _fewer
+from sgemm_lab.lab.fewer import seven_products as _seven_products
+from sgemm_lab.lab.fewer import strassen as _strassen
 from sgemm_lab.lab.foreign import ForeignCounted
 from sgemm_lab.lab.foreign import foreign as _foreign
 from sgemm_lab.lab.foreign import foreign_count as _foreign_count
@@ -116,6 +121,7 @@ from sgemm_lab.widgets import (
     MemoryLadder,
     Occupancy,
     Roofline,
+    SevenProducts,
     Steps,
     TileWaves,
     Timeline,
@@ -456,6 +462,24 @@ def matmul(a: Any, b: Any, out: Any = None) -> Any:
         return unavailable(missing)
 
 
+def strassen(levels: int = 2, size: int | Size | None = None) -> Output:
+    """Multiply random matrices by levels of Strassen's algorithm, and tell what that took.
+
+    On a GPU by the book's kernels, 8192×8192×8192 by default; in NumPy without one, then smaller.
+    """
+    return _strassen(levels, None if size is None else _size(size))
+
+
+def seven_products() -> SevenProducts:
+    """Draw the seven products that make C of quadrants, one after the other."""
+    return _seven_products()
+
+
+def fewer() -> Fewer:
+    """Return what was recorded of Strassen's product: times and errors, foretold and measured."""
+    return _fewer()
+
+
 def search_map(*sizes: int | Size) -> SearchMap:
     """Draw what a search found: every candidate at every size, as a share of the fastest there.
 
@@ -772,6 +796,7 @@ __all__ = [
     "effects",
     "errors",
     "exercise",
+    "fewer",
     "figure",
     "find_gpu",
     "formats",
@@ -810,6 +835,7 @@ __all__ = [
     "runs",
     "say",
     "search_map",
+    "seven_products",
     "shared_out",
     "shares",
     "show",
@@ -819,6 +845,7 @@ __all__ = [
     "speed_and_error",
     "spread",
     "step",
+    "strassen",
     "table",
     "tile_waves",
     "timeline",

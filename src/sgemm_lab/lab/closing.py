@@ -192,26 +192,10 @@ class Closing:
         return f"{', '.join(speeds)}, at most {number(self.now.bound.gflops)} GFLOP/s"
 
     def _repr_html_(self) -> str:
-        name = escape(self.now.called)
-        rows = "".join(
-            '<div style="display:flex;flex-wrap:wrap;gap:0 12px;margin-top:3px">'
-            '<dt style="flex:0 0 6.75rem;font-weight:normal;color:var(--lab-muted, #57606a)">'
-            f'{term}</dt><dd style="flex:1 1 18rem;margin:0">{with_code(text)}</dd></div>'
-            for term, text in self.rows
-        )
         first = not load_kernel(self.now.name).parent
         legend = f'<p style="margin:10px 0 0">{escape(_LEGEND)}</p>' if first else ""
         size = self.now.score.size
-        at = "" if size == _CUBE else f" at {size_text(size)}"
-        return (
-            f'<section class="lab-closing" aria-label="Closing box: {name}" style="border:1px '
-            f'solid {_LINE};border-radius:8px;padding:12px 16px;margin:4px 0">'
-            f'<p style="margin:0 0 8px"><strong>Where <code>{name}</code> stands{at}</strong></p>'
-            f'{self._bar()}<dl style="margin:8px 0 0;font-size:0.92em;line-height:1.5">{rows}</dl>'
-            f"{legend}"
-            f'<p class="lab-provenance" style="margin:10px 0 0">{escape(self.provenance)}</p>'
-            "</section>"
-        )
+        return box(self.now.called, size, self._bar(), self.rows, self.provenance, legend)
 
     def _bar(self) -> str:
         """The speed on the way to its bound, the parent's as a line across it, and the names."""
@@ -262,6 +246,42 @@ class Closing:
         lines = [f"Where {self.now.called} stands: {self.picture_words}"]
         lines += [f"  {term}: {text}" for term, text in self.rows]
         return "\n".join([*lines, self.provenance])
+
+
+def box(
+    name: str,
+    size: Size,
+    bar: str,
+    rows: list[tuple[str, str]],
+    provenance: str,
+    legend: str = "",
+) -> str:
+    """Return a closing box as HTML: a name, a picture, terms with their sentences, the source.
+
+    Args:
+        name: of a kernel, or of what stands in its place.
+        size: M, N, K that the box is about.
+        bar: HTML of the picture.
+        rows: term and sentence; code stands in backticks.
+        provenance: where the numbers come from.
+        legend: HTML that explains how to read it.
+    """
+    lines = "".join(
+        '<div style="display:flex;flex-wrap:wrap;gap:0 12px;margin-top:3px">'
+        '<dt style="flex:0 0 6.75rem;font-weight:normal;color:var(--lab-muted, #57606a)">'
+        f'{term}</dt><dd style="flex:1 1 18rem;margin:0">{with_code(text)}</dd></div>'
+        for term, text in rows
+    )
+    at = "" if size == _CUBE else f" at {size_text(size)}"
+    return (
+        f'<section class="lab-closing" aria-label="Closing box: {escape(name)}" style="border:1px '
+        f'solid {_LINE};border-radius:8px;padding:12px 16px;margin:4px 0">'
+        f'<p style="margin:0 0 8px"><strong>Where <code>{escape(name)}</code> stands{at}</strong>'
+        f'</p>{bar}<dl style="margin:8px 0 0;font-size:0.92em;line-height:1.5">{lines}</dl>'
+        f"{legend}"
+        f'<p class="lab-provenance" style="margin:10px 0 0">{escape(provenance)}</p>'
+        "</section>"
+    )
 
 
 def closing(

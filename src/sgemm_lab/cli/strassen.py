@@ -1,0 +1,148 @@
+"""The command ``strassen``: a product by Strassen's algorithm, and the record of its times."""
+
+import argparse
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from sgemm_lab.cli.arguments import natural, size
+from sgemm_lab.cli.printing import print_json, print_table, tell
+from sgemm_lab.cuda.launch import has_gpu, require_gpu
+from sgemm_lab.errors import LabError
+from sgemm_lab.fewer.engine import GpuProduct
+from sgemm_lab.fewer.error import UNIFORM, matrix, norm_error, sampled_rows
+from sgemm_lab.fewer.measure import SIZES, take_fewer_record
+from sgemm_lab.fewer.model import best_plan, book_machine, foretell
+from sgemm_lab.fewer.on_numpy import run as run_in_numpy
+from sgemm_lab.fewer.plan import Plan, make_plan
+from sgemm_lab.files import own_records
+from sgemm_lab.kernel import Size
+from sgemm_lab.measuring.recorder import current_device
+from sgemm_lab.records.fewer import FewerRun
+from sgemm_lab.text import bytes_moved_text, plural, size_text
+
+_NUMPY_SIZE: Size = (500, 600, 700)
+_GPU_SIZE: Size = (8192, 8192, 8192)
+_MOST_IN_NUMPY = 2**33
+"""Multiply-adds that NumPy does here in seconds."""
+
+
+def add_strassen_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare what ``strassen`` takes, and its command ``record``."""
+    parser.set_defaults(strassen=_multiply)
+    parser.add_argument(
+        "--size", type=size, metavar="M,N,K", help="a size, or one number for a square"
+    )
+    parser.add_argument(
+        "--levels", type=natural, help="default: as many as the model foretells to pay"
+    )
+    parser.add_argument(
+        "--workspace", type=natural, metavar="BYTES",
+        help="the most that may be taken; default: half as much again as A, B and C",
+    )  # fmt: skip
+    commands = parser.add_subparsers(metavar="COMMAND")
+    recording = commands.add_parser("record", help="measure on this machine's GPU")
+    recording.set_defaults(strassen=_record)
+    recording.add_argument("--json", action="store_true", default=argparse.SUPPRESS)
+    recording.add_argument(
+        "--out", type=Path,
+        help="folder of record files; default: the book's, or ./records where it is installed",
+    )  # fmt: skip
+    recording.add_argument(
+        "--measure", type=size, action="append", metavar="M,N,K",
+        help="measure this size of the record's; may be given again; default: all",
+    )  # fmt: skip
+
+
+def run_strassen(options: argparse.Namespace) -> int:
+    """Run ``strassen`` or ``strassen record``.
+
+    Raises:
+        LabError: a sentence says what is wrong, and what to do.
+    """
+    status: int = options.strassen(options)
+    return status
+
+
+def _multiply(options: argparse.Namespace) -> int:
+    live = has_gpu()
+    chosen = options.size or (_GPU_SIZE if live else _NUMPY_SIZE)
+    m, n, k = chosen
+    if not live and m * n * k > _MOST_IN_NUMPY:
+        raise LabError(
+            f"{size_text(chosen)} takes NumPy too long. Choose a smaller size, such as --size 1000."
+        )
+    plan = _plan(chosen, options.levels, options.workspace)
+    if not live:
+        tell("There is no GPU here: the plan is run in NumPy.")
+    library: Any = require_gpu() if live else np
+    a, b = (matrix(library, UNIFORM, shape, seed) for shape, seed in (((m, k), 1), ((k, n), 2)))
+    if live:
+        c = library.full((m, n), library.nan, dtype="float32")
+        GpuProduct(plan)(a, b, c)
+    else:
+        c = run_in_numpy(plan, a, b)
+    error = norm_error(library, a, b, c, sampled_rows(m))
+    if not np.isfinite(error):
+        raise LabError("C is wrong: it has an element that was not written.")
+    found = {
+        "size": list(chosen), "levels": plan.levels, "schedules": list(plan.schedules),
+        "products": plan.products, "leaf": list(plan.leaf), "workspace": plan.workspace_bytes,
+        "moved": plan.moved_bytes, "error": error,
+    }  # fmt: skip
+    if options.json:
+        print_json(found)
+    else:
+        print(
+            f"{size_text(chosen)} with {plural(plan.levels, 'level')}: "
+            f"{plural(plan.products, 'product')} of {size_text(plan.leaf)}, "
+            f"{bytes_moved_text(plan.workspace_bytes)} of workspace, additions of "
+            f"{bytes_moved_text(plan.moved_bytes)}. The norm-wise error is {error:.2g}."
+        )
+    return 0
+
+
+def _plan(chosen: Size, levels: int | None, limit: int | None) -> Plan:
+    if levels is not None:
+        return make_plan(chosen, levels, limit)
+    machine = book_machine(current_device() if has_gpu() else None)
+    plan = best_plan(chosen, machine, limit)
+    tell(
+        f"The model foretells {plural(plan.levels, 'level')} as the fastest on {machine.gpu}: "
+        f"{foretell(plan, machine).seconds * 1e3:.4g} ms."
+    )
+    return plan
+
+
+def _record(options: argparse.Namespace) -> int:
+    sizes = options.measure or tuple(SIZES)
+    for chosen in sizes:
+        if chosen not in SIZES:
+            raise LabError(
+                f"The record has no size {size_text(chosen)}. It has "
+                f"{', '.join(map(size_text, SIZES))}."
+            )
+    path, run = take_fewer_record(options.out or own_records(), sizes, progress=tell)
+    if options.json:
+        print_json({"file": str(path), "date": run.date, "complete": run.complete})
+    else:
+        print(f"Wrote {plural(len(run.times), 'size')} to {path}.")
+        _print_times(run)
+    return 0 if run.complete else 130
+
+
+def _print_times(run: FewerRun) -> None:
+    print_table(
+        ["M×N×K", "levels", "schedules", "TFLOP/s", "of cuBLAS", "workspace"],
+        [
+            (
+                size_text(times.size), way.levels, "+".join(way.schedules),
+                f"{times.tflops(way.seconds):.2f}", f"{times.share(way):.3f}",
+                bytes_moved_text(way.workspace_bytes),
+            )
+            for times in run.times
+            for way in times.ways
+        ],
+        range(3, 6),
+    )  # fmt: skip

@@ -1,0 +1,214 @@
+"""Measure Strassen's product on this machine's GPU: is it right, how fast, and how far off?"""
+
+from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
+
+from sgemm_lab.cuda.launch import require_gpu
+from sgemm_lab.dispatch.product import dispatcher
+from sgemm_lab.errors import LabError
+from sgemm_lab.fewer.engine import GpuProduct
+from sgemm_lab.fewer.error import INPUTS, matrix, norm_error, sampled_rows
+from sgemm_lab.fewer.plan import Plan, make_plan, ways
+from sgemm_lab.files import check_writable
+from sgemm_lab.hardware import FLOAT_BYTES
+from sgemm_lab.kernel import Size
+from sgemm_lab.measuring.race import (
+    CUBLAS_CALL,
+    Budget,
+    Product,
+    WatchCard,
+    cublas,
+    is_graphed,
+    race,
+)
+from sgemm_lab.measuring.recorder import current_device, new_run
+from sgemm_lab.records.data import CUBLAS, Spread
+from sgemm_lab.records.fewer import FOLDER, Errors, FewerFile, FewerRun, SizeTimes, Way
+from sgemm_lab.text import plural, size_text
+
+SIZES: dict[Size, int] = {
+    (2048, 2048, 2048): 1,
+    (4096, 4096, 4096): 2,
+    (8192, 8192, 8192): 3,
+    (16384, 16384, 16384): 4,
+    (32768, 32768, 32768): 4,
+    (5000, 5000, 5000): 2,
+    (8191, 8193, 8189): 2,
+    (10000, 10000, 10000): 3,
+    (16384, 4096, 16384): 2,
+    (32768, 32768, 4096): 2,
+}
+"""Sizes, and the most levels that are measured there."""
+
+ALL_WAYS: dict[Size, int] = {(8192, 8192, 8192): 2, (16384, 16384, 16384): 3}
+"""Sizes at which all schedules of so many levels are measured, whatever workspace they take."""
+
+ERROR_SIZES = {1024: 3, 4096: 3, 16384: 4}
+"""Extents of square matrices whose errors are measured, and the most levels."""
+
+EXACT_SIZES: tuple[Size, ...] = (
+    (1, 1, 1), (3, 5, 7), (17, 33, 9), (64, 64, 64), (1, 1000, 33), (1000, 1, 33), (127, 129, 131),
+    (129, 65, 1000), (255, 257, 254), (513, 3, 100), (1000, 1000, 1000), (1023, 1025, 1021),
+    (2050, 2046, 2049),
+)  # fmt: skip
+EXACT_LEVELS = 3
+
+_ROOM = 2**20
+"""Bytes that a run may take in a file: several times what the longest takes."""
+
+Progress = Callable[[str], None]
+
+
+def take_fewer_record(
+    folder: Path,
+    sizes: Iterable[Size] = tuple(SIZES),
+    budget: Budget | None = None,
+    progress: Progress = lambda _: None,
+) -> tuple[Path, FewerRun]:
+    """Check, measure times and errors, and keep them item by item; return the file and the run.
+
+    Ctrl-C leaves what was measured until then.
+
+    Args:
+        folder: of records.
+        sizes: of ``SIZES``.
+        budget: of each size; None: five samples or more, and 0.3 seconds.
+        progress: is told what is done.
+
+    Raises:
+        LabError: no GPU, a product that is not exact, or a file that cannot be written.
+    """
+    check_writable(folder / FOLDER, _ROOM)
+    base = new_run()
+    run = FewerRun(
+        base.date, base.driver, base.cuda, base.nvrtc, base.cupy, base.package, CUBLAS_CALL
+    )
+    store = FewerFile(folder, current_device(), run)
+    try:
+        progress("products of whole numbers at awkward sizes")
+        store.put(exact=exact_products())
+        for size in sizes:
+            progress(f"times at {size_text(size)}")
+            store.put(times=(*store.run.times, measure(size, budget, progress)))
+        for n, most in ERROR_SIZES.items():
+            for inputs in INPUTS:
+                progress(f"errors at {n}, {INPUTS[inputs]}")
+                store.put(errors=(*store.run.errors, measure_errors(n, inputs, most)))
+    except KeyboardInterrupt:
+        progress("The run was stopped. What it measured is kept.")
+        return store.path, store.run
+    store.put(complete=True)
+    return store.path, store.run
+
+
+def exact_products() -> int:
+    """Multiply whole numbers by all schedules at awkward sizes; return how many products it were.
+
+    Their sums and products are whole numbers that float32 holds, so C must be right bit for bit.
+
+    Raises:
+        LabError: one was not.
+    """
+    cupy = require_gpu()
+    random = cupy.random.RandomState(seed=5)
+    done = 0
+    for m, n, k in EXACT_SIZES:
+        a, b = (random.randint(-2, 3, shape).astype("float32") for shape in ((m, k), (k, n)))
+        exact = a.astype("float64") @ b.astype("float64")
+        for levels in range(EXACT_LEVELS + 1):
+            for schedules in ways(levels):
+                c = cupy.full((m, n), cupy.nan, dtype="float32")
+                GpuProduct(Plan((m, n, k), schedules))(a, b, c)
+                if not bool((c == exact).all()):
+                    raise LabError(
+                        f"Strassen's product is wrong at {size_text((m, n, k))} with the levels "
+                        f"{', '.join(schedules) or 'none'}: C of whole numbers is not exact."
+                    )
+                done += 1
+    return done
+
+
+def plans_at(size: Size) -> list[Plan]:
+    """Return the plans that are measured at one of ``SIZES``, each once."""
+    plans = [make_plan(size, levels) for levels in range(SIZES[size] + 1)]
+    if size in ALL_WAYS:
+        plans += [Plan(size, schedules) for schedules in ways(ALL_WAYS[size])]
+    return list(dict.fromkeys(plans))
+
+
+def measure(
+    size: Size, budget: Budget | None = None, progress: Progress = lambda _: None
+) -> SizeTimes:
+    """Measure all plans of a size, their parts and cuBLAS, in turns.
+
+    Raises:
+        LabError: no GPU, or its memory is too small.
+    """
+    cupy = require_gpu()
+    plans = plans_at(size)
+    most = max(plan.workspace_bytes for plan in plans)
+    # One workspace for all; and no NaN in it, on which products alone would work.
+    work = cupy.zeros(most // FLOAT_BYTES, dtype="float32")
+    products: dict[str, Product] = {CUBLAS: cublas()}
+    for plan in plans:
+        engine, name = GpuProduct(plan, work=work), _name(plan)
+        products[name] = engine
+        if plan.levels:
+            products[f"{name} products"] = engine.only_products
+            products[f"{name} additions"] = engine.only_additions
+    budget = budget or Budget(seconds=0.3, min_samples=5, max_samples=15, warm_up_seconds=0.05)
+    graph = is_graphed(size)
+    with WatchCard() as card:
+        found = {
+            one.kernel: _five_digits(one.seconds)
+            for one in race(products, size, budget, progress, graphs=graph)
+        }
+    product = dispatcher(cupy.cuda.Device().id)
+    return SizeTimes(
+        *size,
+        graph=graph,
+        cublas=found[CUBLAS],
+        ways=tuple(
+            Way(
+                plan.schedules,
+                plan.levels,
+                plan.leaf,
+                product.kernel_for(plan.leaf).name,
+                plan.workspace_bytes,
+                plan.moved_bytes,
+                found[_name(plan)],
+                found.get(f"{_name(plan)} products"),
+                found.get(f"{_name(plan)} additions"),
+            )
+            for plan in plans
+        ),
+        clock_mhz=Spread.of(card.clock_mhz),
+        power_w=Spread.of(card.power_w),
+    )
+
+
+def measure_errors(n: int, inputs: str, most: int) -> Errors:
+    """Return the errors of cuBLAS and of 0 to ``most`` levels for n×n matrices of a class.
+
+    Raises:
+        LabError: no GPU, or no room for the workspace.
+    """
+    cupy = require_gpu()
+    a, b = (matrix(cupy, inputs, (n, n), seed) for seed in (1, 2))
+    c, rows = cupy.empty((n, n), dtype="float32"), sampled_rows(n)
+
+    def error(product: Product) -> float:
+        c.fill(cupy.nan)
+        product(a, b, c)
+        return float(f"{norm_error(cupy, a, b, c, rows):.4g}")
+
+    levels = (GpuProduct(make_plan((n, n, n), count)) for count in range(most + 1))
+    return Errors(inputs, n, n, n, len(rows), error(cublas()), tuple(map(error, levels)))
+
+
+def _name(plan: Plan) -> str:
+    return "+".join(plan.schedules) or plural(0, "level")
+
+
+def _five_digits(numbers: Sequence[float]) -> tuple[float, ...]:
+    return tuple(float(f"{number:.5g}") for number in numbers)

@@ -1,0 +1,102 @@
+"""How long a plan takes, foretold: seven to the levels times a leaf's product, and the additions.
+
+A leaf takes what the table of tuned kernels foretells for its size. An addition reads or writes
+each number once, at the bandwidth of a copy.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from sgemm_lab.dispatch.pick import Picker
+from sgemm_lab.errors import LabError
+from sgemm_lab.fewer.plan import MOST_LEVELS, Plan, make_plan
+from sgemm_lab.kernel import Size
+from sgemm_lab.records.data import Device
+from sgemm_lab.records.store import load_records
+from sgemm_lab.records.tuned import Table, load_tables, nearest_table
+
+WORTH = 1.03
+"""A level more is taken where it is foretold to be faster by this factor. The model errs by a few
+percent, and a plan must not be slower than the plain product."""
+
+LeafSeconds = Callable[[Size], float]
+
+
+@dataclass(frozen=True)
+class Machine:
+    """What a GPU is known to do."""
+
+    gpu: str
+    """Its name."""
+    leaf_seconds: LeafSeconds
+    """Of one product of M, N, K by the book's fastest kernel."""
+    bytes_per_second: float
+    """Of a copy, bytes read and written."""
+
+
+@dataclass(frozen=True)
+class Foretold:
+    """Seconds of a plan, by parts."""
+
+    plan: Plan
+    products: float
+    additions: float
+
+    @property
+    def seconds(self) -> float:
+        """Of the whole plan: one step runs after the other."""
+        return self.products + self.additions
+
+
+def machine_of(table: Table, copy_gbs: float) -> Machine:
+    """Return what the table of a GPU and its recorded copy, in GB/s, tell.
+
+    Raises:
+        LabError: the table has no kernel of today's book.
+    """
+    picker = Picker(table, table.gpu.sms)
+    return Machine(table.gpu.name, lambda size: picker.pick(*size).seconds, copy_gbs * 1e9)
+
+
+def book_machine(gpu: Device | None = None) -> Machine:
+    """Return what the book's records tell of a GPU, or of the one most like it; None: the first.
+
+    Raises:
+        LabError: there is no table of tuned kernels, or no copy was measured on its GPU.
+    """
+    tables = load_tables()
+    if not tables:
+        raise LabError(
+            "There is no table of tuned kernels. Make one with 'sgemm-lab tune' on a GPU."
+        )
+    table = nearest_table(gpu or tables[0].gpu, tables)
+    for record in load_records():
+        copies = [r for run in record.runs for r in run.readings if r.benchmark == "bandwidth.copy"]
+        if record.gpu.name == table.gpu.name and copies:
+            return machine_of(table, copies[-1].median)
+    raise LabError(
+        f"The bandwidth of a copy was not measured on {table.gpu.name}. Run 'sgemm-lab record'."
+    )
+
+
+def foretell(plan: Plan, machine: Machine) -> Foretold:
+    """Return how long a plan takes."""
+    products = plan.products * machine.leaf_seconds(plan.leaf)
+    return Foretold(plan, products, plan.moved_bytes / machine.bytes_per_second)
+
+
+def best_plan(size: Size, machine: Machine, limit: int | None = None) -> Plan:
+    """Return the plan that is foretold to be fastest within a limit of workspace, in bytes.
+
+    A level has to pay by ``WORTH``; without one the plan is the plain product.
+    """
+    best = foretell(make_plan(size, 0, limit), machine)
+    for levels in range(1, MOST_LEVELS + 1):
+        try:
+            found = foretell(make_plan(size, levels, limit), machine)
+        except LabError:  # the workspace does not hold so many levels
+            break
+        if found.seconds * WORTH > best.seconds:
+            break
+        best = found
+    return best.plan

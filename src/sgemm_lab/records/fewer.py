@@ -1,0 +1,225 @@
+"""What Strassen's product reached on a GPU: the form of a record, and its files.
+
+``records/fewer/`` holds one file per GPU model. Every item is written to the file before the next
+is measured, so a run that is stopped keeps what it has.
+"""
+
+import json
+import statistics
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Annotated, Any
+
+from sgemm_lab.errors import LabError
+from sgemm_lab.files import data_folder, locked, write_whole
+from sgemm_lab.kernel import Size
+from sgemm_lab.records.data import Count, Device, Name, Samples, Spread
+from sgemm_lab.records.form import Rule, decoded_file, encoded
+from sgemm_lab.records.store import layout as json_layout
+from sgemm_lab.records.store import record_path
+
+FORMAT = 1
+FOLDER = "fewer"
+"""The folder of these files, within the folder of records."""
+
+Level = Annotated[int, Rule(lambda levels: levels >= 0, "0 or more")]
+Error = Annotated[float, Rule(lambda error: error >= 0, "0 or more")]
+
+
+@dataclass(frozen=True)
+class Way:
+    """A plan at a size, measured. Seconds are per product."""
+
+    schedules: tuple[Name, ...]
+    """Of its levels, the outermost first; "twice" is two levels."""
+    levels: Level
+    leaf: tuple[Count, ...]
+    """M, N, K of the products in the end."""
+    kernel: Name
+    """The kernel of the leaves."""
+    workspace_bytes: Level
+    moved_bytes: Level
+    """What the additions read and write."""
+    seconds: Samples
+    products: Samples | None = None
+    """The same without additions."""
+    additions: Samples | None = None
+    """The additions alone."""
+
+
+@dataclass(frozen=True)
+class SizeTimes:
+    """All plans of one size and cuBLAS, in turns."""
+
+    m: Count
+    n: Count
+    k: Count
+    graph: bool
+    """Whether CUDA graphs were replayed."""
+    cublas: Samples
+    ways: tuple[Way, ...]
+    clock_mhz: Spread | None = None
+    power_w: Spread | None = None
+
+    @property
+    def size(self) -> Size:
+        """M, N, K."""
+        return self.m, self.n, self.k
+
+    def tflops(self, seconds: tuple[float, ...]) -> float:
+        """Return TFLOP/s at the median, as if each term were multiplied and added: 2·M·N·K."""
+        return 2 * self.m * self.n * self.k / statistics.median(seconds) / 1e12
+
+    def share(self, way: Way) -> float:
+        """Return a plan's speed over that of cuBLAS."""
+        return statistics.median(self.cublas) / statistics.median(way.seconds)
+
+    @property
+    def fastest(self) -> Way:
+        """The fastest plan."""
+        return min(self.ways, key=lambda way: statistics.median(way.seconds))
+
+
+@dataclass(frozen=True)
+class Errors:
+    """Norm-wise errors ‖error of C‖ / ‖C‖ (Frobenius, of sampled rows) against float64."""
+
+    inputs: Name
+    m: Count
+    n: Count
+    k: Count
+    rows: Count
+    """Rows that were sampled."""
+    cublas: Error
+    levels: tuple[Error, ...]
+    """Of 0 levels, of 1, and so on."""
+
+
+@dataclass(frozen=True)
+class FewerRun:
+    """One run of the command ``sgemm-lab strassen record``."""
+
+    date: str
+    driver: str
+    cuda: str
+    nvrtc: str
+    cupy: str
+    package: str
+    cublas_call: str
+    complete: bool = False
+    exact: Level = 0
+    """Products of whole numbers at awkward sizes that were tried, all of them right bit for bit."""
+    times: tuple[SizeTimes, ...] = ()
+    errors: tuple[Errors, ...] = ()
+
+    def at(self, n: int) -> SizeTimes:
+        """Return the times of n×n matrices.
+
+        Raises:
+            LabError: they were not measured.
+        """
+        for found in self.times:
+            if found.size == (n, n, n):
+                return found
+        raise LabError(f"Strassen's product was not measured at {n}×{n}×{n}.")
+
+    @property
+    def others(self) -> tuple[SizeTimes, ...]:
+        """The times of sizes that are no cube of a power of two."""
+        return tuple(t for t in self.times if t.size != (t.m,) * 3 or t.m & (t.m - 1))
+
+    def error_at(self, n: int, inputs: str) -> Errors:
+        """Return the errors of n×n matrices of a class of inputs.
+
+        Raises:
+            LabError: they were not measured.
+        """
+        for found in self.errors:
+            if (found.n, found.inputs) == (n, inputs):
+                return found
+        raise LabError(f"Errors of {inputs} matrices were not measured at {n}.")
+
+
+@dataclass(frozen=True)
+class FewerRecord:
+    """All runs on one GPU model."""
+
+    gpu: Device
+    runs: tuple[FewerRun, ...]
+
+
+class FewerFile:
+    """A run that items are added to, one by one. The file is written whole each time."""
+
+    def __init__(self, folder: Path, gpu: Device, run: FewerRun) -> None:
+        """Begin a run. ``folder`` is the one of records; nothing is written yet.
+
+        Raises:
+            LabError: the file that is there cannot be read, or is of another GPU.
+        """
+        self.path = record_path(folder / FOLDER, gpu.name)
+        self._gpu, self.run = gpu, run
+        self._runs()
+
+    def put(self, **fields: Any) -> None:
+        """Change fields of the run and write the file.
+
+        Raises:
+            LabError: the run does not fit the form, or the file cannot be written.
+        """
+        self.run = replace(self.run, **fields)
+        with locked(self.path.parent):
+            others = (run for run in self._runs() if run.date != self.run.date)
+            runs = sorted((*others, self.run), key=lambda run: run.date)
+            data = {"format": FORMAT, **encoded(FewerRecord(self._gpu, tuple(runs)))}
+            _decoded(data, self.path)
+            write_whole(self.path, json_layout(data) + "\n")
+
+    def _runs(self) -> tuple[FewerRun, ...]:
+        if not self.path.exists():
+            return ()
+        found = load(self.path)
+        if found.gpu.name != self._gpu.name:
+            raise LabError(
+                f"The file {self.path} is of {found.gpu.name}, and this GPU is {self._gpu.name}. "
+                "Give it another folder with --out."
+            )
+        return found.runs
+
+
+def load(path: Path) -> FewerRecord:
+    """Read and check one file.
+
+    Raises:
+        LabError: it is missing, cut off, of another format, or does not fit the form.
+    """
+    try:
+        data = json.loads(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise LabError(f"The record file {path} cannot be read: {error.strerror}.") from None
+    except (ValueError, RecursionError) as error:
+        raise LabError(
+            f"The record file {path.name} is not complete JSON ({error}). "
+            "Take it from version control again, or remove it and record anew."
+        ) from None
+    return _decoded(data, path)
+
+
+def load_all(folder: Path | None = None) -> list[FewerRecord]:
+    """Read every record of Strassen's product, of the book or of another folder of records.
+
+    Raises:
+        LabError: a file cannot be read.
+    """
+    place = (folder or data_folder("records")) / FOLDER
+    return [load(path) for path in sorted(place.glob("*.json"))]
+
+
+def latest(record: FewerRecord) -> FewerRun:
+    """Return the latest complete run, or the latest of all where none is."""
+    return max(record.runs, key=lambda run: (run.complete, run.date))
+
+
+def _decoded(data: Any, path: Path) -> FewerRecord:
+    advice = "Run 'sgemm-lab strassen record' anew."
+    return decoded_file(FewerRecord, data, FORMAT, f"record file {path.name}", "record", advice)

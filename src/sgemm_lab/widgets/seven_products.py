@@ -1,0 +1,153 @@
+"""Strassen's seven products, one after the other: what they are made of, and where they go."""
+
+from collections.abc import Sequence
+from typing import Any, TypedDict
+
+import traitlets
+from matplotlib.axes import Axes
+from matplotlib.patches import Rectangle
+
+from sgemm_lab.errors import LabError
+from sgemm_lab.style import BACKGROUND, FOREGROUND, LEVEL_COLOURS, LINE, book_style, figure, svg
+from sgemm_lab.widgets.base import LabWidget, html_table
+from sgemm_lab.widgets.data import checked_items, checked_text
+
+QUADRANTS = ("11", "12", "21", "22")
+
+Signed = tuple[str, int]
+"""A quadrant, such as "A21", and 1 or -1."""
+
+
+class SignedProduct(TypedDict):
+    """A product of sums of quadrants."""
+
+    name: str
+    left: list[Signed]  # quadrants of A, in the order in which they are added
+    right: list[Signed]  # quadrants of B
+    into: list[Signed]  # quadrants of C that it is added to, or taken from
+
+
+class SevenProducts(LabWidget):
+    """The products of quadrants that make C, step by step.
+
+    Args:
+        products: in the order in which they are made, see :class:`SignedProduct`.
+        step: the product to begin with, from 1.
+
+    Raises:
+        LabError: the data are not as described; the message says what is wrong.
+    """
+
+    products: "traitlets.List[dict[str, Any]]" = traitlets.List().tag(sync=True)
+    step = traitlets.Int(1).tag(sync=True)
+
+    def __init__(self, products: Sequence[SignedProduct], **state: Any) -> None:
+        found = [_checked(one) for one in checked_items(list(products), "products")]
+        if not found:
+            raise LabError("Name at least one product.")
+        for at, one in enumerate(found):
+            one["words"] = _words(found, at)
+        super().__init__(products=found, **state)
+
+    @traitlets.validate("step")
+    def _check_step(self, proposal: Any) -> int:
+        step, last = proposal["value"], len(self.products)
+        if not 1 <= step <= last:
+            raise LabError(f"step is {step}. It is a whole number from 1 to {last}.")
+        return int(step)
+
+    @property
+    def alt(self) -> str:
+        """What the present product is made of, and where it goes."""
+        return str(self.products[self.step - 1]["words"])
+
+    def still(self) -> str:
+        """Return A, B and C at the present product as inline SVG."""
+        now = self.products[self.step - 1]
+        fig = figure(7.2, 2.6)
+        with book_style():
+            left, middle, right = fig.subplots(1, 3)
+            _draw(left, "A", dict(now["left"]), {})
+            _draw(middle, "B", dict(now["right"]), {})
+            parts: dict[str, list[str]] = {}
+            for one in self.products[: self.step]:
+                for place, sign in one["into"]:
+                    parts.setdefault(place, []).append(_sign(sign) + one["name"])
+            _draw(right, "C", dict(now["into"]), parts)
+        return svg(fig, f"{now['name']}: quadrants of A and B, and where it goes in C", self.alt)
+
+    def table(self) -> str:
+        """Return all products as an HTML table."""
+        rows = [
+            [one["name"], _sum(one["left"]), _sum(one["right"]), _sum(one["into"])]
+            for one in self.products
+        ]
+        heads = ["Product", "Of A", "Of B", "Into"]
+        return html_table("The products, in the order in which they are made", heads, rows)
+
+
+def _draw(ax: Axes, matrix: str, signs: dict[str, int], parts: dict[str, list[str]]) -> None:
+    hues = {1: LEVEL_COLOURS["l2"], -1: LEVEL_COLOURS["shared"], 0: BACKGROUND}
+    for place in QUADRANTS:
+        row, column = int(place[0]) - 1, int(place[1]) - 1
+        sign = signs.get(matrix + place, 0)
+        ax.add_patch(Rectangle((column, row), 1, 1, fc=hues[sign], alpha=0.3, ec="none"))
+        ax.add_patch(Rectangle((column, row), 1, 1, fc="none", ec=LINE))
+        text = "\n".join([matrix + place, *_lines(parts.get(matrix + place, []))])
+        if sign and not parts:
+            text += f"\n{_sign(sign)}"
+        ax.text(column + 0.5, row + 0.5, text, ha="center", va="center", fontsize=9,
+                color=FOREGROUND)  # fmt: skip
+    ax.set(xlim=(-0.05, 2.05), ylim=(2.05, -0.05), aspect="equal")
+    ax.set_axis_off()
+
+
+def _lines(parts: list[str]) -> list[str]:
+    return [" ".join(parts[at : at + 2]) for at in range(0, len(parts), 2)]
+
+
+def _sign(sign: int) -> str:
+    return "+" if sign > 0 else "−"
+
+
+def _sum(terms: Sequence[Signed]) -> str:
+    """Write A21 + A22 − A11."""
+    (first, sign), *rest = terms
+    return ("−" if sign < 0 else "") + first + "".join(f" {_sign(s)} {name}" for name, s in rest)
+
+
+def _words(products: list[dict[str, Any]], at: int) -> str:
+    one = products[at]
+    factors = [_sum(terms) for terms in (one["left"], one["right"])]
+    product = " · ".join(f"({f})" if " " in f else f for f in factors)
+    plus = [place for place, sign in one["into"] if sign > 0]
+    minus = [place for place, sign in one["into"] if sign < 0]
+    where = [f"added to the {_quadrants(plus)}"] if plus else []
+    where += [f"taken from the {_quadrants(minus)}"] if minus else []
+    later = {place for rest in products[at + 1 :] for place, _ in rest["into"]}
+    done = [place for place, _ in one["into"] if place not in later]
+    ends = f" {_and(done)} {'is' if len(done) == 1 else 'are'} complete." if done else ""
+    return f"{one['name']} = {product}. It is {' and '.join(where)}.{ends}"
+
+
+def _quadrants(names: list[str]) -> str:
+    return f"quadrant{'s' if len(names) > 1 else ''} {_and(names)}"
+
+
+def _and(names: list[str]) -> str:
+    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
+
+
+def _checked(product: Any) -> dict[str, Any]:
+    name = checked_text(product, "name", "A product")
+    found: dict[str, Any] = {"name": name}
+    for key, matrix in (("left", "A"), ("right", "B"), ("into", "C")):
+        terms = [list(term) for term in product.get(key, [])]
+        known = [[matrix + place, sign] for place in QUADRANTS for sign in (1, -1)]
+        if not terms or any(term not in known for term in terms):
+            raise LabError(
+                f"{name} needs quadrants of {matrix} under '{key}', each with 1 or -1, such as "
+                f"('{matrix}11', 1)."
+            )
+        found[key] = terms
+    return found

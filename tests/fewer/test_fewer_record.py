@@ -1,0 +1,148 @@
+"""The record of Strassen's product: its form, how it is taken, and what the book's says."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from pretended_engine import Library, Watched, pretend
+from record_samples import DEVICE, run
+
+from sgemm_lab.errors import LabError
+from sgemm_lab.fewer import measure
+from sgemm_lab.fewer.error import INPUTS, bound, expected_growth, norm_error, sampled_rows
+from sgemm_lab.fewer.model import best_plan, book_machine, foretell
+from sgemm_lab.fewer.plan import Plan
+from sgemm_lab.kernel import load_kernel
+from sgemm_lab.records.data import Measurement
+from sgemm_lab.records.fewer import FewerFile, FewerRun, latest, load, load_all
+
+EMPTY = FewerRun("2026-01-02T03:04:05Z", "580", "13.0", "13.0", "14.2", "0.1.0", "cublasSgemm")
+
+
+def small(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let a record be of few and small products, on a pretended GPU."""
+    pretend(monkeypatch)
+    library = Library()
+    monkeypatch.setattr(measure, "require_gpu", lambda: library)
+    monkeypatch.setattr(measure, "GpuProduct", Watched)
+    monkeypatch.setattr(measure, "current_device", lambda: DEVICE)
+    monkeypatch.setattr(measure, "new_run", run)
+    monkeypatch.setattr(measure, "cublas", lambda: taking)
+    monkeypatch.setattr(measure, "SIZES", {(16, 16, 16): 1, (12, 20, 28): 2})
+    monkeypatch.setattr(measure, "ALL_WAYS", {(12, 20, 28): 2})
+    monkeypatch.setattr(measure, "ERROR_SIZES", {32: 2})
+    monkeypatch.setattr(measure, "EXACT_SIZES", ((3, 5, 7), (8, 8, 8)))
+    monkeypatch.setattr(measure, "EXACT_LEVELS", 1)
+
+
+def taking(a: Any, b: Any, c: Any) -> None:
+    c[:] = a @ b
+
+
+class Dispatcher:
+    @staticmethod
+    def kernel_for(size: Any) -> Any:
+        return load_kernel("stream_k")
+
+
+def raced(products: dict[str, Any], size: Any, *_: Any, **__: Any) -> list[Any]:
+    return [Measurement(name, "", *size, 1, (0.25, 0.5, 0.75)) for name in products]
+
+
+@pytest.fixture
+def taken(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> tuple[Path, FewerRun]:
+    small(monkeypatch)
+    monkeypatch.setattr(measure, "race", raced)
+    monkeypatch.setattr(measure, "dispatcher", lambda _device: Dispatcher)
+    return measure.take_fewer_record(tmp_path, tuple(measure.SIZES))
+
+
+def test_a_record_is_taken_item_by_item(taken: tuple[Path, FewerRun]) -> None:
+    path, found = taken
+    assert load(path).runs == (found,)
+    assert found.complete
+    assert found.exact == 2 * (1 + 2)  # sizes; ways of no level and of one
+    assert [len(times.ways) for times in found.times] == [2, 6]
+    last = found.times[1].ways[-1]
+    assert (last.schedules, last.leaf) == (("twice",), (3, 8, 8))
+    assert last.products == last.additions == (0.25, 0.5, 0.75)
+    assert found.times[0].share(found.times[0].ways[0]) == 1
+    assert [one.inputs for one in found.errors] == list(INPUTS)
+    assert all(0 < error < 1e-5 for one in found.errors for error in (one.cublas, *one.levels))
+
+
+def test_a_wrong_product_ends_the_record(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    small(monkeypatch)
+
+    def wrong(self: Any, a: Any, b: Any, c: Any) -> None:
+        c[:] = a @ b + 1
+
+    monkeypatch.setattr(Watched, "__call__", wrong)
+    with pytest.raises(LabError, match="C of whole numbers is not exact"):
+        measure.take_fewer_record(tmp_path, ())
+
+
+def test_a_file_of_another_form_is_refused(tmp_path: Path) -> None:
+    store = FewerFile(tmp_path, DEVICE, EMPTY)
+    store.put(exact=3)
+    FewerFile(tmp_path, DEVICE, EMPTY).put(complete=True)
+    assert len(load(store.path).runs) == 1
+    data = json.loads(store.path.read_text())
+    for change, words in (({"format": 9}, "has format 9"), ({"gpu": 3}, "does not fit the form")):
+        store.path.write_text(json.dumps({**data, **change}))
+        with pytest.raises(LabError, match=words):
+            load(store.path)
+    store.path.write_text("{")
+    with pytest.raises(LabError, match="is not complete JSON"):
+        load(store.path)
+
+
+def test_errors_are_norm_wise_over_rows() -> None:
+    a, b = np.eye(3, dtype="float32"), np.ones((3, 2), dtype="float32")
+    c = np.ones((3, 2), dtype="float32")
+    c[1] = 2
+    assert norm_error(np, a, b, c, [0, 2]) == 0
+    assert norm_error(np, a, b, c, [0, 1]) == pytest.approx(0.5**0.5)
+    assert sampled_rows(3) == [0, 1, 2]
+    assert (sampled_rows(1), len(sampled_rows(1000))) == ([0], 64)
+    assert expected_growth() == pytest.approx(3.5**0.5)
+    assert 4 < bound(4096, 1) / bound(4096, 0) < 5
+
+
+# What the book's record says.
+
+(RECORD,) = load_all()
+RUN, MACHINE = latest(RECORD), book_machine(RECORD.gpu)
+
+
+def test_the_goals_are_reached() -> None:
+    for n, wanted in ((16384, 1.34), (32768, 1.56)):
+        times = RUN.at(n)
+        chosen = best_plan(times.size, MACHINE).schedules
+        way = next(way for way in times.ways if way.schedules == chosen)
+        assert times.share(way) >= wanted
+
+
+def test_what_the_model_takes_is_never_slower_than_no_levels() -> None:
+    for times in RUN.times:
+        chosen = best_plan(times.size, MACHINE).schedules
+        way = next(way for way in times.ways if way.schedules == chosen)
+        assert times.tflops(way.seconds) >= times.tflops(times.ways[0].seconds)
+
+
+def test_the_model_foretells_within_a_few_percent() -> None:
+    for times in RUN.times:
+        for way in times.ways:
+            if min(way.leaf) >= 2048 and times.m == times.n == times.k:
+                told = foretell(Plan(times.size, way.schedules), MACHINE).seconds
+                flop = 2 * times.m * times.n * times.k
+                assert told == pytest.approx(flop / times.tflops(way.seconds) / 1e12, rel=0.06)
+
+
+def test_errors_of_uniform_numbers_at_most_double_with_a_level() -> None:
+    for found in RUN.errors:
+        if found.inputs in ("uniform", "normal", "positive"):
+            for before, after in zip(found.levels, found.levels[1:], strict=False):
+                assert after <= 2.05 * before

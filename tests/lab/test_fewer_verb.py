@@ -1,0 +1,49 @@
+"""Strassen's product as a page tells of it."""
+
+import sys
+
+import pytest
+
+from sgemm_lab import lab
+from sgemm_lab.errors import LabError
+
+MODULE = sys.modules["sgemm_lab.lab.fewer"]  # lab.fewer is the verb
+
+
+def test_tables_come_from_the_record() -> None:
+    found = lab.fewer()
+    lines = found.levels_table(16384).text.splitlines()
+    assert len(lines) == 1 + 5 + 1
+    way = found.best(16384)
+    assert f"{found.tflops(16384, way):.1f}" in lines[1 + way.levels]
+    assert "lean + twice" in found.ways_table(16384, 3).text
+    assert found.plain(16384).levels == 0
+    assert "uniform in 0 to 1" in found.errors_table(4096).text
+    assert len(found.others_table().text.splitlines()) == 1 + len(found.run.others) + 1
+    assert found.grown(16384, 1) == pytest.approx(found.growth, rel=0.1)
+    with pytest.raises(LabError, match="not measured at 100×100×100"):
+        found.at(100)
+    with pytest.raises(LabError, match="Errors of odd matrices were not measured"):
+        found.errors(4096, "odd")
+    with pytest.raises(LabError, match="twice was not measured at 2048"):
+        found.way(2048, ("twice",))
+
+
+def test_its_box_has_the_four_lines_of_every_box() -> None:
+    box = lab.fewer().closing(16384)
+    for term in ("Was bound by", "What changed", "Factor", "Bound now by"):
+        assert term in box.text
+        assert f"{term}</dt>" in box.html
+
+
+def test_it_multiplies_in_numpy_where_no_gpu_is(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(MODULE, "has_gpu", lambda: False)
+    told = lab.strassen(levels=1, size=64)
+    assert "64³, in NumPy" in told.text
+    assert "7 of 32³" in told.text
+
+
+def test_without_a_record_it_says_how_to_take_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(MODULE, "load_all", lambda: [])
+    with pytest.raises(LabError, match="Run 'sgemm-lab strassen record' on a GPU"):
+        lab.fewer()

@@ -49,12 +49,12 @@ PLANS = [_cannon(2), _cannon(3)]
 
 def _spans(gpus: int, overlap: bool) -> list[GpuSpan]:
     """Two products of 5 ms on each GPU and a transfer of 2 ms, at once or between them."""
-    second = 5.0 if overlap else 7.0
+    second, comes = (5.0, 1.0) if overlap else (7.0, 5.0)
     found: list[GpuSpan] = []
     for gpu in range(gpus):
         pieces: list[Any] = [
             (MULTIPLIES, "C0", 0.0, 5.0),
-            (RECEIVES, "B[0:900, 450:900]", second - 2.0 - 3.0 * overlap, second - 3.0 * overlap),
+            (RECEIVES, "B[0:900, 450:900]", comes, comes + 2.0),
             (MULTIPLIES, "C1", second, second + 5.0),
         ]
         found += [

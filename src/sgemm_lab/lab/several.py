@@ -51,6 +51,15 @@ class Several(Findings):
         """Where the numbers come from."""
         return f"{self.record.gpu.name}s of one host, recorded on {self.runs[0].date[:10]}."
 
+    @staticmethod
+    def ms(samples: tuple[float, ...] | None) -> float:
+        """Return the median of samples in milliseconds.
+
+        Raises:
+            LabError: there are none.
+        """
+        return 1e3 * median(samples)
+
     def speedup(self, gpus: int, n: int) -> float:
         """Return how many times as fast several GPUs are as one, both as a CUDA graph."""
         one = self.product(1, n, graph=True)
@@ -209,6 +218,7 @@ def _roof_picture(found: Several) -> Picture:
     fig = figure(7.2, 3.8)
     low, high = 48, 24_000
     ends = []
+    bound_by_links = set()
     with book_style():
         ax = fig.subplots()
         for gpus, level, marker in ((2, "dram", "o"), (4, "shared", "s")):
@@ -223,6 +233,7 @@ def _roof_picture(found: Several) -> Picture:
             ax.plot([x for x, _ in points], [times.tflops for _, times in points], marker,
                     color=hue, mec=MEASURED, label=f"{gpus} GPUs, measured")  # fmt: skip
             ends.append((points[0][1], points[-1][1]))
+            bound_by_links |= {times.case.n for x, times in points if x < rate / link}
             for x, times in points[:3]:
                 ax.annotate(f"{times.case.n}³", (x, times.tflops), xytext=(7, -10),
                             textcoords="offset points", color=MUTED, fontsize=9)  # fmt: skip
@@ -232,11 +243,12 @@ def _roof_picture(found: Several) -> Picture:
         ax.grid(True, color=GRID)
         ax.legend(loc="lower right")
     (small, large), (small4, large4) = ends
+    right = min(n for n, _ in _SIZES if n > max(bound_by_links, default=0))
     conclusion = (
-        f"Every size from 512³ on stands right of the ridge, {number(rate / link)} FLOP for each "
-        f"byte: arithmetic bounds it, and not the link. Large ones reach the roof: "
-        f"{number(large.tflops)} and {number(large4.tflops)} TFLOP/s. 512³ is far below, at "
-        f"{number(small.tflops)} and {number(small4.tflops)}: what takes time there is latency, "
-        "which no roof shows."
+        f"From {right}³ on all sizes stand right of the ridge, {number(rate / link)} FLOP for each "
+        "byte: arithmetic bounds them, and not the link. Large ones reach the roof: "
+        f"{number(large.tflops)} and {number(large4.tflops)} TFLOP/s. {small.case.n}³ is far below "
+        f"it, at {number(small.tflops)} and {number(small4.tflops)}: what takes time there is "
+        "latency, which no roof shows."
     )
     return Picture(fig, "The roofline of the link", conclusion)

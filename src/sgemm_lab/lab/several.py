@@ -115,7 +115,10 @@ def timeline(n: int) -> GpuTimeline:
     gpus = {run["label"].split()[0] for run in runs}
     if "4" not in gpus:
         runs += [_modelled(found, n, overlap) for overlap in (True, False)]
-    return GpuTimeline(sorted(runs, key=lambda run: run["label"]))
+    runs.sort(key=lambda run: run["label"])
+    shown = next(i for i, run in enumerate(runs) if "overlapped" in run["label"])
+    first = next(span for span in runs[shown]["spans"] if span["what"] == RECEIVES)
+    return GpuTimeline(runs, run=shown, time=(first["start"] + first["end"]) / 2)
 
 
 def many_gpus() -> ManyGpus:

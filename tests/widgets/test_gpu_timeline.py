@@ -24,6 +24,8 @@ def span(what: str, start: float, end: float) -> GpuSpan:
         ([(0, 1), (3, 4)], [(1, 3)], "for 2 ms, and 0 %"),
         # Two tiles that come at once take the time of the longer.
         ([(0, 9)], [(1, 3), (2, 5)], "for 4 ms, and 100 %"),
+        # Two products at once hide no more than one.
+        ([(0, 4), (1, 9)], [(1, 3), (8, 10)], "for 4 ms, and 75 %"),
         ([(0, 9)], [], "after 9 ms, and nothing travels"),
     ],
 )
@@ -32,6 +34,17 @@ def test_what_is_hidden_is_counted_once(
 ) -> None:
     spans = [span(MULTIPLIES, *one) for one in products]
     assert words in hidden_words(spans + [span(RECEIVES, *one) for one in transfers])
+
+
+def test_products_at_once_stand_below_each_other() -> None:
+    products = [(0, 4), (1, 9), (4, 8), (9, 10)]
+    spans = [span(MULTIPLIES, *one) for one in products] + [span(RECEIVES, 0, 9)]
+    widget = GpuTimeline([{"label": "x", "note": "", "spans": spans}])
+    lanes = {
+        (one["start"], one["end"], one["what"]): one["lane"] for one in widget.runs[0]["spans"]
+    }
+    assert [lanes[start, end, MULTIPLIES] for start, end in products] == [0, 1, 0, 0]
+    assert lanes[0, 9, RECEIVES] == 0
 
 
 def test_still_table_and_alt_tell_the_run_chosen() -> None:

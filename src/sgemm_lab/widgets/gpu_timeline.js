@@ -10,12 +10,13 @@ import { Scene, scrubByPointer } from "./shared/scene.js";
 
 /**
  * @typedef {{ gpu: number, what: "multiplies" | "receives", label: string, start: number,
- *   end: number }} Span
+ *   end: number, lane: number }} Span
  * @typedef {{ label: string, note: string, words: string, spans: Span[] }} Run
  * @typedef {{ runs: Run[], run: number, time: number }} State
  *
  * A run and what follows from it; `events` are the times at which something begins or ends.
- * @typedef {{ run: Run, gpus: number, end: number, events: number[], longest: number }} Settled
+ * @typedef {{ run: Run, gpus: number, lanes: number, end: number, events: number[],
+ *   longest: number }} Settled
  */
 
 const STATE = /** @type {const} */ (["runs", "run", "time"]);
@@ -25,7 +26,7 @@ const KEY = [
   ["lab-k-receives", "receives a tile"],
 ];
 const [GUTTER, MARGIN] = [52, 10]; // px beside the rows
-const [TALL, LOW, APART] = [26, 12, 12]; // px of a product, of a transfer, between GPUs
+const [TALL, LOW, APART] = [30, 12, 12]; // px of a product, of a transfer, between GPUs
 const SCRUB_STEPS = 240;
 const INSTANT = 1e-6; // ms; closer events are one
 
@@ -98,6 +99,7 @@ function settled(model) {
   return {
     run,
     gpus: 1 + Math.max(...run.spans.map(({ gpu }) => gpu)),
+    lanes: 1 + Math.max(...run.spans.map(({ lane }) => lane)),
     end: Math.max(...run.spans.map(({ end }) => end)),
     events: events.sort((a, b) => a - b),
     longest: Math.max(...ends), // one axis for all runs, so that they compare
@@ -150,7 +152,7 @@ class Drawing {
     const each = TALL + LOW + APART;
     now.run.spans.forEach((span, i) => {
       const top = 12 + span.gpu * each;
-      this.drawSpan(`span${i}`, span, span.what === "receives" ? top + TALL + 2 : top);
+      this.drawSpan(`span${i}`, span, top);
     });
     for (const gpu of range(0, now.gpus - 1)) {
       this.text(`gpu${gpu}`, GUTTER - 8, 12 + gpu * each + TALL / 2 + 4, `GPU ${gpu}`, "end");
@@ -168,16 +170,17 @@ class Drawing {
     scene.finish();
   }
 
-  /** @type {(id: string, span: Span, y: number) => void} */
-  drawSpan(id, { what, label, start, end }, y) {
+  /** @type {(id: string, span: Span, top: number) => void} */
+  drawSpan(id, { what, label, start, end, lane }, top) {
     const look = start <= this.time && this.time < end ? " lab-now" : "";
     const node = this.scene.draw(id, "g", { class: `lab-${what}${look}` });
     if (!node.firstChild) node.append(svg("rect"), svg("text", { "text-anchor": "middle" }));
     const [frame, name] = node.children;
     const [x, wide] = [this.x(start), Math.max(1, this.x(end) - this.x(start) - 1)];
-    const height = what === "receives" ? LOW : TALL;
+    const height = what === "receives" ? LOW : TALL / this.now.lanes;
+    const y = what === "receives" ? top + TALL + 2 : top + lane * height;
     setAttributes(frame, { x, y, width: wide, height });
-    setAttributes(name, { x: x + wide / 2, y: y + height / 2 + 4.5 });
+    setAttributes(name, { x: x + wide / 2, y: y + height / 2 + 4 });
     name.textContent = what === "multiplies" && wide > 8 * label.length + 4 ? label : "";
   }
 

@@ -96,9 +96,11 @@ class GpuTimeline(LabWidget):
         return html_table(self.chosen["label"], heads, rows)
 
     def _draw(self, ax: Axes, gpus: int) -> None:
-        looks = {MULTIPLIES: (-0.15, 0.5, "register"), RECEIVES: (0.28, 0.26, "dram")}
+        lanes = 1 + max(span["lane"] for span in self.chosen["spans"])
+        looks = {MULTIPLIES: (-0.4, 0.5 / lanes, "register"), RECEIVES: (0.15, 0.26, "dram")}
         for span in self.chosen["spans"]:
             place, tall, level = looks[span["what"]]
+            place += (span["lane"] + 0.5) * tall
             ax.barh(
                 span["gpu"] + place, span["end"] - span["start"], left=span["start"], height=tall,
                 fc=LEVEL_COLOURS[level], ec=BACKGROUND, lw=0.6,
@@ -127,17 +129,43 @@ def hidden_words(spans: Sequence[GpuSpan]) -> str:
 
 def _received(spans: Sequence[GpuSpan], gpu: int) -> tuple[float, float]:
     """Return how long a GPU receives, and how much of that while it multiplies."""
-    mine = [span for span in spans if span["gpu"] == gpu]
-    products = [span for span in mine if span["what"] == MULTIPLIES]
-    moved = hidden = 0.0
-    # Tiles that come at once count once: only what lies behind the end so far is new.
-    so_far = 0.0
-    for span in sorted((s for s in mine if s["what"] == RECEIVES), key=lambda s: s["start"]):
-        start, end = max(so_far, span["start"]), max(so_far, span["end"])
-        so_far, moved = end, moved + end - start
-        for one in products:
-            hidden += max(0.0, min(end, one["end"]) - max(start, one["start"]))
+    receives, multiplies = (
+        _union([(s["start"], s["end"]) for s in spans if (s["gpu"], s["what"]) == (gpu, what)])
+        for what in (RECEIVES, MULTIPLIES)
+    )
+    moved = sum(end - start for start, end in receives)
+    hidden = sum(
+        max(0.0, min(end, other_end) - max(start, other_start))
+        for start, end in receives
+        for other_start, other_end in multiplies
+    )
     return moved, hidden
+
+
+def _union(times: Sequence[tuple[float, float]]) -> list[tuple[float, float]]:
+    """Return stretches of time as stretches that do not overlap."""
+    found: list[tuple[float, float]] = []
+    for start, end in sorted(times):
+        if found and start <= found[-1][1]:
+            found[-1] = (found[-1][0], max(found[-1][1], end))
+        else:
+            found.append((start, end))
+    return found
+
+
+def _in_lanes(spans: Sequence[GpuSpan]) -> list[dict[str, Any]]:
+    """Return spans with a lane each: products of a GPU that overlap are drawn below each other."""
+    free: dict[int, list[float]] = {}
+    found = []
+    for span in sorted(spans, key=lambda span: span["start"]):
+        lane = 0
+        if span["what"] == MULTIPLIES:
+            ends = free.setdefault(span["gpu"], [])
+            busy = [lane for lane, end in enumerate(ends) if end > span["start"]]
+            lane = next(lane for lane in range(len(ends) + 1) if lane not in busy)
+            ends[lane : lane + 1] = [span["end"]]
+        found.append({**span, "lane": lane})
+    return found
 
 
 def _checked(runs: Sequence[TimedRun]) -> list[dict[str, Any]]:
@@ -153,8 +181,8 @@ def _checked(runs: Sequence[TimedRun]) -> list[dict[str, Any]]:
                     f"A span of '{label}' is {span!r}. It {MULTIPLIES} or {RECEIVES}, from a start "
                     "of 0 or more to an end that is not before it."
                 )
-        words = hidden_words(spans)
-        found.append({"label": label, "note": run.get("note", ""), "spans": spans, "words": words})
+        known = {"label": label, "note": run.get("note", ""), "words": hidden_words(spans)}
+        found.append({**known, "spans": _in_lanes(spans)})
     if not found:
         raise LabError("Give at least one run.")
     return found

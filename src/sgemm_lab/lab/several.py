@@ -1,5 +1,7 @@
 """The verbs of several GPUs: plans drawn and run, and what the record says."""
 
+from matplotlib.ticker import StrMethodFormatter
+
 from sgemm_lab.cuda.launch import has_gpu
 from sgemm_lab.kernel import Size
 from sgemm_lab.lab.output import Output, Picture, table
@@ -224,7 +226,8 @@ def _roof_picture(found: Several) -> Picture:
     bound_by_links = set()
     with book_style():
         ax = fig.subplots()
-        for gpus, level, marker in ((2, "dram", "o"), (4, "shared", "s")):
+        looks = ((2, "dram", "o", (7, -10), "left"), (4, "shared", "s", (-7, 4), "right"))
+        for gpus, level, marker, offset, side in looks:
             hue, ridge = LEVEL_COLOURS[level], rate / link
             ax.plot([low, ridge, high], [gpus * low * link, gpus * rate, gpus * rate], color=hue,
                     label=f"{gpus} GPUs: link, then arithmetic")  # fmt: skip
@@ -238,12 +241,14 @@ def _roof_picture(found: Several) -> Picture:
             ends.append((points[0][1], points[-1][1]))
             bound_by_links |= {times.case.n for x, times in points if x < rate / link}
             for x, times in points[:3]:
-                ax.annotate(f"{times.case.n}³", (x, times.tflops), xytext=(7, -10),
+                ax.annotate(f"{times.case.n}³", (x, times.tflops), xytext=offset, ha=side,
                             textcoords="offset points", color=MUTED, fontsize=9)  # fmt: skip
         ax.axvline(rate / link, color=MARKED, lw=1, ls="--")
         ax.set(xscale="log", yscale="log", xlabel="FLOP for each byte of the link",
                ylabel="TFLOP/s of all GPUs", xlim=(low, high))  # fmt: skip
         ax.grid(True, color=GRID)
+        for axis in (ax.xaxis, ax.yaxis):
+            axis.set_major_formatter(StrMethodFormatter("{x:,.0f}"))
         ax.legend(loc="lower right")
     (small, large), (small4, large4) = ends
     right = min(n for n, _ in _SIZES if n > max(bound_by_links, default=0))

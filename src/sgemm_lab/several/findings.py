@@ -77,6 +77,19 @@ class Findings:
             f"{_RECORD_IT}"
         )
 
+    def products(self, **wanted: object) -> list[ProductTimes]:
+        """Return the latest times of every case whose fields are as wanted; none may be there.
+
+        Args:
+            wanted: fields of ``Case``, such as ``gpus=4, n=8192``.
+        """
+        found: dict[Case, ProductTimes] = {}
+        for run in self.runs:
+            for times in run.products:
+                if all(getattr(times.case, name) == value for name, value in wanted.items()):
+                    found.setdefault(times.case, times)
+        return list(found.values())
+
     def link(self, carrier: str = COPY, gpus: int = 2, block_limit: int | None = None) -> Link:
         """Return the link that the latest measured transfers tell of.
 

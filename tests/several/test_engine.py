@@ -167,6 +167,7 @@ def test_graphs_make_the_same_product_again_and_again(
 @pytest.mark.parametrize(
     ("layout", "gpus", "transport", "graphs"),
     [
+        ("rows", 2, COPY, 2),
         ("rows", 4, COPY, 4),  # what is copied is nobody's result: no GPU waits for another
         ("cannon", 4, COPY, 4),
         ("cannon", 9, COPY, 1),  # a tile goes on from where it came to
@@ -174,16 +175,27 @@ def test_graphs_make_the_same_product_again_and_again(
         ("rows", 1, COPY, 1),
     ],
 )
-def test_gpus_that_nothing_ties_have_graphs_of_their_own(
+def test_gpus_that_steps_tie_together_are_found(
     patch: Patch, layout: str, gpus: int, transport: str, graphs: int
 ) -> None:
     pretended = Gpus(gpus)
     patch(pretended)
     plan = make_plan(layout, (9, 9, 9), gpus)
     engine = Engine(plan, a_team(pretended, gpus, transport), transport=transport)
-    groups = engine.program()._tied()
+    program = engine.program()
+    groups = program._tied()
     assert len(groups) == graphs
     assert sorted(device for group in groups for device in group) == list(range(gpus))
+
+
+@pytest.mark.parametrize(("gpus", "graphs"), [(1, 1), (2, 2), (3, 1), (4, 1)])
+def test_two_gpus_have_a_graph_each_and_more_have_one(patch: Patch, gpus: int, graphs: int) -> None:
+    pretended = Gpus(gpus)
+    patch(pretended)
+    engine = Engine(rows((9, 9, 9), gpus), a_team(pretended, gpus, COPY), transport=COPY)
+    program = engine.program()
+    program.capture()
+    assert len(program._graphs) == graphs
 
 
 def test_what_hangs_ends_in_a_sentence_and_is_given_up(patch: Patch) -> None:

@@ -31,6 +31,9 @@ TRANSPORTS = (NCCL, COPY)
 
 TIME_LIMIT = 120.0
 """Seconds that a plan may take. The largest of the record takes less than one."""
+MOST_GRAPHS = 2
+"""Graphs that a run launches at most. Two spare small products the wait of two GPUs for each other.
+The launch of four takes the host longer than it spares: ``records/notes.md``."""
 _HIGH = -5
 """Priority of the stream of transfers: CUDA's highest, or the highest that there is."""
 
@@ -264,10 +267,11 @@ class Program:
     def capture(self) -> None:
         """Make CUDA graphs of it, which ``run`` then replays.
 
-        GPUs that no step ties together have a graph of their own: one that spans several waits for
-        all of them at its beginning and its end. It must have run once before.
+        Two GPUs that no step ties together have a graph each: one that spans both waits for both of
+        them at its beginning and its end. It must have run once before.
         """
-        for devices in self._tied():
+        groups = self._tied()
+        for devices in groups if len(groups) <= MOST_GRAPHS else [set().union(*groups)]:
             workers = [w for w in self._engine.workers.values() if w.device in devices]
             actions = [action for action in self._actions if action.devices <= devices]
             self._graphs.append((workers[0].work[0], self._captured(workers, actions)))

@@ -4,7 +4,7 @@ import statistics
 
 import pytest
 
-from sgemm_lab.records.several import ProductTimes, load_all
+from sgemm_lab.records.several import SeveralScore, load_all, scores
 from sgemm_lab.several.findings import findings, median
 from sgemm_lab.several.foretelling import fitted_link, foretold
 from sgemm_lab.several.measure import plan_of
@@ -17,25 +17,22 @@ WANTED = {
     (2, 8192): (0.98, 101), (2, 16384): (0.975, 104), (2, 32768): (0.99, 105),
     (4, 8192): (0.97, 198), (4, 16384): (0.955, 202), (4, 32768): (0.97, 208),
 }  # fmt: skip
-"""Efficiency and TFLOP/s that a run of the record must show, by GPUs and n, cuBLAS inside. Near the
-limit of power runs differ by a percent; ``records/notes.md`` tells of those that fell short."""
+"""Efficiency and TFLOP/s that the record must show, by GPUs and n, cuBLAS inside."""
 
 
-def best(gpus: int, n: int) -> ProductTimes:
+def best(gpus: int, n: int) -> SeveralScore:
     cases = [
-        times
-        for run in RECORD.runs
-        for times in run.products
-        if times.case.is_square
-        and times.alone
-        and (times.case.gpus, times.case.n, times.case.inside) == (gpus, n, "cublas")
+        score
+        for score in scores([RECORD])
+        if (score.times.case.gpus, score.times.case.n, score.times.case.inside)
+        == (gpus, n, "cublas")
     ]
-    return max(cases, key=lambda times: times.tflops)
+    return max(cases, key=lambda score: score.times.tflops)
 
 
 @pytest.mark.parametrize(("gpus", "n"), WANTED)
 def test_the_gpus_are_used_and_transfers_are_hidden(gpus: int, n: int) -> None:
-    times = best(gpus, n)
+    times = best(gpus, n).times
     efficiency, tflops = WANTED[gpus, n]
     assert times.efficiency is not None
     assert times.efficiency >= efficiency

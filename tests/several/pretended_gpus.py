@@ -29,6 +29,9 @@ class Event:
         self.passed = 0
 
     def record(self, stream: Stream) -> None:
+        if stream.gpus.tape is not None:
+            stream.gpus.tape.append(("record", stream, self))
+            return
         self.records += 1
         number = self.records
 
@@ -48,10 +51,16 @@ class Stream:
         gpus.streams.append(self)
 
     def wait_event(self, event: Event) -> None:
+        if self.gpus.tape is not None:
+            self.gpus.tape.append(("wait", self, event))
+            return
         wanted = event.records  # as CUDA does: what is recorded later does not count
         self.steps.append((lambda: event.passed >= wanted, lambda: None))
 
     def give(self, work: Callable[[], None]) -> None:
+        if self.gpus.tape is not None:
+            self.gpus.tape.append(("work", self, work))
+            return
         self.steps.append((lambda: True, work))
 
     def __enter__(self) -> Stream:
@@ -119,6 +128,32 @@ class Communicator:
     def destroy(self) -> None: ...
 
 
+Tape = list[tuple[str, Stream, Any]]
+"""What streams were given while one of them was captured: kind, stream, and an event or work."""
+
+
+class Graph:
+    """A tape as a graph: each launch has events of its own, as a CUDA graph has edges."""
+
+    def __init__(self, gpus: Gpus, number: int) -> None:
+        self.tape, self.free = gpus.tapes.pop(number), lambda: None
+
+    def launch(self, origin: Stream) -> None:
+        events: dict[int, Event] = {}
+        begun = Event()
+        begun.record(origin)
+        for stream in {id(stream): stream for _, stream, _ in self.tape}.values():
+            stream.wait_event(begun)
+        for kind, stream, what in self.tape:
+            if kind == "work":
+                stream.give(what)
+            elif kind == "record":
+                events[id(what)] = Event()
+                events[id(what)].record(stream)
+            else:
+                stream.wait_event(events[id(what)])  # KeyError: another graph's, which CUDA refuses
+
+
 class CudaError(Exception):
     status = 704
 
@@ -135,6 +170,8 @@ class Gpus:
         self.calls: list[Call] = []
         self.random = random.Random(seed)
         self.arrays: list[Array] = []
+        self.tape: Tape | None = None
+        self.tapes: dict[int, Tape] = {}
         self.cuda = SimpleNamespace(
             Device=lambda number=None: Device(self, number),
             Stream=lambda non_blocking, priority=0: Stream(self, priority),
@@ -151,6 +188,9 @@ class Gpus:
                 memcpyDefault=4,
                 memcpyAsync=self.copy,
                 streamQuery=self.query,
+                streamCaptureModeRelaxed=2,
+                streamBeginCapture=self.begin_capture,
+                streamEndCapture=self.end_capture,
             ),
         )
 
@@ -182,6 +222,15 @@ class Gpus:
                 return all(done)
 
             self.streams[stream - 1].steps.append((all_done, lambda: None))
+
+    def begin_capture(self, _stream: int, _mode: int) -> None:
+        assert self.tape is None
+        self.tape = []
+
+    def end_capture(self, stream: int) -> int:
+        assert self.tape is not None
+        self.tapes[stream], self.tape = self.tape, None
+        return stream
 
     def query(self, pointer: int) -> int:
         """Let one step of a random stream happen, and say whether a stream is done."""

@@ -1,18 +1,20 @@
 """The engine on pretended GPUs: right in every order that its events allow, and no hang."""
 
+import math
 from collections.abc import Callable
 from typing import Any
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from pretended_gpus import Communicator, CudaError, Gpus, product
+from pretended_gpus import Communicator, CudaError, Gpus, Graph, product
 
 from sgemm_lab.errors import LabError
 from sgemm_lab.several import engine as engine_module
 from sgemm_lab.several import local, machine, team
 from sgemm_lab.several.engine import COPY, NCCL, Engine
 from sgemm_lab.several.layouts import make_plan, rows
+from sgemm_lab.several.local import BOOK, CUBLAS
 from sgemm_lab.several.plan import Plan
 from sgemm_lab.several.team import NotInTimeError, Team
 
@@ -31,6 +33,7 @@ def patch() -> Any:
             monkeypatch.setattr(
                 engine_module, "local_product", lambda inside, stream, scratch: product(stream)
             )
+            monkeypatch.setattr(engine_module, "Graph", lambda number: Graph(gpus, number))
 
         yield put
 
@@ -119,7 +122,80 @@ def test_transfers_have_the_higher_priority(patch: Patch) -> None:
     gpus = Gpus(2)
     patch(gpus)
     engine = Engine(rows((4, 4, 4), 2), a_team(gpus, 2, COPY), transport=COPY)
-    assert all(w.moving.priority < w.work.priority for w in engine.workers.values())
+    workers = engine.workers.values()
+    assert all(w.moving.priority < stream.priority for w in workers for stream in w.work)
+
+
+def test_tiles_of_c_take_turns_between_two_streams_with_cublas_alone(patch: Patch) -> None:
+    """The book's kernels may wait for blocks of their own launch: two at once could hang."""
+    gpus = Gpus(4)
+    patch(gpus)
+    for layout, inside, lanes in (("rows", CUBLAS, 2), ("rows", BOOK, 1), ("cannon", CUBLAS, 1)):
+        plan = make_plan(layout, (8, 8, 8), 4)
+        engine = Engine(plan, a_team(gpus, 4, COPY), inside=inside, transport=COPY)
+        for worker in engine.workers.values():
+            assert len(worker.work) == lanes
+            used = {worker.lane(name) for name in worker.share.results}
+            assert used == set(range(lanes))
+        assert len(engine.program().streams) == 4 * (lanes + 1)
+        assert len(engine.program(overlap=False).streams) == 4
+
+
+@given(plan=plans(), overlap=st.booleans(), seed=st.integers(0, 10**6))
+@settings(deadline=None, max_examples=80)
+def test_graphs_make_the_same_product_again_and_again(
+    patch: Patch, plan: Plan, overlap: bool, seed: int
+) -> None:
+    gpus = Gpus(plan.gpus, seed)
+    patch(gpus)
+    engine = Engine(plan, a_team(gpus, plan.gpus, COPY), transport=COPY)
+    program = engine.program(overlap=overlap)
+    program.run()
+    program.capture()
+    for times in (1, 3):
+        for worker in engine.workers.values():
+            for name in worker.arrays.keys() - worker.share.own.keys():
+                worker.arrays[name].fill(math.nan)  # what came before, too
+        program.run(times)
+        assert engine.check() <= 1
+    program.release()
+    engine.poison()
+    program.run()
+    assert engine.check() <= 1
+
+
+@pytest.mark.parametrize(
+    ("layout", "gpus", "transport", "graphs"),
+    [
+        ("rows", 2, COPY, 2),
+        ("rows", 4, COPY, 4),  # what is copied is nobody's result: no GPU waits for another
+        ("cannon", 4, COPY, 4),
+        ("cannon", 9, COPY, 1),  # a tile goes on from where it came to
+        ("rows", 4, NCCL, 1),  # a transfer has two ends
+        ("rows", 1, COPY, 1),
+    ],
+)
+def test_gpus_that_steps_tie_together_are_found(
+    patch: Patch, layout: str, gpus: int, transport: str, graphs: int
+) -> None:
+    pretended = Gpus(gpus)
+    patch(pretended)
+    plan = make_plan(layout, (9, 9, 9), gpus)
+    engine = Engine(plan, a_team(pretended, gpus, transport), transport=transport)
+    program = engine.program()
+    groups = program._tied()
+    assert len(groups) == graphs
+    assert sorted(device for group in groups for device in group) == list(range(gpus))
+
+
+@pytest.mark.parametrize(("gpus", "graphs"), [(1, 1), (2, 2), (3, 1), (4, 1)])
+def test_two_gpus_have_a_graph_each_and_more_have_one(patch: Patch, gpus: int, graphs: int) -> None:
+    pretended = Gpus(gpus)
+    patch(pretended)
+    engine = Engine(rows((9, 9, 9), gpus), a_team(pretended, gpus, COPY), transport=COPY)
+    program = engine.program()
+    program.capture()
+    assert len(program._graphs) == graphs
 
 
 def test_what_hangs_ends_in_a_sentence_and_is_given_up(patch: Patch) -> None:

@@ -5,6 +5,7 @@ import statistics
 import pytest
 
 from sgemm_lab.records.several import SeveralScore, load_all, scores
+from sgemm_lab.several.findings import findings, median
 from sgemm_lab.several.foretelling import fitted_link, foretold
 from sgemm_lab.several.measure import plan_of
 from sgemm_lab.several.validity import check
@@ -38,6 +39,12 @@ def test_the_gpus_are_used_and_transfers_are_hidden(gpus: int, n: int) -> None:
     assert times.tflops >= tflops
     assert times.transfer_cost is not None
     assert times.transfer_cost <= 1.01
+
+
+def test_two_gpus_pay_from_1024_on_as_graphs() -> None:
+    found = findings([RECORD])
+    one = median(found.product(1, 1024, graph=True).overlap)
+    assert one >= 1.25 * median(found.product(2, 1024, graph=True).overlap)
 
 
 def test_every_recorded_product_has_a_right_plan() -> None:

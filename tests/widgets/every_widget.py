@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
+import gpu_samples
 import ladder_samples
 import occupancy_samples
 from code_samples import CODES
@@ -16,9 +17,12 @@ from sgemm_lab import lab
 from sgemm_lab.widgets import (
     Banks,
     Coalescing,
+    GpuTiles,
+    GpuTimeline,
     Intensity,
     LabWidget,
     MachineCode,
+    ManyGpus,
     Roofline,
     SevenProducts,
     Steps,
@@ -111,6 +115,22 @@ SAMPLES = {
         lab.in_flight,
         lab.in_flight,
         ("bytes", [8, 64, 4]),
+    ),
+    "tiles on GPUs": Sample(
+        lambda: GpuTiles(gpu_samples.PLANS, plan=1, round=1),
+        lambda: lab.gpu_tiles(("rows", 4), ("summa", 4), ("cannon", 4), ("cannon", 9)),
+        ("plan", [0, 1]),
+    ),
+    "timeline of GPUs": Sample(
+        lambda: GpuTimeline(gpu_samples.RUNS, time=3.0),
+        lab.gpu_timeline,
+        ("run", [1, 0]),
+        painted=True,
+    ),
+    "many GPUs": Sample(
+        lambda: ManyGpus(50.0, "a sample"),
+        lab.many_gpus,
+        ("gpus", [4, 16384, 64]),
     ),
     "memory ladder": Sample(
         ladder_samples.memory,

@@ -6,8 +6,6 @@ import sys
 from pathlib import Path
 from typing import Any, NoReturn
 
-import numpy as np
-
 from sgemm_lab.cli.arguments import seconds, size, whole
 from sgemm_lab.cli.printing import print_json, print_table, tell, tell_over
 from sgemm_lab.cuda.launch import has_gpu
@@ -16,24 +14,19 @@ from sgemm_lab.files import own_records
 from sgemm_lab.kernel import Size
 from sgemm_lab.records.several import SeveralScore, load_all, scores
 from sgemm_lab.several.cases import PARTS, SIZES
-from sgemm_lab.several.elements import fill, worst_share
 from sgemm_lab.several.engine import TRANSPORTS
 from sgemm_lab.several.layouts import LAYOUTS, make_plan
 from sgemm_lab.several.local import CUBLAS, INSIDES
 from sgemm_lab.several.machine import gpu_count, in_a_sentence
-from sgemm_lab.several.on_numpy import run as run_in_numpy
-from sgemm_lab.several.once import assemble, multiply, under_mpi, usual_transport
-from sgemm_lab.several.plan import Plan, Tile
+from sgemm_lab.several.once import assemble, in_numpy, multiply, under_mpi, usual_transport
+from sgemm_lab.several.plan import Plan
 from sgemm_lab.several.recorder import take_record
 from sgemm_lab.several.team import JOIN_SECONDS, set_block_limit
-from sgemm_lab.several.validity import check
 from sgemm_lab.text import bytes_moved_text, number, plural, size_text
 
 _GPUS_ON_PAPER = 4
 _NUMPY_SIZE: Size = (500, 600, 700)
 _GPU_SIZE: Size = (8192, 8192, 8192)
-_MOST_IN_NUMPY = 2**33
-"""Multiply-adds that NumPy does here in seconds."""
 
 
 def add_several_arguments(parser: argparse.ArgumentParser) -> None:
@@ -140,19 +133,8 @@ def _leave(status: int) -> NoReturn:
 
 def _in_numpy(options: argparse.Namespace) -> int:
     chosen = options.size or _NUMPY_SIZE
-    m, n, k = chosen
-    if m * n * k > _MOST_IN_NUMPY:
-        raise LabError(
-            f"{size_text(chosen)} takes NumPy too long. Choose a smaller size, such as --size 1000."
-        )
     plan = make_plan(options.layout, chosen, options.gpus or _GPUS_ON_PAPER, options.panels)
-    check(plan)
-    a, b = (np.empty(shape, "float32") for shape in ((m, k), (k, n)))
-    fill(np, a, Tile("A", 0, 0, m, k))
-    fill(np, b, Tile("B", 0, 0, k, n))
-    share = worst_share(np, run_in_numpy(plan, a, b), Tile("C", 0, 0, m, n), chosen)
-    if not share <= 1:
-        raise LabError(f"C is wrong: it is off {share:.3g} times what rounding allows.")
+    share = in_numpy(plan)
     rows = _per_gpu(plan)
     if options.json:
         print_json(

@@ -31,6 +31,10 @@ three products leave (``contributions``).
 ``timeline``, ``tile_waves``, ``machine_code``, ``ladder``, ``memory_ladder``, ``in_flight``; and
 still ones: ``curves``, ``spread``.
 
+**Several GPUs.** ``several`` is what their record says; ``over_gpus`` draws how a plan begins,
+``gpu_tiles`` steps through it, ``gpu_timeline`` shows when each multiplied, ``many_gpus`` reckons
+on paper, and ``on_gpus`` runs a plan.
+
 **Put to use.** ``matmul`` of two arrays on the GPU, by the fastest kernel for their size;
 ``search_map`` of the search that found it. ``strassen`` multiplies with fewer products,
 ``seven_products`` draws them, ``fewer`` tells what was recorded of them.
@@ -86,6 +90,7 @@ from sgemm_lab.lab.pictures.banks import phase_panel
 from sgemm_lab.lab.pictures.copying import copying_panel
 from sgemm_lab.lab.pictures.fragments import formats_panel, fragments_panel, split_panel
 from sgemm_lab.lab.pictures.frame import figure as _figure
+from sgemm_lab.lab.pictures.gpus import gpus_panel
 from sgemm_lab.lab.pictures.levels import levels_panel
 from sgemm_lab.lab.pictures.matrices import Group, matrices
 from sgemm_lab.lab.pictures.multiprocessor import multiprocessor_panel
@@ -100,6 +105,12 @@ from sgemm_lab.lab.requests import request as _request
 from sgemm_lab.lab.sample_picture import spread as _spread
 from sgemm_lab.lab.searching import SearchMap
 from sgemm_lab.lab.searching import search_map as _search_map
+from sgemm_lab.lab.several import Several
+from sgemm_lab.lab.several import many_gpus as _many_gpus
+from sgemm_lab.lab.several import multiply_on as _multiply_on
+from sgemm_lab.lab.several import several as _several
+from sgemm_lab.lab.several import tiles_on_gpus as _tiles_on_gpus
+from sgemm_lab.lab.several import timeline as _gpu_timeline
 from sgemm_lab.lab.speeds import Speeds, score_of, speed_curves
 from sgemm_lab.lab.speeds import speeds as _speeds
 from sgemm_lab.lab.tile_waves import tile_waves as _tile_waves
@@ -114,10 +125,13 @@ from sgemm_lab.wgsl.programs import load_program
 from sgemm_lab.widgets import (
     Banks,
     Coalescing,
+    GpuTiles,
+    GpuTimeline,
     InFlight,
     Intensity,
     Ladder,
     MachineCode,
+    ManyGpus,
     MemoryLadder,
     Occupancy,
     Roofline,
@@ -738,6 +752,39 @@ def contributions() -> dict[str, str]:
     return {name: _accuracies.error_text(error) for name, error in left.items()}
 
 
+def several() -> Several:
+    """Return what the record of several GPUs says: ``product``, ``link``, ``foretold`` times."""
+    return _several()
+
+
+def gpu_tiles(*plans: tuple[str, int], size: int = 16384) -> GpuTiles:
+    """Step through plans for several GPUs: who multiplies which tiles, what travels, in bytes.
+
+    Each plan is a layout, "rows", "summa" or "cannon", and a number of GPUs.
+    """
+    return _tiles_on_gpus(size, list(plans))
+
+
+def gpu_timeline(size: int = 8192) -> GpuTimeline:
+    """Draw when each GPU multiplied and when it received, as recorded; by the model where not."""
+    return _gpu_timeline(size)
+
+
+def many_gpus() -> ManyGpus:
+    """Slide the number of GPUs and their links, and see how efficient a product is on paper."""
+    return _many_gpus()
+
+
+def on_gpus(layout: str, size: int | Size, gpus: int = 4) -> Output:
+    """Run a plan: on this machine's GPUs where there are so many, else in NumPy, and check it."""
+    return _multiply_on(layout, _size(size), gpus)
+
+
+def over_gpus(title: str, layout: str, gpus: int, *, says: str = "") -> Output:
+    """Draw which GPU has which tiles of A, B and C when a plan begins."""
+    return gpus_panel(title, layout, gpus, says=says)
+
+
 def sm(title: str, *, says: str = "") -> Output:
     """Draw one SM of this machine's GPU, or of the recorded one, with its parts."""
     return multiprocessor_panel(title, find_gpu(card().device.name), says=says)
@@ -801,6 +848,10 @@ __all__ = [
     "find_gpu",
     "formats",
     "fragments",
+
+
+    "gpu_tiles",
+    "gpu_timeline",
     "hardware",
     "in_flight",
     "in_two",
@@ -810,6 +861,7 @@ __all__ = [
     "ladder",
     "library",
     "machine_code",
+    "many_gpus",
     "matmul",
     "measure",
     "memory_ladder",
@@ -818,7 +870,9 @@ __all__ = [
     "my_gpu",
     "number",
     "occupancy",
+    "on_gpus",
     "one_number",
+    "over_gpus",
     "owners",
     "owns",
     "pace",
@@ -836,6 +890,9 @@ __all__ = [
     "say",
     "search_map",
     "seven_products",
+
+
+    "several",
     "shared_out",
     "shares",
     "show",

@@ -1,9 +1,11 @@
 """A plan on GPUs: two streams and two buffers each, products and transfers at once.
 
 One thread queues everything for the GPUs that its process drives. Products go to one stream of a
-GPU, transfers to another of higher priority. An event after each step that others wait for tells
-that a buffer is filled (ready) or no longer read (free): the double buffer of a kernel, one level
-up. Which step waits for which follows from the plan's buffers; see ``_Order``.
+GPU, transfers to another of higher priority. Where a GPU makes several tiles of C, two streams take
+turns with the products: the blocks of the next fill the SMs that the last ones of this leave idle.
+An event after each step that others wait for tells that a buffer is filled (ready) or no longer
+read (free): the double buffer of a kernel, one level up. Which step waits for which follows from
+the plan's buffers; see ``_Order``.
 """
 
 import math
@@ -15,6 +17,7 @@ from typing import Any
 from sgemm_lab.cuda.launch import require_gpu
 from sgemm_lab.errors import LabError
 from sgemm_lab.several.elements import fill, worst_share
+from sgemm_lab.several.graphs import Graph
 from sgemm_lab.several.local import CUBLAS, local_product, scratch_bytes
 from sgemm_lab.several.machine import check_memory, enable_peer_access
 from sgemm_lab.several.model import MULTIPLY, TRANSFER, Span
@@ -28,6 +31,9 @@ TRANSPORTS = (NCCL, COPY)
 
 TIME_LIMIT = 120.0
 """Seconds that a plan may take. The largest of the record takes less than one."""
+MOST_GRAPHS = 2
+"""Graphs that a run launches at most. Two spare small products the wait of two GPUs for each other.
+The launch of four takes the host longer than it spares: ``records/notes.md``."""
 _HIGH = -5
 """Priority of the stream of transfers: CUDA's highest, or the highest that there is."""
 
@@ -43,16 +49,23 @@ class _Worker:
         self.device, self.share = device, plan.shares[gpu]
         added = [math.prod(step.size[:2]) for step in self.share.products if step.adds]
         scratch = max(added, default=0)
+        # Blocks of the book's even shares wait for each other: all of them must be on the GPU, so
+        # another product beside them could hang both.
+        lanes = 2 if inside == CUBLAS and len(self.share.results) > 1 else 1
         with cupy.cuda.Device(device):
-            check_memory(plan, gpu, device, scratch_bytes(inside, scratch))
-            self.work = cupy.cuda.Stream(non_blocking=True)
+            check_memory(plan, gpu, device, lanes * scratch_bytes(inside, scratch))
+            self.work = [cupy.cuda.Stream(non_blocking=True) for _ in range(lanes)]
             self.moving = cupy.cuda.Stream(non_blocking=True, priority=_HIGH)
-            self.product = local_product(inside, self.work, scratch)
+            self.products = [local_product(inside, stream, scratch) for stream in self.work]
             self.arrays = {n: cupy.empty(c, "float32") for n, c in self.share.buffers.items()}
             for name, tile in self.share.own.items():
                 fill(cupy, self.view(name, tile.rows, tile.columns), tile)
             self.poison()
             cupy.cuda.Device().synchronize()
+
+    def lane(self, c: str) -> int:
+        """Return which of the streams of products makes a tile of C: its own each time."""
+        return list(self.share.results).index(c) % len(self.work)
 
     def view(self, buffer: str, rows: int, columns: int) -> Any:
         """Return the part of a buffer that a tile takes, as a matrix."""
@@ -173,10 +186,8 @@ class _Order:
     writer: dict[Place, _Done] = field(default_factory=dict)
     readers: dict[Place, list[_Done]] = field(default_factory=dict)
 
-    def step(
-        self, done: _Done, reads: Iterable[Place], writes: Iterable[Place]
-    ) -> list[tuple[Any, Any]]:
-        """Enter a step; return the waits that it needs, each a stream and an event."""
+    def step(self, done: _Done, reads: Iterable[Place], writes: Iterable[Place]) -> list[_Done]:
+        """Enter a step; return the steps on other streams that it must wait for."""
         earlier: list[_Done] = []
         for place in reads:
             earlier += [self.writer[place]] if place in self.writer else []
@@ -186,7 +197,7 @@ class _Order:
             earlier += self.readers.pop(place, [])
             self.writer[place] = done
         others = {id(e): e for e in earlier if e.stream.ptr != done.stream.ptr}
-        return [(done.stream, other.wanted()) for other in others.values()]
+        return list(others.values())
 
 
 @dataclass
@@ -194,15 +205,21 @@ class _Action:
     """Something to queue: waits first, then the work, then the events that others wait for."""
 
     device: int
-    waits: list[tuple[Any, Any]]
+    waits: list[tuple[Any, _Done]]
+    """Streams, and what each waits for."""
     work: Callable[[], None]
     done: list[_Done]
     marks: list[tuple[Any, Any, Any]] = field(default_factory=list)
     """Where times are kept: a stream, and the events before and after."""
 
+    @property
+    def devices(self) -> set[int]:
+        """The GPUs that it ties together: where it is done, and what it waits for."""
+        return {done.worker.device for done in (*self.done, *(done for _, done in self.waits))}
+
     def queue(self, set_device: Callable[[int], None]) -> None:
-        for stream, event in self.waits:
-            stream.wait_event(event)
+        for stream, done in self.waits:
+            stream.wait_event(done.wanted())
         for stream, before, _ in self.marks:
             before.record(stream)
         set_device(self.device)
@@ -223,7 +240,7 @@ class Program:
         self._order = _Order()
         self._actions: list[_Action] = []
         self._marked: list[tuple[Span, _Worker, Any, Any]] = []
-        self._graph: Any = None
+        self._graphs: list[tuple[Any, Graph]] = []
         self._nccl = nccl_library() if engine.team.communicators else None
         for number, (products, receives) in enumerate(engine.plan.by_round()):
             for gpu, step in products:
@@ -237,46 +254,32 @@ class Program:
     @property
     def streams(self) -> list[Any]:
         """All streams that it queues to."""
-        workers = self._engine.workers.values()
-        return [s for w in workers for s in ((w.work, w.moving) if self._overlap else (w.work,))]
+        return [s for w in self._engine.workers.values() for s in self._streams_of(w)]
 
     def queue(self) -> None:
         """Queue every step, and come back before any is done."""
-        set_device = self._cupy.cuda.runtime.setDevice
         here = self._cupy.cuda.runtime.getDevice()
         for gpu, zero in self._zeros.items():
-            zero.record(self._engine.workers[gpu].work)
-        for action in self._actions:
-            action.queue(set_device)
-        set_device(here)
+            zero.record(self._engine.workers[gpu].work[0])
+        self._queue(self._actions)
+        self._cupy.cuda.runtime.setDevice(here)
 
     def capture(self) -> None:
-        """Make a CUDA graph of it, which ``run`` then replays: one launch for all GPUs.
+        """Make CUDA graphs of it, which ``run`` then replays.
 
-        It must have run once before.
+        Two GPUs that no step ties together have a graph each: one that spans both waits for both of
+        them at its beginning and its end. It must have run once before.
         """
-        cupy, workers = self._cupy, list(self._engine.workers.values())
-        origin, others = workers[0].work, self.streams[1:]
-        owner = {id(s): w for w in workers for s in (w.work, w.moving)}
-        begun = workers[0].event()
-        ended = [(stream, owner[id(stream)].event()) for stream in others]
-        with cupy.cuda.Device(workers[0].device):
-            origin.begin_capture()
-            try:
-                begun.record(origin)
-                for stream in others:
-                    stream.wait_event(begun)
-                self.queue()
-                for stream, event in ended:
-                    event.record(stream)
-                    origin.wait_event(event)
-            finally:
-                graph = origin.end_capture()
-        self._graph = graph
+        groups = self._tied()
+        for devices in groups if len(groups) <= MOST_GRAPHS else [set().union(*groups)]:
+            workers = [w for w in self._engine.workers.values() if w.device in devices]
+            actions = [action for action in self._actions if action.devices <= devices]
+            self._graphs.append((workers[0].work[0], self._captured(workers, actions)))
 
     def release(self) -> None:
-        """Let the graph go: before NCCL's communicators go, and before the process ends."""
-        self._graph = None
+        """Let the graphs go: before NCCL's communicators go, and before the process ends."""
+        while self._graphs:
+            self._graphs.pop()[1].free()
 
     def run(self, times: int = 1) -> float:
         """Run the plan; return seconds from the first GPU's start to the last one's end.
@@ -291,12 +294,12 @@ class Program:
         team = self._engine.team
         team.largest(0.0)  # where there are several processes, none begins before all are here
         begin = time.perf_counter()
-        if self._graph is not None:
-            origin = self.streams[0]
-            self._cupy.cuda.runtime.setDevice(origin.device_id)
+        if self._graphs:
             for _ in range(times):
-                self._graph.launch(origin)
-            team.wait([origin], self._engine.time_limit)
+                for origin, graph in self._graphs:
+                    self._cupy.cuda.runtime.setDevice(origin.device_id)
+                    graph.launch(origin)
+            team.wait([origin for origin, _ in self._graphs], self._engine.time_limit)
         else:
             for _ in range(times):
                 self.queue()
@@ -317,16 +320,55 @@ class Program:
             found.append(Span(span.gpu, span.what, span.round, span.label, start, end))
         return found
 
+    def _queue(self, actions: Iterable[_Action]) -> None:
+        for action in actions:
+            action.queue(self._cupy.cuda.runtime.setDevice)
+
+    def _tied(self) -> list[set[int]]:
+        """Return the GPUs of this process in groups that steps tie together, by their devices."""
+        groups = [{worker.device} for worker in self._engine.workers.values()]
+        for action in self._actions:
+            touched = [group for group in groups if group & action.devices]
+            groups = [group for group in groups if group not in touched]
+            groups.append(set().union(*touched))
+        return sorted(groups, key=min)
+
+    def _captured(self, workers: list[_Worker], actions: list[_Action]) -> Graph:
+        """Capture what actions queue on the streams of some GPUs; the first of them is origin."""
+        cupy, runtime = self._cupy, self._cupy.cuda.runtime
+        owned = [(worker, stream) for worker in workers for stream in self._streams_of(worker)]
+        (first, origin), *others = owned
+        begun = first.event()
+        ended = [(stream, worker.event()) for worker, stream in others]
+        with cupy.cuda.Device(first.device):
+            runtime.streamBeginCapture(origin.ptr, runtime.streamCaptureModeRelaxed)
+            try:
+                begun.record(origin)
+                for _, stream in others:
+                    stream.wait_event(begun)
+                self._queue(actions)
+                runtime.setDevice(first.device)
+                for stream, event in ended:
+                    event.record(stream)
+                    origin.wait_event(event)
+            finally:
+                pointer = runtime.streamEndCapture(origin.ptr)
+            return Graph(pointer)
+
+    def _streams_of(self, worker: _Worker) -> list[Any]:
+        return [*worker.work, worker.moving] if self._overlap else worker.work[:1]
+
     def _add_product(self, gpu: int, step: Multiply) -> None:
         worker = self._engine.workers[gpu]
         m, n, k = step.size
         a, b = worker.view(step.a, m, k), worker.view(step.b, k, n)
         c = worker.view(step.c, m, n)
-        done = _Done(worker.work, worker)
-        waits = self._order.step(done, [(gpu, step.a), (gpu, step.b)], [(gpu, step.c)])
+        lane = worker.lane(step.c) if self._overlap else 0
+        done = _Done(worker.work[lane], worker)
+        waits = self._waits(done, [(gpu, step.a), (gpu, step.b)], [(gpu, step.c)])
 
         def work() -> None:
-            worker.product(a, b, c, adds=step.adds)
+            worker.products[lane](a, b, c, adds=step.adds)
 
         span = Span(gpu, MULTIPLY, step.round, step.c, 0.0, 0.0)
         self._add(_Action(worker.device, waits, work, [done]), [(span, done)])
@@ -339,7 +381,7 @@ class Program:
             buffer = self._engine.plan.source_buffer(gpu, step)
             stream = self._transfer_stream(worker)
             done = _Done(stream, worker)
-            waits = self._order.step(done, [(step.source, buffer)], [(gpu, step.buffer)])
+            waits = self._waits(done, [(step.source, buffer)], [(gpu, step.buffer)])
             # memcpyPeerAsync cannot be captured; this copy can, and finds out where memory lies.
             given = (
                 worker.arrays[step.buffer].data.ptr, source.arrays[buffer].data.ptr,
@@ -372,7 +414,7 @@ class Program:
         waits, all_done = [], []
         for gpu in taking_part:
             done = _Done(self._transfer_stream(workers[gpu]), workers[gpu])
-            waits += self._order.step(done, reads.get(gpu, []), writes.get(gpu, []))
+            waits += self._waits(done, reads.get(gpu, []), writes.get(gpu, []))
             all_done.append(done)
         nccl: Any = self._nccl
 
@@ -403,7 +445,16 @@ class Program:
         return lambda: call(*given)
 
     def _transfer_stream(self, worker: _Worker) -> Any:
-        return worker.moving if self._overlap else worker.work
+        return worker.moving if self._overlap else worker.work[0]
+
+    def _waits(
+        self, done: _Done, reads: Iterable[Place], writes: Iterable[Place]
+    ) -> list[tuple[Any, _Done]]:
+        """Enter a step into the order; return what its stream must wait for."""
+        earlier = self._order.step(done, reads, writes)
+        for one in earlier:
+            one.wanted()  # so that its event is recorded, from the first run on
+        return [(done.stream, one) for one in earlier]
 
     def _add(self, action: _Action, spans: list[tuple[Span, _Done]]) -> None:
         if self._timed:

@@ -12,8 +12,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from sgemm_lab.hardware import FLOAT_BYTES
 from sgemm_lab.kernel import Size
+from sgemm_lab.rules.on_paper import OnPaper, on_paper
 from sgemm_lab.several.plan import Multiply, Plan, Receive
 
 MULTIPLY, TRANSFER = "multiply", "transfer"
@@ -143,25 +143,12 @@ class _Clock:
         self._free[gpu, buffer] = max(self._free.get((gpu, buffer), 0.0), until)
 
 
-@dataclass(frozen=True)
-class OnPaper:
-    """A product on very many GPUs, reckoned without a plan."""
-
-    seconds: float
-    efficiency: float
-    """Time of the products alone over that of all."""
-    bytes_per_gpu: int
-    """Of one tile of C, and three each of A and B: its own, and two buffers."""
-
-
 def two_d(n: int, gpus: int, link: Link, flop_per_second: float) -> OnPaper:
     """Return what Cannon's layout needs for C = A·B of n×n on a square of GPUs, overlapped.
 
-    Each of the √p steps multiplies tiles of n/√p and meanwhile sends two of them.
-
     Args:
         n: rows of A, B and C.
-        gpus: p; its square root is taken as it is, whole or not.
+        gpus: their number; its square root is taken as it is, whole or not.
         link: of each GPU.
         flop_per_second: of each GPU.
     """
@@ -169,29 +156,13 @@ def two_d(n: int, gpus: int, link: Link, flop_per_second: float) -> OnPaper:
 
 
 def two_and_a_half_d(n: int, gpus: int, copies: int, link: Link, flop_per_second: float) -> OnPaper:
-    """Return what the 2.5-D layout needs: c layers, each with copies of A and B and a part of K.
-
-    Source: E. Solomonik and J. Demmel, "Communication-optimal parallel 2.5D matrix multiplication
-    and LU factorization algorithms", 2011. A layer is a square of √(p/c) GPUs and does √(p/c³) of
-    Cannon's steps. Before them A and B are broadcast to all layers, and after them the layers' C
-    are added. Each of the three is a pipeline over log₂ c GPUs, which a tile flows through once.
-    Nothing hides them.
+    """Return what the 2.5-D layout needs; ``rules.on_paper`` tells how it is reckoned.
 
     Args:
         n: rows of A, B and C.
-        gpus: p.
-        copies: c; 1 is the 2-D layout.
+        gpus: their number.
+        copies: of A and B; 1 is the 2-D layout.
         link: of each GPU.
         flop_per_second: of each GPU.
     """
-    side = math.sqrt(gpus / copies)
-    steps = side / copies
-    tile = FLOAT_BYTES * (n / side) ** 2
-    product = 2 * (n / side) ** 3 / flop_per_second
-    transfer = 2 * link.alpha + 2 * tile / link.bytes_per_second
-    # One step's tiles are there when it begins; the others come while one multiplies.
-    inner = product + (steps - 1) * max(product, transfer)
-    once = math.log2(copies) * link.alpha + tile / link.bytes_per_second
-    outer = 3 * once if copies > 1 else 0.0  # A, B and C
-    total = inner + outer
-    return OnPaper(total, steps * product / total, round(7 * tile))
+    return on_paper(n, gpus, copies, link.alpha, link.bytes_per_second, flop_per_second)

@@ -5,14 +5,22 @@ import statistics
 from dataclasses import dataclass
 from pathlib import Path
 
+import numpy as np
+
 from sgemm_lab.errors import LabError
+from sgemm_lab.several.elements import fill, worst_share
 from sgemm_lab.several.engine import COPY, NCCL, Engine
-from sgemm_lab.several.plan import Plan
+from sgemm_lab.several.on_numpy import run as run_in_numpy
+from sgemm_lab.several.plan import Plan, Tile
 from sgemm_lab.several.team import Team, alone, by_file, by_mpi
+from sgemm_lab.several.validity import check
+from sgemm_lab.text import size_text
 
 _MPI_RANKS = ("OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "MPI_LOCALNRANKS")
 """What Open MPI, MPICH and Intel's MPI tell each rank of."""
 _TURNS = 5
+MOST_IN_NUMPY = 2**33
+"""Multiply-adds that NumPy does in seconds."""
 
 
 @dataclass(frozen=True)
@@ -74,6 +82,29 @@ def multiply(
     return Outcome(
         plan.gpus, transport, took, plan.flop / took / 1e12, worst, speaks=0 in team.devices
     )
+
+
+def in_numpy(plan: Plan) -> float:
+    """Run a plan in NumPy, a GPU after the other; return how wrong sampled rows are.
+
+    It is the largest error as a share of what rounding allows.
+
+    Raises:
+        LabError: the product is too large for that, the plan is wrong, or C is.
+    """
+    m, n, k = plan.size
+    if m * n * k > MOST_IN_NUMPY:
+        raise LabError(
+            f"{size_text(plan.size)} takes NumPy too long. Choose a smaller size, such as 1000."
+        )
+    check(plan)
+    a, b = (np.empty(shape, "float32") for shape in ((m, k), (k, n)))
+    fill(np, a, Tile("A", 0, 0, m, k))
+    fill(np, b, Tile("B", 0, 0, k, n))
+    share = worst_share(np, run_in_numpy(plan, a, b), Tile("C", 0, 0, m, n), plan.size)
+    if not share <= 1:
+        raise LabError(f"C is wrong: it is off {share:.3g} times what rounding allows.")
+    return share
 
 
 def usual_transport(*, processes: bool) -> str:

@@ -38,6 +38,10 @@ declare module "*/limits.py" {
   export const SHARED_LIMITS: Record<string, number>;
 }
 
+declare module "*/on_paper.py" {
+  export const BUFFERS: number;
+}
+
 declare module "*/tile_waves.py" {
   export const LARGEST: number;
   export const SMALLEST: number;

@@ -1,0 +1,217 @@
+"""The tiles of a product on several GPUs: who multiplies what in which round, and what travels."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any, TypedDict
+
+import traitlets
+from matplotlib.axes import Axes
+from matplotlib.patches import Rectangle
+
+from sgemm_lab.errors import LabError
+from sgemm_lab.rules.sentences import sentence
+from sgemm_lab.style import LEVEL_COLOURS, LINE, book_style, figure, svg
+from sgemm_lab.text import number
+from sgemm_lab.widgets.base import LabWidget, html_table
+from sgemm_lab.widgets.data import checked_items, checked_text
+
+GPU_HUES = ("dram", "shared", "l2", "register")
+"""Hues of GPUs 0 to 3; with more they come again. The number beside it tells a GPU."""
+MOST_GPUS = 9
+
+Rectangle4 = tuple[int, int, int, int]
+"""First row, first column, rows, columns."""
+
+
+class PlacedProduct(TypedDict):
+    """What a GPU multiplies in a round: a tile of A by one of B into one of C."""
+
+    gpu: int
+    a: Rectangle4
+    b: Rectangle4
+    c: Rectangle4
+
+
+class PlacedTransfer(TypedDict):
+    """A tile that travels in a round."""
+
+    source: int
+    to: int
+    matrix: str  # "A" or "B"
+    tile: Rectangle4
+    bytes: int
+
+
+class PlacedRound(TypedDict):
+    """What happens at once."""
+
+    products: list[PlacedProduct]
+    transfers: list[PlacedTransfer]
+
+
+class PlacedPlan(TypedDict):
+    """A plan as it is drawn."""
+
+    label: str
+    size: int  # M = N = K
+    grid: tuple[int, int]  # rows and columns of GPUs
+    rounds: list[PlacedRound]
+
+
+class GpuTiles(LabWidget):
+    """Plans for several GPUs, round by round, with the bytes that each link has carried.
+
+    Args:
+        plans: the plans to choose from, see :class:`PlacedPlan`; at most 9 GPUs each.
+        plan: the index of the one to begin with.
+        round: the round to begin with, from 0.
+
+    ``plan`` and ``round`` are state that the reader changes and Python can read or set.
+
+    Raises:
+        LabError: the data are not what they should be; the message says where.
+    """
+
+    plans: "traitlets.List[dict[str, Any]]" = traitlets.List().tag(sync=True)
+    plan = traitlets.Int(0).tag(sync=True)
+    round = traitlets.Int(0).tag(sync=True)
+    hues = traitlets.List(traitlets.Unicode(), list(GPU_HUES)).tag(sync=True)
+
+    def __init__(self, plans: Sequence[PlacedPlan], **state: Any) -> None:
+        super().__init__(plans=_checked(plans), **state)
+
+    @traitlets.validate("plan")
+    def _check_plan(self, proposal: Any) -> int:
+        if not 0 <= proposal["value"] < len(self.plans):
+            last = len(self.plans) - 1
+            raise LabError(f"There is no plan {proposal['value']}: take 0 to {last}.")
+        return int(proposal["value"])
+
+    @traitlets.validate("round")
+    def _check_round(self, proposal: Any) -> int:
+        if proposal["value"] < 0:
+            raise LabError(f"round is {proposal['value']}. Rounds are counted from 0.")
+        return int(proposal["value"])
+
+    @property
+    def chosen(self) -> dict[str, Any]:
+        """The plan chosen."""
+        return self.plans[self.plan]
+
+    @property
+    def gpus(self) -> int:
+        """How many GPUs it is for."""
+        down, across = self.chosen["grid"]
+        return int(down * across)
+
+    @property
+    def shown(self) -> int:
+        """The round shown: the last, where the plan chosen has fewer than ``round``."""
+        return min(self.round, len(self.chosen["rounds"]) - 1)
+
+    def carried(self) -> dict[tuple[int, int], int]:
+        """Return the bytes that each link, from a GPU to a GPU, has carried up to this round."""
+        found: dict[tuple[int, int], int] = {}
+        for one in self.chosen["rounds"][: self.shown + 1]:
+            for moved in one["transfers"]:
+                link = moved["source"], moved["to"]
+                found[link] = found.get(link, 0) + moved["bytes"]
+        return found
+
+    @property
+    def round_words(self) -> str:
+        """What happens in the round shown."""
+        rounds = self.chosen["rounds"]
+        now = rounds[self.shown]
+        products, transfers = now["products"], now["transfers"]
+        key = "both" if products and transfers else "last" if products else "first"
+        return sentence(
+            f"gpus.{key}",
+            round=self.shown + 1,
+            rounds=len(rounds),
+            products=len(products),
+            transfers=len(transfers),
+            into=most_into(now["transfers"]) / 1e6,
+        )
+
+    @property
+    def total_words(self) -> str:
+        """What a GPU receives and makes in the whole plan."""
+        everything = [t for one in self.chosen["rounds"] for t in one["transfers"]]
+        received = most_into(everything)
+        flop = 2 * self.chosen["size"] ** 3 / self.gpus
+        return sentence(
+            "gpus.total", received=received / 1e6, gflop=flop / 1e9, intensity=flop / received
+        )
+
+    @property
+    def alt(self) -> str:
+        """What happens in the round shown, and what the whole plan asks of a link."""
+        return f"{self.chosen['label']}. {self.round_words} {self.total_words}"
+
+    def still(self) -> str:
+        """Return every GPU with its tiles of A, B and C as inline SVG."""
+        down, across = self.chosen["grid"]
+        fig = figure(7.2, 1.5 * down)
+        with book_style():
+            axes = fig.subplots(down, across, squeeze=False)
+            for gpu, ax in enumerate(axes.flat):
+                self._draw(ax, gpu)
+        return svg(fig, "Who multiplies which tiles", self.alt)
+
+    def table(self) -> str:
+        """Return the bytes that each link has carried as an HTML table."""
+        under_way = {(t["source"], t["to"]) for t in self.chosen["rounds"][self.shown]["transfers"]}
+        rows = [
+            [f"GPU {source}", f"GPU {to}", number(moved / 1e6),
+             "yes" if (source, to) in under_way else "no"]
+            for (source, to), moved in sorted(self.carried().items())
+        ]  # fmt: skip
+        heads = ["From", "To", "MB so far", "Under way in this round"]
+        return html_table(f"{self.chosen['label']}, after round {self.shown + 1}", heads, rows)
+
+    def _draw(self, ax: Axes, gpu: int) -> None:
+        side, hue = self.chosen["size"], LEVEL_COLOURS[GPU_HUES[gpu % len(GPU_HUES)]]
+        now = self.chosen["rounds"][self.shown]
+        for place, name in enumerate("abc"):
+            left = place * 1.15
+            ax.add_patch(Rectangle((left, 0), 1, 1, fc="none", ec=LINE, lw=0.8))
+            ax.text(left + 0.5, -0.08, name.upper(), ha="center", fontsize=9)
+            for product in now["products"]:
+                if product["gpu"] == gpu:
+                    row, column, rows, columns = (part / side for part in product[name])
+                    ax.add_patch(Rectangle((left + column, row), columns, rows, fc=hue, ec=hue))
+            for moved in now["transfers"]:
+                if moved["to"] == gpu and moved["matrix"] == name.upper():
+                    row, column, rows, columns = (part / side for part in moved["tile"])
+                    ax.add_patch(
+                        Rectangle((left + column, row), columns, rows, fc="none", ec=LINE,
+                                  hatch="////", lw=0.6)
+                    )  # fmt: skip
+        ax.set(xlim=(-0.05, 3.4), ylim=(1.1, -0.3), aspect="equal")
+        ax.set_title(f"GPU {gpu}")
+        ax.set_axis_off()
+
+
+def most_into(transfers: Sequence[Mapping[str, Any]]) -> int:
+    """Return the bytes that the GPU which receives most receives."""
+    into: dict[int, int] = {}
+    for moved in transfers:
+        into[moved["to"]] = into.get(moved["to"], 0) + moved["bytes"]
+    return max(into.values(), default=0)
+
+
+def _checked(plans: Sequence[PlacedPlan]) -> list[dict[str, Any]]:
+    found = []
+    for plan in checked_items(list(plans), "plans"):
+        label = checked_text(plan, "label", "A plan")
+        down, across = plan["grid"]
+        if not 2 <= down * across <= MOST_GPUS:
+            raise LabError(
+                f"The plan '{label}' has {down * across} GPUs. Give it 2 to {MOST_GPUS}."
+            )
+        if not any(one["transfers"] for one in plan["rounds"]):
+            raise LabError(f"In the plan '{label}' nothing travels. Give one in which GPUs share.")
+        found.append(dict(plan))
+    if not found:
+        raise LabError("Give at least one plan.")
+    return found

@@ -1,0 +1,188 @@
+"""The timeline one level up: when each GPU multiplies, and when it receives a tile."""
+
+from collections.abc import Sequence
+from typing import Any, TypedDict
+
+import traitlets
+from matplotlib.axes import Axes
+
+from sgemm_lab.errors import LabError
+from sgemm_lab.rules.sentences import sentence
+from sgemm_lab.style import BACKGROUND, FOREGROUND, LEVEL_COLOURS, LINE, book_style, figure, svg
+from sgemm_lab.text import number
+from sgemm_lab.widgets.base import LabWidget, html_table
+from sgemm_lab.widgets.data import checked_items, checked_text
+
+MULTIPLIES, RECEIVES = "multiplies", "receives"
+
+
+class GpuSpan(TypedDict):
+    """What a GPU does from one moment to another, in ms from its start."""
+
+    gpu: int
+    what: str  # MULTIPLIES or RECEIVES
+    label: str  # the tile
+    start: float
+    end: float
+
+
+class TimedRun(TypedDict):
+    """A product from its start to its end."""
+
+    label: str
+    note: str  # where and when it was measured, or that it is a model
+    spans: list[GpuSpan]
+
+
+class GpuTimeline(LabWidget):
+    """Products and transfers of several GPUs over time.
+
+    Args:
+        runs: the runs to choose from, see :class:`TimedRun`.
+        run: the index of the one to begin with.
+        time: where the cursor stands, in ms.
+
+    ``run`` and ``time`` are state that the reader changes and Python can read or set.
+
+    Raises:
+        LabError: the data are not what they should be; the message says where.
+    """
+
+    runs: "traitlets.List[dict[str, Any]]" = traitlets.List().tag(sync=True)
+    run = traitlets.Int(0).tag(sync=True)
+    time = traitlets.Float(0).tag(sync=True)
+
+    def __init__(self, runs: Sequence[TimedRun], **state: Any) -> None:
+        super().__init__(runs=_checked(runs), **state)
+
+    @traitlets.validate("run")
+    def _check_run(self, proposal: Any) -> int:
+        if not 0 <= proposal["value"] < len(self.runs):
+            raise LabError(f"There is no run {proposal['value']}: take 0 to {len(self.runs) - 1}.")
+        return int(proposal["value"])
+
+    @traitlets.validate("time")
+    def _check_time(self, proposal: Any) -> float:
+        if proposal["value"] < 0:
+            raise LabError(f"time is {proposal['value']}. It begins at 0.")
+        return float(proposal["value"])
+
+    @property
+    def chosen(self) -> dict[str, Any]:
+        """The run chosen."""
+        return self.runs[self.run]
+
+    @property
+    def alt(self) -> str:
+        """How long the run takes, and how much of its transfers is hidden."""
+        return f"{self.chosen['label']}. {self.chosen['words']}"
+
+    def still(self) -> str:
+        """Return the timeline as inline SVG, without the cursor."""
+        gpus = 1 + max(span["gpu"] for span in self.chosen["spans"])
+        fig = figure(7.2, 0.7 * gpus + 0.7)
+        with book_style():
+            self._draw(fig.subplots(), gpus)
+        return svg(fig, "When each GPU multiplies and receives", self.alt)
+
+    def table(self) -> str:
+        """Return when each product and each transfer begins and ends as an HTML table."""
+        rows = [
+            [f"GPU {span['gpu']}", span["what"], span["label"], number(span["start"]),
+             number(span["end"])]
+            for span in self.chosen["spans"]
+        ]  # fmt: skip
+        heads = ["GPU", "It", "Tile", "From, ms", "To, ms"]
+        return html_table(self.chosen["label"], heads, rows)
+
+    def _draw(self, ax: Axes, gpus: int) -> None:
+        lanes = 1 + max(span["lane"] for span in self.chosen["spans"])
+        looks = {MULTIPLIES: (-0.4, 0.5 / lanes, "register"), RECEIVES: (0.15, 0.26, "dram")}
+        for span in self.chosen["spans"]:
+            place, tall, level = looks[span["what"]]
+            place += (span["lane"] + 0.5) * tall
+            ax.barh(
+                span["gpu"] + place, span["end"] - span["start"], left=span["start"], height=tall,
+                fc=LEVEL_COLOURS[level], ec=BACKGROUND, lw=0.6,
+            )  # fmt: skip
+        ax.set_yticks(range(gpus), [f"GPU {gpu}" for gpu in range(gpus)])
+        ax.tick_params(axis="y", length=0, labelcolor=FOREGROUND)
+        ax.spines["bottom"].set_color(LINE)
+        ax.set(xlabel="ms", ylim=(gpus - 0.4, -0.6))
+        ax.set_xlim(left=0)
+
+
+def hidden_words(spans: Sequence[GpuSpan]) -> str:
+    """Return how long a run takes, and how much of its transfers passes while a GPU multiplies.
+
+    The GPU that receives longest is the one told of.
+    """
+    gpus = {span["gpu"] for span in spans}
+    moved, hidden = max(_received(spans, gpu) for gpu in gpus)
+    return sentence(
+        "spans.hidden" if moved else "spans.alone",
+        total=max(span["end"] for span in spans),
+        moved=moved,
+        hidden=hidden / moved if moved else 0,
+    )
+
+
+def _received(spans: Sequence[GpuSpan], gpu: int) -> tuple[float, float]:
+    """Return how long a GPU receives, and how much of that while it multiplies."""
+    receives, multiplies = (
+        _union([(s["start"], s["end"]) for s in spans if (s["gpu"], s["what"]) == (gpu, what)])
+        for what in (RECEIVES, MULTIPLIES)
+    )
+    moved = sum(end - start for start, end in receives)
+    hidden = sum(
+        max(0.0, min(end, other_end) - max(start, other_start))
+        for start, end in receives
+        for other_start, other_end in multiplies
+    )
+    return moved, hidden
+
+
+def _union(times: Sequence[tuple[float, float]]) -> list[tuple[float, float]]:
+    """Return stretches of time as stretches that do not overlap."""
+    found: list[tuple[float, float]] = []
+    for start, end in sorted(times):
+        if found and start <= found[-1][1]:
+            found[-1] = (found[-1][0], max(found[-1][1], end))
+        else:
+            found.append((start, end))
+    return found
+
+
+def _in_lanes(spans: Sequence[GpuSpan]) -> list[dict[str, Any]]:
+    """Return spans with a lane each: products of a GPU that overlap are drawn below each other."""
+    free: dict[int, list[float]] = {}
+    found = []
+    for span in sorted(spans, key=lambda span: span["start"]):
+        lane = 0
+        if span["what"] == MULTIPLIES:
+            ends = free.setdefault(span["gpu"], [])
+            busy = [lane for lane, end in enumerate(ends) if end > span["start"]]
+            lane = next(lane for lane in range(len(ends) + 1) if lane not in busy)
+            ends[lane : lane + 1] = [span["end"]]
+        found.append({**span, "lane": lane})
+    return found
+
+
+def _checked(runs: Sequence[TimedRun]) -> list[dict[str, Any]]:
+    found = []
+    for run in checked_items(list(runs), "runs"):
+        label = checked_text(run, "label", "A run")
+        spans = checked_items(run.get("spans"), f"spans of '{label}'")
+        if not any(span["what"] == MULTIPLIES for span in spans):
+            raise LabError(f"In the run '{label}' no GPU multiplies: give its spans.")
+        for span in spans:
+            if span["what"] not in (MULTIPLIES, RECEIVES) or not 0 <= span["start"] <= span["end"]:
+                raise LabError(
+                    f"A span of '{label}' is {span!r}. It {MULTIPLIES} or {RECEIVES}, from a start "
+                    "of 0 or more to an end that is not before it."
+                )
+        known = {"label": label, "note": run.get("note", ""), "words": hidden_words(spans)}
+        found.append({**known, "spans": _in_lanes(spans)})
+    if not found:
+        raise LabError("Give at least one run.")
+    return found

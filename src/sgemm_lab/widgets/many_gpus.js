@@ -1,0 +1,162 @@
+// @ts-check
+// A product on very many GPUs, on paper: efficiency by their number, in two dimensions and with
+// copies of A and B.
+
+import { leastGpus, onPaper, paperWords } from "../rules/on_paper.js";
+import { comma, number, percent } from "../text.js";
+import { choiceSlider, key } from "./shared/controls.js";
+import { html, say, setAttributes, svg } from "./shared/dom.js";
+import { keepDrawn, put, redrawer, roomIn } from "./shared/model.js";
+import { Scene } from "./shared/scene.js";
+
+/**
+ * @typedef {"size" | "gpus" | "copies" | "gbs" | "microseconds"} Setting
+ * @typedef {{ tflops: number, note: string } & Record<Setting, number>
+ *   & Record<`${Setting}_choices`, number[]>} State
+ *
+ * The present settings; `machine` is a link's latency and rate, and a GPU's.
+ * @typedef {Record<Setting, number> & { machine: [number, number, number], among: number[] }} Settled
+ */
+
+const SLIDERS = /** @type {const} */ ([
+  { name: "gpus", label: "GPUs", words: comma },
+  { name: "size", label: "M = N = K", words: comma },
+  { name: "copies", label: "Copies (2.5-D)", words: comma },
+  { name: "gbs", label: "Link, GB/s", words: number },
+  { name: "microseconds", label: "Latency, µs", words: number },
+]);
+/** @type {[string, string][]} */
+const KEY = [
+  ["lab-k-plain", "2-D: A, B and C once"],
+  ["lab-k-copies", "2.5-D: with copies of A and B"],
+];
+const [GUTTER, MARGIN, TOP, HEIGHT] = [44, 22, 10, 170]; // px
+const SHARES = [0, 0.25, 0.5, 0.75, 1];
+
+/** @param {View<State>} view */
+export function render({ model, el }) {
+  const redraw = redrawer(update);
+  const sliders = SLIDERS.map(({ name, label, words }) => {
+    const slider = choiceSlider(label, (value) => {
+      put(model, name, value);
+      redraw();
+    });
+    return { name, words, ...slider };
+  });
+  const picture = svg("svg", { class: "lab-chart", role: "img" });
+  const [plain, copies] = [html("p"), html("p")];
+  const about = html("p", { class: "lab-about" });
+  const root = html(
+    "div",
+    { class: "sgemm-lab lab-tool lab-many-gpus" },
+    html(
+      "div",
+      { class: "lab-controls" },
+      sliders.map(({ element }) => element),
+    ),
+    [picture, key(KEY)],
+    html("div", { class: "lab-verdict", role: "status" }, plain, copies),
+    about,
+  );
+  el.append(root);
+  const scene = new Scene(picture);
+
+  function update() {
+    const now = settled(model);
+    for (const { name, words, show } of sliders) {
+      show(now[name], model.get(`${name}_choices`), words(now[name]));
+    }
+    new Chart(scene, now, Math.max(270, roomIn(root))).draw(picture);
+    const told = paperWords(now.size, now.gpus, now.copies, ...now.machine);
+    const note = model.get("note");
+    const rate = `Each GPU multiplies at ${number(model.get("tflops"))} TFLOP/s`;
+    say([plain, copies, about], [...told, `${rate}${note && `: ${note}`}. The rest is assumed.`]);
+    setAttributes(picture, { "aria-label": `Efficiency by the number of GPUs. ${told[0]}` });
+  }
+  const names = SLIDERS.map(({ name }) => name);
+  return keepDrawn(model, names, root, update, redraw);
+}
+
+/**
+ * @param {Model<State>} model
+ * @returns {Settled}
+ */
+function settled(model) {
+  const [gbs, microseconds] = [model.get("gbs"), model.get("microseconds")];
+  return {
+    ...{ gbs, microseconds, size: model.get("size"), gpus: model.get("gpus") },
+    copies: model.get("copies"),
+    machine: [1e-6 * microseconds, 1e9 * gbs, 1e12 * model.get("tflops")],
+    among: model.get("gpus_choices"),
+  };
+}
+
+/** Two lines over the number of GPUs, and the number chosen. */
+class Chart {
+  /**
+   * @param {Scene} scene
+   * @param {Settled} now
+   * @param {number} width
+   */
+  constructor(scene, now, width) {
+    this.scene = scene;
+    this.now = now;
+    this.width = width;
+    const last = now.among.length - 1;
+    /** @param {number} place the index of a number of GPUs */
+    this.x = (place) => GUTTER + ((width - GUTTER - MARGIN) * place) / last;
+    /** @param {number} share */
+    this.y = (share) => TOP + (HEIGHT - TOP) * (1 - share);
+  }
+
+  /** @param {SVGSVGElement} picture */
+  draw(picture) {
+    const { scene, now, width, x, y } = this;
+    for (const share of SHARES) {
+      const look = share ? "lab-grid" : "lab-axis";
+      const d = `M${GUTTER} ${y(share)}H${width - MARGIN}`;
+      scene.draw(`line${share}`, "path", { class: look, d });
+      this.text(`share${share}`, "lab-tick", GUTTER - 8, y(share) + 4, percent(share), "end");
+    }
+    const each = width < 420 ? 2 : 1; // names of numbers that find room
+    now.among.forEach((gpus, place) => {
+      scene.draw(`tick${place}`, "path", { class: "lab-axis", d: `M${x(place)} ${HEIGHT}v5` });
+      const words = place % each ? "" : comma(gpus);
+      this.text(`gpus${place}`, "lab-tick", x(place), HEIGHT + 19, words);
+    });
+    const here = now.among.indexOf(now.gpus);
+    const d = `M${x(here)} ${TOP}V${HEIGHT}`;
+    scene.draw("here", "path", { class: "lab-here", d });
+    this.line("plain", 1);
+    this.line("copies", now.copies);
+    this.text("unit", "lab-unit", GUTTER - 8, HEIGHT + 19, "GPUs", "end");
+    setAttributes(picture, { viewBox: `0 0 ${width} ${HEIGHT + 26}`, height: HEIGHT + 26 });
+    scene.finish();
+  }
+
+  /**
+   * @param {string} name
+   * @param {number} copies
+   */
+  line(name, copies) {
+    const { now, scene, x, y } = this;
+    const points = now.among.flatMap((gpus, place) => {
+      if (gpus < leastGpus(copies)) return [];
+      const { efficiency } = onPaper(now.size, gpus, copies, ...now.machine);
+      return [{ gpus, at: x(place), up: y(efficiency) }];
+    });
+    const d = points.map(({ at, up }, i) => `${i ? "L" : "M"}${at} ${up}`).join("") || "M0 0";
+    scene.draw(`${name}-line`, "path", { class: `lab-paper lab-${name}`, d });
+    for (const { gpus, at, up } of points) {
+      const look = `lab-dot lab-${name}${gpus === now.gpus ? " lab-chosen" : ""}`;
+      const square = `M${at - 4} ${up - 4}h8v8h-8z`;
+      const disc = `M${at - 4.5} ${up}a4.5 4.5 0 1 1 9 0a4.5 4.5 0 1 1 -9 0`;
+      scene.draw(`${name}${gpus}`, "path", { class: look, d: copies > 1 ? square : disc });
+    }
+  }
+
+  /** @type {(id: string, look: string, x: number, y: number, words: string, anchor?: string) => void} */
+  text(id, look, x, y, words, anchor = "middle") {
+    this.scene.draw(id, "text", { class: look, x, y, "text-anchor": anchor }, words);
+  }
+}

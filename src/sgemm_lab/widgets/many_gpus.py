@@ -1,0 +1,120 @@
+"""A product on very many GPUs, on paper: how efficient it is with how many, and with which link."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import traitlets
+from matplotlib.axes import Axes
+
+from sgemm_lab.errors import LabError
+from sgemm_lab.rules.on_paper import OnPaper, least_gpus, on_paper, paper_words
+from sgemm_lab.style import FOREGROUND, LEVEL_COLOURS, book_style, figure, svg
+from sgemm_lab.text import number, percent
+from sgemm_lab.widgets.base import LabWidget, html_table
+from sgemm_lab.widgets.data import checked_number
+
+SIZES = (8192, 16384, 32768, 65536, 131072, 262144)
+GPUS = (4, 16, 64, 256, 1024, 4096, 16384)
+COPIES = (2, 4, 8, 16)
+GBS = (12.5, 25.0, 50.0, 100.0, 200.0, 400.0)
+MICROSECONDS = (1.0, 2.0, 5.0, 10.0, 20.0, 50.0)
+
+
+class ManyGpus(LabWidget):
+    """The efficiency of the 2-D and the 2.5-D layout by the number of GPUs.
+
+    Args:
+        tflops: what each GPU multiplies with, measured.
+        note: where that comes from.
+        size: M = N = K; one of ``SIZES``.
+        gpus: one of ``GPUS``.
+        copies: of A and B in the 2.5-D layout; one of ``COPIES``.
+        gbs: GB/s of each GPU's link, assumed; one of ``GBS``.
+        microseconds: until a transfer flows, assumed; one of ``MICROSECONDS``.
+
+    All but the first two are state that the reader changes and Python can read or set.
+
+    Raises:
+        LabError: a setting is not among its choices, or ``tflops`` is not above zero.
+    """
+
+    tflops = traitlets.Float().tag(sync=True)
+    note = traitlets.Unicode().tag(sync=True)
+    size = traitlets.Int(65536).tag(sync=True)
+    gpus = traitlets.Int(1024).tag(sync=True)
+    copies = traitlets.Int(4).tag(sync=True)
+    gbs = traitlets.Float(50).tag(sync=True)
+    microseconds = traitlets.Float(20).tag(sync=True)
+    size_choices = traitlets.List(traitlets.Int(), list(SIZES)).tag(sync=True)
+    gpus_choices = traitlets.List(traitlets.Int(), list(GPUS)).tag(sync=True)
+    copies_choices = traitlets.List(traitlets.Int(), list(COPIES)).tag(sync=True)
+    gbs_choices: "traitlets.List[float]" = traitlets.List(list(GBS)).tag(sync=True)
+    microseconds_choices: "traitlets.List[float]" = traitlets.List(list(MICROSECONDS)).tag(
+        sync=True
+    )
+
+    def __init__(self, tflops: float, note: str = "", **state: Any) -> None:
+        rate = checked_number({"tflops": tflops}, "tflops", "The product on one GPU")
+        super().__init__(tflops=rate, note=note, **state)
+
+    @traitlets.validate("size", "gpus", "copies", "gbs", "microseconds")
+    def _check_choice(self, proposal: Any) -> Any:
+        name, value = proposal["trait"].name, proposal["value"]
+        choices: Sequence[float] = getattr(self, f"{name}_choices")
+        if value not in choices:
+            raise LabError(f"{name} is {value}: choose one of {', '.join(map(str, choices))}.")
+        return value
+
+    def reckoned(self, gpus: int, copies: int) -> OnPaper:
+        """Return what so many GPUs make of it, with so many copies; 1 is the 2-D layout."""
+        return on_paper(self.size, gpus, copies, *self._machine)
+
+    @property
+    def words(self) -> list[str]:
+        """What both layouts make of it: a sentence or two each."""
+        return paper_words(self.size, self.gpus, self.copies, *self._machine)
+
+    @property
+    def alt(self) -> str:
+        """What both layouts make of it."""
+        return " ".join(self.words)
+
+    def still(self) -> str:
+        """Return the efficiency by the number of GPUs as inline SVG."""
+        fig = figure(7.2, 3)
+        with book_style():
+            self._draw(fig.subplots())
+        return svg(fig, "Efficiency by the number of GPUs", self.alt)
+
+    def table(self) -> str:
+        """Return the efficiency and the time by the number of GPUs as an HTML table."""
+        rows = []
+        for gpus in GPUS:
+            plain = self.reckoned(gpus, 1)
+            row = [f"{gpus:,}", number(1e3 * plain.seconds), percent(plain.efficiency), "–", "–"]
+            if gpus >= least_gpus(self.copies):
+                found = self.reckoned(gpus, self.copies)
+                row[3:] = [number(1e3 * found.seconds), percent(found.efficiency)]
+            rows.append(row)
+        heads = ["GPUs", "2-D, ms", "efficiency", f"2.5-D, {self.copies} copies, ms", "efficiency"]
+        return html_table(f"{self.size:,}³ by the number of GPUs, on paper", heads, rows)
+
+    @property
+    def _machine(self) -> tuple[float, float, float]:
+        return 1e-6 * self.microseconds, 1e9 * self.gbs, 1e12 * self.tflops
+
+    def _draw(self, ax: Axes) -> None:
+        enough = [gpus for gpus in GPUS if gpus >= least_gpus(self.copies)]
+        lines = {
+            "2-D": (1, GPUS, LEVEL_COLOURS["dram"]),
+            f"2.5-D, {self.copies} copies": (self.copies, enough, LEVEL_COLOURS["shared"]),
+        }
+        for label, (copies, among, hue) in lines.items():
+            shares = [100 * self.reckoned(gpus, copies).efficiency for gpus in among]
+            ax.plot(among, shares, color=hue, marker="s" if copies > 1 else "o", label=label)
+        here = 100 * self.reckoned(self.gpus, 1).efficiency
+        ax.plot([self.gpus], [here], "o", mfc="none", mec=FOREGROUND, ms=13)
+        ax.set_xscale("log", base=4)
+        ax.set_xticks(GPUS, [f"{gpus:,}" for gpus in GPUS])
+        ax.set(xlabel="GPUs", ylabel="efficiency, %", ylim=(0, 105))
+        ax.legend(loc="lower left")

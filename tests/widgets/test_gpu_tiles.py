@@ -1,0 +1,108 @@
+"""Tiles on GPUs, round by round: what is said in Python, and the reader's hands on it."""
+
+from typing import Any
+
+import gpu_samples
+import pytest
+from playwright.sync_api import Page, expect
+from widget_page import Opener, overlapping_texts
+
+from sgemm_lab.errors import LabError
+from sgemm_lab.widgets import GpuTiles
+from sgemm_lab.widgets.gpu_tiles import PlacedPlan
+
+TILE_MB = 4 * 300 * 300 / 1e6
+
+
+def test_it_says_what_travels_and_what_a_byte_is_worth() -> None:
+    widget = GpuTiles(gpu_samples.PLANS, plan=1)
+    assert widget.round_words == (
+        "Round 1 of 3: 9 GPUs multiply. Meanwhile 18 tiles travel for later rounds, at most 0.72 "
+        "MB into one GPU."
+    )
+    assert "113 FLOP for each byte" in widget.total_words  # N/8 of 900, rounded
+    widget.round = 2
+    assert "9 GPUs multiply what is there. Nothing travels" in widget.round_words
+
+
+def test_a_plan_may_begin_with_transfers_alone() -> None:
+    first, *rest = gpu_samples.PLANS[0]["rounds"]
+    waits: Any = [{"products": [], "transfers": first["transfers"]}, *rest]
+    widget = GpuTiles([{**gpu_samples.PLANS[0], "rounds": waits}])
+    assert "nobody can multiply yet. 8 tiles travel first" in widget.round_words
+
+
+def test_bytes_of_a_link_add_up() -> None:
+    widget = GpuTiles(gpu_samples.PLANS, plan=1)
+    assert widget.carried()[1, 0] == 4 * 300 * 300
+    widget.round = 5  # beyond the last: the last is shown
+    assert widget.shown == 2
+    assert widget.carried()[1, 0] == 2 * 4 * 300 * 300
+    assert "<td>0.72</td><td>no</td>" in widget.table()
+    assert widget.still().startswith("<svg")
+
+
+@pytest.mark.parametrize(
+    ("plans", "state", "sentence"),
+    [
+        ([], {}, "at least one plan"),
+        (gpu_samples.PLANS, {"plan": 2}, "no plan 2: take 0 to 1"),
+        (gpu_samples.PLANS, {"round": -1}, "counted from 0"),
+        ([{**gpu_samples.PLANS[0], "grid": (4, 4)}], {}, "has 16 GPUs. Give it 2 to 9"),
+        ([{**gpu_samples.PLANS[0], "rounds": []}], {}, "nothing travels"),
+    ],
+)
+def test_broken_data_are_refused(
+    plans: list[PlacedPlan], state: dict[str, int], sentence: str
+) -> None:
+    with pytest.raises(LabError, match=sentence):
+        GpuTiles(plans, **state)
+
+
+def test_stepping_shows_the_same_words_as_python(show: Opener) -> None:
+    widget = GpuTiles(gpu_samples.PLANS)
+    page = show(widget)
+    verdict = page.locator(".lab-verdict p")
+    for plan, label in enumerate(one["label"] for one in gpu_samples.PLANS):
+        page.get_by_role("combobox", name="Layout").select_option(label)
+        widget.plan, widget.round = plan, 0
+        for _ in widget.chosen["rounds"][1:]:
+            expect(verdict.first).to_have_text(widget.round_words)
+            expect(verdict.last).to_have_text(widget.total_words)
+            page.get_by_role("button", name="next round").click()
+            widget.round += 1
+        expect(verdict.first).to_have_text(widget.round_words)
+        expect(page.get_by_role("button", name="next round")).to_be_disabled()
+
+
+def test_every_gpu_is_drawn_with_what_it_multiplies(show: Opener) -> None:
+    page = show(GpuTiles(gpu_samples.PLANS, plan=1))
+    assert page.locator("rect.lab-now").count() == 27
+    assert page.locator("rect.lab-comes").count() == 18
+    side = float(page.locator("rect.lab-whole").first.get_attribute("width") or 0)
+    width = float(page.locator("rect.lab-now").first.get_attribute("width") or 0)
+    assert width == pytest.approx(side / 3, rel=0.01)
+    assert overlapping_texts(page) == []
+
+
+def _cells(page: Page) -> list[str]:
+    return page.locator(".lab-links td").all_inner_texts()
+
+
+def test_the_table_counts_megabytes_so_far(show: Opener) -> None:
+    page = show(GpuTiles(gpu_samples.PLANS, plan=1))
+    assert page.locator("td.lab-flows").count() == 18
+    assert _cells(page).count(f"{TILE_MB:g}") == 18
+    page.get_by_role("slider", name="Round").fill("2")
+    assert page.locator("td.lab-flows").count() == 0
+    assert _cells(page).count(f"{2 * TILE_MB:g}") == 18
+
+
+@pytest.mark.parametrize("width", [390, 760])
+def test_nothing_below_moves_while_stepping(show: Opener, width: int) -> None:
+    page = show(GpuTiles(gpu_samples.PLANS, plan=1), viewport={"width": width, "height": 900})
+    height = "document.querySelector('#widget').offsetHeight"
+    before = page.evaluate(height)
+    for place in range(3):
+        page.get_by_role("slider", name="Round").fill(str(place))
+        assert page.evaluate(height) == before

@@ -1,0 +1,105 @@
+"""The timeline of GPUs: how much is hidden, and the reader's hands on it."""
+
+from typing import Any
+
+import gpu_samples
+import pytest
+from playwright.sync_api import expect
+from widget_page import Opener, overlapping_texts
+
+from sgemm_lab.errors import LabError
+from sgemm_lab.widgets import GpuTimeline
+from sgemm_lab.widgets.gpu_timeline import MULTIPLIES, RECEIVES, GpuSpan, hidden_words
+
+
+def span(what: str, start: float, end: float) -> GpuSpan:
+    return {"gpu": 0, "what": what, "label": "C", "start": start, "end": end}
+
+
+@pytest.mark.parametrize(
+    ("products", "transfers", "words"),
+    [
+        ([(0, 4)], [(1, 2)], "after 4 ms. A GPU receives for 1 ms, and 100 % of that"),
+        ([(0, 4)], [(3, 5)], "after 5 ms. A GPU receives for 2 ms, and 50 %"),
+        ([(0, 1), (3, 4)], [(1, 3)], "for 2 ms, and 0 %"),
+        # Two tiles that come at once take the time of the longer.
+        ([(0, 9)], [(1, 3), (2, 5)], "for 4 ms, and 100 %"),
+        # Two products at once hide no more than one.
+        ([(0, 4), (1, 9)], [(1, 3), (8, 10)], "for 4 ms, and 75 %"),
+        ([(0, 9)], [], "after 9 ms, and nothing travels"),
+    ],
+)
+def test_what_is_hidden_is_counted_once(
+    products: list[tuple[float, float]], transfers: list[tuple[float, float]], words: str
+) -> None:
+    spans = [span(MULTIPLIES, *one) for one in products]
+    assert words in hidden_words(spans + [span(RECEIVES, *one) for one in transfers])
+
+
+def test_products_at_once_stand_below_each_other() -> None:
+    products = [(0, 4), (1, 9), (4, 8), (9, 10)]
+    spans = [span(MULTIPLIES, *one) for one in products] + [span(RECEIVES, 0, 9)]
+    widget = GpuTimeline([{"label": "x", "note": "", "spans": spans}])
+    lanes = {
+        (one["start"], one["end"], one["what"]): one["lane"] for one in widget.runs[0]["spans"]
+    }
+    assert [lanes[start, end, MULTIPLIES] for start, end in products] == [0, 1, 0, 0]
+    assert lanes[0, 9, RECEIVES] == 0
+
+
+def test_still_table_and_alt_tell_the_run_chosen() -> None:
+    widget = GpuTimeline(gpu_samples.RUNS, run=1)
+    assert widget.alt == (
+        "2 GPUs, one after the other. It ends after 12 ms. A GPU receives for 2 ms, and 0 % of "
+        "that passes while it multiplies."
+    )
+    assert "GPU 1" in widget.still()
+    assert "<td>multiplies</td><td>C1</td><td>7</td><td>12</td>" in widget.table()
+
+
+@pytest.mark.parametrize(
+    ("runs", "state", "sentence"),
+    [
+        ([], {}, "at least one run"),
+        (gpu_samples.RUNS, {"run": 2}, "no run 2: take 0 to 1"),
+        (gpu_samples.RUNS, {"time": -1.0}, "begins at 0"),
+        ([{"label": "x", "note": "", "spans": []}], {}, "no GPU multiplies"),
+        ([{"label": "x", "note": "", "spans": [span(MULTIPLIES, 2, 1)]}], {}, "not before it"),
+        (
+            [{"label": "x", "note": "", "spans": [span(MULTIPLIES, 0, 1), span("rests", 1, 2)]}],
+            {}, "It multiplies or receives",
+        ),
+    ],
+)  # fmt: skip
+def test_broken_data_are_refused(runs: Any, state: dict[str, Any], sentence: str) -> None:
+    with pytest.raises(LabError, match=sentence):
+        GpuTimeline(runs, **state)
+
+
+def test_the_cursor_goes_from_event_to_event_and_says_what_happens(show: Opener) -> None:
+    page = show(GpuTimeline(gpu_samples.RUNS))
+    told = page.locator(".lab-told")
+    on = page.get_by_role("button", name="next event")
+    expect(told).to_contain_text("At 0 ms: GPU 0 multiplies C0; GPU 1")
+    on.click()
+    expect(told).to_contain_text("GPU 0 multiplies C0 and receives B[0:900, 450:900];")
+    for _ in range(2):
+        on.click()
+    expect(told).to_contain_text("At 5 ms: GPU 0 multiplies C1")
+    on.click()
+    expect(told).to_have_text("At 10 ms: all is done.")
+    expect(on).to_be_disabled()
+    page.get_by_role("button", name="last event").click()
+    expect(told).to_contain_text("At 5 ms")
+
+
+def test_another_run_begins_at_its_start_on_the_same_axis(show: Opener) -> None:
+    page = show(GpuTimeline(gpu_samples.RUNS, time=9.0))
+    product = "document.querySelector('.lab-multiplies rect').getAttribute('width')"
+    before = page.evaluate(product)
+    page.get_by_role("combobox", name="Run").select_option("2 GPUs, one after the other")
+    expect(page.locator(".lab-told")).to_contain_text("At 0 ms")
+    expect(page.locator(".lab-verdict")).to_contain_text("0 % of that passes")
+    assert page.evaluate(product) == before
+    assert page.locator(".lab-receives").count() == 2
+    assert overlapping_texts(page) == []

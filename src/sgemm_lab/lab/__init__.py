@@ -848,8 +848,6 @@ __all__ = [
     "find_gpu",
     "formats",
     "fragments",
-
-
     "gpu_tiles",
     "gpu_timeline",
     "hardware",
@@ -890,8 +888,6 @@ __all__ = [
     "say",
     "search_map",
     "seven_products",
-
-
     "several",
     "shared_out",
     "shares",

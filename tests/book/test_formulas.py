@@ -72,7 +72,13 @@ def test_the_source_goes_along_for_who_copies_a_formula() -> None:
 
 @pytest.mark.parametrize(
     ("latex", "text"),
-    [("4096^3", "4096³"), (r"C = A \cdot B", "C=A⋅B"), (r"\max(L, M)", "max(L,M)")],
+    [
+        ("4096^3", "4096³"),
+        (r"C = A \cdot B", "C=A⋅B"),
+        (r"\max(L, M)", "max(L,M)"),
+        (r"\sqrt{7/2}", "√(7/2)"),
+        (r"N / \sqrt{p}", "N/√p"),
+    ],
 )
 def test_signs_of_a_formula_make_a_line_of_text(latex: str, text: str) -> None:
     assert formulas.plain(latex) == text
@@ -86,6 +92,13 @@ def test_font_has_the_signs_of_the_pages_and_no_more(tmp_path: Path) -> None:
     font = tmp_path / "_static" / formulas.FONT
     assert fonts.code_points(font) - {0x20} == set(map(ord, "ℎ𝑖𝐵𝐾=÷2"))
     assert font.stat().st_size < 8_000
+
+
+@pytest.mark.parametrize("latex", [r"\sqrt{2}", r"\sqrt[3]{2}"])
+def test_font_has_the_sign_of_a_root_which_no_text_names(tmp_path: Path, latex: str) -> None:
+    (tmp_path / "page.html").write_text(formulas.mathml(latex, display=False), encoding="utf-8")
+    formulas.write_font(tmp_path)
+    assert ord("√") in fonts.code_points(tmp_path / "_static" / formulas.FONT)
 
 
 def test_sign_that_the_font_lacks_is_named(tmp_path: Path) -> None:

@@ -32,6 +32,10 @@ _POWER = re.compile(r"<mn>(\d+)</mn></msup>")
 _RAISED = str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹")
 _ITALIC_CAPITAL, _ITALIC_SMALL, _ITALIC_H = 0x1D434, 0x1D44E, 0x210E
 """Code points of the italic A, a and h of mathematics; the letters follow in order, without h."""
+_ROOT = re.compile(r"<(msqrt|mroot)>")
+"""Elements whose sign a browser takes from the font, though no text of theirs names it."""
+_ROOT_SIGN = "√"
+_ROOT_OF_ONE = re.compile(rf"{_ROOT_SIGN}\((\w+)\)")
 _NO_MARK = {0x2061, 0x2062}
 """Signs that are read aloud and not drawn: a function is applied, factors are multiplied."""
 
@@ -64,7 +68,8 @@ def plain(latex: str) -> str:
         LabError: it is no LaTeX that can be turned.
     """
     markup = _POWER.sub(lambda power: power[1].translate(_RAISED), mathml(latex, display=False))
-    drawn = unescape(_TAG.sub("", markup))
+    markup = markup.replace("<msqrt>", f"{_ROOT_SIGN}(").replace("</msqrt>", ")")
+    drawn = _ROOT_OF_ONE.sub(rf"{_ROOT_SIGN}\1", unescape(_TAG.sub("", markup)))
     return "".join(sign for sign in drawn if ord(sign) not in _NO_MARK)
 
 
@@ -84,6 +89,7 @@ def code_points(site: Path) -> set[int]:
         for formula in _FORMULA.findall(page.read_text(encoding="utf-8")):
             shown |= {_italic(letter) for letter in _LETTER.findall(formula)}
             shown |= {ord(sign) for sign in unescape(_TAG.sub("", _LETTER.sub("", formula)))}
+            shown |= {ord(_ROOT_SIGN) for _ in _ROOT.findall(formula)}
     shown -= _NO_MARK
     lacking = shown - fonts.code_points(_SOURCE_FONT)
     if lacking:

@@ -33,8 +33,8 @@ _LEGEND = (
     "How to read such a box. In the bar, solid is what this kernel adds to the one before it, pale "
     "what that one reached, and the dashed frame ends at the bound. The bound follows from the "
     f"demand: what the kernel asks of one unit of the GPU for each {PER_STEP}, a step. The factor "
-    "foretold is the old demand over the new one or, where another unit now binds, the new bound "
-    "over the old one. A share is a measured speed over its bound. The factor foretold × new share "
+    "foretold is the old demand over the new one or, where a unit or rate is another now, the new "
+    "bound over the old one. A share is a measured speed over its bound. The factor foretold × new share "
     "÷ old share is the factor measured."
 )
 """Stands in the box of the first kernel."""
@@ -140,11 +140,14 @@ class Closing:
 
     @property
     def foretold(self) -> Factor | None:
-        """What the demands foretell: their quotient, or where the unit changed, the bounds'."""
+        """What the demands foretell: their quotient, or where unit or rate changed, the bounds'.
+
+        The rate changes where tensor cores multiply in another arithmetic.
+        """
         if self.before is None:
             return None
         old, new = self.before.bound, self.now.bound
-        if old.cap.unit == new.cap.unit:
+        if (old.cap.unit, old.cap.rate) == (new.cap.unit, new.cap.rate):
             return Factor(old.cap.demand, new.cap.demand, new.cap.counted_in)
         return Factor(new.gflops, old.gflops, "GFLOP/s")
 

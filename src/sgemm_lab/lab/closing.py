@@ -34,8 +34,8 @@ _LEGEND = (
     "what that one reached, and the dashed frame ends at the bound. The bound follows from the "
     f"demand: what the kernel asks of one unit of the GPU for each {PER_STEP}, a step. The factor "
     "foretold is the old demand over the new one or, where a unit or rate is another now, the new "
-    "bound over the old one. A share is a measured speed over its bound. The factor foretold × new share "
-    "÷ old share is the factor measured."
+    "bound over the old one. A share is a measured speed over its bound. The factor foretold × new "
+    "share ÷ old share is the factor measured."
 )
 """Stands in the box of the first kernel."""
 _HIDDEN = (

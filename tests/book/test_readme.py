@@ -5,7 +5,7 @@ import xml.etree.ElementTree as ET
 from pathlib import Path
 
 import pytest
-from ladder_samples import WITHOUT_A_DEMAND
+from ladder_samples import WITHOUT_A_BOUND
 from record_samples import record, run, samples
 
 from sgemm_lab.book import readme
@@ -97,7 +97,7 @@ def test_the_table_has_the_bound_of_what_was_measured_as_it_is() -> None:
     assert next(line for line in lines if "[`tiled`]" in line).endswith(wanted)
     bounds = {name: step.bound for name, step in steps.items()}
     without = {name.partition(":")[0] for name, bound in bounds.items() if bound is None}
-    assert without == WITHOUT_A_DEMAND
+    assert without == WITHOUT_A_BOUND
     assert all(steps[name].score.gflops <= bound.gflops for name, bound in bounds.items() if bound)
 
 

@@ -399,9 +399,9 @@ TWINS = [
     ),
     Twin(
         "the ends of a ladder",
-        st.tuples(st.just("4096³"), st.just("H200"), rungs),
-        comparisons.ladder_words,
-        "(size, gpu, rungs) => comparisons.ladderWords(size, gpu, rungs)",
+        st.tuples(st.just("4096³"), st.just("H200"), rungs, st.booleans()),
+        lambda size, gpu, found, others: comparisons.ladder_words(size, gpu, found, others=others),
+        "(size, gpu, rungs, others) => comparisons.ladderWords(size, gpu, rungs, others)",
     ),
     Twin(
         "the ends of memory",

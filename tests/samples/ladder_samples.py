@@ -85,9 +85,12 @@ def memory(**more: Any) -> MemoryLadder:
     return MemoryLadder([MEMORY_H200, MEMORY_T4], **more)
 
 
+WITHOUT_A_BOUND = {"cluster_split", "split_k", "one_row", "one_column"}
+"""Kernels whose blocks are no tiles of C."""
+
 WITHOUT_A_DEMAND = {
-    *("cluster_split", "split_k", "one_row", "one_column"),
+    *WITHOUT_A_BOUND,
     *(kernel.name for kernel in load_kernels() if "wgmma" in kernel.source),
 }
-"""Kernels whose blocks are no tiles of C, or that are not simulated: what a block of them asks for
-cannot be told."""
+"""Kernels of which it cannot be told what a block asks for: these, and those that are not
+simulated, which the rate of the tensor cores bounds all the same."""

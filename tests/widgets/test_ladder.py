@@ -13,7 +13,7 @@ from widget_page import Opener
 from sgemm_lab.errors import LabError
 from sgemm_lab.kernel import Size
 from sgemm_lab.widgets import Ladder
-from sgemm_lab.widgets.ladder import LIBRARY, Progress, Result
+from sgemm_lab.widgets.ladder import LIBRARY, Progress, Result, Rung
 
 State = Callable[[Page, str], Any]
 PHONE = {"viewport": {"width": 390, "height": 844}, "has_touch": True, "is_mobile": True}
@@ -421,3 +421,11 @@ def test_the_state_of_the_books_ladder_is_small_for_each_record() -> None:
     state = {k: v for k, v in widget.get_state().items() if not k.startswith("_")}
     state.pop("layout")
     assert len(json.dumps(state)) < 90 * len(widget.rows)
+
+
+def test_a_kernel_of_another_arithmetic_is_no_end_of_the_ladder() -> None:
+    rungs: list[Rung] = [RUNGS[0], {**RUNGS[1], "arithmetic": "in TF32"}]
+    fast = dict.fromkeys(("min", "p25", "median", "p75", "max"), 90000.0)
+    widget = Ladder(rungs, [H200], [result("naive"), {**result("tiled"), **fast}])  # type: ignore[typeddict-item]
+    assert "Tiled" not in widget.alt
+    assert widget.alt.endswith("in another arithmetic than FP32.")

@@ -73,7 +73,9 @@ def picture(steps: Sequence[Step]) -> str:
         axes = figure.subplots()
         rows = range(len(shown))
         colours = [style.LINE if step.at_smaller_size else style.KERNEL for step in shown]
-        axes.barh(rows, shares, height=0.72, color=colours)
+        fp32 = [step.kernel.arithmetic == "fp32" for step in shown]
+        fills = [colour if own else "none" for colour, own in zip(colours, fp32, strict=True)]
+        axes.barh(rows, shares, height=0.72, color=fills, edgecolor=colours)
         axes.axvline(100, color=style.CUBLAS, linewidth=2)
         axes.text(100, -0.75, "cuBLAS", color=style.CUBLAS, ha="center", va="bottom")
         for row, share in zip(rows, shares, strict=True):
@@ -82,8 +84,10 @@ def picture(steps: Sequence[Step]) -> str:
         axes.tick_params(axis="y", length=0, labelcolor=style.FOREGROUND)
         axes.set_xlim(0, max(110.0, *(share + 10 for share in shares)))
         axes.set_ylim(len(shown) - 0.4, -0.6)
-        axes.set_xticks(range(0, 101, 20), [f"{share} %" for share in range(0, 101, 20)])
-        axes.set_xlabel(f"share of cuBLAS on {GPU}, FP32, {SIZE}³")
+        ticks = range(0, 101, 20) if max(shares) < 200 else range(0, int(max(shares)) + 1, 100)
+        axes.set_xticks(ticks, [f"{share} %" for share in ticks])
+        outline = "" if all(fp32) else "; in outline: tensor cores, not FP32"
+        axes.set_xlabel(f"share of cuBLAS on {GPU}, FP32, {SIZE}³{outline}")
     title = f"The ladder of kernels on {GPU}"
     first, last = shown[0], shown[-1]
     drawing = style.svg(

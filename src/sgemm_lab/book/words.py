@@ -192,8 +192,12 @@ def _link_terms(doctree: nodes.document, addresses: dict[str, str]) -> set[str]:
         parts: list[nodes.Node] = []
         end = 0
         for found in pattern.finditer(text):
-            name = waiting.pop(_key(found[1]), None)
-            if name is None or bold:
+            name = waiting.get(_key(found[1]))
+            if name is None:
+                continue
+            # With it go the other names of the same term, such as GFLOP/s beside TFLOP/s.
+            waiting = {k: n for k, n in waiting.items() if addresses[n] != addresses[name]}
+            if bold:
                 continue
             link = _reference(addresses[name], "lab-word")
             link.append(nodes.Text(found[0]))

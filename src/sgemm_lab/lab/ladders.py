@@ -21,6 +21,9 @@ from sgemm_lab.text import percent, size_text
 from sgemm_lab.widgets import Ladder
 from sgemm_lab.widgets.ladder import LIBRARY, GpuName, Progress, Result, Rung
 
+_ARITHMETICS = {"tf32": "in TF32", "fp16": "in FP16", "3xtf32": "by three TF32 products"}
+"""How a bar tells the arithmetic of a kernel, where that is not FP32."""
+
 HERE = "here"
 """The id of this machine's GPU among those of the records."""
 
@@ -128,6 +131,7 @@ def _rung(kernel: Kernel, pages: dict[int, tuple[str, str]]) -> Rung:
         "name": kernel.name,
         "title": title_of(kernel.name),
         "variant": ":" in kernel.name,
+        "arithmetic": _ARITHMETICS.get(kernel.arithmetic, ""),
         "chapter": f"chapter {kernel.chapter}" + (f", {title}" if title else ""),
         "href": href,
     }
@@ -195,12 +199,14 @@ def _strip_html(steps: Sequence[Step], lit: Sequence[int], shown: Sequence[int],
 
     Every colour has a fallback, because a notebook has none of the page's variables.
     """
-    most = max(1.0, *(step.share for step in steps))
+    # Bars of another arithmetic are far taller: elsewhere than on their page they end at the top.
+    scaled = (s.share for i, s in enumerate(steps) if i in lit or s.kernel.arithmetic == "fp32")
+    most = max(1.0, *scaled)
     width = 10 * len(steps)
     line, focus = "var(--lab-line, #8b949e)", "var(--lab-focus, #2f81d6)"
     bars = []
     for i, step in enumerate(steps):
-        tall = max(3.0, 100 * step.share / most)
+        tall = min(100.0, max(3.0, 100 * step.share / most))
         look = f'fill="{line}" fill-opacity="0.5"'
         if i in lit:
             look = f'fill="{focus}"'

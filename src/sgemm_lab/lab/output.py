@@ -106,7 +106,10 @@ def table(
             shown = f"<code>{shown}</code>"
         return f"<{tag}{scope}{kind}>{shown}</{tag}>"
 
-    head = "".join(cell("th", i, text, ' scope="col"') for i, text in enumerate(heads))
+    # A head without a text is no head to a screen reader.
+    head = "".join(
+        cell("th", i, text, ' scope="col"') if text else "<td></td>" for i, text in enumerate(heads)
+    )
     body = "".join(
         "<tr>" + "".join(cell("td", i, text) for i, text in enumerate(row)) + "</tr>"
         for row in rows

@@ -14,8 +14,19 @@ import { sentence } from "./sentences.js";
  * @param {string} size
  * @param {string} gpu
  * @param {[title: string, result: Speed][]} rungs those that were measured
+ * @param {boolean} [others] whether there are kernels of another arithmetic, not among these
  */
-export function ladderWords(size, gpu, rungs) {
+export function ladderWords(size, gpu, rungs, others = false) {
+  const words = reach(size, gpu, rungs);
+  return others ? `${words} ${sentence("ladder.others")}` : words;
+}
+
+/**
+ * @param {string} size
+ * @param {string} gpu
+ * @param {[title: string, result: Speed][]} rungs
+ */
+function reach(size, gpu, rungs) {
   const place = sentence("ladder.place", { size, gpu });
   if (!rungs.length) return sentence("ladder.none", { place });
   const [first, slow] = rungs[0];

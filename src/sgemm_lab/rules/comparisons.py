@@ -6,7 +6,9 @@ from typing import Any
 from sgemm_lab.rules.sentences import sentence
 
 
-def ladder_words(size: str, gpu: str, rungs: Sequence[tuple[str, Mapping[str, Any]]]) -> str:
+def ladder_words(
+    size: str, gpu: str, rungs: Sequence[tuple[str, Mapping[str, Any]]], *, others: bool = False
+) -> str:
     """Return how far a ladder of kernels reaches: its first rung and its best.
 
     Args:
@@ -14,7 +16,13 @@ def ladder_words(size: str, gpu: str, rungs: Sequence[tuple[str, Mapping[str, An
         gpu: the GPU's name.
         rungs: title and result of each kernel that was measured, in the order of the book. A result
             has ``median`` and ``cublas``, both in GFLOP/s and of the same run.
+        others: whether the ladder also has kernels of another arithmetic, not among ``rungs``.
     """
+    reach = _reach(size, gpu, rungs)
+    return f"{reach} {sentence('ladder.others')}" if others else reach
+
+
+def _reach(size: str, gpu: str, rungs: Sequence[tuple[str, Mapping[str, Any]]]) -> str:
     place = sentence("ladder.place", size=size, gpu=gpu)
     if not rungs:
         return sentence("ladder.none", place=place)

@@ -18,6 +18,7 @@ import { Scene } from "./shared/scene.js";
  * @property {string} name
  * @property {string} title
  * @property {boolean} variant
+ * @property {string} arithmetic such as "in TF32", where it is not FP32
  * @property {string} chapter
  * @property {string} href
  *
@@ -202,7 +203,14 @@ function rungs(model) {
     results.set(kernel, { samples, min, p25, median, p75, max, cublas, note: notes[note] });
   }
   const kernels = model.get("kernels").map((rung, i) => ({ ...rung, result: results.get(i) }));
-  const library = { name: LIBRARY, title: "cuBLAS", variant: false, chapter: "", href: "" };
+  const library = {
+    name: LIBRARY,
+    title: "cuBLAS",
+    variant: false,
+    arithmetic: "",
+    chapter: "",
+    href: "",
+  };
   const all = [...kernels, { ...library, result: results.get(-1) }];
   return all.filter((rung) => !rung.variant || model.get("variants"));
 }
@@ -214,10 +222,12 @@ function rungs(model) {
  */
 function conclusion(model, shown) {
   const measured = shown.filter(isMeasured).filter(({ name }) => name !== LIBRARY);
+  const alike = measured.filter(({ arithmetic }) => !arithmetic);
   const words = ladderWords(
     sizeText(model.get("size")),
     chosenGpu(model).name,
-    measured.map(({ title, result }) => [title, result]),
+    alike.map(({ title, result }) => [title, result]),
+    alike.length < measured.length,
   );
   return [html("p", {}, words), html("p", { class: "lab-hint" }, HINT)];
 }
@@ -229,7 +239,7 @@ function conclusion(model, shown) {
  * @param {boolean} onPage whether the chapter's address leads anywhere
  */
 function rungText(rung, size, onPage) {
-  const { name, title, result, chapter, href } = rung;
+  const { name, title, result, arithmetic, chapter, href } = rung;
   const link = onPage && href ? html("a", { href }, `Read ${chapter}`) : `See ${chapter}.`;
   const source = chapter ? html("p", {}, link) : null;
   if (!result) {
@@ -245,6 +255,7 @@ function rungText(rung, size, onPage) {
     `the middle half from ${number(p25)} to ${number(p75)}.`;
   return present([
     html("p", {}, html("strong", {}, title), " · ", speed, name !== LIBRARY && of),
+    arithmetic ? html("p", {}, `It multiplies ${arithmetic}, cuBLAS in FP32.`) : null,
     html("p", {}, spread),
     source,
     html("p", { class: "lab-note" }, note),
@@ -313,7 +324,7 @@ function drawRung(scene, rung, i, layout, asShare) {
   const { wide, width, left, top, row, bar, above, unit, x } = layout;
   const { result } = rung;
   const node = scene.draw(`rung-${rung.name}`, "g", {
-    class: `lab-rung${rung.name === LIBRARY ? " lab-library" : ""}`,
+    class: `lab-rung${rung.name === LIBRARY ? " lab-library" : ""}${rung.arithmetic ? " lab-other" : ""}`,
     role: "img",
     "data-name": rung.name,
     "aria-label": rungLabel(rung),

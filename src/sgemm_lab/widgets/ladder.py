@@ -27,6 +27,7 @@ class Rung(TypedDict):
     name: str
     title: str
     variant: NotRequired[bool]  # shown on request only; default False
+    arithmetic: NotRequired[str]  # such as "in TF32", where it is not FP32
     chapter: NotRequired[str]  # where the book explains it, such as "Chapter 2, Tiling"
     href: NotRequired[str]  # that page's address, for readers of the page
 
@@ -184,8 +185,9 @@ class Ladder(LabWidget):
     @property
     def alt(self) -> str:
         """How far the ladder reaches at the chosen size."""
-        rungs = [(rung["title"], result) for rung, result in self.shown]
-        return ladder_words(size_text(self.size), self.chosen["name"], rungs)
+        rungs = [(rung["title"], r) for rung, r in self.shown if not rung["arithmetic"]]
+        others = len(rungs) < len(self.shown)
+        return ladder_words(size_text(self.size), self.chosen["name"], rungs, others=others)
 
     def still(self) -> str:
         """Return the ladder at its present state as inline SVG."""
@@ -194,11 +196,12 @@ class Ladder(LabWidget):
         with book_style():
             ax = fig.subplots()
             share = self.measure == "share"
-            for row, (_, result) in enumerate(shown):
+            for row, (rung, result) in enumerate(shown):
                 unit = result["cublas"] / 100 if share else 1
                 middle = result["median"] / unit
                 low, high = result["min"] / unit, result["max"] / unit
-                ax.barh(row, middle, color=KERNEL, height=0.66)
+                fill = "none" if rung["arithmetic"] else KERNEL
+                ax.barh(row, middle, color=fill, edgecolor=KERNEL, height=0.66)
                 ax.plot((low, high), (row, row), color=FOREGROUND, linewidth=1)
                 text = percent(_share(result)) if share else number(middle)
                 ax.annotate(
@@ -282,6 +285,7 @@ def _checked_rung(rung: Any) -> dict[str, Any]:
         "name": name,
         "title": checked_text(rung, "title", f"Kernel '{name}'"),
         "variant": bool(rung.get("variant", False)),
+        "arithmetic": str(rung.get("arithmetic", "")),
         "chapter": str(rung.get("chapter", "")),
         "href": str(rung.get("href", "")),
     }

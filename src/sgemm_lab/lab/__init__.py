@@ -464,14 +464,21 @@ def instructions(*kernels: str | Kernel) -> Output:
     return _instructions([_kernel(kernel) for kernel in kernels])
 
 
-def matmul(a: Any, b: Any, out: Any = None) -> Any:
+def matmul(
+    a: Any,
+    b: Any,
+    out: Any = None,
+    *,
+    error: float | str | None = None,
+    workspace: int | None = None,
+) -> Any:
     """Return a·b of two float32 CuPy arrays, by the fastest kernel of the book for their size.
 
-    It is ``sgemm_lab.matmul``, which tells of arrays, copies and streams. Without a GPU a sentence
-    says what is missing.
+    It is ``sgemm_lab.matmul``, which tells of arrays, errors, copies and streams. Without a GPU a
+    sentence says what is missing.
     """
     try:
-        return sgemm_lab.matmul(a, b, out)
+        return sgemm_lab.matmul(a, b, out, error=error, workspace=workspace)
     except MissingToolError as missing:
         return unavailable(missing)
 

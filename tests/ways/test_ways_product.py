@@ -8,6 +8,7 @@ import pytest
 from record_samples import DEVICE
 
 import sgemm_lab
+from sgemm_lab import lab
 from sgemm_lab.dispatch import product as plain
 from sgemm_lab.errors import LabError
 from sgemm_lab.fewer.plan import make_plan
@@ -115,6 +116,7 @@ def test_without_a_gpu_it_tells_of_the_one_that_was_recorded(
     monkeypatch.setattr(product, "has_gpu", lambda: False)
     way = sgemm_lab.choice(4096, 4096, 4096, error="fp32")
     assert (way.name, way.gpu) == ("warp_groups_fp32", "NVIDIA H200")
+    assert lab.choice(4096, 4096, 4096, error="fp32") == way
 
 
 def test_what_cannot_be_is_a_sentence_even_where_the_product_is_empty(ran: list[str]) -> None:

@@ -6,7 +6,14 @@ from typing import Any
 __version__ = "0.1.0"
 
 
-def matmul(a: Any, b: Any, out: Any = None) -> Any:
+def matmul(
+    a: Any,
+    b: Any,
+    out: Any = None,
+    *,
+    error: float | str | None = None,
+    workspace: int | None = None,
+) -> Any:
     """Return a·b, computed in float32 by the book's kernel that suits the size best.
 
     ``a`` is M×K and ``b`` is K×N: CuPy arrays of float32 on the current GPU, of any size and
@@ -20,8 +27,36 @@ def matmul(a: Any, b: Any, out: Any = None) -> Any:
     first product of a kind compiles, a second or so; a CUDA graph can capture only what has run
     before. cuBLAS is never called.
 
+    With ``error`` the fastest way is taken that is recorded to keep it; ``choice`` says which:
+    products in FP32 as without it, tensor cores, or Strassen's product. A number bounds
+    ‖C − A·B‖ over ‖A·B‖, Frobenius norms, A·B in float64: 1e-5, for example. "fp32" takes a way
+    other than products in FP32 only where no recorded error is larger than that of cuBLAS in FP32.
+    Recorded are four classes of inputs: uniform in ±0.5 and in 0 to 1, normal, and wide exponents.
+    For others, sums that cancel among them, no bound is promised. On a GPU model without a record
+    nothing but products in FP32 is taken. Strassen's product takes a workspace from CuPy's pool,
+    ``workspace`` bytes at most (by default half as much again as A, B and C), and no CUDA graph
+    should capture it.
+
     Raises:
-        LabError: an array does not fit, there is no GPU or no compiler, or no kernel runs on it.
+        LabError: an array does not fit, nothing is recorded to keep the error, there is no GPU or
+            no compiler, or no kernel runs on it.
     """
     # Loaded when it is called: whoever reads records needs no launcher.
-    return import_module("sgemm_lab.dispatch.product").matmul(a, b, out)
+    if error is None:
+        return import_module("sgemm_lab.dispatch.product").matmul(a, b, out)
+    within = import_module("sgemm_lab.ways.product")
+    return within.matmul(a, b, out, error=error, workspace=workspace)
+
+
+def choice(
+    m: int, n: int, k: int, *, error: float | str | None = None, workspace: int | None = None
+) -> Any:
+    """Return which way ``matmul`` takes for M, N, K: its ``str`` is a sentence.
+
+    It has ``name``, ``arithmetic``, ``error`` (the largest recorded), ``seconds`` (foretold),
+    ``gpu`` and ``workspace_bytes``. Without a GPU it tells of the one that the book recorded.
+
+    Raises:
+        LabError: a size, the error or the workspace cannot be, or nothing keeps the error.
+    """
+    return import_module("sgemm_lab.ways.product").choice(m, n, k, error=error, workspace=workspace)

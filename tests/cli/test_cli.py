@@ -3,6 +3,7 @@
 import json
 import os
 import re
+import statistics
 import subprocess
 import sys
 from dataclasses import replace
@@ -21,6 +22,7 @@ from sgemm_lab.cli.main import main
 from sgemm_lab.cuda.compiler import compile_source
 from sgemm_lab.errors import LabError
 from sgemm_lab.kernel import Kernel, load_kernel, load_kernels
+from sgemm_lab.records.fewer import latest, load_all
 from sgemm_lab.records.store import add_run, not_yet_measured, save_record
 
 COMMANDS = (
@@ -169,7 +171,7 @@ def test_scoreboard_json_is_a_list_of_objects(
             "gflops": pytest.approx(2 * 64**3 / 4e-7 / 1e9),
             "cublas_gflops": pytest.approx(2 * 64**3 / 1e-7 / 1e9),
             "error": None, "cublas_error": None, "date": "2026-01-02T03:04:05Z",
-            "arithmetic": "fp32",
+            "arithmetic": "fp32", "levels": None,
             # One block of 8 × 64 an SM: 8 SMs work, each at 128 multiply-adds a clock.
             "bound_by": "arithmetic of the SM with the most blocks",
             "bound_gflops": pytest.approx(8 * 128 * 2 * 1.98),
@@ -189,6 +191,31 @@ def test_the_books_scoreboard_has_every_kernel(capsys: pytest.CaptureFixture[str
     ]
     assert {row["bound_by"] for row in bounded} >= {"L1", "shared memory", "issue slots"}
     assert all(row["gflops"] <= 1.01 * row["bound_gflops"] for row in bounded)
+
+
+def test_the_scoreboard_lists_strassen_beside_the_kernels(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    assert main(["scoreboard", "--json"]) == 0
+    rows = json.loads(capsys.readouterr().out)
+    assert len({tuple(row) for row in rows}) == 1  # the same keys in all
+    strassen = {(row["m"], row["n"], row["k"]): row for row in rows if row["kernel"] == "strassen"}
+    (record,) = load_all()
+    run = latest(record)
+    assert list(strassen) == [times.size for times in run.times]
+    large = strassen[16384, 16384, 16384]
+    levels, errors = large["levels"], run.error_at(16384, "uniform")
+    assert (large["arithmetic"], large["bound_by"], large["gpu"]) == (
+        "strassen", None, record.gpu.name,
+    )  # fmt: skip
+    assert levels >= 1
+    assert (large["error"], large["cublas_error"]) == (errors.levels[levels], errors.cublas)
+    fastest = min(statistics.median(w.seconds) for w in run.at(16384).ways if w.levels)
+    assert large["gflops"] == pytest.approx(2 * 16384**3 / fastest / 1e9)
+    assert strassen[32768, 32768, 32768]["error"] is None  # not measured
+    assert main(["scoreboard"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert sum(line.startswith("strassen ") for line in lines) == len(strassen)
 
 
 # What it makes of verdicts and runs. The GPU's part is pretended.

@@ -43,7 +43,9 @@ from sgemm_lab.measuring.recorder import (
 )
 from sgemm_lab.models.bound import bound_of
 from sgemm_lab.models.roofline import known_gpus
+from sgemm_lab.records import fewer
 from sgemm_lab.records.data import MATMUL, Record, Score
+from sgemm_lab.records.fewer import STRASSEN, FewerScore
 from sgemm_lab.records.store import (
     add_run,
     load_record,
@@ -401,7 +403,13 @@ def _scoreboard(options: argparse.Namespace) -> int:
             "Take one with 'sgemm-lab record' on a GPU."
         )
     found = [s for s in scores(records) if wanted in s.gpu.lower()]
-    if not found and options.gpu:
+    strassen = [
+        s
+        for record in fewer.load_all(options.records)
+        for s in fewer.scores(record)
+        if wanted in s.gpu.lower()
+    ]
+    if not (found or strassen) and options.gpu:
         raise LabError(f"No record is of a GPU whose name contains '{options.gpu}'.")
     if options.json:
         columns = (
@@ -414,13 +422,20 @@ def _scoreboard(options: argparse.Namespace) -> int:
             {
                 **{c: getattr(s, c) for c in columns},
                 "arithmetic": arithmetics.get(s.picked or s.kernel),
+                "levels": None,
                 **bounds(s),
             }
             for s in found
-        ]
+        ] + [
+            {
+                **{c: getattr(s, c) for c in columns},
+                "arithmetic": STRASSEN, "levels": s.levels, "bound_by": None, "bound_gflops": None,
+            }
+            for s in strassen
+        ]  # fmt: skip
         print_json(rows)
     else:
-        _print_scores(found)
+        _print_scores((*found, *strassen))
     known = {score.kernel for score in found}
     waiting = [k.name for k in load_kernels(variants=True) if k.name not in known]
     if waiting:
@@ -444,7 +459,7 @@ def _bounds(records: Sequence[Record]) -> Callable[[Score], dict[str, str | floa
     return fields
 
 
-def _print_scores(found: Iterable[Score]) -> None:
+def _print_scores(found: Iterable[Score | FewerScore]) -> None:
     rows = [
         (
             s.kernel,

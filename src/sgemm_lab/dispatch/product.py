@@ -2,6 +2,7 @@
 
 import threading
 import warnings
+from collections.abc import Callable
 from functools import lru_cache
 from typing import Any
 
@@ -19,6 +20,7 @@ from sgemm_lab.dispatch.room import no_room
 from sgemm_lab.dispatch.work import is_aligned
 from sgemm_lab.errors import LabError
 from sgemm_lab.kernel import Kernel, Size
+from sgemm_lab.measuring.race import Product
 from sgemm_lab.measuring.recorder import current_device
 from sgemm_lab.records.data import Device
 from sgemm_lab.records.tuned import Table, load_tables, nearest_table
@@ -27,8 +29,12 @@ _ANY_SIZE = (256, 256, 256)
 """Where it is asked whether a kernel's blocks fit on the GPU; a size is as good as another."""
 
 
-def matmul(a: Any, b: Any, out: Any = None) -> Any:
+def matmul(
+    a: Any, b: Any, out: Any = None, product_of: Callable[[Size], Product] | None = None
+) -> Any:
     """Return a·b; ``sgemm_lab.matmul`` tells of arrays, copies and streams.
+
+    ``product_of`` gives what multiplies at M, N, K; by default it is the dispatcher.
 
     Raises:
         LabError: an array does not fit, there is no GPU or no compiler, or no kernel runs on it.
@@ -46,7 +52,8 @@ def matmul(a: Any, b: Any, out: Any = None) -> Any:
     a, b = cupy.ascontiguousarray(a), cupy.ascontiguousarray(b)
     if out is not None:
         _refuse_overlap(a, b, c)
-    dispatcher(cupy.cuda.Device().id)(a, b, c)
+    multiply = product_of((m, n, k)) if product_of else dispatcher(cupy.cuda.Device().id)
+    multiply(a, b, c)
     return c
 
 

@@ -85,13 +85,16 @@ def foretell(plan: Plan, machine: Machine) -> Foretold:
     return Foretold(plan, products, plan.moved_bytes / machine.bytes_per_second)
 
 
-def best_plan(size: Size, machine: Machine, limit: int | None = None) -> Plan:
+def best_plan(
+    size: Size, machine: Machine, limit: int | None = None, most: int = MOST_LEVELS
+) -> Plan:
     """Return the plan that is foretold to be fastest within a limit of workspace, in bytes.
 
-    A level has to pay by ``WORTH``; without one the plan is the plain product.
+    It has ``most`` levels at most. A level has to pay by ``WORTH``; without one the plan is the
+    plain product.
     """
     best = foretell(make_plan(size, 0, limit), machine)
-    for levels in range(1, MOST_LEVELS + 1):
+    for levels in range(1, most + 1):
         try:
             found = foretell(make_plan(size, levels, limit), machine)
         except LabError:  # the workspace does not hold so many levels

@@ -35,9 +35,10 @@ still ones: ``curves``, ``spread``.
 ``gpu_tiles`` steps through it, ``gpu_timeline`` shows when each multiplied, ``many_gpus`` reckons
 on paper, and ``on_gpus`` runs a plan.
 
-**Put to use.** ``matmul`` of two arrays on the GPU, by the fastest kernel for their size;
-``search_map`` of the search that found it. ``strassen`` multiplies with fewer products,
-``seven_products`` draws them, ``fewer`` tells what was recorded of them.
+**Put to use.** ``matmul`` of two arrays on the GPU, by the fastest kernel for their size, or by the
+fastest way within an error, which ``choice`` names; ``search_map`` of the search that found it.
+``strassen`` multiplies with fewer products, ``seven_products`` draws them, ``fewer`` tells what was
+recorded of them.
 
 **Writing.** ``number`` and ``bytes_text`` as the book writes them, ``code`` in a sentence, a
 ``table``, and ``say`` where a cell must choose the sentence.
@@ -464,16 +465,36 @@ def instructions(*kernels: str | Kernel) -> Output:
     return _instructions([_kernel(kernel) for kernel in kernels])
 
 
-def matmul(a: Any, b: Any, out: Any = None) -> Any:
+def matmul(
+    a: Any,
+    b: Any,
+    out: Any = None,
+    *,
+    error: float | str | None = None,
+    workspace: int | None = None,
+) -> Any:
     """Return a·b of two float32 CuPy arrays, by the fastest kernel of the book for their size.
 
-    It is ``sgemm_lab.matmul``, which tells of arrays, copies and streams. Without a GPU a sentence
-    says what is missing.
+    It is ``sgemm_lab.matmul``, which tells of arrays, errors, copies and streams. Without a GPU a
+    sentence says what is missing.
     """
     try:
-        return sgemm_lab.matmul(a, b, out)
+        return sgemm_lab.matmul(a, b, out, error=error, workspace=workspace)
     except MissingToolError as missing:
         return unavailable(missing)
+
+
+def choice(
+    m: int, n: int, k: int, *, error: float | str | None = None, workspace: int | None = None
+) -> Any:
+    """Return which way ``matmul`` takes for M, N, K: its ``str`` is a sentence.
+
+    It is ``sgemm_lab.choice``, which tells what it has.
+
+    Raises:
+        LabError: a size, the error or the workspace cannot be, or nothing keeps the error.
+    """
+    return sgemm_lab.choice(m, n, k, error=error, workspace=workspace)
 
 
 def strassen(levels: int = 2, size: int | Size | None = None) -> Output:
@@ -832,6 +853,7 @@ __all__ = [
     "cap",
     "card",
     "check",
+    "choice",
     "closing",
     "coalescing",
     "code",

@@ -22,6 +22,11 @@ FORMAT = 1
 FOLDER = "fewer"
 """The folder of these files, within the folder of records."""
 
+STRASSEN = "strassen"
+"""The name under which it stands among kernels, and its arithmetic."""
+_UNIFORM = "uniform"
+"""The class of inputs, uniform in ±0.5, at which other kernels' errors are noted too."""
+
 Level = Annotated[int, Rule(lambda levels: levels >= 0, "0 or more")]
 Error = Annotated[float, Rule(lambda error: error >= 0, "0 or more")]
 
@@ -146,6 +151,90 @@ class FewerRecord:
 
     gpu: Device
     runs: tuple[FewerRun, ...]
+
+
+@dataclass(frozen=True)
+class FewerScore:
+    """The fastest plan with a level or more at one size, beside cuBLAS in the same run."""
+
+    gpu: str
+    run: FewerRun
+    times: SizeTimes
+    way: Way
+
+    kernel = STRASSEN
+    picked = None
+
+    @property
+    def m(self) -> int:
+        """Rows of C."""
+        return self.times.m
+
+    @property
+    def n(self) -> int:
+        """Columns of C."""
+        return self.times.n
+
+    @property
+    def k(self) -> int:
+        """Terms of a sum."""
+        return self.times.k
+
+    @property
+    def levels(self) -> int:
+        """How often a product is cut into seven."""
+        return self.way.levels
+
+    @property
+    def gflops(self) -> float:
+        """GFLOP/s at the median, as if each term were multiplied and added."""
+        return 1e3 * self.times.tflops(self.way.seconds)
+
+    @property
+    def cublas_gflops(self) -> float:
+        """GFLOP/s of cuBLAS."""
+        return 1e3 * self.times.tflops(self.times.cublas)
+
+    @property
+    def share(self) -> float:
+        """Its GFLOP/s over those of cuBLAS."""
+        return self.times.share(self.way)
+
+    @property
+    def error(self) -> float | None:
+        """The error of so many levels at this size, inputs uniform in ±0.5; None: not measured.
+
+        Schedules of as many levels add in the same order, so their errors are the same.
+        """
+        levels = self._errors.levels if self._errors else ()
+        return levels[self.levels] if self.levels < len(levels) else None
+
+    @property
+    def cublas_error(self) -> float | None:
+        """That of cuBLAS."""
+        return self._errors.cublas if self._errors else None
+
+    @property
+    def date(self) -> str:
+        """When the run was taken."""
+        return self.run.date
+
+    @property
+    def _errors(self) -> Errors | None:
+        alike = (one for one in self.run.errors if (one.m, one.n, one.k) == self.times.size)
+        return next((one for one in alike if one.inputs == _UNIFORM), None)
+
+
+def scores(record: FewerRecord) -> list[FewerScore]:
+    """Return the fastest plan of each size of the latest run, among those with levels."""
+    run = latest(record)
+    found = []
+    for times in run.times:
+        ways = [way for way in times.ways if way.levels]
+        if ways:
+            fastest = min(ways, key=lambda way: statistics.median(way.seconds))
+            found.append(FewerScore(record.gpu.name, run, times, fastest))
+    return found
 
 
 class FewerFile:

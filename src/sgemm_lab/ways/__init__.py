@@ -1,0 +1,1 @@
+"""The product within a stated error: which way is the fastest that keeps it, and that way run."""

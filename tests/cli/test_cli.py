@@ -27,7 +27,7 @@ from sgemm_lab.records.store import add_run, not_yet_measured, save_record
 
 COMMANDS = (
     "doctor", "kernels", "check", "record", "tune", "shapes", "counters", "errors", "add", "count",
-    "launch", "several", "scoreboard",
+    "launch", "several", "strassen", "scoreboard",
 )  # fmt: skip
 NAMES = [kernel.name for kernel in load_kernels(variants=True)]
 

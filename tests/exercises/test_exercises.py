@@ -60,7 +60,16 @@ def solution_of(exercise: Exercise) -> object:
     return exercise.found(MACHINE).value if isinstance(exercise, Estimate) else exercise.solution
 
 
-@ALL
+@pytest.mark.parametrize(
+    "exercise",
+    [
+        # Of the solutions in lines, each of which is run, every other; test_lines_by_clang.py and
+        # test_lines_twins.py run them all.
+        pytest.param(one, id=one.name, marks=[pytest.mark.whole] if one in passed_over else [])
+        for passed_over in [KERNEL_EXERCISES[1::2]]
+        for one in [*EXERCISES, *PREDICTIONS]
+    ],
+)
 def test_solution_is_right(exercise: Exercise) -> None:
     judged = exercise.judge(solution_of(exercise), MACHINE)
     assert judged.right, judged.text

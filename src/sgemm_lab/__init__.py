@@ -34,8 +34,8 @@ def matmul(
     Recorded are four classes of inputs: uniform in ±0.5 and in 0 to 1, normal, and wide exponents.
     For others, sums that cancel among them, no bound is promised. On a GPU model without a record
     nothing but products in FP32 is taken. Strassen's product takes a workspace from CuPy's pool,
-    ``workspace`` bytes at most (by default half as much again as A, B and C), and no CUDA graph
-    should capture it.
+    ``workspace`` bytes at most (by default one and a half times those of A, B and C), and no CUDA
+    graph should capture it.
 
     Raises:
         LabError: an array does not fit, nothing is recorded to keep the error, there is no GPU or

@@ -39,7 +39,7 @@ def add_strassen_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "--workspace", type=natural, metavar="BYTES",
-        help="the most that may be taken; default: half as much again as A, B and C",
+        help="the most that may be taken; default: one and a half times the bytes of A, B and C",
     )  # fmt: skip
     commands = parser.add_subparsers(metavar="COMMAND")
     recording = commands.add_parser("record", help="measure on this machine's GPU")

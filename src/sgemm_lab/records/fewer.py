@@ -4,7 +4,6 @@
 is measured, so a run that is stopped keeps what it has.
 """
 
-import json
 import statistics
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -14,7 +13,7 @@ from sgemm_lab.errors import LabError
 from sgemm_lab.files import data_folder, locked, write_whole
 from sgemm_lab.kernel import Size
 from sgemm_lab.records.data import Count, Device, Name, Samples, Spread
-from sgemm_lab.records.form import Rule, decoded_file, encoded
+from sgemm_lab.records.form import Rule, decoded_file, encoded, json_file
 from sgemm_lab.records.store import layout as json_layout
 from sgemm_lab.records.store import record_path
 
@@ -282,16 +281,7 @@ def load(path: Path) -> FewerRecord:
     Raises:
         LabError: it is missing, cut off, of another format, or does not fit the form.
     """
-    try:
-        data = json.loads(path.read_text(encoding="utf-8"))
-    except OSError as error:
-        raise LabError(f"The record file {path} cannot be read: {error.strerror}.") from None
-    except (ValueError, RecursionError) as error:
-        raise LabError(
-            f"The record file {path.name} is not complete JSON ({error}). "
-            "Take it from version control again, or remove it and record anew."
-        ) from None
-    return _decoded(data, path)
+    return _decoded(json_file(path, "record file", "record"), path)
 
 
 def load_all(folder: Path | None = None) -> list[FewerRecord]:

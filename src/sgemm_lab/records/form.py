@@ -5,11 +5,13 @@ with text as keys, or one of these or None. ``Annotated`` adds rules. Whole numb
 a ``float`` is asked for, so what was read is written again letter by letter.
 """
 
+import json
 import math
 import types
 from collections.abc import Callable
 from dataclasses import MISSING, Field, dataclass, fields, is_dataclass
 from functools import lru_cache
+from pathlib import Path
 from typing import Annotated, Any, TypeVar, Union, get_args, get_origin, get_type_hints
 
 from sgemm_lab.errors import LabError
@@ -42,6 +44,28 @@ def decoded(form: type[T], data: Any) -> T:
     """
     found: T = _decoded(form, data, "the top")
     return found
+
+
+def json_file(path: Path, name: str, take: str) -> Any:
+    """Return the JSON data of a file.
+
+    Args:
+        path: of the file.
+        name: what it is, as a message says it: "record file".
+        take: what makes such a file, as a message says it: "record".
+
+    Raises:
+        LabError: the file is missing, cannot be read, or is cut off.
+    """
+    try:
+        return json.loads(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise LabError(f"The {name} {path} cannot be read: {error.strerror}.") from None
+    except (ValueError, RecursionError) as error:
+        raise LabError(
+            f"The {name} {path.name} is not complete JSON ({error}). "
+            f"Take it from version control again, or remove it and {take} anew."
+        ) from None
 
 
 def decoded_file(form: type[T], data: Any, number: int, name: str, kind: str, advice: str) -> T:

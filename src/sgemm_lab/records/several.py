@@ -4,7 +4,6 @@
 is measured, so a run that is stopped goes on where it was.
 """
 
-import json
 import math
 import statistics
 from collections.abc import Iterable, Iterator
@@ -16,7 +15,7 @@ from sgemm_lab.errors import LabError
 from sgemm_lab.files import data_folder, locked, write_whole
 from sgemm_lab.kernel import Size
 from sgemm_lab.records.data import Count, Device, Name, Samples
-from sgemm_lab.records.form import Rule, decoded_file, encoded
+from sgemm_lab.records.form import Rule, decoded_file, encoded, json_file
 from sgemm_lab.records.store import layout as json_layout
 from sgemm_lab.records.store import record_path
 
@@ -304,16 +303,7 @@ def load(path: Path) -> SeveralRecord:
     Raises:
         LabError: it is missing, cut off, of another format, or does not fit the form.
     """
-    try:
-        data = json.loads(path.read_text(encoding="utf-8"))
-    except OSError as error:
-        raise LabError(f"The record file {path} cannot be read: {error.strerror}.") from None
-    except (ValueError, RecursionError) as error:
-        raise LabError(
-            f"The record file {path.name} is not complete JSON ({error}). "
-            "Take it from version control again, or remove it and record anew."
-        ) from None
-    return _decoded(data, path)
+    return _decoded(json_file(path, "record file", "record"), path)
 
 
 def load_all(folder: Path | None = None) -> list[SeveralRecord]:

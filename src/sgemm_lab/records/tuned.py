@@ -17,7 +17,7 @@ from sgemm_lab.errors import LabError
 from sgemm_lab.files import data_folder, locked, own_records, write_whole
 from sgemm_lab.kernel import Size, book_kernel
 from sgemm_lab.records.data import Count, Device, Name
-from sgemm_lab.records.form import FormError, Rule, decoded, decoded_file, encoded
+from sgemm_lab.records.form import FormError, Rule, decoded, decoded_file, encoded, json_file
 from sgemm_lab.records.store import record_path
 
 FORMAT = 1
@@ -169,15 +169,7 @@ def load_table(path: Path) -> Table:
     Raises:
         LabError: the file is missing, cut off, of another format, or does not fit the form.
     """
-    try:
-        data = json.loads(path.read_text(encoding="utf-8"))
-    except OSError as error:
-        raise LabError(f"The table {path} cannot be read: {error.strerror}.") from None
-    except (ValueError, RecursionError) as error:
-        raise LabError(
-            f"The table {path.name} is not complete JSON ({error}). "
-            "Take it from version control again, or remove it and tune anew."
-        ) from None
+    data = json_file(path, "table", "tune")
     return decoded_file(
         Table, data, FORMAT, f"table {path.name}", "table", "Run 'sgemm-lab tune' anew."
     )

@@ -148,7 +148,7 @@ def choose(size: Size, error: Bound, known: Known, workspace: int | None = None)
         error: the bound. None: the plain way, the dispatcher's kernel in FP32. "fp32": the plain
             way, or one of which each recorded error is at most that of cuBLAS in FP32.
         known: of the GPU.
-        workspace: bytes that Strassen's product may take; None: half as much again as A, B and C.
+        workspace: bytes that Strassen's product may take; None: one and a half times A, B and C.
 
     Raises:
         LabError: the bound or the workspace cannot be, or nothing is recorded to keep the bound.

@@ -303,8 +303,9 @@ function drawLadder(scene, picture, shown, asShare, width) {
   if (reference) {
     const at = x(reference);
     scene.draw("reference", "path", { class: "lab-reference", d: `M${at} ${top - 6}V${height}` });
-    const place = { x: at, y: top - 11, "text-anchor": "end" };
     const words = asShare ? "cuBLAS in the same run" : "cuBLAS";
+    const anchor = at < textWidth(words, 12.5) ? "start" : "end"; // to the side that has room
+    const place = { x: at, y: top - 11, "text-anchor": anchor };
     scene.draw("reference-name", "text", { class: "lab-reference-name", ...place }, words);
   }
   shown.forEach((rung, i) => {

@@ -22,8 +22,8 @@ from sgemm_lab.cli.main import main
 from sgemm_lab.cuda.compiler import compile_source
 from sgemm_lab.errors import LabError
 from sgemm_lab.kernel import Kernel, load_kernel, load_kernels
-from sgemm_lab.records.fewer import latest, load_all
-from sgemm_lab.records.store import add_run, not_yet_measured, save_record
+from sgemm_lab.records.fewer import FEWER, latest
+from sgemm_lab.records.store import RECORDS, add_run, not_yet_measured
 
 COMMANDS = (
     "doctor", "kernels", "check", "record", "tune", "shapes", "counters", "errors", "add", "count",
@@ -43,7 +43,7 @@ def no_gpu(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.fixture
 def records(tmp_path: Path) -> Path:
     measured = (samples("naive", 4e-7, size=64), samples("cublas", 1e-7, size=64))
-    save_record(tmp_path / "nvidia-h200.json", record(run(*measured)))
+    RECORDS.save(tmp_path / "nvidia-h200.json", record(run(*measured)))
     return tmp_path
 
 
@@ -200,7 +200,7 @@ def test_the_scoreboard_lists_strassen_beside_the_kernels(
     rows = json.loads(capsys.readouterr().out)
     assert len({tuple(row) for row in rows}) == 1  # the same keys in all
     strassen = {(row["m"], row["n"], row["k"]): row for row in rows if row["kernel"] == "strassen"}
-    (record,) = load_all()
+    (record,) = FEWER.load_all()
     run = latest(record)
     assert list(strassen) == [times.size for times in run.times]
     large = strassen[16384, 16384, 16384]

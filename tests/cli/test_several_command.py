@@ -10,7 +10,7 @@ from record_samples import DEVICE
 
 from sgemm_lab.cli import several
 from sgemm_lab.cli.main import main
-from sgemm_lab.records.several import Case, ProductTimes, RunFile, SeveralRun
+from sgemm_lab.records.several import Case, ProductTimes, SeveralFile, SeveralRun
 
 
 @pytest.fixture
@@ -61,7 +61,7 @@ def test_the_scoreboard_is_a_list_of_objects(
         "2026-01-02T03:04:05Z", 4, "580.1", "13.0", "14.2.0", "2.28.9", "0.1.0", "cublasSgemm",
         products=(times,),
     )  # fmt: skip
-    RunFile(tmp_path, DEVICE, run).end()
+    SeveralFile(tmp_path, DEVICE, run).end()
     assert main(["several", "scoreboard", "--json", "--records", str(tmp_path)]) == 0
     (row,) = json.loads(capsys.readouterr().out)
     assert row == {

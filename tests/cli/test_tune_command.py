@@ -13,8 +13,8 @@ from sgemm_lab.dispatch.search import Timing, WrongProductError
 from sgemm_lab.dispatch.shapes import FORTY_SHAPES
 from sgemm_lab.kernel import Kernel, Size, load_kernel
 from sgemm_lab.records.data import Measurement
-from sgemm_lab.records.store import save_record
-from sgemm_lab.records.tuned import load_table
+from sgemm_lab.records.store import RECORDS
+from sgemm_lab.records.tuned import TABLES
 
 NAIVE, TILED, SPLIT = (load_kernel(name) for name in ("naive", "tiled", "split"))
 
@@ -68,7 +68,7 @@ def test_tune_says_who_won_and_where_the_table_is(
         ["64³", "tiled", "524", "200", "%"], ["8×16×32", "tiled", "8.19", "200", "%"],
     ]  # fmt: skip
     assert "split is left out at 64³: C is off." in said.err
-    assert load_table(path).searches[0].complete
+    assert TABLES.load(path).searches[0].complete
 
 
 def test_tune_goes_on_after_ctrl_c(
@@ -114,7 +114,7 @@ def shapes(tmp_path: Path) -> Path:
             Measurement("matmul", NAIVE.fingerprint, m, n, k, 1, seconds, picked="naive"),
             Measurement("cublas", "", m, n, k, 1, (1.0,)),
         ]
-    save_record(tmp_path / "nvidia-h200.json", record(run(*measurements)))
+    RECORDS.save(tmp_path / "nvidia-h200.json", record(run(*measurements)))
     return tmp_path
 
 

@@ -9,7 +9,7 @@ from table_samples import search as started
 
 from sgemm_lab.dispatch.search import BEHIND, HOPELESS, Timing, WrongProductError, search
 from sgemm_lab.kernel import Kernel, Size, load_kernel
-from sgemm_lab.records.tuned import TableFile, load_table
+from sgemm_lab.records.tuned import TABLES, TableFile
 
 NAIVE, TILED, SPLIT = (load_kernel(name) for name in ("naive", "tiled", "split"))
 KERNELS = [NAIVE, TILED, SPLIT]
@@ -65,7 +65,7 @@ def test_every_candidate_is_measured_where_nothing_rules_it_out(file: TableFile)
     done = search(KERNELS, [SIZE, (8, 8, 8)], gpu, file)
     assert (done.measured, done.known, done.skipped, done.faults) == (6, 0, 0, [])
     assert done.complete
-    found = load_table(file.path)
+    found = TABLES.load(file.path)
     assert found.searches[0].complete
     assert [p.kernel for p in found.at(SIZE)] == ["tiled", "split", "naive"]
     best = found.at(SIZE)[0]
@@ -138,13 +138,13 @@ def test_the_farther_a_point_the_less_it_rules_out(file: TableFile) -> None:
 def test_a_search_goes_on_where_it_was_stopped(tmp_path: Path, file: TableFile) -> None:
     with pytest.raises(KeyboardInterrupt):
         search(KERNELS, [SIZE], PretendedGpu(SPEEDS, stop_at="split"), file)
-    assert not load_table(file.path).searches[0].complete
+    assert not TABLES.load(file.path).searches[0].complete
     gpu = PretendedGpu(SPEEDS)
     again = TableFile(tmp_path, DEVICE, started(date="2026-02-02T03:04:05Z"))
     done = search(KERNELS, [SIZE], gpu, again)
     assert (done.measured, done.known) == (1, 2)
     assert gpu.measured == [("split", SIZE)]
-    assert len(load_table(file.path).points) == 3
+    assert len(TABLES.load(file.path).points) == 3
 
 
 def test_a_changed_kernel_is_measured_anew(file: TableFile) -> None:
@@ -163,7 +163,7 @@ def test_a_time_limit_ends_the_search_between_two_points(file: TableFile) -> Non
     )
     assert (done.measured, done.complete) == (2, False)
     assert "call it again to go on" in done.text
-    assert not load_table(file.path).searches[0].complete
+    assert not TABLES.load(file.path).searches[0].complete
 
 
 def test_progress_says_where_the_search_is_and_what_is_best(file: TableFile) -> None:

@@ -16,7 +16,8 @@ from sgemm_lab.fewer.model import best_plan, book_machine, foretell
 from sgemm_lab.fewer.plan import Plan
 from sgemm_lab.kernel import load_kernel
 from sgemm_lab.records.data import Measurement
-from sgemm_lab.records.fewer import FewerFile, FewerRun, latest, load, load_all
+from sgemm_lab.records.fewer import FEWER, FewerRun, latest
+from sgemm_lab.records.kind import RunFile
 
 EMPTY = FewerRun("2026-01-02T03:04:05Z", "580", "13.0", "13.0", "14.2", "0.1.0", "cublasSgemm")
 
@@ -61,7 +62,7 @@ def taken(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> tuple[Path, FewerR
 
 def test_a_record_is_taken_item_by_item(taken: tuple[Path, FewerRun]) -> None:
     path, found = taken
-    assert load(path).runs == (found,)
+    assert FEWER.load(path).runs == (found,)
     assert found.complete
     assert found.exact == 2 * (1 + 2)  # sizes; ways of no level and of one
     assert [len(times.ways) for times in found.times] == [2, 6]
@@ -85,18 +86,18 @@ def test_a_wrong_product_ends_the_record(monkeypatch: pytest.MonkeyPatch, tmp_pa
 
 
 def test_a_file_of_another_form_is_refused(tmp_path: Path) -> None:
-    store = FewerFile(tmp_path, DEVICE, EMPTY)
+    store = RunFile(FEWER, tmp_path, DEVICE, EMPTY)
     store.put(exact=3)
-    FewerFile(tmp_path, DEVICE, EMPTY).put(complete=True)
-    assert len(load(store.path).runs) == 1
+    RunFile(FEWER, tmp_path, DEVICE, EMPTY).put(complete=True)
+    assert len(FEWER.load(store.path).runs) == 1
     data = json.loads(store.path.read_text())
     for change, words in (({"format": 9}, "has format 9"), ({"gpu": 3}, "does not fit the form")):
         store.path.write_text(json.dumps({**data, **change}))
         with pytest.raises(LabError, match=words):
-            load(store.path)
+            FEWER.load(store.path)
     store.path.write_text("{")
     with pytest.raises(LabError, match="is not complete JSON"):
-        load(store.path)
+        FEWER.load(store.path)
 
 
 def test_errors_are_norm_wise_over_rows() -> None:
@@ -113,7 +114,7 @@ def test_errors_are_norm_wise_over_rows() -> None:
 
 # What the book's record says.
 
-(RECORD,) = load_all()
+(RECORD,) = FEWER.load_all()
 RUN, MACHINE = latest(RECORD), book_machine(RECORD.gpu)
 
 

@@ -6,6 +6,7 @@ import pytest
 
 from sgemm_lab import lab
 from sgemm_lab.errors import LabError
+from sgemm_lab.records.kind import Kind
 
 MODULE = sys.modules["sgemm_lab.lab.fewer"]  # lab.fewer is the verb
 
@@ -44,6 +45,6 @@ def test_it_multiplies_in_numpy_where_no_gpu_is(monkeypatch: pytest.MonkeyPatch)
 
 
 def test_without_a_record_it_says_how_to_take_one(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(MODULE, "load_all", lambda: [])
+    monkeypatch.setattr(Kind, "load_all", lambda self: [])
     with pytest.raises(LabError, match="Run 'sgemm-lab strassen record' on a GPU"):
         lab.fewer()

@@ -12,7 +12,7 @@ from sgemm_lab.files import CHECKOUT
 from sgemm_lab.kernel import load_kernels
 from sgemm_lab.lab import session
 from sgemm_lab.records.data import Record
-from sgemm_lab.records.store import load_record, not_yet_measured, save_record, scores
+from sgemm_lab.records.store import RECORDS, load_record, not_yet_measured, scores
 
 BOOKS = CHECKOUT / "records" / "nvidia-h200.json"
 L4 = "NVIDIA L4"
@@ -46,7 +46,7 @@ def second(data: Path) -> Record:
         for run in book.runs
     )
     found = Record(device, runs)
-    save_record(data / "records" / "nvidia-l4.json", found)
+    RECORDS.save(data / "records" / "nvidia-l4.json", found)
     return found
 
 

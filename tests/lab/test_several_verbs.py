@@ -7,12 +7,12 @@ import pytest
 
 from sgemm_lab import lab
 from sgemm_lab.errors import LabError
-from sgemm_lab.records.several import load_all
+from sgemm_lab.records.several import SEVERAL
 from sgemm_lab.several.findings import findings, flop_per_link_byte, median
 from sgemm_lab.several.layouts import make_plan
 from sgemm_lab.several.once import Outcome
 
-(RECORD,) = load_all()
+(RECORD,) = SEVERAL.load_all()
 PLANS = [("rows", 2), ("rows", 4), ("summa", 4), ("cannon", 4), ("cannon", 9)]
 
 

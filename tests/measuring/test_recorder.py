@@ -21,7 +21,8 @@ from sgemm_lab.measuring.recorder import (
     take_record,
 )
 from sgemm_lab.records.data import Measurement, Reading
-from sgemm_lab.records.store import load_record, record_path, save_record
+from sgemm_lab.records.kind import record_path
+from sgemm_lab.records.store import RECORDS, load_record
 
 NAIVE, TILED = load_kernel("naive"), load_kernel("tiled")
 SIZES = [(8, 8, 8), (9, 7, 5)]
@@ -330,7 +331,7 @@ def test_counters_are_added_to_the_record(tmp_path: Path, monkeypatch: pytest.Mo
     monkeypatch.setattr(
         recorder, "take_counters", lambda kernels, size: [{"registers": size[2]} for _ in kernels]
     )
-    save_record(record_path(tmp_path, DEVICE.name), record(run(samples("naive", 1.0))))
+    RECORDS.save(record_path(tmp_path, DEVICE.name), record(run(samples("naive", 1.0))))
     path, taken = record_counters([NAIVE, strip], tmp_path, [(8, 8, 8), (8, 8, 128)])
     assert [(c.kernel, c.k, c.values["registers"]) for c in taken.counters] == [
         ("naive", 8, 8), ("strip", 8, 8), ("naive", 128, 128),

@@ -28,12 +28,12 @@ from sgemm_lab.records.data import (
     Spread,
     clock_mhz,
 )
+from sgemm_lab.records.kind import record_path
 from sgemm_lab.records.store import (
+    RECORDS,
     add_run,
     load_record,
     load_records,
-    record_path,
-    save_record,
     scores,
 )
 
@@ -51,7 +51,7 @@ def test_a_record_comes_back_as_it_was(path: Path) -> None:
         samples("naive", 2e-3), counters=(counters,), readings=(reading("bandwidth.copy", 8, 1.5),),
         power_w=Spread(1, 2, 3), temperature_c=None,
     )  # fmt: skip
-    save_record(path, record(full, run()))
+    RECORDS.save(path, record(full, run()))
     assert load_record(path) == record(full, run())
 
 
@@ -87,12 +87,12 @@ def test_any_record_comes_back_as_it_was(gpu: str, runs: tuple[Run, ...]) -> Non
     original = Record(replace(DEVICE, name=gpu), runs)
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "any.json"
-        save_record(path, original)
+        RECORDS.save(path, original)
         assert load_record(path) == original
 
 
 def test_a_file_has_one_line_per_measurement(path: Path) -> None:
-    save_record(
+    RECORDS.save(
         path, record(run(samples("mine", 1.5, 2.5, fingerprint="ab"), samples("cublas", 1.0)))
     )
     lines = path.read_text().splitlines()
@@ -105,7 +105,7 @@ def test_a_file_has_one_line_per_measurement(path: Path) -> None:
 
 def test_the_committed_files_have_the_form_that_is_written(path: Path) -> None:
     for committed in data_folder("records").glob("*.json"):
-        save_record(path, load_record(committed))
+        RECORDS.save(path, load_record(committed))
         assert path.read_bytes() == committed.read_bytes()
 
 
@@ -133,7 +133,7 @@ def test_the_gpu_names_the_file(gpu: str, file: str) -> None:
 def test_an_interrupted_write_leaves_the_old_file_whole(
     step: str, path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    save_record(path, SAMPLE)
+    RECORDS.save(path, SAMPLE)
     before = path.read_bytes()
 
     def interrupted(*_: Any, **__: Any) -> None:
@@ -147,12 +147,12 @@ def test_an_interrupted_write_leaves_the_old_file_whole(
 
 
 def test_a_record_that_does_not_fit_the_form_is_not_written(path: Path) -> None:
-    save_record(path, SAMPLE)
+    RECORDS.save(path, SAMPLE)
     before = path.read_bytes()
     with pytest.raises(
         LabError, match=r"at runs\[0\]\.date stands 'yesterday'\. It must be a date such as"
     ):
-        save_record(path, record(run(date="yesterday")))
+        RECORDS.save(path, record(run(date="yesterday")))
     assert path.read_bytes() == before
 
 
@@ -164,7 +164,7 @@ def test_a_run_is_not_added_to_a_broken_file(path: Path) -> None:
 
 
 def edited(path: Path, change: Any) -> Path:
-    save_record(path, SAMPLE)
+    RECORDS.save(path, SAMPLE)
     data = json.loads(path.read_text())
     change(data)
     path.write_text(json.dumps(data))
@@ -201,7 +201,7 @@ def test_a_file_that_does_not_fit_the_form_is_a_sentence(
 
 @pytest.mark.parametrize("share", [0.0, 0.01, 0.5, 0.99])
 def test_a_file_cut_in_half_is_a_sentence(share: float, path: Path) -> None:
-    save_record(path, SAMPLE)
+    RECORDS.save(path, SAMPLE)
     text = path.read_text()
     path.write_text(text[: int(share * len(text))])
     with pytest.raises(LabError, match=r"nvidia-h200.json is not complete JSON .+ version control"):

@@ -8,7 +8,7 @@ from record_samples import DEVICE
 from table_samples import point, search, table
 
 from sgemm_lab.errors import LabError
-from sgemm_lab.records.tuned import TableFile, load_table, load_tables, nearest_table
+from sgemm_lab.records.tuned import TABLES, TableFile, load_tables, nearest_table
 
 ONE = point("naive", (8, 8, 8), 1e-3)
 OTHER = point("tiled:TILE=16", (8, 8, 8), 5e-4, cublas_seconds=2.5e-4, bound_gflops=7.0)
@@ -19,11 +19,11 @@ def test_every_point_is_on_disk_before_the_next(tmp_path: Path) -> None:
     assert not file.path.exists()
     for count, each in enumerate((ONE, OTHER), 1):
         file.add(each)
-        found = load_table(file.path)
+        found = TABLES.load(file.path)
         assert found.points == (ONE, OTHER)[:count]
         assert not found.searches[0].complete
     file.end()
-    assert load_table(file.path) == replace(table(ONE, OTHER))
+    assert TABLES.load(file.path) == replace(table(ONE, OTHER))
     assert file.path == tmp_path / "tuned" / "nvidia-h200.json"
 
 
@@ -38,7 +38,7 @@ def test_a_later_search_keeps_the_earlier_one_and_speaks_last(tmp_path: Path) ->
     assert later.table.points == (ONE,)
     faster = replace(ONE, seconds=5e-4)
     later.add(faster)
-    found = load_table(later.path)
+    found = TABLES.load(later.path)
     assert len(found.searches) == 2
     assert found.points == (faster,)
     assert found.at((8, 8, 8)) == (faster,)
@@ -51,7 +51,7 @@ def test_two_searches_at_a_time_lose_no_point(tmp_path: Path) -> None:
     first.add(ONE)
     second.add(OTHER)
     first.add(replace(ONE, m=9))
-    assert set(load_table(first.path).points) == {ONE, OTHER, replace(ONE, m=9)}
+    assert set(TABLES.load(first.path).points) == {ONE, OTHER, replace(ONE, m=9)}
 
 
 def test_a_table_of_another_gpu_is_left_alone(tmp_path: Path) -> None:
@@ -81,7 +81,7 @@ def test_a_spoiled_file_is_refused_in_a_sentence(text: str, sentence: str, tmp_p
     path = tmp_path / "x.json"
     path.write_text(text)
     with pytest.raises(LabError, match=sentence):
-        load_table(path)
+        TABLES.load(path)
 
 
 def test_a_gpu_takes_its_own_table_or_else_that_of_the_one_most_like_it(tmp_path: Path) -> None:

@@ -4,13 +4,13 @@ import statistics
 
 import pytest
 
-from sgemm_lab.records.several import SeveralScore, load_all, scores
+from sgemm_lab.records.several import SEVERAL, SeveralScore, scores
 from sgemm_lab.several.findings import findings, median
 from sgemm_lab.several.foretelling import fitted_link, foretold
 from sgemm_lab.several.measure import plan_of
 from sgemm_lab.several.validity import check
 
-(RECORD,) = load_all()
+(RECORD,) = SEVERAL.load_all()
 LINKED = next(run for run in RECORD.runs if run.links)
 
 WANTED = {

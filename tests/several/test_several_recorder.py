@@ -13,14 +13,13 @@ from sgemm_lab.checking.apart import TimeLimitError
 from sgemm_lab.errors import LabError
 from sgemm_lab.records.form import encoded
 from sgemm_lab.records.several import (
+    SEVERAL,
     Case,
     LinkCase,
     LinkTimes,
     ProductTimes,
-    RunFile,
+    SeveralFile,
     SeveralRun,
-    load,
-    load_all,
     scores,
 )
 from sgemm_lab.several import recorder
@@ -71,15 +70,15 @@ class Child:
                 yield {"item": encoded(LinkTimes(case, (1e-5,)))}
 
 
-def a_file(folder: Path, **more: Any) -> RunFile:
-    return RunFile(folder, DEVICE, a_run(**more))
+def a_file(folder: Path, **more: Any) -> SeveralFile:
+    return SeveralFile(folder, DEVICE, a_run(**more))
 
 
 def test_everything_is_kept_as_it_comes(tmp_path: Path) -> None:
     child, said = Child(), []
     summary = record(a_file(tmp_path), TODO, ask=child, progress=said.append)
     assert (summary.measured, summary.failed, summary.complete) == (3, 0, True)
-    (run,) = load(summary.path).runs
+    (run,) = SEVERAL.load(summary.path).runs
     assert [found.case.n for found in run.products] == [64, 128]
     assert run.links[0].gbs == pytest.approx(4096 / 1e-5 / 1e9)
     assert child.asked == [(2, None), (1, 4)]
@@ -100,7 +99,7 @@ def test_a_case_that_fails_is_noted_and_the_rest_goes_on(
 ) -> None:
     summary = record(a_file(tmp_path), TODO, ask=Child(n64=fault))
     assert (summary.measured, summary.failed) == (2, 1)
-    (run,) = load(summary.path).runs
+    (run,) = SEVERAL.load(summary.path).runs
     assert [f.why for f in run.failures] == [why]
     assert [found.case.n for found in run.products] == [128]
 
@@ -112,7 +111,7 @@ def test_a_stopped_run_goes_on(tmp_path: Path) -> None:
     again = record(a_file(tmp_path, date="2026-01-03T00:00:00Z"), TODO, ask=child)
     assert (again.measured, again.known) == (2, 1)
     assert child.asked == [(1, None), (1, 4)]
-    (run,) = load(again.path).runs
+    (run,) = SEVERAL.load(again.path).runs
     assert run.date == "2026-01-02T03:04:05Z"
 
 
@@ -122,11 +121,11 @@ def test_a_complete_run_is_left_as_it_is_and_another_is_taken_up(tmp_path: Path)
     whole.end()
     other = {"date": "2026-01-04T00:00:00Z"}
     record(a_file(tmp_path, date="2026-01-03T00:00:00Z"), TODO[:1], ask=Child())
-    (four,) = [RunFile(tmp_path, DEVICE, replace(a_run(**other), gpus=4))]
+    (four,) = [SeveralFile(tmp_path, DEVICE, replace(a_run(**other), gpus=4))]
     record(four, TODO, ask=Child())
     again = record(a_file(tmp_path, date="2026-01-05T00:00:00Z"), TODO, ask=Child())
     assert (again.measured, again.known) == (1, 2)
-    runs = load_all(tmp_path)[0].runs
+    runs = SEVERAL.load_all(tmp_path)[0].runs
     assert sorted(run.date[:10] for run in runs) == ["2026-01-02", "2026-01-03", "2026-01-04"]
 
 
@@ -138,8 +137,10 @@ def test_only_all_parts_make_a_run_complete(
     monkeypatch.setattr(recorder, "current_device", lambda: DEVICE)
     monkeypatch.setattr(recorder, "_new_run", lambda gpus: a_run())
     monkeypatch.setattr(recorder, "groups", lambda gpus, sizes, parts: iter(TODO))
-    assert not load(take_record(tmp_path, parts=("links",), ask=Child()).path).runs[0].complete
-    assert load(take_record(tmp_path, ask=Child()).path).runs[0].complete
+    assert (
+        not SEVERAL.load(take_record(tmp_path, parts=("links",), ask=Child()).path).runs[0].complete
+    )
+    assert SEVERAL.load(take_record(tmp_path, ask=Child()).path).runs[0].complete
 
 
 def test_a_process_that_ends_after_a_hang_is_followed_by_another(tmp_path: Path) -> None:
@@ -162,7 +163,7 @@ def test_the_time_limit_ends_between_cases(tmp_path: Path) -> None:
     summary = record(a_file(tmp_path), TODO, ask=Child(), seconds=2.5, clock=lambda: next(clock))
     assert not summary.complete
     assert 1 <= summary.measured < 3
-    assert not load(summary.path).runs[0].complete
+    assert not SEVERAL.load(summary.path).runs[0].complete
 
 
 def test_one_gpu_is_told_of_the_other_command(
@@ -210,9 +211,9 @@ def test_the_scoreboard_has_the_fastest_way_of_the_latest_run(tmp_path: Path) ->
         ),
     )
     for run in (early, late):
-        file = RunFile(tmp_path, DEVICE, run)
+        file = SeveralFile(tmp_path, DEVICE, run)
         file.end()
-    found = scores(load_all(tmp_path))
+    found = scores(SEVERAL.load_all(tmp_path))
     assert [(s.times.case.layout, s.times.overlap) for s in found] == [
         ("rows", (2.0,)),
         ("summa", (8.0,)),
@@ -225,7 +226,7 @@ def test_a_file_of_other_gpus_or_of_nonsense_is_refused(tmp_path: Path) -> None:
     file.end()
     text = file.path.read_text()
     file.path.write_text(text.replace("NVIDIA H200", "NVIDIA L4"))
-    with pytest.raises(LabError, match=r"is of NVIDIA L4, and these GPUs are NVIDIA H200"):
+    with pytest.raises(LabError, match=r"is of NVIDIA L4, and this GPU is NVIDIA H200"):
         a_file(tmp_path)
     file.path.write_text(text[: len(text) // 2])
     with pytest.raises(LabError, match="is not complete JSON"):

@@ -5,6 +5,7 @@ import math
 import re
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import Any
 
 from sgemm_lab.cuda.launch import MAX_DIMENSION
 from sgemm_lab.kernel import Kernel, Size, load_kernel, load_kernel_file, load_kernels
@@ -27,6 +28,33 @@ def add_sizes(parser: argparse.ArgumentParser) -> None:
         "--size", type=size, action="append", dest="sizes", metavar="M,N,K",
         help="a size, or one number for a square; may be given more than once",
     )  # fmt: skip
+
+
+def add_one_size(parser: argparse.ArgumentParser) -> None:
+    """Declare the one size that a command works at."""
+    parser.add_argument(
+        "--size", type=size, metavar="M,N,K", help="a size, or one number for a square"
+    )
+
+
+def add_out(parser: argparse.ArgumentParser) -> None:
+    """Declare where a command keeps what it measures."""
+    parser.add_argument(
+        "--out", type=Path,
+        help="folder of record files; default: the book's, or ./records where it is installed",
+    )  # fmt: skip
+
+
+def add_records(parser: argparse.ArgumentParser) -> None:
+    """Declare which records a command reads."""
+    parser.add_argument("--records", type=Path, help="folder of record files; default: the book's")
+
+
+def add_part(commands: Any, name: str, text: str) -> argparse.ArgumentParser:
+    """Declare a command within a command, such as ``several record``, and return its parser."""
+    part: argparse.ArgumentParser = commands.add_parser(name, help=text)
+    part.add_argument("--json", action="store_true", default=argparse.SUPPRESS)
+    return part
 
 
 def add_time_limit(parser: argparse.ArgumentParser, what: str, default: float | None) -> None:

@@ -15,7 +15,16 @@ from sgemm_lab.checking.foreign import check_foreign, fitting_tile, prepare_chec
 from sgemm_lab.checking.judge import AWKWARD_SIZES, CheckResult, bound_text, summary
 from sgemm_lab.checking.on_cpu import QUICK_SIZES, check_here
 from sgemm_lab.checking.on_gpu import check
-from sgemm_lab.cli.arguments import add_kernels, add_sizes, add_time_limit, chosen, natural, seconds
+from sgemm_lab.cli.arguments import (
+    add_kernels,
+    add_out,
+    add_records,
+    add_sizes,
+    add_time_limit,
+    chosen,
+    natural,
+    seconds,
+)
 from sgemm_lab.cli.count import add_count_arguments, run_count
 from sgemm_lab.cli.doctor import run_doctor
 from sgemm_lab.cli.foreign import FOREIGN_GROUP, add_foreign_arguments, foreign_kernel, is_foreign
@@ -109,7 +118,7 @@ def _parser() -> argparse.ArgumentParser:
     )  # fmt: skip
     add_kernels(recording)
     add_sizes(recording)
-    _add_out(recording)
+    add_out(recording)
     recording.add_argument(
         "--seconds", type=seconds, default=Budget().seconds, help="per kernel, size"
     )
@@ -128,15 +137,15 @@ def _parser() -> argparse.ArgumentParser:
     counting = command("counters", _counters, "Take the GPU's own counters, where ncu can.")
     add_kernels(counting)
     add_sizes(counting)
-    _add_out(counting)
+    add_out(counting)
 
     erring = command("errors", _errors, "Measure how far off kernels are, by class of inputs.")
     add_kernels(erring)
-    _add_out(erring)
+    add_out(erring)
 
     adding = command("add", _add, "Add the runs of record files, as of another machine.")
     adding.add_argument("files", nargs="+", type=Path, metavar="FILE", help="a record file")
-    _add_out(adding)
+    add_out(adding)
 
     simulating = command("count", run_count, "Count a kernel's memory requests, without a GPU.")
     add_count_arguments(simulating)
@@ -155,15 +164,8 @@ def _parser() -> argparse.ArgumentParser:
 
     board = command("scoreboard", _scoreboard, "Show what was measured: GFLOP/s, share of cuBLAS.")
     board.add_argument("--gpu", help="only GPUs whose name contains this")
-    board.add_argument("--records", type=Path, help="folder of record files; default: the book's")
+    add_records(board)
     return parser
-
-
-def _add_out(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "--out", type=Path,
-        help="folder of record files; default: the book's, or ./records where it is installed",
-    )  # fmt: skip
 
 
 def _kernels(options: argparse.Namespace) -> int:
@@ -405,7 +407,7 @@ def _scoreboard(options: argparse.Namespace) -> int:
     found = [s for s in scores(records) if wanted in s.gpu.lower()]
     strassen = [
         s
-        for record in fewer.load_all(options.records)
+        for record in fewer.FEWER.load_all(options.records)
         for s in fewer.scores(record)
         if wanted in s.gpu.lower()
     ]

@@ -6,13 +6,20 @@ import sys
 from pathlib import Path
 from typing import Any, NoReturn
 
-from sgemm_lab.cli.arguments import seconds, size, whole
+from sgemm_lab.cli.arguments import (
+    add_one_size,
+    add_out,
+    add_part,
+    add_records,
+    seconds,
+    whole,
+)
 from sgemm_lab.cli.printing import print_json, print_table, tell, tell_over
 from sgemm_lab.cuda.launch import has_gpu
 from sgemm_lab.errors import LabError
 from sgemm_lab.files import own_records
 from sgemm_lab.kernel import Size
-from sgemm_lab.records.several import SeveralScore, load_all, scores
+from sgemm_lab.records.several import SEVERAL, SeveralScore, scores
 from sgemm_lab.several.cases import PARTS, SIZES
 from sgemm_lab.several.engine import TRANSPORTS
 from sgemm_lab.several.layouts import LAYOUTS, make_plan
@@ -34,9 +41,7 @@ def add_several_arguments(parser: argparse.ArgumentParser) -> None:
     parser.set_defaults(several=_multiply)
     parser.add_argument("--layout", choices=LAYOUTS, default="rows", help="default: rows")
     parser.add_argument("--gpus", type=_count, help="how many; default: all, or 4 in NumPy")
-    parser.add_argument(
-        "--size", type=size, metavar="M,N,K", help="a size, or one number for a square"
-    )
+    add_one_size(parser)
     parser.add_argument("--panels", type=_count, default=1, help="pieces of a GPU's part of B")
     parser.add_argument("--inside", choices=INSIDES, default=CUBLAS, help="a GPU's own product")
     parser.add_argument("--transport", choices=TRANSPORTS, help="who carries the tiles")
@@ -54,13 +59,9 @@ def add_several_arguments(parser: argparse.ArgumentParser) -> None:
         help="how long the ranks may take to meet, and a product to end",
     )  # fmt: skip
     commands = parser.add_subparsers(metavar="COMMAND")
-    recording = commands.add_parser("record", help="measure on this machine's GPUs")
+    recording = add_part(commands, "record", "measure on this machine's GPUs")
     recording.set_defaults(several=_record)
-    recording.add_argument("--json", action="store_true", default=argparse.SUPPRESS)
-    recording.add_argument(
-        "--out", type=Path,
-        help="folder of record files; default: the book's, or ./records where it is installed",
-    )  # fmt: skip
+    add_out(recording)
     recording.add_argument(
         "--sizes", type=_sizes, default=SIZES, metavar="N,N,…",
         help=f"of the large products; default: {','.join(map(str, SIZES))}",
@@ -73,10 +74,9 @@ def add_several_arguments(parser: argparse.ArgumentParser) -> None:
         "--time-limit", type=seconds, default=None, metavar="SECONDS",
         help="end after this; a later call goes on",
     )  # fmt: skip
-    board = commands.add_parser("scoreboard", help="show what was measured")
+    board = add_part(commands, "scoreboard", "show what was measured")
     board.set_defaults(several=_scoreboard)
-    board.add_argument("--json", action="store_true", default=argparse.SUPPRESS)
-    board.add_argument("--records", type=Path, help="folder of record files; default: the book's")
+    add_records(board)
 
 
 def run_several(options: argparse.Namespace) -> int:
@@ -201,7 +201,7 @@ def _record(options: argparse.Namespace) -> int:
 
 
 def _scoreboard(options: argparse.Namespace) -> int:
-    found = scores(load_all(options.records))
+    found = scores(SEVERAL.load_all(options.records))
     if options.json:
         print_json([_to_json(score) for score in found])
         return 0

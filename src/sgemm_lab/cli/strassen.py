@@ -1,12 +1,11 @@
 """The command ``strassen``: a product by Strassen's algorithm, and the record of its times."""
 
 import argparse
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from sgemm_lab.cli.arguments import natural, size
+from sgemm_lab.cli.arguments import add_one_size, add_out, add_part, natural, size
 from sgemm_lab.cli.printing import print_json, print_table, tell
 from sgemm_lab.cuda.launch import has_gpu, require_gpu
 from sgemm_lab.errors import LabError
@@ -31,9 +30,7 @@ _MOST_IN_NUMPY = 2**33
 def add_strassen_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare what ``strassen`` takes, and its command ``record``."""
     parser.set_defaults(strassen=_multiply)
-    parser.add_argument(
-        "--size", type=size, metavar="M,N,K", help="a size, or one number for a square"
-    )
+    add_one_size(parser)
     parser.add_argument(
         "--levels", type=natural, help="default: as many as the model foretells to pay"
     )
@@ -42,13 +39,9 @@ def add_strassen_arguments(parser: argparse.ArgumentParser) -> None:
         help="the most that may be taken; default: one and a half times the bytes of A, B and C",
     )  # fmt: skip
     commands = parser.add_subparsers(metavar="COMMAND")
-    recording = commands.add_parser("record", help="measure on this machine's GPU")
+    recording = add_part(commands, "record", "measure on this machine's GPU")
     recording.set_defaults(strassen=_record)
-    recording.add_argument("--json", action="store_true", default=argparse.SUPPRESS)
-    recording.add_argument(
-        "--out", type=Path,
-        help="folder of record files; default: the book's, or ./records where it is installed",
-    )  # fmt: skip
+    add_out(recording)
     recording.add_argument(
         "--measure", type=size, action="append", metavar="M,N,K",
         help="measure this size of the record's; may be given again; default: all",

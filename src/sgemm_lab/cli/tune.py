@@ -2,10 +2,9 @@
 
 import argparse
 import sys
-from pathlib import Path
 from typing import Any
 
-from sgemm_lab.cli.arguments import add_sizes, seconds
+from sgemm_lab.cli.arguments import add_out, add_sizes, seconds
 from sgemm_lab.cli.printing import print_json, print_table, tell, tell_over
 from sgemm_lab.dispatch.bench import GpuBench
 from sgemm_lab.dispatch.candidates import candidates
@@ -17,7 +16,7 @@ from sgemm_lab.files import check_writable, own_records
 from sgemm_lab.measuring.race import CUBLAS_CALL, Budget
 from sgemm_lab.measuring.recorder import current_device, new_run, take_record
 from sgemm_lab.records.store import load_record, load_records
-from sgemm_lab.records.tuned import FOLDER, Search, Table, TableFile
+from sgemm_lab.records.tuned import TABLES, Search, Table, TableFile
 from sgemm_lab.text import number, percent, size_text, tenths_percent
 
 _ROOM = 2**22
@@ -34,17 +33,14 @@ def add_tune_arguments(parser: argparse.ArgumentParser) -> None:
         "--everything", action="store_true",
         help="measure also what the bound rules out, to see how good the bound is",
     )  # fmt: skip
-    parser.add_argument(
-        "--out", type=Path,
-        help="folder of record files; default: the book's, or ./records where it is installed",
-    )  # fmt: skip
+    add_out(parser)
 
 
 def run_tune(options: argparse.Namespace) -> int:
     """Search on this machine's GPU; 130 where the search was stopped before its end."""
     device, kernels = current_device(), candidates()
     folder = options.out or own_records()
-    check_writable(folder / FOLDER, _ROOM)
+    check_writable(folder / TABLES.folder, _ROOM)
     run = new_run()
     store = TableFile(
         folder,
@@ -97,7 +93,7 @@ def add_shapes_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--seconds", type=seconds, default=Budget().seconds, help="per shape, for each of the two"
     )
-    parser.add_argument("--out", type=Path, help="folder of record files; default: the book's")
+    add_out(parser)
 
 
 def run_shapes(options: argparse.Namespace) -> int:

@@ -4,7 +4,7 @@ from sgemm_lab.errors import LabError
 from sgemm_lab.exercises.model import Estimate, Found, Machine, Number
 from sgemm_lab.fewer.error import UNIFORM
 from sgemm_lab.fewer.plan import WIDE, Plan
-from sgemm_lab.records.fewer import FewerRun, latest, load_all
+from sgemm_lab.records.fewer import FEWER, FewerRun, latest
 
 _SIDE = 16384
 _TFLOPS, _TBS = 55.0, 3.9
@@ -17,7 +17,7 @@ def _run() -> tuple[FewerRun, str]:
     Raises:
         LabError: there is no record.
     """
-    records = load_all()
+    records = FEWER.load_all()
     if not records:
         raise LabError(
             "Strassen's product was not recorded. Run 'sgemm-lab strassen record' on a GPU."

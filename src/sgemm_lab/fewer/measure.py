@@ -23,7 +23,8 @@ from sgemm_lab.measuring.race import (
 )
 from sgemm_lab.measuring.recorder import current_device, new_run
 from sgemm_lab.records.data import CUBLAS, Spread
-from sgemm_lab.records.fewer import FOLDER, Errors, FewerFile, FewerRun, SizeTimes, Way
+from sgemm_lab.records.fewer import FEWER, Errors, FewerRun, SizeTimes, Way
+from sgemm_lab.records.kind import RunFile
 from sgemm_lab.text import plural, size_text
 
 SIZES: dict[Size, int] = {
@@ -78,12 +79,12 @@ def take_fewer_record(
     Raises:
         LabError: no GPU, a product that is not exact, or a file that cannot be written.
     """
-    check_writable(folder / FOLDER, _ROOM)
+    check_writable(folder / FEWER.folder, _ROOM)
     base = new_run()
     run = FewerRun(
         base.date, base.driver, base.cuda, base.nvrtc, base.cupy, base.package, CUBLAS_CALL
     )
-    store = FewerFile(folder, current_device(), run)
+    store = RunFile(FEWER, folder, current_device(), run)
     try:
         progress("products of whole numbers at awkward sizes")
         store.put(exact=exact_products())

@@ -26,7 +26,7 @@ from sgemm_lab.gpu import find_gpu
 from sgemm_lab.kernel import Size
 from sgemm_lab.lab.closing import box
 from sgemm_lab.lab.output import Output, table
-from sgemm_lab.records.fewer import Errors, FewerRun, SizeTimes, Way, latest, load_all
+from sgemm_lab.records.fewer import FEWER, Errors, FewerRun, SizeTimes, Way, latest
 from sgemm_lab.text import bytes_moved_text, number, plural, size_text, with_spaced_percents
 from sgemm_lab.widgets import SevenProducts
 from sgemm_lab.widgets.seven_products import SignedProduct
@@ -239,7 +239,7 @@ def fewer() -> Fewer:
     Raises:
         LabError: there is none.
     """
-    records = load_all()
+    records = FEWER.load_all()
     if not records:
         raise LabError(
             "Strassen's product was not recorded. Run 'sgemm-lab strassen record' on a GPU."

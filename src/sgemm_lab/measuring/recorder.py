@@ -46,13 +46,7 @@ from sgemm_lab.records.data import (
     Run,
     Spread,
 )
-from sgemm_lab.records.store import (
-    add_run,
-    check_room_for,
-    record_path,
-    save_record,
-    save_unchecked,
-)
+from sgemm_lab.records.store import RECORDS, add_run, check_room_for
 
 SQUARE_SIZES: tuple[Size, ...] = tuple((n, n, n) for n in (256, 512, 1024, 2048, 4096, 8192))
 
@@ -297,8 +291,8 @@ def keep_run(folder: Path, device: Device, run: Run) -> Path:
     except LabError as fault:
         reason = str(fault)
     when = run.date.replace("-", "").replace(":", "")
-    name = f"{record_path(folder, device.name).stem}-{when}.json"
-    for save in (save_record, save_unchecked):
+    name = f"{RECORDS.path(folder, device.name).stem}-{when}.json"
+    for save in (RECORDS.save, RECORDS.save_unchecked):
         for place in (Path.cwd(), Path(tempfile.gettempdir())):
             try:
                 save(place / name, Record(device, (run,)))
@@ -315,7 +309,7 @@ def keep_run(folder: Path, device: Device, run: Run) -> Path:
 
 def _look_first(folder: Path, device: Device) -> None:
     """Find out whether the GPU's file can be added to, before minutes of measuring depend on it."""
-    path = record_path(folder, device.name)
+    path = RECORDS.path(folder, device.name)
     check_writable(folder, _ROOM + (path.stat().st_size if path.is_file() else 0))
     check_room_for(path, device)
 

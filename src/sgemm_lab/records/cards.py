@@ -10,7 +10,7 @@ from pathlib import Path
 
 from sgemm_lab.errors import LabError
 from sgemm_lab.records.form import FormError, decoded
-from sgemm_lab.records.store import record_path
+from sgemm_lab.records.kind import record_path
 
 FOLDER = "wgsl"
 """The folder in ``records`` that holds these files."""

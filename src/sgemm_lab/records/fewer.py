@@ -1,25 +1,14 @@
-"""What Strassen's product reached on a GPU: the form of a record, and its files.
-
-``records/fewer/`` holds one file per GPU model. Every item is written to the file before the next
-is measured, so a run that is stopped keeps what it has.
-"""
+"""What Strassen's product reached on a GPU: the form of a record, and its scores."""
 
 import statistics
-from dataclasses import dataclass, replace
-from pathlib import Path
-from typing import Annotated, Any
+from dataclasses import dataclass
+from typing import Annotated
 
 from sgemm_lab.errors import LabError
-from sgemm_lab.files import data_folder, locked, write_whole
 from sgemm_lab.kernel import Size
 from sgemm_lab.records.data import Count, Device, Name, Samples, Spread
-from sgemm_lab.records.form import Rule, decoded_file, encoded, json_file
-from sgemm_lab.records.store import layout as json_layout
-from sgemm_lab.records.store import record_path
-
-FORMAT = 1
-FOLDER = "fewer"
-"""The folder of these files, within the folder of records."""
+from sgemm_lab.records.form import Rule
+from sgemm_lab.records.kind import Dated, Kind
 
 STRASSEN = "strassen"
 """The name under which it stands among kernels, and its arithmetic."""
@@ -100,10 +89,9 @@ class Errors:
 
 
 @dataclass(frozen=True)
-class FewerRun:
+class FewerRun(Dated):
     """One run of the command ``sgemm-lab strassen record``."""
 
-    date: str
     driver: str
     cuda: str
     nvrtc: str
@@ -236,69 +224,10 @@ def scores(record: FewerRecord) -> list[FewerScore]:
     return found
 
 
-class FewerFile:
-    """A run that items are added to, one by one. The file is written whole each time."""
-
-    def __init__(self, folder: Path, gpu: Device, run: FewerRun) -> None:
-        """Begin a run. ``folder`` is the one of records; nothing is written yet.
-
-        Raises:
-            LabError: the file that is there cannot be read, or is of another GPU.
-        """
-        self.path = record_path(folder / FOLDER, gpu.name)
-        self._gpu, self.run = gpu, run
-        self._runs()
-
-    def put(self, **fields: Any) -> None:
-        """Change fields of the run and write the file.
-
-        Raises:
-            LabError: the run does not fit the form, or the file cannot be written.
-        """
-        self.run = replace(self.run, **fields)
-        with locked(self.path.parent):
-            others = (run for run in self._runs() if run.date != self.run.date)
-            runs = sorted((*others, self.run), key=lambda run: run.date)
-            data = {"format": FORMAT, **encoded(FewerRecord(self._gpu, tuple(runs)))}
-            _decoded(data, self.path)
-            write_whole(self.path, json_layout(data) + "\n")
-
-    def _runs(self) -> tuple[FewerRun, ...]:
-        if not self.path.exists():
-            return ()
-        found = load(self.path)
-        if found.gpu.name != self._gpu.name:
-            raise LabError(
-                f"The file {self.path} is of {found.gpu.name}, and this GPU is {self._gpu.name}. "
-                "Give it another folder with --out."
-            )
-        return found.runs
-
-
-def load(path: Path) -> FewerRecord:
-    """Read and check one file.
-
-    Raises:
-        LabError: it is missing, cut off, of another format, or does not fit the form.
-    """
-    return _decoded(json_file(path, "record file", "record"), path)
-
-
-def load_all(folder: Path | None = None) -> list[FewerRecord]:
-    """Read every record of Strassen's product, of the book or of another folder of records.
-
-    Raises:
-        LabError: a file cannot be read.
-    """
-    place = (folder or data_folder("records")) / FOLDER
-    return [load(path) for path in sorted(place.glob("*.json"))]
+FEWER = Kind(FewerRecord, "Run 'sgemm-lab strassen record' anew.", "fewer")
+"""What ``sgemm-lab strassen record`` writes."""
 
 
 def latest(record: FewerRecord) -> FewerRun:
     """Return the latest complete run, or the latest of all where none is."""
     return max(record.runs, key=lambda run: (run.complete, run.date))
-
-
-def _decoded(data: Any, path: Path) -> FewerRecord:
-    advice = "Run 'sgemm-lab strassen record' anew."
-    return decoded_file(FewerRecord, data, FORMAT, f"record file {path.name}", "record", advice)

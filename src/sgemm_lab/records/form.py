@@ -59,11 +59,18 @@ def json_file(path: Path, name: str, take: str) -> Any:
     """
     try:
         return json.loads(path.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        raise LabError(f"There is no {name} {path.name}.") from None
     except OSError as error:
         raise LabError(f"The {name} {path} cannot be read: {error.strerror}.") from None
-    except (ValueError, RecursionError) as error:
+    except RecursionError:
         raise LabError(
-            f"The {name} {path.name} is not complete JSON ({error}). "
+            f"The {name} {path.name} nests brackets deeper than any {name}. "
+            f"Take it from version control again, or remove it and {take} anew."
+        ) from None
+    except ValueError as error:  # JSON, UTF-8, or a number of thousands of digits
+        raise LabError(
+            f"The {name} {path.name} is not complete JSON ({error}). It was cut off or edited. "
             f"Take it from version control again, or remove it and {take} anew."
         ) from None
 

@@ -1,27 +1,16 @@
-"""What several GPUs of one host measured: the form of a record, and its files.
-
-``records/several/`` holds one file per GPU model. Every item is written to the file before the next
-is measured, so a run that is stopped goes on where it was.
-"""
+"""What several GPUs of one host measured: the form of a record, its file and its scores."""
 
 import math
 import statistics
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
-from sgemm_lab.errors import LabError
-from sgemm_lab.files import data_folder, locked, write_whole
 from sgemm_lab.kernel import Size
 from sgemm_lab.records.data import Count, Device, Name, Samples
-from sgemm_lab.records.form import Rule, decoded_file, encoded, json_file
-from sgemm_lab.records.store import layout as json_layout
-from sgemm_lab.records.store import record_path
-
-FORMAT = 1
-FOLDER = "several"
-"""The folder of these files, within the folder of records."""
+from sgemm_lab.records.form import Rule
+from sgemm_lab.records.kind import Dated, Kind, RunFile
 
 ONE_WAY, BOTH_WAYS, RING = "one way", "both ways", "ring"
 PATTERNS = (ONE_WAY, BOTH_WAYS, RING)
@@ -181,10 +170,9 @@ class Failure:
 
 
 @dataclass(frozen=True)
-class SeveralRun:
+class SeveralRun(Dated):
     """One run of the command ``sgemm-lab several record``."""
 
-    date: str
     gpus: Count
     """GPUs that took part, at most."""
     driver: str
@@ -230,8 +218,12 @@ _FIELDS: dict[type, str] = {
 }
 
 
-class RunFile:
-    """A run that items are added to, one by one. The file is written whole each time."""
+SEVERAL = Kind(SeveralRecord, "Run 'sgemm-lab several record' anew.", "several")
+"""What ``sgemm-lab several record`` writes."""
+
+
+class SeveralFile(RunFile[SeveralRun]):
+    """A run on several GPUs that items are added to, or the latest like it, taken up again."""
 
     def __init__(self, folder: Path, gpu: Device, run: SeveralRun) -> None:
         """Begin a run, or go on with the latest that is like this one and not complete.
@@ -246,9 +238,8 @@ class RunFile:
         Raises:
             LabError: the file that is there cannot be read, or is of another GPU.
         """
-        self.path = record_path(folder / FOLDER, gpu.name)
-        self._gpu, self.run = gpu, run
-        for earlier in self._runs():
+        super().__init__(SEVERAL, folder, gpu, run)
+        for earlier in self.others():
             if not earlier.complete and earlier.is_like(run):
                 self.run = replace(earlier, failures=())
 
@@ -259,68 +250,11 @@ class RunFile:
             LabError: the item does not fit the form, or the file cannot be written.
         """
         name = _FIELDS[type(item)]
-        longer: dict[str, Any] = {name: (*getattr(self.run, name), item)}
-        self.run = replace(self.run, **longer)
-        self._write()
+        self.put(**{name: (*getattr(self.run, name), item)})
 
     def end(self) -> None:
         """Mark the run as complete."""
-        self.run = replace(self.run, complete=True)
-        self._write()
-
-    def _write(self) -> None:
-        with locked(self.path.parent):
-            others = (run for run in self._runs() if run.date != self.run.date)
-            runs = sorted((*others, self.run), key=lambda run: run.date)
-            save(self.path, SeveralRecord(self._gpu, tuple(runs)))
-
-    def _runs(self) -> tuple[SeveralRun, ...]:
-        if not self.path.exists():
-            return ()
-        found = load(self.path)
-        if found.gpu.name != self._gpu.name:
-            raise LabError(
-                f"The file {self.path} is of {found.gpu.name}, and these GPUs are "
-                f"{self._gpu.name}. Give it another folder with --out."
-            )
-        return found.runs
-
-
-def save(path: Path, record: SeveralRecord) -> None:
-    """Write a record whole or not at all.
-
-    Raises:
-        LabError: it does not fit the form, or cannot be written.
-    """
-    data = {"format": FORMAT, **encoded(record)}
-    _decoded(data, path)
-    write_whole(path, json_layout(data) + "\n")
-
-
-def load(path: Path) -> SeveralRecord:
-    """Read and check one file.
-
-    Raises:
-        LabError: it is missing, cut off, of another format, or does not fit the form.
-    """
-    return _decoded(json_file(path, "record file", "record"), path)
-
-
-def load_all(folder: Path | None = None) -> list[SeveralRecord]:
-    """Read every record of several GPUs, of the book or of another folder of records.
-
-    Raises:
-        LabError: a file cannot be read.
-    """
-    place = (folder or data_folder("records")) / FOLDER
-    return [load(path) for path in sorted(place.glob("*.json"))]
-
-
-def _decoded(data: Any, path: Path) -> SeveralRecord:
-    return decoded_file(
-        SeveralRecord, data, FORMAT, f"record file {path.name}", "record",
-        "Run 'sgemm-lab several record' anew.",
-    )  # fmt: skip
+        self.put(complete=True)
 
 
 @dataclass(frozen=True)

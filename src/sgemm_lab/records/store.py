@@ -5,39 +5,20 @@ and the readings of the microbenchmarks. A new run is added to the file; nothing
 ``records.data`` is the form of a file.
 """
 
-import hashlib
-import json
-import re
 from collections.abc import Iterable, Sequence
 from functools import lru_cache
 from pathlib import Path
-from typing import Any
 
 from sgemm_lab.errors import LabError
-from sgemm_lab.files import data_folder, locked, write_whole
+from sgemm_lab.files import data_folder, locked
 from sgemm_lab.kernel import book_kernel
 from sgemm_lab.records.data import Device, Record, Run, Score
-from sgemm_lab.records.form import decoded_file, encoded
+from sgemm_lab.records.kind import Kind
 
-FORMAT = 1
+RECORDS = Kind(Record, "Record anew, or use the version of the book that wrote it.")
+"""What ``sgemm-lab record`` writes."""
 CHAPTERS_RECORD = "nvidia-h200.json"
 """The record that the chapters quote where there is no GPU. It comes before all others."""
-
-_LONGEST_NAME = 80
-"""Characters of a GPU's name that its file keeps."""
-
-
-def record_path(folder: Path, gpu: str) -> Path:
-    """Return the file of a GPU model in a folder: "NVIDIA H200" is ``nvidia-h200.json``.
-
-    A name that this way of writing would lose, such as one in other letters, adds a short hash.
-    """
-    name = re.sub(r"[^a-z0-9]+", "-", gpu.lower()).strip("-")
-    lost = len(name) > _LONGEST_NAME or any(c.isalnum() and not c.isascii() for c in gpu)
-    if lost or not name:
-        mark = hashlib.sha256(gpu.encode("utf-8", "surrogatepass")).hexdigest()[:8]
-        name = f"{name[:_LONGEST_NAME].strip('-') or 'gpu'}-{mark}"
-    return folder / f"{name}.json"
 
 
 def add_run(folder: Path, gpu: Device, run: Run) -> Path:
@@ -49,10 +30,10 @@ def add_run(folder: Path, gpu: Device, run: Run) -> Path:
     Raises:
         LabError: the file that is there cannot be read, or is of another GPU; it is left as it is.
     """
-    path = record_path(folder, gpu.name)
+    path = RECORDS.path(folder, gpu.name)
     with locked(folder):
         runs = check_room_for(path, gpu)
-        save_record(path, Record(gpu, runs if run in runs else (*runs, run)))
+        RECORDS.save(path, Record(gpu, runs if run in runs else (*runs, run)))
     return path
 
 
@@ -65,32 +46,8 @@ def check_room_for(path: Path, gpu: Device) -> tuple[Run, ...]:
     if not path.exists():
         return ()
     found = load_record(path)
-    if found.gpu.name != gpu.name:
-        raise LabError(
-            f"The record file {path} is of {found.gpu.name}, and this GPU is {gpu.name}. "
-            "Give it another folder with --out."
-        )
+    RECORDS.expect_gpu(path, found.gpu, gpu)
     return found.runs
-
-
-def save_record(path: Path, record: Record) -> None:
-    """Write a record whole or not at all.
-
-    Raises:
-        LabError: the record does not fit the form, or the file cannot be written.
-    """
-    data = {"format": FORMAT, **encoded(record)}
-    _record(data, path)
-    write_whole(path, layout(data) + "\n")
-
-
-def save_unchecked(path: Path, record: Record) -> None:
-    """Write a record whatever it holds: what was measured is kept though it fits no form.
-
-    Raises:
-        LabError: the file cannot be written.
-    """
-    write_whole(path, layout({"format": FORMAT, **encoded(record)}) + "\n")
 
 
 def load_record(path: Path) -> Record:
@@ -102,33 +59,13 @@ def load_record(path: Path) -> Record:
     try:
         found = path.stat()
     except OSError:
-        return _read(path)  # says what is wrong
+        return RECORDS.load(path)  # says what is wrong
     return _read_once(path, (found.st_mtime_ns, found.st_size, found.st_ino))
 
 
 @lru_cache(maxsize=16)
 def _read_once(path: Path, _state: tuple[int, int, int]) -> Record:
-    return _read(path)
-
-
-def _read(path: Path) -> Record:
-    try:
-        data = json.loads(path.read_text(encoding="utf-8"))
-    except FileNotFoundError:
-        raise LabError(f"There is no record file {path.name}.") from None
-    except OSError as error:
-        raise LabError(f"The record file {path} cannot be read: {error.strerror}.") from None
-    except RecursionError:
-        raise LabError(
-            f"The record file {path.name} nests brackets deeper than any record. "
-            "Take it from version control again, or remove it and record anew."
-        ) from None
-    except ValueError as error:  # JSON, UTF-8, or a number of thousands of digits
-        raise LabError(
-            f"The record file {path.name} is not complete JSON ({error}). It was cut off or "
-            "edited. Take it from version control again, or remove it and record anew."
-        ) from None
-    return _record(data, path)
+    return RECORDS.load(path)
 
 
 def load_records(folder: Path | None = None) -> list[Record]:
@@ -166,42 +103,3 @@ def not_yet_measured(names: Sequence[str], where: str = "") -> str:
         f"Not yet measured{where}: {', '.join(names)}. "
         f"Run 'sgemm-lab record {' '.join(names)}' on a GPU{refused}."
     )
-
-
-def _record(data: Any, path: Path) -> Record:
-    """Return the record that a file's data tell.
-
-    Raises:
-        LabError: the data are of another format, or do not fit the form.
-    """
-    return decoded_file(
-        Record, data, FORMAT, f"record file {path.name}", "record",
-        "Record anew, or use the version of the book that wrote it.",
-    )  # fmt: skip
-
-
-def layout(value: Any, margin: str = "\n") -> str:
-    """Return JSON with one line per measurement or reading, so that a diff can be read.
-
-    An object that holds no other object stands on one line, and so does a list of plain values.
-    """
-    inner = margin + " "
-    if isinstance(value, dict):
-        items = [f"{layout(key)}: {layout(item, inner)}" for key, item in value.items()]
-        start, end, flat = "{", "}", not any(_has_object(item) for item in value.values())
-    elif isinstance(value, list):
-        items = [layout(item, inner) for item in value]
-        start, end, flat = "[", "]", not any(isinstance(item, (dict, list)) for item in value)
-    else:
-        return json.dumps(value, ensure_ascii=False)
-    if not items:
-        return start + end
-    if flat:
-        return f"{start} {', '.join(items)} {end}"
-    return start + inner + f",{inner}".join(items) + margin + end
-
-
-def _has_object(value: Any) -> bool:
-    if isinstance(value, list):
-        return any(_has_object(item) for item in value)
-    return isinstance(value, dict)

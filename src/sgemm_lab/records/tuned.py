@@ -17,12 +17,8 @@ from sgemm_lab.errors import LabError
 from sgemm_lab.files import data_folder, locked, own_records, write_whole
 from sgemm_lab.kernel import Size, book_kernel
 from sgemm_lab.records.data import Count, Device, Name
-from sgemm_lab.records.form import FormError, Rule, decoded, decoded_file, encoded, json_file
-from sgemm_lab.records.store import record_path
-
-FORMAT = 1
-FOLDER = "tuned"
-"""The folder of tables, within the folder of records."""
+from sgemm_lab.records.form import FormError, Rule, decoded, encoded
+from sgemm_lab.records.kind import Kind
 
 Seconds = Annotated[float, Rule(lambda seconds: seconds > 0, "above 0")]
 
@@ -107,6 +103,10 @@ class Table:
         return tuple(sorted(found, key=lambda point: point.seconds))
 
 
+TABLES = Kind(Table, "Run 'sgemm-lab tune' anew.", "tuned", name="table", what="table", take="tune")
+"""What ``sgemm-lab tune`` writes."""
+
+
 class TableFile:
     """A table that a search adds to, point by point. The file is written whole each time."""
 
@@ -116,7 +116,7 @@ class TableFile:
         Raises:
             LabError: the file that is there cannot be read, or is of another GPU.
         """
-        self.path = record_path(folder / FOLDER, gpu.name)
+        self.path = TABLES.path(folder, gpu.name)
         self._gpu, self._search = gpu, search
         self._earlier: tuple[Search, ...] = ()
         self._seen: tuple[int, int] | None = None
@@ -153,26 +153,10 @@ class TableFile:
         """Read the file if another search has written it since, so that none's points are lost."""
         if not self.path.exists() or _stamp(self.path) == self._seen:
             return
-        found = load_table(self.path)
-        if found.gpu.name != self._gpu.name:
-            raise LabError(
-                f"The table {self.path} is of {found.gpu.name}, and this GPU is {self._gpu.name}. "
-                "Give it another folder with --out."
-            )
+        found = TABLES.load(self.path)
+        TABLES.expect_gpu(self.path, found.gpu, self._gpu)
         self._earlier = tuple(s for s in found.searches if s.date != self._search.date)
         self._seen = _stamp(self.path)
-
-
-def load_table(path: Path) -> Table:
-    """Read and check one table.
-
-    Raises:
-        LabError: the file is missing, cut off, of another format, or does not fit the form.
-    """
-    data = json_file(path, "table", "tune")
-    return decoded_file(
-        Table, data, FORMAT, f"table {path.name}", "table", "Run 'sgemm-lab tune' anew."
-    )
 
 
 def load_tables(folder: Path | None = None) -> list[Table]:
@@ -187,7 +171,7 @@ def load_tables(folder: Path | None = None) -> list[Table]:
     files = tuple(
         (path, *_stamp(path))
         for place in folders
-        for path in sorted((place / FOLDER).glob("*.json"))
+        for path in sorted((place / TABLES.folder).glob("*.json"))
     )
     return list(_read_tables(files))
 
@@ -195,7 +179,7 @@ def load_tables(folder: Path | None = None) -> list[Table]:
 @lru_cache(maxsize=2)
 def _read_tables(files: tuple[tuple[Path, int, int], ...]) -> tuple[Table, ...]:
     """Read these files, each with the time of its last change and its length: once."""
-    tables = [load_table(path) for path, _, _ in files]
+    tables = [TABLES.load(path) for path, _, _ in files]
     return tuple({table.gpu.name: table for table in tables}.values())
 
 
@@ -244,7 +228,7 @@ def _text(table: Table) -> str:
         searches.append(head.replace('"points": []', f'"points": [\n{lines}\n]'))
     gpu = json.dumps(encoded(table.gpu))
     joined = ",\n".join(searches)
-    return f'{{"format": {FORMAT},\n"gpu": {gpu},\n"searches": [\n{joined}\n]}}\n'
+    return f'{{"format": {TABLES.number},\n"gpu": {gpu},\n"searches": [\n{joined}\n]}}\n'
 
 
 @lru_cache(maxsize=65536)

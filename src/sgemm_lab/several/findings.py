@@ -6,13 +6,13 @@ from dataclasses import dataclass
 
 from sgemm_lab.errors import LabError
 from sgemm_lab.records.several import (
+    SEVERAL,
     Case,
     LibraryTimes,
     ProductTimes,
     SeveralRecord,
     SeveralRun,
     Timeline,
-    load_all,
 )
 from sgemm_lab.several.engine import COPY, NCCL
 from sgemm_lab.several.foretelling import fitted_link, foretold
@@ -155,7 +155,7 @@ def findings(records: Iterable[SeveralRecord] | None = None) -> Findings:
     Raises:
         LabError: there is none.
     """
-    for record in load_all() if records is None else records:
+    for record in SEVERAL.load_all() if records is None else records:
         return Findings(record)
     raise LabError(f"The book has no record of several GPUs. {_RECORD_IT}")
 

@@ -22,12 +22,12 @@ from sgemm_lab.measuring.race import CUBLAS_CALL
 from sgemm_lab.measuring.recorder import current_device, new_run
 from sgemm_lab.records.form import decoded
 from sgemm_lab.records.several import (
-    FOLDER,
+    SEVERAL,
     Failure,
     LibraryTimes,
     LinkTimes,
     ProductTimes,
-    RunFile,
+    SeveralFile,
     SeveralRun,
     Timeline,
 )
@@ -110,9 +110,9 @@ def take_record(
         )
     if not 2 <= gpus <= found:
         raise LabError(f"This machine has {found} GPUs: --most takes 2 to {found}, not {gpus}.")
-    check_writable(folder / FOLDER, _ROOM)
+    check_writable(folder / SEVERAL.folder, _ROOM)
     check_idle(range(gpus))
-    file = RunFile(folder, current_device(), _new_run(gpus))
+    file = SeveralFile(folder, current_device(), _new_run(gpus))
     todo = list(groups(gpus, sizes, parts))
     summary = record(file, todo, seconds=seconds, progress=progress, ask=ask)
     if summary.complete and set(parts) == set(PARTS):
@@ -121,7 +121,7 @@ def take_record(
 
 
 def record(
-    file: RunFile,
+    file: SeveralFile,
     todo: Sequence[Group],
     *,
     seconds: float | None = None,
@@ -149,7 +149,7 @@ def record(
 
 
 def _ask_group(
-    file: RunFile, left: list[Request], group: Group, limit: float, summary: Summary,
+    file: SeveralFile, left: list[Request], group: Group, limit: float, summary: Summary,
     progress: Progress, ask: Ask, end: float | None, clock: Callable[[], float],
 ) -> int:  # fmt: skip
     """Let one process answer what is left of a group; return how many cases are done with."""
@@ -181,7 +181,9 @@ def _ask_group(
     return done
 
 
-def _fail(file: RunFile, request: Request, why: str, summary: Summary, progress: Progress) -> None:
+def _fail(
+    file: SeveralFile, request: Request, why: str, summary: Summary, progress: Progress
+) -> None:
     summary.failed += 1
     file.add(Failure(request.words, why))
     progress(f"It could not be measured: {why}")

@@ -23,7 +23,7 @@ from sgemm_lab.fewer.model import WORTH, Machine, best_plan, book_machine, foret
 from sgemm_lab.fewer.plan import Plan
 from sgemm_lab.kernel import Kernel, Size, load_kernels
 from sgemm_lab.records.data import CUBLAS, Device, Record
-from sgemm_lab.records.fewer import STRASSEN, Errors, FewerRun, latest, load_all
+from sgemm_lab.records.fewer import FEWER, STRASSEN, Errors, FewerRun, latest
 from sgemm_lab.records.store import load_records
 from sgemm_lab.records.tuned import load_tables, nearest_table
 from sgemm_lab.text import bytes_moved_text, plural, size_text
@@ -114,7 +114,7 @@ def known_of(gpu: Device | None) -> Known:
         raise LabError("There is no record. Take one with 'sgemm-lab record' on a GPU.")
     table = nearest_table(gpu, tables)
     mine = [record for record in records if record.gpu.name == gpu.name]
-    strassen = [latest(one) for one in load_all() if one.gpu.name == gpu.name]
+    strassen = [latest(one) for one in FEWER.load_all() if one.gpu.name == gpu.name]
     return Known(
         gpu,
         Picker(table, gpu.sms, lambda kernel: suits(kernel, _target(gpu))),

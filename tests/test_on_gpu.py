@@ -22,6 +22,9 @@ from sgemm_lab.cuda.compiler import suits
 from sgemm_lab.cuda.launch import MAX_GRID_Y, LoadedKernel, device_target, fits, multiply
 from sgemm_lab.dispatch.candidates import candidates
 from sgemm_lab.errors import LabError
+from sgemm_lab.fewer.engine import GpuProduct
+from sgemm_lab.fewer.error import norm_error, sampled_rows
+from sgemm_lab.fewer.plan import make_plan
 from sgemm_lab.kernel import Kernel, load_kernel, load_kernel_file, load_kernels, parse_kernel
 from sgemm_lab.measuring.race import Budget, contenders, cublas, race
 from sgemm_lab.records.store import load_record
@@ -423,6 +426,45 @@ def test_matmul_carries_nan_and_infinity_where_they_belong(size: Any, cupy: Any)
     assert bool(strange[:, n // 2].all())
     strange[m // 2], strange[:, n // 2] = False, False
     assert not bool(strange.any())
+
+
+@pytest.mark.parametrize(
+    "size",
+    [(17, 19, 23), (1, 300, 5000), (1000, 999, 1001), (4096, 4096, 4096), (4095, 4097, 4093),
+     (8192, 8192, 8192), (12_001, 12_003, 12_007)],
+    ids=str,
+)  # fmt: skip
+@pytest.mark.parametrize("error", ["fp32", 1e-6, 3e-5, 1e-3])
+def test_matmul_keeps_the_error_it_is_asked_for(size: Any, error: float | str, cupy: Any) -> None:
+    m, n, k = size
+    a, b = uniform(cupy, m, k), uniform(cupy, k, n)
+    way = sgemm_lab.choice(m, n, k, error=error)
+    out = cupy.full((m, n), cupy.nan, dtype="float32")
+    assert sgemm_lab.matmul(a, b, out, error=error) is out, way
+    found = norm_error(cupy, a, b, out, sampled_rows(m))
+    cublas = norm_error(cupy, a, b, a @ b, sampled_rows(m))
+    assert found <= (1.05 * cublas if error == "fp32" else float(error)), (way, found, cublas)
+
+
+@pytest.mark.parametrize("inside", [None, "warp_groups_fp32"])
+def test_strassens_product_works_on_two_streams_at_once(inside: str | None, cupy: Any) -> None:
+    n = 4096
+    if inside and not suits(load_kernel(inside), device_target()):
+        pytest.skip(f"{inside} needs {load_kernel(inside).needs}.")
+    plan = make_plan((n, n, n), 2)
+    a, b = uniform(cupy, n, n), uniform(cupy, n, n)
+    leaf = LoadedKernel(load_kernel(inside)) if inside else None
+    alone = cupy.empty((n, n), dtype="float32")
+    GpuProduct(plan, leaf)(a, b, alone)
+    assert norm_error(cupy, a, b, alone, sampled_rows(n)) < 1e-5
+    streams = [cupy.cuda.Stream(non_blocking=True) for _ in range(2)]
+    results = [cupy.full((n, n), cupy.nan, dtype="float32") for _ in range(6)]
+    cupy.cuda.Device().synchronize()
+    for i, c in enumerate(results):
+        with streams[i % 2]:
+            GpuProduct(plan, leaf)(a, b, c)
+    cupy.cuda.Device().synchronize()
+    assert all(cupy.array_equal(each, alone) for each in results)
 
 
 def test_matmul_answers_empty_sizes(cupy: Any) -> None:

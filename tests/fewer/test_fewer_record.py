@@ -16,7 +16,7 @@ from sgemm_lab.fewer.model import best_plan, book_machine, foretell
 from sgemm_lab.fewer.plan import Plan
 from sgemm_lab.kernel import load_kernel
 from sgemm_lab.records.data import Measurement
-from sgemm_lab.records.fewer import FEWER, FewerRun, latest
+from sgemm_lab.records.fewer import FEWER, FewerRun, latest, scores
 from sgemm_lab.records.kind import RunFile
 
 EMPTY = FewerRun("2026-01-02T03:04:05Z", "580", "13.0", "13.0", "14.2", "0.1.0", "cublasSgemm")
@@ -36,6 +36,9 @@ def small(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(measure, "ERROR_SIZES", {32: 2})
     monkeypatch.setattr(measure, "EXACT_SIZES", ((3, 5, 7), (8, 8, 8)))
     monkeypatch.setattr(measure, "EXACT_LEVELS", 1)
+    monkeypatch.setattr(measure, "INSIDE_SIZES", {(12, 20, 28): 2})
+    monkeypatch.setattr(measure, "device_target", lambda: "sm_90")
+    monkeypatch.setattr(measure, "LoadedKernel", lambda _kernel: taking)
 
 
 def taking(a: Any, b: Any, c: Any) -> None:
@@ -72,6 +75,30 @@ def test_a_record_is_taken_item_by_item(taken: tuple[Path, FewerRun]) -> None:
     assert found.times[0].share(found.times[0].ways[0]) == 1
     assert [one.inputs for one in found.errors] == list(INPUTS)
     assert all(0 < error < 1e-5 for one in found.errors for error in (one.cublas, *one.levels))
+    (inside,) = found.inside
+    assert (inside.kernel, inside.arithmetic) == ("warp_groups_fp32", "3xtf32")
+    assert [one.inputs for one in inside.errors] == list(INPUTS)
+    (times,) = inside.times
+    assert [way.schedules for way in times.ways] == [(), ("lean",), ("lean", "lean"), ("twice",)]
+    assert {way.kernel for way in times.ways} == {"warp_groups_fp32"}
+    scored = [(s.arithmetic, s.size, s.levels) for s in scores(FEWER.load(path))]
+    assert scored == [
+        ("strassen", (16, 16, 16), 1), ("strassen", (12, 20, 28), 1),
+        ("strassen+3xtf32", (12, 20, 28), 1),
+    ]  # fmt: skip
+
+
+def test_an_older_gpu_leaves_the_kernel_of_warp_groups_out(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    small(monkeypatch)
+    monkeypatch.setattr(measure, "race", raced)
+    monkeypatch.setattr(measure, "dispatcher", lambda _device: Dispatcher)
+    monkeypatch.setattr(measure, "device_target", lambda: "sm_80")
+    told: list[str] = []
+    _, found = measure.take_fewer_record(tmp_path, ((16, 16, 16),), progress=told.append)
+    assert (found.complete, found.inside) == (True, ())
+    assert "warp_groups_fp32 is left out: it needs sm_90" in told[-1]
 
 
 def test_a_wrong_product_ends_the_record(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

@@ -45,14 +45,18 @@ class Multiplies:
     """Multiplies in NumPy, and notes by whom."""
 
     def __init__(self, name: str, names: list[str]) -> None:
-        self._name, self._names = name, names
+        self.name, self._names = name, names
 
     def __call__(self, a: Any, b: Any, c: Any) -> None:
-        self._names.append(self._name)
+        self._names.append(self.name)
         c[...] = a @ b
 
     def kernel_for(self, _: Any) -> Kernel:
         return load_kernel("quads")
+
+
+def _over(leaf: Any) -> str:
+    return f" over {leaf.name}" if leaf else ""
 
 
 def forget() -> None:
@@ -72,7 +76,9 @@ def ran(monkeypatch: pytest.MonkeyPatch) -> Any:
     monkeypatch.setattr(product, "current_device", lambda: DEVICE)
     monkeypatch.setattr(product, "LoadedKernel", lambda kernel: Multiplies(kernel.name, names))
     monkeypatch.setattr(
-        product, "GpuProduct", lambda plan: Multiplies(f"{plan.levels} levels", names)
+        product,
+        "GpuProduct",
+        lambda plan, leaf: Multiplies(f"{plan.levels} levels{_over(leaf)}", names),
     )
     forget()
     yield names
@@ -96,11 +102,13 @@ def test_strassens_product_is_run_where_it_is_chosen(
 ) -> None:
     size = (8, 8, 8)
     plan = make_plan(size, 2, 10**6)
-    way = Way(size, load_kernel("quads"), plan, 1e-6, 1.0, "NVIDIA H200")
-    monkeypatch.setattr(product, "choose", lambda *_: way)
     ones = on_gpu(np.ones((8, 8)))
-    assert (sgemm_lab.matmul(ones, ones, error=1e-5, workspace=10**6) == 8).all()
-    assert ran == ["2 levels"]
+    for kernel, by in (("quads", "2 levels"), ("promoted", "2 levels over promoted")):
+        way = Way(size, load_kernel(kernel), plan, 1e-6, 1.0, "NVIDIA H200")
+        monkeypatch.setattr(product, "choose", lambda *_, way=way: way)
+        forget()
+        assert (sgemm_lab.matmul(ones, ones, error=1e-5, workspace=10**6) == 8).all()
+        assert ran.pop() == by
     assert sgemm_lab.choice(*size, error=1e-5).workspace_bytes == plan.workspace_bytes > 0
 
 

@@ -54,7 +54,7 @@ from sgemm_lab.models.bound import bound_of
 from sgemm_lab.models.roofline import known_gpus
 from sgemm_lab.records import fewer
 from sgemm_lab.records.data import MATMUL, Record, Score
-from sgemm_lab.records.fewer import STRASSEN, FewerScore
+from sgemm_lab.records.fewer import FewerScore
 from sgemm_lab.records.store import (
     add_run,
     load_record,
@@ -431,7 +431,8 @@ def _scoreboard(options: argparse.Namespace) -> int:
         ] + [
             {
                 **{c: getattr(s, c) for c in columns},
-                "arithmetic": STRASSEN, "levels": s.levels, "bound_by": None, "bound_gflops": None,
+                "arithmetic": s.arithmetic, "levels": s.levels,
+                "bound_by": None, "bound_gflops": None,
             }
             for s in strassen
         ]  # fmt: skip

@@ -1,24 +1,27 @@
 """The command ``strassen``: a product by Strassen's algorithm, and the record of its times."""
 
 import argparse
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from sgemm_lab.cli.arguments import add_one_size, add_out, add_part, natural, size
 from sgemm_lab.cli.printing import print_json, print_table, tell
-from sgemm_lab.cuda.launch import has_gpu, require_gpu
+from sgemm_lab.cuda.launch import LoadedKernel, has_gpu, require_gpu
+from sgemm_lab.dispatch.recorded import recorded_seconds
 from sgemm_lab.errors import LabError
 from sgemm_lab.fewer.engine import GpuProduct
 from sgemm_lab.fewer.error import UNIFORM, matrix, norm_error, sampled_rows
 from sgemm_lab.fewer.measure import SIZES, take_fewer_record
-from sgemm_lab.fewer.model import best_plan, book_machine, foretell
+from sgemm_lab.fewer.model import best_plan, book_machine, foretell, with_leaves
 from sgemm_lab.fewer.on_numpy import run as run_in_numpy
 from sgemm_lab.fewer.plan import Plan, make_plan
 from sgemm_lab.files import own_records
-from sgemm_lab.kernel import Size
+from sgemm_lab.kernel import Kernel, Size, load_kernel
 from sgemm_lab.measuring.recorder import current_device
-from sgemm_lab.records.fewer import FewerRun
+from sgemm_lab.records.fewer import SizeTimes
+from sgemm_lab.records.store import load_records
 from sgemm_lab.text import bytes_moved_text, plural, size_text
 
 _NUMPY_SIZE: Size = (500, 600, 700)
@@ -33,6 +36,9 @@ def add_strassen_arguments(parser: argparse.ArgumentParser) -> None:
     add_one_size(parser)
     parser.add_argument(
         "--levels", type=natural, help="default: as many as the model foretells to pay"
+    )
+    parser.add_argument(
+        "--inside", metavar="KERNEL", help="multiplies the leaves; default: the fastest in FP32"
     )
     parser.add_argument(
         "--workspace", type=natural, metavar="BYTES",
@@ -66,14 +72,17 @@ def _multiply(options: argparse.Namespace) -> int:
         raise LabError(
             f"{size_text(chosen)} takes NumPy too long. Choose a smaller size, such as --size 1000."
         )
-    plan = _plan(chosen, options.levels, options.workspace)
+    kernel = load_kernel(options.inside) if options.inside else None
+    if kernel and not live:
+        raise LabError(f"There is no GPU here that {kernel.name} runs on. Leave --inside away.")
+    plan = _plan(chosen, options.levels, options.workspace, kernel)
     if not live:
         tell("There is no GPU here: the plan is run in NumPy.")
     library: Any = require_gpu() if live else np
     a, b = (matrix(library, UNIFORM, shape, seed) for shape, seed in (((m, k), 1), ((k, n), 2)))
     if live:
         c = library.full((m, n), library.nan, dtype="float32")
-        GpuProduct(plan)(a, b, c)
+        GpuProduct(plan, LoadedKernel(kernel) if kernel else None)(a, b, c)
     else:
         c = run_in_numpy(plan, a, b)
     error = norm_error(library, a, b, c, sampled_rows(m))
@@ -96,10 +105,18 @@ def _multiply(options: argparse.Namespace) -> int:
     return 0
 
 
-def _plan(chosen: Size, levels: int | None, limit: int | None) -> Plan:
+def _plan(chosen: Size, levels: int | None, limit: int | None, kernel: Kernel | None) -> Plan:
     if levels is not None:
         return make_plan(chosen, levels, limit)
     machine = book_machine(current_device() if has_gpu() else None)
+    if kernel:
+        record = next((one for one in load_records() if one.gpu.name == machine.gpu), None)
+        if not record or recorded_seconds(kernel, chosen, record, record.gpu.sms) is None:
+            raise LabError(
+                f"{kernel.name} has no record on this GPU from which levels could be foretold. "
+                "Say how many, such as --levels 1."
+            )
+        machine = with_leaves(machine, kernel, record)
     plan = best_plan(chosen, machine, limit)
     tell(
         f"The model foretells {plural(plan.levels, 'level')} as the fastest on {machine.gpu}: "
@@ -121,11 +138,14 @@ def _record(options: argparse.Namespace) -> int:
         print_json({"file": str(path), "date": run.date, "complete": run.complete})
     else:
         print(f"Wrote {plural(len(run.times), 'size')} to {path}.")
-        _print_times(run)
+        _print_times(run.times)
+        for inside in run.inside:
+            print(f"With {inside.kernel} inside:")
+            _print_times(inside.times)
     return 0 if run.complete else 130
 
 
-def _print_times(run: FewerRun) -> None:
+def _print_times(measured: Sequence[SizeTimes]) -> None:
     print_table(
         ["M×N×K", "levels", "schedules", "TFLOP/s", "of cuBLAS", "workspace"],
         [
@@ -134,7 +154,7 @@ def _print_times(run: FewerRun) -> None:
                 f"{times.tflops(way.seconds):.2f}", f"{times.share(way):.3f}",
                 bytes_moved_text(way.workspace_bytes),
             )
-            for times in run.times
+            for times in measured
             for way in times.ways
         ],
         range(3, 6),

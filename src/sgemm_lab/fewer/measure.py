@@ -1,17 +1,19 @@
 """Measure Strassen's product on this machine's GPU: is it right, how fast, and how far off?"""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 
-from sgemm_lab.cuda.launch import require_gpu
+from sgemm_lab.cuda.compiler import suits
+from sgemm_lab.cuda.launch import LoadedKernel, device_target, require_gpu
 from sgemm_lab.dispatch.product import dispatcher
 from sgemm_lab.errors import LabError
-from sgemm_lab.fewer.engine import GpuProduct
+from sgemm_lab.fewer.engine import GpuProduct, Leaf
 from sgemm_lab.fewer.error import INPUTS, matrix, norm_error, sampled_rows
 from sgemm_lab.fewer.plan import Plan, make_plan, ways
 from sgemm_lab.files import check_writable
 from sgemm_lab.hardware import FLOAT_BYTES
-from sgemm_lab.kernel import Size
+from sgemm_lab.kernel import Kernel, Size, load_kernel
 from sgemm_lab.measuring.race import (
     CUBLAS_CALL,
     Budget,
@@ -23,7 +25,7 @@ from sgemm_lab.measuring.race import (
 )
 from sgemm_lab.measuring.recorder import current_device, new_run
 from sgemm_lab.records.data import CUBLAS, Spread
-from sgemm_lab.records.fewer import FEWER, Errors, FewerRun, SizeTimes, Way
+from sgemm_lab.records.fewer import FEWER, Errors, FewerRun, Inside, SizeTimes, Way
 from sgemm_lab.records.kind import RunFile
 from sgemm_lab.text import plural, size_text
 
@@ -44,6 +46,15 @@ SIZES: dict[Size, int] = {
 ALL_WAYS: dict[Size, int] = {(8192, 8192, 8192): 2, (16384, 16384, 16384): 3}
 """Sizes at which all schedules of so many levels are measured, whatever workspace they take."""
 
+INSIDE = "warp_groups_fp32"
+"""The kernel of tensor cores whose products the leaves are as well, where the GPU runs it."""
+INSIDE_SIZES: dict[Size, int] = {
+    (8192, 8192, 8192): 2,
+    (16384, 16384, 16384): 3,
+    (32768, 32768, 32768): 3,
+}
+"""Sizes, and the most levels that are measured with it."""
+
 ERROR_SIZES = {1024: 3, 4096: 3, 16384: 4}
 """Extents of square matrices whose errors are measured, and the most levels."""
 
@@ -62,7 +73,7 @@ Progress = Callable[[str], None]
 
 def take_fewer_record(
     folder: Path,
-    sizes: Iterable[Size] = tuple(SIZES),
+    sizes: Sequence[Size] = tuple(SIZES),
     budget: Budget | None = None,
     progress: Progress = lambda _: None,
 ) -> tuple[Path, FewerRun]:
@@ -90,11 +101,14 @@ def take_fewer_record(
         store.put(exact=exact_products())
         for size in sizes:
             progress(f"times at {size_text(size)}")
-            store.put(times=(*store.run.times, measure(size, budget, progress)))
+            found = measure(size, plans_at(size), budget=budget, progress=progress)
+            store.put(times=(*store.run.times, found))
         for n, most in ERROR_SIZES.items():
             for inputs in INPUTS:
                 progress(f"errors at {n}, {INPUTS[inputs]}")
                 store.put(errors=(*store.run.errors, measure_errors(n, inputs, most)))
+        for inside in measure_inside(sizes, budget, progress):
+            store.put(inside=(inside,))
     except KeyboardInterrupt:
         progress("The run was stopped. What it measured is kept.")
         return store.path, store.run
@@ -102,10 +116,45 @@ def take_fewer_record(
     return store.path, store.run
 
 
-def exact_products() -> int:
+def measure_inside(
+    sizes: Sequence[Size], budget: Budget | None = None, progress: Progress = lambda _: None
+) -> Iterator[Inside]:
+    """Measure with leaves on tensor cores, and return what there is after each item.
+
+    Nothing, with a word, where the GPU does not run the kernel.
+
+    Raises:
+        LabError: no GPU, or a product that is not exact.
+    """
+    kernel = load_kernel(INSIDE)
+    if not suits(kernel, device_target()):
+        progress(f"{kernel.name} is left out: it needs {kernel.needs}.")
+        return
+    leaf = LoadedKernel(kernel)
+    progress(f"products of whole numbers with {kernel.name} inside")
+    exact_products(leaf)
+    found = Inside(kernel.name, kernel.fingerprint, kernel.arithmetic)
+    for size in (size for size in sizes if size in INSIDE_SIZES):
+        progress(f"times at {size_text(size)} with {kernel.name} inside")
+        times = measure(size, inside_plans(size), kernel, budget, progress)
+        found = replace(found, times=(*found.times, times))
+        yield found
+    for n, most in ERROR_SIZES.items():
+        for inputs in INPUTS:
+            progress(f"errors at {n}, {INPUTS[inputs]}, with {kernel.name} inside")
+            errors = measure_errors(n, inputs, most, leaf)
+            found = replace(found, errors=(*found.errors, errors))
+            yield found
+
+
+def exact_products(leaf: Leaf | None = None) -> int:
     """Multiply whole numbers by all schedules at awkward sizes; return how many products it were.
 
-    Their sums and products are whole numbers that float32 holds, so C must be right bit for bit.
+    Their sums and products are whole numbers that float32 holds, and their factors such as TF32
+    holds, so C must be right bit for bit.
+
+    Args:
+        leaf: the product of leaves; None: the fastest of the book's kernels in FP32.
 
     Raises:
         LabError: one was not.
@@ -119,7 +168,7 @@ def exact_products() -> int:
         for levels in range(EXACT_LEVELS + 1):
             for schedules in ways(levels):
                 c = cupy.full((m, n), cupy.nan, dtype="float32")
-                GpuProduct(Plan((m, n, k), schedules))(a, b, c)
+                GpuProduct(Plan((m, n, k), schedules), leaf)(a, b, c)
                 if not bool((c == exact).all()):
                     raise LabError(
                         f"Strassen's product is wrong at {size_text((m, n, k))} with the levels "
@@ -137,22 +186,43 @@ def plans_at(size: Size) -> list[Plan]:
     return list(dict.fromkeys(plans))
 
 
+def inside_plans(size: Size) -> list[Plan]:
+    """Return the plans that are measured at one of ``INSIDE_SIZES``.
+
+    They are those within the usual workspace, and the one that takes most of it.
+    """
+    most = INSIDE_SIZES[size]
+    plans = [make_plan(size, levels) for levels in range(most + 1)]
+    return list(dict.fromkeys([*plans, Plan(size, (*["wide"] * (most - 2), "twice"))]))
+
+
 def measure(
-    size: Size, budget: Budget | None = None, progress: Progress = lambda _: None
+    size: Size,
+    plans: Sequence[Plan],
+    kernel: Kernel | None = None,
+    budget: Budget | None = None,
+    progress: Progress = lambda _: None,
 ) -> SizeTimes:
-    """Measure all plans of a size, their parts and cuBLAS, in turns.
+    """Measure plans of a size, their parts and cuBLAS, in turns.
+
+    Args:
+        size: M, N, K.
+        plans: of that size.
+        kernel: of the leaves; None: the fastest of the book's in FP32.
+        budget: as in ``take_fewer_record``.
+        progress: is told what is done.
 
     Raises:
         LabError: no GPU, or its memory is too small.
     """
     cupy = require_gpu()
-    plans = plans_at(size)
     most = max(plan.workspace_bytes for plan in plans)
     # One workspace for all; and no NaN in it, on which products alone would work.
     work = cupy.zeros(most // FLOAT_BYTES, dtype="float32")
+    leaf = LoadedKernel(kernel) if kernel else None
     products: dict[str, Product] = {CUBLAS: cublas()}
     for plan in plans:
-        engine, name = GpuProduct(plan, work=work), _name(plan)
+        engine, name = GpuProduct(plan, leaf, work), _name(plan)
         products[name] = engine
         if plan.levels:
             products[f"{name} products"] = engine.only_products
@@ -174,7 +244,7 @@ def measure(
                 plan.schedules,
                 plan.levels,
                 plan.leaf,
-                product.kernel_for(plan.leaf).name,
+                (kernel or product.kernel_for(plan.leaf)).name,
                 plan.workspace_bytes,
                 plan.moved_bytes,
                 found[_name(plan)],
@@ -188,8 +258,10 @@ def measure(
     )
 
 
-def measure_errors(n: int, inputs: str, most: int) -> Errors:
+def measure_errors(n: int, inputs: str, most: int, leaf: Leaf | None = None) -> Errors:
     """Return the errors of cuBLAS and of 0 to ``most`` levels for n×n matrices of a class.
+
+    ``leaf`` is the product of leaves; None: the fastest of the book's kernels in FP32.
 
     Raises:
         LabError: no GPU, or no room for the workspace.
@@ -203,7 +275,7 @@ def measure_errors(n: int, inputs: str, most: int) -> Errors:
         product(a, b, c)
         return float(f"{norm_error(cupy, a, b, c, rows):.4g}")
 
-    levels = (GpuProduct(make_plan((n, n, n), count)) for count in range(most + 1))
+    levels = (GpuProduct(make_plan((n, n, n), count), leaf) for count in range(most + 1))
     return Errors(inputs, n, n, n, len(rows), error(cublas()), tuple(map(error, levels)))
 
 

@@ -4,14 +4,16 @@ A leaf takes what the table of tuned kernels foretells for its size. An addition
 each number once, at the bandwidth of a copy.
 """
 
+import math
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from sgemm_lab.dispatch.pick import Picker
+from sgemm_lab.dispatch.recorded import recorded_seconds
 from sgemm_lab.errors import LabError
 from sgemm_lab.fewer.plan import MOST_LEVELS, Plan, make_plan
-from sgemm_lab.kernel import Size
-from sgemm_lab.records.data import Device
+from sgemm_lab.kernel import Kernel, Size
+from sgemm_lab.records.data import Device, Record
 from sgemm_lab.records.store import load_records
 from sgemm_lab.records.tuned import Table, load_tables, nearest_table
 
@@ -56,6 +58,19 @@ def machine_of(table: Table, copy_gbs: float) -> Machine:
     """
     picker = Picker(table, table.gpu.sms)
     return Machine(table.gpu.name, lambda size: picker.pick(*size).seconds, copy_gbs * 1e9)
+
+
+def with_leaves(machine: Machine, kernel: Kernel, record: Record) -> Machine:
+    """Return a machine whose leaves are all multiplied by one kernel, as its record tells.
+
+    A leaf of a size far from all recorded ones takes infinitely long: no plan has it.
+    """
+
+    def seconds(size: Size) -> float:
+        found = recorded_seconds(kernel, size, record, record.gpu.sms)
+        return math.inf if found is None else found
+
+    return replace(machine, leaf_seconds=seconds)
 
 
 def book_machine(gpu: Device | None = None) -> Machine:

@@ -89,6 +89,19 @@ class Errors:
 
 
 @dataclass(frozen=True)
+class Inside:
+    """Strassen's product with all leaves by one kernel of another arithmetic than FP32."""
+
+    kernel: Name
+    fingerprint: str
+    """Of the kernel's code."""
+    arithmetic: Name
+    """What the kernel multiplies in: "3xtf32"."""
+    times: tuple[SizeTimes, ...] = ()
+    errors: tuple[Errors, ...] = ()
+
+
+@dataclass(frozen=True)
 class FewerRun(Dated):
     """One run of the command ``sgemm-lab strassen record``."""
 
@@ -103,6 +116,7 @@ class FewerRun(Dated):
     """Products of whole numbers at awkward sizes that were tried, all of them right bit for bit."""
     times: tuple[SizeTimes, ...] = ()
     errors: tuple[Errors, ...] = ()
+    inside: tuple[Inside, ...] = ()
 
     def at(self, n: int) -> SizeTimes:
         """Return the times of n×n matrices.
@@ -145,12 +159,21 @@ class FewerScore:
     """The fastest plan with a level or more at one size, beside cuBLAS in the same run."""
 
     gpu: str
-    run: FewerRun
+    date: str
+    arithmetic: str
+    """Strassen's, and that of its leaves where it is not FP32."""
     times: SizeTimes
     way: Way
+    errors: Errors | None
+    """At this size, inputs uniform in ±0.5; None: not measured."""
 
     kernel = STRASSEN
     picked = None
+
+    @property
+    def size(self) -> Size:
+        """M, N, K."""
+        return self.times.size
 
     @property
     def m(self) -> int:
@@ -189,39 +212,39 @@ class FewerScore:
 
     @property
     def error(self) -> float | None:
-        """The error of so many levels at this size, inputs uniform in ±0.5; None: not measured.
-
-        Schedules of as many levels add in the same order, so their errors are the same.
-        """
-        levels = self._errors.levels if self._errors else ()
+        """The error of so many levels. Schedules of as many add in the same order: it is theirs."""
+        levels = self.errors.levels if self.errors else ()
         return levels[self.levels] if self.levels < len(levels) else None
 
     @property
     def cublas_error(self) -> float | None:
         """That of cuBLAS."""
-        return self._errors.cublas if self._errors else None
-
-    @property
-    def date(self) -> str:
-        """When the run was taken."""
-        return self.run.date
-
-    @property
-    def _errors(self) -> Errors | None:
-        alike = (one for one in self.run.errors if (one.m, one.n, one.k) == self.times.size)
-        return next((one for one in alike if one.inputs == _UNIFORM), None)
+        return self.errors.cublas if self.errors else None
 
 
 def scores(record: FewerRecord) -> list[FewerScore]:
-    """Return the fastest plan of each size of the latest run, among those with levels."""
+    """Return the fastest plan of each size and kind of leaves, among those with levels.
+
+    They are of the latest run.
+    """
     run = latest(record)
     found = []
-    for times in run.times:
-        ways = [way for way in times.ways if way.levels]
-        if ways:
-            fastest = min(ways, key=lambda way: statistics.median(way.seconds))
-            found.append(FewerScore(record.gpu.name, run, times, fastest))
+    parts = [(STRASSEN, run.times, run.errors)]
+    parts += [(strassen_over(one.arithmetic), one.times, one.errors) for one in run.inside]
+    for arithmetic, measured, known in parts:
+        for times in measured:
+            ways = [way for way in times.ways if way.levels]
+            alike = (one for one in known if (one.m, one.n, one.k) == times.size)
+            errors = next((one for one in alike if one.inputs == _UNIFORM), None)
+            if ways:
+                best = min(ways, key=lambda way: statistics.median(way.seconds))
+                found.append(FewerScore(record.gpu.name, run.date, arithmetic, times, best, errors))
     return found
+
+
+def strassen_over(arithmetic: str) -> str:
+    """Return the name of Strassen's arithmetic with leaves of another, or of FP32."""
+    return STRASSEN if arithmetic == "fp32" else f"{STRASSEN}+{arithmetic}"
 
 
 FEWER = Kind(FewerRecord, "Run 'sgemm-lab strassen record' anew.", "fewer")

@@ -10,20 +10,19 @@ or infinity. On inputs of other classes an error can be larger (chapters 11 and 
 """
 
 import math
-import statistics
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 from sgemm_lab.cuda.compiler import suits
 from sgemm_lab.dispatch.pick import Picker
-from sgemm_lab.dispatch.search import REACH
-from sgemm_lab.dispatch.work import carried_over, distance, is_aligned
+from sgemm_lab.dispatch.recorded import recorded_seconds
 from sgemm_lab.errors import LabError
-from sgemm_lab.fewer.model import WORTH, Machine, best_plan, book_machine, foretell
+from sgemm_lab.fewer.model import WORTH, Machine, best_plan, book_machine, foretell, with_leaves
 from sgemm_lab.fewer.plan import Plan
-from sgemm_lab.kernel import Kernel, Size, load_kernels
+from sgemm_lab.kernel import Kernel, Size, book_kernel, load_kernels
 from sgemm_lab.records.data import CUBLAS, Device, Record
-from sgemm_lab.records.fewer import FEWER, STRASSEN, Errors, FewerRun, latest
+from sgemm_lab.records.fewer import FEWER, STRASSEN, Errors, FewerRun, latest, strassen_over
 from sgemm_lab.records.store import load_records
 from sgemm_lab.records.tuned import load_tables, nearest_table
 from sgemm_lab.text import bytes_moved_text, plural, size_text
@@ -63,8 +62,8 @@ class Way:
 
     @property
     def arithmetic(self) -> str:
-        """What the product multiplies in, or "strassen"."""
-        return STRASSEN if self.plan else self.kernel.arithmetic
+        """What the product multiplies in: "3xtf32", "strassen", or "strassen+3xtf32"."""
+        return strassen_over(self.kernel.arithmetic) if self.plan else self.kernel.arithmetic
 
     @property
     def workspace_bytes(self) -> int:
@@ -210,65 +209,80 @@ def _on_tensor_cores(size: Size, error: Bound, known: Known) -> Iterator[Way]:
         if kernel.arithmetic == FP32 or not suits(kernel, _target(known.gpu)):
             continue
         errors = kernel_errors(known.record, kernel, size[2])
-        seconds = _foretold(kernel, size, known)
-        if seconds is not None and _keeps(errors, error, library):
+        seconds = recorded_seconds(kernel, size, known.record, known.gpu.sms)
+        if seconds is not None and _keeps(errors, library, error):
             yield Way(size, kernel, None, max(errors), seconds, known.gpu.name)
 
 
-def _foretold(kernel: Kernel, size: Size, known: Known) -> float | None:
-    """Return what the nearest recorded size lets expect of a kernel; None where none is near."""
-    near = [
-        score
-        for score in known.record.scores
-        if (score.kernel, score.fingerprint) == (kernel.name, kernel.fingerprint)
-        and is_aligned(score.size) == is_aligned(size)
-        and distance(score.size, size) <= REACH
-    ]
-    if not near:
-        return None
-    score = min(near, key=lambda score: distance(score.size, size))
-    seconds = statistics.median(score.measurement.seconds)
-    return carried_over(seconds, kernel, score.size, size, known.gpu.sms)
+@dataclass(frozen=True)
+class _Leaves:
+    """Who multiplies the leaves of Strassen's product, and what is known of that."""
+
+    machine: Machine
+    errors: Callable[[int], tuple[list[float], list[float]]]
+    """Given levels: the errors by class and those of cuBLAS; empty where nothing is recorded."""
+    kernel: Callable[[Size], Kernel]
 
 
 def _by_strassen(size: Size, error: Bound, known: Known, workspace: int | None) -> Iterator[Way]:
-    most = 0
-    while _keeps(*_strassen_errors(size[2], most + 1, error, known)):
-        most += 1
-    plan = best_plan(size, known.machine, workspace, most)
-    if plan.levels:
-        errors, *_ = _strassen_errors(size[2], plan.levels, error, known)
-        told = foretell(plan, known.machine)
-        kernel = known.picker.pick(*plan.leaf).kernel
-        yield Way(size, kernel, plan, max(errors), told.seconds, known.machine.gpu)
+    for leaves in _leaves(size[2], known):
+        most = 0
+        while _keeps(*leaves.errors(most + 1), error):
+            most += 1
+        plan = best_plan(size, leaves.machine, workspace, most)
+        if plan.levels:
+            errors, _ = leaves.errors(plan.levels)
+            told = foretell(plan, leaves.machine)
+            kernel = leaves.kernel(plan.leaf)
+            yield Way(size, kernel, plan, max(errors), told.seconds, known.machine.gpu)
 
 
-def _strassen_errors(
-    k: int, levels: int, error: Bound, known: Known
-) -> tuple[list[float], Bound, list[float]]:
-    """Return the errors of so many levels by class, the bound, and the errors of cuBLAS.
+def _leaves(k: int, known: Known) -> Iterator[_Leaves]:
+    """Return who can multiply leaves: the dispatcher's kernels, or one kernel of other arithmetic.
 
-    Leaves of another shape may be multiplied by another kernel, up to one that adds up whole sums
-    term by term. By what factor that errs more than the recorded product of no level, all errors
-    are raised.
+    Leaves of another shape than the recorded ones may get another kernel of the dispatcher, up to
+    one that adds up whole sums term by term. By what factor that errs more than the recorded
+    product of no level, all errors are raised.
     """
-    found = _recorded(known.strassen, k)
+    if not known.strassen:
+        return
+    found = _recorded(known.strassen.errors, k)
     plain = plain_errors(known.record, found[0].k) if found else []
-    if not plain or any(levels >= len(one.levels) for one in found):
-        return [], error, []
-    raised = max(1.0, max(plain) / max(one.levels[0] for one in found))
-    errors = [raised * one.levels[levels] for one in found]
-    return errors, error, [one.cublas for one in found]
+    if plain:
+        raised = max(1.0, max(plain) / max(one.levels[0] for one in found))
+        picked = partial(_level_errors, found, raised)
+        yield _Leaves(known.machine, picked, lambda leaf: known.picker.pick(*leaf).kernel)
+    for inside in known.strassen.inside:
+        kernel = book_kernel(inside.kernel)
+        if (
+            kernel
+            and kernel.fingerprint == inside.fingerprint
+            and suits(kernel, _target(known.gpu))
+        ):
+            machine = with_leaves(known.machine, kernel, known.record)
+            errors = partial(_level_errors, _recorded(inside.errors, k), 1.0)
+            yield _Leaves(machine, errors, partial(_always, kernel))
 
 
-def _recorded(run: FewerRun | None, k: int) -> list[Errors]:
+def _always(kernel: Kernel, _leaf: Size) -> Kernel:
+    return kernel
+
+
+def _level_errors(
+    found: Sequence[Errors], raised: float, levels: int
+) -> tuple[list[float], list[float]]:
+    if any(levels >= len(one.levels) for one in found):
+        return [], []
+    return [raised * one.levels[levels] for one in found], [one.cublas for one in found]
+
+
+def _recorded(errors: Sequence[Errors], k: int) -> list[Errors]:
     """Return the errors of all classes at the nearest K that is not smaller."""
-    errors = run.errors if run else ()
     length = min((one.k for one in errors if one.k >= k), default=0)
     return [one for one in errors if one.k == length]
 
 
-def _keeps(errors: Sequence[float], error: Bound, library: Sequence[float]) -> bool:
+def _keeps(errors: Sequence[float], library: Sequence[float], error: Bound) -> bool:
     """Say whether errors by class are within a bound, or at most those of cuBLAS in FP32."""
     if not errors:
         return False

@@ -65,7 +65,8 @@ def _known(device_id: int | None) -> Known:
 def _product(way: Way, here: int) -> Product:
     if way.plan:
         # Its workspace goes back to CuPy's pool after each call, so streams never share one.
-        return GpuProduct(way.plan)
+        own = None if way.kernel.arithmetic == FP32 else _loaded(here, way.kernel)
+        return GpuProduct(way.plan, own)
     return dispatcher(here) if way.kernel.arithmetic == FP32 else _loaded(here, way.kernel)
 
 

@@ -1,6 +1,7 @@
 """Strassen's product as a page shows it: its products, its record, and a run here."""
 
 import statistics
+from dataclasses import replace
 from functools import cached_property
 from typing import Any
 
@@ -18,15 +19,16 @@ from sgemm_lab.fewer.error import (
     norm_error,
     sampled_rows,
 )
-from sgemm_lab.fewer.model import Foretold, Machine, best_plan, book_machine, foretell
+from sgemm_lab.fewer.model import Foretold, Machine, best_plan, book_machine, foretell, with_leaves
 from sgemm_lab.fewer.on_numpy import run as run_in_numpy
 from sgemm_lab.fewer.plan import Plan, make_plan
 from sgemm_lab.fewer.winograd import PRODUCTS, QUADRANTS, terms
 from sgemm_lab.gpu import find_gpu
-from sgemm_lab.kernel import Size
+from sgemm_lab.kernel import Size, load_kernel
 from sgemm_lab.lab.closing import box
 from sgemm_lab.lab.output import Output, table
 from sgemm_lab.records.fewer import FEWER, Errors, FewerRun, SizeTimes, Way, latest
+from sgemm_lab.records.store import load_records
 from sgemm_lab.text import bytes_moved_text, number, plural, size_text, with_spaced_percents
 from sgemm_lab.widgets import SevenProducts
 from sgemm_lab.widgets.seven_products import SignedProduct
@@ -59,6 +61,20 @@ class Fewer:
 
     def __init__(self, gpu: str, run: FewerRun, machine: Machine) -> None:
         self.gpu, self.run, self.machine = gpu, run, machine
+
+    def inside(self, kernel: str) -> "Fewer":
+        """Return the same of plans whose leaves were all multiplied by one kernel.
+
+        Raises:
+            LabError: it was not measured.
+        """
+        found = next((one for one in self.run.inside if one.kernel == kernel), None)
+        record = next((one for one in load_records() if one.gpu.name == self.gpu), None)
+        if not found or not record:
+            raise LabError(f"Strassen's product was not measured with {kernel} inside.")
+        run = replace(self.run, times=found.times, errors=found.errors)
+        machine = with_leaves(self.machine, load_kernel(kernel), record)
+        return Fewer(self.gpu, run, machine)
 
     @cached_property
     def growth(self) -> float:

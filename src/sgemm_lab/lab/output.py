@@ -99,7 +99,9 @@ def table(
     rows = [list(map(with_spaced_percents, row)) for row in rows]
 
     def cell(tag: str, index: int, text: str, scope: str = "") -> str:
-        kind = ' class="number"' if index >= numbers else ""
+        # "8.0e-07" would break after its sign.
+        unbroken = "" if " " in text else " unbroken"
+        kind = f' class="number{unbroken}"' if index >= numbers else ""
         # A name such as "tiled:TILE=16,BK=8" may break before each constant.
         shown = re.sub(r"([:,])(?=[A-Z]+=)", r"\1<wbr>", escape(text))
         if index == code and tag == "td":

@@ -90,11 +90,28 @@ export function nineDigits(value) {
   const exponent = Number(power);
   if (exponent < -4 || exponent >= 9) {
     const short = digits.includes(".") ? digits.replace(/\.?0+$/, "") : digits;
-    return `${short}e${exponent < 0 ? "-" : "+"}${`${Math.abs(exponent)}`.padStart(2, "0")}`;
+    return `${short}e${signed(exponent)}`;
   }
   const plain = Number(`${digits}e${exponent}`).toFixed(8 - exponent);
   const short = plain.includes(".") ? plain.replace(/\.?0+$/, "") : plain;
   return Object.is(value, -0) ? "-0" : short;
+}
+
+/**
+ * A number with two digits and its power of ten: 4.2e-07.
+ * @param {number} value
+ */
+export function scientific(value) {
+  const [digits, power] = halfToEven(value, 2).split("e");
+  return `${digits}e${signed(Number(power))}`;
+}
+
+/**
+ * An exponent with its sign and two digits or more.
+ * @param {number} exponent
+ */
+function signed(exponent) {
+  return `${exponent < 0 ? "-" : "+"}${`${Math.abs(exponent)}`.padStart(2, "0")}`;
 }
 
 /**

@@ -116,6 +116,11 @@ def place_name(index: Sequence[int], sides: Sequence[int]) -> str:
     return f"{index[0]}" if axes == 1 else f"({', '.join(map(str, index[:axes]))})"
 
 
+def scientific(value: float) -> str:
+    """Write a number with two digits and its power of ten: 4.2e-07."""
+    return f"{value:.1e}"
+
+
 def size_text(size: Sequence[int]) -> str:
     """Write a size: 4096³ for a cube, 1000×999×37 otherwise."""
     m, n, k = size

@@ -23,6 +23,7 @@ from sgemm_lab.rules import (
     on_paper,
     overlap,
     requests,
+    score_rows,
     sentences,
     tile,
     tile_waves,
@@ -41,6 +42,7 @@ MODULES = {
     "occupancy": "rules/occupancy.js",
     "overlap": "rules/overlap.js",
     "paper": "rules/on_paper.js",
+    "scores": "rules/score_rows.js",
     "requests": "rules/requests.js",
     "roofs": "rules/roofs.js",
     "sentences": "rules/sentences.js",
@@ -152,6 +154,40 @@ def filled_sentences(draw: st.DrawFn) -> tuple[str, dict[str, Any]]:
     places = re.findall(r"\{(\w+)(:?)", sentences.TEMPLATES[key])
     numbers = st.integers(1, 10**6)
     return key, {name: draw(numbers) if formatted else "x" for name, formatted in places}
+
+
+@st.composite
+def scoreboards(draw: st.DrawFn) -> tuple[Any, ...]:
+    """Rows of a scoreboard with holes in them and values that are equal, and what to show."""
+    names = ["naive", "tiled:TILE=16", "strassen"]
+    values: dict[str, st.SearchStrategy[Any]] = {
+        "of_bound": st.sampled_from([0.5, 0.25, 0.125]),
+        "bound_by": st.sampled_from(["DRAM", "issue slots"]),
+        "arithmetic": st.sampled_from(["fp32", "3xtf32"]),
+        "error": st.floats(1e-9, 1),
+        "of_cublas_error": st.floats(0.01, 100),
+    }
+    rows = []
+    for _ in range(draw(st.integers(0, 12))):
+        row = {
+            "kernel": draw(st.sampled_from(names)),
+            "gpu": draw(st.sampled_from(["H200", "T4"])),
+            "size": draw(st.sampled_from([[64, 64, 64], [1, 4096, 4096], [4096, 1, 4096]])),
+            "gflops": draw(st.floats(1, 1e5)),
+            "of_cublas": draw(st.sampled_from([0.5, 1.5, 0.06])),
+            "date": draw(st.sampled_from(["2026-11-20T01:02:03Z", "2026-11-21T01:02:03Z"])),
+        }
+        row |= {name: draw(some) for name, some in values.items() if draw(st.booleans())}
+        rows.append(row)
+    wanted = (["", "H200"], ["", "64×64×64"], ["", "fp32"], ["", "TILE"], score_rows.COLUMNS)
+    return rows, *(draw(st.sampled_from(some)) for some in wanted), draw(st.booleans())
+
+
+def python_scores(rows: list[Any], *wanted: Any) -> list[Any]:
+    *named, falling = wanted
+    shown = score_rows.chosen_rows(rows, *named, falling=falling)
+    words = [score_rows.cell_words(rows[i], named[-1]) for i in shown]
+    return [shown, words, score_rows.score_words(rows, shown)]
 
 
 def python_tile(tile_: dict[str, int], gpu: dict[str, Any], size: dict[str, int]) -> list[Any]:
@@ -378,6 +414,22 @@ TWINS = [
         ),
         lambda *case: [asdict(on_paper.on_paper(*case)), on_paper.paper_words(*case)],
         "(...given) => [paper.onPaper(...given), paper.paperWords(...given)]",
+    ),
+    Twin(
+        "numbers with powers of ten",
+        st.tuples(st.floats(1e-12, 1e12)),
+        text.scientific,
+        "(value) => text.scientific(value)",
+    ),
+    Twin(
+        "the scoreboard",
+        scoreboards(),
+        python_scores,
+        """(rows, gpu, size, arithmetic, search, sort, falling) => {
+          const shown = scores.chosenRows(rows, gpu, size, arithmetic, search, sort, falling);
+          return [shown, shown.map((i) => scores.cellWords(rows[i], sort)),
+                  scores.scoreWords(rows, shown)];
+        }""",
     ),
     Twin(
         "roofs",

@@ -9,6 +9,7 @@ import occupancy_samples
 from code_samples import CODES
 from product_samples import PRODUCTS
 from request_samples import GLOBAL, SHARED
+from score_samples import ROWS
 from tile_samples import CHIPS, KERNELS
 from walk_samples import sliding_window
 from widget_samples import CONSTANTS, GPUS, POINTS
@@ -24,6 +25,7 @@ from sgemm_lab.widgets import (
     MachineCode,
     ManyGpus,
     Roofline,
+    Scoreboard,
     SevenProducts,
     Steps,
     TileWaves,
@@ -105,6 +107,11 @@ SAMPLES = {
         lambda: MachineCode(CODES),
         lambda: lab.machine_code("ahead", "serpentine"),
         ("left", ["mixed", "clean", "long"]),
+    ),
+    "scoreboard": Sample(
+        lambda: Scoreboard(ROWS),
+        lab.scoreboard,
+        ("sort", ["kernel", "of_bound", "error", "gflops"]),
     ),
     "ladder": Sample(
         ladder_samples.ladder,

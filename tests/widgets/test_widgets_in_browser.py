@@ -99,7 +99,7 @@ def test_it_fits_a_phone(show: Opener, name: str) -> None:
     outside = page.evaluate(
         """() => [...document.querySelectorAll("#widget *")].filter((node) => {
              const box = node.getBoundingClientRect();
-             const scrolls = node.parentElement.closest(".lab-line, .lab-code");
+             const scrolls = node.parentElement.closest(".lab-line, .lab-code, .lab-rows");
              return box.width && !scrolls && (box.left < 0 || box.right > 390.5);
            }).map((node) => node.outerHTML.slice(0, 90))"""
     )

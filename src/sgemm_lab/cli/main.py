@@ -39,7 +39,6 @@ from sgemm_lab.dispatch.product import dispatcher
 from sgemm_lab.dispatch.shapes import SQUARES
 from sgemm_lab.errors import LabError
 from sgemm_lab.files import own_records
-from sgemm_lab.gpu import is_model
 from sgemm_lab.kernel import Kernel, Size, load_kernels
 from sgemm_lab.measuring.race import Budget
 from sgemm_lab.measuring.recorder import (
@@ -50,17 +49,14 @@ from sgemm_lab.measuring.recorder import (
     record_errors,
     take_record,
 )
-from sgemm_lab.models.bound import bound_of
-from sgemm_lab.models.roofline import known_gpus
-from sgemm_lab.records import fewer
-from sgemm_lab.records.data import MATMUL, Record, Score
-from sgemm_lab.records.fewer import FewerScore
+from sgemm_lab.models.scoreboard import Line, lines
+from sgemm_lab.records.data import MATMUL, Score
+from sgemm_lab.records.fewer import FEWER
 from sgemm_lab.records.store import (
     add_run,
     load_record,
     load_records,
     not_yet_measured,
-    scores,
 )
 from sgemm_lab.text import plural, tenths_percent
 
@@ -397,72 +393,28 @@ def _launch(options: argparse.Namespace) -> int:
 
 
 def _scoreboard(options: argparse.Namespace) -> int:
-    wanted = (options.gpu or "").lower()
     records = load_records(options.records)
     if not records:
         raise LabError(
             f"There is no record in {options.records or own_records()}. "
             "Take one with 'sgemm-lab record' on a GPU."
         )
-    found = [s for s in scores(records) if wanted in s.gpu.lower()]
-    strassen = [
-        s
-        for record in fewer.FEWER.load_all(options.records)
-        for s in fewer.scores(record)
-        if wanted in s.gpu.lower()
-    ]
-    if not (found or strassen) and options.gpu:
+    strassen = FEWER.load_all(options.records)
+    found = lines(records, strassen, options.gpu or "", bounds=options.json)
+    if not found and options.gpu:
         raise LabError(f"No record is of a GPU whose name contains '{options.gpu}'.")
     if options.json:
-        columns = (
-            "kernel", "picked", "gpu", "m", "n", "k", "gflops", "cublas_gflops", "error",
-            "cublas_error", "date",
-        )  # fmt: skip
-        bounds = _bounds(records)
-        arithmetics = {k.name: k.arithmetic for k in load_kernels(variants=True)}
-        rows = [
-            {
-                **{c: getattr(s, c) for c in columns},
-                "arithmetic": arithmetics.get(s.picked or s.kernel),
-                "levels": None,
-                **bounds(s),
-            }
-            for s in found
-        ] + [
-            {
-                **{c: getattr(s, c) for c in columns},
-                "arithmetic": s.arithmetic, "levels": s.levels,
-                "bound_by": None, "bound_gflops": None,
-            }
-            for s in strassen
-        ]  # fmt: skip
-        print_json(rows)
+        print_json([asdict(line) for line in found])
     else:
-        _print_scores((*found, *strassen))
-    known = {score.kernel for score in found}
+        _print_scores(found)
+    known = {line.kernel for line in found}
     waiting = [k.name for k in load_kernels(variants=True) if k.name not in known]
     if waiting:
         tell(not_yet_measured(waiting))
     return 0
 
 
-def _bounds(records: Sequence[Record]) -> Callable[[Score], dict[str, str | float | None]]:
-    """Return a function that gives the bound over a score; None where it is not known."""
-    gpus = known_gpus(records)
-
-    def fields(score: Score) -> dict[str, str | float | None]:
-        record = next(r for r in records if score.run in r.runs)
-        gpu = next((gpu for gpu in gpus if is_model(record.gpu.name, gpu)), None)
-        found = bound_of(score, gpu, record) if gpu else None
-        return {
-            "bound_by": found.unit if found else None,
-            "bound_gflops": found.gflops if found else None,
-        }
-
-    return fields
-
-
-def _print_scores(found: Iterable[Score | FewerScore]) -> None:
+def _print_scores(found: Iterable[Score | Line]) -> None:
     rows = [
         (
             s.kernel,

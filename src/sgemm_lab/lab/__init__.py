@@ -43,8 +43,8 @@ recorded of them.
 **Writing.** ``number`` and ``bytes_text`` as the book writes them, ``code`` in a sentence, a
 ``table``, and ``say`` where a cell must choose the sentence.
 
-**Of the records.** ``recorded`` and ``runs``, ``agreement`` with the hardware's counts, ``effects``
-of how one measures, ``my_gpu``.
+**Of the records.** The ``scoreboard`` of all; ``recorded`` and ``runs``, ``agreement`` with the
+hardware's counts, ``effects`` of how one measures, ``my_gpu``.
 """
 
 from collections.abc import Mapping, Sequence
@@ -104,6 +104,7 @@ from sgemm_lab.lab.recorded import Recorded, recorded, runs
 from sgemm_lab.lab.requests import Request
 from sgemm_lab.lab.requests import request as _request
 from sgemm_lab.lab.sample_picture import spread as _spread
+from sgemm_lab.lab.scores import scoreboard as _scoreboard
 from sgemm_lab.lab.searching import SearchMap
 from sgemm_lab.lab.searching import search_map as _search_map
 from sgemm_lab.lab.several import Several
@@ -136,6 +137,7 @@ from sgemm_lab.widgets import (
     MemoryLadder,
     Occupancy,
     Roofline,
+    Scoreboard,
     SevenProducts,
     Steps,
     TileWaves,
@@ -773,6 +775,11 @@ def contributions() -> dict[str, str]:
     return {name: _accuracies.error_text(error) for name, error in left.items()}
 
 
+def scoreboard(size: int | Size = 4096) -> Scoreboard:
+    """Show every measurement of the records and of this session, to filter and to sort."""
+    return _scoreboard(_size(size))
+
+
 def several() -> Several:
     """Return what the record of several GPUs says: ``product``, ``link``, ``foretold`` times."""
     return _several()
@@ -908,6 +915,7 @@ __all__ = [
     "roofline",
     "runs",
     "say",
+    "scoreboard",
     "search_map",
     "seven_products",
     "several",

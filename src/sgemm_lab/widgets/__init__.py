@@ -14,6 +14,7 @@ from sgemm_lab.widgets.many_gpus import ManyGpus as ManyGpus
 from sgemm_lab.widgets.memory_ladder import MemoryLadder as MemoryLadder
 from sgemm_lab.widgets.occupancy import Occupancy as Occupancy
 from sgemm_lab.widgets.roofline import Roofline as Roofline
+from sgemm_lab.widgets.scoreboard import Scoreboard as Scoreboard
 from sgemm_lab.widgets.seven_products import SevenProducts as SevenProducts
 from sgemm_lab.widgets.steps import Steps as Steps
 from sgemm_lab.widgets.tile_waves import TileWaves as TileWaves

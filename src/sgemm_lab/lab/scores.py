@@ -1,0 +1,47 @@
+"""The scoreboard, filled with the book's records and with what this session measured."""
+
+from sgemm_lab.errors import LabError
+from sgemm_lab.kernel import Size
+from sgemm_lab.lab import session
+from sgemm_lab.models.scoreboard import Line, lines
+from sgemm_lab.records.fewer import FEWER
+from sgemm_lab.widgets import Scoreboard
+from sgemm_lab.widgets.scoreboard import Row
+
+
+def scoreboard(size: Size) -> Scoreboard:
+    """Return the widget, at first with the rows of one size.
+
+    Args:
+        size: M, N, K; where nothing was measured at it, all rows are shown.
+
+    Raises:
+        LabError: there is no record.
+    """
+    found = [_row(line, f"{line.gpu}, yours") for line in lines(session.here(), [])]
+    found += [_row(line, line.gpu) for line in lines(session.book_records(), FEWER.load_all())]
+    if not found:
+        raise LabError("There is no record. Take one with 'sgemm-lab record' on a GPU.")
+    known = any(tuple(row["size"]) == size for row in found)
+    return Scoreboard(found, size="×".join(map(str, size)) if known else "")
+
+
+def _row(line: Line, gpu: str) -> Row:
+    row: Row = {
+        "kernel": f"{line.kernel}, {line.levels} levels" if line.levels else line.kernel,
+        "gpu": gpu,
+        "size": line.size,
+        "gflops": float(f"{line.gflops:.6g}"),
+        "of_cublas": round(line.share, 4),
+        "date": line.date,
+    }
+    if line.arithmetic:
+        row["arithmetic"] = line.arithmetic
+    if line.bound_by and line.bound_gflops:
+        row["bound_by"] = line.bound_by
+        row["of_bound"] = round(line.gflops / line.bound_gflops, 4)
+    if line.error is not None:
+        row["error"] = line.error
+        if line.cublas_error:
+            row["of_cublas_error"] = round(line.error / line.cublas_error, 4)
+    return row

@@ -1,0 +1,109 @@
+"""The scoreboard: what was measured, by kernel, size and GPU, beside cuBLAS, bound and error."""
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+
+from sgemm_lab.gpu import is_model
+from sgemm_lab.kernel import Size, load_kernels
+from sgemm_lab.models.bound import bound_of
+from sgemm_lab.models.roofline import known_gpus
+from sgemm_lab.records import fewer
+from sgemm_lab.records.data import Record, Score
+from sgemm_lab.records.fewer import FewerRecord, FewerScore
+from sgemm_lab.records.store import scores
+
+
+@dataclass(frozen=True)
+class Line:
+    """One way to multiply at one size on one GPU. Speeds are medians, cuBLAS in turns."""
+
+    kernel: str
+    """A kernel's name, "matmul" for the dispatcher, or "strassen"."""
+    picked: str | None
+    """Which kernel the dispatcher took."""
+    gpu: str
+    m: int
+    n: int
+    k: int
+    gflops: float
+    cublas_gflops: float
+    error: float | None
+    """‖C − A·B‖ over ‖A·B‖ against float64; None where it was not measured."""
+    cublas_error: float | None
+    date: str
+    arithmetic: str | None
+    """Such as "fp32" or "3xtf32"; None for a kernel that the book no longer has."""
+    levels: int | None
+    """Of Strassen's product."""
+    bound_by: str | None = None
+    """The unit that bounds it; None where that is not known."""
+    bound_gflops: float | None = None
+
+    @property
+    def size(self) -> Size:
+        """M, N, K."""
+        return self.m, self.n, self.k
+
+    @property
+    def share(self) -> float:
+        """Its speed over that of cuBLAS."""
+        return self.gflops / self.cublas_gflops
+
+
+def lines(
+    records: Sequence[Record],
+    strassen: Iterable[FewerRecord],
+    gpu: str = "",
+    *,
+    bounds: bool = True,
+) -> list[Line]:
+    """Return the latest score of each kernel, size and GPU, then those of Strassen's product.
+
+    Args:
+        records: of kernels.
+        strassen: of Strassen's product.
+        gpu: only of GPUs whose name contains this, in letters of any size.
+        bounds: whether to work out what bounds each; it takes seconds.
+    """
+    arithmetics = {kernel.name: kernel.arithmetic for kernel in load_kernels(variants=True)}
+    bound = _bounds(records) if bounds else _no_bound
+    found = [
+        _line(score, arithmetics.get(score.picked or score.kernel), None, *bound(score))
+        for score in scores(records)
+    ] + [
+        _line(score, score.arithmetic, score.levels)
+        for record in strassen
+        for score in fewer.scores(record)
+    ]
+    return [line for line in found if gpu.lower() in line.gpu.lower()]
+
+
+def _line(
+    score: Score | FewerScore,
+    arithmetic: str | None,
+    levels: int | None,
+    bound_by: str | None = None,
+    bound_gflops: float | None = None,
+) -> Line:
+    return Line(
+        score.kernel, score.picked, score.gpu, score.m, score.n, score.k, score.gflops,
+        score.cublas_gflops, score.error, score.cublas_error, score.date, arithmetic, levels,
+        bound_by, bound_gflops,
+    )  # fmt: skip
+
+
+def _bounds(records: Sequence[Record]) -> Callable[[Score], tuple[str | None, float | None]]:
+    """Return a function that gives the bound over a score."""
+    gpus = known_gpus(records)
+
+    def bound(score: Score) -> tuple[str | None, float | None]:
+        record = next(r for r in records if score.run in r.runs)
+        gpu = next((gpu for gpu in gpus if is_model(record.gpu.name, gpu)), None)
+        found = bound_of(score, gpu, record) if gpu else None
+        return (found.unit, found.gflops) if found else (None, None)
+
+    return bound
+
+
+def _no_bound(_score: Score) -> tuple[None, None]:
+    return None, None

@@ -1,0 +1,94 @@
+// @ts-check
+// Which rows of the scoreboard are shown: score_rows.py in JavaScript, held equal to it by a test.
+
+import { number, percent, scientific, sizeText } from "../text.js";
+import { sentence } from "./sentences.js";
+
+/**
+ * A row; what is not known of it is left out.
+ * @typedef {{ kernel: string, gpu: string, size: number[], gflops: number, of_cublas: number,
+ *   of_bound?: number, bound_by?: string, arithmetic?: string, error?: number,
+ *   of_cublas_error?: number, date: string }} Row
+ * @typedef {Exclude<keyof Row, "gpu">} Column
+ */
+
+/**
+ * The indices of the rows to show, in order; score_rows.py says what the arguments are.
+ * @param {Row[]} rows
+ * @param {string} gpu
+ * @param {string} size
+ * @param {string} arithmetic
+ * @param {string} search
+ * @param {Column} sort
+ * @param {boolean} falling
+ */
+export function chosenRows(rows, gpu, size, arithmetic, search, sort, falling) {
+  const wanted = search.toLowerCase();
+  const found = [...rows.keys()].filter((i) => {
+    const row = rows[i];
+    return (
+      ["", row.gpu].includes(gpu) &&
+      ["", row.size.join("×")].includes(size) &&
+      ["", row.arithmetic].includes(arithmetic) &&
+      row.kernel.toLowerCase().includes(wanted)
+    );
+  });
+  const known = found.filter((i) => rows[i][sort] !== undefined);
+  const unknown = found.filter((i) => rows[i][sort] === undefined);
+  const way = falling ? -1 : 1;
+  known.sort((a, b) => way * ordered(valueIn(rows[a], sort), valueIn(rows[b], sort)) || a - b);
+  return [...known, ...unknown];
+}
+
+/**
+ * What stands in a cell of a row; "–" where it is not known.
+ * @param {Row} row
+ * @param {Column} column
+ */
+export function cellWords(row, column) {
+  const value = row[column];
+  if (value === undefined) return "–";
+  if (column === "size") return sizeText(row.size);
+  if (column === "gflops") return number(row.gflops);
+  if (column === "error") return scientific(Number(value));
+  if (column === "date") return row.date.slice(0, 10);
+  return typeof value === "string" ? value : percent(Number(value));
+}
+
+/**
+ * How many rows are shown, and which of them is the fastest.
+ * @param {Row[]} rows
+ * @param {number[]} shown
+ */
+export function scoreWords(rows, shown) {
+  if (!shown.length) return sentence("score.none", {});
+  const best = shown.map((i) => rows[i]).reduce((a, b) => (b.gflops > a.gflops ? b : a));
+  return sentence("score.best", {
+    count: shown.length,
+    kernel: best.kernel,
+    size: sizeText(best.size),
+    gpu: best.gpu,
+    gflops: best.gflops,
+    share: best.of_cublas,
+  });
+}
+
+/**
+ * Below zero where the first of two texts or numbers comes first.
+ * @param {string | number} one
+ * @param {string | number} other
+ */
+function ordered(one, other) {
+  if (one === other) return 0;
+  return one < other ? -1 : 1;
+}
+
+/**
+ * What a row is sorted by.
+ * @param {Row} row
+ * @param {Column} column
+ */
+function valueIn(row, column) {
+  if (column === "size") return row.size.reduce((a, b) => a * b);
+  return /** @type {string | number} */ (row[column]);
+}

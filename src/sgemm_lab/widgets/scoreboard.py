@@ -1,0 +1,148 @@
+"""The scoreboard: rows of what was measured, to filter, to search and to sort."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any, NotRequired, TypedDict
+
+import traitlets
+from matplotlib.axes import Axes
+
+from sgemm_lab.errors import LabError
+from sgemm_lab.rules.score_rows import COLUMNS, cell_words, chosen_rows, score_words
+from sgemm_lab.style import CUBLAS, LEVEL_COLOURS, book_style, figure, svg
+from sgemm_lab.text import size_text
+from sgemm_lab.widgets.base import LabWidget, html_table
+from sgemm_lab.widgets.data import checked_items, checked_number, checked_text
+
+HEADS = {
+    "kernel": "kernel",
+    "size": "M×N×K",
+    "gflops": "GFLOP/s",
+    "of_cublas": "of cuBLAS",
+    "of_bound": "of its bound",
+    "bound_by": "bound by",
+    "arithmetic": "arithmetic",
+    "error": "error",
+    "of_cublas_error": "of cuBLAS's error",
+    "date": "measured",
+}
+"""The name of each column."""
+
+_MOST_BARS = 14
+
+
+class Row(TypedDict):
+    """One way to multiply at one size on one GPU. What is not known is left out."""
+
+    kernel: str
+    gpu: str
+    size: Sequence[int]  # M, N, K
+    gflops: float
+    of_cublas: float  # its speed over that of cuBLAS in FP32
+    of_bound: NotRequired[float]
+    bound_by: NotRequired[str]
+    arithmetic: NotRequired[str]
+    error: NotRequired[float]
+    of_cublas_error: NotRequired[float]  # its error over that of cuBLAS in FP32
+    date: str
+
+
+class Scoreboard(LabWidget):
+    """A table of rows, with filters above it and a button to sort in each head.
+
+    Args:
+        rows: what was measured, see :class:`Row`.
+        gpu: only rows of this GPU; "" for all.
+        size: only rows of this M×N×K, such as "4096×4096×4096"; "" for all.
+        arithmetic: only rows of this; "" for all.
+        search: only kernels whose name contains this.
+        sort: the column to sort by, one of ``COLUMNS``.
+        falling: whether the largest comes first.
+
+    All but ``rows`` are state that the reader changes and Python can read or set.
+
+    Raises:
+        LabError: a row or a setting is not as described.
+    """
+
+    rows: "traitlets.List[dict[str, Any]]" = traitlets.List().tag(sync=True)
+    gpu = traitlets.Unicode().tag(sync=True)
+    size = traitlets.Unicode().tag(sync=True)
+    arithmetic = traitlets.Unicode().tag(sync=True)
+    search = traitlets.Unicode().tag(sync=True)
+    sort = traitlets.Unicode("gflops").tag(sync=True)
+    falling = traitlets.Bool(True).tag(sync=True)
+    heads: "traitlets.Dict[str, str]" = traitlets.Dict(HEADS).tag(sync=True)
+
+    def __init__(self, rows: Sequence[Row], **state: Any) -> None:
+        super().__init__(rows=[_checked(row) for row in checked_items(rows, "rows")], **state)
+
+    @traitlets.validate("gpu", "size", "arithmetic")
+    def _check_filter(self, proposal: Any) -> str:
+        name, value = proposal["trait"].name, proposal["value"]
+        if value and value not in self.choices(name):
+            known = ", ".join(self.choices(name))
+            raise LabError(f"No row has the {name} '{value}'. There are {known}.")
+        return str(value)
+
+    @traitlets.validate("sort")
+    def _check_sort(self, proposal: Any) -> str:
+        if proposal["value"] not in COLUMNS:
+            raise LabError(f"'{proposal['value']}' is no column. Sort by {', '.join(COLUMNS)}.")
+        return str(proposal["value"])
+
+    def choices(self, name: str) -> list[str]:
+        """Return the values that a filter, "gpu", "size" or "arithmetic", can be set to."""
+        found = (row.get(name) for row in self.rows)
+        texts = ("×".join(map(str, one)) if name == "size" else one for one in found if one)
+        return list(dict.fromkeys(texts))
+
+    @property
+    def shown(self) -> list[dict[str, Any]]:
+        """The rows on show, in order."""
+        return [self.rows[i] for i in self._indices]
+
+    @property
+    def alt(self) -> str:
+        """How many rows are shown, and which of them is the fastest."""
+        return score_words(self.rows, self._indices)
+
+    def still(self) -> str:
+        """Return the first rows on show as bars, in inline SVG."""
+        first = self.shown[:_MOST_BARS]
+        fig = figure(7.2, 0.9 + 0.26 * max(1, len(first)))
+        with book_style():
+            _draw(fig.subplots(), first)
+        return svg(fig, "The first rows of the scoreboard", self.alt)
+
+    def table(self) -> str:
+        """Return the rows on show as an HTML table."""
+        rows = [[cell_words(row, column) for column in COLUMNS] for row in self.shown]
+        return html_table(self.alt, list(HEADS.values()), rows)
+
+    @property
+    def _indices(self) -> list[int]:
+        wanted = self.gpu, self.size, self.arithmetic, self.search
+        return chosen_rows(self.rows, *wanted, self.sort, falling=self.falling)
+
+
+def _draw(ax: Axes, rows: Sequence[Mapping[str, Any]]) -> None:
+    names = [f"{row['kernel']}, {size_text(row['size'])}" for row in rows]
+    shares = [100 * row["of_cublas"] for row in rows]
+    places = range(len(rows))
+    ax.barh(places, shares, color=LEVEL_COLOURS["shared"], height=0.7)
+    ax.axvline(100, color=CUBLAS, linestyle="--")
+    ax.set_yticks(places, names)
+    ax.invert_yaxis()
+    ax.set_xlabel("% of cuBLAS in FP32")
+
+
+def _checked(row: Mapping[str, Any]) -> dict[str, Any]:
+    name = checked_text(row, "kernel", "A row")
+    for key in ("gpu", "date"):
+        checked_text(row, key, f"The row of '{name}'")
+    for key in ("gflops", "of_cublas"):
+        checked_number(row, key, f"The row of '{name}'")
+    if len(row.get("size", ())) != 3:
+        raise LabError(f"The row of '{name}' needs M, N and K under 'size'.")
+    known = {key: row[key] for key in (*COLUMNS, "gpu") if row.get(key) is not None}
+    return known | {"size": list(row["size"])}

@@ -1,0 +1,35 @@
+"""The scoreboard of a page: the records, and what a session measured."""
+
+import pytest
+from record_samples import DEVICE, record, run, samples
+
+from sgemm_lab import lab
+from sgemm_lab.errors import LabError
+from sgemm_lab.lab import session
+from sgemm_lab.records.kind import Kind
+
+
+def test_it_begins_with_one_size_and_holds_all() -> None:
+    board = lab.scoreboard()
+    assert {tuple(row["size"]) for row in board.shown} == {(4096, 4096, 4096)}
+    assert len(board.rows) > len(board.shown)
+    names = {row["kernel"] for row in board.shown}
+    assert {"naive", "matmul", "strassen, 2 levels"} & names == {"naive", "matmul"} | (
+        names & {"strassen, 2 levels"}
+    )
+    assert all(0 < row["of_bound"] < 1.02 for row in board.rows if "of_bound" in row)
+    assert lab.scoreboard(123).size == ""
+
+
+def test_what_was_measured_here_stands_beside_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    mine = record(run(samples("naive", 1.0), samples("cublas", 0.5)))
+    monkeypatch.setattr(session, "here", lambda: [mine])
+    board = lab.scoreboard()
+    assert board.choices("gpu")[0] == f"{DEVICE.name}, yours"
+
+
+def test_without_any_record_it_says_how_to_take_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(session, "book_records", lambda: [])
+    monkeypatch.setattr(Kind, "load_all", lambda self: [])
+    with pytest.raises(LabError, match="Take one with 'sgemm-lab record'"):
+        lab.scoreboard()

@@ -1,0 +1,23 @@
+"""The lines of the scoreboard, as the command prints them."""
+
+from sgemm_lab.models.scoreboard import lines
+from sgemm_lab.records.fewer import FEWER
+from sgemm_lab.records.store import load_records
+
+RECORDS, STRASSEN = load_records(), FEWER.load_all()
+
+
+def test_every_kernel_has_its_arithmetic_and_strassen_its_levels() -> None:
+    found = lines(RECORDS, STRASSEN, bounds=False)
+    by_name = {line.kernel: line for line in found}
+    assert by_name["naive"].arithmetic == "fp32"
+    assert by_name["warp_groups_fp32"].arithmetic == "3xtf32"
+    strassen = [line for line in found if line.kernel == "strassen"]
+    assert {line.arithmetic for line in strassen} >= {"strassen"}
+    assert all(line.levels for line in strassen)
+    assert {line.bound_gflops for line in found} == {None}
+
+
+def test_a_part_of_a_gpus_name_chooses() -> None:
+    assert lines(RECORDS, STRASSEN, "h200", bounds=False)
+    assert lines(RECORDS, STRASSEN, "No such GPU", bounds=False) == []

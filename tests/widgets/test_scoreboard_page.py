@@ -1,0 +1,98 @@
+"""The scoreboard: what is filtered and sorted in the page is what Python shows."""
+
+from typing import Any
+
+import pytest
+from playwright.sync_api import Page, expect
+from score_samples import ROWS
+from widget_page import Opener
+
+from sgemm_lab.errors import LabError
+from sgemm_lab.rules.score_rows import COLUMNS, cell_words
+from sgemm_lab.widgets import Scoreboard
+
+
+def table(page: Page) -> list[list[str]]:
+    rows = page.locator("tbody tr").all()
+    return [row.locator("th, td").all_inner_texts() for row in rows]
+
+
+def expected(widget: Scoreboard) -> list[list[str]]:
+    return [[cell_words(row, column) for column in COLUMNS] for row in widget.shown]
+
+
+def test_each_head_sorts_and_turns_the_order_round(show: Opener) -> None:
+    widget = Scoreboard(ROWS)
+    page = show(widget)
+    assert table(page) == expected(widget)
+    for column, head in widget.heads.items():
+        for _ in range(2):
+            page.get_by_role("button", name=head, exact=True).click()
+            sorted_by = page.locator("th[aria-sort]")
+            expect(sorted_by).to_have_count(1)
+            expect(sorted_by).to_have_text(head)
+            widget.sort = column
+            widget.falling = sorted_by.get_attribute("aria-sort") == "descending"
+            assert table(page) == expected(widget)
+
+
+def test_filters_and_search_work_together(show: Opener) -> None:
+    widget = Scoreboard(ROWS)
+    page = show(widget)
+    page.get_by_label("GPU").select_option("Tesla T4")
+    page.get_by_label("Size").select_option("2048×2048×2048")
+    page.get_by_label("Kernel").fill("TI")
+    widget.gpu, widget.size, widget.search = "Tesla T4", "2048×2048×2048", "TI"
+    assert table(page) == expected(widget)
+    assert [row["kernel"] for row in widget.shown] == ["tiled:TILE=16"]
+    expect(page.get_by_role("status")).to_have_text(widget.alt)
+    page.get_by_label("Arithmetic").select_option("3xtf32")
+    expect(page.get_by_role("status")).to_contain_text("No row fits all of this")
+    assert table(page) == []
+
+
+def test_a_filter_without_a_choice_is_not_there(show: Opener) -> None:
+    page = show(Scoreboard(ROWS[:2]))
+    expect(page.get_by_label("GPU")).to_be_hidden()
+    expect(page.get_by_label("Size")).to_be_hidden()
+
+
+def test_very_many_rows_are_cut_with_a_word(show: Opener) -> None:
+    page = show(Scoreboard(ROWS * 12))
+    expect(page.locator("tbody tr")).to_have_count(200)
+    expect(page.locator(".lab-about")).to_have_text(
+        "16 more rows fit. Choose a size, or name a kernel."
+    )
+
+
+@pytest.mark.parametrize(
+    ("state", "sentence"),
+    [
+        ({"gpu": "A100"}, "No row has the gpu 'A100'. There are NVIDIA H200, Tesla T4"),
+        ({"size": "64³"}, "No row has the size '64³'. There are 1024×1024×1024, 2048"),
+        ({"sort": "colour"}, "'colour' is no column. Sort by kernel, size"),
+    ],
+)
+def test_what_no_row_has_is_refused(state: dict[str, Any], sentence: str) -> None:
+    with pytest.raises(LabError, match=sentence):
+        Scoreboard(ROWS, **state)
+
+
+@pytest.mark.parametrize(
+    ("change", "sentence"),
+    [
+        ({"gpu": ""}, "The row of 'naive' needs a text under 'gpu'"),
+        ({"gflops": 0}, "The row of 'naive'.+above zero"),
+        ({"size": (1, 2)}, "The row of 'naive' needs M, N and K"),
+    ],
+)
+def test_a_row_that_lacks_something_is_refused(change: dict[str, Any], sentence: str) -> None:
+    with pytest.raises(LabError, match=sentence):
+        Scoreboard([{**ROWS[0], **change}])  # type: ignore[typeddict-item]
+
+
+def test_without_scripts_the_first_rows_are_bars() -> None:
+    widget = Scoreboard(ROWS, size="4096×4096×4096")
+    assert "stream_k, 4096³" in widget.still()
+    assert "6 rows. The fastest is stream_k at 4096³ on NVIDIA H200: 55,000 GFLOP/s" in widget.alt
+    assert widget.table().count("<tr>") == 1 + 6

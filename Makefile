@@ -8,6 +8,9 @@ INSTALL := $(BIN)/python -m uv pip install --python $(BIN)/python
 SITE := _build/html
 ALONE := tests/widgets/test_live_in_jupyterlab.py
 
+# Compiled Python is kept, even where the machine asks for none: dozens of processes import the same.
+unexport PYTHONDONTWRITEBYTECODE
+
 .DEFAULT_GOAL := help
 .PHONY: help book lint check test whole notebooks pdf picture zip readme counts bench clean
 
@@ -57,11 +60,11 @@ test: .venv/.test
 	@$(BIN)/python -m sgemm_lab.clang.package
 	@$(BIN)/python -m sgemm_lab.book.codemirror.package
 	@$(MAKE) --no-print-directory -j 2 lint quiet-book
-	@echo "== pytest" && $(BIN)/pytest -n 2 --dist worksteal --ignore $(ALONE)
+	@echo "== pytest" && SGEMM_LAB_BOOK=built $(BIN)/pytest -n 2 --dist worksteal --ignore $(ALONE)
 	@echo "== pytest $(ALONE), alone: JupyterLab loses time beside others" && $(BIN)/pytest $(ALONE)
 
 whole: book .venv/.test
-	@echo "== what make test samples" && $(BIN)/pytest -n 2 --dist worksteal -m "whole and not bench"
+	@echo "== what make test samples" && SGEMM_LAB_BOOK=built $(BIN)/pytest -n 2 --dist worksteal -m "whole and not bench"
 
 notebooks: .venv/.book
 	@$(BIN)/python -m sgemm_lab.book.notebooks
@@ -109,8 +112,8 @@ clean:
 	@$(INSTALL) -r requirements.txt
 	@touch $@
 
-.venv/.test: .venv/.book requirements-test.txt
+.venv/.test: .venv/.book requirements-test.txt requirements-left-out.txt
 	@echo "Installing what the tests need"
-	@$(INSTALL) --quiet -r requirements-test.txt
+	@$(INSTALL) --quiet -r requirements-test.txt --excludes requirements-left-out.txt
 	@$(BIN)/python tests/browser.py
 	@touch $@

@@ -21,6 +21,8 @@ ROOT = Path(__file__).parents[2]
 SPECIMEN = Path(__file__).parent / "specimen"
 ADDRESS = "https://someone.example/the-book/"
 """Where the specimen says that it is published."""
+BUILT = "SGEMM_LAB_BOOK"
+"""Set by ``make``, which builds the book before it starts the tests."""
 
 
 def build(source: Path, *options: str, address: str | None = None) -> None:

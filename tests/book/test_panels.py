@@ -18,7 +18,7 @@ from turns import in_turn
 from sgemm_lab import lab
 from sgemm_lab.book import panels, theme
 from sgemm_lab.book.assets import ASSETS
-from sgemm_lab.cuda.compiler import compile_kernel
+from sgemm_lab.cuda.compiler import compile_to_ptx
 from sgemm_lab.cuda.shipped_ptx import shipped_file
 from sgemm_lab.errors import LabError
 from sgemm_lab.gpu import find_gpu
@@ -73,7 +73,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     for name in WRONG:
         path = Path(__file__).parents[1] / "wrong_kernels" / f"{name}.cu"
         kernels.append(parse_kernel(name, path.read_text(encoding="utf-8")))
-        ptx = {one.name: compile_kernel(one).ptx for one in (kernels[-1], small(kernels[-1]))}
+        ptx = {one.name: compile_to_ptx(one) for one in (kernels[-1], small(kernels[-1]))}
         text = f"(window.labPtx ??= {{}}).{name} = {json.dumps(ptx)};"
         (where / f"panel-ptx-{name}.js").write_text(text, encoding="utf-8")
     for kernel in kernels:

@@ -9,6 +9,7 @@ from compiler_here import ptx_of
 
 from sgemm_lab.checking import on_cpu
 from sgemm_lab.checking.on_cpu import check_here
+from sgemm_lab.counting import of_kernel
 from sgemm_lab.counting.of_kernel import multiply_whole_numbers
 from sgemm_lab.counting.shared_arrays import shared_parts
 from sgemm_lab.cuda.shipped_ptx import settled_ptx
@@ -105,7 +106,7 @@ def counts(kernel: Kernel, size: Size, *, by_clang: bool) -> dict[str, int]:
 
 
 @pytest.mark.parametrize("kernel", RUN, ids=lambda kernel: kernel.name)
-@pytest.mark.sampled(every=3, first=1)
+@pytest.mark.sampled(every=6, first=1)
 def test_kernel_is_right_and_counts_as_by_nvrtc(kernel: Kernel) -> None:
     differing = set()
     for size in SIZES:
@@ -150,6 +151,7 @@ def test_a_loop_without_an_end_stays_one_and_is_told(
     assert source.count(book) == 1
     kernel = parse_kernel("mine", source.replace(book, edit))
     monkeypatch.setattr(on_cpu, "kernel_ptx", ptx_of)
+    monkeypatch.setattr(of_kernel, "PATIENCE", 2_000)
     (verdict,) = check_here(kernel, [(9, 10, 11)])
     told = re.fullmatch(
         r"The kernel does not come to an end, now at mine\.cu, line (\d+)\. Look at the loop "

@@ -19,7 +19,7 @@ from sgemm_lab.checking.judge import CheckResult
 from sgemm_lab.cli import doctor
 from sgemm_lab.cli import main as cli
 from sgemm_lab.cli.main import main
-from sgemm_lab.cuda.compiler import compile_source
+from sgemm_lab.cuda import compiler
 from sgemm_lab.errors import LabError
 from sgemm_lab.kernel import Kernel, load_kernel, load_kernels
 from sgemm_lab.records.fewer import FEWER, latest
@@ -351,7 +351,7 @@ def test_without_cupy_there_is_a_sentence(
 ) -> None:
     for name in ("cupy", "cupy.cuda"):
         monkeypatch.setitem(sys.modules, name, None)
-    compile_source.cache_clear()  # other tests may have compiled the same
+    compiler._machine_code.cache_clear()  # other tests may have compiled the same
     assert "CuPy is not installed" in refused(capsys, "record")
     assert "NVRTC is not installed" in refused(capsys, "kernels", "--target", "sm_86")
 

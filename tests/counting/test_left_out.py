@@ -4,20 +4,23 @@ from collections import Counter
 from typing import Any
 
 import pytest
-from walk_samples import register_cache, sliding_window, toy, wrong
+from walk_samples import register_cache, toy, wrong
 
 from sgemm_lab.counting.left_out import LeftOut, without_barrier
 from sgemm_lab.counting.walk import Walk, walk
 from sgemm_lab.kernel import load_kernel, parse_kernel
 
+KERNELS: dict[str, tuple[int, int, int]] = {
+    "tiled:TILE=2": (4, 4, 4),
+    "sliding_window:TILE=2,BK=2": (4, 4, 8),
+    "float4:TILE=4,BK=4": (4, 4, 8),
+    "double_buffer:BM=64,BN=64,BK=4": (4, 4, 12),
+}
 
-def kernels() -> list[Walk]:
-    return [
-        toy("tiled:TILE=2", 4, 4, 4),
-        sliding_window(),
-        toy("float4:TILE=4,BK=4", 4, 4, 8),
-        toy("double_buffer:BM=64,BN=64,BK=4", 4, 4, 12),
-    ]
+
+@pytest.fixture(name="walk", params=KERNELS)
+def one_walk(request: pytest.FixtureRequest) -> Walk:
+    return toy(request.param, *KERNELS[request.param])
 
 
 def replayed(walk: Walk, left: LeftOut, block: int) -> list[dict[str, Any]]:
@@ -39,7 +42,6 @@ def replayed(walk: Walk, left: LeftOut, block: int) -> list[dict[str, Any]]:
     return entries
 
 
-@pytest.mark.parametrize("walk", kernels(), ids=lambda walk: walk["kernel"])
 def test_each_barrier_can_be_left_out_and_every_step_is_made_once(walk: Walk) -> None:
     lines = [
         walk["first_line"] + i for i, text in enumerate(walk["source"]) if "__syncthreads" in text
@@ -54,7 +56,6 @@ def test_each_barrier_can_be_left_out_and_every_step_is_made_once(walk: Walk) ->
             )
 
 
-@pytest.mark.parametrize("walk", kernels(), ids=lambda walk: walk["kernel"])
 def test_what_a_thread_reads_is_what_was_written_last(walk: Walk) -> None:
     for left in walk["left_out"]:
         memory: dict[Any, float | None] = {}
@@ -72,7 +73,6 @@ def test_what_a_thread_reads_is_what_was_written_last(walk: Walk) -> None:
                 sums[entry["place"]] = after
 
 
-@pytest.mark.parametrize("walk", kernels(), ids=lambda walk: walk["kernel"])
 def test_something_goes_wrong_and_the_simulator_says_so(walk: Walk) -> None:
     for left in walk["left_out"]:
         assert any(part["wrong"] for part in left["blocks"][0])

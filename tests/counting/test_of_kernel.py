@@ -134,7 +134,7 @@ def test_wrong_kernel_is_caught_at_the_sizes_checked_by_default(path: Path) -> N
     [kernel for kernel in KERNELS if runs_here(kernel)],
     ids=lambda kernel: kernel.name,
 )
-@pytest.mark.sampled(every=3)
+@pytest.mark.sampled(every=6)
 def test_kernels_of_the_book_are_right(kernel: Kernel) -> None:
     sizes = [(1, 1, 1), (35, 37, 33), (64, 68, 72)]
     verdicts = list(check_here(kernel, sizes))
@@ -305,7 +305,10 @@ def test_files_of_kernels_that_are_no_more_are_removed(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("name", "step", "stuck"), [("naive", "++k", "k += 0"), ("tiled", "k0 += TILE", "k0 += 0")]
 )
-def test_a_loop_without_end_is_a_fault_with_its_line(name: str, step: str, stuck: str) -> None:
+def test_a_loop_without_end_is_a_fault_with_its_line(
+    name: str, step: str, stuck: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(counting, "PATIENCE", 2_000)
     kernel = parse_kernel("mine", load_kernel(name).source.replace(step, stuck))
     (result,) = check_here(kernel, [(5, 5, 5)])
     assert result.fault is not None
@@ -316,6 +319,7 @@ def test_a_loop_without_end_is_a_fault_with_its_line(name: str, step: str, stuck
         warp_requests(kernel, (8, 8, 8))
 
 
-def test_a_kernel_of_the_book_needs_little_patience() -> None:
+def test_a_kernel_of_the_book_needs_little_patience(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(counting, "PATIENCE", 5_000)
     for kernel in (load_kernel("naive"), load_kernel("double_buffer")):
-        assert next(check_here(kernel, [(1, 1, 4000)])).passed
+        assert next(check_here(kernel, [(1, 1, 1000)])).passed

@@ -1,5 +1,6 @@
 """The passes of ``additions.cu``, compiled and simulated, beside the same steps in NumPy."""
 
+from functools import cache
 from math import ceil
 from typing import Any
 
@@ -14,7 +15,12 @@ from sgemm_lab.fewer.winograd import PRODUCTS
 from sgemm_lab.simulator import simulate
 
 TEXT = SOURCE.read_text("utf-8")
-PTX = compile_source(TEXT, SOURCE.name, "sm_90", ENTRIES[0]).ptx  # with all entries
+
+
+@cache
+def passes() -> str:
+    """Return the PTX of all passes."""
+    return compile_source(TEXT, SOURCE.name, "sm_90", ENTRIES[0]).ptx
 
 
 def simulated(memory: Memory, step: Any, blocks_down: int) -> None:
@@ -32,7 +38,7 @@ def simulated(memory: Memory, step: Any, blocks_down: int) -> None:
     across = ceil(step.half[1] / VECTOR / BLOCK[0])
     # Threads that no hazard concerns: a pass has no shared memory.
     found = simulate(
-        PTX, entry, (across, blocks_down), BLOCK, given,
+        passes(), entry, (across, blocks_down), BLOCK, given,
         check_hazards=False, count_requests=False,
     )  # fmt: skip
     assert not found.hazards

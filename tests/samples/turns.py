@@ -6,19 +6,22 @@ from typing import Any
 import pytest
 
 
-def in_turn(names: Iterable[str], ways: Sequence[tuple[Any, ...]]) -> list[Any]:
+def in_turn(names: Iterable[str], ways: Sequence[tuple[Any, ...]], *, every: int = 1) -> list[Any]:
     """Return parameters of a test: a name and a way, the name's first way chosen in turn.
 
     Args:
         names: what is tried, each the beginning of a case's name.
         ways: of each the first element names it.
+        every: one name of so many is tried, and the others with ``-m whole`` alone.
     """
     return [
         pytest.param(
             name,
             *way,
             id=f"{name}-{way[0]}",
-            marks=[] if number % len(ways) == turn else [pytest.mark.whole],
+            marks=[]
+            if number % every == 0 and number // every % len(ways) == turn
+            else [pytest.mark.whole],
         )
         for number, name in enumerate(names)
         for turn, way in enumerate(ways)

@@ -19,7 +19,7 @@ from simulator_kernels import (
 from twins import Case, in_javascript, same
 
 from sgemm_lab.counting.shared_arrays import shared_parts
-from sgemm_lab.cuda.compiler import compile_kernel
+from sgemm_lab.cuda.compiler import compile_to_ptx
 from sgemm_lab.kernel import ENTRY, parse_kernel
 
 WRONG = sorted((Path(__file__).parents[1] / "wrong_kernels").glob("*.cu"))
@@ -150,7 +150,7 @@ def all_small_cases() -> list[Case]:
 
 def wrong_kernel_cases(path: Path) -> Iterator[Case]:
     kernel = parse_kernel(path.stem, path.read_text(encoding="utf-8"))
-    ptx = compile_kernel(kernel).ptx
+    ptx = compile_to_ptx(kernel)
     for size, schedule in [(RAGGED, "lockstep"), *((TRACED, one) for one in QUICK)]:
         shape = kernel.launch_shape(*size)
         options = {

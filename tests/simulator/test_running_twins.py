@@ -1,11 +1,13 @@
 """The simulator in JavaScript: the same results, counts, hazards and traces as in Python."""
 
+import base64
 from collections.abc import Callable, Iterable
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import pytest
+from exact_reference import chain_of_fma
 from simulator_kernels import (
     GEMMS,
     LDMATRIX_16_BIT,
@@ -17,6 +19,7 @@ from simulator_kernels import (
 from test_instructions import FLOATS, PREDICATES, SHUFFLES, U32, U64, A, B, C, X, Y, ptx_around
 from twins import Case, in_javascript, same
 
+from sgemm_lab.checking.judge import rounding_shares
 from sgemm_lab.counting.of_kernel import fresh_workspace, patience
 from sgemm_lab.counting.shared_arrays import shared_parts
 from sgemm_lab.cuda.shipped_ptx import shipped_file
@@ -252,7 +255,6 @@ PARTED = ("tiled", "split", "producers")
 TOYS = ("tiled:TILE=2", "sliding_window:TILE=2,BK=8", "float4:TILE=4,BK=4")
 TRACED = {"trace": True, "products": True, "requests_of": (0, 0)}
 GROUPS: dict[str, Callable[[], list[Case]]] = {
-    "kernels of the book": lambda: of_book((one.name for one in load_kernels()), AWKWARD),
     "warp after warp": lambda: of_book(PARTED, (9, 7, 5), schedule="warps"),
     "thread after thread": lambda: of_book(TOYS, (9, 7, 5), schedule="threads"),
     "traces": lambda: of_book(("naive", "tiled", "float4", "stages"), (7, 9, 10), **TRACED),
@@ -262,6 +264,42 @@ GROUPS: dict[str, Callable[[], list[Case]]] = {
     "faults": of_faults,
     "kernels of the tests": of_samples,
 }
+
+
+IN_PARTS = {"stream_k", "split_k", "one_row", "one_column"}
+"""Kernels that add up parts of K, and not all of it in one chain."""
+
+
+def refused(kernel: Kernel) -> str | None:
+    """Return what the simulator says of a kernel that it does not run."""
+    if "barrier.cluster" in kernel.source:
+        return "The blocks of a cluster read each other's shared memory"
+    return "Four warps multiply together at" if "wgmma" in kernel.source else None
+
+
+def test_kernels_of_the_book_are_right_and_both_languages_agree() -> None:
+    kernels = load_kernels()
+    cases = of_book((one.name for one in kernels), AWKWARD)
+    for kernel, case, theirs in zip(kernels, cases, in_javascript(cases), strict=True):
+        mine = case.in_python()
+        assert not same(mine, theirs), kernel.name
+        if said := refused(kernel):
+            assert said in mine["message"]
+        else:
+            assert mine["hazards"] == [], kernel.name
+            assert_right(kernel, case.args["A"], case.args["B"], mine["arrays"]["C"])
+
+
+def assert_right(kernel: Kernel, a: Any, b: Any, text: str) -> None:
+    """Hold C, as text, to the chain of fused multiply-adds; where there is none, to a bound."""
+    c = np.frombuffer(base64.b64decode(text), np.float32).reshape(len(a), -1)
+    chain = chain_of_fma(a, b)
+    if kernel.arithmetic != "fp32":
+        assert rounding_shares(a, b, c, kernel.arithmetic).max() <= 1, kernel.name
+    elif kernel.name in IN_PARTS:
+        assert np.abs(c - chain).max() < 1e-5, kernel.name
+    else:
+        assert np.array_equal(c.view(np.uint32), chain.view(np.uint32)), kernel.name
 
 
 @pytest.mark.parametrize("group", GROUPS)

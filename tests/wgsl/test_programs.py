@@ -63,6 +63,7 @@ def checked(page: Page, name: str, source: str) -> Any:
 
 
 @pytest.mark.parametrize("program", RUNGS, ids=lambda program: program.name)
+@pytest.mark.sampled(every=2)
 def test_every_program_is_exact_at_awkward_sizes(with_card: Page, program: Kernel) -> None:
     assert checked(with_card, program.name, program.source) is None
 

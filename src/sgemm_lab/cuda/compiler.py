@@ -14,7 +14,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from sgemm_lab.cuda.own_process import in_own_process
 from sgemm_lab.errors import LabError, MissingToolError
@@ -113,7 +113,6 @@ def _from(kernel: Kernel) -> str:
     return f"of {needs.removesuffix('a')} only" if needs.endswith("a") else f"from {needs} on"
 
 
-@lru_cache(maxsize=256)
 def compile_source(source: str, file_name: str, target: str, entry: str = ENTRY) -> Compiled:
     """Compile CUDA C++ text. ``file_name`` is what error messages call it.
 
@@ -121,10 +120,43 @@ def compile_source(source: str, file_name: str, target: str, entry: str = ENTRY)
         CompileError: the source has errors; the message gives line and reason.
         LabError: NVRTC is not installed.
     """
+    made = _machine_code(source, file_name, target)
+    # The log has a paragraph per entry, and before them remarks that may name one too.
+    begins = f"Compiling entry function '{entry}'"
+    if begins not in made.log:
+        raise _no_entry(entry)
+    paragraph = made.log.partition(begins)[2].partition("Compiling entry function")[0]
+    registers = re.search(r"Used (\d+) registers", paragraph)
+    spills = re.search(r"(\d+) bytes spill stores, (\d+) bytes spill loads", paragraph)
+    shared = re.search(r"(\d+) bytes smem", paragraph)
+    if registers is None or spills is None:
+        raise LabError(f"NVRTC did not report what the kernel uses. Its log: {made.log}")
+    return Compiled(
+        target=target,
+        ptx=made.ptx,
+        cubin=made.cubin,
+        registers=int(registers[1]),
+        spill_bytes=int(spills[1]) + int(spills[2]),
+        shared_bytes=int(shared[1]) if shared else 0,
+    )
+
+
+class _MachineCode(NamedTuple):
+    """What NVRTC makes of a whole source."""
+
+    ptx: str
+    cubin: bytes
+    log: str
+
+
+@lru_cache(maxsize=256)
+def _machine_code(source: str, file_name: str, target: str) -> _MachineCode:
     # A result from NVRTC's cache comes without the log that tells registers and spills.
     options = (f"-arch={target}", "--ptxas-options=-v", "-no-cache")
     with _program(source, file_name, target, options) as (nvrtc, program):
-        return _compiled(nvrtc, program, target, entry)
+        # CuPy takes the last byte for the end of a text, but machine code has no such end.
+        cubin = nvrtc.getCUBIN(program) + b"\0"
+        return _MachineCode(_ptx(nvrtc, program), cubin, nvrtc.getProgramLog(program))
 
 
 @lru_cache(maxsize=256)
@@ -262,29 +294,6 @@ def _find_cache() -> None:
             pass
     except OSError:
         os.environ[_CACHE] = tempfile.mkdtemp(prefix="cupy-cache-")
-
-
-def _compiled(nvrtc: Any, program: Any, target: str, entry: str) -> Compiled:
-    log = nvrtc.getProgramLog(program)
-    # The log has a paragraph per entry, and before them remarks that may name one too.
-    begins = f"Compiling entry function '{entry}'"
-    if begins not in log:
-        raise _no_entry(entry)
-    paragraph = log.partition(begins)[2].partition("Compiling entry function")[0]
-    registers = re.search(r"Used (\d+) registers", paragraph)
-    spills = re.search(r"(\d+) bytes spill stores, (\d+) bytes spill loads", paragraph)
-    shared = re.search(r"(\d+) bytes smem", paragraph)
-    if registers is None or spills is None:
-        raise LabError(f"NVRTC did not report what the kernel uses. Its log: {log}")
-    return Compiled(
-        target=target,
-        ptx=_ptx(nvrtc, program),
-        # CuPy takes the last byte for the end of a text, but machine code has no such end.
-        cubin=nvrtc.getCUBIN(program) + b"\0",
-        registers=int(registers[1]),
-        spill_bytes=int(spills[1]) + int(spills[2]),
-        shared_bytes=int(shared[1]) if shared else 0,
-    )
 
 
 def _ptx(nvrtc: Any, program: Any) -> str:

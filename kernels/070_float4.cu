@@ -6,7 +6,7 @@
 // block: TILE, TILE
 // variants: BK=32
 //
-// Threads are numbered through, whatever their row. Thread i copies the i-th group of four
+// Threads are numbered consecutively, whatever their row. Thread i copies the i-th group of four
 // neighbours, so all lanes of a loading warp work, and rows of B are copied as float4 too.
 
 constexpr int TILE = 32;  // rows and columns of a tile

@@ -122,7 +122,7 @@ def test_a_kernel_that_ends_at_a_smaller_cube_meets_its_parent_there() -> None:
     box = lab.closing("strip", CHANGED)
     assert box.before is not None
     assert box.before.score.gflops == lab.speed("tiled", 512)
-    assert "measured at 512³. Of the bound" in lines(box)["Factor"]
+    assert "measured at 512³. The share of the bound" in lines(box)["Factor"]
 
 
 def test_where_the_parent_ends_at_a_smaller_cube_the_one_before_it_stands_in() -> None:

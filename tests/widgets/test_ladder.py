@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from ladder_samples import H200, NOTE, RUNGS, SIZES, ladder, result, results
+from ladder_samples import H200, NOTE, RUNGS, SIZES, T4, ladder, result, results
 from playwright.sync_api import Page, expect
 from widget_page import Opener
 
@@ -117,6 +117,17 @@ def test_bars_are_as_long_as_the_kernels_are_fast(page: Page) -> None:
     assert (high - low) / width(page, "double") == pytest.approx(0.02, abs=0.001)
     half = bar(page, "double").locator(".lab-half").get_attribute("width")
     assert float(half or 0) / width(page, "double") == pytest.approx(0.01, abs=0.001)
+
+
+def test_a_long_bar_of_another_arithmetic_breaks_off(show: Opener) -> None:
+    rungs: list[Rung] = [*RUNGS, {"name": "tf32", "title": "TF32", "arithmetic": "in TF32"}]
+    fast = result("tf32", min=190_000, p25=195_000, median=200_000, p75=201_000, max=202_000)
+    page = show(Ladder(rungs, [H200, T4], [*results(), fast], size=(4096, 4096, 4096)))
+    # The others fill the width: the samples of cuBLAS, the fastest, reach to its end.
+    assert width(page, LIBRARY) / width(page, "tf32") == pytest.approx(1 / 1.01, abs=0.001)
+    assert bar(page, "tf32").locator(".lab-value").text_content() == "400 %"
+    assert (bar(page, "tf32").locator(".lab-all").get_attribute("d") or "").count("l5") == 2
+    assert "l5" not in (bar(page, "double").locator(".lab-all").get_attribute("d") or "")
 
 
 def test_the_page_says_the_same_as_python(show: Opener) -> None:

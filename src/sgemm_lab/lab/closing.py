@@ -182,8 +182,8 @@ class Closing:
             said += f" An estimate, no bound: {self.estimate.words}."
         old, new = (f"{100 * share:.1f}" for share in self.race.shares)
         said += (
-            f" Of the bound {old} % became {new} %{at}: {self.foretold.value:.2f} × {new} ÷ {old} "
-            f"= {self.race.factor.value:.2f}."
+            f" The share of the bound goes from {old} % to {new} %{at}: "
+            f"{self.foretold.value:.2f} × {new} ÷ {old} = {self.race.factor.value:.2f}."
         )
         return said + (f" {self.gap}" if self.gap else "")
 

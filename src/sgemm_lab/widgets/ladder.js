@@ -52,7 +52,7 @@ const STATE = /** @type {const} */ (["rows", "gpu", "size", "measure", "variants
 const LIBRARY = "cublas";
 const HINT =
   "Point at a bar for its numbers, or Tab to it and use the arrow keys. The mark on its end spans " +
-  "all samples, the thick part the middle half.";
+  "all samples, the thick part the middle half. A bar with a break goes on.";
 
 /** @param {Size} size */
 const isSquare = (size) => new Set(size).size === 1;
@@ -281,11 +281,14 @@ function layOut(shown, asShare, width) {
   const unit = (result) => (asShare ? result.cublas : 1);
   const library = measured.find((rung) => rung.name === LIBRARY);
   const reference = asShare ? 1 : (library?.result.median ?? 0);
-  const most = Math.max(reference, ...measured.map(({ result }) => result.max / unit(result))) || 1;
+  // The rungs fill the width. A bar of another arithmetic that is longer breaks off at its end.
+  const rungs = measured.filter(({ arithmetic }) => !arithmetic);
+  const drawn = rungs.length > 1 ? rungs : measured; // cuBLAS is always one
+  const most = Math.max(reference, ...drawn.map(({ result }) => result.max / unit(result))) || 1;
   /** @param {number} value */
-  const x = (value) => left + ((right - left) * value) / most;
+  const x = (value) => left + ((right - left) * Math.min(value, most)) / most;
   const height = top + row * shown.length + 4;
-  return { wide, width, height, left, top, row, bar, above, unit, reference, x };
+  return { wide, width, height, left, top, row, bar, above, unit, reference, most, x };
 }
 
 /**
@@ -322,7 +325,7 @@ function drawLadder(scene, picture, shown, asShare, width) {
  * @param {boolean} asShare
  */
 function drawRung(scene, rung, i, layout, asShare) {
-  const { wide, width, left, top, row, bar, above, unit, x } = layout;
+  const { wide, width, left, top, row, bar, above, unit, most, x } = layout;
   const { result } = rung;
   const node = scene.draw(`rung-${rung.name}`, "g", {
     class: `lab-rung${rung.name === LIBRARY ? " lab-library" : ""}${rung.arithmetic ? " lab-other" : ""}`,
@@ -340,10 +343,13 @@ function drawRung(scene, rung, i, layout, asShare) {
   /** @param {"min" | "p25" | "median" | "p75" | "max"} part */
   const place = (part) => (result ? x(result[part] / unit(result)) : left);
   const [min, max, middle] = [place("min"), place("max"), above + bar / 2];
+  const breaksOff = result !== undefined && result.median / unit(result) > most;
   /** @param {number} end */
   const stop = (end) => `M${end} ${middle - 4}V${middle + 4}`;
   setAttributes(body, { x: left, y: above, height: bar, width: place("median") - left });
-  setAttributes(all, { d: result ? `M${min} ${middle}H${max}${stop(min)}${stop(max)}` : "" });
+  const spread = `M${min} ${middle}H${max}${stop(min)}${stop(max)}`;
+  const broken = [14, 9].map((back) => `M${max - back} ${above + bar + 2}l5 ${-bar - 4}`).join("");
+  setAttributes(all, { d: breaksOff ? broken : result ? spread : "" });
   const [from, to] = [place("p25"), place("p75")];
   setAttributes(half, { x: from, y: middle - 2.5, height: 5, width: to - from });
   const look = result ? "lab-value" : "lab-value lab-missing";

@@ -132,6 +132,16 @@ export function keyEntries({ gpu, visible, level, offered }) {
 }
 
 /**
+ * The hue of what bounds a kernel: its memory level's, or else that of the arithmetic.
+ * @param {string} unit
+ */
+function hueOf(unit) {
+  const levels = Object.entries(LEVEL_NAMES);
+  const [level] = levels.find(([, name]) => unit.startsWith(name)) ?? ["register"];
+  return HUES[level];
+}
+
+/**
  * A bar for each measured kernel at the level shown: its speed, and how far its bound would let it.
  * Where points of the picture coincide, these tell them apart.
  * @param {Content} content
@@ -144,7 +154,7 @@ export function barRows({ level, visible }) {
     const width = (/** @type {number} */ amount) => `width:${((100 * amount) / most).toFixed(2)}%`;
     const track = html(
       "span",
-      { class: `lab-track lab-${HUES[level.id]}`, "aria-hidden": "true" },
+      { class: `lab-track lab-${hueOf(unit)}`, "aria-hidden": "true" },
       bound > 0 && html("span", { class: "lab-cap", style: width(bound) }),
       html("span", { class: "lab-fill", style: width(gflops) }),
     );

@@ -5,7 +5,7 @@
 // grid: ceil(N / TILE), ceil(M / TILE)
 // block: TILE, TILE
 //
-// Threads are numbered through, whatever their row. Thread i copies the i-th group of four
+// Threads are numbered consecutively, whatever their row. Thread i copies the i-th group of four
 // neighbours, and rows of B are copied in groups of four too. CUDA's float4 is WGSL's vec4f.
 
 const TILE = 16u;  // rows and columns of a tile

@@ -1,6 +1,6 @@
-// title: Sliding window, threads numbered through
+// title: Sliding window, numbered threads
 // parent: sliding_window
-// change: Threads are numbered through; a thread's number says what it copies and computes.
+// change: Threads are numbered consecutively; a thread's number says what it copies and computes.
 // chapter: 5
 // grid: ceil(N / BN), ceil(M / BM)
 // block: BM * BN, 1

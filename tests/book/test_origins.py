@@ -32,6 +32,10 @@ def test_a_note_keeps_what_is_not_its_origin() -> None:
         [LONG],
         ["Medians, all ways in turns."],
     )
+    assert split_note(f"{SHORT} Demand: counted in one block.") == (
+        [SHORT, "Demand: counted in one block."],
+        [],
+    )
     assert split_note("Loads of a launch at 256³.") == ([], ["Loads of a launch at 256³."])
 
 
@@ -46,15 +50,17 @@ def test_a_section_tells_its_origin_once_at_its_end() -> None:
         "", nodes.title("", "One"), output(LONG), nodes.container("", output(LONG))
     )
     first += inner
-    second = nodes.section("", nodes.title("", "Two"), output("Compiled here."))
+    second = nodes.section("", nodes.title("", "Two"), output("Compiled here. Demand: counted."))
     document = page(first, second)
     gather(None, document, "page")  # type: ignore[arg-type]
     text = "".join(raw.astext() for raw in document.findall(nodes.raw))
     assert text.count("Recorded on") == 1
-    assert first.children[-1].astext() == f'<p class="lab-provenance lab-origin">{LONG}</p>'
-    assert "Demand: counted." in inner.astext()
+    told = f'<p class="lab-provenance lab-origin">{LONG} Demand: counted.</p>'
+    assert first.children[-1].astext() == told
+    assert "Demand" not in inner.astext()
     assert "lab-origin" not in second.astext()
     assert "Compiled here." in second.astext()
+    assert "Demand" not in second.astext()  # told once a page
 
 
 @pytest.mark.browser

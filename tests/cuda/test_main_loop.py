@@ -57,6 +57,12 @@ def test_the_loop_with_the_multiply_adds_is_found_and_sorted(small: Loop) -> Non
     ]
 
 
+def test_reads_that_stand_right_behind_another_are_counted(small: Loop) -> None:
+    assert small.reads_in_a_row == 0
+    read = "        /*0010*/                   LDS.128 R4, [R20+0x80] ;\n"
+    assert main_loop(LISTING.replace(read, 3 * read)).reads_in_a_row == 2
+
+
 def test_what_a_branch_jumps_over_is_not_in_every_turn(small: Loop) -> None:
     assert [step.always for step in small.steps] == [True, True, False, *[True] * 7]
     assert small.multiply_adds == 3

@@ -19,6 +19,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import pairwise
 
 from sgemm_lab.errors import LabError
 
@@ -134,6 +135,12 @@ class Loop:
     def extra(self) -> int:
         """Clocks that banks add to a turn."""
         return sum(step.extra for step in self.each_turn)
+
+    @property
+    def reads_in_a_row(self) -> int:
+        """Loads from shared memory of a turn that stand right behind another one."""
+        kinds = [step.instruction.kind for step in self.each_turn]
+        return sum(before == kind == SHARED for before, kind in pairwise(kinds))
 
     @property
     def estimate(self) -> float:

@@ -3,7 +3,7 @@
 from sgemm_lab.exercises.asks import Asks, Case, Counted
 from sgemm_lab.exercises.counted import times_as_fast
 from sgemm_lab.exercises.lines import Lines
-from sgemm_lab.exercises.model import Choice, Estimate, Number
+from sgemm_lab.exercises.model import Choice, Estimate, Number, Range
 from sgemm_lab.kernel import load_kernel
 from sgemm_lab.rules.tile import Tile
 from sgemm_lab.rules.tile_waves import Product, most_on_one, sharing
@@ -80,11 +80,17 @@ EXERCISES = (
         hints=(
             (2048, "That is four whole tiles. Here tiles may be cut."),
             (1985, "Some have 1,985. The busiest has one more."),
+            (Range(above=1985, below=1986), "Windows are whole. Some blocks get one more."),
             (993, "That is with windows of 16; `stream_k` has 8."),
         ),
         tolerance=1e-9,
         solution=1986,
-        wrong=((2048, "whole tiles"), (1985, "one more"), (512, "share them out")),
+        wrong=(
+            (2048, "whole tiles"),
+            (1985, "has one more"),
+            (1985.9, "Not exactly. Windows are whole"),
+            (512, "share them out"),
+        ),
     ),
     Lines(
         name="10.3",
@@ -108,7 +114,8 @@ PREDICTIONS = (
         unit="times as fast",
         close=0.03,
         found=times_as_fast("serpentine", "ahead", _SQUARE),
-        wrong=((1.4, "too high"), (0.8, "too low")),
+        hints=((1.0, "The instructions are the same. The clocks that they take are not."),),
+        wrong=((1.4, "too high"), (1, "clocks that they take"), (0.8, "too low")),
     ),
     Choice(
         name="barriers-gain",
@@ -122,6 +129,10 @@ PREDICTIONS = (
         unit="times as fast",
         close=0.015,
         found=times_as_fast("stream_k", "persistent", _SQUARE),
-        wrong=((1.3, "too high"), (0.8, "too low")),
+        hints=(
+            (1.5, "That is the figure at the top: four tiles for three SMs, not 512 for 132."),
+            (1.0, "Four rounds take longer than 512 ÷ 132 of them."),
+        ),
+        wrong=((1.5, "the figure"), (1.3, "too high"), (1, "Four rounds"), (0.8, "too low")),
     ),
 )

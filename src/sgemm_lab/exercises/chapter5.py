@@ -191,6 +191,6 @@ PREDICTIONS = (
         name="eight-by-eight",
         found=times_as_fast(_LARGE, "register_cache", _SQUARE),
         solution="slower",
-        wrong=(("faster", "TM=8"), ("same", "times as much")),
+        wrong=(("faster", "8 × 8"), ("same", "times as much")),
     ),
 )

@@ -3,7 +3,7 @@
 from sgemm_lab.exercises.asks import Asks, Case, Counted
 from sgemm_lab.exercises.counted import barriers, times_as_fast
 from sgemm_lab.exercises.lines import Lines
-from sgemm_lab.exercises.model import Estimate, Number
+from sgemm_lab.exercises.model import Estimate, Number, Range
 from sgemm_lab.kernel import load_kernel
 
 _EIGHT_WINDOWS = (128, 128, 64)
@@ -105,8 +105,18 @@ PREDICTIONS = (
                 "That is for a block alone. An SM has two blocks of `vector_store`, and while one "
                 "waits the other often multiplies.",
             ),
+            (1.34, "That is the figure's, for a block alone and only four windows."),
+            (
+                Range(above=1.6),
+                "That is more than overlap can give even to a block alone.",
+            ),
             (1.0, "Two blocks do not fill all of each other's waits."),
         ),
-        wrong=((1.5, "for a block alone"), (1, "each other's waits"), (0.5, "too low")),
+        wrong=(
+            (1.5, "for a block alone. An"),
+            (2, "overlap can give"),
+            (1, "each other's waits"),
+            (0.5, "too low"),
+        ),
     ),
 )

@@ -3,7 +3,7 @@
 from sgemm_lab.exercises.asks import Asks, Case, Constant, LeastInPtx, always
 from sgemm_lab.exercises.counted import times_as_fast
 from sgemm_lab.exercises.lines import Lines
-from sgemm_lab.exercises.model import Choice, Estimate, Number
+from sgemm_lab.exercises.model import Choice, Estimate, Number, Range
 from sgemm_lab.gpu import find_gpu
 from sgemm_lab.hardware import FLOAT_BYTES
 from sgemm_lab.kernel import load_kernel
@@ -119,9 +119,15 @@ PREDICTIONS = (
     Estimate(
         name="async-gain",
         unit="times as fast",
-        close=0.05,
+        close=0.03,
         found=times_as_fast("async_copy", "wide_window:BK=16", _SQUARE),
-        wrong=((1.5, "too high"), (0.5, "too low")),
+        hints=(
+            (
+                Range(above=0.98),
+                "The copies give back registers, and nothing uses these yet.",
+            ),
+        ),
+        wrong=((1.5, "nothing uses"), (1, "nothing uses"), (0.5, "too low")),
     ),
     Choice(
         name="stages-gain",
@@ -132,8 +138,9 @@ PREDICTIONS = (
     Estimate(
         name="ahead-gain",
         unit="times as fast",
-        close=0.05,
+        close=0.03,
         found=times_as_fast("ahead", "stages", _SQUARE),
-        wrong=((2, "too high"), (0.5, "too low")),
+        hints=((1.0, "It asks for as much, but its warps wait less for shared memory."),),
+        wrong=((2, "too high"), (1, "wait less"), (0.5, "too low")),
     ),
 )

@@ -57,8 +57,8 @@ def times_as_fast(
         speeds, source = machine.speeds(kernels, size)
         ratio = speeds[name] / speeds[other]
         says = (
-            f"At {size_text(size)} `{name}` makes {number(speeds[name])} GFLOP/s and `{other}` "
-            f"{number(speeds[other])}: {number(ratio)} times as much."
+            f"At {size_text(size)} `{kernels[0].called}` makes {number(speeds[name])} GFLOP/s and "
+            f"`{kernels[1].called}` {number(speeds[other])}: {number(ratio)} times as much."
         )
         if beside:
             speeds, _ = machine.speeds(kernels, beside)
@@ -77,7 +77,7 @@ def times_as_fast_as_at(name: str, size: Size, other: Size) -> Callable[[Machine
         here, there = (machine.speeds(kernels, one) for one in (size, other))
         ratio = here[0][name] / there[0][name]
         says = (
-            f"At {size_text(size)} `{name}` makes {number(here[0][name])} GFLOP/s, at "
+            f"At {size_text(size)} `{kernels[0].called}` makes {number(here[0][name])} GFLOP/s, at "
             f"{size_text(other)} {number(there[0][name])}: {number(ratio)} times as much."
         )
         return Found(ratio, here[1], says)

@@ -88,7 +88,9 @@ def _number(data: NumberData, given: float) -> Verdict:
         (hint["says"] for hint in data["hints"] if _fits(hint, given, tolerance)),
         data["otherwise"],
     )
-    return Verdict(False, f"{number(given)} is not it. {says}")
+    said = number(given)
+    wrong = f"{said} is not it." if said != number(expected) else "Not exactly."
+    return Verdict(False, f"{wrong} {says}")
 
 
 def _fits(hint: HintData, given: float, tolerance: float) -> bool:

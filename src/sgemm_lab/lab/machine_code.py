@@ -64,6 +64,7 @@ def _code(kernel: Kernel, loop: Loop, size: Size) -> Code:
         steps=len(loop.each_turn),
         multiply_adds=loop.multiply_adds,
         extra=loop.extra,
+        in_a_row=loop.reads_in_a_row,
     )
     for record in session.book_records():
         counted = record.counted(kernel, size)

@@ -75,7 +75,9 @@ const labJudging = (() => {
       return { right: true, text: `Right: ${spelled(data.expected)}. ${data.because}` };
     }
     const hint = data.hints.find((one) => fits(one, given, data.tolerance));
-    return { right: false, text: `${spelled(given)} is not it. ${hint?.says ?? data.otherwise}` };
+    const said = spelled(given);
+    const wrong = said === spelled(data.expected) ? "Not exactly." : `${said} is not it.`;
+    return { right: false, text: `${wrong} ${hint?.says ?? data.otherwise}` };
   }
 
   /** @type {(data: EstimateData, given: number) => Verdict} */

@@ -72,6 +72,8 @@ class Panel {
     if (linked !== null && linked !== keptEdit(name) && linked !== this.bookText) {
       this.#take(linked);
       say(this.verdict, "none", FOREIGN, "Nothing has run. Read what is marked, then press Run.");
+      const fold = this.element.closest("details");
+      if (fold) fold.open = true;
       this.element.scrollIntoView();
     } else if (this.editor.untouched) {
       this.#take(keptEdit(name) ?? this.bookText);

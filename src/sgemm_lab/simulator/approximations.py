@@ -2,7 +2,7 @@
 
 ``ex2``, ``lg2``, ``rcp``, ``rsqrt``, ``sqrt``, ``sin``, ``cos``, ``tanh`` and ``div`` that end in
 ``.approx`` are worked out in float64 and rounded to float32: the hardware's last bits may differ.
-How far, the PTX ISA says under each of them. ``fma`` rounds down, up or towards zero as it says,
+How far, the PTX ISA says under each of them. ``add``, ``sub``, ``mul`` and ``fma`` round down, up or towards zero as they say,
 bit for bit; only the sign of a sum that is exactly zero may differ.
 """
 
@@ -74,11 +74,20 @@ def _saturate(group: "ThreadGroup", instruction: Instruction, match: Match) -> S
     return assignment(destination(group, instruction, "f32"), compute)
 
 
-def _directed_multiply_add(group: "ThreadGroup", instruction: Instruction, match: Match) -> Step:
-    a, b, c = (value(group, instruction, position, "f32") for position in (1, 2, 3))
+def _directed(group: "ThreadGroup", instruction: Instruction, match: Match) -> Step:
+    """``add``, ``sub``, ``mul`` and ``fma`` of float32 that round down, up or towards zero."""
+    count = len(instruction.operands)
+    given = [value(group, instruction, position, "f32") for position in range(1, count)]
     direction = match["direction"]
 
     def compute() -> Any:
+        one, zero = np.float32(1), np.float32(0)
+        a, b, c = {
+            "add": lambda: (given[0], one, given[1]),
+            "sub": lambda: (given[0], one, -given[1]),
+            "mul": lambda: (given[0], given[1], zero),
+            "fma": lambda: given,
+        }[match["op"]]()
         product = np.multiply(a, b, dtype=np.float64)
         total = product + c
         # Knuth's two-sum: the rounding error of product + c, exactly.
@@ -100,12 +109,36 @@ def _double_multiply_add(group: "ThreadGroup", instruction: Instruction, match: 
     return assignment(destination(group, instruction, "f64"), lambda: fma64(a, b, c))
 
 
+def _add_towards_zero(group: "ThreadGroup", instruction: Instruction, match: Match) -> Step:
+    a, b = (value(group, instruction, position, "f64") for position in (1, 2))
+
+    def compute() -> Any:
+        other = -b if match["op"] == "sub" else b
+        total = np.asarray(a + other)
+        # Knuth's two-sum: the rounding error, exactly.
+        kept = total - a
+        error = (a - (total - kept)) + (other - kept)
+        beyond = (error != 0) & ((error > 0) != (total > 0)) & np.isfinite(total)
+        return np.where(beyond, np.nextafter(total, 0.0), total)
+
+    return assignment(destination(group, instruction, "f64"), compute)
+
+
+def _approximate_double(group: "ThreadGroup", instruction: Instruction, match: Match) -> Step:
+    """Where the code of a division starts; it mends the last bits itself."""
+    a = value(group, instruction, 1, "f64")
+    function = _FUNCTIONS[match["op"]]
+    return assignment(destination(group, instruction, "f64"), lambda: function(a))
+
+
 _FTZ = r"(?P<ftz>\.ftz)?"
 
 OPERATIONS: Operations = [
     (rf"(?P<op>{'|'.join(_FUNCTIONS)})\.approx{_FTZ}\.f32", _approximate),
     (rf"div\.(?:approx|full){_FTZ}\.f32", _divide),
     (rf"cvt(?:\.rn)?{_FTZ}\.sat\.f32\.f32", _saturate),
-    (r"fma\.(?P<direction>rm|rp|rz)\.f32", _directed_multiply_add),
+    (r"(?P<op>add|sub|mul|fma)\.(?P<direction>rm|rp|rz)\.f32", _directed),
+    (r"(?P<op>add|sub)\.rz\.f64", _add_towards_zero),
+    (r"(?P<op>rcp|rsqrt)\.approx(?:\.ftz)?\.f64", _approximate_double),
     (r"fma\.rn\.f64", _double_multiply_add),
 ]

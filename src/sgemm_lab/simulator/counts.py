@@ -1,5 +1,7 @@
 """Count memory requests, arithmetic and barriers while a kernel runs, per source line."""
 
+import math
+import re
 from collections import defaultdict
 from collections.abc import Callable
 from dataclasses import dataclass, fields
@@ -315,16 +317,20 @@ def _increase(counts: LineCounts, name: str, by: int) -> None:
 
 
 _ONE_FLOP = ("add", "sub", "mul", "div")
+_FLOATS = {"f32": 1, "f64": 1, "f16": 1, "bf16": 1, "f16x2": 2, "bf16x2": 2}
+"""Numbers that an operation on a type works on."""
+_SHAPE = re.compile(r"m\d+n\d+k\d+")
 
 
 def _flop(instruction: Instruction, lanes: int, warps: int) -> int:
     parts = instruction.parts
-    if parts[0] == "mma":
-        rows, columns, depth = 16, 8, int(parts[3].partition("k")[2])
-        return 2 * rows * columns * depth * warps
-    if parts[-1] not in ("f32", "f64") or parts[0] in ("atom", "red"):
+    if parts[0] == "mma" or instruction.opcode.startswith("wmma.mma"):
+        shape = next(part for part in parts if _SHAPE.fullmatch(part))
+        return 2 * math.prod(map(int, re.findall(r"\d+", shape))) * warps
+    if parts[-1] not in _FLOATS or parts[0] in ("atom", "red"):
         return 0
-    return lanes * (2 if parts[0] == "fma" else 1 if parts[0] in _ONE_FLOP else 0)
+    each = _FLOATS[parts[-1]]
+    return each * lanes * (2 if parts[0] == "fma" else 1 if parts[0] in _ONE_FLOP else 0)
 
 
 def collect(

@@ -12,8 +12,11 @@ from sgemm_lab.simulator import (
     half_operations,
     mbarrier_operations,
     memory_operations,
+    rare_operations,
+    stops,
     tensor_operations,
     warp_operations,
+    wmma_operations,
 )
 from sgemm_lab.simulator.barriers import run_to_the_end
 from sgemm_lab.simulator.bundles import Bundle, bundles
@@ -38,6 +41,9 @@ _OPERATIONS = [
         mbarrier_operations,
         warp_operations,
         tensor_operations,
+        wmma_operations,
+        rare_operations,
+        stops,
     )
     for pattern, binder in module.OPERATIONS
 ]

@@ -10,7 +10,9 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 from sgemm_lab.errors import LabError
+from sgemm_lab.simulator.inlining import counting_barriers, inlined
 from sgemm_lab.simulator.sentences import sentence
+from sgemm_lab.simulator.variables import ModuleVariable, module_variables, used_variables
 
 
 class PtxError(LabError):
@@ -120,7 +122,10 @@ class Instruction:
 
 @dataclass(frozen=True)
 class Parameter:
-    """A kernel parameter. ``type`` is the PTX one without its dot, such as ``u64``."""
+    """A kernel parameter. ``type`` is the PTX one without its dot, such as ``u64``.
+
+    That of a struct passed by value is ``b8[24]``, with its bytes.
+    """
 
     name: str
     type: str
@@ -145,6 +150,8 @@ class PtxKernel:
     """Type of each declared register, or of each prefix declared as ``%r<12>``."""
     shared: list[ArrayDeclaration] = field(default_factory=list)
     local: list[ArrayDeclaration] = field(default_factory=list)
+    variables: list[ModuleVariable] = field(default_factory=list)
+    """Those of the module that it uses."""
     instructions: list[Instruction] = field(default_factory=list)
     labels: dict[str, int] = field(default_factory=dict)
     """Label to the index of the instruction that follows it."""
@@ -199,7 +206,7 @@ def parse(ptx: str) -> dict[str, PtxKernel]:
     """
     # NVRTC puts the file table at the end of the module.
     files = {int(number): name.rsplit("/", 1)[-1] for number, name in _FILE.findall(ptx)}
-    text = _COMMENT.sub("", ptx)
+    text = _COMMENT.sub("", counting_barriers(inlined(ptx)))
     named = _TARGET.search(text)
     target = named[1] if named is not None else ""
     kernels: dict[str, PtxKernel] = {}
@@ -216,13 +223,16 @@ def parse(ptx: str) -> dict[str, PtxKernel]:
         position = end + 1
     if not kernels:
         raise PtxError(sentence("ptx.empty"))
+    outside.append(text[position:])
     module_arrays = [
         ArrayDeclaration(name, _array_bytes(type_, size), int(alignment or TYPE_BYTES[type_]))
         for alignment, type_, name, size in _MODULE_SHARED.findall("\n".join(outside))
     ]
+    variables = module_variables("\n".join(outside))
     for kernel in kernels.values():
         used = {symbol for instruction in kernel.instructions for symbol in symbols_of(instruction)}
         kernel.shared[:0] = [array for array in module_arrays if array.name in used]
+        kernel.variables = used_variables(variables, used)
     return kernels
 
 
@@ -259,7 +269,8 @@ def _parameters(text: str) -> list[Parameter]:
         type_ = next((word[1:] for word in words if word[1:] in TYPE_BYTES), None)
         if type_ is None:
             raise PtxError(sentence("ptx.parameter", declaration=declaration))
-        parameters.append(Parameter(words[-1], type_))
+        name, bracket, size = words[-1].partition("[")
+        parameters.append(Parameter(name, f"{type_}[{size}" if bracket else type_))
     return parameters
 
 

@@ -15,7 +15,7 @@ from sgemm_lab.simulator.sentences import sentence
 
 DEEPEST = 24
 """Times that a function which calls itself once is written out inside itself."""
-DEEPEST_TREE = 10
+DEEPEST_TREE = 8
 """The same where it calls itself at several places, as each of them doubles the code."""
 
 _FUNCTION = re.compile(

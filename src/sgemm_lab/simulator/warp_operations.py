@@ -171,8 +171,8 @@ OPERATIONS: Operations = [
     (r"bar\.warp\.sync", _warp_barrier),
     (r"(?:membar|fence)\..*", _nothing),
     (
-        r"ldmatrix\.sync\.aligned(?:\.m8n8)?\.x(?P<count>[124])(?:\.m8n8)?(?P<trans>\.trans)?"
-        r"\.shared(?:::cta)?\.b16",
+        r"ldmatrix\.sync\.aligned(?:\.m8n8)?\.x(?P<count>[124])"
+        r"(?:\.m8n8)?(?P<trans>\.trans)?(?:\.m8n8)?\.shared(?:::cta)?\.b16",
         _load_matrix,
     ),
 ]

@@ -1,9 +1,16 @@
 """Kernels as other people write them, with a launch of each and what it should leave behind."""
 
+import hashlib
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
-from sgemm_lab.counting.foreign.launching import ForeignKernel
+import numpy as np
+import numpy.typing as npt
+
+from sgemm_lab.counting.any_file import arrays_at
+from sgemm_lab.counting.foreign.arguments import Number, called
+from sgemm_lab.counting.foreign.launching import Arrays, ForeignKernel, Prepared
 from sgemm_lab.counting.foreign.opening import Pasted
 from sgemm_lab.kernel import Size
 
@@ -264,9 +271,7 @@ def _products() -> list[Case]:
 
 
 def _tensor_products() -> list[Case]:
-    def case(
-        entry: str, grid: str, block: str, size: Size, args: str = "A B C M N K"
-    ) -> Case:
+    def case(entry: str, grid: str, block: str, size: Size, args: str = "A B C M N K") -> Case:
         return Case("wmma", entry, args, grid, block, (), size)
 
     tiles = "ceil(N/16) ceil(M/16)"
@@ -324,3 +329,30 @@ CASES = [
     *_tensor_products(),
     *_others(),
 ]
+
+
+def arrays_of(prepared: Prepared, case: Case, kind: str) -> Arrays:
+    """What a launch starts from: whole numbers, or normal ones, the same at each call."""
+    arrays = arrays_at(prepared, case.size)
+    if kind == "whole":
+        return arrays
+    random = np.random.default_rng(CASES.index(case) + 1)
+    values = dict(arrays.values)
+    every = (*prepared.given, *(variable.array for variable in prepared.variables))
+    for given in every:
+        if isinstance(given, Number) or called(given) in ("c_taps", "g_table"):
+            continue
+        name = called(given)
+        held = values[name]
+        plain = prepared.element(given).whole or name in arrays.unwritten
+        if not plain and np.any(held) and not np.isnan(held).any():
+            values[name] = random.standard_normal(held.shape)
+    return Arrays(values, arrays.unwritten)
+
+
+def digest(array: npt.NDArray[Any]) -> str:
+    """A few letters that tell arrays apart bit by bit; every NaN is the same."""
+    plain = np.where(np.isnan(array), np.nan, array) if array.dtype.kind == "f" else array
+    return hashlib.sha256(np.ascontiguousarray(plain.astype(array.dtype)).tobytes()).hexdigest()[
+        :16
+    ]

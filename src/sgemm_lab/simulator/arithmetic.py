@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from sgemm_lab.simulator.group import CLOCKS
 from sgemm_lab.simulator.fma import fma32
+from sgemm_lab.simulator.group import CLOCKS
 from sgemm_lab.simulator.memory import LOCAL_WINDOW, SHARED_WINDOW
 from sgemm_lab.simulator.operations import (
     Operations,
@@ -26,7 +26,6 @@ from sgemm_lab.simulator.ptx import (
     PtxError,
     Register,
     SpecialRegister,
-    Symbol,
     Vector,
 )
 from sgemm_lab.simulator.registers import Mask, numpy_type, source

@@ -401,6 +401,12 @@ class ThreadGroup:
         self.local_offset = np.arange(self.lanes) * (self.local.stride if used else 0)
         self.warp_epoch = np.zeros(self.lanes, dtype=np.int64)
         """Warp-level barriers each lane has passed. Never changed in place."""
+        self.whole_epoch = np.zeros(self.lanes, dtype=np.int64)
+        """The same when each lane last met all the others of its warp that were running."""
+        self.meeting = np.full(self.lanes, 0xFFFFFFFF, dtype=np.uint32)
+        """Lanes that each lane met at its last such barrier, a bit for each."""
+        self.meets_in_parts = False
+        """Whether a barrier was for some lanes of a warp alone."""
         self.votes = np.zeros(self.lanes, dtype=np.int64)
         """Barriers that count, such as ``__syncthreads_count()``, which each lane has come to."""
         self.carry: Mask = np.zeros(self.lanes, dtype=bool)
@@ -419,6 +425,8 @@ class ThreadGroup:
         """Begin the blocks that are now in the batch's slots."""
         self.alive[:] = self.exists
         self.warp_epoch = np.zeros(self.lanes, dtype=np.int64)
+        self.whole_epoch = np.zeros(self.lanes, dtype=np.int64)
+        self.meeting = np.full(self.lanes, 0xFFFFFFFF, dtype=np.uint32)
         self.votes = np.zeros(self.lanes, dtype=np.int64)
         self.committed[:] = 0
         self.pending.clear()
@@ -429,6 +437,22 @@ class ThreadGroup:
             self._block_index, (numbers % x, numbers // x % y, numbers // (x * y)), strict=True
         ):
             row[:] = index
+
+    def in_one_stretch(
+        self, lanes: npt.NDArray[np.intp], others: npt.NDArray[Any], epochs: npt.NDArray[Any]
+    ) -> Mask:
+        """Where no barrier of a warp stands between now and what another of its threads did.
+
+        Args:
+            lanes: who is asked about.
+            others: for each the number of the other thread, of the same warp.
+            epochs: and the warp-level barriers that it had passed then.
+        """
+        same = np.asarray(epochs == self.warp_epoch[lanes])
+        if self.meets_in_parts:
+            bit = np.uint32(1) << (others % WARP).astype(np.uint32)
+            same |= ((self.meeting[lanes] & bit) == 0) & (epochs >= self.whole_epoch[lanes])
+        return same
 
     def memory(self, space: str) -> tuple[Memory, Any]:
         """A memory space, and where each lane's slot of it starts (bytes)."""

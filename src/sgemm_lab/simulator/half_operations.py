@@ -93,6 +93,23 @@ def _compute(group: "ThreadGroup", instruction: Instruction, match: Match) -> St
     return assignment(destination(group, instruction, width), compute)
 
 
+def fused_halves(group: "ThreadGroup", instruction: Instruction, type_: str, how: str) -> Step:
+    """A product and a sum in one, rounded once; ``how`` as in ``fusing``."""
+    plain, pair = type_.removesuffix("x2"), type_.endswith("x2")
+    width = "b32" if pair else "b16"
+    operands = [value(group, instruction, position, width) for position in (1, 2, 3)]
+
+    def compute() -> Any:
+        parts = []
+        for lanes in zip(*(_halves(bits, pair) for bits in operands), strict=True):
+            a, b, c = (_widened(bits, plain) for bits in lanes)
+            total = odd_sum(-a * b if how == "from" else a * b, -c if how == "less" else c)
+            parts.append(_narrowed(total, plain))
+        return _joined(parts)
+
+    return assignment(destination(group, instruction, width), compute)
+
+
 def _change_sign(group: "ThreadGroup", instruction: Instruction, match: Match) -> Step:
     width = "b32" if match["pair"] else "b16"
     bits = value(group, instruction, 1, width)
@@ -146,9 +163,9 @@ def _set_mask(group: "ThreadGroup", instruction: Instruction, match: Match) -> S
         lanes = zip(_halves(a, pair), _halves(b, pair), strict=True)
         return _joined(
             [
-                np.where(_compared(match, *(_widened(bits, type_) for bits in part)), ones, 0).astype(
-                    ones.dtype
-                )
+                np.where(
+                    _compared(match, *(_widened(bits, type_) for bits in part)), ones, 0
+                ).astype(ones.dtype)
                 for part in lanes
             ]
         )
@@ -178,9 +195,7 @@ def add_small(old: int, new: int, type_: str) -> int:
     pair = type_.endswith("x2")
     lanes = zip(_halves(np.uint32(old), pair), _halves(np.uint32(new), pair), strict=True)
     plain = type_.removesuffix("x2")
-    parts = [
-        _narrowed(odd_sum(*(_widened(bits, plain) for bits in part)), plain) for part in lanes
-    ]
+    parts = [_narrowed(odd_sum(*(_widened(bits, plain) for bits in part)), plain) for part in lanes]
     return int(_joined(parts))
 
 

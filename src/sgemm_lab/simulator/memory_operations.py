@@ -321,7 +321,11 @@ def _atomic(group: "ThreadGroup", instruction: Instruction, match: Match) -> Ste
     target = None
     first = instruction.operands[0]
     # What nobody reads is not returned: so does ptxas, and no loop waits for it.
-    if returns and isinstance(first, Register) and first.name in read_somewhere(group.launch.kernel):
+    if (
+        returns
+        and isinstance(first, Register)
+        and first.name in read_somewhere(group.launch.kernel)
+    ):
         target = group.registers.view(first, dtype)
 
     def run(space: str, addresses: Positions, mask: Mask | None) -> None:

@@ -81,7 +81,9 @@ def _multiply_high_64(group: "ThreadGroup", instruction: Instruction, match: Mat
         made = x1 * y1 + (middle >> half) + (other >> half)
         if type_ == "s64":
             sign = np.uint64(63)
-            made = made - np.where(x >> sign, y, np.uint64(0)) - np.where(y >> sign, x, np.uint64(0))
+            made = (
+                made - np.where(x >> sign, y, np.uint64(0)) - np.where(y >> sign, x, np.uint64(0))
+            )
         return made
 
     return assignment(destination(group, instruction, "u64"), high)
@@ -191,9 +193,7 @@ def _reduce_warp(group: "ThreadGroup", instruction: Instruction, match: Match) -
     nothing = numpy_type(type_).type(neutral(np.iinfo(numpy_type(type_))))
 
     def step(mask: Mask | None) -> None:
-        values = np.where(
-            _fellows(group, members, mask), _by_warp(group, a)[:, None, :], nothing
-        )
+        values = np.where(_fellows(group, members, mask), _by_warp(group, a)[:, None, :], nothing)
         made = operation.reduce(values, axis=2).astype(values.dtype)
         np.copyto(target, made.reshape(-1), where=True if mask is None else mask)
 

@@ -14,6 +14,8 @@ from sgemm_lab.simulator.clock_races import ClockRaceDetector
 from sgemm_lab.simulator.clocks import synchronises_in_parts
 from sgemm_lab.simulator.counts import Counts, RequestCounter, collect
 from sgemm_lab.simulator.flow import BasicBlock
+from sgemm_lab.simulator.fusing import fuse_products
+from sgemm_lab.simulator.global_races import GlobalRaceDetector
 from sgemm_lab.simulator.group import Dim3, Launch, Observer
 from sgemm_lab.simulator.hazards import Hazard, HazardLog
 from sgemm_lab.simulator.limits import refuse_impossible
@@ -63,6 +65,7 @@ def simulate(
     unwritten: Collection[str] = (),
     variables: Mapping[str, npt.NDArray[Any]] | None = None,
     check_hazards: bool = True,
+    watch_races_in: Collection[str] = (),
     count_requests: bool = True,
     trace: bool = False,
     products: bool = False,
@@ -90,6 +93,7 @@ def simulate(
             PTX; others start as the source says, or with zeros.
         check_hazards: Whether to look for races in shared memory, which costs time. Illegal
             addresses, missed barriers and reads of unwritten memory are always found.
+        watch_races_in: Names of arrays in global memory in which to look for races too.
         count_requests: Whether to count memory requests; without, their counts stay zero.
         trace: Whether to record every access; for small launches.
         products: Whether a trace has every multiply-add as well.
@@ -125,6 +129,8 @@ def simulate(
     warp = None if requests_of is None else WarpRecorder(merged, *requests_of)
     if warp is not None:
         observers.append(warp)
+    if watch_races_in:
+        observers.append(GlobalRaceDetector(log, kernel.instructions, watch_races_in))
     arrays = _arrays(args)
     placed = {**arrays, **_hidden(kernel, args, variables or {})}
     memory = global_memory(placed, _checked_names(unwritten, arrays))
@@ -179,7 +185,7 @@ def _understand(
     kernels = parse(ptx)
     if entry not in kernels:
         raise LabError(sentence("run.entry", entry=entry, names=", ".join(kernels)))
-    kernel = unroll_short_loops(kernels[entry])
+    kernel = fuse_products(unroll_short_loops(kernels[entry]))
     blocks = flow_of(kernel)
     return kernel, blocks, merge_shared_accesses(blocks, lay_out(kernel.shared, shared_bytes))
 

@@ -6,10 +6,10 @@ Known are + - * / // % ** @, comparisons, slices such as ``x[1:]``, ``.T``, and 
 """
 
 import ast
-import keyword
 import math
 import re
 from collections.abc import Callable, Mapping
+from keyword import kwlist
 from pathlib import Path
 from typing import Any
 
@@ -33,7 +33,7 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
 """What may be called. ``reshape(x, M, N)`` takes the shape as numbers; ``axis=`` may be given.
 ``convolve(x, mask)`` has as many numbers as x, with zeros around it."""
 
-_KEPT = {word: f"_{word}" for word in keyword.kwlist}
+_KEPT = {word: f"_{word}" for word in kwlist}
 """Words that Python keeps for itself, and the names that stand for them here."""
 
 _OPERATORS: dict[type[ast.operator], Callable[[Any, Any], Any]] = {

@@ -148,6 +148,7 @@ def prepare(kernel: ForeignKernel, target: str = DEFAULT_TARGET) -> Prepared:
         LabError: no kernel can be chosen, or its arguments are not known.
     """
     opened = open_file(kernel.pasted, target)
+
     def resolved(type_: str) -> Element | None:
         return resolve(type_, opened.kernel, opened.name, opened.sources, kernel.pasted.defines)
 
@@ -350,10 +351,9 @@ def run(
         arguments,
         shape.shared_bytes,
         unwritten=arrays.unwritten,
-        variables={
-            v.symbol: v.element.pack(arrays.values[v.name]) for v in prepared.variables
-        },
+        variables={v.symbol: v.element.pack(arrays.values[v.name]) for v in prepared.variables},
         check_hazards=settings.check_hazards,
+        watch_races_in=_shared_by_blocks(prepared) if settings.check_hazards else (),
         count_requests=settings.count_requests,
         schedule=settings.schedule,
         time_limit=settings.time_limit,
@@ -368,6 +368,17 @@ def run(
     for variable in prepared.variables:
         after[variable.name] = variable.element.unpack(result.arrays[variable.symbol])
     return after, result
+
+
+def _shared_by_blocks(prepared: Prepared) -> list[str]:
+    """The arrays that a kernel may write, in which blocks may meet."""
+    written = [
+        called(one)
+        for one in prepared.given
+        if (isinstance(one, Matrix) and one.role == "C")
+        or (isinstance(one, Array) and one.use != "in")
+    ]
+    return written + [v.symbol for v in prepared.variables if v.array.use != "in"]
 
 
 def _argument(

@@ -25,7 +25,10 @@ _SIZE_NAMES = {
     "B": r"ldb|strideb|sb",
     "C": r"ldc|stridec|sc",
 }
-_FIELDS = (r"height|rows?|h|m|numrows|nrows", r"width|cols?|columns|w|n|stride|ld|pitch|ncols|numcols")
+_FIELDS = (
+    r"height|rows?|h|m|numrows|nrows",
+    r"width|cols?|columns|w|n|stride|ld|pitch|ncols|numcols",
+)
 """Fields of a struct that is a matrix: how many rows it has, and how many columns."""
 _SIDES: dict[Role, tuple[str, str]] = {"A": ("M", "K"), "B": ("K", "N"), "C": ("M", "N")}
 _LEADING = {"A": "K", "B": "N", "C": "N"}

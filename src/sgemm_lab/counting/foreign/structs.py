@@ -184,7 +184,7 @@ def _declared(tokens: Sequence[Token]) -> list[tuple[KernelParameter, int]]:
             part = part[:opening]
         if found:  # a further name of the same type
             first = found[0][0]
-            name = [w for w in words if w not in ("*", "const", "__restrict__")][0]
+            name = next(w for w in words if w not in ("*", "const", "__restrict__"))
             found.append((replace(first, name=name, pointer="*" in words), times))
         else:
             found.append((parameter_of(part), times))

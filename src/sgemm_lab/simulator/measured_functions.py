@@ -49,7 +49,7 @@ def _answers(name: str) -> Floats:
     given = 1 + np.arange(_COUNT) / _COUNT
     nearest = _TABLES[name](given).astype(np.float32).view(np.int32)
     nearest += beside.reshape(-1) - 2
-    return nearest.view(np.float32)
+    return np.asarray(nearest.view(np.float32))
 
 
 def power_of_two(x: Any) -> Any:

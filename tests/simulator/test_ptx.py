@@ -133,7 +133,7 @@ def test_an_unknown_opcode_is_named_with_its_line() -> None:
         ("cvt.s32.f32 %r1, %r2;", "cannot run 'cvt.s32.f32' with these operands at"),
         ("mov.u32 %r1;", "cannot run 'mov.u32' with these operands at"),
         ("mov.u32 %r1, 0xzz;", r"cannot read 'mov.u32 %r1, 0xzz' at"),
-        ("mov.u32 %r1, %clock;", "line 28: The simulator does not know the special register"),
+        ("mov.u32 %r1, %envreg3;", "line 28: The simulator does not know the special register"),
         ("add.s32 %r1, %p1, 1;", "line 28: The PTX mixes predicates and numbers in %p1"),
     ],
 )

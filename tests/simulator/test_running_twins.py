@@ -114,7 +114,7 @@ def of_faults() -> list[Case]:
     c = {"C": np.zeros(4, np.float32), "n": 4}
     bodies = {
         "an unknown instruction": "frobnicate.u32 %r1, %r2;",
-        "an unknown register": "mov.u32 %r1, %clock;",
+        "an unknown register": "mov.u32 %r1, %envreg3;",
         "operands that do not go": "add.u32 %r1, 1, 2, 3; mov.u32 %p1, 1;",
         "a loop without an end": "A: bra A;",
         "mixed predicates and numbers": "add.u32 %r1, %p1, 1;",

@@ -16,7 +16,7 @@ from sgemm_lab.counting.of_kernel import TIME_LIMIT, Multiplication, count
 from sgemm_lab.cuda.compiler import DEFAULT_TARGET, TARGETS
 from sgemm_lab.errors import LabError
 from sgemm_lab.kernel import Kernel, load_kernel, load_kernel_file
-from sgemm_lab.simulator import LineCounts, Result
+from sgemm_lab.simulator import Hazard, LineCounts, Result
 
 DESCRIPTION = """Run a kernel on this machine's processor, without a GPU, and count its memory
 requests as the hardware counts them. A and B hold whole numbers from -8 to 8, whose product float32
@@ -115,7 +115,7 @@ def _run_foreign(options: argparse.Namespace) -> int:
     if options.json:
         print_json(_foreign_json(done))
     else:
-        _print_lines(done.result, kernel.pasted.text)
+        _print_lines(done.result, kernel.pasted.text, kernel.pasted.name)
         _print_totals(done.result)
         print("\n".join(done.sentences()))
         if not done.verdicts:
@@ -151,7 +151,21 @@ def _found_json(result: Result) -> dict[str, Any]:
     return {
         "hazards": [str(hazard) for hazard in result.hazards],
         "warnings": [str(warning) for warning in result.warnings],
+        "findings": [_finding(one) for one in (*result.hazards, *result.warnings)],
         **result.counts.to_json(),
+    }
+
+
+def _finding(hazard: Hazard) -> dict[str, Any]:
+    """Where a hazard or a warning is, for programs that mark lines."""
+    other = hazard.other_location
+    return {
+        "kind": hazard.kind,
+        "file": hazard.location.file,
+        "line": hazard.location.line,
+        "other_line": None if other is None else other.line,
+        "array": hazard.array,
+        "message": str(hazard),
     }
 
 
@@ -166,7 +180,10 @@ def _foreign_json(done: ForeignRun) -> dict[str, Any]:
         "grid": list(shape.grid),
         "block": list(shape.block),
         "arguments": " ".join(map(str, done.prepared.given)),
-        "notes": list(done.prepared.opened.notes),
+        "notes": [
+            *done.prepared.opened.notes,
+            *(variable.note for variable in done.prepared.variables if variable.note),
+        ],
         "size": list(done.size),
         "max_abs_error": finite(max((v.max_abs_error for v in done.verdicts), default=0.0)),
         "wrong_elements": sum(verdict.wrong for verdict in done.verdicts),
@@ -189,12 +206,12 @@ def finite(number: float) -> float | None:
     return number if math.isfinite(number) else None
 
 
-def _print_lines(result: Result, source: str) -> None:
+def _print_lines(result: Result, source: str, name: str | None = None) -> None:
     texts = source.splitlines()
     lines = result.counts.lines
     used = [column for column in _COLUMNS if column[1](result.counts.total)]
     rows = []
-    main_file = next(iter(lines)).file if lines else ""
+    main_file = name or (next(iter(lines)).file if lines else "")
     for where, counts in lines.items():
         inside = where.file == main_file and 0 < where.line <= len(texts)
         text = texts[where.line - 1].strip() if inside else where.file

@@ -71,7 +71,7 @@ class ForeignRun:
     def sentences(self) -> list[str]:
         """Say what was left out and assumed, what is right or wrong, and why."""
         prepared = self.prepared
-        said = list(prepared.opened.notes)
+        said = [*prepared.opened.notes, *(v.note for v in prepared.variables if v.note)]
         if prepared.given and not prepared.told:
             given = " ".join(map(str, prepared.given))
             said.append(f"Arguments, told by their names and types: {given}.")
@@ -268,7 +268,8 @@ def _expected(
             f"'{text}' has {right.size:,} elements, but {name} has {begun.size:,}. "
             "Expect as many as the array holds."
         )
-    given = next(g for g in prepared.given if not isinstance(g, Number) and called(g) == name)
+    every = (*prepared.given, *(variable.array for variable in prepared.variables))
+    given = next(g for g in every if not isinstance(g, Number) and called(g) == name)
     return np.broadcast_to(right.ravel(), begun.size), prepared.element(given)
 
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from sgemm_lab.simulator.fma import fma32
+from sgemm_lab.simulator.group import CLOCKS
 from sgemm_lab.simulator.memory import LOCAL_WINDOW, SHARED_WINDOW
 from sgemm_lab.simulator.operations import (
     Operations,
@@ -25,7 +26,6 @@ from sgemm_lab.simulator.ptx import (
     PtxError,
     Register,
     SpecialRegister,
-    Symbol,
     Vector,
 )
 from sgemm_lab.simulator.registers import Mask, numpy_type, source
@@ -247,6 +247,8 @@ def _move(group: "ThreadGroup", instruction: Instruction, match: Match) -> Step:
     if isinstance(origin, Vector):
         return _pack(group, target, origin, type_)
     row = destination(group, instruction, type_)
+    if isinstance(origin, SpecialRegister) and origin.name in CLOCKS:
+        return assignment(row, group.look_at_the_clock)
     if isinstance(origin, SpecialRegister):
         special = group.special(origin.name)
         return assignment(row, lambda: special)
@@ -370,7 +372,7 @@ def _convert_from_bfloat16(group: "ThreadGroup", instruction: Instruction, match
 
 
 def _convert_address(group: "ThreadGroup", instruction: Instruction, match: Match) -> Step:
-    window = {"global": 0, "shared": SHARED_WINDOW, "local": LOCAL_WINDOW}[match["space"]]
+    window = {"shared": SHARED_WINDOW, "local": LOCAL_WINDOW}.get(match["space"], 0)
     shift = np.uint64(window)
     values = value(group, instruction, 1, "u64")
     target = destination(group, instruction, "u64")
@@ -487,17 +489,6 @@ def _reciprocal(group: "ThreadGroup", instruction: Instruction, match: Match) ->
     return elementwise(group, target, lambda out: np.divide(one, a, out=out))
 
 
-def _load_parameter(group: "ThreadGroup", instruction: Instruction, match: Match) -> Step:
-    origin = instruction.operands[1]
-    base = getattr(origin, "base", None)
-    if not isinstance(base, Symbol) or base.name not in group.parameters:
-        raise PtxError(sentence("run.parameter", place=instruction.location))
-    target = instruction.operands[0]
-    assert isinstance(target, Register)
-    number = numpy_type(match["type"]).type(group.parameters[base.name])
-    return assignment(group.registers.view(target, numpy_type(match["type"])), lambda: number)
-
-
 _INT = r"(?P<type>[su](?:16|32|64))"
 _BITS = r"(?P<type>b(?:16|32|64))"
 _FLOAT = r"(?P<type>f32|f64)"
@@ -536,12 +527,11 @@ OPERATIONS: Operations = [
     (r"cvt\.rn\.(?P<narrow>f16|bf16)x2\.f32", _convert_to_narrow_pair),
     (r"cvt\.rna\.tf32\.f32", _convert_to_tf32),
     (r"cvt\.f32\.bf16", _convert_from_bfloat16),
-    (r"cvta(?P<to>\.to)?\.(?P<space>global|shared|local)\.u64", _convert_address),
+    (r"cvta(?P<to>\.to)?\.(?P<space>global|shared|local|const|param)\.u64", _convert_address),
     (r"(?P<op>popc|clz)\.(?P<type>b32|b64)", _count_bits),
     (r"bfe\.(?P<type>[su](?:32|64))", _extract_bits),
     (r"bfi\.(?P<type>b32|b64)", _insert_bits),
     (r"shf\.(?P<side>l|r)\.(?P<mode>wrap|clamp)\.b32", _funnel_shift),
     (r"prmt\.b32", _permute_bytes),
     (r"lop3\.b32", _logic3),
-    (r"ld\.param\.(?P<type>[subf](?:16|32|64))", _load_parameter),
 ]

@@ -19,6 +19,9 @@ from sgemm_lab.simulator.registers import Mask
 from sgemm_lab.simulator.tally import Tally
 
 _NOWHERE = -1
+_RETRIES = 200
+"""Times that threads which ask in a loop may ask again though nothing has changed: the loop may
+have an end of its own."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,6 +51,7 @@ def run_to_the_end(
     """
     for program in programs:
         program.start(apart=apart)
+    retries = _RETRIES
     while True:
         for program in programs:
             program.run()
@@ -56,6 +60,9 @@ def run_to_the_end(
         if open_barriers(batch, programs, tally) or any(one.can_run() for one in programs):
             continue
         if any([program.part_ways() for program in programs]):  # noqa: C419  all of them
+            continue
+        if retries and any([program.ask_again() for program in programs]):  # noqa: C419
+            retries -= 1
             continue
         _give_up(batch, programs, tally)
 

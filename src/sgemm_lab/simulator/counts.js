@@ -207,6 +207,15 @@ function askedOf({ group, mask, addresses, lanes, positions, whole }, from) {
 }
 
 const ONE_FLOP = ["add", "sub", "mul", "div"];
+/** Numbers that an operation on a type works on. */
+const FLOATS = new Map([
+  ["f32", 1],
+  ["f64", 1],
+  ["f16", 1],
+  ["bf16", 1],
+  ["f16x2", 2],
+  ["bf16x2", 2],
+]);
 
 /**
  * @param {Instruction} instruction
@@ -218,10 +227,10 @@ function flopOf({ parts }, lanes, warps) {
     const [rows, columns, depth] = [16, 8, Number(parts[3].split("k")[1])];
     return 2 * rows * columns * depth * warps;
   }
-  const last = parts[parts.length - 1];
-  if ((last !== "f32" && last !== "f64") || parts[0] === "atom" || parts[0] === "red") return 0;
-  if (parts[0] === "fma") return 2 * lanes;
-  return ONE_FLOP.includes(parts[0]) ? lanes : 0;
+  const each = FLOATS.get(parts[parts.length - 1]);
+  if (each === undefined || parts[0] === "atom" || parts[0] === "red") return 0;
+  if (parts[0] === "fma") return 2 * each * lanes;
+  return ONE_FLOP.includes(parts[0]) ? each * lanes : 0;
 }
 
 /**

@@ -1,5 +1,7 @@
 """Count memory requests, arithmetic and barriers while a kernel runs, per source line."""
 
+import math
+import re
 from collections import defaultdict
 from collections.abc import Callable
 from dataclasses import dataclass, fields
@@ -61,6 +63,8 @@ class LineCounts:
     shared_store_wavefronts_as_written: int = 0
     shared_store_bank_conflicts_as_written: int = 0
     shared_store_bytes: int = 0
+    shared_atomic_requests: int = 0
+    """Atomics on shared memory, which the counters of stores leave out."""
     async_copy_requests: int = 0
     """``cp.async`` instructions of one warp; they read global and write shared memory."""
     async_copy_reads: int = 0
@@ -69,7 +73,8 @@ class LineCounts:
     async_copy_wavefronts: int = 0
     async_copy_bytes: int = 0
     ffma_thread_instructions: int = 0
-    """``fma.rn.f32`` executed, one for each active lane."""
+    """Fused multiply-adds of float32, one for each active lane: those of the kernel, those that
+    ptxas makes of a product and a sum, and those inside divisions, reciprocals and roots."""
     flop: int = 0
     """Floating-point operations: 2 for a fused multiply-add, 1 for an add, subtract or multiply."""
     barriers: int = 0
@@ -205,6 +210,22 @@ def _sectors(width: int) -> Callable[[Array, Mask], Array]:
     return lambda addresses, active: global_sectors(addresses, active, width)[:, None]
 
 
+def _atomic_sectors(addresses: Array, active: Mask) -> Array:
+    """Sectors of an atomic: lanes that meet at one address go one after the other.
+
+    So each sector is asked for as often as the address in it at which most lanes meet. Where all
+    meet at one address, ptxas lets one lane add for all. Both as an H200 counts.
+    """
+    found = []
+    for row, lanes in zip(addresses, active, strict=True):
+        places, times = np.unique(row[lanes], return_counts=True)
+        most = np.zeros(len(places), np.int64)
+        sectors, which = np.unique(places // SECTOR_BYTES, return_inverse=True)
+        np.maximum.at(most, which, times)
+        found.append(1 if len(places) == 1 else int(most[: len(sectors)].sum()))
+    return np.array(found, dtype=np.int64)[:, None]
+
+
 def _wavefronts(width: int, *, is_load: bool) -> Callable[[Array, Mask], Array]:
     def cost(addresses: Array, active: Mask) -> Array:
         return np.stack(shared_cost(addresses, active, width, is_load=is_load), axis=1)
@@ -228,10 +249,12 @@ class RequestCounter:
         lanes = access.group.lanes if access.lanes is None else len(access.lanes)
         mask = access.mask
         if site.space == "global":
-            requests, (sectors,) = self._cost("global", False, site.width).of(
-                access.addresses, mask
-            )
+            space = "atomic" if site.kind == ATOMIC else "global"
+            requests, (sectors,) = self._cost(space, False, site.width).of(access.addresses, mask)
             self._add_global(counts, site.kind, requests, int(sectors), lanes * site.width)
+        elif site.space == "shared" and site.kind == ATOMIC:
+            requests, _ = self._cost("shared", False, site.width).of(access.addresses, mask)
+            counts.shared_atomic_requests += requests
         elif site.space == "shared":
             cost = self._shared_cost(access, 0, site.width)
             if site.kind == COPY_WRITE:
@@ -269,11 +292,13 @@ class RequestCounter:
     def _cost(self, space: str, is_load: bool, width: int) -> _PatternCosts:
         key = (space, is_load, width)
         if key not in self._costs:
-            self._costs[key] = (
-                _PatternCosts(SECTOR_BYTES, width, _sectors(width))
-                if space == "global"
-                else _PatternCosts(WORD_BYTES, width, _wavefronts(width, is_load=is_load))
-            )
+            self._costs[key] = {
+                "global": lambda: _PatternCosts(SECTOR_BYTES, width, _sectors(width)),
+                "atomic": lambda: _PatternCosts(width, width, _atomic_sectors),
+            }.get(
+                space,
+                lambda: _PatternCosts(WORD_BYTES, width, _wavefronts(width, is_load=is_load)),
+            )()
         return self._costs[key]
 
     @staticmethod
@@ -315,16 +340,20 @@ def _increase(counts: LineCounts, name: str, by: int) -> None:
 
 
 _ONE_FLOP = ("add", "sub", "mul", "div")
+_FLOATS = {"f32": 1, "f64": 1, "f16": 1, "bf16": 1, "f16x2": 2, "bf16x2": 2}
+"""Numbers that an operation on a type works on."""
+_SHAPE = re.compile(r"m\d+n\d+k\d+")
 
 
 def _flop(instruction: Instruction, lanes: int, warps: int) -> int:
     parts = instruction.parts
-    if parts[0] == "mma":
-        rows, columns, depth = 16, 8, int(parts[3].partition("k")[2])
-        return 2 * rows * columns * depth * warps
-    if parts[-1] not in ("f32", "f64") or parts[0] in ("atom", "red"):
+    if parts[0] == "mma" or instruction.opcode.startswith("wmma.mma"):
+        shape = next(part for part in parts if _SHAPE.fullmatch(part))
+        return 2 * math.prod(map(int, re.findall(r"\d+", shape))) * warps
+    if parts[-1] not in _FLOATS or parts[0] in ("atom", "red"):
         return 0
-    return lanes * (2 if parts[0] == "fma" else 1 if parts[0] in _ONE_FLOP else 0)
+    each = _FLOATS[parts[-1]]
+    return each * lanes * (2 if parts[0] in ("fma", "fused") else 1 if parts[0] in _ONE_FLOP else 0)
 
 
 def collect(
@@ -357,5 +386,16 @@ def _count_execution(counts: LineCounts, instruction: Instruction, lanes: int, w
     counts.thread_instructions += lanes
     counts.warp_instructions += warps
     counts.flop += _flop(instruction, lanes, warps)
-    if instruction.opcode.startswith("fma.rn.") and instruction.parts[-1] == "f32":
-        counts.ffma_thread_instructions += lanes
+    counts.ffma_thread_instructions += _ffma(instruction) * lanes
+
+
+_FFMA_INSIDE = {"div.rn.f32": 5, "rcp.rn.f32": 2, "sqrt.rn.f32": 2}
+"""FFMA that ptxas puts in the place of an instruction, as counted on an H200, where no number is so
+large or small that it takes a longer way."""
+
+
+def _ffma(instruction: Instruction) -> int:
+    parts = instruction.parts
+    if parts[0] in ("fma", "fused") and parts[-1] == "f32":
+        return 1
+    return _FFMA_INSIDE.get(instruction.opcode, 0)

@@ -6,7 +6,7 @@ These types know each other both ways, so they stand in one module.
 import math
 import time
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
@@ -143,6 +143,14 @@ class HazardSink(Protocol):
         """Warps of one block met at two barriers of the source."""
 
 
+VOTE_TURNS = 3
+"""Barriers that count whose votes are kept at a time."""
+
+CLOCKS = frozenset({"%clock", "%clock64", "%globaltimer", "%globaltimer_lo"})
+"""Special registers that tell the time."""
+_TICK = 1000
+"""By how much they go on each time that one is read: no time passes here between two looks."""
+
 Dim3 = tuple[int, int, int]
 Warp = tuple[int, int]
 """Slot and number of a warp."""
@@ -156,7 +164,7 @@ class Launch:
     grid: Dim3
     block: Dim3
     parameters: dict[str, Any]
-    """Value of each kernel parameter: an address or a number."""
+    """Value of each kernel parameter that is an address or a number."""
     global_memory: Memory
     shared_bytes: int
     """Dynamic shared memory of one block, in bytes."""
@@ -166,6 +174,8 @@ class Launch:
     """Who wants to hear of multiply-adds; they are run one by one then, in their own order."""
     shared_parts: Sequence[tuple[str, int, int]] = ()
     """The arrays inside dynamic shared memory, where they are known: name, first byte, bytes."""
+    variables: Mapping[str, int] = field(default_factory=dict)
+    """Addresses of the module's variables, and of parameters that are structs."""
     together: bool = False
     """Whether all blocks run side by side, because they may wait for each other."""
     patience: int | None = None
@@ -261,6 +271,7 @@ class BlockBatch:
         """By index of their first byte in shared memory."""
         self.bulk_copies: list[BulkCopy] = []
         """Bulk copies that have not landed."""
+        self._votes = np.zeros((VOTE_TURNS, 2, slots, launch.warps * WARP), dtype=bool)
 
     def start(self, blocks: Sequence[int]) -> None:
         """Put fresh blocks into the slots."""
@@ -270,9 +281,28 @@ class BlockBatch:
         self.told.clear()
         self.mbarriers.clear()
         self.bulk_copies.clear()
+        self._votes[:] = False
         if self.clocks is not None:
             self.clocks.start()
         self.shared.reset()
+
+    def vote(
+        self,
+        turn: int,
+        slots: npt.NDArray[np.int64],
+        threads: npt.NDArray[np.int64],
+        holds: Mask,
+    ) -> None:
+        """Keep what threads bring to a barrier that counts; ``turn`` is 0, 1 and 2 by turns."""
+        self._votes[turn, 0, slots, threads] = holds
+        self._votes[turn, 1, slots, threads] = True
+        # Whoever comes here has passed the barrier before: nobody needs the last votes but one.
+        self._votes[(turn + 1) % VOTE_TURNS, :, slots] = False
+
+    def votes_of(self, turn: int) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+        """For each slot how many threads brought a true predicate, and how many came."""
+        holds, came = self._votes[turn].sum(axis=2)
+        return holds, came
 
     def arrive(self, group: "ThreadGroup", lanes: Mask, number: int) -> None:
         """Count threads at a barrier that do not wait there."""
@@ -364,23 +394,40 @@ class ThreadGroup:
         base = batch.shared.base
         self.symbols = {array.name: base + array.start for array in launch.shared_arrays}
         self.symbols |= {array.name: array.start for array in launch.local_arrays}
+        self.symbols |= launch.variables
         self.shared_offset = self.slot * batch.shared.stride
         used = max((array.start + array.bytes for array in launch.local_arrays), default=0)
         self.local = Memory("local", 0, used, self.lanes if used else 1)
         self.local_offset = np.arange(self.lanes) * (self.local.stride if used else 0)
         self.warp_epoch = np.zeros(self.lanes, dtype=np.int64)
         """Warp-level barriers each lane has passed. Never changed in place."""
+        self.whole_epoch = np.zeros(self.lanes, dtype=np.int64)
+        """The same when each lane last met all the others of its warp that were running."""
+        self.meeting = np.full(self.lanes, 0xFFFFFFFF, dtype=np.uint32)
+        """Lanes that each lane met at its last such barrier, a bit for each."""
+        self.meets_in_parts = False
+        """Whether a barrier was for some lanes of a warp alone."""
+        self.votes = np.zeros(self.lanes, dtype=np.int64)
+        """Barriers that count, such as ``__syncthreads_count()``, which each lane has come to."""
+        self.carry: Mask = np.zeros(self.lanes, dtype=bool)
+        """What sums over several words carry from one to the next."""
         self.committed = np.zeros(self.lanes, dtype=np.int64)
         """Asynchronous-copy groups each lane has committed."""
         self.pending: list[PendingCopy] = []
         self.test_failed = False
         """Whether a test of an mbarrier failed in the block that runs now."""
+        self.may_end = False
+        """Whether it was an atomic that changed nothing: its loop may have an end of its own."""
+        self._time = 0
         self._block_index = [np.zeros(self.lanes, dtype=np.uint32) for _ in range(3)]
 
     def start(self) -> None:
         """Begin the blocks that are now in the batch's slots."""
         self.alive[:] = self.exists
         self.warp_epoch = np.zeros(self.lanes, dtype=np.int64)
+        self.whole_epoch = np.zeros(self.lanes, dtype=np.int64)
+        self.meeting = np.full(self.lanes, 0xFFFFFFFF, dtype=np.uint32)
+        self.votes = np.zeros(self.lanes, dtype=np.int64)
         self.committed[:] = 0
         self.pending.clear()
         self.local.reset()
@@ -391,6 +438,22 @@ class ThreadGroup:
         ):
             row[:] = index
 
+    def in_one_stretch(
+        self, lanes: npt.NDArray[np.intp], others: npt.NDArray[Any], epochs: npt.NDArray[Any]
+    ) -> Mask:
+        """Where no barrier of a warp stands between now and what another of its threads did.
+
+        Args:
+            lanes: who is asked about.
+            others: for each the number of the other thread, of the same warp.
+            epochs: and the warp-level barriers that it had passed then.
+        """
+        same = np.asarray(epochs == self.warp_epoch[lanes])
+        if self.meets_in_parts:
+            bit = np.uint32(1) << (others % WARP).astype(np.uint32)
+            same |= ((self.meeting[lanes] & bit) == 0) & (epochs >= self.whole_epoch[lanes])
+        return same
+
     def memory(self, space: str) -> tuple[Memory, Any]:
         """A memory space, and where each lane's slot of it starts (bytes)."""
         if space == "shared":
@@ -398,6 +461,11 @@ class ThreadGroup:
         if space == "local":
             return self.local, self.local_offset
         return self.launch.global_memory, 0
+
+    def look_at_the_clock(self) -> np.int64:
+        """Return a time that is later than at any look before."""
+        self._time += _TICK
+        return np.int64(self._time)
 
     def special(self, name: str) -> Any:
         """The values of a special register such as ``%tid.x``: an array or a number.
@@ -435,6 +503,14 @@ class ThreadGroup:
                 return ~(((one << lane) - one) | (one << lane))
             case "%lanemask_ge":
                 return ~((one << lane) - one)
+            case "%smid":
+                return np.zeros(self.lanes, np.uint32)
+            case "%nsmid":
+                return np.uint32(1)
+            case "%nwarpid":
+                return np.uint32(launch.warps)
+            case "%gridid":
+                return np.uint64(0)
             case "%dynamic_smem_size":
                 return np.uint32(launch.shared_bytes)
             case "%total_smem_size":

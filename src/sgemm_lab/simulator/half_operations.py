@@ -93,6 +93,23 @@ def _compute(group: "ThreadGroup", instruction: Instruction, match: Match) -> St
     return assignment(destination(group, instruction, width), compute)
 
 
+def fused_halves(group: "ThreadGroup", instruction: Instruction, type_: str, how: str) -> Step:
+    """A product and a sum in one, rounded once; ``how`` as in ``fusing``."""
+    plain, pair = type_.removesuffix("x2"), type_.endswith("x2")
+    width = "b32" if pair else "b16"
+    operands = [value(group, instruction, position, width) for position in (1, 2, 3)]
+
+    def compute() -> Any:
+        parts = []
+        for lanes in zip(*(_halves(bits, pair) for bits in operands), strict=True):
+            a, b, c = (_widened(bits, plain) for bits in lanes)
+            total = odd_sum(-a * b if how == "from" else a * b, -c if how == "less" else c)
+            parts.append(_narrowed(total, plain))
+        return _joined(parts)
+
+    return assignment(destination(group, instruction, width), compute)
+
+
 def _change_sign(group: "ThreadGroup", instruction: Instruction, match: Match) -> Step:
     width = "b32" if match["pair"] else "b16"
     bits = value(group, instruction, 1, width)
@@ -108,13 +125,17 @@ def _change_sign(group: "ThreadGroup", instruction: Instruction, match: Match) -
 def _compared(match: Match, a: Any, b: Any) -> Any:
     """Compare; with NaN an ordered comparison is false, an unordered one true."""
     nan = np.isnan(a) | np.isnan(b)
+    if match["compare"] in ("num", "nan"):
+        return nan if match["compare"] == "nan" else ~nan
     outcome = _COMPARISONS[match["compare"]](a, b)
     return outcome | nan if match["unordered"] else outcome & ~nan
 
 
 def _set(group: "ThreadGroup", instruction: Instruction, match: Match) -> Step:
-    """``set``: 1 where the comparison holds, else 0, as 16-bit floats."""
+    """``set``: 1 where the comparison holds, else 0, as 16-bit floats; all ones as whole ones."""
     type_, pair = match["type"], match["pair"] is not None
+    if match["to"] in ("u32", "s32"):
+        return _set_mask(group, instruction, match)
     width = "b32" if pair else "b16"
     a, b = (value(group, instruction, position, width) for position in (1, 2))
 
@@ -132,6 +153,26 @@ def _set(group: "ThreadGroup", instruction: Instruction, match: Match) -> Step:
     return assignment(destination(group, instruction, width), compute)
 
 
+def _set_mask(group: "ThreadGroup", instruction: Instruction, match: Match) -> Step:
+    """``set`` to whole numbers: all ones where the comparison holds, half by half in a pair."""
+    type_, pair = match["type"], match["pair"] is not None
+    a, b = (value(group, instruction, position, "b32" if pair else "b16") for position in (1, 2))
+    ones = np.uint16(0xFFFF) if pair else np.uint32(0xFFFFFFFF)
+
+    def compute() -> Any:
+        lanes = zip(_halves(a, pair), _halves(b, pair), strict=True)
+        return _joined(
+            [
+                np.where(
+                    _compared(match, *(_widened(bits, type_) for bits in part)), ones, 0
+                ).astype(ones.dtype)
+                for part in lanes
+            ]
+        )
+
+    return assignment(destination(group, instruction, "u32"), compute)
+
+
 def _set_predicate(group: "ThreadGroup", instruction: Instruction, match: Match) -> Step:
     a, b = (value(group, instruction, position, "b16") for position in (1, 2))
     type_ = match["type"]
@@ -141,14 +182,32 @@ def _set_predicate(group: "ThreadGroup", instruction: Instruction, match: Match)
     )
 
 
-_COMPARE = r"(?P<compare>eq|ne|lt|le|gt|ge)(?P<unordered>u)?"
+def _convert_whole(group: "ThreadGroup", instruction: Instruction, match: Match) -> Step:
+    values = value(group, instruction, 1, instruction.parts[-1])
+    return assignment(
+        destination(group, instruction, "b16"),
+        lambda: _narrowed(np.asarray(values).astype(np.float64), match["type"]),
+    )
+
+
+def add_small(old: int, new: int, type_: str) -> int:
+    """Return the sum of two 16-bit floats, or of pairs, as bits."""
+    pair = type_.endswith("x2")
+    lanes = zip(_halves(np.uint32(old), pair), _halves(np.uint32(new), pair), strict=True)
+    plain = type_.removesuffix("x2")
+    parts = [_narrowed(odd_sum(*(_widened(bits, plain) for bits in part)), plain) for part in lanes]
+    return int(_joined(parts))
+
+
+_COMPARE = r"(?P<compare>eq|ne|lt|le|gt|ge|num|nan)(?P<unordered>u)?"
 _TYPE = r"(?P<type>bf16|f16)(?P<pair>x2)?"
 
 OPERATIONS: Operations = [
+    (r"cvt\.rn\.(?P<type>bf16)\.[sufb]+(?:8|16|64|(?<=[su])32)", _convert_whole),
     (rf"(?P<op>add|sub|mul)(?:\.rn)?\.{_TYPE}", _compute),
     (rf"(?P<op>fma)\.rn\.{_TYPE}", _compute),
     (rf"(?P<op>min|max)\.{_TYPE}", _compute),
     (rf"(?P<op>neg|abs)\.{_TYPE}", _change_sign),
-    (rf"set\.{_COMPARE}\.{_TYPE}\.(?P=type)(?:x2)?", _set),
+    (rf"set\.{_COMPARE}\.(?P<to>f16x2|bf16x2|f16|bf16|u32|s32)\.{_TYPE}", _set),
     (rf"setp\.{_COMPARE}\.(?P<type>bf16|f16)", _set_predicate),
 ]

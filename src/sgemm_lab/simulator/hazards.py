@@ -201,6 +201,38 @@ class HazardLog:
                 across_warps=across_warps,
             )
 
+    def race_in_global(
+        self,
+        access: Access,
+        lane: int,
+        position: int,
+        other_block: Dim3,
+        other_thread: int,
+        other: Instruction,
+    ) -> None:
+        """Two threads meet at one element of global memory, and nothing orders them."""
+        launch = access.group.launch
+        block, _ = _who(access.group, lane)
+        apart = block != other_block
+        across_warps = apart or int(access.group.thread[lane]) // WARP != other_thread // WARP
+        kind = f"{RACE} across blocks" if apart else RACE
+        if self._is_new(kind, access.site.instruction.index):
+            place = _Place(access, lane, position)
+            second = launch.thread_index(other_thread)
+            self._keep(
+                place,
+                RACE,
+                place.says(
+                    "hazard.blocks" if apart else "hazard.race",
+                    other=launch.thread_name(second),
+                    block=launch.block_name(other_block),
+                    line=other.location.line,
+                ),
+                other_thread=second,
+                other_location=other.location,
+                across_warps=across_warps,
+            )
+
     def in_flight(self, access: Access, lane: int, position: int) -> None:
         """A read of shared memory that an asynchronous copy has not filled yet."""
         if self._is_new(IN_FLIGHT, access.site.instruction.index):
@@ -277,7 +309,7 @@ class _Place:
         self.names = _names(group, self.block, self.thread)
         if position is None:
             position = int(access.addresses[lane]) - memory.base
-        else:
+        elif memory.space != "global":
             position -= int(group.slot[lane]) * memory.stride
         self.array: NamedArray | None = memory.array_at(position)
         self.item_bytes = site.word_bytes

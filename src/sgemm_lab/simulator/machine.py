@@ -9,11 +9,15 @@ import numpy as np
 from sgemm_lab.simulator import (
     approximations,
     arithmetic,
+    fusing,
     half_operations,
     mbarrier_operations,
     memory_operations,
+    rare_operations,
+    stops,
     tensor_operations,
     warp_operations,
+    wmma_operations,
 )
 from sgemm_lab.simulator.barriers import run_to_the_end
 from sgemm_lab.simulator.bundles import Bundle, bundles
@@ -23,7 +27,7 @@ from sgemm_lab.simulator.group import BlockBatch, Launch, ThreadGroup
 from sgemm_lab.simulator.operands import registers_of
 from sgemm_lab.simulator.operations import Binder, Step, value
 from sgemm_lab.simulator.paths import BlockBarrier, Code, Program, Segment, warps_of
-from sgemm_lab.simulator.ptx import Guard, Instruction, PtxError, PtxKernel, Register
+from sgemm_lab.simulator.ptx import TEXTURE, Guard, Instruction, PtxError, PtxKernel, Register
 from sgemm_lab.simulator.registers import Mask
 from sgemm_lab.simulator.sentences import sentence
 from sgemm_lab.simulator.tally import Tally
@@ -33,11 +37,15 @@ _OPERATIONS = [
     for module in (
         arithmetic,
         approximations,
+        fusing,
         half_operations,
         memory_operations,
         mbarrier_operations,
         warp_operations,
         tensor_operations,
+        wmma_operations,
+        rare_operations,
+        stops,
     )
     for pattern, binder in module.OPERATIONS
 ]
@@ -73,6 +81,8 @@ def check_opcodes(kernel: PtxKernel) -> None:
         # Said first: such a kernel has other instructions, too, that are for a GPU only.
         if _WARP_GROUP.match(instruction.opcode):
             raise PtxError(sentence("run.warpgroup", place=instruction.location))
+        if TEXTURE.match(instruction.opcode):
+            raise PtxError(sentence("run.texture", place=instruction.location))
     for instruction in kernel.instructions:
         opcode = instruction.opcode
         known = _BARRIER.fullmatch(opcode) or _BRANCH.fullmatch(opcode) or _operation(opcode)

@@ -66,6 +66,11 @@ class Memory:
         self.bytes[:] = _POISON
         self.state[:] = UNWRITTEN
 
+    def write(self, address: int, data: npt.NDArray[np.uint8]) -> None:
+        """Put bytes at an address, as the host does before a launch."""
+        start = address - self.base
+        self.bytes[start : start + len(data)] = data
+
     def array_at(self, position: int) -> NamedArray | None:
         """The array a byte (counted from the slot's start) belongs to, else the nearest one."""
         return min(

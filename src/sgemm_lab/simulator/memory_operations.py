@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Callable
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -18,6 +19,7 @@ from sgemm_lab.simulator.group import (
     PendingCopy,
     Site,
 )
+from sgemm_lab.simulator.half_operations import add_small
 from sgemm_lab.simulator.memory import (
     LOCAL_WINDOW,
     OUTSIDE,
@@ -26,7 +28,8 @@ from sgemm_lab.simulator.memory import (
     WRITTEN,
     Memory,
 )
-from sgemm_lab.simulator.operations import Operations, Step
+from sgemm_lab.simulator.operands import read_somewhere
+from sgemm_lab.simulator.operations import Operations, Step, assignment
 from sgemm_lab.simulator.ptx import (
     TYPE_BYTES,
     Address,
@@ -177,13 +180,24 @@ def _in_space(
     return step
 
 
+def in_space(
+    group: "ThreadGroup",
+    match: Match,
+    addresses: Callable[[], Any],
+    run: Callable[[str, Positions, Mask | None], None],
+) -> Step:
+    """A step that calls ``run`` with the space that an opcode names or its addresses tell."""
+    return _in_space(group, _space(match), addresses, run)
+
+
 def _space(match: Match) -> str | None:
     return None if match["space"] is None else match["space"].strip(".").partition("::")[0]
 
 
 def _sites(instruction: Instruction, match: Match, kind: str) -> dict[str, Site]:
     return {
-        space: _site(instruction, match, space, kind) for space in ("global", "shared", "local")
+        space: _site(instruction, match, space, kind)
+        for space in ("global", "shared", "local", "const", "param")
     }
 
 
@@ -222,6 +236,20 @@ def _load(group: "ThreadGroup", instruction: Instruction, match: Match) -> Step:
         _told(access, values)
 
     return _in_space(group, _space(match), address_of(group, instruction, 1), run)
+
+
+def _load_parameter(group: "ThreadGroup", instruction: Instruction, match: Match) -> Step:
+    """A number among the parameters, or a part of a struct: those lie in memory."""
+    origin = instruction.operands[1]
+    base = origin.base if isinstance(origin, Address) else None
+    name = base.name if isinstance(base, Symbol) else ""
+    if name not in group.parameters:
+        if name and name not in group.symbols:
+            raise PtxError(sentence("run.parameter", place=instruction.location))
+        return _load(group, instruction, match)
+    (target,) = _targets(group, instruction.operands[0], match["type"])
+    number = numpy_type(match["type"]).type(group.parameters[name])
+    return assignment(target, lambda: number)
 
 
 def _store(group: "ThreadGroup", instruction: Instruction, match: Match) -> Step:
@@ -271,9 +299,15 @@ _ATOMICS: dict[str, Callable[[Any, Any], Any]] = {
 }
 
 
+def _add_small(type_: str, old: Any, new: Any) -> Any:
+    """Add 16-bit floats, which NumPy keeps as bits."""
+    return old.dtype.type(add_small(int(old), int(new), type_))
+
+
 def _atomic(group: "ThreadGroup", instruction: Instruction, match: Match) -> Step:
     """``red`` and ``atom``. Lanes that meet at one address go one after the other, in order."""
-    dtype = numpy_type(match["type"])
+    is_small = match["type"] in ("f16", "bf16", "f16x2", "bf16x2")
+    dtype = np.dtype(f"u{TYPE_BYTES[match['type']]}") if is_small else numpy_type(match["type"])
     sites = _sites(instruction, match, ATOMIC)
     returns = match["name"] == "atom"
     swaps = match["op"] == "cas"
@@ -282,9 +316,17 @@ def _atomic(group: "ThreadGroup", instruction: Instruction, match: Match) -> Ste
         for position in ((2, 1) if swaps else (1, 1))
     )
     operation = _ATOMICS["exch" if swaps else match["op"]]
+    if is_small:
+        operation = partial(_add_small, match["type"])
     target = None
-    if returns and isinstance(instruction.operands[0], Register):
-        target = group.registers.view(instruction.operands[0], dtype)
+    first = instruction.operands[0]
+    # What nobody reads is not returned: so does ptxas, and no loop waits for it.
+    if (
+        returns
+        and isinstance(first, Register)
+        and first.name in read_somewhere(group.launch.kernel)
+    ):
+        target = group.registers.view(first, dtype)
 
     def run(space: str, addresses: Positions, mask: Mask | None) -> None:
         site = sites[space]
@@ -310,6 +352,7 @@ def _atomic(group: "ThreadGroup", instruction: Instruction, match: Match) -> Ste
         if np.array_equal(before, words[places]):
             # Nothing new: a thread that asks in a loop need not ask again until there is.
             group.test_failed |= target is not None
+            group.may_end |= target is not None
         else:
             group.batch.news += 1
         mark_written(access.memory, access.positions, site.width)
@@ -417,7 +460,7 @@ def _land(group: "ThreadGroup", copy: PendingCopy, done: Mask) -> None:
         observer.on_copies_landed(group, lanes, positions.reshape(-1))
 
 
-_SPACE = r"(?P<space>\.global|\.shared(?:::cta)?|\.local)?"
+_SPACE = r"(?P<space>\.global|\.shared(?:::cta)?|\.local|\.const)?"
 _TYPE = r"(?P<type>[subf](?:8|16|32|64))"
 _CACHE = r"(?:\.(?:ca|cg|cs|lu|cv|wb|wt|nc|weak|L1::\w+|L2::\w+))*"
 _STRENGTH = r"(?:\.volatile|\.(?:weak|relaxed|acquire|release)(?:\.(?:cta|cluster|gpu|sys))?)?"
@@ -426,9 +469,15 @@ _ATOMIC_SCOPE = r"(?:\.(?:relaxed|release|acquire|acq_rel|gpu|cta|sys))*"
 OPERATIONS: Operations = [
     (rf"ld{_STRENGTH}{_SPACE}{_CACHE}(?:\.(?P<vector>v[24]))?\.{_TYPE}", _load),
     (rf"st{_STRENGTH}{_SPACE}{_CACHE}(?:\.(?P<vector>v[24]))?\.{_TYPE}", _store),
+    (rf"ld(?P<space>\.param)(?:\.(?P<vector>v[24]))?\.{_TYPE}", _load_parameter),
     (
         rf"(?P<name>red|atom){_ATOMIC_SCOPE}{_SPACE}{_ATOMIC_SCOPE}"
         rf"\.(?P<op>add|min|max|and|or|xor|exch|cas|inc|dec)\.{_TYPE}",
+        _atomic,
+    ),
+    (
+        rf"(?P<name>red|atom){_ATOMIC_SCOPE}{_SPACE}{_ATOMIC_SCOPE}"
+        r"\.(?P<op>add)\.noftz\.(?P<type>f16|bf16|f16x2|bf16x2)",
         _atomic,
     ),
     (r"cp\.async\.c[ag]\.shared(?:::cta)?\.global(?:\.L2::\w+)*", _copy_async),

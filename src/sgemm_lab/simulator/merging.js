@@ -26,7 +26,7 @@ import { BlockValues, Knowledge } from "./symbolic.js";
 
 const WORD = 4;
 const WIDEST = 16;
-const ORDERS = new Set(["bar", "barrier", "membar", "fence", "cp", "ldmatrix", "mbarrier"]);
+const ORDERS = new Set(["bar", "barrier", "membar", "fence", "cp", "ldmatrix", "mbarrier", "wmma"]);
 const ACCESSES = new Set(["ld", "st", "red", "atom"]);
 const OTHER_SPACES = ["global", "local", "param", "const"];
 

@@ -117,7 +117,7 @@ def _mergeable(instruction: Instruction, values: BlockValues) -> _Asked | None:
 def _may_access_shared(instruction: Instruction) -> bool:
     """Whether it may read or write shared memory, or orders those that do."""
     parts = instruction.parts
-    if parts[0] in ("bar", "barrier", "membar", "fence", "cp", "ldmatrix", "mbarrier"):
+    if parts[0] in ("bar", "barrier", "membar", "fence", "cp", "ldmatrix", "mbarrier", "wmma"):
         return True
     if parts[0] in ("ld", "st", "red", "atom"):
         # An access that names no space may go to shared memory.

@@ -1,5 +1,7 @@
 """Which registers an instruction reads and which it writes."""
 
+from functools import lru_cache
+
 from sgemm_lab.simulator.ptx import (
     Address,
     Guard,
@@ -7,6 +9,7 @@ from sgemm_lab.simulator.ptx import (
     Negated,
     Operand,
     Pair,
+    PtxKernel,
     Register,
     Vector,
 )
@@ -50,3 +53,13 @@ def registers_read(instruction: Instruction) -> list[Register]:
     if instruction.guard is not None:
         sources.append(instruction.guard)
     return [register for source in sources for register in registers_of(source)]
+
+
+@lru_cache(maxsize=32)
+def read_somewhere(kernel: PtxKernel) -> frozenset[str]:
+    """Names of the registers that some instruction of a kernel reads."""
+    return frozenset(
+        register.name
+        for instruction in kernel.instructions
+        for register in registers_read(instruction)
+    )

@@ -110,6 +110,8 @@ class Path:
     """Threads that have parted from here and not come back yet."""
     failed: tuple[int, int] | None = None
     """Block in which a test of an mbarrier failed, and the news that there had been by then."""
+    may_end: bool = False
+    """Whether the loop of that test may have an end of its own."""
     turn: int = 0
     """Blocks run since others had a turn."""
 
@@ -164,6 +166,14 @@ class Program:
     def waiting(self) -> list[Path]:
         """Paths that wait at a barrier of their block."""
         return [path for path in self.paths if path.wait is not None]
+
+    def ask_again(self) -> bool:
+        """Let threads go on that asked for something in vain; tell whether there are any."""
+        found = False
+        for path in self.paths:
+            if path.wait is None and path.failed is not None and path.may_end:
+                path.failed, found = None, True
+        return found
 
     def part_ways(self) -> bool:
         """Let warps go on that wait only for other warps to join them; tell whether there are any.
@@ -220,7 +230,7 @@ class Program:
             self._begin(path, block, mask, lanes, full=full)
         segments = self.code.segments(block)
         step_mask = None if full else mask
-        group.test_failed = False
+        group.test_failed = group.may_end = False
         for number in range(path.segment, len(segments)):
             segment = segments[number]
             for step in segment.steps:
@@ -231,7 +241,7 @@ class Program:
                 return
         path.segment = 0
         if group.test_failed:
-            path.failed = (block.number, group.batch.news)
+            path.failed, path.may_end = (block.number, group.batch.news), group.may_end
         self._leave(block, mask, path)
 
     def _begin(self, path: Path, block: BasicBlock, mask: Mask, lanes: int, *, full: bool) -> None:

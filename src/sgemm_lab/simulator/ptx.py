@@ -10,7 +10,9 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 from sgemm_lab.errors import LabError
+from sgemm_lab.simulator.inlining import counting_barriers, inlined
 from sgemm_lab.simulator.sentences import sentence
+from sgemm_lab.simulator.variables import ModuleVariable, module_variables, used_variables
 
 
 class PtxError(LabError):
@@ -120,7 +122,10 @@ class Instruction:
 
 @dataclass(frozen=True)
 class Parameter:
-    """A kernel parameter. ``type`` is the PTX one without its dot, such as ``u64``."""
+    """A kernel parameter. ``type`` is the PTX one without its dot, such as ``u64``.
+
+    That of a struct passed by value is ``b8[24]``, with its bytes.
+    """
 
     name: str
     type: str
@@ -145,6 +150,8 @@ class PtxKernel:
     """Type of each declared register, or of each prefix declared as ``%r<12>``."""
     shared: list[ArrayDeclaration] = field(default_factory=list)
     local: list[ArrayDeclaration] = field(default_factory=list)
+    variables: list[ModuleVariable] = field(default_factory=list)
+    """Those of the module that it uses."""
     instructions: list[Instruction] = field(default_factory=list)
     labels: dict[str, int] = field(default_factory=dict)
     """Label to the index of the instruction that follows it."""
@@ -176,11 +183,19 @@ _MODULE_SHARED = re.compile(
     r"^\s*(?:\.\w+\s+)*?\.shared\s+(?:\.align\s+(\d+)\s+)?\.(\w+)\s+([\w$]+)\s*(\[\d*\])?\s*;", re.M
 )
 _ARRAY = re.compile(r"\.align\s+(\d+)\s+\.(\w+)\s+([\w$%]+)(?:\[(\d*)\])?|\.(\w+)\s+([\w$]+)$")
-_LOC = re.compile(r"\.loc\s+(\d+)\s+(\d+)\s+(\d+)")
+_LOC = re.compile(r"\.loc\s+(\d+)\s+(\d+)\s+(\d+)(?:.*?inlined_at\s+(\d+)\s+(\d+)\s+(\d+))?")
+_CUDAS_HEADER = re.compile(
+    r"__nv_nvrtc\w*\.h|cuda_\w+\.hpp|mma\.hpp|sm_\w+\.hpp?|cooperative_groups\.h|sync\.h|helpers\.h|"
+    r"(?:coalesced_)?(?:reduce|scan)\.h|partitioning\.h|async\.h|info\.h|memory\.h|functional\.h"
+)
+"""Headers of CUDA's own: what stands in them is told of the line that calls it."""
 _LABEL = re.compile(r"([\w$]+)\s*:(?!:)")
 _GUARD = re.compile(r"@(!?)([%\w$]+)\s+")
 _REGISTER_DECLARATION = re.compile(r"\.reg\s*\.(\w+)\s+(.*)", re.S)
 _TARGET = re.compile(r"^\s*\.target\s+(sm_\d+)", re.M)
+
+TEXTURE = re.compile(r"(?:tex|tld4|txq|suld|sust|sured|suq|istypep)\b")
+"""How the opcodes of textures and surfaces begin."""
 
 TYPE_BYTES = {
     **dict.fromkeys(("b8", "u8", "s8"), 1),
@@ -199,7 +214,7 @@ def parse(ptx: str) -> dict[str, PtxKernel]:
     """
     # NVRTC puts the file table at the end of the module.
     files = {int(number): name.rsplit("/", 1)[-1] for number, name in _FILE.findall(ptx)}
-    text = _COMMENT.sub("", ptx)
+    text = _COMMENT.sub("", counting_barriers(inlined(ptx)))
     named = _TARGET.search(text)
     target = named[1] if named is not None else ""
     kernels: dict[str, PtxKernel] = {}
@@ -216,13 +231,16 @@ def parse(ptx: str) -> dict[str, PtxKernel]:
         position = end + 1
     if not kernels:
         raise PtxError(sentence("ptx.empty"))
+    outside.append(text[position:])
     module_arrays = [
         ArrayDeclaration(name, _array_bytes(type_, size), int(alignment or TYPE_BYTES[type_]))
         for alignment, type_, name, size in _MODULE_SHARED.findall("\n".join(outside))
     ]
+    variables = module_variables("\n".join(outside))
     for kernel in kernels.values():
         used = {symbol for instruction in kernel.instructions for symbol in symbols_of(instruction)}
         kernel.shared[:0] = [array for array in module_arrays if array.name in used]
+        kernel.variables = used_variables(variables, used)
     return kernels
 
 
@@ -259,7 +277,8 @@ def _parameters(text: str) -> list[Parameter]:
         type_ = next((word[1:] for word in words if word[1:] in TYPE_BYTES), None)
         if type_ is None:
             raise PtxError(sentence("ptx.parameter", declaration=declaration))
-        parameters.append(Parameter(words[-1], type_))
+        name, bracket, size = words[-1].partition("[")
+        parameters.append(Parameter(name, f"{type_}[{size}" if bracket else type_))
     return parameters
 
 
@@ -270,6 +289,8 @@ class _BodyReader:
         self.kernel = kernel
         self.files = files
         self.location = Location("", 0)
+        self.callers: dict[tuple[str, ...], Location] = {}
+        """Where the reader finds a place: by file, line and column, as the PTX has it."""
         # Inline assembly may open a scope of its own with registers that shadow outer ones.
         self.scopes: list[dict[str, str]] = []
         # Labels of a scope are its own too, and may be named before they stand.
@@ -302,7 +323,7 @@ class _BodyReader:
             loc = _LOC.match(line)
             # Line 0 marks code the compiler made up: it stays with the line before.
             if loc is not None and int(loc[2]) > 0:
-                self.location = Location(self.files.get(int(loc[1]), "source"), int(loc[2]))
+                self.location = self._place(loc)
             return ""
         if line[0] == "{":
             self.scopes.append({})
@@ -321,6 +342,17 @@ class _BodyReader:
             self.kernel.labels[name] = len(self.kernel.instructions)
             return line[label.end() :].strip()
         return line
+
+    def _place(self, loc: "re.Match[str]") -> Location:
+        """The line that the reader knows: of CUDA's own headers the one that calls them."""
+        here, caller = loc.group(1, 2, 3), loc.group(4, 5, 6)
+        name = self.files.get(int(here[0]), "source")
+        place = Location(name, int(here[1]))
+        if caller[0] is not None and _CUDAS_HEADER.fullmatch(name):
+            known = Location(self.files.get(int(caller[0]), "source"), int(caller[1]))
+            place = self.callers.get(caller, known)
+        self.callers[here] = place
+        return place
 
     def _close_scope(self) -> None:
         """Leave a scope: its branches to its own labels mean those and no others."""
@@ -391,6 +423,8 @@ class _BodyReader:
         if "\t" in opcode:
             opcode, _, rest = opcode.partition("\t")
             operands = f"{rest} {operands}"
+        if TEXTURE.match(opcode):
+            operands = ""  # refused before it would run
         return Instruction(
             index=len(self.kernel.instructions),
             opcode=opcode,

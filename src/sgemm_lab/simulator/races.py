@@ -35,6 +35,8 @@ class _Shadow:
         self.write_epoch = np.full(words, _NOBODY, dtype=np.int32)
         self.write_warp_epoch = np.zeros(words, dtype=np.int32)
         self.write_site = np.zeros(words, dtype=np.int32)
+        self.atomic = np.zeros(words, dtype=bool)
+        """Whether an atomic wrote the word last."""
         self.reader = np.full(words, _NOBODY, dtype=np.int32)
         self.other_reader = np.full(words, _NOBODY, dtype=np.int32)
         """Where there are several readers: another one, of another warp if there are several."""
@@ -60,6 +62,12 @@ class _Use:
     """Warp-level barriers that each lane of the group had passed."""
 
     @property
+    def is_for_others(self) -> bool:
+        """Whether it is an atomic, or a volatile access beside some: they may meet."""
+        site = self.access.site
+        return site.kind == ATOMIC or "volatile" in site.instruction.parts
+
+    @property
     def thread(self) -> npt.NDArray[np.int32]:
         """Number of each lane's thread."""
         return self.access.group.thread[self.lanes].astype(np.int32)
@@ -81,8 +89,8 @@ def smallest_shared_access(instructions: list[Instruction]) -> int:
     for instruction in instructions:
         parts = instruction.parts
         elsewhere = {"global", "local", "param"} & set(parts)
-        if parts[0] in ("ld", "st") and not elsewhere:
-            narrowest = min(narrowest, TYPE_BYTES[parts[-1]])
+        if parts[0] in ("ld", "st", "atom", "red") and not elsewhere:
+            narrowest = min(narrowest, TYPE_BYTES.get(parts[-1], narrowest))
     return narrowest
 
 
@@ -111,7 +119,7 @@ class RaceDetector:
 
     def on_access(self, access: Access) -> None:
         """Check one access of shared memory against those before it."""
-        if access.site.space != "shared" or access.site.kind == ATOMIC:
+        if access.site.space != "shared":
             return
         group = access.group
         shadow = self._shadow_of(group, access.memory)
@@ -179,11 +187,13 @@ class RaceDetector:
         """Where another thread wrote a word in the same stretch, and who."""
         writer = shadow.writer[index]
         wrong = shadow.write_epoch[index] == use.lane_epoch
+        if use.is_for_others:
+            wrong &= ~shadow.atomic[index]
         if wrong.any():
             thread = use.thread
             wrong &= writer != thread
-            wrong &= (writer // WARP != thread // WARP) | (
-                shadow.write_warp_epoch[index] == use.warp_epoch[use.lanes]
+            wrong &= (writer // WARP != thread // WARP) | use.access.group.in_one_stretch(
+                use.lanes, writer, shadow.write_warp_epoch[index]
             )
         return wrong, writer
 
@@ -246,9 +256,9 @@ class RaceDetector:
             if read:
                 reader = shadow.reader[index]
                 wrong = shadow.several_warps[index] | (reader // WARP != thread // WARP)
-                wrong |= (shadow.read_warp_epoch[index] == warp_epoch) & (
-                    shadow.several_readers[index] | (reader != thread)
-                )
+                wrong |= use.access.group.in_one_stretch(
+                    use.lanes, reader, shadow.read_warp_epoch[index]
+                ) & (shadow.several_readers[index] | (reader != thread))
                 wrong &= shadow.read_epoch[index] == epoch
                 # Of several readers name one who is somebody else, best of another warp.
                 alike = (reader // WARP == thread // WARP) & shadow.several_warps[index]
@@ -259,8 +269,9 @@ class RaceDetector:
             shadow.write_epoch[index] = epoch
             shadow.write_warp_epoch[index] = warp_epoch
             shadow.write_site[index] = use.access.site.instruction.index
+            shadow.atomic[index] = use.access.site.kind == ATOMIC
             # Two lanes of one instruction that write the same word: one of them is lost.
-            last = shadow.writer[index]
+            last = thread if use.access.site.kind == ATOMIC else shadow.writer[index]
             self._report(use, index, last != thread, last, shadow.write_site)
             if use.access.site.kind == COPY_WRITE:
                 np.add.at(shadow.in_flight, index, 1)

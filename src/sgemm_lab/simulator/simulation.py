@@ -14,11 +14,13 @@ from sgemm_lab.simulator.clock_races import ClockRaceDetector
 from sgemm_lab.simulator.clocks import synchronises_in_parts
 from sgemm_lab.simulator.counts import Counts, RequestCounter, collect
 from sgemm_lab.simulator.flow import BasicBlock
+from sgemm_lab.simulator.fusing import fuse_products
+from sgemm_lab.simulator.global_races import GlobalRaceDetector
 from sgemm_lab.simulator.group import Dim3, Launch, Observer
 from sgemm_lab.simulator.hazards import Hazard, HazardLog
 from sgemm_lab.simulator.limits import refuse_impossible
 from sgemm_lab.simulator.machine import flow_of, run_lockstep, run_warp_after_warp
-from sgemm_lab.simulator.memory import GLOBAL_BASE, global_memory, lay_out, read_back
+from sgemm_lab.simulator.memory import GLOBAL_BASE, Memory, global_memory, lay_out, read_back
 from sgemm_lab.simulator.merging import Merged, merge_shared_accesses
 from sgemm_lab.simulator.paths import StuckError
 from sgemm_lab.simulator.ptx import PtxKernel, parse
@@ -27,10 +29,11 @@ from sgemm_lab.simulator.sentences import sentence
 from sgemm_lab.simulator.tally import Tally
 from sgemm_lab.simulator.trace import Trace, TraceRecorder
 from sgemm_lab.simulator.unroll import unroll_short_loops
+from sgemm_lab.simulator.variables import Struct, array_of, bytes_of
 from sgemm_lab.simulator.warp_requests import WarpRecorder, WarpRequest
 
 Schedule = Literal["lockstep", "warps", "threads"]
-Argument = npt.NDArray[Any] | int | float
+Argument = npt.NDArray[Any] | int | float | Struct
 Progress = Callable[[int, int], None]
 
 
@@ -60,7 +63,9 @@ def simulate(
     shared_bytes: int = 0,
     *,
     unwritten: Collection[str] = (),
+    variables: Mapping[str, npt.NDArray[Any]] | None = None,
     check_hazards: bool = True,
+    watch_races_in: Collection[str] = (),
     count_requests: bool = True,
     trace: bool = False,
     products: bool = False,
@@ -81,11 +86,14 @@ def simulate(
         grid: Blocks along x, y, z; missing axes are 1.
         block: Threads along x, y, z; missing axes are 1.
         args: The kernel's arguments by name, in order: NumPy arrays for pointers, numbers for
-            the rest. The names are used in messages.
+            the rest, a ``Struct`` for what is one. The names are used in messages.
         shared_bytes: Dynamic shared memory of one block, in bytes.
         unwritten: Names of arrays that hold nothing yet, such as C: reading them is a hazard.
+        variables: What ``__device__`` and ``__constant__`` variables hold, by their names in the
+            PTX; others start as the source says, or with zeros.
         check_hazards: Whether to look for races in shared memory, which costs time. Illegal
             addresses, missed barriers and reads of unwritten memory are always found.
+        watch_races_in: Names of arrays in global memory in which to look for races too.
         count_requests: Whether to count memory requests; without, their counts stay zero.
         trace: Whether to record every access; for small launches.
         products: Whether a trace has every multiply-add as well.
@@ -121,9 +129,13 @@ def simulate(
     warp = None if requests_of is None else WarpRecorder(merged, *requests_of)
     if warp is not None:
         observers.append(warp)
-    arrays = {name: value for name, value in args.items() if isinstance(value, np.ndarray)}
-    memory = global_memory(arrays, _checked_names(unwritten, arrays))
+    if watch_races_in:
+        observers.append(GlobalRaceDetector(log, kernel.instructions, watch_races_in))
+    arrays = _arrays(args)
+    placed = {**arrays, **_hidden(kernel, args, variables or {})}
+    memory = global_memory(placed, _checked_names(unwritten, arrays))
     addresses = {array.name: GLOBAL_BASE + array.start for array in memory.arrays}
+    symbols = _fill(memory, kernel, args, addresses, variables or {})
     launch = Launch(
         kernel=kernel,
         grid=_three(grid, "grid"),
@@ -135,6 +147,7 @@ def simulate(
         observers=observers,
         products=recorder if products else None,
         shared_parts=shared_parts,
+        variables=symbols,
         together=together,
         patience=patience,
         time_limit=time_limit,
@@ -172,7 +185,7 @@ def _understand(
     kernels = parse(ptx)
     if entry not in kernels:
         raise LabError(sentence("run.entry", entry=entry, names=", ".join(kernels)))
-    kernel = unroll_short_loops(kernels[entry])
+    kernel = fuse_products(unroll_short_loops(kernels[entry]))
     blocks = flow_of(kernel)
     return kernel, blocks, merge_shared_accesses(blocks, lay_out(kernel.shared, shared_bytes))
 
@@ -191,6 +204,48 @@ def _checked_names(unwritten: Collection[str], arrays: Mapping[str, object]) -> 
     return frozenset(unwritten)
 
 
+def _arrays(args: Mapping[str, Argument]) -> dict[str, npt.NDArray[Any]]:
+    """The arrays among the arguments, those that structs point to with them."""
+    found: dict[str, npt.NDArray[Any]] = {}
+    for name, value in args.items():
+        if isinstance(value, Struct):
+            found |= value.arrays
+        elif isinstance(value, np.ndarray):
+            found[name] = value
+    return found
+
+
+def _hidden(
+    kernel: PtxKernel, args: Mapping[str, Argument], variables: Mapping[str, npt.NDArray[Any]]
+) -> dict[str, npt.NDArray[Any]]:
+    """What lies in global memory besides the arrays: variables, and structs that are arguments."""
+    found = {one.name: variables.get(one.name, array_of(one)) for one in kernel.variables}
+    for parameter, value in zip(kernel.parameters, args.values(), strict=False):
+        if isinstance(value, Struct):
+            found[parameter.name] = np.zeros(value.bytes, np.uint8)
+    return found
+
+
+def _fill(
+    memory: Memory,
+    kernel: PtxKernel,
+    args: Mapping[str, Argument],
+    addresses: Mapping[str, int],
+    variables: Mapping[str, npt.NDArray[Any]],
+) -> dict[str, int]:
+    """Write addresses into variables and structs that hold some; return where those lie."""
+    symbols = {one.name: addresses[one.name] for one in kernel.variables}
+    for one in kernel.variables:
+        for start, name in () if one.name in variables else one.addresses:
+            address = np.array([addresses[name]], np.uint64).view(np.uint8)
+            memory.write(addresses[one.name] + start, address)
+    for parameter, value in zip(kernel.parameters, args.values(), strict=False):
+        if isinstance(value, Struct):
+            symbols[parameter.name] = addresses[parameter.name]
+            memory.write(addresses[parameter.name], bytes_of(value, addresses))
+    return symbols
+
+
 def _parameters(
     kernel: PtxKernel, args: Mapping[str, Argument], addresses: Mapping[str, int]
 ) -> dict[str, Any]:
@@ -199,6 +254,10 @@ def _parameters(
         raise LabError(sentence("run.arguments", entry=kernel.name, takes=takes, given=given))
     parameters: dict[str, Any] = {}
     for (name, value), parameter in zip(args.items(), kernel.parameters, strict=True):
+        if isinstance(value, Struct) != parameter.type.startswith("b8["):
+            raise LabError(sentence("run.struct", name=name, entry=kernel.name))
+        if isinstance(value, Struct):
+            continue
         # A pointer and a 64-bit number look the same in PTX, but no narrower type is a pointer.
         if isinstance(value, np.ndarray) and parameter.type not in ("u64", "b64"):
             raise LabError(sentence("run.number", name=name, entry=kernel.name))

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
 Match = re.Match[str]
 
+_ALL = 0xFFFFFFFF
 _LANE = np.arange(WARP, dtype=np.int64)
 
 
@@ -112,8 +113,18 @@ def _active_mask(group: "ThreadGroup", instruction: Instruction, match: Match) -
 
 
 def _warp_barrier(group: "ThreadGroup", instruction: Instruction, match: Match) -> Step:
+    """``__syncwarp()``; with a mask of some lanes it orders those alone."""
+    members = value(group, instruction, 0, "u32") if instruction.operands else np.uint32(_ALL)
+
     def step(mask: Mask | None) -> None:
-        group.warp_epoch = group.warp_epoch + (1 if mask is None else mask)
+        where = np.broadcast_to(True if mask is None else mask, (group.lanes,))
+        group.warp_epoch = group.warp_epoch + where
+        named = np.broadcast_to(members, (group.lanes,))
+        running = np.repeat(_bits(_active(group, mask) & _by_warp(group, group.alive)), WARP)
+        whole = (named & running) == running
+        group.meeting = np.where(where, np.where(whole, np.uint32(_ALL), named), group.meeting)
+        group.whole_epoch = np.where(where & whole, group.warp_epoch, group.whole_epoch)
+        group.meets_in_parts |= bool((where & ~whole).any())
 
     return step
 
@@ -171,8 +182,8 @@ OPERATIONS: Operations = [
     (r"bar\.warp\.sync", _warp_barrier),
     (r"(?:membar|fence)\..*", _nothing),
     (
-        r"ldmatrix\.sync\.aligned\.m8n8\.x(?P<count>[124])(?P<trans>\.trans)?"
-        r"\.shared(?:::cta)?\.b16",
+        r"ldmatrix\.sync\.aligned(?:\.m8n8)?\.x(?P<count>[124])"
+        r"(?:\.m8n8)?(?P<trans>\.trans)?(?:\.m8n8)?\.shared(?:::cta)?\.b16",
         _load_matrix,
     ),
 ]

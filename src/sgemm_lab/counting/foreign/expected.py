@@ -7,7 +7,9 @@ Known are + - * / // % ** @, comparisons, slices such as ``x[1:]``, ``.T``, and 
 
 import ast
 import math
+import re
 from collections.abc import Callable, Mapping
+from keyword import kwlist
 from pathlib import Path
 from typing import Any
 
@@ -23,11 +25,16 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
     "minimum": np.minimum, "maximum": np.maximum, "where": np.where, "isnan": np.isnan,
     "sum": np.sum, "prod": np.prod, "min": np.min, "max": np.max, "mean": np.mean, "var": np.var,
     "cumsum": np.cumsum, "sort": np.sort, "argmax": np.argmax, "argmin": np.argmin,
+    "convolve": lambda x, y: np.convolve(np.ravel(x), np.ravel(y), "same"),
     "dot": np.dot, "transpose": np.transpose, "flip": np.flip, "roll": np.roll, "ravel": np.ravel,
     "reshape": lambda x, *shape: np.reshape(x, [int(n) for n in shape]),
     "histogram": lambda x, bins: np.bincount(np.asarray(x, "i8").ravel() % bins, minlength=bins),
 }  # fmt: skip
-"""What may be called. ``reshape(x, M, N)`` takes the shape as numbers; ``axis=`` may be given."""
+"""What may be called. ``reshape(x, M, N)`` takes the shape as numbers; ``axis=`` may be given.
+``convolve(x, mask)`` has as many numbers as x, with zeros around it."""
+
+_KEPT = {word: f"_{word}" for word in kwlist}
+"""Words that Python keeps for itself, and the names that stand for them here."""
 
 _OPERATORS: dict[type[ast.operator], Callable[[Any, Any], Any]] = {
     ast.Add: np.add, ast.Sub: np.subtract, ast.Mult: np.multiply, ast.Div: np.true_divide,
@@ -59,16 +66,22 @@ def expected_values(text: str, names: Mapping[str, Any]) -> Any:
     """
     if text.endswith(".npy"):
         return load_array(Path(text))
+    # Arrays may be called "in" or "lambda", which Python keeps for itself.
+    plain = re.sub(r"\b[A-Za-z_]\w*\b", _as_name, text)
     try:
-        tree = ast.parse(text, mode="eval").body
+        tree = ast.parse(plain, mode="eval").body
         with np.errstate(all="ignore"):
-            return np.asarray(_value(tree, names, 0))
+            return np.asarray(_value(tree, {_KEPT.get(n, n): v for n, v in names.items()}, 0))
     except LabError:
         raise
     except (SyntaxError, RecursionError, MemoryError):
         raise LabError(f"'{text}' is no arithmetic on arrays.") from None
     except (ValueError, TypeError, IndexError, ArithmeticError) as fault:
         raise LabError(f"'{text}' cannot be worked out: {fault}.") from None
+
+
+def _as_name(word: "re.Match[str]") -> str:
+    return _KEPT.get(word[0], word[0])
 
 
 def load_array(path: Path) -> Any:

@@ -44,17 +44,23 @@ class HostLaunch:
     sources: Sources
     defines: Mapping[str, str] = field(default_factory=dict)
 
-    def shape(self, given: Sequence[int | float | None]) -> tuple[tuple[int, ...], ...]:
+    def shape(
+        self, given: Sequence[int | float | Mapping[str, int | float] | None]
+    ) -> tuple[tuple[int, ...], ...]:
         """Return grid, block and (shared bytes,), for the numbers that the kernel is given.
 
-        ``given`` has None where an argument is no number.
+        ``given`` has None where an argument is no number, and the fields of a struct by name.
 
         Raises:
             UnknownError: they cannot be worked out.
         """
         names: dict[str, Value] = {}
         for tokens, value in zip(self.launch.argument_tokens, given, strict=False):
-            if len(tokens) == 1 and tokens[0].kind == "name" and value is not None:
+            if len(tokens) != 1 or tokens[0].kind != "name" or value is None:
+                continue
+            if isinstance(value, Mapping):
+                names |= {f"{tokens[0].text}.{name}": one for name, one in value.items()}
+            else:
                 names[tokens[0].text] = value
         reader = _Reader(self, names)
         parts = [reader.value(tokens, 0) for tokens in self.launch.shape_tokens[:3]]
@@ -134,6 +140,9 @@ class _Reader:
         if after in ("(", "{") and place + 1 < len(tokens):
             end = matching(tokens, place + 1)
             return end + 1, self.called(name, split(tokens[place + 2 : end]), depth)
+        field = tokens[place + 2].text if after == "." and place + 2 < len(tokens) else ""
+        if f"{name}.{field}" in self.names:
+            return place + 3, self.names[f"{name}.{field}"]
         found = self.known(name, depth)
         if after == "." and place + 2 < len(tokens):
             axis = "xyz".find(tokens[place + 2].text)

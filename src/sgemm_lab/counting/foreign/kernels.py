@@ -40,6 +40,8 @@ class KernelParameter:
     pointer: bool
     const: bool
     """Whether what it points to may not be written."""
+    of: str = ""
+    """The parameter whose field it is, of one that is a struct."""
 
 
 @dataclass(frozen=True)
@@ -121,7 +123,7 @@ def _kernel(d: Declaration, of_file: bool) -> FoundKernel:
         "::".join((*d.namespace, name)),
         tuple(_template_parameter(part) for part in template),
         sum(not any(t.text == "=" for t in part) for part in template),
-        tuple(_parameter(part) for part in split(inside) if [t.text for t in part] != ["void"]),
+        tuple(parameter_of(part) for part in split(inside) if [t.text for t in part] != ["void"]),
         d,
         of_file,
     )
@@ -145,10 +147,11 @@ def _template_parameter(tokens: Sequence[Token]) -> KernelParameter:
     if tokens[0].text in ("typename", "class"):
         name = tokens[1].text if len(tokens) > 1 and tokens[1].kind == "name" else ""
         return KernelParameter(name, "typename", False, False)
-    return _parameter(tokens)
+    return parameter_of(tokens)
 
 
-def _parameter(tokens: Sequence[Token]) -> KernelParameter:
+def parameter_of(tokens: Sequence[Token]) -> KernelParameter:
+    """Read a parameter, or a field of a struct: type, stars and name."""
     texts = [token.text for token in tokens]
     if "=" in texts:
         texts = texts[: texts.index("=")]

@@ -25,12 +25,15 @@ from sgemm_lab.counting.foreign.expected import load_array
 from sgemm_lab.counting.foreign.host_launch import HostLaunch, UnknownError
 from sgemm_lab.counting.foreign.opening import Opened, Pasted, open_file
 from sgemm_lab.counting.foreign.presets import Parameter, product_arguments, suggestion
+from sgemm_lab.counting.foreign.structs import Slot, slots_of
+from sgemm_lab.counting.foreign.variables import Variable, is_filled, variables_of
 from sgemm_lab.counting.of_kernel import PATIENCE, PATIENCE_EACH, TIME_LIMIT, Schedule, patience
 from sgemm_lab.cuda.compiler import DEFAULT_TARGET
 from sgemm_lab.errors import LabError
 from sgemm_lab.kernel import Size
 from sgemm_lab.simulator import Result, simulate
 from sgemm_lab.simulator.limits import MOST_BLOCKS_X, MOST_BLOCKS_YZ
+from sgemm_lab.simulator.variables import Struct
 from sgemm_lab.text import size_text
 
 Values = npt.NDArray[Any]
@@ -60,12 +63,18 @@ class Prepared:
 
     kernel: ForeignKernel
     opened: Opened
+    slots: tuple[Slot, ...]
+    """The parameters of the compiled kernel; those that are structs with their fields."""
     parameters: tuple[Parameter, ...]
+    """What takes an argument each: parameters, and the fields of structs in their place."""
     given: tuple[Given, ...]
+    """What each of them is given."""
     told: bool
     """Whether the reader gave the arguments, and they were not guessed."""
     host: HostLaunch | None = None
     """The file's own launch, which tells what the reader does not."""
+    variables: tuple[Variable, ...] = ()
+    """The ``__constant__`` and ``__device__`` variables of numbers that it uses."""
 
     @property
     def multiplies(self) -> bool:
@@ -88,6 +97,9 @@ class Prepared:
         """Return what an array holds."""
         if isinstance(given, Array) and given.type:
             return named_element(given.type)
+        for variable in self.variables:
+            if variable.array is given:
+                return variable.element
         place = self.given.index(given)
         found = self.parameters[place].element if place < len(self.parameters) else None
         return found or FLOAT
@@ -136,13 +148,13 @@ def prepare(kernel: ForeignKernel, target: str = DEFAULT_TARGET) -> Prepared:
         LabError: no kernel can be chosen, or its arguments are not known.
     """
     opened = open_file(kernel.pasted, target)
-    declared = opened.kernel.parameters
-    parameters = tuple(
-        Parameter(
-            p, resolve(p.type, opened.kernel, opened.name, opened.sources, kernel.pasted.defines)
-        )
-        for p in declared
-    )
+
+    def resolved(type_: str) -> Element | None:
+        return resolve(type_, opened.kernel, opened.name, opened.sources, kernel.pasted.defines)
+
+    types = [parameter.type for parameter in opened.compiled.parameters]
+    slots = slots_of(opened.kernel.parameters, types, opened.sources, resolved)
+    parameters = tuple(part.parameter for slot in slots for part in slot.parts)
     given = None if kernel.arguments is None else read_arguments(kernel.arguments)
     if given is None:
         given = () if not parameters else product_arguments(opened.kernel.name, parameters)
@@ -151,6 +163,7 @@ def prepare(kernel: ForeignKernel, target: str = DEFAULT_TARGET) -> Prepared:
             f"What '{opened.name}' takes is not known: ({signature(parameters)}). Say it with "
             f"--args, such as --args '{suggestion(parameters)}'."
         )
+    given, more = given[: len(parameters)], given[len(parameters) :]
     if len(given) != len(parameters):
         raise LabError(
             f"'{opened.name}' takes {len(parameters)} arguments ({signature(parameters)}), "
@@ -158,7 +171,11 @@ def prepare(kernel: ForeignKernel, target: str = DEFAULT_TARGET) -> Prepared:
         )
     for one, parameter in zip(given, parameters, strict=True):
         _refuse_mismatch(opened.name, one, parameter)
-    prepared = Prepared(kernel, opened, parameters, given, kernel.arguments is not None)
+    variables = variables_of(
+        opened.compiled.variables, opened.sources, resolved, more, named_numbers(given, {})
+    )
+    told = kernel.arguments is not None
+    prepared = Prepared(kernel, opened, slots, parameters, given, told, variables=variables)
     return prepared if kernel.grid and kernel.block else _with_host_launch(prepared)
 
 
@@ -185,7 +202,17 @@ def _of_host(prepared: Prepared, size: Size) -> tuple[tuple[int, ...], ...]:
     """Return grid, block and (shared bytes,) of the file's own launch, at a size."""
     assert prepared.host is not None
     names = named_numbers(prepared.given, dict(zip("MNK", size, strict=True)))
-    numbers = [value_of(g, names) if isinstance(g, Number) else None for g in prepared.given]
+    numbers: list[int | float | Mapping[str, int | float] | None] = []
+    place = 0
+    for slot in prepared.slots:
+        values = {
+            part.parameter.declared.name.rpartition(".")[2]: value_of(given, names)
+            for part, given in zip(slot.parts, prepared.given[place:], strict=False)
+            if isinstance(given, Number)
+        }
+        single = next(iter(values.values()), None)
+        numbers.append(values if slot.struct_bytes else single)
+        place += len(slot.parts)
     return prepared.host.shape(numbers)
 
 
@@ -295,19 +322,25 @@ def run(
     """
     names = named_numbers(prepared.given, dict(zip("MNK", size, strict=True)))
     arguments: dict[str, Any] = {}
-    for place, one in enumerate(prepared.given):
-        compiled = prepared.opened.compiled.parameters[place]
-        if isinstance(one, Number):
-            value = value_of(one, names)
-            floating = compiled.type.startswith("f")
-            if not floating and value != int(value):
-                raise LabError(
-                    f"'{signature([prepared.parameters[place]])}' takes a whole number, "
-                    f"not {one.text}."
-                )
-            arguments[f"argument {place + 1}"] = float(value) if floating else int(value)
+    place = 0
+    for number, (slot, compiled) in enumerate(
+        zip(prepared.slots, prepared.opened.compiled.parameters, strict=True), 1
+    ):
+        values = [
+            _argument(prepared, place + part, compiled.type, arrays, names)
+            for part in range(len(slot.parts))
+        ]
+        first = prepared.given[place]
+        place += len(slot.parts)
+        if slot.struct_bytes:
+            fields = [
+                (part.offset, name, value)
+                for part, (name, value) in zip(slot.parts, values, strict=True)
+            ]
+            arguments[f"argument {number}"] = Struct(slot.struct_bytes, tuple(fields))
         else:
-            arguments[called(one)] = _lay_out(prepared, one, arrays.values[called(one)])
+            is_number = isinstance(first, Number)
+            arguments[f"argument {number}" if is_number else values[0][0]] = values[0][1]
     shape = shape_at(prepared, size)
     elements = sum(values.size for values in arrays.values.values())
     result = simulate(
@@ -318,7 +351,9 @@ def run(
         arguments,
         shape.shared_bytes,
         unwritten=arrays.unwritten,
+        variables={v.symbol: v.element.pack(arrays.values[v.name]) for v in prepared.variables},
         check_hazards=settings.check_hazards,
+        watch_races_in=_shared_by_blocks(prepared) if settings.check_hazards else (),
         count_requests=settings.count_requests,
         schedule=settings.schedule,
         time_limit=settings.time_limit,
@@ -330,7 +365,42 @@ def run(
         for one in prepared.given
         if not isinstance(one, Number)
     }
+    for variable in prepared.variables:
+        after[variable.name] = variable.element.unpack(result.arrays[variable.symbol])
     return after, result
+
+
+def _shared_by_blocks(prepared: Prepared) -> list[str]:
+    """The arrays that a kernel may write, in which blocks may meet."""
+    written = [
+        called(one)
+        for one in prepared.given
+        if (isinstance(one, Matrix) and one.role == "C")
+        or (isinstance(one, Array) and one.use != "in")
+    ]
+    return written + [v.symbol for v in prepared.variables if v.array.use != "in"]
+
+
+def _argument(
+    prepared: Prepared, place: int, compiled: str, arrays: Arrays, names: Mapping[str, int]
+) -> tuple[str, Any]:
+    """Return the name and value of what one parameter, or field of a struct, is given.
+
+    Raises:
+        LabError: a whole number is wanted, and the value is none.
+    """
+    one, parameter = prepared.given[place], prepared.parameters[place]
+    if not isinstance(one, Number):
+        return called(one), _lay_out(prepared, one, arrays.values[called(one)])
+    value, element = value_of(one, names), parameter.element
+    in_struct = compiled.startswith("b8[")
+    whole_type = element is not None and element.whole if in_struct else compiled[0] != "f"
+    if whole_type and value != int(value):
+        raise LabError(f"'{signature([parameter])}' takes a whole number, not {one.text}.")
+    if in_struct:
+        packed = (element or FLOAT).pack(np.array([value], "f8" if not whole_type else "i8"))
+        return parameter.declared.name, packed[0]
+    return "", int(value) if whole_type else float(value)
 
 
 def _lay_out(prepared: Prepared, given: Given, values: Values) -> Values:
@@ -354,8 +424,11 @@ def own_arrays(prepared: Prepared, size: Size, random: np.random.Generator) -> A
     names = named_numbers(prepared.given, dict(zip("MNK", size, strict=True)))
     values: dict[str, Values] = {}
     unwritten = []
-    for one in prepared.given:
-        if not isinstance(one, Array):
+    for variable in prepared.variables:
+        if not is_filled(variable) and not variable.array.size.endswith(".npy"):
+            values[variable.name] = variable.element.unpack(variable.start)
+    for one in (*prepared.given, *(variable.array for variable in prepared.variables)):
+        if not isinstance(one, Array) or one.name in values:
             continue
         element = prepared.element(one)
         if one.size.endswith(".npy"):

@@ -25,6 +25,12 @@ _SIZE_NAMES = {
     "B": r"ldb|strideb|sb",
     "C": r"ldc|stridec|sc",
 }
+_FIELDS = (
+    r"height|rows?|h|m|numrows|nrows",
+    r"width|cols?|columns|w|n|stride|ld|pitch|ncols|numcols",
+)
+"""Fields of a struct that is a matrix: how many rows it has, and how many columns."""
+_SIDES: dict[Role, tuple[str, str]] = {"A": ("M", "K"), "B": ("K", "N"), "C": ("M", "N")}
 _LEADING = {"A": "K", "B": "N", "C": "N"}
 _LEADING_BY_COLUMNS = {"A": "M", "B": "K", "C": "M"}
 _PRODUCT = re.compile(r"gemm|mm|mul|mat|product|mma|hgem|tile|dot", re.I)
@@ -89,8 +95,9 @@ def _is_beta(parameter: Parameter, scalars: Sequence[Parameter]) -> bool:
 def _roles(pointers: Sequence[Parameter]) -> list[Role]:
     """Say which matrix each of three pointers is: by its name, or else by what may be written."""
     found: dict[int, Role] = {}
+    names = [plain(p.declared.of or p.declared.name) for p in pointers]
     for role, pattern in _MATRIX_NAMES.items():
-        same = [i for i, p in enumerate(pointers) if re.fullmatch(pattern, plain(p.declared.name))]
+        same = [place for place, name in enumerate(names) if re.fullmatch(pattern, name)]
         if len(same) == 1:
             found[same[0]] = role
     if len(found) == 3:
@@ -102,6 +109,8 @@ def _roles(pointers: Sequence[Parameter]) -> list[Role]:
 
 
 def _sizes(sizes: Sequence[Parameter], by_columns: bool) -> list[str] | None:
+    if any(p.declared.of for p in sizes):
+        return _sizes_of_fields(sizes)
     names = [plain(p.declared.name) for p in sizes]
     if len(sizes) == 1:
         return [next((s for s in "MK" if re.fullmatch(_SIZE_NAMES[s], names[0])), "N")]
@@ -112,6 +121,19 @@ def _sizes(sizes: Sequence[Parameter], by_columns: bool) -> list[str] | None:
         if not same:
             return ["M", "N", "K"] if len(sizes) == 3 else None
         texts.append(leading.get(same[0], same[0]))
+    return texts
+
+
+def _sizes_of_fields(sizes: Sequence[Parameter]) -> list[str] | None:
+    """Sizes that are fields: of ``struct Matrix { int width, height; float* elements; }``."""
+    texts = []
+    for p in sizes:
+        matrix, field = plain(p.declared.of), plain(p.declared.name.rpartition(".")[2])
+        role = next((r for r, names in _MATRIX_NAMES.items() if re.fullmatch(names, matrix)), None)
+        side = next((i for i, names in enumerate(_FIELDS) if re.fullmatch(names, field)), None)
+        if role is None or side is None:
+            return None
+        texts.append(_SIDES[role][side])
     return texts
 
 

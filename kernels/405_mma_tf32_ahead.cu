@@ -1,5 +1,5 @@
 // title: Tensor cores, TF32, ahead
-// parent: mma_tf32:BK=32
+// parent: mma_tf32
 // change: The next numbers are read while the tensor cores multiply.
 // chapter: 11
 // grid: ceil(N / BN), ceil(M / BM)
@@ -7,13 +7,14 @@
 // shared: 4 * STAGES * BK * (BM + BN + 4 * PAD)
 // needs: sm_80
 // arithmetic: tf32
+// variants: STAGES=4 BK=32
 //
-// All warps used to read, and then all to multiply: the tensor cores waited. Now a warp asks for its
-// numbers of the next step before it multiplies those of this one.
+// All warps used to read, and then all to multiply: tensor cores stood still. Now a warp asks for the
+// numbers of its next step before it multiplies those of this one.
 
 constexpr int BM = 128;  // rows of C per block
 constexpr int BN = 256;  // columns of C per block
-constexpr int BK = 32;   // width of the window along K
+constexpr int BK = 16;   // width of the window along K
 constexpr int TM = 8;    // rows of C per thread
 constexpr int TN = 16;   // columns of C per thread
 constexpr int PAD = 4;   // unused floats per row of As
@@ -89,13 +90,13 @@ __device__ int tileRow(int ty, int i) { return i / 4 * (4 * LANES_M) + ty * 4 + 
 // Where in the warp tile a lane's j-th column is: TN / 8 groups of 8, beside the other lanes'.
 __device__ int tileCol(int tx, int j) { return j / 8 * (8 * LANES_N) + tx * 8 + j % 8; }
 
-// x with the 11 significant bits of TF32, rounded to nearest: half of the last one is added, and
-// a tensor core ignores what follows it. NaN must not overflow: a sum makes any NaN 0x7FFFFFFF,
-// and max keeps that. PTX has an instruction for all this; it becomes more of the GPU's.
+// x rounded to the 11 significant bits of TF32: half of the last one is added; a tensor core
+// ignores what follows it. PTX has cvt.rna for this; of a sum the assembler makes less.
 __device__ unsigned tf32(float x)
 {
-    const float y = __fadd_rn(x, -0.0f);
-    return max(int(__float_as_uint(y) + 0x1000), __float_as_int(y));
+    const float infinity = __uint_as_float(0x7F800000);
+    const unsigned half = fabsf(x) < infinity ? 0x1000 : 0;  // infinity and NaN stay
+    return __float_as_uint(x) + half;
 }
 
 // Add 16 × 8 of A times 8 × 8 of B to 16 × 8 sums. Lane 4 * g + t has row g of A and the one 8

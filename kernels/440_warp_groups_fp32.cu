@@ -206,6 +206,8 @@ extern "C" __global__ void __launch_bounds__(THREADS + PRODUCERS, 1)
         fetchA(0);
         for (int k0 = 0; k0 < K; k0 += BK) {
             waitFor(&emptied[now], 1 - phase);  // at once on the first round
+            copyB(k0);
+            arriveWhenCopied(&filled[now]);
             for (int i = 0; i < BM / A_STEP; ++i) {
                 uint4 big, small;
                 split(a[i].x, big.x, small.x);
@@ -216,11 +218,8 @@ extern "C" __global__ void __launch_bounds__(THREADS + PRODUCERS, 1)
                 As[now][1][rA + i * A_STEP][place] = small;
             }
             // Tensor cores read shared memory by another way than threads: let them see this.
-            // The fence waits for all copies under way too: so start none before it.
             asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
             arrive(&filled[now]);
-            copyB(k0);
-            arriveWhenCopied(&filled[now]);
             fetchA(k0 + BK);
             now = now + 1 < STAGES ? now + 1 : 0;
             if (now == 0) phase = 1 - phase;

@@ -90,12 +90,13 @@ __device__ int tileRow(int ty, int i) { return i / 4 * (4 * LANES_M) + ty * 4 + 
 // Where in the warp tile a lane's j-th column is: TN / 8 groups of 8, beside the other lanes'.
 __device__ int tileCol(int tx, int j) { return j / 8 * (8 * LANES_N) + tx * 8 + j % 8; }
 
-// x with the 11 significant bits of TF32, rounded to nearest.
+// x rounded to the 11 significant bits of TF32: half of the last one is added; a tensor core
+// ignores what follows it. PTX has cvt.rna for this; of a sum the assembler makes less.
 __device__ unsigned tf32(float x)
 {
-    unsigned bits;
-    asm("cvt.rna.tf32.f32 %0, %1;" : "=r"(bits) : "f"(x));
-    return bits;
+    const float infinity = __uint_as_float(0x7F800000);
+    const unsigned half = fabsf(x) < infinity ? 0x1000 : 0;  // infinity and NaN stay
+    return __float_as_uint(x) + half;
 }
 
 // Add 16 × 8 of A times 8 × 8 of B to 16 × 8 sums. Lane 4 * g + t has row g of A and the one 8

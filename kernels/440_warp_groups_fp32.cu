@@ -1,29 +1,36 @@
 // title: Warp groups, three products
-// parent: warp_groups:BN=128
+// parent: warp_groups:BN=128,WN=64
 // change: Each product is three, the small ones first, and FP32 adds the sums of each window.
 // chapter: 11
 // grid: ceil(N / BN), ceil(M / BM)
-// block: 2 * BM + PRODUCERS, 1
-// shared: 4 * STAGES * 2 * BK * BN
+// block: BN / WN * 128 + PRODUCERS, 1
+// shared: 4 * STAGES * BK * (2 * BM + BN + PAD)
 // needs: sm_90a
 // arithmetic: 3xtf32
 //
-// What is new in the two kernels of one warp, here for four: big and small parts, small products
-// first, sums that begin anew with each window, and what comes out as NaN multiplied again.
+// What is new in two kernels of one warp, here for four: big and small parts, small products first,
+// sums that begin anew with each window, and what comes out as NaN multiplied again.
 
 constexpr int BM = 128;  // rows of C per block
 constexpr int BN = 128;  // columns of C per block
 constexpr int BK = 32;   // width of the window along K
-constexpr int STAGES = 4;  // windows of B in shared memory
-constexpr int PRODUCERS = 128;          // threads that copy B
-constexpr int THREADS = BM / 64 * 128;  // four warps, a warp group, multiply 64 rows
-constexpr int STEPS = BK / 8;           // an instruction multiplies 8 k
-constexpr int QUADS = BK / 4;           // a thread stores 4 k of a column of B at once
+constexpr int WN = 64;  // columns of C per warp group: four warps
+constexpr int STAGES = 4;  // windows in shared memory
+constexpr int PAD = 8;     // unused floats per row of Bs
+constexpr int PRODUCERS = 128;            // threads that copy A and B
+constexpr int THREADS = BN / WN * 128;    // threads that multiply
+constexpr int STEPS = BK / 8;             // an instruction multiplies 8 k
+constexpr int QUADS = BK / 4;             // A is copied in quads: 4 k of a row
+constexpr int COLS = WN / 32;             // columns of C per thread
+constexpr int A_STEP = PRODUCERS / QUADS;     // rows of A copied at once
+constexpr int B_STEP = PRODUCERS / (BN / 4);  // rows of B copied at once
 
-static_assert(BM == 128, "Registers are dealt to two warp groups of 64 rows: BM is 128.");
-static_assert(BN == 128, "The instruction is written for 128 columns: BN is 128.");
-static_assert(BK == 32, "Four lanes share a row of A, 8 k for each: BK is 32.");
-static_assert(PRODUCERS == 128, "A producer copies each 128th column: PRODUCERS is 128.");
+static_assert(BM == 128, "The instruction is written for 128 rows: BM is 128.");
+static_assert(BN == 128 && WN == 64, "Two kinds of sums fill the registers: BN is 128, WN 64.");
+static_assert(BK == 32, "The instruction's pattern is 128 bytes wide: BK is 32.");
+static_assert(PAD % 32 == 8, "Lanes read 4 rows of Bs at once: PAD of 8 parts their banks.");
+static_assert(PRODUCERS == 128, "Registers are dealt to 128 that copy: PRODUCERS is 128.");
+static_assert(STAGES >= 2, "Two windows are read at a time: STAGES is 2 or more.");
 
 using Barrier = unsigned long long;
 
@@ -46,6 +53,21 @@ __device__ float4 load4(const float* x, int left, bool aligned)
 // Where in shared memory x is, as PTX counts it.
 __device__ unsigned inShared(const void* x) { return unsigned(__cvta_generic_to_shared(x)); }
 
+// Start to copy one float. Where there is none, a zero is stored and `from` is not read.
+__device__ void copy4(float* to, const float* from, bool there)
+{
+    asm volatile("cp.async.ca.shared.global [%0], [%1], 4, %2;" ::"r"(inShared(to)), "l"(from),
+                 "r"(there ? 4 : 0) : "memory");
+}
+
+// Start to copy four floats; both addresses are multiples of 16. Where there are none to copy,
+// zeros are stored and `from` is not read.
+__device__ void copy16(float* to, const float* from, bool there)
+{
+    asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(inShared(to)), "l"(from),
+                 "r"(there ? 16 : 0) : "memory");
+}
+
 // Let `count` arrivals complete a phase of a barrier.
 __device__ void setUp(Barrier* barrier, int count)
 {
@@ -58,6 +80,12 @@ __device__ void arrive(Barrier* barrier)
     asm volatile("mbarrier.arrive.shared.b64 _, [%0];" ::"r"(inShared(barrier)) : "memory");
 }
 
+// Arrive as soon as all copies that this thread has started are there.
+__device__ void arriveWhenCopied(Barrier* barrier)
+{
+    asm volatile("cp.async.mbarrier.arrive.noinc.shared.b64 [%0];" ::"r"(inShared(barrier)));
+}
+
 // Wait until a phase is complete. Phases are told apart by their last bit: 0, 1, 0, 1, ...
 __device__ void waitFor(Barrier* barrier, int phase)
 {
@@ -65,18 +93,19 @@ __device__ void waitFor(Barrier* barrier, int phase)
                  " @!over bra again; }" ::"r"(inShared(barrier)), "r"(phase) : "memory");
 }
 
-// Where in shared memory the instruction finds 8 k × 128 of B, in its own notation. 8 columns
-// by 4 k are a piece of 128 bytes; the next columns' is behind it, the next k's BN * 16 on.
+// Where the instruction finds 8 k × 128 rows of A, in its own notation: 8 rows of 128 bytes are
+// a piece. In row r quad q stands at place q ^ r % 8: so that a quad of all 8 rows, which is
+// read at once, lies in different banks.
 __device__ unsigned long long describe(const void* x)
 {
-    return (inShared(x) & 0x3FFFF) >> 4 | (unsigned long long)(BN * 16 >> 4) << 16 |
-           (unsigned long long)(128 >> 4) << 32;
+    return (inShared(x) & 0x3FFFF) >> 4 | 1ull << 16 |
+           (unsigned long long)(1024 >> 4) << 32 | 1ull << 62;
 }
 
-// Start to add 64 × 8 of A times 8 × 128 of B to 64 × 128 sums; where `add` is 0, to set them.
-// Lane 4 * g + t of warp w has, of A, row 16 * w + g and the one 8 below, at k = t (a[0], a[1])
-// and t + 4 (a[2], a[3]). Of these rows it has the sums of columns 8 * j + 2 * t and the next.
-__device__ void startProducts(float (&d)[64], const unsigned (&a)[4], unsigned long long b,
+// Start to add 64 × 8 of Bᵀ times 8 × 128 of Aᵀ to 64 × 128 sums; if `add` is 0, to set them.
+// Lane 4 * g + t of warp w has of Bᵀ row 16 * w + g and the one 8 below, at k = t (b[0], b[1])
+// and t + 4 (b[2], b[3]). Of these rows it has the sums of columns 8 * j + 2 * t and the next.
+__device__ void startProducts(float (&d)[64], const unsigned (&b)[4], unsigned long long a,
                               int add)
 {
     asm volatile(
@@ -103,7 +132,7 @@ __device__ void startProducts(float (&d)[64], const unsigned (&a)[4], unsigned l
           "+f"(d[52]), "+f"(d[53]), "+f"(d[54]), "+f"(d[55]),
           "+f"(d[56]), "+f"(d[57]), "+f"(d[58]), "+f"(d[59]),
           "+f"(d[60]), "+f"(d[61]), "+f"(d[62]), "+f"(d[63])
-        : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "l"(b), "r"(add));
+        : "r"(b[0]), "r"(b[1]), "r"(b[2]), "r"(b[3]), "l"(a), "r"(add));
 }
 
 // Before the first of these instructions: they take what the registers hold now.
@@ -118,129 +147,154 @@ __device__ void waitForAll() { asm volatile("wgmma.wait_group.sync.aligned 0;" :
 extern "C" __global__ void __launch_bounds__(THREADS + PRODUCERS, 1)
     sgemm(const float* A, const float* B, float* C, int M, int N, int K)
 {
-    // A ring of windows of B, big parts and small parts. Four k of a column stand together.
-    extern __shared__ __align__(128) float shared[];
-    auto& Bs = *reinterpret_cast<uint4(*)[STAGES][2][QUADS][BN]>(shared);
+    // A ring of windows: A's rows in quads, big parts and small parts, and B's as they are.
+    extern __shared__ __align__(1024) float shared[];
+    auto& As = *reinterpret_cast<uint4(*)[STAGES][2][BM][QUADS]>(shared);
+    auto& Bs = *reinterpret_cast<float(*)[STAGES][BK][BN + PAD]>(&As[STAGES]);
     __shared__ Barrier filled[STAGES], emptied[STAGES];  // a window is there; all have read it
 
     const int tid = threadIdx.x;
+    const int blockRow = blockIdx.y * BM;
     const int blockCol = blockIdx.x * BN;
     if (tid < STAGES) {
-        setUp(&filled[tid], PRODUCERS);
+        setUp(&filled[tid], 2 * PRODUCERS);  // each with its part of A and of B
         setUp(&emptied[tid], THREADS);
     }
     __syncthreads();
 
     int now = 0, phase = 0;  // my window, and whether my round of the ring is even or odd
     if (tid >= THREADS) {
-        asm volatile("setmaxnreg.dec.sync.aligned.u32 88;");  // copying needs fewer registers
-        // My columns of B are 128 apart. Quad q of a column holds k = q, q + 8, q + 16 and
-        // q + 24 of the window. What comes next waits in registers.
-        float b[BN / 128][QUADS][4];
-        const float* Bthread = B + blockCol + tid - THREADS;
-        auto fetchB = [&](int k0) {
-            for (int k = 0; k < BK; ++k) {
-                for (int c = 0; c < BN / 128; ++c) {
-                    const bool there = k0 + k < K && blockCol + tid - THREADS + 128 * c < N;
-                    b[c][k % QUADS][k / QUADS] = there ? Bthread[128 * c] : 0.0f;
-                }
-                Bthread += N;
+        asm volatile("setmaxnreg.dec.sync.aligned.u32 120;");  // copying needs fewer registers
+        const int id = tid - THREADS;
+        const int rA = id / QUADS, qA = id % QUADS;            // my first quad of A: row, quad
+        const int kB = id / (BN / 4), cB = id % (BN / 4) * 4;  // my first float4 of B: k, col
+        const int place = qA ^ rA % 8;                         // where my quads of A stand
+        const bool alignedA = K % 4 == 0 && size_t(A) % 16 == 0;
+        const bool alignedB = N % 4 == 0 && size_t(B) % 16 == 0;
+        // My first quad of A and float4 of B. They move along K with the window.
+        const float* Athread = A + size_t(blockRow + rA) * K + 4 * qA;
+        const float* Bthread = B + size_t(kB) * N + blockCol + cB;
+
+        float4 a[BM / A_STEP];  // what comes next of A waits in registers
+        auto fetchA = [&](int k0) {
+            const float* from = Athread;
+            for (int i = 0; i < BM / A_STEP; ++i) {
+                const int left = blockRow + rA + i * A_STEP < M ? K - k0 - 4 * qA : 0;
+                a[i] = load4(from, left, alignedA);
+                from += size_t(A_STEP) * K;
             }
+            Athread += BK;
         };
-        fetchB(0);
+        auto copyB = [&](int k0) {
+            if (alignedB) {
+                const int left = blockCol + cB < N ? K - k0 - kB : 0;
+                for (int k = 0; k < BK; k += B_STEP) {
+                    copy16(&Bs[now][kB + k][cB], Bthread + size_t(k) * N, k < left);
+                }
+            } else {
+#pragma unroll 1
+                for (int k = 0; k < BK; k += B_STEP) {
+                    const int cols = k0 + kB + k < K ? N - blockCol : 0;
+                    for (int j = 0; j < 4; ++j) {
+                        const int c = cB / 4 + j * (BN / 4);
+                        copy4(&Bs[now][kB + k][c], Bthread + size_t(k) * N - cB + c, c < cols);
+                    }
+                }
+            }
+            Bthread += size_t(BK) * N;
+        };
+        fetchA(0);
         for (int k0 = 0; k0 < K; k0 += BK) {
             waitFor(&emptied[now], 1 - phase);  // at once on the first round
-            for (int c = 0; c < BN / 128; ++c) {
-                for (int q = 0; q < QUADS; ++q) {
-                    uint4 big, small;
-                    split(b[c][q][0], big.x, small.x);
-                    split(b[c][q][1], big.y, small.y);
-                    split(b[c][q][2], big.z, small.z);
-                    split(b[c][q][3], big.w, small.w);
-                    Bs[now][0][q][tid - THREADS + 128 * c] = big;
-                    Bs[now][1][q][tid - THREADS + 128 * c] = small;
-                }
+            copyB(k0);
+            arriveWhenCopied(&filled[now]);
+            for (int i = 0; i < BM / A_STEP; ++i) {
+                uint4 big, small;
+                split(a[i].x, big.x, small.x);
+                split(a[i].y, big.y, small.y);
+                split(a[i].z, big.z, small.z);
+                split(a[i].w, big.w, small.w);
+                As[now][0][rA + i * A_STEP][place] = big;
+                As[now][1][rA + i * A_STEP][place] = small;
             }
             // Tensor cores read shared memory by another way than threads: let them see this.
             asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
             arrive(&filled[now]);
-            fetchB(k0 + BK);
+            fetchA(k0 + BK);
             now = now + 1 < STAGES ? now + 1 : 0;
             if (now == 0) phase = 1 - phase;
         }
         return;
     }
 
-    asm volatile("setmaxnreg.inc.sync.aligned.u32 208;");  // multiplying takes them
-    const int g = tid % 32 / 4, t = tid % 4;              // my place in the warp, as above
-    const int row = blockIdx.y * BM + tid / 32 * 16 + g;  // my row of C; the other is 8 below
-    const bool alignedA = K % 4 == 0 && size_t(A) % 16 == 0;
+    asm volatile("setmaxnreg.inc.sync.aligned.u32 192;");  // multiplying takes them
+    const int g = tid % 32 / 4, t = tid % 4;       // my place in the warp, as above
+    const int col = tid / 32 * WN / 4 + COLS * g;  // my columns of B: neighbours
 
-    // A lane copies 8 neighbours of both rows. What the instruction calls k = t and t + 4 is in
-    // step s k = 8 * t + 2 * s and the next: any order will do, if A and B keep to it.
-    float4 a[2][2];
-    auto fetchA = [&](int k0) {
-        for (int r = 0; r < 2; ++r) {
-            const int k = k0 + 8 * t;
-            const int left = row + 8 * r < M ? K - k : 0;
-            const float* from = A + size_t(row + 8 * r) * K + k;
-            for (int h = 0; h < 2; ++h) a[r][h] = load4(from + 4 * h, left - 4 * h, alignedA);
+    float b[STEPS][2][COLS];  // at k = t and t + 4 of each step
+    auto readB = [&] {
+        for (int s = 0; s < STEPS; ++s) {
+            for (int h = 0; h < 2; ++h) {
+                for (int j = 0; j < COLS; ++j) b[s][h][j] = Bs[now][8 * s + 4 * h + t][col + j];
+            }
         }
     };
 
-    float acc[1][64] = {}, part[64];
-    fetchA(0);
+    float acc[COLS / 2][64] = {}, part[64];
+    waitFor(&filled[0], 0);
+    readB();
     for (int k0 = 0; k0 < K; k0 += BK) {
         unsigned big[STEPS][4], small[STEPS][4];
-        for (int r = 0; r < 2; ++r) {
-            for (int h = 0; h < 2; ++h) {
-                split(a[r][h].x, big[2 * h][r], small[2 * h][r]);
-                split(a[r][h].y, big[2 * h][2 + r], small[2 * h][2 + r]);
-                split(a[r][h].z, big[2 * h + 1][r], small[2 * h + 1][r]);
-                split(a[r][h].w, big[2 * h + 1][2 + r], small[2 * h + 1][2 + r]);
-            }
+        for (int s = 0; s < STEPS; ++s) {
+            for (int n = 0; n < 4; ++n) split(b[s][n / 2][n % 2], big[s][n], small[s][n]);
         }
-        fetchA(k0 + BK);
-        waitFor(&filled[now], phase);
         openGroup();
         // Less is cut off a sum while it is small: so the small products come first.
         for (int s = 0; s < STEPS; ++s) {
-            startProducts(part, small[s], describe(&Bs[now][0][2 * s][0]), s > 0);
-            startProducts(part, big[s], describe(&Bs[now][1][2 * s][0]), 1);
+            startProducts(part, small[s], describe(&As[now][0][0][2 * s]), s > 0);
+            startProducts(part, big[s], describe(&As[now][1][0][2 * s]), 1);
         }
         for (int s = 0; s < STEPS; ++s) {
-            startProducts(part, big[s], describe(&Bs[now][0][2 * s][0]), 1);
+            startProducts(part, big[s], describe(&As[now][0][0][2 * s]), 1);
         }
         closeGroup();
-        waitForAll();
-        arrive(&emptied[now]);  // I have read this window
-        for (int i = 0; i < 64; ++i) acc[0][i] += part[i];
+        const int read = now;
         now = now + 1 < STAGES ? now + 1 : 0;
         if (now == 0) phase = 1 - phase;
+        if (k0 + BK < K) {  // meanwhile
+            waitFor(&filled[now], phase);
+            readB();
+        }
+        waitForAll();
+        arrive(&emptied[read]);  // I have read this window
+        for (int i = 0; i < 64; ++i) acc[0][i] += part[i];
     }
 
     const bool alignedC = N % 2 == 0 && size_t(C) % 8 == 0;
     bool again = false;
-    for (int i = 0; i < BN / 2; i += 2) {
-        const int r = row + i / 2 % 2 * 8, col = blockCol + i / 4 * 8 + 2 * t;
-        float* to = C + size_t(r) * N + col;
-        const float* sum = &acc[i / 64][i % 64];
-        again |= sum[0] != sum[0] || sum[1] != sum[1];
-        if (r >= M) continue;
-        if (alignedC && col < N) {
-            *reinterpret_cast<float2*>(to) = make_float2(sum[0], sum[1]);
-        } else {
-            if (col < N) to[0] = sum[0];
-            if (col + 1 < N) to[1] = sum[1];
+    for (int i = 0; i < 64; i += i % 2 ? 3 : 1) {  // acc[][i + 2] is the next column's
+        const int row = blockRow + i / 4 * 8 + 2 * t + i % 2;
+        for (int j = 0; j < COLS; j += 2) {
+            const int left = row < M ? N - blockCol - col - j : 0;
+            float* to = &C[size_t(row) * N + blockCol + col + j];
+            const float2 v = {acc[j / 2][i], acc[j / 2][i + 2]};
+            again |= v.x != v.x || v.y != v.y;
+            if (alignedC && left >= 2) {
+                *reinterpret_cast<float2*>(to) = v;
+            } else {
+                if (left > 0) to[0] = v.x;
+                if (left > 1) to[1] = v.y;
+            }
         }
     }
     // NaN of ours is multiplied again, by FP32 alone: it stays NaN where A and B lead to NaN.
     for (int i = 0; again && i < 64; ++i) {
-        const int r = row + i / 2 % 2 * 8, col = blockCol + i / 4 * 8 + 2 * t + i % 2;
-        float* to = &C[size_t(r) * N + col];
-        if (r >= M || col >= N || *to == *to) continue;
+        const int row = blockRow + i / 4 * 8 + 2 * t + i % 2;
+        const int c = blockCol + col + i / 2 % 2;
+        float* to = &C[size_t(row) * N + c];
+        if (row >= M || c >= N || *to == *to) continue;
         float sum = 0.0f;
-        for (int k = 0; k < K; ++k) sum += A[size_t(r) * K + k] * B[size_t(k) * N + col];
+        for (int k = 0; k < K; ++k) sum += A[size_t(row) * K + k] * B[size_t(k) * N + c];
         *to = sum;
     }
 }

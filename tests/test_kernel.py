@@ -220,7 +220,7 @@ def test_lines_against_the_parent_are_the_source() -> None:
 each_kernel = pytest.mark.parametrize("kernel", BOOK, ids=lambda k: k.name)
 
 ANEW = {
-    "warp_groups": "Its instruction takes A from registers and B from shared memory in a layout of "
+    "warp_groups": "Its instruction takes B from registers and A from shared memory in a layout of "
     "its own, and 64 sums of each thread: no line of a kernel before it does so.",
 }
 """Kernels that begin anew, since no small step leads to their instruction, and why."""

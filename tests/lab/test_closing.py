@@ -103,7 +103,7 @@ def test_where_the_unit_changes_the_bounds_are_divided() -> None:
 def test_where_tensor_cores_change_their_rate_the_bounds_are_divided() -> None:
     """The unit and its demand stay, and each product of the child is three."""
     box = lab.closing("warp_groups_fp32", CHANGED)
-    parent, child = lab.bound("warp_groups:BN=128"), lab.bound("warp_groups_fp32")
+    parent, child = lab.bound("warp_groups:BN=128,WN=64"), lab.bound("warp_groups_fp32")
     assert (parent.unit, parent.demand) == (child.unit, child.demand)
     divided = f"{child.gflops:,.0f} ÷ {parent.gflops:,.0f} GFLOP/s = 0.33 foretold"
     assert lines(box)["Factor"].startswith(divided)

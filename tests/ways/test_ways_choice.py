@@ -103,8 +103,12 @@ def test_the_book_s_gpu_multiplies_on_tensor_cores_where_they_are_as_accurate() 
     assert [cube(4096, error).name for error in (None, "fp32", 3e-7, 1e-3)] == [
         "stream_k", "warp_groups_fp32", "warp_groups_fp32", "warp_groups",
     ]  # fmt: skip
-    # Where it can be had, Strassen's product is slower: chapter 12 says so.
-    assert cube(16384, 1e-5).name == "warp_groups_fp32"
+    # Strassen's product over the same kernel errs more with each level: chapter 12 says so.
+    large = [cube(16384, error) for error in (6e-7, "fp32", 1e-5)]
+    assert [way.plan.levels if way.plan else 0 for way in large] == [0, 2, 3]
+    assert [way.arithmetic for way in large[1:]] == ["strassen+3xtf32"] * 2
+    assert {way.kernel.name for way in large} == {"warp_groups_fp32"}
+    assert str(large[1]).startswith("16384³ by strassen, 2 levels over warp_groups_fp32: error ")
     # Wide exponents at K = 256: more than cuBLAS, by less than a percent.
     assert choose((4096, 4096, 256), "fp32", book()).arithmetic == "fp32"
     assert str(cube(4096, "fp32")).startswith(

@@ -138,6 +138,13 @@ PREDICTIONS = (
         unit="times as fast",
         close=0.1,
         found=times_as_fast("tiled", "naive", (4096, 4096, 4096)),
-        wrong=((32, "too high"), (1, "too low")),
+        hints=(
+            (
+                32,
+                "So many times fewer numbers are asked of global memory. But that is not what held "
+                "`naive` back.",
+            ),
+        ),
+        wrong=((32, "not what held"), (5, "too high"), (1, "too low")),
     ),
 )

@@ -151,7 +151,8 @@ PREDICTIONS = (
         found=times_as_fast("float4", "sliding_window", _SQUARE),
         close=0.03,
         foretold=((1.0, "The wavefronts foretell 1: what is above it is won elsewhere."),),
-        wrong=((2, "too high"), (0.5, "too low")),
+        hints=((4, "So many times fewer are the loads. Shared memory is asked as much."),),
+        wrong=((4, "fewer are the loads"), (2, "too high"), (0.5, "too low")),
     ),
     Choice(
         name="by-row",

@@ -176,8 +176,9 @@ PREDICTIONS = (
                 2 / (9 / 8),
                 "That is by words: a word of As and one of Bs cost different wavefronts.",
             ),
+            (8, "One read of Bs serves 8 products, but each needs an element of As of its own."),
         ),
-        wrong=((8, "too high"), (1, "too low"), (1.78, "by words")),
+        wrong=((8, "One read of Bs"), (20, "too high"), (1, "too low"), (1.78, "by words")),
     ),
     Estimate(
         name="square-gain",

@@ -229,12 +229,13 @@ def _walk_picture(card: Card) -> Picture:
     with style.book_style():
         ax = fig.subplots()
         ax.plot(sizes, list(card.walk.values()), "o-", color=style.KERNEL, markersize=4)
+        # To the left, where a phone shows them first.
         for key in ("register", "shared"):
             ax.axhline(card.latency[key], color=style.LEVEL_COLOURS[key], linewidth=1.4)
             ax.annotate(
                 f"{_SAID[key]}: {number(card.latency[key])} cycles",
-                (sizes[-1], card.latency[key]), xytext=(0, 4), textcoords="offset points",
-                color=style.LEVEL_COLOURS[key], ha="right", fontsize=9,
+                (sizes[0], card.latency[key]), xytext=(0, -4), textcoords="offset points",
+                color=style.LEVEL_COLOURS[key], ha="left", va="top", fontsize=9,
             )  # fmt: skip
         for key, place in (("l1", 0), ("l2", len(sizes) // 2 - 1), ("dram", len(sizes) - 1)):
             ax.annotate(
@@ -244,7 +245,7 @@ def _walk_picture(card: Card) -> Picture:
             )  # fmt: skip
         ax.set(xscale="log", yscale="log", ylabel="cycles per load", xlabel="bytes walked over")
         ax.set_xticks(sizes[::2], [bytes_text(size) for size in sizes[::2]])
-        ax.set_ylim(2.5, 1600)
+        ax.set_ylim(2, 1600)
         ax.yaxis.set_major_formatter(FuncFormatter(lambda value, _: number(value)))
         ax.grid(axis="y")
     ratio = card.latency["dram"] / card.latency["shared"]
@@ -308,7 +309,7 @@ def _width_picture(card: Card) -> Picture:
         ax.legend(loc="lower left", bbox_to_anchor=(-0.01, 1.0), ncols=2, fontsize=10)
     conclusion = (
         f"One load of 4 bytes at a time gets {one[4] / four[16]:.0%} of what four of 16 get, four "
-        f"of them {four[4] / four[16]:.0%}: not the width of a load counts, but how many bytes are "
-        "on their way."
+        f"of them {four[4] / four[16]:.0%}: what counts is how many bytes are on their way, not "
+        "the width of a load."
     )
     return Picture(fig, "Bandwidth over the width of a load", conclusion)

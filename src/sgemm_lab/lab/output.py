@@ -67,8 +67,8 @@ class Picture:
     """A Matplotlib figure that tells its conclusion in words too."""
 
     def __init__(self, figure: Figure, title: str, conclusion: str) -> None:
-        self._svg = style.svg(figure, title, conclusion)
-        self._conclusion = conclusion
+        self._conclusion = with_spaced_percents(conclusion)
+        self._svg = style.svg(figure, title, self._conclusion)
 
     def _repr_mimebundle_(self, **_: object) -> dict[str, str]:
         # The book takes the SVG and sets the conclusion below it; a notebook takes the HTML.

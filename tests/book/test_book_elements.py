@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 from sites import Site
-from test_book_pages import PHONE, problems
+from test_book_pages import PHONE, WAYS, problems
 
 pytestmark = pytest.mark.browser
 
@@ -71,8 +71,7 @@ def test_wide_formula_scrolls_from_its_beginning(specimen: Site, contexts: Any) 
     assert place[1]["focus"] == 0
 
 
-@pytest.mark.parametrize("colours", ["light", "dark"])
-@pytest.mark.parametrize("device", ["desktop", "phone"])
+@pytest.mark.parametrize(("device", "colours"), WAYS)
 def test_elements_are_accessible_and_fit(
     specimen: Site, contexts: Any, colours: str, device: str
 ) -> None:

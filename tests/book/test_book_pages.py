@@ -117,13 +117,13 @@ def test_pictures_stand_in_for_widgets_without_scripts(
         assert widget.locator(".lab-widget-still svg").is_visible()
 
 
-# Both devices and both colours; the other two pairs hold no rule that these do not. Every other
-# page is tried in one of the two ways, in turn: axe takes seconds for each, and the widgets have
-# tests with it of their own.
+# Both devices and both colours; the other two pairs hold no rule that these do not. One page
+# of three is tried in one of the two ways, in turn: axe takes seconds for each, and the widgets
+# have tests with it of their own.
 WAYS = (("desktop", "light"), ("phone", "dark"))
 
 
-@pytest.mark.parametrize(("chapter", "device", "colours"), in_turn(CHAPTERS, WAYS, every=2))
+@pytest.mark.parametrize(("chapter", "device", "colours"), in_turn(CHAPTERS, WAYS, every=3))
 def test_chapter_is_accessible_and_fits(
     book: Site, contexts: Any, chapter: str, colours: str, device: str
 ) -> None:

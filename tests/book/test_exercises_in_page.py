@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from playwright.sync_api import Locator, Page
 from sites import ROOT, Site
-from test_book_pages import PHONE, problems
+from test_book_pages import PHONE, WAYS, problems
 
 from sgemm_lab.exercises import Exercise, Lines, Question, exercises
 from sgemm_lab.kernel import load_kernel
@@ -231,11 +231,11 @@ def test_solutions_open_for_the_printer_and_close_again(specimen: Site, contexts
     assert page.evaluate(opened) == [False, False, False]
 
 
-@pytest.mark.parametrize("colours", ["light", "dark"])
-@pytest.mark.parametrize("options", [{}, PHONE], ids=["desktop", "phone"])
+@pytest.mark.parametrize(("device", "colours"), WAYS)
 def test_judged_answers_are_accessible_and_fit(
-    specimen: Site, contexts: Any, colours: str, options: dict[str, Any]
+    specimen: Site, contexts: Any, colours: str, device: str
 ) -> None:
+    options = PHONE if device == "phone" else {}
     page = contexts(color_scheme=colours, reduced_motion="reduce", **options).goto(
         specimen, PAGE
     ).page  # fmt: skip
@@ -275,6 +275,7 @@ def right_answer(exercise: Question) -> str:
 
 
 @pytest.mark.parametrize("chapter", sorted((ROOT / "chapters").glob("0[1-9]*.md")))
+@pytest.mark.sampled(every=2)
 def test_every_exercise_of_the_book_is_answered_on_its_page(
     book: Site, contexts: Any, chapter: Any
 ) -> None:

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from sites import ROOT, Site
 from test_book_files import TOC
-from test_book_pages import PHONE, problems
+from test_book_pages import PHONE, WAYS, problems
 from test_outdated import SmallBook
 
 from sgemm_lab.lab.verdicts import SIGNS
@@ -93,8 +93,7 @@ def test_reader_filters_claims_with_the_keyboard_and_follows_one(
 
 @pytest.mark.browser
 @pytest.mark.parametrize("name", [PAGE, "chapters/claims.html"])
-@pytest.mark.parametrize("colours", ["light", "dark"])
-@pytest.mark.parametrize("device", ["desktop", "phone"])
+@pytest.mark.parametrize(("device", "colours"), WAYS)
 def test_verdicts_are_accessible_and_fit(
     specimen: Site, contexts: Any, name: str, colours: str, device: str
 ) -> None:

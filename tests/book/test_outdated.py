@@ -36,14 +36,11 @@ nb_execution_raise_on_error = True
 
 
 class SmallBook:
-    """A book of one page, with a copy of the package that may be changed."""
+    """A book of one page, with kernels and records that may be changed."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         (folder / "chapters").mkdir()
-        self.package = folder / "src" / "sgemm_lab"
-        fetched = shutil.ignore_patterns("node_modules", "__pycache__")
-        shutil.copytree(ROOT / "src" / "sgemm_lab", self.package, ignore=fetched)
         for name in ("kernels", "records"):
             shutil.copytree(ROOT / name, folder / name)
         (folder / "conf.py").write_text(CONFIGURATION)
@@ -53,7 +50,7 @@ class SmallBook:
         self.page.write_text(PAGE.format(code=code) + after)
 
     def build(self) -> subprocess.CompletedProcess[str]:
-        environment = {**os.environ, "PYTHONPATH": str(self.folder / "src")}
+        environment = {**os.environ, "SGEMM_LAB_DATA": str(self.folder)}
         command = [sys.executable, "-m", "sphinx", "-W", "-n", "--keep-going", self.folder]
         return subprocess.run(
             [*command, self.folder / "_build" / "html"],

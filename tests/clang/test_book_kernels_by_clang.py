@@ -116,6 +116,7 @@ def test_kernel_is_right_and_counts_as_by_nvrtc(kernel: Kernel) -> None:
 
 
 @pytest.mark.parametrize("path", WRONG, ids=lambda path: path.stem)
+@pytest.mark.sampled(every=3)
 def test_wrong_kernel_is_caught_by_the_same_fault(
     path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -73,8 +73,9 @@ def setup(app: Sphinx) -> dict[str, Any]:
     # After the theme, which writes a sheet then, and Jupyter Book, which writes a front door.
     app.connect("build-finished", joining.write, priority=900)
     app.connect("build-finished", finding.write, priority=900)
-    # Jupyter Book's command has no option for it: pages are run and written on all cores.
-    app.parallel = os.cpu_count() or 1
+    # Jupyter Book's command has no option for it: pages are run and written on all cores. Sphinx
+    # deals them out in portions before it begins; of more portions none is the one all wait for.
+    app.parallel = 2 * (os.cpu_count() or 1)
     return {"version": version("sgemm-lab"), "parallel_read_safe": True}
 
 

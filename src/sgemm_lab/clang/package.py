@@ -11,7 +11,7 @@ from pathlib import Path
 
 from sgemm_lab import npm
 from sgemm_lab.errors import MissingToolError
-from sgemm_lab.files import PACKAGE
+from sgemm_lab.files import PACKAGE, write_whole
 
 NPM = PACKAGE / "clang" / "npm"
 """The folder of ``package.json`` and its lock file."""
@@ -63,14 +63,22 @@ def write_site(folder: Path) -> dict[str, int]:
     sizes = {}
     for path in sorted(package.glob("*.wasm")):
         packed = folder / f"{path.name}.gz"
-        # Without the time of packing the same package gives the same bytes.
-        packed.write_bytes(gzip.compress(path.read_bytes(), _PACKING, mtime=0))
+        shutil.copyfile(_packed(path), packed)
         sizes[packed.name] = packed.stat().st_size
     shutil.copyfile(package / _SCRIPT, folder / _SCRIPT)
     shutil.copyfile(NPM / _LICENCES, folder / _LICENCES)
     manifest = json.dumps({"version": version(), "files": sizes}, indent=1)
     (folder / _MANIFEST).write_text(f"{manifest}\n", encoding="utf-8")
     return sizes
+
+
+def _packed(path: Path) -> Path:
+    """Return a packed copy of a file of the package, made once: packing takes seconds."""
+    packed = path.with_name(f"{path.name}.gz")
+    if not packed.exists():
+        # Without the time of packing the same package gives the same bytes.
+        write_whole(packed, gzip.compress(path.read_bytes(), _PACKING, mtime=0))
+    return packed
 
 
 def main() -> None:

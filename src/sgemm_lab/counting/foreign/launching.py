@@ -356,6 +356,7 @@ def run(
         watch_races_in=_shared_by_blocks(prepared) if settings.check_hazards else (),
         count_requests=settings.count_requests,
         schedule=settings.schedule,
+        join_products=True,
         time_limit=settings.time_limit,
         patience=patience(size) if prepared.multiplies else PATIENCE + PATIENCE_EACH * elements,
         progress=settings.progress,

@@ -2,7 +2,7 @@
 // Count memory requests, arithmetic and barriers while a kernel runs, per source line: counts.py in
 // JavaScript. The names of the counts are those of Python, for they stand in pages and records.
 
-import { SECTOR_BYTES } from "../hardware.py";
+import { SECTOR_BYTES, WARP } from "../hardware.py";
 import { ATOMIC, COPY_READ, COPY_WRITE, LOAD, STORE } from "./group.js";
 import { RequestCosts } from "./request_costs.js";
 
@@ -23,7 +23,7 @@ const NAMES = /** @type {const} */ ([
   ...["shared_store_requests", "shared_store_wavefronts", "shared_store_bank_conflicts"],
   ...["shared_store_requests_as_written", "shared_store_wavefronts_as_written"],
   ...["shared_store_bank_conflicts_as_written", "shared_store_bytes"],
-  ...["async_copy_requests", "async_copy_reads", "async_copy_sectors"],
+  ...["shared_atomic_requests", "async_copy_requests", "async_copy_reads", "async_copy_sectors"],
   ...["async_copy_wavefronts", "async_copy_bytes"],
   ...["ffma_thread_instructions", "flop", "barriers"],
   ...["warp_instructions", "thread_instructions"],
@@ -120,7 +120,7 @@ export class RequestCounter {
       counts.global_store_bytes += bytes;
     } else if (site.kind === ATOMIC) {
       counts.atomic_requests += costs.requests;
-      counts.atomic_sectors += costs.sectors;
+      counts.atomic_sectors += atomicSectors(asked);
     } else if (site.kind === COPY_READ) {
       counts.async_copy_reads += costs.requests;
       counts.async_copy_sectors += costs.sectors;
@@ -139,6 +139,10 @@ export class RequestCounter {
       counts.async_copy_requests += costs.requests;
       counts.async_copy_wavefronts += costs.wavefronts;
       counts.async_copy_bytes += positions.length * site.width;
+      return;
+    }
+    if (site.kind === ATOMIC) {
+      counts.shared_atomic_requests += costs.requests;
       return;
     }
     const isLoad = site.kind === LOAD;
@@ -205,6 +209,46 @@ function askedOf({ group, mask, addresses, lanes, positions, whole }, from) {
   const theirs = Float64Array.from(running, (lane) => addresses[lane]);
   return { addresses: theirs, lanes: running, from, count: running.length };
 }
+
+/**
+ * Sectors of an atomic: lanes that meet at one address go one after the other, so each sector is
+ * asked for as often as the address in it at which most lanes meet. Where all lanes of a warp meet
+ * at one address, ptxas lets one of them add for all.
+ * @param {{ addresses: ArrayLike<number>, lanes: ArrayLike<number> | null, count: number, from: number }} asked
+ */
+function atomicSectors({ addresses, lanes, count, from }) {
+  /** @type {Map<number, Map<number, number>>} */
+  const warps = new Map();
+  for (let i = 0; i < count; i++) {
+    const warp = Math.floor((lanes ? lanes[i] : i) / WARP);
+    const times = warps.get(warp) ?? new Map();
+    const address = addresses[i] + from;
+    times.set(address, (times.get(address) ?? 0) + 1);
+    warps.set(warp, times);
+  }
+  let sectors = 0;
+  for (const times of warps.values()) sectors += sectorsOfWarp(times);
+  return sectors;
+}
+
+/** @param {Map<number, number>} times how many lanes meet at each address */
+function sectorsOfWarp(times) {
+  if (times.size === 1) return 1;
+  /** @type {Map<number, number>} */
+  const most = new Map();
+  for (const [address, lanes] of times) {
+    const sector = Math.floor(address / SECTOR_BYTES);
+    most.set(sector, Math.max(most.get(sector) ?? 0, lanes));
+  }
+  return [...most.values()].reduce((sum, lanes) => sum + lanes, 0);
+}
+
+/** FFMA that ptxas puts in the place of an instruction, as counted on an H200. */
+const FFMA_INSIDE = new Map([
+  ["div.rn.f32", 5],
+  ["rcp.rn.f32", 2],
+  ["sqrt.rn.f32", 2],
+]);
 
 const ONE_FLOP = ["add", "sub", "mul", "div"];
 /** Numbers that an operation on a type works on. */
@@ -286,7 +330,6 @@ function countExecution(counts, instruction, lanes, warps) {
   counts.thread_instructions += lanes;
   counts.warp_instructions += warps;
   counts.flop += flopOf(instruction, lanes, warps);
-  if (opcode.startsWith("fma.rn.") && parts[parts.length - 1] === "f32") {
-    counts.ffma_thread_instructions += lanes;
-  }
+  const isFused = parts[0] === "fma" && parts[parts.length - 1] === "f32";
+  counts.ffma_thread_instructions += lanes * (isFused ? 1 : (FFMA_INSIDE.get(opcode) ?? 0));
 }

@@ -210,20 +210,23 @@ def _sectors(width: int) -> Callable[[Array, Mask], Array]:
     return lambda addresses, active: global_sectors(addresses, active, width)[:, None]
 
 
-def _atomic_sectors(addresses: Array, active: Mask) -> Array:
+def _atomic_sectors(addresses: Array, active: Mask) -> int:
     """Sectors of an atomic: lanes that meet at one address go one after the other.
 
     So each sector is asked for as often as the address in it at which most lanes meet. Where all
     meet at one address, ptxas lets one lane add for all. Both as an H200 counts.
     """
-    found = []
+    total = 0
     for row, lanes in zip(addresses, active, strict=True):
         places, times = np.unique(row[lanes], return_counts=True)
-        most = np.zeros(len(places), np.int64)
+        if len(places) == 1:
+            total += 1
+            continue
         sectors, which = np.unique(places // SECTOR_BYTES, return_inverse=True)
+        most = np.zeros(len(sectors), np.int64)
         np.maximum.at(most, which, times)
-        found.append(1 if len(places) == 1 else int(most[: len(sectors)].sum()))
-    return np.array(found, dtype=np.int64)[:, None]
+        total += int(most.sum())
+    return total
 
 
 def _wavefronts(width: int, *, is_load: bool) -> Callable[[Array, Mask], Array]:
@@ -249,8 +252,7 @@ class RequestCounter:
         lanes = access.group.lanes if access.lanes is None else len(access.lanes)
         mask = access.mask
         if site.space == "global":
-            space = "atomic" if site.kind == ATOMIC else "global"
-            requests, (sectors,) = self._cost(space, False, site.width).of(access.addresses, mask)
+            requests, (sectors,) = self._global_cost(access)
             self._add_global(counts, site.kind, requests, int(sectors), lanes * site.width)
         elif site.space == "shared" and site.kind == ATOMIC:
             requests, _ = self._cost("shared", False, site.width).of(access.addresses, mask)
@@ -289,16 +291,26 @@ class RequestCounter:
     def on_bulk_landed(self, copy: BulkCopy) -> None:
         """A copy is counted when it is issued."""
 
+    def _global_cost(self, access: Access) -> tuple[int, Array]:
+        width = access.site.width
+        if access.site.kind != ATOMIC:
+            return self._cost("global", False, width).of(access.addresses, access.mask)
+        addresses = access.addresses.reshape(-1, WARP)
+        active = np.ones(addresses.shape, bool)
+        if access.mask is not None:
+            active = access.mask.reshape(-1, WARP)
+        used = active.any(axis=1)
+        sectors = _atomic_sectors(addresses[used], active[used])
+        return int(used.sum()), np.array([sectors])
+
     def _cost(self, space: str, is_load: bool, width: int) -> _PatternCosts:
         key = (space, is_load, width)
         if key not in self._costs:
-            self._costs[key] = {
-                "global": lambda: _PatternCosts(SECTOR_BYTES, width, _sectors(width)),
-                "atomic": lambda: _PatternCosts(width, width, _atomic_sectors),
-            }.get(
-                space,
-                lambda: _PatternCosts(WORD_BYTES, width, _wavefronts(width, is_load=is_load)),
-            )()
+            self._costs[key] = (
+                _PatternCosts(SECTOR_BYTES, width, _sectors(width))
+                if space == "global"
+                else _PatternCosts(WORD_BYTES, width, _wavefronts(width, is_load=is_load))
+            )
         return self._costs[key]
 
     @staticmethod

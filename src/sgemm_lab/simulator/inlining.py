@@ -6,6 +6,7 @@ passes them in registers. So nothing else of the simulator needs to know of call
 that of NVIDIA's "Parallel Thread Execution ISA", sections "Calling sequence" and ``call``.
 """
 
+import math
 import re
 from dataclasses import dataclass
 from itertools import count
@@ -15,8 +16,8 @@ from sgemm_lab.simulator.sentences import sentence
 
 DEEPEST = 24
 """Times that a function which calls itself once is written out inside itself."""
-DEEPEST_TREE = 8
-"""The same where it calls itself at several places, as each of them doubles the code."""
+MOST_COPIES = 300
+"""Copies of a function inside itself, where it calls itself at several places."""
 
 _FUNCTION = re.compile(
     r"^[ \t]*(?:\.(?:visible|weak|extern)\s+)*\.func\s*(?:\((?P<result>[^)]*)\)\s*)?"
@@ -159,7 +160,8 @@ class _Writer:
             raise LabError(sentence("run.pointer"))
         if not function.body:
             raise LabError(sentence("run.call", name=name))
-        deepest = DEEPEST if len(_CALL.findall(function.body)) < 2 else DEEPEST_TREE
+        calls = sum(called["name"] == name for called in _CALL.finditer(function.body))
+        deepest = DEEPEST if calls < 2 else int(math.log(MOST_COPIES) / math.log(calls))
         if callers.count(name) >= deepest:
             return f"trap.depth{deepest};"
         given = [text.strip() for text in (call["given"] or "").split(",")]

@@ -37,7 +37,7 @@ export function smallestSharedAccess(instructions) {
   let narrowest = 4;
   for (const { parts } of instructions) {
     const elsewhere = ["global", "local", "param"].some((space) => parts.includes(space));
-    if ((parts[0] === "ld" || parts[0] === "st") && !elsewhere) {
+    if (["ld", "st", "atom", "red"].includes(parts[0]) && !elsewhere) {
       narrowest = Math.min(narrowest, TYPE_BYTES.get(parts[parts.length - 1]) ?? narrowest);
     }
   }
@@ -57,6 +57,8 @@ class Shadow {
     this.writeEpoch = new Int32Array(words);
     this.writeWarpEpoch = new Int32Array(words);
     this.writeSite = new Int32Array(words);
+    /** Whether an atomic wrote the word last. */
+    this.atomic = new Uint8Array(words);
     this.reader = new Int32Array(words);
     /** Where there are several readers: another, of another warp if there are several warps. */
     this.otherReader = new Int32Array(words);
@@ -82,6 +84,7 @@ class Shadow {
     for (const row of [this.writeWarpEpoch, this.writeSite, this.readWarpEpoch, this.readSite]) {
       row.fill(0);
     }
+    this.atomic.fill(0);
     this.severalReaders.fill(0);
     this.severalWarps.fill(0);
     this.inFlight.fill(0);
@@ -126,7 +129,7 @@ export class RaceDetector {
    */
   onAccess(access) {
     const { group, site, lanes, positions } = access;
-    if (site.space !== "shared" || site.kind === ATOMIC) return;
+    if (site.space !== "shared") return;
     const shadow = this.shadowOf(group, access.memory);
     const { epoch } = group.batch;
     const use = { site, group, lanes, positions, epoch, warpEpoch: group.warpEpoch };
@@ -210,12 +213,14 @@ export class RaceDetector {
   checkWriter(shadow, use, word, access) {
     const { positions, lanes, epoch, warpEpoch } = use;
     const { thread, slot } = use.group;
-    const { writer, writeEpoch, writeWarpEpoch } = shadow;
+    const { writer, writeEpoch, writeWarpEpoch, atomic } = shadow;
     const { shift } = this;
+    const forOthers = use.site.kind === ATOMIC || use.site.instruction.parts.includes("volatile");
     let first = -1;
     for (let i = 0; i < positions.length; i++) {
       const index = (positions[i] >> shift) + word;
       const lane = lanes === null ? i : lanes[i];
+      if (forOthers && atomic[index] !== 0) continue;
       if (writeEpoch[index] !== epoch[slot[lane]] || writer[index] === thread[lane]) continue;
       if (writer[index] >> WARP_BITS !== thread[lane] >> WARP_BITS) {
         first = i;
@@ -379,6 +384,7 @@ export class RaceDetector {
     const site = use.site.instruction.index;
     const count = positions.length;
     const copies = use.site.kind === COPY_WRITE ? 1 : 0;
+    const isAtomic = use.site.kind === ATOMIC ? 1 : 0;
     for (let i = 0; i < count; i++) {
       const index = (positions[i] >> shift) + word;
       const lane = lanes === null ? i : lanes[i];
@@ -386,9 +392,11 @@ export class RaceDetector {
       writeEpoch[index] = epoch[slot[lane]];
       writeWarpEpoch[index] = warpEpoch[lane];
       writeSite[index] = site;
+      shadow.atomic[index] = isAtomic;
       shadow.inFlight[index] += copies;
     }
     shadow.wordsInFlight += copies * count;
+    if (isAtomic) return;
     // Two lanes of one instruction that write the same word: one of them is lost.
     let first = -1;
     for (let i = 0; i < count; i++) {

@@ -74,6 +74,7 @@ def simulate(
     schedule: Schedule = "lockstep",
     shared_parts: Sequence[tuple[str, int, int]] = (),
     together: bool = False,
+    join_products: bool = False,
     patience: int | None = None,
     time_limit: float = math.inf,
     progress: Progress | None = None,
@@ -104,6 +105,7 @@ def simulate(
             does so with every thread.
         shared_parts: The arrays inside dynamic shared memory: name, first byte there, bytes.
         together: Whether all blocks run side by side, for kernels whose blocks wait for each other.
+        join_products: Whether a product and a sum that ptxas joins are rounded once, as there.
         patience: Basic blocks that a group of threads may run before its loop is called endless;
             None waits for ever.
         time_limit: Seconds after which the simulation is given up.
@@ -116,7 +118,7 @@ def simulate(
         StuckError: threads wait for what no other thread will do, and no hazard says why.
         LabError: the launch fits neither the kernel nor any GPU, or would take hours.
     """
-    kernel, blocks, merged = _understand(ptx, entry, shared_bytes)
+    kernel, blocks, merged = _understand(ptx, entry, shared_bytes, join_products)
     recorder = TraceRecorder() if trace else None
     log = HazardLog(recorder.on_fault if recorder else None)
     counter = RequestCounter(merged)
@@ -179,13 +181,15 @@ def simulate(
 
 @lru_cache(maxsize=32)
 def _understand(
-    ptx: str, entry: str, shared_bytes: int
+    ptx: str, entry: str, shared_bytes: int, join_products: bool
 ) -> tuple[PtxKernel, list[BasicBlock], Merged]:
     """Everything about a kernel that does not depend on the launch; remembered, never changed."""
     kernels = parse(ptx)
     if entry not in kernels:
         raise LabError(sentence("run.entry", entry=entry, names=", ".join(kernels)))
-    kernel = fuse_products(unroll_short_loops(kernels[entry]))
+    kernel = unroll_short_loops(kernels[entry])
+    if join_products:
+        kernel = fuse_products(kernel)
     blocks = flow_of(kernel)
     return kernel, blocks, merge_shared_accesses(blocks, lay_out(kernel.shared, shared_bytes))
 

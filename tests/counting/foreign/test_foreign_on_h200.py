@@ -9,6 +9,7 @@ import pytest
 from foreign_samples import CASES, Case, arrays_of, digest
 
 from sgemm_lab.counting.foreign.launching import Settings, prepare, run
+from sgemm_lab.counting.foreign.seen import seen
 
 RECORD = json.loads(
     (Path(__file__).parents[2] / "data" / "foreign_h200.json").read_text(encoding="utf-8")
@@ -42,8 +43,13 @@ EXPLAINED = {
 def test_the_record_is_of_these_launches() -> None:
     assert [launch["name"] for launch in RECORD] == [case.name for case in CASES]
     assert len(RECORD) > 100
-    values = [value for launch in RECORD for value in launch["counters"].items()]
-    assert len(EXPLAINED) < 0.01 * len(values)
+    counters = sum(len(launch["counters"]) for launch in RECORD)
+    arrays = sum(len(kept) for launch in RECORD for kept in launch["arrays"].values())
+    told = seen()
+    assert (told.launches, told.arrays, told.counters) == (len(RECORD), arrays, counters)
+    assert told.arrays_equal == arrays - len(NO_ORDER)
+    assert told.counters_equal == counters - len(EXPLAINED)
+    assert told.counters_equal > 0.99 * counters
 
 
 @pytest.mark.parametrize(

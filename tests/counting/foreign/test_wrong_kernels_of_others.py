@@ -8,6 +8,7 @@ from foreign_samples import CASES, Case
 
 from sgemm_lab.counting.any_file import count_foreign
 from sgemm_lab.counting.foreign.launching import Settings
+from sgemm_lab.counting.foreign.seen import seen
 from sgemm_lab.errors import LabError
 
 RACE = "with no barrier between|nothing orders the two"
@@ -273,6 +274,9 @@ WRONG_ONES = [pytest.param(*one, id=f"{one[0]} {number}") for number, one in enu
 def test_there_are_enough() -> None:
     assert len(WRONG_ONES) >= 60
     assert len(MISSED) < 0.05 * len(WRONG_ONES)
+    told = seen()
+    assert told.wrong_found == len(WRONG_ONES)
+    assert told.wrong_kernels == len(WRONG_ONES) + len(MISSED)
     assert len({(start, old, new) for start, old, new, _ in _every()}) == len(WRONG_ONES)
 
 

@@ -356,6 +356,7 @@ def run(
         watch_races_in=_shared_by_blocks(prepared) if settings.check_hazards else (),
         count_requests=settings.count_requests,
         schedule=settings.schedule,
+        join_products=True,
         time_limit=settings.time_limit,
         patience=patience(size) if prepared.multiplies else PATIENCE + PATIENCE_EACH * elements,
         progress=settings.progress,
@@ -397,6 +398,13 @@ def _argument(
     whole_type = element is not None and element.whole if in_struct else compiled[0] != "f"
     if whole_type and value != int(value):
         raise LabError(f"'{signature([parameter])}' takes a whole number, not {one.text}.")
+    if element is not None and element.whole and element.stored.kind in "iu":
+        limits = np.iinfo(element.stored)
+        if not limits.min <= value <= limits.max:
+            raise LabError(
+                f"'{signature([parameter])}' takes numbers from {limits.min:,} to "
+                f"{limits.max:,}, not {one.text}."
+            )
     if in_struct:
         packed = (element or FLOAT).pack(np.array([value], "f8" if not whole_type else "i8"))
         return parameter.declared.name, packed[0]

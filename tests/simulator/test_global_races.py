@@ -1,0 +1,98 @@
+"""Races in global memory, with both lines; and what only looks like one."""
+
+import re
+
+import numpy as np
+import pytest
+from simulator_kernels import ptx_of
+
+from sgemm_lab.simulator import simulate
+
+
+def found(body: str, blocks: int = 4, head: str = "") -> list[str]:
+    source = f'{head}\nextern "C" __global__ void k(int* y, int* z) {{\n{body}\n}}'
+    given = {"y": np.zeros(256, "i4"), "z": np.zeros(256, "i4")}
+    done = simulate(
+        ptx_of(source),
+        "k",
+        (blocks,),
+        (64,),
+        given,
+        watch_races_in=("y", "z"),
+        count_requests=False,
+    )
+    return [str(hazard) for hazard in done.hazards]
+
+
+@pytest.mark.parametrize(
+    ("body", "sentence"),
+    [
+        ("y[0] += threadIdx.x;", "y\\[0\\], which thread .* accesses at line 3"),
+        ("y[threadIdx.x] = blockIdx.x;", "block . writes y.*block . accesses at line 3"),
+        ("if (threadIdx.x == 0) y[blockIdx.x] = 1;\nz[blockIdx.x] = y[(blockIdx.x + 1) % 4];",
+         "reads y.* accesses at line 3.*nothing orders the two"),
+        ("y[blockIdx.x] = threadIdx.x;", "of the same block accesses at line 3"),
+        ("int i = threadIdx.x; if (blockIdx.x == 0) y[i] = y[(i + 40) % 64] + i;",
+         "thread .* of the same block accesses at line 3 with no barrier between"),
+        ("if (blockIdx.x == 0) y[0] = 5;\natomicAdd(y, 1);", "y\\[0\\].*accesses at line"),
+        ("__shared__ int s[4]; s[threadIdx.x % 4] = 0; atomicAdd(&s[threadIdx.x / 16], 1);\n"
+         "y[blockIdx.x] = s[0] * 0;", "s\\[.*no barrier between"),
+        ("__shared__ int s[32]; int t = threadIdx.x % 32; if (threadIdx.x < 32) { s[t] = t;\n"
+         "__syncwarp(t < 16 ? 0xffffu : 0xffff0000u); y[64 * blockIdx.x + t] = s[t ^ 16]; }",
+         "s\\[.*no barrier between"),
+    ],
+)  # fmt: skip
+def test_races_are_named(body: str, sentence: str) -> None:
+    said = found(body)
+    assert said
+    assert re.search(sentence, "\n".join(said), re.S)
+
+
+FINE = {
+    "an element each": "y[64 * blockIdx.x + threadIdx.x] += 1;",
+    "atomics": "atomicAdd(&y[threadIdx.x % 8], 1);",
+    "all store the same": "y[0] = 1;",
+    "a barrier before the store": """int t = threadIdx.x, i = 64 * blockIdx.x, v = y[i + 63 - t];
+        __syncthreads();
+        y[i + t] = v + t;""",
+    "a barrier before the load": """int t = threadIdx.x, i = 64 * blockIdx.x;
+        y[i + t] = t;
+        __syncthreads();
+        z[i + t] = y[i + 63 - t];""",
+    "the last block reads what all have left": """__shared__ int last;
+        if (threadIdx.x == 0) {
+            y[blockIdx.x] = blockIdx.x + 1;
+            __threadfence();
+            last = atomicAdd(&z[0], 1) == gridDim.x - 1;
+        }
+        __syncthreads();
+        if (last && threadIdx.x == 0) z[1] = y[0] + y[1] + y[2] + y[3];""",
+    "a lock": """bool done = threadIdx.x % 32 != 0;
+        volatile int* sum = y;
+        while (!done)
+            if (atomicCAS(&z[0], 0, 1) == 0) {
+                *sum = *sum + 1;
+                __threadfence();
+                atomicExch(&z[0], 0);
+                done = true;
+            }""",
+    "a barrier of half a warp": """__shared__ int s[32];
+        int t = threadIdx.x % 32;
+        if (threadIdx.x >= 32) return;
+        s[t] = t;
+        __syncwarp(t < 16 ? 0xffffu : 0xffff0000u);
+        y[64 * blockIdx.x + t] = s[t ^ 1];""",
+}
+
+
+@pytest.mark.parametrize("body", FINE.values(), ids=FINE)
+def test_what_is_no_race_is_not_told(body: str) -> None:
+    assert found(body) == []
+
+
+def test_without_a_fence_the_last_block_reads_too_early() -> None:
+    body = """__shared__ int last; if (threadIdx.x == 0) { y[blockIdx.x] = blockIdx.x + 1;
+    last = atomicAdd(&z[0], 1) == gridDim.x - 1; }
+    __syncthreads();
+    if (last && threadIdx.x == 0) z[1] = y[0] + y[1] + y[2] + y[3];"""
+    assert any("nothing orders the two" in one for one in found(body))

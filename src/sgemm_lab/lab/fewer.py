@@ -116,6 +116,11 @@ class Fewer:
         """Return what the model foretells of a plan of n×n matrices."""
         return foretell(Plan((n, n, n), way.schedules), self.machine)
 
+    def miss(self, n: int, way: Way) -> float:
+        """Return by what share of the measured time the model errs."""
+        measured = statistics.median(way.seconds)
+        return abs(self.foretold(n, way).seconds - measured) / measured
+
     def tflops(self, n: int, way: Way) -> float:
         """Return 2·n³ over the median time of a plan, in TFLOP/s."""
         return self.at(n).tflops(way.seconds)

@@ -157,9 +157,9 @@ function line(row, columns, most) {
 }
 
 /**
- * A name that may break before its constants.
+ * A name that may break between its words and before its constants.
  * @param {string} name
  */
 function broken(name) {
-  return name.split(/(?<=[:,])(?=[A-Z])/).flatMap((part, i) => (i ? [html("wbr"), part] : [part]));
+  return name.split(/(?<=[:,_])/).flatMap((part, i) => (i ? [html("wbr"), part] : [part]));
 }

@@ -94,7 +94,8 @@ def test_what_does_not_fit_is_a_sentence(arguments: str, reason: str) -> None:
 
 
 def test_a_struct_that_is_not_known_is_a_sentence() -> None:
-    text = "template <class T> struct P { T x[2]; };\n__global__ void k(P<int> p, int* y) { *y = p.x[1]; }"
+    struct = "template <class T> struct P { T x[2]; };\n"
+    text = struct + "__global__ void k(P<int> p, int* y) { *y = p.x[1]; }"
     with pytest.raises(LabError, match="cannot be taken apart into numbers and pointers"):
         run(text, "1 2 y:out:1")
 

@@ -75,8 +75,8 @@ def test_a_recursion_that_is_too_deep_is_a_sentence() -> None:
     }
     extern "C" __global__ void k(int* o, int n) { o[0] = deep(n, o); }"""
     ptx = ptx_of(source)
-    given = {"o": np.zeros(64, "i4"), "n": DEEPEST - 1}
-    assert simulate(ptx, "k", (1,), (1,), given).arrays["o"][5] == 5
+    found = simulate(ptx, "k", (1,), (1,), {"o": np.zeros(64, "i4"), "n": DEEPEST - 1})
+    assert found.arrays["o"][5] == 5
     with pytest.raises(LabError, match=f"called itself more than {DEEPEST} times deep"):
         simulate(ptx, "k", (1,), (1,), {"o": np.zeros(64, "i4"), "n": DEEPEST + 5})
 

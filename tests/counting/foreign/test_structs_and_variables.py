@@ -52,8 +52,9 @@ def run(
     pasted = Pasted(
         "a.cu", f"#include <cuda_fp16.h>\n{text}" if "half2" in text else text, Path(".")
     )
-    shape = ((), ()) if arguments is None else (("1",), ("32",))
-    return count_foreign(ForeignKernel(pasted, *shape, "0", arguments), size, expect=expect)
+    grid, block = ((), ()) if arguments is None else (("1",), ("32",))
+    kernel = ForeignKernel(pasted, grid, block, "0", arguments)
+    return count_foreign(kernel, size, expect=expect)
 
 
 def test_matrices_that_are_structs_are_told_by_their_fields() -> None:
@@ -94,8 +95,8 @@ def test_what_does_not_fit_is_a_sentence(arguments: str, reason: str) -> None:
 
 
 def test_a_struct_that_is_not_known_is_a_sentence() -> None:
-    struct = "template <class T> struct P { T x[2]; };\n"
-    text = struct + "__global__ void k(P<int> p, int* y) { *y = p.x[1]; }"
+    text = """template <class T> struct P { T x[2]; };
+__global__ void k(P<int> p, int* y) { *y = p.x[1]; }"""
     with pytest.raises(LabError, match="cannot be taken apart into numbers and pointers"):
         run(text, "1 2 y:out:1")
 

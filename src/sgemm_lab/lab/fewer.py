@@ -214,7 +214,7 @@ class Fewer:
             for one in found
         ]
         heads = ["A and B", "cuBLAS", *(plural(levels, "level") for levels in range(most))]
-        return table(heads, rows, numbers=most + 1, note=self.note)
+        return table(heads, rows, note=self.note)
 
     @property
     def peak(self) -> float:

@@ -54,3 +54,10 @@ def test_a_pasted_kernel_stands_alone() -> None:
         lab.check("naive", kernel)
     with pytest.raises(LabError, match="Or say how its kernel is launched"):
         lab.mine(FOUND)
+
+
+def test_how_kernels_of_others_compare_is_told() -> None:
+    known = lab.others_kernels()
+    assert known.launches > 100
+    assert known.arrays_equal <= known.arrays
+    assert known.wrong_found >= 0.95 * known.wrong_kernels

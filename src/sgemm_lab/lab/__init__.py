@@ -44,7 +44,7 @@ recorded of them.
 ``table``, and ``say`` where a cell must choose the sentence.
 
 **Of the records.** The ``scoreboard`` of all; ``recorded`` and ``runs``, ``agreement`` with the
-hardware's counts, ``effects`` of how one measures, ``my_gpu``.
+hardware's counts, ``effects`` of how one measures, ``my_gpu``; ``others_kernels`` compared with it.
 """
 
 from collections.abc import Mapping, Sequence
@@ -52,6 +52,7 @@ from typing import Any, overload
 
 import sgemm_lab
 from sgemm_lab.counting.foreign.launching import ForeignKernel
+from sgemm_lab.counting.foreign.seen import Seen, seen
 from sgemm_lab.counting.walk import walk
 from sgemm_lab.cuda.compiler import TARGETS, compile_kernel, suits
 from sgemm_lab.errors import LabError, MissingToolError
@@ -253,6 +254,11 @@ def speed(name: str, size: int | Size = 4096) -> float:
         LabError: there is no GPU, and nothing is recorded of the kernel at that size.
     """
     return score_of(load_kernel(name), _size(size)).gflops
+
+
+def others_kernels() -> Seen:
+    """Return how many kernels of others were compared with an H200, and how they compare."""
+    return seen()
 
 
 def race(mine: str | Kernel, against: str) -> Output:
@@ -899,6 +905,7 @@ __all__ = [
     "occupancy",
     "on_gpus",
     "one_number",
+    "others_kernels",
     "over_gpus",
     "owners",
     "owns",

@@ -11,6 +11,7 @@ import pytest
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Browser, Page, expect
 
+from sgemm_lab import lab
 from sgemm_lab.book import picture, reader_cards, theme
 from sgemm_lab.book.assets import ASSETS
 from sgemm_lab.lab.ladders import chapter_pages
@@ -18,6 +19,8 @@ from sgemm_lab.text import number
 
 pytestmark = pytest.mark.browser
 
+BOXES = ("naive_rows", "naive", "tiled", "strip", "sliding_window")
+"""Whose closing boxes the chapter of the tests has."""
 LARGEST_BYTES = 40_000
 """What may come when the reader asks, compressed."""
 KEY = "sgemm-lab:card"
@@ -58,9 +61,13 @@ def address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
         shutil.copy(ASSETS / name, folder)
     (folder / "book-theme.css").write_text(theme.stylesheet(), encoding="utf-8")
     (folder / reader_cards.SCRIPT).write_text(reader_cards.script(), encoding="utf-8")
+    steps = reader_cards.steps_script()
+    (folder / reader_cards.STEPS_SCRIPT).write_text(steps, encoding="utf-8")
+    boxes = "".join(lab.closing(name)._repr_html_() for name in BOXES)
     for mode in ("light", "dark"):
-        html = PAGE.format(theme=mode, place=reader_cards.place())
-        (folder / f"{mode}.html").write_text(html, encoding="utf-8")
+        for name, content in ((mode, reader_cards.place()), (f"chapter-{mode}", boxes)):
+            html = PAGE.format(theme=mode, place=content)
+            (folder / f"{name}.html").write_text(html, encoding="utf-8")
     with picture.served(folder) as served:
         yield served
 
@@ -95,7 +102,18 @@ class Opened:
 
     @property
     def scripts(self) -> list[str]:
-        return [url for url in self.asked if reader_cards.SCRIPT in url]
+        names = (reader_cards.SCRIPT, reader_cards.STEPS_SCRIPT)
+        return [url for url in self.asked if url.endswith(names)]
+
+    @property
+    def told_steps(self) -> dict[str, str]:
+        """The lines of the closing boxes, by the program of the box."""
+        found = self.page.locator(".lab-closing .lab-card-step dd").all()
+        boxes = [line.locator("xpath=ancestor::section") for line in found]
+        return {
+            str(box.get_attribute("data-program")): " ".join(line.inner_text().split())
+            for box, line in zip(boxes, found, strict=True)
+        }
 
 
 @pytest.fixture
@@ -242,6 +260,103 @@ def test_programs_that_changed_are_not_compared(opened: Any) -> None:
     place.keep(MEASURED | {"rungs": old})
     place.goto()
     expect(place.part("result")).to_contain_text("All programs have changed since")
+
+
+def cuda_factor(name: str, before: str) -> float:
+    """Return how many times as fast the book's GPU is with a step, in CUDA."""
+    speeds: dict[str, float] = BOOK["cuda"]["gflops"]
+    return speeds[name] / speeds[before]
+
+
+def with_samples(**seconds: list[float]) -> dict[str, Any]:
+    """Return the measured card with other samples of some steps."""
+    prints = {step["name"]: step["fingerprint"] for step in STEPS}
+    all_seconds = {name: [one] for name, one in SECONDS.items()} | seconds
+    rungs = [
+        {"name": name, "fingerprint": prints[name], "seconds": some}
+        for name, some in all_seconds.items()
+    ]
+    return MEASURED | {"rungs": rungs}
+
+
+def test_closing_boxes_say_nothing_and_load_nothing_where_no_card_is_kept(opened: Any) -> None:
+    place = opened().goto("chapter-light")
+    expect(place.page.locator(".lab-closing")).to_have_count(len(BOXES))
+    assert place.told_steps == {}
+    assert not place.scripts
+    assert not place.said
+
+
+def test_closing_boxes_tell_how_a_kept_card_took_the_step(opened: Any) -> None:
+    place = opened().goto("chapter-light")
+    place.keep(MEASURED)
+    place.goto("chapter-light")
+    place.page.wait_for_selector(".lab-card-step")
+    # The first step has none before it; the card lacks sliding_window, and WGSL lacks strip.
+    there = cuda_factor("tiled", "naive")
+    assert there > 1.15
+    assert place.told_steps == {
+        "naive": "A laptop's card, WGSL at 128³: 4.19 ÷ 1.05 GFLOP/s = 4.00 times “Naive, rows "
+        "across the warp”. On the NVIDIA H200 in CUDA: "
+        f"{cuda_factor('naive', 'naive_rows'):.2f} times. It helps on both.",
+        "tiled": "A laptop's card, WGSL at 128³: 5.24 ÷ 4.19 GFLOP/s = 1.25 times “Naive, columns "
+        f"across the warp”. On the NVIDIA H200 in CUDA: {there:.2f} times. It helps on both.",
+    }
+    terms = place.page.locator(".lab-card-step dt").all_inner_texts()
+    assert terms == ["On your card", "On your card"]
+    assert place.scripts == [f"{place.address}/{reader_cards.STEPS_SCRIPT}"]
+    assert not place.said
+
+
+@pytest.mark.parametrize(
+    ("seconds", "verdict"),
+    [
+        ([0.001], "It helped there and not here."),
+        ([0.0009], "times."),  # 1.11 times: may be noise
+        ([0.0005, 0.0008, 0.001], "so what the step brings cannot be told."),
+    ],
+)
+def test_a_closing_box_judges_a_step_by_what_was_measured(
+    opened: Any, seconds: list[float], verdict: str
+) -> None:
+    place = opened().goto("chapter-light")
+    place.keep(with_samples(tiled=seconds))
+    place.goto("chapter-light")
+    place.page.wait_for_selector(".lab-card-step")
+    assert place.told_steps["tiled"].endswith(verdict)
+
+
+@pytest.mark.parametrize(
+    "kept",
+    [{"form": "another"}, {"rungs": [rung | {"fingerprint": "old"} for rung in MEASURED["rungs"]]}],
+)
+def test_closing_boxes_say_nothing_of_a_card_that_does_not_fit_the_book(
+    opened: Any, kept: dict[str, Any]
+) -> None:
+    place = opened().goto("chapter-light")
+    place.keep(MEASURED | kept)
+    with place.page.expect_response(f"**/{reader_cards.STEPS_SCRIPT}"):
+        place.goto("chapter-light")
+    place.page.wait_for_load_state("networkidle")
+    assert place.told_steps == {}
+    assert not place.said
+
+
+def test_a_chapter_with_a_kept_card_gets_little_more_to_load() -> None:
+    assert len(gzip.compress(reader_cards.steps_script().encode())) <= LARGEST_BYTES / 4
+
+
+@pytest.mark.parametrize(("mode", "width"), [("light", 1280), ("dark", 390)])
+def test_closing_boxes_with_a_line_are_at_home_on_every_screen(
+    opened: Any, mode: str, width: int
+) -> None:
+    place = opened(viewport={"width": width, "height": 844}).goto(f"chapter-{mode}")
+    place.keep(MEASURED)
+    place.goto(f"chapter-{mode}")
+    place.page.wait_for_selector(".lab-card-step")
+    assert place.page.evaluate("document.documentElement.scrollWidth") <= width
+    found = Axe().run(place.page).response["violations"]
+    assert not found, [one["help"] for one in found]
 
 
 @pytest.mark.parametrize("mode", ["light", "dark"])

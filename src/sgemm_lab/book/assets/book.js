@@ -88,4 +88,8 @@ window.labCompiles =
     wake(card, loadCard);
     if (kept("sgemm-lab:card")) loadCard();
   }
+
+  // What a kept card says of a step stands in the step's closing box.
+  if (kept("sgemm-lab:card") && document.querySelector(".lab-closing[data-program]"))
+    loader("card-steps.js")();
 })();

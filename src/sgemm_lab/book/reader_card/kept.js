@@ -2,9 +2,9 @@
 // A measured card, kept: in the browser, and as a file that the reader saves and opens.
 
 import { LabError } from "../../errors.js";
-import { FORM } from "../../wgsl/climb.js";
+import { isMeasured } from "../../wgsl/form.js";
 
-/** @typedef {import("../../wgsl/climb.js").Measured} Measured */
+/** @typedef {import("../../wgsl/form.js").Measured} Measured */
 
 /** book.js knows it too: what was kept is shown when the page comes. */
 const KEY = "sgemm-lab:card";
@@ -64,29 +64,3 @@ export function saveCard(measured) {
   link.click();
   URL.revokeObjectURL(link.href);
 }
-
-/**
- * @param {any} found
- * @returns {found is Measured}
- */
-function isMeasured(found) {
-  return (
-    found?.form === FORM &&
-    [found.card, found.date, found.clock].every((text) => typeof text === "string") &&
-    [found.size, found.copy_gbs, found.multiply_add_gflops].every(isRate) &&
-    Array.isArray(found.rungs) &&
-    found.rungs.length > 0 &&
-    found.rungs.every(isRung)
-  );
-}
-
-/** @param {any} rung */
-const isRung = (rung) =>
-  typeof rung?.name === "string" &&
-  typeof rung.fingerprint === "string" &&
-  Array.isArray(rung.seconds) &&
-  rung.seconds.length > 0 &&
-  rung.seconds.every(isRate);
-
-/** @param {unknown} value */
-const isRate = (value) => typeof value === "number" && Number.isFinite(value) && value > 0;

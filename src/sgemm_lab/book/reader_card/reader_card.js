@@ -8,7 +8,7 @@ import { html } from "../../widgets/shared/dom.js";
 import { forgetCard, keepCard, keptCard, readCard, saveCard } from "./kept.js";
 import { shownCard } from "./shown.js";
 
-/** @typedef {import("../../wgsl/climb.js").Measured} Measured */
+/** @typedef {import("../../wgsl/form.js").Measured} Measured */
 /** @typedef {import("../../wgsl/card.js").Card} Card */
 
 const STOPPED = "Stopped. Nothing was kept.";

@@ -3,15 +3,12 @@
 
 import { comma, number, percent, plural, sizeText } from "../../text.js";
 import { html } from "../../widgets/shared/dom.js";
-import { helpedOnOne, rowsOf } from "./compared.js";
+import { helpedWhere, rowsOf, TOO_FAR_APART } from "./compared.js";
 
-/** @typedef {import("../../wgsl/climb.js").Measured} Measured */
+/** @typedef {import("../../wgsl/form.js").Measured} Measured */
 /** @typedef {import("./compared.js").BookCard} BookCard */
 /** @typedef {import("./compared.js").Row} Row */
 /** @typedef {import("./compared.js").Speed} Speed */
-
-/** Where the middle half of the samples reaches further than this, steps cannot be compared. */
-const TOO_FAR_APART = 0.1;
 
 /**
  * @param {Measured} measured
@@ -110,7 +107,9 @@ function carriesOver(rows, book) {
         "told. Close what else is running, and measure again.",
     ];
   }
-  const { thereOnly, hereOnly } = helpedOnOne(rows);
+  const [thereOnly, hereOnly] = ["there", "here"].map((where) =>
+    rows.filter((row) => helpedWhere(row) === where),
+  );
   /** @param {Row} row */
   const named = ({ step, mine, cuda }) =>
     `“${step.title}” (${factorText(mine.factor ?? 1)} here, ${factorText(cuda?.factor ?? 1)} there)`;

@@ -14,7 +14,9 @@ from playwright.sync_api import Browser, Page, expect
 from sgemm_lab import lab
 from sgemm_lab.book import picture, reader_cards, theme
 from sgemm_lab.book.assets import ASSETS
+from sgemm_lab.files import data_folder
 from sgemm_lab.lab.ladders import chapter_pages
+from sgemm_lab.records.cards import card_path
 from sgemm_lab.text import number
 
 pytestmark = pytest.mark.browser
@@ -93,6 +95,19 @@ class Opened:
     def keep(self, measured: Any) -> None:
         text = measured if isinstance(measured, str) else json.dumps(measured)
         self.page.evaluate("([key, text]) => localStorage.setItem(key, text)", [KEY, text])
+
+    def kept(self) -> Any:
+        """Return what the browser keeps."""
+        text = self.page.evaluate("(key) => localStorage.getItem(key)", KEY)
+        return text and json.loads(text)
+
+    def press(self, name: str) -> None:
+        self.page.get_by_role("button", name=name, exact=True).click()
+
+    def link(self) -> str:
+        """Return the link to the card that is shown."""
+        self.press("Make a link")
+        return self.page.get_by_label("Link to this card").input_value()
 
     def open_file(self, text: str) -> None:
         with self.page.expect_file_chooser() as chooser:
@@ -237,6 +252,79 @@ def test_a_saved_card_can_be_opened_elsewhere(opened: Any) -> None:
     expect(other.page.get_by_role("button", name="Forget")).to_have_count(0)
 
 
+@pytest.fixture
+def link(opened: Any) -> str:
+    """A link to the measured card, made by the page."""
+    place = opened().goto()
+    place.keep(MEASURED)
+    place.goto()
+    made: str = place.link()
+    assert made.startswith(f"{place.address}/light.html#card=")
+    return made
+
+
+def test_a_link_brings_a_card_which_is_kept_where_the_reader_says_so(
+    opened: Any, link: str
+) -> None:
+    place = opened()
+    place.page.goto(link)
+    told = place.part("told")
+    expect(told).to_contain_text(
+        "This link brings a card: A laptop's card, measured on 2026-11-22."
+    )
+    expect(told).to_contain_text("Shall this browser keep it?")
+    expect(place.part("result")).to_contain_text("A laptop's card, WGSL")
+    assert place.kept() is None
+    place.press("Keep it")
+    assert place.kept() == MEASURED
+    expect(told).to_be_empty()
+    assert "#" not in place.page.url
+    place.page.goto(link)  # it is kept already: nothing is asked again
+    place.page.wait_for_url(f"{place.address}/light.html")
+    expect(told).to_be_empty()
+    expect(place.page.get_by_role("button", name="Forget")).to_be_visible()
+    assert not place.said
+
+
+def test_a_link_does_not_take_the_place_of_the_readers_own_card(opened: Any, link: str) -> None:
+    own = MEASURED | {"card": "My own card", "date": "2026-10-01T10:00:00.000Z"}
+    place = opened().goto()
+    place.keep(own)
+    place.page.goto(link)
+    expect(place.part("told")).to_contain_text("in place of My own card of 2026-10-01?")
+    place.press("Do not keep it")
+    expect(place.part("told")).to_be_empty()
+    expect(place.part("result")).to_contain_text("My own card, WGSL")
+    assert place.kept() == own
+    assert "#" not in place.page.url
+    assert not place.said
+
+
+def test_a_link_that_is_followed_from_the_open_page_is_seen(opened: Any, link: str) -> None:
+    place = opened().goto()
+    assert not place.scripts
+    place.page.evaluate("(hash) => { location.hash = hash; }", link.partition("#")[2])
+    expect(place.part("told")).to_contain_text("This link brings a card")
+
+
+def test_a_link_that_was_cut_short_is_a_sentence(opened: Any, link: str) -> None:
+    for letters in (link[:-9], link.partition("=")[0] + "=", link + "%20"):
+        place = opened()
+        place.page.goto(letters)
+        expect(place.part("told")).to_contain_text("The link holds no measured card.")
+        expect(place.part("result")).to_be_empty()
+        assert place.kept() is None
+        assert not place.said
+
+
+def test_a_link_of_the_whole_ladder_is_short_enough_to_send(opened: Any) -> None:
+    whole = json.loads(card_path(data_folder("records"), BOOK["name"]).read_text(encoding="utf-8"))
+    place = opened().goto()
+    place.keep(whole)
+    place.goto()
+    assert len(place.link()) < 4000
+
+
 @pytest.mark.parametrize(
     "text",
     ["", "{}", "[]", "null", json.dumps(MEASURED)[:-3], json.dumps(MEASURED | {"rungs": [{}]}),
@@ -366,6 +454,12 @@ def test_a_shown_card_is_at_home_on_every_screen(opened: Any, mode: str, width: 
     place.keep(MEASURED)
     place.goto(mode)
     place.page.wait_for_selector(".lab-card-ladder")
+    # With all that it may show at once: the question of another card, and the link to that one.
+    link = place.link()
+    place.keep(MEASURED | {"card": "Another"})
+    place.page.goto(link)
+    expect(place.part("told")).to_contain_text("in place of Another")
+    place.link()
     assert place.page.evaluate("document.documentElement.scrollWidth") <= width
     sizes = place.page.evaluate(
         """() => [...document.querySelectorAll(".lab-card *")].filter((one) => one.innerText)

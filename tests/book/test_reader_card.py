@@ -208,10 +208,34 @@ def test_a_kept_card_is_shown_beside_the_books(opened: Any) -> None:
     said = place.part("result").inner_text()
     assert "A laptop's card, WGSL: 40 times as fast, from 1.05 to 41.9 GFLOP/s" in said
     assert "That is 50 % of the 83.8 GFLOP/s" in said
-    assert "copies 60.5 GB/s" in said
+    assert "a copy moves 60.5 GB/s" in said
     assert f"its program changed since: {len(STEPS) - len(SECONDS)} steps." in said
     link = rows.first.locator("a")
     assert link.get_attribute("href") == dict(chapter_pages())[1][0]
+    assert not place.said
+
+
+def test_a_kept_card_is_drawn_between_its_own_roofs(opened: Any) -> None:
+    place = opened().goto()
+    place.keep(MEASURED | {"copy_gbs": 16.0})  # feeds 4 GFLOP/s where nothing is reused
+    place.goto()
+    plot = place.page.locator(".lab-card-plot")
+    expect(plot).to_contain_text("3 of 4 steps do more than memory could feed if nothing were")
+    expect(plot).to_contain_text("the best reaches 50 % of arithmetic alone")
+    expect(plot).to_contain_text("a copy moves 16 GB/s")
+    where = plot.evaluate(
+        """(plot) => {
+          const heights = (name, key) =>
+            [...plot.querySelectorAll(name)].map((one) => Number(one.getAttribute(key)));
+          return [".lab-card-roof y1", ".lab-card-fed y1", ".lab-card-dot cy"]
+            .map((asked) => heights(...asked.split(" ")));
+        }"""
+    )
+    (roof,), (fed,), dots = where
+    assert dots[0] > fed > dots[1] > dots[2] > dots[3] > roof
+    ends = 1.05, 4.19, 5.24, 41.9
+    titles = plot.locator("circle title").all_text_contents()
+    assert [title.rpartition(": ")[2] for title in titles] == [f"{one} GFLOP/s" for one in ends]
     assert not place.said
 
 

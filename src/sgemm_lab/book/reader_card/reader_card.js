@@ -183,7 +183,8 @@ class ReaderCard {
       button("Make a link", async () => linked.replaceChildren(...(await shownLink(measured)))),
       isKept && button("Forget", () => this.#forget()),
     );
-    this.result.replaceChildren(...shownCard(measured, this.book), buttons, linked);
+    const shown = shownCard(measured, this.book, this.result.clientWidth);
+    this.result.replaceChildren(...shown, buttons, linked);
   }
 }
 

@@ -63,7 +63,8 @@ def place() -> str:
         '<section class="lab-card" data-lab="reader-card" aria-label="Your card" hidden>'
         f"<p>This runs {count} programs on this device, each checked first, and measures how fast "
         "the card copies and multiplies. It takes about half a minute, up to two on a slow card, "
-        f"and the screen may stutter. The result stays in this browser; nothing is sent.{example}"
+        f"and the screen may stutter. The result stays in this browser; nothing is sent. From then "
+        f"on the closing boxes of the chapters tell what each step brought on your card.{example}"
         '</p><p class="lab-card-buttons"><button type="button" class="lab-run" data-lab="measure">'
         'Measure my card</button><button type="button" data-lab="open">Open a saved card</button>'
         '</p><div data-lab="told" role="status"></div><div data-lab="result"></div></section>'

@@ -11,13 +11,18 @@ import pytest
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Browser, Page, expect
 
+from sgemm_lab import lab
 from sgemm_lab.book import picture, reader_cards, theme
 from sgemm_lab.book.assets import ASSETS
+from sgemm_lab.files import data_folder
 from sgemm_lab.lab.ladders import chapter_pages
+from sgemm_lab.records.cards import card_path
 from sgemm_lab.text import number
 
 pytestmark = pytest.mark.browser
 
+BOXES = ("naive_rows", "naive", "tiled", "strip", "sliding_window")
+"""Whose closing boxes the chapter of the tests has."""
 LARGEST_BYTES = 40_000
 """What may come when the reader asks, compressed."""
 KEY = "sgemm-lab:card"
@@ -58,9 +63,13 @@ def address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
         shutil.copy(ASSETS / name, folder)
     (folder / "book-theme.css").write_text(theme.stylesheet(), encoding="utf-8")
     (folder / reader_cards.SCRIPT).write_text(reader_cards.script(), encoding="utf-8")
+    steps = reader_cards.steps_script()
+    (folder / reader_cards.STEPS_SCRIPT).write_text(steps, encoding="utf-8")
+    boxes = "".join(lab.closing(name)._repr_html_() for name in BOXES)
     for mode in ("light", "dark"):
-        html = PAGE.format(theme=mode, place=reader_cards.place())
-        (folder / f"{mode}.html").write_text(html, encoding="utf-8")
+        for name, content in ((mode, reader_cards.place()), (f"chapter-{mode}", boxes)):
+            html = PAGE.format(theme=mode, place=content)
+            (folder / f"{name}.html").write_text(html, encoding="utf-8")
     with picture.served(folder) as served:
         yield served
 
@@ -87,6 +96,19 @@ class Opened:
         text = measured if isinstance(measured, str) else json.dumps(measured)
         self.page.evaluate("([key, text]) => localStorage.setItem(key, text)", [KEY, text])
 
+    def kept(self) -> Any:
+        """Return what the browser keeps."""
+        text = self.page.evaluate("(key) => localStorage.getItem(key)", KEY)
+        return text and json.loads(text)
+
+    def press(self, name: str) -> None:
+        self.page.get_by_role("button", name=name, exact=True).click()
+
+    def link(self) -> str:
+        """Return the link to the card that is shown."""
+        self.press("Make a link")
+        return self.page.get_by_label("Link to this card").input_value()
+
     def open_file(self, text: str) -> None:
         with self.page.expect_file_chooser() as chooser:
             self.part("open").click()
@@ -95,7 +117,18 @@ class Opened:
 
     @property
     def scripts(self) -> list[str]:
-        return [url for url in self.asked if reader_cards.SCRIPT in url]
+        names = (reader_cards.SCRIPT, reader_cards.STEPS_SCRIPT)
+        return [url for url in self.asked if url.endswith(names)]
+
+    @property
+    def told_steps(self) -> dict[str, str]:
+        """The lines of the closing boxes, by the program of the box."""
+        found = self.page.locator(".lab-closing .lab-card-step dd").all()
+        boxes = [line.locator("xpath=ancestor::section") for line in found]
+        return {
+            str(box.get_attribute("data-program")): " ".join(line.inner_text().split())
+            for box, line in zip(boxes, found, strict=True)
+        }
 
 
 @pytest.fixture
@@ -175,10 +208,34 @@ def test_a_kept_card_is_shown_beside_the_books(opened: Any) -> None:
     said = place.part("result").inner_text()
     assert "A laptop's card, WGSL: 40 times as fast, from 1.05 to 41.9 GFLOP/s" in said
     assert "That is 50 % of the 83.8 GFLOP/s" in said
-    assert "copies 60.5 GB/s" in said
+    assert "a copy moves 60.5 GB/s" in said
     assert f"its program changed since: {len(STEPS) - len(SECONDS)} steps." in said
     link = rows.first.locator("a")
     assert link.get_attribute("href") == dict(chapter_pages())[1][0]
+    assert not place.said
+
+
+def test_a_kept_card_is_drawn_between_its_own_roofs(opened: Any) -> None:
+    place = opened().goto()
+    place.keep(MEASURED | {"copy_gbs": 16.0})  # feeds 4 GFLOP/s where nothing is reused
+    place.goto()
+    plot = place.page.locator(".lab-card-plot")
+    expect(plot).to_contain_text("3 of 4 steps do more than memory could feed if nothing were")
+    expect(plot).to_contain_text("the best reaches 50 % of arithmetic alone")
+    expect(plot).to_contain_text("a copy moves 16 GB/s")
+    where = plot.evaluate(
+        """(plot) => {
+          const heights = (name, key) =>
+            [...plot.querySelectorAll(name)].map((one) => Number(one.getAttribute(key)));
+          return [".lab-card-roof y1", ".lab-card-fed y1", ".lab-card-dot cy"]
+            .map((asked) => heights(...asked.split(" ")));
+        }"""
+    )
+    (roof,), (fed,), dots = where
+    assert dots[0] > fed > dots[1] > dots[2] > dots[3] > roof
+    ends = 1.05, 4.19, 5.24, 41.9
+    titles = plot.locator("circle title").all_text_contents()
+    assert [title.rpartition(": ")[2] for title in titles] == [f"{one} GFLOP/s" for one in ends]
     assert not place.said
 
 
@@ -219,6 +276,79 @@ def test_a_saved_card_can_be_opened_elsewhere(opened: Any) -> None:
     expect(other.page.get_by_role("button", name="Forget")).to_have_count(0)
 
 
+@pytest.fixture
+def link(opened: Any) -> str:
+    """A link to the measured card, made by the page."""
+    place = opened().goto()
+    place.keep(MEASURED)
+    place.goto()
+    made: str = place.link()
+    assert made.startswith(f"{place.address}/light.html#card=")
+    return made
+
+
+def test_a_link_brings_a_card_which_is_kept_where_the_reader_says_so(
+    opened: Any, link: str
+) -> None:
+    place = opened()
+    place.page.goto(link)
+    told = place.part("told")
+    expect(told).to_contain_text(
+        "This link brings a card: A laptop's card, measured on 2026-11-22."
+    )
+    expect(told).to_contain_text("Shall this browser keep it?")
+    expect(place.part("result")).to_contain_text("A laptop's card, WGSL")
+    assert place.kept() is None
+    place.press("Keep it")
+    assert place.kept() == MEASURED
+    expect(told).to_be_empty()
+    assert "#" not in place.page.url
+    place.page.goto(link)  # it is kept already: nothing is asked again
+    place.page.wait_for_url(f"{place.address}/light.html")
+    expect(told).to_be_empty()
+    expect(place.page.get_by_role("button", name="Forget")).to_be_visible()
+    assert not place.said
+
+
+def test_a_link_does_not_take_the_place_of_the_readers_own_card(opened: Any, link: str) -> None:
+    own = MEASURED | {"card": "My own card", "date": "2026-10-01T10:00:00.000Z"}
+    place = opened().goto()
+    place.keep(own)
+    place.page.goto(link)
+    expect(place.part("told")).to_contain_text("in place of My own card of 2026-10-01?")
+    place.press("Do not keep it")
+    expect(place.part("told")).to_be_empty()
+    expect(place.part("result")).to_contain_text("My own card, WGSL")
+    assert place.kept() == own
+    assert "#" not in place.page.url
+    assert not place.said
+
+
+def test_a_link_that_is_followed_from_the_open_page_is_seen(opened: Any, link: str) -> None:
+    place = opened().goto()
+    assert not place.scripts
+    place.page.evaluate("(hash) => { location.hash = hash; }", link.partition("#")[2])
+    expect(place.part("told")).to_contain_text("This link brings a card")
+
+
+def test_a_link_that_was_cut_short_is_a_sentence(opened: Any, link: str) -> None:
+    for letters in (link[:-9], link.partition("=")[0] + "=", link + "%20"):
+        place = opened()
+        place.page.goto(letters)
+        expect(place.part("told")).to_contain_text("The link holds no measured card.")
+        expect(place.part("result")).to_be_empty()
+        assert place.kept() is None
+        assert not place.said
+
+
+def test_a_link_of_the_whole_ladder_is_short_enough_to_send(opened: Any) -> None:
+    whole = json.loads(card_path(data_folder("records"), BOOK["name"]).read_text(encoding="utf-8"))
+    place = opened().goto()
+    place.keep(whole)
+    place.goto()
+    assert len(place.link()) < 4000
+
+
 @pytest.mark.parametrize(
     "text",
     ["", "{}", "[]", "null", json.dumps(MEASURED)[:-3], json.dumps(MEASURED | {"rungs": [{}]}),
@@ -244,6 +374,103 @@ def test_programs_that_changed_are_not_compared(opened: Any) -> None:
     expect(place.part("result")).to_contain_text("All programs have changed since")
 
 
+def cuda_factor(name: str, before: str) -> float:
+    """Return how many times as fast the book's GPU is with a step, in CUDA."""
+    speeds: dict[str, float] = BOOK["cuda"]["gflops"]
+    return speeds[name] / speeds[before]
+
+
+def with_samples(**seconds: list[float]) -> dict[str, Any]:
+    """Return the measured card with other samples of some steps."""
+    prints = {step["name"]: step["fingerprint"] for step in STEPS}
+    all_seconds = {name: [one] for name, one in SECONDS.items()} | seconds
+    rungs = [
+        {"name": name, "fingerprint": prints[name], "seconds": some}
+        for name, some in all_seconds.items()
+    ]
+    return MEASURED | {"rungs": rungs}
+
+
+def test_closing_boxes_say_nothing_and_load_nothing_where_no_card_is_kept(opened: Any) -> None:
+    place = opened().goto("chapter-light")
+    expect(place.page.locator(".lab-closing")).to_have_count(len(BOXES))
+    assert place.told_steps == {}
+    assert not place.scripts
+    assert not place.said
+
+
+def test_closing_boxes_tell_how_a_kept_card_took_the_step(opened: Any) -> None:
+    place = opened().goto("chapter-light")
+    place.keep(MEASURED)
+    place.goto("chapter-light")
+    place.page.wait_for_selector(".lab-card-step")
+    # The first step has none before it; the card lacks sliding_window, and WGSL lacks strip.
+    there = cuda_factor("tiled", "naive")
+    assert there > 1.15
+    assert place.told_steps == {
+        "naive": "A laptop's card, WGSL at 128³: 4.19 ÷ 1.05 GFLOP/s = 4.00 times “Naive, rows "
+        "across the warp”. On the NVIDIA H200 in CUDA: "
+        f"{cuda_factor('naive', 'naive_rows'):.2f} times. It helps on both.",
+        "tiled": "A laptop's card, WGSL at 128³: 5.24 ÷ 4.19 GFLOP/s = 1.25 times “Naive, columns "
+        f"across the warp”. On the NVIDIA H200 in CUDA: {there:.2f} times. It helps on both.",
+    }
+    terms = place.page.locator(".lab-card-step dt").all_inner_texts()
+    assert terms == ["On your card", "On your card"]
+    assert place.scripts == [f"{place.address}/{reader_cards.STEPS_SCRIPT}"]
+    assert not place.said
+
+
+@pytest.mark.parametrize(
+    ("seconds", "verdict"),
+    [
+        ([0.001], "It helped there and not here."),
+        ([0.0009], "times."),  # 1.11 times: may be noise
+        ([0.0005, 0.0008, 0.001], "so what the step brings cannot be told."),
+    ],
+)
+def test_a_closing_box_judges_a_step_by_what_was_measured(
+    opened: Any, seconds: list[float], verdict: str
+) -> None:
+    place = opened().goto("chapter-light")
+    place.keep(with_samples(tiled=seconds))
+    place.goto("chapter-light")
+    place.page.wait_for_selector(".lab-card-step")
+    assert place.told_steps["tiled"].endswith(verdict)
+
+
+@pytest.mark.parametrize(
+    "kept",
+    [{"form": "another"}, {"rungs": [rung | {"fingerprint": "old"} for rung in MEASURED["rungs"]]}],
+)
+def test_closing_boxes_say_nothing_of_a_card_that_does_not_fit_the_book(
+    opened: Any, kept: dict[str, Any]
+) -> None:
+    place = opened().goto("chapter-light")
+    place.keep(MEASURED | kept)
+    with place.page.expect_response(f"**/{reader_cards.STEPS_SCRIPT}"):
+        place.goto("chapter-light")
+    place.page.wait_for_load_state("networkidle")
+    assert place.told_steps == {}
+    assert not place.said
+
+
+def test_a_chapter_with_a_kept_card_gets_little_more_to_load() -> None:
+    assert len(gzip.compress(reader_cards.steps_script().encode())) <= LARGEST_BYTES / 4
+
+
+@pytest.mark.parametrize(("mode", "width"), [("light", 1280), ("dark", 390)])
+def test_closing_boxes_with_a_line_are_at_home_on_every_screen(
+    opened: Any, mode: str, width: int
+) -> None:
+    place = opened(viewport={"width": width, "height": 844}).goto(f"chapter-{mode}")
+    place.keep(MEASURED)
+    place.goto(f"chapter-{mode}")
+    place.page.wait_for_selector(".lab-card-step")
+    assert place.page.evaluate("document.documentElement.scrollWidth") <= width
+    found = Axe().run(place.page).response["violations"]
+    assert not found, [one["help"] for one in found]
+
+
 @pytest.mark.parametrize("mode", ["light", "dark"])
 @pytest.mark.parametrize("width", [1280, 390])
 def test_a_shown_card_is_at_home_on_every_screen(opened: Any, mode: str, width: int) -> None:
@@ -251,6 +478,12 @@ def test_a_shown_card_is_at_home_on_every_screen(opened: Any, mode: str, width: 
     place.keep(MEASURED)
     place.goto(mode)
     place.page.wait_for_selector(".lab-card-ladder")
+    # With all that it may show at once: the question of another card, and the link to that one.
+    link = place.link()
+    place.keep(MEASURED | {"card": "Another"})
+    place.page.goto(link)
+    expect(place.part("told")).to_contain_text("in place of Another")
+    place.link()
     assert place.page.evaluate("document.documentElement.scrollWidth") <= width
     sizes = place.page.evaluate(
         """() => [...document.querySelectorAll(".lab-card *")].filter((one) => one.innerText)

@@ -12,7 +12,7 @@ from sgemm_lab.cli import wgsl
 from sgemm_lab.cli.main import main
 from sgemm_lab.errors import MissingToolError
 from sgemm_lab.wgsl import native
-from sgemm_lab.wgsl.programs import load_programs
+from sgemm_lab.wgsl.programs import all_rungs, load_programs
 
 NAIVE = load_programs()[0]
 
@@ -70,7 +70,7 @@ def test_without_a_driver_it_is_a_sentence(monkeypatch: pytest.MonkeyPatch) -> N
 
 
 def test_both_forms_of_the_measurement_hold_the_same_programs_and_form() -> None:
-    climb = Path(native.__file__).with_name("climb.js").read_text(encoding="utf-8")
-    assert f'FORM = "{native.FORM}"' in climb
-    names = [program.name for program in native.all_rungs()]
+    form = Path(native.__file__).with_name("form.js").read_text(encoding="utf-8")
+    assert f'FORM = "{native.FORM}"' in form
+    names = [program.name for program in all_rungs()]
     assert len(set(names)) == len(names) > len(load_programs())

@@ -66,7 +66,7 @@ def setup(app: Sphinx) -> dict[str, Any]:
     app.connect("html-page-context", joining.lighten, priority=900)
     app.connect("build-finished", assets.write_assets)
     app.connect("build-finished", panels.write_files)
-    app.connect("build-finished", reader_cards.write_script)
+    app.connect("build-finished", reader_cards.write_scripts)
     app.connect("build-finished", links.publish_notebooks)
     app.connect("build-finished", cards.write_cards)
     app.connect("build-finished", as_text.write)

@@ -7,7 +7,8 @@ The start page has it::
 
 Without scripts it shows nothing. One script comes when the reader asks (``book.js`` sees to that):
 the programs, what runs and checks them, and the book's own numbers to stand beside. It is a plain
-script, because a page that is opened as a file may not load a module. Nothing is ever sent.
+script, because a page that is opened as a file may not load a module. Nothing is ever sent. Once a
+card is kept, a lighter script tells in the closing boxes of the chapters how it took each step.
 """
 
 import json
@@ -34,7 +35,10 @@ KIND = "reader_cards"
 """What the pages with such a place are gathered under."""
 
 SCRIPT = "reader-card.js"
-_SOURCE = Path(__file__).parent / "reader_card" / "reader_card.js"
+STEPS_SCRIPT = "card-steps.js"
+"""What tells in closing boxes how a kept card took the step."""
+
+_SOURCES = Path(__file__).parent / "reader_card"
 
 
 class ReaderCardDirective(SphinxDirective):
@@ -59,7 +63,8 @@ def place() -> str:
         '<section class="lab-card" data-lab="reader-card" aria-label="Your card" hidden>'
         f"<p>This runs {count} programs on this device, each checked first, and measures how fast "
         "the card copies and multiplies. It takes about half a minute, up to two on a slow card, "
-        f"and the screen may stutter. The result stays in this browser; nothing is sent.{example}"
+        f"and the screen may stutter. The result stays in this browser; nothing is sent. From then "
+        f"on the closing boxes of the chapters tell what each step brought on your card.{example}"
         '</p><p class="lab-card-buttons"><button type="button" class="lab-run" data-lab="measure">'
         'Measure my card</button><button type="button" data-lab="open">Open a saved card</button>'
         '</p><div data-lab="told" role="status"></div><div data-lab="result"></div></section>'
@@ -74,7 +79,13 @@ def script() -> str:
     ]
     mine = json.dumps({"programs": programs, "roofs": roof_sources()}, ensure_ascii=False)
     theirs = json.dumps(book_card(), ensure_ascii=False)
-    return bundle.plain_script(_SOURCE, f"setUp({mine}, {theirs})")
+    return bundle.plain_script(_SOURCES / "reader_card.js", f"setUp({mine}, {theirs})")
+
+
+def steps_script() -> str:
+    """Return the script that a chapter loads where the browser keeps a measured card."""
+    theirs = json.dumps(book_card(), ensure_ascii=False)
+    return bundle.plain_script(_SOURCES / "card_steps.js", f"tellSteps({theirs})")
 
 
 def book_card() -> dict[str, Any]:
@@ -127,8 +138,9 @@ def _steps() -> list[dict[str, Any]]:
     return steps
 
 
-def write_script(app: Sphinx, error: Exception | None) -> None:
-    """Put the script beside the built pages, where one of them has the place."""
+def write_scripts(app: Sphinx, error: Exception | None) -> None:
+    """Put the scripts beside the built pages, where one of them has the place."""
     if error is None and app.builder.format == "html" and gathered(app.env, KIND):
-        file = Path(app.outdir) / "_static" / SCRIPT
-        file.write_text(script(), encoding="utf-8")
+        static = Path(app.outdir) / "_static"
+        (static / SCRIPT).write_text(script(), encoding="utf-8")
+        (static / STEPS_SCRIPT).write_text(steps_script(), encoding="utf-8")

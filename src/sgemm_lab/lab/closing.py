@@ -20,6 +20,7 @@ from sgemm_lab.models.ladder import SIZE
 from sgemm_lab.models.ladder import ladder as recorded_steps
 from sgemm_lab.records.data import Record, Score
 from sgemm_lab.text import number, percent, size_text, with_spaced_percents
+from sgemm_lab.wgsl.programs import all_rungs
 
 PER_STEP = "multiply-add of a warp"
 
@@ -198,7 +199,8 @@ class Closing:
         first = not load_kernel(self.now.name).parent
         legend = f'<p style="margin:10px 0 0">{escape(_LEGEND)}</p>' if first else ""
         size = self.now.score.size
-        return box(self.now.called, size, self._bar(), self.rows, self.provenance, legend)
+        program = self.now.name if size == _CUBE and _has_program(self.now.name) else ""
+        return box(self.now.called, size, self._bar(), self.rows, self.provenance, legend, program)
 
     def _bar(self) -> str:
         """The speed on the way to its bound, the parent's as a line across it, and the names."""
@@ -258,6 +260,7 @@ def box(
     rows: list[tuple[str, str]],
     provenance: str,
     legend: str = "",
+    program: str = "",
 ) -> str:
     """Return a closing box as HTML: a name, a picture, terms with their sentences, the source.
 
@@ -268,6 +271,7 @@ def box(
         rows: term and sentence; code stands in backticks.
         provenance: where the numbers come from.
         legend: HTML that explains how to read it.
+        program: name of the same rung in WGSL, by which a page finds the box; "" where none is.
     """
     lines = "".join(
         '<div style="display:flex;flex-wrap:wrap;gap:0 12px;margin-top:3px">'
@@ -276,8 +280,10 @@ def box(
         for term, text in rows
     )
     at = "" if size == _CUBE else f" at {size_text(size)}"
+    mark = f' data-program="{escape(program)}"' if program else ""
     return (
-        f'<section class="lab-closing" aria-label="Closing box: {escape(name)}" style="border:1px '
+        f'<section class="lab-closing"{mark} aria-label="Closing box: {escape(name)}" '
+        'style="border:1px '
         f'solid {_LINE};border-radius:8px;padding:12px 16px;margin:4px 0">'
         f'<p style="margin:0 0 8px"><strong>Where <code>{escape(name)}</code> stands{at}</strong>'
         f'</p>{bar}<dl style="margin:8px 0 0;font-size:0.92em;line-height:1.5">{lines}</dl>'
@@ -285,6 +291,11 @@ def box(
         f'<p class="lab-provenance" style="margin:10px 0 0">{escape(provenance)}</p>'
         "</section>"
     )
+
+
+def _has_program(name: str) -> bool:
+    """Return whether WGSL has a kernel too."""
+    return any(program.name == name for program in all_rungs())
 
 
 def closing(

@@ -6,10 +6,12 @@ import { LabError } from "../errors.js";
 import { sizeText } from "../text.js";
 import { check } from "./checking.js";
 import { faultOfLarge, fractions, wholeNumbers } from "./exact.js";
+import { FORM } from "./form.js";
 import { compiledOn, Product, programsOf } from "./products.js";
 import { copySpeed, multiplyAddSpeed } from "./roofs.js";
 
 /** @typedef {import("./card.js").Card} Card */
+/** @typedef {import("./form.js").Measured} Measured */
 /** @typedef {import("./products.js").Program} Program */
 /** @typedef {import("./products.js").Compiled} Compiled */
 /** @typedef {{ program: Program, compiled: Compiled, once: number, seconds: number[] }} Rung */
@@ -17,21 +19,8 @@ import { copySpeed, multiplyAddSpeed } from "./roofs.js";
  * The programs that the book has: those of the ladder with the fingerprints of their code, and
  * those that measure the card.
  * @typedef {{ programs: { name: string, source: string, fingerprint: string }[],
- *   roofs: { copy: string, multiply_add: string } }} Book
- *
- * What was measured: seconds of every sample of a program, rates of the card.
- * @typedef {object} Measured
- * @property {"sgemm-lab card 1"} form
- * @property {string} card
- * @property {string} date as ISO 8601 has it
- * @property {string} clock "timestamps" or "wall clock"
- * @property {number} size M = N = K
- * @property {number} copy_gbs
- * @property {number} multiply_add_gflops
- * @property {{ name: string, fingerprint: string, seconds: number[] }[]} rungs
- */
+ *   roofs: { copy: string, multiply_add: string } }} Book */
 
-export const FORM = "sgemm-lab card 1";
 const SMALLEST = 128;
 const LARGEST = 4096;
 /** No run of a program lasts longer, as far as can be told beforehand: the screen waits for it. */

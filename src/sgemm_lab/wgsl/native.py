@@ -14,7 +14,7 @@ import numpy as np
 
 from sgemm_lab.errors import LabError, MissingToolError
 from sgemm_lab.kernel import Kernel, Size
-from sgemm_lab.wgsl.programs import constants_of, load_programs, roof_sources
+from sgemm_lab.wgsl.programs import all_rungs, load_programs, roof_sources
 from sgemm_lab.wgsl.writing_out import written_out
 
 FORM = "sgemm-lab card 1"
@@ -235,15 +235,6 @@ def measure(size: int, progress: Progress, programs: Sequence[Kernel] = ()) -> d
             for (program, _), samples in zip(rungs, seconds, strict=True)
         ],
     }
-
-
-def all_rungs() -> list[Kernel]:
-    """Return the programs with their variants, in order."""
-    return [
-        one
-        for program in load_programs()
-        for one in (program, *(constants_of(program, text) for text in program.variants))
-    ]
 
 
 def copy_speed(card: NativeCard) -> float:

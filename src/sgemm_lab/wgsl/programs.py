@@ -30,6 +30,15 @@ def load_programs() -> tuple[Kernel, ...]:
     )
 
 
+def all_rungs() -> list[Kernel]:
+    """Return the rungs with their variants, in order."""
+    return [
+        one
+        for program in load_programs()
+        for one in (program, *(constants_of(program, text) for text in program.variants))
+    ]
+
+
 def load_program(name: str) -> Kernel:
     """Return the program called ``name``, perhaps with other constants: "register_cache:BM=128".
 

@@ -80,12 +80,18 @@ window.labCompiles =
   if (panels.length && (location.hash.startsWith("#edit=") || kept("sgemm-lab:edits")))
     loadPanels();
 
-  // What measures the reader's card comes when it is asked for, or was before.
+  // What measures the reader's card comes when it is asked for, was before, or a link brings a card.
   /** @type {HTMLElement | null} */
   const card = document.querySelector('[data-lab="reader-card"]');
   if (card) {
     const loadCard = loader("reader-card.js");
     wake(card, loadCard);
-    if (kept("sgemm-lab:card")) loadCard();
+    const follow = () => location.hash.startsWith("#card=") && loadCard();
+    addEventListener("hashchange", follow);
+    if (!follow() && kept("sgemm-lab:card")) loadCard();
   }
+
+  // What a kept card says of a step stands in the step's closing box.
+  if (kept("sgemm-lab:card") && document.querySelector(".lab-closing[data-program]"))
+    loader("card-steps.js")();
 })();

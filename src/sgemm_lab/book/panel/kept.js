@@ -1,6 +1,8 @@
 // @ts-check
 // A reader's edits: kept in the browser, and in the page's address, so that one can be sent as a link.
 
+import { packed, unpacked } from "../packing.js";
+
 const KEY = "sgemm-lab:edits";
 const FRAGMENT = /^#edit=([\w-]+):([\w-]*)$/;
 
@@ -55,20 +57,4 @@ export async function linkedEdit(name) {
   } catch {
     return null; // cut short on its way
   }
-}
-
-/** @param {string} text */
-async function packed(text) {
-  const stream = new Blob([text]).stream().pipeThrough(new CompressionStream("deflate-raw"));
-  const bytes = new Uint8Array(await new Response(stream).arrayBuffer());
-  const letters = Array.from(bytes, (byte) => String.fromCharCode(byte)).join("");
-  return btoa(letters).replaceAll("+", "-").replaceAll("/", "_").replace(/=+$/, "");
-}
-
-/** @param {string} letters */
-async function unpacked(letters) {
-  const coded = atob(letters.replaceAll("-", "+").replaceAll("_", "/"));
-  const bytes = Uint8Array.from(coded, (letter) => letter.charCodeAt(0));
-  const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("deflate-raw"));
-  return new Response(stream).text();
 }

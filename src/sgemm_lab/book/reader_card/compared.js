@@ -3,7 +3,7 @@
 
 import { medianOf, spreadOf } from "../../wgsl/spread.js";
 
-/** @typedef {import("../../wgsl/climb.js").Measured} Measured */
+/** @typedef {import("../../wgsl/form.js").Measured} Measured */
 /**
  * A step of the ladder as the book has it: its title, its parent, where it is read.
  * @typedef {{ name: string, title: string, parent: string | null, href: string,
@@ -27,6 +27,8 @@ import { medianOf, spreadOf } from "../../wgsl/spread.js";
 /** A step helps from here on, and does not below. Between the two lies what noise may be. */
 const HELPS = 1.15;
 const HELPS_NOT = 1.05;
+/** Where the middle half of the samples reaches further than this, steps cannot be compared. */
+export const TOO_FAR_APART = 0.1;
 
 /**
  * The steps that were measured with the programs that the book has now.
@@ -78,15 +80,19 @@ function speedOf(step, speeds, roof) {
 }
 
 /**
- * Steps that helped on one of the two cards and not on the other.
- * @param {Row[]} rows
+ * On which of the two cards a step helped; null where that is not known, or may be noise.
+ * @param {Row} row
  */
-export function helpedOnOne(rows) {
-  /** @param {Row} row */
-  const factors = ({ mine, cuda }) => [mine.factor ?? 1, cuda?.factor ?? 1];
-  const both = rows.filter(({ mine, cuda }) => mine.factor && cuda?.factor);
-  return {
-    thereOnly: both.filter((row) => factors(row)[1] >= HELPS && factors(row)[0] < HELPS_NOT),
-    hereOnly: both.filter((row) => factors(row)[0] >= HELPS && factors(row)[1] < HELPS_NOT),
-  };
+export function helpedWhere({ mine, cuda }) {
+  if (!mine.factor || !cuda?.factor) return null;
+  const [here, there] = [helps(mine.factor), helps(cuda.factor)];
+  if (here === null || there === null) return null;
+  if (here) return there ? "both" : "here";
+  return there ? "there" : "neither";
+}
+
+/** @param {number} factor */
+function helps(factor) {
+  if (factor >= HELPS) return true;
+  return factor < HELPS_NOT ? false : null;
 }

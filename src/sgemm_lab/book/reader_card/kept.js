@@ -1,20 +1,23 @@
 // @ts-check
-// A measured card, kept: in the browser, and as a file that the reader saves and opens.
+// A measured card, kept: in the browser, as a file that the reader saves and opens, and as a link.
 
 import { LabError } from "../../errors.js";
-import { FORM } from "../../wgsl/climb.js";
+import { isMeasured } from "../../wgsl/form.js";
+import { packed, unpacked } from "../packing.js";
 
-/** @typedef {import("../../wgsl/climb.js").Measured} Measured */
+/** @typedef {import("../../wgsl/form.js").Measured} Measured */
 
 /** book.js knows it too: what was kept is shown when the page comes. */
 const KEY = "sgemm-lab:card";
+/** book.js knows how it begins. A whole measurement takes some 2,000 letters. */
+const FRAGMENT = /^#card=([\w-]{0,50000})$/;
 
 /** @returns {Measured | null} what was kept here last */
 export function keptCard() {
   try {
-    return readCard(localStorage.getItem(KEY) ?? "");
+    return parsed(localStorage.getItem(KEY) ?? "");
   } catch {
-    return null; // kept by nobody, or not by us
+    return null; // a browser that keeps nothing
   }
 }
 
@@ -41,18 +44,56 @@ export function forgetCard() {
  * @returns {Measured}
  */
 export function readCard(text) {
-  let found;
-  try {
-    found = JSON.parse(text);
-  } catch {
-    found = null;
-  }
-  if (!isMeasured(found)) {
+  const found = parsed(text);
+  if (!found) {
     throw new LabError(
       "This file is no measured card. Open one that this page saved, sgemm-lab-card.json.",
     );
   }
   return found;
+}
+
+/**
+ * A link to this page that brings the card along.
+ * @param {Measured} measured
+ */
+export async function cardLink(measured) {
+  return `${bareAddress()}#card=${await packed(JSON.stringify(measured))}`;
+}
+
+/**
+ * The card that came with the page's address, null where none did. Throws a LabError where the
+ * link holds something else.
+ * @returns {Promise<Measured | null>}
+ */
+export async function linkedCard() {
+  if (!location.hash.startsWith("#card=")) return null;
+  const letters = FRAGMENT.exec(location.hash)?.[1] ?? "";
+  const found = parsed(await unpacked(letters).catch(() => ""));
+  if (found) return found;
+  throw new LabError(
+    "The link holds no measured card. It may have been cut short on its way: copy all of it.",
+  );
+}
+
+/** Take the card out of the page's address. */
+export function leaveLink() {
+  if (location.hash.startsWith("#card=")) history.replaceState(null, "", bareAddress());
+}
+
+const bareAddress = () => location.href.replace(/#.*$/, "");
+
+/**
+ * @param {string} text
+ * @returns {Measured | null}
+ */
+function parsed(text) {
+  try {
+    const found = JSON.parse(text);
+    return isMeasured(found) ? found : null;
+  } catch {
+    return null;
+  }
 }
 
 /** @param {Measured} measured */
@@ -64,29 +105,3 @@ export function saveCard(measured) {
   link.click();
   URL.revokeObjectURL(link.href);
 }
-
-/**
- * @param {any} found
- * @returns {found is Measured}
- */
-function isMeasured(found) {
-  return (
-    found?.form === FORM &&
-    [found.card, found.date, found.clock].every((text) => typeof text === "string") &&
-    [found.size, found.copy_gbs, found.multiply_add_gflops].every(isRate) &&
-    Array.isArray(found.rungs) &&
-    found.rungs.length > 0 &&
-    found.rungs.every(isRung)
-  );
-}
-
-/** @param {any} rung */
-const isRung = (rung) =>
-  typeof rung?.name === "string" &&
-  typeof rung.fingerprint === "string" &&
-  Array.isArray(rung.seconds) &&
-  rung.seconds.length > 0 &&
-  rung.seconds.every(isRate);
-
-/** @param {unknown} value */
-const isRate = (value) => typeof value === "number" && Number.isFinite(value) && value > 0;

@@ -4,11 +4,20 @@
 import { LabError } from "../../errors.js";
 import { openCard } from "../../wgsl/card.js";
 import { climb } from "../../wgsl/climb.js";
-import { html } from "../../widgets/shared/dom.js";
-import { forgetCard, keepCard, keptCard, readCard, saveCard } from "./kept.js";
+import { button, html } from "../../widgets/shared/dom.js";
+import {
+  cardLink,
+  forgetCard,
+  keepCard,
+  keptCard,
+  leaveLink,
+  linkedCard,
+  readCard,
+  saveCard,
+} from "./kept.js";
 import { shownCard } from "./shown.js";
 
-/** @typedef {import("../../wgsl/climb.js").Measured} Measured */
+/** @typedef {import("../../wgsl/form.js").Measured} Measured */
 /** @typedef {import("../../wgsl/card.js").Card} Card */
 
 const STOPPED = "Stopped. Nothing was kept.";
@@ -55,8 +64,9 @@ class ReaderCard {
     document.addEventListener("visibilitychange", () => {
       if (document.hidden) this.#card?.stop(HIDDEN);
     });
-    const kept = keptCard();
-    if (kept) this.#show(kept, true);
+    addEventListener("hashchange", () => this.#followLink());
+    this.#showKept();
+    this.#followLink();
     this.element.dataset.ready = "true";
     // What was pressed while the script came.
     const { pressed } = this.element.dataset;
@@ -72,9 +82,7 @@ class ReaderCard {
       this.measure.disabled = false;
       this.measure.textContent = "Stop";
       const measured = await this.#climbed(this.#card);
-      keepCard(measured);
-      this.told.replaceChildren();
-      this.#show(measured, true);
+      this.#keep(measured);
     } catch (fault) {
       if (!(fault instanceof LabError)) console.error(fault);
       this.told.textContent = fault instanceof LabError ? fault.message : `${BROKEN}: ${fault}`;
@@ -99,16 +107,69 @@ class ReaderCard {
   #openFile() {
     const field = html("input", { type: "file", accept: "application/json,.json" });
     field.addEventListener("change", async () => {
-      try {
-        const measured = readCard((await field.files?.[0]?.text()) ?? "");
-        this.told.replaceChildren();
-        this.#show(measured, false);
-      } catch (fault) {
-        if (!(fault instanceof LabError)) throw fault;
-        this.told.textContent = fault.message;
-      }
+      this.#offer("This file", async () => readCard((await field.files?.[0]?.text()) ?? ""));
     });
     field.click();
+  }
+
+  #followLink() {
+    return this.#offer("This link", linkedCard);
+  }
+
+  /**
+   * Show a card that came from elsewhere, and ask before it is kept.
+   * @param {string} from what brings it
+   * @param {() => Promise<Measured | null>} read
+   */
+  async #offer(from, read) {
+    try {
+      const measured = await read();
+      if (!measured) return;
+      const kept = keptCard();
+      if (JSON.stringify(kept) === JSON.stringify(measured)) return this.#keep(measured);
+      const instead = kept ? `, in place of ${kept.card} of ${day(kept)}` : "";
+      this.told.replaceChildren(
+        html("p", {}, `${from} brings a card: ${measured.card}, measured on ${day(measured)}. `),
+        html("p", {}, `Shall this browser keep it${instead}? Until you say so, nothing is kept.`),
+        buttonRow(
+          button("Keep it", () => this.#keep(measured)),
+          button("Do not keep it", () => this.#leave()),
+        ),
+      );
+      this.#show(measured, false);
+      this.element.scrollIntoView();
+    } catch (fault) {
+      if (!(fault instanceof LabError)) throw fault;
+      this.told.textContent = fault.message;
+    }
+  }
+
+  /** @param {Measured} measured */
+  #keep(measured) {
+    leaveLink();
+    keepCard(measured);
+    this.told.replaceChildren();
+    this.#show(measured, true);
+  }
+
+  /** Turn away from a card that came from elsewhere. */
+  #leave() {
+    leaveLink();
+    this.told.replaceChildren();
+    this.#showKept();
+    this.measure.focus();
+  }
+
+  #showKept() {
+    const kept = keptCard();
+    if (kept) this.#show(kept, true);
+    else this.result.replaceChildren();
+  }
+
+  #forget() {
+    forgetCard();
+    this.result.replaceChildren();
+    this.measure.focus();
   }
 
   /**
@@ -116,15 +177,35 @@ class ReaderCard {
    * @param {boolean} isKept in this browser, where it can be forgotten
    */
   #show(measured, isKept) {
-    const save = html("button", { type: "button" }, "Save as a file");
-    save.addEventListener("click", () => saveCard(measured));
-    const forget = html("button", { type: "button" }, "Forget");
-    forget.addEventListener("click", () => {
-      forgetCard();
-      this.result.replaceChildren();
-      this.measure.focus();
-    });
-    const buttons = html("p", { class: "lab-card-buttons" }, save, isKept && forget);
-    this.result.replaceChildren(...shownCard(measured, this.book), buttons);
+    const linked = html("div", { role: "status" });
+    const buttons = buttonRow(
+      button("Save as a file", () => saveCard(measured)),
+      button("Make a link", async () => linked.replaceChildren(...(await shownLink(measured)))),
+      isKept && button("Forget", () => this.#forget()),
+    );
+    const shown = shownCard(measured, this.book, this.result.clientWidth);
+    this.result.replaceChildren(...shown, buttons, linked);
   }
 }
+
+/**
+ * A link to a card, copied where the browser lets a page do so.
+ * @param {Measured} measured
+ */
+async function shownLink(measured) {
+  const link = await cardLink(measured);
+  const copied = await navigator.clipboard?.writeText(link).then(
+    () => true,
+    () => false,
+  );
+  const field = html("input", { readonly: "", value: link, "aria-label": "Link to this card" });
+  field.addEventListener("focus", () => field.select());
+  const words = "The link holds the whole result. Who opens it is asked before it is kept.";
+  return [html("p", {}, `${copied ? "Copied." : "Copy this."} ${words}`), field];
+}
+
+/** @param {(HTMLElement | false)[]} buttons */
+const buttonRow = (...buttons) => html("p", { class: "lab-card-buttons" }, ...buttons);
+
+/** @param {Measured} measured */
+const day = ({ date }) => date.slice(0, 10);

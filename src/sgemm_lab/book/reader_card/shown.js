@@ -3,28 +3,30 @@
 
 import { comma, number, percent, plural, sizeText } from "../../text.js";
 import { html } from "../../widgets/shared/dom.js";
-import { helpedOnOne, rowsOf } from "./compared.js";
+import { helpedWhere, rowsOf, TOO_FAR_APART } from "./compared.js";
+import { plot } from "./plot.js";
 
-/** @typedef {import("../../wgsl/climb.js").Measured} Measured */
+/** @typedef {import("../../wgsl/form.js").Measured} Measured */
 /** @typedef {import("./compared.js").BookCard} BookCard */
 /** @typedef {import("./compared.js").Row} Row */
 /** @typedef {import("./compared.js").Speed} Speed */
 
-/** Where the middle half of the samples reaches further than this, steps cannot be compared. */
-const TOO_FAR_APART = 0.1;
+const WIDEST = 680;
 
 /**
  * @param {Measured} measured
  * @param {BookCard} book
+ * @param {number} width px that there are
  * @returns {HTMLElement[]}
  */
-export function shownCard(measured, book) {
+export function shownCard(measured, book, width) {
   const rows = rowsOf(measured, book);
   if (!rows.length) {
     return [html("p", {}, "All programs have changed since this was measured. Measure again.")];
   }
   return [
     html("p", {}, ...conclusion(measured, book, rows)),
+    plot(measured, rows, Math.min(WIDEST, width || WIDEST)),
     ladder(measured, book, rows),
     ...carriesOver(rows, book).map((text) => html("p", {}, text)),
     html("p", { class: "lab-card-note" }, origin(measured, book, rows)),
@@ -110,7 +112,9 @@ function carriesOver(rows, book) {
         "told. Close what else is running, and measure again.",
     ];
   }
-  const { thereOnly, hereOnly } = helpedOnOne(rows);
+  const [thereOnly, hereOnly] = ["there", "here"].map((where) =>
+    rows.filter((row) => helpedWhere(row) === where),
+  );
   /** @param {Row} row */
   const named = ({ step, mine, cuda }) =>
     `“${step.title}” (${factorText(mine.factor ?? 1)} here, ${factorText(cuda?.factor ?? 1)} there)`;
@@ -130,7 +134,7 @@ function carriesOver(rows, book) {
  * @param {Row[]} rows
  */
 function origin(measured, book, rows) {
-  const { date, clock, copy_gbs, rungs } = measured;
+  const { date, clock, rungs } = measured;
   const worst = Math.max(...rows.map(({ spread }) => spread));
   const told = clock === "timestamps" ? "by the card's clock" : "by the browser's clock";
   const lacking = book.steps.length - rows.length;
@@ -138,7 +142,6 @@ function origin(measured, book, rows) {
     `Measured on ${date.slice(0, 10)} in this browser or the one that saved the file, ${told}. ` +
       `Medians of ${comma(rungs[0].seconds.length)} samples, each several runs in a row; the ` +
       `middle half of a step's samples reaches over up to ${percent(worst)} of its median. `,
-    `The card copies ${number(copy_gbs)} GB/s. `,
     "Every program was checked against exact products first.",
     lacking ? ` Left out, because its program changed since: ${plural(lacking, "step")}.` : "",
   ].join("");

@@ -1,0 +1,82 @@
+// @ts-check
+// The steps of a measured card on a log scale, between what its memory feeds and its arithmetic
+// reaches.
+
+import { number, percent } from "../../text.js";
+import { html, svg } from "../../widgets/shared/dom.js";
+import { logScale } from "../../widgets/shared/scale.js";
+
+/** @typedef {import("../../wgsl/form.js").Measured} Measured */
+/** @typedef {import("./compared.js").Row} Row */
+
+const HEIGHT = 280;
+const BOX = { left: 52, top: 30, right: 12, bottom: 30 };
+/** Two floats for a multiplication and an addition, where nothing is read once for several. */
+const FLOP_PER_BYTE = 2 / 8;
+
+/**
+ * @param {Measured} measured
+ * @param {Row[]} rows
+ * @param {number} width px
+ */
+export function plot(measured, rows, width) {
+  const arithmetic = measured.multiply_add_gflops;
+  const fed = measured.copy_gbs * FLOP_PER_BYTE;
+  const speeds = rows.map(({ mine }) => mine.gflops);
+  const best = Math.max(...speeds);
+  const right = width - BOX.right;
+  const ends = [Math.min(fed, ...speeds) / 1.8, Math.max(arithmetic, best) * 1.4];
+  const y = logScale(ends[0], ends[1], HEIGHT - BOX.bottom, BOX.top);
+  const apart = (right - BOX.left) / rows.length;
+  const words =
+    `${measured.card}: ${rows.length} steps from ${number(speeds[0])} to ${number(best)} ` +
+    `GFLOP/s, below ${number(arithmetic)} GFLOP/s of arithmetic alone`;
+  const picture = svg(
+    "svg",
+    { role: "img", "aria-label": words, viewBox: `0 0 ${width} ${HEIGHT}` },
+    ...y.decades.flatMap((value) => [
+      line("grid", y(value), right),
+      text(number(value), BOX.left - 8, y(value) + 4, "end"),
+    ]),
+    line("roof", y(arithmetic), right),
+    text(`arithmetic alone: ${number(arithmetic)}`, BOX.left + 4, y(arithmetic) - 7),
+    line("fed", y(fed), right),
+    text(`memory, no reuse: ${number(fed)}`, right, y(fed) + 16, "end"),
+    text("GFLOP/s", 2, 14),
+    text("steps in WGSL, in the order of the table", right, HEIGHT - 8, "end"),
+    ...rows.map((row, place) => dot(row, BOX.left + (place + 0.5) * apart, y(row.mine.gflops))),
+  );
+  const above = speeds.filter((gflops) => gflops > fed).length;
+  const caption =
+    `${above} of ${rows.length} steps do more than memory could feed if nothing were reused; the ` +
+    `best reaches ${percent(best / arithmetic)} of arithmetic alone. Both lines are measured on ` +
+    `this card. Upper: multiply-adds without memory. Lower: a copy moves ` +
+    `${number(measured.copy_gbs)} GB/s, and a multiply-add that reuses nothing needs 8 bytes.`;
+  return html("figure", { class: "lab-card-plot" }, picture, html("figcaption", {}, caption));
+}
+
+/**
+ * @param {string} kind
+ * @param {number} y
+ * @param {number} right
+ */
+const line = (kind, y, right) =>
+  svg("line", { class: `lab-card-${kind}`, x1: BOX.left, x2: right, y1: y, y2: y });
+
+/**
+ * @param {string} words
+ * @param {number} x
+ * @param {number} y
+ * @param {"start" | "end"} [anchor]
+ */
+const text = (words, x, y, anchor = "start") => svg("text", { x, y, "text-anchor": anchor }, words);
+
+/**
+ * @param {Row} row
+ * @param {number} cx
+ * @param {number} cy
+ */
+function dot({ step, mine }, cx, cy) {
+  const name = svg("title", {}, `${step.title}: ${number(mine.gflops)} GFLOP/s`);
+  return svg("circle", { class: "lab-card-dot", cx, cy, r: 4 }, name);
+}

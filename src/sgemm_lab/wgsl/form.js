@@ -1,0 +1,44 @@
+// @ts-check
+// The form in which a measured card is kept, sent and opened: records/cards.py in JavaScript.
+
+/**
+ * What was measured: seconds of every sample of a program, rates of the card.
+ * @typedef {object} Measured
+ * @property {"sgemm-lab card 1"} form
+ * @property {string} card
+ * @property {string} date as ISO 8601 has it
+ * @property {string} clock "timestamps" or "wall clock"
+ * @property {number} size M = N = K
+ * @property {number} copy_gbs
+ * @property {number} multiply_add_gflops
+ * @property {{ name: string, fingerprint: string, seconds: number[] }[]} rungs
+ */
+
+export const FORM = "sgemm-lab card 1";
+
+/**
+ * Whether something is a measured card.
+ * @param {any} found
+ * @returns {found is Measured}
+ */
+export function isMeasured(found) {
+  return (
+    found?.form === FORM &&
+    [found.card, found.date, found.clock].every((text) => typeof text === "string") &&
+    [found.size, found.copy_gbs, found.multiply_add_gflops].every(isRate) &&
+    Array.isArray(found.rungs) &&
+    found.rungs.length > 0 &&
+    found.rungs.every(isRung)
+  );
+}
+
+/** @param {any} rung */
+const isRung = (rung) =>
+  typeof rung?.name === "string" &&
+  typeof rung.fingerprint === "string" &&
+  Array.isArray(rung.seconds) &&
+  rung.seconds.length > 0 &&
+  rung.seconds.every(isRate);
+
+/** @param {unknown} value */
+const isRate = (value) => typeof value === "number" && Number.isFinite(value) && value > 0;

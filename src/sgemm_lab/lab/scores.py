@@ -27,21 +27,22 @@ def scoreboard(size: Size) -> Scoreboard:
 
 
 def _row(line: Line, gpu: str) -> Row:
+    """Return a row with as many digits as are shown: a page holds a thousand rows."""
     row: Row = {
         "kernel": f"{line.kernel}, {line.levels} levels" if line.levels else line.kernel,
         "gpu": gpu,
         "size": line.size,
         "gflops": float(f"{line.gflops:.6g}"),
-        "of_cublas": round(line.share, 4),
-        "date": line.date,
+        "of_cublas": round(line.share, 3),
+        "date": line.date[:10],
     }
     if line.arithmetic:
         row["arithmetic"] = line.arithmetic
     if line.bound_by and line.bound_gflops:
         row["bound_by"] = line.bound_by
-        row["of_bound"] = round(line.gflops / line.bound_gflops, 4)
+        row["of_bound"] = round(line.gflops / line.bound_gflops, 3)
     if line.error is not None:
-        row["error"] = line.error
+        row["error"] = float(f"{line.error:.2g}")
         if line.cublas_error:
-            row["of_cublas_error"] = round(line.error / line.cublas_error, 4)
+            row["of_cublas_error"] = round(line.error / line.cublas_error, 3)
     return row

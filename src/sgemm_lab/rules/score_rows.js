@@ -51,7 +51,6 @@ export function cellWords(row, column) {
   if (column === "size") return sizeText(row.size);
   if (column === "gflops") return number(row.gflops);
   if (column === "error") return scientific(Number(value));
-  if (column === "date") return row.date.slice(0, 10);
   return typeof value === "string" ? value : percent(Number(value));
 }
 

@@ -59,8 +59,6 @@ def cell_words(row: Mapping[str, Any], column: str) -> str:
         return number(value)
     if column == "error":
         return scientific(value)
-    if column == "date":
-        return str(value[:10])
     return value if isinstance(value, str) else percent(value)
 
 

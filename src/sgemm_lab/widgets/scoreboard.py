@@ -43,7 +43,7 @@ class Row(TypedDict):
     arithmetic: NotRequired[str]
     error: NotRequired[float]
     of_cublas_error: NotRequired[float]  # its error over that of cuBLAS in FP32
-    date: str
+    date: str  # such as "2026-01-02"
 
 
 class Scoreboard(LabWidget):

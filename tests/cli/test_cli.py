@@ -199,10 +199,16 @@ def test_the_scoreboard_lists_strassen_beside_the_kernels(
     assert main(["scoreboard", "--json"]) == 0
     rows = json.loads(capsys.readouterr().out)
     assert len({tuple(row) for row in rows}) == 1  # the same keys in all
-    strassen = {(row["m"], row["n"], row["k"]): row for row in rows if row["kernel"] == "strassen"}
+    found = [row for row in rows if row["kernel"] == "strassen"]
+    strassen, inside = (
+        {(row["m"], row["n"], row["k"]): row for row in found if row["arithmetic"] == arithmetic}
+        for arithmetic in ("strassen", "strassen+3xtf32")
+    )
     (record,) = FEWER.load_all()
     run = latest(record)
     assert list(strassen) == [times.size for times in run.times]
+    assert list(inside) == [times.size for times in run.inside[0].times]
+    assert inside[32768, 32768, 32768]["gflops"] > 1.8 * strassen[32768, 32768, 32768]["gflops"]
     large = strassen[16384, 16384, 16384]
     levels, errors = large["levels"], run.error_at(16384, "uniform")
     assert (large["arithmetic"], large["bound_by"], large["gpu"]) == (
@@ -215,7 +221,7 @@ def test_the_scoreboard_lists_strassen_beside_the_kernels(
     assert strassen[32768, 32768, 32768]["error"] is None  # not measured
     assert main(["scoreboard"]) == 0
     lines = capsys.readouterr().out.splitlines()
-    assert sum(line.startswith("strassen ") for line in lines) == len(strassen)
+    assert sum(line.startswith("strassen ") for line in lines) == len(found)
 
 
 # What it makes of verdicts and runs. The GPU's part is pretended.

@@ -25,9 +25,9 @@ def said_of(monkeypatch: pytest.MonkeyPatch, *seconds: float) -> str:
 def test_the_band_of_steady_samples_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
     said = said_of(monkeypatch, 1.00e-3, 1.01e-3, 1.00e-3, 1.02e-3, 1.02e-3)
     assert "Half of the samples of Naive" in said
-    assert "within 1.0% of their median" in said
-    assert "those of cuBLAS within 0.0%" in said
-    assert "The farthest of all is 1.0% off." in said
+    assert "within 1.0 % of their median" in said
+    assert "those of cuBLAS within 0.0 %" in said
+    assert "The farthest of all is 1.0 % off." in said
 
 
 def test_a_stray_sample_is_told_with_what_the_mean_would_lose(
@@ -36,7 +36,7 @@ def test_a_stray_sample_is_told_with_what_the_mean_would_lose(
     said = said_of(monkeypatch, 1e-3, 1e-3, 4e-3)
     assert "One sample of 3 of Naive" in said
     assert "took 4.00 times as long" in said
-    assert "report 50.0% less speed" in said  # (1 + 1 + 4) / 3 is twice the median
+    assert "report 50.0 % less speed" in said  # (1 + 1 + 4) / 3 is twice the median
     assert "2 samples of 5 of Naive" in said_of(monkeypatch, 1e-3, 1e-3, 1e-3, 4e-3, 2e-3)
 
 

@@ -37,9 +37,10 @@ book: .venv/.book
 	@echo "The book is built. Open file://$(CURDIR)/$(SITE)/index.html"
 
 # Tests that need neither a browser, nor a long simulation, nor the machine code of every kernel.
-LONG := tests/cuda/test_compiler.py::test_every_kernel_compiles_for_every_target_without_spills
-QUICK := --ignore tests/checking/test_on_cpu_twins.py --deselect $(LONG) \
-	 tests/test_*.py tests/cuda tests/cli tests/records tests/measuring tests/rules tests/checking \
+LONG := tests/cuda/test_compiler.py::test_every_kernel_compiles_for_every_target_without_spills \
+	tests/cuda/test_main_loop.py::test_what_travels_is_current
+QUICK := --ignore tests/checking/test_on_cpu_twins.py $(addprefix --deselect ,$(LONG)) \
+	tests/test_*.py tests/cuda tests/cli tests/records tests/measuring tests/rules tests/checking \
 	tests/simulator/test_ptx.py tests/simulator/test_fma.py tests/simulator/test_warp_requests.py
 
 lint: .venv/.test

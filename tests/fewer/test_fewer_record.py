@@ -160,6 +160,19 @@ def test_what_the_model_takes_is_never_slower_than_no_levels() -> None:
         assert times.tflops(way.seconds) >= times.tflops(times.ways[0].seconds)
 
 
+def test_over_tensor_cores_two_levels_err_less_than_cublas_and_pay_less_than_over_fp32() -> None:
+    (inside,) = RUN.inside
+    found = [one for one in inside.errors if one.k == 16384]
+    assert [one.inputs for one in found] == list(INPUTS)
+    assert all(one.levels[2] < one.cublas for one in found)
+    gains = []
+    for part in (RUN, inside):
+        times = next(one for one in part.times if one.m == 16384)
+        speeds = {way.schedules: times.tflops(way.seconds) for way in times.ways}
+        gains.append(speeds["lean", "twice"] / speeds[()])
+    assert 1.1 < gains[1] < gains[0]
+
+
 def test_the_model_foretells_within_a_few_percent() -> None:
     for times in RUN.times:
         for way in times.ways:

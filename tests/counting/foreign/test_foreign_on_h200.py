@@ -34,10 +34,10 @@ EXPLAINED = {
     # Threads come back from a recursion one after the other, and store apart.
     ("fibonaccis", "global_store_requests"),
     ("fibonaccis", "global_store_sectors"),
-    # The logarithm of a double begins with one of float32.
+    # Not understood.
     ("levels", "ffma_thread_instructions"),
 }
-"""Counters that differ, by kernel."""
+"""Counters that differ, by kernel, and why. The page tells these reasons."""
 
 
 def test_the_record_is_of_these_launches() -> None:

@@ -19,7 +19,7 @@ constexpr int BK = 32;   // width of the window along K
 constexpr int WN = 128;  // columns of C per warp group: four warps
 constexpr int STAGES = 4;  // windows in shared memory
 constexpr int PAD = 8;     // unused floats per row of Bs
-constexpr int PRODUCERS = 128;            // threads that copy A and B
+constexpr int PRODUCERS = 256;            // threads that copy A and B
 constexpr int THREADS = BN / WN * 128;    // threads that multiply
 constexpr int STEPS = BK / 8;             // an instruction multiplies 8 k
 constexpr int QUADS = BK / 4;             // A is copied in quads: 4 k of a row
@@ -32,7 +32,7 @@ static_assert(BN == 2 * WN, "Registers are dealt to two warp groups: BN is 2 * W
 static_assert(WN == 64 || WN == 128, "An instruction takes 64 columns: WN is 64 or 128.");
 static_assert(BK == 32, "The instruction's pattern is 128 bytes wide: BK is 32.");
 static_assert(PAD % 32 == 8, "Lanes read 4 rows of Bs at once: PAD of 8 parts their banks.");
-static_assert(PRODUCERS == 128, "Registers are dealt to 128 that copy: PRODUCERS is 128.");
+static_assert(PRODUCERS == 256, "Registers are dealt to 256 that copy: PRODUCERS is 256.");
 static_assert(STAGES >= 2, "Two windows are read at a time: STAGES is 2 or more.");
 
 using Barrier = unsigned long long;
@@ -94,6 +94,14 @@ __device__ void waitFor(Barrier* barrier, int phase)
 {
     asm volatile("{ .reg .pred over; again: mbarrier.try_wait.parity.shared.b64 over, [%0], %1;"
                  " @!over bra again; }" ::"r"(inShared(barrier)), "r"(phase) : "memory");
+}
+
+// Tensor cores read shared memory by another way than threads: let them see what is there. This
+// waits for all loads and copies that the thread itself has started. So it is for those who
+// multiply: the others start them ahead.
+__device__ void letTensorCoresSee()
+{
+    asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
 }
 
 // Where the instruction finds 8 k × 128 rows of A, in its own notation: 8 rows of 128 bytes are
@@ -167,13 +175,16 @@ extern "C" __global__ void __launch_bounds__(THREADS + PRODUCERS, 1)
 
     int now = 0, phase = 0;  // my window, and whether my round of the ring is even or odd
     if (tid >= THREADS) {
-        asm volatile("setmaxnreg.dec.sync.aligned.u32 104;");  // copying needs fewer registers
+        asm volatile("setmaxnreg.dec.sync.aligned.u32 56;");  // copying needs fewer registers
         const int id = tid - THREADS;
         const int rA = id / QUADS, qA = id % QUADS;            // my first quad of A: row, quad
         const int kB = id / (BN / 4), cB = id % (BN / 4) * 4;  // my first float4 of B: k, col
         const int place = qA ^ rA % 8;                         // where my quads of A stand
         const bool alignedA = K % 4 == 0 && size_t(A) % 16 == 0;
         const bool alignedB = N % 4 == 0 && size_t(B) % 16 == 0;
+        // All rows of A, and columns of B, of my block are there, and may be copied in quads.
+        const bool insideA = alignedA && blockRow + BM <= M;
+        const bool insideB = alignedB && blockCol + BN <= N;
         // My first quad of A and float4 of B. They move along K with the window.
         const float* Athread = A + size_t(blockRow + rA) * K + 4 * qA;
         const float* Bthread = B + size_t(kB) * N + blockCol + cB;
@@ -181,6 +192,14 @@ extern "C" __global__ void __launch_bounds__(THREADS + PRODUCERS, 1)
         float4 a[BM / A_STEP];  // what comes next of A waits in registers
         auto fetchA = [&](int k0) {
             const float* from = Athread;
+            if (insideA && k0 + BK <= K) {
+                for (int i = 0; i < BM / A_STEP; ++i) {
+                    a[i] = *reinterpret_cast<const float4*>(from);
+                    from += size_t(A_STEP) * K;
+                }
+                Athread += BK;
+                return;
+            }
             for (int i = 0; i < BM / A_STEP; ++i) {
                 const int left = blockRow + rA + i * A_STEP < M ? K - k0 - 4 * qA : 0;
                 a[i] = load4(from, left, alignedA);
@@ -189,7 +208,13 @@ extern "C" __global__ void __launch_bounds__(THREADS + PRODUCERS, 1)
             Athread += BK;
         };
         auto copyB = [&](int k0) {
-            if (alignedB) {
+            if (insideB && k0 + BK <= K) {
+                const float* from = Bthread;
+                for (int k = 0; k < BK; k += B_STEP) {
+                    copy16(&Bs[now][kB + k][cB], from, true);
+                    from += size_t(B_STEP) * N;
+                }
+            } else if (alignedB) {
                 const int left = blockCol + cB < N ? K - k0 - kB : 0;
                 for (int k = 0; k < BK; k += B_STEP) {
                     copy16(&Bs[now][kB + k][cB], Bthread + size_t(k) * N, k < left);
@@ -215,8 +240,6 @@ extern "C" __global__ void __launch_bounds__(THREADS + PRODUCERS, 1)
                 As[now][rA + i * A_STEP][place] =
                     make_uint4(tf32(a[i].x), tf32(a[i].y), tf32(a[i].z), tf32(a[i].w));
             }
-            // Tensor cores read shared memory by another way than threads: let them see this.
-            asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
             arrive(&filled[now]);
             fetchA(k0 + BK);
             now = now + 1 < STAGES ? now + 1 : 0;
@@ -240,6 +263,7 @@ extern "C" __global__ void __launch_bounds__(THREADS + PRODUCERS, 1)
 
     float acc[COLS / 2][64] = {};
     waitFor(&filled[0], 0);
+    letTensorCoresSee();
     readB();
     for (int k0 = 0; k0 < K; k0 += BK) {
         unsigned fragB[STEPS][COLS / 2][4];  // two columns for each instruction
@@ -260,6 +284,7 @@ extern "C" __global__ void __launch_bounds__(THREADS + PRODUCERS, 1)
         if (now == 0) phase = 1 - phase;
         if (k0 + BK < K) {  // meanwhile
             waitFor(&filled[now], phase);
+            letTensorCoresSee();
             readB();
         }
         waitForAll();

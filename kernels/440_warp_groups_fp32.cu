@@ -17,7 +17,7 @@ constexpr int BK = 32;   // width of the window along K
 constexpr int WN = 64;  // columns of C per warp group: four warps
 constexpr int STAGES = 4;  // windows in shared memory
 constexpr int PAD = 8;     // unused floats per row of Bs
-constexpr int PRODUCERS = 128;            // threads that copy A and B
+constexpr int PRODUCERS = 256;            // threads that copy A and B
 constexpr int THREADS = BN / WN * 128;    // threads that multiply
 constexpr int STEPS = BK / 8;             // an instruction multiplies 8 k
 constexpr int QUADS = BK / 4;             // A is copied in quads: 4 k of a row
@@ -29,7 +29,7 @@ static_assert(BM == 128, "The instruction is written for 128 rows: BM is 128.");
 static_assert(BN == 128 && WN == 64, "Two kinds of sums fill the registers: BN is 128, WN 64.");
 static_assert(BK == 32, "The instruction's pattern is 128 bytes wide: BK is 32.");
 static_assert(PAD % 32 == 8, "Lanes read 4 rows of Bs at once: PAD of 8 parts their banks.");
-static_assert(PRODUCERS == 128, "Registers are dealt to 128 that copy: PRODUCERS is 128.");
+static_assert(PRODUCERS == 256, "Registers are dealt to 256 that copy: PRODUCERS is 256.");
 static_assert(STAGES >= 2, "Two windows are read at a time: STAGES is 2 or more.");
 
 using Barrier = unsigned long long;
@@ -91,6 +91,14 @@ __device__ void waitFor(Barrier* barrier, int phase)
 {
     asm volatile("{ .reg .pred over; again: mbarrier.try_wait.parity.shared.b64 over, [%0], %1;"
                  " @!over bra again; }" ::"r"(inShared(barrier)), "r"(phase) : "memory");
+}
+
+// Tensor cores read shared memory by another way than threads: let them see what is there. This
+// waits for all loads and copies that the thread itself has started. So it is for those who
+// multiply: the others start them ahead.
+__device__ void letTensorCoresSee()
+{
+    asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
 }
 
 // Where the instruction finds 8 k × 128 rows of A, in its own notation: 8 rows of 128 bytes are
@@ -164,7 +172,7 @@ extern "C" __global__ void __launch_bounds__(THREADS + PRODUCERS, 1)
 
     int now = 0, phase = 0;  // my window, and whether my round of the ring is even or odd
     if (tid >= THREADS) {
-        asm volatile("setmaxnreg.dec.sync.aligned.u32 120;");  // copying needs fewer registers
+        asm volatile("setmaxnreg.dec.sync.aligned.u32 56;");  // copying needs fewer registers
         const int id = tid - THREADS;
         const int rA = id / QUADS, qA = id % QUADS;            // my first quad of A: row, quad
         const int kB = id / (BN / 4), cB = id % (BN / 4) * 4;  // my first float4 of B: k, col
@@ -217,8 +225,6 @@ extern "C" __global__ void __launch_bounds__(THREADS + PRODUCERS, 1)
                 As[now][0][rA + i * A_STEP][place] = big;
                 As[now][1][rA + i * A_STEP][place] = small;
             }
-            // Tensor cores read shared memory by another way than threads: let them see this.
-            asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
             arrive(&filled[now]);
             fetchA(k0 + BK);
             now = now + 1 < STAGES ? now + 1 : 0;
@@ -227,7 +233,7 @@ extern "C" __global__ void __launch_bounds__(THREADS + PRODUCERS, 1)
         return;
     }
 
-    asm volatile("setmaxnreg.inc.sync.aligned.u32 192;");  // multiplying takes them
+    asm volatile("setmaxnreg.inc.sync.aligned.u32 200;");  // multiplying takes them
     const int g = tid % 32 / 4, t = tid % 4;       // my place in the warp, as above
     const int col = tid / 32 * WN / 4 + COLS * g;  // my columns of B: neighbours
 
@@ -242,6 +248,7 @@ extern "C" __global__ void __launch_bounds__(THREADS + PRODUCERS, 1)
 
     float acc[COLS / 2][64] = {}, part[64];
     waitFor(&filled[0], 0);
+    letTensorCoresSee();
     readB();
     for (int k0 = 0; k0 < K; k0 += BK) {
         unsigned big[STEPS][4], small[STEPS][4];
@@ -263,6 +270,7 @@ extern "C" __global__ void __launch_bounds__(THREADS + PRODUCERS, 1)
         if (now == 0) phase = 1 - phase;
         if (k0 + BK < K) {  // meanwhile
             waitFor(&filled[now], phase);
+            letTensorCoresSee();
             readB();
         }
         waitForAll();

@@ -18,8 +18,8 @@ from sgemm_lab.records.store import load_records
 from sgemm_lab.records.tuned import Table, load_tables, nearest_table
 
 WORTH = 1.03
-"""A level more is taken where it is foretold to be faster by this factor. The model errs by a few
-percent, and a plan must not be slower than the plain product."""
+"""Levels more are taken where each is foretold to pay this factor, or several together its power.
+The model errs by a few percent, and a plan must not be slower than the plain product."""
 
 LeafSeconds = Callable[[Size], float]
 
@@ -105,8 +105,8 @@ def best_plan(
 ) -> Plan:
     """Return the plan that is foretold to be fastest within a limit of workspace, in bytes.
 
-    It has ``most`` levels at most. A level has to pay by ``WORTH``; without one the plan is the
-    plain product.
+    It has ``most`` levels at most. Each has to pay by ``WORTH``, or two together by its square:
+    where one alone does not, two can. Without levels the plan is the plain product.
     """
     best = foretell(make_plan(size, 0, limit), machine)
     for levels in range(1, most + 1):
@@ -114,7 +114,6 @@ def best_plan(
             found = foretell(make_plan(size, levels, limit), machine)
         except LabError:  # the workspace does not hold so many levels
             break
-        if found.seconds * WORTH > best.seconds:
-            break
-        best = found
+        if found.seconds * WORTH ** (levels - best.plan.levels) <= best.seconds:
+            best = found
     return best.plan

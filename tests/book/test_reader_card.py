@@ -209,7 +209,7 @@ def test_a_kept_card_is_shown_beside_the_books(opened: Any) -> None:
     assert "A laptop's card, WGSL: 40 times as fast, from 1.05 to 41.9 GFLOP/s" in said
     assert "That is 50 % of the 83.8 GFLOP/s" in said
     assert "a copy moves 60.5 GB/s" in said
-    assert f"its program changed since: {len(STEPS) - len(SECONDS)} steps." in said
+    assert f"their programs are newer: {len(STEPS) - len(SECONDS)} steps." in said
     link = rows.first.locator("a")
     assert link.get_attribute("href") == dict(chapter_pages())[1][0]
     assert not place.said

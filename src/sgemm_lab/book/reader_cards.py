@@ -132,6 +132,7 @@ def _steps() -> list[dict[str, Any]]:
                     "title": ", ".join(filter(None, [program.title, *variant.split(",")])),
                     "parent": program.name if variant else program.parent,
                     "href": pages.get(program.chapter, ("", ""))[0],
+                    "arithmetic": program.arithmetic,
                     "fingerprint": program.fingerprint,
                 }
             )

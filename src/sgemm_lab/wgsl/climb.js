@@ -6,6 +6,7 @@ import { LabError } from "../errors.js";
 import { sizeText } from "../text.js";
 import { check } from "./checking.js";
 import { faultOfLarge, fractions, wholeNumbers } from "./exact.js";
+import features from "./features.json";
 import { FORM } from "./form.js";
 import { compiledOn, Product, programsOf } from "./products.js";
 import { copySpeed, multiplyAddSpeed } from "./roofs.js";
@@ -15,6 +16,7 @@ import { copySpeed, multiplyAddSpeed } from "./roofs.js";
 /** @typedef {import("./products.js").Program} Program */
 /** @typedef {import("./products.js").Compiled} Compiled */
 /** @typedef {{ program: Program, compiled: Compiled, once: number, seconds: number[] }} Rung */
+/** @typedef {{ name: string, why: string }} LeftOut */
 /**
  * The programs that the book has: those of the ladder with the fingerprints of their code, and
  * those that measure the card.
@@ -43,7 +45,7 @@ export async function climb(card, book, tell, { largest = LARGEST, rounds = ROUN
   const copy = await copySpeed(card, book.roofs.copy);
   tell("Measuring how fast it multiplies and adds", 0.05);
   const multiplyAdd = await multiplyAddSpeed(card, book.roofs.multiply_add);
-  const rungs = await checkedRungs(card, book, tell);
+  const { rungs, leftOut } = await checkedRungs(card, book, tell);
   tell("Looking for a size that this card can bear", 0.4);
   const product = await bearableProduct(card, rungs, largest);
   await timeInTurns(product, rungs, card.clock, rounds, tell);
@@ -62,10 +64,12 @@ export async function climb(card, book, tell, { largest = LARGEST, rounds = ROUN
       fingerprint: fingerprints.get(name.split(":")[0]) ?? "",
       seconds,
     })),
+    left_out: leftOut,
   };
 }
 
 /**
+ * Compile and check every program. One that needs what not every card has may be left out.
  * @param {Card} card
  * @param {Book} book
  * @param {(text: string, share: number) => void} tell
@@ -74,13 +78,34 @@ async function checkedRungs(card, book, tell) {
   const programs = book.programs.flatMap(({ name, source }) => programsOf(name, source));
   /** @type {Rung[]} */
   const rungs = [];
-  for (const program of programs) {
-    tell(`Checking ${program.name}`, 0.1 + (0.3 * rungs.length) / programs.length);
-    const compiled = await compiledOn(card, program);
-    await check(card, program, compiled);
-    rungs.push({ program, compiled, once: 0, seconds: [] });
+  /** @type {LeftOut[]} */
+  const leftOut = [];
+  for (const [place, program] of programs.entries()) {
+    tell(`Checking ${program.name}`, 0.1 + (0.3 * place) / programs.length);
+    try {
+      const why = lackedBy(card, program);
+      if (why) throw new LabError(why);
+      const compiled = await compiledOn(card, program);
+      await check(card, program, compiled);
+      rungs.push({ program, compiled, once: 0, seconds: [] });
+    } catch (fault) {
+      card.goOn();
+      // Features are new to browsers: a program that needs one does not end the rest.
+      if (program.needs === null || !(fault instanceof LabError)) throw fault;
+      leftOut.push({ name: program.name, why: fault.message.replace(/\.$/, "") });
+    }
   }
-  return rungs;
+  return { rungs, leftOut };
+}
+
+/**
+ * Why a card cannot run a program; null where it can.
+ * @param {Card} card
+ * @param {Program} program
+ */
+function lackedBy(card, { needs }) {
+  if (needs === null || card.features.has(needs)) return null;
+  return new Map(Object.entries(features)).get(needs) ?? `the card has no ${needs}`;
 }
 
 /**

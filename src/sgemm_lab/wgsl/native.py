@@ -3,11 +3,13 @@
 What is measured has the form that the page saves, so that the page can open it too.
 """
 
+import json
 import math
 import statistics
 from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
 from functools import cache
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -35,6 +37,10 @@ _THREADS = 256
 _PER_ROUND = 256
 """Multiply-adds of one thread in one round of ``multiply_add.wgsl``."""
 
+_FEATURES: dict[str, str] = json.loads(
+    Path(__file__).with_name("features.json").read_text(encoding="utf-8")
+)
+"""What it is for a card to lack a feature, as a sentence goes on after a colon."""
 _WGPU_NAMES = {"shader-f16": "shader-f16", "subgroups": "subgroup"}
 """What the package calls the features of WebGPU that a program may need."""
 
@@ -252,7 +258,7 @@ def measure(size: int, progress: Progress, programs: Sequence[Kernel] = ()) -> d
     asked = programs or all_rungs()
     lacking = [one for one in asked if one.needs and one.needs not in card.features]
     for program in lacking:
-        progress(f"{program.name} is left out: the card has no {program.needs}")
+        progress(f"{program.name} is left out: {_FEATURES[program.needs or '']}")
     rungs = [(one, compiled_on(card, one)) for one in asked if one not in lacking]
     for program, compiled in rungs:
         check(card, program, compiled, (*AWKWARD_SIZES, (size, size, size)))
@@ -273,7 +279,7 @@ def measure(size: int, progress: Progress, programs: Sequence[Kernel] = ()) -> d
         "size": size,
         "copy_gbs": copy,
         "multiply_add_gflops": multiply_add,
-        "left_out": [program.name for program in lacking],
+        "left_out": [{"name": one.name, "why": _FEATURES[one.needs or ""]} for one in lacking],
         "rungs": [
             {"name": program.name, "fingerprint": _base_fingerprint(program), "seconds": samples}
             for (program, _), samples in zip(rungs, seconds, strict=True)

@@ -6,8 +6,8 @@
 // block: TILE, TILE
 //
 // A thread keeps its row of the tile and copies four neighbours of it at once. So only the first
-// BK / 4 threads of a row copy A, and only the first BK / 4 rows of threads copy B. CUDA's float4 is
-// WGSL's vec4f.
+// BK / 4 threads of a row copy A, and only the first BK / 4 rows of threads copy B. CUDA's float4
+// is WGSL's vec4f.
 
 const TILE = 16u;  // rows and columns of a tile
 const BK = 32u;    // width of the window along K

@@ -85,7 +85,7 @@ def in_full_precision(program: Kernel) -> Kernel:
 
 def test_a_program_in_half_precision_is_held_to_what_rounding_may_do(with_card: Page) -> None:
     program = in_full_precision(BY_NAME["half_windows"])
-    for off, says in (("0.01", None), ("1.0", "than rounding to half precision explains")):
+    for off, says in (("0.01", None), ("1.0", "than rounding explains")):
         # Of whole numbers the program stays exact: only entries that are none are made worse.
         worse = program.source.replace(
             "C[row * N + col] = acc[i][j / 4][j % 4];",

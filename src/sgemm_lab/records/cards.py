@@ -37,6 +37,15 @@ class LeftOut:
 
 
 @dataclass(frozen=True)
+class Smaller:
+    """What was measured at a smaller size."""
+
+    size: int
+    seconds: dict[str, tuple[float, ...]]
+    """Every sample, by the name of the program."""
+
+
+@dataclass(frozen=True)
 class MeasuredCard:
     """A card as the ladder in WGSL found it."""
 
@@ -53,6 +62,7 @@ class MeasuredCard:
     """What the arithmetic reaches without memory."""
     rungs: tuple[CardRung, ...]
     left_out: tuple[LeftOut, ...] = ()
+    smaller: tuple[Smaller, ...] = ()
 
     def gflops(self, name: str, fingerprint: str) -> float | None:
         """Return the median of a program, or None where this code of it was not measured."""

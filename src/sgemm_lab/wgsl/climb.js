@@ -28,6 +28,9 @@ const LARGEST = 4096;
 /** No run of a program lasts longer, as far as can be told beforehand: the screen waits for it. */
 const LONGEST_S = 0.1;
 const ROUNDS = 7;
+/** Samples at each smaller size, which are only for the plot over sizes. */
+const FEW_ROUNDS = 3;
+const SMALLER_SIZES = 3;
 /** Browsers round the card's clock to 0.1 ms, and their own comes with a delay. */
 const SAMPLE_S = { timestamps: 0.03, "wall clock": 0.1 };
 const MOST_TIMES = 200;
@@ -50,6 +53,7 @@ export async function climb(card, book, tell, { largest = LARGEST, rounds = ROUN
   const product = await bearableProduct(card, rungs, largest);
   await timeInTurns(product, rungs, card.clock, rounds, tell);
   product.free();
+  const smaller = await smallerSizes(card, rungs, product.size[0], tell);
   const fingerprints = new Map(book.programs.map(({ name, fingerprint }) => [name, fingerprint]));
   return {
     form: FORM,
@@ -65,6 +69,7 @@ export async function climb(card, book, tell, { largest = LARGEST, rounds = ROUN
       seconds,
     })),
     left_out: leftOut,
+    smaller,
   };
 }
 
@@ -158,11 +163,48 @@ async function timeInTurns(product, rungs, clock, rounds, tell) {
   for (let round = 0; round < rounds; round++) {
     tell(
       `Timing at ${sizeText(product.size)}, round ${round + 1} of ${rounds}`,
-      0.5 + round / rounds / 2,
+      0.5 + (0.4 * round) / rounds,
     );
-    for (const { program, compiled, once, seconds } of rungs) {
-      const times = Math.min(MOST_TIMES, Math.max(1, Math.ceil(SAMPLE_S[clock] / once)));
-      seconds.push(await product.seconds(program, compiled, times));
-    }
+    for (const rung of rungs) rung.seconds.push(await sample(product, rung, clock));
   }
+}
+
+/**
+ * @param {Product} product
+ * @param {Rung} rung
+ * @param {"timestamps" | "wall clock"} clock
+ */
+function sample(product, { program, compiled, once }, clock) {
+  const times = Math.min(MOST_TIMES, Math.max(1, Math.ceil(SAMPLE_S[clock] / once)));
+  return product.seconds(program, compiled, times);
+}
+
+/**
+ * Time the programs at the sizes below, which were checked on the way up.
+ * @param {Card} card
+ * @param {Rung[]} rungs
+ * @param {number} size of the timing above
+ * @param {(text: string, share: number) => void} tell
+ */
+async function smallerSizes(card, rungs, size, tell) {
+  /** @type {import("./form.js").Smaller[]} */
+  const found = [];
+  for (let n = size / 2; n >= SMALLEST && found.length < SMALLER_SIZES; n /= 2) {
+    tell(`Timing at ${sizeText([n, n, n])}`, 0.9 + found.length / 40);
+    const product = await Product.on(card, [n, n, n]);
+    product.fill(fractions(n * n, 3), fractions(n * n, 4));
+    /** @type {Record<string, number[]>} */
+    const seconds = {};
+    for (const { program, compiled } of rungs) {
+      const once = await product.seconds(program, compiled);
+      const rung = { program, compiled, once, seconds: [] };
+      seconds[program.name] = [];
+      for (let round = 0; round < FEW_ROUNDS; round++) {
+        seconds[program.name].push(await sample(product, rung, card.clock));
+      }
+    }
+    product.free();
+    found.push({ size: n, seconds });
+  }
+  return found;
 }

@@ -13,6 +13,10 @@
  * @property {number} multiply_add_gflops
  * @property {{ name: string, fingerprint: string, seconds: number[] }[]} rungs
  * @property {{ name: string, why: string }[]} [left_out] programs that the card cannot run
+ * @property {Smaller[]} [smaller]
+ *
+ * What was measured at a smaller size: seconds of every sample, by the name of the program.
+ * @typedef {{ size: number, seconds: Record<string, number[]> }} Smaller
  */
 
 export const FORM = "sgemm-lab card 1";
@@ -30,7 +34,8 @@ export function isMeasured(found) {
     Array.isArray(found.rungs) &&
     found.rungs.length > 0 &&
     found.rungs.every(isRung) &&
-    (found.left_out ?? []).every?.(isLeftOut) === true
+    (found.left_out ?? []).every?.(isLeftOut) === true &&
+    (found.smaller ?? []).every?.(isSmaller) === true
   );
 }
 
@@ -44,6 +49,13 @@ const isRung = (rung) =>
 
 /** @param {any} one */
 const isLeftOut = (one) => typeof one?.name === "string" && typeof one.why === "string";
+
+/** @param {any} one */
+const isSmaller = (one) =>
+  isRate(one?.size) &&
+  Object.values(one.seconds ?? { none: null }).every(
+    (some) => Array.isArray(some) && some.length > 0 && some.every(isRate),
+  );
 
 /** @param {unknown} value */
 const isRate = (value) => typeof value === "number" && Number.isFinite(value) && value > 0;

@@ -91,7 +91,7 @@ window.labCompiles =
     if (!follow() && kept("sgemm-lab:card")) loadCard();
   }
 
-  // What a kept card says of a step stands in the step's closing box.
-  if (kept("sgemm-lab:card") && document.querySelector(".lab-closing[data-program]"))
-    loader("card-steps.js")();
+  // A kept card stands in closing boxes, beside rooflines and beside plots of speed over size.
+  const BESIDE = ".lab-closing[data-program], .lab-widget, svg[data-speeds]";
+  if (kept("sgemm-lab:card") && document.querySelector(BESIDE)) loader("card-in-chapter.js")();
 })();

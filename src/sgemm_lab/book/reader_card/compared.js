@@ -6,8 +6,9 @@ import { medianOf, spreadOf } from "../../wgsl/spread.js";
 /** @typedef {import("../../wgsl/form.js").Measured} Measured */
 /**
  * A step of the ladder as the book has it: its title, its parent, where it is read, "fp32" or "fp16".
+ * And what a block of it reuses: FLOP per byte, where each block reads its strips once.
  * @typedef {{ name: string, title: string, parent: string | null, href: string,
- *   arithmetic: string, fingerprint: string }} Step
+ *   arithmetic: string, intensity: number, fingerprint: string }} Step
  *
  * How fast the book's GPU climbs in one language: the size, its own rate of multiply-adds, GFLOP/s
  * by step, as far as they are measured.

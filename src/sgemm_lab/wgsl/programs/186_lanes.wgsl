@@ -14,7 +14,7 @@
 
 enable subgroups;
 
-const BM = 8u;    // rows of C per block: every thread has all of them
+const BM = 16u;   // rows of C per block: every thread has all of them
 const BN = 256u;  // columns of C per block
 const TN = 4u;    // columns of C per thread
 

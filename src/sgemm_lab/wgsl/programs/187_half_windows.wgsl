@@ -1,24 +1,24 @@
 // title: Windows in half precision
 // parent: fours
-// change: Windows, fragments and the sums of a window are f16; a window's sums go over into FP32.
+// change: Windows, twice as wide, and their sums are f16; a window's sums go over into FP32.
 // chapter: 6
 // needs: shader-f16
 // arithmetic: fp16
 // grid: ceil(N / BN), ceil(M / BM)
 // block: BM * BN / (TM * TN), 1
 //
-// This step is WGSL's alone, for cards with f16: floats of two bytes. A window takes half of the
-// shared memory, and many cards multiply f16 twice as fast. It is not FP32. An f16 has 11 bits:
-// entries keep three digits, and the 16 products of a window are added in f16. The error of an
-// element of C may reach 2 % of the sum of all |a * b| in it; most are far smaller. Entries beyond
-// 65504, and sums of a window beyond it, become infinite. It is good for neural networks, whose
-// entries are near 1 and known to few digits; it is no good for solving equations.
+// This step is WGSL's alone, for cards with f16: floats of two bytes. A window twice as wide takes
+// no more shared memory, and many cards multiply f16 twice as fast. It is not FP32. An f16 has 11
+// bits: entries keep three digits, and the 32 products of a window are added in f16. The error of
+// an element of C may reach 4 % of the sum of all |a * b| in it; most are far smaller. Entries
+// beyond 65504, and sums of a window beyond it, become infinite. It is good for neural networks,
+// whose entries are near 1 and known to few digits; it is no good for solving equations.
 
 enable f16;
 
 const BM = 128u;  // rows of C per block
 const BN = 128u;  // columns of C per block
-const BK = 16u;   // width of the window along K
+const BK = 32u;   // width of the window along K
 const TM = 8u;    // rows of C per thread
 const TN = 8u;    // columns of C per thread
 const THREADS = BM * BN / (TM * TN);

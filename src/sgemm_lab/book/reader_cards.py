@@ -72,11 +72,11 @@ def place() -> str:
     )
     return (
         '<section class="lab-card" data-lab="reader-card" aria-label="Your card" hidden>'
-        f"<p>This runs up to {len(steps)} programs on this device, each checked first, and measures "
-        "how fast the card copies and multiplies. It takes about half a minute, up to two on a slow "
-        "card, and the screen may stutter. The result stays in this browser; nothing is sent. From "
-        "then on the chapters show your card: in closing boxes, beside rooflines and beside plots "
-        f"of speed over size.{example}"
+        f"<p>This runs up to {len(steps)} programs on this device, each checked first, and "
+        "measures how fast the card copies and multiplies. It takes about half a minute, up to two "
+        "on a slow card, and the screen may stutter. The result stays in this browser; nothing is "
+        "sent. From then on the chapters show your card: in closing boxes, beside rooflines and "
+        f"beside plots of speed over size.{example}"
         '</p><p class="lab-card-buttons"><button type="button" class="lab-run" data-lab="measure">'
         'Measure my card</button><button type="button" data-lab="open">Open a saved card</button>'
         '</p><div data-lab="told" role="status"></div><div data-lab="result"></div></section>'

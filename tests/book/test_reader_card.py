@@ -16,6 +16,7 @@ from sgemm_lab import lab
 from sgemm_lab.book import picture, reader_cards, theme
 from sgemm_lab.book.assets import ASSETS
 from sgemm_lab.book.render import PAGE_STATE_MIME, page_scripts, page_state
+from sgemm_lab.errors import LabError
 from sgemm_lab.files import data_folder
 from sgemm_lab.kernel import Kernel, parse_kernel
 from sgemm_lab.lab.ladders import chapter_pages
@@ -77,7 +78,12 @@ def address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     (folder / reader_cards.CHAPTER_SCRIPT).write_text(steps, encoding="utf-8")
     boxes = "".join(lab.closing(name)._repr_html_() for name in BOXES)
     for mode in ("light", "dark"):
-        pages = {mode: reader_cards.place(), f"chapter-{mode}": boxes, f"plots-{mode}": plots()}
+        pages = {
+            mode: reader_cards.place(),
+            f"chapter-{mode}": boxes,
+            f"plots-{mode}": plots(),
+            f"step-{mode}": reader_cards.step_place("tiled"),
+        }
         for name, content in pages.items():
             html = PAGE.format(theme=mode, place=content)
             (folder / f"{name}.html").write_text(html, encoding="utf-8")
@@ -499,6 +505,68 @@ LETTERS = """(root) => [...document.querySelectorAll(root + " svg")].flatMap((pi
   return [...picture.querySelectorAll("text")].map(
     (one) => parseFloat(getComputedStyle(one).fontSize) * scale);
 })"""
+
+
+def test_a_step_of_a_chapter_is_measured_where_the_reader_asks(
+    opened: Any, chromium_with_card: Browser
+) -> None:
+    place = opened(chromium_with_card).goto("step-light")
+    place.keep(MEASURED)
+    place.goto("step-light")
+    expect(place.page.locator(".lab-card")).to_contain_text(
+        "This runs “Naive, columns across the warp” and “Tiled” in WGSL on this device"
+    )
+    assert not place.scripts
+    place.press("Measure this step")
+    told = place.part("told")
+    expect(told).to_contain_text("WGSL at ", timeout=60_000)
+    expect(told).to_contain_text("times “Naive, columns across the warp”.")
+    expect(told).to_contain_text(f"in CUDA: {cuda_factor('tiled', 'naive'):.2f} times")
+    expect(place.page.get_by_role("button", name="Measure this step")).to_be_visible()
+    assert place.kept() == MEASURED
+    assert not place.said
+
+
+def test_a_step_without_a_card_is_one_sentence_and_one_that_is_hidden_stops(
+    opened: Any, chromium_with_card: Browser
+) -> None:
+    place = opened().goto("step-light")
+    place.press("Measure this step")
+    expect(place.part("told")).to_contain_text("This browser offers no graphics card to pages")
+    place = opened(chromium_with_card).goto("step-light")
+    place.press("Measure this step")
+    expect(place.part("told").locator("progress")).to_be_visible()
+    place.press("Stop")
+    expect(place.part("told")).to_have_text("Stopped. Nothing was kept.")
+
+
+@pytest.mark.parametrize(("name", "says"), [("strip", "is not there in WGSL"),
+                                            ("naive_rows", "is the first step in WGSL")])  # fmt: skip
+def test_a_step_that_cannot_be_measured_is_refused(name: str, says: str) -> None:
+    with pytest.raises(LabError, match=says):
+        reader_cards.step_place(name)
+
+
+def test_what_a_card_lacks_is_told(opened: Any) -> None:
+    place = opened().goto()
+    why = "the card, as it is offered here, has no floats of two bytes, f16"
+    place.keep(MEASURED | {"left_out": [{"name": "half_windows", "why": why}]})
+    place.goto()
+    said = place.part("result")
+    expect(said).to_contain_text(f"“Windows in half precision” was left out: {why}.")
+    expect(said).to_contain_text(f"their programs are newer: {len(STEPS) - len(SECONDS) - 1} steps")
+
+
+def test_half_precision_is_neither_the_best_step_nor_compared(opened: Any) -> None:
+    place = opened().goto()
+    place.keep(with_samples(half_windows=[0.00001]))
+    place.goto()
+    said = place.part("result")
+    expect(said).to_contain_text("from 1.05 to 41.9 GFLOP/s, with “Padded A”")
+    expect(said).to_contain_text("the best reaches 50 % of arithmetic alone")
+    expect(said).to_contain_text("The hollow mark is f16, half precision.")
+    expect(said.locator("tbody th").last).to_have_text("Windows in half precision f16")
+    expect(said).to_contain_text("f16 is half precision, not FP32: not to be compared")
 
 
 def test_plots_and_rooflines_load_nothing_where_no_card_is_kept(opened: Any) -> None:

@@ -1,8 +1,11 @@
 """The place where a reader measures the card in front of them: the ladder in WGSL, in the page.
 
-The start page has it::
+The start page has it, and chapters have it for a step::
 
     ```{reader-card}
+    ```
+
+    ```{reader-card} tiled
     ```
 
 Without scripts it shows nothing. One script comes when the reader asks (``book.js`` sees to that):
@@ -14,6 +17,7 @@ plots of speed over size.
 
 import json
 import re
+from html import escape
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +26,7 @@ from sphinx.application import Sphinx
 from sphinx.util.docutils import SphinxDirective
 
 from sgemm_lab.book.collecting import gathered
+from sgemm_lab.errors import LabError
 from sgemm_lab.files import data_folder
 from sgemm_lab.kernel import Kernel, body_start, load_kernel
 from sgemm_lab.lab import session
@@ -33,7 +38,7 @@ from sgemm_lab.records.cards import MeasuredCard, card_path, load_card
 from sgemm_lab.records.store import scores
 from sgemm_lab.rules.tile import Tile
 from sgemm_lab.text import number, size_text
-from sgemm_lab.wgsl.programs import constants_of, load_programs, roof_sources
+from sgemm_lab.wgsl.programs import constants_of, load_program, load_programs, roof_sources
 from sgemm_lab.widgets import bundle
 
 KIND = "reader_cards"
@@ -48,11 +53,21 @@ _SOURCES = Path(__file__).parent / "reader_card"
 
 
 class ReaderCardDirective(SphinxDirective):
-    """``{reader-card}``: the button that measures, and the place of its result."""
+    """``{reader-card}``: the button that measures, and the place of its result.
+
+    With the name of a program it measures that step alone.
+    """
+
+    optional_arguments = 1
 
     def run(self) -> list[nodes.Node]:
-        """Write the place's HTML."""
-        return [nodes.raw("", place(), format="html", **{KIND: SCRIPT})]
+        """Write the place's HTML.
+
+        Raises:
+            LabError: WGSL has no program of the name, or no step before it.
+        """
+        html = step_place(self.arguments[0]) if self.arguments else place()
+        return [nodes.raw("", html, format="html", **{KIND: SCRIPT})]
 
 
 def place() -> str:
@@ -80,6 +95,27 @@ def place() -> str:
         '</p><p class="lab-card-buttons"><button type="button" class="lab-run" data-lab="measure">'
         'Measure my card</button><button type="button" data-lab="open">Open a saved card</button>'
         '</p><div data-lab="told" role="status"></div><div data-lab="result"></div></section>'
+    )
+
+
+def step_place(name: str) -> str:
+    """Return the HTML of the place that measures one step of a chapter.
+
+    Raises:
+        LabError: WGSL has no program of the name, or no step before it.
+    """
+    program = load_program(name)
+    if program.parent is None:
+        raise LabError(f"'{name}' is the first step in WGSL: there is none before it to compare.")
+    before = load_program(program.parent.partition(":")[0])
+    return (
+        f'<section class="lab-card" data-lab="reader-card" data-program="{escape(name)}" '
+        'aria-label="This step on your card" hidden>'
+        f"<p>Does this step help on your card? This runs “{escape(before.title)}” and "
+        f"“{escape(program.title)}” in WGSL on this device, each checked first. It takes some "
+        "seconds. The result is neither kept nor sent.</p>"
+        '<p class="lab-card-buttons"><button type="button" class="lab-run" data-lab="measure">'
+        'Measure this step</button></p><div data-lab="told" role="status"></div></section>'
     )
 
 

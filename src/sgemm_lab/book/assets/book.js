@@ -81,11 +81,12 @@ window.labCompiles =
     loadPanels();
 
   // What measures the reader's card comes when it is asked for, was before, or a link brings a card.
-  /** @type {HTMLElement | null} */
-  const card = document.querySelector('[data-lab="reader-card"]');
-  if (card) {
-    const loadCard = loader("reader-card.js");
-    wake(card, loadCard);
+  // A step of a chapter is measured only when it is asked for.
+  /** @type {NodeListOf<HTMLElement>} */
+  const cards = document.querySelectorAll('[data-lab="reader-card"]');
+  const loadCard = loader("reader-card.js");
+  for (const card of cards) wake(card, loadCard);
+  if (document.querySelector('[data-lab="reader-card"]:not([data-program])')) {
     const follow = () => location.hash.startsWith("#card=") && loadCard();
     addEventListener("hashchange", follow);
     if (!follow() && kept("sgemm-lab:card")) loadCard();

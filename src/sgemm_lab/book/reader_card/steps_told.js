@@ -49,12 +49,13 @@ function addLine(box, words) {
 }
 
 /**
+ * What a step brought, in words.
  * @param {Measured} measured
  * @param {BookCard} book
  * @param {Row} row
  * @param {Row} before the step that it builds on
  */
-function lineOf(measured, book, row, before) {
+export function lineOf(measured, book, row, before) {
   const [now, old] = [row.mine.gflops, before.mine.gflops];
   const there = row.cuda?.factor;
   const apart = Math.max(row.spread, before.spread);

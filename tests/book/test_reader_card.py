@@ -294,7 +294,7 @@ def test_the_book_names_its_own_gpu_and_speeds(opened: Any) -> None:
     names = [step["name"] for step in BOOK["steps"]]
     assert len(set(names)) == len(names)
     assert set(names) == set(BOOK["wgsl"]["gflops"])
-    assert set(names) - set(BOOK["cuda"]["gflops"]) == {"fours"}  # WGSL's alone
+    assert set(names) - set(BOOK["cuda"]["gflops"]) == {"fours", "lanes", "half_windows"}
 
 
 def test_a_card_is_forgotten(opened: Any) -> None:
@@ -540,8 +540,10 @@ def test_a_step_without_a_card_is_one_sentence_and_one_that_is_hidden_stops(
     expect(place.part("told")).to_have_text("Stopped. Nothing was kept.")
 
 
-@pytest.mark.parametrize(("name", "says"), [("strip", "is not there in WGSL"),
-                                            ("naive_rows", "is the first step in WGSL")])  # fmt: skip
+@pytest.mark.parametrize(
+    ("name", "says"),
+    [("strip", "is not there in WGSL"), ("naive_rows", "is the first step in WGSL")],
+)
 def test_a_step_that_cannot_be_measured_is_refused(name: str, says: str) -> None:
     with pytest.raises(LabError, match=says):
         reader_cards.step_place(name)
@@ -555,6 +557,14 @@ def test_what_a_card_lacks_is_told(opened: Any) -> None:
     said = place.part("result")
     expect(said).to_contain_text(f"“Windows in half precision” was left out: {why}.")
     expect(said).to_contain_text(f"their programs are newer: {len(STEPS) - len(SECONDS) - 1} steps")
+
+
+def test_the_clock_is_named(opened: Any) -> None:
+    place = opened().goto()
+    for clock, says in (("timestamps", "by the card's clock"), ("wall clock", "by the browser's")):
+        place.keep(MEASURED | {"clock": clock})
+        place.goto()
+        expect(place.part("result")).to_contain_text(says)
 
 
 def test_half_precision_is_neither_the_best_step_nor_compared(opened: Any) -> None:

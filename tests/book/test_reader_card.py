@@ -4,6 +4,7 @@ import gzip
 import json
 import shutil
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -14,10 +15,15 @@ from playwright.sync_api import Browser, Page, expect
 from sgemm_lab import lab
 from sgemm_lab.book import picture, reader_cards, theme
 from sgemm_lab.book.assets import ASSETS
+from sgemm_lab.book.render import PAGE_STATE_MIME, page_scripts, page_state
+from sgemm_lab.errors import LabError
 from sgemm_lab.files import data_folder
+from sgemm_lab.kernel import Kernel, parse_kernel
 from sgemm_lab.lab.ladders import chapter_pages
 from sgemm_lab.records.cards import card_path
 from sgemm_lab.text import number
+from sgemm_lab.wgsl.programs import load_programs
+from sgemm_lab.widgets import bundle
 
 pytestmark = pytest.mark.browser
 
@@ -29,9 +35,12 @@ KEY = "sgemm-lab:card"
 PAGE = """<!doctype html><html lang="en" data-theme="{theme}"><head><meta charset="utf-8">
 <meta name="viewport" content="width=device-width"><title>A card</title>
 <link rel="stylesheet" href="book-theme.css"><link rel="stylesheet" href="reader_card.css">
+<link rel="stylesheet" href="book.css">
 <script>DOCUMENTATION_OPTIONS = {{}};</script><script defer src="book.js"></script></head>
 <body style="background: var(--lab-bg); color: var(--lab-fg)"><main class="bd-article">
 <h1>A card</h1>{place}</main></body></html>"""
+CURVES = (("naive_rows", "naive"), ("ahead", "lane_map"))
+"""Kernels of the plots over size: those that WGSL has, and others."""
 BOOK = reader_cards.book_card()
 STEPS = BOOK["steps"]
 SECONDS = {"naive_rows": 0.004, "naive": 0.001, "tiled": 0.0008, "padded": 0.0001}
@@ -59,19 +68,45 @@ MEASURED: dict[str, Any] = {
 @pytest.fixture(scope="module")
 def address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     folder: Path = tmp_path_factory.mktemp("reader_card")
-    for name in ("book.js", "reader_card.css"):
+    for name in ("book.js", "reader_card.css", "book.css"):
         shutil.copy(ASSETS / name, folder)
+    for name, text in bundle.site_files().items():
+        (folder / name).write_text(text, encoding="utf-8")
     (folder / "book-theme.css").write_text(theme.stylesheet(), encoding="utf-8")
     (folder / reader_cards.SCRIPT).write_text(reader_cards.script(), encoding="utf-8")
-    steps = reader_cards.steps_script()
-    (folder / reader_cards.STEPS_SCRIPT).write_text(steps, encoding="utf-8")
+    steps = reader_cards.chapter_script()
+    (folder / reader_cards.CHAPTER_SCRIPT).write_text(steps, encoding="utf-8")
     boxes = "".join(lab.closing(name)._repr_html_() for name in BOXES)
     for mode in ("light", "dark"):
-        for name, content in ((mode, reader_cards.place()), (f"chapter-{mode}", boxes)):
+        pages = {
+            mode: reader_cards.place(),
+            f"chapter-{mode}": boxes,
+            f"plots-{mode}": plots(),
+            f"step-{mode}": reader_cards.step_place("tiled"),
+        }
+        for name, content in pages.items():
             html = PAGE.format(theme=mode, place=content)
             (folder / f"{name}.html").write_text(html, encoding="utf-8")
     with picture.served(folder) as served:
         yield served
+
+
+def plots() -> str:
+    """Return a roofline and plots over size, as a chapter has them, with the scripts that draw."""
+    widget = lab.roofline("naive_rows", "naive", level="dram")
+    state = page_state({widget.model_id: {"state": widget.get_state()}})
+    pictures = [lab.curves(*names, conclusion="It rises.") for names in CURVES]
+    drawings = [one._repr_mimebundle_()["image/svg+xml"] for one in pictures]
+    saved = json.dumps(state).replace("<", "\\u003c")
+    return "\n".join(
+        [
+            *(f'<figure><div class="lab-figure">{one}</div></figure>' for one in drawings),
+            f'<div class="lab-widget" data-model-id="{widget.model_id}">',
+            '<div class="lab-widget-live"></div></div>',
+            f'<script type="{PAGE_STATE_MIME}">{saved}</script>',
+            *(f'<script defer src="{file}"></script>' for file in page_scripts(state)),
+        ]
+    )
 
 
 class Opened:
@@ -117,7 +152,7 @@ class Opened:
 
     @property
     def scripts(self) -> list[str]:
-        names = (reader_cards.SCRIPT, reader_cards.STEPS_SCRIPT)
+        names = (reader_cards.SCRIPT, reader_cards.CHAPTER_SCRIPT)
         return [url for url in self.asked if url.endswith(names)]
 
     @property
@@ -144,8 +179,17 @@ def opened(chromium: Browser, address: str) -> Iterator[Any]:
         context.close()
 
 
-def test_what_comes_when_the_reader_asks_is_light() -> None:
-    assert len(gzip.compress(reader_cards.script().encode())) <= LARGEST_BYTES
+def test_what_comes_when_the_reader_asks_and_then_in_chapters_is_light() -> None:
+    scripts = reader_cards.script(), reader_cards.chapter_script()
+    assert sum(len(gzip.compress(one.encode())) for one in scripts) <= LARGEST_BYTES
+
+
+@pytest.mark.parametrize("program", load_programs(), ids=lambda program: program.name)
+def test_a_program_in_the_page_lacks_nothing_but_prose(program: Kernel) -> None:
+    shipped = parse_kernel(program.name, reader_cards.without_prose(program.source))
+    assert shipped.fingerprint == program.fingerprint
+    assert replace(shipped, source="") == replace(program, source="")
+    assert len(shipped.source) < len(program.source)
 
 
 def test_nothing_comes_before_the_reader_asks_and_without_a_card_it_is_one_line(
@@ -209,7 +253,7 @@ def test_a_kept_card_is_shown_beside_the_books(opened: Any) -> None:
     assert "A laptop's card, WGSL: 40 times as fast, from 1.05 to 41.9 GFLOP/s" in said
     assert "That is 50 % of the 83.8 GFLOP/s" in said
     assert "a copy moves 60.5 GB/s" in said
-    assert f"its program changed since: {len(STEPS) - len(SECONDS)} steps." in said
+    assert f"their programs are newer: {len(STEPS) - len(SECONDS)} steps." in said
     link = rows.first.locator("a")
     assert link.get_attribute("href") == dict(chapter_pages())[1][0]
     assert not place.said
@@ -250,7 +294,7 @@ def test_the_book_names_its_own_gpu_and_speeds(opened: Any) -> None:
     names = [step["name"] for step in BOOK["steps"]]
     assert len(set(names)) == len(names)
     assert set(names) == set(BOOK["wgsl"]["gflops"])
-    assert set(names) - set(BOOK["cuda"]["gflops"]) == {"fours"}  # WGSL's alone
+    assert set(names) - set(BOOK["cuda"]["gflops"]) == {"fours", "lanes", "half_windows"}
 
 
 def test_a_card_is_forgotten(opened: Any) -> None:
@@ -416,7 +460,7 @@ def test_closing_boxes_tell_how_a_kept_card_took_the_step(opened: Any) -> None:
     }
     terms = place.page.locator(".lab-card-step dt").all_inner_texts()
     assert terms == ["On your card", "On your card"]
-    assert place.scripts == [f"{place.address}/{reader_cards.STEPS_SCRIPT}"]
+    assert place.scripts == [f"{place.address}/{reader_cards.CHAPTER_SCRIPT}"]
     assert not place.said
 
 
@@ -447,15 +491,179 @@ def test_closing_boxes_say_nothing_of_a_card_that_does_not_fit_the_book(
 ) -> None:
     place = opened().goto("chapter-light")
     place.keep(MEASURED | kept)
-    with place.page.expect_response(f"**/{reader_cards.STEPS_SCRIPT}"):
+    with place.page.expect_response(f"**/{reader_cards.CHAPTER_SCRIPT}"):
         place.goto("chapter-light")
     place.page.wait_for_load_state("networkidle")
     assert place.told_steps == {}
     assert not place.said
 
 
-def test_a_chapter_with_a_kept_card_gets_little_more_to_load() -> None:
-    assert len(gzip.compress(reader_cards.steps_script().encode())) <= LARGEST_BYTES / 4
+SMALLER = {"size": 64, "seconds": {"naive_rows": [0.002, 0.001, 0.003], "naive": [0.0005]}}
+"""Of a product at 64³: 0.262 and 1.05 GFLOP/s."""
+LETTERS = """(root) => [...document.querySelectorAll(root + " svg")].flatMap((picture) => {
+  const scale = picture.getBoundingClientRect().width / picture.viewBox.baseVal.width;
+  return [...picture.querySelectorAll("text")].map(
+    (one) => parseFloat(getComputedStyle(one).fontSize) * scale);
+})"""
+
+
+def test_a_step_of_a_chapter_is_measured_where_the_reader_asks(
+    opened: Any, chromium_with_card: Browser
+) -> None:
+    place = opened(chromium_with_card).goto("step-light")
+    place.keep(MEASURED)
+    place.goto("step-light")
+    expect(place.page.locator(".lab-card")).to_contain_text(
+        "This runs “Naive, columns across the warp” and “Tiled” in WGSL on this device"
+    )
+    assert not place.scripts
+    place.press("Measure this step")
+    told = place.part("told")
+    expect(told).to_contain_text("WGSL at ", timeout=60_000)
+    expect(told).to_contain_text("times “Naive, columns across the warp”.")
+    expect(told).to_contain_text(f"in CUDA: {cuda_factor('tiled', 'naive'):.2f} times")
+    expect(place.page.get_by_role("button", name="Measure this step")).to_be_visible()
+    assert place.kept() == MEASURED
+    assert not place.said
+
+
+def test_a_step_without_a_card_is_one_sentence_and_one_that_is_hidden_stops(
+    opened: Any, chromium_with_card: Browser
+) -> None:
+    place = opened().goto("step-light")
+    place.press("Measure this step")
+    expect(place.part("told")).to_contain_text("This browser offers no graphics card to pages")
+    place = opened(chromium_with_card).goto("step-light")
+    place.press("Measure this step")
+    expect(place.part("told").locator("progress")).to_be_visible()
+    place.press("Stop")
+    expect(place.part("told")).to_have_text("Stopped. Nothing was kept.")
+
+
+@pytest.mark.parametrize(
+    ("name", "says"),
+    [("strip", "is not there in WGSL"), ("naive_rows", "is the first step in WGSL")],
+)
+def test_a_step_that_cannot_be_measured_is_refused(name: str, says: str) -> None:
+    with pytest.raises(LabError, match=says):
+        reader_cards.step_place(name)
+
+
+def test_what_a_card_lacks_is_told(opened: Any) -> None:
+    place = opened().goto()
+    why = "the card, as it is offered here, has no floats of two bytes, f16"
+    place.keep(MEASURED | {"left_out": [{"name": "half_windows", "why": why}]})
+    place.goto()
+    said = place.part("result")
+    expect(said).to_contain_text(f"“Windows in half precision” was left out: {why}.")
+    expect(said).to_contain_text(f"their programs are newer: {len(STEPS) - len(SECONDS) - 1} steps")
+
+
+def test_the_clock_is_named(opened: Any) -> None:
+    place = opened().goto()
+    for clock, says in (("timestamps", "by the card's clock"), ("wall clock", "by the browser's")):
+        place.keep(MEASURED | {"clock": clock})
+        place.goto()
+        expect(place.part("result")).to_contain_text(says)
+
+
+def test_half_precision_is_neither_the_best_step_nor_compared(opened: Any) -> None:
+    place = opened().goto()
+    place.keep(with_samples(half_windows=[0.00001]))
+    place.goto()
+    said = place.part("result")
+    expect(said).to_contain_text("from 1.05 to 41.9 GFLOP/s, with “Padded A”")
+    expect(said).to_contain_text("the best reaches 50 % of arithmetic alone")
+    expect(said).to_contain_text("The hollow mark is f16, half precision.")
+    expect(said.locator("tbody th").last).to_have_text("Windows in half precision f16")
+    expect(said).to_contain_text("f16 is half precision, not FP32: not to be compared")
+
+
+def test_plots_and_rooflines_load_nothing_where_no_card_is_kept(opened: Any) -> None:
+    place = opened().goto("plots-light")
+    place.page.wait_for_selector(".lab-widget.is-live")
+    expect(place.page.locator(".lab-card-beside")).to_have_count(0)
+    assert not place.scripts
+    assert not place.said
+
+
+@pytest.fixture
+def beside(opened: Any) -> Opened:
+    """The page with plots, where a card is kept."""
+    place: Opened = opened().goto("plots-light")
+    place.keep(MEASURED | {"smaller": [SMALLER]})
+    place.goto("plots-light")
+    place.page.wait_for_selector(".lab-card-beside .lab-widget.is-live")
+    return place
+
+
+def test_beside_a_roofline_stands_the_kept_card_between_its_own_roofs(beside: Opened) -> None:
+    own = beside.page.locator("section.lab-card-beside")
+    expect(own).to_have_count(1)
+    expect(own).to_contain_text(
+        "A laptop's card, WGSL at 128³, between its own roofs. A copy moves 60.5 GB/s, "
+        "multiply-adds alone make 83.8 GFLOP/s, and they meet at 1.39 FLOP/B. naive_rows "
+        "reaches 1.05 GFLOP/s, 1.3 % of its arithmetic; naive reaches 4.19 GFLOP/s, 5 %"
+    )
+    expect(own.locator("svg.lab-chart")).to_have_attribute(
+        "aria-label", "Roofline of A laptop's card, WGSL, 2 points"
+    )
+    own.get_by_label("naive, WGSL, DRAM, measured").focus()
+    readout = own.locator(".lab-readout:not(.lab-measure)")
+    expect(readout).to_contain_text("0.25 FLOP/B · 4.19 GFLOP/s · 28 % of the roof there, 15.1")
+    expect(readout).to_contain_text("measured in WGSL, A laptop's card, 2026-11-22")
+    # The book's own roofline stays as it was.
+    books = beside.page.locator(".lab-widget svg.lab-chart").first
+    expect(books).to_have_attribute("aria-label", "Roofline of H200, 4 points")
+    assert beside.scripts == [f"{beside.address}/{reader_cards.CHAPTER_SCRIPT}"]
+    assert not beside.said
+
+
+def test_beside_a_plot_over_size_stands_the_kept_card_over_its_sizes(beside: Opened) -> None:
+    known, others = beside.page.locator("figure.lab-card-beside").all()
+    expect(known.locator("figcaption")).to_contain_text(
+        "A laptop's card, WGSL: at 128³ “Naive, columns across the warp” makes 4.19 GFLOP/s, 5 % "
+        "of the 83.8 that its arithmetic reaches"
+    )
+    expect(known.locator("figcaption")).to_contain_text("On the NVIDIA H200, in CUDA, at 8192³: ")
+    titles = known.locator("path title").all_text_contents()
+    mine = [title.split(", ")[-1] for title in titles if "WGSL" in title]
+    assert mine == ["64³: 0.262 GFLOP/s", "128³: 1.05 GFLOP/s", "64³: 1.05 GFLOP/s",
+                    "128³: 4.19 GFLOP/s"]  # fmt: skip
+    speed = lab.speed("naive", 1024)
+    assert (
+        f"Naive, columns across the warp, NVIDIA H200, CUDA, 1024³: {number(speed)} GFLOP/s"
+        in titles
+    )
+    expect(others.locator("figcaption")).to_contain_text("None of the kernels above can be said in")
+    assert "Padded" in others.locator("figcaption").inner_text()
+    assert not beside.said
+
+
+@pytest.mark.parametrize(("mode", "width"), [("light", 1280), ("dark", 390)])
+def test_a_card_beside_plots_is_at_home_on_every_screen(opened: Any, mode: str, width: int) -> None:
+    place = opened(viewport={"width": width, "height": 844}).goto(f"plots-{mode}")
+    place.keep(MEASURED | {"smaller": [SMALLER]})
+    place.goto(f"plots-{mode}")
+    place.page.wait_for_selector(".lab-card-beside .lab-widget.is-live")
+    assert place.page.evaluate("document.documentElement.scrollWidth") <= width
+    assert min(place.page.evaluate(LETTERS, ".lab-card-beside")) >= 11
+    found = Axe().run(place.page, ".lab-card-beside").response["violations"]
+    assert not found, [one["help"] for one in found]
+
+
+def test_letters_keep_their_size_where_a_phone_is_turned(opened: Any) -> None:
+    place = opened(viewport={"width": 844, "height": 390}).goto()
+    place.keep(MEASURED)
+    for page, root in (("light", ".lab-card-plot"), ("plots-light", "figure.lab-card-beside")):
+        place.page.set_viewport_size({"width": 844, "height": 390})
+        place.goto(page)
+        wide = place.page.locator(f"{root} svg").first
+        wide.wait_for()
+        before = wide.get_attribute("viewBox")
+        place.page.set_viewport_size({"width": 390, "height": 844})
+        expect(wide).not_to_have_attribute("viewBox", str(before))
+        assert min(place.page.evaluate(LETTERS, root)) >= 11.9
 
 
 @pytest.mark.parametrize(("mode", "width"), [("light", 1280), ("dark", 390)])

@@ -12,7 +12,7 @@ def test_a_program_is_listed_without_its_head(name: str) -> None:
     program = load_program(name)
     lines = lab.wgsl(name).text.splitlines()
     assert lines[0] == program.title
-    assert lines[1].startswith("+ const") or lines[1].startswith("  const")
+    assert lines[1].startswith(("+ const", "  const", "+ enable"))
     marked = [line for line in lines[1:] if line.startswith("+")]
     assert bool(marked) == (program.parent is not None)
 

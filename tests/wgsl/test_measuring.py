@@ -1,10 +1,12 @@
 """A whole measurement on a card that a processor acts: what it finds, and how it can end."""
 
+import json
 from typing import Any
 
 import pytest
 from playwright.sync_api import Browser, Page
 
+from sgemm_lab.files import PACKAGE
 from sgemm_lab.wgsl.programs import load_programs, roof_sources
 
 pytestmark = pytest.mark.browser
@@ -41,8 +43,22 @@ LOSE = """async () => {
 }"""
 
 
-def climb(page: Page, book: dict[str, Any] = BOOK) -> Any:
-    return page.evaluate(CLIMB, [book, LIMITS])
+WITHOUT_FEATURES = """() => {
+  Object.defineProperty(GPUAdapter.prototype, "features", { get: () => new Set() });
+}"""
+
+
+def climb(page: Page, book: dict[str, Any] = BOOK, **limits: int) -> Any:
+    return page.evaluate(CLIMB, [book, LIMITS | limits])
+
+
+def with_programs(*names: str) -> dict[str, Any]:
+    programs = [
+        {"name": one.name, "source": one.source, "fingerprint": one.fingerprint}
+        for one in load_programs()
+        if one.name in names
+    ]
+    return BOOK | {"programs": programs}
 
 
 @pytest.fixture
@@ -66,9 +82,42 @@ def test_a_climb_measures_the_card_and_every_program(with_card: Page) -> None:
         gflops = 2 * 128**3 / sorted(rung["seconds"])[1] / 1e9
         assert 0 < gflops < measured["multiply_add_gflops"]
     assert measured["copy_gbs"] > 0
+    assert measured["left_out"] == []
+    assert measured["smaller"] == []
     shares = [share for _, share in with_card.evaluate("told")]
     assert shares == sorted(shares)
     assert shares[-1] < 1
+
+
+def test_smaller_sizes_are_timed_too(with_card: Page) -> None:
+    measured = climb(with_card, with_programs("tiled"), largest=512)
+    sizes = [one["size"] for one in measured["smaller"]]
+    assert sizes == [n for n in (256, 128) if n < measured["size"]]
+    for one in measured["smaller"]:
+        assert [len(seconds) for seconds in one["seconds"].values()] == [3]
+
+
+def test_a_card_without_features_measures_the_rest_by_the_browsers_clock(own_card: Page) -> None:
+    own_card.evaluate(WITHOUT_FEATURES)
+    own_card.evaluate(OPEN)
+    measured = climb(own_card, with_programs("naive", "lanes", "half_windows"))
+    assert measured["clock"] == "wall clock"
+    assert [rung["name"] for rung in measured["rungs"]] == ["naive"]
+    words = json.loads((PACKAGE / "wgsl" / "features.json").read_text(encoding="utf-8"))
+    assert measured["left_out"] == [
+        {"name": "lanes", "why": words["subgroups"]},
+        {"name": "half_windows", "why": words["shader-f16"]},
+    ]
+
+
+def test_a_program_for_a_feature_that_is_wrong_on_this_card_is_left_out(with_card: Page) -> None:
+    book = with_programs("naive", "lanes")
+    naive, lanes = book["programs"]
+    wrong = lanes | {"source": lanes["source"].replace("fragA[i], l)", "fragA[i], l ^ 1)")}
+    measured = climb(with_card, book | {"programs": [naive, wrong]})
+    assert [rung["name"] for rung in measured["rungs"]] == ["naive"]
+    [left_out] = measured["left_out"]
+    assert left_out["why"].startswith("lanes is wrong at ")
 
 
 def test_a_climb_ends_at_a_wrong_program(with_card: Page) -> None:

@@ -66,9 +66,15 @@ class Prose:
 class Picture:
     """A Matplotlib figure that tells its conclusion in words too."""
 
-    def __init__(self, figure: Figure, title: str, conclusion: str) -> None:
+    def __init__(
+        self, figure: Figure, title: str, conclusion: str, speeds: Sequence[str] = ()
+    ) -> None:
+        """Draw it. ``speeds`` names kernels: beside them a page shows a reader's own card."""
         self._conclusion = with_spaced_percents(conclusion)
         self._svg = style.svg(figure, title, self._conclusion)
+        if speeds:
+            named = f'<svg data-speeds="{escape(" ".join(speeds))}"'
+            self._svg = self._svg.replace("<svg", named, 1)
 
     def _repr_mimebundle_(self, **_: object) -> dict[str, str]:
         # The book takes the SVG and sets the conclusion below it; a notebook takes the HTML.

@@ -192,7 +192,7 @@ def speed_curves(names: Sequence[str], conclusion: str) -> Picture:
         _label_ends(ax, ends)
     if here:
         conclusion += f" Open marks: {here[0].gpu}, measured here."
-    return Picture(fig, "Speed over matrix size", conclusion)
+    return Picture(fig, "Speed over matrix size", conclusion, speeds=names)
 
 
 def _label_ends(ax: Axes, ends: list[tuple[str, str, tuple[float, float]]]) -> None:

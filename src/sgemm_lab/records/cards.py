@@ -28,6 +28,24 @@ class CardRung:
 
 
 @dataclass(frozen=True)
+class LeftOut:
+    """A program that a card cannot run."""
+
+    name: str
+    why: str
+    """As a sentence goes on after a colon."""
+
+
+@dataclass(frozen=True)
+class Smaller:
+    """What was measured at a smaller size."""
+
+    size: int
+    seconds: dict[str, tuple[float, ...]]
+    """Every sample, by the name of the program."""
+
+
+@dataclass(frozen=True)
 class MeasuredCard:
     """A card as the ladder in WGSL found it."""
 
@@ -43,6 +61,8 @@ class MeasuredCard:
     multiply_add_gflops: float
     """What the arithmetic reaches without memory."""
     rungs: tuple[CardRung, ...]
+    left_out: tuple[LeftOut, ...] = ()
+    smaller: tuple[Smaller, ...] = ()
 
     def gflops(self, name: str, fingerprint: str) -> float | None:
         """Return the median of a program, or None where this code of it was not measured."""

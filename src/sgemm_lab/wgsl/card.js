@@ -11,6 +11,8 @@ const TIMESTAMP_BYTES = 16;
 const USE = { MAP_READ: 1, COPY_SRC: 4, COPY_DST: 8, UNIFORM: 64, STORAGE: 128, RESOLVE: 512 };
 const READ = 1;
 const COMPUTE = 4;
+/** What a card may have and some programs need: features.json says what it is to lack one. */
+const FEATURES = ["subgroups", "shader-f16"];
 
 /** @typedef {"uniform" | "storage" | "read-only-storage"} Kind of a binding */
 /**
@@ -27,9 +29,10 @@ export async function openCard() {
   const adapter = await navigator.gpu
     ?.requestAdapter({ powerPreference: "high-performance" })
     .catch(() => null);
-  const timestamps = adapter?.features.has("timestamp-query") ?? false;
+  const requiredFeatures = ["timestamp-query", ...FEATURES].filter((name) =>
+    adapter?.features.has(name),
+  );
   try {
-    const requiredFeatures = timestamps ? ["timestamp-query"] : [];
     device = await adapter?.requestDevice({ requiredFeatures });
   } catch {
     // An adapter that gives no device is as good as none.
@@ -37,7 +40,7 @@ export async function openCard() {
   if (!adapter || !device) throw new LabError(NOT_THERE);
   const { description, device: model, vendor, architecture } = adapter.info;
   const name = description || model || [vendor, architecture].filter(Boolean).join(" ");
-  return new Card(device, name || "a card without a name", timestamps);
+  return new Card(device, name || "a card without a name", new Set(requiredFeatures));
 }
 
 /** A card that can run programs. All of it ends where something stops it. */
@@ -51,15 +54,16 @@ export class Card {
   /**
    * @param {GPUDevice} device
    * @param {string} name
-   * @param {boolean} timestamps whether the device itself can tell when work began and ended
+   * @param {ReadonlySet<string>} features of WebGPU that the device was given with
    */
-  constructor(device, name, timestamps) {
+  constructor(device, name, features) {
     this.#device = device;
     this.name = name;
+    this.features = features;
     device.lost.then(() =>
       this.stop("The browser took the card away, and what was not finished is lost. Try again."),
     );
-    if (timestamps) {
+    if (features.has("timestamp-query")) {
       this.#clock = {
         queries: device.createQuerySet({ type: "timestamp", count: 2 }),
         resolved: this.#make(TIMESTAMP_BYTES, USE.RESOLVE | USE.COPY_SRC),

@@ -3,7 +3,7 @@
 
 import { LabError } from "../errors.js";
 import { sizeText } from "../text.js";
-import { faultOf, wholeNumbers } from "./exact.js";
+import { faultOf, faultOfRounded, fractions, wholeNumbers } from "./exact.js";
 import { Product } from "./products.js";
 
 /** @typedef {import("./products.js").Program} Program */
@@ -24,21 +24,28 @@ export const AWKWARD_SIZES = [
   [129, 132, 20],
 ];
 
+/** @type {Size} where a program in half precision is held to what rounding may do */
+const ROUNDED_SIZE = [97, 203, 61];
+
 /**
- * Run a program at every awkward size. Throws a LabError that names the size where it is wrong.
+ * Run a program at every awkward size. Throws a LabError that names the size where it is wrong. One
+ * in half precision gets fractions too, and is held to what rounding may do to them at worst.
  * @param {import("./card.js").Card} card
  * @param {Program} program
  * @param {Compiled} compiled
  * @param {Size[]} [sizes]
  */
 export async function check(card, program, compiled, sizes = AWKWARD_SIZES) {
-  for (const size of sizes) {
+  /** @type {(size: Size, drawn: typeof fractions, judge: typeof faultOf) => Promise<void>} */
+  const at = async (size, drawn, judge) => {
     const [m, n, k] = size;
-    const [a, b] = [wholeNumbers(m * k, m), wholeNumbers(k * n, n + 1)];
+    const [a, b] = [drawn(m * k, m), drawn(k * n, n + 1)];
     const product = await Product.on(card, size);
     product.fill(a, b);
-    const fault = faultOf(a, b, await product.result(program, compiled), size);
+    const fault = judge(a, b, await product.result(program, compiled), size);
     product.free();
     if (fault) throw new LabError(`${program.name} is wrong at ${sizeText(size)}: ${fault}`);
-  }
+  };
+  for (const size of sizes) await at(size, wholeNumbers, faultOf);
+  if (program.arithmetic === "fp16") await at(ROUNDED_SIZE, fractions, faultOfRounded);
 }

@@ -6,6 +6,7 @@ import { LabError } from "../errors.js";
 import { sizeText } from "../text.js";
 import { check } from "./checking.js";
 import { faultOfLarge, fractions, wholeNumbers } from "./exact.js";
+import features from "./features.json";
 import { FORM } from "./form.js";
 import { compiledOn, Product, programsOf } from "./products.js";
 import { copySpeed, multiplyAddSpeed } from "./roofs.js";
@@ -15,6 +16,7 @@ import { copySpeed, multiplyAddSpeed } from "./roofs.js";
 /** @typedef {import("./products.js").Program} Program */
 /** @typedef {import("./products.js").Compiled} Compiled */
 /** @typedef {{ program: Program, compiled: Compiled, once: number, seconds: number[] }} Rung */
+/** @typedef {{ name: string, why: string }} LeftOut */
 /**
  * The programs that the book has: those of the ladder with the fingerprints of their code, and
  * those that measure the card.
@@ -26,6 +28,9 @@ const LARGEST = 4096;
 /** No run of a program lasts longer, as far as can be told beforehand: the screen waits for it. */
 const LONGEST_S = 0.1;
 const ROUNDS = 7;
+/** Samples at each smaller size, which are only for the plot over sizes. */
+const FEW_ROUNDS = 3;
+const SMALLER_SIZES = 3;
 /** Browsers round the card's clock to 0.1 ms, and their own comes with a delay. */
 const SAMPLE_S = { timestamps: 0.03, "wall clock": 0.1 };
 const MOST_TIMES = 200;
@@ -43,11 +48,12 @@ export async function climb(card, book, tell, { largest = LARGEST, rounds = ROUN
   const copy = await copySpeed(card, book.roofs.copy);
   tell("Measuring how fast it multiplies and adds", 0.05);
   const multiplyAdd = await multiplyAddSpeed(card, book.roofs.multiply_add);
-  const rungs = await checkedRungs(card, book, tell);
+  const { rungs, leftOut } = await checkedRungs(card, book, tell);
   tell("Looking for a size that this card can bear", 0.4);
   const product = await bearableProduct(card, rungs, largest);
   await timeInTurns(product, rungs, card.clock, rounds, tell);
   product.free();
+  const smaller = await smallerSizes(card, rungs, product.size[0], tell);
   const fingerprints = new Map(book.programs.map(({ name, fingerprint }) => [name, fingerprint]));
   return {
     form: FORM,
@@ -62,10 +68,13 @@ export async function climb(card, book, tell, { largest = LARGEST, rounds = ROUN
       fingerprint: fingerprints.get(name.split(":")[0]) ?? "",
       seconds,
     })),
+    left_out: leftOut,
+    smaller,
   };
 }
 
 /**
+ * Compile and check every program. One that needs what not every card has may be left out.
  * @param {Card} card
  * @param {Book} book
  * @param {(text: string, share: number) => void} tell
@@ -74,13 +83,34 @@ async function checkedRungs(card, book, tell) {
   const programs = book.programs.flatMap(({ name, source }) => programsOf(name, source));
   /** @type {Rung[]} */
   const rungs = [];
-  for (const program of programs) {
-    tell(`Checking ${program.name}`, 0.1 + (0.3 * rungs.length) / programs.length);
-    const compiled = await compiledOn(card, program);
-    await check(card, program, compiled);
-    rungs.push({ program, compiled, once: 0, seconds: [] });
+  /** @type {LeftOut[]} */
+  const leftOut = [];
+  for (const [place, program] of programs.entries()) {
+    tell(`Checking ${program.name}`, 0.1 + (0.3 * place) / programs.length);
+    try {
+      const why = lackedBy(card, program);
+      if (why) throw new LabError(why);
+      const compiled = await compiledOn(card, program);
+      await check(card, program, compiled);
+      rungs.push({ program, compiled, once: 0, seconds: [] });
+    } catch (fault) {
+      card.goOn();
+      // Features are new to browsers: a program that needs one does not end the rest.
+      if (program.needs === null || !(fault instanceof LabError)) throw fault;
+      leftOut.push({ name: program.name, why: fault.message.replace(/\.$/, "") });
+    }
   }
-  return rungs;
+  return { rungs, leftOut };
+}
+
+/**
+ * Why a card cannot run a program; null where it can.
+ * @param {Card} card
+ * @param {Program} program
+ */
+function lackedBy(card, { needs }) {
+  if (needs === null || card.features.has(needs)) return null;
+  return new Map(Object.entries(features)).get(needs) ?? `the card has no ${needs}`;
 }
 
 /**
@@ -133,11 +163,48 @@ async function timeInTurns(product, rungs, clock, rounds, tell) {
   for (let round = 0; round < rounds; round++) {
     tell(
       `Timing at ${sizeText(product.size)}, round ${round + 1} of ${rounds}`,
-      0.5 + round / rounds / 2,
+      0.5 + (0.4 * round) / rounds,
     );
-    for (const { program, compiled, once, seconds } of rungs) {
-      const times = Math.min(MOST_TIMES, Math.max(1, Math.ceil(SAMPLE_S[clock] / once)));
-      seconds.push(await product.seconds(program, compiled, times));
-    }
+    for (const rung of rungs) rung.seconds.push(await sample(product, rung, clock));
   }
+}
+
+/**
+ * @param {Product} product
+ * @param {Rung} rung
+ * @param {"timestamps" | "wall clock"} clock
+ */
+function sample(product, { program, compiled, once }, clock) {
+  const times = Math.min(MOST_TIMES, Math.max(1, Math.ceil(SAMPLE_S[clock] / once)));
+  return product.seconds(program, compiled, times);
+}
+
+/**
+ * Time the programs at the sizes below, which were checked on the way up.
+ * @param {Card} card
+ * @param {Rung[]} rungs
+ * @param {number} size of the timing above
+ * @param {(text: string, share: number) => void} tell
+ */
+async function smallerSizes(card, rungs, size, tell) {
+  /** @type {import("./form.js").Smaller[]} */
+  const found = [];
+  for (let n = size / 2; n >= SMALLEST && found.length < SMALLER_SIZES; n /= 2) {
+    tell(`Timing at ${sizeText([n, n, n])}`, 0.9 + found.length / 40);
+    const product = await Product.on(card, [n, n, n]);
+    product.fill(fractions(n * n, 3), fractions(n * n, 4));
+    /** @type {Record<string, number[]>} */
+    const seconds = {};
+    for (const { program, compiled } of rungs) {
+      const once = await product.seconds(program, compiled);
+      const rung = { program, compiled, once, seconds: [] };
+      seconds[program.name] = [];
+      for (let round = 0; round < FEW_ROUNDS; round++) {
+        seconds[program.name].push(await sample(product, rung, card.clock));
+      }
+    }
+    product.free();
+    found.push({ size: n, seconds });
+  }
+  return found;
 }

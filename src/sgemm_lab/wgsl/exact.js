@@ -62,6 +62,33 @@ export function faultOf(a, b, c, [m, n, k]) {
 }
 
 /**
+ * What is wrong with C where `half_windows` made it, of entries up to 1: an element is further off
+ * than rounding explains. Two entries are rounded, a product, and up to 32 sums of a window; WGSL
+ * lets each be off by a whole unit in the last place, 2⁻¹⁰. What is smaller than 2⁻¹⁴ may become
+ * zero: two entries, a product, a sum. native.py has the same.
+ * @param {Float32Array} a
+ * @param {Float32Array} b
+ * @param {Float32Array} c
+ * @param {Size} size
+ */
+export function faultOfRounded(a, b, c, [m, n, k]) {
+  for (let row = 0; row < m; row++) {
+    for (let col = 0; col < n; col++) {
+      let [sum, scale] = [0, 0];
+      for (let i = 0; i < k; i++) {
+        const product = a[row * k + i] * b[i * n + col];
+        sum += product;
+        scale += Math.abs(product);
+      }
+      const off = Math.abs(c[row * n + col] - sum);
+      if (off <= 36 * 2 ** -10 * scale + 4 * 2 ** -14 * k) continue;
+      return `C[${row}][${col}] is further off than rounding explains.`;
+    }
+  }
+  return null;
+}
+
+/**
  * As faultOf, for matrices so large that a page cannot multiply them: C·x must equal A·(B·x), for a
  * vector x of whole numbers. A wrong row escapes two such x with a chance below one in a million
  * (R. Freivalds, Probabilistic machines can use less running time, 1977).

@@ -12,6 +12,11 @@
  * @property {number} copy_gbs
  * @property {number} multiply_add_gflops
  * @property {{ name: string, fingerprint: string, seconds: number[] }[]} rungs
+ * @property {{ name: string, why: string }[]} [left_out] programs that the card cannot run
+ * @property {Smaller[]} [smaller]
+ *
+ * What was measured at a smaller size: seconds of every sample, by the name of the program.
+ * @typedef {{ size: number, seconds: Record<string, number[]> }} Smaller
  */
 
 export const FORM = "sgemm-lab card 1";
@@ -28,7 +33,9 @@ export function isMeasured(found) {
     [found.size, found.copy_gbs, found.multiply_add_gflops].every(isRate) &&
     Array.isArray(found.rungs) &&
     found.rungs.length > 0 &&
-    found.rungs.every(isRung)
+    found.rungs.every(isRung) &&
+    (found.left_out ?? []).every?.(isLeftOut) === true &&
+    (found.smaller ?? []).every?.(isSmaller) === true
   );
 }
 
@@ -39,6 +46,16 @@ const isRung = (rung) =>
   Array.isArray(rung.seconds) &&
   rung.seconds.length > 0 &&
   rung.seconds.every(isRate);
+
+/** @param {any} one */
+const isLeftOut = (one) => typeof one?.name === "string" && typeof one.why === "string";
+
+/** @param {any} one */
+const isSmaller = (one) =>
+  isRate(one?.size) &&
+  Object.values(one.seconds ?? { none: null }).every(
+    (some) => Array.isArray(some) && some.length > 0 && some.every(isRate),
+  );
 
 /** @param {unknown} value */
 const isRate = (value) => typeof value === "number" && Number.isFinite(value) && value > 0;

@@ -3,11 +3,13 @@
 What is measured has the form that the page saves, so that the page can open it too.
 """
 
+import json
 import math
 import statistics
 from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
 from functools import cache
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -24,6 +26,8 @@ AWKWARD_SIZES: tuple[Size, ...] = (
     (1, 1, 1), (3, 5, 7), (128, 128, 24), (33, 7, 129), (97, 203, 61), (130, 4, 6), (129, 132, 20),
     (255, 257, 254), (1, 1000, 33), (1000, 1, 33), (260, 132, 20),
 )  # fmt: skip
+ROUNDED_SIZE: Size = (97, 203, 61)
+"""Where a program in half precision is held to what rounding may do."""
 ROUNDS = 7
 _SAMPLE_S = 0.05
 _MOST_TIMES = 50
@@ -32,6 +36,13 @@ _BLOCKS = 2048
 _THREADS = 256
 _PER_ROUND = 256
 """Multiply-adds of one thread in one round of ``multiply_add.wgsl``."""
+
+_FEATURES: dict[str, str] = json.loads(
+    Path(__file__).with_name("features.json").read_text(encoding="utf-8")
+)
+"""What it is for a card to lack a feature, as a sentence goes on after a colon."""
+_WGPU_NAMES = {"shader-f16": "shader-f16", "subgroups": "subgroup"}
+"""What the package calls the features of WebGPU that a program may need."""
 
 _BINDINGS = ("read-only-storage", "read-only-storage", "storage", "uniform",
              "read-only-storage", "read-only-storage")  # fmt: skip
@@ -60,7 +71,12 @@ class NativeCard:
         except Exception as fault:  # the package raises many kinds, some its own
             raise MissingToolError(f"No card is here for WGSL: {fault}.") from None
         self.name = str(adapter.info["device"])
-        self._device: Any = adapter.request_device_sync(required_features=["timestamp-query"])
+        self.features = frozenset(
+            name for name, theirs in _WGPU_NAMES.items() if theirs in adapter.features
+        )
+        """Features of WebGPU that this card has, of those that a program may need."""
+        asked = ["timestamp-query", *(_WGPU_NAMES[name] for name in sorted(self.features))]
+        self._device: Any = adapter.request_device_sync(required_features=asked)
         self._queries = self._device.create_query_set(type="timestamp", count=2)
         self._resolved = self._device.create_buffer(
             size=16, usage=wgpu.BufferUsage.QUERY_RESOLVE | wgpu.BufferUsage.COPY_SRC
@@ -161,11 +177,15 @@ class Product:
 
 def compiled_on(card: NativeCard, program: Kernel) -> Any:
     """Compile a rung of the ladder."""
-    return card.compile(written_out(program.source), _BINDINGS)
+    # wgpu's compiler has subgroups without this line, and does not know the line.
+    source = program.source.replace("enable subgroups;\n", "")
+    return card.compile(written_out(source), _BINDINGS)
 
 
 def check(card: NativeCard, program: Kernel, compiled: Any, sizes: Sequence[Size]) -> None:
     """Hold a program against exact products: small whole numbers, which a float adds exactly.
+
+    One in half precision is held against fractions too, and there to what rounding may do at worst.
 
     Raises:
         LabError: it is wrong at one of the sizes.
@@ -182,6 +202,29 @@ def check(card: NativeCard, program: Kernel, compiled: Any, sizes: Sequence[Size
                 f"{program.name} is wrong at {m}×{n}×{k}: {len(wrong)} elements of C, "
                 f"the first of them C[{row}][{col}]."
             )
+    if program.arithmetic == "fp16":
+        _check_rounded(card, program, compiled)
+
+
+def _check_rounded(card: NativeCard, program: Kernel, compiled: Any) -> None:
+    m, n, k = ROUNDED_SIZE
+    draw = np.random.default_rng(3)
+    a, b = (draw.random(shape, np.float32) - np.float32(0.5) for shape in ((m, k), (k, n)))
+    product = Product(card, ROUNDED_SIZE)
+    product.fill(a, b)
+    off = np.abs(product.result(program, compiled) - a.astype(np.float64) @ b)
+    if not (off <= half_precision_bound(a, b)).all():
+        raise LabError(f"{program.name} is further off at {m}×{n}×{k} than rounding explains.")
+
+
+def half_precision_bound(a: Any, b: Any) -> Any:
+    """Return how far each element of C = A·B may be off in ``half_windows``.
+
+    Two entries are rounded, a product, and up to 32 sums of a window; WGSL lets each be off by a
+    whole unit in the last place, 2⁻¹⁰. What is smaller than 2⁻¹⁴ may become zero: two entries, a
+    product, a sum. Entries are at most 1 here. ``exact.js`` has the same.
+    """
+    return 36 * 2.0**-10 * (np.abs(a).astype(np.float64) @ np.abs(b)) + 4 * 2.0**-14 * a.shape[1]
 
 
 @cache
@@ -210,7 +253,11 @@ def measure(size: int, progress: Progress, programs: Sequence[Kernel] = ()) -> d
     progress(f"{card.name}, through wgpu")
     copy, multiply_add = copy_speed(card), multiply_add_speed(card)
     progress(f"Copies {copy:.0f} GB/s, multiplies and adds {multiply_add:.0f} GFLOP/s")
-    rungs = [(program, compiled_on(card, program)) for program in programs or all_rungs()]
+    asked = programs or all_rungs()
+    lacking = [one for one in asked if one.needs and one.needs not in card.features]
+    for program in lacking:
+        progress(f"{program.name} is left out: {_FEATURES[program.needs or '']}")
+    rungs = [(one, compiled_on(card, one)) for one in asked if one not in lacking]
     for program, compiled in rungs:
         check(card, program, compiled, (*AWKWARD_SIZES, (size, size, size)))
         progress(f"{program.name} is exact at {len(AWKWARD_SIZES) + 1} sizes")
@@ -230,6 +277,7 @@ def measure(size: int, progress: Progress, programs: Sequence[Kernel] = ()) -> d
         "size": size,
         "copy_gbs": copy,
         "multiply_add_gflops": multiply_add,
+        "left_out": [{"name": one.name, "why": _FEATURES[one.needs or ""]} for one in lacking],
         "rungs": [
             {"name": program.name, "fingerprint": _base_fingerprint(program), "seconds": samples}
             for (program, _), samples in zip(rungs, seconds, strict=True)

@@ -81,17 +81,18 @@ window.labCompiles =
     loadPanels();
 
   // What measures the reader's card comes when it is asked for, was before, or a link brings a card.
-  /** @type {HTMLElement | null} */
-  const card = document.querySelector('[data-lab="reader-card"]');
-  if (card) {
-    const loadCard = loader("reader-card.js");
-    wake(card, loadCard);
+  // A step of a chapter is measured only when it is asked for.
+  /** @type {NodeListOf<HTMLElement>} */
+  const cards = document.querySelectorAll('[data-lab="reader-card"]');
+  const loadCard = loader("reader-card.js");
+  for (const card of cards) wake(card, loadCard);
+  if (document.querySelector('[data-lab="reader-card"]:not([data-program])')) {
     const follow = () => location.hash.startsWith("#card=") && loadCard();
     addEventListener("hashchange", follow);
     if (!follow() && kept("sgemm-lab:card")) loadCard();
   }
 
-  // What a kept card says of a step stands in the step's closing box.
-  if (kept("sgemm-lab:card") && document.querySelector(".lab-closing[data-program]"))
-    loader("card-steps.js")();
+  // A kept card stands in closing boxes, beside rooflines and beside plots of speed over size.
+  const BESIDE = ".lab-closing[data-program], .lab-widget, svg[data-speeds]";
+  if (kept("sgemm-lab:card") && document.querySelector(BESIDE)) loader("card-in-chapter.js")();
 })();

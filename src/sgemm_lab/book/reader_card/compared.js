@@ -5,9 +5,10 @@ import { medianOf, spreadOf } from "../../wgsl/spread.js";
 
 /** @typedef {import("../../wgsl/form.js").Measured} Measured */
 /**
- * A step of the ladder as the book has it: its title, its parent, where it is read.
+ * A step of the ladder as the book has it: its title, its parent, where it is read, "fp32" or "fp16".
+ * And what a block of it reuses: FLOP per byte, where each block reads its strips once.
  * @typedef {{ name: string, title: string, parent: string | null, href: string,
- *   fingerprint: string }} Step
+ *   arithmetic: string, intensity: number, fingerprint: string }} Step
  *
  * How fast the book's GPU climbs in one language: the size, its own rate of multiply-adds, GFLOP/s
  * by step, as far as they are measured.
@@ -23,6 +24,9 @@ import { medianOf, spreadOf } from "../../wgsl/spread.js";
  * @typedef {{ step: Step, mine: Speed, spread: number, cuda: Speed | null,
  *   wgsl: Speed | null }} Row
  */
+
+/** Whether a step is of the book's own arithmetic, so that others may be compared with it. */
+export const isFp32 = (/** @type {Row} */ { step }) => step.arithmetic === "fp32";
 
 /** A step helps from here on, and does not below. Between the two lies what noise may be. */
 const HELPS = 1.15;

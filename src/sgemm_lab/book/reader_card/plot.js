@@ -4,22 +4,59 @@
 
 import { number, percent } from "../../text.js";
 import { html, svg } from "../../widgets/shared/dom.js";
+import { onResize } from "../../widgets/shared/model.js";
 import { logScale } from "../../widgets/shared/scale.js";
+import { isFp32 } from "./compared.js";
 
 /** @typedef {import("../../wgsl/form.js").Measured} Measured */
 /** @typedef {import("./compared.js").Row} Row */
 
 const HEIGHT = 280;
+const WIDEST = 680;
 const BOX = { left: 52, top: 30, right: 12, bottom: 30 };
 /** Two floats for a multiplication and an addition, where nothing is read once for several. */
 const FLOP_PER_BYTE = 2 / 8;
+
+/**
+ * A figure that is drawn anew where its width changes, so that its letters keep their size.
+ * @param {Measured} measured
+ * @param {Row[]} rows
+ * @param {number} width px that it will have
+ */
+export function plot(measured, rows, width) {
+  const figure = html("figure", { class: "lab-card-plot" });
+  const caption = html("figcaption", {}, conclusion(measured, rows));
+  /** @param {number} room */
+  const draw = (room) =>
+    figure.replaceChildren(picture(measured, rows, Math.min(WIDEST, room || WIDEST)), caption);
+  draw(width);
+  onResize(figure, () => draw(figure.clientWidth));
+  return figure;
+}
+
+/**
+ * @param {Measured} measured
+ * @param {Row[]} rows
+ */
+function conclusion(measured, rows) {
+  const fed = measured.copy_gbs * FLOP_PER_BYTE;
+  const above = rows.filter(({ mine }) => mine.gflops > fed).length;
+  const best = Math.max(...rows.filter(isFp32).map(({ mine }) => mine.share));
+  const hollow = rows.every(isFp32) ? "" : " The hollow mark is f16, half precision.";
+  return (
+    `${above} of ${rows.length} steps do more than memory could feed if nothing were reused; the ` +
+    `best reaches ${percent(best)} of arithmetic alone. Both lines are measured on ` +
+    `this card. Upper: multiply-adds without memory. Lower: a copy moves ` +
+    `${number(measured.copy_gbs)} GB/s, and a multiply-add that reuses nothing needs 8 bytes.${hollow}`
+  );
+}
 
 /**
  * @param {Measured} measured
  * @param {Row[]} rows
  * @param {number} width px
  */
-export function plot(measured, rows, width) {
+function picture(measured, rows, width) {
   const arithmetic = measured.multiply_add_gflops;
   const fed = measured.copy_gbs * FLOP_PER_BYTE;
   const speeds = rows.map(({ mine }) => mine.gflops);
@@ -31,7 +68,7 @@ export function plot(measured, rows, width) {
   const words =
     `${measured.card}: ${rows.length} steps from ${number(speeds[0])} to ${number(best)} ` +
     `GFLOP/s, below ${number(arithmetic)} GFLOP/s of arithmetic alone`;
-  const picture = svg(
+  return svg(
     "svg",
     { role: "img", "aria-label": words, viewBox: `0 0 ${width} ${HEIGHT}` },
     ...y.decades.flatMap((value) => [
@@ -46,13 +83,6 @@ export function plot(measured, rows, width) {
     text("steps in WGSL, in the order of the table", right, HEIGHT - 8, "end"),
     ...rows.map((row, place) => dot(row, BOX.left + (place + 0.5) * apart, y(row.mine.gflops))),
   );
-  const above = speeds.filter((gflops) => gflops > fed).length;
-  const caption =
-    `${above} of ${rows.length} steps do more than memory could feed if nothing were reused; the ` +
-    `best reaches ${percent(best / arithmetic)} of arithmetic alone. Both lines are measured on ` +
-    `this card. Upper: multiply-adds without memory. Lower: a copy moves ` +
-    `${number(measured.copy_gbs)} GB/s, and a multiply-add that reuses nothing needs 8 bytes.`;
-  return html("figure", { class: "lab-card-plot" }, picture, html("figcaption", {}, caption));
 }
 
 /**
@@ -78,5 +108,6 @@ const text = (words, x, y, anchor = "start") => svg("text", { x, y, "text-anchor
  */
 function dot({ step, mine }, cx, cy) {
   const name = svg("title", {}, `${step.title}: ${number(mine.gflops)} GFLOP/s`);
-  return svg("circle", { class: "lab-card-dot", cx, cy, r: 4 }, name);
+  const look = step.arithmetic === "fp32" ? "lab-card-dot" : "lab-card-dot lab-card-half";
+  return svg("circle", { class: look, cx, cy, r: 4 }, name);
 }

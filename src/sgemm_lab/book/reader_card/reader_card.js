@@ -2,8 +2,6 @@
 // "Measure my card": runs the ladder in WGSL on the reader's card, and sets it beside the book's GPU.
 
 import { LabError } from "../../errors.js";
-import { openCard } from "../../wgsl/card.js";
-import { climb } from "../../wgsl/climb.js";
 import { button, html } from "../../widgets/shared/dom.js";
 import {
   cardLink,
@@ -15,32 +13,28 @@ import {
   readCard,
   saveCard,
 } from "./kept.js";
+import { Measuring } from "./measuring.js";
 import { shownCard } from "./shown.js";
+import { StepOnCard } from "./step_on_card.js";
 
 /** @typedef {import("../../wgsl/form.js").Measured} Measured */
-/** @typedef {import("../../wgsl/card.js").Card} Card */
-
-const STOPPED = "Stopped. Nothing was kept.";
-const HIDDEN =
-  "Stopped, because you turned to another tab: browsers slow down pages that nobody sees. " +
-  "Measure again, and stay here until it is done.";
-const BROKEN = "The card did something that this page does not expect";
 
 /**
- * Bring the place on the page to life.
+ * Bring the places on the page to life: the whole ladder on the start page, a step in a chapter.
  * @param {import("../../wgsl/climb.js").Book} programs
  * @param {import("./compared.js").BookCard} book
  */
 export function setUp(programs, book) {
-  /** @type {HTMLElement | null} */
-  const element = document.querySelector('[data-lab="reader-card"]');
-  if (element) new ReaderCard(element, programs, book).start();
+  /** @type {NodeListOf<HTMLElement>} */
+  const places = document.querySelectorAll('[data-lab="reader-card"]');
+  for (const place of places) {
+    const { program } = place.dataset;
+    if (program) new StepOnCard(place, program, programs, book);
+    else new ReaderCard(place, programs, book).start();
+  }
 }
 
 class ReaderCard {
-  /** @type {Card | null} that is being measured */
-  #card = null;
-
   /**
    * @param {HTMLElement} element
    * @param {import("../../wgsl/climb.js").Book} programs
@@ -50,20 +44,16 @@ class ReaderCard {
     /** @type {(name: string) => any} */
     const part = (name) => element.querySelector(`[data-lab="${name}"]`);
     this.element = element;
-    this.programs = programs;
     this.book = book;
     this.measure = /** @type {HTMLButtonElement} */ (part("measure"));
     this.open = /** @type {HTMLButtonElement} */ (part("open"));
     this.told = /** @type {HTMLElement} */ (part("told"));
     this.result = /** @type {HTMLElement} */ (part("result"));
+    new Measuring(this.measure, this.told, programs, (measured) => this.#keep(measured));
   }
 
   start() {
-    this.measure.addEventListener("click", () => this.#clicked());
     this.open.addEventListener("click", () => this.#openFile());
-    document.addEventListener("visibilitychange", () => {
-      if (document.hidden) this.#card?.stop(HIDDEN);
-    });
     addEventListener("hashchange", () => this.#followLink());
     this.#showKept();
     this.#followLink();
@@ -72,36 +62,6 @@ class ReaderCard {
     const { pressed } = this.element.dataset;
     if (pressed === "measure") this.measure.click();
     if (pressed === "open") this.open.click();
-  }
-
-  async #clicked() {
-    if (this.#card) return this.#card.stop(STOPPED);
-    this.measure.disabled = true;
-    try {
-      this.#card = await openCard();
-      this.measure.disabled = false;
-      this.measure.textContent = "Stop";
-      const measured = await this.#climbed(this.#card);
-      this.#keep(measured);
-    } catch (fault) {
-      if (!(fault instanceof LabError)) console.error(fault);
-      this.told.textContent = fault instanceof LabError ? fault.message : `${BROKEN}: ${fault}`;
-    }
-    this.#card?.close();
-    this.#card = null;
-    this.measure.disabled = false;
-    this.measure.textContent = "Measure my card";
-  }
-
-  /** @param {Card} card */
-  #climbed(card) {
-    const bar = html("progress", { max: 1, value: 0, "aria-label": "How much is measured" });
-    const text = html("span", {}, "");
-    this.told.replaceChildren(html("p", {}, html("b", {}, card.name), ": ", text), bar);
-    return climb(card, this.programs, (words, share) => {
-      text.textContent = `${words} …`;
-      bar.value = share;
-    });
   }
 
   #openFile() {

@@ -3,15 +3,13 @@
 
 import { comma, number, percent, plural, sizeText } from "../../text.js";
 import { html } from "../../widgets/shared/dom.js";
-import { helpedWhere, rowsOf, TOO_FAR_APART } from "./compared.js";
+import { helpedWhere, isFp32, rowsOf, TOO_FAR_APART } from "./compared.js";
 import { plot } from "./plot.js";
 
 /** @typedef {import("../../wgsl/form.js").Measured} Measured */
 /** @typedef {import("./compared.js").BookCard} BookCard */
 /** @typedef {import("./compared.js").Row} Row */
 /** @typedef {import("./compared.js").Speed} Speed */
-
-const WIDEST = 680;
 
 /**
  * @param {Measured} measured
@@ -21,12 +19,12 @@ const WIDEST = 680;
  */
 export function shownCard(measured, book, width) {
   const rows = rowsOf(measured, book);
-  if (!rows.length) {
+  if (!rows.some(isFp32)) {
     return [html("p", {}, "All programs have changed since this was measured. Measure again.")];
   }
   return [
     html("p", {}, ...conclusion(measured, book, rows)),
-    plot(measured, rows, Math.min(WIDEST, width || WIDEST)),
+    plot(measured, rows, width),
     ladder(measured, book, rows),
     ...carriesOver(rows, book).map((text) => html("p", {}, text)),
     html("p", { class: "lab-card-note" }, origin(measured, book, rows)),
@@ -40,7 +38,7 @@ export function shownCard(measured, book, width) {
  */
 function conclusion(measured, book, rows) {
   const first = rows[0].mine.gflops;
-  const best = rows.reduce((a, b) => (b.mine.gflops > a.mine.gflops ? b : a));
+  const best = rows.filter(isFp32).reduce((a, b) => (b.mine.gflops > a.mine.gflops ? b : a));
   const theirs = rows.flatMap(({ cuda }) => (cuda ? [cuda.gflops] : []));
   return [
     html("strong", {}, `${measured.card}, WGSL: ${times(best.mine.gflops / first)}`),
@@ -63,7 +61,10 @@ function ladder(measured, book, rows) {
   head.push(`${book.name}, CUDA, ${sizeText([book.cuda.size])}`);
   const caption =
     "GFLOP/s, and how many times as fast as the step that it builds on. A bar is the share of what " +
-    "the card's own arithmetic reaches, so that a bar as wide as its column is the roof.";
+    "the card's own arithmetic reaches, so that a bar as wide as its column is the roof." +
+    (rows.every(isFp32)
+      ? ""
+      : " f16 is half precision, not FP32: not to be compared with the other steps.");
   return html(
     "table",
     { class: "lab-card-ladder" },
@@ -79,12 +80,13 @@ function ladder(measured, book, rows) {
  */
 function ladderRow({ step, mine, wgsl, cuda }, withWgsl) {
   const title = step.href ? html("a", { href: step.href }, step.title) : step.title;
+  const half = step.arithmetic === "fp16" && html("small", {}, " f16");
   const cells = [
     cell(mine, "mine"),
     withWgsl && cell(wgsl, "theirs"),
     cell(cuda, "theirs", "not in CUDA"),
   ];
-  return html("tr", {}, html("th", { scope: "row" }, title), ...cells);
+  return html("tr", {}, html("th", { scope: "row" }, title, half), ...cells);
 }
 
 /**
@@ -137,13 +139,20 @@ function origin(measured, book, rows) {
   const { date, clock, rungs } = measured;
   const worst = Math.max(...rows.map(({ spread }) => spread));
   const told = clock === "timestamps" ? "by the card's clock" : "by the browser's clock";
-  const lacking = book.steps.length - rows.length;
+  const leftOut = (measured.left_out ?? []).filter(({ name }) =>
+    book.steps.some((step) => step.name === name),
+  );
+  const lacking = book.steps.length - rows.length - leftOut.length;
   return [
     `Measured on ${date.slice(0, 10)} in this browser or the one that saved the file, ${told}. ` +
       `Medians of ${comma(rungs[0].seconds.length)} samples, each several runs in a row; the ` +
       `middle half of a step's samples reaches over up to ${percent(worst)} of its median. `,
     "Every program was checked against exact products first.",
-    lacking ? ` Left out, because its program changed since: ${plural(lacking, "step")}.` : "",
+    ...leftOut.map(({ name, why }) => {
+      const title = book.steps.find((step) => step.name === name)?.title;
+      return ` “${title}” was left out: ${why}.`;
+    }),
+    lacking ? ` Not here, because their programs are newer: ${plural(lacking, "step")}.` : "",
   ].join("");
 }
 

@@ -19,6 +19,9 @@ import { PageModel } from "./model.js";
  * @property {Record<string, Saved>} models
  *
  * @typedef {{ model: PageModel, el?: Element, signal: AbortSignal }} Given
+ * What stands on the element of a widget that is drawn, for scripts that show more beside it.
+ * @typedef {{ kind: string, model: PageModel, widget: Widget }} Drawn
+ *
  * @typedef {object} Widget
  * @property {(given: Given) => unknown} [initialize]
  * @property {(given: Given) => unknown} render
@@ -106,7 +109,7 @@ export async function drawAll(library) {
     const model = new PageModel(withBuffers(saved));
     const widget = await widgetOf(saved.kind);
     await widget.initialize?.({ model, signal });
-    return { model, widget };
+    return { kind: saved.kind, model, widget };
   });
 
   /** @type {NodeListOf<HTMLElement>} */
@@ -118,15 +121,17 @@ export async function drawAll(library) {
 
   /**
    * @param {HTMLElement} place
-   * @param {() => Promise<{ model: PageModel, widget: Widget }>} get
+   * @param {() => Promise<Drawn>} get
    */
   async function drawInto(place, get) {
     const el = /** @type {Element} */ (place.querySelector(".lab-widget-live"));
     try {
-      const { model, widget } = await get();
+      const drawn = await get();
+      const { model, widget } = drawn;
       place.classList.add("is-drawing"); // visible, so that the widget can measure itself
       await widget.render({ model, el, signal });
       place.classList.add("is-live");
+      Object.assign(place, { labDrawn: drawn });
     } catch (error) {
       el.replaceChildren();
       console.error(`The widget ${place.dataset.modelId} could not be drawn.`, error);

@@ -109,6 +109,8 @@ interface Window {
     above: number,
     heard: import("../../book/panel/editor.js").Heard,
   ) => import("../../book/panel/editor.js").Field;
+  /** Comes true when all widgets of the page are drawn; not there on a page without any. */
+  labWidgetsDrawn?: Promise<boolean>;
   /** Whether this device can compile what a reader writes, as far as the page knows. */
   labCompiles: boolean;
 }

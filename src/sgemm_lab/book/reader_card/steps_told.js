@@ -3,8 +3,7 @@
 
 import { number, percent, sizeText } from "../../text.js";
 import { html } from "../../widgets/shared/dom.js";
-import { helpedWhere, rowsOf, TOO_FAR_APART } from "./compared.js";
-import { keptCard } from "./kept.js";
+import { helpedWhere, TOO_FAR_APART } from "./compared.js";
 
 /** @typedef {import("../../wgsl/form.js").Measured} Measured */
 /** @typedef {import("./compared.js").BookCard} BookCard */
@@ -19,12 +18,12 @@ const VERDICTS = {
 
 /**
  * Add a line to each closing box on the page whose step was measured on the kept card.
+ * @param {Measured} measured
  * @param {BookCard} book
+ * @param {Row[]} all
  */
-export function tellSteps(book) {
-  const measured = keptCard();
-  if (!measured) return;
-  const rows = new Map(rowsOf(measured, book).map((row) => [row.step.name, row]));
+export function tellSteps(measured, book, all) {
+  const rows = new Map(all.map((row) => [row.step.name, row]));
   /** @type {NodeListOf<HTMLElement>} */
   const boxes = document.querySelectorAll(".lab-closing[data-program]");
   for (const box of boxes) {
@@ -50,12 +49,13 @@ function addLine(box, words) {
 }
 
 /**
+ * What a step brought, in words.
  * @param {Measured} measured
  * @param {BookCard} book
  * @param {Row} row
  * @param {Row} before the step that it builds on
  */
-function lineOf(measured, book, row, before) {
+export function lineOf(measured, book, row, before) {
   const [now, old] = [row.mine.gflops, before.mine.gflops];
   const there = row.cuda?.factor;
   const apart = Math.max(row.spread, before.spread);

@@ -1,0 +1,130 @@
+// title: Windows in half precision
+// parent: fours
+// change: Windows, twice as wide, and their sums are f16; a window's sums go over into FP32.
+// chapter: 6
+// needs: shader-f16
+// arithmetic: fp16
+// grid: ceil(N / BN), ceil(M / BM)
+// block: BM * BN / (TM * TN), 1
+//
+// This step is WGSL's alone, for cards with f16: floats of two bytes. A window twice as wide takes
+// no more shared memory, and many cards multiply f16 twice as fast. It is not FP32. An f16 has 11
+// bits: entries keep three digits, and the 32 products of a window are added in f16. The error of
+// an element of C may reach 4 % of the sum of all |a * b| in it; most are far smaller. Entries
+// beyond 65504, and sums of a window beyond it, become infinite. It is good for neural networks,
+// whose entries are near 1 and known to few digits; it is no good for solving equations.
+
+enable f16;
+
+const BM = 128u;  // rows of C per block
+const BN = 128u;  // columns of C per block
+const BK = 32u;   // width of the window along K
+const TM = 8u;    // rows of C per thread
+const TN = 8u;    // columns of C per thread
+const THREADS = BM * BN / (TM * TN);
+
+// TM must divide BM, and TN must divide BN.
+const_assert BM % TM == 0 && BN % TN == 0;
+// Threads copy whole squares of A, and whole rows of B at a time.
+const_assert BM * BK / 16 <= THREADS && BK % (4 * THREADS / BN) == 0;
+// A thread has 4 + 4 rows by 4 + 4 columns: TM and TN are 8.
+const_assert TM == 8 && TN == 8;
+// vec4f holds 4 floats: BK and BN must be multiples of 4.
+const_assert BK % 4 == 0 && BN % 4 == 0;
+// A block has at most 256 threads on every card: make TM larger.
+const_assert THREADS <= 256;
+
+struct Size { M: u32, N: u32, K: u32 }
+
+@group(0) @binding(0) var<storage, read> A: array<f32>;
+@group(0) @binding(1) var<storage, read> B: array<f32>;
+@group(0) @binding(2) var<storage, read_write> C: array<f32>;
+@group(0) @binding(3) var<uniform> size: Size;
+@group(0) @binding(4) var<storage, read> A4: array<vec4f>;  // A again, in groups of four
+@group(0) @binding(5) var<storage, read> B4: array<vec4f>;  // B again, in groups of four
+
+var<workgroup> As: array<array<vec4h, BM / 4>, BK>;  // the window's k × rows of A, in fours
+var<workgroup> Bs: array<array<vec4h, BN / 4>, BK>;  // the window's k × columns of B, in fours
+
+// Four neighbours of a row of A, from A[row][k] on; zeros past an edge. One load of 16 bytes where
+// rows begin at multiples of it: WGSL cannot read A as something else, so A is bound twice.
+fn loadA(row: u32, k: u32) -> vec4f
+{
+    let i = row * size.K + k;
+    if (size.K % 4 == 0) { return select(vec4f(), A4[i / 4], row < size.M && k < size.K); }
+    let inside = k + vec4u(0, 1, 2, 3) < vec4u(select(0, size.K, row < size.M));
+    return select(vec4f(), vec4f(A[i], A[i + 1], A[i + 2], A[i + 3]), inside);
+}
+
+// Four neighbours of a row of B, from B[k][col] on; zeros past an edge.
+fn loadB(k: u32, col: u32) -> vec4f
+{
+    let i = k * size.N + col;
+    if (size.N % 4 == 0) { return select(vec4f(), B4[i / 4], k < size.K && col < size.N); }
+    let inside = col + vec4u(0, 1, 2, 3) < vec4u(select(0, size.N, k < size.K));
+    return select(vec4f(), vec4f(B[i], B[i + 1], B[i + 2], B[i + 3]), inside);
+}
+
+// Where in the block tile a thread's i-th row is: 4 rows in the upper half, 4 in the lower.
+fn tileRow(ty: u32, i: u32) -> u32 { return i / 4 * (BM / 2) + ty * 4 + i % 4; }
+
+// Where in the block tile a thread's j-th column is: 4 in the left half, 4 in the right.
+fn tileCol(tx: u32, j: u32) -> u32 { return j / 4 * (BN / 2) + tx * 4 + j % 4; }
+
+@compute @workgroup_size(THREADS)
+fn sgemm(@builtin(workgroup_id) block: vec3u, @builtin(local_invocation_index) tid: u32)
+{
+    let M = size.M;
+    let N = size.N;
+    let K = size.K;
+
+    let tx = tid % (BN / TN);  // my group of TN columns
+    let ty = tid / (BN / TN);  // my group of TM rows
+    let blockRow = block.y * BM;
+    let blockCol = block.x * BN;
+
+    let rA = tid / (BK / 4) * 4;  // my square of A: its first row
+    let kA = tid % (BK / 4) * 4;  // and its first k
+    let kB = tid / (BN / 4);      // my first vec4f of B: its k
+    let cB = tid % (BN / 4) * 4;  // and its column
+
+    var acc: array<array<vec4f, TN / 4>, TM>;
+    for (var k0 = 0u; k0 < K; k0 += BK) {
+        // Past an edge of A or B stand zeros, which add nothing to any sum.
+        if (rA < BM) {
+            var rows: mat4x4h;
+            for (var i = 0u; i < 4; i++) { rows[i] = vec4h(loadA(blockRow + rA + i, k0 + kA)); }
+            let turned = transpose(rows);
+            for (var i = 0u; i < 4; i++) { As[kA + i][rA / 4] = turned[i]; }
+        }
+        for (var l = 0u; l < BK; l += 4 * THREADS / BN) {
+            Bs[kB + l][cB / 4] = vec4h(loadB(k0 + kB + l, blockCol + cB));
+        }
+        workgroupBarrier();  // no one reads the window before all of it is there
+
+        var part = array<array<vec4h, TN / 4>, TM>();  // sums of this window alone, from zero on
+        for (var k = 0u; k < BK; k++) {
+            var fragA: array<vec4h, TM / 4>;  // this k's column of my rows
+            var fragB: array<vec4h, TN / 4>;  // this k's row of my columns
+            for (var i = 0u; i < TM / 4; i++) { fragA[i] = As[k][tileRow(ty, 4 * i) / 4]; }
+            for (var j = 0u; j < TN / 4; j++) { fragB[j] = Bs[k][tileCol(tx, 4 * j) / 4]; }
+            for (var i = 0u; i < TM; i++) {
+                for (var j = 0u; j < TN / 4; j++) {
+                    part[i][j] += fragA[i / 4][i % 4] * fragB[j];
+                }
+            }
+        }
+        for (var i = 0u; i < TM; i++) {
+            for (var j = 0u; j < TN / 4; j++) { acc[i][j] += vec4f(part[i][j]); }
+        }
+        workgroupBarrier();  // no one overwrites the window before all have read it
+    }
+
+    for (var i = 0u; i < TM; i++) {
+        for (var j = 0u; j < TN; j++) {
+            let row = blockRow + tileRow(ty, i);
+            let col = blockCol + tileCol(tx, j);
+            if (row < M && col < N) { C[row * N + col] = acc[i][j / 4][j % 4]; }
+        }
+    }
+}

@@ -1,8 +1,8 @@
 """A kernel's head in JavaScript says what it says in Python."""
 
 import json
-import re
 import random
+import re
 from collections.abc import Callable
 from dataclasses import asdict
 from typing import Any

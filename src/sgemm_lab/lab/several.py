@@ -1,11 +1,12 @@
 """The verbs of several GPUs: plans drawn and run, and what the record says."""
 
+from matplotlib.figure import Figure
 from matplotlib.ticker import StrMethodFormatter
 
 from sgemm_lab.cuda.launch import has_gpu
 from sgemm_lab.kernel import Size
 from sgemm_lab.lab.closing import box
-from sgemm_lab.lab.output import Output, Picture, table
+from sgemm_lab.lab.output import Output, Picture, PictureOfTwoWidths, table
 from sgemm_lab.records.several import SeveralRun, Timeline
 from sgemm_lab.several.cases import layouts
 from sgemm_lab.several.engine import COPY
@@ -19,7 +20,7 @@ from sgemm_lab.several.once import in_numpy, multiply
 from sgemm_lab.several.plan import Plan, Tile
 from sgemm_lab.several.team import JOIN_SECONDS, alone
 from sgemm_lab.style import CUBLAS as MARKED
-from sgemm_lab.style import GRID, LEVEL_COLOURS, MEASURED, MUTED, book_style, figure
+from sgemm_lab.style import GRID, LEVEL_COLOURS, MEASURED, MUTED, PHONE_WIDTH, book_style, figure
 from sgemm_lab.text import bytes_moved_text, number, plural, size_text, with_spaced_percents
 from sgemm_lab.widgets import GpuTiles, GpuTimeline, ManyGpus
 from sgemm_lab.widgets.gpu_tiles import PlacedPlan, PlacedProduct, PlacedRound, PlacedTransfer
@@ -251,8 +252,16 @@ def _span(span: Span) -> GpuSpan:
 
 def _roof_picture(found: Several) -> Picture:
     """Draw a roof for 2 and for 4 GPUs, and every size that was measured under it."""
+    _, told = _draw_roof(found, phone=False)
+    return PictureOfTwoWidths(
+        lambda phone: _draw_roof(found, phone=phone)[0], "The roofline of the link", told
+    )
+
+
+def _draw_roof(found: Several, *, phone: bool) -> tuple[Figure, str]:
+    """Draw it, and say what it shows."""
     link, rate = found.link().bytes_per_second / 1e12, found.tflops
-    fig = figure(7.2, 3.8)
+    fig = figure(PHONE_WIDTH, 4.4) if phone else figure(7.2, 3.8)
     low, high = 48, 24_000
     ends = []
     bound_by_links = set()
@@ -281,7 +290,10 @@ def _roof_picture(found: Several) -> Picture:
         ax.grid(True, color=GRID)
         for axis in (ax.xaxis, ax.yaxis):
             axis.set_major_formatter(StrMethodFormatter("{x:,.0f}"))
-        ax.legend(loc="lower right")
+        if phone:
+            fig.legend(loc="outside upper left", fontsize=9)
+        else:
+            ax.legend(loc="lower right")
     (small, large), (small4, large4) = ends
     right = min(n for n, _ in _SIZES if n > max(bound_by_links, default=0))
     conclusion = (
@@ -291,4 +303,4 @@ def _roof_picture(found: Several) -> Picture:
         f"it, at {number(small.tflops)} and {number(small4.tflops)}: what takes time there is "
         "latency, which no roof shows."
     )
-    return Picture(fig, "The roofline of the link", conclusion)
+    return fig, conclusion

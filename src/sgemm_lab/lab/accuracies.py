@@ -169,7 +169,7 @@ def _draw_points(
         ax.xaxis.set_major_formatter(
             FuncFormatter(lambda value, _: _power_of_ten(round(math.log10(value))))
         )
-        left, right = (1e8, 3e2) if phone else (40, 25)  # room for the names
+        left, right = (5e6, 3e2) if phone else (40, 25)  # room for the names
         ax.set_xlim(min(errors) / left, max(errors) * right)
         ax.grid(axis="both")
         fig.legend(loc="outside upper left", fontsize=9, ncols=2 if phone else 4)

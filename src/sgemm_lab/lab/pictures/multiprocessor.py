@@ -16,8 +16,8 @@ from sgemm_lab.rules.occupancy import QUARTERS
 from sgemm_lab.text import bytes_text, plural
 
 _QUARTER = (PANEL_WIDTH - 3 * 6) / QUARTERS
-_LANE_ROWS = 4
-_BLOCK_ROW = 15
+_LANE_ROWS = 2
+_BLOCK_ROW = 14
 _NUMBER = 12
 
 
@@ -37,7 +37,7 @@ def multiprocessor_panel(
         x = quarter * (_QUARTER + 6)
         middle = x + _QUARTER / 2
         dealt = len(range(quarter, warps, QUARTERS))
-        parts.append(outline(x + 0.5, 0.5, _QUARTER - 1, top + 100))
+        parts.append(outline(x + 0.5, 0.5, _QUARTER - 1, top + 80))
         parts.append(words(middle, 16, "scheduler", anchor="middle"))
         parts += _blocks_drawn(x + 6, 26, blocks, dealt)
         parts.append(words(middle, top - 6, plural(blocks * dealt, "warp"), anchor="middle"))
@@ -49,12 +49,12 @@ def multiprocessor_panel(
             row, column = divmod(lane, columns)
             left, y = x + 6 + column * side, top + 37 + row * 10
             parts.append(rectangle(left, y, side - 1, 9, "kernel", 0.45))
-        parts.append(words(middle, top + 92, f"{lanes} lanes", anchor="middle"))
-    below = top + 125
+        parts.append(words(middle, top + 72, f"{lanes} lanes", anchor="middle"))
+    below = top + 102
     parts.append(words(0, below, f"shared memory and L1: {BANKS} banks", hue="shared"))
     width = PANEL_WIDTH / BANKS
     parts += [
-        rectangle(bank * width, below + 6, width - 1, 30, "shared", 0.26) for bank in range(BANKS)
+        rectangle(bank * width, below + 6, width - 1, 22, "shared", 0.26) for bank in range(BANKS)
     ]
     described = (
         f"An SM of {gpu.name} has {QUARTERS} schedulers. Each starts one instruction of one warp "
@@ -62,7 +62,7 @@ def multiprocessor_panel(
         f"once, of {plural(warps, 'warp')} each, dealt out to the schedulers. Its shared memory, "
         f"{bytes_text(gpu.shared_per_sm)}, has {BANKS} banks."
     )
-    return panel(title, drawing(parts, below + 40, described), described, says)
+    return panel(title, drawing(parts, below + 31, described), described, says)
 
 
 def _blocks_drawn(x: float, y: float, blocks: int, warps: int) -> list[str]:

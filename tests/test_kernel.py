@@ -72,6 +72,14 @@ def test_constants_have_value_and_label_and_derived_ones_are_none() -> None:
     )
 
 
+@pytest.mark.parametrize("comment", ["", "  ", "//rows", "  // rows  "])
+def test_a_reader_may_leave_out_the_comment_of_a_constant(comment: str) -> None:
+    source = SOURCE.replace("int TM = 2;  // rows of C per thread", f"int TM = 2;{comment}")
+    found = parse_kernel("sample", source)
+    assert found.constants[-1] == Constant("TM", 2, comment.strip(" /"))
+    assert found.with_constants(TM=4).values["TM"] == 4
+
+
 @pytest.mark.parametrize("field", ["title", "parent", "chapter", "grid", "block"])
 def test_a_missing_field_is_named(field: str) -> None:
     source = re.sub(rf"^// {field}: .+\n", "", SOURCE, flags=re.M)

@@ -42,7 +42,7 @@ export const ENTRY = "sgemm";
 
 const HEAD_FIELD =
   /^\/\/ (title|parent|change|chapter|grid|block|shared|workspace|needs|arithmetic|variants): +(.+?) *$/gm;
-const CONSTANT = /^((?:constexpr int|const) (\w+) = )(\d+)(u?;[ ]*\/\/ (.+?) *)$/gm;
+const CONSTANT = /^((?:constexpr int|const) (\w+) = )(\d+)(u?;(?:[ ]*\/\/[ ]*(.*?))?[ ]*)$/gm;
 const LINE_END = /\r\n|[\n\r\v\f\u0085\u2028\u2029]/;
 const REQUIRED = ["title", "parent", "chapter", "grid", "block"];
 
@@ -193,7 +193,7 @@ function constantsOf(source) {
   return [...source.matchAll(CONSTANT)].map(([, , name, value, , label]) => ({
     name,
     value: Number(value),
-    label,
+    label: label ?? "",
   }));
 }
 

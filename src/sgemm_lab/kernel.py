@@ -7,9 +7,9 @@ gets for itself), ``needs`` (the oldest GPU target; ``sm_90a`` is that one alone
 (one of ``ARITHMETICS``; ``fp32`` where it says none) and ``variants`` (other values of one constant
 that the book measures, such as ``TILE=16``). A parent may be such a
 variant: "tiled:TILE=16". A line ``constexpr int BM = 128;  // rows of C per block`` gives a
-constant, its default and its label; in WGSL, the language of pages, it is ``const BM = 128u;``.
-Launch shapes are arithmetic over the constants, M, N, K and SMS, the SMs of the GPU: for example
-``ceil(N / BN)`` or ``min(SMS, ceil(M / BM))``.
+constant, its default and, where it has a comment, its label; in WGSL, the language of pages, it is
+``const BM = 128u;``. Launch shapes are arithmetic over the constants, M, N, K and SMS, the SMs of
+the GPU: for example ``ceil(N / BN)`` or ``min(SMS, ceil(M / BM))``.
 
 A file is called ``NNN_name.cu``. Numbers only have to ascend: between 110 and 120 fits ``115``.
 """
@@ -54,7 +54,8 @@ _HEAD_FIELD = re.compile(
     re.M,
 )
 _CONSTANT = re.compile(
-    r"^(?P<head>(?:constexpr int|const) (?P<name>\w+) = )(?P<value>\d+)u?;[ ]*// (?P<label>.+?) *$",
+    r"^(?P<head>(?:constexpr int|const) (?P<name>\w+) = )(?P<value>\d+)u?;"
+    r"(?:[ ]*//[ ]*(?P<label>.*?))?[ ]*$",
     re.M,
 )
 _FILE_NAME = re.compile(r"(\d+)([a-z]*)_(\w+)", re.A)
@@ -70,6 +71,7 @@ class Constant:
     name: str
     value: int
     label: str
+    """The line's comment; "" where a reader's kernel has none."""
 
 
 @dataclass(frozen=True)
@@ -405,7 +407,7 @@ def load_kernel(name: str) -> Kernel:
 
 def _constants(source: str) -> tuple[Constant, ...]:
     return tuple(
-        Constant(m["name"], int(m["value"]), m["label"]) for m in _CONSTANT.finditer(source)
+        Constant(m["name"], int(m["value"]), m["label"] or "") for m in _CONSTANT.finditer(source)
     )
 
 

@@ -116,6 +116,12 @@ RC: dict[Any, Any] = {
     "hatch.color": LINE,
 }
 
+PHONE_WIDTH = 3.7
+"""Inches of a picture for a phone: the 358 px that one of 390 px leaves, at 96 px an inch."""
+
+NARROW = "sgemm-lab-narrow"
+"""Where the metadata of an output holds the same picture drawn for a phone, as SVG."""
+
 _picture_numbers = itertools.count(1)
 
 

@@ -62,7 +62,7 @@ def test_what_was_not_measured_is_a_sentence() -> None:
 @pytest.mark.usefixtures("recorded")
 def test_the_picture_has_a_point_for_each_kernel_and_mode() -> None:
     picture: Any = lab.speed_and_error("promoted", conclusion="One wins.")
-    drawn = picture._repr_mimebundle_()["image/svg+xml"]
+    drawn = picture._repr_mimebundle_()[0]["image/svg+xml"]
     assert all(name in drawn for name in ("promoted", "cuBLAS FP32", "cuBLAS FP16"))
     assert lab.library("fp16").gflops == pytest.approx(2 * LARGE**3 / 1e-3 / 1e9)
 

@@ -7,7 +7,7 @@ from html import unescape
 import pytest
 from record_samples import DEVICE, run
 
-from sgemm_lab import lab
+from sgemm_lab import lab, style
 from sgemm_lab.checking.judge import CheckResult
 from sgemm_lab.cuda.compiler import TARGETS
 from sgemm_lab.errors import LabError, MissingToolError
@@ -186,7 +186,10 @@ def test_the_roofline_has_predicted_and_measured_points():
 def test_the_measured_dram_point_follows_from_the_counted_bytes():
     record = load_records()[0]
     counters = [
-        c for run in record.runs for c in run.counters if (c.kernel, c.m) == ("naive", 4096)
+        c
+        for run in record.runs
+        for c in run.counters
+        if (c.kernel, c.m, c.k) == ("naive", 4096, 4096)
     ]
     moved = counters[-1].values["dram_read_bytes"] + counters[-1].values["dram_write_bytes"]
     (point,) = [
@@ -241,8 +244,11 @@ def test_the_card_orders_the_levels_of_memory():
 
 def test_pictures_carry_their_conclusion():
     picture = lab.card().stride_picture()
-    bundle = picture._repr_mimebundle_()
+    bundle, metadata = picture._repr_mimebundle_()
     assert bundle["text/plain"] in bundle["image/svg+xml"]
+    assert bundle["text/plain"] in metadata[style.NARROW]  # the same, drawn for a phone
+    width = float(re.search(r'viewBox="0 0 ([0-9.]+)', metadata[style.NARROW])[1])
+    assert width * 96 / 72 <= 358
     assert f"<figcaption>{bundle['text/plain']}</figcaption>" in bundle["text/html"]
 
 

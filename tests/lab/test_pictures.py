@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from sgemm_lab import lab
 from sgemm_lab.counting.warp_requests import warp_requests
 from sgemm_lab.errors import LabError
 from sgemm_lab.gpu import find_gpu
@@ -95,7 +96,9 @@ PANELS: dict[str, Callable[[], Any]] = {
     "bytes": lambda: levels_panel(
         "Bytes", ["naive", "tiled"], [{"DRAM": 4e9, "L1": 3e11}, {"DRAM": 8e9, "shared": 4e11}]
     ),
-    "one SM": lambda: multiprocessor_panel("One SM", find_gpu("h200")),
+    "one SM": lambda: multiprocessor_panel(
+        "One SM", find_gpu("h200"), load_kernel("naive"), (4096, 4096, 4096), 4
+    ),
     "one number": lambda: one_number_panel("One number", [2, 0, 1, 3], [1, 3, 2, 4], 2),
     "owners": lambda: owners_panel("Who owns what", load_kernel("tiled")),
     "one load": lambda: copying_panel("One load", load_kernel("float4"), says="**128** numbers"),
@@ -115,6 +118,14 @@ PANELS: dict[str, Callable[[], Any]] = {
 @cache
 def drawn(name: str) -> Any:
     return PANELS[name]()
+
+
+def test_an_sm_deals_the_warps_of_each_block_out_to_its_schedulers() -> None:
+    html = lab.sm("One SM", "naive").html
+    numbers = re.findall(r'fill="var\(--lab-focus[^>]*>(\d)</text>', html)
+    assert numbers == ["1", "2", "3", "4"] * 4  # 2,048 threads have room, a block has 512
+    assert len(re.findall(r"<rect[^>]*--lab-focus", html)) == 4 * 512 // 32
+    assert html.count(">16 warps<") == 4
 
 
 @pytest.mark.parametrize("name", PANELS)

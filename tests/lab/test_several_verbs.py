@@ -57,6 +57,18 @@ def test_what_is_foretold_and_measured_comes_from_the_record() -> None:
     assert found.ridge == pytest.approx(found.tflops * 1e12 / found.link().bytes_per_second)
 
 
+def test_closing_box_carries_the_rates_of_the_record_to_its_factor() -> None:
+    found = lab.several()
+    one, four = found.product(1, 16384), found.product(4, 16384, "cannon")
+    text = found.closing(4, 16384, "cannon").text
+    assert [line.partition(":")[0] for line in text.splitlines()] == [
+        "Was bound by", "What changed", "Factor", "Bound now by"
+    ]  # fmt: skip
+    assert f"= {median(one.overlap) / median(four.overlap):.2f} measured" in text
+    assert f"reached {four.tflops:.1f}, {100 * four.efficiency:.1f} %." in text
+    assert four.tflops / four.efficiency == pytest.approx(4 * found.tflops)
+
+
 def test_the_latest_run_counts() -> None:
     case = (2, 8192, "rows")
     dates = [

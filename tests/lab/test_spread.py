@@ -64,6 +64,6 @@ def test_the_cublas_of_the_same_run_stands_beside() -> None:
 
 def test_each_row_of_samples_has_a_mark_of_its_own() -> None:
     rows = {str(i): [1.0, 2.0, 3.0] for i in range(5)}
-    drawing = sample_picture(rows, "Five rows", "Five.")._repr_mimebundle_()["image/svg+xml"]
+    drawing = sample_picture(rows, "Five rows", "Five.")._repr_mimebundle_()[0]["image/svg+xml"]
     shapes = re.findall(r'<path id="[^"]+-m[0-9a-f]+" d="([^"]+)"', drawing)
     assert len(set(shapes)) >= 5

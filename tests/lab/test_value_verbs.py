@@ -133,7 +133,7 @@ def test_the_quoted_record_tells_its_kernels_times_and_contents() -> None:
     record = lab.recorded()
     cube = (4096, 4096, 4096)
     assert record.slowest(cube).kernel in record.kernels
-    assert {"stages", "stages:STAGES=2"} <= record.kernels
+    assert {"naive", "stages:STAGES=2", "thin_k"} <= record.kernels  # of different runs
     assert "cublas" not in record.kernels
     few = replace(record.run, measurements=record.run.measurements[:2])
     touched_up = replace(record.record, runs=(*record.record.runs, few))

@@ -181,5 +181,5 @@ def test_the_time_of_a_run_is_warming_up_and_samples() -> None:
     quick = Measurement("naive", "", *SIZE, launches=2, seconds=(0.01, 0.02))
     slow = Measurement("naive", "", 9, 9, 9, launches=1, seconds=(1.0, 2.0))
     both = replace(run, measurements=(quick, slow))
-    assert your_gpu.gpu_seconds(both, [SIZE]) == pytest.approx(0.06 + warm_up)
-    assert your_gpu.gpu_seconds(both) == pytest.approx(0.06 + warm_up + 3.0 + 2.0)
+    assert your_gpu.gpu_seconds(both.measurements, [SIZE]) == pytest.approx(0.06 + warm_up)
+    assert your_gpu.gpu_seconds(both.measurements) == pytest.approx(0.06 + warm_up + 3.0 + 2.0)

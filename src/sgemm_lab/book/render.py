@@ -12,7 +12,7 @@ from myst_nb.core.render import (  # type: ignore[import-untyped]
 
 from sgemm_lab.book import svg
 from sgemm_lab.lab.verdicts import VERDICTS_MIME
-from sgemm_lab.style import CSS_COLOURS
+from sgemm_lab.style import CSS_COLOURS, NARROW
 from sgemm_lab.widgets import bundle
 from sgemm_lab.widgets.base import WIDGET_MIME
 
@@ -81,9 +81,13 @@ class PageRenderer(NbElementRenderer):  # type: ignore[misc]
                 line=data.line,
             )
         caption = svg.description(data.string)
+        pictures = self._picture(data, data.string)
+        classes = "lab-figure"
+        if narrow := data.output_metadata.get(NARROW):
+            classes += " lab-two-widths"
+            pictures += self._picture(data, narrow)
         html = (
-            f'<figure class="lab-captioned"><div class="lab-figure">'
-            f"{self._picture(data, data.string)}</div>"
+            f'<figure class="lab-captioned"><div class="{classes}">{pictures}</div>'
             f"<figcaption>{caption}</figcaption></figure>"
         )
         return nodes.raw(text=html, format="html", classes=["output"])

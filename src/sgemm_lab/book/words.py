@@ -6,7 +6,7 @@ stand. Without scripts the links lead to the page of the words.
 
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -51,10 +51,21 @@ def constants_table() -> str:
             labels.setdefault(constant.name, {})[constant.label] = None
             values.setdefault(constant.name, set()).add(constant.value)
     rows = [
-        f"| `{name}` | {'; '.join(labels[name])} | {', '.join(map(str, sorted(values[name])))} |"
+        f"| `{name}` | {'; '.join(_shortest(labels[name]))} "
+        f"| {', '.join(map(str, sorted(values[name])))} |"
         for name in labels
     ]
     return "\n".join(["| constant | what it is | in the kernels |", "| --- | --- | --- |", *rows])
+
+
+def _shortest(labels: Iterable[str]) -> list[str]:
+    """Return labels without those that only add a clause to another: "rows, ..." or "rows: ..."."""
+    labels = list(labels)
+    return [
+        one
+        for one in labels
+        if not any(one.startswith((f"{other}:", f"{other},")) for other in labels)
+    ]
 
 
 class SymbolsDirective(SphinxDirective):

@@ -68,7 +68,7 @@ EXERCISES = (
         name="13.1",
         unit="FLOP/B",
         expected=lambda: flop_per_link_byte("cannon", _SIDE, 9),
-        because="a GPU makes 2·N³/9 FLOP and receives two tiles of A and two of B: N/8.",
+        because="A GPU makes 2·N³/9 FLOP and receives two tiles of A and two of B: N/8.",
         hint="Divide the FLOP of one GPU by the bytes of the tiles that it receives.",
         hints=(
             (4608, "N/2 is that of two GPUs by rows."),
@@ -81,7 +81,7 @@ EXERCISES = (
     Number(
         name="13.2",
         expected=_ridge_size,
-        because="the ridge is at 200 FLOP for each byte, and two GPUs by rows have N/2.",
+        because="The ridge is at 200 FLOP for each byte, and two GPUs by rows have N/2.",
         hint="Find the ridge, the rate of products over that of the link, and set N/2 equal to it.",
         hints=(
             (200, "That is the ridge, in FLOP for each byte. Which N has so many?"),
@@ -111,7 +111,7 @@ EXERCISES = (
     Number(
         name="13.4",
         expected=lambda: float(_third_tile()),
-        because="it begins with column 1 + 2 = 3, and each round goes one on: 3, 0, 1.",
+        because="It begins with column 1 + 2 = 3, and each round goes one on: 3, 0, 1.",
         hint="GPU (i, j) begins with A's tile in column i + j, counted around.",
         hints=(
             (3, "With that it begins. Two rounds later it is two columns on, counted around."),

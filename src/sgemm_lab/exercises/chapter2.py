@@ -147,4 +147,10 @@ PREDICTIONS = (
         ),
         wrong=((32, "not what held"), (5, "too high"), (1, "too low")),
     ),
+    Choice(
+        name="tile-16",
+        found=times_as_fast("tiled:TILE=16", "tiled", (4096, 4096, 4096)),
+        solution="slower",
+        wrong=(("faster", "`tiled"), ("same", "times")),
+    ),
 )

@@ -117,7 +117,7 @@ from sgemm_lab.lab.several import timeline as _gpu_timeline
 from sgemm_lab.lab.speeds import Speeds, score_of, speed_curves
 from sgemm_lab.lab.speeds import speeds as _speeds
 from sgemm_lab.lab.tile_waves import tile_waves as _tile_waves
-from sgemm_lab.lab.timelines import pace, timed_kernel
+from sgemm_lab.lab.timelines import blocks_per_sm, pace, timed_kernel
 from sgemm_lab.lab.timelines import timeline as _timeline
 from sgemm_lab.lab.verdicts import verdicts
 from sgemm_lab.lab.your_gpu import my_gpu as _my_gpu
@@ -819,9 +819,11 @@ def over_gpus(title: str, layout: str, gpus: int, *, says: str = "") -> Output:
     return gpus_panel(title, layout, gpus, says=says)
 
 
-def sm(title: str, *, says: str = "") -> Output:
-    """Draw one SM of this machine's GPU, or of the recorded one, with its parts."""
-    return multiprocessor_panel(title, find_gpu(card().device.name), says=says)
+def sm(title: str, name: str, size: int | Size = 4096, *, says: str = "") -> Output:
+    """Draw one SM of this machine's GPU, or of the recorded one, with the blocks that it holds."""
+    found, of, shape = card(), load_kernel(name), _size(size)
+    blocks = blocks_per_sm(of, shape, found.record)
+    return multiprocessor_panel(title, find_gpu(found.device.name), of, shape, blocks, says=says)
 
 
 def _kernel(kernel: str | Kernel | ForeignKernel) -> Kernel:

@@ -2,16 +2,18 @@
 
 import math
 from collections.abc import Sequence
+from functools import partial
 
 import numpy as np
 from matplotlib.axes import Axes
+from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
 from sgemm_lab import style
 from sgemm_lab.errors import LabError
 from sgemm_lab.kernel import Size, load_kernel
 from sgemm_lab.lab import session
-from sgemm_lab.lab.output import Output, Picture, table
+from sgemm_lab.lab.output import Output, Picture, PictureOfTwoWidths, table
 from sgemm_lab.lab.speeds import score_of
 from sgemm_lab.measuring.accuracy import LENGTHS, SIDE
 from sgemm_lab.records.data import CUBLAS_MODES, INPUTS, Accuracy, Measurement
@@ -138,7 +140,15 @@ def speed_and_error(names: Sequence[str], conclusion: str, size: Size) -> Pictur
         (name, load_kernel(name).arithmetic, score_of(load_kernel(name), size).gflops)
         for name in names
     ] + [(name, one, library(one, size).gflops) for one, name in CUBLAS_MODES.items()]
-    fig = style.figure(7.0, 4.4)
+    return PictureOfTwoWidths(
+        partial(_draw_points, off, points, size), "Speed over error", conclusion
+    )
+
+
+def _draw_points(
+    off: Errors, points: Sequence[tuple[str, str, float]], size: Size, phone: bool
+) -> Figure:
+    fig = style.figure(style.PHONE_WIDTH, 5.0) if phone else style.figure(7.0, 4.4)
     with style.book_style():
         ax = fig.subplots()
         ax.set(xscale="log", yscale="log", ylabel="TFLOP/s")
@@ -159,11 +169,12 @@ def speed_and_error(names: Sequence[str], conclusion: str, size: Size) -> Pictur
         ax.xaxis.set_major_formatter(
             FuncFormatter(lambda value, _: _power_of_ten(round(math.log10(value))))
         )
-        ax.set_xlim(min(errors) / 40, max(errors) * 25)
+        left, right = (5e6, 3e2) if phone else (40, 25)  # room for the names
+        ax.set_xlim(min(errors) / left, max(errors) * right)
         ax.grid(axis="both")
-        fig.legend(loc="outside upper left", fontsize=9, ncols=4)
+        fig.legend(loc="outside upper left", fontsize=9, ncols=2 if phone else 4)
         _label_points(ax, labels)
-    return Picture(fig, "Speed over error", conclusion)
+    return fig
 
 
 def _label_points(ax: Axes, labels: list[tuple[str, str, tuple[float, float]]]) -> None:

@@ -2,14 +2,16 @@
 
 import math
 import statistics
+from functools import partial
 
+from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter
 
 from sgemm_lab import style
 from sgemm_lab.errors import LabError
 from sgemm_lab.gpu import Gpu, find_gpu
 from sgemm_lab.lab import session
-from sgemm_lab.lab.output import Output, Picture, table
+from sgemm_lab.lab.output import Output, Picture, PictureOfTwoWidths, table
 from sgemm_lab.records.data import Record, clock_mhz
 from sgemm_lab.text import bytes_text, number
 from sgemm_lab.widgets import InFlight, MemoryLadder
@@ -223,8 +225,8 @@ def _card_table(card: Card) -> Output:
     return table(heads, rows, note=card.note)
 
 
-def _walk_picture(card: Card) -> Picture:
-    fig = style.figure(7.0, 3.6)
+def _draw_walk(card: Card, phone: bool) -> Figure:
+    fig = style.figure(style.PHONE_WIDTH, 3.4) if phone else style.figure(7.0, 3.6)
     sizes = list(card.walk)
     with style.book_style():
         ax = fig.subplots()
@@ -244,23 +246,29 @@ def _walk_picture(card: Card) -> Picture:
                 ha="left" if place == 0 else "right" if key == "dram" else "center", fontsize=9,
             )  # fmt: skip
         ax.set(xscale="log", yscale="log", ylabel="cycles per load", xlabel="bytes walked over")
-        ax.set_xticks(sizes[::2], [bytes_text(size) for size in sizes[::2]])
+        ticks = sizes[:: 4 if phone else 2]
+        ax.set_xticks(ticks, [bytes_text(size) for size in ticks])
         ax.set_ylim(2, 1600)
         ax.yaxis.set_major_formatter(FuncFormatter(lambda value, _: number(value)))
         ax.grid(axis="y")
+    return fig
+
+
+def _walk_picture(card: Card) -> Picture:
     ratio = card.latency["dram"] / card.latency["shared"]
     conclusion = (
         f"On {card.device.name} a load takes {number(card.latency['l1'])} cycles where L1 has the "
         f"value, {number(card.latency['l2'])} where L2 has it, and {number(card.latency['dram'])} "
         f"from DRAM: {ratio:.0f} times as long as from shared memory."
     )
-    return Picture(fig, "Latency over the bytes walked over", conclusion)
+    return PictureOfTwoWidths(
+        partial(_draw_walk, card), "Latency over the bytes walked over", conclusion
+    )
 
 
-def _stride_picture(card: Card) -> Picture:
-    strides = list(card.strided)
-    useful = list(card.strided.values())
-    fig = style.figure(7.0, 3.0)
+def _draw_stride(card: Card, phone: bool) -> Figure:
+    strides, useful = list(card.strided), list(card.strided.values())
+    fig = style.figure(style.PHONE_WIDTH if phone else 7.0, 3.0)
     with style.book_style():
         ax = fig.subplots()
         ax.bar(range(len(strides)), useful, color=style.LEVEL_COLOURS["dram"], width=0.62)
@@ -270,21 +278,29 @@ def _stride_picture(card: Card) -> Picture:
                 ha="center", color=style.FOREGROUND, fontsize=9,
             )  # fmt: skip
         ax.set_xticks(range(len(strides)), [str(stride) for stride in strides])
-        ax.set(xlabel="elements from one thread's float to its neighbour's", ylabel="useful GB/s")
+        apart = "from one thread's float to its neighbour's"
+        ax.set(xlabel=apart if phone else f"elements {apart}", ylabel="useful GB/s")
         ax.yaxis.set_major_formatter(FuncFormatter(lambda value, _: number(value)))
         ax.grid(axis="y")
+    return fig
+
+
+def _stride_picture(card: Card) -> Picture:
+    strides, useful = list(card.strided), list(card.strided.values())
     factor = useful[strides.index(2)] / useful[strides.index(8)]
     conclusion = (
         f"From stride 2 to 8 the useful bytes per second fall to 1 / {factor:.1f}, for each float "
         "brings a whole 32-byte sector with it. At stride 1 DRAM is not the limit, but a thread "
         "that asks for 4 bytes at a time."
     )
-    return Picture(fig, "Useful bandwidth over stride", conclusion)
+    return PictureOfTwoWidths(
+        partial(_draw_stride, card), "Useful bandwidth over stride", conclusion
+    )
 
 
-def _width_picture(card: Card) -> Picture:
+def _draw_width(card: Card, phone: bool) -> Figure:
     one, four = card.wide[1], card.wide[4]
-    fig = style.figure(7.0, 3.0)
+    fig = style.figure(style.PHONE_WIDTH if phone else 7.0, 3.2 if phone else 3.0)
     with style.book_style():
         ax = fig.subplots()
         hue = style.LEVEL_COLOURS["dram"]
@@ -306,10 +322,18 @@ def _width_picture(card: Card) -> Picture:
         ax.set_ylim(top=1.12 * max(*one.values(), *four.values()))
         ax.yaxis.set_major_formatter(FuncFormatter(lambda value, _: number(value)))
         ax.grid(axis="y", zorder=0)
-        ax.legend(loc="lower left", bbox_to_anchor=(-0.01, 1.0), ncols=2, fontsize=10)
+        ax.legend(loc="lower left", bbox_to_anchor=(-0.01, 1.0), ncols=1 if phone else 2,
+                  fontsize=10)  # fmt: skip
+    return fig
+
+
+def _width_picture(card: Card) -> Picture:
+    one, four = card.wide[1], card.wide[4]
     conclusion = (
         f"One load of 4 bytes at a time gets {one[4] / four[16]:.0%} of what four of 16 get, four "
         f"of them {four[4] / four[16]:.0%}: what counts is how many bytes are on their way, not "
         "the width of a load."
     )
-    return Picture(fig, "Bandwidth over the width of a load", conclusion)
+    return PictureOfTwoWidths(
+        partial(_draw_width, card), "Bandwidth over the width of a load", conclusion
+    )

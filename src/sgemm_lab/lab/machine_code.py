@@ -65,6 +65,7 @@ def _code(kernel: Kernel, loop: Loop, size: Size) -> Code:
         multiply_adds=loop.multiply_adds,
         extra=loop.extra,
         in_a_row=loop.reads_in_a_row,
+        read_ahead=loop.read_ahead,
     )
     for record in session.book_records():
         counted = record.counted(kernel, size)

@@ -1,7 +1,7 @@
 """What a verb hands to a notebook: HTML for a page, text for everything else."""
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from html import escape
 from typing import Any
@@ -76,7 +76,7 @@ class Picture:
             named = f'<svg data-speeds="{escape(" ".join(speeds))}"'
             self._svg = self._svg.replace("<svg", named, 1)
 
-    def _repr_mimebundle_(self, **_: object) -> dict[str, str]:
+    def _repr_mimebundle_(self, **_: object) -> Any:
         # The book takes the SVG and sets the conclusion below it; a notebook takes the HTML.
         caption = f"<figcaption>{escape(self._conclusion)}</figcaption>"
         return {
@@ -87,6 +87,19 @@ class Picture:
 
     def __repr__(self) -> str:
         return self._conclusion
+
+
+class PictureOfTwoWidths(Picture):
+    """A picture that is drawn once for a column and once for a phone, where a page shows that."""
+
+    def __init__(self, draw: Callable[[bool], Figure], title: str, conclusion: str) -> None:
+        """Draw it. ``draw`` takes whether it is for a phone."""
+        super().__init__(draw(False), title, conclusion)
+        self._narrow = style.svg(draw(True), title, self._conclusion)
+
+    def _repr_mimebundle_(self, **_: object) -> Any:
+        # The second part is the output's metadata.
+        return super()._repr_mimebundle_(), {style.NARROW: self._narrow}
 
 
 def table(
@@ -108,8 +121,10 @@ def table(
         # "8.0e-07" would break after its sign.
         unbroken = "" if " " in text else " unbroken"
         kind = f' class="number{unbroken}"' if index >= numbers else ""
-        # A name such as "tiled:TILE=16,BK=8" may break before each constant.
-        shown = re.sub(r"([:,])(?=[A-Z]+=)", r"\1<wbr>", escape(text))
+        # A name such as "one_row:TM=4,BK=8" may break between words and before each constant.
+        shown = re.sub(r"([:,])(?=[A-Z]+=)|(?<=[a-z])_(?=[a-z])", r"\g<0><wbr>", escape(text))
+        if tag == "th":
+            shown = _LONG_WORD.sub(lambda word: _SYLLABLES[word[0]], shown)
         if index == code and tag == "td":
             shown = f"<code>{shown}</code>"
         return f"<{tag}{scope}{kind}>{shown}</{tag}>"
@@ -130,6 +145,20 @@ def table(
         html += f'<p class="lab-provenance">{escape(note)}</p>'
     text = plain_table(heads, rows, numbers=numbers)
     return Output(html, "\n".join([text, *([note] if note else [])]))
+
+
+_SYLLABLES = {
+    word.replace("-", ""): word.replace("-", "&shy;")
+    for word in (
+        "wave-fronts", "instruc-tions", "instruc-tion", "regis-ters", "fore-told", "meas-ured",
+        "over-lapped", "effi-ciency", "re-quests", "work-space", "ele-ments", "mul-tiply",
+        "re-ceived", "trans-fers", "to-gether", "com-piled", "addi-tions", "sched-ules",
+        "pro-ducts", "bar-riers",
+    )
+}  # fmt: skip
+"""Where long words of the heads of tables may break: on a phone they are wider than the numbers."""
+
+_LONG_WORD = re.compile(rf"\b(?:{'|'.join(_SYLLABLES)})\b")
 
 
 def sentence(text: str) -> Output:

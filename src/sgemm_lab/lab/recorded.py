@@ -1,24 +1,27 @@
 """The record that the chapters quote, as a page tells of it: what was run, how long, and when."""
 
 from collections.abc import Sequence
+from functools import cached_property
 
 from sgemm_lab.dispatch.summary import Forty, forty
-from sgemm_lab.kernel import Size
+from sgemm_lab.kernel import Size, load_kernels
 from sgemm_lab.lab import session
 from sgemm_lab.lab.output import Output, table
 from sgemm_lab.lab.your_gpu import gpu_seconds
 from sgemm_lab.measuring.race import Budget, input_set_count
 from sgemm_lab.measuring.recorder import RAGGED_SIZES, SQUARE_SIZES
 from sgemm_lab.models.roofline import clock_text
-from sgemm_lab.records.data import CUBLAS_MODES, Measurement, Record, Run, Spread
+from sgemm_lab.records.data import CUBLAS_MODES, Measurement, Record, Spread
 from sgemm_lab.text import bytes_text
+
+_LIBRARY = set(CUBLAS_MODES.values())
 
 
 class Recorded:
-    """The first of the book's records, its largest run, and how runs are taken.
+    """The first of the book's records, what it would take to measure it anew, and its largest run.
 
-    A run of a few kernels or sizes, taken because something has changed, is not the run that the
-    page tells of: ``run`` is the latest of those that measured the most kernels and sizes.
+    ``run`` is the latest of those that measured the most kernels and sizes. Later kernels have
+    runs of their own, so the kernels of today and their times are gathered from all of them.
     """
 
     budget = Budget()
@@ -40,18 +43,29 @@ class Recorded:
         """
         return forty(self.record)
 
+    @cached_property
+    def latest(self) -> list[Measurement]:
+        """The latest samples of each kernel and variant of today, and of cuBLAS, at each size."""
+        names = {kernel.name for kernel in load_kernels(variants=True)} | _LIBRARY
+        newest = sorted(self.record.runs, key=lambda run: run.date)
+        found = {(one.kernel, one.size): one for run in newest for one in run.measurements}
+        return [one for (kernel, _), one in found.items() if kernel in names]
+
     @property
     def kernels(self) -> set[str]:
-        """The names of the kernels and variants that the run measured."""
-        return _kernels(self.run)
+        """The names of the kernels and variants that were measured."""
+        return {one.kernel for one in self.latest} - _LIBRARY
 
     def seconds(self, sizes: Sequence[Size] | None = None) -> float:
-        """Return for how many seconds the GPU was timed and warmed up, in all or at some sizes."""
-        return gpu_seconds(self.run, sizes)
+        """Return for how many seconds the GPU is timed and warmed up, in all or at some sizes.
+
+        In all is at the sizes that ``sgemm-lab record`` takes.
+        """
+        return gpu_seconds(self.latest, sizes or (*self.square_sizes, *self.ragged_sizes))
 
     def slowest(self, size: Size) -> Measurement:
         """Return the samples of the slowest kernel at a size."""
-        at_size = [s for s in self.run.measurements if (s.m, s.n, s.k) == size]
+        at_size = [one for one in self.latest if one.size == size]
         return max(at_size, key=lambda samples: min(samples.seconds))
 
     def input_sets(self, size: Size) -> int:
@@ -67,28 +81,25 @@ class Recorded:
         """List what the file holds."""
         gpu, run, runs = self.gpu, self.run, self.record.runs
         power, heat = _at_most(run.power_w, "W"), _at_most(run.temperature_c, "°C")
-        samples = sum(len(found.seconds) for found in run.measurements)
+        measurements = [found for run in runs for found in run.measurements]
+        samples = sum(len(found.seconds) for found in measurements)
         rows = [
             ["the GPU, as its driver describes it",
              f"{gpu.sms} SMs, {gpu.max_clock_mhz:,.0f} MHz, {bytes_text(gpu.l2_bytes)} of L2"],
             ["runs", f"{len(runs)}"],
-            ["when, with which versions",
+            ["the largest run, with its versions",
              f"{run.date}: driver {run.driver}, CUDA {run.cuda}, NVRTC {run.nvrtc}, "
              f"CuPy {run.cupy}"],
             ["the library call", run.cublas_call],
-            ["clock, power and temperature under load",
+            ["its clock, power and temperature under load",
              f"{clock_text(run.clock_mhz)}, {power}, {heat}"],
             ["every sample of every kernel and size",
-             f"{samples:,} samples in {len(run.measurements)} measurements, cuBLAS among them"],
+             f"{samples:,} samples in {len(measurements):,} measurements, cuBLAS among them"],
             ["readings of the microbenchmarks", f"{sum(len(r.readings) for r in runs)}"],
             ["hardware counters", f"of {sum(len(r.counters) for r in runs)} launches"],
             ["which source was measured", "a fingerprint of each kernel's code"],
         ]  # fmt: skip
         return table(["in the file", f"of the {gpu.name}"], rows, numbers=2)
-
-
-def _kernels(run: Run) -> set[str]:
-    return {samples.kernel for samples in run.measurements} - set(CUBLAS_MODES.values())
 
 
 def recorded() -> Recorded:

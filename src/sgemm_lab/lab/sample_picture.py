@@ -2,12 +2,14 @@
 
 import statistics
 from collections.abc import Mapping, Sequence
+from functools import partial
 
+from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter
 
 from sgemm_lab import style
 from sgemm_lab.kernel import Size, load_kernel
-from sgemm_lab.lab.output import Output, Picture, sentence
+from sgemm_lab.lab.output import Output, Picture, PictureOfTwoWidths, sentence
 from sgemm_lab.lab.speeds import speeds, title_of
 from sgemm_lab.records.store import not_yet_measured
 from sgemm_lab.text import number, size_text
@@ -50,22 +52,29 @@ def mean_rate(samples: Sequence[float]) -> float:
 
 def sample_picture(series: Mapping[str, Sequence[float]], title: str, conclusion: str) -> Picture:
     """Draw up to five rows of samples in GFLOP/s, each as percent off its own median."""
-    fig = style.figure(5.8, 2.7 + 0.2 * len(series))
+    return PictureOfTwoWidths(partial(_draw, series), title, conclusion)
+
+
+def _draw(series: Mapping[str, Sequence[float]], phone: bool) -> Figure:
+    height = (2.7 + 0.36 * len(series)) if phone else (2.7 + 0.2 * len(series))
+    fig = style.figure(style.PHONE_WIDTH if phone else 5.8, height)
+    line = "\n" if phone else " "
     with style.book_style():
         ax = fig.subplots()
         ax.axhline(0, color=style.LINE, linewidth=0.8)
-        for (label, samples), (marker, colour) in zip(series.items(), _LOOKS, strict=False):
+        for (name, samples), (marker, colour) in zip(series.items(), _LOOKS, strict=False):
             middle = statistics.median(samples)
+            label = f"{name},{line}median {number(middle)} GFLOP/s"
             off = [100 * (sample / middle - 1) for sample in samples]
             ax.plot(
                 range(1, len(off) + 1), off, marker=marker, color=colour, markersize=4,
-                linewidth=0.8, alpha=0.9, label=f"{label}, median {number(middle)} GFLOP/s",
+                linewidth=0.8, alpha=0.9, label=label,
             )  # fmt: skip
         ax.set(xlabel="sample, in the order taken", ylabel="off its median")
         ax.yaxis.set_major_formatter(FuncFormatter(lambda value, _: _percent(value)))
         ax.grid(axis="y")
-        fig.legend(loc="outside upper left", fontsize=10)
-    return Picture(fig, title, conclusion)
+        fig.legend(loc="outside upper left", fontsize=9 if phone else 10)
+    return fig
 
 
 def _conclusion(title: str, samples: Sequence[float], library: Sequence[float]) -> str:

@@ -1,10 +1,12 @@
 """The verbs of several GPUs: plans drawn and run, and what the record says."""
 
+from matplotlib.figure import Figure
 from matplotlib.ticker import StrMethodFormatter
 
 from sgemm_lab.cuda.launch import has_gpu
 from sgemm_lab.kernel import Size
-from sgemm_lab.lab.output import Output, Picture, table
+from sgemm_lab.lab.closing import box
+from sgemm_lab.lab.output import Output, Picture, PictureOfTwoWidths, table
 from sgemm_lab.records.several import SeveralRun, Timeline
 from sgemm_lab.several.cases import layouts
 from sgemm_lab.several.engine import COPY
@@ -18,8 +20,8 @@ from sgemm_lab.several.once import in_numpy, multiply
 from sgemm_lab.several.plan import Plan, Tile
 from sgemm_lab.several.team import JOIN_SECONDS, alone
 from sgemm_lab.style import CUBLAS as MARKED
-from sgemm_lab.style import GRID, LEVEL_COLOURS, MEASURED, MUTED, book_style, figure
-from sgemm_lab.text import bytes_moved_text, number, plural, size_text
+from sgemm_lab.style import GRID, LEVEL_COLOURS, MEASURED, MUTED, PHONE_WIDTH, book_style, figure
+from sgemm_lab.text import bytes_moved_text, number, plural, size_text, with_spaced_percents
 from sgemm_lab.widgets import GpuTiles, GpuTimeline, ManyGpus
 from sgemm_lab.widgets.gpu_tiles import PlacedPlan, PlacedProduct, PlacedRound, PlacedTransfer
 from sgemm_lab.widgets.gpu_timeline import MULTIPLIES, RECEIVES, GpuSpan, TimedRun
@@ -67,6 +69,37 @@ class Several(Findings):
         one = self.product(1, n, graph=True)
         more = self.product(gpus, n, layouts(gpus)[0], graph=True)
         return median(one.overlap) / median(more.overlap)
+
+    def closing(self, gpus: int, n: int, layout: str) -> Output:
+        """Return the closing box of n×n matrices on several GPUs, set against one GPU.
+
+        Raises:
+            LabError: one of the two was not recorded.
+        """
+        one, more = self.product(1, n), self.product(gpus, n, layout)
+        flop = 2 * n**3
+        before, now = self.ms(one.overlap), self.ms(more.overlap)
+        told = 1e3 * self.foretold(more, overlap=True)
+        most = flop / median(more.alone) / 1e12
+        asked = flop_per_link_byte(layout, n, gpus)
+        rows = [
+            ("Was bound by",
+             f"Arithmetic of one GPU: cuBLAS makes {one.tflops:.1f} TFLOP/s on it."),
+            ("What changed",
+             f"{gpus} GPUs share the tiles, and the next ones travel during a product."),
+            ("Factor",
+             f"{before:.1f} ÷ {told:.2f} ms = {before / told:.2f} foretold, "
+             f"{before:.1f} ÷ {now:.2f} = {before / now:.2f} measured."),
+            ("Bound now by",
+             f"Arithmetic of each GPU: {gpus} of them, each as fast as one alone with its part of "
+             f"C, would make {most:.0f} TFLOP/s; reached {more.tflops:.1f}, "
+             f"{more.efficiency:.1%}. The links are far from it: {asked:,.0f} FLOP for each byte, "
+             f"and {self.ridge:.0f} would do."),
+        ]  # fmt: skip
+        rows = [(term, with_spaced_percents(sentence)) for term, sentence in rows]
+        text = "\n".join(f"{term}: {sentence}" for term, sentence in rows)
+        name = f"{_NAMES[layout]}, {gpus} GPUs"
+        return Output(box(name, (n, n, n), "", rows, self.note), text)
 
     def roof_picture(self) -> Picture:
         """Draw the roofline of the link: TFLOP/s of all GPUs over FLOP per link byte."""
@@ -219,8 +252,16 @@ def _span(span: Span) -> GpuSpan:
 
 def _roof_picture(found: Several) -> Picture:
     """Draw a roof for 2 and for 4 GPUs, and every size that was measured under it."""
+    _, told = _draw_roof(found, phone=False)
+    return PictureOfTwoWidths(
+        lambda phone: _draw_roof(found, phone=phone)[0], "The roofline of the link", told
+    )
+
+
+def _draw_roof(found: Several, *, phone: bool) -> tuple[Figure, str]:
+    """Draw it, and say what it shows."""
     link, rate = found.link().bytes_per_second / 1e12, found.tflops
-    fig = figure(7.2, 3.8)
+    fig = figure(PHONE_WIDTH, 4.4) if phone else figure(7.2, 3.8)
     low, high = 48, 24_000
     ends = []
     bound_by_links = set()
@@ -249,7 +290,10 @@ def _roof_picture(found: Several) -> Picture:
         ax.grid(True, color=GRID)
         for axis in (ax.xaxis, ax.yaxis):
             axis.set_major_formatter(StrMethodFormatter("{x:,.0f}"))
-        ax.legend(loc="lower right")
+        if phone:
+            fig.legend(loc="outside upper left", fontsize=9)
+        else:
+            ax.legend(loc="lower right")
     (small, large), (small4, large4) = ends
     right = min(n for n, _ in _SIZES if n > max(bound_by_links, default=0))
     conclusion = (
@@ -259,4 +303,4 @@ def _roof_picture(found: Several) -> Picture:
         f"it, at {number(small.tflops)} and {number(small4.tflops)}: what takes time there is "
         "latency, which no roof shows."
     )
-    return Picture(fig, "The roofline of the link", conclusion)
+    return fig, conclusion

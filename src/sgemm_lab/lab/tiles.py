@@ -2,9 +2,11 @@
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from matplotlib.axes import Axes
+from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
 
 from sgemm_lab import style
@@ -12,7 +14,7 @@ from sgemm_lab.counting.warp_requests import Request, warp_requests
 from sgemm_lab.errors import LabError
 from sgemm_lab.hardware import WARP
 from sgemm_lab.kernel import Kernel
-from sgemm_lab.lab.output import Picture
+from sgemm_lab.lab.output import Picture, PictureOfTwoWidths
 
 Interval = tuple[int, int]
 """First and last index of a run of neighbours."""
@@ -83,20 +85,31 @@ def tile_picture(kernels: Sequence[Kernel], threads: Sequence[int]) -> Picture:
     Raises:
         LabError: as ``part_of`` does.
     """
-    fig = style.figure(7.0, 3.9)
+    told = []
+    for kernel in kernels:
+        last = part_of(kernel, threads[-1])
+        told.append(
+            f"in {kernel.name} thread {last.thread} owns rows {runs_text(last.rows)} "
+            f"and columns {runs_text(last.columns)}"
+        )
+    conclusion = f"{'; '.join(told)}. It reads these rows of As and these columns of Bs."
+    return PictureOfTwoWidths(
+        partial(_draw_tiles, kernels, threads),
+        "Which elements a thread owns",
+        conclusion[0].upper() + conclusion[1:],
+    )
+
+
+def _draw_tiles(kernels: Sequence[Kernel], threads: Sequence[int], phone: bool) -> Figure:
+    """Draw the tiles beside each other, or for a phone one under the other."""
+    size = (style.PHONE_WIDTH, 3.6 * len(kernels)) if phone else (7.0, 3.9)
+    fig = style.figure(*size)
     with style.book_style():
-        panels = fig.subplots(1, len(kernels), squeeze=False)[0]
-        told = []
+        rows, columns = (len(kernels), 1) if phone else (1, len(kernels))
+        panels = fig.subplots(rows, columns, squeeze=False).flat
         for ax, kernel in zip(panels, kernels, strict=True):
-            parts = [part_of(kernel, thread) for thread in threads]
-            _draw(ax, kernel, parts)
-            last = parts[-1]
-            told.append(
-                f"in {kernel.name} thread {last.thread} owns rows {runs_text(last.rows)} "
-                f"and columns {runs_text(last.columns)}"
-            )
-        conclusion = f"{'; '.join(told)}. It reads these rows of As and these columns of Bs."
-    return Picture(fig, "Which elements a thread owns", conclusion[0].upper() + conclusion[1:])
+            _draw(ax, kernel, [part_of(kernel, thread) for thread in threads])
+    return fig
 
 
 def _cells(requests: list[Request], array: str, op: str, lane: int) -> list[tuple[int, int]]:

@@ -67,7 +67,7 @@ def timed_kernel(kernel: Kernel, score: Score) -> TimedKernel:
     m, n, k = size
     grid_x, grid_y = kernel.launch_shape(m, n, k, sms=sms).grid
     windows = grid_x * grid_y * -(-k // tile.bk)
-    resident = _blocks_per_sm(kernel, size, card.record)
+    resident = blocks_per_sm(kernel, size, card.record)
     if resident > MOST_BLOCKS:
         raise LabError(
             f"An SM holds {resident} blocks of '{kernel.name}'. The timeline draws up to "
@@ -111,7 +111,7 @@ def _buffers(kernel: Kernel) -> int:
     return max(shape[0] if len(shape) > 2 else 1 for shape in shapes.values())
 
 
-def _blocks_per_sm(kernel: Kernel, size: Size, record: Record) -> int:
+def blocks_per_sm(kernel: Kernel, size: Size, record: Record) -> int:
     """Return how many blocks an SM holds: as the GPU counted, else by CUDA's occupancy rule."""
     shape = kernel.launch_shape(*size, sms=record.gpu.sms)
     limits = LIMITS[record.gpu.compute_capability]

@@ -1,6 +1,6 @@
 """The reader's own GPU: everything that the book's plots show, measured in one go."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from sgemm_lab.cuda.compiler import compile_kernel
 from sgemm_lab.cuda.launch import device_target
@@ -11,7 +11,7 @@ from sgemm_lab.lab.output import Output, sentence
 from sgemm_lab.lab.speeds import Speeds, find_scores
 from sgemm_lab.measuring.race import Budget
 from sgemm_lab.measuring.recorder import current_device
-from sgemm_lab.records.data import Run
+from sgemm_lab.records.data import Measurement
 
 NO_GPU = (
     "There is no GPU here, so nothing was measured and the plots keep showing the records. "
@@ -38,8 +38,8 @@ def my_gpu(sizes: Sequence[Size]) -> Speeds | Output:
     return Speeds(tuple(find_scores(kernels, sizes, session.all_records())), note)
 
 
-def gpu_seconds(run: Run, sizes: Sequence[Size] | None = None) -> float:
-    """Return the seconds that a GPU was timed or warmed up for, in a run or at some of its sizes.
+def gpu_seconds(measurements: Iterable[Measurement], sizes: Sequence[Size] | None = None) -> float:
+    """Return the seconds that a GPU was timed or warmed up for, in all or at some of the sizes.
 
     Every measurement of a kernel begins with ``Budget.warm_up_seconds``, or one sample where that
     takes longer. Compiling, filling matrices and microbenchmarks come on top.
@@ -47,7 +47,7 @@ def gpu_seconds(run: Run, sizes: Sequence[Size] | None = None) -> float:
     warm_up = Budget().warm_up_seconds
     return sum(
         sum(m.seconds) * m.launches + max(warm_up, max(m.seconds) * m.launches)
-        for m in run.measurements
+        for m in measurements
         if sizes is None or m.size in sizes
     )
 

@@ -51,6 +51,7 @@ export function cellWords(row, column) {
   if (column === "size") return sizeText(row.size);
   if (column === "gflops") return number(row.gflops);
   if (column === "error") return scientific(Number(value));
+  if (column === "of_cublas_error") return `${number(Number(value))} times`; // from a half to hundreds
   return typeof value === "string" ? value : percent(Number(value));
 }
 

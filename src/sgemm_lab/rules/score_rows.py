@@ -59,6 +59,8 @@ def cell_words(row: Mapping[str, Any], column: str) -> str:
         return number(value)
     if column == "error":
         return scientific(value)
+    if column == "of_cublas_error":  # from a half to hundreds
+        return f"{number(value)} times"
     return value if isinstance(value, str) else percent(value)
 
 

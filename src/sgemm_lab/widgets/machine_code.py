@@ -54,6 +54,7 @@ class Code(TypedDict):
     multiply_adds: int  # of these
     extra: int  # clocks that banks add to a turn
     in_a_row: NotRequired[int]  # loads from shared memory right behind another one, in a turn
+    read_ahead: NotRequired[float]  # multiply-adds between a load and the first use, in the middle
     stalls: NotRequired[Mapping[str, float]]  # warps that waited so, per instruction issued
     note: NotRequired[str]  # where and when the stalls were counted
 
@@ -217,6 +218,7 @@ def _checked_code(code: Mapping[str, Any]) -> dict[str, Any]:
         **totals,
         "extra": int(code.get("extra", 0)),
         "in_a_row": int(code.get("in_a_row", 0)),
+        "read_ahead": float(code.get("read_ahead", 0)),
         "stalls": {key: float(value) for key, value in code.get("stalls", {}).items()},
         "note": str(code.get("note", "")),
     }

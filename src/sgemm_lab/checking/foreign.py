@@ -115,9 +115,10 @@ def _whole_numbers(prepared: Prepared, size: Size, settings: Settings) -> None:
     for verdict in done.verdicts:
         if verdict.wrong:
             given = " ".join(map(str, prepared.given))
+            why = " ".join([done.cause, *map(str, done.result.warnings[:1])])
             raise WrongResultError(
                 f"With {given}, {verdict.wrong:,} of {verdict.elements:,} elements of C are wrong "
-                f"{sentence('judge.exact')}. {done.cause}".rstrip()
+                f"{sentence('judge.exact')}. {why}".strip()
             )
 
 

@@ -29,6 +29,7 @@ from sgemm_lab.counting.of_kernel import check_size
 from sgemm_lab.errors import LabError
 from sgemm_lab.kernel import Size
 from sgemm_lab.simulator import Result
+from sgemm_lab.simulator.hazards import UNSET
 from sgemm_lab.text import size_text
 
 SIGMAS = 6
@@ -61,7 +62,10 @@ class ForeignRun:
     changed: tuple[str, ...]
     """Arrays that the kernel may only read, and wrote."""
     cause: str
-    """Why C is wrong, in a sentence, where a usual cause explains it; or ""."""
+    """Why C is wrong, in a sentence, where a usual cause explains it; or "".
+
+    It is empty too where a warning tells of a variable without a value, which explains more.
+    """
 
     @property
     def wrong(self) -> bool:
@@ -164,7 +168,8 @@ def count_prepared(
     if prepared.multiplies:
         verdict = _verdict_of_c(prepared, arrays, after["C"])
         verdicts.insert(0, verdict)
-        if verdict.wrong:
+        unset = any(warning.kind == UNSET for warning in result.warnings)
+        if verdict.wrong and not unset:
             cause = likely_cause(prepared, size, arrays, after["C"], settings)
     return ForeignRun(
         prepared, size, result, tuple(verdicts), _changed(prepared, arrays, after), cause

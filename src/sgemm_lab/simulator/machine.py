@@ -1,7 +1,7 @@
 """Run the blocks of a launch: bind instructions to registers, and schedule blocks and warps."""
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import lru_cache
 
 import numpy as np
@@ -31,6 +31,7 @@ from sgemm_lab.simulator.ptx import TEXTURE, Guard, Instruction, PtxError, PtxKe
 from sgemm_lab.simulator.registers import Mask
 from sgemm_lab.simulator.sentences import sentence
 from sgemm_lab.simulator.tally import Tally
+from sgemm_lab.simulator.unset import mark, marked
 
 _OPERATIONS = [
     (re.compile(pattern), binder)
@@ -167,9 +168,9 @@ def _condition(group: ThreadGroup, guard: Guard) -> Callable[[Mask | None], Mask
 
 def _bind(group: ThreadGroup, bundle: Bundle, tally: Tally) -> Step:
     if len(bundle) > 1:
-        return _bind_fused_multiply_adds(group, bundle)
+        return _looking(group, bundle, _bind_fused_multiply_adds(group, bundle))
     instruction = bundle[0]
-    step = _bound(group, instruction)
+    step = _looking(group, bundle, _bound(group, instruction))
     if instruction.guard is None:
         return step
     condition = _condition(group, instruction.guard)
@@ -183,6 +184,23 @@ def _bind(group: ThreadGroup, bundle: Bundle, tally: Tally) -> Step:
             step(None if lanes == group.lanes else where)
 
     return guarded
+
+
+def _looking(group: ThreadGroup, bundle: Bundle, step: Step) -> Step:
+    """Tell of registers without a value before a step that may read some."""
+    unset = group.launch.unset
+    reads = [(one, unset[one.index]) for one in bundle if one.index in unset]
+    if not reads:
+        return step
+
+    def looking(mask: Mask | None) -> None:
+        for instruction, registers in reads:
+            lanes = np.flatnonzero(marked(group.registers, registers, mask))
+            if len(lanes):
+                group.launch.hazards.unset(group, int(lanes[0]), instruction)
+        step(mask)
+
+    return looking
 
 
 def _bound(group: ThreadGroup, instruction: Instruction) -> Step:
@@ -257,7 +275,7 @@ def run_lockstep(
             batch = BlockBatch(launch, len(numbers))
             program = _program(ThreadGroup(batch, range(launch.warps)), blocks, tally)
         group = program.group
-        group.batch.start(numbers)
+        _start(group.batch, numbers, [program])
         run_to_the_end(group.batch, [program], tally)
         launch.blocks_done = numbers[-1] + 1
         if progress is not None:
@@ -280,11 +298,18 @@ def run_warp_after_warp(
     batch = BlockBatch(launch, 1)
     programs = [_program(ThreadGroup(batch, [warp]), blocks, tally) for warp in range(launch.warps)]
     for number in range(launch.blocks):
-        batch.start([number])
+        _start(batch, [number], programs)
         run_to_the_end(batch, programs, tally, apart=apart)
         launch.blocks_done = number + 1
         if progress is not None:
             progress(launch.blocks_done, launch.blocks)
+
+
+def _start(batch: BlockBatch, blocks: Sequence[int], programs: Sequence[Program]) -> None:
+    """Put fresh blocks into a batch, and marks where registers may be read before a write."""
+    batch.start(blocks)
+    for program in programs if batch.launch.unset else ():
+        mark(program.group.registers, batch.launch.unset)
 
 
 def _program(group: ThreadGroup, blocks: list[BasicBlock], tally: Tally) -> Program:

@@ -6,6 +6,7 @@ import os
 import sys
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict
+from typing import Any
 
 from sgemm_lab.checking.apart import check_apart
 from sgemm_lab.checking.foreign import check_foreign, fitting_tile, prepare_check, sizes_of
@@ -22,6 +23,8 @@ from sgemm_lab.cli.arguments import (
 )
 from sgemm_lab.cli.foreign import FOREIGN_GROUP, add_foreign_arguments, foreign_kernel, is_foreign
 from sgemm_lab.cli.printing import print_json, tell, tell_over
+from sgemm_lab.counting.foreign.launching import Settings
+from sgemm_lab.counting.outgrown import Outgrown, outgrown
 from sgemm_lab.cuda.launch import has_gpu
 from sgemm_lab.errors import LabError
 from sgemm_lab.kernel import Kernel, Size
@@ -87,13 +90,22 @@ def _check_foreign(options: argparse.Namespace) -> int:
     tile = fitting_tile(results)
     if tile and not options.json:
         print(f"Of these sizes it is right exactly where {tile} divides M, N and K.")
-    return _print_verdict(results, options)
+    later = outgrown(prepared, Settings()) if any(r.passed for r in results) else []
+    if not options.json:
+        print(*later, sep="\n", end="\n" if later else "")
+    return _print_verdict(results, options, later)
 
 
-def _print_verdict(results: Sequence[CheckResult], options: argparse.Namespace) -> int:
+def _print_verdict(
+    results: Sequence[CheckResult], options: argparse.Namespace, later: Sequence[Outgrown] = ()
+) -> int:
     """Print what was found; return the exit status: 1 wrong, 2 could not be run anywhere."""
     if options.json:
-        rows = [{"schema": CHECK_SCHEMA, **asdict(r), "passed": r.passed} for r in results]
+        limits = [_limit_json(one) for one in later]
+        rows = [
+            {"schema": CHECK_SCHEMA, **asdict(r), "passed": r.passed, "outgrown": limits}
+            for r in results
+        ]
         for row in rows:
             if not math.isfinite(row["error"]):  # JSON has no infinity
                 row["error"] = None
@@ -104,6 +116,17 @@ def _print_verdict(results: Sequence[CheckResult], options: argparse.Namespace) 
     if any(r.fault for r in results):
         return 1
     return 0 if any(r.passed for r in results) else 2
+
+
+def _limit_json(one: Outgrown) -> dict[str, Any]:
+    where = one.location
+    return {
+        "kind": one.kind,
+        "side": one.side,
+        "file": None if where is None else where.file,
+        "line": None if where is None else where.line,
+        "message": one.message,
+    }
 
 
 def _check_one(

@@ -179,6 +179,8 @@ class Launch:
     """The arrays inside dynamic shared memory, where they are known: name, first byte, bytes."""
     variables: Mapping[str, int] = field(default_factory=dict)
     """Addresses of the module's variables, and of parameters that are structs."""
+    chosen: Sequence[int] | None = None
+    """Numbers of the blocks that run; None for all."""
     together: bool = False
     """Whether all blocks run side by side, because they may wait for each other."""
     patience: int | None = None
@@ -212,6 +214,11 @@ class Launch:
     def blocks(self) -> int:
         """Blocks of the grid."""
         return self.grid[0] * self.grid[1] * self.grid[2]
+
+    @property
+    def numbers(self) -> Sequence[int]:
+        """Numbers of the blocks that run."""
+        return range(self.blocks) if self.chosen is None else self.chosen
 
     def block_index(self, number: int) -> Dim3:
         """``blockIdx`` (x, y, z) of a block; blocks are numbered with x fastest."""

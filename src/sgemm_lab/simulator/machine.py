@@ -247,7 +247,7 @@ def _bind_fused_multiply_adds(group: ThreadGroup, bundle: Bundle) -> Step:
 def default_slots(launch: Launch) -> int:
     """How many blocks to run side by side."""
     if launch.together:
-        return launch.blocks
+        return len(launch.numbers)
     sizes = {"p": 1, "r": 4, "f": 4}
     registers = {
         operand.name
@@ -257,7 +257,7 @@ def default_slots(launch: Launch) -> int:
     }
     per_lane = sum(sizes.get(name[1:2], 4) for name in registers) or 1
     lanes = min(max(_REGISTER_BYTES // per_lane, _MIN_LANES), _MAX_LANES)
-    return max(1, min(launch.blocks, lanes // (launch.warps * 32)))
+    return max(1, min(len(launch.numbers), lanes // (launch.warps * 32)))
 
 
 def run_lockstep(
@@ -269,17 +269,18 @@ def run_lockstep(
     """Run all blocks, many at a time, all threads of a block together."""
     slots = default_slots(launch)
     program: Program | None = None
-    for first in range(0, launch.blocks, slots):
-        numbers = range(first, min(first + slots, launch.blocks))
+    every = launch.numbers
+    for first in range(0, len(every), slots):
+        numbers = every[first : first + slots]
         if program is None or program.group.batch.slots != len(numbers):
             batch = BlockBatch(launch, len(numbers))
             program = _program(ThreadGroup(batch, range(launch.warps)), blocks, tally)
         group = program.group
         _start(group.batch, numbers, [program])
         run_to_the_end(group.batch, [program], tally)
-        launch.blocks_done = numbers[-1] + 1
+        launch.blocks_done = first + len(numbers)
         if progress is not None:
-            progress(launch.blocks_done, launch.blocks)
+            progress(launch.blocks_done, len(every))
 
 
 def run_warp_after_warp(
@@ -297,12 +298,12 @@ def run_warp_after_warp(
     """
     batch = BlockBatch(launch, 1)
     programs = [_program(ThreadGroup(batch, [warp]), blocks, tally) for warp in range(launch.warps)]
-    for number in range(launch.blocks):
+    for done, number in enumerate(launch.numbers, 1):
         _start(batch, [number], programs)
         run_to_the_end(batch, programs, tally, apart=apart)
-        launch.blocks_done = number + 1
+        launch.blocks_done = done
         if progress is not None:
-            progress(launch.blocks_done, launch.blocks)
+            progress(done, len(launch.numbers))
 
 
 def _start(batch: BlockBatch, blocks: Sequence[int], programs: Sequence[Program]) -> None:

@@ -72,6 +72,7 @@ def simulate(
     products: bool = False,
     requests_of: tuple[int, int] | None = None,
     watching: Sequence[Observer] = (),
+    only_blocks: Sequence[int] | None = None,
     schedule: Schedule = "lockstep",
     shared_parts: Sequence[tuple[str, int, int]] = (),
     together: bool = False,
@@ -101,6 +102,7 @@ def simulate(
         products: Whether a trace has every multiply-add as well.
         requests_of: A block and a warp of it whose memory requests are wanted, address by address.
         watching: Others that want to hear of every access.
+        only_blocks: The numbers of the blocks to run, x fastest; None for all.
         schedule: "lockstep" runs all threads of a block side by side. "warps" runs each warp to
             its next barrier before the next warp: slower, and a missing barrier shows. "threads"
             does so with every thread.
@@ -152,6 +154,7 @@ def simulate(
         shared_parts=shared_parts,
         variables=symbols,
         together=together,
+        chosen=only_blocks,
         patience=patience,
         time_limit=time_limit,
         unset=unset,

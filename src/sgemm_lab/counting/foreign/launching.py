@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -32,6 +33,7 @@ from sgemm_lab.cuda.compiler import DEFAULT_TARGET
 from sgemm_lab.errors import LabError
 from sgemm_lab.kernel import Size
 from sgemm_lab.simulator import Result, simulate
+from sgemm_lab.simulator.group import Observer
 from sgemm_lab.simulator.limits import MOST_BLOCKS_X, MOST_BLOCKS_YZ
 from sgemm_lab.simulator.variables import Struct
 from sgemm_lab.text import size_text
@@ -137,6 +139,10 @@ class Settings:
     count_requests: bool = True
     schedule: Schedule = "lockstep"
     time_limit: float = TIME_LIMIT
+    corners: bool = False
+    """Whether only the blocks at the corners of the grid run."""
+    watching: Sequence[Observer] = ()
+    """Others that want to hear of every access."""
     progress: Callable[[int, int], None] | None = field(default=None, repr=False)
 
 
@@ -259,7 +265,18 @@ def shape_at(prepared: Prepared, size: Size) -> Shape:
     """Work out the launch at a size.
 
     Raises:
-        LabError: it cannot be worked out, or no GPU takes it.
+        LabError: it cannot be worked out, or no GPU takes it, or it never ends here.
+    """
+    shape = raw_shape(prepared, size)
+    _refuse_endless(shape)
+    return shape
+
+
+def raw_shape(prepared: Prepared, size: Size) -> Shape:
+    """Work out the launch at a size, whether or not a GPU takes it.
+
+    Raises:
+        LabError: it cannot be worked out.
     """
     kernel = prepared.kernel
     names = named_numbers(prepared.given, dict(zip("MNK", size, strict=True)))
@@ -282,7 +299,6 @@ def shape_at(prepared: Prepared, size: Size) -> Shape:
         )
         if min(*shape.grid, *shape.block) < 1:
             raise LabError(f"The file's own launch has no blocks at {size_text(size)}.")
-    _refuse_endless(shape)
     return shape
 
 
@@ -355,6 +371,8 @@ def run(
         check_hazards=settings.check_hazards,
         watch_races_in=_shared_by_blocks(prepared) if settings.check_hazards else (),
         count_requests=settings.count_requests,
+        watching=settings.watching,
+        only_blocks=_corners(shape.grid) if settings.corners else None,
         schedule=settings.schedule,
         join_products=True,
         time_limit=settings.time_limit,
@@ -369,6 +387,13 @@ def run(
     for variable in prepared.variables:
         after[variable.name] = variable.element.unpack(result.arrays[variable.symbol])
     return after, result
+
+
+def _corners(grid: tuple[int, ...]) -> list[int]:
+    """The numbers of the blocks at the corners of a grid."""
+    x, y, z = (*grid, 1, 1)[:3]
+    ends = ((0, size - 1) for size in (z, y, x))
+    return sorted({(c * y + b) * x + a for c, b, a in product(*ends)})
 
 
 def _shared_by_blocks(prepared: Prepared) -> list[str]:

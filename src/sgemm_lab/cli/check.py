@@ -83,6 +83,8 @@ def _check_foreign(options: argparse.Namespace) -> int:
     kernel = foreign_kernel(options, options.kernels[0])
     prepared = prepare_check(kernel, options.sizes)
     tell("A file without the book's head comment is simulated on this machine's processor.")
+    if prepared.assumed:
+        tell(prepared.assumed)
     sizes = sizes_of(prepared, options.sizes)
     limit = {} if options.time_limit is None else {"time_limit": options.time_limit}
     found = check_foreign(prepared, sizes, seed=options.seed, **limit)

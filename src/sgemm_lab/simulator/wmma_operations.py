@@ -324,6 +324,8 @@ def _moved_in(
 
 def _tell(group: "ThreadGroup", access: Access, pieces: Array) -> None:
     """Tell the observers of the elements moved, in words of the site."""
+    if not len(pieces):
+        return
     moved = np.ascontiguousarray(pieces).view(f"u{access.site.word_bytes}").reshape(len(pieces), -1)
     for observer in group.launch.observers:
         observer.on_values(access, list(moved.T))

@@ -58,7 +58,7 @@ def _candidates(prepared: Prepared) -> Iterator[tuple[tuple[str, ...], tuple[str
         tiles = sorted(_tiles(prepared, block), key=math.prod, reverse=True)
         for (across, down), turned in pairs(tiles, (False, True)):
             parts = [f"ceil(N/{across})", f"ceil(M/{down})"]
-            grid = tuple(reversed(parts)) if turned else tuple(parts)
+            grid = prepared.kernel.grid or tuple(reversed(parts) if turned else parts)
             side = 2 * math.lcm(across, down)
             square = (side, side, side)
             size = square if prepared.sizes == 1 else (2 * down, 3 * across, DEPTH)
@@ -66,7 +66,9 @@ def _candidates(prepared: Prepared) -> Iterator[tuple[tuple[str, ...], tuple[str
 
 
 def _blocks(prepared: Prepared) -> list[tuple[int, ...]]:
-    kernel = prepared.opened.compiled
+    kernel, told = prepared.opened.compiled, prepared.kernel.block
+    if told and all(text.isdecimal() for text in told):
+        return [tuple(map(int, told))]
     known = host_blocks(prepared)
     if known:
         return known

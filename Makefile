@@ -91,7 +91,7 @@ counts: .venv/.book
 
 bench: .venv/.test
 	@$(BIN)/python benchmarks/simulator.py $(BENCH)
-	@$(BIN)/pytest -m bench -s tests/widgets tests/book
+	@$(BIN)/pytest -m bench -s tests/cli tests/widgets tests/book
 	@$(BIN)/python benchmarks/lighthouse/run.py
 
 clean:

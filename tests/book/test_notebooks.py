@@ -115,6 +115,13 @@ def test_chapter_becomes_a_clean_notebook(chapter: Path, tmp_path: Path) -> None
     assert "```{" not in text
 
 
+def test_only_a_chapter_that_needs_none_asks_colab_for_no_gpu() -> None:
+    made = {path.stem: notebooks.notebook(path, None)["metadata"] for path in CHAPTERS}
+    without = [name for name, metadata in made.items() if "accelerator" not in metadata]
+    assert without == ["A7_your_kernel"]
+    assert "gpuType" not in made["A7_your_kernel"]["colab"]
+
+
 def test_first_cell_installs_from_the_known_address_alone() -> None:
     known = notebooks.install_cell(Repository("github.com", "someone/book"))
     assert '%pip install --quiet "sgemm-lab @ git+https://github.com/someone/book"' in known
@@ -182,7 +189,8 @@ def make_environment_like_colabs(folder: Path) -> None:
 
 # Every cell of every chapter runs when the book is built, and once more without a compiler. These
 # pages use, between them, all that the wheel must carry and each of Colab's packages.
-FROM_THE_WHEEL = ("00_start", "03_sliding_window", "13_several_gpus", "A6_your_gpu")
+FROM_THE_WHEEL = ("00_start", "03_sliding_window", "13_several_gpus", "A6_your_gpu",
+                  "A7_your_kernel")  # fmt: skip
 
 
 def test_chapters_run_from_the_wheel_where_there_is_no_gpu(colab: Path) -> None:

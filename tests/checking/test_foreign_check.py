@@ -125,6 +125,7 @@ def test_command_checks_a_file_as_it_is(tmp_path: Path, capsys: pytest.CaptureFi
     path.write_text(TILED)
     assert main([*call, *(f"--size={n}" for n in (8, 9, 16))]) == 1
     assert "Of these sizes it is right exactly where" in capsys.readouterr().out
-    assert main([*call[:2], *call[4:]]) == 2
+    assert main([*call[:2], *call[4:], "--size", "8"]) == 0
+    assert "Launch, found by trial: a grid of ceil(N/8) × ceil(M/8)" in capsys.readouterr().err
     assert main(["check", "naive", *call[1:]]) == 2
     assert "is checked alone" in capsys.readouterr().err

@@ -16,8 +16,8 @@ from record_samples import DEVICE, record, run, samples
 
 from sgemm_lab import __version__, files
 from sgemm_lab.checking.judge import CheckResult
-from sgemm_lab.cli import doctor
-from sgemm_lab.cli import main as cli
+from sgemm_lab.cli import arguments, doctor, listing, measure
+from sgemm_lab.cli import check as checking
 from sgemm_lab.cli.main import main
 from sgemm_lab.cuda import compiler
 from sgemm_lab.errors import LabError
@@ -125,7 +125,7 @@ FEW = ("naive", "tiled", "tiled:TILE=16", "producers")
 
 @pytest.fixture
 def few_kernels(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(cli, "load_kernels", lambda **_: [load_kernel(name) for name in FEW])
+    monkeypatch.setattr(listing, "load_kernels", lambda **_: [load_kernel(name) for name in FEW])
 
 
 @pytest.mark.usefixtures("few_kernels")
@@ -232,9 +232,9 @@ REFUSED = CheckResult("naive", 7, 8, 9, None, "Too large.", 0.0)
 
 
 def checked(monkeypatch: pytest.MonkeyPatch, verdicts: list[CheckResult], *options: str) -> int:
-    monkeypatch.setattr(cli, "has_gpu", lambda: True)
-    monkeypatch.setattr(cli, "device_target", lambda: "sm_90")
-    monkeypatch.setattr(cli, "check", lambda *_, **__: iter(verdicts))
+    monkeypatch.setattr(checking, "has_gpu", lambda: True)
+    monkeypatch.setattr(arguments, "device_target", lambda: "sm_90")
+    monkeypatch.setattr(checking, "check", lambda *_, **__: iter(verdicts))
     sizes = [part for _ in range(3) for part in ("--size", "5")]
     return main(["check", "naive", *sizes, *options])
 
@@ -300,8 +300,8 @@ def test_record_shows_what_was_taken_and_how_it_ended(
     )  # fmt: skip
     path = add_run(records, DEVICE, taken)
     (records / "broken.json").write_text("{")
-    monkeypatch.setattr(cli, "take_record", lambda *_, **__: (path, taken))
-    monkeypatch.setattr(cli, "device_target", lambda: "sm_90")
+    monkeypatch.setattr(measure, "take_record", lambda *_, **__: (path, taken))
+    monkeypatch.setattr(arguments, "device_target", lambda: "sm_90")
     assert main(["record", "naive", "--out", str(records)]) == (0 if complete else 130)
     first, _, line = capsys.readouterr().out.splitlines()
     ended = "complete" if complete else "stopped early"
@@ -516,9 +516,10 @@ def test_a_kernel_that_needs_more_than_this_gpu_has_is_left_out_with_a_word(
     checked: list[str] = []
     right = CheckResult("naive", 5, 5, 5, None, None, 0.5)
     monkeypatch.setenv("SGEMM_LAB_DATA", str(tmp_path))
-    monkeypatch.setattr(cli, "has_gpu", lambda: True)
-    monkeypatch.setattr(cli, "device_target", lambda: "sm_75")
-    monkeypatch.setattr(cli, "check", lambda k, *_, **__: iter([checked.append(k.name) or right]))
+    monkeypatch.setattr(checking, "has_gpu", lambda: True)
+    monkeypatch.setattr(arguments, "device_target", lambda: "sm_75")
+    found = lambda k, *_, **__: iter([checked.append(k.name) or right])  # noqa: E731
+    monkeypatch.setattr(checking, "check", found)
     assert main(["check", "--size", "5"]) == 0
     assert checked == ["naive"]
     said = capsys.readouterr().err
@@ -536,8 +537,8 @@ def test_an_edited_file_is_recorded_under_another_name(
         asked.extend(kernel.name for kernel in kernels)
         raise LabError("Enough.")
 
-    monkeypatch.setattr(cli, "device_target", lambda: "sm_90")
-    monkeypatch.setattr(cli, "take_record", take)
+    monkeypatch.setattr(arguments, "device_target", lambda: "sm_90")
+    monkeypatch.setattr(measure, "take_record", take)
     assert main(["record", str(path), "tiled"]) == 2
     assert asked == ["tiled.cu", "tiled"]
 
@@ -548,10 +549,10 @@ def test_a_kernel_file_is_checked_in_a_process_of_its_own(
     path = tmp_path / "mine.cu"
     path.write_text(load_kernel("naive").source)
     fault = CheckResult("mine", 5, 5, 5, "It did not end within 20 seconds.", None, float("inf"))
-    monkeypatch.setattr(cli, "has_gpu", lambda: True)
-    monkeypatch.setattr(cli, "device_target", lambda: "sm_90")
-    monkeypatch.setattr(cli, "check_apart", lambda *_, **__: iter([fault]))
-    monkeypatch.setattr(cli, "check", lambda *_, **__: iter([RIGHT]))
+    monkeypatch.setattr(checking, "has_gpu", lambda: True)
+    monkeypatch.setattr(arguments, "device_target", lambda: "sm_90")
+    monkeypatch.setattr(checking, "check_apart", lambda *_, **__: iter([fault]))
+    monkeypatch.setattr(checking, "check", lambda *_, **__: iter([RIGHT]))
     assert main(["check", str(path), "naive", "--size", "5"]) == 1
     said = capsys.readouterr().out
     assert "mine at 5×5×5: It did not end within 20 seconds." in said
@@ -573,6 +574,6 @@ def test_ctrl_c_ends_without_a_traceback(
     def interrupted(*_: Any, **__: Any) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(cli, "load_records", interrupted)
+    monkeypatch.setattr(measure, "load_records", interrupted)
     assert main(["scoreboard"]) == 130
     assert capsys.readouterr().err == "\nsgemm-lab: stopped.\n"

@@ -348,13 +348,13 @@ def test_a_hazard_of_any_kernel_ends_with_status_1(
     assert "saxpy.cuh, line 5: thread 232 of block 3 reads element 1000 of x" in data["hazards"][0]
 
 
-def test_what_is_missing_is_told_with_the_files_own_launch(
+def test_what_is_missing_is_told_or_assumed(
     capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
     path = saxpy(tmp_path, "4096 / 256", "blocks")
-    status, out, err = run(capsys, path, *SAXPY_CALL[:2])
-    assert (status, out) == (2, "")
-    assert "Line 7 launches it so: saxpy<<<blocks, 256>>>(4096, 2, 0, 0)." in err
+    status, out, _ = run(capsys, path, *SAXPY_CALL[:2])
+    assert status == 0
+    assert "Launch, assumed: a grid of 4 blocks of 256 threads." in out
     status, _, err = run(capsys, path, "--grid", "4", "--block", "256")
     assert status == 2
     assert "--args 'n=4096 1.0 x:in:4096 y:inout:4096'" in err
@@ -381,7 +381,12 @@ def test_grid_and_block_are_told_by_the_files_own_launch(
     status, out, _ = run(capsys, source, "--size", "15,24,8")
     assert status == 1
     assert "Only the first 8 rows and 24 columns of 15 × 24 were written" in out
-    Path(source).write_text(text.replace("dim3(n / b.x, m / b.y)", "dim3(2, 2)"))
+    one_size = text.replace("dim3(n / b.x, m / b.y)", "dim3(2, 2)")
+    Path(source).write_text(one_size)
+    status, out, _ = run(capsys, source, "--size", "16,24,8")
+    assert status == 0
+    assert "Launch, found by trial: a grid of ceil(N/8) × ceil(M/8) blocks of 8 × 8" in out
+    Path(source).write_text(one_size.replace("+=", "-="))
     status, _, err = run(capsys, source)
     assert status == 2
     assert "launches it so: mine<<<dim3(2,2), b>>>(m, n, k, 0, 0, 0)" in err

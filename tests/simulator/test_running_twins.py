@@ -66,8 +66,8 @@ def of_instructions() -> list[Case]:
         (SHUFFLES, lanes, np.uint32),
         (
             [
-                "mul.hi.s32 %d, %b, %a;",
-                "mul.hi.u32 %d, %b, %c;",
+                "mul.hi.s32 %d, %b, %a; cvt.u64.u32 %e, %d;",
+                "mul.hi.u32 %d, %b, %c; cvt.u64.u32 %e, %d;",
                 "cvt.s64.s32 %x, %a; cvt.s64.s32 %y, %b; mul.lo.s64 %e, %x, %y;",
                 "mul.wide.u32 %x, %a, %b; mul.wide.s32 %y, %b, %c; sub.s64 %e, %x, %y;",
                 "mul.wide.u32 %x, %a, %b; not.b64 %x, %x; neg.s64 %e, %x;",

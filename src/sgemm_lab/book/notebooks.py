@@ -29,9 +29,11 @@ _FORM_TITLE = '# @title Code of the output below { display-mode: "form" }'
 _METADATA = {
     "kernelspec": {"display_name": "Python 3", "language": "python", "name": "python3"},
     "language_info": {"name": "python"},
-    "accelerator": "GPU",
-    "colab": {"provenance": [], "gpuType": "T4"},
+    "colab": {"provenance": []},
 }
+_WITH_GPU = {"accelerator": "GPU", "colab": {"provenance": [], "gpuType": "T4"}}
+_GPU = "gpu"
+"""The line in a chapter's head: ``gpu: false`` where its notebook gains nothing from a GPU."""
 
 # A cell that shows a whole kernel is followed by one in which it can be changed.
 _SHOWN_KERNEL = re.compile(r"""^lab\.show\(["']([\w:=,]+)["']\)$""", re.MULTILINE)
@@ -92,7 +94,8 @@ def notebook(chapter: Path, repository: Repository | None) -> dict[str, Any]:
             cells += _text_cells(cell.source, converter)
     for number, cell in enumerate(cells):
         cell["id"] = f"cell-{number:03}"
-    return {"cells": cells, "metadata": _METADATA, "nbformat": 4, "nbformat_minor": 5}
+    metadata = _METADATA if read.metadata.get(_GPU) is False else {**_METADATA, **_WITH_GPU}
+    return {"cells": cells, "metadata": metadata, "nbformat": 4, "nbformat_minor": 5}
 
 
 def install_cell(repository: Repository | None) -> str:

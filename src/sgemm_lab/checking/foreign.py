@@ -8,14 +8,13 @@ import numpy as np
 from sgemm_lab.checking.judge import CheckResult, Judge, WrongResultError
 from sgemm_lab.checking.on_cpu import QUICK_SIZES, TIME_LIMIT
 from sgemm_lab.checking.sentences import sentence
-from sgemm_lab.counting.any_file import count_prepared, matrices
+from sgemm_lab.counting.any_file import count_prepared, matrices, prepare_launch
 from sgemm_lab.counting.foreign.arguments import Given, Number
 from sgemm_lab.counting.foreign.launching import (
     ForeignKernel,
     Prepared,
     Settings,
     own_arrays,
-    prepare,
     run,
 )
 from sgemm_lab.counting.of_kernel import Matrix, check_size
@@ -38,16 +37,17 @@ def prepare_check(kernel: ForeignKernel, sizes: Sequence[Size] | None) -> Prepar
         CompileError: it does not compile.
         LabError: it multiplies no matrices, or its grid fits one size alone and none is given.
     """
-    prepared = prepare(kernel)
+    prepared = prepare_launch(kernel)
     if not prepared.multiplies:
         raise LabError(
             f"'{prepared.opened.name}' multiplies no matrices, so there is no product to check. "
             "Use 'sgemm-lab count' with --expect."
         )
-    told = prepared.host is not None and not kernel.grid
-    if sizes is None and not told and not any(n in text for text in kernel.grid for n in "MNK"):
+    grid = prepared.kernel.grid
+    told = prepared.host is not None and not grid
+    if sizes is None and not told and not any(n in text for text in grid for n in "MNK"):
         raise LabError(
-            f"The grid {','.join(kernel.grid)} fits one size alone. Write it as arithmetic, such "
+            f"The grid {','.join(grid)} fits one size alone. Write it as arithmetic, such "
             "as --grid 'ceil(N/32),ceil(M/32)', or give --size."
         )
     return prepared
@@ -115,9 +115,10 @@ def _whole_numbers(prepared: Prepared, size: Size, settings: Settings) -> None:
     for verdict in done.verdicts:
         if verdict.wrong:
             given = " ".join(map(str, prepared.given))
+            why = " ".join([done.cause, *map(str, done.result.warnings[:1])])
             raise WrongResultError(
                 f"With {given}, {verdict.wrong:,} of {verdict.elements:,} elements of C are wrong "
-                f"{sentence('judge.exact')}. {done.cause}".rstrip()
+                f"{sentence('judge.exact')}. {why}".strip()
             )
 
 

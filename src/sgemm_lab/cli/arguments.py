@@ -7,7 +7,9 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-from sgemm_lab.cuda.launch import MAX_DIMENSION
+from sgemm_lab.cli.printing import tell
+from sgemm_lab.cuda.compiler import suits
+from sgemm_lab.cuda.launch import MAX_DIMENSION, device_target
 from sgemm_lab.kernel import Kernel, Size, load_kernel, load_kernel_file, load_kernels
 
 MOST_DIGITS = 18
@@ -75,6 +77,21 @@ def chosen(names: Sequence[str], suits: Callable[[Kernel], bool] = lambda _: Tru
     if not names:
         return [kernel for kernel in load_kernels(variants=True) if suits(kernel)]
     return [named_kernel(name) for name in names]
+
+
+def for_this_gpu(names: Sequence[str]) -> list[Kernel]:
+    """Return the kernels that are named; without names those that this GPU has what it takes for.
+
+    The others are told of.
+    """
+    kernels = chosen(names)
+    target = device_target()
+    if names:
+        return kernels
+    for kernel in kernels:
+        if not suits(kernel, target):
+            tell(f"{kernel.name} is left out: it needs {kernel.needs}, and this GPU is {target}.")
+    return [kernel for kernel in kernels if suits(kernel, target)]
 
 
 def named_kernel(name: str) -> Kernel:

@@ -18,6 +18,7 @@ from sgemm_lab.counting.foreign.expected import expected_values, read_expectatio
 from sgemm_lab.counting.foreign.launching import (
     Arrays,
     ForeignKernel,
+    NoLaunchError,
     Prepared,
     Settings,
     own_arrays,
@@ -25,10 +26,13 @@ from sgemm_lab.counting.foreign.launching import (
     run,
     shape_at,
 )
+from sgemm_lab.counting.foreign.trial import SECONDS, launch_by_trial
 from sgemm_lab.counting.of_kernel import check_size
+from sgemm_lab.cuda.compiler import DEFAULT_TARGET
 from sgemm_lab.errors import LabError
 from sgemm_lab.kernel import Size
 from sgemm_lab.simulator import Result
+from sgemm_lab.simulator.hazards import UNSET
 from sgemm_lab.text import size_text
 
 SIGMAS = 6
@@ -61,7 +65,10 @@ class ForeignRun:
     changed: tuple[str, ...]
     """Arrays that the kernel may only read, and wrote."""
     cause: str
-    """Why C is wrong, in a sentence, where a usual cause explains it; or ""."""
+    """Why C is wrong, in a sentence, where a usual cause explains it; or "".
+
+    It is empty too where a warning tells of a variable without a value, which explains more.
+    """
 
     @property
     def wrong(self) -> bool:
@@ -75,12 +82,19 @@ class ForeignRun:
         if prepared.given and not prepared.told:
             given = " ".join(map(str, prepared.given))
             said.append(f"Arguments, told by their names and types: {given}.")
+        if prepared.assumed:
+            said.append(prepared.assumed)
+        shape = shape_at(prepared, self.size)
         if prepared.host is not None:
-            shape = shape_at(prepared, self.size)
             grid, block = (" × ".join(map(str, part)) for part in (shape.grid, shape.block))
             said.append(
                 f"Launch, told by line {prepared.host.launch.line}: a grid of {grid} blocks of "
                 f"{block} threads."
+            )
+        if shape.shared_assumed:
+            said.append(
+                f"Dynamic shared memory, assumed: {shape.shared_bytes:,} bytes, as many as a block "
+                "can have. Say --shared-bytes where they are fewer."
             )
         for v in self.verdicts:
             product_of = v.name == "C" and prepared.multiplies
@@ -136,7 +150,30 @@ def count_foreign(
         LabError: the file cannot be read, the launch is not known, or it does not fit the kernel.
     """
     settings = settings or Settings()
-    return count_prepared(prepare(kernel, settings.target), size, expect, tolerance, settings)
+    prepared = prepare_launch(kernel, settings.target)
+    return count_prepared(prepared, size, expect, tolerance, settings)
+
+
+def prepare_launch(kernel: ForeignKernel, target: str = DEFAULT_TARGET) -> Prepared:
+    """Compile a kernel and find out what it takes; by trial how it is launched, where none says.
+
+    Raises:
+        CompileError: it does not compile.
+        LabError: no kernel can be chosen, or its arguments or launch are not known.
+    """
+    try:
+        return prepare(kernel, target)
+    except NoLaunchError as unknown:
+        found = launch_by_trial(unknown.prepared, _is_right)
+        if found is None:
+            raise
+        return found
+
+
+def _is_right(prepared: Prepared, size: Size) -> bool:
+    settings = Settings(count_requests=False, time_limit=SECONDS)
+    done = count_prepared(prepared, size, (), None, settings)
+    return not (done.wrong or done.result.hazards or done.result.warnings)
 
 
 def count_prepared(
@@ -164,7 +201,8 @@ def count_prepared(
     if prepared.multiplies:
         verdict = _verdict_of_c(prepared, arrays, after["C"])
         verdicts.insert(0, verdict)
-        if verdict.wrong:
+        unset = any(warning.kind == UNSET for warning in result.warnings)
+        if verdict.wrong and not unset:
             cause = likely_cause(prepared, size, arrays, after["C"], settings)
     return ForeignRun(
         prepared, size, result, tuple(verdicts), _changed(prepared, arrays, after), cause

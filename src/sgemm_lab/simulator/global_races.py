@@ -207,8 +207,9 @@ class GlobalRaceDetector:
         found &= ~(at_once & use.atomic | uses.atomic[index] & use.volatile)
         if self._fences:
             for place in np.flatnonzero(found):
-                first = int(uses.time[index[place]]) * _MOST_LANES
-                found[place] = not self._ordered(int(block[place]), int(use.block[place]), first)
+                # Told is what comes behind the access: it cannot tell of itself.
+                behind = (int(uses.time[index[place]]) + 1) * _MOST_LANES
+                found[place] = not self._ordered(int(block[place]), int(use.block[place]), behind)
         return np.asarray(found)
 
     def _ordered(self, block: int, here: int, since: int) -> bool:

@@ -16,7 +16,7 @@ import numpy.typing as npt
 from sgemm_lab.hardware import WARP
 from sgemm_lab.simulator.clocks import Clocks, synchronises_in_parts
 from sgemm_lab.simulator.memory import Memory, NamedArray, lay_out, shared_base, source_name
-from sgemm_lab.simulator.ptx import Instruction, PtxError, PtxKernel
+from sgemm_lab.simulator.ptx import Instruction, PtxError, PtxKernel, Register
 from sgemm_lab.simulator.registers import Mask, RegisterFile
 from sgemm_lab.simulator.sentences import sentence
 from sgemm_lab.text import place_name
@@ -126,6 +126,9 @@ class HazardSink(Protocol):
     def unwritten(self, access: Access, lanes: npt.NDArray[np.intp]) -> None:
         """Some lanes read memory that nothing wrote."""
 
+    def unset(self, group: "ThreadGroup", lane: int, site: Instruction) -> None:
+        """A lane uses a register that nothing has written."""
+
     def barrier_missed(self, group: "ThreadGroup", site: Instruction, missing: Mask) -> None:
         """Some live lanes did not reach a barrier that others of their block did."""
 
@@ -176,12 +179,16 @@ class Launch:
     """The arrays inside dynamic shared memory, where they are known: name, first byte, bytes."""
     variables: Mapping[str, int] = field(default_factory=dict)
     """Addresses of the module's variables, and of parameters that are structs."""
+    chosen: Sequence[int] | None = None
+    """Numbers of the blocks that run; None for all."""
     together: bool = False
     """Whether all blocks run side by side, because they may wait for each other."""
     patience: int | None = None
     """Basic blocks that a group of threads may run before its loop is called endless."""
     time_limit: float = math.inf
     """Seconds that the simulation may take."""
+    unset: Mapping[int, tuple[Register, ...]] = field(default_factory=dict)
+    """Registers that may be read before they are written: see ``unset_reads``."""
     blocks_done: int = 0
     deadline: float = field(init=False)
     """When the time is up, on the clock of ``time.monotonic``."""
@@ -207,6 +214,11 @@ class Launch:
     def blocks(self) -> int:
         """Blocks of the grid."""
         return self.grid[0] * self.grid[1] * self.grid[2]
+
+    @property
+    def numbers(self) -> Sequence[int]:
+        """Numbers of the blocks that run."""
+        return range(self.blocks) if self.chosen is None else self.chosen
 
     def block_index(self, number: int) -> Dim3:
         """``blockIdx`` (x, y, z) of a block; blocks are numbered with x fastest."""

@@ -28,7 +28,8 @@ IN_FLIGHT = "in flight"
 BARRIER = "barrier"
 """Kinds of hazard."""
 SPLIT_BARRIER = "split barrier"
-"""A kind of warning: odd, and right all the same."""
+UNSET = "unset"
+"""Kinds of warning: odd, and right on a GPU all the same, or not seen in what is written."""
 
 
 @dataclass(frozen=True)
@@ -94,6 +95,17 @@ class HazardLog:
         if self._is_new(UNWRITTEN, access.site.instruction.index):
             place = _Place(access, int(lanes[0]))
             self._keep(place, UNWRITTEN, place.says("hazard.unwritten"))
+
+    def unset(self, group: ThreadGroup, lane: int, site: Instruction) -> None:
+        """A lane uses a variable that nothing has written."""
+        if self._is_new(UNSET, site.location):
+            block, thread = _who(group, lane)
+            block_name, thread_name = _names(group, block, thread)
+            what = sentence("hazard.unset")
+            said = sentence(
+                "hazard.who", place=site.location, thread=thread_name, block=block_name, what=what
+            )
+            self.warnings.append(Hazard(UNSET, site.location, said, block, thread))
 
     def barrier_missed(self, group: ThreadGroup, site: Instruction, missing: Mask) -> None:
         """Some live lanes did not reach a barrier that others of their block did."""

@@ -1,7 +1,7 @@
 """Run the blocks of a launch: bind instructions to registers, and schedule blocks and warps."""
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import lru_cache
 
 import numpy as np
@@ -31,6 +31,7 @@ from sgemm_lab.simulator.ptx import TEXTURE, Guard, Instruction, PtxError, PtxKe
 from sgemm_lab.simulator.registers import Mask
 from sgemm_lab.simulator.sentences import sentence
 from sgemm_lab.simulator.tally import Tally
+from sgemm_lab.simulator.unset import mark, marked
 
 _OPERATIONS = [
     (re.compile(pattern), binder)
@@ -167,9 +168,9 @@ def _condition(group: ThreadGroup, guard: Guard) -> Callable[[Mask | None], Mask
 
 def _bind(group: ThreadGroup, bundle: Bundle, tally: Tally) -> Step:
     if len(bundle) > 1:
-        return _bind_fused_multiply_adds(group, bundle)
+        return _looking(group, bundle, _bind_fused_multiply_adds(group, bundle))
     instruction = bundle[0]
-    step = _bound(group, instruction)
+    step = _looking(group, bundle, _bound(group, instruction))
     if instruction.guard is None:
         return step
     condition = _condition(group, instruction.guard)
@@ -183,6 +184,23 @@ def _bind(group: ThreadGroup, bundle: Bundle, tally: Tally) -> Step:
             step(None if lanes == group.lanes else where)
 
     return guarded
+
+
+def _looking(group: ThreadGroup, bundle: Bundle, step: Step) -> Step:
+    """Tell of registers without a value before a step that may read some."""
+    unset = group.launch.unset
+    reads = [(one, unset[one.index]) for one in bundle if one.index in unset]
+    if not reads:
+        return step
+
+    def looking(mask: Mask | None) -> None:
+        for instruction, registers in reads:
+            lanes = np.flatnonzero(marked(group.registers, registers, mask))
+            if len(lanes):
+                group.launch.hazards.unset(group, int(lanes[0]), instruction)
+        step(mask)
+
+    return looking
 
 
 def _bound(group: ThreadGroup, instruction: Instruction) -> Step:
@@ -229,7 +247,7 @@ def _bind_fused_multiply_adds(group: ThreadGroup, bundle: Bundle) -> Step:
 def default_slots(launch: Launch) -> int:
     """How many blocks to run side by side."""
     if launch.together:
-        return launch.blocks
+        return len(launch.numbers)
     sizes = {"p": 1, "r": 4, "f": 4}
     registers = {
         operand.name
@@ -239,7 +257,7 @@ def default_slots(launch: Launch) -> int:
     }
     per_lane = sum(sizes.get(name[1:2], 4) for name in registers) or 1
     lanes = min(max(_REGISTER_BYTES // per_lane, _MIN_LANES), _MAX_LANES)
-    return max(1, min(launch.blocks, lanes // (launch.warps * 32)))
+    return max(1, min(len(launch.numbers), lanes // (launch.warps * 32)))
 
 
 def run_lockstep(
@@ -251,17 +269,18 @@ def run_lockstep(
     """Run all blocks, many at a time, all threads of a block together."""
     slots = default_slots(launch)
     program: Program | None = None
-    for first in range(0, launch.blocks, slots):
-        numbers = range(first, min(first + slots, launch.blocks))
+    every = launch.numbers
+    for first in range(0, len(every), slots):
+        numbers = every[first : first + slots]
         if program is None or program.group.batch.slots != len(numbers):
             batch = BlockBatch(launch, len(numbers))
             program = _program(ThreadGroup(batch, range(launch.warps)), blocks, tally)
         group = program.group
-        group.batch.start(numbers)
+        _start(group.batch, numbers, [program])
         run_to_the_end(group.batch, [program], tally)
-        launch.blocks_done = numbers[-1] + 1
+        launch.blocks_done = first + len(numbers)
         if progress is not None:
-            progress(launch.blocks_done, launch.blocks)
+            progress(launch.blocks_done, len(every))
 
 
 def run_warp_after_warp(
@@ -279,12 +298,19 @@ def run_warp_after_warp(
     """
     batch = BlockBatch(launch, 1)
     programs = [_program(ThreadGroup(batch, [warp]), blocks, tally) for warp in range(launch.warps)]
-    for number in range(launch.blocks):
-        batch.start([number])
+    for done, number in enumerate(launch.numbers, 1):
+        _start(batch, [number], programs)
         run_to_the_end(batch, programs, tally, apart=apart)
-        launch.blocks_done = number + 1
+        launch.blocks_done = done
         if progress is not None:
-            progress(launch.blocks_done, launch.blocks)
+            progress(done, len(launch.numbers))
+
+
+def _start(batch: BlockBatch, blocks: Sequence[int], programs: Sequence[Program]) -> None:
+    """Put fresh blocks into a batch, and marks where registers may be read before a write."""
+    batch.start(blocks)
+    for program in programs if batch.launch.unset else ():
+        mark(program.group.registers, batch.launch.unset)
 
 
 def _program(group: ThreadGroup, blocks: list[BasicBlock], tally: Tally) -> Program:

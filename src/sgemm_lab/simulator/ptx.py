@@ -160,6 +160,17 @@ class PtxKernel:
     target: str = ""
     """What the PTX was made for, such as "sm_90"; empty where it does not say."""
 
+    most_threads: tuple[int, ...] = ()
+    """Threads of a block along x, y, z as ``__launch_bounds__`` has them; empty without."""
+
+    def reads(self, special: str) -> bool:
+        """Say whether an instruction reads a special register, such as "%tid.y"."""
+        return any(
+            isinstance(operand, SpecialRegister) and operand.name == special
+            for instruction in self.instructions
+            for operand in instruction.operands
+        )
+
     def register_type(self, name: str) -> str:
         """PTX type of a register, such as ``f32`` for ``%f7``."""
         exact = self.register_types.get(name)
@@ -178,7 +189,8 @@ def plain(register: str) -> str:
 
 _COMMENT = re.compile(r"//[^\n]*|/\*.*?\*/", re.S)
 _FILE = re.compile(r'^\s*\.file\s+(\d+)\s+"([^"]*)"', re.M)
-_ENTRY = re.compile(r"\.entry\s+([\w$]+)\s*(?:\(([^)]*)\))?[^{]*\{")
+_ENTRY = re.compile(r"\.entry\s+([\w$]+)\s*(?:\(([^)]*)\))?([^{]*)\{")
+_MOST_THREADS = re.compile(r"\.(?:max|req)ntid\s+(\d+)(?:,\s*(\d+))?(?:,\s*(\d+))?")
 _MODULE_SHARED = re.compile(
     r"^\s*(?:\.\w+\s+)*?\.shared\s+(?:\.align\s+(\d+)\s+)?\.(\w+)\s+([\w$]+)\s*(\[\d*\])?\s*;", re.M
 )
@@ -225,7 +237,13 @@ def parse(ptx: str) -> dict[str, PtxKernel]:
             continue
         end = _closing_brace(text, entry.end())
         outside.append(text[position : entry.start()])
-        kernel = PtxKernel(entry[1], _parameters(entry[2] or ""), target=target)
+        most = _MOST_THREADS.search(entry[3])
+        kernel = PtxKernel(
+            entry[1],
+            _parameters(entry[2] or ""),
+            target=target,
+            most_threads=tuple(int(n) for n in most.groups() if n) if most else (),
+        )
         _BodyReader(kernel, files).read(text[entry.end() : end])
         kernels[kernel.name] = kernel
         position = end + 1

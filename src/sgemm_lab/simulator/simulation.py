@@ -29,6 +29,7 @@ from sgemm_lab.simulator.sentences import sentence
 from sgemm_lab.simulator.tally import Tally
 from sgemm_lab.simulator.trace import Trace, TraceRecorder
 from sgemm_lab.simulator.unroll import unroll_short_loops
+from sgemm_lab.simulator.unset import UnsetReads, unset_reads
 from sgemm_lab.simulator.variables import Struct, array_of, bytes_of
 from sgemm_lab.simulator.warp_requests import WarpRecorder, WarpRequest
 
@@ -71,6 +72,7 @@ def simulate(
     products: bool = False,
     requests_of: tuple[int, int] | None = None,
     watching: Sequence[Observer] = (),
+    only_blocks: Sequence[int] | None = None,
     schedule: Schedule = "lockstep",
     shared_parts: Sequence[tuple[str, int, int]] = (),
     together: bool = False,
@@ -100,6 +102,7 @@ def simulate(
         products: Whether a trace has every multiply-add as well.
         requests_of: A block and a warp of it whose memory requests are wanted, address by address.
         watching: Others that want to hear of every access.
+        only_blocks: The numbers of the blocks to run, x fastest; None for all.
         schedule: "lockstep" runs all threads of a block side by side. "warps" runs each warp to
             its next barrier before the next warp: slower, and a missing barrier shows. "threads"
             does so with every thread.
@@ -118,7 +121,7 @@ def simulate(
         StuckError: threads wait for what no other thread will do, and no hazard says why.
         LabError: the launch fits neither the kernel nor any GPU, or would take hours.
     """
-    kernel, blocks, merged = _understand(ptx, entry, shared_bytes, join_products)
+    kernel, blocks, merged, unset = _understand(ptx, entry, shared_bytes, join_products)
     recorder = TraceRecorder() if trace else None
     log = HazardLog(recorder.on_fault if recorder else None)
     counter = RequestCounter(merged)
@@ -151,8 +154,10 @@ def simulate(
         shared_parts=shared_parts,
         variables=symbols,
         together=together,
+        chosen=only_blocks,
         patience=patience,
         time_limit=time_limit,
+        unset=unset,
     )
     refuse_impossible(launch)
     tally = Tally(len(blocks))
@@ -182,7 +187,7 @@ def simulate(
 @lru_cache(maxsize=32)
 def _understand(
     ptx: str, entry: str, shared_bytes: int, join_products: bool
-) -> tuple[PtxKernel, list[BasicBlock], Merged]:
+) -> tuple[PtxKernel, list[BasicBlock], Merged, UnsetReads]:
     """Everything about a kernel that does not depend on the launch; remembered, never changed."""
     kernels = parse(ptx)
     if entry not in kernels:
@@ -191,7 +196,8 @@ def _understand(
     if join_products:
         kernel = fuse_products(kernel)
     blocks = flow_of(kernel)
-    return kernel, blocks, merge_shared_accesses(blocks, lay_out(kernel.shared, shared_bytes))
+    merged = merge_shared_accesses(blocks, lay_out(kernel.shared, shared_bytes))
+    return kernel, blocks, merged, unset_reads(kernel, blocks)
 
 
 def _three(size: tuple[int, ...], what: str) -> Dim3:

@@ -11,8 +11,9 @@ import numpy as np
 import numpy.typing as npt
 
 from sgemm_lab.hardware import WARP
+from sgemm_lab.simulator.operands import registers_of
 from sgemm_lab.simulator.operations import Operations, Step
-from sgemm_lab.simulator.ptx import Instruction, PtxError, Register, Vector
+from sgemm_lab.simulator.ptx import Instruction, PtxError, Vector
 from sgemm_lab.simulator.registers import Array, Mask, source
 from sgemm_lab.simulator.sentences import sentence
 
@@ -134,12 +135,9 @@ def _multiply_accumulate(
     group: "ThreadGroup", instruction: Instruction, match: "re.Match[str]"
 ) -> Step:
     """D = A·B + C, summed as a tensor core sums (``sum_of_products``)."""
-    target = instruction.operands[0]
-    assert isinstance(target, Vector)
     rows = [
-        group.registers.view(item, np.dtype(np.float32))
-        for item in target.items
-        if isinstance(item, Register)
+        group.registers.view(register, np.dtype(np.float32))
+        for register in registers_of(instruction.operands[0])
     ]
     a, b, c = (_items(group, instruction, position) for position in (1, 2, 3))
     type_ = match["type"]

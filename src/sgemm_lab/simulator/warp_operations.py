@@ -10,8 +10,9 @@ from sgemm_lab.hardware import WARP
 from sgemm_lab.simulator.arithmetic import read_predicate
 from sgemm_lab.simulator.group import LOAD, Site
 from sgemm_lab.simulator.memory_operations import address_of, begin
+from sgemm_lab.simulator.operands import registers_of
 from sgemm_lab.simulator.operations import Operations, Step, destination, value
-from sgemm_lab.simulator.ptx import Instruction, Pair, PtxError, Register, Vector
+from sgemm_lab.simulator.ptx import Instruction, Pair, PtxError, Register
 from sgemm_lab.simulator.registers import Array, Mask
 from sgemm_lab.simulator.sentences import sentence
 
@@ -137,12 +138,9 @@ def _nothing(group: "ThreadGroup", instruction: Instruction, match: Match) -> St
 def _load_matrix(group: "ThreadGroup", instruction: Instruction, match: Match) -> Step:
     """``ldmatrix``: 8×8 matrices of 16-bit values; lane 8i+r gives the address of row r of i."""
     matrices = int(match["count"])
-    target = instruction.operands[0]
-    items = target.items if isinstance(target, Vector) else (target,)
     rows = [
-        group.registers.view(item, np.dtype(np.uint32))
-        for item in items
-        if isinstance(item, Register)
+        group.registers.view(register, np.dtype(np.uint32))
+        for register in registers_of(instruction.operands[0])
     ]
     addresses = address_of(group, instruction, 1)
     site = Site(instruction, "shared", LOAD, 4, 4, False)

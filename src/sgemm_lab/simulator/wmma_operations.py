@@ -16,8 +16,9 @@ import numpy.typing as npt
 from sgemm_lab.hardware import WARP
 from sgemm_lab.simulator.group import LOAD, STORE, Access, Site
 from sgemm_lab.simulator.memory_operations import address_of, begin, in_space, mark_written
+from sgemm_lab.simulator.operands import registers_of
 from sgemm_lab.simulator.operations import Operations, Step, value
-from sgemm_lab.simulator.ptx import Instruction, Operand, PtxError, Register, Vector
+from sgemm_lab.simulator.ptx import Instruction, Operand, PtxError, Vector
 from sgemm_lab.simulator.registers import Array, Mask, source
 from sgemm_lab.simulator.sentences import sentence
 from sgemm_lab.simulator.tensor_operations import sum_of_products
@@ -150,12 +151,9 @@ def _multiply(group: "ThreadGroup", instruction: Instruction, match: Match) -> S
     places = {name: _fragment(name, m, n, k, bits[name if name in "ab" else "a"]) for name in "ab"}
     places["c"] = _fragment("c", m, n, k, 32)
     words = [_registers(group, operand) for operand in instruction.operands[1:4]]
-    target = instruction.operands[0]
-    items = target.items if isinstance(target, Vector) else (target,)
     rows = [
-        group.registers.view(item, np.dtype(np.uint32))
-        for item in items
-        if isinstance(item, Register)
+        group.registers.view(register, np.dtype(np.uint32))
+        for register in registers_of(instruction.operands[0])
     ]
     step_of_k = _TF32_STEP if a == "tf32" else k
 
@@ -272,12 +270,9 @@ def _load(group: "ThreadGroup", instruction: Instruction, match: Match) -> Step:
     m, n, k = sizes
     shape = {"a": (m, k), "b": (k, n)}.get(matrix, (m, n))
     native = _fragment(matrix, m, n, k, bits if matrix != "c" else 32)
-    items = instruction.operands[0]
-    assert isinstance(items, Vector)
     rows = [
-        group.registers.view(item, np.dtype(np.uint32))
-        for item in items.items
-        if isinstance(item, Register)
+        group.registers.view(register, np.dtype(np.uint32))
+        for register in registers_of(instruction.operands[0])
     ]
     sites = _sites(instruction, LOAD, words.width, match["type"][0] == "f")
     by_rows = _RowLoad(group, instruction, shape, words) if bits == 16 and matrix != "c" else None
@@ -324,6 +319,8 @@ def _moved_in(
 
 def _tell(group: "ThreadGroup", access: Access, pieces: Array) -> None:
     """Tell the observers of the elements moved, in words of the site."""
+    if not len(pieces):
+        return
     moved = np.ascontiguousarray(pieces).view(f"u{access.site.word_bytes}").reshape(len(pieces), -1)
     for observer in group.launch.observers:
         observer.on_values(access, list(moved.T))

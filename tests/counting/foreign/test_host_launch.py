@@ -36,6 +36,7 @@ def shape(body: str, n: int = 100, m: int = 60, **defines: str) -> tuple[tuple[i
         ("int g = 1; g = n / 50; k<<<g, n % 64>>>(x, n, m);", (2,), (36,), 0),
         ("k<<<static_cast<int>(n / 8.0), 32>>>(x, n, m);", (12,), (32,), 0),
         ("k<<<-(-n), WIDTH>>>(x, n, m);", (100,), (48,), 0),
+        ("k<<<div_ceil(n, 32), iDivUp(m, 7)>>>(x, n, m);", (4,), (9,), 0),
     ],
 )  # fmt: skip
 def test_shape_of_a_launch(

@@ -6,6 +6,7 @@ variables as they were set last before the launch, and ``dim3``. Nothing is run 
 """
 
 import math
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
@@ -29,6 +30,14 @@ _FUNCTIONS: dict[str, Callable[..., int | float]] = {
     "ceil": math.ceil, "ceilf": math.ceil, "floor": math.floor, "min": min, "max": max,
     "sqrt": math.sqrt,
 }  # fmt: skip
+_ROUNDED_UP = re.compile(
+    r"i?div_?(?:round_?)?up|div_?ceil|ceil_?div|divide_?up|i?cdiv|up_?div|round_?up_?div", re.I
+)
+"""How functions of two numbers are called that divide and round up; their text may not be here."""
+
+_MEMBER = 3
+"""Words of ``name.x``."""
+
 _PRECEDENCE = {"<<": 1, ">>": 1, "+": 2, "-": 2, "*": 3, "/": 3, "%": 3}
 
 
@@ -43,34 +52,61 @@ class HostLaunch:
     launch: FoundLaunch
     sources: Sources
     defines: Mapping[str, str] = field(default_factory=dict)
+    template: Mapping[str, str] = field(default_factory=dict)
+    """Values of the kernel's template parameters: host code mostly calls them alike."""
 
     def shape(
         self, given: Sequence[int | float | Mapping[str, int | float] | None]
     ) -> tuple[tuple[int, ...], ...]:
         """Return grid, block and (shared bytes,), for the numbers that the kernel is given.
 
-        ``given`` has None where an argument is no number, and the fields of a struct by name.
+        The last is empty where it cannot be worked out. ``given`` has None where an argument is no
+        number, and the fields of a struct by name.
 
         Raises:
             UnknownError: they cannot be worked out.
         """
-        names: dict[str, Value] = {}
-        for tokens, value in zip(self.launch.argument_tokens, given, strict=False):
-            if len(tokens) != 1 or tokens[0].kind != "name" or value is None:
-                continue
-            if isinstance(value, Mapping):
-                names |= {f"{tokens[0].text}.{name}": one for name, one in value.items()}
-            else:
-                names[tokens[0].text] = value
-        reader = _Reader(self, names)
-        parts = [reader.value(tokens, 0) for tokens in self.launch.shape_tokens[:3]]
+        reader = self._reader(given)
+        parts = [reader.value(tokens, 0) for tokens in self.launch.shape_tokens[:2]]
         if len(parts) < 2:
             raise UnknownError("It has no block.")
-        grid, block = (part if isinstance(part, tuple) else (_whole(part),) for part in parts[:2])
-        shared = parts[2] if len(parts) > 2 else 0
-        if isinstance(shared, tuple):
-            raise UnknownError("Its shared memory is no number.")
-        return grid, block, (_whole(shared),)
+        grid, block = (part if isinstance(part, tuple) else (_whole(part),) for part in parts)
+        return grid, block, self._shared(reader)
+
+    def _shared(self, reader: "_Reader") -> tuple[int, ...]:
+        if len(self.launch.shape_tokens) <= 2:
+            return (0,)
+        try:
+            shared = reader.value(self.launch.shape_tokens[2], 0)
+        except UnknownError:
+            return ()
+        return () if isinstance(shared, tuple) else (_whole(shared),)
+
+    def block(
+        self, given: Sequence[int | float | Mapping[str, int | float] | None]
+    ) -> tuple[int, ...]:
+        """Return the threads of a block alone, where the grid cannot be worked out.
+
+        Raises:
+            UnknownError: they cannot be worked out.
+        """
+        if len(self.launch.shape_tokens) < 2:
+            raise UnknownError("It has no block.")
+        block = self._reader(given).value(self.launch.shape_tokens[1], 0)
+        return block if isinstance(block, tuple) else (_whole(block),)
+
+    def _reader(self, given: Sequence[int | float | Mapping[str, int | float] | None]) -> "_Reader":
+        names: dict[str, Value] = {}
+        for tokens, value in zip(self.launch.argument_tokens, given, strict=False):
+            words = [token.text for token in tokens]
+            member = len(words) == _MEMBER and words[1] == "."
+            if value is None or not (member or (len(words) == 1 and tokens[0].kind == "name")):
+                continue
+            if isinstance(value, Mapping):
+                names |= {f"{words[0]}.{name}": one for name, one in value.items()}
+            else:
+                names["".join(words)] = value
+        return _Reader(self, names)
 
 
 def _whole(value: int | float) -> int:
@@ -174,7 +210,12 @@ class _Reader:
                 return _FUNCTIONS[name](*numbers)
             except (ArithmeticError, ValueError, TypeError):
                 raise UnknownError(name) from None
-        return self.function(name, parts, depth)
+        try:
+            return self.function(name, parts, depth)
+        except UnknownError:
+            if len(numbers) == 2 and _ROUNDED_UP.fullmatch(name) and numbers[1] > 0:
+                return math.ceil(numbers[0] / numbers[1])
+            raise
 
     def function(self, name: str, parts: list[list[Token]], depth: int) -> Value:
         """A function that only returns, such as ``int half(int a) { return a / 2; }``."""
@@ -209,6 +250,8 @@ class _Reader:
         macro = self.macros.get(name)
         if macro is not None and macro[0] is None:
             return self.value(macro[1], depth + 1)
+        if name in self.host.template:
+            return self.value(tokens_of(self.host.template[name]), depth + 1)
         raise UnknownError(name)
 
     def constant(self, name: str) -> list[Token] | None:

@@ -1,7 +1,9 @@
 """One launch of somebody's kernel: its arguments made, run on the processor, taken apart again."""
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +25,7 @@ from sgemm_lab.counting.foreign.arguments import (
 from sgemm_lab.counting.foreign.elements import FLOAT, Element, named_element, resolve
 from sgemm_lab.counting.foreign.expected import load_array
 from sgemm_lab.counting.foreign.host_launch import HostLaunch, UnknownError
+from sgemm_lab.counting.foreign.kernels import template_values
 from sgemm_lab.counting.foreign.opening import Opened, Pasted, open_file
 from sgemm_lab.counting.foreign.presets import Parameter, product_arguments, suggestion
 from sgemm_lab.counting.foreign.structs import Slot, slots_of
@@ -30,9 +33,11 @@ from sgemm_lab.counting.foreign.variables import Variable, is_filled, variables_
 from sgemm_lab.counting.of_kernel import PATIENCE, PATIENCE_EACH, TIME_LIMIT, Schedule, patience
 from sgemm_lab.cuda.compiler import DEFAULT_TARGET
 from sgemm_lab.errors import LabError
+from sgemm_lab.hardware import STATIC_SHARED
 from sgemm_lab.kernel import Size
 from sgemm_lab.simulator import Result, simulate
-from sgemm_lab.simulator.limits import MOST_BLOCKS_X, MOST_BLOCKS_YZ
+from sgemm_lab.simulator.group import Observer
+from sgemm_lab.simulator.limits import MAX_THREADS, MOST_BLOCKS_X, MOST_BLOCKS_YZ, SHARED_LIMITS
 from sgemm_lab.simulator.variables import Struct
 from sgemm_lab.text import size_text
 
@@ -40,6 +45,9 @@ Values = npt.NDArray[Any]
 
 MOST_THREADS = 2**24
 """Threads of a launch that take minutes here, however little each does."""
+
+_SHARED_STEP = 1024
+"""No array of shared memory is aligned more coarsely than to as many bytes."""
 
 SPREAD = 8
 """The numbers of an array lie between this and its negative."""
@@ -73,6 +81,8 @@ class Prepared:
     """Whether the reader gave the arguments, and they were not guessed."""
     host: HostLaunch | None = None
     """The file's own launch, which tells what the reader does not."""
+    assumed: str = ""
+    """What was assumed of the launch, in a sentence."""
     variables: tuple[Variable, ...] = ()
     """The ``__constant__`` and ``__device__`` variables of numbers that it uses."""
 
@@ -137,6 +147,10 @@ class Settings:
     count_requests: bool = True
     schedule: Schedule = "lockstep"
     time_limit: float = TIME_LIMIT
+    corners: bool = False
+    """Whether only the blocks at the corners of the grid run."""
+    watching: Sequence[Observer] = ()
+    """Others that want to hear of every access."""
     progress: Callable[[int, int], None] | None = field(default=None, repr=False)
 
 
@@ -185,22 +199,103 @@ def _with_host_launch(prepared: Prepared) -> Prepared:
     Raises:
         LabError: it cannot be worked out, or is for one size alone.
     """
-    small, large = ((side, 2 * side, 4 * side) for side in (64, 192))
-    for launch in prepared.opened.launches:
-        host = HostLaunch(launch, prepared.opened.sources, prepared.kernel.pasted.defines)
+    small, large = ((side, 2 * side, 4 * side) for side in (64, 1536))
+    opened, hosts = prepared.opened, _hosts(prepared)
+    for host in hosts:
         found = replace(prepared, host=host)
         try:
             shapes = [_of_host(found, size) for size in (small, large)]
         except (UnknownError, LabError):
             continue
-        if shapes[0] != shapes[1] or not prepared.multiplies:
+        if prepared.multiplies and shapes[0] == shapes[1]:
+            continue
+        if prepared.multiplies or _threads(*shapes[0][:2]) <= MOST_THREADS:
             return found
-    raise LabError(_no_shape(prepared.opened))
+    if prepared.multiplies:
+        raise NoLaunchError(_no_shape(opened), prepared)
+    return _assumed(prepared)
+
+
+class NoLaunchError(LabError):
+    """How a kernel that multiplies matrices is launched is not known. ``prepared`` is all else."""
+
+    def __init__(self, message: str, prepared: Prepared) -> None:
+        super().__init__(message)
+        self.prepared = prepared
+
+
+def _assumed(prepared: Prepared) -> Prepared:
+    """Launch a thread for each element of the longest array.
+
+    The block is the file's own, where that can be worked out, or what ``__launch_bounds__`` says,
+    or 256 threads; 16 × 16 where the kernel asks for ``threadIdx.y``.
+    """
+    names = named_numbers(prepared.given, {})
+    sizes = [whole(g.size, names, g.name) if not g.size.endswith(".npy") else 1
+             for g in prepared.given if isinstance(g, Array)]  # fmt: skip
+    if not sizes:
+        raise LabError(_no_shape(prepared.opened))
+    block = _assumed_block(prepared)
+    flat = len([side for side in block if side > 1]) <= 1
+    if flat:
+        grid: tuple[int, ...] = (-(-max(sizes) // math.prod(block)),)
+    else:
+        side = math.isqrt(max(sizes) - 1) + 1
+        grid = tuple(-(-side // threads) for threads in block[:2])
+    kernel = replace(
+        prepared.kernel,
+        grid=prepared.kernel.grid or tuple(map(str, grid)),
+        block=prepared.kernel.block or tuple(map(str, block)),
+    )
+    note = (
+        f"Launch, assumed: a grid of {' × '.join(kernel.grid)} blocks of "
+        f"{' × '.join(kernel.block)} threads. Say --grid and --block where it is another."
+    )
+    return replace(prepared, kernel=kernel, assumed=note)
+
+
+def _assumed_block(prepared: Prepared) -> tuple[int, ...]:
+    kernel = prepared.opened.compiled
+    usual = (16, 16) if kernel.reads("%tid.y") else (256,)
+    return next(iter(host_blocks(prepared)), kernel.most_threads or usual)
+
+
+def host_blocks(prepared: Prepared) -> list[tuple[int, ...]]:
+    """Return the blocks of the file's own launches that can be worked out without a size."""
+    found = []
+    for host in _hosts(prepared):
+        try:
+            block = host.block(_host_numbers(prepared, (1, 1, 1)))
+        except UnknownError:
+            continue
+        if 1 <= math.prod(block) <= MAX_THREADS:
+            found.append(block)
+    return list(dict.fromkeys(found))
+
+
+def _hosts(prepared: Prepared) -> list[HostLaunch]:
+    opened = prepared.opened
+    template = template_values(opened.kernel, opened.name)
+    return [
+        HostLaunch(launch, opened.sources, prepared.kernel.pasted.defines, template)
+        for launch in opened.launches
+    ]
+
+
+def _threads(grid: Sequence[int], block: Sequence[int]) -> int:
+    return math.prod(grid) * math.prod(block)
 
 
 def _of_host(prepared: Prepared, size: Size) -> tuple[tuple[int, ...], ...]:
     """Return grid, block and (shared bytes,) of the file's own launch, at a size."""
     assert prepared.host is not None
+    return prepared.host.shape(_host_numbers(prepared, size))
+
+
+def _host_numbers(
+    prepared: Prepared, size: Size
+) -> list[int | float | Mapping[str, int | float] | None]:
+    """Return the numbers that a kernel is given, as ``HostLaunch`` takes them."""
     names = named_numbers(prepared.given, dict(zip("MNK", size, strict=True)))
     numbers: list[int | float | Mapping[str, int | float] | None] = []
     place = 0
@@ -213,7 +308,7 @@ def _of_host(prepared: Prepared, size: Size) -> tuple[tuple[int, ...], ...]:
         single = next(iter(values.values()), None)
         numbers.append(values if slot.struct_bytes else single)
         place += len(slot.parts)
-    return prepared.host.shape(numbers)
+    return numbers
 
 
 def _no_shape(opened: Opened) -> str:
@@ -253,13 +348,26 @@ class Shape:
     grid: tuple[int, ...]
     block: tuple[int, ...]
     shared_bytes: int
+    shared_assumed: bool = False
+    """Whether nothing tells these bytes, and they are as many as a block can have."""
 
 
 def shape_at(prepared: Prepared, size: Size) -> Shape:
     """Work out the launch at a size.
 
     Raises:
-        LabError: it cannot be worked out, or no GPU takes it.
+        LabError: it cannot be worked out, or no GPU takes it, or it never ends here.
+    """
+    shape = raw_shape(prepared, size)
+    _refuse_endless(shape)
+    return shape
+
+
+def raw_shape(prepared: Prepared, size: Size) -> Shape:
+    """Work out the launch at a size, whether or not a GPU takes it.
+
+    Raises:
+        LabError: it cannot be worked out.
     """
     kernel = prepared.kernel
     names = named_numbers(prepared.given, dict(zip("MNK", size, strict=True)))
@@ -271,19 +379,28 @@ def shape_at(prepared: Prepared, size: Size) -> Shape:
         return found
 
     shared = whole(kernel.shared_bytes, names, "shared memory")
+    told: tuple[int, ...] = (shared,) if shared else ()
     if prepared.host is None:
-        shape = Shape(sizes(kernel.grid, "grid"), sizes(kernel.block, "block"), shared)
+        grid, block = sizes(kernel.grid, "grid"), sizes(kernel.block, "block")
     else:
-        grid, block, (host_shared,) = _of_host(prepared, size)
-        shape = Shape(
-            sizes(kernel.grid, "grid") if kernel.grid else grid,
-            sizes(kernel.block, "block") if kernel.block else block,
-            shared or host_shared,
-        )
-        if min(*shape.grid, *shape.block) < 1:
-            raise LabError(f"The file's own launch has no blocks at {size_text(size)}.")
-    _refuse_endless(shape)
+        grid, block, host_shared = _of_host(prepared, size)
+        grid = sizes(kernel.grid, "grid") if kernel.grid else grid
+        block = sizes(kernel.block, "block") if kernel.block else block
+        told = told or host_shared
+    if told or all(array.bytes for array in prepared.opened.compiled.shared):
+        shape = Shape(grid, block, sum(told))
+    else:
+        shape = Shape(grid, block, _most_shared(prepared), shared_assumed=True)
+    if prepared.host is not None and min(*shape.grid, *shape.block) < 1:
+        raise LabError(f"The file's own launch has no blocks at {size_text(size)}.")
     return shape
+
+
+def _most_shared(prepared: Prepared) -> int:
+    """Return the dynamic shared memory that a block can have beside its own arrays."""
+    kernel = prepared.opened.compiled
+    own = sum(-(-array.bytes // _SHARED_STEP) * _SHARED_STEP for array in kernel.shared)
+    return max(0, SHARED_LIMITS.get(kernel.target, STATIC_SHARED) - own - _SHARED_STEP)
 
 
 def _refuse_endless(shape: Shape) -> None:
@@ -355,6 +472,8 @@ def run(
         check_hazards=settings.check_hazards,
         watch_races_in=_shared_by_blocks(prepared) if settings.check_hazards else (),
         count_requests=settings.count_requests,
+        watching=settings.watching,
+        only_blocks=_corners(shape.grid) if settings.corners else None,
         schedule=settings.schedule,
         join_products=True,
         time_limit=settings.time_limit,
@@ -369,6 +488,13 @@ def run(
     for variable in prepared.variables:
         after[variable.name] = variable.element.unpack(result.arrays[variable.symbol])
     return after, result
+
+
+def _corners(grid: tuple[int, ...]) -> list[int]:
+    """The numbers of the blocks at the corners of a grid."""
+    x, y, z = (*grid, 1, 1)[:3]
+    ends = ((0, size - 1) for size in (z, y, x))
+    return sorted({(c * y + b) * x + a for c, b, a in product(*ends)})
 
 
 def _shared_by_blocks(prepared: Prepared) -> list[str]:

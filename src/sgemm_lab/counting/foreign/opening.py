@@ -25,6 +25,12 @@ from sgemm_lab.simulator.ptx import PtxKernel, parse
 _WARP_SIZE = re.compile(r"\bWARP_SZ\b")
 """How PTX writes warpSize, which is 32 on every GPU."""
 
+_LACKS = "undefined|not a template|has no member|not declared|no operator|too few arguments"
+"""What the compiler says where a declaration may be missing."""
+
+_OF_NAME = re.compile(r"^Line \d+ of __nv_name_map: ")
+"""How NVRTC's errors in the name of a template's instance begin."""
+
 _SMALL_FLOATS = {"cuda_fp16.h": r"\b(?:__)?half2?\b", "cuda_bf16.h": r"\b(?:__)?nv_bfloat16"}
 """Headers of small floats, and how the words look that they declare."""
 
@@ -88,7 +94,11 @@ def open_file(pasted: Pasted, target: str = DEFAULT_TARGET) -> Opened:
         )
     _refuse_launches_inside(kernel, sources)
     part = device_part(sources, [d for d in sources.kernels if kernel.declaration.names & d.names])
-    ptx, lowered = _compiled(pasted, sources, part, name, target)
+    try:
+        ptx, lowered = _compiled(pasted, sources, part, name, target)
+    except CompileError as error:
+        line = sources.line_of(kernel.declaration, kernel.declaration.tokens[0])
+        raise CompileError(_with_line(str(error), line, name), error.lines or (line,)) from None
     return Opened(
         kernel,
         name,
@@ -98,6 +108,18 @@ def open_file(pasted: Pasted, target: str = DEFAULT_TARGET) -> Opened:
         tuple(launches_of_kernel(kernel, launches)),
         sources,
     )
+
+
+def _with_line(message: str, line: int, name: str) -> str:
+    """Put the kernel's own line where NVRTC names the list of what it is to instantiate."""
+    told = []
+    for text in message.split("\n"):
+        reason = _OF_NAME.sub("", text)
+        if reason == text:
+            told.append(text)
+        elif "name expression" not in reason:
+            told.append(f"Line {line}: {reason}, wanted for {name}")
+    return "\n".join(dict.fromkeys(told))
 
 
 def _refuse_launches_inside(kernel: FoundKernel, sources: Sources) -> None:
@@ -113,7 +135,8 @@ def _refuse_launches_inside(kernel: FoundKernel, sources: Sources) -> None:
 def _compiled(
     pasted: Pasted, sources: Sources, part: DevicePart, name: str, target: str
 ) -> tuple[str, str]:
-    folders = cuda_folders() if sources.cuda or sources.fills.keys() & LIBRARIES else ()
+    wants_floats = bool(_prelude(part, sources)[1:])
+    folders = cuda_folders() if sources.cuda or wants_floats else ()
     options = [f"-D{key}={value}" for key, value in pasted.defines.items()]
     options += [f"-I{folder}" for folder in folders]
     options.append("-Dregister=")  # a word of older C++ that this one refuses
@@ -139,9 +162,10 @@ def _compiled(
 
 
 def _prelude(part: DevicePart, sources: Sources) -> list[str]:
-    """Return the headers that come with others: NVIDIA's libraries bring the small floats."""
+    """Return the headers that come with others: a library, or a header that is not here, may have
+    brought the small floats."""
     found = [_PRELUDE]
-    if sources.fills.keys() & LIBRARIES:
+    if sources.fills.keys() & LIBRARIES or sources.absent:
         texts = "".join((part.text, *part.headers.values()))
         for name, words in _SMALL_FLOATS.items():
             if re.search(words, texts) and any((f / name).is_file() for f in cuda_folders()):
@@ -156,7 +180,7 @@ def _hint(message: str, sources: Sources, missing: Sequence[str]) -> str:
             f"\n{missing[0]} is one of CUDA's own headers, and none of them was found. Set "
             f"CUDA_PATH to the folder of the CUDA toolkit, or 'pip install {WHEELS}'."
         )
-    if sources.absent and re.search("undefined|not a template|has no member|not declared", message):
+    if sources.absent and re.search(_LACKS, message):
         names = ", ".join(dict.fromkeys(name for _, _, name in sources.absent))
         return f"\nThese headers were not found: {names}. Say where they lie with -I FOLDER."
     return ""

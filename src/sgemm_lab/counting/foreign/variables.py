@@ -17,6 +17,7 @@ from sgemm_lab.counting.foreign.device_part import Sources
 from sgemm_lab.counting.foreign.elements import Element
 from sgemm_lab.errors import LabError
 from sgemm_lab.simulator.variables import ModuleVariable, array_of
+from sgemm_lab.text import plural
 
 _MARKS = frozenset({"__constant__", "__device__", "__managed__"})
 _QUALIFIERS = _MARKS | {"static", "const", "extern", "volatile", "__align__", "alignas", "inline"}
@@ -103,7 +104,7 @@ def _variable(
 def _filled_note(name: str, count: int) -> str:
     return (
         f"{name} holds small whole numbers, as only host code sets it. To set it yourself, write "
-        f"--args '… {name}:in:{name}.npy', a file of {count:,} numbers."
+        f"--args '… {name}:in:{name}.npy', a file of {plural(count, 'number')}."
     )
 
 

@@ -1,0 +1,170 @@
+"""The command ``check``: are kernels right? On a GPU, or by simulation."""
+
+import argparse
+import math
+import os
+import sys
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import asdict
+from typing import Any
+
+from sgemm_lab.checking.apart import check_apart
+from sgemm_lab.checking.foreign import check_foreign, fitting_tile, prepare_check, sizes_of
+from sgemm_lab.checking.judge import AWKWARD_SIZES, CheckResult, bound_text, summary
+from sgemm_lab.checking.on_cpu import QUICK_SIZES, check_here
+from sgemm_lab.checking.on_gpu import check
+from sgemm_lab.cli.arguments import (
+    add_kernels,
+    add_sizes,
+    add_time_limit,
+    chosen,
+    for_this_gpu,
+    natural,
+)
+from sgemm_lab.cli.foreign import FOREIGN_GROUP, add_foreign_arguments, foreign_kernel, is_foreign
+from sgemm_lab.cli.printing import print_json, tell, tell_over
+from sgemm_lab.counting.foreign.launching import Settings
+from sgemm_lab.counting.outgrown import Outgrown, outgrown
+from sgemm_lab.cuda.launch import has_gpu
+from sgemm_lab.errors import LabError
+from sgemm_lab.kernel import Kernel, Size
+
+CHECK_SCHEMA = "sgemm-lab.check.1"
+"""Stands in each verdict of ``check --json``. It grows when a key changes its meaning or goes."""
+
+
+def add_check_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare what ``check`` takes."""
+    add_kernels(parser)
+    add_sizes(parser)
+    parser.add_argument(
+        "--shift", type=natural, default=0, metavar="ELEMENTS",
+        help="move the matrices this far off their aligned addresses; needs a GPU",
+    )  # fmt: skip
+    add_time_limit(parser, "one size", None)
+    parser.add_argument("--seed", type=natural, default=0, help="seed of the random matrices")
+    add_foreign_arguments(parser.add_argument_group(FOREIGN_GROUP))
+
+
+def run_check(options: argparse.Namespace) -> int:
+    """Check, print, and return the exit status: 0 right, 1 wrong, 2 not run anywhere.
+
+    Raises:
+        LabError: a kernel, a file or an option is not right.
+    """
+    if any(is_foreign(options, name) for name in options.kernels or [""]):
+        return _check_foreign(options)
+    kernels = chosen(options.kernels)
+    live = has_gpu()
+    if live:
+        kernels = for_this_gpu(options.kernels)
+    elif options.shift:
+        raise LabError("--shift moves matrices in the memory of a GPU, and there is none here.")
+    else:
+        tell("There is no GPU here: the kernels are simulated on this machine's processor.")
+    sizes = options.sizes or (AWKWARD_SIZES if live else QUICK_SIZES)
+    results: list[CheckResult] = []
+    for kernel in kernels:
+        done = _check_one(kernel, sizes, options, live)
+        results += done
+        if live and kernel.is_the_books and len(done) < len(sizes):
+            # The GPU stopped the kernel and cannot be used any more by this process, not even to
+            # free memory. So leave without the usual tidying up.
+            _print_verdict(results, options)
+            sys.stdout.flush()
+            os._exit(1)
+    return _print_verdict(results, options)
+
+
+def _check_foreign(options: argparse.Namespace) -> int:
+    """Check one kernel of anybody's file, by simulation."""
+    if len(options.kernels) != 1:
+        raise LabError("A file without the book's head comment is checked alone: name it once.")
+    kernel = foreign_kernel(options, options.kernels[0])
+    prepared = prepare_check(kernel, options.sizes)
+    tell("A file without the book's head comment is simulated on this machine's processor.")
+    if prepared.assumed:
+        tell(prepared.assumed)
+    sizes = sizes_of(prepared, options.sizes)
+    limit = {} if options.time_limit is None else {"time_limit": options.time_limit}
+    found = check_foreign(prepared, sizes, seed=options.seed, **limit)
+    results = _told(prepared.opened.name, found, len(sizes), options)
+    tile = fitting_tile(results)
+    if tile and not options.json:
+        print(f"Of these sizes it is right exactly where {tile} divides M, N and K.")
+    later = outgrown(prepared, Settings()) if any(r.passed for r in results) else []
+    if not options.json:
+        print(*later, sep="\n", end="\n" if later else "")
+    return _print_verdict(results, options, later)
+
+
+def _print_verdict(
+    results: Sequence[CheckResult], options: argparse.Namespace, later: Sequence[Outgrown] = ()
+) -> int:
+    """Print what was found; return the exit status: 1 wrong, 2 could not be run anywhere."""
+    if options.json:
+        limits = [_limit_json(one) for one in later]
+        rows = [
+            {"schema": CHECK_SCHEMA, **asdict(r), "passed": r.passed, "outgrown": limits}
+            for r in results
+        ]
+        for row in rows:
+            if not math.isfinite(row["error"]):  # JSON has no infinity
+                row["error"] = None
+        print_json(rows)
+    else:
+        failed = sum(r.fault is not None for r in results)
+        print(f"{sum(r.passed for r in results)} passed, {failed} failed")
+    if any(r.fault for r in results):
+        return 1
+    return 0 if any(r.passed for r in results) else 2
+
+
+def _limit_json(one: Outgrown) -> dict[str, Any]:
+    where = one.location
+    return {
+        "kind": one.kind,
+        "side": one.side,
+        "file": None if where is None else where.file,
+        "line": None if where is None else where.line,
+        "message": one.message,
+    }
+
+
+def _check_one(
+    kernel: Kernel, sizes: Sequence[Size], options: argparse.Namespace, live: bool
+) -> list[CheckResult]:
+    results = _told(kernel.name, _verdicts(kernel, sizes, options, live), len(sizes), options)
+    if kernel.arithmetic != "fp32" and not options.json:
+        print(f"{kernel.name} multiplies in {kernel.arithmetic}. {bound_text(kernel.arithmetic)}")
+    return results
+
+
+def _told(
+    name: str, verdicts: Iterable[CheckResult], count: int, options: argparse.Namespace
+) -> list[CheckResult]:
+    """Tell verdicts as they come; return them."""
+    results: list[CheckResult] = []
+    for result in verdicts:
+        results.append(result)
+        size = f"{result.m}×{result.n}×{result.k}"
+        tell_over(f"{len(results)}/{count} check {name} {size}")
+        if result.fault and not options.json:
+            tell_over("")
+            print(f"{name} at {size}: {result.fault}")
+    tell_over("")
+    if not options.json:
+        print(f"{name}: {summary(results)}")
+    return results
+
+
+def _verdicts(
+    kernel: Kernel, sizes: Sequence[Size], options: argparse.Namespace, live: bool
+) -> Iterator[CheckResult]:
+    """Check on the GPU, a reader's own kernel in a process of its own; without a GPU simulate."""
+    limit = {} if options.time_limit is None else {"time_limit": options.time_limit}
+    if not live:
+        return check_here(kernel, sizes, seed=options.seed, **limit)
+    if kernel.is_the_books:
+        return check(kernel, sizes, seed=options.seed, shift=options.shift)
+    return check_apart(kernel, sizes, seed=options.seed, shift=options.shift, **limit)

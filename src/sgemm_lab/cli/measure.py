@@ -1,0 +1,212 @@
+"""The commands that measure on a GPU and keep it, and what shows the records."""
+
+import argparse
+from collections.abc import Iterable
+from dataclasses import asdict
+from pathlib import Path
+
+from sgemm_lab.cli.arguments import (
+    add_kernels,
+    add_out,
+    add_records,
+    add_sizes,
+    chosen,
+    for_this_gpu,
+    seconds,
+)
+from sgemm_lab.cli.printing import print_json, print_table, tell
+from sgemm_lab.cli.wgsl import run_record_wgsl
+from sgemm_lab.cuda.launch import multiply, require_gpu
+from sgemm_lab.dispatch.product import dispatcher
+from sgemm_lab.dispatch.shapes import SQUARES
+from sgemm_lab.errors import LabError
+from sgemm_lab.files import own_records
+from sgemm_lab.kernel import load_kernels
+from sgemm_lab.measuring.race import Budget
+from sgemm_lab.measuring.recorder import (
+    COUNTER_SIZES,
+    RAGGED_SIZES,
+    SQUARE_SIZES,
+    record_counters,
+    record_errors,
+    take_record,
+)
+from sgemm_lab.models.scoreboard import Line, lines
+from sgemm_lab.records.data import MATMUL, Score
+from sgemm_lab.records.fewer import FEWER
+from sgemm_lab.records.store import add_run, load_record, load_records, not_yet_measured
+from sgemm_lab.text import plural, tenths_percent
+
+
+def add_record_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare what ``record`` takes."""
+    add_counters_arguments(parser)
+    parser.add_argument(
+        "--seconds", type=seconds, default=Budget().seconds, help="per kernel, size"
+    )
+    parser.add_argument("--no-micro", action="store_true", help="leave out the microbenchmarks")
+    parser.add_argument(
+        "--wgsl", action="store_true",
+        help="the ladder in WGSL instead, through Vulkan or Metal; needs the package wgpu",
+    )  # fmt: skip
+
+
+def add_counters_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare what ``counters`` takes."""
+    add_launch_arguments(parser)
+    add_out(parser)
+
+
+def add_launch_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare what ``launch`` takes."""
+    add_kernels(parser)
+    add_sizes(parser)
+
+
+def add_errors_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare what ``errors`` takes."""
+    add_kernels(parser)
+    add_out(parser)
+
+
+def add_add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare what ``add`` takes."""
+    parser.add_argument("files", nargs="+", type=Path, metavar="FILE", help="a record file")
+    add_out(parser)
+
+
+def add_scoreboard_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare what ``scoreboard`` takes."""
+    parser.add_argument("--gpu", help="only GPUs whose name contains this")
+    add_records(parser)
+
+
+def run_record(options: argparse.Namespace) -> int:
+    """Measure, keep and print; 130 where it was stopped early."""
+    if options.wgsl:
+        return run_record_wgsl(options)
+    names = [name for name in options.kernels if name != MATMUL]
+    with_matmul = MATMUL in options.kernels
+    only_matmul = with_matmul and not names
+    kernels = [] if only_matmul else for_this_gpu(names)
+    squares = SQUARES if only_matmul else SQUARE_SIZES
+    path, run = take_record(
+        kernels,
+        options.out or own_records(),
+        sizes=options.sizes or (*squares, *RAGGED_SIZES),
+        micro=not (options.no_micro or only_matmul),
+        budget=Budget(seconds=options.seconds),
+        matmul=dispatcher(0) if with_matmul else None,
+        progress=tell,
+    )
+    ended = "complete" if run.complete else "stopped early"
+    if options.json:
+        summary = {"file": str(path), "date": run.date, "complete": run.complete}
+        print_json({**summary, "measurements": len(run.measurements)})
+    else:
+        print(f"Wrote {len(run.measurements)} measurements to {path} (run {ended}).")
+        found = load_record(path).scores
+        taken = {(kernel.name, kernel.fingerprint) for kernel in kernels}
+        _print_scores(
+            s
+            for s in found
+            if s.date == run.date and (s.picked or (s.kernel, s.fingerprint) in taken)
+        )
+    return 0 if run.complete else 130
+
+
+def run_counters(options: argparse.Namespace) -> int:
+    """Take the GPU's counters and keep them; 130 where it was stopped early."""
+    path, run = record_counters(
+        for_this_gpu(options.kernels),
+        options.out or own_records(),
+        options.sizes or COUNTER_SIZES,
+        progress=tell,
+    )
+    if options.json:
+        print_json([asdict(counters) for counters in run.counters])
+    else:
+        print(f"Wrote the counters of {plural(len(run.counters), 'launch', 'launches')} to {path}.")
+    return 0 if run.complete else 130
+
+
+def run_errors(options: argparse.Namespace) -> int:
+    """Measure errors and keep them; 130 where it was stopped early."""
+    kernels = for_this_gpu(options.kernels)
+    path, run = record_errors(kernels, options.out or own_records(), progress=tell)
+    if options.json:
+        print_json([asdict(found) for found in run.accuracies or ()])
+    else:
+        count = plural(len(run.accuracies or ()), "error", "errors")
+        print(f"Wrote {count} of {plural(len(kernels), 'kernel', 'kernels')} to {path}.")
+    return 0 if run.complete else 130
+
+
+def run_add(options: argparse.Namespace) -> int:
+    """Add the runs of files to the records."""
+    records = [load_record(file) for file in options.files]
+    folder = options.out or own_records()
+    paths = [add_run(folder, record.gpu, run) for record in records for run in record.runs]
+    if options.json:
+        print_json([str(path) for path in dict.fromkeys(paths)])
+    else:
+        for path in dict.fromkeys(paths):
+            print(f"{path} holds {plural(len(load_record(path).runs), 'run')}.")
+    return 0
+
+
+def run_launch(options: argparse.Namespace) -> int:
+    """Launch each kernel once at each size."""
+    kernels = chosen(options.kernels)
+    cupy = require_gpu()
+    import numpy as np
+
+    # Arrays of their own and of their exact size, not pieces of CuPy's pool: a memory checker then
+    # sees every access outside them.
+    with cupy.cuda.using_allocator(None):
+        # Made on the host: no other kernel runs, so a profiler or a memory checker sees ours only.
+        random = np.random.default_rng(seed=1)
+        for m, n, k in options.sizes or SQUARE_SIZES[2:3]:
+            a, b = (cupy.asarray(random.random(s, dtype="float32")) for s in ((m, k), (k, n)))
+            for kernel in kernels:
+                multiply(kernel, a, b)
+        cupy.cuda.get_current_stream().synchronize()
+    return 0
+
+
+def run_scoreboard(options: argparse.Namespace) -> int:
+    """Print what was measured."""
+    records = load_records(options.records)
+    if not records:
+        raise LabError(
+            f"There is no record in {options.records or own_records()}. "
+            "Take one with 'sgemm-lab record' on a GPU."
+        )
+    strassen = FEWER.load_all(options.records)
+    found = lines(records, strassen, options.gpu or "", bounds=options.json)
+    if not found and options.gpu:
+        raise LabError(f"No record is of a GPU whose name contains '{options.gpu}'.")
+    if options.json:
+        print_json([asdict(line) for line in found])
+    else:
+        _print_scores(found)
+    known = {line.kernel for line in found}
+    waiting = [k.name for k in load_kernels(variants=True) if k.name not in known]
+    if waiting:
+        tell(not_yet_measured(waiting))
+    return 0
+
+
+def _print_scores(found: Iterable[Score | Line]) -> None:
+    rows = [
+        (
+            s.kernel,
+            s.gpu,
+            f"{s.m}×{s.n}×{s.k}",
+            f"{s.gflops:,.0f}",
+            tenths_percent(s.share),
+            s.date[:10],
+        )
+        for s in found
+    ]
+    print_table(["kernel", "GPU", "M×N×K", "GFLOP/s", "of cuBLAS", "date"], rows)

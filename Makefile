@@ -19,7 +19,7 @@ help:
 	@echo "make lint       style, types, imports and JavaScript"
 	@echo "make check      the same and the quick tests"
 	@echo "make test       install what the tests need and run them all"
-	@echo "make whole      run the cases that make test only samples"
+	@echo "make whole      run the cases that make test only samples, and all that Firefox can"
 	@echo "make notebooks  write one notebook per chapter into notebooks/"
 	@echo "make pdf        print the book into one PDF, _build/book.pdf"
 	@echo "make zip        pack the pages into one file that is read from disk"
@@ -68,6 +68,7 @@ test: .venv/.test
 
 whole: book .venv/.test
 	@echo "== what make test samples" && SGEMM_LAB_BOOK=built $(BIN)/pytest -n 2 --dist worksteal -m "whole and not bench"
+	@echo "== in Firefox" && SGEMM_LAB_BOOK=built $(BIN)/pytest -n 2 --dist worksteal --in firefox tests/book tests/widgets
 
 notebooks: .venv/.book
 	@$(BIN)/python -m sgemm_lab.book.notebooks

@@ -1,40 +1,78 @@
-"""Find a Chromium for the tests, or get one. Run as a script, it makes sure that there is one."""
+"""Find the browsers of the tests, or get them. Run as a script, it makes sure that they are there.
+
+Chromium runs all tests that read pages; Firefox those that ``--in firefox`` chooses.
+"""
 
 import os
 import shutil
 import subprocess
 import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
 
 from sgemm_lab.book.browser import FLAGS, find
 
-__all__ = ["FLAGS", "find"]
+__all__ = ["FIREFOX_SETTINGS", "FLAGS", "find", "find_firefox", "spoken_by_firefox"]
+
+FIREFOX_NAMES = ("firefox-esr", "firefox")
+FIREFOX_SETTINGS = {"ui.prefersReducedMotion": 1, "ui.useOverlayScrollbars": 1}
+"""No motion, and scroll bars that take no room, as on a phone."""
+UNSPOKEN = ("is_mobile", "color_scheme", "reduced_motion")
+"""Settings of a page that WebDriver BiDi, by which Firefox is driven, can't give."""
+
+
+def find_firefox() -> str | None:
+    """Return the program of a Firefox: what SGEMM_LAB_FIREFOX names, else the system's."""
+    named = os.environ.get("SGEMM_LAB_FIREFOX")
+    candidates = [named] if named else [*map(shutil.which, FIREFOX_NAMES)]
+    return next((program for program in candidates if program and Path(program).exists()), None)
+
+
+def spoken_by_firefox(options: dict[str, Any]) -> dict[str, Any]:
+    """Return the settings of a page without those that Firefox can't be given."""
+    return {name: value for name, value in options.items() if name not in UNSPOKEN}
+
+
+def install_package(names: tuple[str, ...], found: Callable[[], str | None]) -> None:
+    """Ask the system's package manager for the first of some packages that brings a browser."""
+    if not shutil.which("apt-get"):
+        return
+    prefix = [] if os.geteuid() == 0 else ["sudo"]
+    subprocess.run([*prefix, "apt-get", "update"], check=False)
+    for name in names:
+        if found() is None:
+            subprocess.run([*prefix, "apt-get", "install", "-y", name], check=False)
 
 
 def install() -> None:
     """Get Playwright's own Chromium; where that fails, the system's package."""
     print("No Chromium found. Asking Playwright for one.", flush=True)
     subprocess.run([sys.executable, "-m", "playwright", "install", "chromium"], check=False)
-    if find() is None and shutil.which("apt-get"):
+    if find() is None:
         print("Playwright had none to give. Asking the system's package manager.", flush=True)
-        prefix = [] if os.geteuid() == 0 else ["sudo"]
-        subprocess.run([*prefix, "apt-get", "update"], check=False)
-        for package in ("chromium-headless-shell", "chromium"):
-            if find() is None:
-                subprocess.run([*prefix, "apt-get", "install", "-y", package], check=False)
+        install_package(("chromium-headless-shell", "chromium"), find)
 
 
 def main() -> int:
     if find() is None:
         install()
-    program = find()
-    if program is None:
-        print(
-            "The tests read the book in a browser, and none could be installed. Install Chromium "
-            "or Chrome, or name its program in SGEMM_LAB_BROWSER.",
-            file=sys.stderr,
-        )
-        return 1
-    print(f"Browser for the tests: {program}")
+    if find_firefox() is None:
+        print("No Firefox found. Asking the system's package manager.", flush=True)
+        install_package(FIREFOX_NAMES, find_firefox)
+    wanted = {
+        "Chromium": (find(), "Install Chromium or Chrome", "SGEMM_LAB_BROWSER"),
+        "Firefox": (find_firefox(), "Install Firefox", "SGEMM_LAB_FIREFOX"),
+    }
+    for name, (program, what_to_do, variable) in wanted.items():
+        if program is None:
+            print(
+                f"The tests read the book in {name}, and it could not be installed. {what_to_do}, "
+                f"or name its program in {variable}.",
+                file=sys.stderr,
+            )
+            return 1
+        print(f"{name} for the tests: {program}")
     return 0
 
 

@@ -12,11 +12,22 @@ from sgemm_lab.cuda.launch import has_gpu
 
 # Machines with a GPU have no browser: Playwright is imported where a browser is asked for.
 if TYPE_CHECKING:
-    from playwright.sync_api import Browser
+    from playwright.sync_api import Browser, BrowserContext
 
 GPU = pytest.StashKey[bool]()
 LEFT_OUT = pytest.StashKey[int]()
+CHROMIUM_ONLY = "chromium_only(why): Firefox can't be asked for what this needs"
 SAMPLED = "sampled(every, first=0): one case of so many; the others run with -m whole"
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption(
+        "--in",
+        dest="reader",
+        choices=("chromium", "firefox"),
+        default="chromium",
+        help="the browser that reads; with firefox only tests run that can use either",
+    )
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -24,6 +35,7 @@ def pytest_configure(config: pytest.Config) -> None:
     # Told here too, for machines that run the GPU tests without the project's configuration.
     config.addinivalue_line("markers", "gpu: needs an NVIDIA GPU; deselected where there is none")
     config.addinivalue_line("markers", SAMPLED)
+    config.addinivalue_line("markers", CHROMIUM_ONLY)
 
 
 def mark_what_a_sample_leaves_out(items: list[pytest.Item]) -> None:
@@ -37,16 +49,31 @@ def mark_what_a_sample_leaves_out(items: list[pytest.Item]) -> None:
             cases[test] += 1
 
 
+def reads_in_either(item: pytest.Item) -> bool:
+    """Whether a test reads pages, and needs nothing for it that only Chromium has."""
+    fixtures: list[str] = getattr(item, "fixturenames", [])
+    return "reader" in fixtures and not item.get_closest_marker("chromium_only")
+
+
+def choose(
+    config: pytest.Config, items: list[pytest.Item], wanted: Callable[[pytest.Item], bool]
+) -> int:
+    """Leave out the tests that are not wanted; return how many."""
+    left_out = [item for item in items if not wanted(item)]
+    if left_out:
+        config.hook.pytest_deselected(items=left_out)
+        items[:] = [item for item in items if wanted(item)]
+    return len(left_out)
+
+
 @pytest.hookimpl(tryfirst=True)  # before pytest reads the markers that it selects by
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     mark_what_a_sample_leaves_out(items)
+    if config.getoption("reader") == "firefox":
+        choose(config, items, reads_in_either)
     if config.stash[GPU]:
         return
-    left_out = [item for item in items if item.get_closest_marker("gpu")]
-    if left_out:
-        config.hook.pytest_deselected(items=left_out)
-        items[:] = [item for item in items if not item.get_closest_marker("gpu")]
-        config.stash[LEFT_OUT] = len(left_out)
+    config.stash[LEFT_OUT] = choose(config, items, lambda it: not it.get_closest_marker("gpu"))
 
 
 def pytest_report_collectionfinish(config: pytest.Config) -> str:
@@ -76,6 +103,49 @@ def launch() -> Iterator[Launch]:
 def chromium(launch: Launch) -> Iterator[Browser]:
     with launch() as opened:
         yield opened
+
+
+@pytest.fixture(scope="session")
+def firefox() -> Iterator[Browser]:
+    from playwright.sync_api import sync_playwright
+
+    import browser
+
+    program = browser.find_firefox()
+    assert program, "No Firefox. Run: python tests/browser.py"
+    with sync_playwright() as playwright:
+        opened = playwright.firefox.launch(
+            executable_path=program,
+            channel="moz-firefox",  # the makers' own build, not Playwright's
+            firefox_user_prefs=browser.FIREFOX_SETTINGS,
+        )
+        yield opened
+        opened.close()
+
+
+@pytest.fixture(scope="session")
+def reader(request: pytest.FixtureRequest) -> Browser:
+    """Return the browser that the command line chose, for tests that can use either."""
+    chosen: Browser = request.getfixturevalue(request.config.getoption("reader"))
+    return chosen
+
+
+@pytest.fixture
+def reading(reader: Browser) -> Iterator[Callable[..., BrowserContext]]:
+    """Return a function that opens a fresh profile: its settings as far as the browser has them."""
+    import browser
+
+    opened: list[BrowserContext] = []
+    in_firefox = reader.browser_type.name == "firefox"
+
+    def profile(**options: Any) -> BrowserContext:
+        asked = browser.spoken_by_firefox(options) if in_firefox else options
+        opened.append(reader.new_context(**asked))
+        return opened[-1]
+
+    yield profile
+    for context in opened:
+        context.close()
 
 
 @pytest.fixture(scope="session")

@@ -1,11 +1,11 @@
 """The built book, and a book with every element of a chapter, each served; and pages."""
 
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
-from playwright.sync_api import Browser, BrowserContext
+from playwright.sync_api import BrowserContext
 from sites import BUILT, ROOT, Site, Visit, build, build_specimen, once, served
 
 
@@ -25,16 +25,11 @@ def specimen(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
 
 
 @pytest.fixture
-def contexts(chromium: Browser) -> Iterator[Any]:
+def contexts(reading: Callable[..., BrowserContext]) -> Any:
     """Return a function that opens a fresh page: desktop and light unless told otherwise."""
-    opened: list[BrowserContext] = []
 
     def visit(**options: Any) -> Visit:
         settings = {"viewport": {"width": 1280, "height": 900}, "color_scheme": "light"}
-        context = chromium.new_context(**{**settings, **options})
-        opened.append(context)
-        return Visit(context.new_page())
+        return Visit(reading(**{**settings, **options}).new_page())
 
-    yield visit
-    for context in opened:
-        context.close()
+    return visit

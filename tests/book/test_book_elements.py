@@ -41,6 +41,7 @@ def test_broken_widget_leaves_its_picture_and_says_so(specimen: Site, contexts: 
     assert any("could not be drawn" in said for said in visit.console)
 
 
+@pytest.mark.chromium_only("a system whose colours change")
 def test_pictures_follow_dark_mode(specimen: Site, contexts: Any) -> None:
     def fill(colours: str) -> str:
         page = contexts(color_scheme=colours).goto(specimen, PAGE).page

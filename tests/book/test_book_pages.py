@@ -57,6 +57,7 @@ def test_no_served_page_beside_the_chapters_asks_for_anything_outside_or_complai
     assert_all_quiet(contexts, book, set(book.pages).difference(CHAPTERS), "http")
 
 
+@pytest.mark.chromium_only("paper")
 @pytest.mark.parametrize("chapter", CHAPTERS)
 def test_served_chapter_is_quiet_and_light_and_its_widgets_live_and_print(
     book: Site, contexts: Any, chapter: str

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from axe_playwright_python.sync_playwright import Axe
 from compiler_here import code_editor, package
-from playwright.sync_api import Browser, Locator, Page, expect
+from playwright.sync_api import Locator, Page, expect
 from sites import Site, served
 from turns import in_turn
 
@@ -112,19 +112,13 @@ class Opened:
 
 
 @pytest.fixture
-def opened(chromium: Browser, site: Site) -> Iterator[Any]:
-    contexts = []
-
+def opened(reading: Any, site: Site) -> Any:
     def make(page: str = "light.html", scheme: str = "http", **options: Any) -> Opened:
-        context = chromium.new_context(**options)
-        contexts.append(context)
-        found = Opened(context.new_page())
+        found = Opened(reading(**options).new_page())
         found.page.goto(site.url(page, scheme))
         return found
 
-    yield make
-    for context in contexts:
-        context.close()
+    return make
 
 
 def test_barriers_are_placed_in_the_page_and_judged_as_in_the_notebook(opened: Any) -> None:

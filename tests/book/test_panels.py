@@ -4,7 +4,6 @@ import ast
 import json
 import re
 import shutil
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +11,7 @@ import pytest
 from axe_playwright_python.sync_playwright import Axe
 from compiler_here import code_editor
 from myst_parser.parsers.options import options_to_items
-from playwright.sync_api import Browser, Page, expect
+from playwright.sync_api import Page, expect
 from turns import in_turn
 
 from sgemm_lab import lab
@@ -146,20 +145,17 @@ class Opened:
 
 
 @pytest.fixture
-def opened(chromium: Browser, folder: Path) -> Iterator[Any]:
-    contexts = []
+def opened(reading: Any, folder: Path) -> Any:
+    """Return a function that opens a page with a panel, cut off from the network."""
 
     def make(plain: bool = False, **options: Any) -> Opened:
-        context = chromium.new_context(offline=True, **options)
-        contexts.append(context)
+        context = reading(offline=True, **options)
         if plain:
             empty = panels.WITHOUT_CODEMIRROR
             context.route("**/panel-code.js", lambda route: route.fulfill(body=empty))
         return Opened(context.new_page(), folder, plain=plain)
 
-    yield make
-    for context in contexts:
-        context.close()
+    return make
 
 
 def test_the_books_kernel_is_right_and_counted(opened: Any) -> None:
@@ -197,6 +193,7 @@ def test_a_wrong_result_names_the_first_wrong_element(opened: Any) -> None:
     assert opened().goto("outside_load").run().startswith("✗ An access lies outside at ")
 
 
+@pytest.mark.chromium_only("an editor that a script writes into")
 def test_a_measured_constant_runs_without_the_compiler_and_stands_beside_the_books(
     opened: Any,
 ) -> None:
@@ -210,6 +207,7 @@ def test_a_measured_constant_runs_without_the_compiler_and_stands_beside_the_boo
     assert panel.complaints == []
 
 
+@pytest.mark.chromium_only("an editor that a script writes into")
 def test_an_edit_that_needs_the_compiler_says_so(opened: Any) -> None:
     panel = opened().goto()
     panel.edit(SECOND, "")
@@ -219,6 +217,7 @@ def test_an_edit_that_needs_the_compiler_says_so(opened: Any) -> None:
     assert panel.complaints == []
 
 
+@pytest.mark.chromium_only("an editor that a script writes into")
 def test_a_broken_head_is_told_in_a_sentence(opened: Any) -> None:
     panel = opened().goto()
     panel.edit("constexpr int TILE = 32;  // rows and columns of a tile", "")
@@ -252,6 +251,7 @@ def test_by_keyboard_alone(opened: Any, plain: bool) -> None:
     assert page.evaluate("document.activeElement.dataset.lab") != "editor"
 
 
+@pytest.mark.chromium_only("an editor that a script writes into")
 @EITHER
 def test_an_edit_is_kept_and_reset_forgets_it(opened: Any, plain: bool) -> None:
     panel = opened(plain).goto()
@@ -268,6 +268,7 @@ def test_an_edit_is_kept_and_reset_forgets_it(opened: Any, plain: bool) -> None:
     assert panel.complaints == []
 
 
+@pytest.mark.chromium_only("an editor that a script writes into")
 def test_a_foreign_link_shows_its_code_and_runs_nothing(opened: Any) -> None:
     panel = opened().goto()
     panel.edit("TILE = 32", "TILE = 16")
@@ -295,6 +296,7 @@ Styles stand in the pages too: in attributes, and from CodeMirror.
 """
 
 
+@pytest.mark.chromium_only("an editor that a script writes into")
 def test_code_of_a_link_reaches_neither_page_nor_storage_nor_network(
     opened: Any, folder: Path
 ) -> None:
@@ -328,6 +330,7 @@ def test_code_of_a_link_reaches_neither_page_nor_storage_nor_network(
     assert reader.complaints == []
 
 
+@pytest.mark.chromium_only("what a page from disk asks for")
 def test_nothing_comes_before_the_reader_turns_to_the_panel(opened: Any) -> None:
     panel = opened()
     asked: list[str] = []
@@ -342,6 +345,7 @@ def test_nothing_comes_before_the_reader_turns_to_the_panel(opened: Any) -> None
     assert not any("engine" in name or "ptx" in name for name in asked)
 
 
+@pytest.mark.chromium_only("what a page from disk asks for")
 def test_codemirror_comes_when_the_reader_turns_to_the_editor(opened: Any) -> None:
     panel = opened()
     asked: list[str] = []
@@ -412,6 +416,7 @@ def test_an_error_is_marked_at_its_line_and_the_mark_goes_with_the_next_edit(ope
 DEVICES = {"desktop": {}, "phone": PHONE, "phone, text area": {**PHONE, "plain": True}}
 
 
+@pytest.mark.chromium_only("a system whose colours change")
 @pytest.mark.parametrize(("device", "mode"), in_turn(DEVICES, (("light",), ("dark",))))
 def test_axe_finds_nothing_and_no_page_is_wider_than_its_window(
     opened: Any, device: str, mode: str
@@ -431,6 +436,7 @@ def test_axe_finds_nothing_and_no_page_is_wider_than_its_window(
     assert smallest >= 11
 
 
+@pytest.mark.chromium_only("an editor that a script writes into")
 def test_the_code_that_ran_can_be_stepped_through(opened: Any) -> None:
     panel = opened().goto()
     panel.edit("TILE = 32", "TILE = 16")
@@ -481,6 +487,7 @@ def test_what_cannot_be_compiled_cannot_be_stepped_through_and_says_so(
     assert panel.complaints == []
 
 
+@pytest.mark.chromium_only("an editor that a script writes into")
 def test_an_edit_comes_along_as_a_cell_of_the_notebook(opened: Any) -> None:
     panel = opened(permissions=["clipboard-read", "clipboard-write"]).goto()
     assert panel.part("along").is_hidden()

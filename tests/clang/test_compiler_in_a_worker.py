@@ -8,7 +8,6 @@ from typing import Any
 
 import pytest
 from compiler_here import compiled, package
-from playwright.sync_api import Browser
 
 from sgemm_lab.clang.package import NPM, write_site
 from sgemm_lab.kernel import load_kernel
@@ -83,11 +82,10 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, list[s
 
 
 def test_worker_compiles_as_node_does_and_keeps_the_files(
-    chromium: Browser, site: tuple[str, list[str]]
+    reading: Any, site: tuple[str, list[str]]
 ) -> None:
     address, asked = site
-    context = chromium.new_context()
-    page = context.new_page()
+    page = reading().new_page()
     page.goto(address)
     wrong = "\n__global__ void k() { x = 1; }"
     first: dict[str, Any] = page.evaluate(ASK, [SOURCE, wrong])
@@ -99,4 +97,3 @@ def test_worker_compiles_as_node_does_and_keeps_the_files(
     again = page.evaluate(ASK, [SOURCE])
     assert again["answers"] == first["answers"][:1]
     assert not any(name.endswith(".wasm.gz") for name in asked)
-    context.close()

@@ -5,23 +5,20 @@ from typing import Any
 
 import pytest
 import widget_page
-from playwright.sync_api import Browser, BrowserContext, Page
+from playwright.sync_api import BrowserContext, Page
 from widget_page import Opener
 
 from sgemm_lab.widgets import LabWidget
 
 
 @pytest.fixture
-def show(chromium: Browser) -> Iterator[Opener]:
+def show(reading: Callable[..., BrowserContext]) -> Iterator[Opener]:
     """Return a function that opens a widget; at the end no page may have complained."""
-    contexts: list[BrowserContext] = []
     complaints: list[str] = []
 
     def opener(widget: LabWidget, theme: str | None = "light", **options: Any) -> Page:
         settings: dict[str, Any] = {"viewport": {"width": 800, "height": 900}}
-        context = chromium.new_context(**{**settings, **options})
-        contexts.append(context)
-        page = context.new_page()
+        page = reading(**{**settings, **options}).new_page()
         page.set_default_timeout(5000)
         page.on("console", lambda message: complaints.append(message.text))
         page.on("pageerror", lambda error: complaints.append(str(error)))
@@ -31,8 +28,6 @@ def show(chromium: Browser) -> Iterator[Opener]:
         return page
 
     yield opener
-    for context in contexts:
-        context.close()
     assert [text for text in complaints if not text.startswith("request blob:")] == []
 
 

@@ -244,6 +244,7 @@ def test_on_a_page_of_the_book_a_bar_opens_its_chapter(page: Page) -> None:
     assert page.evaluate("location.hash") == "#naive"
 
 
+@pytest.mark.chromium_only("a finger")
 def test_a_finger_reads_first_and_opens_then(show: Opener) -> None:
     page = show(ladder(), **PHONE)
     page.evaluate("document.querySelector('#widget').className = 'lab-widget'")

@@ -340,6 +340,7 @@ def test_the_probe_is_a_slider(page: Page) -> None:
     assert probe.get_attribute("aria-valuenow") == probe.get_attribute("aria-valuemin")
 
 
+@pytest.mark.chromium_only("a finger")
 def test_a_finger_reads_a_point_and_the_words_stay(show: Opener, state: State) -> None:
     page = show(
         Roofline(GPUS, POINTS, level=""), has_touch=True, viewport={"width": 390, "height": 844}

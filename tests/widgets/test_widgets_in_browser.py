@@ -104,12 +104,19 @@ def test_it_fits_a_phone(show: Opener, name: str) -> None:
            }).map((node) => node.outerHTML.slice(0, 90))"""
     )
     assert outside == []
+
+
+@pytest.mark.chromium_only("a pointer that is a finger")
+@every_widget
+def test_targets_are_wide_enough_for_a_finger(show: Opener, name: str) -> None:
+    page = show(WIDGETS[name](), **PHONE)
+    unfold(page)
     small = page.evaluate(
         """() => [...document.querySelectorAll("#widget :is(button, select, input)")]
              .filter((node) => node.offsetParent && node.offsetHeight < 42)
              .map((node) => node.outerHTML.slice(0, 90))"""
     )
-    assert small == [], "targets for a finger"
+    assert small == []
 
 
 @pytest.mark.parametrize("name", ON_AXES)
@@ -121,6 +128,7 @@ def test_labels_never_overlap(show: Opener, name: str) -> None:
             assert overlapping_texts(page) == []
 
 
+@pytest.mark.chromium_only("a system whose colours change")
 @every_widget
 def test_it_follows_the_page_and_else_the_system(show: Opener, name: str) -> None:
     light, dark = (rgb(value) for value in THEME_COLOURS["--lab-bg"])
@@ -164,6 +172,7 @@ def test_the_sheets_of_other_widgets_change_nothing(show: Opener, name: str, dev
       const all = [...style].map((key) => `${key}: ${style[key]}`);
       return `${node.tagName} ${node.getAttribute("class")} { ${all.join("; ")} }`;
     })"""
+    unfold(page)  # what is folded has no sizes yet
     before = page.evaluate(looks)
     for sheet in {str(other()._css) for other in WIDGETS.values()}:
         page.add_style_tag(content=sheet)
@@ -172,6 +181,7 @@ def test_the_sheets_of_other_widgets_change_nothing(show: Opener, name: str, dev
     assert [pair for pair in zip(before, after, strict=True) if pair[0] != pair[1]] == []
 
 
+@pytest.mark.chromium_only("a system that changes what it says of motion")
 @every_widget
 def test_nothing_moves_where_motion_is_unwelcome(show: Opener, name: str) -> None:
     moving = """() => [...document.querySelectorAll("#widget *")]

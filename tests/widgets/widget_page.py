@@ -80,15 +80,23 @@ window.ready = true;
 
 
 def overlapping_texts(page: Page) -> list[str]:
-    """Pairs of texts of a widget's pictures that stand over each other, slanted ones aside."""
+    """Pairs of texts of a widget's pictures that stand over each other, slanted ones aside.
+
+    A browser's box of a text is as high as a line; its letters are at most as high as its font.
+    """
     pairs: list[str] = page.evaluate(
         """() => [...document.querySelectorAll("#widget svg")].flatMap((picture) => {
              const level = [...picture.querySelectorAll("text")].filter((t) => t.textContent
                && !/rotate/.test(t.getAttribute("transform") ?? ""));
-             const boxes = level.map((t) => [t.textContent, t.getBoundingClientRect()]);
+             const boxes = level.map((t) => {
+               const { left, right, top, bottom } = t.getBoundingClientRect();
+               const letters = parseFloat(getComputedStyle(t).fontSize);
+               const air = Math.max(3, (bottom - top - letters) / 2);
+               return [t.textContent, { left, right, top: top + air, bottom: bottom - air }];
+             });
              return boxes.flatMap(([a, p], i) => boxes.slice(i + 1)
                .filter(([, q]) => p.left < q.right && q.left < p.right
-                 && p.top + 3 < q.bottom - 3 && q.top + 3 < p.bottom - 3)
+                 && p.top < q.bottom && q.top < p.bottom)
                .map(([b]) => `${a} / ${b}`));
            })"""
     )

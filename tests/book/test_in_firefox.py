@@ -1,0 +1,61 @@
+"""Every page of the book in Firefox. What more its tests hold there, ``--in firefox`` tries."""
+
+from collections.abc import Callable, Iterator
+
+import pytest
+from playwright.sync_api import Browser, expect
+from sites import ROOT, Site, Visit
+
+pytestmark = pytest.mark.browser
+
+CHAPTERS = [f"chapters/{path.stem}.html" for path in sorted((ROOT / "chapters").glob("*.md"))]
+WIDTHS = (1280, 390)
+
+
+@pytest.fixture
+def visit(firefox: Browser) -> Iterator[Callable[[int], Visit]]:
+    opened = []
+
+    def visit(width: int) -> Visit:
+        opened.append(firefox.new_context(viewport={"width": width, "height": 900}))
+        return Visit(opened[-1].new_page())
+
+    yield visit
+    for context in opened:
+        context.close()
+
+
+@pytest.mark.parametrize("chapter", CHAPTERS)
+def test_a_page_is_quiet_and_fits_and_its_widgets_live(
+    book: Site, visit: Callable[[int], Visit], chapter: str
+) -> None:
+    width = WIDTHS[CHAPTERS.index(chapter) % 2]
+    found = visit(width).goto(book, chapter)
+    page = found.page
+    for widget in page.locator(".lab-widget").all():
+        widget.scroll_into_view_if_needed()
+        if not widget.is_visible():
+            continue  # it waits behind a question
+        widget.locator(".lab-widget-live > *").first.wait_for(state="visible")
+        assert not widget.locator(".lab-widget-still").is_visible()
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
+    assert found.outside == found.console == []
+
+
+def test_formulas_are_drawn(book: Site, visit: Callable[[int], Visit]) -> None:
+    page = visit(1280).goto(book, "chapters/02_tiling.html").page
+    formulas = page.locator("math:visible")
+    assert formulas.count()
+    for formula in formulas.all():
+        box = formula.bounding_box()
+        assert box
+        assert min(box["width"], box["height"]) > 5
+
+
+def test_the_kernel_of_a_page_runs_in_it(book: Site, visit: Callable[[int], Visit]) -> None:
+    found = visit(1280).goto(book, "chapters/02_tiling.html")
+    bench = found.page.locator(".lab-bench").first
+    bench.locator("[data-lab=run]").click()
+    expect(bench.locator("[data-lab=verdict]")).to_contain_text("Right", timeout=60_000)
+    expect(bench.locator("[data-lab=counts]")).to_contain_text("counted at")
+    assert found.outside == found.console == []

@@ -35,7 +35,7 @@ SIZES = (128, 256, 384)
 """Square sizes, evenly apart, that the tiles in use divide."""
 
 LARGEST = 131_072
-"""The three square matrices of floats of this size are larger than the memory of any GPU."""
+"""The largest size looked at: its three square matrices of floats take 206 GB."""
 
 TIME_LIMIT = 5.0
 """Seconds that one of the small runs may take; a kernel that needs more is not looked at."""

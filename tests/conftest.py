@@ -12,7 +12,7 @@ from sgemm_lab.cuda.launch import has_gpu
 
 # Machines with a GPU have no browser: Playwright is imported where a browser is asked for.
 if TYPE_CHECKING:
-    from playwright.sync_api import Browser, BrowserContext
+    from playwright.sync_api import Browser, BrowserContext, Playwright
 
 GPU = pytest.StashKey[bool]()
 LEFT_OUT = pytest.StashKey[int]()
@@ -85,18 +85,24 @@ Launch = Callable[..., Any]
 
 
 @pytest.fixture(scope="session")
-def launch() -> Iterator[Launch]:
-    """Return a function that starts a browser, with more flags if any."""
+def playwright() -> Iterator[Playwright]:
+    """Return what drives all browsers: there can be only one of it."""
     from playwright.sync_api import sync_playwright
 
+    with sync_playwright() as started:
+        yield started
+
+
+@pytest.fixture(scope="session")
+def launch(playwright: Playwright) -> Launch:
+    """Return a function that starts a browser, with more flags if any."""
     import browser
 
     program = browser.find()
     assert program, "No browser. Run: python tests/browser.py"
-    with sync_playwright() as playwright:
-        yield lambda *more: playwright.chromium.launch(
-            executable_path=program, args=[*browser.FLAGS, *more]
-        )
+    return lambda *more: playwright.chromium.launch(
+        executable_path=program, args=[*browser.FLAGS, *more]
+    )
 
 
 @pytest.fixture(scope="session")
@@ -106,21 +112,18 @@ def chromium(launch: Launch) -> Iterator[Browser]:
 
 
 @pytest.fixture(scope="session")
-def firefox() -> Iterator[Browser]:
-    from playwright.sync_api import sync_playwright
-
+def firefox(playwright: Playwright) -> Iterator[Browser]:
     import browser
 
     program = browser.find_firefox()
     assert program, "No Firefox. Run: python tests/browser.py"
-    with sync_playwright() as playwright:
-        opened = playwright.firefox.launch(
-            executable_path=program,
-            channel="moz-firefox",  # the makers' own build, not Playwright's
-            firefox_user_prefs=browser.FIREFOX_SETTINGS,
-        )
-        yield opened
-        opened.close()
+    opened = playwright.firefox.launch(
+        executable_path=program,
+        channel="moz-firefox",  # the makers' own build, not Playwright's
+        firefox_user_prefs=browser.FIREFOX_SETTINGS,
+    )
+    yield opened
+    opened.close()
 
 
 @pytest.fixture(scope="session")

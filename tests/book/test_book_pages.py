@@ -107,6 +107,7 @@ def packed_bytes(visit: Visit) -> int:
     return weight
 
 
+@pytest.mark.chromium_only("a page without scripts")
 @pytest.mark.parametrize("chapter", CHAPTERS)
 def test_pictures_stand_in_for_widgets_without_scripts(
     book: Site, contexts: Any, chapter: str

@@ -200,6 +200,7 @@ def test_lines_of_a_kernel_lead_to_the_notebook_and_can_be_found(
     assert (lines["kind"], lines["kernel"], lines["start"]) == ("lines", "tiled", found.start)
 
 
+@pytest.mark.chromium_only("a page without scripts")
 def test_without_scripts_there_are_text_and_solution(specimen: Site, contexts: Any) -> None:
     page = contexts(java_script_enabled=False).page
     page.goto(specimen.url(PAGE))
@@ -208,6 +209,7 @@ def test_without_scripts_there_are_text_and_solution(specimen: Site, contexts: A
     assert "262,144 floats" in part(page, "2.1", "solution").inner_text()
 
 
+@pytest.mark.chromium_only("paper")
 @pytest.mark.parametrize("scripts", [True, False])
 def test_on_paper_are_text_and_solution(specimen: Site, contexts: Any, scripts: bool) -> None:
     page = contexts(java_script_enabled=scripts).page
@@ -231,6 +233,7 @@ def test_solutions_open_for_the_printer_and_close_again(specimen: Site, contexts
     assert page.evaluate(opened) == [False, False, False]
 
 
+@pytest.mark.chromium_only("a finger")
 @pytest.mark.parametrize(("device", "colours"), WAYS)
 def test_judged_answers_are_accessible_and_fit(
     specimen: Site, contexts: Any, colours: str, device: str

@@ -121,6 +121,7 @@ def opened(reading: Any, site: Site) -> Any:
     return make
 
 
+@pytest.mark.chromium_only("an editor that a script writes into")
 def test_barriers_are_placed_in_the_page_and_judged_as_in_the_notebook(opened: Any) -> None:
     page = opened()
     assert page.part("solution").is_hidden()
@@ -138,6 +139,7 @@ def test_barriers_are_placed_in_the_page_and_judged_as_in_the_notebook(opened: A
     assert page.complaints == []
 
 
+@pytest.mark.chromium_only("an editor that a script writes into")
 def test_lines_and_verdict_are_kept_until_forgotten(opened: Any) -> None:
     page = opened()
     said = page.run(FOUND.place)  # the book's own lines need no compiler
@@ -169,6 +171,7 @@ def test_by_keyboard_alone(opened: Any) -> None:
     assert page.page.evaluate("document.activeElement.dataset.lab") != "editor"
 
 
+@pytest.mark.chromium_only("a finger")
 @pytest.mark.parametrize("options", [{"scheme": "file"}, PHONE], ids=["opened as a file", "phone"])
 def test_where_nothing_can_be_compiled_the_page_says_how_to_go_on(
     opened: Any, options: dict[str, Any]
@@ -184,6 +187,7 @@ def test_where_nothing_can_be_compiled_the_page_says_how_to_go_on(
 DEVICES = {"desktop": {}, "narrow": NARROW}
 
 
+@pytest.mark.chromium_only("an editor that a script writes into")
 @pytest.mark.parametrize(("device", "mode"), in_turn(DEVICES, (("light",), ("dark",))))
 def test_axe_finds_nothing_and_no_page_is_wider_than_its_window(
     opened: Any, device: str, mode: str

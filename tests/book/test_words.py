@@ -77,6 +77,7 @@ def test_page_of_the_words_links_to_no_symbol_of_its_own(specimen: Site) -> None
     assert names((specimen.folder / "chapters/words.html").read_text()) == []
 
 
+@pytest.mark.chromium_only("a page without scripts")
 def test_symbol_leads_to_its_meaning_without_scripts(specimen: Site, contexts: Any) -> None:
     page = contexts(java_script_enabled=False).goto(specimen, PAGE).page
     page.locator(".lab-source a.lab-symbol").nth(2).click()
@@ -158,6 +159,7 @@ def test_a_note_is_reached_and_left_by_keyboard(specimen: Site, contexts: Any) -
     page.wait_for_url("**/words.html#symbol-As")
 
 
+@pytest.mark.chromium_only("a finger")
 def test_a_tap_explains_on_a_phone_and_axe_finds_nothing(specimen: Site, contexts: Any) -> None:
     phone = contexts(viewport={"width": 390, "height": 844}, has_touch=True)
     page = phone.goto(specimen, PAGE).page

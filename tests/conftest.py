@@ -85,8 +85,18 @@ Launch = Callable[..., Any]
 
 
 @pytest.fixture(scope="session")
-def playwright() -> Iterator[Playwright]:
-    """Return what drives all browsers: there can be only one of it."""
+def chromium_program() -> str:
+    """Return the program of a Chromium. To look for it may start a Playwright and end it."""
+    import browser
+
+    program = browser.find()
+    assert program, "No browser. Run: python tests/browser.py"
+    return program
+
+
+@pytest.fixture(scope="session")
+def playwright(chromium_program: str) -> Iterator[Playwright]:
+    """Return what drives all browsers. There can be only one of it, so the search comes before."""
     from playwright.sync_api import sync_playwright
 
     with sync_playwright() as started:
@@ -94,14 +104,12 @@ def playwright() -> Iterator[Playwright]:
 
 
 @pytest.fixture(scope="session")
-def launch(playwright: Playwright) -> Launch:
+def launch(playwright: Playwright, chromium_program: str) -> Launch:
     """Return a function that starts a browser, with more flags if any."""
     import browser
 
-    program = browser.find()
-    assert program, "No browser. Run: python tests/browser.py"
     return lambda *more: playwright.chromium.launch(
-        executable_path=program, args=[*browser.FLAGS, *more]
+        executable_path=chromium_program, args=[*browser.FLAGS, *more]
     )
 
 

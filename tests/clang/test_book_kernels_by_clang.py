@@ -99,7 +99,9 @@ OTHER_FAULT = {
 def counts(kernel: Kernel, size: Size, *, by_clang: bool) -> dict[str, int]:
     ptx = ptx_of(kernel) if by_clang else settled_ptx(kernel)
     shape, parts = kernel.launch_shape(*size), shared_parts(kernel)
-    made = multiply_whole_numbers(ptx, ENTRY, shape, size, parts=parts, check_hazards=by_clang)
+    made = multiply_whole_numbers(
+        ptx, ENTRY, shape, size, shared_parts=parts, check_hazards=by_clang
+    )
     assert made.wrong == 0
     assert made.result.hazards == []
     return made.result.counts.total.to_json()

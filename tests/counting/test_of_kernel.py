@@ -1,5 +1,6 @@
 """Counting without a GPU: equal to the H200's own counters, and no wrong kernel gets through."""
 
+import json
 import re
 from pathlib import Path
 from types import SimpleNamespace
@@ -15,7 +16,15 @@ from sgemm_lab.counting.of_kernel import COUNTS, count
 from sgemm_lab.counting.walk import walk
 from sgemm_lab.counting.warp_requests import warp_requests
 from sgemm_lab.cuda import shipped_ptx
-from sgemm_lab.cuda.shipped_ptx import kernel_ptx, shipped_file, toys, write_all
+from sgemm_lab.cuda.compiler import compile_to_ptx
+from sgemm_lab.cuda.shipped_ptx import (
+    MADE_OF,
+    kernel_ptx,
+    made_of,
+    shipped_file,
+    shipped_kernels,
+    write_all,
+)
 from sgemm_lab.errors import LabError, MissingToolError
 from sgemm_lab.files import SHIPPED_PTX
 from sgemm_lab.kernel import Kernel, Size, load_kernel, load_kernels, parse_kernel
@@ -292,16 +301,19 @@ def made_by(ptx: str) -> str:
     return next(line for line in ptx.splitlines() if "Cuda compilation tools" in line)
 
 
-def test_shipped_ptx_is_current(tmp_path: Path) -> None:
-    made = write_all(tmp_path)
-    shipped = sorted(path.name for path in SHIPPED_PTX.glob("*"))
-    assert shipped == sorted(path.name for path in made)
-    assert {shipped_file(kernel).name for kernel in [*KERNELS, *toys()]} == set(shipped)
-    here, there = (made_by(path.read_text()) for path in (made[0], SHIPPED_PTX / made[0].name))
-    if here != there:
-        pytest.skip(f"The shipped PTX is of '{there}', and NVRTC here is '{here}'.")
-    old = [path.name for path in made if path.read_text() != (SHIPPED_PTX / path.name).read_text()]
-    assert old == [], "run: make counts"
+def test_shipped_ptx_is_of_todays_kernels() -> None:
+    made = {shipped_file(kernel).name: made_of(kernel) for kernel in shipped_kernels()}
+    assert json.loads((SHIPPED_PTX / MADE_OF).read_text()) == made, "run: make counts"
+    assert sorted(path.name for path in SHIPPED_PTX.glob("*")) == sorted([*made, MADE_OF])
+
+
+@pytest.mark.sampled(every=4)
+@pytest.mark.parametrize("kernel", shipped_kernels(), ids=lambda kernel: kernel.name)
+def test_shipped_ptx_is_what_the_compiler_makes(kernel: Kernel) -> None:
+    shipped, made = shipped_file(kernel).read_text(), compile_to_ptx(kernel)
+    if made_by(made) != made_by(shipped):
+        pytest.skip(f"The text is by '{made_by(shipped)}', and NVRTC here is '{made_by(made)}'.")
+    assert made == shipped, "run: make counts"
 
 
 def test_shipped_ptx_names_no_folder_of_the_machine_that_made_it() -> None:
@@ -311,9 +323,10 @@ def test_shipped_ptx_names_no_folder_of_the_machine_that_made_it() -> None:
         assert not [line for line in files if "/" in line or "\\" in line]
 
 
-def test_files_of_kernels_that_are_no_more_are_removed(tmp_path: Path) -> None:
+def test_files_of_kernels_that_are_no_more_are_removed(tmp_path: Path, monkeypatch) -> None:
     (tmp_path / "forgotten.ptx").write_text("")
-    write_all(tmp_path)
+    monkeypatch.setattr(shipped_ptx, "shipped_kernels", lambda: [load_kernel("tiled")])
+    assert [path.name for path in write_all(tmp_path)] == ["tiled.ptx"]
     assert not (tmp_path / "forgotten.ptx").exists()
     assert not list(tmp_path.glob("*.tmp"))
 

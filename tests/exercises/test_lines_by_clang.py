@@ -34,8 +34,10 @@ def expect_sentences(cases: list[tuple[str, dict[str, Any]]]) -> None:
         assert (said["right"], said["text"]) == (kept["right"], wanted), name
 
 
-def test_of_each_exercise_the_solution_and_a_wrong_answer_are_judged_as_in_the_notebook() -> None:
-    expect_sentences(sample(lambda name, kept: differing(name, kept["answer"]) is not None))
+def test_a_solution_or_a_wrong_answer_of_each_exercise_is_judged_as_in_the_notebook() -> None:
+    expect_sentences(
+        sample(lambda name, kept: differing(name, kept["answer"]) is not None, first=0)
+    )
 
 
 @pytest.mark.whole

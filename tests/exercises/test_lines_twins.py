@@ -31,7 +31,7 @@ def expect_sentences(cases: list[tuple[str, dict[str, Any]]]) -> None:
 
 
 def test_solutions_wrong_answers_and_broken_ones_get_the_sentence_that_the_notebook_says() -> None:
-    expect_sentences(sample(lambda _name, kept: BROKEN in kept["text"]))
+    expect_sentences(sample(lambda _name, kept: BROKEN in kept["text"], first=1))
 
 
 @pytest.mark.whole

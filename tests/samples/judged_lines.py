@@ -23,18 +23,22 @@ KEPT: dict[str, list[dict[str, Any]]] = json.loads(
 BROKEN = "It does not compile"
 
 
-def sample(also: Callable[[str, dict[str, Any]], bool]) -> list[tuple[str, dict[str, Any]]]:
-    """Return of each exercise the solution, a wrong answer that compiles, and what is asked for.
+def sample(
+    also: Callable[[str, dict[str, Any]], bool], *, first: int
+) -> list[tuple[str, dict[str, Any]]]:
+    """Return of the exercises in turn the solution or a wrong answer that compiles, and others.
 
     Args:
         also: whether an entry of KEPT under a name is wanted beside these.
+        first: 0 begins with a solution, 1 with a wrong answer.
     """
     cases = []
-    for name, listed in KEPT.items():
+    for number, (name, listed) in enumerate(KEPT.items(), first):
         right = next(one for one in listed if one["right"])
         wrong = next(one for one in listed if not one["right"] and BROKEN not in one["text"])
-        cases += [(name, one) for one in listed if one in (right, wrong) or also(name, one)]
-    assert len(cases) >= 2 * len(KEPT)
+        chosen = wrong if number % 2 else right
+        cases += [(name, one) for one in listed if one is chosen or also(name, one)]
+    assert len(cases) >= len(KEPT)
     return cases
 
 

@@ -10,11 +10,11 @@ from sgemm_lab.simulator.ptx import (
     Immediate,
     Location,
     Pair,
-    PtxError,
     Register,
     Vector,
     parse,
 )
+from sgemm_lab.simulator.ptx_text import PtxError
 from sgemm_lab.simulator.simulation import simulate
 
 TEXT = """

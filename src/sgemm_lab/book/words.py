@@ -167,7 +167,7 @@ def with_links(listing: str, addresses: dict[str, str]) -> str:
             return token[0]
         seen.add(name)
         word = f'data-word="{_anchor(name)}"'
-        return f'<a class="lab-symbol" href="{addresses[name]}" {word}>{token[0]}</a>'
+        return f'<a class="lab-symbol" rel="nofollow" href="{addresses[name]}" {word}>{token[0]}</a>'
 
     return _LISTING.sub(lambda source: _TOKEN.sub(linked, source[0]), listing)
 

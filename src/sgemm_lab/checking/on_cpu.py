@@ -87,7 +87,7 @@ class _JudgeHere(Judge):
                 check_hazards=watch,
                 count_requests=False,
                 time_limit=self.time_limit,
-                parts=self.parts,
+                shared_parts=self.parts,
                 workspace=self.left,
             )
         except (EndlessLoopError, StuckError) as endless:

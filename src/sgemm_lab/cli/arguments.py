@@ -8,8 +8,9 @@ from pathlib import Path
 from typing import Any
 
 from sgemm_lab.cli.printing import tell
+from sgemm_lab.cuda.arrays import MAX_DIMENSION
 from sgemm_lab.cuda.compiler import suits
-from sgemm_lab.cuda.launch import MAX_DIMENSION, device_target
+from sgemm_lab.cuda.launch import device_target
 from sgemm_lab.kernel import Kernel, Size, load_kernel, load_kernel_file, load_kernels
 
 MOST_DIGITS = 18

@@ -13,7 +13,7 @@ from sgemm_lab.counting.of_kernel import COUNTS, multiply_whole_numbers
 from sgemm_lab.cuda.shipped_ptx import settled_ptx
 from sgemm_lab.kernel import ENTRY, Kernel, Size, load_kernels
 from sgemm_lab.records.data import Record
-from sgemm_lab.simulator.ptx import PtxError
+from sgemm_lab.simulator.ptx_text import PtxError
 from sgemm_lab.text import size_text
 
 REGULAR: Size = (256, 256, 256)

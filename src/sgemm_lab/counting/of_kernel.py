@@ -6,7 +6,7 @@ shipped with the package, takes its place.
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Literal, TypedDict, Unpack
 
 import numpy as np
 import numpy.typing as npt
@@ -48,6 +48,19 @@ LARGEST_MATRICES = 2**26
 """Elements of A, B and C together. Above this the simulator would need more than 1 GB."""
 
 
+class How(TypedDict, total=False):
+    """How a launch is simulated, where it is not as usual; see ``simulate``."""
+
+    check_hazards: bool
+    trace: bool
+    schedule: Schedule
+    time_limit: float
+    """Seconds; ``TIME_LIMIT`` if nothing is said."""
+    progress: Callable[[int, int], None] | None
+    shared_parts: Sequence[SharedPart]
+    """The arrays inside dynamic shared memory, for messages and traces."""
+
+
 @dataclass(frozen=True)
 class Multiplication:
     """A simulated launch that multiplied two matrices of small whole numbers."""
@@ -72,33 +85,23 @@ def count(
     size: Size,
     *,
     target: str = DEFAULT_TARGET,
-    check_hazards: bool = True,
-    trace: bool = False,
-    schedule: Schedule = "lockstep",
-    time_limit: float = TIME_LIMIT,
-    progress: Callable[[int, int], None] | None = None,
+    **how: Unpack[How],
 ) -> CountedLaunch:
     """Simulate one launch of C = A·B on small whole numbers, whose product float32 holds exactly.
-
-    ``time_limit`` is in seconds.
 
     Raises:
         LabError: the size is too large to simulate, or the kernel cannot be compiled here.
     """
     shape = kernel.launch_shape(*size)
     check_size(size)
+    how.setdefault("shared_parts", shared_parts(kernel))
     made = multiply_whole_numbers(
         kernel_ptx(kernel, target),
         ENTRY,
         shape,
         size,
         target=target,
-        check_hazards=check_hazards,
-        trace=trace,
-        schedule=schedule,
-        time_limit=time_limit,
-        progress=progress,
-        parts=shared_parts(kernel),
+        **how,
     )
     return CountedLaunch(made.size, made.result, made.wrong, made.max_abs_error, kernel)
 
@@ -134,12 +137,7 @@ def multiply_whole_numbers(
     *,
     order: Order = BOOK_ORDER,
     target: str = DEFAULT_TARGET,
-    check_hazards: bool = True,
-    trace: bool = False,
-    schedule: Schedule = "lockstep",
-    time_limit: float = TIME_LIMIT,
-    progress: Callable[[int, int], None] | None = None,
-    parts: Sequence[SharedPart] = (),
+    **how: Unpack[How],
 ) -> Multiplication:
     """Simulate one launch on whole numbers from -8 to 8, and compare C with the exact product.
 
@@ -153,21 +151,7 @@ def multiply_whole_numbers(
     most = 8 if 64 * k <= 2**24 else 1
     a = random.integers(-most, most + 1, (m, k)).astype(np.float32)
     b = random.integers(-most, most + 1, (k, n)).astype(np.float32)
-    result = launch(
-        ptx,
-        entry,
-        shape,
-        a,
-        b,
-        order=order,
-        target=target,
-        check_hazards=check_hazards,
-        trace=trace,
-        schedule=schedule,
-        time_limit=time_limit,
-        progress=progress,
-        parts=parts,
-    )
+    result = launch(ptx, entry, shape, a, b, order=order, target=target, **how)
     error = np.abs(result.arrays["C"].reshape(m, n) - a.astype(np.float64) @ b.astype(np.float64))
     wrong = int((~(error == 0)).sum())
     return Multiplication(size, result, wrong, float(np.nan_to_num(error, nan=np.inf).max()))
@@ -188,18 +172,12 @@ def launch(
     *,
     order: Order = BOOK_ORDER,
     target: str = DEFAULT_TARGET,
-    check_hazards: bool,
     count_requests: bool = True,
-    trace: bool = False,
-    schedule: Schedule = "lockstep",
-    time_limit: float = TIME_LIMIT,
-    progress: Callable[[int, int], None] | None = None,
-    parts: Sequence[SharedPart] = (),
     workspace: Matrix | None = None,
+    **how: Unpack[How],
 ) -> Result:
     """Simulate one launch on given matrices: A is M×K, B is K×N, both float32.
 
-    ``parts`` are the arrays inside dynamic shared memory, for messages and traces.
     ``workspace`` is what an earlier launch left there; without one it is filled with zeros.
 
     Raises:
@@ -208,6 +186,7 @@ def launch(
     (m, k), n = a.shape, b.shape[1]
     c = np.full((m, n), np.nan, np.float32)
     arguments = {"A": a, "B": b, "C": c, "M": m, "N": n, "K": k}
+    how.setdefault("time_limit", TIME_LIMIT)
     own = fresh_workspace(shape) if workspace is None else {WORKSPACE: workspace}
     return simulate(
         ptx,
@@ -216,14 +195,9 @@ def launch(
         shape.block,
         {**{name: arguments[name] for name in order}, **own},
         shape.shared_bytes,
-        shared_parts=parts,
         together=shape.workspace_bytes > 0,
         unwritten=["C"],
-        check_hazards=check_hazards,
         count_requests=count_requests,
-        trace=trace,
-        schedule=schedule,
-        time_limit=time_limit,
         patience=patience((m, n, k)),
-        progress=progress,
+        **how,
     )

@@ -6,6 +6,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
+from sgemm_lab.cuda.arrays import check_matrix, product_size
 from sgemm_lab.cuda.compiler import Compiled, compile_kernel, import_cupy
 from sgemm_lab.errors import LabError, MissingToolError
 from sgemm_lab.hardware import STATIC_SHARED
@@ -13,9 +14,6 @@ from sgemm_lab.kernel import ENTRY, Kernel, Size
 
 MAX_GRID_Y = 65535
 """Blocks along y that a grid can have (CUDA C++ Programming Guide, technical specifications)."""
-
-MAX_DIMENSION = 2**24
-"""The largest M, N or K. Row and column numbers are 32-bit; this leaves room for the last tile."""
 
 
 def require_gpu() -> Any:
@@ -152,13 +150,13 @@ def multiply(kernel: Kernel, a: Any, b: Any) -> Any:
     cupy = require_gpu()
     loaded = LoadedKernel(kernel)
     for name, array in (("A", a), ("B", b)):
-        _check_array(cupy, name, array)
+        _check_operand(cupy, name, array)
     c = cupy.empty((a.shape[0], b.shape[1]), dtype=cupy.float32)
     loaded(a, b, c)
     return c
 
 
-def check_arrays(library: Any, a: Any, b: Any, c: Any) -> tuple[int, int, int]:
+def check_arrays(library: Any, a: Any, b: Any, c: Any) -> Size:
     """Return (m, n, k) if the three arrays can be given to a kernel.
 
     ``library`` is the array library they must belong to: CuPy for a launch.
@@ -167,37 +165,17 @@ def check_arrays(library: Any, a: Any, b: Any, c: Any) -> tuple[int, int, int]:
         LabError: a sentence that says which array does not fit, why, and what to do.
     """
     for name, array in (("A", a), ("B", b), ("C", c)):
-        _check_array(library, name, array)
-    (m, k), (k_of_b, n) = a.shape, b.shape
-    if k != k_of_b:
-        raise LabError(
-            f"A is {m}×{k} and B is {k_of_b}×{n}. A must have as many columns as B has rows."
-        )
+        _check_operand(library, name, array)
+    m, n, k = product_size(a, b)
     if c.shape != (m, n):
         raise LabError(f"C is {c.shape[0]}×{c.shape[1]}. The product of A and B is {m}×{n}.")
     return m, n, k
 
 
-def _check_array(library: Any, name: str, array: Any) -> None:
-    if not isinstance(array, library.ndarray):
-        kind = f"{type(array).__module__}.{type(array).__name__}"
-        raise LabError(
-            f"{name} is a {kind}, not an array on the GPU. Move it there with cupy.asarray({name})."
-        )
-    if array.dtype != "float32":
-        raise LabError(
-            f"{name} holds {array.dtype}. The kernels compute in float32: "
-            f"convert it with {name}.astype('float32')."
-        )
-    if array.ndim != 2:
-        raise LabError(f"{name} has {array.ndim} dimension(s). A matrix has two: rows and columns.")
+def _check_operand(library: Any, name: str, array: Any) -> None:
+    check_matrix(library, name, array)
     if array.size == 0:
         raise LabError(f"{name} is empty ({array.shape[0]}×{array.shape[1]}). Give it elements.")
-    if max(array.shape) > MAX_DIMENSION:
-        raise LabError(
-            f"{name} is {array.shape[0]}×{array.shape[1]}. A dimension can be at most "
-            f"{MAX_DIMENSION:,}; multiply in parts."
-        )
     if not array.flags.c_contiguous:
         raise LabError(
             f"{name} is not stored row by row without gaps (it is a transposed or sliced view). "

@@ -4,6 +4,8 @@ Where NVRTC cannot be installed, such as on macOS, the book's kernels are counte
 ``python -m sgemm_lab.cuda.shipped_ptx`` writes it anew.
 """
 
+import hashlib
+import json
 import re
 from pathlib import Path
 
@@ -11,6 +13,9 @@ from sgemm_lab.cuda.compiler import DEFAULT_TARGET, compile_to_ptx, load_nvrtc
 from sgemm_lab.errors import LabError, MissingToolError
 from sgemm_lab.files import SHIPPED_PTX, data_folder, write_whole
 from sgemm_lab.kernel import Kernel, load_kernel, load_kernels
+
+MADE_OF = "made_of.json"
+"""The file beside the texts that tells what each was made of."""
 
 _NAMED = re.compile(r'"(\w+:[A-Z]\w*=\d+(?:,[A-Z]\w*=\d+)*)"')
 
@@ -60,24 +65,39 @@ def shipped_file(kernel: Kernel) -> Path:
     return SHIPPED_PTX / f"{kernel.name.replace(':', '-').replace('=', '').replace(',', '-')}.ptx"
 
 
+def made_of(kernel: Kernel) -> str:
+    """Return a hash of the text that a kernel's PTX is made of, comments and lines included."""
+    return hashlib.sha256(kernel.source.encode()).hexdigest()[:16]
+
+
 def write_all(folder: Path = SHIPPED_PTX) -> list[Path]:
     """Compile every kernel, variant and toy of the book into ``folder``; return the files.
 
-    Files of kernels that are no more are removed.
+    Files of kernels that are no more are removed. ``made_of.json`` tells of each file what it was
+    made of.
 
     Raises:
         LabError: NVRTC is not installed, or a kernel does not compile.
     """
-    texts = {
-        folder / shipped_file(kernel).name: compile_to_ptx(kernel)
-        for kernel in (*load_kernels(variants=True), *toys())
-    }
+    kernels = shipped_kernels()
+    texts = {folder / shipped_file(kernel).name: compile_to_ptx(kernel) for kernel in kernels}
     folder.mkdir(exist_ok=True)
     for path, text in texts.items():
         write_whole(path, text)
     for path in set(folder.glob("*.ptx")) - set(texts):
         path.unlink()
+    sources = {shipped_file(kernel).name: made_of(kernel) for kernel in kernels}
+    write_whole(folder / MADE_OF, json.dumps(sources, indent=1, sort_keys=True) + "\n")
     return list(texts)
+
+
+def shipped_kernels() -> list[Kernel]:
+    """Return the kernels whose PTX travels: the book's, their variants and its toys.
+
+    Raises:
+        LabError: as ``toys`` does.
+    """
+    return [*load_kernels(variants=True), *toys()]
 
 
 def toys() -> list[Kernel]:

@@ -6,9 +6,9 @@ from collections.abc import Callable
 from functools import lru_cache
 from typing import Any
 
+from sgemm_lab.cuda.arrays import check_matrix, product_size
 from sgemm_lab.cuda.compiler import suits
 from sgemm_lab.cuda.launch import (
-    MAX_DIMENSION,
     LoadedKernel,
     device_sms,
     device_target,
@@ -132,35 +132,11 @@ def _size(cupy: Any, a: Any, b: Any) -> Size:
     """
     _check(cupy, "a", a)
     _check(cupy, "b", b)
-    (m, k), (k_of_b, n) = a.shape, b.shape
-    if k != k_of_b:
-        raise LabError(
-            f"a is {m}×{k} and b is {k_of_b}×{n}. a must have as many columns as b has rows."
-        )
-    return m, n, k
+    return product_size(a, b, ("a", "b"))
 
 
 def _check(cupy: Any, name: str, array: Any) -> None:
-    if not isinstance(array, cupy.ndarray):
-        kind = f"{type(array).__module__}.{type(array).__name__}"
-        raise LabError(
-            f"{name} is a {kind}, not an array on the GPU. Move it there with cupy.asarray({name})."
-        )
-    if array.dtype != "float32":
-        raise LabError(
-            f"{name} holds {array.dtype}. matmul computes in float32: "
-            f"convert it with {name}.astype('float32')."
-        )
-    if array.ndim != 2:
-        raise LabError(
-            f"{name} has {array.ndim} dimension(s). A matrix has two: rows and columns. "
-            f"A vector is a matrix of one row, {name}[None, :], or of one column, {name}[:, None]."
-        )
-    if max(array.shape) > MAX_DIMENSION:
-        raise LabError(
-            f"{name} is {array.shape[0]}×{array.shape[1]}. A dimension can be at most "
-            f"{MAX_DIMENSION:,}; multiply in parts."
-        )
+    check_matrix(cupy, name, array)
     here = cupy.cuda.Device().id
     if array.device.id != here:
         raise LabError(

@@ -171,18 +171,31 @@ class Device:
 
 
 @dataclass(frozen=True)
-class Run:
-    """One run of the record command."""
+class Dated:
+    """What a run begins with."""
 
     date: Annotated[
         str, _matches(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ", "a date such as 2026-01-02T03:04:05Z")
     ]
+    """When it was taken."""
+
+
+@dataclass(frozen=True)
+class Taken(Dated):
+    """When a run was taken on one GPU, and with what."""
+
     driver: str
     cuda: str
     nvrtc: str
     cupy: str
     package: str
     cublas_call: str
+
+
+@dataclass(frozen=True)
+class Run(Taken):
+    """One run of the record command."""
+
     complete: bool
     """False if the run was stopped before its end."""
     measurements: tuple[Measurement, ...]

@@ -6,9 +6,9 @@ from typing import Annotated
 
 from sgemm_lab.errors import LabError
 from sgemm_lab.kernel import Size
-from sgemm_lab.records.data import Count, Device, Name, Samples, Spread
+from sgemm_lab.records.data import Count, Device, Name, Samples, Spread, Taken
 from sgemm_lab.records.form import Rule
-from sgemm_lab.records.kind import Dated, Kind
+from sgemm_lab.records.kind import Kind
 
 STRASSEN = "strassen"
 """The name under which it stands among kernels, and its arithmetic."""
@@ -102,15 +102,9 @@ class Inside:
 
 
 @dataclass(frozen=True)
-class FewerRun(Dated):
+class FewerRun(Taken):
     """One run of the command ``sgemm-lab strassen record``."""
 
-    driver: str
-    cuda: str
-    nvrtc: str
-    cupy: str
-    package: str
-    cublas_call: str
     complete: bool = False
     exact: Level = 0
     """Products of whole numbers at awkward sizes that were tried, all of them right bit for bit."""

@@ -13,19 +13,11 @@ from typing import Any, Generic, TypeVar
 
 from sgemm_lab.errors import LabError
 from sgemm_lab.files import data_folder, locked, write_whole
-from sgemm_lab.records.data import Device
+from sgemm_lab.records.data import Dated, Device
 from sgemm_lab.records.form import decoded_file, encoded, json_file
 
 _LONGEST_NAME = 80
 """Characters of a GPU's name that its file keeps."""
-
-
-@dataclass(frozen=True)
-class Dated:
-    """What a run begins with."""
-
-    date: str
-    """When it was taken."""
 
 
 T = TypeVar("T")

@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import Annotated
 
 from sgemm_lab.kernel import Size
-from sgemm_lab.records.data import Count, Device, Name, Samples
+from sgemm_lab.records.data import Count, Dated, Device, Name, Samples
 from sgemm_lab.records.form import Rule
-from sgemm_lab.records.kind import Dated, Kind, RunFile
+from sgemm_lab.records.kind import Kind, RunFile
 
 ONE_WAY, BOTH_WAYS, RING = "one way", "both ways", "ring"
 PATTERNS = (ONE_WAY, BOTH_WAYS, RING)

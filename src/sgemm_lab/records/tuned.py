@@ -16,7 +16,7 @@ from typing import Annotated, Any
 from sgemm_lab.errors import LabError
 from sgemm_lab.files import data_folder, locked, own_records, write_whole
 from sgemm_lab.kernel import Size, book_kernel
-from sgemm_lab.records.data import Count, Device, Name
+from sgemm_lab.records.data import Count, Device, Name, Taken
 from sgemm_lab.records.form import FormError, Rule, decoded, encoded
 from sgemm_lab.records.kind import Kind
 
@@ -64,16 +64,9 @@ class Point:
 
 
 @dataclass(frozen=True)
-class Search:
+class Search(Taken):
     """One call of the command ``sgemm-lab tune``."""
 
-    date: str
-    driver: str
-    cuda: str
-    nvrtc: str
-    cupy: str
-    package: str
-    cublas_call: str
     complete: bool
     """False if it was stopped, or its time was up."""
     points: tuple[Point, ...]

@@ -23,11 +23,11 @@ from sgemm_lab.simulator.ptx import (
     Negated,
     Operand,
     Pair,
-    PtxError,
     Register,
     SpecialRegister,
     Vector,
 )
+from sgemm_lab.simulator.ptx_text import PtxError
 from sgemm_lab.simulator.registers import Mask, numpy_type, source
 from sgemm_lab.simulator.sentences import sentence
 

@@ -1,8 +1,6 @@
 """Races in kernels whose warps synchronise in parts: by clocks instead of counted barriers."""
 
-from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -13,13 +11,8 @@ from sgemm_lab.simulator.group import ATOMIC, COPY_WRITE, LOAD, Access, BulkCopy
 from sgemm_lab.simulator.hazards import HazardLog
 from sgemm_lab.simulator.memory import Memory
 from sgemm_lab.simulator.ptx import Instruction
-from sgemm_lab.simulator.races import across_warps_first, smallest_shared_access
 from sgemm_lab.simulator.registers import Mask
-
-Array = npt.NDArray[Any]
-
-_NOBODY = -1
-_COPY_WORD = 4
+from sgemm_lab.simulator.shared_watch import COPY_WORD, NOBODY, Array, SharedWatch
 
 
 class _Shadow:
@@ -27,11 +20,11 @@ class _Shadow:
 
     def __init__(self, memory: Memory, word_bytes: int, warps: int) -> None:
         words = len(memory.bytes) // word_bytes
-        self.writer = np.full(words, _NOBODY, dtype=np.int32)
+        self.writer = np.full(words, NOBODY, dtype=np.int32)
         self.write_time = np.zeros(words, dtype=np.int64)
         self.write_warp_epoch = np.zeros(words, dtype=np.int64)
         self.write_site = np.zeros(words, dtype=np.int32)
-        self.reader = np.full(words, _NOBODY, dtype=np.int32)
+        self.reader = np.full(words, NOBODY, dtype=np.int32)
         self.read_time = np.zeros((words, warps), dtype=np.int64)
         """When each warp last read a word."""
         self.read_warp_epoch = np.zeros(words, dtype=np.int64)
@@ -61,13 +54,11 @@ class _Use:
         return self.clocks.seen[self.slot, self.warp, warps]
 
 
-class ClockRaceDetector:
+class ClockRaceDetector(SharedWatch):
     """Watches shared memory for accesses that nothing orders. An observer."""
 
     def __init__(self, log: HazardLog, instructions: list[Instruction]) -> None:
-        self._log = log
-        self._instructions = instructions
-        self._word_bytes = smallest_shared_access(instructions)
+        super().__init__(log, instructions)
         self._shadow: _Shadow | None = None
         self._blocks = np.zeros(0, dtype=np.int64)
 
@@ -92,7 +83,7 @@ class ClockRaceDetector:
         shadow, clocks = self._shadow_of(group), group.batch.clocks
         assert clocks is not None
         warp = group.thread[lanes] // WARP
-        for word in range(_COPY_WORD // self._word_bytes):
+        for word in range(COPY_WORD // self._word_bytes):
             index = positions // self._word_bytes + word
             np.subtract.at(shadow.in_flight, index, 1)
             shadow.writer[index] = group.thread[lanes]
@@ -129,11 +120,6 @@ class ClockRaceDetector:
             self._blocks = batch.blocks.copy()
         return self._shadow
 
-    def _words(self, access: Access) -> Iterator[Array]:
-        first = access.positions // self._word_bytes
-        for word in range(access.site.width // self._word_bytes):
-            yield first + word
-
     def _read(self, shadow: _Shadow, use: _Use, index: Array) -> None:
         waiting = shadow.in_flight[index] > 0
         writer, wrong = self._after_writer(shadow, use, index)
@@ -157,7 +143,7 @@ class ClockRaceDetector:
         same_warp = who == use.warp
         alone = (time == use.now) & (shadow.write_warp_epoch[index] == use.warp_epoch)
         wrong = np.where(same_warp, alone & (writer != use.thread), time > use.heard_of(who))
-        return writer, wrong & (writer != _NOBODY)
+        return writer, wrong & (writer != NOBODY)
 
     def _write(self, shadow: _Shadow, use: _Use, index: Array) -> None:
         writer, wrong = self._after_writer(shadow, use, index)
@@ -174,24 +160,13 @@ class ClockRaceDetector:
             & (reader != use.thread)
             & (shadow.read_warp_epoch[index] == use.warp_epoch)
         )
-        self._report(use, index, wrong & (reader != _NOBODY), reader, shadow.read_site)
+        self._report(use, index, wrong & (reader != NOBODY), reader, shadow.read_site)
         shadow.writer[index] = use.thread
         shadow.write_time[index] = use.now
         shadow.write_warp_epoch[index] = use.warp_epoch
         shadow.write_site[index] = use.access.site.instruction.index
         last = shadow.writer[index]
         self._report(use, index, last != use.thread, last, shadow.write_site)
-
-    def _report(self, use: _Use, index: Array, wrong: Mask, other: Array, sites: Array) -> None:
-        if wrong.any():
-            first = across_warps_first(use.thread, other, wrong)
-            self._log.race(
-                use.access,
-                int(use.lanes[first]),
-                int(index[first]) * self._word_bytes,
-                int(other[first]),
-                self._instructions[int(sites[index[first]])],
-            )
 
 
 def _use(access: Access) -> _Use:

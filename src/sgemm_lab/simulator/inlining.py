@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from itertools import count
 
 from sgemm_lab.errors import LabError
+from sgemm_lab.simulator.ptx_text import closing_brace
 from sgemm_lab.simulator.sentences import sentence
 
 DEEPEST = 24
@@ -82,7 +83,7 @@ def inlined(ptx: str) -> str:
     for entry in _ENTRY.finditer(rest):
         if entry.start() < position:
             continue
-        end = _closing(rest, entry.end())
+        end = closing_brace(rest, entry.end())
         pieces += [rest[position : entry.end()]]
         pieces.append(_Writer(functions, numbers).written(rest[entry.end() : end], ()))
         position = end
@@ -98,7 +99,7 @@ def _functions(ptx: str) -> tuple[dict[str, _Function], str]:
             continue
         body, end = "", match.end()
         if match["end"] == "{":
-            end = _closing(ptx, match.end())
+            end = closing_brace(ptx, match.end())
             body = ptx[match.end() : end]
             end += 1
         if body or match["name"] not in found:
@@ -111,15 +112,6 @@ def _functions(ptx: str) -> tuple[dict[str, _Function], str]:
 
 def _names(declared: str | None) -> tuple[str, ...]:
     return tuple(name for _, name, _ in _PARAMETER.findall(declared or ""))
-
-
-def _closing(text: str, start: int) -> int:
-    depth = 1
-    for brace in re.finditer(r"[{}]", text[start:]):
-        depth += 1 if brace[0] == "{" else -1
-        if depth == 0:
-            return start + brace.start()
-    raise LabError(sentence("ptx.cut"))
 
 
 class _Writer:

@@ -27,7 +27,8 @@ from sgemm_lab.simulator.group import BlockBatch, Launch, ThreadGroup
 from sgemm_lab.simulator.operands import registers_of
 from sgemm_lab.simulator.operations import Binder, Step, value
 from sgemm_lab.simulator.paths import BlockBarrier, Code, Program, Segment, warps_of
-from sgemm_lab.simulator.ptx import TEXTURE, Guard, Instruction, PtxError, PtxKernel, Register
+from sgemm_lab.simulator.ptx import TEXTURE, Guard, Instruction, PtxKernel, Register
+from sgemm_lab.simulator.ptx_text import PtxError
 from sgemm_lab.simulator.registers import Mask
 from sgemm_lab.simulator.sentences import sentence
 from sgemm_lab.simulator.tally import Tally

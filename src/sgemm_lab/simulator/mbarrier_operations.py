@@ -23,7 +23,8 @@ from sgemm_lab.simulator.group import (
 from sgemm_lab.simulator.memory import SHARED_WINDOW
 from sgemm_lab.simulator.memory_operations import address_of, begin, land_copies, mark_written
 from sgemm_lab.simulator.operations import Operations, Step, value
-from sgemm_lab.simulator.ptx import Instruction, Operand, Pair, PtxError, Register
+from sgemm_lab.simulator.ptx import Instruction, Operand, Pair, Register
+from sgemm_lab.simulator.ptx_text import PtxError
 from sgemm_lab.simulator.registers import Mask
 from sgemm_lab.simulator.sentences import sentence
 

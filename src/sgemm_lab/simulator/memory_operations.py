@@ -37,11 +37,11 @@ from sgemm_lab.simulator.ptx import (
     Instruction,
     Negated,
     Operand,
-    PtxError,
     Register,
     Symbol,
     Vector,
 )
+from sgemm_lab.simulator.ptx_text import PtxError
 from sgemm_lab.simulator.registers import Array, Mask, numpy_type, source
 from sgemm_lab.simulator.sentences import sentence
 

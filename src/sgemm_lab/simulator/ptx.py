@@ -9,14 +9,10 @@ import re
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
-from sgemm_lab.errors import LabError
 from sgemm_lab.simulator.inlining import counting_barriers, inlined
+from sgemm_lab.simulator.ptx_text import PtxError, closing_brace
 from sgemm_lab.simulator.sentences import sentence
 from sgemm_lab.simulator.variables import ModuleVariable, module_variables, used_variables
-
-
-class PtxError(LabError):
-    """The PTX text cannot be read, or uses something the simulator does not know."""
 
 
 @dataclass(frozen=True)
@@ -235,7 +231,7 @@ def parse(ptx: str) -> dict[str, PtxKernel]:
     for entry in _ENTRY.finditer(text):
         if entry.start() < position:
             continue
-        end = _closing_brace(text, entry.end())
+        end = closing_brace(text, entry.end())
         outside.append(text[position : entry.start()])
         most = _MOST_THREADS.search(entry[3])
         kernel = PtxKernel(
@@ -277,15 +273,6 @@ def symbols_of(instruction: Instruction) -> list[str]:
         if isinstance(base, Symbol):
             names.append(base.name)
     return names
-
-
-def _closing_brace(text: str, start: int) -> int:
-    depth = 1
-    for brace in re.finditer(r"[{}]", text[start:]):
-        depth += 1 if brace[0] == "{" else -1
-        if depth == 0:
-            return start + brace.start()
-    raise PtxError(sentence("ptx.cut"))
 
 
 def _parameters(text: str) -> list[Parameter]:

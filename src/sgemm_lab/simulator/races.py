@@ -1,8 +1,6 @@
 """Races in shared memory, where every barrier is one of the whole block."""
 
-from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -11,19 +9,9 @@ from sgemm_lab.hardware import WARP
 from sgemm_lab.simulator.group import ATOMIC, COPY_WRITE, LOAD, Access, BulkCopy, ThreadGroup
 from sgemm_lab.simulator.hazards import HazardLog
 from sgemm_lab.simulator.memory import Memory
-from sgemm_lab.simulator.ptx import TYPE_BYTES, Instruction
+from sgemm_lab.simulator.ptx import Instruction
 from sgemm_lab.simulator.registers import Mask
-
-Array = npt.NDArray[Any]
-
-
-def across_warps_first(own: Array, other: Array, wrong: Mask) -> int:
-    """Return the first wrong entry whose two threads are of different warps, or the first."""
-    apart = wrong & (own // WARP != other // WARP)
-    return int(np.flatnonzero(apart if apart.any() else wrong)[0])
-
-
-_NOBODY = -1
+from sgemm_lab.simulator.shared_watch import COPY_WORD, NOBODY, Array, SharedWatch
 
 
 class _Shadow:
@@ -31,16 +19,16 @@ class _Shadow:
 
     def __init__(self, memory: Memory, word_bytes: int) -> None:
         words = len(memory.bytes) // word_bytes
-        self.writer = np.full(words, _NOBODY, dtype=np.int32)
-        self.write_epoch = np.full(words, _NOBODY, dtype=np.int32)
+        self.writer = np.full(words, NOBODY, dtype=np.int32)
+        self.write_epoch = np.full(words, NOBODY, dtype=np.int32)
         self.write_warp_epoch = np.zeros(words, dtype=np.int32)
         self.write_site = np.zeros(words, dtype=np.int32)
         self.atomic = np.zeros(words, dtype=bool)
         """Whether an atomic wrote the word last."""
-        self.reader = np.full(words, _NOBODY, dtype=np.int32)
-        self.other_reader = np.full(words, _NOBODY, dtype=np.int32)
+        self.reader = np.full(words, NOBODY, dtype=np.int32)
+        self.other_reader = np.full(words, NOBODY, dtype=np.int32)
         """Where there are several readers: another one, of another warp if there are several."""
-        self.read_epoch = np.full(words, _NOBODY, dtype=np.int32)
+        self.read_epoch = np.full(words, NOBODY, dtype=np.int32)
         self.read_warp_epoch = np.zeros(words, dtype=np.int32)
         self.read_site = np.zeros(words, dtype=np.int32)
         self.several_readers = np.zeros(words, dtype=bool)
@@ -78,23 +66,11 @@ class _Use:
         return self.epoch[self.access.group.slot[self.lanes]]
 
 
-_COPY_WORD = 4
 _MOST_WAITING = 1 << 23
 """Words of reads put by. Above this they would take more memory than they save time."""
 
 
-def smallest_shared_access(instructions: list[Instruction]) -> int:
-    """Bytes of the narrowest load or store that may go to shared memory, at most 4."""
-    narrowest = 4
-    for instruction in instructions:
-        parts = instruction.parts
-        elsewhere = {"global", "local", "param"} & set(parts)
-        if parts[0] in ("ld", "st", "atom", "red") and not elsewhere:
-            narrowest = min(narrowest, TYPE_BYTES.get(parts[-1], narrowest))
-    return narrowest
-
-
-class RaceDetector:
+class RaceDetector(SharedWatch):
     """Watches shared memory for accesses that no barrier orders. An observer.
 
     Two accesses of one word race when two threads make them in the same stretch between barriers
@@ -105,9 +81,7 @@ class RaceDetector:
     """
 
     def __init__(self, log: HazardLog, instructions: list[Instruction]) -> None:
-        self._log = log
-        self._instructions = instructions
-        self._word_bytes = smallest_shared_access(instructions)
+        super().__init__(log, instructions)
         self._shadow: _Shadow | None = None
         self._memory: Memory | None = None
         self._reads: list[_Use] = []
@@ -139,7 +113,7 @@ class RaceDetector:
     def on_copies_landed(self, group: ThreadGroup, lanes: Array, positions: Array) -> None:
         """The words are no longer in flight; their writers wrote them just now."""
         shadow = self._shadow_of(group, group.batch.shared)
-        for word in range(_COPY_WORD // self._word_bytes):
+        for word in range(COPY_WORD // self._word_bytes):
             index = positions // self._word_bytes + word
             np.subtract.at(shadow.in_flight, index, 1)
             shadow.words_in_flight -= len(index)
@@ -160,27 +134,21 @@ class RaceDetector:
         if not np.array_equal(self._shadow.blocks, group.batch.blocks):
             self._shadow = _Shadow(memory, self._word_bytes)
             self._shadow.blocks = group.batch.blocks.copy()
-            self._last_write = np.full(group.batch.slots, _NOBODY, dtype=np.int64)
+            self._last_write = np.full(group.batch.slots, NOBODY, dtype=np.int64)
             self._last_read = self._last_write
             self._reads, self._waiting_words = [], 0
         return self._shadow
 
-    def _words(self, use: _Use) -> Iterator[Array]:
-        """The words that each lane asks for, one after the other."""
-        first = use.access.positions // self._word_bytes
-        for word in range(use.access.site.width // self._word_bytes):
-            yield first + word
-
     def _check_read(self, shadow: _Shadow, use: _Use) -> None:
         if shadow.words_in_flight:
-            for index in self._words(use):
+            for index in self._words(use.access):
                 waiting = np.flatnonzero(shadow.in_flight[index] > 0)
                 if len(waiting):
                     lane, word = int(use.lanes[waiting[0]]), int(index[waiting[0]])
                     self._log.in_flight(use.access, lane, word * self._word_bytes)
         if not (self._last_write == use.epoch).any():
             return
-        for index in self._words(use):
+        for index in self._words(use.access):
             self._report(use, index, *self._written_before(shadow, use, index), shadow.write_site)
 
     def _written_before(self, shadow: _Shadow, use: _Use, index: Array) -> tuple[Mask, Array]:
@@ -213,7 +181,7 @@ class RaceDetector:
     def _note_reads(self, shadow: _Shadow, epoch: Array) -> None:
         self._forget_reads(epoch)
         for use in self._reads:
-            for index in self._words(use):
+            for index in self._words(use.access):
                 self._note_read(shadow, use, index)
             self._last_read = np.maximum(self._last_read, use.epoch)
         self._reads, self._waiting_words = [], 0
@@ -249,7 +217,7 @@ class RaceDetector:
         thread, epoch, warp_epoch = use.thread, use.lane_epoch, use.warp_epoch[use.lanes]
         written = bool((self._last_write == use.epoch).any())
         read = bool((self._last_read == use.epoch).any())
-        for index in self._words(use):
+        for index in self._words(use.access):
             if written:
                 before = self._written_before(shadow, use, index)
                 self._report(use, index, *before, shadow.write_site)
@@ -276,14 +244,3 @@ class RaceDetector:
             if use.access.site.kind == COPY_WRITE:
                 np.add.at(shadow.in_flight, index, 1)
                 shadow.words_in_flight += len(index)
-
-    def _report(self, use: _Use, index: Array, wrong: Mask, other: Array, sites: Array) -> None:
-        if wrong.any():
-            first = across_warps_first(use.thread, other, wrong)
-            self._log.race(
-                use.access,
-                int(use.lanes[first]),
-                int(index[first]) * self._word_bytes,
-                int(other[first]),
-                self._instructions[int(sites[index[first]])],
-            )

@@ -11,13 +11,13 @@ from sgemm_lab.simulator.ptx import (
     TYPE_BYTES,
     Immediate,
     Operand,
-    PtxError,
     PtxKernel,
     Register,
     SpecialRegister,
     Symbol,
     plain,
 )
+from sgemm_lab.simulator.ptx_text import PtxError
 from sgemm_lab.simulator.sentences import sentence
 
 Array = npt.NDArray[Any]

@@ -13,7 +13,8 @@ import numpy.typing as npt
 from sgemm_lab.hardware import WARP
 from sgemm_lab.simulator.operands import registers_of
 from sgemm_lab.simulator.operations import Operations, Step
-from sgemm_lab.simulator.ptx import Instruction, PtxError, Vector
+from sgemm_lab.simulator.ptx import Instruction, Vector
+from sgemm_lab.simulator.ptx_text import PtxError
 from sgemm_lab.simulator.registers import Array, Mask, source
 from sgemm_lab.simulator.sentences import sentence
 

@@ -12,7 +12,8 @@ from sgemm_lab.simulator.group import LOAD, Site
 from sgemm_lab.simulator.memory_operations import address_of, begin
 from sgemm_lab.simulator.operands import registers_of
 from sgemm_lab.simulator.operations import Operations, Step, destination, value
-from sgemm_lab.simulator.ptx import Instruction, Pair, PtxError, Register
+from sgemm_lab.simulator.ptx import Instruction, Pair, Register
+from sgemm_lab.simulator.ptx_text import PtxError
 from sgemm_lab.simulator.registers import Array, Mask
 from sgemm_lab.simulator.sentences import sentence
 

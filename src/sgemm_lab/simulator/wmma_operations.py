@@ -18,7 +18,8 @@ from sgemm_lab.simulator.group import LOAD, STORE, Access, Site
 from sgemm_lab.simulator.memory_operations import address_of, begin, in_space, mark_written
 from sgemm_lab.simulator.operands import registers_of
 from sgemm_lab.simulator.operations import Operations, Step, value
-from sgemm_lab.simulator.ptx import Instruction, Operand, PtxError, Vector
+from sgemm_lab.simulator.ptx import Instruction, Operand, Vector
+from sgemm_lab.simulator.ptx_text import PtxError
 from sgemm_lab.simulator.registers import Array, Mask, source
 from sgemm_lab.simulator.sentences import sentence
 from sgemm_lab.simulator.tensor_operations import sum_of_products

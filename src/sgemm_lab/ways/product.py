@@ -4,7 +4,8 @@ from dataclasses import replace
 from functools import lru_cache
 from typing import Any
 
-from sgemm_lab.cuda.launch import MAX_DIMENSION, LoadedKernel, has_gpu, require_gpu
+from sgemm_lab.cuda.arrays import MAX_DIMENSION
+from sgemm_lab.cuda.launch import LoadedKernel, has_gpu, require_gpu
 from sgemm_lab.dispatch import product
 from sgemm_lab.dispatch.product import dispatcher
 from sgemm_lab.errors import LabError

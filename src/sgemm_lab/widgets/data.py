@@ -4,6 +4,8 @@ import math
 from collections.abc import Iterable, Mapping
 from typing import Any, Literal, NotRequired, TypedDict
 
+import traitlets
+
 from sgemm_lab.errors import LabError
 
 LEVEL_NAMES = {
@@ -128,6 +130,16 @@ def checked_points(points: object, gpus: Iterable[Mapping[str, Any]]) -> list[di
             }
         )
     return found
+
+
+class ChoosesGpu(traitlets.HasTraits):
+    """A part of a widget with GPUs to choose from: ``gpu`` is the id of one of ``gpus``."""
+
+    gpus: Any
+
+    @traitlets.validate("gpu")
+    def _check_gpu(self, proposal: Any) -> str:
+        return checked_choice(proposal["value"], self.gpus)
 
 
 def checked_choice(gpu: str, gpus: Iterable[Mapping[str, Any]]) -> str:

@@ -30,11 +30,11 @@ from sgemm_lab.style import (
 )
 from sgemm_lab.text import number, percent
 from sgemm_lab.widgets.base import LabWidget, html_table
-from sgemm_lab.widgets.data import Constant, Gpu, checked_choice, checked_gpus
+from sgemm_lab.widgets.data import ChoosesGpu, Constant, Gpu, checked_choice, checked_gpus
 from sgemm_lab.widgets.roofs import Labels, Spot, draw_roofs
 
 
-class Intensity(LabWidget):
+class Intensity(ChoosesGpu, LabWidget):
     """Sliders over tile constants.
 
     Args:
@@ -95,10 +95,6 @@ class Intensity(LabWidget):
     @traitlets.validate("gpus")
     def _check_gpus(self, proposal: Any) -> list[dict[str, Any]]:
         return checked_gpus(proposal["value"])
-
-    @traitlets.validate("gpu")
-    def _check_gpu(self, proposal: Any) -> str:
-        return checked_choice(proposal["value"], self.gpus)
 
     @traitlets.validate("matrix")
     def _check_matrix(self, proposal: Any) -> dict[str, int]:

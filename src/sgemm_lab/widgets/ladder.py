@@ -11,7 +11,13 @@ from sgemm_lab.rules.comparisons import ladder_words
 from sgemm_lab.style import CUBLAS, FOREGROUND, KERNEL, book_style, figure, svg
 from sgemm_lab.text import number, percent, size_text
 from sgemm_lab.widgets.base import LabWidget, html_table
-from sgemm_lab.widgets.data import checked_choice, checked_items, checked_number, checked_text
+from sgemm_lab.widgets.data import (
+    ChoosesGpu,
+    checked_choice,
+    checked_items,
+    checked_number,
+    checked_text,
+)
 
 LIBRARY = "cublas"
 """The name under which cuBLAS stands among kernels."""
@@ -59,7 +65,7 @@ Runner = Callable[[str, Size, Progress], Sequence[Result]]
 """Measures a kernel at a size on this machine's GPU and tells the progress in a few words."""
 
 
-class Ladder(LabWidget):
+class Ladder(ChoosesGpu, LabWidget):
     """Kernels as bars in the order of the book.
 
     Args:
@@ -152,10 +158,6 @@ class Ladder(LabWidget):
         ]
         with self.hold_sync():
             self.sizes, self.notes, self.rows = [list(size) for size in sizes], notes, rows
-
-    @traitlets.validate("gpu")
-    def _check_gpu(self, proposal: Any) -> str:
-        return checked_choice(proposal["value"], self.gpus)
 
     @traitlets.validate("size")
     def _check_size(self, proposal: Any) -> list[int]:

@@ -12,7 +12,13 @@ from sgemm_lab.rules.comparisons import memory_words
 from sgemm_lab.style import FOREGROUND, LEVEL_COLOURS, LEVEL_MARKERS, MUTED, book_style, figure, svg
 from sgemm_lab.text import number
 from sgemm_lab.widgets.base import LabWidget, html_table
-from sgemm_lab.widgets.data import checked_choice, checked_items, checked_number, checked_text
+from sgemm_lab.widgets.data import (
+    ChoosesGpu,
+    checked_choice,
+    checked_items,
+    checked_number,
+    checked_text,
+)
 
 NAMES = {
     "register": "registers, a dependent FMA",
@@ -41,7 +47,7 @@ class Memory(TypedDict):
     bandwidth: dict[str, float]  # GB/s of all SMs together, by BANDWIDTHS
 
 
-class MemoryLadder(LabWidget):
+class MemoryLadder(ChoosesGpu, LabWidget):
     """Levels of memory from the registers down to DRAM, on logarithmic axes.
 
     Args:
@@ -69,10 +75,6 @@ class MemoryLadder(LabWidget):
     @traitlets.validate("gpus")
     def _check_gpus(self, proposal: Any) -> list[dict[str, Any]]:
         return _checked_gpus(proposal["value"])
-
-    @traitlets.validate("gpu")
-    def _check_gpu(self, proposal: Any) -> str:
-        return checked_choice(proposal["value"], self.gpus)
 
     @traitlets.validate("selected")
     def _check_selected(self, proposal: Any) -> str:

@@ -32,7 +32,7 @@ from sgemm_lab.style import (
 )
 from sgemm_lab.text import plural
 from sgemm_lab.widgets.base import LabWidget, html_table
-from sgemm_lab.widgets.data import checked_choice, checked_items, checked_text
+from sgemm_lab.widgets.data import ChoosesGpu, checked_choice, checked_items, checked_text
 
 NAMES: dict[Resource, str] = {
     "blocks": "Block slots",
@@ -66,7 +66,7 @@ class Preset(TypedDict):
     shared: NotRequired[int]  # bytes per block, static and dynamic; default 0
 
 
-class Occupancy(LabWidget):
+class Occupancy(ChoosesGpu, LabWidget):
     """Sliders over what a block takes, and how many blocks an SM holds at once.
 
     Args:
@@ -121,10 +121,6 @@ class Occupancy(LabWidget):
     @traitlets.validate("gpus")
     def _check_gpus(self, proposal: Any) -> list[dict[str, Any]]:
         return _checked_gpus(proposal["value"])
-
-    @traitlets.validate("gpu")
-    def _check_gpu(self, proposal: Any) -> str:
-        return checked_choice(proposal["value"], self.gpus)
 
     @traitlets.validate("threads")
     def _check_threads(self, proposal: Any) -> int:

@@ -25,6 +25,7 @@ from sgemm_lab.text import number, percent
 from sgemm_lab.widgets.base import LabWidget, html_table
 from sgemm_lab.widgets.data import (
     LEVEL_NAMES,
+    ChoosesGpu,
     Gpu,
     Point,
     checked_choice,
@@ -34,7 +35,7 @@ from sgemm_lab.widgets.data import (
 from sgemm_lab.widgets.roofs import Labels, Spot, draw_roofs
 
 
-class Roofline(LabWidget):
+class Roofline(ChoosesGpu, LabWidget):
     """A roofline to explore.
 
     Args:
@@ -85,10 +86,6 @@ class Roofline(LabWidget):
     @traitlets.validate("points")
     def _check_points(self, proposal: Any) -> list[dict[str, Any]]:
         return checked_points(proposal["value"], self.gpus)
-
-    @traitlets.validate("gpu")
-    def _check_gpu(self, proposal: Any) -> str:
-        return checked_choice(proposal["value"], self.gpus)
 
     @traitlets.validate("level")
     def _check_level(self, proposal: Any) -> str:

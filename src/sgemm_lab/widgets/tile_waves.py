@@ -27,7 +27,7 @@ from sgemm_lab.style import (
 )
 from sgemm_lab.text import number
 from sgemm_lab.widgets.base import LabWidget, html_table
-from sgemm_lab.widgets.data import checked_choice, checked_items, checked_number, checked_text
+from sgemm_lab.widgets.data import ChoosesGpu, checked_items, checked_number, checked_text
 
 MOST_BLOCKS = 4
 _TABLE_SIZES = (256, 512, 1024, 2048, 3072, 4096, 5120, 8192)
@@ -55,7 +55,7 @@ class TiledKernel(TypedDict):
     note: NotRequired[str]  # where and when they were measured
 
 
-class TileWaves(LabWidget):
+class TileWaves(ChoosesGpu, LabWidget):
     """The tiles of a square product on the SMs of a GPU, wave after wave.
 
     Args:
@@ -106,10 +106,6 @@ class TileWaves(LabWidget):
             even=chosen["even"] if even is None else even,
             **settings,
         )
-
-    @traitlets.validate("gpu")
-    def _check_gpu(self, proposal: Any) -> str:
-        return checked_choice(proposal["value"], self.gpus)
 
     @traitlets.validate("kernel")
     def _check_kernel(self, proposal: Any) -> str:

@@ -144,7 +144,7 @@ def _accesses(kernel: Kernel, size: Size) -> list[_Access]:
         np.ones((k, n), np.float32),
         check_hazards=False,
         trace=True,
-        parts=shared_parts(kernel),
+        shared_parts=shared_parts(kernel),
     ).trace
     assert trace is not None
     if not trace.complete:

@@ -43,6 +43,7 @@ def test_listing_links_a_symbol_where_it_first_stands_and_changes_no_text() -> N
         ("w.html#symbol-TILE", '<span class="n">TILE</span>'),
         ("w.html#symbol-As", '<span class="n">As</span>'),
     ]
+    assert linked.count('rel="nofollow"') == 2
 
 
 def test_listing_in_a_notebook_has_no_links() -> None:

@@ -26,6 +26,8 @@ _TOKEN = re.compile(r'<span class="\w+">(\w{2,})</span>')
 _KNOWN_BEFORE = "sgemm_lab_symbols_written"
 _EVERYDAY = {"line", "race", "spread", "median", "fragment"}
 """Words that the prose uses in their everyday sense too: a link could explain the wrong one."""
+_UNRANKED = "nofollow"
+"""Tells search engines that a link of code says nothing by its words, such as ``more``."""
 _QUIET = (
     nodes.title, nodes.reference, nodes.literal, nodes.literal_block, nodes.math, nodes.caption,
     nodes.raw,
@@ -166,8 +168,8 @@ def with_links(listing: str, addresses: dict[str, str]) -> str:
         if name not in addresses or name in seen:
             return token[0]
         seen.add(name)
-        word = f'data-word="{_anchor(name)}"'
-        return f'<a class="lab-symbol" rel="nofollow" href="{addresses[name]}" {word}>{token[0]}</a>'
+        told = f'data-word="{_anchor(name)}" rel="{_UNRANKED}"'
+        return f'<a class="lab-symbol" href="{addresses[name]}" {told}>{token[0]}</a>'
 
     return _LISTING.sub(lambda source: _TOKEN.sub(linked, source[0]), listing)
 
@@ -181,6 +183,7 @@ def _link_text(doctree: nodes.document, addresses: dict[str, str]) -> set[str]:
             continue
         seen.add((id(section), name))
         link = _reference(addresses[name], "lab-symbol")
+        link["rel"] = _UNRANKED
         literal.replace_self(link)
         link.append(literal)
     return {name for _, name in seen}

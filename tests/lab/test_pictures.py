@@ -26,6 +26,14 @@ from sgemm_lab.lab.pictures.ways import Copies, copies_of, ways_panel
 from sgemm_lab.rules.overlap import Pipeline
 
 
+@pytest.mark.parametrize(
+    ("name", "owned"), [("thread_tile", 16), ("register_cache", 16), ("split", 64)]
+)
+def test_who_owns_what_is_drawn_of_a_block_of_few_warps_too(name: str, owned: int) -> None:
+    said = owners_panel("Who", load_kernel(name)).text
+    assert f"In '{name}' a thread owns {owned} elements of C, a warp {32 * owned:,}" in said
+
+
 def test_a_warp_of_naive_rows_touches_33_pieces_and_one_of_naive_5() -> None:
     rows = reading(load_kernel("naive_rows"), (64, 32, 16), "warp", step=6)
     columns = reading(load_kernel("naive"), (32, 64, 16), "warp", step=6)

@@ -26,6 +26,7 @@ from sgemm_lab.records.store import RECORDS, load_record
 
 NAIVE, TILED = load_kernel("naive"), load_kernel("tiled")
 SIZES = [(8, 8, 8), (9, 7, 5)]
+FREE_BYTES = 2**30
 
 
 def measured(kernel: str, size: tuple[int, int, int]) -> Measurement:
@@ -56,6 +57,7 @@ def gpu(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
         lambda kernels: dict.fromkeys([*(k.name for k in kernels), "cublas"]),
     )
     monkeypatch.setattr(recorder, "race", race)
+    monkeypatch.setattr(recorder, "_free_bytes", lambda: FREE_BYTES)
     monkeypatch.setattr(
         recorder, "product_errors", lambda products, size: dict.fromkeys(products, 1e-6)
     )
@@ -176,6 +178,66 @@ def test_ctrl_c_in_the_microbenchmarks_keeps_their_first_readings(
     assert not taken.complete
     assert len(taken.measurements) == 4
     assert [r.benchmark for r in taken.readings] == ["latency.fma"]
+
+
+def stopped_at(size: tuple[int, int, int]) -> Callable[..., list[Measurement]]:
+    """Return a race that Ctrl-C ends at a size."""
+
+    def interrupted(products: dict[str, Any], now: Any, *_: Any) -> list[Measurement]:
+        if now == size:
+            raise RaceInterrupted([measured("naive", now)])
+        return race(products, now)
+
+    return interrupted
+
+
+def test_a_stopped_run_is_gone_on_with(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    three = [*SIZES, (16, 16, 16)]
+    monkeypatch.setattr(recorder, "race", stopped_at(SIZES[1]))
+    take_record([NAIVE], tmp_path, sizes=three, go_on=True)
+    monkeypatch.setattr(recorder, "race", stopped_at(three[2]))
+    _, second = take_record([NAIVE], tmp_path, sizes=three, go_on=True)
+    assert [m.size for m in second.measurements] == [SIZES[1], SIZES[1], three[2]]
+
+    monkeypatch.setattr(recorder, "race", race)
+    said: list[str] = []
+    _, third = take_record([NAIVE], tmp_path, sizes=three, go_on=True, progress=said.append)
+    assert said[0].startswith("2 of 3 sizes stand in the file already")
+    assert ({m.size for m in third.measurements}, third.complete) == ({three[2]}, True)
+    # What was complete is measured again, and so is all where the reader asks for it.
+    _, fourth = take_record([NAIVE], tmp_path, sizes=three, go_on=True)
+    assert {m.size for m in fourth.measurements} == set(three)
+
+
+def test_all_is_measured_again_where_nothing_is_gone_on_with(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(recorder, "race", stopped_at(SIZES[1]))
+    take_record([NAIVE], tmp_path, sizes=SIZES)
+    monkeypatch.setattr(recorder, "race", race)
+    for more in ({"go_on": False, "kernels": [NAIVE]}, {"go_on": True, "kernels": [TILED]}):
+        kernels: Any = more.pop("kernels")
+        _, taken = take_record(kernels, tmp_path, sizes=SIZES, **more)
+        assert {m.size for m in taken.measurements} == set(SIZES)
+
+
+def test_a_size_without_room_or_time_is_left_out_and_told(tmp_path: Path) -> None:
+    said: list[str] = []
+    large, slow = (20_000, 20_000, 10), (1000, 1000, 1000)
+    _, taken = take_record(
+        [NAIVE, TILED], tmp_path, sizes=[SIZES[0], large, slow], time_limit=60, progress=said.append
+    )
+    assert {m.size for m in taken.measurements} == {SIZES[0]}
+    assert taken.complete
+    assert said[2] == "left out: the GPU has 1 GB of memory free, too few for this size"
+    assert said[4].startswith("left out: this size would take ")
+    assert said[4].endswith(" minutes; --time-limit gives more time")
+
+
+def test_where_no_size_can_be_measured_a_sentence_says_so(tmp_path: Path) -> None:
+    with pytest.raises(LabError, match="No size could be measured here"):
+        take_record([NAIVE], tmp_path, sizes=[(20_000, 20_000, 10)])
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_a_run_of_nothing_is_not_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

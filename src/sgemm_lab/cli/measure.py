@@ -1,6 +1,7 @@
 """The commands that measure on a GPU and keep it, and what shows the records."""
 
 import argparse
+import math
 from collections.abc import Iterable
 from dataclasses import asdict
 from pathlib import Path
@@ -31,6 +32,7 @@ from sgemm_lab.measuring.recorder import (
     record_errors,
     take_record,
 )
+from sgemm_lab.measuring.sizes import TIME_LIMIT
 from sgemm_lab.models.scoreboard import Line, lines
 from sgemm_lab.records.data import MATMUL, Score
 from sgemm_lab.records.fewer import FEWER
@@ -45,6 +47,18 @@ def add_record_arguments(parser: argparse.ArgumentParser) -> None:
         "--seconds", type=seconds, default=Budget().seconds, help="per kernel, size"
     )
     parser.add_argument("--no-micro", action="store_true", help="leave out the microbenchmarks")
+    parser.add_argument(
+        "--time-limit",
+        type=seconds,
+        metavar="SECONDS",
+        help="how long all races may take; what would take longer is left out. "
+        f"Default: {TIME_LIMIT:.0f}, or no limit where --size says what to measure",
+    )
+    parser.add_argument(
+        "--anew",
+        action="store_true",
+        help="measure all again, also what a run of the last day measured before it was stopped",
+    )
     parser.add_argument(
         "--wgsl", action="store_true",
         help="the ladder in WGSL instead, through Vulkan or Metal; needs the package wgpu",
@@ -90,6 +104,7 @@ def run_record(options: argparse.Namespace) -> int:
     only_matmul = with_matmul and not names
     kernels = [] if only_matmul else for_this_gpu(names)
     squares = SQUARES if only_matmul else SQUARE_SIZES
+    limit = math.inf if options.sizes else TIME_LIMIT
     path, run = take_record(
         kernels,
         options.out or own_records(),
@@ -97,6 +112,8 @@ def run_record(options: argparse.Namespace) -> int:
         micro=not (options.no_micro or only_matmul),
         budget=Budget(seconds=options.seconds),
         matmul=dispatcher(0) if with_matmul else None,
+        time_limit=limit if options.time_limit is None else options.time_limit,
+        go_on=not options.anew,
         progress=tell,
     )
     ended = "complete" if run.complete else "stopped early"

@@ -10,6 +10,7 @@ from sgemm_lab.lab.output import Output, table
 from sgemm_lab.lab.your_gpu import gpu_seconds
 from sgemm_lab.measuring.race import Budget, input_set_count
 from sgemm_lab.measuring.recorder import RAGGED_SIZES, SQUARE_SIZES
+from sgemm_lab.measuring.sizes import TIME_LIMIT
 from sgemm_lab.models.roofline import clock_text
 from sgemm_lab.records.data import CUBLAS_MODES, Measurement, Record, Spread
 from sgemm_lab.text import bytes_text
@@ -26,6 +27,8 @@ class Recorded:
 
     budget = Budget()
     """How long a kernel is measured at one size."""
+    time_limit = TIME_LIMIT
+    """Seconds that the races of a record may take."""
     square_sizes = SQUARE_SIZES
     ragged_sizes = RAGGED_SIZES
 

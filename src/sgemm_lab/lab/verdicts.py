@@ -16,7 +16,7 @@ SIGNS = {"confirmed": "✓", "wrong": "✗", "partly": "◐", "misleading": "!",
 """Every verdict there is, and the sign that stands beside its word."""
 
 _NOTE = "Each number comes from a cell of this page."
-_KEY = re.compile(r"[a-z0-9]+(?:-[a-z0-9]+)+")
+_KEY = re.compile(r"(?:\d{3}|more)(?:-[a-z0-9]+)+")
 _CODE = re.compile(r"`([^`]+)`")
 
 

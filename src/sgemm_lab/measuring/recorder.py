@@ -5,8 +5,10 @@ measured; what stops the measuring leaves what was measured until then; and wher
 be written after all, the run is kept in another place, which the message names.
 """
 
+import math
 import subprocess
 import tempfile
+import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
@@ -34,7 +36,9 @@ from sgemm_lab.measuring.race import (
     is_graphed,
     race,
 )
+from sgemm_lab.measuring.sizes import Pace, has_room, measured_before
 from sgemm_lab.records.data import (
+    CUBLAS,
     CUBLAS_MODES,
     MATMUL,
     Accuracy,
@@ -47,6 +51,7 @@ from sgemm_lab.records.data import (
     Spread,
 )
 from sgemm_lab.records.store import RECORDS, add_run, check_room_for
+from sgemm_lab.text import bytes_text
 
 SQUARE_SIZES: tuple[Size, ...] = tuple((n, n, n) for n in (256, 512, 1024, 2048, 4096, 8192))
 
@@ -91,11 +96,14 @@ def take_record(
     micro: bool = True,
     budget: Budget | None = None,
     matmul: Dispatcher | None = None,
+    time_limit: float = math.inf,
+    go_on: bool = False,
     progress: Progress = lambda _: None,
 ) -> tuple[Path, Run]:
     """Measure kernels and cuBLAS at all sizes, add the run to the GPU's file, return both.
 
-    ``matmul`` is measured beside the kernels; its measurements say which kernel it took.
+    ``matmul`` is measured beside the kernels; its measurements say which kernel it took. With
+    ``go_on`` the sizes are left out that a run of the last day measured before it was stopped.
 
     Raises:
         LabError: as ``measure_run`` does; the file cannot be added to, which is found out before
@@ -103,7 +111,11 @@ def take_record(
             the run is kept instead.
     """
     device = current_device()
-    _look_first(folder, device)
+    runs = _look_first(folder, device)
+    sizes = list(sizes)
+    if go_on:
+        others = [CUBLAS, *([MATMUL] if matmul is not None else [])]
+        sizes = _left(sizes, measured_before(runs, new_run(), kernels, others), progress)
     run = measure_run(
         kernels,
         sizes=sizes,
@@ -111,9 +123,20 @@ def take_record(
         effects=micro,
         budget=budget,
         matmul=matmul,
+        time_limit=time_limit,
         progress=progress,
     )
     return keep_run(folder, device, run), run
+
+
+def _left(sizes: list[Size], done: set[Size], progress: Progress) -> list[Size]:
+    left = [size for size in sizes if size not in done] or sizes
+    if len(left) < len(sizes):
+        progress(
+            f"{len(sizes) - len(left)} of {len(sizes)} sizes stand in the file already, of a run "
+            "that was stopped: going on with the others. --anew measures all."
+        )
+    return left
 
 
 @dataclass
@@ -162,11 +185,14 @@ def measure_run(
     effects: bool = False,
     budget: Budget | None = None,
     matmul: Dispatcher | None = None,
+    time_limit: float = math.inf,
     progress: Progress = lambda _: None,
 ) -> Run:
     """Measure kernels and cuBLAS at all sizes; on request the GPU's card, and what moves a number.
 
     Small products are measured as CUDA graphs (``race.is_graphed``), kernels and cuBLAS alike.
+    What the races would take longer for than ``time_limit`` seconds in all is left out, and so is
+    a size that the GPU's memory has no room for; ``progress`` is told.
 
     A kernel that is not the book's is first tried out in a process of its own, where a time limit
     ends a loop that never would. Ctrl-C or an error ends the run early. What was measured until
@@ -181,7 +207,7 @@ def measure_run(
         if not kernel.is_the_books:
             progress(f"{kernel.name} is tried out")
             try_out(kernel, sizes)
-    taken = _Taken()
+    taken, pace, began = _Taken(), Pace(budget or Budget()), time.monotonic()
     with WatchCard() as card, _keeping(taken, progress):
         products = contenders(kernels) if sizes else {}
         if matmul is not None:
@@ -194,13 +220,19 @@ def measure_run(
                 for name, product in products.items()
                 if not (graphs and name == CUBLAS_MODES["fp16"])
             }
+            racing = _measurable(racing, size, pace, began + time_limit, progress)
+            if not racing:
+                continue
             try:
                 found = race(racing, size, budget, progress, graphs)
+                pace.learn(found)
                 errors = product_errors({one.kernel: racing[one.kernel] for one in found}, size)
                 taken.measurements += [replace(one, error=errors[one.kernel]) for one in found]
             except RaceInterrupted as stop:
                 taken.measurements += stop.measurements
                 raise
+        if sizes and not taken.measurements:
+            raise LabError("No size could be measured here: choose smaller ones, or more time.")
         for reading in microbenchmarks(progress) if micro else ():
             taken.readings.append(reading)
         for reading in measure_effects(progress) if effects else ():
@@ -223,6 +255,30 @@ def measure_run(
         power_w=Spread.of(card.power_w),
         temperature_c=Spread.of(card.temperature_c),
     )
+
+
+def _measurable(
+    racing: dict[str, Any], size: Size, pace: Pace, end: float, progress: Progress
+) -> dict[str, Any]:
+    """Return the products that this GPU has memory and time for at a size; say what is left out."""
+    free = _free_bytes()
+    if not has_room(size, free):
+        progress(f"left out: the GPU has {bytes_text(free)} of memory free, too few for this size")
+        return {}
+    kept = pace.in_time(list(racing), size, end - time.monotonic())
+    late = [name for name in racing if name not in kept]
+    if late:
+        minutes = sum(pace.foretold(name, size) for name in late) / 60
+        who = ", ".join(late) if kept else "this size"
+        progress(f"left out: {who} would take {minutes:.0f} minutes; --time-limit gives more time")
+    return {name: racing[name] for name in kept}
+
+
+def _free_bytes() -> int:
+    """Return how much of the GPU's memory nothing uses, what CuPy keeps for later included."""
+    cupy = require_gpu()
+    cupy.get_default_memory_pool().free_all_blocks()
+    return int(cupy.cuda.runtime.memGetInfo()[0])
 
 
 def record_counters(
@@ -307,11 +363,14 @@ def keep_run(folder: Path, device: Device, run: Run) -> Path:
     )
 
 
-def _look_first(folder: Path, device: Device) -> None:
-    """Find out whether the GPU's file can be added to, before minutes of measuring depend on it."""
+def _look_first(folder: Path, device: Device) -> tuple[Run, ...]:
+    """Return the runs of the GPU's file, once it is sure that it can be added to.
+
+    Minutes of measuring depend on that, so it is found out before.
+    """
     path = RECORDS.path(folder, device.name)
     check_writable(folder, _ROOM + (path.stat().st_size if path.is_file() else 0))
-    check_room_for(path, device)
+    return check_room_for(path, device)
 
 
 def current_device() -> Device:

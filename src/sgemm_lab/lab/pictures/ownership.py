@@ -75,8 +75,9 @@ def owners_panel(title: str, kernel: Kernel, *, says: str = "") -> Output:
     """Return a panel with a corner of C in blocks of a kernel; a block, a warp, a thread in it."""
     rows, columns = _block_of(kernel)
     size = (rows, columns, 8)
-    many = reading(kernel, size, "warp", number=_WARP).owned
-    one = reading(kernel, size, "thread", number=_WARP * WARP + WARP // 2).owned
+    warp = min(_WARP, kernel.launch_shape(*size).threads // WARP - 1)
+    many = reading(kernel, size, "warp", number=warp).owned
+    one = reading(kernel, size, "thread", number=warp * WARP + WARP // 2).owned
     cell = _SIDE / (2 * columns)
     wide, high, top = columns * cell, rows * cell, 24
     below = top + (max(row for row, _ in many) + 1) * cell + 15

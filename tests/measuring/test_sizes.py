@@ -1,0 +1,68 @@
+"""Which sizes a record takes: foretold times, memory, and what a stopped run has."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from sgemm_lab.measuring.race import Budget
+from sgemm_lab.measuring.sizes import Pace, has_room
+from sgemm_lab.records.data import Measurement
+
+SIZE = (1000, 1000, 1000)
+FLOP = 2 * 10**9
+BUDGET = Budget(seconds=0.4, min_samples=5, warm_up_seconds=0.1)
+
+
+def pace(**seconds: float) -> Pace:
+    """Return what is known after these products took so many seconds at 1000³."""
+    found = Pace(BUDGET)
+    found.learn(Measurement(name, "", *SIZE, 1, (took,)) for name, took in seconds.items())
+    return found
+
+
+def test_nothing_is_foretold_before_anything_is_known() -> None:
+    assert Pace(BUDGET).foretold("naive", SIZE) == 0
+    assert Pace(BUDGET).in_time(["naive", "cublas"], SIZE, 1) == ["naive", "cublas"]
+
+
+def test_a_fast_product_takes_its_budget_and_a_slow_one_its_samples() -> None:
+    found = pace(fast=1e-6, slow=2.0)
+    assert found.foretold("fast", SIZE) == pytest.approx(0.5, rel=1e-4)
+    assert found.foretold("slow", SIZE) == pytest.approx(2 * 2 + 2 + 5 * 2)
+
+
+def test_eight_times_the_work_takes_eight_times_the_time() -> None:
+    found = pace(slow=2.0)
+    assert found.foretold("slow", (2000, 2000, 2000)) == pytest.approx(8 * 16)
+
+
+def test_what_was_not_measured_counts_as_the_slowest() -> None:
+    found = pace(fast=1e-6, slow=2.0)
+    assert found.foretold("new", SIZE) == found.foretold("slow", SIZE)
+
+
+def test_the_slowest_are_left_out_and_never_the_library() -> None:
+    found = pace(naive=2.0, tiled=0.2, cublas=0.01)
+    names = ["naive", "tiled", "cublas"]
+    assert found.in_time(names, SIZE, 100) == names
+    assert found.in_time(names, SIZE, 5) == ["tiled", "cublas"]
+    assert found.in_time(names, SIZE, 1) == []
+
+
+@given(
+    times=st.dictionaries(st.sampled_from("abcdef"), st.floats(1e-6, 100), min_size=1),
+    left=st.floats(0, 1000),
+)
+def test_what_is_kept_fits_the_time(times: dict[str, float], left: float) -> None:
+    found = pace(cublas=1e-3, **times)
+    kept = found.in_time([*times, "cublas"], SIZE, left)
+    assert sum(found.foretold(name, SIZE) for name in kept) <= left
+    # Nothing is left out that is faster than something kept.
+    out = set(times) - set(kept)
+    if kept:
+        assert all(times[o] >= times[k] for o in out for k in set(kept) - {"cublas"})
+
+
+def test_matrices_leave_room_for_a_workspace() -> None:
+    assert has_room(SIZE, 15_000_001)
+    assert not has_room(SIZE, 14_999_999)

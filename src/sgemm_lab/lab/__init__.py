@@ -155,7 +155,7 @@ def show(name: str, first: int | str | None = None, last: int | str | None = Non
 
 
 def wgsl(name: str) -> Output:
-    """Show a kernel said again in WGSL, the language of the programs that a page runs."""
+    """Show a kernel beside the same in WGSL, the language of the programs that a page runs."""
     return wgsl_listing(load_program(name))
 
 

@@ -96,7 +96,7 @@ def plots() -> str:
     widget = lab.roofline("naive_rows", "naive", level="dram")
     state = page_state({widget.model_id: {"state": widget.get_state()}})
     pictures = [lab.curves(*names, conclusion="It rises.") for names in CURVES]
-    drawings = [one._repr_mimebundle_()["image/svg+xml"] for one in pictures]
+    drawings = [one._repr_mimebundle_()[0]["image/svg+xml"] for one in pictures]
     saved = json.dumps(state).replace("<", "\\u003c")
     return "\n".join(
         [

@@ -1,6 +1,8 @@
 """Errors on pages: they are those of the record, and what is not measured is a sentence."""
 
+import re
 from dataclasses import replace
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -16,6 +18,7 @@ from sgemm_lab.lab.pictures.fragments import fragments_panel, split_panel
 from sgemm_lab.measuring.accuracy import LENGTHS, SIDE
 from sgemm_lab.records.data import CUBLAS_MODES, INPUTS, Accuracy
 from sgemm_lab.simulator.tensor_operations import lanes_of_elements
+from sgemm_lab.style import NARROW
 
 NAMES = ("promoted", *CUBLAS_MODES.values())
 LARGE = 4096
@@ -65,6 +68,16 @@ def test_the_picture_has_a_point_for_each_kernel_and_mode() -> None:
     drawn = picture._repr_mimebundle_()[0]["image/svg+xml"]
     assert all(name in drawn for name in ("promoted", "cuBLAS FP32", "cuBLAS FP16"))
     assert lab.library("fp16").gflops == pytest.approx(2 * LARGE**3 / 1e-3 / 1e9)
+
+
+def test_on_a_phone_no_name_lies_on_another() -> None:
+    names = ("stages", "stream_k", "three_products", "promoted", "promoted_rows")
+    picture: Any = lab.speed_and_error(*names, conclusion="One wins.")
+    _, metadata = picture._repr_mimebundle_()
+    placed = re.findall(r' y="([0-9.]+)"[^>]*>([^<]+)</text>', metadata[NARROW])
+    right = sorted(float(y) for y, name in placed if name in (*names[:3], "cuBLAS FP32"))
+    assert len(right) == 4
+    assert min(below - above for above, below in pairwise(right)) >= 10
 
 
 def test_three_products_leave_what_fp32_rounds_away_and_one_does_not() -> None:

@@ -252,5 +252,17 @@ def test_pictures_carry_their_conclusion():
     assert f"<figcaption>{bundle['text/plain']}</figcaption>" in bundle["text/html"]
 
 
+def test_on_a_phone_the_names_of_curves_stand_above_them():
+    _, metadata = lab.curves("naive", "tiled", conclusion="It rises.")._repr_mimebundle_()
+    drawn = metadata[style.NARROW]
+    width = float(re.search(r'viewBox="0 0 ([0-9.]+)', drawn)[1])
+    assert width * 96 / 72 <= 358
+    found = re.findall(r' y="([0-9.]+)"[^>]*>([^<]+)</text>', drawn)
+    places = {name: float(y) for y, name in found}
+    named = [places[name] for name in ("cuBLAS", "Naive, columns across the warp", "Tiled")]
+    assert max(named) < min(places[label] for label in ("10,000", "5,000"))
+    assert "data-speeds" not in drawn
+
+
 def test_say_is_markdown_with_braces_left_alone():
     assert lab.say("\n$\\frac{a}{b}$ GB/s\n")._repr_markdown_() == "$\\frac{a}{b}$ GB/s"

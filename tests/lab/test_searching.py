@@ -10,6 +10,7 @@ from sgemm_lab import lab
 from sgemm_lab.errors import LabError
 from sgemm_lab.lab import searching
 from sgemm_lab.lab.searching import SearchMap
+from sgemm_lab.style import NARROW
 
 EIGHT, NINE = (8, 8, 8), (9, 9, 9)
 TABLE = table(
@@ -43,9 +44,10 @@ def test_the_correlation_is_the_middle_one_of_the_sizes() -> None:
 
 
 def test_the_picture_names_every_candidate_and_size() -> None:
-    drawing = SearchMap(TABLE, [EIGHT, NINE])._repr_mimebundle_()["image/svg+xml"]
-    words = re.findall(r">([^<>\n]+)</text>", drawing)
-    assert {"naive 8×64", "tiled", "tiled, TILE 16", "8³", "9³"} <= set(words)
+    bundle, phone = SearchMap(TABLE, [EIGHT, NINE])._repr_mimebundle_()
+    for drawing in (bundle["image/svg+xml"], phone[NARROW]):
+        words = re.findall(r">([^<>\n]+)</text>", drawing)
+        assert {"naive 8×64", "tiled", "tiled, TILE 16", "8³", "9³"} <= set(words)
 
 
 def test_labels_that_would_be_equal_are_written_out() -> None:

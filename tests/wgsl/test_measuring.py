@@ -46,6 +46,13 @@ LOSE = """async () => {
 WITHOUT_FEATURES = """() => {
   Object.defineProperty(GPUAdapter.prototype, "features", { get: () => new Set() });
 }"""
+TIMED_BY_SIZE = """(at256) => {
+  const run = card.seconds.bind(card);
+  card.seconds = async (work, grid) => {
+    await run(work, grid);
+    return at256 * (grid[0] / 8) ** 3;  // a block of naive has 32 columns
+  };
+}"""
 
 
 def climb(page: Page, book: dict[str, Any] = BOOK, **limits: int) -> Any:
@@ -95,6 +102,17 @@ def test_smaller_sizes_are_timed_too(with_card: Page) -> None:
     assert sizes == [n for n in (256, 128) if n < measured["size"]]
     for one in measured["smaller"]:
         assert [len(seconds) for seconds in one["seconds"].values()] == [3]
+
+
+@pytest.mark.parametrize(("at_256", "size"), [(0.0124, 512), (0.0126, 256)])
+def test_no_run_of_a_program_takes_longer_than_a_tenth_of_a_second(
+    own_card: Page, at_256: float, size: int
+) -> None:
+    own_card.evaluate(OPEN)
+    own_card.evaluate(TIMED_BY_SIZE, at_256)
+    measured = climb(own_card, with_programs("naive"), largest=4096)
+    assert measured["size"] == size
+    assert max(max(rung["seconds"]) for rung in measured["rungs"]) <= 0.1
 
 
 def test_a_card_without_features_measures_the_rest_by_the_browsers_clock(own_card: Page) -> None:

@@ -29,7 +29,7 @@ three products leave (``contributions``).
 
 **Pictures that move.** ``roofline``, ``intensity``, ``occupancy``, ``coalescing``, ``banks``,
 ``timeline``, ``tile_waves``, ``machine_code``, ``ladder``, ``memory_ladder``, ``in_flight``; and
-still ones: ``curves``, ``spread``.
+still ones: ``curves``, ``spread``; the ``wgsl_climb`` in a table.
 
 **Several GPUs.** ``several`` is what their record says; ``over_gpus`` draws how a plan begins,
 ``gpu_tiles`` steps through it, ``gpu_timeline`` shows when each multiplied, ``many_gpus`` reckons
@@ -120,6 +120,8 @@ from sgemm_lab.lab.tile_waves import tile_waves as _tile_waves
 from sgemm_lab.lab.timelines import blocks_per_sm, pace, timed_kernel
 from sgemm_lab.lab.timelines import timeline as _timeline
 from sgemm_lab.lab.verdicts import verdicts
+from sgemm_lab.lab.wgsl_climb import WgslClimb
+from sgemm_lab.lab.wgsl_climb import wgsl_climb as _wgsl_climb
 from sgemm_lab.lab.your_gpu import my_gpu as _my_gpu
 from sgemm_lab.records.data import Measurement
 from sgemm_lab.rules.overlap import Pipeline
@@ -155,8 +157,16 @@ def show(name: str, first: int | str | None = None, last: int | str | None = Non
 
 
 def wgsl(name: str) -> Output:
-    """Show a kernel said again in WGSL, the language of the programs that a page runs."""
+    """Show a kernel beside the same in WGSL, the language of the programs that a page runs."""
     return wgsl_listing(load_program(name))
+
+
+def wgsl_climb() -> WgslClimb:
+    """Show every program in WGSL beside its CUDA kernel, as the book's GPU measured them.
+
+    ``wgsl_climb().gflops("split")`` is the speed of one, for a sentence.
+    """
+    return _wgsl_climb()
 
 
 def source(name: str) -> str:
@@ -946,6 +956,7 @@ __all__ = [
     "waves",
     "ways",
     "wgsl",
+    "wgsl_climb",
     "words",
     "written",
 ]

@@ -173,18 +173,23 @@ def _draw_points(
         ax.set_xlim(min(errors) / left, max(errors) * right)
         ax.grid(axis="both")
         fig.legend(loc="outside upper left", fontsize=9, ncols=2 if phone else 4)
-        _label_points(ax, labels)
+        _label_points(ax, labels, phone)
     return fig
 
 
-def _label_points(ax: Axes, labels: list[tuple[str, str, tuple[float, float]]]) -> None:
-    """Write each label beside its point, clear of the others: left of those that err least."""
+def _label_points(
+    ax: Axes, labels: list[tuple[str, str, tuple[float, float]]], phone: bool
+) -> None:
+    """Write each label beside its point, clear of the others: left of those that err least.
+
+    On a phone a name reaches over other errors, so that all of one side keep clear of each other.
+    """
     least = min(error for _, _, (error, _) in labels)
     lowest: dict[tuple[bool, int], float] = {}
     for text, colour, (error, speed) in sorted(labels, key=lambda found: found[2][1]):
         y = ax.transData.transform((error, speed))[1] * 72 / ax.figure.dpi
         left = error < _SIDE_BY_SIDE * least
-        column = (left, round(math.log10(error)))
+        column = (left, 0 if phone else round(math.log10(error)))
         middle = max(y, lowest.get(column, -math.inf) + _LABEL_POINTS)
         lowest[column] = middle
         ax.annotate(

@@ -8,7 +8,8 @@ from pygments.lexer import Lexer
 from pygments.lexers import CudaLexer, WgslLexer
 
 from sgemm_lab.errors import LabError
-from sgemm_lab.kernel import Kernel, body_start, load_kernel
+from sgemm_lab.kernel import Kernel, body_start, book_kernel, load_kernel
+from sgemm_lab.lab.beside import beside
 from sgemm_lab.lab.output import Output
 from sgemm_lab.wgsl.programs import load_program
 
@@ -28,9 +29,18 @@ def listing(kernel: Kernel, first: Place = None, last: Place = None) -> Output:
 
 
 def wgsl_listing(program: Kernel) -> Output:
-    """Return a program in WGSL, without its head comment; marked is what its parent lacks."""
+    """Return a program in WGSL beside its CUDA kernel, without head comments.
+
+    Where CUDA has no such kernel it stands alone, as in a terminal; marked is what its parent
+    lacks.
+
+    Raises:
+        LabError: a line of one has neither its fellow in the other nor a reason.
+    """
     parent = load_program(program.parent) if program.parent else None
-    return _listing(program, parent, WgslLexer(stripnl=False), "in WGSL")
+    alone = _listing(program, parent, WgslLexer(stripnl=False), "in WGSL")
+    kernel = book_kernel(program.name)
+    return Output(beside(kernel, program), alone.text) if kernel else alone
 
 
 def _listing(

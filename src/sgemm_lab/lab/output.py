@@ -92,9 +92,15 @@ class Picture:
 class PictureOfTwoWidths(Picture):
     """A picture that is drawn once for a column and once for a phone, where a page shows that."""
 
-    def __init__(self, draw: Callable[[bool], Figure], title: str, conclusion: str) -> None:
+    def __init__(
+        self,
+        draw: Callable[[bool], Figure],
+        title: str,
+        conclusion: str,
+        speeds: Sequence[str] = (),
+    ) -> None:
         """Draw it. ``draw`` takes whether it is for a phone."""
-        super().__init__(draw(False), title, conclusion)
+        super().__init__(draw(False), title, conclusion, speeds)
         self._narrow = style.svg(draw(True), title, self._conclusion)
 
     def _repr_mimebundle_(self, **_: object) -> Any:

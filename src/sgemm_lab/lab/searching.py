@@ -12,7 +12,7 @@ from sgemm_lab.dispatch.shapes import SQUARES
 from sgemm_lab.dispatch.summary import rank_correlation
 from sgemm_lab.errors import LabError
 from sgemm_lab.kernel import Size, load_kernel, load_kernels
-from sgemm_lab.lab.output import Picture
+from sgemm_lab.lab.output import PictureOfTwoWidths
 from sgemm_lab.models.ladder import GPU
 from sgemm_lab.records.tuned import Point, Table, load_tables
 from sgemm_lab.rules.tile import Tile
@@ -28,7 +28,7 @@ _ROW, _MARGIN = 0.21, 1.1
 """Inches: the height of a candidate's row, and what the labels of the sizes take."""
 
 
-class SearchMap(Picture):
+class SearchMap(PictureOfTwoWidths):
     """Every measured candidate at every size, as a share of the fastest there."""
 
     def __init__(self, table: Table, sizes: Sequence[Size]) -> None:
@@ -46,7 +46,7 @@ class SearchMap(Picture):
         self.gpu = table.gpu.name
         self.sizes = [size for size in sizes if any(p.size == size for p in points)]
         self.points = tuple(points)
-        super().__init__(self._draw(), f"Search on {self.gpu}", self._words())
+        super().__init__(self._draw, f"Search on {self.gpu}", self._words())
 
     @property
     def winners(self) -> list[Point]:
@@ -105,9 +105,9 @@ class SearchMap(Picture):
 
         return sorted({point.kernel for point in self.points}, key=place)
 
-    def _draw(self) -> Figure:
+    def _draw(self, phone: bool) -> Figure:
         rows = self._rows()
-        fig = style.figure(5.8, _MARGIN + _ROW * len(rows))
+        fig = style.figure(style.PHONE_WIDTH if phone else 5.8, _MARGIN + _ROW * len(rows))
         with style.book_style():
             ax = fig.subplots()
             for column, size in enumerate(self.sizes):
@@ -122,11 +122,16 @@ class SearchMap(Picture):
             ax.set_xlim(-0.5, len(self.sizes) - 0.5)
             ax.set_ylim(len(rows) - 0.5, -0.5)
             ax.set_xticks(range(len(self.sizes)), [size_text(size) for size in self.sizes])
-            ax.tick_params(axis="x", rotation=45 if len(self.sizes) > 5 else 0)
-            ax.set_yticks(range(len(rows)), _labels(rows))
+            many = 90 if phone else 45
+            ax.tick_params(axis="x", rotation=many if len(self.sizes) > 5 else 0)
+            ax.set_yticks(range(len(rows)), _labels(rows), fontsize=8.5 if phone else None)
             ax.tick_params(length=0)
             ax.spines[:].set_visible(False)
-            ax.set_title("the darker, the nearer to the fastest of the size (★)")
+            meaning = "the darker, the nearer to the fastest of the size (★)"
+            if phone:  # over the labels too: the map alone is narrower than the words
+                fig.suptitle(meaning, fontsize=9)
+            else:
+                ax.set_title(meaning)
         return fig
 
 

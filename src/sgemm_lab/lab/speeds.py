@@ -3,16 +3,18 @@
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from textwrap import wrap
 
 from matplotlib.axes import Axes
+from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter, NullLocator
 
 from sgemm_lab import style
 from sgemm_lab.errors import LabError
 from sgemm_lab.kernel import Kernel, Size, load_kernel, load_kernels
 from sgemm_lab.lab import session
-from sgemm_lab.lab.output import Output, Picture, sentence, table
+from sgemm_lab.lab.output import Output, Picture, PictureOfTwoWidths, sentence, table
 from sgemm_lab.measuring.recorder import SQUARE_SIZES
 from sgemm_lab.records.data import Record, Score
 from sgemm_lab.records.store import not_yet_measured, scores
@@ -21,6 +23,13 @@ from sgemm_lab.text import number, size_text
 _MOST_CURVES = 5
 _LINE_POINTS = 11.0
 """Height of a line of a label beside a curve."""
+_COLOURS = (
+    style.CUBLAS,
+    *(style.LEVEL_COLOURS[level] for level in ("dram", "shared", "l2", "register")),
+    style.KERNEL,
+)
+_MARKERS = "osD^vP"
+"""What tells curves apart whose names do not stand beside them."""
 
 
 @dataclass(frozen=True)
@@ -153,46 +162,48 @@ def speed_curves(names: Sequence[str], conclusion: str) -> Picture:
     if waiting:
         conclusion += f" {not_yet_measured(waiting)}"
     here = [s for s in scores(session.here()) if s.kernel in names and s.m == s.n == s.k]
-    fig = style.figure(7.0, 3.9)
+    if here:
+        conclusion += f" Open marks: {here[0].gpu}, measured here."
+    shown = [kernel.name for kernel in kernels if kernel.name in measured]
+    return PictureOfTwoWidths(
+        partial(_draw_curves, known, here, shown), "Speed over matrix size", conclusion, names
+    )
+
+
+def _draw_curves(
+    known: Sequence[Score], here: Sequence[Score], names: Sequence[str], phone: bool
+) -> Figure:
+    """Draw the curves of cuBLAS and some kernels. On a phone their names stand above."""
+    fig = style.figure(style.PHONE_WIDTH if phone else 7.0, 4.4 if phone else 3.9)
     with style.book_style():
         ax = fig.subplots()
         ax.set(xscale="log", yscale="log", ylabel="GFLOP/s")
         ax.set_xlabel("M = N = K")
         sizes = sorted({score.m for score in known})
-        curves: list[tuple[str, str | None, str]] = [("cuBLAS", None, style.CUBLAS)]
-        colours = [
-            style.LEVEL_COLOURS["dram"],
-            style.LEVEL_COLOURS["shared"],
-            style.LEVEL_COLOURS["l2"],
-            style.LEVEL_COLOURS["register"],
-            style.KERNEL,
-        ]
-        curves += [
-            (title_of(kernel.name), kernel.name, colour)
-            for kernel, colour in zip(kernels, colours, strict=False)
-            if kernel.name in measured
-        ]
         ends: list[tuple[str, str, tuple[float, float]]] = []
-        for label, name, colour in curves:
+        for name, colour, marker in zip([None, *names], _COLOURS, _MARKERS, strict=False):
+            label = title_of(name) if name else "cuBLAS"
             points = _points(known, name)
             xs = list(points)
-            ax.plot(xs, list(points.values()), "o-", color=colour, markersize=4)
+            ax.plot(xs, list(points.values()), f"{marker if phone else 'o'}-", color=colour,
+                    markersize=4, label=label)  # fmt: skip
             ends.append(("\n".join(wrap(label, 27)), colour, (xs[-1], points[xs[-1]])))
             yours = _points(here, name)
             ax.plot(list(yours), list(yours.values()), "D:", color=colour, markersize=7,
                     markerfacecolor="none", linewidth=1.0)  # fmt: skip
         shown = [*sizes, *(score.m for score in here)]
-        ax.set_xlim(min(shown) * 0.85, max(shown) * 4.5)
+        ax.set_xlim(min(shown) * 0.85, max(shown) * (1.15 if phone else 4.5))
         ax.set_xticks(sizes, [str(size) for size in sizes])
         ax.xaxis.set_minor_locator(NullLocator())
         ax.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
         ax.yaxis.set_minor_formatter(NullFormatter())
         ax.yaxis.set_major_formatter(FuncFormatter(lambda value, _: number(value)))
         ax.grid(axis="y")
-        _label_ends(ax, ends)
-    if here:
-        conclusion += f" Open marks: {here[0].gpu}, measured here."
-    return Picture(fig, "Speed over matrix size", conclusion, speeds=names)
+        if phone:
+            fig.legend(loc="outside upper left", fontsize=9)
+        else:
+            _label_ends(ax, ends)
+    return fig
 
 
 def _label_ends(ax: Axes, ends: list[tuple[str, str, tuple[float, float]]]) -> None:

@@ -7,7 +7,7 @@
 //
 // A thread keeps its row of the tile and copies four neighbours of it at once. So only the first
 // BK / 4 threads of a row copy A, and only the first BK / 4 rows of threads copy B. CUDA's float4
-// is WGSL's vec4f.
+// is WGSL's vec4f. As holds vec4f: into a tile of floats the four would be stored one by one.
 
 const TILE = 16u;  // rows and columns of a tile
 const BK = 32u;    // width of the window along K
@@ -27,8 +27,8 @@ struct Size { M: u32, N: u32, K: u32 }
 @group(0) @binding(3) var<uniform> size: Size;
 @group(0) @binding(4) var<storage, read> A4: array<vec4f>;  // A again, in groups of four
 
-var<workgroup> As: array<array<f32, BK>, TILE>;  // rows of A × the window's k
-var<workgroup> Bs: array<array<f32, TILE>, BK>;  // the window's k × columns of B
+var<workgroup> As: array<array<vec4f, BK / 4>, TILE>;  // rows of A × the window's k, in fours
+var<workgroup> Bs: array<array<f32, TILE>, BK>;        // the window's k × columns of B
 
 // Four neighbours of a row of A, from A[row][k] on; zeros past an edge. One load of 16 bytes where
 // rows begin at multiples of it: WGSL cannot read A as something else, so A is bound twice.
@@ -58,7 +58,7 @@ fn sgemm(@builtin(workgroup_id) block: vec3u, @builtin(local_invocation_id) thre
         let kA = 4 * tx;
         if (kA < BK) {
             let v = loadA(row, k0 + kA);
-            for (var i = 0u; i < 4; i++) { As[ty][kA + i] = v[i]; }
+            As[ty][tx] = v;
         }
         let kB = 4 * ty;
         if (kB < BK) {
@@ -70,7 +70,7 @@ fn sgemm(@builtin(workgroup_id) block: vec3u, @builtin(local_invocation_id) thre
         workgroupBarrier();  // no one reads the window before all of it is there
 
         for (var k = 0u; k < BK; k++) {
-            acc += As[ty][k] * Bs[k][tx];
+            acc += As[ty][k / 4][k % 4] * Bs[k][tx];
         }
         workgroupBarrier();  // no one overwrites the window before all have read it
     }

@@ -6,7 +6,8 @@
 // block: TILE, TILE
 //
 // Threads are numbered consecutively, whatever their row. Thread i copies the i-th group of four
-// neighbours, and rows of B are copied in groups of four too. CUDA's float4 is WGSL's vec4f.
+// neighbours, and rows of B are copied in groups of four too. CUDA's float4 is WGSL's vec4f. The
+// tiles hold vec4f: into a tile of single floats the four would be stored one by one.
 
 const TILE = 16u;  // rows and columns of a tile
 const BK = 32u;    // width of the window along K
@@ -27,8 +28,8 @@ struct Size { M: u32, N: u32, K: u32 }
 @group(0) @binding(4) var<storage, read> A4: array<vec4f>;  // A again, in groups of four
 @group(0) @binding(5) var<storage, read> B4: array<vec4f>;  // B again, in groups of four
 
-var<workgroup> As: array<array<f32, BK>, TILE>;  // rows of A × the window's k
-var<workgroup> Bs: array<array<f32, TILE>, BK>;  // the window's k × columns of B
+var<workgroup> As: array<array<vec4f, BK / 4>, TILE>;  // rows of A × the window's k, in fours
+var<workgroup> Bs: array<array<vec4f, TILE / 4>, BK>;  // the window's k × columns of B, in fours
 
 // Four neighbours of a row of A, from A[row][k] on; zeros past an edge. One load of 16 bytes where
 // rows begin at multiples of it: WGSL cannot read A as something else, so A is bound twice.
@@ -69,18 +70,18 @@ fn sgemm(@builtin(workgroup_id) block: vec3u, @builtin(local_invocation_id) thre
             let r = tid / (BK / 4);
             let k = tid % (BK / 4) * 4;
             let v = loadA(block.y * TILE + r, k0 + k);
-            for (var i = 0u; i < 4; i++) { As[r][k + i] = v[i]; }
+            As[r][k / 4] = v;
         } else if (tid < 2 * TILE * BK / 4) {
             let i = tid - TILE * BK / 4;
             let k = i / (TILE / 4);
             let c = i % (TILE / 4) * 4;
             let v = loadB(k0 + k, block.x * TILE + c);
-            for (var j = 0u; j < 4; j++) { Bs[k][c + j] = v[j]; }
+            Bs[k][c / 4] = v;
         }
         workgroupBarrier();  // no one reads the window before all of it is there
 
         for (var k = 0u; k < BK; k++) {
-            acc += As[ty][k] * Bs[k][tx];
+            acc += As[ty][k / 4][k % 4] * Bs[k][tx / 4][tx % 4];
         }
         workgroupBarrier();  // no one overwrites the window before all have read it
     }

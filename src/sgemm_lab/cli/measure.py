@@ -31,6 +31,7 @@ from sgemm_lab.measuring.recorder import (
     record_errors,
     take_record,
 )
+from sgemm_lab.models.judging import findings
 from sgemm_lab.models.scoreboard import Line, lines
 from sgemm_lab.records.data import MATMUL, Score
 from sgemm_lab.records.fewer import FEWER
@@ -143,8 +144,11 @@ def run_errors(options: argparse.Namespace) -> int:
 
 
 def run_add(options: argparse.Namespace) -> int:
-    """Add the runs of files to the records."""
+    """Add the runs of files to the records, and say what looks wrong in them."""
     records = [load_record(file) for file in options.files]
+    for record in records:
+        for found in findings(record):
+            tell(found.sentence)
     folder = options.out or own_records()
     paths = [add_run(folder, record.gpu, run) for record in records for run in record.runs]
     if options.json:

@@ -1,4 +1,4 @@
-"""What looks wrong in a record is named: a clock, a passed bound, another GPU; in ours nothing is."""
+"""What looks wrong in records is named: a clock, a passed bound, another GPU. In ours is none."""
 
 from dataclasses import replace
 from typing import Any

@@ -1,14 +1,17 @@
 """GPUs by name, and the roofs that follow from their data sheets."""
 
 import re
-from dataclasses import fields
+from dataclasses import fields, replace
 
 import pytest
 
 from sgemm_lab.cuda.compiler import TARGETS
 from sgemm_lab.errors import LabError
 from sgemm_lab.gpu import GPUS, Gpu, find_gpu
+from sgemm_lab.models.roofline import sheet_of
+from sgemm_lab.records.data import Record
 from sgemm_lab.records.store import load_records
+from sgemm_lab.rules.occupancy import LIMITS
 
 
 @pytest.mark.parametrize(
@@ -68,6 +71,7 @@ def test_peaks_are_the_published_ones(id_: str, tflops: float) -> None:
 @pytest.mark.parametrize("gpu", GPUS, ids=lambda gpu: gpu.id)
 def test_kernels_are_compiled_for_every_gpu_of_the_book(gpu: Gpu) -> None:
     assert "sm_" + gpu.compute_capability.replace(".", "") in TARGETS
+    assert gpu.compute_capability in LIMITS
     assert find_gpu(gpu.name) is gpu
 
 
@@ -76,6 +80,59 @@ def test_every_number_of_a_data_sheet_has_its_source(gpu: Gpu) -> None:
     numbers = {field.name for field in fields(gpu) if field.type in (int, float, "int", "float")}
     assert set(gpu.sources) == numbers
     assert all(len(source) > 10 for source in gpu.sources.values())
+
+
+def wrong_with(gpu: Gpu) -> str:
+    """What no GPU of these years has, or "".
+
+    A line of HBM moves 1.4 Gbit/s (HBM2) to 12 (HBM4), and every stack has 1,024 lines or more. A
+    line of GDDR or LPDDR moves 5 Gbit/s (GDDR5) to 36 (GDDR7), and no board has more than 512.
+    """
+    slowest, fastest = (1.4, 12) if gpu.memory_bus_bits >= 1024 else (5, 36)
+    ranges = {
+        "Gbit/s of a memory line": (gpu.dram_gbs * 8 / gpu.memory_bus_bits, slowest, fastest),
+        "memory lines": (gpu.memory_bus_bits, 64, 16384),
+        "MHz": (gpu.clock_mhz, 500, 3500),
+        "SMs": (gpu.sms, 1, 300),
+        "lanes of an SM": (gpu.fp32_lanes, 64, 128),
+        "bytes of L2": (gpu.l2_bytes, 2**18, 2**29),
+    }
+    far = [f"{value:,g} {what}" for what, (value, low, high) in ranges.items()
+           if not low <= value <= high]  # fmt: skip
+    return ", ".join(far)
+
+
+@pytest.mark.parametrize("gpu", GPUS, ids=lambda gpu: gpu.id)
+def test_a_data_sheet_is_of_a_gpu_that_could_be(gpu: Gpu) -> None:
+    assert wrong_with(gpu) == ""
+
+
+@pytest.mark.parametrize(
+    ("wrong", "words"),
+    [
+        ({"dram_gbs": 5}, "0.15625 Gbit/s of a memory line"),
+        ({"dram_gbs": 320_000}, "10,000 Gbit/s of a memory line"),
+        ({"clock_mhz": 1}, "1 MHz"),
+        ({"sms": 4000}, "4,000 SMs"),
+        ({"l2_bytes": 4}, "4 bytes of L2"),
+    ],
+)
+def test_a_data_sheet_with_a_slip_is_noticed(wrong: dict[str, int], words: str) -> None:
+    assert wrong_with(replace(find_gpu("t4"), **wrong)) == words
+
+
+@pytest.mark.parametrize("record", load_records(), ids=lambda record: record.gpu.name)
+def test_memory_is_as_fast_as_a_device_of_the_model_says(record: Record) -> None:
+    told = 2 * record.gpu.memory_clock_mhz * record.gpu.memory_bus_bits / 8 / 1e3
+    sheet = sheet_of(record)
+    assert sheet is None or sheet.dram_gbs == pytest.approx(told, rel=0.1)
+
+
+def test_an_unknown_compute_capability_is_a_sentence() -> None:
+    orin = replace(find_gpu("t4"), compute_capability="8.7")
+    for of_an_sm in ("shared_per_sm", "shared_per_block", "threads_per_sm"):
+        with pytest.raises(LabError, match=r"compute capability 8\.7 has, .* Add it to LIMITS in"):
+            getattr(orin, of_an_sm)
 
 
 def test_where_a_device_says_otherwise_the_sheet_tells() -> None:

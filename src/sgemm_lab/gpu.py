@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from sgemm_lab.errors import LabError
 from sgemm_lab.hardware import WAVEFRONT_BYTES
-from sgemm_lab.rules.occupancy import LIMITS, THREADS_PER_BLOCK
+from sgemm_lab.rules.occupancy import THREADS_PER_BLOCK, limits_of
 
 
 @dataclass(frozen=True)
@@ -41,17 +41,17 @@ class Gpu:
     @property
     def shared_per_sm(self) -> int:
         """Bytes of shared memory that an SM can have."""
-        return LIMITS[self.compute_capability].shared_per_sm
+        return limits_of(self.compute_capability).shared_per_sm
 
     @property
     def shared_per_block(self) -> int:
         """Bytes of shared memory that a block can have."""
-        return LIMITS[self.compute_capability].shared_per_block
+        return limits_of(self.compute_capability).shared_per_block
 
     @property
     def threads_per_sm(self) -> int:
         """Threads that an SM can hold."""
-        return LIMITS[self.compute_capability].threads_per_sm
+        return limits_of(self.compute_capability).threads_per_sm
 
     @property
     def threads_per_block(self) -> int:

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from ladder_samples import WITHOUT_A_DEMAND
+from ladder_samples import MEASURED, WITHOUT_A_DEMAND
 from record_samples import DEVICE, record, run, samples
 
 from sgemm_lab import __version__, files
@@ -22,8 +22,9 @@ from sgemm_lab.cli.main import main
 from sgemm_lab.cuda import compiler
 from sgemm_lab.errors import LabError
 from sgemm_lab.kernel import Kernel, load_kernel, load_kernels
+from sgemm_lab.records.data import Spread
 from sgemm_lab.records.fewer import FEWER, latest
-from sgemm_lab.records.store import RECORDS, add_run, not_yet_measured
+from sgemm_lab.records.store import RECORDS, add_run, load_records, not_yet_measured, scores
 
 COMMANDS = (
     "doctor", "kernels", "check", "record", "tune", "shapes", "counters", "errors", "add", "count",
@@ -179,10 +180,12 @@ def test_scoreboard_json_is_a_list_of_objects(
     ]  # fmt: skip
 
 
-def test_the_books_scoreboard_has_every_kernel(capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_books_scoreboard_has_every_kernel_that_is_measured(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
     assert main(["scoreboard", "--json", "--gpu", "h200"]) == 0
     rows = json.loads(capsys.readouterr().out)
-    assert {row["kernel"] for row in rows} >= set(NAMES)
+    assert {row["kernel"] for row in rows} >= MEASURED
     assert all(row["gflops"] > 0 and row["cublas_gflops"] > 0 for row in rows)
     bounded = [
         row
@@ -453,7 +456,10 @@ def test_an_answer_that_cannot_be_written_is_a_sentence() -> None:
 
 def test_a_terminal_of_ascii_gets_what_it_can_show() -> None:
     done = command("scoreboard", PYTHONIOENCODING="ascii")
-    assert (done.returncode, done.stderr) == (0, "")
+    known = {score.kernel for score in scores(load_records())}
+    waiting = [name for name in NAMES if name not in known]
+    assert done.stderr == (f"{not_yet_measured(waiting)}\n" if waiting else "")
+    assert done.returncode == 0
     assert "4096?4096?4096" in done.stdout
 
 
@@ -488,8 +494,25 @@ def test_records_of_another_machine_are_added(
     file = str(records / "nvidia-h200.json")
     for _ in range(2):
         assert main(["add", file, "--out", str(mine)]) == 0
-        assert capsys.readouterr().out == f"{mine / 'nvidia-h200.json'} holds 2 runs.\n"
+        told = capsys.readouterr()
+        assert told.out == f"{mine / 'nvidia-h200.json'} holds 2 runs.\n"
+        assert told.err == ""
     assert "There is no record file no.json" in refused(capsys, "add", str(tmp_path / "no.json"))
+
+
+def test_what_looks_wrong_in_an_added_record_is_said(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    fast = (samples("naive", 1e-4, size=1024), samples("cublas", 1e-4, size=1024))
+    wrong = record(run(*fast, clock_mhz=Spread(3000.0, 3000.0, 3000.0)))
+    RECORDS.save(tmp_path / "theirs.json", wrong)
+    assert main(["add", str(tmp_path / "theirs.json"), "--out", str(tmp_path / "mine")]) == 0
+    told = capsys.readouterr()
+    assert told.out.endswith("nvidia-h200.json holds 1 run.\n")
+    clock, passed = told.err.splitlines()
+    assert clock.startswith("nvidia-h200.json, run of 2026-01-02T03:04:05Z: an SM clock of 3,000")
+    assert "naive at 1024³ reaches 21,475 GFLOP/s, " in passed
+    assert "of its bound: L1 allows " in passed
 
 
 def test_check_without_a_gpu_simulates_and_says_so(

@@ -3,9 +3,10 @@
 import re
 import xml.etree.ElementTree as ET
 from dataclasses import replace
+from html import escape
 
 import pytest
-from ladder_samples import WITHOUT_A_DEMAND
+from ladder_samples import MEASURED, WITHOUT_A_DEMAND
 from record_samples import record, run, samples
 
 from sgemm_lab import lab
@@ -14,13 +15,14 @@ from sgemm_lab.kernel import load_kernel, load_kernels
 from sgemm_lab.lab import session
 from sgemm_lab.lab.closing import Closing
 from sgemm_lab.records.data import Measurement
+from sgemm_lab.records.store import not_yet_measured
 
 NAMES = [
     kernel.name
     for kernel in load_kernels(variants=True)
-    if kernel.base_name not in WITHOUT_A_DEMAND
+    if kernel.base_name not in WITHOUT_A_DEMAND and kernel.name in MEASURED
 ]
-CHILDREN = [(k.parent, k.name) for k in load_kernels() if k.parent and k.name in NAMES]
+CHILDREN = [(k.parent, k.name) for k in load_kernels() if k.parent in MEASURED and k.name in NAMES]
 CHANGED = "Two letters."
 PRODUCT = re.compile(r": ([\d.]+) × ([\d.]+) ÷ ([\d.]+) = ([\d.]+)\.")
 DIVISION = re.compile(r"([\d.,]+) ÷ ([\d.,]+) (?:[a-zA-Z/]+ )?= ([\d,]+\.\d\d)\b")
@@ -219,9 +221,18 @@ def test_a_kernel_whose_parents_were_elsewhere_has_no_factor_at_its_size() -> No
     assert lines(box)["Factor"] == "Nothing to compare with."
 
 
-def test_a_size_that_was_not_recorded_has_no_box() -> None:
-    with pytest.raises(LabError, match="'one_row' was not recorded at 7³"):
-        lab.closing("one_row", size=7)
+def test_at_a_size_that_was_not_recorded_a_box_says_so() -> None:
+    said = not_yet_measured(["one_row"], " at 7³")
+    box = lab.closing("one_row", size=7)
+    assert repr(box).endswith(f"\n{said}")
+    assert "stands at 7³<" in box._repr_html_()
+    with pytest.raises(LabError, match=re.escape(said)):
+        _ = box.now
+
+
+def test_what_a_block_asks_for_must_be_told_where_no_size_is_named() -> None:
+    with pytest.raises(LabError, match="What a block of 'split_k' asks for cannot be told"):
+        lab.closing("split_k")
 
 
 def test_the_bar_runs_from_old_to_new_to_the_bound() -> None:
@@ -258,7 +269,7 @@ def test_a_box_is_text_too_and_marks_code() -> None:
     assert 'aria-label="Closing box: tiled"' in box._repr_html_()
 
 
-def test_a_kernel_that_changed_since_it_was_recorded_has_no_box(
+def test_a_kernel_that_changed_since_it_was_recorded_is_not_yet_measured(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     other = record(
@@ -269,8 +280,14 @@ def test_a_kernel_that_changed_since_it_was_recorded_has_no_box(
         )
     )
     monkeypatch.setattr(session, "book_records", lambda: [other])
-    with pytest.raises(LabError, match="'tiled' was not recorded as it is now"):
-        lab.closing("tiled", CHANGED)
+    said, box = not_yet_measured(["tiled"]), lab.closing("tiled", CHANGED, why="{share:.1f}")
+    assert f"What changed: {load_kernel('tiled').change}\n{said}" in repr(box)
+    assert escape(said) in box._repr_html_()
+    assert 'aria-label="Closing box: tiled"' in box._repr_html_()
+    assert repr(lab.bound("tiled")) == said
+    for unmeasured in (box, lab.bound("tiled")):
+        with pytest.raises(LabError, match=re.escape(said)):
+            _ = unmeasured.gflops
 
 
 def test_kernels_that_never_met_cannot_be_compared(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -8,8 +8,9 @@ import pytest
 from sgemm_lab import lab
 from sgemm_lab.book import readme
 from sgemm_lab.cli.main import main
+from sgemm_lab.errors import LabError
 from sgemm_lab.files import CHECKOUT
-from sgemm_lab.kernel import load_kernels
+from sgemm_lab.kernel import load_kernel, load_kernels
 from sgemm_lab.lab import session
 from sgemm_lab.records.data import Record
 from sgemm_lab.records.store import RECORDS, load_record, not_yet_measured, scores
@@ -23,10 +24,10 @@ def data(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Another folder of kernels and records, for a machine without a GPU."""
     monkeypatch.setenv("SGEMM_LAB_DATA", str(tmp_path))
     monkeypatch.setattr(session, "live", lambda: False)
-    for name in ("kernels", "records"):
-        (tmp_path / name).mkdir()
-        for path in (CHECKOUT / name).glob("*.*"):
-            (tmp_path / name / path.name).write_bytes(path.read_bytes())
+    # Of the records the chapters' own alone: whatever others there are, here is none of them.
+    for path in (*(CHECKOUT / "kernels").glob("*.cu"), BOOKS):
+        (tmp_path / path.parent.name).mkdir(exist_ok=True)
+        (tmp_path / path.parent.name / path.name).write_bytes(path.read_bytes())
     return tmp_path
 
 
@@ -65,9 +66,25 @@ def test_every_verb_goes_on_with_a_second_gpu(second: Record) -> None:
     measured = {p["gpu"] for p in lab.roofline("naive").points if p["kind"] == "measured"}
     assert measured == {"h200", "l4"}
     assert lab.roofline("naive").gpu == "h200"
+    assert lab.roofline("naive", gpu=L4).gpu == "l4"
     for said in (lab.measure("naive"), lab.card().table(), lab.place("naive"), lab.effects()):
         assert "H200" in repr(said)
         assert L4 not in repr(said)
+
+
+@pytest.mark.parametrize("name", ["Example 4242", "example-4242"])
+def test_a_gpu_of_a_record_alone_is_chosen_by_name_and_by_id(data: Path, name: str) -> None:
+    book = load_record(BOOKS)
+    device = replace(book.gpu, name="Example 4242")
+    RECORDS.save(data / "records" / "example-4242.json", Record(device, book.runs[:1]))
+    found = lab.roofline("naive", gpu=name)
+    assert found.gpu == "example-4242"
+    assert {p["gpu"] for p in found.points if p["kind"] == "measured"} == {"h200", found.gpu}
+    chosen = (lab.intensity("tiled", gpu=name), lab.tile_waves("split", gpu=name))
+    assert {widget.gpu for widget in chosen} == {found.gpu}
+    assert lab.occupancy(threads=256, registers=32, shared=0, gpu=name).gpu == found.gpu
+    with pytest.raises(LabError, match="no data sheet of a GPU called 'Example 4243'"):
+        lab.roofline("naive", gpu="Example 4243")
 
 
 def test_the_readmes_ladder_stays_that_of_the_h200(second: Record) -> None:
@@ -104,6 +121,11 @@ def test_a_kernel_that_is_not_yet_measured_is_shown_as_such(new_kernel: str) -> 
     assert repr(lab.measure(new_kernel)) == said
     assert repr(lab.measure("tiled", new_kernel)).endswith(said)
     assert repr(lab.spread(new_kernel)) == said
+    assert repr(lab.closing(new_kernel)) == (
+        "Where fresh stands:\n"
+        f"  What changed: {load_kernel(new_kernel).change}\n{not_yet_measured([new_kernel])}"
+    )
+    assert repr(lab.bound(new_kernel)) == not_yet_measured([new_kernel])
     assert repr(lab.timeline("split", new_kernel)).startswith("Not yet measured")
     assert "Tiled 17 % → Fresh (not yet measured)" in repr(lab.place(new_kernel)).replace(
         ". Here: ", " → "
@@ -128,6 +150,18 @@ def test_a_kernel_that_is_not_yet_measured_has_its_row(
     assert not_yet_measured(waiting()) in text
     assert main(["scoreboard"]) == 0
     assert capsys.readouterr().err == f"{not_yet_measured(waiting())}\n"
+
+
+def test_after_a_kernel_that_is_not_yet_measured_the_next_has_its_box(
+    new_kernel: str, data: Path
+) -> None:
+    """It is compared with the nearest forebear that was measured."""
+    path = data / "kernels" / "050_sliding_window.cu"
+    path.write_text(path.read_text().replace("// parent: strip", f"// parent: {new_kernel}"))
+    assert load_kernel("sliding_window").parent == new_kernel
+    box = lab.closing("sliding_window")
+    assert box.before is not None
+    assert box.before.name == load_kernel(new_kernel).parent == "naive"
 
 
 def test_a_kernel_whose_code_has_changed_is_not_yet_measured(data: Path) -> None:

@@ -3,6 +3,8 @@
 from typing import Any
 
 from sgemm_lab.kernel import Size, load_kernels
+from sgemm_lab.models.ladder import ladder as recorded_steps
+from sgemm_lab.records.store import load_records
 from sgemm_lab.widgets import Ladder, MemoryLadder
 from sgemm_lab.widgets.ladder import LIBRARY, GpuName, Result, Rung
 from sgemm_lab.widgets.memory_ladder import Memory
@@ -94,3 +96,6 @@ WITHOUT_A_DEMAND = {
 }
 """Kernels of which it cannot be told what a block asks for: these, and those that are not
 simulated, which the rate of the tensor cores bounds all the same."""
+
+MEASURED = {step.kernel.name for step in recorded_steps(load_records()) if step.score}
+"""Kernels that the ladder's GPU has measured as they are. Any other waits for its record."""

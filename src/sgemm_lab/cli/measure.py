@@ -33,6 +33,7 @@ from sgemm_lab.measuring.recorder import (
     take_record,
 )
 from sgemm_lab.measuring.sizes import TIME_LIMIT
+from sgemm_lab.models.judging import findings
 from sgemm_lab.models.scoreboard import Line, lines
 from sgemm_lab.records.data import MATMUL, Score
 from sgemm_lab.records.fewer import FEWER
@@ -160,8 +161,11 @@ def run_errors(options: argparse.Namespace) -> int:
 
 
 def run_add(options: argparse.Namespace) -> int:
-    """Add the runs of files to the records."""
+    """Add the runs of files to the records, and say what looks wrong in them."""
     records = [load_record(file) for file in options.files]
+    for record in records:
+        for found in findings(record):
+            tell(found.sentence)
     folder = options.out or own_records()
     paths = [add_run(folder, record.gpu, run) for record in records for run in record.runs]
     if options.json:

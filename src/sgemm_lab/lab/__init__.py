@@ -87,7 +87,7 @@ from sgemm_lab.lab.listing import listing, wgsl_listing
 from sgemm_lab.lab.machine_code import machine_code as _machine_code
 from sgemm_lab.lab.methods import Effects
 from sgemm_lab.lab.methods import effects as _effects
-from sgemm_lab.lab.output import Output, Picture, Prose, table, unavailable
+from sgemm_lab.lab.output import Output, Picture, Prose, Unavailable, table, unavailable
 from sgemm_lab.lab.pictures.banks import phase_panel
 from sgemm_lab.lab.pictures.copying import copying_panel
 from sgemm_lab.lab.pictures.fragments import formats_panel, fragments_panel, split_panel
@@ -351,9 +351,9 @@ def roofline(
 ) -> Roofline:
     """Place kernels under the roofs of a GPU, predicted and measured.
 
-    ``gpu`` is an id such as "t4"; by default this machine's GPU, or the one of the records.
-    ``level`` names the memory level to begin with, such as "dram"; "" shows all at once. By
-    default it is the one whose roof is the lowest over the last kernel.
+    ``gpu`` is an id such as "t4", or a name; by default this machine's GPU, or the one of the
+    records. ``level`` names the memory level to begin with, such as "dram"; "" shows all at once.
+    By default it is the one whose roof is the lowest over the last kernel.
     """
     return _roofs.roofline(names, _size(size), gpu, level)
 
@@ -629,7 +629,7 @@ def closing(
     why: str = "",
     estimate: tuple[float, float, str] | None = None,
     size: int | Size | None = None,
-) -> _closing.Closing:
+) -> _closing.Closing | Unavailable:
     """Close a kernel: what bounded its parent, what changed, by how much, what bounds it now.
 
     ``changed`` says in a few words what the kernel does otherwise; by default its own head comment
@@ -638,12 +638,13 @@ def closing(
     such as ``{share:.0f}``, ``{issue_active_percent:.0f}`` or ``{was_rest:.3f}``. ``estimate`` is a
     quotient of a model that is no bound: two numbers, and what they count. ``size`` is where the
     kernel is at home, if that is not 4096³; its parent is compared there, if it was measured.
+    Of a kernel that is not yet measured the box says so.
     """
     at = None if size is None else _size(size)
     return _closing.closing(name, changed, gap, why, estimate, at)
 
 
-def bound(name: str) -> _closing.BoundTable:
+def bound(name: str) -> _closing.BoundTable | Unavailable:
     """List what a kernel asks of each unit of the GPU and what that unit allows; the least binds.
 
     The result knows ``gflops``, ``unit``, ``demand``, ``speed`` and ``share`` for a sentence.

@@ -10,15 +10,16 @@ from html import escape
 from typing import NamedTuple
 
 from sgemm_lab.errors import LabError
-from sgemm_lab.gpu import find_gpu
 from sgemm_lab.kernel import Kernel, Size, load_kernel
 from sgemm_lab.lab import session
-from sgemm_lab.lab.output import Output, table
+from sgemm_lab.lab.output import Output, Unavailable, sentence, table
 from sgemm_lab.lab.verdicts import with_code
 from sgemm_lab.models.bound import DATA, DRAM, ISSUE, L2, LOOKUP, SCHEDULERS, Bound, Cap, bound_of
 from sgemm_lab.models.ladder import SIZE
 from sgemm_lab.models.ladder import ladder as recorded_steps
+from sgemm_lab.models.roofline import sheet_of
 from sgemm_lab.records.data import Record, Score
+from sgemm_lab.records.store import not_yet_measured
 from sgemm_lab.text import number, percent, size_text, with_spaced_percents
 from sgemm_lab.wgsl.programs import all_rungs
 
@@ -305,14 +306,19 @@ def closing(
     why: str = "",
     estimate: tuple[float, float, str] | None = None,
     size: Size | None = None,
-) -> Closing:
+) -> Closing | Unavailable:
     """Return the closing box of a kernel; see ``lab.closing``.
 
+    Of a kernel that is not yet measured it says so; whoever asks it for a number hears it too.
+
     Raises:
-        LabError: a kernel was not recorded as it is now, or a text asks for an unknown number.
+        LabError: a text asks for an unknown number, or none before the kernel was measured where
+            it was.
     """
     kernel = load_kernel(name)
     now = standing(kernel) if size is None else _standing_at(kernel, size)
+    if now is None:
+        return _open_box(kernel, size)
     before = _before(kernel, now, needed=size is None)
     values = values_of(now, before)
     return Closing(
@@ -326,32 +332,46 @@ def closing(
     )
 
 
-def standing(kernel: Kernel) -> Standing:
-    """Return where a kernel stands by the book's records.
+def _open_box(kernel: Kernel, size: Size | None) -> Unavailable:
+    """Return the box of a kernel that is not yet measured: what it changes, and what to do."""
+    rows = [("What changed", _change(kernel))]
+    waiting = _waiting(kernel, size)
+    html = box(kernel.called, size or _CUBE, "", rows, waiting)
+    said = [f"Where {kernel.called} stands:", *(f"  {term}: {text}" for term, text in rows)]
+    return Unavailable(html, "\n".join([*said, waiting]))
+
+
+def _waiting(kernel: Kernel, size: Size | None = None) -> str:
+    return not_yet_measured([kernel.name], f" at {size_text(size)}" if size else "")
+
+
+def standing(kernel: Kernel) -> Standing | None:
+    """Return where a kernel stands by the book's records; None where it is not yet measured.
 
     Raises:
-        LabError: it was not recorded as it is now.
+        LabError: it was measured, and what its blocks ask for cannot be told.
     """
     steps = recorded_steps(session.book_records())
     step = next((step for step in steps if step.kernel.name == kernel.name), None)
-    limit = step.bound if step else None
-    if step is None or limit is None or step.score is None or step.record is None:
+    if step is None or step.score is None or step.record is None:
+        return None
+    limit = step.bound
+    if limit is None:
         raise LabError(
-            f"The kernel '{kernel.name}' was not recorded as it is now. Record it on the GPU "
-            f"with 'sgemm-lab record {kernel.name}'."
+            f"What a block of '{kernel.name}' asks for cannot be told, so it has no bound. "
+            "Name a size."
         )
     return Standing(step.score, step.record, limit)
 
 
-def _standing_at(kernel: Kernel, size: Size) -> Standing:
+def _standing_at(kernel: Kernel, size: Size) -> Standing | None:
     """Return where a kernel stands at one size, by its own records or those of ``matmul``.
 
-    Where what its blocks ask for cannot be told, the bound leaves out what it takes.
-
-    Raises:
-        LabError: it was not recorded there as it is now.
+    Where what its blocks ask for cannot be told, the bound leaves out what it takes. None where it
+    is not yet measured.
     """
     for record in session.book_records():
+        gpu = sheet_of(record)
         own = [
             score
             for score in record.scores
@@ -360,13 +380,10 @@ def _standing_at(kernel: Kernel, size: Size) -> Standing:
             == (kernel.name, kernel.fingerprint)
         ]
         for score in sorted(own, key=lambda score: bool(score.picked)):
-            limit = bound_of(score, find_gpu(record.gpu.name), record, partly=True)
+            limit = bound_of(score, gpu, record, partly=True) if gpu else None
             if limit:
                 return Standing(score, record, limit)
-    raise LabError(
-        f"The kernel '{kernel.name}' was not recorded at {size_text(size)} as it is now. Record it "
-        f"on the GPU with 'sgemm-lab record {kernel.name}'."
-    )
+    return None
 
 
 def values_of(now: Standing, before: Standing | None) -> dict[str, float]:
@@ -382,9 +399,16 @@ def values_of(now: Standing, before: Standing | None) -> dict[str, float]:
     return found
 
 
-def bound_table(name: str) -> "BoundTable":
-    """Return the bound of a kernel with the demands of all units; see ``lab.bound``."""
-    return BoundTable(standing(load_kernel(name)))
+def bound_table(name: str) -> "BoundTable | Unavailable":
+    """Return the bound of a kernel with the demands of all units; see ``lab.bound``.
+
+    Of a kernel that is not yet measured it says so; whoever asks it for a number hears it too.
+    """
+    kernel = load_kernel(name)
+    found = standing(kernel)
+    if found is None:
+        return Unavailable(sentence(_waiting(kernel)).html, _waiting(kernel))
+    return BoundTable(found)
 
 
 class BoundTable:
@@ -445,7 +469,8 @@ def _before(kernel: Kernel, now: Standing, *, needed: bool) -> Standing | None:
     forebear = _parent(kernel)
     while forebear is not None:
         score = now.record.score(forebear, now.score.size)
-        limit = bound_of(score, find_gpu(now.bound.gpu), now.record) if score else None
+        gpu = sheet_of(now.record)
+        limit = bound_of(score, gpu, now.record) if score and gpu else None
         if score and limit:
             return Standing(score, now.record, limit)
         forebear = _parent(forebear)

@@ -3,10 +3,10 @@
 from collections.abc import Sequence
 
 from sgemm_lab.cuda.compiler import compile_kernel, suits
-from sgemm_lab.gpu import GPUS, find_gpu
+from sgemm_lab.gpu import GPUS
 from sgemm_lab.kernel import Kernel, Size
 from sgemm_lab.lab import session
-from sgemm_lab.lab.roofs import default_gpu
+from sgemm_lab.lab.roofs import chosen_gpu
 from sgemm_lab.models.roofline import known_gpus
 from sgemm_lab.widgets import Occupancy
 from sgemm_lab.widgets.occupancy import Preset, Sm
@@ -32,8 +32,8 @@ def occupancy(
         MissingToolError: there are kernels, and the compiler is not installed.
     """
     gpus = known_gpus(session.all_records())
-    chosen = default_gpu()
-    sheet = find_gpu(gpu) if gpu else next(known for known in gpus if known.id == chosen)
+    chosen = chosen_gpu(gpu)
+    sheet = next(known for known in gpus if known.id == chosen)
     presets = [_preset(kernel, size) for kernel in kernels]
     first = next((p for p in presets if sheet.compute_capability in p["registers"]), None)
     start = (_THREADS, _REGISTERS, 0)

@@ -29,7 +29,7 @@ class Output:
 
 @dataclass(frozen=True, repr=False)
 class Unavailable(Output):
-    """What a verb returns where a tool is missing: the sentence that says how to install it.
+    """What a verb returns where a tool is missing, or a measurement: the sentence that says so.
 
     Whatever else is asked of it raises that sentence, not Python's words about attributes.
     """

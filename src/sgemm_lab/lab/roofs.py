@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Sequence
 
 from sgemm_lab.errors import LabError
-from sgemm_lab.gpu import GPUS, is_model
+from sgemm_lab.gpu import GPUS, find_gpu, is_model
 from sgemm_lab.gpu import Gpu as DataSheet
 from sgemm_lab.kernel import Kernel, Size, load_kernel
 from sgemm_lab.lab import session
@@ -55,6 +55,20 @@ def default_gpu() -> str:
     return GPUS[0].id
 
 
+def chosen_gpu(gpu: str | None) -> str:
+    """Return the id of the GPU with this id or name, of the book or of a record.
+
+    The default GPU's without one.
+
+    Raises:
+        LabError: neither the book nor a record knows the GPU; the message names the nearest.
+    """
+    if not gpu:
+        return default_gpu()
+    found = (sheet.id for sheet in _known_gpus() if sheet.id == gpu or is_model(gpu, sheet))
+    return next(found, None) or find_gpu(gpu).id
+
+
 def roofline(names: Sequence[str], size: Size, gpu: str | None, level: str | None) -> Roofline:
     """Return the roofline widget, kernels at the places that were predicted and measured.
 
@@ -67,7 +81,7 @@ def roofline(names: Sequence[str], size: Size, gpu: str | None, level: str | Non
     return Roofline(
         roofs_of_all_gpus(),
         points,
-        gpu=gpu or default_gpu(),
+        gpu=chosen_gpu(gpu),
         level=level,
     )
 
@@ -94,7 +108,7 @@ def intensity(name: str, gpu: str | None, *, predict: bool) -> Intensity:
         raise LabError(f"The kernel '{name}' has no tile constants, so there is nothing to slide.")
     waves = {",".join(map(str, key)): value for key, value in counted.items()}
     return Intensity(
-        constants, roofs_of_all_gpus(), gpu=gpu or default_gpu(), counted=waves, predict=predict
+        constants, roofs_of_all_gpus(), gpu=chosen_gpu(gpu), counted=waves, predict=predict
     )
 
 

@@ -3,10 +3,10 @@
 from collections.abc import Collection, Sequence
 
 from sgemm_lab.errors import LabError
-from sgemm_lab.gpu import Gpu, find_gpu, is_model
+from sgemm_lab.gpu import Gpu, is_model
 from sgemm_lab.kernel import Kernel
 from sgemm_lab.lab import session
-from sgemm_lab.lab.roofs import default_gpu
+from sgemm_lab.lab.roofs import chosen_gpu
 from sgemm_lab.models.roofline import known_gpus
 from sgemm_lab.records.data import Score
 from sgemm_lab.rules.tile import Tile
@@ -32,7 +32,7 @@ def tile_waves(
     return TileWaves(
         [Chip(id=sheet.id, name=sheet.name, sms=sheet.sms) for sheet in sheets],
         [_tiled(kernel, sheets, even=kernel.name in even) for kernel in kernels],
-        gpu=find_gpu(gpu).id if gpu else default_gpu(),
+        gpu=chosen_gpu(gpu),
         size=size,
     )
 

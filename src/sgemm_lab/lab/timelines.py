@@ -12,7 +12,7 @@ from sgemm_lab.lab.output import Output, sentence
 from sgemm_lab.lab.speeds import speeds
 from sgemm_lab.records.data import Record, Score
 from sgemm_lab.records.store import not_yet_measured
-from sgemm_lab.rules.occupancy import LIMITS, Launch, occupancy
+from sgemm_lab.rules.occupancy import Launch, limits_of, occupancy
 from sgemm_lab.rules.overlap import Pipeline, report
 from sgemm_lab.rules.tile import Tile
 from sgemm_lab.text import size_text
@@ -114,7 +114,7 @@ def _buffers(kernel: Kernel) -> int:
 def blocks_per_sm(kernel: Kernel, size: Size, record: Record) -> int:
     """Return how many blocks an SM holds: as the GPU counted, else by CUDA's occupancy rule."""
     shape = kernel.launch_shape(*size, sms=record.gpu.sms)
-    limits = LIMITS[record.gpu.compute_capability]
+    limits = limits_of(record.gpu.compute_capability)
     counters = record.counted(kernel, size)
     if counters is not None and "occupancy_limit_percent" in counters.values:
         warps = counters.values["occupancy_limit_percent"] / 100 * limits.warps_per_sm

@@ -127,15 +127,25 @@ def known_gpus(records: Iterable[Record]) -> list[Gpu]:
     """Return the GPUs of the book, then those of records that it has no data sheet of.
 
     Such a GPU stands as its driver describes it. The rest, lanes and threads of an SM, is that of a
-    GPU with the same compute capability; where the book knows none, the GPU is left out.
+    GPU with the same compute capability. Where the book knows none, or the driver does not say how
+    fast the memory is, the GPU is left out.
     """
     gpus = list(GPUS)
     for record in records:
         device = record.gpu
         alike = [gpu for gpu in GPUS if gpu.compute_capability == device.compute_capability]
-        if alike and not any(is_model(device.name, gpu) for gpu in gpus):
+        told = device.memory_clock_mhz * device.memory_bus_bits > 0
+        if alike and told and not any(is_model(device.name, gpu) for gpu in gpus):
             gpus.append(_as_described(device, alike[0]))
     return gpus
+
+
+def sheet_of(record: Record) -> Gpu | None:
+    """Return the data sheet of a record's GPU, or what stands in for it (``known_gpus``).
+
+    None where the book knows no GPU of its compute capability.
+    """
+    return next((gpu for gpu in known_gpus([record]) if is_model(record.gpu.name, gpu)), None)
 
 
 def _as_described(device: Device, alike: Gpu) -> Gpu:

@@ -3,10 +3,9 @@
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
-from sgemm_lab.gpu import is_model
 from sgemm_lab.kernel import Size, load_kernels
 from sgemm_lab.models.bound import bound_of
-from sgemm_lab.models.roofline import known_gpus
+from sgemm_lab.models.roofline import sheet_of
 from sgemm_lab.records import fewer
 from sgemm_lab.records.data import Record, Score
 from sgemm_lab.records.fewer import FewerRecord, FewerScore
@@ -94,11 +93,10 @@ def _line(
 
 def _bounds(records: Sequence[Record]) -> Callable[[Score], tuple[str | None, float | None]]:
     """Return a function that gives the bound over a score."""
-    gpus = known_gpus(records)
 
     def bound(score: Score) -> tuple[str | None, float | None]:
         record = next(r for r in records if score.run in r.runs)
-        gpu = next((gpu for gpu in gpus if is_model(record.gpu.name, gpu)), None)
+        gpu = sheet_of(record)
         found = bound_of(score, gpu, record) if gpu else None
         return (found.unit, found.gflops) if found else (None, None)
 

@@ -84,6 +84,20 @@ LIMITS = {
 }
 
 
+def limits_of(compute_capability: str) -> Limits:
+    """Return what an SM of a compute capability has.
+
+    Raises:
+        LabError: the book does not know this capability.
+    """
+    if compute_capability not in LIMITS:
+        raise LabError(
+            f"The book does not know what an SM of compute capability {compute_capability} has, "
+            f"only those of {', '.join(LIMITS)}. Add it to LIMITS in rules/occupancy.py."
+        )
+    return LIMITS[compute_capability]
+
+
 @dataclass(frozen=True)
 class Launch:
     """What a block of a launch takes."""

@@ -160,8 +160,6 @@ def test_macros_shared_memory_headers_and_neighbours(
         (("tiled", "--define", "TILE=16"), "its constants are set by name"),
         (("absent.cu",), "absent.cu cannot be read"),
         (("absent.cu", *LAUNCH), "absent.cu cannot be read"),
-        (("FILE",), "How 'mine' is launched is not known: it needs --grid and --block"),
-        (("FILE", "--entry", "mine"), "it needs --grid and --block"),
         (("FILE", *LAUNCH, "--entry", "yours"), "has no kernel called 'yours'. It has: mine."),
         (("FILE", *LAUNCH, "--grid", "3,2,1,1"), "'3,2,1,1' is no shape"),
         (("FILE", *LAUNCH, "--grid", "3*X,2"), "The grid '3*X' "),
@@ -188,11 +186,6 @@ def test_bad_input_is_a_sentence(
     ("text", "reason"),
     [
         ("int nothing;", "has no kernel"),
-        (
-            "__global__ void mine(int M, float* C) { *C = M; }",
-            "takes is not known: (int M, float* C). Say it with --args, such as "
-            "--args 'M=4096 C:inout:4096'",
-        ),
         (
             "__global__ void mine_a(float* C) {} __global__ void mine_b(float* C) {}",
             "several kernels that 'mine' can mean: mine_a, mine_b",
@@ -355,9 +348,13 @@ def test_what_is_missing_is_told_or_assumed(
     status, out, _ = run(capsys, path, *SAXPY_CALL[:2])
     assert status == 0
     assert "Launch, assumed: a grid of 4 blocks of 256 threads." in out
-    status, _, err = run(capsys, path, "--grid", "4", "--block", "256")
-    assert status == 2
-    assert "--args 'n=4096 1.0 x:in:4096 y:inout:4096'" in err
+    status, out, _ = run(capsys, path, "--grid", "4", "--block", "256")
+    assert status == 0
+    assert "Arguments, assumed: n=4096 a=2 x:in:8192 y:inout:8192. Say --args" in out
+    status, out, _ = run(capsys, path, "--grid", "ceil(N/64)", "--block", "256", "--json")
+    data = json.loads(out)
+    assert (status, data["grid"], data["verdict"]) == (0, [4], "not judged")
+    assert data["assumed"][0].startswith("Arguments, assumed: n=4096 a=2 x:in:8192")
 
 
 def test_grid_and_block_are_told_by_the_files_own_launch(
@@ -387,8 +384,12 @@ def test_grid_and_block_are_told_by_the_files_own_launch(
     assert status == 0
     assert "Launch, found by trial: a grid of ceil(N/8) × ceil(M/8) blocks of 8 × 8" in out
     Path(source).write_text(one_size.replace("+=", "-="))
-    status, _, err = run(capsys, source)
-    assert status == 2
+    status, out, _ = run(capsys, source, "--json")
+    data = json.loads(out)
+    assert (status, data["verdict"], data["grid"]) == (0, "not judged", [2, 2])
+    assert "No launch that was tried makes C right, so C was not judged." in data["assumed"][0]
+    assert main(["check", source]) == 2
+    err = capsys.readouterr().err
     assert "launches it so: mine<<<dim3(2,2), b>>>(m, n, k, 0, 0, 0)" in err
 
 

@@ -141,10 +141,12 @@ def suggestion(parameters: Sequence[Parameter]) -> str:
     """Return arguments that a reader may start from: arrays of n elements."""
     given: list[Given] = []
     for number, p in enumerate(parameters, 1):
-        name = p.declared.name or f"p{number}"
+        # As --args takes it: a field's name has a point, and M, N and K are the size.
+        name = re.sub(r"\W+", "_", p.declared.name).strip("_") or f"p{number}"
+        numbered = p.is_whole and name not in ("M", "N", "K")
         known = "" if p.element is not None else "float"
         if p.declared.pointer:
             given.append(Array(name, "in" if p.declared.const else "inout", "4096", known))
         else:
-            given.append(Number("4096" if p.is_whole else "1.0", name if p.is_whole else ""))
+            given.append(Number("4096" if p.is_whole else "1.0", name if numbered else ""))
     return " ".join(map(str, given))

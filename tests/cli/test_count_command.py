@@ -418,3 +418,37 @@ def test_kernels_of_the_book_have_the_same_schema(capsys: pytest.CaptureFixture[
     data = json.loads(out)
     assert (data["schema"], data["verdict"]) == ("sgemm-lab.count.1", "right")
     assert run(capsys, "naive", "--expect", "C = A")[0] == 2
+
+
+@pytest.mark.parametrize(
+    ("numbers", "reason"),
+    [
+        ("256 1 1 1", "'char a' takes numbers from -128 to 127, not 256"),
+        ("1 256 1 1", "'bool b' takes numbers from 0 to 1, not 256"),
+        ("1 1 40000 1", "'short c' takes numbers from -32,768 to 32,767, not 40000"),
+        ("1 1 1 3000000000", "'int d' takes numbers from -2,147,483,648 to 2,147,483,647"),
+        ("-2 1 -2 -2", ""),
+    ],
+)
+def test_a_number_fits_its_parameter_or_is_refused(
+    numbers: str, reason: str, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    """A negative one is stored as PTX does, which names such a parameter u8, u16 or u32."""
+    path = tmp_path / "narrow.cu"
+    path.write_text(
+        "__global__ void k(char a, bool b, short c, int d, int* o) {*o = a + b + c + d;}"
+    )
+    call = ("--args", f"{numbers} o:out:1", "--grid", "1", "--block", "1", "--expect", "o=-5")
+    status, _, err = run(capsys, str(path), *call)
+    assert (status, reason in err) == (2 if reason else 0, True)
+
+
+def test_each_error_of_the_compiler_stands_on_a_line(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    path = tmp_path / "broken.cu"
+    path.write_text("__global__ void k(int* x) {\n*x = one;\n*x = two;\n}")
+    status, _, err = run(capsys, str(path))
+    assert status == 2
+    assert [line[:7] for line in err.splitlines()[1:]] == ["Line 2:", "Line 3:"]
+    assert "\N{REPLACEMENT CHARACTER}" not in err

@@ -217,3 +217,41 @@ def test_what_has_no_field_takes_no_argument() -> None:
         "void run(float* x) { scale<true><<<1, 64>>>(x, std::bool_constant<true>{}); }"
     )
     assert launched(done)[0].startswith("x:inout:")
+
+
+def test_of_several_launches_one_whose_block_fits_gives_the_values() -> None:
+    done = counted(
+        "template <int SIDE> __global__ void fill(float* x) {"
+        "  x[(blockIdx.x * SIDE + threadIdx.y) * SIDE + threadIdx.x] = SIDE; }"
+        "int main() { float* x; cudaMalloc(&x, 4096); int side = new_gpu() ? 32 : 32;"
+        "  dim3 block(side, side); if (side == 16) fill<16><<<4, block>>>(x);"
+        "  else fill<32><<<1, block>>>(x); }"
+    )
+    assert done.prepared.opened.name == "fill<32>"
+    assert launched(done) == ("x:inout:1024", ("1",), ("32", "32"))
+    assert not done.result.hazards
+
+
+def test_threads_of_a_block_are_never_divided() -> None:
+    """K is in the block, so grid and arrays keep it too."""
+    done = counted(
+        "__global__ void relu(float* x, int n) {"
+        "  int i = 8 * (blockIdx.x * blockDim.x + threadIdx.x);"
+        "  for (int k = 0; k < 8; ++k) x[i + k] = max(0.0f, x[i + k]); }"
+        "int main() { int S = 4096; constexpr int K = 4096; int N = S * K; float* x;"
+        "  cudaMalloc(&x, N * sizeof(float)); dim3 block(K / 8), grid(S);"
+        "  relu<<<grid, block>>>(x, N); }"
+    )
+    assert launched(done)[2] == ("512",)
+    assert not done.result.hazards
+
+
+def test_names_that_tell_nothing_make_no_product() -> None:
+    """Three arrays and three numbers are not enough: no wrong C may be said of this one."""
+    done = counted(
+        "__global__ void deviation(float* rstd, const float* inp, const float* mean,"
+        "  int rows, int width, int threads) {"
+        "  int i = blockIdx.x; if (i < rows) rstd[i] = inp[i * width] - mean[i]; }"
+    )
+    assert not done.prepared.multiplies
+    assert not done.verdicts

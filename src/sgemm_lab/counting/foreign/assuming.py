@@ -8,6 +8,7 @@ try is told in sentences, and the caller takes the first that stays inside its a
 import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -18,6 +19,7 @@ from sgemm_lab.counting.foreign.elements import Element
 from sgemm_lab.counting.foreign.host_launch import HostLaunch, UnknownError, Value, macros_of
 from sgemm_lab.counting.foreign.host_values import HALVINGS, LARGEST_KEPT, HostValues
 from sgemm_lab.counting.foreign.instances import usual_of_template
+from sgemm_lab.counting.foreign.kernels import template_values
 from sgemm_lab.counting.foreign.launching import Prepared, assumed_block, hosts_of
 from sgemm_lab.counting.foreign.presets import Parameter, product_arguments
 from sgemm_lab.counting.foreign.structs import bytes_of_type
@@ -105,7 +107,7 @@ def tries(unknown: Prepared, said: str = "") -> Iterator[Try]:
 
 
 def _every(unknown: Prepared) -> Iterator[Try]:
-    hosts = hosts_of(unknown)[:MOST_LAUNCHES]
+    hosts = [host for host in hosts_of(unknown) if _may_be_of(host, unknown)][:MOST_LAUNCHES]
     for plan in _PLANS:
         for host in hosts:
             first = _fitting(unknown, host, plan)
@@ -119,6 +121,16 @@ def _every(unknown: Prepared) -> Iterator[Try]:
         found = _Assuming(unknown, None, plan, 0).found()
         if found is not None:
             yield found
+
+
+def _may_be_of(host: HostLaunch, unknown: Prepared) -> bool:
+    """Say whether a launch may be of this instance: another may have blocks of another size."""
+    own = list(template_values(unknown.opened.kernel, unknown.opened.name).values())
+    for tokens, value in zip(host.launch.template_tokens, own, strict=False):
+        text = "".join(token.text for token in tokens)
+        if text != value and tokens[0].kind == "number" and value.isdecimal():
+            return False
+    return True
 
 
 def _fitting(unknown: Prepared, host: HostLaunch, plan: Plan) -> int | None:
@@ -153,6 +165,11 @@ class _Assuming:
         self.halvings = halvings
         self.guessed = False
         self.roomy = False
+        self.kept = frozenset[str]()
+        if host is not None:
+            opened = unknown.opened
+            self.kept = opened.kernel.declaration.words & _constants(opened.sources)
+            self.kept |= self._names_in_block()
         self.inside = False
         """Whether a pointer leads into an array, not to its start."""
 
@@ -202,9 +219,16 @@ class _Assuming:
         return HostValues(
             replace(self.host, template={**template, **self.host.template}), bytes_of, names,
             halvings=self.halvings if halvings is None else halvings,
-            kept=(opened.kernel.declaration.words & _constants(opened.sources))
-            | {t.text for t in self.host.launch.shape_tokens[1] if t.kind == "name"},
+            kept=self.kept,
         )  # fmt: skip
+
+    def _names_in_block(self) -> set[str]:
+        """What the threads of a block are made of: the block is as large as the file says."""
+        assert self.host is not None
+        reader = self._reader({}, 0)
+        with suppress(UnknownError, IndexError):
+            reader.sizes(self.host.launch.shape_tokens[1])
+        return reader.followed
 
     def _arguments(self) -> list[Sequence[Token]]:
         """The tokens of the launch for each parameter; empty ones where it has none."""

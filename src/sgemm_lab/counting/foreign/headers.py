@@ -29,7 +29,7 @@ _FILLED = {
     "stddef.h": "stdint.h", "cstddef": "stdint.h",
     "algorithm": "utility", "utility": "utility", "functional": "utility",
     "type_traits": "utility", "limits": "limits", "tuple": "utility", "array": "utility",
-    "bits/stdc++.h": "everything",
+    "bits/stdc++.h": "everything", "cufft.h": "cufft.h",
     "cuda_runtime.h": "cuda_runtime.h", "cuda_runtime_api.h": "cuda_runtime.h",
     "cuda.h": "cuda_runtime.h", "device_launch_parameters.h": "cuda_runtime.h",
     "device_functions.h": "cuda_runtime.h", "vector_types.h": "cuda_runtime.h",

@@ -77,6 +77,8 @@ class HostValues(Reader):
         self.halvings = halvings
         self.kept = kept
         self.item_bytes = 4
+        self.followed: set[str] = set()
+        """Names that were followed to what they stand for."""
         self.names_read = 0
         """Names whose values went into what is being read."""
 
@@ -269,6 +271,7 @@ class HostValues(Reader):
             self.names_read = read
             return None
         plain, self.names_read = not self.names_read, read + 1
+        self.followed.add(name)
         if not plain or isinstance(value, tuple) or name in self.kept or value <= LEAST:
             return value
         return shrunk(value, self.halvings)

@@ -1,12 +1,13 @@
 """Values for a template of which the reader gives none: of the file's own launch, or the usual."""
 
+import math
 import re
 from collections.abc import Mapping, Sequence
 
 from sgemm_lab.counting.foreign.declarations import Declaration
 from sgemm_lab.counting.foreign.device_part import Sources
 from sgemm_lab.counting.foreign.elements import element_of
-from sgemm_lab.counting.foreign.host_launch import HostLaunch
+from sgemm_lab.counting.foreign.host_launch import HostLaunch, UnknownError
 from sgemm_lab.counting.foreign.host_values import HostValues
 from sgemm_lab.counting.foreign.kernels import (
     FoundKernel,
@@ -40,11 +41,15 @@ def usual_values(
     defines: Mapping[str, str],
 ) -> tuple[str, str]:
     """Return the values of a template, such as "float, 16", and a sentence that says whose."""
-    for launch in launches_of_kernel(kernel, launches):
-        values = _of_launch(kernel, launch, sources, defines)
-        if values is not None:
-            said = f"told by line {launch.line}"
-            return _noted(kernel, values, said)
+    told = [
+        (values, fits, launch.line)
+        for launch in launches_of_kernel(kernel, launches)
+        for values, fits in _of_launch(kernel, launch, sources, defines)
+    ]
+    if told:
+        # Of several, one whose block has a side that is a value: "if (n == 16) k<16><<<…".
+        values, _, line = next((one for one in told if one[1]), told[0])
+        return _noted(kernel, values, f"told by line {line}")
     words = {token.text for token in kernel.declaration.tokens}
     square = "y" in words and "threadIdx" in words
     values = [_usual(p, square) for p in kernel.template[: kernel.required]]
@@ -61,12 +66,15 @@ def _noted(kernel: FoundKernel, values: Sequence[str], said: str) -> tuple[str, 
 
 def _of_launch(
     kernel: FoundKernel, launch: FoundLaunch, sources: Sources, defines: Mapping[str, str]
-) -> list[str] | None:
-    """The values that a launch gives, None where one cannot be worked out."""
+) -> list[tuple[list[str], bool]]:
+    """The values that a launch gives, none where one cannot be worked out.
+
+    With them, whether its block has a side that is one of them.
+    """
     if not launch.template_tokens and not all(
         p.type == "typename" for p in kernel.template[: kernel.required]
     ):
-        return None
+        return []
     # Where nobody calls the function that launches, its own template has the usual values.
     template = {} if launch.function is None else usual_of_template(launch.function)
     reader = HostValues(HostLaunch(launch, sources, defines, template), lambda _: None, {})
@@ -78,9 +86,13 @@ def _of_launch(
             continue
         value = _value(parameter, launch.template_tokens[number], reader, sources)
         if value is None:
-            return None
+            return []
         values.append(value)
-    return values
+    try:
+        sides = reader.sizes(launch.shape_tokens[1])
+    except (UnknownError, IndexError):
+        sides = ()
+    return [(values, any(str(side) in values for side in (*sides, math.prod(sides))))]
 
 
 def usual_of_template(function: Declaration) -> dict[str, str]:

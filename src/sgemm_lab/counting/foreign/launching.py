@@ -546,17 +546,26 @@ def _argument(
     whole_type = element is not None and element.whole if in_struct else compiled[0] != "f"
     if whole_type and value != int(value):
         raise LabError(f"'{signature([parameter])}' takes a whole number, not {one.text}.")
-    if element is not None and element.whole and element.stored.kind in "iu":
-        limits = np.iinfo(element.stored)
-        if not limits.min <= value <= limits.max:
-            raise LabError(
-                f"'{signature([parameter])}' takes numbers from {limits.min:,} to "
-                f"{limits.max:,}, not {one.text}."
-            )
+    least, most = _limits(element, compiled)
+    if whole_type and not least <= value <= most:
+        raise LabError(
+            f"'{signature([parameter])}' takes numbers from {least:,} to {most:,}, not {one.text}."
+        )
     if in_struct:
         packed = (element or FLOAT).pack(np.array([value], "f8" if not whole_type else "i8"))
         return parameter.declared.name, packed[0]
     return "", int(value) if whole_type else float(value)
+
+
+def _limits(element: Element | None, compiled: str) -> tuple[int, int]:
+    """The smallest and the largest whole number of a parameter, as far as its type is known."""
+    if element is not None and element.stored.kind == "b":
+        return 0, 1
+    if element is not None and element.whole:
+        limits = np.iinfo(element.stored)
+        return int(limits.min), int(limits.max)
+    bits = int(compiled[1:]) if compiled[1:].isdecimal() else 64
+    return -(2 ** (bits - 1)), 2**bits - 1
 
 
 def _lay_out(prepared: Prepared, given: Given, values: Values) -> Values:

@@ -72,6 +72,8 @@ def product_arguments(
         return None
     if _OTHER.search(kernel) and not re.search(r"gemm|matmul", kernel, re.I):
         return None
+    if not _PRODUCT.search(kernel) and not _named(pointers):
+        return None
     roles = _roles(pointers)
     texts = _sizes(sizes, by_columns)
     if texts is None or (len(sizes) == 1 and not _PRODUCT.search(kernel)):
@@ -90,6 +92,15 @@ def product_arguments(
 def _is_beta(parameter: Parameter, scalars: Sequence[Parameter]) -> bool:
     named = [p for p in scalars if plain(p.declared.name).startswith("bet")]
     return parameter in (named or scalars[1:])
+
+
+def _named(pointers: Sequence[Parameter]) -> bool:
+    """Say whether the names of two pointers at least are those of different matrices."""
+    names = [plain(p.declared.of or p.declared.name) for p in pointers]
+    found = {
+        r for r, pattern in _MATRIX_NAMES.items() if any(re.fullmatch(pattern, n) for n in names)
+    }
+    return len(found) > 1
 
 
 def _roles(pointers: Sequence[Parameter]) -> list[Role]:

@@ -5,6 +5,14 @@
 #include <utility>
 #include <assert.h>
 #include <stdio.h>
+// Functions of a warp as they were before CUDA 9: a warp then always went as one.
+#define __shfl(...) __shfl_sync(0xffffffffu, __VA_ARGS__)
+#define __shfl_up(...) __shfl_up_sync(0xffffffffu, __VA_ARGS__)
+#define __shfl_down(...) __shfl_down_sync(0xffffffffu, __VA_ARGS__)
+#define __shfl_xor(...) __shfl_xor_sync(0xffffffffu, __VA_ARGS__)
+#define __all(x) __all_sync(0xffffffffu, x)
+#define __any(x) __any_sync(0xffffffffu, x)
+#define __ballot(x) __ballot_sync(0xffffffffu, x)
 #ifndef __NV_SILENCE_DEPRECATION_BEGIN
 #define __NV_SILENCE_DEPRECATION_BEGIN
 #define __NV_SILENCE_DEPRECATION_END

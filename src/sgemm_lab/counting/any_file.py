@@ -181,13 +181,15 @@ def _first_that_fits(
         LabError: what the simulator says of the kernel, or that its launch is not known.
     """
     end = time.monotonic() + min(TRIES_SECONDS, settings.time_limit)
-    limited = replace(settings, time_limit=min(TRY_SECONDS, settings.time_limit))
     outside: ForeignRun | None = None
     fault: LabError = unknown
     multiplies = isinstance(unknown, NoLaunchError)
     for one in tries(unknown.prepared, NOT_RIGHT if multiplies else ""):
-        if time.monotonic() > end:
+        left = end - time.monotonic()
+        if left < 0:
             break
+        seconds = left if one.clipped else min(TRY_SECONDS, settings.time_limit)
+        limited = replace(settings, time_limit=seconds)
         try:
             done = count_prepared(one.prepared, size, expect, tolerance, limited)
         except LabError as error:

@@ -255,3 +255,17 @@ def test_names_that_tell_nothing_make_no_product() -> None:
     )
     assert not done.prepared.multiplies
     assert not done.verdicts
+
+
+def test_a_few_blocks_run_where_the_kernel_knows_its_sizes() -> None:
+    """N stands in the kernel, so it cannot be made smaller; its arrays are as the file has them."""
+    done = counted(
+        "const int N = 1 << 11;\n__global__ void every(const float* a, float* c) {"
+        "  int i = blockIdx.x * blockDim.x + threadIdx.x; float s = 0;"
+        "  for (int k = 0; k < 64; ++k) s += a[(N - 1 - k) * N + i]; c[i] = s; }"
+        "int main() { float *a, *c; cudaMalloc(&a, N * N * sizeof(float));"
+        "  cudaMalloc(&c, N * N * sizeof(float)); every<<<N * N / 256, 256>>>(a, c); }"
+    )
+    assert launched(done) == (f"a:in:{2**22} c:inout:{2**22}", ("2",), ("256",))
+    assert "The file's own has 16,384 blocks, too many to run here." in done.assumed()[1]
+    assert not done.result.hazards

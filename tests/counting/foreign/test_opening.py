@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from sgemm_lab.counting.foreign import headers
+from sgemm_lab.counting.foreign import headers, opening
 from sgemm_lab.counting.foreign.opening import Opened, Pasted, open_file
 from sgemm_lab.cuda.compiler import CompileError
 from sgemm_lab.errors import LabError
@@ -166,3 +166,16 @@ def test_cudas_headers_may_be_given_with_a_folder(tmp_path: Path) -> None:
     assert opened(text, tmp_path / "none", folders=(tmp_path,)).compiled.parameters
     with pytest.raises(CompileError, match=r"pip install .* nvidia-curand-cu12"):
         opened(text, tmp_path / "none")
+
+
+def test_a_type_that_is_assumed_is_half_where_float_does_not_fit(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(opening, "cuda_folders", lambda: (tmp_path,))
+    text = "struct half { short bits; };\ntemplate <typename T> __global__ void k(T* x)\n" \
+           "{ static_assert(sizeof(T) == sizeof(half), \"small\"); *x = {}; }"  # fmt: skip
+    found = opened(text, tmp_path)
+    assert found.name == "k<half>"
+    assert found.notes == ("Values of the template, assumed: --entry 'k<half>'.",)
+    with pytest.raises(CompileError, match=r"Line 3: small[^$]*--entry 'k<float>'"):
+        opened(text.replace("== s", "== 1 + s"), tmp_path)

@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from sgemm_lab.counting.foreign.arguments import LARGEST_ARRAY, Array, Given, Number, Use
+from sgemm_lab.counting.foreign.arguments import Array, Given, Number, Use
 from sgemm_lab.counting.foreign.device_part import Sources
 from sgemm_lab.counting.foreign.elements import Element
 from sgemm_lab.counting.foreign.host_launch import HostLaunch, UnknownError, Value, macros_of
@@ -29,8 +29,9 @@ from sgemm_lab.simulator.limits import MAX_THREADS
 MOST_THREADS = 2**18
 """Threads of a launch that a try may have: a second or so."""
 
-SLOW_THREADS = 2**23
-"""Those of a launch whose sizes the kernel knows as constants, so that it can be no smaller."""
+CLIPPED, CLIPPED_ELEMENTS = (2, 2, 1), 2**24
+"""Blocks of a grid whose sizes the kernel knows as constants, so that they can be no smaller; and
+elements of its arrays."""
 
 MOST_ELEMENTS = 2**20
 """Elements of one array of a try."""
@@ -75,6 +76,8 @@ class Plan:
     """Whether arrays of whole numbers hold zeros, for they may be indices."""
     one_block: bool = False
     """Whether the grid is a single block, where nothing tells it."""
+    clipped: bool = False
+    """Whether only a few blocks of the file's grid run."""
 
 
 _PLANS = (Plan(), Plan(1, True), Plan(2, True, True), Plan(0, True, True, True))
@@ -89,6 +92,8 @@ class Try:
     """Whether the file told every number and every size of an array."""
     elements: int = 0
     """How long arrays should be whose size nothing tells."""
+    clipped: bool = False
+    """Whether only a few blocks run, of which each may take long."""
 
 
 def tries(unknown: Prepared, said: str = "") -> Iterator[Try]:
@@ -111,12 +116,14 @@ def _every(unknown: Prepared) -> Iterator[Try]:
     for plan in _PLANS:
         for host in hosts:
             first = _fitting(unknown, host, plan)
-            if first is None:
-                continue
-            for halvings in (*_HALVINGS[first::_SKIPPED][:3], _HALVINGS[-3]):
+            steps = () if first is None else (*_HALVINGS[first::_SKIPPED][:3], _HALVINGS[-3])
+            for halvings in steps:
                 found = _Assuming(unknown, host, plan, halvings).found()
                 if found is not None:
                     yield found
+            found = _Assuming(unknown, host, replace(plan, clipped=True), 0).found()
+            if found is not None and _is_small(found, MOST_THREADS, CLIPPED_ELEMENTS):
+                yield found
     for plan in _PLANS:
         found = _Assuming(unknown, None, plan, 0).found()
         if found is not None:
@@ -135,13 +142,12 @@ def _may_be_of(host: HostLaunch, unknown: Prepared) -> bool:
 
 def _fitting(unknown: Prepared, host: HostLaunch, plan: Plan) -> int | None:
     """Return which of ``_HALVINGS`` makes the file's launch small enough to run here."""
-    for threads, elements in ((MOST_THREADS, MOST_ELEMENTS), (SLOW_THREADS, LARGEST_ARRAY)):
-        for number, halvings in enumerate(_HALVINGS):
-            found = _Assuming(unknown, host, plan, halvings).found()
-            if found is None:
-                return None
-            if _is_small(found, threads, elements):
-                return number
+    for number, halvings in enumerate(_HALVINGS):
+        found = _Assuming(unknown, host, plan, halvings).found()
+        if found is None:
+            return None
+        if _is_small(found, MOST_THREADS, MOST_ELEMENTS):
+            return number
     return None
 
 
@@ -165,6 +171,8 @@ class _Assuming:
         self.halvings = halvings
         self.guessed = False
         self.roomy = False
+        self.size = 0
+        """What each of several sizes is given; 0 where there is one or none."""
         self.kept = frozenset[str]()
         if host is not None:
             opened = unknown.opened
@@ -181,6 +189,9 @@ class _Assuming:
         if host is not None and shape is None:
             return None
         grid, block, shared = shape or ((), (), 0)
+        whole_grid = grid
+        if self.plan.clipped:
+            grid = tuple(min(pair) for pair in zip(grid, CLIPPED, strict=False))
         if not block:
             block = assumed_block(unknown)
         sides = sorted((n for n in numbers.values() if isinstance(n, int) and n > 0), reverse=True)
@@ -189,7 +200,9 @@ class _Assuming:
         given = self._given(numbers, counts, most)
         if not grid:
             told = max((int(one.size) for one in given if isinstance(one, Array)), default=1)
-            grid = (1,) if self.plan.one_block else _covering(min(most, told), block)
+            square = self.size**2 if len([side for side in block if side > 1]) > 1 else 0
+            covered = square or min(most, told)
+            grid = (1,) if self.plan.one_block else _covering(covered, block)
         if min(*grid, *block) < 1 or math.prod(block) > MAX_THREADS:
             return None
         kernel = replace(
@@ -202,10 +215,10 @@ class _Assuming:
         )
         prepared = replace(
             unknown, kernel=kernel, given=tuple(given), host=None, argued=self._argued(given),
-            assumed=self._launched(kernel.grid, kernel.block),
+            assumed=self._launched(kernel.grid, kernel.block, whole_grid),
         )  # fmt: skip
         certain = host is not None and not (self.guessed or self.roomy or self.inside)
-        return Try(prepared, certain, wanted if self.roomy else 0)
+        return Try(prepared, certain, wanted if self.roomy else 0, self.plan.clipped)
 
     def _reader(self, names: Mapping[str, Value], halvings: int | None = None) -> HostValues:
         assert self.host is not None
@@ -274,6 +287,7 @@ class _Assuming:
         if product_arguments(self.unknown.opened.kernel.name, self.unknown.parameters) is not None:
             size = _OF_PRODUCT
         size = max(8, size >> 2 * self.plan.shrunk)
+        self.size = size if len(sizes) > 1 else 0
         found: dict[int, int | float] = {}
         for i in places:
             parameter = self.unknown.parameters[i]
@@ -352,11 +366,15 @@ class _Assuming:
             said += " Sizes of arrays are assumed, so an index beyond the true ones is not seen."
         return said
 
-    def _launched(self, grid: Sequence[str], block: Sequence[str]) -> str:
+    def _launched(
+        self, grid: Sequence[str], block: Sequence[str], whole_grid: Sequence[int]
+    ) -> str:
         told = "assumed" if self.host is None else f"told by line {self.host.launch.line}"
         said = (
             f"Launch, {told}: a grid of {' × '.join(grid)} blocks of {' × '.join(block)} threads."
         )
+        if math.prod(whole_grid) > math.prod(int(side) for side in grid if side.isdecimal()):
+            said += f" The file's own has {math.prod(whole_grid):,} blocks, too many to run here."
         if self.halvings:
             beyond = f" beyond {LARGEST_KEPT:,}" if self.halvings <= HALVINGS else ""
             said += f" Sizes of the file{beyond} are made smaller, so that it runs here."

@@ -22,6 +22,7 @@ from sgemm_lab.counting.foreign.kernels import (
     kernels_of,
     launches_of,
     launches_of_kernel,
+    template_values,
 )
 from sgemm_lab.counting.foreign.tokens import tokens_of
 from sgemm_lab.cuda.compiler import DEFAULT_TARGET, CompileError, source_ptx
@@ -109,13 +110,15 @@ def open_file(pasted: Pasted, target: str = DEFAULT_TARGET) -> Opened:
     _refuse_launches_inside(kernel, sources)
     part = device_part(sources, [d for d in sources.kernels if kernel.declaration.names & d.names])
     try:
-        ptx, lowered = _compiled(pasted, sources, part, name, target)
+        name, ptx, lowered = _instance(pasted, sources, part, kernel, name, bool(instance), target)
     except CompileError as error:
         line = sources.line_of(kernel.declaration, kernel.declaration.tokens[0])
         message = _with_line(str(error), line, name)
         if instance:
             message += f"\n{instance}"
         raise CompileError(message, error.lines or (line,)) from None
+    if instance and name not in instance:
+        instance = f"Values of the template, assumed: --entry '{name}'."
     return Opened(
         kernel,
         name,
@@ -125,6 +128,32 @@ def open_file(pasted: Pasted, target: str = DEFAULT_TARGET) -> Opened:
         tuple(launches_of_kernel(kernel, launches)),
         sources,
     )
+
+
+def _instance(
+    pasted: Pasted,
+    sources: Sources,
+    part: DevicePart,
+    kernel: FoundKernel,
+    name: str,
+    assumed: bool,
+    target: str,
+) -> tuple[str, str, str]:
+    """Compile; of a template whose type is assumed to be float, half where float does not fit."""
+    try:
+        return name, *_compiled(pasted, sources, part, name, target)
+    except CompileError:
+        types = [p.name for p in kernel.template if p.type == "typename"]
+        values = template_values(kernel, name)
+        halves = {key: "half" if key in types and v == "float" else v for key, v in values.items()}
+        if not assumed or halves == values or not cuda_folders():
+            raise
+        other = f"{kernel.name}<{', '.join(halves.values())}>"
+        try:
+            return other, *_compiled(pasted, sources, part, other, target)
+        except CompileError:
+            pass
+        raise
 
 
 def _with_line(message: str, line: int, name: str) -> str:

@@ -34,7 +34,7 @@ from sgemm_lab.counting.of_kernel import check_size
 from sgemm_lab.cuda.compiler import DEFAULT_TARGET
 from sgemm_lab.errors import LabError
 from sgemm_lab.kernel import Size
-from sgemm_lab.simulator import Result
+from sgemm_lab.simulator import Hazard, Result
 from sgemm_lab.simulator.hazards import OUT_OF_BOUNDS, UNSET
 from sgemm_lab.text import size_text
 
@@ -175,14 +175,15 @@ def _first_that_fits(
     tolerance: float | None,
     settings: Settings,
 ) -> ForeignRun:
-    """Run the first assumed launch that stays inside its arrays; else the first that runs.
+    """Run the first assumed launch that stays inside its arrays.
+
+    Where sizes are assumed, an index beyond them says nothing of the kernel.
 
     Raises:
         LabError: what the simulator says of the kernel, or that its launch is not known.
     """
     end = time.monotonic() + min(TRIES_SECONDS, settings.time_limit)
-    outside: ForeignRun | None = None
-    fault: LabError = unknown
+    outside = fault = None
     multiplies = isinstance(unknown, NoLaunchError)
     for one in tries(unknown.prepared, NOT_RIGHT if multiplies else ""):
         left = end - time.monotonic()
@@ -193,14 +194,32 @@ def _first_that_fits(
         try:
             done = count_prepared(one.prepared, size, expect, tolerance, limited)
         except LabError as error:
-            fault = error if fault is unknown else fault
+            fault = fault or error
             continue
-        if one.certain or not any(h.kind == OUT_OF_BOUNDS for h in done.result.hazards):
+        found = None if one.certain else _left(done, one.launched)
+        if found is None:
             return done
-        outside = outside or done
-    if outside is not None:
-        return outside
-    raise fault
+        outside = outside or _outside(done, found)
+    raise outside or fault or unknown
+
+
+def _left(done: ForeignRun, launched: bool) -> Hazard | None:
+    """Return where a kernel leaves arrays of which the size is assumed.
+
+    Shared ones are as the kernel has them, but a block may be too large for them: so they count
+    where the launch is assumed.
+    """
+    assumed = {None, *(called(one) for one in done.prepared.given)}
+    found = (h for h in done.result.hazards if h.kind == OUT_OF_BOUNDS)
+    return next((hazard for hazard in found if not launched or hazard.array in assumed), None)
+
+
+def _outside(done: ForeignRun, found: Hazard) -> LabError:
+    given = " ".join(map(str, done.prepared.given))
+    return LabError(
+        f"No arguments that were tried keep '{done.prepared.opened.name}' inside its arrays. With "
+        f"--args '{given}', {found} Say --args, and where it matters --grid and --block."
+    )
 
 
 def prepare_launch(kernel: ForeignKernel, target: str = DEFAULT_TARGET) -> Prepared:

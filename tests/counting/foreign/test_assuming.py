@@ -112,6 +112,48 @@ def test_arrays_of_indices_hold_zeros_where_other_numbers_lead_outside() -> None
     assert "at:zero:" in launched(done)[0]
 
 
+def test_numbers_that_lead_outside_of_arrays_of_the_file_are_no_finding() -> None:
+    """What a histogram counts is not known: of small whole numbers some are negative."""
+    source = (
+        "__global__ void count(const int* x, int* bins, int n) {"
+        "  int i = blockIdx.x * blockDim.x + threadIdx.x; if (i < n) atomicAdd(bins + x[i], 1); }"
+        "int main() { int n = 512; int *x, *bins; cudaMalloc(&x, n * sizeof(int));"
+        "  cudaMalloc(&bins, 4 * sizeof(int)); count<<<2, 256>>>(x, bins, n); }"
+    )
+    done = counted(source)
+    assert launched(done)[0] == "x:zero:512 bins:zero:4 n=512"
+    assert not done.result.hazards
+    found = counted(source.replace("i < n", "i <= n").replace("<<<2,", "<<<3,")).result.hazards
+    assert {hazard.kind for hazard in found} == {OUT_OF_BOUNDS}
+
+
+def test_a_kernel_that_always_leaves_its_arrays_is_asked_for_arguments() -> None:
+    with pytest.raises(LabError, match=r"inside its arrays\. With --args 'x:inout:.*k\.cu, line 1"):
+        counted("__global__ void far(float* x, int n) { x[threadIdx.x + (1 << 28)] = n; }")
+
+
+def test_shared_memory_that_is_left_is_a_finding_where_the_file_tells_the_block() -> None:
+    source = (
+        "__global__ void far(float* x, int n) { __shared__ float s[32];"
+        " s[threadIdx.x] = n; __syncthreads(); x[threadIdx.x] = s[0]; }"
+    )
+    with pytest.raises(LabError, match=r"inside its arrays.* of s, which has 32 elements"):
+        counted(source)
+    done = counted(f"{source} void run(float* x, int n) {{ far<<<2, 64>>>(x, n); }}")
+    assert {hazard.kind for hazard in done.result.hazards} >= {OUT_OF_BOUNDS}
+
+
+def test_sizes_made_smaller_may_no_longer_fit_together() -> None:
+    """N is nx·ny, but the file says both: made smaller, only a few of the file's blocks run."""
+    done = counted(
+        "__global__ void fill(float* x, int nx, int ny) {"
+        "  int i = blockIdx.x * blockDim.x + threadIdx.x; if (i < nx * ny) x[i] = 1; }"
+        "int main() { int N = 4000000, nx = 2000, ny = 2000; float* x;"
+        "  cudaMalloc(&x, N * sizeof(float)); fill<<<(N + 255) / 256, 256>>>(x, nx, ny); }"
+    )
+    assert not done.result.hazards
+
+
 def test_a_kernel_without_arguments_runs() -> None:
     done = counted('__global__ void hello() { printf("%d", threadIdx.x); }')
     assert launched(done) == ("", ("1",), ("256",))
@@ -134,6 +176,8 @@ def test_m_n_and_k_are_numbers_here_without_a_name() -> None:
         ("void run(float* x) { constexpr int T = 4 * 8; fill<T, float><<<1, T>>>(x); }",
          "32, float"),
         ("template <typename S> void run(S* x) { fill<64, S><<<1, 64>>>(x); }", "64, float"),
+        ("template <class A> struct One {}; template <class A> void run(A* x) "
+         "{ fill<64, A><<<1, 64>>>(x); }", "64, float"),
         # nobody calls the function that launches, so its own template has the usual values
         ("template <int STAGES> void run(float* x) "
          "{ constexpr int T = STAGES * 32; fill<T, float><<<1, T>>>(x); }", "64, float"),

@@ -89,7 +89,10 @@ class Try:
 
     prepared: Prepared
     certain: bool
-    """Whether the file told every number and every size of an array."""
+    """Whether the file told every number and every size of an array, none was made smaller, and no
+    array may hold indices that lead outside."""
+    launched: bool
+    """Whether the file told grid and block."""
     elements: int = 0
     """How long arrays should be whose size nothing tells."""
     clipped: bool = False
@@ -217,8 +220,15 @@ class _Assuming:
             unknown, kernel=kernel, given=tuple(given), host=None, argued=self._argued(given),
             assumed=self._launched(kernel.grid, kernel.block, whole_grid),
         )  # fmt: skip
-        certain = host is not None and not (self.guessed or self.roomy or self.inside)
-        return Try(prepared, certain, wanted if self.roomy else 0, self.plan.clipped)
+        indices = not self.plan.zeros and any(
+            p.declared.pointer and p.element is not None and p.element.whole
+            for p in unknown.parameters
+        )
+        guessed = self.guessed or self.roomy or self.inside or indices or self.halvings
+        told = host is not None and bool(shape and shape[0] and shape[1])
+        return Try(
+            prepared, told and not guessed, told, wanted if self.roomy else 0, self.plan.clipped
+        )
 
     def _reader(self, names: Mapping[str, Value], halvings: int | None = None) -> HostValues:
         assert self.host is not None

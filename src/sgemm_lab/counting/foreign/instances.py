@@ -2,7 +2,7 @@
 
 import math
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 
 from sgemm_lab.counting.foreign.declarations import Declaration
 from sgemm_lab.counting.foreign.device_part import Sources
@@ -84,7 +84,9 @@ def _of_launch(
             if number < kernel.required:
                 values.append("float")  # told by the arguments, whose types are not followed
             continue
-        value = _value(parameter, launch.template_tokens[number], reader, sources)
+        own = () if launch.function is None else template_of(launch.function.head)
+        types = {p.name for p in own if p.type == "typename"}
+        value = _value(parameter, launch.template_tokens[number], reader, sources, types)
         if value is None:
             return []
         values.append(value)
@@ -105,10 +107,17 @@ def usual_of_template(function: Declaration) -> dict[str, str]:
 
 
 def _value(
-    parameter: KernelParameter, tokens: Sequence[Token], reader: HostValues, sources: Sources
+    parameter: KernelParameter,
+    tokens: Sequence[Token],
+    reader: HostValues,
+    sources: Sources,
+    types: Collection[str],
 ) -> str | None:
+    """Return one value. ``types`` are those of the launching function's own template."""
     text = " ".join(token.text for token in tokens)
     if parameter.type == "typename":
+        if text in types:
+            return "float"
         known = any(text in d.names for f in sources.files for d in f.declarations)
         return text if known or element_of(text) is not None or len(tokens) > 1 else "float"
     if text in ("true", "false"):

@@ -15,6 +15,7 @@ from ladder_samples import MEASURED, WITHOUT_A_DEMAND
 from record_samples import DEVICE, record, run, samples
 
 from sgemm_lab import __version__, files
+from sgemm_lab.checking import apart, on_gpu
 from sgemm_lab.checking.judge import CheckResult
 from sgemm_lab.cli import arguments, doctor, listing, measure
 from sgemm_lab.cli import check as checking
@@ -237,7 +238,7 @@ REFUSED = CheckResult("naive", 7, 8, 9, None, "Too large.", 0.0)
 def checked(monkeypatch: pytest.MonkeyPatch, verdicts: list[CheckResult], *options: str) -> int:
     monkeypatch.setattr(checking, "has_gpu", lambda: True)
     monkeypatch.setattr(arguments, "device_target", lambda: "sm_90")
-    monkeypatch.setattr(checking, "check", lambda *_, **__: iter(verdicts))
+    monkeypatch.setattr(on_gpu, "check", lambda *_, **__: iter(verdicts))
     sizes = [part for _ in range(3) for part in ("--size", "5")]
     return main(["check", "naive", *sizes, *options])
 
@@ -542,7 +543,7 @@ def test_a_kernel_that_needs_more_than_this_gpu_has_is_left_out_with_a_word(
     monkeypatch.setattr(checking, "has_gpu", lambda: True)
     monkeypatch.setattr(arguments, "device_target", lambda: "sm_75")
     found = lambda k, *_, **__: iter([checked.append(k.name) or right])  # noqa: E731
-    monkeypatch.setattr(checking, "check", found)
+    monkeypatch.setattr(on_gpu, "check", found)
     assert main(["check", "--size", "5"]) == 0
     assert checked == ["naive"]
     said = capsys.readouterr().err
@@ -574,8 +575,8 @@ def test_a_kernel_file_is_checked_in_a_process_of_its_own(
     fault = CheckResult("mine", 5, 5, 5, "It did not end within 20 seconds.", None, float("inf"))
     monkeypatch.setattr(checking, "has_gpu", lambda: True)
     monkeypatch.setattr(arguments, "device_target", lambda: "sm_90")
-    monkeypatch.setattr(checking, "check_apart", lambda *_, **__: iter([fault]))
-    monkeypatch.setattr(checking, "check", lambda *_, **__: iter([RIGHT]))
+    monkeypatch.setattr(apart, "check_apart", lambda *_, **__: iter([fault]))
+    monkeypatch.setattr(on_gpu, "check", lambda *_, **__: iter([RIGHT]))
     assert main(["check", str(path), "naive", "--size", "5"]) == 1
     said = capsys.readouterr().out
     assert "mine at 5×5×5: It did not end within 20 seconds." in said

@@ -160,8 +160,6 @@ def test_macros_shared_memory_headers_and_neighbours(
         (("tiled", "--define", "TILE=16"), "its constants are set by name"),
         (("absent.cu",), "absent.cu cannot be read"),
         (("absent.cu", *LAUNCH), "absent.cu cannot be read"),
-        (("FILE",), "How 'mine' is launched is not known: it needs --grid and --block"),
-        (("FILE", "--entry", "mine"), "it needs --grid and --block"),
         (("FILE", *LAUNCH, "--entry", "yours"), "has no kernel called 'yours'. It has: mine."),
         (("FILE", *LAUNCH, "--grid", "3,2,1,1"), "'3,2,1,1' is no shape"),
         (("FILE", *LAUNCH, "--grid", "3*X,2"), "The grid '3*X' "),
@@ -188,11 +186,6 @@ def test_bad_input_is_a_sentence(
     ("text", "reason"),
     [
         ("int nothing;", "has no kernel"),
-        (
-            "__global__ void mine(int M, float* C) { *C = M; }",
-            "takes is not known: (int M, float* C). Say it with --args, such as "
-            "--args 'M=4096 C:inout:4096'",
-        ),
         (
             "__global__ void mine_a(float* C) {} __global__ void mine_b(float* C) {}",
             "several kernels that 'mine' can mean: mine_a, mine_b",
@@ -355,9 +348,13 @@ def test_what_is_missing_is_told_or_assumed(
     status, out, _ = run(capsys, path, *SAXPY_CALL[:2])
     assert status == 0
     assert "Launch, assumed: a grid of 4 blocks of 256 threads." in out
-    status, _, err = run(capsys, path, "--grid", "4", "--block", "256")
-    assert status == 2
-    assert "--args 'n=4096 1.0 x:in:4096 y:inout:4096'" in err
+    status, out, _ = run(capsys, path, "--grid", "4", "--block", "256")
+    assert status == 0
+    assert "Arguments, assumed: n=4096 a=2 x:in:8192 y:inout:8192. Say --args" in out
+    status, out, _ = run(capsys, path, "--grid", "ceil(N/64)", "--block", "256", "--json")
+    data = json.loads(out)
+    assert (status, data["grid"], data["verdict"]) == (0, [4], "not judged")
+    assert data["assumed"][0].startswith("Arguments, assumed: n=4096 a=2 x:in:8192")
 
 
 def test_grid_and_block_are_told_by_the_files_own_launch(
@@ -387,8 +384,12 @@ def test_grid_and_block_are_told_by_the_files_own_launch(
     assert status == 0
     assert "Launch, found by trial: a grid of ceil(N/8) × ceil(M/8) blocks of 8 × 8" in out
     Path(source).write_text(one_size.replace("+=", "-="))
-    status, _, err = run(capsys, source)
-    assert status == 2
+    status, out, _ = run(capsys, source, "--json")
+    data = json.loads(out)
+    assert (status, data["verdict"], data["grid"]) == (0, "not judged", [2, 2])
+    assert "No launch that was tried makes C right, so C was not judged." in data["assumed"][0]
+    assert main(["check", source]) == 2
+    err = capsys.readouterr().err
     assert "launches it so: mine<<<dim3(2,2), b>>>(m, n, k, 0, 0, 0)" in err
 
 
@@ -417,3 +418,37 @@ def test_kernels_of_the_book_have_the_same_schema(capsys: pytest.CaptureFixture[
     data = json.loads(out)
     assert (data["schema"], data["verdict"]) == ("sgemm-lab.count.1", "right")
     assert run(capsys, "naive", "--expect", "C = A")[0] == 2
+
+
+@pytest.mark.parametrize(
+    ("numbers", "reason"),
+    [
+        ("256 1 1 1", "'char a' takes numbers from -128 to 127, not 256"),
+        ("1 256 1 1", "'bool b' takes numbers from 0 to 1, not 256"),
+        ("1 1 40000 1", "'short c' takes numbers from -32,768 to 32,767, not 40000"),
+        ("1 1 1 3000000000", "'int d' takes numbers from -2,147,483,648 to 2,147,483,647"),
+        ("-2 1 -2 -2", ""),
+    ],
+)
+def test_a_number_fits_its_parameter_or_is_refused(
+    numbers: str, reason: str, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    """A negative one is stored as PTX does, which names such a parameter u8, u16 or u32."""
+    path = tmp_path / "narrow.cu"
+    path.write_text(
+        "__global__ void k(char a, bool b, short c, int d, int* o) {*o = a + b + c + d;}"
+    )
+    call = ("--args", f"{numbers} o:out:1", "--grid", "1", "--block", "1", "--expect", "o=-5")
+    status, _, err = run(capsys, str(path), *call)
+    assert (status, reason in err) == (2 if reason else 0, True)
+
+
+def test_each_error_of_the_compiler_stands_on_a_line(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    path = tmp_path / "broken.cu"
+    path.write_text("__global__ void k(int* x) {\n*x = one;\n*x = two;\n}")
+    status, _, err = run(capsys, str(path))
+    assert status == 2
+    assert [line[:7] for line in err.splitlines()[1:]] == ["Line 2:", "Line 3:"]
+    assert "\N{REPLACEMENT CHARACTER}" not in err

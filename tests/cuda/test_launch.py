@@ -210,3 +210,15 @@ def test_a_tile_that_does_not_fit_the_gpu_is_a_sentence(monkeypatch: pytest.Monk
         multiply(matrix(1, 400), matrix(400, 1), matrix(1, 1))
     assert launch.fits(load_kernel("strip"), (1, 1, 390))
     assert not launch.fits(load_kernel("strip"), (1, 1, 391))
+
+
+def test_a_machine_without_a_driver_is_known_without_cupy(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Loading CuPy takes longer than much else that a short answer waits for."""
+
+    def refuse(name: str) -> None:
+        raise OSError(name)
+
+    monkeypatch.setattr(launch.sys, "platform", "linux")
+    monkeypatch.setattr(launch.ctypes, "CDLL", refuse)
+    monkeypatch.setattr(launch, "require_gpu", lambda: pytest.fail("CuPy was asked."))
+    assert not launch.has_gpu()

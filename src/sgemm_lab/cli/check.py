@@ -1,4 +1,8 @@
-"""The command ``check``: are kernels right? On a GPU, or by simulation."""
+"""The command ``check``: are kernels right? On a GPU, or by simulation.
+
+What only a GPU or only a file of others needs is loaded where it is called: a short answer would
+wait longest for that.
+"""
 
 import argparse
 import math
@@ -6,13 +10,10 @@ import os
 import sys
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from sgemm_lab.checking.apart import check_apart
-from sgemm_lab.checking.foreign import check_foreign, fitting_tile, prepare_check, sizes_of
 from sgemm_lab.checking.judge import AWKWARD_SIZES, CheckResult, bound_text, summary
 from sgemm_lab.checking.on_cpu import QUICK_SIZES, check_here
-from sgemm_lab.checking.on_gpu import check
 from sgemm_lab.cli.arguments import (
     add_kernels,
     add_sizes,
@@ -23,11 +24,12 @@ from sgemm_lab.cli.arguments import (
 )
 from sgemm_lab.cli.foreign import FOREIGN_GROUP, add_foreign_arguments, foreign_kernel, is_foreign
 from sgemm_lab.cli.printing import print_json, tell, tell_over
-from sgemm_lab.counting.foreign.launching import Settings
-from sgemm_lab.counting.outgrown import Outgrown, outgrown
 from sgemm_lab.cuda.launch import has_gpu
 from sgemm_lab.errors import LabError
 from sgemm_lab.kernel import Kernel, Size
+
+if TYPE_CHECKING:
+    from sgemm_lab.counting.outgrown import Outgrown
 
 CHECK_SCHEMA = "sgemm-lab.check.1"
 """Stands in each verdict of ``check --json``. It grows when a key changes its meaning or goes."""
@@ -78,6 +80,10 @@ def run_check(options: argparse.Namespace) -> int:
 
 def _check_foreign(options: argparse.Namespace) -> int:
     """Check one kernel of anybody's file, by simulation."""
+    from sgemm_lab.checking.foreign import check_foreign, fitting_tile, prepare_check, sizes_of
+    from sgemm_lab.counting.foreign.launching import Settings
+    from sgemm_lab.counting.outgrown import outgrown
+
     if len(options.kernels) != 1:
         raise LabError("A file without the book's head comment is checked alone: name it once.")
     kernel = foreign_kernel(options, options.kernels[0])
@@ -99,7 +105,7 @@ def _check_foreign(options: argparse.Namespace) -> int:
 
 
 def _print_verdict(
-    results: Sequence[CheckResult], options: argparse.Namespace, later: Sequence[Outgrown] = ()
+    results: Sequence[CheckResult], options: argparse.Namespace, later: "Sequence[Outgrown]" = ()
 ) -> int:
     """Print what was found; return the exit status: 1 wrong, 2 could not be run anywhere."""
     if options.json:
@@ -120,7 +126,7 @@ def _print_verdict(
     return 0 if any(r.passed for r in results) else 2
 
 
-def _limit_json(one: Outgrown) -> dict[str, Any]:
+def _limit_json(one: "Outgrown") -> dict[str, Any]:
     where = one.location
     return {
         "kind": one.kind,
@@ -165,6 +171,9 @@ def _verdicts(
     limit = {} if options.time_limit is None else {"time_limit": options.time_limit}
     if not live:
         return check_here(kernel, sizes, seed=options.seed, **limit)
+    from sgemm_lab.checking.apart import check_apart
+    from sgemm_lab.checking.on_gpu import check
+
     if kernel.is_the_books:
         return check(kernel, sizes, seed=options.seed, shift=options.shift)
     return check_apart(kernel, sizes, seed=options.seed, shift=options.shift, **limit)

@@ -184,6 +184,7 @@ def _foreign_json(done: ForeignRun) -> dict[str, Any]:
             *done.prepared.opened.notes,
             *(variable.note for variable in done.prepared.variables if variable.note),
         ],
+        "assumed": done.assumed(),
         "size": list(done.size),
         "max_abs_error": finite(max((v.max_abs_error for v in done.verdicts), default=0.0)),
         "wrong_elements": sum(verdict.wrong for verdict in done.verdicts),

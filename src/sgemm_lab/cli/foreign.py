@@ -3,13 +3,14 @@
 import argparse
 import re
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from sgemm_lab.cli.arguments import MOST_DIGITS, macro, natural, refusal
-from sgemm_lab.counting.foreign.launching import ForeignKernel
-from sgemm_lab.counting.foreign.opening import Pasted
 from sgemm_lab.errors import LabError
 from sgemm_lab.kernel import has_head_comment, read_source, terms
+
+if TYPE_CHECKING:
+    from sgemm_lab.counting.foreign.launching import ForeignKernel
 
 FOREIGN_GROUP = "a CUDA file of anybody, without the book's head comment"
 """What the help calls the arguments of such a file."""
@@ -55,12 +56,15 @@ def is_foreign(options: argparse.Namespace, name: str) -> bool:
     return name.endswith(".cu") and not has_head_comment(read_source(Path(name)))
 
 
-def foreign_kernel(options: argparse.Namespace, name: str) -> ForeignKernel:
+def foreign_kernel(options: argparse.Namespace, name: str) -> "ForeignKernel":
     """Return the kernel that the options tell.
 
     Raises:
         LabError: it is one of the book, or the file cannot be read.
     """
+    from sgemm_lab.counting.foreign.launching import ForeignKernel
+    from sgemm_lab.counting.foreign.opening import Pasted
+
     if not name.endswith(FILES):
         raise LabError(
             "Only a file of your own takes --entry, --grid, --block and --args. A kernel of the "

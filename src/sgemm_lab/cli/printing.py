@@ -28,8 +28,8 @@ def print_json(value: Any) -> None:
 
 
 def tell(text: str) -> None:
-    """Say something beside the answer."""
-    print(printable(text), file=sys.stderr, flush=True)
+    """Say something beside the answer, such as the lines that do not compile."""
+    print("\n".join(map(printable, text.split("\n"))), file=sys.stderr, flush=True)
 
 
 def tell_over(text: str) -> None:

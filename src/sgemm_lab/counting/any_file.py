@@ -4,14 +4,16 @@ Such a file has no head comment, so the launch is told by whoever calls. Its arg
 their names and types where it multiplies matrices; otherwise the caller says what they are.
 """
 
+import time
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from sgemm_lab.counting.foreign.arguments import Array, Matrix, Number, called, named_numbers
+from sgemm_lab.counting.foreign.assuming import tries
 from sgemm_lab.counting.foreign.causes import likely_cause, product, wrong_elements
 from sgemm_lab.counting.foreign.elements import Element
 from sgemm_lab.counting.foreign.expected import expected_values, read_expectation
@@ -21,6 +23,7 @@ from sgemm_lab.counting.foreign.launching import (
     NoLaunchError,
     Prepared,
     Settings,
+    UnknownLaunchError,
     own_arrays,
     prepare,
     run,
@@ -31,12 +34,17 @@ from sgemm_lab.counting.of_kernel import check_size
 from sgemm_lab.cuda.compiler import DEFAULT_TARGET
 from sgemm_lab.errors import LabError
 from sgemm_lab.kernel import Size
-from sgemm_lab.simulator import Result
-from sgemm_lab.simulator.hazards import UNSET
+from sgemm_lab.simulator import Hazard, Result
+from sgemm_lab.simulator.hazards import OUT_OF_BOUNDS, UNSET
 from sgemm_lab.text import size_text
 
 SIGMAS = 6
 """Sums of this many standard deviations still fit exactly into the elements of C."""
+
+NOT_RIGHT = "No launch that was tried makes C right, so C was not judged. "
+
+TRY_SECONDS, TRIES_SECONDS = 4.0, 20.0
+"""How long one launch that is assumed may run, and all of them together."""
 
 TOLERANCE = {"half": 2.0**-9, "bfloat16": 2.0**-6, "float": 1e-5, "double": 1e-12}
 """How far an element may be off by default, times the larger of 1 and the right number."""
@@ -79,11 +87,10 @@ class ForeignRun:
         """Say what was left out and assumed, what is right or wrong, and why."""
         prepared = self.prepared
         said = [*prepared.opened.notes, *(v.note for v in prepared.variables if v.note)]
-        if prepared.given and not prepared.told:
+        if prepared.given and not prepared.told and not prepared.argued:
             given = " ".join(map(str, prepared.given))
             said.append(f"Arguments, told by their names and types: {given}.")
-        if prepared.assumed:
-            said.append(prepared.assumed)
+        said += self.assumed()
         shape = shape_at(prepared, self.size)
         if prepared.host is not None:
             grid, block = (" × ".join(map(str, part)) for part in (shape.grid, shape.block))
@@ -119,6 +126,10 @@ class ForeignRun:
             )
         return said
 
+    def assumed(self) -> list[str]:
+        """Say what was assumed of arguments and launch, or read from the host code."""
+        return [text for text in (self.prepared.argued, self.prepared.assumed) if text]
+
     @property
     def _hides_an_exchange(self) -> bool:
         prepared = self.prepared
@@ -150,8 +161,65 @@ def count_foreign(
         LabError: the file cannot be read, the launch is not known, or it does not fit the kernel.
     """
     settings = settings or Settings()
-    prepared = prepare_launch(kernel, settings.target)
+    try:
+        prepared = prepare_launch(kernel, settings.target)
+    except UnknownLaunchError as unknown:
+        return _first_that_fits(unknown, size, expect, tolerance, settings)
     return count_prepared(prepared, size, expect, tolerance, settings)
+
+
+def _first_that_fits(
+    unknown: UnknownLaunchError,
+    size: Size,
+    expect: tuple[str, ...],
+    tolerance: float | None,
+    settings: Settings,
+) -> ForeignRun:
+    """Run the first assumed launch that stays inside its arrays.
+
+    Where sizes are assumed, an index beyond them says nothing of the kernel.
+
+    Raises:
+        LabError: what the simulator says of the kernel, or that its launch is not known.
+    """
+    end = time.monotonic() + min(TRIES_SECONDS, settings.time_limit)
+    outside = fault = None
+    multiplies = isinstance(unknown, NoLaunchError)
+    for one in tries(unknown.prepared, NOT_RIGHT if multiplies else ""):
+        left = end - time.monotonic()
+        if left < 0:
+            break
+        seconds = left if one.clipped else min(TRY_SECONDS, settings.time_limit)
+        limited = replace(settings, time_limit=seconds)
+        try:
+            done = count_prepared(one.prepared, size, expect, tolerance, limited)
+        except LabError as error:
+            fault = fault or error
+            continue
+        found = None if one.certain else _left(done, one.launched)
+        if found is None:
+            return done
+        outside = outside or _outside(done, found)
+    raise outside or fault or unknown
+
+
+def _left(done: ForeignRun, launched: bool) -> Hazard | None:
+    """Return where a kernel leaves arrays of which the size is assumed.
+
+    Shared ones are as the kernel has them, but a block may be too large for them: so they count
+    where the launch is assumed.
+    """
+    assumed = {None, *(called(one) for one in done.prepared.given)}
+    found = (h for h in done.result.hazards if h.kind == OUT_OF_BOUNDS)
+    return next((hazard for hazard in found if not launched or hazard.array in assumed), None)
+
+
+def _outside(done: ForeignRun, found: Hazard) -> LabError:
+    given = " ".join(map(str, done.prepared.given))
+    return LabError(
+        f"No arguments that were tried keep '{done.prepared.opened.name}' inside its arrays. With "
+        f"--args '{given}', {found} Say --args, and where it matters --grid and --block."
+    )
 
 
 def prepare_launch(kernel: ForeignKernel, target: str = DEFAULT_TARGET) -> Prepared:

@@ -1,5 +1,7 @@
 """Launch a kernel through CuPy: find the GPU, check the arrays, load the machine code, run it."""
 
+import ctypes
+import sys
 import tempfile
 from bisect import bisect_right
 from functools import lru_cache
@@ -40,9 +42,19 @@ def require_gpu() -> Any:
 
 def has_gpu() -> bool:
     """Say whether kernels can be launched here."""
+    if sys.platform == "linux" and not _has_driver():
+        return False  # known without CuPy, which takes a good part of a short answer to load
     try:
         require_gpu()
     except LabError:
+        return False
+    return True
+
+
+def _has_driver() -> bool:
+    try:
+        ctypes.CDLL("libcuda.so.1")
+    except OSError:
         return False
     return True
 

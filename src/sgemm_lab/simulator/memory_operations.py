@@ -248,8 +248,16 @@ def _load_parameter(group: "ThreadGroup", instruction: Instruction, match: Match
             raise PtxError(sentence("run.parameter", place=instruction.location))
         return _load(group, instruction, match)
     (target,) = _targets(group, instruction.operands[0], match["type"])
-    number = numpy_type(match["type"]).type(group.parameters[name])
+    number = _as_stored(group.parameters[name], numpy_type(match["type"]))
     return assignment(target, lambda: number)
+
+
+def _as_stored(number: int | float, type_: np.dtype[Any]) -> Any:
+    """A number as it is read from its bits: PTX loads an int of -2 as u32, and a char as s8."""
+    if type_.kind not in "iu":
+        return type_.type(number)
+    bits = 8 * type_.itemsize
+    return np.array(int(number) & (2**bits - 1), f"u{type_.itemsize}").view(type_)[()]
 
 
 def _store(group: "ThreadGroup", instruction: Instruction, match: Match) -> Step:

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from sgemm_lab.counting.foreign import headers
+from sgemm_lab.counting.foreign import headers, opening
 from sgemm_lab.counting.foreign.opening import Opened, Pasted, open_file
 from sgemm_lab.cuda.compiler import CompileError
 from sgemm_lab.errors import LabError
@@ -114,3 +114,68 @@ def test_what_cannot_be_opened_says_why(tmp_path: Path, text: str, reason: str) 
 @pytest.mark.parametrize("name", sorted({*headers._FILLED}))
 def test_every_text_that_takes_the_place_of_a_header_compiles(name: str, tmp_path: Path) -> None:
     assert opened(f"#include <{name}>\n__global__ void k(int* x) {{ *x = 1; }}", tmp_path).ptx
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        # functions of a warp as they were before CUDA 9
+        "__global__ void k(int* x) { int v = __shfl_xor(x[threadIdx.x], 1, 16) + __shfl(1, 0);"
+        " x[threadIdx.x] = __any(v) ? __ballot(v > 0) : __shfl_down(v, 2); }",
+        "#ifndef __linux__\n#error Unsupported system\n#endif\n__global__ void k(int* x) {}",
+        "#include <cufft.h>\n__global__ void k(cufftComplex* x) { x->x = 1; }",
+    ],
+)
+def test_what_older_compilers_and_systems_know_is_known(text: str, tmp_path: Path) -> None:
+    assert opened(text, tmp_path).compiled.parameters
+
+
+def test_headers_of_a_newer_toolkit_than_the_compiler_can_be_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """CUDA 13 declares in a header what its small floats use, and here that header is filled."""
+    (tmp_path / "include").mkdir()
+    (tmp_path / "include" / "cuda_fp16.h").write_text(
+        "__NV_SILENCE_DEPRECATION_BEGIN\n__device__ double half_of(double4_16a x, double4_32a y)"
+        " { return x.x + y.w; }\n__NV_SILENCE_DEPRECATION_END\n"
+    )
+    monkeypatch.setenv("CUDA_PATH", str(tmp_path))
+    headers.cuda_folders.cache_clear()
+    try:
+        text = "#include <cuda_fp16.h>\n__global__ void k(double* x) { *x = half_of({}, {}); }"
+        assert opened(text, tmp_path).compiled.parameters
+    finally:
+        headers.cuda_folders.cache_clear()
+
+
+def test_headers_are_found_in_usual_folders_above_the_file(tmp_path: Path) -> None:
+    inner = tmp_path / "kernels" / "basic"
+    inner.mkdir(parents=True)
+    (tmp_path / "utils").mkdir()
+    (tmp_path / "utils" / "mine.h").write_text("#define TWO 2.0f\n")
+    text = '#include "mine.h"\n__global__ void k(float* x) { *x = TWO; }'
+    assert opened(text, inner).compiled.parameters
+
+
+def test_cudas_headers_may_be_given_with_a_folder(tmp_path: Path) -> None:
+    (tmp_path / "curand_kernel.h").write_text(
+        "#include <curand.h>\ntypedef struct { unsigned v; } curandState;"
+    )
+    (tmp_path / "curand.h").write_text("#define CURAND 1\n")
+    text = "#include <curand_kernel.h>\n__global__ void k(curandState* s) { s->v = CURAND; }"
+    assert opened(text, tmp_path / "none", folders=(tmp_path,)).compiled.parameters
+    with pytest.raises(CompileError, match=r"pip install .* nvidia-curand-cu12"):
+        opened(text, tmp_path / "none")
+
+
+def test_a_type_that_is_assumed_is_half_where_float_does_not_fit(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(opening, "cuda_folders", lambda: (tmp_path,))
+    text = "struct half { short bits; };\ntemplate <typename T> __global__ void k(T* x)\n" \
+           "{ static_assert(sizeof(T) == sizeof(half), \"small\"); *x = {}; }"  # fmt: skip
+    found = opened(text, tmp_path)
+    assert found.name == "k<half>"
+    assert found.notes == ("Values of the template, assumed: --entry 'k<half>'.",)
+    with pytest.raises(CompileError, match=r"Line 3: small[^$]*--entry 'k<float>'"):
+        opened(text.replace("== s", "== 1 + s"), tmp_path)

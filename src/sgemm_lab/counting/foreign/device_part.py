@@ -23,6 +23,9 @@ _HOST_WORDS = re.compile(
     r"(?:cuda(?:Malloc|Free|Memcpy|Memset|Event|Stream|Device|Get|Set|Error|Check|Func)|cublas|cudnn|"
     r"cufft|curandGen|cusparse|torch|PYBIND|nccl|MPI_)\w*"
 )
+_HEADER_FOLDERS = ("include", "inc", "common", "Common", "utils", "src")
+"""Where a project keeps its headers, beside a file or above it."""
+
 MOST_HEADERS = 200
 """Headers of a file, with theirs, that are read."""
 
@@ -122,8 +125,8 @@ def _includes(text: str) -> Iterable[tuple[int, str, bool]]:
 
 def _near(folder: Path) -> list[Path]:
     """Where the headers of a project lie as a rule, seen from a file of it."""
-    up = folder / ".."
-    return [folder, folder / "include", up / "include", up / "common", up]
+    ups = [folder, folder / "..", folder / "../..", folder / "../../.."]
+    return [up / name for up in ups for name in ("", *_HEADER_FOLDERS)]
 
 
 def _found(name: str, folders: Iterable[Path], quoted: bool) -> Path | None:

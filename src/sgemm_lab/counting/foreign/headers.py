@@ -16,6 +16,9 @@ from pathlib import Path
 WHEELS = "nvidia-cuda-runtime-cu12 nvidia-cuda-cccl-cu12 nvidia-cuda-nvcc-cu12"
 """The packages of Python that hold CUDA's headers."""
 
+CURAND_WHEEL = "nvidia-curand-cu12"
+"""The package with the headers of random numbers."""
+
 _FOLDER = Path(__file__).with_name("headers")
 _FILLED = {
     "stdint.h": "stdint.h", "cstdint": "stdint.h", "inttypes.h": "stdint.h",
@@ -26,7 +29,7 @@ _FILLED = {
     "stddef.h": "stdint.h", "cstddef": "stdint.h",
     "algorithm": "utility", "utility": "utility", "functional": "utility",
     "type_traits": "utility", "limits": "limits", "tuple": "utility", "array": "utility",
-    "bits/stdc++.h": "everything",
+    "bits/stdc++.h": "everything", "cufft.h": "cufft.h",
     "cuda_runtime.h": "cuda_runtime.h", "cuda_runtime_api.h": "cuda_runtime.h",
     "cuda.h": "cuda_runtime.h", "device_launch_parameters.h": "cuda_runtime.h",
     "device_functions.h": "cuda_runtime.h", "vector_types.h": "cuda_runtime.h",
@@ -41,7 +44,7 @@ LIBRARIES = frozenset({"cublas_v2.h", "cublas.h", "cublasLt.h", "cudnn.h"})
 FROM_CUDA = (
     "cuda_fp16", "cuda_bf16", "cuda_fp8", "cuda_fp6", "cuda_fp4", "mma.h", "crt/", "cooperative_",
     "cuda_pipeline", "cuda_awbarrier", "cuda/", "cub/", "nv/", "cuComplex.h", "vector_functions",
-    "cuda_texture_types.h", "texture_",
+    "cuda_texture_types.h", "texture_", "curand_",
 )  # fmt: skip
 """How the names of CUDA's own headers begin, those that kernels use."""
 

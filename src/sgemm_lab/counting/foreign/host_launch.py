@@ -7,7 +7,7 @@ variables as they were set last before the launch, and ``dim3``. Nothing is run 
 
 import math
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from sgemm_lab.counting.foreign.declarations import matching
@@ -19,6 +19,9 @@ Value = int | float | tuple[int, ...]
 
 DEEPEST = 60
 """Names and brackets in each other beyond this are not followed."""
+
+MOST_STEPS = 20_000
+"""Words read for one value; macros that double each other would go on for ever."""
 
 _SIZES = {"float": 4, "int": 4, "double": 8, "half": 2, "char": 1, "short": 2, "unsigned": 4,
           "float4": 16, "float2": 8, "size_t": 8, "long": 8}  # fmt: skip
@@ -73,7 +76,7 @@ class HostLaunch:
         grid, block = (part if isinstance(part, tuple) else (_whole(part),) for part in parts)
         return grid, block, self._shared(reader)
 
-    def _shared(self, reader: "_Reader") -> tuple[int, ...]:
+    def _shared(self, reader: "Reader") -> tuple[int, ...]:
         if len(self.launch.shape_tokens) <= 2:
             return (0,)
         try:
@@ -95,7 +98,7 @@ class HostLaunch:
         block = self._reader(given).value(self.launch.shape_tokens[1], 0)
         return block if isinstance(block, tuple) else (_whole(block),)
 
-    def _reader(self, given: Sequence[int | float | Mapping[str, int | float] | None]) -> "_Reader":
+    def _reader(self, given: Sequence[int | float | Mapping[str, int | float] | None]) -> "Reader":
         names: dict[str, Value] = {}
         for tokens, value in zip(self.launch.argument_tokens, given, strict=False):
             words = [token.text for token in tokens]
@@ -106,22 +109,24 @@ class HostLaunch:
                 names |= {f"{words[0]}.{name}": one for name, one in value.items()}
             else:
                 names["".join(words)] = value
-        return _Reader(self, names)
+        return Reader(self, names)
 
 
 def _whole(value: int | float) -> int:
     return int(value)
 
 
-class _Reader:
+class Reader:
     """Works out host expressions."""
 
     def __init__(self, host: HostLaunch, names: Mapping[str, Value]) -> None:
         self.host = host
         self.names = names
-        self.macros = _macros(host.sources)
+        self.macros = macros_of(host.sources)
+        self.steps = 0
 
     def value(self, tokens: Sequence[Token], depth: int) -> Value:
+        """Work out an expression; like all below it raises ``UnknownError`` where it cannot."""
         if depth > DEEPEST or not tokens:
             raise UnknownError("Nothing to read.")
         place, found = self.operation(list(tokens), 0, 0, depth)
@@ -132,6 +137,7 @@ class _Reader:
     def operation(
         self, tokens: list[Token], place: int, least: int, depth: int
     ) -> tuple[int, Value]:
+        """Read operands joined by signs that bind more tightly than ``least``."""
         place, left = self.operand(tokens, place, depth + 1)
         while place < len(tokens):
             sign = tokens[place].text
@@ -144,7 +150,9 @@ class _Reader:
         return place, left
 
     def operand(self, tokens: list[Token], place: int, depth: int) -> tuple[int, Value]:
-        if place >= len(tokens) or depth > DEEPEST:
+        """Read one operand; return the place after it, and its value."""
+        self.steps += 1
+        if place >= len(tokens) or depth > DEEPEST or self.steps > MOST_STEPS:
             raise UnknownError("It ends too early.")
         token = tokens[place]
         if token.text in ("-", "+"):
@@ -164,6 +172,7 @@ class _Reader:
         raise UnknownError(token.text)
 
     def named(self, tokens: list[Token], place: int, depth: int) -> tuple[int, Value]:
+        """Read what begins with a name: a variable, a call, a field of ``dim3``."""
         name = tokens[place].text
         after = tokens[place + 1].text if place + 1 < len(tokens) else ""
         if name == "std" and after == "::":
@@ -188,8 +197,9 @@ class _Reader:
         return place + 1, found
 
     def called(self, name: str, parts: list[list[Token]], depth: int) -> Value:
+        """Work out a call, a macro with arguments, or a constructor."""
         if name == "sizeof" and len(parts) == 1:
-            return _SIZES.get(" ".join(t.text for t in parts[0]), 4)
+            return self.size_of(parts[0])
         macro = self.macros.get(name)
         if macro is not None and macro[0] is not None:
             named = dict(zip(macro[0], parts, strict=False))
@@ -217,6 +227,10 @@ class _Reader:
                 return math.ceil(numbers[0] / numbers[1])
             raise
 
+    def size_of(self, tokens: list[Token]) -> int:
+        """Bytes of a type; of one that is not known, those of a float."""
+        return _SIZES.get(" ".join(t.text for t in tokens), 4)
+
     def function(self, name: str, parts: list[list[Token]], depth: int) -> Value:
         """A function that only returns, such as ``int half(int a) { return a / 2; }``."""
         for file in self.host.sources.files:
@@ -239,6 +253,7 @@ class _Reader:
         raise UnknownError(name)
 
     def known(self, name: str, depth: int) -> Value:
+        """Return what a name stands for."""
         if name in self.names:
             return self.names[name]
         if name in self.host.defines:
@@ -255,6 +270,7 @@ class _Reader:
         raise UnknownError(name)
 
     def constant(self, name: str) -> list[Token] | None:
+        """Return what a constant outside of functions is set to; None if there is none."""
         for file in self.host.sources.files:
             for d in file.declarations:
                 if d.kind == "other" and name in d.names:
@@ -269,7 +285,15 @@ def _bracketed(tokens: list[Token]) -> list[Token]:
 
 
 def _assigned(name: str, tokens: Sequence[Token]) -> list[Token] | None:
-    """Return what a variable was set to last: ``name = …;``, ``dim3 name(…)`` or ``name{…}``."""
+    """Return what a variable was set to last; None where it was changed after that."""
+    return next(assignments(name, tokens), None)
+
+
+def assignments(name: str, tokens: Sequence[Token]) -> Iterator[list[Token] | None]:
+    """Go through what a variable was set to, the last first.
+
+    ``name = …;``, ``dim3 name(…)`` or ``name{…}``; None where it is changed in another way.
+    """
     for place in range(len(tokens) - 2, -1, -1):
         if tokens[place].text != name or tokens[place].kind != "name":
             continue
@@ -277,30 +301,34 @@ def _assigned(name: str, tokens: Sequence[Token]) -> list[Token] | None:
         after = tokens[place + 1].text
         following = tokens[place + 2].text if place + 2 < len(tokens) else ""
         if after in "+-*/%" and following in ("=", after):
-            return None  # changed after it was set
+            yield None  # changed after it was set
         if after == "=" and following != "=" and before not in (".", "->"):
             end = place + 2
             while end < len(tokens) and tokens[end].text not in (";", ","):
                 end = matching(tokens, end) + 1 if tokens[end].text in "([{" else end + 1
-            return list(tokens[place + 2 : end])
-        type_ = _statement_type(tokens, place) if before == "," else before
+            yield list(tokens[place + 2 : end])
+            continue
+        loose = before in (",", "const", "constexpr")  # "int a(1), b(2);" or "dim3 const a(1);"
+        type_ = _statement_type(tokens, place) if loose else before
         if after in ("(", "{") and type_ in _TYPES:
             inside = tokens[place + 2 : matching(tokens, place + 1)]
             head = Token("name", type_, 0, 0)
-            return [head, *_bracketed(list(inside))]
-        if after == "." and place + 3 < len(tokens) and tokens[place + 3].text == "=":
-            return None  # set in parts
-    return None
+            yield [head, *_bracketed(list(inside))]
+        elif after == "." and place + 3 < len(tokens) and tokens[place + 3].text == "=":
+            yield None  # set in parts
 
 
 def _statement_type(tokens: Sequence[Token], place: int) -> str:
-    """Return the first word of the statement that a place belongs to."""
+    """Return the first word of the statement that a place belongs to, which says a type."""
+    end = place
     while place > 0 and tokens[place - 1].text not in (";", "{", "}"):
         place -= 1
+    while place < end and tokens[place].text in ("const", "constexpr", "static"):
+        place += 1
     return tokens[place].text
 
 
-def _macros(sources: Sources) -> dict[str, tuple[list[str] | None, list[Token]]]:
+def macros_of(sources: Sources) -> dict[str, tuple[list[str] | None, list[Token]]]:
     """Macros by name: the names of their parameters, None without, and their tokens."""
     found: dict[str, tuple[list[str] | None, list[Token]]] = {}
     for file in sources.files:

@@ -1,7 +1,7 @@
 """The kernels of a file: their names, templates, parameters, and how the file launches them."""
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from sgemm_lab.counting.foreign.declarations import Declaration, after_angles, matching
@@ -58,6 +58,10 @@ class FoundLaunch:
     """What stands before it in its function."""
     shape_tokens: tuple[list[Token], ...] = field(default=(), repr=False, compare=False)
     argument_tokens: tuple[list[Token], ...] = field(default=(), repr=False, compare=False)
+    template_tokens: tuple[list[Token], ...] = field(default=(), repr=False, compare=False)
+    """The values that it gives a template."""
+    function: Declaration | None = field(default=None, repr=False, compare=False)
+    """Which function it stands in."""
 
     def __str__(self) -> str:
         shape, arguments = ", ".join(self.shape), ", ".join(self.arguments)
@@ -129,6 +133,13 @@ def _kernel(d: Declaration, of_file: bool) -> FoundKernel:
     )
 
 
+def template_of(head: Sequence[Token]) -> tuple[KernelParameter, ...]:
+    """Return the parameters of a template, from what stands before a function's body."""
+    if len(head) < 2 or head[0].text != "template" or head[1].text != "<":
+        return ()
+    return tuple(_template_parameter(part) for part in split(head[2 : after_angles(head, 1) - 1]))
+
+
 def split(tokens: Sequence[Token]) -> list[list[Token]]:
     """Split at the commas that stand in no brackets; ``<`` and ``>`` are brackets too."""
     parts: list[list[Token]] = [[]]
@@ -190,7 +201,7 @@ def launches_of(sources: Sources) -> list[FoundLaunch]:
                     line = file.text.count("\n", 0, token.start) + 1
                     launch = _launch(d.tokens, place, line)
                     if launch:
-                        found.append(launch)
+                        found.append(replace(launch, function=d))
     return found
 
 
@@ -218,6 +229,8 @@ def _launch(tokens: Sequence[Token], place: int, line: int) -> FoundLaunch | Non
     if opening >= len(tokens) or tokens[opening].text != "(":
         return None
     arguments = split(tokens[opening + 1 : matching(tokens, opening)])
+    angle = next((i for i in range(start, place) if tokens[i].text == "<"), place)
+    inside = tokens[angle + 1 : place - 1]
     shape = split(tokens[place + 1 : end])
     return FoundLaunch(
         line,
@@ -227,6 +240,7 @@ def _launch(tokens: Sequence[Token], place: int, line: int) -> FoundLaunch | Non
         tuple(tokens[:start]),
         tuple(shape),
         tuple(arguments),
+        tuple(split(inside)),
     )
 
 
@@ -235,11 +249,12 @@ def choose(
     launches: Sequence[FoundLaunch],
     entry: str | None,
     file_name: str,
+    values_of: Callable[[FoundKernel], str] = lambda _: "",
 ) -> tuple[FoundKernel, str]:
     """Return the kernel that ``entry`` means, and its name for the compiler: "tiled<16>".
 
     ``entry`` is a name, a part of one, or a name with the values of a template; None if the file
-    has one kernel only.
+    has one kernel only. ``values_of`` finds the values of a template for which it says none.
 
     Raises:
         LabError: there is none, there are several, or a template lacks its values.
@@ -270,6 +285,7 @@ def choose(
     kernel = chosen[0]
     if not kernel.template:
         return kernel, kernel.name
+    values = values or (values_of(kernel) if kernel.required else "")
     if not values and kernel.required:
         raise LabError(_template_sentence(kernel, launches))
     return kernel, f"{kernel.name}<{values}>"

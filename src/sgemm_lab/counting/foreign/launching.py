@@ -83,6 +83,8 @@ class Prepared:
     """The file's own launch, which tells what the reader does not."""
     assumed: str = ""
     """What was assumed of the launch, in a sentence."""
+    argued: str = ""
+    """Where the arguments come from, in sentences, if neither reader nor names tell them."""
     variables: tuple[Variable, ...] = ()
     """The ``__constant__`` and ``__device__`` variables of numbers that it uses."""
 
@@ -102,6 +104,13 @@ class Prepared:
         """Whether grid, block or arguments name M, N or K."""
         texts = (*self.kernel.grid, *self.kernel.block, *map(str, self.given))
         return self.multiplies or any(name in text for text in texts for name in "MNK")
+
+    def resolve(self, type_: str) -> Element | None:
+        """Return what a type of the source stands for; None where it is no number."""
+        opened = self.opened
+        return resolve(
+            type_, opened.kernel, opened.name, opened.sources, self.kernel.pasted.defines
+        )
 
     def element(self, given: Given) -> Element:
         """Return what an array holds."""
@@ -173,9 +182,11 @@ def prepare(kernel: ForeignKernel, target: str = DEFAULT_TARGET) -> Prepared:
     if given is None:
         given = () if not parameters else product_arguments(opened.kernel.name, parameters)
     if given is None:
-        raise LabError(
+        variables = variables_of(opened.compiled.variables, opened.sources, resolved, (), {})
+        raise UnknownArgumentsError(
             f"What '{opened.name}' takes is not known: ({signature(parameters)}). Say it with "
-            f"--args, such as --args '{suggestion(parameters)}'."
+            f"--args, such as --args '{suggestion(parameters)}'.",
+            Prepared(kernel, opened, slots, parameters, (), False, variables=variables),
         )
     given, more = given[: len(parameters)], given[len(parameters) :]
     if len(given) != len(parameters):
@@ -200,7 +211,7 @@ def _with_host_launch(prepared: Prepared) -> Prepared:
         LabError: it cannot be worked out, or is for one size alone.
     """
     small, large = ((side, 2 * side, 4 * side) for side in (64, 1536))
-    opened, hosts = prepared.opened, _hosts(prepared)
+    opened, hosts = prepared.opened, hosts_of(prepared)
     for host in hosts:
         found = replace(prepared, host=host)
         try:
@@ -213,15 +224,25 @@ def _with_host_launch(prepared: Prepared) -> Prepared:
             return found
     if prepared.multiplies:
         raise NoLaunchError(_no_shape(opened), prepared)
+    if not prepared.told:
+        raise UnknownArgumentsError(_no_shape(opened), prepared)
     return _assumed(prepared)
 
 
-class NoLaunchError(LabError):
-    """How a kernel that multiplies matrices is launched is not known. ``prepared`` is all else."""
+class UnknownLaunchError(LabError):
+    """Something of a launch is not known. ``prepared`` is all else."""
 
     def __init__(self, message: str, prepared: Prepared) -> None:
         super().__init__(message)
         self.prepared = prepared
+
+
+class NoLaunchError(UnknownLaunchError):
+    """How a kernel that multiplies matrices is launched is not known."""
+
+
+class UnknownArgumentsError(UnknownLaunchError):
+    """What a kernel is given is not known."""
 
 
 def _assumed(prepared: Prepared) -> Prepared:
@@ -233,14 +254,13 @@ def _assumed(prepared: Prepared) -> Prepared:
     names = named_numbers(prepared.given, {})
     sizes = [whole(g.size, names, g.name) if not g.size.endswith(".npy") else 1
              for g in prepared.given if isinstance(g, Array)]  # fmt: skip
-    if not sizes:
-        raise LabError(_no_shape(prepared.opened))
-    block = _assumed_block(prepared)
+    block = assumed_block(prepared)
+    most = max(sizes, default=1)
     flat = len([side for side in block if side > 1]) <= 1
     if flat:
-        grid: tuple[int, ...] = (-(-max(sizes) // math.prod(block)),)
+        grid: tuple[int, ...] = (-(-most // math.prod(block)),)
     else:
-        side = math.isqrt(max(sizes) - 1) + 1
+        side = math.isqrt(most - 1) + 1
         grid = tuple(-(-side // threads) for threads in block[:2])
     kernel = replace(
         prepared.kernel,
@@ -254,7 +274,8 @@ def _assumed(prepared: Prepared) -> Prepared:
     return replace(prepared, kernel=kernel, assumed=note)
 
 
-def _assumed_block(prepared: Prepared) -> tuple[int, ...]:
+def assumed_block(prepared: Prepared) -> tuple[int, ...]:
+    """Return the block of a launch that nothing tells."""
     kernel = prepared.opened.compiled
     usual = (16, 16) if kernel.reads("%tid.y") else (256,)
     return next(iter(host_blocks(prepared)), kernel.most_threads or usual)
@@ -263,7 +284,7 @@ def _assumed_block(prepared: Prepared) -> tuple[int, ...]:
 def host_blocks(prepared: Prepared) -> list[tuple[int, ...]]:
     """Return the blocks of the file's own launches that can be worked out without a size."""
     found = []
-    for host in _hosts(prepared):
+    for host in hosts_of(prepared):
         try:
             block = host.block(_host_numbers(prepared, (1, 1, 1)))
         except UnknownError:
@@ -273,7 +294,8 @@ def host_blocks(prepared: Prepared) -> list[tuple[int, ...]]:
     return list(dict.fromkeys(found))
 
 
-def _hosts(prepared: Prepared) -> list[HostLaunch]:
+def hosts_of(prepared: Prepared) -> list[HostLaunch]:
+    """Return the file's own launches of a kernel."""
     opened = prepared.opened
     template = template_values(opened.kernel, opened.name)
     return [
@@ -447,7 +469,7 @@ def run(
             _argument(prepared, place + part, compiled.type, arrays, names)
             for part in range(len(slot.parts))
         ]
-        first = prepared.given[place]
+        first = prepared.given[place] if slot.parts else None
         place += len(slot.parts)
         if slot.struct_bytes:
             fields = [
@@ -524,17 +546,26 @@ def _argument(
     whole_type = element is not None and element.whole if in_struct else compiled[0] != "f"
     if whole_type and value != int(value):
         raise LabError(f"'{signature([parameter])}' takes a whole number, not {one.text}.")
-    if element is not None and element.whole and element.stored.kind in "iu":
-        limits = np.iinfo(element.stored)
-        if not limits.min <= value <= limits.max:
-            raise LabError(
-                f"'{signature([parameter])}' takes numbers from {limits.min:,} to "
-                f"{limits.max:,}, not {one.text}."
-            )
+    least, most = _limits(element, compiled)
+    if whole_type and not least <= value <= most:
+        raise LabError(
+            f"'{signature([parameter])}' takes numbers from {least:,} to {most:,}, not {one.text}."
+        )
     if in_struct:
         packed = (element or FLOAT).pack(np.array([value], "f8" if not whole_type else "i8"))
         return parameter.declared.name, packed[0]
     return "", int(value) if whole_type else float(value)
+
+
+def _limits(element: Element | None, compiled: str) -> tuple[int, int]:
+    """The smallest and the largest whole number of a parameter, as far as its type is known."""
+    if element is not None and element.stored.kind == "b":
+        return 0, 1
+    if element is not None and element.whole:
+        limits = np.iinfo(element.stored)
+        return int(limits.min), int(limits.max)
+    bits = int(compiled[1:]) if compiled[1:].isdecimal() else 64
+    return -(2 ** (bits - 1)), 2**bits - 1
 
 
 def _lay_out(prepared: Prepared, given: Given, values: Values) -> Values:

@@ -7,7 +7,14 @@ from pathlib import Path
 
 from sgemm_lab.counting.foreign.declarations import UnevenError
 from sgemm_lab.counting.foreign.device_part import DevicePart, Sources, device_part, read_sources
-from sgemm_lab.counting.foreign.headers import LIBRARIES, WHEELS, cuda_folders, every_fill
+from sgemm_lab.counting.foreign.headers import (
+    CURAND_WHEEL,
+    LIBRARIES,
+    WHEELS,
+    cuda_folders,
+    every_fill,
+)
+from sgemm_lab.counting.foreign.instances import usual_values
 from sgemm_lab.counting.foreign.kernels import (
     FoundKernel,
     FoundLaunch,
@@ -15,6 +22,7 @@ from sgemm_lab.counting.foreign.kernels import (
     kernels_of,
     launches_of,
     launches_of_kernel,
+    template_values,
 )
 from sgemm_lab.counting.foreign.tokens import tokens_of
 from sgemm_lab.cuda.compiler import DEFAULT_TARGET, CompileError, source_ptx
@@ -86,7 +94,14 @@ def open_file(pasted: Pasted, target: str = DEFAULT_TARGET) -> Opened:
     except UnevenError as uneven:
         raise LabError(f"{pasted.name} cannot be read. {uneven}") from None
     launches = launches_of(sources)
-    kernel, name = choose(kernels_of(sources), launches, pasted.entry, pasted.name)
+    instance = ""
+
+    def values_of(kernel: FoundKernel) -> str:
+        nonlocal instance
+        values, instance = usual_values(kernel, launches, sources, pasted.defines)
+        return values
+
+    kernel, name = choose(kernels_of(sources), launches, pasted.entry, pasted.name, values_of)
     if not kernel.declaration.has_body:
         raise LabError(
             f"{pasted.name} only announces the kernel {kernel.name}. Give the file that has its "
@@ -95,19 +110,50 @@ def open_file(pasted: Pasted, target: str = DEFAULT_TARGET) -> Opened:
     _refuse_launches_inside(kernel, sources)
     part = device_part(sources, [d for d in sources.kernels if kernel.declaration.names & d.names])
     try:
-        ptx, lowered = _compiled(pasted, sources, part, name, target)
+        name, ptx, lowered = _instance(pasted, sources, part, kernel, name, bool(instance), target)
     except CompileError as error:
         line = sources.line_of(kernel.declaration, kernel.declaration.tokens[0])
-        raise CompileError(_with_line(str(error), line, name), error.lines or (line,)) from None
+        message = _with_line(str(error), line, name)
+        if instance:
+            message += f"\n{instance}"
+        raise CompileError(message, error.lines or (line,)) from None
+    if instance and name not in instance:
+        instance = f"Values of the template, assumed: --entry '{name}'."
     return Opened(
         kernel,
         name,
         ptx,
         parse(ptx)[lowered],
-        _notes(part),
+        (*_notes(part), *([instance] if instance else [])),
         tuple(launches_of_kernel(kernel, launches)),
         sources,
     )
+
+
+def _instance(
+    pasted: Pasted,
+    sources: Sources,
+    part: DevicePart,
+    kernel: FoundKernel,
+    name: str,
+    assumed: bool,
+    target: str,
+) -> tuple[str, str, str]:
+    """Compile; of a template whose type is assumed to be float, half where float does not fit."""
+    try:
+        return name, *_compiled(pasted, sources, part, name, target)
+    except CompileError:
+        types = [p.name for p in kernel.template if p.type == "typename"]
+        values = template_values(kernel, name)
+        halves = {key: "half" if key in types and v == "float" else v for key, v in values.items()}
+        if not assumed or halves == values or not cuda_folders():
+            raise
+        other = f"{kernel.name}<{', '.join(halves.values())}>"
+        try:
+            return other, *_compiled(pasted, sources, part, other, target)
+        except CompileError:
+            pass
+        raise
 
 
 def _with_line(message: str, line: int, name: str) -> str:
@@ -136,10 +182,11 @@ def _compiled(
     pasted: Pasted, sources: Sources, part: DevicePart, name: str, target: str
 ) -> tuple[str, str]:
     wants_floats = bool(_prelude(part, sources)[1:])
-    folders = cuda_folders() if sources.cuda or wants_floats else ()
+    folders = (*pasted.folders, *cuda_folders()) if sources.cuda or wants_floats else ()
     options = [f"-D{key}={value}" for key, value in pasted.defines.items()]
     options += [f"-I{folder}" for folder in folders]
     options.append("-Dregister=")  # a word of older C++ that this one refuses
+    options.append("-D__linux__=1")  # some files ask for their system before anything else
     headers = {**every_fill(), **part.headers}
     missing = tuple(
         header
@@ -147,6 +194,8 @@ def _compiled(
         if not any((folder / header).is_file() for folder in folders)
     )
     headers |= dict.fromkeys(missing, "")
+    if any(name.startswith("curand") for name in sources.cuda):
+        headers.pop("curand.h", None)  # the kernel's part of it includes the host's
     try:
         ptx, lowered = source_ptx(
             part.text,
@@ -176,9 +225,11 @@ def _prelude(part: DevicePart, sources: Sources) -> list[str]:
 def _hint(message: str, sources: Sources, missing: Sequence[str]) -> str:
     """Say what may be behind an error of the compiler."""
     if missing:
+        random = any(name.startswith("curand") for name in missing)
+        wheels = f"{WHEELS} {CURAND_WHEEL}" if random else WHEELS
         return (
-            f"\n{missing[0]} is one of CUDA's own headers, and none of them was found. Set "
-            f"CUDA_PATH to the folder of the CUDA toolkit, or 'pip install {WHEELS}'."
+            f"\n{missing[0]} is one of CUDA's own headers, and it was not found. Set "
+            f"CUDA_PATH to the folder of the CUDA toolkit, or 'pip install {wheels}'."
         )
     if sources.absent and re.search(_LACKS, message):
         names = ", ".join(dict.fromkeys(name for _, _, name in sources.absent))

@@ -72,6 +72,8 @@ def product_arguments(
         return None
     if _OTHER.search(kernel) and not re.search(r"gemm|matmul", kernel, re.I):
         return None
+    if not _PRODUCT.search(kernel) and not _named(pointers):
+        return None
     roles = _roles(pointers)
     texts = _sizes(sizes, by_columns)
     if texts is None or (len(sizes) == 1 and not _PRODUCT.search(kernel)):
@@ -90,6 +92,15 @@ def product_arguments(
 def _is_beta(parameter: Parameter, scalars: Sequence[Parameter]) -> bool:
     named = [p for p in scalars if plain(p.declared.name).startswith("bet")]
     return parameter in (named or scalars[1:])
+
+
+def _named(pointers: Sequence[Parameter]) -> bool:
+    """Say whether the names of two pointers at least are those of different matrices."""
+    names = [plain(p.declared.of or p.declared.name) for p in pointers]
+    found = {
+        r for r, pattern in _MATRIX_NAMES.items() if any(re.fullmatch(pattern, n) for n in names)
+    }
+    return len(found) > 1
 
 
 def _roles(pointers: Sequence[Parameter]) -> list[Role]:
@@ -141,10 +152,12 @@ def suggestion(parameters: Sequence[Parameter]) -> str:
     """Return arguments that a reader may start from: arrays of n elements."""
     given: list[Given] = []
     for number, p in enumerate(parameters, 1):
-        name = p.declared.name or f"p{number}"
+        # As --args takes it: a field's name has a point, and M, N and K are the size.
+        name = re.sub(r"\W+", "_", p.declared.name).strip("_") or f"p{number}"
+        numbered = p.is_whole and name not in ("M", "N", "K")
         known = "" if p.element is not None else "float"
         if p.declared.pointer:
             given.append(Array(name, "in" if p.declared.const else "inout", "4096", known))
         else:
-            given.append(Number("4096" if p.is_whole else "1.0", name if p.is_whole else ""))
+            given.append(Number("4096" if p.is_whole else "1.0", name if numbered else ""))
     return " ".join(map(str, given))

@@ -71,6 +71,9 @@ def slots_of(
             found.append(Slot((Placed(Parameter(one, element), 0),)))
             continue
         size = int(type_[3:-1])
+        if size == 1 and one.type.startswith("std::"):  # std::true_type and the like: no field
+            found.append(Slot((), size))
+            continue
         parts, total, _ = _fields(one, sources, resolve, 0)
         if total != size or not parts or len(parts) > MOST_FIELDS:
             raise LabError(
@@ -80,6 +83,13 @@ def slots_of(
             )
         found.append(Slot(tuple(parts), size))
     return tuple(found)
+
+
+def bytes_of_type(name: str, sources: Sources, resolve: Resolve) -> int | None:
+    """Return the bytes of a number, a vector or a struct; None where they are not known."""
+    one = KernelParameter("", name, pointer=False, const=False)
+    size = _fields(one, sources, resolve, 0)[1]
+    return size if size > 0 else None
 
 
 def _fields(

@@ -14,12 +14,16 @@ from itertools import product as pairs
 from sgemm_lab.counting.foreign.kernels import template_values
 from sgemm_lab.counting.foreign.launching import Prepared, host_blocks
 from sgemm_lab.errors import LabError
+from sgemm_lab.hardware import WARP
 from sgemm_lab.kernel import Size
 from sgemm_lab.simulator.limits import MAX_THREADS
 from sgemm_lab.text import size_text
 
 SECONDS = 4.0
 """How long launches are tried, in time of the processor."""
+
+MOST_BLOCKS = 6
+"""Blocks of threads along x alone that are tried."""
 
 DEPTH = 64
 """K of a trial: what usual windows divide."""
@@ -77,7 +81,21 @@ def _blocks(prepared: Prepared) -> list[tuple[int, ...]]:
         sides = sorted({math.isqrt(array.bytes // _FLOAT) for array in kernel.shared})
         squares = [side for side in dict.fromkeys([*sides, *_SQUARES]) if side in _TILES]
         found += [(side, side) for side in squares if side * side <= MAX_THREADS]
+    elif not found:
+        found = [(threads,) for threads in _flat_blocks(prepared)]
     return found
+
+
+def _flat_blocks(prepared: Prepared) -> list[int]:
+    """Threads along x alone: a tile's elements, each thread one of them, or as many as it sums."""
+    opened = prepared.opened
+    own = [int(v) for v in template_values(opened.kernel, opened.name).values() if v.isdecimal()]
+    large, small = [v for v in own if v in _TILES], [v for v in own if 1 < v < _TILES[-1]]
+    tiles = {a * b for a, b in pairs(large, repeat=2)}
+    each = {1, *small, *(a * b for a, b in pairs(small, repeat=2))}
+    found = {tile // part for tile, part in pairs(tiles, each) if tile % part == 0}
+    fitting = sorted(n for n in {*found, 256} if n % WARP == 0 and n <= MAX_THREADS)
+    return fitting[:MOST_BLOCKS]
 
 
 def _tiles(prepared: Prepared, block: tuple[int, ...]) -> set[tuple[int, int]]:

@@ -80,7 +80,9 @@ class Plan:
     """Whether only a few blocks of the file's grid run."""
 
 
-_PLANS = (Plan(), Plan(1, True), Plan(2, True, True), Plan(0, True, True, True))
+_PLANS = (
+    Plan(), Plan(zeros=True), Plan(1, True), Plan(2, True, True), Plan(0, True, True, True),
+)  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -120,6 +122,8 @@ def _every(unknown: Prepared) -> Iterator[Try]:
         for host in hosts:
             first = _fitting(unknown, host, plan)
             steps = () if first is None else (*_HALVINGS[first::_SKIPPED][:3], _HALVINGS[-3])
+            if plan != _PLANS[0]:  # what takes too long is known from the first
+                steps = steps[:1]
             for halvings in steps:
                 found = _Assuming(unknown, host, plan, halvings).found()
                 if found is not None:

@@ -2,6 +2,10 @@
 
 import gzip
 import json
+import shutil
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -9,6 +13,8 @@ from every_widget import SAMPLES, of_book
 
 import sgemm_lab.widgets
 from sgemm_lab.book.render import page_scripts, page_state
+from sgemm_lab.files import CHECKOUT, OTHER_DATA
+from sgemm_lab.records.store import CHAPTERS_RECORD, RECORDS, load_record
 from sgemm_lab.widgets import WIDGET_MIME, LabWidget
 from sgemm_lab.widgets.bundle import PAGE_SCRIPT, library, site_files
 
@@ -16,6 +22,25 @@ LIMIT = 315_000
 """Bytes of all widgets together, compressed."""
 LIMIT_OF_ONE = 95_000
 """Bytes of a widget alone with what all share: a page with two still stays below 300 KB."""
+
+
+ONE_MORE_GPU = 30_000
+"""Bytes that the whole record of another GPU may add to a widget: a page has room for several."""
+
+
+@pytest.fixture(scope="module", autouse=True)
+def data(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """A folder with the chapters' own record alone, whatever other GPUs the book has."""
+    folder, records = tmp_path_factory.mktemp("data"), CHECKOUT / "records"
+
+    def others(place: str, names: list[str]) -> list[str]:
+        top = Path(place) == records
+        return [n for n in names if top and n.endswith(".json") and n != CHAPTERS_RECORD]
+
+    shutil.copytree(records, folder / "records", ignore=others)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv(OTHER_DATA, str(folder))
+        yield folder
 
 
 @pytest.fixture(scope="module")
@@ -50,6 +75,18 @@ def test_a_page_with_every_widget_is_light(widgets: list[LabWidget]) -> None:
 @pytest.mark.parametrize("name", SAMPLES)
 def test_a_page_with_one_widget_is_lighter_still(name: str) -> None:
     assert 5_000 < weight([of_book(name)]) < LIMIT_OF_ONE
+
+
+@pytest.mark.parametrize("name", ["ladder", "scoreboard", "roofline", "memory ladder"])
+def test_one_more_gpu_makes_a_page_little_heavier(name: str, data: Path) -> None:
+    alone = weight([of_book(name)])
+    book = load_record(data / "records" / CHAPTERS_RECORD)
+    other = data / "records" / "example-4242.json"
+    RECORDS.save(other, replace(book, gpu=replace(book.gpu, name="Example 4242")))
+    try:
+        assert alone < weight([of_book(name)]) < alone + ONE_MORE_GPU
+    finally:
+        other.unlink()
 
 
 def test_a_page_names_the_code_of_the_books_widgets_and_holds_none(

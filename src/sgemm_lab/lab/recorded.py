@@ -111,14 +111,23 @@ def recorded() -> Recorded:
 
 
 def runs() -> Output:
-    """List every run of the book's records with the clock, power and temperature that it saw."""
+    """List every run of the book's records with the clock, power and temperature that it saw.
+
+    Where there are records of several GPUs, each row names its own.
+    """
+    records = session.book_records()
+    heads = ["run (UTC)", "SM clock, MHz", "power, W", "temperature, °C"]
     rows = [
         [run.date[:16].replace("T", ", "), *map(_range, (run.clock_mhz, run.power_w,
                                                          run.temperature_c))]
-        for record in session.book_records()
+        for record in records
         for run in record.runs
     ]  # fmt: skip
-    return table(["run (UTC)", "SM clock, MHz", "power, W", "temperature, °C"], rows)
+    if len(records) == 1:
+        return table(heads, rows)
+    gpus = [record.gpu.name for record in records for _ in record.runs]
+    named = [[gpu, *row] for gpu, row in zip(gpus, rows, strict=True)]
+    return table(["GPU", *heads], named, numbers=2)
 
 
 def _range(spread: Spread | None) -> str:

@@ -8,9 +8,10 @@
 // workspace: 4 * SMS
 // needs: sm_90a
 //
-// All four used to copy a quarter of each window. To wait for its room, to work out where it is and
-// to say that it is there cost each of them more instructions than the copies. Now one warp does that
-// for a window, and a copy is three instructions: an address, a question, the copy.
+// All four used to copy a quarter of each window. To wait for its room, to work out places and to say
+// that copies are under way took each of them more instructions than the copies. Now one warp does all
+// that for a window. How registers are dealt was tried out: the assembler orders the loop that
+// multiplies in another way for each choice.
 
 constexpr int BM = 128;  // rows of C per block
 constexpr int BN = 256;  // columns of C per block
@@ -156,7 +157,7 @@ extern "C" __global__ void __launch_bounds__(THREADS + PRODUCERS, 1)
 
     int now = 0, phase = 0;  // my window, and whether my round of the ring is even or odd
     if (tid >= THREADS) {
-        asm volatile("setmaxnreg.dec.sync.aligned.u32 72;");  // copying needs few registers
+        asm volatile("setmaxnreg.dec.sync.aligned.u32 136;");  // more than copying needs
         const int mine = warp - THREADS / 32;    // my first window
         const int rA = lane / 8, kA = lane % 8;  // my first float of A: row and k
 
@@ -208,7 +209,7 @@ extern "C" __global__ void __launch_bounds__(THREADS + PRODUCERS, 1)
         return;
     }
 
-    asm volatile("setmaxnreg.inc.sync.aligned.u32 216;");  // multiplying takes them
+    asm volatile("setmaxnreg.inc.sync.aligned.u32 184;");  // by trial: see the head
     float fragA[2][TM];  // this k's column of my rows, and the next one's
     float fragB[TN];     // this k's row of my columns
     auto loadA = [&](int window, int k) {

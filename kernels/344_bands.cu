@@ -139,8 +139,8 @@ extern "C" __global__ void __launch_bounds__(THREADS + PRODUCERS, 1)
     const int ty = lane % LANES_M;             // my group of rows in it
     const int tx = lane / LANES_M ^ lane % 4;  // my group of columns in it
     // My windows stand in a row, from `begin` to `end`. Up to `cut` they are those of whole
-    // tiles, every gridDim.x-th one. The rest are my share of the tiles left over. There a block
-    // waits for the next one. That must have started: so who starts first stands last.
+    // tiles, every gridDim.x-th one. The rest are my share of the tiles left over. There a
+    // block waits for the next one. That must have started: so who starts first stands last.
     const int tilesM = (M + BM - 1) / BM, tilesN = (N + BN - 1) / BN;
     const int windows = (K + BK - 1) / BK;
     const int blocks = gridDim.x, me = blocks - 1 - blockIdx.x;
@@ -176,7 +176,7 @@ extern "C" __global__ void __launch_bounds__(THREADS + PRODUCERS, 1)
 
     int now = 0, phase = 0;  // my window, and whether my round of the ring is even or odd
     if (tid >= THREADS) {
-        asm volatile("setmaxnreg.dec.sync.aligned.u32 72;");  // copying needs few registers
+        asm volatile("setmaxnreg.dec.sync.aligned.u32 88;");  // more than copying needs
         const int mine = warp - THREADS / 32;    // my first window
         const int rA = lane / 8, kA = lane % 8;  // my first float of A: row and k
 
@@ -225,7 +225,7 @@ extern "C" __global__ void __launch_bounds__(THREADS + PRODUCERS, 1)
         return;
     }
 
-    asm volatile("setmaxnreg.inc.sync.aligned.u32 216;");  // multiplying takes them
+    asm volatile("setmaxnreg.inc.sync.aligned.u32 208;");  // by trial, as for the parent
     float fragA[2][TM];  // this k's column of my rows, and the next one's
     float fragB[TN];     // this k's row of my columns
     auto loadA = [&](int window, int k) {

@@ -266,7 +266,7 @@ GROUPS: dict[str, Callable[[], list[Case]]] = {
 }
 
 
-IN_PARTS = {"stream_k", "split_k", "one_row", "one_column"}
+IN_PARTS = {"stream_k", "own_windows", "bands", "split_k", "one_row", "one_column"}
 """Kernels that add up parts of K, and not all of it in one chain."""
 
 

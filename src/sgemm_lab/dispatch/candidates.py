@@ -66,6 +66,8 @@ FAMILIES = (
     Family("quads", loop="lane_map"),
     Family("persistent", loop="lane_map"),
     Family("stream_k", shares=True, loop="lane_map"),
+    Family("own_windows", shares=True, loop="lane_map"),
+    Family("bands", shares=True, loop="lane_map"),
     # For C of a row or a few, and of a column; for a K of one or a few.
     Family(
         "one_row",

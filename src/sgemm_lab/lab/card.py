@@ -331,8 +331,8 @@ def _width_picture(card: Card) -> Picture:
     one, four = card.wide[1], card.wide[4]
     conclusion = (
         f"One load of 4 bytes at a time gets {one[4] / four[16]:.0%} of what four of 16 get, four "
-        f"of them {four[4] / four[16]:.0%}: what counts is how many bytes are on their way, not "
-        "the width of a load."
+        f"of 4 bytes get {four[4] / four[16]:.0%}: what counts is how many bytes are on their way, "
+        "not the width of a load."
     )
     return PictureOfTwoWidths(
         partial(_draw_width, card), "Bandwidth over the width of a load", conclusion

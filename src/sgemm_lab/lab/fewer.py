@@ -228,7 +228,10 @@ class Fewer:
         told = self.foretold(n, plain).seconds / self.foretold(n, way).seconds
         speeds = self.tflops(n, plain), self.tflops(n, way)
         took = 1e3 * statistics.median(way.additions or way.seconds)
+        total = 1e3 * statistics.median(way.seconds)
         left = (7 / 8) ** way.levels
+        products = statistics.median(way.products or way.seconds)
+        leaves = left * 2 * n**3 / products / 1e12 / self.peak
         rows = [
             ("Was bound by", "Arithmetic: 2·M·N·K FLOP at the rate of the FP32 units."),
             ("What changed",
@@ -241,7 +244,8 @@ class Fewer:
             ("Bound now by",
              f"Arithmetic still: {left:.1%} of the FLOP let at most {self.peak / left:.1f} TFLOP/s "
              f"of the definition's FLOP; reached {speeds[1] * left / self.peak:.1%} of it. "
-             f"The additions took {took:.1f} ms; at the bandwidth of a copy it would be "
+             f"The leaves reach {leaves:.1%} of the roof. The additions took {took:.1f} ms of "
+             f"{total:.1f}; at the bandwidth of a copy they would take "
              f"{1e3 * self.foretold(n, way).additions:.1f}."),
         ]  # fmt: skip
         rows = [(term, with_spaced_percents(sentence)) for term, sentence in rows]

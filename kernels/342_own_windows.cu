@@ -8,10 +8,10 @@
 // workspace: 4 * SMS
 // needs: sm_90a
 //
-// All four used to copy a quarter of each window. To wait for its room, to work out places and to say
-// that copies are under way took each of them more instructions than the copies. Now one warp does all
-// that for a window. How registers are dealt was tried out: the assembler orders the loop that
-// multiplies in another way for each choice.
+// All four used to copy a quarter of each window. To wait for its room, to work out places and to
+// say that copies are under way took each of them more instructions than the copies. Now one warp
+// does all that for a window. How registers are dealt was tried out: the assembler orders the loop
+// that multiplies in another way for each choice.
 
 constexpr int BM = 128;  // rows of C per block
 constexpr int BN = 256;  // columns of C per block

@@ -183,7 +183,7 @@ def test_the_model_foretells_within_a_few_percent() -> None:
                 assert told == pytest.approx(flop / times.tflops(way.seconds) / 1e12, rel=0.06)
 
 
-def test_where_a_level_pays_its_gain_is_foretold_as_closely_as_the_choice_of_levels_assumes() -> None:
+def test_where_a_level_pays_its_gain_is_foretold_as_closely_as_the_choice_assumes() -> None:
     gains = 0
     for times in RUN.times:
         measured = {way.schedules: times.tflops(way.seconds) for way in times.ways}

@@ -225,7 +225,7 @@ def of_samples() -> list[Case]:
 
 
 def of_tensor_cores() -> list[Case]:
-    """Numbers near and far from each other, with infinity, NaN, overflow and subnormal ones."""
+    """Numbers near and far from each other, zeros, infinity, NaN, overflow, subnormal ones."""
     random = np.random.default_rng(11)
     odd = [np.inf, -np.inf, np.nan, 3e38, -3e38, 1e-40, -1e-45, -0.0, 65504.0, 6e-8]
     cases = []
@@ -239,6 +239,10 @@ def of_tensor_cores() -> list[Case]:
         )
         if number > 5:
             a[random.integers(0, 128, 3)] = random.choice(odd, 3)
+        if number % 4 == 3:  # as beyond the edge of a matrix, and NaN and infinity facing it
+            a[:64], b[random.integers(0, 128, 2)] = -0.0, random.choice(odd[:3], 2)
+        if number % 4 == 2:
+            b[:64], a[random.integers(64, 128)] = 0, np.inf
         args = {"A": a, "B": b, "C": np.zeros(128, np.float32)}
         for name, source, target in (("tf32", MMA_TF32, "sm_80"), ("f16", MMA_HALF, "sm_75")):
             ptx = ptx_of(source, target)

@@ -99,6 +99,9 @@ function towardZero(value) {
  * @param {number} addend
  */
 function sumOfProducts(a, row, b, column, depth, addend) {
+  // Beyond the edges of a matrix there are zeros, and most of a tile of a narrow one is beyond.
+  if (b.finite && a.empty[row / depth] === 1) return addend + 0;
+  if (a.finite && b.empty[column / depth] === 1) return addend + 0;
   let [highest, plain] = [exponentOf(addend), 0];
   for (let k = 0; k < depth; k++) {
     highest = Math.max(highest, a.exponents[row + k] + b.exponents[column + k]);
@@ -115,13 +118,38 @@ function sumOfProducts(a, row, b, column, depth, addend) {
 }
 
 /**
- * Rows of A, or columns of B, one behind the other, with their exponents.
- * @typedef {{ values: Float64Array, exponents: Int32Array }} Elements
+ * Rows of A, or columns of B, one behind the other, with their exponents; which of them are all
+ * zeros; whether no element is NaN or infinite.
+ * @typedef {{ values: Float64Array, exponents: Int32Array, empty: Uint8Array, finite: boolean
+ * }} Elements
  *
- * @param {number} count
+ * @param {number} rows
+ * @param {number} depth
  * @returns {Elements}
  */
-const elements = (count) => ({ values: new Float64Array(count), exponents: new Int32Array(count) });
+const elements = (rows, depth) => ({
+  values: new Float64Array(rows * depth),
+  exponents: new Int32Array(rows * depth),
+  empty: new Uint8Array(rows),
+  finite: true,
+});
+
+/**
+ * Find out what is empty, and whether all is finite.
+ * @param {Elements} elements
+ */
+function look(elements) {
+  const { values, empty } = elements;
+  const depth = values.length / empty.length;
+  empty.fill(1);
+  let sizes = 0;
+  for (let at = 0; at < values.length; at++) {
+    if (values[at] === 0) continue;
+    empty[(at / depth) | 0] = 0;
+    sizes += Math.abs(values[at]);
+  }
+  elements.finite = Number.isFinite(sizes);
+}
 
 /**
  * @param {Elements} into
@@ -140,7 +168,7 @@ function multiplyAccumulate(group, instruction, { type }) {
   const packed = type === "tf32" ? 1 : 2;
   const depth = 4 * packed * b.length;
   const element = ELEMENTS[type];
-  const [matrixA, matrixB] = [elements(ROWS * depth), elements(depth * COLUMNS)];
+  const [matrixA, matrixB] = [elements(ROWS, depth), elements(COLUMNS, depth)];
   const sums = new Uint32Array(4 * WARP);
   /** @param {number} first */
   const fill = (first) => {
@@ -158,6 +186,8 @@ function multiplyAccumulate(group, instruction, { type }) {
         });
       }
     }
+    look(matrixA);
+    look(matrixB);
   };
   /** @param {number} at @param {number} first */
   const sumAt = (at, first) => {

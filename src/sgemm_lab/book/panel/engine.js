@@ -4,7 +4,6 @@
 
 import { passed, summary } from "../../checking/judge.js";
 import { checkHere } from "../../checking/on_cpu.js";
-import { QUICK_SIZES } from "../../checking/on_cpu.py";
 import { walk } from "../../counting/walk.js";
 import { LabError } from "../../errors.js";
 import { said } from "../../exercises/asks.js";
@@ -15,22 +14,24 @@ import { bound } from "../../models/bound.js";
 import { simulatedDemand } from "../../models/demand.js";
 import { startOf } from "../../widgets/steps_start.js";
 
+/** @typedef {import("../../checking/on_cpu.js").CheckedHere} CheckedHere */
 /** @typedef {import("../../kernel.js").Kernel} Kernel */
 /** @typedef {import("../../kernel.js").Size} Size */
 /** @typedef {import("../../models/bound.js").Cap} Cap */
 /** @typedef {import("../../models/bound.js").Sheet} Sheet */
 
 /**
- * What the page asks for: is a kernel right, what does it ask of memory at a size, and by which
- * steps? `ptx` is what the compiler made of `source`.
- * @typedef {{ id: number, task: "check", source: string, ptx: string }} CheckRequest
+ * What the page asks for: is a kernel right at one of the sizes, what follows from such results, what
+ * does it ask of memory at a size, and by which steps? `ptx` is what the compiler made of `source`.
+ * @typedef {{ id: number, task: "check", source: string, ptx: string, size: Size }} CheckRequest
+ * @typedef {{ id: number, task: "verdict", results: CheckedHere[] }} VerdictRequest
  * @typedef {{ id: number, task: "count", source: string, ptx: string, size: Size, gpu: Sheet
  * }} CountRequest
  * @typedef {{ id: number, task: "walk", source: string, ptx: string, size: Size }} WalkRequest
  *
- * Or of an exercise: at which sizes are its lines right, and is there all that is asked for?
+ * Or of an exercise: are its lines right at a size, and is there all that is asked for?
  * @typedef {import("../../exercises/lines.js").Sent} Sent
- * @typedef {{ id: number, task: "checkLines", reader: Sent, sizes: Size[] }} LinesRequest
+ * @typedef {{ id: number, task: "checkLines", reader: Sent, size: Size }} LinesRequest
  * @typedef {{ id: number, task: "ask", asks: import("../../exercises/asks.js").Asks, reader: Sent,
  *   books: Record<string, Sent> }} AskRequest
  *
@@ -44,12 +45,13 @@ import { startOf } from "../../widgets/steps_start.js";
  * @typedef {{ total: Record<string, number>, lines: Map<number, Record<string, number>>,
  *   bound: Cap | null, whyNoBound: string }} Counted
  *
- * What the page hears: the size that is tried now, then the answer, or why there is none.
- * @typedef {{ id: number, progress: true, size: Size, number: number, of: number }} Progress
- * @typedef {{ id: number, verdict: Verdict }} CheckAnswer
+ * What the page hears: the answer, or why there is none.
+ * `last` where the sizes behind this one need no check.
+ * @typedef {{ id: number, result: CheckedHere, last: boolean }} CheckAnswer
+ * @typedef {{ id: number, verdict: Verdict }} VerdictAnswer
  * @typedef {{ id: number, counted: Counted }} CountAnswer
  * @typedef {{ id: number, state: ReturnType<typeof startOf> }} WalkAnswer
- * @typedef {{ id: number, results: ReturnType<typeof checked> }} LinesAnswer
+ * @typedef {{ id: number, result: ReturnType<typeof checked>, last: boolean }} LinesAnswer
  * @typedef {{ id: number, said: { right: boolean, says: string } }} AskAnswer
  * @typedef {{ id: number, fault: string }} Failure
  */
@@ -66,11 +68,8 @@ const TIME_LIMIT = 20;
 export function serve(scope) {
   scope.onmessage = ({ data }) => {
     const { id } = data;
-    /** @type {(of: number) => (size: Size, number: number) => void} */
-    const tell = (of) => (size, number) =>
-      scope.postMessage({ id, progress: true, size, number, of });
     try {
-      scope.postMessage({ id, ...answer(data, tell) });
+      scope.postMessage({ id, ...answer(data) });
     } catch (error) {
       if (!(error instanceof LabError)) throw error;
       scope.postMessage({ id, fault: error.message });
@@ -79,14 +78,15 @@ export function serve(scope) {
 }
 
 /**
- * @param {CheckRequest | CountRequest | WalkRequest | LinesRequest | AskRequest} request
- * @param {(of: number) => (size: Size, number: number) => void} tell
+ * @param {CheckRequest | VerdictRequest | CountRequest | WalkRequest | LinesRequest | AskRequest
+ * } request
  */
-function answer(request, tell) {
+function answer(request) {
+  if (request.task === "verdict") return { verdict: verdictOn(request.results) };
   if (request.task === "checkLines") {
-    const { reader, sizes } = request;
-    const { kernel, ptx } = subject(reader);
-    return { results: checked(kernel, ptx, sizes, tell(sizes.length)) };
+    const { kernel, ptx } = subject(request.reader);
+    const result = checked(kernel, ptx, request.size);
+    return { result, last: "refused" in result || !passed(result) };
   }
   if (request.task === "ask") {
     const books = Object.entries(request.books).map(([name, sent]) => [name, subject(sent)]);
@@ -94,7 +94,8 @@ function answer(request, tell) {
   }
   const kernel = parseKernel("your copy", request.source);
   if (request.task === "check") {
-    return { verdict: verdictOn(kernel, request.ptx, tell(QUICK_SIZES.length)) };
+    const [result] = checkHere(kernel, request.ptx, [request.size], { timeLimit: TIME_LIMIT });
+    return { result, last: !passed(result) };
   }
   if (request.task === "walk") {
     return { state: startOf(walk(kernel, request.ptx, request.size, TIME_LIMIT)) };
@@ -107,27 +108,20 @@ function answer(request, tell) {
 const subject = ({ source, ...made }) => ({ kernel: parseKernel("mine", source), ...made });
 
 /**
- * Try sizes until one is wrong.
- * @param {Kernel} kernel
- * @param {string} ptx
- * @param {(size: Size, number: number) => void} tell hears of each size before it is tried
+ * What follows from the results at sizes, up to the first that is wrong.
+ * @param {CheckedHere[]} results
  * @returns {Verdict}
  */
-function verdictOn(kernel, ptx, tell) {
-  const results = [];
-  for (const [number, size] of QUICK_SIZES.entries()) {
-    tell(size, number + 1);
-    const [result] = checkHere(kernel, ptx, [size], { timeLimit: TIME_LIMIT });
-    results.push(result);
-    if (passed(result)) continue;
-    const lines = result.hazards
-      .flatMap(({ location, otherLocation }) => [location.line, otherLocation?.line ?? 0])
-      .filter((line) => line > 0);
-    const says = result.fault ?? result.refusal ?? "";
-    const kind = result.fault === null ? "refused" : (result.hazards[0]?.kind ?? "result");
-    return { right: false, kind, size, says, lines: [...new Set(lines)].sort((a, b) => a - b) };
-  }
-  return { right: true, kind: "", size: null, says: summary(results), lines: [] };
+function verdictOn(results) {
+  const wrong = results.find((result) => !passed(result));
+  if (!wrong) return { right: true, kind: "", size: null, says: summary(results), lines: [] };
+  const { m, n, k, fault, refusal, hazards } = wrong;
+  const lines = hazards
+    .flatMap(({ location, otherLocation }) => [location.line, otherLocation?.line ?? 0])
+    .filter((line) => line > 0);
+  const kind = fault === null ? "refused" : (hazards[0]?.kind ?? "result");
+  const named = [...new Set(lines)].sort((a, b) => a - b);
+  return { right: false, kind, size: [m, n, k], says: fault ?? refusal ?? "", lines: named };
 }
 
 /**
@@ -145,12 +139,34 @@ function counted(kernel, ptx, size) {
 }
 
 /**
+ * The last bounds that were worked out, the newest behind: they do not follow from the size that the
+ * reader counts at, and to simulate them takes longer than to count. Two, for the reader's copy and
+ * the book's kernel beside it.
+ * @type {{ source: string, ptx: string, found: Pick<Counted, "bound" | "whyNoBound"> }[]}
+ */
+const bounds = [];
+const BOUNDS_KEPT = 2;
+
+/**
+ * @param {Kernel} kernel
+ * @param {string} ptx
+ * @param {Sheet} gpu
+ */
+function boundOf(kernel, ptx, gpu) {
+  const known = bounds.find((one) => one.source === kernel.source && one.ptx === ptx);
+  if (known) return known.found;
+  const found = simulatedBound(kernel, ptx, gpu);
+  if (bounds.push({ source: kernel.source, ptx, found }) > BOUNDS_KEPT) bounds.shift();
+  return found;
+}
+
+/**
  * @param {Kernel} kernel
  * @param {string} ptx
  * @param {Sheet} gpu
  * @returns {Pick<Counted, "bound" | "whyNoBound">}
  */
-function boundOf(kernel, ptx, gpu) {
+function simulatedBound(kernel, ptx, gpu) {
   try {
     const [lowest] = bound(kernel, simulatedDemand(kernel, ptx), LARGE, gpu);
     return { bound: lowest, whyNoBound: "" };

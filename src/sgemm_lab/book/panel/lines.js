@@ -14,7 +14,8 @@ import {
   stopCompiling,
 } from "./compiled.js";
 import { Editor } from "./editor.js";
-import { newEngine, script } from "./worker.js";
+import { Engines } from "./engines.js";
+import { script } from "./worker.js";
 
 /** @typedef {import("../../exercises/lines.js").Judgement} Judgement */
 /** @typedef {import("../../exercises/lines.js").LinesExercise} LinesExercise */
@@ -39,7 +40,7 @@ export function offer() {
 }
 
 class Bench {
-  #engine = newEngine();
+  #engines = new Engines();
   #running = false;
 
   /**
@@ -92,7 +93,7 @@ class Bench {
 
   async #clicked() {
     if (this.#running) {
-      this.#engine.stop();
+      this.#engines.stop();
       stopCompiling();
       return;
     }
@@ -125,9 +126,6 @@ class Bench {
       const [have, all] = [done, total].map((bytes) => Math.round(bytes / 1e6));
       this.heard.busy(`Loading the compiler: ${have} of ${all} MB. Once a visit.`);
     };
-    /** @type {(progress: { size: number[], number: number, of: number }) => void} */
-    const tell = ({ size, number, of }) =>
-      this.heard.busy(`${BUSY} Size ${number} of ${of}: ${sizeText(size)}.`);
     return {
       compiled: async (source) => {
         const known = await shipped(kernel, sources[kernel], source);
@@ -143,11 +141,18 @@ class Bench {
         const known = await shipped(name, source, source);
         return known?.by === like.by ? known : compiled(source, loading);
       },
-      checked: async (reader, sizes) =>
-        (await this.#engine.ask({ task: "checkLines", reader, sizes }, tell)).results,
+      checked: async (reader, sizes) => {
+        const results = await this.#engines.inTurn(
+          sizes,
+          (size) => ({ task: "checkLines", reader, size }),
+          (size, number) =>
+            this.heard.busy(`${BUSY} Size ${number} of ${sizes.length}: ${sizeText(size)}.`),
+        );
+        return results.find((result) => "refused" in result) ?? results;
+      },
       said: async (asks, reader, books) => {
         this.heard.busy(`${BUSY} It is right. Now what it asks of memory.`);
-        return (await this.#engine.ask({ task: "ask", asks, reader, books })).said;
+        return (await this.#engines.ask({ task: "ask", asks, reader, books })).said;
       },
     };
   }

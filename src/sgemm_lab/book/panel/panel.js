@@ -1,6 +1,7 @@
 // @ts-check
 // The panel under a listing: the reader's copy of a kernel, run and judged in the page.
 
+import { QUICK_SIZES } from "../../checking/on_cpu.py";
 import { LabError } from "../../errors.js";
 import { linesOf } from "../../kernel.js";
 import { sizeText } from "../../text.js";
@@ -14,11 +15,11 @@ import {
   stopCompiling,
 } from "./compiled.js";
 import { Editor } from "./editor.js";
+import { Engines } from "./engines.js";
 import { keepEdit, keptEdit, linkedEdit } from "./kept.js";
 import { differences } from "./marks.js";
 import { say, sayVerdict, showCounts } from "./results.js";
 import { StepThrough } from "./steps.js";
-import { newEngine } from "./worker.js";
 
 /** @typedef {import("./engine.js").Counted} Counted */
 /** @typedef {import("../../kernel.js").Size} Size */
@@ -34,7 +35,7 @@ export function setUpAll() {
 }
 
 class Panel {
-  #engine = newEngine();
+  #engines = new Engines();
   /** @type {Set<number>} lines of the file that a verdict names */
   #named = new Set();
   /** @type {{ source: string, ptx: string } | null} what was run last */
@@ -106,7 +107,7 @@ class Panel {
   #edited() {
     this.#named = new Set();
     this.#ran = null;
-    this.#engine.stop();
+    this.#engines.stop();
     this.counts.replaceChildren();
     this.steps.clear();
     this.along.hidden = true;
@@ -134,7 +135,7 @@ class Panel {
 
   async #clicked() {
     if (this.#running) {
-      this.#engine.stop();
+      this.#engines.stop();
       stopCompiling();
       return;
     }
@@ -157,10 +158,15 @@ class Panel {
     const { ptx, by } = await this.#compiled(source, (words) =>
       say(this.verdict, "busy", words, "Once a visit."),
     );
-    const { verdict } = await this.#engine.ask({ task: "check", source, ptx }, (progress) => {
-      const where = `Size ${progress.number} of ${progress.of}: ${sizeText(progress.size)}.`;
-      say(this.verdict, "busy", "Running on your processor …", where);
-    });
+    const results = await this.#engines.inTurn(
+      QUICK_SIZES,
+      (size) => ({ task: "check", source, ptx, size }),
+      (size, number) => {
+        const where = `Size ${number} of ${QUICK_SIZES.length}: ${sizeText(size)}.`;
+        say(this.verdict, "busy", "Running on your processor …", where);
+      },
+    );
+    const { verdict } = await this.#engines.ask({ task: "verdict", results });
     this.#named = new Set(verdict.lines);
     this.editor.draw(this.#named);
     sayVerdict(this.verdict, verdict, linesOf(source), by);
@@ -176,7 +182,7 @@ class Panel {
     try {
       await this.steps.show(this.#ran.source, {
         compile: (source, tell) => this.#compiled(source, tell),
-        ask: (request) => this.#engine.ask(request),
+        ask: (request) => this.#engines.ask(request),
       });
     } finally {
       this.#busy(false);
@@ -222,12 +228,12 @@ class Panel {
     const { name, gpu } = this.kernel;
     const size = /** @type {Size} */ (this.size.value.split(",").map(Number));
     try {
-      const { counted: mine } = await this.#engine.ask({ task: "count", source, ptx, size, gpu });
+      const { counted: mine } = await this.#engines.ask({ task: "count", source, ptx, size, gpu });
       let book = null;
       if (!sameCode(source, this.bookSource)) {
         const own = await shipped(name, this.bookSource, this.bookSource);
         const request = { task: "count", source: this.bookSource, ptx: own?.ptx, size, gpu };
-        book = (await this.#engine.ask(request)).counted;
+        book = (await this.#engines.ask(request)).counted;
       }
       const bookSource = linesOf(this.bookSource);
       const { twins } = differences(bookSource, linesOf(source));

@@ -1,0 +1,60 @@
+// @ts-check
+// The engines of a panel: one that answers, and a second one beside it while many sizes are checked.
+
+import { newEngine } from "./worker.js";
+
+/** @typedef {import("../../kernel.js").Size} Size */
+
+/** More of them gain less, because each warms up for itself; and each takes memory. */
+const AT_ONCE = Math.min(2, navigator.hardwareConcurrency || 1);
+
+/** Workers that run kernels. */
+export class Engines {
+  #all = Array.from({ length: AT_ONCE }, newEngine);
+
+  /**
+   * Ask the first one.
+   * @param {Record<string, unknown>} request
+   * @returns {Promise<any>}
+   */
+  ask(request) {
+    return this.#all[0].ask(request);
+  }
+
+  /** End what runs. */
+  stop() {
+    for (const engine of this.#all) engine.stop();
+  }
+
+  /**
+   * Ask about sizes, several at once, until one is the last: what follows from those behind it does
+   * not matter.
+   * @param {Size[]} sizes
+   * @param {(size: Size) => Record<string, unknown>} request
+   * @param {(size: Size, number: number) => void} tell hears of each size before it is tried
+   * @returns {Promise<any[]>} the results, in the order of the sizes
+   */
+  async inTurn(sizes, request, tell) {
+    /** @type {any[]} */
+    const results = [];
+    let [next, end] = [0, sizes.length];
+    /** @param {ReturnType<typeof newEngine>} engine */
+    const work = async (engine) => {
+      while (next < end) {
+        const at = next;
+        next += 1;
+        tell(sizes[at], at + 1);
+        const { result, last } = await engine.ask(request(sizes[at]));
+        results[at] = result;
+        if (last) end = Math.min(end, at + 1);
+      }
+    };
+    try {
+      await Promise.all(this.#all.map(work));
+    } catch (error) {
+      end = 0; // the other begins nothing new
+      throw error;
+    }
+    return results.slice(0, end);
+  }
+}

@@ -530,3 +530,8 @@ def test_every_panel_of_the_book_has_a_toy_that_ships() -> None:
 def test_a_toy_that_is_none_is_told(text: str) -> None:
     with pytest.raises(LabError, match=r"needs the option steps: a size and a name"):
         panels.read_toy(load_kernel("tiled"), text)
+
+
+def test_a_toy_that_is_too_large_to_be_drawn_is_told() -> None:
+    with pytest.raises(LabError, match="16×8×8 is too large to be drawn"):
+        panels.read_toy(load_kernel("mma_tf32"), '16×8×8 "mma_tf32"')

@@ -32,6 +32,7 @@ from sgemm_lab.book.codemirror import package as codemirror
 from sgemm_lab.book.collecting import gathered
 from sgemm_lab.book.repository import known_repository, notebook_ways
 from sgemm_lab.clang.package import version, write_site
+from sgemm_lab.counting.walk import refuse_large
 from sgemm_lab.cuda.shipped_ptx import shipped_file, toys
 from sgemm_lab.errors import LabError, MissingToolError
 from sgemm_lab.gpu import find_gpu
@@ -93,7 +94,7 @@ def read_toy(kernel: Kernel, text: str) -> Toy:
     """Read the toy of a kernel from the directive's option.
 
     Raises:
-        LabError: the text names no toy of this kernel.
+        LabError: the text names no toy of this kernel, or one that is too large to be drawn.
     """
     found = _STEPS.fullmatch(text)
     toy = load_kernel(found["name"]) if found else None
@@ -103,7 +104,9 @@ def read_toy(kernel: Kernel, text: str) -> Toy:
             'tiles, such as 4×4×4 "tiled:TILE=2".'
         )
     named = {name: toy.values[name] for name in re.findall(r"(\w+)=", found["name"])}
-    return Toy(named, (int(found["m"]), int(found["n"]), int(found["k"])))
+    size = int(found["m"]), int(found["n"]), int(found["k"])
+    refuse_large(size)
+    return Toy(named, size)
 
 
 def panel(kernel: Kernel, toy: Toy, ways: Sequence[str]) -> str:

@@ -19,7 +19,7 @@ help:
 	@echo "make lint       style, types, imports and JavaScript"
 	@echo "make check      the same and the quick tests"
 	@echo "make test       install what the tests need and run them all"
-	@echo "make whole      run the cases that make test only samples, and all that Firefox can"
+	@echo "make whole      run what make test only samples, all that Firefox can, pages in WebKit"
 	@echo "make notebooks  write one notebook per chapter into notebooks/"
 	@echo "make pdf        print the book into one PDF, _build/book.pdf"
 	@echo "make zip        pack the pages into one file that is read from disk"
@@ -67,6 +67,7 @@ test: .venv/.test
 	@echo "== pytest $(ALONE), alone: JupyterLab loses time beside others" && $(BIN)/pytest $(ALONE)
 
 whole: book .venv/.test
+	@$(BIN)/python tests/browser.py --webkit
 	@echo "== what make test samples" && SGEMM_LAB_BOOK=built $(BIN)/pytest -n 2 --dist worksteal -m "whole and not bench"
 	@echo "== in Firefox" && SGEMM_LAB_BOOK=built $(BIN)/pytest -n 2 --dist worksteal --in firefox tests/book tests/widgets
 

@@ -1,6 +1,7 @@
 """Find the browsers of the tests, or get them. Run as a script, it makes sure that they are there.
 
-Chromium runs all tests that read pages; Firefox those that ``--in firefox`` chooses.
+Chromium runs all tests that read pages; Firefox those that ``--in firefox`` chooses. WebKit opens
+every page in ``make whole``, and comes with ``--webkit`` alone.
 """
 
 import os
@@ -13,7 +14,9 @@ from typing import Any
 
 from sgemm_lab.book.browser import FLAGS, find
 
-__all__ = ["FIREFOX_SETTINGS", "FLAGS", "find", "find_firefox", "spoken_by_firefox"]
+__all__ = [
+    "FIREFOX_SETTINGS", "FLAGS", "find", "find_firefox", "find_webkit", "spoken_by_firefox",
+]  # fmt: skip
 
 FIREFOX_NAMES = ("firefox-esr", "firefox")
 FIREFOX_SETTINGS = {"ui.prefersReducedMotion": 1, "ui.useOverlayScrollbars": 1}
@@ -29,12 +32,19 @@ def find_firefox() -> str | None:
     return next((program for program in candidates if program and Path(program).exists()), None)
 
 
+def find_webkit() -> tuple[Path, Path] | None:
+    """Return the driver of WebKitGTK and the browser that it drives, as Debian has them."""
+    driver = shutil.which("WebKitWebDriver")
+    shells = sorted(Path("/usr/lib").glob("*/webkit2gtk-4*/MiniBrowser"))
+    return (Path(driver), shells[-1]) if driver and shells else None
+
+
 def spoken_by_firefox(options: dict[str, Any]) -> dict[str, Any]:
     """Return the settings of a page without those that Firefox can't be given."""
     return {name: value for name, value in options.items() if name not in UNSPOKEN}
 
 
-def install_package(names: tuple[str, ...], found: Callable[[], str | None]) -> None:
+def install_package(names: tuple[str, ...], found: Callable[[], object]) -> None:
     """Ask the system's package manager for the first of some packages that brings a browser."""
     if not shutil.which("apt-get"):
         return
@@ -73,6 +83,21 @@ def main() -> int:
             )
             return 1
         print(f"{name} for the tests: {program}")
+    return webkit() if "--webkit" in sys.argv else 0
+
+
+def webkit() -> int:
+    """Make sure that WebKitGTK is there, and a screen for it."""
+    if not os.environ.get("DISPLAY"):
+        install_package(("xvfb",), lambda: shutil.which("Xvfb"))
+    install_package(("webkit2gtk-driver",), find_webkit)
+    if find_webkit() is None:
+        print(
+            "make whole reads the book in WebKit too, and it could not be installed. Install "
+            "WebKitGTK with its driver, WebKitWebDriver.",
+            file=sys.stderr,
+        )
+        return 1
     return 0
 
 

@@ -14,10 +14,9 @@ from sgemm_lab.errors import LabError
 from sgemm_lab.kernel import load_kernel
 from sgemm_lab.lab import session
 from sgemm_lab.lab.accuracies import contributions, error_text
-from sgemm_lab.lab.pictures.fragments import fragments_panel, split_panel
+from sgemm_lab.lab.pictures.formats import split_panel
 from sgemm_lab.measuring.accuracy import LENGTHS, SIDE
 from sgemm_lab.records.data import CUBLAS_MODES, INPUTS, Accuracy
-from sgemm_lab.simulator.tensor_operations import lanes_of_elements
 from sgemm_lab.style import NARROW
 
 NAMES = ("promoted", *CUBLAS_MODES.values())
@@ -86,12 +85,6 @@ def test_three_products_leave_what_fp32_rounds_away_and_one_does_not() -> None:
     assert left["four"] <= left["three"] < 2.0**-23
     assert lab.contributions()["one"] == error_text(left["one"])
     assert error_text(2.44e-7) == "2.4·10⁻⁷"
-
-
-def test_every_lane_holds_as_many_elements_as_the_picture_says() -> None:
-    held = [np.bincount(one.astype(int).ravel(), minlength=32) for one in lanes_of_elements()]
-    assert [set(count.tolist()) for count in held] == [{4}, {2}, {4}]
-    assert "Lane 5 holds 4 of A, 2 of B and 4 of C" in fragments_panel("Who", says="").text
 
 
 def test_two_parts_hold_all_but_two_bits() -> None:

@@ -786,9 +786,11 @@ def library(arithmetic: str, size: int | Size = 4096) -> Measurement:
     return _accuracies.library(arithmetic, _size(size))
 
 
-def speed_and_error(*names: str, conclusion: str, size: int | Size = 4096) -> Picture:
-    """Draw speed over error, each kernel and each mode of cuBLAS a point."""
-    return _accuracies.speed_and_error(names, conclusion, _size(size))
+def speed_and_error(
+    *names: str, conclusion: str, size: int | Size = 4096, levels: bool = False
+) -> Picture:
+    """Draw speed over error, each kernel and each mode of cuBLAS a point; Strassen's by levels."""
+    return _accuracies.speed_and_error(names, conclusion, _size(size), levels)
 
 
 def contributions() -> dict[str, str]:

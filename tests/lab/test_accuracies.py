@@ -2,7 +2,7 @@
 
 import re
 from dataclasses import replace
-from itertools import combinations
+from itertools import combinations, pairwise
 from typing import Any
 
 import numpy as np
@@ -109,6 +109,20 @@ def test_strassens_points_are_those_of_its_record() -> None:
     assert lab.library("fp32", LARGE * 4).error == pytest.approx(
         fewer.errors(LARGE * 4).cublas, rel=0.01
     )
+
+
+def test_levels_do_what_the_pages_caption_says_of_them() -> None:
+    plain, joined = by_levels((LARGE * 4,) * 3)
+    library = {one.arithmetic: one for one in points_of([], (LARGE * 4,) * 3)}
+    for chain in (plain, joined):
+        assert all(one.error < more.error for one, more in pairwise(chain))
+        faster = [one.tflops < more.tflops for one, more in pairwise(chain)]
+        assert sum(faster) > len(faster) / 2
+    assert all(one.error > library["fp32"].error for one in plain[1:])
+    assert joined[2].error < library["fp32"].error
+    assert joined[2].tflops > library["fp32"].tflops
+    most = max(one.tflops for one in (*plain, *joined))
+    assert min(library["tf32"].tflops, library["fp16"].tflops) > most
 
 
 def test_where_times_or_errors_of_a_size_are_missing_no_point_is_drawn() -> None:

@@ -264,7 +264,7 @@ _BESIDE = 0.7
 """What axes have of the width of a phone, where names stand beside them."""
 _ROOM = {
     (False, False): (40, 25), (False, True): (4, 3),
-    (True, False): (10, 6), (True, True): (9, 4),
+    (True, False): (14, 6), (True, True): (9, 4),
 }  # fmt: skip
 """How far the axis of errors goes beyond the points, for their names: with levels, on a phone."""
 

@@ -33,6 +33,8 @@ const MATRICES = /** @type {const} */ (["A", "B", "C"]);
 const HUES = { A: "dram", B: "shared", C: "register" };
 const [WIDEST, TALL] = [30, 20]; // px of a register
 const [BETWEEN, ABOVE] = [24, 22]; // px between A and C, and between B and C
+/** What is drawn of each register. @type {WeakMap<Element, string>} */
+const DRAWN = new WeakMap();
 /** @type {Record<string, [down: number, right: number]>} */
 const ARROWS = {
   ArrowUp: [-1, 0],
@@ -179,7 +181,7 @@ function holderOf(now, { matrix, row, column }) {
  * @param {Fragments} now
  */
 function packedIn(now) {
-  return 1 + Math.max(...now.A.flat().map(([, , place]) => place));
+  return 1 + Math.max(...now.A[0].map(([, , place]) => place));
 }
 
 /**
@@ -343,16 +345,16 @@ function frameOf(matrix, cell, count) {
 class Layout {
   /**
    * @param {Fragments} now
-   * @param {number} most registers that any of the instructions has along k: as tall is the picture
+   * @param {number} most registers that any of the instructions has along k: C never moves
    * @param {number} width
    */
   constructor(now, most, width) {
     const packed = packedIn(now);
     const [depth, columns, rows] = [now.B.length, now.C[0].length, now.C.length];
     const across = depth / packed;
-    const cell = Math.min(WIDEST, (width - BETWEEN - 2) / (across + columns));
-    const left = (width - BETWEEN - cell * (across + columns)) / 2;
-    const [right, below] = [left + across * cell + BETWEEN, 1 + most * TALL + ABOVE];
+    const cell = Math.min(WIDEST, (width - BETWEEN - 2) / (most + columns));
+    const right = (width + BETWEEN + cell * (most - columns)) / 2;
+    const [left, below] = [right - BETWEEN - across * cell, 1 + most * TALL + ABOVE];
     this.now = now;
     this.width = width;
     this.packed = packed;
@@ -430,36 +432,42 @@ class Drawing {
     const { matrix, row, column } = first;
     const { left, top, wide, tall } = layout.frames[matrix];
     const count = matrix === "C" ? 1 : layout.packed;
+    const [down, right] = matrix === "B" ? [1, 0] : [0, 1];
+    const looks = range(0, count - 1).map((i) =>
+      this.look(matrix, row + down * i, column + right * i, lane),
+    );
     const [x, y, cell] = [left + column * wide, top + row * tall, layout.cell.toFixed(2)];
-    const node = this.scene.draw(`${nameOf(first)} of ${count}`, "g", {
+    if (looks.some((look) => look === "lab-mine" || look === "lab-now")) {
+      this.marked[matrix] += `M${x.toFixed(2)} ${y}h${cell}v${TALL}h-${cell}Z`;
+    }
+    const mine = !shown.step && lane === shown.lane;
+    const words = mine ? registerName(matrix, number) : `${lane}`;
+    // Named by its place among registers, so that other instructions have the same shapes.
+    const place = `${matrix} ${row / (down ? count : 1)},${column / (right ? count : 1)}`;
+    const node = this.scene.draw(place, "g", {});
+    const drawn = [x, y, cell, words, ...looks].join();
+    if (DRAWN.get(node) === drawn) return; // most are as they were, and would take time
+    DRAWN.set(node, drawn);
+    setAttributes(node, {
       class: `lab-${HUES[matrix]}`,
       transform: `translate(${x.toFixed(2)},${y})`,
     });
     if (!node.firstChild) {
-      const rects = range(1, count).map(() => svg("rect"));
-      node.append(...rects, svg("text"), svg("path", { class: "lab-frame" }));
+      const spare = svg("rect", { class: "lab-spare", width: 0, height: 0 });
+      node.append(svg("rect"), spare, svg("text"), svg("path", { class: "lab-frame" }));
     }
-    const rects = [...node.children].slice(0, count);
-    const [name, frame] = [...node.children].slice(count);
-    setAttributes(frame, { d: frameOf(matrix, layout.cell, count) });
-    rects.forEach((rect, i) => {
-      const [down, right] = matrix === "B" ? [i, 0] : [0, i];
-      const look = `lab-element ${this.look(matrix, row + down, column + right, lane)}`;
+    const [rect, spare, name, frame] = node.children;
+    const size = { width: wide.toFixed(2), height: tall };
+    setAttributes(rect, { class: `lab-element ${looks[0]}`, ...size });
+    if (count === 1) setAttributes(spare, { class: "lab-spare", width: 0, height: 0 });
+    else {
       const at = { x: (right * wide).toFixed(2), y: down * tall };
-      setAttributes(rect, { class: look, ...at, width: wide.toFixed(2), height: tall });
-    });
-    if (node.querySelector(".lab-mine, .lab-now")) {
-      this.marked[matrix] += `M${x.toFixed(2)} ${y}h${cell}v${TALL}h-${cell}Z`;
+      setAttributes(spare, { class: `lab-element ${looks[1]}`, ...at, ...size });
     }
-    const mine = !shown.step && lane === shown.lane;
-    const seen = this.look(matrix, row, column, lane);
-    setAttributes(name, {
-      class: `lab-lane-name ${seen}`,
-      x: (layout.cell / 2).toFixed(2),
-      y: TALL / 2 + 4,
-      "text-anchor": "middle",
-    });
-    say([name], [mine ? registerName(matrix, number) : `${lane}`]);
+    setAttributes(frame, { d: frameOf(matrix, layout.cell, count) });
+    const at = { x: (layout.cell / 2).toFixed(2), y: TALL / 2 + 4, "text-anchor": "middle" };
+    setAttributes(name, { class: `lab-lane-name ${looks[0]}`, ...at });
+    say([name], [words]);
   }
 
   /**

@@ -7,6 +7,7 @@ import gpu_samples
 import ladder_samples
 import occupancy_samples
 from code_samples import CODES
+from fragment_samples import INSTRUCTIONS
 from product_samples import PRODUCTS
 from request_samples import GLOBAL, SHARED
 from score_samples import ROWS
@@ -18,6 +19,7 @@ from sgemm_lab import lab
 from sgemm_lab.widgets import (
     Banks,
     Coalescing,
+    FragmentMap,
     GpuTiles,
     GpuTimeline,
     Intensity,
@@ -102,6 +104,12 @@ SAMPLES = {
         lambda: SevenProducts(PRODUCTS),
         lab.seven_products,
         ("step", [2, 7, 3, 1]),
+    ),
+    "fragment map": Sample(
+        lambda: FragmentMap(INSTRUCTIONS),
+        lambda: lab.fragment_map("mma_tf32", "mma_fp16", others=[("f16", 16)]),
+        ("step", [1, 4, 8, 0]),
+        painted=True,
     ),
     "machine code": Sample(
         lambda: MachineCode(CODES),

@@ -7,7 +7,7 @@ from sgemm_lab.exercises.model import Estimate, Number
 from sgemm_lab.gpu import find_gpu
 from sgemm_lab.hardware import FLOP_PER_WARP_FMA
 from sgemm_lab.models.bound import PEAK, rates
-from sgemm_lab.simulator.tensor_operations import lanes_of_elements
+from sgemm_lab.simulator.tensor_operations import holders
 
 _SQUARE = (4096, 4096, 4096)
 _ROW, _COLUMN = 3, 5
@@ -17,7 +17,8 @@ _BIG_SMALL = f"{_ADD}bigA[i], bigA[i + 1], smallB);"
 
 
 def _lane() -> float:
-    return float(lanes_of_elements()[2][_ROW, _COLUMN])
+    _, _, of_c = holders("tf32", 8)
+    return float(of_c.lane[_ROW, _COLUMN])
 
 
 def _roof() -> float:

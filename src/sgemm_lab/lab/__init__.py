@@ -23,8 +23,8 @@ counters of a launch, the ``card`` of the GPU (``card().clock_mhz``), the ``kern
 ``pace`` by the model of overlap. They stand where they are used:
 ``{value}`lab.speed("split")` GFLOP/s``; see :mod:`sgemm_lab.book.values`.
 
-**Of tensor cores.** ``fragments`` of a warp, number ``formats``, a number ``in_two``; ``errors`` by
-class of inputs, ``speed_and_error`` of kernels, cuBLAS in another arithmetic (``library``), what
+**Of tensor cores.** ``fragment_map`` of a warp, number ``formats``, a number ``in_two``; ``errors``
+by class of inputs, ``speed_and_error`` of kernels, cuBLAS in another arithmetic (``library``), what
 three products leave (``contributions``).
 
 **Pictures that move.** ``roofline``, ``intensity``, ``occupancy``, ``coalescing``, ``banks``,
@@ -80,6 +80,7 @@ from sgemm_lab.lab.foreign import ForeignCounted
 from sgemm_lab.lab.foreign import foreign as _foreign
 from sgemm_lab.lab.foreign import foreign_count as _foreign_count
 from sgemm_lab.lab.foreign import foreign_verdict as _foreign_verdict
+from sgemm_lab.lab.fragment_map import fragment_map as _fragment_map
 from sgemm_lab.lab.hardware_counters import Hardware
 from sgemm_lab.lab.hardware_counters import hardware as _hardware
 from sgemm_lab.lab.instructions import instructions as _instructions
@@ -90,7 +91,7 @@ from sgemm_lab.lab.methods import effects as _effects
 from sgemm_lab.lab.output import Output, Picture, Prose, Unavailable, table, unavailable
 from sgemm_lab.lab.pictures.banks import phase_panel
 from sgemm_lab.lab.pictures.copying import copying_panel
-from sgemm_lab.lab.pictures.fragments import formats_panel, fragments_panel, split_panel
+from sgemm_lab.lab.pictures.formats import formats_panel, split_panel
 from sgemm_lab.lab.pictures.frame import figure as _figure
 from sgemm_lab.lab.pictures.gpus import gpus_panel
 from sgemm_lab.lab.pictures.levels import levels_panel
@@ -130,6 +131,7 @@ from sgemm_lab.wgsl.programs import load_program
 from sgemm_lab.widgets import (
     Banks,
     Coalescing,
+    FragmentMap,
     GpuTiles,
     GpuTimeline,
     InFlight,
@@ -756,9 +758,12 @@ def phase(title: str, name: str, line: str, *, says: str = "") -> Output:
     return phase_panel(title, load_kernel(name), line, says=says)
 
 
-def fragments(title: str, *, says: str = "") -> Output:
-    """Draw which lane of a warp holds which element where tensor cores multiply TF32."""
-    return fragments_panel(title, says=says)
+def fragment_map(*names: str, others: Sequence[tuple[str, int]] = ()) -> FragmentMap:
+    """Show which lane of a warp holds which element, where these kernels multiply by ``mma.sync``.
+
+    ``others`` adds instructions that no kernel has, each as type and depth, such as ("f16", 16).
+    """
+    return _fragment_map(names, others)
 
 
 def formats(title: str, *, says: str = "") -> Output:
@@ -781,9 +786,11 @@ def library(arithmetic: str, size: int | Size = 4096) -> Measurement:
     return _accuracies.library(arithmetic, _size(size))
 
 
-def speed_and_error(*names: str, conclusion: str, size: int | Size = 4096) -> Picture:
-    """Draw speed over error, each kernel and each mode of cuBLAS a point."""
-    return _accuracies.speed_and_error(names, conclusion, _size(size))
+def speed_and_error(
+    *names: str, conclusion: str, size: int | Size = 4096, levels: bool = False
+) -> Picture:
+    """Draw speed over error, each kernel and each mode of cuBLAS a point; Strassen's by levels."""
+    return _accuracies.speed_and_error(names, conclusion, _size(size), levels)
 
 
 def contributions() -> dict[str, str]:
@@ -895,7 +902,7 @@ __all__ = [
     "figure",
     "find_gpu",
     "formats",
-    "fragments",
+    "fragment_map",
     "gpu_tiles",
     "gpu_timeline",
     "hardware",

@@ -23,6 +23,7 @@ from pygments.token import (
 
 from sgemm_lab.kernel import Kernel, body_start
 from sgemm_lab.wgsl.beside import Row, rows
+from sgemm_lab.wgsl.programs import MOST_THREADS
 from sgemm_lab.wgsl.statements import Statement
 
 _WORD = re.compile(r"[A-Za-z_]\w*|\d[\w.]*", re.A)
@@ -59,7 +60,8 @@ def beside(kernel: Kernel, program: Kernel) -> str:
         body.append(f'<tr{apart} role="row">{shown}</tr>')
         before = row.why
     file = f"kernels/{kernel.file_name}"
-    said = "".join(f" {escape(one)}" for one in _own_words(kernel, program))
+    own = [*_own_words(kernel, program), *_smaller_block(kernel, program)]
+    said = "".join(f" {escape(one)}" for one in own)
     caption = (
         f"<b>{escape(program.title)}</b> · lines that say the same stand together; marked are "
         f"words that the other language has otherwise.{said}"
@@ -140,6 +142,17 @@ def _own_words(kernel: Kernel, program: Kernel) -> list[str]:
     """Return the sentences of a program's head comment that its kernel's does not have."""
     known = _sentences(kernel.source)
     return [one for one in _sentences(program.source) if one not in known]
+
+
+def _smaller_block(kernel: Kernel, program: Kernel) -> list[str]:
+    """Return why constants are not the kernel's: not every card takes a block of its threads."""
+    ours, theirs = (one.launch_shape(1, 1, 1).threads for one in (kernel, program))
+    if ours <= MOST_THREADS:
+        return []
+    return [
+        f"The CUDA kernel has {ours:,} threads in a block. Every card takes {MOST_THREADS}, so "
+        f"the block is smaller here and has {theirs}."
+    ]
 
 
 def _sentences(source: str) -> list[str]:

@@ -5,7 +5,8 @@ Fragments for mma.m16n8k8 / m16n8k16"). How the sums are rounded is not: ``sum_o
 """
 
 import re
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -65,36 +66,77 @@ def _bfloat16(bits: npt.NDArray[np.uint32]) -> npt.NDArray[np.float64]:
 
 _ELEMENTS = {"tf32": _tf32, "f16": _half, "bf16": _bfloat16}
 """What elements a register holds, by the type: neighbours along k."""
+PACKED = {"tf32": 1, "f16": 2, "bf16": 2}
+"""How many of them."""
+
+
+def _place_in_a(register: int, one: int, packed: int) -> tuple[Array, Array]:
+    """Row and k of what each lane holds of A: rows g and g + 8, first for the lower half of k."""
+    k = packed * _INSIDE + one + 4 * packed * (register // 2)
+    return _GROUP + 8 * (register % 2), k
+
+
+def _place_in_b(register: int, one: int, packed: int) -> tuple[Array, Array]:
+    """K and column of what each lane holds of B."""
+    return packed * _INSIDE + one + 4 * packed * register, _GROUP
+
+
+def _place_in_c(register: int, one: int, packed: int) -> tuple[Array, Array]:
+    """Row and column of what each lane holds of C."""
+    return _PLACES[register]
 
 
 def _matrices(a: Array, b: Array, type_: str) -> tuple[Array, Array]:
-    """A (warps, 16, depth) and B (warps, depth, 8) from the lanes' registers.
-
-    The registers of A are those of rows g and g + 8, first for the lower half of k.
-    """
+    """A (warps, 16, depth) and B (warps, depth, 8) from the lanes' registers."""
     elements_a, elements_b = _ELEMENTS[type_](a), _ELEMENTS[type_](b)
     (warps, _, registers, packed) = elements_b.shape
     depth = 4 * packed * registers
     matrix_a, matrix_b = np.empty((warps, _ROWS, depth)), np.empty((warps, depth, _COLUMNS))
-    for register in range(registers):
-        for one in range(packed):
-            k = packed * _INSIDE + one + 4 * packed * register
-            for half in range(2):
-                values = elements_a[:, :, 2 * register + half, one]
-                matrix_a[:, _GROUP + 8 * half, k] = values
-            matrix_b[:, k, _GROUP] = elements_b[:, :, register, one]
+    for one in range(packed):
+        for register in range(2 * registers):
+            row, k = _place_in_a(register, one, packed)
+            matrix_a[:, row, k] = elements_a[:, :, register, one]
+        for register in range(registers):
+            k, column = _place_in_b(register, one, packed)
+            matrix_b[:, k, column] = elements_b[:, :, register, one]
     return matrix_a, matrix_b
 
 
-def lanes_of_elements() -> tuple[Array, Array, Array]:
-    """Return which lane holds each element: of A (16×8), of B (8×8) and of C (16×8), for TF32."""
-    own = np.arange(WARP, dtype=np.float32).view(np.uint32)
-    a, b = (np.repeat(own[None, :, None], count, axis=2) for count in (4, 2))
-    matrix_a, matrix_b = _matrices(a, b, "tf32")
-    matrix_c = np.empty((_ROWS, _COLUMNS))
-    for place in _PLACES:
-        matrix_c[place] = np.arange(WARP)
-    return matrix_a[0], matrix_b[0], matrix_c
+class Holders(NamedTuple):
+    """Who holds the elements of a matrix: per element its lane, register, and place in that."""
+
+    lane: Array
+    register: Array
+    one: Array
+
+
+def holders(type_: str, depth: int) -> tuple[Holders, Holders, Holders]:
+    """Return who holds the elements of A (16×depth), B (depth×8) and C (16×8).
+
+    ``type_`` is one of ``PACKED``; ``depth`` is 8, or 16 where a register holds two elements.
+    """
+    packed = PACKED[type_]
+    registers = depth // (4 * packed)
+    a = _held(_place_in_a, (_ROWS, depth), 2 * registers, packed)
+    b = _held(_place_in_b, (depth, _COLUMNS), registers, packed)
+    c = _held(_place_in_c, (_ROWS, _COLUMNS), len(_PLACES), 1)
+    return a, b, c
+
+
+def _held(
+    place: Callable[[int, int, int], tuple[Array, Array]],
+    shape: tuple[int, int],
+    registers: int,
+    packed: int,
+) -> Holders:
+    """Who holds each element, by where the registers of all lanes go."""
+    found = Holders(*(np.full(shape, -1) for _ in Holders._fields))
+    for register in range(registers):
+        for one in range(packed):
+            at = place(register, one, packed)
+            for matrix, value in zip(found, (np.arange(WARP), register, one), strict=True):
+                matrix[at] = value
+    return found
 
 
 def sum_of_products(a: Array, b: Array, c: Array) -> Array:

@@ -4,6 +4,7 @@ from sgemm_lab.widgets.banks import Banks as Banks
 from sgemm_lab.widgets.base import WIDGET_MIME as WIDGET_MIME
 from sgemm_lab.widgets.base import LabWidget as LabWidget
 from sgemm_lab.widgets.coalescing import Coalescing as Coalescing
+from sgemm_lab.widgets.fragment_map import FragmentMap as FragmentMap
 from sgemm_lab.widgets.gpu_tiles import GpuTiles as GpuTiles
 from sgemm_lab.widgets.gpu_timeline import GpuTimeline as GpuTimeline
 from sgemm_lab.widgets.in_flight import InFlight as InFlight

@@ -1,0 +1,282 @@
+"""Which lane of a warp holds which element where tensor cores multiply."""
+
+from collections.abc import Sequence
+from typing import Any, TypedDict
+
+import traitlets
+from matplotlib.axes import Axes
+from matplotlib.patches import PathPatch, Rectangle
+from matplotlib.path import Path
+
+from sgemm_lab.errors import LabError
+from sgemm_lab.hardware import WARP
+from sgemm_lab.rules.sentences import sentence
+from sgemm_lab.style import FOREGROUND, GRID, LEVEL_COLOURS, LINE, MUTED, book_style, figure, svg
+from sgemm_lab.widgets.base import LabWidget, html_table
+from sgemm_lab.widgets.data import checked_items, checked_text
+from sgemm_lab.widgets.painter import lanes_text
+
+MATRICES = ("A", "B", "C")
+HUES = {"A": "dram", "B": "shared", "C": "register"}
+FIRST_LANE = 5
+"""The lane that is marked at first: one whose elements lie inside of the matrices."""
+
+Holder = tuple[int, int, int]
+"""Who holds an element: the lane, the number of its register, and the place in that register."""
+
+
+class Fragments(TypedDict):
+    """Where one instruction has the elements of its matrices."""
+
+    label: str
+    note: str  # who multiplies so
+    A: list[list[Holder]]  # by row, then by k
+    B: list[list[Holder]]  # by k, then by column
+    C: list[list[Holder]]  # by row, then by column
+
+
+class FragmentMap(LabWidget):
+    """A, B and C of one instruction of the tensor cores, each element with the lane that holds it.
+
+    Args:
+        instructions: what the reader chooses from, see :class:`Fragments`.
+        chosen: the index of the one to begin with.
+        lane: the lane to begin with.
+        element: an element that is pointed at, such as "A1,5" (row, column), or "".
+        step: how many products of a sum have been stepped through: of the element, where it is one
+            of C, else of the lane's first.
+
+    All of them but ``instructions`` are state that the reader changes and Python can read or set.
+
+    Raises:
+        LabError: the data are not what they should be; the message says where.
+    """
+
+    instructions: "traitlets.List[dict[str, Any]]" = traitlets.List().tag(sync=True)
+    chosen = traitlets.Int(0).tag(sync=True)
+    lane = traitlets.Int(FIRST_LANE).tag(sync=True)
+    element = traitlets.Unicode("").tag(sync=True)
+    step = traitlets.Int(0).tag(sync=True)
+
+    def __init__(self, instructions: Sequence[Fragments], **state: Any) -> None:
+        super().__init__(instructions=_checked(instructions), **state)
+
+    @traitlets.validate("chosen")
+    def _check_chosen(self, proposal: Any) -> int:
+        return _within("chosen", proposal["value"], len(self.instructions) - 1)
+
+    @traitlets.validate("lane")
+    def _check_lane(self, proposal: Any) -> int:
+        return _within("lane", proposal["value"], WARP - 1)
+
+    @traitlets.validate("step")
+    def _check_step(self, proposal: Any) -> int:
+        return _within("step", proposal["value"], self.depth)
+
+    @traitlets.validate("element")
+    def _check_element(self, proposal: Any) -> str:
+        name = str(proposal["value"])
+        if name and name not in self._names():
+            raise LabError(
+                f"There is no element '{name}'. Write matrix, row and column, such as 'A1,5'."
+            )
+        return name
+
+    def _names(self) -> set[str]:
+        return {
+            f"{matrix}{row},{column}"
+            for matrix in MATRICES
+            for row, held in enumerate(self.now[matrix])
+            for column in range(len(held))
+        }
+
+    @property
+    def now(self) -> dict[str, Any]:
+        """The instruction chosen."""
+        return self.instructions[self.chosen]
+
+    @property
+    def depth(self) -> int:
+        """How many products a sum has."""
+        return len(self.now["B"])
+
+    def places(self, matrix: str, lane: int) -> list[tuple[int, int]]:
+        """Return row and column of what a lane holds of a matrix, by register."""
+        found = [
+            (register, one, row, column)
+            for row, held in enumerate(self.now[matrix])
+            for column, (who, register, one) in enumerate(held)
+            if who == lane
+        ]
+        return [(row, column) for _, _, row, column in sorted(found)]
+
+    def needed(self, lane: int) -> list[int]:
+        """Return the lanes that hold what goes into the sums of a lane."""
+        sums = self.places("C", lane)
+        rows = {self.now["A"][row][k][0] for row, _ in sums for k in range(self.depth)}
+        columns = {self.now["B"][k][column][0] for _, column in sums for k in range(self.depth)}
+        return sorted(rows | columns)
+
+    @property
+    def sum_shown(self) -> tuple[int, int]:
+        """Row and column of the sum whose products are stepped through."""
+        if self.element.startswith("C"):
+            return _place(self.element)
+        return self.places("C", self.lane)[0]
+
+    @property
+    def lane_words(self) -> str:
+        """What the lane holds, and whose numbers its sums take."""
+        a, b, c = (len(self.places(matrix, self.lane)) for matrix in MATRICES)
+        others = lanes_text(self.needed(self.lane))
+        return sentence("fragments.lane", lane=self.lane, a=a, b=b, c=c, others=others)
+
+    @property
+    def point_words(self) -> str:
+        """Who holds the element pointed at; or what to do."""
+        if not self.element:
+            return sentence("fragments.choose")
+        matrix, (row, column) = self.element[0], _place(self.element)
+        lane, register, one = self.now[matrix][row][column]
+        return sentence(
+            self._held_as(matrix, one),
+            matrix=matrix,
+            row=row,
+            column=column,
+            lane=lane,
+            register=f"{matrix.lower()}{register}",
+        )
+
+    def _held_as(self, matrix: str, one: int) -> Any:
+        if max(place for held in self.now[matrix] for _, _, place in held) == 0:
+            return "fragments.whole"
+        return "fragments.upper" if one else "fragments.lower"
+
+    @property
+    def step_words(self) -> list[str]:
+        """The product stepped to, and what is left to say of it: two sentences."""
+        k, (row, column) = self.step - 1, self.sum_shown
+        a, b, c = self.now["A"][row], [held[column] for held in self.now["B"]], self.now["C"]
+        first = sentence(
+            "fragments.product",
+            step=self.step,
+            depth=self.depth,
+            row=row,
+            column=column,
+            k=k,
+            of_a=a[k][0],
+            of_b=b[k][0],
+            of_c=c[row][column][0],
+        )
+        if self.step < self.depth:
+            return [first, sentence("fragments.more")]
+        lanes_a, lanes_b = (lanes_text(sorted({lane for lane, _, _ in one})) for one in (a, b))
+        count = len(c) * len(c[0])
+        return [first, sentence("fragments.done", a=lanes_a, b=lanes_b, sums=count)]
+
+    @property
+    def words(self) -> list[str]:
+        """What the picture shows: two sentences or more."""
+        return self.step_words if self.step else [self.point_words, self.lane_words]
+
+    @property
+    def alt(self) -> str:
+        """What the lane holds, or the product stepped to."""
+        return " ".join(self.step_words) if self.step else self.lane_words
+
+    def still(self) -> str:
+        """Return A left, B above and C between, the lane's elements marked, as inline SVG."""
+        fig = figure(7.2, 5.6)
+        with book_style():
+            _draw(fig.subplots(), self.now, self.lane)
+        return svg(fig, f"{self.now['label']}: the lane that holds each element", self.alt)
+
+    def table(self) -> str:
+        """Return what each lane holds as an HTML table."""
+        rows = [
+            [f"{lane}", *(self._listed(matrix, lane) for matrix in MATRICES)]
+            for lane in range(WARP)
+        ]
+        caption = f"{self.now['label']}: row and column of each lane's elements, by register"
+        return html_table(caption, ["Lane", *(f"Of {matrix}" for matrix in MATRICES)], rows)
+
+    def _listed(self, matrix: str, lane: int) -> str:
+        return "; ".join(f"{row}, {column}" for row, column in self.places(matrix, lane))
+
+
+def _place(element: str) -> tuple[int, int]:
+    row, column = element[1:].split(",")
+    return int(row), int(column)
+
+
+def _draw(ax: Axes, now: dict[str, Any], lane: int) -> None:
+    """Draw a cell for each register of each lane, with the lane in it; its own have its names."""
+    packed = 1 + max(one for held in now["A"] for _, _, one in held)
+    across = len(now["A"][0]) // packed
+    for matrix, left, top, wide, tall in (
+        ("A", 0.0, len(now["B"]) // packed + 0.6, packed, 1),
+        ("B", across + 0.6, 0.0, 1, packed),
+        ("C", across + 0.6, len(now["B"]) // packed + 0.6, 1, 1),
+    ):
+        held, hue = now[matrix], LEVEL_COLOURS[HUES[matrix]]
+        rows, columns = len(held) // tall, len(held[0]) // wide
+        _draw_grid(ax, left, top, rows, columns)
+        for row in range(rows):
+            for column in range(columns):
+                who, register, _ = held[row * tall][column * wide]
+                x, y, mine = left + column, top + row, who == lane
+                if mine:
+                    ax.add_patch(Rectangle((x, y), 1, 1, ec=LINE, fc=hue, alpha=0.3))
+                text = f"{matrix.lower()}{register}" if mine else f"{who}"
+                ax.text(
+                    x + 0.5, y + 0.5, text, ha="center", va="center", fontsize=8,
+                    color=FOREGROUND if mine else MUTED, weight="bold" if mine else "normal",
+                )  # fmt: skip
+        ax.add_patch(Rectangle((left, top), columns, rows, fc="none", ec=hue, lw=1.4))
+    tall = len(now["B"]) // packed
+    names: dict[str, Any] = {"fontsize": 11, "weight": "bold", "color": FOREGROUND}
+    ax.text(across / 2, tall + 0.3, "A", ha="center", va="bottom", **names)
+    ax.text(across + 0.3, tall / 2, "B", ha="right", va="center", **names)
+    ax.text(across + 8.9, tall + 8.6, "C", ha="left", va="center", **names)
+    ax.set(xlim=(-0.1, across + 9.6), ylim=(tall + 16.7, -0.1))
+    ax.set_axis_off()
+
+
+def _draw_grid(ax: Axes, left: float, top: float, rows: int, columns: int) -> None:
+    """Draw all lines between cells as one path: a shape for each cell would weigh five times it."""
+    ends = [((left, y), (left + columns, y)) for y in (top + row for row in range(1, rows))]
+    ends += [((x, top), (x, top + rows)) for x in (left + column for column in range(1, columns))]
+    path = Path([end for line in ends for end in line], [Path.MOVETO, Path.LINETO] * len(ends))
+    ax.add_patch(PathPatch(path, fc="none", ec=GRID, lw=0.8))
+
+
+def _checked(instructions: Sequence[Fragments]) -> list[dict[str, Any]]:
+    found = []
+    for one in checked_items(list(instructions), "instructions"):
+        label = checked_text(one, "label", "An instruction")
+        matrices = {matrix: _checked_matrix(one, matrix, label) for matrix in MATRICES}
+        depths = len(matrices["A"][0]), len(matrices["B"])
+        if depths[0] != depths[1]:
+            raise LabError(f"{label}: A has {depths[0]} columns and B {depths[1]} rows.")
+        found.append({"label": label, "note": checked_text(one, "note", label), **matrices})
+    if not found:
+        raise LabError("Name at least one instruction.")
+    return found
+
+
+def _checked_matrix(one: Any, matrix: str, label: str) -> list[list[list[int]]]:
+    rows = [[list(held) for held in row] for row in one.get(matrix, [])]
+    if not rows or len({len(row) for row in rows}) > 1:
+        raise LabError(f"{label} needs '{matrix}': rows of equal length, one holder per element.")
+    for holder in (holder for row in rows for holder in row):
+        if len(holder) != 3 or not 0 <= holder[0] < WARP:
+            raise LabError(
+                f"{label}: {holder} in {matrix} is no holder. Write lane, register and place in it."
+            )
+    return rows
+
+
+def _within(name: str, value: int, last: int) -> int:
+    if not 0 <= value <= last:
+        raise LabError(f"{name} is {value}. It is a whole number from 0 to {last}.")
+    return int(value)

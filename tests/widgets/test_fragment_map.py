@@ -1,0 +1,223 @@
+"""The fragment map: who holds what, in Python and in the page, by mouse, finger and keyboard."""
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from fragment_samples import INSTRUCTIONS
+from playwright.sync_api import Page, expect
+from widget_page import Opener, overlapping_texts
+
+from sgemm_lab.errors import LabError
+from sgemm_lab.widgets import FragmentMap
+
+State = Callable[[Page, str], Any]
+PHONE = {"viewport": {"width": 390, "height": 900}, "has_touch": True, "is_mobile": True}
+MARKED = """(look) => [...document.querySelectorAll(`#widget .lab-element.${look}`)].length"""
+
+
+def read(page: Page) -> str:
+    return " ".join(page.locator(".lab-verdict p").all_inner_texts())
+
+
+def centre(page: Page, place: int) -> tuple[float, float]:
+    """The middle of an element, counted in the order A, B, C, on the screen."""
+    box = page.locator(".lab-element").nth(place).bounding_box()
+    assert box
+    return box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
+
+
+@pytest.mark.parametrize("chosen", range(3))
+def test_no_lane_could_make_one_of_its_sums_alone(chosen: int) -> None:
+    widget = FragmentMap(INSTRUCTIONS, chosen=chosen)
+    for lane in range(32):
+        needed = widget.needed(lane)
+        for row, column in widget.places("C", lane):
+            of_row = {holder[0] for holder in widget.now["A"][row]}
+            of_column = {held[column][0] for held in widget.now["B"]}
+            assert len(of_row) == len(of_column) == 4
+            assert of_row | of_column <= set(needed)
+            assert lane not in of_row & of_column or of_row != {lane}
+
+
+def test_it_says_what_a_lane_holds_and_what_it_takes() -> None:
+    widget = FragmentMap(INSTRUCTIONS)
+    assert widget.alt == (
+        "Lane 5 holds 4 elements of A, 2 of B and 4 sums. These sums take what lanes 4–15 hold: "
+        "it could make none of them alone."
+    )
+    widget.element = "C3,5"
+    assert widget.point_words == "Row 3, column 5 of C: lane 14 holds it, in register c1."
+    widget.chosen, widget.element = 2, "A9,11"
+    assert widget.point_words == (
+        "Row 9, column 11 of A: lane 5 holds it, in the upper half of register a3."
+    )
+    assert "<td>1, 2; 1, 3; 9, 2; 9, 3; 1, 10; 1, 11; 9, 10; 9, 11</td>" in widget.table()
+    assert ">a3<" in widget.still()
+
+
+def test_steps_tell_whose_numbers_make_a_sum() -> None:
+    widget = FragmentMap(INSTRUCTIONS, lane=14, element="C3,5", step=2)
+    assert widget.words[0] == (
+        "Product 2 of 8 for row 3, column 5 of C: lane 13 has row 3, column 1 of A, lane 21 has "
+        "row 1, column 5 of B, and lane 14 has the sum."
+    )
+    widget.step = 8
+    assert widget.words[1].startswith("Lanes 12–15 had the row of A, lanes 20–23 the column of B.")
+    assert "all 128 sums" in widget.alt
+
+
+@pytest.mark.parametrize(
+    ("state", "sentence"),
+    [
+        ({"chosen": 3}, r"chosen is 3\. It is a whole number from 0 to 2"),
+        ({"lane": 32}, r"lane is 32\. It is a whole number from 0 to 31"),
+        ({"step": 9}, r"step is 9\. It is a whole number from 0 to 8"),
+        ({"element": "B8,0"}, r"There is no element 'B8,0'\. Write matrix, row and column"),
+    ],
+)
+def test_what_is_not_there_is_refused(state: dict[str, Any], sentence: str) -> None:
+    with pytest.raises(LabError, match=sentence):
+        FragmentMap(INSTRUCTIONS, **state)
+
+
+@pytest.mark.parametrize(
+    ("change", "sentence"),
+    [
+        ({"A": []}, "TF32 needs 'A': rows of equal length"),
+        ({"B": [[(0, 0, 0)], []]}, "TF32 needs 'B': rows of equal length"),
+        ({"C": [[(32, 0, 0)]]}, r"TF32: \[32, 0, 0\] in C is no holder"),
+        ({"B": INSTRUCTIONS[2]["B"]}, "TF32: A has 8 columns and B 16 rows"),
+    ],
+)
+def test_broken_instructions_are_refused(change: dict[str, Any], sentence: str) -> None:
+    with pytest.raises(LabError, match=sentence):
+        FragmentMap([{**INSTRUCTIONS[0], **change}])  # type: ignore[typeddict-item]
+    with pytest.raises(LabError, match="at least one instruction"):
+        FragmentMap([])
+
+
+@pytest.mark.parametrize("chosen", range(3))
+def test_both_languages_say_the_same(show: Opener, chosen: int) -> None:
+    widget = FragmentMap(INSTRUCTIONS, chosen=chosen)
+    page = show(widget)
+    say = """async (state) => {
+        for (const [name, value] of Object.entries(state)) window.model.set(name, value);
+        await new Promise((done) => setTimeout(done));
+        return [...document.querySelectorAll(".lab-verdict p")].map((p) => p.textContent);
+    }"""
+    for lane in range(32):
+        widget.lane = lane
+        assert page.evaluate(say, {"lane": lane}) == widget.words
+    for name in ("A0,0", "A15,7", "B3,7", "B6,2", "C15,6"):
+        widget.element = name
+        assert page.evaluate(say, {"element": name}) == widget.words
+    for step in range(1, widget.depth + 1):
+        widget.step = step
+        assert page.evaluate(say, {"step": step}) == widget.words
+
+
+def test_a_lane_lights_what_it_holds(show: Opener, state: State) -> None:
+    page = show(FragmentMap(INSTRUCTIONS))
+    assert page.evaluate(MARKED, "lab-mine") == 4 + 2 + 4
+    names = page.locator(".lab-lane-name.lab-mine").all_text_contents()
+    assert sorted(names) == ["a0", "a1", "a2", "a3", "b0", "b1", "c0", "c1", "c2", "c3"]
+    page.get_by_role("slider", name="Lane").press("ArrowRight")
+    assert state(page, "lane") == 6
+    page.get_by_role("radio", name="FP16, deep").check()
+    assert page.evaluate(MARKED, "lab-mine") == 8 + 4 + 4
+    assert len(page.locator(".lab-lane-name.lab-mine").all_text_contents()) == 10
+    expect(page.locator(".lab-about")).to_have_text("Of 2 in a register.")
+
+
+def test_the_mouse_shows_who_holds_an_element_and_a_click_keeps_it(
+    show: Opener, state: State
+) -> None:
+    page = show(FragmentMap(INSTRUCTIONS))
+    page.mouse.move(*centre(page, 128 + 64 + 3 * 8 + 5))
+    expect(page.locator(".lab-verdict")).to_contain_text("lane 14 holds it, in register c1")
+    expect(page.locator(".lab-pointed")).to_have_count(1)
+    assert state(page, "lane") == 5
+    page.mouse.move(2, 2)
+    expect(page.locator(".lab-verdict")).to_contain_text("Lane 5 holds")
+    page.mouse.click(*centre(page, 9 * 8 + 5))
+    assert (state(page, "element"), state(page, "lane")) == ("A9,5", 5)
+    page.mouse.move(2, 2)
+    expect(page.locator(".lab-verdict")).to_contain_text("Row 9, column 5 of A: lane 5 holds it")
+
+
+def test_halves_of_a_register_are_told_apart(show: Opener) -> None:
+    page = show(FragmentMap(INSTRUCTIONS, chosen=2))
+    for column, half in ((10, "lower"), (11, "upper")):
+        page.mouse.move(*centre(page, 1 * 16 + column))
+        expect(page.locator(".lab-verdict")).to_contain_text(f"in the {half} half of register a2")
+
+
+def test_arrow_keys_walk_from_a_and_b_into_c(show: Opener, state: State) -> None:
+    page = show(FragmentMap(INSTRUCTIONS))
+    matrices = page.get_by_role("application")
+    matrices.focus()
+    walked = []
+    for key in ("Right", "Left", "Left", "Left", "Left", "Right", "Right", "Right", "Up", "Up"):
+        matrices.press(f"Arrow{key}")
+        walked.append(state(page, "element"))
+    assert walked == [
+        "C1,2", "C1,1", "C1,0", "A1,7", "A1,6", "A1,7", "C1,0", "C1,1", "C0,1", "B7,1"
+    ]  # fmt: skip
+    assert state(page, "lane") == 7
+    for key, end in (("Left", "B7,0"), ("Left", "B7,0"), ("Down", "C0,0"), ("Left", "A0,7"),
+                     ("Up", "A0,7")):  # fmt: skip
+        matrices.press(f"Arrow{key}")
+        assert state(page, "element") == end
+    matrices.press("Escape")
+    assert state(page, "element") == ""
+    expect(page.locator(".lab-verdict")).to_contain_text("Choose a lane")
+
+
+def test_one_button_steps_through_the_products_of_a_sum(show: Opener, state: State) -> None:
+    page = show(FragmentMap(INSTRUCTIONS))
+    page.get_by_role("button", name="Multiply, step by step").click()
+    assert page.evaluate(MARKED, "lab-now") == 3
+    assert page.evaluate(MARKED, "lab-mine") == 0
+    for _ in range(7):
+        page.get_by_role("button", name="Next product").click()
+    assert state(page, "step") == 8
+    assert page.evaluate(MARKED, "lab-done") == 14
+    expect(page.locator(".lab-verdict")).to_contain_text("Lanes 4–7 had the row of A")
+    page.get_by_role("button", name="Back to the lane").click()
+    assert page.evaluate(MARKED, "lab-mine") == 10
+
+
+@pytest.mark.chromium_only("a pointer that is a finger")
+def test_a_finger_finds_every_element(show: Opener, state: State) -> None:
+    page = show(FragmentMap(INSTRUCTIONS), **PHONE)
+    for place, name in ((0, "A0,0"), (128 + 7 * 8 + 7, "B7,7"), (128 + 64 + 29, "C3,5")):
+        page.touchscreen.tap(*centre(page, place))
+        assert state(page, "element") == name
+    assert "lane 14" in read(page)
+
+
+@pytest.mark.parametrize("chosen", range(3))
+@pytest.mark.parametrize("width", [390, 800])
+def test_texts_are_large_enough_and_apart(show: Opener, width: int, chosen: int) -> None:
+    page = show(FragmentMap(INSTRUCTIONS, chosen=chosen), viewport={"width": width, "height": 900})
+    assert overlapping_texts(page) == []
+    small = """() => [...document.querySelectorAll("#widget *")]
+        .filter((one) => one.textContent && !one.children.length)
+        .filter((one) => parseFloat(getComputedStyle(one).fontSize) < 11).length"""
+    assert page.evaluate(small) == 0
+
+
+@pytest.mark.parametrize("width", [390, 760])
+def test_nothing_below_moves(show: Opener, width: int) -> None:
+    page = show(FragmentMap(INSTRUCTIONS), viewport={"width": width, "height": 900})
+    height = "document.querySelector('#widget').offsetHeight"
+    before = page.evaluate(height)
+    changes: list[dict[str, Any]] = [
+        {"lane": 31}, {"element": "A15,5"}, {"step": 3}, {"step": 8}, {"chosen": 1, "step": 0},
+    ]  # fmt: skip
+    for change in changes:
+        page.evaluate(
+            "(all) => Object.entries(all).forEach((one) => window.model.set(...one))", change
+        )
+        assert page.evaluate(height) == before

@@ -125,11 +125,3 @@ def test_an_index_past_a_variable_is_outside() -> None:
 def test_a_struct_and_a_number_are_told_apart() -> None:
     with pytest.raises(LabError, match="one is a struct passed by value, the other is none"):
         simulate(ptx_of(CALLS), "k", (1,), (32,), {"q": 3, "o": np.zeros(4), "r": np.zeros(4)})
-
-
-def test_texture_is_refused_with_the_readers_line() -> None:
-    source = """extern "C" __global__ void k(cudaTextureObject_t t, float* o) {
-    o[threadIdx.x] = tex2D<float>(t, 0.5f, 0.5f);
-}"""
-    with pytest.raises(LabError, match=r"texture or a surface at test\.cu, line 2"):
-        simulate(ptx_of(source), "k", (1,), (32,), {"t": 0, "o": np.zeros(32, "f4")})

@@ -16,7 +16,15 @@ import numpy as np
 import numpy.typing as npt
 
 from sgemm_lab.hardware import WARP
-from sgemm_lab.simulator.group import ATOMIC, COPY_WRITE, STORE, Access, BulkCopy, ThreadGroup
+from sgemm_lab.simulator.group import (
+    ATOMIC,
+    COPY_WRITE,
+    STORE,
+    SURFACE,
+    Access,
+    BulkCopy,
+    ThreadGroup,
+)
 from sgemm_lab.simulator.hazards import HazardLog
 from sgemm_lab.simulator.ptx import TYPE_BYTES, Instruction
 from sgemm_lab.simulator.registers import Mask
@@ -109,7 +117,7 @@ class GlobalRaceDetector:
 
     def on_access(self, access: Access) -> None:
         """Check one access of global memory against those before it."""
-        if access.site.space not in ("global", "const") or not len(access.positions):
+        if access.site.space not in ("global", "const", SURFACE) or not len(access.positions):
             return
         self._time += 1
         use = self._use_of(access)
@@ -293,4 +301,6 @@ def _smallest_access(instructions: list[Instruction]) -> int:
             parts
         ):
             narrowest = min(narrowest, TYPE_BYTES.get(parts[-1], 4))
+        elif parts[0] in ("suld", "sust"):
+            narrowest = min(narrowest, *(TYPE_BYTES[part] for part in parts if part in TYPE_BYTES))
     return narrowest

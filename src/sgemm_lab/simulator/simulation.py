@@ -18,6 +18,7 @@ from sgemm_lab.simulator.fusing import fuse_products
 from sgemm_lab.simulator.global_races import GlobalRaceDetector
 from sgemm_lab.simulator.group import Dim3, Launch, Observer
 from sgemm_lab.simulator.hazards import Hazard, HazardLog
+from sgemm_lab.simulator.images import Image, Sampling
 from sgemm_lab.simulator.limits import refuse_impossible
 from sgemm_lab.simulator.machine import flow_of, run_lockstep, run_warp_after_warp
 from sgemm_lab.simulator.memory import GLOBAL_BASE, Memory, global_memory, lay_out, read_back
@@ -65,6 +66,7 @@ def simulate(
     *,
     unwritten: Collection[str] = (),
     variables: Mapping[str, npt.NDArray[Any]] | None = None,
+    images: Mapping[str, Sampling] | None = None,
     check_hazards: bool = True,
     watch_races_in: Collection[str] = (),
     count_requests: bool = True,
@@ -94,6 +96,8 @@ def simulate(
         unwritten: Names of arrays that hold nothing yet, such as C: reading them is a hazard.
         variables: What ``__device__`` and ``__constant__`` variables hold, by their names in the
             PTX; others start as the source says, or with zeros.
+        images: Which arguments are textures or surfaces, and how each is read. Their arrays have
+            the shape (depth or layers, height, width, numbers of an element).
         check_hazards: Whether to look for races in shared memory, which costs time. Illegal
             addresses, missed barriers and reads of unwritten memory are always found.
         watch_races_in: Names of arrays in global memory in which to look for races too.
@@ -153,6 +157,7 @@ def simulate(
         products=recorder if products else None,
         shared_parts=shared_parts,
         variables=symbols,
+        images=_images(memory, images or {}),
         together=together,
         chosen=only_blocks,
         patience=patience,
@@ -198,6 +203,15 @@ def _understand(
     blocks = flow_of(kernel)
     merged = merge_shared_accesses(blocks, lay_out(kernel.shared, shared_bytes))
     return kernel, blocks, merged, unset_reads(kernel, blocks)
+
+
+def _images(memory: Memory, images: Mapping[str, Sampling]) -> dict[int, Image]:
+    """Textures and surfaces by where they lie, which is the number that stands for each."""
+    return {
+        GLOBAL_BASE + array.start: Image(array, images[array.name])
+        for array in memory.arrays
+        if array.name in images
+    }
 
 
 def _three(size: tuple[int, ...], what: str) -> Dim3:

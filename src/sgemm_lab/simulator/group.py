@@ -191,6 +191,8 @@ class Launch:
     """Addresses of the module's variables, and of parameters that are structs."""
     images: Mapping[int, Image] = field(default_factory=dict)
     """Textures and surfaces, by the number that stands for each: where it lies."""
+    workspace: int = 0
+    """Where the barrier of the whole grid lies, if the kernel has one."""
     chosen: Sequence[int] | None = None
     """Numbers of the blocks that run; None for all."""
     together: bool = False
@@ -535,6 +537,10 @@ class ThreadGroup:
                 return np.uint32(launch.warps)
             case "%gridid":
                 return np.uint64(0)
+            case "%envreg1":
+                return np.uint32(launch.workspace >> 32)
+            case "%envreg2":
+                return np.uint32(launch.workspace & 0xFFFFFFFF)
             case "%dynamic_smem_size":
                 return np.uint32(launch.shared_bytes)
             case "%total_smem_size":

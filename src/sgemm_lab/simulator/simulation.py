@@ -34,6 +34,9 @@ from sgemm_lab.simulator.unset import UnsetReads, unset_reads
 from sgemm_lab.simulator.variables import Struct, array_of, bytes_of
 from sgemm_lab.simulator.warp_requests import WarpRecorder, WarpRequest
 
+_WORKSPACE = "the barrier of the grid"
+"""The first of its words is the size, the second counts blocks, as CUDA's own header has it."""
+
 Schedule = Literal["lockstep", "warps", "threads"]
 Argument = npt.NDArray[Any] | int | float | Struct
 Progress = Callable[[int, int], None]
@@ -139,7 +142,9 @@ def simulate(
     if warp is not None:
         observers.append(warp)
     if watch_races_in:
-        observers.append(GlobalRaceDetector(log, kernel.instructions, watch_races_in))
+        # At the barrier of the grid blocks tell each other what they did.
+        watched = {*watch_races_in, _WORKSPACE}
+        observers.append(GlobalRaceDetector(log, kernel.instructions, watched))
     arrays = _arrays(args)
     placed = {**arrays, **_hidden(kernel, args, variables or {})}
     memory = global_memory(placed, _checked_names(unwritten, arrays))
@@ -158,7 +163,8 @@ def simulate(
         shared_parts=shared_parts,
         variables=symbols,
         images=_images(memory, images or {}),
-        together=together,
+        workspace=addresses.get(_WORKSPACE, 0),
+        together=together or _WORKSPACE in addresses,
         chosen=only_blocks,
         patience=patience,
         time_limit=time_limit,
@@ -174,7 +180,8 @@ def simulate(
     # Overflow, NaN and division by zero are ordinary values on a GPU.
     with np.errstate(all="ignore"):
         try:
-            runs[schedule](launch, blocks, tally, progress)
+            # One block after another would wait for ever at a barrier of the grid.
+            runs["lockstep" if launch.workspace else schedule](launch, blocks, tally, progress)
         except StuckError:
             # What was found on the way tells more than where the threads wait.
             if not log.found:
@@ -242,11 +249,14 @@ def _arrays(args: Mapping[str, Argument]) -> dict[str, npt.NDArray[Any]]:
 def _hidden(
     kernel: PtxKernel, args: Mapping[str, Argument], variables: Mapping[str, npt.NDArray[Any]]
 ) -> dict[str, npt.NDArray[Any]]:
-    """What lies in global memory besides the arrays: variables, and structs that are arguments."""
+    """What lies in global memory besides the arrays: variables, structs that are arguments, and
+    the barrier of ``grid.sync()``, whose address a GPU has in two registers of its own."""
     found = {one.name: variables.get(one.name, array_of(one)) for one in kernel.variables}
     for parameter, value in zip(kernel.parameters, args.values(), strict=False):
         if isinstance(value, Struct):
             found[parameter.name] = np.zeros(value.bytes, np.uint8)
+    if kernel.reads("%envreg1"):
+        found[_WORKSPACE] = np.zeros(2, np.uint32)
     return found
 
 

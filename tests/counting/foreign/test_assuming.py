@@ -219,9 +219,9 @@ def test_hostile_host_code_ends_soon() -> None:
 
 
 def test_what_the_simulator_cannot_do_is_said_at_once() -> None:
-    with pytest.raises(LabError, match=r"texture or a surface at k\.cu, line 2"):
+    with pytest.raises(LabError, match=r"a cube map at k\.cu, line 2"):
         counted("__global__ void read(cudaTextureObject_t t, float* x) {\n"
-                "  x[threadIdx.x] = tex1Dfetch<float>(t, threadIdx.x); }")  # fmt: skip
+                "  x[threadIdx.x] = texCubemap<float>(t, 1.f, 0.f, 0.f); }")  # fmt: skip
 
 
 @pytest.mark.parametrize("launch", ["<<<8, 128>>>", "<< <8, 128 >> >"])

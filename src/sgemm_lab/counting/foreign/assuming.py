@@ -18,6 +18,7 @@ from sgemm_lab.counting.foreign.device_part import Sources
 from sgemm_lab.counting.foreign.elements import Element
 from sgemm_lab.counting.foreign.host_launch import HostLaunch, UnknownError, Value, macros_of
 from sgemm_lab.counting.foreign.host_values import HALVINGS, LARGEST_KEPT, HostValues
+from sgemm_lab.counting.foreign.images import assumed_image
 from sgemm_lab.counting.foreign.instances import usual_of_template
 from sgemm_lab.counting.foreign.kernels import template_values
 from sgemm_lab.counting.foreign.launching import Prepared, assumed_block, hosts_of
@@ -162,7 +163,7 @@ def _is_small(one: Try, most_threads: int, most_elements: int) -> bool:
     kernel, given = one.prepared.kernel, one.prepared.given
     sides = [int(side) for side in (*kernel.grid, *kernel.block) if side.isdecimal()]
     threads = math.prod(sides)
-    sizes = [int(array.size) for array in given if isinstance(array, Array)]
+    sizes = [array.elements({}) for array in given if isinstance(array, Array)]
     return threads <= most_threads and max([one.elements, *sizes]) <= most_elements
 
 
@@ -206,7 +207,7 @@ class _Assuming:
         most = min(wanted, MOST_ELEMENTS)
         given = self._given(numbers, counts, most)
         if not grid:
-            told = max((int(one.size) for one in given if isinstance(one, Array)), default=1)
+            told = max((one.elements({}) for one in given if isinstance(one, Array)), default=1)
             square = self.size**2 if len([side for side in block if side > 1]) > 1 else 0
             covered = square or min(most, told)
             grid = (1,) if self.plan.one_block else _covering(covered, block)
@@ -278,6 +279,8 @@ class _Assuming:
         ):
             if not tokens:
                 continue
+            if parameter.image:
+                continue
             if parameter.declared.pointer:
                 bytes_ = reader.array_bytes(tokens, _width(parameter))
                 self.inside = self.inside or any(t.text == "+" for t in tokens)
@@ -291,7 +294,10 @@ class _Assuming:
 
     def _numbers(self, told: Mapping[int, int | float]) -> dict[int, int | float]:
         """A value for each parameter that is a number."""
-        places = [i for i, p in enumerate(self.unknown.parameters) if not p.declared.pointer]
+        places = [
+            i for i, p in enumerate(self.unknown.parameters)
+            if not p.declared.pointer and not p.image
+        ]  # fmt: skip
         sizes = [
             i for i in places
             if i not in told and self.unknown.parameters[i].is_whole
@@ -349,8 +355,24 @@ class _Assuming:
     ) -> list[Given]:
         given: list[Given] = []
         names: set[str] = set()
+        whole_numbers = {
+            self.unknown.parameters[place].declared.name.rpartition(".")[2]: value
+            for place, value in numbers.items()
+            if isinstance(value, int)
+        }
+        compiled = self._compiled_names()
         for place, parameter in enumerate(self.unknown.parameters):
             name = _name(parameter, place, names)
+            if parameter.image:
+                self.roomy = True
+                opened = self.unknown.opened
+                given.append(
+                    assumed_image(
+                        opened.compiled, compiled[place], parameter, name, whole_numbers, most,
+                        opened.sources,
+                    )
+                )  # fmt: skip
+                continue
             if not parameter.declared.pointer:
                 value = numbers[place]
                 named = isinstance(value, int) and name not in ("M", "N", "K")
@@ -367,6 +389,11 @@ class _Assuming:
             use = "zero" if whole else use
             given.append(Array(name, use, str(size), "" if known else "float"))
         return given
+
+    def _compiled_names(self) -> list[str]:
+        """What the compiled kernel calls each parameter, fields of structs by the whole."""
+        slots = zip(self.unknown.slots, self.unknown.opened.compiled.parameters, strict=True)
+        return [one.name for slot, one in slots for _ in slot.parts]
 
     def _argued(self, given: Sequence[Given]) -> str:
         if not given:

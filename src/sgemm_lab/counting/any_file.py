@@ -197,9 +197,9 @@ def _first_that_fits(
             fault = fault or error
             continue
         found = None if one.certain else _left(done, one.launched)
-        if found is None:
+        if found is None and not (one.narrowed and done.result.hazards):
             return done
-        outside = outside or _outside(done, found)
+        outside = outside or (_outside(done, found) if found else None)
     raise outside or fault or unknown
 
 

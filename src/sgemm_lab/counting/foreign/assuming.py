@@ -21,7 +21,12 @@ from sgemm_lab.counting.foreign.host_values import HALVINGS, LARGEST_KEPT, HostV
 from sgemm_lab.counting.foreign.images import assumed_image
 from sgemm_lab.counting.foreign.instances import usual_of_template
 from sgemm_lab.counting.foreign.kernels import template_values
-from sgemm_lab.counting.foreign.launching import Prepared, assumed_block, hosts_of
+from sgemm_lab.counting.foreign.launching import (
+    Prepared,
+    assumed_block,
+    block_is_free,
+    hosts_of,
+)
 from sgemm_lab.counting.foreign.presets import Parameter, product_arguments
 from sgemm_lab.counting.foreign.structs import bytes_of_type
 from sgemm_lab.counting.foreign.tokens import Token
@@ -79,11 +84,15 @@ class Plan:
     """Whether the grid is a single block, where nothing tells it."""
     clipped: bool = False
     """Whether only a few blocks of the file's grid run."""
+    narrowed: int = 0
+    """How often a block is halved along each axis, where nothing tells it."""
 
 
 _PLANS = (
     Plan(), Plan(zeros=True), Plan(1, True), Plan(2, True, True), Plan(0, True, True, True),
 )  # fmt: skip
+_NARROWER = tuple(Plan(1, roomy=True, zeros=True, narrowed=times) for times in (1, 2, 3))
+"""A usual block may be larger than the arrays that a kernel has in shared memory."""
 
 
 @dataclass(frozen=True)
@@ -100,6 +109,8 @@ class Try:
     """How long arrays should be whose size nothing tells."""
     clipped: bool = False
     """Whether only a few blocks run, of which each may take long."""
+    narrowed: bool = False
+    """Whether the block is smaller than usual, only because the kernel leaves its arrays else."""
 
 
 def tries(unknown: Prepared, said: str = "") -> Iterator[Try]:
@@ -132,7 +143,7 @@ def _every(unknown: Prepared) -> Iterator[Try]:
             found = _Assuming(unknown, host, replace(plan, clipped=True), 0).found()
             if found is not None and _is_small(found, MOST_THREADS, CLIPPED_ELEMENTS):
                 yield found
-    for plan in _PLANS:
+    for plan in (*_PLANS, *(_NARROWER if block_is_free(unknown) else ())):
         found = _Assuming(unknown, None, plan, 0).found()
         if found is not None:
             yield found
@@ -201,7 +212,7 @@ class _Assuming:
         if self.plan.clipped:
             grid = tuple(min(pair) for pair in zip(grid, CLIPPED, strict=False))
         if not block:
-            block = assumed_block(unknown)
+            block = assumed_block(unknown, self.plan.narrowed)
         sides = sorted((n for n in numbers.values() if isinstance(n, int) and n > 0), reverse=True)
         wanted = max(math.prod(sides[:MOST_SIDES]), math.prod((*grid, *block)))
         most = min(wanted, MOST_ELEMENTS)
@@ -232,8 +243,9 @@ class _Assuming:
         guessed = self.guessed or self.roomy or self.inside or indices or self.halvings
         told = host is not None and bool(shape and shape[0] and shape[1])
         return Try(
-            prepared, told and not guessed, told, wanted if self.roomy else 0, self.plan.clipped
-        )
+            prepared, told and not guessed, told, wanted if self.roomy else 0, self.plan.clipped,
+            self.plan.narrowed > 0,
+        )  # fmt: skip
 
     def _reader(self, names: Mapping[str, Value], halvings: int | None = None) -> HostValues:
         assert self.host is not None
@@ -380,6 +392,8 @@ class _Assuming:
                 continue
             known = parameter.element
             size = counts.get(place)
+            if size is not None and self.halvings and self.plan.roomy:
+                size = max(size, most)  # what was made smaller may no longer go together
             if size is None:
                 self.roomy = True
                 size = min(MOST_ELEMENTS, most * (ROOMY if self.plan.roomy else 1))

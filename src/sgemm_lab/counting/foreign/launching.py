@@ -280,12 +280,19 @@ def _assumed(prepared: Prepared) -> Prepared:
     return replace(prepared, kernel=kernel, assumed=note)
 
 
-def assumed_block(prepared: Prepared) -> tuple[int, ...]:
-    """Return the block of a launch that nothing tells."""
+def block_is_free(prepared: Prepared) -> bool:
+    """Say whether nothing tells how many threads a block has."""
+    kernel = prepared.kernel
+    return not (kernel.block or prepared.opened.compiled.most_threads or host_blocks(prepared))
+
+
+def assumed_block(prepared: Prepared, narrowed: int = 0) -> tuple[int, ...]:
+    """Return the block of a launch that nothing tells; a usual one halved as often as said."""
     kernel = prepared.opened.compiled
     # Cooperative groups number threads along all axes, though most blocks have one.
     plane = any(_DOWN.search(file.text) for file in prepared.opened.sources.files)
-    usual = (16, 16) if plane and kernel.reads("%tid.y") else (256,)
+    usual: tuple[int, ...] = (16, 16) if plane and kernel.reads("%tid.y") else (256,)
+    usual = tuple(side >> narrowed for side in usual)
     return next(iter(host_blocks(prepared)), kernel.most_threads or usual)
 
 

@@ -43,8 +43,9 @@ SIGMAS = 6
 
 NOT_RIGHT = "No launch that was tried makes C right, so C was not judged. "
 
-TRY_SECONDS, TRIES_SECONDS = 4.0, 20.0
-"""How long one launch that is assumed may run, and all of them together."""
+TRY_SECONDS, CLIPPED_SECONDS, TRIES_SECONDS = 4.0, 10.0, 20.0
+"""How long one launch that is assumed may run; one of few blocks, each as large as the file has
+it; and all of them together."""
 
 TOLERANCE = {"half": 2.0**-9, "bfloat16": 2.0**-6, "float": 1e-5, "double": 1e-12}
 """How far an element may be off by default, times the larger of 1 and the right number."""
@@ -189,7 +190,7 @@ def _first_that_fits(
         left = end - time.monotonic()
         if left < 0:
             break
-        seconds = left if one.clipped else min(TRY_SECONDS, settings.time_limit)
+        seconds = min(CLIPPED_SECONDS if one.clipped else TRY_SECONDS, settings.time_limit, left)
         limited = replace(settings, time_limit=seconds)
         try:
             done = count_prepared(one.prepared, size, expect, tolerance, limited)

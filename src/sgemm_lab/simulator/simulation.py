@@ -69,6 +69,7 @@ def simulate(
     *,
     unwritten: Collection[str] = (),
     variables: Mapping[str, npt.NDArray[Any]] | None = None,
+    starts: Mapping[str, int] | None = None,
     images: Mapping[str, Sampling] | None = None,
     check_hazards: bool = True,
     watch_races_in: Collection[str] = (),
@@ -99,6 +100,7 @@ def simulate(
         unwritten: Names of arrays that hold nothing yet, such as C: reading them is a hazard.
         variables: What ``__device__`` and ``__constant__`` variables hold, by their names in the
             PTX; others start as the source says, or with zeros.
+        starts: How many bytes into its array an argument points, where that is not its start.
         images: Which arguments are textures or surfaces, and how each is read. Their arrays have
             the shape (depth or layers, height, width, numbers of an element).
         check_hazards: Whether to look for races in shared memory, which costs time. Illegal
@@ -154,7 +156,7 @@ def simulate(
         kernel=kernel,
         grid=_three(grid, "grid"),
         block=_three(block, "block"),
-        parameters=_parameters(kernel, args, addresses),
+        parameters=_parameters(kernel, args, addresses, starts or {}),
         global_memory=memory,
         shared_bytes=shared_bytes,
         hazards=log,
@@ -281,7 +283,10 @@ def _fill(
 
 
 def _parameters(
-    kernel: PtxKernel, args: Mapping[str, Argument], addresses: Mapping[str, int]
+    kernel: PtxKernel,
+    args: Mapping[str, Argument],
+    addresses: Mapping[str, int],
+    starts: Mapping[str, int],
 ) -> dict[str, Any]:
     if len(args) != len(kernel.parameters):
         takes, given = len(kernel.parameters), len(args)
@@ -295,5 +300,6 @@ def _parameters(
         # A pointer and a 64-bit number look the same in PTX, but no narrower type is a pointer.
         if isinstance(value, np.ndarray) and parameter.type not in ("u64", "b64"):
             raise LabError(sentence("run.number", name=name, entry=kernel.name))
-        parameters[parameter.name] = addresses.get(name, value)
+        found = addresses.get(name, value)
+        parameters[parameter.name] = found + starts[name] if name in starts else found
     return parameters

@@ -5,7 +5,7 @@ Each word is an argument, in the kernel's order:
 - A, B or C: a matrix of the product C = A·B. "A:col" lies by columns; "C:zero" starts with zeros.
 - A name, a use and a size: "x:in:4096", an array. What is only written is "out", what is read and
   written "inout", what starts with zeros "zero". A type may follow: "x:in:4096:int". A file stands
-  in the place of a size: "x:in:x.npy".
+  in the place of a size: "x:in:x.npy". "x:in:4096@4" is a pointer to the fifth of 4096 elements.
 - "image:texture:64:48" or "image:surface:64:48": an image by its width and height, one that has
   depth or layers with a third number. A type may follow, and of a texture how it is read: "linear",
   "normalized" (places from 0 to 1), "border", "wrap" or "mirror".
@@ -65,9 +65,12 @@ class Array:
     size: str
     """Elements, as arithmetic; or a file's name that ends in ".npy"."""
     type: str = ""
+    start: str = ""
+    """Elements before the one that the kernel's pointer points to; empty where it is the first."""
 
     def __str__(self) -> str:
-        return f"{self.name}:{self.use}:{self.size}" + f":{self.type}" * bool(self.type)
+        start = f"@{self.start}" * bool(self.start)
+        return f"{self.name}:{self.use}:{self.size}{start}" + f":{self.type}" * bool(self.type)
 
     def elements(self, names: Mapping[str, int]) -> int:
         """Return how many elements its size makes.
@@ -160,7 +163,8 @@ def _one(word: str) -> Given:
         if not re.fullmatch(r"[^\W\d]\w*", parts[0]) or len(parts) > 4:
             raise LabError(f"'{word}' names no array. Write it like x:in:4096 or x:in:4096:int.")
         use: Use = parts[1]  # type: ignore[assignment]
-        return Array(parts[0], use, parts[2], parts[3] if len(parts) == 4 else "")
+        size, _, start = parts[2].partition("@")
+        return Array(parts[0], use, size, parts[3] if len(parts) == 4 else "", start)
     if parts[0] in ("A", "B", "C"):
         if not set(parts[1:]) <= {"row", "col", "zero"}:
             raise LabError(f"'{word}' is no matrix. Write {parts[0]} or {parts[0]}:col.")
@@ -187,7 +191,7 @@ def _image(word: str, parts: list[str]) -> Image:
             f"64:48:uchar4 or volume:texture:8:8:8:float:linear. Words are {', '.join(MODES)}."
         )
     use: Use = parts[1]  # type: ignore[assignment]
-    return Image(parts[0], use, ":".join(rest), type_, modes)
+    return Image(parts[0], use, ":".join(rest), type_, modes=modes)
 
 
 def called(given: Given) -> str:

@@ -198,7 +198,9 @@ class _Assuming:
             self.kept = opened.kernel.declaration.words & _constants(opened.sources)
             self.kept |= self._names_in_block()
         self.inside = False
-        """Whether a pointer leads into an array, not to its start."""
+        """Whether a pointer leads into an array, nobody knows where."""
+        self.starts: dict[int, int] = {}
+        """How many elements into its array a pointer leads."""
 
     def found(self) -> Try | None:
         unknown, host = self.unknown, self.host
@@ -295,7 +297,10 @@ class _Assuming:
                 continue
             if parameter.declared.pointer:
                 bytes_ = reader.array_bytes(tokens, _width(parameter))
-                self.inside = self.inside or any(t.text == "+" for t in tokens)
+                start = reader.start(tokens)
+                self.inside = self.inside or start is None
+                if bytes_ and start:
+                    self.starts[place] = start
                 if bytes_:
                     counts[place] = max(1, bytes_ // _width(parameter))
             else:
@@ -401,7 +406,9 @@ class _Assuming:
             whole = known is not None and known.whole and self.plan.zeros
             use: Use = "in" if parameter.declared.const else "zero" if whole else "inout"
             use = "zero" if whole else use
-            given.append(Array(name, use, str(size), "" if known else "float"))
+            start = self.starts.get(place, 0)
+            start_text = str(start) if 0 < start < size else ""
+            given.append(Array(name, use, str(size), "" if known else "float", start_text))
         return given
 
     def _compiled_names(self) -> list[str]:

@@ -93,7 +93,7 @@ def assumed_image(
     if geometry in ("3d", "a1d", "a2d"):
         sides.append(_side(_DEPTH, numbers, _LAYERS))
     size = ":".join(map(str, sides))
-    return Image(name, "texture" if texture else "surface", size, type_, modes)
+    return Image(name, "texture" if texture else "surface", size, type_, modes=modes)
 
 
 def _uses(kernel: PtxKernel, own: str, texture: bool) -> list[Instruction]:

@@ -514,6 +514,13 @@ def run(
         shape.shared_bytes,
         unwritten=arrays.unwritten,
         variables={v.symbol: v.element.pack(arrays.values[v.name]) for v in prepared.variables},
+        starts={
+            one.name: whole(one.start, names, f"start of {one.name}")
+            * prepared.element(one).stored.itemsize
+            * (1 if one.type else prepared.element(one).lanes)
+            for one in prepared.given
+            if isinstance(one, Array) and one.start
+        },
         images={one.name: one.sampling for one in prepared.given if isinstance(one, Image)},
         check_hazards=settings.check_hazards,
         watch_races_in=_shared_by_blocks(prepared) if settings.check_hazards else (),

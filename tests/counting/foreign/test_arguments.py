@@ -60,7 +60,7 @@ def test_an_image_has_sides_an_element_and_modes() -> None:
 
 
 @pytest.mark.parametrize("text", [
-    "M N K 1.0 A B 0.0 C:zero", "x:in:4*n y:out:9:int n=64", "",
+    "M N K 1.0 A B 0.0 C:zero", "x:in:4*n y:out:9:int n=64", "", "x:in:12@n:half n=4",
     "v:texture:8:8:4:float2:linear:normalized:mirror s:surface:64:48:uchar",
 ])  # fmt: skip
 def test_arguments_are_written_as_they_are_read(text: str) -> None:

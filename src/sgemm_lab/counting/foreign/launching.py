@@ -52,7 +52,7 @@ MOST_THREADS = 2**24
 _SHARED_STEP = 1024
 """No array of shared memory is aligned more coarsely than to as many bytes."""
 
-_DOWN = re.compile(r"\b(?:threadIdx|tid|thread_index\(\))\s*\.\s*y\b")
+_DOWN = re.compile(r"(?<!%)\b(?:threadIdx|tid|thread_index\(\))\s*\.\s*y\b")
 """How source asks for a thread's place along y."""
 
 SPREAD = 8

@@ -211,6 +211,8 @@ def _left(done: ForeignRun, launched: bool) -> Hazard | None:
     where the launch is assumed.
     """
     assumed = {None, *(called(one) for one in done.prepared.given)}
+    # Behind an array lies a variable of the file, which is named where it is the nearest.
+    assumed |= {variable.name for variable in done.prepared.opened.compiled.variables}
     found = (h for h in done.result.hazards if h.kind == OUT_OF_BOUNDS)
     return next((hazard for hazard in found if not launched or hazard.array in assumed), None)
 

@@ -376,3 +376,12 @@ def test_an_array_of_structs_has_as_many_bytes_as_the_file_says() -> None:
     )
     assert launched(done)[0] == f"b:inout:{3 * 1024 + 8}:float n=1024"
     assert not done.result.hazards
+
+
+def test_far_behind_an_assumed_array_lies_a_variable_that_is_not_blamed() -> None:
+    done = counted(
+        "__device__ int other[64];\n__global__ void far(float* x) {"
+        "  int i = blockIdx.x * blockDim.x + threadIdx.x; x[i + 30000] = other[i % 64]; }"
+        "void run(float* x) { far<<<2, 256>>>(x); }"
+    )
+    assert not done.result.hazards

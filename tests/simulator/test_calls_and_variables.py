@@ -127,9 +127,18 @@ def test_a_struct_and_a_number_are_told_apart() -> None:
         simulate(ptx_of(CALLS), "k", (1,), (32,), {"q": 3, "o": np.zeros(4), "r": np.zeros(4)})
 
 
-def test_texture_is_refused_with_the_readers_line() -> None:
-    source = """extern "C" __global__ void k(cudaTextureObject_t t, float* o) {
-    o[threadIdx.x] = tex2D<float>(t, 0.5f, 0.5f);
-}"""
-    with pytest.raises(LabError, match=r"texture or a surface at test\.cu, line 2"):
-        simulate(ptx_of(source), "k", (1,), (32,), {"t": 0, "o": np.zeros(32, "f4")})
+def test_a_pointer_to_a_function_that_is_not_in_the_file_is_a_sentence() -> None:
+    source = """__device__ float (*chosen)(float);
+extern "C" __global__ void k(float* o) { o[0] = chosen(o[1]); }"""
+    with pytest.raises(LabError, match="calls a function through a pointer"):
+        simulate(ptx_of(source), "k", (1,), (32,), {"o": np.zeros(32, "f4")})
+
+
+def test_a_pointer_may_lead_into_an_array() -> None:
+    source = 'extern "C" __global__ void k(float* o) { o[(int)threadIdx.x - 2] = threadIdx.x; }'
+    args = {"o": np.zeros(32, "f4")}
+    found = simulate(ptx_of(source), "k", (1,), (32,), args, starts={"o": 8})
+    assert found.hazards == []
+    assert found.arrays["o"].tolist() == list(range(32))
+    (hazard,) = simulate(ptx_of(source), "k", (1,), (32,), args, starts={"o": 4}).hazards
+    assert "element -1 of o, which has 32 elements" in str(hazard)

@@ -125,3 +125,53 @@ def test_ldmatrix_needs_the_whole_warp() -> None:
         simulate(
             ptx_of(source, "sm_80", "TYPE=unsigned short", 'NAME="f16"'), "k", (1,), (32,), args
         )
+
+
+def of_wmma(shape: str, row_of_a: str, row_of_b: str, strides: tuple[int, int, int]) -> str:
+    """A product of one warp through fragments, both matrices loaded from shared memory."""
+    eight = ", ".join(f"%{number}" for number in range(8))
+    loads = "".join(
+        f"""asm volatile("wmma.load.{x}.sync.aligned.{layout}.{shape}.shared.f16 "
+            "{{{eight}}}, [%8], %9;"
+            : {", ".join(f'"=r"({x}[{n}])' for n in range(8))}
+            : "l"(__cvta_generic_to_shared(s{x})), "r"({stride}) : "memory");"""
+        for x, layout, stride in (("a", row_of_a, strides[0]), ("b", row_of_b, strides[1]))
+    )
+    c, a, b = (", ".join(f"%{first + n}" for n in range(8)) for first in (0, 8, 16))
+    return f"""typedef unsigned short half_t;
+    extern "C" __global__ void k(const half_t* A, const half_t* B, float* C) {{
+        __shared__ __align__(32) half_t sa[512], sb[512];
+        for (int i = threadIdx.x; i < 512; i += 32) sa[i] = A[i], sb[i] = B[i];
+        __syncthreads();
+        unsigned a[8], b[8]; float c[8] = {{}};
+        {loads}
+        asm volatile("wmma.mma.sync.aligned.{row_of_a}.{row_of_b}.{shape}.f32.f32 "
+            "{{{c}}}, {{{a}}}, {{{b}}}, {{{c}}};"
+            : {", ".join(f'"+f"(c[{n}])' for n in range(8))}
+            : {", ".join(f'"r"({x}[{n}])' for x in "ab" for n in range(8))});
+        asm volatile("wmma.store.d.sync.aligned.row.{shape}.global.f32 [%0], {{{
+        ", ".join(f"%{n + 1}" for n in range(8))
+    }}}, {strides[2]};"
+            :: "l"(C), {", ".join(f'"f"(c[{n}])' for n in range(8))} : "memory");
+    }}"""
+
+
+@pytest.mark.parametrize("row_of_b", ["row", "col"])
+@pytest.mark.parametrize("row_of_a", ["row", "col"])
+@pytest.mark.parametrize("sizes", [(16, 16, 16), (32, 8, 16), (8, 32, 16)])
+def test_fragments_of_every_shape_are_loaded_from_shared_memory(
+    sizes: tuple[int, int, int], row_of_a: str, row_of_b: str
+) -> None:
+    m, n, k = sizes
+    strides = k if row_of_a == "row" else m, n if row_of_b == "row" else k, n
+    a, b = small_integers((m, k), 7).astype("f2"), small_integers((k, n), 8).astype("f2")
+    given = {
+        "A": np.resize(a if row_of_a == "row" else a.T.copy(), 512).view("u2"),
+        "B": np.resize(b if row_of_b == "row" else b.T.copy(), 512).view("u2"),
+        "C": np.zeros((m, n), "f4"),
+    }
+    shape = "m{}n{}k{}".format(*sizes)
+    source = of_wmma(shape, row_of_a, row_of_b, strides)
+    result = simulate(ptx_of(source, "sm_80"), "k", (1,), (32,), given)
+    assert result.hazards == []
+    assert np.array_equal(result.arrays["C"], a.astype("f4") @ b.astype("f4"))

@@ -43,8 +43,9 @@ SIGMAS = 6
 
 NOT_RIGHT = "No launch that was tried makes C right, so C was not judged. "
 
-TRY_SECONDS, TRIES_SECONDS = 4.0, 20.0
-"""How long one launch that is assumed may run, and all of them together."""
+TRY_SECONDS, CLIPPED_SECONDS, TRIES_SECONDS = 4.0, 10.0, 20.0
+"""How long one launch that is assumed may run; one of few blocks, each as large as the file has
+it; and all of them together."""
 
 TOLERANCE = {"half": 2.0**-9, "bfloat16": 2.0**-6, "float": 1e-5, "double": 1e-12}
 """How far an element may be off by default, times the larger of 1 and the right number."""
@@ -189,7 +190,7 @@ def _first_that_fits(
         left = end - time.monotonic()
         if left < 0:
             break
-        seconds = left if one.clipped else min(TRY_SECONDS, settings.time_limit)
+        seconds = min(CLIPPED_SECONDS if one.clipped else TRY_SECONDS, settings.time_limit, left)
         limited = replace(settings, time_limit=seconds)
         try:
             done = count_prepared(one.prepared, size, expect, tolerance, limited)
@@ -197,9 +198,9 @@ def _first_that_fits(
             fault = fault or error
             continue
         found = None if one.certain else _left(done, one.launched)
-        if found is None:
+        if found is None and not (one.narrowed and done.result.hazards):
             return done
-        outside = outside or _outside(done, found)
+        outside = outside or (_outside(done, found) if found else None)
     raise outside or fault or unknown
 
 
@@ -210,6 +211,8 @@ def _left(done: ForeignRun, launched: bool) -> Hazard | None:
     where the launch is assumed.
     """
     assumed = {None, *(called(one) for one in done.prepared.given)}
+    # Behind an array lies a variable of the file, which is named where it is the nearest.
+    assumed |= {variable.name for variable in done.prepared.opened.compiled.variables}
     found = (h for h in done.result.hazards if h.kind == OUT_OF_BOUNDS)
     return next((hazard for hazard in found if not launched or hazard.array in assumed), None)
 

@@ -16,14 +16,21 @@ import numpy as np
 import numpy.typing as npt
 
 from sgemm_lab.hardware import WARP
-from sgemm_lab.simulator.group import ATOMIC, COPY_WRITE, STORE, Access, BulkCopy, ThreadGroup
+from sgemm_lab.simulator.group import (
+    ATOMIC,
+    COPY_WRITE,
+    STORE,
+    SURFACE,
+    Access,
+    BulkCopy,
+    ThreadGroup,
+)
 from sgemm_lab.simulator.hazards import HazardLog
 from sgemm_lab.simulator.ptx import TYPE_BYTES, Instruction
 from sgemm_lab.simulator.registers import Mask
 
 Array = npt.NDArray[Any]
 
-_NOBODY = -1
 _ORDERED = frozenset({"relaxed", "acquire", "release", "acq_rel"})
 """Parts of the opcode of an access that others may make at the same time."""
 _MOST_LANES = 1 << 20
@@ -33,6 +40,8 @@ _MOST_LANES = 1 << 20
 class _Uses:
     """For each word: who used it last in one way, and when."""
 
+    used: Array
+    """Whether anybody did."""
     block: Array
     thread: Array
     epoch: Array
@@ -46,13 +55,14 @@ class _Uses:
 
     @classmethod
     def of(cls, words: int) -> "_Uses":
-        """Nobody has used any word."""
-        block, thread, epoch, warp_epoch, site, time = np.full((6, words), _NOBODY, np.int64)
-        atomic, volatile = np.zeros((2, words), bool)
-        return cls(block, thread, epoch, warp_epoch, site, time, atomic, volatile)
+        """Nobody has used any word. Zeros take no memory until one is."""
+        block, thread, epoch, warp_epoch, site, time = np.zeros((6, words), np.int64)
+        used, atomic, volatile = np.zeros((3, words), bool)
+        return cls(used, block, thread, epoch, warp_epoch, site, time, atomic, volatile)
 
     def note(self, index: Array, use: "_Use") -> None:
         """Keep who uses some words now."""
+        self.used[index] = True
         self.block[index] = use.block
         self.thread[index] = use.thread
         self.epoch[index] = use.epoch
@@ -109,7 +119,7 @@ class GlobalRaceDetector:
 
     def on_access(self, access: Access) -> None:
         """Check one access of global memory against those before it."""
-        if access.site.space not in ("global", "const") or not len(access.positions):
+        if access.site.space not in ("global", "const", SURFACE) or not len(access.positions):
             return
         self._time += 1
         use = self._use_of(access)
@@ -194,7 +204,7 @@ class GlobalRaceDetector:
     def _races(self, uses: _Uses, index: Array, use: _Use) -> Mask:
         """Where another thread used a word, and nothing orders the two."""
         block, thread = uses.block[index], uses.thread[index]
-        apart = (block != _NOBODY) & ((block != use.block) | (thread != use.thread))
+        apart = uses.used[index] & ((block != use.block) | (thread != use.thread))
         if not apart.any():
             return np.asarray(apart)
         same_block = block == use.block
@@ -223,9 +233,8 @@ class GlobalRaceDetector:
             wrong = self._races(self._writers, index, use)
             at = self._writers
             self._tell(use, index, wrong, at.block[index], at.thread[index], at.site[index])
-            fresh = index[self._first_readers.block[index] == _NOBODY]
-            if len(fresh):
-                kept = self._first_readers.block[index] == _NOBODY
+            kept = ~self._first_readers.used[index]
+            if kept.any():
                 self._first_readers.note(index[kept], _only(use, kept))
             self._readers.note(index, use)
 
@@ -293,4 +302,6 @@ def _smallest_access(instructions: list[Instruction]) -> int:
             parts
         ):
             narrowest = min(narrowest, TYPE_BYTES.get(parts[-1], 4))
+        elif parts[0] in ("suld", "sust"):
+            narrowest = min(narrowest, *(TYPE_BYTES[part] for part in parts if part in TYPE_BYTES))
     return narrowest

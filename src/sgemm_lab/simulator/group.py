@@ -15,6 +15,7 @@ import numpy.typing as npt
 
 from sgemm_lab.hardware import WARP
 from sgemm_lab.simulator.clocks import Clocks, synchronises_in_parts
+from sgemm_lab.simulator.images import Image
 from sgemm_lab.simulator.memory import Memory, NamedArray, lay_out, shared_base, source_name
 from sgemm_lab.simulator.ptx import Instruction, PtxKernel, Register
 from sgemm_lab.simulator.ptx_text import PtxError
@@ -24,6 +25,9 @@ from sgemm_lab.text import place_name
 
 LOAD, STORE, ATOMIC, COPY_READ, COPY_WRITE = "load", "store", "atomic", "copy read", "copy write"
 """Kinds of access; the copies are the two ends of a ``cp.async``."""
+
+SURFACE = "surface"
+"""The space of surfaces. A GPU counts their requests apart from those of global memory."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -124,6 +128,11 @@ class HazardSink(Protocol):
     def misaligned(self, access: Access, lanes: npt.NDArray[np.intp]) -> None:
         """Some lanes address a vector that does not start at a multiple of its size."""
 
+    def out_of_image(
+        self, group: "ThreadGroup", site: Site, image: Image, lane: int, place: tuple[int, ...]
+    ) -> None:
+        """A lane uses a place beyond the edges of a surface: along x in bytes, y and z."""
+
     def unwritten(self, access: Access, lanes: npt.NDArray[np.intp]) -> None:
         """Some lanes read memory that nothing wrote."""
 
@@ -180,6 +189,10 @@ class Launch:
     """The arrays inside dynamic shared memory, where they are known: name, first byte, bytes."""
     variables: Mapping[str, int] = field(default_factory=dict)
     """Addresses of the module's variables, and of parameters that are structs."""
+    images: Mapping[int, Image] = field(default_factory=dict)
+    """Textures and surfaces, by the number that stands for each: where it lies."""
+    workspace: int = 0
+    """Where the barrier of the whole grid lies, if the kernel has one."""
     chosen: Sequence[int] | None = None
     """Numbers of the blocks that run; None for all."""
     together: bool = False
@@ -524,6 +537,10 @@ class ThreadGroup:
                 return np.uint32(launch.warps)
             case "%gridid":
                 return np.uint64(0)
+            case "%envreg1":
+                return np.uint32(launch.workspace >> 32)
+            case "%envreg2":
+                return np.uint32(launch.workspace & 0xFFFFFFFF)
             case "%dynamic_smem_size":
                 return np.uint32(launch.shared_bytes)
             case "%total_smem_size":

@@ -11,8 +11,10 @@ from sgemm_lab.hardware import WARP
 from sgemm_lab.simulator.group import (
     Access,
     Dim3,
+    Site,
     ThreadGroup,
 )
+from sgemm_lab.simulator.images import Image
 from sgemm_lab.simulator.memory import NamedArray
 from sgemm_lab.simulator.ptx import Instruction, Location
 from sgemm_lab.simulator.registers import Mask
@@ -89,6 +91,37 @@ class HazardLog:
     def misaligned(self, access: Access, lanes: npt.NDArray[np.intp]) -> None:
         """Some lanes address a vector that does not start at a multiple of its size."""
         self._fault(MISALIGNED, access, lanes, _crooked)
+
+    def out_of_image(
+        self, group: ThreadGroup, site: Site, image: Image, lane: int, place: tuple[int, ...]
+    ) -> None:
+        """A lane uses a place beyond the edges of a surface: along x in bytes, y and z."""
+        instruction = site.instruction
+        if not self._is_new(OUT_OF_BOUNDS, instruction.index):
+            return
+        block, thread = _who(group, lane)
+        block_name, thread_name = _names(group, block, thread)
+        x, y, z = (*place, 0, 0)[:3]
+        width, height, depth = image.sides
+        what = sentence(
+            "hazard.image",
+            verb=sentence(f"verb.{site.kind}"),
+            x=x,
+            row=y + height * z,
+            array=image.array.name,
+            rows=height * depth,
+            bytes=width * image.element_bytes,
+        )
+        said = sentence(
+            "hazard.who",
+            place=instruction.location,
+            thread=thread_name,
+            block=block_name,
+            what=what,
+        )
+        self.found.append(
+            Hazard(OUT_OF_BOUNDS, instruction.location, said, block, thread, image.array.name)
+        )
 
     def unwritten(self, access: Access, lanes: npt.NDArray[np.intp]) -> None:
         """Some lanes read memory that nothing wrote."""

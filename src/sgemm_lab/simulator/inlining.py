@@ -76,7 +76,7 @@ def inlined(ptx: str) -> str:
         LabError: a function is called that the module does not have, or through a pointer.
     """
     functions, rest = _functions(ptx)
-    if not functions:
+    if not functions and not _SEQUENCE.search(ptx):
         return ptx
     numbers = count(1)
     pieces, position = [], 0

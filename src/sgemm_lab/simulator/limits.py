@@ -15,6 +15,8 @@ MOST_BLOCKS_X, MOST_BLOCKS_YZ = 2**31 - 1, 65535
 MOST_THREADS_XY, MOST_THREADS_Z = 1024, 64
 MOST_LANES = 2**31
 """Threads of a launch that the simulator starts. Even empty ones take minutes above this."""
+MOST_TOGETHER = 2**19
+"""Threads of a launch whose blocks wait for each other: more than any GPU has at once."""
 SHARED_LIMITS = {
     f"sm_{gpu.compute_capability.replace('.', '')}": gpu.shared_per_block for gpu in GPUS
 }
@@ -43,6 +45,9 @@ def refuse_impossible(launch: Launch) -> None:
                 )
     if launch.blocks * launch.threads > MOST_LANES:
         raise LabError(sentence("limits.lanes", blocks=launch.blocks, threads=launch.threads))
+    if launch.together and launch.blocks * launch.threads > MOST_TOGETHER:
+        threads = launch.blocks * launch.threads
+        raise LabError(sentence("limits.together", threads=threads, most=MOST_TOGETHER))
     _refuse_shared(launch)
 
 

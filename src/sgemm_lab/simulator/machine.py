@@ -11,6 +11,7 @@ from sgemm_lab.simulator import (
     arithmetic,
     fusing,
     half_operations,
+    image_operations,
     mbarrier_operations,
     memory_operations,
     rare_operations,
@@ -46,6 +47,7 @@ _OPERATIONS = [
         warp_operations,
         tensor_operations,
         wmma_operations,
+        image_operations,
         rare_operations,
         stops,
     )
@@ -83,8 +85,9 @@ def check_opcodes(kernel: PtxKernel) -> None:
         # Said first: such a kernel has other instructions, too, that are for a GPU only.
         if _WARP_GROUP.match(instruction.opcode):
             raise PtxError(sentence("run.warpgroup", place=instruction.location))
-        if TEXTURE.match(instruction.opcode):
-            raise PtxError(sentence("run.texture", place=instruction.location))
+        if TEXTURE.match(instruction.opcode) and not _operation(instruction.opcode):
+            what = image_operations.what_is_out(instruction.opcode)
+            raise PtxError(sentence("run.texture", what=what, place=instruction.location))
     for instruction in kernel.instructions:
         opcode = instruction.opcode
         known = _BARRIER.fullmatch(opcode) or _BRANCH.fullmatch(opcode) or _operation(opcode)

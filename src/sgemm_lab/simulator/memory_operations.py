@@ -483,6 +483,8 @@ OPERATIONS: Operations = [
         rf"\.(?P<op>add|min|max|and|or|xor|exch|cas|inc|dec)\.{_TYPE}",
         _atomic,
     ),
+    # As CUDA's own headers write it, the order behind the operation.
+    (rf"(?P<name>atom)(?P<space>\.global)?\.(?P<op>add){_ATOMIC_SCOPE}\.{_TYPE}", _atomic),
     (
         rf"(?P<name>red|atom){_ATOMIC_SCOPE}{_SPACE}{_ATOMIC_SCOPE}"
         r"\.(?P<op>add)\.noftz\.(?P<type>f16|bf16|f16x2|bf16x2)",

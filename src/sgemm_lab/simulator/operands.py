@@ -32,7 +32,8 @@ def registers_of(operand: Operand | Guard) -> list[Register]:
 
 
 _NO_DESTINATION = (
-    "st", "red", "bar", "barrier", "cp", "membar", "fence", "bra", "ret", "exit", "setmaxnreg",
+    "st", "sust", "red", "bar", "barrier", "cp", "membar", "fence", "bra", "ret", "exit",
+    "setmaxnreg",
 )  # fmt: skip
 
 

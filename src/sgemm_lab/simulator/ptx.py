@@ -428,8 +428,6 @@ class _BodyReader:
         if "\t" in opcode:
             opcode, _, rest = opcode.partition("\t")
             operands = f"{rest} {operands}"
-        if TEXTURE.match(opcode):
-            operands = ""  # refused before it would run
         return Instruction(
             index=len(self.kernel.instructions),
             opcode=opcode,
@@ -440,7 +438,10 @@ class _BodyReader:
 
     def _operand(self, text: str) -> Operand:
         if text[0] == "[":
-            return self._address(text[1:-1].strip())
+            inside = text[1:-1].strip()
+            if "," in inside:  # of a texture: [handle, {x, y}]
+                return Vector(tuple(self._operand(item) for item in _split_operands(inside)))
+            return self._address(inside)
         if text[0] == "{":
             return Vector(tuple(self._operand(item) for item in _split_operands(text[1:-1])))
         if "|" in text:

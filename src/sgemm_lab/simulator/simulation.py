@@ -18,6 +18,7 @@ from sgemm_lab.simulator.fusing import fuse_products
 from sgemm_lab.simulator.global_races import GlobalRaceDetector
 from sgemm_lab.simulator.group import Dim3, Launch, Observer
 from sgemm_lab.simulator.hazards import Hazard, HazardLog
+from sgemm_lab.simulator.images import Image, Sampling
 from sgemm_lab.simulator.limits import refuse_impossible
 from sgemm_lab.simulator.machine import flow_of, run_lockstep, run_warp_after_warp
 from sgemm_lab.simulator.memory import GLOBAL_BASE, Memory, global_memory, lay_out, read_back
@@ -32,6 +33,9 @@ from sgemm_lab.simulator.unroll import unroll_short_loops
 from sgemm_lab.simulator.unset import UnsetReads, unset_reads
 from sgemm_lab.simulator.variables import Struct, array_of, bytes_of
 from sgemm_lab.simulator.warp_requests import WarpRecorder, WarpRequest
+
+_WORKSPACE = "the barrier of the grid"
+"""The first of its words is the size, the second counts blocks, as CUDA's own header has it."""
 
 Schedule = Literal["lockstep", "warps", "threads"]
 Argument = npt.NDArray[Any] | int | float | Struct
@@ -65,6 +69,8 @@ def simulate(
     *,
     unwritten: Collection[str] = (),
     variables: Mapping[str, npt.NDArray[Any]] | None = None,
+    starts: Mapping[str, int] | None = None,
+    images: Mapping[str, Sampling] | None = None,
     check_hazards: bool = True,
     watch_races_in: Collection[str] = (),
     count_requests: bool = True,
@@ -94,6 +100,9 @@ def simulate(
         unwritten: Names of arrays that hold nothing yet, such as C: reading them is a hazard.
         variables: What ``__device__`` and ``__constant__`` variables hold, by their names in the
             PTX; others start as the source says, or with zeros.
+        starts: How many bytes into its array an argument points, where that is not its start.
+        images: Which arguments are textures or surfaces, and how each is read. Their arrays have
+            the shape (depth or layers, height, width, numbers of an element).
         check_hazards: Whether to look for races in shared memory, which costs time. Illegal
             addresses, missed barriers and reads of unwritten memory are always found.
         watch_races_in: Names of arrays in global memory in which to look for races too.
@@ -135,7 +144,9 @@ def simulate(
     if warp is not None:
         observers.append(warp)
     if watch_races_in:
-        observers.append(GlobalRaceDetector(log, kernel.instructions, watch_races_in))
+        # At the barrier of the grid blocks tell each other what they did.
+        watched = {*watch_races_in, _WORKSPACE}
+        observers.append(GlobalRaceDetector(log, kernel.instructions, watched))
     arrays = _arrays(args)
     placed = {**arrays, **_hidden(kernel, args, variables or {})}
     memory = global_memory(placed, _checked_names(unwritten, arrays))
@@ -145,7 +156,7 @@ def simulate(
         kernel=kernel,
         grid=_three(grid, "grid"),
         block=_three(block, "block"),
-        parameters=_parameters(kernel, args, addresses),
+        parameters=_parameters(kernel, args, addresses, starts or {}),
         global_memory=memory,
         shared_bytes=shared_bytes,
         hazards=log,
@@ -153,7 +164,9 @@ def simulate(
         products=recorder if products else None,
         shared_parts=shared_parts,
         variables=symbols,
-        together=together,
+        images=_images(memory, images or {}),
+        workspace=addresses.get(_WORKSPACE, 0),
+        together=together or _WORKSPACE in addresses,
         chosen=only_blocks,
         patience=patience,
         time_limit=time_limit,
@@ -169,7 +182,8 @@ def simulate(
     # Overflow, NaN and division by zero are ordinary values on a GPU.
     with np.errstate(all="ignore"):
         try:
-            runs[schedule](launch, blocks, tally, progress)
+            # One block after another would wait for ever at a barrier of the grid.
+            runs["lockstep" if launch.workspace else schedule](launch, blocks, tally, progress)
         except StuckError:
             # What was found on the way tells more than where the threads wait.
             if not log.found:
@@ -200,6 +214,15 @@ def _understand(
     return kernel, blocks, merged, unset_reads(kernel, blocks)
 
 
+def _images(memory: Memory, images: Mapping[str, Sampling]) -> dict[int, Image]:
+    """Textures and surfaces by where they lie, which is the number that stands for each."""
+    return {
+        GLOBAL_BASE + array.start: Image(array, images[array.name])
+        for array in memory.arrays
+        if array.name in images
+    }
+
+
 def _three(size: tuple[int, ...], what: str) -> Dim3:
     if not 1 <= len(size) <= 3 or min(size) < 1:
         raise LabError(sentence("run.sizes", what=what, sizes=size))
@@ -228,11 +251,14 @@ def _arrays(args: Mapping[str, Argument]) -> dict[str, npt.NDArray[Any]]:
 def _hidden(
     kernel: PtxKernel, args: Mapping[str, Argument], variables: Mapping[str, npt.NDArray[Any]]
 ) -> dict[str, npt.NDArray[Any]]:
-    """What lies in global memory besides the arrays: variables, and structs that are arguments."""
+    """What lies in global memory besides the arrays: variables, structs that are arguments, and
+    the barrier of ``grid.sync()``, whose address a GPU has in two registers of its own."""
     found = {one.name: variables.get(one.name, array_of(one)) for one in kernel.variables}
     for parameter, value in zip(kernel.parameters, args.values(), strict=False):
         if isinstance(value, Struct):
             found[parameter.name] = np.zeros(value.bytes, np.uint8)
+    if kernel.reads("%envreg1"):
+        found[_WORKSPACE] = np.zeros(2, np.uint32)
     return found
 
 
@@ -257,7 +283,10 @@ def _fill(
 
 
 def _parameters(
-    kernel: PtxKernel, args: Mapping[str, Argument], addresses: Mapping[str, int]
+    kernel: PtxKernel,
+    args: Mapping[str, Argument],
+    addresses: Mapping[str, int],
+    starts: Mapping[str, int],
 ) -> dict[str, Any]:
     if len(args) != len(kernel.parameters):
         takes, given = len(kernel.parameters), len(args)
@@ -271,5 +300,6 @@ def _parameters(
         # A pointer and a 64-bit number look the same in PTX, but no narrower type is a pointer.
         if isinstance(value, np.ndarray) and parameter.type not in ("u64", "b64"):
             raise LabError(sentence("run.number", name=name, entry=kernel.name))
-        parameters[parameter.name] = addresses.get(name, value)
+        found = addresses.get(name, value)
+        parameters[parameter.name] = found + starts[name] if name in starts else found
     return parameters

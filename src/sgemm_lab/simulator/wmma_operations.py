@@ -35,6 +35,8 @@ _GROUP = np.arange(WARP) // 4
 _INSIDE = np.arange(WARP) % 4
 _TF32_STEP = 4
 """Products of TF32 that ``wmma`` sums at a time, as its results on an H200 show."""
+_SIDE = 16
+"""Rows and columns of 16-bit elements that one ``ldmatrix`` loads."""
 _BITS = {"f16": 16, "bf16": 16, "tf32": 32, "f32": 32, "s8": 8, "u8": 8, "s32": 32}
 
 
@@ -328,7 +330,10 @@ def _tell(group: "ThreadGroup", access: Access, pieces: Array) -> None:
 
 
 class _RowLoad:
-    """Loads 16-bit elements from shared memory as ``ldmatrix`` does, 16 bytes a lane."""
+    """Loads 16-bit elements from shared memory as ``ldmatrix`` does, 16 bytes a lane.
+
+    Once for each 16×16 elements: a matrix with a side of 32 has twice as many as lanes can ask for.
+    """
 
     def __init__(
         self,
@@ -341,17 +346,29 @@ class _RowLoad:
         self.shape = shape
         self.by_row = words.by_row
         rows, columns = shape if words.by_row else shape[::-1]
-        pieces = columns // 8
+        high, wide = min(rows, _SIDE), min(columns, _SIDE)
         lane = np.arange(WARP)
-        self.asks = lane < rows * pieces
-        self.slow, self.quick = lane % rows, lane // rows * 8
+        self.asks = lane < high * wide // 8
+        self.slow, self.quick = lane % high, lane // high * 8
+        self.parts = [(y, x) for y in range(0, rows, high) for x in range(0, columns, wide)]
         self.site = Site(instruction, "shared", LOAD, 4, 4, False)
 
     def matrix(self, addresses: Array, stride: Any, mask: Mask | None) -> Array:
         """Return the matrix of each warp, as unsigned numbers: (warps, rows, columns)."""
         group = self.group
         by = np.broadcast_to(stride, (group.lanes,)).astype(np.int64)
-        slow, quick = (np.tile(part, group.warps) for part in (self.slow, self.quick))
+        shape = self.shape if self.by_row else self.shape[::-1]
+        made = np.zeros((group.warps, *shape), np.uint16)
+        for y, x in self.parts:
+            self._read(made, addresses, by, mask, (self.slow + y, self.quick + x))
+        return made if self.by_row else made.swapaxes(1, 2)
+
+    def _read(
+        self, made: Array, addresses: Array, by: Array, mask: Mask | None, places: Places
+    ) -> None:
+        """Read 16×16 elements into the matrices of all warps."""
+        group = self.group
+        slow, quick = (np.tile(part, group.warps) for part in places)
         asking = np.tile(self.asks, group.warps) & (True if mask is None else mask)
         access = begin(
             group, self.site, addresses + (slow * by + quick) * 2, None if asking.all() else asking
@@ -361,13 +378,10 @@ class _RowLoad:
         first = access.positions[:, None] // 2 + np.arange(8)
         pieces[lanes] = access.memory.words(2).take(first, mode="clip")
         _tell(group, access, pieces[lanes])
-        shape = self.shape if self.by_row else self.shape[::-1]
-        made = np.zeros((group.warps, *shape), np.uint16)
         by_warp = pieces.reshape(group.warps, WARP, 8)
         for lane in np.flatnonzero(self.asks):
-            row, column = self.slow[lane], self.quick[lane]
+            row, column = places[0][lane], places[1][lane]
             made[:, row, column : column + 8] = by_warp[:, lane]
-        return made if self.by_row else made.swapaxes(1, 2)
 
 
 def _store(group: "ThreadGroup", instruction: Instruction, match: Match) -> Step:

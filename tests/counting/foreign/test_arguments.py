@@ -7,6 +7,7 @@ import pytest
 
 from sgemm_lab.counting.foreign.arguments import (
     Array,
+    Image,
     Matrix,
     Number,
     named_numbers,
@@ -19,6 +20,7 @@ from sgemm_lab.counting.foreign.elements import element_of, resolve
 from sgemm_lab.counting.foreign.kernels import kernels_of
 from sgemm_lab.counting.foreign.presets import Parameter, product_arguments, suggestion
 from sgemm_lab.errors import LabError
+from sgemm_lab.simulator.images import Sampling
 
 
 def parameters(signature: str, before: str = "") -> tuple[Parameter, ...]:
@@ -48,7 +50,19 @@ def test_words_become_arguments() -> None:
     )
 
 
-@pytest.mark.parametrize("text", ["M N K 1.0 A B 0.0 C:zero", "x:in:4*n y:out:9:int n=64", ""])
+def test_an_image_has_sides_an_element_and_modes() -> None:
+    one, two = read_arguments("p:texture:w:2*w:uchar4:linear:wrap q:surface:n")
+    assert isinstance(one, Image)
+    assert isinstance(two, Image)
+    assert (one.use, one.type, one.sides({"w": 3})) == ("texture", "uchar4", (3, 6, 1))
+    assert one.sampling == Sampling(linear=True, normalized=False, beyond="wrap")
+    assert (two.elements({"n": 9}), two.type, two.sampling) == (9, "", Sampling())
+
+
+@pytest.mark.parametrize("text", [
+    "M N K 1.0 A B 0.0 C:zero", "x:in:4*n y:out:9:int n=64", "", "x:in:12@n:half n=4",
+    "v:texture:8:8:4:float2:linear:normalized:mirror s:surface:64:48:uchar",
+])  # fmt: skip
 def test_arguments_are_written_as_they_are_read(text: str) -> None:
     assert " ".join(map(str, read_arguments(text))) == text
 
@@ -57,6 +71,8 @@ def test_arguments_are_written_as_they_are_read(text: str) -> None:
     ("text", "reason"),
     [
         ("A B", "C is missing"),
+        ("t:texture:8:8:8:8", "'t:texture:8:8:8:8' is no texture"),
+        ("t:texture:float", "is no texture"),
         ("x:in:4 x:in:4", "'x' stands twice"),
         ("A A B C", "'A' stands twice"),
         ("A:up B C", "'A:up' is no matrix"),

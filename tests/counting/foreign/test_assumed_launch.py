@@ -100,3 +100,39 @@ def test_shared_memory_that_nothing_tells_is_as_large_as_it_can_be() -> None:
     told = ForeignKernel(given.pasted, (), (), "128", given.arguments)
     found = {hazard.kind for hazard in count_foreign(told, (1, 1, 1)).result.hazards}
     assert "out of bounds" in found
+
+
+STRIPS = """template <int BM, int BN, int BK, int TM, int TN>
+__global__ void mm(int M, int N, int K, const float* A, const float* B, float* C) {
+    __shared__ float As[BM * BK], Bs[BK * BN];
+    int t = threadIdx.x, across = t % (BN / TN), down = t / (BN / TN);
+    int row = blockIdx.y * BM, col = blockIdx.x * BN;
+    float sums[TM][TN] = {};
+    for (int k0 = 0; k0 < K; k0 += BK) {
+        for (int i = 0; i < 4; ++i) {
+            int a = t / (BK / 4), k = t % (BK / 4) * 4 + i;
+            As[a * BK + k] = A[(row + a) * K + k0 + k];
+            int b = t % (BN / 4) * 4 + i, l = t / (BN / 4);
+            Bs[l * BN + b] = B[(k0 + l) * N + col + b];
+        }
+        __syncthreads();
+        for (int k = 0; k < BK; ++k)
+            for (int y = 0; y < TM; ++y)
+                for (int x = 0; x < TN; ++x)
+                    sums[y][x] += As[(down * TM + y) * BK + k] * Bs[k * BN + across * TN + x];
+        __syncthreads();
+    }
+    for (int y = 0; y < TM; ++y)
+        for (int x = 0; x < TN; ++x)
+            C[(row + down * TM + y) * N + col + across * TN + x] = sums[y][x];
+}
+"""
+
+
+def test_tiles_that_names_tell_go_together_and_give_the_block() -> None:
+    """Each thread copies four elements of either tile: so the tiles must fit the block."""
+    done = count_foreign(kernel(STRIPS), (128, 128, 16))
+    assert done.prepared.opened.name == "mm<128, 128, 8, 8, 8>"
+    assert done.prepared.kernel.block == ("256",)
+    assert not done.wrong
+    assert not done.result.hazards

@@ -112,3 +112,20 @@ __global__ void k(P<int> p, int* y) { *y = p.x[1]; }"""
 )
 def test_names_of_the_source(symbol: str, name: str) -> None:
     assert source_name(symbol) == name
+
+
+def test_sizes_in_a_struct_may_be_macros_and_parts_may_be_left_out() -> None:
+    text = """
+#define WIDE (2 + 1)
+#define SHORT
+struct Parts { int head[WIDE];
+#ifndef SHORT
+    double gone;
+#else
+    float tail;
+#endif
+};
+__global__ void k(Parts p, float* y) { y[threadIdx.x] = p.head[2] + p.tail; }
+"""
+    done = run(text, "1 2 3 0.5 y:out:32", ("y = 3.5",))
+    assert not done.wrong

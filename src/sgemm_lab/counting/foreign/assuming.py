@@ -18,9 +18,15 @@ from sgemm_lab.counting.foreign.device_part import Sources
 from sgemm_lab.counting.foreign.elements import Element
 from sgemm_lab.counting.foreign.host_launch import HostLaunch, UnknownError, Value, macros_of
 from sgemm_lab.counting.foreign.host_values import HALVINGS, LARGEST_KEPT, HostValues
+from sgemm_lab.counting.foreign.images import assumed_image
 from sgemm_lab.counting.foreign.instances import usual_of_template
 from sgemm_lab.counting.foreign.kernels import template_values
-from sgemm_lab.counting.foreign.launching import Prepared, assumed_block, hosts_of
+from sgemm_lab.counting.foreign.launching import (
+    Prepared,
+    assumed_block,
+    block_is_free,
+    hosts_of,
+)
 from sgemm_lab.counting.foreign.presets import Parameter, product_arguments
 from sgemm_lab.counting.foreign.structs import bytes_of_type
 from sgemm_lab.counting.foreign.tokens import Token
@@ -78,11 +84,15 @@ class Plan:
     """Whether the grid is a single block, where nothing tells it."""
     clipped: bool = False
     """Whether only a few blocks of the file's grid run."""
+    narrowed: int = 0
+    """How often a block is halved along each axis, where nothing tells it."""
 
 
 _PLANS = (
     Plan(), Plan(zeros=True), Plan(1, True), Plan(2, True, True), Plan(0, True, True, True),
 )  # fmt: skip
+_NARROWER = tuple(Plan(1, roomy=True, zeros=True, narrowed=times) for times in (1, 2, 3))
+"""A usual block may be larger than the arrays that a kernel has in shared memory."""
 
 
 @dataclass(frozen=True)
@@ -99,6 +109,8 @@ class Try:
     """How long arrays should be whose size nothing tells."""
     clipped: bool = False
     """Whether only a few blocks run, of which each may take long."""
+    narrowed: bool = False
+    """Whether the block is smaller than usual, only because the kernel leaves its arrays else."""
 
 
 def tries(unknown: Prepared, said: str = "") -> Iterator[Try]:
@@ -131,7 +143,7 @@ def _every(unknown: Prepared) -> Iterator[Try]:
             found = _Assuming(unknown, host, replace(plan, clipped=True), 0).found()
             if found is not None and _is_small(found, MOST_THREADS, CLIPPED_ELEMENTS):
                 yield found
-    for plan in _PLANS:
+    for plan in (*_PLANS, *(_NARROWER if block_is_free(unknown) else ())):
         found = _Assuming(unknown, None, plan, 0).found()
         if found is not None:
             yield found
@@ -162,7 +174,7 @@ def _is_small(one: Try, most_threads: int, most_elements: int) -> bool:
     kernel, given = one.prepared.kernel, one.prepared.given
     sides = [int(side) for side in (*kernel.grid, *kernel.block) if side.isdecimal()]
     threads = math.prod(sides)
-    sizes = [int(array.size) for array in given if isinstance(array, Array)]
+    sizes = [array.elements({}) for array in given if isinstance(array, Array)]
     return threads <= most_threads and max([one.elements, *sizes]) <= most_elements
 
 
@@ -186,7 +198,9 @@ class _Assuming:
             self.kept = opened.kernel.declaration.words & _constants(opened.sources)
             self.kept |= self._names_in_block()
         self.inside = False
-        """Whether a pointer leads into an array, not to its start."""
+        """Whether a pointer leads into an array, nobody knows where."""
+        self.starts: dict[int, int] = {}
+        """How many elements into its array a pointer leads."""
 
     def found(self) -> Try | None:
         unknown, host = self.unknown, self.host
@@ -200,13 +214,13 @@ class _Assuming:
         if self.plan.clipped:
             grid = tuple(min(pair) for pair in zip(grid, CLIPPED, strict=False))
         if not block:
-            block = assumed_block(unknown)
+            block = assumed_block(unknown, self.plan.narrowed)
         sides = sorted((n for n in numbers.values() if isinstance(n, int) and n > 0), reverse=True)
         wanted = max(math.prod(sides[:MOST_SIDES]), math.prod((*grid, *block)))
         most = min(wanted, MOST_ELEMENTS)
         given = self._given(numbers, counts, most)
         if not grid:
-            told = max((int(one.size) for one in given if isinstance(one, Array)), default=1)
+            told = max((one.elements({}) for one in given if isinstance(one, Array)), default=1)
             square = self.size**2 if len([side for side in block if side > 1]) > 1 else 0
             covered = square or min(most, told)
             grid = (1,) if self.plan.one_block else _covering(covered, block)
@@ -231,8 +245,9 @@ class _Assuming:
         guessed = self.guessed or self.roomy or self.inside or indices or self.halvings
         told = host is not None and bool(shape and shape[0] and shape[1])
         return Try(
-            prepared, told and not guessed, told, wanted if self.roomy else 0, self.plan.clipped
-        )
+            prepared, told and not guessed, told, wanted if self.roomy else 0, self.plan.clipped,
+            self.plan.narrowed > 0,
+        )  # fmt: skip
 
     def _reader(self, names: Mapping[str, Value], halvings: int | None = None) -> HostValues:
         assert self.host is not None
@@ -278,9 +293,14 @@ class _Assuming:
         ):
             if not tokens:
                 continue
+            if parameter.image:
+                continue
             if parameter.declared.pointer:
                 bytes_ = reader.array_bytes(tokens, _width(parameter))
-                self.inside = self.inside or any(t.text == "+" for t in tokens)
+                start = reader.start(tokens)
+                self.inside = self.inside or start is None
+                if bytes_ and start:
+                    self.starts[place] = start
                 if bytes_:
                     counts[place] = max(1, bytes_ // _width(parameter))
             else:
@@ -291,7 +311,10 @@ class _Assuming:
 
     def _numbers(self, told: Mapping[int, int | float]) -> dict[int, int | float]:
         """A value for each parameter that is a number."""
-        places = [i for i, p in enumerate(self.unknown.parameters) if not p.declared.pointer]
+        places = [
+            i for i, p in enumerate(self.unknown.parameters)
+            if not p.declared.pointer and not p.image
+        ]  # fmt: skip
         sizes = [
             i for i in places
             if i not in told and self.unknown.parameters[i].is_whole
@@ -349,8 +372,24 @@ class _Assuming:
     ) -> list[Given]:
         given: list[Given] = []
         names: set[str] = set()
+        whole_numbers = {
+            self.unknown.parameters[place].declared.name.rpartition(".")[2]: value
+            for place, value in numbers.items()
+            if isinstance(value, int)
+        }
+        compiled = self._compiled_names()
         for place, parameter in enumerate(self.unknown.parameters):
             name = _name(parameter, place, names)
+            if parameter.image:
+                self.roomy = True
+                opened = self.unknown.opened
+                given.append(
+                    assumed_image(
+                        opened.compiled, compiled[place], parameter, name, whole_numbers, most,
+                        opened.sources,
+                    )
+                )  # fmt: skip
+                continue
             if not parameter.declared.pointer:
                 value = numbers[place]
                 named = isinstance(value, int) and name not in ("M", "N", "K")
@@ -358,6 +397,8 @@ class _Assuming:
                 continue
             known = parameter.element
             size = counts.get(place)
+            if size is not None and self.halvings and self.plan.roomy:
+                size = max(size, most)  # what was made smaller may no longer go together
             if size is None:
                 self.roomy = True
                 size = min(MOST_ELEMENTS, most * (ROOMY if self.plan.roomy else 1))
@@ -365,8 +406,15 @@ class _Assuming:
             whole = known is not None and known.whole and self.plan.zeros
             use: Use = "in" if parameter.declared.const else "zero" if whole else "inout"
             use = "zero" if whole else use
-            given.append(Array(name, use, str(size), "" if known else "float"))
+            start = self.starts.get(place, 0)
+            start_text = str(start) if 0 < start < size else ""
+            given.append(Array(name, use, str(size), "" if known else "float", start_text))
         return given
+
+    def _compiled_names(self) -> list[str]:
+        """What the compiled kernel calls each parameter, fields of structs by the whole."""
+        slots = zip(self.unknown.slots, self.unknown.opened.compiled.parameters, strict=True)
+        return [one.name for slot, one in slots for _ in slot.parts]
 
     def _argued(self, given: Sequence[Given]) -> str:
         if not given:

@@ -65,7 +65,8 @@ class Element:
         """Return the numbers that lie in memory: float64, or whole ones."""
         if self.name == "bfloat16":
             return (stored.astype("u4") << np.uint32(16)).view("f4").astype("f8")
-        return stored.astype("f8") if stored.dtype.kind == "f" else stored
+        with np.errstate(all="ignore"):  # NumPy warns of bits that are some kinds of NaN
+            return stored.astype("f8") if stored.dtype.kind == "f" else stored
 
 
 FLOAT = Element("float", np.dtype("f4"))

@@ -110,6 +110,23 @@ class HostValues(Reader):
         except UnknownError:
             return None
 
+    def start(self, tokens: Sequence[Token]) -> int | None:
+        """Return how many elements into its array an argument such as ``a + 4`` or ``&a[4]`` leads.
+
+        None where that cannot be worked out.
+        """
+        plus = _outside_brackets(tokens, "+")
+        if plus is None and "[" not in (token.text for token in tokens):
+            return 0
+        if plus is not None and {t.kind for t in tokens[:plus]} == {"name"}:
+            inside = tokens[plus + 1 :]
+        elif [t.text for t in (*tokens[:1], *tokens[2:3])] == ["&", "["]:
+            inside = tokens[3 : matching(tokens, 2)]
+        else:
+            return None
+        found = self.number(inside)
+        return int(found) if found is not None and found >= 0 and found == int(found) else None
+
     def _array_bytes(self, tokens: Sequence[Token], depth: int) -> int | None:
         names = [t.text for t in tokens if t.kind == "name"]
         if depth > MOST_ASSIGNMENTS or not names:

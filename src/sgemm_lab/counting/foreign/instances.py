@@ -29,6 +29,14 @@ _USUAL = (
 )
 """Names of template parameters, and what they are as a rule."""
 
+_THREAD_TILE = re.compile(r"t_?[mn]")
+_BLOCK_TILE = re.compile(r"b_?[mn]")
+_WARP_TILE = re.compile(r"w_?[mn]")
+_OF_THREAD, _OF_BLOCK = "8", "128"
+"""Sums of a thread, and elements of a block, along one side, where names tell of both and not of
+warps: then as many threads copy a tile as add its products, which most such kernels ask for. A
+thread tile with one side goes with blocks of 64."""
+
 _THREADS = re.compile(r".*(?:threads|block_?(?:size|dim)|group_?size|tpb|nthr).*")
 _FLAT, _SQUARE = 256, 16
 """Threads of a block along x, without and with others along y."""
@@ -52,8 +60,24 @@ def usual_values(
         return _noted(kernel, values, f"told by line {line}")
     words = {token.text for token in kernel.declaration.tokens}
     square = "y" in words and "threadIdx" in words
-    values = [_usual(p, square) for p in kernel.template[: kernel.required]]
+    values = _fitting_tiles(
+        kernel.template, [_usual(p, square) for p in kernel.template[: kernel.required]]
+    )
     return _noted(kernel, values, "assumed")
+
+
+def _fitting_tiles(template: Sequence[KernelParameter], values: list[str]) -> list[str]:
+    """Put tiles that go together in the place of what is usual for each alone."""
+    names = [p.name.lower().strip("_") for p in template]
+    sides = sum(bool(_THREAD_TILE.fullmatch(name)) for name in names)
+    if not sides or any(_WARP_TILE.fullmatch(name) for name in names):
+        return values
+    found = []
+    for name, value in zip(names, values, strict=False):
+        of_block = sides > 1 and _BLOCK_TILE.fullmatch(name)
+        of_thread = _OF_THREAD if _THREAD_TILE.fullmatch(name) else value
+        found.append(_OF_BLOCK if of_block else of_thread)
+    return found
 
 
 def _noted(kernel: FoundKernel, values: Sequence[str], said: str) -> tuple[str, str]:

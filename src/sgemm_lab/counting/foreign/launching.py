@@ -1,6 +1,7 @@
 """One launch of somebody's kernel: its arguments made, run on the processor, taken apart again."""
 
 import math
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import product
@@ -12,8 +13,10 @@ import numpy.typing as npt
 
 from sgemm_lab.counting.foreign.arguments import (
     LARGEST_ARRAY,
+    SIDES,
     Array,
     Given,
+    Image,
     Matrix,
     Number,
     called,
@@ -48,6 +51,9 @@ MOST_THREADS = 2**24
 
 _SHARED_STEP = 1024
 """No array of shared memory is aligned more coarsely than to as many bytes."""
+
+_DOWN = re.compile(r"(?<!%)\b(?:threadIdx|tid|thread_index\(\))\s*\.\s*y\b")
+"""How source asks for a thread's place along y."""
 
 SPREAD = 8
 """The numbers of an array lie between this and its negative."""
@@ -252,7 +258,7 @@ def _assumed(prepared: Prepared) -> Prepared:
     or 256 threads; 16 × 16 where the kernel asks for ``threadIdx.y``.
     """
     names = named_numbers(prepared.given, {})
-    sizes = [whole(g.size, names, g.name) if not g.size.endswith(".npy") else 1
+    sizes = [g.elements(names) if not g.size.endswith(".npy") else 1
              for g in prepared.given if isinstance(g, Array)]  # fmt: skip
     block = assumed_block(prepared)
     most = max(sizes, default=1)
@@ -274,10 +280,19 @@ def _assumed(prepared: Prepared) -> Prepared:
     return replace(prepared, kernel=kernel, assumed=note)
 
 
-def assumed_block(prepared: Prepared) -> tuple[int, ...]:
-    """Return the block of a launch that nothing tells."""
+def block_is_free(prepared: Prepared) -> bool:
+    """Say whether nothing tells how many threads a block has."""
+    kernel = prepared.kernel
+    return not (kernel.block or prepared.opened.compiled.most_threads or host_blocks(prepared))
+
+
+def assumed_block(prepared: Prepared, narrowed: int = 0) -> tuple[int, ...]:
+    """Return the block of a launch that nothing tells; a usual one halved as often as said."""
     kernel = prepared.opened.compiled
-    usual = (16, 16) if kernel.reads("%tid.y") else (256,)
+    # Cooperative groups number threads along all axes, though most blocks have one.
+    plane = any(_DOWN.search(file.text) for file in prepared.opened.sources.files)
+    usual: tuple[int, ...] = (16, 16) if plane and kernel.reads("%tid.y") else (256,)
+    usual = tuple(side >> narrowed for side in usual)
     return next(iter(host_blocks(prepared)), kernel.most_threads or usual)
 
 
@@ -355,6 +370,14 @@ def signature(parameters: Sequence[Parameter]) -> str:
 
 
 def _refuse_mismatch(name: str, given: Given, parameter: Parameter) -> None:
+    found = given.use if isinstance(given, Image) else ""
+    if found != parameter.image:
+        takes = f"a {parameter.image}" if parameter.image else "no texture or surface"
+        like = suggestion([parameter])
+        raise LabError(
+            f"'{name}' takes {takes} as '{signature([parameter])}', but --args gives {given}. "
+            f"Write it like {like}."
+        )
     is_array = not isinstance(given, Number)
     if is_array != parameter.declared.pointer and parameter.element is not None:
         takes = "an array" if parameter.declared.pointer else "a number"
@@ -491,6 +514,14 @@ def run(
         shape.shared_bytes,
         unwritten=arrays.unwritten,
         variables={v.symbol: v.element.pack(arrays.values[v.name]) for v in prepared.variables},
+        starts={
+            one.name: whole(one.start, names, f"start of {one.name}")
+            * prepared.element(one).stored.itemsize
+            * (1 if one.type else prepared.element(one).lanes)
+            for one in prepared.given
+            if isinstance(one, Array) and one.start
+        },
+        images={one.name: one.sampling for one in prepared.given if isinstance(one, Image)},
         check_hazards=settings.check_hazards,
         watch_races_in=_shared_by_blocks(prepared) if settings.check_hazards else (),
         count_requests=settings.count_requests,
@@ -540,7 +571,10 @@ def _argument(
     """
     one, parameter = prepared.given[place], prepared.parameters[place]
     if not isinstance(one, Number):
-        return called(one), _lay_out(prepared, one, arrays.values[called(one)])
+        stored = _lay_out(prepared, one, arrays.values[called(one)])
+        if isinstance(one, Image):
+            stored = _as_image(prepared, one, stored, names)
+        return called(one), stored
     value, element = value_of(one, names), parameter.element
     in_struct = compiled.startswith("b8[")
     whole_type = element is not None and element.whole if in_struct else compiled[0] != "f"
@@ -555,6 +589,25 @@ def _argument(
         packed = (element or FLOAT).pack(np.array([value], "f8" if not whole_type else "i8"))
         return parameter.declared.name, packed[0]
     return "", int(value) if whole_type else float(value)
+
+
+def _as_image(prepared: Prepared, one: Image, stored: Values, names: Mapping[str, int]) -> Values:
+    """Give an image its sides; one from a file has those of its array.
+
+    Raises:
+        LabError: the file has no array of two or three sides.
+    """
+    lanes = prepared.element(one).lanes
+    if not one.size.endswith(".npy"):
+        return stored.reshape(*reversed(one.sides(names)), lanes)
+    sides = load_array(Path(one.size)).shape
+    sides = sides if lanes == 1 else sides[:-1]
+    if not 1 <= len(sides) <= SIDES or stored.size != math.prod(sides) * lanes:
+        raise LabError(
+            f"{one.size} holds an array of {' × '.join(map(str, sides))}, which is no image of "
+            f"{one.type or 'float'}. Its shape is height and width, or depth, height and width."
+        )
+    return stored.reshape(*([1] * (SIDES - len(sides))), *sides, lanes)
 
 
 def _limits(element: Element | None, compiled: str) -> tuple[int, int]:
@@ -599,7 +652,8 @@ def own_arrays(prepared: Prepared, size: Size, random: np.random.Generator) -> A
         if one.size.endswith(".npy"):
             values[one.name] = element.unpack(element.pack(load_array(Path(one.size)).ravel()))
             continue
-        count = whole(one.size, names, f"size of {one.name}") * (1 if one.type else element.lanes)
+        numbers = element.lanes if isinstance(one, Image) or not one.type else 1
+        count = one.elements(names) * numbers
         if not 1 <= count <= LARGEST_ARRAY:
             raise LabError(f"'{one}' has {count:,} elements. 1 to {LARGEST_ARRAY:,} can be.")
         least = 0 if element.stored.kind in "ub" else -SPREAD

@@ -8,7 +8,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from sgemm_lab.counting.foreign.arguments import Array, Given, Matrix, Number, Role
+from sgemm_lab.counting.foreign.arguments import Array, Given, Image, Matrix, Number, Role, Use
 from sgemm_lab.counting.foreign.elements import Element
 from sgemm_lab.counting.foreign.kernels import KernelParameter
 
@@ -38,12 +38,24 @@ _OTHER = re.compile(r"vec|add|trans|softmax|relu|norm|reduc|scan|copy|attention|
                     re.I)  # fmt: skip
 
 
+IMAGES = {
+    "cudaTextureObject_t": "texture", "CUtexObject": "texture",
+    "cudaSurfaceObject_t": "surface", "CUsurfObject": "surface",
+}  # fmt: skip
+"""Types of the source that stand for an image, and for which."""
+
+
 @dataclass(frozen=True)
 class Parameter:
     """A parameter with the element that it holds or points to, where that is known."""
 
     declared: KernelParameter
     element: Element | None
+
+    @property
+    def image(self) -> str:
+        """Whether it is a "texture" or a "surface"; "" where it is none."""
+        return IMAGES.get(self.declared.type, "") if not self.declared.pointer else ""
 
     @property
     def is_whole(self) -> bool:
@@ -156,7 +168,10 @@ def suggestion(parameters: Sequence[Parameter]) -> str:
         name = re.sub(r"\W+", "_", p.declared.name).strip("_") or f"p{number}"
         numbered = p.is_whole and name not in ("M", "N", "K")
         known = "" if p.element is not None else "float"
-        if p.declared.pointer:
+        if p.image:
+            use: Use = "texture" if p.image == "texture" else "surface"
+            given.append(Image(name, use, "64:64", "float"))
+        elif p.declared.pointer:
             given.append(Array(name, "in" if p.declared.const else "inout", "4096", known))
         else:
             given.append(Number("4096" if p.is_whole else "1.0", name if numbered else ""))

@@ -4,6 +4,7 @@
 rules of C: each field starts at a multiple of its own size, the struct at one of its largest.
 """
 
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
@@ -12,7 +13,13 @@ import numpy as np
 from sgemm_lab.counting.foreign.declarations import matching
 from sgemm_lab.counting.foreign.device_part import Sources
 from sgemm_lab.counting.foreign.elements import Element, element_of
-from sgemm_lab.counting.foreign.kernels import KernelParameter, parameter_of, split
+from sgemm_lab.counting.foreign.host_launch import HostLaunch, Reader, UnknownError
+from sgemm_lab.counting.foreign.kernels import (
+    FoundLaunch,
+    KernelParameter,
+    parameter_of,
+    split,
+)
 from sgemm_lab.counting.foreign.presets import Parameter
 from sgemm_lab.counting.foreign.tokens import Token
 from sgemm_lab.errors import LabError
@@ -23,6 +30,7 @@ MOST_FIELDS = 64
 DEEPEST = 4
 """Structs in structs."""
 _SKIPPED = frozenset({"static", "typedef", "using", "friend", "template", "enum"})
+_CONDITION = re.compile(r"#\s*(if|ifdef|ifndef|else|elif|endif)\b\s*(\w*)")
 _ACCESS = frozenset({"public", "private", "protected"})
 
 Resolve = Callable[[str], Element | None]
@@ -106,19 +114,20 @@ def _fields(
         return [], -1, 1
     found: list[Placed] = []
     place, most = 0, 1
-    for member, times in _members(tokens):
+    reader = Reader(HostLaunch(FoundLaunch(0, "", (), ()), sources), {})
+    for member, times in _members(_compiled(tokens, frozenset(reader.macros)), reader):
         inner = replace(member, name=f"{one.name}.{member.name}", of=one.of or one.name)
         parts, size, alignment = _fields(inner, sources, resolve, depth + 1)
         if size < 0:
             return [], -1, 1
         place = -(-place // alignment) * alignment
         most = max(most, alignment)
-        for number in range(times):
+        for number in range(min(times, MOST_FIELDS + 1)):  # with more nobody gives them one by one
             for part in parts:
-                found.append(replace(part, offset=place + part.offset))
+                found.append(replace(part, offset=place + number * size + part.offset))
                 if times > 1:
                     found[-1] = _numbered(found[-1], number)
-            place += size
+        place += size * times
     return found, -(-place // most) * most, most
 
 
@@ -158,7 +167,27 @@ def _body(name: str, sources: Sources) -> list[Token] | None:
     return None
 
 
-def _members(tokens: Sequence[Token]) -> list[tuple[KernelParameter, int]]:
+def _compiled(tokens: Sequence[Token], macros: frozenset[str]) -> list[Token]:
+    """Leave out what ``#ifdef`` and ``#ifndef`` leave out; of other conditions keep the first."""
+    kept: list[Token] = []
+    conditions: list[bool] = []
+    for token in tokens:
+        asked = _CONDITION.match(token.text) if token.kind == "directive" else None
+        if asked is None:
+            if all(conditions):
+                kept.append(token)
+            continue
+        word = asked[1]
+        if word in ("if", "ifdef", "ifndef"):
+            conditions.append(word == "if" or (asked[2] in macros) == (word == "ifdef"))
+        elif word == "endif" and conditions:
+            conditions.pop()
+        elif conditions:  # "else" and "elif"
+            conditions[-1] = not conditions[-1]
+    return kept
+
+
+def _members(tokens: Sequence[Token], reader: Reader) -> list[tuple[KernelParameter, int]]:
     """Each field of a struct, and how many of it there are."""
     found = []
     current: list[Token] = []
@@ -169,7 +198,7 @@ def _members(tokens: Sequence[Token]) -> list[tuple[KernelParameter, int]]:
             place = matching(tokens, place)
             current = current if "(" not in {t.text for t in current} else []
         elif token.text == ";":
-            found += _declared(current)
+            found += _declared(current, reader)
             current = []
         elif token.text == ":" and current and current[-1].text in _ACCESS:
             current = []
@@ -179,7 +208,22 @@ def _members(tokens: Sequence[Token]) -> list[tuple[KernelParameter, int]]:
     return found
 
 
-def _declared(tokens: Sequence[Token]) -> list[tuple[KernelParameter, int]]:
+def _product_of_sizes(tokens: Sequence[Token], reader: Reader) -> int:
+    """Elements of ``[3]``, ``[ROWS][2]``, …; 0 where they cannot be worked out."""
+    product, place = 1, 0
+    while place < len(tokens) and tokens[place].text == "[":
+        end = matching(tokens, place)
+        try:
+            size = reader.value(tokens[place + 1 : end], 0)
+        except UnknownError:
+            return 0
+        if isinstance(size, tuple):
+            return 0
+        product, place = product * max(0, int(size)), end + 1
+    return product
+
+
+def _declared(tokens: Sequence[Token], reader: Reader) -> list[tuple[KernelParameter, int]]:
     texts = [token.text for token in tokens]
     if not texts or "(" in texts or _SKIPPED & set(texts):
         return []
@@ -189,8 +233,7 @@ def _declared(tokens: Sequence[Token]) -> list[tuple[KernelParameter, int]]:
         times = 1
         if "[" in words:
             opening = words.index("[")
-            number = words[opening + 1]
-            times = int(number) if number.isdecimal() else 0
+            times = _product_of_sizes(part[opening:], reader)
             part = part[:opening]
         if found:  # a further name of the same type
             first = found[0][0]

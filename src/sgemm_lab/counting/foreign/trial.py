@@ -57,16 +57,40 @@ def launch_by_trial(
 
 
 def _candidates(prepared: Prepared) -> Iterator[tuple[tuple[str, ...], tuple[str, ...], Size]]:
-    """Large tiles first: one that is too large leaves elements out, a small one repeats some."""
+    """First what names tell; then large tiles before small ones.
+
+    One that is too large leaves elements out, a small one repeats some.
+    """
+    named = _named(prepared)
+    shapes = [] if named is None else [named]
     for block in _blocks(prepared):
         tiles = sorted(_tiles(prepared, block), key=math.prod, reverse=True)
-        for (across, down), turned in pairs(tiles, (False, True)):
+        shapes += [(block, tile) for tile in tiles]
+    for block, (across, down) in dict.fromkeys(shapes):
+        for turned in (False, True):
             parts = [f"ceil(N/{across})", f"ceil(M/{down})"]
             grid = prepared.kernel.grid or tuple(reversed(parts) if turned else parts)
             side = 2 * math.lcm(across, down)
             square = (side, side, side)
             size = square if prepared.sizes == 1 else (2 * down, 3 * across, DEPTH)
             yield grid, tuple(map(str, block)), size
+
+
+def _named(prepared: Prepared) -> tuple[tuple[int, ...], tuple[int, int]] | None:
+    """The block and the tile that a template's own names tell: BM, BN, and TM, TN of a thread."""
+    opened = prepared.opened
+    values = {
+        name.lower().replace("_", ""): int(value)
+        for name, value in template_values(opened.kernel, opened.name).items()
+        if value.isdecimal()
+    }
+    down, across = values.get("bm", 0), values.get("bn", 0)
+    each = values.get("tm", 0) * values.get("tn", 1)
+    known = prepared.kernel.block or opened.compiled.reads("%tid.y") or host_blocks(prepared)
+    if known or not (down and across and each) or down * across % each:
+        return None
+    threads = down * across // each
+    return ((threads,), (across, down)) if threads <= MAX_THREADS else None
 
 
 def _blocks(prepared: Prepared) -> list[tuple[int, ...]]:

@@ -67,7 +67,7 @@ def test_on_a_phone_each_cell_has_its_head_and_nothing_scrolls_sideways(show: Op
     told = first.evaluate_all(
         "cells => cells.map(cell => getComputedStyle(cell, '::before').content)"
     )
-    assert told == [f'"{head}"' for column, head in widget.heads.items() if column != "kernel"]
+    assert told == [f'"{head} "' for column, head in widget.heads.items() if column != "kernel"]
 
 
 def test_very_many_rows_are_cut_with_a_word(show: Opener) -> None:

@@ -5,6 +5,7 @@ import math
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from decimal import ROUND_HALF_UP, Context, Decimal
+from html import escape
 from pathlib import Path
 from typing import Any
 
@@ -148,6 +149,35 @@ def bytes_moved_text(count: float) -> str:
 def printable(text: str) -> str:
     """Return text that a terminal shows and does not obey: no escapes, one line."""
     return "".join(c if c.isprintable() else "\N{REPLACEMENT CHARACTER}" for c in text)
+
+
+def breakable(text: str) -> str:
+    """Return HTML of a text that may break within names and sizes, where a column is narrow.
+
+    ``one_row:TM=4,BK=8`` breaks between words and before each constant, ``1×2×3`` behind each ×.
+    """
+    return re.sub(
+        r"([:,])(?=[A-Z]+=)|(?<=[a-z0-9])_(?=[a-z0-9])|(?<=\w)×(?=\w)", r"\g<0><wbr>", escape(text)
+    )
+
+
+def breakable_head(text: str) -> str:
+    """Return HTML of the head of a column, whose long words may break."""
+    return _LONG_WORD.sub(lambda word: _SYLLABLES[word[0]], breakable(text))
+
+
+_SYLLABLES = {
+    word.replace("-", ""): word.replace("-", "&shy;")
+    for word in (
+        "wave-fronts", "instruc-tions", "instruc-tion", "regis-ters", "fore-told", "meas-ured",
+        "over-lapped", "effi-ciency", "re-quests", "work-space", "ele-ments", "mul-tiply",
+        "re-ceived", "trans-fers", "to-gether", "com-piled", "addi-tions", "sched-ules",
+        "pro-ducts", "bar-riers", "Multi-plied",
+    )
+}  # fmt: skip
+"""Where long words of the heads of tables may break: on a phone they are wider than the numbers."""
+
+_LONG_WORD = re.compile(rf"\b(?:{'|'.join(_SYLLABLES)})\b")
 
 
 def plain_table(

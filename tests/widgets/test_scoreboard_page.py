@@ -57,6 +57,19 @@ def test_a_filter_without_a_choice_is_not_there(show: Opener) -> None:
     expect(page.get_by_label("Size")).to_be_hidden()
 
 
+def test_on_a_phone_each_cell_has_its_head_and_nothing_scrolls_sideways(show: Opener) -> None:
+    widget = Scoreboard(ROWS)
+    page = show(widget, viewport={"width": 390, "height": 844})
+    assert table(page) == expected(widget)
+    rows = page.locator(".lab-rows")
+    assert rows.evaluate("rows => rows.scrollWidth - rows.clientWidth") <= 0
+    first = page.locator("tbody tr").first.locator("td")
+    told = first.evaluate_all(
+        "cells => cells.map(cell => getComputedStyle(cell, '::before').content)"
+    )
+    assert told == [f'"{head} "' for column, head in widget.heads.items() if column != "kernel"]
+
+
 def test_very_many_rows_are_cut_with_a_word(show: Opener) -> None:
     page = show(Scoreboard(ROWS * 12))
     expect(page.locator("tbody tr")).to_have_count(200)

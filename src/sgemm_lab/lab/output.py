@@ -10,7 +10,7 @@ from matplotlib.figure import Figure
 
 from sgemm_lab import style
 from sgemm_lab.errors import LabError, MissingToolError
-from sgemm_lab.text import plain_table, with_spaced_percents
+from sgemm_lab.text import breakable, breakable_head, plain_table, with_spaced_percents
 
 
 @dataclass(frozen=True)
@@ -125,12 +125,9 @@ def table(
 
     def cell(tag: str, index: int, text: str, scope: str = "") -> str:
         # "8.0e-07" would break after its sign.
-        unbroken = "" if " " in text else " unbroken"
+        unbroken = "" if " " in text or text.count("×") == 2 else " unbroken"
         kind = f' class="number{unbroken}"' if index >= numbers else ""
-        # A name such as "one_row:TM=4,BK=8" may break between words and before each constant.
-        shown = re.sub(r"([:,])(?=[A-Z]+=)|(?<=[a-z])_(?=[a-z])", r"\g<0><wbr>", escape(text))
-        if tag == "th":
-            shown = _LONG_WORD.sub(lambda word: _SYLLABLES[word[0]], shown)
+        shown = breakable_head(text) if tag == "th" else breakable(text)
         if index == code and tag == "td":
             shown = f"<code>{shown}</code>"
         return f"<{tag}{scope}{kind}>{shown}</{tag}>"
@@ -143,8 +140,10 @@ def table(
         "<tr>" + "".join(cell("td", i, text) for i, text in enumerate(row)) + "</tr>"
         for row in rows
     )
+    wide = numbers < len(heads) and _wider_than_a_phone(zip(heads, *rows, strict=True))
+    stacked = f' lab-stacked" style="--columns: {len(heads) - 1}' if wide else ""
     html = (
-        f'<div class="lab-scroll"><table class="lab-table"><thead><tr>{head}</tr></thead>'
+        f'<div class="lab-scroll"><table class="lab-table{stacked}"><thead><tr>{head}</tr></thead>'
         f"<tbody>{body}</tbody></table></div>"
     )
     if note:
@@ -153,18 +152,18 @@ def table(
     return Output(html, "\n".join([text, *([note] if note else [])]))
 
 
-_SYLLABLES = {
-    word.replace("-", ""): word.replace("-", "&shy;")
-    for word in (
-        "wave-fronts", "instruc-tions", "instruc-tion", "regis-ters", "fore-told", "meas-ured",
-        "over-lapped", "effi-ciency", "re-quests", "work-space", "ele-ments", "mul-tiply",
-        "re-ceived", "trans-fers", "to-gether", "com-piled", "addi-tions", "sched-ules",
-        "pro-ducts", "bar-riers",
-    )
-}  # fmt: skip
-"""Where long words of the heads of tables may break: on a phone they are wider than the numbers."""
+def _wider_than_a_phone(columns: Iterable[Sequence[str]]) -> bool:
+    """Whether columns do not fit beside each other, in small letters and with names broken."""
+    parts = [
+        [part for text in column for part in _BREAK.split(breakable_head(text))]
+        for column in columns
+    ]
+    signs = sum(max(len(part) - len(_NARROW.findall(part)) / 2 for part in one) for one in parts)
+    return 7.1 * signs + 3 * len(parts) > 358  # px: a digit, the space between, the page
 
-_LONG_WORD = re.compile(rf"\b(?:{'|'.join(_SYLLABLES)})\b")
+
+_BREAK = re.compile(r"\s+|<wbr>|&shy;")
+_NARROW = re.compile(r"[-.,·e⁻⁰¹²³⁴⁵⁶⁷⁸⁹]")
 
 
 def sentence(text: str) -> Output:

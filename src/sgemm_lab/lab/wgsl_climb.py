@@ -57,7 +57,8 @@ def wgsl_climb() -> WgslClimb:
     rows = [[_title(one), _speed(one, wgsl), _speed(one, cuda)] for one in rungs]
     note = (
         f"{GPU} at {size_text((card.size,) * 3)}, in WGSL through Vulkan, {card.date[:10]}. × is "
-        "the factor over the step that it builds on. In CUDA blocks and windows may be larger."
+        "the factor over the row that it builds on. In CUDA blocks and windows may be larger, "
+        "and a chapter may set a kernel against other constants than those of its row."
     )
     shown = table(_HEADS, rows, note=note)
     return WgslClimb(shown.html, shown.text, wgsl)

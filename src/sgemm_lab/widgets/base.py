@@ -15,6 +15,7 @@ from typing import Any, ClassVar
 
 import anywidget
 
+from sgemm_lab.text import breakable, breakable_head
 from sgemm_lab.widgets import bundle
 
 WIDGET_MIME = "application/vnd.sgemm-lab.widget+json"
@@ -22,9 +23,9 @@ WIDGET_MIME = "application/vnd.sgemm-lab.widget+json"
 
 def html_table(caption: str, heads: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
     """Return an HTML table; the first cell of each row is its head. All texts are escaped."""
-    head = "".join(f'<th scope="col">{escape(text)}</th>' for text in heads)
+    head = "".join(f'<th scope="col">{breakable_head(text)}</th>' for text in heads)
     body = "".join(
-        f'<tr><th scope="row">{escape(row[0])}</th>'
+        f'<tr><th scope="row">{breakable(row[0])}</th>'
         + "".join(f"<td>{escape(text)}</td>" for text in row[1:])
         + "</tr>"
         for row in rows

@@ -82,7 +82,8 @@ export function render({ model, el }) {
       setAttributes(cell, { "aria-sort": columns[i] === sort ? order : null });
     });
     const most = Math.max(...shown.map((i) => rows[i].of_cublas), 1);
-    body.replaceChildren(...shown.slice(0, MOST).map((i) => line(rows[i], columns, most)));
+    const drawn = shown.slice(0, MOST).map((i) => line(rows[i], model.get("heads"), most));
+    body.replaceChildren(...drawn);
     const left = shown.length - MOST;
     const rest = left > 0 ? `${left} more rows fit. Choose a size, or name a kernel.` : "";
     say([told, more], [scoreWords(rows, shown), rest]);
@@ -137,21 +138,24 @@ function head(model, column) {
 }
 
 /**
+ * A row. On a phone its cells stand below each other, each with its head beside it.
  * @param {Row} row
- * @param {Column[]} columns
+ * @param {Record<Column, string>} heads
  * @param {number} most the largest share of cuBLAS on show
  */
-function line(row, columns, most) {
-  const cells = columns.map((column) => {
+function line(row, heads, most) {
+  const cells = /** @type {Column[]} */ (Object.keys(heads)).map((column) => {
     const words = cellWords(row, column);
     if (column === "kernel") return html("th", { scope: "row" }, broken(words));
+    const head = { "data-head": heads[column] };
     if (column !== "of_cublas") {
       const kind = typeof row[column] === "string" ? "lab-text" : null;
-      return html("td", { class: kind }, words);
+      const wide = column === "bound_by" ? "lab-text lab-wide" : kind;
+      return html("td", { class: wide, ...head }, words);
     }
     const bar = html("span", { class: "lab-bar-fill", "aria-hidden": "true" });
     bar.style.width = `${(100 * row.of_cublas) / most}%`;
-    return html("td", { class: "lab-share" }, bar, html("span", {}, words));
+    return html("td", { class: "lab-share", ...head }, bar, html("span", {}, words));
   });
   return html("tr", { class: row.of_cublas >= 1 ? "lab-past" : null }, cells);
 }

@@ -4,12 +4,12 @@ import json
 from collections.abc import Callable, Iterator
 from typing import Any
 
-import browser
 import pytest
 import widget_page
 from playwright.sync_api import Browser, Page
 from widget_page import Opener
 
+import browser
 from sgemm_lab.widgets import LabWidget
 
 MOST_KEPT = 6

@@ -1,6 +1,7 @@
 """Packages of npm: a folder's lock file names them, their versions and their hashes."""
 
 import json
+from collections.abc import Callable
 from pathlib import Path
 
 from sgemm_lab.errors import MissingToolError
@@ -38,6 +39,17 @@ def fetch(folder: Path, what: str) -> None:
     options = ["--ignore-scripts", "--no-audit", "--no-fund", "--loglevel=error"]
     if npm(["ci", *options], cwd=folder):
         raise MissingToolError(f"npm could not bring {what}. Is the network there?")
+
+
+def fetch_or_tell(fetch: Callable[[], None], without: str) -> None:
+    """Bring packages with ``fetch``. Where that fails, say in a sentence how it goes without.
+
+    The book is built all the same.
+    """
+    try:
+        fetch()
+    except MissingToolError as missing:
+        print(f"{without} {missing}")
 
 
 def require(folder: Path, what: str) -> None:

@@ -118,7 +118,7 @@ def test_ledger_is_written_again_when_a_chapter_changes(tmp_path: Path) -> None:
     ):
         small.write(code)
         done = small.build()
-        assert done.returncode == 0, done.stderr
+        assert done.right, done.said
         html = (small.folder / "_build" / "html" / "chapters" / "ledger.html").read_text()
         assert shown in html
         assert ("It is so." in html) == bool(code)

@@ -69,8 +69,6 @@ def test_without_a_driver_it_is_a_sentence(monkeypatch: pytest.MonkeyPatch) -> N
         native.measure(64, print)
 
 
-def test_both_forms_of_the_measurement_hold_the_same_programs_and_form() -> None:
-    form = Path(native.__file__).with_name("form.js").read_text(encoding="utf-8")
-    assert f'FORM = "{native.FORM}"' in form
+def test_each_rung_has_a_name_of_its_own_and_variants_are_among_them() -> None:
     names = [program.name for program in all_rungs()]
     assert len(set(names)) == len(names) > len(load_programs())

@@ -10,7 +10,6 @@ import shutil
 from pathlib import Path
 
 from sgemm_lab import npm
-from sgemm_lab.errors import MissingToolError
 from sgemm_lab.files import PACKAGE, write_whole
 
 NPM = PACKAGE / "clang" / "npm"
@@ -81,13 +80,5 @@ def _packed(path: Path) -> Path:
     return packed
 
 
-def main() -> None:
-    """Fetch the package. Where that fails the book is built all the same, and this says so."""
-    try:
-        fetch()
-    except MissingToolError as missing:
-        print(f"Pages will run the book's own kernels, but compile no edits. {missing}")
-
-
 if __name__ == "__main__":
-    main()
+    npm.fetch_or_tell(fetch, "Pages will run the book's own kernels, but compile no edits.")

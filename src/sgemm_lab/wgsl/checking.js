@@ -4,28 +4,12 @@
 import { LabError } from "../errors.js";
 import { sizeText } from "../text.js";
 import { faultOf, faultOfRounded, fractions, wholeNumbers } from "./exact.js";
+import { AWKWARD_SIZES, ROUNDED_SIZE } from "./native.py";
 import { Product } from "./products.js";
 
 /** @typedef {import("./products.js").Program} Program */
 /** @typedef {import("./products.js").Compiled} Compiled */
 /** @typedef {import("./products.js").Size} Size */
-
-/**
- * One element, full tiles, less than a tile, and more; K and N multiples of 4 and not.
- * @type {Size[]}
- */
-export const AWKWARD_SIZES = [
-  [1, 1, 1],
-  [3, 5, 7],
-  [128, 128, 24],
-  [33, 7, 129],
-  [97, 203, 61],
-  [130, 4, 6],
-  [129, 132, 20],
-];
-
-/** @type {Size} where a program in half precision is held to what rounding may do */
-const ROUNDED_SIZE = [97, 203, 61];
 
 /**
  * Run a program at every awkward size. Throws a LabError that names the size where it is wrong. One

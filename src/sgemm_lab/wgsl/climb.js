@@ -7,7 +7,8 @@ import { sizeText } from "../text.js";
 import { check } from "./checking.js";
 import { faultOfLarge, fractions, wholeNumbers } from "./exact.js";
 import features from "./features.json";
-import { FORM } from "./form.js";
+import FORM from "./form.json";
+import { ROUNDS } from "./native.py";
 import { compiledOn, Product, programsOf } from "./products.js";
 import { copySpeed, multiplyAddSpeed } from "./roofs.js";
 
@@ -27,7 +28,6 @@ const SMALLEST = 128;
 const LARGEST = 4096;
 /** No run of a program lasts longer, as far as can be told beforehand: the screen waits for it. */
 const LONGEST_S = 0.1;
-const ROUNDS = 7;
 /** Samples at each smaller size, which are only for the plot over sizes. */
 const FEW_ROUNDS = 3;
 const SMALLER_SIZES = 3;

@@ -1,10 +1,12 @@
 // @ts-check
 // The form in which a measured card is kept, sent and opened: records/cards.py in JavaScript.
 
+import FORM from "./form.json";
+
 /**
  * What was measured: seconds of every sample of a program, rates of the card.
  * @typedef {object} Measured
- * @property {"sgemm-lab card 1"} form
+ * @property {string} form form.json
  * @property {string} card
  * @property {string} date as ISO 8601 has it
  * @property {string} clock "timestamps" or "wall clock"
@@ -18,8 +20,6 @@
  * What was measured at a smaller size: seconds of every sample, by the name of the program.
  * @typedef {{ size: number, seconds: Record<string, number[]> }} Smaller
  */
-
-export const FORM = "sgemm-lab card 1";
 
 /**
  * Whether something is a measured card.

@@ -19,23 +19,31 @@ from sgemm_lab.kernel import Kernel, Size
 from sgemm_lab.wgsl.programs import all_rungs, load_programs, roof_sources
 from sgemm_lab.wgsl.writing_out import written_out
 
-FORM = "sgemm-lab card 1"
-"""The form of the result; ``climb.js`` knows it too."""
+FORM: str = json.loads(Path(__file__).with_name("form.json").read_text(encoding="utf-8"))
+"""The form of the result."""
 
+# What has no underscore the page knows too.
 AWKWARD_SIZES: tuple[Size, ...] = (
     (1, 1, 1), (3, 5, 7), (128, 128, 24), (33, 7, 129), (97, 203, 61), (130, 4, 6), (129, 132, 20),
+)  # fmt: skip
+"""One element, full tiles, less than a tile, and more; K and N multiples of 4 and not."""
+_MORE_SIZES: tuple[Size, ...] = (
     (255, 257, 254), (1, 1000, 33), (1000, 1, 33), (260, 132, 20),
 )  # fmt: skip
+"""Those that a page, which multiplies in JavaScript, has no time for."""
 ROUNDED_SIZE: Size = (97, 203, 61)
 """Where a program in half precision is held to what rounding may do."""
 ROUNDS = 7
 _SAMPLE_S = 0.05
 _MOST_TIMES = 50
-_COPY_BYTES = 2**27
-_BLOCKS = 2048
-_THREADS = 256
-_PER_ROUND = 256
-"""Multiply-adds of one thread in one round of ``multiply_add.wgsl``."""
+COPY_BYTES = 2**27
+"""Far more than any cache holds."""
+BLOCKS = 2048
+"""Of ``multiply_add.wgsl``: enough to fill every card."""
+THREADS = 256
+PER_ROUND = 256
+"""Multiply-adds of one thread in one round of it: eight times eight sums of four floats."""
+MOST_ROUNDS = 2**20
 
 _FEATURES: dict[str, str] = json.loads(
     Path(__file__).with_name("features.json").read_text(encoding="utf-8")
@@ -258,9 +266,10 @@ def measure(size: int, progress: Progress, programs: Sequence[Kernel] = ()) -> d
     for program in lacking:
         progress(f"{program.name} is left out: {_FEATURES[program.needs or '']}")
     rungs = [(one, compiled_on(card, one)) for one in asked if one not in lacking]
+    sizes = (*AWKWARD_SIZES, *_MORE_SIZES, (size, size, size))
     for program, compiled in rungs:
-        check(card, program, compiled, (*AWKWARD_SIZES, (size, size, size)))
-        progress(f"{program.name} is exact at {len(AWKWARD_SIZES) + 1} sizes")
+        check(card, program, compiled, sizes)
+        progress(f"{program.name} is exact at {len(sizes)} sizes")
     draw = np.random.default_rng(2)
     product = Product(card, (size, size, size))
     product.fill(*(draw.random((size, size), np.float32) - np.float32(0.5) for _ in "AB"))
@@ -288,27 +297,27 @@ def measure(size: int, progress: Progress, programs: Sequence[Kernel] = ()) -> d
 def copy_speed(card: NativeCard) -> float:
     """Return GB/s, read and written bytes together."""
     compiled = card.compile(roof_sources()["copy"], ["read-only-storage", "storage"])
-    buffers = [card.buffer(_COPY_BYTES), card.buffer(_COPY_BYTES)]
-    grid = (_COPY_BYTES // 16 // _THREADS, 1)
+    buffers = [card.buffer(COPY_BYTES), card.buffer(COPY_BYTES)]
+    grid = (COPY_BYTES // 16 // THREADS, 1)
     times = _times(card.seconds(compiled, buffers, grid))
     samples = [card.seconds(compiled, buffers, grid, times) for _ in range(ROUNDS)]
-    return 2 * _COPY_BYTES / statistics.median(samples) / 1e9
+    return 2 * COPY_BYTES / statistics.median(samples) / 1e9
 
 
 def multiply_add_speed(card: NativeCard) -> float:
     """Return GFLOP/s of multiply-adds alone."""
     compiled = card.compile(written_out(roof_sources()["multiply_add"]), ["uniform", "storage"])
-    buffers = [card.buffer(8, "UNIFORM"), card.buffer(4 * _BLOCKS * _THREADS)]
+    buffers = [card.buffer(8, "UNIFORM"), card.buffer(4 * BLOCKS * THREADS)]
 
     def timed(rounds: int) -> float:
         card.write(buffers[0], np.array([(rounds, 0.5)], "<u4,<f4"))
-        return card.seconds(compiled, buffers, (_BLOCKS, 1))
+        return card.seconds(compiled, buffers, (BLOCKS, 1))
 
     rounds = 1
-    while timed(rounds) < _SAMPLE_S / 2 and rounds < 2**20:
+    while timed(rounds) < _SAMPLE_S / 2 and rounds < MOST_ROUNDS:
         rounds *= 2
     samples = [timed(rounds) for _ in range(ROUNDS)]
-    return 2 * _PER_ROUND * rounds * _BLOCKS * _THREADS / statistics.median(samples) / 1e9
+    return 2 * PER_ROUND * rounds * BLOCKS * THREADS / statistics.median(samples) / 1e9
 
 
 def _times(once: float) -> int:

@@ -3,21 +3,14 @@
 // and how fast it multiplies and adds.
 
 import { LabError } from "../errors.js";
+import { BLOCKS, COPY_BYTES, MOST_ROUNDS, PER_ROUND, THREADS } from "./native.py";
 import { medianOf } from "./spread.js";
 import { writtenOut } from "./writing_out.js";
 
 /** @typedef {import("./card.js").Card} Card */
 
 const SAMPLES = 5;
-const THREADS = 256;
-/** Far more than any cache holds. */
-const MOST_BYTES = 2 ** 27;
 const LEAST_BYTES = 2 ** 23;
-/** Blocks of the program that multiplies: enough to fill every card. */
-const BLOCKS = 2048;
-/** Multiply-adds of one thread in one round: eight times eight sums of four floats. */
-const PER_ROUND = 256;
-const MOST_ROUNDS = 2 ** 20;
 const LONG_ENOUGH_S = 0.02;
 
 /**
@@ -27,7 +20,7 @@ const LONG_ENOUGH_S = 0.02;
  */
 export async function copySpeed(card, source) {
   const program = await card.compile(source, ["read-only-storage", "storage"]);
-  let bytes = Math.min(MOST_BYTES, card.largestBinding);
+  let bytes = Math.min(COPY_BYTES, card.largestBinding);
   /** @type {GPUBuffer[] | null} */
   let buffers = null;
   while (!buffers) {

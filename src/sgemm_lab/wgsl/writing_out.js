@@ -3,10 +3,10 @@
 // JavaScript, held equal to it by a test, which also says why.
 
 import { UnreadableError, wholeNumber } from "../expression.js";
+import { MOST_TURNS } from "./writing_out.py";
 
 const CONSTANT = /^const (\w+) = ([^;]+);/gm;
 const LOOP = /for \(var (\w+) = 0u; \1 < ([^;]+); \1(?:\+\+| \+= ([^)]+))\) \{/g;
-const MOST_TURNS = 32;
 
 /**
  * A program with its loops of known bounds written out.

@@ -14,7 +14,7 @@ from sgemm_lab.expression import UnreadableError, whole_number
 
 _CONSTANT = re.compile(r"^const (\w+) = ([^;]+);", re.M | re.A)
 _LOOP = re.compile(r"for \(var (\w+) = 0u; \1 < ([^;]+); \1(?:\+\+| \+= ([^)]+))\) \{", re.A)
-_MOST_TURNS = 32
+MOST_TURNS = 32
 """Longer loops stay: a program must not become too long to compile."""
 
 
@@ -33,7 +33,7 @@ def _without_loops(text: str, constants: dict[str, int]) -> str:
             continue
         name, bound, step = loop.groups()
         to, by = _known(bound, constants), _known(step or "1", constants)
-        if to is None or by is None or to > _MOST_TURNS * by:
+        if to is None or by is None or to > MOST_TURNS * by:
             continue
         end = _end(text, loop.end())
         body = _without_loops(text[loop.end() : end - 1], constants)

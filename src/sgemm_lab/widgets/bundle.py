@@ -17,7 +17,7 @@ import json
 import re
 import threading
 from collections.abc import Callable
-from functools import cache
+from functools import cache, lru_cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -163,8 +163,8 @@ def _visit(path: Path, above: tuple[Path, ...], found: dict[Path, None]) -> None
     if not path.is_file():
         raise LabError(f"{above[-1].name if above else 'A widget'} imports {path}: no such file.")
     if path.suffix == ".js":
-        for match in _IMPORT.finditer(path.read_text(encoding="utf-8")):
-            _visit((path.parent / match["path"]).resolve(), (*above, path), found)
+        for imported in _imports(_text(path)):
+            _visit((path.parent / imported).resolve(), (*above, path), found)
     found[path] = None
 
 
@@ -180,8 +180,7 @@ def _as_part(path: Path) -> Part:
 
 
 def _module(path: Path) -> str:
-    source = path.read_text(encoding="utf-8")
-    source = _COMMENT.sub("", source)
+    source = _without_comments(_text(path))
     body = _EXPORT.sub(r"\g<kind> \g<name>", _IMPORT.sub(lambda m: _binding(path, m), source))
     unreadable = _UNREADABLE.search(body)
     if unreadable:
@@ -212,7 +211,33 @@ def _binding(path: Path, match: re.Match[str]) -> str:
 def _exports(path: Path) -> list[str]:
     if path.suffix == ".py":
         return list(_numbers(path))
-    return [match["name"] for match in _EXPORT.finditer(path.read_text(encoding="utf-8"))]
+    return list(_exported(_text(path)))
+
+
+def _text(path: Path) -> str:
+    """Return what a file holds, read once until it changes: most widgets import the same."""
+    about = path.stat()
+    return _read(path, (about.st_mtime_ns, about.st_size))
+
+
+@lru_cache(maxsize=512)
+def _read(path: Path, _state: tuple[int, int]) -> str:
+    return path.read_text(encoding="utf-8")
+
+
+@lru_cache(maxsize=512)
+def _without_comments(source: str) -> str:
+    return _COMMENT.sub("", source)
+
+
+@lru_cache(maxsize=512)
+def _imports(source: str) -> tuple[str, ...]:
+    return tuple(match["path"] for match in _IMPORT.finditer(source))
+
+
+@lru_cache(maxsize=512)
+def _exported(source: str) -> tuple[str, ...]:
+    return tuple(match["name"] for match in _EXPORT.finditer(source))
 
 
 def _numbers(path: Path) -> dict[str, Any]:

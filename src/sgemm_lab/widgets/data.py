@@ -142,6 +142,16 @@ class ChoosesGpu(traitlets.HasTraits):
         return checked_choice(proposal["value"], self.gpus)
 
 
+class GoesThroughTime(traitlets.HasTraits):
+    """A part of a widget with a cursor: ``time`` is where it stands, from 0 on."""
+
+    @traitlets.validate("time")
+    def _check_time(self, proposal: Any) -> float:
+        if proposal["value"] < 0:
+            raise LabError(f"time is {proposal['value']}. It begins at 0.")
+        return float(proposal["value"])
+
+
 def checked_choice(gpu: str, gpus: Iterable[Mapping[str, Any]]) -> str:
     """Return ``gpu`` if it is the id of one of ``gpus``.
 

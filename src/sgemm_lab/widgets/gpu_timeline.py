@@ -11,7 +11,7 @@ from sgemm_lab.rules.sentences import sentence
 from sgemm_lab.style import BACKGROUND, FOREGROUND, LEVEL_COLOURS, LINE, book_style, figure, svg
 from sgemm_lab.text import number
 from sgemm_lab.widgets.base import LabWidget, html_table
-from sgemm_lab.widgets.data import checked_items, checked_text
+from sgemm_lab.widgets.data import GoesThroughTime, checked_items, checked_text
 
 MULTIPLIES, RECEIVES = "multiplies", "receives"
 
@@ -34,7 +34,7 @@ class TimedRun(TypedDict):
     spans: list[GpuSpan]
 
 
-class GpuTimeline(LabWidget):
+class GpuTimeline(GoesThroughTime, LabWidget):
     """Products and transfers of several GPUs over time.
 
     Args:
@@ -60,12 +60,6 @@ class GpuTimeline(LabWidget):
         if not 0 <= proposal["value"] < len(self.runs):
             raise LabError(f"There is no run {proposal['value']}: take 0 to {len(self.runs) - 1}.")
         return int(proposal["value"])
-
-    @traitlets.validate("time")
-    def _check_time(self, proposal: Any) -> float:
-        if proposal["value"] < 0:
-            raise LabError(f"time is {proposal['value']}. It begins at 0.")
-        return float(proposal["value"])
 
     @property
     def chosen(self) -> dict[str, Any]:

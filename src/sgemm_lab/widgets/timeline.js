@@ -5,9 +5,10 @@
 import { pipelineReport, schedule } from "../rules/overlap.js";
 import { number, percent, plural } from "../text.js";
 import { choiceSlider, key, segments, showFacts } from "./shared/controls.js";
-import { button, html, say, setAttributes, svg } from "./shared/dom.js";
+import { html, say, setAttributes, svg } from "./shared/dom.js";
 import { keepDrawn, put, redrawer, roomIn } from "./shared/model.js";
-import { range, ticks, within } from "./shared/scale.js";
+import { MARGIN, OverTime, scale, scrubber } from "./shared/over_time.js";
+import { range, within } from "./shared/scale.js";
 import { Scene, scrubByPointer, slanted } from "./shared/scene.js";
 
 /**
@@ -51,10 +52,8 @@ const KEY = [
   ["lab-k-compute", "multiplied"],
   ["lab-k-gap", "waits for a window"],
 ];
-const [GUTTER, MARGIN] = [66, 10]; // px beside the rows
+const GUTTER = 66; // px beside the rows
 const TALL = 34; // px, of the row of the arithmetic
-const SCRUB_STEPS = 240;
-const INSTANT = 1e-6; // clocks; closer events are one
 
 /** @param {number} value */
 const clocks = (value) => `${number(value)} clock${value === 1 ? "" : "s"}`;
@@ -70,17 +69,11 @@ export function render({ model, el }) {
   const controls = pipelineControls(model, change);
   const facts = html("dl", { class: "lab-facts" });
   const picture = svg("svg", { class: "lab-chart", role: "img" });
-  const back = button(
-    "◀",
-    () => change("time", before(plan, model.get("time"))),
-    "Back to the last event",
+  const scrub = scrubber(
+    () => ({ events: plan.events, end: plan.total }),
+    () => model.get("time"),
+    (time) => change("time", time),
   );
-  const on = button(
-    "▶",
-    () => change("time", after(plan, model.get("time"))),
-    "On to the next event",
-  );
-  const scrub = choiceSlider("Time", (i) => change("time", (i / SCRUB_STEPS) * plan.total));
   const told = html("p", { class: "lab-told", role: "status" });
   const about = html(
     "p",
@@ -90,11 +83,11 @@ export function render({ model, el }) {
   const [bound, measured] = [html("p"), html("p")];
   const root = html(
     "div",
-    { class: "sgemm-lab lab-tool lab-timeline" },
+    { class: "sgemm-lab lab-tool lab-over-time lab-timeline" },
     controls.starts,
     html("div", { class: "lab-controls" }, controls.switches),
     [facts, picture, key(KEY), about],
-    html("div", { class: "lab-scrub" }, back, scrub.element, on),
+    scrub.element,
     told,
     html("div", { class: "lab-verdict", role: "status" }, bound, measured),
     html("div", { class: "lab-controls" }, controls.sliders),
@@ -108,11 +101,8 @@ export function render({ model, el }) {
     plan = planOf(model, plan);
     controls.show(plan);
     const time = Math.min(model.get("time"), plan.total);
-    const at = plan.total ? Math.round((SCRUB_STEPS * time) / plan.total) : 0;
-    scrub.show(at, range(0, SCRUB_STEPS), clocks(Math.round(time)));
+    scrub.show(time, clocks(Math.round(time)));
     about.hidden = plan.pipeline.blocks < 2;
-    back.disabled = time <= 0;
-    on.disabled = time >= plan.total;
     showFacts(facts, factsOf(plan));
     new Drawing(scene, plan, time, width).draw(picture);
     say([told, bound, measured], [momentWords(plan, time), boundWords(plan), measuredWords(plan)]);
@@ -121,8 +111,8 @@ export function render({ model, el }) {
   }
 
   scrubByPointer(picture, (x) => {
-    const { clocksAt } = scaleOf(plan, Math.max(270, roomIn(root)));
-    change("time", within(clocksAt(x), 0, plan.total));
+    const { at } = scale(axisOf(plan).end, GUTTER, Math.max(270, roomIn(root)));
+    change("time", within(at(x), 0, plan.total));
   });
   return keepDrawn(model, STATE, root, update, redraw);
 }
@@ -212,12 +202,6 @@ function planOf(model, known) {
   const events = [...new Set(times)].sort((a, b) => a - b);
   return { pipeline, items, events, kernel, ...pipelineReport(pipeline) };
 }
-
-/** @type {(plan: Plan, time: number) => number} */
-const before = ({ events }, time) => events.findLast((one) => one < time - INSTANT) ?? 0;
-
-/** @type {(plan: Plan, time: number) => number} */
-const after = ({ events, total }, time) => events.find((one) => one > time + INSTANT) ?? total;
 
 /**
  * @param {Plan} plan
@@ -323,26 +307,16 @@ function blockParts(mine, time) {
 }
 
 /**
- * Clocks to pixels and back; all that is drawn has one scale.
+ * Where the axis ends, and the measured bar; all that is drawn has one scale.
  * @param {Plan} plan
- * @param {number} width
  */
-function scaleOf({ serial, total, kernel, pipeline }, width) {
+function axisOf({ serial, total, kernel, pipeline }) {
   const measured = kernel ? kernel.measured * pipeline.windows : 0;
-  const end = Math.max(1, serial, total, measured);
-  const room = width - GUTTER - MARGIN;
-  return {
-    end,
-    measured,
-    /** @param {number} clock */
-    x: (clock) => GUTTER + (room * clock) / end,
-    /** @param {number} pixel */
-    clocksAt: (pixel) => ((pixel - GUTTER) * end) / room,
-  };
+  return { end: Math.max(1, serial, total, measured), measured };
 }
 
 /** The rows of each block, one per buffer and one for the arithmetic. */
-class Drawing {
+class Drawing extends OverTime {
   /**
    * @param {Scene} scene
    * @param {Plan} plan
@@ -350,12 +324,10 @@ class Drawing {
    * @param {number} width
    */
   constructor(scene, plan, time, width) {
-    this.scene = scene;
+    const { end, measured } = axisOf(plan);
+    super(scene, time, end, { gutter: GUTTER, width });
     this.plan = plan;
-    this.time = time;
-    this.width = width;
-    this.scale = scaleOf(plan, width);
-    this.x = this.scale.x;
+    this.measured = measured;
     this.each = plan.pipeline.stages > 3 ? 16 : 20; // px, of the row of a buffer
   }
 
@@ -365,7 +337,7 @@ class Drawing {
     let y = 20; // the cursor's head stands above
     for (let block = 0; block < plan.pipeline.blocks; block++) y = this.drawBlock(block, y);
     if (plan.kernel) y = this.drawMeasured(y);
-    this.drawAxis(y + 2);
+    this.drawBelow(y + 2);
     setAttributes(picture, { viewBox: `0 0 ${width} ${y + 28}`, height: y + 28 });
     this.scene.finish();
   }
@@ -467,51 +439,26 @@ class Drawing {
    */
   drawMeasured(y) {
     this.name("name-measured", y + 15, "measured");
-    this.rect("measured", "lab-measured-bar", 0, this.scale.measured, y + 4, 14);
+    this.rect("measured", "lab-measured-bar", 0, this.measured, y + 4, 14);
     return y + 26;
   }
 
   /** @param {number} axis */
-  drawAxis(axis) {
-    const { scene, x, width, time, plan } = this;
-    const line = { class: "lab-axis", d: `M${GUTTER} ${axis}H${width - MARGIN}` };
-    scene.draw("axis", "path", line);
-    for (const clock of ticks(this.scale.end, Math.max(2, Math.floor(width / 110)))) {
-      scene.draw(`tick${clock}`, "path", { class: "lab-axis", d: `M${x(clock)} ${axis}v5` });
-      this.text(`at${clock}`, "lab-tick", x(clock), axis + 18, number(clock));
-    }
-    this.text("unit", "lab-unit", GUTTER - 8, axis + 18, "clocks", "end");
+  drawBelow(axis) {
+    const { scene, x, plan } = this;
+    this.drawAxis(axis, "clocks");
     const { serial, total, pipeline } = plan;
     if (pipeline.stages > 1 && serial > total) {
       scene.draw("serial", "path", { class: "lab-serial", d: `M${x(serial)} 4V${axis}` });
       this.text("serial-name", "lab-tick lab-halo", x(serial) - 5, 13, "serial ends", "end");
     }
-    const head = `M${x(time) - 5} 0h10l-5 7z`;
-    scene.draw("cursor", "path", { class: "lab-cursor", d: `M${x(time)} 4V${axis}${head}` });
-  }
-
-  /** @type {(from: number, to: number) => string} */
-  now(from, to) {
-    return from <= this.time && this.time < to ? " lab-now" : "";
+    this.drawCursor(axis);
   }
 
   /** @type {(id: string, look: string, from: number, to: number, y: number, height: number) => void} */
   rect(id, look, from, to, y, height) {
     const width = Math.max(0.5, this.x(to) - this.x(from));
     this.scene.draw(id, "rect", { class: look, x: this.x(from), y, width, height });
-  }
-
-  /**
-   * The name of a row, beside it.
-   * @type {(id: string, y: number, words: string) => void}
-   */
-  name(id, y, words) {
-    this.text(id, "lab-tick", GUTTER - 8, y, words, "end");
-  }
-
-  /** @type {(id: string, look: string, x: number, y: number, words: string, anchor?: string) => void} */
-  text(id, look, x, y, words, anchor = "middle") {
-    this.scene.draw(id, "text", { class: look, x, y, "text-anchor": anchor }, words);
   }
 
   /**

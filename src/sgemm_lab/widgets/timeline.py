@@ -20,6 +20,7 @@ from sgemm_lab.style import (
 )
 from sgemm_lab.text import plural
 from sgemm_lab.widgets.base import LabWidget, html_table
+from sgemm_lab.widgets.data import GoesThroughTime
 
 MOST_BLOCKS = 4
 
@@ -47,7 +48,7 @@ class TimedKernel(TypedDict):
     note: NotRequired[str]  # where and when it was measured
 
 
-class Timeline(LabWidget):
+class Timeline(GoesThroughTime, LabWidget):
     """When the windows of K are loaded and multiplied, by the model of ``rules.overlap``.
 
     Args:
@@ -87,12 +88,6 @@ class Timeline(LabWidget):
     @traitlets.validate(*_LIMITS)
     def _check_setting(self, proposal: Any) -> int:
         return _checked_setting(proposal["trait"].name, proposal["value"])
-
-    @traitlets.validate("time")
-    def _check_time(self, proposal: Any) -> float:
-        if proposal["value"] < 0:
-            raise LabError(f"time is {proposal['value']}. It begins at 0.")
-        return float(proposal["value"])
 
     @property
     def pipeline(self) -> Pipeline:

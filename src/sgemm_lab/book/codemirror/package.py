@@ -72,13 +72,5 @@ def licences() -> str:
     return "\n".join(texts)
 
 
-def main() -> None:
-    """Fetch the packages. Where that fails the book is built all the same, and this says so."""
-    try:
-        fetch()
-    except MissingToolError as missing:
-        print(f"Pages will have a plain editor. {missing}")
-
-
 if __name__ == "__main__":
-    main()
+    npm.fetch_or_tell(fetch, "Pages will have a plain editor.")

@@ -107,3 +107,18 @@ declare module "*/entries.py" {
 declare module "*/walk.py" {
   export const LARGEST_SIDE: number;
 }
+
+declare module "*/native.py" {
+  export const AWKWARD_SIZES: [number, number, number][];
+  export const BLOCKS: number;
+  export const COPY_BYTES: number;
+  export const MOST_ROUNDS: number;
+  export const PER_ROUND: number;
+  export const ROUNDED_SIZE: [number, number, number];
+  export const ROUNDS: number;
+  export const THREADS: number;
+}
+
+declare module "*/writing_out.py" {
+  export const MOST_TURNS: number;
+}

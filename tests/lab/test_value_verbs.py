@@ -9,8 +9,9 @@ from sgemm_lab.cuda import shipped_ptx
 from sgemm_lab.cuda.counters import METRICS
 from sgemm_lab.dispatch.shapes import FORTY_SHAPES
 from sgemm_lab.errors import LabError, MissingToolError
+from sgemm_lab.exercises.counted import launch
 from sgemm_lab.kernel import load_kernel
-from sgemm_lab.lab import demand, session
+from sgemm_lab.lab import session
 from sgemm_lab.lab.card import Card
 from sgemm_lab.lab.recorded import Recorded
 from sgemm_lab.records.store import load_records
@@ -40,8 +41,8 @@ def test_words_are_those_of_the_thread_tile() -> None:
 
 
 def test_a_kernel_is_simulated_once_for_all_of_its_values() -> None:
-    first = demand.launch(load_kernel("tiled"), (64, 64, 64))
-    assert demand.launch(load_kernel("tiled"), (64, 64, 64)) is first
+    first = launch(load_kernel("tiled"), (64, 64, 64))
+    assert launch(load_kernel("tiled"), (64, 64, 64)) is first
     assert lab.count("tiled", size=64).launch("tiled") is first
     assert lab.count("tiled", size=64).of("tiled").flop == 2 * 64**3
 

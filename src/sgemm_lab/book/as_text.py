@@ -10,6 +10,7 @@ import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from weakref import WeakKeyDictionary
 
 from bs4 import BeautifulSoup
 from bs4.element import NavigableString, Tag
@@ -39,17 +40,27 @@ class PageText:
     text: str
 
 
+_READ: WeakKeyDictionary[Sphinx, list[PageText]] = WeakKeyDictionary()
+
+
 def write(app: Sphinx, error: Exception | None) -> None:
     """Write both files beside the built pages."""
     if error is not None or app.builder.format != "html":
         return
     site = Path(app.outdir)
-    pages = [page_text(site, name) for name in pages_in_order(app)]
+    pages = texts(app)
     base = app.config.html_baseurl
     (site / LIST).write_text(listing(app.config.html_title, pages, base), encoding="utf-8")
     (site / WHOLE).write_text(
         "\n\n---\n\n".join(page.text for page in pages) + "\n", encoding="utf-8"
     )
+
+
+def texts(app: Sphinx) -> list[PageText]:
+    """Return the built pages in words, in order: read once for all that asks after a build."""
+    if app not in _READ:
+        _READ[app] = [page_text(Path(app.outdir), name) for name in pages_in_order(app)]
+    return _READ[app]
 
 
 def pages_in_order(app: Sphinx) -> list[str]:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from sphinx.application import Sphinx
 
-from sgemm_lab.book.as_text import PageText, page_text, pages_in_order
+from sgemm_lab.book.as_text import PageText, texts
 
 _STYLE = """\
 :root { color-scheme: light dark; }
@@ -26,7 +26,7 @@ def write(app: Sphinx, error: Exception | None) -> None:
     if error is not None or app.builder.format != "html":
         return
     site = Path(app.outdir)
-    pages = [page_text(site, name) for name in pages_in_order(app)]
+    pages = texts(app)
     book, base = app.config.html_title, app.config.html_baseurl
     (site / "index.html").write_text(front_door(book, pages[0], base), encoding="utf-8")
     (site / "404.html").write_text(lost(book, pages, base), encoding="utf-8")

@@ -156,3 +156,13 @@ def refusal(text: str, why: str) -> argparse.ArgumentTypeError:
     """Return what refuses a text; a long one is cut short."""
     shown = text if len(text) <= 40 else f"{text[:40]}…"
     return argparse.ArgumentTypeError(f"'{shown}' {why}")
+
+
+def run_part(options: argparse.Namespace) -> int:
+    """Run a command that has parts, or the part named: what their parsers set as ``part``.
+
+    Raises:
+        LabError: a sentence says what is wrong, and what to do.
+    """
+    status: int = options.part(options)
+    return status

@@ -100,14 +100,16 @@ def _shapes() -> tuple[Declare, Run]:
 
 def _several() -> tuple[Declare, Run]:
     from sgemm_lab.cli import several
+    from sgemm_lab.cli.arguments import run_part
 
-    return several.add_several_arguments, several.run_several
+    return several.add_several_arguments, run_part
 
 
 def _strassen() -> tuple[Declare, Run]:
     from sgemm_lab.cli import strassen
+    from sgemm_lab.cli.arguments import run_part
 
-    return strassen.add_strassen_arguments, strassen.run_strassen
+    return strassen.add_strassen_arguments, run_part
 
 
 COMMANDS = {

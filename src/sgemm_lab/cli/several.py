@@ -38,7 +38,7 @@ _GPU_SIZE: Size = (8192, 8192, 8192)
 
 def add_several_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare what ``several`` takes, and its commands ``record`` and ``scoreboard``."""
-    parser.set_defaults(several=_multiply)
+    parser.set_defaults(part=_multiply)
     parser.add_argument("--layout", choices=LAYOUTS, default="rows", help="default: rows")
     parser.add_argument("--gpus", type=_count, help="how many; default: all, or 4 in NumPy")
     add_one_size(parser)
@@ -60,7 +60,7 @@ def add_several_arguments(parser: argparse.ArgumentParser) -> None:
     )  # fmt: skip
     commands = parser.add_subparsers(metavar="COMMAND")
     recording = add_part(commands, "record", "measure on this machine's GPUs")
-    recording.set_defaults(several=_record)
+    recording.set_defaults(part=_record)
     add_out(recording)
     recording.add_argument(
         "--sizes", type=_sizes, default=SIZES, metavar="N,N,…",
@@ -75,18 +75,8 @@ def add_several_arguments(parser: argparse.ArgumentParser) -> None:
         help="end after this; a later call goes on",
     )  # fmt: skip
     board = add_part(commands, "scoreboard", "show what was measured")
-    board.set_defaults(several=_scoreboard)
+    board.set_defaults(part=_scoreboard)
     add_records(board)
-
-
-def run_several(options: argparse.Namespace) -> int:
-    """Run ``several``, ``several record`` or ``several scoreboard``.
-
-    Raises:
-        LabError: a sentence says what is wrong, and what to do.
-    """
-    status: int = options.several(options)
-    return status
 
 
 def _multiply(options: argparse.Namespace) -> int:

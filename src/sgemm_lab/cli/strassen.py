@@ -32,7 +32,7 @@ _MOST_IN_NUMPY = 2**33
 
 def add_strassen_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare what ``strassen`` takes, and its command ``record``."""
-    parser.set_defaults(strassen=_multiply)
+    parser.set_defaults(part=_multiply)
     add_one_size(parser)
     parser.add_argument(
         "--levels", type=natural, help="default: as many as the model foretells to pay"
@@ -46,22 +46,12 @@ def add_strassen_arguments(parser: argparse.ArgumentParser) -> None:
     )  # fmt: skip
     commands = parser.add_subparsers(metavar="COMMAND")
     recording = add_part(commands, "record", "measure on this machine's GPU")
-    recording.set_defaults(strassen=_record)
+    recording.set_defaults(part=_record)
     add_out(recording)
     recording.add_argument(
         "--measure", type=size, action="append", metavar="M,N,K",
         help="measure this size of the record's; may be given again; default: all",
     )  # fmt: skip
-
-
-def run_strassen(options: argparse.Namespace) -> int:
-    """Run ``strassen`` or ``strassen record``.
-
-    Raises:
-        LabError: a sentence says what is wrong, and what to do.
-    """
-    status: int = options.strassen(options)
-    return status
 
 
 def _multiply(options: argparse.Namespace) -> int:

@@ -1,8 +1,9 @@
 """What exercises ask of kernels and machines: counts, speeds and registers, each with its words."""
 
 from collections.abc import Callable
+from functools import lru_cache
 
-from sgemm_lab.counting.of_kernel import count
+from sgemm_lab.counting.of_kernel import CountedLaunch, count
 from sgemm_lab.cuda.compiler import compile_kernel
 from sgemm_lab.exercises.model import Found, Machine
 from sgemm_lab.hardware import WARP
@@ -11,16 +12,26 @@ from sgemm_lab.simulator.counts import LineCounts
 from sgemm_lab.text import number, size_text
 
 
+@lru_cache(maxsize=64)
+def launch(kernel: Kernel, size: Size) -> CountedLaunch:
+    """Return what a simulated launch of a kernel at one size counted; each is run once.
+
+    Raises:
+        LabError: the size is too large, or the kernel cannot be compiled here.
+    """
+    return count(kernel, size)
+
+
 def counts(kernel: Kernel, size: Size) -> LineCounts:
     """Return what one launch asks of memory, all lines together."""
-    return count(kernel, size).result.counts.total
+    return launch(kernel, size).result.counts.total
 
 
 def counts_at(kernel: Kernel, size: Size, text: str) -> LineCounts:
     """Return what the source lines that contain ``text`` ask of memory in one launch."""
     source = kernel.source.splitlines()
     total = LineCounts()
-    for where, line in count(kernel, size).result.counts.lines.items():
+    for where, line in launch(kernel, size).result.counts.lines.items():
         if where.line and text in source[where.line - 1]:
             total.add(line)
     return total

@@ -4,8 +4,9 @@ from collections.abc import Sequence
 from html import escape
 
 from sgemm_lab.counting.of_kernel import CountedLaunch
+from sgemm_lab.exercises.counted import launch
 from sgemm_lab.kernel import Kernel, Size
-from sgemm_lab.lab import demand, session
+from sgemm_lab.lab import session
 from sgemm_lab.lab.output import Output, table
 from sgemm_lab.records.data import Counted as Hardware
 from sgemm_lab.simulator.counts import Counts, LineCounts
@@ -44,7 +45,7 @@ class Counted:
             LabError: the size is too large, or a kernel cannot be compiled here.
         """
         self.size = size
-        self.launches = {kernel.name: demand.launch(kernel, size) for kernel in kernels}
+        self.launches = {kernel.name: launch(kernel, size) for kernel in kernels}
         self.hardware = {kernel.name: _hardware(kernel, size) for kernel in kernels}
 
     def total(self, kernel: str, key: str) -> int:

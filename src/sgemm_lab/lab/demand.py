@@ -1,9 +1,7 @@
 """What a kernel asks of shared memory for each multiply-add of a warp, and the speed it leaves."""
 
-from functools import lru_cache
-
-from sgemm_lab.counting.of_kernel import CountedLaunch, count
 from sgemm_lab.errors import LabError
+from sgemm_lab.exercises.counted import launch
 from sgemm_lab.hardware import FLOAT_BYTES, WARP
 from sgemm_lab.kernel import Kernel, Size
 from sgemm_lab.lab.card import measured_card
@@ -15,16 +13,6 @@ KINDS = {
     "all": ("shared_load_wavefronts", "shared_store_wavefronts"),
 }
 """The wavefronts that :func:`waves` can count, and the counts they are made of."""
-
-
-@lru_cache(maxsize=64)
-def launch(kernel: Kernel, size: Size) -> CountedLaunch:
-    """Return what a simulated launch of a kernel at one size counted; each is run once.
-
-    Raises:
-        LabError: the size is too large, or the kernel cannot be compiled here.
-    """
-    return count(kernel, size)
 
 
 def waves(kernel: Kernel, what: str, line: str, size: Size) -> float:

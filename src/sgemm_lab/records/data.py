@@ -52,8 +52,65 @@ Count = Annotated[int, _ABOVE_ZERO]
 Samples = Annotated[tuple[Annotated[float, _ABOVE_ZERO], ...], _NOT_EMPTY]
 
 
+class OfSize:
+    """What there is of one size: a part of what has M, N and K among its fields."""
+
+    m: int
+    n: int
+    k: int
+
+    @property
+    def size(self) -> Size:
+        """M, N, K of the product."""
+        return self.m, self.n, self.k
+
+    @property
+    def flop(self) -> int:
+        """FLOP of the product: a multiplication and an addition per term."""
+        return 2 * self.m * self.n * self.k
+
+
+class BesideLibrary:
+    """A speed beside that of cuBLAS in the same run: a part of the scores."""
+
+    @property
+    def size(self) -> Size:
+        """M, N, K of the product."""
+        raise NotImplementedError
+
+    @property
+    def gflops(self) -> float:
+        """GFLOP/s at the median."""
+        raise NotImplementedError
+
+    @property
+    def cublas_gflops(self) -> float:
+        """GFLOP/s of cuBLAS."""
+        raise NotImplementedError
+
+    @property
+    def m(self) -> int:
+        """Rows of C."""
+        return self.size[0]
+
+    @property
+    def n(self) -> int:
+        """Columns of C."""
+        return self.size[1]
+
+    @property
+    def k(self) -> int:
+        """Terms of a sum."""
+        return self.size[2]
+
+    @property
+    def share(self) -> float:
+        """Its GFLOP/s over those of cuBLAS."""
+        return self.gflops / self.cublas_gflops
+
+
 @dataclass(frozen=True)
-class Measurement:
+class Measurement(OfSize):
     """Samples of one kernel, or of cuBLAS, at one size. Seconds are per launch."""
 
     kernel: Name
@@ -72,16 +129,6 @@ class Measurement:
     error: Annotated[float, _NOT_BELOW_ZERO] | None = None
     """‖C − A·B‖ over ‖A·B‖ by all elements, A·B in float64, of inputs like those of the race. None
     where it was not measured, or C holds NaN or infinity."""
-
-    @property
-    def size(self) -> Size:
-        """M, N, K of the product."""
-        return self.m, self.n, self.k
-
-    @property
-    def flop(self) -> int:
-        """FLOP of the product: a multiplication and an addition per term."""
-        return 2 * self.m * self.n * self.k
 
     @property
     def gflops(self) -> float:
@@ -125,7 +172,7 @@ class Reading:
 
 
 @dataclass(frozen=True)
-class Counters:
+class Counters(OfSize):
     """What the GPU counted in one launch, by the names in ``METRICS``."""
 
     kernel: Name
@@ -137,7 +184,7 @@ class Counters:
 
 
 @dataclass(frozen=True)
-class Accuracy:
+class Accuracy(OfSize):
     """How far off C was from A·B in float64, at one class of inputs and one size."""
 
     kernel: Name
@@ -209,7 +256,7 @@ class Run(Taken):
 
 
 @dataclass(frozen=True)
-class Score:
+class Score(BesideLibrary):
     """One kernel at one size on one GPU, beside cuBLAS in the same run. Speeds are medians."""
 
     device: Device
@@ -243,21 +290,6 @@ class Score:
         return self.measurement.size
 
     @property
-    def m(self) -> int:
-        """Rows of C."""
-        return self.measurement.m
-
-    @property
-    def n(self) -> int:
-        """Columns of C."""
-        return self.measurement.n
-
-    @property
-    def k(self) -> int:
-        """Terms of a sum."""
-        return self.measurement.k
-
-    @property
     def gflops(self) -> float:
         """The kernel's GFLOP/s."""
         return self.measurement.gflops
@@ -286,11 +318,6 @@ class Score:
     def samples(self) -> tuple[float, ...]:
         """GFLOP/s of every sample of the kernel."""
         return self.measurement.samples
-
-    @property
-    def share(self) -> float:
-        """The kernel's GFLOP/s over cuBLAS's."""
-        return self.gflops / self.cublas_gflops
 
     @property
     def clock_mhz(self) -> float:
@@ -408,7 +435,7 @@ class Record:
         for run in self.runs:
             for found in run.counters:
                 sizes = launches.setdefault((found.kernel, found.fingerprint), {})
-                sizes[found.m, found.n, found.k] = Counted(self.gpu, run, found)
+                sizes[found.size] = Counted(self.gpu, run, found)
         return launches
 
     @cached_property

@@ -6,7 +6,16 @@ from typing import Annotated
 
 from sgemm_lab.errors import LabError
 from sgemm_lab.kernel import Size
-from sgemm_lab.records.data import Count, Device, Name, Samples, Spread, Taken
+from sgemm_lab.records.data import (
+    BesideLibrary,
+    Count,
+    Device,
+    Name,
+    OfSize,
+    Samples,
+    Spread,
+    Taken,
+)
 from sgemm_lab.records.form import Rule
 from sgemm_lab.records.kind import Kind
 
@@ -41,7 +50,7 @@ class Way:
 
 
 @dataclass(frozen=True)
-class SizeTimes:
+class SizeTimes(OfSize):
     """All plans of one size and cuBLAS, in turns."""
 
     m: Count
@@ -54,14 +63,9 @@ class SizeTimes:
     clock_mhz: Spread | None = None
     power_w: Spread | None = None
 
-    @property
-    def size(self) -> Size:
-        """M, N, K."""
-        return self.m, self.n, self.k
-
     def tflops(self, seconds: tuple[float, ...]) -> float:
         """Return TFLOP/s at the median, as if each term were multiplied and added: 2·M·N·K."""
-        return 2 * self.m * self.n * self.k / statistics.median(seconds) / 1e12
+        return self.flop / statistics.median(seconds) / 1e12
 
     def share(self, way: Way) -> float:
         """Return a plan's speed over that of cuBLAS."""
@@ -74,7 +78,7 @@ class SizeTimes:
 
 
 @dataclass(frozen=True)
-class Errors:
+class Errors(OfSize):
     """Norm-wise errors ‖error of C‖ / ‖C‖ (Frobenius, of sampled rows) against float64."""
 
     inputs: Name
@@ -149,7 +153,7 @@ class FewerRecord:
 
 
 @dataclass(frozen=True)
-class FewerScore:
+class FewerScore(BesideLibrary):
     """The fastest plan with a level or more at one size, beside cuBLAS in the same run."""
 
     gpu: str
@@ -170,21 +174,6 @@ class FewerScore:
         return self.times.size
 
     @property
-    def m(self) -> int:
-        """Rows of C."""
-        return self.times.m
-
-    @property
-    def n(self) -> int:
-        """Columns of C."""
-        return self.times.n
-
-    @property
-    def k(self) -> int:
-        """Terms of a sum."""
-        return self.times.k
-
-    @property
     def levels(self) -> int:
         """How often a product is cut into seven."""
         return self.way.levels
@@ -198,11 +187,6 @@ class FewerScore:
     def cublas_gflops(self) -> float:
         """GFLOP/s of cuBLAS."""
         return 1e3 * self.times.tflops(self.times.cublas)
-
-    @property
-    def share(self) -> float:
-        """Its GFLOP/s over those of cuBLAS."""
-        return self.times.share(self.way)
 
     @property
     def error(self) -> float | None:
@@ -228,7 +212,7 @@ def scores(record: FewerRecord) -> list[FewerScore]:
     for arithmetic, measured, known in parts:
         for times in measured:
             ways = [way for way in times.ways if way.levels]
-            alike = (one for one in known if (one.m, one.n, one.k) == times.size)
+            alike = (one for one in known if one.size == times.size)
             errors = next((one for one in alike if one.inputs == _UNIFORM), None)
             if ways:
                 best = min(ways, key=lambda way: statistics.median(way.seconds))

@@ -1,14 +1,12 @@
 """What several GPUs of one host measured: the form of a record, its file and its scores."""
 
-import math
 import statistics
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated
 
-from sgemm_lab.kernel import Size
-from sgemm_lab.records.data import Count, Dated, Device, Name, Samples
+from sgemm_lab.records.data import Count, Dated, Device, Name, OfSize, Samples
 from sgemm_lab.records.form import Rule
 from sgemm_lab.records.kind import Kind, RunFile
 
@@ -52,7 +50,7 @@ class LinkTimes:
 
 
 @dataclass(frozen=True)
-class Case:
+class Case(OfSize):
     """A product that was to be measured."""
 
     gpus: Count
@@ -69,11 +67,6 @@ class Case:
     """Whether all of it was one CUDA graph."""
     block_limit: Count | None = None
     """The most blocks that NCCL took for a transfer; None: it chose."""
-
-    @property
-    def size(self) -> Size:
-        """M, N, K of the whole product."""
-        return self.m, self.n, self.k
 
     @property
     def is_square(self) -> bool:
@@ -105,7 +98,7 @@ class ProductTimes:
     @property
     def tflops(self) -> float:
         """TFLOP/s of all GPUs at the median."""
-        return 2 * math.prod(self.case.size) / statistics.median(self.overlap) / 1e12
+        return self.case.flop / statistics.median(self.overlap) / 1e12
 
     @property
     def efficiency(self) -> float | None:

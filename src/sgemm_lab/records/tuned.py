@@ -16,7 +16,7 @@ from typing import Annotated, Any
 from sgemm_lab.errors import LabError
 from sgemm_lab.files import data_folder, locked, own_records, write_whole
 from sgemm_lab.kernel import Size, book_kernel
-from sgemm_lab.records.data import Count, Device, Name, Taken
+from sgemm_lab.records.data import Count, Device, Name, OfSize, Taken
 from sgemm_lab.records.form import FormError, Rule, decoded, encoded
 from sgemm_lab.records.kind import Kind
 
@@ -24,7 +24,7 @@ Seconds = Annotated[float, Rule(lambda seconds: seconds > 0, "above 0")]
 
 
 @dataclass(frozen=True)
-class Point:
+class Point(OfSize):
     """One kernel at one size. Seconds are medians per launch, taken in turns with cuBLAS."""
 
     kernel: Name
@@ -42,14 +42,9 @@ class Point:
     """What the model of the search foretold as the most."""
 
     @property
-    def size(self) -> Size:
-        """M, N, K of the product."""
-        return self.m, self.n, self.k
-
-    @property
     def gflops(self) -> float:
         """GFLOP/s at the median."""
-        return 2 * self.m * self.n * self.k / self.seconds / 1e9
+        return self.flop / self.seconds / 1e9
 
     @property
     def share(self) -> float:

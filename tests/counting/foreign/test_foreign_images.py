@@ -123,3 +123,14 @@ def test_a_surface_has_the_elements_that_move() -> None:
 def test_arguments_that_do_not_fit_are_a_sentence(arguments: str, reason: str) -> None:
     with pytest.raises(LabError, match=reason):
         counted(TURN, arguments)
+
+
+def test_a_texture_may_be_a_field_of_a_struct() -> None:
+    source = """struct Scene { int width; cudaTextureObject_t image; float* out; };
+    __global__ void k(Scene s) {
+        int i = threadIdx.x;
+        if (i < s.width) s.out[i] = tex2D<float>(s.image, i, 0);
+    }"""
+    done = counted(source, "width=32 image:texture:32:2 out:out:32", ("out = image[:32]",))
+    assert not done.wrong
+    assert "s_image:texture:4096:64:float" in given(counted(source))

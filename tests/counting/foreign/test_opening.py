@@ -179,3 +179,10 @@ def test_a_type_that_is_assumed_is_half_where_float_does_not_fit(
     assert found.notes == ("Values of the template, assumed: --entry 'k<half>'.",)
     with pytest.raises(CompileError, match=r"Line 3: small[^$]*--entry 'k<float>'"):
         opened(text.replace("== s", "== 1 + s"), tmp_path)
+
+
+def test_an_old_texture_is_told_what_to_become() -> None:
+    source = """texture<float, 2, cudaReadModeElementType> image;
+__global__ void k(float* o) { o[threadIdx.x] = tex2D(image, threadIdx.x, 0); }"""
+    with pytest.raises(CompileError, match="a parameter of the type cudaTextureObject_t"):
+        open_file(Pasted("k.cu", source, Path()))

@@ -36,6 +36,9 @@ _WARP_SIZE = re.compile(r"\bWARP_SZ\b")
 _LACKS = "undefined|not a template|has no member|not declared|no operator|too few arguments"
 """What the compiler says where a declaration may be missing."""
 
+_OLD_TEXTURE = r"\btexture is not a template|identifier \"texture\" is undefined"
+"""What it says of a texture that is a variable of the file, as CUDA had them before version 12."""
+
 _OF_NAME = re.compile(r"^Line \d+ of __nv_name_map: ")
 """How NVRTC's errors in the name of a template's instance begin."""
 
@@ -230,6 +233,11 @@ def _hint(message: str, sources: Sources, missing: Sequence[str]) -> str:
         return (
             f"\n{missing[0]} is one of CUDA's own headers, and it was not found. Set "
             f"CUDA_PATH to the folder of the CUDA toolkit, or 'pip install {wheels}'."
+        )
+    if re.search(_OLD_TEXTURE, message):
+        return (
+            "\nThis CUDA has no texture references any more. Give the kernel a texture object: a "
+            "parameter of the type cudaTextureObject_t, read with tex2D<float>(object, x, y)."
         )
     if sources.absent and re.search(_LACKS, message):
         names = ", ".join(dict.fromkeys(name for _, _, name in sources.absent))

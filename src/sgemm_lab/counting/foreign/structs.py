@@ -20,7 +20,7 @@ from sgemm_lab.counting.foreign.kernels import (
     parameter_of,
     split,
 )
-from sgemm_lab.counting.foreign.presets import Parameter
+from sgemm_lab.counting.foreign.presets import IMAGES, Parameter
 from sgemm_lab.counting.foreign.tokens import Token
 from sgemm_lab.errors import LabError
 
@@ -105,7 +105,7 @@ def _fields(
 ) -> tuple[list[Placed], int, int]:
     """The fields of a struct or vector, its bytes, and the multiple it starts at."""
     element = element_of("uint3" if one.type == "dim3" else one.type) or resolve(one.type)
-    if one.pointer:
+    if one.pointer or one.type in IMAGES:
         return [Placed(Parameter(one, element), 0)], POINTER_BYTES, POINTER_BYTES
     if element is not None:
         return _vector(one, element)

@@ -43,10 +43,8 @@ class PageText:
 _READ: WeakKeyDictionary[Sphinx, list[PageText]] = WeakKeyDictionary()
 
 
-def write(app: Sphinx, error: Exception | None) -> None:
+def write(app: Sphinx) -> None:
     """Write both files beside the built pages."""
-    if error is not None or app.builder.format != "html":
-        return
     site = Path(app.outdir)
     pages = texts(app)
     base = app.config.html_baseurl

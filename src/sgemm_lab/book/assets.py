@@ -16,10 +16,8 @@ def clear_icons(app: Sphinx) -> None:
     icons.clear(Path(app.outdir))
 
 
-def write_assets(app: Sphinx, error: Exception | None) -> None:
+def write_assets(app: Sphinx) -> None:
     """Put letters, icons, the book's colours and the widgets beside the built pages."""
-    if error is not None or app.builder.format != "html":
-        return
     site = Path(app.outdir)
     static = site / "_static"
     (static / "book-theme.css").write_text(theme.stylesheet(), encoding="utf-8")

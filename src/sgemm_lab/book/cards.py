@@ -20,9 +20,9 @@ _DPI = 100
 _TITLE_COLUMNS, _CHANGE_COLUMNS = 30, 62
 
 
-def write_cards(app: Sphinx, error: Exception | None) -> None:
+def write_cards(app: Sphinx) -> None:
     """Draw the card of every page, if the site's address is known: a card is found by it alone."""
-    if error is not None or app.builder.format != "html" or not app.config.html_baseurl:
+    if not app.config.html_baseurl:
         return
     folder = Path(app.outdir) / FOLDER
     folder.mkdir(parents=True, exist_ok=True)

@@ -1,6 +1,7 @@
 """What Sphinx loads: connects the parts of the book to the build."""
 
 import os
+from collections.abc import Callable
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -64,19 +65,32 @@ def setup(app: Sphinx) -> dict[str, Any]:
     app.connect("html-page-context", head.add_head)
     # After all that adds to a page.
     app.connect("html-page-context", joining.lighten, priority=900)
-    app.connect("build-finished", assets.write_assets)
-    app.connect("build-finished", panels.write_files)
-    app.connect("build-finished", reader_cards.write_scripts)
-    app.connect("build-finished", links.publish_notebooks)
-    app.connect("build-finished", cards.write_cards)
-    app.connect("build-finished", as_text.write)
+    for write in (
+        assets.write_assets,
+        panels.write_files,
+        reader_cards.write_scripts,
+        links.publish_notebooks,
+        cards.write_cards,
+        as_text.write,
+    ):
+        _after_the_pages(app, write)
     # After the theme, which writes a sheet then, and Jupyter Book, which writes a front door.
-    app.connect("build-finished", joining.write, priority=900)
-    app.connect("build-finished", finding.write, priority=900)
+    _after_the_pages(app, joining.write, priority=900)
+    _after_the_pages(app, finding.write, priority=900)
     # Jupyter Book's command has no option for it: pages are run and written on all cores. Sphinx
     # deals them out in portions before it begins; of more portions none is the one all wait for.
     app.parallel = 2 * (os.cpu_count() or 1)
     return {"version": version("sgemm-lab"), "parallel_read_safe": True}
+
+
+def _after_the_pages(app: Sphinx, write: Callable[[Sphinx], None], priority: int = 500) -> None:
+    """Call ``write`` once a build has ended well and has written pages."""
+
+    def finished(app: Sphinx, error: Exception | None) -> None:
+        if error is None and app.builder.format == "html":
+            write(app)
+
+    app.connect("build-finished", finished, priority=priority)
 
 
 def _add_exercises(app: Sphinx) -> None:

@@ -21,10 +21,8 @@ _FIND_ROOT = 'location.pathname.replace(/(?:chapters|notebooks|_static)\\/.*$|[^
 """Where the address is unknown, a lost page tells the site's root from the folders that it has."""
 
 
-def write(app: Sphinx, error: Exception | None) -> None:
+def write(app: Sphinx) -> None:
     """Write the files beside the built pages."""
-    if error is not None or app.builder.format != "html":
-        return
     site = Path(app.outdir)
     pages = texts(app)
     book, base = app.config.html_title, app.config.html_baseurl

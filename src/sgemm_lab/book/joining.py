@@ -69,10 +69,8 @@ def lighten(
     context["script_files"] = scripts
 
 
-def write(app: Sphinx, error: Exception | None) -> None:
+def write(app: Sphinx) -> None:
     """Write the joined sheet and the joined script beside the built pages."""
-    if error is not None or app.builder.format != "html":
-        return
     site = Path(app.outdir)
     static = site / "_static"
     script = joined_script(static)

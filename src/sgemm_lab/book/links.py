@@ -41,10 +41,8 @@ def add_page_links(
     context["page_links"] = links
 
 
-def publish_notebooks(app: Sphinx, error: Exception | None) -> None:
+def publish_notebooks(app: Sphinx) -> None:
     """Write every chapter's notebook beside the built pages."""
-    if error is not None or app.builder.format != "html":
-        return
     target = Path(app.outdir) / PUBLISHED
     shutil.rmtree(target, ignore_errors=True)
     repository = known_repository(Path(app.srcdir))

@@ -164,10 +164,8 @@ def add_sheet(
         app.add_css_file("panel.css")
 
 
-def write_files(app: Sphinx, error: Exception | None) -> None:
+def write_files(app: Sphinx) -> None:
     """Put the panel's script, the engine and the kernels' PTX beside the built pages."""
-    if error is not None or app.builder.format != "html":
-        return
     static = Path(app.outdir) / "_static"
     named = {name for names in gathered(app.env, KIND).values() for name in names}
     boxes = gathered(app.env, exercises.KIND)

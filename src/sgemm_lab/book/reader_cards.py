@@ -235,9 +235,9 @@ def intensity_of(program: Kernel, variant: str = "") -> float:
     return Tile.from_constants(values if tiled else {}).block_intensity
 
 
-def write_scripts(app: Sphinx, error: Exception | None) -> None:
+def write_scripts(app: Sphinx) -> None:
     """Put the scripts beside the built pages, where one of them has the place."""
-    if error is None and app.builder.format == "html" and gathered(app.env, KIND):
+    if gathered(app.env, KIND):
         static = Path(app.outdir) / "_static"
         (static / SCRIPT).write_text(script(), encoding="utf-8")
         (static / CHAPTER_SCRIPT).write_text(chapter_script(), encoding="utf-8")

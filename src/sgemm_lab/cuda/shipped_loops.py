@@ -10,7 +10,7 @@ from pathlib import Path
 from sgemm_lab.cuda.compiler import compile_kernel
 from sgemm_lab.cuda.machine_code import disassemble
 from sgemm_lab.cuda.main_loop import Loop, loop_text, main_loop
-from sgemm_lab.cuda.shipped_ptx import shipped_file
+from sgemm_lab.cuda.shipped_ptx import say_written, shipped_file
 from sgemm_lab.files import SHIPPED_LOOPS, data_folder, write_whole
 from sgemm_lab.kernel import Kernel, load_kernel
 
@@ -70,9 +70,7 @@ def _file(kernel: Kernel) -> Path:
 
 def main() -> None:
     """Write the files and say how many."""
-    files = write_all()
-    kilobytes = sum(file.stat().st_size for file in files) / 1000
-    print(f"Wrote {len(files)} files, {kilobytes:,.0f} kB, to {SHIPPED_LOOPS}.")
+    say_written(write_all(), SHIPPED_LOOPS)
 
 
 if __name__ == "__main__":

@@ -7,6 +7,7 @@ Where NVRTC cannot be installed, such as on macOS, the book's kernels are counte
 import hashlib
 import json
 import re
+from collections.abc import Sequence
 from pathlib import Path
 
 from sgemm_lab.cuda.compiler import DEFAULT_TARGET, compile_to_ptx, load_nvrtc
@@ -112,11 +113,15 @@ def toys() -> list[Kernel]:
     return [load_kernel(name) for name in sorted(named - known)]
 
 
+def say_written(files: Sequence[Path], folder: Path) -> None:
+    """Say how many files there are now in a folder of what travels, and how large they are."""
+    kilobytes = sum(file.stat().st_size for file in files) / 1000
+    print(f"Wrote {len(files)} files, {kilobytes:,.0f} kB, to {folder}.")
+
+
 def main() -> None:
     """Write the files and say how many."""
-    files = write_all()
-    kilobytes = sum(file.stat().st_size for file in files) / 1000
-    print(f"Wrote {len(files)} files, {kilobytes:,.0f} kB, to {SHIPPED_PTX}.")
+    say_written(write_all(), SHIPPED_PTX)
 
 
 if __name__ == "__main__":

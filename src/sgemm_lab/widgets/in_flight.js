@@ -6,7 +6,7 @@ import { comma, number } from "../text.js";
 import { choiceSlider } from "./shared/controls.js";
 import { html, say } from "./shared/dom.js";
 import { HUES } from "./shared/levels.js";
-import { keepDrawn, put, redrawer } from "./shared/model.js";
+import { changer, keepDrawn, redrawer } from "./shared/model.js";
 
 /**
  * A level of memory as one SM sees it: clocks, and bytes per clock.
@@ -18,11 +18,9 @@ import { keepDrawn, put, redrawer } from "./shared/model.js";
 /** @param {View<State>} view */
 export function render({ model, el }) {
   const redraw = redrawer(update);
+  const change = changer(model, redraw);
   /** @type {(name: "threads" | "bytes") => (value: number) => void} */
-  const choose = (name) => (value) => {
-    put(model, name, value);
-    redraw();
-  };
+  const choose = (name) => (value) => change(name, value);
   const threads = choiceSlider("Threads on an SM", choose("threads"));
   const bytes = choiceSlider("Bytes on their way for each", choose("bytes"));
   const bars = html("div", { class: "lab-flights", role: "list" });

@@ -8,7 +8,15 @@ import { ladderForm } from "./ladder_form.js";
 import { choiceSlider, segments, steadyVerdict } from "./shared/controls.js";
 import { html, present, setAttributes, svg } from "./shared/dom.js";
 import { textWidth } from "./shared/labels.js";
-import { chosenGpu, gpuChooser, keepDrawn, listen, put, redrawer, roomIn } from "./shared/model.js";
+import {
+  changer,
+  chosenGpu,
+  gpuChooser,
+  keepDrawn,
+  listen,
+  redrawer,
+  roomIn,
+} from "./shared/model.js";
 import { rowPicker } from "./shared/row_picker.js";
 import { Scene } from "./shared/scene.js";
 
@@ -117,11 +125,7 @@ export function render({ model, el }) {
  * @param {() => void} redraw
  */
 function ladderControls(model, redraw) {
-  /** @type {<K extends keyof State & string>(name: K, value: State[K]) => void} */
-  const change = (name, value) => {
-    put(model, name, value);
-    redraw();
-  };
+  const change = changer(model, redraw);
   const chooser = gpuChooser(model);
   chooser.field.addEventListener("change", redraw);
   const sizes = sizeControls(model, (size) => change("size", size));

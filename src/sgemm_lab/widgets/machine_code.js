@@ -6,7 +6,7 @@ import { sentence } from "../rules/sentences.js";
 import { comma, percent, plural, tenthsPercent } from "../text.js";
 import { choiceSlider, key, showFacts } from "./shared/controls.js";
 import { button, html, say, setAttributes, svg } from "./shared/dom.js";
-import { keepDrawn, put, redrawer, roomIn } from "./shared/model.js";
+import { changer, keepDrawn, redrawer, roomIn } from "./shared/model.js";
 import { range, within } from "./shared/scale.js";
 import { Scene } from "./shared/scene.js";
 
@@ -50,11 +50,7 @@ const NARROW = 560; // px under which two ribbons stand one below the other
 /** @param {View<State>} view */
 export function render({ model, el }) {
   const redraw = redrawer(update);
-  /** @type {<K extends keyof State & string>(name: K, value: State[K]) => void} */
-  const change = (name, value) => {
-    put(model, name, value);
-    redraw();
-  };
+  const change = changer(model, redraw);
   const panels = [
     new Panel(model, change, "left", "left_at"),
     new Panel(model, change, "right", "right_at"),

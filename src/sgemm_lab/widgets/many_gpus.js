@@ -6,7 +6,7 @@ import { leastGpus, onPaper, paperWords } from "../rules/on_paper.js";
 import { comma, number, percent } from "../text.js";
 import { choiceSlider, key } from "./shared/controls.js";
 import { html, say, setAttributes, svg } from "./shared/dom.js";
-import { keepDrawn, put, redrawer, roomIn } from "./shared/model.js";
+import { changer, keepDrawn, redrawer, roomIn } from "./shared/model.js";
 import { Scene } from "./shared/scene.js";
 
 /**
@@ -36,11 +36,9 @@ const SHARES = [0, 0.25, 0.5, 0.75, 1];
 /** @param {View<State>} view */
 export function render({ model, el }) {
   const redraw = redrawer(update);
+  const change = changer(model, redraw);
   const sliders = SLIDERS.map(({ name, label, words }) => {
-    const slider = choiceSlider(label, (value) => {
-      put(model, name, value);
-      redraw();
-    });
+    const slider = choiceSlider(label, (value) => change(name, value));
     return { name, words, ...slider };
   });
   const picture = svg("svg", { class: "lab-chart", role: "img" });

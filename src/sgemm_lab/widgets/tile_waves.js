@@ -14,7 +14,7 @@ import { LARGEST, SMALLEST } from "../rules/tile_waves.py";
 import { comma, number, percent } from "../text.js";
 import { choiceSlider, key, segments, showFacts } from "./shared/controls.js";
 import { html, say, setAttributes, svg } from "./shared/dom.js";
-import { chosenGpu, gpuChooser, keepDrawn, put, redrawer, roomIn } from "./shared/model.js";
+import { changer, chosenGpu, gpuChooser, keepDrawn, redrawer, roomIn } from "./shared/model.js";
 import { range, ticks, within } from "./shared/scale.js";
 import { Scene, scrubByPointer, slanted } from "./shared/scene.js";
 
@@ -66,11 +66,7 @@ const APART = 4; // px from one line to the next, or they are left out
 /** @param {View<State>} view */
 export function render({ model, el }) {
   const redraw = redrawer(update);
-  /** @type {<K extends keyof State & string>(name: K, value: State[K]) => void} */
-  const change = (name, value) => {
-    put(model, name, value);
-    redraw();
-  };
+  const change = changer(model, redraw);
   const controls = settings(model, change);
   const facts = html("dl", { class: "lab-facts" });
   const field = svg("svg", { class: "lab-chart", role: "img" });

@@ -6,7 +6,7 @@ import { pipelineReport, schedule } from "../rules/overlap.js";
 import { number, percent, plural } from "../text.js";
 import { choiceSlider, key, segments, showFacts } from "./shared/controls.js";
 import { html, say, setAttributes, svg } from "./shared/dom.js";
-import { keepDrawn, put, redrawer, roomIn } from "./shared/model.js";
+import { changer, keepDrawn, redrawer, roomIn } from "./shared/model.js";
 import { MARGIN, OverTime, scale, scrubber } from "./shared/over_time.js";
 import { range, within } from "./shared/scale.js";
 import { Scene, scrubByPointer, slanted } from "./shared/scene.js";
@@ -61,11 +61,7 @@ const clocks = (value) => `${number(value)} clock${value === 1 ? "" : "s"}`;
 /** @param {View<State>} view */
 export function render({ model, el }) {
   const redraw = redrawer(update);
-  /** @type {<K extends keyof State & string>(name: K, value: State[K]) => void} */
-  const change = (name, value) => {
-    put(model, name, value);
-    redraw();
-  };
+  const change = changer(model, redraw);
   const controls = pipelineControls(model, change);
   const facts = html("dl", { class: "lab-facts" });
   const picture = svg("svg", { class: "lab-chart", role: "img" });

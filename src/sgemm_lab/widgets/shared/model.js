@@ -92,6 +92,20 @@ export function put(model, name, value) {
 }
 
 /**
+ * What sets one key of the model, as `put` does, and then calls `redraw`.
+ * @template S
+ * @param {Model<S>} model
+ * @param {() => void} redraw
+ * @returns {<K extends keyof S & string>(name: K, value: S[K]) => void}
+ */
+export function changer(model, redraw) {
+  return (name, value) => {
+    put(model, name, value);
+    redraw();
+  };
+}
+
+/**
  * The GPU chosen, or the first where there is none of that name.
  * @template {{ id: string }} G
  * @param {Model<{ gpus: G[], gpu: string }>} model

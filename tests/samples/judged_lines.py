@@ -69,8 +69,16 @@ JUDGE = """async (exercise, answer, made, most) => {
   return lines.judged(exercise, answer, {
     compiled,
     compiledLike: (name, source) => compiled(source),
-    checked: async ({ source, ptx }, sizes) =>
-      checking.checked(kernel(source), ptx, sizes.slice(0, most)),
+    checked: async ({ source, ptx }, sizes) => {
+      const results = [];
+      for (const size of sizes.slice(0, most)) {
+        const result = checking.checked(kernel(source), ptx, size);
+        if ("refused" in result) return result;
+        results.push(result);
+        if (result.fault !== null || result.refusal !== null) break;
+      }
+      return results;
+    },
     said: async (asks, reader, books) => asking.said(
       asks,
       subject(reader),

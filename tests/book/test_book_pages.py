@@ -137,3 +137,18 @@ def test_chapter_is_accessible_and_fits(
     assert problems(page) == []
     width = page.evaluate("document.documentElement.scrollWidth")
     assert width <= page.viewport_size["width"]
+
+
+@pytest.mark.parametrize("chapter", ["12_fewer_products", "A8_scoreboard"])
+@pytest.mark.parametrize("width", [360, 412])
+def test_what_is_below_a_widget_of_the_first_screen_does_not_jump(
+    book: Site, contexts: Any, chapter: str, width: int
+) -> None:
+    page = contexts(viewport={"width": width, "height": 823}).page
+    page.goto(book.url(f"chapters/{chapter}.html"))
+    widget = page.locator(".lab-widget").first
+    live = widget.locator(".lab-widget-live > *")
+    live.wait_for(state="visible")
+    tall = live.bounding_box()["height"]
+    widget.evaluate("(one) => one.classList.remove('is-live')")
+    assert abs(widget.locator(".lab-widget-still").bounding_box()["height"] - tall) < 30

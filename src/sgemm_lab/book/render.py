@@ -19,7 +19,7 @@ from sgemm_lab.widgets.base import WIDGET_MIME
 PAGE_STATE_MIME = "application/vnd.sgemm-lab.page-widgets+json"
 
 _WIDGET_HTML = """\
-<div class="lab-widget" data-model-id="{model_id}">
+<div class="lab-widget" data-model-id="{model_id}"{room}>
 <div class="lab-widget-live"></div>
 <div class="lab-widget-still">{still}</div>
 {table}</div>
@@ -69,6 +69,7 @@ class PageRenderer(NbElementRenderer):  # type: ignore[misc]
             model_id=content["model_id"],
             still=self._picture(data, content["still"]),
             table=_TABLE_HTML.format(table=table) if table else "",
+            room=f' style="--lab-room: {room}"' if (room := content.get("room")) else "",
         )
         return nodes.raw(text=html, format="html", classes=["output"])
 

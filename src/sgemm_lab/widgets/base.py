@@ -45,6 +45,10 @@ class LabWidget(anywidget.AnyWidget):
     edited.
     """
 
+    ROOM: ClassVar[str] = ""
+    """How tall the live view is on a phone, as CSS: for a widget that stands on the first screen of
+    a page, where what is below would jump when it comes."""
+
     _entry: ClassVar[Path | None] = None
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
@@ -90,5 +94,6 @@ class LabWidget(anywidget.AnyWidget):
             "still": self.still(),
             "alt": self.alt,
             "table": self.table(),
+            "room": self.ROOM,
         }
         return data, metadata

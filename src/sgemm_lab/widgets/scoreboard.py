@@ -64,6 +64,8 @@ class Scoreboard(LabWidget):
         LabError: a row or a setting is not as described.
     """
 
+    ROOM = "882px"
+
     rows: "traitlets.List[dict[str, Any]]" = traitlets.List().tag(sync=True)
     gpu = traitlets.Unicode().tag(sync=True)
     size = traitlets.Unicode().tag(sync=True)

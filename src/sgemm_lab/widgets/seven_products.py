@@ -38,6 +38,8 @@ class SevenProducts(LabWidget):
         LabError: the data are not as described; the message says what is wrong.
     """
 
+    ROOM = "calc(100vw + 121px)"  # the squares are as wide as the page
+
     products: "traitlets.List[dict[str, Any]]" = traitlets.List().tag(sync=True)
     step = traitlets.Int(1).tag(sync=True)
 

@@ -91,7 +91,7 @@ def test_the_bundle_holds_all_a_page_without_scripts_needs(name: str) -> None:
     data, _ = bundle
     assert data["application/vnd.jupyter.widget-view+json"]["model_id"] == widget.model_id
     ours = data[WIDGET_MIME]
-    assert set(ours) == {"model_id", "still", "alt", "table"}
+    assert set(ours) == {"model_id", "still", "alt", "table", "room"}
     assert ours["model_id"] == widget.model_id
     assert data["text/plain"] == ours["alt"]
     ET.fromstring(f"<div>{ours['table']}</div>")

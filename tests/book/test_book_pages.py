@@ -152,3 +152,22 @@ def test_what_is_below_a_widget_of_the_first_screen_does_not_jump(
     tall = live.bounding_box()["height"]
     widget.evaluate("(one) => one.classList.remove('is-live')")
     assert abs(widget.locator(".lab-widget-still").bounding_box()["height"] - tall) < 30
+
+
+def test_no_panel_is_cut_off_by_what_folds_it(book: Site, contexts: Any) -> None:
+    folded = [page for page in CHAPTERS if "{dropdown} Change" in source_of(page)]
+    assert folded
+    for name in folded:
+        page = contexts(viewport={"width": 1280, "height": 900}).goto(book, name).page
+        panel = page.locator('.sd-dropdown [data-lab="panel"]')
+        fold = page.locator(".sd-dropdown", has=panel)
+        fold.evaluate("(one) => { one.open = true; }")
+        sides = "(one) => [one.getBoundingClientRect()].map(({ left, right }) => [left, right])[0]"
+        (left, right), (from_, to) = panel.evaluate(sides), fold.evaluate(sides)
+        assert from_ <= left < right <= to, name
+        page.close()
+
+
+def source_of(page: str) -> str:
+    """Return the text that a chapter's page is made of."""
+    return (ROOT / page).with_suffix(".md").read_text(encoding="utf-8")

@@ -105,6 +105,18 @@ def test_barriers_of_some_warps_count_as_barriers_of_a_block_do() -> None:
     assert found["blocks"] == persistent()["blocks"]
 
 
+def test_a_named_barrier_of_those_who_multiply_orders_them_alone() -> None:
+    read = "arrive(&emptied[now]);  // I have read this window"
+    found = walk(edited(read, f'{read}\n            asm volatile("bar.sync 1, 256;");'), SIZE)
+    assert found["parties"] == [COPYING, MULTIPLYING]
+    assert found["problems"] == []
+    products = [step["values"] for step in found["blocks"][0] if step["a"]]
+    assert products == [step["values"] for step in persistent()["blocks"][0] if step["a"]]
+    windows = [step["window"] for step in found["blocks"][0]]
+    assert windows == sorted(windows)
+    assert windows != [step["window"] for step in persistent()["blocks"][0]]
+
+
 def test_a_launch_that_races_keeps_the_order_in_which_it_went_wrong() -> None:
     found = walk(edited("waitFor(&filled[0], 0);", ""), SIZE)
     assert any("no barrier" in problem for problem in found["problems"])

@@ -54,17 +54,17 @@ function ksOf(values, origin) {
   return new Set(found.map(({ matrix, row, column }) => (matrix === "A" ? column : row)));
 }
 
+/** @param {Step} step */
+const fills = ({ array, store }) => array.space === "shared" && store;
+
 /**
  * The k of all elements that a stage copies to shared memory.
  * @param {Step[]} made
  * @param {Origins} origin
  */
 function copiedBy(made, origin) {
-  const copies = made.filter(({ array, store }) => array.space === "shared" && store);
-  return ksOf(
-    copies.flatMap(({ entries }) => entries.map(({ meant }) => meant)),
-    origin,
-  );
+  const values = made.filter(fills).flatMap(({ entries }) => entries.map(({ meant }) => meant));
+  return ksOf(values, origin);
 }
 
 /**
@@ -106,7 +106,8 @@ function deedsIn({ first, last, does, party }, steps, origin, filled, begun) {
   const rest = keys.length > 0 && keys.every((key) => begun.has(key));
   for (const key of keys) begun.add(key);
   const parts = [
-    does.has("copy") && (copied.length ? `copy window ${copied.join(" and ")}` : "write zeros"),
+    copied.length && `copy window ${copied.join(" and ")}`,
+    does.has("copy") && !copied.length && (made.some(fills) ? "write zeros" : "load"),
     multiplied.length && `multiply ${rest ? "the rest of " : ""}window ${multiplied.join(" and ")}`,
     does.has("multiply") && !multiplied.length && "multiply",
     does.has("read") && !does.has("multiply") && "read",

@@ -7,7 +7,7 @@ from html import escape
 from sgemm_lab.counting.foreign.public_bugs import PublicBug, PublicBugs
 from sgemm_lab.lab.verdicts import with_code
 
-_HEADS = ("where", "what is wrong", "what is said without a GPU", "on the GPU")
+_HEADS = ("what is wrong", "without a GPU", "on the GPU")
 _SENTENCE = re.compile(r"(?<=\.) (?=[A-Z])")
 
 
@@ -50,13 +50,21 @@ def _row(bug: PublicBug) -> str:
         f'<a href="{escape(bug.address)}">{escape(bug.name)}, line {bug.line}</a><br>'
         f"{escape(bug.repository)} at <code>{bug.commit[:7]}</code>"
     )
-    cells = (place, with_code(f"{bug.wrong} {bug.fair}"), escape(_said(bug)), with_code(_ran(bug)))
-    return f"<tr>{''.join(f'<td>{cell}</td>' for cell in cells)}</tr>"
+    cells = (
+        f"{place}<br>{with_code(f'{bug.wrong} {bug.fair}')}",
+        escape(_said(bug)),
+        with_code(_ran(bug)),
+    )
+    # A phone has no room for the heads; there each cell says its own.
+    parts = (
+        f'<td data-head="{head}">{cell}</td>' for head, cell in zip(_HEADS, cells, strict=True)
+    )
+    return f"<tr>{''.join(parts)}</tr>"
 
 
 def _said(bug: PublicBug) -> str:
-    """The finding without the advice that follows it."""
-    return _SENTENCE.split(bug.said)[0]
+    """The finding without the file, which is told, and the advice that follows."""
+    return _SENTENCE.split(bug.said.removeprefix(f"{bug.name}, "))[0]
 
 
 def _ran(bug: PublicBug) -> str:

@@ -105,6 +105,8 @@ def test_right_kernels_are_right(text: str, arguments: str | None) -> None:
         (product(PLAIN, "acc", a="(k == 3 ? 0.f : A[i * K + k])"), None, GRID, ""),
         (product(PLAIN, "acc + (i == 12 && j == 19)"), None, GRID, ""),
         (product(PLAIN, "acc * 1.0001f"), None, GRID, ""),
+        # It is written, though by a NaN, with which C begins.
+        (product(PLAIN, "acc + sqrtf(-1.0f - acc * acc)"), None, GRID, ""),
     ],
 )  # fmt: skip
 def test_wrong_kernels_are_wrong_and_the_usual_cause_is_named(

@@ -61,3 +61,14 @@ def test_how_kernels_of_others_compare_is_told() -> None:
     assert known.launches > 100
     assert known.arrays_equal <= known.arrays
     assert known.wrong_found >= 0.95 * known.wrong_kernels
+
+
+def test_bugs_in_public_samples_are_shown_with_their_lines() -> None:
+    shown = lab.public_bugs()
+    page, text = shown._repr_html_(), repr(shown)
+    assert page.count("<tr>") == 1 + len(shown.known.bugs)
+    for bug in shown.known.bugs:
+        assert page.count(f'href="{bug.address}"') == text.count(bug.address) == 1
+        assert bug.command in text
+    # The advice that follows a finding is left to the command.
+    assert "Guard the access" not in page

@@ -170,6 +170,30 @@ def test_every_target_is_understood(name: str, target: str) -> None:
     assert {i.location.file for i in kernel.instructions} == {"test.cu"}
 
 
+@pytest.mark.parametrize(
+    ("header", "told"),
+    [
+        ("cp_async_shared_global.h", Location("kernel.cu", 49)),
+        ("memcpy_async.h", Location("kernel.cu", 49)),
+        ("barrier", Location("kernel.cu", 49)),
+        ("mma.hpp", Location("kernel.cu", 49)),
+        ("my_tiles.h", Location("my_tiles.h", 60)),
+    ],
+)
+def test_what_a_header_of_cuda_does_is_told_of_the_line_that_calls_it(
+    header: str, told: Location
+) -> None:
+    inner = ".loc\t1 28 5, function_name $L__info_string0, inlined_at 1 49 9"
+    text = TEXT.replace(
+        inner,
+        ".loc 2 86 5, function_name $L__info_string0, inlined_at 1 49 9\n"
+        ".loc 2 60 3, function_name $L__info_string1, inlined_at 2 86 5",
+    )
+    assert text != TEXT
+    kernel = parse(text + f'\t.file 2 "{header}"\n')["k"]
+    assert kernel.instructions[3].location == told
+
+
 def test_source_names_of_shared_arrays() -> None:
     assert source_name("_ZZ5tiledE2As") == "As"
     assert source_name("_ZZ6kernelPKfS0_PfiiiE4tile_0") == "tile"

@@ -44,7 +44,8 @@ recorded of them.
 ``table``, and ``say`` where a cell must choose the sentence.
 
 **Of the records.** The ``scoreboard`` of all; ``recorded`` and ``runs``, ``agreement`` with the
-hardware's counts, ``effects`` of how one measures, ``my_gpu``; ``others_kernels`` compared with it.
+hardware's counts, ``effects`` of how one measures, ``my_gpu``; ``others_kernels`` compared with it,
+and the ``public_bugs`` among them.
 """
 
 from collections.abc import Mapping, Sequence
@@ -52,6 +53,7 @@ from typing import Any, overload
 
 import sgemm_lab
 from sgemm_lab.counting.foreign.launching import ForeignKernel
+from sgemm_lab.counting.foreign.public_bugs import public_bugs as _public_bugs
 from sgemm_lab.counting.foreign.seen import Seen, seen
 from sgemm_lab.counting.walk import walk
 from sgemm_lab.cuda.compiler import TARGETS, compile_kernel, suits
@@ -101,6 +103,7 @@ from sgemm_lab.lab.pictures.ownership import one_number_panel, owners_panel
 from sgemm_lab.lab.pictures.shares import shares_of, shares_panel
 from sgemm_lab.lab.pictures.time import ring_panel, time_panel
 from sgemm_lab.lab.pictures.ways import Copies, copies_of, ways_panel
+from sgemm_lab.lab.public_bugs import ShownBugs
 from sgemm_lab.lab.racing import race as _race
 from sgemm_lab.lab.recorded import Recorded, recorded, runs
 from sgemm_lab.lab.requests import Request
@@ -271,6 +274,11 @@ def speed(name: str, size: int | Size = 4096) -> float:
 def others_kernels() -> Seen:
     """Return how many kernels of others were compared with an H200, and how they compare."""
     return seen()
+
+
+def public_bugs() -> ShownBugs:
+    """Show the bugs that were found in public samples, and what an H200 made of them."""
+    return ShownBugs(_public_bugs())
 
 
 def race(mine: str | Kernel, against: str) -> Output:
@@ -936,6 +944,7 @@ __all__ = [
     "phase",
     "place",
     "predict",
+    "public_bugs",
     "race",
     "reads",
     "recorded",

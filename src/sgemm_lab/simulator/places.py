@@ -9,7 +9,9 @@ _FILE = re.compile(r'^\s*\.file\s+(\d+)\s+"([^"]*)"', re.M)
 _LOC = re.compile(r"\.loc\s+(\d+)\s+(\d+)\s+(\d+)(?:.*?inlined_at\s+(\d+)\s+(\d+)\s+(\d+))?")
 _CUDAS_HEADER = re.compile(
     r"__nv_nvrtc\w*\.h|cuda_\w+\.hpp|mma\.hpp|sm_\w+\.hpp?|cooperative_groups\.h|sync\.h|helpers\.h|"
-    r"(?:coalesced_)?(?:reduce|scan)\.h|partitioning\.h|async\.h|info\.h|memory\.h|functional\.h"
+    r"(?:coalesced_)?(?:reduce|scan)\.h|partitioning\.h|async\.h|info\.h|memory\.h|functional\.h|"
+    r"(?:cp_async|memcpy|dispatch_memcpy|completion|mbarrier|barrier|is_local_smem|try_get)_\w+\.h|"
+    r"pipeline|barrier|atomic"
 )
 """Headers of CUDA's own: what stands in them is told of the line that calls it."""
 

@@ -44,7 +44,8 @@ def likely_cause(
     """Say why C (M×N) is wrong, where a usual cause explains all of it; "" where none does."""
     wrong = wrong_elements(prepared, got, product(prepared, arrays))
     begun = arrays.values["C"]
-    untouched = (got == begun) | (np.isnan(got) & np.isnan(begun))
+    # C may begin with NaN; one that the kernel computes has other bits.
+    untouched = (got == begun) | (np.isnan(got) & (_bits(got) == _bits(begun)))
     return (
         _grid(wrong, untouched)
         or _factors(prepared, arrays, got)
@@ -52,6 +53,10 @@ def likely_cause(
         or _other_arguments(prepared, size, arrays, settings)
         or _untouched(untouched)
     )
+
+
+def _bits(values: Values) -> npt.NDArray[np.int64]:
+    return np.ascontiguousarray(values, np.float64).view(np.int64)
 
 
 def _grid(wrong: Values, untouched: Values) -> str:

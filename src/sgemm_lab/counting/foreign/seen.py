@@ -27,6 +27,10 @@ class Seen:
     """Kernels with one bug each."""
     wrong_found: int
     """Those that were rejected by the name of the bug."""
+    texture_cases: int
+    """Kernels that read a texture, or use a surface, on an H200 and here."""
+    texture_numbers: int
+    """What they read, each number with the same bits."""
 
 
 def seen() -> Seen:

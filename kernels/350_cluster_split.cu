@@ -6,7 +6,7 @@
 // block: BM * BN / (TM * TN), 1
 // shared: 4 * max(STAGES * BK * (BM + PAD + BN), BM * (BN + 4))
 // needs: sm_90
-// variants: SPLIT=4 BM=32,BN=32,TM=4,WM=16,SPLIT=4 BN=128,TN=8,WN=64,STAGES=3
+// variants: SPLIT=4 BM=32,BN=32,TM=4,WM=16,SPLIT=4 BN=128,TN=8,WN=64,STAGES=3,UNROLL=4
 //
 // A small C has too few tiles for all SMs, and one block for a tile would walk alone along all of K.
 // The blocks of a cluster run at the same time and can read each other's shared memory.
@@ -21,6 +21,7 @@ constexpr int WM = 32;   // rows of C per warp
 constexpr int WN = 32;   // columns of C per warp
 constexpr int STAGES = 4;  // windows in shared memory
 constexpr int SPLIT = 2;   // blocks that share a tile of C
+constexpr int UNROLL = 1;  // turns written out where B is copied float by float
 constexpr int THREADS = BM * BN / (TM * TN);
 constexpr int LANES_M = WM / TM;            // lanes of a warp along M
 constexpr int LANES_N = WN / TN;            // lanes of a warp along N
@@ -157,7 +158,7 @@ extern "C" __global__ void __cluster_dims__(SPLIT, 1, 1)
                 copy16(&Bs[w][kB + k][cB], Bthread + size_t(k) * N, inside && k0 + kB + k < K);
             }
         } else {
-#pragma unroll 1
+#pragma unroll UNROLL
             for (int k = 0; k < BK; k += B_STEP) {
                 const int cols = k0 + kB + k < K ? N - blockCol : 0;
                 for (int j = 0; j < 4; ++j) {

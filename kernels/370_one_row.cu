@@ -12,11 +12,13 @@
 constexpr int TM = 1;       // rows of C per block
 constexpr int BN = 32;      // columns of C per block
 constexpr int PARTS = 64;   // parts of K: each has threads of its own
+constexpr int DEPTH = 4;    // rows of B that a thread asks for at once
 constexpr int LANES = BN / 4;  // threads that share a row of B, four neighbours each
 
 static_assert(LANES * PARTS <= 1024, "A block has at most 1024 threads: make PARTS smaller.");
 
-extern "C" __global__ void sgemm(const float* A, const float* B, float* C, int M, int N, int K)
+extern "C" __global__ void __launch_bounds__(LANES * PARTS)
+    sgemm(const float* A, const float* B, float* C, int M, int N, int K)
 {
     __shared__ float sums[PARTS][BN];
 
@@ -27,18 +29,33 @@ extern "C" __global__ void sgemm(const float* A, const float* B, float* C, int M
     const int col = aligned ? lane * 4 : lane, step = aligned ? 1 : LANES;
 
     float acc[TM][4] = {};
-#pragma unroll 8
-    for (int k = part; k < K; k += PARTS) {
-        const float* from = B + size_t(k) * N + blockCol + col;
-        float b[4] = {};
-        const bool wide = aligned && blockCol + col < N;
-        if (wide) *reinterpret_cast<float4*>(b) = *reinterpret_cast<const float4*>(from);
-        for (int j = 0; !aligned && j < 4; ++j) {
-            if (blockCol + col + j * LANES < N) b[j] = from[j * LANES];
+    for (int k0 = part; k0 < K; k0 += DEPTH * PARTS) {
+        // All of these are asked for before the first is needed. Each number of B is read once, so
+        // the caches are told to let it go first.
+        float b[DEPTH][4] = {};
+#pragma unroll
+        for (int d = 0; d < DEPTH; ++d) {
+            const int k = k0 + d * PARTS;
+            const float* from = B + size_t(k) * N + blockCol + col;
+            if (aligned) {
+                const auto* four = reinterpret_cast<const float4*>(from);
+                const bool there = k < K && blockCol + col < N;
+                if (there) *reinterpret_cast<float4*>(b[d]) = __ldcs(four);
+            } else {
+                for (int j = 0; j < 4; ++j) {
+                    const bool there = k < K && blockCol + col + j * LANES < N;
+                    if (there) b[d][j] = __ldcs(from + j * LANES);
+                }
+            }
         }
         for (int i = 0; i < TM; ++i) {
-            const float a = A[size_t(min(blockRow + i, M - 1)) * K + k];  // for all lanes
-            for (int j = 0; j < 4; ++j) acc[i][j] += a * b[j];
+#pragma unroll
+            for (int d = 0; d < DEPTH; ++d) {
+                const int k = k0 + d * PARTS;
+                if (k >= K) continue;
+                const float a = A[size_t(min(blockRow + i, M - 1)) * K + k];  // for all lanes
+                for (int j = 0; j < 4; ++j) acc[i][j] += a * b[d][j];
+            }
         }
     }
 

@@ -23,6 +23,11 @@ WORKFLOWS = ROOT / ".github" / "workflows"
 SITE = Path("_build/html")
 ARTIFACT = "artifact.tar"
 TOKEN, REPOSITORY = "a-token-of-github", "someone/the-book"
+OF_THE_NETWORK = (
+    *("HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY", "http_proxy", "https_proxy", "no_proxy"),
+    *("SSL_CERT_FILE", "SSL_CERT_DIR", "PIP_CERT", "NODE_EXTRA_CA_CERTS"),
+)
+"""Variables by which a machine behind a proxy reaches others. No step's result depends on them."""
 _TAKEN_FROM_HERE = f"""\
 #!/bin/sh
 set -e
@@ -91,6 +96,7 @@ class DryRun:
     def _run(self, place: Path, step: dict[str, Any]) -> None:
         there = f"https://x-access-token:{TOKEN}@github.com/{REPOSITORY}.git"
         environment = {
+            **{name: os.environ[name] for name in OF_THE_NETWORK if name in os.environ},
             "PATH": os.environ["PATH"],
             "HOME": str(self.folder / "home"),
             "GITHUB_REPOSITORY": REPOSITORY,

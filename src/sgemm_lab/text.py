@@ -177,6 +177,20 @@ _SYLLABLES = {
 }  # fmt: skip
 """Where long words of the heads of tables may break: on a phone they are wider than the numbers."""
 
+
+def is_wider_than_a_phone(columns: Iterable[Sequence[str]]) -> bool:
+    """Whether columns do not fit beside each other, in small letters and with names broken."""
+    parts = [
+        [part for text in column for part in _BREAK.split(breakable_head(text))]
+        for column in columns
+    ]
+    signs = sum(max(len(part) - len(_NARROW.findall(part)) / 2 for part in one) for one in parts)
+    return 7.1 * signs + 3 * len(parts) > 358  # px: a digit, the space between, the page
+
+
+_BREAK = re.compile(r"\s+|<wbr>|&shy;")
+_NARROW = re.compile(r"[-.,·e⁻⁰¹²³⁴⁵⁶⁷⁸⁹]")
+
 _LONG_WORD = re.compile(rf"\b(?:{'|'.join(_SYLLABLES)})\b")
 
 

@@ -118,11 +118,20 @@ def test_a_fault_after_good_steps_stands_where_it_happens() -> None:
     assert steps[6]["fault"] in found["problems"]
 
 
-def test_barriers_of_some_threads_are_refused() -> None:
-    with pytest.raises(LabError, match=r"'persistent' wait for others at barriers of their own"):
-        walk(load_kernel("persistent"), (8, 8, 8))
+@pytest.mark.parametrize(
+    ("size", "words"),
+    [
+        ((4, 40, 8), "M and N go up to 12, K and .* up to 24: take 4×12×8"),
+        ((8, 8, 20), "take 8×8×16"),
+        ((20, 4, 20), "take 12×4×12"),
+    ],
+)
+def test_sizes_that_cannot_be_drawn_are_refused_with_one_that_can(
+    size: tuple[int, int, int], words: str
+) -> None:
+    with pytest.raises(LabError, match=rf"is too large to be drawn .*{words}"):
+        walk(load_kernel("naive"), size)
 
 
-def test_sizes_that_cannot_be_drawn_are_refused_with_one_that_can() -> None:
-    with pytest.raises(LabError, match=r"4×40×8 is too large .* up to 12: take 4×12×8"):
-        walk(load_kernel("naive"), (4, 40, 8))
+def test_a_long_k_is_drawn_where_m_and_n_are_small() -> None:
+    assert walk(load_kernel("tiled:TILE=4"), (4, 4, 20))["size"] == [4, 4, 20]

@@ -19,6 +19,8 @@ ENTRY = Path(__file__).with_name("walking.js")
 CHAPTERS = Path(__file__).parents[2] / "chapters"
 _EMBEDDED = re.compile(r'lab\.step\("([^"]+)", size=\((\d+), (\d+), (\d+)\)\)')
 
+PERSISTENT = load_kernel("persistent:BM=64,BN=64,TM=4,TN=4,WM=16,WN=32,STAGES=2")
+
 
 def embedded() -> list[tuple[Kernel, Size]]:
     """Return what the chapters step through."""
@@ -60,6 +62,20 @@ def others() -> list[tuple[Kernel, Size]]:
     ]
 
 
+def in_parts() -> list[tuple[Kernel, Size]]:
+    """Warps that wait for some others only: of two parties and of one, right, racing and stuck."""
+    stuck = PERSISTENT.source.replace("waitFor(&emptied[now], 1 - phase);", "")
+    early = PERSISTENT.source.replace("waitFor(&filled[0], 0);", "")
+    return [
+        (PERSISTENT, (4, 4, 20)),
+        (PERSISTENT, (6, 12, 9)),
+        (parse_kernel("early", early), (4, 4, 20)),
+        (parse_kernel("stuck", stuck), (4, 4, 20)),
+        (load_kernel("window_barriers:BM=64,BN=64,TM=4,TN=4,WM=16,WN=32,STAGES=2"), (4, 4, 20)),
+        (load_kernel("lane_map:BM=64,BN=64,TM=4,TN=4,WM=16,WN=32,STAGES=2"), (4, 4, 20)),
+    ]
+
+
 def in_python(kernel: Kernel, size: Size) -> Any:
     try:
         return json.loads(json.dumps(walk(kernel, size)))
@@ -67,7 +83,7 @@ def in_python(kernel: Kernel, size: Size) -> Any:
         return {"raised": type(error).__name__, "message": str(error)}
 
 
-@pytest.mark.parametrize("drawn", [embedded, faulty, others])
+@pytest.mark.parametrize("drawn", [embedded, faulty, others, in_parts])
 def test_walks_are_the_same_in_both_languages(drawn: Any) -> None:
     kernels = drawn()
     assert len(kernels) >= 5

@@ -5,6 +5,7 @@ import pytest
 from sgemm_lab import lab
 from sgemm_lab.cuda import machine_code
 from sgemm_lab.errors import MissingToolError
+from sgemm_lab.widgets.base import html_table
 
 
 def test_instructions_stand_side_by_side() -> None:
@@ -61,4 +62,11 @@ def test_on_a_phone_rows_too_wide_stand_below_their_names() -> None:
     fits = lab.table(heads, [["reads", *["16,777"] * 5]])._repr_html_()
     assert "lab-stacked" not in fits
     wide = lab.table(heads, [["reads", *["16,777,216"] * 5]])._repr_html_()
+    assert 'class="lab-table lab-stacked" style="--columns: 5"' in wide
+
+
+def test_so_do_those_of_the_table_beside_a_widget() -> None:
+    heads = ["kernel", *"abcde"]
+    assert "lab-stacked" not in html_table("A table", heads, [["tiled", *["16,777"] * 5]])
+    wide = html_table("A table", heads, [["tiled", *["16,777,216"] * 5]])
     assert 'class="lab-table lab-stacked" style="--columns: 5"' in wide

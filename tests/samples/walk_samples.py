@@ -22,6 +22,11 @@ def register_cache() -> Walk:
     return toy("register_cache:BM=4,BN=4,BK=4,TM=4,TN=4", 8, 8, 8)
 
 
+def parties() -> Walk:
+    """Four warps copy while eight others multiply."""
+    return toy("persistent:BM=64,BN=64,TM=4,TN=4,WM=16,WN=32,STAGES=2", 4, 4, 20)
+
+
 @cache
 def wrong(name: str) -> Walk:
     return failing(name, (4, 4, 4), TILE=2)

@@ -1,6 +1,7 @@
 """The engine on pretended GPUs: right in every order that its events allow, and no hang."""
 
 import math
+import threading
 from collections.abc import Callable
 from typing import Any
 
@@ -100,6 +101,16 @@ def test_a_rank_that_died_ends_the_others_in_a_sentence(patch: Patch) -> None:
     program.queue()
     with pytest.raises(NotInTimeError, match="Has a rank died"):
         engine.team.wait(program.streams, 0.05)
+    assert alive.aborted
+
+
+def test_a_call_that_never_comes_back_from_a_dead_rank_is_given_up(patch: Patch) -> None:
+    gpus = Gpus(2)
+    patch(gpus)
+    alive = Communicator(gpus, 0)
+    rank = Team(2, {0: 0}, {0: alive}, seconds=0.01)
+    with pytest.raises(NotInTimeError, match="Has a rank died"):
+        rank.with_others(threading.Event().wait)
     assert alive.aborted
 
 
@@ -309,8 +320,7 @@ def test_ranks_that_never_meet_end_in_a_sentence(tmp_path: Any) -> None:
 
 
 def test_what_never_ends_is_left_behind() -> None:
-    import threading
-
+    assert team.in_time(lambda: 3, 1, "") == 3
     with pytest.raises(NotInTimeError, match="not today"):
         team.in_time(threading.Event().wait, 0.02, "not today")
     with pytest.raises(ZeroDivisionError):

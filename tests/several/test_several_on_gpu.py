@@ -1,5 +1,10 @@
 """Plans on real GPUs: as many as there are, up to 4. One GPU runs plans of one."""
 
+import subprocess
+import sys
+import time
+from pathlib import Path
+
 import pytest
 
 from sgemm_lab.several.cases import layouts
@@ -39,3 +44,34 @@ def test_c_is_right_on_gpus(
             program.run()
             program.release()
             assert engine.check() <= 1
+
+
+DIES = """
+import os, sys
+from pathlib import Path
+from sgemm_lab.several.team import by_file
+by_file(Path(sys.argv[1]), 1, 2, 60)
+os._exit(9)
+"""
+"""A rank that meets the other and ends before its first transfer."""
+LIMIT = 10
+
+
+@pytest.mark.gpu
+def test_a_rank_that_dies_is_told_of_in_a_sentence_and_nothing_hangs(tmp_path: Path) -> None:
+    if gpu_count() < 2:
+        pytest.skip("There is one GPU here: no rank waits for another.")
+    meet = str(tmp_path / "meet")
+    limit = ["--time-limit", str(LIMIT), "--size", "4096", "--transport", "nccl"]
+    ranks = ["--meet", meet, "--rank", "0", "--ranks", "2", *limit]
+    dies = subprocess.Popen([sys.executable, "-c", DIES, meet])
+    begin = time.monotonic()
+    lives = subprocess.run(
+        [sys.executable, "-m", "sgemm_lab", "several", *ranks],
+        capture_output=True, text=True, timeout=120, check=False,
+    )  # fmt: skip
+    assert dies.wait(60) == 9
+    assert lives.returncode == 2
+    assert "Traceback" not in lives.stderr
+    assert f"{LIMIT} seconds" in lives.stderr
+    assert time.monotonic() - begin < 6 * LIMIT

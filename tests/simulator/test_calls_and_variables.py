@@ -84,8 +84,14 @@ def test_a_recursion_that_is_too_deep_is_a_sentence() -> None:
 @pytest.mark.parametrize(
     ("body", "reason"),
     [
-        ("o[0] = *new float(1);", "calls 'malloc', whose body is not in the file"),
-        ("float (*f)(float) = o[0] > 0 ? a : b; o[0] = f(o[1]);", "through a pointer"),
+        (
+            "o[0] = *new float(1);",
+            r"At test\.cu, line 3 the kernel calls 'malloc', whose body is not in the file",
+        ),
+        (
+            "float (*f)(float) = o[0] > 0 ? a : b; o[0] = f(o[1]);",
+            r"At test\.cu, line 3 the kernel calls a function through a pointer",
+        ),
         ('if (threadIdx.x == 3) asm("trap;");', "reached a trap.*test.cu, line 3"),
     ],
 )
@@ -130,7 +136,18 @@ def test_a_struct_and_a_number_are_told_apart() -> None:
 def test_a_pointer_to_a_function_that_is_not_in_the_file_is_a_sentence() -> None:
     source = """__device__ float (*chosen)(float);
 extern "C" __global__ void k(float* o) { o[0] = chosen(o[1]); }"""
-    with pytest.raises(LabError, match="calls a function through a pointer"):
+    with pytest.raises(LabError, match=r"At test\.cu, line 2 the kernel calls a function through"):
+        simulate(ptx_of(source), "k", (1,), (32,), {"o": np.zeros(32, "f4")})
+
+
+def test_a_pointer_that_a_called_function_follows_is_told_by_the_line_there() -> None:
+    source = """__device__ float (*chosen)(float);
+__device__ __noinline__ float through(float x) {
+    float twice = 2 * x;
+    return chosen(twice) + 1;
+}
+extern "C" __global__ void k(float* o) { o[0] = through(o[1]); }"""
+    with pytest.raises(LabError, match=r"At test\.cu, line 4 the kernel calls a function through"):
         simulate(ptx_of(source), "k", (1,), (32,), {"o": np.zeros(32, "f4")})
 
 

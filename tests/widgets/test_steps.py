@@ -7,7 +7,16 @@ from typing import Any
 
 import pytest
 from playwright.sync_api import Page, expect
-from walk_samples import late_fault, misaligned, outside, register_cache, sliding_window, toy, wrong
+from walk_samples import (
+    late_fault,
+    misaligned,
+    outside,
+    parties,
+    register_cache,
+    sliding_window,
+    toy,
+    wrong,
+)
 from widget_page import Opener
 
 from sgemm_lab.errors import LabError
@@ -96,7 +105,7 @@ def test_broken_state_is_refused(name: str, value: Any, sentence: str) -> None:
 @pytest.mark.parametrize(
     ("change", "sentence"),
     [
-        ({"size": [4, 4, 100]}, "4×4×100 is too large .* take 4×4×12"),
+        ({"size": [4, 4, 100]}, "4×4×100 is too large .* take 4×4×20"),
         ({"a": [1.0] * 32}, "A and B must hold different numbers"),
         ({"a": [1.0]}, "A must have 4×8 and B 8×4 elements"),
         ({"blocks": [[]]}, "has no steps"),
@@ -595,3 +604,116 @@ def test_all_elements_of_a_and_b_show_their_names_or_none_does(
     texts = cells.all_text_contents()
     assert len(texts) == 2 * side * k
     assert [bool(text) for text in texts] == [named] * len(texts)
+
+
+# Warps that wait for some others only.
+
+
+@pytest.fixture
+def two(show: Opener) -> Page:
+    """Open a kernel of which four warps copy, and eight multiply."""
+    return show(Steps(parties()))
+
+
+def rows(page: Page) -> list[tuple[float, float]]:
+    """Top and left of the bar of each step."""
+    bars = page.locator(".lab-bar-step")
+    found: list[tuple[float, float]] = bars.evaluate_all(
+        "(all) => all.map((bar) => [Number(bar.getAttribute('y')), Number(bar.getAttribute('x'))])"
+    )
+    return found
+
+
+def place(page: Page) -> str:
+    return page.locator(".lab-place").inner_text()
+
+
+def test_each_party_has_a_row_and_what_is_done_at_the_same_time_stands_above_each_other(
+    two: Page,
+) -> None:
+    steps = parties()["blocks"][0]
+    bars = rows(two)
+    assert len(bars) == len(steps)
+    copying = [step["threads"][0] >= 256 for step in steps]
+    tops = [
+        [y for (y, _), one in zip(bars, copying, strict=True) if one is mine]
+        for mine in (True, False)
+    ]
+    assert max(tops[0]) < min(tops[1])
+    lefts = {
+        window: sorted({x for (_, x), step in zip(bars, steps, strict=True)
+                        if step["window"] == window})
+        for window in {step["window"] for step in steps}
+    }  # fmt: skip
+    for window in range(1, len(lefts)):
+        assert lefts[window][-1] < lefts[window + 1][0]
+    names = two.locator(".lab-ribbon text").all_text_contents()
+    assert {"Warps 8–11", "Warps 0–7"} <= set(names)
+
+
+def test_the_reader_is_told_who_does_what_and_what_the_others_do_meanwhile(two: Page) -> None:
+    options = two.locator("select option").all_text_contents()
+    assert options[:6] == [
+        "Warps 8–11: copy window 0",
+        "Warps 8–11: copy window 1",
+        "Warps 0–7: multiply window 0",
+        "Warps 0–7: multiply the rest of window 0",
+        "Warps 8–11: copy window 2",
+        "Warps 0–7: multiply window 1",
+    ]
+    assert options[-1] == "Warps 0–7: store C"
+    go(two, 2)
+    assert place(two) == "Warps 8–11: copy window 0. Copy 2 of 4."
+    assert told(two) == "32 threads, 256 to 287, write 32 elements of As to shared memory."
+    go(two, 5)
+    assert place(two).endswith("At the same time warps 0–7: multiply window 0.")
+    assert told(two).startswith("Warps 8–11: past a barrier of theirs. ")
+    two.locator("select").select_option("Warps 0–7: multiply window 0")
+    assert place(two).endswith("At the same time warps 8–11: copy window 1.")
+    go(two, 40)
+    assert told(two) == "Thread 0 adds a product to its sum."
+
+
+def test_cells_that_others_use_meanwhile_are_marked(two: Page) -> None:
+    def marked(name: str) -> list[int]:
+        cells = two.locator(f'.lab-cell[data-array="{name}"]')
+        looks = cells.evaluate_all("(all) => all.map((cell) => cell.className.baseVal)")
+        return [at // 4 for at, look in enumerate(looks) if "lab-meanwhile" in look]
+
+    assert marked("As") == []
+    two.locator("select").select_option("Warps 0–7: multiply window 0")
+    # The second stage of the ring: rows 8 to 15 of the picture, 4 cells each.
+    assert set(marked("As")) == set(marked("Bs")) == set(range(8, 16))
+    two.locator("select").select_option("Warps 8–11: copy window 2")
+    assert set(marked("As")) <= set(range(8, 16))
+
+
+def test_parties_are_gone_through_by_keyboard_alone(two: Page) -> None:
+    slider = two.get_by_role("slider", name="Step")
+    slider.focus()
+    for _ in range(5):
+        two.keyboard.press("ArrowRight")
+    assert place(two).startswith("Warps 8–11: copy window 1.")
+    on = two.get_by_role("button", name="On to the next barrier")
+    on.focus()
+    two.keyboard.press("Enter")
+    assert place(two).startswith("Warps 0–7: multiply window 0.")
+    two.get_by_role("button", name="Back to the last barrier").focus()
+    two.keyboard.press("Enter")
+    assert place(two).startswith("Warps 8–11: copy window 1.")
+
+
+def test_a_click_into_a_row_goes_to_a_step_of_its_party(two: Page) -> None:
+    ribbon = two.locator(".lab-ribbon")
+    box = ribbon.bounding_box()
+    assert box
+    for row, name in ((0.25, "Warps 8–11"), (0.75, "Warps 0–7")):
+        ribbon.click(position={"x": box["width"] * 0.3, "y": box["height"] * row})
+        assert place(two).startswith(name)
+
+
+def test_without_scripts_it_says_that_warps_wait_for_some_others_only() -> None:
+    widget = Steps(parties())
+    assert "in 387 steps of 2 groups of warps, which wait for some others only" in widget.alt
+    assert "Window of time" in widget.table()
+    assert "Barriers passed" not in widget.table()

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 from in_node import answers
-from walk_samples import late_fault, outside, sliding_window, toy, wrong
+from walk_samples import late_fault, outside, parties, sliding_window, toy, wrong
 
 from sgemm_lab.errors import LabError
 from sgemm_lab.widgets.steps import Steps
@@ -23,6 +23,7 @@ def test_the_first_state_is_that_of_the_widget() -> None:
         wrong("missing_second_barrier"),
         outside(),
         late_fault(),
+        parties(),
     ]
     names = ("step", "block", "thread", "who", "cells", "left_out")
     widgets = [Steps(walk) for walk in walks]

@@ -20,12 +20,12 @@ from sgemm_lab.errors import LabError
 from sgemm_lab.simulator.group import Access, BulkCopy, ThreadGroup
 from sgemm_lab.simulator.limits import MOST_BLOCKS_YZ
 from sgemm_lab.simulator.operands import registers_read, registers_written
+from sgemm_lab.simulator.places import Location
 from sgemm_lab.simulator.ptx import (
     TYPE_BYTES,
     Address,
     Immediate,
     Instruction,
-    Location,
     PtxKernel,
     Register,
 )

@@ -5,6 +5,7 @@
 // tells by itself which element it is a copy of.
 
 import { LabError } from "../errors.js";
+import { WARP } from "../hardware.py";
 import { bodyStart, ENTRY, launchShape, linesOf } from "../kernel.js";
 import { synchronisesInParts } from "../simulator/clocks.js";
 import { UNWRITTEN } from "../simulator/hazards.js";
@@ -15,10 +16,11 @@ import { entriesOf } from "./entries.js";
 import { PRODUCT } from "./entries.py";
 import { launchesLeftOut, placesIn, plain } from "./left_out.js";
 import { launchArguments, patience } from "./of_kernel.js";
+import { partiesIn, partyOf } from "./parties.js";
 import { registerNames } from "./register_names.js";
 import { sentence } from "./sentences.js";
 import { sharedParts, sharedShapes } from "./shared_arrays.js";
-import { LARGEST_SIDE } from "./walk.py";
+import { LARGEST_SIDE, LARGEST_SUM } from "./walk.py";
 import { factorsInOrder, inTheOrderOfTheSource } from "./walk_order.js";
 
 /** @typedef {import("./entries.js").Entries} Entries */
@@ -55,15 +57,17 @@ import { factorsInOrder, inTheOrderOfTheSource } from "./walk_order.js";
  * @property {number[]} b
  * @property {WalkedArray[]} arrays
  * @property {RegisterNames} names
+ * @property {number[][]} parties
  * @property {WalkedStep[][]} blocks
  * @property {string[]} problems
  * @property {LeftOut[]} left_out
  */
 
+const BULK = "cp.async.bulk.";
+
 /**
  * Simulate a launch and give every access and product of it, block by block. Throws a LabError where
- * the size is too large to be drawn, the launch does too much, or some of its barriers are not those of
- * whole blocks.
+ * the size is too large to be drawn, the launch does too much, or copies in bulk.
  * @param {Kernel} kernel
  * @param {string} ptx
  * @param {Size} size
@@ -78,8 +82,8 @@ export function walk(kernel, ptx, size, timeLimit) {
   const b = Float32Array.from({ length: k * n }, (_, i) => m * k + i + 1);
   const run = runner(kernel, shape, a, b, size, timeLimit);
   const parsed = parse(ptx).get(ENTRY);
-  if (parsed && synchronisesInParts(parsed)) {
-    throw new LabError(sentence("walk.parts", { kernel: kernel.name }));
+  if (parsed?.instructions.some(({ opcode }) => opcode.startsWith(BULK))) {
+    throw new LabError(sentence("walk.bulk", { kernel: kernel.name }));
   }
   const result = run(ptx, "lockstep");
   const trace = /** @type {Trace} */ (result.trace);
@@ -91,19 +95,21 @@ export function walk(kernel, ptx, size, timeLimit) {
   const names = registerNames(source, source[trace.products.line[0] - start - 1] ?? "");
   const arrays = arraysOf(trace, sharedShapes(kernel), size, names);
   const numbers = [...Array(shape.grid[0] * shape.grid[1]).keys()];
-  const blocks = numbers.map((number) => stepsOf(entriesOf(trace, number), arrays, size));
   const faults = new Map(trace.faults.map((fault) => [fault.block, fault]));
   const problems = problemsOf(result, trace);
+  const parties = parsed && synchronisesInParts(parsed) ? partiesIn(trace) : [];
+  const turns = { party: partyOf(parties), byTime: !problems.length };
+  const blocks = numbers.map((number) => stepsOf(entriesOf(trace, number), arrays, size, turns));
   const left = {
     ...{ source, firstLine: start + 1, ptx, threads: shape.block[0] * shape.block[1], run },
     ...{ places: blocks.map(placesOf), arrays: arrays.map(({ name }) => name) },
   };
   return {
     ...{ kernel: kernel.name, title: kernel.title, size, grid: shape.grid, block: shape.block },
-    ...{ source, first_line: start + 1, a: [...a], b: [...b], arrays, names },
+    ...{ source, first_line: start + 1, a: [...a], b: [...b], arrays, names, parties },
     blocks: blocks.map((block, number) => walked(block, faults.get(number))),
     problems,
-    left_out: problems.length ? [] : launchesLeftOut(left),
+    left_out: problems.length || parties.length ? [] : launchesLeftOut(left),
   };
 }
 
@@ -148,9 +154,11 @@ function problemsOf({ hazards }, { faults }) {
  * @param {Size} size
  */
 function refuseLarge(size) {
-  if (Math.max(...size) <= LARGEST_SIDE) return;
-  const fits = sizeText(size.map((side) => Math.min(side, LARGEST_SIDE)));
-  throw new LabError(sentence("walk.large", { size: sizeText(size), most: LARGEST_SIDE, fits }));
+  const [m, n] = size.map((side) => Math.min(side, LARGEST_SIDE));
+  const fits = [m, n, Math.min(size[2], LARGEST_SUM - Math.max(m, n))];
+  if (fits.every((side, i) => side === size[i])) return;
+  const limits = { most: LARGEST_SIDE, together: LARGEST_SUM, fits: sizeText(fits) };
+  throw new LabError(sentence("walk.large", { size: sizeText(size), ...limits }));
 }
 
 /**
@@ -201,9 +209,11 @@ function arraysOf({ arrays, columns: traced }, shapes, [m, n, k], names) {
  * @param {Entries} entries
  * @param {WalkedArray[]} arrays
  * @param {Size} size
+ * @param {{ party: Map<number, number>, byTime: boolean }} turns the party of each warp, and whether
+ *   the steps stand in the order of time
  * @returns {Block}
  */
-function stepsOf(entries, arrays, size) {
+function stepsOf(entries, arrays, size, { party, byTime }) {
   const { array, element, step } = entries;
   /** @type {(entry: number) => WalkedArray} */
   const arrayOf = (entry) => /** @type {WalkedArray} */ (arrays.at(array[entry]));
@@ -216,27 +226,52 @@ function stepsOf(entries, arrays, size) {
     column[entry] = at - row[entry] * width(entry);
   }
   const seen = drawn(entries, arrayOf, row, column);
-  /** @type {Map<number, Map<number, number[]>>} by step and array */
-  const groups = new Map();
-  for (const [entry, number] of step.entries()) {
-    if (!seen(entry) || (array[entry] === PRODUCT && !whole[entry])) continue;
-    const ofStep = groups.get(number) ?? new Map();
-    groups.set(number, ofStep);
-    const those = ofStep.get(array[entry]);
-    if (those) those.push(entry);
-    else ofStep.set(array[entry], [entry]);
-  }
-  // An asynchronous copy has two arrays in one step. Products come last.
-  /** @type {(number: number) => number} */
-  const place = (number) => (number === PRODUCT ? arrays.length : number);
-  const steps = [...groups.values()].flatMap((ofStep) =>
-    [...ofStep].sort(([one], [other]) => place(one) - place(other)).map(([, those]) => those),
+  const kept = [...step.keys()].filter(
+    (entry) => seen(entry) && (array[entry] !== PRODUCT || whole[entry]),
   );
+  const steps = groupsOf(entries, kept, arrays.length);
+  const turn = turnOf(entries, party);
+  if (byTime) steps.sort((one, other) => turn(one) - turn(other));
   /** @type {Block["moves"]} */
   const moves = ([first]) =>
     array[first] === PRODUCT || (arrayOf(first).space === "shared" && !entries.store[first]);
-  const ordered = inTheOrderOfTheSource(entries, row, column, steps, moves);
+  const ordered = inTheOrderOfTheSource(entries, row, column, steps, moves, turn);
   return { entries, arrays, row, column, steps: ordered, moves };
+}
+
+/**
+ * Entries by instruction, window and array.
+ * @param {Entries} entries
+ * @param {number[]} kept those that are drawn
+ * @param {number} arrays their number
+ */
+function groupsOf({ array, step, window }, kept, arrays) {
+  /** @type {Map<string, { key: number[], those: number[] }>} */
+  const groups = new Map();
+  for (const entry of kept) {
+    // An asynchronous copy has two arrays in one step. Products come last. And where warps
+    // synchronise in parts, those of one instruction may be in several windows.
+    const place = array[entry] === PRODUCT ? arrays : array[entry];
+    const key = [step[entry], window[entry], place];
+    const group = groups.get(`${key}`);
+    if (group) group.those.push(entry);
+    else groups.set(`${key}`, { key, those: [entry] });
+  }
+  const sorted = [...groups.values()].sort(
+    ({ key: a }, { key: b }) => a[0] - b[0] || a[1] - b[1] || a[2] - b[2],
+  );
+  return sorted.map(({ those }) => those);
+}
+
+/**
+ * A number for when a step is made, and by which party: the same for those of one turn.
+ * @param {Entries} entries
+ * @param {Map<number, number>} party of each warp
+ */
+function turnOf({ window, thread }, party) {
+  const parties = Math.max(0, ...party.values()) + 1;
+  return (/** @type {number[]} */ [first]) =>
+    window[first] * parties + (party.get(Math.floor(thread[first] / WARP)) ?? 0);
 }
 
 /**

@@ -4,6 +4,7 @@ A and B hold different numbers everywhere. So each value that a thread reads, mu
 tells by itself which element it is a copy of.
 """
 
+from collections.abc import Sequence
 from typing import TypedDict
 
 import numpy as np
@@ -11,11 +12,13 @@ import numpy as np
 from sgemm_lab.counting.entries import PRODUCT, Column, Entries, entries_of
 from sgemm_lab.counting.left_out import LeftOut, Order, Places, launches_left_out
 from sgemm_lab.counting.of_kernel import fresh_workspace, patience
+from sgemm_lab.counting.parties import parties_in, party_of
 from sgemm_lab.counting.register_names import RegisterNames, register_names
 from sgemm_lab.counting.sentences import sentence
 from sgemm_lab.counting.shared_arrays import shared_parts, shared_shapes
 from sgemm_lab.cuda.shipped_ptx import kernel_ptx
 from sgemm_lab.errors import LabError
+from sgemm_lab.hardware import WARP
 from sgemm_lab.kernel import ENTRY, Kernel, Size, body_start
 from sgemm_lab.simulator import Result, Trace, simulate
 from sgemm_lab.simulator.clocks import synchronises_in_parts
@@ -24,10 +27,13 @@ from sgemm_lab.simulator.ptx import parse
 from sgemm_lab.simulator.trace import Fault
 from sgemm_lab.text import size_text
 
+_BULK = "cp.async.bulk."
 _TIME_LIMIT = 300.0
 """Seconds that the simulation may take; a walk through a kernel of the book takes less than one."""
 LARGEST_SIDE = 12
-"""Sides of the matrices up to which cells can be told apart in a picture."""
+"""M and N up to which cells can be told apart in a picture."""
+LARGEST_SUM = 24
+"""And K with the larger of the two: A stands left of C, and B above it."""
 
 
 class WalkedArray(TypedDict):
@@ -48,7 +54,7 @@ class WalkedStep(TypedDict):
     """
 
     line: int
-    window: int  # barriers the block had passed
+    window: int  # barriers the block had passed; with parties, the window of time of these warps
     array: int  # index into the walk's arrays
     store: bool
     threads: list[int]
@@ -74,10 +80,15 @@ class Walk(TypedDict):
     b: list[float]
     arrays: list[WalkedArray]
     names: RegisterNames
+    # Where warps synchronise in parts: the numbers of those that do the same, those first that are
+    # the first to do something. A step is one of one party. Empty where all barriers are those of
+    # whole blocks.
+    parties: list[list[int]]
     # Of a block that fails, the steps after the failing one are what would have followed.
     blocks: list[list[WalkedStep]]
     problems: list[str]  # what is wrong with the kernel
-    left_out: list[LeftOut]  # the launch without one of its barriers; nothing if it is wrong anyway
+    # The launch without one of its barriers; nothing if it is wrong anyway, or has parties.
+    left_out: list[LeftOut]
 
 
 def walk(kernel: Kernel, size: Size, *, time_limit: float = _TIME_LIMIT) -> Walk:
@@ -92,9 +103,13 @@ def walk(kernel: Kernel, size: Size, *, time_limit: float = _TIME_LIMIT) -> Walk
     Of large tiles the part that stays zero is left out, and with it the threads that only work
     on that part. ``time_limit`` is in seconds.
 
+    Where warps synchronise in parts, the steps are those of one window of time after the other,
+    and in each those of one party after the other. A launch that goes wrong keeps the order in
+    which it did: there another one may have other values.
+
     Raises:
-        LabError: the size is too large to be drawn, the kernel cannot be compiled here, or some of
-            its barriers are not those of whole blocks, which alone order the steps.
+        LabError: the size is too large to be drawn, the kernel cannot be compiled here, or it
+            copies in bulk, which no thread does.
     """
     m, n, k = size
     refuse_large(size)
@@ -102,8 +117,9 @@ def walk(kernel: Kernel, size: Size, *, time_limit: float = _TIME_LIMIT) -> Walk
     a = np.arange(1, m * k + 1, dtype=np.float32).reshape(m, k)
     b = np.arange(m * k + 1, m * k + k * n + 1, dtype=np.float32).reshape(k, n)
     ptx = kernel_ptx(kernel)
-    if synchronises_in_parts(parse(ptx)[ENTRY]):
-        raise LabError(sentence("walk.parts", kernel=kernel.name))
+    parsed = parse(ptx)[ENTRY]
+    if any(one.opcode.startswith(_BULK) for one in parsed.instructions):
+        raise LabError(sentence("walk.bulk", kernel=kernel.name))
 
     def run(text: str, order: Order | None = None) -> Result:
         return simulate(
@@ -140,11 +156,12 @@ def walk(kernel: Kernel, size: Size, *, time_limit: float = _TIME_LIMIT) -> Walk
     product = source[int(lines[0]) - start - 1] if len(lines) else ""
     names = register_names(source, product)
     arrays = _arrays(trace, shared_shapes(kernel), size, names)
+    problems = _problems(result)
+    parties = parties_in(trace) if synchronises_in_parts(parsed) else []
     blocks = [
-        _Block(entries_of(trace, number), arrays, size)
+        _Block(entries_of(trace, number), arrays, size, parties, by_time=not problems)
         for number in range(shape.grid[0] * shape.grid[1])
     ]
-    problems = _problems(result)
     return {
         "kernel": kernel.name,
         "title": kernel.title,
@@ -157,13 +174,14 @@ def walk(kernel: Kernel, size: Size, *, time_limit: float = _TIME_LIMIT) -> Walk
         "b": b.reshape(-1).tolist(),
         "arrays": arrays,
         "names": names,
+        "parties": parties,
         "blocks": [
             block.walked(next((one for one in trace.faults if one.block == number), None))
             for number, block in enumerate(blocks)
         ],
         "problems": problems,
         "left_out": []
-        if problems
+        if problems or parties
         else launches_left_out(
             source,
             start + 1,
@@ -189,9 +207,11 @@ def refuse_large(size: Size) -> None:
     Raises:
         LabError: M, N or K is too large; the message names a size that works.
     """
-    if max(size) > LARGEST_SIDE:
-        fits = size_text([min(side, LARGEST_SIDE) for side in size])
-        raise LabError(sentence("walk.large", size=size_text(size), most=LARGEST_SIDE, fits=fits))
+    m, n = (min(side, LARGEST_SIDE) for side in size[:2])
+    fits = (m, n, min(size[2], LARGEST_SUM - max(m, n)))
+    if fits != tuple(size):
+        limits = {"most": LARGEST_SIDE, "together": LARGEST_SUM, "fits": size_text(fits)}
+        raise LabError(sentence("walk.large", size=size_text(size), **limits))
 
 
 def _arrays(
@@ -231,21 +251,45 @@ def _arrays(
 class _Block:
     """The steps of one block, as numbers of its entries."""
 
-    def __init__(self, entries: Entries, arrays: list[WalkedArray], size: Size) -> None:
+    def __init__(
+        self,
+        entries: Entries,
+        arrays: list[WalkedArray],
+        size: Size,
+        parties: Sequence[Sequence[int]],
+        *,
+        by_time: bool,
+    ) -> None:
         self.entries, self.arrays = entries, arrays
+        self.party = party_of(parties)
         made = entries["array"] == PRODUCT
         widths = np.array([array["shape"][-1] for array in arrays])[entries["array"]]
         self.row, self.column = entries["element"] // widths, entries["element"] % widths
         whole, row, column = _factors_in_order(entries, size)
         self.row[made], self.column[made] = row[made], column[made]
         drawn = _drawn(entries, arrays, self.row, self.column) & (~made | whole)
-        groups = [
-            np.flatnonzero(drawn & (entries["step"] == step) & (entries["array"] == array))
-            for step in dict.fromkeys(entries["step"].tolist())
-            # An asynchronous copy has two arrays in one step.
-            for array in (*range(len(arrays) - 1), PRODUCT)
-        ]
-        self.steps = self._as_in_the_source([those for those in groups if len(those)])
+        steps = self._groups(drawn)
+        if by_time:
+            steps.sort(key=self._turn)
+        self.steps = self._as_in_the_source(steps)
+
+    def _groups(self, drawn: Column) -> list[Column]:
+        """Part the drawn entries by instruction, window and array."""
+        array, window = self.entries["array"], self.entries["window"]
+        found = []
+        for step in dict.fromkeys(self.entries["step"].tolist()):
+            now = np.flatnonzero(drawn & (self.entries["step"] == step))
+            # Where warps synchronise in parts, those of one instruction may be in several windows.
+            for time in np.unique(window[now]).tolist():
+                # An asynchronous copy has two arrays in one step.
+                for number in (*range(len(self.arrays) - 1), PRODUCT):
+                    found.append(now[(window[now] == time) & (array[now] == number)])
+        return [those for those in found if len(those)]
+
+    def _turn(self, those: Column) -> tuple[int, int]:
+        """When a step is made, and by which party."""
+        window, thread = (int(self.entries[name][those[0]]) for name in ("window", "thread"))
+        return window, self.party.get(thread // WARP, 0)
 
     def _moves(self, those: Column) -> bool:
         """Whether a step only uses registers, and reads what no one writes meanwhile."""
@@ -258,7 +302,7 @@ class _Block:
         reads: list[Column] = []
         products: list[Column] = []
         added: set[tuple[int, int, int]] = set()  # sums that have their product of this k
-        window = None
+        turn = None
 
         def write(*, last: bool) -> None:
             used = {
@@ -280,9 +324,9 @@ class _Block:
             added.clear()
 
         for those in steps:
-            if not self._moves(those) or self.entries["window"][those[0]] != window:
+            if not self._moves(those) or self._turn(those) != turn:
                 write(last=True)
-            window = self.entries["window"][those[0]]
+            turn = self._turn(those)
             if not self._moves(those):
                 ordered.append(those)
             elif self.entries["array"][those[0]] != PRODUCT:

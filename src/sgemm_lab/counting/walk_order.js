@@ -43,15 +43,16 @@ export function factorsInOrder(entries, [m, n, k]) {
  * @param {number[]} column
  * @param {number[][]} steps
  * @param {(those: number[]) => boolean} moves whether a step only uses registers
+ * @param {(those: number[]) => number} turnOf of whom a step is, and when: others wait for a barrier
  */
-export function inTheOrderOfTheSource(entries, row, column, steps, moves) {
+export function inTheOrderOfTheSource(entries, row, column, steps, moves, turnOf) {
   const order = new Order(entries);
   /** @type {number | null} */
-  let window = null;
+  let turn = null;
   for (const those of steps) {
     const [first] = those;
-    if (!moves(those) || entries.window[first] !== window) order.write(true);
-    window = entries.window[first];
+    if (!moves(those) || turnOf(those) !== turn) order.write(true);
+    turn = turnOf(those);
     if (!moves(those)) order.ordered.push(those);
     else if (entries.array[first] !== PRODUCT) order.reads.push(those);
     else {

@@ -412,7 +412,10 @@ def banks(*names: str, size: int | Size | None = None) -> Banks:
 
 
 def step(kernel: str | Kernel, size: Size) -> Steps | Output:
-    """Step through every access that a kernel makes at a toy size, up to 12 on each side."""
+    """Step through every access that a kernel makes at a toy size.
+
+    M and N go up to 12, and K with the larger of the two up to 24.
+    """
     try:
         return Steps(walk(_kernel(kernel), size))
     except MissingToolError as missing:

@@ -1,6 +1,5 @@
 """What a verb hands to a notebook: HTML for a page, text for everything else."""
 
-import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from html import escape
@@ -10,7 +9,13 @@ from matplotlib.figure import Figure
 
 from sgemm_lab import style
 from sgemm_lab.errors import LabError, MissingToolError
-from sgemm_lab.text import breakable, breakable_head, plain_table, with_spaced_percents
+from sgemm_lab.text import (
+    breakable,
+    breakable_head,
+    is_wider_than_a_phone,
+    plain_table,
+    with_spaced_percents,
+)
 
 
 @dataclass(frozen=True)
@@ -140,7 +145,7 @@ def table(
         "<tr>" + "".join(cell("td", i, text) for i, text in enumerate(row)) + "</tr>"
         for row in rows
     )
-    wide = numbers < len(heads) and _wider_than_a_phone(zip(heads, *rows, strict=True))
+    wide = numbers < len(heads) and is_wider_than_a_phone(zip(heads, *rows, strict=True))
     stacked = f' lab-stacked" style="--columns: {len(heads) - 1}' if wide else ""
     html = (
         f'<div class="lab-scroll"><table class="lab-table{stacked}"><thead><tr>{head}</tr></thead>'
@@ -150,20 +155,6 @@ def table(
         html += f'<p class="lab-provenance">{escape(note)}</p>'
     text = plain_table(heads, rows, numbers=numbers)
     return Output(html, "\n".join([text, *([note] if note else [])]))
-
-
-def _wider_than_a_phone(columns: Iterable[Sequence[str]]) -> bool:
-    """Whether columns do not fit beside each other, in small letters and with names broken."""
-    parts = [
-        [part for text in column for part in _BREAK.split(breakable_head(text))]
-        for column in columns
-    ]
-    signs = sum(max(len(part) - len(_NARROW.findall(part)) / 2 for part in one) for one in parts)
-    return 7.1 * signs + 3 * len(parts) > 358  # px: a digit, the space between, the page
-
-
-_BREAK = re.compile(r"\s+|<wbr>|&shy;")
-_NARROW = re.compile(r"[-.,·e⁻⁰¹²³⁴⁵⁶⁷⁸⁹]")
 
 
 def sentence(text: str) -> Output:

@@ -192,7 +192,7 @@ def _book(gpus: int, sizes: Sequence[int]) -> Iterator[Group]:
 def _libraries(gpus: int, sizes: Sequence[int]) -> Iterator[Group]:
     for library in LIBRARIES:
         if installed(library):
-            for layout in LAYOUTS:
+            for layout in LAYOUTS[library]:
                 told = [{"library": library, "gpus": gpus, "n": n, "layout": layout} for n in sizes]
                 yield Group([Request(LIBRARY, one) for one in told])
 

@@ -302,7 +302,7 @@ class Program:
             team.wait([origin for origin, _ in self._graphs], self._engine.time_limit)
         else:
             for _ in range(times):
-                self.queue()
+                team.with_others(self.queue)
                 team.wait(self.streams, self._engine.time_limit)
         return team.largest(time.perf_counter() - begin) / times
 

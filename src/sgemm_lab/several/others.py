@@ -1,10 +1,15 @@
-"""What other engines make of the same product on the same GPUs: JAX, and PyTorch's DTensor.
+"""What other engines make of the same product on the same GPUs.
 
-Both multiply in FP32 without TF32. Each runs in a process of its own, PyTorch in one per GPU.
+They are JAX, PyTorch's DTensor, NVIDIA's cuBLASMp and CuPy's distributed arrays. All multiply in
+FP32 without TF32. JAX and CuPy run in one process, the others in one per GPU.
 """
 
+import json
 import os
+import shutil
 import socket
+import subprocess
+import sys
 import time
 from collections.abc import Callable
 from importlib.util import find_spec
@@ -14,19 +19,35 @@ from sgemm_lab.errors import LabError, MissingToolError
 from sgemm_lab.records.several import LibraryTimes
 from sgemm_lab.several.layouts import squarest
 
-JAX, TORCH = "jax", "torch"
-LIBRARIES = (JAX, TORCH)
+JAX, TORCH, CUBLASMP, CUPYX = "jax", "torch", "cublasmp", "cupyx"
 BY_ROWS, BY_TILES = "A by rows, B by columns", "both by tiles"
-LAYOUTS = (BY_TILES, BY_ROWS)
-"""How A and B lie on the GPUs before the product. C lies as A does."""
+LAYOUTS = {
+    JAX: (BY_TILES, BY_ROWS),
+    CUBLASMP: (BY_TILES, BY_ROWS),
+    CUPYX: (BY_ROWS,),
+    TORCH: (BY_TILES, BY_ROWS),
+}
+"""How A and B lie on the GPUs before the product, by library. C lies as A does."""
+LIBRARIES = tuple(LAYOUTS)
 
 _TURNS = 7
 _WARM_UP = 2
+_MPI_LIMIT = 90.0
+"""Seconds that the ranks of ``mpirun`` may take."""
+_NEEDS = {CUBLASMP: ("nvmath", "nvidia.cublasmp", "mpi4py")}
+"""Modules that a library needs, where it has not one of its own name."""
 
 
 def installed(library: str) -> bool:
     """Say whether a library can be imported here."""
-    return find_spec(library) is not None
+    return all(_is_there(module) for module in _NEEDS.get(library, (library,)))
+
+
+def _is_there(module: str) -> bool:
+    try:
+        return find_spec(module) is not None
+    except ModuleNotFoundError:  # not even the package that it is part of
+        return False
 
 
 def measure(library: str, gpus: int, n: int, layout: str) -> LibraryTimes:
@@ -40,6 +61,8 @@ def measure(library: str, gpus: int, n: int, layout: str) -> LibraryTimes:
     ways: dict[str, Callable[[int, int, str], tuple[str, list[float]]]] = {
         JAX: _jax,
         TORCH: _torch,
+        CUBLASMP: _cublasmp,
+        CUPYX: _cupyx,
     }
     version, seconds = ways[library](gpus, n, layout)
     kept = tuple(float(f"{s:.5g}") for s in seconds)
@@ -84,6 +107,60 @@ def _jax(gpus: int, n: int, layout: str) -> tuple[str, list[float]]:
         if turn >= _WARM_UP:
             seconds.append(time.perf_counter() - begin)
     return str(jax.__version__), seconds
+
+
+def _cupyx(gpus: int, n: int, layout: str) -> tuple[str, list[float]]:
+    """Share rows of A; B's columns travel to all GPUs, since each must hold what it multiplies."""
+    import cupy
+    from cupyx.distributed.array import distributed_array, make_2d_index_map
+
+    parts = [n * gpu // gpus for gpu in range(gpus + 1)]
+    rows = make_2d_index_map(parts, [0, n], [[{gpu}] for gpu in range(gpus)])
+    columns = make_2d_index_map([0, n], parts, [[{gpu} for gpu in range(gpus)]])
+    everywhere = make_2d_index_map([0, n], [0, n], [[set(range(gpus))]])
+    random = cupy.random.default_rng(seed=1)
+    a, b = (
+        distributed_array(random.random((n, n), dtype="float32") - 0.5, lies)
+        for lies in (rows, columns)
+    )
+    cupy.get_default_memory_pool().free_all_blocks()
+    seconds = []
+    for turn in range(_WARM_UP + _TURNS):
+        _await_all(cupy, gpus)
+        begin = time.perf_counter()
+        product = a @ b.reshard(everywhere)
+        _await_all(cupy, gpus)
+        if turn >= _WARM_UP:
+            seconds.append(time.perf_counter() - begin)
+        del product
+    return str(cupy.__version__), seconds
+
+
+def _await_all(cupy: Any, gpus: int) -> None:
+    for gpu in range(gpus):
+        with cupy.cuda.Device(gpu):
+            cupy.cuda.Device().synchronize()
+
+
+def _cublasmp(gpus: int, n: int, layout: str) -> tuple[str, list[float]]:
+    mpirun = shutil.which("mpirun")
+    if mpirun is None:
+        raise MissingToolError("cuBLASMp runs in one process per GPU, and there is no mpirun here.")
+    given = [str(n), str(_WARM_UP), str(_TURNS), "rows" if layout == BY_ROWS else "tiles"]
+    module = [sys.executable, "-m", "sgemm_lab.several.cublasmp", *given]
+    try:
+        done = subprocess.run(
+            [mpirun, "-n", str(gpus), *module],
+            capture_output=True, text=True, check=False, timeout=_MPI_LIMIT,
+        )  # fmt: skip
+    except subprocess.TimeoutExpired:
+        raise LabError(f"cuBLASMp was not done in {_MPI_LIMIT:.0f} seconds.") from None
+    told = [line for line in done.stdout.splitlines() if line.startswith("{")]
+    if done.returncode or not told:
+        faults = [line for line in done.stderr.splitlines() if "Error" in line]
+        raise LabError(f"cuBLASMp did not answer. {(faults or ['It said nothing.'])[-1]}")
+    answer = json.loads(told[-1])
+    return str(answer["version"]), answer["seconds"]
 
 
 def _torch(gpus: int, n: int, layout: str) -> tuple[str, list[float]]:

@@ -12,7 +12,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from sgemm_lab.cuda.launch import require_gpu
 from sgemm_lab.errors import LabError, MissingToolError
@@ -33,6 +33,8 @@ _SETTINGS = {"NCCL_NVLS_ENABLE": "0"}
 """Multicast within the switch stays off: tiles go from one GPU to one other."""
 
 _limits_in_use: list[str | None] = []
+
+Found = TypeVar("Found")
 
 Id = bytes
 """What tells NCCL's groups apart: 128 bytes, the same for all who join."""
@@ -70,6 +72,8 @@ class Team:
     """Those that this process drives, with their numbers in this process."""
     communicators: dict[int, Any]
     """NCCL's, for each of them; none where one process copies."""
+    seconds: float = JOIN_SECONDS
+    """How long a process waits for the others."""
 
     @property
     def is_whole(self) -> bool:
@@ -80,6 +84,9 @@ class Team:
         """Return the largest of the values that the processes give; so it is a barrier too."""
         if self.is_whole:
             return value
+        return self.with_others(lambda: self._largest(value))
+
+    def _largest(self, value: float) -> float:
         cupy, nccl = require_gpu(), nccl_library()
         (gpu, device), *_ = self.devices.items()
         with cupy.cuda.Device(device):
@@ -89,8 +96,22 @@ class Team:
             self.communicators[gpu].allReduce(
                 held.data.ptr, held.data.ptr, 1, nccl.NCCL_FLOAT64, nccl.NCCL_MAX, stream.ptr
             )
-            self.wait([stream], JOIN_SECONDS)
+            self.wait([stream], self.seconds)
             return float(held.get()[0])
+
+    def with_others(self, action: Callable[[], Found]) -> Found:
+        """Do what needs the other processes. NCCL does not come back where one has died.
+
+        Raises:
+            NotInTimeError: it has not ended in time. What NCCL was doing is given up.
+        """
+        if self.is_whole:
+            return action()
+        try:
+            return in_time(action, 2 * self.seconds, _late(self.seconds))
+        except NotInTimeError:
+            self.abort()
+            raise
 
     def wait(self, streams: list[Any], seconds: float) -> None:
         """Wait until streams have done all they were given.
@@ -105,10 +126,7 @@ class Team:
             while (status := query(stream.ptr)) == NOT_READY:
                 if time.perf_counter() > end:
                     self.abort()
-                    raise NotInTimeError(
-                        f"The GPUs were not done in {seconds:g} seconds. Has a rank died, or is a "
-                        "GPU busy? What was running is given up; start all ranks again."
-                    )
+                    raise NotInTimeError(_late(seconds))
             if status:
                 self.abort()
                 raise LabError(
@@ -139,7 +157,7 @@ def alone(gpus: int, *, nccl: bool = True, seconds: float = JOIN_SECONDS) -> Tea
     devices = {gpu: gpu for gpu in range(gpus)}
     if not nccl or gpus == 1:
         return Team(gpus, devices, {})
-    return Team(gpus, devices, _joined(devices, gpus, _new_id(), seconds))
+    return Team(gpus, devices, _joined(devices, gpus, _new_id(), seconds), seconds)
 
 
 def by_mpi(seconds: float = JOIN_SECONDS) -> Team:
@@ -160,7 +178,7 @@ def by_mpi(seconds: float = JOIN_SECONDS) -> Team:
     on_this_host = world.Split_type(MPI.COMM_TYPE_SHARED).Get_rank()
     devices = {rank: on_this_host % gpu_count()}
     found = world.bcast(_new_id() if rank == 0 else None, root=0)
-    return Team(ranks, devices, _joined(devices, ranks, found, seconds))
+    return Team(ranks, devices, _joined(devices, ranks, found, seconds), seconds)
 
 
 def by_file(path: Path, rank: int, ranks: int, seconds: float = JOIN_SECONDS) -> Team:
@@ -182,7 +200,7 @@ def by_file(path: Path, rank: int, ranks: int, seconds: float = JOIN_SECONDS) ->
         write_whole(path, json.dumps(list(_new_id())))
     try:
         found = read_id(path, seconds)
-        return Team(ranks, devices, _joined(devices, ranks, found, seconds))
+        return Team(ranks, devices, _joined(devices, ranks, found, seconds), seconds)
     finally:
         if rank == 0:
             path.unlink(missing_ok=True)
@@ -207,18 +225,22 @@ def read_id(path: Path, seconds: float) -> Id:
         ) from None
 
 
-def in_time(action: Callable[[], None], seconds: float, words: str) -> None:
+def in_time(action: Callable[[], Found], seconds: float, words: str) -> Found:
     """Do something that may never end, and go on without it when the time is up.
+
+    Returns:
+        What the action returned.
 
     Raises:
         NotInTimeError: it has not ended; ``words`` say what to do.
         Exception: what the action raised.
     """
+    found: list[Found] = []
     faults: list[BaseException] = []
 
     def run() -> None:
         try:
-            action()
+            found.append(action())
         except BaseException as fault:
             faults.append(fault)
 
@@ -229,6 +251,14 @@ def in_time(action: Callable[[], None], seconds: float, words: str) -> None:
         raise NotInTimeError(words)
     if faults:
         raise faults[0]
+    return found[0]
+
+
+def _late(seconds: float) -> str:
+    return (
+        f"The GPUs were not done in {seconds:g} seconds. Has a rank died, or is a GPU busy? What "
+        "was running is given up; start all ranks again."
+    )
 
 
 def nccl_library() -> Any:

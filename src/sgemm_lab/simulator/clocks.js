@@ -1,9 +1,13 @@
 // @ts-check
 // What each warp knows of the others: vector clocks, for kernels whose warps synchronise in parts.
-// clocks.py in JavaScript; there it says what they are good for.
+// clocks.py in JavaScript; there it says what they are good for, and what a window of time is.
 
 /** @typedef {import("./ptx.js").PtxKernel} PtxKernel */
-/** @typedef {Int32Array} Row the newest time of every warp that somebody has heard of */
+/**
+ * The newest time of every warp that somebody has heard of, and behind them the window of time of who
+ * it belongs to, or of who told it.
+ * @typedef {Int32Array} Row
+ */
 
 const PARTIAL = /^(?:mbarrier\.|cp\.async\.(?:bulk|mbarrier)\.|(?:bar|barrier)(?:\.cta)?\.arrive)/;
 const BARRIER = /^(?:bar|barrier)(?:\.cta)?\.sync/;
@@ -31,9 +35,10 @@ export class Clocks {
     this.slots = slots;
     /** Number of the copy engine. */
     this.engine = warps;
-    this.length = warps + 1;
+    this.window = warps + 1;
+    this.length = warps + 2;
     /** A row for each slot and warp. */
-    this.seen = new Int32Array(slots * this.length * this.length);
+    this.seen = new Int32Array(slots * (warps + 1) * this.length);
     this.start();
   }
 
@@ -41,7 +46,7 @@ export class Clocks {
   start() {
     this.seen.fill(0);
     for (let slot = 0; slot < this.slots; slot++) {
-      for (let who = 0; who < this.length; who++) this.seen[this.at(slot, who) + who] = 1;
+      for (let who = 0; who <= this.engine; who++) this.seen[this.at(slot, who) + who] = 1;
     }
   }
 
@@ -51,7 +56,7 @@ export class Clocks {
    * @param {number} warp
    */
   at(slot, warp) {
-    return (slot * this.length + warp) * this.length;
+    return (slot * (this.engine + 1) + warp) * this.length;
   }
 
   /**
@@ -77,6 +82,7 @@ export class Clocks {
       const row = this.row(slot, warp);
       row.set(known);
       row[warp] += 1;
+      row[this.window] += 1;
     }
   }
 
@@ -90,6 +96,7 @@ export class Clocks {
     const row = this.row(slot, warp);
     const known = row.slice();
     row[warp] += 1;
+    row[this.window] += 1;
     return known;
   }
 
@@ -100,7 +107,18 @@ export class Clocks {
    * @param {Row} told
    */
   hear(slot, warp, told) {
-    learn(this.row(slot, warp), told);
+    const known = told.slice();
+    known[this.window] += 1;
+    learn(this.row(slot, warp), known);
+  }
+
+  /**
+   * The window of time that a warp is in.
+   * @param {number} slot
+   * @param {number} warp
+   */
+  windowOf(slot, warp) {
+    return this.seen[this.at(slot, warp) + this.window];
   }
 
   /**

@@ -5,9 +5,14 @@ With named barriers of some warps, or barriers in memory (mbarrier), it does not
 has a clock, and remembers the newest time of every other warp that it has heard of. What a warp
 did is ordered before what another does if the other has heard of that time. (Mattern, Virtual time
 and global states of distributed systems, 1989.)
+
+Beside that a warp counts the windows of time that it has come to, for those who look on. What one
+warp did before another could go on stands in an earlier window; what stands in one window, nothing
+orders. (Lamport, Time, clocks, and the ordering of events in a distributed system, 1978.)
 """
 
 import re
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -40,7 +45,9 @@ class Clocks:
     def __init__(self, slots: int, warps: int) -> None:
         self.engine = warps
         """Number of the copy engine."""
-        self.seen = np.zeros((slots, warps + 1, warps + 1), dtype=np.int64)
+        self._window = warps + 1
+        """Where a row has the window of who it belongs to, or of who told it."""
+        self.seen = np.zeros((slots, warps + 1, warps + 2), dtype=np.int64)
         """(slots, who, of whom)."""
         self.start()
 
@@ -57,16 +64,23 @@ class Clocks:
             known = np.maximum(known, heard)
         self.seen[slot, warps] = known
         self.seen[slot, warps, warps] += 1
+        self.seen[slot, warps, self._window] += 1
 
     def tell(self, slot: int, warp: int) -> Row:
         """What a warp knows as it arrives somewhere. What it does later is not told."""
         known: Row = self.seen[slot, warp].copy()
-        self.seen[slot, warp, warp] += 1
+        self.seen[slot, warp, [warp, self._window]] += 1
         return known
 
     def hear(self, slot: int, warp: int, row: Row) -> None:
         """A warp learns what was told."""
-        self.seen[slot, warp] = np.maximum(self.seen[slot, warp], row)
+        known = row.copy()
+        known[self._window] += 1
+        self.seen[slot, warp] = np.maximum(self.seen[slot, warp], known)
+
+    def windows(self, slots: npt.NDArray[Any], warps: npt.NDArray[Any]) -> Row:
+        """The window of time that each of some warps is in."""
+        return np.asarray(self.seen[slots, warps, self._window])
 
     def copy_starts(self, slot: int, warp: int) -> tuple[int, Row]:
         """A warp starts a bulk copy: its time, and what those learn who wait for it."""

@@ -24,7 +24,8 @@ from sgemm_lab.simulator.group import (
     ThreadGroup,
 )
 from sgemm_lab.simulator.merging import Merged, WideAccess
-from sgemm_lab.simulator.ptx import Instruction, Location
+from sgemm_lab.simulator.places import Location
+from sgemm_lab.simulator.ptx import Instruction
 from sgemm_lab.simulator.registers import Mask
 from sgemm_lab.simulator.tally import Tally
 

@@ -508,6 +508,17 @@ export class ThreadGroup {
   }
 
   /**
+   * The barriers that a lane's block has passed, or, where warps synchronise in parts, the window of
+   * time that its warp is in.
+   * @param {number} lane
+   */
+  windowOf(lane) {
+    const { batch, slot, thread } = this;
+    if (!batch.clocks) return batch.epoch[slot[lane]];
+    return batch.clocks.windowOf(slot[lane], Math.floor(thread[lane] / WARP));
+  }
+
+  /**
    * A memory space.
    * @param {string} space
    */

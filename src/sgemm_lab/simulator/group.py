@@ -480,6 +480,16 @@ class ThreadGroup:
             same |= ((self.meeting[lanes] & bit) == 0) & (epochs >= self.whole_epoch[lanes])
         return same
 
+    def windows(self, lanes: npt.NDArray[np.intp]) -> npt.NDArray[np.int64]:
+        """The barriers that the block of each of some lanes has passed.
+
+        Where warps synchronise in parts: the window of time that its warp is in.
+        """
+        slots, clocks = self.slot[lanes], self.batch.clocks
+        if clocks is None:
+            return np.asarray(self.batch.epoch[slots])
+        return clocks.windows(slots, self.thread[lanes] // WARP)
+
     def memory(self, space: str) -> tuple[Memory, Any]:
         """A memory space, and where each lane's slot of it starts (bytes)."""
         if space == "shared":

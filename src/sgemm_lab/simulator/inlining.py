@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from itertools import count
 
 from sgemm_lab.errors import LabError
+from sgemm_lab.simulator.places import file_table, place_after
 from sgemm_lab.simulator.ptx_text import closing_brace
 from sgemm_lab.simulator.sentences import sentence
 
@@ -78,14 +79,14 @@ def inlined(ptx: str) -> str:
     functions, rest = _functions(ptx)
     if not functions and not _SEQUENCE.search(ptx):
         return ptx
-    numbers = count(1)
+    numbers, files = count(1), file_table(ptx)
     pieces, position = [], 0
     for entry in _ENTRY.finditer(rest):
         if entry.start() < position:
             continue
         end = closing_brace(rest, entry.end())
         pieces += [rest[position : entry.end()]]
-        pieces.append(_Writer(functions, numbers).written(rest[entry.end() : end], ()))
+        pieces.append(_Writer(functions, numbers, files).written(rest[entry.end() : end], ()))
         position = end
     return "".join([*pieces, rest[position:]])
 
@@ -114,22 +115,42 @@ def _names(declared: str | None) -> tuple[str, ...]:
     return tuple(name for _, name, _ in _PARAMETER.findall(declared or ""))
 
 
+class _CannotCallError(Exception):
+    """A call that only a GPU makes: the key of the sentence, and the name of the function."""
+
+    def __init__(self, why: str, name: str = "") -> None:
+        super().__init__(why)
+        self.why = why
+        self.name = name
+
+
 class _Writer:
     """Writes the calls of one kernel out."""
 
-    def __init__(self, functions: dict[str, _Function], numbers: "count[int]") -> None:
+    def __init__(
+        self, functions: dict[str, _Function], numbers: "count[int]", files: dict[int, str]
+    ) -> None:
         self.functions = functions
         self.numbers = numbers
+        self.files = files
 
     def written(self, body: str, callers: tuple[str, ...]) -> str:
         """Return a body in which each calling sequence is the function that it calls."""
-        return _SEQUENCE.sub(lambda match: self._sequence(match["inside"], callers), body)
+
+        def sequence(match: "re.Match[str]") -> str:
+            try:
+                return self._sequence(match["inside"], callers)
+            except _CannotCallError as error:
+                place = place_after(body[: match.end()], self.files)
+                raise LabError(sentence(error.why, place=place, name=error.name)) from None
+
+        return _SEQUENCE.sub(sequence, body)
 
     def _sequence(self, inside: str, callers: tuple[str, ...]) -> str:
         inside = inside.replace(_SPARE, "")
         call = _CALL.search(inside)
         if call is None:
-            raise LabError(sentence("run.pointer"))
+            raise _CannotCallError("run.pointer")
         number = next(self.numbers)
         arrays = {name: f"{name}_call{number}" for _, name, _ in _PARAMETER.findall(inside)}
         middle = self._body_of(call, arrays, callers, number)
@@ -149,9 +170,9 @@ class _Writer:
             return f"st.local.b32 [{arrays[call['result']]}], 0;"
         function = self.functions.get(name)
         if name.startswith("%") or function is None:
-            raise LabError(sentence("run.pointer"))
+            raise _CannotCallError("run.pointer")
         if not function.body:
-            raise LabError(sentence("run.call", name=name))
+            raise _CannotCallError("run.call", name)
         calls = sum(called["name"] == name for called in _CALL.finditer(function.body))
         deepest = DEEPEST if calls < 2 else int(math.log(MOST_COPIES) / math.log(calls))
         if callers.count(name) >= deepest:

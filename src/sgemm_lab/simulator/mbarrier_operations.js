@@ -133,12 +133,17 @@ function tell(barrier, known) {
 }
 
 /**
+ * Note at a barrier what a lane's warp knows. `told` keeps what each warp says at once.
  * @param {ThreadGroup} group
  * @param {MemoryBarrier} barrier
  * @param {number} lane
+ * @param {Map<string, Row>} told
  */
-function arriveKnowing(group, barrier, lane) {
-  tell(barrier, clocksOf(group).tell(...warpOf(group, lane)));
+function arriveKnowing(group, barrier, lane, told) {
+  const warp = warpOf(group, lane);
+  const known = told.get(`${warp}`) ?? clocksOf(group).tell(...warp);
+  told.set(`${warp}`, known);
+  tell(barrier, known);
 }
 
 /**
@@ -171,10 +176,12 @@ function arrive(group, instruction, match) {
   const last = state ? 2 : 1;
   const amount = last < operands.length ? numberIn(group, operands[last]) : () => 1;
   return (mask) => {
+    /** @type {Map<string, Row>} */
+    const told = new Map();
     for (const [lane, place] of places(mask)) {
       const barrier = barrierAt(group, instruction, place);
       state?.(lane, BigInt(barrier.phase));
-      arriveKnowing(group, barrier, lane);
+      arriveKnowing(group, barrier, lane, told);
       barrier.bytes += match.expect ? amount(lane) : 0;
       barrier.pending -= match.expect ? 1 : amount(lane);
       completePhase(group.batch, barrier);
@@ -201,9 +208,11 @@ function arriveAfterCopies(group, instruction, match) {
   const places = placesOf(group, instruction, 0);
   return (mask) => {
     landCopies(group, mask, null);
+    /** @type {Map<string, Row>} */
+    const told = new Map();
     for (const [lane, place] of places(mask)) {
       const barrier = barrierAt(group, instruction, place);
-      arriveKnowing(group, barrier, lane);
+      arriveKnowing(group, barrier, lane, told);
       // Without .noinc the phase waits for one arrival more, which this one is.
       barrier.pending -= match.noinc ? 1 : 0;
       completePhase(group.batch, barrier);

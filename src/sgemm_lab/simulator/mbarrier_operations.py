@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from sgemm_lab.hardware import WARP
+from sgemm_lab.simulator.clocks import Row
 from sgemm_lab.simulator.group import (
     COPY_READ,
     COPY_WRITE,
@@ -34,6 +35,8 @@ if TYPE_CHECKING:
 Match = re.Match[str]
 Places = Callable[[Mask | None], list[tuple[int, int]]]
 """Gives the active lanes, and where in shared memory each one's mbarrier lies."""
+Told = dict[tuple[int, int], Row]
+"""What warps say as they arrive, by slot and number."""
 
 _BYTES = 8
 """Of one mbarrier."""
@@ -106,10 +109,14 @@ def _complete_phase(batch: "BlockBatch", barrier: MemoryBarrier) -> None:
         batch.news += 1
 
 
-def _tell(group: "ThreadGroup", barrier: MemoryBarrier, lane: int) -> None:
+def _tell(group: "ThreadGroup", barrier: MemoryBarrier, lane: int, told: Told) -> None:
+    """Note at a barrier what a lane's warp knows. ``told`` keeps what each warp says at once."""
     clocks = group.batch.clocks
     assert clocks is not None
-    known = clocks.tell(int(group.slot[lane]), int(group.thread[lane]) // WARP)
+    warp = int(group.slot[lane]), int(group.thread[lane]) // WARP
+    if warp not in told:
+        told[warp] = clocks.tell(*warp)
+    known = told[warp]
     barrier.told = known if barrier.told is None else np.maximum(barrier.told, known)
 
 
@@ -125,11 +132,12 @@ def _arrive(group: "ThreadGroup", instruction: Instruction, match: Match) -> Ste
 
     def step(mask: Mask | None) -> None:
         amounts = _numbers(group, amount)
+        told: Told = {}
         for lane, place in places(mask):
             barrier = _barrier_at(group, instruction, place)
             if state is not None:
                 state[lane] = barrier.phase
-            _tell(group, barrier, lane)
+            _tell(group, barrier, lane, told)
             barrier.bytes += int(amounts[lane]) if expects else 0
             barrier.pending -= 1 if expects else int(amounts[lane])
             _complete_phase(group.batch, barrier)
@@ -160,9 +168,10 @@ def _arrive_after_copies(group: "ThreadGroup", instruction: Instruction, match: 
 
     def step(mask: Mask | None) -> None:
         land_copies(group, mask, None)
+        told: Told = {}
         for lane, place in places(mask):
             barrier = _barrier_at(group, instruction, place)
-            _tell(group, barrier, lane)
+            _tell(group, barrier, lane, told)
             # Without .noinc the phase waits for one arrival more, which this one is.
             barrier.pending -= 1 if match["noinc"] else 0
             _complete_phase(group.batch, barrier)

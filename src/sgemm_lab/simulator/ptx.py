@@ -10,22 +10,10 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 from sgemm_lab.simulator.inlining import counting_barriers, inlined
+from sgemm_lab.simulator.places import Location, Places, file_table
 from sgemm_lab.simulator.ptx_text import PtxError, closing_brace
 from sgemm_lab.simulator.sentences import sentence
 from sgemm_lab.simulator.variables import ModuleVariable, module_variables, used_variables
-
-
-@dataclass(frozen=True)
-class Location:
-    """A place in the CUDA source. ``line`` is 1-based, 0 where the PTX names none."""
-
-    file: str
-    line: int
-
-    def __str__(self) -> str:
-        if not self.line:
-            return sentence("place.unknown")
-        return sentence("place.line", file=self.file, line=self.line)
 
 
 @dataclass(frozen=True)
@@ -184,19 +172,12 @@ def plain(register: str) -> str:
 
 
 _COMMENT = re.compile(r"//[^\n]*|/\*.*?\*/", re.S)
-_FILE = re.compile(r'^\s*\.file\s+(\d+)\s+"([^"]*)"', re.M)
 _ENTRY = re.compile(r"\.entry\s+([\w$]+)\s*(?:\(([^)]*)\))?([^{]*)\{")
 _MOST_THREADS = re.compile(r"\.(?:max|req)ntid\s+(\d+)(?:,\s*(\d+))?(?:,\s*(\d+))?")
 _MODULE_SHARED = re.compile(
     r"^\s*(?:\.\w+\s+)*?\.shared\s+(?:\.align\s+(\d+)\s+)?\.(\w+)\s+([\w$]+)\s*(\[\d*\])?\s*;", re.M
 )
 _ARRAY = re.compile(r"\.align\s+(\d+)\s+\.(\w+)\s+([\w$%]+)(?:\[(\d*)\])?|\.(\w+)\s+([\w$]+)$")
-_LOC = re.compile(r"\.loc\s+(\d+)\s+(\d+)\s+(\d+)(?:.*?inlined_at\s+(\d+)\s+(\d+)\s+(\d+))?")
-_CUDAS_HEADER = re.compile(
-    r"__nv_nvrtc\w*\.h|cuda_\w+\.hpp|mma\.hpp|sm_\w+\.hpp?|cooperative_groups\.h|sync\.h|helpers\.h|"
-    r"(?:coalesced_)?(?:reduce|scan)\.h|partitioning\.h|async\.h|info\.h|memory\.h|functional\.h"
-)
-"""Headers of CUDA's own: what stands in them is told of the line that calls it."""
 _LABEL = re.compile(r"([\w$]+)\s*:(?!:)")
 _GUARD = re.compile(r"@(!?)([%\w$]+)\s+")
 _REGISTER_DECLARATION = re.compile(r"\.reg\s*\.(\w+)\s+(.*)", re.S)
@@ -220,8 +201,7 @@ def parse(ptx: str) -> dict[str, PtxKernel]:
     Raises:
         PtxError: the text has no kernel, or a statement cannot be read.
     """
-    # NVRTC puts the file table at the end of the module.
-    files = {int(number): name.rsplit("/", 1)[-1] for number, name in _FILE.findall(ptx)}
+    files = file_table(ptx)
     text = _COMMENT.sub("", counting_barriers(inlined(ptx)))
     named = _TARGET.search(text)
     target = named[1] if named is not None else ""
@@ -292,10 +272,7 @@ class _BodyReader:
 
     def __init__(self, kernel: PtxKernel, files: dict[int, str]) -> None:
         self.kernel = kernel
-        self.files = files
-        self.location = Location("", 0)
-        self.callers: dict[tuple[str, ...], Location] = {}
-        """Where the reader finds a place: by file, line and column, as the PTX has it."""
+        self.places = Places(files)
         # Inline assembly may open a scope of its own with registers that shadow outer ones.
         self.scopes: list[dict[str, str]] = []
         # Labels of a scope are its own too, and may be named before they stand.
@@ -325,10 +302,7 @@ class _BodyReader:
     def _read_line_start(self, line: str) -> str:
         """Take what needs no semicolon off the start of a line; return the rest."""
         if line.startswith((".loc ", ".loc\t")):
-            loc = _LOC.match(line)
-            # Line 0 marks code the compiler made up: it stays with the line before.
-            if loc is not None and int(loc[2]) > 0:
-                self.location = self._place(loc)
+            self.places.read(line)
             return ""
         if line[0] == "{":
             self.scopes.append({})
@@ -348,17 +322,6 @@ class _BodyReader:
             return line[label.end() :].strip()
         return line
 
-    def _place(self, loc: "re.Match[str]") -> Location:
-        """The line that the reader knows: of CUDA's own headers the one that calls them."""
-        here, caller = loc.group(1, 2, 3), loc.group(4, 5, 6)
-        name = self.files.get(int(here[0]), "source")
-        place = Location(name, int(here[1]))
-        if caller[0] is not None and _CUDAS_HEADER.fullmatch(name):
-            known = Location(self.files.get(int(caller[0]), "source"), int(caller[1]))
-            place = self.callers.get(caller, known)
-        self.callers[here] = place
-        return place
-
     def _close_scope(self) -> None:
         """Leave a scope: its branches to its own labels mean those and no others."""
         self.scopes.pop()
@@ -375,7 +338,7 @@ class _BodyReader:
             self._read_kind(statement)
         except (ValueError, LookupError, AttributeError, TypeError):
             raise PtxError(
-                sentence("ptx.unreadable", statement=statement, place=self.location)
+                sentence("ptx.unreadable", statement=statement, place=self.places.here)
             ) from None
 
     def _read_kind(self, statement: str) -> None:
@@ -433,7 +396,7 @@ class _BodyReader:
             opcode=opcode,
             operands=tuple(self._operand(text) for text in _split_operands(operands)),
             guard=guard,
-            location=self.location,
+            location=self.places.here,
         )
 
     def _operand(self, text: str) -> Operand:

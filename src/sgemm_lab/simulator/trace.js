@@ -75,7 +75,7 @@ export class TraceRecorder {
   onFault(access, lanes, say) {
     const { group, site, memory } = access;
     if (memory.space === "local") return;
-    const { blocks, epoch } = group.batch;
+    const { blocks } = group.batch;
     /** @param {number} lane */
     const blockOf = (lane) => blocks[group.slot[lane]];
     for (const block of [...new Set(Array.from(lanes, blockOf))].sort((a, b) => a - b)) {
@@ -85,7 +85,7 @@ export class TraceRecorder {
       /** @type {Fault} */
       const fault = {
         ...{ step: this.step, block, line: site.instruction.location.line },
-        ...{ window: epoch[group.slot[mine[0]]], array: -1, store: stores(site.kind) },
+        ...{ window: group.windowOf(mine[0]), array: -1, store: stores(site.kind) },
         ...{ threads: [], elements: [], message: say(mine[0]) },
       };
       this.noteFaulty(fault, access, mine);
@@ -156,7 +156,7 @@ export class TraceRecorder {
       columns.element.push(element[at]);
       columns.value.push(numbers[at % length][i]);
       columns.store.push(store);
-      columns.window.push(group.batch.epoch[slot]);
+      columns.window.push(group.windowOf(lane));
     }
     // The two ends of an asynchronous copy are one step.
     if (site.kind !== COPY_READ) this.step += 1;
@@ -182,7 +182,7 @@ export class TraceRecorder {
       products.block.push(group.batch.blocks[slot]);
       products.thread.push(group.thread[lanes[i]]);
       products.line.push(instruction.location.line);
-      products.window.push(group.batch.epoch[slot]);
+      products.window.push(group.windowOf(lanes[i]));
       products.a.push(factors[0][i]);
       products.b.push(factors[1][i]);
       products.value.push(result[i]);

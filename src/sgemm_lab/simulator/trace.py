@@ -51,7 +51,8 @@ class Trace:
     * ``element``: flat index within the array, in elements.
     * ``value``: what was read or written. NaN stands for memory nothing wrote.
     * ``store``: 1 for a write, 0 for a read.
-    * ``window``: barriers the block had passed.
+    * ``window``: barriers the block had passed. Where warps synchronise in parts, the window of
+      time that the thread's warp was in: see ``Clocks``.
     """
 
     arrays: list[dict[str, Any]]
@@ -118,7 +119,7 @@ class TraceRecorder:
                 step=self._step,
                 block=block,
                 line=site.instruction.location.line,
-                window=int(group.batch.epoch[group.slot[mine[0]]]),
+                window=int(group.windows(mine[:1])[0]),
                 array=self._number_of(memory.space, nearest, site.word_bytes) if nearest else -1,
                 store=site.kind not in (LOAD, COPY_READ),
                 threads=np.repeat(group.thread[mine], site.words)[inside].tolist(),
@@ -168,7 +169,7 @@ class TraceRecorder:
             "element": element,
             "value": _as_numbers(np.stack(values, axis=1).reshape(-1), site.word_bytes),
             "store": int(stores),
-            "window": group.batch.epoch[group.slot[lanes]],
+            "window": group.windows(lanes),
         }
         for name, column in entry.items():
             self._chunks[name].append(column)
@@ -197,7 +198,7 @@ class TraceRecorder:
             "block": group.batch.blocks[slots],
             "thread": group.thread[lanes],
             "line": instruction.location.line * every,
-            "window": group.batch.epoch[slots],
+            "window": group.windows(lanes),
             "a": factors[0].astype(np.float64),
             "b": factors[1].astype(np.float64),
             "value": result.astype(np.float64),

@@ -41,6 +41,8 @@ _EXPORT = re.compile(
 _UNREADABLE = re.compile(r"^(?:import|export)\b.*", re.M)
 _COMMENT = re.compile(r"^[ \t]*(?:/\*\*(?:(?!\*/).)*\*/|//[^\n]*)\n", re.M | re.S)
 """Comments that have lines of their own. They are for who reads the source: pages go without."""
+_ASIDE = re.compile(r"(?<=[;,{}\])]) // [^\n\"'`]*$", re.M)
+"""And those behind a line: with a quote in it, it might be the end of a string."""
 _MARK = re.compile(r"^(?://|/\*)# part (?P<name>\S+)(?: \*/)?\n", re.M)
 _SECONDS_BETWEEN_LOOKS = 0.3
 _ROOMS = (
@@ -227,7 +229,7 @@ def _read(path: Path, _state: tuple[int, int]) -> str:
 
 @lru_cache(maxsize=512)
 def _without_comments(source: str) -> str:
-    return _COMMENT.sub("", source)
+    return _ASIDE.sub("", _COMMENT.sub("", source))
 
 
 @lru_cache(maxsize=512)

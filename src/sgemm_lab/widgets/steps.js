@@ -10,9 +10,10 @@ import { Scene } from "./shared/scene.js";
 import { Listing } from "./steps_listing.js";
 import { placeName, stateAt, understand } from "./walk.js";
 import { faultIn, firstWrong } from "./walk_faults.js";
+import { meanwhileWords } from "./walk_parties.js";
 import { placeInPhase } from "./walk_phases.js";
 import { drawWalk, keyOf } from "./walk_picture.js";
-import { barsOf, drawRibbon, stepUnder } from "./walk_ribbon.js";
+import { barsOf, drawRibbon, lanesOf, stepUnder } from "./walk_ribbon.js";
 import { dangerWords, orderWords, productWords, stepWords } from "./walk_words.js";
 
 /**
@@ -102,6 +103,16 @@ class Steps {
   }
 
   /**
+   * Where the step shown stands, and what other parties do at the same time.
+   * @param {import("./walk_phases.js").Phase} phase
+   */
+  placeWords(phase) {
+    const { stage, tour, at } = this;
+    const words = [`${stage.name}.`, `${placeInPhase(phase, at)}.`];
+    return [...words, meanwhileWords(tour.stages, stage)].filter(Boolean).join(" ");
+  }
+
+  /**
    * @template {keyof State} K
    * @param {K} name
    * @param {State[K]} value
@@ -170,7 +181,7 @@ class Steps {
     this.barriers.show(this);
     const words = stepWords(tour, seen);
     const phase = this.phase;
-    const place = phase ? `${this.stage.name}. ${placeInPhase(phase, at)}.` : "";
+    const place = phase ? this.placeWords(phase) : "";
     say(this.told.lines, [place, words, ...productWords(tour, seen), dangerWords(tour, seen)]);
     const wrong = seen.now && faultIn({ ...seen.now, entries: seen.acting }) === "wrong";
     this.root.classList.toggle("lab-failed", Boolean(now?.fault || wrong));
@@ -217,7 +228,8 @@ class Steps {
     // A click on the ribbon goes to the step under the pointer.
     this.ribbon.addEventListener("click", (event) => {
       const box = this.ribbon.getBoundingClientRect();
-      this.go(stepUnder(barsOf(this.tour, box.width), event.clientX - box.left));
+      const lane = Math.floor(((event.clientY - box.top) / box.height) * lanesOf(this.tour));
+      this.go(stepUnder(barsOf(this.tour, box.width), event.clientX - box.left, lane));
     });
   }
 }

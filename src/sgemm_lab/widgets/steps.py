@@ -20,6 +20,7 @@ from sgemm_lab.style import (
     figure,
     svg,
 )
+from sgemm_lab.text import plural
 from sgemm_lab.widgets.base import LabWidget, html_table
 
 _KEYS = tuple(Walk.__annotations__)
@@ -36,8 +37,8 @@ class Steps(LabWidget):
             the launch fails, so that the failing one is seen; none where it does not.
         block: number of the block shown, x fastest. Default: the first that fails, or block 0.
         thread: number of the thread whose registers are shown, x fastest.
-        who: "thread", "warp" or "block": whose deeds are lit. Default: those of one thread, or of
-            the block where the launch fails.
+        who: "thread", "warp" or "block": whose deeds are lit. Default: those of one thread; of the
+            block where the launch fails, or some of its warps copy while others multiply.
         cells: "names" or "values".
         left_out: line of the barrier that is left out, or 0.
 
@@ -73,7 +74,8 @@ class Steps(LabWidget):
         self.thread, self.left_out = thread, left_out
         fails = any(taken["fault"] for taken in self.steps)
         self.step = step if step is not None else len(self.steps) if fails else 0
-        self.who, self.cells = who or ("block" if fails else "thread"), cells
+        together = fails or len(walk["parties"]) > 1
+        self.who, self.cells = who or ("block" if together else "thread"), cells
 
     @traitlets.validate("walk")
     def _check_walk(self, proposal: Any) -> dict[str, Any]:
@@ -125,11 +127,14 @@ class Steps(LabWidget):
         m, n, k = self.walk["size"]
         loads = self._elements(space="global", store=False)
         reads = self._elements(space="shared", store=False)
-        windows = len({step["window"] for step in self.steps})
+        parties = len(self.walk["parties"])
+        barriers = f" and {len({step['window'] for step in self.steps}) - 1} barriers"
+        if parties:
+            barriers = f" of {plural(parties, 'group')} of warps, which wait for some others only"
         text = (
             f"{self.walk['title']} at {m}×{k} times {k}×{n}, block {self.block}, in "
-            f"{len(self.steps)} steps and {windows - 1} barriers: its threads read {loads} "
-            f"elements from global memory"
+            f"{len(self.steps)} steps{barriers}: its threads read {loads} elements from global "
+            f"memory"
         )
         products = sum(len(step["a"]) for step in self.steps)
         text += f" and {reads} from shared memory" if reads else ""
@@ -177,7 +182,8 @@ class Steps(LabWidget):
                     listed + (f" and {len(places) - 4} more" if len(places) > 4 else ""),
                 ]
             )
-        heads = ["Step", "Line", "Barriers passed", "Threads", "Do", "Elements"]
+        window = "Window of time" if self.walk["parties"] else "Barriers passed"
+        heads = ["Step", "Line", window, "Threads", "Do", "Elements"]
         return html_table(f"{self.walk['title']}, block {self.block}, step by step", heads, rows)
 
 

@@ -17,12 +17,14 @@ export function startOf(walk) {
   if (outside) throw new LabError(sentence("walk.array", outside));
   const fails = walk.blocks.map((steps) => steps.findIndex(({ fault }) => fault));
   const block = fails.findIndex((step) => step >= 0);
+  // Of parties, that one copies while another multiplies: none of their threads does both.
+  const all = block >= 0 || walk.parties.length > 1;
   return {
     walk,
     step: block < 0 ? 0 : fails[block] + 1,
     block: Math.max(0, block),
     thread: 0,
-    who: /** @type {"thread" | "block"} */ (block < 0 ? "thread" : "block"),
+    who: /** @type {"thread" | "block"} */ (all ? "block" : "thread"),
     cells: /** @type {const} */ ("names"),
     left_out: 0,
   };

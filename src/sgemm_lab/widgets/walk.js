@@ -5,6 +5,7 @@
 import { WARP } from "../hardware.py";
 import { placeName as nameOf } from "../text.js";
 import { faultIn, markRaces } from "./walk_faults.js";
+import { usedMeanwhile } from "./walk_parties.js";
 import { phasesOf, stagesOf } from "./walk_phases.js";
 
 /**
@@ -32,8 +33,9 @@ import { phasesOf, stagesOf } from "./walk_phases.js";
  * @typedef {Record<Matrix, Register>} Factors
  * @typedef {{ value: number | null, meant: number | null }} Register
  *
- * `of` is the number of the step with all barriers.
- * @typedef {{ line: number, window: number, store: boolean, fault: string, of: number }} StepHead
+ * `of` is the number of the step with all barriers, `party` that of the warps that make it.
+ * @typedef {{ line: number, window: number, store: boolean, fault: string, of: number,
+ *   party: number }} StepHead
  * @typedef {StepHead & { array: WalkedArray, entries: Entry[] }} Step
  * @typedef {"A" | "B"} Matrix
  *
@@ -87,7 +89,7 @@ export function understand(walk, block, line) {
   const fails = all.findIndex(({ fault }) => fault);
   const whole = fails < 0 ? all : all.slice(0, fails + 1);
   const steps = left ? left.blocks[block].map((part) => partOf(all, part)) : whole;
-  markRaces(steps);
+  markRaces(steps, walk.parties.length ? WARP : 1);
   const operandSpace = {
     A: operandSpaceOf(all, origin, "A"),
     B: operandSpaceOf(all, origin, "B"),
@@ -98,7 +100,7 @@ export function understand(walk, block, line) {
     rooms: roomsOf(tour),
     unsafe: walk.problems.length > 0 || steps.some((step) => faultIn(step) !== "none"),
     phases: phasesOf(steps, togetherIn(left)),
-    stages: stagesOf(steps),
+    stages: stagesOf(steps, walk.parties, origin),
   };
 }
 
@@ -140,7 +142,12 @@ function unfold(walk, { line, window, store, fault, ...step }, of) {
     const [a, b] = [step.a[i], step.b[i]];
     return { ...entry, factors: { A: { value: a, meant: a }, B: { value: b, meant: b } } };
   });
-  return { line, window, store, fault, of, array, entries };
+  const warp = Math.floor((step.threads[0] ?? 0) / WARP);
+  const party = Math.max(
+    0,
+    walk.parties.findIndex((warps) => warps.includes(warp)),
+  );
+  return { line, window, store, fault, of, party, array, entries };
 }
 
 /**
@@ -246,7 +253,8 @@ export function stateAt(tour, step, thread, who) {
   for (const { key } of entries) lit.set(key, "other"); // by threads that are not chosen
   for (const { key } of acting) lit.set(key, does);
   const racing = acting.filter((entry) => entry.racing !== undefined || entry.unwritten);
-  return { step, now, thread, who, lit, racing, acting, ...memoryAt(tour, step) };
+  const meanwhile = usedMeanwhile(tour.steps, now);
+  return { step, now, thread, who, lit, racing, acting, meanwhile, ...memoryAt(tour, step) };
 }
 
 /**

@@ -14,8 +14,9 @@
  * Mark the reads of shared memory that another thread writes in the same window: it must wait for
  * a barrier. And those of what nobody has written.
  * @param {Step[]} steps
+ * @param {number} together threads in a row that need no barrier among them
  */
-export function markRaces(steps) {
+export function markRaces(steps, together) {
   const shared = steps.filter(({ array }) => array.space === "shared");
   /** @type {Map<string, Set<number>>} window and cell → the threads that write it */
   const writers = new Map();
@@ -28,7 +29,8 @@ export function markRaces(steps) {
   for (const { window, entries } of shared.filter(({ store, fault }) => !store && !fault)) {
     for (const entry of entries) {
       const those = writers.get(`${window}/${entry.key}`) ?? [];
-      const other = [...those].find((one) => one !== entry.thread);
+      const mine = Math.floor(entry.thread / together);
+      const other = [...those].find((one) => Math.floor(one / together) !== mine);
       if (other !== undefined) entry.racing = other;
       if (entry.value === null) entry.unwritten = true;
     }

@@ -2,6 +2,7 @@
 // The rhythm of a walk: stretches between barriers, and in them runs of steps of one kind.
 
 import { plural } from "../text.js";
+import { capital, namePartyStages } from "./walk_parties.js";
 
 /**
  * @typedef {import("./walk.js").Step} Step
@@ -14,11 +15,15 @@ import { plural } from "../text.js";
  * @property {Deed} deed
  * @property {number} turn
  * @property {number} window
+ * @property {number} party
  *
- * The stretch between two barriers; `first` is the step before it.
+ * The stretch between two barriers; `first` is the step before it. Where warps wait in parts: what
+ * one party does in a window of time.
  * @typedef {object} Stage
  * @property {number} first
  * @property {number} last
+ * @property {number} window
+ * @property {number} party
  * @property {Set<Deed>} does
  * @property {string} name
  */
@@ -46,9 +51,11 @@ export function phasesOf(steps, together) {
   const phases = [];
   steps.forEach((step, i) => {
     const turn = Math.floor((step.entries[0]?.thread ?? 0) / together);
-    const [deed, window, now] = [deedOf(step), step.window, phases[phases.length - 1]];
-    if (now && now.deed === deed && now.window === window && now.turn === turn) now.last = i + 1;
-    else phases.push({ first: i, last: i + 1, deed, turn, window });
+    const { window, party } = step;
+    const [deed, now] = [deedOf(step), phases[phases.length - 1]];
+    const same = now && now.deed === deed && now.window === window && now.turn === turn;
+    if (same && now.party === party) now.last = i + 1;
+    else phases.push({ first: i, last: i + 1, deed, turn, window, party });
   });
   return phases;
 }
@@ -76,19 +83,23 @@ export function phaseWords({ first, last, deed }) {
 /**
  * The stretches between barriers, named by what happens in them.
  * @param {Step[]} steps
+ * @param {number[][]} parties
+ * @param {import("./walk_parties.js").Origins} origin
  */
-export function stagesOf(steps) {
+export function stagesOf(steps, parties, origin) {
   /** @type {Stage[]} */
   const stages = [];
   steps.forEach((step, i) => {
-    if (!i || step.window !== steps[i - 1].window) {
-      stages.push({ first: i, last: i, does: new Set(), name: "" });
+    const { window, party } = step;
+    if (!i || window !== steps[i - 1].window || party !== steps[i - 1].party) {
+      stages.push({ first: i, last: i, window, party, does: new Set(), name: "" });
     }
     const stage = stages[stages.length - 1];
     stage.last = i + 1;
     stage.does.add(deedOf(step));
   });
-  nameStages(stages);
+  if (parties.length) namePartyStages(stages, steps, parties, origin);
+  else nameStages(stages);
   // From the second stage on, the first step of a stage is the one that it begins with.
   for (const stage of stages.slice(1)) stage.first += 1;
   return stages;
@@ -115,6 +126,6 @@ function nameStages(stages) {
       does.has("fail") && "fail",
     ];
     const words = parts.filter(Boolean).join(", ") || "load";
-    stage.name = words[0].toUpperCase() + words.slice(1);
+    stage.name = capital(words);
   }
 }

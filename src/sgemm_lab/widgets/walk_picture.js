@@ -23,6 +23,7 @@ import { registerName, valueName } from "./walk_words.js";
 
 const NARROW = 500; // px: on a phone letters are never smaller than that
 const SMALLEST = 9; // px, of a letter elsewhere
+const [TITLE, LETTERS] = [14, 11]; // px, of letters of titles, which are bold, and of indices
 
 /**
  * The key to the picture.
@@ -38,6 +39,7 @@ export function keyOf({ walk, left, unsafe }) {
     ["lab-k-other", "by other threads"],
     ["lab-k-held", "sum under way: products so far"],
   ];
+  if (walk.parties.length > 1) entries.push(["lab-k-meanwhile", "used by other warps meanwhile"]);
   if (unsafe) entries.push(["lab-k-danger", "read without a barrier"]);
   if (left) entries.push(["lab-k-fault", "wrong"]);
   if (fails) entries.push(["lab-k-fault", "the launch fails"]);
@@ -114,7 +116,9 @@ class WalkPicture {
   title(id, { x, y, s }, text, hue) {
     const look = { class: `lab-title lab-${hue}`, "data-cell": s };
     const raised = "ABC".includes(id) && this.layout.indexed ? INDEX : 0;
-    this.scene.draw(`title-${id}`, "text", { ...look, x, y: y - 6 - raised }, text);
+    // Above a narrow matrix at the edge it begins further left.
+    const left = Math.max(0, Math.min(x, this.width - textWidth(text, TITLE)));
+    this.scene.draw(`title-${id}`, "text", { ...look, x: left, y: y - 6 - raised }, text);
   }
 
   /** @type {(id: string, box: Place, row: number, column: number, look: string, text: string, data?: Attributes) => void} */
@@ -161,7 +165,9 @@ class WalkPicture {
       for (let row = 0; row < rows; row++) {
         this.index(`${name}-row${row}`, x - 3, y + (row + 0.5) * s + 4, "end", row);
       }
-      for (let column = 0; column < columns; column++) {
+      // Where two numbers side by side would touch, every other one is left out.
+      const apart = textWidth(`${columns - 1}`, LETTERS) + 3 > s ? 2 : 1;
+      for (let column = 0; column < columns; column += apart) {
         this.index(`${name}-column${column}`, x + (column + 0.5) * s, y - 3, "middle", column);
       }
     }
@@ -262,7 +268,8 @@ class WalkPicture {
         const full = seen.shared.has(key) ? " lab-full" : "";
         const danger = dangers.has(key) ? " lab-danger-cell" : "";
         const bad = wrong.has(key) ? " lab-wrong" : "";
-        const look = `lab-shared${full}${this.lit(key)}${danger}${bad}`;
+        const busy = seen.meanwhile.has(key) ? " lab-meanwhile" : "";
+        const look = `lab-shared${full}${this.lit(key)}${danger}${bad}${busy}`;
         const text = value === null ? "?" : `${value ?? ""}`;
         const words = this.named ? valueName(tour, value) : text;
         this.cell(key, box, row, column, look, words, { "data-array": name });

@@ -1,9 +1,12 @@
 // @ts-check
-// All steps of a walk in one row: a bar each, barriers as walls, phases pressed together.
+// All steps of a walk in one row: a bar each, barriers as walls, phases pressed together. Where
+// warps wait in parts, each party has a row, and what stands above each other is done at the same
+// time.
 
 import { setAttributes } from "./shared/dom.js";
 import { textWidth } from "./shared/labels.js";
 import { faultIn } from "./walk_faults.js";
+import { capital, partyName } from "./walk_parties.js";
 import { phaseWords } from "./walk_phases.js";
 
 /**
@@ -11,45 +14,86 @@ import { phaseWords } from "./walk_phases.js";
  * @typedef {import("./walk.js").Tour} Tour
  * @typedef {import("./walk.js").Step} Step
  *
- * Where the bar of a step begins, and how wide it is.
- * @typedef {{ x: number, wide: number }} Bar
+ * Where the bar of a step begins, how wide it is, and in which row it stands.
+ * @typedef {{ x: number, wide: number, lane: number }} Bar
  */
 
 const [BARS, WORDS] = [26, 15]; // px, of the bars and of the names of phases below
+const SHORTEST = 20; // a window of time is at least as wide as that part of the row
+const NAME = 16; // px above the bars, for the name of a party
 const LETTERS = 11; // px
 
 /**
+ * How many rows there are.
+ * @param {Tour} tour
+ */
+export const lanesOf = ({ walk }) => Math.max(1, walk.parties.length);
+
+/**
  * Long phases are pressed together, so that short ones can be seen: a phase of n steps is as wide as
- * the root of n.
+ * the root of n. Of several parties, what they do in one window of time is as wide as the longest of
+ * it.
  * @param {Tour} tour
  * @param {number} width
  * @returns {Bar[]}
  */
-export function barsOf({ phases }, width) {
-  const weights = phases.map(({ first, last }) => Math.sqrt(last - first));
-  const unit = width / weights.reduce((sum, weight) => sum + weight, 0);
-  let x = 0;
-  return phases.flatMap(({ first, last }, i) => {
-    const wide = (weights[i] * unit) / (last - first);
-    const start = x;
-    x += weights[i] * unit;
-    return Array.from({ length: last - first }, (_, at) => ({ x: start + at * wide, wide }));
+export function barsOf(tour, width) {
+  const several = lanesOf(tour) > 1;
+  /** @type {Map<string, number>} weight by column and row */
+  const rows = new Map();
+  /** @type {Map<number, number>} weight by column */
+  const columns = new Map();
+  const phases = tour.phases.map(({ first, last, window, party }, i) => {
+    const column = several ? window : i;
+    const row = `${column}/${party}`;
+    const steps = last - first;
+    const weight = (rows.get(row) ?? 0) + Math.sqrt(steps);
+    rows.set(row, weight);
+    columns.set(column, Math.max(columns.get(column) ?? 0, weight));
+    return { column, row, steps, party };
+  });
+  const all = [...columns.values()].reduce((sum, weight) => sum + weight, 0);
+  // A short window of time beside long ones can still be seen.
+  const least = several ? all / SHORTEST : 0;
+  /** @type {Map<number, { x: number, wide: number }>} */
+  const places = new Map();
+  let end = 0;
+  for (const [column, weight] of [...columns].sort(([one], [other]) => one - other)) {
+    const wide = Math.max(weight, least);
+    places.set(column, { x: end, wide });
+    end += wide;
+  }
+  /** @type {Map<string, number>} where the next phase of a row begins */
+  const next = new Map();
+  return phases.flatMap(({ column, row, steps, party }) => {
+    const place = places.get(column) ?? { x: 0, wide: 0 };
+    const wide = (place.wide * width) / end / (rows.get(row) ?? 1) / Math.sqrt(steps);
+    const x = next.get(row) ?? (place.x * width) / end;
+    next.set(row, x + steps * wide);
+    return Array.from({ length: steps }, (_, at) => ({ x: x + at * wide, wide, lane: party }));
   });
 }
 
 /**
- * The step whose bar is at `x`, in px.
+ * The step whose bar is at `x`, in px, or last before it in its row; the first one, if none is.
  * @param {Bar[]} bars
  * @param {number} x
+ * @param {number} lane
  */
-export const stepUnder = (bars, x) => bars.findLastIndex((bar) => bar.x <= x) + 1;
+export function stepUnder(bars, x, lane) {
+  let found = bars.findIndex((bar) => bar.lane === lane);
+  bars.forEach((bar, i) => {
+    if (bar.lane === lane && bar.x <= x && bar.x >= bars[found].x) found = i;
+  });
+  return found + 1;
+}
 
 /** @type {{ global: string, shared: string, register: string }} */
 const HUES = { global: "dram", shared: "shared", register: "register" };
 
 /**
  * The name of a phase, or nothing where it has no room, and its middle.
- * @typedef {{ words: string | undefined, x: number }} Label
+ * @typedef {{ words: string | undefined, x: number, y: number }} Label
  */
 
 /** @type {WeakMap<Tour, { width: number, bars: Bar[], looks: string[], labels: Label[] }>} */
@@ -83,27 +127,59 @@ function fixed(tour, width) {
  * @param {number} width
  */
 export function drawRibbon(scene, ribbon, tour, step, width) {
-  const height = BARS + WORDS;
+  const height = lanesOf(tour) * laneHeight(tour);
   setAttributes(ribbon, { viewBox: `0 0 ${width} ${height}`, height });
   const { bars, looks, labels } = fixed(tour, width);
   tour.steps.forEach(({ store, fault }, i) => {
     const state = i === step - 1 ? " lab-here" : i < step - 1 ? " lab-past" : "";
     const [y, tall] = fault ? [0, BARS] : store ? [4, 18] : [10, 12];
-    const { x, wide } = bars[i];
+    const { x, wide, lane } = bars[i];
     scene.draw(`step${i}`, "rect", {
       class: looks[i] + state,
       x: x + Math.min(0.5, wide / 8),
-      y,
+      y: topOf(tour, lane) + y,
       width: Math.max(0.5, wide - Math.min(1, wide / 4)),
       height: tall,
     });
   });
   for (const { first } of tour.stages.slice(1)) {
-    const d = `M${bars[first - 1].x} 0V${BARS}`;
+    const { x, lane } = bars[first - 1];
+    if (!x) continue; // nothing is before it
+    const d = `M${x} ${topOf(tour, lane)}v${BARS}`;
     scene.draw(`wall${first}`, "path", { class: "lab-wall", d });
   }
   drawPhases(scene, tour, labels, step);
+  drawNames(scene, tour, step);
   scene.finish();
+}
+
+/**
+ * The height of a row, in px.
+ * @param {Tour} tour
+ */
+const laneHeight = (tour) => BARS + WORDS + (lanesOf(tour) > 1 ? NAME : 0);
+
+/**
+ * Where the bars of a row begin.
+ * @param {Tour} tour
+ * @param {number} lane
+ */
+const topOf = (tour, lane) => lane * laneHeight(tour) + (lanesOf(tour) > 1 ? NAME : 0);
+
+/**
+ * Whose a row is, above it.
+ * @param {Scene} scene
+ * @param {Tour} tour
+ * @param {number} step
+ */
+function drawNames(scene, tour, step) {
+  const { parties } = tour.walk;
+  if (parties.length < 2) return;
+  parties.forEach((warps, lane) => {
+    const here = tour.steps[step - 1]?.party === lane ? " lab-here" : "";
+    const look = { class: `lab-phase-name${here}`, x: 0, y: topOf(tour, lane) - 4 };
+    scene.draw(`lane${lane}`, "text", look, capital(partyName(warps)));
+  });
 }
 
 /**
@@ -111,15 +187,15 @@ export function drawRibbon(scene, ribbon, tour, step, width) {
  * @param {Bar[]} bars
  * @returns {Label[]}
  */
-function labelsOf({ phases }, bars) {
-  return phases.map((phase) => {
-    const { first, last, deed } = phase;
+function labelsOf(tour, bars) {
+  return tour.phases.map((phase) => {
+    const { first, last, deed, party } = phase;
     const [from, end] = [bars[first].x, bars[last - 1]];
     const to = end.x + end.wide;
     const words = [phaseWords(phase), deed === "copy" ? deed : `${last - first}`].find(
       (one) => textWidth(one, LETTERS) <= to - from - 3,
     );
-    return { words, x: (from + to) / 2 };
+    return { words, x: (from + to) / 2, y: topOf(tour, party) + BARS + 11 };
   });
 }
 
@@ -132,10 +208,10 @@ function labelsOf({ phases }, bars) {
  */
 function drawPhases(scene, { phases }, labels, step) {
   phases.forEach(({ first, last }, i) => {
-    const { words, x } = labels[i];
+    const { words, x, y } = labels[i];
     if (!words) return;
     const here = step > first && step <= last ? " lab-here" : "";
     const look = { class: `lab-phase-name${here}`, "text-anchor": "middle" };
-    scene.draw(`phase${i}`, "text", { ...look, x, y: BARS + 11 }, words);
+    scene.draw(`phase${i}`, "text", { ...look, x, y }, words);
   });
 }

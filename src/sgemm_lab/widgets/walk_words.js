@@ -4,6 +4,7 @@
 import { comma, plural } from "../text.js";
 import { placeName } from "./walk.js";
 import { causeOf, hasWrongFactor, isWrong } from "./walk_faults.js";
+import { capital, partyName } from "./walk_parties.js";
 
 /**
  * @typedef {import("./walk.js").Tour} Tour
@@ -56,10 +57,23 @@ export function stepWords(tour, seen) {
   if (!now) return "Nothing has happened yet. Press Play, or go step by step.";
   const before = tour.steps[step - 2];
   const met = before !== undefined && before.window !== now.window;
-  const wall = met ? "All threads have met at the barrier. " : "";
+  const wall = met ? metWords(tour, step) : "";
   if (now.fault) return `${wall}Here the launch fails: no block gets any further.`;
   const words = seen.who === "thread" ? threadWords(tour, seen, now) : manyWords(tour, seen, now);
   return `${wall}${words}`;
+}
+
+/**
+ * Who has met at a barrier before a step. Where warps wait in parts: which of them have gone on, if
+ * they did something before.
+ * @param {Tour} tour
+ * @param {number} step
+ */
+function metWords({ walk: { parties }, steps }, step) {
+  if (!parties.length) return "All threads have met at the barrier. ";
+  const { party } = steps[step - 1];
+  const before = steps.slice(0, step - 1).some((one) => one.party === party);
+  return before ? `${capital(partyName(parties[party]))}: past a barrier of theirs. ` : "";
 }
 
 /**
@@ -98,7 +112,9 @@ function manyWords(tour, { acting }, { array, store }) {
   const elements = new Set(acting.map((entry) => entry.key)).size;
   const one = threads === 1;
   const who = whoWords(acting, tour.walk.block);
-  if (array.space === "register") return `${who} add${one ? "s" : ""} a product to a sum each.`;
+  if (array.space === "register") {
+    return one ? `${who} adds a product to its sum.` : `${who} add a product to a sum each.`;
+  }
   const does = `${store ? "write" : "read"}${one ? "s" : ""}`;
   return (
     `${who} ${does} ${plural(elements, "element")} of ${array.name} ` +

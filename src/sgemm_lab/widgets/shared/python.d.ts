@@ -106,6 +106,7 @@ declare module "*/entries.py" {
 
 declare module "*/walk.py" {
   export const LARGEST_SIDE: number;
+  export const LARGEST_SUM: number;
 }
 
 declare module "*/native.py" {

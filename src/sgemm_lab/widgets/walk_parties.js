@@ -1,0 +1,143 @@
+// @ts-check
+// Warps that wait for each other in parts: what each party does in a window of time, and what the
+// others do meanwhile.
+
+/**
+ * @typedef {import("./walk.js").Step} Step
+ * @typedef {import("./walk.js").Tour} Tour
+ * @typedef {import("./walk.js").Origin} Origin
+ * @typedef {import("./walk_phases.js").Stage} Stage
+ *
+ * Where values come from: by it a product and a copy tell the same k.
+ * @typedef {Map<number | null | undefined, Origin>} Origins
+ */
+
+/**
+ * "warps 8–11", "warp 3", or "warps 0, 2, 4".
+ * @param {number[]} warps in order
+ */
+export function partyName(warps) {
+  const [first, last] = [warps[0], warps[warps.length - 1]];
+  if (first === last) return `warp ${first}`;
+  const row = last - first === warps.length - 1;
+  return `warps ${row ? `${first}–${last}` : warps.join(", ")}`;
+}
+
+/**
+ * Name stages by what happens in them, and by whom where there are several parties.
+ * @param {Stage[]} stages
+ * @param {Step[]} steps
+ * @param {number[][]} parties
+ * @param {Origins} origin
+ */
+export function namePartyStages(stages, steps, parties, origin) {
+  const filled = filledWindows(stages, steps, origin);
+  /** @type {Set<string>} of which party the product of which window has begun */
+  const begun = new Set();
+  for (const stage of stages) {
+    const words = deedsIn(stage, steps, origin, filled, begun);
+    const who = partyName(parties[stage.party]);
+    stage.name = capital(parties.length > 1 ? `${who}: ${words}` : words);
+  }
+}
+
+/** @param {string} words */
+export const capital = (words) => words[0].toUpperCase() + words.slice(1);
+
+/**
+ * The k of elements of A and B, by their values.
+ * @param {(number | null | undefined)[]} values
+ * @param {Origins} origin
+ */
+function ksOf(values, origin) {
+  const found = values.map((value) => origin.get(value)).filter((one) => one !== undefined);
+  return new Set(found.map(({ matrix, row, column }) => (matrix === "A" ? column : row)));
+}
+
+/** @param {Step} step */
+const fills = ({ array, store }) => array.space === "shared" && store;
+
+/**
+ * The k of all elements that a stage copies to shared memory.
+ * @param {Step[]} made
+ * @param {Origins} origin
+ */
+function copiedBy(made, origin) {
+  const values = made.filter(fills).flatMap(({ entries }) => entries.map(({ meant }) => meant));
+  return ksOf(values, origin);
+}
+
+/**
+ * For each k the number of the window that brought it to shared memory. Parties that copy at the
+ * same time fill the same one.
+ * @param {Stage[]} stages
+ * @param {Step[]} steps
+ * @param {Origins} origin
+ */
+function filledWindows(stages, steps, origin) {
+  /** @type {Map<number, number>} */
+  const filled = new Map();
+  /** @type {number[]} windows of time in which something is copied */
+  const times = [];
+  for (const { first, last, window } of stages) {
+    const copied = copiedBy(steps.slice(first, last), origin);
+    if (copied.size && !times.includes(window)) times.push(window);
+    for (const k of copied) filled.set(k, filled.get(k) ?? times.indexOf(window));
+  }
+  return filled;
+}
+
+/**
+ * @param {Stage} stage
+ * @param {Step[]} steps
+ * @param {Origins} origin
+ * @param {Map<number, number>} filled
+ * @param {Set<string>} begun
+ */
+function deedsIn({ first, last, does, party }, steps, origin, filled, begun) {
+  const made = steps.slice(first, last);
+  /** @param {Set<number>} ks */
+  const windowsOf = (ks) =>
+    [...new Set([...ks].map((k) => filled.get(k)))].filter((one) => one !== undefined);
+  const copied = windowsOf(copiedBy(made, origin));
+  const factors = made.flatMap(({ entries }) => entries.map((one) => one.factors?.A.meant));
+  const multiplied = windowsOf(ksOf(factors, origin));
+  const keys = multiplied.map((one) => `${party} ${one}`);
+  const rest = keys.length > 0 && keys.every((key) => begun.has(key));
+  for (const key of keys) begun.add(key);
+  const parts = [
+    copied.length && `copy window ${copied.join(" and ")}`,
+    does.has("copy") && !copied.length && (made.some(fills) ? "write zeros" : "load"),
+    multiplied.length && `multiply ${rest ? "the rest of " : ""}window ${multiplied.join(" and ")}`,
+    does.has("multiply") && !multiplied.length && "multiply",
+    does.has("read") && !does.has("multiply") && "read",
+    does.has("store") && "store C",
+    does.has("fail") && "fail",
+  ];
+  return parts.filter(Boolean).join(", ");
+}
+
+/**
+ * What the other parties do in the same window of time, in words.
+ * @param {Stage[]} stages
+ * @param {Stage} stage
+ */
+export function meanwhileWords(stages, { window, party }) {
+  const others = stages.filter((one) => one.window === window && one.party !== party);
+  if (!others.length) return "";
+  const names = others.map(({ name }) => name[0].toLowerCase() + name.slice(1));
+  return `At the same time ${names.join(", and ")}.`;
+}
+
+/**
+ * The cells of shared memory that other parties use in the window of time of a step.
+ * @param {Step[]} steps
+ * @param {Step | undefined} now
+ */
+export function usedMeanwhile(steps, now) {
+  const others = steps.filter(
+    ({ window, party, array }) =>
+      window === now?.window && party !== now.party && array.space === "shared",
+  );
+  return new Set(others.flatMap(({ entries }) => entries.map(({ key }) => key)));
+}

@@ -125,6 +125,11 @@ def test_a_workspace_follows_from_the_gpu_and_the_sizes() -> None:
     assert load_kernel("naive").launch_shape(1, 65, 1).workspace_bytes == 0
 
 
+def test_a_kernel_whose_workspace_grows_with_k_copies_a_and_b() -> None:
+    copying = [k.name for k in BOOK if k.copies_factors]
+    assert copying == ["mma_fp16_packed", "mma_tf32_packed"]
+
+
 @given(st.integers(1, 10**6), st.integers(1, 10**6))
 def test_the_grid_covers_c_and_no_more(m: int, n: int) -> None:
     columns, rows = kernel().launch_shape(m, n, 1).grid
@@ -228,6 +233,10 @@ def test_lines_against_the_parent_are_the_source() -> None:
 each_kernel = pytest.mark.parametrize("kernel", BOOK, ids=lambda k: k.name)
 
 ANEW = {
+    "mma_fp16_packed": "It goes over A and B twice. What the second pass copies is laid out by the "
+    "first: no line that copies, reads or multiplies in a kernel before it knows that order.",
+    "mma_tf32_packed": "Its lines are those of mma_fp16_packed, but for the arithmetic. Its parent "
+    "is the kernel that it is compared with.",
     "warp_groups": "Its instruction takes B from registers and A from shared memory in a layout of "
     "its own, and 64 sums of each thread: no line of a kernel before it does so.",
 }
@@ -273,6 +282,11 @@ def test_constants_of_the_large_tiles_change_in_no_step(kernel: Kernel) -> None:
 def test_a_kernel_differs_from_its_parent_by_one_idea(kernel: Kernel) -> None:
     if kernel.name not in ANEW:
         assert sum(line.changed for line in kernel.lines_against_parent()) <= 40
+
+
+def test_two_arithmetics_of_one_kernel_differ_where_they_round_and_multiply() -> None:
+    packed = (load_kernel(name).source for name in ("mma_fp16_packed", "mma_tf32_packed"))
+    assert len(changed_lines(*packed)) <= 40
 
 
 @each_kernel

@@ -165,6 +165,11 @@ class Kernel:
         """The constants as a dictionary, name to value."""
         return {constant.name: constant.value for constant in self.constants}
 
+    @property
+    def copies_factors(self) -> bool:
+        """Whether its workspace holds A and B once more, not notes or sums: it grows with K."""
+        return re.search(r"\bK\b", self.workspace) is not None
+
     def launch_shape(self, m: int, n: int, k: int, *, sms: int = SMS) -> LaunchShape:
         """Return the launch shape for C of m×n and inner dimension k, on a GPU of ``sms`` SMs.
 

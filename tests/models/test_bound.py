@@ -267,6 +267,14 @@ def test_sizes_that_blocks_do_not_divide_have_at_least_the_inner_demand() -> Non
     assert rows.per_step((4095, 4097, 4093))["global"] == pytest.approx(2)
 
 
+def test_a_pass_over_the_matrices_is_no_part_of_a_tile() -> None:
+    packed = load_kernel("mma_fp16_packed")
+    found, warps = block_demand(packed), packed.launch_shape(1, 1, 1).threads // 32
+    assert (found.per_k["requests"], found.per_k["lookups"]) == (0, 0)
+    read = 2 * (packed.values["WM"] + packed.values["WN"])  # bytes of a warp, in wavefronts of 128
+    assert found.per_k["shared"] == warps * read / 128
+
+
 def test_a_grid_that_is_no_grid_of_tiles_is_refused() -> None:
     text = load_kernel("tiled").source.replace("grid: ceil(N / TILE)", "grid: ceil(N / 64)")
     with pytest.raises(LabError, match=r"cannot be told: its grid is no grid of tiles"):

@@ -80,17 +80,59 @@ export function simulatedDemand(kernel, ptx) {
  * @returns {Demand}
  */
 function countBlock(kernel, ptx, tile, k) {
-  const [m, n] = [tile.bm, 2 * Math.max(tile.bn, ALIGNED)];
-  const tiles = n / tile.bn;
-  const shape = launchShape(kernel, [m, n, k], 1);
-  const onTwo = launchShape(kernel, [m, n, k], 2).grid;
+  const columns = Math.max(tile.bn, ALIGNED);
+  const tiles = (2 * columns) / tile.bn;
+  /** @type {Size} */
+  const size = [tile.bm, 2 * columns, k];
+  const shape = launchShape(kernel, size, 1);
+  const onTwo = launchShape(kernel, size, 2).grid;
   const sharesOut = `${shape.grid}` === "1,1" && `${onTwo}` !== "1,1";
-  if (!sharesOut && `${launchShape(kernel, [m, n, k]).grid}` !== `${tiles},1`) {
+  if (!sharesOut && `${launchShape(kernel, size).grid}` !== `${tiles},1`) {
     throw new LabError(
       `What a block of '${kernel.name}' asks for cannot be told: its grid is no ` +
         "grid of tiles of C, BM × BN each.",
     );
   }
+  if (sharesOut && /\bK\b/.test(kernel.workspace)) {
+    return tileAlone(kernel, ptx, [tile.bm, columns, k], columns / tile.bn);
+  }
+  const found = countLaunch(kernel, ptx, size);
+  if (kernel.arithmetic !== "fp32") {
+    found.products = (tile.bm * tile.bn * k * (sharesOut ? tiles : 1)) / WARP;
+  }
+  return sharesOut ? each(found, (count) => count / tiles) : found;
+}
+
+/**
+ * Counts of a tile without those of a pass over A and B before, whose results lie in memory: what
+ * grows with rows of tiles times columns of them alone.
+ * @param {Kernel} kernel
+ * @param {string} ptx
+ * @param {Size} size of a row of tiles
+ * @param {number} tiles in it
+ * @returns {Demand}
+ */
+function tileAlone(kernel, ptx, [m, n, k], tiles) {
+  const [one, wide, tall, allFour] = [
+    [m, n],
+    [m, 2 * n],
+    [2 * m, n],
+    [2 * m, 2 * n],
+  ].map(([rows, columns]) => countLaunch(kernel, ptx, [rows, columns, k]));
+  const found = each(one, (count, name) => allFour[name] - wide[name] - tall[name] + count);
+  found.products = (m * n * k) / WARP;
+  return each(found, (count) => count / tiles);
+}
+
+/**
+ * Counts of the first block of a launch on one SM.
+ * @param {Kernel} kernel
+ * @param {string} ptx
+ * @param {Size} size
+ * @returns {Demand}
+ */
+function countLaunch(kernel, ptx, [m, n, k]) {
+  const shape = launchShape(kernel, [m, n, k], 1);
   const pipe = new GlobalPipe();
   /** @type {Record<string, import("../simulator/simulation.js").Argument>} */
   const given = {
@@ -105,17 +147,13 @@ function countBlock(kernel, ptx, tile, k) {
     checkHazards: false,
     watching: [pipe],
   });
-  const found = {
+  return {
     shared: counts.total.shared_load_wavefronts + counts.total.shared_store_wavefronts,
     global: pipe.wavefronts,
     requests: pipe.requests,
     lookups: pipe.lookups,
-    products:
-      kernel.arithmetic === "fp32"
-        ? counts.total.ffma_thread_instructions / WARP
-        : (tile.bm * tile.bn * k * (sharesOut ? tiles : 1)) / WARP,
+    products: counts.total.ffma_thread_instructions / WARP,
   };
-  return sharesOut ? each(found, (count) => count / tiles) : found;
 }
 
 /**

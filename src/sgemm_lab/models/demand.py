@@ -185,16 +185,45 @@ def _count_block(kernel: Kernel, ptx: str, tile: Tile, k: int) -> dict[str, floa
 
     A kernel that has a block for each SM computes all tiles in one block where there is one SM.
     """
-    m, n = tile.bm, 2 * max(tile.bn, _ALIGNED)
-    tiles = n // tile.bn
-    shape = kernel.launch_shape(m, n, k, sms=1)
-    two_sms = kernel.launch_shape(m, n, k, sms=2)
+    columns = max(tile.bn, _ALIGNED)
+    tiles = 2 * columns // tile.bn
+    size = (tile.bm, 2 * columns, k)
+    shape = kernel.launch_shape(*size, sms=1)
+    two_sms = kernel.launch_shape(*size, sms=2)
     shares_out = shape.grid == (1, 1) != two_sms.grid  # a block for each SM, from tile to tile
-    if not shares_out and kernel.launch_shape(m, n, k).grid != (tiles, 1):
+    if not shares_out and kernel.launch_shape(*size).grid != (tiles, 1):
         raise LabError(
             f"What a block of '{kernel.name}' asks for cannot be told: its grid is no "
             "grid of tiles of C, BM × BN each."
         )
+    if shares_out and kernel.copies_factors:
+        return _tile_alone(kernel, ptx, (tile.bm, columns, k), columns // tile.bn)
+    found = _count_launch(kernel, ptx, size)
+    if kernel.arithmetic != "fp32":
+        found[PRODUCTS] = tile.bm * tile.bn * k * (tiles if shares_out else 1) / WARP
+    return {name: count / tiles for name, count in found.items()} if shares_out else found
+
+
+def _tile_alone(kernel: Kernel, ptx: str, size: Size, tiles: int) -> dict[str, float]:
+    """Counts of a tile without those of a pass over A and B before, whose results lie in memory.
+
+    The pass asks for so much of each row of tiles, and of each column of them: what is left when
+    both are taken away grows with rows times columns alone. ``size`` holds a row of ``tiles``.
+    """
+    m, n, k = size
+    one, wide, tall, all_four = (
+        _count_launch(kernel, ptx, (rows * m, columns * n, k))
+        for rows, columns in ((1, 1), (1, 2), (2, 1), (2, 2))
+    )
+    found = {name: all_four[name] - wide[name] - tall[name] + one[name] for name in one}
+    found[PRODUCTS] = m * n * k / WARP
+    return {name: count / tiles for name, count in found.items()}
+
+
+def _count_launch(kernel: Kernel, ptx: str, size: Size) -> dict[str, float]:
+    """Counts of the first block of a launch on one SM."""
+    m, n, k = size
+    shape = kernel.launch_shape(m, n, k, sms=1)
     pipe = _GlobalPipe()
     counts = simulate(
         ptx,
@@ -214,15 +243,10 @@ def _count_block(kernel: Kernel, ptx: str, tile: Tile, k: int) -> dict[str, floa
         check_hazards=False,
         watching=[pipe],
     ).counts.total
-    found = {
+    return {
         SHARED: counts.shared_load_wavefronts + counts.shared_store_wavefronts,
         GLOBAL: pipe.wavefronts,
         REQUESTS: pipe.requests,
         LOOKUPS: pipe.lookups,
-        PRODUCTS: (
-            counts.ffma_thread_instructions / WARP
-            if kernel.arithmetic == "fp32"
-            else tile.bm * tile.bn * k * (tiles if shares_out else 1) / WARP
-        ),
+        PRODUCTS: counts.ffma_thread_instructions / WARP,
     }
-    return {name: count / tiles for name, count in found.items()} if shares_out else found

@@ -208,6 +208,8 @@ def _on_tensor_cores(size: Size, error: Bound, known: Known) -> Iterator[Way]:
     for kernel in load_kernels(variants=True):
         if kernel.arithmetic == FP32 or not suits(kernel, _target(known.gpu)):
             continue
+        if kernel.copies_factors:
+            continue  # its workspace, as large as A and B, would be kept after the product
         errors = kernel_errors(known.record, kernel, size[2])
         seconds = recorded_seconds(kernel, size, known.record, known.gpu.sms)
         if seconds is not None and _keeps(errors, library, error):

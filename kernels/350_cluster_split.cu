@@ -92,8 +92,7 @@ __device__ void meet() { asm("barrier.cluster.arrive; barrier.cluster.wait;" :::
 // Where x would be in the shared memory of another block of the cluster.
 __device__ const float4* there(const float4* x, int block)
 {
-    asm("mapa.u64 %0, %0, %1;" : "+l"(x) : "r"(block));
-    return x;
+    asm("mapa.u64 %0, %0, %1;" : "+l"(x) : "r"(block)); return x;
 }
 
 // Where in the warp tile a lane's i-th row is: TM / 4 groups of 4 rows, below the other lanes'.
@@ -125,8 +124,7 @@ extern "C" __global__ void __cluster_dims__(SPLIT, 1, 1)
     // My part of K, in whole windows. A and B begin for me where it begins.
     const int rowA = K, windows = (K + BK - 1) / BK;
     const int kBegin = windows * block / SPLIT * BK;
-    A += kBegin;
-    B += size_t(kBegin) * N;
+    A += kBegin; B += size_t(kBegin) * N;
     K = min(K, windows * (block + 1) / SPLIT * BK) - kBegin;
 
     const int rA = tid / 8, kA = tid % 8;                    // my first float of A: row and k

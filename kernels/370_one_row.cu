@@ -30,8 +30,8 @@ extern "C" __global__ void __launch_bounds__(LANES * PARTS)
 
     float acc[TM][4] = {};
     for (int k0 = part; k0 < K; k0 += DEPTH * PARTS) {
-        // All of these are asked for before the first is needed. Each number of B is read once, so
-        // the caches are told to let it go first.
+        // All of these are asked for before the first is needed. Each number of B is read once,
+        // so the caches are told to let it go first.
         float b[DEPTH][4] = {};
 #pragma unroll
         for (int d = 0; d < DEPTH; ++d) {

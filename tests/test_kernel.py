@@ -237,6 +237,8 @@ ANEW = {
     "first: no line that copies, reads or multiplies in a kernel before it knows that order.",
     "mma_tf32_packed": "Its lines are those of mma_fp16_packed, but for the arithmetic. Its parent "
     "is the kernel that it is compared with.",
+    "one_row": "It is for C of one row: of its parent, with which it is compared, little more than "
+    "the multiply-add can stay.",
     "warp_groups": "Its instruction takes B from registers and A from shared memory in a layout of "
     "its own, and 64 sums of each thread: no line of a kernel before it does so.",
 }

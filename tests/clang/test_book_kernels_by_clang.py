@@ -83,7 +83,7 @@ DIFFERENCES: dict[str, dict[str, str]] = {
     **{name: {"flop": ONES} for name in TIMES_ONE},
     **{
         name: dict.fromkeys(AS_WRITTEN, JOINED)
-        for name in ("mma_fp16", "mma_tf32", "three_products", "promoted")
+        for name in ("mma_fp16", "three_products", "promoted", "promoted_rows")
     },
     "mma_tf32_ahead": dict.fromkeys(
         (*AS_WRITTEN[:2], *MERGED_LOADS[:2], "shared_load_bytes"), AHEAD

@@ -214,11 +214,11 @@ def test_the_strip_has_a_bar_for_every_kernel_and_lights_the_chapters():
 
 def test_a_strip_that_lights_another_arithmetic_has_room_for_its_bars():
     heights = {}
-    for name in ("stream_k", "warp_groups"):
+    for name in ("stream_k", "mma_fp16_packed"):
         html = lab.place(name).html
         heights[name] = [float(tall) for tall in re.findall(r'height="([\d.]+)" fill', html)]
     assert heights["stream_k"].count(100) > 1  # cut off
-    assert heights["warp_groups"].count(100) == 1
+    assert heights["mma_fp16_packed"].count(100) == 1
 
 
 def test_the_ends_of_the_ladder_have_one_neighbour():

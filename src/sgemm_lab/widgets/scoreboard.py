@@ -64,7 +64,7 @@ class Scoreboard(LabWidget):
         LabError: a row or a setting is not as described.
     """
 
-    ROOM = "882px"
+    ROOM = "904px"
 
     rows: "traitlets.List[dict[str, Any]]" = traitlets.List().tag(sync=True)
     gpu = traitlets.Unicode().tag(sync=True)

@@ -7,7 +7,9 @@ from collections.abc import Callable
 
 import numpy as np
 
+from sgemm_lab.counting.of_kernel import fresh_workspace
 from sgemm_lab.cuda.compiler import compile_kernel
+from sgemm_lab.errors import LabError
 from sgemm_lab.kernel import Kernel, load_kernels
 from sgemm_lab.simulator import Result, simulate
 
@@ -24,11 +26,12 @@ def run(kernel: Kernel, ptx: str, size: int, *, hazards: bool, trace: bool = Fal
         "sgemm",
         shape.grid,
         shape.block,
-        {"A": a, "B": b, "C": c, "M": size, "N": size, "K": size},
+        {"A": a, "B": b, "C": c, "M": size, "N": size, "K": size, **fresh_workspace(shape)},
         shape.shared_bytes,
         unwritten=["C"],
         check_hazards=hazards,
         trace=trace,
+        together=shape.workspace_bytes > 0,
     )
 
 
@@ -51,7 +54,11 @@ def main() -> None:
     print(f"{'kernel':24}" + "".join(f"{column:>16}" for column in columns))
     for kernel in load_kernels():
         ptx = compile_kernel(kernel).ptx
-        toy = seconds(lambda: run(kernel, ptx, TOY, hazards=True, trace=True), 3)  # noqa: B023
+        try:
+            toy = seconds(lambda: run(kernel, ptx, TOY, hazards=True, trace=True), 3)  # noqa: B023
+        except LabError as fault:
+            print(f"{kernel.name:24}  {fault}")
+            continue
         row = [1000 * toy]
         for size in sizes:
             row.append(seconds(lambda: run(kernel, ptx, size, hazards=False), 1))  # noqa: B023

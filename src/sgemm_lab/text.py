@@ -14,6 +14,8 @@ _EXACT = Context(prec=700)
 
 _PLACE = re.compile(r"\{(?P<name>\w+)(?::(?P<format>\w+)(?: (?P<words>[^}]*))?)?\}")
 
+_RAISED = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
+
 REWRITE_LINE = "\r\033[K"
 """Written before a text, it makes a terminal put the text in place of the line it stands on."""
 
@@ -83,7 +85,7 @@ def filled(template: str, values: Mapping[str, Any]) -> str:
     ``{name}`` stands for a value as it is, ``{name:format}`` for a formatted one: ``comma``,
     ``number``, ``percent``, ``share`` and ``tenths`` (one digit behind the point), ``ratio`` (two
     digits), ``nine`` (to nine digits, as many as tell two floats apart), ``hundredths`` (0.125 as
-    "12%"), ``plural word`` ("2 words"), and ``one this|that``, which is "this" for 1 and "that" for
+    "12 %"), ``plural word`` ("2 words"), and ``one this|that``, which is "this" for 1 and "that" for
     any other number.
     """
 
@@ -102,7 +104,7 @@ _FORMATS: dict[str, Callable[[Any, str], str]] = {
     "ratio": lambda value, _: ratio(value),
     "tenths": lambda value, _: tenths(value),
     "nine": lambda value, _: f"{value:.9g}",
-    "hundredths": lambda value, _: f"{value:.0%}",
+    "hundredths": lambda value, _: with_spaced_percents(f"{value:.0%}"),
     "plural": plural,
     "one": lambda value, words: words.split("|")[0 if value == 1 else 1],
 }
@@ -120,6 +122,17 @@ def place_name(index: Sequence[int], sides: Sequence[int]) -> str:
 def scientific(value: float) -> str:
     """Write a number with two digits and its power of ten: 4.2e-07."""
     return f"{value:.1e}"
+
+
+def power_of_ten(power: int) -> str:
+    """Return a power of ten with a raised exponent: 10⁻⁷."""
+    return "10" + str(power).translate(_RAISED)
+
+
+def error_text(error: float) -> str:
+    """Return an error to two digits, such as "2.4·10⁻⁷"; no line may break in it."""
+    digits, _, power = f"{error:.1e}".partition("e")
+    return f"{digits}·{power_of_ten(int(power))}"
 
 
 def size_text(size: Sequence[int]) -> str:

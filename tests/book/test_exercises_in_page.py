@@ -135,13 +135,21 @@ def test_a_prediction_folds_what_tells_its_answer(specimen: Site, contexts: Any)
         .replace('data-name="window-gain"', 'data-name="window-gain" data-folds="0"')
     )
     page.route(f"**/{PAGE}", lambda route: route.fulfill(body=text, content_type="text/html"))
+    page.add_init_script(
+        "document.addEventListener('DOMContentLoaded', () => "
+        "document.querySelector('[data-name=\"window-gain\"]').insertAdjacentHTML('afterend', "
+        "'<details id=more><summary>More</summary>It is twice as fast.</details>'))"
+    )
     page.goto(specimen.url(PAGE))
     note = page.get_by_text("The page goes on here after Check or Pass.")
     assert note.is_visible()
     assert box(page, "2.1").is_hidden()
+    assert page.locator("#more").is_hidden()
     part(page, "window-gain", "pass").click()
     assert note.is_hidden()
     assert box(page, "2.1").is_visible()
+    assert page.locator("#more").is_visible()
+    assert page.locator("#more").get_attribute("open") is None  # that is up to the reader
 
 
 def test_keyboard_alone_answers_and_opens_the_solution(specimen: Site, contexts: Any) -> None:

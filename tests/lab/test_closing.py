@@ -214,6 +214,14 @@ def test_a_demand_that_cannot_be_told_leaves_a_bound_that_says_so() -> None:
     assert box.now.share < 1
 
 
+def test_the_busiest_sm_is_told_by_its_share_of_the_work() -> None:
+    told = "Arithmetic of the SM with the most blocks: "
+    split = lines(lab.closing("cluster_split", size=256))["Bound now by"]
+    assert split.startswith(f"{told}4.125 times an even share of the multiply-adds, at most ")
+    bands = lines(lab.closing("bands", size=16384))["Bound now by"]
+    assert bands.startswith(f"{told}an even share of the multiply-adds, at most ")
+
+
 def test_a_kernel_whose_parents_were_elsewhere_has_no_factor_at_its_size() -> None:
     box = lab.closing("split_k", size=(64, 64, 262144))
     assert box.now.name == "split_k"

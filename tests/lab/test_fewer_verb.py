@@ -1,5 +1,6 @@
 """Strassen's product as a page tells of it."""
 
+import re
 import sys
 
 import pytest
@@ -35,6 +36,24 @@ def test_its_box_has_the_four_lines_of_every_box() -> None:
     for term in ("Was bound by", "What changed", "Factor", "Bound now by"):
         assert term in box.text
         assert f"{term}</dt>" in box.html
+
+
+def test_a_reader_can_divide_the_factors_of_its_box_again() -> None:
+    factor = next(line for line in lab.fewer().closing(16384).text.splitlines() if "Factor" in line)
+    quotients = re.findall(r"([\d.]+) ÷ ([\d.]+)(?: TFLOP/s)? = ([\d.]+) (\w+)", factor)
+    assert [kind for *_, kind in quotients] == ["foretold", "measured"]
+    for above, below, found, _ in quotients:
+        assert float(above) / float(below) == pytest.approx(float(found), abs=0.006)
+
+
+def test_its_errors_are_written_as_those_of_the_book() -> None:
+    found = lab.fewer()
+    row = next(line for line in found.errors_table(4096).text.splitlines() if "±0.5" in line)
+    told = [float(cell) for cell in row.split("±0.5")[1].split()]
+    errors = found.errors(4096)
+    assert told == pytest.approx([1e6 * e for e in (errors.cublas, *errors.levels)], rel=0.06)
+    assert lab.error_text(2.34e-06) == "2.3·10⁻⁶"
+    assert "·10⁻" in lab.strassen(levels=1, size=64).text
 
 
 def test_it_multiplies_in_numpy_where_no_gpu_is(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -147,6 +147,12 @@ def test_every_drawing_is_well_formed_described_and_as_wide_as_a_phone(name: str
     assert all(size >= 12 for size in sizes)
 
 
+def test_a_figure_may_ask_alone_and_leave_the_answer_to_a_widget_below() -> None:
+    html = lab.figure(question="Does it take eight?", conclusion="Seven will do. See below.").html
+    assert '<p class="lab-opener-question">Does it take eight?</p><figcaption>' in html
+    assert "<strong>Seven will do.</strong> See below." in html
+
+
 def test_bars_say_by_how_much_a_level_changed() -> None:
     assert "× 2" in drawn("bytes").html
     assert "none left" in drawn("bytes").html

@@ -1,5 +1,6 @@
 """Verbs whose results stand in sentences: speeds, wavefronts, caps, counters, records."""
 
+import re
 from dataclasses import replace
 
 import pytest
@@ -144,6 +145,8 @@ def test_the_quoted_record_tells_its_kernels_times_and_contents() -> None:
     assert record.samples("bandwidth.copy") > 1
     assert f"of the {record.gpu.name}" in repr(record.table())
     assert repr(lab.runs()).count("\n") == sum(len(found.runs) for found in load_records())
+    dates = re.findall(r"(?m)^\d{4}-\d\d-\d\d, \d\d:\d\d", repr(lab.runs()))
+    assert dates == sorted(dates)
 
 
 def test_the_model_of_overlap_gives_a_pace() -> None:

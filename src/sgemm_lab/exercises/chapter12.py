@@ -5,6 +5,7 @@ from sgemm_lab.exercises.model import Estimate, Found, Machine, Number
 from sgemm_lab.fewer.error import UNIFORM
 from sgemm_lab.fewer.plan import WIDE, Plan
 from sgemm_lab.records.fewer import FEWER, FewerRun, latest
+from sgemm_lab.text import error_text
 
 _SIDE = 16384
 _TFLOPS, _TBS = 55.0, 3.9
@@ -37,7 +38,7 @@ def _levels(_: Machine) -> Found:
 def _error(_: Machine) -> Found:
     run, source = _run()
     levels = run.error_at(_SIDE, UNIFORM).levels
-    says = f"The error went from {levels[0]:.1e} to {levels[2]:.1e}."
+    says = f"The error went from {error_text(levels[0])} to {error_text(levels[2])}."
     return Found(levels[2] / levels[0], source, says)
 
 

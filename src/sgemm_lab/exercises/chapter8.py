@@ -18,9 +18,10 @@ _LANES = (
 _LANES_TURNED = "const int ty = lane % LANES_M, tx = lane / LANES_M;"
 
 
-def _read_by_a_warp() -> int:
+def _lanes_that_read_a_number() -> float:
     values = load_kernel("warp_tile").values
-    return values["WM"] + values["WN"]
+    reads = WARP * (values["TM"] + values["TN"])
+    return reads / (values["WM"] + values["WN"])
 
 
 def _wavefronts_the_other_way() -> float:
@@ -56,18 +57,19 @@ _NO_MORE_WAVEFRONTS = Asks(
 EXERCISES = (
     Number(
         name="8.1",
-        unit="numbers",
-        expected=_read_by_a_warp,
-        because="64 of A and 64 of B: a row of numbers for each side of the warp tile.",
-        hint="One for each row of the warp tile, and one for each of its columns.",
+        unit="lanes",
+        expected=_lanes_that_read_a_number,
+        because="32 lanes read 24 numbers each: 768 reads of 128 numbers.",
+        hint="Count the reads of all 32 lanes, and divide by the different numbers.",
         hints=(
-            (24, "That is what one thread reads; its warp has 32."),
-            (272, "That is the strip of `large_tile`; the warp tile is 64 × 64."),
-            (4096, "That is how many products they make, not how many numbers they read."),
+            (768, "So many reads there are; they are of 128 different numbers."),
+            (24, "So many numbers one lane reads. How often does the warp read each?"),
+            (4, "Each number of A is read by 4 lanes, but each of B by 8."),
+            (8, "Each number of B is read by 8 lanes, but each of A by 4."),
         ),
         tolerance=1e-9,
-        solution=128,
-        wrong=((24, "one thread"), (272, "the strip"), (4096, "products"), (64, "its columns")),
+        solution=6,
+        wrong=((768, "different numbers"), (24, "one lane"), (4, "of B by 8"), (12, "divide by")),
     ),
     Number(
         name="8.2",

@@ -40,8 +40,8 @@ fastest way within an error, which ``choice`` names; ``search_map`` of the searc
 ``strassen`` multiplies with fewer products, ``seven_products`` draws them, ``fewer`` tells what was
 recorded of them.
 
-**Writing.** ``number`` and ``bytes_text`` as the book writes them, ``code`` in a sentence, a
-``table``, and ``say`` where a cell must choose the sentence.
+**Writing.** ``number``, ``bytes_text`` and ``error_text`` as the book writes them, ``code`` in a
+sentence, a ``table``, and ``say`` where a cell must choose the sentence.
 
 **Of the records.** The ``scoreboard`` of all; ``recorded`` and ``runs``, ``agreement`` with the
 hardware's counts, ``effects`` of how one measures, ``my_gpu``; ``others_kernels`` compared with it,
@@ -129,7 +129,7 @@ from sgemm_lab.lab.wgsl_climb import wgsl_climb as _wgsl_climb
 from sgemm_lab.lab.your_gpu import my_gpu as _my_gpu
 from sgemm_lab.records.data import Measurement
 from sgemm_lab.rules.overlap import Pipeline
-from sgemm_lab.text import bytes_text, number, with_spaced_percents
+from sgemm_lab.text import bytes_text, error_text, number, with_spaced_percents
 from sgemm_lab.wgsl.programs import load_program
 from sgemm_lab.widgets import (
     Banks,
@@ -669,7 +669,8 @@ def figure(*panels: Output, conclusion: str, question: str = "", origin: str = "
     """Set one or two panels side by side, with what they show below them.
 
     The first sentence of ``conclusion`` stands in bold. A figure with a ``question`` opens a
-    chapter. ``origin`` says where numbers come from.
+    chapter; where what it asks about is a widget, that follows and there is no panel. ``origin``
+    says where numbers come from.
     """
     return _figure(panels, conclusion, question=question, origin=origin)
 
@@ -807,7 +808,7 @@ def speed_and_error(
 def contributions() -> dict[str, str]:
     """Say the error that "one", "three" or "four" products of parts leave, sums exact."""
     left = _accuracies.contributions()
-    return {name: _accuracies.error_text(error) for name, error in left.items()}
+    return {name: error_text(error) for name, error in left.items()}
 
 
 def scoreboard(size: int | Size = 4096) -> Scoreboard:
@@ -907,6 +908,7 @@ __all__ = [
     "count",
     "curves",
     "effects",
+    "error_text",
     "errors",
     "exercise",
     "fewer",

@@ -21,7 +21,7 @@ from sgemm_lab.lab.output import Output, Picture, PictureOfTwoWidths, table
 from sgemm_lab.lab.speeds import find_scores, score_of
 from sgemm_lab.measuring.accuracy import LENGTHS, SIDE
 from sgemm_lab.records.data import CUBLAS_MODES, INPUTS, Accuracy, Measurement
-from sgemm_lab.text import number, size_text
+from sgemm_lab.text import error_text, number, power_of_ten, size_text
 
 _LIBRARY = {name: f"cuBLAS {arithmetic.upper()}" for arithmetic, name in CUBLAS_MODES.items()}
 _COLOURS = {
@@ -30,7 +30,6 @@ _COLOURS = {
     "tf32": style.LEVEL_COLOURS["l2"],
     "fp16": style.LEVEL_COLOURS["shared"],
 }
-_RAISED = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 _SIDE_BY_SIDE = 1.5
 """Errors of less than so many times the least stand at the left edge of all points."""
 _WORDS = {"fp32": "FP32", "3xtf32": "three TF32 products", "tf32": "TF32", "fp16": "FP16"}
@@ -102,16 +101,6 @@ def label(name: str) -> str:
 
 def _said(found: Accuracy) -> str:
     return "lost" if found.error is None else error_text(found.error)
-
-
-def error_text(error: float) -> str:
-    """Return an error to two digits, such as "2.4·10⁻⁷"; no line may break in it."""
-    digits, _, power = f"{error:.1e}".partition("e")
-    return f"{digits}·{_power_of_ten(int(power))}"
-
-
-def _power_of_ten(power: int) -> str:
-    return "10" + str(power).translate(_RAISED)
 
 
 def library(arithmetic: str, size: Size) -> Measurement:
@@ -249,7 +238,7 @@ def _draw_points(points: Sequence[Point], chains: Sequence[Sequence[Point]], pho
         ax.yaxis.set_major_formatter(FuncFormatter(lambda value, _: number(value)))
         ax.yaxis.set_minor_formatter(NullFormatter())
         ax.xaxis.set_major_formatter(
-            FuncFormatter(lambda value, _: _power_of_ten(round(math.log10(value))))
+            FuncFormatter(lambda value, _: power_of_ten(round(math.log10(value))))
         )
         left, right = _ROOM[bool(chains), phone]
         errors = [point.error for point in every]

@@ -14,7 +14,18 @@ from sgemm_lab.kernel import Kernel, Size, load_kernel
 from sgemm_lab.lab import session
 from sgemm_lab.lab.output import Output, Unavailable, sentence, table
 from sgemm_lab.lab.verdicts import with_code
-from sgemm_lab.models.bound import DATA, DRAM, ISSUE, L2, LOOKUP, SCHEDULERS, Bound, Cap, bound_of
+from sgemm_lab.models.bound import (
+    DATA,
+    DRAM,
+    GRID,
+    ISSUE,
+    L2,
+    LOOKUP,
+    SCHEDULERS,
+    Bound,
+    Cap,
+    bound_of,
+)
 from sgemm_lab.models.ladder import SIZE
 from sgemm_lab.models.ladder import ladder as recorded_steps
 from sgemm_lab.models.roofline import sheet_of
@@ -519,6 +530,9 @@ def _filled(text: str, values: Mapping[str, float]) -> str:
 
 
 def _demand_words(cap: Cap) -> str:
+    if cap.unit == GRID:
+        times, share = _four(cap.demand), "an even share of the multiply-adds"
+        return share if times == "1" else f"{times} times {share}"
     each = f"{_four(cap.demand)} {cap.counted_in} per {PER_STEP}"
     return f"{each}, {SCHEDULERS} a clock" if cap.unit == ISSUE else each
 

@@ -29,7 +29,14 @@ from sgemm_lab.lab.closing import box
 from sgemm_lab.lab.output import Output, table
 from sgemm_lab.records.fewer import FEWER, Errors, FewerRun, SizeTimes, Way, latest
 from sgemm_lab.records.store import load_records
-from sgemm_lab.text import bytes_moved_text, number, plural, size_text, with_spaced_percents
+from sgemm_lab.text import (
+    bytes_moved_text,
+    error_text,
+    plural,
+    ratio,
+    size_text,
+    with_spaced_percents,
+)
 from sgemm_lab.widgets import SevenProducts
 from sgemm_lab.widgets.seven_products import SignedProduct
 
@@ -216,10 +223,14 @@ class Fewer:
         found = [self.errors(n, inputs) for inputs in INPUTS]
         most = min(len(one.levels) for one in found)
         rows = [
-            [INPUTS[one.inputs], _error(one.cublas), *(map(_error, one.levels[:most]))]
+            [
+                INPUTS[one.inputs],
+                *(ratio(error * 1e6) for error in (one.cublas, *one.levels[:most])),
+            ]
             for one in found
         ]
-        heads = ["A and B", "cuBLAS", *(plural(levels, "level") for levels in range(most))]
+        counted = (plural(levels, "level") for levels in range(most))
+        heads = ["A and B; errors in 10⁻⁶", "cuBLAS", *counted]
         return table(heads, rows, note=self.note)
 
     @property
@@ -231,7 +242,7 @@ class Fewer:
     def closing(self, n: int) -> Output:
         """Return the closing box of the plan that the model takes for n×n matrices."""
         way, plain, times = self.best(n), self.plain(n), self.at(n)
-        told = self.foretold(n, plain).seconds / self.foretold(n, way).seconds
+        told = [2 * n**3 / self.foretold(n, one).seconds / 1e12 for one in (plain, way)]
         speeds = self.tflops(n, plain), self.tflops(n, way)
         took = 1e3 * statistics.median(way.additions or way.seconds)
         total = 1e3 * statistics.median(way.seconds)
@@ -239,20 +250,22 @@ class Fewer:
         products = statistics.median(way.products or way.seconds)
         leaves = left * 2 * n**3 / products / 1e12 / self.peak
         rows = [
-            ("Was bound by", "Arithmetic: 2·M·N·K FLOP at the rate of the FP32 units."),
+            ("Was bound by",
+             f"Arithmetic: 2·M·N·K FLOP at {self.peak:.1f} TFLOP/s, the rate of the FP32 units; "
+             f"{speeds[0] / self.peak:.1%} reached."),
             ("What changed",
              f"{plural(way.levels, 'level')}: {left:.1%} of the multiply-adds, and additions that "
              f"move {bytes_moved_text(way.moved_bytes)}."),
             ("Factor",
-             f"{told:.2f} foretold, {number(speeds[1])} ÷ {number(speeds[0])} TFLOP/s = "
-             f"{speeds[1] / speeds[0]:.2f} measured. Of cuBLAS in the same run: "
-             f"{times.share(way):.2f}."),
+             f"{told[1]:.1f} ÷ {told[0]:.1f} TFLOP/s = {told[1] / told[0]:.2f} foretold, "
+             f"{speeds[1]:.1f} ÷ {speeds[0]:.1f} = {speeds[1] / speeds[0]:.2f} measured. It is "
+             f"{times.share(way):.2f} times cuBLAS in the same run."),
             ("Bound now by",
-             f"Arithmetic still: {left:.1%} of the FLOP let at most {self.peak / left:.1f} TFLOP/s "
-             f"of the definition's FLOP; reached {speeds[1] * left / self.peak:.1%} of it. "
-             f"The leaves reach {leaves:.1%} of the roof. The additions took {took:.1f} ms of "
-             f"{total:.1f}; at the bandwidth of a copy they would take "
-             f"{1e3 * self.foretold(n, way).additions:.1f}."),
+             f"Arithmetic still: with {left:.1%} of the FLOP, counted as all of them, at most "
+             f"{self.peak:.1f} ÷ {left:.3f} = {self.peak / left:.1f} TFLOP/s; reached "
+             f"{speeds[1]:.1f}, {speeds[1] * left / self.peak:.1%}. The leaves alone reach "
+             f"{leaves:.1%} of their roof. The additions took {took:.1f} ms of {total:.1f}; at the "
+             f"bandwidth of a copy they would take {1e3 * self.foretold(n, way).additions:.1f}."),
         ]  # fmt: skip
         rows = [(term, with_spaced_percents(sentence)) for term, sentence in rows]
         text = "\n".join(f"{term}: {sentence}" for term, sentence in rows)
@@ -302,11 +315,7 @@ def strassen(levels: int = 2, size: Size | None = None) -> Output:
         ["multiply-adds", f"{(7 / 8) ** levels:.1%} of those by the definition"],
         ["workspace", bytes_moved_text(plan.workspace_bytes)],
         ["bytes that additions move", bytes_moved_text(plan.moved_bytes)],
-        ["norm-wise error", _error(error)],
+        ["norm-wise error", error_text(error)],
     ]
     where = "on this GPU" if live else "in NumPy, for there is no GPU here"
     return table(["", f"{size_text(size)}, {where}"], rows, numbers=1)
-
-
-def _error(error: float) -> str:
-    return f"{error:.1e}"

@@ -111,7 +111,7 @@ def recorded() -> Recorded:
 
 
 def runs() -> Output:
-    """List every run of the book's records with the clock, power and temperature that it saw.
+    """List every run of the book's records by date, with its clock, power and temperature.
 
     Where there are records of several GPUs, each row names its own.
     """
@@ -121,7 +121,7 @@ def runs() -> Output:
         [run.date[:16].replace("T", ", "), *map(_range, (run.clock_mhz, run.power_w,
                                                          run.temperature_c))]
         for record in records
-        for run in record.runs
+        for run in sorted(record.runs, key=lambda run: run.date)
     ]  # fmt: skip
     if len(records) == 1:
         return table(heads, rows)

@@ -241,8 +241,8 @@ function factsOf({ product, sms, found, even }) {
 function measuredWords({ measured, full }) {
   if (!measured.length) return "";
   return (
-    `Measured speeds stand beside the curve: 100 % is ${number(full)} GFLOP/s, the most that one of ` +
-    `them would make of SMs that never idle${measured[0].note ? ` (${measured[0].note})` : ""}.`
+    `Measured speeds stand beside the curve: 100 % is ${number(full)} GFLOP/s, what the best of ` +
+    `them would make if no SM were ever idle${measured[0].note ? ` (${measured[0].note})` : ""}.`
   );
 }
 

@@ -160,7 +160,9 @@
     for (const waiting of document.querySelectorAll(`[data-lab-after~="${box.name}"]`)) {
       const names = waiting.getAttribute("data-lab-after")?.split(" ") ?? [];
       const waits = !names.every(isAnswered);
-      if (waiting instanceof HTMLDetailsElement) waiting.open = !waits;
+      // What an answer unfolds is folded details; details that a prediction hides stay folded.
+      const unfolds = waiting instanceof HTMLDetailsElement && !("labHides" in waiting.dataset);
+      if (unfolds) waiting.open = !waits;
       else waiting.toggleAttribute("data-lab-waits", waits);
     }
     const detail = { name: box.name, state };
@@ -234,6 +236,7 @@
     box.element.append(note);
     for (const part of following(box.element, Number(box.element.dataset.folds))) {
       part.setAttribute("data-lab-after", box.name);
+      part.toggleAttribute("data-lab-hides", true);
     }
     document.addEventListener("lab-answered", () => {
       note.hidden = box.element.dataset.state !== "empty";

@@ -77,7 +77,7 @@ def panel(title: str, picture: str, described: str, says: str = "") -> Output:
 def figure(
     panels: Iterable[Output], conclusion: str, *, question: str = "", origin: str = ""
 ) -> Output:
-    """Return one or two panels as a figure with its question, its conclusion and its origin.
+    """Return panels, two at most, as a figure with its question, its conclusion and its origin.
 
     The first sentence of ``conclusion`` concludes and stands in bold. ``origin`` says where the
     numbers come from.
@@ -87,9 +87,10 @@ def figure(
     first, rest = found.groups() if found else (conclusion, "")
     asked = f'<p class="lab-opener-question">{escape(question)}</p>' if question else ""
     source = f'<p class="lab-origin">{escape(origin)}</p>' if origin else ""
+    drawn = "".join(one.html for one in panels)
+    side_by_side = f'<div class="lab-panels">{drawn}</div>' if drawn else ""
     html = (
-        f'<figure class="lab-opener">{asked}'
-        f'<div class="lab-panels">{"".join(one.html for one in panels)}</div>'
+        f'<figure class="lab-opener">{asked}{side_by_side}'
         f"<figcaption><p><strong>{_bold(first)}</strong>{_bold(rest)}</p>{source}</figcaption>"
         "</figure>"
     )

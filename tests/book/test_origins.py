@@ -9,7 +9,7 @@ from docutils.parsers.rst import Parser
 from docutils.utils import new_document
 from sites import Site
 
-from sgemm_lab.book.origins import fullest, gather, split_note
+from sgemm_lab.book.origins import fullest, gather, in_one, split_note
 
 LONG = "Recorded on NVIDIA H200, 2026-11-21: driver 575.1, CUDA 12.9, SM clock 1,980 MHz."
 SHORT = "Recorded on NVIDIA H200, 2026-11-21."
@@ -42,6 +42,14 @@ def test_a_note_keeps_what_is_not_its_origin() -> None:
 def test_a_short_origin_gives_way_to_a_longer_one_of_the_same_record() -> None:
     other = "Recorded on NVIDIA A100, 2026-11-20."
     assert fullest([SHORT, LONG, other]) == [LONG, other]
+
+
+def test_days_of_one_record_are_one_sentence() -> None:
+    days = [f"Recorded on NVIDIA H200, 2026-11-2{day}." for day in (3, 1, 2)]
+    other = "Recorded on NVIDIA A100, 2026-11-20."
+    told = "Recorded on NVIDIA H200, 2026-11-21, 2026-11-22 and 2026-11-23."
+    assert in_one([*days, other, "Demand: counted."]) == [told, other, "Demand: counted."]
+    assert in_one([LONG, SHORT, other]) == [LONG, SHORT, other]
 
 
 def test_a_section_tells_its_origin_once_at_its_end() -> None:

@@ -10,6 +10,7 @@ from sgemm_lab.book import exercises
 
 _NOTE = re.compile(r'<p class="lab-provenance"([^>]*)>(.*?)</p>', re.DOTALL)
 _BETWEEN_SENTENCES = re.compile(r"(?<=\.) (?=[A-Z])")
+_RECORD_AND_DATE = re.compile(r"(Recorded on .+), (\d{4}-\d\d-\d\d)\.")
 _DEMAND = "Demand: "
 _ORIGINS = ("Recorded on ", _DEMAND)
 """How sentences begin that name a record, or how a closing box counts a demand."""
@@ -27,7 +28,7 @@ def gather(_app: Sphinx, doctree: nodes.document, _page: str) -> None:
             found |= dict.fromkeys(one for one in _taken_from(raw) if one not in told)
         told |= {one for one in found if one.startswith(_DEMAND)}
         if found:
-            origin = " ".join(sorted(fullest(list(found)), key=_kind))
+            origin = " ".join(sorted(in_one(fullest(list(found))), key=_kind))
             line = nodes.raw("", f'<p class="lab-provenance lab-origin">{origin}</p>')
             line["format"] = "html"
             _end_of(section, line)
@@ -40,6 +41,20 @@ def fullest(origins: list[str]) -> list[str]:
         for one in origins
         if not any(other != one and other.startswith(one.rstrip(".")) for other in origins)
     ]
+
+
+def in_one(origins: list[str]) -> list[str]:
+    """Return origins with those that differ in their date alone as one sentence."""
+    dates: dict[str, list[str]] = {}
+    for one in origins:
+        found = _RECORD_AND_DATE.fullmatch(one)
+        dates.setdefault(found[1] if found else one, []).extend([found[2]] if found else [])
+    return [f"{one}, {_listed(sorted(days))}." if days else one for one, days in dates.items()]
+
+
+def _listed(days: list[str]) -> str:
+    *first, last = days
+    return f"{', '.join(first)} and {last}" if first else last
 
 
 def split_note(note: str) -> tuple[list[str], list[str]]:

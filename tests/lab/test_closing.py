@@ -216,8 +216,11 @@ def test_a_demand_that_cannot_be_told_leaves_a_bound_that_says_so() -> None:
 
 def test_the_busiest_sm_is_told_by_its_share_of_the_work() -> None:
     told = "Arithmetic of the SM with the most blocks: "
-    split = lines(lab.closing("cluster_split", size=256))["Bound now by"]
-    assert split.startswith(f"{told}4.125 times an even share of the multiply-adds, at most ")
+    split = lines(lab.closing("cluster_split", size=256))
+    assert split["Factor"].startswith("8.25 ÷ 4.125 even shares = 2.00 foretold, ")
+    assert split["Bound now by"].startswith(
+        f"{told}4.125 times an even share of the multiply-adds, at most "
+    )
     bands = lines(lab.closing("bands", size=16384))["Bound now by"]
     assert bands.startswith(f"{told}an even share of the multiply-adds, at most ")
 

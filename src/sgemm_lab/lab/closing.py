@@ -161,7 +161,8 @@ class Closing:
             return None
         old, new = self.before.bound, self.now.bound
         if (old.cap.unit, old.cap.rate) == (new.cap.unit, new.cap.rate):
-            return Factor(old.cap.demand, new.cap.demand, new.cap.counted_in)
+            counted_in = "even shares" if new.cap.unit == GRID else new.cap.counted_in
+            return Factor(old.cap.demand, new.cap.demand, counted_in)
         return Factor(new.gflops, old.gflops, "GFLOP/s")
 
     @property

@@ -129,17 +129,16 @@ def test_what_waits_for_a_prediction_is_unseen_at_first(specimen: Site, contexts
 
 def test_a_prediction_folds_what_tells_its_answer(specimen: Site, contexts: Any) -> None:
     page = contexts().page
+    first_exercise = '<div class="lab-exercise" role="group" data-lab="exercise" data-name="2.1"'
+    more = "<details id=more><summary>More</summary>It is twice as fast.</details>"
     text = (
         (specimen.folder / PAGE)
         .read_text()
         .replace('data-name="window-gain"', 'data-name="window-gain" data-folds="0"')
+        .replace(first_exercise, more + first_exercise)
     )
+    assert more in text
     page.route(f"**/{PAGE}", lambda route: route.fulfill(body=text, content_type="text/html"))
-    page.add_init_script(
-        "document.addEventListener('DOMContentLoaded', () => "
-        "document.querySelector('[data-name=\"window-gain\"]').insertAdjacentHTML('afterend', "
-        "'<details id=more><summary>More</summary>It is twice as fast.</details>'))"
-    )
     page.goto(specimen.url(PAGE))
     note = page.get_by_text("The page goes on here after Check or Pass.")
     assert note.is_visible()

@@ -115,13 +115,13 @@ function signed(exponent) {
 }
 
 /**
- * A share such as 0.125 as "12%": Python's `%.0%`, in which a half goes to the even neighbour.
+ * A share such as 0.125 as "12 %": Python's `%.0%`, in which a half goes to the even neighbour.
  * @param {number} share
  */
 function hundredths(share) {
   const [value, whole] = [100 * share, Math.floor(100 * share)];
   const up = value - whole === 0.5 ? whole % 2 !== 0 : value - whole > 0.5;
-  return `${up ? whole + 1 : whole}%`;
+  return `${up ? whole + 1 : whole} %`;
 }
 
 /**

@@ -83,8 +83,8 @@ def filled(template: str, values: Mapping[str, Any]) -> str:
     ``{name}`` stands for a value as it is, ``{name:format}`` for a formatted one: ``comma``,
     ``number``, ``percent``, ``share`` and ``tenths`` (one digit behind the point), ``ratio`` (two
     digits), ``nine`` (to nine digits, as many as tell two floats apart), ``hundredths`` (0.125 as
-    "12%"), ``plural word`` ("2 words"), and ``one this|that``, which is "this" for 1 and "that" for
-    any other number.
+    "12 %"), ``plural word`` ("2 words"), and ``one this|that``, which is "this" for 1 and "that"
+    for any other number.
     """
 
     def fill(place: re.Match[str]) -> str:
@@ -102,7 +102,7 @@ _FORMATS: dict[str, Callable[[Any, str], str]] = {
     "ratio": lambda value, _: ratio(value),
     "tenths": lambda value, _: tenths(value),
     "nine": lambda value, _: f"{value:.9g}",
-    "hundredths": lambda value, _: f"{value:.0%}",
+    "hundredths": lambda value, _: with_spaced_percents(f"{value:.0%}"),
     "plural": plural,
     "one": lambda value, words: words.split("|")[0 if value == 1 else 1],
 }

@@ -134,19 +134,27 @@ def test_a_prediction_folds_what_tells_its_answer(specimen: Site, contexts: Any)
     text = (
         (specimen.folder / PAGE)
         .read_text()
-        .replace('data-name="window-gain"', 'data-name="window-gain" data-folds="0"')
+        .replace('data-name="window-gain"', 'data-name="window-gain" data-folds="1"')
         .replace(first_exercise, more + first_exercise)
     )
     assert more in text
     page.route(f"**/{PAGE}", lambda route: route.fulfill(body=text, content_type="text/html"))
     page.goto(specimen.url(PAGE))
     note = page.get_by_text("The page goes on here after Check or Pass.")
+    section = page.locator("section", has=page.get_by_role("heading", name="Tables")).last
+    seen = section.locator("> :visible")
     assert note.is_visible()
     assert box(page, "2.1").is_hidden()
     assert page.locator("#more").is_hidden()
+    assert [one.removesuffix("#") for one in seen.all_inner_texts()] == [
+        "Tables",
+        "Waits for the prediction above.",
+    ]
     part(page, "window-gain", "pass").click()
     assert note.is_hidden()
     assert box(page, "2.1").is_visible()
+    assert section.get_by_text("Waits for the prediction above.").is_hidden()
+    assert seen.count() > 1
     assert page.locator("#more").is_visible()
     assert page.locator("#more").get_attribute("open") is None  # that is up to the reader
 

@@ -60,7 +60,7 @@ _WIDE_STORE = Asks(
             "made",
             above="enough",
         ),
-        Case(True, "full quarters leave as float4, and nothing is written outside C."),
+        Case(True, "full groups leave as float4, and nothing is written outside C."),
     ),
     {
         "made": Counted("global_store_requests", _SIZE),

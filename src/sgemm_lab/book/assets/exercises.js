@@ -210,12 +210,15 @@
   }
 
   /**
-   * What follows a prediction in its section, up to the next, and the bodies of sections after it.
-   * @type {(element: HTMLElement, sections: number) => Element[]}
+   * What follows a prediction in its section, up to the next, and the bodies of sections after it,
+   * whose headings stay: the page's contents lead to them.
+   * @type {(element: HTMLElement, sections: number) => {rest: Element[], headings: Element[]}}
    */
   function following(element, sections) {
     /** @type {Element[]} */
     const rest = [];
+    /** @type {Element[]} */
+    const headings = [];
     let next = element.nextElementSibling;
     while (next && next.tagName !== "SECTION" && !next.matches('[data-lab="prediction"]')) {
       rest.push(next);
@@ -224,22 +227,30 @@
     let section = element.closest("section");
     for (let more = 0; more < sections && section; more += 1) {
       section = /** @type {HTMLElement | null} */ (section.nextElementSibling);
-      const body = [...(section?.children ?? [])];
-      rest.push(...body.filter((one) => !/^H\d$/.test(one.tagName)));
+      for (const part of section?.children ?? []) {
+        (/^H\d$/.test(part.tagName) ? headings : rest).push(part);
+      }
     }
-    return rest;
+    return { rest, headings };
   }
 
   /** @param {Box} box */
   function fold(box) {
-    const note = make("p", { class: "lab-folded" }, "The page goes on here after Check or Pass.");
-    box.element.append(note);
-    for (const part of following(box.element, Number(box.element.dataset.folds))) {
+    const says = "The page goes on here after Check or Pass.";
+    const notes = [make("p", { class: "lab-folded" }, says)];
+    box.element.append(notes[0]);
+    const { rest, headings } = following(box.element, Number(box.element.dataset.folds));
+    for (const part of rest) {
       part.setAttribute("data-lab-after", box.name);
       part.toggleAttribute("data-lab-hides", true);
     }
+    for (const heading of headings) {
+      const waits = make("p", { class: "lab-folded" }, "Waits for the prediction above.");
+      heading.after(waits);
+      notes.push(waits);
+    }
     document.addEventListener("lab-answered", () => {
-      note.hidden = box.element.dataset.state !== "empty";
+      for (const note of notes) note.hidden = box.element.dataset.state !== "empty";
     });
   }
 

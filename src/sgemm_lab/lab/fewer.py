@@ -263,9 +263,10 @@ class Fewer:
             ("Bound now by",
              f"Arithmetic still: with {left:.1%} of the FLOP, counted as all of them, at most "
              f"{self.peak:.1f} ÷ {left:.3f} = {self.peak / left:.1f} TFLOP/s; reached "
-             f"{speeds[1]:.1f}, {speeds[1] * left / self.peak:.1%}. The leaves alone reach "
-             f"{leaves:.1%} of their roof. The additions took {took:.1f} ms of {total:.1f}; at the "
-             f"bandwidth of a copy they would take {1e3 * self.foretold(n, way).additions:.1f}."),
+             f"{speeds[1]:.1f}, a share of {speeds[1] * left / self.peak:.1%}. The leaves alone "
+             f"reach {leaves:.1%} of their roof. The additions took {took:.1f} ms of {total:.1f}; "
+             "at the bandwidth of a copy they would take "
+             f"{1e3 * self.foretold(n, way).additions:.1f}."),
         ]  # fmt: skip
         rows = [(term, with_spaced_percents(sentence)) for term, sentence in rows]
         text = "\n".join(f"{term}: {sentence}" for term, sentence in rows)

@@ -56,6 +56,12 @@ def test_a_block_more_than_the_sms_hold_costs_a_whole_round() -> None:
     assert busiest_work(kernel, (128, 128 * 132 + 1, 64), 132) == 2 * one_round
 
 
+def test_a_tile_that_is_not_worth_sharing_is_one_blocks_work() -> None:
+    kernel = load_kernel("whole_tiles")
+    assert busiest_work(kernel, (2048, 2048, 2048), 132) == 128 * 256 * 2048
+    assert busiest_work(kernel, (2048, 2048, 8192), 132) == 2048 * 2048 * 8192 / 132
+
+
 def test_a_round_more_makes_the_larger_tile_lose() -> None:
     # 132 blocks of 128×128 fill the GPU once; a column more takes a second round for one block.
     fits, spills = (128, 128 * 132, 1024), (128, 128 * 132 + 4, 1024)

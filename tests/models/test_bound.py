@@ -245,6 +245,15 @@ def test_the_sm_with_the_most_blocks_sets_the_pace(size: Size, busiest: float) -
     assert cap(bound("split", size, H200), GRID).demand == pytest.approx(busiest)
 
 
+def test_tiles_that_are_not_worth_sharing_stay_whole() -> None:
+    tiles, windows = 128, 256  # of 2048³: 4 of 132 SMs without a tile are under 8 windows each
+    side = cap(bound("whole_tiles", (2048, 2048, 2048), H200), GRID)
+    assert side.demand == pytest.approx(132 / tiles)
+    shared = cap(bound("whole_tiles", (2048, 2048, 8192), H200), GRID)
+    busiest = -(-tiles * 4 * windows // 132)
+    assert shared.demand == pytest.approx(busiest * 132 / (tiles * 4 * windows))
+
+
 def test_bytes_that_must_come_from_dram() -> None:
     found = bound("split", (1, 4096, 4096), H200)
     assert cap(found, DRAM).demand == pytest.approx(32 * 4 * (4096 + 4096**2 + 4096) / 4096**2)

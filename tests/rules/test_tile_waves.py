@@ -14,6 +14,7 @@ from sgemm_lab.rules.tile_waves import (
     sharing,
     sharing_words,
     useful_share,
+    worth_sharing,
 )
 
 LARGE = Product(4096, 4096, 4096, 128, 256, 8)
@@ -82,6 +83,13 @@ def test_cut_tiles_are_those_of_several_sms(product: Product, sms: int) -> None:
 
 def test_one_more_tile_than_sms_is_a_wave_of_its_own() -> None:
     assert [most_on_one(tiles, 132) for tiles in (1, 132, 133, 264, 265)] == [1, 1, 2, 2, 3]
+
+
+def test_tiles_are_shared_where_that_spares_each_sm_enough_windows() -> None:
+    assert not worth_sharing(128, 256, 132, 20)  # 4 tiles of 256 windows, shared by 132: under 8
+    assert worth_sharing(128, 661, 132, 20)
+    assert not worth_sharing(128, 660, 132, 20)
+    assert worth_sharing(133, 1, 132, 20)  # a second round would keep 131 SMs waiting
 
 
 def test_the_best_measurement_tells_what_full_use_would_make() -> None:

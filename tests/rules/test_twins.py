@@ -224,6 +224,7 @@ def python_sharing(product: dict[str, int], sms: int, blocks: int, even: bool) -
         tile_waves.useful_share(one, sms, even),
         tile_waves.full_speed([(one, even, 1000.0)] * blocks, sms),
         tile_waves.sharing_words(one, sms, blocks, even),
+        tile_waves.worth_sharing(one.tiles, one.windows, sms, 8 * blocks),
     ]
 
 
@@ -400,6 +401,8 @@ TWINS = [
           waves.usefulShare(product, sms, even),
           waves.fullSpeed(Array(blocks).fill([product, even, 1000]), sms),
           waves.sharingWords(product, sms, blocks, even),
+          waves.worthSharing(
+            waves.tilesOf(product).tiles, waves.tilesOf(product).windows, sms, 8 * blocks),
         ]""",
     ),
     Twin(

@@ -73,7 +73,9 @@ FAMILIES = (
     Family("persistent", loop="lane_map"),
     Family("stream_k", shares=True, loop="lane_map"),
     Family("own_windows", shares=True, loop="lane_map"),
+    Family("no_questions", shares=True, loop="lane_map"),
     Family("bands", shares=True, loop="lane_map"),
+    Family("whole_tiles", shares=True, loop="lane_map"),
     # For C of a row or a few, and of a column; for a K of one or a few.
     Family(
         "one_row",

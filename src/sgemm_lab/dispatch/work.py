@@ -12,6 +12,7 @@ from sgemm_lab.dispatch.candidates import SHARING
 from sgemm_lab.hardware import FLOAT_BYTES
 from sgemm_lab.kernel import Kernel, Size
 from sgemm_lab.rules.tile import Tile
+from sgemm_lab.rules.tile_waves import worth_sharing
 
 START = 300_000
 """Multiply-adds that an SM could do while a launch starts and its first windows arrive: a little
@@ -36,7 +37,10 @@ def busiest_work(kernel: Kernel, size: Size, sms: int) -> float:
     tiles = ceil(m / tile.bm) * ceil(n / tile.bn)
     total = tiles * tile.bm * tile.bn * k
     if kernel.base_name in SHARING:
-        return total / sms
+        least = kernel.values.get("WORTH")
+        if least is None or worth_sharing(tiles, ceil(k / tile.bk), sms, least):
+            return total / sms
+        return total / tiles
     across, down = kernel.launch_shape(m, n, k, sms=sms).grid
     blocks = across * down
     of_a_block = total / blocks if blocks >= tiles else ceil(tiles / blocks) * total / tiles

@@ -4,9 +4,9 @@
 
 import { LabError } from "../errors.js";
 import { FLOAT_BYTES, FLOP_PER_WARP_FMA, WARP } from "../hardware.py";
-import { launchShape } from "../kernel.js";
+import { launchShape, valuesOf } from "../kernel.js";
 import { tileOf } from "../rules/tile.js";
-import { mostOnOne } from "../rules/tile_waves.js";
+import { mostOnOne, worthSharing } from "../rules/tile_waves.js";
 import { perStep } from "./demand.js";
 
 /** @typedef {import("../kernel.js").Kernel} Kernel */
@@ -89,12 +89,15 @@ function fmas(arithmetic, gpu) {
  * @param {Sheet} gpu
  */
 function onTheBusiest(kernel, [m, n, k], gpu) {
-  const { bm, bn } = tileOf(kernel.constants);
+  const { bm, bn, bk } = tileOf(kernel.constants);
   const [rows, columns] = [Math.min(m, bm), Math.min(n, bn)];
   const [down, across] = [Math.floor(m / rows), Math.floor(n / columns)];
   const [x, y] = launchShape(kernel, [down * rows, across * columns, k], ENDLESS).grid;
-  const pieces = x * y;
-  const evenly = (down * across * rows * columns) / (m * n);
+  const tiles = down * across;
+  const { WORTH } = valuesOf(kernel);
+  const shared = WORTH === undefined || worthSharing(tiles, Math.ceil(k / bk), gpu.sms, WORTH);
+  const pieces = shared ? x * y : tiles;
+  const evenly = (tiles * rows * columns) / (m * n);
   return (evenly * mostOnOne(pieces, gpu.sms) * gpu.sms) / pieces;
 }
 

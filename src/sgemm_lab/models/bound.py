@@ -20,7 +20,7 @@ from sgemm_lab.kernel import Kernel, Size, load_kernel
 from sgemm_lab.models.demand import GLOBAL, LOOKUPS, PRODUCTS, SHARED, block_demand
 from sgemm_lab.records.data import Counted, Record, Score
 from sgemm_lab.rules.tile import Tile
-from sgemm_lab.rules.tile_waves import most_on_one
+from sgemm_lab.rules.tile_waves import most_on_one, worth_sharing
 
 PEAK, GRID, ISSUE, DATA, LOOKUP, L2, DRAM = (
     "peak", "grid", "issue", "data", "lookup", "l2", "dram",
@@ -250,15 +250,18 @@ def _on_the_busiest(kernel: Kernel, size: Size, gpu: Gpu) -> float:
     """Return the multiply-adds per step if every SM had as much work as the busiest.
 
     The launch lasts until the busiest SM is done. What SMs share out are whole blocks, or what a
-    block would get on a GPU of endless SMs: windows of a tile. Tiles at the edge of C are left out:
+    block would get on a GPU of endless SMs: windows of a tile, if sharing these is worth it. Tiles at the edge of C are left out:
     some of their threads may have nothing to do.
     """
     (m, n, k), tile = size, Tile.from_constants(kernel.values)
     rows, columns = min(m, tile.bm), min(n, tile.bn)
     down, across = m // rows, n // columns
     x, y = kernel.launch_shape(down * rows, across * columns, k, sms=_ENDLESS).grid
-    pieces = x * y
-    evenly = down * across * rows * columns / (m * n)
+    pieces, tiles = x * y, down * across
+    least = kernel.values.get("WORTH")
+    if least is not None and not worth_sharing(tiles, ceil(k / tile.bk), gpu.sms, least):
+        pieces = tiles
+    evenly = tiles * rows * columns / (m * n)
     return evenly * most_on_one(pieces, gpu.sms) * gpu.sms / pieces
 
 

@@ -37,6 +37,17 @@ export function mostOnOne(pieces, sms) {
 }
 
 /**
+ * Whether tiles of `windows` windows are shared: the rule of kernels with a WORTH.
+ * @param {number} tiles
+ * @param {number} windows
+ * @param {number} sms
+ * @param {number} least windows that this must spare an SM, the WORTH of the kernel
+ */
+export function worthSharing(tiles, windows, sms, least) {
+  return tiles > sms || (sms - tiles) * windows > least * sms;
+}
+
+/**
  * What becomes of a product on `sms` SMs, each with `blocks` blocks at once.
  * @param {Product} product
  * @param {number} sms

@@ -81,6 +81,17 @@ def most_on_one(pieces: int, sms: int) -> int:
     return -(-pieces // sms)
 
 
+def worth_sharing(tiles: int, windows: int, sms: int, least: int) -> bool:
+    """Say whether tiles of ``windows`` windows are shared: the rule of kernels with a WORTH.
+
+    Shared evenly over ``sms`` SMs, they keep each of them busy for fewer windows than a tile has.
+
+    Args:
+        least: windows that this must spare an SM, the WORTH of the kernel.
+    """
+    return tiles > sms or (sms - tiles) * windows > least * sms
+
+
 def sharing(product: Product, sms: int, blocks: int = 1, even: bool = False) -> Sharing:
     """Return what becomes of a product on ``sms`` SMs.
 

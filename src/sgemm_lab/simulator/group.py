@@ -17,6 +17,7 @@ from sgemm_lab.hardware import WARP
 from sgemm_lab.simulator.clocks import Clocks, synchronises_in_parts
 from sgemm_lab.simulator.images import Image
 from sgemm_lab.simulator.memory import Memory, NamedArray, lay_out, shared_base, source_name
+from sgemm_lab.simulator.never_set import NeverSet
 from sgemm_lab.simulator.ptx import Instruction, PtxKernel, Register
 from sgemm_lab.simulator.ptx_text import PtxError
 from sgemm_lab.simulator.registers import Mask, RegisterFile
@@ -119,6 +120,13 @@ class ProductListener(Protocol):
         """Called after the instruction, with one entry per lane that ran it."""
 
 
+class Suspect(Protocol):
+    """What is wrong only if it does harm."""
+
+    def same(self, other: Any) -> bool:
+        """Whether a reader would be told the same of both."""
+
+
 class HazardSink(Protocol):
     """Collects what is wrong with a kernel."""
 
@@ -133,8 +141,11 @@ class HazardSink(Protocol):
     ) -> None:
         """A lane uses a place beyond the edges of a surface: along x in bytes, y and z."""
 
-    def unwritten(self, access: Access, lanes: npt.NDArray[np.intp]) -> None:
-        """Some lanes read memory that nothing wrote."""
+    def unwritten(self, access: Access, lanes: npt.NDArray[np.intp]) -> Suspect:
+        """Some lanes read memory that nothing wrote; kept where it is confirmed."""
+
+    def confirm(self, suspect: Any) -> None:
+        """Such a read does harm."""
 
     def unset(self, group: "ThreadGroup", lane: int, site: Instruction) -> None:
         """A lane uses a register that nothing has written."""
@@ -208,8 +219,11 @@ class Launch:
     """When the time is up, on the clock of ``time.monotonic``."""
     shared_arrays: list[NamedArray] = field(init=False)
     local_arrays: list[NamedArray] = field(init=False)
+    never_set: NeverSet = field(init=False)
+    """Where values go that nothing has set."""
 
     def __post_init__(self) -> None:
+        self.never_set = NeverSet(self.hazards)
         self.deadline = time.monotonic() + self.time_limit
         self.shared_arrays = lay_out(self.kernel.shared, self.shared_bytes)
         self.local_arrays = lay_out(self.kernel.local, 0)
@@ -301,6 +315,7 @@ class BlockBatch:
 
     def start(self, blocks: Sequence[int]) -> None:
         """Put fresh blocks into the slots."""
+        self.launch.never_set.start()
         self.blocks[:] = blocks
         self.epoch = np.zeros(self.slots, dtype=np.int64)
         self.arrived.clear()

@@ -67,12 +67,18 @@ export class HazardLog {
    */
   constructor(onFault = null) {
     this.onFault = onFault;
-    /** @type {Hazard[]} */
-    this.found = [];
+    /** @type {Map<number, Hazard>} by the time when it was met */
+    this.kept = new Map();
+    this.time = 0;
     /** @type {Hazard[]} */
     this.warnings = [];
     /** @type {Set<string>} */
     this.seen = new Set();
+  }
+
+  /** What is wrong with the kernel, in the order it was met. */
+  get found() {
+    return [...this.kept].sort(([one], [other]) => one - other).map(([, hazard]) => hazard);
   }
 
   /**
@@ -94,14 +100,22 @@ export class HazardLog {
   }
 
   /**
-   * Some lanes read memory that nothing wrote.
+   * Some lanes read memory that nothing wrote: a hazard where it is confirmed.
    * @param {Access} access
    * @param {Int32Array} lanes
    */
   unwritten(access, lanes) {
-    if (!this.isNew(UNWRITTEN, access.site.instruction.index)) return;
     const place = new Place(access, lanes[0]);
-    this.keep(place, UNWRITTEN, place.says("hazard.unwritten"));
+    this.time += 1;
+    return new Suspect(place.hazard(UNWRITTEN, place.says("hazard.unwritten")), this.time);
+  }
+
+  /**
+   * Such a read does harm.
+   * @param {Suspect} suspect
+   */
+  confirm({ hazard, time }) {
+    this.once(hazard, time);
   }
 
   /**
@@ -118,7 +132,7 @@ export class HazardLog {
     const hazard = atBarrier(BARRIER, group, lane, location);
     const words = namesOf(group, hazard);
     hazard.message = sentence("barrier.missed", { place: location, count, ...words });
-    this.found.push(hazard);
+    this.append(hazard);
   }
 
   /**
@@ -134,7 +148,7 @@ export class HazardLog {
     const hazard = atBarrier(BARRIER, group, lane, location);
     const { block } = namesOf(group, hazard);
     hazard.message = sentence("barrier.starved", { place: location, expected, block, came });
-    this.found.push(hazard);
+    this.append(hazard);
   }
 
   /**
@@ -235,18 +249,64 @@ export class HazardLog {
    * @param {Partial<Hazard>} other
    */
   keep(place, kind, what, other = {}) {
-    const { location, block, thread, element } = place;
-    const array = place.array?.name ?? null;
-    const message = place.told(what);
-    const alone = { otherThread: null, otherLocation: null, acrossWarps: false };
-    const hazard = { kind, location, message, block, thread, array, element, ...alone, ...other };
-    // One source line may be many instructions: say the same thing once.
-    const same = this.found.findIndex(
-      (old) => old.kind === kind && old.location === location && old.array === array,
-    );
-    if (same < 0) this.found.push(hazard);
-    // Between two warps a race is plain.
-    else if (hazard.acrossWarps && !this.found[same].acrossWarps) this.found[same] = hazard;
+    this.time += 1;
+    this.once(place.hazard(kind, what, other), this.time);
+  }
+
+  /**
+   * @param {Hazard} hazard
+   */
+  append(hazard) {
+    this.time += 1;
+    this.kept.set(this.time, hazard);
+  }
+
+  /**
+   * Keep a hazard that was met at some time; of two that say the same, the first one.
+   * @param {Hazard} hazard
+   * @param {number} time
+   */
+  once(hazard, time) {
+    for (const [met, old] of this.kept) {
+      if (!toldAlike(old, hazard)) continue;
+      // Between two warps a race is plain.
+      if (hazard.acrossWarps && !old.acrossWarps) this.kept.set(met, hazard);
+      else if (time < met) {
+        this.kept.delete(met);
+        this.kept.set(time, hazard);
+      }
+      return;
+    }
+    this.kept.set(time, hazard);
+  }
+}
+
+/**
+ * One source line may be many instructions: the same thing is said once.
+ * @param {Hazard} one
+ * @param {Hazard} other
+ */
+function toldAlike(one, other) {
+  return one.kind === other.kind && one.location === other.location && one.array === other.array;
+}
+
+/** A hazard if it does harm. */
+export class Suspect {
+  /**
+   * @param {Hazard} hazard
+   * @param {number} time when it was met, counted in hazards and suspects
+   */
+  constructor(hazard, time) {
+    this.hazard = hazard;
+    this.time = time;
+  }
+
+  /**
+   * Whether a reader would be told the same of both.
+   * @param {Suspect} other
+   */
+  same(other) {
+    return toldAlike(this.hazard, other.hazard);
   }
 }
 
@@ -289,6 +349,21 @@ class Place {
     this.itemBytes = this.array?.dtype?.itemsize ?? site.wordBytes;
     this.flat = this.array ? Math.floor((inSlot - this.array.start) / this.itemBytes) : 0;
     this.element = this.array && elementIndex(this.array, this.flat);
+  }
+
+  /**
+   * What is wrong here.
+   * @param {string} kind
+   * @param {string} what
+   * @param {Partial<Hazard>} other the other thread of a race
+   * @returns {Hazard}
+   */
+  hazard(kind, what, other = {}) {
+    const { location, block, thread, element } = this;
+    const alone = { otherThread: null, otherLocation: null, acrossWarps: false };
+    const array = this.array?.name ?? null;
+    const message = this.told(what);
+    return { kind, location, message, block, thread, array, element, ...alone, ...other };
   }
 
   /**

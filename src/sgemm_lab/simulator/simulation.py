@@ -186,6 +186,7 @@ def simulate(
             runs["lockstep" if launch.workspace else schedule](launch, blocks, tally, progress)
         except StuckError:
             # What was found on the way tells more than where the threads wait.
+            launch.never_set.tell_all()
             if not log.found:
                 raise
     return Result(

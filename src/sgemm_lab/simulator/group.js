@@ -71,12 +71,14 @@ export class Site {
  * Who hears of every access while the kernel runs: `onAccess` when the addresses are known, before
  * anything moves; `onValues` with the elements moved, one array per element, one entry per legal
  * lane; `onCopiesLanded` when asynchronous copies of some lanes become visible in shared memory,
- * with the index in bytes of every 4-byte word written. Each may be left out. `forgetful`: it keeps
+ * with the index in bytes of every 4-byte word written; `onStored` after a store or the start of such
+ * a copy, with what gives the bits of an element of the i-th legal lane. Each may be left out. `forgetful`: it keeps
  * nothing of an access after the call.
  * @typedef {object} Observer
  * @property {boolean} [forgetful]
  * @property {(access: Access) => void} [onAccess]
  * @property {(access: Access, values: TypedArray[]) => void} [onValues]
+ * @property {(access: Access, bits: (element: number, i: number) => bigint) => void} [onStored]
  * @property {(group: ThreadGroup, lanes: Int32Array, positions: Int32Array) => void
  * } [onCopiesLanded]
  * @property {(copy: BulkCopy) => void} [onBulkCopy]

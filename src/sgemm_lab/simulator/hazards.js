@@ -188,8 +188,9 @@ export class HazardLog {
    * @param {number} position index of the element's first byte in shared memory
    * @param {number} otherThread
    * @param {Instruction} other
+   * @param {boolean} together they are lanes of one warp that store different values at once
    */
-  race(access, lane, position, otherThread, other) {
+  race(access, lane, position, otherThread, other, together = false) {
     const acrossWarps = warpOf(access.group.thread[lane]) !== warpOf(otherThread);
     const kind = acrossWarps ? `${RACE} across warps` : RACE;
     if (!this.isNew(kind, access.site.instruction.index)) return;
@@ -197,7 +198,8 @@ export class HazardLog {
     const place = new Place(access, lane, position);
     const second = launch.threadIndex(otherThread);
     const name = launch.threadName(second);
-    const what = place.says("hazard.race", { other: name, line: other.location.line });
+    const key = together ? "hazard.together" : adviceOf(access, lane, acrossWarps);
+    const what = place.says(key, { other: name, line: other.location.line });
     const { location: otherLocation } = other;
     this.keep(place, RACE, what, { otherThread: second, otherLocation, acrossWarps });
   }
@@ -388,6 +390,36 @@ class Place {
     if (!this.array || !this.element) return sentence("hazard.memory");
     return this.array.name + this.element.map((index) => `[${index}]`).join("");
   }
+}
+
+/**
+ * Which sentence tells of a race: `__syncthreads()` is for where all warps of a block come.
+ * @param {Access} access
+ * @param {number} lane
+ * @param {boolean} acrossWarps
+ */
+function adviceOf(access, lane, acrossWarps) {
+  if (wholeBlockComes(access, lane)) return "hazard.race";
+  return acrossWarps ? "hazard.race of parts" : "hazard.race in warp";
+}
+
+/**
+ * Whether every warp of a lane's block takes part in an access, as far as is known.
+ * @param {Access} access
+ * @param {number} lane
+ */
+function wholeBlockComes({ group, mask }, lane) {
+  const { batch, launch, slot, alive } = group;
+  if (batch.clocks) return false;
+  if (mask === null || group.warps < batch.slots * launch.warps) return true;
+  const here = new Set();
+  const all = new Set();
+  for (let one = 0; one < slot.length; one++) {
+    if (slot[one] !== slot[lane] || !alive[one]) continue;
+    all.add(warpOf(one));
+    if (mask[one]) here.add(warpOf(one));
+  }
+  return here.size === all.size;
 }
 
 /** @param {Place} place */

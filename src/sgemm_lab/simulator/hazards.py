@@ -258,9 +258,19 @@ class HazardLog:
             )
 
     def race(
-        self, access: Access, lane: int, position: int, other_thread: int, other: Instruction
+        self,
+        access: Access,
+        lane: int,
+        position: int,
+        other_thread: int,
+        other: Instruction,
+        *,
+        together: bool = False,
     ) -> None:
-        """Two threads meet at one shared element with no barrier between."""
+        """Two threads meet at one shared element with no barrier between.
+
+        ``together``: they are lanes of one warp that store different values with one instruction.
+        """
         across_warps = int(access.group.thread[lane]) // WARP != other_thread // WARP
         kind = f"{RACE} across warps" if across_warps else RACE
         if self._is_new(kind, access.site.instruction.index):
@@ -270,7 +280,11 @@ class HazardLog:
             self._keep(
                 place,
                 RACE,
-                place.says("hazard.race", other=name, line=other.location.line),
+                place.says(
+                    "hazard.together" if together else _advice(access, lane, across_warps),
+                    other=name,
+                    line=other.location.line,
+                ),
                 other_thread=second,
                 other_location=other.location,
                 across_warps=across_warps,
@@ -298,7 +312,7 @@ class HazardLog:
                 place,
                 RACE,
                 place.says(
-                    "hazard.blocks" if apart else "hazard.race",
+                    "hazard.blocks" if apart else _advice(access, lane, across_warps),
                     other=launch.thread_name(second),
                     block=launch.block_name(other_block),
                     line=other.location.line,
@@ -433,6 +447,25 @@ class _Place:
         if self.array is None or self.element is None:
             return sentence("hazard.memory")
         return self.array.name + "".join(f"[{index}]" for index in self.element)
+
+
+def _advice(access: Access, lane: int, across_warps: bool) -> str:
+    """Which sentence tells of a race: ``__syncthreads()`` is for where all warps come."""
+    if _whole_block_comes(access, lane):
+        return "hazard.race"
+    return "hazard.race of parts" if across_warps else "hazard.race in warp"
+
+
+def _whole_block_comes(access: Access, lane: int) -> bool:
+    """Whether every warp of a lane's block takes part in an access, as far as is known."""
+    group, mask = access.group, access.mask
+    if group.batch.clocks is not None:
+        return False
+    if mask is None or group.warps < group.batch.slots * group.launch.warps:
+        return True
+    block = group.alive & (group.slot == group.slot[lane])
+    here, all_ = ((block & one).reshape(-1, WARP).any(axis=1) for one in (mask, group.alive))
+    return bool((here == all_).all())
 
 
 def _outside(place: _Place) -> str:

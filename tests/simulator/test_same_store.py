@@ -109,7 +109,7 @@ SPLIT = {
     "tile[t] = t; C[t] = tile[63 - t];": "Put a __syncthreads() between the two",
     "if (t < 32) {{ tile[t] = t; C[t] = tile[t ^ 1]; }}": "Put a __syncwarp() between the two",
     "if (t < 32) tile[t] = t; else if (A[t] < 99) C[t] = tile[t - 32];": (
-        "Not all warps come here: put a barrier between that both threads pass"
+        "so put a barrier between that both threads pass: __syncthreads() only where"
     ),
 }
 
@@ -125,4 +125,4 @@ def test_the_way_out_fits_the_warps_that_come(body: str) -> None:
 
 def test_warps_that_synchronise_in_parts_hear_of_a_barrier_of_their_own() -> None:
     (said,) = races(together("tile[t] = t; C[t] = tile[63 - t];", "", FULL))
-    assert "put a barrier between that both threads pass" in said
+    assert "so put a barrier between that both threads pass" in said

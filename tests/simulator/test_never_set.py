@@ -42,6 +42,8 @@ HARMLESS = {
     "in lanes that the sum leaves out": (
         "for (int d = 4; d; d /= 2) v += __shfl_down_sync(~0u, v, d); if (t == 0) C[0] = v;"
     ),
+    "another condition settles it": "if ((t < n) & (v > 3)) C[t] = 2;",
+    "another condition settles that it holds": "if ((t >= n) | (v > 3)) C[t] = 2;",
     "a guard of its own": "int w = 2; if (t < n) w = v; C[t] = w;",
     "kept in local memory": (
         "int own[8]; for (int i = 0; i < 8; ++i) own[i] = i + v;if (t < n) C[t] = own[A[t] & 7];"
@@ -57,6 +59,9 @@ HARMFUL = {
     "an address of global memory": "if (t < n) C[t] = 1; else C[v & 31] = 2;",
     "an address of shared memory": "C[t] = other[t < n ? t : v & 7];",
     "decides a branch": "if (v > 3) { __syncwarp(__activemask()); C[t] = 3; }",
+    "decides beside another condition": "if ((t < n + 4) & (v > 3)) C[t] = 2;",
+    "decides in spite of another condition": "if ((t >= n + 4) | (v > 3)) C[t] = 2;",
+    "decides beside what nothing set either": "if ((here[t + 32] < 0) & (v > 3)) C[t] = 2;",
     "decides which value": "C[t] = v > 3 ? 8 : 9;",
     "decides how often": (
         "int w = 0; for (int i = 0; i < (v & 7); ++i) w += A[i] * w + i; C[t] = w;"

@@ -200,7 +200,9 @@ export class NeverSet {
     if (BETWEEN_LANES.has(kind)) this.harm(marks);
     if (BETWEEN_LANES.has(kind) || MEMORY.has(kind)) marks = null;
     else if (kind === "selp") marks = this.selected(group, rule);
-    else if (kind === "shfl") marks = this.shuffled(group, rule, where, bare);
+    else if (["and", "or"].includes(kind) && rule.instruction.parts.at(-1) === "pred") {
+      marks = this.joined(group, rule);
+    } else if (kind === "shfl") marks = this.shuffled(group, rule, where, bare);
     if (!this.follows) return;
     for (const name of rule.writes) this.give(group, name, where, marks);
   }
@@ -222,6 +224,35 @@ export class NeverSet {
       taken[lane] = (holds[lane] ? one : other)?.[lane] ?? 0;
     }
     return both(taken, choice);
+  }
+
+  /**
+   * `and`, `or` of conditions: one without a mark may settle it alone.
+   * @param {ThreadGroup} group
+   * @param {Rule} rule
+   */
+  joined(group, { instruction, kind, reads }) {
+    const [one, other] = instruction.operands.slice(1, 3);
+    if (one.kind !== "register" || other.kind !== "register") {
+      return this.marks(group, reads, null);
+    }
+    const settling = kind === "or" ? 1 : 0;
+    const pairs = [
+      [one, other],
+      [other, one],
+    ];
+    return pairs.reduce(
+      (found, [mine, fellow]) => {
+        const marks = this.marks(group, [mine.name], null);
+        const holds = group.registers.predicate(fellow);
+        const clean = this.marks(group, [fellow.name], null);
+        const left = marks?.map((bits, lane) =>
+          holds[lane] === settling && !clean?.[lane] ? 0 : bits,
+        );
+        return both(found, left ?? null);
+      },
+      /** @type {Marks | null} */ (null),
+    );
   }
 
   /**

@@ -200,6 +200,8 @@ class NeverSet:
             marks = None
         elif rule.kind == "selp":
             marks = self._selected(group, rule)
+        elif rule.kind in ("and", "or") and rule.instruction.parts[-1] == "pred":
+            marks = self._joined(group, rule)
         elif rule.kind == "shfl":
             marks = self._shuffled(group, rule, where, bare)
         for name in rule.writes if self.follows else ():
@@ -218,6 +220,23 @@ class NeverSet:
         holds = group.registers.view(register, np.dtype(np.bool_))
         chosen = (_NONE if one is None else one for one in marks[:2])
         return _both(np.where(holds, *chosen), marks[2])
+
+    def _joined(self, group: "ThreadGroup", rule: _Rule) -> Marks | None:
+        """``and``, ``or`` of conditions: one without a mark may settle it alone."""
+        one, other = rule.instruction.operands[1:3]
+        if not isinstance(one, Register) or not isinstance(other, Register):
+            return self._marks(group, rule.reads, None)
+        found = None
+        for mine, fellow in ((one, other), (other, one)):
+            marks = self._marks(group, [mine.name], None)
+            if marks is not None:
+                holds = group.registers.view(fellow, np.dtype(np.bool_))
+                clean = self._marks(group, [fellow.name], None)
+                settled = (holds == (rule.kind == "or")) & (
+                    (_NONE if clean is None else clean) == 0
+                )
+                found = _both(found, np.where(settled, _NONE, marks))
+        return found
 
     def _shuffled(
         self, group: "ThreadGroup", rule: _Rule, where: Mask | None, bare: "Step"

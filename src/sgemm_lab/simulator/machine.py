@@ -180,14 +180,16 @@ def _condition(group: ThreadGroup, guard: Guard) -> Callable[[Mask | None], Mask
     return holds
 
 
-def _bind(group: ThreadGroup, bundle: Bundle, tally: Tally) -> Step:
+def _bind(group: ThreadGroup, bundle: Bundle, tally: Tally) -> tuple[Step, Step]:
+    """A step, plain and with marks of what nothing has set."""
     instruction = bundle[0]
     one = len(bundle) == 1
     step = _bound(group, instruction) if one else _bind_fused_multiply_adds(group, bundle)
     step = _looking(group, bundle, step)
     condition = None if instruction.guard is None else _condition(group, instruction.guard)
     guarded = step if condition is None else _guarded(group, instruction, step, condition, tally)
-    return group.launch.never_set.following(group, bundle, (guarded, step), condition)
+    following = group.launch.never_set.following(group, bundle, (guarded, step), condition)
+    return guarded, following
 
 
 def _guarded(

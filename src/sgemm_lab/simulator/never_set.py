@@ -155,18 +155,17 @@ class NeverSet:
         steps: tuple["Step", "Step"],
         guard: Callable[[Mask | None], Mask] | None,
     ) -> "Step":
-        """Wrap a step, so that marks go where values go.
+        """A step with which marks go where values go, for when there are some.
 
         ``steps`` are one that heeds the guard of the instruction and one that does not; ``guard``
         gives the lanes that run it.
         """
-        rules = [_Rule.of(one) for one in instructions]
         step, bare = steps
+        rules: list[_Rule] = []
 
         def run(mask: Mask | None) -> None:
-            if not self.follows:
-                step(mask)
-                return
+            if not rules:  # most kernels never come here
+                rules.extend(_Rule.of(one) for one in instructions)
             marked = self._registers.get(group, {})
             touched = [
                 rule for rule in rules if not marked.keys().isdisjoint((*rule.reads, *rule.writes))

@@ -6,7 +6,7 @@ These types know each other both ways, so they stand in one module.
 import math
 import time
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
@@ -17,7 +17,6 @@ from sgemm_lab.hardware import WARP
 from sgemm_lab.simulator.clocks import Clocks, synchronises_in_parts
 from sgemm_lab.simulator.images import Image
 from sgemm_lab.simulator.memory import Memory, NamedArray, lay_out, shared_base, source_name
-from sgemm_lab.simulator.never_set import NeverSet
 from sgemm_lab.simulator.ptx import Instruction, PtxKernel, Register
 from sgemm_lab.simulator.ptx_text import PtxError
 from sgemm_lab.simulator.registers import Mask, RegisterFile
@@ -167,6 +166,35 @@ class HazardSink(Protocol):
         """Warps of one block met at two barriers of the source."""
 
 
+class Follower(Protocol):
+    """Follows values that nothing has set: ``NeverSet`` says how."""
+
+    follows: bool
+
+    def start(self) -> None:
+        """Begin other blocks."""
+
+    def met(self, access: Access, lanes: npt.NDArray[np.intp]) -> None:
+        """Some lanes read memory that nothing wrote."""
+
+    def moves(self, access: Access) -> None:
+        """An access is about to move values."""
+
+    def deciding(
+        self, group: "ThreadGroup", names: Iterable[str], choose: Callable[[Mask | None], Mask]
+    ) -> Callable[[Mask | None], Mask]:
+        """Wrap what chooses the lanes that go another way."""
+
+    def following(
+        self,
+        group: "ThreadGroup",
+        instructions: Sequence[Instruction],
+        steps: tuple[Callable[[Mask | None], None], Callable[[Mask | None], None]],
+        guard: Callable[[Mask | None], Mask] | None,
+    ) -> Callable[[Mask | None], None]:
+        """Give the step that is taken while values are followed."""
+
+
 VOTE_TURNS = 3
 """Barriers that count whose votes are kept at a time."""
 
@@ -193,6 +221,8 @@ class Launch:
     shared_bytes: int
     """Dynamic shared memory of one block, in bytes."""
     hazards: HazardSink
+    never_set: Follower
+    """Where values go that nothing has set."""
     observers: list[Observer]
     products: ProductListener | None = None
     """Who wants to hear of multiply-adds; they are run one by one then, in their own order."""
@@ -219,11 +249,8 @@ class Launch:
     """When the time is up, on the clock of ``time.monotonic``."""
     shared_arrays: list[NamedArray] = field(init=False)
     local_arrays: list[NamedArray] = field(init=False)
-    never_set: NeverSet = field(init=False)
-    """Where values go that nothing has set."""
 
     def __post_init__(self) -> None:
-        self.never_set = NeverSet(self.hazards)
         self.deadline = time.monotonic() + self.time_limit
         self.shared_arrays = lay_out(self.kernel.shared, self.shared_bytes)
         self.local_arrays = lay_out(self.kernel.local, 0)

@@ -9,19 +9,18 @@ marked where one of its operands is. That is more than need be, never less.
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from sgemm_lab.simulator.group import Access, HazardSink, Suspect, ThreadGroup
 from sgemm_lab.simulator.memory import UNWRITTEN, Memory
 from sgemm_lab.simulator.operands import registers_of, registers_read, registers_written
 from sgemm_lab.simulator.ptx import Address, Instruction, Register
 from sgemm_lab.simulator.registers import Mask
 
-if TYPE_CHECKING:
-    from sgemm_lab.simulator.group import Access, HazardSink, Suspect, ThreadGroup
-    from sgemm_lab.simulator.operations import Step
+Step = Callable[[Mask | None], None]
 
 Marks = npt.NDArray[np.uint32]
 """For each lane the reads that its value comes of, a bit for each."""
@@ -76,7 +75,7 @@ class _Rule:
 class NeverSet:
     """Follows values that nothing has set, for all blocks of a launch."""
 
-    def __init__(self, hazards: "HazardSink") -> None:
+    def __init__(self, hazards: HazardSink) -> None:
         self.follows = False
         """Whether there is a value to follow: else nothing here costs time."""
         self._hazards = hazards
@@ -97,7 +96,7 @@ class NeverSet:
         self._registers.clear()
         self._memories.clear()
 
-    def met(self, access: "Access", lanes: npt.NDArray[np.intp]) -> None:
+    def met(self, access: Access, lanes: npt.NDArray[np.intp]) -> None:
         """Some lanes read memory that nothing wrote."""
         index = access.site.instruction.index
         if index not in self._bits:
@@ -106,7 +105,7 @@ class NeverSet:
         if self._bits[index] & self._live:
             self.follows = True
 
-    def _bit_of(self, suspect: "Suspect") -> int:
+    def _bit_of(self, suspect: Suspect) -> int:
         """The bit of a read; that of another one where both would be told in the same words."""
         for number, other in enumerate(self._suspects):
             if suspect.same(other):
@@ -136,7 +135,7 @@ class NeverSet:
             self._tell(int(np.bitwise_or.reduce(marks)))
 
     def deciding(
-        self, group: "ThreadGroup", names: Iterable[str], choose: Callable[[Mask | None], Mask]
+        self, group: ThreadGroup, names: Iterable[str], choose: Callable[[Mask | None], Mask]
     ) -> Callable[[Mask | None], Mask]:
         """Wrap what chooses the lanes that go another way: some registers decide that."""
         names = tuple(names)
@@ -150,11 +149,11 @@ class NeverSet:
 
     def following(
         self,
-        group: "ThreadGroup",
+        group: ThreadGroup,
         instructions: Sequence[Instruction],
-        steps: tuple["Step", "Step"],
+        steps: tuple[Step, Step],
         guard: Callable[[Mask | None], Mask] | None,
-    ) -> "Step":
+    ) -> Step:
         """A step with which marks go where values go, for when there are some.
 
         ``steps`` are one that heeds the guard of the instruction and one that does not; ``guard``
@@ -182,14 +181,14 @@ class NeverSet:
 
         return run
 
-    def _chooses(self, group: "ThreadGroup", rule: _Rule, mask: Mask | None) -> Marks | None:
+    def _chooses(self, group: ThreadGroup, rule: _Rule, mask: Mask | None) -> Marks | None:
         """The marks of a guard. It does harm where it decides more than a register."""
         found = self._marks(group, [rule.guard] if rule.guard else [], mask)
         if not rule.writes or rule.kind in ("atom", *_BETWEEN_LANES):
             self._harm(found)
         return found
 
-    def _before(self, group: "ThreadGroup", rule: _Rule, where: Mask | None, bare: "Step") -> None:
+    def _before(self, group: ThreadGroup, rule: _Rule, where: Mask | None, bare: Step) -> None:
         """Move marks as an instruction is about to move values; loads and stores do it later."""
         self._harm(self._marks(group, rule.addresses, where))
         marks = self._marks(group, rule.reads, where)
@@ -206,7 +205,7 @@ class NeverSet:
         for name in rule.writes if self.follows else ():
             self._give(group, name, where, marks)
 
-    def _selected(self, group: "ThreadGroup", rule: _Rule) -> Marks | None:
+    def _selected(self, group: ThreadGroup, rule: _Rule) -> Marks | None:
         """``selp``: the marks of the value that is chosen, and of the choice."""
         one, other, choice = (registers_of(one) for one in rule.instruction.operands[1:4])
         marks = [
@@ -220,7 +219,7 @@ class NeverSet:
         chosen = (_NONE if one is None else one for one in marks[:2])
         return _both(np.where(holds, *chosen), marks[2])
 
-    def _joined(self, group: "ThreadGroup", rule: _Rule) -> Marks | None:
+    def _joined(self, group: ThreadGroup, rule: _Rule) -> Marks | None:
         """``and``, ``or`` of conditions: one without a mark may settle it alone."""
         one, other = rule.instruction.operands[1:3]
         if not isinstance(one, Register) or not isinstance(other, Register):
@@ -238,7 +237,7 @@ class NeverSet:
         return found
 
     def _shuffled(
-        self, group: "ThreadGroup", rule: _Rule, where: Mask | None, bare: "Step"
+        self, group: ThreadGroup, rule: _Rule, where: Mask | None, bare: Step
     ) -> Marks | None:
         """``shfl``: marks have as many bits as values, so they are moved by the step itself."""
         value, *others = (registers_of(one) for one in rule.instruction.operands[1:])
@@ -259,7 +258,7 @@ class NeverSet:
             row[:] = kept
         return moved
 
-    def moves(self, access: "Access") -> None:
+    def moves(self, access: Access) -> None:
         """Move marks as an access is about to move values, and tell where they do harm."""
         site = access.site
         kind = site.instruction.parts[0]
@@ -288,7 +287,7 @@ class NeverSet:
         if kind == "atom" and self.follows:
             self._give_some(access, site.instruction.operands[0], self._loaded(access)[0])
 
-    def _loaded(self, access: "Access") -> list[Marks | None]:
+    def _loaded(self, access: Access) -> list[Marks | None]:
         """The marks of each element that an access reads."""
         site, memory = access.site, access.memory
         bit = np.uint32(self._bits.get(site.instruction.index, 0) & self._live)
@@ -305,7 +304,7 @@ class NeverSet:
             found.append(marks)
         return found
 
-    def _store(self, access: "Access", stored: list[Marks | None], *, together: bool) -> None:
+    def _store(self, access: Access, stored: list[Marks | None], *, together: bool) -> None:
         """Keep the marks of what is stored; ``together``: beside those that are there."""
         memory, width = access.memory, access.site.word_bytes
         kept = self._memories.get(memory)
@@ -321,12 +320,12 @@ class NeverSet:
             else:
                 kept.reshape(-1, width)[places] = given
 
-    def _of_lanes(self, access: "Access", registers: Iterable[Register]) -> Marks | None:
+    def _of_lanes(self, access: Access, registers: Iterable[Register]) -> Marks | None:
         """The marks of some registers in the legal lanes of an access."""
         marks = self._marks(access.group, [one.name for one in registers], None)
         return marks if marks is None or access.lanes is None else marks[access.lanes]
 
-    def _give_some(self, access: "Access", register: Any, marks: Marks | None) -> None:
+    def _give_some(self, access: Access, register: Any, marks: Marks | None) -> None:
         """Give a register its marks in the legal lanes of an access."""
         group = access.group
         if access.lanes is None or (
@@ -340,7 +339,7 @@ class NeverSet:
         every[access.lanes] = _NONE if marks is None else marks
         self._give(group, register.name, where, every)
 
-    def _marks(self, group: "ThreadGroup", names: Iterable[str], mask: Mask | None) -> Marks | None:
+    def _marks(self, group: ThreadGroup, names: Iterable[str], mask: Mask | None) -> Marks | None:
         """The marks of some registers together, and none outside of a mask; None for no mark."""
         marked = self._registers.get(group)
         found = None
@@ -349,9 +348,7 @@ class NeverSet:
                 found = _both(found, marked[name])
         return found if found is None or mask is None else np.where(mask, found, _NONE)
 
-    def _give(
-        self, group: "ThreadGroup", name: str, where: Mask | None, marks: Marks | None
-    ) -> None:
+    def _give(self, group: ThreadGroup, name: str, where: Mask | None, marks: Marks | None) -> None:
         """Give a register its marks, in some lanes."""
         marked = self._registers.setdefault(group, {})
         if name == "_" or (marks is None and name not in marked):

@@ -108,6 +108,7 @@ export function begin(group, site, addresses, mask, { tell = true, scratch } = {
     const { observers } = group.launch;
     for (const observer of observers) observer.onAccess?.(access);
   }
+  if (group.launch.neverSet.follows) group.launch.neverSet.moves(access);
   return access;
 }
 
@@ -206,9 +207,9 @@ function checkState(access) {
       lowest[i] = Math.min(lowest[i], memory.state[positions[i] + word * site.wordBytes]);
     }
   }
-  const { hazards } = access.group.launch;
+  const { hazards, neverSet } = access.group.launch;
   const unwritten = lowest.map((state) => (state === UNWRITTEN ? 1 : 0));
-  if (reads && unwritten.includes(1)) hazards.unwritten(access, chosenLanes(access, unwritten));
+  if (reads && unwritten.includes(1)) neverSet.met(access, chosenLanes(access, unwritten));
   const outside = lowest.map((state) => (state === OUTSIDE ? 1 : 0));
   return without(access, outside, (one, lanes) => hazards.outOfBounds(one, lanes));
 }

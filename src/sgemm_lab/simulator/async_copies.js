@@ -52,6 +52,12 @@ function copyAsync(group, instruction) {
       fetch(read, data, words, kept);
       toldWords(read, data, words);
     }
+    for (const observer of group.launch.observers) {
+      observer.onStored?.(write, (word, i) => {
+        const lane = write.lanes === null ? i : write.lanes[i];
+        return BigInt(data[lane * words + word]);
+      });
+    }
     toldWords(write, data, words);
     group.pending.push(pendingCopy(group, write, data, words));
   };

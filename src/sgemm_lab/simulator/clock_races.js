@@ -4,7 +4,7 @@
 
 import { WARP } from "../hardware.py";
 import { ATOMIC, COPY_WRITE, LOAD } from "./group.js";
-import { COPY_WORD, NOBODY, smallestSharedAccess, WARP_BITS } from "./races.js";
+import { COPY_WORD, firstThatLoses, NOBODY, smallestSharedAccess, WARP_BITS } from "./races.js";
 
 /** @typedef {import("./clocks.js").Clocks} Clocks */
 /** @typedef {import("./group.js").Access} Access */
@@ -55,6 +55,8 @@ export class ClockRaceDetector {
     /** @type {Shadow | null} */
     this.shadow = null;
     this.blocks = "";
+    /** @type {number[]} words of the last store that race if its lanes stored different values */
+    this.together = [];
   }
 
   /**
@@ -65,10 +67,14 @@ export class ClockRaceDetector {
     const { site, positions } = access;
     if (site.space !== "shared" || site.kind === ATOMIC) return;
     const [shadow, use] = [this.shadowOf(access.group), useOf(access)];
+    if (site.kind !== LOAD) this.together = [];
     for (let word = 0; word < site.width / this.wordBytes; word++) {
       const index = positions.map((position) => position / this.wordBytes + word);
       if (site.kind === LOAD) this.read(shadow, use, index);
-      else this.write(shadow, use, index);
+      else {
+        this.write(shadow, use, index);
+        this.meet(shadow, use, index, word);
+      }
       if (site.kind === COPY_WRITE) for (const one of index) shadow.inFlight[one] += 1;
     }
   }
@@ -189,10 +195,44 @@ export class ClockRaceDetector {
       shadow.writeWarpEpoch[word] = group.warpEpoch[lanes[i]];
       shadow.writeSite[word] = site;
     });
+  }
+
+  /**
+   * See to lanes of one access that write one word, as others of its lanes do.
+   * @param {Shadow} shadow
+   * @param {Use} use
+   * @param {Int32Array} index
+   * @param {number} number which of their words
+   */
+  meet(shadow, use, index, number) {
+    const { group, lanes } = use;
     const lost = Uint8Array.from(index, (word, i) =>
       Number(shadow.writer[word] !== group.thread[lanes[i]]),
     );
-    this.report(use, index, lost, shadow.writer, shadow.writeSite);
+    const apart = lost.map((one, i) =>
+      shadow.writer[index[i]] >> WARP_BITS === group.thread[lanes[i]] >> WARP_BITS ? 0 : one,
+    );
+    this.report(use, index, apart, shadow.writer, shadow.writeSite);
+    if (lost.includes(1) && !apart.includes(1)) this.together.push(number);
+  }
+
+  /**
+   * Tell of lanes of one warp that stored different values to one word.
+   * @param {Access} access
+   * @param {(element: number, i: number) => bigint} bits
+   */
+  onStored(access, bits) {
+    if (!this.together.length || access.site.space !== "shared") return;
+    const shadow = this.shadowOf(access.group);
+    for (const word of this.together) {
+      const first = firstThatLoses(access, word, this.wordBytes, bits);
+      if (first < 0) continue;
+      const index = access.positions[first] / this.wordBytes + word;
+      const lane = access.lanes ? access.lanes[first] : first;
+      const before = this.instructions[shadow.writeSite[index]];
+      this.log.race(access, lane, index * this.wordBytes, shadow.writer[index], before, true);
+    }
+    this.together = [];
   }
 
   /**

@@ -67,16 +67,14 @@ class ClockRaceDetector(SharedWatch):
         if access.site.space != "shared" or access.site.kind == ATOMIC:
             return
         shadow, use = self._shadow_of(access.group), _use(access)
-        for index in self._words(access):
+        for number, index in enumerate(self._words(access)):
             if access.site.kind == LOAD:
                 self._read(shadow, use, index)
             else:
                 self._write(shadow, use, index)
+                self._meet(use, number, index, shadow.writer[index], shadow.write_site)
             if access.site.kind == COPY_WRITE:
                 np.add.at(shadow.in_flight, index, 1)
-
-    def on_values(self, access: Access, values: list[Array]) -> None:
-        """Values do not matter for races."""
 
     def on_copies_landed(self, group: ThreadGroup, lanes: Array, positions: Array) -> None:
         """The words are no longer in flight; their writers wrote them just now."""
@@ -165,8 +163,6 @@ class ClockRaceDetector(SharedWatch):
         shadow.write_time[index] = use.now
         shadow.write_warp_epoch[index] = use.warp_epoch
         shadow.write_site[index] = use.access.site.instruction.index
-        last = shadow.writer[index]
-        self._report(use, index, last != use.thread, last, shadow.write_site)
 
 
 def _use(access: Access) -> _Use:

@@ -28,6 +28,7 @@ from sgemm_lab.simulator.group import (
 from sgemm_lab.simulator.hazards import HazardLog
 from sgemm_lab.simulator.ptx import TYPE_BYTES, Instruction
 from sgemm_lab.simulator.registers import Mask
+from sgemm_lab.simulator.same_store import loses, words_of
 
 Array = npt.NDArray[Any]
 
@@ -141,13 +142,11 @@ class GlobalRaceDetector:
             return
         use, found = self._stored
         self._stored = None
-        raw = access.memory.words(self._word_bytes)
-        own = np.stack(values, axis=1)[use.chosen]
-        words = np.ascontiguousarray(own).view(f"u{self._word_bytes}").reshape(len(own), -1)
+        words = words_of(values, self._word_bytes)[use.chosen]
         for number, index, wrong, blocks, threads, sites, before in found:
-            # What was there before, or of lanes that write together what is there now.
-            there = raw[index] if before is None else before
-            self._tell(use, index, wrong & (words[:, number] != there), blocks, threads, sites)
+            own = words[:, number]
+            changes = loses(index, own) if before is None else own != before
+            self._tell(use, index, wrong & changes, blocks, threads, sites)
 
     def on_copies_landed(self, group: ThreadGroup, lanes: Array, positions: Array) -> None:
         """Asynchronous copies write shared memory only."""

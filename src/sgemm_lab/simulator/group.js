@@ -6,6 +6,7 @@ import { WARP } from "../hardware.py";
 import { placeName } from "../text.js";
 import { Clocks, synchronisesInParts } from "./clocks.js";
 import { layOut, Memory, sharedBase, sourceName } from "./memory.js";
+import { NeverSet } from "./never_set.js";
 import { PtxError } from "./ptx.js";
 import { RegisterFile } from "./registers.js";
 import { sentence } from "./sentences.js";
@@ -15,6 +16,7 @@ import { sentence } from "./sentences.js";
 /** @typedef {import("./ptx.js").Instruction} Instruction */
 /** @typedef {import("./ptx.js").PtxKernel} PtxKernel */
 /** @typedef {import("./registers.js").Mask} Mask */
+/** @typedef {import("./hazards.js").Suspect} Suspect */
 /** @typedef {[number, number, number]} Dim3 x, y, z */
 /** @typedef {[number, number]} Warp slot and number of a warp */
 /** @typedef {import("./clocks.js").Row} Row */
@@ -69,12 +71,14 @@ export class Site {
  * Who hears of every access while the kernel runs: `onAccess` when the addresses are known, before
  * anything moves; `onValues` with the elements moved, one array per element, one entry per legal
  * lane; `onCopiesLanded` when asynchronous copies of some lanes become visible in shared memory,
- * with the index in bytes of every 4-byte word written. Each may be left out. `forgetful`: it keeps
+ * with the index in bytes of every 4-byte word written; `onStored` after a store or the start of such
+ * a copy, with what gives the bits of an element of the i-th legal lane. Each may be left out. `forgetful`: it keeps
  * nothing of an access after the call.
  * @typedef {object} Observer
  * @property {boolean} [forgetful]
  * @property {(access: Access) => void} [onAccess]
  * @property {(access: Access, values: TypedArray[]) => void} [onValues]
+ * @property {(access: Access, bits: (element: number, i: number) => bigint) => void} [onStored]
  * @property {(group: ThreadGroup, lanes: Int32Array, positions: Int32Array) => void
  * } [onCopiesLanded]
  * @property {(copy: BulkCopy) => void} [onBulkCopy]
@@ -89,7 +93,8 @@ export class Site {
  * @typedef {object} HazardSink
  * @property {(access: Access, lanes: Int32Array) => void} outOfBounds
  * @property {(access: Access, lanes: Int32Array) => void} misaligned
- * @property {(access: Access, lanes: Int32Array) => void} unwritten
+ * @property {(access: Access, lanes: Int32Array) => Suspect} unwritten
+ * @property {(suspect: Suspect) => void} confirm
  * @property {(group: ThreadGroup, site: Instruction, missing: Mask) => void} barrierMissed
  * @property {(group: ThreadGroup, lane: number, site: Instruction, came: number,
  *   expected: number) => void} barrierStarved
@@ -152,6 +157,8 @@ export class Launch {
     this.together = parts.together;
     this.patience = parts.patience;
     this.timeLimit = parts.timeLimit;
+    /** Where values go that nothing has set. */
+    this.neverSet = new NeverSet(parts.hazards);
     this.blocksDone = 0;
     /** When the time is up, in milliseconds on the clock of `performance.now`. */
     this.deadline = performance.now() + 1000 * parts.timeLimit;
@@ -269,6 +276,7 @@ export class BlockBatch {
    * @param {number} first
    */
   start(first) {
+    this.launch.neverSet.start();
     for (let slot = 0; slot < this.slots; slot++) this.blocks[slot] = first + slot;
     if (this.used) this.shared.reset();
     this.used = true;

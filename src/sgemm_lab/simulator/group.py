@@ -6,7 +6,7 @@ These types know each other both ways, so they stand in one module.
 import math
 import time
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
@@ -119,6 +119,13 @@ class ProductListener(Protocol):
         """Called after the instruction, with one entry per lane that ran it."""
 
 
+class Suspect(Protocol):
+    """What is wrong only if it does harm."""
+
+    def same(self, other: Any) -> bool:
+        """Whether a reader would be told the same of both."""
+
+
 class HazardSink(Protocol):
     """Collects what is wrong with a kernel."""
 
@@ -133,8 +140,11 @@ class HazardSink(Protocol):
     ) -> None:
         """A lane uses a place beyond the edges of a surface: along x in bytes, y and z."""
 
-    def unwritten(self, access: Access, lanes: npt.NDArray[np.intp]) -> None:
-        """Some lanes read memory that nothing wrote."""
+    def unwritten(self, access: Access, lanes: npt.NDArray[np.intp]) -> Suspect:
+        """Some lanes read memory that nothing wrote; kept where it is confirmed."""
+
+    def confirm(self, suspect: Any) -> None:
+        """Such a read does harm."""
 
     def unset(self, group: "ThreadGroup", lane: int, site: Instruction) -> None:
         """A lane uses a register that nothing has written."""
@@ -154,6 +164,35 @@ class HazardSink(Protocol):
         self, group: "ThreadGroup", lane: int, site: Instruction, other: Instruction
     ) -> None:
         """Warps of one block met at two barriers of the source."""
+
+
+class Follower(Protocol):
+    """Follows values that nothing has set: ``NeverSet`` says how."""
+
+    follows: bool
+
+    def start(self) -> None:
+        """Begin other blocks."""
+
+    def met(self, access: Access, lanes: npt.NDArray[np.intp]) -> None:
+        """Some lanes read memory that nothing wrote."""
+
+    def moves(self, access: Access) -> None:
+        """An access is about to move values."""
+
+    def deciding(
+        self, group: "ThreadGroup", names: Iterable[str], choose: Callable[[Mask | None], Mask]
+    ) -> Callable[[Mask | None], Mask]:
+        """Wrap what chooses the lanes that go another way."""
+
+    def following(
+        self,
+        group: "ThreadGroup",
+        instructions: Sequence[Instruction],
+        steps: tuple[Callable[[Mask | None], None], Callable[[Mask | None], None]],
+        guard: Callable[[Mask | None], Mask] | None,
+    ) -> Callable[[Mask | None], None]:
+        """Give the step that is taken while values are followed."""
 
 
 VOTE_TURNS = 3
@@ -182,6 +221,8 @@ class Launch:
     shared_bytes: int
     """Dynamic shared memory of one block, in bytes."""
     hazards: HazardSink
+    never_set: Follower
+    """Where values go that nothing has set."""
     observers: list[Observer]
     products: ProductListener | None = None
     """Who wants to hear of multiply-adds; they are run one by one then, in their own order."""
@@ -301,6 +342,7 @@ class BlockBatch:
 
     def start(self, blocks: Sequence[int]) -> None:
         """Put fresh blocks into the slots."""
+        self.launch.never_set.start()
         self.blocks[:] = blocks
         self.epoch = np.zeros(self.slots, dtype=np.int64)
         self.arrived.clear()

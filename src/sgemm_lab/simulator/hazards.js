@@ -67,12 +67,18 @@ export class HazardLog {
    */
   constructor(onFault = null) {
     this.onFault = onFault;
-    /** @type {Hazard[]} */
-    this.found = [];
+    /** @type {Map<number, Hazard>} by the time when it was met */
+    this.kept = new Map();
+    this.time = 0;
     /** @type {Hazard[]} */
     this.warnings = [];
     /** @type {Set<string>} */
     this.seen = new Set();
+  }
+
+  /** What is wrong with the kernel, in the order it was met. */
+  get found() {
+    return [...this.kept].sort(([one], [other]) => one - other).map(([, hazard]) => hazard);
   }
 
   /**
@@ -94,14 +100,22 @@ export class HazardLog {
   }
 
   /**
-   * Some lanes read memory that nothing wrote.
+   * Some lanes read memory that nothing wrote: a hazard where it is confirmed.
    * @param {Access} access
    * @param {Int32Array} lanes
    */
   unwritten(access, lanes) {
-    if (!this.isNew(UNWRITTEN, access.site.instruction.index)) return;
     const place = new Place(access, lanes[0]);
-    this.keep(place, UNWRITTEN, place.says("hazard.unwritten"));
+    this.time += 1;
+    return new Suspect(place.hazard(UNWRITTEN, place.says("hazard.unwritten")), this.time);
+  }
+
+  /**
+   * Such a read does harm.
+   * @param {Suspect} suspect
+   */
+  confirm({ hazard, time }) {
+    this.once(hazard, time);
   }
 
   /**
@@ -118,7 +132,7 @@ export class HazardLog {
     const hazard = atBarrier(BARRIER, group, lane, location);
     const words = namesOf(group, hazard);
     hazard.message = sentence("barrier.missed", { place: location, count, ...words });
-    this.found.push(hazard);
+    this.append(hazard);
   }
 
   /**
@@ -134,7 +148,7 @@ export class HazardLog {
     const hazard = atBarrier(BARRIER, group, lane, location);
     const { block } = namesOf(group, hazard);
     hazard.message = sentence("barrier.starved", { place: location, expected, block, came });
-    this.found.push(hazard);
+    this.append(hazard);
   }
 
   /**
@@ -174,8 +188,9 @@ export class HazardLog {
    * @param {number} position index of the element's first byte in shared memory
    * @param {number} otherThread
    * @param {Instruction} other
+   * @param {boolean} together they are lanes of one warp that store different values at once
    */
-  race(access, lane, position, otherThread, other) {
+  race(access, lane, position, otherThread, other, together = false) {
     const acrossWarps = warpOf(access.group.thread[lane]) !== warpOf(otherThread);
     const kind = acrossWarps ? `${RACE} across warps` : RACE;
     if (!this.isNew(kind, access.site.instruction.index)) return;
@@ -183,7 +198,8 @@ export class HazardLog {
     const place = new Place(access, lane, position);
     const second = launch.threadIndex(otherThread);
     const name = launch.threadName(second);
-    const what = place.says("hazard.race", { other: name, line: other.location.line });
+    const key = together ? "hazard.together" : adviceOf(access, lane, acrossWarps);
+    const what = place.says(key, { other: name, line: other.location.line });
     const { location: otherLocation } = other;
     this.keep(place, RACE, what, { otherThread: second, otherLocation, acrossWarps });
   }
@@ -235,18 +251,64 @@ export class HazardLog {
    * @param {Partial<Hazard>} other
    */
   keep(place, kind, what, other = {}) {
-    const { location, block, thread, element } = place;
-    const array = place.array?.name ?? null;
-    const message = place.told(what);
-    const alone = { otherThread: null, otherLocation: null, acrossWarps: false };
-    const hazard = { kind, location, message, block, thread, array, element, ...alone, ...other };
-    // One source line may be many instructions: say the same thing once.
-    const same = this.found.findIndex(
-      (old) => old.kind === kind && old.location === location && old.array === array,
-    );
-    if (same < 0) this.found.push(hazard);
-    // Between two warps a race is plain.
-    else if (hazard.acrossWarps && !this.found[same].acrossWarps) this.found[same] = hazard;
+    this.time += 1;
+    this.once(place.hazard(kind, what, other), this.time);
+  }
+
+  /**
+   * @param {Hazard} hazard
+   */
+  append(hazard) {
+    this.time += 1;
+    this.kept.set(this.time, hazard);
+  }
+
+  /**
+   * Keep a hazard that was met at some time; of two that say the same, the first one.
+   * @param {Hazard} hazard
+   * @param {number} time
+   */
+  once(hazard, time) {
+    for (const [met, old] of this.kept) {
+      if (!toldAlike(old, hazard)) continue;
+      // Between two warps a race is plain.
+      if (hazard.acrossWarps && !old.acrossWarps) this.kept.set(met, hazard);
+      else if (time < met) {
+        this.kept.delete(met);
+        this.kept.set(time, hazard);
+      }
+      return;
+    }
+    this.kept.set(time, hazard);
+  }
+}
+
+/**
+ * One source line may be many instructions: the same thing is said once.
+ * @param {Hazard} one
+ * @param {Hazard} other
+ */
+function toldAlike(one, other) {
+  return one.kind === other.kind && one.location === other.location && one.array === other.array;
+}
+
+/** A hazard if it does harm. */
+export class Suspect {
+  /**
+   * @param {Hazard} hazard
+   * @param {number} time when it was met, counted in hazards and suspects
+   */
+  constructor(hazard, time) {
+    this.hazard = hazard;
+    this.time = time;
+  }
+
+  /**
+   * Whether a reader would be told the same of both.
+   * @param {Suspect} other
+   */
+  same(other) {
+    return toldAlike(this.hazard, other.hazard);
   }
 }
 
@@ -292,6 +354,21 @@ class Place {
   }
 
   /**
+   * What is wrong here.
+   * @param {string} kind
+   * @param {string} what
+   * @param {Partial<Hazard>} other the other thread of a race
+   * @returns {Hazard}
+   */
+  hazard(kind, what, other = {}) {
+    const { location, block, thread, element } = this;
+    const alone = { otherThread: null, otherLocation: null, acrossWarps: false };
+    const array = this.array?.name ?? null;
+    const message = this.told(what);
+    return { kind, location, message, block, thread, array, element, ...alone, ...other };
+  }
+
+  /**
    * A sentence that says of line, thread and block what the thread does.
    * @param {string} what
    */
@@ -313,6 +390,36 @@ class Place {
     if (!this.array || !this.element) return sentence("hazard.memory");
     return this.array.name + this.element.map((index) => `[${index}]`).join("");
   }
+}
+
+/**
+ * Which sentence tells of a race: `__syncthreads()` is for where all warps of a block come.
+ * @param {Access} access
+ * @param {number} lane
+ * @param {boolean} acrossWarps
+ */
+function adviceOf(access, lane, acrossWarps) {
+  if (wholeBlockComes(access, lane)) return "hazard.race";
+  return acrossWarps ? "hazard.race of parts" : "hazard.race in warp";
+}
+
+/**
+ * Whether every warp of a lane's block takes part in an access, as far as is known.
+ * @param {Access} access
+ * @param {number} lane
+ */
+function wholeBlockComes({ group, mask }, lane) {
+  const { batch, launch, slot, alive } = group;
+  if (batch.clocks) return false;
+  if (mask === null || group.warps < batch.slots * launch.warps) return true;
+  const here = new Set();
+  const all = new Set();
+  for (let one = 0; one < slot.length; one++) {
+    if (slot[one] !== slot[lane] || !alive[one]) continue;
+    all.add(warpOf(one));
+    if (mask[one]) here.add(warpOf(one));
+  }
+  return here.size === all.size;
 }
 
 /** @param {Place} place */

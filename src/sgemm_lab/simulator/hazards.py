@@ -69,6 +69,24 @@ def plainest(hazards: Sequence[Hazard]) -> Hazard:
     return next(races, hazards[0]) if hazards[0].kind == RACE else hazards[0]
 
 
+@dataclass(frozen=True, eq=False)
+class Suspect:
+    """A hazard if it does harm."""
+
+    hazard: Hazard
+    time: int
+    """When it was met, counted in hazards and suspects."""
+
+    def same(self, other: "Suspect") -> bool:
+        """Whether a reader would be told the same of both."""
+        return _told_of(self.hazard) == _told_of(other.hazard)
+
+
+def _told_of(hazard: Hazard) -> tuple[Any, ...]:
+    """One source line may be many instructions: the same thing is said once."""
+    return hazard.kind, hazard.location, hazard.array
+
+
 FaultListener = Callable[[Access, npt.NDArray[np.intp], Callable[[int], str]], None]
 """Told of every access that faults: the access, its lanes that fault, and what to say of a lane."""
 
@@ -81,9 +99,16 @@ class HazardLog:
 
     def __init__(self, on_fault: FaultListener | None = None) -> None:
         self._on_fault = on_fault
-        self.found: list[Hazard] = []
+        self._kept: dict[int, Hazard] = {}
+        """By the time when it was met."""
+        self._time = 0
         self.warnings: list[Hazard] = []
         self._seen: set[tuple[str, int | Location]] = set()
+
+    @property
+    def found(self) -> list[Hazard]:
+        """What is wrong with the kernel, in the order it was met."""
+        return [self._kept[time] for time in sorted(self._kept)]
 
     def out_of_bounds(self, access: Access, lanes: npt.NDArray[np.intp]) -> None:
         """Some lanes address memory that belongs to no array."""
@@ -120,15 +145,19 @@ class HazardLog:
             block=block_name,
             what=what,
         )
-        self.found.append(
+        self._append(
             Hazard(OUT_OF_BOUNDS, instruction.location, said, block, thread, image.array.name)
         )
 
-    def unwritten(self, access: Access, lanes: npt.NDArray[np.intp]) -> None:
-        """Some lanes read memory that nothing wrote."""
-        if self._is_new(UNWRITTEN, access.site.instruction.index):
-            place = _Place(access, int(lanes[0]))
-            self._keep(place, UNWRITTEN, place.says("hazard.unwritten"))
+    def unwritten(self, access: Access, lanes: npt.NDArray[np.intp]) -> Suspect:
+        """Some lanes read memory that nothing wrote: a hazard where it is confirmed."""
+        place = _Place(access, int(lanes[0]))
+        self._time += 1
+        return Suspect(place.hazard(UNWRITTEN, place.says("hazard.unwritten")), self._time)
+
+    def confirm(self, suspect: Suspect) -> None:
+        """Such a read does harm."""
+        self._once(suspect.hazard, suspect.time)
 
     def unset(self, group: ThreadGroup, lane: int, site: Instruction) -> None:
         """A lane uses a variable that nothing has written."""
@@ -148,7 +177,7 @@ class HazardLog:
             block, thread = _who(group, lane)
             block_name, thread_name = _names(group, block, thread)
             count = int(missing[group.slot == group.slot[lane]].sum())
-            self.found.append(
+            self._append(
                 Hazard(
                     BARRIER,
                     site.location,
@@ -170,7 +199,7 @@ class HazardLog:
         """A barrier waits for more threads than come to it."""
         if self._is_new(BARRIER, site.location):
             block, thread = _who(group, lane)
-            self.found.append(
+            self._append(
                 Hazard(
                     BARRIER,
                     site.location,
@@ -229,9 +258,19 @@ class HazardLog:
             )
 
     def race(
-        self, access: Access, lane: int, position: int, other_thread: int, other: Instruction
+        self,
+        access: Access,
+        lane: int,
+        position: int,
+        other_thread: int,
+        other: Instruction,
+        *,
+        together: bool = False,
     ) -> None:
-        """Two threads meet at one shared element with no barrier between."""
+        """Two threads meet at one shared element with no barrier between.
+
+        ``together``: they are lanes of one warp that store different values with one instruction.
+        """
         across_warps = int(access.group.thread[lane]) // WARP != other_thread // WARP
         kind = f"{RACE} across warps" if across_warps else RACE
         if self._is_new(kind, access.site.instruction.index):
@@ -241,7 +280,11 @@ class HazardLog:
             self._keep(
                 place,
                 RACE,
-                place.says("hazard.race", other=name, line=other.location.line),
+                place.says(
+                    "hazard.together" if together else _advice(access, lane, across_warps),
+                    other=name,
+                    line=other.location.line,
+                ),
                 other_thread=second,
                 other_location=other.location,
                 across_warps=across_warps,
@@ -269,7 +312,7 @@ class HazardLog:
                 place,
                 RACE,
                 place.says(
-                    "hazard.blocks" if apart else "hazard.race",
+                    "hazard.blocks" if apart else _advice(access, lane, across_warps),
                     other=launch.thread_name(second),
                     block=launch.block_name(other_block),
                     line=other.location.line,
@@ -320,27 +363,26 @@ class HazardLog:
         *,
         across_warps: bool = False,
     ) -> None:
-        hazard = Hazard(
-            kind,
-            place.location,
-            place.told(what),
-            place.block,
-            place.thread,
-            None if place.array is None else place.array.name,
-            place.element,
-            other_thread,
-            other_location,
-            across_warps,
-        )
-        # One source line may be many instructions: say the same thing once.
-        same = (hazard.kind, hazard.location, hazard.array)
-        for number, old in enumerate(self.found):
-            if (old.kind, old.location, old.array) == same:
+        hazard = place.hazard(kind, what, other_thread, other_location, across_warps=across_warps)
+        self._time += 1
+        self._once(hazard, self._time)
+
+    def _append(self, hazard: Hazard) -> None:
+        self._time += 1
+        self._kept[self._time] = hazard
+
+    def _once(self, hazard: Hazard, time: int) -> None:
+        """Keep a hazard that was met at some time; of two that say the same, the first one."""
+        for met, old in self._kept.items():
+            if _told_of(old) == _told_of(hazard):
                 # Between two warps a race is plain.
                 if hazard.across_warps and not old.across_warps:
-                    self.found[number] = hazard
+                    self._kept[met] = hazard
+                elif time < met:
+                    del self._kept[met]
+                    self._kept[time] = hazard
                 return
-        self.found.append(hazard)
+        self._kept[time] = hazard
 
 
 class _Place:
@@ -367,6 +409,29 @@ class _Place:
             self.flat = (position - self.array.start) // self.item_bytes
             self.element = element_index(self.array, self.flat)
 
+    def hazard(
+        self,
+        kind: str,
+        what: str,
+        other_thread: Dim3 | None = None,
+        other_location: Location | None = None,
+        *,
+        across_warps: bool = False,
+    ) -> Hazard:
+        """What is wrong here, with the other thread of a race."""
+        return Hazard(
+            kind,
+            self.location,
+            self.told(what),
+            self.block,
+            self.thread,
+            None if self.array is None else self.array.name,
+            self.element,
+            other_thread,
+            other_location,
+            across_warps,
+        )
+
     def told(self, what: str) -> str:
         """A sentence that says of line, thread and block what the thread does."""
         block, thread = self.names
@@ -382,6 +447,25 @@ class _Place:
         if self.array is None or self.element is None:
             return sentence("hazard.memory")
         return self.array.name + "".join(f"[{index}]" for index in self.element)
+
+
+def _advice(access: Access, lane: int, across_warps: bool) -> str:
+    """Which sentence tells of a race: ``__syncthreads()`` is for where all warps come."""
+    if _whole_block_comes(access, lane):
+        return "hazard.race"
+    return "hazard.race of parts" if across_warps else "hazard.race in warp"
+
+
+def _whole_block_comes(access: Access, lane: int) -> bool:
+    """Whether every warp of a lane's block takes part in an access, as far as is known."""
+    group, mask = access.group, access.mask
+    if group.batch.clocks is not None:
+        return False
+    if mask is None or group.warps < group.batch.slots * group.launch.warps:
+        return True
+    block = group.alive & (group.slot == group.slot[lane])
+    here, all_ = ((block & one).reshape(-1, WARP).any(axis=1) for one in (mask, group.alive))
+    return bool((here == all_).all())
 
 
 def _outside(place: _Place) -> str:

@@ -13,6 +13,7 @@ import { BlockBatch, countNonzero, ThreadGroup } from "./group.js";
 import { HALF_OPERATIONS } from "./half_operations.js";
 import { MBARRIER_OPERATIONS } from "./mbarrier_operations.js";
 import { MEMORY_OPERATIONS } from "./memory_operations.js";
+import { registersOf } from "./operands.js";
 import { overRuns } from "./operations.js";
 import { Program } from "./paths.js";
 import { PtxError } from "./ptx.js";
@@ -110,7 +111,7 @@ function codeOf(group, blocks, tally) {
     return found;
   };
   const condition = blocks.map(({ terminator }) =>
-    terminator?.guard ? conditionOf(group, terminator.guard) : null,
+    terminator?.guard ? decisionOf(group, terminator.guard) : null,
   );
   return { blocks, segments, condition };
 }
@@ -152,8 +153,24 @@ function barrierOf(group, instruction, waits) {
   };
   const number = valueAt(0);
   const threads = instruction.operands.length > 1 ? valueAt(1) : null;
-  const guard = instruction.guard && conditionOf(group, instruction.guard);
+  let guard = instruction.guard && decisionOf(group, instruction.guard);
+  const names = instruction.operands.flatMap(registersOf).map(({ name }) => name);
+  if (names.length) {
+    const everybody = guard ?? ((mask) => mask ?? group.alive.slice());
+    guard = group.launch.neverSet.deciding(group, names, everybody);
+  }
   return { instruction, number, threads, waits, guard };
+}
+
+/**
+ * The lanes where a guard holds that decides where threads go on.
+ * @param {ThreadGroup} group
+ * @param {Guard} guard
+ * @returns {Condition}
+ */
+function decisionOf(group, guard) {
+  const holds = conditionOf(group, guard);
+  return group.launch.neverSet.deciding(group, [guard.register.name], holds);
 }
 
 /**
@@ -185,9 +202,20 @@ function conditionOf(group, { register, negated }) {
  */
 function bind(group, instruction, tally) {
   const step = bound(group, instruction);
-  if (!instruction.guard) return step;
-  const condition = conditionOf(group, instruction.guard);
-  const { index } = instruction;
+  const condition = instruction.guard && conditionOf(group, instruction.guard);
+  const guarded = condition ? guardedStep(group, instruction, step, condition, tally) : step;
+  return group.launch.neverSet.following(group, instruction, guarded, step, condition);
+}
+
+/**
+ * @param {ThreadGroup} group
+ * @param {Instruction} instruction
+ * @param {Step} step
+ * @param {Condition} condition
+ * @param {Tally} tally
+ * @returns {Step}
+ */
+function guardedStep(group, { index }, step, condition, tally) {
   return (mask) => {
     const where = condition(mask);
     const lanes = countNonzero(where);

@@ -111,7 +111,7 @@ def _code(group: ThreadGroup, blocks: list[BasicBlock], tally: Tally) -> Code:
     conditions = [
         None
         if block.terminator is None or block.terminator.guard is None
-        else _condition(group, block.terminator.guard)
+        else _decision(group, block.terminator.guard)
         for block in blocks
     ]
     return Code(blocks, segments, conditions)
@@ -154,8 +154,18 @@ def _block_barrier(group: ThreadGroup, instruction: Instruction) -> BlockBarrier
         value(group, instruction, position, "u32") if position < len(instruction.operands) else None
         for position in (0, 1)
     )
-    guard = None if instruction.guard is None else _condition(group, instruction.guard)
+    guard = None if instruction.guard is None else _decision(group, instruction.guard)
+    names = [one.name for operand in instruction.operands for one in registers_of(operand)]
+    if names:
+        everybody = guard or (lambda mask: group.alive.copy() if mask is None else mask)
+        guard = group.launch.never_set.deciding(group, names, everybody)
     return BlockBarrier(instruction, number, threads, waits, guard)
+
+
+def _decision(group: ThreadGroup, guard: Guard) -> Callable[[Mask | None], Mask]:
+    """The lanes where a guard holds that decides where threads go on."""
+    holds = _condition(group, guard)
+    return group.launch.never_set.deciding(group, [guard.register.name], holds)
 
 
 def _condition(group: ThreadGroup, guard: Guard) -> Callable[[Mask | None], Mask]:
@@ -170,14 +180,25 @@ def _condition(group: ThreadGroup, guard: Guard) -> Callable[[Mask | None], Mask
     return holds
 
 
-def _bind(group: ThreadGroup, bundle: Bundle, tally: Tally) -> Step:
-    if len(bundle) > 1:
-        return _looking(group, bundle, _bind_fused_multiply_adds(group, bundle))
+def _bind(group: ThreadGroup, bundle: Bundle, tally: Tally) -> tuple[Step, Step]:
+    """A step, plain and with marks of what nothing has set."""
     instruction = bundle[0]
-    step = _looking(group, bundle, _bound(group, instruction))
-    if instruction.guard is None:
-        return step
-    condition = _condition(group, instruction.guard)
+    one = len(bundle) == 1
+    step = _bound(group, instruction) if one else _bind_fused_multiply_adds(group, bundle)
+    step = _looking(group, bundle, step)
+    condition = None if instruction.guard is None else _condition(group, instruction.guard)
+    guarded = step if condition is None else _guarded(group, instruction, step, condition, tally)
+    following = group.launch.never_set.following(group, bundle, (guarded, step), condition)
+    return guarded, following
+
+
+def _guarded(
+    group: ThreadGroup,
+    instruction: Instruction,
+    step: Step,
+    condition: Callable[[Mask | None], Mask],
+    tally: Tally,
+) -> Step:
 
     def guarded(mask: Mask | None) -> None:
         where = condition(mask)

@@ -224,10 +224,17 @@ function store(group, instruction, match) {
   const items = itemsOf(instruction.operands[1]);
   const empty = storeWords(group, items, type) ?? storeElements(group, items, type);
   const readers = items.map((item) => group.registers.reader(item, type));
+  const bits = items.map((item) => group.registers.reader(item, `b${8 * typeOf(type).bytes}`));
+  /** @param {Access} access @returns {(element: number, i: number) => bigint} */
+  const bitsOf =
+    ({ lanes }) =>
+    (element, i) =>
+      BigInt(bits[element](lanes === null ? i : lanes[i]));
   return inSpace(spaceOf(match), addressOf(group, instruction, 0), (space, addresses, mask) => {
     const access = begin(group, sites[space], addresses, mask, { scratch: 0 });
     empty(access);
     access.memory.markWritten(access.positions, access.site.width);
+    for (const observer of group.launch.observers) observer.onStored?.(access, bitsOf(access));
     told(access, type, (number) => (_, lane) => readers[number](lane), items.length);
   });
 }

@@ -102,13 +102,15 @@ def begin(
     if tell:
         for observer in group.launch.observers:
             observer.on_access(access)
+    if group.launch.never_set.follows:
+        group.launch.never_set.moves(access)
     return access
 
 
 def _check_state(access: Access) -> Access:
     """Report and drop lanes between arrays; report lanes that read what nothing wrote."""
     memory, site = access.memory, access.site
-    hazards = access.group.launch.hazards
+    launch = access.group.launch
     reads = site.kind in (LOAD, ATOMIC, COPY_READ)
     if memory.space != "global" and not reads:
         return access
@@ -120,8 +122,8 @@ def _check_state(access: Access) -> Access:
         return access
     outside = lowest == OUTSIDE
     if reads and (lowest == UNWRITTEN).any():
-        hazards.unwritten(access, _chosen_lanes(access, lowest == UNWRITTEN))
-    return _without(access, outside, hazards.out_of_bounds) if outside.any() else access
+        launch.never_set.met(access, _chosen_lanes(access, lowest == UNWRITTEN))
+    return _without(access, outside, launch.hazards.out_of_bounds) if outside.any() else access
 
 
 def _chosen_lanes(access: Access, chosen: Mask) -> npt.NDArray[np.intp]:

@@ -90,7 +90,8 @@ class Wait:
 class Segment:
     """Steps up to a barrier, or to the end of a basic block."""
 
-    steps: list[Step]
+    steps: list[tuple[Step, Step]]
+    """Each plain, and with marks of what nothing has set: see ``NeverSet``."""
     barrier: BlockBarrier | None
 
 
@@ -230,11 +231,12 @@ class Program:
             self._begin(path, block, mask, lanes, full=full)
         segments = self.code.segments(block)
         step_mask = None if full else mask
+        never_set = group.launch.never_set
         group.test_failed = group.may_end = False
         for number in range(path.segment, len(segments)):
             segment = segments[number]
-            for step in segment.steps:
-                step(step_mask)
+            for plain, following in segment.steps:
+                (following if never_set.follows else plain)(step_mask)
             if segment.barrier is not None:
                 path.segment = number + 1
                 self._arrive(path, segment.barrier, mask)

@@ -44,6 +44,30 @@ export function smallestSharedAccess(instructions) {
   return narrowest;
 }
 
+/**
+ * The first lane of a store that stores something else than the last lane that stores to its place,
+ * of one of their words; -1 where there is none. Lanes of a warp race only there: same_store.py.
+ * @param {Access} access
+ * @param {number} word
+ * @param {number} wordBytes
+ * @param {(element: number, i: number) => bigint} bits of an element of the i-th legal lane
+ */
+export function firstThatLoses({ positions, site }, word, wordBytes, bits) {
+  /** @type {Map<number, number>} */
+  const last = new Map();
+  positions.forEach((position, i) => {
+    last.set(position, i);
+  });
+  const start = word * wordBytes;
+  const element = Math.floor(start / site.wordBytes);
+  const shift = BigInt(8 * (start % site.wordBytes));
+  /** @param {number} i */
+  const stored = (i) => BigInt.asUintN(8 * wordBytes, bits(element, i) >> shift);
+  return positions.findIndex(
+    (position, i) => last.get(position) !== i && stored(i) !== stored(last.get(position) ?? i),
+  );
+}
+
 /** For each word of a batch's shared memory: who used it last, and when. */
 class Shadow {
   /**
@@ -117,6 +141,8 @@ export class RaceDetector {
     /** @type {Use[]} reads that have not been noted word by word */
     this.reads = [];
     this.waitingWords = 0;
+    /** @type {number[]} words of the last store that race if its lanes stored different values */
+    this.together = [];
     // For each slot the stretch in which shared memory was last written, or a read noted.
     this.lastWrite = new Int32Array(0);
     this.lastRead = new Int32Array(0);
@@ -138,6 +164,7 @@ export class RaceDetector {
       this.putBy(shadow, use);
     } else {
       this.noteReads(shadow, epoch);
+      this.together = [];
       this.checkWrite(shadow, use, access);
       this.lastWrite = epoch;
     }
@@ -397,20 +424,37 @@ export class RaceDetector {
     }
     shadow.wordsInFlight += copies * count;
     if (isAtomic) return;
-    // Two lanes of one instruction that write the same word: one of them is lost.
-    let first = -1;
+    // Lanes of one access that write one word: of one warp they race if they write different values.
+    let lost = false;
     for (let i = 0; i < count; i++) {
-      const last = writer[(positions[i] >> shift) + word];
+      const index = (positions[i] >> shift) + word;
       const own = thread[lanes === null ? i : lanes[i]];
-      if (last === own) continue;
-      if (first < 0) first = i;
-      if (last >> WARP_BITS === own >> WARP_BITS) continue;
-      first = i;
-      break;
+      if (writer[index] === own) continue;
+      lost = true;
+      if (writer[index] >> WARP_BITS === own >> WARP_BITS) continue;
+      this.report(use, i, index, writer[index], writeSite, access);
+      return;
     }
-    if (first < 0) return;
-    const index = (positions[first] >> shift) + word;
-    this.report(use, first, index, writer[index], writeSite, access);
+    if (lost) this.together.push(word);
+  }
+
+  /**
+   * Tell of lanes of one warp that stored different values to one word.
+   * @param {Access} access
+   * @param {(element: number, i: number) => bigint} bits
+   */
+  onStored(access, bits) {
+    if (!this.together.length || access.site.space !== "shared") return;
+    const { shadow, instructions, log } = this;
+    for (const word of this.together) {
+      const first = firstThatLoses(access, word, this.wordBytes, bits);
+      if (first < 0 || !shadow) continue;
+      const index = (access.positions[first] >> this.shift) + word;
+      const lane = access.lanes ? access.lanes[first] : first;
+      const before = instructions[shadow.writeSite[index]];
+      log.race(access, lane, index * this.wordBytes, shadow.writer[index], before, true);
+    }
+    this.together = [];
   }
 
   /**

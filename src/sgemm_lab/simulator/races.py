@@ -107,9 +107,6 @@ class RaceDetector(SharedWatch):
             self._check_write(shadow, use)
             self._last_write = use.epoch
 
-    def on_values(self, access: Access, values: list[Array]) -> None:
-        """Values do not matter for races."""
-
     def on_copies_landed(self, group: ThreadGroup, lanes: Array, positions: Array) -> None:
         """The words are no longer in flight; their writers wrote them just now."""
         shadow = self._shadow_of(group, group.batch.shared)
@@ -217,7 +214,7 @@ class RaceDetector(SharedWatch):
         thread, epoch, warp_epoch = use.thread, use.lane_epoch, use.warp_epoch[use.lanes]
         written = bool((self._last_write == use.epoch).any())
         read = bool((self._last_read == use.epoch).any())
-        for index in self._words(use.access):
+        for number, index in enumerate(self._words(use.access)):
             if written:
                 before = self._written_before(shadow, use, index)
                 self._report(use, index, *before, shadow.write_site)
@@ -238,9 +235,8 @@ class RaceDetector(SharedWatch):
             shadow.write_warp_epoch[index] = warp_epoch
             shadow.write_site[index] = use.access.site.instruction.index
             shadow.atomic[index] = use.access.site.kind == ATOMIC
-            # Two lanes of one instruction that write the same word: one of them is lost.
-            last = thread if use.access.site.kind == ATOMIC else shadow.writer[index]
-            self._report(use, index, last != thread, last, shadow.write_site)
+            if use.access.site.kind != ATOMIC:
+                self._meet(use, number, index, shadow.writer[index], shadow.write_site)
             if use.access.site.kind == COPY_WRITE:
                 np.add.at(shadow.in_flight, index, 1)
                 shadow.words_in_flight += len(index)

@@ -11,6 +11,7 @@ from sgemm_lab.simulator.group import Access
 from sgemm_lab.simulator.hazards import HazardLog
 from sgemm_lab.simulator.ptx import TYPE_BYTES, Instruction
 from sgemm_lab.simulator.registers import Mask
+from sgemm_lab.simulator.same_store import loses, words_of
 
 Array = npt.NDArray[Any]
 
@@ -36,6 +37,10 @@ class LaneUse(Protocol):
         """Numbers of their threads."""
 
 
+_Together = tuple[LaneUse, int, Array, Array, Array]
+"""As the arguments of ``_meet``."""
+
+
 class SharedWatch:
     """Watches shared memory word by word. A base for observers."""
 
@@ -43,6 +48,36 @@ class SharedWatch:
         self._log = log
         self._instructions = instructions
         self._word_bytes = _smallest_shared_access(instructions)
+        self._together: list[_Together] = []
+        """Of the last store what races if its lanes stored different values."""
+
+    def on_values(self, access: Access, values: list[Array]) -> None:
+        """Tell of lanes of one warp that stored different values to one word."""
+        for use, number, index, last, sites in self._together:
+            if use.access is access:
+                words = words_of(values, self._word_bytes)[:, number]
+                wrong = (last != use.thread) & loses(index, words)
+                self._report(use, index, wrong, last, sites, together=True)
+
+    def _meet(self, use: LaneUse, number: int, index: Array, last: Array, sites: Array) -> None:
+        """See to lanes of one access that write one word, as others of its lanes do.
+
+        Args:
+            use: who writes.
+            number: which of their words.
+            index: the word of each lane.
+            last: the last thread of all that write it.
+            sites: for each word of shared memory the instruction that wrote it last.
+        """
+        if self._together and self._together[0][0].access is not use.access:
+            self._together = []
+        lost = last != use.thread
+        if not lost.any():
+            return
+        apart = lost & (use.thread // WARP != last // WARP)
+        self._report(use, index, apart, last, sites)
+        if not apart.any():
+            self._together.append((use, number, index, last, sites))
 
     def _words(self, access: Access) -> Iterator[Array]:
         """The words that each lane asks for, one after the other."""
@@ -50,7 +85,16 @@ class SharedWatch:
         for word in range(access.site.width // self._word_bytes):
             yield first + word
 
-    def _report(self, use: LaneUse, index: Array, wrong: Mask, other: Array, sites: Array) -> None:
+    def _report(
+        self,
+        use: LaneUse,
+        index: Array,
+        wrong: Mask,
+        other: Array,
+        sites: Array,
+        *,
+        together: bool = False,
+    ) -> None:
         """Report a race where one is wrong, best one between threads of different warps.
 
         Args:
@@ -59,6 +103,7 @@ class SharedWatch:
             wrong: where its use and that of the ``other`` thread are not ordered.
             other: who used it before.
             sites: for each word of shared memory the instruction that used it before.
+            together: whether both are lanes of one warp that store at once.
         """
         if not wrong.any():
             return
@@ -70,6 +115,7 @@ class SharedWatch:
             int(index[first]) * self._word_bytes,
             int(other[first]),
             self._instructions[int(sites[index[first]])],
+            together=together,
         )
 
 

@@ -128,7 +128,9 @@ export function simulate(ptx, entry, grid, block, args, options = {}) {
     else runWarpAfterWarp(launch, blocks, tally, progress, schedule === "threads");
   } catch (error) {
     // What was found on the way tells more than where the threads wait.
-    if (!(error instanceof StuckError) || !log.found.length) throw error;
+    if (!(error instanceof StuckError)) throw error;
+    launch.neverSet.tellAll();
+    if (!log.found.length) throw error;
   }
   return {
     arrays: readBack(memory),

@@ -23,6 +23,7 @@ from sgemm_lab.simulator.limits import refuse_impossible
 from sgemm_lab.simulator.machine import flow_of, run_lockstep, run_warp_after_warp
 from sgemm_lab.simulator.memory import GLOBAL_BASE, Memory, global_memory, lay_out, read_back
 from sgemm_lab.simulator.merging import Merged, merge_shared_accesses
+from sgemm_lab.simulator.never_set import NeverSet
 from sgemm_lab.simulator.paths import StuckError
 from sgemm_lab.simulator.ptx import PtxKernel, parse
 from sgemm_lab.simulator.races import RaceDetector
@@ -152,6 +153,7 @@ def simulate(
     memory = global_memory(placed, _checked_names(unwritten, arrays))
     addresses = {array.name: GLOBAL_BASE + array.start for array in memory.arrays}
     symbols = _fill(memory, kernel, args, addresses, variables or {})
+    never_set = NeverSet(log)
     launch = Launch(
         kernel=kernel,
         grid=_three(grid, "grid"),
@@ -160,6 +162,7 @@ def simulate(
         global_memory=memory,
         shared_bytes=shared_bytes,
         hazards=log,
+        never_set=never_set,
         observers=observers,
         products=recorder if products else None,
         shared_parts=shared_parts,
@@ -186,6 +189,7 @@ def simulate(
             runs["lockstep" if launch.workspace else schedule](launch, blocks, tally, progress)
         except StuckError:
             # What was found on the way tells more than where the threads wait.
+            never_set.tell_all()
             if not log.found:
                 raise
     return Result(

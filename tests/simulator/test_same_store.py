@@ -1,0 +1,128 @@
+"""Lanes that store to one word at once, and the ways out of a race that a sentence names."""
+
+from itertools import product
+
+import numpy as np
+import pytest
+from simulator_kernels import ptx_of
+from twins import Case, in_javascript, same
+
+from sgemm_lab.simulator import simulate
+
+TOGETHER = """
+extern "C" __global__ void k(int* C, const int* A) {{
+    __shared__ __align__(16) int tile[128];
+    __shared__ int sum;
+    int t = threadIdx.x;
+    {head}
+    {store}
+    __syncthreads();
+    C[t] = tile[t / 2];
+}}"""
+FULL = "__shared__ unsigned long long full; if (t == 0) mbarrier(&full); __syncthreads();"
+BARRIER = """
+__device__ void mbarrier(unsigned long long* x) {
+    unsigned at = __cvta_generic_to_shared(x);
+    asm volatile("mbarrier.init.shared.b64 [%0], 1;" :: "r"(at));
+}"""
+STORES = {
+    "of int": ("tile[t / 2] = {value};", "t / 2", "t"),
+    "of int4": (
+        "reinterpret_cast<int4*>(tile)[t / 2] = make_int4(1, 2, {value}, 4);", "t / 2", "t"
+    ),
+    "of bytes": (
+        "reinterpret_cast<char*>(tile)[t / 2] = {value}; C[t] = 3;", "t / 2", "t"
+    ),
+    "of long long": (
+        "reinterpret_cast<long long*>(tile)[t / 2] = {value};",
+        "(t / 2) * 1ll",
+        "((long long)t << 40)",
+    ),
+    "of a copy": (
+        "asm volatile(\"cp.async.ca.shared.global [%0], [%1], 4; cp.async.wait_all;\" ::"
+        "\"r\"((unsigned)__cvta_generic_to_shared(tile + t / 2)), \"l\"(A + {value}));",
+        "t / 2",
+        "t",
+    ),
+}  # fmt: skip
+
+
+def together(store: str, value: str, head: str = "", schedule: str = "lockstep") -> Case:
+    """A kernel in which two lanes store to each word, by counted barriers or by clocks."""
+    source = (BARRIER if head else "") + TOGETHER.format(head=head, store=store.format(value=value))
+    args = {"C": np.zeros(64, np.int32), "A": np.arange(64, dtype=np.int32)}
+    options = {"schedule": schedule}
+    return Case(f"{store} {value}", ptx_of(source), "k", (1,), (64,), args, 0, options)
+
+
+def races(case: Case) -> list[str]:
+    done = simulate(case.ptx, case.entry, case.grid, case.block, case.args, **case.options)
+    return [str(hazard) for hazard in done.hazards if hazard.kind == "race"]
+
+
+@pytest.mark.parametrize("name", STORES)
+@pytest.mark.parametrize("head", ["", FULL], ids=["by barriers", "by clocks"])
+@pytest.mark.parametrize("schedule", ["lockstep", "warps"])
+def test_lanes_that_store_to_one_word_race_if_they_store_different_values(
+    name: str, head: str, schedule: str
+) -> None:
+    store, same_value, other = STORES[name]
+    assert races(together(store, same_value, head, schedule)) == []
+    (said,) = races(together(store, other, head, schedule))
+    assert "of the same warp writes another value with the same instruction" in said
+
+
+@pytest.mark.parametrize("schedule", ["lockstep", "warps"])
+@pytest.mark.parametrize("head", ["", FULL], ids=["by barriers", "by clocks"])
+def test_different_warps_race_whatever_they_store(head: str, schedule: str) -> None:
+    (said,) = races(together("tile[t % 32] = 1;", "", head, schedule))
+    assert "no barrier between" in said
+    (said,) = races(together("if (t < 32) tile[t] = 1; __syncwarp(); if (t == 33) tile[1] = 1;", "",
+                             head, schedule))  # fmt: skip
+    assert "thread 33 of block 0 writes tile[1], which thread 1 of the same block" in said
+
+
+def test_another_instruction_of_the_warp_races_whatever_it_stores() -> None:
+    volatile = "volatile int* there = tile; if (t < 32) {{ there[t] = 1; there[t ^ 1] = 1; }}"
+    (said,) = races(together(volatile, ""))
+    assert "no barrier between" in said
+
+
+def test_javascript_says_the_same_of_lanes_that_store_together() -> None:
+    cases = [
+        together(store, value, head, schedule)
+        for (store, *values), head, schedule in product(
+            STORES.values(), ("", FULL), ("lockstep", "warps")
+        )
+        for value in values
+    ]
+    cases += [together(body, "", head) for body in SPLIT for head in ("", FULL)]
+    differing = {
+        one.name: found
+        for one, theirs in zip(cases, in_javascript(cases), strict=True)
+        if (found := same(one.in_python(), theirs))
+    }
+    assert differing == {}
+
+
+SPLIT = {
+    "tile[t] = t; C[t] = tile[63 - t];": "Put a __syncthreads() between the two",
+    "if (t < 32) {{ tile[t] = t; C[t] = tile[t ^ 1]; }}": "Put a __syncwarp() between the two",
+    "if (t < 32) tile[t] = t; else if (A[t] < 99) C[t] = tile[t - 32];": (
+        "so put a barrier between that both threads pass: __syncthreads() only where"
+    ),
+}
+
+
+@pytest.mark.parametrize("body", SPLIT)
+def test_the_way_out_fits_the_warps_that_come(body: str) -> None:
+    """A barrier of the whole block is no advice where some of its warps do not come."""
+    (said,) = races(together(body, ""))
+    assert SPLIT[body] in said
+    if "__syncthreads() between" not in SPLIT[body]:
+        assert "Put a __syncthreads()" not in said
+
+
+def test_warps_that_synchronise_in_parts_hear_of_a_barrier_of_their_own() -> None:
+    (said,) = races(together("tile[t] = t; C[t] = tile[63 - t];", "", FULL))
+    assert "so put a barrier between that both threads pass" in said

@@ -15,9 +15,12 @@ from typing import Any
 from sgemm_lab.book.browser import FLAGS, find
 
 __all__ = [
-    "FIREFOX_SETTINGS", "FLAGS", "find", "find_firefox", "find_webkit", "spoken_by_firefox",
+    "FIREFOX_SETTINGS", "FLAGS", "PHONE", "find", "find_firefox", "find_webkit",
+    "spoken_by_firefox",
 ]  # fmt: skip
 
+PHONE = {"viewport": {"width": 390, "height": 844}, "has_touch": True, "is_mobile": True}
+"""Settings of a page on a phone."""
 FIREFOX_NAMES = ("firefox-esr", "firefox")
 FIREFOX_SETTINGS = {"ui.prefersReducedMotion": 1, "ui.useOverlayScrollbars": 1}
 """No motion, and scroll bars that take no room, as on a phone."""

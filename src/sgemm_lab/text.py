@@ -201,6 +201,24 @@ def is_wider_than_a_phone(columns: Iterable[Sequence[str]]) -> bool:
     return 7.1 * signs + 3 * len(parts) > 358  # px: a digit, the space between, the page
 
 
+def columns_on_a_phone(columns: Iterable[Sequence[str]]) -> int:
+    """Return how many columns stand beside each other on a phone, below the names of the rows.
+
+    It is 0 where all fit beside the names. Where even the others alone are too wide, they go on in
+    further lines, each text below the one that many columns before it.
+    """
+    all_columns = list(columns)
+    if not is_wider_than_a_phone(all_columns):
+        return 0
+    others = all_columns[1:]
+    for lines in range(1, len(others)):
+        beside = math.ceil(len(others) / lines)
+        below = [[text for one in others[i::beside] for text in one] for i in range(beside)]
+        if not is_wider_than_a_phone(below):
+            return beside
+    return 1
+
+
 _BREAK = re.compile(r"\s+|<wbr>|&shy;")
 _NARROW = re.compile(r"[-.,·e⁻⁰¹²³⁴⁵⁶⁷⁸⁹]")
 

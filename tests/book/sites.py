@@ -22,6 +22,8 @@ ROOT = Path(__file__).parents[2]
 SPECIMEN = Path(__file__).parent / "specimen"
 ADDRESS = "https://someone.example/the-book/"
 """Where the specimen says that it is published."""
+WAYS = (("desktop", "light"), ("phone", "dark"))
+"""Both devices and both colours; the other two pairs hold no rule that these do not."""
 BUILT = "SGEMM_LAB_BOOK"
 """Set by ``make``, which builds the book before it starts the tests."""
 
@@ -101,6 +103,30 @@ class Visit:
         # The theme announces its mode. Everything else is news.
         if not message.text.startswith("[PST]"):
             self.console.append(message.text)
+
+
+STILL = """async (behind) => {
+  const seen = (one) => one?.checkVisibility({ visibilityProperty: true }) ?? false;
+  const found = [];
+  for (const widget of document.querySelectorAll(".lab-widget")) {
+    widget.scrollIntoView();
+    if (!behind && !seen(widget)) continue;
+    const live = () => seen(widget.querySelector(".lab-widget-live > *"));
+    const late = performance.now() + 20_000;
+    while (!live() && performance.now() < late) await new Promise(requestAnimationFrame);
+    const still = seen(widget.querySelector(".lab-widget-still"));
+    if (!live() || still) found.push(widget.outerHTML.slice(0, 90));
+  }
+  return found;
+}"""
+
+
+def widgets_that_stay_still(page: Page, *, behind: bool = True) -> list[str]:
+    """Scroll to each widget and wait for it; return those that do not come to life.
+
+    Without ``behind`` those that wait behind a question are left out.
+    """
+    return list(page.evaluate(STILL, behind))
 
 
 @contextmanager

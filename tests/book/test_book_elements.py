@@ -3,8 +3,10 @@
 from typing import Any
 
 import pytest
-from sites import Site
-from test_book_pages import PHONE, WAYS, problems
+from sites import WAYS, Site
+
+from accessible import faults
+from browser import PHONE
 
 pytestmark = pytest.mark.browser
 
@@ -81,5 +83,5 @@ def test_elements_are_accessible_and_fit(
         contexts(color_scheme=colours, reduced_motion="reduce", **options).goto(specimen, PAGE).page
     )
     page.evaluate("document.querySelectorAll('details').forEach(box => { box.open = true; })")
-    assert problems(page) == []
+    assert faults(page) == []
     assert page.evaluate("document.documentElement.scrollWidth") <= page.viewport_size["width"]

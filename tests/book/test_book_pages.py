@@ -2,34 +2,30 @@
 
 import gzip
 import itertools
+from collections import deque
 from collections.abc import Iterable
 from typing import Any
 
 import pytest
-from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Response
-from sites import ROOT, Site, Visit
+from sites import ROOT, WAYS, Site, Visit, widgets_that_stay_still
 from turns import in_turn
+
+from accessible import faults
+from browser import PHONE
 
 pytestmark = pytest.mark.browser
 
 CHAPTERS = [f"chapters/{path.stem}.html" for path in sorted((ROOT / "chapters").glob("*.md"))]
-PHONE = {"viewport": {"width": 390, "height": 844}, "has_touch": True, "is_mobile": True}
 ALREADY_PACKED = (".woff", ".woff2", ".png")
 LIGHT = 300_000
 """Bytes of a page with all that it asks for before the reader runs anything, compressed."""
+SHOWN = """() => [...document.querySelectorAll(".lab-widget")].map((widget) =>
+  [".lab-widget-still svg", ".lab-widget-live"].map((part) =>
+    widget.querySelector(part)?.checkVisibility({ visibilityProperty: true }) ?? false))"""
+"""Of each widget, whether its still picture is shown, and whether the live one is."""
 FEW = 20
 """Requests of such a page."""
-
-
-def problems(page: Any) -> list[str]:
-    """Return what axe-core has to say about the whole page, the theme's parts included."""
-    found = Axe().run(page)
-    return [
-        f"{violation['id']}: {node['target']} {node.get('failureSummary', '')}"
-        for violation in found.response["violations"]
-        for node in violation["nodes"]
-    ]
 
 
 def assert_quiet(visit: Visit) -> None:
@@ -39,10 +35,20 @@ def assert_quiet(visit: Visit) -> None:
 
 
 def assert_all_quiet(contexts: Any, site: Site, pages: Iterable[str], scheme: str) -> None:
+    """Open pages one after another, and give each time to say something while others open."""
+    waiting: deque[Visit] = deque()
+
+    def hear(left: int) -> None:
+        while len(waiting) > left:
+            visit = waiting.popleft()
+            visit.page.wait_for_load_state("networkidle")
+            assert_quiet(visit)
+            visit.page.close()
+
     for name in pages:
-        visit = contexts().goto(site, name, scheme, until="networkidle")
-        assert_quiet(visit)
-        visit.page.close()
+        waiting.append(contexts().goto(site, name, scheme))
+        hear(left=3)
+    hear(left=0)
 
 
 def test_no_page_opened_as_a_file_asks_for_anything_outside_or_complains(
@@ -63,21 +69,18 @@ def test_no_served_page_beside_the_chapters_asks_for_anything_outside_or_complai
 def test_served_chapter_is_quiet_and_light_and_its_widgets_live_and_print(
     book: Site, contexts: Any, chapter: str
 ) -> None:
-    visit = contexts().goto(book, chapter, until="networkidle")
+    visit = contexts().goto(book, chapter)
+    pass_predictions(visit.page)
+    press_folds(visit.page)
+    assert widgets_that_stay_still(visit.page) == []
+    press_folds(visit.page)  # closed again: paper shows what is folded all the same
+    visit.page.wait_for_load_state("networkidle")
     assert_quiet(visit)
     assert 50_000 < packed_bytes(visit) < LIGHT
     assert len(asked_for(visit)) <= FEW
-    widgets = visit.page.locator(".lab-widget").all()
-    pass_predictions(visit.page)
-    press_folds(visit.page)
-    for widget in widgets:
-        widget.locator(".lab-widget-live > *").first.wait_for(state="visible")
-        assert not widget.locator(".lab-widget-still").is_visible()
-    press_folds(visit.page)  # closed again: paper shows what is folded all the same
     visit.page.emulate_media(media="print")
-    for widget in widgets:
-        assert widget.locator(".lab-widget-still svg").is_visible()
-        assert not widget.locator(".lab-widget-live").is_visible()
+    on_paper = visit.page.evaluate(SHOWN)
+    assert on_paper == [[True, False]] * len(on_paper)
 
 
 def asked_for(visit: Visit) -> list[Response]:
@@ -120,12 +123,8 @@ def test_pictures_stand_in_for_widgets_without_scripts(
         assert widget.locator(".lab-widget-still svg").is_visible()
 
 
-# Both devices and both colours; the other two pairs hold no rule that these do not. One page
-# of three is tried in one of the two ways, in turn: axe takes seconds for each, and the widgets
-# have tests with it of their own.
-WAYS = (("desktop", "light"), ("phone", "dark"))
-
-
+# One page of three is tried, in one of the two ways in turn: axe takes seconds for each, and the
+# widgets have tests with it of their own.
 @pytest.mark.parametrize(("chapter", "device", "colours"), in_turn(CHAPTERS, WAYS, every=3))
 def test_chapter_is_accessible_and_fits(
     book: Site, contexts: Any, chapter: str, colours: str, device: str
@@ -135,7 +134,7 @@ def test_chapter_is_accessible_and_fits(
         contexts(color_scheme=colours, reduced_motion="reduce", **options).goto(book, chapter).page
     )
     press_folds(page)
-    assert problems(page) == []
+    assert faults(page) == []
     width = page.evaluate("document.documentElement.scrollWidth")
     assert width <= page.viewport_size["width"]
 

@@ -5,9 +5,10 @@ from typing import Any
 
 import pytest
 from playwright.sync_api import Locator, Page
-from sites import ROOT, Site
-from test_book_pages import PHONE, WAYS, problems
+from sites import ROOT, WAYS, Site
 
+from accessible import faults
+from browser import PHONE
 from sgemm_lab.exercises import Exercise, Lines, Question, exercises
 from sgemm_lab.kernel import load_kernel
 from sgemm_lab.lab.exercise import machine_of_records
@@ -262,7 +263,7 @@ def test_judged_answers_are_accessible_and_fit(
     answer(page, "window-gain", "2")
     page.evaluate("scrollTo(0, 0)")  # the theme's button for it fades in too pale
     page.locator("#pst-back-to-top").wait_for(state="hidden")
-    assert problems(page) == []
+    assert faults(page) == []
     assert page.evaluate("document.documentElement.scrollWidth") <= page.viewport_size["width"]
     wanted = 44 if options else 36
     for button in page.locator(".lab-answer button:visible, .lab-progress button").all():

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 from sites import ADDRESS, Site
-from test_book_pages import problems
 
+from accessible import faults
 from sgemm_lab.book import finding
 from sgemm_lab.book.as_text import PageText
 
@@ -55,4 +55,4 @@ def test_lost_page_finds_the_root_by_itself_where_no_address_is_known(
     page.goto(f"{under}/{where}")
     link = page.get_by_role("link", name="First")
     assert link.evaluate("link => link.href") == f"{under}/chapters/first.html"
-    assert problems(page) == []
+    assert faults(page) == []

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator
 
 import pytest
 from playwright.sync_api import Browser, expect
-from sites import ROOT, Site, Visit
+from sites import ROOT, Site, Visit, widgets_that_stay_still
 
 pytestmark = pytest.mark.browser
 
@@ -32,12 +32,7 @@ def test_a_page_is_quiet_and_fits_and_its_widgets_live(
     width = WIDTHS[CHAPTERS.index(chapter) % 2]
     found = visit(width).goto(book, chapter)
     page = found.page
-    for widget in page.locator(".lab-widget").all():
-        widget.scroll_into_view_if_needed()
-        if not widget.is_visible():
-            continue  # it waits behind a question
-        widget.locator(".lab-widget-live > *").first.wait_for(state="visible")
-        assert not widget.locator(".lab-widget-still").is_visible()
+    assert widgets_that_stay_still(page, behind=False) == []
     assert page.evaluate("document.documentElement.scrollWidth") <= width
     assert found.outside == found.console == []
 

@@ -6,11 +6,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from sites import ROOT, Site
+from sites import ROOT, WAYS, Site
 from test_book_files import TOC
-from test_book_pages import PHONE, WAYS, problems
 from test_outdated import SmallBook
 
+from accessible import faults
+from browser import PHONE
 from sgemm_lab.lab.verdicts import SIGNS
 
 LEDGER = json.loads((ROOT / "tests" / "data" / "ledger.json").read_text())
@@ -99,7 +100,7 @@ def test_verdicts_are_accessible_and_fit(
 ) -> None:
     options = PHONE if device == "phone" else {}
     page = contexts(color_scheme=colours, **options).goto(specimen, name).page
-    assert problems(page) == []
+    assert faults(page) == []
     assert page.evaluate("document.documentElement.scrollWidth") <= page.viewport_size["width"]
 
 

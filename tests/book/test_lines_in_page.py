@@ -1,20 +1,20 @@
 """Exercises of lines on a page: written, run, judged in the notebook's words, and kept."""
 
 import json
-import shutil
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
-from axe_playwright_python.sync_playwright import Axe
 from compiler_here import code_editor, package
-from playwright.sync_api import Locator, Page, expect
+from panel_pages import Opened, furnish, page_of
+from playwright.sync_api import Locator, expect
 from sites import Site, served
 from turns import in_turn
 
-from sgemm_lab.book import panels, theme
-from sgemm_lab.book.assets import ASSETS
+from accessible import faults
+from browser import PHONE
+from sgemm_lab.book import panels
 from sgemm_lab.book.exercises import lines_data, lines_form
 from sgemm_lab.clang.package import write_site
 from sgemm_lab.exercises import Lines, find_exercise
@@ -23,24 +23,18 @@ pytestmark = pytest.mark.browser
 
 FOUND = find_exercise("2.2")
 assert isinstance(FOUND, Lines)
-PHONE = {"viewport": {"width": 390, "height": 844}, "has_touch": True, "is_mobile": True}
 NARROW = {"viewport": {"width": 390, "height": 844}}
-SHEETS = ("book.css", "exercises.css", "panel.css")
-SCRIPTS = ("book.js", "reading.js", "judging.js", "exercises.js")
+ASSETS = ("book.css", "exercises.css", "panel.css",
+          "book.js", "reading.js", "judging.js", "exercises.js")  # fmt: skip
 KEPT = json.loads(
     (Path(__file__).parents[1] / "data" / "judged_lines.json").read_text(encoding="utf-8")
 )["2.2"]
-PAGE = """<!doctype html><html lang="en" data-theme="{theme}"><head><meta charset="utf-8">
-<meta name="viewport" content="width=device-width"><title>An exercise</title>
-<link rel="stylesheet" href="book-theme.css">{sheets}
-<script>DOCUMENTATION_OPTIONS = {{}};</script>{scripts}</head>
-<body style="background: var(--lab-bg); color: var(--lab-fg)"><main class="bd-article">
-<h1>An exercise</h1><div class="lab-exercise" role="group" data-lab="exercise" data-name="2.2"
+EXERCISE = """<div class="lab-exercise" role="group" data-lab="exercise" data-name="2.2"
 aria-labelledby="title"><h2 id="title">2.2 Place the barriers</h2><p>Put in as many as needed.</p>
 <div class="lab-start"><pre>{start}</pre></div>
 <p class="lab-go-on">In the notebook: your lines are compiled and judged there.</p>{form}
 <details class="lab-solution" data-lab="solution"><summary>Solution</summary><p>So.</p></details>
-<script type="application/json" data-lab="judging">{data}</script></div></main></body></html>"""
+<script type="application/json" data-lab="judging">{data}</script></div>"""
 
 
 @pytest.fixture(scope="module")
@@ -49,34 +43,24 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
     folder = tmp_path_factory.mktemp("lines")
     package()
     code_editor()
-    for name in (*SHEETS, *SCRIPTS):
-        shutil.copy(ASSETS / name, folder)
-    (folder / "book-theme.css").write_text(theme.stylesheet(), encoding="utf-8")
+    furnish(folder, ASSETS)
     sizes = write_site(folder / "clang")
     for file, text in panels.site_files([], sizes, ["2.2"]).items():
         (folder / file).write_text(text, encoding="utf-8")
+    exercise = EXERCISE.format(
+        start=FOUND.start,
+        form=lines_form(FOUND),
+        data=json.dumps(lines_data(FOUND)).replace("<", "\\u003c"),
+    )
     for mode in ("light", "dark"):
-        html = PAGE.format(
-            theme=mode,
-            sheets="".join(f'<link rel="stylesheet" href="{name}">' for name in SHEETS),
-            scripts="".join(f'<script defer src="{name}"></script>' for name in SCRIPTS),
-            start=FOUND.start,
-            form=lines_form(FOUND),
-            data=json.dumps(lines_data(FOUND)).replace("<", "\\u003c"),
-        )
+        html = page_of(exercise, "An exercise", ASSETS, mode)
         (folder / f"{mode}.html").write_text(html, encoding="utf-8")
     with served(folder) as site:
         yield site
 
 
-class Opened:
+class OpenedExercise(Opened):
     """The page with the exercise."""
-
-    def __init__(self, page: Page) -> None:
-        self.page = page
-        self.complaints: list[str] = []
-        page.on("console", lambda said: self.complaints.append(said.text))
-        page.on("pageerror", lambda error: self.complaints.append(str(error)))
 
     def part(self, name: str) -> Locator:
         return self.page.locator(f'[data-name="2.2"] [data-lab="{name}"]')
@@ -113,8 +97,8 @@ class Opened:
 
 @pytest.fixture
 def opened(reading: Any, site: Site) -> Any:
-    def make(page: str = "light.html", scheme: str = "http", **options: Any) -> Opened:
-        found = Opened(reading(**options).new_page())
+    def make(page: str = "light.html", scheme: str = "http", **options: Any) -> OpenedExercise:
+        found = OpenedExercise(reading(**options).new_page())
         found.page.goto(site.url(page, scheme))
         return found
 
@@ -194,6 +178,5 @@ def test_axe_finds_nothing_and_no_page_is_wider_than_its_window(
 ) -> None:
     page = opened(f"{mode}.html", **DEVICES[device])
     page.run(FOUND.place)
-    found = Axe().run(page.page).response["violations"]
-    assert [(one["id"], one["nodes"][0]["target"]) for one in found] == []
+    assert faults(page.page) == []
     assert page.page.evaluate("document.documentElement.scrollWidth <= innerWidth")

@@ -3,20 +3,20 @@
 import ast
 import json
 import re
-import shutil
 from pathlib import Path
 from typing import Any
 
 import pytest
-from axe_playwright_python.sync_playwright import Axe
 from compiler_here import code_editor
 from myst_parser.parsers.options import options_to_items
+from panel_pages import Opened, furnish, page_of
 from playwright.sync_api import Page, expect
 from turns import in_turn
 
+from accessible import faults
+from browser import PHONE
 from sgemm_lab import lab
-from sgemm_lab.book import panels, theme
-from sgemm_lab.book.assets import ASSETS
+from sgemm_lab.book import panels
 from sgemm_lab.cuda.compiler import compile_to_ptx
 from sgemm_lab.cuda.shipped_ptx import shipped_file
 from sgemm_lab.errors import LabError
@@ -31,9 +31,10 @@ NAMES = ["tiled", "float4"]
 WRONG = ["missing_second_barrier", "dropped_tail", "outside_load"]
 SECOND = "        __syncthreads();  // no one overwrites a tile before all have read it\n"
 TOYS = {"float4": {"TILE": 4, "BK": 4}}
+PARTS = ("panel.css", "book.js")
+AFTER = '<p><a href="#after">After it</a></p>'
 CHAPTERS = Path(__file__).parents[2] / "chapters"
 WAYS = ['<a href="notebooks/02_tiling.ipynb" download>in this chapter\'s notebook</a>']
-PHONE = {"viewport": {"width": 390, "height": 844}, "has_touch": True, "is_mobile": True}
 KINDS = {"const": "k", "for": "k", "float": "kt", "__global__": "kt", "// rows of A": "c1"}
 """Words, and the classes that give them the colours of the book's listings."""
 MARKED = """([mark, wanted]) => {
@@ -41,12 +42,6 @@ MARKED = """([mark, wanted]) => {
   return JSON.stringify(lines.map((line) => line.textContent)) === JSON.stringify(wanted);
 }"""
 EITHER = pytest.mark.parametrize("plain", [False, True], ids=["CodeMirror", "text area"])
-PAGE = """<!doctype html><html lang="en" data-theme="{theme}"><head><meta charset="utf-8">
-<meta name="viewport" content="width=device-width"><title>A panel</title>
-<link rel="stylesheet" href="book-theme.css"><link rel="stylesheet" href="panel.css">
-<script>DOCUMENTATION_OPTIONS = {{}};</script><script defer src="book.js"></script></head>
-<body style="background: var(--lab-bg); color: var(--lab-fg)"><main><h1>A panel</h1>
-{panel}<p><a href="#after">After it</a></p></main></body></html>"""
 
 
 def toy(kernel: Kernel) -> panels.Toy:
@@ -63,9 +58,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Return a folder with a page for each kernel, and the scripts that they load."""
     where = tmp_path_factory.mktemp("panels")
     code_editor()
-    for name in ("book.js", "panel.css"):
-        shutil.copy(ASSETS / name, where)
-    (where / "book-theme.css").write_text(theme.stylesheet(), encoding="utf-8")
+    furnish(where, PARTS)
     for file, text in panels.site_files(NAMES, {}).items():
         (where / file).write_text(text, encoding="utf-8")
     kernels = [load_kernel(name) for name in NAMES]
@@ -77,27 +70,23 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
         (where / f"panel-ptx-{name}.js").write_text(text, encoding="utf-8")
     for kernel in kernels:
         for mode in ("light", "dark"):
-            html = PAGE.format(theme=mode, panel=panels.panel(kernel, toy(kernel), WAYS))
+            content = panels.panel(kernel, toy(kernel), WAYS) + AFTER
+            html = page_of(content, "A panel", PARTS, mode)
             (where / f"{kernel.name}-{mode}.html").write_text(html, encoding="utf-8")
     return where
 
 
-class Opened:
+class OpenedPanel(Opened):
     """A page with a panel, whose editor is CodeMirror, or ``plain`` as in a site without it."""
 
     def __init__(self, page: Page, folder: Path, *, plain: bool) -> None:
-        self.page, self.folder, self.plain = page, folder, plain
-        self.complaints: list[str] = []
-        page.on("console", lambda said: self.complaints.append(said.text))
-        page.on("pageerror", lambda error: self.complaints.append(str(error)))
+        super().__init__(page)
+        self.folder, self.plain = folder, plain
 
-    def goto(self, name: str = "tiled", fragment: str = "", mode: str = "light") -> "Opened":
+    def goto(self, name: str = "tiled", fragment: str = "", mode: str = "light") -> "OpenedPanel":
         self.page.goto("about:blank")
         self.page.goto(f"{(self.folder / f'{name}-{mode}.html').as_uri()}{fragment}")
         return self
-
-    def part(self, name: str) -> Any:
-        return self.page.locator(f'[data-lab="{name}"]')
 
     def turn_to_the_editor(self) -> None:
         self.part("editor").focus()
@@ -138,22 +127,19 @@ class Opened:
     def run(self) -> str:
         """Press Run; return the verdict's first line."""
         self.part("run").click()
-        state = self.page.locator('[data-lab="verdict"]:is([data-state=right], [data-state=wrong])')
-        state.wait_for(timeout=60_000)
-        expect(self.part("run")).to_have_text("Run", timeout=60_000)
-        return str(self.part("verdict").inner_text()).splitlines()[0]
+        return self.judged()
 
 
 @pytest.fixture
 def opened(reading: Any, folder: Path) -> Any:
     """Return a function that opens a page with a panel, cut off from the network."""
 
-    def make(plain: bool = False, **options: Any) -> Opened:
+    def make(plain: bool = False, **options: Any) -> OpenedPanel:
         context = reading(offline=True, **options)
         if plain:
             empty = panels.WITHOUT_CODEMIRROR
             context.route("**/panel-code.js", lambda route: route.fulfill(body=empty))
-        return Opened(context.new_page(), folder, plain=plain)
+        return OpenedPanel(context.new_page(), folder, plain=plain)
 
     return make
 
@@ -230,15 +216,8 @@ def test_by_keyboard_alone(opened: Any, plain: bool) -> None:
     panel = opened(plain).goto()
     page = panel.page
 
-    def press_until(wanted: str) -> None:
-        for _ in range(10):
-            page.keyboard.press("Tab")
-            if page.evaluate("document.activeElement.dataset.lab") == wanted:
-                return
-        raise AssertionError(f"Tab does not reach {wanted}.")
-
-    press_until("run")
-    press_until("editor")
+    panel.press_until('[data-lab="run"]')
+    panel.press_until('[data-lab="editor"]')
     panel.turn_to_the_editor()
     page.keyboard.press("Control+Home")
     page.keyboard.press("End")
@@ -425,8 +404,7 @@ def test_axe_finds_nothing_and_no_page_is_wider_than_its_window(
     panel.edit("TILE = 32", "TILE = 16")
     panel.run()
     panel.step_through()
-    found = Axe().run(panel.page).response["violations"]
-    assert [(one["id"], one["nodes"][0]["target"]) for one in found] == []
+    assert faults(panel.page) == []
     assert panel.page.evaluate("document.documentElement.scrollWidth <= innerWidth")
     smallest = panel.page.evaluate(
         """Math.min(...[...document.querySelectorAll("[data-lab=panel] *")]

@@ -2,19 +2,18 @@
 
 import gzip
 import json
-import shutil
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
-from axe_playwright_python.sync_playwright import Axe
+from panel_pages import Opened, furnish, page_of
 from playwright.sync_api import Browser, Page, expect
 
+from accessible import faults
 from sgemm_lab import lab
-from sgemm_lab.book import picture, reader_cards, theme
-from sgemm_lab.book.assets import ASSETS
+from sgemm_lab.book import picture, reader_cards
 from sgemm_lab.book.render import PAGE_STATE_MIME, page_scripts, page_state
 from sgemm_lab.errors import LabError
 from sgemm_lab.files import data_folder
@@ -32,13 +31,7 @@ BOXES = ("naive_rows", "naive", "tiled", "strip", "sliding_window")
 LARGEST_BYTES = 40_000
 """What may come when the reader asks, compressed."""
 KEY = "sgemm-lab:card"
-PAGE = """<!doctype html><html lang="en" data-theme="{theme}"><head><meta charset="utf-8">
-<meta name="viewport" content="width=device-width"><title>A card</title>
-<link rel="stylesheet" href="book-theme.css"><link rel="stylesheet" href="reader_card.css">
-<link rel="stylesheet" href="book.css">
-<script>DOCUMENTATION_OPTIONS = {{}};</script><script defer src="book.js"></script></head>
-<body style="background: var(--lab-bg); color: var(--lab-fg)"><main class="bd-article">
-<h1>A card</h1>{place}</main></body></html>"""
+ASSETS = ("reader_card.css", "book.css", "book.js")
 CURVES = (("naive_rows", "naive"), ("ahead", "lane_map"))
 """Kernels of the plots over size: those that WGSL has, and others."""
 BOOK = reader_cards.book_card()
@@ -68,11 +61,9 @@ MEASURED: dict[str, Any] = {
 @pytest.fixture(scope="module")
 def address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     folder: Path = tmp_path_factory.mktemp("reader_card")
-    for name in ("book.js", "reader_card.css", "book.css"):
-        shutil.copy(ASSETS / name, folder)
+    furnish(folder, ASSETS)
     for name, text in bundle.site_files().items():
         (folder / name).write_text(text, encoding="utf-8")
-    (folder / "book-theme.css").write_text(theme.stylesheet(), encoding="utf-8")
     (folder / reader_cards.SCRIPT).write_text(reader_cards.script(), encoding="utf-8")
     steps = reader_cards.chapter_script()
     (folder / reader_cards.CHAPTER_SCRIPT).write_text(steps, encoding="utf-8")
@@ -85,7 +76,7 @@ def address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
             f"step-{mode}": reader_cards.step_place("tiled"),
         }
         for name, content in pages.items():
-            html = PAGE.format(theme=mode, place=content)
+            html = page_of(content, "A card", ASSETS, mode)
             (folder / f"{name}.html").write_text(html, encoding="utf-8")
     with picture.served(folder) as served:
         yield served
@@ -109,23 +100,18 @@ def plots() -> str:
     )
 
 
-class Opened:
-    """A page with the place, and all that it said and asked for."""
+class OpenedPlace(Opened):
+    """A page with the place, and all that it asked for."""
 
     def __init__(self, page: Page, address: str) -> None:
-        self.page, self.address = page, address
-        self.said: list[str] = []
+        super().__init__(page)
+        self.address = address
         self.asked: list[str] = []
-        page.on("console", lambda message: self.said.append(message.text))
-        page.on("pageerror", lambda error: self.said.append(str(error)))
         page.on("request", lambda request: self.asked.append(request.url))
 
-    def goto(self, mode: str = "light") -> "Opened":
+    def goto(self, mode: str = "light") -> "OpenedPlace":
         self.page.goto(f"{self.address}/{mode}.html")
         return self
-
-    def part(self, name: str) -> Any:
-        return self.page.locator(f'[data-lab="{name}"]')
 
     def keep(self, measured: Any) -> None:
         text = measured if isinstance(measured, str) else json.dumps(measured)
@@ -170,9 +156,9 @@ class Opened:
 def opened(chromium: Browser, address: str) -> Iterator[Any]:
     contexts = []
 
-    def visit(browser: Browser = chromium, **options: Any) -> Opened:
+    def visit(browser: Browser = chromium, **options: Any) -> OpenedPlace:
         contexts.append(browser.new_context(**options))
-        return Opened(contexts[-1].new_page(), address)
+        return OpenedPlace(contexts[-1].new_page(), address)
 
     yield visit
     for context in contexts:
@@ -203,7 +189,7 @@ def test_nothing_comes_before_the_reader_asks_and_without_a_card_it_is_one_line(
     assert len(place.scripts) == 1
     expect(place.part("measure")).to_have_text("Measure my card")
     expect(place.part("result")).to_be_empty()
-    assert not [text for text in place.said if "No available adapters" not in text]
+    assert not [text for text in place.complaints if "No available adapters" not in text]
 
 
 def test_a_measurement_can_be_stopped_and_measured_again(
@@ -217,7 +203,7 @@ def test_a_measurement_can_be_stopped_and_measured_again(
         place.part("measure").click()
         expect(place.part("told")).to_have_text("Stopped. Nothing was kept.")
         expect(place.part("measure")).to_have_text("Measure my card")
-    assert not place.said
+    assert not place.complaints
     assert place.page.evaluate("(key) => localStorage.getItem(key)", KEY) is None
 
 
@@ -256,7 +242,7 @@ def test_a_kept_card_is_shown_beside_the_books(opened: Any) -> None:
     assert f"their programs are newer: {len(STEPS) - len(SECONDS)} steps." in said
     link = rows.first.locator("a")
     assert link.get_attribute("href") == dict(chapter_pages())[1][0]
-    assert not place.said
+    assert not place.complaints
 
 
 def test_a_kept_card_is_drawn_between_its_own_roofs(opened: Any) -> None:
@@ -280,7 +266,7 @@ def test_a_kept_card_is_drawn_between_its_own_roofs(opened: Any) -> None:
     ends = 1.05, 4.19, 5.24, 41.9
     titles = plot.locator("circle title").all_text_contents()
     assert [title.rpartition(": ")[2] for title in titles] == [f"{one} GFLOP/s" for one in ends]
-    assert not place.said
+    assert not place.complaints
 
 
 def test_the_book_names_its_own_gpu_and_speeds(opened: Any) -> None:
@@ -351,7 +337,7 @@ def test_a_link_brings_a_card_which_is_kept_where_the_reader_says_so(
     place.page.wait_for_url(f"{place.address}/light.html")
     expect(told).to_be_empty()
     expect(place.page.get_by_role("button", name="Forget")).to_be_visible()
-    assert not place.said
+    assert not place.complaints
 
 
 def test_a_link_does_not_take_the_place_of_the_readers_own_card(opened: Any, link: str) -> None:
@@ -365,7 +351,7 @@ def test_a_link_does_not_take_the_place_of_the_readers_own_card(opened: Any, lin
     expect(place.part("result")).to_contain_text("My own card, WGSL")
     assert place.kept() == own
     assert "#" not in place.page.url
-    assert not place.said
+    assert not place.complaints
 
 
 def test_a_link_that_is_followed_from_the_open_page_is_seen(opened: Any, link: str) -> None:
@@ -382,7 +368,7 @@ def test_a_link_that_was_cut_short_is_a_sentence(opened: Any, link: str) -> None
         expect(place.part("told")).to_contain_text("The link holds no measured card.")
         expect(place.part("result")).to_be_empty()
         assert place.kept() is None
-        assert not place.said
+        assert not place.complaints
 
 
 def test_a_link_of_the_whole_ladder_is_short_enough_to_send(opened: Any) -> None:
@@ -407,7 +393,7 @@ def test_a_file_that_is_no_card_is_refused(opened: Any, text: str) -> None:
     place.keep(text)
     place.goto()
     expect(place.part("result")).to_be_empty()
-    assert not place.said
+    assert not place.complaints
 
 
 def test_programs_that_changed_are_not_compared(opened: Any) -> None:
@@ -440,7 +426,7 @@ def test_closing_boxes_say_nothing_and_load_nothing_where_no_card_is_kept(opened
     expect(place.page.locator(".lab-closing")).to_have_count(len(BOXES))
     assert place.told_steps == {}
     assert not place.scripts
-    assert not place.said
+    assert not place.complaints
 
 
 def test_closing_boxes_tell_how_a_kept_card_took_the_step(opened: Any) -> None:
@@ -461,7 +447,7 @@ def test_closing_boxes_tell_how_a_kept_card_took_the_step(opened: Any) -> None:
     terms = place.page.locator(".lab-card-step dt").all_inner_texts()
     assert terms == ["On your card", "On your card"]
     assert place.scripts == [f"{place.address}/{reader_cards.CHAPTER_SCRIPT}"]
-    assert not place.said
+    assert not place.complaints
 
 
 @pytest.mark.parametrize(
@@ -495,7 +481,7 @@ def test_closing_boxes_say_nothing_of_a_card_that_does_not_fit_the_book(
         place.goto("chapter-light")
     place.page.wait_for_load_state("networkidle")
     assert place.told_steps == {}
-    assert not place.said
+    assert not place.complaints
 
 
 SMALLER = {"size": 64, "seconds": {"naive_rows": [0.002, 0.001, 0.003], "naive": [0.0005]}}
@@ -524,7 +510,7 @@ def test_a_step_of_a_chapter_is_measured_where_the_reader_asks(
     expect(told).to_contain_text(f"in CUDA: {cuda_factor('tiled', 'naive'):.2f} times")
     expect(place.page.get_by_role("button", name="Measure this step")).to_be_visible()
     assert place.kept() == MEASURED
-    assert not place.said
+    assert not place.complaints
 
 
 def test_a_step_without_a_card_is_one_sentence_and_one_that_is_hidden_stops(
@@ -584,13 +570,13 @@ def test_plots_and_rooflines_load_nothing_where_no_card_is_kept(opened: Any) -> 
     place.page.wait_for_selector(".lab-widget.is-live")
     expect(place.page.locator(".lab-card-beside")).to_have_count(0)
     assert not place.scripts
-    assert not place.said
+    assert not place.complaints
 
 
 @pytest.fixture
-def beside(opened: Any) -> Opened:
+def beside(opened: Any) -> OpenedPlace:
     """The page with plots, where a card is kept."""
-    place: Opened = opened().goto("plots-light")
+    place: OpenedPlace = opened().goto("plots-light")
     place.keep(MEASURED | {"smaller": [SMALLER]})
     place.goto("plots-light")
     place.page.wait_for_selector(".lab-card-beside .lab-widget.is-live")
@@ -616,7 +602,7 @@ def test_beside_a_roofline_stands_the_kept_card_between_its_own_roofs(beside: Op
     books = beside.page.locator(".lab-widget svg.lab-chart").first
     expect(books).to_have_attribute("aria-label", "Roofline of H200, 4 points")
     assert beside.scripts == [f"{beside.address}/{reader_cards.CHAPTER_SCRIPT}"]
-    assert not beside.said
+    assert not beside.complaints
 
 
 def test_beside_a_plot_over_size_stands_the_kept_card_over_its_sizes(beside: Opened) -> None:
@@ -637,7 +623,7 @@ def test_beside_a_plot_over_size_stands_the_kept_card_over_its_sizes(beside: Ope
     )
     expect(others.locator("figcaption")).to_contain_text("None of the kernels above can be said in")
     assert "Padded" in others.locator("figcaption").inner_text()
-    assert not beside.said
+    assert not beside.complaints
 
 
 @pytest.mark.parametrize(("mode", "width"), [("light", 1280), ("dark", 390)])
@@ -648,8 +634,7 @@ def test_a_card_beside_plots_is_at_home_on_every_screen(opened: Any, mode: str, 
     place.page.wait_for_selector(".lab-card-beside .lab-widget.is-live")
     assert place.page.evaluate("document.documentElement.scrollWidth") <= width
     assert min(place.page.evaluate(LETTERS, ".lab-card-beside")) >= 11
-    found = Axe().run(place.page, ".lab-card-beside").response["violations"]
-    assert not found, [one["help"] for one in found]
+    assert faults(place.page, ".lab-card-beside") == []
 
 
 def test_letters_keep_their_size_where_a_phone_is_turned(opened: Any) -> None:
@@ -675,8 +660,7 @@ def test_closing_boxes_with_a_line_are_at_home_on_every_screen(
     place.goto(f"chapter-{mode}")
     place.page.wait_for_selector(".lab-card-step")
     assert place.page.evaluate("document.documentElement.scrollWidth") <= width
-    found = Axe().run(place.page).response["violations"]
-    assert not found, [one["help"] for one in found]
+    assert faults(place.page) == []
 
 
 @pytest.mark.parametrize("mode", ["light", "dark"])
@@ -698,8 +682,7 @@ def test_a_shown_card_is_at_home_on_every_screen(opened: Any, mode: str, width: 
           .map((one) => parseFloat(getComputedStyle(one).fontSize))"""
     )
     assert min(sizes) >= 11
-    found = Axe().run(place.page).response["violations"]
-    assert not found, [one["help"] for one in found]
+    assert faults(place.page) == []
 
 
 def test_paper_has_nothing_to_press(opened: Any) -> None:

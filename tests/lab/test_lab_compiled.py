@@ -65,6 +65,14 @@ def test_on_a_phone_rows_too_wide_stand_below_their_names() -> None:
     assert 'class="lab-table lab-stacked" style="--columns: 5"' in wide
 
 
+def test_on_a_phone_numbers_too_wide_for_one_line_go_on_in_the_next() -> None:
+    row = ["tiled", *["16,777,216"] * 9]
+    wide = lab.table(["kernel", *"abcdefghi"], [row])._repr_html_()
+    assert 'class="lab-table lab-stacked" style="--columns: 5"' in wide
+    longest = lab.table(["kernel", "a", "b"], [["tiled", "9" * 40, "9" * 40]])._repr_html_()
+    assert 'style="--columns: 1"' in longest
+
+
 def test_so_do_those_of_the_table_beside_a_widget() -> None:
     heads = ["kernel", *"abcde"]
     assert "lab-stacked" not in html_table("A table", heads, [["tiled", *["16,777"] * 5]])

@@ -1,4 +1,4 @@
-"""A JupyterLab of its own for a test, with one notebook."""
+"""A JupyterLab of its own for tests, with notebooks."""
 
 import json
 import os
@@ -18,32 +18,22 @@ BUILD_ALL_CELLS = {"@jupyterlab/notebook-extension/tracker": {"windowingMode": "
 
 
 @contextmanager
-def served_notebook(
-    folder: Path, sources: Sequence[str], settings: Mapping[str, Mapping[str, object]] | None = None
-) -> Iterator[str]:
-    """Yield the address of a notebook with a code cell for each of ``sources``.
+def served_notebooks(
+    folder: Path,
+    notebooks: Mapping[str, Sequence[str]],
+    settings: Mapping[str, Mapping[str, object]],
+) -> Iterator[dict[str, str]]:
+    """Yield the addresses of notebooks, by name, each with a code cell for each of its sources.
 
-    Its kernel can import what lies beside this file. ``settings`` are those of JupyterLab's
+    Their kernels can import what lies beside this file. ``settings`` are those of JupyterLab's
     plugins, by the plugin's name.
     """
-    for plugin, values in {**BUILD_ALL_CELLS, **(settings or {})}.items():
+    for plugin, values in {**BUILD_ALL_CELLS, **settings}.items():
         file = folder / f"jupyter_config_dir/lab/user-settings/{plugin}.jupyterlab-settings"
         file.parent.mkdir(parents=True, exist_ok=True)
         file.write_text(json.dumps(values))
-    cells = [
-        {
-            "cell_type": "code",
-            "id": f"cell-{i}",
-            "source": source,
-            "metadata": {},
-            "outputs": [],
-            "execution_count": None,
-        }
-        for i, source in enumerate(sources)
-    ]
-    kernel = {"kernelspec": {"name": "python3", "display_name": "Python 3"}}
-    notebook = {"cells": cells, "metadata": kernel, "nbformat": 4, "nbformat_minor": 5}
-    (folder / "live.ipynb").write_text(json.dumps(notebook))
+    for name, sources in notebooks.items():
+        (folder / f"{name}.ipynb").write_text(json.dumps(_notebook(sources)))
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
@@ -64,9 +54,26 @@ def served_notebook(
     ):
         try:
             _wait_for(f"http://127.0.0.1:{port}/api/status", server)
-            yield f"http://127.0.0.1:{port}/doc/tree/live.ipynb?reset"
+            root = f"http://127.0.0.1:{port}/doc/tree"
+            yield {name: f"{root}/{name}.ipynb?reset" for name in notebooks}
         finally:
             server.terminate()
+
+
+def _notebook(sources: Sequence[str]) -> dict[str, object]:
+    cells = [
+        {
+            "cell_type": "code",
+            "id": f"cell-{i}",
+            "source": source,
+            "metadata": {},
+            "outputs": [],
+            "execution_count": None,
+        }
+        for i, source in enumerate(sources)
+    ]
+    kernel = {"kernelspec": {"name": "python3", "display_name": "Python 3"}}
+    return {"cells": cells, "metadata": kernel, "nbformat": 4, "nbformat_minor": 5}
 
 
 def open_notebook(page: Page, address: str) -> None:

@@ -99,6 +99,14 @@ def test_comments_stay_behind(write: Write) -> None:
     assert "/** @type {number} */ (node).x;" in text
 
 
+def test_indents_stay_behind_but_never_those_of_a_string(write: Write) -> None:
+    code = "export const twice = (x) => {\n  return 2 * x;\n};\n"
+    assert "\nreturn 2 * x;\n" in script(write(plain=code))
+    text = script(write(lines=f"{code}export const said = `one\n  two`;\n"))
+    assert "`one\n  two`" in text
+    assert "\n  return 2 * x;\n" in text
+
+
 @pytest.mark.parametrize(
     ("texts", "sentence"),
     [

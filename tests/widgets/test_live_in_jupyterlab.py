@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from notebook_server import open_notebook, run_cell, served_notebook
+from notebook_server import open_notebook, run_cell, served_notebooks
 from playwright.sync_api import Browser, BrowserContext, Page, expect
 
 WAIT = 60_000
@@ -31,6 +31,15 @@ CELLS = [
     "banks.padding = 0\nsteps.step = 9\noccupancy.registers = 64\ntimeline.stages = 4\n"
     "ladder.size = (256, 256, 256)\nmemory.gpu = 't4'",
 ]
+RUNS = [
+    "from ladder_samples import ladder, memory\nfrom live_runner import run\n"
+    "rungs = ladder(run=run)\nrungs",
+    "levels = memory()\nlevels",
+    "print('kernel has', rungs.gpu, rungs.size[0], len(rungs.shown), levels.show)",
+    "rungs.measure = 'gflops'\nlevels.gpu = 't4'",
+    "still = ladder()\nstill",
+]
+"""A ladder whose form runs kernels in Python."""
 ROOTS = tuple(
     f".sgemm-lab.lab-{name}"
     for name in (
@@ -45,14 +54,19 @@ SAVE = {"@jupyter-widgets/jupyterlab-manager/plugin": {"saveState": True}}
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The folder of the notebook and of JupyterLab's settings."""
+    """The folder of the notebooks and of JupyterLab's settings."""
     return tmp_path_factory.mktemp("lab")
 
 
 @pytest.fixture(scope="module")
-def address(folder: Path) -> Iterator[str]:
-    with served_notebook(folder, CELLS, SAVE) as address:
-        yield address
+def addresses(folder: Path) -> Iterator[dict[str, str]]:
+    with served_notebooks(folder, {"live": CELLS, "ladder": RUNS}, SAVE) as addresses:
+        yield addresses
+
+
+@pytest.fixture
+def address(addresses: dict[str, str]) -> str:
+    return addresses["live"]
 
 
 @pytest.fixture
@@ -146,3 +160,47 @@ def test_without_saved_state_a_sentence_stands_there(
     )
     expect(page.get_by_text("One warp of float4_tile, line 60: store of As.")).to_be_visible()
     assert page.locator(".sgemm-lab").count() == 0
+
+
+def test_the_form_of_the_ladder_runs_kernels_and_state_comes_back(
+    addresses: dict[str, str], folder: Path, context: BrowserContext
+) -> None:
+    page = context.new_page()
+    open_notebook(page, addresses["ladder"])
+    run_cell(page, 0)
+    form = page.get_by_role("form", name="Run on your GPU")
+    expect(form).to_be_visible(timeout=WAIT)
+    run_cell(page, 1)
+    page.wait_for_selector(".lab-memory .lab-level")
+
+    form.get_by_role("combobox", name="Kernel").select_option("strip")
+    form.get_by_role("button", name="Run").click()
+    expect(form.get_by_role("alert")).to_have_text(
+        "K is 4096, and this kernel takes up to 192.", timeout=WAIT
+    )
+
+    form.get_by_role("combobox", name="Kernel").select_option("double")
+    form.get_by_role("combobox", name="Size").select_option(label="256³")
+    form.get_by_role("button", name="Run").click()
+    expect(form.get_by_role("alert")).to_have_text("", timeout=WAIT)
+    expect(form.locator(".lab-told")).to_have_text(
+        "Double buffer: compiled, now measured", timeout=WAIT
+    )
+    expect(form.get_by_role("progressbar")).to_be_visible(timeout=WAIT)
+    (folder / "go").touch()
+    expect(form.locator(".lab-told")).to_have_text("Done.", timeout=WAIT)
+    value = page.locator('.lab-rung[data-name="double"] .lab-value').first
+    expect(value).to_have_text("50 %", timeout=WAIT)
+
+    page.get_by_role("radio", name="latency").check()
+    run_cell(page, 2)
+    expect(page.get_by_text("kernel has t4 256 1 latency")).to_be_visible(timeout=WAIT)
+    run_cell(page, 3)
+    expect(value).to_have_text("40,000", timeout=WAIT)
+    expect(page.locator(".lab-memory").get_by_role("combobox", name="GPU")).to_have_value(
+        "t4", timeout=WAIT
+    )
+
+    run_cell(page, 4)
+    expect(page.locator(".lab-ladder")).to_have_count(2, timeout=WAIT)
+    expect(page.get_by_role("form", name="Run on your GPU")).to_have_count(1, timeout=WAIT)

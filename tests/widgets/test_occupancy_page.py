@@ -9,14 +9,13 @@ from occupancy_samples import GPUS, KERNELS, example
 from playwright.sync_api import Locator, Page, expect
 from widget_page import Opener, overlapping_texts
 
+from browser import PHONE
 from sgemm_lab.errors import LabError
 from sgemm_lab.rules.occupancy import LIMITS, Launch
 from sgemm_lab.style import THEME_COLOURS
 from sgemm_lab.widgets import Occupancy
 
 State = Callable[[Page, str], Any]
-
-PHONE = {"viewport": {"width": 390, "height": 844}, "has_touch": True, "is_mobile": True}
 
 
 @pytest.fixture

@@ -12,7 +12,7 @@ from sgemm_lab.errors import LabError, MissingToolError
 from sgemm_lab.text import (
     breakable,
     breakable_head,
-    is_wider_than_a_phone,
+    columns_on_a_phone,
     plain_table,
     with_spaced_percents,
 )
@@ -145,8 +145,8 @@ def table(
         "<tr>" + "".join(cell("td", i, text) for i, text in enumerate(row)) + "</tr>"
         for row in rows
     )
-    wide = numbers < len(heads) and is_wider_than_a_phone(zip(heads, *rows, strict=True))
-    stacked = f' lab-stacked" style="--columns: {len(heads) - 1}' if wide else ""
+    beside = columns_on_a_phone(zip(heads, *rows, strict=True)) if numbers < len(heads) else 0
+    stacked = f' lab-stacked" style="--columns: {beside}' if beside else ""
     html = (
         f'<div class="lab-scroll"><table class="lab-table{stacked}"><thead><tr>{head}</tr></thead>'
         f"<tbody>{body}</tbody></table></div>"

@@ -7,7 +7,7 @@ import { sharedWavefronts } from "../rules/memory.js";
 import { asked, bankWords, laidOut } from "../rules/requests.js";
 import { comma, plural } from "../text.js";
 import { choiceSlider, segments, showFacts } from "./shared/controls.js";
-import { button, html, present, say, setAttributes, svg } from "./shared/dom.js";
+import { button, html, present, say, setAttributes, svg, write } from "./shared/dom.js";
 import { keepDrawn, put, redrawer, roomIn } from "./shared/model.js";
 import {
   chosenRequest,
@@ -116,7 +116,7 @@ export function render({ model, el }) {
     controls.show(now);
     showPlayer();
     drawBanks(scene, picture, now, space);
-    waves.replaceChildren(...waveEntries(now));
+    showWaves(waves, now);
     const words = bankWords(now.addresses, now.bits / 8, now.isLoad);
     setAttributes(picture, { "aria-label": `Shared memory in 32 banks. ${words.join(" ")}` });
     say(verdict.children, words);
@@ -316,9 +316,18 @@ function laneNames(lanes, first = false) {
 }
 
 /**
- * The signs of the wavefronts: a hue, a pattern and a number each.
+ * The signs of the wavefronts: a hue, a pattern and a number each. They depend on their count alone.
+ * @param {HTMLElement} signs
  * @param {Painted} now
  */
+function showWaves(signs, now) {
+  const count = `${now.wavefronts.length}`;
+  if (signs.dataset.count === count) return;
+  signs.dataset.count = count;
+  signs.replaceChildren(...waveEntries(now));
+}
+
+/** @param {Painted} now */
 function waveEntries({ wavefronts, hue }) {
   const shown = wavefronts.slice(0, MARKS);
   const entries = shown.map((_, wave) => {
@@ -557,7 +566,7 @@ function drawToken(scene, { current, hue }, { wave, lanes }, word, { x, y, width
   const size = Math.min(LARGEST, free - 2, (width - 3) / (0.75 * text.length));
   const style = `font-size:${size}px`;
   setAttributes(name, { x: width / 2, y: free / 2 + size * 0.36, style });
-  name.textContent = size < SMALLEST ? "" : text;
+  write(name, size < SMALLEST ? "" : text);
 }
 
 /** @typedef {{ wave: number, lanes: number[] }} Turn */

@@ -15,7 +15,7 @@ from typing import Any, ClassVar
 
 import anywidget
 
-from sgemm_lab.text import breakable, breakable_head, is_wider_than_a_phone
+from sgemm_lab.text import breakable, breakable_head, columns_on_a_phone
 from sgemm_lab.widgets import bundle
 
 WIDGET_MIME = "application/vnd.sgemm-lab.widget+json"
@@ -30,8 +30,8 @@ def html_table(caption: str, heads: Sequence[str], rows: Sequence[Sequence[str]]
         + "</tr>"
         for row in rows
     )
-    wide = is_wider_than_a_phone(zip(heads, *rows, strict=True))
-    stacked = f' lab-stacked" style="--columns: {len(heads) - 1}' if wide else ""
+    beside = columns_on_a_phone(zip(heads, *rows, strict=True))
+    stacked = f' lab-stacked" style="--columns: {beside}' if beside else ""
     return (
         f'<table class="lab-table{stacked}"><caption>{escape(caption)}</caption>'
         f"<thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"

@@ -43,6 +43,7 @@ _COMMENT = re.compile(r"^[ \t]*(?:/\*\*(?:(?!\*/).)*\*/|//[^\n]*)\n", re.M | re.
 """Comments that have lines of their own. They are for who reads the source: pages go without."""
 _ASIDE = re.compile(r"(?<=[;,{}\])]) // [^\n\"'`]*$", re.M)
 """And those behind a line: with a quote in it, it might be the end of a string."""
+_INDENT = re.compile(r"^ +", re.M)
 _MARK = re.compile(r"^(?://|/\*)# part (?P<name>\S+)(?: \*/)?\n", re.M)
 _SECONDS_BETWEEN_LOOKS = 0.3
 _ROOMS = (
@@ -190,7 +191,14 @@ def _module(path: Path) -> str:
             f"The joiner does not read this line of {path.name}: {unreadable[0]} "
             'It reads import { a } from "./file.js"; and export before function, class and const.'
         )
-    return f"(() => {{\n{body}return {{ {', '.join(_exports(path))} }};\n}})()"
+    return f"(() => {{\n{_flat(body)}return {{ {', '.join(_exports(path))} }};\n}})()"
+
+
+def _flat(code: str) -> str:
+    """Return code without indents; one with a string of several lines stays as it is."""
+    if any(line.count("`") % 2 for line in code.splitlines()):
+        return code
+    return _INDENT.sub("", code)
 
 
 def _binding(path: Path, match: re.Match[str]) -> str:

@@ -4,7 +4,7 @@
 import { WARP } from "../hardware.py";
 import { sentence } from "../rules/sentences.js";
 import { choiceSlider, segments } from "./shared/controls.js";
-import { button, html, say, setAttributes, svg } from "./shared/dom.js";
+import { button, html, say, setAttributes, svg, write } from "./shared/dom.js";
 import { keepDrawn, redrawer, roomIn } from "./shared/model.js";
 import { lanesText } from "./shared/painter.js";
 import { range, within } from "./shared/scale.js";
@@ -35,6 +35,8 @@ const [WIDEST, TALL] = [30, 20]; // px of a register
 const [BETWEEN, ABOVE] = [24, 22]; // px between A and C, and between B and C
 /** What is drawn of each register. @type {WeakMap<Element, string>} */
 const DRAWN = new WeakMap();
+/** The registers within each matrix. @type {WeakMap<Element, Scene>} */
+const PARTS = new WeakMap();
 /** @type {Record<string, [down: number, right: number]>} */
 const ARROWS = {
   ArrowUp: [-1, 0],
@@ -109,13 +111,14 @@ export function render({ model, el }) {
   followKeys(matrices, () => shownNow(model, null), select);
 
   function update() {
+    const width = Math.max(270, roomIn(root)); // asked before anything changes: cheap
     const shown = shownNow(model, hovered);
     const { now, lane } = shown;
     choice.show(model.get("chosen"));
     lanes.show(lane, range(0, WARP - 1), `${lane}`);
     say([about], [now.note]);
     const most = Math.max(...model.get("instructions").map((one) => one.B.length / packedIn(one)));
-    layout = new Layout(now, most, Math.max(270, roomIn(root)));
+    layout = new Layout(now, most, width);
     setAttributes(picture, { viewBox: `0 0 ${layout.width} ${layout.height}` });
     setAttributes(picture, { height: layout.height });
     new Drawing(scene, shown, layout).draw();
@@ -327,18 +330,35 @@ function neighbour(now, { matrix, row, column }, [down, right]) {
 }
 
 /**
- * The outline of a register, with a mark at its edges where two elements meet.
+ * The lines between registers, with marks on them where the two elements of a register meet.
  * @param {Matrix} matrix
- * @param {number} cell
- * @param {number} count elements
+ * @param {Layout} layout
  */
-function frameOf(matrix, cell, count) {
-  const [x, y] = [cell.toFixed(2), (cell / 2).toFixed(2)];
-  const box = `M0 0H${x}V${TALL}H0Z`;
-  if (count === 1) return box;
-  const mark =
-    matrix === "A" ? `M${y} 0v3M${y} ${TALL}v-3` : `M0 ${TALL / 2}h2M${x} ${TALL / 2}h-2`;
-  return box + mark;
+function framesOf(matrix, { now, packed, cell }) {
+  const [across, down] = [matrix === "A" ? packed : 1, matrix === "B" ? packed : 1];
+  const [columns, rows] = [now[matrix][0].length / across, now[matrix].length / down];
+  const [right, bottom] = [columns * cell, rows * TALL];
+  const edges = range(0, columns).map((column) => column * cell);
+  const levels = range(0, rows).map((row) => row * TALL);
+  const lines = [
+    ...levels.map((y) => `M0 ${y}H${right.toFixed(2)}`),
+    ...edges.map((x) => `M${x.toFixed(2)} 0V${bottom}`),
+  ];
+  if (across > 1) {
+    const middles = edges.slice(1).map((x) => (x - cell / 2).toFixed(2));
+    for (const y of levels) {
+      const [from, to] = [Math.max(0, y - 3), Math.min(bottom, y + 3)];
+      lines.push(...middles.map((x) => `M${x} ${from}V${to}`));
+    }
+  }
+  if (down > 1) {
+    const middles = levels.slice(1).map((y) => y - TALL / 2);
+    for (const x of edges) {
+      const [from, to] = [Math.max(0, x - 2).toFixed(2), Math.min(right, x + 2).toFixed(2)];
+      lines.push(...middles.map((y) => `M${from} ${y}H${to}`));
+    }
+  }
+  return lines.join("");
 }
 
 /** Where everything stands, in px. */
@@ -401,16 +421,7 @@ class Drawing {
   }
 
   draw() {
-    const { packed } = this.layout;
-    for (const matrix of MATRICES) {
-      const [down, over] = [matrix === "B" ? packed : 1, matrix === "A" ? packed : 1];
-      this.shown.now[matrix].forEach((held, row) => {
-        if (row % down) return;
-        held.forEach(([lane, number], column) => {
-          if (column % over === 0) this.drawRegister({ matrix, row, column }, lane, number);
-        });
-      });
-    }
+    for (const matrix of MATRICES) this.drawMatrix(matrix);
     for (const matrix of MATRICES) {
       // Over all registers, or those that come later would cover half of a line.
       const look = `lab-marked lab-${HUES[matrix]}`;
@@ -422,41 +433,62 @@ class Drawing {
   }
 
   /**
+   * Its registers, counted from its corner: what another instruction only moves stays as it is.
+   * @param {Matrix} matrix
+   */
+  drawMatrix(matrix) {
+    const { scene, layout, shown } = this;
+    const { left, top } = layout.frames[matrix];
+    const look = `lab-${HUES[matrix]}`;
+    const place = { transform: `translate(${left.toFixed(2)},${top})` };
+    const group = scene.draw(matrix, "g", { class: look, ...place });
+    const part = PARTS.get(group) ?? new Scene(group);
+    PARTS.set(group, part);
+    const [down, over] = [matrix === "B" ? layout.packed : 1, matrix === "A" ? layout.packed : 1];
+    shown.now[matrix].forEach((held, row) => {
+      if (row % down) return;
+      held.forEach(([lane, number], column) => {
+        if (column % over === 0) this.drawRegister(part, { matrix, row, column }, lane, number);
+      });
+    });
+    part.finish();
+    const d = framesOf(matrix, layout);
+    scene.draw(`frames ${matrix}`, "path", { class: `lab-frame ${look}`, ...place, d });
+  }
+
+  /**
    * The elements of a lane's register, over them the lane; or the register where the lane is shown.
+   * @param {Scene} part
    * @param {Entry} first
    * @param {number} lane
    * @param {number} number
    */
-  drawRegister(first, lane, number) {
+  drawRegister(part, first, lane, number) {
     const { layout, shown } = this;
     const { matrix, row, column } = first;
     const { left, top, wide, tall } = layout.frames[matrix];
     const count = matrix === "C" ? 1 : layout.packed;
     const [down, right] = matrix === "B" ? [1, 0] : [0, 1];
-    const looks = range(0, count - 1).map((i) =>
-      this.look(matrix, row + down * i, column + right * i, lane),
-    );
-    const [x, y, cell] = [left + column * wide, top + row * tall, layout.cell.toFixed(2)];
+    const looks = [this.look(matrix, row, column, lane)];
+    if (count > 1) looks.push(this.look(matrix, row + down, column + right, lane));
+    const [x, y] = [column * wide, row * tall];
     if (looks.some((look) => look === "lab-mine" || look === "lab-now")) {
-      this.marked[matrix] += `M${x.toFixed(2)} ${y}h${cell}v${TALL}h-${cell}Z`;
+      const cell = layout.cell.toFixed(2);
+      this.marked[matrix] += `M${(left + x).toFixed(2)} ${top + y}h${cell}v${TALL}h-${cell}Z`;
     }
     const mine = !shown.step && lane === shown.lane;
     const words = mine ? registerName(matrix, number) : `${lane}`;
     // Named by its place among registers, so that other instructions have the same shapes.
-    const place = `${matrix} ${row / (down ? count : 1)},${column / (right ? count : 1)}`;
-    const node = this.scene.draw(place, "g", {});
-    const drawn = [x, y, cell, words, ...looks].join();
+    const place = `${row / (down ? count : 1)},${column / (right ? count : 1)}`;
+    const node = part.draw(place, "g", {});
+    const drawn = [x, y, layout.cell, count, words, ...looks].join();
     if (DRAWN.get(node) === drawn) return; // most are as they were, and would take time
     DRAWN.set(node, drawn);
-    setAttributes(node, {
-      class: `lab-${HUES[matrix]}`,
-      transform: `translate(${x.toFixed(2)},${y})`,
-    });
+    setAttributes(node, { transform: `translate(${x.toFixed(2)},${y})` });
     if (!node.firstChild) {
-      const spare = svg("rect", { class: "lab-spare", width: 0, height: 0 });
-      node.append(svg("rect"), spare, svg("text"), svg("path", { class: "lab-frame" }));
+      node.append(svg("rect"), svg("rect", { class: "lab-spare" }), svg("text"));
     }
-    const [rect, spare, name, frame] = node.children;
+    const [rect, spare, name] = node.children;
     const size = { width: wide.toFixed(2), height: tall };
     setAttributes(rect, { class: `lab-element ${looks[0]}`, ...size });
     if (count === 1) setAttributes(spare, { class: "lab-spare", width: 0, height: 0 });
@@ -464,10 +496,9 @@ class Drawing {
       const at = { x: (right * wide).toFixed(2), y: down * tall };
       setAttributes(spare, { class: `lab-element ${looks[1]}`, ...at, ...size });
     }
-    setAttributes(frame, { d: frameOf(matrix, layout.cell, count) });
     const at = { x: (layout.cell / 2).toFixed(2), y: TALL / 2 + 4, "text-anchor": "middle" };
     setAttributes(name, { class: `lab-lane-name ${looks[0]}`, ...at });
-    say([name], [words]);
+    write(name, words);
   }
 
   /**

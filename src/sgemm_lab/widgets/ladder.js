@@ -6,7 +6,7 @@ import { ladderWords } from "../rules/comparisons.js";
 import { number, percent, plural, sizeText } from "../text.js";
 import { ladderForm } from "./ladder_form.js";
 import { choiceSlider, segments, steadyVerdict } from "./shared/controls.js";
-import { html, present, setAttributes, svg } from "./shared/dom.js";
+import { html, present, setAttributes, svg, write } from "./shared/dom.js";
 import { textWidth } from "./shared/labels.js";
 import {
   changer,
@@ -201,9 +201,9 @@ function rungs(model) {
   const notes = model.get("notes");
   /** @type {Map<number, Result>} kernel → its result */
   const results = new Map();
-  for (const [gpu, kernel, size, note, ...numbers] of model.get("rows")) {
-    if (gpu !== card || size !== at) continue;
-    const [samples, min, p25, median, p75, max, cublas] = numbers;
+  for (const row of model.get("rows")) {
+    if (row[0] !== card || row[2] !== at) continue;
+    const [, kernel, , note, samples, min, p25, median, p75, max, cublas] = row;
     results.set(kernel, { samples, min, p25, median, p75, max, cublas, note: notes[note] });
   }
   const kernels = model.get("kernels").map((rung, i) => ({ ...rung, result: results.get(i) }));
@@ -343,7 +343,6 @@ function drawRung(scene, rung, i, layout, asShare) {
   setAttributes(hit, { x: -6, width: width + 12, height: row });
   const [at, anchor] = wide ? [{ x: left - 10, y: above + 13 }, "end"] : [{ x: 0, y: 15 }, "start"];
   setAttributes(name, { ...at, "text-anchor": anchor });
-  name.textContent = rung.title;
   /** @param {"min" | "p25" | "median" | "p75" | "max"} part */
   const place = (part) => (result ? x(result[part] / unit(result)) : left);
   const [min, max, middle] = [place("min"), place("max"), above + bar / 2];
@@ -358,8 +357,9 @@ function drawRung(scene, rung, i, layout, asShare) {
   setAttributes(half, { x: from, y: middle - 2.5, height: 5, width: to - from });
   const look = result ? "lab-value" : "lab-value lab-missing";
   setAttributes(value, { x: max + (result ? 7 : 0), y: middle + 4.5, class: look });
-  if (!result) value.textContent = "not measured at this size";
-  else value.textContent = asShare ? percent(share(result)) : number(result.median);
+  const speed = result && (asShare ? percent(share(result)) : number(result.median));
+  write(name, rung.title);
+  write(value, speed ?? "not measured at this size");
 }
 
 function rungParts() {

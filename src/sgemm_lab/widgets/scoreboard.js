@@ -3,8 +3,9 @@
 
 import { cellWords, chosenRows, scoreWords } from "../rules/score_rows.js";
 import { key } from "./shared/controls.js";
-import { button, html, say, setAttributes } from "./shared/dom.js";
+import { button, html, say, setAttributes, write } from "./shared/dom.js";
 import { keepDrawn, put, redrawer } from "./shared/model.js";
+import { within } from "./shared/scale.js";
 
 /**
  * @typedef {import("../rules/score_rows.js").Row} Row
@@ -35,7 +36,8 @@ const KEY = [
   ["lab-k-past", "faster than cuBLAS in FP32"],
   ["lab-k-short", "slower"],
 ];
-const MOST = 200; // rows drawn at once
+const MOST = 200; // rows drawn
+const AT_ONCE = 24; // rows filled in one frame: as many as are in sight, and some
 
 /** @param {View<State>} view */
 export function render({ model, el }) {
@@ -55,6 +57,8 @@ export function render({ model, el }) {
     body,
   );
   const room = { class: "lab-rows", role: "region", tabindex: 0, "aria-label": "The rows" };
+  const box = html("div", room, table);
+  const lines = new Lines(body, box, model.get("heads"));
   const root = html(
     "div",
     { class: "sgemm-lab lab-tool lab-scoreboard" },
@@ -65,7 +69,7 @@ export function render({ model, el }) {
     ),
     html("div", { class: "lab-verdict" }, told),
     key(KEY),
-    html("div", room, table),
+    box,
     more,
   );
   el.append(root);
@@ -76,19 +80,17 @@ export function render({ model, el }) {
     const wanted = /** @type {const} */ ([model.get("gpu"), model.get("size")]);
     const [arithmetic, name] = [model.get("arithmetic"), model.get("search")];
     const shown = chosenRows(rows, ...wanted, arithmetic, name, sort, falling);
+    lines.show(shown.map((i) => rows[i])); // first: it asks for the layout
     for (const { show } of [...filters, search]) show();
     heads.forEach((cell, i) => {
       const order = falling ? "descending" : "ascending";
       setAttributes(cell, { "aria-sort": columns[i] === sort ? order : null });
     });
-    const most = Math.max(...shown.map((i) => rows[i].of_cublas), 1);
-    const drawn = shown.slice(0, MOST).map((i) => line(rows[i], model.get("heads"), most));
-    body.replaceChildren(...drawn);
     const left = shown.length - MOST;
     const rest = left > 0 ? `${left} more rows fit. Choose a size, or name a kernel.` : "";
     say([told, more], [scoreWords(rows, shown), rest]);
   }
-  return keepDrawn(model, STATE, root, update, redraw);
+  return keepDrawn(model, STATE, root, update, redraw, () => lines.stop());
 }
 
 /**
@@ -138,26 +140,111 @@ function head(model, column) {
 }
 
 /**
- * A row. On a phone its cells stand below each other, each with its head beside it.
- * @param {Row} row
- * @param {Record<Column, string>} heads
- * @param {number} most the largest share of cuBLAS on show
+ * The lines of the table. Those in sight are filled at once, the others after the frame, some in
+ * each: to lay out two hundred takes several frames. A line that is there already is filled anew.
  */
-function line(row, heads, most) {
-  const cells = /** @type {Column[]} */ (Object.keys(heads)).map((column) => {
-    const words = cellWords(row, column);
-    if (column === "kernel") return html("th", { scope: "row" }, broken(words));
-    const head = { "data-head": heads[column] };
-    if (column !== "of_cublas") {
-      const kind = typeof row[column] === "string" ? "lab-text" : null;
-      const wide = column === "bound_by" ? "lab-text lab-wide" : kind;
-      return html("td", { class: wide, ...head }, words);
+class Lines {
+  /**
+   * @param {HTMLElement} body
+   * @param {HTMLElement} box scrolls over them
+   * @param {Record<Column, string>} heads
+   */
+  constructor(body, box, heads) {
+    this.body = body;
+    this.box = box;
+    this.heads = heads;
+    /** @type {Line[]} */
+    this.made = [];
+    /** @type {Row[]} */
+    this.rows = [];
+    this.most = 1; // the largest share of cuBLAS on show
+    /** @type {number[]} places of lines that are not filled yet */
+    this.waiting = [];
+  }
+
+  /** @param {Row[]} rows */
+  show(rows) {
+    const first = this.inSight();
+    this.most = Math.max(...rows.map((row) => row.of_cublas), 1);
+    this.rows = rows.slice(0, MOST);
+    for (const { node } of this.made.splice(this.rows.length)) node.remove();
+    const places = [...this.rows.keys()];
+    const near = places.splice(within(first, 0, Math.max(0, places.length - AT_ONCE)), AT_ONCE);
+    this.waiting = [...near, ...places];
+    this.fill();
+  }
+
+  /** The place of the first line that the reader sees. */
+  inSight() {
+    const { scrollTop, scrollHeight } = this.box;
+    return Math.floor((this.made.length * scrollTop) / Math.max(1, scrollHeight));
+  }
+
+  fill() {
+    for (const place of this.waiting.splice(0, AT_ONCE)) {
+      if (place === this.made.length) this.add();
+      this.made[place].show(this.rows[place], this.most);
     }
-    const bar = html("span", { class: "lab-bar-fill", "aria-hidden": "true" });
-    bar.style.width = `${(100 * row.of_cublas) / most}%`;
-    return html("td", { class: "lab-share", ...head }, bar, html("span", {}, words));
-  });
-  return html("tr", { class: row.of_cublas >= 1 ? "lab-past" : null }, cells);
+    if (!this.waiting.length) return;
+    const { waiting } = this;
+    const go = () => this.waiting === waiting && this.fill();
+    requestAnimationFrame(() => setTimeout(go)); // when what is filled has been painted
+  }
+
+  add() {
+    const line = new Line(this.heads);
+    this.made.push(line);
+    this.body.append(line.node);
+  }
+
+  stop() {
+    this.waiting = [];
+  }
+}
+
+/** A row. On a phone its cells stand below each other, each with its head beside it. */
+class Line {
+  /** @param {Record<Column, string>} heads */
+  constructor(heads) {
+    this.columns = /** @type {Column[]} */ (Object.keys(heads));
+    this.bar = html("span", { class: "lab-bar-fill", "aria-hidden": "true" });
+    /** @type {string[]} what each cell says */
+    this.words = [];
+    /** @type {HTMLElement[]} what each cell says it in */
+    this.places = [];
+    const cells = this.columns.map((column) => {
+      const head = { "data-head": heads[column] };
+      const share = column === "of_cublas";
+      const place = share ? html("span") : html(column === "kernel" ? "th" : "td");
+      this.places.push(place);
+      if (share) return html("td", { class: "lab-share", ...head }, this.bar, place);
+      setAttributes(place, column === "kernel" ? { scope: "row" } : head);
+      if (column === "bound_by") place.classList.add("lab-wide", "lab-text");
+      return place;
+    });
+    this.node = html("tr", {}, cells);
+  }
+
+  /**
+   * @param {Row} row
+   * @param {number} most the largest share of cuBLAS on show
+   */
+  show(row, most) {
+    setAttributes(this.node, { class: row.of_cublas >= 1 ? "lab-past" : null });
+    const width = `${(100 * row.of_cublas) / most}%`;
+    if (this.bar.style.width !== width) this.bar.style.width = width;
+    this.columns.forEach((column, i) => {
+      const words = cellWords(row, column);
+      if (words === this.words[i]) return;
+      this.words[i] = words;
+      const place = this.places[i];
+      if (column === "kernel") place.replaceChildren(...broken(words));
+      else write(place, words);
+      if (column === "arithmetic" || column === "date") {
+        place.classList.toggle("lab-text", row[column] !== undefined); // a dash stands at the right
+      }
+    });
+  }
 }
 
 /**

@@ -2,7 +2,7 @@
 // The picture of a walk: A, B and C as they multiply, the shared tiles and one thread's registers
 // in the corner that they leave free.
 
-import { setAttributes, svg } from "./shared/dom.js";
+import { setAttributes, svg, write } from "./shared/dom.js";
 import { textWidth } from "./shared/labels.js";
 import { cellKey, placeName } from "./walk.js";
 import { isWrong } from "./walk_faults.js";
@@ -88,6 +88,8 @@ class WalkPicture {
     // If one name has no room, no cell shows its name: those without one would look empty.
     const [a, b] = [`${m - 1},${k - 1}`, `${k - 1},${n - 1}`];
     this.longest = b.length > a.length ? b : a;
+    /** @type {Map<Place, string>} */
+    this.places = new Map();
   }
 
   /** @param {SVGSVGElement} picture */
@@ -125,7 +127,7 @@ class WalkPicture {
   cell(id, box, row, column, look, text, data = {}) {
     const node = this.scene.draw(id, "g", {});
     // From one step to the next almost all cells stay as they are.
-    const all = [box.x, box.y, box.s, row, column, look, text, data["data-owner"]].join();
+    const all = `${this.whereIs(box)} ${row} ${column} ${data["data-owner"]} ${look} ${text}`;
     if (known.get(node) === all) return;
     known.set(node, all);
     const transform = `translate(${box.x + column * box.s} ${box.y + row * box.s})`;
@@ -136,7 +138,20 @@ class WalkPicture {
     const size = fontSize(box, fits);
     setAttributes(frame, { width: box.s, height: box.s });
     setAttributes(words, { x: box.s / 2, y: box.s / 2 + size * 0.36, "font-size": size });
-    if (words.textContent !== fits) words.textContent = fits;
+    write(words, fits);
+  }
+
+  /**
+   * A place in letters, which cells by the hundred ask for.
+   * @param {Place} box
+   */
+  whereIs(box) {
+    let known = this.places.get(box);
+    if (known === undefined) {
+      known = `${box.x} ${box.y} ${box.s}`;
+      this.places.set(box, known);
+    }
+    return known;
   }
 
   /**

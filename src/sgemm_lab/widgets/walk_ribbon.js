@@ -99,6 +99,9 @@ const HUES = { global: "dram", shared: "shared", register: "register" };
 /** @type {WeakMap<Tour, { width: number, bars: Bar[], looks: string[], labels: Label[] }>} */
 const known = new WeakMap();
 
+/** @type {WeakMap<Element, { bars: Bar[], state: string }>} what is drawn of each bar */
+const drawn = new WeakMap();
+
 /**
  * What does not change from step to step.
  * @param {Tour} tour
@@ -132,9 +135,13 @@ export function drawRibbon(scene, ribbon, tour, step, width) {
   const { bars, looks, labels } = fixed(tour, width);
   tour.steps.forEach(({ store, fault }, i) => {
     const state = i === step - 1 ? " lab-here" : i < step - 1 ? " lab-past" : "";
+    const node = scene.draw(`step${i}`, "rect", {});
+    const was = drawn.get(node);
+    if (was?.bars === bars && was.state === state) return; // as most are
+    drawn.set(node, { bars, state });
     const [y, tall] = fault ? [0, BARS] : store ? [4, 18] : [10, 12];
     const { x, wide, lane } = bars[i];
-    scene.draw(`step${i}`, "rect", {
+    setAttributes(node, {
       class: looks[i] + state,
       x: x + Math.min(0.5, wide / 8),
       y: topOf(tour, lane) + y,

@@ -104,6 +104,9 @@ export function key(entries) {
  * @param {number} [share]
  */
 export function showFacts(list, facts, share) {
+  const words = [...facts, share].join();
+  if (list.dataset.shown === words) return;
+  list.dataset.shown = words;
   const bar = html("span", { class: "lab-bar-fill" });
   if (share !== undefined) bar.style.width = `${100 * share}%`;
   const track = html("span", { class: "lab-bar-track", "aria-hidden": "true" }, bar);
@@ -118,13 +121,13 @@ export function showFacts(list, facts, share) {
 /**
  * A verdict that keeps room for the longest of its texts, so that nothing below it ever moves.
  * `reserve` takes what the room depends on, and a function that returns the texts, each a list of
- * nodes; it measures them only when the first has changed. `show` takes the text to show.
+ * nodes; it measures them once for each cause. `show` takes the text to show.
  */
 export function steadyVerdict() {
   const element = html("div", { class: "lab-verdict", role: "status" });
   const measure = html("div", { class: "lab-measure", "aria-hidden": "true" });
-  /** @type {string | undefined} */
-  let known;
+  /** @type {Map<string, number>} the room that each cause asked for, in px */
+  const known = new Map();
   return {
     element,
     measure,
@@ -133,12 +136,14 @@ export function steadyVerdict() {
      * @param {() => Child[][]} texts
      */
     reserve(cause, texts) {
-      if (cause === known) return;
-      known = cause;
-      const samples = texts().map((text) => html("div", { class: "lab-verdict" }, text));
-      measure.replaceChildren(...samples);
-      const tallest = Math.max(...samples.map((sample) => sample.offsetHeight));
-      measure.replaceChildren();
+      let tallest = known.get(cause);
+      if (tallest === undefined) {
+        const samples = texts().map((text) => html("div", { class: "lab-verdict" }, text));
+        measure.replaceChildren(...samples);
+        tallest = Math.max(...samples.map((sample) => sample.offsetHeight));
+        measure.replaceChildren();
+        known.set(cause, tallest);
+      }
       element.style.minHeight = `${tallest}px`;
     },
     /** @param {(Node | string)[]} text */

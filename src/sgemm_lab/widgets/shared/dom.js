@@ -9,9 +9,13 @@ const SVG_NS = "http://www.w3.org/2000/svg";
  * @param {Attributes} attributes
  */
 export function setAttributes(node, attributes) {
-  for (const [name, value] of Object.entries(attributes)) {
+  for (const name in attributes) {
+    const value = attributes[name];
     if (value === null) node.removeAttribute(name);
-    else if (node.getAttribute(name) !== String(value)) node.setAttribute(name, String(value));
+    else {
+      const text = `${value}`;
+      if (node.getAttribute(name) !== text) node.setAttribute(name, text);
+    }
   }
 }
 
@@ -65,6 +69,18 @@ export function button(words, act, label) {
   const node = html("button", attributes, words);
   node.addEventListener("click", act);
   return node;
+}
+
+/**
+ * Write the text of a shape. A text that is there changes: a new one would be laid out from nothing.
+ * @param {Element} node
+ * @param {string} text
+ */
+export function write(node, text) {
+  const { firstChild } = node;
+  if (firstChild instanceof Text && !firstChild.nextSibling) {
+    if (firstChild.data !== text) firstChild.data = text;
+  } else if (node.textContent !== text) node.textContent = text;
 }
 
 /**

@@ -6,14 +6,23 @@ const ruler = /** @type {CanvasRenderingContext2D} */ (
   document.createElement("canvas").getContext("2d")
 );
 
+/** @type {Map<number, Map<string, number>>} size → text → its width: most are asked for again */
+const widths = new Map();
+
 /**
  * The width of a text in px, at a size in px.
  * @param {string} text
  * @param {number} size
  */
 export function textWidth(text, size) {
+  const known = widths.get(size) ?? new Map();
+  widths.set(size, known);
+  const width = known.get(text);
+  if (width !== undefined) return width;
   ruler.font = `${size}px system-ui, -apple-system, "Segoe UI", Roboto, sans-serif`;
-  return ruler.measureText(text).width;
+  const measured = ruler.measureText(text).width;
+  known.set(text, measured);
+  return measured;
 }
 
 /**

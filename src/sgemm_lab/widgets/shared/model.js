@@ -3,6 +3,9 @@
 
 import { html } from "./dom.js";
 
+/** @type {WeakMap<HTMLElement, number>} widths, as long as changes of them are heard of */
+const widths = new WeakMap();
+
 /**
  * Call `update` once however many changes come before the browser draws again.
  * @param {() => void} update
@@ -39,17 +42,21 @@ export function listen(model, names, react) {
  * @param {() => void} react
  */
 export function onResize(root, react) {
-  let width = root.clientWidth;
+  let drawn = root.clientWidth;
   // A frame later, because a redraw may change the height that is being observed.
-  const observer = new ResizeObserver(() =>
+  const observer = new ResizeObserver(() => {
+    widths.set(root, root.clientWidth);
     requestAnimationFrame(() => {
-      if (root.clientWidth === width) return;
-      width = root.clientWidth;
+      if (root.clientWidth === drawn) return;
+      drawn = root.clientWidth;
       react();
-    }),
-  );
+    });
+  });
   observer.observe(root);
-  return () => observer.disconnect();
+  return () => {
+    observer.disconnect();
+    widths.delete(root);
+  };
 }
 
 /**
@@ -72,10 +79,12 @@ export function keepDrawn(model, names, root, update, redraw, ...more) {
 
 /**
  * The width that a picture in `root` has, in px; a guess where the page has not placed it yet.
+ * To ask the page anew while something moves would lay it out once more.
  * @param {HTMLElement} root
  */
 export function roomIn(root) {
-  return root.clientWidth ? root.clientWidth - 28 : 660; // less the padding of .sgemm-lab
+  const width = widths.get(root) ?? root.clientWidth;
+  return width ? width - 28 : 660; // less the padding of .sgemm-lab
 }
 
 /**

@@ -4,7 +4,7 @@
 
 import { WARP } from "../../hardware.py";
 import { segments } from "./controls.js";
-import { button, html, setAttributes } from "./dom.js";
+import { button, html, setAttributes, write } from "./dom.js";
 import { textWidth } from "./labels.js";
 import { put } from "./model.js";
 import { within } from "./scale.js";
@@ -297,7 +297,7 @@ function showLane(node, lane, { idle, off, hue, note }) {
   const value = `${hue}`; // the same value again would restyle the button
   if (node.style.getPropertyValue("--lane") !== value) node.style.setProperty("--lane", value);
   const below = /** @type {Element} */ (node.lastElementChild);
-  if (below.textContent !== note) below.textContent = note;
+  write(below, note);
   setAttributes(node, {
     "aria-pressed": !idle && !off,
     "aria-disabled": idle || null,

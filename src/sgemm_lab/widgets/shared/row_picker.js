@@ -1,6 +1,7 @@
 // @ts-check
 // Picks one row of a picture by pointer, finger or keyboard, and tells about it in words.
 
+import { setAttributes } from "./dom.js";
 import { put } from "./model.js";
 import { within } from "./scale.js";
 
@@ -78,7 +79,7 @@ class RowPicker {
     const stop = find(this.model.get("selected")) ?? shown[0];
     for (const node of shown) {
       node.classList.toggle("lab-current", node === active);
-      node.setAttribute("tabindex", node === stop ? "0" : "-1");
+      setAttributes(node, { tabindex: node === stop ? 0 : -1 });
     }
   }
 

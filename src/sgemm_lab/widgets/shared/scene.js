@@ -1,9 +1,10 @@
 // @ts-check
-import { setAttributes, svg } from "./dom.js";
+import { setAttributes, svg, write } from "./dom.js";
 
 /**
  * Keeps the shapes of one picture by name from one drawing to the next, so that focus survives a
- * redraw and a shape that moved can glide to its new place.
+ * redraw and a shape that moved can glide to its new place. One that is left out for a while is kept
+ * beside the picture: to make it anew takes longer.
  */
 export class Scene {
   /** @param {SVGElement} root */
@@ -11,8 +12,10 @@ export class Scene {
     this.root = root;
     /** @type {Map<string | number, SVGElement>} */
     this.nodes = new Map();
-    /** @type {Set<string | number>} */
+    /** @type {Set<string | number>} drawn since the last picture */
     this.seen = new Set();
+    /** @type {Set<string | number>} in the picture */
+    this.shown = new Set();
   }
 
   /**
@@ -31,17 +34,15 @@ export class Scene {
       this.nodes.set(key, node);
     }
     setAttributes(node, attributes);
-    if (text !== undefined && node.textContent !== text) node.textContent = text;
+    if (text !== undefined) write(node, text);
     this.seen.add(key);
     return /** @type {SVGElementTagNameMap[T]} */ (node);
   }
 
-  /** Remove what was not drawn since the last call and restore the order of drawing. */
+  /** Take out what was not drawn since the last call and restore the order of drawing. */
   finish() {
-    for (const [key, node] of this.nodes) {
-      if (this.seen.has(key)) continue;
-      node.remove();
-      this.nodes.delete(key);
+    for (const key of this.shown) {
+      if (!this.seen.has(key)) this.nodes.get(key)?.remove();
     }
     let place = this.root.firstChild;
     for (const key of this.seen) {
@@ -50,6 +51,7 @@ export class Scene {
       if (node === place) place = place.nextSibling;
       else this.root.insertBefore(node, place);
     }
+    [this.shown, this.seen] = [this.seen, this.shown];
     this.seen.clear();
   }
 }

@@ -215,5 +215,25 @@ def test_what_the_page_says_of_the_widget_at_first_is_so() -> None:
     assert widget.alt.startswith("Strassen (2 levels over warp_groups_fp32) is the fastest of")
 
 
+@pytest.mark.parametrize("k", LENGTHS)
+def test_inputs_move_the_marks_that_the_page_says(k: int) -> None:
+    widget = lab.speed_over_error()
+    at, names = LENGTHS.index(k), list(INPUTS)
+
+    def moved(way: dict[str, Any], inputs: str) -> float:
+        error = way["errors"][names.index(inputs)][at]
+        return float("inf") if error == LOST else float(error / way["errors"][0][at])
+
+    ways = [way for way in widget.ways if way["errors"][0][at]]
+    for way in ways:
+        assert moved(way, "cancelling") > 50
+        for inputs in ("large", "tiny", "wide"):
+            assert (moved(way, inputs) == float("inf")) is (way["arithmetic"] == "fp16")
+        if way["arithmetic"] in ("fp32", "tf32"):
+            assert 0.3 < moved(way, "tiny") < 2
+    best = next(way for way in ways if way["title"] == "warp_groups_fp32")
+    assert moved(best, "tiny") > 50
+
+
 def test_a_way_without_speed_or_error_has_no_point() -> None:
     assert of_kernel(load_kernel("naive")).point((64, 64, 64)) is None

@@ -223,7 +223,8 @@ function writeNames(scene, points, labels, size) {
   const order = [...points].sort((a, b) => rank(b) - rank(a) || a.y - b.y);
   for (const point of order) {
     const { way, title, x, y } = point;
-    const near = spotsBeside(x, y);
+    const all = spotsBeside(x, y);
+    const near = rank(point) ? all : all.slice(0, 2); // a crowd is named beside its marks alone
     /** @type {Spot[]} a level is one digit */
     const spots = way.chain ? [{ x, y: y - 11, anchor: "middle" }, ...near] : near;
     const spot = labels.place(way.label, SIZE * BOLD, spots);

@@ -98,12 +98,21 @@ export function nineDigits(value) {
 }
 
 /**
- * A number with two digits and its power of ten: 4.2e-07.
- * @param {number} value
+ * An error to two digits, such as "2.4·10⁻⁷".
+ * @param {number} error
  */
-export function scientific(value) {
-  const [digits, power] = halfToEven(value, 2).split("e");
-  return `${digits}e${signed(Number(power))}`;
+export function errorText(error) {
+  const [digits, power] = halfToEven(error, 2).split("e");
+  return `${digits}·${powerOfTen(Number(power))}`;
+}
+
+/**
+ * 10⁻⁷ for -7.
+ * @param {number} power
+ */
+export function powerOfTen(power) {
+  const raised = [...`${Math.abs(power)}`].map((digit) => "⁰¹²³⁴⁵⁶⁷⁸⁹"[Number(digit)]);
+  return `10${power < 0 ? "⁻" : ""}${raised.join("")}`;
 }
 
 /**

@@ -119,11 +119,6 @@ def place_name(index: Sequence[int], sides: Sequence[int]) -> str:
     return f"{index[0]}" if axes == 1 else f"({', '.join(map(str, index[:axes]))})"
 
 
-def scientific(value: float) -> str:
-    """Write a number with two digits and its power of ten: 4.2e-07."""
-    return f"{value:.1e}"
-
-
 def power_of_ten(power: int) -> str:
     """Return a power of ten with a raised exponent: 10⁻⁷."""
     return "10" + str(power).translate(_RAISED)

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from pretended_engine import Library, Watched, pretend
+from pretended_engine import Library, Watched, on_gpu, pretend
 from record_samples import DEVICE, run
 
 from sgemm_lab.errors import LabError
@@ -100,6 +100,28 @@ def test_an_older_gpu_leaves_the_kernel_of_warp_groups_out(
     _, found = measure.take_fewer_record(tmp_path, ((16, 16, 16),), progress=told.append)
     assert (found.complete, found.inside) == (True, ())
     assert "warp_groups_fp32 is left out: it needs sm_90" in told[-1]
+
+
+def test_levels_are_products_whose_errors_stand_beside_those_of_kernels(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    small(monkeypatch)
+    found = measure.products_by_levels()
+    levels = range(1, measure.MOST_LEVELS + 1)
+    assert list(found) == [
+        *(f"strassen:levels={one}" for one in levels),
+        *(f"strassen+3xtf32:levels={one}" for one in levels),
+    ]
+    inside = load_kernel("warp_groups_fp32").fingerprint
+    assert [fingerprint for _, fingerprint in found.values()] == [""] * 4 + [inside] * 4
+    random = np.random.RandomState(3)
+    a, b = (on_gpu(random.uniform(-1, 1, shape)) for shape in ((32, 48), (48, 16)))
+    for product, _ in found.values():
+        c = on_gpu(np.full((32, 16), np.nan))
+        product(a, b, c)
+        assert np.allclose(c, a @ b, atol=1e-4)
+    monkeypatch.setattr(measure, "device_target", lambda: "sm_80")
+    assert len(measure.products_by_levels()) == measure.MOST_LEVELS
 
 
 def test_a_wrong_product_ends_the_record(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

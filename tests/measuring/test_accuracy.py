@@ -1,15 +1,19 @@
 """Errors by class of inputs. NumPy stands in for CuPy, and NumPy's products for kernels."""
 
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from record_samples import DEVICE, run
 
-from sgemm_lab.measuring import accuracy
+from sgemm_lab.errors import LabError
+from sgemm_lab.measuring import accuracy, recorder
 from sgemm_lab.measuring.accuracy import accuracies, inputs, product_errors
 from sgemm_lab.records.data import INPUTS
+from sgemm_lab.records.store import load_record
 
 
 def fp32(a: Any, b: Any, c: Any) -> None:
@@ -66,3 +70,34 @@ def test_every_class_is_measured_at_every_length_and_lost_elements_are_counted()
         assert right.lost == 0
         assert right.largest is not None
         assert right.largest <= 64
+
+
+def test_a_product_that_refuses_a_size_is_left_out_there() -> None:
+    def short(a: Any, b: Any, c: Any) -> None:
+        if a.shape[1] > 33:
+            raise LabError("K is at most 33.")
+        c[:] = a @ b
+
+    said: list[str] = []
+    found = list(accuracies({"short": short, "fp32": fp32}, said.append))
+    assert {one.k for one in found if one.kernel == "short"} == {33}
+    assert {one.k for one in found if one.kernel == "fp32"} == {33, 64}
+    assert said.count("short is left out: K is at most 33.") == len(INPUTS)
+
+
+def test_a_record_of_errors_has_what_is_no_kernel_too(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr(recorder, "current_device", lambda: DEVICE)
+    monkeypatch.setattr(recorder, "new_run", run)
+    monkeypatch.setattr(recorder, "contenders", lambda _kernels: {"cublas": fp32})
+    path, found = recorder.record_errors([], tmp_path, others={"strassen": (fp32, "abc")})
+    assert load_record(path).runs == (found,)
+    errors = found.accuracies or ()
+    assert {(one.kernel, one.fingerprint) for one in errors} == {
+        ("cublas", ""),
+        ("strassen", "abc"),
+    }
+    record = load_record(path)
+    assert record.accuracy("strassen", "half", 64, "abc") in errors
+    assert record.accuracy("strassen", "half", 64) is None

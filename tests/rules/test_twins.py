@@ -18,6 +18,7 @@ from sgemm_lab import text
 from sgemm_lab.models.limits import limit_words
 from sgemm_lab.rules import (
     comparisons,
+    error_points,
     memory,
     occupancy,
     on_paper,
@@ -37,6 +38,7 @@ PACKAGE = Path(sgemm_lab.__file__).parent
 MODULES = {
     "text": "text.js",
     "comparisons": "rules/comparisons.js",
+    "errors": "rules/error_points.js",
     "limits": "models/limits.js",
     "memory": "rules/memory.js",
     "occupancy": "rules/occupancy.js",
@@ -181,6 +183,34 @@ def scoreboards(draw: st.DrawFn) -> tuple[Any, ...]:
         rows.append(row)
     wanted = (["", "H200"], ["", "64×64×64"], ["", "fp32"], ["", "TILE"], score_rows.COLUMNS)
     return rows, *(draw(st.sampled_from(some)) for some in wanted), draw(st.booleans())
+
+
+@st.composite
+def error_pictures(draw: st.DrawFn) -> tuple[Any, ...]:
+    """Ways with what is known of their speeds and errors, and what to show of them."""
+    found = st.sampled_from([None, error_points.LOST, 2.5e-7, 1e-6, 3.25e-4]) | st.floats(1e-9, 1)
+    speed = st.none() | st.sampled_from([50.0, 128.0]) | st.floats(0.1, 1000)
+    ways = [
+        {
+            "title": f"way {i}",
+            "library": draw(st.booleans()),
+            "first": [draw(st.booleans()) for _ in range(2)],
+            "tflops": [draw(speed) for _ in range(2)],
+            "timed": [draw(found) for _ in range(2)],
+            "errors": [[draw(found) for _ in range(2)] for _ in range(3)],
+        }
+        for i in range(draw(st.integers(0, 8)))
+    ]
+    k = draw(st.sampled_from([error_points.TIMED, 0, 1]))
+    return ways, draw(st.integers(0, 1)), draw(st.integers(0, 2)), k, draw(st.booleans())
+
+
+def python_errors(ways: list[Any], size: int, inputs: int, k: int, every: bool) -> list[Any]:
+    shown = error_points.shown_ways(ways, size, inputs, k, every=every)
+    told = [error_points.way_words(ways, i, size, inputs, k, "4096³") for i in shown]
+    words = error_points.error_words(ways, shown, size, inputs, k)
+    place = error_points.place_words("4096³", "normal", 1024 * (k + 1), 1024, len(ways))
+    return [shown, told, words, place]
 
 
 def python_scores(rows: list[Any], *wanted: Any) -> list[Any]:
@@ -421,8 +451,19 @@ TWINS = [
     Twin(
         "numbers with powers of ten",
         st.tuples(st.floats(1e-12, 1e12)),
-        text.scientific,
-        "(value) => text.scientific(value)",
+        text.error_text,
+        "(error) => text.errorText(error)",
+    ),
+    Twin(
+        "speed over error",
+        error_pictures(),
+        python_errors,
+        """(ways, size, inputs, k, every) => {
+          const shown = errors.shownWays(ways, size, inputs, k, every);
+          return [shown, shown.map((i) => errors.wayWords(ways, i, size, inputs, k, "4096³")),
+                  errors.errorWords(ways, shown, size, inputs, k),
+                  errors.placeWords("4096³", "normal", 1024 * (k + 1), 1024, ways.length)];
+        }""",
     ),
     Twin(
         "the scoreboard",

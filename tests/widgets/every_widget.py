@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
+import error_samples
 import gpu_samples
 import ladder_samples
 import occupancy_samples
@@ -29,6 +30,7 @@ from sgemm_lab.widgets import (
     Roofline,
     Scoreboard,
     SevenProducts,
+    SpeedError,
     Steps,
     TileWaves,
     Timeline,
@@ -104,6 +106,11 @@ SAMPLES = {
         lambda: SevenProducts(PRODUCTS),
         lab.seven_products,
         ("step", [2, 7, 3, 1]),
+    ),
+    "speed over error": Sample(
+        lambda: SpeedError(error_samples.WAYS, **error_samples.PLACES),
+        lab.speed_over_error,
+        ("size", ["16384³", "4096³"]),
     ),
     "fragment map": Sample(
         lambda: FragmentMap(INSTRUCTIONS),

@@ -21,6 +21,7 @@ from sgemm_lab.cuda.launch import multiply, require_gpu
 from sgemm_lab.dispatch.product import dispatcher
 from sgemm_lab.dispatch.shapes import SQUARES
 from sgemm_lab.errors import LabError
+from sgemm_lab.fewer.measure import products_by_levels
 from sgemm_lab.files import own_records
 from sgemm_lab.kernel import load_kernels
 from sgemm_lab.measuring.race import Budget
@@ -36,7 +37,7 @@ from sgemm_lab.measuring.sizes import TIME_LIMIT
 from sgemm_lab.models.judging import findings
 from sgemm_lab.models.scoreboard import Line, lines
 from sgemm_lab.records.data import MATMUL, Score
-from sgemm_lab.records.fewer import FEWER
+from sgemm_lab.records.fewer import FEWER, STRASSEN
 from sgemm_lab.records.store import add_run, load_record, load_records, not_yet_measured
 from sgemm_lab.text import plural, tenths_percent
 
@@ -150,13 +151,17 @@ def run_counters(options: argparse.Namespace) -> int:
 
 def run_errors(options: argparse.Namespace) -> int:
     """Measure errors and keep them; 130 where it was stopped early."""
-    kernels = for_this_gpu(options.kernels)
-    path, run = record_errors(kernels, options.out or own_records(), progress=tell)
+    names = [name for name in options.kernels if name != STRASSEN]
+    only_strassen = STRASSEN in options.kernels and not names
+    kernels = [] if only_strassen else for_this_gpu(names)
+    others = products_by_levels() if STRASSEN in options.kernels or not names else {}
+    path, run = record_errors(kernels, options.out or own_records(), tell, others)
     if options.json:
         print_json([asdict(found) for found in run.accuracies or ()])
     else:
-        count = plural(len(run.accuracies or ()), "error", "errors")
-        print(f"Wrote {count} of {plural(len(kernels), 'kernel', 'kernels')} to {path}.")
+        found = run.accuracies or ()
+        products = len({one.kernel for one in found})
+        print(f"Wrote {plural(len(found), 'error')} of {plural(products, 'product')} to {path}.")
     return 0 if run.complete else 130
 
 

@@ -2,7 +2,9 @@
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
+from typing import Any
 
 from sgemm_lab.cuda.compiler import suits
 from sgemm_lab.cuda.launch import LoadedKernel, device_target, require_gpu
@@ -25,7 +27,7 @@ from sgemm_lab.measuring.race import (
 )
 from sgemm_lab.measuring.recorder import current_device, new_run
 from sgemm_lab.records.data import CUBLAS, Spread
-from sgemm_lab.records.fewer import FEWER, Errors, FewerRun, Inside, SizeTimes, Way
+from sgemm_lab.records.fewer import FEWER, Errors, FewerRun, Inside, SizeTimes, Way, leveled
 from sgemm_lab.records.kind import RunFile
 from sgemm_lab.text import plural, size_text
 
@@ -57,6 +59,9 @@ INSIDE_SIZES: dict[Size, int] = {
 
 ERROR_SIZES = {1024: 3, 4096: 3, 16384: 4}
 """Extents of square matrices whose errors are measured, and the most levels."""
+
+MOST_LEVELS = 4
+"""Whose errors are measured beside those of kernels, by class of inputs and K."""
 
 EXACT_SIZES: tuple[Size, ...] = (
     (1, 1, 1), (3, 5, 7), (17, 33, 9), (64, 64, 64), (1, 1000, 33), (1000, 1, 33), (127, 129, 131),
@@ -277,6 +282,31 @@ def measure_errors(n: int, inputs: str, most: int, leaf: Leaf | None = None) -> 
 
     levels = (GpuProduct(make_plan((n, n, n), count), leaf) for count in range(most + 1))
     return Errors(inputs, n, n, n, len(rows), error(cublas()), tuple(map(error, levels)))
+
+
+def products_by_levels() -> dict[str, tuple[Product, str]]:
+    """Return products of 1, 2, … levels, by the name that their errors have among those of kernels.
+
+    Each comes with the fingerprint of the kernel that multiplies all its leaves; without one where
+    each leaf gets the fastest kernel in FP32.
+
+    Raises:
+        LabError: no GPU, or the kernel of the leaves cannot be loaded.
+    """
+    kernel = load_kernel(INSIDE)
+    leaves: list[tuple[str, Leaf | None, str]] = [("fp32", None, "")]
+    if suits(kernel, device_target()):
+        leaves.append((kernel.arithmetic, LoadedKernel(kernel), kernel.fingerprint))
+    return {
+        leveled(arithmetic, levels): (partial(_multiply, levels, leaf), fingerprint)
+        for arithmetic, leaf, fingerprint in leaves
+        for levels in range(1, MOST_LEVELS + 1)
+    }
+
+
+def _multiply(levels: int, leaf: Leaf | None, a: Any, b: Any, c: Any) -> None:
+    plan = make_plan((*c.shape, a.shape[1]), levels)
+    GpuProduct(plan, leaf)(a, b, c)
 
 
 def _name(plan: Plan) -> str:

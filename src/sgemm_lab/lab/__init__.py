@@ -24,8 +24,8 @@ counters of a launch, the ``card`` of the GPU (``card().clock_mhz``), the ``kern
 ``{value}`lab.speed("split")` GFLOP/s``; see :mod:`sgemm_lab.book.values`.
 
 **Of tensor cores.** ``fragment_map`` of a warp, number ``formats``, a number ``in_two``; ``errors``
-by class of inputs, ``speed_and_error`` of kernels, cuBLAS in another arithmetic (``library``), what
-three products leave (``contributions``).
+by class of inputs, ``speed_and_error`` of kernels, ``speed_over_error`` of all of them, cuBLAS in
+another arithmetic (``library``), what three products leave (``contributions``).
 
 **Pictures that move.** ``roofline``, ``intensity``, ``occupancy``, ``coalescing``, ``banks``,
 ``timeline``, ``tile_waves``, ``machine_code``, ``ladder``, ``memory_ladder``, ``in_flight``; and
@@ -68,6 +68,7 @@ from sgemm_lab.lab import ladders as _ladders
 from sgemm_lab.lab import occupancy_calculator as _occupancy
 from sgemm_lab.lab import painting as _painting
 from sgemm_lab.lab import roofs as _roofs
+from sgemm_lab.lab import speed_error as _points
 from sgemm_lab.lab import tiles as _tiles
 from sgemm_lab.lab.agreement import Agreement
 from sgemm_lab.lab.checking import verdict
@@ -147,6 +148,7 @@ from sgemm_lab.widgets import (
     Roofline,
     Scoreboard,
     SevenProducts,
+    SpeedError,
     Steps,
     TileWaves,
     Timeline,
@@ -802,7 +804,12 @@ def speed_and_error(
     *names: str, conclusion: str, size: int | Size = 4096, levels: bool = False
 ) -> Picture:
     """Draw speed over error, each kernel and each mode of cuBLAS a point; Strassen's by levels."""
-    return _accuracies.speed_and_error(names, conclusion, _size(size), levels)
+    return _points.speed_and_error(names, conclusion, _size(size), levels)
+
+
+def speed_over_error() -> SpeedError:
+    """Draw the same of all that is recorded, with switches for inputs, K and size."""
+    return _points.speed_over_error()
 
 
 def contributions() -> dict[str, str]:
@@ -967,6 +974,7 @@ __all__ = [
     "source",
     "speed",
     "speed_and_error",
+    "speed_over_error",
     "spread",
     "step",
     "strassen",

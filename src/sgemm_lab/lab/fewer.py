@@ -96,11 +96,14 @@ class Fewer:
         """
         return self.run.at(n)
 
+    def is_timed(self, n: int) -> bool:
+        """Whether times of n×n matrices were measured."""
+        return any(found.size == (n, n, n) for found in self.run.times)
+
     def has(self, n: int) -> bool:
         """Whether times and errors of n×n matrices, uniform in ±0.5, were measured."""
-        timed = any(found.size == (n, n, n) for found in self.run.times)
         kinds = [one.inputs for one in self.run.errors if (one.m, one.n, one.k) == (n, n, n)]
-        return timed and UNIFORM in kinds
+        return self.is_timed(n) and UNIFORM in kinds
 
     def best(self, n: int) -> Way:
         """Return the plan that the model takes for n×n matrices, as it was measured.

@@ -5,6 +5,7 @@ from typing import Any
 
 from sgemm_lab.checking.judge import rounding_shares
 from sgemm_lab.cuda.launch import require_gpu
+from sgemm_lab.errors import LabError
 from sgemm_lab.kernel import Size
 from sgemm_lab.measuring.race import Product, Progress
 from sgemm_lab.records.data import INPUTS, Accuracy
@@ -44,7 +45,8 @@ def product_errors(products: Mapping[str, Product], size: Size) -> dict[str, flo
 def accuracies(products: Mapping[str, Product], progress: Progress) -> Iterator[Accuracy]:
     """Measure every product at every class of inputs and every length of K.
 
-    What is yielded has no fingerprint: only who loaded a kernel knows it.
+    What is yielded has no fingerprint: only who loaded a kernel knows it. A product that refuses a
+    size with a LabError is left out there; ``progress`` is told why.
 
     Raises:
         LabError: no GPU.
@@ -58,7 +60,11 @@ def accuracies(products: Mapping[str, Product], progress: Progress) -> Iterator[
             norm = float(cupy.linalg.norm(right))
             for name, product in products.items():
                 c = cupy.full((SIDE, SIDE), float("nan"), "float32")
-                product(a, b, c)
+                try:
+                    product(a, b, c)
+                except LabError as refusal:
+                    progress(f"{name} is left out: {refusal}")
+                    continue
                 lost = int((~cupy.isfinite(c)).sum())
                 size = (SIDE, SIDE, k)
                 if lost:

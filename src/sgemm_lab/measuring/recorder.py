@@ -9,7 +9,7 @@ import math
 import subprocess
 import tempfile
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
@@ -30,6 +30,7 @@ from sgemm_lab.measuring.microbench import microbenchmarks
 from sgemm_lab.measuring.race import (
     CUBLAS_CALL,
     Budget,
+    Product,
     RaceInterrupted,
     WatchCard,
     contenders,
@@ -315,9 +316,18 @@ def record_counters(
 
 
 def record_errors(
-    kernels: Sequence[Kernel], folder: Path, progress: Progress = lambda _: None
+    kernels: Sequence[Kernel],
+    folder: Path,
+    progress: Progress = lambda _: None,
+    others: Mapping[str, tuple[Product, str]] | None = None,
 ) -> tuple[Path, Run]:
     """Measure how far off kernels and cuBLAS are on every class of inputs; return file and run.
+
+    Args:
+        kernels: what multiplies.
+        folder: of records.
+        progress: is told what is done.
+        others: further products by name, each with the fingerprint of what it is made of.
 
     Raises:
         LabError: as ``take_record`` does.
@@ -325,9 +335,12 @@ def record_errors(
     device = current_device()
     _look_first(folder, device)
     base, taken = new_run(), _Taken()
+    others = others or {}
     prints = {kernel.name: kernel.fingerprint for kernel in kernels}
+    prints |= {name: fingerprint for name, (_, fingerprint) in others.items()}
+    products = contenders(kernels) | {name: product for name, (product, _) in others.items()}
     with _keeping(taken, progress):
-        for found in accuracies(contenders(kernels), progress):
+        for found in accuracies(products, progress):
             taken.accuracies.append(replace(found, fingerprint=prints.get(found.kernel, "")))
     run = replace(base, complete=taken.complete, accuracies=tuple(taken.accuracies))
     return keep_run(folder, device, run), run

@@ -250,8 +250,8 @@ def _on_the_busiest(kernel: Kernel, size: Size, gpu: Gpu) -> float:
     """Return the multiply-adds per step if every SM had as much work as the busiest.
 
     The launch lasts until the busiest SM is done. What SMs share out are whole blocks, or what a
-    block would get on a GPU of endless SMs: windows of a tile, if sharing these is worth it. Tiles at the edge of C are left out:
-    some of their threads may have nothing to do.
+    block would get on a GPU of endless SMs: windows of a tile, if sharing these is worth it. Tiles
+    at the edge of C are left out: some of their threads may have nothing to do.
     """
     (m, n, k), tile = size, Tile.from_constants(kernel.values)
     rows, columns = min(m, tile.bm), min(n, tile.bn)

@@ -405,16 +405,19 @@ class Record:
         found = (m for run in self.runs for m in run.measurements if m.kernel == name)
         return {m.size: m for m in found}.get(size)
 
-    def accuracy(self, kernel: Kernel | str, inputs: str, k: int) -> Accuracy | None:
-        """Return the latest accuracy of this source of a kernel, or of a mode of cuBLAS, or None.
+    def accuracy(
+        self, kernel: Kernel | str, inputs: str, k: int, fingerprint: str = ""
+    ) -> Accuracy | None:
+        """Return the latest accuracy of this source of a kernel, or of another product, or None.
 
         Args:
-            kernel: a kernel, or one of ``CUBLAS_MODES``.
+            kernel: a kernel, or the name of what is none, such as one of ``CUBLAS_MODES``.
             inputs: one of ``INPUTS``.
             k: terms of a sum.
+            fingerprint: of the code that what is no kernel is made of, where it has one.
         """
         if isinstance(kernel, str):
-            return self._by_inputs.get((kernel, "", inputs, k))
+            return self._by_inputs.get((kernel, fingerprint, inputs, k))
         return self._by_inputs.get((kernel.name, kernel.fingerprint, inputs, k))
 
     @cached_property

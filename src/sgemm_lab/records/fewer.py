@@ -225,6 +225,11 @@ def strassen_over(arithmetic: str) -> str:
     return STRASSEN if arithmetic == "fp32" else f"{STRASSEN}+{arithmetic}"
 
 
+def leveled(arithmetic: str, levels: int) -> str:
+    """Return the name under which the errors of so many levels stand among those of kernels."""
+    return f"{strassen_over(arithmetic)}:levels={levels}"
+
+
 FEWER = Kind(FewerRecord, "Run 'sgemm-lab strassen record' anew.", "fewer")
 """What ``sgemm-lab strassen record`` writes."""
 

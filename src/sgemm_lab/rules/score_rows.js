@@ -1,7 +1,7 @@
 // @ts-check
 // Which rows of the scoreboard are shown: score_rows.py in JavaScript, held equal to it by a test.
 
-import { number, percent, scientific, sizeText } from "../text.js";
+import { errorText, number, percent, sizeText } from "../text.js";
 import { sentence } from "./sentences.js";
 
 /**
@@ -50,7 +50,7 @@ export function cellWords(row, column) {
   if (value === undefined) return "–";
   if (column === "size") return sizeText(row.size);
   if (column === "gflops") return number(row.gflops);
-  if (column === "error") return scientific(Number(value));
+  if (column === "error") return errorText(Number(value));
   if (column === "of_cublas_error") return `${number(Number(value))} times`; // from a half to hundreds
   return typeof value === "string" ? value : percent(Number(value));
 }

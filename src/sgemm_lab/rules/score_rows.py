@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from sgemm_lab.rules.sentences import sentence
-from sgemm_lab.text import number, percent, scientific, size_text
+from sgemm_lab.text import error_text, number, percent, size_text
 
 COLUMNS = (
     "kernel", "size", "gflops", "of_cublas", "of_bound", "bound_by", "arithmetic", "error",
@@ -58,7 +58,7 @@ def cell_words(row: Mapping[str, Any], column: str) -> str:
     if column == "gflops":
         return number(value)
     if column == "error":
-        return scientific(value)
+        return error_text(value)
     if column == "of_cublas_error":  # from a half to hundreds
         return f"{number(value)} times"
     return value if isinstance(value, str) else percent(value)

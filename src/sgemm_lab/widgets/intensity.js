@@ -6,12 +6,13 @@ import { MAX_REGISTERS } from "../hardware.py";
 import { levelRoof, roofAt } from "../rules/roofs.js";
 import { raising, tileOf, tileReport } from "../rules/tile.js";
 import { number, percent } from "../text.js";
+import { drawAxes } from "./shared/axes.js";
 import { moveTo } from "./shared/controls.js";
 import { button, html, setAttributes, svg } from "./shared/dom.js";
 import { Labels } from "./shared/labels.js";
 import { HUES, mark } from "./shared/levels.js";
 import { chosenGpu, gpuChooser, keepDrawn, put, redrawer, roomIn } from "./shared/model.js";
-import { chartLimits, drawAxes, drawRoofs, labelRoofs } from "./shared/roofs_chart.js";
+import { chartLimits, drawRoofs, labelRoofs, ROOF_AXES } from "./shared/roofs_chart.js";
 import { within } from "./shared/scale.js";
 import { Scene } from "./shared/scene.js";
 
@@ -412,7 +413,7 @@ function drawLanding(scene, picture, now, gpus, width) {
 function landingOf(scene, { gpu, report, secret }, gpus, box) {
   const hidden = ["l2", "l1", "register", ...(report.usesShared ? [] : ["shared"])];
   const reach = { intensity: report.compulsory / 3, gflops: gpu.peak_gflops };
-  const axes = drawAxes(scene, box, chartLimits(gpus, [reach]));
+  const axes = drawAxes(scene, box, chartLimits(gpus, [reach]), ROOF_AXES);
   const labels = new Labels(box.left + 2, box.top - 6, box.right, box.bottom - 2);
   const shown = secret ? [] : report.roofs.filter(({ level }) => !hidden.includes(level));
   const places = shown.map(({ level, intensity }) => {

@@ -1,10 +1,11 @@
 // @ts-check
 // The picture of a roofline: roofs, points and what ties them together.
 
+import { drawAxes } from "./shared/axes.js";
 import { setAttributes, svg } from "./shared/dom.js";
-import { Labels, spotsAround, textWidth } from "./shared/labels.js";
+import { Labels, spotsAround, spotsBeside, textWidth } from "./shared/labels.js";
 import { HUES, LEVEL_NAMES, mark } from "./shared/levels.js";
-import { drawAxes, drawRoofs, labelRoofs } from "./shared/roofs_chart.js";
+import { drawRoofs, labelRoofs, ROOF_AXES } from "./shared/roofs_chart.js";
 import { within } from "./shared/scale.js";
 import { Scene } from "./shared/scene.js";
 
@@ -57,7 +58,7 @@ export function drawRoofline(picture, layers, content, room) {
   const label = `Roofline of ${gpu.name}, ${visible.length} points`;
   setAttributes(picture, { viewBox: `0 0 ${width} ${height}`, height, "aria-label": label });
   const box = { left: 60, top: 26, right: width - 14, bottom: height - 50 };
-  const axes = drawAxes(layers.roofs, box, limits);
+  const axes = drawAxes(layers.roofs, box, limits, ROOF_AXES);
   const shown = new Set(offered.map(({ id }) => id));
   const hidden = gpu.levels.map(({ id }) => id).filter((id) => !shown.has(id));
   const labels = new Labels(box.left + 2, box.top - 4, box.right, box.bottom - 2);
@@ -221,28 +222,6 @@ function name({ axes, box, layers, labels }, points, words, key) {
   const look = { class: "lab-label lab-name", "data-kernel": kernel, "font-size": SIZE };
   const at = { "text-anchor": spot.anchor, transform: `translate(${spot.x} ${spot.y})` };
   layers.labels.draw(key, "text", { ...look, ...at }, words);
-}
-
-/**
- * Places for a name around a point, the best first.
- * @param {number} x
- * @param {number} y
- * @returns {Spot[]}
- */
-function spotsBeside(x, y) {
-  return [
-    { x: x + 12, y: y + 4, anchor: "start" },
-    { x: x - 12, y: y + 4, anchor: "end" },
-    { x, y: y + 25, anchor: "middle" },
-    { x, y: y - 14, anchor: "middle" },
-    { x: x + 8, y: y + 21, anchor: "start" },
-    { x: x - 8, y: y + 21, anchor: "end" },
-    { x: x + 8, y: y - 12, anchor: "start" },
-    { x: x - 8, y: y - 12, anchor: "end" },
-    { x: x + 4, y: y + 38, anchor: "middle" },
-    { x: x + 4, y: y - 28, anchor: "middle" },
-    { x: x + 16, y: y - 28, anchor: "end" },
-  ];
 }
 
 /**

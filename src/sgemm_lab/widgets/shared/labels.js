@@ -157,3 +157,25 @@ export function spotsAround(x, y) {
     }),
   );
 }
+
+/**
+ * Places for a name around a point, the best first.
+ * @param {number} x
+ * @param {number} y
+ * @returns {Spot[]}
+ */
+export function spotsBeside(x, y) {
+  return [
+    { x: x + 12, y: y + 4, anchor: "start" },
+    { x: x - 12, y: y + 4, anchor: "end" },
+    { x, y: y + 25, anchor: "middle" },
+    { x, y: y - 14, anchor: "middle" },
+    { x: x + 8, y: y + 21, anchor: "start" },
+    { x: x - 8, y: y + 21, anchor: "end" },
+    { x: x + 8, y: y - 12, anchor: "start" },
+    { x: x - 8, y: y - 12, anchor: "end" },
+    { x: x + 4, y: y + 38, anchor: "middle" },
+    { x: x + 4, y: y - 28, anchor: "middle" },
+    { x: x + 16, y: y - 28, anchor: "end" },
+  ];
+}

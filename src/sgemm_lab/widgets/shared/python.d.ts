@@ -66,6 +66,11 @@ declare module "*/judge.py" {
   export const UNIT_ROUNDOFF: number;
 }
 
+declare module "*/error_points.py" {
+  export const LOST: number;
+  export const TIMED: number;
+}
+
 declare module "*/of_kernel.py" {
   export const LARGEST_MATRICES: number;
   export const LARGEST_PRODUCT: number;

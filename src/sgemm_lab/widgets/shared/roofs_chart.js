@@ -5,13 +5,12 @@ import { levelRoof } from "../../rules/roofs.js";
 import { number } from "../../text.js";
 import { spotsAround, textWidth } from "./labels.js";
 import { HUES } from "./levels.js";
-import { logScale } from "./scale.js";
 
 /**
  * @typedef {import("./scene.js").Scene} Scene
  * @typedef {import("./labels.js").Labels} Labels
- * @typedef {{ x: [number, number], y: [number, number] }} Limits
- * @typedef {{ x: LogScale, y: LogScale }} Axes
+ * @typedef {import("./axes.js").Limits} Limits
+ * @typedef {import("./axes.js").Axes} Axes
  * @typedef {{ x1: number, y1: number, x2: number, y2: number }} Line
  * @typedef {object} More
  * @property {RoofedGpu} gpu
@@ -22,6 +21,9 @@ import { logScale } from "./scale.js";
  * @property {number} ridge FLOP/B; Infinity for a peak
  * @typedef {Line & More} DrawnRoof
  */
+
+/** @type {import("./axes.js").Names} */
+export const ROOF_AXES = { x: "arithmetic intensity, FLOP per byte", y: "GFLOP/s", tick: number };
 
 /**
  * Axis limits that hold every roof of every GPU and all `points`: nothing moves but the roofs.
@@ -40,51 +42,6 @@ export function chartLimits(gpus, points) {
     x: [left, Math.max(4, ...ridges, ...xs) * 4],
     y: [Math.min(...ys) / 1.6, Math.max(...peaks, ...ys) * 2.2],
   };
-}
-
-/**
- * The decades of a log scale; where there are only one or two, their double and fivefold too.
- * @param {LogScale} scale
- */
-function ticks({ decades, low, high }) {
-  if (decades.length > 2) return decades;
-  return [decades[0] / 10, ...decades]
-    .flatMap((decade) => [decade, 2 * decade, 5 * decade])
-    .filter((value) => value >= low && value <= high);
-}
-
-/**
- * Axes with few words: a faint line and a number per tick, the units once.
- * @param {Scene} scene
- * @param {Box} box
- * @param {Limits} limits
- * @returns {Axes}
- */
-export function drawAxes(scene, box, limits) {
-  const x = logScale(...limits.x, box.left, box.right);
-  const y = logScale(...limits.y, box.bottom, box.top);
-  /** @type {(key: string, from: [number, number], to: [number, number], name: string) => void} */
-  const line = (key, [x1, y1], [x2, y2], name) => {
-    scene.draw(key, "path", { class: name, d: `M${x1} ${y1}L${x2} ${y2}` });
-  };
-  /** @type {(key: string, at: [number, number], anchor: string, words: string, name?: string) => void} */
-  const text = (key, at, anchor, words, name = "lab-tick") => {
-    const attributes = { class: name, x: at[0], y: at[1], "text-anchor": anchor };
-    scene.draw(key, "text", attributes, words);
-  };
-  for (const tick of ticks(x)) {
-    line(`x${tick}`, [x(tick), box.top], [x(tick), box.bottom], "lab-grid");
-    text(`tx${tick}`, [x(tick), box.bottom + 24], "middle", number(tick));
-  }
-  for (const tick of ticks(y)) {
-    line(`y${tick}`, [box.left, y(tick)], [box.right, y(tick)], "lab-grid");
-    text(`ty${tick}`, [box.left - 8, y(tick) + 4], "end", number(tick));
-  }
-  line("axis", [box.left, box.bottom], [box.right, box.bottom], "lab-axis");
-  text("y-unit", [4, box.top - 10], "start", "GFLOP/s", "lab-unit");
-  const words = "arithmetic intensity, FLOP per byte";
-  text("x-unit", [box.right, box.bottom + 43], "end", words, "lab-unit");
-  return { x, y };
 }
 
 /**

@@ -24,6 +24,8 @@ const STEPS = {
  *   in the order of the arrow keys
  * @property {{ element: HTMLElement, show: (text: (Node | string)[]) => void }} told shows words
  * @property {(name: string | undefined) => (Node | string)[]} words about a row, or about none
+ * @property {(event: MouseEvent) => string | null} [near] the row nearest to a pointer, where rows
+ *   are marks that may lie on each other
  * @property {() => void} [open] for a row that is chosen once more, or with Enter
  */
 
@@ -41,13 +43,14 @@ export function rowPicker(picked) {
 
 class RowPicker {
   /** @param {Picked} picked */
-  constructor({ model, root, picture, row, told, words, open = () => {} }) {
+  constructor({ model, root, picture, row, told, words, near, open = () => {} }) {
     this.model = model;
     this.root = root;
     this.picture = picture;
     this.row = row;
     this.told = told;
     this.words = words;
+    this.near = near;
     this.open = open;
     /** @type {string | null} the name of the row under the pointer */
     this.hovered = null;
@@ -65,6 +68,7 @@ class RowPicker {
    * @param {Event} event
    */
   rowOf(event) {
+    if (this.near && event instanceof MouseEvent) return this.near(event);
     const node = /** @type {Element} */ (event.target).closest?.(`.${this.row}`);
     return /** @type {SVGElement | null | undefined} */ (node)?.dataset.name ?? null;
   }

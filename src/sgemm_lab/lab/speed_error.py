@@ -1,0 +1,248 @@
+"""Speed and error of all that multiplies, gathered once: for pictures and for the widget.
+
+A way's errors are of two kinds. ``timed`` is that of the very product whose speed is told, on
+inputs uniform in ±0.5. ``errors`` are by class of inputs and K, of a smaller C.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+
+from sgemm_lab.errors import LabError
+from sgemm_lab.kernel import Kernel, Size, load_kernel, load_kernels
+from sgemm_lab.lab import session
+from sgemm_lab.lab.accuracies import LIBRARY_NAMES
+from sgemm_lab.lab.fewer import fewer
+from sgemm_lab.lab.output import Picture, PictureOfTwoWidths
+from sgemm_lab.lab.speeds import score_of
+from sgemm_lab.measuring.accuracy import LENGTHS, SIDE
+from sgemm_lab.records.data import CUBLAS_MODES, INPUTS, Accuracy, Record
+from sgemm_lab.records.fewer import FEWER, leveled
+from sgemm_lab.rules.error_points import LOST
+from sgemm_lab.text import plural, size_text
+from sgemm_lab.widgets import SpeedError
+from sgemm_lab.widgets.error_plot import KERNEL, LIBRARY, STRASSEN, Point, draw_points
+from sgemm_lab.widgets.speed_error import Way
+
+SIZES: tuple[Size, ...] = ((4096, 4096, 4096), (8192, 8192, 8192), (16384, 16384, 16384))
+"""At which the widget tells speeds."""
+
+
+@dataclass(frozen=True)
+class Measured:
+    """All that is recorded of a way to multiply."""
+
+    name: str
+    kind: str
+    arithmetic: str
+    """Of its products: of the leaves, where it is Strassen's."""
+    tflops: Mapping[Size, float]
+    timed: Mapping[Size, float]
+    """The error of the product that was timed."""
+    errors: Mapping[tuple[str, int], Accuracy] = field(default_factory=dict)
+    """By class of inputs and K."""
+    levels: int = 0
+    over: str = ""
+    """The kernel of Strassen's leaves, where it is one."""
+
+    def point(self, size: Size) -> Point | None:
+        """Return its speed and error at a size, both of one product, or None."""
+        if size not in self.tflops or size not in self.timed:
+            return None
+        shown = str(self.levels) if self.levels else self.name
+        return Point(shown, self.arithmetic, self.tflops[size], self.timed[size], self.kind)
+
+
+def of_kernel(kernel: Kernel, sizes: Sequence[Size] = SIZES) -> Measured:
+    """Return what the first of the book's records has of a kernel."""
+    record = session.book_records()[0]
+    found = {size: score for size in sizes if (score := record.score(kernel, size))}
+    return Measured(
+        kernel.name, KERNEL, kernel.arithmetic,
+        {size: score.gflops / 1e3 for size, score in found.items()},
+        {size: score.error for size, score in found.items() if score.error is not None},
+        _errors(record, kernel),
+    )  # fmt: skip
+
+
+def of_library(arithmetic: str, sizes: Sequence[Size] = SIZES) -> Measured:
+    """Return what the first of the book's records has of a mode of cuBLAS."""
+    record, name = session.book_records()[0], CUBLAS_MODES[arithmetic]
+    found = {size: one for size in sizes if (one := record.library(arithmetic, size))}
+    return Measured(
+        LIBRARY_NAMES[name], LIBRARY, arithmetic,
+        {size: one.gflops / 1e3 for size, one in found.items()},
+        {size: one.error for size, one in found.items() if one.error is not None},
+        _errors(record, name),
+    )  # fmt: skip
+
+
+def of_strassen(sizes: Sequence[Size] = SIZES) -> Iterator[list[Measured]]:
+    """Yield Strassen's products by levels from 0 on, over FP32 units and over what is inside.
+
+    Nothing where none were recorded. Of a size without errors there is the speed alone.
+    """
+    if not FEWER.load_all():
+        return
+    record, plain = session.book_records()[0], fewer()
+    found = [("fp32", "", plain)]
+    found += [(one.arithmetic, one.kernel, plain.inside(one.kernel)) for one in plain.run.inside]
+    for arithmetic, over, one in found:
+        squares = [(m, n, k) for m, n, k in sizes if m == n == k and one.is_timed(m)]
+        ways = {size: one.levels(size[0]) for size in squares}
+        errors = {n: one.errors(n[0]).levels for n in squares if one.has(n[0])}
+        fingerprint = load_kernel(over).fingerprint if over else ""
+        yield [
+            Measured(
+                f"Strassen ({plural(levels, 'level')}{f' over {over}' if over else ''})",
+                STRASSEN, arithmetic,
+                {size: one.tflops(size[0], of_size[levels])
+                 for size, of_size in ways.items() if levels < len(of_size)},
+                {size: of_size[levels]
+                 for size, of_size in errors.items() if levels < len(of_size)},
+                _errors(record, leveled(arithmetic, levels), fingerprint),
+                levels, over,
+            )
+            for levels in range(max(map(len, ways.values()), default=0))
+        ]  # fmt: skip
+
+
+def _errors(
+    record: Record, kernel: Kernel | str, fingerprint: str = ""
+) -> dict[tuple[str, int], Accuracy]:
+    return {
+        (inputs, k): found
+        for inputs in INPUTS
+        for k in LENGTHS
+        if (found := record.accuracy(kernel, inputs, k, fingerprint))
+    }
+
+
+def speed_and_error(
+    names: Sequence[str], conclusion: str, size: Size, levels: bool = False
+) -> Picture:
+    """Draw speed over error, each kernel and each mode of cuBLAS a point. Log-log.
+
+    Errors are those of inputs uniform in ±0.5 at the same size, so of the very product whose speed
+    is drawn: where a kernel shares out K otherwise at another size, it errs otherwise there.
+
+    Args:
+        names: of kernels.
+        conclusion: what to read from it.
+        size: M, N, K.
+        levels: whether Strassen's product stands there too, by levels and by what is inside.
+
+    Raises:
+        LabError: speed or error of one was not measured.
+    """
+    points, chains = points_of(names, size), by_levels(size) if levels else []
+    library = next(one.error for one in points if one.name == LIBRARY_NAMES[CUBLAS_MODES["fp32"]])
+
+    return PictureOfTwoWidths(
+        partial(draw_points, points, chains, library), "Speed over error", conclusion
+    )
+
+
+def points_of(names: Sequence[str], size: Size) -> list[Point]:
+    """Return the points of kernels at a size, and those of all modes of cuBLAS.
+
+    Raises:
+        LabError: speed or error of one was not measured.
+    """
+    points = [_kernel_point(name, size) for name in names]
+    modes = [of_library(arithmetic, [size]) for arithmetic in CUBLAS_MODES]
+    return points + [_known(mode.name, mode.point(size), size) for mode in modes]
+
+
+def _kernel_point(name: str, size: Size) -> Point:
+    """Return what this session measured of the speed, else what is recorded.
+
+    What a session measures has no error: the kernel errs as it did when it was recorded.
+    """
+    kernel = load_kernel(name)
+    found, recorded = score_of(kernel, size), of_kernel(kernel, [size])
+    error = recorded.timed.get(size) if found.error is None else found.error
+    point = None if error is None else Point(name, kernel.arithmetic, found.gflops / 1e3, error)
+    return _known(name, point, size)
+
+
+def _known(name: str, point: Point | None, size: Size) -> Point:
+    if point is None:
+        raise LabError(
+            f"The error of {name} is not recorded at {size_text(size)}. Run 'sgemm-lab record' on "
+            "a GPU."
+        )
+    return point
+
+
+def by_levels(size: Size) -> list[list[Point]]:
+    """Return Strassen's products from 0 levels on, over FP32 units and over what is inside.
+
+    Nothing where times or errors of the size were not recorded.
+    """
+    chains = []
+    for ways in of_strassen([size]):
+        points = [point for way in ways if (point := way.point(size))]
+        if points:
+            # Without levels it is a kernel like others.
+            over = ways[0].over
+            kernel = (fewer().inside(over) if over else fewer()).plain(size[0]).kernel
+            first = Point(kernel, points[0].arithmetic, points[0].tflops, points[0].error)
+            chains.append([first, *points[1:]])
+    return chains
+
+
+def speed_over_error() -> SpeedError:
+    """Return the widget of all that is recorded.
+
+    Raises:
+        LabError: there is no record.
+    """
+    library = [of_library(arithmetic) for arithmetic in CUBLAS_MODES]
+    kernels = [of_kernel(kernel) for kernel in load_kernels(variants=True)]
+    strassen = [way for ways in of_strassen() for way in ways if way.levels]
+    known = [way for way in (*library, *kernels, *strassen) if way.tflops and _has_errors(way)]
+    best = [_fastest(known, size) for size in SIZES]
+    return SpeedError(
+        [_as_data(way, best) for way in known],
+        sizes=[size_text(size) for size in SIZES],
+        classes=INPUTS,
+        lengths=LENGTHS,
+        side=SIDE,
+        gpu=session.book_records()[0].gpu.name,
+    )
+
+
+def _fastest(ways: Sequence[Measured], size: Size) -> set[str]:
+    """Return the names of the fastest kernels of each arithmetic at a size."""
+    timed = [way for way in ways if way.kind == KERNEL and size in way.tflops]
+    fastest = {way.arithmetic: way for way in sorted(timed, key=lambda way: way.tflops[size])}
+    return {way.name for way in fastest.values()}
+
+
+def _has_errors(way: Measured) -> bool:
+    return bool(way.timed or way.errors)
+
+
+def _as_data(way: Measured, best: Sequence[set[str]]) -> Way:
+    return {
+        "title": way.name,
+        "label": str(way.levels) if way.levels else way.name,
+        "kind": way.kind,
+        "arithmetic": way.arithmetic,
+        "chain": way.over or way.kind if way.levels else "",
+        "first": [way.kind != KERNEL or way.name in names for names in best],
+        "tflops": [_four_digits(way.tflops.get(size)) for size in SIZES],
+        "timed": [way.timed.get(size) for size in SIZES],
+        "errors": [[_error(way.errors.get((inputs, k))) for k in LENGTHS] for inputs in INPUTS],
+    }
+
+
+def _error(found: Accuracy | None) -> float | None:
+    if found is None:
+        return None
+    return LOST if found.error is None else found.error
+
+
+def _four_digits(value: float | None) -> float | None:
+    return None if value is None else float(f"{value:.4g}")

@@ -1,0 +1,243 @@
+// @ts-check
+// The picture of speed over error: axes, a line at the error of cuBLAS in FP32, marks and names.
+
+import { errorOf, speedOf } from "../rules/error_points.js";
+import { LOST } from "../rules/error_points.py";
+import { powerOfTen } from "../text.js";
+import { drawAxes } from "./shared/axes.js";
+import { setAttributes, svg } from "./shared/dom.js";
+import { Labels, spotsBeside, textWidth } from "./shared/labels.js";
+import { mark } from "./shared/levels.js";
+import { within } from "./shared/scale.js";
+import { Scene } from "./shared/scene.js";
+
+/**
+ * @typedef {import("../rules/error_points.js").Way} Way
+ * @typedef {Way & { label: string, kind: string, chain: string }} DrawnWay
+ * @typedef {import("./shared/axes.js").Axes} Axes
+ * @typedef {{ way: DrawnWay, title: string, x: number, y: number, lost: boolean }} Point
+ * @typedef {"axes" | "line" | "joins" | "points" | "names"} LayerName
+ * @typedef {Record<LayerName, Scene>} Layers
+ *
+ * What to draw: indices of ways, those that could stand here, which size, inputs and K.
+ * @typedef {object} Content
+ * @property {number[]} shown
+ * @property {DrawnWay[]} wanted
+ * @property {[size: number, inputs: number, k: number]} place
+ * @property {number} width
+ *
+ * @typedef {{ axes: Axes, box: Box, lane: number, labels: Labels }} Frame
+ */
+
+const SIZE = 12.5; // px, of a name
+const BOLD = 1.07; // times as wide as plain letters
+const LANE = 68; // px, for those that lose values
+
+/** How an arithmetic and a kind of way look: a class of hue, and an outline. */
+export const LOOKS = {
+  /** @type {Record<string, string>} */
+  hues: { fp32: "dram", "3xtf32": "three", tf32: "l2", fp16: "shared" },
+  /** @type {Record<string, string>} */
+  marks: { kernel: "dram", library: "l2", strassen: "shared" },
+};
+
+/**
+ * The layers of a picture, later ones on top.
+ * @param {SVGSVGElement} picture
+ * @returns {Layers}
+ */
+export function makeLayers(picture) {
+  const layer = () => {
+    const group = svg("g");
+    picture.append(group);
+    return new Scene(group);
+  };
+  return { axes: layer(), line: layer(), joins: layer(), points: layer(), names: layer() };
+}
+
+/**
+ * Draw it, and return where each way stands.
+ * @param {SVGSVGElement} picture
+ * @param {Layers} layers
+ * @param {DrawnWay[]} ways
+ * @param {Content} content
+ * @returns {Point[]}
+ */
+export function drawErrors(picture, layers, ways, content) {
+  const { shown, wanted, place, width } = content;
+  const height = Math.round(within(width * 0.62, 360, 460));
+  const label = `Speed over error, ${shown.length} marks`;
+  setAttributes(picture, { viewBox: `0 0 ${width} ${height}`, height, "aria-label": label });
+  const lane = wanted.some(loses) ? LANE : 0;
+  const box = { left: 44, top: 26, right: width - 12 - lane, bottom: height - 50 };
+  const limits = limitsOf(wanted);
+  const decades = Math.log10(limits.x[1] / limits.x[0]);
+  const every = (box.right - box.left) / decades < 36 ? 2 : 1; // how many decades have a number
+  /** @param {number} value */
+  const tick = (value) => {
+    const power = Math.round(Math.log10(value));
+    return power % every ? "" : powerOfTen(power);
+  };
+  const names = { x: "error: ‖C − A·B‖ over ‖A·B‖", y: "TFLOP/s", tick };
+  const axes = drawAxes(layers.axes, box, limits, names);
+  const labels = new Labels(box.left + 2, box.top - 8, width - 2, box.bottom - 2);
+  const frame = { axes, box, lane, labels };
+  drawLane(layers.axes, frame);
+  layers.axes.finish();
+  const points = shown.map((i) => pointOf(ways[i], place, frame));
+  drawLine(layers.line, points, frame);
+  joinChains(layers.joins, points, labels);
+  drawMarks(layers.points, points, labels);
+  writeNames(layers.names, points, labels, place[0]);
+  return points;
+}
+
+/** @param {Way} way */
+function loses(way) {
+  return [...way.timed, ...way.errors.flat()].includes(LOST);
+}
+
+/**
+ * Limits that hold every speed and error of some ways: nothing moves but what differs.
+ * @param {Way[]} ways
+ */
+function limitsOf(ways) {
+  const errors = ways
+    .flatMap((way) => [...way.timed, ...way.errors.flat()])
+    .filter((error) => error !== null && error !== LOST)
+    .map(Number);
+  const speeds = ways.flatMap((way) => way.tflops.filter((one) => one !== null)).map(Number);
+  /** @type {(some: number[], below: number, above: number) => [number, number]} */
+  const span = (some, below, above) => [Math.min(...some) / below, Math.max(...some) * above];
+  return { x: span([...errors, 1e-6], 2, 2), y: span([...speeds, 50], 1.6, 1.6) };
+}
+
+/**
+ * A lane beside the axes for those without an error, because C holds NaN or infinity.
+ * @param {Scene} scene
+ * @param {Frame} frame
+ */
+function drawLane(scene, { box, lane, labels }) {
+  if (!lane) return;
+  const [left, middle] = [box.right + 6, box.right + 6 + lane / 2];
+  const frame = { x: left, y: box.top, width: lane, height: box.bottom - box.top, rx: 6 };
+  scene.draw("lane", "rect", { class: "lab-lane", ...frame });
+  const at = { x: middle, y: box.top - 10, class: "lab-unit", "text-anchor": "middle" };
+  scene.draw("lane-name", "text", at, "lost values");
+  labels.blockLine(left, box.top - 14, box.right + lane, box.top - 14);
+}
+
+/**
+ * Where a way stands: at its error, or in the lane.
+ * @param {DrawnWay} way
+ * @param {[size: number, inputs: number, k: number]} place
+ * @param {Frame} frame
+ * @returns {Point}
+ */
+function pointOf(way, place, { axes, box, lane }) {
+  const error = errorOf(way, ...place);
+  const lost = error === LOST;
+  const x = lost ? box.right + 6 + lane / 2 : axes.x(Number(error));
+  return { way, title: way.title, x, y: axes.y(speedOf(way, place[0])), lost };
+}
+
+/**
+ * The line that says what no worse than cuBLAS is: all on its left.
+ * @param {Scene} scene
+ * @param {Point[]} points
+ * @param {Frame} frame
+ */
+function drawLine(scene, points, { box, labels }) {
+  const library = points.find(({ way, lost }) => way.library && !lost);
+  if (library) {
+    const { top, bottom } = box;
+    const node = scene.draw("line", "g", {
+      class: "lab-library-line",
+      style: `transform:translate(${library.x.toFixed(1)}px,0px)`,
+    });
+    if (!node.firstChild) node.append(svg("path"), svg("text"), svg("text"));
+    const [path, name, side] = node.children;
+    setAttributes(path, { d: `M0 ${top}V${bottom}` });
+    name.textContent = "cuBLAS FP32's error";
+    const wide = textWidth(name.textContent, 12) * BOLD;
+    const room = library.x + wide + 8 < box.right;
+    setAttributes(name, { x: 0, y: top - 10, "text-anchor": room ? "start" : "end" });
+    side.textContent = library.x - box.left > 90 ? "no worse" : "";
+    setAttributes(side, { x: -7, y: bottom - 9, "text-anchor": "end" });
+    labels.blockLine(library.x, top, library.x, bottom, true);
+    labels.blockLine(library.x - 66, bottom - 12, library.x - 7, bottom - 12);
+  }
+  scene.finish();
+}
+
+/**
+ * Lead along the levels of each of Strassen's products.
+ * @param {Scene} scene
+ * @param {Point[]} points
+ * @param {Labels} labels
+ */
+function joinChains(scene, points, labels) {
+  for (const chain of new Set(points.map(({ way }) => way.chain).filter(Boolean))) {
+    const mine = points.filter(({ way, lost }) => way.chain === chain && !lost);
+    if (mine.length < 2) continue;
+    const d = `M${mine.map(({ x, y }) => `${x.toFixed(1)} ${y.toFixed(1)}`).join("L")}`;
+    scene.draw(chain, "path", { class: `lab-join ${hueOf(mine[0])}`, d });
+    mine.slice(1).forEach(({ x, y }, i) => {
+      labels.blockLine(mine[i].x, mine[i].y, x, y, true);
+    });
+  }
+  scene.finish();
+}
+
+/**
+ * @param {Scene} scene
+ * @param {Point[]} points
+ * @param {Labels} labels
+ */
+function drawMarks(scene, points, labels) {
+  for (const point of points) {
+    const { way, title, x, y, lost } = point;
+    const node = scene.draw(title, "g", {
+      class: `lab-way lab-${way.kind} ${hueOf(point)}${lost ? " lab-lost" : ""}`,
+      role: "img",
+      "data-name": title,
+      "aria-label": lost ? `${title}, lost values` : title,
+      style: `transform:translate(${x.toFixed(1)}px,${y.toFixed(1)}px)`,
+    });
+    if (!node.firstChild) node.append(svg("circle", { class: "lab-ring", r: 11 }), svg("path"));
+    setAttributes(node.children[1], { d: mark(LOOKS.marks[way.kind], 5) });
+    labels.block(x, y, 5);
+  }
+  scene.finish();
+}
+
+/**
+ * Name the marks where there is room: cuBLAS first, then what is shown first, then the fastest.
+ * @param {Scene} scene
+ * @param {Point[]} points
+ * @param {Labels} labels
+ * @param {number} size
+ */
+function writeNames(scene, points, labels, size) {
+  /** @param {Point} point */
+  const rank = ({ way }) => Number(way.library) + Number(way.first[size]);
+  const order = [...points].sort((a, b) => rank(b) - rank(a) || a.y - b.y);
+  for (const point of order) {
+    const { way, title, x, y } = point;
+    const all = spotsBeside(x, y);
+    const near = rank(point) ? all : all.slice(0, 2); // a crowd is named beside its marks alone
+    /** @type {Spot[]} a level is one digit */
+    const spots = way.chain ? [{ x, y: y - 11, anchor: "middle" }, ...near] : near;
+    const spot = labels.place(way.label, SIZE * BOLD, spots);
+    if (!spot) continue;
+    const look = { class: `lab-label lab-name ${hueOf(point)}`, "font-size": SIZE };
+    const style = `transform:translate(${spot.x.toFixed(1)}px,${spot.y.toFixed(1)}px)`;
+    scene.draw(title, "text", { ...look, "text-anchor": spot.anchor, style }, way.label);
+  }
+  scene.finish();
+}
+
+/** @param {Point} point */
+function hueOf({ way }) {
+  return `lab-${LOOKS.hues[way.arithmetic]}`;
+}

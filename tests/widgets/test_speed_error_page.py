@@ -1,0 +1,199 @@
+"""Speed over error: what the reader switches moves the marks to where Python says they stand."""
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from error_samples import PLACES, WAYS
+from playwright.sync_api import Locator, Page, expect
+from widget_page import Opener, overlapping_texts
+
+from sgemm_lab.errors import LabError
+from sgemm_lab.widgets import SpeedError
+
+State = Callable[[Page, str], Any]
+
+
+def widget(**state: Any) -> SpeedError:
+    return SpeedError(WAYS, **PLACES, **state)
+
+
+def mark(page: Page, title: str) -> Locator:
+    return page.locator(f'.lab-way[data-name="{title}"]')
+
+
+def place(page: Page, title: str) -> tuple[float, float]:
+    """The middle of a mark, once it has come to rest."""
+    page.wait_for_function(
+        """() => document.querySelector("#widget").getAnimations({ subtree: true }).length === 0"""
+    )
+    box = mark(page, title).locator("path").bounding_box()
+    assert box is not None
+    return box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
+
+
+def titles(page: Page) -> list[str]:
+    return [str(one.get_attribute("data-name")) for one in page.locator(".lab-way").all()]
+
+
+def test_what_python_says_is_shown_stands_on_the_picture(show: Opener, state: State) -> None:
+    page, here = show(widget()), widget()
+    for inputs, k, size, every in (
+        ("half", 256, "4096³", False), ("large", 4096, "4096³", True),
+        ("cancelling", 256, "16384³", True), ("half", 0, "16384³", False),
+    ):  # fmt: skip
+        page.get_by_label("Inputs").select_option(inputs)
+        page.get_by_role("radio", name=str(k) if k else "as timed", exact=True).check()
+        page.get_by_role("radio", name=size, exact=True).check()
+        if state(page, "every") is not every:
+            page.get_by_role("button", name="all kernels").click()
+        here.inputs, here.k, here.size, here.every = inputs, k, size, every
+        assert titles(page) == [way["title"] for way in here.shown]
+        expect(page.locator(".lab-verdict")).to_contain_text(here.alt.split(". ")[0])
+        expect(page.locator(".lab-verdict .lab-note").first).to_have_text(here.about)
+
+
+def test_those_left_of_the_line_are_no_worse_than_cublas(show: Opener) -> None:
+    page, here = show(widget(k=4096, every=True)), widget(k=4096, every=True)
+    library = place(page, "cuBLAS FP32")[0]
+    line = page.locator(".lab-library-line path").bounding_box()
+    assert line is not None
+    assert line["x"] + line["width"] / 2 == pytest.approx(library, abs=1)
+    for way in here.shown:
+        if not way["library"]:
+            assert (place(page, way["title"])[0] < library) is (way["errors"][0][1] < 6e-7)
+
+
+def test_a_switch_of_inputs_moves_what_errs_otherwise_and_nothing_else(show: Opener) -> None:
+    page = show(widget(k=4096))
+    before = {title: place(page, title) for title in titles(page)}
+    page.get_by_label("Inputs").select_option("large")
+    lost = {"cuBLAS FP16", "mma_fp16"}
+    for title, (x, y) in before.items():
+        now = place(page, title)
+        assert now[1] == pytest.approx(y, abs=0.5)
+        assert (now[0] > x + 20) is (title in lost)
+        assert mark(page, title).get_attribute("aria-label") == (
+            f"{title}, lost values" if title in lost else title
+        )
+    expect(page.get_by_text("lost values")).to_be_visible()
+    expect(page.locator(".lab-verdict")).to_contain_text("2 ways lose values")
+
+
+def test_marks_glide_to_their_places(show: Opener) -> None:
+    page = show(widget(k=4096), reduced_motion="no-preference")
+    start = place(page, "warp_groups")[0]
+    page.get_by_label("Inputs").select_option("cancelling")
+    gliding = """() => document.querySelector("#widget").getAnimations({ subtree: true })
+        .some((one) => one.effect.target.dataset.name === "warp_groups")"""
+    assert page.evaluate(gliding)
+    assert place(page, "warp_groups")[0] > start + 50
+
+
+def test_where_motion_is_unwelcome_they_jump(show: Opener) -> None:
+    page = show(widget(k=4096), reduced_motion="reduce")
+    page.get_by_label("Inputs").select_option("cancelling")
+    still = "document.querySelector('#widget').getAnimations({ subtree: true }).length"
+    assert page.evaluate(still) == 0
+
+
+def test_errors_of_what_was_timed_are_of_the_first_inputs(show: Opener, state: State) -> None:
+    page = show(widget())
+    page.get_by_label("Inputs").select_option("large")
+    assert (state(page, "inputs"), state(page, "k")) == ("large", 4096)
+    page.get_by_role("radio", name="as timed").check()
+    assert (state(page, "inputs"), state(page, "k")) == ("half", 0)
+    assert titles(page)
+
+
+def test_a_mark_tells_its_numbers_to_keys_and_pointer(show: Opener, state: State) -> None:
+    page = show(widget(k=4096))
+    told = page.locator(".lab-verdict")
+    page.locator(".lab-way[tabindex='0']").focus()
+    page.keyboard.press("End")
+    assert state(page, "selected") == "Strassen, level 2"
+    page.keyboard.press("Home")
+    page.keyboard.press("ArrowRight")
+    assert state(page, "selected") == "cuBLAS TF32"
+    expect(told).to_contain_text("cuBLAS TF32 · products in TF32 · 400 TFLOP/s at 4096³.")
+    expect(told).to_contain_text("It errs by 2.5·10⁻⁴, 420 times as much as cuBLAS in FP32.")
+    x, y = place(page, "warp_groups_fp32")
+    page.mouse.move(x + 6, y - 6)
+    expect(told).to_contain_text("0.4 times as much")
+    expect(page.locator(".lab-current")).to_have_attribute("data-name", "warp_groups_fp32")
+    page.mouse.move(x + 6, y + 300)
+    page.keyboard.press("Escape")
+    expect(told).to_contain_text("warp_groups_fp32 is the fastest")
+
+
+def test_names_stand_only_where_they_fit(show: Opener) -> None:
+    crowd: Any = [
+        {**WAYS[3], "title": f"kernel_{i}", "label": f"kernel_{i}", "tflops": [10.0 + i, None]}
+        for i in range(40)
+    ]
+    page = show(SpeedError([*WAYS, *crowd], **PLACES, k=4096, every=True))
+    assert page.locator(".lab-way").count() == len(WAYS) + 40
+    named = page.locator("#widget svg .lab-name").all_text_contents()
+    assert {"cuBLAS FP32", "own_windows", "warp_groups_fp32"} <= set(named)
+    assert len(named) < len(WAYS) + 40
+    assert overlapping_texts(page) == []
+
+
+def test_without_scripts_there_are_a_picture_and_a_table() -> None:
+    here = widget(inputs="large", k=4096)
+    assert here.alt.startswith(
+        "warp_groups_fp32 is the fastest of those that err no more than cuBLAS in FP32: 135 "
+        "TFLOP/s, at 0.4 times its error. What is faster errs 420 times as much"
+    )
+    assert "2 ways lose values: C holds NaN or infinity." in here.alt
+    assert "Errors are those of a smaller C, 1024×1024 elements, at K = 4,096" in here.alt
+    assert "<td>FP16</td><td>700</td><td>lost values</td><td>–</td>" in here.table()
+    assert "<td>three TF32 products</td><td>135</td><td>2.4·10⁻⁷</td><td>0.4</td>" in here.table()
+    still = here.still()
+    assert "lost values" in still
+    assert all(way["label"] in still for way in here.shown)
+    assert "naive" not in still
+    here.inputs = "half"
+    assert "lost values" not in here.still()
+
+
+def test_where_cublas_is_not_known_there_is_nothing_to_compare_with() -> None:
+    here = SpeedError(WAYS[3:], **PLACES, k=256, every=True)
+    assert here.alt.startswith("cuBLAS in FP32 is not recorded here")
+    assert "<td>–</td>" in here.table()
+    assert "naive" not in here.still()
+
+
+@pytest.mark.parametrize(
+    ("change", "sentence"),
+    [
+        ({"kind": "engine"}, "The way 'cuBLAS FP32' has kind 'engine'. There are kernel, library"),
+        ({"arithmetic": "fp8"}, "The way 'cuBLAS FP32' has arithmetic 'fp8'"),
+        ({"errors": [[1e-7]]}, "needs an error for each class of inputs and each K"),
+        ({"tflops": [1.0]}, "needs a speed and an error for each size"),
+        ({"tflops": [0.0, None]}, "has 0.0 among its speeds and errors"),
+        ({"timed": [-2, None]}, "has -2 among its speeds and errors"),
+        ({"label": ""}, "needs a text under 'label'"),
+    ],
+)
+def test_a_way_that_is_none_is_refused(change: dict[str, Any], sentence: str) -> None:
+    with pytest.raises(LabError, match=sentence):
+        SpeedError([{**WAYS[0], **change}], **PLACES)  # type: ignore[typeddict-item]
+
+
+@pytest.mark.parametrize(
+    ("state", "sentence"),
+    [
+        ({"inputs": "odd"}, "Nothing was measured at inputs 'odd'. There are half, large"),
+        ({"k": 7}, "Nothing was measured at k 7. There are 0, 256, 4096"),
+        ({"size": "64³"}, "Nothing was measured at size '64³'"),
+        ({"selected": "colour"}, "There is no way 'colour'"),
+    ],
+)
+def test_a_setting_that_is_none_is_refused(state: dict[str, Any], sentence: str) -> None:
+    with pytest.raises(LabError, match=sentence):
+        widget(**state)
+    with pytest.raises(LabError, match="at least one way"):
+        SpeedError([], **PLACES)
+    with pytest.raises(LabError, match="at least one size"):
+        SpeedError(WAYS, **{**PLACES, "sizes": []})

@@ -2,13 +2,11 @@
 
 import json
 import re
-from pathlib import Path
 from typing import Any
 
 import pytest
 from sites import ROOT, WAYS, Site
 from test_book_files import TOC
-from test_outdated import SmallBook
 
 from accessible import faults
 from browser import PHONE
@@ -106,20 +104,3 @@ def test_verdicts_are_accessible_and_fit(
 
 def test_every_verdict_has_a_sign_of_its_own() -> None:
     assert len(set(SIGNS.values())) == len(SIGNS)
-
-
-def test_ledger_is_written_again_when_a_chapter_changes(tmp_path: Path) -> None:
-    small = SmallBook(tmp_path)
-    ledger = small.folder / "chapters" / "ledger.md"
-    ledger.write_text("---\norphan: true\n---\n\n# All\n\n```{ledger}\n```\n")
-    rows = [("more-so", "It is so.", "wrong", "It is not.")]
-    for code, shown in (
-        (f"from sgemm_lab import lab\nlab.verdicts({rows})", "all 1"),
-        ("", "all 0"),
-    ):
-        small.write(code)
-        done = small.build()
-        assert done.right, done.said
-        html = (small.folder / "_build" / "html" / "chapters" / "ledger.html").read_text()
-        assert shown in html
-        assert ("It is so." in html) == bool(code)

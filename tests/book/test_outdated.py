@@ -107,6 +107,22 @@ def test_a_failing_build_keeps_failing_and_a_good_one_stays_fresh(small_book: Sm
     assert small_book.runs_cells()
 
 
+def test_ledger_is_written_again_when_a_chapter_changes(small_book: SmallBook) -> None:
+    ledger = small_book.folder / "chapters" / "ledger.md"
+    ledger.write_text("---\norphan: true\n---\n\n# All\n\n```{ledger}\n```\n")
+    rows = [("more-so", "It is so.", "wrong", "It is not.")]
+    for code, shown in (
+        (f"from sgemm_lab import lab\nlab.verdicts({rows})", "all 1"),
+        ("", "all 0"),
+    ):
+        small_book.write(code)
+        done = small_book.build()
+        assert done.right, done.said
+        html = (small_book.folder / "_build" / "html" / "chapters" / "ledger.html").read_text()
+        assert shown in html
+        assert ("It is so." in html) == bool(code)
+
+
 def test_everything_that_cells_run_is_watched() -> None:
     watched = {path.relative_to(ROOT).as_posix() for path in outdated.inputs()}
     kinds = {f"{name.split('/')[0]}/*{Path(name).suffix}" for name in watched}

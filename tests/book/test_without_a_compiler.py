@@ -53,7 +53,7 @@ if __name__ == "__main__":
 
 # Several chapters a process: it takes longer to begin than a chapter to run.
 # The book is built from every page's cells; one part of them runs here once more at each change.
-PARTS = 3
+PARTS = 6
 
 
 @pytest.mark.parametrize("part", range(PARTS))

@@ -1,5 +1,7 @@
 """The main loop in machine code: found, sorted by kind, and its register banks priced."""
 
+from pathlib import Path
+
 import pytest
 
 from sgemm_lab.cuda import shipped_loops
@@ -18,8 +20,10 @@ from sgemm_lab.cuda.main_loop import (
     loop_text,
     main_loop,
 )
+from sgemm_lab.cuda.shipped_ptx import shipped_file
 from sgemm_lab.errors import LabError, MissingToolError
-from sgemm_lab.kernel import load_kernel
+from sgemm_lab.files import SHIPPED_LOOPS
+from sgemm_lab.kernel import Kernel, load_kernel
 
 LISTING = """
 sgemm:
@@ -199,7 +203,18 @@ def test_what_a_chapter_shows_needs_no_compiler(chapters, monkeypatch) -> None:
         shipped_loops.kernel_loop(load_kernel("register_cache:BM=128,BN=128"))
 
 
-def test_what_travels_is_current(tmp_path) -> None:
-    made = {path.name: path.read_text() for path in shipped_loops.write_all(tmp_path)}
-    kept = {path.name: path.read_text() for path in shipped_loops.SHIPPED_LOOPS.glob("*")}
-    assert kept == made, "run: make counts"
+def travels_in(kernel: Kernel) -> Path:
+    return SHIPPED_LOOPS / shipped_file(kernel).with_suffix(".sass").name
+
+
+def test_the_loop_of_each_kernel_that_a_chapter_shows_travels_and_no_other() -> None:
+    wanted = sorted(map(travels_in, shipped_loops.shown()))
+    assert sorted(SHIPPED_LOOPS.glob("*")) == wanted, "run: make counts"
+
+
+# That a kernel has changed is told by test_shipped_ptx_is_of_todays_kernels too, for each of them.
+@pytest.mark.sampled(every=3)
+@pytest.mark.parametrize("kernel", shipped_loops.shown(), ids=lambda kernel: kernel.name)
+def test_what_travels_is_current(kernel: Kernel) -> None:
+    kept = travels_in(kernel).read_text(encoding="utf-8")
+    assert kept == loop_text(compiled(kernel.name)), "run: make counts"

@@ -78,8 +78,8 @@ extern "C" __global__ void k(const int* kinds, const int* places, int* C, int st
     C[blockIdx.x * blockDim.x + t] = sum;
 }"""
 LOAD, STORE, LOAD_BYTE, BLOCK, WARP, GROUP, ARRIVE = 0, 1, 4, 5, 6, 7, 8
-DRAWN = 100
-"""Lists of steps for each form of the kernel."""
+DRAWN = 50
+"""Lists of steps for each form of the kernel, in each of two parts."""
 
 
 def gemm(name: str, *defines: str, size: tuple[int, int, int], **options: Any) -> Case:
@@ -148,10 +148,10 @@ def all_small_cases() -> list[Case]:
     return cases
 
 
-def wrong_kernel_cases(path: Path) -> Iterator[Case]:
+def wrong_kernel_cases(path: Path, traced: str) -> Iterator[Case]:
     kernel = parse_kernel(path.stem, path.read_text(encoding="utf-8"))
     ptx = compile_to_ptx(kernel)
-    for size, schedule in [(RAGGED, "lockstep"), *((TRACED, one) for one in QUICK)]:
+    for size, schedule in [(RAGGED, "lockstep"), (TRACED, traced)]:
         shape = kernel.launch_shape(*size)
         options = {
             **{"unwritten": ["C"], "schedule": schedule, "shared_parts": shared_parts(kernel)},
@@ -161,13 +161,13 @@ def wrong_kernel_cases(path: Path) -> Iterator[Case]:
         yield Case(name, ptx, ENTRY, shape.grid, shape.block, args, shape.shared_bytes, options)
 
 
-def drawn_cases(parts: bool, narrow: bool) -> Iterator[Case]:
+def drawn_cases(parts: bool, narrow: bool, half: int) -> Iterator[Case]:
     """Threads that load and store at random, with barriers between at random."""
     defines = [*(["PARTS"] if parts else []), *(["BYTES"] if narrow else [])]
     ptx = ptx_of(STEPS, "sm_90", *defines)
     kinds = [LOAD, LOAD, STORE, STORE, 2, 3, BLOCK, BLOCK, WARP, WARP]
     kinds += [LOAD_BYTE] * narrow + [GROUP, GROUP, ARRIVE] * parts
-    for seed in range(DRAWN):
+    for seed in range(half * DRAWN, (half + 1) * DRAWN):
         random = np.random.default_rng([seed, parts, narrow])
         steps, threads = int(random.integers(2, 9)), int(random.choice([32, 64, 96]))
         if parts:
@@ -226,8 +226,15 @@ def kinds_among(answers: list[dict[str, Any]]) -> set[str]:
     return {hazard["kind"] for answer in answers for hazard in answer.get("hazards", [])}
 
 
-def test_wrong_kernels_hear_the_same() -> None:
-    cases = [case for path in WRONG for case in wrong_kernel_cases(path)]
+@pytest.mark.parametrize("turn", [0, 1])
+@pytest.mark.sampled(every=2)
+def test_wrong_kernels_hear_the_same(turn: int) -> None:
+    # Every other kernel is traced in one schedule; with -m whole each of them in both.
+    cases = [
+        case
+        for number, path in enumerate(WRONG)
+        for case in wrong_kernel_cases(path, QUICK[(number + turn) % 2])
+    ]
     answers = compare(cases)
     assert {"out of bounds", "misaligned", "unwritten", "race"} <= kinds_among(answers)
 
@@ -241,10 +248,12 @@ def test_small_kernels_hear_the_same_and_leave_the_same_trace() -> None:
     assert any(one["trace"]["faults"] for one in answers if one.get("trace"))
 
 
+@pytest.mark.parametrize("half", [0, 1])
 @pytest.mark.parametrize("narrow", [False, True], ids=["words", "bytes"])
 @pytest.mark.parametrize("parts", [False, True], ids=["whole barriers", "barriers of some"])
-def test_drawn_accesses_race_in_the_same_place(parts: bool, narrow: bool) -> None:
-    answers = compare([*drawn_cases(parts, narrow)])
+@pytest.mark.sampled(every=2)
+def test_drawn_accesses_race_in_the_same_place(parts: bool, narrow: bool, half: int) -> None:
+    answers = compare([*drawn_cases(parts, narrow, half)])
     racy = [answer for answer in answers if answer.get("hazards")]
     assert len(racy) > DRAWN / 10
     threads = {tuple(one["hazards"][0]["otherThread"] or ()) for one in racy}

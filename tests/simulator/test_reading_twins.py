@@ -151,7 +151,7 @@ PARTS = 9
 
 
 @pytest.mark.parametrize("part", range(PARTS))
-@pytest.mark.sampled(every=3)
+@pytest.mark.sampled(every=5)
 def test_both_read_the_same_kernels(part: int) -> None:
     paths = SHIPPED[part::PARTS]
     texts = [path.read_text(encoding="utf-8") for path in paths]

@@ -46,11 +46,11 @@ LOSE = """async () => {
 WITHOUT_FEATURES = """() => {
   Object.defineProperty(GPUAdapter.prototype, "features", { get: () => new Set() });
 }"""
-TIMED_BY_SIZE = """(at256) => {
+TIMED_BY_SIZE = """(at128) => {
   const run = card.seconds.bind(card);
   card.seconds = async (work, grid) => {
     await run(work, grid);
-    return at256 * (grid[0] / 8) ** 3;  // a block of naive has 32 columns
+    return at128 * (grid[0] / 4) ** 3;  // a block of naive has 32 columns
   };
 }"""
 
@@ -104,12 +104,12 @@ def test_smaller_sizes_are_timed_too(with_card: Page) -> None:
         assert [len(seconds) for seconds in one["seconds"].values()] == [3]
 
 
-@pytest.mark.parametrize(("at_256", "size"), [(0.0124, 512), (0.0126, 256)])
+@pytest.mark.parametrize(("at_128", "size"), [(0.0124, 256), (0.0126, 128)])
 def test_no_run_of_a_program_takes_longer_than_a_tenth_of_a_second(
-    own_card: Page, at_256: float, size: int
+    own_card: Page, at_128: float, size: int
 ) -> None:
     own_card.evaluate(OPEN)
-    own_card.evaluate(TIMED_BY_SIZE, at_256)
+    own_card.evaluate(TIMED_BY_SIZE, at_128)
     measured = climb(own_card, with_programs("naive"), largest=4096)
     assert measured["size"] == size
     assert max(max(rung["seconds"]) for rung in measured["rungs"]) <= 0.1

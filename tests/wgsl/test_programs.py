@@ -26,11 +26,11 @@ RUNGS = [
         for variant in program.variants
     ),
 ]
-CHECK = """async ({ name, source }) => {
+CHECK = """async ({ name, source, sizes }) => {
   const program = lab.products.programsOf(name, source)[0];
   try {
     const compiled = await lab.products.compiledOn(card, program);
-    await lab.checking.check(card, program, compiled);
+    await lab.checking.check(card, program, compiled, sizes);
     return null;
   } catch (fault) {
     return fault.message;
@@ -62,8 +62,9 @@ WRONG = {
 }
 
 
-def checked(page: Page, name: str, source: str) -> Any:
-    return page.evaluate(CHECK, {"name": name, "source": source})
+def checked(page: Page, name: str, source: str, **sizes: list[tuple[int, int, int]]) -> Any:
+    """Return what a check says of a program, at ``sizes`` of whole numbers or all that it has."""
+    return page.evaluate(CHECK, {"name": name, "source": source, **sizes})
 
 
 @pytest.mark.parametrize("program", RUNGS, ids=lambda program: program.name)
@@ -95,7 +96,8 @@ def test_a_program_in_half_precision_is_held_to_what_rounding_may_do(with_card: 
             f" C[row * N + col] = select(c + {off}, c, c == round(c));",
         )
         assert worse != program.source
-        said = checked(with_card, program.name, worse)
+        # One size of whole numbers: all others are those of every program above.
+        said = checked(with_card, program.name, worse, sizes=[(3, 5, 7)])
         assert said is None if says is None else says in said
 
 

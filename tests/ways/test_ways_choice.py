@@ -101,7 +101,7 @@ def test_fp32_errs_no_more_than_cublas_or_is_plain(size: Size) -> None:
 
 def test_the_book_s_gpu_multiplies_on_tensor_cores_where_they_are_as_accurate() -> None:
     assert [cube(4096, error).name for error in (None, "fp32", 3e-7, 1e-3)] == [
-        "own_windows", "warp_groups_fp32", "warp_groups_fp32", "warp_groups",
+        "no_questions", "warp_groups_fp32", "warp_groups_fp32", "warp_groups",
     ]  # fmt: skip
     # Strassen's product over the same kernel errs more with each level: chapter 12 says so.
     large = [cube(16384, error) for error in (6e-7, "fp32", 1e-5)]

@@ -293,8 +293,9 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1)
                 }
                 load(last ? next : now, (step + 1) % STEPS, (step + 1) % 2);
                 if (step == 0) fetch(read);  // behind the loads: these are waited for
-                for (int i = 0; i < TM; i += 2) {
-                    for (int j = 0; j < TN / 2; ++j) {
+                for (int j = 0; j < TN / 2; ++j) {
+                    for (int s = 0; s < TM; s += 2) {
+                        const int i = j % 2 ? TM - 2 - s : s;  // down one column, up the next
                         const int c = j / 4 * 8 + j % 4;  // of acc: sums of column j, and 4 on
                         const uint4& b = fragB[step % 2][j / 2];
                         addProducts(&acc[i][c], &acc[i + 1][c], fragA[step % 2][i / 2],

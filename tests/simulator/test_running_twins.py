@@ -270,7 +270,10 @@ GROUPS: dict[str, Callable[[], list[Case]]] = {
 }
 
 
-IN_PARTS = {"stream_k", "own_windows", "bands", "split_k", "one_row", "one_column"}
+IN_PARTS = {
+    "stream_k", "own_windows", "no_questions", "bands", "whole_tiles", "split_k", "one_row",
+    "one_column",
+}  # fmt: skip
 """Kernels that add up parts of K, and not all of it in one chain."""
 
 

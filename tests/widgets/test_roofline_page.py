@@ -380,3 +380,18 @@ def test_it_redraws_to_the_width_it_gets(page: Page) -> None:
     page.set_viewport_size({"width": 420, "height": 900})
     page.wait_for_function("document.querySelector('.lab-chart').viewBox.baseVal.width < 400")
     expect(page.locator(".lab-chart")).to_be_visible()
+
+
+def test_of_two_widths_close_together_it_is_drawn_to_the_last(page: Page) -> None:
+    """The second comes after the first was heard of, and before it is drawn."""
+    page.evaluate("""() => new Promise((done) => {
+      const root = document.querySelector(".sgemm-lab");
+      new ResizeObserver(() => {
+        if (root.style.width !== "600px") return;
+        root.style.width = "380px";
+        setTimeout(done, 300);
+      }).observe(root);
+      root.style.width = "600px";
+    })""")
+    width = page.evaluate("document.querySelector('.lab-chart').viewBox.baseVal.width")
+    assert width < 380

@@ -47,8 +47,10 @@ export function onResize(root, react) {
   const observer = new ResizeObserver(() => {
     widths.set(root, root.clientWidth);
     requestAnimationFrame(() => {
-      if (root.clientWidth === drawn) return;
-      drawn = root.clientWidth;
+      // What is drawn gets the width that was heard of; of a later one is heard later.
+      const width = widths.get(root);
+      if (width === undefined || width === drawn) return;
+      drawn = width;
       react();
     });
   });

@@ -34,7 +34,8 @@ const BINDS = new Map(
 );
 const UNARY_BINDS = 8;
 const POWER_BINDS = 9;
-const KNOWN = "+-*/";
+const EXACT = "+-*/";
+const AS_C = "+-*/%&";
 const TOKEN =
   /[ \t]*(?:(0[xXoObB]\w+|\.?\d[\w.]*)|([^\W\d]\w*)|(\*\*|\/\/|<<|>>|[<>=!]=|[-+*/%<>&|^@~(),.[\]]))/y;
 const NUMBER =
@@ -45,8 +46,8 @@ const BROKEN_NUMBER =
 /**
  * The whole number that an expression stands for. Known are whole numbers, `names`, + - * /,
  * `ceil(x)`, `min(x, y)`, `max(x, y)` and brackets. With `floor` a division drops the rest, as in
- * C; without, it is exact. Throws an UnreadableError where something else stands there, it divides
- * by zero, or it is no whole number.
+ * C, and % and & are known too; without, it is exact. Throws an UnreadableError where something
+ * else stands there, it divides by zero, or it is no whole number.
  * @param {string} text
  * @param {Record<string, number>} names
  * @param {boolean} [floor]
@@ -76,7 +77,7 @@ function valueFrom(tree, names, floor, depth) {
     const { over, under } = inner(tree.operand);
     return { over: -over, under };
   }
-  if (tree.kind === "binary" && KNOWN.includes(tree.operator)) {
+  if (tree.kind === "binary" && (floor ? AS_C : EXACT).includes(tree.operator)) {
     return combined(tree.operator, inner(tree.left), inner(tree.right), floor);
   }
   if (tree.kind === "call" && tree.name === "ceil" && tree.items.length === 1) {
@@ -101,8 +102,10 @@ function valueFrom(tree, names, floor, depth) {
  */
 function combined(operator, left, right, floor) {
   if (operator === "*") return reduced(left.over * right.over, left.under * right.under);
-  if (operator === "/") {
+  if (operator === "&") return { over: left.over & right.over, under: 1n };
+  if (operator === "/" || operator === "%") {
     if (right.over === 0n) throw new UnreadableError(sentences.zero);
+    if (operator === "%") return { over: left.over % right.over, under: 1n };
     const [over, under] = [left.over * right.under, left.under * right.over];
     return floor ? { over: over / under, under: 1n } : reduced(over, under);
   }

@@ -1,12 +1,20 @@
-"""Arithmetic written as text, such as ``ceil(N / BN)``: read safely, never run as code."""
+"""Arithmetic written as text, such as ``ceil(N / BN)``: read safely, never run as code.
+
+There is one reader, ``evaluate``. What may stand in a text, and what it comes to, a ``Meaning``
+says: exact numbers, whole numbers as in C, or, in another room, arrays.
+"""
 
 import ast
 import json
-from collections.abc import Mapping
+import operator
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import lru_cache
-from math import ceil
+from math import ceil, trunc
 from pathlib import Path
+from typing import Any
 
 DEEPEST = 50
 """Brackets in brackets beyond this are refused, before they exhaust the reader's stack."""
@@ -16,63 +24,175 @@ _SENTENCES: dict[str, str] = json.loads(Path(__file__).with_suffix(".json").read
 
 
 class UnreadableError(ValueError):
-    """The text is not such arithmetic. The message continues a sentence that quotes the text."""
+    """The text is not such arithmetic. The message continues a sentence that quotes the text.
+
+    ``part`` is what stands there and may not; None where something else is wrong.
+    """
+
+    def __init__(self, message: str, part: ast.AST | None = None) -> None:
+        super().__init__(message)
+        self.part = part
+
+
+Inner = Callable[[ast.AST], Any]
+"""Evaluates a part of an expression."""
+
+
+@dataclass(frozen=True)
+class Meaning:
+    """What may stand in an expression, and what it comes to."""
+
+    numbers: tuple[type, ...]
+    """Kinds of numbers that may be written: int, float."""
+    number: Callable[[Any], Any]
+    """What a written number or a name's value becomes."""
+    operators: Mapping[type[ast.AST], Callable[..., Any]]
+    """Of one operand or two; the keys are the classes of Python's grammar, such as ``ast.Add``."""
+    call: Callable[[ast.Call, Inner], Any]
+    """What a call gives; NotImplemented where nothing of that kind can be called."""
+    other: Callable[[ast.AST, Inner], Any] = lambda node, inner: NotImplemented
+    """What anything else comes to; NotImplemented where it may not stand there."""
+
+
+def evaluate(text: str, names: Mapping[str, Any], meaning: Meaning) -> Any:
+    """Return what an expression comes to.
+
+    Raises:
+        UnreadableError: something stands there that ``meaning`` does not have, or an unknown name;
+            it is no expression, or one nested too deeply.
+    """
+
+    def value(node: ast.AST, depth: int = 0) -> Any:
+        if depth > DEEPEST:
+            raise UnreadableError(_SENTENCES["deep"])
+
+        def inner(part: ast.AST) -> Any:
+            return value(part, depth + 1)
+
+        found = NotImplemented
+        match node:
+            case ast.Constant(value=number) if type(number) in meaning.numbers:
+                found = meaning.number(number)
+            case ast.Name(id=name) if name in names:
+                found = meaning.number(names[name])
+            case ast.UnaryOp(op=op, operand=operand) if type(op) in meaning.operators:
+                found = meaning.operators[type(op)](inner(operand))
+            case (
+                ast.BinOp(left=left, op=op, right=right)
+                | ast.Compare(left=left, ops=[op], comparators=[right])
+            ) if type(op) in meaning.operators:
+                found = meaning.operators[type(op)](inner(left), inner(right))
+            case ast.Call():
+                found = meaning.call(node, inner)
+            case _:
+                found = meaning.other(node, inner)
+        if found is NotImplemented:
+            raise UnreadableError(_SENTENCES["other"].format(names=", ".join(names)), node)
+        return found
+
+    return value(_parse(text))
+
+
+@lru_cache(maxsize=1024)
+def _parse(text: str) -> ast.AST:
+    try:
+        return ast.parse(text, mode="eval").body
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        raise UnreadableError(_SENTENCES["unreadable"]) from None
+
+
+def _divide_as_c(left: Fraction, right: Fraction) -> Fraction:
+    return Fraction(trunc(left / right))
+
+
+def _call(node: ast.Call, inner: Inner) -> Any:
+    match node:
+        case ast.Call(func=ast.Name(id="ceil"), args=[argument], keywords=[]):
+            return Fraction(ceil(inner(argument)))
+        case ast.Call(func=ast.Name(id="min"), args=[one, other], keywords=[]):
+            return min(inner(one), inner(other))
+        case ast.Call(func=ast.Name(id="max"), args=[one, other], keywords=[]):
+            return max(inner(one), inner(other))
+    return NotImplemented
+
+
+def _all_or_any(node: ast.AST, inner: Inner) -> Any:
+    """``&&`` and ``||``: what comes after the part that decides is not looked at, as in C."""
+    match node:
+        case ast.BoolOp(op=ast.And(), values=parts):
+            return Fraction(all(inner(part) for part in parts))
+        case ast.BoolOp(op=ast.Or(), values=parts):
+            return Fraction(any(inner(part) for part in parts))
+    return NotImplemented
+
+
+_EXACT = Meaning(
+    numbers=(int,),
+    number=Fraction,
+    operators={
+        ast.USub: operator.neg, ast.Add: operator.add, ast.Sub: operator.sub,
+        ast.Mult: operator.mul, ast.Div: operator.truediv,
+    },
+    call=_call,
+)  # fmt: skip
+_AS_C = replace(
+    _EXACT,
+    operators={
+        **_EXACT.operators,
+        ast.Div: _divide_as_c,
+        ast.Mod: lambda left, right: left - right * _divide_as_c(left, right),
+        ast.BitAnd: lambda left, right: Fraction(int(left) & int(right)),
+    },
+)
+
+
+def _as_truth(compare: Callable[..., bool]) -> Callable[..., Fraction]:
+    """Return a comparison that gives 1 or 0, as in C."""
+    return lambda *sides: Fraction(compare(*sides))
+
+
+_CONDITION = replace(
+    _AS_C,
+    operators={
+        **_AS_C.operators,
+        ast.Eq: _as_truth(operator.eq), ast.NotEq: _as_truth(operator.ne),
+        ast.Lt: _as_truth(operator.lt), ast.LtE: _as_truth(operator.le),
+        ast.Gt: _as_truth(operator.gt), ast.GtE: _as_truth(operator.ge),
+        ast.Not: _as_truth(operator.not_),
+    },
+    other=_all_or_any,
+)  # fmt: skip
 
 
 def whole_number(text: str, names: Mapping[str, int], *, floor: bool = False) -> int:
     """Return the whole number that an expression stands for.
 
     Known are whole numbers, ``names``, + - * /, ``ceil(x)``, ``min(x, y)``, ``max(x, y)`` and
-    brackets. With ``floor`` a division drops the rest, as in C; without, it is exact.
+    brackets. With ``floor`` a division drops the rest, as in C, and % and & are known too; without,
+    it is exact.
 
     Raises:
         UnreadableError: something else stands there, it divides by zero, or it is no whole number.
     """
+    return _whole(text, names, _AS_C if floor else _EXACT)
 
-    def value(node: ast.AST, depth: int = 0) -> Fraction:
-        if depth > DEEPEST:
-            raise UnreadableError(_SENTENCES["deep"])
 
-        def inner(part: ast.AST) -> Fraction:
-            return value(part, depth + 1)
+def holds(condition: str, names: Mapping[str, int]) -> bool:
+    """Whether a condition of C holds: arithmetic as in C, comparisons, ``&&``, ``||`` and ``!``.
 
-        match node:
-            case ast.Constant(value=int(number)) if not isinstance(number, bool):
-                return Fraction(number)
-            case ast.Name(id=name) if name in names:
-                return Fraction(names[name])
-            case ast.UnaryOp(op=ast.USub(), operand=operand):
-                return -inner(operand)
-            case ast.BinOp(left=left, op=ast.Add(), right=right):
-                return inner(left) + inner(right)
-            case ast.BinOp(left=left, op=ast.Sub(), right=right):
-                return inner(left) - inner(right)
-            case ast.BinOp(left=left, op=ast.Mult(), right=right):
-                return inner(left) * inner(right)
-            case ast.BinOp(left=left, op=ast.Div(), right=right):
-                quotient = inner(left) / inner(right)
-                return Fraction(int(quotient)) if floor else quotient
-            case ast.Call(func=ast.Name(id="ceil"), args=[argument], keywords=[]):
-                return Fraction(ceil(inner(argument)))
-            case ast.Call(func=ast.Name(id="min"), args=[one, other], keywords=[]):
-                return min(inner(one), inner(other))
-            case ast.Call(func=ast.Name(id="max"), args=[one, other], keywords=[]):
-                return max(inner(one), inner(other))
-        raise UnreadableError(_SENTENCES["other"].format(names=", ".join(names)))
+    Raises:
+        UnreadableError: something else stands there, or it divides by zero.
+    """
+    python = condition.replace("&&", " and ").replace("||", " or ")
+    python = " ".join(re.sub(r"!(?!=)", " not ", python).split())
+    return _whole(python, names, _CONDITION) != 0
 
+
+def _whole(text: str, names: Mapping[str, int], meaning: Meaning) -> int:
     try:
-        result = value(_parse(text))
-    except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
-        if isinstance(error, UnreadableError):
-            raise
-        raise UnreadableError(_SENTENCES["unreadable"]) from None
+        result = evaluate(text, names, meaning)
     except ZeroDivisionError:
         raise UnreadableError(_SENTENCES["zero"]) from None
     if result.denominator != 1:
         raise UnreadableError(_SENTENCES["broken"])
     return int(result)
-
-
-@lru_cache(maxsize=256)
-def _parse(text: str) -> ast.AST:
-    return ast.parse(text, mode="eval").body

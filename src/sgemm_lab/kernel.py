@@ -19,6 +19,7 @@ import hashlib
 import os
 import re
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 from pathlib import Path
@@ -58,6 +59,7 @@ _CONSTANT = re.compile(
     r"(?:[ ]*//[ ]*(?P<label>.*?))?[ ]*$",
     re.M,
 )
+_COMPUTED = re.compile(r"^constexpr int (\w+) = ([^;]+);", re.M)
 _FILE_NAME = re.compile(r"(\d+)([a-z]*)_(\w+)", re.A)
 _REQUIRED = ("title", "parent", "chapter", "grid", "block")
 _SENTENCES = templates(Path(__file__).with_suffix(".json"))
@@ -164,6 +166,15 @@ class Kernel:
     def values(self) -> dict[str, int]:
         """The constants as a dictionary, name to value."""
         return {constant.name: constant.value for constant in self.constants}
+
+    @cached_property
+    def computed_constants(self) -> dict[str, int]:
+        """All whole-number constants by name, those that are computed from others too."""
+        found: dict[str, int] = {}
+        for name, text in _COMPUTED.findall(self.source):
+            with suppress(UnreadableError):
+                found[name] = whole_number(text, found, floor=True)
+        return found
 
     @property
     def copies_factors(self) -> bool:

@@ -6,11 +6,9 @@ import { BOUNDS, EXACT, LEAST_ALLOWED, UNIT_ROUNDOFF } from "./judge.py";
 import { RandomState } from "./random.js";
 import { sentence } from "./sentences.js";
 
+/** @typedef {import("../counting/of_kernel.js").Matrix} Matrix */
+
 /**
- * A matrix of floats, row after row. `values` are float32 in what a kernel reads and writes, float64
- * in what is expected of it.
- * @typedef {{ rows: number, columns: number, values: Float32Array | Float64Array }} Matrix
- *
  * The verdict on one kernel at one size. `fault` says what is wrong, `refusal` why the size was not
  * run; `error` is the largest error as a share of what is allowed.
  * @typedef {{ kernel: string, m: number, n: number, k: number, fault: string | null,

@@ -13,13 +13,13 @@ import { Judge, WrongResultError } from "./judge.js";
 import { QUICK_SIZES, TIME_LIMIT } from "./on_cpu.py";
 
 /** @typedef {import("./judge.js").CheckResult} CheckResult */
-/** @typedef {import("./judge.js").Matrix} Matrix */
+/** @typedef {import("../counting/of_kernel.js").Matrix} Matrix */
 /** @typedef {import("../kernel.js").Kernel} Kernel */
 /** @typedef {import("../kernel.js").Size} Size */
 
 /**
  * A verdict, and what the simulator found at the size: its hazards, the plainest first.
- * @typedef {CheckResult & { hazards: import("../simulator/hazards.js").Hazard[] }} CheckedHere
+ * @typedef {CheckResult & { hazards: import("../simulator/hazard.js").Hazard[] }} CheckedHere
  */
 
 /**

@@ -26,7 +26,7 @@ import { translate } from "./translate.js";
  *   version: string,
  * }} Package */
 
-/** @typedef {{ line: number, text: string }} SourceError */
+/** @typedef {import("./diagnostics.js").SourceError} SourceError */
 
 /** `defines` are macros by name; `target` is such as "sm_90"; `file` is what places are called by.
  * @typedef {{ defines?: Record<string, string | number>, target?: string, file?: string }} Options */

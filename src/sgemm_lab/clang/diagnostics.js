@@ -1,6 +1,6 @@
 // What clang says of a source, as lines and sentences.
 
-/** @typedef {import("./compiler.js").SourceError} SourceError */
+/** @typedef {{ line: number, text: string }} SourceError */
 
 const PLACE = /^(.+?):(\d+):\d+: (fatal error|error|note): (.*)$/;
 const ASSERTION = /^static assertion failed(?: due to requirement '.*?')?: (.*)$/;

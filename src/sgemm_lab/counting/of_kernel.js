@@ -5,7 +5,11 @@ import { LabError } from "../errors.js";
 import { LARGEST_MATRICES, LARGEST_PRODUCT, PATIENCE, PATIENCE_EACH } from "./of_kernel.py";
 import { sentence } from "./sentences.js";
 
-/** @typedef {import("../checking/judge.js").Matrix} Matrix */
+/**
+ * A matrix of floats, row after row. `values` are float32 in what a kernel reads and writes, float64
+ * in what is expected of it.
+ * @typedef {{ rows: number, columns: number, values: Float32Array | Float64Array }} Matrix
+ */
 /** @typedef {import("../kernel.js").Size} Size */
 /** @typedef {{ data: Float32Array | Float64Array | Uint32Array, shape: number[] } | number} Argument */
 

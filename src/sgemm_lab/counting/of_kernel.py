@@ -157,10 +157,17 @@ def multiply_whole_numbers(
     return Multiplication(size, result, wrong, float(np.nan_to_num(error, nan=np.inf).max()))
 
 
-def fresh_workspace(shape: LaunchShape) -> dict[str, Matrix]:
-    """Return the last argument of a kernel that has a workspace, filled with zeros; or nothing."""
-    words = np.zeros(-(-shape.workspace_bytes // 4), np.uint32)
-    return {WORKSPACE: words} if shape.workspace_bytes else {}
+def book_arguments(shape: LaunchShape, a: Matrix, b: Matrix) -> dict[str, Any]:
+    """Return all arguments of a kernel by name, for A of M×K and B of K×N.
+
+    C is filled with NaN, which stays where no thread writes, and a workspace with zeros.
+    """
+    (m, k), n = a.shape, b.shape[1]
+    c = np.full((m, n), np.nan, np.float32)
+    arguments = {"A": a, "B": b, "C": c, "M": m, "N": n, "K": k}
+    if shape.workspace_bytes:
+        arguments[WORKSPACE] = np.zeros(-(-shape.workspace_bytes // 4), np.uint32)
+    return arguments
 
 
 def launch(
@@ -183,21 +190,21 @@ def launch(
     Raises:
         LabError: the launch does not fit the kernel or a GPU of this target.
     """
-    (m, k), n = a.shape, b.shape[1]
-    c = np.full((m, n), np.nan, np.float32)
-    arguments = {"A": a, "B": b, "C": c, "M": m, "N": n, "K": k}
+    arguments = book_arguments(shape, a, b)
+    if workspace is not None:
+        arguments[WORKSPACE] = workspace
     how.setdefault("time_limit", TIME_LIMIT)
-    own = fresh_workspace(shape) if workspace is None else {WORKSPACE: workspace}
+    last = (WORKSPACE,) if WORKSPACE in arguments else ()
     return simulate(
         ptx,
         entry,
         shape.grid,
         shape.block,
-        {**{name: arguments[name] for name in order}, **own},
+        {name: arguments[name] for name in (*order, *last)},
         shape.shared_bytes,
         together=shape.workspace_bytes > 0,
         unwritten=["C"],
         count_requests=count_requests,
-        patience=patience((m, n, k)),
+        patience=patience((len(a), b.shape[1], len(b))),
         **how,
     )

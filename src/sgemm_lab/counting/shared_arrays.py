@@ -54,25 +54,7 @@ def _shape(kernel: Kernel, name: str, sides: str) -> list[int]:
 
 
 def _number(kernel: Kernel, text: str, where: str) -> int:
-    value = _value(text, _all_constants(kernel))
-    if value is None:
-        raise LabError(sentence("shared.shape", where=where, kernel=kernel.name))
-    return value
-
-
-def _all_constants(kernel: Kernel) -> dict[str, int]:
-    """All whole-number constants of a kernel, those computed from others too."""
-    names: dict[str, int] = {}
-    for name, text in re.findall(r"^constexpr int (\w+) = ([^;]+);", kernel.source, re.M):
-        value = _value(text, names)
-        if value is not None:
-            names[name] = value
-    return names
-
-
-def _value(text: str, names: dict[str, int]) -> int | None:
-    """What an expression over a kernel's constants comes to, or None where it is no number."""
     try:
-        return whole_number(text, names, floor=True)
+        return whole_number(text, kernel.computed_constants, floor=True)
     except UnreadableError:
-        return None
+        raise LabError(sentence("shared.shape", where=where, kernel=kernel.name)) from None

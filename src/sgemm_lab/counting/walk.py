@@ -11,7 +11,7 @@ import numpy as np
 
 from sgemm_lab.counting.entries import PRODUCT, Column, Entries, entries_of
 from sgemm_lab.counting.left_out import LeftOut, Order, Places, launches_left_out
-from sgemm_lab.counting.of_kernel import fresh_workspace, patience
+from sgemm_lab.counting.of_kernel import book_arguments, patience
 from sgemm_lab.counting.parties import parties_in, party_of
 from sgemm_lab.counting.register_names import RegisterNames, register_names
 from sgemm_lab.counting.sentences import sentence
@@ -127,13 +127,7 @@ def walk(kernel: Kernel, size: Size, *, time_limit: float = _TIME_LIMIT) -> Walk
             ENTRY,
             shape.grid,
             shape.block,
-            {
-                "A": a,
-                "B": b,
-                "C": np.full((m, n), np.nan, np.float32),
-                **{"M": m, "N": n, "K": k},
-                **fresh_workspace(shape),
-            },
+            book_arguments(shape, a, b),
             shape.shared_bytes,
             shared_parts=shared_parts(kernel),
             together=shape.workspace_bytes > 0,

@@ -4,7 +4,7 @@ from typing import Literal, TypedDict
 
 import numpy as np
 
-from sgemm_lab.counting.of_kernel import fresh_workspace, patience
+from sgemm_lab.counting.of_kernel import book_arguments, patience
 from sgemm_lab.counting.shared_arrays import shared_parts, shared_shapes
 from sgemm_lab.cuda.shipped_ptx import kernel_ptx
 from sgemm_lab.errors import LabError
@@ -81,17 +81,13 @@ def warp_requests(
             f"{m}×{n}×{k} is more than a pattern of addresses needs. "
             "Choose sizes whose product is at most 256·256·256."
         )
-    arrays = {
-        "A": np.ones((m, k), np.float32),
-        "B": np.ones((k, n), np.float32),
-        "C": np.zeros((m, n), np.float32),
-    }
+    arguments = book_arguments(shape, np.ones((m, k), np.float32), np.ones((k, n), np.float32))
     made = simulate(
         kernel_ptx(kernel),
         ENTRY,
         shape.grid,
         shape.block,
-        {**arrays, "M": m, "N": n, "K": k, **fresh_workspace(shape)},
+        arguments,
         shape.shared_bytes,
         shared_parts=shared_parts(kernel),
         together=shape.workspace_bytes > 0,
@@ -101,7 +97,7 @@ def warp_requests(
         time_limit=time_limit,
     ).requests
     assert made is not None
-    shapes = {name: list(array.shape) for name, array in arrays.items()}
+    shapes = {name: list(arguments[name].shape) for name in "ABC"}
     shapes |= shared_shapes(kernel)
     texts = kernel.source.splitlines()
     found: list[Request] = []

@@ -10,13 +10,17 @@ import { filled } from "../text.js";
 
 /** @typedef {import("../checking/on_cpu.js").CheckedHere} CheckedHere */
 /** @typedef {import("../kernel.js").Size} Size */
+/**
+ * Why there is no kernel: at a line of the file, or at none.
+ * @typedef {{ refused: string, line: number }} Refused
+ */
 
 /**
  * Check a kernel at a size, unless NVRTC would refuse to compile it.
  * @param {import("../kernel.js").Kernel} kernel
  * @param {string} ptx
  * @param {Size} size
- * @returns {CheckedHere | import("./lines.js").Refused}
+ * @returns {CheckedHere | Refused}
  */
 export function checked(kernel, ptx, size) {
   const wanted = declaredBytes(ptx);

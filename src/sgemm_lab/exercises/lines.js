@@ -24,8 +24,7 @@ import { sentence } from "./sentences.js";
  * A kernel on its way to whoever runs it.
  * @typedef {{ source: string, ptx: string, ofThread?: OfThread }} Sent
  *
- * Why there is no kernel: at a line of the file, or at none.
- * @typedef {{ refused: string, line: number }} Refused
+ * @typedef {import("./checked.js").Refused} Refused
  *
  * What judging needs: PTX of the reader's source; PTX of a book kernel, by the compiler that made the
  * reader's; checks up to the first size that is not right; what is asked of a kernel that is right.

@@ -27,7 +27,15 @@ from sgemm_lab.measuring.race import (
 )
 from sgemm_lab.measuring.recorder import current_device, new_run
 from sgemm_lab.records.data import CUBLAS, Spread
-from sgemm_lab.records.fewer import FEWER, Errors, FewerRun, Inside, SizeTimes, Way, leveled
+from sgemm_lab.records.fewer import (
+    FEWER,
+    Errors,
+    FewerRun,
+    Inside,
+    MeasuredPlan,
+    SizeTimes,
+    leveled,
+)
 from sgemm_lab.records.kind import RunFile
 from sgemm_lab.text import plural, size_text
 
@@ -245,7 +253,7 @@ def measure(
         graph=graph,
         cublas=found[CUBLAS],
         ways=tuple(
-            Way(
+            MeasuredPlan(
                 plan.schedules,
                 plan.levels,
                 plan.leaf,

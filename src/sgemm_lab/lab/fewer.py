@@ -27,7 +27,7 @@ from sgemm_lab.gpu import find_gpu
 from sgemm_lab.kernel import Size, load_kernel
 from sgemm_lab.lab.closing import box
 from sgemm_lab.lab.output import Output, table
-from sgemm_lab.records.fewer import FEWER, Errors, FewerRun, SizeTimes, Way, latest
+from sgemm_lab.records.fewer import FEWER, Errors, FewerRun, MeasuredPlan, SizeTimes, latest
 from sgemm_lab.records.store import load_records
 from sgemm_lab.text import (
     bytes_moved_text,
@@ -105,7 +105,7 @@ class Fewer:
         kinds = [one.inputs for one in self.run.errors if (one.m, one.n, one.k) == (n, n, n)]
         return self.is_timed(n) and UNIFORM in kinds
 
-    def best(self, n: int) -> Way:
+    def best(self, n: int) -> MeasuredPlan:
         """Return the plan that the model takes for n×n matrices, as it was measured.
 
         Raises:
@@ -113,7 +113,7 @@ class Fewer:
         """
         return self.way(n, best_plan((n, n, n), self.machine).schedules)
 
-    def way(self, n: int, schedules: tuple[str, ...]) -> Way:
+    def way(self, n: int, schedules: tuple[str, ...]) -> MeasuredPlan:
         """Return a plan of n×n matrices, as it was measured.
 
         Raises:
@@ -124,28 +124,28 @@ class Fewer:
                 return way
         raise LabError(f"{'+'.join(schedules) or 'no level'} was not measured at {n}.")
 
-    def plain(self, n: int) -> Way:
+    def plain(self, n: int) -> MeasuredPlan:
         """Return the product without levels, as it was measured."""
         return self.way(n, ())
 
-    def foretold(self, n: int, way: Way) -> Foretold:
+    def foretold(self, n: int, way: MeasuredPlan) -> Foretold:
         """Return what the model foretells of a plan of n×n matrices."""
         return foretell(Plan((n, n, n), way.schedules), self.machine)
 
-    def miss(self, n: int, way: Way) -> float:
+    def miss(self, n: int, way: MeasuredPlan) -> float:
         """Return by what share of the measured time the model errs."""
         measured = statistics.median(way.seconds)
         return abs(self.foretold(n, way).seconds - measured) / measured
 
-    def tflops(self, n: int, way: Way) -> float:
+    def tflops(self, n: int, way: MeasuredPlan) -> float:
         """Return 2·n³ over the median time of a plan, in TFLOP/s."""
         return self.at(n).tflops(way.seconds)
 
-    def share(self, n: int, way: Way) -> float:
+    def share(self, n: int, way: MeasuredPlan) -> float:
         """Return the speed of a plan over that of cuBLAS in the same run."""
         return self.at(n).share(way)
 
-    def levels(self, n: int) -> list[Way]:
+    def levels(self, n: int) -> list[MeasuredPlan]:
         """Return the plans of 0, 1, … levels that a limit of workspace as usual allows."""
         most = max(way.levels for way in self.at(n).ways)
         return [self.way(n, make_plan((n, n, n), levels).schedules) for levels in range(most + 1)]

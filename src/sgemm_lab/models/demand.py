@@ -17,7 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from sgemm_lab.counting.kept import BLOCKS, kept
-from sgemm_lab.counting.of_kernel import fresh_workspace
+from sgemm_lab.counting.of_kernel import book_arguments
 from sgemm_lab.cuda.shipped_ptx import settled_ptx
 from sgemm_lab.errors import LabError
 from sgemm_lab.hardware import WARP, WAVEFRONT_BYTES
@@ -230,15 +230,7 @@ def _count_launch(kernel: Kernel, ptx: str, size: Size) -> dict[str, float]:
         ENTRY,
         (1, 1),
         shape.block,
-        {
-            "A": np.ones((m, k), np.float32),
-            "B": np.ones((k, n), np.float32),
-            "C": np.zeros((m, n), np.float32),
-            "M": m,
-            "N": n,
-            "K": k,
-            **fresh_workspace(shape),
-        },
+        book_arguments(shape, np.ones((m, k), np.float32), np.ones((k, n), np.float32)),
         shape.shared_bytes,
         check_hazards=False,
         watching=[pipe],

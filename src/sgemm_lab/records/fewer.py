@@ -29,7 +29,7 @@ Error = Annotated[float, Rule(lambda error: error >= 0, "0 or more")]
 
 
 @dataclass(frozen=True)
-class Way:
+class MeasuredPlan:
     """A plan at a size, measured. Seconds are per product."""
 
     schedules: tuple[Name, ...]
@@ -59,7 +59,7 @@ class SizeTimes(OfSize):
     graph: bool
     """Whether CUDA graphs were replayed."""
     cublas: Samples
-    ways: tuple[Way, ...]
+    ways: tuple[MeasuredPlan, ...]
     clock_mhz: Spread | None = None
     power_w: Spread | None = None
 
@@ -67,12 +67,12 @@ class SizeTimes(OfSize):
         """Return TFLOP/s at the median, as if each term were multiplied and added: 2·M·N·K."""
         return self.flop / statistics.median(seconds) / 1e12
 
-    def share(self, way: Way) -> float:
+    def share(self, way: MeasuredPlan) -> float:
         """Return a plan's speed over that of cuBLAS."""
         return statistics.median(self.cublas) / statistics.median(way.seconds)
 
     @property
-    def fastest(self) -> Way:
+    def fastest(self) -> MeasuredPlan:
         """The fastest plan."""
         return min(self.ways, key=lambda way: statistics.median(way.seconds))
 
@@ -161,7 +161,7 @@ class FewerScore(BesideLibrary):
     arithmetic: str
     """Strassen's, and that of its leaves where it is not FP32."""
     times: SizeTimes
-    way: Way
+    way: MeasuredPlan
     errors: Errors | None
     """At this size, inputs uniform in ±0.5; None: not measured."""
 

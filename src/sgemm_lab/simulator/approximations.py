@@ -8,7 +8,6 @@ down, up or towards zero as they say, bit for bit; only the sign of a sum that i
 differ.
 """
 
-import re
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
@@ -16,13 +15,12 @@ import numpy as np
 
 from sgemm_lab.simulator.fma import fma64
 from sgemm_lab.simulator.measured_functions import power_of_two, reciprocal, reciprocal_root
-from sgemm_lab.simulator.operations import Operations, Step, assignment, destination, value
+from sgemm_lab.simulator.operations import Match, Operations, Step, assignment, destination, value
 from sgemm_lab.simulator.ptx import Instruction
 
 if TYPE_CHECKING:
     from sgemm_lab.simulator.group import ThreadGroup
 
-Match = re.Match[str]
 
 _SMALLEST_NORMAL = np.float32(2.0**-126)
 

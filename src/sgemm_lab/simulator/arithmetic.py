@@ -1,6 +1,5 @@
 """Integer, float, predicate and conversion instructions."""
 
-import re
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
@@ -10,6 +9,7 @@ from sgemm_lab.simulator.fma import fma32
 from sgemm_lab.simulator.group import CLOCKS
 from sgemm_lab.simulator.memory import LOCAL_WINDOW, SHARED_WINDOW
 from sgemm_lab.simulator.operations import (
+    Match,
     Operations,
     Step,
     assignment,
@@ -34,7 +34,6 @@ from sgemm_lab.simulator.sentences import sentence
 if TYPE_CHECKING:
     from sgemm_lab.simulator.group import ThreadGroup
 
-Match = re.Match[str]
 
 _WIDER = {"s16": "s32", "u16": "u32", "s32": "s64", "u32": "u64"}
 _BINARY: dict[str, Callable[..., Any]] = {

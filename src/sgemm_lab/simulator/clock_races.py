@@ -5,14 +5,14 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from sgemm_lab.hardware import WARP
+from sgemm_lab.hardware import WARP, WORD_BYTES
 from sgemm_lab.simulator.clocks import Clocks
 from sgemm_lab.simulator.group import ATOMIC, COPY_WRITE, LOAD, Access, BulkCopy, ThreadGroup
 from sgemm_lab.simulator.hazards import HazardLog
 from sgemm_lab.simulator.memory import Memory
 from sgemm_lab.simulator.ptx import Instruction
 from sgemm_lab.simulator.registers import Mask
-from sgemm_lab.simulator.shared_watch import COPY_WORD, NOBODY, Array, SharedWatch
+from sgemm_lab.simulator.shared_watch import NOBODY, Array, SharedWatch
 
 
 class _Shadow:
@@ -81,7 +81,7 @@ class ClockRaceDetector(SharedWatch):
         shadow, clocks = self._shadow_of(group), group.batch.clocks
         assert clocks is not None
         warp = group.thread[lanes] // WARP
-        for word in range(COPY_WORD // self._word_bytes):
+        for word in range(WORD_BYTES // self._word_bytes):
             index = positions // self._word_bytes + word
             np.subtract.at(shadow.in_flight, index, 1)
             shadow.writer[index] = group.thread[lanes]

@@ -15,7 +15,15 @@ from typing import TYPE_CHECKING, Any
 from sgemm_lab.simulator.fma import fma32, fma64
 from sgemm_lab.simulator.half_operations import fused_halves
 from sgemm_lab.simulator.operands import registers_read, registers_written
-from sgemm_lab.simulator.operations import Operations, Step, assignment, destination, value
+from sgemm_lab.simulator.operations import (
+    Match,
+    Operations,
+    Step,
+    assignment,
+    destination,
+    nothing,
+    value,
+)
 from sgemm_lab.simulator.ptx import Instruction, PtxKernel, Register
 
 if TYPE_CHECKING:
@@ -81,7 +89,7 @@ def _joined(
     return None
 
 
-def _multiply_add(group: "ThreadGroup", instruction: Instruction, match: "re.Match[str]") -> Step:
+def _multiply_add(group: "ThreadGroup", instruction: Instruction, match: Match) -> Step:
     """``add``: a·b + c; ``less``: a·b - c; ``from``: c - a·b; rounded once."""
     type_, how = match["type"], match["how"]
     if type_ not in ("f32", "f64"):
@@ -95,11 +103,7 @@ def _multiply_add(group: "ThreadGroup", instruction: Instruction, match: "re.Mat
     return assignment(destination(group, instruction, type_), compute)
 
 
-def _nothing(group: "ThreadGroup", instruction: Instruction, match: "re.Match[str]") -> Step:
-    return lambda mask: None
-
-
 OPERATIONS: Operations = [
-    (r"fused\.product", _nothing),
+    (r"fused\.product", nothing),
     (rf"fused\.(?P<how>add|less|from)\.(?P<type>{_TYPES})", _multiply_add),
 ]

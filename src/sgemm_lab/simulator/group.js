@@ -6,7 +6,6 @@ import { WARP } from "../hardware.py";
 import { placeName } from "../text.js";
 import { Clocks, synchronisesInParts } from "./clocks.js";
 import { layOut, Memory, sharedBase, sourceName } from "./memory.js";
-import { NeverSet } from "./never_set.js";
 import { PtxError } from "./ptx.js";
 import { RegisterFile } from "./registers.js";
 import { sentence } from "./sentences.js";
@@ -16,8 +15,8 @@ import { sentence } from "./sentences.js";
 /** @typedef {import("./ptx.js").Instruction} Instruction */
 /** @typedef {import("./ptx.js").PtxKernel} PtxKernel */
 /** @typedef {import("./registers.js").Mask} Mask */
-/** @typedef {import("./hazards.js").Suspect} Suspect */
-/** @typedef {[number, number, number]} Dim3 x, y, z */
+/** @typedef {import("./hazard.js").Suspect} Suspect */
+/** @typedef {import("./hazard.js").Dim3} Dim3 */
 /** @typedef {[number, number]} Warp slot and number of a warp */
 /** @typedef {import("./clocks.js").Row} Row */
 
@@ -102,6 +101,18 @@ export class Site {
  * @property {(group: ThreadGroup, lane: number, site: Instruction, other: Instruction) => void
  * } barrierSplit
  *
+ * Who follows values that nothing has set: `NeverSet` says how.
+ * @typedef {object} Follower
+ * @property {boolean} follows
+ * @property {() => void} start
+ * @property {(access: Access, lanes: Int32Array) => void} met
+ * @property {(access: Access) => void} moves
+ * @property {(group: ThreadGroup, names: string[], choose: (mask: Mask | null) => Mask) =>
+ *   (mask: Mask | null) => Mask} deciding
+ * @property {(group: ThreadGroup, instruction: Instruction, step: (mask: Mask | null) => void,
+ *   bare: (mask: Mask | null) => void, guard: ((mask: Mask | null) => Mask) | null) =>
+ *   (mask: Mask | null) => void} following
+ *
  * An mbarrier: counts arrivals and the bytes of copies, phase after phase. `expected` arrivals
  * complete a phase, `pending` and `bytes` are what the present one still waits for. `told`: what
  * those know that have arrived; `ready`: what those learn who wait for the last complete phase.
@@ -130,6 +141,7 @@ export class Site {
  * @property {Memory} globalMemory
  * @property {number} sharedBytes
  * @property {HazardSink} hazards
+ * @property {Follower} neverSet
  * @property {Observer[]} observers
  * @property {ProductListener | null} products
  * @property {[string, number, number][]} sharedParts
@@ -158,7 +170,7 @@ export class Launch {
     this.patience = parts.patience;
     this.timeLimit = parts.timeLimit;
     /** Where values go that nothing has set. */
-    this.neverSet = new NeverSet(parts.hazards);
+    this.neverSet = parts.neverSet;
     this.blocksDone = 0;
     /** When the time is up, in milliseconds on the clock of `performance.now`. */
     this.deadline = performance.now() + 1000 * parts.timeLimit;

@@ -4,20 +4,18 @@ Each result is worked out in float64 and rounded to nearest even, as if once. Ev
 0x7FFF, that of the GPU.
 """
 
-import re
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from sgemm_lab.simulator.fma import odd_sum
-from sgemm_lab.simulator.operations import Operations, Step, assignment, destination, value
+from sgemm_lab.simulator.operations import Match, Operations, Step, assignment, destination, value
 from sgemm_lab.simulator.ptx import Instruction
 
 if TYPE_CHECKING:
     from sgemm_lab.simulator.group import ThreadGroup
 
-Match = re.Match[str]
 
 _NAN = np.uint16(0x7FFF)
 

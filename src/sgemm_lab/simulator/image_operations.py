@@ -11,7 +11,8 @@ from sgemm_lab.simulator.group import LOAD, STORE, SURFACE, Site
 from sgemm_lab.simulator.images import Image
 from sgemm_lab.simulator.memory import GLOBAL_BASE
 from sgemm_lab.simulator.memory_operations import begin, mark_written
-from sgemm_lab.simulator.operations import Operations, Step
+from sgemm_lab.simulator.operands import items_of
+from sgemm_lab.simulator.operations import Match, Operations, Step
 from sgemm_lab.simulator.ptx import Instruction, Operand, Register, Vector
 from sgemm_lab.simulator.ptx_text import PtxError
 from sgemm_lab.simulator.registers import Array, Mask, numpy_type, source
@@ -20,7 +21,6 @@ from sgemm_lab.simulator.sentences import sentence
 if TYPE_CHECKING:
     from sgemm_lab.simulator.group import ThreadGroup
 
-Match = re.Match[str]
 
 _AXES = {"1d": 1, "2d": 2, "3d": 3, "a1d": 1, "a2d": 2}
 _BYTES = {"b8": 1, "b16": 2, "b32": 4, "b64": 8}
@@ -31,7 +31,7 @@ def _named(operand: Operand) -> tuple[Register, list[Operand]]:
     if not isinstance(operand, Vector) or not isinstance(operand.items[0], Register):
         raise PtxError(sentence("run.operand", name="texture"))
     places = operand.items[1]
-    return operand.items[0], list(places.items) if isinstance(places, Vector) else [places]
+    return operand.items[0], list(items_of(places))
 
 
 def _images(
@@ -90,7 +90,7 @@ def _use_surface(group: "ThreadGroup", instruction: Instruction, match: Match) -
     stores = match["name"] == "sust"
     named, moved = instruction.operands if stores else reversed(instruction.operands)
     handle, operands = _named(named)
-    items = moved.items if isinstance(moved, Vector) else (moved,)
+    items = items_of(moved)
     width = _BYTES[match["type"]]
     # Narrow numbers fill the whole of their registers.
     rows = [

@@ -4,13 +4,12 @@ Source: PTX ISA, "mbarrier" and "cp.async.bulk". A copy lands when a thread firs
 mbarrier, so that a kernel that does not ask reads what was there before.
 """
 
-import re
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from sgemm_lab.hardware import WARP
+from sgemm_lab.hardware import WARP, WORD_BYTES
 from sgemm_lab.simulator.clocks import Row
 from sgemm_lab.simulator.group import (
     COPY_READ,
@@ -23,7 +22,7 @@ from sgemm_lab.simulator.group import (
 )
 from sgemm_lab.simulator.memory import SHARED_WINDOW
 from sgemm_lab.simulator.memory_operations import address_of, begin, land_copies, mark_written
-from sgemm_lab.simulator.operations import Operations, Step, value
+from sgemm_lab.simulator.operations import Match, Operations, Step, nothing, value
 from sgemm_lab.simulator.ptx import Instruction, Operand, Pair, Register
 from sgemm_lab.simulator.ptx_text import PtxError
 from sgemm_lab.simulator.registers import Mask
@@ -32,7 +31,6 @@ from sgemm_lab.simulator.sentences import sentence
 if TYPE_CHECKING:
     from sgemm_lab.simulator.group import BlockBatch, ThreadGroup
 
-Match = re.Match[str]
 Places = Callable[[Mask | None], list[tuple[int, int]]]
 """Gives the active lanes, and where in shared memory each one's mbarrier lies."""
 Told = dict[tuple[int, int], Row]
@@ -40,7 +38,6 @@ Told = dict[tuple[int, int], Row]
 
 _BYTES = 8
 """Of one mbarrier."""
-_WORD = 4
 
 
 def _places(group: "ThreadGroup", instruction: Instruction, position: int) -> Places:
@@ -216,9 +213,9 @@ def _land(group: "ThreadGroup", place: int, barrier: MemoryBarrier) -> None:
         return
     batch.bulk_copies[:] = [copy for copy in batch.bulk_copies if copy.barrier != place]
     for copy in mine:
-        first = int(copy.access.positions[0]) // _WORD
-        batch.shared.words(_WORD)[first : first + len(copy.data)] = copy.data
-        _mark_span(batch, first * _WORD, copy.data.nbytes)
+        first = int(copy.access.positions[0]) // WORD_BYTES
+        batch.shared.words(WORD_BYTES)[first : first + len(copy.data)] = copy.data
+        _mark_span(batch, first * WORD_BYTES, copy.data.nbytes)
         for observer in group.launch.observers:
             observer.on_bulk_landed(copy)
         barrier.told = copy.known if barrier.told is None else np.maximum(barrier.told, copy.known)
@@ -228,7 +225,7 @@ def _land(group: "ThreadGroup", place: int, barrier: MemoryBarrier) -> None:
 
 
 def _mark_span(batch: "BlockBatch", start: int, size: int) -> None:
-    mark_written(batch.shared, np.arange(start, start + size, _WORD), _WORD)
+    mark_written(batch.shared, np.arange(start, start + size, WORD_BYTES), WORD_BYTES)
 
 
 def _bulk_copy(group: "ThreadGroup", instruction: Instruction, match: Match) -> Step:
@@ -276,8 +273,8 @@ def _start_copy(
             return
         ends.append(first)
     write, read = ends
-    start = int(read.positions[0]) // _WORD
-    data = read.memory.words(_WORD)[start : start + length // _WORD].copy()
+    start = int(read.positions[0]) // WORD_BYTES
+    data = read.memory.words(WORD_BYTES)[start : start + length // WORD_BYTES].copy()
     assert batch.clocks is not None
     time, known = batch.clocks.copy_starts(int(group.slot[lane]), int(group.thread[lane]) // WARP)
     copy = BulkCopy(write, data, place, time, known)
@@ -309,11 +306,6 @@ def _elect(group: "ThreadGroup", instruction: Instruction, match: Match) -> Step
     return step
 
 
-def _nothing(group: "ThreadGroup", instruction: Instruction, match: Match) -> Step:
-    """``setmaxnreg``: registers are not short here."""
-    return lambda mask: None
-
-
 _SHARED = r"(?:\.shared(?:::cta)?)?"
 _ORDER = r"(?:\.(?:release|acquire|relaxed))?(?:\.cta)?"
 
@@ -330,5 +322,5 @@ OPERATIONS: Operations = [
         _bulk_copy,
     ),
     (r"elect\.sync", _elect),
-    (r"setmaxnreg\.(?:inc|dec)\.sync\.aligned\.u32", _nothing),
+    (r"setmaxnreg\.(?:inc|dec)\.sync\.aligned\.u32", nothing),
 ]

@@ -1,6 +1,5 @@
 """Loads, stores, atomics and asynchronous copies."""
 
-import re
 from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -8,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
+from sgemm_lab.hardware import WORD_BYTES
 from sgemm_lab.simulator.arithmetic import read_predicate
 from sgemm_lab.simulator.group import (
     ATOMIC,
@@ -28,8 +28,8 @@ from sgemm_lab.simulator.memory import (
     WRITTEN,
     Memory,
 )
-from sgemm_lab.simulator.operands import read_somewhere
-from sgemm_lab.simulator.operations import Operations, Step, assignment
+from sgemm_lab.simulator.operands import items_of, read_somewhere
+from sgemm_lab.simulator.operations import Match, Operations, Step, assignment
 from sgemm_lab.simulator.ptx import (
     TYPE_BYTES,
     Address,
@@ -39,7 +39,6 @@ from sgemm_lab.simulator.ptx import (
     Operand,
     Register,
     Symbol,
-    Vector,
 )
 from sgemm_lab.simulator.ptx_text import PtxError
 from sgemm_lab.simulator.registers import Array, Mask, numpy_type, source
@@ -48,10 +47,7 @@ from sgemm_lab.simulator.sentences import sentence
 if TYPE_CHECKING:
     from sgemm_lab.simulator.group import ThreadGroup
 
-Match = re.Match[str]
 Positions = npt.NDArray[np.int64]
-
-_COPY_WORD = 4
 
 
 def address_of(group: "ThreadGroup", instruction: Instruction, position: int) -> Callable[[], Any]:
@@ -205,7 +201,7 @@ def _sites(instruction: Instruction, match: Match, kind: str) -> dict[str, Site]
 
 def _targets(group: "ThreadGroup", operand: Operand, type_: str) -> list[Array]:
     """The rows a load fills; a narrow integer is extended to its whole register."""
-    items = operand.items if isinstance(operand, Vector) else (operand,)
+    items = items_of(operand)
     rows = []
     for item in items:
         assert isinstance(item, Register)
@@ -266,7 +262,7 @@ def _store(group: "ThreadGroup", instruction: Instruction, match: Match) -> Step
     dtype = numpy_type(match["type"])
     sites = _sites(instruction, match, STORE)
     operand = instruction.operands[1]
-    items = operand.items if isinstance(operand, Vector) else (operand,)
+    items = items_of(operand)
     origins = [source(group.registers, group.symbols, item, dtype) for item in items]
 
     def run(space: str, addresses: Positions, mask: Mask | None) -> None:
@@ -376,12 +372,12 @@ def _copy_async(group: "ThreadGroup", instruction: Instruction, match: Match) ->
     size = instruction.operands[2]
     if not isinstance(size, Immediate):
         raise PtxError(sentence("run.copy_size", place=instruction.location))
-    words = size.bits // _COPY_WORD
-    read_site = Site(instruction, "global", COPY_READ, _COPY_WORD, words, True)
-    write_site = Site(instruction, "shared", COPY_WRITE, _COPY_WORD, words, True)
+    words = size.bits // WORD_BYTES
+    read_site = Site(instruction, "global", COPY_READ, WORD_BYTES, words, True)
+    write_site = Site(instruction, "shared", COPY_WRITE, WORD_BYTES, words, True)
     to, origin = address_of(group, instruction, 0), address_of(group, instruction, 1)
     kept_of = _kept_bytes(group, instruction, size.bits)
-    every_word = np.arange(words) * _COPY_WORD
+    every_word = np.arange(words) * WORD_BYTES
 
     def step(mask: Mask | None) -> None:
         write = begin(group, write_site, to(), mask)
@@ -393,8 +389,8 @@ def _copy_async(group: "ThreadGroup", instruction: Instruction, match: Match) ->
         if reading.any():
             read = begin(group, read_site, origin(), None if reading.all() else reading)
             readers = np.arange(group.lanes) if read.lanes is None else read.lanes
-            places = (read.positions[:, None] + every_word) // _COPY_WORD
-            data[readers] = read.memory.words(_COPY_WORD).take(places, mode="clip")
+            places = (read.positions[:, None] + every_word) // WORD_BYTES
+            data[readers] = read.memory.words(WORD_BYTES).take(places, mode="clip")
             data[every_word >= kept[:, None]] = 0
             _told(read, list(data[readers].view(np.float32).T))
         _told(write, list(data[lanes].view(np.float32).T))
@@ -463,8 +459,8 @@ def land_copies(group: "ThreadGroup", mask: Mask | None, allowed: int | None) ->
 def _land(group: "ThreadGroup", copy: PendingCopy, done: Mask) -> None:
     shared = group.batch.shared
     positions = copy.positions[done]
-    shared.words(_COPY_WORD)[positions // _COPY_WORD] = copy.words[done]
-    mark_written(shared, positions, _COPY_WORD)
+    shared.words(WORD_BYTES)[positions // WORD_BYTES] = copy.words[done]
+    mark_written(shared, positions, WORD_BYTES)
     lanes = np.repeat(copy.lanes[done], positions.shape[1])
     for observer in group.launch.observers:
         observer.on_copies_landed(group, lanes, positions.reshape(-1))

@@ -27,12 +27,12 @@ unrolls by itself are written out before (see ``unroll``).
 
 from dataclasses import dataclass, field
 
+from sgemm_lab.hardware import WORD_BYTES
 from sgemm_lab.simulator.flow import BasicBlock
 from sgemm_lab.simulator.memory import NamedArray
 from sgemm_lab.simulator.ptx import TYPE_BYTES, Address, Instruction
 from sgemm_lab.simulator.symbolic import BlockValues, Knowledge, Linear, Terms
 
-_WORD = 4
 _WIDEST = 16
 
 
@@ -90,7 +90,7 @@ class _Asked:
 
     def words(self) -> range:
         """Start of each word."""
-        return range(self.start, self.start + self.width, _WORD)
+        return range(self.start, self.start + self.width, WORD_BYTES)
 
 
 def _is_load(instruction: Instruction) -> bool:
@@ -103,7 +103,7 @@ def _mergeable(instruction: Instruction, values: BlockValues) -> _Asked | None:
         return None
     address = operands[1] if parts[0] == "ld" else operands[0]
     element = TYPE_BYTES[parts[-1]]
-    widths = (_WORD,) if parts[0] == "ld" else (_WORD, 2 * _WORD)
+    widths = (WORD_BYTES,) if parts[0] == "ld" else (WORD_BYTES, 2 * WORD_BYTES)
     if (
         not parts[1].startswith("shared")
         or element not in widths
@@ -137,7 +137,7 @@ def _merge_loads(loads: dict[Terms, list[_Asked]], values: BlockValues) -> Merge
         for start, width in _pieces(sorted(owner), alignment):
             # The machine load stands where the first of its words is needed.
             first = min(
-                (owner[word] for word in range(start, start + width, _WORD) if word in owner),
+                (owner[word] for word in range(start, start + width, WORD_BYTES) if word in owner),
                 key=lambda load: load.index,
             )
             issued[first.index].append(WideAccess(start - first.start, width))
@@ -145,7 +145,7 @@ def _merge_loads(loads: dict[Terms, list[_Asked]], values: BlockValues) -> Merge
             merged[load.index] = tuple(issued[load.index])
             # Where the analysis cannot prove the alignment of a vector, the programmer vouches
             # for it: it is never cut.
-            if load.width > _WORD and (alignment < load.width or load.start % load.width):
+            if load.width > WORD_BYTES and (alignment < load.width or load.start % load.width):
                 merged[load.index] = (WideAccess(0, load.width),)
     return merged
 
@@ -158,15 +158,15 @@ def _pieces(words: list[int], alignment: int) -> list[tuple[int, int]]:
         if word not in left:
             continue
         quad, pair = word // 16 * 16, word // 8 * 8
-        in_quad = [w for w in range(quad, quad + 16, _WORD) if w in left]
+        in_quad = [w for w in range(quad, quad + 16, WORD_BYTES) if w in left]
         if alignment >= 16 and len(in_quad) >= 3:
             pieces.append((quad, 16))
             left.difference_update(in_quad)
-        elif alignment >= 8 and {pair, pair + _WORD} <= left:
+        elif alignment >= 8 and {pair, pair + WORD_BYTES} <= left:
             pieces.append((pair, 8))
-            left.difference_update((pair, pair + _WORD))
+            left.difference_update((pair, pair + WORD_BYTES))
         else:
-            pieces.append((word, _WORD))
+            pieces.append((word, WORD_BYTES))
             left.discard(word)
     return pieces
 
@@ -191,7 +191,7 @@ class _StoreRun:
         if any(store.width < stores[0].width for store in stores):
             return merged
         # Whole pieces are merged last, over pairs of words.
-        for width in (2 * _WORD, _WIDEST):
+        for width in (2 * WORD_BYTES, _WIDEST):
             for start in {store.start // width * width for store in stores}:
                 inside = [store for store in stores if store.start // width * width == start]
                 if sum(store.width for store in inside) == width <= self._piece(inside[0]):

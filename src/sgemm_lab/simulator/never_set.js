@@ -7,8 +7,8 @@ import { registersOf, registersRead, registersWritten } from "./operands.js";
 
 /** @typedef {import("./group.js").Access} Access */
 /** @typedef {import("./group.js").HazardSink} HazardSink */
-/** @typedef {import("./group.js").Suspect} Suspect */
 /** @typedef {import("./group.js").ThreadGroup} ThreadGroup */
+/** @typedef {import("./hazard.js").Suspect} Suspect */
 /** @typedef {import("./memory.js").Memory} Memory */
 /** @typedef {import("./operations.js").Step} Step */
 /** @typedef {import("./paths.js").Condition} Condition */

@@ -17,10 +17,9 @@ import numpy.typing as npt
 from sgemm_lab.simulator.group import Access, HazardSink, Suspect, ThreadGroup
 from sgemm_lab.simulator.memory import UNWRITTEN, Memory
 from sgemm_lab.simulator.operands import registers_of, registers_read, registers_written
+from sgemm_lab.simulator.operations import Step
 from sgemm_lab.simulator.ptx import Address, Instruction, Register
 from sgemm_lab.simulator.registers import Mask
-
-Step = Callable[[Mask | None], None]
 
 Marks = npt.NDArray[np.uint32]
 """For each lane the reads that its value comes of, a bit for each."""

@@ -15,6 +15,11 @@ from sgemm_lab.simulator.ptx import (
 )
 
 
+def items_of(operand: Operand) -> tuple[Operand, ...]:
+    """The items of a vector, or an operand that is none alone."""
+    return operand.items if isinstance(operand, Vector) else (operand,)
+
+
 def registers_of(operand: Operand | Guard) -> list[Register]:
     """Every register an operand mentions."""
     match operand:

@@ -9,7 +9,9 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import numpy.typing as npt
 
+from sgemm_lab.simulator.operands import registers_of
 from sgemm_lab.simulator.ptx import Instruction, Register
 from sgemm_lab.simulator.registers import Array, Mask, numpy_type, source
 
@@ -19,7 +21,10 @@ if TYPE_CHECKING:
 Step = Callable[[Mask | None], None]
 """Runs an instruction in the lanes of a mask; None stands for all lanes."""
 
-Binder = Callable[["ThreadGroup", Instruction, "re.Match[str]"], Step]
+Match = re.Match[str]
+"""What a pattern found in an opcode."""
+
+Binder = Callable[["ThreadGroup", Instruction, Match], Step]
 Operations = list[tuple[str, Binder]]
 
 
@@ -34,6 +39,23 @@ def destination(group: "ThreadGroup", instruction: Instruction, type_: str) -> A
     register = instruction.operands[0]
     assert isinstance(register, Register)
     return group.registers.view(register, numpy_type(type_))
+
+
+def destinations(
+    group: "ThreadGroup", instruction: Instruction, type_: npt.DTypeLike
+) -> list[Array]:
+    """All registers of the operand that an instruction writes, as a NumPy type."""
+    written = registers_of(instruction.operands[0])
+    return [group.registers.view(register, np.dtype(type_)) for register in written]
+
+
+def nothing(group: "ThreadGroup", instruction: Instruction, match: Match) -> Step:
+    """An instruction that changes nothing here.
+
+    Fences are such: accesses are carried out in order anyway. ``setmaxnreg`` is: registers are not
+    short. And so are hints to caches.
+    """
+    return lambda mask: None
 
 
 def elementwise(group: "ThreadGroup", target: Array, compute: Callable[[Array], Any]) -> Step:

@@ -5,13 +5,13 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from sgemm_lab.hardware import WARP
+from sgemm_lab.hardware import WARP, WORD_BYTES
 from sgemm_lab.simulator.group import ATOMIC, COPY_WRITE, LOAD, Access, BulkCopy, ThreadGroup
 from sgemm_lab.simulator.hazards import HazardLog
 from sgemm_lab.simulator.memory import Memory
 from sgemm_lab.simulator.ptx import Instruction
 from sgemm_lab.simulator.registers import Mask
-from sgemm_lab.simulator.shared_watch import COPY_WORD, NOBODY, Array, SharedWatch
+from sgemm_lab.simulator.shared_watch import NOBODY, Array, SharedWatch
 
 
 class _Shadow:
@@ -110,7 +110,7 @@ class RaceDetector(SharedWatch):
     def on_copies_landed(self, group: ThreadGroup, lanes: Array, positions: Array) -> None:
         """The words are no longer in flight; their writers wrote them just now."""
         shadow = self._shadow_of(group, group.batch.shared)
-        for word in range(COPY_WORD // self._word_bytes):
+        for word in range(WORD_BYTES // self._word_bytes):
             index = positions // self._word_bytes + word
             np.subtract.at(shadow.in_flight, index, 1)
             shadow.words_in_flight -= len(index)

@@ -3,7 +3,6 @@
 Each does what the PTX ISA says of it. Those that only hint at what is to come do nothing here.
 """
 
-import re
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
@@ -15,10 +14,12 @@ from sgemm_lab.simulator.arithmetic import read_predicate
 from sgemm_lab.simulator.group import VOTE_TURNS
 from sgemm_lab.simulator.memory import LOCAL_WINDOW, SHARED_WINDOW
 from sgemm_lab.simulator.operations import (
+    Match,
     Operations,
     Step,
     assignment,
     destination,
+    nothing,
     value,
 )
 from sgemm_lab.simulator.ptx import Instruction, Pair, Register
@@ -27,7 +28,6 @@ from sgemm_lab.simulator.registers import Mask, numpy_type
 if TYPE_CHECKING:
     from sgemm_lab.simulator.group import ThreadGroup
 
-Match = re.Match[str]
 Bits = npt.NDArray[np.uint32]
 
 
@@ -291,10 +291,6 @@ def _with_carry(group: "ThreadGroup", instruction: Instruction, match: Match) ->
     return step
 
 
-def _nothing(group: "ThreadGroup", instruction: Instruction, match: Match) -> Step:
-    return lambda mask: None
-
-
 _INTEGER = r"(?P<type>[su](?:32|64))"
 _FLOAT = r"(?P<type>f32|f64)"
 
@@ -320,5 +316,5 @@ OPERATIONS: Operations = [
         r"\.(?P<type>[us]32)",
         _with_carry,
     ),
-    (r"(?:prefetch|prefetchu|nanosleep|discard|applypriority|griddepcontrol)\b.*", _nothing),
+    (r"(?:prefetch|prefetchu|nanosleep|discard|applypriority|griddepcontrol)\b.*", nothing),
 ]

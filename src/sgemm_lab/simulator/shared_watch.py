@@ -15,8 +15,6 @@ from sgemm_lab.simulator.same_store import loses, words_of
 
 Array = npt.NDArray[Any]
 
-COPY_WORD = 4
-"""Bytes of the smallest asynchronous copy."""
 NOBODY = -1
 """Stands for the thread that used a word where none did."""
 

@@ -13,6 +13,7 @@ import { flowOf, runLockstep, runWarpAfterWarp } from "./machine.js";
 import { globalMemory, layOut, readBack } from "./memory.js";
 import { GLOBAL_BASE } from "./memory.py";
 import { mergeSharedAccesses } from "./merging.js";
+import { NeverSet } from "./never_set.js";
 import { StuckError } from "./paths.js";
 import { parse } from "./ptx.js";
 import { RaceDetector } from "./races.js";
@@ -26,7 +27,7 @@ import { WarpRecorder } from "./warp_requests.js";
 /** @typedef {import("./flow.js").BasicBlock} BasicBlock */
 /** @typedef {import("./group.js").Dim3} Dim3 */
 /** @typedef {import("./group.js").Observer} Observer */
-/** @typedef {import("./hazards.js").Hazard} Hazard */
+/** @typedef {import("./hazard.js").Hazard} Hazard */
 /** @typedef {import("./machine.js").Progress} Progress */
 /** @typedef {import("./memory.js").TypedArray} TypedArray */
 /** @typedef {import("./merging.js").Merged} Merged */
@@ -105,6 +106,7 @@ export function simulate(ptx, entry, grid, block, args, options = {}) {
   const given = args instanceof Map ? args : new Map(Object.entries(args));
   const arrays = arraysOf(given);
   const memory = globalMemory(arrays, checkedNames(options.unwritten ?? [], arrays));
+  const neverSet = new NeverSet(log);
   const launch = new Launch({
     kernel,
     grid: three(grid, "grid"),
@@ -113,6 +115,7 @@ export function simulate(ptx, entry, grid, block, args, options = {}) {
     globalMemory: memory,
     sharedBytes,
     hazards: log,
+    neverSet,
     observers,
     products: options.products ? recorder : null,
     sharedParts: options.sharedParts ?? [],
@@ -129,7 +132,7 @@ export function simulate(ptx, entry, grid, block, args, options = {}) {
   } catch (error) {
     // What was found on the way tells more than where the threads wait.
     if (!(error instanceof StuckError)) throw error;
-    launch.neverSet.tellAll();
+    neverSet.tellAll();
     if (!log.found.length) throw error;
   }
   return {

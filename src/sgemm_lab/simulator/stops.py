@@ -1,10 +1,9 @@
 """Instructions at which a launch ends with an error."""
 
-import re
 from typing import TYPE_CHECKING
 
 from sgemm_lab.errors import LabError
-from sgemm_lab.simulator.operations import Operations, Step
+from sgemm_lab.simulator.operations import Match, Operations, Step
 from sgemm_lab.simulator.ptx import Instruction
 from sgemm_lab.simulator.registers import Mask
 from sgemm_lab.simulator.sentences import sentence
@@ -17,14 +16,14 @@ class TrapError(LabError):
     """A thread came to an instruction that ends the launch. The message says where."""
 
 
-def _trap(group: "ThreadGroup", instruction: Instruction, match: "re.Match[str]") -> Step:
+def _trap(group: "ThreadGroup", instruction: Instruction, match: Match) -> Step:
     def step(mask: Mask | None) -> None:
         raise TrapError(sentence("run.trap", place=instruction.location))
 
     return step
 
 
-def _too_deep(group: "ThreadGroup", instruction: Instruction, match: "re.Match[str]") -> Step:
+def _too_deep(group: "ThreadGroup", instruction: Instruction, match: Match) -> Step:
     def step(mask: Mask | None) -> None:
         raise TrapError(sentence("run.recursion", deepest=match["deepest"]))
 

@@ -6,6 +6,7 @@ aligned. This follows the registers of a kernel's PTX to prove the same.
 
 from dataclasses import dataclass
 
+from sgemm_lab.hardware import WORD_BYTES
 from sgemm_lab.simulator.flow import BasicBlock
 from sgemm_lab.simulator.memory import NamedArray
 from sgemm_lab.simulator.operands import registers_written
@@ -22,7 +23,6 @@ from sgemm_lab.simulator.ptx import (
 # No vector access is wider than 16 bytes, so more than 4 known zero bits are of no use.
 _MAX_ZEROS = 4
 # Narrower conversions change the value.
-_WORD = 4
 
 Terms = frozenset[tuple[object, int]]
 """A sum of multiples of unknowns: (unknown, factor) pairs."""
@@ -143,7 +143,7 @@ def _linear(instruction: Instruction, values: BlockValues) -> Linear | None:
     match parts[0], operands:
         case ("mov", (_, Register() | Immediate() | Symbol() as a)):
             return values.of(a)
-        case ("cvt" | "cvta", (_, Register() as a)) if TYPE_BYTES.get(parts[-1], 8) >= _WORD:
+        case ("cvt" | "cvta", (_, Register() as a)) if TYPE_BYTES.get(parts[-1], 8) >= WORD_BYTES:
             return values.of(a)
         case ("add", (_, a, b)):
             return values.of(a).plus(values.of(b))

@@ -4,7 +4,6 @@ Where each element of A, B and C sits among the lanes is fixed by the PTX manual
 Fragments for mma.m16n8k8 / m16n8k16"). How the sums are rounded is not: ``sum_of_products``.
 """
 
-import re
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -12,8 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from sgemm_lab.hardware import WARP
-from sgemm_lab.simulator.operands import registers_of
-from sgemm_lab.simulator.operations import Operations, Step
+from sgemm_lab.simulator.operations import Match, Operations, Step, destinations
 from sgemm_lab.simulator.ptx import Instruction, Vector
 from sgemm_lab.simulator.ptx_text import PtxError
 from sgemm_lab.simulator.registers import Array, Mask, source
@@ -174,14 +172,9 @@ def toward_zero(values: Array) -> Array:
     return np.where(beyond, np.nextafter(near, np.float32(0)), near)
 
 
-def _multiply_accumulate(
-    group: "ThreadGroup", instruction: Instruction, match: "re.Match[str]"
-) -> Step:
+def _multiply_accumulate(group: "ThreadGroup", instruction: Instruction, match: Match) -> Step:
     """D = A·B + C, summed as a tensor core sums (``sum_of_products``)."""
-    rows = [
-        group.registers.view(register, np.dtype(np.float32))
-        for register in registers_of(instruction.operands[0])
-    ]
+    rows = destinations(group, instruction, np.float32)
     a, b, c = (_items(group, instruction, position) for position in (1, 2, 3))
     type_ = match["type"]
 

@@ -1,6 +1,5 @@
 """Instructions in which the threads of a warp exchange values."""
 
-import re
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -10,8 +9,15 @@ from sgemm_lab.hardware import WARP
 from sgemm_lab.simulator.arithmetic import read_predicate
 from sgemm_lab.simulator.group import LOAD, Site
 from sgemm_lab.simulator.memory_operations import address_of, begin
-from sgemm_lab.simulator.operands import registers_of
-from sgemm_lab.simulator.operations import Operations, Step, destination, value
+from sgemm_lab.simulator.operations import (
+    Match,
+    Operations,
+    Step,
+    destination,
+    destinations,
+    nothing,
+    value,
+)
 from sgemm_lab.simulator.ptx import Instruction, Pair, Register
 from sgemm_lab.simulator.ptx_text import PtxError
 from sgemm_lab.simulator.registers import Array, Mask
@@ -20,7 +26,6 @@ from sgemm_lab.simulator.sentences import sentence
 if TYPE_CHECKING:
     from sgemm_lab.simulator.group import ThreadGroup
 
-Match = re.Match[str]
 
 _ALL = 0xFFFFFFFF
 _LANE = np.arange(WARP, dtype=np.int64)
@@ -131,18 +136,10 @@ def _warp_barrier(group: "ThreadGroup", instruction: Instruction, match: Match) 
     return step
 
 
-def _nothing(group: "ThreadGroup", instruction: Instruction, match: Match) -> Step:
-    """Fences: the simulator carries out memory accesses in order anyway."""
-    return lambda mask: None
-
-
 def _load_matrix(group: "ThreadGroup", instruction: Instruction, match: Match) -> Step:
     """``ldmatrix``: 8×8 matrices of 16-bit values; lane 8i+r gives the address of row r of i."""
     matrices = int(match["count"])
-    rows = [
-        group.registers.view(register, np.dtype(np.uint32))
-        for register in registers_of(instruction.operands[0])
-    ]
+    rows = destinations(group, instruction, np.uint32)
     addresses = address_of(group, instruction, 1)
     site = Site(instruction, "shared", LOAD, 4, 4, False)
     gives_address = np.tile(8 * matrices > _LANE, group.warps)
@@ -179,7 +176,7 @@ OPERATIONS: Operations = [
     (r"vote\.sync\.(?P<mode>any|all|uni)\.pred", _vote),
     (r"activemask\.b32", _active_mask),
     (r"bar\.warp\.sync", _warp_barrier),
-    (r"(?:membar|fence)\..*", _nothing),
+    (r"(?:membar|fence)\..*", nothing),
     (
         r"ldmatrix\.sync\.aligned(?:\.m8n8)?\.x(?P<count>[124])"
         r"(?:\.m8n8)?(?P<trans>\.trans)?(?:\.m8n8)?\.shared(?:::cta)?\.b16",

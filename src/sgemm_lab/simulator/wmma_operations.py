@@ -5,7 +5,6 @@ H200 makes of it. Sums are rounded as ``sum_of_products`` says; those kept in fl
 once more, to the nearest. Whole numbers are exact.
 """
 
-import re
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
@@ -16,9 +15,9 @@ import numpy.typing as npt
 from sgemm_lab.hardware import WARP
 from sgemm_lab.simulator.group import LOAD, STORE, Access, Site
 from sgemm_lab.simulator.memory_operations import address_of, begin, in_space, mark_written
-from sgemm_lab.simulator.operands import registers_of
-from sgemm_lab.simulator.operations import Operations, Step, value
-from sgemm_lab.simulator.ptx import Instruction, Operand, Vector
+from sgemm_lab.simulator.operands import items_of
+from sgemm_lab.simulator.operations import Match, Operations, Step, destinations, value
+from sgemm_lab.simulator.ptx import Instruction, Operand
 from sgemm_lab.simulator.ptx_text import PtxError
 from sgemm_lab.simulator.registers import Array, Mask, source
 from sgemm_lab.simulator.sentences import sentence
@@ -27,7 +26,6 @@ from sgemm_lab.simulator.tensor_operations import sum_of_products
 if TYPE_CHECKING:
     from sgemm_lab.simulator.group import ThreadGroup
 
-Match = re.Match[str]
 Places = tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]
 """Row and column of each element of each lane, both (32, elements)."""
 
@@ -94,7 +92,7 @@ def _fragment(matrix: str, m: int, n: int, k: int, bits: int) -> Places:
 
 
 def _registers(group: "ThreadGroup", operand: Operand) -> list[Any]:
-    items = operand.items if isinstance(operand, Vector) else (operand,)
+    items = items_of(operand)
     return [source(group.registers, group.symbols, item, np.dtype(np.uint32)) for item in items]
 
 
@@ -154,10 +152,7 @@ def _multiply(group: "ThreadGroup", instruction: Instruction, match: Match) -> S
     places = {name: _fragment(name, m, n, k, bits[name if name in "ab" else "a"]) for name in "ab"}
     places["c"] = _fragment("c", m, n, k, 32)
     words = [_registers(group, operand) for operand in instruction.operands[1:4]]
-    rows = [
-        group.registers.view(register, np.dtype(np.uint32))
-        for register in registers_of(instruction.operands[0])
-    ]
+    rows = destinations(group, instruction, np.uint32)
     step_of_k = _TF32_STEP if a == "tf32" else k
 
     def step(mask: Mask | None) -> None:
@@ -273,10 +268,7 @@ def _load(group: "ThreadGroup", instruction: Instruction, match: Match) -> Step:
     m, n, k = sizes
     shape = {"a": (m, k), "b": (k, n)}.get(matrix, (m, n))
     native = _fragment(matrix, m, n, k, bits if matrix != "c" else 32)
-    rows = [
-        group.registers.view(register, np.dtype(np.uint32))
-        for register in registers_of(instruction.operands[0])
-    ]
+    rows = destinations(group, instruction, np.uint32)
     sites = _sites(instruction, LOAD, words.width, match["type"][0] == "f")
     by_rows = _RowLoad(group, instruction, shape, words) if bits == 16 and matrix != "c" else None
 

@@ -104,7 +104,7 @@ class Steps {
 
   /**
    * Where the step shown stands, and what other parties do at the same time.
-   * @param {import("./walk_phases.js").Phase} phase
+   * @param {import("./walk_steps.js").Phase} phase
    */
   placeWords(phase) {
     const { stage, tour, at } = this;

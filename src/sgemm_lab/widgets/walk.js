@@ -17,30 +17,15 @@ import { phasesOf, stagesOf } from "./walk_phases.js";
  * @typedef {import("../counting/left_out.js").LeftOut} LeftOut
  * @typedef {import("../counting/register_names.js").Fetched | null} Fetched
  *
- * What one thread does to one element. `meant` is the value that it would have with all barriers,
- * `racing` a thread that writes it in the same window. Of a product, `key` is the element of C,
- * `value` the sum after it, and `a` and `b` are its factors.
- * @typedef {object} Entry
- * @property {number} thread
- * @property {number} row
- * @property {number} column
- * @property {number | null} value
- * @property {number | null} meant
- * @property {string} key of the cell
- * @property {Factors} [factors]
- * @property {number} [racing]
- * @property {boolean} [unwritten]
- * @typedef {Record<Matrix, Register>} Factors
- * @typedef {{ value: number | null, meant: number | null }} Register
- *
- * `of` is the number of the step with all barriers, `party` that of the warps that make it.
- * @typedef {{ line: number, window: number, store: boolean, fault: string, of: number,
- *   party: number }} StepHead
- * @typedef {StepHead & { array: WalkedArray, entries: Entry[] }} Step
- * @typedef {"A" | "B"} Matrix
- *
- * The element of A or B that holds a value, `index` its place there.
- * @typedef {{ matrix: Matrix, index: number, row: number, column: number }} Origin
+ * The steps of a walk.
+ * @typedef {import("./walk_steps.js").Entry} Entry
+ * @typedef {import("./walk_steps.js").Factors} Factors
+ * @typedef {import("./walk_steps.js").Matrix} Matrix
+ * @typedef {import("./walk_steps.js").Origin} Origin
+ * @typedef {import("./walk_steps.js").Origins} Origins
+ * @typedef {import("./walk_steps.js").Register} Register
+ * @typedef {import("./walk_steps.js").Step} Step
+ * @typedef {import("./walk_steps.js").StepHead} StepHead
  *
  * What a thread has in registers: by row of A and by column of B the operand read last, by element
  * of C the sum with its products so far, and of each matrix what is between global and shared
@@ -54,7 +39,7 @@ import { phasesOf, stagesOf } from "./walk_phases.js";
  * What registers follow from: the steps, and where the values and the operands come from.
  * @typedef {object} Traced
  * @property {Step[]} steps
- * @property {Map<number | null | undefined, Origin>} origin
+ * @property {Origins} origin
  * @property {Record<Matrix, "shared" | "global">} operandSpace
  *
  * @typedef {ReturnType<typeof understand>} Tour

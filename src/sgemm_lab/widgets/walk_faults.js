@@ -2,8 +2,8 @@
 // What is wrong with a step: reads that nothing orders, and what they do to products and sums.
 
 /**
- * @typedef {import("./walk.js").Step} Step
- * @typedef {import("./walk.js").Entry} Entry
+ * @typedef {import("./walk_steps.js").Step} Step
+ * @typedef {import("./walk_steps.js").Entry} Entry
  *
  * "unsafe": it read what another thread writes in the same window, or what nobody has written;
  * "wrong": what it read, multiplied or stored is not what it would be with all barriers.

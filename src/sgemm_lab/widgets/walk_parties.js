@@ -3,13 +3,9 @@
 // others do meanwhile.
 
 /**
- * @typedef {import("./walk.js").Step} Step
- * @typedef {import("./walk.js").Tour} Tour
- * @typedef {import("./walk.js").Origin} Origin
- * @typedef {import("./walk_phases.js").Stage} Stage
- *
- * Where values come from: by it a product and a copy tell the same k.
- * @typedef {Map<number | null | undefined, Origin>} Origins
+ * @typedef {import("./walk_steps.js").Origins} Origins
+ * @typedef {import("./walk_steps.js").Stage} Stage
+ * @typedef {import("./walk_steps.js").Step} Step
  */
 
 /**

@@ -5,27 +5,11 @@ import { plural } from "../text.js";
 import { capital, namePartyStages } from "./walk_parties.js";
 
 /**
- * @typedef {import("./walk.js").Step} Step
- * @typedef {"copy" | "read" | "multiply" | "store" | "fail"} Deed
- *
- * Steps of one kind in a row; `first` is the step before them.
- * @typedef {object} Phase
- * @property {number} first
- * @property {number} last
- * @property {Deed} deed
- * @property {number} turn
- * @property {number} window
- * @property {number} party
- *
- * The stretch between two barriers; `first` is the step before it. Where warps wait in parts: what
- * one party does in a window of time.
- * @typedef {object} Stage
- * @property {number} first
- * @property {number} last
- * @property {number} window
- * @property {number} party
- * @property {Set<Deed>} does
- * @property {string} name
+ * @typedef {import("./walk_steps.js").Deed} Deed
+ * @typedef {import("./walk_steps.js").Origins} Origins
+ * @typedef {import("./walk_steps.js").Phase} Phase
+ * @typedef {import("./walk_steps.js").Stage} Stage
+ * @typedef {import("./walk_steps.js").Step} Step
  */
 
 /**
@@ -84,7 +68,7 @@ export function phaseWords({ first, last, deed }) {
  * The stretches between barriers, named by what happens in them.
  * @param {Step[]} steps
  * @param {number[][]} parties
- * @param {import("./walk_parties.js").Origins} origin
+ * @param {Origins} origin
  */
 export function stagesOf(steps, parties, origin) {
   /** @type {Stage[]} */

@@ -21,8 +21,8 @@ import {
 import { Decoration, EditorView, keymap, lineNumbers } from "@codemirror/view";
 import { tagHighlighter, tags } from "@lezer/highlight";
 
-/** @typedef {import("../panel/editor.js").Field} Field */
-/** @typedef {import("../panel/editor.js").Marks} Marks */
+/** @typedef {import("../panel/plain_field.js").Field} Field */
+/** @typedef {import("../panel/plain_field.js").Marks} Marks */
 
 /** The classes that the book's listings have, so that the same words have the same colours. */
 const COLOURS = tagHighlighter([

@@ -6,21 +6,8 @@ import { differences, lineKinds } from "./marks.js";
 import { PlainField } from "./plain_field.js";
 import { script } from "./worker.js";
 
-/**
- * For each line the classes of its mark, "" where it has none.
- * @typedef {string[]} Marks
- *
- * What holds the letters.
- * @typedef {object} Field
- * @property {string} text
- * @property {boolean} readOnly
- * @property {() => void} focus
- * @property {(marks: Marks) => void} draw
- * @property {string} keys those that the reader should know of, in words
- *
- * What the reader does.
- * @typedef {{ edited: () => void, run: () => void }} Heard
- */
+/** @typedef {import("./plain_field.js").Field} Field */
+/** @typedef {import("./plain_field.js").Heard} Heard */
 
 /** The editor of a panel or of an exercise. */
 export class Editor {

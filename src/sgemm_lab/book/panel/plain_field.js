@@ -3,13 +3,27 @@
 
 import { html } from "../../widgets/shared/dom.js";
 
-/** @typedef {import("./editor.js").Marks} Marks */
+/**
+ * For each line the classes of its mark, "" where it has none.
+ * @typedef {string[]} Marks
+ *
+ * What holds the letters.
+ * @typedef {object} Field
+ * @property {string} text
+ * @property {boolean} readOnly
+ * @property {() => void} focus
+ * @property {(marks: Marks) => void} draw
+ * @property {string} keys those that the reader should know of, in words
+ *
+ * What the reader does.
+ * @typedef {{ edited: () => void, run: () => void }} Heard
+ */
 
 export class PlainField {
   /**
    * @param {HTMLElement} element has the text area, the marks and the numbers
    * @param {number} above lines of the file that stand before the first one
-   * @param {import("./editor.js").Heard} heard
+   * @param {Heard} heard
    */
   constructor(element, above, heard) {
     /** @type {(name: string) => any} */

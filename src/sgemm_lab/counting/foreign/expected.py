@@ -17,7 +17,7 @@ import numpy as np
 
 from sgemm_lab.counting.foreign.arguments import LARGEST_ARRAY
 from sgemm_lab.errors import LabError
-from sgemm_lab.expression import DEEPEST
+from sgemm_lab.expression import Inner, Meaning, UnreadableError, evaluate
 
 FUNCTIONS: dict[str, Callable[..., Any]] = {
     "abs": np.abs, "sqrt": np.sqrt, "exp": np.exp, "log": np.log, "sin": np.sin, "cos": np.cos,
@@ -35,15 +35,6 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
 
 _KEPT = {word: f"_{word}" for word in kwlist}
 """Words that Python keeps for itself, and the names that stand for them here."""
-
-_OPERATORS: dict[type[ast.operator], Callable[[Any, Any], Any]] = {
-    ast.Add: np.add, ast.Sub: np.subtract, ast.Mult: np.multiply, ast.Div: np.true_divide,
-    ast.FloorDiv: np.floor_divide, ast.Mod: np.mod, ast.Pow: np.power, ast.MatMult: np.matmul,
-}  # fmt: skip
-_COMPARISONS: dict[type[ast.cmpop], Callable[[Any, Any], Any]] = {
-    ast.Lt: np.less, ast.LtE: np.less_equal, ast.Gt: np.greater, ast.GtE: np.greater_equal,
-    ast.Eq: np.equal, ast.NotEq: np.not_equal,
-}  # fmt: skip
 
 
 def read_expectation(text: str) -> tuple[str, str]:
@@ -68,14 +59,19 @@ def expected_values(text: str, names: Mapping[str, Any]) -> Any:
         return load_array(Path(text))
     # Arrays may be called "in" or "lambda", which Python keeps for itself.
     plain = re.sub(r"\b[A-Za-z_]\w*\b", _as_name, text)
+    known = {_KEPT.get(name, name): value for name, value in names.items()}
     try:
-        tree = ast.parse(plain, mode="eval").body
         with np.errstate(all="ignore"):
-            return np.asarray(_value(tree, {_KEPT.get(n, n): v for n, v in names.items()}, 0))
+            return np.asarray(evaluate(plain, known, _ON_ARRAYS))
     except LabError:
         raise
-    except (SyntaxError, RecursionError, MemoryError):
-        raise LabError(f"'{text}' is no arithmetic on arrays.") from None
+    except UnreadableError as fault:
+        if fault.part is None:
+            raise LabError(f"What is expected is '{text}', {fault}.") from None
+        raise LabError(
+            f"'{ast.unparse(fault.part)}' is not known in what is expected. "
+            f"Known are {', '.join(names)}."
+        ) from None
     except (ValueError, TypeError, IndexError, ArithmeticError) as fault:
         raise LabError(f"'{text}' cannot be worked out: {fault}.") from None
 
@@ -100,47 +96,35 @@ def load_array(path: Path) -> Any:
     return np.array(found)
 
 
-def _value(node: ast.AST, names: Mapping[str, Any], depth: int) -> Any:
-    if depth > DEEPEST:
-        raise LabError("What is expected has too many brackets.")
+def _as_array(number: Any) -> Any:
+    """Return a number as NumPy has it; beyond 2**53 as a float, which has no end to run over."""
+    huge = isinstance(number, int) and abs(number) >= 2**53
+    return np.float64(number) if huge else np.asarray(number)[()]
 
-    def inner(part: ast.AST) -> Any:
-        return _value(part, names, depth + 1)
 
+def _each(operation: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
+    """Return an operation on pairs of elements, refused where its result would be too large."""
+
+    def bounded(one: Any, other: Any) -> Any:
+        _bound(np.broadcast_shapes(np.shape(one), np.shape(other)))
+        return operation(one, other)
+
+    return bounded
+
+
+def _multiply_matrices(one: Any, other: Any) -> Any:
+    _bound((*np.shape(one)[:-1], *np.shape(other)[1:]))
+    return np.matmul(one, other)
+
+
+def _part(node: ast.AST, inner: Inner) -> Any:
+    """``x.T``, ``x[1:]``."""
     match node:
-        case ast.Constant(value=int(number) | float(number)) if not isinstance(number, bool):
-            return np.float64(number) if abs(number) >= 2**53 else np.asarray(number)[()]
-        case ast.Name(id=name) if name in names:
-            return np.asarray(names[name])
-        case ast.UnaryOp(op=ast.USub(), operand=operand):
-            return np.negative(inner(operand))
-        case ast.BinOp(left=left, op=operator, right=right):
-            return _binary(operator, inner(left), inner(right))
-        case ast.Compare(left=left, ops=[operator], comparators=[right]):
-            one, other = inner(left), inner(right)
-            _bound(np.broadcast_shapes(np.shape(one), np.shape(other)))
-            if type(operator) in _COMPARISONS:
-                return _COMPARISONS[type(operator)](one, other)
         case ast.Attribute(value=value, attr="T"):
             return np.transpose(inner(value))
         case ast.Subscript(value=value, slice=index):
             return inner(value)[_index(index, inner)]
-        case ast.Call(func=ast.Name(id=name), args=arguments, keywords=keywords):
-            return _call(name, [inner(a) for a in arguments], keywords)
-    known = ", ".join(names)
-    raise LabError(f"'{ast.unparse(node)}' is not known in what is expected. Known are {known}.")
-
-
-def _binary(operator: ast.operator, one: Any, other: Any) -> Any:
-    if isinstance(operator, ast.MatMult):
-        _bound((*np.shape(one)[:-1], *np.shape(other)[1:]))
-    else:
-        _bound(np.broadcast_shapes(np.shape(one), np.shape(other)))
-    if isinstance(operator, ast.Pow):
-        one = np.asarray(one, "f8")
-    if type(operator) not in _OPERATORS:
-        raise LabError("What is expected has an operator that is not known.")
-    return _OPERATORS[type(operator)](one, other)
+    return NotImplemented
 
 
 def _index(node: ast.AST, inner: Callable[[ast.AST], Any]) -> Any:
@@ -156,11 +140,14 @@ def _index(node: ast.AST, inner: Callable[[ast.AST], Any]) -> Any:
     return int(found) if np.ndim(found) == 0 else np.asarray(found)
 
 
-def _call(name: str, arguments: list[Any], keywords: list[ast.keyword]) -> Any:
+def _call(node: ast.Call, inner: Inner) -> Any:
+    if not isinstance(node.func, ast.Name):
+        return NotImplemented
+    name, arguments = node.func.id, [inner(argument) for argument in node.args]
     if name not in FUNCTIONS:
         raise LabError(f"'{name}' cannot be called there. Known are {', '.join(FUNCTIONS)}.")
     given: dict[str, int] = {}
-    for keyword in keywords:
+    for keyword in node.keywords:
         if keyword.arg != "axis" or not isinstance(keyword.value, ast.Constant):
             raise LabError(f"Of the settings of '{name}' only axis=0, axis=1, … is known.")
         given["axis"] = int(keyword.value.value)  # type: ignore[arg-type]
@@ -176,3 +163,20 @@ def _call(name: str, arguments: list[Any], keywords: list[ast.keyword]) -> Any:
 def _bound(shape: tuple[int, ...]) -> None:
     if math.prod(shape) > LARGEST_ARRAY:
         raise LabError(f"What is expected would have more than {LARGEST_ARRAY:,} elements.")
+
+
+_ON_ARRAYS = Meaning(
+    numbers=(int, float),
+    number=_as_array,
+    operators={
+        ast.USub: np.negative,
+        ast.Add: _each(np.add), ast.Sub: _each(np.subtract), ast.Mult: _each(np.multiply),
+        ast.Div: _each(np.true_divide), ast.FloorDiv: _each(np.floor_divide),
+        ast.Mod: _each(np.mod), ast.MatMult: _multiply_matrices,
+        ast.Pow: _each(lambda one, other: np.power(np.asarray(one, "f8"), other)),
+        ast.Lt: _each(np.less), ast.LtE: _each(np.less_equal), ast.Gt: _each(np.greater),
+        ast.GtE: _each(np.greater_equal), ast.Eq: _each(np.equal), ast.NotEq: _each(np.not_equal),
+    },
+    call=_call,
+    other=_part,
+)  # fmt: skip

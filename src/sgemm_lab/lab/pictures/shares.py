@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from sgemm_lab.counting.of_kernel import fresh_workspace
+from sgemm_lab.counting.of_kernel import book_arguments
 from sgemm_lab.cuda.shipped_ptx import kernel_ptx
 from sgemm_lab.errors import LabError
 from sgemm_lab.kernel import ENTRY, Kernel
@@ -71,15 +71,11 @@ def _shares(kernel: Kernel, tiles: int, sms: int) -> tuple[tuple[Piece, ...], ..
         ENTRY,
         shape.grid,
         shape.block,
-        {
-            "A": np.zeros((m, k), np.float32),
-            "B": (1 + across * WINDOWS + down).astype(np.float32),
-            "C": np.zeros((m, n), np.float32),
-            "M": m,
-            "N": n,
-            "K": k,
-            **fresh_workspace(shape),
-        },
+        book_arguments(
+            shape,
+            np.zeros((m, k), np.float32),
+            (1 + across * WINDOWS + down).astype(np.float32),
+        ),
         shape.shared_bytes,
         check_hazards=False,
         count_requests=False,

@@ -36,13 +36,8 @@ def time_panel(title: str, pipeline: Pipeline, clocks: float, *, says: str = "")
             parts += _bar(piece.start, piece.end, 4 + _ROW, "register", scale)
             parts += _number(piece.start, piece.end, 4 + _ROW, name, scale)
     end = windows[-1].done
-    parts.append(rectangle(_LEFT + end * scale, 2, 1.5, 2 * _ROW + 2, "fg"))
     height = 2 * _ROW + 24
-    parts.append(
-        words(
-            min(_LEFT + end * scale, PANEL_WIDTH), height - 4, f"{number(end)} clocks", anchor="end"
-        )
-    )
+    parts += _end(end, height, scale)
     described = (
         f"{pipeline.windows} windows with {pipeline.stages} buffer"
         f"{'' if pipeline.stages == 1 else 's'} take {number(end)} clocks."
@@ -69,17 +64,21 @@ def ring_panel(title: str, pipeline: Pipeline, clocks: float, *, says: str = "")
             parts += _number(piece.start, piece.end, y, name, scale, hue="bg")
     end = windows[-1].done
     height = pipeline.stages * _ROW + 24
-    parts.append(rectangle(_LEFT + end * scale, 2, 1.5, height - 22, "fg"))
-    parts.append(
-        words(
-            min(_LEFT + end * scale, PANEL_WIDTH), height - 4, f"{number(end)} clocks", anchor="end"
-        )
-    )
+    parts += _end(end, height, scale)
     described = (
         f"{pipeline.windows} windows go through {pipeline.stages} places in turn and take "
         f"{number(end)} clocks."
     )
     return panel(title, drawing(parts, height, described), described, says)
+
+
+def _end(clocks: float, height: float, scale: float) -> list[str]:
+    """A line where the last window is done, and what clock that is, at the foot of the drawing."""
+    x, said = _LEFT + clocks * scale, f"{number(clocks)} clocks"
+    return [
+        rectangle(x, 2, 1.5, height - 22, "fg"),
+        words(min(x, PANEL_WIDTH), height - 4, said, anchor="end"),
+    ]
 
 
 def _bar(start: float, end: float, y: float, hue: str, scale: float) -> list[str]:

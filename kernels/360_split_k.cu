@@ -147,7 +147,8 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS)
                 copy16(&Bs[w][kB + k][cB], Bthread + size_t(k) * N, inside && k0 + kB + k < K);
             }
         } else {
-#pragma unroll 1
+            // Written out: a loop would add instructions of its own to every turn.
+#pragma unroll
             for (int k = 0; k < BK; k += B_STEP) {
                 const int cols = k0 + kB + k < K ? N - blockCol : 0;
                 for (int j = 0; j < 4; ++j) {

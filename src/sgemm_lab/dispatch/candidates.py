@@ -49,24 +49,28 @@ _CLUSTER_TILES = tuple(
 )
 """Written out, the copy of rows that are not aligned costs 64 × 128 no block of an SM."""
 
+_SHARED_TILES = (
+    {**_SMALL_TILES[1], "BLOCKS": 2},
+    {**_SMALL_TILES[2], "BLOCKS": 2},
+    _tile(128, 128, 32, 64, 8, 8, BK=16, STAGES=4, BLOCKS=1),
+    _tile(128, 256, 64, 64, 8, 16, BK=16, STAGES=3, BLOCKS=1),
+)
+_NARROW_TILES = (
+    _tile(16, 128, 16, 32, 4, 4, BK=16, STAGES=4, BLOCKS=2),
+    _tile(16, 256, 16, 64, 4, 8, BK=16, STAGES=3, BLOCKS=2),
+    _tile(32, 256, 32, 64, 8, 8, BK=16, STAGES=3, BLOCKS=2),
+    _tile(64, 16, 32, 16, 4, 4, BK=32, STAGES=4, BLOCKS=2),
+    _tile(256, 32, 64, 32, 8, 8, BK=16, STAGES=3, BLOCKS=1),
+)
+"""For C of a few rows or columns: a tile of 64 × 64 would be nearly empty."""
+
 FAMILIES = (
     # Run on every GPU of the book; a GPU that lacks what the others need chooses among these.
     Family("double_buffer"),
     Family("by_column"),
     # From sm_80 on.
     Family("lane_map", (({}, *_SMALL_TILES),)),
-    Family(
-        "split_k",
-        (
-            (
-                {**_SMALL_TILES[1], "BLOCKS": 2},
-                {**_SMALL_TILES[2], "BLOCKS": 2},
-                _tile(128, 128, 32, 64, 8, 8, BK=16, STAGES=4, BLOCKS=1),
-                _tile(128, 256, 64, 64, 8, 16, BK=16, STAGES=3, BLOCKS=1),
-            ),
-        ),
-        loop="lane_map",
-    ),
+    Family("split_k", ((*_SHARED_TILES, *_NARROW_TILES),), loop="lane_map"),
     # From sm_90 on.
     Family("cluster_split", (_CLUSTER_TILES, _one_each("SPLIT", 2, 4, 8)), loop="lane_map"),
     Family("producers", loop="lane_map"),

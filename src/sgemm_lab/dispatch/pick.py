@@ -1,11 +1,11 @@
 """Which kernel for a product of M, N, K? The one that the table foretells as the fastest.
 
 The rule, whole: a kernel's time is taken to grow with the work of the SM that has the most to do
-(``work.busiest_work``), and with a fixed start. How long a kernel takes for a unit of that work is
-read from the measured size nearest to the one asked for. Near means: M, N and K differ by small
-factors. Sizes whose rows are multiples of four floats, so that float4 can read them, learn from
-each other only, and so do the others. At a size that was measured the fastest kernel there is the
-choice.
+(``work.busiest_work``), or with the bytes of A, B and C where they take longer, and with a fixed
+start. How long a kernel takes for a unit of that is read from the measured size nearest to the one
+asked for. Near means: M, N and K differ by small factors. Sizes whose rows are multiples of four
+floats, so that float4 can read them, learn from each other only, and so do the others. At a size
+that was measured the fastest kernel there is the choice.
 """
 
 from collections.abc import Callable

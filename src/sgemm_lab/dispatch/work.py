@@ -19,6 +19,11 @@ START = 300_000
 over a microsecond at 128 per clock. Of 0, 100,000, 300,000 and 1,000,000 it foretold best which of
 17 kernels was fastest at 49 sizes, each left out in turn (``records/notes.md``)."""
 
+MOVED = 7
+"""Multiply-adds that take an SM as long as a float of A, B or C that comes from memory or goes
+there: with few rows or columns, or a small K, bytes are the work. Of 0, 7, 14, 28 and 40 it
+foretold best which kernel was fastest at 91 sizes, each left out in turn (``records/notes.md``)."""
+
 VECTOR = 4
 """Floats of a float4."""
 
@@ -49,8 +54,14 @@ def busiest_work(kernel: Kernel, size: Size, sms: int) -> float:
 
 def carried_over(seconds: float, kernel: Kernel, measured: Size, size: Size, sms: int) -> float:
     """Return the seconds that a time measured at one size lets expect at another."""
-    once = START + busiest_work(kernel, measured, sms)
-    return seconds * (START + busiest_work(kernel, size, sms)) / once
+    return seconds * _time(kernel, size, sms) / _time(kernel, measured, sms)
+
+
+def _time(kernel: Kernel, size: Size, sms: int) -> float:
+    """Return how long a launch takes, in multiply-adds of an SM."""
+    m, n, k = size
+    moved = MOVED * (m * k + k * n + m * n) / sms
+    return START + max(busiest_work(kernel, size, sms), moved)
 
 
 def distance(one: Size, other: Size) -> float:

@@ -58,13 +58,17 @@ check: lint
 quiet-book: .venv/.test
 	@echo "== book" && $(BIN)/jupyter-book build . -W -n --keep-going -q
 
-# The book is built on one core while the other looks at style and types.
+# The book is built on one core while the other looks at style and types, and then at JupyterLab,
+# which loses time beside more.
+.PHONY: lint-and-lab
+lint-and-lab: lint
+	@echo "== pytest $(ALONE)" && $(BIN)/pytest $(ALONE)
+
 test: .venv/.test
 	@$(BIN)/python -m sgemm_lab.clang.package
 	@$(BIN)/python -m sgemm_lab.book.codemirror.package
-	@$(MAKE) --no-print-directory -j 2 lint quiet-book
+	@$(MAKE) --no-print-directory -j 2 lint-and-lab quiet-book
 	@echo "== pytest" && SGEMM_LAB_BOOK=built $(BIN)/pytest -n 2 --dist worksteal --ignore $(ALONE)
-	@echo "== pytest $(ALONE), alone: JupyterLab loses time beside others" && $(BIN)/pytest $(ALONE)
 
 whole: book .venv/.test
 	@$(BIN)/python tests/browser.py --webkit

@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from sgemm_lab.counting.of_kernel import fresh_workspace
+from sgemm_lab.counting.of_kernel import book_arguments
 from sgemm_lab.cuda.compiler import compile_kernel
 from sgemm_lab.errors import LabError
 from sgemm_lab.kernel import Kernel, load_kernels
@@ -19,14 +19,13 @@ TOY = 8
 def run(kernel: Kernel, ptx: str, size: int, *, hazards: bool, trace: bool = False) -> Result:
     random = np.random.default_rng(0)
     a, b = (random.uniform(-0.5, 0.5, (size, size)).astype(np.float32) for _ in range(2))
-    c = np.full((size, size), np.nan, dtype=np.float32)
     shape = kernel.launch_shape(size, size, size)
     return simulate(
         ptx,
         "sgemm",
         shape.grid,
         shape.block,
-        {"A": a, "B": b, "C": c, "M": size, "N": size, "K": size, **fresh_workspace(shape)},
+        book_arguments(shape, a, b),
         shape.shared_bytes,
         unwritten=["C"],
         check_hazards=hazards,

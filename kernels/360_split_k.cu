@@ -147,8 +147,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS)
                 copy16(&Bs[w][kB + k][cB], Bthread + size_t(k) * N, inside && k0 + kB + k < K);
             }
         } else {
-            // Written out: a loop would add instructions of its own to every turn.
-#pragma unroll
+#pragma unroll  // a loop would add instructions of its own to every turn
             for (int k = 0; k < BK; k += B_STEP) {
                 const int cols = k0 + kB + k < K ? N - blockCol : 0;
                 for (int j = 0; j < 4; ++j) {
@@ -246,7 +245,6 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS)
         const int row = blockRow + p * 4 / BN, col = blockCol + p * 4 % BN;
         store4(&C[size_t(row) * N + col], v, row < M ? N - col : 0, alignedC);
     }
-    // The last one to come here sets the count back to zero, for the next launch.
     __syncthreads();
-    if (counts && atomicAdd(count, 1) == 2 * parts - 1) *count = 0;
+    if (counts && atomicAdd(count, 1) == 2 * parts - 1) *count = 0;  // the last resets it
 }

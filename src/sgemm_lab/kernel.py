@@ -407,7 +407,12 @@ def load_kernel(name: str) -> Kernel:
     Raises:
         LabError: there is no such kernel (the message names the nearest) or constant.
     """
-    kernels = _book_kernels()
+    return _load_kernel(name, _book_files())
+
+
+@lru_cache(maxsize=1024)
+def _load_kernel(name: str, files: Files) -> Kernel:
+    kernels = _read_kernels(files)
     base, _, settings = name.partition(":")
     if base not in kernels:
         near = difflib.get_close_matches(base, kernels, n=1, cutoff=0.4)

@@ -209,8 +209,7 @@ def test_where_a_level_pays_its_gain_is_foretold_within_a_few_percent() -> None:
     gains = 0
     for times in RUN.times:
         measured = {way.schedules: times.tflops(way.seconds) for way in times.ways}
-        if times.k % 4 or times.n % 4:
-            continue  # no float4 can read its rows, and few kernels were searched for such leaves
+        unaligned = times.k % 4 or times.n % 4
         plans = [make_plan(times.size, levels) for levels in range(4)]
         known = [p for p in plans if p.schedules in measured and min(p.leaf) >= 2048]
         for plan, before in permutations(known, 2):
@@ -219,7 +218,7 @@ def test_where_a_level_pays_its_gain_is_foretold_within_a_few_percent() -> None:
                 told = foretell(before, MACHINE).seconds / foretell(plan, MACHINE).seconds
                 gain = measured[plan.schedules] / measured[before.schedules]
                 if told > 1:
-                    assert told < 1.04**levels * gain
+                    assert told < (1.07 if unaligned and before.levels else 1.04) ** levels * gain
                     gains += 1
     assert gains > 10
 

@@ -7,7 +7,7 @@ import pytest
 
 from sgemm_lab import lab
 from sgemm_lab.cuda import shipped_ptx
-from sgemm_lab.cuda.counters import METRICS
+from sgemm_lab.cuda.counters import METRICS, STALL_REASONS
 from sgemm_lab.dispatch.shapes import FORTY_SHAPES
 from sgemm_lab.errors import LabError, MissingToolError
 from sgemm_lab.exercises.counted import launch
@@ -98,6 +98,8 @@ def test_counters_that_are_not_there_are_a_sentence() -> None:
         lab.hardware("split", 77)
     with pytest.raises(LabError, match=r"have no 'colour'\. They have .*dram_read_bytes"):
         _ = lab.hardware("split").colour
+    with pytest.raises(LabError, match="have no 'stalled_tea'"):
+        lab.hardware("split").waiting("tea")
     assert not hasattr(lab.hardware("split"), "_repr_html_")
 
 
@@ -178,3 +180,9 @@ def test_the_forty_are_those_that_were_fixed_beforehand() -> None:
     found = lab.recorded().forty
     assert [score.size for score in found.scores] == list(FORTY_SHAPES)
     assert found.least.share == min(score.share for score in found.scores)
+
+
+def test_a_warp_waits_its_whole_time_for_all_reasons_together() -> None:
+    found = lab.hardware("split")
+    assert found.waiting(*STALL_REASONS) == pytest.approx(1)
+    assert 0 < found.waiting("barrier") < found.waiting("barrier", "long_scoreboard") < 1

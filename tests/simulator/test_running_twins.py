@@ -20,7 +20,7 @@ from test_instructions import FLOATS, PREDICATES, SHUFFLES, U32, U64, A, B, C, X
 from twins import Case, in_javascript, same
 
 from sgemm_lab.checking.judge import rounding_shares
-from sgemm_lab.counting.of_kernel import fresh_workspace, patience
+from sgemm_lab.counting.of_kernel import book_arguments, patience
 from sgemm_lab.counting.shared_arrays import shared_parts
 from sgemm_lab.cuda.shipped_ptx import shipped_file
 from sgemm_lab.kernel import Kernel, Size, load_kernel, load_kernels
@@ -30,14 +30,14 @@ HEAD = ".version 8.0 .target sm_90 .visible .entry k(.param .u64 C, .param .u32 
 
 
 def of_kernel(kernel: Kernel, ptx: str, size: Size, **options: Any) -> Case:
-    shape = kernel.launch_shape(*size)
+    shape, drawn = kernel.launch_shape(*size), gemm_inputs(*size)
     return Case(
         f"{kernel.name} at {size} {options}",
         ptx,
         "sgemm",
         shape.grid,
         shape.block,
-        {**gemm_inputs(*size), **fresh_workspace(shape)},
+        book_arguments(shape, drawn["A"], drawn["B"]),
         shape.shared_bytes,
         {
             "together": shape.workspace_bytes > 0,

@@ -1,6 +1,7 @@
-"""The PTX of kernels: compiled here, or the text of the book's own that travels with the package.
+"""The PTX of kernels: the text of the book's own that travels with the package, or compiled here.
 
-Where NVRTC cannot be installed, such as on macOS, the book's kernels are counted from that text.
+So the book's kernels are counted where NVRTC cannot be installed, such as on macOS, and nowhere has
+anyone to wait for it.
 ``python -m sgemm_lab.cuda.shipped_ptx`` writes it anew.
 """
 
@@ -8,6 +9,7 @@ import hashlib
 import json
 import re
 from collections.abc import Sequence
+from functools import lru_cache
 from pathlib import Path
 
 from sgemm_lab.cuda.compiler import DEFAULT_TARGET, compile_to_ptx, load_nvrtc
@@ -22,18 +24,20 @@ _NAMED = re.compile(r'"(\w+:[A-Z]\w*=\d+(?:,[A-Z]\w*=\d+)*)"')
 
 
 def kernel_ptx(kernel: Kernel, target: str = DEFAULT_TARGET) -> str:
-    """Return a kernel's PTX: compiled here, or else the shipped text of a book kernel.
+    """Return a kernel's PTX: the shipped text of a book kernel, or else compiled here.
+
+    A book kernel that was edited since its text was written is compiled.
 
     Raises:
         MissingToolError: NVRTC is missing and the kernel is not one of the book's own.
         CompileError: the kernel does not compile.
     """
+    shipped = shipped_file(kernel)
+    if target == DEFAULT_TARGET and _shipped_made_of().get(shipped.name) == made_of(kernel):
+        return shipped.read_text(encoding="utf-8")
     try:
         load_nvrtc()
     except LabError as missing:
-        shipped = shipped_file(kernel)
-        if target == DEFAULT_TARGET and shipped.is_file() and kernel == load_kernel(kernel.name):
-            return shipped.read_text(encoding="utf-8")
         raise MissingToolError(
             f"{missing} Only the book's own kernels, unchanged and for {DEFAULT_TARGET}, "
             "can be counted without it."
@@ -64,6 +68,16 @@ def settled_ptx(kernel: Kernel) -> str:
 def shipped_file(kernel: Kernel) -> Path:
     """Return where the PTX of a book kernel is kept in the package."""
     return SHIPPED_PTX / f"{kernel.name.replace(':', '-').replace('=', '').replace(',', '-')}.ptx"
+
+
+@lru_cache(maxsize=1)
+def _shipped_made_of() -> dict[str, str]:
+    """Return what each shipped text was made of, by the name of its file."""
+    try:
+        made: dict[str, str] = json.loads((SHIPPED_PTX / MADE_OF).read_text(encoding="utf-8"))
+    except FileNotFoundError:  # a checkout before ``make counts``
+        return {}
+    return made
 
 
 def made_of(kernel: Kernel) -> str:

@@ -8,6 +8,8 @@ from sgemm_lab.kernel import Kernel, Size
 from sgemm_lab.lab import session
 from sgemm_lab.text import size_text
 
+_STALLED = "stalled_"
+
 
 @dataclass(frozen=True)
 class Hardware:
@@ -51,6 +53,16 @@ class Hardware:
     def dram_bytes(self) -> float:
         """Bytes that passed DRAM, read and written."""
         return self.dram_read_bytes + self.dram_write_bytes
+
+    def waiting(self, *reasons: str) -> float:
+        """Return the share of a warp's time that it waits for some of ``STALL_REASONS``.
+
+        Raises:
+            LabError: there is no such reason.
+        """
+        stalls = {name: value for name, value in self.values.items() if name.startswith(_STALLED)}
+        waited = sum(self.__getattr__(_STALLED + reason) for reason in reasons)
+        return waited / sum(stalls.values())
 
     @property
     def moved(self) -> dict[str, float]:

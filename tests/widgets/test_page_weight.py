@@ -29,19 +29,31 @@ ONE_MORE_GPU = 30_000
 """Bytes that the whole record of another GPU may add to a widget: a page has room for several."""
 
 
+def others(place: str, names: list[str]) -> list[str]:
+    """Which files of a folder are records of other GPUs than the chapters' own."""
+    top = Path(place) == CHECKOUT / "records"
+    return [n for n in names if top and n.endswith(".json") and n != CHAPTERS_RECORD]
+
+
 @pytest.fixture(scope="module", autouse=True)
 def data(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     """A folder with the chapters' own record alone, whatever other GPUs the book has."""
-    folder, records = tmp_path_factory.mktemp("data"), CHECKOUT / "records"
-
-    def others(place: str, names: list[str]) -> list[str]:
-        top = Path(place) == records
-        return [n for n in names if top and n.endswith(".json") and n != CHAPTERS_RECORD]
-
-    shutil.copytree(records, folder / "records", ignore=others)
+    folder = tmp_path_factory.mktemp("data")
+    shutil.copytree(CHECKOUT / "records", folder / "records", ignore=others)
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv(OTHER_DATA, str(folder))
         yield folder
+
+
+@pytest.fixture(scope="module")
+def data_of_two(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The same with the record of one more GPU, as long as the first."""
+    folder = tmp_path_factory.mktemp("two")
+    shutil.copytree(CHECKOUT / "records", folder / "records", ignore=others)
+    book = load_record(folder / "records" / CHAPTERS_RECORD)
+    other = replace(book, gpu=replace(book.gpu, name="Example 4242"))
+    RECORDS.save(folder / "records" / "example-4242.json", other)
+    return folder
 
 
 @cache
@@ -61,11 +73,17 @@ def state_of(widgets: list[LabWidget]) -> dict[str, Any]:
 
 def weight(widgets: list[LabWidget]) -> int:
     """Compressed bytes of code, state, still pictures and tables."""
-    bundles = [widget._repr_mimebundle_() for widget in widgets]
-    shown = [bundle[0][WIDGET_MIME] for bundle in bundles if bundle]
     state = state_of(widgets)
-    page = json.dumps([state, shown], separators=(",", ":"))
+    page = json.dumps([state, [shown(one) for one in widgets]], separators=(",", ":"))
     return packed(page) + sum(weight_of_script(name) for name in page_scripts(state))
+
+
+@cache
+def shown(widget: LabWidget) -> Any:
+    """A widget's still picture and table, drawn once."""
+    bundle = widget._repr_mimebundle_()
+    assert bundle
+    return bundle[0][WIDGET_MIME]
 
 
 def packed(text: str) -> int:
@@ -93,15 +111,12 @@ def test_a_page_with_one_widget_is_lighter_still(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", ["ladder", "scoreboard", "roofline", "memory ladder"])
-def test_one_more_gpu_makes_a_page_little_heavier(name: str, data: Path) -> None:
+def test_one_more_gpu_makes_a_page_little_heavier(
+    name: str, data_of_two: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     alone = weight([made(name)])
-    book = load_record(data / "records" / CHAPTERS_RECORD)
-    other = data / "records" / "example-4242.json"
-    RECORDS.save(other, replace(book, gpu=replace(book.gpu, name="Example 4242")))
-    try:
-        assert alone < weight([of_book(name)]) < alone + ONE_MORE_GPU
-    finally:
-        other.unlink()
+    monkeypatch.setenv(OTHER_DATA, str(data_of_two))
+    assert alone < weight([of_book(name)]) < alone + ONE_MORE_GPU
 
 
 def test_a_page_names_the_code_of_the_books_widgets_and_holds_none(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 from collections import Counter
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -85,6 +86,8 @@ def pytest_collection_finish() -> None:
     that is bound to its registers is thousands of small objects more, and no garbage either while
     it runs, so the collector looks less often.
     """
+    with suppress(ImportError):  # it asks the collector who holds its random numbers: so before
+        import hypothesis  # noqa: F401
     gc.collect()
     gc.freeze()
     gc.set_threshold(20_000, 10, 10)

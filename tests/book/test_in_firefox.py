@@ -1,14 +1,14 @@
-"""Every page of the book in Firefox. What more its tests hold there, ``--in firefox`` tries."""
+"""Pages of the book in Firefox. What more its tests hold there, ``--in firefox`` tries."""
 
 from collections.abc import Callable, Iterator
 
 import pytest
+from page_kinds import CHAPTERS, few
 from playwright.sync_api import Browser, expect
-from sites import ROOT, Site, Visit, widgets_that_stay_still
+from sites import Site, Visit, widgets_that_stay_still
 
 pytestmark = pytest.mark.browser
 
-CHAPTERS = [f"chapters/{path.stem}.html" for path in sorted((ROOT / "chapters").glob("*.md"))]
 WIDTHS = (1280, 390)
 
 
@@ -25,7 +25,7 @@ def visit(firefox: Browser) -> Iterator[Callable[[int], Visit]]:
         context.close()
 
 
-@pytest.mark.parametrize("chapter", CHAPTERS)
+@pytest.mark.parametrize("chapter", few())
 def test_a_page_is_quiet_and_fits_and_its_widgets_live(
     book: Site, visit: Callable[[int], Visit], chapter: str
 ) -> None:
@@ -39,12 +39,12 @@ def test_a_page_is_quiet_and_fits_and_its_widgets_live(
 
 def test_formulas_are_drawn(book: Site, visit: Callable[[int], Visit]) -> None:
     page = visit(1280).goto(book, "chapters/02_tiling.html").page
-    formulas = page.locator("math:visible")
-    assert formulas.count()
-    for formula in formulas.all():
-        box = formula.bounding_box()
-        assert box
-        assert min(box["width"], box["height"]) > 5
+    sizes = page.locator("math:visible").evaluate_all(
+        """(all) => all.map((one) => one.getBoundingClientRect())
+          .map(({ width, height }) => Math.min(width, height))"""
+    )
+    assert sizes
+    assert min(sizes) > 5
 
 
 def test_the_kernel_of_a_page_runs_in_it(book: Site, visit: Callable[[int], Visit]) -> None:

@@ -82,7 +82,7 @@ def in_full_precision(program: Kernel) -> Kernel:
     and edges are tried here, rounding on a GPU.
     """
     source = program.source.replace("enable f16;\n", "")
-    source = source.replace("const BK = 32u;", "const BK = 16u;")
+    source = source.replace("const BK = 32u;", "const BK = 8u;")
     return replace(program, source=HALF.sub(lambda found: found[0][:-1] + "f", source))
 
 

@@ -2,6 +2,7 @@
 
 import json
 import re
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -12,7 +13,7 @@ import pytest
 from sgemm_lab.checking.on_cpu import QUICK_SIZES, check_here
 from sgemm_lab.counting import of_kernel as counting
 from sgemm_lab.counting.against_gpu import RAGGED, REGULAR, compare, counts_of
-from sgemm_lab.counting.of_kernel import COUNTS, count
+from sgemm_lab.counting.of_kernel import COUNTS, count, multiply_whole_numbers
 from sgemm_lab.counting.walk import walk
 from sgemm_lab.counting.warp_requests import warp_requests
 from sgemm_lab.cuda import shipped_ptx
@@ -27,7 +28,7 @@ from sgemm_lab.cuda.shipped_ptx import (
 )
 from sgemm_lab.errors import LabError, MissingToolError
 from sgemm_lab.files import SHIPPED_PTX
-from sgemm_lab.kernel import Kernel, Size, load_kernel, load_kernels, parse_kernel
+from sgemm_lab.kernel import ENTRY, Kernel, Size, load_kernel, load_kernels, parse_kernel
 from sgemm_lab.records.store import load_records
 
 
@@ -284,7 +285,16 @@ def test_shipped_ptx_takes_the_place_of_the_compiler(
     assert here.max_abs_error == 0.0
     assert len(list(check_here(kernel, [size]))) == 1
     monkeypatch.undo()
-    assert here.result.counts == count(kernel, size).result.counts
+    shape = kernel.launch_shape(*size)
+    compiled = multiply_whole_numbers(compile_to_ptx(kernel), ENTRY, shape, size)
+    assert here.result.counts.total == compiled.result.counts.total
+
+
+def test_a_kernel_edited_since_is_compiled() -> None:
+    tiled = load_kernel("tiled")
+    edited = replace(tiled, source=tiled.source.replace("acc = 0.0f", "acc = 1.0f"))
+    assert kernel_ptx(tiled) == shipped_file(tiled).read_text()
+    assert kernel_ptx(edited) == compile_to_ptx(edited) != kernel_ptx(tiled)
 
 
 @pytest.mark.parametrize("name", ["tiled:TILE=8", "tiled"])

@@ -162,7 +162,8 @@ def test_every_module_and_sheet_of_the_package_is_used() -> None:
         for suffix in ("js", "css")
         for path in (PACKAGE / folder).rglob(f"*.{suffix}")
     }
-    assert there - found - page == set()
+    types_alone = {name for name in there if "\nexport {};" in (PACKAGE / name).read_text()}
+    assert there - found - page == types_alone
 
 
 _DRAW = PACKAGE / "widgets" / "page" / "draw.js"

@@ -17,9 +17,18 @@ from sgemm_lab.counting.kept import BLOCKS, FILE, LAUNCHES, entry, kept, write
 from sgemm_lab.cuda.shipped_ptx import settled_ptx
 from sgemm_lab.errors import LabError
 from sgemm_lab.kernel import Kernel, Size, load_kernel, load_kernels
-from sgemm_lab.models.demand import BlockDemand, block_demand, simulated_demand
+from sgemm_lab.models import demand
+from sgemm_lab.models.count_all import picked
+from sgemm_lab.models.demand import (
+    BlockDemand,
+    block_demand,
+    followed_from,
+    simulated_demand,
+)
 
 KERNELS = load_kernels(variants=True)
+COUNTED = json.loads(FILE.read_text())
+PICKED = [kernel.name for kernel in picked(KERNELS) if kernel.name in COUNTED[BLOCKS]["counts"]]
 
 
 @pytest.mark.parametrize("kernel", KERNELS, ids=lambda kernel: kernel.name)
@@ -33,10 +42,10 @@ def test_every_kernel_is_kept_as_it_is_today(kernel: Kernel) -> None:
 
 
 def test_nothing_is_kept_of_kernels_that_are_no_more() -> None:
-    found = json.loads(FILE.read_text())
     launches = {launch_name(kernel, size) for kernel in KERNELS for size in (REGULAR, RAGGED)}
-    assert set(found[LAUNCHES]["counts"]) == launches, "run: make counts"
-    assert set(found[BLOCKS]["counts"]) <= {kernel.name for kernel in KERNELS}, "run: make counts"
+    assert set(COUNTED[LAUNCHES]["counts"]) == launches, "run: make counts"
+    blocks = {kernel.name for kernel in (*KERNELS, *picked(KERNELS))}
+    assert set(COUNTED[BLOCKS]["counts"]) <= blocks, "run: make counts"
 
 
 @pytest.mark.parametrize(
@@ -47,11 +56,24 @@ def test_what_is_kept_is_what_is_simulated(name: str, size: Size) -> None:
     assert counts_of(kernel, size) == simulated_counts(kernel, size, settled_ptx(kernel))
 
 
-@pytest.mark.parametrize("name", ["tiled:TILE=16", "double_buffer", "inside"])
+@pytest.mark.parametrize("name", ["tiled:TILE=16", "double_buffer", "inside", PICKED[0]])
 def test_what_is_kept_of_a_block_is_what_is_simulated(name: str) -> None:
     kernel = load_kernel(name)
-    ptx = settled_ptx(kernel)
-    assert BlockDemand(**kept(BLOCKS, name, ptx) or {}) == simulated_demand(kernel, ptx)
+    found = kept(BLOCKS, name, followed_from(kernel))
+    assert BlockDemand(**found or {}) == simulated_demand(kernel)
+
+
+def test_a_block_that_is_no_tile_is_refused_before_it_is_compiled(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(demand, "settled_ptx", lambda _: pytest.fail("it was compiled"))
+    with pytest.raises(LabError, match="its grid is no grid of tiles of C"):
+        block_demand(load_kernel("split_k").with_constants(STAGES=3))
+
+
+def test_what_matmul_picked_needs_no_compiler(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(demand, "settled_ptx", lambda _: pytest.fail("it was compiled"))
+    assert all(block_demand(load_kernel(name)).per_k for name in PICKED)
 
 
 def test_other_code_and_another_simulator_are_counted_anew(

@@ -1,5 +1,6 @@
 """Counts what travels with the package anew: ``python -m sgemm_lab.models.count_all``."""
 
+from collections.abc import Collection
 from dataclasses import asdict
 
 from sgemm_lab.counting.against_gpu import (
@@ -11,16 +12,18 @@ from sgemm_lab.counting.against_gpu import (
 from sgemm_lab.counting.kept import BLOCKS, FILE, LAUNCHES, entry, write
 from sgemm_lab.cuda.shipped_ptx import settled_ptx
 from sgemm_lab.errors import LabError
-from sgemm_lab.kernel import Kernel, load_kernels
+from sgemm_lab.kernel import Kernel, book_kernel, load_kernels
 from sgemm_lab.models import slides
-from sgemm_lab.models.demand import BlockDemand, block_demand
+from sgemm_lab.models.demand import BlockDemand, block_demand, followed_from, simulated_demand
+from sgemm_lab.records.store import load_records, scores
 
 
 def main() -> None:
     """Count what has changed: launches at two sizes, blocks, and the choices of sliders."""
     kernels = load_kernels(variants=True)
     launches = [(kernel, size) for kernel in kernels for size in (REGULAR, RAGGED)]
-    print(f"Counting {len(launches)} launches and {len(kernels)} blocks; changed ones take longer.")
+    blocks = [*kernels, *picked(kernels)]
+    print(f"Counting {len(launches)} launches and {len(blocks)} blocks; changed ones take longer.")
     counted = zip(launches, counts_of_all(launches), strict=True)
     write(
         {
@@ -29,9 +32,9 @@ def main() -> None:
                 for (kernel, size), counts in counted
             },
             BLOCKS: {
-                kernel.name: entry(settled_ptx(kernel), asdict(demand))
-                for kernel in kernels
-                if (demand := _demand(kernel)) is not None
+                kernel.name: entry(followed_from(kernel), asdict(demand))
+                for kernel in blocks
+                if (demand := _demand(kernel, anew=kernel not in kernels)) is not None
             },
         }
     )
@@ -39,10 +42,20 @@ def main() -> None:
     slides.main()
 
 
-def _demand(kernel: Kernel) -> BlockDemand | None:
+def picked(kernels: Collection[Kernel]) -> list[Kernel]:
+    """Return the kernels that ``matmul`` picked in a record and that are none of ``kernels``.
+
+    They have constants of a search. The scoreboard tells what bounds each.
+    """
+    names = sorted({score.picked for score in scores(load_records()) if score.picked})
+    found = (book_kernel(name) for name in names)
+    return [kernel for kernel in found if kernel is not None and kernel not in kernels]
+
+
+def _demand(kernel: Kernel, *, anew: bool) -> BlockDemand | None:
     """Return what a block asks for; None where blocks are no tiles of C."""
     try:
-        return block_demand(kernel)
+        return simulated_demand(kernel) if anew else block_demand(kernel)
     except LabError:
         return None
 

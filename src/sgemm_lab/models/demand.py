@@ -21,7 +21,7 @@ from sgemm_lab.counting.of_kernel import book_arguments
 from sgemm_lab.cuda.shipped_ptx import settled_ptx
 from sgemm_lab.errors import LabError
 from sgemm_lab.hardware import WARP, WAVEFRONT_BYTES
-from sgemm_lab.kernel import ENTRY, Kernel, Size
+from sgemm_lab.kernel import ENTRY, Kernel, Size, load_kernels
 from sgemm_lab.rules.memory import Addresses, Mask, shared_cost
 from sgemm_lab.rules.tile import Tile
 from sgemm_lab.simulator import simulate
@@ -80,20 +80,34 @@ def block_demand(kernel: Kernel) -> BlockDemand:
 @lru_cache(maxsize=256)
 def _demand_or_why_not(kernel: Kernel) -> BlockDemand | LabError:
     try:
-        ptx = settled_ptx(kernel)
-        found = kept(BLOCKS, kernel.name, ptx)
-        return BlockDemand(**found) if found else simulated_demand(kernel, ptx)
+        _refuse_other_grids(kernel)  # before anything is compiled
+        found = kept(BLOCKS, kernel.name, followed_from(kernel))
+        return BlockDemand(**found) if found else simulated_demand(kernel)
     except LabError as reason:
         return reason
 
 
-def simulated_demand(kernel: Kernel, ptx: str) -> BlockDemand:
+def followed_from(kernel: Kernel) -> str:
+    """Return the text that what a block asks for follows from, whose hash is kept with it.
+
+    The PTX, where it travels with the package. Of another kernel it is the source, so that nobody
+    has to compile it: ``make counts`` counts those anew each time.
+
+    Raises:
+        LabError: as :func:`settled_ptx`.
+    """
+    return settled_ptx(kernel) if kernel in load_kernels(variants=True) else kernel.source
+
+
+def simulated_demand(kernel: Kernel) -> BlockDemand:
     """Simulate one block of a kernel, at two lengths of K, and return what it asks for.
 
     Raises:
         LabError: the block is no tile of C that follows from the kernel's constants, or it cannot
             be simulated.
     """
+    _refuse_other_grids(kernel)
+    ptx = settled_ptx(kernel)
     tile = Tile.from_constants(kernel.values)
     window = max(WARP, tile.bk)
     short, long = 2 * window, 3 * window
@@ -185,23 +199,41 @@ def _count_block(kernel: Kernel, ptx: str, tile: Tile, k: int) -> dict[str, floa
 
     A kernel that has a block for each SM computes all tiles in one block where there is one SM.
     """
-    columns = max(tile.bn, _ALIGNED)
-    tiles = 2 * columns // tile.bn
-    size = (tile.bm, 2 * columns, k)
-    shape = kernel.launch_shape(*size, sms=1)
-    two_sms = kernel.launch_shape(*size, sms=2)
-    shares_out = shape.grid == (1, 1) != two_sms.grid  # a block for each SM, from tile to tile
-    if not shares_out and kernel.launch_shape(*size).grid != (tiles, 1):
+    columns, tiles = _columns(tile), _tiles(tile)
+    shares_out = _shares_out(kernel)
+    if shares_out and kernel.copies_factors:
+        return _tile_alone(kernel, ptx, (tile.bm, columns, k), columns // tile.bn)
+    found = _count_launch(kernel, ptx, (tile.bm, 2 * columns, k))
+    if kernel.arithmetic != "fp32":
+        found[PRODUCTS] = tile.bm * tile.bn * k * (tiles if shares_out else 1) / WARP
+    return {name: count / tiles for name, count in found.items()} if shares_out else found
+
+
+def _columns(tile: Tile) -> int:
+    return max(tile.bn, _ALIGNED)
+
+
+def _tiles(tile: Tile) -> int:
+    """How many tiles the product has whose first block is counted."""
+    return 2 * _columns(tile) // tile.bn
+
+
+def _shares_out(kernel: Kernel) -> bool:
+    """Whether a kernel has a block for each SM, which goes from tile to tile."""
+    tile = Tile.from_constants(kernel.values)
+    size = tile.bm, 2 * _columns(tile), WARP
+    one, two = (kernel.launch_shape(*size, sms=sms).grid for sms in (1, 2))
+    return one == (1, 1) != two
+
+
+def _refuse_other_grids(kernel: Kernel) -> None:
+    tile = Tile.from_constants(kernel.values)
+    grid = kernel.launch_shape(tile.bm, 2 * _columns(tile), WARP).grid
+    if not _shares_out(kernel) and grid != (_tiles(tile), 1):
         raise LabError(
             f"What a block of '{kernel.name}' asks for cannot be told: its grid is no "
             "grid of tiles of C, BM × BN each."
         )
-    if shares_out and kernel.copies_factors:
-        return _tile_alone(kernel, ptx, (tile.bm, columns, k), columns // tile.bn)
-    found = _count_launch(kernel, ptx, size)
-    if kernel.arithmetic != "fp32":
-        found[PRODUCTS] = tile.bm * tile.bn * k * (tiles if shares_out else 1) / WARP
-    return {name: count / tiles for name, count in found.items()} if shares_out else found
 
 
 def _tile_alone(kernel: Kernel, ptx: str, size: Size, tiles: int) -> dict[str, float]:

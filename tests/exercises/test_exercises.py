@@ -12,6 +12,7 @@ import pytest
 
 from sgemm_lab import lab
 from sgemm_lab.checking.judge import CheckResult
+from sgemm_lab.checking.on_cpu import check_here
 from sgemm_lab.errors import LabError, MissingToolError
 from sgemm_lab.exercises import (
     Choice,
@@ -26,7 +27,7 @@ from sgemm_lab.exercises import (
     lines,
     predictions,
 )
-from sgemm_lab.kernel import Kernel, load_kernel, load_kernels
+from sgemm_lab.kernel import Kernel, Size, load_kernel, load_kernels
 from sgemm_lab.records.store import load_records, scores
 
 EXERCISES = exercises()
@@ -49,6 +50,27 @@ JUDGED = json.loads(
     (Path(__file__).parents[1] / "data" / "judged_lines.json").read_text(encoding="utf-8")
 )
 MACHINE = Machine(gpu=False, speeds=recorded)
+
+
+PASSED: dict[tuple[str, Sequence[Size]], list[CheckResult]] = {}
+
+
+@pytest.fixture(autouse=True)
+def right_lines_are_run_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Some lines, such as the solution of 2.2, are judged in several tests."""
+
+    def once(kernel: Kernel, sizes: Sequence[Size]) -> Iterator[CheckResult]:
+        run = kernel.source, sizes
+        if run not in PASSED:
+            found = []
+            for verdict in check_here(kernel, sizes):
+                found.append(verdict)
+                yield verdict
+            PASSED[run] = found  # whoever meets a fault asks for no more, and does not come here
+            return
+        yield from PASSED[run]
+
+    monkeypatch.setattr(lines, "check_here", once)
 
 
 def kept_for_pages(exercise: Lines, answer: object) -> tuple[bool, str]:

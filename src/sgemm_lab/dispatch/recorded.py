@@ -19,10 +19,8 @@ def recorded_seconds(kernel: Kernel, size: Size, record: Record, sms: int) -> fl
     """
     near = [
         score
-        for score in record.scores
-        if (score.kernel, score.fingerprint) == (kernel.name, kernel.fingerprint)
-        and is_aligned(score.size) == is_aligned(size)
-        and distance(score.size, size) <= REACH
+        for score in record.scores_of(kernel)
+        if is_aligned(score.size) == is_aligned(size) and distance(score.size, size) <= REACH
     ]
     if not near:
         return None

@@ -428,6 +428,23 @@ class Record:
             for one in run.accuracies or ()
         }
 
+    def scores_of(self, kernel: Kernel) -> tuple[Score, ...]:
+        """Return the latest scores of this source of a kernel, one of each size."""
+        return self._scores_by_kernel.get((kernel.name, kernel.fingerprint), ())
+
+    @cached_property
+    def accuracy_terms(self) -> frozenset[int]:
+        """How many terms the sums had of which some accuracy is known."""
+        return frozenset(one.k for run in self.runs for one in run.accuracies or ())
+
+    @cached_property
+    def _scores_by_kernel(self) -> dict[tuple[str, str], tuple[Score, ...]]:
+        found: dict[tuple[str, str], tuple[Score, ...]] = {}
+        for score in self.scores:
+            of = (score.kernel, score.fingerprint)
+            found[of] = (*found.get(of, ()), score)
+        return found
+
     @cached_property
     def _by_source(self) -> dict[tuple[str, str, Size], Score]:
         return {(score.kernel, score.fingerprint, score.size): score for score in self.scores}

@@ -6,7 +6,6 @@ a ``float`` is asked for, so what was read is written again letter by letter.
 """
 
 import json
-import math
 import types
 from collections.abc import Callable
 from dataclasses import MISSING, Field, dataclass, fields, is_dataclass
@@ -106,12 +105,20 @@ def decoded_file(form: type[T], data: Any, number: int, name: str, kind: str, ad
 
 def encoded(value: Any) -> Any:
     """Return an object as JSON data. A field that is None is left out."""
-    if is_dataclass(value):
-        held = {field.name: getattr(value, field.name) for field in fields(value)}
-        return {name: encoded(part) for name, part in held.items() if part is not None}
+    if type(value) in _PLAIN:  # asked first: of 200,000 values nearly all are
+        return value
     if isinstance(value, tuple):
-        return [encoded(part) for part in value]
+        return [part if type(part) in _PLAIN else encoded(part) for part in value]
+    if is_dataclass(value):
+        form: Any = type(value)
+        held = {name: getattr(value, name) for name in _names(form)}
+        return {name: encoded(part) for name, part in held.items() if part is not None}
     return value
+
+
+@lru_cache(maxsize=256)
+def _names(form: Any) -> tuple[str, ...]:
+    return tuple(field.name for field in fields(form))
 
 
 class _MisfitError(Exception):
@@ -150,11 +157,14 @@ def _reader(form: Any) -> _Reader:
 
 
 def _keeping_to(rules: tuple[Rule, ...], read: _Reader) -> _Reader:
+    if len(rules) > 1:
+        read = _keeping_to(rules[:-1], read)
+    holds, words = rules[-1].holds, rules[-1].words
+
     def kept(data: Any) -> Any:
         value = read(data)
-        for rule in rules:
-            if not rule.holds(value):
-                raise _misfit(data, rule.words)
+        if not holds(value):
+            raise _misfit(data, words)
         return value
 
     return kept
@@ -164,14 +174,16 @@ def _reader_of_list(read: _Reader) -> _Reader:
     def items(data: Any) -> Any:
         if not isinstance(data, list):
             raise _misfit(data, "a list")
-        found: list[Any] = []
         try:
-            for part in data:
-                found.append(read(part))
-        except _MisfitError as misfit:
-            misfit.place.append(len(found))
+            return tuple([read(part) for part in data])
+        except _MisfitError:
+            for number, part in enumerate(data):  # once more, for the place
+                try:
+                    read(part)
+                except _MisfitError as misfit:
+                    misfit.place.append(number)
+                    raise
             raise
-        return tuple(found)
 
     return items
 
@@ -180,7 +192,7 @@ def _reader_of_table(read: _Reader) -> _Reader:
     def table(data: Any) -> Any:
         if not isinstance(data, dict):
             raise _misfit(data, "an object")
-        return _each({name: (read, part) for name, part in data.items()})
+        return _each(dict.fromkeys(data, read), data)
 
     return table
 
@@ -199,18 +211,18 @@ def _reader_of_object(form: Any) -> _Reader:
         for name in required:
             if name not in data:
                 raise _MisfitError(f"'{name}' is missing")
-        return form(**_each({name: (readers[name], part) for name, part in data.items()}))
+        return form(**_each(readers, data))
 
     return thing
 
 
-def _each(parts: dict[str, tuple[_Reader, Any]]) -> dict[str, Any]:
+def _each(readers: dict[str, _Reader], data: dict[str, Any]) -> dict[str, Any]:
     """Read the parts of an object, each by its own reader."""
     found = {}
     name = ""
     try:
-        for name, (read, part) in parts.items():
-            found[name] = read(part)
+        for name, part in data.items():
+            found[name] = readers[name](part)
     except _MisfitError as misfit:
         misfit.place.append(name)
         raise
@@ -230,19 +242,20 @@ def _required(field: "Field[Any]") -> bool:
     return field.default is MISSING and field.default_factory is MISSING
 
 
-def _is_number(data: Any) -> bool:
-    return isinstance(data, (int, float)) and not isinstance(data, bool)
+def _is_number(data: Any, kind: Any = (int, float)) -> bool:
+    return isinstance(data, kind) and not isinstance(data, bool)
 
 
 _PLAIN: dict[Any, tuple[Callable[[Any], bool], str]] = {
     str: (lambda data: isinstance(data, str), "text"),
     bool: (lambda data: isinstance(data, bool), "true or false"),
     int: (
-        lambda data: isinstance(data, int) and not isinstance(data, bool) and abs(data) < _WIDEST,
+        lambda data: (type(data) is int or _is_number(data, int)) and -_WIDEST < data < _WIDEST,
         "a whole number of at most 19 digits",
     ),
     float: (
-        lambda data: _is_number(data) and abs(data) < _WIDEST and math.isfinite(data),
+        # Neither NaN nor infinity lies between.
+        lambda data: (type(data) is float or _is_number(data)) and -_WIDEST < data < _WIDEST,
         "a number below 2⁶³",
     ),
 }

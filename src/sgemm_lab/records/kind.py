@@ -157,6 +157,9 @@ def record_path(folder: Path, gpu: str) -> Path:
     return folder / f"{name}.json"
 
 
+_plain = json.JSONEncoder(ensure_ascii=False).encode
+
+
 def _layout(value: Any, margin: str = "\n") -> str:
     """Return JSON with one line per measurement or reading, so that a diff can be read.
 
@@ -164,13 +167,15 @@ def _layout(value: Any, margin: str = "\n") -> str:
     """
     inner = margin + " "
     if isinstance(value, dict):
-        items = [f"{_layout(key)}: {_layout(item, inner)}" for key, item in value.items()]
+        items = [f"{_plain(key)}: {_layout(item, inner)}" for key, item in value.items()]
         start, end, flat = "{", "}", not any(_has_object(item) for item in value.values())
     elif isinstance(value, list):
+        if value and not any(isinstance(item, (dict, list)) for item in value):
+            return f"[ {_plain(value)[1:-1]} ]"
         items = [_layout(item, inner) for item in value]
-        start, end, flat = "[", "]", not any(isinstance(item, (dict, list)) for item in value)
+        start, end, flat = "[", "]", False
     else:
-        return json.dumps(value, ensure_ascii=False)
+        return _plain(value)
     if not items:
         return start + end
     if flat:

@@ -195,8 +195,7 @@ def kernel_errors(record: Record, kernel: Kernel | str, k: int) -> list[float]:
 
     Infinite where elements of C were lost; empty where nothing is recorded.
     """
-    known = {one.k for run in record.runs for one in run.accuracies or ()}
-    length = min((one for one in known if one >= k), default=0)
+    length = min((one for one in record.accuracy_terms if one >= k), default=0)
     found = [record.accuracy(kernel, inputs, length) for inputs in STATED]
     if not all(found):
         return []

@@ -96,9 +96,12 @@ def wrong_with(gpu: Gpu) -> str:
         "SMs": (gpu.sms, 1, 300),
         "lanes of an SM": (gpu.fp32_lanes, 64, 128),
         "bytes of L2": (gpu.l2_bytes, 2**18, 2**29),
+        "multiply-adds in FP16": (gpu.fp16_fmas, gpu.fp32_lanes, 8192),
     }
     far = [f"{value:,g} {what}" for what, (value, low, high) in ranges.items()
            if not low <= value <= high]  # fmt: skip
+    if gpu.tf32_fmas not in (0, gpu.fp16_fmas / 2):  # half as fast in every GPU that has both
+        far.append(f"{gpu.tf32_fmas:,g} multiply-adds in TF32")
     return ", ".join(far)
 
 
@@ -115,6 +118,8 @@ def test_a_data_sheet_is_of_a_gpu_that_could_be(gpu: Gpu) -> None:
         ({"clock_mhz": 1}, "1 MHz"),
         ({"sms": 4000}, "4,000 SMs"),
         ({"l2_bytes": 4}, "4 bytes of L2"),
+        ({"fp16_fmas": 51_200}, "51,200 multiply-adds in FP16"),
+        ({"tf32_fmas": 99_999}, "99,999 multiply-adds in TF32"),
     ],
 )
 def test_a_data_sheet_with_a_slip_is_noticed(wrong: dict[str, int], words: str) -> None:

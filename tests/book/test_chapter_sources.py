@@ -48,7 +48,7 @@ def test_lines_are_narrow_enough_to_edit(chapter: Path) -> None:
         for number, line in enumerate(chapter.read_text(encoding="utf-8").splitlines(), 1)
         if len(line) > WIDEST and not line.startswith("|") and "://" not in line
     ]
-    assert wide == []
+    assert wide == [], f"write lines of at most {WIDEST} columns"
 
 
 @each_chapter

@@ -197,7 +197,8 @@ def test_every_name_that_a_kernel_declares_has_a_meaning(book: Site) -> None:
     known = set(ANCHOR.findall((book.folder / "chapters" / "A3_words.html").read_text()))
     for path in (ROOT / "kernels").glob("*.cu"):
         source = re.sub(r'//.*|"[^"\n]*"', "", path.read_text())
-        assert set(DECLARED.findall(source)) - known == set(), path.name
+        new = set(DECLARED.findall(source)) - known
+        assert new == set(), f"{path.name}: say in chapters/A3_words.md what they mean"
 
 
 @pytest.mark.parametrize("word", WORDS.split())

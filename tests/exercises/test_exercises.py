@@ -21,6 +21,8 @@ from sgemm_lab.exercises import (
     Judgement,
     Lines,
     Machine,
+    Number,
+    checked_prediction,
     exercises,
     find_exercise,
     find_prediction,
@@ -159,13 +161,21 @@ def test_names_are_in_order_and_each_chapter_has_three_to_five_with_a_kernel_amo
     names = [exercise.name for exercise in EXERCISES]
     chapters = list(dict.fromkeys(name.partition(".")[0] for name in names))
     pages = sorted((Path(__file__).parents[2] / "chapters").glob("[0-9]*.md"))
-    assert chapters == [str(int(page.name[:2])) for page in pages[1:]]  # all but the start page
+    numbered = [str(int(page.name[:2])) for page in pages[1:]]  # all but the start page
+    assert chapters == numbered, "each chapter NN has exercises in sgemm_lab/exercises/chapterNN.py"
     of = {c: [e for e in EXERCISES if e.name.startswith(f"{c}.")] for c in chapters}
     assert names == [f"{c}.{i}" for c in chapters for i in range(1, len(of[c]) + 1)]
-    assert all(3 <= len(found) <= 5 for found in of.values())
+    too_few_or_many = {c: len(found) for c, found in of.items() if not 3 <= len(found) <= 5}
+    assert too_few_or_many == {}, "each chapter has three to five exercises"
     with_lines = [c for c, found in of.items() if any(isinstance(e, Lines) for e in found)]
     kernels = {str(kernel.chapter) for kernel in load_kernels()}
-    assert with_lines == [c for c in chapters if c in kernels]
+    assert with_lines == [c for c in chapters if c in kernels], "a kernel's chapter asks for Lines"
+
+
+def test_a_prediction_that_a_page_cannot_pass_is_refused() -> None:
+    number = next(one for one in EXERCISES if isinstance(one, Number))
+    with pytest.raises(LabError, match=r"of the kind Number\. .* make it an Estimate or a Choice"):
+        checked_prediction(number)
 
 
 def test_unknown_name_is_told_with_the_nearest() -> None:

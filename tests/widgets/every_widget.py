@@ -8,6 +8,7 @@ import gpu_samples
 import ladder_samples
 import occupancy_samples
 from code_samples import CODES
+from flight_samples import DRAM, L1, L2
 from fragment_samples import INSTRUCTIONS
 from product_samples import PRODUCTS
 from request_samples import GLOBAL, SHARED
@@ -23,6 +24,7 @@ from sgemm_lab.widgets import (
     FragmentMap,
     GpuTiles,
     GpuTimeline,
+    InFlight,
     Intensity,
     LabWidget,
     MachineCode,
@@ -134,7 +136,7 @@ SAMPLES = {
         ("size", [[256, 256, 256], [1, 4096, 4096], [4096, 4096, 4096]]),
     ),
     "in flight": Sample(
-        lab.in_flight,
+        lambda: InFlight([L1, L2, DRAM]),
         lab.in_flight,
         ("bytes", [8, 64, 4]),
     ),

@@ -1,16 +1,14 @@
 """Little's law: bytes on their way over the time that they take."""
 
 import pytest
+from flight_samples import DRAM, L2
 from playwright.sync_api import Page, expect
 from widget_page import Opener
 
 from sgemm_lab import lab
 from sgemm_lab.errors import LabError
 from sgemm_lab.widgets import InFlight
-from sgemm_lab.widgets.in_flight import BYTES, THREADS, Source
-
-DRAM = Source(id="dram", name="DRAM", latency=640, most=16)
-L2 = Source(id="l2", name="L2", latency=256, most=32)
+from sgemm_lab.widgets.in_flight import BYTES, THREADS
 
 
 @pytest.fixture

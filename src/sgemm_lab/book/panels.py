@@ -33,7 +33,7 @@ from sgemm_lab.book.collecting import gathered
 from sgemm_lab.book.repository import known_repository, notebook_ways
 from sgemm_lab.clang.package import version, write_site
 from sgemm_lab.counting.walk import refuse_large
-from sgemm_lab.cuda.shipped_ptx import shipped_file, toys
+from sgemm_lab.cuda.shipped_ptx import shipped_text, toys
 from sgemm_lab.errors import LabError, MissingToolError
 from sgemm_lab.gpu import find_gpu
 from sgemm_lab.kernel import Kernel, Size, body_start, load_kernel, load_kernels
@@ -94,7 +94,8 @@ def read_toy(kernel: Kernel, text: str) -> Toy:
     """Read the toy of a kernel from the directive's option.
 
     Raises:
-        LabError: the text names no toy of this kernel, or one that is too large to be drawn.
+        LabError: the text names no toy of this kernel, one that is too large to be drawn, or one
+            whose PTX, which the page loads, is not in the package.
     """
     found = _STEPS.fullmatch(text)
     toy = load_kernel(found["name"]) if found else None
@@ -106,6 +107,7 @@ def read_toy(kernel: Kernel, text: str) -> Toy:
     named = {name: toy.values[name] for name in re.findall(r"(\w+)=", found["name"])}
     size = int(found["m"]), int(found["n"]), int(found["k"])
     refuse_large(size)
+    shipped_text(toy)
     return Toy(named, size)
 
 
@@ -201,11 +203,7 @@ def site_files(
     judged = {kernel for name in asked for kernel in exercises.lines_kernels(name)}
     shipped = [*load_kernels(variants=True), *toys()]
     for name in sorted({*names, *judged}):
-        texts = {
-            one.name: shipped_file(one).read_text(encoding="utf-8")
-            for one in shipped
-            if one.base_name == name
-        }
+        texts = {one.name: shipped_text(one) for one in shipped if one.base_name == name}
         files[f"panel-ptx-{name}.js"] = _laid_ready(f"(window.labPtx ??= {{}}).{name}", texts)
     return files
 

@@ -54,15 +54,22 @@ def settled_ptx(kernel: Kernel) -> str:
         LabError: the kernel is not one of the book's own, and cannot be compiled here; or it is
             one, and its text was not written yet.
     """
-    if kernel in load_kernels(variants=True):
-        try:
-            return shipped_file(kernel).read_text(encoding="utf-8")
-        except OSError:
-            raise LabError(
-                f"The PTX of '{kernel.name}' is not in the package. In a checkout write it with "
-                "'make counts'; else install the package again."
-            ) from None
-    return kernel_ptx(kernel)
+    return shipped_text(kernel) if kernel in load_kernels(variants=True) else kernel_ptx(kernel)
+
+
+def shipped_text(kernel: Kernel) -> str:
+    """Return the text of a kernel that travels with the package.
+
+    Raises:
+        LabError: it is not there.
+    """
+    try:
+        return shipped_file(kernel).read_text(encoding="utf-8")
+    except OSError:
+        raise LabError(
+            f"The PTX of '{kernel.name}' is not in the package. In a checkout write it with "
+            "'make counts'; else install the package again."
+        ) from None
 
 
 def shipped_file(kernel: Kernel) -> Path:

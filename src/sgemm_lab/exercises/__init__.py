@@ -39,9 +39,28 @@ def exercises() -> tuple[Exercise, ...]:
 
 
 @cache
-def predictions() -> tuple[Question, ...]:
-    """Return all predictions, in the order of the chapters."""
-    return tuple(one for module in _chapters() for one in getattr(module, "PREDICTIONS", ()))
+def predictions() -> tuple[Estimate | Choice, ...]:
+    """Return all predictions, in the order of the chapters.
+
+    Raises:
+        LabError: one is neither an estimate nor a choice.
+    """
+    found = [one for module in _chapters() for one in getattr(module, "PREDICTIONS", ())]
+    return tuple(map(checked_prediction, found))
+
+
+def checked_prediction(asked: Exercise) -> Estimate | Choice:
+    """Return a prediction that tells what was measured to whoever answers or passes.
+
+    Raises:
+        LabError: it is of another kind.
+    """
+    if isinstance(asked, (Estimate, Choice)):
+        return asked
+    raise LabError(
+        f"The prediction '{asked.name}' is of the kind {type(asked).__name__}. A prediction asks "
+        "for what was measured: make it an Estimate or a Choice."
+    )
 
 
 def find_exercise(name: str) -> Exercise:
@@ -53,7 +72,7 @@ def find_exercise(name: str) -> Exercise:
     return _find("exercise", name, exercises())
 
 
-def find_prediction(name: str) -> Question:
+def find_prediction(name: str) -> Estimate | Choice:
     """Return the prediction called ``name``.
 
     Raises:
@@ -93,6 +112,7 @@ __all__ = [
     "Machine",
     "Number",
     "Question",
+    "checked_prediction",
     "exercises",
     "find_exercise",
     "find_prediction",

@@ -1,25 +1,14 @@
 """What exercises ask of kernels and machines: counts, speeds and registers, each with its words."""
 
 from collections.abc import Callable
-from functools import lru_cache
 
-from sgemm_lab.counting.of_kernel import CountedLaunch, count
+from sgemm_lab.counting.once import launch
 from sgemm_lab.cuda.compiler import compile_kernel
 from sgemm_lab.exercises.model import Found, Machine
 from sgemm_lab.hardware import WARP
 from sgemm_lab.kernel import Kernel, Size, load_kernel
 from sgemm_lab.simulator.counts import LineCounts
 from sgemm_lab.text import number, size_text
-
-
-@lru_cache(maxsize=64)
-def launch(kernel: Kernel, size: Size) -> CountedLaunch:
-    """Return what a simulated launch of a kernel at one size counted; each is run once.
-
-    Raises:
-        LabError: the size is too large, or the kernel cannot be compiled here.
-    """
-    return count(kernel, size)
 
 
 def counts(kernel: Kernel, size: Size) -> LineCounts:

@@ -5,22 +5,23 @@ one they read the book's records, and say so.
 
 **Show.** ``show`` a kernel's source, the same in ``wgsl``, ``place`` it on the ladder, ``step``
 through its accesses, ``owners`` of elements, ``instructions`` and ``resources`` that the compiler
-made of it.
+made of it. A kernel ends with its ``closing`` box, which has the table of its ``bound``.
 
 **Ask.** ``check`` that it is right, ``measure`` it (``measure("split")["split"]`` in GFLOP/s),
-``count`` what it asks of memory, ``race`` one's own, judge an ``exercise``, test a claim
-(``verdicts``).
+``count`` what it asks of memory, ``race`` one's own (``mine`` makes a kernel of a text, such as the
+``source`` of another), ``predict`` a result, judge an ``exercise``, test a claim (``verdicts``).
 
 **Draw.** ``figure`` of one or two panels, with a question above and the conclusion below. Panels:
 ``one_number`` of C, ``owns`` what thread, warp and block compute, ``reads`` what they read of A and
-B, ``copies`` of one load, the ``ways`` of a window into shared memory, ``moves`` bytes at every
-level, ``times`` of windows and their ``ring``, ``shares`` of SMs (their lengths: ``shared_out``),
-``sm`` with its parts.
+B, ``copies`` of one load, a ``phase`` of it at the banks, the ``ways`` of a window into shared
+memory, ``moves`` bytes at every level, ``times`` of windows and their ``ring``, ``shares`` of SMs
+(their lengths: ``shared_out``), ``sm`` with its parts.
 
 **Values in sentences.** ``speed`` of one kernel, ``waves`` and ``words`` of shared memory per
 multiply-add, the ``cap`` that follows from them, what is ``copied`` for a window, ``hardware``
-counters of a launch, the ``card`` of the GPU (``card().clock_mhz``), the ``kernel`` itself,
-``pace`` by the model of overlap. They stand where they are used:
+counters of a launch, what a ``request`` of a warp costs, the ``card`` of the GPU
+(``card().clock_mhz``) and its sheet (``find_gpu``), the ``kernel`` itself, ``pace`` by the model of
+overlap. They stand where they are used:
 ``{value}`lab.speed("split")` GFLOP/s``; see :mod:`sgemm_lab.book.values`.
 
 **Of tensor cores.** ``fragment_map`` of a warp, number ``formats``, a number ``in_two``; ``errors``
@@ -40,8 +41,9 @@ fastest way within an error, which ``choice`` names; ``search_map`` of the searc
 ``strassen`` multiplies with fewer products, ``seven_products`` draws them, ``fewer`` tells what was
 recorded of them.
 
-**Writing.** ``number``, ``bytes_text`` and ``error_text`` as the book writes them, ``code`` in a
-sentence, a ``table``, and ``say`` where a cell must choose the sentence.
+**Writing.** ``number``, ``bytes_text`` and ``error_text`` as the book writes them (what is
+``written`` by ``{value}`` goes through ``number`` by itself), ``code`` in a sentence, a ``table``,
+and ``say`` where a cell must choose the sentence.
 
 **Of the records.** The ``scoreboard`` of all; ``recorded`` and ``runs``, ``agreement`` with the
 hardware's counts, ``effects`` of how one measures, ``my_gpu``; ``others_kernels`` compared with it,
@@ -86,9 +88,11 @@ from sgemm_lab.lab.foreign import foreign_verdict as _foreign_verdict
 from sgemm_lab.lab.fragment_map import fragment_map as _fragment_map
 from sgemm_lab.lab.hardware_counters import Hardware
 from sgemm_lab.lab.hardware_counters import hardware as _hardware
+from sgemm_lab.lab.in_flight import in_flight as _in_flight
 from sgemm_lab.lab.instructions import instructions as _instructions
 from sgemm_lab.lab.listing import listing, wgsl_listing
 from sgemm_lab.lab.machine_code import machine_code as _machine_code
+from sgemm_lab.lab.memory_ladder import memory_ladder as _memory_ladder
 from sgemm_lab.lab.methods import Effects
 from sgemm_lab.lab.methods import effects as _effects
 from sgemm_lab.lab.output import Output, Picture, Prose, Unavailable, table, unavailable
@@ -619,12 +623,12 @@ def spread(name: str, size: int | Size = 4096) -> Picture | Output:
 
 def in_flight() -> InFlight:
     """Slide the threads of an SM and the bytes under way, and see what arrives per clock."""
-    return _card.in_flight()
+    return _in_flight()
 
 
 def memory_ladder() -> MemoryLadder:
     """Show the latency and bandwidth of each level of memory, on this GPU and the recorded ones."""
-    return _card.memory_ladder()
+    return _memory_ladder()
 
 
 def place(*names: str, after: Sequence[str] = ()) -> Output:

@@ -14,9 +14,6 @@ from sgemm_lab.lab import session
 from sgemm_lab.lab.output import Output, Picture, PictureOfTwoWidths, table
 from sgemm_lab.records.data import Record, clock_mhz
 from sgemm_lab.text import bytes_text, number
-from sgemm_lab.widgets import InFlight, MemoryLadder
-from sgemm_lab.widgets.in_flight import Source
-from sgemm_lab.widgets.memory_ladder import Memory
 
 _SAID = {"register": "FMA", "shared": "shared", "l1": "L1", "l2": "L2", "dram": "DRAM"}
 
@@ -140,54 +137,6 @@ def measured_card() -> Card:
     if session.live() and not any(record.readings("rate.fma") for record in session.here()):
         session.measure_here([], [], micro=True)
     return newest_card()
-
-
-def in_flight() -> InFlight:
-    """Return Little's law over the levels of memory, by the latencies and bandwidths of the card.
-
-    Raises:
-        LabError: no record has the microbenchmarks.
-    """
-    first = newest_card()
-    per_clock = first.device.sms * first.clock_mhz / 1e3  # clocks of all SMs, in 10⁹ a second
-    names = {"l1": "L1", "l2": "L2", "dram": "DRAM"}
-    return InFlight(
-        [
-            Source(
-                id=level,
-                name=name,
-                latency=first.latency[level],
-                most=first.bandwidth[level] / per_clock,
-            )
-            for level, name in names.items()
-        ]
-    )
-
-
-def memory_ladder() -> MemoryLadder:
-    """Return the memory ladder of this machine's GPU and of every recorded one.
-
-    Raises:
-        LabError: no record has microbenchmarks.
-    """
-    first = measured_card()
-    cards = [Card(r) for r in session.book_records() if r.readings("latency.global")]
-    others = [card for card in cards if card.record is not first.record]
-    return MemoryLadder([_memory(card) for card in (first, *others)])
-
-
-def _memory(card: Card) -> Memory:
-    yours = any(card.record is record for record in session.here())
-    return {
-        "id": "here" if yours else card.device.name,
-        "name": f"{card.device.name}, yours" if yours else card.device.name,
-        "note": card.note,
-        "sms": card.device.sms,
-        "clock_mhz": card.clock_mhz,
-        "fma_gflops": card.fma,
-        "latency": card.latency,
-        "bandwidth": card.bandwidth,
-    }
 
 
 def _said_by_sheet(sheet: Gpu | None) -> dict[str, float]:

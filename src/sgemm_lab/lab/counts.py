@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from html import escape
 
 from sgemm_lab.counting.of_kernel import CountedLaunch
-from sgemm_lab.exercises.counted import launch
+from sgemm_lab.counting.once import launch
 from sgemm_lab.kernel import Kernel, Size
 from sgemm_lab.lab import session
 from sgemm_lab.lab.output import Output, table

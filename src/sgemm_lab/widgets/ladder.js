@@ -89,12 +89,16 @@ export function render({ model, el }) {
   const point = rowPicker({ model, root, picture, row: "lab-rung", told, words: wordsOf, open });
   /** @type {Rung[]} those drawn last */
   let shown = [];
+  let withVariants = model.get("variants");
 
   function update() {
     const width = Math.max(270, roomIn(root)); // asked before anything changes: cheap
     controls.show();
     root.classList.toggle("lab-uneven", !isSquare(model.get("size")));
     shown = rungs(model);
+    // Rows jump when others come between: then bars jump too, and do not glide beside other names.
+    root.classList.toggle("lab-jumps", withVariants !== model.get("variants"));
+    withVariants = model.get("variants");
     drawLadder(scene, picture, shown, model.get("measure") === "share", width);
     const place = `${sizeText(model.get("size"))} on ${chosenGpu(model).name}`;
     setAttributes(picture, { "aria-label": `Kernels at ${place}, ${shown.length} bars` });

@@ -15,12 +15,15 @@ from typing import Any
 from sgemm_lab.book.browser import FLAGS, find
 
 __all__ = [
-    "FIREFOX_SETTINGS", "FLAGS", "PHONE", "find", "find_firefox", "find_webkit",
+    "FIREFOX_SETTINGS", "FLAGS", "PHONE", "STILL", "find", "find_firefox", "find_webkit",
     "spoken_by_firefox",
 ]  # fmt: skip
 
 PHONE = {"viewport": {"width": 390, "height": 844}, "has_touch": True, "is_mobile": True}
 """Settings of a page on a phone."""
+STILL = {"reduced_motion": "reduce"}
+"""Settings of a page that does not move: to draw what moves takes a fifth of Chromium's time. Tests
+of motion ask for it."""
 FIREFOX_NAMES = ("firefox-esr", "firefox")
 FIREFOX_SETTINGS = {"ui.prefersReducedMotion": 1, "ui.useOverlayScrollbars": 1}
 """No motion, and scroll bars that take no room, as on a phone."""

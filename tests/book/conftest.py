@@ -8,6 +8,8 @@ import pytest
 from playwright.sync_api import BrowserContext
 from sites import BUILT, ROOT, Site, Visit, build, build_specimen, once, served
 
+from browser import STILL
+
 
 @pytest.fixture(scope="session")
 def book(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
@@ -26,10 +28,10 @@ def specimen(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
 
 @pytest.fixture
 def contexts(reading: Callable[..., BrowserContext]) -> Any:
-    """Return a function that opens a fresh page: desktop and light unless told otherwise."""
+    """Return a function that opens a fresh page: desktop, light and still unless told otherwise."""
 
     def visit(**options: Any) -> Visit:
-        settings = {"viewport": {"width": 1280, "height": 900}, "color_scheme": "light"}
+        settings = {"viewport": {"width": 1280, "height": 900}, "color_scheme": "light", **STILL}
         return Visit(reading(**{**settings, **options}).new_page())
 
     return visit

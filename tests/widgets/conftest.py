@@ -74,7 +74,7 @@ def show(pages: Pages) -> Iterator[Opener]:
     }
 
     def opener(widget: LabWidget, theme: str | None = "light", **options: Any) -> Page:
-        settings: dict[str, Any] = {"viewport": {"width": 800, "height": 900}}
+        settings: dict[str, Any] = {"viewport": {"width": 800, "height": 900}, **browser.STILL}
         lent.append(pages.lend({**settings, **options}))
         page = lent[-1][1]
         page.set_default_timeout(5000)

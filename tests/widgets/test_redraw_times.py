@@ -21,6 +21,7 @@ REDRAW_MS = 16
 OPENED = 5
 WARM_UP = 2
 USES = 80
+MOVES = {"reduced_motion": "no-preference"}
 TIMING = (Path(__file__).parent / "timing.js").read_text()
 KINDS = {
     "select": "choice",
@@ -60,8 +61,8 @@ def timed(page: Page, clock: Callable[[], float], use: str, *arguments: Any) -> 
 @pytest.mark.parametrize("name", SAMPLES)
 def test_it_draws_at_once_and_answers_within_a_frame(show: Opener, name: str) -> None:
     widget = of_book(name)
-    firsts = [show(widget).evaluate("window.firstDraw") for _ in range(OPENED)]
-    page = show(widget)
+    firsts = [show(widget, **MOVES).evaluate("window.firstDraw") for _ in range(OPENED)]
+    page = show(widget, **MOVES)
     page.evaluate(TIMING)
     clock = thread_clock(page)
     idle = statistics.median(timed(page, clock, "useNothing")[0] for _ in range(USES))

@@ -43,7 +43,8 @@ ORDER := test_names_are_in_order_and_each_chapter_has_three_to_five_with_a_kerne
 QUICK := --ignore tests/checking/test_on_cpu_twins.py $(addprefix --deselect ,$(LONG)) \
 	tests/test_*.py tests/cuda tests/cli tests/records tests/measuring tests/rules tests/checking \
 	tests/simulator/test_ptx.py tests/simulator/test_fma.py tests/simulator/test_warp_requests.py \
-	tests/exercises/test_exercises.py::$(ORDER) tests/book/test_chapter_sources.py
+	tests/exercises/test_exercises.py::$(ORDER) tests/book/test_chapter_sources.py \
+	tests/book/test_numerals.py
 
 lint: .venv/.test
 	@echo "== ruff" && $(BIN)/ruff check . && $(BIN)/ruff format --check .

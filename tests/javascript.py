@@ -34,7 +34,10 @@ def check(*options: str) -> int:
 
 def main() -> int:
     options = ["--write"] if "--fix" in sys.argv[1:] else ["--error-on-warnings"]
-    return install() or check(*options)
+    failed = install() or check(*options)
+    if failed and "--fix" not in sys.argv[1:]:
+        print("If it is only the format: python tests/javascript.py --fix writes it.")
+    return failed
 
 
 if __name__ == "__main__":

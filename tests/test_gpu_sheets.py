@@ -38,7 +38,7 @@ def test_a_gpu_is_found_by_id_name_and_device_name(name: str, id_: str) -> None:
 
 @pytest.mark.parametrize(
     "name",
-    ["NVIDIA L40S", "NVIDIA GH200 480GB", "NVIDIA GeForce RTX 4090 Laptop GPU", "NVIDIA T400",
+    ["NVIDIA L4S", "NVIDIA GH200 480GB", "NVIDIA GeForce RTX 4090 Laptop GPU", "NVIDIA T400",
      "NVIDIA A100-SXM4-80GB", "NVIDIA H100 PCIe", ""],
 )  # fmt: skip
 def test_another_model_with_a_similar_name_gets_no_data_sheet(name: str) -> None:

@@ -4,6 +4,7 @@ import ast
 import json
 import re
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -11,12 +12,14 @@ from compiler_here import code_editor
 from myst_parser.parsers.options import options_to_items
 from panel_pages import Opened, furnish, page_of
 from playwright.sync_api import Page, expect
+from sphinx.errors import ExtensionError
 from turns import in_turn
 
 from accessible import faults
 from browser import PHONE
 from sgemm_lab import lab
 from sgemm_lab.book import panels
+from sgemm_lab.cuda import shipped_ptx
 from sgemm_lab.cuda.compiler import compile_to_ptx
 from sgemm_lab.cuda.shipped_ptx import shipped_file
 from sgemm_lab.errors import LabError
@@ -513,6 +516,14 @@ def test_a_toy_that_is_none_is_told(text: str) -> None:
 def test_a_toy_whose_text_does_not_travel_yet_is_told() -> None:
     with pytest.raises(LabError, match=r"PTX of 'tiled:TILE=1' is not .* with 'make counts'"):
         panels.read_toy(load_kernel("tiled"), '4×4×4 "tiled:TILE=1"')
+
+
+def test_a_text_that_does_not_travel_yet_is_told_before_a_page_is_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(shipped_ptx, "SHIPPED_PTX", tmp_path)
+    with pytest.raises(ExtensionError, match=r"The PTX of '.+' is not .* with 'make counts'"):
+        panels.refuse_missing_texts(SimpleNamespace())
 
 
 def test_a_toy_that_is_too_large_to_be_drawn_is_told() -> None:

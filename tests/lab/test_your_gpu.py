@@ -18,7 +18,7 @@ from sgemm_lab.records.store import load_records, scores
 
 SIZE = (1024, 1024, 1024)
 BOOK = load_records()[0]
-DEVICE = replace(BOOK.gpu, name="NVIDIA L40S", compute_capability="8.9", sms=142)
+DEVICE = replace(BOOK.gpu, name="NVIDIA Z40", compute_capability="8.9", sms=142)
 SLOWER = 5.0
 
 
@@ -100,7 +100,7 @@ def test_a_kernel_that_refuses_the_size_does_not_spoil_the_rest(
     names = {score.kernel for score in found}
     assert "strip" not in names
     assert {"naive", "double_buffer"} <= names
-    assert "Measured here, on NVIDIA L40S" in repr(found)
+    assert "Measured here, on NVIDIA Z40" in repr(found)
 
 
 def test_a_run_that_was_stopped_says_so(
@@ -123,29 +123,29 @@ class TestEveryPlotShowsIt:
 
     def test_the_ladder(self) -> None:
         widget = lab.ladder()
-        assert {"id": "here", "name": "NVIDIA L40S, yours"} in widget.gpus
+        assert {"id": "here", "name": "NVIDIA Z40, yours"} in widget.gpus
         assert widget.gpu == "here"
 
     def test_the_roofline_though_the_book_has_no_data_sheet(self) -> None:
         widget = lab.roofline("naive")
-        assert widget.gpu == "nvidia-l40s"
+        assert widget.gpu == "nvidia-z40"
         measured = [p for p in widget.points if (p["gpu"], p["kind"]) == (widget.gpu, "measured")]
         recorded = lab.roofline("naive", gpu="h200").points
         best = max(p["gflops"] for p in recorded if (p["gpu"], p["kind"]) == ("h200", "measured"))
         assert [p["gflops"] for p in measured] == [pytest.approx(best / SLOWER)]
 
     def test_the_intensity(self) -> None:
-        assert lab.intensity("tiled").gpu == "nvidia-l40s"
+        assert lab.intensity("tiled").gpu == "nvidia-z40"
 
     def test_the_occupancy(self) -> None:
-        assert lab.occupancy(threads=256, registers=32).gpu == "nvidia-l40s"
+        assert lab.occupancy(threads=256, registers=32).gpu == "nvidia-z40"
 
     def test_the_curves(self) -> None:
         picture = lab.curves("naive", "tiled", conclusion="It grows.")
-        assert repr(picture) == "It grows. Open marks: NVIDIA L40S, measured here."
+        assert repr(picture) == "It grows. Open marks: NVIDIA Z40, measured here."
 
     def test_the_memory_ladder(self) -> None:
-        assert lab.memory_ladder().gpus[0]["name"] == "NVIDIA L40S, yours"
+        assert lab.memory_ladder().gpus[0]["name"] == "NVIDIA Z40, yours"
 
     def test_the_card(self) -> None:
         card = lab.card()
@@ -154,7 +154,7 @@ class TestEveryPlotShowsIt:
 
     def test_the_timeline(self) -> None:
         (kernel,) = lab.timeline("split").kernels
-        assert "NVIDIA L40S" in kernel["note"]
+        assert "NVIDIA Z40" in kernel["note"]
 
 
 def test_the_card_alone_is_measured_here_though_the_book_has_one(

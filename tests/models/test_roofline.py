@@ -106,7 +106,7 @@ def test_without_counters_at_the_size_there_are_no_places() -> None:
 @pytest.mark.parametrize(
     ("device", "gpu"),
     [("NVIDIA H200", "h200"), ("NVIDIA A100-SXM4-40GB", "a100"), ("NVIDIA H100 80GB HBM3", "h100"),
-     ("Tesla T4", "t4"), ("NVIDIA L40S", None), ("NVIDIA GH200 480GB", None)],
+     ("Tesla T4", "t4"), ("NVIDIA Z40", None), ("NVIDIA GH200 480GB", None)],
 )  # fmt: skip
 def test_a_record_belongs_to_its_own_gpu_only(device: str, gpu: str | None) -> None:
     found = Record(replace(DEVICE, name=device), (run(),))
@@ -116,18 +116,18 @@ def test_a_record_belongs_to_its_own_gpu_only(device: str, gpu: str | None) -> N
 
 
 def test_a_gpu_without_data_sheet_stands_as_its_driver_describes_it() -> None:
-    l40s = replace(
-        DEVICE, name="NVIDIA L40S", compute_capability="8.9", sms=142, max_clock_mhz=2520.0,
+    described = replace(
+        DEVICE, name="NVIDIA Z40", compute_capability="8.9", sms=142, max_clock_mhz=2520.0,
         memory_clock_mhz=9001.0, memory_bus_bits=384, shared_per_block=99 * 1024,
     )  # fmt: skip
-    *book, ours = known_gpus([Record(DEVICE, ()), Record(l40s, ()), Record(l40s, ())])
+    *book, ours = known_gpus([Record(DEVICE, ()), Record(described, ()), Record(described, ())])
     assert book == list(GPUS)
-    assert (ours.id, ours.name) == ("nvidia-l40s", "NVIDIA L40S")
-    assert ours.dram_gbs == pytest.approx(864, rel=0.001)  # NVIDIA's data sheet of the L40S
+    assert (ours.id, ours.name) == ("nvidia-z40", "NVIDIA Z40")
+    assert ours.dram_gbs == pytest.approx(864, rel=0.001)  # as the L40S has them
     assert ours.peak_gflops == 142 * 128 * 2 * 2520 / 1e3
     assert [roof.source for roof in data_sheet_roofs(ours)][1] == "its driver"
     assert ours.threads_per_sm == find_gpu("l4").threads_per_sm
-    assert records_of([Record(l40s, ())], ours) == [Record(l40s, ())]
+    assert records_of([Record(described, ())], ours) == [Record(described, ())]
 
 
 def test_a_gpu_of_an_unknown_architecture_is_left_out() -> None:

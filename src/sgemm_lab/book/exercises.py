@@ -55,6 +55,7 @@ from sgemm_lab.lab.exercise import machine_of_records
 
 KIND = "exercises"
 """What a page's boxes are gathered under: the name of an exercise, "" for a prediction."""
+_WHERE = "A new one stands in EXERCISES or PREDICTIONS of sgemm_lab/exercises/chapterN.py."
 _AFTER_BOOK = 900
 """Where scripts stand that need what ``book.js`` found out: Sphinx gives that one 800."""
 _LONGEST = 16
@@ -92,7 +93,7 @@ class ExerciseDirective(SphinxDirective):
         try:
             exercise = find_exercise(name)
         except LabError as problem:
-            raise self.error(str(problem)) from None
+            raise self.error(f"{problem} {_WHERE}") from None
         content = self._parsed(list(self.content))
         solutions = [node for node in content if isinstance(node, SolutionBox)]
         if len(solutions) != 1:
@@ -170,7 +171,7 @@ class PredictDirective(ExerciseDirective):
         try:
             prediction = find_prediction(name)
         except LabError as problem:
-            raise self.error(str(problem)) from None
+            raise self.error(f"{problem} {_WHERE}") from None
         anchor = _anchor(name)
         head = _raw(f'<p class="lab-exercise-title" id="{anchor}-title">Predict</p>')
         place, judging = self._place(prediction)

@@ -52,6 +52,7 @@ def setup(app: Sphinx) -> dict[str, Any]:
     app.add_env_collector(Collector)
     app.connect("config-inited", _configure)
     app.connect("builder-inited", assets.clear_icons)
+    app.connect("builder-inited", panels.refuse_missing_texts)
     app.connect("env-get-outdated", outdated.pages_to_read_again)
     app.connect("env-updated", ledger.pages_with_ledger)
     app.connect("env-updated", words.pages_to_link_again)

@@ -23,6 +23,7 @@ from typing import Any, ClassVar
 from docutils import nodes
 from docutils.parsers.rst import directives
 from sphinx.application import Sphinx
+from sphinx.errors import ExtensionError
 from sphinx.util import logging
 from sphinx.util.docutils import SphinxDirective
 
@@ -33,10 +34,10 @@ from sgemm_lab.book.collecting import gathered
 from sgemm_lab.book.repository import known_repository, notebook_ways
 from sgemm_lab.clang.package import version, write_site
 from sgemm_lab.counting.walk import refuse_large
-from sgemm_lab.cuda.shipped_ptx import shipped_text, toys
+from sgemm_lab.cuda.shipped_ptx import shipped_kernels, shipped_text, toys
 from sgemm_lab.errors import LabError, MissingToolError
 from sgemm_lab.gpu import find_gpu
-from sgemm_lab.kernel import Kernel, Size, body_start, load_kernel, load_kernels
+from sgemm_lab.kernel import Kernel, Size, body_start, load_kernel
 from sgemm_lab.lab.card import newest_card
 from sgemm_lab.text import size_text
 from sgemm_lab.widgets import bundle
@@ -166,6 +167,19 @@ def add_sheet(
         app.add_css_file("panel.css")
 
 
+def refuse_missing_texts(_app: Sphinx) -> None:
+    """Say before any page is read where small tiles that one names have no text yet.
+
+    Raises:
+        ExtensionError: says what to do.
+    """
+    try:
+        for toy in toys():
+            shipped_text(toy)
+    except LabError as missing:
+        raise ExtensionError(str(missing)) from None
+
+
 def write_files(app: Sphinx) -> None:
     """Put the panel's script, the engine and the kernels' PTX beside the built pages."""
     static = Path(app.outdir) / "_static"
@@ -201,7 +215,7 @@ def site_files(
     for name in asked:
         files |= exercises.lines_files(name)
     judged = {kernel for name in asked for kernel in exercises.lines_kernels(name)}
-    shipped = [*load_kernels(variants=True), *toys()]
+    shipped = shipped_kernels()
     for name in sorted({*names, *judged}):
         texts = {one.name: shipped_text(one) for one in shipped if one.base_name == name}
         files[f"panel-ptx-{name}.js"] = _laid_ready(f"(window.labPtx ??= {{}}).{name}", texts)

@@ -52,6 +52,9 @@ _CLUSTER_TILES = tuple(
 _SHARED_TILES = (
     {**_SMALL_TILES[1], "BLOCKS": 2},
     {**_SMALL_TILES[2], "BLOCKS": 2},
+    _tile(128, 64, 32, 64, 8, 8, BK=16, STAGES=3, BLOCKS=2),
+    _tile(64, 256, 32, 64, 8, 8, BK=16, STAGES=3, BLOCKS=2),
+    _tile(128, 128, 32, 64, 8, 8, BK=16, STAGES=3, BLOCKS=2),
     _tile(128, 128, 32, 64, 8, 8, BK=16, STAGES=4, BLOCKS=1),
     _tile(128, 256, 64, 64, 8, 16, BK=16, STAGES=3, BLOCKS=1),
 )

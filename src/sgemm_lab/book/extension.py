@@ -23,6 +23,7 @@ from sgemm_lab.book import (
     navigation,
     origins,
     outdated,
+    page_kernels,
     panels,
     reader_cards,
     values,
@@ -81,6 +82,7 @@ def setup(app: Sphinx) -> dict[str, Any]:
     # Jupyter Book's command has no option for it: pages are run and written on all cores. Sphinx
     # deals them out in portions before it begins; of more portions none is the one all wait for.
     app.parallel = 2 * (os.cpu_count() or 1)
+    page_kernels.give_no_ports()
     return {"version": version("sgemm-lab"), "parallel_read_safe": True}
 
 

@@ -61,16 +61,15 @@ check: lint
 quiet-book: .venv/.test
 	@echo "== book" && $(BIN)/jupyter-book build . -W -n --keep-going -q
 
-# The book is built on one core while the other looks at style and types, and then at JupyterLab,
-# which loses time beside more.
-.PHONY: lint-and-lab
-lint-and-lab: lint
+# Widgets in JupyterLab, for the tests: they need no book.
+.PHONY: lab
+lab: .venv/.test
 	@echo "== pytest $(ALONE)" && $(BIN)/pytest $(ALONE)
 
 test: .venv/.test
 	@$(BIN)/python -m sgemm_lab.clang.package
 	@$(BIN)/python -m sgemm_lab.book.codemirror.package
-	@$(MAKE) --no-print-directory -j 2 lint-and-lab quiet-book
+	@$(MAKE) --no-print-directory -j 3 quiet-book lab lint
 	@echo "== pytest" && SGEMM_LAB_BOOK=built $(BIN)/pytest -n 2 --dist worksteal --ignore $(ALONE)
 
 whole: book .venv/.test

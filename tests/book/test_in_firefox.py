@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator
 
 import pytest
 from page_kinds import CHAPTERS, few
-from playwright.sync_api import Browser, expect
+from playwright.sync_api import Browser, BrowserContext, Page, expect
 from sites import Site, Visit, widgets_that_stay_still
 
 pytestmark = pytest.mark.browser
@@ -12,17 +12,28 @@ pytestmark = pytest.mark.browser
 WIDTHS = (1280, 390)
 
 
+@pytest.fixture(scope="module")
+def windows(firefox: Browser) -> Iterator[dict[int, BrowserContext]]:
+    """A window of each width. Its pages share a process, which takes long to begin."""
+    opened = {
+        width: firefox.new_context(viewport={"width": width, "height": 900}) for width in WIDTHS
+    }
+    yield opened
+    for context in opened.values():
+        context.close()
+
+
 @pytest.fixture
-def visit(firefox: Browser) -> Iterator[Callable[[int], Visit]]:
-    opened = []
+def visit(windows: dict[int, BrowserContext]) -> Iterator[Callable[[int], Visit]]:
+    opened: list[Page] = []
 
     def visit(width: int) -> Visit:
-        opened.append(firefox.new_context(viewport={"width": width, "height": 900}))
-        return Visit(opened[-1].new_page())
+        opened.append(windows[width].new_page())
+        return Visit(opened[-1])
 
     yield visit
-    for context in opened:
-        context.close()
+    for page in opened:
+        page.close()
 
 
 @pytest.mark.parametrize("chapter", few())

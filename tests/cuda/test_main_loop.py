@@ -213,7 +213,7 @@ def test_the_loop_of_each_kernel_that_a_chapter_shows_travels_and_no_other() -> 
 
 
 # That a kernel has changed is told by test_shipped_ptx_is_of_todays_kernels too, for each of them.
-@pytest.mark.sampled(every=3)
+@pytest.mark.sampled(every=4)
 @pytest.mark.parametrize("kernel", shipped_loops.shown(), ids=lambda kernel: kernel.name)
 def test_what_travels_is_current(kernel: Kernel) -> None:
     kept = travels_in(kernel).read_text(encoding="utf-8")

@@ -227,7 +227,7 @@ def kinds_among(answers: list[dict[str, Any]]) -> set[str]:
 
 
 @pytest.mark.parametrize("turn", [0, 1])
-@pytest.mark.sampled(every=3)
+@pytest.mark.sampled(every=2)
 def test_wrong_kernels_hear_the_same(turn: int) -> None:
     # Every other kernel is traced in one schedule; with -m whole each of them in both.
     cases = [
@@ -251,7 +251,7 @@ def test_small_kernels_hear_the_same_and_leave_the_same_trace() -> None:
 @pytest.mark.parametrize("half", [0, 1])
 @pytest.mark.parametrize("narrow", [False, True], ids=["words", "bytes"])
 @pytest.mark.parametrize("parts", [False, True], ids=["whole barriers", "barriers of some"])
-@pytest.mark.sampled(every=3)
+@pytest.mark.sampled(every=2)
 def test_drawn_accesses_race_in_the_same_place(parts: bool, narrow: bool, half: int) -> None:
     answers = compare([*drawn_cases(parts, narrow, half)])
     racy = [answer for answer in answers if answer.get("hazards")]

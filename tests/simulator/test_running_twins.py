@@ -287,7 +287,7 @@ def refused(kernel: Kernel) -> str | None:
 
 
 @pytest.mark.parametrize("part", [0, 1])
-@pytest.mark.sampled(every=3)
+@pytest.mark.sampled(every=2)
 def test_kernels_of_the_book_are_right_and_both_languages_agree(part: int) -> None:
     kernels = load_kernels()[part::2]
     cases = of_book((one.name for one in kernels), AWKWARD)

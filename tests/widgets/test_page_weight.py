@@ -19,7 +19,7 @@ from sgemm_lab.records.store import CHAPTERS_RECORD, RECORDS, load_record
 from sgemm_lab.widgets import WIDGET_MIME, LabWidget
 from sgemm_lab.widgets.bundle import PAGE_SCRIPT, library, site_files
 
-LIMIT_OF_EACH = 20_000
+LIMIT_OF_EACH = 18_526
 """Bytes of a widget on the average, compressed, with its share of what all have in common."""
 LIMIT_OF_ONE = 95_000
 """Bytes of a widget alone with what all share: a page with two still stays below 300 KB."""

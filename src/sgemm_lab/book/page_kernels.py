@@ -8,6 +8,7 @@ Names of files are taken by who makes them.
 import os
 import shutil
 import tempfile
+from importlib.metadata import entry_points
 from pathlib import Path
 from typing import Any
 
@@ -18,8 +19,12 @@ PROVISIONER = "sgemm-lab-files"
 
 
 def give_no_ports() -> None:
-    """Let every kernel that this process starts be spoken to through files, where a system can."""
-    if os.name == "posix":
+    """Let every kernel that this process starts be spoken to through files, where a system can.
+
+    Where the package was installed before Jupyter could learn of the class, ports remain.
+    """
+    known = entry_points(group="jupyter_client.kernel_provisioners").names
+    if os.name == "posix" and PROVISIONER in known:
         os.environ["JUPYTER_DEFAULT_PROVISIONER_NAME"] = PROVISIONER
 
 

@@ -2,10 +2,13 @@
 
 import re
 import tomllib
+from importlib.metadata import metadata
 from pathlib import Path
 
 import pytest
 import yaml
+from packaging.requirements import Requirement
+from packaging.specifiers import SpecifierSet
 from sites import ROOT
 
 from sgemm_lab.book.notebooks import SYNTAX
@@ -17,7 +20,8 @@ CHAPTERS = sorted((ROOT / "chapters").glob("*.md"))
 
 def requirements(name: str) -> list[str]:
     lines = (ROOT / name).read_text().splitlines()
-    return [line.partition("#")[0].strip() for line in lines if line.partition("#")[0].strip()]
+    pins = [line.partition("#")[0].strip() for line in lines]
+    return [pin for pin in pins if pin not in ("", "-e .")]
 
 
 def test_table_of_contents_lists_every_chapter_once_and_in_order() -> None:
@@ -28,9 +32,20 @@ def test_table_of_contents_lists_every_chapter_once_and_in_order() -> None:
 
 @pytest.mark.parametrize("name", ["requirements.txt", "requirements-test.txt"])
 def test_requirements_are_pinned_exactly(name: str) -> None:
-    pins = [line for line in requirements(name) if line != "-e ."]
+    pins = requirements(name)
     assert pins
     assert [pin for pin in pins if not re.match(r"^[\w.-]+==[\w.]+(;.+)?$", pin)] == []
+
+
+@pytest.mark.parametrize("name", ["requirements.txt", "requirements-test.txt"])
+def test_every_pin_takes_the_first_release_of_each_python_that_the_book_names(name: str) -> None:
+    """Systems keep theirs for years: Debian 12 has 3.11.2."""
+    refused = []
+    for pin in map(Requirement, requirements(name)):
+        if pin.marker is None or pin.marker.evaluate():
+            needs = SpecifierSet(metadata(pin.name).get("Requires-Python") or "")
+            refused += [(pin.name, v) for v in ("3.11.0", "3.12.0", "3.13.0") if v not in needs]
+    assert refused == []
 
 
 def test_package_asks_for_ranges_and_never_for_cupy() -> None:

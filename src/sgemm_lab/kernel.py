@@ -378,10 +378,11 @@ def _read_kernels(files: Files) -> Mapping[str, Kernel]:
 
 def book_kernel(name: str) -> Kernel | None:
     """Return the kernel of the book with this name, or None if it has none."""
-    if name.partition(":")[0] not in _book_kernels():
+    files = _book_files()
+    if name.partition(":")[0] not in _read_kernels(files):
         return None
     try:
-        return load_kernel(name)
+        return _load_kernel(name, files)
     except LabError:  # constants that the kernel does not have, or no longer has
         return None
 

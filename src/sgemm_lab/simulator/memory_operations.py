@@ -49,6 +49,9 @@ if TYPE_CHECKING:
 
 Positions = npt.NDArray[np.int64]
 
+_GENERIC = ("global", "shared", "local")
+"""The spaces in which an address may lie where the opcode names none."""
+
 
 def address_of(group: "ThreadGroup", instruction: Instruction, position: int) -> Callable[[], Any]:
     """A function giving the present byte addresses of a memory operand, one per lane."""
@@ -193,10 +196,9 @@ def _space(match: Match) -> str | None:
 
 
 def _sites(instruction: Instruction, match: Match, kind: str) -> dict[str, Site]:
-    return {
-        space: _site(instruction, match, space, kind)
-        for space in ("global", "shared", "local", "const", "param")
-    }
+    named = _space(match)
+    spaces = _GENERIC if named is None else (named,)
+    return {space: _site(instruction, match, space, kind) for space in spaces}
 
 
 def _targets(group: "ThreadGroup", operand: Operand, type_: str) -> list[Array]:

@@ -27,6 +27,7 @@ _UNSIGNED: dict[int, np.dtype[Any]] = {n: np.dtype(f"u{n}") for n in (1, 2, 4, 8
 _BY_LETTER = {"s": "i", "u": "u", "b": "u", "f": "f"}
 
 
+@lru_cache
 def numpy_type(ptx_type: str) -> np.dtype[Any]:
     """The NumPy type that holds a PTX type; types NumPy lacks are held as raw bits."""
     if ptx_type == "pred":
@@ -112,6 +113,7 @@ def _layout(kernel: PtxKernel) -> tuple[dict[str, int], dict[str, int], dict[int
     return row, width_of, rows
 
 
+@lru_cache(maxsize=4096)
 def constant(bits: int, dtype: np.dtype[Any]) -> Any:
     """A scalar of ``dtype`` from an integer, or for float types from its bit pattern."""
     if dtype == np.bool_:

@@ -12,6 +12,7 @@ import numpy.typing as npt
 from sgemm_lab.errors import LabError
 from sgemm_lab.simulator.clock_races import ClockRaceDetector
 from sgemm_lab.simulator.clocks import synchronises_in_parts
+from sgemm_lab.simulator.collector import seldom_collecting
 from sgemm_lab.simulator.counts import Counts, RequestCounter, collect
 from sgemm_lab.simulator.flow import BasicBlock
 from sgemm_lab.simulator.fusing import fuse_products
@@ -183,7 +184,7 @@ def simulate(
         "threads": partial(run_warp_after_warp, apart=True),
     }
     # Overflow, NaN and division by zero are ordinary values on a GPU.
-    with np.errstate(all="ignore"):
+    with np.errstate(all="ignore"), seldom_collecting():
         try:
             # One block after another would wait for ever at a barrier of the grid.
             runs["lockstep" if launch.workspace else schedule](launch, blocks, tally, progress)

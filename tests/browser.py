@@ -10,13 +10,16 @@ import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from sgemm_lab.book.browser import FLAGS, find
 
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser
+
 __all__ = [
     "FIREFOX_SETTINGS", "FLAGS", "PHONE", "STILL", "find", "find_firefox", "find_webkit",
-    "spoken_by_firefox",
+    "still",
 ]  # fmt: skip
 
 PHONE = {"viewport": {"width": 390, "height": 844}, "has_touch": True, "is_mobile": True}
@@ -45,9 +48,12 @@ def find_webkit() -> tuple[Path, Path] | None:
     return (Path(driver), shells[-1]) if driver and shells else None
 
 
-def spoken_by_firefox(options: dict[str, Any]) -> dict[str, Any]:
-    """Return the settings of a page without those that Firefox can't be given."""
-    return {name: value for name, value in options.items() if name not in UNSPOKEN}
+def still(reader: "Browser", **options: Any) -> dict[str, Any]:
+    """Return the settings of a page that stands still, and others, as far as a browser has them."""
+    asked = {**STILL, **options}
+    if reader.browser_type.name != "firefox":
+        return asked
+    return {name: value for name, value in asked.items() if name not in UNSPOKEN}
 
 
 def install_package(names: tuple[str, ...], found: Callable[[], object]) -> None:

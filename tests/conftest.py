@@ -160,15 +160,13 @@ def reader(request: pytest.FixtureRequest) -> Browser:
 
 @pytest.fixture
 def reading(reader: Browser) -> Iterator[Callable[..., BrowserContext]]:
-    """Return a function that opens a fresh profile: its settings as far as the browser has them."""
+    """Return a function that opens a fresh profile: still, and with settings the browser has."""
     import browser
 
     opened: list[BrowserContext] = []
-    in_firefox = reader.browser_type.name == "firefox"
 
     def profile(**options: Any) -> BrowserContext:
-        asked = browser.spoken_by_firefox(options) if in_firefox else options
-        opened.append(reader.new_context(**asked))
+        opened.append(reader.new_context(**browser.still(reader, **options)))
         return opened[-1]
 
     yield profile

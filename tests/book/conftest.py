@@ -8,8 +8,6 @@ import pytest
 from playwright.sync_api import BrowserContext
 from sites import BUILT, ROOT, Site, Visit, build, build_specimen, once, served
 
-from browser import STILL
-
 
 @pytest.fixture(scope="session")
 def book(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
@@ -31,7 +29,7 @@ def contexts(reading: Callable[..., BrowserContext]) -> Any:
     """Return a function that opens a fresh page: desktop, light and still unless told otherwise."""
 
     def visit(**options: Any) -> Visit:
-        settings = {"viewport": {"width": 1280, "height": 900}, "color_scheme": "light", **STILL}
+        settings = {"viewport": {"width": 1280, "height": 900}, "color_scheme": "light"}
         return Visit(reading(**{**settings, **options}).new_page())
 
     return visit

@@ -13,6 +13,7 @@ from playwright.sync_api import Browser, Page, expect
 from turns import in_turn
 
 from accessible import faults
+from browser import still
 from sgemm_lab import lab
 from sgemm_lab.book import picture, reader_cards
 from sgemm_lab.book.render import PAGE_STATE_MIME, page_scripts, page_state
@@ -163,7 +164,7 @@ def opened(chromium: Browser, address: str) -> Iterator[Any]:
     contexts = []
 
     def visit(browser: Browser = chromium, **options: Any) -> OpenedPlace:
-        contexts.append(browser.new_context(**options))
+        contexts.append(browser.new_context(**still(browser, **options)))
         return OpenedPlace(contexts[-1].new_page(), address)
 
     yield visit

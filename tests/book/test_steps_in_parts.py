@@ -10,6 +10,7 @@ from panel_pages import Opened, furnish, page_of
 from playwright.sync_api import Browser, Locator, expect
 from sites import Site, served
 
+from browser import still
 from sgemm_lab.book import panels
 from sgemm_lab.clang.package import write_site
 from sgemm_lab.kernel import load_kernel
@@ -71,7 +72,7 @@ class OpenedPanel(Opened):
 @pytest.fixture(scope="module")
 def opened(reader: Browser, site: Site) -> Iterator[OpenedPanel]:
     """Return the page, for all tests: the compiler takes seconds to come."""
-    context = reader.new_context()
+    context = reader.new_context(**still(reader))
     empty = panels.WITHOUT_CODEMIRROR
     context.route("**/panel-code.js", lambda route: route.fulfill(body=empty))
     found = OpenedPanel(context.new_page())

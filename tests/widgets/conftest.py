@@ -34,9 +34,7 @@ class Pages:
 
     def lend(self, options: dict[str, Any]) -> tuple[str, Page, object]:
         """Return a blank page with these settings, behind their text, before what it looks like."""
-        asked = options
-        if self._reader.browser_type.name == "firefox":
-            asked = browser.spoken_by_firefox(options)
+        asked = browser.still(self._reader, **options)
         key = json.dumps(asked, sort_keys=True)
         for place, (its, _, _) in enumerate(self._kept):
             if its == key:
@@ -74,8 +72,7 @@ def show(pages: Pages) -> Iterator[Opener]:
     }
 
     def opener(widget: LabWidget, theme: str | None = "light", **options: Any) -> Page:
-        settings: dict[str, Any] = {"viewport": {"width": 800, "height": 900}, **browser.STILL}
-        lent.append(pages.lend({**settings, **options}))
+        lent.append(pages.lend({"viewport": {"width": 800, "height": 900}, **options}))
         page = lent[-1][1]
         page.set_default_timeout(5000)
         for event, heard in hear.items():

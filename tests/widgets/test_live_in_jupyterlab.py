@@ -8,6 +8,8 @@ import pytest
 from notebook_server import open_notebook, run_cell, served_notebooks
 from playwright.sync_api import Browser, BrowserContext, Page, expect
 
+from browser import STILL
+
 WAIT = 60_000
 """Milliseconds that Python may take to answer."""
 
@@ -71,7 +73,7 @@ def address(addresses: dict[str, str]) -> str:
 
 @pytest.fixture
 def context(chromium: Browser) -> Iterator[BrowserContext]:
-    context = chromium.new_context(viewport={"width": 1000, "height": 10_000})
+    context = chromium.new_context(viewport={"width": 1000, "height": 10_000}, **STILL)
     context.set_default_timeout(40_000)
     yield context
     context.close()

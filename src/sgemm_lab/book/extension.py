@@ -1,6 +1,5 @@
 """What Sphinx loads: connects the parts of the book to the build."""
 
-import os
 from collections.abc import Callable
 from importlib.metadata import version
 from pathlib import Path
@@ -25,6 +24,7 @@ from sgemm_lab.book import (
     outdated,
     page_kernels,
     panels,
+    portions,
     reader_cards,
     values,
     words,
@@ -79,9 +79,7 @@ def setup(app: Sphinx) -> dict[str, Any]:
     # After the theme, which writes a sheet then, and Jupyter Book, which writes a front door.
     _after_the_pages(app, joining.write, priority=900)
     _after_the_pages(app, finding.write, priority=900)
-    # Jupyter Book's command has no option for it: pages are run and written on all cores. Sphinx
-    # deals them out in portions before it begins; of more portions none is the one all wait for.
-    app.parallel = 2 * (os.cpu_count() or 1)
+    portions.run_side_by_side(app)
     page_kernels.give_no_ports()
     return {"version": version("sgemm-lab"), "parallel_read_safe": True}
 

@@ -40,8 +40,8 @@ book: .venv/.book
 LONG := tests/cuda/test_compiler.py::test_every_kernel_compiles_for_every_target_without_spills \
 	tests/cuda/test_main_loop.py::test_what_travels_is_current
 ORDER := test_names_are_in_order_and_each_chapter_has_three_to_five_with_a_kernel_among_them
-QUICK := --ignore tests/checking/test_on_cpu_twins.py $(addprefix --deselect ,$(LONG)) \
-	tests/test_*.py tests/cuda tests/cli tests/records tests/measuring tests/rules tests/checking \
+QUICK := --ignore tests/checking/test_simulated_twins.py $(addprefix --deselect ,$(LONG)) \
+	tests/test_*.py tests/cuda tests/cli tests/records tests/measuring tests/formulas tests/checking \
 	tests/simulator/test_ptx.py tests/simulator/test_fma.py tests/simulator/test_warp_requests.py \
 	tests/exercises/test_exercises.py::$(ORDER) tests/book/test_chapter_sources.py \
 	tests/book/test_numerals.py
@@ -81,13 +81,13 @@ notebooks: .venv/.book
 	@$(BIN)/python -m sgemm_lab.book.notebooks
 
 pdf: book .venv/.test
-	@$(BIN)/python -m sgemm_lab.book.paper
+	@$(BIN)/python -m sgemm_lab.book.pdf
 
 picture: book .venv/.test
-	@$(BIN)/python -m sgemm_lab.book.picture
+	@$(BIN)/python -m sgemm_lab.book.readme_picture
 
 zip: book
-	@$(BIN)/python -m sgemm_lab.book.archive
+	@$(BIN)/python -m sgemm_lab.book.site_zip
 
 readme: .venv/.book
 	@$(BIN)/python -m sgemm_lab.book.readme

@@ -7,11 +7,11 @@ import pytest
 
 from sgemm_lab.cuda.compiler import TARGETS
 from sgemm_lab.errors import LabError
+from sgemm_lab.formulas.occupancy import LIMITS
 from sgemm_lab.gpu import GPUS, Gpu, find_gpu
 from sgemm_lab.models.roofline import sheet_of
-from sgemm_lab.records.data import Record
+from sgemm_lab.records.gpu_record import Record
 from sgemm_lab.records.store import load_records
-from sgemm_lab.rules.occupancy import LIMITS
 
 
 @pytest.mark.parametrize(

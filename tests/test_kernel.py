@@ -383,7 +383,7 @@ def test_a_file_is_the_books_kernel_only_if_its_code_is(tmp_path: Path) -> None:
         path.write_text(tiled.source.replace("acc = 0.0f", "acc = 1.0f"))
         edited = load_kernel_file(path)
         assert edited.name == "tiled.cu"
-        assert not edited.is_the_books
+        assert not edited.is_builtin
     other = tmp_path / "mine.cu"
     other.write_text(tiled.source)
     assert load_kernel_file(other).name == "mine"

@@ -15,18 +15,18 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import sgemm_lab
-from sgemm_lab.checking.apart import check_apart, try_out
 from sgemm_lab.checking.judge import AWKWARD_SIZES, rounding_shares
 from sgemm_lab.checking.on_gpu import check
+from sgemm_lab.checking.sandbox import check_sandboxed, try_out
 from sgemm_lab.cuda.compiler import suits
 from sgemm_lab.cuda.launch import MAX_GRID_Y, LoadedKernel, device_target, fits, multiply
-from sgemm_lab.dispatch.candidates import candidates
 from sgemm_lab.errors import LabError
-from sgemm_lab.fewer.engine import GpuProduct
-from sgemm_lab.fewer.error import norm_error, sampled_rows
-from sgemm_lab.fewer.plan import make_plan
+from sgemm_lab.gemm.dispatch.candidates import candidates
+from sgemm_lab.gemm.strassen.engine import GpuProduct
+from sgemm_lab.gemm.strassen.error import norm_error, sampled_rows
+from sgemm_lab.gemm.strassen.plan import make_plan
 from sgemm_lab.kernel import Kernel, load_kernel, load_kernel_file, load_kernels, parse_kernel
-from sgemm_lab.measuring.race import Budget, contenders, cublas, race
+from sgemm_lab.measuring.interleaved import Budget, contenders, cublas, race
 from sgemm_lab.records.store import load_record
 
 pytestmark = pytest.mark.gpu
@@ -212,7 +212,7 @@ def endless() -> Kernel:
 
 def test_a_kernel_that_never_ends_is_stopped_and_the_gpu_lives_on(cupy: Any) -> None:
     kept = cupy.arange(5)
-    (verdict,) = check_apart(endless(), [(64, 64, 64)], time_limit=3.0)
+    (verdict,) = check_sandboxed(endless(), [(64, 64, 64)], time_limit=3.0)
     assert verdict.fault is not None
     assert verdict.fault.startswith("It did not end within 3 seconds and was stopped.")
     with pytest.raises(LabError, match="cannot be measured at 64×64×64: It did not end"):
@@ -223,14 +223,14 @@ def test_a_kernel_that_never_ends_is_stopped_and_the_gpu_lives_on(cupy: Any) -> 
 
 def test_an_illegal_address_leaves_this_process_its_gpu(cupy: Any) -> None:
     path = TESTS / "wrong_kernels" / "misaligned_vector.cu"
-    verdicts = list(check_apart(load_kernel_file(path), AWKWARD_SIZES))
+    verdicts = list(check_sandboxed(load_kernel_file(path), AWKWARD_SIZES))
     assert "The GPU stopped the kernel" in str(verdicts[-1].fault)
     assert int(cupy.arange(5).sum()) == 10
 
 
 def test_a_right_kernel_of_ones_own_passes_apart_as_it_does_here() -> None:
     mine = parse_kernel("mine", load_kernel("tiled").source)
-    assert list(check_apart(mine, AWKWARD_SIZES[:5])) == list(check(mine, AWKWARD_SIZES[:5]))
+    assert list(check_sandboxed(mine, AWKWARD_SIZES[:5])) == list(check(mine, AWKWARD_SIZES[:5]))
     try_out(mine, AWKWARD_SIZES[:5])
 
 

@@ -43,8 +43,8 @@ def matmul(
     """
     # Loaded when it is called: whoever reads records needs no launcher.
     if error is None:
-        return import_module("sgemm_lab.dispatch.product").matmul(a, b, out)
-    within = import_module("sgemm_lab.ways.product")
+        return import_module("sgemm_lab.gemm.dispatch.product").matmul(a, b, out)
+    within = import_module("sgemm_lab.gemm.product")
     return within.matmul(a, b, out, error=error, workspace=workspace)
 
 
@@ -53,10 +53,10 @@ def choice(
 ) -> Any:
     """Return which way ``matmul`` takes for M, N, K: its ``str`` is a sentence.
 
-    It has ``name``, ``arithmetic``, ``error`` (the largest recorded), ``seconds`` (foretold),
+    It has ``name``, ``arithmetic``, ``error`` (the largest recorded), ``seconds`` (predicted),
     ``gpu`` and ``workspace_bytes``. Without a GPU it tells of the one that the book recorded.
 
     Raises:
         LabError: a size, the error or the workspace cannot be, or nothing keeps the error.
     """
-    return import_module("sgemm_lab.ways.product").choice(m, n, k, error=error, workspace=workspace)
+    return import_module("sgemm_lab.gemm.product").choice(m, n, k, error=error, workspace=workspace)

@@ -9,8 +9,8 @@ import re
 from dataclasses import dataclass
 
 from sgemm_lab.errors import LabError
+from sgemm_lab.formulas.occupancy import THREADS_PER_BLOCK, limits_of
 from sgemm_lab.hardware import WAVEFRONT_BYTES
-from sgemm_lab.rules.occupancy import THREADS_PER_BLOCK, limits_of
 
 
 @dataclass(frozen=True)

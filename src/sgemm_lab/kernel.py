@@ -157,7 +157,7 @@ class Kernel:
         return hashlib.sha256("".join(code.split()).encode()).hexdigest()[:16]
 
     @property
-    def is_the_books(self) -> bool:
+    def is_builtin(self) -> bool:
         """Whether the code is that of the book's kernel of this name, and not a reader's."""
         same = book_kernel(self.name)
         return same is not None and same.fingerprint == self.fingerprint
@@ -332,7 +332,7 @@ def load_kernel_file(path: Path) -> Kernel:
     match = _FILE_NAME.fullmatch(path.stem)
     name = match[3] if match and match[3] in _book_kernels() else path.stem
     kernel = parse_kernel(name, read_source(path))
-    if kernel.is_the_books:
+    if kernel.is_builtin:
         return load_kernel(name)
     return replace(kernel, name=f"{name}.cu") if name in _book_kernels() else kernel
 

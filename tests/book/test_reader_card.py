@@ -15,13 +15,13 @@ from turns import in_turn
 from accessible import faults
 from browser import still
 from sgemm_lab import lab
-from sgemm_lab.book import picture, reader_cards
+from sgemm_lab.book import reader_cards, readme_picture
 from sgemm_lab.book.render import PAGE_STATE_MIME, page_scripts, page_state
 from sgemm_lab.errors import LabError
 from sgemm_lab.files import data_folder
 from sgemm_lab.kernel import Kernel, parse_kernel
 from sgemm_lab.lab.ladders import chapter_pages
-from sgemm_lab.records.cards import card_path
+from sgemm_lab.records.webgpu_cards import card_path
 from sgemm_lab.text import number
 from sgemm_lab.wgsl.programs import load_programs
 from sgemm_lab.widgets import bundle
@@ -81,7 +81,7 @@ def address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
         for name, content in pages.items():
             html = page_of(content, "A card", ASSETS, mode)
             (folder / f"{name}.html").write_text(html, encoding="utf-8")
-    with picture.served(folder) as served:
+    with readme_picture.served(folder) as served:
         yield served
 
 
@@ -498,7 +498,7 @@ def test_closing_boxes_say_nothing_of_a_card_that_does_not_fit_the_book(
 SMALLER = {"size": 64, "seconds": {"naive_rows": [0.002, 0.001, 0.003], "naive": [0.0005]}}
 """Of a product at 64³: 0.262 and 1.05 GFLOP/s."""
 LETTERS = """(root) => [...document.querySelectorAll(root + " svg")].flatMap((picture) => {
-  const scale = picture.getBoundingClientRect().width / picture.viewBox.baseVal.width;
+  const scale = readme_picture.getBoundingClientRect().width / readme_picture.viewBox.baseVal.width;
   return [...picture.querySelectorAll("text")].map(
     (one) => parseFloat(getComputedStyle(one).fontSize) * scale);
 })"""

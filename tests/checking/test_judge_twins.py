@@ -10,7 +10,7 @@ import pytest
 from in_node import answers
 
 from sgemm_lab.checking.judge import CheckResult, Judge, WrongResultError, first_fault, summary
-from sgemm_lab.checking.on_cpu import QUICK_SIZES
+from sgemm_lab.checking.simulated import QUICK_SIZES
 from sgemm_lab.kernel import Size
 from sgemm_lab.text import filled
 

@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 from compiler_here import ptx_of
 
-from sgemm_lab.checking import on_cpu
-from sgemm_lab.checking.on_cpu import check_here
-from sgemm_lab.counting import of_kernel
-from sgemm_lab.counting.of_kernel import multiply_whole_numbers
+from sgemm_lab.checking import simulated
+from sgemm_lab.checking.simulated import check_simulated
+from sgemm_lab.counting import kernel_counts
+from sgemm_lab.counting.kernel_counts import multiply_whole_numbers
 from sgemm_lab.counting.shared_arrays import shared_parts
 from sgemm_lab.cuda.shipped_ptx import settled_ptx
 from sgemm_lab.errors import LabError
@@ -131,9 +131,9 @@ def test_wrong_kernel_is_caught_by_the_same_fault(
 ) -> None:
     kernel = parse_kernel(path.stem, path.read_text())
     sizes = [(35, 37, 33), (129, 130, 66)]
-    by_nvrtc = [verdict.fault for verdict in check_here(kernel, sizes)]
-    monkeypatch.setattr(on_cpu, "kernel_ptx", ptx_of)
-    by_clang = [verdict.fault for verdict in check_here(kernel, sizes)]
+    by_nvrtc = [verdict.fault for verdict in check_simulated(kernel, sizes)]
+    monkeypatch.setattr(simulated, "kernel_ptx", ptx_of)
+    by_clang = [verdict.fault for verdict in check_simulated(kernel, sizes)]
     assert any(by_clang)
     assert by_clang == by_nvrtc or path.stem in OTHER_FAULT
     for clang, nvrtc in zip(by_clang, by_nvrtc, strict=True):
@@ -160,9 +160,9 @@ def test_a_loop_without_an_end_stays_one_and_is_told(
     source = load_kernel("tiled").source
     assert source.count(book) == 1
     kernel = parse_kernel("mine", source.replace(book, edit))
-    monkeypatch.setattr(on_cpu, "kernel_ptx", ptx_of)
-    monkeypatch.setattr(of_kernel, "PATIENCE", 2_000)
-    (verdict,) = check_here(kernel, [(9, 10, 11)])
+    monkeypatch.setattr(simulated, "kernel_ptx", ptx_of)
+    monkeypatch.setattr(kernel_counts, "PATIENCE", 2_000)
+    (verdict,) = check_simulated(kernel, [(9, 10, 11)])
     told = re.fullmatch(
         r"The kernel does not come to an end, now at mine\.cu, line (\d+)\. Look at the loop "
         r"around that line: does its condition ever become false\?",

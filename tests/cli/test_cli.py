@@ -15,7 +15,7 @@ from ladder_samples import MEASURED, WITHOUT_A_DEMAND
 from record_samples import DEVICE, record, run, samples
 
 from sgemm_lab import __version__, files
-from sgemm_lab.checking import apart, on_gpu
+from sgemm_lab.checking import on_gpu, sandbox
 from sgemm_lab.checking.judge import CheckResult
 from sgemm_lab.cli import arguments, doctor, listing, measure
 from sgemm_lab.cli import check as checking
@@ -23,9 +23,9 @@ from sgemm_lab.cli.main import main
 from sgemm_lab.cuda import compiler
 from sgemm_lab.errors import LabError
 from sgemm_lab.kernel import Kernel, load_kernel, load_kernels
-from sgemm_lab.records.data import Spread
-from sgemm_lab.records.fewer import FEWER, latest
+from sgemm_lab.records.gpu_record import Spread
 from sgemm_lab.records.store import RECORDS, add_run, load_records, not_yet_measured, scores
+from sgemm_lab.records.strassen import FEWER, latest
 
 COMMANDS = (
     "doctor", "kernels", "check", "record", "tune", "shapes", "counters", "errors", "add", "count",
@@ -575,7 +575,7 @@ def test_a_kernel_file_is_checked_in_a_process_of_its_own(
     fault = CheckResult("mine", 5, 5, 5, "It did not end within 20 seconds.", None, float("inf"))
     monkeypatch.setattr(checking, "has_gpu", lambda: True)
     monkeypatch.setattr(arguments, "device_target", lambda: "sm_90")
-    monkeypatch.setattr(apart, "check_apart", lambda *_, **__: iter([fault]))
+    monkeypatch.setattr(sandbox, "check_sandboxed", lambda *_, **__: iter([fault]))
     monkeypatch.setattr(on_gpu, "check", lambda *_, **__: iter([RIGHT]))
     assert main(["check", str(path), "naive", "--size", "5"]) == 1
     said = capsys.readouterr().out

@@ -10,7 +10,7 @@ import pytest
 
 from sgemm_lab.cli import count as count_command
 from sgemm_lab.cli.main import main
-from sgemm_lab.counting.of_kernel import COUNTS, count
+from sgemm_lab.counting.kernel_counts import COUNTS, count
 from sgemm_lab.kernel import load_kernel
 
 WRONG = Path(__file__).parents[1] / "wrong_kernels"

@@ -9,12 +9,12 @@ from record_samples import DEVICE, record, run
 
 from sgemm_lab.cli import tune
 from sgemm_lab.cli.main import main
-from sgemm_lab.dispatch.search import Timing, WrongProductError
-from sgemm_lab.dispatch.shapes import FORTY_SHAPES
+from sgemm_lab.gemm.dispatch.search import Timing, WrongProductError
+from sgemm_lab.gemm.dispatch.shapes import FORTY_SHAPES
 from sgemm_lab.kernel import Kernel, Size, load_kernel
-from sgemm_lab.records.data import Measurement
+from sgemm_lab.records.dispatch_table import TABLES
+from sgemm_lab.records.gpu_record import Measurement
 from sgemm_lab.records.store import RECORDS
-from sgemm_lab.records.tuned import TABLES
 
 NAIVE, TILED, SPLIT = (load_kernel(name) for name in ("naive", "tiled", "split"))
 
@@ -29,7 +29,7 @@ class Bench:
     def refusal(self, kernel: Kernel, size: Size) -> str | None:
         return None
 
-    def foretold_gflops(self, kernel: Kernel, size: Size) -> float:
+    def predicted_gflops(self, kernel: Kernel, size: Size) -> float:
         return 1e6
 
     def first_launch(self, kernel: Kernel, size: Size) -> float:

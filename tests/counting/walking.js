@@ -1,8 +1,8 @@
 // What the tests ask of walks in JavaScript, as plain data.
 
-import { withoutBarrier } from "../../src/sgemm_lab/counting/left_out.js";
+import { withoutBarrier } from "../../src/sgemm_lab/counting/barrier_removal.js";
 import { registerNames } from "../../src/sgemm_lab/counting/register_names.js";
-import { walk } from "../../src/sgemm_lab/counting/walk.js";
+import { walk } from "../../src/sgemm_lab/counting/step_trace.js";
 import { parseKernel } from "../../src/sgemm_lab/kernel.js";
 
 export const names = registerNames;

@@ -12,7 +12,7 @@ import pytest
 
 from sgemm_lab import lab
 from sgemm_lab.checking.judge import CheckResult
-from sgemm_lab.checking.on_cpu import check_here
+from sgemm_lab.checking.simulated import check_simulated
 from sgemm_lab.errors import LabError, MissingToolError
 from sgemm_lab.exercises import (
     Choice,
@@ -65,14 +65,14 @@ def right_lines_are_run_once(monkeypatch: pytest.MonkeyPatch) -> None:
         run = kernel.source, sizes
         if run not in PASSED:
             found = []
-            for verdict in check_here(kernel, sizes):
+            for verdict in check_simulated(kernel, sizes):
                 found.append(verdict)
                 yield verdict
             PASSED[run] = found  # whoever meets a fault asks for no more, and does not come here
             return
         yield from PASSED[run]
 
-    monkeypatch.setattr(lines, "check_here", once)
+    monkeypatch.setattr(lines, "check_simulated", once)
 
 
 def kept_for_pages(exercise: Lines, answer: object) -> tuple[bool, str]:

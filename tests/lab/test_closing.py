@@ -14,7 +14,7 @@ from sgemm_lab.errors import LabError
 from sgemm_lab.kernel import load_kernel, load_kernels
 from sgemm_lab.lab import session
 from sgemm_lab.lab.closing import Closing
-from sgemm_lab.records.data import Measurement
+from sgemm_lab.records.gpu_record import Measurement
 from sgemm_lab.records.store import not_yet_measured
 
 NAMES = [
@@ -61,16 +61,16 @@ def test_every_box_shows_the_one_bound_of_its_kernel(name: str) -> None:
 @pytest.mark.parametrize("name", [name for name in NAMES if name != "naive_rows"])
 def test_a_reader_can_divide_the_factor_again(name: str) -> None:
     box = lab.closing(name, CHANGED)
-    foretold, measured, _ = DIVISION.findall(lines(box)["Factor"])
-    for above, below, quotient in (foretold, measured):
+    predicted, measured, _ = DIVISION.findall(lines(box)["Factor"])
+    for above, below, quotient in (predicted, measured):
         # Quotients have two decimals.
         divided = pytest.approx(value(quotient), rel=0.006, abs=0.0051)
         assert value(above) / value(below) == divided
     assert box.race is not None
     old, new = box.race.shares
-    assert box.foretold is not None
+    assert box.predicted is not None
     # The factor is what the demand foretells, times what became of the share.
-    assert box.race.factor.value == pytest.approx(box.foretold.value * new / old, rel=0.01)
+    assert box.race.factor.value == pytest.approx(box.predicted.value * new / old, rel=0.01)
     found = PRODUCT.search(lines(box)["Factor"])
     assert found is not None
     factor, above, below, product = map(value, found.groups())
@@ -81,7 +81,7 @@ def test_a_reader_can_divide_the_factor_again(name: str) -> None:
 
 def test_factors_have_two_decimals() -> None:
     said = lines(lab.closing("register_cache", CHANGED))["Factor"]
-    assert "wavefronts = 1.00 foretold" in said
+    assert "wavefronts = 1.00 predicted" in said
     assert "= 1.00 measured" in said
 
 
@@ -107,7 +107,7 @@ def test_where_tensor_cores_change_their_rate_the_bounds_are_divided() -> None:
     box = lab.closing("warp_groups_fp32", CHANGED)
     parent, child = lab.bound("warp_groups:BN=128,WN=64"), lab.bound("warp_groups_fp32")
     assert (parent.unit, parent.demand) == (child.unit, child.demand)
-    divided = f"{child.gflops:,.0f} ÷ {parent.gflops:,.0f} GFLOP/s = 0.33 foretold"
+    divided = f"{child.gflops:,.0f} ÷ {parent.gflops:,.0f} GFLOP/s = 0.33 predicted"
     assert lines(box)["Factor"].startswith(divided)
 
 
@@ -207,8 +207,8 @@ def test_a_box_may_stand_at_the_size_where_its_kernel_is_at_home() -> None:
 def test_a_demand_that_cannot_be_told_leaves_a_bound_that_says_so() -> None:
     box = lab.closing("cluster_split", size=256)
     # Two blocks for each tile where there was one: twice as many SMs have work.
-    assert box.foretold is not None
-    assert box.foretold.value == 2
+    assert box.predicted is not None
+    assert box.predicted.value == 2
     assert lines(box)["Bound now by"].endswith("so a lower cap may be hidden.")
     assert "blocks of the grid" in box.provenance
     assert box.now.share < 1
@@ -217,7 +217,7 @@ def test_a_demand_that_cannot_be_told_leaves_a_bound_that_says_so() -> None:
 def test_the_busiest_sm_is_told_by_its_share_of_the_work() -> None:
     told = "Arithmetic of the SM with the most blocks: "
     split = lines(lab.closing("cluster_split", size=256))
-    assert split["Factor"].startswith("8.25 ÷ 4.125 even shares = 2.00 foretold, ")
+    assert split["Factor"].startswith("8.25 ÷ 4.125 even shares = 2.00 predicted, ")
     assert split["Bound now by"].startswith(
         f"{told}4.125 times an even share of the multiply-adds, at most "
     )

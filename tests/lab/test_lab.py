@@ -14,7 +14,7 @@ from sgemm_lab.cuda.compiler import TARGETS
 from sgemm_lab.errors import LabError, MissingToolError
 from sgemm_lab.kernel import load_kernel
 from sgemm_lab.lab import checking, session
-from sgemm_lab.records.data import Counters, Record
+from sgemm_lab.records.gpu_record import Counters, Record
 from sgemm_lab.records.store import load_records, not_yet_measured
 
 
@@ -77,7 +77,7 @@ def test_a_readers_kernel_runs_in_a_process_of_its_own_on_a_gpu(monkeypatch):
     asked = []
     monkeypatch.setattr(session, "live", lambda: True)
     monkeypatch.setattr(checking, "current_device", lambda: load_records()[0].gpu)
-    monkeypatch.setattr(checking, "check_apart", lambda k, _: asked.append(k.name) or [fault])
+    monkeypatch.setattr(checking, "check_sandboxed", lambda k, _: asked.append(k.name) or [fault])
     monkeypatch.setattr(checking, "check", lambda k, _: asked.append(k.name) or [])
     said = repr(lab.check(lab.mine(lab.source("naive").replace("0.0f", "1.0f")), "naive"))
     assert asked == ["mine", "naive"]

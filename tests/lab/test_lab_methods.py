@@ -9,7 +9,7 @@ from sgemm_lab.lab import methods as ways
 from sgemm_lab.lab import session
 from sgemm_lab.lab.methods import Effects
 from sgemm_lab.measuring.methods import SIZES, WAYS
-from sgemm_lab.records.data import Reading, Record, Run
+from sgemm_lab.records.gpu_record import Reading, Record, Run
 
 
 def sample_record(*, drift: float = 1.0) -> Record:

@@ -12,7 +12,7 @@ from sgemm_lab.errors import LabError
 from sgemm_lab.files import CHECKOUT
 from sgemm_lab.kernel import load_kernel, load_kernels
 from sgemm_lab.lab import session
-from sgemm_lab.records.data import Record
+from sgemm_lab.records.gpu_record import Record
 from sgemm_lab.records.store import RECORDS, load_record, not_yet_measured, scores
 
 BOOKS = CHECKOUT / "records" / "nvidia-h200.json"

@@ -11,19 +11,19 @@ import pytest
 from sgemm_lab import lab
 from sgemm_lab.counting.warp_requests import warp_requests
 from sgemm_lab.errors import LabError
+from sgemm_lab.formulas.overlap import Pipeline
 from sgemm_lab.gpu import find_gpu
 from sgemm_lab.kernel import load_kernel
 from sgemm_lab.lab.pictures.banks import phase_of, phase_panel
+from sgemm_lab.lab.pictures.copy_paths import Copies, copies_of, ways_panel
 from sgemm_lab.lab.pictures.copying import copied_by, copying_panel
 from sgemm_lab.lab.pictures.frame import PANEL_WIDTH, drawing, figure, panel, words
 from sgemm_lab.lab.pictures.levels import levels_panel
 from sgemm_lab.lab.pictures.matrices import matrices, reading
 from sgemm_lab.lab.pictures.multiprocessor import multiprocessor_panel
 from sgemm_lab.lab.pictures.ownership import one_number_panel, owners_panel
-from sgemm_lab.lab.pictures.shares import WINDOWS, Piece, shares_of, shares_panel
-from sgemm_lab.lab.pictures.time import ring_panel, time_panel
-from sgemm_lab.lab.pictures.ways import Copies, copies_of, ways_panel
-from sgemm_lab.rules.overlap import Pipeline
+from sgemm_lab.lab.pictures.pipeline import ring_panel, time_panel
+from sgemm_lab.lab.pictures.stream_k import WINDOWS, Piece, shares_of, shares_panel
 
 
 @pytest.mark.parametrize(

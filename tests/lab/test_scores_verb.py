@@ -6,7 +6,7 @@ from record_samples import DEVICE, record, run, samples
 from sgemm_lab import lab
 from sgemm_lab.errors import LabError
 from sgemm_lab.lab import session
-from sgemm_lab.records.kind import Kind
+from sgemm_lab.records.json_files import Kind
 
 
 def test_it_begins_with_one_size_and_holds_all() -> None:

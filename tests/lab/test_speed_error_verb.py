@@ -10,13 +10,13 @@ from error_samples import RECORDED, book
 
 from sgemm_lab import lab
 from sgemm_lab.errors import LabError
+from sgemm_lab.formulas.error_points import LOST
 from sgemm_lab.kernel import load_kernel, load_kernels
 from sgemm_lab.lab import session, speed_error
 from sgemm_lab.lab.speed_error import SIZES, by_levels, of_kernel, points_of
 from sgemm_lab.lab.speeds import score_of
 from sgemm_lab.measuring.accuracy import LENGTHS
-from sgemm_lab.records.data import INPUTS
-from sgemm_lab.rules.error_points import LOST
+from sgemm_lab.records.gpu_record import INPUTS
 from sgemm_lab.style import NARROW
 
 LARGE = 4096

@@ -6,12 +6,12 @@ import pytest
 
 from sgemm_lab import lab
 from sgemm_lab.errors import LabError
+from sgemm_lab.formulas.overlap import report
 from sgemm_lab.kernel import load_kernel
 from sgemm_lab.lab.card import newest_card
 from sgemm_lab.lab.speeds import speeds
 from sgemm_lab.lab.timelines import timed_kernel
-from sgemm_lab.records.data import Record, Score
-from sgemm_lab.rules.overlap import report
+from sgemm_lab.records.gpu_record import Record, Score
 
 SIZE = (4096, 4096, 4096)
 

@@ -9,7 +9,7 @@ from sgemm_lab import lab
 from sgemm_lab.errors import LabError
 from sgemm_lab.files import data_folder
 from sgemm_lab.models.ladder import GPU
-from sgemm_lab.records.cards import card_path
+from sgemm_lab.records.webgpu_cards import card_path
 from sgemm_lab.text import number
 from sgemm_lab.wgsl.programs import all_rungs
 

@@ -12,8 +12,8 @@ from sgemm_lab.kernel import Kernel, load_kernels
 from sgemm_lab.lab import ladders, session, your_gpu
 from sgemm_lab.lab.output import Output
 from sgemm_lab.lab.speeds import Speeds
-from sgemm_lab.measuring.race import Budget
-from sgemm_lab.records.data import Measurement, Record, Run
+from sgemm_lab.measuring.interleaved import Budget
+from sgemm_lab.records.gpu_record import Measurement, Record, Run
 from sgemm_lab.records.store import load_records, scores
 
 SIZE = (1024, 1024, 1024)

@@ -12,7 +12,7 @@ from record_samples import DEVICE, run
 from sgemm_lab.errors import LabError
 from sgemm_lab.measuring import accuracy, recorder
 from sgemm_lab.measuring.accuracy import accuracies, inputs, product_errors
-from sgemm_lab.records.data import INPUTS
+from sgemm_lab.records.gpu_record import INPUTS
 from sgemm_lab.records.store import load_record
 
 

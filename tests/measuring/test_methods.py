@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 from sgemm_lab.measuring import methods as module
+from sgemm_lab.measuring.interleaved import Budget, CardReadings
 from sgemm_lab.measuring.methods import SIZES, WAYS, effects
-from sgemm_lab.measuring.race import Budget, CardReadings
-from sgemm_lab.records.data import Measurement, Reading
+from sgemm_lab.records.gpu_record import Measurement, Reading
 
 SMALL, POWER = 8, 12
 

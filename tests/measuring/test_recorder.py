@@ -12,7 +12,7 @@ from record_samples import DEVICE, record, run, samples
 from sgemm_lab.errors import LabError
 from sgemm_lab.kernel import Kernel, load_kernel, parse_kernel
 from sgemm_lab.measuring import recorder
-from sgemm_lab.measuring.race import RaceInterrupted
+from sgemm_lab.measuring.interleaved import TimingInterrupted
 from sgemm_lab.measuring.recorder import (
     COUNTER_SIZES,
     RAGGED_SIZES,
@@ -20,8 +20,8 @@ from sgemm_lab.measuring.recorder import (
     record_counters,
     take_record,
 )
-from sgemm_lab.records.data import Measurement, Reading
-from sgemm_lab.records.kind import record_path
+from sgemm_lab.records.gpu_record import Measurement, Reading
+from sgemm_lab.records.json_files import record_path
 from sgemm_lab.records.store import RECORDS, load_record
 
 NAIVE, TILED = load_kernel("naive"), load_kernel("tiled")
@@ -153,7 +153,7 @@ def test_ctrl_c_keeps_what_was_measured(
 ) -> None:
     def interrupted(products: dict[str, Any], size: Any, *_: Any) -> list[Measurement]:
         if size == SIZES[1]:
-            raise RaceInterrupted(carried)
+            raise TimingInterrupted(carried)
         return race(products, size)
 
     monkeypatch.setattr(recorder, "race", interrupted)
@@ -185,7 +185,7 @@ def stopped_at(size: tuple[int, int, int]) -> Callable[..., list[Measurement]]:
 
     def interrupted(products: dict[str, Any], now: Any, *_: Any) -> list[Measurement]:
         if now == size:
-            raise RaceInterrupted([measured("naive", now)])
+            raise TimingInterrupted([measured("naive", now)])
         return race(products, now)
 
     return interrupted
@@ -242,7 +242,7 @@ def test_where_no_size_can_be_measured_a_sentence_says_so(tmp_path: Path) -> Non
 
 def test_a_run_of_nothing_is_not_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def interrupted(*_: Any) -> list[Measurement]:
-        raise RaceInterrupted([])
+        raise TimingInterrupted([])
 
     monkeypatch.setattr(recorder, "race", interrupted)
     with pytest.raises(LabError, match=r"stopped before anything was measured\. Nothing was writ"):

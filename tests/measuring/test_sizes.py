@@ -1,12 +1,12 @@
-"""Which sizes a record takes: foretold times, memory, and what a stopped run has."""
+"""Which sizes a record takes: predicted times, memory, and what a stopped run has."""
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sgemm_lab.measuring.race import Budget
+from sgemm_lab.measuring.interleaved import Budget
 from sgemm_lab.measuring.sizes import Pace, has_room
-from sgemm_lab.records.data import Measurement
+from sgemm_lab.records.gpu_record import Measurement
 
 SIZE = (1000, 1000, 1000)
 FLOP = 2 * 10**9
@@ -21,24 +21,24 @@ def pace(**seconds: float) -> Pace:
 
 
 def test_nothing_is_foretold_before_anything_is_known() -> None:
-    assert Pace(BUDGET).foretold("naive", SIZE) == 0
+    assert Pace(BUDGET).predicted("naive", SIZE) == 0
     assert Pace(BUDGET).in_time(["naive", "cublas"], SIZE, 1) == ["naive", "cublas"]
 
 
 def test_a_fast_product_takes_its_budget_and_a_slow_one_its_samples() -> None:
     found = pace(fast=1e-6, slow=2.0)
-    assert found.foretold("fast", SIZE) == pytest.approx(0.5, rel=1e-4)
-    assert found.foretold("slow", SIZE) == pytest.approx(2 * 2 + 2 + 5 * 2)
+    assert found.predicted("fast", SIZE) == pytest.approx(0.5, rel=1e-4)
+    assert found.predicted("slow", SIZE) == pytest.approx(2 * 2 + 2 + 5 * 2)
 
 
 def test_eight_times_the_work_takes_eight_times_the_time() -> None:
     found = pace(slow=2.0)
-    assert found.foretold("slow", (2000, 2000, 2000)) == pytest.approx(8 * 16)
+    assert found.predicted("slow", (2000, 2000, 2000)) == pytest.approx(8 * 16)
 
 
 def test_what_was_not_measured_counts_as_the_slowest() -> None:
     found = pace(fast=1e-6, slow=2.0)
-    assert found.foretold("new", SIZE) == found.foretold("slow", SIZE)
+    assert found.predicted("new", SIZE) == found.predicted("slow", SIZE)
 
 
 def test_the_slowest_are_left_out_and_never_the_library() -> None:
@@ -56,7 +56,7 @@ def test_the_slowest_are_left_out_and_never_the_library() -> None:
 def test_what_is_kept_fits_the_time(times: dict[str, float], left: float) -> None:
     found = pace(cublas=1e-3, **times)
     kept = found.in_time([*times, "cublas"], SIZE, left)
-    assert sum(found.foretold(name, SIZE) for name in kept) <= left
+    assert sum(found.predicted(name, SIZE) for name in kept) <= left
     # Nothing is left out that is faster than something kept.
     out = set(times) - set(kept)
     if kept:

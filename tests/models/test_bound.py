@@ -27,7 +27,7 @@ from sgemm_lab.models.bound import (
     rates,
 )
 from sgemm_lab.models.demand import block_demand, data_wavefronts, lookups
-from sgemm_lab.records.data import Counters, Record, Spread
+from sgemm_lab.records.gpu_record import Counters, Record, Spread
 from sgemm_lab.records.store import load_records, scores
 
 H200 = find_gpu("h200")

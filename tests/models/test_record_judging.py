@@ -8,8 +8,8 @@ from ladder_samples import WITHOUT_A_DEMAND
 from record_samples import DEVICE, reading, run, samples
 
 from sgemm_lab.files import data_folder
-from sgemm_lab.models.judging import bounded, findings
-from sgemm_lab.records.data import Device, Record, Run, Spread
+from sgemm_lab.models.record_checks import bounded, findings
+from sgemm_lab.records.gpu_record import Device, Record, Run, Spread
 from sgemm_lab.records.store import load_records
 
 DATE = "2026-01-02T03:04:05Z"

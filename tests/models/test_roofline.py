@@ -20,7 +20,7 @@ from sgemm_lab.models.roofline import (
     origin,
     records_of,
 )
-from sgemm_lab.records.data import Counters, Record, Spread
+from sgemm_lab.records.gpu_record import Counters, Record, Spread
 from sgemm_lab.records.store import load_records
 
 MB = 2**20

@@ -1,8 +1,8 @@
 """The lines of the scoreboard, as the command prints them."""
 
 from sgemm_lab.models.scoreboard import lines
-from sgemm_lab.records.fewer import FEWER
 from sgemm_lab.records.store import load_records
+from sgemm_lab.records.strassen import FEWER
 
 RECORDS, STRASSEN = load_records(), FEWER.load_all()
 

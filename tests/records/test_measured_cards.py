@@ -8,7 +8,7 @@ import pytest
 
 from sgemm_lab.errors import LabError
 from sgemm_lab.files import data_folder
-from sgemm_lab.records.cards import FOLDER, card_path, load_card
+from sgemm_lab.records.webgpu_cards import FOLDER, card_path, load_card
 from sgemm_lab.wgsl.native import FORM
 from sgemm_lab.wgsl.programs import load_program
 

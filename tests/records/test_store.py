@@ -18,7 +18,7 @@ from record_samples import DEVICE, reading, record, run, samples
 from sgemm_lab.errors import LabError
 from sgemm_lab.files import data_folder
 from sgemm_lab.kernel import Kernel, load_kernel
-from sgemm_lab.records.data import (
+from sgemm_lab.records.gpu_record import (
     MATMUL,
     Counters,
     Measurement,
@@ -28,7 +28,7 @@ from sgemm_lab.records.data import (
     Spread,
     clock_mhz,
 )
-from sgemm_lab.records.kind import record_path
+from sgemm_lab.records.json_files import record_path
 from sgemm_lab.records.store import (
     RECORDS,
     add_run,

@@ -5,11 +5,11 @@ from typing import Any
 
 from record_samples import record, run, samples
 
+from sgemm_lab.formulas.error_points import LOST
 from sgemm_lab.kernel import load_kernel
 from sgemm_lab.measuring.accuracy import LENGTHS as MEASURED_LENGTHS
 from sgemm_lab.measuring.accuracy import SIDE
-from sgemm_lab.records.data import CUBLAS_MODES, INPUTS, Accuracy, Record
-from sgemm_lab.rules.error_points import LOST
+from sgemm_lab.records.gpu_record import CUBLAS_MODES, INPUTS, Accuracy, Record
 from sgemm_lab.widgets.speed_error import Way
 
 CLASSES = {"half": "uniform in ±0.5", "large": "uniform in ±2²⁰", "cancelling": "sums that cancel"}

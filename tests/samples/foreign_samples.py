@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from sgemm_lab.counting.any_file import arrays_at
-from sgemm_lab.counting.foreign.arguments import Number, called
-from sgemm_lab.counting.foreign.launching import Arrays, ForeignKernel, Prepared
-from sgemm_lab.counting.foreign.opening import Pasted
+from sgemm_lab.external_cuda.analysis import arrays_at
+from sgemm_lab.external_cuda.arguments import Number, called
+from sgemm_lab.external_cuda.compile_file import Pasted
+from sgemm_lab.external_cuda.launch import Arrays, ExternalKernel, Prepared
 from sgemm_lab.kernel import Size
 
 FOLDER = Path(__file__).parents[1] / "foreign_kernels"
@@ -37,13 +37,13 @@ class Case:
         at = "" if self.args is not None and "M" not in self.args else f" at {m}x{n}x{k}"
         return f"{self.file} {self.entry} {self.grid} {self.block}{at}"
 
-    def kernel(self, old: str = "", new: str = "") -> ForeignKernel:
+    def kernel(self, old: str = "", new: str = "") -> ExternalKernel:
         """The kernel as the command takes it; with ``old`` replaced by ``new`` in its file."""
         path = FOLDER / f"{self.file}.cu"
         text = path.read_text(encoding="utf-8")
         assert old in text, f"{self.file} has no '{old}'"
         pasted = Pasted(path.name, text.replace(old, new) if old else text, FOLDER, self.entry)
-        return ForeignKernel(
+        return ExternalKernel(
             pasted,
             tuple(self.grid.split()) if self.grid else (),
             tuple(self.block.split()) if self.block else (),

@@ -55,7 +55,7 @@ def find_lines(name: str) -> Lines:
 
 MODULES = {
     "lines": "exercises/lines.js",
-    "asking": "exercises/asks.js",
+    "asking": "exercises/criteria.js",
     "checking": "exercises/checked.js",
     "kernels": "kernel.js",
 }

@@ -3,7 +3,7 @@
 from typing import Any
 
 from sgemm_lab.kernel import book_kernel
-from sgemm_lab.records.data import Device, Measurement, Reading, Record, Run, Spread
+from sgemm_lab.records.gpu_record import Device, Measurement, Reading, Record, Run, Spread
 
 DEVICE = Device(
     name="NVIDIA H200",

@@ -5,7 +5,7 @@ from typing import Any
 from record_samples import DEVICE
 
 from sgemm_lab.kernel import Size, load_kernel
-from sgemm_lab.records.tuned import Point, Search, Table
+from sgemm_lab.records.dispatch_table import Point, Search, Table
 
 
 def point(kernel: str, size: Size, seconds: float, **fields: Any) -> Point:

@@ -3,7 +3,7 @@
 from functools import cache
 from pathlib import Path
 
-from sgemm_lab.counting.walk import Walk, walk
+from sgemm_lab.counting.step_trace import Walk, walk
 from sgemm_lab.kernel import load_kernel, parse_kernel
 
 WRONG = Path(__file__).parents[1] / "wrong_kernels"

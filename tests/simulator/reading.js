@@ -1,8 +1,8 @@
 // What the tests ask of the simulator's reader in JavaScript, as plain data.
 
-import { basicBlocks } from "../../src/sgemm_lab/simulator/flow.js";
+import { mergeSharedAccesses } from "../../src/sgemm_lab/simulator/access_merging.js";
+import { basicBlocks } from "../../src/sgemm_lab/simulator/control_flow.js";
 import { layOut } from "../../src/sgemm_lab/simulator/memory.js";
-import { mergeSharedAccesses } from "../../src/sgemm_lab/simulator/merging.js";
 import { registersRead, registersWritten } from "../../src/sgemm_lab/simulator/operands.js";
 import { parse } from "../../src/sgemm_lab/simulator/ptx.js";
 import { unrollShortLoops } from "../../src/sgemm_lab/simulator/unroll.js";

@@ -11,9 +11,9 @@ from simulator_kernels import GEMMS, compile_for, ptx_of
 
 from sgemm_lab.cuda.machine_code import disassemble
 from sgemm_lab.kernel import Kernel, load_kernels
+from sgemm_lab.simulator.access_merging import WideAccess, merge_shared_accesses
 from sgemm_lab.simulator.machine import flow_of
 from sgemm_lab.simulator.memory import lay_out
-from sgemm_lab.simulator.merging import WideAccess, merge_shared_accesses
 from sgemm_lab.simulator.ptx import TYPE_BYTES, PtxKernel, parse
 from sgemm_lab.simulator.unroll import unroll_short_loops
 

@@ -12,7 +12,7 @@ from foreign_samples import digest
 from simulator_kernels import ptx_of
 from texture_reads import MORE, READS, USES, Reads, Uses, whole_source
 
-from sgemm_lab.counting.foreign.seen import seen
+from sgemm_lab.external_cuda.prediction_accuracy import seen
 from sgemm_lab.simulator import Result, simulate
 from sgemm_lab.simulator.images import Sampling
 

@@ -1,7 +1,7 @@
 import pytest
 from simulator_kernels import GEMMS, ptx_of
 
-from sgemm_lab.simulator.flow import END, basic_blocks
+from sgemm_lab.simulator.control_flow import END, basic_blocks
 from sgemm_lab.simulator.machine import flow_of
 from sgemm_lab.simulator.memory import lay_out, source_name
 from sgemm_lab.simulator.ptx import (

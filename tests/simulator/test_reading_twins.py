@@ -10,9 +10,9 @@ from in_node import in_node
 
 from sgemm_lab.errors import LabError
 from sgemm_lab.files import SHIPPED_PTX
-from sgemm_lab.simulator.flow import basic_blocks
+from sgemm_lab.simulator.access_merging import merge_shared_accesses
+from sgemm_lab.simulator.control_flow import basic_blocks
 from sgemm_lab.simulator.memory import lay_out
-from sgemm_lab.simulator.merging import merge_shared_accesses
 from sgemm_lab.simulator.operands import registers_read, registers_written
 from sgemm_lab.simulator.ptx import (
     Address,

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, Page
 
-from sgemm_lab.book import picture
+from sgemm_lab.book import readme_picture
 from sgemm_lab.files import PACKAGE
 from sgemm_lab.widgets.bundle import script
 
@@ -24,7 +24,7 @@ def modules(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     for name in MODULES:
         (folder / f"{name}.mjs").write_text(script(PACKAGE / "wgsl" / f"{name}.js"), "utf-8")
     (folder / "page.html").write_text(PAGE, encoding="utf-8")
-    with picture.served(folder) as address:
+    with readme_picture.served(folder) as address:
         yield f"{address}/page.html"
 
 

@@ -10,7 +10,7 @@ from request_samples import LOAD_AS, LOAD_BS, RECORDED, SHARED, STORE_AS, addres
 from widget_page import Opener
 
 from sgemm_lab.errors import LabError
-from sgemm_lab.rules.memory import shared_wavefronts
+from sgemm_lab.formulas.memory import shared_wavefronts
 from sgemm_lab.widgets import Banks
 from sgemm_lab.widgets.painter import lanes_text
 

@@ -9,7 +9,7 @@ from request_samples import COLUMN, GLOBAL, HALF, RECORDED, ROW, SAME, addresses
 from widget_page import Opener
 
 from sgemm_lab.errors import LabError
-from sgemm_lab.rules.memory import global_request
+from sgemm_lab.formulas.memory import global_request
 from sgemm_lab.widgets import Coalescing
 
 State = Callable[[Page, str], Any]

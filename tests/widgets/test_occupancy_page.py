@@ -11,7 +11,7 @@ from widget_page import Opener, overlapping_texts
 
 from browser import PHONE
 from sgemm_lab.errors import LabError
-from sgemm_lab.rules.occupancy import LIMITS, Launch
+from sgemm_lab.formulas.occupancy import LIMITS, Launch
 from sgemm_lab.style import THEME_COLOURS
 from sgemm_lab.widgets import Occupancy
 

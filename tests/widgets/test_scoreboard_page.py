@@ -8,7 +8,7 @@ from score_samples import ROWS
 from widget_page import Opener
 
 from sgemm_lab.errors import LabError
-from sgemm_lab.rules.score_rows import COLUMNS, cell_words
+from sgemm_lab.formulas.scoreboard_rows import COLUMNS, cell_words
 from sgemm_lab.widgets import Scoreboard
 
 

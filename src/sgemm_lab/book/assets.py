@@ -4,7 +4,7 @@ from pathlib import Path
 
 from sphinx.application import Sphinx
 
-from sgemm_lab.book import formulas, icons, theme
+from sgemm_lab.book import icons, mathml, theme
 from sgemm_lab.widgets import bundle
 
 ASSETS = Path(__file__).parent / "assets"
@@ -23,5 +23,5 @@ def write_assets(app: Sphinx) -> None:
     (static / "book-theme.css").write_text(theme.stylesheet(), encoding="utf-8")
     for name, text in bundle.site_files().items():
         (static / name).write_text(text, encoding="utf-8")
-    formulas.write_font(site)
+    mathml.write_font(site)
     icons.write_fonts(site)

@@ -36,7 +36,7 @@ from docutils.statemachine import StringList
 from sphinx.application import Sphinx
 from sphinx.util.docutils import SphinxDirective
 
-from sgemm_lab.book.code_field import code_field
+from sgemm_lab.book.code_editor import code_field
 from sgemm_lab.book.collecting import gathered
 from sgemm_lab.book.repository import known_repository, notebook_ways
 from sgemm_lab.errors import LabError

@@ -9,25 +9,25 @@ from sphinx.application import Sphinx
 from sphinx.config import Config
 
 from sgemm_lab.book import (
-    as_text,
+    asset_bundle,
     assets,
-    cards,
     exercises,
-    finding,
-    formulas,
-    head,
-    joining,
+    glossary,
+    inline_values,
     ledger,
     links,
+    llms_text,
+    mathml,
     navigation,
     origins,
-    outdated,
+    page_head,
     page_kernels,
     panels,
-    portions,
+    parallel_read,
     reader_cards,
-    values,
-    words,
+    share_cards,
+    site_files,
+    stale_pages,
 )
 from sgemm_lab.book.collecting import Collector
 from sgemm_lab.book.repository import site_address
@@ -44,42 +44,42 @@ def setup(app: Sphinx) -> dict[str, Any]:
     app.add_directive("ledger", ledger.LedgerDirective)
     app.add_directive("panel", panels.PanelDirective)
     app.add_directive("reader-card", reader_cards.ReaderCardDirective)
-    app.add_directive("symbols", words.SymbolsDirective)
-    app.add_directive("constants", words.ConstantsDirective)
-    app.add_directive_to_domain("std", "glossary", words.TermsDirective, override=True)
-    app.add_role(values.ROLE, values.ValueRole())
-    formulas.register(app)
+    app.add_directive("symbols", glossary.SymbolsDirective)
+    app.add_directive("constants", glossary.ConstantsDirective)
+    app.add_directive_to_domain("std", "glossary", glossary.TermsDirective, override=True)
+    app.add_role(inline_values.ROLE, inline_values.ValueRole())
+    mathml.register(app)
     _add_exercises(app)
     app.add_env_collector(Collector)
     app.connect("config-inited", _configure)
     app.connect("builder-inited", assets.clear_icons)
     app.connect("builder-inited", panels.refuse_missing_texts)
-    app.connect("env-get-outdated", outdated.pages_to_read_again)
+    app.connect("env-get-outdated", stale_pages.pages_to_read_again)
     app.connect("env-updated", ledger.pages_with_ledger)
-    app.connect("env-updated", words.pages_to_link_again)
+    app.connect("env-updated", glossary.pages_to_link_again)
     app.connect("doctree-resolved", ledger.fill)
-    app.connect("doctree-resolved", words.link)
+    app.connect("doctree-resolved", glossary.link)
     app.connect("doctree-resolved", origins.gather)
     app.connect("html-page-context", links.add_page_links)
     app.connect("html-page-context", navigation.add_changes)
-    app.connect("html-page-context", words.add_script)
+    app.connect("html-page-context", glossary.add_script)
     app.connect("html-page-context", panels.add_sheet)
-    app.connect("html-page-context", head.add_head)
+    app.connect("html-page-context", page_head.add_head)
     # After all that adds to a page.
-    app.connect("html-page-context", joining.lighten, priority=900)
+    app.connect("html-page-context", asset_bundle.lighten, priority=900)
     for write in (
         assets.write_assets,
         panels.write_files,
         reader_cards.write_scripts,
         links.publish_notebooks,
-        cards.write_cards,
-        as_text.write,
+        share_cards.write_cards,
+        llms_text.write,
     ):
         _after_the_pages(app, write)
     # After the theme, which writes a sheet then, and Jupyter Book, which writes a front door.
-    _after_the_pages(app, joining.write, priority=900)
-    _after_the_pages(app, finding.write, priority=900)
-    portions.run_side_by_side(app)
+    _after_the_pages(app, asset_bundle.write, priority=900)
+    _after_the_pages(app, site_files.write, priority=900)
+    parallel_read.run_side_by_side(app)
     page_kernels.give_no_ports()
     return {"version": version("sgemm-lab"), "parallel_read_safe": True}
 
@@ -113,7 +113,7 @@ def _configure(app: Sphinx, config: Config) -> None:
     config.templates_path.append(str(assets.TEMPLATES))
     config.html_css_files.extend(["book-theme.css", "book.css", "pictures.css"])
     config.html_js_files.append(("book.js", {"defer": "defer"}))
-    config.html_math_renderer = formulas.RENDERER
+    config.html_math_renderer = mathml.RENDERER
     config.html_baseurl = site_address(Path(app.srcdir))
     config.nb_render_plugin = RENDERER
     # Any expression may stand in a sentence, not names alone.

@@ -28,12 +28,12 @@ from sphinx.util import logging
 from sphinx.util.docutils import SphinxDirective
 
 from sgemm_lab.book import exercises
-from sgemm_lab.book.code_field import code_field
+from sgemm_lab.book.code_editor import code_field
 from sgemm_lab.book.codemirror import package as codemirror
 from sgemm_lab.book.collecting import gathered
 from sgemm_lab.book.repository import known_repository, notebook_ways
 from sgemm_lab.clang.package import version, write_site
-from sgemm_lab.counting.walk import refuse_large
+from sgemm_lab.counting.step_trace import refuse_large
 from sgemm_lab.cuda.shipped_ptx import shipped_kernels, shipped_text, toys
 from sgemm_lab.errors import LabError, MissingToolError
 from sgemm_lab.gpu import find_gpu

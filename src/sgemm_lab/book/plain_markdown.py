@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from itertools import groupby
 from pathlib import Path
 
-from sgemm_lab.book.values import ROLE, replacement_field
-from sgemm_lab.book.words import constants_table
+from sgemm_lab.book.glossary import constants_table
+from sgemm_lab.book.inline_values import ROLE, replacement_field
 from sgemm_lab.errors import LabError
 
 _FENCE = re.compile(

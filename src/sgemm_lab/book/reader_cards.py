@@ -28,15 +28,15 @@ from sphinx.util.docutils import SphinxDirective
 from sgemm_lab.book.collecting import gathered
 from sgemm_lab.errors import LabError
 from sgemm_lab.files import data_folder
+from sgemm_lab.formulas.tile import Tile
 from sgemm_lab.kernel import Kernel, body_start, load_kernel
 from sgemm_lab.lab import session
 from sgemm_lab.lab.card import Card
 from sgemm_lab.lab.ladders import chapter_pages
 from sgemm_lab.measuring.recorder import SQUARE_SIZES
 from sgemm_lab.models.ladder import GPU, SIZE, ladder
-from sgemm_lab.records.cards import MeasuredCard, card_path, load_card
 from sgemm_lab.records.store import scores
-from sgemm_lab.rules.tile import Tile
+from sgemm_lab.records.webgpu_cards import MeasuredCard, card_path, load_card
 from sgemm_lab.text import number, size_text
 from sgemm_lab.wgsl.programs import constants_of, load_program, load_programs, roof_sources
 from sgemm_lab.widgets import bundle

@@ -15,7 +15,7 @@ from sgemm_lab.errors import LabError
 from sgemm_lab.files import CHECKOUT, write_whole
 from sgemm_lab.models.ladder import GPU, SIZE, Step, ladder
 from sgemm_lab.models.roofline import clock_text
-from sgemm_lab.records.data import Run
+from sgemm_lab.records.gpu_record import Run
 from sgemm_lab.records.store import load_records, not_yet_measured
 from sgemm_lab.text import tenths, tenths_percent
 

@@ -6,7 +6,7 @@ import { BOUNDS, EXACT, LEAST_ALLOWED, UNIT_ROUNDOFF } from "./judge.py";
 import { RandomState } from "./random.js";
 import { sentence } from "./sentences.js";
 
-/** @typedef {import("../counting/of_kernel.js").Matrix} Matrix */
+/** @typedef {import("../counting/kernel_counts.js").Matrix} Matrix */
 
 /**
  * The verdict on one kernel at one size. `fault` says what is wrong, `refusal` why the size was not

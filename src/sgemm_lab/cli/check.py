@@ -13,7 +13,7 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 from sgemm_lab.checking.judge import AWKWARD_SIZES, CheckResult, bound_text, summary
-from sgemm_lab.checking.on_cpu import QUICK_SIZES, check_here
+from sgemm_lab.checking.simulated import QUICK_SIZES, check_simulated
 from sgemm_lab.cli.arguments import (
     add_kernels,
     add_sizes,
@@ -22,14 +22,19 @@ from sgemm_lab.cli.arguments import (
     for_this_gpu,
     natural,
 )
-from sgemm_lab.cli.foreign import FOREIGN_GROUP, add_foreign_arguments, foreign_kernel, is_foreign
+from sgemm_lab.cli.external import (
+    EXTERNAL_GROUP,
+    add_external_arguments,
+    external_kernel,
+    is_external,
+)
 from sgemm_lab.cli.printing import print_json, tell, tell_over
 from sgemm_lab.cuda.launch import has_gpu
 from sgemm_lab.errors import LabError
 from sgemm_lab.kernel import Kernel, Size
 
 if TYPE_CHECKING:
-    from sgemm_lab.counting.outgrown import Outgrown
+    from sgemm_lab.external_cuda.index_overflow import IndexOverflow
 
 CHECK_SCHEMA = "sgemm-lab.check.1"
 """Stands in each verdict of ``check --json``. It grows when a key changes its meaning or goes."""
@@ -45,7 +50,7 @@ def add_check_arguments(parser: argparse.ArgumentParser) -> None:
     )  # fmt: skip
     add_time_limit(parser, "one size", None)
     parser.add_argument("--seed", type=natural, default=0, help="seed of the random matrices")
-    add_foreign_arguments(parser.add_argument_group(FOREIGN_GROUP))
+    add_external_arguments(parser.add_argument_group(EXTERNAL_GROUP))
 
 
 def run_check(options: argparse.Namespace) -> int:
@@ -54,8 +59,8 @@ def run_check(options: argparse.Namespace) -> int:
     Raises:
         LabError: a kernel, a file or an option is not right.
     """
-    if any(is_foreign(options, name) for name in options.kernels or [""]):
-        return _check_foreign(options)
+    if any(is_external(options, name) for name in options.kernels or [""]):
+        return _check_external(options)
     kernels = chosen(options.kernels)
     live = has_gpu()
     if live:
@@ -69,7 +74,7 @@ def run_check(options: argparse.Namespace) -> int:
     for kernel in kernels:
         done = _check_one(kernel, sizes, options, live)
         results += done
-        if live and kernel.is_the_books and len(done) < len(sizes):
+        if live and kernel.is_builtin and len(done) < len(sizes):
             # The GPU stopped the kernel and cannot be used any more by this process, not even to
             # free memory. So leave without the usual tidying up.
             _print_verdict(results, options)
@@ -78,40 +83,42 @@ def run_check(options: argparse.Namespace) -> int:
     return _print_verdict(results, options)
 
 
-def _check_foreign(options: argparse.Namespace) -> int:
+def _check_external(options: argparse.Namespace) -> int:
     """Check one kernel of anybody's file, by simulation."""
-    from sgemm_lab.checking.foreign import check_foreign, fitting_tile, prepare_check, sizes_of
-    from sgemm_lab.counting.foreign.launching import Settings
-    from sgemm_lab.counting.outgrown import outgrown
+    from sgemm_lab.external_cuda.check import check_external, fitting_tile, prepare_check, sizes_of
+    from sgemm_lab.external_cuda.index_overflow import index_overflow
+    from sgemm_lab.external_cuda.launch import Settings
 
     if len(options.kernels) != 1:
         raise LabError("A file without the book's head comment is checked alone: name it once.")
-    kernel = foreign_kernel(options, options.kernels[0])
+    kernel = external_kernel(options, options.kernels[0])
     prepared = prepare_check(kernel, options.sizes)
     tell("A file without the book's head comment is simulated on this machine's processor.")
     if prepared.assumed:
         tell(prepared.assumed)
     sizes = sizes_of(prepared, options.sizes)
     limit = {} if options.time_limit is None else {"time_limit": options.time_limit}
-    found = check_foreign(prepared, sizes, seed=options.seed, **limit)
+    found = check_external(prepared, sizes, seed=options.seed, **limit)
     results = _told(prepared.opened.name, found, len(sizes), options)
     tile = fitting_tile(results)
     if tile and not options.json:
         print(f"Of these sizes it is right exactly where {tile} divides M, N and K.")
-    later = outgrown(prepared, Settings()) if any(r.passed for r in results) else []
+    later = index_overflow(prepared, Settings()) if any(r.passed for r in results) else []
     if not options.json:
         print(*later, sep="\n", end="\n" if later else "")
     return _print_verdict(results, options, later)
 
 
 def _print_verdict(
-    results: Sequence[CheckResult], options: argparse.Namespace, later: "Sequence[Outgrown]" = ()
+    results: Sequence[CheckResult],
+    options: argparse.Namespace,
+    later: "Sequence[IndexOverflow]" = (),
 ) -> int:
     """Print what was found; return the exit status: 1 wrong, 2 could not be run anywhere."""
     if options.json:
         limits = [_limit_json(one) for one in later]
         rows = [
-            {"schema": CHECK_SCHEMA, **asdict(r), "passed": r.passed, "outgrown": limits}
+            {"schema": CHECK_SCHEMA, **asdict(r), "passed": r.passed, "index_overflow": limits}
             for r in results
         ]
         for row in rows:
@@ -126,7 +133,7 @@ def _print_verdict(
     return 0 if any(r.passed for r in results) else 2
 
 
-def _limit_json(one: "Outgrown") -> dict[str, Any]:
+def _limit_json(one: "IndexOverflow") -> dict[str, Any]:
     where = one.location
     return {
         "kind": one.kind,
@@ -170,10 +177,10 @@ def _verdicts(
     """Check on the GPU, a reader's own kernel in a process of its own; without a GPU simulate."""
     limit = {} if options.time_limit is None else {"time_limit": options.time_limit}
     if not live:
-        return check_here(kernel, sizes, seed=options.seed, **limit)
-    from sgemm_lab.checking.apart import check_apart
+        return check_simulated(kernel, sizes, seed=options.seed, **limit)
     from sgemm_lab.checking.on_gpu import check
+    from sgemm_lab.checking.sandbox import check_sandboxed
 
-    if kernel.is_the_books:
+    if kernel.is_builtin:
         return check(kernel, sizes, seed=options.seed, shift=options.shift)
-    return check_apart(kernel, sizes, seed=options.seed, shift=options.shift, **limit)
+    return check_sandboxed(kernel, sizes, seed=options.seed, shift=options.shift, **limit)

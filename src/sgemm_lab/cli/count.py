@@ -8,13 +8,18 @@ from pathlib import Path
 from typing import Any
 
 from sgemm_lab.cli.arguments import add_time_limit, seconds, size
-from sgemm_lab.cli.foreign import FOREIGN_GROUP, add_foreign_arguments, foreign_kernel, is_foreign
+from sgemm_lab.cli.external import (
+    EXTERNAL_GROUP,
+    add_external_arguments,
+    external_kernel,
+    is_external,
+)
 from sgemm_lab.cli.printing import blocks_done, print_json, print_table
-from sgemm_lab.counting.any_file import ForeignRun, count_foreign
-from sgemm_lab.counting.foreign.launching import Settings, shape_at
-from sgemm_lab.counting.of_kernel import TIME_LIMIT, Multiplication, count
+from sgemm_lab.counting.kernel_counts import TIME_LIMIT, Multiplication, count
 from sgemm_lab.cuda.compiler import DEFAULT_TARGET, TARGETS
 from sgemm_lab.errors import LabError
+from sgemm_lab.external_cuda.analysis import ExternalRun, count_external
+from sgemm_lab.external_cuda.launch import Settings, shape_at
 from sgemm_lab.kernel import Kernel, load_kernel, load_kernel_file
 from sgemm_lab.simulator import Hazard, LineCounts, Result
 
@@ -59,8 +64,8 @@ def add_count_arguments(parser: argparse.ArgumentParser) -> None:
         help="run a block's threads side by side, or warp after warp (slow)",
     )  # fmt: skip
     add_time_limit(parser, "the launch", TIME_LIMIT)
-    other = parser.add_argument_group(FOREIGN_GROUP)
-    add_foreign_arguments(other)
+    other = parser.add_argument_group(EXTERNAL_GROUP)
+    add_external_arguments(other)
     other.add_argument("--expect", action="append", default=[], metavar="ARRAY=VALUE",
                        help="what an array should hold: 'y=2*x+y', or 'y=right.npy'")  # fmt: skip
     other.add_argument("--tolerance", type=seconds, default=None, metavar="T",
@@ -74,8 +79,8 @@ def run_count(options: argparse.Namespace) -> int:
     Raises:
         LabError: the kernel, the file or the launch is not right.
     """
-    if is_foreign(options, options.kernel):
-        return _run_foreign(options)
+    if is_external(options, options.kernel):
+        return _run_external(options)
     kernel = _book_kernel(options.kernel)
     counted = count(
         kernel,
@@ -96,8 +101,8 @@ def run_count(options: argparse.Namespace) -> int:
     return 1 if counted.wrong or counted.result.hazards else 0
 
 
-def _run_foreign(options: argparse.Namespace) -> int:
-    kernel = foreign_kernel(options, options.kernel)
+def _run_external(options: argparse.Namespace) -> int:
+    kernel = external_kernel(options, options.kernel)
     settings = Settings(
         target=options.arch,
         check_hazards=options.hazards,
@@ -105,7 +110,7 @@ def _run_foreign(options: argparse.Namespace) -> int:
         time_limit=options.time_limit,
         progress=blocks_done,
     )
-    done = count_foreign(
+    done = count_external(
         kernel,
         options.size,
         expect=tuple(options.expect),
@@ -113,7 +118,7 @@ def _run_foreign(options: argparse.Namespace) -> int:
         settings=settings,
     )
     if options.json:
-        print_json(_foreign_json(done))
+        print_json(_external_json(done))
     else:
         _print_lines(done.result, kernel.pasted.text, kernel.pasted.name)
         _print_totals(done.result)
@@ -169,7 +174,7 @@ def _finding(hazard: Hazard) -> dict[str, Any]:
     }
 
 
-def _foreign_json(done: ForeignRun) -> dict[str, Any]:
+def _external_json(done: ExternalRun) -> dict[str, Any]:
     judged = "right" if done.verdicts else "not judged"
     verdict = "wrong" if done.wrong else "hazard" if done.result.hazards else judged
     shape = shape_at(done.prepared, done.size)

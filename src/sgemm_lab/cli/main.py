@@ -99,10 +99,10 @@ def _shapes() -> tuple[Declare, Run]:
 
 
 def _several() -> tuple[Declare, Run]:
-    from sgemm_lab.cli import several
+    from sgemm_lab.cli import multi_gpu
     from sgemm_lab.cli.arguments import run_part
 
-    return several.add_several_arguments, run_part
+    return multi_gpu.add_multi_gpu_arguments, run_part
 
 
 def _strassen() -> tuple[Declare, Run]:

@@ -18,13 +18,13 @@ from sgemm_lab.cli.arguments import (
 from sgemm_lab.cli.printing import print_json, print_table, tell
 from sgemm_lab.cli.wgsl import run_record_wgsl
 from sgemm_lab.cuda.launch import multiply, require_gpu
-from sgemm_lab.dispatch.product import dispatcher
-from sgemm_lab.dispatch.shapes import SQUARES
 from sgemm_lab.errors import LabError
-from sgemm_lab.fewer.measure import products_by_levels
 from sgemm_lab.files import own_records
+from sgemm_lab.gemm.dispatch.product import dispatcher
+from sgemm_lab.gemm.dispatch.shapes import SQUARES
+from sgemm_lab.gemm.strassen.measure import products_by_levels
 from sgemm_lab.kernel import load_kernels
-from sgemm_lab.measuring.race import Budget
+from sgemm_lab.measuring.interleaved import Budget
 from sgemm_lab.measuring.recorder import (
     COUNTER_SIZES,
     RAGGED_SIZES,
@@ -34,11 +34,11 @@ from sgemm_lab.measuring.recorder import (
     take_record,
 )
 from sgemm_lab.measuring.sizes import TIME_LIMIT
-from sgemm_lab.models.judging import findings
+from sgemm_lab.models.record_checks import findings
 from sgemm_lab.models.scoreboard import Line, lines
-from sgemm_lab.records.data import MATMUL, Score
-from sgemm_lab.records.fewer import FEWER, STRASSEN
+from sgemm_lab.records.gpu_record import MATMUL, Score
 from sgemm_lab.records.store import add_run, load_record, load_records, not_yet_measured
+from sgemm_lab.records.strassen import FEWER, STRASSEN
 from sgemm_lab.text import plural, tenths_percent
 
 

@@ -9,19 +9,19 @@ import numpy as np
 from sgemm_lab.cli.arguments import add_one_size, add_out, add_part, natural, size
 from sgemm_lab.cli.printing import print_json, print_table, tell
 from sgemm_lab.cuda.launch import LoadedKernel, has_gpu, require_gpu
-from sgemm_lab.dispatch.recorded import recorded_seconds
 from sgemm_lab.errors import LabError
-from sgemm_lab.fewer.engine import GpuProduct
-from sgemm_lab.fewer.error import UNIFORM, matrix, norm_error, sampled_rows
-from sgemm_lab.fewer.measure import SIZES, take_fewer_record
-from sgemm_lab.fewer.model import best_plan, book_machine, foretell, with_leaves
-from sgemm_lab.fewer.on_numpy import run as run_in_numpy
-from sgemm_lab.fewer.plan import Plan, make_plan
 from sgemm_lab.files import own_records
+from sgemm_lab.gemm.dispatch.recorded import recorded_seconds
+from sgemm_lab.gemm.strassen.engine import GpuProduct
+from sgemm_lab.gemm.strassen.error import UNIFORM, matrix, norm_error, sampled_rows
+from sgemm_lab.gemm.strassen.measure import SIZES, take_strassen_record
+from sgemm_lab.gemm.strassen.model import best_plan, book_machine, foretell, with_leaves
+from sgemm_lab.gemm.strassen.numpy_backend import run as run_in_numpy
+from sgemm_lab.gemm.strassen.plan import Plan, make_plan
 from sgemm_lab.kernel import Kernel, Size, load_kernel
 from sgemm_lab.measuring.recorder import current_device
-from sgemm_lab.records.fewer import SizeTimes
 from sgemm_lab.records.store import load_records
+from sgemm_lab.records.strassen import SizeTimes
 from sgemm_lab.text import bytes_moved_text, plural, size_text
 
 _NUMPY_SIZE: Size = (500, 600, 700)
@@ -103,7 +103,7 @@ def _plan(chosen: Size, levels: int | None, limit: int | None, kernel: Kernel | 
         record = next((one for one in load_records() if one.gpu.name == machine.gpu), None)
         if not record or recorded_seconds(kernel, chosen, record, record.gpu.sms) is None:
             raise LabError(
-                f"{kernel.name} has no record on this GPU from which levels could be foretold. "
+                f"{kernel.name} has no record on this GPU from which levels could be predicted. "
                 "Say how many, such as --levels 1."
             )
         machine = with_leaves(machine, kernel, record)
@@ -123,7 +123,7 @@ def _record(options: argparse.Namespace) -> int:
                 f"The record has no size {size_text(chosen)}. It has "
                 f"{', '.join(map(size_text, SIZES))}."
             )
-    path, run = take_fewer_record(options.out or own_records(), sizes, progress=tell)
+    path, run = take_strassen_record(options.out or own_records(), sizes, progress=tell)
     if options.json:
         print_json({"file": str(path), "date": run.date, "complete": run.complete})
     else:

@@ -6,17 +6,17 @@ from typing import Any
 
 from sgemm_lab.cli.arguments import add_out, add_sizes, seconds
 from sgemm_lab.cli.printing import print_json, print_table, tell, tell_over
-from sgemm_lab.dispatch.bench import GpuBench
-from sgemm_lab.dispatch.candidates import candidates
-from sgemm_lab.dispatch.product import dispatcher
-from sgemm_lab.dispatch.search import search
-from sgemm_lab.dispatch.shapes import FORTY_SHAPES, SEARCHED
-from sgemm_lab.dispatch.summary import Forty, forty
 from sgemm_lab.files import check_writable, own_records
-from sgemm_lab.measuring.race import CUBLAS_CALL, Budget
+from sgemm_lab.gemm.dispatch.bench import GpuBench
+from sgemm_lab.gemm.dispatch.candidates import candidates
+from sgemm_lab.gemm.dispatch.product import dispatcher
+from sgemm_lab.gemm.dispatch.search import search
+from sgemm_lab.gemm.dispatch.shapes import FORTY_SHAPES, SEARCHED
+from sgemm_lab.gemm.dispatch.summary import Forty, forty
+from sgemm_lab.measuring.interleaved import CUBLAS_CALL, Budget
 from sgemm_lab.measuring.recorder import current_device, new_run, take_record
+from sgemm_lab.records.dispatch_table import TABLES, Search, Table, TableFile
 from sgemm_lab.records.store import load_record, load_records
-from sgemm_lab.records.tuned import TABLES, Search, Table, TableFile
 from sgemm_lab.text import number, percent, size_text, tenths_percent
 
 _ROOM = 2**22

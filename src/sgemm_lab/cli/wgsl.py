@@ -7,8 +7,8 @@ from sgemm_lab.cli.printing import print_json, tell
 from sgemm_lab.errors import LabError
 from sgemm_lab.files import own_records, write_whole
 from sgemm_lab.models.ladder import SIZE
-from sgemm_lab.records.cards import MeasuredCard, card_path
-from sgemm_lab.records.form import decoded
+from sgemm_lab.records.schema import decoded
+from sgemm_lab.records.webgpu_cards import MeasuredCard, card_path
 from sgemm_lab.text import number
 from sgemm_lab.wgsl.native import measure
 

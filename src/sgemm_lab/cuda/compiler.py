@@ -16,7 +16,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from sgemm_lab.cuda.own_process import in_own_process
+from sgemm_lab.cuda.isolated import in_subprocess
 from sgemm_lab.errors import LabError, MissingToolError
 from sgemm_lab.hardware import STATIC_SHARED
 from sgemm_lab.kernel import ENTRY, Kernel
@@ -209,7 +209,7 @@ def source_ptx(
             lowered = nvrtc.getLoweredName(program, name) if name else ""
             return _ptx(nvrtc, program), lowered
 
-    return in_own_process(compiled, f"The compiler, given {file_name},")
+    return in_subprocess(compiled, f"The compiler, given {file_name},")
 
 
 @contextmanager

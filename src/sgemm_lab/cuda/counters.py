@@ -121,7 +121,7 @@ def _unknown_metrics(said: str) -> set[str]:
 
 def _argument(kernel: Kernel, folder: Path) -> str:
     """Return what names a kernel on the command line: a reader's own is written to a file first."""
-    if kernel.is_the_books:
+    if kernel.is_builtin:
         return kernel.name
     path = folder / f"{kernel.name.removesuffix('.cu')}.cu"
     path.write_text(kernel.source, encoding="utf-8")

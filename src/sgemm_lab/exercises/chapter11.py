@@ -1,9 +1,9 @@
 """The exercises of chapter 11, tensor cores."""
 
-from sgemm_lab.exercises.asks import always
-from sgemm_lab.exercises.counted import times_as_fast
+from sgemm_lab.exercises.criteria import always
 from sgemm_lab.exercises.lines import Lines
 from sgemm_lab.exercises.model import Estimate, Number
+from sgemm_lab.exercises.quantities import times_as_fast
 from sgemm_lab.gpu import find_gpu
 from sgemm_lab.hardware import FLOP_PER_WARP_FMA
 from sgemm_lab.models.bound import PEAK, rates

@@ -2,9 +2,9 @@
 
 from sgemm_lab.errors import LabError
 from sgemm_lab.exercises.model import Estimate, Found, Machine, Number
-from sgemm_lab.fewer.error import UNIFORM
-from sgemm_lab.fewer.plan import WIDE, Plan
-from sgemm_lab.records.fewer import FEWER, FewerRun, latest
+from sgemm_lab.gemm.strassen.error import UNIFORM
+from sgemm_lab.gemm.strassen.plan import WIDE, Plan
+from sgemm_lab.records.strassen import FEWER, StrassenRun, latest
 from sgemm_lab.text import error_text
 
 _SIDE = 16384
@@ -12,7 +12,7 @@ _TFLOPS, _TBS = 55.0, 3.9
 """As exercise 12.3 gives them."""
 
 
-def _run() -> tuple[FewerRun, str]:
+def _run() -> tuple[StrassenRun, str]:
     """Return what the book recorded first, and where it is from.
 
     Raises:

@@ -3,10 +3,10 @@
 from collections.abc import Callable
 
 from sgemm_lab.exercises.model import Choice, Estimate, Found, Machine, Number, Range
-from sgemm_lab.several.cases import FEW_BLOCKS
-from sgemm_lab.several.engine import NCCL
-from sgemm_lab.several.findings import Findings, findings, flop_per_link_byte, median
-from sgemm_lab.several.layouts import make_plan
+from sgemm_lab.multi_gpu.cases import FEW_BLOCKS
+from sgemm_lab.multi_gpu.engine import NCCL
+from sgemm_lab.multi_gpu.layouts import make_plan
+from sgemm_lab.multi_gpu.queries import Findings, findings, flop_per_link_byte, median
 from sgemm_lab.text import number
 
 _LARGE, _SMALL = 16384, 1024

@@ -2,10 +2,10 @@
 
 import math
 
-from sgemm_lab.exercises.asks import BLOCK, Asks, Case, Counted, always
-from sgemm_lab.exercises.counted import times_as_fast
+from sgemm_lab.exercises.criteria import BLOCK, Asks, Case, Counted, always
 from sgemm_lab.exercises.lines import Lines
 from sgemm_lab.exercises.model import Choice, Estimate, Number, Range
+from sgemm_lab.exercises.quantities import times_as_fast
 from sgemm_lab.gpu import find_gpu
 
 _TWO_WINDOWS = (32, 32, 64)

@@ -1,9 +1,9 @@
 """The exercises of chapter 4, float4."""
 
-from sgemm_lab.exercises.asks import Asks, Case, Counted
-from sgemm_lab.exercises.counted import counts_at, times_as_fast
+from sgemm_lab.exercises.criteria import Asks, Case, Counted
 from sgemm_lab.exercises.lines import Lines
 from sgemm_lab.exercises.model import Choice, Estimate, Number
+from sgemm_lab.exercises.quantities import counts_at, times_as_fast
 from sgemm_lab.kernel import load_kernel
 
 _FLOAT4_OF_A = "reinterpret_cast<const float4*>(&A"
@@ -150,7 +150,7 @@ PREDICTIONS = (
         unit="times as fast",
         found=times_as_fast("float4", "sliding_window", _SQUARE),
         close=0.03,
-        foretold=((1.0, "The wavefronts foretell 1: what is above it is won elsewhere."),),
+        predicted=((1.0, "The wavefronts foretell 1: what is above it is won elsewhere."),),
         hints=((4, "So many times fewer are the loads. Shared memory is asked as much."),),
         wrong=((4, "fewer are the loads"), (2, "too high"), (0.5, "too low")),
     ),

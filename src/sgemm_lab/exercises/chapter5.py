@@ -1,10 +1,10 @@
 """The exercises of chapter 5, register cache."""
 
-from sgemm_lab.exercises.asks import Asks, Case, Compiled, per_turn
-from sgemm_lab.exercises.counted import registers, times_as_fast
+from sgemm_lab.exercises.criteria import Asks, Case, Compiled, per_turn
 from sgemm_lab.exercises.lines import Lines
 from sgemm_lab.exercises.model import Choice, Estimate, Number, Range
-from sgemm_lab.rules.occupancy import LIMITS, Launch, occupancy
+from sgemm_lab.exercises.quantities import registers, times_as_fast
+from sgemm_lab.formulas.occupancy import LIMITS, Launch, occupancy
 
 _SIZE = (128, 128, 32)
 _ENOUGH = 0.25

@@ -1,9 +1,9 @@
 """The exercises of chapter 8, warp tile."""
 
-from sgemm_lab.exercises.asks import Asks, Case, Counted
-from sgemm_lab.exercises.counted import times_as_fast, wavefronts_per_turn
+from sgemm_lab.exercises.criteria import Asks, Case, Counted
 from sgemm_lab.exercises.lines import Lines
 from sgemm_lab.exercises.model import Estimate, Number, Range
+from sgemm_lab.exercises.quantities import times_as_fast, wavefronts_per_turn
 from sgemm_lab.hardware import WARP
 from sgemm_lab.kernel import load_kernel, parse_kernel
 

@@ -1,14 +1,14 @@
 // @ts-check
 // Whether the reader's kernel is right at a size.
 
-import { checkHere } from "../checking/on_cpu.js";
+import { checkHere } from "../checking/simulated.js";
 import sentences from "../cuda/sentences.json";
 import { STATIC_SHARED } from "../hardware.py";
 import { ENTRY } from "../kernel.js";
 import { parse } from "../simulator/ptx.js";
 import { filled } from "../text.js";
 
-/** @typedef {import("../checking/on_cpu.js").CheckedHere} CheckedHere */
+/** @typedef {import("../checking/simulated.js").CheckedHere} CheckedHere */
 /** @typedef {import("../kernel.js").Size} Size */
 /**
  * Why there is no kernel: at a line of the file, or at none.

@@ -3,19 +3,19 @@
 // sentences. Who asks says how a source is compiled and where a kernel is run.
 
 import { firstFault } from "../checking/judge.js";
-import { QUICK_SIZES } from "../checking/on_cpu.py";
+import { QUICK_SIZES } from "../checking/simulated.py";
 import { LabError } from "../errors.js";
 import { bodyStart, linesOf, parseKernel } from "../kernel.js";
 import { sentence } from "./sentences.js";
 
-/** @typedef {import("./asks.js").OfThread} OfThread */
+/** @typedef {import("./criteria.js").OfThread} OfThread */
 /** @typedef {import("../checking/judge.js").CheckResult} CheckResult */
 /** @typedef {import("../kernel.js").Size} Size */
 
 /**
  * An exercise as Python writes it: the book's kernel, the lines of it that the reader's replace, and
  * the sources of all book kernels that are compared, by name.
- * @typedef {{ kernel: string, place: string, sizes: Size[], asks: import("./asks.js").Asks,
+ * @typedef {{ kernel: string, place: string, sizes: Size[], asks: import("./criteria.js").Asks,
  *   compared: string[], sources: Record<string, string> }} LinesExercise
  *
  * What a compiler made of a source.
@@ -32,7 +32,7 @@ import { sentence } from "./sentences.js";
  * @property {(source: string) => Promise<Compiled | Refused>} compiled
  * @property {(name: string, source: string, like: Compiled) => Promise<Compiled>} compiledLike
  * @property {(kernel: Sent, sizes: Size[]) => Promise<CheckResult[] | Refused>} checked
- * @property {(asks: import("./asks.js").Asks, reader: Sent, books: Record<string, Sent>) =>
+ * @property {(asks: import("./criteria.js").Asks, reader: Sent, books: Record<string, Sent>) =>
  *   Promise<{ right: boolean, says: string }>} said
  *
  * @typedef {{ right: boolean, text: string, by: string }} Judgement

@@ -7,11 +7,11 @@ import re
 from dataclasses import dataclass, replace
 
 from sgemm_lab.checking.judge import AWKWARD_SIZES, first_fault
-from sgemm_lab.checking.on_cpu import QUICK_SIZES, check_here
 from sgemm_lab.checking.on_gpu import check
+from sgemm_lab.checking.simulated import QUICK_SIZES, check_simulated
 from sgemm_lab.cuda.compiler import CompileError
 from sgemm_lab.errors import LabError
-from sgemm_lab.exercises.asks import Asks
+from sgemm_lab.exercises.criteria import Asks
 from sgemm_lab.exercises.model import Exercise, Judgement, Machine
 from sgemm_lab.exercises.sentences import sentence
 from sgemm_lab.kernel import Kernel, Size, body_start, load_kernel, parse_kernel
@@ -109,7 +109,7 @@ class Lines(Exercise):
     def _judged(self, answer: object, machine: Machine) -> Judgement:
         written = self.written(answer)
         try:
-            fault = first_fault(check_here(written.kernel, (*QUICK_SIZES, *self.sizes)))
+            fault = first_fault(check_simulated(written.kernel, (*QUICK_SIZES, *self.sizes)))
             if fault is None:
                 said = self.asks.said(written.kernel)
                 if not said.right:

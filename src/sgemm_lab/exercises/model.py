@@ -159,7 +159,7 @@ class Estimate(Question):
     found: Callable[[Machine], Found]
     close: float = 0.1
     """The share by which an estimate may miss and still counts as right."""
-    foretold: tuple[Hint, ...] = ()
+    predicted: tuple[Hint, ...] = ()
     """What the page foretells, though something else was measured: it counts as right."""
     hints: tuple[Hint, ...] = ()
 
@@ -186,7 +186,7 @@ class Estimate(Question):
             "tolerance": self.close,
             "says": found.says,
             "hints": [
-                *(_hint_data(wrong, says, right=True) for wrong, says in self.foretold),
+                *(_hint_data(wrong, says, right=True) for wrong, says in self.predicted),
                 *(_hint_data(wrong, says) for wrong, says in self.hints),
             ],
             "source": found.source,

@@ -22,7 +22,7 @@ multiply-add, the ``cap`` that follows from them, what is ``copied`` for a windo
 counters of a launch, what a ``request`` of a warp costs, the ``card`` of the GPU
 (``card().clock_mhz``) and its sheet (``find_gpu``), the ``kernel`` itself, ``pace`` by the model of
 overlap. They stand where they are used:
-``{value}`lab.speed("split")` GFLOP/s``; see :mod:`sgemm_lab.book.values`.
+``{value}`lab.speed("split")` GFLOP/s``; see :mod:`sgemm_lab.book.inline_values`.
 
 **Of tensor cores.** ``fragment_map`` of a warp, number ``formats``, a number ``in_two``; ``errors``
 by class of inputs, ``speed_and_error`` of kernels, ``speed_over_error`` of all of them, cuBLAS in
@@ -54,37 +54,35 @@ from collections.abc import Mapping, Sequence
 from typing import Any, overload
 
 import sgemm_lab
-from sgemm_lab.counting.foreign.launching import ForeignKernel
-from sgemm_lab.counting.foreign.public_bugs import public_bugs as _public_bugs
-from sgemm_lab.counting.foreign.seen import Seen, seen
-from sgemm_lab.counting.walk import walk
+from sgemm_lab.counting.step_trace import walk
 from sgemm_lab.cuda.compiler import TARGETS, compile_kernel, suits
 from sgemm_lab.errors import LabError, MissingToolError
+from sgemm_lab.external_cuda.launch import ExternalKernel
+from sgemm_lab.external_cuda.prediction_accuracy import Seen, seen
+from sgemm_lab.external_cuda.public_bugs import public_bugs as _public_bugs
+from sgemm_lab.formulas.overlap import Pipeline
 from sgemm_lab.gpu import GPUS, Gpu, find_gpu
 from sgemm_lab.kernel import Kernel, Size, has_head_comment, load_kernel, parse_kernel
-from sgemm_lab.lab import accuracies as _accuracies
+from sgemm_lab.lab import accuracy as _accuracies
 from sgemm_lab.lab import card as _card
 from sgemm_lab.lab import closing as _closing
 from sgemm_lab.lab import demand as _demand
 from sgemm_lab.lab import ladders as _ladders
 from sgemm_lab.lab import occupancy_calculator as _occupancy
-from sgemm_lab.lab import painting as _painting
+from sgemm_lab.lab import request_painters as _painting
 from sgemm_lab.lab import roofs as _roofs
 from sgemm_lab.lab import speed_error as _points
 from sgemm_lab.lab import tiles as _tiles
 from sgemm_lab.lab.agreement import Agreement
 from sgemm_lab.lab.checking import verdict
+from sgemm_lab.lab.comparison import race as _race
 from sgemm_lab.lab.counts import Counted
 from sgemm_lab.lab.exercise import exercise as _exercise
 from sgemm_lab.lab.exercise import predict as _predict
-from sgemm_lab.lab.fewer import Fewer
-from sgemm_lab.lab.fewer import fewer as _fewer
-from sgemm_lab.lab.fewer import seven_products as _seven_products
-from sgemm_lab.lab.fewer import strassen as _strassen
-from sgemm_lab.lab.foreign import ForeignCounted
-from sgemm_lab.lab.foreign import foreign as _foreign
-from sgemm_lab.lab.foreign import foreign_count as _foreign_count
-from sgemm_lab.lab.foreign import foreign_verdict as _foreign_verdict
+from sgemm_lab.lab.external import ExternalCounted
+from sgemm_lab.lab.external import external_count as _external_count
+from sgemm_lab.lab.external import external_verdict as _external_verdict
+from sgemm_lab.lab.external import foreign as _foreign
 from sgemm_lab.lab.fragment_map import fragment_map as _fragment_map
 from sgemm_lab.lab.hardware_counters import Hardware
 from sgemm_lab.lab.hardware_counters import hardware as _hardware
@@ -95,8 +93,15 @@ from sgemm_lab.lab.machine_code import machine_code as _machine_code
 from sgemm_lab.lab.memory_ladder import memory_ladder as _memory_ladder
 from sgemm_lab.lab.methods import Effects
 from sgemm_lab.lab.methods import effects as _effects
+from sgemm_lab.lab.multi_gpu import MultiGpuResults
+from sgemm_lab.lab.multi_gpu import many_gpus as _many_gpus
+from sgemm_lab.lab.multi_gpu import multiply_on as _multiply_on
+from sgemm_lab.lab.multi_gpu import several as _several
+from sgemm_lab.lab.multi_gpu import tiles_on_gpus as _tiles_on_gpus
+from sgemm_lab.lab.multi_gpu import timeline as _gpu_timeline
 from sgemm_lab.lab.output import Output, Picture, Prose, Unavailable, table, unavailable
 from sgemm_lab.lab.pictures.banks import phase_panel
+from sgemm_lab.lab.pictures.copy_paths import Copies, copies_of, ways_panel
 from sgemm_lab.lab.pictures.copying import copying_panel
 from sgemm_lab.lab.pictures.formats import formats_panel, split_panel
 from sgemm_lab.lab.pictures.frame import figure as _figure
@@ -105,26 +110,22 @@ from sgemm_lab.lab.pictures.levels import levels_panel
 from sgemm_lab.lab.pictures.matrices import Group, matrices
 from sgemm_lab.lab.pictures.multiprocessor import multiprocessor_panel
 from sgemm_lab.lab.pictures.ownership import one_number_panel, owners_panel
-from sgemm_lab.lab.pictures.shares import shares_of, shares_panel
-from sgemm_lab.lab.pictures.time import ring_panel, time_panel
-from sgemm_lab.lab.pictures.ways import Copies, copies_of, ways_panel
+from sgemm_lab.lab.pictures.pipeline import ring_panel, time_panel
+from sgemm_lab.lab.pictures.stream_k import shares_of, shares_panel
 from sgemm_lab.lab.public_bugs import ShownBugs
-from sgemm_lab.lab.racing import race as _race
 from sgemm_lab.lab.recorded import Recorded, recorded, runs
 from sgemm_lab.lab.requests import Request
 from sgemm_lab.lab.requests import request as _request
 from sgemm_lab.lab.sample_picture import spread as _spread
 from sgemm_lab.lab.scores import scoreboard as _scoreboard
-from sgemm_lab.lab.searching import SearchMap
-from sgemm_lab.lab.searching import search_map as _search_map
-from sgemm_lab.lab.several import Several
-from sgemm_lab.lab.several import many_gpus as _many_gpus
-from sgemm_lab.lab.several import multiply_on as _multiply_on
-from sgemm_lab.lab.several import several as _several
-from sgemm_lab.lab.several import tiles_on_gpus as _tiles_on_gpus
-from sgemm_lab.lab.several import timeline as _gpu_timeline
+from sgemm_lab.lab.search_chart import SearchMap
+from sgemm_lab.lab.search_chart import search_map as _search_map
 from sgemm_lab.lab.speeds import Speeds, score_of, speed_curves
 from sgemm_lab.lab.speeds import speeds as _speeds
+from sgemm_lab.lab.strassen import StrassenResults
+from sgemm_lab.lab.strassen import fewer as _fewer
+from sgemm_lab.lab.strassen import seven_products as _seven_products
+from sgemm_lab.lab.strassen import strassen as _strassen
 from sgemm_lab.lab.tile_waves import tile_waves as _tile_waves
 from sgemm_lab.lab.timelines import blocks_per_sm, pace, timed_kernel
 from sgemm_lab.lab.timelines import timeline as _timeline
@@ -132,8 +133,7 @@ from sgemm_lab.lab.verdicts import verdicts
 from sgemm_lab.lab.wgsl_climb import WgslClimb
 from sgemm_lab.lab.wgsl_climb import wgsl_climb as _wgsl_climb
 from sgemm_lab.lab.your_gpu import my_gpu as _my_gpu
-from sgemm_lab.records.data import Measurement
-from sgemm_lab.rules.overlap import Pipeline
+from sgemm_lab.records.gpu_record import Measurement
 from sgemm_lab.text import bytes_text, error_text, number, with_spaced_percents
 from sgemm_lab.wgsl.programs import load_program
 from sgemm_lab.widgets import (
@@ -200,7 +200,7 @@ def mine(
     args: str | None = None,
     shared_bytes: int = 0,
     define: Mapping[str, str | int] | None = None,
-) -> ForeignKernel: ...
+) -> ExternalKernel: ...
 
 
 def mine(
@@ -213,7 +213,7 @@ def mine(
     args: str | None = None,
     shared_bytes: int = 0,
     define: Mapping[str, str | int] | None = None,
-) -> Kernel | ForeignKernel:
+) -> Kernel | ExternalKernel:
     """Make a kernel of the reader's own source text. Empty lines at its ends do not count.
 
     Text without the book's head comment may be any CUDA file as it was found, with ``main`` too.
@@ -246,7 +246,7 @@ def kernel(name: str) -> Kernel:
     return load_kernel(name)
 
 
-def check(*kernels: str | Kernel | ForeignKernel, simulated: bool = False) -> Output:
+def check(*kernels: str | Kernel | ExternalKernel, simulated: bool = False) -> Output:
     """Check kernels at awkward sizes, on this machine's GPU or by simulation.
 
     Kernels of anybody's file (see ``mine``) are simulated, and stand alone.
@@ -254,10 +254,10 @@ def check(*kernels: str | Kernel | ForeignKernel, simulated: bool = False) -> Ou
     ``simulated`` keeps a kernel off the GPU, which a stray or misaligned access would stop for the
     whole session. Where neither way is possible, the output says what to install.
     """
-    foreign = [kernel for kernel in kernels if isinstance(kernel, ForeignKernel)]
+    foreign = [kernel for kernel in kernels if isinstance(kernel, ExternalKernel)]
     try:
         if foreign and len(foreign) == len(kernels):
-            return _foreign_verdict(foreign)
+            return _external_verdict(foreign)
         return verdict([_kernel(kernel) for kernel in kernels], simulated=simulated)
     except MissingToolError as missing:
         return unavailable(missing)
@@ -298,8 +298,8 @@ def curves(*names: str, conclusion: str) -> Picture:
 
 
 def count(
-    *kernels: str | Kernel | ForeignKernel, size: int | Size = 256, expect: str | None = None
-) -> Counted | ForeignCounted | Output:
+    *kernels: str | Kernel | ExternalKernel, size: int | Size = 256, expect: str | None = None
+) -> Counted | ExternalCounted | Output:
     """Count what kernels ask of memory in one launch, beside a GPU's own counters.
 
     One kernel of anybody's file (see ``mine``) is counted line by line, and judged; ``expect`` says
@@ -309,8 +309,8 @@ def count(
     install it.
     """
     try:
-        if len(kernels) == 1 and isinstance(kernels[0], ForeignKernel):
-            return _foreign_count(kernels[0], _size(size), expect)
+        if len(kernels) == 1 and isinstance(kernels[0], ExternalKernel):
+            return _external_count(kernels[0], _size(size), expect)
         return Counted([_kernel(kernel) for kernel in kernels], _size(size))
     except MissingToolError as missing:
         return unavailable(missing)
@@ -547,8 +547,8 @@ def seven_products() -> SevenProducts:
     return _seven_products()
 
 
-def fewer() -> Fewer:
-    """Return what was recorded of Strassen's product: times and errors, foretold and measured."""
+def fewer() -> StrassenResults:
+    """Return what was recorded of Strassen's product: times and errors, predicted and measured."""
     return _fewer()
 
 
@@ -556,7 +556,7 @@ def search_map(*sizes: int | Size) -> SearchMap:
     """Draw what a search found: every candidate at every size, as a share of the fastest there.
 
     Without ``sizes`` at the squares. ``search_map().correlation`` is the rank correlation of what
-    the models foretold and what was measured; ``winners`` are the fastest.
+    the models predicted and what was measured; ``winners`` are the fastest.
     """
     return _search_map([_size(size) for size in sizes])
 
@@ -652,12 +652,12 @@ def closing(
     """Close a kernel: what bounded its parent, what changed, by how much, what bounds it now.
 
     ``changed`` says in a few words what the kernel does otherwise; by default its own head comment
-    does. ``gap`` says what eats the difference between the factor foretold and the factor measured,
-    ``why`` why the kernel does not reach all of its bound. The texts may name numbers in braces,
-    such as ``{share:.0f}``, ``{issue_active_percent:.0f}`` or ``{was_rest:.3f}``. ``estimate`` is a
-    quotient of a model that is no bound: two numbers, and what they count. ``size`` is where the
-    kernel is at home, if that is not 4096³; its parent is compared there, if it was measured.
-    Of a kernel that is not yet measured the box says so.
+    does. ``gap`` says what eats the difference between the factor predicted and the factor
+    measured, ``why`` why the kernel does not reach all of its bound. The texts may name numbers in
+    braces, such as ``{share:.0f}``, ``{issue_active_percent:.0f}`` or ``{was_rest:.3f}``.
+    ``estimate`` is a quotient of a model that is no bound: two numbers, and what they count.
+    ``size`` is where the kernel is at home, if that is not 4096³; its parent is compared there, if
+    it was measured. Of a kernel that is not yet measured the box says so.
     """
     at = None if size is None else _size(size)
     return _closing.closing(name, changed, gap, why, estimate, at)
@@ -827,8 +827,8 @@ def scoreboard(size: int | Size = 4096) -> Scoreboard:
     return _scoreboard(_size(size))
 
 
-def several() -> Several:
-    """Return what the record of several GPUs says: ``product``, ``link``, ``foretold`` times."""
+def several() -> MultiGpuResults:
+    """Return what the record of several GPUs says: ``product``, ``link``, ``predicted`` times."""
     return _several()
 
 
@@ -867,10 +867,10 @@ def sm(title: str, name: str, size: int | Size = 4096, *, says: str = "") -> Out
     return multiprocessor_panel(title, find_gpu(found.device.name), of, shape, blocks, says=says)
 
 
-def _kernel(kernel: str | Kernel | ForeignKernel) -> Kernel:
+def _kernel(kernel: str | Kernel | ExternalKernel) -> Kernel:
     if isinstance(kernel, Kernel):
         return kernel
-    if isinstance(kernel, ForeignKernel):
+    if isinstance(kernel, ExternalKernel):
         raise LabError("A kernel without the book's head comment stands alone in lab.check and "
                        "lab.count; no other verb knows it.")  # fmt: skip
     if isinstance(kernel, str):

@@ -1,7 +1,7 @@
 """Simulated counts beside those of the book's GPU, for every kernel at two sizes."""
 
-from sgemm_lab.counting.against_gpu import RAGGED, REGULAR, Comparison, compare
-from sgemm_lab.counting.of_kernel import COUNTS
+from sgemm_lab.counting.hardware_comparison import RAGGED, REGULAR, Comparison, compare
+from sgemm_lab.counting.kernel_counts import COUNTS
 from sgemm_lab.cuda.counters import METRICS
 from sgemm_lab.kernel import Size
 from sgemm_lab.lab import session

@@ -12,7 +12,7 @@ from sgemm_lab.errors import LabError
 from sgemm_lab.gpu import Gpu, find_gpu
 from sgemm_lab.lab import session
 from sgemm_lab.lab.output import Output, Picture, PictureOfTwoWidths, table
-from sgemm_lab.records.data import Record, clock_mhz
+from sgemm_lab.records.gpu_record import Record, clock_mhz
 from sgemm_lab.text import bytes_text, number
 
 _SAID = {"register": "FMA", "shared": "shared", "l1": "L1", "l2": "L2", "dram": "DRAM"}

@@ -2,10 +2,10 @@
 
 from collections.abc import Sequence
 
-from sgemm_lab.checking.apart import check_apart
 from sgemm_lab.checking.judge import AWKWARD_SIZES, CheckResult, bound_text, summary
-from sgemm_lab.checking.on_cpu import QUICK_SIZES, check_here
 from sgemm_lab.checking.on_gpu import check
+from sgemm_lab.checking.sandbox import check_sandboxed
+from sgemm_lab.checking.simulated import QUICK_SIZES, check_simulated
 from sgemm_lab.kernel import Kernel
 from sgemm_lab.lab import session
 from sgemm_lab.lab.output import Output, table
@@ -25,9 +25,9 @@ def verdict(kernels: list[Kernel], *, simulated: bool = False) -> Output:
         lacking = session.lacking(kernels)
         for kernel in kernels:
             if kernel in lacking:
-                rows.append([kernel.title, judgement(list(check_here(kernel, QUICK_SIZES)))])
+                rows.append([kernel.title, judgement(list(check_simulated(kernel, QUICK_SIZES)))])
                 continue
-            ask = check if kernel.is_the_books else check_apart
+            ask = check if kernel.is_builtin else check_sandboxed
             rows.append([kernel.title, judgement(list(ask(kernel, sizes)))])
         if lacking:
             note += f" {session.lacking_words(lacking)} So its PTX was run on the processor."
@@ -35,7 +35,7 @@ def verdict(kernels: list[Kernel], *, simulated: bool = False) -> Output:
         sizes = QUICK_SIZES
         note = "Checked here without a GPU: the kernel's PTX was run on this machine's processor."
         for kernel in kernels:
-            rows.append([kernel.title, judgement(list(check_here(kernel, sizes)))])
+            rows.append([kernel.title, judgement(list(check_simulated(kernel, sizes)))])
     arithmetics = {kernel.arithmetic: None for kernel in kernels if kernel.arithmetic != "fp32"}
     note += "".join(f" In {one}: {bound_text(one)}" for one in arithmetics)
     listed = ", ".join(size_text(size) for size in sizes[:6])

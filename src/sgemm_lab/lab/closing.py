@@ -29,7 +29,7 @@ from sgemm_lab.models.bound import (
 from sgemm_lab.models.ladder import SIZE
 from sgemm_lab.models.ladder import ladder as recorded_steps
 from sgemm_lab.models.roofline import sheet_of
-from sgemm_lab.records.data import Record, Score
+from sgemm_lab.records.gpu_record import Record, Score
 from sgemm_lab.records.store import not_yet_measured
 from sgemm_lab.text import number, percent, size_text, with_spaced_percents
 from sgemm_lab.wgsl.programs import all_rungs
@@ -46,9 +46,9 @@ _LEGEND = (
     "How to read such a box. In the bar, solid is what this kernel adds to the one before it, pale "
     "what that one reached, and the dashed frame ends at the bound. The bound follows from the "
     f"demand: what the kernel asks of one unit of the GPU for each {PER_STEP}, a step. The factor "
-    "foretold is the old demand over the new one or, where a unit or rate is another now, the new "
-    "bound over the old one. A share is a measured speed over its bound. The factor foretold × new "
-    "share ÷ old share is the factor measured."
+    "predicted is the old demand over the new one or, where a unit or rate is another now, the new "
+    "bound over the old one. A share is a measured speed over its bound. The factor predicted × "
+    "new share ÷ old share is the factor measured."
 )
 """Stands in the box of the first kernel."""
 _HIDDEN = (
@@ -58,7 +58,7 @@ _PLAIN = "var(--lab-kernel, #3b4450)"
 _LINE = "var(--lab-line, #7d8590)"
 
 
-class Standing(NamedTuple):
+class BoundSummary(NamedTuple):
     """A kernel under its bound, at 4096³ or its largest cube, as the ladder shows it.
 
     Or at a size that its chapter chose.
@@ -143,8 +143,8 @@ class Closing:
     ``before`` and ``race`` are None for the first kernel, and where none before it was measured.
     """
 
-    before: Standing | None
-    now: Standing
+    before: BoundSummary | None
+    now: BoundSummary
     race: Race | None
     changed: str
     gap: str = ""
@@ -152,7 +152,7 @@ class Closing:
     estimate: Factor | None = None
 
     @property
-    def foretold(self) -> Factor | None:
+    def predicted(self) -> Factor | None:
         """What the demands foretell: their quotient, or where unit or rate changed, the bounds'.
 
         The rate changes where tensor cores multiply in another arithmetic.
@@ -188,16 +188,16 @@ class Closing:
         return f"{self.now.words}.{hidden} {self.why}".strip()
 
     def _factor_words(self) -> str:
-        if self.race is None or self.foretold is None:
+        if self.race is None or self.predicted is None:
             return "Nothing to compare with."
         at = "" if self.race.size == _CUBE else f" at {size_text(self.race.size)}"
-        said = f"{self.foretold.words} foretold, {self.race.factor.words} measured{at}."
+        said = f"{self.predicted.words} predicted, {self.race.factor.words} measured{at}."
         if self.estimate is not None:
             said += f" An estimate, no bound: {self.estimate.words}."
         old, new = (f"{100 * share:.1f}" for share in self.race.shares)
         said += (
             f" The share of the bound goes from {old} % to {new} %{at}: "
-            f"{self.foretold.value:.2f} × {new} ÷ {old} = {self.race.factor.value:.2f}."
+            f"{self.predicted.value:.2f} × {new} ÷ {old} = {self.race.factor.value:.2f}."
         )
         return said + (f" {self.gap}" if self.gap else "")
 
@@ -357,7 +357,7 @@ def _waiting(kernel: Kernel, size: Size | None = None) -> str:
     return not_yet_measured([kernel.name], f" at {size_text(size)}" if size else "")
 
 
-def standing(kernel: Kernel) -> Standing | None:
+def standing(kernel: Kernel) -> BoundSummary | None:
     """Return where a kernel stands by the book's records; None where it is not yet measured.
 
     Raises:
@@ -373,10 +373,10 @@ def standing(kernel: Kernel) -> Standing | None:
             f"What a block of '{kernel.name}' asks for cannot be told, so it has no bound. "
             "Name a size."
         )
-    return Standing(step.score, step.record, limit)
+    return BoundSummary(step.score, step.record, limit)
 
 
-def _standing_at(kernel: Kernel, size: Size) -> Standing | None:
+def _standing_at(kernel: Kernel, size: Size) -> BoundSummary | None:
     """Return where a kernel stands at one size, by its own records or those of ``matmul``.
 
     Where what its blocks ask for cannot be told, the bound leaves out what it takes. None where it
@@ -394,11 +394,11 @@ def _standing_at(kernel: Kernel, size: Size) -> Standing | None:
         for score in sorted(own, key=lambda score: bool(score.picked)):
             limit = bound_of(score, gpu, record, partly=True) if gpu else None
             if limit:
-                return Standing(score, record, limit)
+                return BoundSummary(score, record, limit)
     return None
 
 
-def values_of(now: Standing, before: Standing | None) -> dict[str, float]:
+def values_of(now: BoundSummary, before: BoundSummary | None) -> dict[str, float]:
     """Return the numbers that a text may name in braces.
 
     What the GPU counted of the kernel, by its names; ``share`` of the bound and ``speed``;
@@ -426,7 +426,7 @@ def bound_table(name: str) -> "BoundTable | Unavailable":
 class BoundTable:
     """What a kernel asks of every unit, and what each unit leaves to it."""
 
-    def __init__(self, standing: Standing) -> None:
+    def __init__(self, standing: BoundSummary) -> None:
         self.bound = standing.bound
         self.gflops = standing.bound.gflops
         self.unit = standing.bound.unit
@@ -472,7 +472,7 @@ def _parent(kernel: Kernel) -> Kernel | None:
     return load_kernel(kernel.parent) if kernel.parent else None
 
 
-def _before(kernel: Kernel, now: Standing, *, needed: bool) -> Standing | None:
+def _before(kernel: Kernel, now: BoundSummary, *, needed: bool) -> BoundSummary | None:
     """The nearest forebear that was measured at the kernel's size, so a box has one size.
 
     Raises:
@@ -484,7 +484,7 @@ def _before(kernel: Kernel, now: Standing, *, needed: bool) -> Standing | None:
         gpu = sheet_of(now.record)
         limit = bound_of(score, gpu, now.record) if score and gpu else None
         if score and limit:
-            return Standing(score, now.record, limit)
+            return BoundSummary(score, now.record, limit)
         forebear = _parent(forebear)
     if _parent(kernel) is None or not needed:
         return None
@@ -502,12 +502,12 @@ def _change(kernel: Kernel) -> str:
     return kernel.change or "It is the first kernel."
 
 
-def _race(now: Standing, before: Standing) -> Race:
+def _race(now: BoundSummary, before: BoundSummary) -> Race:
     factor = Factor(now.score.gflops, before.score.gflops, "")
     return Race(now.score.size, factor, (before.share, now.share))
 
 
-def _values(standing: Standing) -> dict[str, float]:
+def _values(standing: BoundSummary) -> dict[str, float]:
     score = standing.score
     entry = standing.record.counted(load_kernel(standing.name), score.size)
     found = dict(entry.values) if entry else {}
@@ -538,7 +538,7 @@ def _demand_words(cap: Cap) -> str:
     return f"{each}, {SCHEDULERS} a clock" if cap.unit == ISSUE else each
 
 
-def _speed(standing: Standing) -> str:
+def _speed(standing: BoundSummary) -> str:
     return f"{number(standing.score.gflops)} {escape(standing.called)}"
 
 

@@ -3,12 +3,12 @@
 from collections.abc import Sequence
 from html import escape
 
-from sgemm_lab.counting.of_kernel import CountedLaunch
-from sgemm_lab.counting.once import launch
+from sgemm_lab.counting.cached_counts import launch
+from sgemm_lab.counting.kernel_counts import CountedLaunch
 from sgemm_lab.kernel import Kernel, Size
 from sgemm_lab.lab import session
 from sgemm_lab.lab.output import Output, table
-from sgemm_lab.records.data import Counted as Hardware
+from sgemm_lab.records.gpu_record import Counted as Hardware
 from sgemm_lab.simulator.counts import Counts, LineCounts
 from sgemm_lab.text import size_text
 

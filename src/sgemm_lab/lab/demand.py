@@ -1,6 +1,6 @@
 """What a kernel asks of shared memory for each multiply-add of a warp, and the speed it leaves."""
 
-from sgemm_lab.counting.once import launch
+from sgemm_lab.counting.cached_counts import launch
 from sgemm_lab.errors import LabError
 from sgemm_lab.hardware import FLOAT_BYTES, WARP
 from sgemm_lab.kernel import Kernel, Size

@@ -15,8 +15,8 @@ from sgemm_lab.exercises import (
 )
 from sgemm_lab.kernel import Kernel, Size, load_kernel
 from sgemm_lab.lab import session
+from sgemm_lab.lab.comparison import RACED_SIZE
 from sgemm_lab.lab.output import Output
-from sgemm_lab.lab.racing import RACED_SIZE
 from sgemm_lab.lab.speeds import speeds
 from sgemm_lab.records.store import not_yet_measured
 from sgemm_lab.text import size_text

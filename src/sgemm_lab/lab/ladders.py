@@ -15,7 +15,7 @@ from sgemm_lab.lab.speeds import origin, title_of
 from sgemm_lab.measuring.recorder import current_device
 from sgemm_lab.models.ladder import GPU, SIZE, Step
 from sgemm_lab.models.ladder import ladder as recorded_steps
-from sgemm_lab.records.data import MATMUL, Measurement, Record, Score
+from sgemm_lab.records.gpu_record import MATMUL, Measurement, Record, Score
 from sgemm_lab.records.store import scores
 from sgemm_lab.text import percent, size_text
 from sgemm_lab.widgets import Ladder

@@ -9,8 +9,8 @@ from pygments.lexers import CudaLexer, WgslLexer
 
 from sgemm_lab.errors import LabError
 from sgemm_lab.kernel import Kernel, body_start, book_kernel, load_kernel
-from sgemm_lab.lab.beside import beside
 from sgemm_lab.lab.output import Output
+from sgemm_lab.lab.side_by_side import beside
 from sgemm_lab.wgsl.programs import load_program
 
 Place = int | str | None

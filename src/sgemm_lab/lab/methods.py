@@ -7,7 +7,7 @@ from sgemm_lab.lab import session
 from sgemm_lab.lab.output import Output, Picture, table
 from sgemm_lab.lab.sample_picture import sample_picture
 from sgemm_lab.measuring.methods import BOUND_SIZE, LAUNCH_SIZE, POWER_SIZE, SIZES, WAYS
-from sgemm_lab.records.data import Record
+from sgemm_lab.records.gpu_record import Record
 from sgemm_lab.text import number
 
 BOOK = "book"

@@ -4,7 +4,7 @@ import re
 from dataclasses import dataclass
 from html import escape
 
-from sgemm_lab.counting.foreign.public_bugs import PublicBug, PublicBugs
+from sgemm_lab.external_cuda.public_bugs import PublicBug, PublicBugs
 from sgemm_lab.lab.verdicts import with_code
 
 _HEADS = ("what is wrong", "without a GPU", "on the GPU")

@@ -3,16 +3,16 @@
 from collections.abc import Sequence
 from functools import cached_property
 
-from sgemm_lab.dispatch.summary import Forty, forty
+from sgemm_lab.gemm.dispatch.summary import Forty, forty
 from sgemm_lab.kernel import Size, load_kernels
 from sgemm_lab.lab import session
 from sgemm_lab.lab.output import Output, table
 from sgemm_lab.lab.your_gpu import gpu_seconds
-from sgemm_lab.measuring.race import Budget, input_set_count
+from sgemm_lab.measuring.interleaved import Budget, input_set_count
 from sgemm_lab.measuring.recorder import RAGGED_SIZES, SQUARE_SIZES
 from sgemm_lab.measuring.sizes import TIME_LIMIT
 from sgemm_lab.models.roofline import clock_text
-from sgemm_lab.records.data import CUBLAS_MODES, Measurement, Record, Spread
+from sgemm_lab.records.gpu_record import CUBLAS_MODES, Measurement, Record, Spread
 from sgemm_lab.text import bytes_text
 
 _LIBRARY = set(CUBLAS_MODES.values())

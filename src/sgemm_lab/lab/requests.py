@@ -6,8 +6,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from sgemm_lab.errors import LabError
+from sgemm_lab.formulas.memory import global_sectors, shared_cost
 from sgemm_lab.hardware import WARP
-from sgemm_lab.rules.memory import global_sectors, shared_cost
 
 _WIDTHS = (1, 2, 4, 8, 16)
 

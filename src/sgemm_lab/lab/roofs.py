@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Sequence
 
 from sgemm_lab.errors import LabError
+from sgemm_lab.formulas.tile import CONSTANT_NAMES, Tile
 from sgemm_lab.gpu import GPUS, find_gpu, is_model
 from sgemm_lab.gpu import Gpu as DataSheet
 from sgemm_lab.kernel import Kernel, Size, load_kernel
@@ -19,8 +20,7 @@ from sgemm_lab.models.roofline import (
     measured_roofs,
     records_of,
 )
-from sgemm_lab.models.slides import slid_constants, slides
-from sgemm_lab.rules.tile import CONSTANT_NAMES, Tile
+from sgemm_lab.models.tile_sweep import slid_constants, slides
 from sgemm_lab.widgets import Intensity, Roofline
 from sgemm_lab.widgets.data import Constant, Gpu, Level, Peak, Point
 

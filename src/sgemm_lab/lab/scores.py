@@ -4,7 +4,7 @@ from sgemm_lab.errors import LabError
 from sgemm_lab.kernel import Size
 from sgemm_lab.lab import session
 from sgemm_lab.models.scoreboard import Line, lines
-from sgemm_lab.records.fewer import FEWER
+from sgemm_lab.records.strassen import FEWER
 from sgemm_lab.widgets import Scoreboard
 from sgemm_lab.widgets.scoreboard import Row
 

@@ -9,16 +9,16 @@ from dataclasses import dataclass, field
 from functools import partial
 
 from sgemm_lab.errors import LabError
+from sgemm_lab.formulas.error_points import LOST
 from sgemm_lab.kernel import Kernel, Size, load_kernel, load_kernels
 from sgemm_lab.lab import session
-from sgemm_lab.lab.accuracies import LIBRARY_NAMES
-from sgemm_lab.lab.fewer import fewer
+from sgemm_lab.lab.accuracy import LIBRARY_NAMES
 from sgemm_lab.lab.output import Picture, PictureOfTwoWidths
 from sgemm_lab.lab.speeds import score_of
+from sgemm_lab.lab.strassen import fewer
 from sgemm_lab.measuring.accuracy import LENGTHS, SIDE
-from sgemm_lab.records.data import CUBLAS_MODES, INPUTS, Accuracy, Record
-from sgemm_lab.records.fewer import FEWER, leveled
-from sgemm_lab.rules.error_points import LOST
+from sgemm_lab.records.gpu_record import CUBLAS_MODES, INPUTS, Accuracy, Record
+from sgemm_lab.records.strassen import FEWER, leveled
 from sgemm_lab.text import plural, size_text
 from sgemm_lab.widgets import SpeedError
 from sgemm_lab.widgets.error_plot import KERNEL, LIBRARY, STRASSEN, Point, draw_points

@@ -16,7 +16,7 @@ from sgemm_lab.kernel import Kernel, Size, load_kernel, load_kernels
 from sgemm_lab.lab import session
 from sgemm_lab.lab.output import Output, Picture, PictureOfTwoWidths, sentence, table
 from sgemm_lab.measuring.recorder import SQUARE_SIZES
-from sgemm_lab.records.data import Record, Score
+from sgemm_lab.records.gpu_record import Record, Score
 from sgemm_lab.records.store import not_yet_measured, scores
 from sgemm_lab.text import number, size_text
 

@@ -3,14 +3,14 @@
 from collections.abc import Collection, Sequence
 
 from sgemm_lab.errors import LabError
+from sgemm_lab.formulas.tile import Tile
+from sgemm_lab.formulas.wave_quantization import LARGEST, SMALLEST
 from sgemm_lab.gpu import Gpu, is_model
 from sgemm_lab.kernel import Kernel
 from sgemm_lab.lab import session
 from sgemm_lab.lab.roofs import chosen_gpu
 from sgemm_lab.models.roofline import known_gpus
-from sgemm_lab.records.data import Score
-from sgemm_lab.rules.tile import Tile
-from sgemm_lab.rules.tile_waves import LARGEST, SMALLEST
+from sgemm_lab.records.gpu_record import Score
 from sgemm_lab.widgets import TileWaves
 from sgemm_lab.widgets.tile_waves import Chip, TiledKernel
 

@@ -5,16 +5,16 @@ from collections.abc import Sequence
 from sgemm_lab.counting.shared_arrays import shared_shapes
 from sgemm_lab.cuda.compiler import compile_kernel
 from sgemm_lab.errors import LabError
+from sgemm_lab.formulas.occupancy import Launch, limits_of, occupancy
+from sgemm_lab.formulas.overlap import Pipeline, report
+from sgemm_lab.formulas.tile import Tile
 from sgemm_lab.hardware import FLOAT_BYTES
 from sgemm_lab.kernel import Kernel, Size, load_kernel
 from sgemm_lab.lab.card import Card, measured_card
 from sgemm_lab.lab.output import Output, sentence
 from sgemm_lab.lab.speeds import speeds
-from sgemm_lab.records.data import Record, Score
+from sgemm_lab.records.gpu_record import Record, Score
 from sgemm_lab.records.store import not_yet_measured
-from sgemm_lab.rules.occupancy import Launch, limits_of, occupancy
-from sgemm_lab.rules.overlap import Pipeline, report
-from sgemm_lab.rules.tile import Tile
 from sgemm_lab.text import size_text
 from sgemm_lab.widgets.timeline import MOST_BLOCKS, TimedKernel, Timeline
 

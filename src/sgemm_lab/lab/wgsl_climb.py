@@ -8,7 +8,7 @@ from sgemm_lab.kernel import Kernel
 from sgemm_lab.lab import session
 from sgemm_lab.lab.output import Output, table
 from sgemm_lab.models.ladder import GPU, ladder
-from sgemm_lab.records.cards import card_path, load_card
+from sgemm_lab.records.webgpu_cards import card_path, load_card
 from sgemm_lab.text import number, size_text
 from sgemm_lab.wgsl.programs import all_rungs, load_program
 

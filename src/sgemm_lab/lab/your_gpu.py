@@ -9,9 +9,9 @@ from sgemm_lab.kernel import Kernel, Size, load_kernels
 from sgemm_lab.lab import session
 from sgemm_lab.lab.output import Output, sentence
 from sgemm_lab.lab.speeds import Speeds, find_scores
-from sgemm_lab.measuring.race import Budget
+from sgemm_lab.measuring.interleaved import Budget
 from sgemm_lab.measuring.recorder import current_device
-from sgemm_lab.records.data import Measurement
+from sgemm_lab.records.gpu_record import Measurement
 
 NO_GPU = (
     "There is no GPU here, so nothing was measured and the plots keep showing the records. "

@@ -7,8 +7,8 @@ from sgemm_lab.checking.judge import rounding_shares
 from sgemm_lab.cuda.launch import require_gpu
 from sgemm_lab.errors import LabError
 from sgemm_lab.kernel import Size
-from sgemm_lab.measuring.race import Product, Progress
-from sgemm_lab.records.data import INPUTS, Accuracy
+from sgemm_lab.measuring.interleaved import Product, Progress
+from sgemm_lab.records.gpu_record import INPUTS, Accuracy
 
 SIDE = 1024
 """Rows and columns of C where errors are measured by class of inputs."""

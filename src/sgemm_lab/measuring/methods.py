@@ -11,7 +11,7 @@ from typing import Any
 from sgemm_lab.checking.judge import rounding_shares
 from sgemm_lab.cuda.launch import LoadedKernel, require_gpu
 from sgemm_lab.kernel import load_kernel
-from sgemm_lab.measuring.race import (
+from sgemm_lab.measuring.interleaved import (
     Budget,
     Product,
     Progress,
@@ -20,7 +20,7 @@ from sgemm_lab.measuring.race import (
     input_set_count,
     race,
 )
-from sgemm_lab.records.data import Reading
+from sgemm_lab.records.gpu_record import Reading
 
 WAYS = {
     "book": "as the book measures",

@@ -9,7 +9,7 @@ from typing import Any
 
 from sgemm_lab.cuda.launch import require_gpu
 from sgemm_lab.cuda.micro import load_micro
-from sgemm_lab.records.data import Reading
+from sgemm_lab.records.gpu_record import Reading
 
 KB, MB = 1024, 1024**2
 

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from sgemm_lab import __version__
-from sgemm_lab.checking.apart import try_out
+from sgemm_lab.checking.sandbox import try_out
 from sgemm_lab.cuda.compiler import load_nvrtc
 from sgemm_lab.cuda.counters import take_counters
 from sgemm_lab.cuda.launch import fits, require_gpu
@@ -25,20 +25,20 @@ from sgemm_lab.errors import LabError
 from sgemm_lab.files import check_writable
 from sgemm_lab.kernel import Kernel, Size
 from sgemm_lab.measuring.accuracy import accuracies, product_errors
-from sgemm_lab.measuring.methods import effects as measure_effects
-from sgemm_lab.measuring.microbench import microbenchmarks
-from sgemm_lab.measuring.race import (
+from sgemm_lab.measuring.interleaved import (
     CUBLAS_CALL,
     Budget,
     Product,
-    RaceInterrupted,
+    TimingInterrupted,
     WatchCard,
     contenders,
     is_graphed,
     race,
 )
+from sgemm_lab.measuring.methods import effects as measure_effects
+from sgemm_lab.measuring.microbench import microbenchmarks
 from sgemm_lab.measuring.sizes import Pace, has_room, measured_before
-from sgemm_lab.records.data import (
+from sgemm_lab.records.gpu_record import (
     CUBLAS,
     CUBLAS_MODES,
     MATMUL,
@@ -205,7 +205,7 @@ def measure_run(
     sizes = list(sizes)
     base = new_run()
     for kernel in kernels:
-        if not kernel.is_the_books:
+        if not kernel.is_builtin:
             progress(f"{kernel.name} is tried out")
             try_out(kernel, sizes)
     taken, pace, began = _Taken(), Pace(budget or Budget()), time.monotonic()
@@ -229,7 +229,7 @@ def measure_run(
                 pace.learn(found)
                 errors = product_errors({one.kernel: racing[one.kernel] for one in found}, size)
                 taken.measurements += [replace(one, error=errors[one.kernel]) for one in found]
-            except RaceInterrupted as stop:
+            except TimingInterrupted as stop:
                 taken.measurements += stop.measurements
                 raise
         if sizes and not taken.measurements:
@@ -269,7 +269,7 @@ def _measurable(
     kept = pace.in_time(list(racing), size, end - time.monotonic())
     late = [name for name in racing if name not in kept]
     if late:
-        minutes = sum(pace.foretold(name, size) for name in late) / 60
+        minutes = sum(pace.predicted(name, size) for name in late) / 60
         who = ", ".join(late) if kept else "this size"
         progress(f"left out: {who} would take {minutes:.0f} minutes; --time-limit gives more time")
     return {name: racing[name] for name in kept}

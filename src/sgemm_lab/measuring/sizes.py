@@ -1,6 +1,6 @@
 """Which sizes a record takes on this GPU: what fits its memory and the time, and is not yet there.
 
-How long a size takes is foretold from the sizes before it. A GPU that is a hundred times slower
+How long a size takes is predicted from the sizes before it. A GPU that is a hundred times slower
 than another so measures fewer sizes in the same minutes, and says which it left out.
 """
 
@@ -10,8 +10,8 @@ from datetime import datetime, timedelta
 
 from sgemm_lab.hardware import FLOAT_BYTES
 from sgemm_lab.kernel import Kernel, Size
-from sgemm_lab.measuring.race import Budget
-from sgemm_lab.records.data import CUBLAS_MODES, Measurement, Run, Taken
+from sgemm_lab.measuring.interleaved import Budget
+from sgemm_lab.records.gpu_record import CUBLAS_MODES, Measurement, Run, Taken
 
 TIME_LIMIT = 480.0
 """Seconds that the races of a record may take if nothing else is said; its microbenchmarks take
@@ -38,11 +38,11 @@ class Pace:
         for found in measurements:
             self.seconds_per_flop[found.kernel] = 1e-9 / found.gflops
 
-    def foretold(self, name: str, size: Size) -> float:
+    def predicted(self, name: str, size: Size) -> float:
         """Return the seconds that a product will take at a size; 0 where nothing is known yet.
 
         One that was not measured before counts as slow as the slowest. Larger products mostly run
-        at a higher rate, so the time is foretold too long rather than too short.
+        at a higher rate, so the time is predicted too long rather than too short.
         """
         m, n, k = size
         slowest = max(self.seconds_per_flop.values(), default=0.0)
@@ -59,7 +59,7 @@ class Pace:
         The slowest are left out until the rest fits. cuBLAS stays; without any other product there
         is nothing to compare it with, and the list is empty.
         """
-        cost = {name: self.foretold(name, size) for name in names}
+        cost = {name: self.predicted(name, size) for name in names}
         library = set(CUBLAS_MODES.values())
         kept = list(names)
         for name in sorted(set(names) - library, key=lambda one: -cost[one]):

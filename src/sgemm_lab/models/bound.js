@@ -3,10 +3,10 @@
 // JavaScript, without what only the counters of a GPU know (instructions, bytes moved).
 
 import { LabError } from "../errors.js";
+import { tileOf } from "../formulas/tile.js";
+import { mostOnOne, worthSharing } from "../formulas/wave_quantization.js";
 import { FLOAT_BYTES, FLOP_PER_WARP_FMA, WARP } from "../hardware.py";
 import { launchShape, valuesOf } from "../kernel.js";
-import { tileOf } from "../rules/tile.js";
-import { mostOnOne, worthSharing } from "../rules/tile_waves.js";
 import { perStep } from "./demand.js";
 
 /** @typedef {import("../kernel.js").Kernel} Kernel */

@@ -14,13 +14,13 @@ from dataclasses import dataclass, replace
 from math import ceil
 
 from sgemm_lab.errors import LabError
+from sgemm_lab.formulas.tile import Tile
+from sgemm_lab.formulas.wave_quantization import most_on_one, worth_sharing
 from sgemm_lab.gpu import Gpu
 from sgemm_lab.hardware import FLOAT_BYTES, FLOP_PER_WARP_FMA, WARP
 from sgemm_lab.kernel import Kernel, Size, load_kernel
 from sgemm_lab.models.demand import GLOBAL, LOOKUPS, PRODUCTS, SHARED, block_demand
-from sgemm_lab.records.data import Counted, Record, Score
-from sgemm_lab.rules.tile import Tile
-from sgemm_lab.rules.tile_waves import most_on_one, worth_sharing
+from sgemm_lab.records.gpu_record import Counted, Record, Score
 
 PEAK, GRID, ISSUE, DATA, LOOKUP, L2, DRAM = (
     "peak", "grid", "issue", "data", "lookup", "l2", "dram",

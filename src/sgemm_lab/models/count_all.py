@@ -3,17 +3,17 @@
 from collections.abc import Collection
 from dataclasses import asdict
 
-from sgemm_lab.counting.against_gpu import (
+from sgemm_lab.counting.count_cache import BLOCKS, FILE, LAUNCHES, entry, write
+from sgemm_lab.counting.hardware_comparison import (
     RAGGED,
     REGULAR,
     counts_of_all,
     launch_name,
 )
-from sgemm_lab.counting.kept import BLOCKS, FILE, LAUNCHES, entry, write
 from sgemm_lab.cuda.shipped_ptx import settled_ptx
 from sgemm_lab.errors import LabError
 from sgemm_lab.kernel import Kernel, book_kernel, load_kernels
-from sgemm_lab.models import slides
+from sgemm_lab.models import tile_sweep
 from sgemm_lab.models.demand import BlockDemand, block_demand, followed_from, simulated_demand
 from sgemm_lab.records.store import load_records, scores
 
@@ -39,7 +39,7 @@ def main() -> None:
         }
     )
     print(f"Wrote {FILE.name}.")
-    slides.main()
+    tile_sweep.main()
 
 
 def picked(kernels: Collection[Kernel]) -> list[Kernel]:

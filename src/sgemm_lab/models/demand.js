@@ -3,9 +3,9 @@
 // block. A step is one multiply-add of a warp.
 
 import { LabError } from "../errors.js";
+import { tileOf } from "../formulas/tile.js";
 import { WARP, WAVEFRONT_BYTES } from "../hardware.py";
 import { ENTRY, launchShape } from "../kernel.js";
-import { tileOf } from "../rules/tile.js";
 import { COPY_READ, COPY_WRITE, LOAD } from "../simulator/group.js";
 import { RequestCosts } from "../simulator/request_costs.js";
 import { simulate } from "../simulator/simulation.js";
@@ -13,7 +13,7 @@ import { LINES_PER_LOOKUP } from "./demand.py";
 
 /** @typedef {import("../kernel.js").Kernel} Kernel */
 /** @typedef {import("../kernel.js").Size} Size */
-/** @typedef {import("../rules/tile.js").Tile} Tile */
+/** @typedef {import("../formulas/tile.js").Tile} Tile */
 /** @typedef {import("../simulator/group.js").Access} Access */
 
 /**

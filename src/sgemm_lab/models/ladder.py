@@ -7,7 +7,7 @@ from sgemm_lab.errors import LabError
 from sgemm_lab.gpu import find_gpu
 from sgemm_lab.kernel import Kernel, load_kernels
 from sgemm_lab.models.bound import Bound, bound_of
-from sgemm_lab.records.data import Record, Score
+from sgemm_lab.records.gpu_record import Record, Score
 
 GPU = "NVIDIA H200"
 SIZE = 4096

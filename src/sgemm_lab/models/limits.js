@@ -2,9 +2,9 @@
 // Which roof is the lowest over a kernel, and what would lift it to the next one: limits.py in
 // JavaScript, held equal to it by a test.
 
+import { roofAt } from "../formulas/roofs.js";
+import { sentence } from "../formulas/sentences.js";
 import { FLOP_PER_WARP_FMA, WAVEFRONT_BYTES } from "../hardware.py";
-import { roofAt } from "../rules/roofs.js";
-import { sentence } from "../rules/sentences.js";
 import { ABOVE, FAR } from "./limits.py";
 
 /**

@@ -6,9 +6,9 @@
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
+from sgemm_lab.formulas.roofs import reference_levels, roof_at
+from sgemm_lab.formulas.sentences import sentence
 from sgemm_lab.hardware import FLOP_PER_WARP_FMA, WAVEFRONT_BYTES
-from sgemm_lab.rules.roofs import reference_levels, roof_at
-from sgemm_lab.rules.sentences import sentence
 
 ABOVE = 1.25
 """A point this far over its roof is not held by it."""

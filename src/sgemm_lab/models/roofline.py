@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from sgemm_lab.gpu import GPUS, Gpu, is_model
 from sgemm_lab.hardware import FLOP_PER_WARP_FMA, WAVEFRONT_BYTES
 from sgemm_lab.kernel import Kernel, Size
-from sgemm_lab.records.data import Device, Record, Run, Spread
+from sgemm_lab.records.gpu_record import Device, Record, Run, Spread
 
 
 @dataclass(frozen=True)

@@ -6,10 +6,10 @@ from dataclasses import dataclass
 from sgemm_lab.kernel import Size, load_kernels
 from sgemm_lab.models.bound import bound_of
 from sgemm_lab.models.roofline import sheet_of
-from sgemm_lab.records import fewer
-from sgemm_lab.records.data import Record, Score
-from sgemm_lab.records.fewer import FewerRecord, FewerScore
+from sgemm_lab.records import strassen
+from sgemm_lab.records.gpu_record import Record, Score
 from sgemm_lab.records.store import scores
+from sgemm_lab.records.strassen import StrassenRecord, StrassenScore
 
 
 @dataclass(frozen=True)
@@ -51,7 +51,7 @@ class Line:
 
 def lines(
     records: Sequence[Record],
-    strassen: Iterable[FewerRecord],
+    strassen_records: Iterable[StrassenRecord],
     gpu: str = "",
     *,
     bounds: bool = True,
@@ -60,7 +60,7 @@ def lines(
 
     Args:
         records: of kernels.
-        strassen: of Strassen's product.
+        strassen_records: of Strassen's product.
         gpu: only of GPUs whose name contains this, in letters of any size.
         bounds: whether to work out what bounds each; it takes seconds.
     """
@@ -71,14 +71,14 @@ def lines(
         for score in scores(records)
     ] + [
         _line(score, score.arithmetic, score.levels)
-        for record in strassen
-        for score in fewer.scores(record)
+        for record in strassen_records
+        for score in strassen.scores(record)
     ]
     return [line for line in found if gpu.lower() in line.gpu.lower()]
 
 
 def _line(
-    score: Score | FewerScore,
+    score: Score | StrassenScore,
     arithmetic: str | None,
     levels: int | None,
     bound_by: str | None = None,

@@ -12,8 +12,8 @@ from pathlib import Path
 from sgemm_lab.errors import LabError
 from sgemm_lab.files import data_folder, locked
 from sgemm_lab.kernel import book_kernel
-from sgemm_lab.records.data import Device, Record, Run, Score
-from sgemm_lab.records.kind import Kind
+from sgemm_lab.records.gpu_record import Device, Record, Run, Score
+from sgemm_lab.records.json_files import Kind
 
 RECORDS = Kind(Record, "Record anew, or use the version of the book that wrote it.")
 """What ``sgemm-lab record`` writes."""

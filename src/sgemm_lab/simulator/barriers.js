@@ -3,15 +3,15 @@
 // barriers.py in JavaScript; there it says by what rule.
 
 import { WARP } from "../hardware.py";
+import { StuckError } from "./divergence.js";
 import { both, countNonzero, flatnonzero, less, warpsAmong } from "./group.js";
-import { StuckError } from "./paths.js";
 
 /** @typedef {import("./group.js").BlockBatch} BlockBatch */
-/** @typedef {import("./paths.js").Path} Path */
-/** @typedef {import("./paths.js").Program} Program */
-/** @typedef {import("./paths.js").Wait} Wait */
+/** @typedef {import("./divergence.js").Path} Path */
+/** @typedef {import("./divergence.js").Program} Program */
+/** @typedef {import("./divergence.js").Wait} Wait */
 /** @typedef {import("./registers.js").Mask} Mask */
-/** @typedef {import("./tally.js").Tally} Tally */
+/** @typedef {import("./execution_counts.js").Tally} Tally */
 
 /** @typedef {{ program: Program, path: Path, wait: Wait, lanes: Mask }} Waiting threads at a barrier */
 

@@ -13,10 +13,10 @@ import numpy as np
 import numpy.typing as npt
 
 from sgemm_lab.hardware import WARP
+from sgemm_lab.simulator.divergence import Path, Program, StuckError, Wait
+from sgemm_lab.simulator.execution_counts import Tally
 from sgemm_lab.simulator.group import BlockBatch, warps_among
-from sgemm_lab.simulator.paths import Path, Program, StuckError, Wait
 from sgemm_lab.simulator.registers import Mask
-from sgemm_lab.simulator.tally import Tally
 
 _NOWHERE = -1
 _RETRIES = 200

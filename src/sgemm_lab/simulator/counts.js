@@ -6,12 +6,12 @@ import { SECTOR_BYTES, WARP } from "../hardware.py";
 import { ATOMIC, COPY_READ, COPY_WRITE, LOAD, STORE } from "./group.js";
 import { RequestCosts } from "./request_costs.js";
 
-/** @typedef {import("./flow.js").BasicBlock} BasicBlock */
+/** @typedef {import("./control_flow.js").BasicBlock} BasicBlock */
 /** @typedef {import("./group.js").Access} Access */
 /** @typedef {import("./group.js").BulkCopy} BulkCopy */
-/** @typedef {import("./merging.js").Merged} Merged */
+/** @typedef {import("./access_merging.js").Merged} Merged */
 /** @typedef {import("./ptx.js").Instruction} Instruction */
-/** @typedef {import("./tally.js").Tally} Tally */
+/** @typedef {import("./execution_counts.js").Tally} Tally */
 
 const NAMES = /** @type {const} */ ([
   ...["global_load_requests", "global_load_sectors", "global_load_bytes"],

@@ -10,9 +10,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from sgemm_lab.formulas.memory import global_sectors, shared_cost
 from sgemm_lab.hardware import SECTOR_BYTES, WARP, WORD_BYTES
-from sgemm_lab.rules.memory import global_sectors, shared_cost
-from sgemm_lab.simulator.flow import BasicBlock
+from sgemm_lab.simulator.access_merging import Merged, WideAccess
+from sgemm_lab.simulator.control_flow import BasicBlock
+from sgemm_lab.simulator.execution_counts import Tally
 from sgemm_lab.simulator.group import (
     ATOMIC,
     COPY_READ,
@@ -23,11 +25,9 @@ from sgemm_lab.simulator.group import (
     BulkCopy,
     ThreadGroup,
 )
-from sgemm_lab.simulator.merging import Merged, WideAccess
-from sgemm_lab.simulator.places import Location
 from sgemm_lab.simulator.ptx import Instruction
 from sgemm_lab.simulator.registers import Mask
-from sgemm_lab.simulator.tally import Tally
+from sgemm_lab.simulator.source_locations import Location
 
 Array = npt.NDArray[Any]
 

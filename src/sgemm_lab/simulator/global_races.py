@@ -28,7 +28,7 @@ from sgemm_lab.simulator.group import (
 from sgemm_lab.simulator.hazards import HazardLog
 from sgemm_lab.simulator.ptx import TYPE_BYTES, Instruction
 from sgemm_lab.simulator.registers import Mask
-from sgemm_lab.simulator.same_store import loses, words_of
+from sgemm_lab.simulator.write_conflicts import loses, words_of
 
 Array = npt.NDArray[Any]
 

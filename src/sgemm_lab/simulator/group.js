@@ -4,11 +4,11 @@
 
 import { WARP } from "../hardware.py";
 import { placeName } from "../text.js";
-import { Clocks, synchronisesInParts } from "./clocks.js";
 import { layOut, Memory, sharedBase, sourceName } from "./memory.js";
 import { PtxError } from "./ptx.js";
 import { RegisterFile } from "./registers.js";
 import { sentence } from "./sentences.js";
+import { Clocks, synchronisesInParts } from "./vector_clocks.js";
 
 /** @typedef {import("./memory.js").NamedArray} NamedArray */
 /** @typedef {import("./memory.js").TypedArray} TypedArray */
@@ -18,7 +18,7 @@ import { sentence } from "./sentences.js";
 /** @typedef {import("./hazard.js").Suspect} Suspect */
 /** @typedef {import("./hazard.js").Dim3} Dim3 */
 /** @typedef {[number, number]} Warp slot and number of a warp */
-/** @typedef {import("./clocks.js").Row} Row */
+/** @typedef {import("./vector_clocks.js").Row} Row */
 
 /** @typedef {"load" | "store" | "atomic" | "copy read" | "copy write"} Kind */
 

@@ -14,13 +14,13 @@ import numpy as np
 import numpy.typing as npt
 
 from sgemm_lab.hardware import WARP
-from sgemm_lab.simulator.clocks import Clocks, synchronises_in_parts
 from sgemm_lab.simulator.images import Image
 from sgemm_lab.simulator.memory import Memory, NamedArray, lay_out, shared_base, source_name
 from sgemm_lab.simulator.ptx import Instruction, PtxKernel, Register
 from sgemm_lab.simulator.ptx_text import PtxError
 from sgemm_lab.simulator.registers import Mask, RegisterFile
 from sgemm_lab.simulator.sentences import sentence
+from sgemm_lab.simulator.vector_clocks import Clocks, synchronises_in_parts
 from sgemm_lab.text import place_name
 
 LOAD, STORE, ATOMIC, COPY_READ, COPY_WRITE = "load", "store", "atomic", "copy read", "copy write"

@@ -16,10 +16,10 @@ from sgemm_lab.simulator.group import (
 )
 from sgemm_lab.simulator.images import Image
 from sgemm_lab.simulator.memory import NamedArray
-from sgemm_lab.simulator.places import Location
 from sgemm_lab.simulator.ptx import Instruction
 from sgemm_lab.simulator.registers import Mask
 from sgemm_lab.simulator.sentences import sentence
+from sgemm_lab.simulator.source_locations import Location
 
 Array = npt.NDArray[Any]
 

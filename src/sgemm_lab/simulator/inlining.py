@@ -12,9 +12,9 @@ from dataclasses import dataclass
 from itertools import count
 
 from sgemm_lab.errors import LabError
-from sgemm_lab.simulator.places import file_table, place_after
 from sgemm_lab.simulator.ptx_text import closing_brace
 from sgemm_lab.simulator.sentences import sentence
+from sgemm_lab.simulator.source_locations import file_table, place_after
 
 DEEPEST = 24
 """Times that a function which calls itself once is written out inside itself."""

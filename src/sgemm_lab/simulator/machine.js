@@ -7,32 +7,32 @@ import { APPROXIMATIONS } from "./approximations.js";
 import { ARITHMETIC } from "./arithmetic.js";
 import { ASYNC_COPIES } from "./async_copies.js";
 import { runToTheEnd } from "./barriers.js";
+import { basicBlocks } from "./control_flow.js";
 import { CONVERSIONS } from "./conversions.js";
-import { basicBlocks } from "./flow.js";
+import { Program } from "./divergence.js";
 import { BlockBatch, countNonzero, ThreadGroup } from "./group.js";
 import { HALF_OPERATIONS } from "./half_operations.js";
 import { MBARRIER_OPERATIONS } from "./mbarrier_operations.js";
 import { MEMORY_OPERATIONS } from "./memory_operations.js";
 import { registersOf } from "./operands.js";
 import { overRuns } from "./operations.js";
-import { Program } from "./paths.js";
 import { PtxError } from "./ptx.js";
 import { sentence } from "./sentences.js";
 import { TENSOR_OPERATIONS } from "./tensor_operations.js";
 import { WARP_OPERATIONS } from "./warp_operations.js";
 
-/** @typedef {import("./flow.js").BasicBlock} BasicBlock */
+/** @typedef {import("./control_flow.js").BasicBlock} BasicBlock */
 /** @typedef {import("./group.js").Launch} Launch */
 /** @typedef {import("./operations.js").Binder} Binder */
 /** @typedef {import("./operations.js").Match} Match */
 /** @typedef {import("./operations.js").Step} Step */
-/** @typedef {import("./paths.js").BlockBarrier} BlockBarrier */
-/** @typedef {import("./paths.js").Condition} Condition */
-/** @typedef {import("./paths.js").Segment} Segment */
+/** @typedef {import("./divergence.js").BlockBarrier} BlockBarrier */
+/** @typedef {import("./divergence.js").Condition} Condition */
+/** @typedef {import("./divergence.js").Segment} Segment */
 /** @typedef {import("./ptx.js").Guard} Guard */
 /** @typedef {import("./ptx.js").Instruction} Instruction */
 /** @typedef {import("./ptx.js").PtxKernel} PtxKernel */
-/** @typedef {import("./tally.js").Tally} Tally */
+/** @typedef {import("./execution_counts.js").Tally} Tally */
 /** @typedef {(done: number, all: number) => void} Progress blocks done, and all of them */
 
 const OPERATIONS = [

@@ -9,38 +9,38 @@ import numpy as np
 from sgemm_lab.simulator import (
     approximations,
     arithmetic,
-    fusing,
+    fma_contraction,
     half_operations,
     image_operations,
     mbarrier_operations,
     memory_operations,
     rare_operations,
-    stops,
     tensor_operations,
+    traps,
     warp_operations,
     wmma_operations,
 )
 from sgemm_lab.simulator.barriers import run_to_the_end
-from sgemm_lab.simulator.bundles import Bundle, bundles
-from sgemm_lab.simulator.flow import BasicBlock, basic_blocks
+from sgemm_lab.simulator.control_flow import BasicBlock, basic_blocks
+from sgemm_lab.simulator.divergence import BlockBarrier, Code, Program, Segment, warps_of
+from sgemm_lab.simulator.execution_counts import Tally
 from sgemm_lab.simulator.fma import fma32
+from sgemm_lab.simulator.fma_batches import Bundle, bundles
 from sgemm_lab.simulator.group import BlockBatch, Launch, ThreadGroup
 from sgemm_lab.simulator.operands import registers_of
 from sgemm_lab.simulator.operations import Binder, Step, value
-from sgemm_lab.simulator.paths import BlockBarrier, Code, Program, Segment, warps_of
 from sgemm_lab.simulator.ptx import TEXTURE, Guard, Instruction, PtxKernel, Register
 from sgemm_lab.simulator.ptx_text import PtxError
 from sgemm_lab.simulator.registers import Mask
 from sgemm_lab.simulator.sentences import sentence
-from sgemm_lab.simulator.tally import Tally
-from sgemm_lab.simulator.unset import mark, marked
+from sgemm_lab.simulator.uninitialized_registers import mark, marked
 
 _OPERATIONS = [
     (re.compile(pattern), binder)
     for module in (
         arithmetic,
         approximations,
-        fusing,
+        fma_contraction,
         half_operations,
         memory_operations,
         mbarrier_operations,
@@ -49,7 +49,7 @@ _OPERATIONS = [
         wmma_operations,
         image_operations,
         rare_operations,
-        stops,
+        traps,
     )
     for pattern, binder in module.OPERATIONS
 ]

@@ -5,13 +5,13 @@
 import { WARP } from "../hardware.py";
 import { addressOf, begin } from "./accesses.js";
 import { landCopies } from "./async_copies.js";
-import { learn } from "./clocks.js";
 import { COPY_READ, COPY_WRITE, flatnonzero, Site, STORE } from "./group.js";
 import { SHARED_WINDOW } from "./memory.py";
 import { PtxError } from "./ptx.js";
 import { sentence } from "./sentences.js";
+import { learn } from "./vector_clocks.js";
 
-/** @typedef {import("./clocks.js").Row} Row */
+/** @typedef {import("./vector_clocks.js").Row} Row */
 /** @typedef {import("./group.js").Access} Access */
 /** @typedef {import("./group.js").BlockBatch} BlockBatch */
 /** @typedef {import("./group.js").BulkCopy} BulkCopy */

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from sgemm_lab.hardware import WARP, WORD_BYTES
-from sgemm_lab.simulator.clocks import Row
 from sgemm_lab.simulator.group import (
     COPY_READ,
     COPY_WRITE,
@@ -27,6 +26,7 @@ from sgemm_lab.simulator.ptx import Instruction, Operand, Pair, Register
 from sgemm_lab.simulator.ptx_text import PtxError
 from sgemm_lab.simulator.registers import Mask
 from sgemm_lab.simulator.sentences import sentence
+from sgemm_lab.simulator.vector_clocks import Row
 
 if TYPE_CHECKING:
     from sgemm_lab.simulator.group import BlockBatch, ThreadGroup

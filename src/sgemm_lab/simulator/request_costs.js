@@ -1,5 +1,5 @@
 // @ts-check
-// What the requests of many warps cost, one access at a time: the rules of rules/memory.py, in loops
+// What the requests of many warps cost, one access at a time: the rules of formulas/memory.py, in loops
 // that allocate nothing. A test holds them equal to those.
 
 import { BANKS, SECTOR_BYTES, WARP, WORD_BYTES } from "../hardware.py";

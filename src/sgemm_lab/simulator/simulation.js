@@ -3,34 +3,34 @@
 // runs to its end without a pause, so a page calls it in a Worker.
 
 import { LabError } from "../errors.js";
-import { ClockRaceDetector } from "./clock_races.js";
-import { synchronisesInParts } from "./clocks.js";
+import { mergeSharedAccesses } from "./access_merging.js";
 import { collect, RequestCounter } from "./counts.js";
+import { StuckError } from "./divergence.js";
+import { Tally } from "./execution_counts.js";
 import { Launch } from "./group.js";
 import { HazardLog } from "./hazards.js";
 import { refuseImpossible } from "./limits.js";
 import { flowOf, runLockstep, runWarpAfterWarp } from "./machine.js";
 import { globalMemory, layOut, readBack } from "./memory.js";
 import { GLOBAL_BASE } from "./memory.py";
-import { mergeSharedAccesses } from "./merging.js";
-import { NeverSet } from "./never_set.js";
-import { StuckError } from "./paths.js";
 import { parse } from "./ptx.js";
-import { RaceDetector } from "./races.js";
 import { sentence } from "./sentences.js";
-import { Tally } from "./tally.js";
+import { RaceDetector } from "./shared_races.js";
 import { TraceRecorder } from "./trace.js";
+import { NeverSet } from "./uninitialized_values.js";
 import { unrollShortLoops } from "./unroll.js";
+import { ClockRaceDetector } from "./vector_clock_races.js";
+import { synchronisesInParts } from "./vector_clocks.js";
 import { WarpRecorder } from "./warp_requests.js";
 
 /** @typedef {import("./counts.js").Counts} Counts */
-/** @typedef {import("./flow.js").BasicBlock} BasicBlock */
+/** @typedef {import("./control_flow.js").BasicBlock} BasicBlock */
 /** @typedef {import("./group.js").Dim3} Dim3 */
 /** @typedef {import("./group.js").Observer} Observer */
 /** @typedef {import("./hazard.js").Hazard} Hazard */
 /** @typedef {import("./machine.js").Progress} Progress */
 /** @typedef {import("./memory.js").TypedArray} TypedArray */
-/** @typedef {import("./merging.js").Merged} Merged */
+/** @typedef {import("./access_merging.js").Merged} Merged */
 /** @typedef {import("./ptx.js").PtxKernel} PtxKernel */
 /** @typedef {import("./trace.js").Trace} Trace */
 /** @typedef {import("./warp_requests.js").WarpRequest} WarpRequest */

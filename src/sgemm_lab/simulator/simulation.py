@@ -10,12 +10,12 @@ import numpy as np
 import numpy.typing as npt
 
 from sgemm_lab.errors import LabError
-from sgemm_lab.simulator.clock_races import ClockRaceDetector
-from sgemm_lab.simulator.clocks import synchronises_in_parts
-from sgemm_lab.simulator.collector import seldom_collecting
+from sgemm_lab.simulator.access_merging import Merged, merge_shared_accesses
+from sgemm_lab.simulator.control_flow import BasicBlock
 from sgemm_lab.simulator.counts import Counts, RequestCounter, collect
-from sgemm_lab.simulator.flow import BasicBlock
-from sgemm_lab.simulator.fusing import fuse_products
+from sgemm_lab.simulator.divergence import StuckError
+from sgemm_lab.simulator.execution_counts import Tally
+from sgemm_lab.simulator.fma_contraction import fuse_products
 from sgemm_lab.simulator.global_races import GlobalRaceDetector
 from sgemm_lab.simulator.group import Dim3, Launch, Observer
 from sgemm_lab.simulator.hazards import Hazard, HazardLog
@@ -23,17 +23,17 @@ from sgemm_lab.simulator.images import Image, Sampling
 from sgemm_lab.simulator.limits import refuse_impossible
 from sgemm_lab.simulator.machine import flow_of, run_lockstep, run_warp_after_warp
 from sgemm_lab.simulator.memory import GLOBAL_BASE, Memory, global_memory, lay_out, read_back
-from sgemm_lab.simulator.merging import Merged, merge_shared_accesses
-from sgemm_lab.simulator.never_set import NeverSet
-from sgemm_lab.simulator.paths import StuckError
 from sgemm_lab.simulator.ptx import PtxKernel, parse
-from sgemm_lab.simulator.races import RaceDetector
+from sgemm_lab.simulator.relaxed_gc import relaxed_gc
 from sgemm_lab.simulator.sentences import sentence
-from sgemm_lab.simulator.tally import Tally
+from sgemm_lab.simulator.shared_races import RaceDetector
 from sgemm_lab.simulator.trace import Trace, TraceRecorder
+from sgemm_lab.simulator.uninitialized_registers import UnsetReads, unset_reads
+from sgemm_lab.simulator.uninitialized_values import NeverSet
 from sgemm_lab.simulator.unroll import unroll_short_loops
-from sgemm_lab.simulator.unset import UnsetReads, unset_reads
 from sgemm_lab.simulator.variables import Struct, array_of, bytes_of
+from sgemm_lab.simulator.vector_clock_races import ClockRaceDetector
+from sgemm_lab.simulator.vector_clocks import synchronises_in_parts
 from sgemm_lab.simulator.warp_requests import WarpRecorder, WarpRequest
 
 _WORKSPACE = "the barrier of the grid"
@@ -184,7 +184,7 @@ def simulate(
         "threads": partial(run_warp_after_warp, apart=True),
     }
     # Overflow, NaN and division by zero are ordinary values on a GPU.
-    with np.errstate(all="ignore"), seldom_collecting():
+    with np.errstate(all="ignore"), relaxed_gc():
         try:
             # One block after another would wait for ever at a barrier of the grid.
             runs["lockstep" if launch.workspace else schedule](launch, blocks, tally, progress)

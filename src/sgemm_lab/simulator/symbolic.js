@@ -5,7 +5,7 @@
 import { registersWritten } from "./operands.js";
 import { TYPE_BYTES } from "./ptx.js";
 
-/** @typedef {import("./flow.js").BasicBlock} BasicBlock */
+/** @typedef {import("./control_flow.js").BasicBlock} BasicBlock */
 /** @typedef {import("./ptx.js").Address} Address */
 /** @typedef {import("./ptx.js").Instruction} Instruction */
 /** @typedef {import("./ptx.js").Operand} Operand */

@@ -7,7 +7,7 @@ aligned. This follows the registers of a kernel's PTX to prove the same.
 from dataclasses import dataclass
 
 from sgemm_lab.hardware import WORD_BYTES
-from sgemm_lab.simulator.flow import BasicBlock
+from sgemm_lab.simulator.control_flow import BasicBlock
 from sgemm_lab.simulator.memory import NamedArray
 from sgemm_lab.simulator.operands import registers_written
 from sgemm_lab.simulator.ptx import (

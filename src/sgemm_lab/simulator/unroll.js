@@ -2,11 +2,11 @@
 // The short loops that ptxas unrolls, written out: unroll.py in JavaScript, held equal to it by a
 // test. There it says how long such a loop may be.
 
-import { basicBlocks } from "./flow.js";
+import { basicBlocks } from "./control_flow.js";
 import { registersRead, registersWritten } from "./operands.js";
 import { LONGEST } from "./unroll.py";
 
-/** @typedef {import("./flow.js").BasicBlock} BasicBlock */
+/** @typedef {import("./control_flow.js").BasicBlock} BasicBlock */
 /** @typedef {import("./ptx.js").Instruction} Instruction */
 /** @typedef {import("./ptx.js").Operand} Operand */
 /** @typedef {import("./ptx.js").PtxKernel} PtxKernel */

@@ -11,7 +11,7 @@ import operator
 from collections.abc import Callable
 from dataclasses import replace
 
-from sgemm_lab.simulator.flow import BasicBlock, basic_blocks
+from sgemm_lab.simulator.control_flow import BasicBlock, basic_blocks
 from sgemm_lab.simulator.operands import registers_read, registers_written
 from sgemm_lab.simulator.ptx import Immediate, Instruction, Operand, PtxKernel, Register
 

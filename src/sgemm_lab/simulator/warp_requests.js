@@ -7,7 +7,7 @@ import { COPY_READ, LOAD } from "./group.js";
 
 /** @typedef {import("./group.js").Access} Access */
 /** @typedef {import("./memory.js").NamedArray} NamedArray */
-/** @typedef {import("./merging.js").Merged} Merged */
+/** @typedef {import("./access_merging.js").Merged} Merged */
 
 /**
  * One memory instruction of one warp. `array`: the one that the first active lane addresses.

@@ -7,9 +7,9 @@ import numpy as np
 import numpy.typing as npt
 
 from sgemm_lab.hardware import WARP
+from sgemm_lab.simulator.access_merging import Merged
 from sgemm_lab.simulator.group import COPY_READ, LOAD, Access, BulkCopy, ThreadGroup
 from sgemm_lab.simulator.memory import NamedArray
-from sgemm_lab.simulator.merging import Merged
 
 
 @dataclass(frozen=True)

@@ -1,5 +1,5 @@
 // @ts-check
-// The form in which a measured card is kept, sent and opened: records/cards.py in JavaScript.
+// The form in which a measured card is kept, sent and opened: records/webgpu_cards.py in JavaScript.
 
 import FORM from "./form.json";
 

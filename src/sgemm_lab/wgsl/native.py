@@ -16,8 +16,8 @@ import numpy as np
 
 from sgemm_lab.errors import LabError, MissingToolError
 from sgemm_lab.kernel import Kernel, Size
+from sgemm_lab.wgsl.loop_unrolling import written_out
 from sgemm_lab.wgsl.programs import all_rungs, load_programs, roof_sources
-from sgemm_lab.wgsl.writing_out import written_out
 
 FORM: str = json.loads(Path(__file__).with_name("form.json").read_text(encoding="utf-8"))
 """The form of the result."""

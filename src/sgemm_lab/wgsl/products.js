@@ -2,7 +2,7 @@
 // A product on the card: its matrices, and the programs that may compute it.
 
 import { launchShape, parseKernel, valuesOf, withConstants } from "../kernel.js";
-import { writtenOut } from "./writing_out.js";
+import { writtenOut } from "./loop_unrolling.js";
 
 /** @typedef {import("../kernel.js").Kernel} Program */
 /** @typedef {import("../kernel.js").Size} Size */

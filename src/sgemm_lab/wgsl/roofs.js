@@ -3,9 +3,9 @@
 // and how fast it multiplies and adds.
 
 import { LabError } from "../errors.js";
+import { writtenOut } from "./loop_unrolling.js";
 import { BLOCKS, COPY_BYTES, MOST_ROUNDS, PER_ROUND, THREADS } from "./native.py";
 import { medianOf } from "./spread.js";
-import { writtenOut } from "./writing_out.js";
 
 /** @typedef {import("./card.js").Card} Card */
 

@@ -2,9 +2,9 @@
 // One warp's request to shared memory, painted over the 32 banks: the words that each wavefront
 // brings.
 
+import { sharedWavefronts } from "../formulas/memory.js";
+import { asked, bankWords, laidOut } from "../formulas/requests.js";
 import { BANKS, WARP, WAVEFRONT_BYTES, WORD_BYTES } from "../hardware.py";
-import { sharedWavefronts } from "../rules/memory.js";
-import { asked, bankWords, laidOut } from "../rules/requests.js";
 import { comma, plural } from "../text.js";
 import { choiceSlider, segments, showFacts } from "./shared/controls.js";
 import { button, html, present, say, setAttributes, svg, write } from "./shared/dom.js";
@@ -31,7 +31,7 @@ import { range } from "./shared/scale.js";
 import { Scene } from "./shared/scene.js";
 
 /**
- * @typedef {import("../rules/memory.js").Wavefront} Wavefront
+ * @typedef {import("../formulas/memory.js").Wavefront} Wavefront
  * @typedef {"load" | "store"} Op
  * @typedef {{ op: Op, padding: number, swizzle: boolean, wavefront: number }} OwnState
  * @typedef {import("./shared/painter.js").PainterState & OwnState} State

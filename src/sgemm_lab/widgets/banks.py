@@ -7,9 +7,9 @@ from matplotlib.axes import Axes
 from matplotlib.patches import Rectangle
 
 from sgemm_lab.errors import LabError
+from sgemm_lab.formulas.memory import Wavefront, shared_wavefronts
+from sgemm_lab.formulas.requests import asked, bank_words, laid_out
 from sgemm_lab.hardware import BANKS, WARP, WORD_BYTES
-from sgemm_lab.rules.memory import Wavefront, shared_wavefronts
-from sgemm_lab.rules.requests import asked, bank_words, laid_out
 from sgemm_lab.style import BACKGROUND, GRID, LEVEL_COLOURS, LINE, MUTED, book_style, figure, svg
 from sgemm_lab.text import plural
 from sgemm_lab.widgets.base import html_table

@@ -47,7 +47,7 @@ _INDENT = re.compile(r"^ +", re.M)
 _MARK = re.compile(r"^(?://|/\*)# part (?P<name>\S+)(?: \*/)?\n", re.M)
 _SECONDS_BETWEEN_LOOKS = 0.3
 _ROOMS = (
-    *(".", "rules", "simulator", "counting", "checking", "models", "clang", "clang/ir"),
+    *(".", "formulas", "simulator", "counting", "checking", "models", "clang", "clang/ir"),
     *("clang/ptx", "wgsl", "exercises", "widgets", "widgets/shared"),
 )
 """Folders with JavaScript that a widget may import."""

@@ -1,9 +1,9 @@
 // @ts-check
 // One warp's request to global memory, painted over the 32-byte sectors it touches.
 
+import { globalRequest } from "../formulas/memory.js";
+import { asked, sectorWords } from "../formulas/requests.js";
 import { SECTOR_BYTES, WARP, WORD_BYTES } from "../hardware.py";
-import { globalRequest } from "../rules/memory.js";
-import { asked, sectorWords } from "../rules/requests.js";
 import { comma, plural } from "../text.js";
 import { choiceSlider, key, showFacts } from "./shared/controls.js";
 import { html, say, setAttributes, svg } from "./shared/dom.js";

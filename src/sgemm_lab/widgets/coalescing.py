@@ -6,9 +6,9 @@ import traitlets
 from matplotlib.axes import Axes
 from matplotlib.patches import Rectangle
 
+from sgemm_lab.formulas.memory import global_request
+from sgemm_lab.formulas.requests import asked, sector_words
 from sgemm_lab.hardware import SECTOR_BYTES, WARP
-from sgemm_lab.rules.memory import global_request
-from sgemm_lab.rules.requests import asked, sector_words
 from sgemm_lab.style import (
     BACKGROUND,
     FOREGROUND,

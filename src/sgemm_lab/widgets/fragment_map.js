@@ -1,8 +1,8 @@
 // @ts-check
 // Which lane of a warp holds which element where tensor cores multiply: A left, B above, C between.
 
+import { sentence } from "../formulas/sentences.js";
 import { WARP } from "../hardware.py";
-import { sentence } from "../rules/sentences.js";
 import { choiceSlider, segments } from "./shared/controls.js";
 import { button, html, say, setAttributes, svg, write } from "./shared/dom.js";
 import { keepDrawn, redrawer, roomIn } from "./shared/model.js";

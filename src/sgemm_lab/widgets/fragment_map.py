@@ -9,8 +9,8 @@ from matplotlib.patches import PathPatch, Rectangle
 from matplotlib.path import Path
 
 from sgemm_lab.errors import LabError
+from sgemm_lab.formulas.sentences import sentence
 from sgemm_lab.hardware import WARP
-from sgemm_lab.rules.sentences import sentence
 from sgemm_lab.style import FOREGROUND, GRID, LEVEL_COLOURS, LINE, MUTED, book_style, figure, svg
 from sgemm_lab.widgets.base import LabWidget, html_table
 from sgemm_lab.widgets.data import checked_items, checked_text

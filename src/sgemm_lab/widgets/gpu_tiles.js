@@ -2,7 +2,7 @@
 // The tiles of a product on several GPUs, round by round: what each multiplies, what travels, and
 // how many bytes every link has carried.
 
-import { sentence } from "../rules/sentences.js";
+import { sentence } from "../formulas/sentences.js";
 import { number } from "../text.js";
 import { choiceSlider, key } from "./shared/controls.js";
 import { button, html, say, setAttributes, svg } from "./shared/dom.js";

@@ -7,7 +7,7 @@ import traitlets
 from matplotlib.axes import Axes
 
 from sgemm_lab.errors import LabError
-from sgemm_lab.rules.sentences import sentence
+from sgemm_lab.formulas.sentences import sentence
 from sgemm_lab.style import BACKGROUND, FOREGROUND, LEVEL_COLOURS, LINE, book_style, figure, svg
 from sgemm_lab.text import number
 from sgemm_lab.widgets.base import LabWidget, html_table

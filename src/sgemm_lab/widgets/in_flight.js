@@ -1,7 +1,7 @@
 // @ts-check
 // Little's law: how many bytes must be on their way to hide a latency.
 
-import { sentence } from "../rules/sentences.js";
+import { sentence } from "../formulas/sentences.js";
 import { comma, number } from "../text.js";
 import { choiceSlider } from "./shared/controls.js";
 import { html, say } from "./shared/dom.js";

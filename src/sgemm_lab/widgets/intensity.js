@@ -2,9 +2,9 @@
 // Sliders over a kernel's tile constants: what the tile reuses, what it takes, and the roof it
 // meets.
 
+import { levelRoof, roofAt } from "../formulas/roofs.js";
+import { raising, tileOf, tileReport } from "../formulas/tile.js";
 import { MAX_REGISTERS } from "../hardware.py";
-import { levelRoof, roofAt } from "../rules/roofs.js";
-import { raising, tileOf, tileReport } from "../rules/tile.js";
 import { number, percent } from "../text.js";
 import { drawAxes } from "./shared/axes.js";
 import { moveTo } from "./shared/controls.js";
@@ -17,10 +17,10 @@ import { within } from "./shared/scale.js";
 import { Scene } from "./shared/scene.js";
 
 /**
- * @typedef {import("../rules/tile.js").Tile} Tile
- * @typedef {import("../rules/tile.js").TileReport} TileReport
+ * @typedef {import("../formulas/tile.js").Tile} Tile
+ * @typedef {import("../formulas/tile.js").TileReport} TileReport
  * @typedef {import("./shared/roofs_chart.js").Axes} Axes
- * @typedef {import("../rules/tile.js").Constant & { label: string, default: number }} Constant
+ * @typedef {import("../formulas/tile.js").Constant & { label: string, default: number }} Constant
  *
  * @typedef {object} State
  * @property {RoofedGpu[]} gpus

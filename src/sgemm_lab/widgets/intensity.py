@@ -8,8 +8,8 @@ from matplotlib.axes import Axes
 from matplotlib.patches import Rectangle
 
 from sgemm_lab.errors import LabError
-from sgemm_lab.rules.roofs import roof_at
-from sgemm_lab.rules.tile import (
+from sgemm_lab.formulas.roofs import roof_at
+from sgemm_lab.formulas.tile import (
     Tile,
     bound,
     checked_constants,

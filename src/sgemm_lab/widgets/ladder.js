@@ -2,7 +2,7 @@
 // The ladder: one bar per kernel at one size on one GPU, cuBLAS of the same run as the line to
 // reach.
 
-import { ladderWords } from "../rules/comparisons.js";
+import { ladderWords } from "../formulas/comparisons.js";
 import { number, percent, plural, sizeText } from "../text.js";
 import { ladderForm } from "./ladder_form.js";
 import { choiceSlider, segments, steadyVerdict } from "./shared/controls.js";

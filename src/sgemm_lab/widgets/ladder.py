@@ -6,8 +6,8 @@ from typing import Any, NotRequired, TypedDict
 import traitlets
 
 from sgemm_lab.errors import LabError
+from sgemm_lab.formulas.comparisons import ladder_words
 from sgemm_lab.kernel import Size
-from sgemm_lab.rules.comparisons import ladder_words
 from sgemm_lab.style import CUBLAS, FOREGROUND, KERNEL, book_style, figure, svg
 from sgemm_lab.text import number, percent, size_text
 from sgemm_lab.widgets.base import LabWidget, html_table

@@ -2,7 +2,7 @@
 // The main loops of one kernel or two as ribbons of instructions: what each is for, and which of them
 // wait for a register bank.
 
-import { sentence } from "../rules/sentences.js";
+import { sentence } from "../formulas/sentences.js";
 import { comma, percent, plural, tenthsPercent } from "../text.js";
 import { choiceSlider, key, showFacts } from "./shared/controls.js";
 import { button, html, say, setAttributes, svg } from "./shared/dom.js";

@@ -9,7 +9,7 @@ from matplotlib.patches import Patch, PathPatch, Rectangle
 from matplotlib.path import Path
 
 from sgemm_lab.errors import LabError
-from sgemm_lab.rules.sentences import sentence
+from sgemm_lab.formulas.sentences import sentence
 from sgemm_lab.style import (
     BACKGROUND,
     CUBLAS,

@@ -2,7 +2,7 @@
 // A product on very many GPUs, on paper: efficiency by their number, in two dimensions and with
 // copies of A and B.
 
-import { leastGpus, onPaper, paperWords } from "../rules/on_paper.js";
+import { leastGpus, onPaper, paperWords } from "../formulas/scaling_model.js";
 import { comma, number, percent } from "../text.js";
 import { choiceSlider, key } from "./shared/controls.js";
 import { html, say, setAttributes, svg } from "./shared/dom.js";

@@ -7,7 +7,7 @@ import traitlets
 from matplotlib.axes import Axes
 
 from sgemm_lab.errors import LabError
-from sgemm_lab.rules.on_paper import OnPaper, least_gpus, on_paper, paper_words
+from sgemm_lab.formulas.scaling_model import OnPaper, least_gpus, on_paper, paper_words
 from sgemm_lab.style import FOREGROUND, LEVEL_COLOURS, book_style, figure, svg
 from sgemm_lab.text import number, percent
 from sgemm_lab.widgets.base import LabWidget, html_table

@@ -2,8 +2,8 @@
 // The memory ladder: latency and bandwidth of each level of memory on one GPU, on log scales, and
 // in words what a number means for the arithmetic units.
 
+import { memoryWords } from "../formulas/comparisons.js";
 import { FLOAT_BYTES, FLOP_PER_FMA, WARP } from "../hardware.py";
-import { memoryWords } from "../rules/comparisons.js";
 import { number, ratio } from "../text.js";
 import { segments, steadyVerdict } from "./shared/controls.js";
 import { html, setAttributes, svg } from "./shared/dom.js";
@@ -22,7 +22,7 @@ import { Scene } from "./shared/scene.js";
  * @property {number} sms
  * @property {number} clock_mhz
  * @property {number} fma_gflops
- * @typedef {import("../rules/comparisons.js").MeasuredGpu & More} Gpu
+ * @typedef {import("../formulas/comparisons.js").MeasuredGpu & More} Gpu
  * @typedef {{ gpus: Gpu[], gpu: string, show: "both" | Kind, selected: string }} State
  *
  * A row of the picture.

@@ -8,7 +8,7 @@ from matplotlib.axes import Axes
 from matplotlib.ticker import FuncFormatter
 
 from sgemm_lab.errors import LabError
-from sgemm_lab.rules.comparisons import memory_words
+from sgemm_lab.formulas.comparisons import memory_words
 from sgemm_lab.style import FOREGROUND, LEVEL_COLOURS, LEVEL_MARKERS, MUTED, book_style, figure, svg
 from sgemm_lab.text import number
 from sgemm_lab.widgets.base import LabWidget, html_table

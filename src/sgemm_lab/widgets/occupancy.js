@@ -1,9 +1,9 @@
 // @ts-check
 // The occupancy calculator: what a block takes, how many fit on an SM, and what decides it.
 
+import { blockTakes, fitOf, fitWords, smHas } from "../formulas/occupancy.js";
+import { REGISTER_UNIT, THREADS_PER_BLOCK } from "../formulas/occupancy.py";
 import { MAX_REGISTERS, WARP } from "../hardware.py";
-import { blockTakes, fitOf, fitWords, smHas } from "../rules/occupancy.js";
-import { REGISTER_UNIT, THREADS_PER_BLOCK } from "../rules/occupancy.py";
 import { comma, number, plural, tenthsPercent } from "../text.js";
 import { fillTo } from "./shared/controls.js";
 import { html, say, setAttributes, svg } from "./shared/dom.js";
@@ -13,9 +13,9 @@ import { within } from "./shared/scale.js";
 import { Scene } from "./shared/scene.js";
 
 /**
- * @typedef {import("../rules/occupancy.js").Launch} Launch
- * @typedef {import("../rules/occupancy.js").Sm} Sm
- * @typedef {import("../rules/occupancy.js").Resource} Resource
+ * @typedef {import("../formulas/occupancy.js").Launch} Launch
+ * @typedef {import("../formulas/occupancy.js").Sm} Sm
+ * @typedef {import("../formulas/occupancy.js").Resource} Resource
  * @typedef {Sm & { id: string, name: string, compute_capability: string }} Gpu
  * @typedef {object} Kernel
  * @property {string} name

@@ -8,7 +8,7 @@ from matplotlib.axes import Axes
 from matplotlib.patches import Rectangle
 
 from sgemm_lab.errors import LabError
-from sgemm_lab.rules.occupancy import (
+from sgemm_lab.formulas.occupancy import (
     LIMITS,
     REGISTERS_PER_SM,
     Fit,
@@ -54,7 +54,7 @@ class Sm(TypedDict):
 
     id: str
     name: str
-    compute_capability: str  # such as "8.0", one of sgemm_lab.rules.occupancy.LIMITS
+    compute_capability: str  # such as "8.0", one of sgemm_lab.formulas.occupancy.LIMITS
 
 
 class Preset(TypedDict):

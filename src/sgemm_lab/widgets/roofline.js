@@ -2,7 +2,7 @@
 // The roofline: roofs of one GPU, one memory level at a time, kernels as points and as bars, a probe
 // that reads the roofs at any intensity.
 
-import { roofAt } from "../rules/roofs.js";
+import { roofAt } from "../formulas/roofs.js";
 import { contentOf, follow } from "./roofline_model.js";
 import { drawRoofline, glide, makeLayers, placeOf } from "./roofline_picture.js";
 import { barRows, keyEntries, pointText, probeText, probeValue } from "./roofline_words.js";

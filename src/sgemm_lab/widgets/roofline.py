@@ -9,8 +9,8 @@ import traitlets
 from matplotlib.axes import Axes
 
 from sgemm_lab.errors import LabError
+from sgemm_lab.formulas.roofs import reference_levels, roof_at
 from sgemm_lab.models.limits import limit_words
-from sgemm_lab.rules.roofs import reference_levels, roof_at
 from sgemm_lab.style import (
     BACKGROUND,
     FOREGROUND,

@@ -1,7 +1,7 @@
 // @ts-check
 // What the roofline shows of one GPU: one level of memory with its points, or all levels at once.
 
-import { referenceLevels } from "../rules/roofs.js";
+import { referenceLevels } from "../formulas/roofs.js";
 import { put } from "./shared/model.js";
 import { chartLimits } from "./shared/roofs_chart.js";
 

@@ -1,8 +1,8 @@
 // @ts-check
 // What the roofline tells: about a point, about an intensity, about its signs.
 
+import { roofAt } from "../formulas/roofs.js";
 import { limitWords } from "../models/limits.js";
-import { roofAt } from "../rules/roofs.js";
 import { number, percent } from "../text.js";
 import { html, present, svg } from "./shared/dom.js";
 import { HUES, LEVEL_NAMES, mark } from "./shared/levels.js";

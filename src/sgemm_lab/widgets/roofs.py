@@ -9,7 +9,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, LogLocator
 
-from sgemm_lab.rules.roofs import reference_levels
+from sgemm_lab.formulas.roofs import reference_levels
 from sgemm_lab.style import BACKGROUND, FOREGROUND, LEVEL_COLOURS
 from sgemm_lab.text import number
 

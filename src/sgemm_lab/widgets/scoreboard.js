@@ -1,15 +1,15 @@
 // @ts-check
 // The scoreboard: a table of what was measured, with filters above it and a button in each head.
 
-import { cellWords, chosenRows, scoreWords } from "../rules/score_rows.js";
+import { cellWords, chosenRows, scoreWords } from "../formulas/scoreboard_rows.js";
 import { key } from "./shared/controls.js";
 import { button, html, say, setAttributes, write } from "./shared/dom.js";
 import { keepDrawn, put, redrawer } from "./shared/model.js";
 import { within } from "./shared/scale.js";
 
 /**
- * @typedef {import("../rules/score_rows.js").Row} Row
- * @typedef {import("../rules/score_rows.js").Column} Column
+ * @typedef {import("../formulas/scoreboard_rows.js").Row} Row
+ * @typedef {import("../formulas/scoreboard_rows.js").Column} Column
  * @typedef {{ rows: Row[], heads: Record<Column, string>, gpu: string, size: string,
  *   arithmetic: string, search: string, sort: Column, falling: boolean }} State
  * @typedef {"gpu" | "size" | "arithmetic"} Filter

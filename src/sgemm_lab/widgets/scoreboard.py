@@ -7,7 +7,7 @@ import traitlets
 from matplotlib.axes import Axes
 
 from sgemm_lab.errors import LabError
-from sgemm_lab.rules.score_rows import COLUMNS, cell_words, chosen_rows, score_words
+from sgemm_lab.formulas.scoreboard_rows import COLUMNS, cell_words, chosen_rows, score_words
 from sgemm_lab.style import CUBLAS, LEVEL_COLOURS, book_style, figure, svg
 from sgemm_lab.text import size_text
 from sgemm_lab.widgets.base import LabWidget, html_table

@@ -1,8 +1,8 @@
 // @ts-check
 // Speed over error: every way to multiply as a point, with switches for inputs, K and size.
 
-import { errorWords, placeWords, shownWays, wayWords } from "../rules/error_points.js";
-import { TIMED } from "../rules/error_points.py";
+import { errorWords, placeWords, shownWays, wayWords } from "../formulas/error_points.js";
+import { TIMED } from "../formulas/error_points.py";
 import { segments, steadyVerdict } from "./shared/controls.js";
 import { html, svg } from "./shared/dom.js";
 import { mark } from "./shared/levels.js";

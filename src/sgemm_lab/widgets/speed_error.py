@@ -6,7 +6,7 @@ from typing import Any, TypedDict
 import traitlets
 
 from sgemm_lab.errors import LabError
-from sgemm_lab.rules.error_points import (
+from sgemm_lab.formulas.error_points import (
     LOST,
     TIMED,
     error_of,

@@ -1,8 +1,8 @@
 // @ts-check
 // The picture of speed over error: axes, a line at the error of cuBLAS in FP32, marks and names.
 
-import { errorOf, speedOf } from "../rules/error_points.js";
-import { LOST } from "../rules/error_points.py";
+import { errorOf, speedOf } from "../formulas/error_points.js";
+import { LOST } from "../formulas/error_points.py";
 import { powerOfTen } from "../text.js";
 import { drawAxes } from "./shared/axes.js";
 import { setAttributes, svg } from "./shared/dom.js";
@@ -12,7 +12,7 @@ import { within } from "./shared/scale.js";
 import { Scene } from "./shared/scene.js";
 
 /**
- * @typedef {import("../rules/error_points.js").Way} Way
+ * @typedef {import("../formulas/error_points.js").Way} Way
  * @typedef {Way & { label: string, kind: string, chain: string }} DrawnWay
  * @typedef {import("./shared/axes.js").Axes} Axes
  * @typedef {{ way: DrawnWay, title: string, x: number, y: number, lost: boolean }} Point

@@ -8,7 +8,7 @@ from matplotlib.axes import Axes
 from matplotlib.patches import Rectangle
 
 from sgemm_lab.counting.sentences import sentence
-from sgemm_lab.counting.walk import Walk, refuse_large
+from sgemm_lab.counting.step_trace import Walk, refuse_large
 from sgemm_lab.errors import LabError
 from sgemm_lab.style import (
     BACKGROUND,
@@ -32,7 +32,7 @@ class Steps(LabWidget):
     """A launch of a kernel to play, pause and step through.
 
     Args:
-        walk: the launch, as ``sgemm_lab.counting.walk.walk`` returns it.
+        walk: the launch, as ``sgemm_lab.counting.step_trace.walk`` returns it.
         step: how many steps of the block have been made: accesses and products. Default: all where
             the launch fails, so that the failing one is seen; none where it does not.
         block: number of the block shown, x fastest. Default: the first that fails, or block 0.

@@ -4,7 +4,7 @@
 import { sentence } from "../counting/sentences.js";
 import { LabError } from "../errors.js";
 
-/** @typedef {import("../counting/walk.js").Walk} Walk */
+/** @typedef {import("../counting/step_trace.js").Walk} Walk */
 
 /**
  * The state of a step-through of a walk: at the failing step where the launch fails, else before the

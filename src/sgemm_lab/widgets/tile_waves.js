@@ -9,8 +9,8 @@ import {
   sharingWords,
   tilesOf,
   usefulShare,
-} from "../rules/tile_waves.js";
-import { LARGEST, SMALLEST } from "../rules/tile_waves.py";
+} from "../formulas/wave_quantization.js";
+import { LARGEST, SMALLEST } from "../formulas/wave_quantization.py";
 import { comma, number, percent } from "../text.js";
 import { choiceSlider, key, segments, showFacts } from "./shared/controls.js";
 import { html, say, setAttributes, svg } from "./shared/dom.js";
@@ -19,8 +19,8 @@ import { range, ticks, within } from "./shared/scale.js";
 import { Scene, scrubByPointer, slanted } from "./shared/scene.js";
 
 /**
- * @typedef {import("../rules/tile_waves.js").Product} Product
- * @typedef {import("../rules/tile_waves.js").Sharing} Sharing
+ * @typedef {import("../formulas/wave_quantization.js").Product} Product
+ * @typedef {import("../formulas/wave_quantization.js").Sharing} Sharing
  * @typedef {{ id: string, name: string, sms: number }} Chip
  * @typedef {{ bm: number, bn: number, bk: number }} Tile
  * @typedef {Tile & { name: string, even: boolean, gpu: string, note: string,

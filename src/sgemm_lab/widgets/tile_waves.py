@@ -7,7 +7,7 @@ import traitlets
 from matplotlib.axes import Axes
 
 from sgemm_lab.errors import LabError
-from sgemm_lab.rules.tile_waves import (
+from sgemm_lab.formulas.wave_quantization import (
     LARGEST,
     SMALLEST,
     Product,

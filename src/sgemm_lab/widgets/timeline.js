@@ -2,7 +2,7 @@
 // The timeline of a block's windows: when each is asked for, comes in and is multiplied, with one
 // buffer or several.
 
-import { pipelineReport, schedule } from "../rules/overlap.js";
+import { pipelineReport, schedule } from "../formulas/overlap.js";
 import { number, percent, plural } from "../text.js";
 import { choiceSlider, key, segments, showFacts } from "./shared/controls.js";
 import { html, say, setAttributes, svg } from "./shared/dom.js";
@@ -12,9 +12,9 @@ import { range, within } from "./shared/scale.js";
 import { Scene, scrubByPointer, slanted } from "./shared/scene.js";
 
 /**
- * @typedef {import("../rules/overlap.js").Pipeline} Pipeline
- * @typedef {import("../rules/overlap.js").TimedWindow} TimedWindow
- * @typedef {import("../rules/overlap.js").Piece} Piece
+ * @typedef {import("../formulas/overlap.js").Pipeline} Pipeline
+ * @typedef {import("../formulas/overlap.js").TimedWindow} TimedWindow
+ * @typedef {import("../formulas/overlap.js").Piece} Piece
  * @typedef {{ label: string, measured: number, note: string }} MeasuredPace
  * @typedef {Pipeline & MeasuredPace} Kernel
  * @typedef {Pipeline & { kernels: Kernel[], time: number }} State

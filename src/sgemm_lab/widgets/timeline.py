@@ -7,7 +7,7 @@ import traitlets
 from matplotlib.axes import Axes
 
 from sgemm_lab.errors import LabError
-from sgemm_lab.rules.overlap import COMPUTE, LOAD, Pipeline, Report, report, schedule
+from sgemm_lab.formulas.overlap import COMPUTE, LOAD, Pipeline, Report, report, schedule
 from sgemm_lab.style import (
     BACKGROUND,
     FOREGROUND,

@@ -9,12 +9,12 @@ import { usedMeanwhile } from "./walk_parties.js";
 import { phasesOf, stagesOf } from "./walk_phases.js";
 
 /**
- * A walk as counting/walk.js tells it.
- * @typedef {import("../counting/walk.js").Walk} Walk
- * @typedef {import("../counting/walk.js").WalkedArray} WalkedArray
- * @typedef {import("../counting/walk.js").WalkedStep} WalkedStep
- * @typedef {import("../counting/left_out.js").LeftStep} LeftStep
- * @typedef {import("../counting/left_out.js").LeftOut} LeftOut
+ * A walk as counting/step_trace.js tells it.
+ * @typedef {import("../counting/step_trace.js").Walk} Walk
+ * @typedef {import("../counting/step_trace.js").WalkedArray} WalkedArray
+ * @typedef {import("../counting/step_trace.js").WalkedStep} WalkedStep
+ * @typedef {import("../counting/barrier_removal.js").LeftStep} LeftStep
+ * @typedef {import("../counting/barrier_removal.js").LeftOut} LeftOut
  * @typedef {import("../counting/register_names.js").Fetched | null} Fetched
  *
  * The steps of a walk.

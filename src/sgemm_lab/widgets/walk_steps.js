@@ -1,7 +1,7 @@
 // @ts-check
 // What a walk's steps are to its picture and its words. Types alone: nothing of it runs.
 
-/** @typedef {import("../counting/walk.js").WalkedArray} WalkedArray */
+/** @typedef {import("../counting/step_trace.js").WalkedArray} WalkedArray */
 
 /**
  * What one thread does to one element. `meant` is the value that it would have with all barriers,

@@ -3,18 +3,18 @@
 // only ever read there, never run as JavaScript.
 
 import { passed, summary } from "../../checking/judge.js";
-import { checkHere } from "../../checking/on_cpu.js";
-import { walk } from "../../counting/walk.js";
+import { checkHere } from "../../checking/simulated.js";
+import { walk } from "../../counting/step_trace.js";
 import { LabError } from "../../errors.js";
-import { said } from "../../exercises/asks.js";
 import { checked } from "../../exercises/checked.js";
-import { countsOf } from "../../exercises/counted.js";
+import { said } from "../../exercises/criteria.js";
+import { countsOf } from "../../exercises/quantities.js";
 import { parseKernel } from "../../kernel.js";
 import { bound } from "../../models/bound.js";
 import { simulatedDemand } from "../../models/demand.js";
 import { startOf } from "../../widgets/steps_start.js";
 
-/** @typedef {import("../../checking/on_cpu.js").CheckedHere} CheckedHere */
+/** @typedef {import("../../checking/simulated.js").CheckedHere} CheckedHere */
 /** @typedef {import("../../kernel.js").Kernel} Kernel */
 /** @typedef {import("../../kernel.js").Size} Size */
 /** @typedef {import("../../models/bound.js").Cap} Cap */
@@ -32,7 +32,7 @@ import { startOf } from "../../widgets/steps_start.js";
  * Or of an exercise: are its lines right at a size, and is there all that is asked for?
  * @typedef {import("../../exercises/lines.js").Sent} Sent
  * @typedef {{ id: number, task: "checkLines", reader: Sent, size: Size }} LinesRequest
- * @typedef {{ id: number, task: "ask", asks: import("../../exercises/asks.js").Asks, reader: Sent,
+ * @typedef {{ id: number, task: "ask", asks: import("../../exercises/criteria.js").Asks, reader: Sent,
  *   books: Record<string, Sent> }} AskRequest
  *
  * A verdict: `says` is a sentence, `lines` the lines that it is about. `kind` is that of a hazard, or

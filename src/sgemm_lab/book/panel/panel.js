@@ -1,7 +1,7 @@
 // @ts-check
 // The panel under a listing: the reader's copy of a kernel, run and judged in the page.
 
-import { QUICK_SIZES } from "../../checking/on_cpu.py";
+import { QUICK_SIZES } from "../../checking/simulated.py";
 import { LabError } from "../../errors.js";
 import { linesOf } from "../../kernel.js";
 import { sizeText } from "../../text.js";

@@ -8,8 +8,8 @@ from sgemm_lab.lab.pictures.frame import (
     rectangle,
     words,
 )
-from sgemm_lab.several.layouts import make_plan
-from sgemm_lab.several.plan import Tile
+from sgemm_lab.multi_gpu.layouts import make_plan
+from sgemm_lab.multi_gpu.plan import Tile
 from sgemm_lab.text import plural
 from sgemm_lab.widgets.gpu_tiles import GPU_HUES
 

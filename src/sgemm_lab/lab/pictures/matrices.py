@@ -14,7 +14,7 @@ from typing import Literal, NamedTuple
 
 import numpy as np
 
-from sgemm_lab.counting.of_kernel import launch
+from sgemm_lab.counting.kernel_counts import launch
 from sgemm_lab.counting.shared_arrays import shared_parts, shared_shapes
 from sgemm_lab.cuda.shipped_ptx import kernel_ptx
 from sgemm_lab.errors import LabError

@@ -1,5 +1,6 @@
 """One SM: its schedulers with the warps of the blocks on it, registers, lanes, and its banks."""
 
+from sgemm_lab.formulas.occupancy import QUARTERS
 from sgemm_lab.gpu import Gpu
 from sgemm_lab.hardware import BANKS, WARP
 from sgemm_lab.kernel import Kernel, Size
@@ -12,7 +13,6 @@ from sgemm_lab.lab.pictures.frame import (
     rectangle,
     words,
 )
-from sgemm_lab.rules.occupancy import QUARTERS
 from sgemm_lab.text import bytes_text, plural
 
 _QUARTER = (PANEL_WIDTH - 3 * 6) / QUARTERS

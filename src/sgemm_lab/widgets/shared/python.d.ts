@@ -38,11 +38,11 @@ declare module "*/limits.py" {
   export const SHARED_LIMITS: Record<string, number>;
 }
 
-declare module "*/on_paper.py" {
+declare module "*/scaling_model.py" {
   export const BUFFERS: number;
 }
 
-declare module "*/tile_waves.py" {
+declare module "*/wave_quantization.py" {
   export const LARGEST: number;
   export const SMALLEST: number;
 }
@@ -71,14 +71,14 @@ declare module "*/error_points.py" {
   export const TIMED: number;
 }
 
-declare module "*/of_kernel.py" {
+declare module "*/kernel_counts.py" {
   export const LARGEST_MATRICES: number;
   export const LARGEST_PRODUCT: number;
   export const PATIENCE: number;
   export const PATIENCE_EACH: number;
 }
 
-declare module "*/on_cpu.py" {
+declare module "*/simulated.py" {
   export const QUICK_SIZES: [number, number, number][];
   export const TIME_LIMIT: number;
 }
@@ -109,7 +109,7 @@ declare module "*/entries.py" {
   export const PRODUCT: number;
 }
 
-declare module "*/walk.py" {
+declare module "*/step_trace.py" {
   export const LARGEST_SIDE: number;
   export const LARGEST_SUM: number;
 }
@@ -125,6 +125,6 @@ declare module "*/native.py" {
   export const THREADS: number;
 }
 
-declare module "*/writing_out.py" {
+declare module "*/loop_unrolling.py" {
   export const MOST_TURNS: number;
 }

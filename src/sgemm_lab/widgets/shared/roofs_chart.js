@@ -1,7 +1,7 @@
 // @ts-check
 // The roofs of a GPU on log-log axes, shared by the widgets that show them.
 
-import { levelRoof } from "../../rules/roofs.js";
+import { levelRoof } from "../../formulas/roofs.js";
 import { number } from "../../text.js";
 import { spotsAround, textWidth } from "./labels.js";
 import { HUES } from "./levels.js";

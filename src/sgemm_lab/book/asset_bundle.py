@@ -1,0 +1,141 @@
+"""One style sheet and one script for all pages, in place of the thirty that a theme brings.
+
+Each is joined from files of the site, in the order in which a page would load them. Looks of others
+are pruned to what the site shows. What only some pages need stays with those pages.
+"""
+
+import posixpath
+import re
+from fnmatch import fnmatch
+from pathlib import Path
+from typing import Any
+
+from sphinx.application import Sphinx
+
+from sgemm_lab.book import css_pruning
+
+SHEET = "site.css"
+SCRIPT = "site.js"
+
+_THEIR_SHEETS = (
+    "basic.css",
+    "styles/pydata-sphinx-theme.css",
+    "pygments.css",
+    "styles/sphinx-book-theme.css",
+    "copybutton.css",
+    "mystnb.*.css",
+    "sphinx-design.min.css",
+)
+_OUR_SHEETS = (
+    *("exercises.css", "panel.css", "reader_card.css", "book-theme.css", "book.css"),
+    "pictures.css",
+)
+_SCRIPTS = (
+    "documentation_options.js",
+    "doctools.js",
+    "sphinx_highlight.js",
+    "clipboard.min.js",
+    "copybutton.js",
+    "scripts/sphinx-book-theme.js",
+    "book.js",
+    "words.js",
+    "progress.js",
+    "scripts/pydata-sphinx-theme.js",
+)
+_TABS = "design-tabs.js"
+_TABS_IN_PAGE = "sd-tab-set"
+_ADDRESS = re.compile(r"""url\((["']?)(?!data:|[a-z]+:|/|#)([^"')]+)\1\)""")
+_SCRIPT_TYPES = (None, "text/javascript", "module")
+_SETTING = "DOCUMENTATION_OPTIONS."
+
+
+def lighten(
+    _app: Sphinx, _page: str, _template: str, context: dict[str, Any], _doctree: object
+) -> None:
+    """Leave to a page what is its own: sheets, scripts, and data, which go to its end.
+
+    The theme's settings go: they switch on a choice of versions and a search in the page, and this
+    book has neither.
+    """
+    context["css_files"] = [one for one in context["css_files"] if not _is_joined(one.filename)]
+    scripts, context["page_data"] = [], []
+    for one in context["script_files"]:
+        if one.attributes.get("type") not in _SCRIPT_TYPES:
+            context["page_data"].append(one)
+        elif one.filename is None and one.attributes.get("body", "").startswith(_SETTING):
+            continue
+        elif one.filename is None or not (_is_joined(one.filename) or _is_idle(one, context)):
+            scripts.append(one)
+    context["script_files"] = scripts
+
+
+def write(app: Sphinx) -> None:
+    """Write the joined sheet and the joined script beside the built pages."""
+    site = Path(app.outdir)
+    static = site / "_static"
+    script = joined_script(static)
+    (static / SCRIPT).write_text(script, encoding="utf-8")
+    names = _names(site, script)
+    (static / SHEET).write_text(joined_sheet(static, names), encoding="utf-8")
+
+
+def joined_script(static: Path) -> str:
+    """Return the scripts that all pages load, as one text."""
+    texts = (path.read_text(encoding="utf-8") for path in _found(static, _SCRIPTS))
+    # A line of its own: the last one of a script may be a comment. A script may end without ";".
+    return "".join(f"{text}\n;\n" for text in texts)
+
+
+def joined_sheet(static: Path, names: set[str]) -> str:
+    """Return the style sheets that all pages load, as one text.
+
+    Args:
+        static: the folder of the site that holds them.
+        names: classes, ids and variables that pages have or read, and words of scripts.
+    """
+    theirs, ours = (
+        "\n".join(_rebased(path, static) for path in _found(static, sheets))
+        for sheets in (_THEIR_SHEETS, _OUR_SHEETS)
+    )
+    read = names | css_pruning.variables_read(ours)
+    return css_pruning.without_unread_variables(css_pruning.pruned(theirs, names), read) + ours
+
+
+def _names(site: Path, script: str) -> set[str]:
+    """Return all that may bring a rule of a sheet, or a variable, to use."""
+    static = site / "_static"
+    names = css_pruning.names_in_script(script)
+    for path in site.rglob("*.html"):
+        names |= css_pruning.names_in_page(path.read_text(encoding="utf-8"))
+    theirs = {*_found(static, _THEIR_SHEETS)}
+    for path in static.glob("*.css"):
+        if path not in theirs and path.name != SHEET:
+            names |= css_pruning.variables_read(path.read_text(encoding="utf-8"))
+    for path in static.glob("*.js"):
+        if not path.name.startswith("panel-ptx-"):  # PTX alone, in which every word may occur
+            names |= css_pruning.names_in_script(path.read_text(encoding="utf-8"))
+    return names
+
+
+def _found(static: Path, patterns: tuple[str, ...]) -> list[Path]:
+    return [path for pattern in patterns for path in sorted(static.glob(pattern))]
+
+
+def _rebased(sheet: Path, static: Path) -> str:
+    """Return a sheet whose addresses are those seen from the folder ``static``."""
+    folder = sheet.parent.relative_to(static).as_posix()
+
+    def moved(address: re.Match[str]) -> str:
+        return f"url({posixpath.normpath(posixpath.join(folder, address[2]))})"
+
+    return _ADDRESS.sub(moved, sheet.read_text(encoding="utf-8"))
+
+
+def _is_joined(file: Any) -> bool:
+    name = str(file).removeprefix("_static/")
+    return any(fnmatch(name, one) for one in (*_THEIR_SHEETS, *_OUR_SHEETS, *_SCRIPTS))
+
+
+def _is_idle(script: Any, context: dict[str, Any]) -> bool:
+    """Say whether the page has nothing that this script works on."""
+    return str(script.filename).endswith(_TABS) and _TABS_IN_PAGE not in context.get("body", "")

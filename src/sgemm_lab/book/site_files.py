@@ -1,0 +1,93 @@
+"""Files by which a site is found: its front door, its map, and a page for who is lost.
+
+The map needs the site's address. Without one there is none: a wrong map is worse.
+"""
+
+from collections.abc import Iterable
+from html import escape
+from pathlib import Path
+
+from sphinx.application import Sphinx
+
+from sgemm_lab.book.llms_text import PageText, texts
+
+_STYLE = """\
+:root { color-scheme: light dark; }
+body { font: 1.05rem/1.6 system-ui, sans-serif; max-width: 40rem; }
+body { margin: 3rem auto; padding: 0 1rem; }
+a { color: light-dark(#0550ae, #79b8ff); }
+li { margin: 0.3rem 0; }"""
+_FIND_ROOT = 'location.pathname.replace(/(?:chapters|notebooks|_static)\\/.*$|[^/]*$/, "")'
+"""Where the address is unknown, a lost page tells the site's root from the folders that it has."""
+
+
+def write(app: Sphinx) -> None:
+    """Write the files beside the built pages."""
+    site = Path(app.outdir)
+    pages = texts(app)
+    book, base = app.config.html_title, app.config.html_baseurl
+    (site / "index.html").write_text(front_door(book, pages[0], base), encoding="utf-8")
+    (site / "404.html").write_text(lost(book, pages, base), encoding="utf-8")
+    for name in ("sitemap.xml", "robots.txt"):
+        (site / name).unlink(missing_ok=True)
+    if base:
+        (site / "sitemap.xml").write_text(site_map(pages, base), encoding="utf-8")
+    if base.count("/") == 3:  # Elsewhere nobody asks for it.
+        (site / "robots.txt").write_text(f"Sitemap: {base}sitemap.xml\n", encoding="utf-8")
+
+
+def front_door(book: str, first: PageText, base: str) -> str:
+    """Return a page that leads to the first one, and says what the book is."""
+    there = f"{first.name}.html"
+    canonical = f'<link rel="canonical" href="{escape(base + there)}">\n' if base else ""
+    head = (
+        f'<meta http-equiv="refresh" content="0; url={there}">\n{canonical}'
+        f'<meta name="description" content="{escape(first.description)}">\n'
+        f'<meta property="og:title" content="{escape(book)}">\n'
+        f'<meta property="og:description" content="{escape(first.description)}">\n'
+    )
+    return _page(book, head, f'<p><a href="{there}">{escape(book)}</a></p>')
+
+
+def lost(book: str, pages: Iterable[PageText], base: str) -> str:
+    """Return the page for an address that leads nowhere. It may be shown under any such address.
+
+    Args:
+        book: the book's title.
+        pages: what there is instead.
+        base: the site's address, or "".
+    """
+    root = (
+        f'<base href="{escape(base)}">\n'
+        if base
+        else "<script>document.head.append(Object.assign(document.createElement('base'), "
+        f"{{ href: {_FIND_ROOT} }}));</script>\n"
+    )
+    links = "\n".join(
+        f'<li><a href="{page.name}.html">{escape(page.title)}</a></li>' for page in pages
+    )
+    says = f"There is no page at this address. These are the pages of “{escape(book)}”."
+    head = f'{root}<meta name="description" content="{says}">\n'
+    return _page(
+        "No such page", head, f"<h1>No such page</h1>\n<p>{says}</p>\n<ul>\n{links}\n</ul>"
+    )
+
+
+def site_map(pages: Iterable[PageText], base: str) -> str:
+    """Return the list of all pages that search engines read."""
+    places = "\n".join(
+        f"<url><loc>{escape(f'{base}{page.name}.html')}</loc></url>" for page in pages
+    )
+    return (
+        '<?xml version="1.0" encoding="UTF-8"?>\n'
+        f'<urlset xmlns="http://www.sitemaps.org/schemas/sitemap/0.9">\n{places}\n</urlset>\n'
+    )
+
+
+def _page(title: str, head: str, body: str) -> str:
+    return (
+        '<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
+        f'<meta name="viewport" content="width=device-width, initial-scale=1">\n'
+        f"<title>{escape(title)}</title>\n{head}<style>\n{_STYLE}\n</style>\n</head>\n"
+        f"<body>\n<main>\n{body}\n</main>\n</body>\n</html>\n"
+    )

@@ -1,0 +1,104 @@
+"""Is a kernel right? Checked by simulation, with no GPU."""
+
+from collections.abc import Iterable, Iterator
+
+import numpy as np
+
+from sgemm_lab.checking.judge import AWKWARD_SIZES, CheckResult, Judge, WrongResultError
+from sgemm_lab.counting.kernel_counts import WORKSPACE, Matrix, check_size, launch
+from sgemm_lab.counting.shared_arrays import shared_parts
+from sgemm_lab.cuda.shipped_ptx import kernel_ptx
+from sgemm_lab.errors import LabError
+from sgemm_lab.kernel import ENTRY, Kernel, Size
+from sgemm_lab.simulator import EndlessLoopError, StuckError, TimeLimitError
+from sgemm_lab.simulator.hazards import plainest
+
+_QUICK_PRODUCT, _QUICK_K = 64**3, 128
+_DEEP: Size = (2, 3, 165)
+QUICK_SIZES = (
+    *(size for size in AWKWARD_SIZES if np.prod(size) <= _QUICK_PRODUCT and size[2] <= _QUICK_K),
+    _DEEP,
+)
+"""The awkward sizes that take moments to simulate, and one with many windows along K."""
+
+TIME_LIMIT = 60.0
+"""Seconds that one launch may take."""
+
+
+def check_simulated(
+    kernel: Kernel,
+    sizes: Iterable[Size] = QUICK_SIZES,
+    *,
+    seed: int = 0,
+    time_limit: float = TIME_LIMIT,
+) -> Iterator[CheckResult]:
+    """Check a kernel by simulation, size by size, as ``check`` does on a GPU.
+
+    C is judged on whole numbers, on random numbers, and where A and B hold NaN and infinity. What
+    the simulator finds on the way is a fault too: an access outside an array, a misaligned one, a
+    read of what nothing wrote, a race, a missed barrier. A launch that takes longer than
+    ``time_limit`` seconds is given up, and the sizes after it are not tried.
+
+    Raises:
+        LabError: the kernel does not compile, or cannot be compiled here.
+    """
+    ptx = kernel_ptx(kernel)
+    for m, n, k in sizes:
+        fault, refusal, error, late = None, None, 0.0, False
+        try:
+            check_size((m, n, k))
+            with np.errstate(all="ignore"):
+                error = _JudgeHere(kernel, ptx, (m, n, k), seed, time_limit).run()
+        except WrongResultError as wrong:
+            fault, error = str(wrong), float("inf")
+        except LabError as refused:
+            refusal, late = str(refused), isinstance(refused, TimeLimitError)
+        yield CheckResult(kernel.name, m, n, k, fault, refusal, error)
+        if late:
+            return
+
+
+class _JudgeHere(Judge):
+    """Runs the kernel in the simulator."""
+
+    def __init__(self, kernel: Kernel, ptx: str, size: Size, seed: int, time_limit: float) -> None:
+        super().__init__(np, size, seed, kernel.arithmetic)
+        self.shape = kernel.launch_shape(*size)
+        self.parts = shared_parts(kernel)
+        self.ptx = ptx
+        self.time_limit = time_limit
+        self.last: tuple[Matrix, Matrix] | None = None
+        self.left: Matrix | None = None
+        """The workspace as the last launch left it."""
+
+    def product(self, a: Matrix, b: Matrix) -> Matrix:
+        # A simulated launch gives the same bits again; a race is found by watching the accesses,
+        # which do not depend on the numbers.
+        if self.last is not None and self.last[0] is a:
+            return self.last[1]
+        watch = self.last is None
+        try:
+            result = launch(
+                self.ptx,
+                ENTRY,
+                self.shape,
+                a,
+                b,
+                check_hazards=watch,
+                count_requests=False,
+                time_limit=self.time_limit,
+                shared_parts=self.parts,
+                workspace=self.left,
+            )
+        except (EndlessLoopError, StuckError) as endless:
+            raise WrongResultError(str(endless)) from None
+        if result.hazards:
+            # Warps that pass different barriers explain what else is found.
+            found = (plainest(result.hazards), *result.warnings[:1])
+            raise WrongResultError(" ".join(map(str, found)))
+        for name, given in (("A", a), ("B", b)):
+            self.refuse_changed(name, given, result.arrays[name])
+        self.left = result.arrays.get(WORKSPACE)
+        c = result.arrays["C"].reshape(self.m, self.n)
+        self.last = (a, c)
+        return c

@@ -1,0 +1,84 @@
+"""What the command line says of a CUDA file that is not the book's: its kernel and its launch."""
+
+import argparse
+import re
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from sgemm_lab.cli.arguments import MOST_DIGITS, macro, natural, refusal
+from sgemm_lab.errors import LabError
+from sgemm_lab.kernel import has_head_comment, read_source, terms
+
+if TYPE_CHECKING:
+    from sgemm_lab.external_cuda.launch import ExternalKernel
+
+EXTERNAL_GROUP = "a CUDA file of anybody, without the book's head comment"
+"""What the help calls the arguments of such a file."""
+
+FILES = (".cu", ".cuh")
+"""How the names of CUDA files end."""
+
+
+def add_external_arguments(group: Any) -> None:
+    """Declare what such a file needs besides its name."""
+    group.add_argument("--entry", metavar="NAME",
+                       help="the kernel, where there are several; of a template with its values, "
+                       "such as 'tiled<16>'")  # fmt: skip
+    group.add_argument("--grid", type=shape, metavar="X,Y,Z",
+                       help="blocks: numbers, or such as 'ceil(N/32),ceil(M/32)'")  # fmt: skip
+    group.add_argument("--block", type=shape, metavar="X,Y,Z", help="threads of a block")
+    group.add_argument("--args", metavar="ARGUMENTS",
+                       help="what the kernel is given, in its order, such as "
+                       "'M N K 1.0 A B 0.0 C' or 'x:in:4096 y:out:4096 n=4096'; "
+                       "default: told by names and types")  # fmt: skip
+    group.add_argument("-I", dest="include", type=Path, action="append", default=[],
+                       metavar="FOLDER", help="where its headers lie; may be repeated")  # fmt: skip
+    group.add_argument("--define", type=macro, action="append", default=[], metavar="K=V",
+                       help="set a macro; may be given more than once")  # fmt: skip
+    group.add_argument("--shared-bytes", type=natural, default=0, metavar="B",
+                       help="dynamic shared memory of a block")  # fmt: skip
+
+
+def shape(text: str) -> tuple[str, ...]:
+    """Read "X,Y,Z", each a number or arithmetic."""
+    parts = tuple(terms(text))
+    if not 1 <= len(parts) <= 3 or not all(parts) or re.search(rf"\d{{{MOST_DIGITS + 1}}}", text):
+        raise refusal(text, "is no shape. Write X,Y, such as 8,16.")
+    return parts
+
+
+def is_external(options: argparse.Namespace, name: str) -> bool:
+    """Say whether a file or name is to be run as the options tell, not by its head comment."""
+    expect = getattr(options, "expect", [])
+    told = (options.entry, options.grid, options.block, options.args, options.define, expect)
+    if any(told) or options.include or options.shared_bytes or name.endswith(".cuh"):
+        return True
+    return name.endswith(".cu") and not has_head_comment(read_source(Path(name)))
+
+
+def external_kernel(options: argparse.Namespace, name: str) -> "ExternalKernel":
+    """Return the kernel that the options tell.
+
+    Raises:
+        LabError: it is one of the book, or the file cannot be read.
+    """
+    from sgemm_lab.external_cuda.compile_file import Pasted
+    from sgemm_lab.external_cuda.launch import ExternalKernel
+
+    if not name.endswith(FILES):
+        raise LabError(
+            "Only a file of your own takes --entry, --grid, --block and --args. A kernel of the "
+            "book takes none of them; its constants are set by name: 'tiled:TILE=16'."
+        )
+    path = Path(name)
+    pasted = Pasted(
+        path.name,
+        read_source(path),
+        path.parent,
+        options.entry,
+        tuple(options.include),
+        dict(options.define),
+    )
+    return ExternalKernel(
+        pasted, options.grid or (), options.block or (), str(options.shared_bytes), options.args
+    )

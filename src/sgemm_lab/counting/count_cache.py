@@ -1,0 +1,93 @@
+"""Cached counts, shipped with the package.
+
+A count depends on the PTX and on the simulator's source, and on nothing else. The cache stores a
+hash of both with each count. If either hash differs, the cache has no entry and the caller runs
+the simulator. ``make counts`` rebuilds the cache.
+"""
+
+import ast
+import hashlib
+import json
+from collections.abc import Mapping
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+from sgemm_lab.files import PACKAGE, write_whole
+
+FILE = Path(__file__).with_name("count_cache.json")
+LAUNCHES, BLOCKS = "launches", "blocks"
+"""What is kept: counts of whole launches at two sizes, and what one block asks for."""
+
+_SIMULATED = ("simulator/*.py", "formulas/memory.py", "counting/kernel_counts.py", "hardware.py")
+SOURCES = {
+    LAUNCHES: _SIMULATED,
+    BLOCKS: (*_SIMULATED, "formulas/tile.py", "models/demand.py"),
+}
+"""The modules that counts follow from, besides the PTX."""
+
+Sections = Mapping[str, Mapping[str, Any]]
+
+
+def kept(section: str, name: str, ptx: str) -> Any | None:
+    """Return what was counted of some PTX under a name; None where it has to be counted anew."""
+    found = _read(FILE).get(section, {"state": "", "counts": {}})
+    entry = found["counts"].get(name)
+    if entry is None or found["state"] != state(section) or entry["ptx"] != short_hash(ptx):
+        return None
+    return entry["counted"]
+
+
+def entry(ptx: str, counted: Any) -> dict[str, Any]:
+    """Return what is written of one count: the PTX it is of, and the count as plain data."""
+    return {"ptx": short_hash(ptx), "counted": counted}
+
+
+def write(sections: Sections, path: Path = FILE) -> None:
+    """Write all counts, one a line, so that a change shows what it touches."""
+    lines = []
+    for section, entries in sections.items():
+        rows = [f"  {json.dumps(name)}: {json.dumps(row)}" for name, row in entries.items()]
+        head = f'{json.dumps(section)}: {{"state": {json.dumps(state(section))}, "counts": {{'
+        lines.append(f"{head}\n" + ",\n".join(rows) + "\n}}")
+    write_whole(path, "{\n" + ",\n".join(lines) + "\n}\n")
+
+
+@lru_cache(maxsize=2)
+def state(section: str) -> str:
+    """Return a hash of the code that the counts of a section depend on."""
+    files = sorted(path for pattern in SOURCES[section] for path in PACKAGE.glob(pattern))
+    return short_hash("".join(code_of(path.read_text(encoding="utf-8")) for path in files))
+
+
+def code_of(source: str) -> str:
+    """Return Python source without docstrings, comment lines and blank lines.
+
+    A change of words then leaves the counts valid.
+    """
+    strings = (
+        node
+        for node in ast.walk(ast.parse(source))
+        if isinstance(node, ast.Expr)
+        and isinstance(node.value, ast.Constant)
+        and isinstance(node.value.value, str)
+    )
+    docs = {line for node in strings for line in range(node.lineno, (node.end_lineno or 0) + 1)}
+    lines = enumerate(map(str.strip, source.splitlines()), start=1)
+    return "\n".join(
+        line for number, line in lines if line and line[0] != "#" and number not in docs
+    )
+
+
+def short_hash(text: str) -> str:
+    """Return 16 letters that tell a text from all others."""
+    return hashlib.sha256(text.encode()).hexdigest()[:16]
+
+
+@lru_cache(maxsize=4)
+def _read(path: Path) -> dict[str, Any]:
+    try:
+        found: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        return {}
+    return found

@@ -1,0 +1,126 @@
+"""What was counted by simulation beside what a GPU's own counters said, kernel by kernel."""
+
+import os
+from collections.abc import Sequence
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import dataclass
+from functools import partial
+from multiprocessing import get_context
+from typing import Any
+
+from sgemm_lab.counting.count_cache import LAUNCHES, kept
+from sgemm_lab.counting.kernel_counts import COUNTS, multiply_whole_numbers
+from sgemm_lab.cuda.shipped_ptx import settled_ptx
+from sgemm_lab.kernel import ENTRY, Kernel, Size, load_kernels
+from sgemm_lab.records.gpu_record import Record
+from sgemm_lab.simulator.ptx_text import PtxError
+from sgemm_lab.text import size_text
+
+REGULAR: Size = (256, 256, 256)
+RAGGED: Size = (255, 257, 254)
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """One launch, counted twice. The GPU may lack some of the names in ``COUNTS``."""
+
+    kernel: str
+    size: Size
+    here: dict[str, int]
+    gpu: dict[str, int]
+
+    @property
+    def differing(self) -> list[str]:
+        """The counts that differ, by name."""
+        return [name for name, count in self.gpu.items() if self.here[name] != count]
+
+
+def compare(
+    sizes: Sequence[Size], records: Sequence[Record], kernels: Sequence[Kernel] | None = None
+) -> list[Comparison]:
+    """Count kernels beside the recorded counters. What is not kept is simulated on all cores.
+
+    ``kernels`` are by default all of the book, with their variants. A launch without recorded
+    counters is left out, and so is one that the simulator cannot run. The result is in the order
+    of the sizes, then of the kernels.
+
+    Raises:
+        LabError: a kernel cannot be compiled here.
+    """
+    launches, recorded = [], []
+    for size in sizes:
+        for kernel in load_kernels(variants=True) if kernels is None else kernels:
+            found = next(filter(None, (record.counted(kernel, size) for record in records)), None)
+            if found is not None:
+                launches.append((kernel, size))
+                recorded.append(found.values)
+    here = counts_of_all(launches)
+    return [
+        Comparison(
+            kernel.name, size, counts, {name: round(gpu[name]) for name in COUNTS if name in gpu}
+        )
+        for (kernel, size), counts, gpu in zip(launches, here, recorded, strict=True)
+        if counts
+    ]
+
+
+def counts_of_all(launches: Sequence[tuple[Kernel, Size]]) -> list[dict[str, int]]:
+    """Return the counts of several launches; what is not kept is simulated, on all cores.
+
+    Those of a launch that the simulator cannot run are empty.
+    """
+    names = [launch_name(*launch) for launch in launches]
+    texts = [settled_ptx(kernel) for kernel, _ in launches]
+    found: dict[str, Any] = dict(
+        zip(names, map(partial(kept, LAUNCHES), names, texts), strict=True)
+    )
+    missing = [
+        (*launch, text)
+        for name, launch, text in zip(names, launches, texts, strict=True)
+        if found[name] is None
+    ]
+    if missing:
+        # New processes rather than copies of this one, which may run threads, as a notebook does.
+        workers = min(os.cpu_count() or 1, len(missing))
+        with ProcessPoolExecutor(workers, mp_context=get_context("spawn")) as pool:
+            counted = pool.map(_counts_if_any, *zip(*missing, strict=True))
+            found |= {
+                launch_name(kernel, size): counts
+                for (kernel, size, _), counts in zip(missing, counted, strict=True)
+            }
+    return [found[name] for name in names]
+
+
+def counts_of(kernel: Kernel, size: Size) -> dict[str, int]:
+    """Return the counts of one launch by the names in ``COUNTS``: as kept, or simulated here."""
+    ptx = settled_ptx(kernel)
+    found: dict[str, int] | None = kept(LAUNCHES, launch_name(kernel, size), ptx)
+    return simulated_counts(kernel, size, ptx) if found is None else found
+
+
+def simulated_counts(kernel: Kernel, size: Size, ptx: str) -> dict[str, int]:
+    """Simulate one launch; return its counts by the names in ``COUNTS``.
+
+    Raises:
+        PtxError: the simulator lacks an instruction of the kernel.
+    """
+    shape = kernel.launch_shape(*size)
+    made = multiply_whole_numbers(ptx, ENTRY, shape, size, check_hazards=False)
+    total = made.result.counts.total
+    counts: dict[str, int] = {name: getattr(total, name) for name in COUNTS}
+    # A GPU's counters of global loads have the asynchronous copies among them.
+    counts["global_load_requests"] += total.async_copy_reads
+    counts["global_load_sectors"] += total.async_copy_sectors
+    return counts
+
+
+def _counts_if_any(kernel: Kernel, size: Size, ptx: str) -> dict[str, int]:
+    try:
+        return simulated_counts(kernel, size, ptx)
+    except PtxError:  # an instruction that the simulator does not know
+        return {}
+
+
+def launch_name(kernel: Kernel, size: Size) -> str:
+    """Return what a launch is called among the counts that are kept."""
+    return f"{kernel.name} at {size_text(size)}"

@@ -1,0 +1,35 @@
+"""Which warps of a block do the same.
+
+Where warps synchronise in parts, some of them copy and others multiply, each at their own pace. A
+picture of such a launch has a lane for each party.
+"""
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from sgemm_lab.hardware import WARP
+from sgemm_lab.simulator import Trace
+
+
+def roles_in(trace: Trace) -> list[list[int]]:
+    """Return the warps that do the same: who share a line that reads, writes or multiplies."""
+    of_line: dict[int, set[int]] = {}
+    starts: dict[int, int] = {}  # of each warp, the first step
+    for columns in (trace.columns, trace.products):
+        warps = columns["thread"] // WARP
+        for line in np.unique(columns["line"]).tolist():
+            of_line.setdefault(line, set()).update(warps[columns["line"] == line].tolist())
+        for warp in np.unique(warps).tolist():
+            first = int(columns["step"][warps == warp].min())
+            starts[warp] = min(first, starts.get(warp, first))
+    parties: list[set[int]] = []
+    for those in of_line.values():
+        others = [party for party in parties if not party & those]
+        parties = [*others, those.union(*(party for party in parties if party & those))]
+    return sorted(map(sorted, parties), key=lambda party: min(starts[warp] for warp in party))
+
+
+def role_of(parties: Sequence[Sequence[int]]) -> dict[int, int]:
+    """Return the number of the party of each warp."""
+    return {warp: number for number, party in enumerate(parties) for warp in party}

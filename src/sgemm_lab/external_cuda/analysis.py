@@ -1,0 +1,414 @@
+"""A CUDA file that is not the book's: run one of its kernels, count what it asks, and judge it.
+
+Such a file has no head comment, so the launch is told by whoever calls. Its arguments are told by
+their names and types where it multiplies matrices; otherwise the caller says what they are.
+"""
+
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from sgemm_lab.counting.kernel_counts import check_size
+from sgemm_lab.cuda.compiler import DEFAULT_TARGET
+from sgemm_lab.errors import LabError
+from sgemm_lab.external_cuda.arguments import Array, Matrix, Number, called, named_numbers
+from sgemm_lab.external_cuda.assumed_launch import tries
+from sgemm_lab.external_cuda.elements import Element
+from sgemm_lab.external_cuda.expected import expected_values, read_expectation
+from sgemm_lab.external_cuda.launch import (
+    Arrays,
+    ExternalKernel,
+    NoLaunchError,
+    Prepared,
+    Settings,
+    UnknownLaunchError,
+    own_arrays,
+    prepare,
+    run,
+    shape_at,
+)
+from sgemm_lab.external_cuda.launch_search import SECONDS, launch_by_trial
+from sgemm_lab.external_cuda.likely_causes import likely_cause, product, wrong_elements
+from sgemm_lab.kernel import Size
+from sgemm_lab.simulator import Hazard, Result
+from sgemm_lab.simulator.hazards import OUT_OF_BOUNDS, UNSET
+from sgemm_lab.text import size_text
+
+SIGMAS = 6
+"""Sums of this many standard deviations still fit exactly into the elements of C."""
+
+NOT_RIGHT = "No launch that was tried makes C right, so C was not judged. "
+
+TRY_SECONDS, CLIPPED_SECONDS, TRIES_SECONDS = 4.0, 10.0, 20.0
+"""How long one launch that is assumed may run; one of few blocks, each as large as the file has
+it; and all of them together."""
+
+TOLERANCE = {"half": 2.0**-9, "bfloat16": 2.0**-6, "float": 1e-5, "double": 1e-12}
+"""How far an element may be off by default, times the larger of 1 and the right number."""
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """How one array of a launch compares with what it should hold."""
+
+    name: str
+    wrong: int
+    elements: int
+    max_abs_error: float
+    """The largest difference; infinite where an element is not a number."""
+
+
+@dataclass(frozen=True)
+class ExternalRun:
+    """One launch of somebody's kernel, counted and judged."""
+
+    prepared: Prepared
+    size: Size
+    result: Result
+    verdicts: tuple[Verdict, ...]
+    """Of the arrays that were judged; empty where nothing was expected."""
+    changed: tuple[str, ...]
+    """Arrays that the kernel may only read, and wrote."""
+    cause: str
+    """Why C is wrong, in a sentence, where a usual cause explains it; or "".
+
+    It is empty too where a warning tells of a variable without a value, which explains more.
+    """
+
+    @property
+    def wrong(self) -> bool:
+        """Whether an array is not what it should be."""
+        return any(verdict.wrong for verdict in self.verdicts) or bool(self.changed)
+
+    def sentences(self) -> list[str]:
+        """Say what was left out and assumed, what is right or wrong, and why."""
+        prepared = self.prepared
+        said = [*prepared.opened.notes, *(v.note for v in prepared.variables if v.note)]
+        if prepared.given and not prepared.told and not prepared.argued:
+            given = " ".join(map(str, prepared.given))
+            said.append(f"Arguments, told by their names and types: {given}.")
+        said += self.assumed()
+        shape = shape_at(prepared, self.size)
+        if prepared.host is not None:
+            grid, block = (" × ".join(map(str, part)) for part in (shape.grid, shape.block))
+            said.append(
+                f"Launch, told by line {prepared.host.launch.line}: a grid of {grid} blocks of "
+                f"{block} threads."
+            )
+        if shape.shared_assumed:
+            said.append(
+                f"Dynamic shared memory, assumed: {shape.shared_bytes:,} bytes, as many as a block "
+                "can have. Say --shared-bytes where they are fewer."
+            )
+        for v in self.verdicts:
+            product_of = v.name == "C" and prepared.multiplies
+            right = "the exact product" if product_of else "what is expected"
+            if v.wrong:
+                count = f"{v.wrong:,} of {v.elements:,} elements"
+                said.append(f"{v.name} is WRONG: {count} differ from {right}.")
+            else:
+                of = f" of {size_text(self.size)}" if product_of else ""
+                said.append(f"{v.name} is right: all {v.elements:,} elements{of} equal {right}.")
+        if self.cause:
+            said.append(self.cause)
+        said += [f"It changed {name}, which it may only read." for name in self.changed]
+        if not self.verdicts:
+            said.append("The result was not judged, for nothing was expected of an array.")
+        if self.verdicts and not self.wrong and self._hides_an_exchange:
+            side = self.size[0]
+            other = size_text((side, 2 * side, max(1, side // 2)))
+            said.append(
+                "M, N and K are equal here, so that mistaking one for another does not show. "
+                f"Try {other} too."
+            )
+        return said
+
+    def assumed(self) -> list[str]:
+        """Say what was assumed of arguments and launch, or read from the host code."""
+        return [text for text in (self.prepared.argued, self.prepared.assumed) if text]
+
+    @property
+    def _hides_an_exchange(self) -> bool:
+        prepared = self.prepared
+        return prepared.multiplies and prepared.sizes > 1 and len(set(self.size)) == 1
+
+
+def count_external(
+    kernel: ExternalKernel,
+    size: Size,
+    *,
+    expect: tuple[str, ...] = (),
+    tolerance: float | None = None,
+    settings: Settings | None = None,
+) -> ExternalRun:
+    """Simulate one launch, and judge C = alpha·A·B + beta·C, or what is expected of its arrays.
+
+    Matrices and arrays hold small whole numbers, so that their product is exact.
+
+    Args:
+        kernel: which kernel, and how it is launched.
+        size: M, N and K.
+        expect: what arrays should hold, such as "y = 2 * x".
+        tolerance: how far those may be off, times the larger of 1 and the right number; None for
+            the usual of their type.
+        settings: how it is simulated.
+
+    Raises:
+        CompileError: the file does not compile.
+        LabError: the file cannot be read, the launch is not known, or it does not fit the kernel.
+    """
+    settings = settings or Settings()
+    try:
+        prepared = prepare_launch(kernel, settings.target)
+    except UnknownLaunchError as unknown:
+        return _first_that_fits(unknown, size, expect, tolerance, settings)
+    return count_prepared(prepared, size, expect, tolerance, settings)
+
+
+def _first_that_fits(
+    unknown: UnknownLaunchError,
+    size: Size,
+    expect: tuple[str, ...],
+    tolerance: float | None,
+    settings: Settings,
+) -> ExternalRun:
+    """Run the first assumed launch that stays inside its arrays.
+
+    Where sizes are assumed, an index beyond them says nothing of the kernel.
+
+    Raises:
+        LabError: what the simulator says of the kernel, or that its launch is not known.
+    """
+    end = time.monotonic() + min(TRIES_SECONDS, settings.time_limit)
+    outside = fault = None
+    multiplies = isinstance(unknown, NoLaunchError)
+    for one in tries(unknown.prepared, NOT_RIGHT if multiplies else ""):
+        left = end - time.monotonic()
+        if left < 0:
+            break
+        seconds = min(CLIPPED_SECONDS if one.clipped else TRY_SECONDS, settings.time_limit, left)
+        limited = replace(settings, time_limit=seconds)
+        try:
+            done = count_prepared(one.prepared, size, expect, tolerance, limited)
+        except LabError as error:
+            fault = fault or error
+            continue
+        found = None if one.certain else _left(done, one.launched)
+        if found is None and not (one.narrowed and done.result.hazards):
+            return done
+        outside = outside or (_outside(done, found) if found else None)
+    raise outside or fault or unknown
+
+
+def _left(done: ExternalRun, launched: bool) -> Hazard | None:
+    """Return where a kernel leaves arrays of which the size is assumed.
+
+    Shared ones are as the kernel has them, but a block may be too large for them: so they count
+    where the launch is assumed.
+    """
+    assumed = {None, *(called(one) for one in done.prepared.given)}
+    # Behind an array lies a variable of the file, which is named where it is the nearest.
+    assumed |= {variable.name for variable in done.prepared.opened.compiled.variables}
+    found = (h for h in done.result.hazards if h.kind == OUT_OF_BOUNDS)
+    return next((hazard for hazard in found if not launched or hazard.array in assumed), None)
+
+
+def _outside(done: ExternalRun, found: Hazard) -> LabError:
+    given = " ".join(map(str, done.prepared.given))
+    return LabError(
+        f"No arguments that were tried keep '{done.prepared.opened.name}' inside its arrays. With "
+        f"--args '{given}', {found} Say --args, and where it matters --grid and --block."
+    )
+
+
+def prepare_launch(kernel: ExternalKernel, target: str = DEFAULT_TARGET) -> Prepared:
+    """Compile a kernel and find out what it takes; by trial how it is launched, where none says.
+
+    Raises:
+        CompileError: it does not compile.
+        LabError: no kernel can be chosen, or its arguments or launch are not known.
+    """
+    try:
+        return prepare(kernel, target)
+    except NoLaunchError as unknown:
+        found = launch_by_trial(unknown.prepared, _is_right)
+        if found is None:
+            raise
+        return found
+
+
+def _is_right(prepared: Prepared, size: Size) -> bool:
+    settings = Settings(count_requests=False, time_limit=SECONDS)
+    done = count_prepared(prepared, size, (), None, settings)
+    return not (done.wrong or done.result.hazards or done.result.warnings)
+
+
+def count_prepared(
+    prepared: Prepared,
+    size: Size,
+    expect: tuple[str, ...],
+    tolerance: float | None,
+    settings: Settings,
+) -> ExternalRun:
+    """Do what ``count_external`` does with a kernel that is compiled."""
+    if prepared.multiplies:
+        check_size(size)
+        _refuse_odd_square(prepared, size)
+    arrays = arrays_at(prepared, size)
+    expected = [
+        (name, text, _expected(prepared, size, arrays, name, text))
+        for name, text in map(read_expectation, expect)
+    ]
+    after, result = run(prepared, size, arrays, settings)
+    verdicts = [
+        _verdict(name, after[name], right, tolerance, element)
+        for name, _, (right, element) in expected
+    ]
+    cause = ""
+    if prepared.multiplies:
+        verdict = _verdict_of_c(prepared, arrays, after["C"])
+        verdicts.insert(0, verdict)
+        unset = any(warning.kind == UNSET for warning in result.warnings)
+        if verdict.wrong and not unset:
+            cause = likely_cause(prepared, size, arrays, after["C"], settings)
+    return ExternalRun(
+        prepared, size, result, tuple(verdicts), _changed(prepared, arrays, after), cause
+    )
+
+
+def arrays_at(prepared: Prepared, size: Size) -> Arrays:
+    """Make what a launch starts from, at one size: whole numbers, the same at each call."""
+    m, n, k = size
+    random = np.random.default_rng(seed=m + 3 * n + 7 * k)
+    own = own_arrays(prepared, size, random)
+    if not prepared.multiplies:
+        return own
+    a, b, c = (prepared.element(_matrix(prepared, role)) for role in "ABC")
+    most = largest(a, b, c, k)
+    low = 0 if "u" in (a.stored.kind, b.stored.kind) and a.whole else -most
+    values: dict[str, npt.NDArray[Any]] = {
+        "A": random.integers(low, most + 1, (m, k)).astype("f8"),
+        "B": random.integers(low, most + 1, (k, n)).astype("f8"),
+    }
+    return matrices(prepared, own, values["A"], values["B"], random)
+
+
+def matrices(
+    prepared: Prepared,
+    own: Arrays,
+    a: npt.NDArray[Any],
+    b: npt.NDArray[Any],
+    random: np.random.Generator,
+) -> Arrays:
+    """Put A and B beside the other arrays, and what C starts with.
+
+    Where the kernel takes beta, C holds numbers: halves, which no product of whole numbers is. So
+    an element that was not written is seen, and beta = 0 meets no NaN, as BLAS allows one there.
+    """
+    given = _matrix(prepared, "C")
+    shape = (a.shape[0], b.shape[1])
+    element = prepared.element(given)
+    unwritten = own.unwritten
+    c: npt.NDArray[Any]
+    if given.zero:
+        c = np.zeros(shape)
+    elif prepared.has_beta:
+        c = random.integers(-8, 8, shape) + (0.0 if element.whole else 0.5)
+    else:
+        never = (100 if element.stored.itemsize < 4 else -(2**30)) if element.whole else np.nan
+        c = np.full(shape, never, "f8")
+        unwritten = (*unwritten, "C")
+    return Arrays({**own.values, "A": a, "B": b, "C": c}, unwritten)
+
+
+def largest(a: Element, b: Element, c: Element, k: int) -> int:
+    """Return how large the whole numbers in A and B may be, for exact sums over K of them.
+
+    Numbers from -m to m have the variance m·(m+1)/3.
+    """
+    exact = min(c.exact, 2**24)
+    if exact < 2**24:
+        fits = [m for m in range(1, 9) if SIGMAS * m * (m + 1) / 3 * k**0.5 <= exact]
+        return max(fits, default=1)
+    return 8 if 64 * k <= exact else 1
+
+
+def _matrix(prepared: Prepared, role: str) -> Matrix:
+    return next(g for g in prepared.given if isinstance(g, Matrix) and g.role == role)
+
+
+def _refuse_odd_square(prepared: Prepared, size: Size) -> None:
+    if prepared.sizes == 1 and not prepared.told and len(set(size)) > 1:
+        raise LabError(
+            f"'{prepared.opened.name}' takes one size, so its matrices are square. "
+            f"Give --size one number, such as --size {max(size)}."
+        )
+
+
+def _verdict_of_c(prepared: Prepared, arrays: Arrays, got: npt.NDArray[Any]) -> Verdict:
+    right = product(prepared, arrays)
+    wrong = wrong_elements(prepared, got, right)
+    error = np.abs(got - right) * wrong
+    return Verdict("C", int(wrong.sum()), wrong.size, _largest_error(error))
+
+
+def _largest_error(error: npt.NDArray[Any]) -> float:
+    return float(np.nan_to_num(error, nan=np.inf).max())
+
+
+def _expected(
+    prepared: Prepared, size: Size, arrays: Arrays, name: str, text: str
+) -> tuple[npt.NDArray[Any], Element]:
+    names: dict[str, Any] = {
+        **named_numbers(prepared.given, dict(zip("MNK", size, strict=True))),
+        **arrays.values,
+    }
+    if name not in arrays.values:
+        known = ", ".join(arrays.values) or "none"
+        raise LabError(f"'{name}' is no array of the arguments. There are: {known}.")
+    right = np.asarray(expected_values(text, names), "f8")
+    begun = arrays.values[name]
+    if right.size not in (1, begun.size):
+        raise LabError(
+            f"'{text}' has {right.size:,} elements, but {name} has {begun.size:,}. "
+            "Expect as many as the array holds."
+        )
+    every = (*prepared.given, *(variable.array for variable in prepared.variables))
+    given = next(g for g in every if not isinstance(g, Number) and called(g) == name)
+    return np.broadcast_to(right.ravel(), begun.size), prepared.element(given)
+
+
+def _verdict(
+    name: str,
+    got: npt.NDArray[Any],
+    right: npt.NDArray[Any],
+    tolerance: float | None,
+    element: Element,
+) -> Verdict:
+    allowed = TOLERANCE.get(element.name, 0.0) if tolerance is None else tolerance
+    found = got.ravel().astype("f8")
+    with np.errstate(all="ignore"):
+        error = np.abs(found - right)
+        close = error <= allowed * np.maximum(1, np.abs(right))
+    same = (found == right) | (np.isnan(found) & np.isnan(right)) | close
+    return Verdict(name, int((~same).sum()), same.size, _largest_error(np.where(same, 0, error)))
+
+
+def _changed(
+    prepared: Prepared, before: Arrays, after: Mapping[str, npt.NDArray[Any]]
+) -> tuple[str, ...]:
+    """Name the arrays that are only read, as told, and hold something else after the launch."""
+    only_read = [
+        called(g)
+        for g in prepared.given
+        if (isinstance(g, Matrix) and g.role != "C") or (isinstance(g, Array) and g.use == "in")
+    ]
+    return tuple(
+        name
+        for name in only_read
+        if not np.array_equal(before.values[name], after[name], equal_nan=True)
+    )

@@ -1,0 +1,501 @@
+"""Arguments and a launch for a kernel of which the reader says neither.
+
+First what the file itself gives it, as far as its host code tells. Else the usual: one size for
+each number that is one, arrays as large as the sizes make them, a thread for each element. Each
+try is told in sentences, and the caller takes the first that stays inside its arrays.
+"""
+
+import math
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from sgemm_lab.external_cuda.arguments import Array, Given, Number, Use
+from sgemm_lab.external_cuda.device_code import Sources
+from sgemm_lab.external_cuda.elements import Element
+from sgemm_lab.external_cuda.host_launch import HostLaunch, UnknownError, Value, macros_of
+from sgemm_lab.external_cuda.host_values import HALVINGS, LARGEST_KEPT, HostValues
+from sgemm_lab.external_cuda.images import assumed_image
+from sgemm_lab.external_cuda.kernels import template_values
+from sgemm_lab.external_cuda.launch import (
+    Prepared,
+    assumed_block,
+    block_is_free,
+    hosts_of,
+)
+from sgemm_lab.external_cuda.signatures import Parameter, product_arguments
+from sgemm_lab.external_cuda.structs import bytes_of_type
+from sgemm_lab.external_cuda.template_arguments import usual_of_template
+from sgemm_lab.external_cuda.tokens import Token
+from sgemm_lab.simulator.limits import MAX_THREADS
+
+MOST_THREADS = 2**18
+"""Threads of a launch that a try may have: a second or so."""
+
+CLIPPED, CLIPPED_ELEMENTS = (2, 2, 1), 2**24
+"""Blocks of a grid whose sizes the kernel knows as constants, so that they can be no smaller; and
+elements of its arrays."""
+
+MOST_ELEMENTS = 2**20
+"""Elements of one array of a try."""
+
+ROOMY = 256
+"""How much larger arrays are where a kernel left those of the first try."""
+
+MOST_SIDES = 4
+"""Numbers whose product an array may be large: more are seldom all sizes of it."""
+
+MOST_LAUNCHES = 3
+"""Launches of the file that are tried."""
+
+_HALVINGS = (*range(0, HALVINGS, 2), *range(HALVINGS, HALVINGS + 6))
+"""How often the sizes of a file are halved, until its launch runs here."""
+
+_SKIPPED = 2
+"""Steps to the next try where one took too long."""
+
+_ALONE, _FEW = 4096, {2: 64, 3: 32}
+_MANY, _OF_PRODUCT = 16, 128
+"""A size that stands alone, each of two or three, each of more, and those of matrices."""
+
+_USUAL = (
+    (r"offset|start|begin|base|shift|seed|idx|index|pos|first|lo|low|id|tid|rank|flag|mode", "0"),
+    (r"n?iters?|iterations|n?steps|niter|reps?|repeat|loops?|times|num_iters?", "2"),
+    (r"radius|r|ksize|filter_?size|kernel_?size|mask_?(?:size|width|dim)|filter_?width", "3"),
+    (r"alpha|one", "1"),
+)
+"""Names of whole numbers that are no sizes, and what they are given."""
+
+
+@dataclass(frozen=True)
+class Plan:
+    """How much is assumed in a try."""
+
+    shrunk: int = 0
+    """How often sizes are divided by four."""
+    roomy: bool = False
+    """Whether arrays are larger than sizes make them, where nothing tells their sizes."""
+    zeros: bool = False
+    """Whether arrays of whole numbers hold zeros, for they may be indices."""
+    one_block: bool = False
+    """Whether the grid is a single block, where nothing tells it."""
+    clipped: bool = False
+    """Whether only a few blocks of the file's grid run."""
+    narrowed: int = 0
+    """How often a block is halved along each axis, where nothing tells it."""
+
+
+_PLANS = (
+    Plan(), Plan(zeros=True), Plan(1, True), Plan(2, True, True), Plan(0, True, True, True),
+)  # fmt: skip
+_NARROWER = tuple(Plan(1, roomy=True, zeros=True, narrowed=times) for times in (1, 2, 3))
+"""A usual block may be larger than the arrays that a kernel has in shared memory."""
+
+
+@dataclass(frozen=True)
+class Try:
+    """A launch to try."""
+
+    prepared: Prepared
+    certain: bool
+    """Whether the file told every number and every size of an array, none was made smaller, and no
+    array may hold indices that lead outside."""
+    launched: bool
+    """Whether the file told grid and block."""
+    elements: int = 0
+    """How long arrays should be whose size nothing tells."""
+    clipped: bool = False
+    """Whether only a few blocks run, of which each may take long."""
+    narrowed: bool = False
+    """Whether the block is smaller than usual, only because the kernel leaves its arrays else."""
+
+
+def tries(unknown: Prepared, said: str = "") -> Iterator[Try]:
+    """Go through launches of a kernel, the most likely first; none stands twice.
+
+    ``said`` goes before what is told of the arguments.
+    """
+    seen = set()
+    for found in _every(unknown):
+        kernel = found.prepared.kernel
+        key = (found.prepared.given, kernel.grid, kernel.block, kernel.shared_bytes)
+        if key not in seen:
+            seen.add(key)
+            argued = f"{said}{found.prepared.argued}"
+            yield replace(found, prepared=replace(found.prepared, argued=argued))
+
+
+def _every(unknown: Prepared) -> Iterator[Try]:
+    hosts = [host for host in hosts_of(unknown) if _may_be_of(host, unknown)][:MOST_LAUNCHES]
+    for plan in _PLANS:
+        for host in hosts:
+            first = _fitting(unknown, host, plan)
+            steps = () if first is None else (*_HALVINGS[first::_SKIPPED][:3], _HALVINGS[-3])
+            if plan != _PLANS[0]:  # what takes too long is known from the first
+                steps = steps[:1]
+            for halvings in steps:
+                found = _Assuming(unknown, host, plan, halvings).found()
+                if found is not None:
+                    yield found
+            found = _Assuming(unknown, host, replace(plan, clipped=True), 0).found()
+            if found is not None and _is_small(found, MOST_THREADS, CLIPPED_ELEMENTS):
+                yield found
+    for plan in (*_PLANS, *(_NARROWER if block_is_free(unknown) else ())):
+        found = _Assuming(unknown, None, plan, 0).found()
+        if found is not None:
+            yield found
+
+
+def _may_be_of(host: HostLaunch, unknown: Prepared) -> bool:
+    """Say whether a launch may be of this instance: another may have blocks of another size."""
+    own = list(template_values(unknown.opened.kernel, unknown.opened.name).values())
+    for tokens, value in zip(host.launch.template_tokens, own, strict=False):
+        text = "".join(token.text for token in tokens)
+        if text != value and tokens[0].kind == "number" and value.isdecimal():
+            return False
+    return True
+
+
+def _fitting(unknown: Prepared, host: HostLaunch, plan: Plan) -> int | None:
+    """Return which of ``_HALVINGS`` makes the file's launch small enough to run here."""
+    for number, halvings in enumerate(_HALVINGS):
+        found = _Assuming(unknown, host, plan, halvings).found()
+        if found is None:
+            return None
+        if _is_small(found, MOST_THREADS, MOST_ELEMENTS):
+            return number
+    return None
+
+
+def _is_small(one: Try, most_threads: int, most_elements: int) -> bool:
+    kernel, given = one.prepared.kernel, one.prepared.given
+    sides = [int(side) for side in (*kernel.grid, *kernel.block) if side.isdecimal()]
+    threads = math.prod(sides)
+    sizes = [array.elements({}) for array in given if isinstance(array, Array)]
+    return threads <= most_threads and max([one.elements, *sizes]) <= most_elements
+
+
+class _Assuming:
+    """Makes one try."""
+
+    def __init__(
+        self, unknown: Prepared, host: HostLaunch | None, plan: Plan, halvings: int
+    ) -> None:
+        self.unknown = unknown
+        self.host = host
+        self.plan = plan
+        self.halvings = halvings
+        self.guessed = False
+        self.roomy = False
+        self.size = 0
+        """What each of several sizes is given; 0 where there is one or none."""
+        self.kept = frozenset[str]()
+        if host is not None:
+            opened = unknown.opened
+            self.kept = opened.kernel.declaration.words & _constants(opened.sources)
+            self.kept |= self._names_in_block()
+        self.inside = False
+        """Whether a pointer leads into an array, nobody knows where."""
+        self.starts: dict[int, int] = {}
+        """How many elements into its array a pointer leads."""
+
+    def found(self) -> Try | None:
+        unknown, host = self.unknown, self.host
+        values, counts = self._told_numbers()
+        numbers = self._numbers(values)
+        shape = self._shape(numbers)
+        if host is not None and shape is None:
+            return None
+        grid, block, shared = shape or ((), (), 0)
+        whole_grid = grid
+        if self.plan.clipped:
+            grid = tuple(min(pair) for pair in zip(grid, CLIPPED, strict=False))
+        if not block:
+            block = assumed_block(unknown, self.plan.narrowed)
+        sides = sorted((n for n in numbers.values() if isinstance(n, int) and n > 0), reverse=True)
+        wanted = max(math.prod(sides[:MOST_SIDES]), math.prod((*grid, *block)))
+        most = min(wanted, MOST_ELEMENTS)
+        given = self._given(numbers, counts, most)
+        if not grid:
+            told = max((one.elements({}) for one in given if isinstance(one, Array)), default=1)
+            square = self.size**2 if len([side for side in block if side > 1]) > 1 else 0
+            covered = square or min(most, told)
+            grid = (1,) if self.plan.one_block else _covering(covered, block)
+        if min(*grid, *block) < 1 or math.prod(block) > MAX_THREADS:
+            return None
+        kernel = replace(
+            unknown.kernel,
+            grid=unknown.kernel.grid or tuple(map(str, grid)),
+            block=unknown.kernel.block or tuple(map(str, block)),
+            shared_bytes=(
+                unknown.kernel.shared_bytes if unknown.kernel.shared_bytes != "0" else str(shared)
+            ),
+        )
+        prepared = replace(
+            unknown, kernel=kernel, given=tuple(given), host=None, argued=self._argued(given),
+            assumed=self._launched(kernel.grid, kernel.block, whole_grid),
+        )  # fmt: skip
+        indices = not self.plan.zeros and any(
+            p.declared.pointer and p.element is not None and p.element.whole
+            for p in unknown.parameters
+        )
+        guessed = self.guessed or self.roomy or self.inside or indices or self.halvings
+        told = host is not None and bool(shape and shape[0] and shape[1])
+        return Try(
+            prepared, told and not guessed, told, wanted if self.roomy else 0, self.plan.clipped,
+            self.plan.narrowed > 0,
+        )  # fmt: skip
+
+    def _reader(self, names: Mapping[str, Value], halvings: int | None = None) -> HostValues:
+        assert self.host is not None
+        opened = self.unknown.opened
+
+        def bytes_of(type_: str) -> int | None:
+            return bytes_of_type(type_, opened.sources, self.unknown.resolve)
+
+        function = self.host.launch.function
+        template = {} if function is None else usual_of_template(function)
+        return HostValues(
+            replace(self.host, template={**template, **self.host.template}), bytes_of, names,
+            halvings=self.halvings if halvings is None else halvings,
+            kept=self.kept,
+        )  # fmt: skip
+
+    def _names_in_block(self) -> set[str]:
+        """What the threads of a block are made of: the block is as large as the file says."""
+        assert self.host is not None
+        reader = self._reader({}, 0)
+        with suppress(UnknownError, IndexError):
+            reader.sizes(self.host.launch.shape_tokens[1])
+        return reader.followed
+
+    def _arguments(self) -> list[Sequence[Token]]:
+        """The tokens of the launch for each parameter; empty ones where it has none."""
+        found: list[Sequence[Token]] = []
+        given = () if self.host is None else self.host.launch.argument_tokens
+        for number, slot in enumerate(self.unknown.slots):
+            single = not slot.struct_bytes and number < len(given)
+            found += [given[number] if single else ()] * len(slot.parts)
+        return found
+
+    def _told_numbers(self) -> tuple[dict[int, int | float], dict[int, int]]:
+        """The numbers, and the elements of arrays, that the host code tells."""
+        numbers: dict[int, int | float] = {}
+        counts: dict[int, int] = {}
+        if self.host is None:
+            return numbers, counts
+        reader = self._reader({})
+        for place, (tokens, parameter) in enumerate(
+            zip(self._arguments(), self.unknown.parameters, strict=True)
+        ):
+            if not tokens:
+                continue
+            if parameter.image:
+                continue
+            if parameter.declared.pointer:
+                bytes_ = reader.array_bytes(tokens, _width(parameter))
+                start = reader.start(tokens)
+                self.inside = self.inside or start is None
+                if bytes_ and start:
+                    self.starts[place] = start
+                if bytes_:
+                    counts[place] = max(1, bytes_ // _width(parameter))
+            else:
+                found = reader.number(tokens)
+                if found is not None and _fits(found, parameter):
+                    numbers[place] = found
+        return numbers, counts
+
+    def _numbers(self, told: Mapping[int, int | float]) -> dict[int, int | float]:
+        """A value for each parameter that is a number."""
+        places = [
+            i for i, p in enumerate(self.unknown.parameters)
+            if not p.declared.pointer and not p.image
+        ]  # fmt: skip
+        sizes = [
+            i for i in places
+            if i not in told and self.unknown.parameters[i].is_whole
+            and _usual(self.unknown.parameters[i]) is None
+        ]  # fmt: skip
+        size = _ALONE if len(sizes) == 1 else _FEW.get(len(sizes), _MANY)
+        if product_arguments(self.unknown.opened.kernel.name, self.unknown.parameters) is not None:
+            size = _OF_PRODUCT
+        size = max(8, size >> 2 * self.plan.shrunk)
+        self.size = size if len(sizes) > 1 else 0
+        found: dict[int, int | float] = {}
+        for i in places:
+            parameter = self.unknown.parameters[i]
+            if i in told:
+                found[i] = told[i]
+                continue
+            self.guessed = True
+            usual = _usual(parameter)
+            if not parameter.is_whole:
+                found[i] = 1e-5 if "eps" in parameter.declared.name.lower() else 1.0
+            else:
+                found[i] = _within(int(usual) if usual is not None else size, parameter.element)
+        return found
+
+    def _shape(
+        self, numbers: Mapping[int, int | float]
+    ) -> tuple[tuple[int, ...], tuple[int, ...], int] | None:
+        """Grid, block and shared bytes of the file's launch; what is not known is empty."""
+        if self.host is None:
+            return None
+        names: dict[str, Value] = {}
+        for place, tokens in enumerate(self._arguments()):
+            if place in numbers and len(tokens) == 1 and tokens[0].kind == "name":
+                names[tokens[0].text] = numbers[place]
+        shape = self.host.launch.shape_tokens
+        if len(shape) < 2:
+            return None
+        try:
+            block = self._reader(names, 0).sizes(shape[1])
+        except UnknownError:
+            block = ()
+        if not 1 <= math.prod(block) <= MAX_THREADS:
+            block = ()
+        try:
+            grid = self._reader(names).sizes(shape[0])
+        except UnknownError:
+            grid = ()
+        if not grid and not block:
+            return None
+        shared = self._reader(names, 0).number(shape[2]) if len(shape) > 2 else 0
+        return grid, block, int(shared or 0)
+
+    def _given(
+        self, numbers: Mapping[int, int | float], counts: Mapping[int, int], most: int
+    ) -> list[Given]:
+        given: list[Given] = []
+        names: set[str] = set()
+        whole_numbers = {
+            self.unknown.parameters[place].declared.name.rpartition(".")[2]: value
+            for place, value in numbers.items()
+            if isinstance(value, int)
+        }
+        compiled = self._compiled_names()
+        for place, parameter in enumerate(self.unknown.parameters):
+            name = _name(parameter, place, names)
+            if parameter.image:
+                self.roomy = True
+                opened = self.unknown.opened
+                given.append(
+                    assumed_image(
+                        opened.compiled, compiled[place], parameter, name, whole_numbers, most,
+                        opened.sources,
+                    )
+                )  # fmt: skip
+                continue
+            if not parameter.declared.pointer:
+                value = numbers[place]
+                named = isinstance(value, int) and name not in ("M", "N", "K")
+                given.append(Number(str(value), name if named else ""))
+                continue
+            known = parameter.element
+            size = counts.get(place)
+            if size is not None and self.halvings and self.plan.roomy:
+                size = max(size, most)  # what was made smaller may no longer go together
+            if size is None:
+                self.roomy = True
+                size = min(MOST_ELEMENTS, most * (ROOMY if self.plan.roomy else 1))
+                size = max(1, size // (known.lanes if known else 1))
+            whole = known is not None and known.whole and self.plan.zeros
+            use: Use = "in" if parameter.declared.const else "zero" if whole else "inout"
+            use = "zero" if whole else use
+            start = self.starts.get(place, 0)
+            start_text = str(start) if 0 < start < size else ""
+            given.append(Array(name, use, str(size), "" if known else "float", start_text))
+        return given
+
+    def _compiled_names(self) -> list[str]:
+        """What the compiled kernel calls each parameter, fields of structs by the whole."""
+        slots = zip(self.unknown.slots, self.unknown.opened.compiled.parameters, strict=True)
+        return [one.name for slot, one in slots for _ in slot.parts]
+
+    def _argued(self, given: Sequence[Given]) -> str:
+        if not given:
+            return ""
+        text = " ".join(map(str, given))
+        if self.host is None or self.guessed or self.roomy:
+            said = f"Arguments, assumed: {text}. Say --args where they are others."
+        else:
+            said = f"Arguments, told by line {self.host.launch.line}: {text}."
+        if self.roomy:
+            said += " Sizes of arrays are assumed, so an index beyond the true ones is not seen."
+        return said
+
+    def _launched(
+        self, grid: Sequence[str], block: Sequence[str], whole_grid: Sequence[int]
+    ) -> str:
+        told = "assumed" if self.host is None else f"told by line {self.host.launch.line}"
+        said = (
+            f"Launch, {told}: a grid of {' × '.join(grid)} blocks of {' × '.join(block)} threads."
+        )
+        if math.prod(whole_grid) > math.prod(int(side) for side in grid if side.isdecimal()):
+            said += f" The file's own has {math.prod(whole_grid):,} blocks, too many to run here."
+        if self.halvings:
+            beyond = f" beyond {LARGEST_KEPT:,}" if self.halvings <= HALVINGS else ""
+            said += f" Sizes of the file{beyond} are made smaller, so that it runs here."
+        if self.host is None:
+            said += " Say --grid and --block where it is another."
+        return said
+
+
+def _constants(sources: Sources) -> frozenset[str]:
+    """Names of macros and of what is declared outside of functions."""
+    every = [d for file in sources.files for d in file.declarations]
+    return frozenset(macros_of(sources)).union(*(d.names for d in every if d.kind == "other"))
+
+
+def _width(parameter: Parameter) -> int:
+    """Bytes of what ``--args`` counts of an array."""
+    element = parameter.element
+    return 4 if element is None else element.stored.itemsize * element.lanes
+
+
+def _usual(parameter: Parameter) -> str | None:
+    name = parameter.declared.name.rpartition(".")[2].lower().strip("_")
+    if parameter.element is not None and parameter.element.stored.kind == "b":
+        return "1"
+    return next((text for pattern, text in _USUAL if re.fullmatch(pattern, name)), None)
+
+
+def _within(value: int, element: Element | None) -> int:
+    if element is None or element.stored.kind not in "iu":
+        return value if element is None or element.stored.kind != "b" else min(1, value)
+    return min(value, int(np.iinfo(element.stored).max))
+
+
+def _fits(value: int | float, parameter: Parameter) -> bool:
+    """Say whether a parameter can hold a number of the host code."""
+    element = parameter.element
+    if not parameter.is_whole or element is None:
+        return True
+    if value != int(value):
+        return False
+    return element.stored.kind == "b" or bool(
+        np.iinfo(element.stored).min <= value <= np.iinfo(element.stored).max
+    )
+
+
+def _name(parameter: Parameter, place: int, names: set[str]) -> str:
+    """A name that ``--args`` can have, and no other has."""
+    plain = re.sub(r"\W+", "_", parameter.declared.name).strip("_") or f"p{place + 1}"
+    if parameter.declared.pointer and plain in ("A", "B", "C"):
+        plain = plain.lower()
+    while plain in names:
+        plain += "_"
+    names.add(plain)
+    return plain
+
+
+def _covering(elements: int, block: Sequence[int]) -> tuple[int, ...]:
+    """A grid with a thread for each element of an array."""
+    if len([side for side in block if side > 1]) <= 1:
+        return (-(-min(elements, MOST_THREADS) // math.prod(block)),)
+    side = math.isqrt(min(elements, MOST_THREADS) - 1) + 1
+    return tuple(-(-side // threads) for threads in block[:2])

@@ -1,0 +1,175 @@
+"""Is somebody's kernel right? Checked by simulation, as ``on_cpu`` checks the book's."""
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from sgemm_lab.checking.judge import CheckResult, Judge, WrongResultError
+from sgemm_lab.checking.sentences import sentence
+from sgemm_lab.checking.simulated import QUICK_SIZES, TIME_LIMIT
+from sgemm_lab.counting.kernel_counts import Matrix, check_size
+from sgemm_lab.errors import LabError
+from sgemm_lab.external_cuda.analysis import count_prepared, matrices, prepare_launch
+from sgemm_lab.external_cuda.arguments import Given, Number
+from sgemm_lab.external_cuda.launch import (
+    ExternalKernel,
+    Prepared,
+    Settings,
+    own_arrays,
+    run,
+)
+from sgemm_lab.kernel import Size
+from sgemm_lab.simulator import EndlessLoopError, StuckError, TimeLimitError
+from sgemm_lab.simulator.hazards import plainest
+
+TILES = (2, 4, 8, 16, 32, 64, 128)
+"""Tiles whose multiples may be the sizes at which a kernel is right."""
+
+_FACTORS = ("2", "-1")
+"""Alpha and beta of the run that shows whether a kernel uses them."""
+
+
+def prepare_check(kernel: ExternalKernel, sizes: Sequence[Size] | None) -> Prepared:
+    """Compile a kernel, and refuse what cannot be checked.
+
+    Raises:
+        CompileError: it does not compile.
+        LabError: it multiplies no matrices, or its grid fits one size alone and none is given.
+    """
+    prepared = prepare_launch(kernel)
+    if not prepared.multiplies:
+        raise LabError(
+            f"'{prepared.opened.name}' multiplies no matrices, so there is no product to check. "
+            "Use 'sgemm-lab count' with --expect."
+        )
+    grid = prepared.kernel.grid
+    told = prepared.host is not None and not grid
+    if sizes is None and not told and not any(n in text for text in grid for n in "MNK"):
+        raise LabError(
+            f"The grid {','.join(grid)} fits one size alone. Write it as arithmetic, such "
+            "as --grid 'ceil(N/32),ceil(M/32)', or give --size."
+        )
+    return prepared
+
+
+def sizes_of(prepared: Prepared, sizes: Sequence[Size] | None) -> tuple[Size, ...]:
+    """Return the sizes to check: those given, or the quick ones; square where one size is taken."""
+    chosen = tuple(sizes or QUICK_SIZES)
+    square = prepared.sizes == 1 and not prepared.told and sizes is None
+    return tuple(size for size in chosen if len(set(size)) == 1) if square else chosen
+
+
+def check_external(
+    prepared: Prepared,
+    sizes: Iterable[Size],
+    *,
+    seed: int = 0,
+    time_limit: float = TIME_LIMIT,
+) -> Iterator[CheckResult]:
+    """Check a kernel size by size: on whole numbers, then as ``Judge`` does.
+
+    A kernel with alpha and beta runs with 1 and 0, then with 2 and -1. Matrices of other types than
+    float and double are checked on whole numbers alone. A launch that takes longer than
+    ``time_limit`` seconds is given up, and the sizes after it are not tried.
+    """
+    settings = Settings(count_requests=False, time_limit=time_limit)
+    for m, n, k in sizes:
+        fault, refusal, error, late = None, None, 0.0, False
+        try:
+            check_size((m, n, k))
+            with np.errstate(all="ignore"):
+                error = _check_one(prepared, (m, n, k), seed, settings)
+        except WrongResultError as wrong:
+            fault, error = str(wrong), float("inf")
+        except (EndlessLoopError, StuckError) as endless:
+            fault, error = str(endless), float("inf")
+        except LabError as refused:
+            refusal, late = str(refused), isinstance(refused, TimeLimitError)
+        yield CheckResult(prepared.opened.name, m, n, k, fault, refusal, error)
+        if late:
+            return
+
+
+def _check_one(prepared: Prepared, size: Size, seed: int, settings: Settings) -> float:
+    _whole_numbers(prepared, size, settings)
+    if prepared.has_beta and not prepared.told:
+        _whole_numbers(_with_factors(prepared, _FACTORS), size, settings)
+    exact = [prepared.element(given).name in ("float", "double") for given in prepared.given
+             if not isinstance(given, Number)]  # fmt: skip
+    if not all(exact):
+        return 0.0
+    quiet = replace(settings, check_hazards=False)
+    return _JudgeExternal(_with_factors(prepared, ("1", "0")), size, seed, quiet).run()
+
+
+def _whole_numbers(prepared: Prepared, size: Size, settings: Settings) -> None:
+    done = count_prepared(prepared, size, (), None, settings)
+    if done.result.hazards:
+        found = (plainest(done.result.hazards), *done.result.warnings[:1])
+        raise WrongResultError(" ".join(map(str, found)))
+    for name in done.changed:
+        raise WrongResultError(
+            f"It changed {name}, which it may only read. Look for a store to {name}."
+        )
+    for verdict in done.verdicts:
+        if verdict.wrong:
+            given = " ".join(map(str, prepared.given))
+            why = " ".join([done.cause, *map(str, done.result.warnings[:1])])
+            raise WrongResultError(
+                f"With {given}, {verdict.wrong:,} of {verdict.elements:,} elements of C are wrong "
+                f"{sentence('judge.exact')}. {why}".strip()
+            )
+
+
+def _with_factors(prepared: Prepared, factors: tuple[str, str]) -> Prepared:
+    """Return the same launch with other numbers for alpha and beta."""
+    left = list(factors)
+    given: list[Given] = []
+    for one, parameter in zip(prepared.given, prepared.parameters, strict=True):
+        scalar = isinstance(one, Number) and not parameter.is_whole and bool(left)
+        if scalar:
+            beta = "beta" in parameter.declared.name.lower()
+            given.append(Number(left.pop(-1 if beta else 0)))
+        else:
+            given.append(one)
+    return replace(prepared, given=tuple(given))
+
+
+class _JudgeExternal(Judge):
+    """Runs the kernel in the simulator, without looking for hazards again."""
+
+    def __init__(self, prepared: Prepared, size: Size, seed: int, settings: Settings) -> None:
+        super().__init__(np, size, seed)
+        self.prepared = prepared
+        self.size = size
+        self.settings = settings
+        self.last: tuple[Matrix, Matrix] | None = None
+
+    def product(self, a: Matrix, b: Matrix) -> Matrix:
+        if self.last is not None and self.last[0] is a:
+            return self.last[1]
+        random = np.random.default_rng(seed=0)
+        own = own_arrays(self.prepared, self.size, random)
+        arrays = matrices(self.prepared, own, a, b, random)
+        after, _ = run(self.prepared, self.size, arrays, self.settings)
+        for name, given in (("A", a), ("B", b)):
+            self.refuse_changed(name, given, after[name])
+        self.last = (a, after["C"])
+        return after["C"]
+
+
+def fitting_tile(results: Sequence[CheckResult]) -> int | None:
+    """Return the largest tile such that a kernel is right exactly where it divides M, N and K.
+
+    None if there is none, or if the kernel is right everywhere or nowhere.
+    """
+    passed = [(r.m, r.n, r.k) for r in results if r.passed]
+    wrong = [(r.m, r.n, r.k) for r in results if r.fault]
+    if not passed or not wrong:
+        return None
+    for tile in reversed(TILES):
+        fits = [all(size % tile == 0 for size in one) for one in passed]
+        if all(fits) and not any(all(size % tile == 0 for size in one) for one in wrong):
+            return tile
+    return None

@@ -1,0 +1,668 @@
+"""One launch of somebody's kernel: its arguments made, run on the processor, taken apart again."""
+
+import math
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import product
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from sgemm_lab.counting.kernel_counts import PATIENCE, PATIENCE_EACH, TIME_LIMIT, Schedule, patience
+from sgemm_lab.cuda.compiler import DEFAULT_TARGET
+from sgemm_lab.errors import LabError
+from sgemm_lab.external_cuda.arguments import (
+    LARGEST_ARRAY,
+    SIDES,
+    Array,
+    Given,
+    Image,
+    Matrix,
+    Number,
+    called,
+    named_numbers,
+    read_arguments,
+    value_of,
+    whole,
+)
+from sgemm_lab.external_cuda.compile_file import Opened, Pasted, open_file
+from sgemm_lab.external_cuda.elements import FLOAT, Element, named_element, resolve
+from sgemm_lab.external_cuda.expected import load_array
+from sgemm_lab.external_cuda.host_launch import HostLaunch, UnknownError
+from sgemm_lab.external_cuda.kernels import template_values
+from sgemm_lab.external_cuda.module_variables import Variable, is_filled, variables_of
+from sgemm_lab.external_cuda.signatures import Parameter, product_arguments, suggestion
+from sgemm_lab.external_cuda.structs import Slot, slots_of
+from sgemm_lab.hardware import STATIC_SHARED
+from sgemm_lab.kernel import Size
+from sgemm_lab.simulator import Result, simulate
+from sgemm_lab.simulator.group import Observer
+from sgemm_lab.simulator.limits import MAX_THREADS, MOST_BLOCKS_X, MOST_BLOCKS_YZ, SHARED_LIMITS
+from sgemm_lab.simulator.variables import Struct
+from sgemm_lab.text import size_text
+
+Values = npt.NDArray[Any]
+
+MOST_THREADS = 2**24
+"""Threads of a launch that take minutes here, however little each does."""
+
+_SHARED_STEP = 1024
+"""No array of shared memory is aligned more coarsely than to as many bytes."""
+
+_DOWN = re.compile(r"(?<!%)\b(?:threadIdx|tid|thread_index\(\))\s*\.\s*y\b")
+"""How source asks for a thread's place along y."""
+
+SPREAD = 8
+"""The numbers of an array lie between this and its negative."""
+
+
+@dataclass(frozen=True)
+class ExternalKernel:
+    """A kernel in any CUDA file, and how to launch it. Shapes are arithmetic over M, N and K."""
+
+    pasted: Pasted
+    grid: tuple[str, ...]
+    block: tuple[str, ...]
+    shared_bytes: str = "0"
+    arguments: str | None = None
+    """As ``arguments`` reads them; None where they are told by names and types."""
+
+
+@dataclass(frozen=True)
+class Prepared:
+    """A kernel that is compiled, and whose arguments are known."""
+
+    kernel: ExternalKernel
+    opened: Opened
+    slots: tuple[Slot, ...]
+    """The parameters of the compiled kernel; those that are structs with their fields."""
+    parameters: tuple[Parameter, ...]
+    """What takes an argument each: parameters, and the fields of structs in their place."""
+    given: tuple[Given, ...]
+    """What each of them is given."""
+    told: bool
+    """Whether the reader gave the arguments, and they were not guessed."""
+    host: HostLaunch | None = None
+    """The file's own launch, which tells what the reader does not."""
+    assumed: str = ""
+    """What was assumed of the launch, in a sentence."""
+    argued: str = ""
+    """Where the arguments come from, in sentences, if neither reader nor names tell them."""
+    variables: tuple[Variable, ...] = ()
+    """The ``__constant__`` and ``__device__`` variables of numbers that it uses."""
+
+    @property
+    def multiplies(self) -> bool:
+        """Whether it is given the matrices of a product."""
+        return any(isinstance(one, Matrix) for one in self.given)
+
+    @property
+    def sizes(self) -> int:
+        """How many of M, N and K its arguments name."""
+        numbers = [one.text for one in self.given if isinstance(one, Number)]
+        return sum(any(name in text for text in numbers) for name in "MNK")
+
+    @property
+    def depends_on_size(self) -> bool:
+        """Whether grid, block or arguments name M, N or K."""
+        texts = (*self.kernel.grid, *self.kernel.block, *map(str, self.given))
+        return self.multiplies or any(name in text for text in texts for name in "MNK")
+
+    def resolve(self, type_: str) -> Element | None:
+        """Return what a type of the source stands for; None where it is no number."""
+        opened = self.opened
+        return resolve(
+            type_, opened.kernel, opened.name, opened.sources, self.kernel.pasted.defines
+        )
+
+    def element(self, given: Given) -> Element:
+        """Return what an array holds."""
+        if isinstance(given, Array) and given.type:
+            return named_element(given.type)
+        for variable in self.variables:
+            if variable.array is given:
+                return variable.element
+        place = self.given.index(given)
+        found = self.parameters[place].element if place < len(self.parameters) else None
+        return found or FLOAT
+
+    @property
+    def factors(self) -> tuple[float, float]:
+        """Alpha and beta of C = alpha·A·B + beta·C: 1 and 0 where the kernel has none."""
+        found = {"alpha": 1.0, "beta": 0.0}
+        names = list(found)
+        for given, parameter in zip(self.given, self.parameters, strict=True):
+            if isinstance(given, Number) and not parameter.is_whole and names:
+                said = parameter.declared.name.lower()
+                name = next((n for n in names if n in said), names[0])
+                names.remove(name)
+                found[name] = float(value_of(given, {}))
+        return found["alpha"], found["beta"]
+
+    @property
+    def has_beta(self) -> bool:
+        """Whether the kernel takes a factor of what C holds."""
+        scalars = [
+            given
+            for given, p in zip(self.given, self.parameters, strict=True)
+            if isinstance(given, Number) and not p.is_whole
+        ]
+        return len(scalars) > 1
+
+
+@dataclass
+class Settings:
+    """How a launch is simulated."""
+
+    target: str = DEFAULT_TARGET
+    check_hazards: bool = True
+    count_requests: bool = True
+    schedule: Schedule = "lockstep"
+    time_limit: float = TIME_LIMIT
+    corners: bool = False
+    """Whether only the blocks at the corners of the grid run."""
+    watching: Sequence[Observer] = ()
+    """Others that want to hear of every access."""
+    progress: Callable[[int, int], None] | None = field(default=None, repr=False)
+
+
+def prepare(kernel: ExternalKernel, target: str = DEFAULT_TARGET) -> Prepared:
+    """Compile a kernel and find out what it takes.
+
+    Raises:
+        CompileError: it does not compile.
+        LabError: no kernel can be chosen, or its arguments are not known.
+    """
+    opened = open_file(kernel.pasted, target)
+
+    def resolved(type_: str) -> Element | None:
+        return resolve(type_, opened.kernel, opened.name, opened.sources, kernel.pasted.defines)
+
+    types = [parameter.type for parameter in opened.compiled.parameters]
+    slots = slots_of(opened.kernel.parameters, types, opened.sources, resolved)
+    parameters = tuple(part.parameter for slot in slots for part in slot.parts)
+    given = None if kernel.arguments is None else read_arguments(kernel.arguments)
+    if given is None:
+        given = () if not parameters else product_arguments(opened.kernel.name, parameters)
+    if given is None:
+        variables = variables_of(opened.compiled.variables, opened.sources, resolved, (), {})
+        raise UnknownArgumentsError(
+            f"What '{opened.name}' takes is not known: ({signature(parameters)}). Say it with "
+            f"--args, such as --args '{suggestion(parameters)}'.",
+            Prepared(kernel, opened, slots, parameters, (), False, variables=variables),
+        )
+    given, more = given[: len(parameters)], given[len(parameters) :]
+    if len(given) != len(parameters):
+        raise LabError(
+            f"'{opened.name}' takes {len(parameters)} arguments ({signature(parameters)}), "
+            f"but --args names {len(given)}."
+        )
+    for one, parameter in zip(given, parameters, strict=True):
+        _refuse_mismatch(opened.name, one, parameter)
+    variables = variables_of(
+        opened.compiled.variables, opened.sources, resolved, more, named_numbers(given, {})
+    )
+    told = kernel.arguments is not None
+    prepared = Prepared(kernel, opened, slots, parameters, given, told, variables=variables)
+    return prepared if kernel.grid and kernel.block else _with_host_launch(prepared)
+
+
+def _with_host_launch(prepared: Prepared) -> Prepared:
+    """Take what the reader does not tell from the file's own launch.
+
+    Raises:
+        LabError: it cannot be worked out, or is for one size alone.
+    """
+    small, large = ((side, 2 * side, 4 * side) for side in (64, 1536))
+    opened, hosts = prepared.opened, hosts_of(prepared)
+    for host in hosts:
+        found = replace(prepared, host=host)
+        try:
+            shapes = [_of_host(found, size) for size in (small, large)]
+        except (UnknownError, LabError):
+            continue
+        if prepared.multiplies and shapes[0] == shapes[1]:
+            continue
+        if prepared.multiplies or _threads(*shapes[0][:2]) <= MOST_THREADS:
+            return found
+    if prepared.multiplies:
+        raise NoLaunchError(_no_shape(opened), prepared)
+    if not prepared.told:
+        raise UnknownArgumentsError(_no_shape(opened), prepared)
+    return _assumed(prepared)
+
+
+class UnknownLaunchError(LabError):
+    """Something of a launch is not known. ``prepared`` is all else."""
+
+    def __init__(self, message: str, prepared: Prepared) -> None:
+        super().__init__(message)
+        self.prepared = prepared
+
+
+class NoLaunchError(UnknownLaunchError):
+    """How a kernel that multiplies matrices is launched is not known."""
+
+
+class UnknownArgumentsError(UnknownLaunchError):
+    """What a kernel is given is not known."""
+
+
+def _assumed(prepared: Prepared) -> Prepared:
+    """Launch a thread for each element of the longest array.
+
+    The block is the file's own, where that can be worked out, or what ``__launch_bounds__`` says,
+    or 256 threads; 16 × 16 where the kernel asks for ``threadIdx.y``.
+    """
+    names = named_numbers(prepared.given, {})
+    sizes = [g.elements(names) if not g.size.endswith(".npy") else 1
+             for g in prepared.given if isinstance(g, Array)]  # fmt: skip
+    block = assumed_block(prepared)
+    most = max(sizes, default=1)
+    flat = len([side for side in block if side > 1]) <= 1
+    if flat:
+        grid: tuple[int, ...] = (-(-most // math.prod(block)),)
+    else:
+        side = math.isqrt(most - 1) + 1
+        grid = tuple(-(-side // threads) for threads in block[:2])
+    kernel = replace(
+        prepared.kernel,
+        grid=prepared.kernel.grid or tuple(map(str, grid)),
+        block=prepared.kernel.block or tuple(map(str, block)),
+    )
+    note = (
+        f"Launch, assumed: a grid of {' × '.join(kernel.grid)} blocks of "
+        f"{' × '.join(kernel.block)} threads. Say --grid and --block where it is another."
+    )
+    return replace(prepared, kernel=kernel, assumed=note)
+
+
+def block_is_free(prepared: Prepared) -> bool:
+    """Say whether nothing tells how many threads a block has."""
+    kernel = prepared.kernel
+    return not (kernel.block or prepared.opened.compiled.most_threads or host_blocks(prepared))
+
+
+def assumed_block(prepared: Prepared, narrowed: int = 0) -> tuple[int, ...]:
+    """Return the block of a launch that nothing tells; a usual one halved as often as said."""
+    kernel = prepared.opened.compiled
+    # Cooperative groups number threads along all axes, though most blocks have one.
+    plane = any(_DOWN.search(file.text) for file in prepared.opened.sources.files)
+    usual: tuple[int, ...] = (16, 16) if plane and kernel.reads("%tid.y") else (256,)
+    usual = tuple(side >> narrowed for side in usual)
+    return next(iter(host_blocks(prepared)), kernel.most_threads or usual)
+
+
+def host_blocks(prepared: Prepared) -> list[tuple[int, ...]]:
+    """Return the blocks of the file's own launches that can be worked out without a size."""
+    found = []
+    for host in hosts_of(prepared):
+        try:
+            block = host.block(_host_numbers(prepared, (1, 1, 1)))
+        except UnknownError:
+            continue
+        if 1 <= math.prod(block) <= MAX_THREADS:
+            found.append(block)
+    return list(dict.fromkeys(found))
+
+
+def hosts_of(prepared: Prepared) -> list[HostLaunch]:
+    """Return the file's own launches of a kernel."""
+    opened = prepared.opened
+    template = template_values(opened.kernel, opened.name)
+    return [
+        HostLaunch(launch, opened.sources, prepared.kernel.pasted.defines, template)
+        for launch in opened.launches
+    ]
+
+
+def _threads(grid: Sequence[int], block: Sequence[int]) -> int:
+    return math.prod(grid) * math.prod(block)
+
+
+def _of_host(prepared: Prepared, size: Size) -> tuple[tuple[int, ...], ...]:
+    """Return grid, block and (shared bytes,) of the file's own launch, at a size."""
+    assert prepared.host is not None
+    return prepared.host.shape(_host_numbers(prepared, size))
+
+
+def _host_numbers(
+    prepared: Prepared, size: Size
+) -> list[int | float | Mapping[str, int | float] | None]:
+    """Return the numbers that a kernel is given, as ``HostLaunch`` takes them."""
+    names = named_numbers(prepared.given, dict(zip("MNK", size, strict=True)))
+    numbers: list[int | float | Mapping[str, int | float] | None] = []
+    place = 0
+    for slot in prepared.slots:
+        values = {
+            part.parameter.declared.name.rpartition(".")[2]: value_of(given, names)
+            for part, given in zip(slot.parts, prepared.given[place:], strict=False)
+            if isinstance(given, Number)
+        }
+        single = next(iter(values.values()), None)
+        numbers.append(values if slot.struct_bytes else single)
+        place += len(slot.parts)
+    return numbers
+
+
+def _no_shape(opened: Opened) -> str:
+    text = (
+        f"How '{opened.name}' is launched is not known: it needs --grid and --block, its blocks "
+        "and the threads of a block, such as --grid 'ceil(N/32),ceil(M/32)' --block 32,32."
+    )
+    if opened.launches:
+        first = opened.launches[0]
+        text += f" Line {first.line} launches it so: {first}."
+    return text
+
+
+def signature(parameters: Sequence[Parameter]) -> str:
+    """Write parameters as the source does, shortly."""
+    texts = []
+    for p in parameters:
+        const = "const " if p.declared.pointer and p.declared.const else ""
+        star = "*" if p.declared.pointer else ""
+        texts.append(f"{const}{p.declared.type}{star} {p.declared.name}".strip())
+    return ", ".join(texts)
+
+
+def _refuse_mismatch(name: str, given: Given, parameter: Parameter) -> None:
+    found = given.use if isinstance(given, Image) else ""
+    if found != parameter.image:
+        takes = f"a {parameter.image}" if parameter.image else "no texture or surface"
+        like = suggestion([parameter])
+        raise LabError(
+            f"'{name}' takes {takes} as '{signature([parameter])}', but --args gives {given}. "
+            f"Write it like {like}."
+        )
+    is_array = not isinstance(given, Number)
+    if is_array != parameter.declared.pointer and parameter.element is not None:
+        takes = "an array" if parameter.declared.pointer else "a number"
+        raise LabError(
+            f"'{name}' takes {takes} as '{signature([parameter])}', but --args gives {given}."
+        )
+
+
+@dataclass(frozen=True)
+class Shape:
+    """Blocks of the grid and threads of a block along x, y and z; bytes of shared memory."""
+
+    grid: tuple[int, ...]
+    block: tuple[int, ...]
+    shared_bytes: int
+    shared_assumed: bool = False
+    """Whether nothing tells these bytes, and they are as many as a block can have."""
+
+
+def shape_at(prepared: Prepared, size: Size) -> Shape:
+    """Work out the launch at a size.
+
+    Raises:
+        LabError: it cannot be worked out, or no GPU takes it, or it never ends here.
+    """
+    shape = raw_shape(prepared, size)
+    _refuse_endless(shape)
+    return shape
+
+
+def raw_shape(prepared: Prepared, size: Size) -> Shape:
+    """Work out the launch at a size, whether or not a GPU takes it.
+
+    Raises:
+        LabError: it cannot be worked out.
+    """
+    kernel = prepared.kernel
+    names = named_numbers(prepared.given, dict(zip("MNK", size, strict=True)))
+
+    def sizes(texts: Sequence[str], what: str) -> tuple[int, ...]:
+        found = tuple(whole(text, names, what) for text in texts)
+        if min(found) < 1:
+            raise LabError(f"The {what} {found} has a size below 1.")
+        return found
+
+    shared = whole(kernel.shared_bytes, names, "shared memory")
+    told: tuple[int, ...] = (shared,) if shared else ()
+    if prepared.host is None:
+        grid, block = sizes(kernel.grid, "grid"), sizes(kernel.block, "block")
+    else:
+        grid, block, host_shared = _of_host(prepared, size)
+        grid = sizes(kernel.grid, "grid") if kernel.grid else grid
+        block = sizes(kernel.block, "block") if kernel.block else block
+        told = told or host_shared
+    if told or all(array.bytes for array in prepared.opened.compiled.shared):
+        shape = Shape(grid, block, sum(told))
+    else:
+        shape = Shape(grid, block, _most_shared(prepared), shared_assumed=True)
+    if prepared.host is not None and min(*shape.grid, *shape.block) < 1:
+        raise LabError(f"The file's own launch has no blocks at {size_text(size)}.")
+    return shape
+
+
+def _most_shared(prepared: Prepared) -> int:
+    """Return the dynamic shared memory that a block can have beside its own arrays."""
+    kernel = prepared.opened.compiled
+    own = sum(-(-array.bytes // _SHARED_STEP) * _SHARED_STEP for array in kernel.shared)
+    return max(0, SHARED_LIMITS.get(kernel.target, STATIC_SHARED) - own - _SHARED_STEP)
+
+
+def _refuse_endless(shape: Shape) -> None:
+    """Refuse a launch that no GPU takes, or that would never end here."""
+    x, y, z = (*shape.grid, 1, 1)[:3]
+    if x > MOST_BLOCKS_X or max(y, z) > MOST_BLOCKS_YZ:
+        raise LabError(
+            f"No GPU takes a grid of {' × '.join(f'{n:,}' for n in shape.grid)} blocks: at most "
+            f"{MOST_BLOCKS_X:,} along x and {MOST_BLOCKS_YZ:,} along y."
+        )
+    blocks, threads = int(np.prod(shape.grid)), int(np.prod(shape.block))
+    if blocks * threads > MOST_THREADS:
+        raise LabError(
+            f"{blocks:,} blocks of {threads:,} threads are too many to run on a processor: "
+            f"it takes minutes from {MOST_THREADS:,} threads on. Choose a smaller size and grid."
+        )
+
+
+@dataclass(frozen=True)
+class Arrays:
+    """What a launch starts from: the numbers of each array, and which hold nothing yet."""
+
+    values: Mapping[str, Values]
+    unwritten: tuple[str, ...]
+
+
+def run(
+    prepared: Prepared, size: Size, arrays: Arrays, settings: Settings
+) -> tuple[dict[str, Values], Result]:
+    """Simulate one launch; return the numbers of each array after it, and all that was found.
+
+    Matrices are M×K, K×N and M×N, whatever way they lie in memory.
+
+    Raises:
+        LabError: the launch fits neither the kernel nor any GPU.
+    """
+    names = named_numbers(prepared.given, dict(zip("MNK", size, strict=True)))
+    arguments: dict[str, Any] = {}
+    place = 0
+    for number, (slot, compiled) in enumerate(
+        zip(prepared.slots, prepared.opened.compiled.parameters, strict=True), 1
+    ):
+        values = [
+            _argument(prepared, place + part, compiled.type, arrays, names)
+            for part in range(len(slot.parts))
+        ]
+        first = prepared.given[place] if slot.parts else None
+        place += len(slot.parts)
+        if slot.struct_bytes:
+            fields = [
+                (part.offset, name, value)
+                for part, (name, value) in zip(slot.parts, values, strict=True)
+            ]
+            arguments[f"argument {number}"] = Struct(slot.struct_bytes, tuple(fields))
+        else:
+            is_number = isinstance(first, Number)
+            arguments[f"argument {number}" if is_number else values[0][0]] = values[0][1]
+    shape = shape_at(prepared, size)
+    elements = sum(values.size for values in arrays.values.values())
+    result = simulate(
+        prepared.opened.ptx,
+        prepared.opened.compiled.name,
+        shape.grid,
+        shape.block,
+        arguments,
+        shape.shared_bytes,
+        unwritten=arrays.unwritten,
+        variables={v.symbol: v.element.pack(arrays.values[v.name]) for v in prepared.variables},
+        starts={
+            one.name: whole(one.start, names, f"start of {one.name}")
+            * prepared.element(one).stored.itemsize
+            * (1 if one.type else prepared.element(one).lanes)
+            for one in prepared.given
+            if isinstance(one, Array) and one.start
+        },
+        images={one.name: one.sampling for one in prepared.given if isinstance(one, Image)},
+        check_hazards=settings.check_hazards,
+        watch_races_in=_shared_by_blocks(prepared) if settings.check_hazards else (),
+        count_requests=settings.count_requests,
+        watching=settings.watching,
+        only_blocks=_corners(shape.grid) if settings.corners else None,
+        schedule=settings.schedule,
+        join_products=True,
+        time_limit=settings.time_limit,
+        patience=patience(size) if prepared.multiplies else PATIENCE + PATIENCE_EACH * elements,
+        progress=settings.progress,
+    )
+    after = {
+        called(one): _taken_back(prepared, one, result.arrays[called(one)], arrays)
+        for one in prepared.given
+        if not isinstance(one, Number)
+    }
+    for variable in prepared.variables:
+        after[variable.name] = variable.element.unpack(result.arrays[variable.symbol])
+    return after, result
+
+
+def _corners(grid: tuple[int, ...]) -> list[int]:
+    """The numbers of the blocks at the corners of a grid."""
+    x, y, z = (*grid, 1, 1)[:3]
+    ends = ((0, size - 1) for size in (z, y, x))
+    return sorted({(c * y + b) * x + a for c, b, a in product(*ends)})
+
+
+def _shared_by_blocks(prepared: Prepared) -> list[str]:
+    """The arrays that a kernel may write, in which blocks may meet."""
+    written = [
+        called(one)
+        for one in prepared.given
+        if (isinstance(one, Matrix) and one.role == "C")
+        or (isinstance(one, Array) and one.use != "in")
+    ]
+    return written + [v.symbol for v in prepared.variables if v.array.use != "in"]
+
+
+def _argument(
+    prepared: Prepared, place: int, compiled: str, arrays: Arrays, names: Mapping[str, int]
+) -> tuple[str, Any]:
+    """Return the name and value of what one parameter, or field of a struct, is given.
+
+    Raises:
+        LabError: a whole number is wanted, and the value is none.
+    """
+    one, parameter = prepared.given[place], prepared.parameters[place]
+    if not isinstance(one, Number):
+        stored = _lay_out(prepared, one, arrays.values[called(one)])
+        if isinstance(one, Image):
+            stored = _as_image(prepared, one, stored, names)
+        return called(one), stored
+    value, element = value_of(one, names), parameter.element
+    in_struct = compiled.startswith("b8[")
+    whole_type = element is not None and element.whole if in_struct else compiled[0] != "f"
+    if whole_type and value != int(value):
+        raise LabError(f"'{signature([parameter])}' takes a whole number, not {one.text}.")
+    least, most = _limits(element, compiled)
+    if whole_type and not least <= value <= most:
+        raise LabError(
+            f"'{signature([parameter])}' takes numbers from {least:,} to {most:,}, not {one.text}."
+        )
+    if in_struct:
+        packed = (element or FLOAT).pack(np.array([value], "f8" if not whole_type else "i8"))
+        return parameter.declared.name, packed[0]
+    return "", int(value) if whole_type else float(value)
+
+
+def _as_image(prepared: Prepared, one: Image, stored: Values, names: Mapping[str, int]) -> Values:
+    """Give an image its sides; one from a file has those of its array.
+
+    Raises:
+        LabError: the file has no array of two or three sides.
+    """
+    lanes = prepared.element(one).lanes
+    if not one.size.endswith(".npy"):
+        return stored.reshape(*reversed(one.sides(names)), lanes)
+    sides = load_array(Path(one.size)).shape
+    sides = sides if lanes == 1 else sides[:-1]
+    if not 1 <= len(sides) <= SIDES or stored.size != math.prod(sides) * lanes:
+        raise LabError(
+            f"{one.size} holds an array of {' × '.join(map(str, sides))}, which is no image of "
+            f"{one.type or 'float'}. Its shape is height and width, or depth, height and width."
+        )
+    return stored.reshape(*([1] * (SIDES - len(sides))), *sides, lanes)
+
+
+def _limits(element: Element | None, compiled: str) -> tuple[int, int]:
+    """The smallest and the largest whole number of a parameter, as far as its type is known."""
+    if element is not None and element.stored.kind == "b":
+        return 0, 1
+    if element is not None and element.whole:
+        limits = np.iinfo(element.stored)
+        return int(limits.min), int(limits.max)
+    bits = int(compiled[1:]) if compiled[1:].isdecimal() else 64
+    return -(2 ** (bits - 1)), 2**bits - 1
+
+
+def _lay_out(prepared: Prepared, given: Given, values: Values) -> Values:
+    turned = values.T if isinstance(given, Matrix) and given.by_columns else values
+    return np.ascontiguousarray(prepared.element(given).pack(turned))
+
+
+def _taken_back(prepared: Prepared, given: Given, stored: Values, arrays: Arrays) -> Values:
+    values = prepared.element(given).unpack(stored)
+    if isinstance(given, Matrix) and given.by_columns:
+        values = values.T
+    return values.reshape(arrays.values[called(given)].shape)
+
+
+def own_arrays(prepared: Prepared, size: Size, random: np.random.Generator) -> Arrays:
+    """Make the arrays that are no matrices of a product: whole numbers, and what they start with.
+
+    Raises:
+        LabError: a size or a file cannot be read, or it is too large.
+    """
+    names = named_numbers(prepared.given, dict(zip("MNK", size, strict=True)))
+    values: dict[str, Values] = {}
+    unwritten = []
+    for variable in prepared.variables:
+        if not is_filled(variable) and not variable.array.size.endswith(".npy"):
+            values[variable.name] = variable.element.unpack(variable.start)
+    for one in (*prepared.given, *(variable.array for variable in prepared.variables)):
+        if not isinstance(one, Array) or one.name in values:
+            continue
+        element = prepared.element(one)
+        if one.size.endswith(".npy"):
+            values[one.name] = element.unpack(element.pack(load_array(Path(one.size)).ravel()))
+            continue
+        numbers = element.lanes if isinstance(one, Image) or not one.type else 1
+        count = one.elements(names) * numbers
+        if not 1 <= count <= LARGEST_ARRAY:
+            raise LabError(f"'{one}' has {count:,} elements. 1 to {LARGEST_ARRAY:,} can be.")
+        least = 0 if element.stored.kind in "ub" else -SPREAD
+        most = 1 if element.stored.kind == "b" else SPREAD
+        values[one.name] = random.integers(least, most + 1, count).astype("f8")
+        if one.use in ("out", "zero"):
+            values[one.name] = np.zeros(count)
+        if one.use == "out":
+            unwritten.append(one.name)
+            if not element.whole:
+                values[one.name] = np.full(count, np.nan)
+    return Arrays(values, tuple(unwritten))

@@ -1,0 +1,88 @@
+"""Which rows of the scoreboard are shown, in which order and in which words."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from sgemm_lab.formulas.sentences import sentence
+from sgemm_lab.text import error_text, number, percent, size_text
+
+COLUMNS = (
+    "kernel", "size", "gflops", "of_cublas", "of_bound", "bound_by", "arithmetic", "error",
+    "of_cublas_error", "date",
+)  # fmt: skip
+"""What a row may hold, and be sorted by, beside its GPU."""
+
+
+def chosen_rows(
+    rows: Sequence[Mapping[str, Any]],
+    gpu: str,
+    size: str,
+    arithmetic: str,
+    search: str,
+    sort: str,
+    *,
+    falling: bool,
+) -> list[int]:
+    """Return the indices of the rows to show, in order.
+
+    Args:
+        rows: each with the keys of ``COLUMNS`` that are known of it, and "gpu".
+        gpu: only its rows; "" for all.
+        size: only of this M×N×K, such as "4096×4096×4096"; "" for all.
+        arithmetic: only of this; "" for all.
+        search: only kernels whose name contains this, in letters of any size.
+        sort: the column to sort by, a size by its product. Rows without a value in it come last;
+            equal ones keep their order.
+        falling: whether the largest comes first.
+    """
+    found = [
+        i
+        for i, row in enumerate(rows)
+        if gpu in ("", row["gpu"])
+        and size in ("", "×".join(map(str, row["size"])))
+        and arithmetic in ("", row.get("arithmetic"))
+        and search.lower() in row["kernel"].lower()
+    ]
+    known = [i for i in found if rows[i].get(sort) is not None]
+    unknown = [i for i in found if rows[i].get(sort) is None]
+    return sorted(known, key=lambda i: _value(rows[i], sort), reverse=falling) + unknown
+
+
+def cell_words(row: Mapping[str, Any], column: str) -> str:
+    """Return what stands in a cell of a row; "–" where it is not known."""
+    value: Any = row.get(column)
+    if value is None:
+        return "–"
+    if column == "size":
+        return size_text(value)
+    if column == "gflops":
+        return number(value)
+    if column == "error":
+        return error_text(value)
+    if column == "of_cublas_error":  # from a half to hundreds
+        return f"{number(value)} times"
+    return value if isinstance(value, str) else percent(value)
+
+
+def score_words(rows: Sequence[Mapping[str, Any]], shown: Sequence[int]) -> str:
+    """Return how many rows are shown, and which of them is the fastest."""
+    if not shown:
+        return sentence("score.none")
+    best = max((rows[i] for i in shown), key=lambda row: row["gflops"])
+    return sentence(
+        "score.best",
+        count=len(shown),
+        kernel=best["kernel"],
+        size=size_text(best["size"]),
+        gpu=best["gpu"],
+        gflops=best["gflops"],
+        share=best["of_cublas"],
+    )
+
+
+def _value(row: Mapping[str, Any], column: str) -> Any:
+    value = row[column]
+    if column != "size":
+        return value
+    m, n, k = value
+    return m * n * k

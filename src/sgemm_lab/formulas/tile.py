@@ -1,0 +1,214 @@
+"""What a tile buys: arithmetic intensity, resources and the bound, for FP32 C = A·B.
+
+``tile.js`` says the same in JavaScript; a test holds the two equal.
+
+All intensities are in FLOP per byte, bandwidths in GB/s (10⁹ bytes per second), rates in GFLOP/s.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from sgemm_lab.errors import LabError
+from sgemm_lab.formulas.roofs import reference_levels
+from sgemm_lab.formulas.sentences import sentence
+from sgemm_lab.hardware import (
+    FLOAT_BYTES,
+    FLOP_PER_WARP_FMA,
+    MAX_REGISTERS,
+    WAVEFRONT_BYTES,
+)
+
+CONSTANT_NAMES = ("TILE", "BM", "BN", "BK", "TM", "TN")
+
+
+@dataclass(frozen=True)
+class Tile:
+    """A block tile of ``bm``×``bn`` elements of C that walks K in strips of ``bk``.
+
+    Each thread computes ``tm``×``tn`` of the elements. A kernel without one of them has 1 there.
+    """
+
+    bm: int = 1
+    bn: int = 1
+    bk: int = 1
+    tm: int = 1
+    tn: int = 1
+    wavefronts: float = 0.0
+    """What a multiply-add of a warp asks of shared memory and L1, as counted; 0 if it was not."""
+
+    @classmethod
+    def from_constants(
+        cls, constants: Mapping[str, int], counted: Mapping[str, float] | None = None
+    ) -> "Tile":
+        """Read a kernel's constants; ``TILE`` stands for BM, BN and BK at once.
+
+        ``counted`` gives wavefronts by the constants' values, joined by commas: "16" or "64,64,8".
+        """
+        side = constants.get("TILE", 1)
+        key = ",".join(str(value) for value in constants.values())
+        return cls(
+            wavefronts=(counted or {}).get(key, 0.0),
+            bm=constants.get("BM", side),
+            bn=constants.get("BN", side),
+            bk=constants.get("BK", side),
+            tm=constants.get("TM", 1),
+            tn=constants.get("TN", 1),
+        )
+
+    @property
+    def block_intensity(self) -> float:
+        """FLOP per byte read from global memory, if each block reads its strips once."""
+        return tile_intensity(self.bm, self.bn)
+
+    @property
+    def thread_intensity(self) -> float:
+        """FLOP per byte of shared memory: as counted, else if each thread reads fragments once."""
+        if self.wavefronts:
+            return FLOP_PER_WARP_FMA / (WAVEFRONT_BYTES * self.wavefronts)
+        return tile_intensity(self.tm, self.tn)
+
+    @property
+    def uses_shared(self) -> bool:
+        """Whether there is a block tile at all: a single element has nothing to share."""
+        return self.bm * self.bn > 1
+
+    @property
+    def shared_bytes(self) -> int:
+        """Shared memory of a block: one strip of A and one of B."""
+        return FLOAT_BYTES * self.bk * (self.bm + self.bn) if self.uses_shared else 0
+
+    @property
+    def threads(self) -> float:
+        """Threads of a block; a whole number where the thread tile divides the block tile."""
+        return (self.bm / self.tm) * (self.bn / self.tn)
+
+    @property
+    def accumulators(self) -> int:
+        """Sums that each thread keeps in registers."""
+        return self.tm * self.tn
+
+
+def tile_intensity(rows: int, columns: int) -> float:
+    """Return the FLOP per byte that a ``rows``×``columns`` tile reuses its operands to.
+
+    One step along K reads ``rows + columns`` floats for ``rows·columns`` multiply-adds, so the
+    intensity is ab / (2(a + b)): 0.25 for 1×1, 4 for 16×16, 32 for 128×128.
+    """
+    return rows * columns / (2 * (rows + columns))
+
+
+def compulsory_intensity(m: int, n: int, k: int) -> float:
+    """Return the FLOP per byte if each element of A, B and C moves exactly once.
+
+    No tile can do better: 2MNK / (4(MK + KN + MN)).
+    """
+    return 2 * m * n * k / (FLOAT_BYTES * (m * k + k * n + m * n))
+
+
+@dataclass(frozen=True)
+class Bound:
+    """The lowest roof over a tile: ``limit`` is a level's id, or "peak"."""
+
+    gflops: float
+    limit: str
+
+
+def bound(tile: Tile, gpu: Mapping[str, Any], matrix: Mapping[str, int]) -> Bound:
+    """Return the highest rate that the roofs of ``gpu`` leave to ``tile``.
+
+    Global memory gives what the block tile asks of it, at most the compulsory limit; shared memory
+    gives what the thread tile asks of it, where the GPU lists a roof for it. At a tie the peak is
+    named, then DRAM.
+    """
+    lowest = Bound(float(gpu["peak_gflops"]), "peak")
+    intensities = {"dram": global_intensity(tile, matrix)}
+    if tile.uses_shared:
+        intensities["shared"] = tile.thread_intensity
+    roofs = {level["id"]: float(level["gbs"]) for level in reference_levels(gpu)}
+    for level, intensity in intensities.items():
+        if level in roofs and roofs[level] * intensity < lowest.gflops:
+            lowest = Bound(roofs[level] * intensity, level)
+    return lowest
+
+
+def raising(
+    constants: Sequence[Mapping[str, Any]],
+    gpu: Mapping[str, Any],
+    matrix: Mapping[str, int],
+    counted: Mapping[str, float] | None = None,
+) -> list[str]:
+    """Return the constants whose next larger choice would run on ``gpu`` and raise the bound."""
+    values = {constant["name"]: int(constant["value"]) for constant in constants}
+    now = bound(Tile.from_constants(values, counted), gpu, matrix).gflops
+    found = []
+    for constant in constants:
+        larger = [choice for choice in constant["choices"] if choice > constant["value"]]
+        if not larger:
+            continue
+        tile = Tile.from_constants({**values, constant["name"]: larger[0]}, counted)
+        if not problems(tile, gpu) and bound(tile, gpu, matrix).gflops > now:
+            found.append(str(constant["name"]))
+    return found
+
+
+def global_intensity(tile: Tile, matrix: Mapping[str, int]) -> float:
+    """Return the block tile's intensity, capped by the compulsory limit of the matrices."""
+    limit = compulsory_intensity(matrix["m"], matrix["n"], matrix["k"])
+    return min(tile.block_intensity, limit)
+
+
+def problems(tile: Tile, gpu: Mapping[str, Any]) -> list[str]:
+    """Return a plain sentence for each reason why ``tile`` cannot run on ``gpu``."""
+    found = [
+        sentence("tile.uneven", side=side, part=part, whole=whole)
+        for side, whole, part in (("M", tile.bm, tile.tm), ("N", tile.bn, tile.tn))
+        if whole % part
+    ]
+    if found:
+        return found  # the number of threads means nothing then
+    name, most = gpu["name"], gpu["max_threads_per_block"]
+    if tile.threads > most:
+        found.append(sentence("tile.threads", threads=tile.threads, gpu=name, most=most))
+    limit = gpu.get("shared_per_block_bytes")
+    if limit is not None and tile.shared_bytes > limit:
+        found.append(sentence("tile.shared", bytes=tile.shared_bytes, gpu=name, most=limit))
+    if tile.accumulators > MAX_REGISTERS:
+        found.append(sentence("tile.registers", sums=tile.accumulators, most=MAX_REGISTERS))
+    return found
+
+
+def checked_constants(constants: object) -> list[dict[str, Any]]:
+    """Return constants with every optional key filled in.
+
+    Raises:
+        LabError: an unknown name, a value that is not among the choices, or no choices.
+    """
+    if not isinstance(constants, Sequence) or isinstance(constants, str):
+        raise LabError(f"constants must be a list, not {type(constants).__name__}.")
+    found = []
+    for constant in constants:
+        if not isinstance(constant, Mapping) or constant.get("name") not in CONSTANT_NAMES:
+            raise LabError(
+                f"{constant!r} is not a tile constant. Each needs a name among "
+                f"{', '.join(CONSTANT_NAMES)}."
+            )
+        name = constant["name"]
+        choices = list(constant.get("choices") or [])
+        if not choices or any(not isinstance(c, int) or c < 1 for c in choices):
+            raise LabError(f"Constant {name} needs choices: whole numbers from 1 up.")
+        choices.sort()
+        default = constant.get("default", constant.get("value"))
+        for value in (constant.get("value"), default):
+            if value not in choices:
+                raise LabError(f"Constant {name} is {value!r}, which is not among {choices}.")
+        found.append(
+            {
+                "name": name,
+                "label": str(constant.get("label") or ""),
+                "value": constant["value"],
+                "default": default,
+                "choices": choices,
+            }
+        )
+    return found

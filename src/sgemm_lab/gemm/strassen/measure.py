@@ -1,0 +1,325 @@
+"""Measure Strassen's product on this machine's GPU: is it right, how fast, and how far off?"""
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from sgemm_lab.cuda.compiler import suits
+from sgemm_lab.cuda.launch import LoadedKernel, device_target, require_gpu
+from sgemm_lab.errors import LabError
+from sgemm_lab.files import check_writable
+from sgemm_lab.gemm.dispatch.product import dispatcher
+from sgemm_lab.gemm.strassen.engine import GpuProduct, Leaf
+from sgemm_lab.gemm.strassen.error import INPUTS, matrix, norm_error, sampled_rows
+from sgemm_lab.gemm.strassen.plan import Plan, make_plan, ways
+from sgemm_lab.hardware import FLOAT_BYTES
+from sgemm_lab.kernel import Kernel, Size, load_kernel
+from sgemm_lab.measuring.interleaved import (
+    CUBLAS_CALL,
+    Budget,
+    Product,
+    WatchCard,
+    cublas,
+    is_graphed,
+    race,
+)
+from sgemm_lab.measuring.recorder import current_device, new_run
+from sgemm_lab.records.gpu_record import CUBLAS, Spread
+from sgemm_lab.records.json_files import RunFile
+from sgemm_lab.records.strassen import (
+    FEWER,
+    Errors,
+    Inside,
+    MeasuredPlan,
+    SizeTimes,
+    StrassenRun,
+    leveled,
+)
+from sgemm_lab.text import plural, size_text
+
+SIZES: dict[Size, int] = {
+    (2048, 2048, 2048): 1,
+    (4096, 4096, 4096): 2,
+    (8192, 8192, 8192): 3,
+    (16384, 16384, 16384): 4,
+    (32768, 32768, 32768): 4,
+    (5000, 5000, 5000): 2,
+    (8191, 8193, 8189): 2,
+    (10000, 10000, 10000): 3,
+    (16384, 4096, 16384): 2,
+    (32768, 32768, 4096): 2,
+}
+"""Sizes, and the most levels that are measured there."""
+
+ALL_WAYS: dict[Size, int] = {(8192, 8192, 8192): 2, (16384, 16384, 16384): 3}
+"""Sizes at which all schedules of so many levels are measured, whatever workspace they take."""
+
+INSIDE = "warp_groups_fp32"
+"""The kernel of tensor cores whose products the leaves are as well, where the GPU runs it."""
+INSIDE_SIZES: dict[Size, int] = {
+    (8192, 8192, 8192): 2,
+    (16384, 16384, 16384): 3,
+    (32768, 32768, 32768): 3,
+}
+"""Sizes, and the most levels that are measured with it."""
+
+ERROR_SIZES = {1024: 3, 4096: 3, 16384: 4}
+"""Extents of square matrices whose errors are measured, and the most levels."""
+
+MOST_LEVELS = 4
+"""Whose errors are measured beside those of kernels, by class of inputs and K."""
+
+EXACT_SIZES: tuple[Size, ...] = (
+    (1, 1, 1), (3, 5, 7), (17, 33, 9), (64, 64, 64), (1, 1000, 33), (1000, 1, 33), (127, 129, 131),
+    (129, 65, 1000), (255, 257, 254), (513, 3, 100), (1000, 1000, 1000), (1023, 1025, 1021),
+    (2050, 2046, 2049),
+)  # fmt: skip
+EXACT_LEVELS = 3
+
+_ROOM = 2**20
+"""Bytes that a run may take in a file: several times what the longest takes."""
+
+Progress = Callable[[str], None]
+
+
+def take_strassen_record(
+    folder: Path,
+    sizes: Sequence[Size] = tuple(SIZES),
+    budget: Budget | None = None,
+    progress: Progress = lambda _: None,
+) -> tuple[Path, StrassenRun]:
+    """Check, measure times and errors, and keep them item by item; return the file and the run.
+
+    Ctrl-C leaves what was measured until then.
+
+    Args:
+        folder: of records.
+        sizes: of ``SIZES``.
+        budget: of each size; None: five samples or more, and 0.3 seconds.
+        progress: is told what is done.
+
+    Raises:
+        LabError: no GPU, a product that is not exact, or a file that cannot be written.
+    """
+    check_writable(folder / FEWER.folder, _ROOM)
+    base = new_run()
+    run = StrassenRun(
+        base.date, base.driver, base.cuda, base.nvrtc, base.cupy, base.package, CUBLAS_CALL
+    )
+    store = RunFile(FEWER, folder, current_device(), run)
+    try:
+        progress("products of whole numbers at awkward sizes")
+        store.put(exact=exact_products())
+        for size in sizes:
+            progress(f"times at {size_text(size)}")
+            found = measure(size, plans_at(size), budget=budget, progress=progress)
+            store.put(times=(*store.run.times, found))
+        for n, most in ERROR_SIZES.items():
+            for inputs in INPUTS:
+                progress(f"errors at {n}, {INPUTS[inputs]}")
+                store.put(errors=(*store.run.errors, measure_errors(n, inputs, most)))
+        for inside in measure_inside(sizes, budget, progress):
+            store.put(inside=(inside,))
+    except KeyboardInterrupt:
+        progress("The run was stopped. What it measured is kept.")
+        return store.path, store.run
+    store.put(complete=True)
+    return store.path, store.run
+
+
+def measure_inside(
+    sizes: Sequence[Size], budget: Budget | None = None, progress: Progress = lambda _: None
+) -> Iterator[Inside]:
+    """Measure with leaves on tensor cores, and return what there is after each item.
+
+    Nothing, with a word, where the GPU does not run the kernel.
+
+    Raises:
+        LabError: no GPU, or a product that is not exact.
+    """
+    kernel = load_kernel(INSIDE)
+    if not suits(kernel, device_target()):
+        progress(f"{kernel.name} is left out: it needs {kernel.needs}.")
+        return
+    leaf = LoadedKernel(kernel)
+    progress(f"products of whole numbers with {kernel.name} inside")
+    exact_products(leaf)
+    found = Inside(kernel.name, kernel.fingerprint, kernel.arithmetic)
+    for size in (size for size in sizes if size in INSIDE_SIZES):
+        progress(f"times at {size_text(size)} with {kernel.name} inside")
+        times = measure(size, inside_plans(size), kernel, budget, progress)
+        found = replace(found, times=(*found.times, times))
+        yield found
+    for n, most in ERROR_SIZES.items():
+        for inputs in INPUTS:
+            progress(f"errors at {n}, {INPUTS[inputs]}, with {kernel.name} inside")
+            errors = measure_errors(n, inputs, most, leaf)
+            found = replace(found, errors=(*found.errors, errors))
+            yield found
+
+
+def exact_products(leaf: Leaf | None = None) -> int:
+    """Multiply whole numbers by all schedules at awkward sizes; return how many products it were.
+
+    Their sums and products are whole numbers that float32 holds, and their factors such as TF32
+    holds, so C must be right bit for bit.
+
+    Args:
+        leaf: the product of leaves; None: the fastest of the book's kernels in FP32.
+
+    Raises:
+        LabError: one was not.
+    """
+    cupy = require_gpu()
+    random = cupy.random.RandomState(seed=5)
+    done = 0
+    for m, n, k in EXACT_SIZES:
+        a, b = (random.randint(-2, 3, shape).astype("float32") for shape in ((m, k), (k, n)))
+        exact = a.astype("float64") @ b.astype("float64")
+        for levels in range(EXACT_LEVELS + 1):
+            for schedules in ways(levels):
+                c = cupy.full((m, n), cupy.nan, dtype="float32")
+                GpuProduct(Plan((m, n, k), schedules), leaf)(a, b, c)
+                if not bool((c == exact).all()):
+                    raise LabError(
+                        f"Strassen's product is wrong at {size_text((m, n, k))} with the levels "
+                        f"{', '.join(schedules) or 'none'}: C of whole numbers is not exact."
+                    )
+                done += 1
+    return done
+
+
+def plans_at(size: Size) -> list[Plan]:
+    """Return the plans that are measured at one of ``SIZES``, each once."""
+    plans = [make_plan(size, levels) for levels in range(SIZES[size] + 1)]
+    if size in ALL_WAYS:
+        plans += [Plan(size, schedules) for schedules in ways(ALL_WAYS[size])]
+    return list(dict.fromkeys(plans))
+
+
+def inside_plans(size: Size) -> list[Plan]:
+    """Return the plans that are measured at one of ``INSIDE_SIZES``.
+
+    They are those within the usual workspace, and the one that takes most of it.
+    """
+    most = INSIDE_SIZES[size]
+    plans = [make_plan(size, levels) for levels in range(most + 1)]
+    return list(dict.fromkeys([*plans, Plan(size, (*["wide"] * (most - 2), "twice"))]))
+
+
+def measure(
+    size: Size,
+    plans: Sequence[Plan],
+    kernel: Kernel | None = None,
+    budget: Budget | None = None,
+    progress: Progress = lambda _: None,
+) -> SizeTimes:
+    """Measure plans of a size, their parts and cuBLAS, in turns.
+
+    Args:
+        size: M, N, K.
+        plans: of that size.
+        kernel: of the leaves; None: the fastest of the book's in FP32.
+        budget: as in ``take_strassen_record``.
+        progress: is told what is done.
+
+    Raises:
+        LabError: no GPU, or its memory is too small.
+    """
+    cupy = require_gpu()
+    most = max(plan.workspace_bytes for plan in plans)
+    # One workspace for all; and no NaN in it, on which products alone would work.
+    work = cupy.zeros(most // FLOAT_BYTES, dtype="float32")
+    leaf = LoadedKernel(kernel) if kernel else None
+    products: dict[str, Product] = {CUBLAS: cublas()}
+    for plan in plans:
+        engine, name = GpuProduct(plan, leaf, work), _name(plan)
+        products[name] = engine
+        if plan.levels:
+            products[f"{name} products"] = engine.only_products
+            products[f"{name} additions"] = engine.only_additions
+    budget = budget or Budget(seconds=0.3, min_samples=5, max_samples=15, warm_up_seconds=0.05)
+    graph = is_graphed(size)
+    with WatchCard() as card:
+        found = {
+            one.kernel: _five_digits(one.seconds)
+            for one in race(products, size, budget, progress, graphs=graph)
+        }
+    product = dispatcher(cupy.cuda.Device().id)
+    return SizeTimes(
+        *size,
+        graph=graph,
+        cublas=found[CUBLAS],
+        ways=tuple(
+            MeasuredPlan(
+                plan.schedules,
+                plan.levels,
+                plan.leaf,
+                (kernel or product.kernel_for(plan.leaf)).name,
+                plan.workspace_bytes,
+                plan.moved_bytes,
+                found[_name(plan)],
+                found.get(f"{_name(plan)} products"),
+                found.get(f"{_name(plan)} additions"),
+            )
+            for plan in plans
+        ),
+        clock_mhz=Spread.of(card.clock_mhz),
+        power_w=Spread.of(card.power_w),
+    )
+
+
+def measure_errors(n: int, inputs: str, most: int, leaf: Leaf | None = None) -> Errors:
+    """Return the errors of cuBLAS and of 0 to ``most`` levels for n×n matrices of a class.
+
+    ``leaf`` is the product of leaves; None: the fastest of the book's kernels in FP32.
+
+    Raises:
+        LabError: no GPU, or no room for the workspace.
+    """
+    cupy = require_gpu()
+    a, b = (matrix(cupy, inputs, (n, n), seed) for seed in (1, 2))
+    c, rows = cupy.empty((n, n), dtype="float32"), sampled_rows(n)
+
+    def error(product: Product) -> float:
+        c.fill(cupy.nan)
+        product(a, b, c)
+        return float(f"{norm_error(cupy, a, b, c, rows):.4g}")
+
+    levels = (GpuProduct(make_plan((n, n, n), count), leaf) for count in range(most + 1))
+    return Errors(inputs, n, n, n, len(rows), error(cublas()), tuple(map(error, levels)))
+
+
+def products_by_levels() -> dict[str, tuple[Product, str]]:
+    """Return products of 1, 2, … levels, by the name that their errors have among those of kernels.
+
+    Each comes with the fingerprint of the kernel that multiplies all its leaves; without one where
+    each leaf gets the fastest kernel in FP32.
+
+    Raises:
+        LabError: no GPU, or the kernel of the leaves cannot be loaded.
+    """
+    kernel = load_kernel(INSIDE)
+    leaves: list[tuple[str, Leaf | None, str]] = [("fp32", None, "")]
+    if suits(kernel, device_target()):
+        leaves.append((kernel.arithmetic, LoadedKernel(kernel), kernel.fingerprint))
+    return {
+        leveled(arithmetic, levels): (partial(_multiply, levels, leaf), fingerprint)
+        for arithmetic, leaf, fingerprint in leaves
+        for levels in range(1, MOST_LEVELS + 1)
+    }
+
+
+def _multiply(levels: int, leaf: Leaf | None, a: Any, b: Any, c: Any) -> None:
+    plan = make_plan((*c.shape, a.shape[1]), levels)
+    GpuProduct(plan, leaf)(a, b, c)
+
+
+def _name(plan: Plan) -> str:
+    return "+".join(plan.schedules) or plural(0, "level")
+
+
+def _five_digits(numbers: Sequence[float]) -> tuple[float, ...]:
+    return tuple(float(f"{number:.5g}") for number in numbers)

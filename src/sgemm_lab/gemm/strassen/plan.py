@@ -1,0 +1,407 @@
+"""A plan for Strassen's product: what is added and multiplied, where, and in how much workspace.
+
+A plan is a list of steps on matrices that lie in A, B, C or the workspace. Each level cuts a
+product into seven; the last ones, the leaves, are multiplied by any product of contiguous
+matrices.
+
+Sizes that do not divide are padded, but not in memory: quadrants have the size of the padded
+matrix, what lies outside of A and B reads as zero, and what would lie outside of C is not written.
+
+A level has one of three schedules. *Wide* makes all sums of A in one pass, those of B in another,
+and C of seven products in a third. *Lean* makes one factor at a time and adds each product to C at
+once: more bytes move, in a fifth of the room. *Twice* is the last two levels at once, 49 products:
+what would go out to memory between the two stays in registers. All add in the same order, so their
+results have the same bits.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from math import ceil
+from typing import Any
+
+from sgemm_lab.errors import LabError
+from sgemm_lab.gemm.strassen.winograd import LEFT, PRODUCTS, QUADRANTS, RIGHT, terms
+from sgemm_lab.hardware import FLOAT_BYTES
+from sgemm_lab.kernel import Size
+from sgemm_lab.text import bytes_moved_text, plural, size_text
+
+WIDE, LEAN, TWICE = "wide", "lean", "twice"
+LEVELS = {WIDE: 1, LEAN: 1, TWICE: 2}
+"""How many levels a schedule is for."""
+
+VECTOR = 4
+"""Columns of a leaf are a multiple of this, so that every row can be read by float4."""
+
+ALIGNED = 64
+"""Floats: each matrix of the workspace begins at a multiple of this (256 bytes, as CuPy's do)."""
+
+MOST_LEVELS = 6
+
+Shape = tuple[int, int]
+"""Rows and columns."""
+
+
+@dataclass(frozen=True)
+class View:
+    """A matrix within A, B, C or the workspace, row by row. Numbers are floats, not bytes."""
+
+    place: str
+    """"A", "B", "C" or "work"."""
+    offset: int
+    stride: int
+    """From the start of a row to that of the next."""
+    rows: int
+    """Rows and columns that exist; what lies beyond reads as zero."""
+    columns: int
+
+    def quadrant(self, name: str, half: Shape) -> "View":
+        """Return the quadrant "11", "12", "21" or "22", whose padded size is ``half``."""
+        down, right = int(name[0]) - 1, int(name[1]) - 1
+        return View(
+            self.place,
+            self.offset + down * half[0] * self.stride + right * half[1],
+            self.stride,
+            max(0, min(half[0], self.rows - down * half[0])),
+            max(0, min(half[1], self.columns - right * half[1])),
+        )
+
+    def slab(self, number: int, count: int) -> "View":
+        """Return one of ``count`` equal matrices that stand one above the other."""
+        rows = self.rows // count
+        offset = self.offset + number * rows * self.stride
+        return View(self.place, offset, self.stride, rows, self.columns)
+
+    @property
+    def elements(self) -> int:
+        """Elements that exist."""
+        return self.rows * self.columns
+
+
+Named = tuple[tuple[str, View], ...]
+"""Matrices of the workspace by their names in ``winograd``."""
+
+
+@dataclass(frozen=True)
+class Factors:
+    """One pass over A or B, or what stands for it: reads quadrants, writes sums and copies."""
+
+    matrix: str
+    """"A" or "B": what the source stands for."""
+    source: View
+    half: Shape
+    targets: Named
+    """Contiguous, of the size ``half``."""
+
+    @property
+    def reads(self) -> tuple[str, ...]:
+        """The quadrants that the targets are made of: "11" and so on."""
+        used = {part[1:] for name, _ in self.targets for part, _ in terms(name)}
+        return tuple(quadrant for quadrant in QUADRANTS if quadrant in used)
+
+    @property
+    def floats(self) -> int:
+        """Floats that are read and written."""
+        read = sum(self.source.quadrant(name, self.half).elements for name in self.reads)
+        return read + sum(view.elements for _, view in self.targets)
+
+
+@dataclass(frozen=True)
+class Multiply:
+    """A leaf: product = left·right."""
+
+    left: View
+    right: View
+    product: View
+
+    @property
+    def size(self) -> Size:
+        """M, N, K."""
+        return self.product.rows, self.product.columns, self.left.columns
+
+
+@dataclass(frozen=True)
+class Join:
+    """One pass that makes the quadrants of C, or of what stands for it, of the seven products."""
+
+    products: Named
+    half: Shape
+    result: View
+
+    @property
+    def floats(self) -> int:
+        """Floats that are read and written."""
+        return sum(view.elements for _, view in self.products) + self.result.elements
+
+
+@dataclass(frozen=True)
+class Spread:
+    """One pass that brings one product to every quadrant of C that it is a part of."""
+
+    name: str
+    product: View
+    half: Shape
+    result: View
+
+    @property
+    def targets(self) -> tuple[tuple[str, int, bool], ...]:
+        """Quadrants, each with the product's sign, and whether it is the first to come there."""
+        found = []
+        for quadrant in QUADRANTS:
+            signs = dict(terms(f"C{quadrant}"))
+            if self.name in signs:
+                first = next(one.name for one in PRODUCTS if one.name in signs)
+                found.append((quadrant, signs[self.name], first == self.name))
+        return tuple(found)
+
+    @property
+    def floats(self) -> int:
+        """Floats that are read and written."""
+        moved = self.product.elements
+        for quadrant, _, first in self.targets:
+            moved += (1 if first else 2) * self.result.quadrant(quadrant, self.half).elements
+        return moved
+
+
+@dataclass(frozen=True)
+class FactorsTwice:
+    """One pass over A or B, or what stands for it: makes the 49 factors of two levels."""
+
+    matrix: str
+    """"A" or "B": what the source stands for."""
+    source: View
+    quarter: Shape
+    factors: View
+    """One above the other, by outer and inner product, each of the size ``quarter``."""
+
+    @property
+    def half(self) -> Shape:
+        """Rows and columns that the pass walks over: all quarters are read at once."""
+        return self.quarter
+
+    @property
+    def floats(self) -> int:
+        """Floats that are read and written."""
+        return self.source.elements + self.factors.elements
+
+
+@dataclass(frozen=True)
+class JoinTwice:
+    """One pass that makes C, or what stands for it, of the 49 products of two levels."""
+
+    products: View
+    """One above the other, by outer and inner product."""
+    quarter: Shape
+    result: View
+
+    @property
+    def half(self) -> Shape:
+        """Rows and columns that the pass walks over."""
+        return self.quarter
+
+    @property
+    def floats(self) -> int:
+        """Floats that are read and written."""
+        return self.products.elements + self.result.elements
+
+
+Addition = Factors | Join | Spread | FactorsTwice | JoinTwice
+Step = Addition | Multiply
+
+
+@dataclass(frozen=True)
+class Plan:
+    """Steps that make C = A·B of a size, one after the other."""
+
+    size: Size
+    schedules: tuple[str, ...]
+    """The outermost level's first. Only the last can be "twice"."""
+
+    @property
+    def levels(self) -> int:
+        """How often a product is cut into seven."""
+        return sum(LEVELS[schedule] for schedule in self.schedules)
+
+    @cached_property
+    def leaf(self) -> Size:
+        """M, N, K of the products that are multiplied in the end."""
+        if not self.levels:
+            return self.size
+        m, n, k = (ceil(extent / 2**self.levels) for extent in self.size)
+        return m, _rounded(n, VECTOR), _rounded(k, VECTOR)
+
+    @cached_property
+    def steps(self) -> tuple[Step, ...]:
+        """All steps, those of the levels within each other written out."""
+        return tuple(self._steps(self._whole, 0, 0))
+
+    @property
+    def _whole(self) -> Multiply:
+        m, n, k = self.size
+        return Multiply(View("A", 0, k, m, k), View("B", 0, n, k, n), View("C", 0, n, m, n))
+
+    @cached_property
+    def workspace_bytes(self) -> int:
+        """Bytes of workspace: the levels within each other, each with its matrices."""
+        return FLOAT_BYTES * sum(map(self._floats, range(len(self.schedules))))
+
+    @property
+    def products(self) -> int:
+        """Products of leaves."""
+        return int(7**self.levels)
+
+    @cached_property
+    def moved_bytes(self) -> int:
+        """Bytes that the additions read and write."""
+        return FLOAT_BYTES * self._moved(self._whole, 0, {})
+
+    def _moved(self, whole: Multiply, stage: int, known: dict[Any, int]) -> int:
+        """Return the floats that the additions of a product move; products alike count once."""
+        key = stage, *((v.rows, v.columns) for v in (whole.left, whole.right, whole.product))
+        if stage < len(self.schedules) and key not in known:
+            known[key] = sum(
+                self._moved(step, stage + 1, known) if isinstance(step, Multiply) else step.floats
+                for step in self._cut(whole, stage, 0)
+            )
+        return known.get(key, 0)
+
+    def _shapes(self, stage: int) -> dict[str, Shape]:
+        """Return the sizes of the factors and products that a schedule makes of one product."""
+        inner = sum(LEVELS[schedule] for schedule in self.schedules[stage + 1 :])
+        m, n, k = (extent << inner for extent in self.leaf)
+        return {"left": (m, k), "right": (k, n), "product": (m, n)}
+
+    def _names(self, stage: int) -> dict[str, tuple[str, ...]]:
+        """Return the matrices that a schedule has in the workspace, by their kind."""
+        if self.schedules[stage] != WIDE:
+            return {"left": ("X",), "right": ("Y",), "product": ("P",)}
+        last = stage == len(self.schedules) - 1
+        # A product takes contiguous matrices: the last level copies what it does not add.
+        return {
+            "left": (*(("A11", "A12", "A22") if last else ()), *(one.name for one in LEFT)),
+            "right": (*(("B11", "B21", "B22") if last else ()), *(one.name for one in RIGHT)),
+            "product": tuple(one.name for one in PRODUCTS),
+        }
+
+    def _matrices(self, stage: int, free: int) -> dict[str, View]:
+        """Return a schedule's matrices in the workspace, from ``free`` on."""
+        found = {}
+        stacked = len(PRODUCTS) ** 2 if self.schedules[stage] == TWICE else 1
+        for kind, names in self._names(stage).items():
+            rows, columns = self._shapes(stage)[kind]
+            for name in names:
+                found[name] = View("work", free, columns, stacked * rows, columns)
+                free += _rounded(found[name].elements, ALIGNED)
+        return found
+
+    def _floats(self, stage: int) -> int:
+        """Return the floats of a schedule's matrices in the workspace."""
+        held = self._matrices(stage, 0).values()
+        return sum(_rounded(view.elements, ALIGNED) for view in held)
+
+    def _steps(self, whole: Multiply, stage: int, free: int) -> Iterator[Step]:
+        """Yield the steps of a product by the schedules from ``stage`` on."""
+        if stage == len(self.schedules):
+            yield whole
+            return
+        inner = free + self._floats(stage)
+        for step in self._cut(whole, stage, free):
+            if isinstance(step, Multiply):
+                yield from self._steps(step, stage + 1, inner)
+            else:
+                yield step
+
+    def _cut(self, whole: Multiply, stage: int, free: int) -> Iterator[Step]:
+        """Yield the steps of one schedule, whose products are not cut any further."""
+        way = {WIDE: self._wide, LEAN: self._lean, TWICE: self._twice}[self.schedules[stage]]
+        return way(whole.left, whole.right, whole.product, stage, self._matrices(stage, free))
+
+    def _wide(self, a: View, b: View, c: View, stage: int, held: dict[str, View]) -> Iterator[Step]:
+        names, shapes = self._names(stage), self._shapes(stage)
+        for matrix, source, kind in (("A", a, "left"), ("B", b, "right")):
+            targets = tuple((name, held[name]) for name in names[kind])
+            yield Factors(matrix, source, shapes[kind], targets)
+        for one in PRODUCTS:
+            left = held.get(one.left) or a.quadrant(one.left[1:], shapes["left"])
+            right = held.get(one.right) or b.quadrant(one.right[1:], shapes["right"])
+            yield Multiply(left, right, held[one.name])
+        products = tuple((name, held[name]) for name in names["product"])
+        yield Join(products, shapes["product"], c)
+
+    def _lean(self, a: View, b: View, c: View, stage: int, held: dict[str, View]) -> Iterator[Step]:
+        shapes, last = self._shapes(stage), stage == len(self.schedules) - 1
+        for one in PRODUCTS:
+            factors = []
+            for matrix, source, kind, name, target in (
+                ("A", a, "left", one.left, held["X"]),
+                ("B", b, "right", one.right, held["Y"]),
+            ):
+                if last or name[0] != matrix:
+                    yield Factors(matrix, source, shapes[kind], ((name, target),))
+                    factors.append(target)
+                else:
+                    factors.append(source.quadrant(name[1:], shapes[kind]))
+            yield Multiply(factors[0], factors[1], held["P"])
+            yield Spread(one.name, held["P"], shapes["product"], c)
+
+    def _twice(
+        self, a: View, b: View, c: View, stage: int, held: dict[str, View]
+    ) -> Iterator[Step]:
+        shapes = self._shapes(stage)
+        yield FactorsTwice("A", a, shapes["left"], held["X"])
+        yield FactorsTwice("B", b, shapes["right"], held["Y"])
+        for number in range(len(PRODUCTS) ** 2):
+            left, right, product = (held[name].slab(number, len(PRODUCTS) ** 2) for name in "XYP")
+            yield Multiply(left, right, product)
+        yield JoinTwice(held["P"], shapes["product"], c)
+
+
+def make_plan(size: Size, levels: int, limit: int | None = None) -> Plan:
+    """Return the plan of so many levels that moves the fewest bytes within a workspace.
+
+    Args:
+        size: M, N, K, each 1 or more.
+        levels: 0 or more.
+        limit: bytes of workspace; None: ``usual_limit``.
+
+    Raises:
+        LabError: the levels are too many, or do not fit into the limit.
+    """
+    if not 0 <= levels <= MOST_LEVELS:
+        raise LabError(f"There can be 0 to {MOST_LEVELS} levels, not {levels}.")
+    limit = usual_limit(size) if limit is None else limit
+    plans = [Plan(size, schedules) for schedules in ways(levels)]
+    fitting = [plan for plan in plans if plan.workspace_bytes <= limit]
+    if not fitting:
+        least = bytes_moved_text(min(plan.workspace_bytes for plan in plans))
+        raise LabError(
+            f"{plural(levels, 'level')} of {size_text(size)} would take {least} of workspace at "
+            f"least, and the limit is {bytes_moved_text(limit)}. Allow more, or take fewer levels."
+        )
+    return min(fitting, key=lambda plan: plan.moved_bytes)
+
+
+def ways(levels: int) -> list[tuple[str, ...]]:
+    """Return the schedules to choose from for so many levels.
+
+    Outer levels need the most room, and their additions are the fewest, so they are lean first. The
+    last two levels can be one.
+    """
+    found = []
+    for inner in ((), (TWICE,)) if levels >= 2 else ((),):
+        single = levels - sum(LEVELS[schedule] for schedule in inner)
+        found += [(LEAN,) * lean + (WIDE,) * (single - lean) + inner for lean in range(single + 1)]
+    return found
+
+
+def usual_limit(size: Size) -> int:
+    """Return the bytes of workspace that are taken at most, if none says otherwise.
+
+    Half as much again as A, B and C: room for the last two levels at once below a lean one.
+    """
+    m, n, k = size
+    return FLOAT_BYTES * (m * k + k * n + m * n) * 3 // 2
+
+
+def _rounded(number: int, step: int) -> int:
+    return -(-number // step) * step

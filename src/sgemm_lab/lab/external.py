@@ -1,0 +1,102 @@
+"""Kernels as they were found somewhere: counted and judged in a notebook, without a GPU."""
+
+from collections.abc import Mapping, Sequence
+from html import escape
+from pathlib import Path
+
+from sgemm_lab.external_cuda.analysis import ExternalRun, count_external
+from sgemm_lab.external_cuda.check import check_external, fitting_tile, prepare_check, sizes_of
+from sgemm_lab.external_cuda.compile_file import Pasted
+from sgemm_lab.external_cuda.launch import ExternalKernel
+from sgemm_lab.kernel import Size, terms
+from sgemm_lab.lab.checking import judgement
+from sgemm_lab.lab.counts import lines_of
+from sgemm_lab.lab.output import Output, table
+from sgemm_lab.text import size_text
+
+
+def foreign(
+    text: str,
+    name: str,
+    entry: str | None,
+    grid: str,
+    block: str,
+    args: str | None,
+    shared_bytes: int,
+    define: Mapping[str, str | int] | None,
+) -> ExternalKernel:
+    """Return a kernel of pasted text, with its launch as ``sgemm-lab count`` reads it."""
+    defines = {key: str(value) for key, value in (define or {}).items()}
+    pasted = Pasted(name, text, Path(), entry, (), defines)
+    return ExternalKernel(pasted, tuple(terms(grid)), tuple(terms(block)), str(shared_bytes), args)
+
+
+def external_verdict(kernels: Sequence[ExternalKernel]) -> Output:
+    """Check kernels by simulation and return the verdicts as a table.
+
+    Raises:
+        LabError: one does not compile, or its arguments are not known.
+    """
+    rows = []
+    for kernel in kernels:
+        prepared = prepare_check(kernel, None)
+        sizes = sizes_of(prepared, None)
+        results = list(check_external(prepared, sizes))
+        said = judgement(results)
+        tile = fitting_tile(results)
+        if tile:
+            said += f" Of these sizes it is right exactly where {tile} divides M, N and K."
+        rows.append([prepared.opened.name, said])
+    note = (
+        "Checked here without a GPU: the kernel's PTX was run on this machine's processor, at "
+        f"{len(sizes)} sizes from {size_text(sizes[0])} to {size_text(sizes[-1])}."
+    )
+    return table(["kernel", "verdict"], rows, note=note, numbers=2)
+
+
+class ExternalCounted:
+    """One launch of a pasted kernel: the verdict, and what each line asks of memory."""
+
+    def __init__(self, done: ExternalRun) -> None:
+        """Take a launch that was counted."""
+        self.done = done
+
+    @property
+    def cause(self) -> str:
+        """Why C is wrong, where a usual cause explains it; or ""."""
+        return self.done.cause
+
+    @property
+    def total(self) -> Mapping[str, int | float]:
+        """All counts of the launch by name, such as "shared_load_wavefronts"."""
+        return self.done.result.counts.total.to_json()
+
+    def verdict(self) -> list[str]:
+        """Say what is right and wrong, in sentences."""
+        result = self.done.result
+        found = [str(finding) for finding in (*result.hazards, *result.warnings)]
+        return [*self.done.sentences(), *(found or ["No hazard was found."])]
+
+    def _table(self) -> Output:
+        prepared = self.done.prepared
+        pasted = prepared.kernel.pasted
+        at = f" at M, N, K = {size_text(self.done.size)}" if prepared.depends_on_size else ""
+        note = f"One launch of {prepared.opened.name}{at}, counted here, no GPU."
+        return lines_of(self.done.result.counts, pasted.text, pasted.name, note)
+
+    def _repr_html_(self) -> str:
+        said = "".join(f"<li>{escape(sentence)}</li>" for sentence in self.verdict())
+        return f"{self._table().html}<ul>{said}</ul>"
+
+    def __repr__(self) -> str:
+        return "\n".join([self._table().text, *self.verdict()])
+
+
+def external_count(kernel: ExternalKernel, size: Size, expect: str | None) -> ExternalCounted:
+    """Count and judge one launch.
+
+    Raises:
+        LabError: it does not compile, or its arguments are not known.
+    """
+    expected = () if expect is None else (expect,)
+    return ExternalCounted(count_external(kernel, size, expect=expected))

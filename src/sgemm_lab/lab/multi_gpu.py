@@ -1,0 +1,306 @@
+"""The verbs of several GPUs: plans drawn and run, and what the record says."""
+
+from matplotlib.figure import Figure
+from matplotlib.ticker import StrMethodFormatter
+
+from sgemm_lab.cuda.launch import has_gpu
+from sgemm_lab.kernel import Size
+from sgemm_lab.lab.closing import box
+from sgemm_lab.lab.output import Output, Picture, PictureOfTwoWidths, table
+from sgemm_lab.multi_gpu.cases import layouts
+from sgemm_lab.multi_gpu.engine import COPY
+from sgemm_lab.multi_gpu.layouts import make_plan
+from sgemm_lab.multi_gpu.model import MULTIPLY, Span, at_rate
+from sgemm_lab.multi_gpu.model import timeline as predicted_spans
+from sgemm_lab.multi_gpu.plan import Plan, Tile
+from sgemm_lab.multi_gpu.process_group import JOIN_SECONDS, alone
+from sgemm_lab.multi_gpu.queries import Findings, findings, flop_per_link_byte, median
+from sgemm_lab.multi_gpu.run_plan import in_numpy, multiply
+from sgemm_lab.multi_gpu.single_gpu import CUBLAS
+from sgemm_lab.multi_gpu.topology import gpu_count, in_a_sentence
+from sgemm_lab.records.multi_gpu import MultiGpuRun, Timeline
+from sgemm_lab.style import CUBLAS as MARKED
+from sgemm_lab.style import GRID, LEVEL_COLOURS, MEASURED, MUTED, PHONE_WIDTH, book_style, figure
+from sgemm_lab.text import bytes_moved_text, number, plural, size_text, with_spaced_percents
+from sgemm_lab.widgets import GpuTiles, GpuTimeline, ManyGpus
+from sgemm_lab.widgets.gpu_tiles import PlacedPlan, PlacedProduct, PlacedRound, PlacedTransfer
+from sgemm_lab.widgets.gpu_timeline import MULTIPLIES, RECEIVES, GpuSpan, TimedRun
+
+_NAMES = {"rows": "By rows", "summa": "SUMMA", "cannon": "Cannon"}
+_SIZES = (
+    *((n, True) for n in (512, 1024, 2048, 4096)),
+    *((n, False) for n in (8192, 16384, 32768)),
+)
+"""n of the products in the roofline, and whether it is a graph that is drawn."""
+_ON_ONE = 16384
+"""The size whose products give the rate of a GPU on paper: the largest that most ways have."""
+
+
+class MultiGpuResults(Findings):
+    """What was measured on several GPUs, with what the plan and the model say of it."""
+
+    @property
+    def tflops(self) -> float:
+        """TFLOP/s of one GPU's cuBLAS call at the local size of a large product."""
+        times = self.product(4, _ON_ONE, "cannon")
+        return 2 * _ON_ONE**3 / 4 / median(times.alone) / 1e12
+
+    @property
+    def ridge(self) -> float:
+        """FLOP per link byte from which on arithmetic bounds, and not the link."""
+        return 1e12 * self.tflops / self.link().bytes_per_second
+
+    @property
+    def note(self) -> str:
+        """Where the numbers come from."""
+        return f"{self.record.gpu.name}s of one host, recorded on {self.runs[0].date[:10]}."
+
+    @staticmethod
+    def ms(samples: tuple[float, ...] | None) -> float:
+        """Return the median of samples in milliseconds.
+
+        Raises:
+            LabError: there are none.
+        """
+        return 1e3 * median(samples)
+
+    def speedup(self, gpus: int, n: int) -> float:
+        """Return how many times as fast several GPUs are as one, both as a CUDA graph."""
+        one = self.product(1, n, graph=True)
+        more = self.product(gpus, n, layouts(gpus)[0], graph=True)
+        return median(one.overlap) / median(more.overlap)
+
+    def closing(self, gpus: int, n: int, layout: str) -> Output:
+        """Return the closing box of n×n matrices on several GPUs, set against one GPU.
+
+        Raises:
+            LabError: one of the two was not recorded.
+        """
+        one, more = self.product(1, n), self.product(gpus, n, layout)
+        flop = 2 * n**3
+        before, now = self.ms(one.overlap), self.ms(more.overlap)
+        told = 1e3 * self.predicted(more, overlap=True)
+        most = flop / median(more.alone) / 1e12
+        asked = flop_per_link_byte(layout, n, gpus)
+        rows = [
+            ("Was bound by",
+             f"Arithmetic of one GPU: cuBLAS makes {one.tflops:.1f} TFLOP/s on it."),
+            ("What changed",
+             f"{gpus} GPUs share the tiles, and the next ones travel during a product."),
+            ("Factor",
+             f"{before:.1f} ÷ {told:.2f} ms = {before / told:.2f} predicted, "
+             f"{before:.1f} ÷ {now:.2f} = {before / now:.2f} measured."),
+            ("Bound now by",
+             f"Arithmetic of each GPU: {gpus} of them, each as fast as one alone with its part of "
+             f"C, would make {most:.0f} TFLOP/s; reached {more.tflops:.1f}, "
+             f"{more.efficiency:.1%}. The links are far from it: {asked:,.0f} FLOP for each byte, "
+             f"and {self.ridge:.0f} would do."),
+        ]  # fmt: skip
+        rows = [(term, with_spaced_percents(sentence)) for term, sentence in rows]
+        text = "\n".join(f"{term}: {sentence}" for term, sentence in rows)
+        name = f"{_NAMES[layout]}, {gpus} GPUs"
+        return Output(box(name, (n, n, n), "", rows, self.note), text)
+
+    def roof_picture(self) -> Picture:
+        """Draw the roofline of the link: TFLOP/s of all GPUs over FLOP per link byte."""
+        return _roof_picture(self)
+
+
+def several() -> MultiGpuResults:
+    """Return what the book's record of several GPUs says."""
+    return MultiGpuResults(findings().record)
+
+
+def tiles_on_gpus(n: int, chosen: list[tuple[str, int]]) -> GpuTiles:
+    """Return the widget of plans for n³: pairs of a layout and a number of GPUs."""
+    return GpuTiles([placed(make_plan(layout, (n, n, n), gpus)) for layout, gpus in chosen])
+
+
+def placed(plan: Plan) -> PlacedPlan:
+    """Return a plan as the widget draws it."""
+    rounds = [PlacedRound(products=[], transfers=[]) for _ in range(plan.rounds)]
+    tiles = [_tiles_by_round(plan, gpu) for gpu in range(plan.gpus)]
+    for number_, (products, receives) in enumerate(plan.by_round()):
+        for gpu, step in products:
+            a, b, c = (tiles[gpu][number_][name] for name in (step.a, step.b, step.c))
+            one = PlacedProduct(gpu=gpu, a=_rectangle(a), b=_rectangle(b), c=_rectangle(c))
+            rounds[number_]["products"].append(one)
+        for gpu, moved in receives:
+            rounds[number_]["transfers"].append(
+                PlacedTransfer(
+                    source=moved.source,
+                    to=gpu,
+                    matrix=moved.tile.matrix,
+                    tile=_rectangle(moved.tile),
+                    bytes=moved.tile.bytes,
+                )
+            )
+    label = f"{_NAMES[plan.layout]}, {plural(plan.gpus, 'GPU')}, {size_text(plan.size)}"
+    return PlacedPlan(label=label, size=plan.size[0], grid=plan.grid, rounds=rounds)
+
+
+def timeline(n: int) -> GpuTimeline:
+    """Return the timeline of n³: the recorded events, and of four GPUs the model where it must."""
+    found = several()
+    runs = [
+        _recorded(run, one)
+        for run, one in found.timelines()
+        if one.case.n == n and one.case.is_square and one.case.layout == layouts(one.case.gpus)[0]
+    ]
+    gpus = {run["label"].split()[0] for run in runs}
+    if "4" not in gpus:
+        runs += [_modelled(found, n, overlap) for overlap in (True, False)]
+    runs.sort(key=lambda run: run["label"])
+    shown = next(i for i, run in enumerate(runs) if "overlapped" in run["label"])
+    first = next(span for span in runs[shown]["spans"] if span["what"] == RECEIVES)
+    return GpuTimeline(runs, run=shown, time=(first["start"] + first["end"]) / 2)
+
+
+def many_gpus() -> ManyGpus:
+    """Return the widget of very many GPUs, at the rate that one GPU had in the record."""
+    found = several()
+    return ManyGpus(found.tflops, f"one of four at {_ON_ONE:,}³, recorded")
+
+
+def multiply_on(layout: str, size: Size, gpus: int) -> Output:
+    """Run a plan: on this machine's GPUs where there are so many, else in NumPy.
+
+    Raises:
+        LabError: the layout does not take the number of GPUs, or C came out wrong.
+    """
+    plan = make_plan(layout, size, gpus)
+    if has_gpu() and gpu_count() >= gpus:
+        with in_a_sentence():
+            team = alone(gpus, nccl=False)
+            done = multiply(plan, team, CUBLAS, COPY, graph=False, seconds=JOIN_SECONDS)
+        note = (
+            f"On {plural(gpus, 'GPU')} in {number(1e3 * done.seconds)} ms: "
+            f"{number(done.tflops)} TFLOP/s. Sampled rows are right."
+        )
+    else:
+        in_numpy(plan)
+        note = "Run in NumPy, a GPU after the other. Sampled rows of C are right."
+    rows = [
+        [
+            f"GPU {gpu}",
+            f"{len(share.products)}",
+            f"{len(share.receives)}",
+            bytes_moved_text(sum(step.tile.bytes for step in share.receives)),
+            bytes_moved_text(share.bytes),
+        ]
+        for gpu, share in enumerate(plan.shares)
+    ]
+    heads = [f"{size_text(size)}, {layout}", "products", "tiles received", "bytes", "memory"]
+    return table(heads, rows, note=note)
+
+
+def _tiles_by_round(plan: Plan, gpu: int) -> list[dict[str, Tile]]:
+    """Return what each buffer of a GPU holds when the products of a round begin."""
+    share = plan.shares[gpu]
+    held = {**share.own, **share.results}
+    found = []
+    for round_ in range(plan.rounds):
+        found.append(dict(held))
+        held |= {step.buffer: step.tile for step in share.receives if step.round == round_}
+    return found
+
+
+def _rectangle(tile: Tile) -> tuple[int, int, int, int]:
+    return tile.row, tile.column, tile.rows, tile.columns
+
+
+def _way(gpus: int, transport: str, overlap: bool) -> str:
+    carrier = "NCCL" if transport != COPY else "copies"
+    return f"{gpus} GPUs, {carrier}, {'overlapped' if overlap else 'one after the other'}"
+
+
+def _recorded(run: MultiGpuRun, one: Timeline) -> TimedRun:
+    spans = [
+        GpuSpan(
+            gpu=piece.gpu,
+            what=MULTIPLIES if piece.what == MULTIPLY else RECEIVES,
+            label=piece.label,
+            start=1e3 * piece.start,
+            end=1e3 * piece.end,
+        )
+        for piece in one.pieces
+    ]
+    case = one.case
+    note = f"{size_text(case.size)}, events recorded on {run.date[:10]}, each GPU by its own clock."
+    return TimedRun(label=_way(case.gpus, case.transport, one.overlap), note=note, spans=spans)
+
+
+def _modelled(found: Findings, n: int, overlap: bool) -> TimedRun:
+    times = found.product(4, n, "cannon")
+    plan = make_plan("cannon", times.case.size, 4)
+    rate = at_rate(plan.flop / 4 / median(times.products))
+    spans = predicted_spans(plan, found.link(COPY, 4), rate, overlap=overlap)
+    note = f"{size_text(times.case.size)} by the model, not events: links and products as recorded."
+    label = f"{_way(4, COPY, overlap)}, model"
+    return TimedRun(label=label, note=note, spans=[_span(span) for span in spans])
+
+
+def _span(span: Span) -> GpuSpan:
+    return GpuSpan(
+        gpu=span.gpu,
+        what=MULTIPLIES if span.what == MULTIPLY else RECEIVES,
+        label=span.label,
+        start=1e3 * span.start,
+        end=1e3 * span.end,
+    )
+
+
+def _roof_picture(found: MultiGpuResults) -> Picture:
+    """Draw a roof for 2 and for 4 GPUs, and every size that was measured under it."""
+    _, told = _draw_roof(found, phone=False)
+    return PictureOfTwoWidths(
+        lambda phone: _draw_roof(found, phone=phone)[0], "The roofline of the link", told
+    )
+
+
+def _draw_roof(found: MultiGpuResults, *, phone: bool) -> tuple[Figure, str]:
+    """Draw it, and say what it shows."""
+    link, rate = found.link().bytes_per_second / 1e12, found.tflops
+    fig = figure(PHONE_WIDTH, 4.4) if phone else figure(7.2, 3.8)
+    low, high = 48, 24_000
+    ends = []
+    bound_by_links = set()
+    with book_style():
+        ax = fig.subplots()
+        looks = ((2, "dram", "o", (7, -10), "left"), (4, "shared", "s", (-7, 4), "right"))
+        for gpus, level, marker, offset, side in looks:
+            hue, ridge = LEVEL_COLOURS[level], rate / link
+            ax.plot([low, ridge, high], [gpus * low * link, gpus * rate, gpus * rate], color=hue,
+                    label=f"{gpus} GPUs: link, then arithmetic")  # fmt: skip
+            layout = layouts(gpus)[0]
+            points = [
+                (flop_per_link_byte(layout, n, gpus), found.product(gpus, n, layout, graph=graph))
+                for n, graph in _SIZES
+            ]
+            ax.plot([x for x, _ in points], [times.tflops for _, times in points], marker,
+                    color=hue, mec=MEASURED, label=f"{gpus} GPUs, measured")  # fmt: skip
+            ends.append((points[0][1], points[-1][1]))
+            bound_by_links |= {times.case.n for x, times in points if x < rate / link}
+            for x, times in points[:3]:
+                ax.annotate(f"{times.case.n}³", (x, times.tflops), xytext=offset, ha=side,
+                            textcoords="offset points", color=MUTED, fontsize=9)  # fmt: skip
+        ax.axvline(rate / link, color=MARKED, lw=1, ls="--")
+        ax.set(xscale="log", yscale="log", xlabel="FLOP for each byte of the link",
+               ylabel="TFLOP/s of all GPUs", xlim=(low, high))  # fmt: skip
+        ax.grid(True, color=GRID)
+        for axis in (ax.xaxis, ax.yaxis):
+            axis.set_major_formatter(StrMethodFormatter("{x:,.0f}"))
+        if phone:
+            fig.legend(loc="outside upper left", fontsize=9)
+        else:
+            ax.legend(loc="lower right")
+    (small, large), (small4, large4) = ends
+    right = min(n for n, _ in _SIZES if n > max(bound_by_links, default=0))
+    conclusion = (
+        f"From {right}³ on all sizes stand right of the ridge, {number(rate / link)} FLOP for each "
+        "byte: arithmetic bounds them, and not the link. Large ones reach the roof: "
+        f"{number(large.tflops)} and {number(large4.tflops)} TFLOP/s. {small.case.n}³ is far below "
+        f"it, at {number(small.tflops)} and {number(small4.tflops)}: what takes time there is "
+        "latency, which no roof shows."
+    )
+    return fig, conclusion

@@ -1,0 +1,168 @@
+"""Which SM multiplies which windows of which tile, where there is one block for each SM."""
+
+from collections.abc import Sequence
+from functools import lru_cache
+from itertools import groupby
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from sgemm_lab.counting.kernel_counts import book_arguments
+from sgemm_lab.cuda.shipped_ptx import kernel_ptx
+from sgemm_lab.errors import LabError
+from sgemm_lab.formulas.tile import Tile
+from sgemm_lab.kernel import ENTRY, Kernel
+from sgemm_lab.lab.output import Output
+from sgemm_lab.lab.pictures.frame import (
+    PANEL_WIDTH,
+    drawing,
+    outline,
+    panel,
+    rectangle,
+    words,
+)
+from sgemm_lab.simulator import simulate
+from sgemm_lab.simulator.group import LOAD, Access, BulkCopy, ThreadGroup
+from sgemm_lab.text import plural
+
+WINDOWS = 3
+"""Windows of K in every tile of the launch that is watched: few enough to be drawn one by one."""
+_ROW = 30
+_BAR = 22
+_LEFT = 46
+_RIGHT = 16
+_PALE = 0.26
+
+
+class Piece(NamedTuple):
+    """A window of a tile that an SM multiplies; both are counted from 0."""
+
+    tile: int
+    window: int
+
+
+def shares_of(kernel: Kernel, tiles: int, sms: int) -> list[list[Piece]]:
+    """Simulate a row of tiles on so many SMs; return what each multiplies, in order.
+
+    A is zero, and each number of B tells its tile and its window. So what a thread reads of ``Bs``
+    tells what it multiplies: a window that is copied and never read does not count.
+
+    Raises:
+        LabError: the kernel does not have one block for each SM.
+    """
+    return [list(share) for share in _shares(kernel, tiles, sms)]
+
+
+@lru_cache(maxsize=8)
+def _shares(kernel: Kernel, tiles: int, sms: int) -> tuple[tuple[Piece, ...], ...]:
+    tile = Tile.from_constants(kernel.values)
+    m, n, k = tile.bm, tiles * tile.bn, WINDOWS * tile.bk
+    shape = kernel.launch_shape(m, n, k, sms=sms)
+    if shape.grid != (sms, 1):
+        raise LabError(
+            f"The kernel '{kernel.name}' does not have one block for each SM: its grid for "
+            f"{plural(tiles, 'tile')} and {plural(sms, 'SM')} is {shape.grid[0]}×{shape.grid[1]}."
+        )
+    down, across = np.arange(k)[:, None] // tile.bk, np.arange(n)[None, :] // tile.bn
+    reads = _Reads()
+    simulate(
+        kernel_ptx(kernel),
+        ENTRY,
+        shape.grid,
+        shape.block,
+        book_arguments(
+            shape,
+            np.zeros((m, k), np.float32),
+            (1 + across * WINDOWS + down).astype(np.float32),
+        ),
+        shape.shared_bytes,
+        check_hazards=False,
+        count_requests=False,
+        watching=[reads],
+        together=True,
+    )
+    return tuple(
+        tuple(Piece(*divmod(code - 1, WINDOWS)) for code in reads.seen.get(block, {}))
+        for block in range(sms)
+    )
+
+
+def shares_panel(title: str, kernel: Kernel, tiles: int, sms: int, *, says: str = "") -> Output:
+    """Return a panel with a row for each SM, and in it the windows that it multiplies."""
+    shares = shares_of(kernel, tiles, sms)
+    most = max(map(len, shares))
+    wide = (PANEL_WIDTH - _LEFT - _RIGHT) / max(most, _longest(tiles, sms))
+    parts = []
+    for number, share in enumerate(shares):
+        y = number * _ROW + 2
+        parts.append(words(0, y + 16, f"SM {number + 1}"))
+        parts += _bars(share, y, wide)
+    end = _LEFT + most * wide
+    height = sms * _ROW + 22
+    parts.append(rectangle(end, 0, 1.5, height - 20, "fg"))
+    parts.append(words(end, height - 4, plural(most, "window"), anchor="end"))
+    described = " ".join(
+        f"SM {number + 1} multiplies {_in_words(share)}." for number, share in enumerate(shares)
+    )
+    return panel(title, drawing(parts, height, described), described, says)
+
+
+def _longest(tiles: int, sms: int) -> int:
+    """Windows of the busiest SM where tiles stay whole: the axis that panels have in common."""
+    return -(-tiles // sms) * WINDOWS
+
+
+def _bars(share: Sequence[Piece], y: float, wide: float) -> list[str]:
+    """Draw one SM's windows, with a frame around those of one tile and its number in it."""
+    parts, x = [], float(_LEFT)
+    for tile, pieces in groupby(share, key=lambda piece: piece.tile):
+        count = len(list(pieces))
+        for _ in range(count):
+            parts.append(rectangle(x + 1.5, y + 1.5, wide - 3, _BAR - 3, "register", _PALE))
+            x += wide
+        left, width = x - count * wide, count * wide
+        parts.append(outline(left + 0.5, y, width - 1, _BAR, "register"))
+        name = f"tile {tile + 1}" if width > _LEFT else f"{tile + 1}"
+        parts.append(words(left + width / 2, y + 15, name, anchor="middle", bold=True))
+    return parts
+
+
+def _in_words(share: Sequence[Piece]) -> str:
+    runs = [
+        (tile, len(list(pieces))) for tile, pieces in groupby(share, key=lambda piece: piece.tile)
+    ]
+    return " and ".join(f"{plural(count, 'window')} of tile {tile + 1}" for tile, count in runs)
+
+
+class _Reads:
+    """Remembers what each block reads from copies of B, in order. An observer."""
+
+    def __init__(self) -> None:
+        self.seen: dict[int, dict[int, None]] = {}
+
+    def on_access(self, access: Access) -> None:
+        """What is read tells more than where it is."""
+
+    def on_values(self, access: Access, values: list[npt.NDArray[Any]]) -> None:
+        """Note codes of B. Those of A are 0, and so are windows behind the last one."""
+        site, group = access.site, access.group
+        if site.space != "shared" or site.kind != LOAD or not site.is_float:
+            return
+        lanes = np.arange(group.lanes) if access.lanes is None else access.lanes
+        blocks = group.batch.blocks[group.slot[lanes]]
+        for block in np.unique(blocks).tolist():
+            for code in np.unique(values[0][blocks == block]).tolist():
+                if code >= 1:
+                    self.seen.setdefault(block, {})[int(code)] = None
+
+    def on_copies_landed(
+        self, group: ThreadGroup, lanes: npt.NDArray[np.intp], positions: npt.NDArray[np.int64]
+    ) -> None:
+        """A copy is no product."""
+
+    def on_bulk_copy(self, copy: BulkCopy) -> None:
+        """A copy is no product."""
+
+    def on_bulk_landed(self, copy: BulkCopy) -> None:
+        """A copy is no product."""

@@ -1,0 +1,332 @@
+"""Strassen's product as a page shows it: its products, its record, and a run here."""
+
+import statistics
+from dataclasses import replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from sgemm_lab.cuda.launch import has_gpu, require_gpu
+from sgemm_lab.errors import LabError
+from sgemm_lab.gemm.strassen.engine import GpuProduct
+from sgemm_lab.gemm.strassen.error import (
+    INPUTS,
+    UNIFORM,
+    bound,
+    expected_growth,
+    matrix,
+    norm_error,
+    sampled_rows,
+)
+from sgemm_lab.gemm.strassen.model import (
+    Machine,
+    Prediction,
+    best_plan,
+    book_machine,
+    foretell,
+    with_leaves,
+)
+from sgemm_lab.gemm.strassen.numpy_backend import run as run_in_numpy
+from sgemm_lab.gemm.strassen.plan import Plan, make_plan
+from sgemm_lab.gemm.strassen.winograd import PRODUCTS, QUADRANTS, terms
+from sgemm_lab.gpu import find_gpu
+from sgemm_lab.kernel import Size, load_kernel
+from sgemm_lab.lab.closing import box
+from sgemm_lab.lab.output import Output, table
+from sgemm_lab.records.store import load_records
+from sgemm_lab.records.strassen import FEWER, Errors, MeasuredPlan, SizeTimes, StrassenRun, latest
+from sgemm_lab.text import (
+    bytes_moved_text,
+    error_text,
+    plural,
+    ratio,
+    size_text,
+    with_spaced_percents,
+)
+from sgemm_lab.widgets import SevenProducts
+from sgemm_lab.widgets.seven_products import SignedProduct
+
+_NUMPY_SIZE: Size = (500, 600, 700)
+_GPU_SIZE: Size = (8192, 8192, 8192)
+
+
+def seven_products() -> SevenProducts:
+    """Return the widget of the seven products, in the order in which they are made."""
+    products: list[SignedProduct] = [
+        {
+            "name": one.name,
+            "left": list(terms(one.left)),
+            "right": list(terms(one.right)),
+            "into": [
+                (f"C{place}", sign)
+                for place in QUADRANTS
+                for name, sign in terms(f"C{place}")
+                if name == one.name
+            ],
+        }
+        for one in PRODUCTS
+    ]
+    return SevenProducts(products)
+
+
+class StrassenResults:
+    """Recorded results of Strassen's product on the book's first GPU, with their predictions."""
+
+    def __init__(self, gpu: str, run: StrassenRun, machine: Machine) -> None:
+        self.gpu, self.run, self.machine = gpu, run, machine
+
+    def inside(self, kernel: str) -> "StrassenResults":
+        """Return the same of plans whose leaves were all multiplied by one kernel.
+
+        Raises:
+            LabError: it was not measured.
+        """
+        found = next((one for one in self.run.inside if one.kernel == kernel), None)
+        record = next((one for one in load_records() if one.gpu.name == self.gpu), None)
+        if not found or not record:
+            raise LabError(f"Strassen's product was not measured with {kernel} inside.")
+        run = replace(self.run, times=found.times, errors=found.errors)
+        machine = with_leaves(self.machine, load_kernel(kernel), record)
+        return StrassenResults(self.gpu, run, machine)
+
+    @cached_property
+    def growth(self) -> float:
+        """The factor by which a level is expected to make the error larger."""
+        return expected_growth()
+
+    def at(self, n: int) -> SizeTimes:
+        """Return the times of n×n matrices.
+
+        Raises:
+            LabError: they were not measured.
+        """
+        return self.run.at(n)
+
+    def is_timed(self, n: int) -> bool:
+        """Whether times of n×n matrices were measured."""
+        return any(found.size == (n, n, n) for found in self.run.times)
+
+    def has(self, n: int) -> bool:
+        """Whether times and errors of n×n matrices, uniform in ±0.5, were measured."""
+        kinds = [one.inputs for one in self.run.errors if (one.m, one.n, one.k) == (n, n, n)]
+        return self.is_timed(n) and UNIFORM in kinds
+
+    def best(self, n: int) -> MeasuredPlan:
+        """Return the plan that the model takes for n×n matrices, as it was measured.
+
+        Raises:
+            LabError: it was not measured.
+        """
+        return self.way(n, best_plan((n, n, n), self.machine).schedules)
+
+    def way(self, n: int, schedules: tuple[str, ...]) -> MeasuredPlan:
+        """Return a plan of n×n matrices, as it was measured.
+
+        Raises:
+            LabError: it was not measured.
+        """
+        for way in self.at(n).ways:
+            if way.schedules == schedules:
+                return way
+        raise LabError(f"{'+'.join(schedules) or 'no level'} was not measured at {n}.")
+
+    def plain(self, n: int) -> MeasuredPlan:
+        """Return the product without levels, as it was measured."""
+        return self.way(n, ())
+
+    def predicted(self, n: int, way: MeasuredPlan) -> Prediction:
+        """Return what the model foretells of a plan of n×n matrices."""
+        return foretell(Plan((n, n, n), way.schedules), self.machine)
+
+    def miss(self, n: int, way: MeasuredPlan) -> float:
+        """Return by what share of the measured time the model errs."""
+        measured = statistics.median(way.seconds)
+        return abs(self.predicted(n, way).seconds - measured) / measured
+
+    def tflops(self, n: int, way: MeasuredPlan) -> float:
+        """Return 2·n³ over the median time of a plan, in TFLOP/s."""
+        return self.at(n).tflops(way.seconds)
+
+    def share(self, n: int, way: MeasuredPlan) -> float:
+        """Return the speed of a plan over that of cuBLAS in the same run."""
+        return self.at(n).share(way)
+
+    def levels(self, n: int) -> list[MeasuredPlan]:
+        """Return the plans of 0, 1, … levels that a limit of workspace as usual allows."""
+        most = max(way.levels for way in self.at(n).ways)
+        return [self.way(n, make_plan((n, n, n), levels).schedules) for levels in range(most + 1)]
+
+    def others_table(self) -> Output:
+        """List the other sizes: the fastest number of levels beside none."""
+        rows = [
+            [
+                size_text(times.size), str(times.fastest.levels),
+                f"{times.tflops(times.fastest.seconds):.1f}",
+                f"{times.tflops(times.ways[0].seconds):.1f}", f"{times.share(times.fastest):.2f}",
+            ]
+            for times in self.run.others
+        ]  # fmt: skip
+        heads = ["M×N×K", "levels", "TFLOP/s", "without levels", "of cuBLAS"]
+        return table(heads, rows, note=self.note)
+
+    def levels_table(self, *sizes: int) -> Output:
+        """List levels at some sizes: speed, share of cuBLAS, predicted and measured."""
+        rows = []
+        for n in sizes:
+            for way in self.levels(n):
+                told = self.predicted(n, way)
+                leaf = size_text(told.plan.leaf) if way.levels else ""
+                rows.append(
+                    [
+                        f"{n:,}", str(way.levels), leaf,
+                        f"{2 * n**3 / told.seconds / 1e12:.1f}", f"{self.tflops(n, way):.1f}",
+                        f"{self.share(n, way):.2f}", bytes_moved_text(way.workspace_bytes),
+                    ]
+                )  # fmt: skip
+        heads = [
+            "M = N = K", "levels", "leaves", "TFLOP/s predicted", "measured", "of cuBLAS",
+            "workspace",
+        ]  # fmt: skip
+        return table(heads, rows, numbers=3, note=self.note)
+
+    def ways_table(self, n: int, levels: int) -> Output:
+        """List all schedules of so many levels at a size: bytes, workspace, times."""
+        rows = [
+            [
+                " + ".join(way.schedules), bytes_moved_text(way.workspace_bytes),
+                bytes_moved_text(way.moved_bytes),
+                f"{1e3 * statistics.median(way.additions or way.seconds):.1f}",
+                f"{1e3 * statistics.median(way.seconds):.1f}", f"{self.tflops(n, way):.1f}",
+            ]
+            for way in sorted(self.at(n).ways, key=lambda way: -way.moved_bytes)
+            if way.levels == levels
+        ]  # fmt: skip
+        heads = ["schedules", "workspace", "bytes moved", "additions, ms", "all, ms", "TFLOP/s"]
+        return table(heads, rows, note=self.note)
+
+    def leaf_ms(self, n: int, levels: int) -> tuple[float, float]:
+        """Return the milliseconds of a leaf, measured among all and by the table of one alone."""
+        way = self.levels(n)[levels]
+        measured = statistics.median(way.products or way.seconds) / 7**levels
+        return 1e3 * measured, 1e3 * self.machine.leaf_seconds(self.predicted(n, way).plan.leaf)
+
+    def errors(self, n: int, inputs: str = UNIFORM) -> Errors:
+        """Return the errors of n×n matrices of a class.
+
+        Raises:
+            LabError: they were not measured.
+        """
+        return self.run.error_at(n, inputs)
+
+    def grown(self, n: int, levels: int, inputs: str = UNIFORM) -> float:
+        """Return by what factor so many levels made the error of the plain product larger."""
+        found = self.errors(n, inputs).levels
+        return found[levels] / found[0]
+
+    def bound_grown(self, n: int, levels: int) -> float:
+        """Return by what factor so many levels make the bound of the error larger."""
+        return bound(n, levels) / bound(n, 0)
+
+    def errors_table(self, n: int) -> Output:
+        """List the norm-wise errors of all classes at a size, by levels, beside cuBLAS's."""
+        found = [self.errors(n, inputs) for inputs in INPUTS]
+        most = min(len(one.levels) for one in found)
+        rows = [
+            [
+                INPUTS[one.inputs],
+                *(ratio(error * 1e6) for error in (one.cublas, *one.levels[:most])),
+            ]
+            for one in found
+        ]
+        counted = (plural(levels, "level") for levels in range(most))
+        heads = ["A and B; errors in 10⁻⁶", "cuBLAS", *counted]
+        return table(heads, rows, note=self.note)
+
+    @property
+    def peak(self) -> float:
+        """TFLOP/s that the GPU's FP32 units could do at the most: the roof of arithmetic."""
+        gpu = find_gpu(self.gpu)
+        return gpu.peak_gflops / 1e3
+
+    def closing(self, n: int) -> Output:
+        """Return the closing box of the plan that the model takes for n×n matrices."""
+        way, plain, times = self.best(n), self.plain(n), self.at(n)
+        told = [2 * n**3 / self.predicted(n, one).seconds / 1e12 for one in (plain, way)]
+        speeds = self.tflops(n, plain), self.tflops(n, way)
+        took = 1e3 * statistics.median(way.additions or way.seconds)
+        total = 1e3 * statistics.median(way.seconds)
+        left = (7 / 8) ** way.levels
+        products = statistics.median(way.products or way.seconds)
+        leaves = left * 2 * n**3 / products / 1e12 / self.peak
+        rows = [
+            ("Was bound by",
+             f"Arithmetic: 2·M·N·K FLOP at {self.peak:.1f} TFLOP/s, the rate of the FP32 units; "
+             f"{speeds[0] / self.peak:.1%} reached."),
+            ("What changed",
+             f"{plural(way.levels, 'level')}: {left:.1%} of the multiply-adds, and additions that "
+             f"move {bytes_moved_text(way.moved_bytes)}."),
+            ("Factor",
+             f"{told[1]:.1f} ÷ {told[0]:.1f} TFLOP/s = {told[1] / told[0]:.2f} predicted, "
+             f"{speeds[1]:.1f} ÷ {speeds[0]:.1f} = {speeds[1] / speeds[0]:.2f} measured. It is "
+             f"{times.share(way):.2f} times cuBLAS in the same run."),
+            ("Bound now by",
+             f"Arithmetic still: with {left:.1%} of the FLOP, counted as all of them, at most "
+             f"{self.peak:.1f} ÷ {left:.3f} = {self.peak / left:.1f} TFLOP/s; reached "
+             f"{speeds[1]:.1f}, a share of {speeds[1] * left / self.peak:.1%}. The leaves alone "
+             f"reach {leaves:.1%} of their roof. The additions took {took:.1f} ms of {total:.1f}; "
+             "at the bandwidth of a copy they would take "
+             f"{1e3 * self.predicted(n, way).additions:.1f}."),
+        ]  # fmt: skip
+        rows = [(term, with_spaced_percents(sentence)) for term, sentence in rows]
+        text = "\n".join(f"{term}: {sentence}" for term, sentence in rows)
+        return Output(box("strassen", (n, n, n), "", rows, self.note), text)
+
+    @property
+    def note(self) -> str:
+        """Where and when it was measured."""
+        return f"Recorded on {self.gpu}, {self.run.date[:10]}."
+
+
+def fewer() -> StrassenResults:
+    """Return the record of Strassen's product that the page quotes.
+
+    Raises:
+        LabError: there is none.
+    """
+    records = FEWER.load_all()
+    if not records:
+        raise LabError(
+            "Strassen's product was not recorded. Run 'sgemm-lab strassen record' on a GPU."
+        )
+    record = records[0]
+    return StrassenResults(record.gpu.name, latest(record), book_machine(record.gpu))
+
+
+def strassen(levels: int = 2, size: Size | None = None) -> Output:
+    """Multiply random matrices by so many levels, on a GPU or in NumPy, and tell of it.
+
+    Raises:
+        LabError: the levels do not fit.
+    """
+    live = has_gpu()
+    m, n, k = size = size or (_GPU_SIZE if live else _NUMPY_SIZE)
+    library: Any = require_gpu() if live else np
+    a, b = (matrix(library, UNIFORM, shape, seed) for shape, seed in (((m, k), 1), ((k, n), 2)))
+    plan = make_plan(size, levels)
+    if live:
+        c = library.full((m, n), library.nan, dtype="float32")
+        GpuProduct(plan)(a, b, c)
+    else:
+        c = run_in_numpy(plan, a, b)
+    error = norm_error(library, a, b, c, sampled_rows(m))
+    rows = [
+        ["products", f"{plan.products:,} of {size_text(plan.leaf)}"],
+        ["instead of", f"{8**levels:,}"],
+        ["multiply-adds", f"{(7 / 8) ** levels:.1%} of those by the definition"],
+        ["workspace", bytes_moved_text(plan.workspace_bytes)],
+        ["bytes that additions move", bytes_moved_text(plan.moved_bytes)],
+        ["norm-wise error", error_text(error)],
+    ]
+    where = "on this GPU" if live else "in NumPy, for there is no GPU here"
+    return table(["", f"{size_text(size)}, {where}"], rows, numbers=1)

@@ -1,0 +1,225 @@
+"""What a record of several GPUs measures: transfers, products, other engines; and in which order.
+
+Cases that need the same settings of a process stand in one group. The first groups answer the most
+important questions, so that a run that is cut short has them.
+"""
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from sgemm_lab.multi_gpu.baselines import LAYOUTS, LIBRARIES, installed
+from sgemm_lab.multi_gpu.engine import COPY, NCCL
+from sgemm_lab.multi_gpu.single_gpu import BOOK, CUBLAS
+from sgemm_lab.multi_gpu.worker import LIBRARY, LINK, PRODUCT, TIMELINE
+from sgemm_lab.records.multi_gpu import BOTH_WAYS, ONE_WAY, RING, Case, LinkCase, MultiGpuRun
+from sgemm_lab.records.schema import encoded
+
+SIZES = (8192, 16384, 32768)
+SMALL_SIZES = (512, 1024, 2048, 4096)
+"""Sizes that are replayed as CUDA graphs, on one GPU and on more."""
+WEAK_SIZES = (4096, 8192, 16384)
+PANELS = (2, 4, 8)
+BLOCK_LIMITS = (1, 2, 8)
+"""Limits of NCCL's blocks that are tried beside ``FEW_BLOCKS`` and its own choice."""
+FEW_BLOCKS = 4
+"""With so many of NCCL's blocks a transfer is slower and yet hidden, and the product is faster."""
+PANEL_SIZE = 8192
+LARGEST_COMPARED = 16384
+"""Up to here also what is not the fastest is measured: other layouts, NCCL with all its blocks."""
+LINK_BYTES = tuple(2**power for power in (12, 16, 20, 22, 24, 26, 28, 30))
+
+PARTS = (
+    "products", "nccl", "links", "libraries", "small", "book", "timelines", "compared", "weak",
+    "panels", "blocks",
+)  # fmt: skip
+"""The parts of a record, in the order in which they are measured."""
+
+
+@dataclass(frozen=True)
+class Request:
+    """Something to measure, as ``child`` is asked for it."""
+
+    do: str
+    case: Any
+    """A ``Case``, a ``LinkCase``, or what ``others.measure`` is given."""
+    overlap: bool = True
+
+    @property
+    def words(self) -> str:
+        """What it is, for whoever waits."""
+        told = self.case if isinstance(self.case, dict) else encoded(self.case)
+        text = ", ".join(f"{name} {value}" for name, value in told.items() if value is not False)
+        return f"{self.do}: {text}" + ("" if self.overlap else ", in series")
+
+    def to_json(self) -> dict[str, Any]:
+        """Return it as ``child`` reads it."""
+        told = self.case if isinstance(self.case, dict) else encoded(self.case)
+        return {"do": self.do, "case": told, "overlap": self.overlap}
+
+    def is_in(self, run: MultiGpuRun) -> bool:
+        """Whether a run has it."""
+        if self.do == PRODUCT:
+            return any(found.case == self.case for found in run.products)
+        if self.do == LINK:
+            return any(found.case == self.case for found in run.links)
+        if self.do == TIMELINE:
+            return any((t.case, t.overlap) == (self.case, self.overlap) for t in run.timelines)
+        wanted = self.case
+        return any(
+            {name: getattr(found, name) for name in wanted} == wanted for found in run.libraries
+        )
+
+
+@dataclass
+class Group:
+    """Requests that one process may answer."""
+
+    requests: list[Request] = field(default_factory=list)
+    block_limit: int | None = None
+
+
+def groups(gpus: int, sizes: Sequence[int], parts: Sequence[str] = PARTS) -> Iterator[Group]:
+    """Yield what a record of some GPUs measures, the most important first.
+
+    Args:
+        gpus: 2 or more.
+        sizes: of the large products, n of n³.
+        parts: some of ``PARTS``.
+    """
+    makers = {
+        "products": _products,
+        "nccl": _by_nccl,
+        "compared": _compared,
+        "small": _small,
+        "links": _links,
+        "book": _book,
+        "libraries": _libraries,
+        "timelines": _timelines,
+        "weak": _weak,
+        "panels": _panels,
+        "blocks": _blocks,
+    }
+    for part in PARTS:
+        if part in parts:
+            for group in makers[part](gpus, sizes):
+                if group.requests:
+                    yield group
+
+
+def layouts(gpus: int) -> tuple[str, ...]:
+    """Return the layouts that suit a number of GPUs, the one that is fastest with cuBLAS first."""
+    square = gpus > 1 and math.isqrt(gpus) ** 2 == gpus
+    return ("cannon", "rows") if square else ("rows",)
+
+
+def _cube(n: int, gpus: int, layout: str, transport: str, **more: Any) -> Case:
+    given = {"inside": CUBLAS, **more}
+    return Case(gpus, n, n, n, layout, transport=transport, **given)
+
+
+def _products(gpus: int, sizes: Sequence[int]) -> Iterator[Group]:
+    """The fastest layout, carried by the copy engines."""
+    best = layouts(gpus)[0]
+    yield Group(
+        [Request(PRODUCT, _cube(n, gpus, best, COPY)) for n in sizes]
+        + [Request(PRODUCT, _cube(n, gpus, best, COPY, graph=True)) for n in _graphed(sizes)]
+    )
+
+
+def _by_nccl(gpus: int, sizes: Sequence[int]) -> Iterator[Group]:
+    """The same, carried by a few of NCCL's blocks."""
+    best = layouts(gpus)[0]
+    few: dict[str, Any] = {"block_limit": FEW_BLOCKS}
+    yield Group(
+        [Request(PRODUCT, _cube(n, gpus, best, NCCL, **few)) for n in sizes]
+        + [
+            Request(PRODUCT, _cube(n, gpus, best, NCCL, graph=True, **few)) for n in _graphed(sizes)
+        ],
+        FEW_BLOCKS,
+    )
+
+
+def _compared(gpus: int, sizes: Sequence[int]) -> Iterator[Group]:
+    """What is not the fastest: NCCL with all its blocks, and other layouts."""
+    compared = [n for n in sizes if n <= LARGEST_COMPARED]
+    best, *others = layouts(gpus)
+    yield Group([Request(PRODUCT, _cube(n, gpus, best, NCCL)) for n in compared])
+    for other in (*others, "summa"):
+        yield Group([Request(PRODUCT, _cube(n, gpus, other, COPY)) for n in compared])
+
+
+def _graphed(sizes: Sequence[int]) -> list[int]:
+    return [n for n in sizes if n <= PANEL_SIZE]
+
+
+def _small(gpus: int, _sizes: Sequence[int]) -> Iterator[Group]:
+    numbers = sorted({1, 2, gpus})
+    ways = [(COPY, CUBLAS), (NCCL, CUBLAS), (COPY, BOOK)]
+    for transport, inside in ways:
+        cases = [
+            _cube(n, number, layout, transport, inside=inside, graph=True)
+            for number in numbers
+            for layout in layouts(number)
+            for n in SMALL_SIZES
+            if number > 1 or transport == COPY
+        ]
+        yield Group([Request(PRODUCT, case) for case in cases])
+
+
+def _links(gpus: int, _sizes: Sequence[int]) -> Iterator[Group]:
+    patterns = {ONE_WAY: 2, BOTH_WAYS: 2} | ({RING: gpus} if gpus > 2 else {})
+    for carrier, limit in ((COPY, None), (NCCL, None), (NCCL, FEW_BLOCKS)):
+        cases = [
+            LinkCase(carrier, pattern, number, count, block_limit=limit)
+            for pattern, number in patterns.items()
+            for count in LINK_BYTES
+        ]
+        yield Group([Request(LINK, case) for case in cases], limit)
+    # In a process of its own: once peer access is enabled, it stays.
+    far = [LinkCase(COPY, ONE_WAY, 2, count, peer=False) for count in LINK_BYTES[2::2]]
+    yield Group([Request(LINK, case) for case in far])
+
+
+def _book(gpus: int, sizes: Sequence[int]) -> Iterator[Group]:
+    for layout in reversed(layouts(gpus)):
+        largest = max(sizes) if layout == "rows" else LARGEST_COMPARED
+        cases = [_cube(n, gpus, layout, COPY, inside=BOOK) for n in sizes if n <= largest]
+        yield Group([Request(PRODUCT, case) for case in cases])
+
+
+def _libraries(gpus: int, sizes: Sequence[int]) -> Iterator[Group]:
+    for library in LIBRARIES:
+        if installed(library):
+            for layout in LAYOUTS[library]:
+                told = [{"library": library, "gpus": gpus, "n": n, "layout": layout} for n in sizes]
+                yield Group([Request(LIBRARY, one) for one in told])
+
+
+def _timelines(gpus: int, _sizes: Sequence[int]) -> Iterator[Group]:
+    for transport in (COPY, NCCL):
+        cases = [_cube(PANEL_SIZE, gpus, layout, transport) for layout in layouts(gpus)]
+        yield Group([Request(TIMELINE, c, overlap) for c in cases for overlap in (True, False)])
+
+
+def _weak(gpus: int, _sizes: Sequence[int]) -> Iterator[Group]:
+    yield Group(
+        [
+            Request(PRODUCT, Case(number, number * n, n, n, "rows", CUBLAS, COPY))
+            for number in sorted({1, 2, gpus})
+            for n in WEAK_SIZES
+        ]
+    )
+
+
+def _panels(gpus: int, _sizes: Sequence[int]) -> Iterator[Group]:
+    for transport in (COPY, NCCL):
+        cases = [_cube(PANEL_SIZE, gpus, "rows", transport, panels=count) for count in PANELS]
+        yield Group([Request(PRODUCT, case) for case in cases])
+
+
+def _blocks(gpus: int, _sizes: Sequence[int]) -> Iterator[Group]:
+    for limit in BLOCK_LIMITS:
+        case = _cube(PANEL_SIZE, gpus, layouts(gpus)[0], NCCL, block_limit=limit)
+        yield Group([Request(PRODUCT, case)], limit)

@@ -1,0 +1,82 @@
+"""The elements of A and B: a hash of their place, so that any GPU can make and check any part.
+
+No matrix travels before a product, and none has to fit on one GPU to be checked. NumPy and CuPy
+make the same bits: the hash is whole numbers, and what becomes a float is exact.
+"""
+
+from typing import Any
+
+from sgemm_lab.checking.judge import LEAST_ALLOWED, UNIT_ROUNDOFF
+from sgemm_lab.kernel import Size
+from sgemm_lab.multi_gpu.plan import Tile
+
+_BAND = 2**22
+"""Elements that are made at a time, so that what is needed on the way stays small."""
+_SEEDS = {"A": 0x243F6A88, "B": 0x85A308D3}
+"""Digits of pi, so that A and B differ."""
+_MIX = ((16, 0x21F0AAAD), (15, 0xD35A2D97))
+"""Shifts and factors of a hash of 32 bits with little bias. Source: C. Wellons, "Prospecting for
+hash functions", 2018, and the better constants found there later."""
+
+
+def fill(library: Any, out: Any, tile: Tile) -> None:
+    """Write a tile's elements, from -0.5 to below 0.5, into an array of rows×columns.
+
+    Args:
+        library: NumPy or CuPy.
+        out: float32 or float64.
+        tile: of A or B.
+    """
+    band = max(1, _BAND // tile.columns)
+    for first in range(0, tile.rows, band):
+        count = min(band, tile.rows - first)
+        rows = library.arange(tile.row + first, tile.row + first + count)
+        out[first : first + count] = at(library, tile.matrix, rows, _columns(library, tile))
+
+
+def at(library: Any, matrix: str, rows: Any, columns: Any) -> Any:
+    """Return the elements of A or B where some rows cross some columns: float32."""
+    x = _mixed(library, rows.astype("uint32") ^ library.uint32(_SEEDS[matrix]))[:, None]
+    x = _mixed(library, x ^ (columns.astype("uint32") * library.uint32(0x9E3779B1))[None, :])
+    # 24 bits are what a float32 holds exactly.
+    return (x >> library.uint32(8)).astype("float32") * library.float32(2.0**-24) - library.float32(
+        0.5
+    )
+
+
+def worst_share(library: Any, c: Any, tile: Tile, size: Size, samples: int = 3) -> float:
+    """Return how wrong sampled rows of a tile of C are, as a share of what rounding allows.
+
+    The rows are computed anew in float64. Allowed is K·u·(|A|·|B|), as everywhere in the book
+    (``checking.judge``). NaN where C has NaN; 1 is the limit.
+
+    Args:
+        library: NumPy or CuPy, in which ``c`` is an array of rows×columns.
+        c: what a GPU made of the tile.
+        tile: of C.
+        size: M, N, K of the whole product.
+        samples: rows, 2 or more: the first, the last and some between.
+    """
+    k = size[2]
+    places = {part * (tile.rows - 1) // (samples - 1) for part in range(samples)}
+    chosen = library.asarray(sorted(places))
+    exact = library.zeros((len(chosen), tile.columns), dtype="float64")
+    allowed = library.full(exact.shape, LEAST_ALLOWED)
+    columns, band = _columns(library, tile), max(1, _BAND // tile.columns)
+    for first in range(0, k, band):
+        terms = library.arange(first, min(k, first + band))
+        a = at(library, "A", tile.row + chosen, terms).astype("float64")
+        b = at(library, "B", terms, columns).astype("float64")
+        exact += a @ b
+        allowed += k * UNIT_ROUNDOFF * (abs(a) @ abs(b))
+    return float((abs(c[chosen] - exact) / allowed).max())
+
+
+def _columns(library: Any, tile: Tile) -> Any:
+    return library.arange(tile.column, tile.column + tile.columns)
+
+
+def _mixed(library: Any, x: Any) -> Any:
+    for shift, factor in _MIX:
+        x = (x ^ (x >> library.uint32(shift))) * library.uint32(factor)
+    return x ^ (x >> library.uint32(15))

@@ -1,0 +1,257 @@
+"""The layouts: how A, B and C lie on the GPUs, and the plan that follows from it.
+
+Each takes M, N, K of 1 or more and any number of GPUs. Where a matrix has fewer rows than there are
+GPUs, some have nothing, and what would have no elements is left out of the plan.
+"""
+
+import itertools
+import math
+from collections.abc import Callable
+
+from sgemm_lab.errors import LabError
+from sgemm_lab.kernel import Size
+from sgemm_lab.multi_gpu.plan import Multiply, Plan, Receive, Send, Share, Step, Tile
+
+Range = tuple[int, int]
+"""Where something begins, and how long it is."""
+
+
+def rows(size: Size, gpus: int, panels: int = 1) -> Plan:
+    """Cut A and C by rows, and B by columns; the panels of B go round.
+
+    A GPU keeps its rows of A. It begins with its own panels of B, then takes those of the next GPU,
+    and so on. Each panel makes a tile of C of its own, so no product adds to an earlier one.
+
+    Args:
+        size: M, N, K.
+        gpus: how many.
+        panels: into how many pieces a GPU's part of B is cut.
+
+    Raises:
+        LabError: a number is below 1.
+    """
+    m, n, k = _checked(size, gpus, panels)
+    bands, pieces = _cuts(m, gpus), _cuts(n, gpus * panels)
+    builders = [_Builder() for _ in range(gpus)]
+    for gpu, builder in enumerate(builders):
+        builder.own("A", Tile("A", bands[gpu][0], 0, bands[gpu][1], k))
+        for piece in range(panels):
+            builder.own(f"B{piece}", _columns_of_b(pieces[gpu * panels + piece], k))
+    for turn in range(gpus * panels):
+        ahead, piece = divmod(turn, panels)
+        for gpu, builder in enumerate(builders):
+            source = (gpu + ahead) % gpus
+            columns = pieces[source * panels + piece]
+            buffer = f"B{piece}" if ahead == 0 else f"got{turn % 2}"
+            tile = _columns_of_b(columns, k)
+            if not bands[gpu][1] or not tile.elements:
+                continue
+            if ahead:
+                _transfer(builders, turn - 1, (source, f"B{piece}"), (gpu, buffer), tile)
+            c = Tile("C", bands[gpu][0], columns[0], bands[gpu][1], columns[1])
+            builder.multiply(turn, "A", buffer, f"C{turn}", c, (0, k))
+    return _plan("rows", size, (gpus, 1), panels, builders)
+
+
+def summa(size: Size, gpus: int, panels: int = 1) -> Plan:
+    """Cut all three matrices in tiles; strips of K go to whole rows and columns of GPUs.
+
+    Who owns a strip of A sends it along its row of GPUs, who owns one of B along its column; then
+    all multiply it. Source: R. van de Geijn and J. Watts, "SUMMA: scalable universal matrix
+    multiplication algorithm", 1997.
+
+    Args:
+        size: M, N, K.
+        gpus: how many; the grid is the squarest that has so many.
+        panels: into how many pieces a strip is cut.
+
+    Raises:
+        LabError: a number is below 1.
+    """
+    m, n, k = _checked(size, gpus, panels)
+    down, across = squarest(gpus)
+    strips = _cuts(k, math.lcm(down, across) * panels)
+    down_cuts, across_cuts = _cuts(m, down), _cuts(n, across)
+    builders = [_Builder() for _ in range(gpus)]
+    turn = 0
+    for number, strip in enumerate(strips):
+        if not strip[1]:
+            continue
+        column, row = number * across // len(strips), number * down // len(strips)
+        for gpu, builder in enumerate(builders):
+            i, j = divmod(gpu, across)
+            a, b = _of_a(down_cuts[i], strip), _of_b(strip, across_cuts[j])
+            mine = {True: f"{number}", False: f" got{turn % 2}"}
+            buffers = f"A{mine[j == column]}", f"B{mine[i == row]}"
+            if j == column:
+                builder.own(buffers[0], a)
+            if i == row:
+                builder.own(buffers[1], b)
+            if not a.rows or not b.columns:
+                continue
+            if j != column:
+                source = (i * across + column, f"A{number}")
+                _transfer(builders, turn, source, (gpu, buffers[0]), a)
+            if i != row:
+                source = (row * across + j, f"B{number}")
+                _transfer(builders, turn, source, (gpu, buffers[1]), b)
+            c = Tile("C", *(down_cuts[i][0], across_cuts[j][0]), a.rows, b.columns)
+            builder.multiply(turn + 1, *buffers, "C", c, strip)
+        turn += 1
+    return _plan("summa", size, (down, across), panels, builders)
+
+
+def cannon(size: Size, gpus: int, panels: int = 1) -> Plan:
+    """Cut all three matrices in tiles on a square of GPUs, A and B askew; tiles go to neighbours.
+
+    GPU (i, j) of q×q begins with A's tile (i, i+j) and B's (i+j, j), counted around. After each
+    product A's tiles go one GPU to the left and B's one up. Source: L. E. Cannon, "A cellular
+    computer to implement the Kalman filter algorithm", 1969.
+
+    Args:
+        size: M, N, K.
+        gpus: how many: a square number.
+        panels: 1; the tiles themselves are what travels.
+
+    Raises:
+        LabError: the number is no square, or a number is below 1.
+    """
+    m, n, k = _checked(size, gpus, panels)
+    side = math.isqrt(gpus)
+    if side * side != gpus:
+        raise LabError(
+            f"Cannon's layout needs a square number of GPUs, and {gpus} is none. "
+            f"Take {side * side} or {(side + 1) ** 2}, or the layout 'rows' or 'summa'."
+        )
+    if panels != 1:
+        raise LabError("Cannon's layout sends whole tiles: panels must be 1.")
+    rows_cuts, columns_cuts, strips = _cuts(m, side), _cuts(n, side), _cuts(k, side)
+
+    def of_a(i: int, j: int, turn: int) -> Tile:
+        return _of_a(rows_cuts[i], strips[(i + j + turn) % side])
+
+    def of_b(i: int, j: int, turn: int) -> Tile:
+        return _of_b(strips[(i + j + turn) % side], columns_cuts[j])
+
+    def wants_a(i: int, j: int, turn: int) -> bool:
+        """Whether GPU (i, j) multiplies A's tile of this turn, or another one gets it from it."""
+        multiplies = of_a(i, j, turn).elements > 0 and columns_cuts[j][1] > 0
+        return multiplies or (turn + 1 < side and wants_a(i, (j - 1) % side, turn + 1))
+
+    def wants_b(i: int, j: int, turn: int) -> bool:
+        multiplies = of_b(i, j, turn).elements > 0 and rows_cuts[i][1] > 0
+        return multiplies or (turn + 1 < side and wants_b((i - 1) % side, j, turn + 1))
+
+    builders = [_Builder() for _ in range(gpus)]
+    for gpu, builder in enumerate(builders):
+        i, j = divmod(gpu, side)
+        builder.own("A", of_a(i, j, 0))
+        builder.own("B", of_b(i, j, 0))
+    for turn in range(side):
+        place = f" got{turn % 2}" if turn else ""
+        before = f" got{(turn - 1) % 2}" if turn > 1 else ""
+        for gpu, builder in enumerate(builders):
+            i, j = divmod(gpu, side)
+            a, b = of_a(i, j, turn), of_b(i, j, turn)
+            if turn and a.elements and wants_a(i, j, turn):
+                right = i * side + (j + 1) % side
+                _transfer(builders, turn - 1, (right, f"A{before}"), (gpu, f"A{place}"), a)
+            if turn and b.elements and wants_b(i, j, turn):
+                below = (i + 1) % side * side + j
+                _transfer(builders, turn - 1, (below, f"B{before}"), (gpu, f"B{place}"), b)
+            if a.elements and b.elements:
+                c = Tile("C", a.row, b.column, a.rows, b.columns)
+                builder.multiply(turn, f"A{place}", f"B{place}", "C", c, (a.column, a.columns))
+    return _plan("cannon", size, (side, side), panels, builders)
+
+
+LAYOUTS: dict[str, Callable[[Size, int, int], Plan]] = {
+    "rows": rows,
+    "summa": summa,
+    "cannon": cannon,
+}
+"""The layouts by name."""
+
+
+def make_plan(layout: str, size: Size, gpus: int, panels: int = 1) -> Plan:
+    """Return the plan of a layout: one of ``LAYOUTS``.
+
+    Raises:
+        LabError: there is no such layout, or it does not take the numbers.
+    """
+    if layout not in LAYOUTS:
+        raise LabError(f"There is no layout '{layout}'. Take one of {', '.join(LAYOUTS)}.")
+    return LAYOUTS[layout](size, gpus, panels)
+
+
+def squarest(gpus: int) -> tuple[int, int]:
+    """Return rows and columns of the squarest grid that has so many GPUs; no more rows."""
+    down = next(side for side in range(math.isqrt(gpus), 0, -1) if gpus % side == 0)
+    return down, gpus // down
+
+
+class _Builder:
+    """Collects what becomes a ``Share``."""
+
+    def __init__(self) -> None:
+        self._own: dict[str, Tile] = {}
+        self._results: dict[str, Tile] = {}
+        self._steps: list[Step] = []
+
+    def own(self, buffer: str, tile: Tile) -> None:
+        if tile.elements:
+            self._own[buffer] = tile
+
+    def multiply(self, turn: int, a: str, b: str, c: str, tile: Tile, terms: Range) -> None:
+        size = (tile.rows, tile.columns, terms[1])
+        adds = c in self._results
+        self._results[c] = tile
+        self._steps.append(Multiply(turn, a, b, c, size, terms[0], adds))
+
+    def add(self, step: Send | Receive) -> None:
+        self._steps.append(step)
+
+    def share(self) -> Share:
+        # Of a round the products first: sorted() leaves equals in their order.
+        order = sorted(self._steps, key=lambda s: (s.round, not isinstance(s, Multiply)))
+        return Share(self._own, self._results, tuple(order))
+
+
+def _transfer(
+    builders: list[_Builder], turn: int, source: tuple[int, str], to: tuple[int, str], tile: Tile
+) -> None:
+    """Add a send and its receive: from a GPU and its buffer to a GPU and its buffer."""
+    builders[source[0]].add(Send(turn, to[0], source[1], tile))
+    builders[to[0]].add(Receive(turn, source[0], to[1], tile))
+
+
+def _plan(
+    layout: str, size: Size, grid: tuple[int, int], panels: int, builders: list[_Builder]
+) -> Plan:
+    return Plan(layout, size, grid, panels, tuple(builder.share() for builder in builders))
+
+
+def _cuts(length: int, parts: int) -> list[Range]:
+    """Cut a length in parts that differ by 1 at most; with fewer than parts some are empty."""
+    ends = [part * length // parts for part in range(parts + 1)]
+    return [(first, end - first) for first, end in itertools.pairwise(ends)]
+
+
+def _columns_of_b(columns: Range, k: int) -> Tile:
+    return Tile("B", 0, columns[0], k, columns[1])
+
+
+def _of_a(rows_: Range, terms: Range) -> Tile:
+    return Tile("A", rows_[0], terms[0], rows_[1], terms[1])
+
+
+def _of_b(terms: Range, columns: Range) -> Tile:
+    return Tile("B", terms[0], columns[0], terms[1], columns[1])
+
+
+def _checked(size: Size, gpus: int, panels: int) -> Size:
+    if min(size) < 1:
+        raise LabError(f"M, N and K must be 1 or more, not {', '.join(map(str, size))}.")
+    if gpus < 1 or panels < 1:
+        raise LabError(f"A plan needs a GPU and a panel at least, not {gpus} and {panels}.")
+    return size

@@ -1,0 +1,219 @@
+"""Measure links and plans on this machine's GPUs: medians of wall time, ways taking turns.
+
+Everything here runs in a process of its own (``child``), which a time limit can end.
+"""
+
+import time
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from sgemm_lab.cuda.launch import require_gpu
+from sgemm_lab.errors import LabError
+from sgemm_lab.measuring.interleaved import is_graphed
+from sgemm_lab.multi_gpu.engine import COPY, NCCL, Engine, Program
+from sgemm_lab.multi_gpu.layouts import make_plan
+from sgemm_lab.multi_gpu.plan import Plan
+from sgemm_lab.multi_gpu.process_group import Team, alone, nccl_library
+from sgemm_lab.multi_gpu.single_gpu import CUBLAS
+from sgemm_lab.multi_gpu.topology import check_count, enable_peer_access
+from sgemm_lab.records.multi_gpu import (
+    ONE_WAY,
+    RING,
+    Case,
+    LinkCase,
+    LinkTimes,
+    Piece,
+    ProductTimes,
+    Timeline,
+)
+
+SECONDS = 2.0
+"""How long the turns of one case may take together; a turn begun is ended."""
+MOST_TURNS, LEAST_TURNS = 15, 3
+REPLAYS = 20
+"""Replays of a graph of microseconds in one sample: the host's part is as long as they are."""
+RUN_LIMIT = 15.0
+"""Seconds that one run may take."""
+
+_teams: dict[tuple[int, bool], Team] = {}
+
+
+def measure_product(case: Case, seconds: float = SECONDS) -> ProductTimes:
+    """Measure one case: overlapped, in series, without transfers, and one GPU alone, in turns.
+
+    Raises:
+        LabError: it cannot run here, or C is wrong.
+    """
+    plan = plan_of(case)
+    engine = Engine(
+        plan,
+        _team(case.gpus, case.transport == NCCL),
+        inside=case.inside,
+        transport=case.transport,
+        time_limit=RUN_LIMIT,
+    )
+    ways = {"overlap": engine.program()}
+    if case.gpus > 1:
+        ways["serial"] = engine.program(overlap=False)
+        ways["products"] = engine.program(transfers=False)
+        ways["alone"] = _alone(plan).program()
+    else:
+        ways["alone"] = _alone(plan).program()
+    try:
+        for program in ways.values():
+            program.run()
+            if case.graph:
+                program.capture()
+                program.run()
+        replays = REPLAYS if case.graph and is_graphed(case.size) else 1
+        times = _turns(ways, seconds, replays)
+        engine.poison()
+        ways["overlap"].run()
+        worst = engine.check()
+    finally:
+        for program in ways.values():
+            program.release()
+    if not worst <= 1:
+        raise LabError(f"C is wrong: sampled rows are off {worst:.3g} times what rounding allows.")
+    kept = {name: _digits(samples) for name, samples in times.items()}
+    return ProductTimes(case, worst_share=float(f"{worst:.3g}"), replays=replays, **kept)
+
+
+def measure_timeline(case: Case, overlap: bool) -> Timeline:
+    """Keep when each step of one run began and ended, after a run that warms up."""
+    engine = Engine(
+        plan_of(case),
+        _team(case.gpus, case.transport == NCCL),
+        inside=case.inside,
+        transport=case.transport,
+        time_limit=RUN_LIMIT,
+    )
+    program = engine.program(overlap=overlap, timed=True)
+    for _ in range(3):
+        program.run()
+    pieces = tuple(
+        Piece(span.gpu, span.what, span.label, *_digits((max(0.0, span.start), span.end)))
+        for span in program.spans()
+    )
+    return Timeline(case, overlap, pieces)
+
+
+def measure_link(case: LinkCase) -> LinkTimes:
+    """Measure transfers between GPUs, several one after the other in each sample.
+
+    Raises:
+        LabError: there are too few GPUs, or they cannot reach each other.
+    """
+    cupy = require_gpu()
+    check_count(case.gpus)
+    if case.carrier == COPY and case.peer:
+        enable_peer_access(list(range(case.gpus)))
+    team = _team(case.gpus, case.carrier == NCCL)
+    streams, sources, targets = {}, {}, {}
+    for gpu in range(case.gpus):
+        with cupy.cuda.Device(gpu):
+            streams[gpu] = cupy.cuda.Stream(non_blocking=True)
+            sources[gpu] = cupy.ones(case.bytes, "uint8")
+            targets[gpu] = cupy.empty(case.bytes, "uint8")
+            cupy.cuda.Device().synchronize()
+    pairs = _pairs(case)
+    send = _nccl_sender if case.carrier == NCCL else _copier
+    once = send(team, pairs, streams, sources, targets, case.bytes)
+    repeats = max(1, min(20, 2**28 // case.bytes))
+    samples = []
+    for number in range(9):
+        begin = time.perf_counter()
+        for _ in range(repeats):
+            once()
+        team.wait(list(streams.values()), RUN_LIMIT)
+        if number >= 2:
+            samples.append((time.perf_counter() - begin) / repeats)
+    cupy.cuda.runtime.setDevice(0)
+    return LinkTimes(case, _digits(samples))
+
+
+def plan_of(case: Case) -> Plan:
+    """Return the plan of a case."""
+    return make_plan(case.layout, case.size, case.gpus, case.panels)
+
+
+def local_size(plan: Plan) -> tuple[int, int, int]:
+    """Return the product of the busiest GPU: rows and columns of its part of C, and all of K."""
+    share = max(plan.shares, key=lambda s: sum(tile.elements for tile in s.results.values()))
+    tiles = share.results.values()
+    rows = {(tile.row, tile.rows) for tile in tiles}
+    columns = {(tile.column, tile.columns) for tile in tiles}
+    return sum(r for _, r in rows), sum(c for _, c in columns), plan.size[2]
+
+
+def _alone(plan: Plan) -> Engine:
+    """Return one GPU's cuBLAS call at the local size of a plan."""
+    single = make_plan("rows", local_size(plan), 1)
+    return Engine(single, _team(1, False), inside=CUBLAS, transport=COPY, time_limit=RUN_LIMIT)
+
+
+def _team(gpus: int, nccl: bool) -> Team:
+    """Return a team, made once per process: NCCL takes a second or two for it."""
+    if (gpus, nccl) not in _teams:
+        _teams[gpus, nccl] = alone(gpus, nccl=nccl)
+    return _teams[gpus, nccl]
+
+
+def _turns(ways: dict[str, Program], seconds: float, replays: int) -> dict[str, list[float]]:
+    times: dict[str, list[float]] = {name: [] for name in ways}
+    end = time.perf_counter() + seconds
+    for turn in range(MOST_TURNS):
+        if turn >= LEAST_TURNS and time.perf_counter() > end:
+            break
+        for name, program in ways.items():
+            times[name].append(program.run(replays))
+    return times
+
+
+def _pairs(case: LinkCase) -> list[tuple[int, int]]:
+    """Return who sends to whom."""
+    if case.pattern == ONE_WAY:
+        return [(0, 1)]
+    if case.pattern == RING:
+        return [(gpu, (gpu + 1) % case.gpus) for gpu in range(case.gpus)]
+    return [(0, 1), (1, 0)]
+
+
+def _copier(
+    _team: Team, pairs: Sequence[tuple[int, int]], streams: dict[int, Any],
+    sources: dict[int, Any], targets: dict[int, Any], count: int,
+) -> Callable[[], None]:  # fmt: skip
+    runtime = require_gpu().cuda.runtime
+
+    def once() -> None:
+        for one, other in pairs:
+            runtime.memcpyAsync(
+                targets[other].data.ptr, sources[one].data.ptr, count, runtime.memcpyDefault,
+                streams[other].ptr,
+            )  # fmt: skip
+
+    return once
+
+
+def _nccl_sender(
+    team: Team, pairs: Sequence[tuple[int, int]], streams: dict[int, Any],
+    sources: dict[int, Any], targets: dict[int, Any], count: int,
+) -> Callable[[], None]:  # fmt: skip
+    nccl = nccl_library()
+
+    def once() -> None:
+        nccl.groupStart()
+        for one, other in pairs:
+            team.communicators[one].send(
+                sources[one].data.ptr, count, nccl.NCCL_UINT8, other, streams[one].ptr
+            )
+            team.communicators[other].recv(
+                targets[other].data.ptr, count, nccl.NCCL_UINT8, one, streams[other].ptr
+            )
+        nccl.groupEnd()
+
+    return once
+
+
+def _digits(samples: Sequence[float]) -> tuple[float, ...]:
+    return tuple(float(f"{seconds:.5g}") for seconds in samples)

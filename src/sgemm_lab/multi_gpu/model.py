@@ -1,0 +1,168 @@
+"""How long a plan takes, predicted: links by latency and bandwidth, products by a rate.
+
+A transfer of b bytes takes α + b/β seconds (the alpha-beta model; R. W. Hockney, "The communication
+challenge for MPP", 1994). Both are measured, as are the rates of products: ``sgemm-lab several
+record`` writes them. A link works in both directions at once. The transfers of a round leave
+together; a GPU that sends or receives several shares its link among them, in each direction.
+"""
+
+import math
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+
+import numpy as np
+
+from sgemm_lab.formulas.scaling_model import OnPaper, on_paper
+from sgemm_lab.kernel import Size
+from sgemm_lab.multi_gpu.plan import Multiply, Plan, Receive
+
+MULTIPLY, TRANSFER = "multiply", "transfer"
+
+
+@dataclass(frozen=True)
+class Link:
+    """A link between two GPUs, in each direction."""
+
+    alpha: float
+    """Seconds until a transfer flows."""
+    bytes_per_second: float
+
+    def seconds(self, moved: int) -> float:
+        """Return how long a transfer of some bytes takes; nothing takes no time."""
+        return self.alpha + moved / self.bytes_per_second if moved else 0.0
+
+    @classmethod
+    def fitted(cls, times: Iterable[tuple[int, float]]) -> "Link":
+        """Return the link that measured times of several sizes, in bytes and seconds, tell of.
+
+        The least squares of the relative errors, so that small transfers count as much as large.
+        """
+        moved, took = np.array(list(times), "float64").T
+        slope, start = np.polyfit(moved, took, 1, w=1 / took)
+        return cls(max(0.0, float(start)), float(1 / slope))
+
+
+ProductSeconds = Callable[[Size, bool], float]
+"""How long a GPU takes for a product of M, N, K; the second argument says whether it adds to C."""
+
+
+def at_rate(flop_per_second: float, start: float = 0.0) -> ProductSeconds:
+    """Return products that all run at one rate, each ``start`` seconds longer."""
+
+    def seconds(size: Size, _adds: bool) -> float:
+        return start + 2 * math.prod(size) / flop_per_second
+
+    return seconds
+
+
+@dataclass(frozen=True)
+class Span:
+    """What a GPU does from one moment to another, in seconds from the start."""
+
+    gpu: int
+    what: str
+    """``MULTIPLY``, or ``TRANSFER``: it receives."""
+    round: int
+    label: str
+    """C's buffer, or the tile that comes."""
+    start: float
+    end: float
+
+
+def timeline(
+    plan: Plan, link: Link, product: ProductSeconds, *, overlap: bool = True
+) -> list[Span]:
+    """Return what each GPU does when.
+
+    With ``overlap`` a GPU multiplies and transfers at once, where buffers allow; otherwise it does
+    one after the other. A transfer begins when both its GPUs are ready.
+    """
+    return _Clock(plan, link, product, overlap).run()
+
+
+def seconds(plan: Plan, link: Link, product: ProductSeconds, *, overlap: bool = True) -> float:
+    """Return how long a plan takes."""
+    spans = timeline(plan, link, product, overlap=overlap)
+    return max((span.end for span in spans), default=0.0)
+
+
+class _Clock:
+    """Follows a plan, round by round, with a clock for each queue of each GPU."""
+
+    def __init__(self, plan: Plan, link: Link, product: ProductSeconds, overlap: bool) -> None:
+        self._plan, self._link, self._product = plan, link, product
+        self._multiplying = [0.0] * plan.gpus
+        # Without overlap both queues are one: the same list under two names.
+        self._moving = [0.0] * plan.gpus if overlap else self._multiplying
+        self._filled: dict[tuple[int, str], float] = {}
+        self._free: dict[tuple[int, str], float] = {}
+        self._spans: list[Span] = []
+
+    def run(self) -> list[Span]:
+        for products, receives in self._plan.by_round():
+            for gpu, step in products:
+                self._multiply(gpu, step)
+            if receives:
+                self._exchange(receives)
+        return self._spans
+
+    def _multiply(self, gpu: int, step: Multiply) -> None:
+        ready = (self._filled.get((gpu, name), 0.0) for name in (step.a, step.b))
+        start = max(self._multiplying[gpu], *ready)
+        end = start + self._product(step.size, step.adds)
+        self._multiplying[gpu] = end
+        for name in (step.a, step.b):
+            self._is_read(gpu, name, end)
+        self._spans.append(Span(gpu, MULTIPLY, step.round, step.c, start, end))
+
+    def _exchange(self, receives: list[tuple[int, Receive]]) -> None:
+        """Let the transfers of a round go together."""
+        sources = {id(step): self._plan.source_buffer(gpu, step) for gpu, step in receives}
+        starts: dict[int, float] = {}
+        out, into = [0] * self._plan.gpus, [0] * self._plan.gpus
+        for gpu, step in receives:
+            out[step.source] += step.tile.bytes
+            into[gpu] += step.tile.bytes
+            at_source = self._filled.get((step.source, sources[id(step)]), 0.0)
+            at_target = self._free.get((gpu, step.buffer), 0.0)
+            for one, when in ((step.source, at_source), (gpu, at_target)):
+                starts[one] = max(starts.get(one, 0.0), self._moving[one], when)
+        ends = dict(starts)
+        for gpu, step in receives:
+            start = max(starts[gpu], starts[step.source])
+            end = start + self._link.seconds(max(out[step.source], into[gpu]))
+            self._filled[gpu, step.buffer] = end
+            self._is_read(step.source, sources[id(step)], end)
+            for one in (gpu, step.source):
+                ends[one] = max(ends[one], end)
+            self._spans.append(Span(gpu, TRANSFER, step.round, str(step.tile), start, end))
+        for one, end in ends.items():
+            self._moving[one] = end
+
+    def _is_read(self, gpu: int, buffer: str, until: float) -> None:
+        self._free[gpu, buffer] = max(self._free.get((gpu, buffer), 0.0), until)
+
+
+def two_d(n: int, gpus: int, link: Link, flop_per_second: float) -> OnPaper:
+    """Return what Cannon's layout needs for C = A·B of n×n on a square of GPUs, overlapped.
+
+    Args:
+        n: rows of A, B and C.
+        gpus: their number; its square root is taken as it is, whole or not.
+        link: of each GPU.
+        flop_per_second: of each GPU.
+    """
+    return two_and_a_half_d(n, gpus, 1, link, flop_per_second)
+
+
+def two_and_a_half_d(n: int, gpus: int, copies: int, link: Link, flop_per_second: float) -> OnPaper:
+    """Return what the 2.5-D layout needs; ``rules.on_paper`` tells how it is reckoned.
+
+    Args:
+        n: rows of A, B and C.
+        gpus: their number.
+        copies: of A and B; 1 is the 2-D layout.
+        link: of each GPU.
+        flop_per_second: of each GPU.
+    """
+    return on_paper(n, gpus, copies, link.alpha, link.bytes_per_second, flop_per_second)

@@ -1,0 +1,182 @@
+"""What the records of several GPUs say, for a page and its exercises: the latest of each case."""
+
+import statistics
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+from sgemm_lab.errors import LabError
+from sgemm_lab.multi_gpu.engine import COPY, NCCL
+from sgemm_lab.multi_gpu.layouts import make_plan
+from sgemm_lab.multi_gpu.model import Link
+from sgemm_lab.multi_gpu.plan import Plan
+from sgemm_lab.multi_gpu.prediction import fitted_link, predicted
+from sgemm_lab.multi_gpu.single_gpu import CUBLAS
+from sgemm_lab.records.multi_gpu import (
+    SEVERAL,
+    Case,
+    LibraryTimes,
+    MultiGpuRecord,
+    MultiGpuRun,
+    ProductTimes,
+    Timeline,
+)
+from sgemm_lab.text import plural
+
+_RECORD_IT = "Record it where there are several GPUs: 'sgemm-lab several record'."
+
+
+@dataclass(frozen=True)
+class Findings:
+    """The records of one GPU model."""
+
+    record: MultiGpuRecord
+
+    @property
+    def runs(self) -> list[MultiGpuRun]:
+        """The runs, the latest first."""
+        return sorted(self.record.runs, key=lambda run: run.date, reverse=True)
+
+    def product(
+        self,
+        gpus: int,
+        n: int,
+        layout: str = "rows",
+        *,
+        m: int | None = None,
+        inside: str = CUBLAS,
+        transport: str = COPY,
+        panels: int = 1,
+        graph: bool = False,
+        block_limit: int | None = None,
+    ) -> ProductTimes:
+        """Return the times of M×n by n×n, of the latest run that has it.
+
+        Args:
+            gpus: how many.
+            n: N and K, and M where ``m`` is not given.
+            layout: one of ``layouts.LAYOUTS``.
+            m: rows of A and C.
+            inside: whose product a GPU runs.
+            transport: who carries.
+            panels: pieces of a GPU's part of B.
+            graph: whether all of it was one CUDA graph.
+            block_limit: the most of NCCL's blocks; None: it chose.
+
+        Raises:
+            LabError: it was not measured.
+        """
+        rows = n if m is None else m
+        case = Case(gpus, rows, n, n, layout, inside, transport, panels, graph, block_limit)
+        for run in self.runs:
+            for times in run.products:
+                if times.case == case:
+                    return times
+        raise LabError(
+            f"The product of {rows}×{n}×{n} on {plural(gpus, 'GPU')} by {layout}, {inside} inside "
+            f"and carried by {transport}, is not in the record of {self.record.gpu.name}. "
+            f"{_RECORD_IT}"
+        )
+
+    def products(self, **wanted: object) -> list[ProductTimes]:
+        """Return the latest times of every case whose fields are as wanted; none may be there.
+
+        Args:
+            wanted: fields of ``Case``, such as ``gpus=4, n=8192``.
+        """
+        found: dict[Case, ProductTimes] = {}
+        for run in self.runs:
+            for times in run.products:
+                if all(getattr(times.case, name) == value for name, value in wanted.items()):
+                    found.setdefault(times.case, times)
+        return list(found.values())
+
+    def link(self, carrier: str = COPY, gpus: int = 2, block_limit: int | None = None) -> Link:
+        """Return the link that the latest measured transfers tell of.
+
+        Raises:
+            LabError: none were measured.
+        """
+        with_links = [run for run in self.runs if run.links]
+        if not with_links:
+            raise LabError(f"No link is in the record of {self.record.gpu.name}. {_RECORD_IT}")
+        return fitted_link(with_links[0], carrier, gpus, block_limit)
+
+    def without_peer_access(self) -> tuple[float, float]:
+        """Return GB/s of the largest copy with peer access and of the same one without.
+
+        Raises:
+            LabError: they were not measured.
+        """
+        far = [found for run in self.runs for found in run.links if not found.case.peer]
+        if not far:
+            raise LabError(f"Copies without peer access are not in the record. {_RECORD_IT}")
+        slow = max(far, key=lambda found: found.case.bytes)
+        fast = [
+            found
+            for run in self.runs
+            for found in run.links
+            if found.case.peer
+            and (found.case.carrier, found.case.pattern, found.case.bytes)
+            == (slow.case.carrier, slow.case.pattern, slow.case.bytes)
+        ]
+        return fast[0].gbs, slow.gbs
+
+    def predicted(self, times: ProductTimes, *, overlap: bool) -> float:
+        """Return the seconds that the model gives a product, by the links of the record.
+
+        Raises:
+            LabError: the links were not measured, or not the products alone.
+        """
+        case = times.case
+        limit = case.block_limit if case.transport == NCCL else None
+        return predicted(times, self.link(case.transport, case.gpus, limit), overlap=overlap)
+
+    def timelines(self) -> Iterator[tuple[MultiGpuRun, Timeline]]:
+        """Yield the recorded events, the latest of each case first and once."""
+        seen = set()
+        for run in self.runs:
+            for one in run.timelines:
+                if (one.case, one.overlap) not in seen:
+                    seen.add((one.case, one.overlap))
+                    yield run, one
+
+    def libraries(self) -> list[LibraryTimes]:
+        """Return other engines' times: the latest of each, by GPUs and size."""
+        found: dict[tuple[str, int, int, str], LibraryTimes] = {}
+        for run in self.runs:
+            for one in run.libraries:
+                found.setdefault((one.library, one.gpus, one.n, one.layout), one)
+        return [found[key] for key in sorted(found)]
+
+
+def findings(records: Iterable[MultiGpuRecord] | None = None) -> Findings:
+    """Return what the first record of several GPUs says; default: of the book's.
+
+    Raises:
+        LabError: there is none.
+    """
+    for record in SEVERAL.load_all() if records is None else records:
+        return Findings(record)
+    raise LabError(f"The book has no record of several GPUs. {_RECORD_IT}")
+
+
+def median(samples: tuple[float, ...] | None) -> float:
+    """Return the median of seconds.
+
+    Raises:
+        LabError: this was not measured.
+    """
+    if not samples:
+        raise LabError(f"This way of the product was not measured. {_RECORD_IT}")
+    return statistics.median(samples)
+
+
+def received(plan: Plan) -> int:
+    """Return the bytes that the GPU which receives most receives in a plan."""
+    return max(sum(step.tile.bytes for step in share.receives) for share in plan.shares)
+
+
+def flop_per_link_byte(layout: str, n: int, gpus: int) -> float:
+    """Return the FLOP that a GPU makes for each byte it receives, by the plan of n³."""
+    plan = make_plan(layout, (n, n, n), gpus)
+    return plan.flop / gpus / received(plan)

@@ -1,0 +1,65 @@
+"""One style sheet and one script for all pages."""
+
+import re
+from pathlib import Path
+
+import pytest
+from sites import Site
+
+from sgemm_lab.book import asset_bundle
+
+STYLES = re.compile(r'<link[^>]*rel="stylesheet"[^>]*>')
+SCRIPTS = re.compile(r'<script[^>]*src="(?:[^"]*/)?([^"/?]+)')
+
+
+def static(folder: Path, files: dict[str, str]) -> Path:
+    for name, text in files.items():
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_text(text, encoding="utf-8")
+    return folder
+
+
+def test_looks_of_others_are_pruned_and_the_books_own_are_not(tmp_path: Path) -> None:
+    files = {"basic.css": ".a{x:y}.b{x:y}", "book.css": ".c {\n  x: y;\n}\n"}
+    sheet = asset_bundle.joined_sheet(static(tmp_path, files), {"a"})
+    assert sheet == ".a{x:y}.c {\n  x: y;\n}\n"
+
+
+def test_variable_of_others_stays_if_the_books_own_sheet_reads_it(tmp_path: Path) -> None:
+    files = {"basic.css": "p{--one:1;--two:2}", "book.css": "p { x: var(--two) }"}
+    assert asset_bundle.joined_sheet(static(tmp_path, files), set()).startswith("p{--two:2}")
+
+
+def test_addresses_still_lead_where_they_led(tmp_path: Path) -> None:
+    rule = "p{{a:url({0}vendor/font.woff2);b:url(data:x)}}"
+    files = {"styles/pydata-sphinx-theme.css": rule.format("../")}
+    assert asset_bundle.joined_sheet(static(tmp_path, files), set()) == rule.format("")
+
+
+def test_scripts_keep_their_order_and_do_not_run_into_each_other(tmp_path: Path) -> None:
+    files = {"book.js": "two() // last", "doctools.js": "one()"}
+    assert asset_bundle.joined_script(static(tmp_path, files)) == "one()\n;\ntwo() // last\n;\n"
+
+
+@pytest.mark.browser
+def test_a_page_loads_one_sheet_and_no_script_that_it_does_not_need(specimen: Site) -> None:
+    for page in ("chapters/first.html", "chapters/second.html"):
+        html = (specimen.folder / page).read_text(encoding="utf-8")
+        assert len(STYLES.findall(html)) == 1
+        scripts = SCRIPTS.findall(html)
+        assert scripts[0] == asset_bundle.SCRIPT
+        assert not {"bootstrap.js", "fontawesome.js", "searchtools.js", "book.js"} & {*scripts}
+
+
+@pytest.mark.browser
+def test_data_come_after_what_is_read(specimen: Site) -> None:
+    html = (specimen.folder / "chapters" / "first.html").read_text(encoding="utf-8")
+    assert html.index("</article>") < html.index('type="application/vnd.sgemm-lab')
+    assert html.index("</article>") < html.index('id="lab-asked"')
+
+
+@pytest.mark.browser
+def test_every_file_that_is_joined_is_there(specimen: Site) -> None:
+    folder = specimen.folder / "_static"
+    asked = (*asset_bundle._THEIR_SHEETS, *asset_bundle._OUR_SHEETS, *asset_bundle._SCRIPTS)
+    assert [one for one in asked if not asset_bundle._found(folder, (one,))] == []

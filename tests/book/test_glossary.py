@@ -1,0 +1,208 @@
+"""Symbols lead to what they mean: from listings, from prose, and never to nowhere."""
+
+import json
+import re
+from typing import Any
+
+import pytest
+from sites import ROOT, Site
+
+from accessible import faults
+from sgemm_lab import lab
+from sgemm_lab.book.glossary import constants_table, with_links
+from sgemm_lab.kernel import load_kernels
+
+# The book is built once, for all tests that look at it.
+pytestmark = pytest.mark.browser
+
+PAGE = "chapters/claims.html"
+LINK = re.compile(r'<a class="[^"]*\blab-symbol\b[^"]*" href="([^"]*)"[^>]*>(.*?)</a>', re.DOTALL)
+TERM = re.compile(r'<a class="[^"]*\blab-word\b[^"]*" href="([^"]*)">(.*?)</a>', re.DOTALL)
+TOLD = re.compile(r'id="lab-words">(.*?)</script>')
+ARTICLE = re.compile(r"<article.*?</article>", re.DOTALL)
+ANCHOR = re.compile(r'id="symbol-(\w+)"')
+DECLARED = re.compile(r"\b(?:int|float|float4|bool|auto)\s*\*?\s*([A-Za-z_]\w+)")
+WORDS = """
+    thread warp lane block grid SM kernel request sector line wavefront bank bank-conflict broadcast
+    coalesced occupancy arithmetic-intensity roofline ridge roof DRAM L2 L1 shared-memory register
+    spill constant-memory local-memory tile window phase barrier hazard race latency bandwidth FLOP
+    FLOP/s FFMA fragment thread-tile outer-product double-buffer prefetch padding swizzle alignment
+    PTX cubin SASS NVRTC cuBLAS TF32 median spread
+"""
+
+
+def names(html: str) -> list[str]:
+    return [re.sub(r"<.*?>", "", text) for _, text in LINK.findall(html)]
+
+
+def test_listing_links_a_symbol_where_it_first_stands_and_changes_no_text() -> None:
+    html = lab.show("sliding_window").html
+    linked = with_links(html, {"TILE": "w.html#symbol-TILE", "As": "w.html#symbol-As"})
+    assert re.sub(r"<.*?>", "", linked) == re.sub(r"<.*?>", "", html)
+    assert LINK.findall(linked) == [
+        ("w.html#symbol-TILE", '<span class="n">TILE</span>'),
+        ("w.html#symbol-As", '<span class="n">As</span>'),
+    ]
+    assert linked.count('rel="nofollow"') == 2
+
+
+def test_listing_in_a_notebook_has_no_links() -> None:
+    assert "href" not in lab.show("sliding_window").html
+
+
+def test_table_of_constants_comes_from_the_kernels() -> None:
+    table = constants_table()
+    for kernel in load_kernels(variants=True):
+        for constant in kernel.constants:
+            (row,) = [row for row in table.splitlines() if row.startswith(f"| `{constant.name}` ")]
+            assert re.split("[:,]", constant.label)[0] in row
+            assert re.search(rf"\b{constant.value}\b", row)
+
+
+def test_a_meaning_that_only_adds_a_clause_to_another_is_not_listed() -> None:
+    (row,) = [row for row in constants_table().splitlines() if row.startswith("| `TM` ")]
+    assert row.split(" | ")[1] == "rows of C per thread; rows of C per block"
+
+
+def test_text_links_a_symbol_once_in_each_section_and_in_no_heading(specimen: Site) -> None:
+    (article,) = ARTICLE.findall((specimen.folder / PAGE).read_text())
+    first, second = article.split("<h2>")
+    listing = re.compile(r"<figure class=\"lab-source\">.*?</figure>", re.DOTALL)
+    assert names(listing.sub("", first)) == ["TILE", "threadIdx.x"]
+    assert names(listing.sub("", second)) == ["TILE", "__syncthreads()"]
+    (source,) = listing.findall(second)
+    assert names(source) == ["TILE", "BK", "As", "Bs", "threadIdx", "__syncthreads"]
+
+
+def test_page_of_the_words_links_to_no_symbol_of_its_own(specimen: Site) -> None:
+    assert names((specimen.folder / "chapters/words.html").read_text()) == []
+
+
+@pytest.mark.chromium_only("a page without scripts")
+def test_symbol_leads_to_its_meaning_without_scripts(specimen: Site, contexts: Any) -> None:
+    page = contexts(java_script_enabled=False).goto(specimen, PAGE).page
+    page.locator(".lab-source a.lab-symbol").nth(2).click()
+    page.wait_for_url("**/words.html#symbol-As")
+    assert page.locator(":target").inner_text() == "As"
+
+
+def test_a_page_carries_the_meanings_of_the_words_that_it_links(specimen: Site) -> None:
+    html = (specimen.folder / PAGE).read_text()
+    linked = {address.partition("#")[2] for address, _ in LINK.findall(html) + TERM.findall(html)}
+    (told,) = TOLD.findall(html)
+    assert set(json.loads(told)) == linked
+    assert json.loads(told)["symbol-As"] == ["As", "Tiles, filled by each threadIdx"]
+    assert TOLD.findall((specimen.folder / "chapters/words.html").read_text()) == []
+
+
+def test_a_term_of_the_prose_is_linked_where_it_first_stands(specimen: Site) -> None:
+    html = (specimen.folder / "chapters/first.html").read_text()
+    assert [(address.partition("#")[2], text) for address, text in TERM.findall(html)] == [
+        ("term-warp", "warp")
+    ]
+    (told,) = TOLD.findall(html)
+    assert json.loads(told)["term-warp"] == ["warp", "32 threads of a block."]
+
+
+def test_a_term_is_linked_once_a_page_and_never_where_it_is_explained(book: Site) -> None:
+    for page in book.pages:
+        html = (book.folder / page).read_text()
+        addresses = [address for address, _ in TERM.findall(html)]
+        assert len(addresses) == len(set(addresses)), page
+        assert not re.search(r"<h\d[^>]*>[^<]*<a[^>]*lab-word", html), page
+        assert not re.search(r"<strong><a[^>]*lab-word", html), page
+    chapter = TERM.findall((book.folder / "chapters" / "02_tiling.html").read_text())
+    assert len(chapter) > 5
+
+
+def test_a_word_explains_itself_where_it_stands(specimen: Site, contexts: Any) -> None:
+    page = contexts().goto(specimen, PAGE).page
+    link = page.locator(".lab-source a.lab-symbol").nth(2)
+    note = page.locator("#lab-meaning")
+    height = page.evaluate("document.documentElement.scrollHeight")
+    here = page.url
+
+    link.hover()  # the pointer rests on it
+    note.wait_for()
+    assert note.inner_text().startswith("As Tiles, filled by each threadIdx")
+    assert link.get_attribute("aria-describedby") == "lab-meaning"
+    page.mouse.move(3, 3)
+    note.wait_for(state="detached")
+
+    link.click()  # and stays until Escape, or a click elsewhere
+    page.mouse.move(3, 3)
+    page.wait_for_timeout(300)
+    assert note.is_visible()
+    page.keyboard.press("Escape")
+    assert note.count() == 0
+    link.click()
+    page.locator(".bd-article h1").click()
+    assert note.count() == 0
+
+    assert page.url == here
+    assert page.evaluate("document.documentElement.scrollHeight") == height
+
+
+def test_a_note_is_reached_and_left_by_keyboard(specimen: Site, contexts: Any) -> None:
+    page = contexts().goto(specimen, PAGE).page
+    page.keyboard.press("Tab")  # from now on the focus shows
+    link = page.locator(".lab-source a.lab-symbol").nth(2)
+    link.focus()
+    note = page.locator("#lab-meaning")
+    note.wait_for()
+    page.keyboard.press("Tab")
+    assert note.locator("a").evaluate("node => node === document.activeElement")
+    page.keyboard.press("Escape")
+    assert note.count() == 0
+    assert link.evaluate("node => node === document.activeElement")
+    page.keyboard.press("Enter")
+    note.locator("a").click()
+    page.wait_for_url("**/words.html#symbol-As")
+
+
+@pytest.mark.chromium_only("a finger")
+def test_a_tap_explains_on_a_phone_and_axe_finds_nothing(specimen: Site, contexts: Any) -> None:
+    phone = contexts(viewport={"width": 390, "height": 844}, has_touch=True)
+    page = phone.goto(specimen, PAGE).page
+    page.locator(".lab-source a.lab-symbol").nth(2).tap()
+    note = page.locator("#lab-meaning")
+    box = note.bounding_box()
+    assert box
+    assert box["x"] >= 0
+    assert box["x"] + box["width"] <= 390
+    assert page.evaluate("document.documentElement.scrollWidth") <= 390
+    assert faults(page) == []
+
+
+def test_a_link_keeps_the_colour_of_the_code(specimen: Site, contexts: Any) -> None:
+    page = contexts().goto(specimen, PAGE).page
+    link = page.locator(".lab-source a.lab-symbol").nth(2)
+    code_colour = "node => getComputedStyle(node.querySelector('span') ?? node).color"
+    other = page.locator(".lab-source span.n", has_text="As").nth(1)
+    assert link.evaluate(code_colour) == other.evaluate("node => getComputedStyle(node).color")
+
+
+def test_every_symbol_of_the_book_leads_somewhere(book: Site) -> None:
+    known = set(ANCHOR.findall((book.folder / "chapters" / "A3_words.html").read_text()))
+    found = 0
+    for page in book.pages:
+        for address, _ in LINK.findall((book.folder / page).read_text()):
+            home, _, name = address.partition("#symbol-")
+            assert (home, name in known) == ("A3_words.html", True), (page, address)
+            found += 1
+    assert found
+
+
+def test_every_name_that_a_kernel_declares_has_a_meaning(book: Site) -> None:
+    known = set(ANCHOR.findall((book.folder / "chapters" / "A3_words.html").read_text()))
+    for path in (ROOT / "kernels").glob("*.cu"):
+        source = re.sub(r'//.*|"[^"\n]*"', "", path.read_text())
+        new = set(DECLARED.findall(source)) - known
+        assert new == set(), f"{path.name}: say in chapters/A3_words.md what they mean"
+
+
+@pytest.mark.parametrize("word", WORDS.split())
+def test_word_has_a_meaning(book: Site, word: str) -> None:
+    page = (book.folder / "chapters" / "A3_words.html").read_text()
+    terms = re.findall(r'<dt id="[^"]*">(.*?)<a class="headerlink', page)
+    assert word.replace("-", " ") in [name for term in terms for name in term.split(", ")]

@@ -1,0 +1,93 @@
+"""What a page says of itself to search engines, and where its address is shared."""
+
+import re
+from pathlib import Path
+
+import pytest
+from docutils import nodes
+from sites import ADDRESS, Site
+
+from sgemm_lab.book import share_cards
+from sgemm_lab.book.page_head import description
+from sgemm_lab.models.ladder import ladder
+from sgemm_lab.records.store import load_records
+
+META = re.compile(r'<meta (?:name|property)="([^"]+)" content="([^"]*)">')
+
+
+def page(*paragraphs: str | nodes.Element) -> nodes.document:
+    document = nodes.document(None, None)  # type: ignore[arg-type]
+    section = nodes.section()
+    document += section
+    for one in paragraphs:
+        section += nodes.paragraph("", one) if isinstance(one, str) else one
+    return document
+
+
+LONG = "This is the first sentence, and it is of a fair length."
+
+
+def test_first_sentence_of_the_text_describes_a_page() -> None:
+    assert description(page(f"{LONG} A second one.", "More.")) == LONG
+
+
+def test_short_sentence_takes_the_next_along() -> None:
+    assert description(page("Short. Then a second one. Third.")).startswith("Short. Then a second")
+
+
+def test_boxes_and_captions_are_not_the_text() -> None:
+    box = nodes.note("", nodes.paragraph("", "In a box."))
+    assert description(page(box, LONG)) == LONG
+
+
+def test_formulas_are_told_by_their_signs() -> None:
+    text = nodes.paragraph("", "Look at ", nodes.math("", "T^2"), nodes.Text(f" numbers. {LONG}"))
+    assert description(page(text)) == f"Look at T² numbers. {LONG}"
+
+
+def test_page_without_text_has_no_description() -> None:
+    assert description(page()) == ""
+
+
+def test_a_sentence_that_leads_to_a_list_ends_with_a_stop() -> None:
+    assert description(page(f"{LONG[:-1]}:")) == LONG
+
+
+@pytest.mark.browser
+def test_every_page_says_what_it_is_and_where(specimen: Site) -> None:
+    html = (specimen.folder / "chapters" / "first.html").read_text(encoding="utf-8")
+    said = dict(META.findall(html))
+    assert len(said["description"]) > 40
+    assert said["og:description"] == said["description"]
+    assert said["og:url"] == f"{ADDRESS}chapters/first.html"
+    assert f'<link rel="canonical" href="{ADDRESS}chapters/first.html" />' in html
+    card = specimen.folder / said["og:image"].removeprefix(ADDRESS)
+    assert card.read_bytes()[:8] == b"\x89PNG\r\n\x1a\n"
+
+
+@pytest.mark.browser
+def test_descriptions_differ_from_page_to_page(book: Site) -> None:
+    said = {}
+    for path in sorted((book.folder / "chapters").glob("*.html")):
+        found = dict(META.findall(path.read_text(encoding="utf-8")))
+        said[found["description"]] = path.name
+        assert 40 <= len(found["description"]) <= 400, path.name
+    assert len(said) == len([*(book.folder / "chapters").glob("*.html")])
+
+
+def test_card_names_book_and_page_and_marks_the_kernels_of_the_chapter(tmp_path: Path) -> None:
+    steps = [step for step in ladder(load_records()) if step.score and ":" not in step.kernel.name]
+    figure = share_cards.card("The book", "Tiling", "What it changes", steps, 2)
+    figure.savefig(tmp_path / "card.png", dpi=100)
+    size = int.from_bytes((tmp_path / "card.png").read_bytes()[16:20], "big")
+    assert size == share_cards.WIDTH
+    words = [text.get_text() for text in figure.texts]
+    assert {"The book", "2  Tiling", "What it changes"} <= set(words)
+    bars = figure.axes[0].patches
+    colours = {bar.get_facecolor() for bar in bars}
+    assert (len(bars), len(colours)) == (len(steps), 2)
+
+
+def test_only_chapters_have_a_number() -> None:
+    assert share_cards.chapter_of("chapters/02_tiling") == 2
+    assert share_cards.chapter_of("chapters/A1_measuring") is None

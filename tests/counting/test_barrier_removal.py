@@ -1,0 +1,113 @@
+"""Walks without a barrier: the same steps in another order, and what then goes wrong."""
+
+from collections import Counter
+from typing import Any
+
+import pytest
+from walk_samples import register_cache, toy, wrong
+
+from sgemm_lab.counting.barrier_removal import LeftOut, without_barrier
+from sgemm_lab.counting.step_trace import Walk, walk
+from sgemm_lab.kernel import load_kernel, parse_kernel
+
+KERNELS: dict[str, tuple[int, int, int]] = {
+    "tiled:TILE=2": (4, 4, 4),
+    "sliding_window:TILE=2,BK=2": (4, 4, 8),
+    "float4:TILE=4,BK=4": (4, 4, 8),
+    "double_buffer:BM=64,BN=64,BK=4": (4, 4, 12),
+}
+
+
+@pytest.fixture(name="walk", params=KERNELS)
+def one_walk(request: pytest.FixtureRequest) -> Walk:
+    return toy(request.param, *KERNELS[request.param])
+
+
+def replayed(walk: Walk, left: LeftOut, block: int) -> list[dict[str, Any]]:
+    """What each step without the barrier reads or makes: one entry per thread and element."""
+    entries = []
+    for part in left["blocks"][block]:
+        step = walk["blocks"][block][part["of"]]
+        wrong_ones = {int(entry[0] or 0): entry[1:] for entry in part["wrong"]}
+        for i in range(part["count"]):
+            at = part["first"] + i
+            value, a, b = step["values"][at], *(step[f][at] if step["a"] else None for f in "ab")  # type: ignore[literal-required]
+            value, a, b = wrong_ones.get(i, [value, a, b])
+            array = walk["arrays"][step["array"]]
+            place = (array["name"], step["rows"][at], step["columns"][at])
+            entries.append(
+                {"space": array["space"], "store": step["store"], "place": place, "a": a, "b": b}
+                | {"thread": step["threads"][at], "value": value, "step": part["of"], "at": at}
+            )
+    return entries
+
+
+def test_each_barrier_can_be_left_out_and_every_step_is_made_once(walk: Walk) -> None:
+    lines = [
+        walk["first_line"] + i for i, text in enumerate(walk["source"]) if "__syncthreads" in text
+    ]
+    assert [left["line"] for left in walk["left_out"]] == lines
+    assert len(lines) == 2
+    for left in walk["left_out"]:
+        for block, steps in enumerate(walk["blocks"]):
+            made = Counter((e["step"], e["at"]) for e in replayed(walk, left, block))
+            assert made == Counter(
+                (i, at) for i, s in enumerate(steps) for at in range(len(s["threads"]))
+            )
+
+
+def test_what_a_thread_reads_is_what_was_written_last(walk: Walk) -> None:
+    for left in walk["left_out"]:
+        memory: dict[Any, float | None] = {}
+        sums: dict[Any, float | None] = {}
+        for entry in replayed(walk, left, 0):
+            if entry["space"] == "shared" and entry["store"]:
+                memory[entry["place"]] = entry["value"]
+            elif entry["space"] == "shared":
+                assert entry["value"] == memory.get(entry["place"])
+            elif entry["space"] == "register":
+                before = sums.get(entry["place"], 0.0)
+                known = None not in (before, entry["a"], entry["b"])
+                after = before + entry["a"] * entry["b"] if known else None
+                assert entry["value"] == after
+                sums[entry["place"]] = after
+
+
+def test_something_goes_wrong_and_the_simulator_says_so(walk: Walk) -> None:
+    for left in walk["left_out"]:
+        assert any(part["wrong"] for part in left["blocks"][0])
+        assert "with no barrier between" in left["problem"]
+    threads = walk["block"][0] * walk["block"][1]
+    assert {left["order"] for left in walk["left_out"]} == {"warps" if threads > 32 else "threads"}
+
+
+def test_where_nobody_shares_no_barrier_is_left_out() -> None:
+    assert register_cache()["left_out"] == []  # blocks of one thread
+    assert toy("naive", 2, 2, 2)["left_out"] == []
+    assert wrong("missing_first_barrier")["left_out"] == []  # it is wrong anyway
+
+
+def test_only_the_barriers_of_a_line_are_taken_out() -> None:
+    ptx = "\t.loc\t1 30 9\n\tbar.sync \t0;\n\tadd.s32 a;\n\t.loc\t1 35 9\n\tbar.sync \t0;\n"
+    assert (
+        without_barrier(ptx, 35)
+        == "\t.loc\t1 30 9\n\tbar.sync \t0;\n\tadd.s32 a;\n\t.loc\t1 35 9\n"
+    )
+    assert without_barrier(ptx, 31) == ptx
+
+
+def test_what_is_wrong_does_not_depend_on_which_factor_comes_first() -> None:
+    tiled = load_kernel("tiled:TILE=2")
+    turned = tiled.source.replace("As[ty][k] * Bs[k][tx]", "Bs[k][tx] * As[ty][k]")
+    assert turned != tiled.source
+    found = walk(parse_kernel("turned", turned), (4, 4, 4))
+    meant = toy("tiled:TILE=2", 4, 4, 4)
+    # The two operands of a product are read in another order, and the rest is the same.
+    assert [wrong_entries(one) for one in found["left_out"]] == [
+        wrong_entries(one) for one in meant["left_out"]
+    ]
+
+
+def wrong_entries(left: LeftOut) -> Counter[str]:
+    parts = [part for block in left["blocks"] for part in block]
+    return Counter(str(entry) for part in parts for entry in part["wrong"])

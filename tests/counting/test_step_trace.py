@@ -1,0 +1,137 @@
+"""Walks: every access of a kernel at a toy size."""
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from sgemm_lab.counting.step_trace import Walk, WalkedStep, walk
+from sgemm_lab.errors import LabError
+from sgemm_lab.kernel import load_kernel, parse_kernel
+
+WRONG = Path(__file__).parents[1] / "wrong_kernels"
+
+
+def steps_on(found: Walk, name: str, *, store: bool, block: int = 0) -> list[WalkedStep]:
+    return [
+        step
+        for step in found["blocks"][block]
+        if found["arrays"][step["array"]]["name"] == name and step["store"] is store
+    ]
+
+
+@pytest.mark.parametrize(
+    ("name", "size", "windows", "steps"),
+    [
+        ("tiled:TILE=2", (4, 4, 8), 4, 41),
+        ("sliding_window:TILE=2,BK=2", (4, 4, 8), 4, 41),
+        ("float4_by_row:TILE=4,BK=4", (4, 4, 8), 2, None),
+        ("float4_by_row:TILE=4,BK=4", (4, 4, 6), 2, None),
+        ("register_cache:BM=4,BN=4,BK=4,TM=4,TN=4", (8, 8, 8), 2, None),
+    ],
+)
+def test_the_toys_of_the_book(
+    name: str, size: tuple[int, int, int], windows: int, steps: int | None
+) -> None:
+    found = walk(load_kernel(name), size)
+    m, n, k = size
+    assert found["size"] == [m, n, k]
+    assert found["problems"] == []
+    # Each K-window has two barriers, and after the last one C is stored.
+    assert {step["window"] for step in found["blocks"][0]} == set(range(2 * windows + 1))
+    if steps:
+        assert len(found["blocks"][0]) == steps
+    # The sums stored are those of the product.
+    product = np.reshape(found["a"], (m, k)) @ np.reshape(found["b"], (k, n))
+    stored = np.full((m, n), np.nan)
+    for block in range(len(found["blocks"])):
+        for step in steps_on(found, "C", store=True, block=block):
+            stored[step["rows"], step["columns"]] = step["values"]
+    assert np.array_equal(stored, product)
+
+
+def test_values_tell_where_a_copy_comes_from() -> None:
+    found = walk(load_kernel("sliding_window:TILE=2,BK=2"), (4, 4, 8))
+    first, second = steps_on(found, "As", store=True, block=2)[:2]  # rows 2 and 3 of A
+    places = list(zip(first["rows"], first["columns"], strict=True))
+    assert places == [(0, 0), (0, 1), (1, 0), (1, 1)]
+    assert first["threads"] == [0, 1, 2, 3]
+    assert first["values"] == [17, 18, 25, 26]  # A[2,0] A[2,1] A[3,0] A[3,1]
+    assert second["values"] == [19, 20, 27, 28]
+    assert len(set(found["a"]) | set(found["b"])) == 64
+    text = found["source"][first["line"] - found["first_line"]]
+    assert text.strip().startswith("As[ty][l + tx] = ")
+
+
+def test_zeros_fill_the_window_past_the_edge() -> None:
+    found = walk(load_kernel("float4_by_row:TILE=4,BK=4"), (4, 4, 6))
+    last: dict[tuple[int, int], float | None] = {}
+    for step in steps_on(found, "As", store=True):
+        last |= dict(
+            zip(zip(step["rows"], step["columns"], strict=True), step["values"], strict=True)
+        )
+    assert last[0, 1] == 6
+    assert last[0, 2] == last[3, 3] == 0
+
+
+def test_of_a_large_tile_only_what_holds_numbers_is_kept() -> None:
+    found = walk(load_kernel("double_buffer:BM=64,BN=64,BK=4"), (8, 8, 12))
+    shapes = {array["name"]: array for array in found["arrays"]}
+    assert shapes["As"]["shape"] == [2, 4, 68]
+    assert (shapes["As"]["rows"], shapes["As"]["columns"]) == (8, 8)  # both buffers, rows of A
+    reads = steps_on(found, "As", store=False)
+    assert {thread for step in reads for thread in step["threads"]} == {0, 1, 8, 9}
+    assert {row for step in reads for row in step["rows"]} == set(range(8))
+
+
+def test_shared_memory_without_a_shape_has_rows_of_k() -> None:
+    found = walk(load_kernel("strip:TILE=2"), (4, 4, 8))
+    (strips,) = [array for array in found["arrays"] if array["space"] == "shared"]
+    assert strips["shape"] == [4, 8]
+    first: Any = steps_on(found, "strips", store=True)[0]
+    assert first["values"] == [1, 2, 9, 10]  # A[0,0] A[0,1] A[1,0] A[1,1]
+    assert first["rows"] == [0, 0, 1, 1]
+
+
+def test_a_walk_says_where_the_launch_fails() -> None:
+    source = (WRONG / "outside_load.cu").read_text()
+    found = walk(parse_kernel("outside_load", source).with_constants(TILE=2), (5, 2, 4))
+    # The third row of blocks has one row of A too many, in every window of K.
+    assert [[bool(step["fault"]) for step in steps].count(True) for steps in found["blocks"]] == [
+        0,
+        0,
+        1,
+    ]
+    step = next(step for step in found["blocks"][2] if step["fault"])
+    assert "thread (0, 1) of block (0, 2) reads element 20 of A" in step["fault"]
+    assert step["threads"] == step["rows"] == step["columns"] == step["values"] == []
+    assert found["arrays"][step["array"]]["name"] == "A"
+    assert found["problems"] == [step["fault"]]  # and not what follows from it
+
+
+def test_a_fault_after_good_steps_stands_where_it_happens() -> None:
+    found = walk(parse_kernel("outside", (WRONG / "outside_store.cu").read_text()), (3, 3, 3))
+    (steps,) = found["blocks"]
+    assert [bool(step["fault"]) for step in steps] == [False] * 6 + [True] + [False] * 4
+    assert steps[6]["line"] == steps[5]["line"]
+    assert steps[6]["fault"] in found["problems"]
+
+
+@pytest.mark.parametrize(
+    ("size", "words"),
+    [
+        ((4, 40, 8), "M and N go up to 12, K and .* up to 24: take 4×12×8"),
+        ((8, 8, 20), "take 8×8×16"),
+        ((20, 4, 20), "take 12×4×12"),
+    ],
+)
+def test_sizes_that_cannot_be_drawn_are_refused_with_one_that_can(
+    size: tuple[int, int, int], words: str
+) -> None:
+    with pytest.raises(LabError, match=rf"is too large to be drawn .*{words}"):
+        walk(load_kernel("naive"), size)
+
+
+def test_a_long_k_is_drawn_where_m_and_n_are_small() -> None:
+    assert walk(load_kernel("tiled:TILE=4"), (4, 4, 20))["size"] == [4, 4, 20]

@@ -1,0 +1,145 @@
+"""Walks of kernels whose warps wait for some others only: who does what, and when."""
+
+from functools import cache
+from typing import Any
+
+import numpy as np
+import pytest
+
+from sgemm_lab.counting.step_trace import Walk, walk
+from sgemm_lab.errors import LabError
+from sgemm_lab.kernel import Kernel, load_kernel, parse_kernel
+
+TOY = "BM=64,BN=64,TM=4,TN=4,WM=16,WN=32,STAGES=2"
+COPYING, MULTIPLYING = [8, 9, 10, 11], list(range(8))
+SIZE = (4, 4, 20)
+
+
+@cache
+def persistent() -> Walk:
+    return walk(load_kernel(f"persistent:{TOY}"), SIZE)
+
+
+def edited(old: str, new: str) -> Kernel:
+    source = load_kernel(f"persistent:{TOY}").source
+    assert source.count(old) == 1
+    return parse_kernel("edited", source.replace(old, new))
+
+
+def deeds(found: Walk) -> list[tuple[int, int, set[tuple[str, int]]]]:
+    """Each turn: its window, its party, and the arrays of shared memory with their stage."""
+    turns: list[tuple[int, int, set[tuple[str, int]]]] = []
+    for step in found["blocks"][0]:
+        party = next(
+            i for i, warps in enumerate(found["parties"]) if step["threads"][0] // 32 in warps
+        )
+        turn = (step["window"], party)
+        if not turns or turns[-1][:2] != turn:
+            turns.append((*turn, set()))
+        array = found["arrays"][step["array"]]
+        if array["space"] == "shared":
+            stages = {row // array["shape"][1] for row in step["rows"]}
+            turns[-1][2].update((array["name"], stage) for stage in stages)
+    return turns
+
+
+def test_those_who_copy_and_those_who_multiply_are_two_parties() -> None:
+    assert persistent()["parties"] == [COPYING, MULTIPLYING]
+    assert persistent()["problems"] == persistent()["left_out"] == []
+    for step in persistent()["blocks"][0]:
+        warps = {thread // 32 for thread in step["threads"]}
+        assert warps <= set(COPYING) or warps <= set(MULTIPLYING)
+
+
+def test_a_stage_is_filled_while_the_one_before_is_multiplied() -> None:
+    turns = deeds(persistent())
+    both = sorted({window for window, _, _ in turns}, key=int)
+    beside = [
+        [used for window, _, used in turns if window == one]
+        for one in both
+        if sum(window == one for window, _, _ in turns) == 2
+    ]
+    filled = [{("As", stage), ("Bs", stage)} for stage in (1, 0, 1)]
+    assert [used for used, _ in beside] == filled
+    for copied, (_, read) in zip(filled, beside, strict=True):
+        # The rows of A for the first k of a window are read ahead, when it is there.
+        assert not copied & read
+        assert {array for array, _ in read} == {"As", "Bs"}
+
+
+def test_the_steps_stand_in_an_order_in_which_they_may_happen() -> None:
+    found = persistent()
+    windows = [step["window"] for step in found["blocks"][0]]
+    assert windows == sorted(windows)
+    memory: dict[tuple[int, int, int], Any] = {}
+    for step in found["blocks"][0]:
+        array = found["arrays"][step["array"]]
+        if array["space"] != "shared":
+            continue
+        for row, column, value in zip(step["rows"], step["columns"], step["values"], strict=True):
+            place = (step["array"], row, column)
+            if step["store"]:
+                memory[place] = value
+            assert memory[place] == value
+    m, n, k = SIZE
+    product = np.reshape(found["a"], (m, k)) @ np.reshape(found["b"], (k, n))
+    stored = np.full((m, n), np.nan)
+    for step in found["blocks"][0]:
+        if found["arrays"][step["array"]]["name"] == "C":
+            stored[step["rows"], step["columns"]] = step["values"]
+    assert np.array_equal(stored, product)
+
+
+def test_without_parts_there_are_no_parties() -> None:
+    assert walk(load_kernel("tiled:TILE=2"), (4, 4, 4))["parties"] == []
+
+
+def test_where_all_warps_do_the_same_they_are_one_party() -> None:
+    found = walk(load_kernel(f"window_barriers:{TOY}"), SIZE)
+    assert found["parties"] == [MULTIPLYING]
+    assert len({step["window"] for step in found["blocks"][0]}) > 3
+
+
+def test_barriers_of_some_warps_count_as_barriers_of_a_block_do() -> None:
+    found = walk(edited("__syncthreads();", 'asm volatile("bar.sync 0, 384;");'), SIZE)
+    assert found["blocks"] == persistent()["blocks"]
+
+
+def test_a_named_barrier_of_those_who_multiply_orders_them_alone() -> None:
+    read = "arrive(&emptied[now]);  // I have read this window"
+    found = walk(edited(read, f'{read}\n            asm volatile("bar.sync 1, 256;");'), SIZE)
+    assert found["parties"] == [COPYING, MULTIPLYING]
+    assert found["problems"] == []
+    products = [step["values"] for step in found["blocks"][0] if step["a"]]
+    assert products == [step["values"] for step in persistent()["blocks"][0] if step["a"]]
+    windows = [step["window"] for step in found["blocks"][0]]
+    assert windows == sorted(windows)
+    assert windows != [step["window"] for step in persistent()["blocks"][0]]
+
+
+def test_a_launch_that_races_keeps_the_order_in_which_it_went_wrong() -> None:
+    found = walk(edited("waitFor(&filled[0], 0);", ""), SIZE)
+    assert any("no barrier" in problem for problem in found["problems"])
+    windows = [step["window"] for step in found["blocks"][0]]
+    assert windows != sorted(windows)
+
+
+def test_a_launch_that_waits_for_ever_is_told() -> None:
+    with pytest.raises(LabError, match="The kernel waits for ever"):
+        walk(edited("waitFor(&emptied[now], 1 - phase);", ""), SIZE)
+
+
+def test_a_bulk_copy_is_no_step_of_a_thread_and_is_refused() -> None:
+    bulk = (
+        'asm volatile("cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes '
+        '[%0], [%1], 16, [%2];" ::"r"(inShared(to)), "l"(from), "r"(0) : "memory");'
+    )
+    start = 'asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(inShared(to)), '
+    old = f'{start}"l"(from),\n                 "r"(there ? 16 : 0) : "memory");'
+    with pytest.raises(LabError, match=r"'edited' copies in bulk, with cp\.async\.bulk\."):
+        walk(edited(old, bulk), SIZE)
+
+
+def test_the_books_own_tiles_are_too_large() -> None:
+    with pytest.raises(LabError, match="makes too many accesses at 8³ to step through"):
+        walk(load_kernel("persistent"), (8, 8, 8))

@@ -1,0 +1,389 @@
+"""Arguments, templates and launches that the reader does not say: the file's own, or assumed."""
+
+from pathlib import Path
+
+import pytest
+
+from sgemm_lab.errors import LabError
+from sgemm_lab.external_cuda.analysis import ExternalRun, count_external
+from sgemm_lab.external_cuda.compile_file import Pasted
+from sgemm_lab.external_cuda.launch import ExternalKernel
+from sgemm_lab.simulator.hazards import OUT_OF_BOUNDS
+
+ADD = """
+#define THREADS 128
+__global__ void add(const float* x, float* y, int n) {
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < n) y[i] += x[i];
+}
+"""
+
+
+def counted(source: str, entry: str | None = None) -> ExternalRun:
+    return count_external(
+        ExternalKernel(Pasted("k.cu", source, Path(), entry), (), ()), (64, 64, 64)
+    )
+
+
+def launched(done: ExternalRun) -> tuple[str, tuple[str, ...], tuple[str, ...]]:
+    prepared = done.prepared
+    return " ".join(map(str, prepared.given)), prepared.kernel.grid, prepared.kernel.block
+
+
+@pytest.mark.parametrize(
+    "main",
+    [
+        "int main() { int n = 1000; float *a, *b; cudaMalloc(&a, n * sizeof(float));"
+        "cudaMalloc((void**)&b, 4000); add<<<(n + THREADS - 1) / THREADS, THREADS>>>(a, b, n); }",
+        # the launch is in a function, and the program is called without arguments
+        "void run(float* u, float* v, int count) {"
+        "  add<<<(count + 127) / 128, 128>>>(u, v, count); }"
+        "int main(int argc, char** argv) {"
+        "  int n = argc > 1 ? atoi(argv[1]) : 1000; if (argc > 2) n = atoi(argv[2]);"
+        "  size_t bytes = n * sizeof(*a); float *a, *b; CHECK(cudaMallocManaged(&a, bytes));"
+        "  CHECK(cudaMallocManaged(&b, bytes)); run(a, b, n); }",
+    ],
+)
+def test_the_file_tells_arguments_and_launch(main: str) -> None:
+    done = counted(ADD + main)
+    assert launched(done) == ("x:in:1000 y:inout:1000 n=1000", ("8",), ("128",))
+    assert not done.result.hazards
+    said = "\n".join(done.sentences())
+    assert "Arguments, told by line" in said
+    assert "Launch, told by line" in said
+
+
+def test_an_index_beyond_arrays_that_the_file_allocates_is_found() -> None:
+    done = counted(
+        ADD.replace("i < n", "i <= n")
+        + "int main() { int n = 1000; float *a, *b; cudaMalloc(&a, n * 4); cudaMalloc(&b, n * 4);"
+        "add<<<8, 128>>>(a, b, n); }"
+    )
+    assert {hazard.kind for hazard in done.result.hazards} == {OUT_OF_BOUNDS}
+
+
+def test_sizes_that_are_too_large_are_divided() -> None:
+    """Those that only numbers make, so that grid, arrays and numbers go on fitting together."""
+    done = counted(
+        ADD + "int main() { int n = 1 << 26; size_t bytes = n * sizeof(float); float *a, *b;"
+        "cudaMalloc(&a, bytes); cudaMalloc(&b, bytes);"
+        "dim3 grid((n + THREADS - 1) / THREADS); add<<<grid, THREADS>>>(a, b, n); }"
+    )
+    n = 1 << 18
+    assert launched(done) == (f"x:in:{n} y:inout:{n} n={n}", (str(n // 128),), ("128",))
+    assert "Sizes of the file beyond 1,024 are made smaller" in "\n".join(done.sentences())
+
+
+def test_small_sizes_are_halved_where_there_are_too_many() -> None:
+    done = counted(
+        "__global__ void fill(float* x, int b, int t, int v) {"
+        "  for (int i = threadIdx.x; i < v; i += blockDim.x) x[blockIdx.x * v + i] = b * t; }"
+        "int main() { int B = 64, T = 1024, V = 50257; float* x; cudaMalloc(&x, B * T * V * 4);"
+        "int sizes[] = {64, 128}; int threads = sizes[j]; fill<<<B * T, threads>>>(x, B, T, V); }"
+    )
+    (given, (blocks,), block) = launched(done)
+    b, t, v = (int(word.partition("=")[2]) for word in given.split()[1:])
+    assert (given.split()[0], int(blocks), block) == (f"x:inout:{b * t * v}", b * t, ("64",))
+    assert b * t * v <= 2**20
+    assert not done.result.hazards
+
+
+def test_without_host_code_a_thread_has_an_element() -> None:
+    done = counted(ADD)
+    assert launched(done) == ("x:in:4096 y:inout:4096 n=4096", ("16",), ("256",))
+    said = "\n".join(done.sentences())
+    assert "Arguments, assumed: x:in:4096 y:inout:4096 n=4096. Say --args" in said
+    assert "an index beyond the true ones is not seen" in said
+
+
+def test_arrays_grow_until_the_kernel_stays_inside() -> None:
+    """What the arrays hold is not known, so an index beyond an assumed size is no finding."""
+    done = counted(
+        "__global__ void every(float* x, int n) {"
+        "  for (int i = 0; i < n; ++i) x[i * 64 + threadIdx.x % 64] += 1.0f * i; }"
+    )
+    assert not [h for h in done.result.hazards if h.kind == OUT_OF_BOUNDS]
+
+
+def test_arrays_of_indices_hold_zeros_where_other_numbers_lead_outside() -> None:
+    done = counted(
+        "__global__ void gather(const int* at, const float* x, float* y, int n) {"
+        "  int i = blockIdx.x * blockDim.x + threadIdx.x; if (i < n) y[i] = x[at[i] * n]; }"
+    )
+    assert not done.result.hazards
+    assert "at:zero:" in launched(done)[0]
+
+
+def test_numbers_that_lead_outside_of_arrays_of_the_file_are_no_finding() -> None:
+    """What a histogram counts is not known: of small whole numbers some are negative."""
+    source = (
+        "__global__ void count(const int* x, int* bins, int n) {"
+        "  int i = blockIdx.x * blockDim.x + threadIdx.x; if (i < n) atomicAdd(bins + x[i], 1); }"
+        "int main() { int n = 512; int *x, *bins; cudaMalloc(&x, n * sizeof(int));"
+        "  cudaMalloc(&bins, 4 * sizeof(int)); count<<<2, 256>>>(x, bins, n); }"
+    )
+    done = counted(source)
+    assert launched(done)[0] == "x:zero:512 bins:zero:4 n=512"
+    assert not done.result.hazards
+    found = counted(source.replace("i < n", "i <= n").replace("<<<2,", "<<<3,")).result.hazards
+    assert {hazard.kind for hazard in found} == {OUT_OF_BOUNDS}
+
+
+def test_a_kernel_that_always_leaves_its_arrays_is_asked_for_arguments() -> None:
+    with pytest.raises(LabError, match=r"inside its arrays\. With --args 'x:inout:.*k\.cu, line 1"):
+        counted("__global__ void far(float* x, int n) { x[threadIdx.x + (1 << 28)] = n; }")
+
+
+def test_shared_memory_that_is_left_is_a_finding_where_the_file_tells_the_block() -> None:
+    source = (
+        "__global__ void far(float* x, int n) { __shared__ float s[16];"
+        " s[threadIdx.x] = n; __syncthreads(); x[threadIdx.x] = s[0]; }"
+    )
+    with pytest.raises(LabError, match=r"inside its arrays.* of s, which has 16 elements"):
+        counted(source)
+    done = counted(f"{source} void run(float* x, int n) {{ far<<<2, 64>>>(x, n); }}")
+    assert {hazard.kind for hazard in done.result.hazards} >= {OUT_OF_BOUNDS}
+
+
+def test_sizes_made_smaller_may_no_longer_fit_together() -> None:
+    """N is nx·ny, but the file says both: made smaller, only a few of the file's blocks run."""
+    done = counted(
+        "__global__ void fill(float* x, int nx, int ny) {"
+        "  int i = blockIdx.x * blockDim.x + threadIdx.x; if (i < nx * ny) x[i] = 1; }"
+        "int main() { int N = 4000000, nx = 2000, ny = 2000; float* x;"
+        "  cudaMalloc(&x, N * sizeof(float)); fill<<<(N + 255) / 256, 256>>>(x, nx, ny); }"
+    )
+    assert not done.result.hazards
+
+
+def test_a_kernel_without_arguments_runs() -> None:
+    done = counted('__global__ void hello() { printf("%d", threadIdx.x); }')
+    assert launched(done) == ("", ("1",), ("256",))
+
+
+def test_m_n_and_k_are_numbers_here_without_a_name() -> None:
+    """--args takes N as the size, so what is told could not be given back with one."""
+    done = counted("__global__ void twice(float* x, int N) "
+                   "{ if (threadIdx.x < N) x[threadIdx.x] *= 2; }")  # fmt: skip
+    given = launched(done)[0]
+    again = count_external(
+        ExternalKernel(done.prepared.kernel.pasted, (), (), "0", given), (64, 64, 64)
+    )
+    assert launched(again)[0] == given
+
+
+@pytest.mark.parametrize(
+    ("launch", "values"),
+    [
+        ("void run(float* x) { constexpr int T = 4 * 8; fill<T, float><<<1, T>>>(x); }",
+         "32, float"),
+        ("template <typename S> void run(S* x) { fill<64, S><<<1, 64>>>(x); }", "64, float"),
+        ("template <class A> struct One {}; template <class A> void run(A* x) "
+         "{ fill<64, A><<<1, 64>>>(x); }", "64, float"),
+        # nobody calls the function that launches, so its own template has the usual values
+        ("template <int STAGES> void run(float* x) "
+         "{ constexpr int T = STAGES * 32; fill<T, float><<<1, T>>>(x); }", "64, float"),
+        ("template <int WIDE> void run(float* x) { fill<WIDE * 2, float><<<1, 96>>>(x); }"
+         "int main() { float* x; cudaMalloc(&x, 512); run<48>(x); }", "96, float"),
+        ("", "256, float"),
+    ],
+)  # fmt: skip
+def test_values_of_a_template(launch: str, values: str) -> None:
+    source = """template <int BLOCK_SIZE, typename T> __global__ void fill(T* x) {
+        __shared__ T s[BLOCK_SIZE];
+        s[threadIdx.x] = T(1); __syncthreads(); x[threadIdx.x] = s[BLOCK_SIZE - 1 - threadIdx.x];
+    }\n"""
+    done = counted(source + launch)
+    assert done.prepared.opened.name == f"fill<{values}>"
+    assert not done.result.hazards
+    assert f"--entry 'fill<{values}>'" in "\n".join(done.sentences())
+
+
+def test_a_product_that_no_launch_makes_right_is_counted_all_the_same() -> None:
+    done = counted(
+        "__global__ void matmul(const float* A, const float* B, float* C, int n) {"
+        "  int r = blockIdx.y * blockDim.y + threadIdx.y;"
+        "  int c = blockIdx.x * blockDim.x + threadIdx.x;"
+        "  float s = 0; for (int k = 0; k < n; ++k) s += A[r * n + k] * B[c * n + k];"
+        "  if (r < n && c < n) C[r * n + c] = 2 * s; }"
+    )
+    assert not done.verdicts
+    assert not done.prepared.multiplies
+
+
+def test_hostile_host_code_ends_soon() -> None:
+    """Macros and variables that double each other are given up."""
+    macros = "".join(f"#define D{i} (D{i + 1} + D{i + 1})\n" for i in range(60))
+    variables = "".join(f"int v{i} = v{i + 1} + v{i + 1}; v{i} = w{i};" for i in range(60))
+    done = counted(f"{macros}{ADD}void run(float* a, float* b) {{ {variables}"
+                   "add<<<D0, v0>>>(a, b, v0); }")  # fmt: skip
+    assert done.prepared.assumed
+
+
+def test_what_the_simulator_cannot_do_is_said_at_once() -> None:
+    with pytest.raises(LabError, match=r"a cube map at k\.cu, line 2"):
+        counted("__global__ void read(cudaTextureObject_t t, float* x) {\n"
+                "  x[threadIdx.x] = texCubemap<float>(t, 1.f, 0.f, 0.f); }")  # fmt: skip
+
+
+@pytest.mark.parametrize("launch", ["<<<8, 128>>>", "<< <8, 128 >> >"])
+def test_a_launch_that_a_formatter_took_apart(launch: str) -> None:
+    done = counted(
+        f"{ADD}int main() {{ float *a, *b; cudaMalloc(&a, 4000); cudaMalloc(&b, 4000);"
+        f"add {launch} (a, b, 1000); }}"
+    )
+    assert launched(done) == ("x:in:1000 y:inout:1000 n=1000", ("8",), ("128",))
+
+
+def test_a_pointer_into_an_array_makes_no_index_wrong() -> None:
+    """The host gives ``a + 2``, so the kernel may reach before what it is given."""
+    done = counted(
+        "__global__ void blur(float* x, float* y) { int i = blockIdx.x * blockDim.x + threadIdx.x;"
+        "  y[i] = x[i + 1] + x[i]; }"
+        "int main() { float *a, *b; cudaMalloc(&a, 1028 * 4); cudaMalloc(&b, 1024 * 4);"
+        "blur<<<8, 128>>>(a + 2, b); }"
+    )
+    assert not done.result.hazards
+
+
+def test_bytes_of_an_element_that_the_file_does_not_tell_are_no_size() -> None:
+    done = counted(
+        "typedef struct hidden State;\n__global__ void fill(float* x) { x[threadIdx.x] = 1; }"
+        "int main() { float* a; cudaMalloc(&a, 4 * sizeof(State)); fill<<<1, 64>>>(a); }"
+    )
+    assert not done.result.hazards
+    assert "Sizes of arrays are assumed" in "\n".join(done.sentences())
+
+
+def test_what_has_no_field_takes_no_argument() -> None:
+    done = counted(
+        "#include <type_traits>\n"
+        "template <bool DOUBLE> __global__ void scale(float* x, std::bool_constant<DOUBLE>) {"
+        "  x[threadIdx.x] *= DOUBLE ? 2 : 3; }"
+        "void run(float* x) { scale<true><<<1, 64>>>(x, std::bool_constant<true>{}); }"
+    )
+    assert launched(done)[0].startswith("x:inout:")
+
+
+def test_of_several_launches_one_whose_block_fits_gives_the_values() -> None:
+    done = counted(
+        "template <int SIDE> __global__ void fill(float* x) {"
+        "  x[(blockIdx.x * SIDE + threadIdx.y) * SIDE + threadIdx.x] = SIDE; }"
+        "int main() { float* x; cudaMalloc(&x, 4096); int side = new_gpu() ? 32 : 32;"
+        "  dim3 block(side, side); if (side == 16) fill<16><<<4, block>>>(x);"
+        "  else fill<32><<<1, block>>>(x); }"
+    )
+    assert done.prepared.opened.name == "fill<32>"
+    assert launched(done) == ("x:inout:1024", ("1",), ("32", "32"))
+    assert not done.result.hazards
+
+
+def test_threads_of_a_block_are_never_divided() -> None:
+    """K is in the block, so grid and arrays keep it too."""
+    done = counted(
+        "__global__ void relu(float* x, int n) {"
+        "  int i = 8 * (blockIdx.x * blockDim.x + threadIdx.x);"
+        "  for (int k = 0; k < 8; ++k) x[i + k] = max(0.0f, x[i + k]); }"
+        "int main() { int S = 4096; constexpr int K = 4096; int N = S * K; float* x;"
+        "  cudaMalloc(&x, N * sizeof(float)); dim3 block(K / 8), grid(S);"
+        "  relu<<<grid, block>>>(x, N); }"
+    )
+    assert launched(done)[2] == ("512",)
+    assert not done.result.hazards
+
+
+def test_names_that_tell_nothing_make_no_product() -> None:
+    """Three arrays and three numbers are not enough: no wrong C may be said of this one."""
+    done = counted(
+        "__global__ void deviation(float* rstd, const float* inp, const float* mean,"
+        "  int rows, int width, int threads) {"
+        "  int i = blockIdx.x; if (i < rows) rstd[i] = inp[i * width] - mean[i]; }"
+    )
+    assert not done.prepared.multiplies
+    assert not done.verdicts
+
+
+def test_a_few_blocks_run_where_the_kernel_knows_its_sizes() -> None:
+    """N stands in the kernel, so it cannot be made smaller; its arrays are as the file has them."""
+    done = counted(
+        "const int N = 1 << 11;\n__global__ void every(const float* a, float* c) {"
+        "  int i = blockIdx.x * blockDim.x + threadIdx.x; float s = 0;"
+        "  for (int k = 0; k < 64; ++k) s += a[(N - 1 - k) * N + i]; c[i] = s; }"
+        "int main() { float *a, *c; cudaMalloc(&a, N * N * sizeof(float));"
+        "  cudaMalloc(&c, N * N * sizeof(float)); every<<<N * N / 256, 256>>>(a, c); }"
+    )
+    assert launched(done) == (f"a:in:{2**22} c:inout:{2**22}", ("2",), ("256",))
+    assert "The file's own has 16,384 blocks, too many to run here." in done.assumed()[1]
+    assert not done.result.hazards
+
+
+@pytest.mark.parametrize("given", ["a + 2, b", "&a[R], b"])
+def test_a_pointer_into_an_array_starts_where_the_file_says(given: str) -> None:
+    """So an index before the array is seen, and one inside it is right."""
+    source = (
+        "#define R 2\n"
+        "__global__ void blur(float* x, float* y) { int i = blockIdx.x * blockDim.x + threadIdx.x;"
+        "  y[i] = x[i - BACK] + x[i]; }"
+        "int main() { float *a, *b; cudaMalloc(&a, 1028 * 4); cudaMalloc(&b, 1024 * 4);"
+        f"blur<<<8, 128>>>({given}); }}"
+    )
+    done = counted(source.replace("BACK", "2"))
+    assert launched(done) == ("x:inout:1028@2 y:inout:1024", ("8",), ("128",))
+    assert not done.result.hazards
+    before = counted(source.replace("BACK", "3"))
+    assert {hazard.kind for hazard in before.result.hazards} == {OUT_OF_BOUNDS}
+
+
+def test_a_block_that_is_too_large_for_shared_arrays_is_halved() -> None:
+    source = (
+        "__global__ void turn(const float* x, float* y, int n) { __shared__ float s[64];"
+        "  int t = threadIdx.x, i = blockIdx.x * blockDim.x + t; s[t] = i < n ? x[i] : 0;"
+        "  BARRIER if (i < n) y[i] = s[blockDim.x - 1 - t]; }"
+    )
+    done = counted(source.replace("BARRIER", "__syncthreads();"))
+    assert launched(done)[2] == ("64",)
+    assert not done.result.hazards
+    # What is wrong besides might be so because of the block alone: it is not told of the kernel.
+    with pytest.raises(LabError, match="No arguments that were tried keep 'turn' inside"):
+        counted(source.replace("BARRIER", ""))
+
+
+def test_threads_that_are_numbered_by_a_library_stand_in_a_row() -> None:
+    """Cooperative groups read threadIdx.y, and the file itself never does."""
+    done = counted(
+        '__global__ void fill(float* x, int n) { int y; asm("mov.u32 %0, %%tid.y;" : "=r"(y));'
+        "  int i = blockIdx.x * blockDim.x + threadIdx.x + y; if (i < n) x[i] = 1; }"
+    )
+    assert launched(done)[2] == ("256",)
+
+
+def test_arrays_are_large_enough_for_sizes_that_were_made_smaller_apart() -> None:
+    done = counted(
+        "__global__ void add(float* x, int nx, int ny) {"
+        "  int i = blockIdx.x * blockDim.x + threadIdx.x, j = blockIdx.y;"
+        "  if (i < nx && j < ny) x[i + j * nx] = 1; }"
+        "int main() { int nx = 4000, ny = 5000; float* x; cudaMalloc(&x, 20000000 * 4);"
+        "  add<<<dim3(16, 5000), 256>>>(x, nx, ny); }"
+    )
+    assert not done.result.hazards
+
+
+def test_an_array_of_structs_has_as_many_bytes_as_the_file_says() -> None:
+    done = counted(
+        "#define LEN 1<<10\n#define DEEP\nstruct Both { float x[LEN]; float y[LEN][2];"
+        "\n#ifdef DEEP\n int z[8];\n#else\n int z[1 << 20];\n#endif\n};"
+        "__global__ void sum(Both* b, int n) { int i = blockIdx.x * blockDim.x + threadIdx.x;"
+        "  if (i < n) b->x[i] += b->y[i][1] + b->z[7]; }"
+        "int main() { Both* d; cudaMalloc(&d, sizeof(Both)); sum<<<8, 128>>>(d, LEN); }"
+    )
+    assert launched(done)[0] == f"b:inout:{3 * 1024 + 8}:float n=1024"
+    assert not done.result.hazards
+
+
+def test_far_behind_an_assumed_array_lies_a_variable_that_is_not_blamed() -> None:
+    done = counted(
+        "__device__ int other[64];\n__global__ void far(float* x) {"
+        "  int i = blockIdx.x * blockDim.x + threadIdx.x; x[i + 30000] = other[i % 64]; }"
+        "void run(float* x) { far<<<2, 256>>>(x); }"
+    )
+    assert not done.result.hazards

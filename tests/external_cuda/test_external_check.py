@@ -1,0 +1,133 @@
+"""Kernels of others, checked size by size."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+from sgemm_lab.checking.judge import CheckResult
+from sgemm_lab.cli.main import main
+from sgemm_lab.errors import LabError
+from sgemm_lab.external_cuda.check import check_external, fitting_tile, prepare_check, sizes_of
+from sgemm_lab.external_cuda.compile_file import Pasted
+from sgemm_lab.external_cuda.launch import ExternalKernel
+from sgemm_lab.kernel import Size
+
+BLAS = """
+#include <cublas_v2.h>
+__global__ void gemm(int M, int N, int K, float alpha, const float* A, const float* B,
+                     float beta, float* C) {
+    int j = blockIdx.x * 8 + threadIdx.x, i = blockIdx.y * 8 + threadIdx.y;
+    if (i < M && j < N) {
+        float acc = 0;
+        for (int k = 0; k < K; ++k) acc += A[i * K + k] * B[k * N + j];
+        C[i * N + j] = alpha * acc + beta * C[i * N + j];
+    }
+}
+int main() { cublasSgemm(); }
+"""
+TILED = """
+__global__ void tiled(float* a, float* b, float* c, int n) {
+    __shared__ float s[8][8], t[8][8];
+    int x = threadIdx.x, y = threadIdx.y, j = blockIdx.x * 8 + x, i = blockIdx.y * 8 + y;
+    float sum = 0;
+    for (int k = 0; k < n; k += 8) {
+        s[y][x] = a[i * n + k + x];
+        t[y][x] = b[(k + y) * n + j];
+        __syncthreads();
+        for (int l = 0; l < 8; ++l) sum += s[y][l] * t[l][x];
+        __syncthreads();
+    }
+    c[i * n + j] = sum;
+}
+"""
+SIZES: list[Size] = [(1, 1, 1), (8, 8, 8), (9, 17, 5), (16, 8, 3)]
+
+
+def results(
+    text: str, sizes: list[Size] | None = None, arguments: str | None = None
+) -> list[CheckResult]:
+    kernel = ExternalKernel(
+        Pasted("a.cu", text, Path(".")), ("ceil(N/8)", "ceil(M/8)"), ("8", "8"), "0", arguments
+    )
+    prepared = prepare_check(kernel, sizes)
+    return list(check_external(prepared, sizes_of(prepared, sizes)))
+
+
+def test_right_kernel_is_right_at_all_sizes() -> None:
+    found = results(BLAS, SIZES)
+    assert [(r.fault, r.refusal) for r in found] == [(None, None)] * 4
+    assert 0 < max(r.error for r in found) < 1
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "fault"),
+    [
+        ("alpha * acc + beta", "acc + beta", "With M N K 2 A B -1 C, .*C is right without alpha"),
+        ("+ beta * C[i * N + j]", "", "C is right without beta"),
+        ("k < K", "k < K / 8 * 8", "elements of C are wrong on whole numbers"),
+        ("k < K", "k <= K", "reads element .* of [AB], which has"),
+        ("acc += A", "if (A[i * K + k] != 0) acc += A", "where A and B hold NaN and infinity"),
+        ("acc = 0;", "acc = 1e-4f;", "by more than rounding explains|on whole numbers"),
+        ("if (i", "const_cast<float*>(A)[0] = 1; if (i", "It changed A, which it may only read"),
+        ("++k)", ")", "does not come to an end"),
+    ],
+)
+def test_wrong_kernels_are_rejected_by_name(old: str, new: str, fault: str) -> None:
+    assert old in BLAS
+    found = [r.fault for r in results(BLAS.replace(old, new), [(9, 17, 5)])]
+    assert found[0]
+
+    assert re.search(fault, found[0], re.S), found[0]
+
+
+def test_kernel_for_whole_tiles_and_squares_alone() -> None:
+    sizes: list[Size] = [(n, n, n) for n in (1, 8, 9, 12, 16, 24)]
+    found = results(TILED, sizes)
+    assert [r.passed for r in found] == [False, True, False, False, True, True]
+    assert fitting_tile(found) == 8
+    assert fitting_tile([r for r in found if r.passed]) is None
+    kernel = ExternalKernel(
+        Pasted("a.cu", TILED, Path(".")), ("ceil(N/8)", "ceil(N/8)"), ("8", "8")
+    )
+    prepared = prepare_check(kernel, None)
+    assert all(len(set(size)) == 1 for size in sizes_of(prepared, None))
+
+
+def test_race_of_another_is_named_with_both_lines() -> None:
+    fault = results(TILED.replace("        __syncthreads();\n    }", "    }"), [(16, 16, 16)])[
+        0
+    ].fault
+    assert fault
+    assert "a.cu, line 8: " in fault or "a.cu, line 7: " in fault
+    assert "with no barrier between" in fault
+
+
+@pytest.mark.parametrize(
+    ("text", "grid", "reason"),
+    [
+        ("__global__ void k() {}", "ceil(N/8)", "multiplies no matrices"),
+        (BLAS, "4", "The grid 4 fits one size alone"),
+    ],
+)
+def test_what_cannot_be_checked_is_a_sentence(text: str, grid: str, reason: str) -> None:
+    kernel = ExternalKernel(Pasted("a.cu", text, Path(".")), (grid,), ("8", "8"))
+    with pytest.raises(LabError, match=reason):
+        prepare_check(kernel, None)
+
+
+def test_command_checks_a_file_as_it_is(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "other.cu"
+    path.write_text(BLAS)
+    call = ["check", str(path), "--grid", "ceil(N/8),ceil(M/8)", "--block", "8,8"]
+    assert main([*call, "--size", "9,17,5", "--size", "8"]) == 0
+    said = capsys.readouterr()
+    assert said.out.splitlines()[-1] == "2 passed, 0 failed"
+    assert "is simulated on this machine's processor" in said.err
+    path.write_text(TILED)
+    assert main([*call, *(f"--size={n}" for n in (8, 9, 16))]) == 1
+    assert "Of these sizes it is right exactly where" in capsys.readouterr().out
+    assert main([*call[:2], *call[4:], "--size", "8"]) == 0
+    assert "Launch, found by trial: a grid of ceil(N/8) × ceil(M/8)" in capsys.readouterr().err
+    assert main(["check", "naive", *call[1:]]) == 2
+    assert "is checked alone" in capsys.readouterr().err

@@ -1,0 +1,132 @@
+"""The occupancy model beside the driver of an H200, and beside NVIDIA's own header."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from sgemm_lab.errors import LabError
+from sgemm_lab.formulas.occupancy import (
+    LIMITS,
+    Launch,
+    occupancy,
+    refusal,
+)
+from sgemm_lab.kernel import load_kernels
+
+DATA = Path(__file__).parents[1] / "data"
+H200 = json.loads((DATA / "occupancy_h200.json").read_text())
+HEADER = json.loads((DATA / "occupancy_header.json").read_text())
+CAPABILITIES = [key for key in HEADER if key != "cuda"]
+
+
+def blocks(capability: str, launch: Launch, shared_percent: int = 100) -> int:
+    """What the API would answer: 0 where no block can run."""
+    if refusal(LIMITS[capability], launch):
+        return 0
+    return occupancy(LIMITS[capability], launch, shared_percent).blocks
+
+
+def rows() -> list[list[Any]]:
+    return [*H200["cases"], *(row for _, row in H200["kernels"])]
+
+
+def test_equals_the_h200_in_every_case() -> None:
+    assert H200["device"] == "NVIDIA H200"
+    capability = H200["compute_capability"]
+    wrong = []
+    for threads, registers, static, dynamic, preference, answer in rows():
+        launch = Launch(threads, registers, static + dynamic)
+        asked = 100 if preference < 0 else preference
+        if blocks(capability, launch, asked) != answer:
+            wrong.append((launch, preference, answer))
+    assert wrong == []
+
+
+def test_the_recorded_cases_are_many_and_varied() -> None:
+    assert len(rows()) > 5000
+    threads, registers, static, dynamic, preferences, answers = zip(*rows(), strict=True)
+    assert {1, 31, 32, 33, 1024, 1025} <= {*threads}
+    assert {8, 255} <= {*registers}
+    assert any(count % 2 for count in registers)
+    assert {0, 48 * 1024} <= {*static}
+    assert max(map(sum, zip(static, dynamic, strict=True))) > LIMITS["9.0"].shared_per_block
+    assert {-1, 0, 100} <= {*preferences}
+    assert {*range(33)} == {*answers}
+
+
+def test_every_kernel_of_the_book_was_asked_about_as_it_is_now() -> None:
+    asked = dict(H200["kernels"])
+    for kernel in load_kernels(variants=True):
+        shape = kernel.launch_shape(4096, 4096, 64)
+        if kernel.name in asked:
+            assert asked[kernel.name][0] == shape.threads
+            assert asked[kernel.name][3] == shape.shared_bytes
+    assert len(asked) >= 22
+
+
+@pytest.mark.parametrize("capability", CAPABILITIES)
+def test_equals_nvidias_header(capability: str) -> None:
+    limits = LIMITS[capability]
+    refused = 0
+    for threads, registers, shared, answer, warps, by_registers, by_shared in HEADER[capability]:
+        launch = Launch(threads, registers, shared)
+        assert blocks(capability, launch) == answer, launch
+        if answer == 0:
+            refused += 1
+            continue
+        room = occupancy(limits, launch).room
+        assert (room["warps"], room["registers"]) == (warps, by_registers)
+        assert room["shared"] == by_shared
+    assert 0 < refused < len(HEADER[capability]) / 3
+
+
+def test_the_header_was_asked_about_every_compute_capability() -> None:
+    assert [*LIMITS] == CAPABILITIES
+
+
+def test_the_example_of_the_a100() -> None:
+    fit = occupancy(LIMITS["8.0"], Launch(threads=256, registers=32, shared=32 * 1024))
+    assert (fit.blocks, fit.warps, fit.share) == (4, 32, 0.5)
+    assert fit.room == {"blocks": 32, "warps": 8, "registers": 8, "shared": 4}
+    assert fit.binding == ["shared"]
+
+
+def test_several_resources_can_bind_at_once() -> None:
+    fit = occupancy(LIMITS["9.0"], Launch(256, 32, 0))
+    assert fit.binding == ["warps", "registers"]
+    assert fit.share == 1
+
+
+def test_a_t4_keeps_nothing_for_itself() -> None:
+    assert occupancy(LIMITS["7.5"], Launch(32, 32, 0)).room["shared"] is None
+    assert occupancy(LIMITS["7.5"], Launch(32, 32, 1)).room["shared"] == 256
+
+
+def test_a_kernel_that_asks_for_little_shared_memory_gets_the_next_cut() -> None:
+    launch = Launch(128, 32, 4096)
+    assert occupancy(LIMITS["9.0"], launch, 25).room["shared"] == 64 // 5
+    assert occupancy(LIMITS["9.0"], launch, 0).room["shared"] == 1
+    # 7 KB and the system's 1 KB fill the cut of 8 KB; one byte more takes that of 16 KB.
+    assert occupancy(LIMITS["9.0"], Launch(128, 32, 7 * 1024), 0).room["shared"] == 1
+    assert occupancy(LIMITS["9.0"], Launch(128, 32, 7 * 1024 + 1), 0).room["shared"] == 1
+    assert occupancy(LIMITS["9.0"], Launch(128, 32, 4096), 7).room["shared"] == 16 // 5
+
+
+@pytest.mark.parametrize(
+    ("launch", "sentence"),
+    [
+        (Launch(0, 32, 0), "A block has 1 to 1,024 threads, not 0."),
+        (Launch(1025, 32, 0), "A block has 1 to 1,024 threads, not 1,025."),
+        (Launch(32, 256, 0), "A thread has 1 to 255 registers, not 256."),
+        (Launch(32, 0, 0), "A thread has 1 to 255 registers, not 0."),
+        (Launch(32, 32, 166_913), "0 to 166,912 bytes of shared memory here, not 166,913."),
+        (Launch(32, 32, -1), "not -1."),
+        (Launch(1024, 65, 0), "suffice for 28 warps. A block of 1,024 threads has 32: take fewer"),
+    ],
+)
+def test_what_cannot_run_is_a_sentence(launch: Launch, sentence: str) -> None:
+    with pytest.raises(LabError) as caught:
+        occupancy(LIMITS["8.0"], launch)
+    assert sentence in str(caught.value)

@@ -1,0 +1,562 @@
+"""What Python and JavaScript both know: drawn inputs, one answer."""
+
+import json
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from playwright.sync_api import Browser
+from widget_samples import GPUS
+
+import sgemm_lab
+from sgemm_lab import text
+from sgemm_lab.formulas import (
+    comparisons,
+    error_points,
+    memory,
+    occupancy,
+    overlap,
+    requests,
+    scaling_model,
+    scoreboard_rows,
+    sentences,
+    tile,
+    wave_quantization,
+)
+from sgemm_lab.formulas.roofs import reference_levels, roof_at
+from sgemm_lab.models.limits import limit_words
+from sgemm_lab.widgets.bundle import script
+from sgemm_lab.widgets.data import checked_gpus
+from sgemm_lab.widgets.occupancy import Occupancy, Sm
+
+PACKAGE = Path(sgemm_lab.__file__).parent
+MODULES = {
+    "text": "text.js",
+    "comparisons": "formulas/comparisons.js",
+    "errors": "formulas/error_points.js",
+    "limits": "models/limits.js",
+    "memory": "formulas/memory.js",
+    "occupancy": "formulas/occupancy.js",
+    "overlap": "formulas/overlap.js",
+    "paper": "formulas/scaling_model.js",
+    "scores": "formulas/scoreboard_rows.js",
+    "requests": "formulas/requests.js",
+    "roofs": "formulas/roofs.js",
+    "sentences": "formulas/sentences.js",
+    "tile": "formulas/tile.js",
+    "waves": "formulas/wave_quantization.js",
+}
+ROOFED = checked_gpus(GPUS)
+SMS = {
+    gpu["id"]: gpu
+    for gpu in Occupancy(
+        [Sm(id=name, name=name, compute_capability=name) for name in occupancy.LIMITS]
+    ).gpus
+}
+LEVELS = ["dram", "l2", "l1", "shared", "register"]
+
+
+class Twin(NamedTuple):
+    """Something that is written twice."""
+
+    name: str
+    cases: st.SearchStrategy[Any]
+    python: Callable[..., Any]
+    javascript: str
+    """A function of the same arguments; the modules are in scope by name."""
+
+
+sides = st.integers(1, 5000)
+sizes = st.fixed_dictionaries({"m": sides, "n": sides, "k": sides})
+speeds = st.floats(0.5, 1e5)
+clocks = st.integers(0, 2000)
+
+
+@st.composite
+def lane_addresses(draw: st.DrawFn) -> tuple[list[int | None], int]:
+    """The 32 lanes of a request, and the bytes that each asks for: patterns, noise, lanes off."""
+    width = draw(st.sampled_from([4, 8, 16]))
+    stride, repeat = draw(st.integers(0, 40)), draw(st.sampled_from([1, 2, 4, 8]))
+    swap = draw(st.integers(0, 3))
+    noise = draw(st.just([0] * 32) | st.lists(st.integers(0, 200), min_size=32, max_size=32))
+    active = draw(st.just(2**32 - 1) | st.integers(0, 2**32 - 1))
+    return [
+        width * (((lane ^ swap) // repeat) * stride + noise[lane]) if active >> lane & 1 else None
+        for lane in range(32)
+    ], width
+
+
+@st.composite
+def layouts(draw: st.DrawFn) -> tuple[int, dict[str, Any]]:
+    """A byte in an array, and how the array is laid out."""
+    width = draw(st.sampled_from([4, 8, 16]))
+    start = 16 * draw(st.integers(0, 20))
+    columns = draw(st.sampled_from([0, 4, 8, 16, 32, 64, 128, 132]))
+    padding, swizzle = draw(st.integers(0, 64)), draw(st.booleans())
+    layout = {"start": start, "columns": columns, "padding": padding, "swizzle": swizzle}
+    return start + width * draw(st.integers(0, 1000)), {**layout, "bytes": width}
+
+
+@st.composite
+def launches(draw: st.DrawFn) -> tuple[str, dict[str, int]]:
+    """A compute capability and a launch, often at a border where one block more would fit."""
+    capability = draw(st.sampled_from([*occupancy.LIMITS]))
+    most = occupancy.LIMITS[capability].shared_per_sm
+    borders = st.integers(1, 32).map(lambda blocks: most // blocks // 128 * 128 - 1024)
+    shared = st.just(0) | borders | borders.map(lambda byte: byte + 1) | st.integers(0, most)
+    return capability, {
+        "threads": draw(st.integers(1, 32).map(lambda warps: 32 * warps) | st.integers(0, 1030)),
+        "registers": draw(st.integers(1, 64) | st.integers(0, 257)),
+        "shared": draw(shared),
+    }
+
+
+@st.composite
+def constants(draw: st.DrawFn) -> list[dict[str, Any]]:
+    """Constants of a kernel, each at one of its choices."""
+    names = draw(st.sampled_from([["TILE"], ["BM", "BN", "BK"], ["BM", "BN", "BK", "TM", "TN"]]))
+    choices = {
+        name: sorted(draw(st.sets(st.sampled_from([1, 2, 3, 4, 8, 16, 32, 64, 128]), min_size=1)))
+        for name in names
+    }
+    return [
+        {"name": name, "choices": some, "value": draw(st.sampled_from(some))}
+        for name, some in choices.items()
+    ]
+
+
+@st.composite
+def kernel_points(draw: st.DrawFn) -> list[dict[str, Any]]:
+    """The points of one kernel: some levels, predicted or measured, at any distance of roofs."""
+    found = []
+    for level in draw(st.lists(st.sampled_from(LEVELS), min_size=1, max_size=4, unique=True)):
+        kind = draw(st.sampled_from(["predicted", "measured"]))
+        intensity, gflops = draw(st.floats(0.05, 500)), draw(st.floats(10, 60_000))
+        bound = {"bound_by": "Issue slots", "bound_gflops": 2 * gflops}
+        named = bound if draw(st.booleans()) else {}
+        found.append(
+            {"level": level, "kind": kind, "intensity": intensity, "gflops": gflops, **named}
+        )
+    return found
+
+
+def gpus() -> st.SearchStrategy[dict[str, Any]]:
+    return st.sampled_from(ROOFED)
+
+
+@st.composite
+def filled_sentences(draw: st.DrawFn) -> tuple[str, dict[str, Any]]:
+    """A sentence's key, and a value for each of its places: numbers where they are formatted."""
+    key = draw(st.sampled_from([*sentences.TEMPLATES]))
+    places = re.findall(r"\{(\w+)(:?)", sentences.TEMPLATES[key])
+    numbers = st.integers(1, 10**6)
+    return key, {name: draw(numbers) if formatted else "x" for name, formatted in places}
+
+
+@st.composite
+def scoreboards(draw: st.DrawFn) -> tuple[Any, ...]:
+    """Rows of a scoreboard with holes in them and values that are equal, and what to show."""
+    names = ["naive", "tiled:TILE=16", "strassen"]
+    values: dict[str, st.SearchStrategy[Any]] = {
+        "of_bound": st.sampled_from([0.5, 0.25, 0.125]),
+        "bound_by": st.sampled_from(["DRAM", "issue slots"]),
+        "arithmetic": st.sampled_from(["fp32", "3xtf32"]),
+        "error": st.floats(1e-9, 1),
+        "of_cublas_error": st.floats(0.01, 100),
+    }
+    rows = []
+    for _ in range(draw(st.integers(0, 12))):
+        row = {
+            "kernel": draw(st.sampled_from(names)),
+            "gpu": draw(st.sampled_from(["H200", "T4"])),
+            "size": draw(st.sampled_from([[64, 64, 64], [1, 4096, 4096], [4096, 1, 4096]])),
+            "gflops": draw(st.floats(1, 1e5)),
+            "of_cublas": draw(st.sampled_from([0.5, 1.5, 0.06])),
+            "date": draw(st.sampled_from(["2026-11-20", "2026-11-21"])),
+        }
+        row |= {name: draw(some) for name, some in values.items() if draw(st.booleans())}
+        rows.append(row)
+    wanted = (["", "H200"], ["", "64×64×64"], ["", "fp32"], ["", "TILE"], scoreboard_rows.COLUMNS)
+    return rows, *(draw(st.sampled_from(some)) for some in wanted), draw(st.booleans())
+
+
+@st.composite
+def error_pictures(draw: st.DrawFn) -> tuple[Any, ...]:
+    """Ways with what is known of their speeds and errors, and what to show of them."""
+    found = st.sampled_from([None, error_points.LOST, 2.5e-7, 1e-6, 3.25e-4]) | st.floats(1e-9, 1)
+    speed = st.none() | st.sampled_from([50.0, 128.0]) | st.floats(0.1, 1000)
+    ways = [
+        {
+            "title": f"way {i}",
+            "library": draw(st.booleans()),
+            "first": [draw(st.booleans()) for _ in range(2)],
+            "tflops": [draw(speed) for _ in range(2)],
+            "timed": [draw(found) for _ in range(2)],
+            "errors": [[draw(found) for _ in range(2)] for _ in range(3)],
+        }
+        for i in range(draw(st.integers(0, 8)))
+    ]
+    k = draw(st.sampled_from([error_points.TIMED, 0, 1]))
+    return ways, draw(st.integers(0, 1)), draw(st.integers(0, 2)), k, draw(st.booleans())
+
+
+def python_errors(ways: list[Any], size: int, inputs: int, k: int, every: bool) -> list[Any]:
+    shown = error_points.shown_ways(ways, size, inputs, k, every=every)
+    told = [error_points.way_words(ways, i, size, inputs, k, "4096³") for i in shown]
+    words = error_points.error_words(ways, shown, size, inputs, k)
+    place = error_points.place_words("4096³", "normal", 1024 * (k + 1), 1024, len(ways))
+    return [shown, told, words, place]
+
+
+def python_scores(rows: list[Any], *wanted: Any) -> list[Any]:
+    *named, falling = wanted
+    shown = scoreboard_rows.chosen_rows(rows, *named, falling=falling)
+    words = [scoreboard_rows.cell_words(rows[i], named[-1]) for i in shown]
+    return [shown, words, scoreboard_rows.score_words(rows, shown)]
+
+
+def python_tile(tile_: dict[str, int], gpu: dict[str, Any], size: dict[str, int]) -> list[Any]:
+    one = tile.Tile(**tile_)
+    bound = tile.bound(one, gpu, size)
+    return [
+        one.block_intensity,
+        tile.global_intensity(one, size),
+        one.thread_intensity,
+        one.shared_bytes,
+        one.threads,
+        one.accumulators,
+        tile.compulsory_intensity(**size),
+        bound.gflops,
+        bound.limit,
+        tile.problems(one, gpu),
+    ]
+
+
+def python_fit(capability: str, launch: dict[str, int]) -> list[Any]:
+    limits, one = occupancy.LIMITS[capability], occupancy.Launch(**launch)
+    words = [occupancy.refusal(limits, one), occupancy.fit_words(limits, one)]
+    if words[0]:
+        return [*words, 0, 0, 0, []]
+    fit = occupancy.occupancy(limits, one)
+    return [*words, fit.blocks, fit.warps, fit.share, fit.binding]
+
+
+def python_sharing(product: dict[str, int], sms: int, blocks: int, even: bool) -> list[Any]:
+    one = wave_quantization.Product(**product)
+    return [
+        {name: getattr(one, name) for name in ("rows", "columns", "tiles", "windows")},
+        asdict(wave_quantization.sharing(one, sms, blocks, even)),
+        wave_quantization.useful_share(one, sms, even),
+        wave_quantization.full_speed([(one, even, 1000.0)] * blocks, sms),
+        wave_quantization.sharing_words(one, sms, blocks, even),
+        wave_quantization.worth_sharing(one.tiles, one.windows, sms, 8 * blocks),
+    ]
+
+
+tiles = st.builds(
+    dict,
+    bm=st.sampled_from([1, 12, 16, 64, 256]),
+    bn=st.sampled_from([1, 12, 16, 64, 256]),
+    bk=st.sampled_from([1, 8, 64]),
+    tm=st.sampled_from([1, 3, 8, 16]),
+    tn=st.sampled_from([1, 3, 8, 16]),
+    wavefronts=st.sampled_from([0.0, 0.2424, 1.625]),
+)
+counted_tiles = st.dictionaries(
+    st.lists(st.sampled_from(["8", "16", "32", "64"]), min_size=1, max_size=3).map(",".join),
+    st.floats(0.1, 4),
+    max_size=20,
+)
+rungs = st.lists(
+    st.tuples(
+        st.sampled_from(["Naive", "Tiled", "Split"]),
+        st.fixed_dictionaries({"median": speeds, "cublas": speeds}),
+    ),
+    max_size=4,
+)
+pipelines = st.fixed_dictionaries(
+    {
+        **{"latency": clocks, "load": clocks, "compute": clocks},
+        **{"windows": st.integers(1, 12), "stages": st.integers(1, 6)},
+        "blocks": st.integers(1, 4),
+    }
+)
+products = st.builds(
+    dict,
+    **dict.fromkeys(("m", "n", "k"), sides | st.integers(1, 40).map(lambda some: 128 * some)),
+    bm=st.sampled_from([1, 32, 64, 128]),
+    bn=st.sampled_from([1, 32, 64, 256]),
+    bk=st.sampled_from([1, 8, 32]),
+)
+levels = st.fixed_dictionaries(dict.fromkeys(("l1", "l2", "dram", "shared"), st.floats(10, 40_000)))
+places = st.fixed_dictionaries(
+    {
+        **{"array": st.just("As"), "start": st.just(64)},
+        "shape": st.sampled_from([[], [4, 8], [2, 4, 68], [4096, 4096]]),
+    }
+)
+TWINS = [
+    Twin(
+        "numbers",
+        st.tuples(st.floats(1e-4, 1e9) | st.integers(1, 10**6) | st.sampled_from([99.96, 9.995])),
+        lambda value: [text.number(value), text.ratio(value), text.tenths(value)],
+        "(value) => [text.number(value), text.ratio(value), `${text.tenths(value)}`]",
+    ),
+    Twin(
+        "shares",
+        st.tuples(st.floats(1e-6, 2)),
+        lambda share: [text.percent(share), text.tenths_percent(share)],
+        "(share) => [text.percent(share), text.tenthsPercent(share)]",
+    ),
+    Twin(
+        "counts",
+        st.tuples(st.integers(0, 10**9), st.lists(sides, min_size=3, max_size=3)),
+        lambda count, size: [text.plural(count, "sector"), text.size_text(size)],
+        "(count, size) => [text.plural(count, 'sector'), text.sizeText(size)]",
+    ),
+    Twin(
+        "places",
+        st.tuples(*[st.lists(st.integers(1, 3), min_size=n, max_size=n) for n in (3, 3)]),
+        lambda index, sides: [text.place_name(index, sides), text.place_name(index[:2], sides[:2])],
+        "(index, sides) => [text.placeName(index, sides),"
+        " text.placeName(index.slice(0, 2), sides.slice(0, 2))]",
+    ),
+    Twin(
+        "sentences",
+        filled_sentences(),
+        lambda key, values: sentences.sentence(key, **values),
+        "(key, values) => sentences.sentence(key, values)",
+    ),
+    Twin(
+        "a request to global memory",
+        lane_addresses(),
+        lambda lanes, width: [
+            *memory.global_request(lanes, width),
+            requests.sector_words(lanes, width),
+        ],
+        """(lanes, width) => {
+          const { sectors, moved, used } = memory.globalRequest(lanes, width);
+          return [sectors.size, moved, used, requests.sectorWords(lanes, width)];
+        }""",
+    ),
+    Twin(
+        "a request to shared memory",
+        st.tuples(lane_addresses(), st.booleans()).map(lambda case: (*case[0], case[1])),
+        lambda lanes, width, is_load: [
+            [
+                [list(wave.phase), [list(item) for item in wave.words.items()]]
+                for wave in memory.shared_wavefronts(lanes, width, is_load=is_load)
+            ],
+            requests.bank_words(lanes, width, is_load=is_load),
+        ],
+        """(lanes, width, isLoad) => [
+          memory.sharedWavefronts(lanes, width, isLoad)
+            .map(({ phase, words }) => [phase, [...words.entries()]]),
+          requests.bankWords(lanes, width, isLoad),
+        ]""",
+    ),
+    Twin(
+        "what a lane asks for",
+        st.tuples(places | st.none(), st.integers(0, 2000), st.sampled_from([4, 8, 16])),
+        lambda place, word, width: requests.asked(place, 64 + 4 * word, width),
+        "(place, word, width) => requests.asked(place, 64 + 4 * word, width)",
+    ),
+    Twin(
+        "padding and swizzle",
+        layouts(),
+        lambda address, layout: requests.laid_out(
+            address, **{("lane_bytes" if k == "bytes" else k): v for k, v in layout.items()}
+        ),
+        "(address, layout) => requests.laidOut(address, layout)",
+    ),
+    Twin(
+        "occupancy",
+        launches(),
+        python_fit,
+        """(capability, launch) => {
+          const sm = sms[capability];
+          const { blocks, warps, share, binding } = occupancy.fitOf(sm, launch);
+          const words = [occupancy.refusal(sm, launch), occupancy.fitWords(sm, launch)];
+          return [...words, blocks, warps, share, binding];
+        }""",
+    ),
+    Twin(
+        "windows on their way",
+        st.tuples(pipelines),
+        lambda case: [asdict(window) for window in overlap.schedule(overlap.Pipeline(**case))],
+        "(pipeline) => overlap.schedule(pipeline)",
+    ),
+    Twin(
+        "what a pipeline reaches",
+        st.tuples(pipelines),
+        lambda case: asdict(overlap.report(overlap.Pipeline(**case))),
+        """(pipeline) => {
+          const { serial, ...rest } = overlap.pipelineReport(pipeline);
+          return rest;
+        }""",
+    ),
+    Twin(
+        "a tile",
+        st.tuples(tiles, gpus(), sizes),
+        python_tile,
+        """(one, gpu, size) => {
+          const { block, global, thread, sharedBytes, threads, accumulators, compulsory, gflops,
+                  limit, problems } = tile.tileReport(one, gpu, size);
+          return [block, global, thread, sharedBytes, threads, accumulators, compulsory, gflops,
+                  limit, problems];
+        }""",
+    ),
+    Twin(
+        "constants that raise the bound",
+        st.tuples(constants(), gpus(), sizes, counted_tiles),
+        lambda some, gpu, size, counted: [
+            asdict(tile.Tile.from_constants({one["name"]: one["value"] for one in some}, counted)),
+            tile.raising(some, gpu, size, counted),
+        ],
+        """(some, gpu, size, counted) => [
+          tile.tileOf(some, counted), tile.raising(some, gpu, size, counted),
+        ]""",
+    ),
+    Twin(
+        "tiles on SMs",
+        st.tuples(products, st.integers(1, 200), st.integers(1, 4), st.booleans()),
+        python_sharing,
+        """(product, sms, blocks, even) => [
+          waves.tilesOf(product), waves.sharing(product, sms, blocks, even),
+          waves.usefulShare(product, sms, even),
+          waves.fullSpeed(Array(blocks).fill([product, even, 1000]), sms),
+          waves.sharingWords(product, sms, blocks, even),
+          waves.worthSharing(
+            waves.tilesOf(product).tiles, waves.tilesOf(product).windows, sms, 8 * blocks),
+        ]""",
+    ),
+    Twin(
+        "many GPUs",
+        st.tuples(
+            st.integers(8192, 10**6),
+            st.integers(1, 5000),
+            st.sampled_from([2, 4, 8, 16]),
+            st.floats(0, 1e-4),
+            st.floats(1e9, 1e12),
+            st.floats(1e12, 1e14),
+        ),
+        lambda *case: [asdict(scaling_model.on_paper(*case)), scaling_model.paper_words(*case)],
+        "(...given) => [paper.onPaper(...given), paper.paperWords(...given)]",
+    ),
+    Twin(
+        "numbers with powers of ten",
+        st.tuples(st.floats(1e-12, 1e12)),
+        text.error_text,
+        "(error) => text.errorText(error)",
+    ),
+    Twin(
+        "speed over error",
+        error_pictures(),
+        python_errors,
+        """(ways, size, inputs, k, every) => {
+          const shown = errors.shownWays(ways, size, inputs, k, every);
+          return [shown, shown.map((i) => errors.wayWords(ways, i, size, inputs, k, "4096³")),
+                  errors.errorWords(ways, shown, size, inputs, k),
+                  errors.placeWords("4096³", "normal", 1024 * (k + 1), 1024, ways.length)];
+        }""",
+    ),
+    Twin(
+        "the scoreboard",
+        scoreboards(),
+        python_scores,
+        """(rows, gpu, size, arithmetic, search, sort, falling) => {
+          const shown = scores.chosenRows(rows, gpu, size, arithmetic, search, sort, falling);
+          return [shown, shown.map((i) => scores.cellWords(rows[i], sort)),
+                  scores.scoreWords(rows, shown)];
+        }""",
+    ),
+    Twin(
+        "roofs",
+        st.tuples(gpus(), st.sampled_from(LEVELS), st.floats(0.01, 1000)),
+        lambda gpu, level, intensity: [
+            roof_at(gpu, level, intensity),
+            [one["label"] for one in reference_levels(gpu)],
+        ],
+        """(gpu, level, intensity) => [
+          roofs.roofAt(gpu, level, intensity).gflops,
+          roofs.referenceLevels(gpu).map(({ label }) => label),
+        ]""",
+    ),
+    Twin(
+        "the roof that holds a kernel",
+        st.tuples(gpus(), kernel_points()),
+        limit_words,
+        "(gpu, points) => limits.limitWords(gpu, points)",
+    ),
+    Twin(
+        "the ends of a ladder",
+        st.tuples(st.just("4096³"), st.just("H200"), rungs, st.booleans()),
+        lambda size, gpu, found, others: comparisons.ladder_words(size, gpu, found, others=others),
+        "(size, gpu, rungs, others) => comparisons.ladderWords(size, gpu, rungs, others)",
+    ),
+    Twin(
+        "the ends of memory",
+        st.tuples(
+            st.fixed_dictionaries({"name": st.just("H200"), "latency": levels, "bandwidth": levels})
+        ),
+        comparisons.memory_words,
+        "(gpu) => comparisons.memoryWords(gpu)",
+    ),
+]
+
+Javascript = Callable[[Twin, list[Any]], list[Any]]
+
+
+@pytest.fixture(scope="module")
+def javascript(chromium: Browser) -> Iterator[Javascript]:
+    """Return what runs a twin's JavaScript, as it is shipped, on some cases."""
+    page = chromium.new_page()
+    page.evaluate(
+        """async ([texts, sms]) => {
+             window.sms = sms;
+             for (const [name, text] of Object.entries(texts)) {
+               const url = URL.createObjectURL(new Blob([text], { type: "text/javascript" }));
+               Object.defineProperty(window, name, { value: (await import(url)).default });
+             }
+           }""",
+        [{name: script(PACKAGE / path) for name, path in MODULES.items()}, SMS],
+    )
+
+    def run(twin: Twin, cases: list[Any]) -> list[Any]:
+        answers: list[Any] = page.evaluate(
+            f"(cases) => JSON.parse(cases).map((case_) => ({twin.javascript})(...case_))",
+            json.dumps(cases),
+        )
+        return answers
+
+    yield run
+    page.close()
+
+
+def same(one: Any, other: Any) -> bool:
+    """Whether two answers agree; the last bits of a fraction may differ."""
+    if isinstance(one, float) and isinstance(other, int | float):
+        return one == pytest.approx(other, rel=1e-12)
+    if isinstance(one, list) and isinstance(other, list):
+        return len(one) == len(other) and all(map(same, one, other))
+    if isinstance(one, dict) and isinstance(other, dict):
+        return one.keys() == other.keys() and all(same(one[key], other[key]) for key in one)
+    return bool(one == other)
+
+
+@pytest.mark.parametrize("twin", TWINS, ids=lambda twin: twin.name)
+def test_python_and_javascript_agree(javascript: Javascript, twin: Twin) -> None:
+    @given(st.lists(twin.cases, min_size=1, max_size=12))
+    @settings(max_examples=25, deadline=None)
+    def check(cases: list[Any]) -> None:
+        expected = json.loads(json.dumps([twin.python(*case) for case in cases]))
+        answers = javascript(twin, cases)
+        for case, mine, theirs in zip(cases, expected, answers, strict=True):
+            assert same(mine, theirs), f"{case}: Python says {mine}, JavaScript {theirs}"
+
+    check()

@@ -1,0 +1,124 @@
+"""Tiles on SMs: the busiest one, idle ones, and shares of windows."""
+
+from dataclasses import replace
+from itertools import pairwise
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from sgemm_lab.formulas.wave_quantization import (
+    Product,
+    full_speed,
+    most_on_one,
+    sharing,
+    sharing_words,
+    useful_share,
+    worth_sharing,
+)
+
+LARGE = Product(4096, 4096, 4096, 128, 256, 8)
+
+sides = st.integers(1, 3000)
+products = st.builds(
+    Product, sides, sides, sides, st.sampled_from([16, 64, 128]), st.sampled_from([16, 64, 256]),
+    st.sampled_from([1, 8, 32]),
+)  # fmt: skip
+gpus = st.integers(1, 200)
+
+
+def by_hand(product: Product, sms: int, blocks: int, even: bool) -> list[int]:
+    """What each SM gets, dealt one by one: windows of all its tiles."""
+    tiles, windows = product.tiles, product.windows
+    if even:
+        ends = [tiles * windows * sm // sms for sm in range(sms + 1)]
+        return [end - start for start, end in pairwise(ends)]
+    loads = [0] * sms
+    for tile in range(tiles):  # a wave fills slot after slot of all SMs
+        loads[tile % (sms * blocks) % sms] += windows
+    return loads
+
+
+def test_at_4096_the_last_wave_has_116_tiles() -> None:
+    found = sharing(LARGE, 132)
+    assert (LARGE.tiles, LARGE.windows) == (512, 512)
+    assert (found.whole, found.last, found.idle, found.time) == (3, 116, 16, 4)
+    assert found.used == found.useful == 512 / (4 * 132)
+    even = sharing(LARGE, 132, even=True)
+    assert even.time == 1986 / 512  # 1985.9 windows, rounded up
+    assert even.used == pytest.approx(1, abs=1e-4)
+    assert even.cut == 128  # of 131 ends, three fall between tiles
+
+
+@given(products, gpus, st.integers(1, 4), st.booleans())
+def test_the_busiest_sm_sets_the_time(product: Product, sms: int, blocks: int, even: bool) -> None:
+    loads, found = by_hand(product, sms, blocks, even), sharing(product, sms, blocks, even)
+    windows = product.tiles * product.windows
+    assert sum(loads) == windows
+    assert found.time * product.windows == pytest.approx(max(loads))
+    assert found.used == pytest.approx(windows / (sms * max(loads)))
+    assert found.whole * sms * blocks + found.last == product.tiles
+    if not even:
+        assert found.idle == sum(load < max(loads) for load in loads)
+    assert found.useful == useful_share(product, sms, even) <= found.used <= 1
+    made, room = product.m * product.n * product.k, product.bm * product.bn * product.bk
+    assert found.useful == pytest.approx(found.used * made / (room * windows))
+
+
+@given(products, gpus)
+def test_even_shares_never_take_longer(product: Product, sms: int) -> None:
+    assert sharing(product, sms, even=True).time <= sharing(product, sms).time
+
+
+@given(products, gpus)
+def test_cut_tiles_are_those_of_several_sms(product: Product, sms: int) -> None:
+    windows, owners = product.windows, {}
+    start = 0
+    for sm, load in enumerate(by_hand(product, sms, 1, even=True)):
+        for tile in range(start // windows, -(-(start + load) // windows)):
+            owners.setdefault(tile, set()).add(sm)
+        start += load
+    assert sharing(product, sms, even=True).cut == sum(len(of) > 1 for of in owners.values())
+
+
+def test_one_more_tile_than_sms_is_a_wave_of_its_own() -> None:
+    assert [most_on_one(tiles, 132) for tiles in (1, 132, 133, 264, 265)] == [1, 1, 2, 2, 3]
+
+
+def test_tiles_are_shared_where_that_spares_each_sm_enough_windows() -> None:
+    assert not worth_sharing(128, 256, 132, 20)  # 4 tiles of 256 windows, shared by 132: under 8
+    assert worth_sharing(128, 661, 132, 20)
+    assert not worth_sharing(128, 660, 132, 20)
+    assert worth_sharing(133, 1, 132, 20)  # a second round would keep 131 SMs waiting
+
+
+def test_the_best_measurement_tells_what_full_use_would_make() -> None:
+    half = replace(LARGE, m=128 * 133, n=256)  # 133 tiles take as long as 264
+    measured = [(LARGE, False, 48_000.0), (half, False, 26_600.0)]
+    assert full_speed(measured, 132) == pytest.approx(26_600 * 264 / 133)
+    assert full_speed([], 132) == 0
+
+
+def test_what_lies_beyond_the_edge_of_c_is_not_useful() -> None:
+    ragged = replace(LARGE, m=129, n=256)
+    found = sharing(ragged, 2)
+    assert (ragged.tiles, found.used) == (2, 1)
+    assert found.useful == pytest.approx(129 / 256)
+
+
+@pytest.mark.parametrize(
+    ("changes", "even", "words"),
+    [
+        ({}, False, "512 tiles on 132 SMs: 3 whole waves and a last one of 116 tiles. At its end "
+         "16 SMs are idle. Of the time of all SMs 97 % is used."),
+        ({}, True, "Every SM gets 1,986 windows of K or one less. Of the time of all SMs 100 % is "
+         "used. The price: 128 tiles are cut, and the parts of their sums must be added."),
+        ({"m": 128 * 132, "n": 256}, False, "132 tiles on 132 SMs: 1 for each. No SM is ever "
+         "idle."),
+        ({"m": 64, "n": 256}, False, "1 tile for 132 SMs: not one wave is full. At the end 131 "
+         "SMs are idle. Of the time of all SMs 0.8 % is used. Beyond the edge of C fall 50 % of "
+         "the products."),
+    ],
+)  # fmt: skip
+def test_it_is_told_in_words(changes: dict[str, int], even: bool, words: str) -> None:
+    assert sharing_words(replace(LARGE, **changes), 132, even=even) == words

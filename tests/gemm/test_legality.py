@@ -1,0 +1,64 @@
+"""A kernel's own assertions, read without the compiler: the same verdicts, the same sentences."""
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from sgemm_lab.cuda.compiler import CompileError, compile_kernel
+from sgemm_lab.gemm.dispatch.legality import refusal
+from sgemm_lab.kernel import load_kernel, load_kernels, parse_kernel
+
+BY_COLUMN = load_kernel("by_column")
+
+
+@pytest.mark.parametrize("kernel", load_kernels(variants=True), ids=lambda kernel: kernel.name)
+def test_every_kernel_of_the_book_keeps_to_its_own_assertions(kernel: object) -> None:
+    assert refusal(kernel) is None  # type: ignore[arg-type]
+
+
+def test_a_broken_assertion_answers_with_its_sentence() -> None:
+    assert refusal(BY_COLUMN.with_constants(TM=16)) is not None
+    assert refusal(load_kernel("tiled:TILE=33")) == (
+        "A block has at most 1024 threads: TILE can be at most 32."
+    )
+
+
+@settings(max_examples=12, deadline=None)
+@given(
+    st.sampled_from([32, 64, 128]), st.sampled_from([64, 128]),
+    st.sampled_from([4, 8, 16]), st.sampled_from([2, 4, 8, 16]),
+)  # fmt: skip
+def test_the_compiler_says_the_same(bm: int, bn: int, bk: int, tn: int) -> None:
+    kernel = load_kernel("large_tile").with_constants(BM=bm, BN=bn, BK=bk, TN=tn)
+    said = refusal(kernel)
+    if said is None:
+        assert compile_kernel(kernel).registers > 0
+    else:
+        with pytest.raises(CompileError) as error:
+            compile_kernel(kernel)
+        assert said in str(error.value)
+
+
+HEAD = "// title: T\n// parent: none\n// chapter: 1\n// grid: 1, 1\n// block: 1, 1\n"
+
+
+@pytest.mark.parametrize(
+    ("condition", "holds"),
+    [
+        ("A % 3 == 2 && !(A < 8)", True),
+        ("A / 3 == 2 || B != 16", True),
+        ("(A & (A - 1)) == 0", True),
+        ("A + B * 2 <= 39", False),
+        ("A >= B", False),
+        ("A > 7 && A <= 8 && B / 0 == 1", True),  # left to the compiler
+        ("sizeof(float) == 3", True),
+        ("unknown == 3", True),
+    ],
+)
+def test_conditions_are_read_as_c_reads_them(condition: str, holds: bool) -> None:
+    kernel = parse_kernel(
+        "k",
+        HEAD + "constexpr int A = 8;  // a\nconstexpr int B = A * 2;\n"
+        f'static_assert({condition}, "No.");\n',
+    )
+    assert refusal(kernel) == (None if holds else "No.")

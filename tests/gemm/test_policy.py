@@ -1,0 +1,182 @@
+"""Which way is chosen within an error. By the book's records, and by parts of them."""
+
+from dataclasses import replace
+from functools import cache
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from record_samples import DEVICE
+
+from sgemm_lab.errors import LabError
+from sgemm_lab.gemm.dispatch.pick import Picker
+from sgemm_lab.gemm.policy import (
+    STATED,
+    Known,
+    Way,
+    choose,
+    kernel_errors,
+    known_of,
+)
+from sgemm_lab.gemm.strassen.model import WORTH
+from sgemm_lab.kernel import Size, load_kernel
+from sgemm_lab.records.dispatch_table import load_tables, nearest_table
+
+L4 = replace(DEVICE, name="NVIDIA L4", compute_capability="8.9", sms=58)
+
+
+@cache
+def book() -> Known:
+    return known_of(None)
+
+
+def without_tensor_cores() -> Known:
+    """The book's GPU as if no kernel of tensor cores had been timed."""
+    runs = tuple(
+        replace(
+            run,
+            measurements=tuple(
+                one for one in run.measurements if one.kernel in ("cublas", "naive")
+            ),
+        )
+        for run in book().record.runs
+    )
+    return replace(book(), record=replace(book().record, runs=runs))
+
+
+def cube(n: int, error: Any, known: Known | None = None, workspace: int | None = None) -> Way:
+    return choose((n, n, n), error, known or book(), workspace)
+
+
+extent = st.one_of(st.integers(1, 16384), st.sampled_from([256, 1024, 4096, 8192, 16384]))
+sizes = st.tuples(extent, extent, extent)
+bounds = st.floats(1e-8, 1)
+few = settings(max_examples=25, deadline=None)
+
+PICKER = Picker(nearest_table(DEVICE, load_tables()), DEVICE.sms)
+
+
+@few
+@given(sizes)
+def test_without_an_error_it_is_the_kernel_of_the_table(size: Size) -> None:
+    way = choose(size, None, book())
+    assert way.kernel == PICKER.pick(*size).kernel
+    assert (way.plan, way.arithmetic, way.workspace_bytes) == (None, "fp32", 0)
+
+
+def chosen(size: Size, error: float) -> Way | None:
+    try:
+        return choose(size, error, book())
+    except LabError:
+        return None
+
+
+@few
+@given(sizes, bounds, bounds)
+def test_the_error_is_kept_and_a_larger_one_is_not_slower(
+    size: Size, one: float, other: float
+) -> None:
+    strict, loose = (chosen(size, error) for error in sorted((one, other)))
+    for way, error in ((strict, min(one, other)), (loose, max(one, other))):
+        if way is not None:
+            assert way.error is not None
+            assert way.error <= error
+    if strict is not None:
+        assert loose is not None
+        assert loose.seconds <= WORTH * strict.seconds
+
+
+@few
+@given(sizes)
+def test_fp32_errs_no_more_than_cublas_or_is_plain(size: Size) -> None:
+    way = choose(size, "fp32", book())
+    assert way.seconds <= choose(size, None, book()).seconds
+    if way.arithmetic != "fp32":
+        library = kernel_errors(book().record, "cublas", size[2])
+        mine = kernel_errors(book().record, way.kernel, size[2])
+        assert len(mine) == len(STATED)
+        assert all(one <= other for one, other in zip(mine, library, strict=True))
+
+
+def test_the_book_s_gpu_multiplies_on_tensor_cores_where_they_are_as_accurate() -> None:
+    assert [cube(4096, error).name for error in (None, "fp32", 3e-7, 1e-3)] == [
+        "no_questions", "warp_groups_fp32", "warp_groups_fp32", "warp_groups",
+    ]  # fmt: skip
+    # Strassen's product over the same kernel errs more with each level: chapter 12 says so.
+    large = [cube(16384, error) for error in (6e-7, "fp32", 1e-5)]
+    assert [way.plan.levels if way.plan else 0 for way in large] == [0, 2, 3]
+    assert [way.arithmetic for way in large[1:]] == ["strassen+3xtf32"] * 2
+    assert {way.kernel.name for way in large} == {"warp_groups_fp32"}
+    assert str(large[1]).startswith("16384³ by strassen, 2 levels over warp_groups_fp32: error ")
+    # Wide exponents at K = 256: more than cuBLAS, by less than a percent.
+    assert choose((4096, 4096, 256), "fp32", book()).arithmetic == "fp32"
+    assert str(cube(4096, "fp32")).startswith(
+        "4096³ by warp_groups_fp32 in 3xtf32: error 2.4e-07, "
+    )
+
+
+def test_what_loses_elements_is_never_taken() -> None:
+    fp16 = load_kernel("mma_fp16").with_constants(BK=32)
+    assert max(kernel_errors(book().record, fp16, 4096)) == float("inf")
+    known = replace(book(), gpu=L4, record=replace(book().record, gpu=L4))  # no warp groups there
+    way = cube(4096, 1e9, known)
+    assert way.arithmetic == "tf32"
+    recorded = {score.kernel: score for score in book().record.scores if score.m == 4096}
+    assert recorded["mma_fp16:BK=32"].gflops > recorded[way.name].gflops
+
+
+def test_beyond_the_record_nothing_is_promised() -> None:
+    assert (cube(32768, "fp32").arithmetic, cube(32768, "fp32").error) == ("fp32", None)
+    assert "error not recorded at this K" in str(cube(32768, None))
+    with pytest.raises(LabError, match=r"for so large a K as 32,768. Leave error away"):
+        cube(32768, 1e-3)
+    # No size nearby was timed on tensor cores.
+    assert choose((4096, 1, 4096), 1e-3, book()).arithmetic == "fp32"
+
+
+def test_a_gpu_without_a_record_gets_fp32() -> None:
+    known = known_of(L4)
+    assert {cube(4096, error, known).arithmetic for error in ("fp32", 1e-5, 1e-3)} == {"fp32"}
+    with pytest.raises(LabError, match=r"on NVIDIA L4. The least .+ K = 4,096 is 1.1e-06. Allow"):
+        cube(4096, 3e-7, known)
+
+
+def test_a_gpu_takes_only_kernels_that_run_on_it() -> None:
+    known = replace(book(), gpu=L4, record=replace(book().record, gpu=L4))
+    assert [cube(4096, error, known).name for error in (3e-7, 1e-3)] == [
+        "promoted_rows:STAGES=2", "mma_tf32_ahead",
+    ]  # fmt: skip
+
+
+def test_strassens_product_has_as_many_levels_as_error_and_workspace_allow() -> None:
+    known = without_tensor_cores()
+    levels = [
+        way.plan.levels if (way := cube(16384, error, known)).plan else 0
+        for error in (None, "fp32", 3e-6, 5e-6, 1e-5, 1e-3)
+    ]
+    assert levels[:3] == [0, 0, 0]
+    assert levels[3:5] == [1, 2]
+    assert levels[5] > 2
+    way = cube(16384, 1e-5, known)
+    assert known.strassen is not None
+    recorded = known.strassen.error_at(16384, "uniform").levels[2]
+    assert (way.name, way.arithmetic) == ("strassen", "strassen")
+    assert recorded <= (way.error or 0) <= 1.01 * recorded
+    assert str(way).startswith("16384³ by strassen, 2 levels over ")
+    assert "workspace" in str(way)
+    assert cube(16384, 1e-5, known, 0).plan is None
+    assert 0 < cube(16384, 1e-5, known, 10**9).workspace_bytes <= 10**9
+    # Leaves of the record's 1024³ share out K, and others may not: their error counts more.
+    assert choose((16384, 16384, 1024), 8e-7, known).plan is None
+
+
+@pytest.mark.parametrize("error", [0, -1e-5, float("nan"), float("inf"), True, "tf32", [1e-5]])
+def test_a_bound_that_cannot_be_is_a_sentence(error: Any) -> None:
+    with pytest.raises(LabError, match=r"error is .+ Give a number above 0 such as 1e-5"):
+        cube(4096, error)
+
+
+def test_a_workspace_below_0_is_a_sentence() -> None:
+    with pytest.raises(LabError, match=r"The workspace is -1 bytes. Give 0 or more"):
+        cube(4096, 1e-5, workspace=-1)

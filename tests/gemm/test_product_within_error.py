@@ -1,0 +1,142 @@
+"""What ``matmul`` runs for a stated error. The GPU is pretended: NumPy multiplies."""
+
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pytest
+from record_samples import DEVICE
+
+import sgemm_lab
+from sgemm_lab import lab
+from sgemm_lab.errors import LabError
+from sgemm_lab.gemm import product
+from sgemm_lab.gemm.dispatch import product as plain
+from sgemm_lab.gemm.policy import Way
+from sgemm_lab.gemm.strassen.plan import make_plan
+from sgemm_lab.kernel import Kernel, load_kernel
+
+HERE = SimpleNamespace(id=0)
+
+
+class GpuArray(np.ndarray[Any, Any]):
+    """A NumPy array with what CuPy's have."""
+
+    device = HERE
+
+    @property
+    def data(self) -> Any:  # type: ignore[override]
+        return SimpleNamespace(ptr=self.ctypes.data)
+
+
+def on_gpu(array: Any) -> Any:
+    return np.asarray(array, "float32").view(GpuArray)
+
+
+CUPY = SimpleNamespace(
+    ndarray=GpuArray,
+    empty=lambda shape, dtype: on_gpu(np.full(shape, np.nan)),
+    ascontiguousarray=lambda x: on_gpu(np.ascontiguousarray(x)),
+    cuda=SimpleNamespace(Device=lambda: HERE),
+)
+
+
+class Multiplies:
+    """Multiplies in NumPy, and notes by whom."""
+
+    def __init__(self, name: str, names: list[str]) -> None:
+        self.name, self._names = name, names
+
+    def __call__(self, a: Any, b: Any, c: Any) -> None:
+        self._names.append(self.name)
+        c[...] = a @ b
+
+    def kernel_for(self, _: Any) -> Kernel:
+        return load_kernel("quads")
+
+
+def _over(leaf: Any) -> str:
+    return f" over {leaf.name}" if leaf else ""
+
+
+def forget() -> None:
+    for function in (product._choose, product._known, product._loaded):
+        function.cache_clear()
+
+
+@pytest.fixture
+def ran(monkeypatch: pytest.MonkeyPatch) -> Any:
+    """By whom it was multiplied."""
+    names: list[str] = []
+    dispatcher = Multiplies("dispatcher", names)
+    for room in (plain, product):
+        monkeypatch.setattr(room, "require_gpu", lambda: CUPY)
+        monkeypatch.setattr(room, "dispatcher", lambda _: dispatcher)
+    monkeypatch.setattr(product, "has_gpu", lambda: True)
+    monkeypatch.setattr(product, "current_device", lambda: DEVICE)
+    monkeypatch.setattr(product, "LoadedKernel", lambda kernel: Multiplies(kernel.name, names))
+    monkeypatch.setattr(
+        product,
+        "GpuProduct",
+        lambda plan, leaf: Multiplies(f"{plan.levels} levels{_over(leaf)}", names),
+    )
+    forget()
+    yield names
+    forget()
+
+
+def test_the_chosen_way_is_run(ran: list[str]) -> None:
+    a, b = on_gpu(np.ones((1024, 1024))), on_gpu(np.ones((1024, 1024)))
+    out = on_gpu(np.zeros((1024, 1024)))
+    for error, by in ((None, "dispatcher"), ("fp32", "warp_groups_fp32"), (1e-6, None)):
+        assert sgemm_lab.matmul(a, b, out, error=error) is out
+        assert (out == 1024).all()
+        assert ran.pop() == (by or sgemm_lab.choice(1024, 1024, 1024, error=error).name)
+    small = on_gpu(np.ones((3, 100)))
+    assert (sgemm_lab.matmul(small, small.T, error="fp32") == 100).all()
+    assert ran == ["dispatcher"]
+
+
+def test_strassens_product_is_run_where_it_is_chosen(
+    ran: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    size = (8, 8, 8)
+    plan = make_plan(size, 2, 10**6)
+    ones = on_gpu(np.ones((8, 8)))
+    for kernel, by in (("quads", "2 levels"), ("promoted", "2 levels over promoted")):
+        way = Way(size, load_kernel(kernel), plan, 1e-6, 1.0, "NVIDIA H200")
+        monkeypatch.setattr(product, "choose", lambda *_, way=way: way)
+        forget()
+        assert (sgemm_lab.matmul(ones, ones, error=1e-5, workspace=10**6) == 8).all()
+        assert ran.pop() == by
+    assert sgemm_lab.choice(*size, error=1e-5).workspace_bytes == plan.workspace_bytes > 0
+
+
+def test_a_choice_on_a_gpu_names_the_dispatchers_kernel(ran: list[str]) -> None:
+    assert sgemm_lab.choice(100, 100, 100).name == "quads"
+    assert sgemm_lab.choice(4096, 4096, 4096, error="fp32").name == "warp_groups_fp32"
+    assert ran == []
+
+
+def test_without_a_gpu_it_tells_of_the_one_that_was_recorded(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(product, "has_gpu", lambda: False)
+    way = sgemm_lab.choice(4096, 4096, 4096, error="fp32")
+    assert (way.name, way.gpu) == ("warp_groups_fp32", "NVIDIA H200")
+    assert lab.choice(4096, 4096, 4096, error="fp32") == way
+
+
+def test_what_cannot_be_is_a_sentence_even_where_the_product_is_empty(ran: list[str]) -> None:
+    empty = on_gpu(np.ones((0, 4)))
+    assert sgemm_lab.matmul(empty, empty.T, error=1e-5).shape == (0, 0)
+    for call in (
+        lambda: sgemm_lab.matmul(empty, empty.T, error="tf32"),
+        lambda: sgemm_lab.choice(4, 4, 4, error=[1e-5]),  # type: ignore[arg-type]
+    ):
+        with pytest.raises(LabError, match="Give a number above 0"):
+            call()
+    for extent in (0, 2.5, 2**25):
+        with pytest.raises(LabError, match=r"N is .+ Give a whole number from 1 to 16,777,216"):
+            sgemm_lab.choice(4, extent, 4)  # type: ignore[arg-type]
+    assert ran == []

@@ -1,0 +1,231 @@
+"""The record of Strassen's product: its form, how it is taken, and what the book's says."""
+
+import json
+from itertools import permutations
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from pretended_engine import Library, Watched, on_gpu, pretend
+from record_samples import DEVICE, run
+
+from sgemm_lab.errors import LabError
+from sgemm_lab.gemm.strassen import measure
+from sgemm_lab.gemm.strassen.error import INPUTS, bound, expected_growth, norm_error, sampled_rows
+from sgemm_lab.gemm.strassen.model import best_plan, book_machine, foretell
+from sgemm_lab.gemm.strassen.plan import Plan, make_plan
+from sgemm_lab.kernel import load_kernel
+from sgemm_lab.records.gpu_record import Measurement
+from sgemm_lab.records.json_files import RunFile
+from sgemm_lab.records.strassen import FEWER, StrassenRun, latest, scores
+
+EMPTY = StrassenRun("2026-01-02T03:04:05Z", "580", "13.0", "13.0", "14.2", "0.1.0", "cublasSgemm")
+
+
+def small(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let a record be of few and small products, on a pretended GPU."""
+    pretend(monkeypatch)
+    library = Library()
+    monkeypatch.setattr(measure, "require_gpu", lambda: library)
+    monkeypatch.setattr(measure, "GpuProduct", Watched)
+    monkeypatch.setattr(measure, "current_device", lambda: DEVICE)
+    monkeypatch.setattr(measure, "new_run", run)
+    monkeypatch.setattr(measure, "cublas", lambda: taking)
+    monkeypatch.setattr(measure, "SIZES", {(16, 16, 16): 1, (12, 20, 28): 2})
+    monkeypatch.setattr(measure, "ALL_WAYS", {(12, 20, 28): 2})
+    monkeypatch.setattr(measure, "ERROR_SIZES", {32: 2})
+    monkeypatch.setattr(measure, "EXACT_SIZES", ((3, 5, 7), (8, 8, 8)))
+    monkeypatch.setattr(measure, "EXACT_LEVELS", 1)
+    monkeypatch.setattr(measure, "INSIDE_SIZES", {(12, 20, 28): 2})
+    monkeypatch.setattr(measure, "device_target", lambda: "sm_90")
+    monkeypatch.setattr(measure, "LoadedKernel", lambda _kernel: taking)
+
+
+def taking(a: Any, b: Any, c: Any) -> None:
+    c[:] = a @ b
+
+
+class Dispatcher:
+    @staticmethod
+    def kernel_for(size: Any) -> Any:
+        return load_kernel("stream_k")
+
+
+def raced(products: dict[str, Any], size: Any, *_: Any, **__: Any) -> list[Any]:
+    return [Measurement(name, "", *size, 1, (0.25, 0.5, 0.75)) for name in products]
+
+
+@pytest.fixture
+def taken(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> tuple[Path, StrassenRun]:
+    small(monkeypatch)
+    monkeypatch.setattr(measure, "race", raced)
+    monkeypatch.setattr(measure, "dispatcher", lambda _device: Dispatcher)
+    return measure.take_strassen_record(tmp_path, tuple(measure.SIZES))
+
+
+def test_a_record_is_taken_item_by_item(taken: tuple[Path, StrassenRun]) -> None:
+    path, found = taken
+    assert FEWER.load(path).runs == (found,)
+    assert found.complete
+    assert found.exact == 2 * (1 + 2)  # sizes; ways of no level and of one
+    assert [len(times.ways) for times in found.times] == [2, 6]
+    last = found.times[1].ways[-1]
+    assert (last.schedules, last.leaf) == (("twice",), (3, 8, 8))
+    assert last.products == last.additions == (0.25, 0.5, 0.75)
+    assert found.times[0].share(found.times[0].ways[0]) == 1
+    assert [one.inputs for one in found.errors] == list(INPUTS)
+    assert all(0 < error < 1e-5 for one in found.errors for error in (one.cublas, *one.levels))
+    (inside,) = found.inside
+    assert (inside.kernel, inside.arithmetic) == ("warp_groups_fp32", "3xtf32")
+    assert [one.inputs for one in inside.errors] == list(INPUTS)
+    (times,) = inside.times
+    assert [way.schedules for way in times.ways] == [(), ("lean",), ("lean", "lean"), ("twice",)]
+    assert {way.kernel for way in times.ways} == {"warp_groups_fp32"}
+    scored = [(s.arithmetic, s.size, s.levels) for s in scores(FEWER.load(path))]
+    assert scored == [
+        ("strassen", (16, 16, 16), 1), ("strassen", (12, 20, 28), 1),
+        ("strassen+3xtf32", (12, 20, 28), 1),
+    ]  # fmt: skip
+
+
+def test_an_older_gpu_leaves_the_kernel_of_warp_groups_out(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    small(monkeypatch)
+    monkeypatch.setattr(measure, "race", raced)
+    monkeypatch.setattr(measure, "dispatcher", lambda _device: Dispatcher)
+    monkeypatch.setattr(measure, "device_target", lambda: "sm_80")
+    told: list[str] = []
+    _, found = measure.take_strassen_record(tmp_path, ((16, 16, 16),), progress=told.append)
+    assert (found.complete, found.inside) == (True, ())
+    assert "warp_groups_fp32 is left out: it needs sm_90" in told[-1]
+
+
+def test_levels_are_products_whose_errors_stand_beside_those_of_kernels(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    small(monkeypatch)
+    found = measure.products_by_levels()
+    levels = range(1, measure.MOST_LEVELS + 1)
+    assert list(found) == [
+        *(f"strassen:levels={one}" for one in levels),
+        *(f"strassen+3xtf32:levels={one}" for one in levels),
+    ]
+    inside = load_kernel("warp_groups_fp32").fingerprint
+    assert [fingerprint for _, fingerprint in found.values()] == [""] * 4 + [inside] * 4
+    random = np.random.RandomState(3)
+    a, b = (on_gpu(random.uniform(-1, 1, shape)) for shape in ((32, 48), (48, 16)))
+    for product, _ in found.values():
+        c = on_gpu(np.full((32, 16), np.nan))
+        product(a, b, c)
+        assert np.allclose(c, a @ b, atol=1e-4)
+    monkeypatch.setattr(measure, "device_target", lambda: "sm_80")
+    assert len(measure.products_by_levels()) == measure.MOST_LEVELS
+
+
+def test_a_wrong_product_ends_the_record(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    small(monkeypatch)
+
+    def wrong(self: Any, a: Any, b: Any, c: Any) -> None:
+        c[:] = a @ b + 1
+
+    monkeypatch.setattr(Watched, "__call__", wrong)
+    with pytest.raises(LabError, match="C of whole numbers is not exact"):
+        measure.take_strassen_record(tmp_path, ())
+
+
+def test_a_file_of_another_form_is_refused(tmp_path: Path) -> None:
+    store = RunFile(FEWER, tmp_path, DEVICE, EMPTY)
+    store.put(exact=3)
+    RunFile(FEWER, tmp_path, DEVICE, EMPTY).put(complete=True)
+    assert len(FEWER.load(store.path).runs) == 1
+    data = json.loads(store.path.read_text())
+    for change, words in (({"format": 9}, "has format 9"), ({"gpu": 3}, "does not fit the form")):
+        store.path.write_text(json.dumps({**data, **change}))
+        with pytest.raises(LabError, match=words):
+            FEWER.load(store.path)
+    store.path.write_text("{")
+    with pytest.raises(LabError, match="is not complete JSON"):
+        FEWER.load(store.path)
+
+
+def test_errors_are_norm_wise_over_rows() -> None:
+    a, b = np.eye(3, dtype="float32"), np.ones((3, 2), dtype="float32")
+    c = np.ones((3, 2), dtype="float32")
+    c[1] = 2
+    assert norm_error(np, a, b, c, [0, 2]) == 0
+    assert norm_error(np, a, b, c, [0, 1]) == pytest.approx(0.5**0.5)
+    assert sampled_rows(3) == [0, 1, 2]
+    assert (sampled_rows(1), len(sampled_rows(1000))) == ([0], 64)
+    assert expected_growth() == pytest.approx(3.5**0.5)
+    assert 4 < bound(4096, 1) / bound(4096, 0) < 5
+
+
+# What the book's record says.
+
+(RECORD,) = FEWER.load_all()
+RUN, MACHINE = latest(RECORD), book_machine(RECORD.gpu)
+
+
+def test_the_goals_are_reached() -> None:
+    for n, wanted in ((16384, 1.34), (32768, 1.55)):
+        times = RUN.at(n)
+        chosen = best_plan(times.size, MACHINE).schedules
+        way = next(way for way in times.ways if way.schedules == chosen)
+        assert times.share(way) >= wanted
+
+
+def test_what_the_model_takes_is_never_slower_than_no_levels() -> None:
+    for times in RUN.times:
+        chosen = best_plan(times.size, MACHINE).schedules
+        way = next(way for way in times.ways if way.schedules == chosen)
+        assert times.tflops(way.seconds) >= times.tflops(times.ways[0].seconds)
+
+
+def test_over_tensor_cores_two_levels_err_less_than_cublas_and_pay_less_than_over_fp32() -> None:
+    (inside,) = RUN.inside
+    found = [one for one in inside.errors if one.k == 16384]
+    assert [one.inputs for one in found] == list(INPUTS)
+    assert all(one.levels[2] < one.cublas for one in found)
+    gains = []
+    for part in (RUN, inside):
+        times = next(one for one in part.times if one.m == 16384)
+        speeds = {way.schedules: times.tflops(way.seconds) for way in times.ways}
+        gains.append(speeds["lean", "twice"] / speeds[()])
+    assert 1.1 < gains[1] < gains[0]
+
+
+def test_the_model_foretells_within_a_few_percent() -> None:
+    for times in RUN.times:
+        for way in times.ways:
+            if min(way.leaf) >= 2048 and times.m == times.n == times.k:
+                told = foretell(Plan(times.size, way.schedules), MACHINE).seconds
+                flop = 2 * times.m * times.n * times.k
+                assert told == pytest.approx(flop / times.tflops(way.seconds) / 1e12, rel=0.06)
+
+
+def test_where_a_level_pays_its_gain_is_foretold_within_a_few_percent() -> None:
+    gains = 0
+    for times in RUN.times:
+        measured = {way.schedules: times.tflops(way.seconds) for way in times.ways}
+        unaligned = times.k % 4 or times.n % 4
+        plans = [make_plan(times.size, levels) for levels in range(4)]
+        known = [p for p in plans if p.schedules in measured and min(p.leaf) >= 2048]
+        for plan, before in permutations(known, 2):
+            levels = plan.levels - before.levels
+            if levels > 0:
+                told = foretell(before, MACHINE).seconds / foretell(plan, MACHINE).seconds
+                gain = measured[plan.schedules] / measured[before.schedules]
+                if told > 1:
+                    assert told < (1.07 if unaligned and before.levels else 1.04) ** levels * gain
+                    gains += 1
+    assert gains > 10
+
+
+def test_errors_at_most_double_with_a_level() -> None:
+    """Against no levels: a leaf whose kernel shares out K errs less than one whose does not."""
+    for found in RUN.errors:
+        if found.inputs in ("uniform", "normal", "positive"):
+            for levels, error in enumerate(found.levels):
+                assert error <= 2**levels * found.levels[0]

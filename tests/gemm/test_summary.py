@@ -1,0 +1,85 @@
+"""Geometric mean, least share, rank correlation."""
+
+from dataclasses import replace
+
+import pytest
+from hypothesis import assume, given
+from hypothesis import strategies as st
+from record_samples import record, run, samples
+
+from sgemm_lab.errors import LabError
+from sgemm_lab.gemm.dispatch.shapes import FORTY_SHAPES, SEARCHED, SQUARES
+from sgemm_lab.gemm.dispatch.summary import forty, rank_correlation
+from sgemm_lab.kernel import Size, load_kernel
+from sgemm_lab.records.gpu_record import Measurement
+
+NAIVE = load_kernel("naive")
+
+
+def taken(size: Size, share: float) -> list[Measurement]:
+    m, n, k = size
+    return [
+        Measurement("matmul", NAIVE.fingerprint, m, n, k, 1, (1 / share,), picked="naive"),
+        Measurement("cublas", "", m, n, k, 1, (1.0,)),
+    ]
+
+
+def test_there_are_forty_different_shapes_and_no_search_measures_one() -> None:
+    assert len(set(FORTY_SHAPES)) == len(FORTY_SHAPES) == 40
+    assert len(set(SEARCHED)) == len(SEARCHED)
+    assert not set(SEARCHED) & set(FORTY_SHAPES)
+    assert set(SQUARES) <= set(SEARCHED)
+
+
+def test_the_mean_is_geometric_and_the_least_is_named() -> None:
+    first, second, third = FORTY_SHAPES[:3]
+    found = forty(record(run(*taken(first, 0.5), *taken(second, 2.0), *taken(third, 1.0))))
+    assert found.geometric_mean == pytest.approx(1.0)
+    assert (found.least.size, found.least.share) == (first, pytest.approx(0.5))
+    assert len(found.missing) == 37
+    assert found.least.picked == "naive"
+
+
+def test_a_choice_of_code_that_has_changed_since_does_not_count() -> None:
+    old = [replace(m, fingerprint="old") for m in taken(FORTY_SHAPES[0], 0.5)]
+    with pytest.raises(LabError, match=r"not measured on NVIDIA H200\. Run 'sgemm-lab shapes'"):
+        forty(record(run(*old)))
+    with pytest.raises(LabError, match="not measured"):
+        forty(record(run(samples("naive", 1.0), samples("cublas", 1.0))))
+
+
+def test_of_two_runs_the_latest_choice_speaks() -> None:
+    size = FORTY_SHAPES[0]
+    tiled = load_kernel("tiled")
+    later = [
+        replace(m, picked="tiled", fingerprint=tiled.fingerprint) if m.picked else m
+        for m in taken(size, 0.8)
+    ]
+    found = forty(record(run(*taken(size, 0.5)), run(*later, date="2026-02-02T03:04:05Z")))
+    (score,) = found.scores
+    assert (score.picked, score.share) == ("tiled", pytest.approx(0.8))
+
+
+values = st.lists(st.integers(-5, 5).map(float), min_size=2, max_size=12)
+
+
+@given(values, st.randoms())
+def test_the_rank_correlation_asks_only_for_the_order(one: list[float], dice: object) -> None:
+    assume(len(set(one)) > 1)
+    assert rank_correlation(one, [value**3 + 7 for value in one]) == pytest.approx(1)
+    assert rank_correlation(one, [-value for value in one]) == pytest.approx(-1)
+
+
+def test_the_rank_correlation_of_a_known_case() -> None:
+    # Ranks 1 2 3 4 5 against 2 1 4 3 5: 1 − 6·4 / (5·24) = 0.8.
+    assert rank_correlation([1, 2, 3, 4, 5], [20, 10, 40, 30, 50]) == pytest.approx(0.8)
+    # Ties share a rank: 1.5 1.5 3 against 1 2 3.
+    assert rank_correlation([1, 1, 2], [1, 2, 3]) == pytest.approx(0.8660254)
+
+
+@pytest.mark.parametrize(("one", "other"), [([1.0], [1.0]), ([1.0, 1.0], [1.0, 2.0])])
+def test_without_an_order_there_is_no_rank_correlation(
+    one: list[float], other: list[float]
+) -> None:
+    with pytest.raises(LabError, match="different values on both sides"):
+        rank_correlation(one, other)

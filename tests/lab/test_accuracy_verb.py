@@ -1,0 +1,52 @@
+"""Errors on pages: they are those of the record, and what is not measured is a sentence."""
+
+import numpy as np
+import pytest
+from error_samples import RECORDED, book
+
+from sgemm_lab import lab
+from sgemm_lab.errors import LabError
+from sgemm_lab.lab import session
+from sgemm_lab.lab.accuracy import contributions
+from sgemm_lab.lab.pictures.formats import split_panel
+from sgemm_lab.records.gpu_record import INPUTS
+from sgemm_lab.text import error_text
+
+
+@pytest.fixture
+def recorded(monkeypatch: pytest.MonkeyPatch) -> None:
+    found = book()
+    monkeypatch.setattr(session, "book_records", lambda: found)
+
+
+@pytest.mark.usefixtures("recorded")
+def test_errors_are_found_by_class_and_length() -> None:
+    found = lab.errors(*RECORDED)
+    assert found.of("promoted", "unit", 1024) == pytest.approx(5e-8)
+    assert found.of("cublas_fp16", "large") == np.inf
+    assert found.worst("promoted", "cublas", ["half", "wide"]) == pytest.approx(0.5)
+    table = repr(found.table())
+    assert table.count("lost") == 1
+    assert all(words in table for words in (*INPUTS.values(), "cuBLAS TF32", "promoted"))
+    assert "K = 16,384" in repr(found.by_length("half"))
+
+
+@pytest.mark.usefixtures("recorded")
+def test_what_was_not_measured_is_a_sentence() -> None:
+    with pytest.raises(LabError, match="Errors of 'naive' are not recorded at K = 4096"):
+        lab.errors("naive").of("naive")
+    with pytest.raises(LabError, match="cuBLAS in tf32 is not recorded at 64³"):
+        lab.library("tf32", 64)
+
+
+def test_three_products_leave_what_fp32_rounds_away_and_one_does_not() -> None:
+    left = contributions()
+    assert 1e-4 < left["one"] < 5e-4
+    assert left["four"] <= left["three"] < 2.0**-23
+    assert lab.contributions()["one"] == error_text(left["one"])
+    assert error_text(2.44e-7) == "2.4·10⁻⁷"
+
+
+def test_two_parts_hold_all_but_two_bits() -> None:
+    assert "2 are left" in split_panel("In two").text
+    assert "TF32 has 8 bits of exponent and 10 of fraction" in lab.formats("Formats").text

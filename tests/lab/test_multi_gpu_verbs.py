@@ -1,0 +1,162 @@
+"""The verbs of several GPUs: they draw and run the engine's plans, and read the record."""
+
+from importlib import import_module
+from typing import Any
+
+import pytest
+
+from sgemm_lab import lab
+from sgemm_lab.errors import LabError
+from sgemm_lab.multi_gpu.layouts import make_plan
+from sgemm_lab.multi_gpu.queries import findings, flop_per_link_byte, median
+from sgemm_lab.multi_gpu.run_plan import Outcome
+from sgemm_lab.records.multi_gpu import SEVERAL
+
+(RECORD,) = SEVERAL.load_all()
+PLANS = [("rows", 2), ("rows", 4), ("summa", 4), ("cannon", 4), ("cannon", 9)]
+
+
+def area(tile: tuple[int, int, int, int]) -> int:
+    return tile[2] * tile[3]
+
+
+@pytest.mark.parametrize(("layout", "gpus"), PLANS)
+def test_the_widget_shows_every_product_and_every_byte_of_the_plan(layout: str, gpus: int) -> None:
+    size = 360
+    plan = make_plan(layout, (size, size, size), gpus)
+    (shown,) = lab.gpu_tiles((layout, gpus), size=size).plans
+    products = [one for now in shown["rounds"] for one in now["products"]]
+    made = sum(area(one["c"]) * one["a"][3] for one in products)
+    assert made == size**3
+    for one in products:
+        (a_row, a_column, m, k), (b_row, b_column, k_too, n) = one["a"], one["b"]
+        assert one["c"] == (a_row, b_column, m, n)
+        assert (a_column, k) == (b_row, k_too)
+    moved = [one for now in shown["rounds"] for one in now["transfers"]]
+    assert sum(one["bytes"] for one in moved) == sum(
+        step.tile.bytes for share in plan.shares for step in share.receives
+    )
+    assert all(one["bytes"] == 4 * area(one["tile"]) for one in moved)
+
+
+@pytest.mark.parametrize(
+    ("layout", "gpus", "share"), [("rows", 2, 2), ("cannon", 4, 4), ("cannon", 9, 8)]
+)
+def test_flop_for_each_byte_are_a_share_of_n(layout: str, gpus: int, share: int) -> None:
+    assert flop_per_link_byte(layout, 720, gpus) == pytest.approx(720 / share)
+
+
+def test_what_is_foretold_and_measured_comes_from_the_record() -> None:
+    found = lab.several()
+    times = found.product(4, 16384, "cannon")
+    assert times in [one for run in RECORD.runs for one in run.products]
+    assert found.predicted(times, overlap=False) > found.predicted(times, overlap=True)
+    assert found.ms(times.overlap) == 1e3 * median(times.overlap)
+    fast, slow = found.without_peer_access()
+    assert fast > 10 * slow
+    assert found.ridge == pytest.approx(found.tflops * 1e12 / found.link().bytes_per_second)
+
+
+def test_closing_box_carries_the_rates_of_the_record_to_its_factor() -> None:
+    found = lab.several()
+    one, four = found.product(1, 16384), found.product(4, 16384, "cannon")
+    text = found.closing(4, 16384, "cannon").text
+    assert [line.partition(":")[0] for line in text.splitlines()] == [
+        "Was bound by", "What changed", "Factor", "Bound now by"
+    ]  # fmt: skip
+    assert f"= {median(one.overlap) / median(four.overlap):.2f} measured" in text
+    assert f"reached {four.tflops:.1f}, {100 * four.efficiency:.1f} %." in text
+    assert four.tflops / four.efficiency == pytest.approx(4 * found.tflops)
+
+
+def test_the_latest_run_counts() -> None:
+    case = (2, 8192, "rows")
+    dates = [
+        run.date for run in RECORD.runs
+        if any((t.case.gpus, t.case.n, t.case.layout) == case for t in run.products)
+    ]  # fmt: skip
+    (latest,) = [run for run in RECORD.runs if run.date == max(dates)]
+    assert lab.several().product(*case) in latest.products
+
+
+def test_what_was_not_measured_is_said() -> None:
+    with pytest.raises(
+        LabError, match="3×3×3 on 2 GPUs by rows, cublas inside and carried by copy"
+    ):
+        lab.several().product(2, 3)
+    with pytest.raises(LabError, match="This way of the product was not measured"):
+        median(None)
+    with pytest.raises(LabError, match="no record of several GPUs"):
+        findings([])
+
+
+def test_events_are_the_records_own_and_a_model_says_that_it_is_one() -> None:
+    widget = lab.gpu_timeline()
+    recorded = [
+        run for run in widget.runs if "recorded" in run["note"] and "model" not in run["note"]
+    ]
+    assert recorded
+    pieces = {
+        (1e3 * p.start, 1e3 * p.end)
+        for run in RECORD.runs
+        for one in run.timelines
+        for p in one.pieces
+    }
+    for run in recorded:
+        assert {(span["start"], span["end"]) for span in run["spans"]} <= pieces
+    for run in widget.runs:
+        assert ("model" in run["label"]) == (run not in recorded)
+    assert any(run["label"].startswith("4 GPUs") for run in widget.runs)  # fmt: skip
+
+
+def test_the_rate_on_paper_is_the_measured_one() -> None:
+    assert lab.many_gpus().tflops == pytest.approx(lab.several().tflops)
+
+
+def test_the_roofline_says_from_where_arithmetic_bounds() -> None:
+    assert "1024³ on all sizes stand right of the ridge" in repr(lab.several().roof_picture())
+
+
+def test_a_plan_runs_in_numpy_where_there_is_no_gpu() -> None:
+    shown = repr(lab.on_gpus("summa", (50, 60, 70), gpus=6))
+    assert "Run in NumPy" in shown
+    assert [line[:5] for line in shown.splitlines()[1:7]] == [f"GPU {gpu}" for gpu in range(6)]
+    with pytest.raises(LabError, match="needs a square number"):
+        lab.on_gpus("cannon", 50, gpus=3)
+
+
+@pytest.fixture
+def four_gpus(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
+    """Pretend that there are four; note what they are given."""
+    given: list[Any] = []
+
+    def multiply(plan: Any, team: Any, inside: str, transport: str, **_: Any) -> Outcome:
+        given.append((plan, inside, transport))
+        return Outcome(plan.gpus, transport, 2e-3, 100.0, 0.1, True)
+
+    class Sentences:
+        def __enter__(self) -> None: ...
+        def __exit__(self, *_: object) -> None: ...
+
+    for name, value in {
+        "has_gpu": lambda: True,
+        "gpu_count": lambda: 4,
+        "alone": lambda gpus, nccl: None,
+        "in_a_sentence": Sentences,
+        "multiply": multiply,
+    }.items():
+        monkeypatch.setattr(import_module("sgemm_lab.lab.multi_gpu"), name, value)
+    return given
+
+
+def test_where_there_are_enough_gpus_the_same_plan_runs_there(four_gpus: list[Any]) -> None:
+    shown = repr(lab.on_gpus("cannon", 64, gpus=4))
+    assert four_gpus == [(make_plan("cannon", (64, 64, 64), 4), "cublas", "copy")]
+    assert "On 4 GPUs in 2 ms: 100 TFLOP/s" in shown
+    assert "in NumPy" in repr(lab.on_gpus("rows", 64, gpus=5))
+
+
+def test_the_panel_names_what_each_gpu_has() -> None:
+    shown = lab.over_gpus("Cannon", "cannon", 4, says="**N/4**")
+    assert "GPU 1 has A[0:2520, 2520:5040] and B[2520:5040, 2520:5040]" in shown.text
+    assert shown.html.count("<rect") == 2 * 12

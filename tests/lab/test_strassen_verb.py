@@ -1,0 +1,69 @@
+"""Strassen's product as a page tells of it."""
+
+import re
+import sys
+
+import pytest
+
+from sgemm_lab import lab
+from sgemm_lab.errors import LabError
+from sgemm_lab.records.json_files import Kind
+
+MODULE = sys.modules["sgemm_lab.lab.strassen"]  # lab.fewer is the verb
+
+
+def test_tables_come_from_the_record() -> None:
+    found = lab.fewer()
+    lines = found.levels_table(16384).text.splitlines()
+    assert len(lines) == 1 + 5 + 1
+    way = found.best(16384)
+    assert f"{found.tflops(16384, way):.1f}" in lines[1 + way.levels]
+    assert "lean + twice" in found.ways_table(16384, 3).text
+    assert found.plain(16384).levels == 0
+    assert "uniform in 0 to 1" in found.errors_table(4096).text
+    assert len(found.others_table().text.splitlines()) == 1 + len(found.run.others) + 1
+    assert found.grown(16384, 1) == pytest.approx(found.growth, rel=0.1)
+    with pytest.raises(LabError, match="not measured at 100×100×100"):
+        found.at(100)
+    with pytest.raises(LabError, match="Errors of odd matrices were not measured"):
+        found.errors(4096, "odd")
+    with pytest.raises(LabError, match="twice was not measured at 2048"):
+        found.way(2048, ("twice",))
+
+
+def test_its_box_has_the_four_lines_of_every_box() -> None:
+    box = lab.fewer().closing(16384)
+    for term in ("Was bound by", "What changed", "Factor", "Bound now by"):
+        assert term in box.text
+        assert f"{term}</dt>" in box.html
+
+
+def test_a_reader_can_divide_the_factors_of_its_box_again() -> None:
+    factor = next(line for line in lab.fewer().closing(16384).text.splitlines() if "Factor" in line)
+    quotients = re.findall(r"([\d.]+) ÷ ([\d.]+)(?: TFLOP/s)? = ([\d.]+) (\w+)", factor)
+    assert [kind for *_, kind in quotients] == ["predicted", "measured"]
+    for above, below, found, _ in quotients:
+        assert float(above) / float(below) == pytest.approx(float(found), abs=0.006)
+
+
+def test_its_errors_are_written_as_those_of_the_book() -> None:
+    found = lab.fewer()
+    row = next(line for line in found.errors_table(4096).text.splitlines() if "±0.5" in line)
+    told = [float(cell) for cell in row.split("±0.5")[1].split()]
+    errors = found.errors(4096)
+    assert told == pytest.approx([1e6 * e for e in (errors.cublas, *errors.levels)], rel=0.06)
+    assert lab.error_text(2.34e-06) == "2.3·10⁻⁶"
+    assert "·10⁻" in lab.strassen(levels=1, size=64).text
+
+
+def test_it_multiplies_in_numpy_where_no_gpu_is(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(MODULE, "has_gpu", lambda: False)
+    told = lab.strassen(levels=1, size=64)
+    assert "64³, in NumPy" in told.text
+    assert "7 of 32³" in told.text
+
+
+def test_without_a_record_it_says_how_to_take_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Kind, "load_all", lambda self: [])
+    with pytest.raises(LabError, match="Run 'sgemm-lab strassen record' on a GPU"):
+        lab.fewer()

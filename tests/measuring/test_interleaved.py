@@ -1,0 +1,340 @@
+"""The race, timed by a GPU whose clock the tests turn; and what nvidia-smi says."""
+
+import math
+import statistics
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from sgemm_lab.errors import LabError
+from sgemm_lab.measuring import interleaved as measure
+from sgemm_lab.measuring.interleaved import (
+    Budget,
+    TimingInterrupted,
+    WatchCard,
+    input_set_count,
+    is_graphed,
+    race,
+)
+from sgemm_lab.records.gpu_record import Measurement, Spread
+
+SIZE = (4, 4, 4)  # 192 bytes of matrices
+BUDGET = Budget(seconds=1.0, min_samples=2, max_samples=50, warm_up_seconds=0.5)
+
+
+class Gpu:
+    """Stands in for CuPy: its clock moves by what a product costs, and by nothing else."""
+
+    def __init__(self, l2_bytes: int = 0) -> None:
+        gpu = self
+        self.now = 0.0
+        self.held: list[int] = []
+
+        class Event:
+            def record(self, _: Any) -> None:
+                self.at = gpu.now
+
+            def synchronize(self) -> None:
+                assert self.at <= gpu.now
+
+        class Stream:
+            def __init__(self, *, non_blocking: bool) -> None:
+                assert non_blocking
+
+            def __enter__(self) -> None: ...
+            def __exit__(self, *_: Any) -> None: ...
+            def synchronize(self) -> None: ...
+
+            def begin_capture(self) -> None:
+                gpu.captured = []
+
+            def end_capture(self) -> Any:
+                launches, gpu.captured = gpu.captured, None
+                return SimpleNamespace(launch=lambda _: gpu.replay(launches))
+
+        self.captured: list[float] | None = None
+        self.cuda = SimpleNamespace(
+            Event=Event,
+            Stream=Stream,
+            Device=lambda: SimpleNamespace(attributes={"L2CacheSize": l2_bytes}),
+            get_elapsed_time=lambda start, stop: (stop.at - start.at) * 1e3,
+            memory=SimpleNamespace(OutOfMemoryError=MemoryError),
+        )
+        self.random, self.empty = np.random, np.empty
+        self.float32, self.int64 = np.float32, np.int64
+
+    def replay(self, launches: list[float]) -> None:
+        self.replays += 1
+        self.now += sum(launches)
+
+    replays = 0
+
+    def product(
+        self, seconds: float, calls: list[str] | None = None, name: str = ""
+    ) -> Callable[[Any, Any, Any], None]:
+        def multiply(a: Any, b: Any, c: Any) -> None:
+            if self.captured is None:
+                self.now += seconds
+            else:
+                self.captured.append(seconds)
+            if calls is not None:
+                calls.append(name)
+
+        return multiply
+
+
+@pytest.fixture
+def gpu(monkeypatch: pytest.MonkeyPatch) -> Gpu:
+    gpu = Gpu()
+    use(gpu, monkeypatch)
+    return gpu
+
+
+def use(gpu: Gpu, monkeypatch: pytest.MonkeyPatch) -> None:
+    def hold(grid: Any, block: Any, arguments: tuple[Any]) -> None:
+        gpu.held.append(int(arguments[0]))
+
+    monkeypatch.setattr(measure, "require_gpu", lambda: gpu)
+    monkeypatch.setattr(measure, "load_micro", lambda *_: hold)
+
+
+def test_a_sample_is_the_time_of_one_launch(gpu: Gpu) -> None:
+    fast, slow = race({"fast": gpu.product(0.1), "slow": gpu.product(0.3)}, SIZE, BUDGET)
+    assert (fast.kernel, slow.kernel) == ("fast", "slow")
+    assert fast.seconds == pytest.approx([0.1] * 10)
+    assert slow.seconds == pytest.approx([0.3] * 4)
+    assert slow.gflops == pytest.approx(2 * 4 * 4 * 4 / 0.3 / 1e9)
+
+
+def test_a_graph_is_captured_once_and_replayed_for_every_sample(
+    gpu: Gpu, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    gpu = Gpu(l2_bytes=960)  # ten sets of inputs fill it twice
+    use(gpu, monkeypatch)
+    calls: list[str] = []
+    budget = Budget(1.0, 2, 3, warm_up_seconds=0)
+    (fast,) = race({"fast": gpu.product(0.1, calls)}, SIZE, budget, graphs=True)
+    assert len(calls) == 2 + 10  # two launches to begin with, and one for each set in the graph
+    assert (fast.launches, gpu.replays) == (10, len(fast.seconds))
+    assert fast.seconds == pytest.approx([0.1] * len(fast.seconds))
+    assert fast.graph is True
+
+
+def test_without_graphs_a_measurement_says_nothing_of_them(gpu: Gpu) -> None:
+    (plain,) = race({"plain": gpu.product(0.1)}, SIZE, BUDGET)
+    assert plain.graph is None
+    assert gpu.replays == 0
+
+
+def test_products_shorter_than_a_launch_gap_matters_for_are_graphed() -> None:
+    assert is_graphed((2048, 2048, 2048))
+    assert is_graphed((1, 16384, 16384))
+    assert not is_graphed((2049, 2049, 2049))
+
+
+def test_a_slow_product_gets_its_fewest_samples(gpu: Gpu) -> None:
+    (slow,) = race({"slow": gpu.product(7.0)}, SIZE, BUDGET)
+    assert len(slow.seconds) == BUDGET.min_samples
+
+
+def test_a_fast_product_gets_no_more_than_the_most_samples(gpu: Gpu) -> None:
+    (fast,) = race({"fast": gpu.product(0.001)}, SIZE, BUDGET)
+    assert len(fast.seconds) == BUDGET.max_samples
+
+
+def test_products_take_turns(gpu: Gpu) -> None:
+    calls: list[str] = []
+    products = {name: gpu.product(0.1, calls, name) for name in ("a", "b", "c")}
+    measured = race(products, SIZE, Budget(0.5, 2, 50, warm_up_seconds=0))
+    assert {len(m.seconds) for m in measured} == {5}
+    # Two launches each before the samples, then sample by sample.
+    assert calls == ["a"] * 2 + ["b"] * 2 + ["c"] * 2 + ["a", "b", "c"] * 5
+
+
+def test_warming_up_is_not_measured(gpu: Gpu) -> None:
+    cost = iter([9.0, 9.0, 0.4, 0.4] + [0.1] * 99)
+
+    def cold(a: Any, b: Any, c: Any) -> None:
+        gpu.now += next(cost)
+
+    (measured,) = race({"cold": cold}, SIZE, BUDGET)
+    assert max(measured.seconds) == pytest.approx(0.1)
+
+
+def test_each_launch_of_a_sample_has_inputs_of_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
+    gpu = Gpu(l2_bytes=480)
+    use(gpu, monkeypatch)
+    seen: list[tuple[int, int, int]] = []
+
+    def product(a: Any, b: Any, c: Any) -> None:
+        gpu.now += 0.1
+        seen.append((a.ctypes.data, b.ctypes.data, c.ctypes.data))
+
+    (measured,) = race({"product": product}, SIZE, BUDGET)
+    assert measured.launches == 5  # 960 bytes: twice the cache
+    assert measured.seconds == pytest.approx([0.1] * len(measured.seconds))
+    sample = seen[-5:]
+    assert len({address for launch in sample for address in launch}) == 15
+
+
+def test_the_gpu_is_held_while_the_host_queues_launches(gpu: Gpu) -> None:
+    def slow_host(a: Any, b: Any, c: Any) -> None:
+        time.sleep(0.01)
+        gpu.now += 0.2
+
+    (measured,) = race({"slow host": slow_host}, SIZE, BUDGET)
+    assert len(gpu.held) >= len(measured.seconds)
+    assert all(0.02e9 <= nanoseconds <= 0.1e9 for nanoseconds in gpu.held)
+
+
+def test_inputs_are_random_float32_within_a_half(gpu: Gpu) -> None:
+    shapes = []
+
+    def product(a: Any, b: Any, c: Any) -> None:
+        gpu.now += 1
+        shapes.append((a.shape, b.shape, c.shape))
+        for matrix in (a, b):
+            assert matrix.dtype == np.float32
+            assert np.abs(matrix).max() <= 0.5
+            assert matrix.min() < 0 < matrix.max()
+
+    race({"product": product}, (5, 6, 7), BUDGET)
+    assert set(shapes) == {((5, 7), (7, 6), (5, 6))}
+
+
+def test_a_product_that_refuses_the_size_is_left_out_and_said(gpu: Gpu) -> None:
+    def refuses(a: Any, b: Any, c: Any) -> None:
+        raise LabError("Too large a tile.")
+
+    said: list[str] = []
+    measured = race({"big": refuses, "small": gpu.product(0.1)}, SIZE, BUDGET, said.append)
+    assert [m.kernel for m in measured] == ["small"]
+    assert said == ["big is left out: Too large a tile."]
+
+
+def test_ctrl_c_carries_what_was_measured(gpu: Gpu) -> None:
+    calls: list[str] = []
+
+    def stopped(a: Any, b: Any, c: Any) -> None:
+        gpu.now += 0.1
+        calls.append("stopped")
+        if len(calls) == 2 + 5 + 3:  # before the samples, warming up, in the third sample
+            raise KeyboardInterrupt
+
+    products = {"a": gpu.product(0.1), "b": stopped}
+    with pytest.raises(TimingInterrupted) as caught:
+        race(products, SIZE, BUDGET)
+    a, b = caught.value.measurements
+    assert (len(a.seconds), len(b.seconds)) == (3, 2)
+
+
+def test_ctrl_c_before_the_first_sample_carries_nothing(gpu: Gpu) -> None:
+    def stopped(a: Any, b: Any, c: Any) -> None:
+        raise KeyboardInterrupt
+
+    with pytest.raises(TimingInterrupted) as caught:
+        race({"a": gpu.product(0.1), "b": stopped}, SIZE, BUDGET)
+    assert caught.value.measurements == []
+
+
+def test_matrices_that_memory_cannot_hold_are_a_sentence(gpu: Gpu) -> None:
+    def greedy(a: Any, b: Any, c: Any) -> None:
+        raise MemoryError
+
+    with pytest.raises(LabError, match=r"cannot hold the matrices of 4×4×4\. Choose a smaller"):
+        race({"greedy": greedy}, SIZE, BUDGET)
+
+
+@given(st.integers(1, 10**10), st.integers(0, 10**9))
+def test_input_sets_fill_l2_twice_but_stay_few(matrix_bytes: int, l2_bytes: int) -> None:
+    count = input_set_count(matrix_bytes, l2_bytes)
+    assert 1 <= count <= 512
+    assert count * matrix_bytes >= 2 * l2_bytes or count == 512
+    assert count == 1 or (count - 1) * matrix_bytes < 2 * l2_bytes
+
+
+def test_gflops_are_of_the_median_sample() -> None:
+    measured = Measurement("k", "", 10, 20, 30, 1, (1e-6, 100.0, 2e-6))
+    assert measured.flop == 2 * 10 * 20 * 30
+    assert measured.gflops == pytest.approx(12000 / 2e-6 / 1e9)
+
+
+@given(st.lists(st.floats(0, 1e6), min_size=1))
+def test_spread_is_least_median_and_most(readings: list[float]) -> None:
+    spread = Spread.of(iter(readings))
+    assert spread == Spread(min(readings), statistics.median(readings), max(readings))
+
+
+def test_no_readings_have_no_spread() -> None:
+    assert Spread.of([]) is None
+
+
+def watch(*lines: str) -> measure.CardReadings:
+    card = WatchCard()
+    card.readings = measure.CardReadings()
+    for line in lines:
+        card.take(line)
+    return card.readings
+
+
+def test_readings_of_the_card_are_taken_while_it_works() -> None:
+    taken = watch("100, 1980, 510.25, 54\n", "0, 345, 75.0, 30\n", "37, 1975, 400.5, 52\n")
+    assert taken.clock_mhz == [1980, 1975]
+    assert taken.power_w == [510.25, 400.5]
+    assert taken.temperature_c == [54, 52]
+
+
+def test_a_value_that_the_card_does_not_know_is_left_out() -> None:
+    taken = watch("99, 1980, [N/A], 54\n")
+    assert (taken.clock_mhz, taken.power_w, taken.temperature_c) == ([1980], [], [54])
+
+
+@given(st.text(alphabet=st.characters(codec="utf-8")))
+def test_garbage_from_nvidia_smi_harms_nothing(line: str) -> None:
+    taken = watch(line, "[N/A], 1, 2, 3", "Failed to initialize NVML, 1", "1, 2", "")
+    for values in (taken.clock_mhz, taken.power_w, taken.temperature_c):
+        assert not any(math.isnan(value) for value in values)
+
+
+@pytest.fixture
+def nvidia_smi(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Put a program called nvidia-smi on the path: it repeats one reading until it is ended."""
+    program = tmp_path / "nvidia-smi"
+    program.write_text(
+        f"#!{sys.executable}\nimport sys, time\nassert '--id=0' in sys.argv\n"
+        "while True:\n    print('88, 1500, 300.5, 61', flush=True)\n    time.sleep(0.01)\n"
+    )
+    program.chmod(0o755)
+    monkeypatch.setenv("PATH", str(tmp_path))
+    return program
+
+
+def test_the_card_is_watched_while_the_block_runs(nvidia_smi: Path) -> None:
+    card = WatchCard()
+    deadline = time.monotonic() + 10
+    with card as readings:
+        while len(readings.temperature_c) < 2 and time.monotonic() < deadline:
+            time.sleep(0.01)
+    assert set(readings.clock_mhz) == {1500}
+    count = len(readings.clock_mhz)
+    assert count >= 2
+    assert card._process.returncode is not None
+    time.sleep(0.05)
+    assert len(readings.clock_mhz) == count
+
+
+def test_without_nvidia_smi_there_are_no_readings(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
+    with WatchCard() as readings:
+        pass
+    assert readings == measure.CardReadings()

@@ -1,0 +1,327 @@
+"""The engine on pretended GPUs: right in every order that its events allow, and no hang."""
+
+import math
+import threading
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from pretended_gpus import Communicator, CudaError, Gpus, Graph, product
+
+from sgemm_lab.errors import LabError
+from sgemm_lab.multi_gpu import engine as engine_module
+from sgemm_lab.multi_gpu import process_group, single_gpu, topology
+from sgemm_lab.multi_gpu.engine import COPY, NCCL, Engine
+from sgemm_lab.multi_gpu.layouts import make_plan, rows
+from sgemm_lab.multi_gpu.plan import Plan
+from sgemm_lab.multi_gpu.process_group import NotInTimeError, Team
+from sgemm_lab.multi_gpu.single_gpu import BOOK, CUBLAS
+
+Patch = Callable[[Gpus], None]
+
+
+@pytest.fixture(scope="module")
+def patch() -> Any:
+    with pytest.MonkeyPatch.context() as monkeypatch:
+
+        def put(gpus: Gpus) -> None:
+            for module in (engine_module, topology, process_group):
+                monkeypatch.setattr(module, "require_gpu", lambda: gpus)
+            for module in (engine_module, process_group):
+                monkeypatch.setattr(module, "nccl_library", lambda: gpus)
+            monkeypatch.setattr(
+                engine_module, "local_product", lambda inside, stream, scratch: product(stream)
+            )
+            monkeypatch.setattr(engine_module, "Graph", lambda number: Graph(gpus, number))
+
+        yield put
+
+
+def a_team(gpus: Gpus, count: int, transport: str) -> Team:
+    devices = {gpu: gpu for gpu in range(count)}
+    nccl = transport == NCCL and count > 1
+    return Team(count, devices, {g: Communicator(gpus, g) for g in devices} if nccl else {})
+
+
+@st.composite
+def plans(draw: st.DrawFn) -> Plan:
+    layout = draw(st.sampled_from(["rows", "summa", "cannon"]))
+    gpus = draw(st.sampled_from([1, 4, 9]) if layout == "cannon" else st.integers(1, 6))
+    panels = 1 if layout == "cannon" else draw(st.integers(1, 3))
+    size = draw(st.tuples(*(st.integers(1, 12) for _ in range(3))))
+    return make_plan(layout, size, gpus, panels)
+
+
+@given(
+    plan=plans(),
+    transport=st.sampled_from([NCCL, COPY]),
+    overlap=st.booleans(),
+    seed=st.integers(0, 10**6),
+)
+@settings(deadline=None, max_examples=150)
+def test_c_is_right_in_any_order(
+    patch: Patch, plan: Plan, transport: str, overlap: bool, seed: int
+) -> None:
+    gpus = Gpus(plan.gpus, seed)
+    patch(gpus)
+    engine = Engine(plan, a_team(gpus, plan.gpus, transport), transport=transport)
+    program = engine.program(overlap=overlap)
+    for _ in range(2):
+        engine.poison()
+        program.run()
+        assert engine.check() <= 1
+
+
+@given(plan=plans(), seed=st.integers(0, 10**6))
+@settings(deadline=None, max_examples=40)
+def test_a_process_per_gpu_makes_the_same_product(patch: Patch, plan: Plan, seed: int) -> None:
+    gpus = Gpus(plan.gpus, seed)
+    patch(gpus)
+    ranks = [
+        Engine(plan, Team(plan.gpus, {rank: rank}, {rank: Communicator(gpus, rank)}))
+        for rank in range(plan.gpus)
+    ]
+    programs = [rank.program() for rank in ranks]
+    for program in programs:
+        program.queue()
+    for rank, program in zip(ranks, programs, strict=True):
+        rank.team.wait(program.streams, 10)
+    shares = [rank.workers[number].worst_share(plan) for number, rank in enumerate(ranks)]
+    assert max(shares) <= 1
+
+
+def test_a_rank_that_died_ends_the_others_in_a_sentence(patch: Patch) -> None:
+    gpus = Gpus(2)
+    patch(gpus)
+    alive = Communicator(gpus, 0)
+    engine = Engine(rows((4, 4, 4), 2), Team(2, {0: 0}, {0: alive}))
+    program = engine.program()
+    program.queue()
+    with pytest.raises(NotInTimeError, match="Has a rank died"):
+        engine.team.wait(program.streams, 0.05)
+    assert alive.aborted
+
+
+def test_a_call_that_never_comes_back_from_a_dead_rank_is_given_up(patch: Patch) -> None:
+    gpus = Gpus(2)
+    patch(gpus)
+    alive = Communicator(gpus, 0)
+    rank = Team(2, {0: 0}, {0: alive}, seconds=0.01)
+    with pytest.raises(NotInTimeError, match="Has a rank died"):
+        rank.with_others(threading.Event().wait)
+    assert alive.aborted
+
+
+def test_without_its_events_a_plan_comes_out_wrong(
+    patch: Patch, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """So the orders that the test above tries are those that matter."""
+    monkeypatch.setattr(engine_module._Order, "step", lambda *_: [])
+    wrong = 0
+    for seed in range(20):
+        gpus = Gpus(4, seed)
+        patch(gpus)
+        engine = Engine(make_plan("cannon", (8, 8, 8), 4), a_team(gpus, 4, COPY), transport=COPY)
+        engine.program().run()
+        wrong += not engine.check() <= 1
+    assert wrong > 5
+
+
+def test_transfers_have_the_higher_priority(patch: Patch) -> None:
+    gpus = Gpus(2)
+    patch(gpus)
+    engine = Engine(rows((4, 4, 4), 2), a_team(gpus, 2, COPY), transport=COPY)
+    workers = engine.workers.values()
+    assert all(w.moving.priority < stream.priority for w in workers for stream in w.work)
+
+
+def test_tiles_of_c_take_turns_between_two_streams_with_cublas_alone(patch: Patch) -> None:
+    """The book's kernels may wait for blocks of their own launch: two at once could hang."""
+    gpus = Gpus(4)
+    patch(gpus)
+    for layout, inside, lanes in (("rows", CUBLAS, 2), ("rows", BOOK, 1), ("cannon", CUBLAS, 1)):
+        plan = make_plan(layout, (8, 8, 8), 4)
+        engine = Engine(plan, a_team(gpus, 4, COPY), inside=inside, transport=COPY)
+        for worker in engine.workers.values():
+            assert len(worker.work) == lanes
+            used = {worker.lane(name) for name in worker.share.results}
+            assert used == set(range(lanes))
+        assert len(engine.program().streams) == 4 * (lanes + 1)
+        assert len(engine.program(overlap=False).streams) == 4
+
+
+@given(plan=plans(), overlap=st.booleans(), seed=st.integers(0, 10**6))
+@settings(deadline=None, max_examples=80)
+def test_graphs_make_the_same_product_again_and_again(
+    patch: Patch, plan: Plan, overlap: bool, seed: int
+) -> None:
+    gpus = Gpus(plan.gpus, seed)
+    patch(gpus)
+    engine = Engine(plan, a_team(gpus, plan.gpus, COPY), transport=COPY)
+    program = engine.program(overlap=overlap)
+    program.run()
+    program.capture()
+    for times in (1, 3):
+        for worker in engine.workers.values():
+            for name in worker.arrays.keys() - worker.share.own.keys():
+                worker.arrays[name].fill(math.nan)  # what came before, too
+        program.run(times)
+        assert engine.check() <= 1
+    program.release()
+    engine.poison()
+    program.run()
+    assert engine.check() <= 1
+
+
+@pytest.mark.parametrize(
+    ("layout", "gpus", "transport", "graphs"),
+    [
+        ("rows", 2, COPY, 2),
+        ("rows", 4, COPY, 4),  # what is copied is nobody's result: no GPU waits for another
+        ("cannon", 4, COPY, 4),
+        ("cannon", 9, COPY, 1),  # a tile goes on from where it came to
+        ("rows", 4, NCCL, 1),  # a transfer has two ends
+        ("rows", 1, COPY, 1),
+    ],
+)
+def test_gpus_that_steps_tie_together_are_found(
+    patch: Patch, layout: str, gpus: int, transport: str, graphs: int
+) -> None:
+    pretended = Gpus(gpus)
+    patch(pretended)
+    plan = make_plan(layout, (9, 9, 9), gpus)
+    engine = Engine(plan, a_team(pretended, gpus, transport), transport=transport)
+    program = engine.program()
+    groups = program._tied()
+    assert len(groups) == graphs
+    assert sorted(device for group in groups for device in group) == list(range(gpus))
+
+
+@pytest.mark.parametrize(("gpus", "graphs"), [(1, 1), (2, 2), (3, 1), (4, 1)])
+def test_two_gpus_have_a_graph_each_and_more_have_one(patch: Patch, gpus: int, graphs: int) -> None:
+    pretended = Gpus(gpus)
+    patch(pretended)
+    engine = Engine(rows((9, 9, 9), gpus), a_team(pretended, gpus, COPY), transport=COPY)
+    program = engine.program()
+    program.capture()
+    assert len(program._graphs) == graphs
+
+
+def test_what_hangs_ends_in_a_sentence_and_is_given_up(patch: Patch) -> None:
+    gpus = Gpus(2)
+    patch(gpus)
+    both = a_team(gpus, 2, NCCL)
+    communicators = list(both.communicators.values())
+    engine = Engine(rows((4, 4, 4), 2), both, time_limit=0.05)
+    engine.workers[1].moving.held = True
+    with pytest.raises(NotInTimeError, match=r"not done in 0\.05 seconds"):
+        engine.program().run()
+    assert all(communicator.aborted for communicator in communicators)
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        ({"memory": 2**20}, "of free memory, and its share takes"),
+        ({"peers": False}, "cannot reach the memory of GPU 1. Let NCCL carry"),
+    ],
+)
+def test_what_a_machine_lacks_is_said(patch: Patch, change: Any, words: str) -> None:
+    gpus = Gpus(2, **change)
+    patch(gpus)
+    with pytest.raises(LabError) as caught:
+        Engine(rows((4, 4, 4), 2), a_team(gpus, 2, COPY), transport=COPY)
+    assert words in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("transport", "team_of", "words"),
+    [
+        (COPY, 3, "The plan is for 2 GPUs, and the team has 3"),
+        ("pigeon", 2, "no transport 'pigeon'"),
+        (NCCL, 2, "NCCL has not brought this team together"),
+    ],
+)
+def test_what_does_not_fit_is_refused(
+    patch: Patch, transport: str, team_of: int, words: str
+) -> None:
+    gpus = Gpus(4)
+    patch(gpus)
+    with pytest.raises(LabError, match=words):
+        Engine(rows((4, 4, 4), 2), a_team(gpus, team_of, COPY), transport=transport)
+
+
+def test_one_rank_of_several_cannot_copy(patch: Patch) -> None:
+    gpus = Gpus(2)
+    patch(gpus)
+    rank = Team(2, {0: 0}, {0: Communicator(gpus, 0)})
+    with pytest.raises(LabError, match="work within one process"):
+        Engine(rows((4, 4, 4), 2), rank, transport=COPY)
+
+
+def test_too_few_gpus_are_told_of(patch: Patch) -> None:
+    patch(Gpus(1))
+    with pytest.raises(LabError, match="The plan is for 2 GPUs, and this process sees 1"):
+        process_group.alone(2)
+
+
+def test_busy_gpus_are_found() -> None:
+    answer = "0, 3\n1, 87\n2, [N/A]\n3, 99\n"
+    assert topology.busy_gpus(answer, (0, 1, 2)) == ["GPU 1 works at 87 %"]
+
+
+@pytest.mark.parametrize(
+    ("fault", "words"),
+    [
+        (CudaError("cudaErrorDevicesUnavailable"), "A GPU refuses: cudaErrorDevicesUnavailable"),
+        (MemoryError("no room"), "A GPU refuses: no room"),
+        (type("NcclError", (RuntimeError,), {})("remote error"), "NCCL gave up: remote error"),
+    ],
+)
+def test_what_cuda_and_nccl_complain_of_is_a_sentence(
+    patch: Patch, fault: Exception, words: str
+) -> None:
+    patch(Gpus(1))
+    with pytest.raises(LabError, match=words), topology.in_a_sentence():
+        raise fault
+
+
+def test_a_fault_of_the_program_stays_what_it_is(patch: Patch) -> None:
+    patch(Gpus(1))
+    with pytest.raises(RuntimeError, match="a mistake"), topology.in_a_sentence():
+        raise RuntimeError("a mistake")
+
+
+def test_an_unknown_product_is_refused() -> None:
+    with pytest.raises(LabError, match="no product 'mkl'"):
+        single_gpu.local_product("mkl", None, 0)
+
+
+def test_the_block_limit_is_refused_once_nccl_has_another(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(process_group, "_limits_in_use", [])
+    monkeypatch.setenv("NCCL_MAX_CTAS", "1")
+    process_group.set_block_limit(4)
+    process_group._limits_in_use.append("4")
+    process_group.set_block_limit(4)
+    with pytest.raises(LabError, match="has made one with 4"):
+        process_group.set_block_limit(None)
+
+
+def test_ranks_that_never_meet_end_in_a_sentence(tmp_path: Any) -> None:
+    with pytest.raises(NotInTimeError, match="Rank 0 did not write"):
+        process_group.read_id(tmp_path / "nobody", 0.05)
+    (tmp_path / "cut").write_text("[1, 2")
+    with pytest.raises(LabError, match="no meeting place"):
+        process_group.read_id(tmp_path / "cut", 0.05)
+    with pytest.raises(LabError, match="no rank 3 among 2"):
+        process_group.by_file(tmp_path / "x", 3, 2)
+
+
+def test_what_never_ends_is_left_behind() -> None:
+    assert process_group.in_time(lambda: 3, 1, "") == 3
+    with pytest.raises(NotInTimeError, match="not today"):
+        process_group.in_time(threading.Event().wait, 0.02, "not today")
+    with pytest.raises(ZeroDivisionError):
+        process_group.in_time(lambda: 1 // 0, 1, "")

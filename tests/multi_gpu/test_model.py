@@ -1,0 +1,120 @@
+"""The model: what it foretells for plans whose times are plain, and on paper."""
+
+import itertools
+import math
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from sgemm_lab.multi_gpu.layouts import cannon, make_plan, rows
+from sgemm_lab.multi_gpu.model import (
+    MULTIPLY,
+    TRANSFER,
+    Link,
+    at_rate,
+    seconds,
+    timeline,
+    two_and_a_half_d,
+    two_d,
+)
+
+RATE = at_rate(1e12)
+FAST, SLOW = Link(0.0, math.inf), Link(1e-3, 1e6)
+
+
+def test_two_gpus_by_rows_in_series() -> None:
+    plan = rows((1000, 1000, 1000), 2)
+    link = Link(1e-5, 1e10)
+    product, transfer = 2 * 500 * 500 * 1000 / 1e12, 1e-5 + 4 * 1000 * 500 / 1e10
+    assert seconds(plan, link, RATE, overlap=False) == pytest.approx(2 * product + transfer)
+    assert seconds(plan, link, RATE) == pytest.approx(max(product, transfer) + product)
+
+
+def test_two_tiles_of_a_round_share_a_link() -> None:
+    plan = cannon((100, 100, 100), 4)
+    tile = 4 * 50 * 50
+    link = Link(1e-6, 1e9)
+    moved = [s for s in timeline(plan, link, RATE) if s.what == TRANSFER]
+    assert len(moved) == 8
+    assert {round(s.end - s.start, 12) for s in moved} == {round(1e-6 + 2 * tile / 1e9, 12)}
+
+
+@st.composite
+def drawn(draw: st.DrawFn) -> tuple[str, int, int, tuple[int, int, int]]:
+    layout = draw(st.sampled_from(["rows", "summa", "cannon"]))
+    gpus = draw(st.sampled_from([1, 4, 9]) if layout == "cannon" else st.integers(1, 9))
+    panels = 1 if layout == "cannon" else draw(st.integers(1, 3))
+    return layout, gpus, panels, draw(st.tuples(*(st.integers(1, 60) for _ in range(3))))
+
+
+@given(drawn(), st.floats(0, 1e-4), st.floats(1e6, 1e12))
+@settings(deadline=None)
+def test_overlap_is_bounded_by_its_parts(
+    case: tuple[str, int, int, tuple[int, int, int]], alpha: float, pace: float
+) -> None:
+    layout, gpus, panels, size = case
+    plan, link = make_plan(layout, size, gpus, panels), Link(alpha, pace)
+    overlapped = seconds(plan, link, RATE)
+    busiest = max(sum(RATE(s.size, s.adds) for s in share.products) for share in plan.shares)
+    assert busiest * (1 - 1e-9) <= overlapped
+    assert overlapped <= seconds(plan, link, RATE, overlap=False) * (1 + 1e-9)
+
+
+@pytest.mark.parametrize("layout", ["rows", "cannon"])
+def test_links_that_take_no_time_cost_nothing(layout: str) -> None:
+    plan = make_plan(layout, (72, 72, 72), 9)
+    assert seconds(plan, FAST, RATE) == pytest.approx(RATE((72, 72, 72), False) / 9)
+
+
+@given(drawn())
+@settings(deadline=None)
+def test_a_gpu_does_one_product_at_a_time_and_waits_for_what_it_needs(
+    case: tuple[str, int, int, tuple[int, int, int]],
+) -> None:
+    layout, gpus, panels, size = case
+    plan = make_plan(layout, size, gpus, panels)
+    spans = timeline(plan, SLOW, RATE)
+    for gpu in range(gpus):
+        mine = [s for s in spans if s.gpu == gpu and s.what == MULTIPLY]
+        for one, other in itertools.pairwise(mine):
+            assert one.end <= other.start + 1e-12
+        received = [s.end for s in spans if s.gpu == gpu and s.what == TRANSFER]
+        if received and min(size) >= gpus * panels:  # then each multiplies all that it receives
+            assert mine[-1].start >= max(received) - 1e-12
+
+
+def test_a_link_is_found_again_from_its_times() -> None:
+    link = Link(9e-6, 290e9)
+    times = [(count, link.seconds(count)) for count in (2**12, 2**20, 2**26, 2**30)]
+    found = Link.fitted(times)
+    assert found.alpha == pytest.approx(link.alpha)
+    assert found.bytes_per_second == pytest.approx(link.bytes_per_second)
+
+
+def test_nothing_takes_no_time() -> None:
+    assert Link(1.0, 1.0).seconds(0) == 0
+    assert seconds(rows((5, 5, 5), 1), SLOW, at_rate(1e12, start=1.0)) == pytest.approx(1.0)
+
+
+def test_copies_pay_where_the_link_binds_and_not_where_it_does_not() -> None:
+    link = Link(20e-6, 50e9)
+    small = [two_d(65536, 1024, link, 51e12), two_and_a_half_d(65536, 1024, 4, link, 51e12)]
+    large = [two_d(131072, 1024, link, 51e12), two_and_a_half_d(131072, 1024, 4, link, 51e12)]
+    assert small[1].efficiency > 1.4 * small[0].efficiency
+    assert large[1].efficiency < large[0].efficiency
+    assert small[1].bytes_per_gpu == 4 * small[0].bytes_per_gpu
+
+
+def test_on_paper_and_by_plan_agree() -> None:
+    n, gpus, link = 4096, 16, Link(5e-6, 1e11)
+    plan = cannon((n, n, n), gpus)
+    paper = two_d(n, gpus, Link(link.alpha / 2, link.bytes_per_second), 1e13)
+    by_plan = seconds(plan, link, at_rate(1e13))
+    assert paper.seconds == pytest.approx(by_plan, rel=1e-6)
+    assert paper.bytes_per_gpu == max(share.bytes for share in plan.shares)
+
+
+def test_an_ideal_machine_is_fully_used() -> None:
+    found = two_d(10_000, 100, Link(0.0, math.inf), 1e12)
+    assert found.efficiency == pytest.approx(1.0)

@@ -1,0 +1,33 @@
+"""What is predicted for a measured product, from a run whose numbers are plain."""
+
+import pytest
+
+from sgemm_lab.errors import LabError
+from sgemm_lab.multi_gpu.model import Link
+from sgemm_lab.multi_gpu.prediction import fitted_link, predicted
+from sgemm_lab.records.multi_gpu import Case, LinkCase, LinkTimes, MultiGpuRun, ProductTimes
+
+LINKS = tuple(
+    LinkTimes(LinkCase("copy", "both ways", 2, count), (1e-5 + count / 1e11,))
+    for count in (2**12, 2**20, 2**28)
+)
+RUN = MultiGpuRun(
+    "2026-01-02T03:04:05Z", 2, "580.1", "13.0", "14.2.0", "2.28.9", "0.1.0", "cublasSgemm",
+    links=LINKS,
+)  # fmt: skip
+CASE = Case(2, 1000, 1000, 1000, "rows", "cublas", "copy")
+TIMES = ProductTimes(CASE, (2.1e-3,), 0.1, (2.2e-3,), (2e-3,))
+
+
+def test_in_series_a_transfer_is_added_and_overlapped_it_is_hidden() -> None:
+    transfer = 1e-5 + 4 * 1000 * 500 / 1e11
+    link = fitted_link(RUN, "copy", 2)
+    assert predicted(TIMES, link, overlap=False) == pytest.approx(2e-3 + transfer)
+    assert predicted(TIMES, link, overlap=True) == pytest.approx(2e-3)
+
+
+def test_what_was_not_measured_is_said() -> None:
+    with pytest.raises(LabError, match="no times of links by nccl between 2 GPUs"):
+        fitted_link(RUN, "nccl", 2)
+    with pytest.raises(LabError, match="Without the time of its products"):
+        predicted(ProductTimes(CASE, (1.0,), 0.1), Link(0.0, 1.0), overlap=True)

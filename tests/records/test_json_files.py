@@ -1,0 +1,59 @@
+"""Files of any kind of record: written whole, checked, and of one GPU model."""
+
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import pytest
+from record_samples import DEVICE
+
+from sgemm_lab.errors import LabError
+from sgemm_lab.records.gpu_record import Count, Dated, Device
+from sgemm_lab.records.json_files import Kind, RunFile
+
+
+@dataclass(frozen=True)
+class Laps(Dated):
+    """A run of some kind."""
+
+    laps: tuple[Count, ...] = ()
+
+
+@dataclass(frozen=True)
+class LapsRecord:
+    """All runs of that kind."""
+
+    gpu: Device
+    runs: tuple[Laps, ...]
+
+
+LAPS = Kind(LapsRecord, "Run 'laps' anew.", "laps")
+
+
+def test_each_item_is_in_the_file_at_once_beside_other_runs_by_date(tmp_path: Path) -> None:
+    later = RunFile(LAPS, tmp_path, DEVICE, Laps("2026-02-02T00:00:00Z"))
+    later.put(laps=(3,))
+    first = RunFile(LAPS, tmp_path, DEVICE, Laps("2026-01-01T00:00:00Z"))
+    for laps in ((1,), (1, 2)):
+        first.put(laps=laps)
+        assert LAPS.load(first.path).runs == (first.run, later.run)
+    assert LAPS.load_all(tmp_path) == [
+        LapsRecord(DEVICE, (Laps("2026-01-01T00:00:00Z", (1, 2)), later.run))
+    ]
+    assert LAPS.load_all(tmp_path / "elsewhere") == []
+
+
+def test_what_does_not_fit_the_form_leaves_the_file_as_it_was(tmp_path: Path) -> None:
+    file = RunFile(LAPS, tmp_path, DEVICE, Laps("2026-01-01T00:00:00Z"))
+    file.put(laps=(1,))
+    kept = file.path.read_bytes()
+    with pytest.raises(LabError, match=r"laps\[1\] stands 0\. It must be"):
+        file.put(laps=(1, 0))
+    assert file.path.read_bytes() == kept
+
+
+def test_a_file_of_another_gpu_is_not_added_to(tmp_path: Path) -> None:
+    RunFile(LAPS, tmp_path, DEVICE, Laps("2026-01-01T00:00:00Z")).put(laps=(1,))
+    path = LAPS.path(tmp_path, DEVICE.name)
+    LAPS.save(path, LapsRecord(replace(DEVICE, name="NVIDIA L4"), ()))
+    with pytest.raises(LabError, match=rf"is of NVIDIA L4, and this GPU is {DEVICE.name}\. Give"):
+        RunFile(LAPS, tmp_path, DEVICE, Laps("2026-01-01T00:00:00Z"))

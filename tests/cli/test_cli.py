@@ -25,7 +25,7 @@ from sgemm_lab.errors import LabError
 from sgemm_lab.kernel import Kernel, load_kernel, load_kernels
 from sgemm_lab.records.gpu_record import Spread
 from sgemm_lab.records.store import RECORDS, add_run, load_records, not_yet_measured, scores
-from sgemm_lab.records.strassen import FEWER, latest
+from sgemm_lab.records.strassen import STRASSEN_RECORDS, latest
 
 COMMANDS = (
     "doctor", "kernels", "check", "record", "tune", "shapes", "counters", "errors", "add", "count",
@@ -208,7 +208,7 @@ def test_the_scoreboard_lists_strassen_beside_the_kernels(
         {(row["m"], row["n"], row["k"]): row for row in found if row["arithmetic"] == arithmetic}
         for arithmetic in ("strassen", "strassen+3xtf32")
     )
-    (record,) = FEWER.load_all()
+    (record,) = STRASSEN_RECORDS.load_all()
     run = latest(record)
     assert list(strassen) == [times.size for times in run.times]
     assert list(inside) == [times.size for times in run.inside[0].times]

@@ -18,7 +18,7 @@ from sgemm_lab.gemm.strassen.plan import Plan, make_plan
 from sgemm_lab.kernel import load_kernel
 from sgemm_lab.records.gpu_record import Measurement
 from sgemm_lab.records.json_files import RunFile
-from sgemm_lab.records.strassen import FEWER, StrassenRun, latest, scores
+from sgemm_lab.records.strassen import STRASSEN_RECORDS, StrassenRun, latest, scores
 
 EMPTY = StrassenRun("2026-01-02T03:04:05Z", "580", "13.0", "13.0", "14.2", "0.1.0", "cublasSgemm")
 
@@ -66,7 +66,7 @@ def taken(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> tuple[Path, Strass
 
 def test_a_record_is_taken_item_by_item(taken: tuple[Path, StrassenRun]) -> None:
     path, found = taken
-    assert FEWER.load(path).runs == (found,)
+    assert STRASSEN_RECORDS.load(path).runs == (found,)
     assert found.complete
     assert found.exact == 2 * (1 + 2)  # sizes; ways of no level and of one
     assert [len(times.ways) for times in found.times] == [2, 6]
@@ -82,7 +82,7 @@ def test_a_record_is_taken_item_by_item(taken: tuple[Path, StrassenRun]) -> None
     (times,) = inside.times
     assert [way.schedules for way in times.ways] == [(), ("lean",), ("lean", "lean"), ("twice",)]
     assert {way.kernel for way in times.ways} == {"warp_groups_fp32"}
-    scored = [(s.arithmetic, s.size, s.levels) for s in scores(FEWER.load(path))]
+    scored = [(s.arithmetic, s.size, s.levels) for s in scores(STRASSEN_RECORDS.load(path))]
     assert scored == [
         ("strassen", (16, 16, 16), 1), ("strassen", (12, 20, 28), 1),
         ("strassen+3xtf32", (12, 20, 28), 1),
@@ -136,18 +136,18 @@ def test_a_wrong_product_ends_the_record(monkeypatch: pytest.MonkeyPatch, tmp_pa
 
 
 def test_a_file_of_another_form_is_refused(tmp_path: Path) -> None:
-    store = RunFile(FEWER, tmp_path, DEVICE, EMPTY)
+    store = RunFile(STRASSEN_RECORDS, tmp_path, DEVICE, EMPTY)
     store.put(exact=3)
-    RunFile(FEWER, tmp_path, DEVICE, EMPTY).put(complete=True)
-    assert len(FEWER.load(store.path).runs) == 1
+    RunFile(STRASSEN_RECORDS, tmp_path, DEVICE, EMPTY).put(complete=True)
+    assert len(STRASSEN_RECORDS.load(store.path).runs) == 1
     data = json.loads(store.path.read_text())
-    for change, words in (({"format": 9}, "has format 9"), ({"gpu": 3}, "does not fit the form")):
+    for change, words in (({"format": 9}, "has format 9"), ({"gpu": 3}, "is not a valid record")):
         store.path.write_text(json.dumps({**data, **change}))
         with pytest.raises(LabError, match=words):
-            FEWER.load(store.path)
+            STRASSEN_RECORDS.load(store.path)
     store.path.write_text("{")
     with pytest.raises(LabError, match="is not complete JSON"):
-        FEWER.load(store.path)
+        STRASSEN_RECORDS.load(store.path)
 
 
 def test_errors_are_norm_wise_over_rows() -> None:
@@ -164,7 +164,7 @@ def test_errors_are_norm_wise_over_rows() -> None:
 
 # What the book's record says.
 
-(RECORD,) = FEWER.load_all()
+(RECORD,) = STRASSEN_RECORDS.load_all()
 RUN, MACHINE = latest(RECORD), book_machine(RECORD.gpu)
 
 

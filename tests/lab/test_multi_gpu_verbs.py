@@ -10,9 +10,9 @@ from sgemm_lab.errors import LabError
 from sgemm_lab.multi_gpu.layouts import make_plan
 from sgemm_lab.multi_gpu.queries import findings, flop_per_link_byte, median
 from sgemm_lab.multi_gpu.run_plan import Outcome
-from sgemm_lab.records.multi_gpu import SEVERAL
+from sgemm_lab.records.multi_gpu import MULTI_GPU_RECORDS
 
-(RECORD,) = SEVERAL.load_all()
+(RECORD,) = MULTI_GPU_RECORDS.load_all()
 PLANS = [("rows", 2), ("rows", 4), ("summa", 4), ("cannon", 4), ("cannon", 9)]
 
 

@@ -32,7 +32,7 @@ def recorded(monkeypatch: pytest.MonkeyPatch) -> None:
     found = book()
     monkeypatch.setattr(session, "book_records", lambda: found)
     monkeypatch.setattr(session, "all_records", lambda: found)
-    monkeypatch.setattr(speed_error, "FEWER", SimpleNamespace(load_all=list))
+    monkeypatch.setattr(speed_error, "STRASSEN_RECORDS", SimpleNamespace(load_all=list))
 
 
 @pytest.mark.usefixtures("recorded")

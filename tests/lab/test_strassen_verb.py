@@ -21,7 +21,7 @@ def test_tables_come_from_the_record() -> None:
     assert "lean + twice" in found.ways_table(16384, 3).text
     assert found.plain(16384).levels == 0
     assert "uniform in 0 to 1" in found.errors_table(4096).text
-    assert len(found.others_table().text.splitlines()) == 1 + len(found.run.others) + 1
+    assert len(found.others_table().text.splitlines()) == 1 + len(found.run.other_sizes) + 1
     assert found.grown(16384, 1) == pytest.approx(found.growth, rel=0.1)
     with pytest.raises(LabError, match="not measured at 100×100×100"):
         found.at(100)

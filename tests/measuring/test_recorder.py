@@ -319,7 +319,7 @@ def test_a_run_that_fits_no_form_is_kept_all_the_same(
     monkeypatch.chdir(tmp_path / "here")
     nothing = Reading("rate.fma", 0, "GFLOP/s", (0.0,))
     monkeypatch.setattr(recorder, "microbenchmarks", lambda _: iter([nothing]))
-    with pytest.raises(LabError, match=r"samples\[0\] stands 0\.0.+ The run is not lost"):
+    with pytest.raises(LabError, match=r"samples\[0\] is 0\.0.+ The run is not lost"):
         take_record([NAIVE], tmp_path / "records", sizes=SIZES)
     (kept,) = (tmp_path / "here").iterdir()
     assert '"seconds": [ 0.0012346, 0.002 ]' in kept.read_text()

@@ -2,9 +2,9 @@
 
 from sgemm_lab.models.scoreboard import lines
 from sgemm_lab.records.store import load_records
-from sgemm_lab.records.strassen import FEWER
+from sgemm_lab.records.strassen import STRASSEN_RECORDS
 
-RECORDS, STRASSEN = load_records(), FEWER.load_all()
+RECORDS, STRASSEN = load_records(), STRASSEN_RECORDS.load_all()
 
 
 def test_every_kernel_has_its_arithmetic_and_strassen_its_levels() -> None:

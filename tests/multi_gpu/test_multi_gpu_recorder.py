@@ -16,7 +16,7 @@ from sgemm_lab.multi_gpu.cases import PARTS, SIZES, Group, Request, groups
 from sgemm_lab.multi_gpu.recorder import record, take_record
 from sgemm_lab.multi_gpu.worker import LINK, PRODUCT
 from sgemm_lab.records.multi_gpu import (
-    SEVERAL,
+    MULTI_GPU_RECORDS,
     Case,
     LinkCase,
     LinkTimes,
@@ -25,7 +25,7 @@ from sgemm_lab.records.multi_gpu import (
     ProductTimes,
     scores,
 )
-from sgemm_lab.records.schema import encoded
+from sgemm_lab.records.schema import encode
 
 
 def a_run(date: str = "2026-01-02T03:04:05Z", **more: Any) -> MultiGpuRun:
@@ -65,9 +65,9 @@ class Child:
             if fault:
                 yield {"refused": fault}
             elif isinstance(case, Case):
-                yield {"item": encoded(times(case))}
+                yield {"item": encode(times(case))}
             else:
-                yield {"item": encoded(LinkTimes(case, (1e-5,)))}
+                yield {"item": encode(LinkTimes(case, (1e-5,)))}
 
 
 def a_file(folder: Path, **more: Any) -> MultiGpuFile:
@@ -78,7 +78,7 @@ def test_everything_is_kept_as_it_comes(tmp_path: Path) -> None:
     child, said = Child(), []
     summary = record(a_file(tmp_path), TODO, ask=child, progress=said.append)
     assert (summary.measured, summary.failed, summary.complete) == (3, 0, True)
-    (run,) = SEVERAL.load(summary.path).runs
+    (run,) = MULTI_GPU_RECORDS.load(summary.path).runs
     assert [found.case.n for found in run.products] == [64, 128]
     assert run.links[0].gbs == pytest.approx(4096 / 1e-5 / 1e9)
     assert child.asked == [(2, None), (1, 4)]
@@ -99,7 +99,7 @@ def test_a_case_that_fails_is_noted_and_the_rest_goes_on(
 ) -> None:
     summary = record(a_file(tmp_path), TODO, ask=Child(n64=fault))
     assert (summary.measured, summary.failed) == (2, 1)
-    (run,) = SEVERAL.load(summary.path).runs
+    (run,) = MULTI_GPU_RECORDS.load(summary.path).runs
     assert [f.why for f in run.failures] == [why]
     assert [found.case.n for found in run.products] == [128]
 
@@ -111,7 +111,7 @@ def test_a_stopped_run_goes_on(tmp_path: Path) -> None:
     again = record(a_file(tmp_path, date="2026-01-03T00:00:00Z"), TODO, ask=child)
     assert (again.measured, again.known) == (2, 1)
     assert child.asked == [(1, None), (1, 4)]
-    (run,) = SEVERAL.load(again.path).runs
+    (run,) = MULTI_GPU_RECORDS.load(again.path).runs
     assert run.date == "2026-01-02T03:04:05Z"
 
 
@@ -125,7 +125,7 @@ def test_a_complete_run_is_left_as_it_is_and_another_is_taken_up(tmp_path: Path)
     record(four, TODO, ask=Child())
     again = record(a_file(tmp_path, date="2026-01-05T00:00:00Z"), TODO, ask=Child())
     assert (again.measured, again.known) == (1, 2)
-    runs = SEVERAL.load_all(tmp_path)[0].runs
+    runs = MULTI_GPU_RECORDS.load_all(tmp_path)[0].runs
     assert sorted(run.date[:10] for run in runs) == ["2026-01-02", "2026-01-03", "2026-01-04"]
 
 
@@ -138,9 +138,11 @@ def test_only_all_parts_make_a_run_complete(
     monkeypatch.setattr(recorder, "_new_run", lambda gpus: a_run())
     monkeypatch.setattr(recorder, "groups", lambda gpus, sizes, parts: iter(TODO))
     assert (
-        not SEVERAL.load(take_record(tmp_path, parts=("links",), ask=Child()).path).runs[0].complete
+        not MULTI_GPU_RECORDS.load(take_record(tmp_path, parts=("links",), ask=Child()).path)
+        .runs[0]
+        .complete
     )
-    assert SEVERAL.load(take_record(tmp_path, ask=Child()).path).runs[0].complete
+    assert MULTI_GPU_RECORDS.load(take_record(tmp_path, ask=Child()).path).runs[0].complete
 
 
 def test_a_process_that_ends_after_a_hang_is_followed_by_another(tmp_path: Path) -> None:
@@ -163,7 +165,7 @@ def test_the_time_limit_ends_between_cases(tmp_path: Path) -> None:
     summary = record(a_file(tmp_path), TODO, ask=Child(), seconds=2.5, clock=lambda: next(clock))
     assert not summary.complete
     assert 1 <= summary.measured < 3
-    assert not SEVERAL.load(summary.path).runs[0].complete
+    assert not MULTI_GPU_RECORDS.load(summary.path).runs[0].complete
 
 
 def test_one_gpu_is_told_of_the_other_command(
@@ -213,7 +215,7 @@ def test_the_scoreboard_has_the_fastest_way_of_the_latest_run(tmp_path: Path) ->
     for run in (early, late):
         file = MultiGpuFile(tmp_path, DEVICE, run)
         file.end()
-    found = scores(SEVERAL.load_all(tmp_path))
+    found = scores(MULTI_GPU_RECORDS.load_all(tmp_path))
     assert [(s.times.case.layout, s.times.overlap) for s in found] == [
         ("rows", (2.0,)),
         ("summa", (8.0,)),
@@ -232,12 +234,12 @@ def test_a_file_of_other_gpus_or_of_nonsense_is_refused(tmp_path: Path) -> None:
     with pytest.raises(LabError, match="is not complete JSON"):
         a_file(tmp_path)
     file.path.write_text(text.replace('"gpus": 2', '"gpus": 0'))
-    with pytest.raises(LabError, match="does not fit the form"):
+    with pytest.raises(LabError, match="is not a valid record"):
         a_file(tmp_path)
 
 
 def test_a_wrong_product_never_enters_a_record(tmp_path: Path) -> None:
     file = a_file(tmp_path)
-    with pytest.raises(LabError, match="does not fit the form"):
+    with pytest.raises(LabError, match="is not a valid record"):
         file.add(ProductTimes(a_case(), (1.0,), worst_share=1.5))
     assert not file.path.exists()

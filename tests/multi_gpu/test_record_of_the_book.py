@@ -8,9 +8,9 @@ from sgemm_lab.multi_gpu.measure import plan_of
 from sgemm_lab.multi_gpu.prediction import fitted_link, predicted
 from sgemm_lab.multi_gpu.queries import findings, median
 from sgemm_lab.multi_gpu.validity import check
-from sgemm_lab.records.multi_gpu import SEVERAL, MultiGpuScore, scores
+from sgemm_lab.records.multi_gpu import MULTI_GPU_RECORDS, MultiGpuScore, scores
 
-(RECORD,) = SEVERAL.load_all()
+(RECORD,) = MULTI_GPU_RECORDS.load_all()
 LINKED = next(run for run in RECORD.runs if run.links)
 
 WANTED = {

@@ -1,4 +1,4 @@
-"""The table of a search: whole files, each point at once, and whose table a GPU takes."""
+"""Dispatch tables: atomic writes, a write per point, and the choice of a table for a GPU."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -14,7 +14,7 @@ ONE = point("naive", (8, 8, 8), 1e-3)
 OTHER = point("tiled:TILE=16", (8, 8, 8), 5e-4, cublas_seconds=2.5e-4, bound_gflops=7.0)
 
 
-def test_every_point_is_on_disk_before_the_next(tmp_path: Path) -> None:
+def test_each_point_is_written_before_the_next(tmp_path: Path) -> None:
     file = TableFile(tmp_path, DEVICE, search(complete=False))
     assert not file.path.exists()
     for count, each in enumerate((ONE, OTHER), 1):
@@ -27,12 +27,12 @@ def test_every_point_is_on_disk_before_the_next(tmp_path: Path) -> None:
     assert file.path == tmp_path / "tuned" / "nvidia-h200.json"
 
 
-def test_a_search_that_measures_nothing_leaves_the_file_as_it_was(tmp_path: Path) -> None:
+def test_a_search_without_points_writes_nothing(tmp_path: Path) -> None:
     TableFile(tmp_path, DEVICE, search()).end()
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_later_search_keeps_the_earlier_one_and_speaks_last(tmp_path: Path) -> None:
+def test_points_of_a_later_search_replace_earlier_ones(tmp_path: Path) -> None:
     TableFile(tmp_path, DEVICE, search()).add(ONE)
     later = TableFile(tmp_path, DEVICE, search(date="2026-02-02T03:04:05Z"))
     assert later.table.points == (ONE,)
@@ -45,7 +45,7 @@ def test_a_later_search_keeps_the_earlier_one_and_speaks_last(tmp_path: Path) ->
     assert found.sizes == ((8, 8, 8),)
 
 
-def test_two_searches_at_a_time_lose_no_point(tmp_path: Path) -> None:
+def test_concurrent_searches_lose_no_point(tmp_path: Path) -> None:
     first = TableFile(tmp_path, DEVICE, search(date="2026-02-02T03:04:05Z"))
     second = TableFile(tmp_path, DEVICE, search(date="2026-02-02T03:04:06Z"))
     first.add(ONE)
@@ -54,16 +54,16 @@ def test_two_searches_at_a_time_lose_no_point(tmp_path: Path) -> None:
     assert set(TABLES.load(first.path).points) == {ONE, OTHER, replace(ONE, m=9)}
 
 
-def test_a_table_of_another_gpu_is_left_alone(tmp_path: Path) -> None:
+def test_a_table_of_another_gpu_is_refused(tmp_path: Path) -> None:
     TableFile(tmp_path, DEVICE, search()).add(ONE)
     other = replace(DEVICE, name="NVIDIA-H200")  # the same file name
     with pytest.raises(LabError, match="is of NVIDIA H200, and this GPU is NVIDIA-H200"):
         TableFile(tmp_path, other, search())
 
 
-def test_a_point_that_fits_no_form_is_refused(tmp_path: Path) -> None:
+def test_an_invalid_point_is_refused(tmp_path: Path) -> None:
     file = TableFile(tmp_path, DEVICE, search())
-    with pytest.raises(LabError, match=r"seconds stands -1\.0\. It must be above 0"):
+    with pytest.raises(LabError, match=r"seconds is -1\.0\. It must be above 0"):
         file.add(replace(ONE, seconds=-1.0))
     assert not file.path.exists()
 
@@ -74,34 +74,34 @@ def test_a_point_that_fits_no_form_is_refused(tmp_path: Path) -> None:
         ('{"format": 1', "is not complete JSON"),
         ("[]", "has format None"),
         ('{"format": 2}', "has format 2"),
-        ('{"format": 1, "gpu": {}, "searches": []}', "does not fit the form of a table"),
+        ('{"format": 1, "gpu": {}, "searches": []}', "is not a valid table"),
     ],
 )
-def test_a_spoiled_file_is_refused_in_a_sentence(text: str, sentence: str, tmp_path: Path) -> None:
+def test_an_invalid_file_raises_an_error(text: str, sentence: str, tmp_path: Path) -> None:
     path = tmp_path / "x.json"
     path.write_text(text)
     with pytest.raises(LabError, match=sentence):
         TABLES.load(path)
 
 
-def test_a_gpu_takes_its_own_table_or_else_that_of_the_one_most_like_it(tmp_path: Path) -> None:
+def test_a_gpu_uses_its_own_table_or_that_of_the_most_similar_gpu(tmp_path: Path) -> None:
     a100 = replace(DEVICE, name="A100", compute_capability="8.0", sms=108)
     t4 = replace(DEVICE, name="T4", compute_capability="7.5", sms=40, memory_bus_bits=256)
     tables = [table(ONE, gpu=gpu) for gpu in (t4, a100, DEVICE)]
     for gpu in (t4, a100, DEVICE):
         assert nearest_table(gpu, tables).gpu == gpu
     assert nearest_table(replace(DEVICE, name="NVIDIA H100"), tables).gpu == DEVICE
-    # No compute capability alike: the sheet alone decides, however little it says.
+    # No equal compute capability: the remaining figures decide, also when few are known.
     assert nearest_table(replace(t4, name="T5", compute_capability="7.0"), tables).gpu == t4
-    silent = replace(t4, name="?", compute_capability="1.0", memory_bus_bits=0)
-    assert nearest_table(silent, tables).gpu == t4
+    unknown = replace(t4, name="?", compute_capability="1.0", memory_bus_bits=0)
+    assert nearest_table(unknown, tables).gpu == t4
     with pytest.raises(
         LabError, match=r"no table of tuned kernels\. Make one with 'sgemm-lab tune'"
     ):
         nearest_table(DEVICE, [])
 
 
-def test_the_readers_table_comes_before_the_books(
+def test_the_readers_table_replaces_the_books(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for name, seconds in (("book", 1e-3), ("records", 2e-3)):
@@ -115,9 +115,9 @@ def test_the_readers_table_comes_before_the_books(
     assert load_tables(tmp_path / "book")[0].points == (ONE,)
 
 
-def test_a_point_tells_its_speed_and_whether_its_kernel_is_todays() -> None:
+def test_a_point_has_a_speed_and_detects_a_changed_kernel() -> None:
     assert OTHER.share == 0.5
     assert OTHER.gflops == pytest.approx(2 * 8**3 / 5e-4 / 1e9)
-    assert OTHER.is_todays
-    assert not replace(OTHER, fingerprint="else").is_todays
-    assert not replace(OTHER, kernel="nobody").is_todays
+    assert OTHER.is_current
+    assert not replace(OTHER, fingerprint="else").is_current
+    assert not replace(OTHER, kernel="missing").is_current

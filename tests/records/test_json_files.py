@@ -1,4 +1,4 @@
-"""Files of any kind of record: written whole, checked, and of one GPU model."""
+"""JSON files of any kind of record: atomic, validated, one GPU model each."""
 
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -20,16 +20,16 @@ class Laps(Dated):
 
 @dataclass(frozen=True)
 class LapsRecord:
-    """All runs of that kind."""
+    """All runs of that kind on one GPU model."""
 
     gpu: Device
     runs: tuple[Laps, ...]
 
 
-LAPS = Kind(LapsRecord, "Run 'laps' anew.", "laps")
+LAPS = Kind(LapsRecord, "laps", "laps")
 
 
-def test_each_item_is_in_the_file_at_once_beside_other_runs_by_date(tmp_path: Path) -> None:
+def test_each_item_is_written_at_once_and_runs_are_sorted_by_date(tmp_path: Path) -> None:
     later = RunFile(LAPS, tmp_path, DEVICE, Laps("2026-02-02T00:00:00Z"))
     later.put(laps=(3,))
     first = RunFile(LAPS, tmp_path, DEVICE, Laps("2026-01-01T00:00:00Z"))
@@ -42,18 +42,18 @@ def test_each_item_is_in_the_file_at_once_beside_other_runs_by_date(tmp_path: Pa
     assert LAPS.load_all(tmp_path / "elsewhere") == []
 
 
-def test_what_does_not_fit_the_form_leaves_the_file_as_it_was(tmp_path: Path) -> None:
+def test_an_invalid_item_does_not_change_the_file(tmp_path: Path) -> None:
     file = RunFile(LAPS, tmp_path, DEVICE, Laps("2026-01-01T00:00:00Z"))
     file.put(laps=(1,))
-    kept = file.path.read_bytes()
-    with pytest.raises(LabError, match=r"laps\[1\] stands 0\. It must be"):
+    before = file.path.read_bytes()
+    with pytest.raises(LabError, match=r"laps\[1\] is 0\. It must be"):
         file.put(laps=(1, 0))
-    assert file.path.read_bytes() == kept
+    assert file.path.read_bytes() == before
 
 
-def test_a_file_of_another_gpu_is_not_added_to(tmp_path: Path) -> None:
+def test_a_file_of_another_gpu_is_refused(tmp_path: Path) -> None:
     RunFile(LAPS, tmp_path, DEVICE, Laps("2026-01-01T00:00:00Z")).put(laps=(1,))
     path = LAPS.path(tmp_path, DEVICE.name)
     LAPS.save(path, LapsRecord(replace(DEVICE, name="NVIDIA L4"), ()))
-    with pytest.raises(LabError, match=rf"is of NVIDIA L4, and this GPU is {DEVICE.name}\. Give"):
+    with pytest.raises(LabError, match=rf"is of NVIDIA L4, and this GPU is {DEVICE.name}\. Choose"):
         RunFile(LAPS, tmp_path, DEVICE, Laps("2026-01-01T00:00:00Z"))

@@ -1,4 +1,4 @@
-"""The form of a measured card: what is read back, and what is refused in a sentence."""
+"""Files of measured WebGPU cards: reading and validation."""
 
 import json
 from pathlib import Path
@@ -24,35 +24,35 @@ DATA: dict[str, Any] = {
 }
 
 
-def kept(folder: Path, data: Any) -> Path:
+def saved(folder: Path, data: Any) -> Path:
     path = card_path(folder, "A card")
     path.parent.mkdir(exist_ok=True)
     path.write_text(data if isinstance(data, str) else json.dumps(data), encoding="utf-8")
     return path
 
 
-def test_a_speed_is_that_of_the_middle_sample_of_the_same_code(tmp_path: Path) -> None:
-    card = load_card(kept(tmp_path, DATA))
+def test_the_speed_is_the_median_of_the_same_source(tmp_path: Path) -> None:
+    card = load_card(saved(tmp_path, DATA))
     assert card
     assert card.gflops("naive", "abc") == pytest.approx(1000)
     assert card.gflops("naive", "another") is None
     assert card.gflops("tiled", "abc") is None
 
 
-def test_no_file_is_no_card(tmp_path: Path) -> None:
+def test_a_missing_file_returns_none(tmp_path: Path) -> None:
     assert load_card(card_path(tmp_path, "A card")) is None
 
 
 @pytest.mark.parametrize(
     "data", ["", "{", "[]", DATA | {"size": "1000"}, {"form": FORM}, DATA | {"more": 1}]
 )
-def test_something_else_is_refused(tmp_path: Path, data: Any) -> None:
-    path = kept(tmp_path, data)
-    with pytest.raises(LabError, match="is no measured card: "):
+def test_an_invalid_file_raises_an_error(tmp_path: Path, data: Any) -> None:
+    path = saved(tmp_path, data)
+    with pytest.raises(LabError, match="is not a measured card: "):
         load_card(path)
 
 
-def test_every_card_among_the_records_can_be_read_and_names_programs_of_the_book() -> None:
+def test_the_committed_cards_load_and_name_existing_programs() -> None:
     for path in (data_folder("records") / FOLDER).glob("*.json"):
         card = load_card(path)
         assert card

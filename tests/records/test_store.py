@@ -1,4 +1,4 @@
-"""Records: written whole or not at all, read with care, and what they say."""
+"""Record files: atomic writes, validation on reading, and queries."""
 
 import json
 import os
@@ -45,7 +45,7 @@ def path(tmp_path: Path) -> Path:
     return tmp_path / "nvidia-h200.json"
 
 
-def test_a_record_comes_back_as_it_was(path: Path) -> None:
+def test_a_record_survives_a_round_trip(path: Path) -> None:
     counters = Counters("naive", "ab", 5, 6, 7, {"registers": 40.0})
     full = run(
         samples("naive", 2e-3), counters=(counters,), readings=(reading("bandwidth.copy", 8, 1.5),),
@@ -58,7 +58,7 @@ def test_a_record_comes_back_as_it_was(path: Path) -> None:
 name = st.text(min_size=1, max_size=20)
 positive = st.floats(min_value=1e-9, max_value=1e9)
 size = st.integers(1, 2**24)
-several = st.lists(positive, min_size=1, max_size=4).map(tuple)
+sample_list = st.lists(positive, min_size=1, max_size=4).map(tuple)
 runs = st.builds(
     Run,
     date=st.datetimes().map(lambda d: f"{d:%m-%dT%H:%M:%SZ}").map(lambda d: f"2026-{d}"),
@@ -66,10 +66,10 @@ runs = st.builds(
     cublas_call=st.text(),
     complete=st.booleans(),
     measurements=st.lists(
-        st.builds(Measurement, name, st.text(), size, size, size, size, several), max_size=3
+        st.builds(Measurement, name, st.text(), size, size, size, size, sample_list), max_size=3
     ).map(tuple),
     readings=st.lists(
-        st.builds(Reading, name, size, st.sampled_from(["cycles", "GB/s", "GFLOP/s"]), several),
+        st.builds(Reading, name, size, st.sampled_from(["cycles", "GB/s", "GFLOP/s"]), sample_list),
         max_size=3,
     ).map(tuple),
     counters=st.lists(
@@ -83,7 +83,7 @@ runs = st.builds(
 
 @settings(max_examples=50, deadline=None)
 @given(name, st.lists(runs, min_size=1, max_size=3).map(tuple))
-def test_any_record_comes_back_as_it_was(gpu: str, runs: tuple[Run, ...]) -> None:
+def test_any_record_survives_a_round_trip(gpu: str, runs: tuple[Run, ...]) -> None:
     original = Record(replace(DEVICE, name=gpu), runs)
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "any.json"
@@ -103,13 +103,13 @@ def test_a_file_has_one_line_per_measurement(path: Path) -> None:
     assert sum('"kernel"' in line for line in lines) == 2
 
 
-def test_the_committed_files_have_the_form_that_is_written(path: Path) -> None:
+def test_writing_the_committed_files_again_changes_nothing(path: Path) -> None:
     for committed in data_folder("records").glob("*.json"):
         RECORDS.save(path, load_record(committed))
         assert path.read_bytes() == committed.read_bytes()
 
 
-def test_an_added_run_keeps_the_old_ones(tmp_path: Path) -> None:
+def test_adding_a_run_keeps_the_earlier_runs(tmp_path: Path) -> None:
     first, second = (
         run(samples("naive", 1.0)),
         run(samples("naive", 2.0), date="2027-01-02T03:04:05Z"),
@@ -125,12 +125,12 @@ def test_an_added_run_keeps_the_old_ones(tmp_path: Path) -> None:
     ("gpu", "file"),
     [("NVIDIA H200", "nvidia-h200.json"), ("Tesla T4 (x2)", "tesla-t4-x2.json")],
 )
-def test_the_gpu_names_the_file(gpu: str, file: str) -> None:
+def test_the_file_is_named_after_the_gpu(gpu: str, file: str) -> None:
     assert record_path(Path("records"), gpu) == Path("records") / file
 
 
 @pytest.mark.parametrize("step", ["replace", "chmod", "fdopen"])
-def test_an_interrupted_write_leaves_the_old_file_whole(
+def test_an_interrupted_write_does_not_change_the_file(
     step: str, path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     RECORDS.save(path, SAMPLE)
@@ -146,19 +146,19 @@ def test_an_interrupted_write_leaves_the_old_file_whole(
     assert list(path.parent.iterdir()) == [path]
 
 
-def test_a_record_that_does_not_fit_the_form_is_not_written(path: Path) -> None:
+def test_an_invalid_record_is_not_written(path: Path) -> None:
     RECORDS.save(path, SAMPLE)
     before = path.read_bytes()
     with pytest.raises(
-        LabError, match=r"at runs\[0\]\.date stands 'yesterday'\. It must be a date such as"
+        LabError, match=r"runs\[0\]\.date is 'yesterday'\. It must be a date such as"
     ):
         RECORDS.save(path, record(run(date="yesterday")))
     assert path.read_bytes() == before
 
 
-def test_a_run_is_not_added_to_a_broken_file(path: Path) -> None:
+def test_a_run_is_not_added_to_a_truncated_file(path: Path) -> None:
     path.write_text('{"format": 1, "gp')
-    with pytest.raises(LabError, match="cut off"):
+    with pytest.raises(LabError, match="truncated"):
         add_run(path.parent, DEVICE, run())
     assert path.read_text() == '{"format": 1, "gp'
 
@@ -175,32 +175,32 @@ def edited(path: Path, change: Any) -> Path:
     ("change", "sentence"),
     [
         (lambda d: d["runs"][0]["measurements"][0].update(seconds=[]),
-         r"at runs\[0\]\.measurements\[0\]\.seconds stands a list of nothing\. It must be not "),
-        (lambda d: d["runs"][0]["measurements"][0].update(m="4"), "stands '4'. .+ a whole number"),
-        (lambda d: d["runs"][0]["measurements"][0].update(m=True), "stands true. .+ whole number"),
-        (lambda d: d["runs"][0]["measurements"][0].update(m=10**4000), "stands a huge number"),
-        (lambda d: d["runs"][0]["measurements"][0].update(seconds=[float("nan")]), "stands nan"),
+         r"runs\[0\]\.measurements\[0\]\.seconds is an empty list\. It must be not "),
+        (lambda d: d["runs"][0]["measurements"][0].update(m="4"), "is '4'. .+ a whole number"),
+        (lambda d: d["runs"][0]["measurements"][0].update(m=True), "is true. .+ whole number"),
+        (lambda d: d["runs"][0]["measurements"][0].update(m=10**4000), "is a huge number"),
+        (lambda d: d["runs"][0]["measurements"][0].update(seconds=[float("nan")]), "is nan"),
         (lambda d: d["runs"][0]["measurements"][0].update(seconds=[0]), "0. It must be above 0"),
-        (lambda d: d["runs"][0].pop("driver"), r"at runs\[0\] 'driver' is missing"),
-        (lambda d: d["gpu"].update(colour="green"), "at gpu stands 'colour', which no version"),
-        (lambda d: d["gpu"].update(name=""), "at gpu.name stands ''"),
-        (lambda d: d.update(runs=[]), "at runs stands a list of nothing"),
-        (lambda d: d.update(runs={}), "at runs stands an object of nothing. It must be a list"),
+        (lambda d: d["runs"][0].pop("driver"), r"runs\[0\] lacks the field 'driver'"),
+        (lambda d: d["gpu"].update(colour="green"), "gpu has the unknown field 'colour'"),
+        (lambda d: d["gpu"].update(name=""), "gpu.name is ''"),
+        (lambda d: d.update(runs=[]), "runs is an empty list"),
+        (lambda d: d.update(runs={}), "runs is an empty object. It must be a list"),
         (lambda d: d["runs"][0].update(complete="yes"), "'yes'. It must be true or false"),
-        (lambda d: d["runs"][0].update(power_w=None), "stands null. It must be an object"),
+        (lambda d: d["runs"][0].update(power_w=None), "is null. It must be an object"),
         (lambda d: d["runs"][0].update(readings=[{"benchmark": "x", "parameter": 0, "unit": "s",
                                                   "samples": [1]}]), "'s'. It must be one of cycl"),
     ],
 )  # fmt: skip
-def test_a_file_that_does_not_fit_the_form_is_a_sentence(
+def test_an_invalid_file_raises_an_error_that_names_the_field(
     change: Any, sentence: str, path: Path
 ) -> None:
-    with pytest.raises(LabError, match=f"nvidia-h200.json does not fit the form.+{sentence}"):
+    with pytest.raises(LabError, match=f"nvidia-h200.json is not a valid record.+{sentence}"):
         load_record(edited(path, change))
 
 
 @pytest.mark.parametrize("share", [0.0, 0.01, 0.5, 0.99])
-def test_a_file_cut_in_half_is_a_sentence(share: float, path: Path) -> None:
+def test_a_truncated_file_raises_an_error(share: float, path: Path) -> None:
     RECORDS.save(path, SAMPLE)
     text = path.read_text()
     path.write_text(text[: int(share * len(text))])
@@ -209,33 +209,33 @@ def test_a_file_cut_in_half_is_a_sentence(share: float, path: Path) -> None:
 
 
 @pytest.mark.parametrize("found", [0, 2, "1", None])
-def test_another_format_is_a_sentence(found: Any, path: Path) -> None:
+def test_an_unsupported_format_raises_an_error(found: Any, path: Path) -> None:
     edited(path, lambda data: data.update(format=found))
     with pytest.raises(LabError, match=f"has format {found}; this version .+ reads format 1"):
         load_record(path)
 
 
 @pytest.mark.parametrize("text", ["[]", "3", "null", '"text"'])
-def test_json_that_is_no_record_is_a_sentence(text: str, path: Path) -> None:
+def test_json_without_a_record_raises_an_error(text: str, path: Path) -> None:
     path.write_text(text)
     with pytest.raises(LabError, match="has format None"):
         load_record(path)
 
 
-def test_a_file_that_is_not_utf8_is_a_sentence(path: Path) -> None:
+def test_a_file_that_is_not_utf8_raises_an_error(path: Path) -> None:
     path.write_bytes(b'{"format": 1, "gpu": "\xff"}')
     with pytest.raises(LabError, match=r"is not complete JSON .+utf-8"):
         load_record(path)
 
 
-def test_a_missing_file_or_folder_is_a_sentence(path: Path) -> None:
+def test_a_missing_file_or_folder_raises_an_error(path: Path) -> None:
     with pytest.raises(LabError, match=r"There is no record file nvidia-h200\.json"):
         load_record(path)
     with pytest.raises(LabError, match=r"There is no folder .+nowhere of record files"):
         load_records(path.parent / "nowhere")
 
 
-def test_a_folder_in_place_of_a_file_is_a_sentence(path: Path) -> None:
+def test_a_folder_instead_of_a_file_raises_an_error(path: Path) -> None:
     path.mkdir()
     with pytest.raises(LabError, match=r"nvidia-h200\.json cannot be read: Is a directory"):
         load_record(path)
@@ -248,7 +248,7 @@ def test_the_chapters_record_comes_first_and_the_others_by_file_name(tmp_path: P
     assert names == ["NVIDIA H200", "NVIDIA A10", "NVIDIA L4"]
 
 
-def test_a_score_is_the_median_beside_cublas_of_the_same_run() -> None:
+def test_a_score_compares_the_median_with_cublas_of_the_same_run() -> None:
     (score,) = scores([record(run(samples("naive", 1e-3, 4e-3, 2e-3), samples("cublas", 1e-3)))])
     assert (score.kernel, score.gpu, score.m, score.n, score.k) == (
         "naive", "NVIDIA H200", 100, 100, 100,
@@ -260,7 +260,7 @@ def test_a_score_is_the_median_beside_cublas_of_the_same_run() -> None:
     assert score.date == "2026-01-02T03:04:05Z"
 
 
-def test_the_latest_run_speaks_and_the_others_where_it_is_silent() -> None:
+def test_a_kernels_latest_measurement_is_its_score() -> None:
     old = run(
         samples("naive", 9.0), samples("tiled", 8.0), samples("cublas", 1.0),
         date="2025-01-01T00:00:00Z",
@@ -273,11 +273,11 @@ def test_the_latest_run_speaks_and_the_others_where_it_is_silent() -> None:
     assert found["tiled"].run == old
 
 
-def test_a_measurement_without_cublas_beside_it_has_no_score() -> None:
+def test_a_measurement_without_cublas_at_its_size_has_no_score() -> None:
     assert scores([record(run(samples("naive", 1.0), samples("cublas", 1.0, size=9)))]) == []
 
 
-def test_latest_readings_speak_and_carry_their_run() -> None:
+def test_the_latest_readings_are_returned_with_their_run() -> None:
     old = run(readings=(reading("bandwidth.read", 1, 5.0), reading("bandwidth.read", 2, 6.0)))
     new = run(readings=(reading("bandwidth.read", 2, 7.0), reading("bandwidth.copy", 2, 8.0)))
     found = record(old, new).readings("bandwidth.read")
@@ -292,8 +292,8 @@ def counters_of(kernel: Kernel, registers: float) -> Counters:
     return Counters("tiled", kernel.fingerprint, 1, 2, 3, {"registers": registers})
 
 
-def test_latest_counters_speak_and_carry_their_run() -> None:
-    """Two runs that are equal in all but their date are told apart by who carries whom."""
+def test_the_latest_counters_are_returned_with_their_run() -> None:
+    """Two runs differ only in their date, so identity shows which one was returned."""
     first = run(counters=(counters_of(TILED, 1.0),))
     again = run(counters=(counters_of(TILED, 1.0),), date="2027-01-02T03:04:05Z")
     found = record(first, again).counted(TILED, (1, 2, 3))
@@ -303,13 +303,13 @@ def test_latest_counters_speak_and_carry_their_run() -> None:
     assert record(first, again).counted(TILED, (3, 2, 1)) is None
 
 
-# A kernel, and other code under its name.
+# A kernel, and another source with the same name.
 
 TILED = load_kernel("tiled")
 OTHER = replace(TILED, source=TILED.source.replace("acc = 0.0f", "acc = 1.0f"))
 
 
-def test_what_was_measured_of_other_code_is_never_shown_as_the_kernels() -> None:
+def test_measurements_of_another_source_are_not_scores_of_the_kernel() -> None:
     old = run(samples("tiled", 4.0), samples("cublas", 1.0), counters=(counters_of(TILED, 1.0),))
     new = run(
         samples("tiled", 2.0, fingerprint=OTHER.fingerprint), samples("cublas", 1.0),
@@ -331,18 +331,18 @@ def test_a_readers_own_kernel_has_its_scores() -> None:
     assert score.kernel == "mine"
 
 
-def test_the_clock_of_a_run_is_what_it_saw_or_else_the_highest_of_the_device() -> None:
+def test_the_clock_of_a_run_is_measured_or_else_the_devices_maximum() -> None:
     seen = run(samples("naive", 1.0), samples("cublas", 1.0))
     for taken, clock in ((seen, 1950.0), (replace(seen, clock_mhz=None), 1980.0)):
         (score,) = record(taken).scores
         assert score.clock_mhz == clock_mhz(DEVICE, taken) == clock
 
 
-# Files that several write, and names that no file can have.
+# Concurrent writers, and unusual GPU names.
 
 
-def test_runs_that_end_together_are_all_kept(tmp_path: Path) -> None:
-    """Each process reads the file, adds its run and writes it: in turns, or runs would be lost."""
+def test_concurrent_writers_lose_no_run(tmp_path: Path) -> None:
+    """Each process reads the file, adds its run and writes it, under a lock."""
     script = """
 import sys
 from dataclasses import replace
@@ -371,7 +371,7 @@ def test_a_run_is_added_once(tmp_path: Path) -> None:
     assert len(load_record(add_run(tmp_path, DEVICE, run())).runs) == 1
 
 
-def test_a_gpu_named_in_other_letters_has_a_file_of_its_own() -> None:
+def test_names_in_other_scripts_have_distinct_files() -> None:
     names = ["日本", "日本 H200", "中国 H200", "H200", "…", "x" * 300, "x" * 299 + "y"]
     files = [record_path(Path(), name).name for name in names]
     assert len(set(files)) == len(names)
@@ -391,19 +391,21 @@ def test_a_run_of_another_gpu_is_not_added(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "sentence"),
     [
-        ("[" * 100_000, "nests brackets deeper"),
+        ("[" * 100_000, "nests brackets too deeply"),
         ('{"format": ' + "1" * 6000 + "}", "not complete JSON"),
     ],
     ids=["deep", "6,000 digits"],
 )
-def test_json_that_python_cannot_read_is_a_sentence(text: str, sentence: str, path: Path) -> None:
+def test_json_that_python_cannot_parse_raises_an_error(
+    text: str, sentence: str, path: Path
+) -> None:
     path.write_text(text)
     with pytest.raises(LabError, match=f"nvidia-h200.json .*{sentence}"):
         load_record(path)
 
 
-def test_records_are_checked_without_any_package(path: Path) -> None:
-    """As on the machine that measures, which has Python, NumPy and CuPy alone."""
+def test_validation_needs_no_third_party_package(path: Path) -> None:
+    """The measuring machine has only Python, NumPy and CuPy."""
     edited(path, lambda data: data["gpu"].update(sms=0))
     script = f"""
 import sys
@@ -417,20 +419,20 @@ try:
 except LabError as error:
     print(error)
 """
-    said = subprocess.run(
+    output = subprocess.run(
         [sys.executable, "-c", script], capture_output=True, text=True, check=True,
         env={**os.environ, "PYTHONPATH": str(Path(__file__).parents[2] / "src")},
     ).stdout  # fmt: skip
-    assert "at gpu.sms stands 0. It must be above 0." in said
+    assert "gpu.sms is 0. It must be above 0." in output
 
 
 # The book's own records.
 
 
-def test_the_committed_records_load_and_hold_a_whole_run() -> None:
+def test_each_committed_record_has_a_complete_run() -> None:
     for found in load_records():
-        whole = any(r.complete and r.measurements and r.readings for r in found.runs)
-        assert whole, f"No run of {found.gpu.name} is whole: let 'sgemm-lab record' end."
+        complete = any(r.complete and r.measurements and r.readings for r in found.runs)
+        assert complete, f"No run of {found.gpu.name} is complete: let 'sgemm-lab record' finish."
 
 
 def test_the_h200_is_among_the_records() -> None:
@@ -440,18 +442,18 @@ def test_the_h200_is_among_the_records() -> None:
 @pytest.mark.parametrize(
     "kernel", sorted({s.kernel for s in scores(load_records()[:1])} - {MATMUL})
 )
-def test_latest_measurements_are_of_todays_kernels(kernel: str) -> None:
-    """In the chapters' record. Whoever changes a kernel may have none of the other GPUs."""
-    today = load_kernel(kernel).fingerprint
+def test_latest_measurements_are_of_the_current_kernels(kernel: str) -> None:
+    """Only for the chapters' record: an author may not have the other GPUs."""
+    current = load_kernel(kernel).fingerprint
     latest = {
         score.size: score.fingerprint
         for score in load_records()[0].scores
         if score.kernel == kernel
     }
-    assert set(latest.values()) == {today}, "The kernel has changed since: take a new record of it."
+    assert set(latest.values()) == {current}, "The kernel has changed since: record it again."
 
 
-def test_counters_are_of_the_source_that_is_asked_for() -> None:
+def test_counters_are_selected_by_source() -> None:
     tiled = load_kernel("tiled")
     for found in load_records():
         for launch in found.launches(tiled).values():

@@ -38,7 +38,7 @@ from sgemm_lab.models.record_checks import findings
 from sgemm_lab.models.scoreboard import Line, lines
 from sgemm_lab.records.gpu_record import MATMUL, Score
 from sgemm_lab.records.store import add_run, load_record, load_records, not_yet_measured
-from sgemm_lab.records.strassen import FEWER, STRASSEN
+from sgemm_lab.records.strassen import STRASSEN, STRASSEN_RECORDS
 from sgemm_lab.text import plural, tenths_percent
 
 
@@ -208,7 +208,7 @@ def run_scoreboard(options: argparse.Namespace) -> int:
             f"There is no record in {options.records or own_records()}. "
             "Take one with 'sgemm-lab record' on a GPU."
         )
-    strassen = FEWER.load_all(options.records)
+    strassen = STRASSEN_RECORDS.load_all(options.records)
     found = lines(records, strassen, options.gpu or "", bounds=options.json)
     if not found and options.gpu:
         raise LabError(f"No record is of a GPU whose name contains '{options.gpu}'.")

@@ -28,7 +28,7 @@ from sgemm_lab.multi_gpu.recorder import take_record
 from sgemm_lab.multi_gpu.run_plan import assemble, in_numpy, multiply, under_mpi, usual_transport
 from sgemm_lab.multi_gpu.single_gpu import CUBLAS, INSIDES
 from sgemm_lab.multi_gpu.topology import gpu_count, in_a_sentence
-from sgemm_lab.records.multi_gpu import SEVERAL, MultiGpuScore, scores
+from sgemm_lab.records.multi_gpu import MULTI_GPU_RECORDS, MultiGpuScore, scores
 from sgemm_lab.text import bytes_moved_text, number, plural, size_text
 
 _GPUS_ON_PAPER = 4
@@ -191,7 +191,7 @@ def _record(options: argparse.Namespace) -> int:
 
 
 def _scoreboard(options: argparse.Namespace) -> int:
-    found = scores(SEVERAL.load_all(options.records))
+    found = scores(MULTI_GPU_RECORDS.load_all(options.records))
     if options.json:
         print_json([_to_json(score) for score in found])
         return 0

@@ -7,7 +7,7 @@ from sgemm_lab.cli.printing import print_json, tell
 from sgemm_lab.errors import LabError
 from sgemm_lab.files import own_records, write_whole
 from sgemm_lab.models.ladder import SIZE
-from sgemm_lab.records.schema import decoded
+from sgemm_lab.records.schema import decode
 from sgemm_lab.records.webgpu_cards import MeasuredCard, card_path
 from sgemm_lab.text import number
 from sgemm_lab.wgsl.native import measure
@@ -26,7 +26,7 @@ def run_record_wgsl(options: argparse.Namespace) -> int:
             "most one size, such as --size 2048."
         )
     found = measure(sizes[0][0], tell)
-    measured = decoded(MeasuredCard, found)
+    measured = decode(MeasuredCard, found)
     path = card_path(options.out or own_records(), measured.card)
     write_whole(path, json.dumps(found, indent=1, ensure_ascii=False) + "\n")
     if options.json:

@@ -4,7 +4,7 @@ from sgemm_lab.errors import LabError
 from sgemm_lab.exercises.model import Estimate, Found, Machine, Number
 from sgemm_lab.gemm.strassen.error import UNIFORM
 from sgemm_lab.gemm.strassen.plan import WIDE, Plan
-from sgemm_lab.records.strassen import FEWER, StrassenRun, latest
+from sgemm_lab.records.strassen import STRASSEN_RECORDS, StrassenRun, latest
 from sgemm_lab.text import error_text
 
 _SIDE = 16384
@@ -18,7 +18,7 @@ def _run() -> tuple[StrassenRun, str]:
     Raises:
         LabError: there is no record.
     """
-    records = FEWER.load_all()
+    records = STRASSEN_RECORDS.load_all()
     if not records:
         raise LabError(
             "Strassen's product was not recorded. Run 'sgemm-lab strassen record' on a GPU."

@@ -31,7 +31,14 @@ from sgemm_lab.kernel import Kernel, Size, book_kernel, load_kernels
 from sgemm_lab.records.dispatch_table import load_tables, nearest_table
 from sgemm_lab.records.gpu_record import CUBLAS, Device, Record
 from sgemm_lab.records.store import load_records
-from sgemm_lab.records.strassen import FEWER, STRASSEN, Errors, StrassenRun, latest, strassen_over
+from sgemm_lab.records.strassen import (
+    STRASSEN,
+    STRASSEN_RECORDS,
+    Errors,
+    StrassenRun,
+    latest,
+    strassen_over,
+)
 from sgemm_lab.text import bytes_moved_text, plural, size_text
 
 STATED = ("half", "unit", "normal", "wide")
@@ -120,7 +127,7 @@ def known_of(gpu: Device | None) -> Known:
         raise LabError("There is no record. Take one with 'sgemm-lab record' on a GPU.")
     table = nearest_table(gpu, tables)
     mine = [record for record in records if record.gpu.name == gpu.name]
-    strassen = [latest(one) for one in FEWER.load_all() if one.gpu.name == gpu.name]
+    strassen = [latest(one) for one in STRASSEN_RECORDS.load_all() if one.gpu.name == gpu.name]
     return Known(
         gpu,
         Picker(table, gpu.sms, lambda kernel: suits(kernel, _target(gpu))),

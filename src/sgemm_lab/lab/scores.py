@@ -4,7 +4,7 @@ from sgemm_lab.errors import LabError
 from sgemm_lab.kernel import Size
 from sgemm_lab.lab import session
 from sgemm_lab.models.scoreboard import Line, lines
-from sgemm_lab.records.strassen import FEWER
+from sgemm_lab.records.strassen import STRASSEN_RECORDS
 from sgemm_lab.widgets import Scoreboard
 from sgemm_lab.widgets.scoreboard import Row
 
@@ -19,7 +19,9 @@ def scoreboard(size: Size) -> Scoreboard:
         LabError: there is no record.
     """
     found = [_row(line, f"{line.gpu}, yours") for line in lines(session.here(), [])]
-    found += [_row(line, line.gpu) for line in lines(session.book_records(), FEWER.load_all())]
+    found += [
+        _row(line, line.gpu) for line in lines(session.book_records(), STRASSEN_RECORDS.load_all())
+    ]
     if not found:
         raise LabError("There is no record. Take one with 'sgemm-lab record' on a GPU.")
     known = any(tuple(row["size"]) == size for row in found)

@@ -37,7 +37,7 @@ class SearchMap(PictureOfTwoWidths):
         Raises:
             LabError: the table has no point at these sizes.
         """
-        points = [p for p in table.points if p.size in sizes and p.is_todays]
+        points = [p for p in table.points if p.size in sizes and p.is_current]
         if not points:
             raise LabError(
                 f"No search on {table.gpu.name} measured these sizes with today's kernels. "

@@ -18,7 +18,7 @@ from sgemm_lab.lab.speeds import score_of
 from sgemm_lab.lab.strassen import fewer
 from sgemm_lab.measuring.accuracy import LENGTHS, SIDE
 from sgemm_lab.records.gpu_record import CUBLAS_MODES, INPUTS, Accuracy, Record
-from sgemm_lab.records.strassen import FEWER, leveled
+from sgemm_lab.records.strassen import STRASSEN_RECORDS, level_error_name
 from sgemm_lab.text import plural, size_text
 from sgemm_lab.widgets import SpeedError
 from sgemm_lab.widgets.error_plot import KERNEL, LIBRARY, STRASSEN, Point, draw_points
@@ -82,7 +82,7 @@ def of_strassen(sizes: Sequence[Size] = SIZES) -> Iterator[list[Measured]]:
 
     Nothing where none were recorded. Of a size without errors there is the speed alone.
     """
-    if not FEWER.load_all():
+    if not STRASSEN_RECORDS.load_all():
         return
     record, plain = session.book_records()[0], fewer()
     found = [("fp32", "", plain)]
@@ -100,7 +100,7 @@ def of_strassen(sizes: Sequence[Size] = SIZES) -> Iterator[list[Measured]]:
                  for size, of_size in ways.items() if levels < len(of_size)},
                 {size: of_size[levels]
                  for size, of_size in errors.items() if levels < len(of_size)},
-                _errors(record, leveled(arithmetic, levels), fingerprint),
+                _errors(record, level_error_name(arithmetic, levels), fingerprint),
                 levels, over,
             )
             for levels in range(max(map(len, ways.values()), default=0))

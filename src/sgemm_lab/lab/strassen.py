@@ -35,7 +35,14 @@ from sgemm_lab.kernel import Size, load_kernel
 from sgemm_lab.lab.closing import box
 from sgemm_lab.lab.output import Output, table
 from sgemm_lab.records.store import load_records
-from sgemm_lab.records.strassen import FEWER, Errors, MeasuredPlan, SizeTimes, StrassenRun, latest
+from sgemm_lab.records.strassen import (
+    STRASSEN_RECORDS,
+    Errors,
+    MeasuredPlan,
+    SizeTimes,
+    StrassenRun,
+    latest,
+)
 from sgemm_lab.text import (
     bytes_moved_text,
     error_text,
@@ -165,7 +172,7 @@ class StrassenResults:
                 f"{times.tflops(times.fastest.seconds):.1f}",
                 f"{times.tflops(times.ways[0].seconds):.1f}", f"{times.share(times.fastest):.2f}",
             ]
-            for times in self.run.others
+            for times in self.run.other_sizes
         ]  # fmt: skip
         heads = ["M×N×K", "levels", "TFLOP/s", "without levels", "of cuBLAS"]
         return table(heads, rows, note=self.note)
@@ -294,7 +301,7 @@ def fewer() -> StrassenResults:
     Raises:
         LabError: there is none.
     """
-    records = FEWER.load_all()
+    records = STRASSEN_RECORDS.load_all()
     if not records:
         raise LabError(
             "Strassen's product was not recorded. Run 'sgemm-lab strassen record' on a GPU."

@@ -51,7 +51,7 @@ from sgemm_lab.records.gpu_record import (
     Run,
     Spread,
 )
-from sgemm_lab.records.store import RECORDS, add_run, check_room_for
+from sgemm_lab.records.store import RECORDS, add_run, runs_in_file
 from sgemm_lab.text import bytes_text
 
 SQUARE_SIZES: tuple[Size, ...] = tuple((n, n, n) for n in (256, 512, 1024, 2048, 4096, 8192))
@@ -383,7 +383,7 @@ def _look_first(folder: Path, device: Device) -> tuple[Run, ...]:
     """
     path = RECORDS.path(folder, device.name)
     check_writable(folder, _ROOM + (path.stat().st_size if path.is_file() else 0))
-    return check_room_for(path, device)
+    return runs_in_file(path, device)
 
 
 def current_device() -> Device:

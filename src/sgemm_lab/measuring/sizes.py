@@ -11,7 +11,7 @@ from datetime import datetime, timedelta
 from sgemm_lab.hardware import FLOAT_BYTES
 from sgemm_lab.kernel import Kernel, Size
 from sgemm_lab.measuring.interleaved import Budget
-from sgemm_lab.records.gpu_record import CUBLAS_MODES, Measurement, Run, Taken
+from sgemm_lab.records.gpu_record import CUBLAS_MODES, Measurement, Run, RunEnvironment
 
 TIME_LIMIT = 480.0
 """Seconds that the races of a record may take if nothing else is said; its microbenchmarks take
@@ -77,7 +77,7 @@ def has_room(size: Size, free_bytes: int) -> bool:
 
 
 def measured_before(
-    runs: Sequence[Run], like: Taken, kernels: Sequence[Kernel], others: Collection[str]
+    runs: Sequence[Run], like: RunEnvironment, kernels: Sequence[Kernel], others: Collection[str]
 ) -> set[Size]:
     """Return the sizes that stopped runs of these products have measured to their end.
 
@@ -104,5 +104,5 @@ def measured_before(
     return done
 
 
-def _tools(run: Taken) -> tuple[str, ...]:
+def _tools(run: RunEnvironment) -> tuple[str, ...]:
     return (run.driver, run.cuda, run.nvrtc, run.cupy, run.package, run.cublas_call)

@@ -14,7 +14,7 @@ from sgemm_lab.multi_gpu.engine import COPY, NCCL
 from sgemm_lab.multi_gpu.single_gpu import BOOK, CUBLAS
 from sgemm_lab.multi_gpu.worker import LIBRARY, LINK, PRODUCT, TIMELINE
 from sgemm_lab.records.multi_gpu import BOTH_WAYS, ONE_WAY, RING, Case, LinkCase, MultiGpuRun
-from sgemm_lab.records.schema import encoded
+from sgemm_lab.records.schema import encode
 
 SIZES = (8192, 16384, 32768)
 SMALL_SIZES = (512, 1024, 2048, 4096)
@@ -49,13 +49,13 @@ class Request:
     @property
     def words(self) -> str:
         """What it is, for whoever waits."""
-        told = self.case if isinstance(self.case, dict) else encoded(self.case)
+        told = self.case if isinstance(self.case, dict) else encode(self.case)
         text = ", ".join(f"{name} {value}" for name, value in told.items() if value is not False)
         return f"{self.do}: {text}" + ("" if self.overlap else ", in series")
 
     def to_json(self) -> dict[str, Any]:
         """Return it as ``child`` reads it."""
-        told = self.case if isinstance(self.case, dict) else encoded(self.case)
+        told = self.case if isinstance(self.case, dict) else encode(self.case)
         return {"do": self.do, "case": told, "overlap": self.overlap}
 
     def is_in(self, run: MultiGpuRun) -> bool:

@@ -12,7 +12,7 @@ from sgemm_lab.multi_gpu.plan import Plan
 from sgemm_lab.multi_gpu.prediction import fitted_link, predicted
 from sgemm_lab.multi_gpu.single_gpu import CUBLAS
 from sgemm_lab.records.multi_gpu import (
-    SEVERAL,
+    MULTI_GPU_RECORDS,
     Case,
     LibraryTimes,
     MultiGpuRecord,
@@ -155,7 +155,7 @@ def findings(records: Iterable[MultiGpuRecord] | None = None) -> Findings:
     Raises:
         LabError: there is none.
     """
-    for record in SEVERAL.load_all() if records is None else records:
+    for record in MULTI_GPU_RECORDS.load_all() if records is None else records:
         return Findings(record)
     raise LabError(f"The book has no record of several GPUs. {_RECORD_IT}")
 

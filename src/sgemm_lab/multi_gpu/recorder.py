@@ -24,7 +24,7 @@ from sgemm_lab.multi_gpu.cases import PARTS, SIZES, Group, Request, groups
 from sgemm_lab.multi_gpu.topology import check_idle, gpu_count
 from sgemm_lab.multi_gpu.worker import LIBRARY, LINK, PRODUCT, TIMELINE
 from sgemm_lab.records.multi_gpu import (
-    SEVERAL,
+    MULTI_GPU_RECORDS,
     Failure,
     LibraryTimes,
     LinkTimes,
@@ -33,7 +33,7 @@ from sgemm_lab.records.multi_gpu import (
     ProductTimes,
     Timeline,
 )
-from sgemm_lab.records.schema import decoded
+from sgemm_lab.records.schema import decode
 
 CASE_LIMIT = 90.0
 """Seconds that one case may take, the start of its process included."""
@@ -110,7 +110,7 @@ def take_record(
         )
     if not 2 <= gpus <= found:
         raise LabError(f"This machine has {found} GPUs: --most takes 2 to {found}, not {gpus}.")
-    check_writable(folder / SEVERAL.folder, _ROOM)
+    check_writable(folder / MULTI_GPU_RECORDS.folder, _ROOM)
     check_idle(range(gpus))
     file = MultiGpuFile(folder, current_device(), _new_run(gpus))
     todo = list(groups(gpus, sizes, parts))
@@ -161,7 +161,7 @@ def _ask_group(
             if "refused" in answer:
                 _fail(file, request, answer["refused"], summary, progress)
             else:
-                item: Any = decoded(_FORMS[request.do], answer["item"])
+                item: Any = decode(_FORMS[request.do], answer["item"])
                 file.add(item)
                 summary.measured += 1
                 progress(_result(item))

@@ -16,7 +16,7 @@ from sgemm_lab.errors import LabError
 from sgemm_lab.multi_gpu import baselines, measure
 from sgemm_lab.multi_gpu.process_group import NotInTimeError, set_block_limit
 from sgemm_lab.records.multi_gpu import Case, Item, LinkCase
-from sgemm_lab.records.schema import decoded, encoded
+from sgemm_lab.records.schema import decode, encode
 
 PRODUCT, LINK, TIMELINE, LIBRARY = "product", "link", "timeline", "library"
 
@@ -34,7 +34,7 @@ def main() -> None:
     set_block_limit(asked["block_limit"])
     for request in asked["requests"]:
         try:
-            say({"item": encoded(_measured(request))})
+            say({"item": encode(_measured(request))})
         except NotInTimeError as fault:
             say({"refused": str(fault)})
             break  # what hangs may hang the next one too: another process answers the rest
@@ -48,10 +48,10 @@ def main() -> None:
 
 def _measured(request: dict[str, Any]) -> Item:
     ways: dict[str, Callable[[], Item]] = {
-        PRODUCT: lambda: measure.measure_product(decoded(Case, request["case"])),
-        LINK: lambda: measure.measure_link(decoded(LinkCase, request["case"])),
+        PRODUCT: lambda: measure.measure_product(decode(Case, request["case"])),
+        LINK: lambda: measure.measure_link(decode(LinkCase, request["case"])),
         TIMELINE: lambda: measure.measure_timeline(
-            decoded(Case, request["case"]), request["overlap"]
+            decode(Case, request["case"]), request["overlap"]
         ),
         LIBRARY: lambda: baselines.measure(**request["case"]),
     }

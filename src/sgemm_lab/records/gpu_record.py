@@ -1,7 +1,6 @@
-"""The form of a record: what a GPU measured, with everything needed to judge the numbers.
+"""Dataclasses of a record: the measurements of a GPU, with the conditions of each run.
 
-Nothing here measures, compiles or reads a file, so whoever reads numbers loads no GPU module.
-The classes are the form of a file too: ``records.form`` reads, checks and writes it by them.
+This module imports no GPU code. ``records.schema`` reads, checks and writes files by these classes.
 """
 
 import re
@@ -15,17 +14,16 @@ from sgemm_lab.kernel import Kernel, Size
 from sgemm_lab.records.schema import Rule
 
 CUBLAS = "cublas"
-"""The name under which cuBLAS stands among kernels."""
+"""The name of cuBLAS among kernels."""
 
 CUBLAS_MODES = {"fp32": CUBLAS, "tf32": "cublas_tf32", "fp16": "cublas_fp16"}
-"""Under which names cuBLAS stands, by the arithmetic that it was told to use."""
+"""The names of cuBLAS by its math mode."""
 
 MATMUL = "matmul"
-"""The name under which the dispatcher stands among kernels."""
+"""The name of the dispatcher among kernels."""
 
 UNITS = ("cycles", "GB/s", "GFLOP/s", "W", "MHz", "of the bound")
-"""What a reading can be in."""
-
+"""Units of a reading."""
 
 INPUTS = {
     "half": "uniform in ±0.5",
@@ -36,11 +34,11 @@ INPUTS = {
     "large": "uniform in ±2²⁰",
     "tiny": "A ±2⁻¹²¹, B ±2⁹⁹",
 }
-"""Classes of inputs at which errors are measured, in words."""
+"""Input distributions of the error measurements, with their labels."""
 
 
-def _matches(pattern: str, words: str) -> Rule:
-    return Rule(lambda text: re.fullmatch(pattern, text, re.A) is not None, words)
+def _matches(pattern: str, rule: str) -> Rule:
+    return Rule(lambda text: re.fullmatch(pattern, text, re.A) is not None, rule)
 
 
 _ABOVE_ZERO = Rule(lambda number: number > 0, "above 0")
@@ -53,7 +51,7 @@ Samples = Annotated[tuple[Annotated[float, _ABOVE_ZERO], ...], _NOT_EMPTY]
 
 
 class OfSize:
-    """What there is of one size: a part of what has M, N and K among its fields."""
+    """Mixin for a class with the fields M, N and K."""
 
     m: int
     n: int
@@ -70,8 +68,8 @@ class OfSize:
         return 2 * self.m * self.n * self.k
 
 
-class BesideLibrary:
-    """A speed beside that of cuBLAS in the same run: a part of the scores."""
+class CublasComparison:
+    """Mixin for a speed compared with cuBLAS in the same run."""
 
     @property
     def size(self) -> Size:
@@ -80,7 +78,7 @@ class BesideLibrary:
 
     @property
     def gflops(self) -> float:
-        """GFLOP/s at the median."""
+        """Median GFLOP/s."""
         raise NotImplementedError
 
     @property
@@ -105,7 +103,7 @@ class BesideLibrary:
 
     @property
     def share(self) -> float:
-        """Its GFLOP/s over those of cuBLAS."""
+        """Ratio to the speed of cuBLAS."""
         return self.gflops / self.cublas_gflops
 
 
@@ -115,7 +113,7 @@ class Measurement(OfSize):
 
     kernel: Name
     fingerprint: str
-    """Which source was measured (``Kernel.fingerprint``); empty for cuBLAS."""
+    """``Kernel.fingerprint`` of the measured source; empty for cuBLAS."""
     m: Count
     n: Count
     k: Count
@@ -125,14 +123,14 @@ class Measurement(OfSize):
     graph: bool | None = None
     """True if the launches of a sample were replayed as a CUDA graph."""
     picked: str | None = None
-    """Which kernel the dispatcher took; its is the fingerprint. None for all but ``matmul``."""
+    """The kernel that the dispatcher chose (``matmul`` only); the fingerprint is of its source."""
     error: Annotated[float, _NOT_BELOW_ZERO] | None = None
-    """‖C − A·B‖ over ‖A·B‖ by all elements, A·B in float64, of inputs like those of the race. None
-    where it was not measured, or C holds NaN or infinity."""
+    """‖C − A·B‖ / ‖A·B‖ over all elements, A·B in float64, inputs distributed as in the timing.
+    None if it was not measured, or C holds NaN or infinity."""
 
     @property
     def gflops(self) -> float:
-        """GFLOP/s at the median sample."""
+        """Median GFLOP/s."""
         return self.flop / statistics.median(self.seconds) / 1e9
 
     @property
@@ -143,7 +141,7 @@ class Measurement(OfSize):
 
 @dataclass(frozen=True)
 class Spread:
-    """The smallest, the middle and the largest of a row of readings."""
+    """Minimum, median and maximum of some readings."""
 
     min: float
     median: float
@@ -151,14 +149,14 @@ class Spread:
 
     @classmethod
     def of(cls, readings: Iterable[float]) -> "Spread | None":
-        """Return the spread of some readings, or None if there are none."""
+        """Return the spread of readings, or None if there are none."""
         values = list(readings)
         return cls(min(values), statistics.median(values), max(values)) if values else None
 
 
 @dataclass(frozen=True)
 class Reading:
-    """The samples of one benchmark at one parameter: bytes touched, a stride, a width, or 0."""
+    """Samples of a microbenchmark at a parameter: footprint in bytes, stride, width, or 0."""
 
     benchmark: Name
     parameter: Annotated[int, _NOT_BELOW_ZERO]
@@ -167,13 +165,13 @@ class Reading:
 
     @property
     def median(self) -> float:
-        """The middle sample."""
+        """Median sample."""
         return statistics.median(self.samples)
 
 
 @dataclass(frozen=True)
 class Counters(OfSize):
-    """What the GPU counted in one launch, by the names in ``METRICS``."""
+    """Hardware counters of one launch, by the names in ``METRICS``."""
 
     kernel: Name
     fingerprint: str
@@ -185,7 +183,7 @@ class Counters(OfSize):
 
 @dataclass(frozen=True)
 class Accuracy(OfSize):
-    """How far off C was from A·B in float64, at one class of inputs and one size."""
+    """Error of C against A·B in float64, for one input distribution and size."""
 
     kernel: Name
     fingerprint: str
@@ -194,11 +192,11 @@ class Accuracy(OfSize):
     n: Count
     k: Count
     lost: Annotated[int, _NOT_BELOW_ZERO]
-    """Elements of C that are NaN or infinite. No such is right: A·B fits FP32 in all classes."""
+    """NaN or infinite elements of C; always errors, because A·B fits FP32 for all inputs here."""
     error: Annotated[float, _NOT_BELOW_ZERO] | None = None
-    """‖C − A·B‖ over ‖A·B‖, all elements; None where some are lost."""
+    """‖C − A·B‖ / ‖A·B‖ over all elements; None if ``lost`` is not 0."""
     largest: Annotated[float, _NOT_BELOW_ZERO] | None = None
-    """The largest error of an element as a share of 2⁻²⁴·(|A|·|B|); None where some are lost."""
+    """Largest error of an element over 2⁻²⁴·(|A|·|B|); None if ``lost`` is not 0."""
 
 
 @dataclass(frozen=True)
@@ -219,17 +217,17 @@ class Device:
 
 @dataclass(frozen=True)
 class Dated:
-    """What a run begins with."""
+    """A run with a start time."""
 
     date: Annotated[
         str, _matches(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ", "a date such as 2026-01-02T03:04:05Z")
     ]
-    """When it was taken."""
+    """UTC start time."""
 
 
 @dataclass(frozen=True)
-class Taken(Dated):
-    """When a run was taken on one GPU, and with what."""
+class RunEnvironment(Dated):
+    """Start time and software versions of a run on one GPU."""
 
     driver: str
     cuda: str
@@ -240,24 +238,24 @@ class Taken(Dated):
 
 
 @dataclass(frozen=True)
-class Run(Taken):
-    """One run of the record command."""
+class Run(RunEnvironment):
+    """One run of ``sgemm-lab record``."""
 
     complete: bool
-    """False if the run was stopped before its end."""
+    """False if the run was interrupted."""
     measurements: tuple[Measurement, ...]
     readings: tuple[Reading, ...]
     counters: tuple[Counters, ...] = ()
     accuracies: tuple[Accuracy, ...] | None = None
-    """None where no errors were measured."""
+    """None if no errors were measured."""
     clock_mhz: Spread | None = None
     power_w: Spread | None = None
     temperature_c: Spread | None = None
 
 
 @dataclass(frozen=True)
-class Score(BesideLibrary):
-    """One kernel at one size on one GPU, beside cuBLAS in the same run. Speeds are medians."""
+class Score(CublasComparison):
+    """One kernel at one size on one GPU, with cuBLAS in the same run. Speeds are medians."""
 
     device: Device
     run: Run
@@ -271,12 +269,12 @@ class Score(BesideLibrary):
 
     @property
     def fingerprint(self) -> str:
-        """Which source was measured."""
+        """Fingerprint of the measured source."""
         return self.measurement.fingerprint
 
     @property
     def picked(self) -> str | None:
-        """Which kernel the dispatcher took; None for all but ``matmul``."""
+        """The kernel that the dispatcher chose; only for ``matmul``."""
         return self.measurement.picked
 
     @property
@@ -301,17 +299,17 @@ class Score(BesideLibrary):
 
     @property
     def error(self) -> float | None:
-        """How far off the kernel's C was (``Measurement.error``)."""
+        """``Measurement.error`` of the kernel."""
         return self.measurement.error
 
     @property
     def cublas_error(self) -> float | None:
-        """How far off that of cuBLAS was."""
+        """``Measurement.error`` of cuBLAS."""
         return self.cublas.error
 
     @property
     def date(self) -> str:
-        """When the run was taken."""
+        """Start time of the run."""
         return self.run.date
 
     @property
@@ -321,13 +319,13 @@ class Score(BesideLibrary):
 
     @property
     def clock_mhz(self) -> float:
-        """The SM clock of the run, as ``clock_mhz`` tells it."""
+        """SM clock of the run in MHz (:func:`clock_mhz`)."""
         return clock_mhz(self.device, self.run)
 
 
 @dataclass(frozen=True)
 class Counted:
-    """What the GPU counted in one launch, and the run in which it did."""
+    """Hardware counters of a launch with their run."""
 
     device: Device
     run: Run
@@ -335,41 +333,41 @@ class Counted:
 
     @property
     def values(self) -> dict[str, float]:
-        """The counts by name."""
+        """Counts by name."""
         return self.counters.values
 
     @property
     def fingerprint(self) -> str:
-        """Which source was counted."""
+        """Fingerprint of the counted source."""
         return self.counters.fingerprint
 
 
 @dataclass(frozen=True)
 class Read:
-    """A reading of a benchmark, and the run in which it was taken."""
+    """A reading of a microbenchmark with its run."""
 
     run: Run
     reading: Reading
 
     @property
     def samples(self) -> tuple[float, ...]:
-        """The samples, in the order taken."""
+        """Samples in the order taken."""
         return self.reading.samples
 
     @property
     def median(self) -> float:
-        """The middle sample."""
+        """Median sample."""
         return self.reading.median
 
 
 def clock_mhz(device: Device, run: Run) -> float:
-    """Return the SM clock that a run saw under load; else the highest that the device names."""
+    """Return the median SM clock of a run under load in MHz, else the device's maximum."""
     return run.clock_mhz.median if run.clock_mhz else device.max_clock_mhz
 
 
 @dataclass(frozen=True)
 class Record:
-    """All runs of one GPU model. Of several runs the latest speaks."""
+    """All runs of one GPU model. Queries return the latest match."""
 
     gpu: Device
     runs: Annotated[tuple[Run, ...], _NOT_EMPTY]
@@ -377,7 +375,7 @@ class Record:
     @cached_property
     def scores(self) -> tuple[Score, ...]:
         """The latest score of each kernel, source and size."""
-        # What the dispatcher takes may change from run to run; it is one contender all the same.
+        # The dispatcher's choice may change from run to run; all its scores share one key.
         latest = {
             (s.kernel, "" if s.picked else s.fingerprint, s.size): s for s in self._all_scores()
         }
@@ -392,15 +390,15 @@ class Record:
         return self.launches(kernel).get(size)
 
     def launches(self, kernel: Kernel) -> dict[Size, Counted]:
-        """Return the latest counters of this source of a kernel at every size that has some."""
+        """Return the latest counters of this source of a kernel by size."""
         return self._by_kernel.get((kernel.name, kernel.fingerprint), {})
 
     def readings(self, benchmark: str) -> dict[int, Read]:
-        """Return the latest readings of one benchmark by parameter; empty where there are none."""
+        """Return the latest readings of a microbenchmark by parameter; empty if there are none."""
         return self._by_benchmark.get(benchmark, {})
 
     def library(self, arithmetic: str, size: Size) -> Measurement | None:
-        """Return the latest measurement of cuBLAS in an arithmetic; None where there is none."""
+        """Return the latest measurement of cuBLAS in an arithmetic, or None."""
         name = CUBLAS_MODES.get(arithmetic)
         found = (m for run in self.runs for m in run.measurements if m.kernel == name)
         return {m.size: m for m in found}.get(size)
@@ -408,13 +406,13 @@ class Record:
     def accuracy(
         self, kernel: Kernel | str, inputs: str, k: int, fingerprint: str = ""
     ) -> Accuracy | None:
-        """Return the latest accuracy of this source of a kernel, or of another product, or None.
+        """Return the latest accuracy of this source of a kernel or of another product, or None.
 
         Args:
-            kernel: a kernel, or the name of what is none, such as one of ``CUBLAS_MODES``.
+            kernel: a kernel, or the name of another product, such as one of ``CUBLAS_MODES``.
             inputs: one of ``INPUTS``.
             k: terms of a sum.
-            fingerprint: of the code that what is no kernel is made of, where it has one.
+            fingerprint: of the code, for a product given by name.
         """
         if isinstance(kernel, str):
             return self._by_inputs.get((kernel, fingerprint, inputs, k))
@@ -429,12 +427,12 @@ class Record:
         }
 
     def scores_of(self, kernel: Kernel) -> tuple[Score, ...]:
-        """Return the latest scores of this source of a kernel, one of each size."""
+        """Return the latest score of this source of a kernel at each size."""
         return self._scores_by_kernel.get((kernel.name, kernel.fingerprint), ())
 
     @cached_property
     def accuracy_terms(self) -> frozenset[int]:
-        """How many terms the sums had of which some accuracy is known."""
+        """Values of K with a measured accuracy."""
         return frozenset(one.k for run in self.runs for one in run.accuracies or ())
 
     @cached_property
@@ -467,7 +465,7 @@ class Record:
         return found
 
     def _all_scores(self) -> Iterator[Score]:
-        """Yield the scores of every run, earlier runs first."""
+        """Yield the scores of all runs, oldest first."""
         for run in self.runs:
             library = {found.size: found for found in run.measurements if found.kernel == CUBLAS}
             for found in run.measurements:

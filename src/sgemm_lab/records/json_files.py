@@ -1,7 +1,7 @@
-"""The files of a kind of record: JSON of one form, one file per GPU model, written whole.
+"""JSON files of records: one file per GPU model for each kind of record.
 
-``Kind`` tells all that differs between kinds. ``RunFile`` writes a run's file after each item, so a
-run that is stopped keeps what it has.
+``Kind`` describes a kind of record. ``RunFile`` writes the file of a run after each item, so a run
+that is stopped keeps its items.
 """
 
 import hashlib
@@ -14,10 +14,10 @@ from typing import Any, Generic, TypeVar
 from sgemm_lab.errors import LabError
 from sgemm_lab.files import data_folder, locked, write_whole
 from sgemm_lab.records.gpu_record import Dated, Device
-from sgemm_lab.records.schema import decoded_file, encoded, json_file
+from sgemm_lab.records.schema import FormError, decode, encode
 
-_LONGEST_NAME = 80
-"""Characters of a GPU's name that its file keeps."""
+_NAME_LIMIT = 80
+"""Characters of a GPU's name in a file name."""
 
 
 T = TypeVar("T")
@@ -29,34 +29,30 @@ class Kind(Generic[T]):
     """One kind of record."""
 
     form: type[T]
-    """The dataclass that a file holds; its field ``gpu`` is a ``Device``."""
-    advice: str
-    """What to do about a file of another format, a sentence."""
+    """The dataclass of a file; its field ``gpu`` is a ``Device``."""
+    command: str
+    """The ``sgemm-lab`` command that writes such files."""
     folder: str = ""
-    """The folder of its files, within the folder of records."""
-    name: str = "record file"
-    """What a message calls a file."""
-    what: str = "record"
-    """What a message calls that which a file holds."""
-    take: str = "record"
-    """What makes such a file, as a message says it."""
+    """The subfolder of the folder of records."""
+    noun: str = "record"
+    """Content of a file, as messages name it."""
     number: int = 1
     """The format that this version of the book reads and writes."""
 
     def path(self, records: Path, gpu: str) -> Path:
-        """Return the file of a GPU model, in a folder of records."""
+        """Return the file of a GPU model in a folder of records."""
         return record_path(records / self.folder, gpu)
 
     def load(self, path: Path) -> T:
         """Read and check one file.
 
         Raises:
-            LabError: it is missing, cut off, of another format, or does not fit the form.
+            LabError: the file is missing, truncated, of another format, or not a valid record.
         """
-        return self._decoded(json_file(path, self.name, self.take), path)
+        return self._decoded(self._read(path), path)
 
     def load_all(self, records: Path | None = None) -> list[T]:
-        """Read every file of the book, or of another folder of records, by file name.
+        """Read every file in the book's folder of records, or in another one, by file name.
 
         Raises:
             LabError: a file cannot be read.
@@ -65,16 +61,16 @@ class Kind(Generic[T]):
         return [self.load(path) for path in sorted(place.glob("*.json"))]
 
     def save(self, path: Path, record: T) -> None:
-        """Write a record whole or not at all.
+        """Check a record and write it atomically.
 
         Raises:
-            LabError: it does not fit the form, or cannot be written.
+            LabError: the record is not valid, or the file cannot be written.
         """
         self._decoded(self._data(record), path)
         self.save_unchecked(path, record)
 
     def save_unchecked(self, path: Path, record: T) -> None:
-        """Write a record whatever it holds: what was measured is kept though it fits no form.
+        """Write a record atomically without a check, so that no measurement is lost.
 
         Raises:
             LabError: the file cannot be written.
@@ -82,57 +78,87 @@ class Kind(Generic[T]):
         write_whole(path, _layout(self._data(record)) + "\n")
 
     def expect_gpu(self, path: Path, held: Device, gpu: Device) -> None:
-        """Refuse to add to a file of another GPU model.
+        """Refuse to add to the file of another GPU model.
 
         Raises:
-            LabError: the file is of another.
+            LabError: the models differ.
         """
         if held.name != gpu.name:
             raise LabError(
-                f"The {self.name} {path} is of {held.name}, and this GPU is {gpu.name}. "
-                "Give it another folder with --out."
+                f"The {self.noun} file {path} is of {held.name}, and this GPU is {gpu.name}. "
+                "Choose another folder with --out."
             )
 
     def _data(self, record: T) -> dict[str, Any]:
-        return {"format": self.number, **encoded(record)}
+        return {"format": self.number, **encode(record)}
+
+    def _read(self, path: Path) -> Any:
+        name = f"{self.noun} file"
+        advice = (
+            "Restore it from version control, or remove it and run "
+            f"'sgemm-lab {self.command}' again."
+        )
+        try:
+            return json.loads(path.read_text(encoding="utf-8"))
+        except FileNotFoundError:
+            raise LabError(f"There is no {name} {path.name}.") from None
+        except OSError as error:
+            raise LabError(f"The {name} {path} cannot be read: {error.strerror}.") from None
+        except RecursionError:
+            raise LabError(f"The {name} {path.name} nests brackets too deeply. {advice}") from None
+        except ValueError as error:  # JSON, UTF-8, or a number of thousands of digits
+            raise LabError(
+                f"The {name} {path.name} is not complete JSON ({error}). It was truncated or "
+                f"edited. {advice}"
+            ) from None
 
     def _decoded(self, data: Any, path: Path) -> T:
-        name = f"{self.name} {path.name}"
-        return decoded_file(self.form, data, self.number, name, self.what, self.advice)
+        name = f"{self.noun} file {path.name}"
+        found = data.get("format") if isinstance(data, dict) else None
+        if found != self.number or isinstance(found, bool):
+            raise LabError(
+                f"The {name} has format {found}; this version of the book reads format "
+                f"{self.number}. Run 'sgemm-lab {self.command}' again, or use the version that "
+                "wrote the file."
+            )
+        try:
+            return decode(self.form, {key: part for key, part in data.items() if key != "format"})
+        except FormError as fault:
+            raise LabError(f"The {name} is not a valid {self.noun}: {fault}.") from None
 
 
 class RunFile(Generic[R]):
-    """A run that items are added to, one by one. The file is written whole each time."""
+    """A run that grows item by item. Each change replaces the whole file."""
 
     def __init__(self, kind: Kind[Any], folder: Path, gpu: Device, run: R) -> None:
         """Begin a run. Nothing is written yet.
 
         Args:
-            kind: of the record, whose form has the fields ``gpu`` and ``runs``.
-            folder: the one of records.
-            gpu: the GPUs' model.
-            run: with nothing measured yet.
+            kind: of the record; its form has the fields ``gpu`` and ``runs``.
+            folder: of records.
+            gpu: model of the GPUs.
+            run: without measurements.
 
         Raises:
-            LabError: the file that is there cannot be read, or is of another GPU.
+            LabError: the existing file cannot be read, or is of another GPU.
         """
         self.path = kind.path(folder, gpu.name)
         self._kind, self._gpu, self.run = kind, gpu, run
-        self.others()
+        self.other_runs()
 
     def put(self, **fields: Any) -> None:
-        """Change fields of the run and write the file.
+        """Set fields of the run and write the file.
 
         Raises:
-            LabError: the run does not fit the form, or the file cannot be written.
+            LabError: the run is not valid, or the file cannot be written.
         """
         self.run = replace(self.run, **fields)
         with locked(self.path.parent):
-            runs = sorted((*self.others(), self.run), key=lambda run: run.date)
+            runs = sorted((*self.other_runs(), self.run), key=lambda run: run.date)
             self._kind.save(self.path, self._kind.form(self._gpu, tuple(runs)))
 
-    def others(self) -> tuple[R, ...]:
-        """Return the file's other runs; none if there is no file.
+    def other_runs(self) -> tuple[R, ...]:
+        """Return the other runs in the file; empty if there is no file.
 
         Raises:
             LabError: the file cannot be read, or is of another GPU.
@@ -147,13 +173,13 @@ class RunFile(Generic[R]):
 def record_path(folder: Path, gpu: str) -> Path:
     """Return the file of a GPU model in a folder: "NVIDIA H200" is ``nvidia-h200.json``.
 
-    A name that this way of writing would lose, such as one in other letters, adds a short hash.
+    A short hash is added to a name that this spelling truncates or that has non-ASCII letters.
     """
     name = re.sub(r"[^a-z0-9]+", "-", gpu.lower()).strip("-")
-    lost = len(name) > _LONGEST_NAME or any(c.isalnum() and not c.isascii() for c in gpu)
+    lost = len(name) > _NAME_LIMIT or any(c.isalnum() and not c.isascii() for c in gpu)
     if lost or not name:
         mark = hashlib.sha256(gpu.encode("utf-8", "surrogatepass")).hexdigest()[:8]
-        name = f"{name[:_LONGEST_NAME].strip('-') or 'gpu'}-{mark}"
+        name = f"{name[:_NAME_LIMIT].strip('-') or 'gpu'}-{mark}"
     return folder / f"{name}.json"
 
 
@@ -161,9 +187,9 @@ _plain = json.JSONEncoder(ensure_ascii=False).encode
 
 
 def _layout(value: Any, margin: str = "\n") -> str:
-    """Return JSON with one line per measurement or reading, so that a diff can be read.
+    """Return JSON with one line per measurement or reading, for readable diffs.
 
-    An object that holds no other object stands on one line, and so does a list of plain values.
+    An object without inner objects takes one line, and so does a list of plain values.
     """
     inner = margin + " "
     if isinstance(value, dict):

@@ -1,4 +1,4 @@
-"""What several GPUs of one host measured: the form of a record, its file and its scores."""
+"""Records of several GPUs of one host: dataclasses of a file, the file, and scores."""
 
 import statistics
 from collections.abc import Iterable, Iterator
@@ -12,7 +12,7 @@ from sgemm_lab.records.schema import Rule
 
 ONE_WAY, BOTH_WAYS, RING = "one way", "both ways", "ring"
 PATTERNS = (ONE_WAY, BOTH_WAYS, RING)
-"""Who sends in a measurement of links: GPU 0 to GPU 1; both to each other; each to the next."""
+"""Transfers of a link measurement: GPU 0 to GPU 1; both directions; each GPU to the next."""
 
 Share = Annotated[float, Rule(lambda share: 0 <= share <= 1, "from 0 to 1")]
 Instant = Annotated[float, Rule(lambda seconds: seconds >= 0, "0 or more")]
@@ -20,7 +20,7 @@ Instant = Annotated[float, Rule(lambda seconds: seconds >= 0, "0 or more")]
 
 @dataclass(frozen=True)
 class LinkCase:
-    """A transfer that was to be measured."""
+    """Parameters of a transfer measurement."""
 
     carrier: Name
     """"nccl" or "copy"."""
@@ -29,29 +29,29 @@ class LinkCase:
     bytes: Count
     """Of each transfer."""
     peer: bool = True
-    """Whether the GPUs may reach each other's memory."""
+    """Whether peer access is enabled."""
     graph: bool = False
-    """Whether a CUDA graph was replayed."""
+    """Whether a CUDA graph is replayed."""
     block_limit: Count | None = None
-    """The most blocks that NCCL took; None: it chose."""
+    """Maximum number of NCCL's blocks; None: NCCL's default."""
 
 
 @dataclass(frozen=True)
 class LinkTimes:
-    """A transfer, measured: seconds until the last one is done."""
+    """A measured transfer: seconds until the last one has finished."""
 
     case: LinkCase
     seconds: Samples
 
     @property
     def gbs(self) -> float:
-        """GB/s of each transfer at the median."""
+        """Median GB/s of each transfer."""
         return self.case.bytes / statistics.median(self.seconds) / 1e9
 
 
 @dataclass(frozen=True)
 class Case(OfSize):
-    """A product that was to be measured."""
+    """Parameters of a product measurement."""
 
     gpus: Count
     m: Count
@@ -59,14 +59,14 @@ class Case(OfSize):
     k: Count
     layout: Name
     inside: Name
-    """Whose product a GPU runs: "cublas" or "book"."""
+    """The product on each GPU: "cublas" or "book"."""
     transport: Name
-    """Who carries the tiles: "nccl" or "copy"."""
+    """Transport of the tiles: "nccl" or "copy"."""
     panels: Count = 1
     graph: bool = False
-    """Whether all of it was one CUDA graph."""
+    """Whether the whole product is one CUDA graph."""
     block_limit: Count | None = None
-    """The most blocks that NCCL took for a transfer; None: it chose."""
+    """Maximum number of NCCL's blocks per transfer; None: NCCL's default."""
 
     @property
     def is_square(self) -> bool:
@@ -76,49 +76,49 @@ class Case(OfSize):
 
 @dataclass(frozen=True)
 class ProductTimes:
-    """A product, measured. Seconds are wall time from the first GPU's start to the last one's end.
+    """A measured product. Seconds are wall time from the first GPU's start to the last one's end.
 
-    The ways took turns, so that a clock that drifts drifts for all.
+    The variants are interleaved, so that clock drift affects all of them.
     """
 
     case: Case
     overlap: Samples
-    """Products and transfers at once: the time that counts."""
+    """Transfers overlapped with products."""
     worst_share: Share
-    """The largest error of sampled rows, as a share of what rounding allows."""
+    """Largest error of sampled rows over the rounding bound."""
     serial: Samples | None = None
-    """Products and transfers one after the other."""
+    """Transfers and products without overlap."""
     products: Samples | None = None
-    """The same products without transfers."""
+    """Products without transfers."""
     replays: Count = 1
-    """Replays of the graph in a sample, one after the other; seconds are of one."""
+    """Sequential replays of the graph per sample; seconds are per replay."""
     alone: Samples | None = None
-    """One GPU's cuBLAS call at the same local size: C's rows and columns of a GPU, and all of K."""
+    """One GPU's cuBLAS call at the same local size: a GPU's rows and columns of C, and all of K."""
 
     @property
     def tflops(self) -> float:
-        """TFLOP/s of all GPUs at the median."""
+        """Median TFLOP/s of all GPUs."""
         return self.case.flop / statistics.median(self.overlap) / 1e12
 
     @property
     def efficiency(self) -> float | None:
-        """Time of one GPU's cuBLAS call at the same local size over the time that counts."""
+        """Time of one GPU's cuBLAS call at the same local size over the overlapped time."""
         return self.over_overlap(self.alone)
 
     @property
     def transfer_cost(self) -> float | None:
-        """The time that counts over that of the same products without transfers."""
+        """Overlapped time over the time of the products without transfers."""
         share = self.over_overlap(self.products)
         return 1 / share if share else None
 
     def over_overlap(self, other: tuple[float, ...] | None) -> float | None:
-        """Return the median of other samples over that of the time that counts."""
+        """Return the median of ``other`` over the median overlapped time."""
         return statistics.median(other) / statistics.median(self.overlap) if other else None
 
 
 @dataclass(frozen=True)
 class Piece:
-    """A step of a plan on a GPU: "multiply" or "transfer", in seconds from its start."""
+    """A step of a plan on a GPU: "multiply" or "transfer", in seconds from the start."""
 
     gpu: Annotated[int, Rule(lambda gpu: gpu >= 0, "0 or more")]
     what: Name
@@ -129,7 +129,7 @@ class Piece:
 
 @dataclass(frozen=True)
 class Timeline:
-    """When each step of one run began and ended; each GPU by its own clock."""
+    """Start and end of each step of one run; each GPU by its own clock."""
 
     case: Case
     overlap: bool
@@ -138,25 +138,25 @@ class Timeline:
 
 @dataclass(frozen=True)
 class LibraryTimes:
-    """Another engine's product of n³ on the same GPUs, FP32, without TF32."""
+    """A library's product of n³ on the same GPUs in FP32, without TF32."""
 
     library: Name
     version: str
     gpus: Count
     n: Count
     layout: Name
-    """How A and B lay."""
+    """Distribution of A and B."""
     seconds: Samples
 
     @property
     def tflops(self) -> float:
-        """TFLOP/s of all GPUs at the median."""
+        """Median TFLOP/s of all GPUs."""
         return 2 * self.n**3 / statistics.median(self.seconds) / 1e12
 
 
 @dataclass(frozen=True)
 class Failure:
-    """Something that could not be measured, and why, in a sentence."""
+    """A measurement that failed, and the reason in a sentence."""
 
     what: Name
     why: Name
@@ -164,10 +164,10 @@ class Failure:
 
 @dataclass(frozen=True)
 class MultiGpuRun(Dated):
-    """One run of the command ``sgemm-lab several record``."""
+    """One run of ``sgemm-lab several record``."""
 
     gpus: Count
-    """GPUs that took part, at most."""
+    """Maximum number of GPUs."""
     driver: str
     cuda: str
     cupy: str
@@ -175,7 +175,7 @@ class MultiGpuRun(Dated):
     package: str
     cublas_call: str
     complete: bool = False
-    """Whether all parts were measured; those that could not be are in ``failures``."""
+    """Whether every part was tried; ``failures`` lists the measurements that failed."""
     links: tuple[LinkTimes, ...] = ()
     products: tuple[ProductTimes, ...] = ()
     timelines: tuple[Timeline, ...] = ()
@@ -184,11 +184,11 @@ class MultiGpuRun(Dated):
 
     def is_like(self, other: "MultiGpuRun") -> bool:
         """Whether two runs had the same GPUs, driver and packages."""
-        mine, its = (
+        one, two = (
             (r.gpus, r.driver, r.cuda, r.cupy, r.nccl, r.package, r.cublas_call)
             for r in (self, other)
         )
-        return mine == its
+        return one == two
 
 
 @dataclass(frozen=True)
@@ -200,7 +200,7 @@ class MultiGpuRecord:
 
 
 Item = LinkTimes | ProductTimes | Timeline | LibraryTimes | Failure
-"""What a run is made of."""
+"""One measurement of a run."""
 
 _FIELDS: dict[type, str] = {
     LinkTimes: "links",
@@ -211,28 +211,27 @@ _FIELDS: dict[type, str] = {
 }
 
 
-SEVERAL = Kind(MultiGpuRecord, "Run 'sgemm-lab several record' anew.", "several")
-"""What ``sgemm-lab several record`` writes."""
+MULTI_GPU_RECORDS = Kind(MultiGpuRecord, "several record", "several")
 
 
 class MultiGpuFile(RunFile[MultiGpuRun]):
-    """A run on several GPUs that items are added to, or the latest like it, taken up again."""
+    """A run on several GPUs that grows item by item."""
 
     def __init__(self, folder: Path, gpu: Device, run: MultiGpuRun) -> None:
-        """Begin a run, or go on with the latest that is like this one and not complete.
+        """Begin a run, or resume the latest incomplete run in the same environment.
 
-        Nothing is written yet. Failures of the earlier call are tried again.
+        Nothing is written yet. Failed measurements are tried again.
 
         Args:
-            folder: the folder of records.
-            gpu: the GPUs' model.
-            run: of nothing yet.
+            folder: of records.
+            gpu: model of the GPUs.
+            run: without measurements.
 
         Raises:
-            LabError: the file that is there cannot be read, or is of another GPU.
+            LabError: the existing file cannot be read, or is of another GPU.
         """
-        super().__init__(SEVERAL, folder, gpu, run)
-        for earlier in self.others():
+        super().__init__(MULTI_GPU_RECORDS, folder, gpu, run)
+        for earlier in self.other_runs():
             if not earlier.complete and earlier.is_like(run):
                 self.run = replace(earlier, failures=())
 
@@ -240,7 +239,7 @@ class MultiGpuFile(RunFile[MultiGpuRun]):
         """Add an item and write the file.
 
         Raises:
-            LabError: the item does not fit the form, or the file cannot be written.
+            LabError: the item is not valid, or the file cannot be written.
         """
         name = _FIELDS[type(item)]
         self.put(**{name: (*getattr(self.run, name), item)})
@@ -252,7 +251,7 @@ class MultiGpuFile(RunFile[MultiGpuRun]):
 
 @dataclass(frozen=True)
 class MultiGpuScore:
-    """The fastest way of one layout at one size, and the run that it is from."""
+    """The fastest variant of a layout at a size, with its run."""
 
     gpu: str
     run: MultiGpuRun
@@ -260,9 +259,10 @@ class MultiGpuScore:
 
 
 def scores(records: Iterable[MultiGpuRecord]) -> list[MultiGpuScore]:
-    """Return the fastest square product by GPUs, inside, layout and size, of the latest run each.
+    """Return the fastest square product per GPU count, inner product, layout and size.
 
-    Products without a time of one GPU alone have no efficiency and are left out.
+    Each is from the latest run that has it. Products without a time of one GPU alone have no
+    efficiency and are omitted.
     """
     found: dict[tuple[str, int, str, str, int], MultiGpuScore] = {}
     for score in _all_scores(records):

@@ -1,8 +1,7 @@
-"""The files of records: one JSON file per GPU model in ``records/``.
+"""Load and extend the record files: one JSON file per GPU model in ``records/``.
 
-A file holds runs; each run holds the samples of every kernel it measured and of cuBLAS beside them,
-and the readings of the microbenchmarks. A new run is added to the file; nothing is taken out.
-``records.data`` is the form of a file.
+A file holds runs. A run holds the samples of its kernels and of cuBLAS, and the readings of the
+microbenchmarks. New runs are appended. ``records.gpu_record`` defines the fields.
 """
 
 from collections.abc import Iterable, Sequence
@@ -15,30 +14,29 @@ from sgemm_lab.kernel import book_kernel
 from sgemm_lab.records.gpu_record import Device, Record, Run, Score
 from sgemm_lab.records.json_files import Kind
 
-RECORDS = Kind(Record, "Record anew, or use the version of the book that wrote it.")
-"""What ``sgemm-lab record`` writes."""
+RECORDS = Kind(Record, "record")
 CHAPTERS_RECORD = "nvidia-h200.json"
-"""The record that the chapters quote where there is no GPU. It comes before all others."""
+"""The record that the chapters quote where there is no GPU; it is listed first."""
 
 
 def add_run(folder: Path, gpu: Device, run: Run) -> Path:
-    """Add a run to the GPU's file, and return the file's path. The file is replaced whole.
+    """Add a run to the GPU's file atomically, and return its path.
 
-    Of several processes that end together each waits for its turn, so all runs are kept. A run
-    that the file holds already is not added again.
+    A lock orders concurrent processes, so no run is lost. A run that the file already holds is not
+    added again.
 
     Raises:
-        LabError: the file that is there cannot be read, or is of another GPU; it is left as it is.
+        LabError: the existing file cannot be read, or is of another GPU; it is not changed.
     """
     path = RECORDS.path(folder, gpu.name)
     with locked(folder):
-        runs = check_room_for(path, gpu)
+        runs = runs_in_file(path, gpu)
         RECORDS.save(path, Record(gpu, runs if run in runs else (*runs, run)))
     return path
 
 
-def check_room_for(path: Path, gpu: Device) -> tuple[Run, ...]:
-    """Return the runs that a GPU's file holds; none if there is no file.
+def runs_in_file(path: Path, gpu: Device) -> tuple[Run, ...]:
+    """Return the runs in a GPU's file; empty if there is no file.
 
     Raises:
         LabError: the file cannot be read, or is of another GPU.
@@ -51,15 +49,15 @@ def check_room_for(path: Path, gpu: Device) -> tuple[Run, ...]:
 
 
 def load_record(path: Path) -> Record:
-    """Read and check one file, or return what was read of it if it has not changed since.
+    """Read and check one file; an unchanged file is read once.
 
     Raises:
-        LabError: the file is missing, cut off, of another format, or does not fit the form.
+        LabError: the file is missing, truncated, of another format, or not a valid record.
     """
     try:
         found = path.stat()
     except OSError:
-        return RECORDS.load(path)  # says what is wrong
+        return RECORDS.load(path)  # raises
     return _read_once(path, (found.st_mtime_ns, found.st_size, found.st_ino))
 
 
@@ -69,7 +67,7 @@ def _read_once(path: Path, _state: tuple[int, int, int]) -> Record:
 
 
 def load_records(folder: Path | None = None) -> list[Record]:
-    """Read every record of the book, or of another folder: the chapters' own, then by file name.
+    """Read every record of the book or of another folder: the chapters' record, then by name.
 
     Raises:
         LabError: a file cannot be read, or there is no such folder.
@@ -85,7 +83,7 @@ def load_records(folder: Path | None = None) -> list[Record]:
 def scores(records: Iterable[Record]) -> list[Score]:
     """Return the latest score of each kernel and size on each GPU.
 
-    A measurement under the name of a kernel of the book, but of other code, is no score of it.
+    A measurement of a book kernel whose source has changed since is omitted.
     """
     every = [score for record in records for score in record.scores]
     todays = {name: book_kernel(name) for name in {s.picked or s.kernel for s in every}}
@@ -97,7 +95,7 @@ def scores(records: Iterable[Record]) -> list[Score]:
 
 
 def not_yet_measured(names: Sequence[str], where: str = "") -> str:
-    """Say that kernels have no measurement, and what to do. ``where`` is such as " at 64³"."""
+    """Say which kernels have no measurement, and how to take one. ``where``: such as " at 64³"."""
     refused = "; it says so where a kernel refuses a size" if where else ""
     return (
         f"Not yet measured{where}: {', '.join(names)}. "

@@ -1,4 +1,4 @@
-"""What Strassen's product reached on a GPU: the form of a record, and its scores."""
+"""Records of Strassen's product: dataclasses of a file, and scores."""
 
 import statistics
 from dataclasses import dataclass
@@ -7,22 +7,22 @@ from typing import Annotated
 from sgemm_lab.errors import LabError
 from sgemm_lab.kernel import Size
 from sgemm_lab.records.gpu_record import (
-    BesideLibrary,
     Count,
+    CublasComparison,
     Device,
     Name,
     OfSize,
+    RunEnvironment,
     Samples,
     Spread,
-    Taken,
 )
 from sgemm_lab.records.json_files import Kind
 from sgemm_lab.records.schema import Rule
 
 STRASSEN = "strassen"
-"""The name under which it stands among kernels, and its arithmetic."""
+"""The name of Strassen's product among kernels and among arithmetics."""
 _UNIFORM = "uniform"
-"""The class of inputs, uniform in ±0.5, at which other kernels' errors are noted too."""
+"""Inputs uniform in ±0.5, as for the errors in other kernels' scores."""
 
 Level = Annotated[int, Rule(lambda levels: levels >= 0, "0 or more")]
 Error = Annotated[float, Rule(lambda error: error >= 0, "0 or more")]
@@ -30,28 +30,28 @@ Error = Annotated[float, Rule(lambda error: error >= 0, "0 or more")]
 
 @dataclass(frozen=True)
 class MeasuredPlan:
-    """A plan at a size, measured. Seconds are per product."""
+    """A measured plan at a size. Seconds are per product."""
 
     schedules: tuple[Name, ...]
-    """Of its levels, the outermost first; "twice" is two levels."""
+    """Of the levels, outermost first; "twice" covers two levels."""
     levels: Level
     leaf: tuple[Count, ...]
-    """M, N, K of the products in the end."""
+    """M, N, K of the leaf products."""
     kernel: Name
     """The kernel of the leaves."""
     workspace_bytes: Level
     moved_bytes: Level
-    """What the additions read and write."""
+    """Bytes that the additions read and write."""
     seconds: Samples
     products: Samples | None = None
-    """The same without additions."""
+    """Seconds of the leaf products alone."""
     additions: Samples | None = None
-    """The additions alone."""
+    """Seconds of the additions alone."""
 
 
 @dataclass(frozen=True)
 class SizeTimes(OfSize):
-    """All plans of one size and cuBLAS, in turns."""
+    """Interleaved measurements of all plans of one size and of cuBLAS."""
 
     m: Count
     n: Count
@@ -64,11 +64,11 @@ class SizeTimes(OfSize):
     power_w: Spread | None = None
 
     def tflops(self, seconds: tuple[float, ...]) -> float:
-        """Return TFLOP/s at the median, as if each term were multiplied and added: 2·M·N·K."""
+        """Return the median TFLOP/s, counting 2·M·N·K FLOP."""
         return self.flop / statistics.median(seconds) / 1e12
 
     def share(self, way: MeasuredPlan) -> float:
-        """Return a plan's speed over that of cuBLAS."""
+        """Return a plan's speed relative to cuBLAS."""
         return statistics.median(self.cublas) / statistics.median(way.seconds)
 
     @property
@@ -79,39 +79,39 @@ class SizeTimes(OfSize):
 
 @dataclass(frozen=True)
 class Errors(OfSize):
-    """Norm-wise errors ‖error of C‖ / ‖C‖ (Frobenius, of sampled rows) against float64."""
+    """Relative errors ‖C − A·B‖ / ‖A·B‖ (Frobenius norm of sampled rows) against float64."""
 
     inputs: Name
     m: Count
     n: Count
     k: Count
     rows: Count
-    """Rows that were sampled."""
+    """Number of sampled rows."""
     cublas: Error
     levels: tuple[Error, ...]
-    """Of 0 levels, of 1, and so on."""
+    """By number of levels, from 0."""
 
 
 @dataclass(frozen=True)
 class Inside:
-    """Strassen's product with all leaves by one kernel of another arithmetic than FP32."""
+    """Strassen's product whose leaves all run one kernel that does not multiply in FP32."""
 
     kernel: Name
     fingerprint: str
-    """Of the kernel's code."""
+    """Of the kernel's source."""
     arithmetic: Name
-    """What the kernel multiplies in: "3xtf32"."""
+    """Of the kernel: "3xtf32"."""
     times: tuple[SizeTimes, ...] = ()
     errors: tuple[Errors, ...] = ()
 
 
 @dataclass(frozen=True)
-class StrassenRun(Taken):
-    """One run of the command ``sgemm-lab strassen record``."""
+class StrassenRun(RunEnvironment):
+    """One run of ``sgemm-lab strassen record``."""
 
     complete: bool = False
     exact: Level = 0
-    """Products of whole numbers at awkward sizes that were tried, all of them right bit for bit."""
+    """Number of products of whole numbers at odd sizes that were checked to be exact."""
     times: tuple[SizeTimes, ...] = ()
     errors: tuple[Errors, ...] = ()
     inside: tuple[Inside, ...] = ()
@@ -120,7 +120,7 @@ class StrassenRun(Taken):
         """Return the times of n×n matrices.
 
         Raises:
-            LabError: they were not measured.
+            LabError: this size was not measured.
         """
         for found in self.times:
             if found.size == (n, n, n):
@@ -128,15 +128,15 @@ class StrassenRun(Taken):
         raise LabError(f"Strassen's product was not measured at {n}×{n}×{n}.")
 
     @property
-    def others(self) -> tuple[SizeTimes, ...]:
-        """The times of sizes that are no cube of a power of two."""
+    def other_sizes(self) -> tuple[SizeTimes, ...]:
+        """Times of the sizes that are not cubes of a power of two."""
         return tuple(t for t in self.times if t.size != (t.m,) * 3 or t.m & (t.m - 1))
 
     def error_at(self, n: int, inputs: str) -> Errors:
-        """Return the errors of n×n matrices of a class of inputs.
+        """Return the errors of n×n matrices for an input distribution.
 
         Raises:
-            LabError: they were not measured.
+            LabError: this case was not measured.
         """
         for found in self.errors:
             if (found.n, found.inputs) == (n, inputs):
@@ -153,17 +153,17 @@ class StrassenRecord:
 
 
 @dataclass(frozen=True)
-class StrassenScore(BesideLibrary):
-    """The fastest plan with a level or more at one size, beside cuBLAS in the same run."""
+class StrassenScore(CublasComparison):
+    """The fastest plan with at least one level at one size, with cuBLAS in the same run."""
 
     gpu: str
     date: str
     arithmetic: str
-    """Strassen's, and that of its leaves where it is not FP32."""
+    """"strassen", with the arithmetic of the leaves unless it is FP32."""
     times: SizeTimes
-    way: MeasuredPlan
+    plan: MeasuredPlan
     errors: Errors | None
-    """At this size, inputs uniform in ±0.5; None: not measured."""
+    """At this size, for inputs uniform in ±0.5; None if not measured."""
 
     kernel = STRASSEN
     picked = None
@@ -175,13 +175,13 @@ class StrassenScore(BesideLibrary):
 
     @property
     def levels(self) -> int:
-        """How often a product is cut into seven."""
-        return self.way.levels
+        """Recursion depth."""
+        return self.plan.levels
 
     @property
     def gflops(self) -> float:
-        """GFLOP/s at the median, as if each term were multiplied and added."""
-        return 1e3 * self.times.tflops(self.way.seconds)
+        """Median GFLOP/s, counting 2·M·N·K FLOP."""
+        return 1e3 * self.times.tflops(self.plan.seconds)
 
     @property
     def cublas_gflops(self) -> float:
@@ -190,52 +190,48 @@ class StrassenScore(BesideLibrary):
 
     @property
     def error(self) -> float | None:
-        """The error of so many levels. Schedules of as many add in the same order: it is theirs."""
+        """Error at this depth; all schedules of one depth add in the same order."""
         levels = self.errors.levels if self.errors else ()
         return levels[self.levels] if self.levels < len(levels) else None
 
     @property
     def cublas_error(self) -> float | None:
-        """That of cuBLAS."""
+        """Error of cuBLAS."""
         return self.errors.cublas if self.errors else None
 
 
 def scores(record: StrassenRecord) -> list[StrassenScore]:
-    """Return the fastest plan of each size and kind of leaves, among those with levels.
-
-    They are of the latest run.
-    """
+    """Return the fastest plan with levels of each size and leaf arithmetic, from the latest run."""
     run = latest(record)
     found = []
     parts = [(STRASSEN, run.times, run.errors)]
     parts += [(strassen_over(one.arithmetic), one.times, one.errors) for one in run.inside]
-    for arithmetic, measured, known in parts:
-        for times in measured:
-            ways = [way for way in times.ways if way.levels]
-            alike = (one for one in known if one.size == times.size)
-            errors = next((one for one in alike if one.inputs == _UNIFORM), None)
-            if ways:
-                best = min(ways, key=lambda way: statistics.median(way.seconds))
+    for arithmetic, sizes, all_errors in parts:
+        errors = {one.size: one for one in all_errors if one.inputs == _UNIFORM}
+        for times in sizes:
+            plans = [plan for plan in times.ways if plan.levels]
+            if plans:
+                best = min(plans, key=lambda plan: statistics.median(plan.seconds))
+                of_size = errors.get(times.size)
                 found.append(
-                    StrassenScore(record.gpu.name, run.date, arithmetic, times, best, errors)
+                    StrassenScore(record.gpu.name, run.date, arithmetic, times, best, of_size)
                 )
     return found
 
 
 def strassen_over(arithmetic: str) -> str:
-    """Return the name of Strassen's arithmetic with leaves of another, or of FP32."""
+    """Return the name of Strassen's arithmetic with leaves of an arithmetic."""
     return STRASSEN if arithmetic == "fp32" else f"{STRASSEN}+{arithmetic}"
 
 
-def leveled(arithmetic: str, levels: int) -> str:
-    """Return the name under which the errors of so many levels stand among those of kernels."""
+def level_error_name(arithmetic: str, levels: int) -> str:
+    """Return the name of Strassen's product with ``levels`` levels among recorded accuracies."""
     return f"{strassen_over(arithmetic)}:levels={levels}"
 
 
-FEWER = Kind(StrassenRecord, "Run 'sgemm-lab strassen record' anew.", "fewer")
-"""What ``sgemm-lab strassen record`` writes."""
+STRASSEN_RECORDS = Kind(StrassenRecord, "strassen record", "fewer")
 
 
 def latest(record: StrassenRecord) -> StrassenRun:
-    """Return the latest complete run, or the latest of all where none is."""
+    """Return the latest complete run, or the latest run if none is complete."""
     return max(record.runs, key=lambda run: (run.complete, run.date))

@@ -1,6 +1,6 @@
-"""What the ladder in WGSL measured on a card: one file a card, in the form that the page saves.
+"""Measurements of the WGSL ladder: one file per card, in the format that the page saves.
 
-A new measurement takes the place of an earlier one. ``climb.js`` and ``native.py`` make such data.
+A new measurement replaces the earlier one. ``climb.js`` and ``native.py`` write these data.
 """
 
 import json
@@ -10,62 +10,62 @@ from pathlib import Path
 
 from sgemm_lab.errors import LabError
 from sgemm_lab.records.json_files import record_path
-from sgemm_lab.records.schema import FormError, decoded
+from sgemm_lab.records.schema import FormError, decode
 
 FOLDER = "wgsl"
-"""The folder in ``records`` that holds these files."""
+"""Subfolder of ``records``."""
 
 
 @dataclass(frozen=True)
 class CardRung:
-    """The samples of one program."""
+    """Samples of one program."""
 
     name: str
     fingerprint: str
-    """Of the program's code, without its variant's constants."""
+    """Of the program's code, without the constants of its variant."""
     seconds: tuple[float, ...]
-    """Of one product, in the order in which they were taken."""
+    """Per product, in the order taken."""
 
 
 @dataclass(frozen=True)
-class LeftOut:
-    """A program that a card cannot run."""
+class UnsupportedProgram:
+    """A program that the card cannot run."""
 
     name: str
     why: str
-    """As a sentence goes on after a colon."""
+    """The reason, as a clause after a colon."""
 
 
 @dataclass(frozen=True)
-class Smaller:
-    """What was measured at a smaller size."""
+class SmallerSize:
+    """Measurements at a smaller size."""
 
     size: int
     seconds: dict[str, tuple[float, ...]]
-    """Every sample, by the name of the program."""
+    """Samples by program name."""
 
 
 @dataclass(frozen=True)
 class MeasuredCard:
-    """A card as the ladder in WGSL found it."""
+    """The WGSL ladder on one card."""
 
     form: str
     card: str
     date: str
     clock: str
-    """Who told the time: "timestamps" of the card, or a browser's "wall clock"."""
+    """The timer: "timestamps" of the card, or the browser's "wall clock"."""
     size: int
     """M = N = K."""
     copy_gbs: float
-    """Read and written bytes together."""
+    """Bytes read and written, in GB/s."""
     multiply_add_gflops: float
-    """What the arithmetic reaches without memory."""
+    """Arithmetic rate without memory accesses."""
     rungs: tuple[CardRung, ...]
-    left_out: tuple[LeftOut, ...] = ()
-    smaller: tuple[Smaller, ...] = ()
+    left_out: tuple[UnsupportedProgram, ...] = ()
+    smaller: tuple[SmallerSize, ...] = ()
 
     def gflops(self, name: str, fingerprint: str) -> float | None:
-        """Return the median of a program, or None where this code of it was not measured."""
+        """Return a program's median GFLOP/s, or None if this source was not measured."""
         for rung in self.rungs:
             if (rung.name, rung.fingerprint) == (name, fingerprint):
                 return float(2 * self.size**3 / statistics.median(rung.seconds) / 1e9)
@@ -73,19 +73,19 @@ class MeasuredCard:
 
 
 def card_path(records: Path, card: str) -> Path:
-    """Return the file of a card among the records."""
+    """Return the path of a card's file."""
     return record_path(records / FOLDER, card)
 
 
 def load_card(path: Path) -> MeasuredCard | None:
-    """Read such a file; None where there is none.
+    """Read a card's file, or return None if there is none.
 
     Raises:
-        LabError: it holds something else.
+        LabError: the content is not a measured card.
     """
     try:
-        return decoded(MeasuredCard, json.loads(path.read_text(encoding="utf-8")))
+        return decode(MeasuredCard, json.loads(path.read_text(encoding="utf-8")))
     except FileNotFoundError:
         return None
     except (FormError, ValueError) as fault:
-        raise LabError(f"The file {path} is no measured card: {fault}.") from None
+        raise LabError(f"The file {path} is not a measured card: {fault}.") from None

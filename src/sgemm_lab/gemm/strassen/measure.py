@@ -29,13 +29,13 @@ from sgemm_lab.measuring.recorder import current_device, new_run
 from sgemm_lab.records.gpu_record import CUBLAS, Spread
 from sgemm_lab.records.json_files import RunFile
 from sgemm_lab.records.strassen import (
-    FEWER,
+    STRASSEN_RECORDS,
     Errors,
     Inside,
     MeasuredPlan,
     SizeTimes,
     StrassenRun,
-    leveled,
+    level_error_name,
 )
 from sgemm_lab.text import plural, size_text
 
@@ -103,12 +103,12 @@ def take_strassen_record(
     Raises:
         LabError: no GPU, a product that is not exact, or a file that cannot be written.
     """
-    check_writable(folder / FEWER.folder, _ROOM)
+    check_writable(folder / STRASSEN_RECORDS.folder, _ROOM)
     base = new_run()
     run = StrassenRun(
         base.date, base.driver, base.cuda, base.nvrtc, base.cupy, base.package, CUBLAS_CALL
     )
-    store = RunFile(FEWER, folder, current_device(), run)
+    store = RunFile(STRASSEN_RECORDS, folder, current_device(), run)
     try:
         progress("products of whole numbers at awkward sizes")
         store.put(exact=exact_products())
@@ -306,7 +306,7 @@ def products_by_levels() -> dict[str, tuple[Product, str]]:
     if suits(kernel, device_target()):
         leaves.append((kernel.arithmetic, LoadedKernel(kernel), kernel.fingerprint))
     return {
-        leveled(arithmetic, levels): (partial(_multiply, levels, leaf), fingerprint)
+        level_error_name(arithmetic, levels): (partial(_multiply, levels, leaf), fingerprint)
         for arithmetic, leaf, fingerprint in leaves
         for levels in range(1, MOST_LEVELS + 1)
     }

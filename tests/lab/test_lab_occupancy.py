@@ -7,7 +7,7 @@ from sgemm_lab.cuda.compiler import compile_kernel
 from sgemm_lab.errors import LabError, MissingToolError
 from sgemm_lab.gpu import GPUS
 from sgemm_lab.kernel import load_kernel
-from sgemm_lab.models.roofline import known_gpus
+from sgemm_lab.models.roofline import all_gpus
 from sgemm_lab.records.store import load_records
 from sgemm_lab.widgets import Occupancy
 
@@ -18,7 +18,7 @@ def test_the_often_quoted_example() -> None:
     assert (widget.fit.blocks, widget.fit.warps, widget.fit.share) == (4, 32, 0.5)
     assert "4 blocks fit on an SM: 1,024 threads" in widget.alt
     assert "Occupancy is 50 %. Shared memory decides" in widget.alt
-    assert [entry["id"] for entry in widget.gpus] == [gpu.id for gpu in known_gpus(load_records())]
+    assert [entry["id"] for entry in widget.gpus] == [gpu.id for gpu in all_gpus(load_records())]
 
 
 def test_kernels_bring_what_the_compiler_says_of_each_target() -> None:

@@ -1,4 +1,4 @@
-"""One bound per kernel: it follows from demand. ``test_judging`` holds all records to it."""
+"""Bounds from demand. ``test_record_judging`` checks all records against them."""
 
 from dataclasses import replace
 
@@ -38,19 +38,19 @@ LANES = np.arange(32)[None, :]
 
 
 def cap(found: Bound, unit: str) -> Cap:
-    """The cap of a unit whose demand is known."""
+    """Return the cap of a unit with known demand."""
     known = found.of(unit)
     assert known is not None
     return known
 
 
 def has_demand(kernel: Kernel) -> bool:
-    """Whether its blocks are tiles of C, so that it can be told what one asks for."""
+    """Whether its blocks are tiles of C, so that the per-block demand is known."""
     return kernel.base_name not in WITHOUT_A_DEMAND
 
 
-def test_a_unit_that_could_do_less_would_be_passed() -> None:
-    """At three quarters of a wavefront per clock ``models.judging`` would find a passed bound."""
+def test_measurements_exceed_the_bound_of_a_slower_data_pipe() -> None:
+    """At three quarters of a wavefront per clock a measurement exceeds its bound."""
     found = load_records()[0]
     best = max(s.gflops for s in scores([found]) if s.kernel == "float4")
     data = cap(bound("float4", CUBE, H200), DATA)
@@ -58,21 +58,21 @@ def test_a_unit_that_could_do_less_would_be_passed() -> None:
 
 
 @pytest.mark.parametrize("name", ["cluster_split", "split_k", "one_row:TM=4", "one_column"])
-def test_blocks_that_are_no_tiles_have_no_demand(name: str) -> None:
+def test_blocks_that_are_not_tiles_have_no_demand(name: str) -> None:
     with pytest.raises(LabError):
         block_demand(load_kernel(name))
 
 
 def is_counted(kernel: Kernel) -> bool:
-    """Whether a GPU counted it as it is, so that it can be told what one asks for."""
+    """Whether the record has counters of its current source."""
     return has_demand(kernel) and any(record.launches(kernel) for record in load_records())
 
 
 COUNTED = [kernel for kernel in KERNELS if is_counted(kernel)]
 
 
-def test_kernels_of_the_record_that_chapters_quote_were_counted() -> None:
-    """A kernel that is not yet measured waits; one that is has counters beside its times."""
+def test_measured_kernels_of_the_chapters_record_have_counters() -> None:
+    """A kernel without measurements needs no counters yet."""
     book = load_records()[0]
     measured = {s.kernel for s in scores([book]) if not s.picked}
     waiting = [kernel.name for kernel in filter(has_demand, KERNELS) if kernel not in COUNTED]
@@ -80,7 +80,7 @@ def test_kernels_of_the_record_that_chapters_quote_were_counted() -> None:
 
 
 @pytest.mark.parametrize("kernel", COUNTED, ids=lambda kernel: kernel.name)
-def test_what_a_block_asks_for_is_what_a_gpu_counted(kernel: Kernel) -> None:
+def test_the_per_block_demand_equals_the_counters_of_a_gpu(kernel: Kernel) -> None:
     block, judged, copies = block_demand(kernel), 0, "cp.async" in kernel.source
     for record in load_records():
         for (m, n, k), entry in record.launches(kernel).items():
@@ -121,14 +121,14 @@ def test_what_a_block_asks_for_is_what_a_gpu_counted(kernel: Kernel) -> None:
         (4 * LANES + 64, 1, 1),  # half of one line, half of the next
     ],
 )
-def test_what_a_global_request_takes_of_l1(
+def test_data_wavefronts_and_lookups_of_a_global_request(
     addresses: "np.ndarray[tuple[int, int], np.dtype[np.int64]]", wavefronts: int, looked_up: int
 ) -> None:
     assert data_wavefronts(addresses, EVERY, 4, is_load=True).tolist() == [wavefronts]
     assert lookups(addresses, EVERY).tolist() == [looked_up]
 
 
-def test_lanes_that_do_not_ask_take_no_lookup() -> None:
+def test_inactive_lanes_take_no_lookup() -> None:
     some = EVERY.copy()
     some[0, 4:] = False
     assert lookups(4096 * LANES, some).tolist() == [1]
@@ -144,7 +144,7 @@ def test_a_cap_is_flop_per_step_times_steps_per_second() -> None:
     assert rates(find_gpu("t4"))[PEAK] == rates(find_gpu("t4"))[ISSUE] / 2
 
 
-def test_the_lowest_cap_binds() -> None:
+def test_the_lowest_cap_is_the_bound() -> None:
     assert lowest({PEAK: 1, DATA: 0.25, "x": 9, L2: 0}, {PEAK: 4, DATA: 1, L2: 1}) == (PEAK, 256)
     assert lowest({PEAK: 1, DATA: 0.5}, {PEAK: 4, DATA: 1}) == (DATA, 128)
 
@@ -158,14 +158,14 @@ def test_the_lowest_cap_binds() -> None:
         ("padded", "shared memory"),
     ],
 )
-def test_the_unit_that_binds_has_a_name(name: str, unit: str) -> None:
+def test_the_limiting_unit_has_a_name(name: str, unit: str) -> None:
     found = bound(name, CUBE, H200)
     assert found.unit == unit
     assert found.gflops == min(cap.gflops for cap in found.caps)
     assert [cap.gflops for cap in found.caps] == sorted(cap.gflops for cap in found.caps)
 
 
-def test_instructions_bind_only_where_a_gpu_counted_them() -> None:
+def test_issue_slots_limit_only_with_counters() -> None:
     book = load_records()[0]
     found, unknown = bound("double_buffer", CUBE, H200, book), bound("double_buffer", CUBE, H200)
     assert found.cap.unit == ISSUE
@@ -174,7 +174,7 @@ def test_instructions_bind_only_where_a_gpu_counted_them() -> None:
 
 
 def launches(kernel: Kernel, **instructions: int) -> Record:
-    """A record in which a GPU counted a kernel's instructions at some cubes."""
+    """Return a record with a kernel's instruction counts at some cubes."""
     taken = tuple(
         Counters(kernel.name, kernel.fingerprint, n, n, n, {"warp_instructions": float(count)})
         for n, count in ((int(size.lstrip("n")), count) for size, count in instructions.items())
@@ -182,7 +182,7 @@ def launches(kernel: Kernel, **instructions: int) -> Record:
     return Record(DEVICE, (run(counters=taken),))
 
 
-def test_between_counted_cubes_the_loop_alone_counts() -> None:
+def test_instructions_are_extrapolated_from_two_cubes() -> None:
     tiled = load_kernel("tiled")
     # A block takes 1000 instructions and 200 more per step of K: 32 of its steps are one warp's.
     blocks = {n: (n // 32) ** 2 for n in (64, 128)}
@@ -194,8 +194,8 @@ def test_between_counted_cubes_the_loop_alone_counts() -> None:
     assert bound(tiled, (96, 96, 96), H200, launches(tiled, n64=1)).of(ISSUE) is None
 
 
-def test_a_bound_stands_at_the_clock_that_the_run_saw() -> None:
-    """A GeForce runs faster than its data sheet says: so does what its units do."""
+def test_a_bound_uses_the_clock_of_the_run() -> None:
+    """A GeForce exceeds the clock of its data sheet, and so do its units' rates."""
     book = load_records()[0]
     score = next(s for s in scores([book]) if s.kernel == "tiled" and s.size == CUBE)
     faster = replace(score, run=replace(score.run, clock_mhz=Spread(1980, 2000, 2100)))
@@ -207,7 +207,7 @@ def test_a_bound_stands_at_the_clock_that_the_run_saw() -> None:
     assert bound_of(slower, H200, book) == usual
 
 
-def test_a_kernel_that_is_no_more_or_has_changed_has_no_bound() -> None:
+def test_a_removed_or_changed_kernel_has_no_bound() -> None:
     score = next(s for s in scores(load_records()) if s.kernel == "tiled")
     book = load_records()[0]
     assert bound_of(score, H200, book) is not None
@@ -217,13 +217,13 @@ def test_a_kernel_that_is_no_more_or_has_changed_has_no_bound() -> None:
     assert bound_of(gone, H200, book) is None
 
 
-def test_counters_of_other_code_do_not_count() -> None:
+def test_counters_of_another_source_are_ignored() -> None:
     other = load_kernel("tiled").with_constants(TILE=16)
     changed = replace(other, source=other.source.replace("acc +=", "acc -="))
     assert bound(changed, (64, 64, 64), H200, launches(other, n64=99999)).of(ISSUE) is None
 
 
-def test_a_measured_rate_is_an_estimate_and_never_the_bound() -> None:
+def test_a_measured_rate_is_an_estimate_and_not_the_bound() -> None:
     record = Record(DEVICE, (run(readings=(reading("bandwidth.read", 2**22, 0.001),)),))
     found = bound("tiled", CUBE, H200, record)
     (l2,) = found.estimates
@@ -241,11 +241,11 @@ def test_a_measured_rate_is_an_estimate_and_never_the_bound() -> None:
         ((129, 128, 64), 132 * 128 / 129),  # the second block is no whole one
     ],
 )
-def test_the_sm_with_the_most_blocks_sets_the_pace(size: Size, busiest: float) -> None:
+def test_the_busiest_sm_limits_the_launch(size: Size, busiest: float) -> None:
     assert cap(bound("split", size, H200), GRID).demand == pytest.approx(busiest)
 
 
-def test_tiles_that_are_not_worth_sharing_stay_whole() -> None:
+def test_tiles_below_the_split_threshold_stay_whole() -> None:
     tiles, windows = 128, 256  # of 2048³: 4 of 132 SMs without a tile are under 8 windows each
     side = cap(bound("whole_tiles", (2048, 2048, 2048), H200), GRID)
     assert side.demand == pytest.approx(132 / tiles)
@@ -254,13 +254,13 @@ def test_tiles_that_are_not_worth_sharing_stay_whole() -> None:
     assert shared.demand == pytest.approx(busiest * 132 / (tiles * 4 * windows))
 
 
-def test_bytes_that_must_come_from_dram() -> None:
+def test_compulsory_dram_bytes() -> None:
     found = bound("split", (1, 4096, 4096), H200)
     assert cap(found, DRAM).demand == pytest.approx(32 * 4 * (4096 + 4096**2 + 4096) / 4096**2)
 
 
 @pytest.mark.parametrize("tile", [4, 8, 16, 32])
-def test_sliding_a_constant_counts_anew(tile: int) -> None:
+def test_changing_a_constant_changes_the_demand(tile: int) -> None:
     kernel = load_kernel("tiled").with_constants(TILE=tile)
     found = cap(bound(kernel, CUBE, H200), DATA)
     per_step = block_demand(kernel).per_step(CUBE)
@@ -269,14 +269,14 @@ def test_sliding_a_constant_counts_anew(tile: int) -> None:
     assert cap(bound(wider, CUBE, H200), DATA).demand <= found.demand
 
 
-def test_sizes_that_blocks_do_not_divide_have_at_least_the_inner_demand() -> None:
+def test_sizes_that_blocks_do_not_divide_have_a_lower_bound_of_demand() -> None:
     rows = block_demand(load_kernel("naive_rows"))
     assert rows.per_step(CUBE)["global"] > 33
     # Where rows end elsewhere, 32 rows lie in 32 banks.
     assert rows.per_step((4095, 4097, 4093))["global"] == pytest.approx(2)
 
 
-def test_a_pass_over_the_matrices_is_no_part_of_a_tile() -> None:
+def test_a_pass_over_the_matrices_is_not_counted_as_part_of_a_tile() -> None:
     packed = load_kernel("mma_fp16_packed")
     found, warps = block_demand(packed), packed.launch_shape(1, 1, 1).threads // 32
     assert (found.per_k["requests"], found.per_k["lookups"]) == (0, 0)
@@ -284,13 +284,13 @@ def test_a_pass_over_the_matrices_is_no_part_of_a_tile() -> None:
     assert found.per_k["shared"] == warps * read / 128
 
 
-def test_a_grid_that_is_no_grid_of_tiles_is_refused() -> None:
+def test_a_grid_that_is_not_a_grid_of_tiles_is_refused() -> None:
     text = load_kernel("tiled").source.replace("grid: ceil(N / TILE)", "grid: ceil(N / 64)")
     with pytest.raises(LabError, match=r"cannot be told: its grid is no grid of tiles"):
         block_demand(parse_kernel("mine", text))
 
 
-def test_lookups_bind_where_lanes_miss_each_others_banks() -> None:
+def test_lookups_limit_accesses_without_bank_conflicts() -> None:
     found = bound("naive_rows", (4095, 4097, 4093), H200)
     assert found.cap.unit == LOOKUP
     assert found.cap.demand == pytest.approx(9)
@@ -331,12 +331,12 @@ def test_tensor_cores_bound_a_kernel_by_its_arithmetic() -> None:
     assert all(one.of(DATA) is not None for one in found.values())
 
 
-def test_of_warp_groups_the_tensor_cores_are_known_and_shared_memory_is_not() -> None:
+def test_the_bound_of_warp_groups_has_tensor_cores_without_shared_memory() -> None:
     found = bound("warp_groups_fp32", CUBE, H200)
     assert found.of(PEAK) is not None
     assert found.of(DATA) is None
 
 
-def test_a_gpu_whose_tensor_cores_take_no_tf32_says_so() -> None:
+def test_a_gpu_without_tf32_raises_an_error() -> None:
     with pytest.raises(LabError, match="The tensor cores of T4 do not multiply TF32 factors"):
         bound("mma_tf32", CUBE, find_gpu("t4"))

@@ -1,4 +1,4 @@
-"""Demands and bounds in JavaScript: the same as Python's, wherever a block is a tile of C."""
+"""Demands and bounds in JavaScript equal Python's wherever a block is a tile of C."""
 
 from dataclasses import asdict
 from typing import Any
@@ -35,7 +35,7 @@ def test_demands_and_bounds_agree(part: int) -> None:
         cases.append([name, kernel.source, ptx, SIZES, asdict(gpu)])
     for name, answer in zip(names, answers(MODULES, FUNCTION, cases), strict=True):
         found = answer["gives"]
-        assert found["block"] == in_javascripts_words(asdict(block_demand(load_kernel(name)))), name
+        assert found["block"] == javascript_names(asdict(block_demand(load_kernel(name)))), name
         for size, caps in zip(SIZES, found["caps"], strict=True):
             wanted = bound(name, size, gpu).caps
             assert {cap["unit"] for cap in caps} == {cap.unit for cap in wanted}
@@ -47,7 +47,7 @@ def test_demands_and_bounds_agree(part: int) -> None:
 
 
 @pytest.mark.parametrize("name", ["one_column", "warp_groups"])
-def test_a_block_without_a_demand_is_told_in_the_same_words(name: str) -> None:
+def test_unknown_demand_has_the_same_message(name: str) -> None:
     kernel = load_kernel(name)
     ptx = shipped_file(kernel).read_text(encoding="utf-8")
     case = [kernel.name, kernel.source, ptx, SIZES, asdict(find_gpu("h200"))]
@@ -56,5 +56,5 @@ def test_a_block_without_a_demand_is_told_in_the_same_words(name: str) -> None:
     assert answers(MODULES, FUNCTION, [case])[0]["says"] == str(why.value)
 
 
-def in_javascripts_words(block: dict[str, Any]) -> dict[str, Any]:
+def javascript_names(block: dict[str, Any]) -> dict[str, Any]:
     return {"perK" if name == "per_k" else name: value for name, value in block.items()}

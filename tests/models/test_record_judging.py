@@ -1,4 +1,4 @@
-"""What looks wrong in records is named: a clock, a passed bound, another GPU. In ours is none."""
+"""Implausible values of records: clocks, exceeded bounds, another GPU. The book's have none."""
 
 from dataclasses import replace
 from typing import Any
@@ -8,7 +8,7 @@ from ladder_samples import WITHOUT_A_DEMAND
 from record_samples import DEVICE, reading, run, samples
 
 from sgemm_lab.files import data_folder
-from sgemm_lab.models.record_checks import bounded, findings
+from sgemm_lab.models.record_checks import findings, scores_with_bounds
 from sgemm_lab.records.gpu_record import Device, Record, Run, Spread
 from sgemm_lab.records.store import load_records
 
@@ -17,16 +17,16 @@ FINE = run(samples("naive", 0.03, size=4096), samples("cublas", 0.0025, size=409
 
 
 @pytest.mark.parametrize("record", load_records(), ids=lambda record: record.gpu.name)
-def test_nothing_looks_wrong_in_a_record_of_the_book(record: Record) -> None:
-    """A value that looks wrong and is right has a line in ``records/notes.md`` that names it."""
+def test_a_record_of_the_book_has_no_unexplained_finding(record: Record) -> None:
+    """``records/notes.md`` explains correct values that look implausible."""
     explained = (data_folder("records") / "notes.md").read_text(encoding="utf-8")
     wrong = [f.sentence for f in findings(record) if f.certain or f.about not in explained]
     assert not wrong, "\n".join(wrong)
 
 
-def test_most_of_what_the_book_measured_is_held_to_a_bound() -> None:
+def test_most_scores_of_the_book_have_a_bound() -> None:
     book = load_records()[0]
-    judged = [score.kernel for score, _ in bounded(book)]
+    judged = [score.kernel for score, _ in scores_with_bounds(book)]
     assert len(judged) > 12 * len({*judged} - WITHOUT_A_DEMAND)
     assert {*judged} >= {"naive", "tiled", "split_k", "warp_groups", "matmul"}
 
@@ -36,9 +36,9 @@ def judged(*runs: Run, **device: Any) -> list[tuple[str, bool]]:
     return [(one.sentence, one.certain) for one in found]
 
 
-def test_a_good_record_is_let_be() -> None:
+def test_a_plausible_record_has_no_findings() -> None:
     assert judged(FINE) == []
-    # A GeForce runs past the clock that its driver names.
+    # A GeForce exceeds the clock that its driver reports.
     assert judged(replace(FINE, clock_mhz=Spread(1900, 2200, 2300))) == []
     assert judged(replace(FINE, clock_mhz=None)) == []
 
@@ -49,27 +49,24 @@ def test_a_good_record_is_let_be() -> None:
         (
             3000.0,
             f"nvidia-h200.json, run of {DATE}: an SM clock of 3,000 MHz was read, and the driver "
-            "names 1,980 MHz as the highest. One of the two is wrong: take the run anew.",
+            "reports a maximum of 1,980 MHz. One of the two is wrong: record the run again.",
             True,
         ),
         (
             600.0,
-            f"nvidia-h200.json, run of {DATE}: the SM clock was 600 MHz, 30 % of the 1,980 MHz "
-            "that the driver names as the highest. It looks wrong: a power limit, heat, or another "
-            "card?",
+            f"nvidia-h200.json, run of {DATE}: the SM clock was 600 MHz, 30 % of the maximum "
+            "of 1,980 MHz that the driver reports. Check for a power limit, heat, or another card.",
             False,
         ),
     ],
 )
-def test_a_clock_that_no_such_gpu_runs_at_is_named(
-    clock: float, sentence: str, certain: bool
-) -> None:
+def test_an_implausible_clock_is_reported(clock: float, sentence: str, certain: bool) -> None:
     wrong = replace(FINE, clock_mhz=Spread(clock, clock, clock), date="2026-02-03T04:05:06Z")
     said = sentence.replace(DATE, wrong.date)
     assert judged(FINE, wrong) == [(said, certain)]
 
 
-def test_while_counters_were_read_a_clock_may_be_low() -> None:
+def test_a_low_clock_is_accepted_while_counters_are_read() -> None:
     assert judged(FINE, replace(FINE, measurements=(), clock_mhz=Spread(600, 600, 600))) == []
 
 
@@ -81,7 +78,7 @@ def test_while_counters_were_read_a_clock_may_be_low() -> None:
         ({"compute_capability": "8.0"}, "compute capability 8.0 by the driver, 9.0 by"),
     ],
 )
-def test_a_device_that_is_not_the_one_of_its_name_is_named(
+def test_a_device_that_differs_from_its_data_sheet_is_reported(
     device: dict[str, Any], words: str
 ) -> None:
     ((said, certain),) = judged(FINE, **device)
@@ -89,7 +86,7 @@ def test_a_device_that_is_not_the_one_of_its_name_is_named(
     assert certain
 
 
-def test_a_passed_bound_is_named_once_for_a_kernel() -> None:
+def test_an_exceeded_bound_is_reported_once_per_kernel() -> None:
     half = [replace(one, seconds=(one.seconds[0] / 5,)) for one in FINE.measurements[:1]]
     small = samples("naive", 1e-6, size=256)
     ((said, certain),) = judged(
@@ -112,7 +109,7 @@ def test_a_passed_bound_is_named_once_for_a_kernel() -> None:
         ("cublas_fp16", 1e-4, "cublas_fp16 at 4096³ reaches 1,374,390 GFLOP/s", True),
     ],
 )
-def test_a_library_that_is_too_fast_or_too_slow_is_named(
+def test_an_implausible_speed_of_cublas_is_reported(
     name: str, seconds: float, said: str, certain: bool
 ) -> None:
     ((found, is_certain),) = judged(run(samples(name, seconds, size=4096)))
@@ -121,7 +118,7 @@ def test_a_library_that_is_too_fast_or_too_slow_is_named(
 
 
 @pytest.mark.parametrize(("gbs", "certain"), [(5000.0, True), (3000.0, False)])
-def test_a_memory_that_the_data_sheet_does_not_know_is_named(gbs: float, certain: bool) -> None:
+def test_an_implausible_dram_bandwidth_is_reported(gbs: float, certain: bool) -> None:
     far = replace(FINE, readings=(reading("bandwidth.read", 2**30, gbs),))
     ((said, is_certain),) = judged(far)
     assert said.startswith(f"nvidia-h200.json: DRAM was read at {gbs:,.0f} GB/s")
@@ -132,7 +129,7 @@ def other(**changes: Any) -> Device:
     return replace(DEVICE, name="Example 4242", **changes)
 
 
-def test_a_gpu_without_a_data_sheet_is_judged_as_its_driver_describes_it() -> None:
+def test_a_gpu_without_a_data_sheet_is_checked_by_its_drivers_description() -> None:
     assert findings(Record(other(), (FINE,))) == []
     fast = replace(FINE, measurements=(samples("cublas", 0.001, size=4096),))
     (found,) = findings(Record(other(), (fast,)))
@@ -140,7 +137,7 @@ def test_a_gpu_without_a_data_sheet_is_judged_as_its_driver_describes_it() -> No
 
 
 @pytest.mark.parametrize("changes", [{"compute_capability": "8.7"}, {"memory_clock_mhz": 0.0}])
-def test_a_gpu_of_which_no_bound_can_be_told_needs_a_word(changes: dict[str, Any]) -> None:
+def test_a_gpu_without_bounds_is_reported(changes: dict[str, Any]) -> None:
     (found,) = findings(Record(other(**changes), (FINE,)))
-    assert found.sentence.startswith("example-4242.json: the book has no data sheet of Example")
+    assert found.sentence.startswith("example-4242.json: Example 4242 has no bounds. The book has")
     assert (found.about, found.certain) == ("example-4242.json", False)

@@ -11,11 +11,11 @@ from sgemm_lab.gpu import GPUS, find_gpu
 from sgemm_lab.kernel import load_kernel
 from sgemm_lab.models.roofline import (
     Roof,
+    all_gpus,
     attainable,
     clock_text,
     data_sheet_roofs,
-    known_gpus,
-    measured_places,
+    measured_points,
     measured_roofs,
     origin,
     records_of,
@@ -58,7 +58,7 @@ def test_a_record_without_microbenchmarks_has_no_roofs() -> None:
 
 
 @pytest.mark.parametrize(("intensity", "gflops"), [(1, 50), (20, 1000), (40, 1000), (19, 950)])
-def test_the_lower_roof_counts(intensity: float, gflops: float) -> None:
+def test_the_lower_roof_limits(intensity: float, gflops: float) -> None:
     assert attainable(ROOFS, "dram", intensity) == gflops
 
 
@@ -79,28 +79,28 @@ def counted(**values: float) -> Record:
     return record(run(counters=(Counters("tiled", TILED.fingerprint, 10, 20, 30, values),)))
 
 
-def test_places_follow_from_the_bytes_that_the_gpu_counted() -> None:
+def test_points_follow_from_the_gpus_byte_counters() -> None:
     found = counted(dram_read_bytes=400.0, dram_write_bytes=200.0, l2_to_l1_bytes=1200.0,
                     )  # fmt: skip
-    places = {p.level: p for p in measured_places(found, TILED, 777.0, (10, 20, 30), 1.625)}
+    places = {p.level: p for p in measured_points(found, TILED, 777.0, (10, 20, 30), 1.625)}
     assert {level: place.intensity for level, place in places.items()} == {
         "dram": 12000 / 600, "l2": 12000 / 1200, "shared": pytest.approx(64 / (128 * 1.625)),
     }  # fmt: skip
     assert {(place.kernel, place.gflops) for place in places.values()} == {("tiled", 777.0)}
 
 
-def test_a_counter_that_is_missing_or_zero_gives_no_place() -> None:
+def test_a_missing_or_zero_counter_gives_no_point() -> None:
     found = counted(dram_read_bytes=0.0, l2_to_l1_bytes=1200.0)
-    assert [p.level for p in measured_places(found, TILED, 1.0, (10, 20, 30), 0.0)] == ["l2"]
+    assert [p.level for p in measured_points(found, TILED, 1.0, (10, 20, 30), 0.0)] == ["l2"]
 
 
-def test_counters_of_other_code_give_no_place() -> None:
+def test_counters_of_another_source_give_no_point() -> None:
     other = replace(TILED, source=TILED.source.replace("acc = 0.0f", "acc = 1.0f"))
-    assert measured_places(counted(l2_to_l1_bytes=1.0), other, 1.0, (10, 20, 30), 0.0) == []
+    assert measured_points(counted(l2_to_l1_bytes=1.0), other, 1.0, (10, 20, 30), 0.0) == []
 
 
-def test_without_counters_at_the_size_there_are_no_places() -> None:
-    assert measured_places(counted(l2_to_l1_bytes=1.0), TILED, 1.0, (10, 20, 31), 0.0) == []
+def test_without_counters_at_the_size_there_are_no_points() -> None:
+    assert measured_points(counted(l2_to_l1_bytes=1.0), TILED, 1.0, (10, 20, 31), 0.0) == []
 
 
 @pytest.mark.parametrize(
@@ -115,12 +115,12 @@ def test_a_record_belongs_to_its_own_gpu_only(device: str, gpu: str | None) -> N
         assert records_of([other, found], sheet) == ([found] if sheet.id == gpu else [])
 
 
-def test_a_gpu_without_data_sheet_stands_as_its_driver_describes_it() -> None:
+def test_a_gpu_without_data_sheet_has_its_drivers_description() -> None:
     described = replace(
         DEVICE, name="NVIDIA Z40", compute_capability="8.9", sms=142, max_clock_mhz=2520.0,
         memory_clock_mhz=9001.0, memory_bus_bits=384, shared_per_block=99 * 1024,
     )  # fmt: skip
-    *book, ours = known_gpus([Record(DEVICE, ()), Record(described, ()), Record(described, ())])
+    *book, ours = all_gpus([Record(DEVICE, ()), Record(described, ()), Record(described, ())])
     assert book == list(GPUS)
     assert (ours.id, ours.name) == ("nvidia-z40", "NVIDIA Z40")
     assert ours.dram_gbs == pytest.approx(864, rel=0.001)  # as the L40S has them
@@ -130,9 +130,9 @@ def test_a_gpu_without_data_sheet_stands_as_its_driver_describes_it() -> None:
     assert records_of([Record(described, ())], ours) == [Record(described, ())]
 
 
-def test_a_gpu_of_an_unknown_architecture_is_left_out() -> None:
+def test_a_gpu_of_an_unknown_architecture_is_omitted() -> None:
     future = replace(DEVICE, name="NVIDIA X1", compute_capability="99.0")
-    assert known_gpus([Record(future, ())]) == list(GPUS)
+    assert all_gpus([Record(future, ())]) == list(GPUS)
 
 
 def test_origin_names_gpu_and_day() -> None:
@@ -147,12 +147,12 @@ def test_origin_names_gpu_and_day() -> None:
         (Spread(1755, 1900, 1980), "SM clock 1,755 to 1,980 MHz"),
     ],
 )
-def test_the_clock_is_told(spread: Spread | None, text: str) -> None:
+def test_the_clock_as_text(spread: Spread | None, text: str) -> None:
     assert clock_text(spread) == text
 
 
 def test_measured_roofs_of_the_book_stay_below_the_data_sheets() -> None:
-    """``test_judging`` holds DRAM to the same range in every record, with a sentence."""
+    """``test_record_judging`` checks the same range for DRAM in every record."""
     for found in load_records():
         sheet = next((g for g in GPUS if records_of([found], g)), None)
         if sheet is None:

@@ -18,6 +18,6 @@ def test_every_kernel_has_its_arithmetic_and_strassen_its_levels() -> None:
     assert {line.bound_gflops for line in found} == {None}
 
 
-def test_a_part_of_a_gpus_name_chooses() -> None:
+def test_part_of_a_gpus_name_selects_it() -> None:
     assert lines(RECORDS, STRASSEN, "h200", bounds=False)
     assert lines(RECORDS, STRASSEN, "No such GPU", bounds=False) == []

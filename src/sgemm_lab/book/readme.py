@@ -13,7 +13,7 @@ from pathlib import Path
 from sgemm_lab import style
 from sgemm_lab.errors import LabError
 from sgemm_lab.files import CHECKOUT, write_whole
-from sgemm_lab.models.ladder import GPU, SIZE, Step, ladder
+from sgemm_lab.models.ladder import GPU, SIZE, LadderStep, ladder
 from sgemm_lab.models.roofline import clock_text
 from sgemm_lab.records.gpu_record import Run
 from sgemm_lab.records.store import load_records, not_yet_measured
@@ -31,7 +31,7 @@ _WIDTH, _MARGIN = 8 * 72, 12
 """Of the picture, in points."""
 
 
-def table(steps: Sequence[Step]) -> str:
+def table(steps: Sequence[LadderStep]) -> str:
     """Return the ladder as a Markdown table, with a line that says where its numbers come from."""
     lines = [
         "| Kernel | Step | Chapter | GFLOP/s | Of cuBLAS | Bound by | At most | Of the bound |",
@@ -56,14 +56,14 @@ def table(steps: Sequence[Step]) -> str:
     return "\n".join([*lines, "", f"M = N = K = {SIZE}, medians. " + " ".join(notes)])
 
 
-def _bound_cells(step: Step) -> str:
+def _bound_cells(step: LadderStep) -> str:
     bound = step.bound
     if bound is None or step.score is None:
         return "| |"
     return f"{bound.unit} | {bound.gflops:,.0f} | {tenths_percent(bound.share(step.score.gflops))}"
 
 
-def picture(steps: Sequence[Step]) -> str:
+def picture(steps: Sequence[LadderStep]) -> str:
     """Return the ladder as SVG: one bar per measured kernel, without variants, on white ground."""
     shown = [step for step in steps if ":" not in step.kernel.name and step.score]
     shares = [100 * step.share for step in shown]

@@ -9,7 +9,7 @@ from sphinx.application import Sphinx
 
 from sgemm_lab import style
 from sgemm_lab.book.navigation import FIELD
-from sgemm_lab.models.ladder import GPU, SIZE, Step, ladder
+from sgemm_lab.models.ladder import GPU, SIZE, LadderStep, ladder
 from sgemm_lab.records.store import load_records
 
 FOLDER = "_static/cards"
@@ -40,7 +40,9 @@ def chapter_of(page: str) -> int | None:
     return int(number) if number.isdecimal() else None
 
 
-def card(book: str, title: str, change: str, steps: Sequence[Step], chapter: int | None) -> Figure:
+def card(
+    book: str, title: str, change: str, steps: Sequence[LadderStep], chapter: int | None
+) -> Figure:
     """Draw one card.
 
     Args:

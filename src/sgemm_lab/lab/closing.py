@@ -392,7 +392,7 @@ def _standing_at(kernel: Kernel, size: Size) -> BoundSummary | None:
             == (kernel.name, kernel.fingerprint)
         ]
         for score in sorted(own, key=lambda score: bool(score.picked)):
-            limit = bound_of(score, gpu, record, partly=True) if gpu else None
+            limit = bound_of(score, gpu, record, partial=True) if gpu else None
             if limit:
                 return BoundSummary(score, record, limit)
     return None

@@ -13,7 +13,7 @@ from sgemm_lab.lab import session
 from sgemm_lab.lab.output import Output
 from sgemm_lab.lab.speeds import origin, title_of
 from sgemm_lab.measuring.recorder import current_device
-from sgemm_lab.models.ladder import GPU, SIZE, Step
+from sgemm_lab.models.ladder import GPU, SIZE, LadderStep
 from sgemm_lab.models.ladder import ladder as recorded_steps
 from sgemm_lab.records.gpu_record import MATMUL, Measurement, Record, Score
 from sgemm_lab.records.store import scores
@@ -171,7 +171,7 @@ def _result(score: Score, samples: Measurement, gpu: str) -> Result:
     }
 
 
-def _step_text(step: Step) -> str:
+def _step_text(step: LadderStep) -> str:
     return f"{step.title} {percent(step.share) if step.score else '(not yet measured)'}"
 
 
@@ -184,7 +184,7 @@ def _folded(strip: str, waits_for: Sequence[str]) -> str:
     )
 
 
-def _beside(steps: Sequence[Step], lit: Sequence[int]) -> list[int]:
+def _beside(steps: Sequence[LadderStep], lit: Sequence[int]) -> list[int]:
     """Return the lit steps, what is between them, and the nearest on either side.
 
     A step measured at a smaller size is left out, unless it is lit: its share is another size's.
@@ -194,7 +194,9 @@ def _beside(steps: Sequence[Step], lit: Sequence[int]) -> list[int]:
     return comparable[max(0, first - 1) : last + 2]
 
 
-def _strip_html(steps: Sequence[Step], lit: Sequence[int], shown: Sequence[int], text: str) -> str:
+def _strip_html(
+    steps: Sequence[LadderStep], lit: Sequence[int], shown: Sequence[int], text: str
+) -> str:
     """Return the strip: bars that stretch with the page, and the names around the lit ones.
 
     Every colour has a fallback, because a notebook has none of the page's variables.

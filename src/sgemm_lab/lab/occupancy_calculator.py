@@ -7,7 +7,7 @@ from sgemm_lab.gpu import GPUS
 from sgemm_lab.kernel import Kernel, Size
 from sgemm_lab.lab import session
 from sgemm_lab.lab.roofs import chosen_gpu
-from sgemm_lab.models.roofline import known_gpus
+from sgemm_lab.models.roofline import all_gpus
 from sgemm_lab.widgets import Occupancy
 from sgemm_lab.widgets.occupancy import Preset, Sm
 
@@ -31,7 +31,7 @@ def occupancy(
             not compile.
         MissingToolError: there are kernels, and the compiler is not installed.
     """
-    gpus = known_gpus(session.all_records())
+    gpus = all_gpus(session.all_records())
     chosen = chosen_gpu(gpu)
     sheet = next(known for known in gpus if known.id == chosen)
     presets = [_preset(kernel, size) for kernel in kernels]

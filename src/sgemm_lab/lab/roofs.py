@@ -11,16 +11,16 @@ from sgemm_lab.lab import session
 from sgemm_lab.models.bound import DATA, bound_of
 from sgemm_lab.models.demand import GLOBAL, SHARED
 from sgemm_lab.models.roofline import (
-    Place,
     Roof,
+    RooflinePoint,
+    all_gpus,
     attainable,
     data_sheet_roofs,
-    known_gpus,
-    measured_places,
+    measured_points,
     measured_roofs,
     records_of,
 )
-from sgemm_lab.models.tile_sweep import slid_constants, slides
+from sgemm_lab.models.tile_sweep import swept_constants, tile_demands
 from sgemm_lab.widgets import Intensity, Roofline
 from sgemm_lab.widgets.data import Constant, Gpu, Level, Peak, Point
 
@@ -40,7 +40,7 @@ def roofs_of_all_gpus() -> list[Gpu]:
 
 
 def _known_gpus() -> list[DataSheet]:
-    return known_gpus(session.all_records())
+    return all_gpus(session.all_records())
 
 
 def default_gpu() -> str:
@@ -115,7 +115,7 @@ def intensity(name: str, gpu: str | None, *, predict: bool) -> Intensity:
 def _counted(kernel: Kernel) -> dict[tuple[int, ...], float]:
     """Return the wavefronts per multiply-add of a warp by constants, where they were counted."""
     try:
-        rows = slides(kernel.name)
+        rows = tile_demands(kernel.name)
     except KeyError:
         return {}
     return {key: row[SHARED] + row[GLOBAL] for key, row in rows.items()}
@@ -126,7 +126,7 @@ def _choices(kernel: Kernel, name: str, counted: Iterable[tuple[int, ...]]) -> l
     keys = list(counted)
     if not keys:
         return SLIDER_CHOICES[name]
-    place = slid_constants(kernel).index(name)
+    place = swept_constants(kernel).index(name)
     return [key[place] for key in keys]
 
 
@@ -209,11 +209,13 @@ def _measured(
     # L1 and shared memory share a pipe, so both stand under one roof.
     mostly_l1 = pipe is not None and pipe.label == "L1"
     counted = (
-        measured_places(record, kernel, score.gflops, size, pipe.demand if pipe else 0.0)
+        measured_points(record, kernel, score.gflops, size, pipe.demand if pipe else 0.0)
         for record in records
     )
     places = next(filter(None, counted), None) or [
-        Place(kernel.name, "dram", asked, score.gflops, "as asked for: no counters of this GPU")
+        RooflinePoint(
+            kernel.name, "dram", asked, score.gflops, "as asked for: no counters of this GPU"
+        )
     ]
     return [
         {

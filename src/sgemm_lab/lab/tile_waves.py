@@ -9,7 +9,7 @@ from sgemm_lab.gpu import Gpu, is_model
 from sgemm_lab.kernel import Kernel
 from sgemm_lab.lab import session
 from sgemm_lab.lab.roofs import chosen_gpu
-from sgemm_lab.models.roofline import known_gpus
+from sgemm_lab.models.roofline import all_gpus
 from sgemm_lab.records.gpu_record import Score
 from sgemm_lab.widgets import TileWaves
 from sgemm_lab.widgets.tile_waves import Chip, TiledKernel
@@ -28,7 +28,7 @@ def tile_waves(
     for name in even:
         if name not in names:
             raise LabError(f"'{name}' is to share evenly, but it is none of {', '.join(names)}.")
-    sheets = known_gpus(session.all_records())
+    sheets = all_gpus(session.all_records())
     return TileWaves(
         [Chip(id=sheet.id, name=sheet.name, sms=sheet.sms) for sheet in sheets],
         [_tiled(kernel, sheets, even=kernel.name in even) for kernel in kernels],

@@ -1,12 +1,11 @@
-"""One bound per kernel: how fast the GPU's units let it be, by what it asks of them.
+"""Upper bounds of a kernel's speed, from its demand on each unit of the GPU.
 
 Every bound of the book comes from here: the ladder, the closing boxes, the roofline, the command
-``scoreboard``. A bound follows from demand, counted per step (a multiply-add of a warp, 64 FLOP),
-and from what a unit does in a clock by its design. It never follows from the time that a unit was
-seen at work. So a kernel that reaches its bound proves something, and none passes it.
+``scoreboard``. A bound follows from the demand per step (one FMA of a warp, 64 FLOP) and from the
+design throughput of a unit per clock, never from measured utilisation. So no kernel exceeds it.
 
-What is measured rather than designed, such as the bandwidth of L2, gives estimates. They stand
-beside the bound and never take its place.
+Measured rates, such as the bandwidth of L2, give estimates. They are listed separately and never
+replace the bound.
 """
 
 from collections.abc import Mapping
@@ -28,17 +27,17 @@ PEAK, GRID, ISSUE, DATA, LOOKUP, L2, DRAM = (
 """The units. ``DATA`` is the pipe through which an SM moves the data of L1 and of shared memory."""
 
 SCHEDULERS = 4
-"""Warp schedulers of an SM; each starts one instruction per clock. CUDA C++ Programming Guide,
+"""Warp schedulers of an SM; each issues one instruction per clock. CUDA C++ Programming Guide,
 "Compute Capabilities": four from compute capability 7.x to 12.0."""
 
 CLOCK_TOLERANCE = 0.01
-"""Share by which a measurement may pass its bound: how well clocks and times are known."""
+"""Share by which a measurement may exceed its bound: the uncertainty of clocks and times."""
 
 _LEAST = {PRODUCTS: 1.0, SHARED: 0.0, GLOBAL: 0.0, LOOKUPS: 0.0}
-"""What any kernel asks for in a step, where nothing more is known of it."""
+"""Least demand of any kernel per step."""
 
 _ENDLESS = 10**9
-"""SMs, more than there are pieces of any product."""
+"""More SMs than any product has work units."""
 
 _UNIT_WORDS = {
     ISSUE: ("issue slots", "instructions"),
@@ -50,29 +49,29 @@ _UNIT_WORDS = {
 
 @dataclass(frozen=True)
 class Cap:
-    """What one unit leaves to a kernel."""
+    """The limit that one unit sets for a kernel."""
 
     unit: str
     label: str
-    """The unit in words, as within a sentence."""
+    """The unit's name within a sentence."""
     demand: float
     """Of the unit, per step."""
     counted_in: str
-    """What the demand counts, such as "wavefronts"."""
+    """Unit of the demand, such as "wavefronts"."""
     rate: float
-    """What the whole GPU does of it per second, in 10⁹."""
+    """Throughput of the whole GPU per second, in 10⁹."""
     clocks: float
-    """Clocks of an SM that a step takes of it, the work spread evenly over all SMs."""
+    """Clocks of an SM per step, with the work spread evenly over all SMs."""
     gflops: float
     source: str
-    """Where the demand comes from."""
+    """Source of the demand."""
     estimate: bool = False
-    """The rate was measured, so a kernel may pass it: no bound."""
+    """Whether the rate is measured; then a kernel may exceed the cap."""
 
 
 @dataclass(frozen=True)
 class Bound:
-    """The caps over a kernel at a size on a GPU, lowest first; the lowest is the bound."""
+    """The caps of a kernel at a size on a GPU, lowest first; the lowest is the bound."""
 
     kernel: str
     size: Size
@@ -82,12 +81,12 @@ class Bound:
 
     @property
     def cap(self) -> Cap:
-        """The cap that binds."""
+        """The lowest cap."""
         return self.caps[0]
 
     @property
     def unit(self) -> str:
-        """The unit that binds, in words."""
+        """Name of the limiting unit."""
         return self.cap.label
 
     @property
@@ -96,7 +95,7 @@ class Bound:
         return self.cap.gflops
 
     def of(self, unit: str) -> Cap | None:
-        """Return the cap of a unit, an estimate too; None where its demand is not known."""
+        """Return the cap or estimate of a unit; None if its demand is unknown."""
         return next((c for c in (*self.caps, *self.estimates) if c.unit == unit), None)
 
     def share(self, gflops: float) -> float:
@@ -105,20 +104,19 @@ class Bound:
 
 
 def cap_of(demand: float, rate: float) -> float:
-    """Return the GFLOP/s that a unit leaves: 64 FLOP a step, times steps per second.
+    """Return the GFLOP/s that a unit allows: 64 FLOP per step, times steps per second.
 
     Args:
         demand: of the unit, per step.
-        rate: what the unit does per second, in 10⁹.
+        rate: throughput of the unit per second, in 10⁹.
     """
     return FLOP_PER_WARP_FMA * rate / demand
 
 
 def lowest(demands: Mapping[str, float], rates: Mapping[str, float]) -> tuple[str, float]:
-    """Return the unit that leaves least, and its GFLOP/s. Of equals the first named.
+    """Return the limiting unit and its GFLOP/s; the first of equals.
 
-    The rule that a slider needs: nothing but counts per step, and rates. Units without rate or
-    without demand are left out.
+    Units without a rate or without demand are ignored.
     """
     caps = {u: cap_of(d, rates[u]) for u, d in demands.items() if d > 0 and u in rates}
     unit = min(caps, key=lambda name: caps[name])
@@ -126,14 +124,13 @@ def lowest(demands: Mapping[str, float], rates: Mapping[str, float]) -> tuple[st
 
 
 def rates(gpu: Gpu, arithmetic: str = "fp32") -> dict[str, float]:
-    """Return what the units of a GPU do per second by design, in 10⁹ of what each counts.
+    """Return the design throughput of a GPU's units per second, in 10⁹.
 
-    Multiply-adds of a warp: FP32 lanes over 32, per clock and SM, or those that its tensor cores
-    make of such factors over 32. Instructions: one per clock and scheduler. Wavefronts, and
-    lookups: one per clock and SM. Bytes of DRAM: the data sheet's.
+    Per clock and SM: warp FMAs, which are FP32 lanes over 32, or the tensor cores' multiply-adds
+    over 32; one instruction per scheduler; one wavefront; one lookup. DRAM: the data sheet's GB/s.
 
     Raises:
-        LabError: the GPU's tensor cores do not take such factors.
+        LabError: the GPU's tensor cores do not support the arithmetic.
     """
     clocks = gpu.sms * gpu.clock_mhz / 1e3
     products = clocks * gpu.fmas(arithmetic) / WARP
@@ -153,31 +150,34 @@ def bound(
     gpu: Gpu,
     record: Record | None = None,
     *,
-    partly: bool = False,
+    partial: bool = False,
 ) -> Bound:
     """Return the bound of a kernel at a size (M, N, K) on a GPU.
 
     Wavefronts, lookups and multiply-adds come from simulating one block. Instructions, and the
-    bytes that really moved, are known only where the GPU's counters were recorded.
+    bytes actually moved, need recorded counters of the GPU.
 
     Args:
-        partly: where what a block asks for cannot be told, leave out L1 and shared memory. What
-            is returned is still a bound, but a lower cap may be hidden. So it always is where
-            tensor cores multiply: theirs is known.
+        kernel: or its name.
+        size: M, N, K.
+        gpu: with its data sheet.
+        record: of that GPU.
+        partial: if the per-block demand is unknown, omit L1 and shared memory. The result is
+            a bound, but not always the lowest. Always so for kernels on tensor cores.
 
     Raises:
-        LabError: what a block asks for cannot be told, or the kernel cannot be compiled here.
+        LabError: the per-block demand is unknown, or the kernel cannot be compiled here.
     """
     kernel = load_kernel(kernel) if isinstance(kernel, str) else kernel
     try:
         block, source = block_demand(kernel).per_step(size), "counted in one block, simulated"
     except LabError:
-        if not partly and kernel.arithmetic == "fp32":
+        if not partial and kernel.arithmetic == "fp32":
             raise
         block, source = _LEAST, "one for each product"
     found = {
         PEAK: (block[PRODUCTS], source),
-        GRID: (_on_the_busiest(kernel, size, gpu), "blocks of the grid over SMs"),
+        GRID: (_busiest_sm_demand(kernel, size, gpu), "blocks of the grid over SMs"),
         DATA: (block[SHARED] + block[GLOBAL], source),
         LOOKUP: (block[LOOKUPS], source),
         DRAM: (_read_bytes(size) + _stored_bytes(size), "A, B and C once"),
@@ -211,11 +211,11 @@ def bound(
     )
 
 
-def bound_of(score: Score, gpu: Gpu, record: Record, *, partly: bool = False) -> Bound | None:
-    """Return the bound over a measurement; ``partly`` as for :func:`bound`.
+def bound_of(score: Score, gpu: Gpu, record: Record, *, partial: bool = False) -> Bound | None:
+    """Return the bound of a measurement; ``partial`` as for :func:`bound`.
 
-    At the clock that the run saw, where that is above the data sheet's: a GeForce goes past it.
-    None if the kernel is no more, has changed since, or what it asks for cannot be told.
+    The clock is the run's where that exceeds the data sheet's, as on a GeForce. None if the kernel
+    was removed or has changed, or its demand is unknown.
     """
     if score.run.clock_mhz is not None:
         gpu = replace(gpu, clock_mhz=max(gpu.clock_mhz, ceil(score.run.clock_mhz.max)))
@@ -223,7 +223,7 @@ def bound_of(score: Score, gpu: Gpu, record: Record, *, partly: bool = False) ->
         kernel = load_kernel(score.picked or score.kernel)
         if kernel.fingerprint != score.fingerprint:
             return None
-        return bound(kernel, (score.m, score.n, score.k), gpu, record, partly=partly)
+        return bound(kernel, (score.m, score.n, score.k), gpu, record, partial=partial)
     except LabError:
         return None
 
@@ -246,12 +246,12 @@ def _cap(
     )
 
 
-def _on_the_busiest(kernel: Kernel, size: Size, gpu: Gpu) -> float:
-    """Return the multiply-adds per step if every SM had as much work as the busiest.
+def _busiest_sm_demand(kernel: Kernel, size: Size, gpu: Gpu) -> float:
+    """Return the multiply-adds per step if every SM had as much work as the busiest one.
 
-    The launch lasts until the busiest SM is done. What SMs share out are whole blocks, or what a
-    block would get on a GPU of endless SMs: windows of a tile, if sharing these is worth it. Tiles
-    at the edge of C are left out: some of their threads may have nothing to do.
+    The launch ends with the busiest SM. Work units are whole blocks, or K tiles of an output tile
+    where the kernel splits those evenly (found by a launch on unlimited SMs). Edge tiles of C are
+    ignored, because some of their threads may be idle.
     """
     (m, n, k), tile = size, Tile.from_constants(kernel.values)
     rows, columns = min(m, tile.bm), min(n, tile.bn)
@@ -266,22 +266,19 @@ def _on_the_busiest(kernel: Kernel, size: Size, gpu: Gpu) -> float:
 
 
 def _read_bytes(size: Size) -> float:
-    """Return the bytes of A and B per step: a race rotates its inputs past L2, so all are read."""
+    """Return the bytes of A and B per step; the benchmark rotates its inputs past L2."""
     m, n, k = size
     return FLOAT_BYTES * (m * k + k * n) / _steps(size)
 
 
 def _stored_bytes(size: Size) -> float:
-    """Return the bytes of C per step.
-
-    For the same reason C of the launches before leaves L2 for DRAM meanwhile.
-    """
+    """Return the bytes of C per step, which the rotation evicts from L2 to DRAM."""
     m, n, _ = size
     return FLOAT_BYTES * m * n / _steps(size)
 
 
 def _counted(kernel: Kernel, size: Size, record: Record) -> dict[str, tuple[float, str]]:
-    """Return the demands that only a GPU's counters know: instructions, and bytes moved."""
+    """Return the demands from hardware counters: instructions, and bytes moved."""
     launches = record.launches(kernel)
     found: dict[str, tuple[float, str]] = {}
     instructions = _instructions(kernel, size, launches)
@@ -289,7 +286,7 @@ def _counted(kernel: Kernel, size: Size, record: Record) -> dict[str, tuple[floa
         found[ISSUE] = (instructions, "counted by the GPU")
     if size in launches:
         values = launches[size].values
-        # The one launch that is counted may leave a part of C in L2; in a race it leaves that too.
+        # The counted launch may leave a part of C in L2, from where a benchmark evicts it.
         written = max(values.get("dram_write_bytes", 0.0), _stored_bytes(size) * _steps(size))
         moved = {
             L2: values.get("l2_to_l1_bytes", 0.0),
@@ -300,10 +297,10 @@ def _counted(kernel: Kernel, size: Size, record: Record) -> dict[str, tuple[floa
 
 
 def _instructions(kernel: Kernel, size: Size, launches: Mapping[Size, Counted]) -> float | None:
-    """Return the instructions per step, of all warps.
+    """Return the warp instructions per step, or None if they are unknown.
 
-    Counted at this size; or else at least what the loop over K takes, by two cubes that were
-    counted: a block takes a + b · K. None where neither is there.
+    They are counted at this size, or else extrapolated as the main loop's from two counted cubes: a
+    block takes a + b · K.
     """
     name = "warp_instructions"
     if size in launches and name in launches[size].values:
@@ -322,7 +319,7 @@ def _instructions(kernel: Kernel, size: Size, launches: Mapping[Size, Counted]) 
 
 
 def _measured_rates(record: Record | None) -> dict[str, float]:
-    """Return the best rate at which L2 was read, in GB/s."""
+    """Return the highest measured read bandwidth of L2, in GB/s."""
     if record is None:
         return {}
     inside = [

@@ -1,4 +1,4 @@
-"""Counts what travels with the package anew: ``python -m sgemm_lab.models.count_all``."""
+"""Recount the shipped counts: ``python -m sgemm_lab.models.count_all``."""
 
 from collections.abc import Collection
 from dataclasses import asdict
@@ -19,7 +19,7 @@ from sgemm_lab.records.store import load_records, scores
 
 
 def main() -> None:
-    """Count what has changed: launches at two sizes, blocks, and the choices of sliders."""
+    """Count changed kernels: launches at two sizes, blocks, and the choices of sliders."""
     kernels = load_kernels(variants=True)
     launches = [(kernel, size) for kernel in kernels for size in (REGULAR, RAGGED)]
     blocks = [*kernels, *picked(kernels)]
@@ -34,7 +34,7 @@ def main() -> None:
             BLOCKS: {
                 kernel.name: entry(followed_from(kernel), asdict(demand))
                 for kernel in blocks
-                if (demand := _demand(kernel, anew=kernel not in kernels)) is not None
+                if (demand := _demand(kernel, recount=kernel not in kernels)) is not None
             },
         }
     )
@@ -43,19 +43,19 @@ def main() -> None:
 
 
 def picked(kernels: Collection[Kernel]) -> list[Kernel]:
-    """Return the kernels that ``matmul`` picked in a record and that are none of ``kernels``.
+    """Return the kernels that ``matmul`` picked in a record and that are not in ``kernels``.
 
-    They have constants of a search. The scoreboard tells what bounds each.
+    Their constants come from a search. The scoreboard needs their bounds.
     """
     names = sorted({score.picked for score in scores(load_records()) if score.picked})
     found = (book_kernel(name) for name in names)
     return [kernel for kernel in found if kernel is not None and kernel not in kernels]
 
 
-def _demand(kernel: Kernel, *, anew: bool) -> BlockDemand | None:
-    """Return what a block asks for; None where blocks are no tiles of C."""
+def _demand(kernel: Kernel, *, recount: bool) -> BlockDemand | None:
+    """Return the per-block demand; None if the blocks are not tiles of C."""
     try:
-        return simulated_demand(kernel) if anew else block_demand(kernel)
+        return simulated_demand(kernel) if recount else block_demand(kernel)
     except LabError:
         return None
 

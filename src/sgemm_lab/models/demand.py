@@ -1,11 +1,11 @@
-"""What a kernel asks of the units of an SM, per step: from simulating one block of it.
+"""Demand of a kernel on the units of an SM, per step, from the simulation of one block.
 
-A *step* is one multiply-add of a warp: 32 products, 64 FLOP, of which a product of M, N, K takes
-M·N·K / 32. Demands are counts per step, so kernels and sizes compare.
+A *step* is one FMA of a warp: 32 multiply-adds, 64 FLOP. A product of M, N, K takes M·N·K / 32
+steps. Demands are counts per step, which makes kernels and sizes comparable.
 
-An SM moves the data of L1 and of shared memory through one pipe, a wavefront per clock, and looks
-up global addresses in L1 before it, a wavefront per clock too. NVIDIA's engineers describe both:
-https://forums.developer.nvidia.com/t/165293/4 (a wavefront is what passes a stage in one clock) and
+An SM moves the data of L1 and of shared memory through one pipe, one wavefront per clock, and looks
+up global addresses in L1 before it, also one wavefront per clock. Sources, by NVIDIA's engineers:
+https://forums.developer.nvidia.com/t/165293/4 (a wavefront passes a stage in one clock) and
 https://forums.developer.nvidia.com/t/273699/8 (a lookup resolves four lines).
 """
 
@@ -28,20 +28,19 @@ from sgemm_lab.simulator import simulate
 from sgemm_lab.simulator.group import COPY_READ, COPY_WRITE, LOAD, Access, BulkCopy, ThreadGroup
 
 LINES_PER_LOOKUP = 4
-"""Lines of L1 that one lookup resolves in a clock."""
+"""Lines of L1 that one lookup resolves per clock."""
 
 SHARED, GLOBAL, REQUESTS, LOOKUPS, PRODUCTS = "shared", "global", "requests", "lookups", "products"
-"""What is counted of a block: wavefronts of shared memory; wavefronts in which global loads and
-stores pass the data pipe; their requests; lookups of loads; multiply-adds of a warp, or where
-tensor cores multiply the 32 products for each."""
+"""Counts of a block: wavefronts of shared memory; wavefronts of global loads and stores in the data
+pipe; their requests; lookups of loads; FMAs of a warp, or 32 multiply-adds on tensor cores."""
 
 _ALIGNED = WARP
-"""Rows that start at a multiple of so many floats start at a line of L1 and at bank 0."""
+"""Rows that start at a multiple of this many floats start at an L1 line and at bank 0."""
 
 
 @dataclass(frozen=True)
 class BlockDemand:
-    """What one block inside the matrices asks for: ``fixed[x] + per_k[x] · K`` of each count."""
+    """Demand of one interior block: ``fixed[x] + per_k[x] · K`` for each count x."""
 
     rows: int
     columns: int
@@ -52,9 +51,9 @@ class BlockDemand:
     def per_step(self, size: Size) -> dict[str, float]:
         """Return the counts per step of a product of M, N, K.
 
-        Exact where blocks and windows divide the matrices and rows start at lines of L1. Elsewhere
-        the product takes at least what is returned: waste at the edges is left out, and a global
-        request counts as one wavefront, for there its lanes may well miss each other's banks.
+        Exact if blocks and K tiles divide the matrices and rows start at L1 lines. Otherwise a
+        lower bound: edge padding is ignored, and a global request counts as one wavefront,
+        since its lanes may then avoid bank conflicts.
         """
         m, n, k = size
         steps = self.rows * self.columns / WARP
@@ -65,11 +64,11 @@ class BlockDemand:
 
 
 def block_demand(kernel: Kernel) -> BlockDemand:
-    """Return what one block of a kernel asks for: as kept with the package, or simulated here.
+    """Return the demand of one block of a kernel, from the shipped cache or a simulation.
 
     Raises:
-        LabError: the block is no tile of C that follows from the kernel's constants, or the
-            kernel cannot be compiled here.
+        LabError: the block is not a tile of C given by the kernel's constants, or the kernel cannot
+            be compiled here.
     """
     found = _demand_or_why_not(kernel)
     if isinstance(found, LabError):
@@ -88,10 +87,10 @@ def _demand_or_why_not(kernel: Kernel) -> BlockDemand | LabError:
 
 
 def followed_from(kernel: Kernel) -> str:
-    """Return the text that what a block asks for follows from, whose hash is kept with it.
+    """Return the text whose hash is the cache key of a block's demand.
 
-    The PTX, where it travels with the package. Of another kernel it is the source, so that nobody
-    has to compile it: ``make counts`` counts those anew each time.
+    It is the PTX where the package ships it, else the source, so that no compiler is needed;
+    ``make counts`` always recounts the latter.
 
     Raises:
         LabError: as :func:`settled_ptx`.
@@ -100,11 +99,11 @@ def followed_from(kernel: Kernel) -> str:
 
 
 def simulated_demand(kernel: Kernel) -> BlockDemand:
-    """Simulate one block of a kernel, at two lengths of K, and return what it asks for.
+    """Simulate one block of a kernel at two values of K and return its demand.
 
     Raises:
-        LabError: the block is no tile of C that follows from the kernel's constants, or it cannot
-            be simulated.
+        LabError: the block is not a tile of C given by the kernel's constants, or it cannot be
+            simulated.
     """
     _refuse_other_grids(kernel)
     ptx = settled_ptx(kernel)
@@ -125,24 +124,24 @@ def simulated_demand(kernel: Kernel) -> BlockDemand:
 def data_wavefronts(
     addresses: Addresses, active: Mask, width: int, *, is_load: bool
 ) -> npt.NDArray[np.int64]:
-    """Return the wavefronts that global requests take at least to pass the data pipe.
+    """Return a lower bound of the wavefronts of global requests in the data pipe.
 
-    L1 is made of the same banks as shared memory: a line's word i lies in bank i. So the rule of
-    shared memory holds. An H200 counted 33 for a step of ``naive_rows`` and 2 for one of ``naive``.
+    L1 has the same banks as shared memory: word i of a line lies in bank i. So the rule of shared
+    memory applies. An H200 counted 33 per step of ``naive_rows`` and 2 per step of ``naive``.
 
     Args:
         addresses: (warps, 32), in bytes.
-        active: same shape.
-        width: bytes each lane asks for.
+        active: (warps, 32).
+        width: bytes per lane.
         is_load: whether it is a load.
     """
     return shared_cost(addresses, active, width, is_load=is_load).wavefronts
 
 
 def lookups(addresses: Addresses, active: Mask) -> npt.NDArray[np.int64]:
-    """Return the lookups of global loads, one per row: different 128-byte lines over four.
+    """Return the lookups of global loads, one per row: distinct 128-byte lines over four.
 
-    An H200 counted 9 for a step of ``naive_rows`` (32 lines and 1) and 2 for one of ``naive``.
+    An H200 counted 9 per step of ``naive_rows`` (32 lines and 1) and 2 per step of ``naive``.
     """
     lines = np.sort(np.where(active, addresses // WAVEFRONT_BYTES, -1), axis=1)
     fresh = np.diff(lines, axis=1, prepend=-2) != 0
@@ -151,11 +150,11 @@ def lookups(addresses: Addresses, active: Mask) -> npt.NDArray[np.int64]:
 
 
 class _GlobalPipe:
-    """Adds up what global loads and stores ask of L1. An observer.
+    """Observer that adds up the demand of global loads and stores on L1.
 
-    Asynchronous copies are left out, here and among the wavefronts of shared memory: an H200
-    counted fewer for them than reading and writing would make, and no rule for it is known. So what
-    is counted is the least.
+    Asynchronous copies are ignored, here and among the wavefronts of shared memory: an H200 counted
+    fewer for them than a read and a write would take, and no rule for it is known. So the count is
+    a lower bound.
     """
 
     def __init__(self) -> None:
@@ -180,24 +179,24 @@ class _GlobalPipe:
             self.lookups += int(lookups(addresses, active).sum())
 
     def on_values(self, access: Access, values: list[npt.NDArray[np.float32]]) -> None:
-        """Values do not change what a request costs."""
+        """Ignore values: they do not affect the cost."""
 
     def on_copies_landed(
         self, group: ThreadGroup, lanes: npt.NDArray[np.intp], positions: npt.NDArray[np.int64]
     ) -> None:
-        """A copy is counted when it is issued."""
+        """Ignore: a copy is counted at its issue."""
 
     def on_bulk_copy(self, copy: BulkCopy) -> None:
-        """A bulk copy passes L1's data pipe by: none of its wavefronts are counted."""
+        """Ignore: a bulk copy bypasses the data pipe of L1."""
 
     def on_bulk_landed(self, copy: BulkCopy) -> None:
-        """What lands was counted when it was issued."""
+        """Ignore: a copy is counted at its issue."""
 
 
 def _count_block(kernel: Kernel, ptx: str, tile: Tile, k: int) -> dict[str, float]:
-    """Counts of one tile: those of the first block of a product that reaches further to the right.
+    """Count one tile: the first block of a product that is more than one tile wide.
 
-    A kernel that has a block for each SM computes all tiles in one block where there is one SM.
+    A persistent kernel computes all tiles in one block on a GPU with one SM.
     """
     columns, tiles = _columns(tile), _tiles(tile)
     shares_out = _shares_out(kernel)
@@ -214,12 +213,12 @@ def _columns(tile: Tile) -> int:
 
 
 def _tiles(tile: Tile) -> int:
-    """How many tiles the product has whose first block is counted."""
+    """Number of tiles in the counted product."""
     return 2 * _columns(tile) // tile.bn
 
 
 def _shares_out(kernel: Kernel) -> bool:
-    """Whether a kernel has a block for each SM, which goes from tile to tile."""
+    """Whether a kernel is persistent: one block per SM, which loops over tiles."""
     tile = Tile.from_constants(kernel.values)
     size = tile.bm, 2 * _columns(tile), WARP
     one, two = (kernel.launch_shape(*size, sms=sms).grid for sms in (1, 2))
@@ -237,10 +236,10 @@ def _refuse_other_grids(kernel: Kernel) -> None:
 
 
 def _tile_alone(kernel: Kernel, ptx: str, size: Size, tiles: int) -> dict[str, float]:
-    """Counts of a tile without those of a pass over A and B before, whose results lie in memory.
+    """Count a tile without the preceding pass over A and B.
 
-    The pass asks for so much of each row of tiles, and of each column of them: what is left when
-    both are taken away grows with rows times columns alone. ``size`` holds a row of ``tiles``.
+    The demand of that pass is proportional to the rows of tiles and to the columns of tiles. The
+    mixed difference over both removes it. ``size`` is a row of ``tiles``.
     """
     m, n, k = size
     one, wide, tall, all_four = (
@@ -253,7 +252,7 @@ def _tile_alone(kernel: Kernel, ptx: str, size: Size, tiles: int) -> dict[str, f
 
 
 def _count_launch(kernel: Kernel, ptx: str, size: Size) -> dict[str, float]:
-    """Counts of the first block of a launch on one SM."""
+    """Count the first block of a launch on one SM."""
     m, n, k = size
     shape = kernel.launch_shape(m, n, k, sms=1)
     pipe = _GlobalPipe()

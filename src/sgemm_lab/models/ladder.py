@@ -14,25 +14,25 @@ SIZE = 4096
 
 
 @dataclass(frozen=True)
-class Step:
-    """A kernel and its latest score: at 4096³, or at its largest square where it takes no more."""
+class LadderStep:
+    """A kernel and its latest score at 4096³, or at the largest square that it accepts."""
 
     kernel: Kernel
     score: Score | None
-    """None where no square of this kernel's code is measured yet."""
+    """None if no square was measured with this source."""
     record: Record | None
-    """Where the score stands."""
+    """The record of the score."""
 
     @property
     def bound(self) -> Bound | None:
-        """The bound over the score; None without one, or where its demand cannot be told."""
+        """The bound of the score; None without a score, or if the demand is unknown."""
         if self.score is None or self.record is None:
             return None
         return bound_of(self.score, find_gpu(self.record.gpu.name), self.record)
 
     @property
     def title(self) -> str:
-        """The kernel's title; a variant's with its constants, a smaller size with that size."""
+        """The kernel's title, with the constants of a variant and a smaller size."""
         _, _, constants = self.kernel.name.partition(":")
         parts = [self.kernel.title, *([constants.replace(",", ", ")] if constants else [])]
         smaller = f" (at {self.score.m}³)" if self.score and self.at_smaller_size else ""
@@ -40,24 +40,24 @@ class Step:
 
     @property
     def share(self) -> float:
-        """The share of cuBLAS; 0 where nothing is measured."""
+        """Speed relative to cuBLAS; 0 without a score."""
         return self.score.share if self.score else 0.0
 
     @property
     def at_smaller_size(self) -> bool:
-        """Whether the score is one at a smaller size, because the kernel takes no larger."""
+        """Whether the score is at a smaller size, because the kernel accepts no larger one."""
         return self.score is not None and self.score.m != SIZE
 
 
-def ladder(records: Iterable[Record]) -> list[Step]:
-    """Return every kernel and variant of the book, in order, as the ladder's GPU measured it.
+def ladder(records: Iterable[Record]) -> list[LadderStep]:
+    """Return every kernel and variant of the book, in order, with its score on the ladder's GPU.
 
     Raises:
         LabError: nothing was recorded on that GPU.
     """
     squares = _squares([record for record in records if record.gpu.name == GPU])
     steps = [
-        Step(kernel, *squares.get((kernel.name, kernel.fingerprint), (None, None)))
+        LadderStep(kernel, *squares.get((kernel.name, kernel.fingerprint), (None, None)))
         for kernel in load_kernels(variants=True)
     ]
     if not any(step.score for step in steps):
@@ -66,7 +66,7 @@ def ladder(records: Iterable[Record]) -> list[Step]:
 
 
 def _squares(records: Iterable[Record]) -> dict[tuple[str, str], tuple[Score, Record]]:
-    """Return the latest score of each name and code at its largest square up to the ladder's."""
+    """Return the latest score of each name and fingerprint at its largest square up to ``SIZE``."""
     found: dict[tuple[str, str], tuple[Score, Record]] = {}
     for record in records:
         for score in record.scores:

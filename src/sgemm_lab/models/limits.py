@@ -1,6 +1,6 @@
-"""Which roof is the lowest over a kernel, and what would lift the kernel to the next one.
+"""Find the roof that limits a kernel, and what the next roof would require.
 
-``limits.js`` says the same in JavaScript; a test holds the two equal.
+``limits.js`` is the same in JavaScript; a test compares the two.
 """
 
 from collections.abc import Mapping, Sequence
@@ -11,13 +11,13 @@ from sgemm_lab.formulas.sentences import sentence
 from sgemm_lab.hardware import FLOP_PER_WARP_FMA, WAVEFRONT_BYTES
 
 ABOVE = 1.25
-"""A point this far over its roof is not held by it."""
+"""A point this factor above a roof is not limited by it."""
 FAR = 0.5
-"""A kernel below this share of its roof is held back by more than bytes."""
+"""Below this share of its roof a kernel is limited by more than bandwidth."""
 
 
 class Ceiling(NamedTuple):
-    """What a roof leaves to a kernel: ``level`` is a level's id, or "peak"."""
+    """The GFLOP/s that a roof allows a kernel; ``level`` is the id of a memory level, or "peak"."""
 
     level: str
     label: str
@@ -26,9 +26,9 @@ class Ceiling(NamedTuple):
 
 
 def ceilings(gpu: Mapping[str, Any], points: Sequence[Mapping[str, Any]]) -> list[Ceiling]:
-    """Return what each roof leaves at a kernel's intensities, lowest first, the peak last.
+    """Return the ceilings at a kernel's intensities, lowest first, the peak last.
 
-    Left out are levels whose memory could feed the peak, and those whose roof the kernel is above.
+    Levels that could feed the peak, and levels whose roof the kernel exceeds, are omitted.
     """
     peak = float(gpu["peak_gflops"])
     labels = {level["id"]: str(level["label"]) for level in reference_levels(gpu)}
@@ -43,12 +43,12 @@ def ceilings(gpu: Mapping[str, Any], points: Sequence[Mapping[str, Any]]) -> lis
 
 
 def limit_words(gpu: Mapping[str, Any], points: Sequence[Mapping[str, Any]]) -> str:
-    """Say which roof holds a kernel, how near it is, and what the next roof would take.
+    """Say which roof limits a kernel, how close it is, and what the next roof would require.
 
     Args:
         gpu: the GPU with its roofs.
-        points: the points of one kernel on that GPU, predicted or measured. Where the first
-            measured one names its bound (``bound_by``, ``bound_gflops``), that alone is told.
+        points: of one kernel on that GPU, predicted or measured. If the first measured one names
+            its bound (``bound_by``, ``bound_gflops``), only that bound is reported.
     """
     measured = [point for point in points if point["kind"] == "measured"]
     lowest, *others = ceilings(gpu, measured or points)
@@ -95,5 +95,5 @@ def _expected(gpu: Mapping[str, Any], lowest: Ceiling, others: Sequence[Ceiling]
 
 
 def _inside(ceiling: Ceiling) -> str:
-    """Return a roof's name as it stands within a sentence."""
+    """Return a roof's name within a sentence."""
     return "shared memory" if ceiling.level == "shared" else ceiling.label

@@ -1,6 +1,6 @@
-"""What looks wrong in a record: clocks that no such GPU runs at, and speeds that nothing allows.
+"""Find implausible values in a record: clocks outside a GPU's range, speeds above a bound.
 
-A test asks it of every record of the book, and ``sgemm-lab add`` of every file that it is given.
+A test checks every record of the book, and ``sgemm-lab add`` checks every file that it adds.
 """
 
 from collections.abc import Iterable, Iterator
@@ -15,58 +15,58 @@ from sgemm_lab.records.store import RECORDS, scores
 from sgemm_lab.text import number, percent, size_text, tenths_percent
 
 CLOCK_MARGIN = 1.25
-"""How far above its boost clock an SM may run: drivers name that clock as the highest, and a
-GeForce goes past it, by a fifth and a little more."""
+"""Limit of the SM clock over the boost clock that the driver reports as the maximum. A GeForce
+exceeds it by a little over 20 %."""
 SLOW_CLOCK = 0.5
-"""Share of the highest clock below which something held the GPU back."""
+"""Share of the maximum clock below which the GPU was throttled."""
 SLOW_LIBRARY = 0.2
-"""Share of the FP32 peak that cuBLAS passes at large cubes on every GPU that works freely."""
+"""Share of the FP32 peak that cuBLAS exceeds at large cubes on every idle GPU."""
 DRAM_RANGE = (0.7, 1.02)
-"""Between which shares of the data sheet's bandwidth DRAM is read."""
+"""Plausible measured DRAM bandwidth, as shares of the data sheet's."""
 
 _LARGE = 4096
-"""Products from here on keep all of a GPU at work."""
+"""Smallest extent of a product that fills a GPU."""
 
 
 @dataclass(frozen=True)
 class Finding:
-    """What looks wrong in a record."""
+    """An implausible value in a record."""
 
     sentence: str
-    """Names file, run and values, and says what to look at."""
+    """Names file, run and values, and says what to check."""
     about: str
     """The date of the run, or the name of the file."""
     certain: bool
-    """Whether it cannot be right. Else it can, and ``records/notes.md`` has to explain it: with a
-    line that names what it is about."""
+    """Whether it is an error. If not, a line of ``records/notes.md`` must name ``about`` and give
+    the reason."""
 
 
 def findings(record: Record) -> list[Finding]:
-    """Return what looks wrong in a record, the clocks first; nothing where all is well."""
+    """Return the implausible values of a record, clocks first."""
     gpu = sheet_of(record)
     return [
-        *_of_the_gpu(record, gpu),
-        *(found for run in record.runs for found in _of_the_clock(record, run)),
-        *(_of_the_library(record, gpu) if gpu else ()),
-        *(_passed(record, *pair) for pair in _worst(bounded(record))),
-        *(_of_memory(record, gpu) if gpu else ()),
+        *_gpu_findings(record, gpu),
+        *(found for run in record.runs for found in _clock_findings(record, run)),
+        *(_cublas_findings(record, gpu) if gpu else ()),
+        *(_bound_finding(record, *pair) for pair in _above_bound(scores_with_bounds(record))),
+        *(_memory_findings(record, gpu) if gpu else ()),
     ]
 
 
-def bounded(record: Record) -> Iterator[tuple[Score, Bound]]:
-    """Yield the scores of a record that have a bound, with it.
+def scores_with_bounds(record: Record) -> Iterator[tuple[Score, Bound]]:
+    """Yield the scores of a record that have a bound, with the bound.
 
-    Where what a block asks for cannot be told, the bound leaves out what it takes.
+    Without a known per-block demand the bound is only partial.
     """
     gpu = sheet_of(record)
     for score in scores([record]) if gpu else ():
-        limit = bound_of(score, gpu, record, partly=True) if gpu else None
+        limit = bound_of(score, gpu, record, partial=True) if gpu else None
         if limit is not None:
             yield score, limit
 
 
-def _worst(pairs: Iterable[tuple[Score, Bound]]) -> Iterator[tuple[Score, Bound]]:
-    """Yield of each kernel that passes its bound the size at which it does so by most."""
+def _above_bound(pairs: Iterable[tuple[Score, Bound]]) -> Iterator[tuple[Score, Bound]]:
+    """Yield for each kernel above its bound the score that exceeds it most."""
 
     def share(pair: tuple[Score, Bound]) -> float:
         score, limit = pair
@@ -79,18 +79,18 @@ def _worst(pairs: Iterable[tuple[Score, Bound]]) -> Iterator[tuple[Score, Bound]
 
 
 def _where(record: Record, run: Run | None = None) -> str:
-    """Name the file that a record has in the book, and a run of it."""
+    """Return the file name of a record, with the date of a run."""
     file = RECORDS.path(Path(), record.gpu.name).name
     return f"{file}, run of {run.date}" if run else file
 
 
-def _of_the_gpu(record: Record, gpu: Gpu | None) -> Iterator[Finding]:
+def _gpu_findings(record: Record, gpu: Gpu | None) -> Iterator[Finding]:
     device = record.gpu
     if gpu is None:
         yield Finding(
-            f"{_where(record)}: the book has no data sheet of {device.name}, nor of any GPU of "
-            f"compute capability {device.compute_capability}, or the driver names no memory clock. "
-            "So it has no bounds. Add a data sheet to gpu.py.",
+            f"{_where(record)}: {device.name} has no bounds. The book has no data sheet of it or "
+            f"of another GPU of compute capability {device.compute_capability}, or the driver "
+            "reports no memory clock. Add a data sheet to gpu.py.",
             _where(record),
             certain=False,
         )
@@ -98,14 +98,14 @@ def _of_the_gpu(record: Record, gpu: Gpu | None) -> Iterator[Finding]:
     sheet = next((one for one in GPUS if is_model(device.name, one)), None)
     if sheet is None:
         return
-    told = {
+    compared = {
         "compute capability": (device.compute_capability, sheet.compute_capability),
         "SMs": (device.sms, sheet.sms),
     }
-    for what, (by_device, by_sheet) in told.items():
+    for name, (by_device, by_sheet) in compared.items():
         if by_device != by_sheet:
             yield Finding(
-                f"{_where(record)}: {what} {by_device} by the driver, {by_sheet} by the data sheet "
+                f"{_where(record)}: {name} {by_device} by the driver, {by_sheet} by the data sheet "
                 f"of the {sheet.name} in gpu.py. It is another model, or the sheet is wrong.",
                 _where(record),
                 certain=True,
@@ -121,31 +121,31 @@ def _of_the_gpu(record: Record, gpu: Gpu | None) -> Iterator[Finding]:
         )
 
 
-def _of_the_clock(record: Record, run: Run) -> Iterator[Finding]:
+def _clock_findings(record: Record, run: Run) -> Iterator[Finding]:
     seen, most = run.clock_mhz, record.gpu.max_clock_mhz
     if seen is None:
         return
     if seen.max > CLOCK_MARGIN * most:
         yield Finding(
             f"{_where(record, run)}: an SM clock of {number(seen.max)} MHz was read, "
-            f"and the driver names {number(most)} MHz as the highest. One of the two is wrong: "
-            "take the run anew.",
+            f"and the driver reports a maximum of {number(most)} MHz. One of the two is wrong: "
+            "record the run again.",
             run.date,
             certain=True,
         )
-    # Nsight Compute slows a GPU down while it counts, so a run without times may be slow.
+    # Nsight Compute lowers the clock while it counts, so runs without times are not checked.
     elif run.measurements and seen.median < SLOW_CLOCK * most:
         yield Finding(
             f"{_where(record, run)}: the SM clock was {number(seen.median)} MHz, "
-            f"{percent(seen.median / most)} of the {number(most)} MHz that the driver names as the "
-            "highest. It looks wrong: a power limit, heat, or another card?",
+            f"{percent(seen.median / most)} of the maximum of {number(most)} MHz that the driver "
+            "reports. Check for a power limit, heat, or another card.",
             run.date,
             certain=False,
         )
 
 
-def _of_the_library(record: Record, gpu: Gpu) -> Iterator[Finding]:
-    """Hold cuBLAS against the arithmetic alone: what its blocks ask for nobody knows."""
+def _cublas_findings(record: Record, gpu: Gpu) -> Iterator[Finding]:
+    """Compare cuBLAS with the arithmetic peak; its per-block demand is unknown."""
     fmas = {CUBLAS: gpu.fp32_lanes, CUBLAS_MODES["tf32"]: gpu.tf32_fmas}
     fmas[CUBLAS_MODES["fp16"]] = gpu.fp16_fmas
     for run in record.runs:
@@ -157,24 +157,24 @@ def _of_the_library(record: Record, gpu: Gpu) -> Iterator[Finding]:
             best = max(found, key=lambda one: one.gflops)
             most = gpu.sms * each * 2 * clock / 1e3
             share = best.gflops / most
-            said = (
+            text = (
                 f"{_where(record, run)}: {name} at {size_text(best.size)} reaches "
                 f"{number(best.gflops)} GFLOP/s, {tenths_percent(share)} of the {number(most)} "
                 "that the GPU's units can do."
             )
             if share > 1 + CLOCK_TOLERANCE:
-                why = "Did it multiply in another arithmetic, or was a time taken too early?"
-                yield Finding(f"{said} {why}", run.date, certain=True)
+                why = "Check its arithmetic, and whether the timer stopped too early."
+                yield Finding(f"{text} {why}", run.date, certain=True)
             elif name == CUBLAS and share < SLOW_LIBRARY and _is_large(found):
-                why = "It looks wrong: did something run beside it, or a power limit hold it back?"
-                yield Finding(f"{said} {why}", run.date, certain=False)
+                why = "Check for another program on the GPU, and for a power limit."
+                yield Finding(f"{text} {why}", run.date, certain=False)
 
 
 def _is_large(found: Iterable[Measurement]) -> bool:
     return any(min(one.size) >= _LARGE for one in found)
 
 
-def _passed(record: Record, score: Score, limit: Bound) -> Finding:
+def _bound_finding(record: Record, score: Score, limit: Bound) -> Finding:
     share = tenths_percent(limit.share(score.gflops))
     return Finding(
         f"{_where(record, score.run)}: {score.kernel} at {size_text(score.size)} reaches "
@@ -186,14 +186,14 @@ def _passed(record: Record, score: Score, limit: Bound) -> Finding:
     )
 
 
-def _of_memory(record: Record, gpu: Gpu) -> Iterator[Finding]:
+def _memory_findings(record: Record, gpu: Gpu) -> Iterator[Finding]:
     dram = next((roof for roof in measured_roofs(record) if roof.level == "dram"), None)
     low, high = DRAM_RANGE
     if dram is not None and not low < dram.value / gpu.dram_gbs < high:
         yield Finding(
             f"{_where(record)}: DRAM was read at {number(dram.value)} GB/s, "
             f"{percent(dram.value / gpu.dram_gbs)} of the {number(gpu.dram_gbs)} by {gpu.source}. "
-            f"Between {percent(low)} and {percent(high)} is what GPUs reach.",
+            f"GPUs reach {percent(low)} to {percent(high)}.",
             _where(record),
             certain=dram.value > gpu.dram_gbs,
         )

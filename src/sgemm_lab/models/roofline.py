@@ -1,4 +1,4 @@
-"""Roofs of GPUs, and the places of kernels under them, from data sheets and records.
+"""Roofs of GPUs, and points of kernels under them, from data sheets and records.
 
 A roof is a bandwidth of a memory level (GB/s) or a rate of arithmetic (GFLOP/s). A kernel's
 intensity at a level is its FLOP over the bytes it moves there; the roof allows
@@ -27,8 +27,8 @@ class Roof:
 
 
 @dataclass(frozen=True)
-class Place:
-    """A kernel under a roof: FLOP per byte moved at a level, and the GFLOP/s it reached."""
+class RooflinePoint:
+    """A kernel in a roofline plot: FLOP per byte moved at a level, and measured GFLOP/s."""
 
     kernel: str
     level: str
@@ -47,16 +47,16 @@ def data_sheet_roofs(gpu: Gpu) -> list[Roof]:
 
 
 def measured_roofs(record: Record) -> list[Roof]:
-    """Return the roofs that the microbenchmarks of a record found; none without them.
+    """Return the roofs of DRAM and L2 from the microbenchmarks of a record; empty without them.
 
-    Those of DRAM and L2 alone. What an SM does in a clock is known by its design, and a
-    microbenchmark is a program that may lose some of it: as a roof, kernels could pass it.
+    The rates of an SM follow from its design. A microbenchmark may not reach them, so a kernel
+    could exceed a measured roof.
     """
     roofs: list[Roof] = []
     read = record.readings("bandwidth.read")
     found = {
         "dram": read[max(read)] if read else None,
-        # The largest footprint that L2 holds with room to spare.
+        # The largest footprint that takes at most half of L2.
         "l2": read.get(max((size for size in read if 2 * size <= record.gpu.l2_bytes), default=-1)),
     }
     for level, entry in found.items():
@@ -66,12 +66,12 @@ def measured_roofs(record: Record) -> list[Roof]:
 
 
 def origin(device: Device, run: Run) -> str:
-    """Say in a few words where a measured number comes from."""
+    """Return the source of a measured number, as a label."""
     return f"measured, {device.name}, {run.date[:10]}"
 
 
 def attainable(roofs: Iterable[Roof], level: str, intensity: float) -> float:
-    """Return the GFLOP/s that the roofs leave at an intensity (FLOP/B) of a level.
+    """Return the GFLOP/s that the roofs allow at an intensity (FLOP/B) of a level.
 
     Raises:
         ValueError: there is no roof for the level.
@@ -83,15 +83,21 @@ def attainable(roofs: Iterable[Roof], level: str, intensity: float) -> float:
     return min([intensity * bandwidths[0], *peaks])
 
 
-def measured_places(
+def measured_points(
     record: Record, kernel: Kernel, gflops: float, size: Size, wavefronts: float
-) -> list[Place]:
-    """Return where a kernel stands at each level, by the bytes that the GPU counted.
+) -> list[RooflinePoint]:
+    """Return a kernel's point at each memory level, from the GPU's byte counters.
 
-    ``wavefronts`` are those of shared memory and L1 per multiply-add of a warp: the two share a
-    pipe, in which a wavefront takes a clock that could have moved 128 bytes.
+    Args:
+        record: of the GPU.
+        kernel: whose source is looked up.
+        gflops: measured speed.
+        size: M, N, K.
+        wavefronts: of shared memory and L1 per warp FMA. Both use one pipe, in which a wavefront
+            takes a clock that could move 128 bytes.
 
-    Empty if the counters of this kernel at this size were not recorded.
+    Returns:
+        Empty if the counters of this kernel at this size were not recorded.
     """
     counters = record.counted(kernel, size)
     if counters is None:
@@ -99,14 +105,14 @@ def measured_places(
     m, n, k = size
     flop = 2 * m * n * k
     values = counters.values
-    # A counter that this GPU does not have is missing, and so is the place it would give.
+    # A GPU without one of these counters has no point at that level.
     moved = {
         "dram": values.get("dram_read_bytes", 0) + values.get("dram_write_bytes", 0),
         "l2": values.get("l2_to_l1_bytes", 0),
         "shared": WAVEFRONT_BYTES * wavefronts * flop / FLOP_PER_WARP_FMA,
     }
     return [
-        Place(
+        RooflinePoint(
             kernel.name,
             level,
             flop / count,
@@ -123,33 +129,29 @@ def records_of(records: Iterable[Record], gpu: Gpu) -> list[Record]:
     return [record for record in records if is_model(record.gpu.name, gpu)]
 
 
-def known_gpus(records: Iterable[Record]) -> list[Gpu]:
-    """Return the GPUs of the book, then those of records that it has no data sheet of.
+def all_gpus(records: Iterable[Record]) -> list[Gpu]:
+    """Return the GPUs of the book, then those of records without a data sheet in the book.
 
-    Such a GPU stands as its driver describes it. The rest, lanes and threads of an SM, is that of a
-    GPU with the same compute capability. Where the book knows none, or the driver does not say how
-    fast the memory is, the GPU is left out.
+    The latter use the driver's description, and lanes and threads of an SM from a GPU with the same
+    compute capability. A GPU without such a relative, or without a memory clock, is omitted.
     """
     gpus = list(GPUS)
     for record in records:
         device = record.gpu
         alike = [gpu for gpu in GPUS if gpu.compute_capability == device.compute_capability]
-        told = device.memory_clock_mhz * device.memory_bus_bits > 0
-        if alike and told and not any(is_model(device.name, gpu) for gpu in gpus):
+        has_bandwidth = device.memory_clock_mhz * device.memory_bus_bits > 0
+        if alike and has_bandwidth and not any(is_model(device.name, gpu) for gpu in gpus):
             gpus.append(_as_described(device, alike[0]))
     return gpus
 
 
 def sheet_of(record: Record) -> Gpu | None:
-    """Return the data sheet of a record's GPU, or what stands in for it (``known_gpus``).
-
-    None where the book knows no GPU of its compute capability.
-    """
-    return next((gpu for gpu in known_gpus([record]) if is_model(record.gpu.name, gpu)), None)
+    """Return the data sheet of a record's GPU, or its substitute (:func:`all_gpus`), or None."""
+    return next((gpu for gpu in all_gpus([record]) if is_model(record.gpu.name, gpu)), None)
 
 
 def _as_described(device: Device, alike: Gpu) -> Gpu:
-    # Memory moves a bit per line and half clock.
+    # Double data rate: two bits per line and clock.
     dram_gbs = 2 * device.memory_clock_mhz * device.memory_bus_bits / 8 / 1e3
     return replace(
         alike, id=re.sub(r"[^a-z0-9]+", "-", device.name.lower()).strip("-"), name=device.name,
@@ -160,7 +162,7 @@ def _as_described(device: Device, alike: Gpu) -> Gpu:
 
 
 def clock_text(spread: Spread | None) -> str:
-    """Say which SM clock a run saw under load."""
+    """Return the SM clock of a run under load, as text."""
     if spread is None:
         return "SM clock not read"
     if spread.min == spread.max:

@@ -1,4 +1,4 @@
-"""The scoreboard: what was measured, by kernel, size and GPU, beside cuBLAS, bound and error."""
+"""The scoreboard: measurements by kernel, size and GPU, with cuBLAS, bound and error."""
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
@@ -14,12 +14,12 @@ from sgemm_lab.records.strassen import StrassenRecord, StrassenScore
 
 @dataclass(frozen=True)
 class Line:
-    """One way to multiply at one size on one GPU. Speeds are medians, cuBLAS in turns."""
+    """One product at one size on one GPU. Speeds are medians, interleaved with cuBLAS."""
 
     kernel: str
     """A kernel's name, "matmul" for the dispatcher, or "strassen"."""
     picked: str | None
-    """Which kernel the dispatcher took."""
+    """The kernel that the dispatcher chose."""
     gpu: str
     m: int
     n: int
@@ -27,7 +27,7 @@ class Line:
     gflops: float
     cublas_gflops: float
     error: float | None
-    """‖C − A·B‖ over ‖A·B‖ against float64; None where it was not measured."""
+    """‖C − A·B‖ / ‖A·B‖ against float64; None if not measured."""
     cublas_error: float | None
     date: str
     arithmetic: str | None
@@ -45,7 +45,7 @@ class Line:
 
     @property
     def share(self) -> float:
-        """Its speed over that of cuBLAS."""
+        """Speed relative to cuBLAS."""
         return self.gflops / self.cublas_gflops
 
 
@@ -61,8 +61,8 @@ def lines(
     Args:
         records: of kernels.
         strassen_records: of Strassen's product.
-        gpu: only of GPUs whose name contains this, in letters of any size.
-        bounds: whether to work out what bounds each; it takes seconds.
+        gpu: only GPUs whose name contains this, ignoring case.
+        bounds: whether to compute the bounds, which takes seconds.
     """
     arithmetics = {kernel.name: kernel.arithmetic for kernel in load_kernels(variants=True)}
     bound = _bounds(records) if bounds else _no_bound
@@ -92,7 +92,7 @@ def _line(
 
 
 def _bounds(records: Sequence[Record]) -> Callable[[Score], tuple[str | None, float | None]]:
-    """Return a function that gives the bound over a score."""
+    """Return a function from a score to the name and GFLOP/s of its bound."""
 
     def bound(score: Score) -> tuple[str | None, float | None]:
         record = next(r for r in records if score.run in r.runs)

@@ -1,8 +1,7 @@
 """Demands of kernels over many tile constants, for sliders.
 
-A slider must answer at once and on machines without a compiler. So what blocks ask for with other
-constants is counted beforehand, by the same simulation as every bound, and travels with the package
-in ``tile_sweep.json``.
+A slider needs results at once, and also without a compiler. So the per-block demand for other
+constants is simulated in advance and shipped in ``tile_sweep.json``.
 """
 
 import itertools
@@ -17,7 +16,7 @@ from sgemm_lab.files import write_whole
 from sgemm_lab.kernel import Kernel, Size, load_kernel
 from sgemm_lab.models.demand import GLOBAL, LOOKUPS, SHARED, block_demand
 
-SLIDES = Path(__file__).with_name("tile_sweep.json")
+SWEEP_FILE = Path(__file__).with_name("tile_sweep.json")
 KERNELS = ("tiled", "float4", "register_cache", "split", "double_buffer")
 CHOICES = {
     "TILE": (4, 8, 16, 32),
@@ -27,19 +26,19 @@ CHOICES = {
     "TM": (4, 8),
     "TN": (4, 8),
 }
-"""Values of each constant that are tried."""
+"""Values of each constant."""
 
 COLUMNS = (SHARED, GLOBAL, LOOKUPS)
-"""What stands in a row, per step at ``SIZE``."""
+"""Columns of a row: demands per warp FMA at ``SIZE``."""
 
 SIZE: Size = (4096, 4096, 4096)
 
 
-def slides(name: str) -> dict[tuple[int, ...], dict[str, float]]:
-    """Return the demands per step of a kernel at 4096³ by its constants' values.
+def tile_demands(name: str) -> dict[tuple[int, ...], dict[str, float]]:
+    """Return the demands per warp FMA of a kernel at 4096³ by the values of its constants.
 
-    Keys are values in the order of :func:`slid_constants`. Constants with which the kernel does not
-    compile have no entry.
+    Keys are values in the order of :func:`swept_constants`. Choices that do not compile are
+    missing.
 
     Raises:
         KeyError: the kernel was not counted, or has changed since.
@@ -53,18 +52,18 @@ def slides(name: str) -> dict[tuple[int, ...], dict[str, float]]:
     }
 
 
-def slid_constants(kernel: Kernel) -> list[str]:
-    """Return the constants of a kernel that can be slid, in the order of its file."""
+def swept_constants(kernel: Kernel) -> list[str]:
+    """Return the constants of a kernel that have a slider, in the order of its file."""
     return [constant.name for constant in kernel.constants if constant.name in CHOICES]
 
 
-def counted_anew(kernel: Kernel) -> dict[str, Any]:
+def count_all_choices(kernel: Kernel) -> dict[str, Any]:
     """Count a kernel with every choice of its constants that compiles.
 
     Raises:
         LabError: NVRTC is not installed.
     """
-    names = slid_constants(kernel)
+    names = swept_constants(kernel)
     rows = {}
     for values in itertools.product(*(CHOICES[name] for name in names)):
         demand = _demand(kernel.with_constants(**dict(zip(names, values, strict=True))))
@@ -75,11 +74,11 @@ def counted_anew(kernel: Kernel) -> dict[str, Any]:
 
 
 def main() -> None:
-    """Count every kernel of :data:`KERNELS` anew, and say how many choices there are."""
-    made = {name: counted_anew(load_kernel(name)) for name in KERNELS}
-    write_whole(SLIDES, "\n".join(_lines(made)) + "\n")
+    """Count every kernel of :data:`KERNELS` and write the file."""
+    made = {name: count_all_choices(load_kernel(name)) for name in KERNELS}
+    write_whole(SWEEP_FILE, "\n".join(_lines(made)) + "\n")
     rows = sum(len(entry["rows"]) for entry in made.values())
-    print(f"Wrote {rows} choices of {len(made)} kernels to {SLIDES.name}.")
+    print(f"Wrote {rows} choices of {len(made)} kernels to {SWEEP_FILE.name}.")
 
 
 def _demand(kernel: Kernel) -> Mapping[str, float] | None:
@@ -92,7 +91,7 @@ def _demand(kernel: Kernel) -> Mapping[str, float] | None:
 
 
 def _lines(made: Mapping[str, Any]) -> Iterator[str]:
-    """JSON with a line per kernel, so that a change shows which kernels it touches."""
+    """Yield JSON with one line per kernel, for readable diffs."""
     yield "{"
     for number, (name, entry) in enumerate(made.items(), 1):
         comma = "," if number < len(made) else ""
@@ -102,7 +101,7 @@ def _lines(made: Mapping[str, Any]) -> Iterator[str]:
 
 @lru_cache(maxsize=1)
 def _shipped() -> dict[str, Any]:
-    found: dict[str, Any] = json.loads(SLIDES.read_text(encoding="utf-8"))
+    found: dict[str, Any] = json.loads(SWEEP_FILE.read_text(encoding="utf-8"))
     return found
 
 

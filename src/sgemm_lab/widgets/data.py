@@ -102,14 +102,14 @@ def checked_points(points: object, gpus: Iterable[Mapping[str, Any]]) -> list[di
     Raises:
         LabError: a point names an unknown GPU or level, or its place is not a number above zero.
     """
-    known_gpus = {gpu["id"] for gpu in gpus}
+    all_gpus = {gpu["id"] for gpu in gpus}
     found = []
     for point in checked_items(points, "points"):
         kernel = checked_text(point, "kernel", "A point")
         who = f"The point of kernel '{kernel}'"
         gpu = checked_text(point, "gpu", who)
-        if gpu not in known_gpus:
-            raise LabError(f"{who} is on GPU '{gpu}', but gpus holds only {_listed(known_gpus)}.")
+        if gpu not in all_gpus:
+            raise LabError(f"{who} is on GPU '{gpu}', but gpus holds only {_listed(all_gpus)}.")
         kind = point.get("kind")
         if kind not in ("predicted", "measured"):
             raise LabError(f"{who} has kind {kind!r}: write 'predicted' or 'measured'.")

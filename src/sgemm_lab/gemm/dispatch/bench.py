@@ -17,7 +17,7 @@ from sgemm_lab.gemm.dispatch.search import Timing, WrongProductError
 from sgemm_lab.gpu import Gpu, is_model
 from sgemm_lab.kernel import Kernel, Size
 from sgemm_lab.measuring.interleaved import Budget, Product, cublas, is_graphed, race
-from sgemm_lab.models.roofline import known_gpus
+from sgemm_lab.models.roofline import all_gpus
 from sgemm_lab.records.gpu_record import CUBLAS, Device, Record
 
 BUDGET = Budget(seconds=0.01, min_samples=4, max_samples=11, warm_up_seconds=0.003)
@@ -122,7 +122,7 @@ def _data_sheet(device: Device) -> Gpu:
     Raises:
         LabError: the book knows no GPU of its compute capability.
     """
-    for gpu in known_gpus([Record(device, ())]):
+    for gpu in all_gpus([Record(device, ())]):
         if is_model(device.name, gpu) or gpu.name == device.name:
             return gpu
     raise LabError(

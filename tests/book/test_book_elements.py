@@ -8,8 +8,6 @@ from sites import WAYS, Site
 from accessible import faults
 from browser import PHONE
 
-pytestmark = pytest.mark.browser
-
 PAGE = "chapters/first.html"
 
 
@@ -23,16 +21,6 @@ def test_widgets_count_without_a_kernel_and_views_share_their_model(
     buttons.nth(0).click()
     assert buttons.all_inner_texts() == ["pressed 1 times", "pressed 1 times", "pressed 40 times"]
     assert (visit.console, visit.outside) == ([], [])
-
-
-def test_code_of_a_widget_travels_once(specimen: Site) -> None:
-    html = (specimen.folder / PAGE).read_text()
-    assert html.count("pressed ${model.get(") == 1
-
-
-def test_page_without_widgets_loads_no_widget_script(specimen: Site) -> None:
-    assert "widgets.js" in (specimen.folder / PAGE).read_text()
-    assert "widgets.js" not in (specimen.folder / "chapters/second.html").read_text()
 
 
 def test_broken_widget_leaves_its_picture_and_says_so(specimen: Site, contexts: Any) -> None:

@@ -64,13 +64,3 @@ def test_another_version_is_told(tmp_path: Path) -> None:
     (folder / "package.json").write_text('{"version": "1.0.0"}')
     with pytest.raises(MissingToolError, match=r"one, of the thing, is there in version 1\.0\.0"):
         npm.require(tmp_path, "the thing")
-
-
-def test_packages_that_cannot_be_fetched_are_told_and_nothing_is_raised(
-    capsys: pytest.CaptureFixture[str],
-) -> None:
-    def fetch() -> None:
-        raise MissingToolError("npm is not here.")
-
-    npm.fetch_or_tell(fetch, "Pages will have a plain editor.")
-    assert capsys.readouterr().out == "Pages will have a plain editor. npm is not here.\n"

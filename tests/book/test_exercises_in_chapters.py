@@ -151,11 +151,6 @@ def test_text_between_exercises_stays_where_it_is() -> None:
     }  # fmt: skip
 
 
-def test_exercise_that_does_not_end_is_told() -> None:
-    with pytest.raises(LabError, match=r"“::::\{exercise\} 2\.1 T” does not end: a line with ::::"):
-        list(parts("::::{exercise} 2.1 T\nQ\n:::"))
-
-
 def test_what_nobody_has_measured_yet_is_said_in_place_of_an_answer(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

@@ -13,8 +13,6 @@ from sgemm_lab.exercises import Exercise, Lines, Question, exercises
 from sgemm_lab.kernel import load_kernel
 from sgemm_lab.lab.exercise import machine_of_records
 
-pytestmark = pytest.mark.browser
-
 PAGE = "chapters/first.html"
 
 
@@ -66,15 +64,6 @@ def test_answer_is_judged_where_it_stands_and_kept_until_forgotten(
     assert (visit.console, visit.outside) == ([], [])
 
 
-def test_what_is_no_number_is_no_try(specimen: Site, contexts: Any) -> None:
-    page = contexts().goto(specimen, PAGE).page
-    assert answer(page, "2.1", "many").startswith("A number is wanted, such as 1024")
-    assert box(page, "2.1").get_attribute("data-state") == "empty"
-    assert part(page, "2.1", "solution").is_hidden()
-    page.reload()
-    assert part(page, "2.1", "verdict").inner_text() == ""
-
-
 def test_a_choice_is_a_commitment(specimen: Site, contexts: Any) -> None:
     page = contexts().goto(specimen, PAGE).page
     part(page, "2.5", "judge").click()
@@ -111,21 +100,6 @@ def test_prediction_can_be_passed_and_what_waits_for_it_shows(
     page.reload()
     assert box(page, "window-gain").get_attribute("data-state") == "passed"
     assert part(page, "window-gain", "judge").is_hidden()
-
-
-def test_what_waits_for_a_prediction_is_unseen_at_first(specimen: Site, contexts: Any) -> None:
-    page = contexts().page
-    text = (
-        (specimen.folder / PAGE)
-        .read_text()
-        .replace("A plain note.", '<span data-lab-after="window-gain">A plain note.</span>')
-    )
-    page.route(f"**/{PAGE}", lambda route: route.fulfill(body=text, content_type="text/html"))
-    page.goto(specimen.url(PAGE))
-    waiting = page.locator("[data-lab-after]")
-    assert waiting.is_hidden()
-    answer(page, "window-gain", "1.1")
-    assert waiting.is_visible()
 
 
 def test_a_prediction_folds_what_tells_its_answer(specimen: Site, contexts: Any) -> None:
@@ -240,15 +214,6 @@ def test_on_paper_are_text_and_solution(specimen: Site, contexts: Any, scripts: 
     )
 
 
-def test_solutions_open_for_the_printer_and_close_again(specimen: Site, contexts: Any) -> None:
-    page = contexts().goto(specimen, PAGE).page
-    opened = "[...document.querySelectorAll('[data-lab=solution]')].map((one) => one.open)"
-    page.evaluate("dispatchEvent(new Event('beforeprint'))")
-    assert page.evaluate(opened) == [True, True, True]
-    page.evaluate("dispatchEvent(new Event('afterprint'))")
-    assert page.evaluate(opened) == [False, False, False]
-
-
 @pytest.mark.chromium_only("a finger")
 @pytest.mark.parametrize(("device", "colours"), WAYS)
 def test_judged_answers_are_accessible_and_fit(
@@ -268,12 +233,6 @@ def test_judged_answers_are_accessible_and_fit(
     wanted = 44 if options else 36
     for button in page.locator(".lab-answer button:visible, .lab-progress button").all():
         assert button.bounding_box()["height"] >= wanted  # type: ignore[index]
-
-
-def test_page_without_exercises_loads_nothing_for_them(specimen: Site) -> None:
-    for name in ("reading.js", "judging.js", "exercises.js"):
-        assert name in (specimen.folder / PAGE).read_text()
-        assert name not in (specimen.folder / "chapters/second.html").read_text()
 
 
 def test_list_of_chapters_tells_how_many_are_answered(specimen: Site, contexts: Any) -> None:

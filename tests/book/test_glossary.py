@@ -12,9 +12,6 @@ from sgemm_lab import lab
 from sgemm_lab.book.glossary import constants_table, with_links
 from sgemm_lab.kernel import load_kernels
 
-# The book is built once, for all tests that look at it.
-pytestmark = pytest.mark.browser
-
 PAGE = "chapters/claims.html"
 LINK = re.compile(r'<a class="[^"]*\blab-symbol\b[^"]*" href="([^"]*)"[^>]*>(.*?)</a>', re.DOTALL)
 TERM = re.compile(r'<a class="[^"]*\blab-word\b[^"]*" href="([^"]*)">(.*?)</a>', re.DOTALL)
@@ -22,13 +19,6 @@ TOLD = re.compile(r'id="lab-words">(.*?)</script>')
 ARTICLE = re.compile(r"<article.*?</article>", re.DOTALL)
 ANCHOR = re.compile(r'id="symbol-(\w+)"')
 DECLARED = re.compile(r"\b(?:int|float|float4|bool|auto)\s*\*?\s*([A-Za-z_]\w+)")
-WORDS = """
-    thread warp lane block grid SM kernel request sector line wavefront bank bank-conflict broadcast
-    coalesced occupancy arithmetic-intensity roofline ridge roof DRAM L2 L1 shared-memory register
-    spill constant-memory local-memory tile window phase barrier hazard race latency bandwidth FLOP
-    FLOP/s FFMA fragment thread-tile outer-product double-buffer prefetch padding swizzle alignment
-    PTX cubin SASS NVRTC cuBLAS TF32 median spread
-"""
 
 
 def names(html: str) -> list[str]:
@@ -46,10 +36,6 @@ def test_listing_links_a_symbol_where_it_first_stands_and_changes_no_text() -> N
     assert linked.count('rel="nofollow"') == 2
 
 
-def test_listing_in_a_notebook_has_no_links() -> None:
-    assert "href" not in lab.show("sliding_window").html
-
-
 def test_table_of_constants_comes_from_the_kernels() -> None:
     table = constants_table()
     for kernel in load_kernels(variants=True):
@@ -57,11 +43,6 @@ def test_table_of_constants_comes_from_the_kernels() -> None:
             (row,) = [row for row in table.splitlines() if row.startswith(f"| `{constant.name}` ")]
             assert re.split("[:,]", constant.label)[0] in row
             assert re.search(rf"\b{constant.value}\b", row)
-
-
-def test_a_meaning_that_only_adds_a_clause_to_another_is_not_listed() -> None:
-    (row,) = [row for row in constants_table().splitlines() if row.startswith("| `TM` ")]
-    assert row.split(" | ")[1] == "rows of C per thread; rows of C per block"
 
 
 def test_text_links_a_symbol_once_in_each_section_and_in_no_heading(specimen: Site) -> None:
@@ -174,14 +155,6 @@ def test_a_tap_explains_on_a_phone_and_axe_finds_nothing(specimen: Site, context
     assert faults(page) == []
 
 
-def test_a_link_keeps_the_colour_of_the_code(specimen: Site, contexts: Any) -> None:
-    page = contexts().goto(specimen, PAGE).page
-    link = page.locator(".lab-source a.lab-symbol").nth(2)
-    code_colour = "node => getComputedStyle(node.querySelector('span') ?? node).color"
-    other = page.locator(".lab-source span.n", has_text="As").nth(1)
-    assert link.evaluate(code_colour) == other.evaluate("node => getComputedStyle(node).color")
-
-
 def test_every_symbol_of_the_book_leads_somewhere(book: Site) -> None:
     known = set(ANCHOR.findall((book.folder / "chapters" / "A3_words.html").read_text()))
     found = 0
@@ -199,10 +172,3 @@ def test_every_name_that_a_kernel_declares_has_a_meaning(book: Site) -> None:
         source = re.sub(r'//.*|"[^"\n]*"', "", path.read_text())
         new = set(DECLARED.findall(source)) - known
         assert new == set(), f"{path.name}: say in chapters/A3_words.md what they mean"
-
-
-@pytest.mark.parametrize("word", WORDS.split())
-def test_word_has_a_meaning(book: Site, word: str) -> None:
-    page = (book.folder / "chapters" / "A3_words.html").read_text()
-    terms = re.findall(r'<dt id="[^"]*">(.*?)<a class="headerlink', page)
-    assert word.replace("-", " ") in [name for term in terms for name in term.split(", ")]

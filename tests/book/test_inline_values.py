@@ -8,7 +8,6 @@ import pytest
 from sites import SPECIMEN, Site
 
 from sgemm_lab import lab
-from sgemm_lab.book import notebooks
 from sgemm_lab.book.inline_values import ValueRole, replacement_field
 from sgemm_lab.book.plain_markdown import Converter, Piece
 from sgemm_lab.errors import LabError
@@ -107,18 +106,6 @@ def test_boxes_and_tables_with_values_stay_whole() -> None:
     assert said(table, x={"k": "`code`"}) == "| a |\n| --- |\n| `code` |"
 
 
-def test_a_continued_item_of_a_list_stays_with_its_list() -> None:
-    (item,) = pieces("- {value}`x`\n\n  More of the item.")
-    assert said(item, x=1) == "- 1\n\n  More of the item."
-
-
 def test_a_caption_holds_no_value() -> None:
     with pytest.raises(LabError, match="the value in"):
         Converter(SPECIMEN / "chapters" / "first.md", {}).convert("Of {value}`x`.")
-
-
-def test_the_cell_of_a_paragraph_with_values_is_folded() -> None:
-    made = notebooks.notebook(SPECIMEN / "chapters" / "first.md", None)
-    (cell,) = (cell for cell in made["cells"] if "{naive:.0f}" in cell["source"])
-    assert cell["metadata"]["jupyter"] == {"source_hidden": True}
-    assert cell["source"].splitlines()[1] == 'lab.say(rf"""'

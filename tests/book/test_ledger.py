@@ -1,53 +1,20 @@
 """The ledger: every claim with its verdict, on its page and on the page of all claims."""
 
-import json
 import re
 from typing import Any
 
 import pytest
-from sites import ROOT, WAYS, Site
-from test_book_files import TOC
+from sites import WAYS, Site
 
 from accessible import faults
 from browser import PHONE
-from sgemm_lab.lab.verdicts import SIGNS
 
-LEDGER = json.loads((ROOT / "tests" / "data" / "ledger.json").read_text())
-KEYS = {row["key"]: row["chapter"] for row in LEDGER}
 ANCHOR = re.compile(r'id="verdict-([\w-]+)"')
 PAGE = "chapters/ledger.html"
 
 
 def keys_on_pages(site: Site) -> dict[str, list[str]]:
     return {page: ANCHOR.findall((site.folder / page).read_text()) for page in site.pages}
-
-
-def test_ledger_of_the_notes_has_distinct_keys_that_name_their_note() -> None:
-    assert len(KEYS) == len(LEDGER) == 26
-    for row in LEDGER:
-        assert row["key"].startswith(f"{row['note']}-")
-        assert row["said"].endswith(".")
-
-
-def test_every_chapter_that_must_test_a_claim_is_in_the_book() -> None:
-    listed = [entry["file"] for part in TOC["parts"] for entry in part["chapters"]]
-    numbers = {int(found[1]) for file in listed if (found := re.match(r"chapters/0(\d)_", file))}
-    assert set(range(1, 8)) <= numbers
-
-
-@pytest.mark.browser
-def test_every_claim_of_the_notes_is_tested_once_and_on_its_page(book: Site) -> None:
-    found = keys_on_pages(book)
-    for key, chapter in KEYS.items():
-        pages = [page for page, keys in found.items() for _ in range(keys.count(key))]
-        assert [page[:12] for page in pages] == [f"chapters/{chapter:02}_"], key
-
-
-@pytest.mark.browser
-def test_no_page_has_a_claim_of_the_notes_that_the_notes_do_not_make(book: Site) -> None:
-    found = {key for keys in keys_on_pages(book).values() for key in keys}
-    assert found
-    assert {key for key in found if not key.startswith("more-")} <= KEYS.keys()
 
 
 @pytest.mark.browser
@@ -100,7 +67,3 @@ def test_verdicts_are_accessible_and_fit(
     page = contexts(color_scheme=colours, **options).goto(specimen, name).page
     assert faults(page) == []
     assert page.evaluate("document.documentElement.scrollWidth") <= page.viewport_size["width"]
-
-
-def test_every_verdict_has_a_sign_of_its_own() -> None:
-    assert len(set(SIGNS.values())) == len(SIGNS)

@@ -64,12 +64,6 @@ def test_letters_digits_and_signs_arrive_in_order(latex: str) -> None:
     assert drawn == expected
 
 
-def test_the_source_goes_along_for_who_copies_a_formula() -> None:
-    assert r'<annotation encoding="application/x-tex">\frac{a}{b}<' in mathml.mathml(
-        r"\frac{a}{b}", display=False
-    )
-
-
 @pytest.mark.parametrize(
     ("latex", "text"),
     [

@@ -3,7 +3,6 @@ from typing import Any
 
 from hypothesis import given
 from hypothesis import strategies as st
-from sphinx.util.parallel import make_chunks
 
 from sgemm_lab.book import parallel_read
 
@@ -23,11 +22,3 @@ def dealt(names: list[str], processes: int) -> list[str]:
 def test_every_page_is_run_once(pages: int, processes: int) -> None:
     names = [f"{number:02}" for number in range(pages)]
     assert sorted(dealt(names, processes)) == names
-
-
-def test_no_process_gets_the_chapters_that_take_longest() -> None:
-    names = [f"{number:02}" for number in range(22)]
-    shares = make_chunks(dealt(names, 4), 4)
-    longest = {"05", "06", "07", "09", "10"}
-    assert max(len(longest.intersection(share)) for share in shares) <= 2
-    assert max(len(longest.intersection(share)) for share in make_chunks(names, 4)) == 4

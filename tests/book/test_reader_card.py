@@ -1,6 +1,5 @@
 """The place that measures the reader's card: what it loads and when, what it shows and keeps."""
 
-import gzip
 import json
 from collections.abc import Iterator
 from dataclasses import replace
@@ -17,7 +16,6 @@ from browser import still
 from sgemm_lab import lab
 from sgemm_lab.book import reader_cards, readme_picture
 from sgemm_lab.book.render import PAGE_STATE_MIME, page_scripts, page_state
-from sgemm_lab.errors import LabError
 from sgemm_lab.files import data_folder
 from sgemm_lab.kernel import Kernel, parse_kernel
 from sgemm_lab.lab.ladders import chapter_pages
@@ -26,12 +24,8 @@ from sgemm_lab.text import number
 from sgemm_lab.wgsl.programs import load_programs
 from sgemm_lab.widgets import bundle
 
-pytestmark = pytest.mark.browser
-
 BOXES = ("naive_rows", "naive", "tiled", "strip", "sliding_window")
 """Whose closing boxes the chapter of the tests has."""
-LARGEST_BYTES = 40_000
-"""What may come when the reader asks, compressed."""
 KEY = "sgemm-lab:card"
 ASSETS = ("reader_card.css", "book.css", "book.js")
 CURVES = (("naive_rows", "naive"), ("ahead", "lane_map"))
@@ -172,11 +166,6 @@ def opened(chromium: Browser, address: str) -> Iterator[Any]:
         context.close()
 
 
-def test_what_comes_when_the_reader_asks_and_then_in_chapters_is_light() -> None:
-    scripts = reader_cards.script(), reader_cards.chapter_script()
-    assert sum(len(gzip.compress(one.encode())) for one in scripts) <= LARGEST_BYTES
-
-
 @pytest.mark.parametrize("program", load_programs(), ids=lambda program: program.name)
 def test_a_program_in_the_page_lacks_nothing_but_prose(program: Kernel) -> None:
     shipped = parse_kernel(program.name, reader_cards.without_prose(program.source))
@@ -274,20 +263,6 @@ def test_a_kept_card_is_drawn_between_its_own_roofs(opened: Any) -> None:
     titles = plot.locator("circle title").all_text_contents()
     assert [title.rpartition(": ")[2] for title in titles] == [f"{one} GFLOP/s" for one in ends]
     assert not place.complaints
-
-
-def test_the_book_names_its_own_gpu_and_speeds(opened: Any) -> None:
-    place = opened()
-    place.keep(MEASURED)
-    place.goto()
-    said = place.part("result")
-    expect(said).to_contain_text(
-        f"makes {number(BOOK['best']['gflops'])} GFLOP/s on the {BOOK['name']}"
-    )
-    names = [step["name"] for step in BOOK["steps"]]
-    assert len(set(names)) == len(names)
-    assert set(names) == set(BOOK["wgsl"]["gflops"])
-    assert set(names) - set(BOOK["cuda"]["gflops"]) == {"fours", "lanes", "half_windows"}
 
 
 def test_a_card_is_forgotten(opened: Any) -> None:
@@ -524,28 +499,6 @@ def test_a_step_of_a_chapter_is_measured_where_the_reader_asks(
     assert not place.complaints
 
 
-def test_a_step_without_a_card_is_one_sentence_and_one_that_is_hidden_stops(
-    opened: Any, chromium_with_card: Browser
-) -> None:
-    place = opened().goto("step-light")
-    place.press("Measure this step")
-    expect(place.part("told")).to_contain_text("This browser offers no graphics card to pages")
-    place = opened(chromium_with_card).goto("step-light")
-    place.press("Measure this step")
-    expect(place.part("told").locator("progress")).to_be_visible()
-    place.press("Stop")
-    expect(place.part("told")).to_have_text("Stopped. Nothing was kept.")
-
-
-@pytest.mark.parametrize(
-    ("name", "says"),
-    [("strip", "is not there in WGSL"), ("naive_rows", "is the first step in WGSL")],
-)
-def test_a_step_that_cannot_be_measured_is_refused(name: str, says: str) -> None:
-    with pytest.raises(LabError, match=says):
-        reader_cards.step_place(name)
-
-
 def test_what_a_card_lacks_is_told(opened: Any) -> None:
     place = opened()
     why = "the card, as it is offered here, has no floats of two bytes, f16"
@@ -554,14 +507,6 @@ def test_what_a_card_lacks_is_told(opened: Any) -> None:
     said = place.part("result")
     expect(said).to_contain_text(f"“Windows in half precision” was left out: {why}.")
     expect(said).to_contain_text(f"their programs are newer: {len(STEPS) - len(SECONDS) - 1} steps")
-
-
-def test_the_clock_is_named(opened: Any) -> None:
-    place = opened()
-    for clock, says in (("timestamps", "by the card's clock"), ("wall clock", "by the browser's")):
-        place.keep(MEASURED | {"clock": clock})
-        place.goto()
-        expect(place.part("result")).to_contain_text(says)
 
 
 def test_half_precision_is_neither_the_best_step_nor_compared(opened: Any) -> None:
@@ -648,32 +593,6 @@ def test_a_card_beside_plots_is_at_home_on_every_screen(opened: Any, mode: str, 
     assert faults(place.page, ".lab-card-beside") == []
 
 
-def test_letters_keep_their_size_where_a_phone_is_turned(opened: Any) -> None:
-    place = opened(viewport={"width": 844, "height": 390})
-    place.keep(MEASURED)
-    for page, root in (("light", ".lab-card-plot"), ("plots-light", "figure.lab-card-beside")):
-        place.page.set_viewport_size({"width": 844, "height": 390})
-        place.goto(page)
-        wide = place.page.locator(f"{root} svg").first
-        wide.wait_for()
-        before = wide.get_attribute("viewBox")
-        place.page.set_viewport_size({"width": 390, "height": 844})
-        expect(wide).not_to_have_attribute("viewBox", str(before))
-        assert min(place.page.evaluate(LETTERS, root)) >= 11.9
-
-
-@pytest.mark.parametrize(("mode", "width"), [("light", 1280), ("dark", 390)])
-def test_closing_boxes_with_a_line_are_at_home_on_every_screen(
-    opened: Any, mode: str, width: int
-) -> None:
-    place = opened(viewport={"width": width, "height": 844})
-    place.keep(MEASURED)
-    place.goto(f"chapter-{mode}")
-    place.page.wait_for_selector(".lab-card-step")
-    assert place.page.evaluate("document.documentElement.scrollWidth") <= width
-    assert faults(place.page) == []
-
-
 @pytest.mark.parametrize(("width", "mode"), in_turn(("1280", "390"), (("light",), ("dark",))))
 def test_a_shown_card_is_at_home_on_every_screen(opened: Any, mode: str, width: str) -> None:
     place = opened(viewport={"width": int(width), "height": 844})
@@ -693,10 +612,3 @@ def test_a_shown_card_is_at_home_on_every_screen(opened: Any, mode: str, width: 
     )
     assert min(sizes) >= 11
     assert faults(place.page) == []
-
-
-def test_paper_has_nothing_to_press(opened: Any) -> None:
-    place = opened().goto()
-    expect(place.part("measure")).to_be_visible()
-    place.page.emulate_media(media="print")
-    expect(place.part("measure")).to_be_hidden()

@@ -37,10 +37,6 @@ def test_the_ladder_of_the_readme_is_current() -> None:
     assert list(readme.stale_files(ROOT)) == [], "Older than the records. Run 'make readme'."
 
 
-def test_every_kernel_is_on_the_ladder() -> None:
-    assert [step.kernel for step in ladder(load_records())] == load_kernels(variants=True)
-
-
 def quoted(chapter: str) -> set[str]:
     """The kernels of which sentences of a chapter quote a number."""
     names = {kernel.name for kernel in load_kernels(variants=True)}
@@ -137,10 +133,6 @@ def test_the_picture_is_svg_on_opaque_white_with_a_bar_per_kernel() -> None:
     assert root.get("width")
 
 
-def test_the_picture_is_the_same_every_time() -> None:
-    assert picture(ladder([SMALL])) == picture(ladder([SMALL]))
-
-
 def test_the_table_stands_between_the_markers_and_nothing_else_moves() -> None:
     text = f"# Title\n\n{BEGIN}\nold\n{END}\n\nEnd.\n"
     assert with_table(text, "new") == f"# Title\n\n{BEGIN}\n\nnew\n\n{END}\n\nEnd.\n"
@@ -151,11 +143,6 @@ def test_the_table_stands_between_the_markers_and_nothing_else_moves() -> None:
 def test_missing_markers_are_a_sentence(text: str) -> None:
     with pytest.raises(LabError, match=r"README\.md has no place for the ladder"):
         with_table(text, "new")
-
-
-def test_a_record_of_another_gpu_is_no_ladder() -> None:
-    with pytest.raises(LabError, match="No record holds square sizes measured on NVIDIA H200"):
-        ladder([record(run())])
 
 
 def test_the_command_writes_what_is_stale_and_says_so(
@@ -172,10 +159,3 @@ def test_the_command_writes_what_is_stale_and_says_so(
     assert capsys.readouterr().out == f"Wrote {PICTURE}.\n"
     assert main(["--check"], tmp_path) == 0
     assert capsys.readouterr().out == "The ladder is current.\n"
-
-
-def test_outside_a_checkout_there_is_a_sentence(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert main([], tmp_path) == 2
-    assert capsys.readouterr().err.startswith(f"There is no README.md in {tmp_path}.")

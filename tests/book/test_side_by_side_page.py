@@ -13,8 +13,6 @@ from sgemm_lab import lab
 from sgemm_lab.book import readme_picture, theme
 from sgemm_lab.book.assets import ASSETS
 
-pytestmark = pytest.mark.browser
-
 PAGE = """<!doctype html><html lang="en" data-theme="{mode}"><head><meta charset="utf-8">
 <meta name="viewport" content="width=device-width"><title>Two languages</title>
 <link rel="stylesheet" href="book-theme.css"><link rel="stylesheet" href="book.css"></head>
@@ -95,32 +93,9 @@ def test_it_is_a_table_to_those_who_hear_it(
     assert table.get_by_role("cell").count() == 2 * (len(rows) - 1)  # less the head
 
 
-def test_each_cell_has_lines_or_says_why_it_has_none(page: Page, address: str) -> None:
-    opened(page, address, 1280)
-    table = page.get_by_role("table")
-    assert not [text for text in table.get_by_role("cell").all_inner_texts() if not text.strip()]
-    alone = table.get_by_role("row").filter(has_text="auto fetch = [&](int k0) {")
-    assert alone.get_by_role("cell").last.inner_text() == (
-        "WGSL has no functions inside functions: the lines stand where CUDA calls them."
-    )
-
-
 def test_words_that_the_other_language_has_otherwise_are_marked() -> None:
     html = lab.wgsl("tiled").html
     (row,) = (one for one in html.split("<tr") if "no one reads a tile before" in one)
     assert re.findall("<mark>(.*?)</mark>", row) == ["__syncthreads", "workgroupBarrier"]
     (copy,) = (one for one in html.split("<tr") if "Past an edge of A or B" in one)
     assert re.findall("<mark>(.*?)</mark>", copy) == ["size_t", "select"]
-
-
-def test_what_wgsl_calls_otherwise_is_said_above_it() -> None:
-    assert (
-        "WGSL calls shared memory var&lt;workgroup&gt;, and the barrier" in lab.wgsl("tiled").html
-    )
-    assert "<script" not in lab.wgsl("tiled").html
-
-
-def test_a_program_that_cuda_does_not_have_stands_alone() -> None:
-    html = lab.wgsl("fours").html
-    assert "lab-beside" not in html
-    assert "in WGSL" in html

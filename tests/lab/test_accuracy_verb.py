@@ -8,7 +8,6 @@ from sgemm_lab import lab
 from sgemm_lab.errors import LabError
 from sgemm_lab.lab import session
 from sgemm_lab.lab.accuracy import contributions
-from sgemm_lab.lab.pictures.formats import split_panel
 from sgemm_lab.records.gpu_record import INPUTS
 from sgemm_lab.text import error_text
 
@@ -45,8 +44,3 @@ def test_three_products_leave_what_fp32_rounds_away_and_one_does_not() -> None:
     assert left["four"] <= left["three"] < 2.0**-23
     assert lab.contributions()["one"] == error_text(left["one"])
     assert error_text(2.44e-7) == "2.4·10⁻⁷"
-
-
-def test_two_parts_hold_all_but_two_bits() -> None:
-    assert "2 are left" in split_panel("In two").text
-    assert "TF32 has 8 bits of exponent and 10 of fraction" in lab.formats("Formats").text

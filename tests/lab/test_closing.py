@@ -22,7 +22,6 @@ NAMES = [
     for kernel in load_kernels(variants=True)
     if kernel.base_name not in WITHOUT_A_DEMAND and kernel.name in MEASURED
 ]
-CHILDREN = [(k.parent, k.name) for k in load_kernels() if k.parent in MEASURED and k.name in NAMES]
 CHANGED = "Two letters."
 PRODUCT = re.compile(r": ([\d.]+) × ([\d.]+) ÷ ([\d.]+) = ([\d.]+)\.")
 DIVISION = re.compile(r"([\d.,]+) ÷ ([\d.,]+) (?:[a-zA-Z/]+ )?= ([\d,]+\.\d\d)\b")
@@ -34,28 +33,6 @@ def lines(box: Closing) -> dict[str, str]:
 
 def value(text: str) -> float:
     return float(text.replace(",", ""))
-
-
-@pytest.mark.parametrize(("parent", "child"), CHILDREN)
-def test_the_last_line_of_a_box_is_the_first_of_the_next_in_short(parent: str, child: str) -> None:
-    last, next_ = lab.closing(parent, CHANGED), lab.closing(child, CHANGED)
-    if last.now.score.size == next_.now.score.size:
-        assert is_in_short(lines(next_)["Was bound by"], lines(last)["Bound now by"])
-
-
-def is_in_short(first: str, last: str) -> bool:
-    unit, share = first.removesuffix(" reached.").rsplit(", ", 1)
-    return last.startswith(f"{unit}: ") and last.endswith(f", {share}.")
-
-
-@pytest.mark.parametrize("name", NAMES)
-def test_every_box_shows_the_one_bound_of_its_kernel(name: str) -> None:
-    box, one = lab.closing(name, CHANGED), lab.bound(name)
-    words = lines(box)["Bound now by"]
-    assert f"at most {lab.number(one.gflops)} GFLOP/s" in words
-    assert words.lower().startswith(one.unit.lower())
-    assert f"at most {lab.number(one.gflops)} · {one.unit}" in box._repr_html_()
-    assert list(lines(box)) == ["Was bound by", "What changed", "Factor", "Bound now by"]
 
 
 @pytest.mark.parametrize("name", [name for name in NAMES if name != "naive_rows"])
@@ -77,12 +54,6 @@ def test_a_reader_can_divide_the_factor_again(name: str) -> None:
     # The factors have two decimals, the shares one.
     rounding = 0.005 / factor + 0.005 / product + 0.05 / above + 0.05 / below
     assert factor * above / below == pytest.approx(product, rel=rounding)
-
-
-def test_factors_have_two_decimals() -> None:
-    said = lines(lab.closing("register_cache", CHANGED))["Factor"]
-    assert "wavefronts = 1.00 predicted" in said
-    assert "= 1.00 measured" in said
 
 
 def test_the_first_kernel_has_nothing_before_it() -> None:
@@ -111,41 +82,11 @@ def test_where_tensor_cores_change_their_rate_the_bounds_are_divided() -> None:
     assert lines(box)["Factor"].startswith(divided)
 
 
-@pytest.mark.parametrize("name", [name for name in NAMES if name != "naive_rows"])
-def test_all_of_a_box_is_at_one_size(name: str) -> None:
-    box = lab.closing(name, CHANGED)
-    assert box.before is not None
-    assert box.before.score.size == box.now.score.size
-    assert box.race is not None
-    assert box.race.factor.value == box.now.score.gflops / box.before.score.gflops
-
-
 def test_a_kernel_that_ends_at_a_smaller_cube_meets_its_parent_there() -> None:
     box = lab.closing("strip", CHANGED)
     assert box.before is not None
     assert box.before.score.gflops == lab.speed("tiled", 512)
     assert "measured at 512³. The share of the bound" in lines(box)["Factor"]
-
-
-def test_where_the_parent_ends_at_a_smaller_cube_the_one_before_it_stands_in() -> None:
-    box = lab.closing("sliding_window", CHANGED)
-    assert box.before is not None
-    assert box.before.name == "tiled"
-    tiled = lines(lab.closing("tiled", CHANGED))
-    assert is_in_short(lines(box)["Was bound by"], tiled["Bound now by"])
-    assert box.before.score.m == 4096
-
-
-@pytest.mark.parametrize(
-    ("name", "said"),
-    [
-        ("tiled", load_kernel("tiled").change),
-        ("tiled:TILE=16", "Constants alone: TILE=16."),
-        ("naive_rows", "It is the first kernel."),
-    ],
-)
-def test_what_changed_stands_in_the_kernels_file(name: str, said: str) -> None:
-    assert lines(lab.closing(name))["What changed"] == said
 
 
 def test_texts_take_what_was_counted() -> None:
@@ -180,11 +121,6 @@ def test_clocks_fit_the_share_that_the_race_reached() -> None:
 def test_a_text_that_cannot_be_filled_in_is_refused_in_a_sentence(text: str) -> None:
     with pytest.raises(LabError, match=r"cannot be filled in .* It may name .*clocks.*was_share"):
         lab.closing("tiled", CHANGED, why=text)
-
-
-def test_an_estimate_is_called_one() -> None:
-    box = lab.closing("double_buffer", CHANGED, estimate=(2329, 2048, "clocks"))
-    assert "An estimate, no bound: 2,329 ÷ 2,048 clocks = 1.14." in lines(box)["Factor"]
 
 
 def bars(box: Closing) -> tuple[list[float], str | None]:
@@ -316,14 +252,3 @@ def test_kernels_that_never_met_cannot_be_compared(monkeypatch: pytest.MonkeyPat
     monkeypatch.setattr(session, "book_records", lambda: [never])
     with pytest.raises(LabError, match="No kernel before 'tiled' was measured at 2048³"):
         lab.closing("tiled", CHANGED)
-
-
-def test_the_table_of_a_bound_lists_every_unit_the_least_first() -> None:
-    one = lab.bound("double_buffer")
-    head, *rows, note = repr(one).splitlines()
-    assert head.split()[:2] == ["unit", "demand"]
-    assert rows[0].startswith("issue slots")
-    assert any(row.startswith("L2 (measured rate: an estimate)") for row in rows)
-    assert one.share == pytest.approx(one.speed / one.gflops)
-    assert note.startswith("double_buffer at 4096³ on H200")
-    assert one._repr_html_().startswith('<div class="lab-scroll"><table')

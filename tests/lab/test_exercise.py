@@ -35,12 +35,6 @@ def test_code_in_a_verdict_is_set_as_code_and_escaped():
     assert "<b>" not in broken
 
 
-def test_no_answer_is_a_sentence():
-    output = lab.exercise("1.1")
-    assert output.text == "Put your number in place of `None` and run the cell."
-    assert "<code>None</code>" in output.html
-
-
 def test_prediction_is_set_beside_what_was_measured():
     output = lab.predict("window-gain", 2)
     assert output.text.startswith("You said 2, it is 1.")
@@ -61,17 +55,6 @@ def test_pages_judge_by_the_books_records_alone(monkeypatch):
     unknown = [load_kernel("naive"), load_kernel("tiled:TILE=8")]
     with pytest.raises(LabError, match="Not yet measured at 1×2×3: naive, tiled:TILE=8"):
         verb.machine_of_records().speeds(unknown, (1, 2, 3))
-
-
-def test_unknown_exercise_is_told():
-    with pytest.raises(LabError, match="no exercise called"):
-        lab.exercise("9.9", 1)
-
-
-def test_measured_speeds_say_where_they_come_from():
-    output = lab.exercise("1.5", "same")
-    assert "\nRecorded on NVIDIA H200" in output.text
-    assert '<p class="lab-provenance">Recorded on NVIDIA H200' in output.html
 
 
 def test_on_a_gpu_right_lines_are_raced_and_wrong_ones_are_not(monkeypatch):

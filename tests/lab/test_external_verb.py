@@ -56,13 +56,6 @@ def test_a_pasted_kernel_stands_alone() -> None:
         lab.mine(FOUND)
 
 
-def test_how_kernels_of_others_compare_is_told() -> None:
-    known = lab.others_kernels()
-    assert known.launches > 100
-    assert known.arrays_equal <= known.arrays
-    assert known.wrong_found >= 0.95 * known.wrong_kernels
-
-
 def test_bugs_in_public_samples_are_shown_with_their_lines() -> None:
     shown = lab.public_bugs()
     page, text = shown._repr_html_(), repr(shown)

@@ -6,7 +6,6 @@ from fragment_samples import INSTRUCTIONS
 
 from sgemm_lab import lab
 from sgemm_lab.errors import LabError
-from sgemm_lab.kernel import load_kernels
 from sgemm_lab.lab.fragment_map import shape_of
 from sgemm_lab.simulator.tensor_operations import PACKED, holders
 
@@ -18,27 +17,6 @@ def test_the_book_shows_what_nvidias_manual_says() -> None:
         {matrix: [[list(held) for held in row] for row in one[matrix]] for matrix in "ABC"}  # type: ignore[literal-required]
         for one in INSTRUCTIONS
     ]
-
-
-def test_labels_tell_who_multiplies_so() -> None:
-    widget = lab.fragment_map(
-        "mma_tf32", "three_products", "mma_fp16", "mma_fp16_packed", others=[("bf16", 16)]
-    )
-    assert [one["label"] for one in widget.instructions] == [
-        "TF32, k = 8", "FP16, k = 8", "FP16, k = 16", "BF16, k = 16",
-    ]  # fmt: skip
-    notes = [one["note"] for one in widget.instructions]
-    assert notes[0] == (
-        "mma_tf32 and three_products: 16×8×8. A register of A or B holds one element."
-    )
-    assert notes[1].endswith("holds 2 elements, neighbours along k.")
-    assert notes[2].startswith("mma_fp16_packed: 16×8×16.")
-    assert notes[3].startswith("No kernel of the book has it: 16×8×16.")
-
-
-def test_none_of_the_books_kernels_has_the_one_of_bf16() -> None:
-    """The note says so."""
-    assert not [kernel.name for kernel in load_kernels() if ".bf16" in kernel.source]
 
 
 def test_a_kernel_without_the_instruction_is_refused() -> None:

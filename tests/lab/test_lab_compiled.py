@@ -5,7 +5,6 @@ import pytest
 from sgemm_lab import lab
 from sgemm_lab.cuda import machine_code
 from sgemm_lab.errors import MissingToolError
-from sgemm_lab.widgets.base import html_table
 
 
 def test_instructions_stand_side_by_side() -> None:
@@ -39,16 +38,6 @@ def test_lines_tell_what_each_costs_and_add_up() -> None:
     assert "<code>acc += As[ty][k] * Bs[k][tx];</code></th></tr>" in code
 
 
-def test_the_width_of_a_load_is_told() -> None:
-    assert "how many bytes are on their way" in repr(lab.card().width_picture())
-
-
-def test_a_long_name_may_break_before_its_constants() -> None:
-    shown = lab.table(["kernel"], [["tiled:TILE=16,BK=8"], ["1,024: many"]])._repr_html_()
-    assert "tiled:<wbr>TILE=16,<wbr>BK=8" in shown
-    assert "1,024: many" in shown
-
-
 def test_names_and_sizes_may_break_but_no_factor() -> None:
     shown = lab.table(["M×N×K", "speed"], [["1×20×3", "6,345 ×12.76"]])._repr_html_()
     assert "M×<wbr>N×<wbr>K" in shown
@@ -71,10 +60,3 @@ def test_on_a_phone_numbers_too_wide_for_one_line_go_on_in_the_next() -> None:
     assert 'class="lab-table lab-stacked" style="--columns: 5"' in wide
     longest = lab.table(["kernel", "a", "b"], [["tiled", "9" * 40, "9" * 40]])._repr_html_()
     assert 'style="--columns: 1"' in longest
-
-
-def test_so_do_those_of_the_table_beside_a_widget() -> None:
-    heads = ["kernel", *"abcde"]
-    assert "lab-stacked" not in html_table("A table", heads, [["tiled", *["16,777"] * 5]])
-    wide = html_table("A table", heads, [["tiled", *["16,777,216"] * 5]])
-    assert 'class="lab-table lab-stacked" style="--columns: 5"' in wide

@@ -64,22 +64,6 @@ def test_a_kernel_is_not_offered_where_it_cannot_be_built() -> None:
     assert (widget.kernel, widget.threads) == ("", 256)
 
 
-@pytest.mark.parametrize(
-    ("wrong", "sentence"),
-    [
-        ({"threads": 2000}, "A block has 1 to 1,024 threads, not 2,000."),
-        ({"threads": 0}, "A block has 1 to 1,024 threads, not 0."),
-        ({"registers": 256}, "A thread has 1 to 255 registers, not 256."),
-        ({"shared": -1}, "bytes of shared memory here, not -1."),
-        ({"gpu": "h300"}, "no data sheet of a GPU called 'h300'"),
-    ],
-)
-def test_what_cannot_be_is_a_sentence(wrong: dict[str, int], sentence: str) -> None:
-    with pytest.raises(LabError) as caught:
-        lab.occupancy(**wrong)  # type: ignore[arg-type]
-    assert sentence in str(caught.value)
-
-
 def test_without_a_compiler_kernels_get_a_sentence_and_numbers_still_work(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

@@ -5,7 +5,7 @@ import pytest
 from sgemm_lab import lab
 from sgemm_lab.cuda import shipped_loops
 from sgemm_lab.cuda.counters import STALL_REASONS
-from sgemm_lab.errors import LabError, MissingToolError
+from sgemm_lab.errors import MissingToolError
 from sgemm_lab.lab.machine_code import REASONS
 from sgemm_lab.widgets import MachineCode
 
@@ -39,8 +39,3 @@ def test_a_missing_tool_is_a_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
 
     monkeypatch.setattr(shipped_loops, "compile_kernel", missing)
     assert "NVRTC is not installed" in repr(lab.machine_code("tiled"))
-
-
-def test_without_a_kernel_it_says_so() -> None:
-    with pytest.raises(LabError, match="Name a kernel whose machine code"):
-        lab.machine_code()

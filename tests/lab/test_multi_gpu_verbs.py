@@ -109,14 +109,6 @@ def test_events_are_the_records_own_and_a_model_says_that_it_is_one() -> None:
     assert any(run["label"].startswith("4 GPUs") for run in widget.runs)  # fmt: skip
 
 
-def test_the_rate_on_paper_is_the_measured_one() -> None:
-    assert lab.many_gpus().tflops == pytest.approx(lab.several().tflops)
-
-
-def test_the_roofline_says_from_where_arithmetic_bounds() -> None:
-    assert "1024³ on all sizes stand right of the ridge" in repr(lab.several().roof_picture())
-
-
 def test_a_plan_runs_in_numpy_where_there_is_no_gpu() -> None:
     shown = repr(lab.on_gpus("summa", (50, 60, 70), gpus=6))
     assert "Run in NumPy" in shown
@@ -154,9 +146,3 @@ def test_where_there_are_enough_gpus_the_same_plan_runs_there(four_gpus: list[An
     assert four_gpus == [(make_plan("cannon", (64, 64, 64), 4), "cublas", "copy")]
     assert "On 4 GPUs in 2 ms: 100 TFLOP/s" in shown
     assert "in NumPy" in repr(lab.on_gpus("rows", 64, gpus=5))
-
-
-def test_the_panel_names_what_each_gpu_has() -> None:
-    shown = lab.over_gpus("Cannon", "cannon", 4, says="**N/4**")
-    assert "GPU 1 has A[0:2520, 2520:5040] and B[2520:5040, 2520:5040]" in shown.text
-    assert shown.html.count("<rect") == 2 * 12

@@ -87,18 +87,6 @@ def test_a_gpu_of_a_record_alone_is_chosen_by_name_and_by_id(data: Path, name: s
         lab.roofline("naive", gpu="Example 4243")
 
 
-def test_runs_name_their_gpu_where_there_are_two(data: Path, second: Record) -> None:
-    assert repr(lab.runs()).count(L4) == len(second.runs)
-    (data / "records" / "nvidia-l4.json").unlink()
-    assert "NVIDIA" not in repr(lab.runs())
-
-
-def test_the_readmes_ladder_stays_that_of_the_h200(second: Record) -> None:
-    assert readme.table(readme.ladder(session.book_records())) == readme.table(
-        readme.ladder([load_record(BOOKS)])
-    )
-
-
 def waiting() -> list[str]:
     """The kernels that no record has, as they are."""
     steps = readme.ladder(session.book_records())

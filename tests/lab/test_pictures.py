@@ -91,11 +91,6 @@ def test_a_float4_of_each_lane_copies_two_rows_and_one_number_of_each_lane_half_
     assert len(lanes["float4"]) == 32
 
 
-def test_a_copy_without_a_square_tile_is_a_sentence() -> None:
-    with pytest.raises(LabError, match=r"'split' has no TILE and BK, so its copy is not drawn\."):
-        copying_panel("Copies", load_kernel("split"))
-
-
 PANELS: dict[str, Callable[[], Any]] = {
     "one warp": lambda: matrices(
         "One warp", load_kernel("naive"), (32, 64, 16), "warp", step=6, says="**5** pieces"
@@ -147,26 +142,6 @@ def test_every_drawing_is_well_formed_described_and_as_wide_as_a_phone(name: str
     assert all(size >= 12 for size in sizes)
 
 
-def test_a_figure_may_ask_alone_and_leave_the_answer_to_a_widget_below() -> None:
-    html = lab.figure(question="Does it take eight?", conclusion="Seven will do. See below.").html
-    assert '<p class="lab-opener-question">Does it take eight?</p><figcaption>' in html
-    assert "<strong>Seven will do.</strong> See below." in html
-
-
-def test_bars_say_by_how_much_a_level_changed() -> None:
-    assert "× 2" in drawn("bytes").html
-    assert "none left" in drawn("bytes").html
-    assert "new" in drawn("bytes").html
-
-
-def test_the_sum_so_far_is_a_sum() -> None:
-    assert "the sum so far is 4." in drawn("one number").text
-
-
-def test_owners_are_counted_from_the_kernel() -> None:
-    assert "a thread owns 1 element of C, a warp 32 and a block 1,024" in drawn("owners").text
-
-
 def test_lanes_that_meet_in_a_bank_take_wavefronts_of_their_own() -> None:
     assert "take 2 wavefronts, which use 16 and 16 of 32 banks." in drawn("eight neighbours").text
     assert "take 1 wavefront, which use 32 of 32 banks." in drawn("four and four").text
@@ -177,33 +152,10 @@ def test_a_word_that_two_lanes_want_comes_once() -> None:
     assert phase_of([None]).wavefronts == []
 
 
-def test_a_request_of_4_bytes_has_no_phases() -> None:
-    with pytest.raises(
-        LabError, match=r"'register_cache' asks for no 16 bytes at 'As\[r\]\[k\] ='"
-    ):
-        phase_panel("Single", load_kernel("register_cache"), "As[r][k] =")
-
-
-def test_the_time_is_the_schedules_own() -> None:
-    assert "4 windows with 2 buffers take 2,549 clocks." in drawn("two buffers").text
-
-
-def test_a_ring_has_the_schedules_own_time_and_places() -> None:
-    assert (
-        "6 windows go through 3 places in turn and take 25,611 clocks."
-        in drawn("three stages").text
-    )
-
-
 def test_a_window_is_carried_by_registers_or_goes_past_them() -> None:
     assert copies_of(load_kernel("wide_window:BK=16")) == Copies(6, 12, 0, 24)
     assert copies_of(load_kernel("async_b")) == Copies(2, 8, 4, 8)
     assert copies_of(load_kernel("async_copy")) == Copies(0, 0, 12, 0)
-
-
-def test_a_kernel_without_windows_has_no_way_into_shared_memory() -> None:
-    with pytest.raises(LabError, match="'naive' copies no windows of BK into shared memory"):
-        copies_of(load_kernel("naive"))
 
 
 def test_a_persistent_block_multiplies_whole_tiles() -> None:
@@ -220,19 +172,6 @@ def test_even_shares_hold_each_window_once_and_none_that_is_only_looked_at() -> 
     every = sorted(piece for share in found for piece in share)
     assert every == [Piece(tile, window) for tile in range(4) for window in range(WINDOWS)]
     assert "1 window of tile 3 and 3 windows of tile 4" in drawn("even shares").text
-
-
-def test_a_kernel_with_a_block_for_each_tile_has_no_shares() -> None:
-    with pytest.raises(LabError, match="'ahead' does not have one block for each SM"):
-        shares_of(load_kernel("ahead"), 4, 3)
-
-
-def test_one_k_is_drawn_wide_enough_to_be_seen() -> None:
-    html = matrices("One warp", load_kernel("warp_tile"), (128, 256, 8), "warp").html
-    used = re.findall(
-        r'<path d="M[\d.]+ [\d.]+h([\d.]+)v([\d.]+)h[^"]*" fill="[^"]*" [^/]*"1"/>', html
-    )
-    assert min(min(float(side) for side in sides) for sides in used) >= 4
 
 
 def test_a_figure_concludes_in_bold_and_says_where_numbers_come_from() -> None:

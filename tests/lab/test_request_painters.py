@@ -49,11 +49,6 @@ def test_the_bank_painter_tells_the_story_of_chapter_6(painted):
     }
 
 
-def test_the_bank_painter_begins_with_the_first_load_of_a_float4():
-    painter = lab.banks("transposed")
-    assert painter.requests[painter.chosen]["label"] == "transposed: load float4 of As"
-
-
 def test_padding_takes_the_conflict_out_of_a_store_as_the_padded_kernel_does(painted):
     (index,) = [
         i for i, r in enumerate(painted.requests) if r["label"] == "float4_tile: store of As"
@@ -97,12 +92,3 @@ def test_one_block_is_as_large_as_the_largest_tile():
 def test_a_size_too_large_to_simulate_is_refused():
     with pytest.raises(LabError, match="512×512×512 is more than a pattern of addresses needs"):
         lab.banks("padded", size=512)
-
-
-def test_the_coalescing_painter_begins_with_the_first_load_of_a():
-    painter = lab.coalescing("naive_rows", "naive")
-    assert painter.requests[painter.chosen]["label"] == "naive_rows: load of A"
-    painter.chosen = next(
-        i for i, r in enumerate(painter.requests) if r["label"] == "naive: load of B"
-    )
-    assert painter.sectors == 4

@@ -40,12 +40,6 @@ def test_a_stray_sample_is_told_with_what_the_mean_would_lose(
     assert "2 samples of 5 of Naive" in said_of(monkeypatch, 1e-3, 1e-3, 1e-3, 4e-3, 2e-3)
 
 
-def test_a_stray_sample_of_the_library_is_told_too(monkeypatch: pytest.MonkeyPatch) -> None:
-    known = record(run(samples("naive", 1e-3, 1e-3, 1e-3), samples("cublas", 1e-3, 1e-3, 2e-3)))
-    monkeypatch.setattr(session, "book_records", lambda: [known])
-    assert "One sample of 3 of cuBLAS strayed" in repr(lab.spread("naive", 100))
-
-
 def test_a_kernel_that_was_not_measured_is_a_sentence() -> None:
     said = repr(lab.spread("strip", 4096))
     assert said.startswith("Not yet measured at 4096³: strip. Run 'sgemm-lab record strip'")

@@ -31,13 +31,6 @@ def test_tables_come_from_the_record() -> None:
         found.way(2048, ("twice",))
 
 
-def test_its_box_has_the_four_lines_of_every_box() -> None:
-    box = lab.fewer().closing(16384)
-    for term in ("Was bound by", "What changed", "Factor", "Bound now by"):
-        assert term in box.text
-        assert f"{term}</dt>" in box.html
-
-
 def test_a_reader_can_divide_the_factors_of_its_box_again() -> None:
     factor = next(line for line in lab.fewer().closing(16384).text.splitlines() if "Factor" in line)
     quotients = re.findall(r"([\d.]+) ÷ ([\d.]+)(?: TFLOP/s)? = ([\d.]+) (\w+)", factor)

@@ -37,10 +37,6 @@ def test_wavefronts_of_lines_make_up_those_of_the_kernel() -> None:
     assert lab.waves("split", "all") == lab.waves("split") + lab.waves("split", "stores")
 
 
-def test_words_are_those_of_the_thread_tile() -> None:
-    assert lab.words("register_cache") == (4 + 4) / (4 * 4)
-
-
 def test_a_kernel_is_simulated_once_for_all_of_its_values() -> None:
     first = launch(load_kernel("tiled"), (64, 64, 64))
     assert launch(load_kernel("tiled"), (64, 64, 64)) is first
@@ -154,11 +150,6 @@ def test_the_quoted_record_tells_its_kernels_times_and_contents() -> None:
 def test_the_model_of_overlap_gives_a_pace() -> None:
     serial, overlapped = lab.timeline("split", "double_buffer").kernels
     assert lab.pace(serial) > lab.pace(overlapped) >= overlapped["compute"]
-
-
-def test_the_ground_of_a_verdict_may_run_over_several_lines() -> None:
-    (claim,) = lab.verdicts([("more-a", "A  claim.", "wrong", "It\n     is not.")]).claims
-    assert (claim.claim, claim.because) == ("A claim.", "It is not.")
 
 
 def test_where_the_compiler_is_missing_whatever_is_asked_says_so(

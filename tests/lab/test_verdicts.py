@@ -7,7 +7,7 @@ import pytest
 
 from sgemm_lab import lab
 from sgemm_lab.errors import LabError
-from sgemm_lab.lab.verdicts import SIGNS, VERDICTS_MIME
+from sgemm_lab.lab.verdicts import VERDICTS_MIME
 
 ALIGNMENT = ("001-align-4", "`float4` needs 4 bytes <at most>.", "wrong", "It needs 16.")
 WINDOW = ("more-any-k", "A window takes any K.", "confirmed", "It moves.")
@@ -44,14 +44,6 @@ def test_claims_that_few_will_meet_are_folded_up_and_travel_all_the_same() -> No
     assert [claim["key"] for claim in made[VERDICTS_MIME]] == ["001-align-4", "more-any-k"]
     with pytest.raises(LabError, match="stands twice"):
         lab.verdicts([WINDOW], more=[WINDOW])
-
-
-@pytest.mark.parametrize(("verdict", "sign"), SIGNS.items())
-def test_verdict_is_told_by_word_and_sign(verdict: str, sign: str) -> None:
-    made = bundle((*WINDOW[:2], verdict, "So it is."))
-    assert f'<span aria-hidden="true">{sign}</span> {verdict}</span>' in made["text/html"]
-    assert made["text/plain"].startswith(f"{sign} {verdict}: A window takes any K.")
-    assert "So it is." in made["text/plain"]
 
 
 @pytest.mark.parametrize(

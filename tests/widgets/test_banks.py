@@ -6,13 +6,12 @@ from typing import Any
 import numpy as np
 import pytest
 from playwright.sync_api import Page, expect
-from request_samples import LOAD_AS, LOAD_BS, RECORDED, SHARED, STORE_AS, addresses_of
+from request_samples import LOAD_BS, RECORDED, SHARED, STORE_AS, addresses_of
 from widget_page import Opener
 
 from sgemm_lab.errors import LabError
 from sgemm_lab.formulas.memory import shared_wavefronts
 from sgemm_lab.widgets import Banks
-from sgemm_lab.widgets.painter import lanes_text
 
 State = Callable[[Page, str], Any]
 RECORDED_SHARED = [entry for entry in RECORDED if entry["access"].startswith("shared")]
@@ -100,27 +99,6 @@ def test_swizzled_columns_stay_in_their_row() -> None:
         assert sorted(moved) == [4 * i for i in range(len(moved))]  # type: ignore[type-var]
 
 
-def test_the_table_names_lanes_banks_and_wavefronts() -> None:
-    table = Banks(SHARED, off=[2]).table()
-    assert "<td>As[4][0], bytes 2,048 to 2,051</td><td>0</td><td>2</td>" in table
-    assert "<td>nothing</td>" in table
-    assert "<td>bytes 0 to 3</td>" in Banks([STORE_AS], padding=4).table()
-
-
-def test_the_still_picture_has_a_word_for_each_lane() -> None:
-    still = Banks(SHARED).still()
-    assert "byte 2,176" in still
-    assert still.count(">30<") == 2  # the lane, and bank 30
-    assert "×16" not in Banks([LOAD_AS]).still()  # there is room for the lanes' names
-    assert "×32" in Banks(stride=0).still()
-
-
-def test_lanes_are_told_in_few_letters() -> None:
-    assert lanes_text([0, 16]) == "0, 16"
-    assert lanes_text([*range(16), 20]) == "0–15, 20"
-    assert lanes_text([]) == ""
-
-
 def test_a_word_that_two_phases_ask_for_comes_twice_and_the_words_say_why() -> None:
     """Lanes 16 to 31 read what lanes 0 to 15 read, but not in the same phase."""
     halves = Banks([{**LOAD_BS, "addresses": [4096 + 16 * (lane % 16) for lane in range(32)]}])
@@ -149,11 +127,6 @@ def test_broken_state_is_refused(name: str, value: Any, sentence: str) -> None:
     widget = Banks(SHARED)
     with pytest.raises(LabError, match=sentence):
         setattr(widget, name, value)
-
-
-def test_requests_to_global_memory_are_refused() -> None:
-    with pytest.raises(LabError, match="goes to global memory; this painter shows shared"):
-        Banks([{**STORE_AS, "space": "global"}])
 
 
 # The same model three times: the simulator's, the painter's in Python and in JavaScript.
@@ -195,11 +168,6 @@ def test_each_lane_gets_its_word_once_and_no_bank_gives_two_at_a_time() -> None:
         for wave in waves:
             banks = [(word + i) % 32 for word in wave.words for i in range(bits // 32)]
             assert len(banks) == len(set(banks))
-
-
-def test_it_says_what_a_load_and_a_store_do() -> None:
-    for op, verb in (("load", "loads"), ("store", "stores")):
-        assert Banks(op=op).alt.startswith(f"A warp that {verb} 32 bits a lane, 32 elements apart")
 
 
 # In the browser.
@@ -349,17 +317,6 @@ def test_the_mouse_finds_a_lane(page: Page) -> None:
     page.get_by_role("button", name="Lane 4", exact=True).hover()
     expect(about).to_contain_text("Lane 4 asks for As[0][2]")
     assert page.locator(".lab-token.lab-lit").get_attribute("data-lane") == "4"
-
-
-@pytest.mark.parametrize("width", [390, 800])
-def test_nothing_below_moves_while_sliding(show: Opener, width: int) -> None:
-    page = show(Banks(SHARED), viewport={"width": width, "height": 900})
-    height = "document.querySelector('#widget').offsetHeight"
-    before = page.evaluate(height)
-    for stride in (0, 3, 9, 15):
-        page.get_by_role("slider", name="Stride").fill(str(stride))
-        page.get_by_role("radio", name="128 bit" if stride % 2 else "32 bit").check()
-        assert page.evaluate(height) == before
 
 
 @pytest.mark.parametrize("width", [390, 636, 800])

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 from playwright.sync_api import Page, expect
-from request_samples import COLUMN, GLOBAL, HALF, RECORDED, ROW, SAME, addresses_of
+from request_samples import COLUMN, GLOBAL, RECORDED, addresses_of
 from widget_page import Opener
 
 from sgemm_lab.errors import LabError
@@ -66,19 +66,6 @@ def test_the_readers_own_pattern() -> None:
     assert widget.alt.endswith("All lanes are off: no request is made.")
 
 
-def test_the_table_names_elements() -> None:
-    assert "<td>A[1][0], bytes 256 to 259</td><td>8</td>" in Coalescing([COLUMN]).table()
-    assert "<td>A[0][4] to A[0][7], bytes 16 to 31</td>" in Coalescing([HALF]).table()
-
-
-def test_the_still_picture_names_lines_and_says_what_it_leaves_out() -> None:
-    still = Coalescing([COLUMN]).still()
-    for words in ("byte 1,536", "… and 25 more lines", "12.5 %"):
-        assert words in still
-    assert "×32" in Coalescing([SAME]).still()
-    assert "more lines" not in Coalescing([ROW]).still()
-
-
 @pytest.mark.parametrize(
     ("change", "sentence"),
     [
@@ -93,30 +80,6 @@ def test_the_still_picture_names_lines_and_says_what_it_leaves_out() -> None:
 def test_a_broken_request_is_refused(change: dict[str, Any], sentence: str) -> None:
     with pytest.raises(LabError, match=sentence):
         Coalescing([{**COLUMN, **change}])  # type: ignore[typeddict-item]
-
-
-def test_a_request_that_lacks_something_is_refused() -> None:
-    rest = {key: value for key, value in COLUMN.items() if key != "source"}
-    with pytest.raises(LabError, match="needs 'source'"):
-        Coalescing([rest])  # type: ignore[list-item]
-
-
-@pytest.mark.parametrize(
-    ("name", "value", "sentence"),
-    [
-        ("stride", -1, "stride must be 0 to"),
-        ("offset", 2**30, "offset must be 0 to"),
-        ("bits", 8, "not 8"),
-        ("off", [32], "lanes 0 to 31, so 32"),
-        ("chosen", 4, "There is no request 4. Choose 0 to 3"),
-    ],
-)
-def test_broken_state_is_refused(name: str, value: Any, sentence: str) -> None:
-    with pytest.raises(LabError, match=sentence):
-        Coalescing(GLOBAL, **{name: value})
-    widget = Coalescing(GLOBAL)
-    with pytest.raises(LabError, match=sentence):
-        setattr(widget, name, value)
 
 
 # The same model in JavaScript.
@@ -158,14 +121,6 @@ def test_a_token_stands_on_its_word(page: Page) -> None:
         assert sector
         middle = token["x"] + token["width"] / 2 - sector["x"]
         assert middle == pytest.approx((lane % 8 + 0.5) * sector["width"] / 8, abs=1.5)
-
-
-def test_lanes_that_share_a_word_share_a_token(page: Page) -> None:
-    page.select_option("select", "1")
-    expect(page.locator(".lab-token")).to_have_text(["×32"])
-    assert "one sector serves them all" in verdict(page)
-    assert facts(page)["Bytes asked for"] == "128"
-    assert facts(page)["Bytes moved"] == "32"
 
 
 def test_a_broadcast_is_not_blamed_as_a_stride_of_64_is(page: Page) -> None:
@@ -259,14 +214,3 @@ def test_the_mouse_finds_a_lane(page: Page) -> None:
     expect(about).to_have_text("Lane 3 asks for A[3][0], bytes 768 to 771, in sector 24.")
     page.mouse.move(2, 2)
     expect(about).to_contain_text("Point at a lane")
-
-
-@pytest.mark.parametrize("width", [390, 800])
-def test_nothing_below_moves_while_sliding(show: Opener, width: int) -> None:
-    page = show(Coalescing(GLOBAL), viewport={"width": width, "height": 900})
-    height = "document.querySelector('#widget').offsetHeight"
-    before = page.evaluate(height)
-    for stride in (0, 3, 9, 21):
-        page.get_by_role("slider", name="Stride").fill(str(stride))
-        page.get_by_role("radio", name="128 bit" if stride % 2 else "32 bit").check()
-        assert page.evaluate(height) == before

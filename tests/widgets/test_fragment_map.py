@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from fragment_samples import INSTRUCTIONS
 from playwright.sync_api import Page, expect
-from widget_page import Opener, overlapping_texts
+from widget_page import Opener
 
 from sgemm_lab.errors import LabError
 from sgemm_lab.widgets import FragmentMap
@@ -38,33 +38,6 @@ def test_no_lane_could_make_one_of_its_sums_alone(chosen: int) -> None:
             assert len(of_row) == len(of_column) == 4
             assert of_row | of_column <= set(needed)
             assert lane not in of_row & of_column or of_row != {lane}
-
-
-def test_it_says_what_a_lane_holds_and_what_it_takes() -> None:
-    widget = FragmentMap(INSTRUCTIONS)
-    assert widget.alt == (
-        "Lane 5 holds 4 elements of A, 2 of B and 4 sums. These sums take what lanes 4–15 hold: "
-        "it could make none of them alone."
-    )
-    widget.element = "C3,5"
-    assert widget.point_words == "Row 3, column 5 of C: lane 14 holds it, in register c1."
-    widget.chosen, widget.element = 2, "A9,11"
-    assert widget.point_words == (
-        "Row 9, column 11 of A: lane 5 holds it, in the upper half of register a3."
-    )
-    assert "<td>1, 2; 1, 3; 9, 2; 9, 3; 1, 10; 1, 11; 9, 10; 9, 11</td>" in widget.table()
-    assert ">a3<" in widget.still()
-
-
-def test_steps_tell_whose_numbers_make_a_sum() -> None:
-    widget = FragmentMap(INSTRUCTIONS, lane=14, element="C3,5", step=2)
-    assert widget.words[0] == (
-        "Product 2 of 8 for row 3, column 5 of C: lane 13 has row 3, column 1 of A, lane 21 has "
-        "row 1, column 5 of B, and lane 14 has the sum."
-    )
-    widget.step = 8
-    assert widget.words[1].startswith("Lanes 12–15 had the row of A, lanes 20–23 the column of B.")
-    assert "all 128 sums" in widget.alt
 
 
 @pytest.mark.parametrize(
@@ -195,29 +168,3 @@ def test_a_finger_finds_every_element(show: Opener, state: State) -> None:
         page.touchscreen.tap(*centre(page, place))
         assert state(page, "element") == name
     assert "lane 14" in read(page)
-
-
-@pytest.mark.parametrize("chosen", range(3))
-@pytest.mark.parametrize("width", [390, 800])
-def test_texts_are_large_enough_and_apart(show: Opener, width: int, chosen: int) -> None:
-    page = show(FragmentMap(INSTRUCTIONS, chosen=chosen), viewport={"width": width, "height": 900})
-    assert overlapping_texts(page) == []
-    small = """() => [...document.querySelectorAll("#widget *")]
-        .filter((one) => one.textContent && !one.children.length)
-        .filter((one) => parseFloat(getComputedStyle(one).fontSize) < 11).length"""
-    assert page.evaluate(small) == 0
-
-
-@pytest.mark.parametrize("width", [390, 760])
-def test_nothing_below_moves(show: Opener, width: int) -> None:
-    page = show(FragmentMap(INSTRUCTIONS), viewport={"width": width, "height": 900})
-    height = "document.querySelector('#widget').offsetHeight"
-    before = page.evaluate(height)
-    changes: list[dict[str, Any]] = [
-        {"lane": 31}, {"element": "A15,5"}, {"step": 3}, {"step": 8}, {"chosen": 1, "step": 0},
-    ]  # fmt: skip
-    for change in changes:
-        page.evaluate(
-            "(all) => Object.entries(all).forEach((one) => window.model.set(...one))", change
-        )
-        assert page.evaluate(height) == before

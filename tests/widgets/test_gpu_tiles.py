@@ -96,13 +96,3 @@ def test_the_table_counts_megabytes_so_far(show: Opener) -> None:
     page.get_by_role("slider", name="Round").fill("2")
     assert page.locator("td.lab-flows").count() == 0
     assert _cells(page).count(f"{2 * TILE_MB:g}") == 18
-
-
-@pytest.mark.parametrize("width", [390, 760])
-def test_nothing_below_moves_while_stepping(show: Opener, width: int) -> None:
-    page = show(GpuTiles(gpu_samples.PLANS, plan=1), viewport={"width": width, "height": 900})
-    height = "document.querySelector('#widget').offsetHeight"
-    before = page.evaluate(height)
-    for place in range(3):
-        page.get_by_role("slider", name="Round").fill(str(place))
-        assert page.evaluate(height) == before

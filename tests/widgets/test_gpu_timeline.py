@@ -47,16 +47,6 @@ def test_products_at_once_stand_below_each_other() -> None:
     assert lanes[0, 9, RECEIVES] == 0
 
 
-def test_still_table_and_alt_tell_the_run_chosen() -> None:
-    widget = GpuTimeline(gpu_samples.RUNS, run=1)
-    assert widget.alt == (
-        "2 GPUs, one after the other. It ends after 12 ms. A GPU receives for 2 ms, and 0 % of "
-        "that passes while it multiplies."
-    )
-    assert "GPU 1" in widget.still()
-    assert "<td>multiplies</td><td>C1</td><td>7</td><td>12</td>" in widget.table()
-
-
 @pytest.mark.parametrize(
     ("runs", "state", "sentence"),
     [

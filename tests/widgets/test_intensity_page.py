@@ -65,14 +65,6 @@ def test_each_slider_changes_what_it_should(page: Page, state: State, name: str)
     assert values(page)["Bound"] == "33,454"
 
 
-def test_the_keyboard_moves_a_slider(page: Page) -> None:
-    slider = page.get_by_role("slider", name="BM")
-    slider.focus()
-    page.keyboard.press("ArrowRight")
-    assert slider.get_attribute("aria-valuetext") == "BM = 128"
-    assert values(page)["Reuse of global memory"] == "21.3"
-
-
 def test_the_gpu_changes_roof_and_limits(page: Page) -> None:
     page.select_option("select", "t4")
     assert values(page)["Bound"] == "5,120"
@@ -114,15 +106,6 @@ def test_an_impossible_tile_is_said_in_a_sentence(page: Page) -> None:
     assert verdict.get_attribute("role") == "status"
     assert values(page)["Bound"] == "none"
     assert "more than 1,024" in page.locator(".lab-numbers").inner_text()
-
-
-def test_nothing_below_the_widget_moves_while_sliding(page: Page) -> None:
-    height = "document.querySelector('#widget').offsetHeight"
-    before = page.evaluate(height)
-    for name in CHANGES:
-        for index in (0, 3, 2):
-            slide(page, name, index)
-            assert page.evaluate(height) == before
 
 
 def verdict(page: Page) -> str:
@@ -186,27 +169,3 @@ def test_a_guess_comes_first(show: Opener, state: State) -> None:
     assert state(page, "guess") is None
     assert values(page)["Bound"] == "?"
     assert page.get_by_label("Your guess").input_value() == ""
-
-
-def test_without_predict_nothing_asks(page: Page) -> None:
-    expect(page.get_by_label("Your guess")).to_be_hidden()
-
-
-def test_one_constant_for_all_sides(show: Opener) -> None:
-    page = show(Intensity([{"name": "TILE", "value": 16, "choices": [8, 16, 32]}], GPUS))
-    shown = values(page)
-    assert shown["Reuse of global memory"] == "4"
-    assert shown["Shared memory per block"] == "2,048"
-    assert shown["Threads per block"] == "256"
-    slide(page, "TILE", 2)
-    assert values(page)["Reuse of global memory"] == "8"
-
-
-def test_sides_of_the_drawing_have_the_names_of_the_constants(show: Opener) -> None:
-    tile = {"name": "TILE", "value": 32, "choices": [16, 32], "label": "rows and columns of a tile"}
-    window = {"name": "BK", "value": 64, "choices": [32, 64], "label": "width of the window"}
-    for constants, depth in (([tile], "TILE 32"), ([tile, window], "BK 64")):
-        page = show(Intensity(constants, GPUS))  # type: ignore[arg-type]
-        texts = page.locator("#widget svg text").all_text_contents()
-        assert texts.count("TILE 32") == (3 if depth == "TILE 32" else 2)
-        assert depth in texts

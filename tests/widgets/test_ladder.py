@@ -1,6 +1,5 @@
 """The ladder: its data, the reader's hands on it, and the form that runs kernels."""
 
-import json
 import re
 from collections.abc import Callable
 from typing import Any
@@ -64,12 +63,6 @@ def test_the_table_has_the_spread_and_says_where_from() -> None:
     assert f"4096³ on NVIDIA H200. {NOTE}" in table
     assert "TILE 16" not in table
     assert "TILE 16" in ladder(variants=True).table()
-
-
-def test_the_still_picture_shows_what_is_chosen() -> None:
-    assert ">80 %<" in ladder().still()
-    assert ">40,000<" in ladder(measure="gflops").still()
-    assert "all of K at once" not in ladder().still()
 
 
 def test_a_new_result_takes_the_place_of_the_old_one() -> None:
@@ -189,11 +182,6 @@ def test_another_gpu_has_its_own_bars_and_cublas(page: Page, state: State) -> No
     expect(bar(page, "double").locator(".lab-value")).to_have_text("not measured at this size")
     bar(page, "tiled").hover()
     assert "Recorded on Tesla T4." in told(page)
-
-
-def test_one_gpu_needs_no_choice(show: Opener) -> None:
-    mine = [r for r in results() if r["gpu"] == "h200"]
-    expect(show(Ladder(RUNGS, [H200], mine)).get_by_role("combobox", name="GPU")).to_be_hidden()
 
 
 def test_the_mouse_reads_a_bar(page: Page) -> None:
@@ -441,15 +429,6 @@ def test_the_form_has_no_faults_and_fits_a_phone(show: Opener) -> None:
     answer(page, kind="problem", text="It does not fit.")
     assert faults(page, "#widget") == []
     assert page.evaluate("document.documentElement.scrollWidth") == 390
-
-
-def test_the_state_of_the_books_ladder_is_small_for_each_record() -> None:
-    from sgemm_lab import lab
-
-    widget = lab.ladder()
-    state = {k: v for k, v in widget.get_state().items() if not k.startswith("_")}
-    state.pop("layout")
-    assert len(json.dumps(state)) < 90 * len(widget.rows)
 
 
 def test_a_kernel_of_another_arithmetic_is_no_end_of_the_ladder() -> None:

@@ -35,35 +35,6 @@ def test_it_says_what_a_turn_is_made_of() -> None:
     assert estimate(CLEAN) == 0.9
 
 
-def test_still_and_table_show_every_kind() -> None:
-    widget = MachineCode(CODES)
-    assert "<td>4</td><td>9</td>" in widget.table()
-    assert '<th scope="row">global memory</th><td>0</td><td>0</td>' in widget.table()  # some turns
-    assert "<td>33.3 %</td><td>90 %</td>" in widget.table()
-    assert "store into shared memory" in widget.still()
-
-
-@pytest.mark.parametrize(
-    ("settings", "sentence"),
-    [
-        ({"left": "none"}, "There is no kernel 'none' here: mixed, clean, long, short"),
-        ({"left": ""}, None),
-        ({"right": "none"}, "There is no kernel 'none' here"),
-        ({"left_at": -1}, "left_at is -1. It begins at 0"),
-    ],
-)
-def test_broken_state_is_refused(settings: dict[str, Any], sentence: str | None) -> None:
-    if sentence is None:
-        assert MachineCode(CODES, **settings).left == "mixed"
-        return
-    with pytest.raises(LabError, match=sentence):
-        MachineCode(CODES, **settings)
-    widget = MachineCode(CODES)
-    for name, value in settings.items():
-        with pytest.raises(LabError, match=sentence):
-            setattr(widget, name, value)
-
-
 @pytest.mark.parametrize(
     ("changes", "sentence"),
     [
@@ -152,11 +123,6 @@ def test_a_click_frames_an_instruction(show: Opener, state: State) -> None:
     assert frame
     middle = frame["x"] + frame["width"] / 2
     assert middle == pytest.approx(box["x"] + 7 * 3 + 3, abs=1)
-
-
-def test_without_waits_there_is_no_next_one(show: Opener) -> None:
-    page = show(MachineCode([CLEAN]))
-    expect(page.get_by_role("button", name="Next wait").first).to_be_disabled()
 
 
 def test_more_has_the_stalls_and_the_listing(show: Opener) -> None:

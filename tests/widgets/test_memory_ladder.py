@@ -43,20 +43,6 @@ def test_words_tell_how_far_the_ends_are_apart() -> None:
     )
 
 
-def test_the_table_has_both_units_of_each() -> None:
-    table = memory().table()
-    assert '<th scope="row">DRAM</th><td>800</td><td>400</td>' in table
-    assert '<th scope="row">DRAM</th><td>4,000</td><td>20</td>' in table
-    assert NOTE in table
-
-
-def test_the_still_picture_shows_what_is_chosen() -> None:
-    both, one = memory().still(), memory(show="latency").still()
-    assert ">24,000<" in both
-    assert ">24,000<" not in one
-    assert "latency, cycles" in one
-
-
 def level(page: Page, name: str) -> Any:
     return page.locator(f'.lab-level[data-name="{name}"]')
 
@@ -79,15 +65,6 @@ def test_marks_stand_on_a_log_scale(page: Page) -> None:
     decade = at("latency l2") - at("latency l1")
     assert at("latency dram") - at("latency l2") == pytest.approx(decade * 0.426, abs=0.5)
     assert at("bandwidth shared") > at("bandwidth l1") > at("bandwidth l2")
-
-
-def test_each_row_tells_its_number_and_its_factor(page: Page) -> None:
-    assert page.locator(".lab-level").count() == 11
-    row = level(page, "latency dram")
-    assert row.locator(".lab-level-value").text_content() == "800 cycles"
-    assert row.locator(".lab-ratio").text_content() == "×2.7"
-    assert level(page, "bandwidth dram").locator(".lab-ratio").text_content() == "×0.5"
-    assert level(page, "latency register").locator(".lab-ratio").text_content() == ""
 
 
 def test_hue_and_mark_tell_the_level(page: Page) -> None:
@@ -171,18 +148,6 @@ def test_panels_stand_below_each_other_where_it_is_narrow(page: Page) -> None:
     page.set_viewport_size({"width": 390, "height": 900})
     page.wait_for_function("document.querySelector('.lab-chart').viewBox.baseVal.width < 400")
     assert top("bandwidth shared") > top("latency dram")
-
-
-@pytest.mark.parametrize("space", [390, 800])
-def test_nothing_below_the_ladder_moves(show: Opener, space: int) -> None:
-    from sgemm_lab import lab
-
-    page = show(lab.memory_ladder(), viewport={"width": space, "height": 900})
-    height = "document.querySelector('#widget').offsetHeight"
-    before = page.evaluate(height)
-    for row in page.locator(".lab-level").all():
-        row.focus()
-        assert page.evaluate(height) == before, told(page)
 
 
 def test_texts_of_data_are_texts(show: Opener) -> None:

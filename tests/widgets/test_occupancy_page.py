@@ -1,17 +1,14 @@
 """The occupancy calculator: its model in JavaScript, and the page under mouse and keyboard."""
 
-import random
 from collections.abc import Callable
 from typing import Any
 
 import pytest
 from occupancy_samples import GPUS, KERNELS, example
 from playwright.sync_api import Locator, Page, expect
-from widget_page import Opener, overlapping_texts
+from widget_page import Opener
 
-from browser import PHONE
 from sgemm_lab.errors import LabError
-from sgemm_lab.formulas.occupancy import LIMITS, Launch
 from sgemm_lab.style import THEME_COLOURS
 from sgemm_lab.widgets import Occupancy
 
@@ -47,20 +44,6 @@ def numbers(page: Page, state: State) -> tuple[int, int, int]:
 # The model in Python and in JavaScript.
 
 
-def launches() -> list[tuple[str, Launch]]:
-    """A few thousand launches on every compute capability, some of them impossible."""
-    dice = random.Random(1)
-    found = []
-    for capability, limits in LIMITS.items():
-        for i in range(500):
-            threads = 32 * dice.randint(1, 32) if i % 2 else dice.randint(0, 1030)
-            registers = dice.randint(1, 64) if i % 3 else dice.randint(0, 257)
-            border = limits.shared_per_sm // dice.randint(1, 32) // 128 * 128 - 1024
-            shared = dice.choice([0, border, border + 1, dice.randint(0, limits.shared_per_sm)])
-            found.append((capability, Launch(threads, registers, shared)))
-    return found
-
-
 # What stands on the page.
 
 
@@ -84,15 +67,6 @@ def test_the_example_is_said_and_drawn(page: Page) -> None:
     expect(page.locator(".lab-slots")).to_have_attribute(
         "aria-label", "32 of 64 warp slots are taken, by 4 blocks of 8 warps."
     )
-
-
-def test_the_curves_say_what_each_number_could_bring(page: Page) -> None:
-    labels = [one.get_attribute("aria-label") for one in page.locator(".lab-what-if").all()]
-    assert labels == [
-        "Occupancy over threads per block: 50 % now, 100 % at best.",
-        "Occupancy over registers per thread: 50 % now, 50 % at best.",
-        "Occupancy over shared KB per block: 50 % now, 100 % at best.",
-    ]
 
 
 def test_the_curve_passes_through_every_value(page: Page) -> None:
@@ -300,30 +274,7 @@ def test_changed_numbers_are_ones_own(kernels: Page, state: State) -> None:
     assert numbers(kernels, state) == (1024, 33, 8192)
 
 
-def test_without_kernels_nothing_offers_one(page: Page) -> None:
-    expect(page.get_by_label("Start from")).to_be_hidden()
-
-
-def test_python_s_changes_are_shown(page: Page) -> None:
-    page.evaluate("window.model.set('registers', 128)")
-    expect(page.locator(".lab-verdict strong")).to_contain_text("2 blocks fit")
-    assert page.get_by_role("spinbutton", name="Registers per thread").input_value() == "128"
-
-
 # How it looks.
-
-
-@pytest.mark.parametrize(
-    "options",
-    [{}, {"viewport": {"width": 636, "height": 900}}, PHONE],
-    ids=["wide", "book", "phone"],
-)
-def test_labels_never_overlap(show: Opener, options: dict[str, Any]) -> None:
-    page = show(example(), **options)
-    for registers, gpu in ((32, "a100"), (128, "t4"), (255, "h200")):
-        page.evaluate("(r) => window.model.set('registers', r)", registers)
-        page.get_by_label("GPU").select_option(gpu)
-        assert overlapping_texts(page) == []
 
 
 @pytest.mark.parametrize("theme", ["light", "dark"])
@@ -343,39 +294,7 @@ def test_numbers_in_the_slots_can_be_read(show: Opener, theme: str) -> None:
     assert page.evaluate(fill, [f"{light} text"]) == rgb("--lab-fg")
 
 
-@pytest.mark.parametrize("width", [390, 636, 800])
-def test_nothing_below_the_widget_moves_while_sliding(show: Opener, width: int) -> None:
-    page = show(example(), viewport={"width": width, "height": 900})
-    height = "document.querySelector('#widget').offsetHeight"
-    before = page.evaluate(height)
-    for name, value in (("registers", 128), ("threads", 250), ("shared", 200_000), ("shared", 0)):
-        page.evaluate("([name, value]) => window.model.set(name, value)", [name, value])
-        page.evaluate("() => Promise.resolve()")
-        assert page.evaluate(height) == before
-
-
 # Without scripts.
-
-
-def test_still_words_and_table() -> None:
-    widget = example()
-    assert widget.alt.startswith("A100, blocks of 256 threads, 32 registers a thread, 32,768 bytes")
-    assert "Occupancy is 50 %. Shared memory decides" in widget.alt
-    still = widget.still()
-    assert still.count("room for") == 4
-    assert "limit: room for 4 blocks" in still
-    rows = widget.table().split("<tr>")
-    assert "<td>33,792</td><td>167,936</td><td>4</td>" in rows[-1]
-    assert "<td>8,192</td><td>65,536</td><td>8</td>" in rows[-2]
-
-
-def test_a_launch_that_cannot_run_has_a_still_too() -> None:
-    widget = example(threads=1024, registers=255)
-    assert "No block can run. At 255 registers a thread" in widget.alt
-    assert "limit" not in widget.still()
-    assert widget.table().count("<td>0</td>") == 4
-    with pytest.raises(LabError, match="take fewer threads or registers"):
-        _ = widget.fit
 
 
 @pytest.mark.parametrize(

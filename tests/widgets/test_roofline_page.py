@@ -197,21 +197,6 @@ def test_a_gpu_without_the_level_shows_its_first(show: Opener) -> None:
     expect(page.locator(".lab-bars")).to_be_hidden()
 
 
-def test_bars_tell_kernels_apart_that_stand_at_one_place(show: Opener) -> None:
-    place = {"bound_by": "Shared memory", "bound_gflops": 10_000.0}
-    twins: list[Any] = [
-        {**point(name, "shared", 0.25, speed, "measured"), **place}
-        for name, speed in (("one", 8000), ("two", 8010))
-    ]
-    page = show(Roofline(GPUS, twins))
-    rows = page.locator(".lab-bars > div").all_text_contents()
-    assert rows == [
-        "one8,000 of at most 10,000 · Shared memory · 80 %",
-        "two8,010 of at most 10,000 · Shared memory · 80 %",
-    ]
-    assert sorted(page.locator(".lab-name").all_text_contents()) == ["one", "two"]
-
-
 def test_l1_and_shared_memory_differ_in_their_outline(show: Opener) -> None:
     marked: list[Any] = [
         {**point("through_l1", "shared", 0.2, 6000, "measured"), "mark": "l1"},
@@ -264,14 +249,6 @@ def test_bars_and_table_show_the_bound_to_the_digit(make: Callable[[], Roofline]
         assert number(limit.gflops) in widget.table()
 
 
-def test_it_says_what_must_change(page: Page) -> None:
-    page.locator('.lab-point[data-index="8"]').focus()
-    text = readout(page)
-    assert "The lowest roof over this kernel is shared memory, 8,364 GFLOP/s (2 wavefronts" in text
-    assert "it reaches 96 % of that. The next is the FP32 peak at 63,700" in text
-    assert "it takes 7.62 times fewer wavefronts per multiply-add." in text
-
-
 def test_the_words_follow_the_gpu(page: Page, state: State) -> None:
     page.locator('.lab-point[data-index="10"]').focus()
     assert "shared memory, 8,364 GFLOP/s" in readout(page)
@@ -279,10 +256,6 @@ def test_the_words_follow_the_gpu(page: Page, state: State) -> None:
     assert state(page, "selected") == 13
     assert "tiled 32 · measured" in readout(page)
     assert "lower than the FP32 peak, 19,500 GFLOP/s. It reaches 15 % of it" in readout(page)
-
-
-def test_the_registers_have_the_flat_roof(page: Page) -> None:
-    assert "Registers 63,700 GFLOP/s (FP32 peak, operands in registers)" in readout(page)
 
 
 def test_python_and_javascript_say_the_same(show: Opener) -> None:
@@ -349,23 +322,6 @@ def test_a_finger_reads_a_point_and_the_words_stay(show: Opener, state: State) -
     page.touchscreen.tap(*centre(page, 4))
     assert "6,250 GFLOP/s" in readout(page)
     assert state(page, "selected") == 4
-
-
-def test_nothing_below_the_widget_moves(page: Page) -> None:
-    height = "document.querySelector('#widget').offsetHeight"
-    before = page.evaluate(height)
-    for index in range(12):
-        page.locator(f'.lab-point[data-index="{index}"]').focus()
-        assert page.evaluate(height) == before
-
-
-def test_python_can_change_what_is_shown(page: Page) -> None:
-    page.evaluate("window.model.set('selected', 4)")
-    assert "6,250 GFLOP/s" in readout(page)
-    page.evaluate("window.model.set('points', [])")
-    page.evaluate("window.model.set('hidden_levels', ['dram', 'l2', 'shared'])")
-    assert page.locator(".lab-point").count() == 0
-    assert page.locator(".lab-roof").count() == 2
 
 
 def test_texts_of_data_are_texts(show: Opener) -> None:

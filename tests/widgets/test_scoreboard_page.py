@@ -51,12 +51,6 @@ def test_filters_and_search_work_together(show: Opener) -> None:
     assert table(page) == []
 
 
-def test_a_filter_without_a_choice_is_not_there(show: Opener) -> None:
-    page = show(Scoreboard(ROWS[:2]))
-    expect(page.get_by_label("GPU")).to_be_hidden()
-    expect(page.get_by_label("Size")).to_be_hidden()
-
-
 def test_on_a_phone_each_cell_has_its_head_and_nothing_scrolls_sideways(show: Opener) -> None:
     widget = Scoreboard(ROWS)
     page = show(widget, viewport={"width": 390, "height": 844})
@@ -72,14 +66,6 @@ def test_on_a_phone_each_cell_has_its_head_and_nothing_scrolls_sideways(show: Op
     assert [one.replace('"', "").strip() for one in told] == [
         head for column, head in widget.heads.items() if column != "kernel"
     ]
-
-
-def test_very_many_rows_are_cut_with_a_word(show: Opener) -> None:
-    page = show(Scoreboard(ROWS * 12))
-    expect(page.locator("tbody tr")).to_have_count(200)
-    expect(page.locator(".lab-about")).to_have_text(
-        "16 more rows fit. Choose a size, or name a kernel."
-    )
 
 
 def test_lines_in_sight_are_filled_at_once_and_the_others_after_the_frame(show: Opener) -> None:
@@ -124,19 +110,6 @@ def test_lines_in_sight_are_filled_at_once_and_the_others_after_the_frame(show: 
 
 
 @pytest.mark.parametrize(
-    ("state", "sentence"),
-    [
-        ({"gpu": "A100"}, "No row has the gpu 'A100'. There are NVIDIA H200, Tesla T4"),
-        ({"size": "64³"}, "No row has the size '64³'. There are 1024×1024×1024, 2048"),
-        ({"sort": "colour"}, "'colour' is no column. Sort by kernel, size"),
-    ],
-)
-def test_what_no_row_has_is_refused(state: dict[str, Any], sentence: str) -> None:
-    with pytest.raises(LabError, match=sentence):
-        Scoreboard(ROWS, **state)
-
-
-@pytest.mark.parametrize(
     ("change", "sentence"),
     [
         ({"gpu": ""}, "The row of 'naive' needs a text under 'gpu'"),
@@ -147,10 +120,3 @@ def test_what_no_row_has_is_refused(state: dict[str, Any], sentence: str) -> Non
 def test_a_row_that_lacks_something_is_refused(change: dict[str, Any], sentence: str) -> None:
     with pytest.raises(LabError, match=sentence):
         Scoreboard([{**ROWS[0], **change}])  # type: ignore[typeddict-item]
-
-
-def test_without_scripts_the_first_rows_are_bars() -> None:
-    widget = Scoreboard(ROWS, size="4096×4096×4096")
-    assert "stream_k, 4096³" in widget.still()
-    assert "6 rows. The fastest is stream_k at 4096³ on NVIDIA H200: 55,000 GFLOP/s" in widget.alt
-    assert widget.table().count("<tr>") == 1 + 6

@@ -8,7 +8,6 @@ from typing import Any
 import pytest
 from playwright.sync_api import Page, expect
 from walk_samples import (
-    late_fault,
     misaligned,
     outside,
     parties,
@@ -67,22 +66,6 @@ def test_it_says_what_the_launch_does() -> None:
     assert "with no barrier between" in Steps(wrong("missing_first_barrier")).alt
 
 
-def test_the_still_picture_shows_the_first_window_or_the_present_step() -> None:
-    still = Steps(sliding_window()).still()
-    assert still.count(">A[1,1]<") == 2  # in A and in the tile
-    assert still.count(">A[0,2]<") == 1
-    assert "step 4" in still
-    assert Steps(sliding_window(), step=12).still().count(">A[0,2]<") == 2
-    assert ">C[1,1]<" in Steps(sliding_window(), step=41).still()
-
-
-def test_the_table_lists_every_step() -> None:
-    table = Steps(sliding_window()).table()
-    assert table.count("<tr>") == 42
-    assert table.count("<td>multiply and add</td><td>acc[0,0], acc[0,1], acc[1,0]") == 8
-    assert "<td>4</td><td>write</td><td>As[0,0], As[0,1], As[1,0], As[1,1]</td>" in table
-
-
 @pytest.mark.parametrize(
     ("name", "value", "sentence"),
     [
@@ -114,13 +97,6 @@ def test_broken_state_is_refused(name: str, value: Any, sentence: str) -> None:
 def test_broken_data_are_refused(change: dict[str, Any], sentence: str) -> None:
     with pytest.raises(LabError, match=sentence):
         Steps({**sliding_window(), **change})  # type: ignore[typeddict-item]
-
-
-def test_data_that_are_no_walk_are_refused() -> None:
-    with pytest.raises(LabError, match="needs the data of walk"):
-        Steps([])  # type: ignore[arg-type]
-    with pytest.raises(LabError, match="lacks 'kernel'"):
-        Steps({})  # type: ignore[typeddict-item]
 
 
 @pytest.mark.parametrize(
@@ -196,15 +172,6 @@ def test_barriers_are_stops(page: Page, state: State) -> None:
     back.click()
     assert state(page, "step") == 11
     expect(page.get_by_label("Go to")).to_have_value("11")
-
-
-def test_it_opens_on_one_thread_and_shows_more_when_asked(page: Page, state: State) -> None:
-    assert state(page, "who") == "thread"
-    whole = page.get_by_role("radio", name="all")
-    expect(whole).to_be_hidden()
-    page.get_by_text("More: the whole block").click()
-    whole.check()
-    assert state(page, "who") == "block"
 
 
 def more(page: Page) -> None:
@@ -375,13 +342,6 @@ def test_the_lit_line_is_in_sight_with_the_drawing(show: Opener, width: int) -> 
         assert width < 1280 or line["y"] < picture.bounding_box()["y"]  # type: ignore[index]
 
 
-def test_one_warp_of_two(show: Opener) -> None:
-    page = show(Steps(toy("tiled:TILE=8", 8, 8, 8), thread=40, who="warp", step=1))
-    assert told(page) == "32 threads, (0, 4) to (7, 7), read 32 elements of A from global memory."
-    assert len(lit(page, "read")) == len(lit(page, "other")) == 32
-    assert lit(page, "read")[0] in ("A[4,0]", "4,0")
-
-
 def test_values_add_up_to_the_product(page: Page) -> None:
     page.evaluate("window.model.set('cells', 'values')")
     go(page, 7)
@@ -391,26 +351,6 @@ def test_values_add_up_to_the_product(page: Page) -> None:
     assert owned.all_text_contents() == first
     go(page, 41)
     assert owned.first.text_content() == f"{sum(a[k] * b[4 * k] for k in range(8)):.0f}"
-
-
-def test_another_block_has_other_elements(page: Page) -> None:
-    more(page)
-    page.get_by_role("radio", name="all").check()
-    page.get_by_role("slider", name="Block").fill("1")
-    go(page, 3)
-    assert lit(page, "read") == ["0,2", "0,3", "1,2", "1,3"]
-    assert page.locator(".lab-cell.lab-foreign").count() == 12
-
-
-def test_an_outer_product_in_registers(show: Opener) -> None:
-    page = show(Steps(register_cache()))
-    page.get_by_label("Go to").select_option("Store C")
-    page.get_by_role("button", name="One step back").click()
-    held = page.locator(".lab-cell.lab-register.lab-full").all_text_contents()
-    assert held == ["0,7", "1,7", "2,7", "3,7", "7,0", "7,1", "7,2", "7,3"]
-    sums = page.locator(".lab-cell.lab-register.lab-held")
-    assert sums.all_text_contents() == ["8/8"] * 32  # in C and in the registers
-    expect(page.get_by_role("slider", name="Thread")).to_be_hidden()  # there is but one
 
 
 def test_the_ribbon_goes_where_it_is_clicked(page: Page, state: State) -> None:
@@ -535,56 +475,10 @@ def test_an_access_outside_shows_the_array(show: Opener, state: State) -> None:
     assert page.locator(".lab-fault-frame").count() == 0
 
 
-def test_registers_have_the_names_of_the_source(show: Opener) -> None:
-    page = show(Steps(register_cache()))
-    names = set(page.locator(".lab-name").all_text_contents())
-    assert {"fragA[0]", "fragA[3]", "fragB[j]", "acc[i][j]"} < names
-    page = show(Steps(sliding_window()))
-    names = set(page.locator(".lab-name").all_text_contents())
-    assert names == {"from A", "from B", "As[ty][k]", "Bs[k][tx]", "acc"}
-    expect(page.get_by_text("the launch fails", exact=True)).to_have_count(0)
-
-
-def test_who_did_it_is_said(show: Opener) -> None:
-    data = toy("split:BM=64,BN=64,BK=4", 8, 8, 8)
-    page = show(Steps(data, step=8, who="block"))
-    assert "Threads 0, 1, 8 and 9 read 8 elements of As" in told(page)
-    page = show(Steps(register_cache(), step=1, who="block"))
-    assert told(page) == "Thread 0 reads 1 element of A from global memory."
-
-
 def test_what_is_wrong_is_said_at_the_end(show: Opener) -> None:
     data = wrong("missing_second_barrier")
     page = show(Steps(data, step=len(data["blocks"][0])))
     assert data["problems"][0] in page.locator(".lab-danger").inner_text()
-
-
-def test_double_buffers_are_stacked(show: Opener) -> None:
-    page = show(Steps(toy("double_buffer:BM=64,BN=64,BK=4", 8, 8, 12)))
-    assert page.locator("select option").all_text_contents() == [
-        "Copy window 0",
-        "Multiply window 0, copy window 1",
-        "Multiply window 1, copy window 2",
-        "Multiply window 2",
-        "Store C",
-    ]
-    expect(page.get_by_text("As[2][4][68]")).to_be_visible()
-    assert page.locator(".lab-plane").count() == 2
-    page.get_by_label("Go to").select_option("Multiply window 1, copy window 2")
-    for _ in range(2):
-        page.get_by_role("button", name="One step on").click()
-    assert "As[1][0][0]" in told(page)
-
-
-@pytest.mark.parametrize("width", [390, 800])
-def test_nothing_moves_while_stepping(show: Opener, width: int) -> None:
-    for walk in (sliding_window(), wrong("missing_first_barrier"), late_fault()):
-        page = show(Steps(walk), viewport={"width": width, "height": 900})
-        height = "document.querySelector('#widget').offsetHeight"
-        before = page.evaluate(height)
-        for step in range(0, len(walk["blocks"][0]) + 1, 2):
-            page.evaluate("(step) => window.model.set('step', step)", step)
-            assert page.evaluate(height) == before
 
 
 @pytest.mark.parametrize(
@@ -688,21 +582,6 @@ def test_cells_that_others_use_meanwhile_are_marked(two: Page) -> None:
     assert set(marked("As")) <= set(range(8, 16))
 
 
-def test_parties_are_gone_through_by_keyboard_alone(two: Page) -> None:
-    slider = two.get_by_role("slider", name="Step")
-    slider.focus()
-    for _ in range(5):
-        two.keyboard.press("ArrowRight")
-    assert place(two).startswith("Warps 8–11: copy window 1.")
-    on = two.get_by_role("button", name="On to the next barrier")
-    on.focus()
-    two.keyboard.press("Enter")
-    assert place(two).startswith("Warps 0–7: multiply window 0.")
-    two.get_by_role("button", name="Back to the last barrier").focus()
-    two.keyboard.press("Enter")
-    assert place(two).startswith("Warps 8–11: copy window 1.")
-
-
 def test_a_click_into_a_row_goes_to_a_step_of_its_party(two: Page) -> None:
     ribbon = two.locator(".lab-ribbon")
     box = ribbon.bounding_box()
@@ -710,10 +589,3 @@ def test_a_click_into_a_row_goes_to_a_step_of_its_party(two: Page) -> None:
     for row, name in ((0.25, "Warps 8–11"), (0.75, "Warps 0–7")):
         ribbon.click(position={"x": box["width"] * 0.3, "y": box["height"] * row})
         assert place(two).startswith(name)
-
-
-def test_without_scripts_it_says_that_warps_wait_for_some_others_only() -> None:
-    widget = Steps(parties())
-    assert "in 387 steps of 2 groups of warps, which wait for some others only" in widget.alt
-    assert "Window of time" in widget.table()
-    assert "Barriers passed" not in widget.table()

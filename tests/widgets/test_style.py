@@ -68,11 +68,6 @@ def test_memory_levels_stay_apart_for_every_eye(mode: int, vision: str) -> None:
         assert np.linalg.norm(seen[one] - seen[other]) > 16, (one, other)
 
 
-def test_a_sentinel_stands_for_one_variable() -> None:
-    assert len(style.CSS_COLOURS) == len(style.THEME_COLOURS)
-    assert all(re.fullmatch("#[0-9a-f]{6}", colour) for colour in style.CSS_COLOURS)
-
-
 def picture() -> str:
     fig = style.figure(4, 3)
     with style.book_style():

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from playwright.sync_api import Page, expect
 from tile_samples import CHIPS, KERNELS, LARGE
-from widget_page import Opener, overlapping_texts
+from widget_page import Opener
 
 from sgemm_lab.errors import LabError
 from sgemm_lab.widgets import TileWaves
@@ -35,20 +35,6 @@ def test_it_says_how_the_tiles_fall() -> None:
     assert "Every SM gets 1,986 windows" in widget.alt
     widget.gpu = "t4"
     assert "on Tesla T4. Every SM gets 6,554 windows" in widget.alt
-
-
-def test_it_begins_as_the_kernel_shares() -> None:
-    assert not waves(kernel="large").even
-    assert waves(kernel="even").even
-    assert not waves(kernel="even", even=False).even
-
-
-def test_still_and_table_show_both_ways_to_share() -> None:
-    widget = waves(size=2112)
-    assert "<td>153</td><td>1</td><td>21</td><td>51.6%</td><td>" in widget.table()
-    assert "large, measured" in widget.still()
-    widget.gpu = "t4"  # nothing was measured there
-    assert "measured" not in widget.still()
 
 
 @pytest.mark.parametrize(
@@ -164,14 +150,6 @@ def test_the_pointer_chooses_a_size(show: Opener, state: State) -> None:
     page.mouse.click(box["x"] + 2, box["y"] + 60)
     assert state(page, "size") == 64
     expect(page.locator(".lab-verdict")).to_contain_text("not one wave is full")
-
-
-@pytest.mark.parametrize("width", [390, 800])
-def test_texts_never_overlap(show: Opener, width: int) -> None:
-    page = show(waves(), viewport={"width": width, "height": 900})
-    for size in (64, 2048, 4096, 6080, 8192):
-        page.evaluate("(size) => window.model.set('size', size)", size)
-        assert overlapping_texts(page) == []
 
 
 def test_the_keyboard_does_it_all(show: Opener, state: State) -> None:

@@ -57,16 +57,6 @@ def test_it_says_what_bounds_it() -> None:
     assert "Measured" not in widget.alt
 
 
-def test_still_and_table_show_every_window() -> None:
-    widget = serial(stages=2)
-    assert widget.table().count("<tr>") == 1 + 3
-    assert "<td>1</td><td>1</td><td>0</td><td>800</td><td>1,000</td>" in widget.table()
-    still = widget.still()
-    assert "buffer 1" in still
-    assert "measured" not in still
-    assert "measured" in Timeline([SPLIT]).still()
-
-
 @pytest.mark.parametrize(
     ("name", "value", "sentence"),
     [

@@ -8,6 +8,8 @@ from sites import WAYS, Site
 from accessible import faults
 from browser import PHONE
 
+pytestmark = pytest.mark.browser
+
 PAGE = "chapters/first.html"
 
 

@@ -13,6 +13,8 @@ from sgemm_lab.exercises import Exercise, Lines, Question, exercises
 from sgemm_lab.kernel import load_kernel
 from sgemm_lab.lab.exercise import machine_of_records
 
+pytestmark = pytest.mark.browser
+
 PAGE = "chapters/first.html"
 
 

@@ -12,6 +12,8 @@ from sgemm_lab import lab
 from sgemm_lab.book.glossary import constants_table, with_links
 from sgemm_lab.kernel import load_kernels
 
+pytestmark = pytest.mark.browser
+
 PAGE = "chapters/claims.html"
 LINK = re.compile(r'<a class="[^"]*\blab-symbol\b[^"]*" href="([^"]*)"[^>]*>(.*?)</a>', re.DOTALL)
 TERM = re.compile(r'<a class="[^"]*\blab-word\b[^"]*" href="([^"]*)">(.*?)</a>', re.DOTALL)

@@ -28,6 +28,8 @@ from sgemm_lab.kernel import Kernel, load_kernel, parse_kernel
 from sgemm_lab.models.bound import bound
 from sgemm_lab.models.ladder import SIZE
 
+pytestmark = pytest.mark.browser
+
 NAMES = ["tiled", "float4"]
 WRONG = ["missing_second_barrier", "dropped_tail", "outside_load"]
 SECOND = "        __syncthreads();  // no one overwrites a tile before all have read it\n"

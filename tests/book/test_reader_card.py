@@ -24,6 +24,8 @@ from sgemm_lab.text import number
 from sgemm_lab.wgsl.programs import load_programs
 from sgemm_lab.widgets import bundle
 
+pytestmark = pytest.mark.browser
+
 BOXES = ("naive_rows", "naive", "tiled", "strip", "sliding_window")
 """Whose closing boxes the chapter of the tests has."""
 KEY = "sgemm-lab:card"

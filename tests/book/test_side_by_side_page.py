@@ -1,6 +1,5 @@
 """A kernel in CUDA and in WGSL on a page: side by side where there is room, else below."""
 
-import re
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
@@ -12,6 +11,8 @@ from accessible import faults
 from sgemm_lab import lab
 from sgemm_lab.book import readme_picture, theme
 from sgemm_lab.book.assets import ASSETS
+
+pytestmark = pytest.mark.browser
 
 PAGE = """<!doctype html><html lang="en" data-theme="{mode}"><head><meta charset="utf-8">
 <meta name="viewport" content="width=device-width"><title>Two languages</title>
@@ -91,11 +92,3 @@ def test_it_is_a_table_to_those_who_hear_it(
     rows = table.get_by_role("row").evaluate_all("(all) => all.map((row) => row.cells.length)")
     assert set(rows) == {2}
     assert table.get_by_role("cell").count() == 2 * (len(rows) - 1)  # less the head
-
-
-def test_words_that_the_other_language_has_otherwise_are_marked() -> None:
-    html = lab.wgsl("tiled").html
-    (row,) = (one for one in html.split("<tr") if "no one reads a tile before" in one)
-    assert re.findall("<mark>(.*?)</mark>", row) == ["__syncthreads", "workgroupBarrier"]
-    (copy,) = (one for one in html.split("<tr") if "Past an edge of A or B" in one)
-    assert re.findall("<mark>(.*?)</mark>", copy) == ["size_t", "select"]

@@ -75,12 +75,6 @@ def test_table_shows_lines_totals_and_the_verdict(capsys: pytest.CaptureFixture[
     assert lines[-1] == "C is right: all 4,096 elements of 64×64×64 equal the exact product."
 
 
-def test_column_that_a_kernel_does_not_use_is_left_out(capsys: pytest.CaptureFixture[str]) -> None:
-    _, out, _ = run(capsys, "naive", "--size", "8")
-    heads = re.split("  +", out.splitlines()[0].strip())
-    assert heads == ["line", "global requests", "sectors", "FLOP", "source"]
-
-
 def test_wrong_kernel_ends_with_status_1_and_says_why(capsys: pytest.CaptureFixture[str]) -> None:
     path = str(WRONG / "missing_first_barrier.cu")
     status, out, _ = run(capsys, path, "--size", "40", "--json")
@@ -225,18 +219,6 @@ def test_stops_cleanly_on_ctrl_c(
 
     monkeypatch.setattr(count_command, "blocks_done", interrupted)
     assert run(capsys, "naive", "--size", "64") == (130, "", "\nsgemm-lab: stopped.\n")
-
-
-def test_table_fits_a_narrow_terminal(
-    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("COLUMNS", "160")
-    _, wide, _ = run(capsys, "tiled", "--size", "64")
-    monkeypatch.setenv("COLUMNS", "40")
-    _, narrow, _ = run(capsys, "tiled", "--size", "64")
-    assert "C[size_t(row) * N + col] = acc;" in wide
-    assert "C[size_t(row) * N + col] = acc;" not in narrow
-    assert max(map(len, narrow.splitlines())) < max(map(len, wide.splitlines()))
 
 
 @pytest.mark.parametrize(
@@ -411,13 +393,6 @@ def test_product_of_another_is_told_with_its_arguments_and_the_cause(
     assert (data["verdict"], data["wrong_elements"]) == ("wrong", 100)
     assert data["max_abs_error"] is None
     assert "the grid is too small" in data["cause"]
-
-
-def test_kernels_of_the_book_have_the_same_schema(capsys: pytest.CaptureFixture[str]) -> None:
-    _, out, _ = run(capsys, "naive", "--size", "8", "--json")
-    data = json.loads(out)
-    assert (data["schema"], data["verdict"]) == ("sgemm-lab.count.1", "right")
-    assert run(capsys, "naive", "--expect", "C = A")[0] == 2
 
 
 @pytest.mark.parametrize(

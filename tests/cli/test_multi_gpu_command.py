@@ -74,15 +74,6 @@ def test_the_scoreboard_is_a_list_of_objects(
     assert "cannon" in capsys.readouterr().out
 
 
-def test_an_empty_scoreboard_says_what_to_do(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert main(["several", "scoreboard", "--json", "--records", str(tmp_path)]) == 0
-    assert capsys.readouterr().out.strip() == "[]"
-    assert main(["several", "scoreboard", "--records", str(tmp_path)]) == 2
-    assert "Run 'sgemm-lab several record'" in capsys.readouterr().err
-
-
 def test_no_module_of_several_loads_cupy() -> None:
     code = (
         "import importlib, pkgutil, sys, sgemm_lab.multi_gpu as room\n"

@@ -88,15 +88,6 @@ def test_tune_goes_on_after_ctrl_c(
     assert told["file"].endswith("nvidia-h200.json")
 
 
-def test_a_time_limit_of_nothing_measures_nothing(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert main(["tune", "--size", "64", "--time-limit", "0", "--out", str(tmp_path)]) == 130
-    assert "The search is stopped before its end; call it again to go on." in (
-        capsys.readouterr().out
-    )
-
-
 def test_a_folder_that_cannot_be_written_is_found_out_first(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

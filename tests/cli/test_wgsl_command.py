@@ -12,7 +12,7 @@ from sgemm_lab.cli import wgsl
 from sgemm_lab.cli.main import main
 from sgemm_lab.errors import MissingToolError
 from sgemm_lab.wgsl import native
-from sgemm_lab.wgsl.programs import all_rungs, load_programs
+from sgemm_lab.wgsl.programs import load_programs
 
 NAIVE = load_programs()[0]
 
@@ -67,8 +67,3 @@ def test_without_a_driver_it_is_a_sentence(monkeypatch: pytest.MonkeyPatch) -> N
     monkeypatch.setitem(sys.modules, "wgpu", gpu)
     with pytest.raises(MissingToolError, match="No card is here for WGSL: no adapter"):
         native.measure(64, print)
-
-
-def test_each_rung_has_a_name_of_its_own_and_variants_are_among_them() -> None:
-    names = [program.name for program in all_rungs()]
-    assert len(set(names)) == len(names) > len(load_programs())

@@ -41,19 +41,3 @@ def test_there_are_enough_and_each_stands_once() -> None:
     assert len({(bug.repository, bug.file, bug.line) for bug in KNOWN.bugs}) == len(KNOWN.bugs)
     assert 0 < KNOWN.right_nevertheless < len(KNOWN.bugs)
     assert KNOWN.repositories >= 5
-
-
-def test_what_ran_is_told_in_a_sentence() -> None:
-    assert str(Ran("64³", 100, 100, 4096, 4078, 4078)) == (
-        "64³: wrong in 100 of 100 runs, 4,078 of 4,096 numbers."
-    )
-    assert (
-        str(Ran("64³", 9, 3, 4096, 0, 12)) == "64³: wrong in 3 of 9 runs, 0 to 12 of 4,096 numbers."
-    )
-    assert str(Ran("64³", 1000, 0, 4096)) == "64³: right in 1,000 of 1,000 runs."
-    assert str(Ran("64³", 2, 0, 4, overwritten=1)) == (
-        "64³: right in 2 of 2 runs. In the array behind it, 1 number changed."
-    )
-    assert "stopped" in str(Ran("64³", stopped="cudaErrorIllegalAddress"))
-    assert str(Tool("racecheck", 1, 0)) == "`racecheck`: 1 error."
-    assert str(Tool("racecheck", 2, 5)) == "`racecheck`: 2 errors and 5 warnings."

@@ -12,7 +12,7 @@ ALONE := tests/widgets/test_live_in_jupyterlab.py
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help book lint check test whole notebooks pdf picture zip readme counts bench clean
+.PHONY: help book lint check test whole notebooks lab pdf picture zip readme counts bench clean
 
 help:
 	@echo "make book       build the pages into $(SITE)"
@@ -21,11 +21,12 @@ help:
 	@echo "make test       install what the tests need and run them all"
 	@echo "make whole      run what make test only samples, all that Firefox can, pages in WebKit"
 	@echo "make notebooks  write one notebook per chapter into notebooks/"
+	@echo "make lab        write the notebooks and open them in JupyterLab"
 	@echo "make pdf        print the book into one PDF, _build/book.pdf"
 	@echo "make zip        pack the pages into one file that is read from disk"
-	@echo "make picture    make the pictures of a page at work in README.md anew"
-	@echo "make readme     write the ladder in README.md anew, from the records"
-	@echo "make counts     compile and count the kernels anew, for pages and machines without NVRTC"
+	@echo "make picture    take the screenshots in README.md"
+	@echo "make readme     write the ladder in README.md from the records"
+	@echo "make counts     compile and count the kernels, for pages and machines without NVRTC"
 	@echo "make bench      time the simulator, the widgets, and every page as a phone loads it"
 	@echo "make clean      remove what was built; .venv stays"
 
@@ -62,14 +63,14 @@ quiet-book: .venv/.test
 	@echo "== book" && $(BIN)/jupyter-book build . -W -n --keep-going -q
 
 # Widgets in JupyterLab, for the tests: they need no book.
-.PHONY: lab
-lab: .venv/.test
+.PHONY: test-jupyterlab
+test-jupyterlab: .venv/.test
 	@echo "== pytest $(ALONE)" && $(BIN)/pytest $(ALONE)
 
 test: .venv/.test
 	@$(BIN)/python -m sgemm_lab.clang.package
 	@$(BIN)/python -m sgemm_lab.book.codemirror.package
-	@$(MAKE) --no-print-directory -j 3 quiet-book lab lint
+	@$(MAKE) --no-print-directory -j 3 quiet-book test-jupyterlab lint
 	@echo "== pytest" && SGEMM_LAB_BOOK=built $(BIN)/pytest -n 2 --dist worksteal --ignore $(ALONE)
 
 whole: book .venv/.test
@@ -79,6 +80,9 @@ whole: book .venv/.test
 
 notebooks: .venv/.book
 	@$(BIN)/python -m sgemm_lab.book.notebooks
+
+lab: notebooks .venv/.test
+	@$(BIN)/jupyter lab notebooks
 
 pdf: book .venv/.test
 	@$(BIN)/python -m sgemm_lab.book.pdf

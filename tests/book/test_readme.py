@@ -1,28 +1,27 @@
 """The ladder in the README: made from the records, and current."""
 
 import re
-import xml.etree.ElementTree as ET
 from pathlib import Path
 
 import pytest
-from ladder_samples import MEASURED, WITHOUT_A_BOUND
+from ladder_samples import MEASURED
 from record_samples import record, run, samples
 
 from sgemm_lab.book import readme
-from sgemm_lab.book.readme import BEGIN, END, PICTURE, main, picture, table, with_table
+from sgemm_lab.book.readme import BEGIN, END, main, table, with_table
 from sgemm_lab.errors import LabError
 from sgemm_lab.kernel import load_kernels
 from sgemm_lab.models.ladder import ladder
-from sgemm_lab.records.store import load_records, not_yet_measured
-from sgemm_lab.text import tenths_percent
 
 ROOT = Path(__file__).parents[2]
+README = (ROOT / "README.md").read_text(encoding="utf-8")
 SMALL = record(
     run(
         samples("tiled", 4.0, size=4096),
         samples("naive", 8.0, size=4096),
         samples("naive", 1.0, size=8192),
         samples("tiled:TILE=16", 5.0, size=4096),
+        samples("mma_tf32", 0.5, size=4096),
         samples("cublas", 1.0, size=4096),
         samples("cublas", 1.0, size=8192),
         samples("strip", 0.2, size=512),
@@ -34,7 +33,8 @@ SMALL = record(
 
 
 def test_the_ladder_of_the_readme_is_current() -> None:
-    assert list(readme.stale_files(ROOT)) == [], "Older than the records. Run 'make readme'."
+    text, wanted = readme.current(ROOT)
+    assert text == wanted, "Older than the records. Run 'make readme'."
 
 
 def quoted(chapter: str) -> set[str]:
@@ -56,17 +56,6 @@ def test_kernels_of_which_sentences_quote_numbers_are_recorded() -> None:
     }
 
 
-def test_a_kernel_that_is_not_yet_measured_has_a_row_and_a_sentence() -> None:
-    text = table(ladder([SMALL]))
-    assert (
-        "| [`padded`](kernels/150_padded.cu) | Padded A | 6 | not yet measured |  | | | |"
-    ) in text.splitlines()
-    waiting = [k.name for k in load_kernels(variants=True)
-               if k.name not in ("naive", "tiled", "tiled:TILE=16", "strip")]  # fmt: skip
-    assert not_yet_measured(waiting) in text
-    assert "Padded" not in picture(ladder([SMALL]))
-
-
 def test_what_was_measured_of_other_code_is_no_step() -> None:
     edited = samples("naive", 1.0, size=64, fingerprint="ab")
     other = record(
@@ -78,59 +67,59 @@ def test_what_was_measured_of_other_code_is_no_step() -> None:
 def test_steps_come_in_the_books_order_at_4096_or_the_largest_square_below() -> None:
     assert [(s.kernel.name, s.score.m) for s in ladder([SMALL]) if s.score] == [
         ("naive", 4096), ("tiled", 4096), ("tiled:TILE=16", 4096), ("strip", 512),
+        ("mma_tf32", 4096),
     ]  # fmt: skip
 
 
-def test_the_table_has_speed_share_and_origin() -> None:
+def test_the_table_has_a_row_per_chapter_with_its_fastest_kernel_at_4096() -> None:
     lines = table(ladder([SMALL])).splitlines()
     flop = 2 * 4096**3
-    tiled = "[`tiled`](kernels/030_tiled.cu)"
-    starts = (
-        f"| {tiled} | Tiled | 2 | {flop / 4e9:,.0f} | 25 % | shared memory | ",
-        f"| {tiled} | Tiled, TILE=16 | 2 | {flop / 5e9:,.0f} | 20 % | shared memory | ",
-        "| [`strip`](kernels/040_strip.cu) | Tiled, all of K at once (at 512³) | 2 | 1 | 50 % | ",
-    )
-    for start in starts:
-        assert any(line.startswith(start) for line in lines), start
-    assert f"| cuBLAS | | | {flop / 1e9:,.0f} | 100 % | | | |" in lines
-    assert "*At most* is what the unit" in lines[-1]
-    assert lines[-1].startswith(
-        "M = N = K = 4096, medians. Measured on NVIDIA H200, 2026-01-02: driver 580.1, CUDA 13.0, "
-        "NVRTC 12.9, SM clock 1,900 to 1,980 MHz; cuBLAS as cublasSgemm, in the same run."
-    )
+    tiled = f"[Tiled](kernels/030_tiled.cu) | {flop / 4e9:,.0f} | 25 %"
+    assert f"| 2 Tiling | {tiled} |" in lines
+    # The last kernel of a chapter of which nothing is measured at this size.
+    waiting = "[Conflict-free, 4 + 4 split"
+    assert waiting not in "\n".join(lines)
+    assert (
+        "| 6 Bank conflicts | [C stored as float4](kernels/170_vector_store.cu) "
+        "| not yet measured |  |"
+    ) in lines
+    assert any(line.endswith(f"| {flop / 5e8:,.0f} TF32 |  |") for line in lines)
+    chapters = {kernel.chapter for kernel in load_kernels()}
+    assert [line for line in lines if re.match(r"\| \d", line)] == lines[2 : 2 + len(chapters)]
 
 
-def test_the_table_has_the_bound_of_what_was_measured_as_it_is() -> None:
-    steps = {step.kernel.name: step for step in ladder(load_records()) if step.score}
-    bound = steps["tiled"].bound
-    assert bound is not None
-    share = steps["tiled"].score.gflops / bound.gflops
-    wanted = f"| {bound.unit} | {bound.gflops:,.0f} | {tenths_percent(share)} |"
-    lines = table(list(steps.values())).splitlines()
-    assert next(line for line in lines if "[`tiled`]" in line).endswith(wanted)
-    bounds = {name: step.bound for name, step in steps.items()}
-    without = {name.partition(":")[0] for name, bound in bounds.items() if bound is None}
-    assert without == WITHOUT_A_BOUND
-    assert all(steps[name].score.gflops <= bound.gflops for name, bound in bounds.items() if bound)
+def test_another_type_is_compared_with_cublas_in_that_type() -> None:
+    times = {"mma_tf32": 0.5, "cublas": 1.0, "cublas_tf32": 0.4}
+    taken = run(*(samples(name, seconds, size=4096) for name, seconds in times.items()))
+    lines = table(ladder([record(taken)])).splitlines()
+    assert any(line.endswith(f"| {2 * 4096**3 / 5e8:,.0f} TF32 | 80 % |") for line in lines)
 
 
-def test_files_that_the_table_links_are_there() -> None:
-    links = re.findall(r"\]\((kernels/[^)]+)\)", (ROOT / "README.md").read_text())
-    assert links
-    assert all((ROOT / link).is_file() for link in links)
+def test_the_readme_names_gpu_and_date_once() -> None:
+    assert table(ladder([SMALL])).splitlines()[-1].startswith("NVIDIA H200, 2026-01-02, M = ")
+    assert README.count("H200") == 1
+    assert len(re.findall(r"20\d\d-\d\d-\d\d", README)) == 2, "the first and the last day"
 
 
-def test_the_picture_is_svg_on_opaque_white_with_a_bar_per_kernel() -> None:
-    root = ET.fromstring(picture(ladder([SMALL])))
-    space = "{http://www.w3.org/2000/svg}"
-    ground = next(root.iter(f"{space}rect"))
-    box = [ground.get(name) for name in ("x", "y", "width", "height")]
-    assert " ".join(filter(None, box)) == root.get("viewBox")
-    assert ground.get("fill") == "#ffffff"
-    said = [node.text for node in root.iter(f"{space}text")]
-    assert {"12.5 %", "25 %", "50 %", "Tiled", "cuBLAS"} <= set(said)
-    assert not any(text and "TILE=16" in text for text in said)
-    assert root.get("width")
+def test_files_that_the_readme_links_are_there() -> None:
+    links = re.findall(r'(?:\]\(|src(?:set)?=")([^)"]+)', README)
+    assert {"CONTRIBUTING.md", "LICENSE", "kernels/030_tiled.cu"} <= set(links)
+    assert [link for link in links if not (ROOT / link).is_file()] == []
+
+
+def test_what_the_readme_tells_to_run_is_there() -> None:
+    targets = set(re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text(), re.M))
+    named = set(re.findall(r"(?:^|`)make ([a-z]+)", README, re.M))
+    assert named >= {"book", "test", "lab"}
+    assert named <= targets
+
+
+def test_the_example_of_the_library_runs(capsys: pytest.CaptureFixture[str]) -> None:
+    (example,) = re.findall(r"```python\n(.+?)```", README, re.S)
+    *lines, multiply = example.splitlines()
+    exec("\n".join(lines), {})
+    assert capsys.readouterr().out.startswith("4096³ by ")
+    assert multiply.startswith("c = matmul(")
 
 
 def test_the_table_stands_between_the_markers_and_nothing_else_moves() -> None:
@@ -148,14 +137,12 @@ def test_missing_markers_are_a_sentence(text: str) -> None:
 def test_the_command_writes_what_is_stale_and_says_so(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    (tmp_path / "README.md").write_text(f"# Title\n\n{BEGIN}\n{END}\n")
-    assert main([], tmp_path) == 0
-    assert capsys.readouterr().out == f"Wrote README.md and {PICTURE}.\n"
-    (tmp_path / PICTURE).unlink()
+    readme = tmp_path / "README.md"
+    readme.write_text(f"# Title\n\n{BEGIN}\n{END}\n")
     assert main(["--check"], tmp_path) == 1
-    assert capsys.readouterr().err == f"Older than the records: {PICTURE}. Run 'make readme'.\n"
-    assert not (tmp_path / PICTURE).exists()
+    assert capsys.readouterr().err == "Older than the records: README.md. Run 'make readme'.\n"
+    assert "cuBLAS" not in readme.read_text()
     assert main([], tmp_path) == 0
-    assert capsys.readouterr().out == f"Wrote {PICTURE}.\n"
+    assert capsys.readouterr().out == "Wrote README.md.\n"
     assert main(["--check"], tmp_path) == 0
     assert capsys.readouterr().out == "The ladder is current.\n"

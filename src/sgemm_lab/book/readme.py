@@ -1,111 +1,66 @@
-"""The ladder of kernels in README.md: its table and its picture, made from the records.
+"""The ladder in README.md: a row per chapter with its fastest kernel, made from the records.
 
-``python -m sgemm_lab.book.readme`` writes both anew; with ``--check`` it says whether they are
-current.
+``python -m sgemm_lab.book.readme`` writes it; with ``--check`` it says whether it is current.
 """
 
 import argparse
-import re
 import sys
 from collections.abc import Sequence
+from itertools import groupby
 from pathlib import Path
 
-from sgemm_lab import style
 from sgemm_lab.errors import LabError
 from sgemm_lab.files import CHECKOUT, write_whole
+from sgemm_lab.lab.ladders import chapter_pages
 from sgemm_lab.models.ladder import GPU, SIZE, LadderStep, ladder
-from sgemm_lab.models.roofline import clock_text
-from sgemm_lab.records.gpu_record import Run
-from sgemm_lab.records.store import load_records, not_yet_measured
-from sgemm_lab.text import tenths, tenths_percent
+from sgemm_lab.records.gpu_record import CUBLAS_MODES
+from sgemm_lab.records.store import load_records
+from sgemm_lab.text import tenths_percent
 
 BEGIN, END = "<!-- ladder:begin -->", "<!-- ladder:end -->"
-PICTURE = Path("docs/ladder.svg")
-
-_BOUND_NOTE = (
-    "*At most* is what the unit under *bound by* allows: what it does in a clock by its design, "
-    "over what the kernel asks of it."
-)
-
-_WIDTH, _MARGIN = 8 * 72, 12
-"""Of the picture, in points."""
 
 
 def table(steps: Sequence[LadderStep]) -> str:
-    """Return the ladder as a Markdown table, with a line that says where its numbers come from."""
-    lines = [
-        "| Kernel | Step | Chapter | GFLOP/s | Of cuBLAS | Bound by | At most | Of the bound |",
-        "|:--|:--|--:|--:|--:|:--|--:|--:|",
-    ]
-    for step in steps:
-        name = f"[`{step.kernel.base_name}`](kernels/{step.kernel.file_name})"
-        speed, share = "not yet measured", ""
-        if step.score:
-            speed, share = f"{step.score.gflops:,.0f}", tenths_percent(step.share)
-        lines.append(
-            f"| {name} | {step.title} | {step.kernel.chapter} | {speed} | {share} "
-            f"| {_bound_cells(step)} |"
-        )
-    scores = [step.score for step in steps if step.score]
-    library = {score.date: score for score in scores if score.m == SIZE}
-    if library:
-        lines.append(f"| cuBLAS | | | {library[max(library)].cublas_gflops:,.0f} | 100 % | | | |")
-    origins = list(dict.fromkeys(_origin(score.run) for score in scores))
-    waiting = [step.kernel.name for step in steps if not step.score]
-    notes = [*origins, *([not_yet_measured(waiting)] if waiting else []), _BOUND_NOTE]
-    return "\n".join([*lines, "", f"M = N = K = {SIZE}, medians. " + " ".join(notes)])
+    """Return the ladder as a Markdown table, and below it the GPU, the size and the dates.
 
-
-def _bound_cells(step: LadderStep) -> str:
-    bound = step.bound
-    if bound is None or step.score is None:
-        return "| |"
-    return f"{bound.unit} | {bound.gflops:,.0f} | {tenths_percent(bound.share(step.score.gflops))}"
-
-
-def picture(steps: Sequence[LadderStep]) -> str:
-    """Return the ladder as SVG: one bar per measured kernel, without variants, on white ground."""
-    shown = [step for step in steps if ":" not in step.kernel.name and step.score]
-    shares = [100 * step.share for step in shown]
-    inches = 0.7 + 0.29 * len(shown)
-    figure = style.figure(_WIDTH / 72, inches)
-    with style.book_style():
-        axes = figure.subplots()
-        rows = range(len(shown))
-        colours = [style.LINE if step.at_smaller_size else style.KERNEL for step in shown]
-        fp32 = [step.kernel.arithmetic == "fp32" for step in shown]
-        fills = [colour if own else "none" for colour, own in zip(colours, fp32, strict=True)]
-        axes.barh(rows, shares, height=0.72, color=fills, edgecolor=colours)
-        axes.axvline(100, color=style.CUBLAS, linewidth=2)
-        axes.text(100, -0.75, "cuBLAS", color=style.CUBLAS, ha="center", va="bottom")
-        for row, share in zip(rows, shares, strict=True):
-            axes.text(share + 1, row, f"{tenths(share)} %", va="center", color=style.FOREGROUND)
-        axes.set_yticks(rows, [step.title for step in shown])
-        axes.tick_params(axis="y", length=0, labelcolor=style.FOREGROUND)
-        axes.set_xlim(0, max(110.0, *(share + 10 for share in shares)))
-        axes.set_ylim(len(shown) - 0.4, -0.6)
-        ticks = range(0, 101, 20) if max(shares) < 200 else range(0, int(max(shares)) + 1, 100)
-        axes.set_xticks(ticks, [f"{share} %" for share in ticks])
-        outline = "" if all(fp32) else "; in outline: tensor cores, not FP32"
-        axes.set_xlabel(f"share of cuBLAS on {GPU}, FP32, {SIZE}³{outline}")
-    title = f"The ladder of kernels on {GPU}"
-    first, last = shown[0], shown[-1]
-    drawing = style.svg(
-        figure,
-        title,
-        f"From {first.title}, {tenths_percent(first.share)} of cuBLAS, "
-        f"to {last.title}, {tenths_percent(last.share)}.",
+    Each chapter has one row: its fastest kernel at 4096³, variants included.
+    """
+    titles = {number: title for number, (_, title) in chapter_pages()}
+    lines = ["| Chapter | Fastest kernel | GFLOP/s | Of cuBLAS |", "|:--|:--|--:|--:|"]
+    for chapter, group in groupby(steps, key=lambda step: step.kernel.chapter):
+        step = _fastest(list(group))
+        name = " ".join(filter(None, (f"{chapter}", titles.get(chapter))))
+        kernel = f"[{step.title}](kernels/{step.kernel.file_name})"
+        lines.append(f"| {name} | {kernel} | {_cells(step)} |")
+    dates = sorted({step.score.date[:10] for step in steps if step.score})
+    when = " to ".join(dict.fromkeys((dates[0], dates[-1])))
+    source = (
+        f"{GPU}, {when}, M = N = K = {SIZE}, medians. FP32 where no other type is named; "
+        "cuBLAS computes in the same type, in the same run."
     )
-    # A file of its own, not part of a page: with a size, a white ground and ids that stay.
-    drawing = re.sub(r"lab-[0-9a-f]{8}-\d+", "ladder", drawing)
-    width, height = _WIDTH + 2 * _MARGIN, round(72 * inches) + 2 * _MARGIN
-    box = f'viewBox="{-_MARGIN} {-_MARGIN} {width} {height}"'
-    drawing = re.sub(r'viewBox="[^"]*"', box, drawing, count=1)
-    size = f'width="{width * 4 / 3:.0f}" height="{height * 4 / 3:.0f}"'
-    drawing = re.sub(r' class="lab-still" style="[^"]*"', f" {size}", drawing, count=1)
-    place = f'x="{-_MARGIN}" y="{-_MARGIN}" width="{width}" height="{height}"'
-    ground = f'<rect {place} fill="{style.BACKGROUND}"/>'
-    return drawing.replace("</desc>\n", f"</desc>\n{ground}\n", 1) + "\n"
+    return "\n".join([*lines, "", source])
+
+
+def _fastest(steps: Sequence[LadderStep]) -> LadderStep:
+    """Return the fastest step at the ladder's size; the last one where none is measured there."""
+    measured = [step for step in steps if step.score and not step.at_smaller_size]
+    return max(measured, key=lambda step: step.score.gflops if step.score else 0, default=steps[-1])
+
+
+def _cells(step: LadderStep) -> str:
+    """Return speed and share of cuBLAS, without a share where its type was not recorded."""
+    score, arithmetic = step.score, step.kernel.arithmetic
+    if score is None:
+        return "not yet measured | "
+    library = [
+        measurement.gflops
+        for measurement in score.run.measurements
+        if measurement.kernel == CUBLAS_MODES.get(arithmetic) and measurement.size == score.size
+    ]
+    share = tenths_percent(score.gflops / library[0]) if library else ""
+    return (
+        f"{score.gflops:,.0f}{'' if arithmetic == 'fp32' else f' {arithmetic.upper()}'} | {share}"
+    )
 
 
 def with_table(readme: str, ladder_table: str) -> str:
@@ -121,8 +76,8 @@ def with_table(readme: str, ladder_table: str) -> str:
     return f"{head}{BEGIN}\n\n{ladder_table}\n\n{END}{tail}"
 
 
-def current_files(root: Path) -> dict[Path, str]:
-    """Return what README.md and the picture should hold, by path.
+def current(root: Path) -> tuple[str, str]:
+    """Return the text of ``root``'s README.md as it is, and as the records want it.
 
     Raises:
         LabError: there is no README.md, or nothing was recorded.
@@ -130,18 +85,8 @@ def current_files(root: Path) -> dict[Path, str]:
     readme = root / "README.md"
     if not readme.is_file():
         raise LabError(f"There is no README.md in {root}. The ladder is made in a checkout.")
-    steps = ladder(load_records())
-    text = with_table(readme.read_text(encoding="utf-8"), table(steps))
-    return {readme: text, root / PICTURE: picture(steps)}
-
-
-def stale_files(root: Path) -> dict[Path, str]:
-    """Return the files that do not hold what they should, with what they should hold."""
-    return {
-        path: text
-        for path, text in current_files(root).items()
-        if not path.is_file() or path.read_text(encoding="utf-8") != text
-    }
+    text = readme.read_text(encoding="utf-8")
+    return text, with_table(text, table(ladder(load_records())))
 
 
 def main(arguments: Sequence[str] | None = None, root: Path = CHECKOUT) -> int:
@@ -150,29 +95,19 @@ def main(arguments: Sequence[str] | None = None, root: Path = CHECKOUT) -> int:
     parser.add_argument("--check", action="store_true", help="write nothing; end with 1 if stale")
     check: bool = parser.parse_args(arguments).check
     try:
-        stale = stale_files(root)
+        text, wanted = current(root)
     except LabError as error:
         print(error, file=sys.stderr)
         return 2
-    names = " and ".join(str(path.relative_to(root)) for path in stale)
-    if not stale:
+    if text == wanted:
         print("The ladder is current.")
         return 0
     if check:
-        print(f"Older than the records: {names}. Run 'make readme'.", file=sys.stderr)
+        print("Older than the records: README.md. Run 'make readme'.", file=sys.stderr)
         return 1
-    for path, text in stale.items():
-        write_whole(path, text)
-    print(f"Wrote {names}.")
+    write_whole(root / "README.md", wanted)
+    print("Wrote README.md.")
     return 0
-
-
-def _origin(run: Run) -> str:
-    return (
-        f"Measured on {GPU}, {run.date[:10]}: driver {run.driver}, CUDA {run.cuda}, "
-        f"NVRTC {run.nvrtc}, {clock_text(run.clock_mhz)}; cuBLAS as {run.cublas_call}, "
-        "in the same run."
-    )
 
 
 if __name__ == "__main__":

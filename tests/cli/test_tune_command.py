@@ -60,14 +60,14 @@ def test_tune_says_who_won_and_where_the_table_is(
     path = tmp_path / "tuned" / "nvidia-h200.json"
     first, head, *rows = said.out.splitlines()
     assert first == (
-        "4 points measured, 0 known before, 0 ruled out unmeasured. 2 products came out wrong. "
+        "4 points measured, 0 known before, 0 ruled out unmeasured. 2 products wrong. "
         f"The search is complete. The table is in {path}."
     )
     assert head.split() == ["M×N×K", "fastest", "GFLOP/s", "of", "cuBLAS"]
     assert [row.split() for row in rows] == [
         ["64³", "tiled", "524", "200", "%"], ["8×16×32", "tiled", "8.19", "200", "%"],
     ]  # fmt: skip
-    assert "split is left out at 64³: C is off." in said.err
+    assert "split is excluded at 64³: C is off." in said.err
     assert TABLES.load(path).searches[0].complete
 
 

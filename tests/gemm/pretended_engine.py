@@ -1,4 +1,4 @@
-"""A GPU in NumPy for Strassen's product: passes are checked as they are launched, then done."""
+"""A fake GPU in NumPy for Strassen's product: passes are checked at launch, then run."""
 
 from types import SimpleNamespace
 from typing import Any
@@ -13,7 +13,7 @@ from sgemm_lab.gemm.strassen.plan import Multiply, View
 
 
 class GpuArray(np.ndarray[Any, Any]):
-    """A NumPy array with what CuPy's have."""
+    """A NumPy array with CuPy's attributes."""
 
     @property
     def data(self) -> Any:  # type: ignore[override]
@@ -25,7 +25,7 @@ def on_gpu(array: Any) -> Any:
 
 
 class Library:
-    """As much of CuPy as the engine and the measuring ask for."""
+    """The part of CuPy that the engine and the measurements use."""
 
     ndarray = np.ndarray
     float32, int32, uint64, nan = np.float32, np.int32, np.uint64, np.nan
@@ -47,15 +47,15 @@ class Library:
 
 
 class Watched(engine.GpuProduct):
-    """A product whose passes are done in NumPy, once their arguments are what the step says."""
+    """A product whose passes run in NumPy, after a check of their arguments."""
 
-    def _run(self, a: Any, b: Any, c: Any, **ways: bool) -> None:
+    def _run(self, a: Any, b: Any, c: Any, **parts: bool) -> None:
         a, b, c = (array.view(GpuArray) for array in (a, b, c))
         self.places = {"A": a, "B": b, "C": c, "work": self._work}
         self.waiting = [s for s in self.plan.steps if not isinstance(s, Multiply)]
         self.blocks: set[tuple[int, int]] = set()
         self._passes = {entry: self._pass(entry) for entry in engine.ENTRIES}
-        super()._run(a, b, c, **ways)
+        super()._run(a, b, c, **parts)
 
     def _pass(self, entry: str) -> Any:
         def launch(grid: tuple[int, int], block: tuple[int, int], given: tuple[Any, ...]) -> None:

@@ -1,12 +1,12 @@
-"""What a search tries: every family has candidates, legal ones, that compile without spills."""
+"""Candidates of a search: each family has valid ones, which compile without spills."""
 
 import pytest
 
 from sgemm_lab.cuda.compiler import compile_kernel, suits
 from sgemm_lab.gemm.dispatch.candidates import FAMILIES, LOOPS, SHARING, candidates, settings
-from sgemm_lab.gemm.dispatch.fits_on_sm import no_room
+from sgemm_lab.gemm.dispatch.fits_on_sm import fit_refusal
 from sgemm_lab.gemm.dispatch.legality import refusal
-from sgemm_lab.gemm.dispatch.prediction import predicted_gflops, with_the_same_loop
+from sgemm_lab.gemm.dispatch.prediction import predicted_gflops, same_loop_kernel
 from sgemm_lab.gemm.dispatch.shapes import SQUARES
 from sgemm_lab.gpu import find_gpu
 from sgemm_lab.kernel import Kernel, load_kernel
@@ -14,7 +14,7 @@ from sgemm_lab.kernel import Kernel, load_kernel
 CANDIDATES = candidates()
 
 
-def test_every_setting_that_is_declared_is_legal() -> None:
+def test_every_declared_setting_satisfies_the_assertions() -> None:
     declared = [
         load_kernel(family.kernel).with_constants(**setting)
         for family in FAMILIES
@@ -24,7 +24,7 @@ def test_every_setting_that_is_declared_is_legal() -> None:
     assert {kernel.name for kernel in declared} == {kernel.name for kernel in CANDIDATES}
 
 
-def test_every_kind_of_gpu_has_a_candidate() -> None:
+def test_every_gpu_has_a_candidate() -> None:
     for target in ("sm_75", "sm_80", "sm_89", "sm_90", "sm_120"):
         assert any(suits(kernel, target) for kernel in CANDIDATES), target
 
@@ -32,24 +32,24 @@ def test_every_kind_of_gpu_has_a_candidate() -> None:
 @pytest.mark.parametrize(
     "name", ["split_k", "cluster_split:BM=32,BN=32,TM=4,WM=16,SPLIT=4", "stream_k", "one_column"]
 )
-def test_a_candidate_has_room_on_an_h200_and_does_not_spill(name: str) -> None:
+def test_a_candidate_fits_on_an_h200_without_spills(name: str) -> None:
     kernel = load_kernel(name)
-    assert no_room(kernel, compile_kernel(kernel, "sm_90"), "9.0", (512, 512, 512)) is None
+    assert fit_refusal(kernel, compile_kernel(kernel, "sm_90"), "9.0", (512, 512, 512)) is None
 
 
-def test_families_name_kernels_of_the_book() -> None:
+def test_families_name_existing_kernels() -> None:
     for name in (*LOOPS, *LOOPS.values(), *SHARING):
         assert load_kernel(name).base_name == name
 
 
 @pytest.mark.parametrize("kernel", CANDIDATES, ids=lambda kernel: kernel.name)
 def test_the_same_loop_has_the_same_tile(kernel: Kernel) -> None:
-    twin = with_the_same_loop(kernel)
+    twin = same_loop_kernel(kernel)
     for name in ("BM", "BN", "BK", "TM", "TN", "WM", "WN"):
         assert twin.values.get(name) == kernel.values.get(name)
 
 
-def test_nothing_foretold_is_above_the_peak() -> None:
+def test_no_prediction_exceeds_the_peak() -> None:
     gpu = find_gpu("h200")
     for name in ("double_buffer", "lane_map", "cluster_split", "one_row"):
         for size in SQUARES[:5]:

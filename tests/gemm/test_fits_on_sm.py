@@ -1,11 +1,11 @@
-"""What fits on an SM: by the occupancy model, and by what a kernel relies on."""
+"""Whether a kernel fits on an SM, by the occupancy model and its own needs."""
 
 from dataclasses import replace
 
 import pytest
 
 from sgemm_lab.cuda.compiler import Compiled, compile_kernel
-from sgemm_lab.gemm.dispatch.fits_on_sm import no_room
+from sgemm_lab.gemm.dispatch.fits_on_sm import fit_refusal
 from sgemm_lab.kernel import Constant, Kernel, load_kernel
 
 SIZE = (256, 256, 256)
@@ -19,27 +19,29 @@ FITS = Compiled("sm_90", "", b"", registers=128, spill_bytes=0, shared_bytes=163
         (FITS, "9.0", None),
         (replace(FITS, spill_bytes=8), "9.0", "It spills 8 bytes of registers per thread."),
         (replace(FITS, shared_bytes=300_000), "9.0", "shared memory"),
-        (FITS, "1.0", "does not know what an SM of compute capability 1.0 has"),
+        (FITS, "1.0", "has no limits of an SM of compute capability 1.0"),
     ],
 )
-def test_what_does_not_fit_says_why(found: Compiled, capability: str, sentence: str | None) -> None:
-    said = no_room(KERNEL, found, capability, SIZE)
+def test_a_kernel_that_does_not_fit_has_a_reason(
+    found: Compiled, capability: str, sentence: str | None
+) -> None:
+    said = fit_refusal(KERNEL, found, capability, SIZE)
     assert said is None if sentence is None else sentence in str(said)
 
 
 def waiting(blocks: int) -> Kernel:
-    """A kernel of 256 threads whose blocks wait for each other, so many of them on an SM."""
+    """Return a kernel of 256 threads that needs ``blocks`` resident blocks per SM."""
     constant = Constant("BLOCKS", blocks, "blocks on an SM")
     return replace(KERNEL, constants=(*KERNEL.constants, constant))
 
 
-def test_blocks_that_wait_for_each_other_must_all_be_there() -> None:
+def test_blocks_that_wait_for_each_other_must_be_resident() -> None:
     # 128 registers for each of 256 threads: an SM has room for two such blocks.
-    assert no_room(waiting(2), FITS, "9.0", SIZE) is None
-    assert no_room(waiting(3), FITS, "9.0", SIZE) == (
-        "3 blocks must be on an SM at once, and it holds 2."
+    assert fit_refusal(waiting(2), FITS, "9.0", SIZE) is None
+    assert fit_refusal(waiting(3), FITS, "9.0", SIZE) == (
+        "3 blocks must be resident on an SM, which holds 2."
     )
 
 
 def test_a_kernel_of_the_book_fits_as_compiled() -> None:
-    assert no_room(KERNEL, compile_kernel(KERNEL), "9.0", SIZE) is None
+    assert fit_refusal(KERNEL, compile_kernel(KERNEL), "9.0", SIZE) is None

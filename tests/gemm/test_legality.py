@@ -1,4 +1,4 @@
-"""A kernel's own assertions, read without the compiler: the same verdicts, the same sentences."""
+"""A kernel's assertions, evaluated without the compiler: same results and messages."""
 
 import pytest
 from hypothesis import given, settings
@@ -12,11 +12,11 @@ BY_COLUMN = load_kernel("by_column")
 
 
 @pytest.mark.parametrize("kernel", load_kernels(variants=True), ids=lambda kernel: kernel.name)
-def test_every_kernel_of_the_book_keeps_to_its_own_assertions(kernel: object) -> None:
+def test_every_kernel_of_the_book_satisfies_its_assertions(kernel: object) -> None:
     assert refusal(kernel) is None  # type: ignore[arg-type]
 
 
-def test_a_broken_assertion_answers_with_its_sentence() -> None:
+def test_a_failed_assertion_returns_its_message() -> None:
     assert refusal(BY_COLUMN.with_constants(TM=16)) is not None
     assert refusal(load_kernel("tiled:TILE=33")) == (
         "A block has at most 1024 threads: TILE can be at most 32."
@@ -28,7 +28,7 @@ def test_a_broken_assertion_answers_with_its_sentence() -> None:
     st.sampled_from([32, 64, 128]), st.sampled_from([64, 128]),
     st.sampled_from([4, 8, 16]), st.sampled_from([2, 4, 8, 16]),
 )  # fmt: skip
-def test_the_compiler_says_the_same(bm: int, bn: int, bk: int, tn: int) -> None:
+def test_the_compiler_agrees(bm: int, bn: int, bk: int, tn: int) -> None:
     kernel = load_kernel("large_tile").with_constants(BM=bm, BN=bn, BK=bk, TN=tn)
     said = refusal(kernel)
     if said is None:
@@ -55,7 +55,7 @@ HEAD = "// title: T\n// parent: none\n// chapter: 1\n// grid: 1, 1\n// block: 1,
         ("unknown == 3", True),
     ],
 )
-def test_conditions_are_read_as_c_reads_them(condition: str, holds: bool) -> None:
+def test_conditions_have_the_semantics_of_c(condition: str, holds: bool) -> None:
     kernel = parse_kernel(
         "k",
         HEAD + "constexpr int A = 8;  // a\nconstexpr int B = A * 2;\n"

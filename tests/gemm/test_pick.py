@@ -1,4 +1,4 @@
-"""The choice: the measured winner where it was measured, a predicted one elsewhere, always one."""
+"""Picking a kernel: the measured winner at a measured size, a predicted one elsewhere."""
 
 from typing import Any
 
@@ -9,7 +9,7 @@ from table_samples import point, table
 
 from sgemm_lab.errors import LabError
 from sgemm_lab.gemm.dispatch.pick import Picker
-from sgemm_lab.gemm.dispatch.work import START, busiest_work, distance, is_aligned
+from sgemm_lab.gemm.dispatch.work import LAUNCH_WORK, busiest_sm_work, distance, is_aligned
 from sgemm_lab.kernel import load_kernel
 
 SMALL, LARGE = "thread_tile", "large_tile"
@@ -25,7 +25,7 @@ dimension = st.integers(1, 2**24)
 
 
 @pytest.mark.parametrize("size", TABLE.sizes)
-def test_a_measured_size_gets_its_measured_winner(size: Any) -> None:
+def test_a_measured_size_gets_its_fastest_kernel(size: Any) -> None:
     found = PICKER.pick(*size)
     assert found.kernel.name == TABLE.at(size)[0].kernel
     assert found.seconds == pytest.approx(TABLE.at(size)[0].seconds)
@@ -39,30 +39,30 @@ def test_every_size_and_alignment_has_a_kernel(m: int, n: int, k: int, aligned: 
 
 
 @given(dimension, dimension, dimension)
-def test_a_choice_does_not_depend_on_the_question_before(m: int, n: int, k: int) -> None:
+def test_a_choice_does_not_depend_on_earlier_ones(m: int, n: int, k: int) -> None:
     assert PICKER.pick(m, n, k) == Picker(TABLE, 132).pick(m, n, k)
 
 
 @given(st.integers(1, 4096), st.integers(1, 4096), st.integers(1, 4096))
 def test_the_busiest_sm_has_no_less_than_its_even_share(m: int, n: int, k: int) -> None:
     for name in (SMALL, LARGE, "naive", "tiled", "double_buffer"):
-        assert busiest_work(load_kernel(name), (m, n, k), 132) >= m * n * k / 132 * (1 - 1e-9)
+        assert busiest_sm_work(load_kernel(name), (m, n, k), 132) >= m * n * k / 132 * (1 - 1e-9)
 
 
-def test_a_block_more_than_the_sms_hold_costs_a_whole_round() -> None:
+def test_one_block_more_than_the_sms_hold_costs_a_wave() -> None:
     kernel = load_kernel(LARGE)
-    one_round = busiest_work(kernel, (128, 128 * 132, 64), 132)
+    one_round = busiest_sm_work(kernel, (128, 128 * 132, 64), 132)
     assert one_round == 128 * 128 * 64
-    assert busiest_work(kernel, (128, 128 * 132 + 1, 64), 132) == 2 * one_round
+    assert busiest_sm_work(kernel, (128, 128 * 132 + 1, 64), 132) == 2 * one_round
 
 
-def test_a_tile_that_is_not_worth_sharing_is_one_blocks_work() -> None:
+def test_a_tile_below_the_split_threshold_is_one_blocks_work() -> None:
     kernel = load_kernel("whole_tiles")
-    assert busiest_work(kernel, (2048, 2048, 2048), 132) == 128 * 256 * 2048
-    assert busiest_work(kernel, (2048, 2048, 8192), 132) == 2048 * 2048 * 8192 / 132
+    assert busiest_sm_work(kernel, (2048, 2048, 2048), 132) == 128 * 256 * 2048
+    assert busiest_sm_work(kernel, (2048, 2048, 8192), 132) == 2048 * 2048 * 8192 / 132
 
 
-def test_a_round_more_makes_the_larger_tile_lose() -> None:
+def test_a_further_wave_makes_the_larger_tile_slower() -> None:
     # 132 blocks of 128×128 fill the GPU once; a column more takes a second round for one block.
     fits, spills = (128, 128 * 132, 1024), (128, 128 * 132 + 4, 1024)
     measured = table(point(SMALL, fits, 1.2e-4), point(LARGE, fits, 1e-4))
@@ -71,7 +71,7 @@ def test_a_round_more_makes_the_larger_tile_lose() -> None:
     assert picker.pick(*spills).kernel.name == SMALL
 
 
-def test_aligned_sizes_learn_from_aligned_ones_only() -> None:
+def test_aligned_sizes_use_points_of_aligned_sizes_only() -> None:
     measured = table(
         point(SMALL, (512, 512, 512), 1e-5), point(LARGE, (512, 512, 512), 2e-5),
         point(SMALL, (511, 511, 511), 2e-5), point(LARGE, (511, 511, 511), 1e-5),
@@ -85,21 +85,23 @@ def test_aligned_sizes_learn_from_aligned_ones_only() -> None:
     assert only.pick(511, 511, 511).kernel.name == SMALL
 
 
-def test_a_float4_can_read_rows_of_four_at_multiples_of_16_bytes() -> None:
+def test_float4_alignment() -> None:
     assert is_aligned((3, 8, 4), 256, 512)
     assert not is_aligned((4, 8, 4), 256, 260)
     assert not is_aligned((4, 7, 4))
     assert not is_aligned((4, 8, 5))
 
 
-def test_what_a_gpu_cannot_run_is_never_chosen() -> None:
+def test_unsupported_kernels_are_never_chosen() -> None:
     picker = Picker(TABLE, 40, lambda kernel: kernel.name != LARGE)
     assert picker.pick(4096, 4096, 4096).kernel.name == SMALL
-    with pytest.raises(LabError, match=r"none runs on this GPU\. Make a table of its own"):
+    with pytest.raises(
+        LabError, match=r"None of the kernels .+ runs on this GPU\. Make a table for this GPU"
+    ):
         Picker(TABLE, 40, lambda _: False)
 
 
-def test_kernels_that_the_book_no_longer_has_are_passed_over() -> None:
+def test_removed_kernels_are_skipped() -> None:
     gone = point(SMALL, (8, 8, 8), 1e-9)
     measured = table(
         point(LARGE, (8, 8, 8), 1e-5), gone.__class__(**{**vars(gone), "kernel": "gone"})
@@ -107,7 +109,7 @@ def test_kernels_that_the_book_no_longer_has_are_passed_over() -> None:
     assert Picker(measured, 132).pick(8, 8, 8).kernel.name == LARGE
 
 
-def test_only_the_nearest_size_is_asked() -> None:
+def test_only_the_nearest_size_is_used() -> None:
     measured = table(
         point(SMALL, (1024, 1024, 1024), 1e-4),
         point(LARGE, (1024, 1024, 1024), 2e-4),
@@ -118,4 +120,4 @@ def test_only_the_nearest_size_is_asked() -> None:
 
 def test_a_doubling_is_a_distance_of_one() -> None:
     assert distance((8, 8, 8), (16, 8, 8)) == distance((8, 8, 8), (8, 4, 8)) == 1
-    assert START > 0
+    assert LAUNCH_WORK > 0

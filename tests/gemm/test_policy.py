@@ -1,4 +1,4 @@
-"""Which way is chosen within an error. By the book's records, and by parts of them."""
+"""The choice of an algorithm within an error bound, by the book's records and parts of them."""
 
 from dataclasses import replace
 from functools import cache
@@ -12,12 +12,12 @@ from record_samples import DEVICE
 from sgemm_lab.errors import LabError
 from sgemm_lab.gemm.dispatch.pick import Picker
 from sgemm_lab.gemm.policy import (
-    STATED,
-    Known,
-    Way,
+    STATED_INPUTS,
+    Algorithm,
+    GpuRecords,
     choose,
+    gpu_records,
     kernel_errors,
-    known_of,
 )
 from sgemm_lab.gemm.strassen.model import WORTH
 from sgemm_lab.kernel import Size, load_kernel
@@ -27,12 +27,12 @@ L4 = replace(DEVICE, name="NVIDIA L4", compute_capability="8.9", sms=58)
 
 
 @cache
-def book() -> Known:
-    return known_of(None)
+def book() -> GpuRecords:
+    return gpu_records(None)
 
 
-def without_tensor_cores() -> Known:
-    """The book's GPU as if no kernel of tensor cores had been timed."""
+def without_tensor_cores() -> GpuRecords:
+    """The records of the book's GPU without times of kernels on tensor cores."""
     runs = tuple(
         replace(
             run,
@@ -45,7 +45,9 @@ def without_tensor_cores() -> Known:
     return replace(book(), record=replace(book().record, runs=runs))
 
 
-def cube(n: int, error: Any, known: Known | None = None, workspace: int | None = None) -> Way:
+def cube(
+    n: int, error: Any, known: GpuRecords | None = None, workspace: int | None = None
+) -> Algorithm:
     return choose((n, n, n), error, known or book(), workspace)
 
 
@@ -59,13 +61,13 @@ PICKER = Picker(nearest_table(DEVICE, load_tables()), DEVICE.sms)
 
 @few
 @given(sizes)
-def test_without_an_error_it_is_the_kernel_of_the_table(size: Size) -> None:
+def test_without_a_bound_the_dispatchers_kernel_is_chosen(size: Size) -> None:
     way = choose(size, None, book())
     assert way.kernel == PICKER.pick(*size).kernel
     assert (way.plan, way.arithmetic, way.workspace_bytes) == (None, "fp32", 0)
 
 
-def chosen(size: Size, error: float) -> Way | None:
+def chosen(size: Size, error: float) -> Algorithm | None:
     try:
         return choose(size, error, book())
     except LabError:
@@ -74,7 +76,7 @@ def chosen(size: Size, error: float) -> Way | None:
 
 @few
 @given(sizes, bounds, bounds)
-def test_the_error_is_kept_and_a_larger_one_is_not_slower(
+def test_the_bound_is_met_and_a_larger_bound_is_not_slower(
     size: Size, one: float, other: float
 ) -> None:
     strict, loose = (chosen(size, error) for error in sorted((one, other)))
@@ -89,17 +91,17 @@ def test_the_error_is_kept_and_a_larger_one_is_not_slower(
 
 @few
 @given(sizes)
-def test_fp32_errs_no_more_than_cublas_or_is_plain(size: Size) -> None:
+def test_fp32_is_as_accurate_as_cublas_or_the_dispatchers_kernel(size: Size) -> None:
     way = choose(size, "fp32", book())
     assert way.seconds <= choose(size, None, book()).seconds
     if way.arithmetic != "fp32":
         library = kernel_errors(book().record, "cublas", size[2])
         mine = kernel_errors(book().record, way.kernel, size[2])
-        assert len(mine) == len(STATED)
+        assert len(mine) == len(STATED_INPUTS)
         assert all(one <= other for one, other in zip(mine, library, strict=True))
 
 
-def test_the_book_s_gpu_multiplies_on_tensor_cores_where_they_are_as_accurate() -> None:
+def test_tensor_cores_are_chosen_where_they_are_as_accurate() -> None:
     assert [cube(4096, error).name for error in (None, "fp32", 3e-7, 1e-3)] == [
         "no_questions", "warp_groups_fp32", "warp_groups_fp32", "warp_groups",
     ]  # fmt: skip
@@ -116,7 +118,7 @@ def test_the_book_s_gpu_multiplies_on_tensor_cores_where_they_are_as_accurate() 
     )
 
 
-def test_what_loses_elements_is_never_taken() -> None:
+def test_a_kernel_with_lost_elements_is_never_chosen() -> None:
     fp16 = load_kernel("mma_fp16").with_constants(BK=32)
     assert max(kernel_errors(book().record, fp16, 4096)) == float("inf")
     known = replace(book(), gpu=L4, record=replace(book().record, gpu=L4))  # no warp groups there
@@ -126,30 +128,32 @@ def test_what_loses_elements_is_never_taken() -> None:
     assert recorded["mma_fp16:BK=32"].gflops > recorded[way.name].gflops
 
 
-def test_beyond_the_record_nothing_is_promised() -> None:
+def test_a_k_beyond_the_record_is_an_error() -> None:
     assert (cube(32768, "fp32").arithmetic, cube(32768, "fp32").error) == ("fp32", None)
     assert "error not recorded at this K" in str(cube(32768, None))
-    with pytest.raises(LabError, match=r"for so large a K as 32,768. Leave error away"):
+    with pytest.raises(LabError, match=r"for a K of 32,768 or more. Omit error"):
         cube(32768, 1e-3)
     # No size nearby was timed on tensor cores.
     assert choose((4096, 1, 4096), 1e-3, book()).arithmetic == "fp32"
 
 
 def test_a_gpu_without_a_record_gets_fp32() -> None:
-    known = known_of(L4)
+    known = gpu_records(L4)
     assert {cube(4096, error, known).arithmetic for error in ("fp32", 1e-5, 1e-3)} == {"fp32"}
-    with pytest.raises(LabError, match=r"on NVIDIA L4. The least .+ K = 4,096 is 1.1e-06. Allow"):
+    with pytest.raises(
+        LabError, match=r"on NVIDIA L4. The smallest .+ K = 4,096 is 1.1e-06. Allow"
+    ):
         cube(4096, 3e-7, known)
 
 
-def test_a_gpu_takes_only_kernels_that_run_on_it() -> None:
+def test_only_supported_kernels_are_chosen() -> None:
     known = replace(book(), gpu=L4, record=replace(book().record, gpu=L4))
     assert [cube(4096, error, known).name for error in (3e-7, 1e-3)] == [
         "promoted_rows:STAGES=2", "mma_tf32_ahead",
     ]  # fmt: skip
 
 
-def test_strassens_product_has_as_many_levels_as_error_and_workspace_allow() -> None:
+def test_bound_and_workspace_limit_the_levels_of_strassens_product() -> None:
     known = without_tensor_cores()
     levels = [
         way.plan.levels if (way := cube(16384, error, known)).plan else 0
@@ -172,11 +176,11 @@ def test_strassens_product_has_as_many_levels_as_error_and_workspace_allow() -> 
 
 
 @pytest.mark.parametrize("error", [0, -1e-5, float("nan"), float("inf"), True, "tf32", [1e-5]])
-def test_a_bound_that_cannot_be_is_a_sentence(error: Any) -> None:
-    with pytest.raises(LabError, match=r"error is .+ Give a number above 0 such as 1e-5"):
+def test_an_invalid_bound_is_an_error(error: Any) -> None:
+    with pytest.raises(LabError, match=r"error is .+ Give a positive number such as 1e-5"):
         cube(4096, error)
 
 
-def test_a_workspace_below_0_is_a_sentence() -> None:
+def test_a_negative_workspace_is_an_error() -> None:
     with pytest.raises(LabError, match=r"The workspace is -1 bytes. Give 0 or more"):
         cube(4096, 1e-5, workspace=-1)

@@ -1,4 +1,4 @@
-"""What ``matmul`` makes of its arrays. The GPU is pretended: NumPy multiplies."""
+"""Arguments of ``matmul``, on a fake GPU: NumPy multiplies."""
 
 import warnings
 from collections.abc import Iterator
@@ -17,7 +17,7 @@ import sgemm_lab
 from sgemm_lab import lab
 from sgemm_lab.errors import LabError, MissingToolError
 from sgemm_lab.gemm.dispatch import product
-from sgemm_lab.gemm.dispatch.product import GpuDispatcher, nearest_words
+from sgemm_lab.gemm.dispatch.product import GpuDispatcher, nearest_table_warning
 from sgemm_lab.kernel import Kernel
 from sgemm_lab.lab.output import Unavailable
 
@@ -25,7 +25,7 @@ HERE, ELSEWHERE = SimpleNamespace(id=0), SimpleNamespace(id=1)
 
 
 class GpuArray(np.ndarray[Any, Any]):
-    """A NumPy array with what CuPy's have."""
+    """A NumPy array with CuPy's attributes."""
 
     device = HERE
 
@@ -48,7 +48,7 @@ CUPY = SimpleNamespace(
 
 @pytest.fixture
 def asked() -> Iterator[list[Any]]:
-    """What reaches the kernels; multiplied by NumPy."""
+    """The arrays that reach the kernels."""
     with pytest.MonkeyPatch.context() as patch:
         yield pretend(patch)
 
@@ -66,7 +66,7 @@ def pretend(patch: pytest.MonkeyPatch) -> list[Any]:
     return calls
 
 
-def test_the_product_is_new_or_in_out(asked: list[Any]) -> None:
+def test_the_result_is_a_new_array_or_out(asked: list[Any]) -> None:
     a, b = on_gpu([[1, 2], [3, 4], [5, 6]]), on_gpu([[1, 0, 2, 0], [0, 1, 0, 2]])
     expected = np.asarray(a) @ np.asarray(b)
     assert (sgemm_lab.matmul(a, b) == expected).all()
@@ -81,7 +81,7 @@ dimension = st.integers(0, 5)
 
 
 @given(dimension, dimension, dimension)
-def test_empty_sizes_are_answered_without_a_kernel(m: int, n: int, k: int) -> None:
+def test_empty_sizes_need_no_kernel(m: int, n: int, k: int) -> None:
     with pytest.MonkeyPatch.context() as patch:
         calls = pretend(patch)
         a, b = on_gpu(np.ones((m, k))), on_gpu(np.ones((k, n)))
@@ -91,7 +91,7 @@ def test_empty_sizes_are_answered_without_a_kernel(m: int, n: int, k: int) -> No
     assert len(calls) == (m * n * k > 0)
 
 
-def test_other_layouts_are_copied_once_and_only_they(asked: list[Any]) -> None:
+def test_only_non_contiguous_arrays_are_copied(asked: list[Any]) -> None:
     x = on_gpu(np.arange(12).reshape(3, 4))
     sgemm_lab.matmul(x.T, x)
     a, b, _ = asked[0]
@@ -100,7 +100,7 @@ def test_other_layouts_are_copied_once_and_only_they(asked: list[Any]) -> None:
     assert not np.shares_memory(a, x)
 
 
-def test_what_does_not_fit_is_refused_in_a_sentence(asked: list[Any]) -> None:
+def test_invalid_arrays_raise_errors(asked: list[Any]) -> None:
     a, b = on_gpu(np.ones((4, 5))), on_gpu(np.ones((5, 6)))
     away = on_gpu(np.ones((4, 5)))
     away.device = ELSEWHERE
@@ -117,7 +117,7 @@ def test_what_does_not_fit_is_refused_in_a_sentence(asked: list[Any]) -> None:
         (a, a, None, "a is 4×5 and b is 4×5. a must have as many columns as b has rows"),
         (away, b, None, "a is on GPU 1, and the current one is GPU 0"),
         (a, b, on_gpu(np.ones((6, 4))), "out is 6×4. The product of a and b is 4×6"),
-        (a, b, on_gpu(np.ones((6, 4))).T, "out is not stored row by row"),
+        (a, b, on_gpu(np.ones((6, 4))).T, "out is not C-contiguous"),
         (a, b, on_gpu(np.ones((4, 6)), "float16"), "out holds float16"),
     ):
         with pytest.raises(LabError, match=sentence):
@@ -125,10 +125,10 @@ def test_what_does_not_fit_is_refused_in_a_sentence(asked: list[Any]) -> None:
     assert asked == []
 
 
-def test_out_may_not_be_what_is_still_to_be_read(asked: list[Any]) -> None:
+def test_out_must_not_overlap_an_input(asked: list[Any]) -> None:
     x, other = on_gpu(np.arange(16).reshape(4, 4)), on_gpu(np.eye(4))
     for a, b, name in ((x, other, "a"), (other, x, "b")):
-        with pytest.raises(LabError, match=f"out shares memory with {name}. Give it memory of its"):
+        with pytest.raises(LabError, match=f"out shares memory with {name}. Give a separate"):
             sgemm_lab.matmul(a, b, out=x)
     assert asked == []
     # A transposed view is copied before: nothing of it is still to be read.
@@ -136,7 +136,7 @@ def test_out_may_not_be_what_is_still_to_be_read(asked: list[Any]) -> None:
     assert (sgemm_lab.matmul(x.T, other, out=x) == expected).all()
 
 
-def test_without_a_gpu_a_sentence_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_a_gpu_an_error_is_raised(monkeypatch: pytest.MonkeyPatch) -> None:
     def missing() -> None:
         raise MissingToolError("There is no GPU.")
 
@@ -155,7 +155,7 @@ TABLE = table(
 
 @pytest.fixture
 def loads(monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """The names of the kernels that are loaded; all run here but ``large_tile`` where it is old."""
+    """The names of the loaded kernels; ``large_tile`` does not run on the old GPU."""
     names: list[str] = []
 
     class Loaded:
@@ -170,8 +170,8 @@ def loads(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 
     monkeypatch.setattr(product, "LoadedKernel", Loaded)
     monkeypatch.setattr(product, "device_sms", lambda: 132)
-    monkeypatch.setattr(product, "_runs_here", lambda _: True)
-    monkeypatch.setattr(product, "no_room", lambda *_: None)
+    monkeypatch.setattr(product, "_is_supported", lambda _: True)
+    monkeypatch.setattr(product, "fit_refusal", lambda *_: None)
     return names
 
 
@@ -192,36 +192,38 @@ def test_each_kernel_is_loaded_once_and_alignment_counts(loads: list[str]) -> No
     assert multiply.kernel_for((64, 64, 64)).name == "thread_tile"
 
 
-def test_a_gpu_without_a_table_is_told_whose_it_takes(loads: list[str]) -> None:
+def test_a_gpu_without_a_table_gets_a_warning(loads: list[str]) -> None:
     l4 = replace(DEVICE, name="NVIDIA L4")
-    with pytest.warns(UserWarning, match="No kernels were tuned on NVIDIA L4: matmul chooses as"):
+    with pytest.warns(
+        UserWarning, match="No kernels were tuned on NVIDIA L4: matmul uses the table"
+    ):
         GpuDispatcher(l4, TABLE)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         GpuDispatcher(DEVICE, TABLE)
-    assert nearest_words(l4, TABLE).endswith("'sgemm-lab tune' makes a table of its own.")
+    assert nearest_table_warning(l4, TABLE).endswith("'sgemm-lab tune' makes a table for this GPU.")
 
 
-def test_an_old_gpu_chooses_among_what_runs(
+def test_an_old_gpu_uses_supported_kernels_only(
     loads: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(product, "_runs_here", lambda kernel: kernel.name != "thread_tile")
+    monkeypatch.setattr(product, "_is_supported", lambda kernel: kernel.name != "thread_tile")
     assert GpuDispatcher(DEVICE, TABLE).kernel_for((64, 64, 64)).name == "large_tile"
-    monkeypatch.setattr(product, "_runs_here", lambda _: False)
-    with pytest.raises(LabError, match="none runs on this GPU"):
+    monkeypatch.setattr(product, "_is_supported", lambda _: False)
+    with pytest.raises(LabError, match=r"None of the kernels .+ runs on this GPU"):
         GpuDispatcher(DEVICE, TABLE)
 
 
-def test_a_kernel_that_finds_no_room_is_passed_over(
+def test_a_kernel_that_does_not_fit_is_skipped(
     loads: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(
-        product, "no_room", lambda kernel, *_: "No." if kernel.name == "thread_tile" else None
+        product, "fit_refusal", lambda kernel, *_: "No." if kernel.name == "thread_tile" else None
     )
     multiply = GpuDispatcher(DEVICE, TABLE)
     assert multiply.kernel_for((64, 64, 64)).name == "large_tile"
     assert multiply.kernel_for((63, 63, 63)).name == "large_tile"
     assert loads == ["thread_tile", "large_tile"]
-    monkeypatch.setattr(product, "no_room", lambda *_: "No.")
-    with pytest.raises(LabError, match="none runs on this GPU"):
+    monkeypatch.setattr(product, "fit_refusal", lambda *_: "No.")
+    with pytest.raises(LabError, match=r"None of the kernels .+ runs on this GPU"):
         GpuDispatcher(DEVICE, TABLE).kernel_for((64, 64, 64))

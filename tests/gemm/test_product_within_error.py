@@ -1,4 +1,4 @@
-"""What ``matmul`` runs for a stated error. The GPU is pretended: NumPy multiplies."""
+"""``matmul`` with an error bound, on a fake GPU: NumPy multiplies."""
 
 from types import SimpleNamespace
 from typing import Any
@@ -12,7 +12,7 @@ from sgemm_lab import lab
 from sgemm_lab.errors import LabError
 from sgemm_lab.gemm import product
 from sgemm_lab.gemm.dispatch import product as plain
-from sgemm_lab.gemm.policy import Way
+from sgemm_lab.gemm.policy import Algorithm
 from sgemm_lab.gemm.strassen.plan import make_plan
 from sgemm_lab.kernel import Kernel, load_kernel
 
@@ -20,7 +20,7 @@ HERE = SimpleNamespace(id=0)
 
 
 class GpuArray(np.ndarray[Any, Any]):
-    """A NumPy array with what CuPy's have."""
+    """A NumPy array with CuPy's attributes."""
 
     device = HERE
 
@@ -42,7 +42,7 @@ CUPY = SimpleNamespace(
 
 
 class Multiplies:
-    """Multiplies in NumPy, and notes by whom."""
+    """Multiplies in NumPy and records its name."""
 
     def __init__(self, name: str, names: list[str]) -> None:
         self.name, self._names = name, names
@@ -60,13 +60,13 @@ def _over(leaf: Any) -> str:
 
 
 def forget() -> None:
-    for function in (product._choose, product._known, product._loaded):
+    for function in (product._choose, product._records, product._loaded):
         function.cache_clear()
 
 
 @pytest.fixture
 def ran(monkeypatch: pytest.MonkeyPatch) -> Any:
-    """By whom it was multiplied."""
+    """The names of the products that ran."""
     names: list[str] = []
     dispatcher = Multiplies("dispatcher", names)
     for room in (plain, product):
@@ -85,7 +85,7 @@ def ran(monkeypatch: pytest.MonkeyPatch) -> Any:
     forget()
 
 
-def test_the_chosen_way_is_run(ran: list[str]) -> None:
+def test_the_chosen_algorithm_runs(ran: list[str]) -> None:
     a, b = on_gpu(np.ones((1024, 1024))), on_gpu(np.ones((1024, 1024)))
     out = on_gpu(np.zeros((1024, 1024)))
     for error, by in ((None, "dispatcher"), ("fp32", "warp_groups_fp32"), (1e-6, None)):
@@ -97,14 +97,14 @@ def test_the_chosen_way_is_run(ran: list[str]) -> None:
     assert ran == ["dispatcher"]
 
 
-def test_strassens_product_is_run_where_it_is_chosen(
+def test_strassens_product_runs_where_it_is_chosen(
     ran: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     size = (8, 8, 8)
     plan = make_plan(size, 2, 10**6)
     ones = on_gpu(np.ones((8, 8)))
     for kernel, by in (("quads", "2 levels"), ("promoted", "2 levels over promoted")):
-        way = Way(size, load_kernel(kernel), plan, 1e-6, 1.0, "NVIDIA H200")
+        way = Algorithm(size, load_kernel(kernel), plan, 1e-6, 1.0, "NVIDIA H200")
         monkeypatch.setattr(product, "choose", lambda *_, way=way: way)
         forget()
         assert (sgemm_lab.matmul(ones, ones, error=1e-5, workspace=10**6) == 8).all()
@@ -118,7 +118,7 @@ def test_a_choice_on_a_gpu_names_the_dispatchers_kernel(ran: list[str]) -> None:
     assert ran == []
 
 
-def test_without_a_gpu_it_tells_of_the_one_that_was_recorded(
+def test_without_a_gpu_the_choice_is_for_the_recorded_gpu(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(product, "has_gpu", lambda: False)
@@ -127,14 +127,14 @@ def test_without_a_gpu_it_tells_of_the_one_that_was_recorded(
     assert lab.choice(4096, 4096, 4096, error="fp32") == way
 
 
-def test_what_cannot_be_is_a_sentence_even_where_the_product_is_empty(ran: list[str]) -> None:
+def test_an_invalid_bound_is_an_error_even_for_an_empty_product(ran: list[str]) -> None:
     empty = on_gpu(np.ones((0, 4)))
     assert sgemm_lab.matmul(empty, empty.T, error=1e-5).shape == (0, 0)
     for call in (
         lambda: sgemm_lab.matmul(empty, empty.T, error="tf32"),
         lambda: sgemm_lab.choice(4, 4, 4, error=[1e-5]),  # type: ignore[arg-type]
     ):
-        with pytest.raises(LabError, match="Give a number above 0"):
+        with pytest.raises(LabError, match="Give a positive number"):
             call()
     for extent in (0, 2.5, 2**25):
         with pytest.raises(LabError, match=r"N is .+ Give a whole number from 1 to 16,777,216"):

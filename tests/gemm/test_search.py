@@ -1,4 +1,4 @@
-"""The search, on a GPU that the tests pretend: what is asked of it, in which order, and kept."""
+"""The search on a fake GPU: what is measured, in which order, and stored."""
 
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -7,7 +7,13 @@ import pytest
 from record_samples import DEVICE
 from table_samples import search as started
 
-from sgemm_lab.gemm.dispatch.search import BEHIND, HOPELESS, Timing, WrongProductError, search
+from sgemm_lab.gemm.dispatch.search import (
+    PRUNE_FACTOR,
+    TOO_SLOW_FACTOR,
+    Timing,
+    WrongProductError,
+    search,
+)
 from sgemm_lab.kernel import Kernel, Size, load_kernel
 from sgemm_lab.records.dispatch_table import TABLES, TableFile
 
@@ -19,7 +25,7 @@ NAME = str
 
 @dataclass
 class PretendedGpu:
-    """Says what the tests tell it to, by the kernel's name; speeds in GFLOP/s."""
+    """A bench with given results by kernel name; speeds in GFLOP/s."""
 
     speeds: dict[NAME, float]
     predicted: dict[NAME, float] = field(default_factory=dict)
@@ -60,7 +66,7 @@ def file(tmp_path: Path) -> TableFile:
     return TableFile(tmp_path, DEVICE, started(complete=False))
 
 
-def test_every_candidate_is_measured_where_nothing_rules_it_out(file: TableFile) -> None:
+def test_every_candidate_is_measured_unless_ruled_out(file: TableFile) -> None:
     gpu = PretendedGpu(SPEEDS)
     done = search(KERNELS, [SIZE, (8, 8, 8)], gpu, file)
     assert (done.measured, done.known, done.skipped, done.faults) == (6, 0, 0, [])
@@ -82,7 +88,7 @@ def test_a_bound_below_the_best_measured_rules_out(file: TableFile) -> None:
 
 
 def test_a_candidate_far_behind_at_a_near_size_is_ruled_out(file: TableFile) -> None:
-    gpu = PretendedGpu({**SPEEDS, "naive": 2000 / BEHIND / 2})
+    gpu = PretendedGpu({**SPEEDS, "naive": 2000 / PRUNE_FACTOR / 2})
     near, far, odd = (1000, 1000, 1004), (8, 8, 8), (1001, 1001, 1001)
     search(KERNELS, [SIZE, near, far, odd], gpu, file)
     assert {name for name, size in gpu.measured if size == near} == {"tiled", "split"}
@@ -92,12 +98,12 @@ def test_a_candidate_far_behind_at_a_near_size_is_ruled_out(file: TableFile) -> 
     assert next(name for name, size in gpu.measured if size == near) == "tiled"
 
 
-def test_all_are_measured_where_the_bound_is_to_be_judged(file: TableFile) -> None:
+def test_everything_measures_also_ruled_out_candidates(file: TableFile) -> None:
     gpu = PretendedGpu(SPEEDS, predicted={"naive": 1000, "tiled": 9000, "split": 1100})
     assert search(KERNELS, [SIZE], gpu, file, everything=True).measured == 3
 
 
-def test_what_cannot_run_is_never_launched(file: TableFile) -> None:
+def test_refused_candidates_are_never_launched(file: TableFile) -> None:
     gpu = PretendedGpu(SPEEDS, refused=("split",))
     assert search(KERNELS, [SIZE], gpu, file).skipped == 1
     assert gpu.launched == ["naive", "tiled"]
@@ -106,21 +112,21 @@ def test_what_cannot_run_is_never_launched(file: TableFile) -> None:
 def test_a_wrong_product_never_wins(file: TableFile) -> None:
     gpu = PretendedGpu(SPEEDS, wrong=("tiled",))
     done = search(KERNELS, [SIZE], gpu, file)
-    assert done.faults == ["tiled is left out at 1000³: C is off."]
-    assert "1 product came out wrong" in done.text
+    assert done.faults == ["tiled is excluded at 1000³: C is off."]
+    assert "1 product wrong" in done.text
     assert [p.kernel for p in file.table.at(SIZE)] == ["split", "naive"]
 
 
-def test_a_first_launch_far_too_long_is_not_repeated(file: TableFile) -> None:
-    slow = 2000 / HOPELESS / 1.1
+def test_a_slow_first_launch_is_not_repeated(file: TableFile) -> None:
+    slow = 2000 / TOO_SLOW_FACTOR / 1.1
     gpu = PretendedGpu({**SPEEDS, "split": slow}, predicted={"tiled": 2e9})
     search(KERNELS, [SIZE, (8, 8, 8)], gpu, file)
     assert ("split", SIZE) not in gpu.measured
     assert ("split", (8, 8, 8)) in gpu.measured  # so short that measuring costs nothing
 
 
-def test_who_was_hopeless_is_not_launched_at_sizes_nearby(file: TableFile) -> None:
-    slow = 2000 / HOPELESS / 1.1
+def test_a_too_slow_candidate_is_skipped_at_nearby_sizes(file: TableFile) -> None:
+    slow = 2000 / TOO_SLOW_FACTOR / 1.1
     gpu = PretendedGpu({**SPEEDS, "split": slow}, predicted={"tiled": 2e9})
     near, far = (2000, 2000, 2000), (1000, 1000, 100_000)
     done = search(KERNELS, [SIZE, near, far], gpu, file)
@@ -128,14 +134,14 @@ def test_who_was_hopeless_is_not_launched_at_sizes_nearby(file: TableFile) -> No
     assert done.skipped == 3
 
 
-def test_the_farther_a_point_the_less_it_rules_out(file: TableFile) -> None:
-    gpu = PretendedGpu({**SPEEDS, "naive": 2000 / BEHIND / 1.2})
+def test_distant_points_rule_out_less(file: TableFile) -> None:
+    gpu = PretendedGpu({**SPEEDS, "naive": 2000 / PRUNE_FACTOR / 1.2})
     search(KERNELS, [SIZE, (1000, 1000, 1004), (1000, 1000, 2000)], gpu, file)
     measured = [size for name, size in gpu.measured if name == "naive"]
     assert measured == [SIZE, (1000, 1000, 2000)]
 
 
-def test_a_search_goes_on_where_it_was_stopped(tmp_path: Path, file: TableFile) -> None:
+def test_an_interrupted_search_resumes(tmp_path: Path, file: TableFile) -> None:
     with pytest.raises(KeyboardInterrupt):
         search(KERNELS, [SIZE], PretendedGpu(SPEEDS, stop_at="split"), file)
     assert not TABLES.load(file.path).searches[0].complete
@@ -147,7 +153,7 @@ def test_a_search_goes_on_where_it_was_stopped(tmp_path: Path, file: TableFile) 
     assert len(TABLES.load(file.path).points) == 3
 
 
-def test_a_changed_kernel_is_measured_anew(file: TableFile) -> None:
+def test_a_changed_kernel_is_measured_again(file: TableFile) -> None:
     search([TILED], [SIZE], PretendedGpu(SPEEDS), file)
     edited = replace(TILED, source=TILED.source + "constexpr int NEW = 1;\n")
     search([edited], [SIZE], PretendedGpu({"tiled": 2500.0}), file)
@@ -162,11 +168,11 @@ def test_a_time_limit_ends_the_search_between_two_points(file: TableFile) -> Non
         KERNELS, [SIZE], PretendedGpu(SPEEDS), file, seconds=10, clock=lambda: next(ticks)
     )
     assert (done.measured, done.complete) == (2, False)
-    assert "call it again to go on" in done.text
+    assert "run it again to continue" in done.text
     assert not TABLES.load(file.path).searches[0].complete
 
 
-def test_progress_says_where_the_search_is_and_what_is_best(file: TableFile) -> None:
+def test_progress_names_position_and_best_speed(file: TableFile) -> None:
     said: list[str] = []
     search(KERNELS, [SIZE], PretendedGpu(SPEEDS), file, progress=said.append)
     assert said == [

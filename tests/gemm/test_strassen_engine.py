@@ -1,4 +1,4 @@
-"""The engine of Strassen's product: what it launches, with which addresses, and in which order."""
+"""The engine of Strassen's product: launches, their addresses and their order."""
 
 from collections.abc import Iterator
 
@@ -19,7 +19,7 @@ def gpu() -> Iterator[None]:
 
 @pytest.mark.parametrize("schedules", [(), (WIDE,), (LEAN, WIDE), (WIDE, TWICE), (LEAN, LEAN)])
 @pytest.mark.parametrize("size", [(32, 24, 40), (9, 13, 11)])
-def test_it_multiplies_by_the_passes_of_its_plan(
+def test_it_runs_the_passes_of_its_plan(
     size: tuple[int, int, int], schedules: tuple[str, ...]
 ) -> None:
     m, n, k = size
@@ -32,7 +32,7 @@ def test_it_multiplies_by_the_passes_of_its_plan(
     assert engine.waiting == []
 
 
-def test_its_parts_can_be_run_alone() -> None:
+def test_its_parts_can_run_alone() -> None:
     size = (16, 16, 16)
     a, b, c = (on_gpu(np.ones((16, 16))) for _ in range(3))
     engine = Watched(Plan(size, (WIDE,)))
@@ -42,7 +42,7 @@ def test_its_parts_can_be_run_alone() -> None:
     assert len(engine.waiting) == 3
 
 
-def test_what_does_not_fit_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_sizes_and_memory_that_do_not_fit_are_errors(monkeypatch: pytest.MonkeyPatch) -> None:
     a, b, c = (on_gpu(np.ones((4, 4))) for _ in range(3))
     with pytest.raises(LabError, match=r"The plan is for M, N, K = \(8, 8, 8\)"):
         Watched(Plan((8, 8, 8), ()))(a, b, c)
@@ -57,5 +57,5 @@ def test_what_does_not_fit_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(
         Library.cuda, "memory", type("m", (), {"OutOfMemoryError": FullError}), False
     )
-    with pytest.raises(LabError, match="no room for a workspace of 768 B"):
+    with pytest.raises(LabError, match="cannot hold a workspace of 768 B"):
         Watched(Plan((4, 4, 4), (LEAN,)))

@@ -1,4 +1,4 @@
-"""The passes of ``additions.cu``, compiled and simulated, beside the same steps in NumPy."""
+"""The passes of ``additions.cu``, simulated and compared with the same steps in NumPy."""
 
 from functools import cache
 from math import ceil
@@ -24,7 +24,7 @@ def passes() -> str:
 
 
 def simulated(memory: Memory, step: Any, blocks_down: int) -> None:
-    """Do a pass by its machine code: each matrix is an array, from its first element on."""
+    """Simulate a pass; each matrix is an array from its first element on."""
     entry, arguments = launch_of(step)
     given: dict[str, Any] = {}
     views: dict[str, View] = {}
@@ -60,7 +60,7 @@ def simulated(memory: Memory, step: Any, blocks_down: int) -> None:
         ((3, 2, 1), (TWICE,)),  # quadrants that do not exist
     ],
 )
-def test_each_pass_does_what_its_step_says(
+def test_each_pass_equals_its_step_in_numpy(
     size: tuple[int, int, int], schedules: tuple[str, ...]
 ) -> None:
     plan = Plan(size, schedules)
@@ -87,5 +87,5 @@ def test_every_factor_can_be_written() -> None:
 
 
 @pytest.mark.parametrize("target", ["sm_75", "sm_120"])
-def test_two_levels_at_once_find_registers_enough(target: str) -> None:
+def test_two_fused_levels_do_not_spill_registers(target: str) -> None:
     assert compile_source(TEXT, SOURCE.name, target, "left_factors_twice").spill_bytes == 0

@@ -1,4 +1,4 @@
-"""Plans of Strassen's product, run in NumPy at any size and held to float64."""
+"""Plans of Strassen's product, run in NumPy at any size and compared with float64."""
 
 import itertools
 from fractions import Fraction
@@ -17,16 +17,16 @@ from sgemm_lab.gemm.strassen.plan import (
     Factors,
     Multiply,
     Plan,
+    default_workspace,
     make_plan,
-    usual_limit,
-    ways,
+    schedule_choices,
 )
 from sgemm_lab.gemm.strassen.winograd import ADDITIONS, PRODUCTS, QUADRANTS, terms
 
 extent = st.integers(1, 40)
 sizes = st.tuples(extent, extent, extent)
 outer = st.lists(st.sampled_from((WIDE, LEAN)), max_size=3).map(tuple)
-schedules = outer | outer.filter(lambda ways: len(ways) < 2).map(lambda ways: (*ways, TWICE))
+schedules = outer | outer.filter(lambda names: len(names) < 2).map(lambda names: (*names, TWICE))
 
 
 def matrices(size: tuple[int, int, int], dtype: str = "float64") -> tuple[np.ndarray, np.ndarray]:
@@ -36,7 +36,7 @@ def matrices(size: tuple[int, int, int], dtype: str = "float64") -> tuple[np.nda
     return tuple(random.integers(-8, 9, shape).astype(dtype) for shape in ((m, k), (k, n)))
 
 
-def test_the_seven_products_are_the_product_by_the_definition() -> None:
+def test_the_seven_products_equal_the_definition() -> None:
     for row, column in itertools.product("12", "12"):
         found: dict[tuple[str, str], Fraction] = {}
         for name, sign in terms(f"C{row}{column}"):
@@ -66,13 +66,13 @@ def test_all_schedules_give_the_same_bits(size: tuple[int, int, int], levels: in
     random = np.random.default_rng(sum(size))
     m, n, k = size
     a, b = (random.random(s, dtype="float32") - np.float32(0.5) for s in ((m, k), (k, n)))
-    results = {run(Plan(size, chosen), a, b).tobytes() for chosen in ways(levels)}
+    results = {run(Plan(size, chosen), a, b).tobytes() for chosen in schedule_choices(levels)}
     assert len(results) == 1
 
 
 @given(sizes, schedules)
 @settings(max_examples=30, deadline=None)
-def test_leaves_are_contiguous_and_nothing_leaves_its_place(
+def test_leaves_are_contiguous_and_matrices_do_not_overlap(
     size: tuple[int, int, int], levels: tuple[str, ...]
 ) -> None:
     plan = Plan(size, levels)
@@ -114,7 +114,7 @@ def test_a_lean_level_holds_three_matrices() -> None:
     assert plan.moved_bytes == (2 * (15 + 6) + 31) * 128 * 128 * 4
 
 
-def test_two_levels_at_once_move_fewer_bytes() -> None:
+def test_two_fused_levels_move_fewer_bytes() -> None:
     plan = Plan((256, 256, 256), (TWICE,))
     sixteenth = 64 * 64 * 4
     # A: sixteen read, 49 written. B as well. C: 49 read, sixteen written.
@@ -123,17 +123,17 @@ def test_two_levels_at_once_move_fewer_bytes() -> None:
     assert plan.moved_bytes < 0.6 * Plan(plan.size, (WIDE, WIDE)).moved_bytes
 
 
-def test_outer_levels_become_lean_where_the_workspace_is_small() -> None:
+def test_outer_levels_become_lean_for_a_small_workspace() -> None:
     size = (1024, 1024, 1024)
     chosen = [
         make_plan(size, 3, Plan(size, wanted).workspace_bytes).schedules
         for wanted in ((WIDE, TWICE), (LEAN, TWICE), (LEAN, LEAN, LEAN))
     ]
     assert chosen == [(WIDE, TWICE), (LEAN, TWICE), (LEAN, LEAN, LEAN)]
-    assert make_plan(size, 3).workspace_bytes <= usual_limit(size)
+    assert make_plan(size, 3).workspace_bytes <= default_workspace(size)
 
 
-def test_a_limit_that_no_schedule_keeps_is_told() -> None:
+def test_a_limit_below_every_schedule_is_an_error() -> None:
     with pytest.raises(LabError, match="Allow more, or take fewer levels"):
         make_plan((512, 512, 512), 2, 1000)
     with pytest.raises(LabError, match="0 to 6 levels, not 7"):

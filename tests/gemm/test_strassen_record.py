@@ -1,4 +1,4 @@
-"""The record of Strassen's product: its form, how it is taken, and what the book's says."""
+"""The record of Strassen's product: its file, how it is taken, and the book's record."""
 
 import json
 from itertools import permutations
@@ -13,7 +13,7 @@ from record_samples import DEVICE, run
 from sgemm_lab.errors import LabError
 from sgemm_lab.gemm.strassen import measure
 from sgemm_lab.gemm.strassen.error import INPUTS, bound, expected_growth, norm_error, sampled_rows
-from sgemm_lab.gemm.strassen.model import best_plan, book_machine, foretell
+from sgemm_lab.gemm.strassen.model import best_plan, book_machine, predict
 from sgemm_lab.gemm.strassen.plan import Plan, make_plan
 from sgemm_lab.kernel import load_kernel
 from sgemm_lab.records.gpu_record import Measurement
@@ -24,7 +24,7 @@ EMPTY = StrassenRun("2026-01-02T03:04:05Z", "580", "13.0", "13.0", "14.2", "0.1.
 
 
 def small(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Let a record be of few and small products, on a pretended GPU."""
+    """Reduce a record to few small products on a fake GPU."""
     pretend(monkeypatch)
     library = Library()
     monkeypatch.setattr(measure, "require_gpu", lambda: library)
@@ -33,11 +33,11 @@ def small(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(measure, "new_run", run)
     monkeypatch.setattr(measure, "cublas", lambda: taking)
     monkeypatch.setattr(measure, "SIZES", {(16, 16, 16): 1, (12, 20, 28): 2})
-    monkeypatch.setattr(measure, "ALL_WAYS", {(12, 20, 28): 2})
+    monkeypatch.setattr(measure, "ALL_SCHEDULES", {(12, 20, 28): 2})
     monkeypatch.setattr(measure, "ERROR_SIZES", {32: 2})
     monkeypatch.setattr(measure, "EXACT_SIZES", ((3, 5, 7), (8, 8, 8)))
     monkeypatch.setattr(measure, "EXACT_LEVELS", 1)
-    monkeypatch.setattr(measure, "INSIDE_SIZES", {(12, 20, 28): 2})
+    monkeypatch.setattr(measure, "TENSOR_CORE_SIZES", {(12, 20, 28): 2})
     monkeypatch.setattr(measure, "device_target", lambda: "sm_90")
     monkeypatch.setattr(measure, "LoadedKernel", lambda _kernel: taking)
 
@@ -64,11 +64,11 @@ def taken(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> tuple[Path, Strass
     return measure.take_strassen_record(tmp_path, tuple(measure.SIZES))
 
 
-def test_a_record_is_taken_item_by_item(taken: tuple[Path, StrassenRun]) -> None:
+def test_a_record_is_written_item_by_item(taken: tuple[Path, StrassenRun]) -> None:
     path, found = taken
     assert STRASSEN_RECORDS.load(path).runs == (found,)
     assert found.complete
-    assert found.exact == 2 * (1 + 2)  # sizes; ways of no level and of one
+    assert found.exact == 2 * (1 + 2)  # sizes; schedule_choices of no level and of one
     assert [len(times.ways) for times in found.times] == [2, 6]
     last = found.times[1].ways[-1]
     assert (last.schedules, last.leaf) == (("twice",), (3, 8, 8))
@@ -89,7 +89,7 @@ def test_a_record_is_taken_item_by_item(taken: tuple[Path, StrassenRun]) -> None
     ]  # fmt: skip
 
 
-def test_an_older_gpu_leaves_the_kernel_of_warp_groups_out(
+def test_an_older_gpu_skips_the_kernel_of_warp_groups(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     small(monkeypatch)
@@ -99,10 +99,10 @@ def test_an_older_gpu_leaves_the_kernel_of_warp_groups_out(
     told: list[str] = []
     _, found = measure.take_strassen_record(tmp_path, ((16, 16, 16),), progress=told.append)
     assert (found.complete, found.inside) == (True, ())
-    assert "warp_groups_fp32 is left out: it needs sm_90" in told[-1]
+    assert "warp_groups_fp32 is skipped: it needs sm_90" in told[-1]
 
 
-def test_levels_are_products_whose_errors_stand_beside_those_of_kernels(
+def test_products_by_levels_have_the_names_of_recorded_errors(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     small(monkeypatch)
@@ -135,7 +135,7 @@ def test_a_wrong_product_ends_the_record(monkeypatch: pytest.MonkeyPatch, tmp_pa
         measure.take_strassen_record(tmp_path, ())
 
 
-def test_a_file_of_another_form_is_refused(tmp_path: Path) -> None:
+def test_an_invalid_file_is_refused(tmp_path: Path) -> None:
     store = RunFile(STRASSEN_RECORDS, tmp_path, DEVICE, EMPTY)
     store.put(exact=3)
     RunFile(STRASSEN_RECORDS, tmp_path, DEVICE, EMPTY).put(complete=True)
@@ -150,7 +150,7 @@ def test_a_file_of_another_form_is_refused(tmp_path: Path) -> None:
         STRASSEN_RECORDS.load(store.path)
 
 
-def test_errors_are_norm_wise_over_rows() -> None:
+def test_errors_are_relative_norms_over_rows() -> None:
     a, b = np.eye(3, dtype="float32"), np.ones((3, 2), dtype="float32")
     c = np.ones((3, 2), dtype="float32")
     c[1] = 2
@@ -176,14 +176,14 @@ def test_the_goals_are_reached() -> None:
         assert times.share(way) >= wanted
 
 
-def test_what_the_model_takes_is_never_slower_than_no_levels() -> None:
+def test_the_models_choice_is_never_slower_than_no_levels() -> None:
     for times in RUN.times:
         chosen = best_plan(times.size, MACHINE).schedules
         way = next(way for way in times.ways if way.schedules == chosen)
         assert times.tflops(way.seconds) >= times.tflops(times.ways[0].seconds)
 
 
-def test_over_tensor_cores_two_levels_err_less_than_cublas_and_pay_less_than_over_fp32() -> None:
+def test_two_levels_over_tensor_cores_are_more_accurate_than_cublas() -> None:
     (inside,) = RUN.inside
     found = [one for one in inside.errors if one.k == 16384]
     assert [one.inputs for one in found] == list(INPUTS)
@@ -196,16 +196,16 @@ def test_over_tensor_cores_two_levels_err_less_than_cublas_and_pay_less_than_ove
     assert 1.1 < gains[1] < gains[0]
 
 
-def test_the_model_foretells_within_a_few_percent() -> None:
+def test_predicted_times_are_within_a_few_percent() -> None:
     for times in RUN.times:
         for way in times.ways:
             if min(way.leaf) >= 2048 and times.m == times.n == times.k:
-                told = foretell(Plan(times.size, way.schedules), MACHINE).seconds
+                told = predict(Plan(times.size, way.schedules), MACHINE).seconds
                 flop = 2 * times.m * times.n * times.k
                 assert told == pytest.approx(flop / times.tflops(way.seconds) / 1e12, rel=0.06)
 
 
-def test_where_a_level_pays_its_gain_is_foretold_within_a_few_percent() -> None:
+def test_predicted_speedups_are_within_a_few_percent() -> None:
     gains = 0
     for times in RUN.times:
         measured = {way.schedules: times.tflops(way.seconds) for way in times.ways}
@@ -215,7 +215,7 @@ def test_where_a_level_pays_its_gain_is_foretold_within_a_few_percent() -> None:
         for plan, before in permutations(known, 2):
             levels = plan.levels - before.levels
             if levels > 0:
-                told = foretell(before, MACHINE).seconds / foretell(plan, MACHINE).seconds
+                told = predict(before, MACHINE).seconds / predict(plan, MACHINE).seconds
                 gain = measured[plan.schedules] / measured[before.schedules]
                 if told > 1:
                     assert told < (1.07 if unaligned and before.levels else 1.04) ** levels * gain
@@ -224,7 +224,7 @@ def test_where_a_level_pays_its_gain_is_foretold_within_a_few_percent() -> None:
 
 
 def test_errors_at_most_double_with_a_level() -> None:
-    """Against no levels: a leaf whose kernel shares out K errs less than one whose does not."""
+    """Compared with no levels; split-K leaves have smaller errors."""
     for found in RUN.errors:
         if found.inputs in ("uniform", "normal", "positive"):
             for levels, error in enumerate(found.levels):

@@ -31,7 +31,7 @@ def test_there_are_forty_different_shapes_and_no_search_measures_one() -> None:
     assert set(SQUARES) <= set(SEARCHED)
 
 
-def test_the_mean_is_geometric_and_the_least_is_named() -> None:
+def test_geometric_mean_and_minimum() -> None:
     first, second, third = FORTY_SHAPES[:3]
     found = forty(record(run(*taken(first, 0.5), *taken(second, 2.0), *taken(third, 1.0))))
     assert found.geometric_mean == pytest.approx(1.0)
@@ -40,7 +40,7 @@ def test_the_mean_is_geometric_and_the_least_is_named() -> None:
     assert found.least.picked == "naive"
 
 
-def test_a_choice_of_code_that_has_changed_since_does_not_count() -> None:
+def test_choices_of_changed_kernels_are_ignored() -> None:
     old = [replace(m, fingerprint="old") for m in taken(FORTY_SHAPES[0], 0.5)]
     with pytest.raises(LabError, match=r"not measured on NVIDIA H200\. Run 'sgemm-lab shapes'"):
         forty(record(run(*old)))
@@ -48,7 +48,7 @@ def test_a_choice_of_code_that_has_changed_since_does_not_count() -> None:
         forty(record(run(samples("naive", 1.0), samples("cublas", 1.0))))
 
 
-def test_of_two_runs_the_latest_choice_speaks() -> None:
+def test_the_latest_run_counts() -> None:
     size = FORTY_SHAPES[0]
     tiled = load_kernel("tiled")
     later = [
@@ -64,7 +64,7 @@ values = st.lists(st.integers(-5, 5).map(float), min_size=2, max_size=12)
 
 
 @given(values, st.randoms())
-def test_the_rank_correlation_asks_only_for_the_order(one: list[float], dice: object) -> None:
+def test_the_rank_correlation_depends_only_on_the_order(one: list[float], dice: object) -> None:
     assume(len(set(one)) > 1)
     assert rank_correlation(one, [value**3 + 7 for value in one]) == pytest.approx(1)
     assert rank_correlation(one, [-value for value in one]) == pytest.approx(-1)

@@ -11,11 +11,11 @@ from sgemm_lab.cli.printing import print_json, print_table, tell
 from sgemm_lab.cuda.launch import LoadedKernel, has_gpu, require_gpu
 from sgemm_lab.errors import LabError
 from sgemm_lab.files import own_records
-from sgemm_lab.gemm.dispatch.recorded import recorded_seconds
+from sgemm_lab.gemm.dispatch.recorded import predicted_from_record
 from sgemm_lab.gemm.strassen.engine import GpuProduct
 from sgemm_lab.gemm.strassen.error import UNIFORM, matrix, norm_error, sampled_rows
 from sgemm_lab.gemm.strassen.measure import SIZES, take_strassen_record
-from sgemm_lab.gemm.strassen.model import best_plan, book_machine, foretell, with_leaves
+from sgemm_lab.gemm.strassen.model import best_plan, book_machine, predict, with_leaf_kernel
 from sgemm_lab.gemm.strassen.numpy_backend import run as run_in_numpy
 from sgemm_lab.gemm.strassen.plan import Plan, make_plan
 from sgemm_lab.kernel import Kernel, Size, load_kernel
@@ -101,16 +101,16 @@ def _plan(chosen: Size, levels: int | None, limit: int | None, kernel: Kernel | 
     machine = book_machine(current_device() if has_gpu() else None)
     if kernel:
         record = next((one for one in load_records() if one.gpu.name == machine.gpu), None)
-        if not record or recorded_seconds(kernel, chosen, record, record.gpu.sms) is None:
+        if not record or predicted_from_record(kernel, chosen, record, record.gpu.sms) is None:
             raise LabError(
                 f"{kernel.name} has no record on this GPU from which levels could be predicted. "
                 "Say how many, such as --levels 1."
             )
-        machine = with_leaves(machine, kernel, record)
+        machine = with_leaf_kernel(machine, kernel, record)
     plan = best_plan(chosen, machine, limit)
     tell(
         f"The model foretells {plural(plan.levels, 'level')} as the fastest on {machine.gpu}: "
-        f"{foretell(plan, machine).seconds * 1e3:.4g} ms."
+        f"{predict(plan, machine).seconds * 1e3:.4g} ms."
     )
     return plan
 

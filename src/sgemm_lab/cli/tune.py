@@ -12,7 +12,7 @@ from sgemm_lab.gemm.dispatch.candidates import candidates
 from sgemm_lab.gemm.dispatch.product import dispatcher
 from sgemm_lab.gemm.dispatch.search import search
 from sgemm_lab.gemm.dispatch.shapes import FORTY_SHAPES, SEARCHED
-from sgemm_lab.gemm.dispatch.summary import Forty, forty
+from sgemm_lab.gemm.dispatch.summary import FortyShapes, forty
 from sgemm_lab.measuring.interleaved import CUBLAS_CALL, Budget
 from sgemm_lab.measuring.recorder import current_device, new_run, take_record
 from sgemm_lab.records.dispatch_table import TABLES, Search, Table, TableFile
@@ -135,7 +135,7 @@ def run_shapes(options: argparse.Namespace) -> int:
     return status
 
 
-def _print_forty(found: Forty) -> None:
+def _print_forty(found: FortyShapes) -> None:
     print_table(
         ["M×N×K", "kernel", "GFLOP/s", "of cuBLAS"],
         [

@@ -1,12 +1,12 @@
-"""Which way to multiply? The fastest that is recorded to keep a stated error.
+"""Choose the fastest algorithm whose recorded error meets a bound.
 
-A way is the dispatcher's kernel in FP32, a kernel of tensor cores, or Strassen's product. Nothing
-here runs one.
+The algorithms are the dispatcher's kernel in FP32, kernels on tensor cores, and Strassen's product.
+This module does not run them.
 
-An error is ‖C − A·B‖ over ‖A·B‖, Frobenius norms, A·B in float64. What a way's is at a K, records
-tell: the largest of the ``STATED`` classes of inputs, at the nearest recorded K that is not
-smaller. A way of which nothing is recorded there is not taken, and neither is one whose C held NaN
-or infinity. On inputs of other classes an error can be larger (chapters 11 and 12).
+The error is ‖C − A·B‖ / ‖A·B‖ in the Frobenius norm, A·B in float64. For an algorithm and a K it is
+the largest recorded one over the inputs ``STATED_INPUTS``, at the nearest recorded K that is not
+smaller. Algorithms without such a record, or whose C held NaN or infinity, are not considered. For
+other inputs the error can be larger (chapters 11 and 12).
 """
 
 import math
@@ -17,14 +17,14 @@ from functools import partial
 from sgemm_lab.cuda.compiler import suits
 from sgemm_lab.errors import LabError
 from sgemm_lab.gemm.dispatch.pick import Picker
-from sgemm_lab.gemm.dispatch.recorded import recorded_seconds
+from sgemm_lab.gemm.dispatch.recorded import predicted_from_record
 from sgemm_lab.gemm.strassen.model import (
     WORTH,
     Machine,
     best_plan,
     book_machine,
-    foretell,
-    with_leaves,
+    predict,
+    with_leaf_kernel,
 )
 from sgemm_lab.gemm.strassen.plan import Plan
 from sgemm_lab.kernel import Kernel, Size, book_kernel, load_kernels
@@ -41,33 +41,33 @@ from sgemm_lab.records.strassen import (
 )
 from sgemm_lab.text import bytes_moved_text, plural, size_text
 
-STATED = ("half", "unit", "normal", "wide")
-"""The classes of inputs for which errors hold, of ``records.data.INPUTS``. Those of Strassen's
-record are the like: its wide exponents are ±10, not ±20."""
+STATED_INPUTS = ("half", "unit", "normal", "wide")
+"""Input distributions for which the bound holds, of ``gpu_record.INPUTS``. Strassen's record uses
+the same, except that its wide exponents are ±10, not ±20."""
 
 FP32 = "fp32"
-"""Asks for an error like that of products in FP32."""
+"""Error bound: no less accurate than cuBLAS in FP32."""
 
 Bound = float | str | None
-"""The largest error that is allowed; ``FP32``; or None: whatever products in FP32 have."""
+"""The largest allowed error; ``FP32``; or None: the dispatcher's kernel in FP32."""
 
 
 @dataclass(frozen=True)
-class Way:
-    """How a product is computed, and what is recorded or predicted of that."""
+class Algorithm:
+    """An algorithm for a product, with its recorded error and predicted time."""
 
     size: Size
     """M, N, K."""
     kernel: Kernel
-    """What multiplies; in Strassen's product the leaves."""
+    """The kernel; in Strassen's product that of the leaves."""
     plan: Plan | None
     """Of Strassen's product; None for a kernel alone."""
     error: float | None
-    """The largest recorded of the stated classes of inputs; None: nothing is recorded of this K."""
+    """The largest recorded error over the stated inputs; None if none is recorded for this K."""
     seconds: float
-    """Prediction."""
+    """Predicted time."""
     gpu: str
-    """The GPU that it is predicted for."""
+    """The GPU of the prediction."""
 
     @property
     def name(self) -> str:
@@ -76,47 +76,46 @@ class Way:
 
     @property
     def arithmetic(self) -> str:
-        """What the product multiplies in: "3xtf32", "strassen", or "strassen+3xtf32"."""
+        """Arithmetic of the product: "3xtf32", "strassen", or "strassen+3xtf32"."""
         return strassen_over(self.kernel.arithmetic) if self.plan else self.kernel.arithmetic
 
     @property
     def workspace_bytes(self) -> int:
-        """Bytes that Strassen's product takes while it runs; a kernel alone has 0."""
+        """Workspace of Strassen's product; 0 for a kernel alone."""
         return self.plan.workspace_bytes if self.plan else 0
 
     def __str__(self) -> str:
-        """Say it in a sentence."""
-        way = f"{self.name} in {self.arithmetic}"
+        how = f"{self.name} in {self.arithmetic}"
         if self.plan:
-            way = f"{STRASSEN}, {plural(self.plan.levels, 'level')} over {self.kernel.name}"
+            how = f"{STRASSEN}, {plural(self.plan.levels, 'level')} over {self.kernel.name}"
         error = "not recorded at this K" if self.error is None else f"{self.error:.1e}"
         room = f", workspace {bytes_moved_text(self.workspace_bytes)}" if self.plan else ""
         return (
-            f"{size_text(self.size)} by {way}: error {error}, {self.seconds * 1e3:.3g} ms "
+            f"{size_text(self.size)} by {how}: error {error}, {self.seconds * 1e3:.3g} ms "
             f"predicted on {self.gpu}{room}."
         )
 
 
 @dataclass(frozen=True)
-class Known:
-    """What the records tell of a GPU."""
+class GpuRecords:
+    """The records of a GPU that the choice uses."""
 
     gpu: Device
     picker: Picker
     machine: Machine
     record: Record
-    """Of this GPU, or of another: plain FP32 errs alike on all."""
+    """Of this GPU, or of another one: errors in FP32 are the same on all."""
     strassen: StrassenRun | None
     """On this GPU."""
 
     @property
     def is_recorded(self) -> bool:
-        """Whether the record is of this GPU model. If not, only plain FP32 is considered."""
+        """Whether the record is of this GPU model. If not, only FP32 is considered."""
         return self.record.gpu.name == self.gpu.name
 
 
-def known_of(gpu: Device | None) -> Known:
-    """Return what the book's records tell of a GPU; None: of the first that has a table.
+def gpu_records(gpu: Device | None) -> GpuRecords:
+    """Return the book's records of a GPU; None: of the first GPU with a table.
 
     Raises:
         LabError: there is no table of tuned kernels, or no record.
@@ -126,75 +125,75 @@ def known_of(gpu: Device | None) -> Known:
     if not records:
         raise LabError("There is no record. Take one with 'sgemm-lab record' on a GPU.")
     table = nearest_table(gpu, tables)
-    mine = [record for record in records if record.gpu.name == gpu.name]
+    same = [record for record in records if record.gpu.name == gpu.name]
     strassen = [latest(one) for one in STRASSEN_RECORDS.load_all() if one.gpu.name == gpu.name]
-    return Known(
+    return GpuRecords(
         gpu,
         Picker(table, gpu.sms, lambda kernel: suits(kernel, _target(gpu))),
         machine,
-        (mine or records)[0],
+        (same or records)[0],
         strassen[0] if strassen else None,
     )
 
 
 def check_bound(error: Bound) -> None:
-    """Accept a bound that can be.
+    """Check an error bound.
 
     Raises:
-        LabError: it is neither a number above 0 nor "fp32" nor None.
+        LabError: it is neither a positive number nor "fp32" nor None.
     """
     if error is None or (isinstance(error, str) and error == FP32):
         return
     is_number = isinstance(error, int | float) and not isinstance(error, bool)
     if not is_number or not 0 < float(error) < math.inf:
         raise LabError(
-            f"error is {error!r}. Give a number above 0 such as 1e-5, the largest that "
-            "‖C − A·B‖ over ‖A·B‖ may be; or 'fp32'; or leave it away."
+            f"error is {error!r}. Give a positive number such as 1e-5, the bound of "
+            "‖C − A·B‖ / ‖A·B‖; or 'fp32'; or omit it."
         )
 
 
-def choose(size: Size, error: Bound, known: Known, workspace: int | None = None) -> Way:
-    """Return the fastest way that keeps an error.
+def choose(size: Size, error: Bound, known: GpuRecords, workspace: int | None = None) -> Algorithm:
+    """Return the fastest algorithm within an error bound.
 
     Args:
         size: M, N, K, each 1 or more.
-        error: the bound. None: the plain way, the dispatcher's kernel in FP32. "fp32": the plain
-            way, or one of which each recorded error is at most that of cuBLAS in FP32.
-        known: of the GPU.
-        workspace: bytes that Strassen's product may take; None: one and a half times A, B and C.
+        error: the bound. None: the dispatcher's kernel in FP32. "fp32": the same, or an algorithm
+            whose recorded errors are all at most those of cuBLAS in FP32.
+        known: records of the GPU.
+        workspace: limit in bytes for Strassen's product; None: 1.5 times A, B and C.
 
     Raises:
-        LabError: the bound or the workspace cannot be, or nothing is recorded to keep the bound.
+        LabError: the bound or the workspace is invalid, or no recorded algorithm meets the bound.
     """
     check_bound(error)
     if workspace is not None and workspace < 0:
-        raise LabError(f"The workspace is {workspace} bytes. Give 0 or more, or leave it away.")
-    plain = _plain(size, known)
+        raise LabError(f"The workspace is {workspace} bytes. Give 0 or more, or omit it.")
+    plain = _dispatched(size, known)
     if error is None:
         return plain
-    ways = [plain] if error == FP32 or _is_within(plain.error, error) else []
+    found = [plain] if error == FP32 or _is_within(plain.error, error) else []
     if known.is_recorded:
-        ways += _on_tensor_cores(size, error, known)
-        ways += _by_strassen(size, error, known, workspace)
-    if not ways:
-        raise LabError(_nothing(size, error, known))
-    best = min(ways, key=lambda way: way.seconds)
-    # Prediction times err by a few percent, and no way must be slower than the plain one.
-    return plain if plain in ways and best.seconds * WORTH > plain.seconds else best
+        found += _tensor_core_algorithms(size, error, known)
+        found += _strassen_algorithms(size, error, known, workspace)
+    if not found:
+        raise LabError(_no_algorithm_message(size, error, known))
+    best = min(found, key=lambda one: one.seconds)
+    # Predicted times are off by a few percent, and the choice must not be slower than plain FP32.
+    return plain if plain in found and best.seconds * WORTH > plain.seconds else best
 
 
-def _plain(size: Size, known: Known) -> Way:
+def _dispatched(size: Size, known: GpuRecords) -> Algorithm:
     found = known.picker.pick(*size)
     errors = plain_errors(known.record, size[2])
     error = max(errors) if errors else None
-    return Way(size, found.kernel, None, error, found.seconds, known.machine.gpu)
+    return Algorithm(size, found.kernel, None, error, found.seconds, known.machine.gpu)
 
 
 def plain_errors(record: Record, k: int) -> list[float]:
-    """Return, by stated class, the largest error that is recorded of a kernel in FP32.
+    """Return the largest recorded error of an FP32 kernel for each of the stated inputs.
 
-    One that adds up a whole sum term by term is among them; those that add up parts err less. So
-    it holds for all. Empty where nothing is recorded.
+    The maximum includes kernels that add all K terms sequentially, which have the largest errors,
+    so it bounds every FP32 kernel. Empty without records.
     """
     found = (
         kernel_errors(record, kernel, k)
@@ -205,59 +204,61 @@ def plain_errors(record: Record, k: int) -> list[float]:
 
 
 def kernel_errors(record: Record, kernel: Kernel | str, k: int) -> list[float]:
-    """Return the errors of a kernel, or of a mode of cuBLAS, by stated class.
+    """Return the errors of a kernel, or of a mode of cuBLAS, for each of the stated inputs.
 
-    Infinite where elements of C were lost; empty where nothing is recorded.
+    Infinite if C held NaN or infinity; empty without records.
     """
     length = min((one for one in record.accuracy_terms if one >= k), default=0)
-    found = [record.accuracy(kernel, inputs, length) for inputs in STATED]
+    found = [record.accuracy(kernel, inputs, length) for inputs in STATED_INPUTS]
     if not all(found):
         return []
     return [math.inf if one.error is None else one.error for one in found if one]
 
 
-def _on_tensor_cores(size: Size, error: Bound, known: Known) -> Iterator[Way]:
+def _tensor_core_algorithms(size: Size, error: Bound, known: GpuRecords) -> Iterator[Algorithm]:
     library = kernel_errors(known.record, CUBLAS, size[2])
     for kernel in load_kernels(variants=True):
         if kernel.arithmetic == FP32 or not suits(kernel, _target(known.gpu)):
             continue
         if kernel.copies_factors:
-            continue  # its workspace, as large as A and B, would be kept after the product
+            continue  # its workspace, as large as A and B, would stay allocated
         errors = kernel_errors(known.record, kernel, size[2])
-        seconds = recorded_seconds(kernel, size, known.record, known.gpu.sms)
-        if seconds is not None and _keeps(errors, library, error):
-            yield Way(size, kernel, None, max(errors), seconds, known.gpu.name)
+        seconds = predicted_from_record(kernel, size, known.record, known.gpu.sms)
+        if seconds is not None and _meets(errors, library, error):
+            yield Algorithm(size, kernel, None, max(errors), seconds, known.gpu.name)
 
 
 @dataclass(frozen=True)
 class _Leaves:
-    """Who multiplies the leaves of Strassen's product, and what is known of that."""
+    """A choice of kernels for the leaves of Strassen's product."""
 
     machine: Machine
     errors: Callable[[int], tuple[list[float], list[float]]]
-    """Given levels: the errors by class and those of cuBLAS; empty where nothing is recorded."""
+    """From levels to errors by inputs, and those of cuBLAS; empty without records."""
     kernel: Callable[[Size], Kernel]
 
 
-def _by_strassen(size: Size, error: Bound, known: Known, workspace: int | None) -> Iterator[Way]:
+def _strassen_algorithms(
+    size: Size, error: Bound, known: GpuRecords, workspace: int | None
+) -> Iterator[Algorithm]:
     for leaves in _leaves(size[2], known):
         most = 0
-        while _keeps(*leaves.errors(most + 1), error):
+        while _meets(*leaves.errors(most + 1), error):
             most += 1
         plan = best_plan(size, leaves.machine, workspace, most)
         if plan.levels:
             errors, _ = leaves.errors(plan.levels)
-            told = foretell(plan, leaves.machine)
+            seconds = predict(plan, leaves.machine).seconds
             kernel = leaves.kernel(plan.leaf)
-            yield Way(size, kernel, plan, max(errors), told.seconds, known.machine.gpu)
+            yield Algorithm(size, kernel, plan, max(errors), seconds, known.machine.gpu)
 
 
-def _leaves(k: int, known: Known) -> Iterator[_Leaves]:
-    """Return who can multiply leaves: the dispatcher's kernels, or one kernel of other arithmetic.
+def _leaves(k: int, known: GpuRecords) -> Iterator[_Leaves]:
+    """Yield the choices for the leaves: the dispatcher's kernels, or one kernel on tensor cores.
 
-    Leaves of another shape than the recorded ones may get another kernel of the dispatcher, up to
-    one that adds up whole sums term by term. By what factor that errs more than the recorded
-    product of no level, all errors are raised.
+    For leaves of another shape than the recorded ones, the dispatcher may choose a kernel with a
+    larger error, at worst one that adds all K terms sequentially. Errors are scaled by the ratio of
+    that worst error to the recorded error of zero levels.
     """
     if not known.strassen:
         return
@@ -274,12 +275,12 @@ def _leaves(k: int, known: Known) -> Iterator[_Leaves]:
             and kernel.fingerprint == inside.fingerprint
             and suits(kernel, _target(known.gpu))
         ):
-            machine = with_leaves(known.machine, kernel, known.record)
+            machine = with_leaf_kernel(known.machine, kernel, known.record)
             errors = partial(_level_errors, _recorded(inside.errors, k), 1.0)
-            yield _Leaves(machine, errors, partial(_always, kernel))
+            yield _Leaves(machine, errors, partial(_constant, kernel))
 
 
-def _always(kernel: Kernel, _leaf: Size) -> Kernel:
+def _constant(kernel: Kernel, _leaf: Size) -> Kernel:
     return kernel
 
 
@@ -292,18 +293,18 @@ def _level_errors(
 
 
 def _recorded(errors: Sequence[Errors], k: int) -> list[Errors]:
-    """Return the errors of all classes at the nearest K that is not smaller."""
+    """Return the errors for all inputs at the nearest recorded K that is not smaller."""
     length = min((one.k for one in errors if one.k >= k), default=0)
     return [one for one in errors if one.k == length]
 
 
-def _keeps(errors: Sequence[float], library: Sequence[float], error: Bound) -> bool:
-    """Say whether errors by class are within a bound, or at most those of cuBLAS in FP32."""
+def _meets(errors: Sequence[float], library: Sequence[float], error: Bound) -> bool:
+    """Whether errors are within a bound, or for ``FP32`` at most those of cuBLAS."""
     if not errors:
         return False
     if error == FP32:
         pairs = zip(errors, library, strict=True) if library else ()
-        return bool(library) and all(mine <= other for mine, other in pairs)
+        return bool(library) and all(one <= other for one, other in pairs)
     return _is_within(max(errors), error)
 
 
@@ -311,16 +312,16 @@ def _is_within(found: float | None, error: Bound) -> bool:
     return found is not None and isinstance(error, int | float) and found <= error
 
 
-def _nothing(size: Size, error: Bound, known: Known) -> str:
-    """Say that nothing keeps an error, and which is the least that something does."""
+def _no_algorithm_message(size: Size, error: Bound, known: GpuRecords) -> str:
+    """Return the message that no algorithm meets a bound, with the smallest recorded error."""
     errors = [max(plain_errors(known.record, size[2]), default=math.inf)]
     if known.is_recorded:
-        ways = _on_tensor_cores(size, math.inf, known)
-        errors += (way.error for way in ways if way.error is not None)
-    told = f"Errors are not recorded for so large a K as {size[2]:,}. Leave error away."
+        found = _tensor_core_algorithms(size, math.inf, known)
+        errors += (one.error for one in found if one.error is not None)
+    advice = f"No errors are recorded for a K of {size[2]:,} or more. Omit error."
     if min(errors) < math.inf:
-        told = f"The least that is recorded for K = {size[2]:,} is {min(errors):.2g}. Allow more."
-    return f"No way is known to keep an error of {error} on {known.gpu.name}. {told}"
+        advice = f"The smallest recorded for K = {size[2]:,} is {min(errors):.2g}. Allow more."
+    return f"No recorded algorithm has an error of at most {error} on {known.gpu.name}. {advice}"
 
 
 def _target(gpu: Device) -> str:

@@ -1,4 +1,4 @@
-"""``matmul`` within a stated error: the way that is chosen, run on the current GPU."""
+"""``matmul`` within an error bound: choose an algorithm and run it on the current GPU."""
 
 from dataclasses import replace
 from functools import lru_cache
@@ -9,7 +9,15 @@ from sgemm_lab.cuda.launch import LoadedKernel, has_gpu, require_gpu
 from sgemm_lab.errors import LabError
 from sgemm_lab.gemm.dispatch import product
 from sgemm_lab.gemm.dispatch.product import dispatcher
-from sgemm_lab.gemm.policy import FP32, Bound, Known, Way, check_bound, choose, known_of
+from sgemm_lab.gemm.policy import (
+    FP32,
+    Algorithm,
+    Bound,
+    GpuRecords,
+    check_bound,
+    choose,
+    gpu_records,
+)
 from sgemm_lab.gemm.strassen.engine import GpuProduct
 from sgemm_lab.kernel import Kernel, Size
 from sgemm_lab.measuring.interleaved import Product
@@ -19,10 +27,11 @@ from sgemm_lab.measuring.recorder import current_device
 def matmul(
     a: Any, b: Any, out: Any = None, *, error: float | str, workspace: int | None = None
 ) -> Any:
-    """Return a·b within an error; ``sgemm_lab.matmul`` tells what may be given.
+    """Return a·b within an error bound; ``sgemm_lab.matmul`` documents the arguments.
 
     Raises:
-        LabError: an array does not fit, nothing keeps the error, there is no GPU or no compiler.
+        LabError: an array does not fit, no algorithm meets the bound, or there is no GPU or
+            compiler.
     """
     check_bound(error)
 
@@ -33,11 +42,13 @@ def matmul(
     return product.matmul(a, b, out, product_of)
 
 
-def choice(m: int, n: int, k: int, *, error: Bound = None, workspace: int | None = None) -> Way:
-    """Return which way ``matmul`` takes; without a GPU, on the one that the book recorded.
+def choice(
+    m: int, n: int, k: int, *, error: Bound = None, workspace: int | None = None
+) -> Algorithm:
+    """Return the algorithm that ``matmul`` would use, without a GPU on the GPU of the record.
 
     Raises:
-        LabError: a size or the error cannot be, or nothing keeps it.
+        LabError: a size or the error bound is invalid, or no algorithm meets it.
     """
     for name, extent in (("M", m), ("N", n), ("K", k)):
         if not isinstance(extent, int) or not 1 <= extent <= MAX_DIMENSION:
@@ -46,29 +57,30 @@ def choice(m: int, n: int, k: int, *, error: Bound = None, workspace: int | None
             )
     check_bound(error)
     here = require_gpu().cuda.Device().id if has_gpu() else None
-    way = _choose(here, (m, n, k), error, workspace)
-    if here is None or way.plan or way.kernel.arithmetic != FP32:
-        return way
-    return replace(way, kernel=dispatcher(here).kernel_for(way.size))
+    found = _choose(here, (m, n, k), error, workspace)
+    if here is None or found.plan or found.kernel.arithmetic != FP32:
+        return found
+    return replace(found, kernel=dispatcher(here).kernel_for(found.size))
 
 
 @lru_cache(maxsize=1024)
-def _choose(device_id: int | None, size: Size, error: Bound, workspace: int | None) -> Way:
-    return choose(size, error, _known(device_id), workspace)
+def _choose(device_id: int | None, size: Size, error: Bound, workspace: int | None) -> Algorithm:
+    return choose(size, error, _records(device_id), workspace)
 
 
 @lru_cache(maxsize=16)
-def _known(device_id: int | None) -> Known:
-    """Return what records tell of the current GPU, whose number is given, or of the book's."""
-    return known_of(None if device_id is None else current_device())
+def _records(device_id: int | None) -> GpuRecords:
+    """Return the records of the current GPU, whose number is the key, or of the book's first."""
+    return gpu_records(None if device_id is None else current_device())
 
 
-def _product(way: Way, here: int) -> Product:
-    if way.plan:
-        # Its workspace goes back to CuPy's pool after each call, so streams never share one.
-        own = None if way.kernel.arithmetic == FP32 else _loaded(here, way.kernel)
-        return GpuProduct(way.plan, own)
-    return dispatcher(here) if way.kernel.arithmetic == FP32 else _loaded(here, way.kernel)
+def _product(algorithm: Algorithm, here: int) -> Product:
+    kernel = algorithm.kernel
+    if algorithm.plan:
+        # Its workspace returns to CuPy's pool after each call, so streams never share one.
+        leaf = None if kernel.arithmetic == FP32 else _loaded(here, kernel)
+        return GpuProduct(algorithm.plan, leaf)
+    return dispatcher(here) if kernel.arithmetic == FP32 else _loaded(here, kernel)
 
 
 @lru_cache(maxsize=64)

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from functools import cached_property
 
-from sgemm_lab.gemm.dispatch.summary import Forty, forty
+from sgemm_lab.gemm.dispatch.summary import FortyShapes, forty
 from sgemm_lab.kernel import Size, load_kernels
 from sgemm_lab.lab import session
 from sgemm_lab.lab.output import Output, table
@@ -38,7 +38,7 @@ class Recorded:
         self.run = max(reversed(record.runs), key=lambda run: len(run.measurements))
 
     @property
-    def forty(self) -> Forty:
+    def forty(self) -> FortyShapes:
         """``matmul`` at the forty shapes.
 
         Raises:

@@ -24,8 +24,8 @@ from sgemm_lab.gemm.strassen.model import (
     Prediction,
     best_plan,
     book_machine,
-    foretell,
-    with_leaves,
+    predict,
+    with_leaf_kernel,
 )
 from sgemm_lab.gemm.strassen.numpy_backend import run as run_in_numpy
 from sgemm_lab.gemm.strassen.plan import Plan, make_plan
@@ -94,7 +94,7 @@ class StrassenResults:
         if not found or not record:
             raise LabError(f"Strassen's product was not measured with {kernel} inside.")
         run = replace(self.run, times=found.times, errors=found.errors)
-        machine = with_leaves(self.machine, load_kernel(kernel), record)
+        machine = with_leaf_kernel(self.machine, load_kernel(kernel), record)
         return StrassenResults(self.gpu, run, machine)
 
     @cached_property
@@ -144,7 +144,7 @@ class StrassenResults:
 
     def predicted(self, n: int, way: MeasuredPlan) -> Prediction:
         """Return what the model foretells of a plan of n×n matrices."""
-        return foretell(Plan((n, n, n), way.schedules), self.machine)
+        return predict(Plan((n, n, n), way.schedules), self.machine)
 
     def miss(self, n: int, way: MeasuredPlan) -> float:
         """Return by what share of the measured time the model errs."""

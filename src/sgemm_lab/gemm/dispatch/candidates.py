@@ -1,8 +1,8 @@
-"""What a search tries: kernels of the book, each with the constants that are worth trying.
+"""Candidates of a search: kernels of the book with values of their constants.
 
-A family lists groups of settings; its candidates are all ways of taking one setting of each group,
-less those that the kernel's own assertions refuse. Nothing else needs to change for another
-candidate: add a setting here, and ``sgemm-lab tune`` tries it at every size.
+A family lists groups of settings. Its candidates are all combinations of one setting per group that
+satisfy the kernel's assertions. To add a candidate, add a setting here; ``sgemm-lab tune`` then
+tries it at every size.
 """
 
 import itertools
@@ -17,14 +17,14 @@ Setting = dict[str, int]
 
 @dataclass(frozen=True)
 class Family:
-    """A kernel, and groups of settings of its constants. An empty setting is the file's own."""
+    """A kernel, and groups of settings of its constants. An empty setting keeps the defaults."""
 
     kernel: str
     groups: tuple[tuple[Setting, ...], ...] = ()
     shares: bool = False
-    """Whether its blocks share out windows of K evenly, so that no SM has a tile more."""
+    """Whether it distributes K tiles evenly over the SMs (stream-K)."""
     loop: str | None = None
-    """The kernel that has the same loop over K and a grid of tiles, where this one has another."""
+    """The kernel with a grid of tiles and the same main loop, if this one has another grid."""
 
 
 def _one_each(name: str, *values: int) -> tuple[Setting, ...]:
@@ -47,7 +47,7 @@ _CLUSTER_TILES = tuple(
     {**tile, "UNROLL": 4} if (tile["BM"], tile["BN"]) == (64, 128) else tile
     for tile in _SMALL_TILES
 )
-"""Written out, the copy of rows that are not aligned costs 64 × 128 no block of an SM."""
+"""Unrolling the copy of unaligned rows does not reduce the occupancy of 64 × 128."""
 
 _SHARED_TILES = (
     {**_SMALL_TILES[1], "BLOCKS": 2},
@@ -65,10 +65,10 @@ _NARROW_TILES = (
     _tile(64, 16, 32, 16, 4, 4, BK=32, STAGES=4, BLOCKS=2),
     _tile(256, 32, 64, 32, 8, 8, BK=16, STAGES=3, BLOCKS=1),
 )
-"""For C of a few rows or columns: a tile of 64 × 64 would be nearly empty."""
+"""For C with few rows or columns, where a tile of 64 × 64 would be nearly empty."""
 
 FAMILIES = (
-    # Run on every GPU of the book; a GPU that lacks what the others need chooses among these.
+    # Run on every GPU of the book.
     Family("double_buffer"),
     Family("by_column"),
     # From sm_80 on.
@@ -84,7 +84,7 @@ FAMILIES = (
     Family("no_questions", shares=True, loop="lane_map"),
     Family("bands", shares=True, loop="lane_map"),
     Family("whole_tiles", shares=True, loop="lane_map"),
-    # For C of a row or a few, and of a column; for a K of one or a few.
+    # For C with few rows, or one column; for a small K.
     Family(
         "one_row",
         (
@@ -103,23 +103,23 @@ FAMILIES = (
 )
 
 SHARING = frozenset(family.kernel for family in FAMILIES if family.shares)
-"""Kernels whose blocks share out windows of K evenly."""
+"""Kernels that distribute K tiles evenly over the SMs."""
 
 LOOPS = {family.kernel: family.loop for family in FAMILIES if family.loop}
-"""The kernel whose loop over K a candidate has, by the candidate's."""
+"""Kernel with the same main loop, by the candidate's kernel."""
 
 
 def settings(family: Family) -> Iterator[Setting]:
-    """Yield every way of taking one setting of each group."""
+    """Yield every combination of one setting per group."""
     for chosen in itertools.product(*family.groups):
         yield {name: value for setting in chosen for name, value in setting.items()}
 
 
 def candidates() -> list[Kernel]:
-    """Return every candidate whose constants its kernel allows, each once.
+    """Return every candidate whose constants satisfy its kernel's assertions, without duplicates.
 
     Raises:
-        LabError: a family names a kernel or a constant that the book does not have.
+        LabError: a family names an unknown kernel or constant.
     """
     found: dict[str, Kernel] = {}
     for family in FAMILIES:

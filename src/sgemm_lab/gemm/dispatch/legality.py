@@ -1,8 +1,7 @@
-"""Which constants can work: a kernel's own ``static_assert``s, read without the compiler.
+"""Evaluate a kernel's ``static_assert``s without the compiler.
 
-A search asks for thousands of combinations. The compiler would need a second for each; the
-assertions of a kernel are arithmetic over its constants, and say at once what is wrong, in the
-kernel's own sentence.
+A search tries thousands of combinations of constants, and the compiler needs a second for each. The
+assertions are arithmetic over the constants, so they can be evaluated here.
 """
 
 import re
@@ -14,9 +13,9 @@ _ASSERTION = re.compile(r'^static_assert\((.+?),\s*"([^"]+)"\);', re.M | re.S)
 
 
 def refusal(kernel: Kernel) -> str | None:
-    """Return the sentence of the first assertion that the kernel's constants break, or None.
+    """Return the message of the first failed assertion, or None.
 
-    An assertion that is more than arithmetic is left to the compiler.
+    Assertions that are not plain arithmetic are left to the compiler.
     """
     constants = kernel.computed_constants
     for condition, sentence in _ASSERTION.findall(kernel.source):

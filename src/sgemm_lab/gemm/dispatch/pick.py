@@ -1,38 +1,41 @@
-"""Which kernel for a product of M, N, K? The one that the table foretells as the fastest.
+"""Pick the kernel that a dispatch table predicts as the fastest for M, N, K.
 
-The rule, whole: a kernel's time is taken to grow with the work of the SM that has the most to do
-(``work.busiest_work``), or with the bytes of A, B and C where they take longer, and with a fixed
-start. How long a kernel takes for a unit of that is read from the measured size nearest to the one
-asked for. Near means: M, N and K differ by small factors. Sizes whose rows are multiples of four
-floats, so that float4 can read them, learn from each other only, and so do the others. At a size
-that was measured the fastest kernel there is the choice.
+A kernel's time is modelled as a launch latency plus the larger of the busiest SM's work
+(``work.busiest_sm_work``) and the bytes of A, B and C. The model is scaled to the nearest measured
+size (smallest factors between M, N and K) of the same float4 alignment. At a measured size the
+choice is the fastest kernel there.
 """
 
 from collections.abc import Callable
 from dataclasses import dataclass
 
 from sgemm_lab.errors import LabError
-from sgemm_lab.gemm.dispatch.work import carried_over, distance, is_aligned
+from sgemm_lab.gemm.dispatch.work import distance, extrapolated, is_aligned
 from sgemm_lab.kernel import Kernel, Size, book_kernel
 from sgemm_lab.records.dispatch_table import Point, Table
 
 
 @dataclass(frozen=True)
 class Choice:
-    """A kernel for a size, and what the table foretells of it."""
+    """A kernel for a size, with its predicted time."""
 
     kernel: Kernel
     seconds: float
-    """Prediction for the table's GPU."""
+    """Predicted for the table's GPU."""
 
 
 class Picker:
-    """A table, ready to be asked. Answers are kept, so a second question costs nothing."""
+    """Kernel selection by a table. Results are cached."""
 
     def __init__(
         self, table: Table, sms: int, usable: Callable[[Kernel], bool] = lambda _: True
     ) -> None:
-        """Read a table for a GPU of so many SMs, on which the kernels that are ``usable`` run.
+        """Read a table.
+
+        Args:
+            table: of this or a similar GPU.
+            sms: number of SMs of the GPU.
+            usable: whether a kernel runs on the GPU.
 
         Raises:
             LabError: none of the table's kernels is usable.
@@ -50,7 +53,7 @@ class Picker:
         self._refuse_empty()
 
     def drop(self, kernel: Kernel) -> None:
-        """Choose this kernel no more: it turned out not to run on the GPU.
+        """Remove a kernel that does not run on the GPU.
 
         Raises:
             LabError: it was the last one.
@@ -65,14 +68,14 @@ class Picker:
     def _refuse_empty(self) -> None:
         if not self._by_size:
             raise LabError(
-                f"Of the kernels tuned on {self._gpu} none runs on this GPU. "
-                "Make a table of its own with 'sgemm-lab tune'."
+                f"None of the kernels tuned on {self._gpu} runs on this GPU. "
+                "Make a table for this GPU with 'sgemm-lab tune'."
             )
 
     def pick(self, m: int, n: int, k: int, *, aligned: bool | None = None) -> Choice:
         """Return the kernel for a product of M, N, K, each 1 or more.
 
-        ``aligned`` says whether float4 can read the matrices; by default the size tells.
+        ``aligned``: whether float4 can read the matrices; by default derived from the size.
         """
         size = (m, n, k)
         aligned = is_aligned(size) if aligned is None else aligned
@@ -85,13 +88,13 @@ class Picker:
         found = (
             Choice(
                 self._kernels[name],
-                carried_over(point.seconds, self._kernels[name], near, size, self._sms),
+                extrapolated(point.seconds, self._kernels[name], near, size, self._sms),
             )
             for name, point in self._by_size[near].items()
         )
         return min(found, key=lambda choice: choice.seconds)
 
     def _nearest(self, size: Size, aligned: bool) -> Size:
-        """Return the nearest measured size of the same alignment, else of the other."""
+        """Return the nearest measured size, if possible of the same alignment."""
         alike = [other for other in self._by_size if is_aligned(other) == aligned]
         return min(alike or self._by_size, key=lambda other: distance(size, other))

@@ -1,4 +1,4 @@
-"""``matmul``: the product of two CuPy arrays by the fastest of the book's kernels."""
+"""``matmul``: multiply two CuPy arrays with the fastest of the book's kernels."""
 
 import threading
 import warnings
@@ -16,7 +16,7 @@ from sgemm_lab.cuda.launch import (
     require_gpu,
 )
 from sgemm_lab.errors import LabError
-from sgemm_lab.gemm.dispatch.fits_on_sm import no_room
+from sgemm_lab.gemm.dispatch.fits_on_sm import fit_refusal
 from sgemm_lab.gemm.dispatch.pick import Picker
 from sgemm_lab.gemm.dispatch.work import is_aligned
 from sgemm_lab.kernel import Kernel, Size
@@ -26,18 +26,18 @@ from sgemm_lab.records.dispatch_table import Table, load_tables, nearest_table
 from sgemm_lab.records.gpu_record import Device
 
 _ANY_SIZE = (256, 256, 256)
-"""Where it is asked whether a kernel's blocks fit on the GPU; a size is as good as another."""
+"""Size of the test whether a kernel's blocks fit on the GPU; the result does not depend on it."""
 
 
 def matmul(
     a: Any, b: Any, out: Any = None, product_of: Callable[[Size], Product] | None = None
 ) -> Any:
-    """Return a·b; ``sgemm_lab.matmul`` tells of arrays, copies and streams.
+    """Return a·b; ``sgemm_lab.matmul`` documents arrays, copies and streams.
 
-    ``product_of`` gives what multiplies at M, N, K; by default it is the dispatcher.
+    ``product_of`` returns the product for M, N, K; by default the dispatcher.
 
     Raises:
-        LabError: an array does not fit, there is no GPU or no compiler, or no kernel runs on it.
+        LabError: an array does not fit, there is no GPU or compiler, or no kernel runs on the GPU.
     """
     cupy = require_gpu()
     m, n, k = _size(cupy, a, b)
@@ -58,23 +58,23 @@ def matmul(
 
 
 class GpuDispatcher:
-    """The dispatcher of one GPU: a table, and the kernels that it has loaded."""
+    """The dispatcher of one GPU: a table, and the loaded kernels."""
 
     def __init__(self, device: Device, table: Table) -> None:
-        """Read the table, which may be another GPU's: a warning says so, once.
+        """Read the table. A table of another GPU causes a warning.
 
         Raises:
             LabError: none of its kernels runs on this GPU.
         """
         if table.gpu.name != device.name:
-            warnings.warn(nearest_words(device, table), stacklevel=5)
+            warnings.warn(nearest_table_warning(device, table), stacklevel=5)
         self._compute_capability = device.compute_capability
-        self._picker = Picker(table, device_sms(), _runs_here)
+        self._picker = Picker(table, device_sms(), _is_supported)
         self._loaded: dict[str, LoadedKernel] = {}
         self._lock = threading.Lock()
 
     def __call__(self, a: Any, b: Any, c: Any) -> None:
-        """Compute c = a·b for float32 matrices on the GPU, row-major, none of them empty.
+        """Compute c = a·b for non-empty row-major float32 matrices on the GPU.
 
         Raises:
             LabError: the kernel cannot be compiled or launched.
@@ -84,18 +84,18 @@ class GpuDispatcher:
         self._load((m, n, k), aligned)(a, b, c)
 
     def kernel_for(self, size: Size) -> Kernel:
-        """Return the kernel that it takes for M, N, K where CuPy allocated the matrices."""
+        """Return the kernel for M, N, K and matrices that CuPy allocated."""
         return self._load(size, is_aligned(size)).kernel
 
     def _load(self, size: Size, aligned: bool) -> LoadedKernel:
-        """Return the kernel for a size, loaded; one that finds no room on an SM is passed over."""
+        """Load the kernel for a size; skip kernels that do not fit on an SM."""
         with self._lock:
             while True:
                 kernel = self._picker.pick(*size, aligned=aligned).kernel
                 if kernel.name in self._loaded:
                     return self._loaded[kernel.name]
                 loaded = LoadedKernel(kernel)
-                if no_room(kernel, loaded.compiled, self._compute_capability, size) is None:
+                if fit_refusal(kernel, loaded.compiled, self._compute_capability, size) is None:
                     self._loaded[kernel.name] = loaded
                     return loaded
                 self._picker.drop(kernel)
@@ -103,7 +103,7 @@ class GpuDispatcher:
 
 @lru_cache(maxsize=16)
 def dispatcher(_device_id: int) -> GpuDispatcher:
-    """Return the dispatcher of the current GPU, whose number is given; made at its first product.
+    """Return the dispatcher of the current GPU, whose number is the cache key.
 
     Raises:
         LabError: there is no table, or none of its kernels runs on this GPU.
@@ -112,15 +112,15 @@ def dispatcher(_device_id: int) -> GpuDispatcher:
     return GpuDispatcher(device, nearest_table(device, load_tables()))
 
 
-def nearest_words(device: Device, table: Table) -> str:
-    """Say that a GPU has no table of its own, and whose is used."""
+def nearest_table_warning(device: Device, table: Table) -> str:
+    """Return the warning that a GPU has no table of its own."""
     return (
-        f"No kernels were tuned on {device.name}: matmul chooses as was measured on "
-        f"{table.gpu.name}, the GPU most like it. 'sgemm-lab tune' makes a table of its own."
+        f"No kernels were tuned on {device.name}: matmul uses the table of {table.gpu.name}, the "
+        "most similar GPU. 'sgemm-lab tune' makes a table for this GPU."
     )
 
 
-def _runs_here(kernel: Kernel) -> bool:
+def _is_supported(kernel: Kernel) -> bool:
     return suits(kernel, device_target()) and fits(kernel, _ANY_SIZE)
 
 
@@ -141,7 +141,7 @@ def _check(cupy: Any, name: str, array: Any) -> None:
     if array.device.id != here:
         raise LabError(
             f"{name} is on GPU {array.device.id}, and the current one is GPU {here}. "
-            f"Work there with 'with {name}.device:'."
+            f"Make it current with 'with {name}.device:'."
         )
 
 
@@ -154,14 +154,14 @@ def _check_out(cupy: Any, out: Any, shape: tuple[int, int]) -> None:
         )
     if not out.flags.c_contiguous:
         raise LabError(
-            "out is not stored row by row without gaps (it is a transposed or sliced view). "
-            "Give an array from cupy.empty, or leave out away."
+            "out is not C-contiguous (it is a transposed or sliced view). "
+            "Give an array from cupy.empty, or omit out."
         )
 
 
 def _refuse_overlap(a: Any, b: Any, out: Any) -> None:
-    """Raise a LabError where the result would be written over what is still to be read."""
+    """Raise a LabError if ``out`` overlaps an input."""
     first, end = out.data.ptr, out.data.ptr + out.nbytes
     for name, array in (("a", a), ("b", b)):
         if array.data.ptr < end and first < array.data.ptr + array.nbytes:
-            raise LabError(f"out shares memory with {name}. Give it memory of its own.")
+            raise LabError(f"out shares memory with {name}. Give a separate array.")

@@ -1,29 +1,29 @@
-"""What records let expect of one kernel at a size."""
+"""Predict the time of one kernel at a size from its record."""
 
 import statistics
 
-from sgemm_lab.gemm.dispatch.search import REACH
-from sgemm_lab.gemm.dispatch.work import carried_over, distance, is_aligned
+from sgemm_lab.gemm.dispatch.search import MAX_DISTANCE
+from sgemm_lab.gemm.dispatch.work import distance, extrapolated, is_aligned
 from sgemm_lab.kernel import Kernel, Size
 from sgemm_lab.records.gpu_record import Record
 
 
-def recorded_seconds(kernel: Kernel, size: Size, record: Record, sms: int) -> float | None:
-    """Return what the nearest recorded size lets expect of a kernel; None where none is near.
+def predicted_from_record(kernel: Kernel, size: Size, record: Record, sms: int) -> float | None:
+    """Return seconds extrapolated from the nearest recorded size, or None if none is near.
 
     Args:
-        kernel: of today's book.
+        kernel: whose source is looked up.
         size: M, N, K.
         record: of the GPU.
-        sms: how many SMs the GPU has.
+        sms: number of SMs of the GPU.
     """
     near = [
         score
         for score in record.scores_of(kernel)
-        if is_aligned(score.size) == is_aligned(size) and distance(score.size, size) <= REACH
+        if is_aligned(score.size) == is_aligned(size) and distance(score.size, size) <= MAX_DISTANCE
     ]
     if not near:
         return None
     score = min(near, key=lambda score: distance(score.size, size))
     seconds = statistics.median(score.measurement.seconds)
-    return carried_over(seconds, kernel, score.size, size, sms)
+    return extrapolated(seconds, kernel, score.size, size, sms)

@@ -1,10 +1,10 @@
-"""Search for the fastest kernel at each size: cheap questions first, the GPU last.
+"""Search for the fastest kernel at each size, with cheap tests before measurements.
 
-At every size the candidates stand in the order of what is expected of them, best first. One is
-measured only if it compiles without spills, fits on an SM, could by its bound beat the best
-measured so far, and was not far behind at the nearest size at which it was measured. Its C,
-poisoned with NaN, must be right before its time counts. Every point is on disk before the next is
-measured; a point that is there already is not measured again.
+At each size the candidates are sorted by expected speed. A candidate is measured only if it
+compiles without spills, fits on an SM, could beat the best measurement so far by its bound, and was
+not much slower than the best at the nearest size where it was measured. Its C, filled with NaN
+first, must be correct. Each point is written before the next measurement; existing points are
+reused.
 """
 
 import time
@@ -12,31 +12,32 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
-from sgemm_lab.gemm.dispatch.work import carried_over, distance, is_aligned
+from sgemm_lab.gemm.dispatch.work import distance, extrapolated, is_aligned
 from sgemm_lab.kernel import Kernel, Size
 from sgemm_lab.models.bound import CLOCK_TOLERANCE
 from sgemm_lab.records.dispatch_table import Point, Table
 from sgemm_lab.text import plural, size_text
 
-HOPELESS = 3.0
-"""A candidate whose first launch takes so many times as long as the best is not measured."""
+TOO_SLOW_FACTOR = 3.0
+"""A candidate whose first launch takes this many times the best time is not measured."""
 
-BEHIND = 1.5
-"""A candidate is not measured where its nearest point lets expect so many times the best's time;
-for each unit of distance (``work.distance``) as many times more: what is far foretells little."""
+PRUNE_FACTOR = 1.5
+"""A candidate is not measured if the time extrapolated from its nearest point exceeds this many
+times the best. The factor is raised to 1 + distance (``work.distance``), since distant points
+predict less."""
 
-REACH = 3.0
-"""How far away that point may be: a doubling of M, of N or of K is 1."""
+MAX_DISTANCE = 3.0
+"""Largest distance of that point; a doubling of M, N or K is 1."""
 
-SHORT = 1e-3
-"""Seconds of a launch up to which measuring costs less than being mistaken by a single launch."""
+SHORT_LAUNCH = 1e-3
+"""Launches up to this many seconds are always measured, since one launch is not reliable."""
 
 Progress = Callable[[str], None]
 
 
 @dataclass(frozen=True)
 class Timing:
-    """Medians of a candidate and of cuBLAS, in turns. Seconds per launch."""
+    """Interleaved medians of a candidate and of cuBLAS, in seconds per launch."""
 
     seconds: float
     cublas_seconds: float
@@ -44,38 +45,38 @@ class Timing:
 
 
 class Bench(Protocol):
-    """What the search asks of a GPU. Tests give one that pretends."""
+    """Interface of the search to a GPU."""
 
     def refusal(self, kernel: Kernel, size: Size) -> str | None:
-        """Say in a sentence why a candidate cannot run at a size, or is not worth it."""
+        """Return why a candidate cannot run at a size or spills registers; None if it can run."""
 
     def predicted_gflops(self, kernel: Kernel, size: Size) -> float:
-        """Return what the models let a candidate reach at most."""
+        """Return the upper bound of a candidate's speed."""
 
     def first_launch(self, kernel: Kernel, size: Size) -> float:
-        """Multiply into a poisoned C, judge it, and return the seconds of one more launch.
+        """Multiply into a C of NaN, check it, and return the seconds of a second launch.
 
         Raises:
             WrongProductError: C is wrong.
         """
 
     def measure(self, kernel: Kernel, size: Size) -> Timing:
-        """Measure a candidate in turns with cuBLAS."""
+        """Measure a candidate, interleaved with cuBLAS."""
 
 
 class WrongProductError(Exception):
-    """A candidate's C is wrong. The message is a sentence."""
+    """A candidate's C is wrong."""
 
 
 class Store(Protocol):
-    """Where points go."""
+    """Storage of points."""
 
     @property
     def table(self) -> Table:
-        """All points so far, those of earlier searches too."""
+        """All points, including those of earlier searches."""
 
     def add(self, point: Point) -> None:
-        """Keep a point, on disk."""
+        """Write a point to disk."""
 
     def end(self) -> None:
         """Mark the search as complete."""
@@ -83,22 +84,22 @@ class Store(Protocol):
 
 @dataclass
 class Summary:
-    """What a search did."""
+    """Result of a search."""
 
     measured: int = 0
     known: int = 0
-    """Points that an earlier search had measured."""
+    """Points of earlier searches."""
     skipped: int = 0
-    """Candidates that the models or the first launch ruled out."""
+    """Candidates ruled out by the models or the first launch."""
     faults: list[str] = field(default_factory=list)
-    """What was wrong with the products of candidates that were left out, a sentence each."""
+    """A message for each candidate with a wrong product."""
     complete: bool = True
 
     @property
     def text(self) -> str:
         """The summary as a sentence."""
-        ended = "complete" if self.complete else "stopped before its end; call it again to go on"
-        wrong = f" {plural(len(self.faults), 'product')} came out wrong." if self.faults else ""
+        ended = "complete" if self.complete else "incomplete; run it again to continue"
+        wrong = f" {plural(len(self.faults), 'product')} wrong." if self.faults else ""
         return (
             f"{plural(self.measured, 'point')} measured, {self.known:,} known before, "
             f"{self.skipped:,} ruled out unmeasured.{wrong} The search is {ended}."
@@ -116,47 +117,47 @@ def search(
     progress: Progress = lambda _: None,
     clock: Callable[[], float] = time.monotonic,
 ) -> Summary:
-    """Measure what is worth it, size by size, and keep every point.
+    """Measure the promising candidates, size by size, and store every point.
 
     Args:
         kernels: the candidates.
         sizes: M, N, K of each product.
         bench: the GPU.
-        store: where points go, and what is known.
-        everything: measure also what the bound rules out, to see how good the bound is.
+        store: for points; its existing points are reused.
+        everything: measure also ruled-out candidates, to evaluate the bound.
         seconds: time limit; the point in progress is finished.
-        progress: is told in a line what is done.
-        clock: tells the time, in seconds.
+        progress: called with a line of text before each measurement.
+        clock: returns the time in seconds.
     """
     sizes, summary = list(sizes), Summary()
-    hopeless: dict[str, list[Size]] = {}
+    too_slow: dict[str, list[Size]] = {}
     end = None if seconds is None else clock() + seconds
     for number, size in enumerate(sizes, 1):
         known = {(p.kernel, p.fingerprint): p for p in store.table.at(size)}
-        ranked = _ranked(kernels, size, bench, store.table, hopeless, summary)
+        ranked = _ranked(kernels, size, bench, store.table, too_slow, summary)
         best: float | None = None
-        for place, hope in enumerate(ranked, 1):
+        for place, candidate in enumerate(ranked, 1):
             if end is not None and clock() >= end:
                 summary.complete = False
                 return summary
-            point = known.get((hope.kernel.name, hope.kernel.fingerprint))
+            point = known.get((candidate.kernel.name, candidate.kernel.fingerprint))
             if point is not None:
                 summary.known += 1
-            elif best is not None and not everything and hope.is_ruled_out_by(best):
+            elif best is not None and not everything and candidate.is_ruled_out_by(best):
                 summary.skipped += 1
             else:
                 so_far = f"; best {best:,.0f} GFLOP/s" if best else ""
                 progress(
                     f"size {number} of {len(sizes)}, {size_text(size)}: candidate {place} of "
-                    f"{len(ranked)}, {hope.kernel.name}{so_far}"
+                    f"{len(ranked)}, {candidate.kernel.name}{so_far}"
                 )
                 try:
-                    point = _measured(hope.kernel, size, hope.bound, best, bench, summary)
+                    point = _measured(candidate.kernel, size, candidate.bound, best, bench, summary)
                     if point is not None:
                         store.add(point)
-                except _HopelessError:
+                except _TooSlowError:
                     summary.skipped += 1
-                    hopeless.setdefault(hope.kernel.name, []).append(size)
+                    too_slow.setdefault(candidate.kernel.name, []).append(size)
             if point is not None:
                 best = max(best or 0.0, point.gflops)
     store.end()
@@ -164,31 +165,31 @@ def search(
 
 
 @dataclass(frozen=True)
-class _Hope:
-    """What is expected of a candidate at a size, in GFLOP/s."""
+class _Candidate:
+    """A kernel at a size with its expected speed in GFLOP/s."""
 
     kernel: Kernel
     bound: float
-    """What the models let it reach at most."""
-    carried_over: float | None
-    """What the nearest point at which it was measured lets expect; None where none is near."""
+    """Upper bound from the models."""
+    extrapolated: float | None
+    """Extrapolated from the nearest measured point; None if none is near."""
     away: float = 0.0
-    """How far away that point is."""
+    """Distance of that point."""
 
     @property
     def expected(self) -> float:
-        """The one that is known best."""
-        return self.bound if self.carried_over is None else min(self.bound, self.carried_over)
+        """The best estimate."""
+        return self.bound if self.extrapolated is None else min(self.bound, self.extrapolated)
 
     def is_ruled_out_by(self, best: float) -> bool:
-        """Whether it need not be measured where another candidate has reached ``best`` GFLOP/s."""
-        trusted = BEHIND ** (1 + self.away)
-        behind = self.carried_over is not None and self.carried_over * trusted < best
-        return behind or self.bound * (1 + CLOCK_TOLERANCE) < best
+        """Whether another candidate's ``best`` GFLOP/s makes a measurement unnecessary."""
+        factor = PRUNE_FACTOR ** (1 + self.away)
+        slower = self.extrapolated is not None and self.extrapolated * factor < best
+        return slower or self.bound * (1 + CLOCK_TOLERANCE) < best
 
 
-class _HopelessError(Exception):
-    """A candidate's first launch took far longer than the best one takes."""
+class _TooSlowError(Exception):
+    """A candidate's first launch took much longer than the best time."""
 
 
 def _ranked(
@@ -196,32 +197,39 @@ def _ranked(
     size: Size,
     bench: Bench,
     table: Table,
-    hopeless: Mapping[str, Iterable[Size]],
+    too_slow: Mapping[str, Iterable[Size]],
     summary: Summary,
-) -> list[_Hope]:
-    """Return the candidates that can run at a size: those measured nearby first, the best first.
+) -> list[_Candidate]:
+    """Return the candidates that can run at a size, fastest first, those measured nearby first.
 
-    Whoever was hopeless at a size nearby is none of them: where a launch is long, trying it once
-    more can take minutes.
+    Kernels that were too slow at a nearby size are skipped, because one long launch can take
+    minutes.
     """
     m, n, k = size
     points: dict[str, list[Point]] = {}
     for point in table.points:
-        if is_aligned(point.size) == is_aligned(size) and distance(point.size, size) <= REACH:
+        if (
+            is_aligned(point.size) == is_aligned(size)
+            and distance(point.size, size) <= MAX_DISTANCE
+        ):
             points.setdefault(point.kernel, []).append(point)
     found = []
     for kernel in kernels:
-        tried = hopeless.get(kernel.name, ())
-        if any(distance(other, size) <= REACH for other in tried) or bench.refusal(kernel, size):
+        tried = too_slow.get(kernel.name, ())
+        if any(distance(other, size) <= MAX_DISTANCE for other in tried) or bench.refusal(
+            kernel, size
+        ):
             summary.skipped += 1
             continue
         bound, expected, away = bench.predicted_gflops(kernel, size), None, 0.0
         if near := points.get(kernel.name):
             point = min(near, key=lambda point: distance(point.size, size))
-            time_ = carried_over(point.seconds, kernel, point.size, size, table.gpu.sms)
+            time_ = extrapolated(point.seconds, kernel, point.size, size, table.gpu.sms)
             expected, away = 2 * m * n * k / time_ / 1e9, distance(point.size, size)
-        found.append(_Hope(kernel, bound, expected, away))
-    return sorted(found, key=lambda hope: (hope.carried_over is None, -hope.expected))
+        found.append(_Candidate(kernel, bound, expected, away))
+    return sorted(
+        found, key=lambda candidate: (candidate.extrapolated is None, -candidate.expected)
+    )
 
 
 def _measured(
@@ -232,20 +240,20 @@ def _measured(
     bench: Bench,
     summary: Summary,
 ) -> Point | None:
-    """Judge a candidate, then measure it; None where it is wrong.
+    """Check a candidate, then measure it; None if its product is wrong.
 
     Raises:
-        _HopelessError: its first launch took far longer than the best one takes.
+        _TooSlowError: its first launch took much longer than the best time.
     """
     m, n, k = size
     try:
         first = bench.first_launch(kernel, size)
     except WrongProductError as fault:
-        summary.faults.append(f"{kernel.name} is left out at {size_text(size)}: {fault}")
+        summary.faults.append(f"{kernel.name} is excluded at {size_text(size)}: {fault}")
         return None
-    slow = best is not None and 2 * m * n * k / first / 1e9 * HOPELESS < best
-    if slow and first > SHORT:
-        raise _HopelessError
+    slow = best is not None and 2 * m * n * k / first / 1e9 * TOO_SLOW_FACTOR < best
+    if slow and first > SHORT_LAUNCH:
+        raise _TooSlowError
     timing = bench.measure(kernel, size)
     summary.measured += 1
     return Point(
@@ -255,5 +263,5 @@ def _measured(
 
 
 def _rounded(number: float) -> float:
-    """Return a number to five digits, as records keep them."""
+    """Round to five significant digits."""
     return float(f"{number:.5g}")

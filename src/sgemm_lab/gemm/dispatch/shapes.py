@@ -1,4 +1,4 @@
-"""The sizes of the dispatcher: those that it is judged by, and those that a search measures."""
+"""Sizes of the dispatcher: for evaluation, and for searches."""
 
 from sgemm_lab.kernel import Size
 
@@ -27,18 +27,18 @@ FORTY_SHAPES: tuple[Size, ...] = (
     (1, 4096, 4096), (1, 16384, 16384), (1, 1000, 1000),
     (4096, 1, 4096), (16384, 1, 16384), (1000, 1, 1000),
 )  # fmt: skip
-"""Forty shapes that were fixed before the dispatcher was written. No search measures one."""
+"""Forty evaluation shapes, fixed before the dispatcher was written and excluded from searches."""
 
 SEARCHED: tuple[Size, ...] = (
     *SQUARES,
     (128, 128, 128), (384, 384, 384), (640, 640, 640), (768, 768, 768), (1280, 1280, 1280),
     (1536, 1536, 1536), (2560, 2560, 2560), (6144, 6144, 6144),
-    # Odd, so that no row of A or B begins where a float4 can be read.
+    # Odd, so that rows of A and B are not float4-aligned.
     (125, 125, 125), (251, 251, 251), (381, 381, 381), (507, 507, 507), (637, 637, 637),
     (765, 765, 765), (1019, 1019, 1019), (1279, 1279, 1279), (1533, 1533, 1533),
     (2043, 2043, 2043), (2557, 2557, 2557), (3069, 3069, 3069), (4091, 4091, 4091),
     (8187, 8187, 8187),
-    # A little more than whole tiles, so that the last ones are nearly empty.
+    # Slightly more than whole tiles, so that edge tiles are nearly empty.
     (261, 261, 261), (517, 517, 517), (1031, 1031, 1031), (2055, 2055, 2055), (4103, 4103, 4103),
     (131, 2053, 1027),
     # Between square and narrow.
@@ -64,5 +64,4 @@ SEARCHED: tuple[Size, ...] = (
     (4096, 4, 4096), (4096, 16, 4096), (4096, 32, 4096), (4096, 64, 4096), (4093, 15, 4095),
     (1023, 1, 1021), (6141, 1, 6143),
 )  # fmt: skip
-"""Sizes that a search measures where none are named: squares, and a few of each class of shapes,
-with rows that a float4 can read and without."""
+"""Default sizes of a search: squares, and a few of each class of shapes, aligned and unaligned."""

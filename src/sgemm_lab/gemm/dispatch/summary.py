@@ -1,4 +1,4 @@
-"""What many shapes come to: the geometric mean and the least share of cuBLAS; rank correlation."""
+"""Statistics over many shapes: geometric mean and minimum share of cuBLAS; rank correlation."""
 
 import statistics
 from collections.abc import Iterable, Sequence
@@ -12,53 +12,53 @@ from sgemm_lab.records.store import scores
 
 
 @dataclass(frozen=True)
-class Forty:
-    """The dispatcher over the forty shapes on one GPU, beside cuBLAS."""
+class FortyShapes:
+    """Scores of the dispatcher at the forty shapes on one GPU."""
 
     scores: tuple[Score, ...]
-    """In the order of the shapes; those that are not measured are missing."""
+    """In the order of the shapes, without those not measured."""
 
     @property
     def missing(self) -> tuple[Size, ...]:
-        """The shapes that are not measured."""
-        known = {score.size for score in self.scores}
-        return tuple(size for size in FORTY_SHAPES if size not in known)
+        """The shapes without a measurement."""
+        measured = {score.size for score in self.scores}
+        return tuple(size for size in FORTY_SHAPES if size not in measured)
 
     @property
     def geometric_mean(self) -> float:
-        """The geometric mean of the shares of cuBLAS."""
+        """Geometric mean of the speeds relative to cuBLAS."""
         return statistics.geometric_mean(score.share for score in self.scores)
 
     @property
     def least(self) -> Score:
-        """The score with the least share of cuBLAS."""
+        """The score with the smallest speed relative to cuBLAS."""
         return min(self.scores, key=lambda score: score.share)
 
 
-def forty(record: Record) -> Forty:
+def forty(record: Record) -> FortyShapes:
     """Return the latest scores of the dispatcher at the forty shapes.
 
     Raises:
         LabError: none was measured.
     """
     found = {score.size: score for score in scores([record]) if score.kernel == MATMUL}
-    known = tuple(found[size] for size in FORTY_SHAPES if size in found)
-    if not known:
+    measured = tuple(found[size] for size in FORTY_SHAPES if size in found)
+    if not measured:
         raise LabError(
             f"The forty shapes were not measured on {record.gpu.name}. "
             "Run 'sgemm-lab shapes' on a GPU."
         )
-    return Forty(known)
+    return FortyShapes(measured)
 
 
 def rank_correlation(one: Sequence[float], other: Sequence[float]) -> float:
-    """Return Spearman's rank correlation: 1 where both rank alike, -1 where one reverses the other.
+    """Return Spearman's rank correlation: 1 for equal order, -1 for reversed order.
 
     It is Pearson's correlation of the ranks; equal values share the mean of their ranks. Source:
     C. Spearman, "The proof and measurement of association between two things", 1904.
 
     Raises:
-        LabError: fewer than two pairs, or all values of a side are equal: no order to compare.
+        LabError: fewer than two pairs, or all values of a side are equal.
     """
     if len(one) < 2 or len(set(one)) < 2 or len(set(other)) < 2:
         raise LabError("A rank correlation needs two pairs, and different values on both sides.")
@@ -67,7 +67,7 @@ def rank_correlation(one: Sequence[float], other: Sequence[float]) -> float:
 
 def _ranks(values: Iterable[float]) -> list[float]:
     ordered = sorted(values := list(values))
-    # The first and the last place of a value among the ordered ones, in the middle.
+    # The mean of the first and the last position of each value.
     first = {value: place for place, value in reversed(list(enumerate(ordered)))}
     last = {value: place for place, value in enumerate(ordered)}
     return [(first[value] + last[value]) / 2 for value in values]

@@ -1,4 +1,4 @@
-"""A plan run on a GPU: the passes of ``additions.cu``, and the book's own product of leaves."""
+"""Run a Strassen plan on a GPU: the passes of ``additions.cu``, and a product for the leaves."""
 
 from collections.abc import Callable
 from functools import lru_cache
@@ -41,39 +41,39 @@ TARGETS = {
     "A": ("A11", "A12", "A22", "S1", "S2", "S3", "S4"),
     "B": ("B11", "B21", "B22", "T1", "T2", "T3", "T4"),
 }
-"""What the passes over A and over B can write, in the order of their arguments."""
+"""Outputs of the passes over A and over B, in the order of their arguments."""
 
 _JOINED = tuple(sorted(one.name for one in PRODUCTS))
 
 BLOCK = (32, 4)
 """Threads along a row, each with a float4, and rows."""
 _MOST_BLOCKS_DOWN = 4096
-"""Beyond these, a block takes several rows, one after the other."""
+"""With more rows, blocks loop over rows."""
 
 _NOTHING, _STORE, _ADD, _SUBTRACT = range(4)
-"""As ``additions.cu`` has them."""
+"""Constants of ``additions.cu``."""
 
 Leaf = Callable[[Any, Any, Any], None]
-"""Computes c = a·b of contiguous float32 matrices on the GPU."""
+"""Computes c = a·b for contiguous float32 matrices on the GPU."""
 
 
 class GpuProduct:
-    """C = A·B by a plan, on the current GPU and on the stream that is current in a call.
+    """C = A·B by a plan, on the current GPU and the current stream.
 
-    It holds the plan's workspace as long as it lives, so two calls of it must not overlap. Once it
-    was called, it allocates nothing, and a CUDA graph can capture it.
+    It owns the plan's workspace, so two calls must not overlap. After the first call it allocates
+    nothing, so a CUDA graph can capture it.
     """
 
     def __init__(self, plan: Plan, leaf: Leaf | None = None, work: Any = None) -> None:
-        """Compile the passes and take the workspace: ``plan.workspace_bytes`` of the GPU's memory.
+        """Compile the passes and allocate ``plan.workspace_bytes`` on the GPU.
 
         Args:
             plan: of any size and levels.
-            leaf: the product of leaves; None: the fastest of the book's kernels.
-            work: a workspace that is there already, float32, of the plan's length or more.
+            leaf: the product for the leaves; None: the dispatcher.
+            work: an existing float32 workspace, at least as long as the plan's.
 
         Raises:
-            LabError: no GPU, no compiler, or no room for the workspace.
+            LabError: no GPU, no compiler, or not enough memory.
         """
         self._cupy = require_gpu()
         self.plan = plan
@@ -91,17 +91,17 @@ class GpuProduct:
         self._run(a, b, c, adds=True, multiplies=True)
 
     def only_additions(self, a: Any, b: Any, c: Any) -> None:
-        """Do the passes alone, to see how long they take. C is then no product."""
+        """Run only the passes, for timing. C is not the product."""
         self._run(a, b, c, adds=True, multiplies=False)
 
     def only_products(self, a: Any, b: Any, c: Any) -> None:
-        """Do the leaves' products alone, of whatever the workspace holds."""
+        """Run only the leaf products on the workspace's content, for timing."""
         self._run(a, b, c, adds=False, multiplies=True)
 
     def _run(self, a: Any, b: Any, c: Any, *, adds: bool, multiplies: bool) -> None:
         size = check_arrays(self._cupy, a, b, c)
         if size != self.plan.size:
-            raise LabError(f"The plan is for M, N, K = {self.plan.size}, and these are {size}.")
+            raise LabError(f"The plan is for M, N, K = {self.plan.size}, not {size}.")
         places = {"A": a, "B": b, "C": c, "work": self._work}
         for step in self.plan.steps:
             if isinstance(step, Multiply):
@@ -125,22 +125,22 @@ class GpuProduct:
         self._passes[entry]((across, min(down, _MOST_BLOCKS_DOWN)), BLOCK, given)
 
     def _workspace(self) -> Any:
-        wanted = self.plan.workspace_bytes
+        size = self.plan.workspace_bytes
         try:
-            return self._cupy.empty(wanted // FLOAT_BYTES, dtype="float32")
+            return self._cupy.empty(size // FLOAT_BYTES, dtype="float32")
         except self._cupy.cuda.memory.OutOfMemoryError:
             raise LabError(
-                f"The GPU's memory has no room for a workspace of {bytes_moved_text(wanted)}. "
+                f"The GPU's memory cannot hold a workspace of {bytes_moved_text(size)}. "
                 "Set a smaller limit, or take fewer levels."
             ) from None
 
 
 Argument = View | int | None
-"""Of a pass: where a matrix begins, a whole number, or no matrix."""
+"""Argument of a pass: a matrix, an integer, or a null pointer."""
 
 
 def launch_of(step: Addition) -> tuple[str, tuple[Argument, ...]]:
-    """Return which entry of ``additions.cu`` does a pass, and what it is given."""
+    """Return the entry of ``additions.cu`` for a pass, and its arguments."""
     if isinstance(step, Factors):
         targets = dict(step.targets)
         given = (*_part(step.source, step.half), *map(targets.get, TARGETS[step.matrix]))
@@ -161,13 +161,13 @@ def launch_of(step: Addition) -> tuple[str, tuple[Argument, ...]]:
 
 @lru_cache(maxsize=16)
 def load_pass(_device_id: int, entry: str) -> Any:
-    """Compile the additions for the current GPU, whose number is given; return ``entry``.
+    """Compile the additions for the current GPU, whose number is the cache key; return ``entry``.
 
     Raises:
         LabError: no GPU, or no compiler.
     """
     text = SOURCE.read_text(encoding="utf-8")
-    # All entries are in one piece of machine code, which is compiled once.
+    # All entries are in one cubin, which is compiled once.
     compiled = compile_source(text, SOURCE.name, device_target(), ENTRIES[0])
     return load_function(compiled, entry)
 
@@ -177,6 +177,6 @@ def _part(whole: View, half: Shape) -> tuple[Argument, ...]:
 
 
 def _matrix(places: dict[str, Any], view: View) -> Any:
-    """Return a contiguous matrix as an array of its own."""
+    """Return a contiguous matrix as an array."""
     flat = places[view.place].reshape(-1)
     return flat[view.offset : view.offset + view.elements].reshape(view.rows, view.columns)

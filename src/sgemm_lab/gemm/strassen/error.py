@@ -1,4 +1,4 @@
-"""How the error of C grows with the levels: a bound, what to expect, and how it is measured."""
+"""Error of Strassen's product by number of levels: bound, expected growth, measurement."""
 
 from collections.abc import Sequence
 from math import sqrt
@@ -9,10 +9,10 @@ from sgemm_lab.gemm.strassen.winograd import PRODUCTS, QUADRANTS, terms
 
 
 def bound(n: int, levels: int) -> float:
-    """Return a bound of max|error of C| / (max|A|·max|B|) of an n×n product.
+    """Return a bound of max|C − A·B| / (max|A|·max|B|) of an n×n product.
 
-    Without a level n²·u. Source: N. Higham, "Accuracy and stability of numerical algorithms", 2nd
-    edition, theorem 23.3, whose terms in u² are left out; u is 2⁻²⁴.
+    It is n²·u for zero levels. Source: N. Higham, "Accuracy and stability of numerical algorithms",
+    2nd edition, theorem 23.3, without the terms in u²; u is 2⁻²⁴.
     """
     if not levels:
         return n * n * UNIT_ROUNDOFF
@@ -21,17 +21,17 @@ def bound(n: int, levels: int) -> float:
 
 
 def expected_growth() -> float:
-    """Return the factor by which a level makes the error of independent numbers around 0 larger.
+    """Return the factor by which a level increases the error, for independent inputs of mean 0.
 
-    The errors of a sum of K such products come from partial sums that grow with the square root of
-    their length, so their variance grows as K². It is proportional to the variances of the factors
-    as well: S2, a sum of three quadrants, has three times that of A. By the definition a quadrant
-    of C is two products of K/2. Here it is up to four, of factors that are larger.
+    Partial sums of K products grow with the square root of their length, so the variance of the
+    error of a sum grows as K². It is also proportional to the variances of the factors: S2, a sum
+    of three quadrants, has three times that of A. A quadrant of C is two products of K/2 by
+    definition, and here up to four, with larger factors.
     """
     weights = {one.name: len(terms(one.left)) * len(terms(one.right)) for one in PRODUCTS}
     of_quadrants = [sum(weights[name] for name, _ in terms(f"C{place}")) for place in QUADRANTS]
-    by_the_definition = 4  # one product of all of K has twice the variance of two of K/2 each
-    return sqrt(sum(of_quadrants) / len(of_quadrants) / by_the_definition)
+    by_definition = 4  # one product over all of K has twice the variance of two over K/2 each
+    return sqrt(sum(of_quadrants) / len(of_quadrants) / by_definition)
 
 
 UNIFORM, POSITIVE, NORMAL, WIDE_EXPONENTS = "uniform", "positive", "normal", "wide exponents"
@@ -41,10 +41,10 @@ INPUTS = {
     NORMAL: "normal, of mean 0 and deviation 1",
     WIDE_EXPONENTS: "±2 to a power uniform in ±10",
 }
-"""Classes of matrices, by name."""
+"""Input distributions by name."""
 
 _BAND = 4096
-"""Terms of a sum that are brought to float64 at a time."""
+"""Terms of a sum that are converted to float64 at a time."""
 
 
 def matrix(library: Any, inputs: str, shape: tuple[int, int], seed: int) -> Any:
@@ -62,11 +62,14 @@ def matrix(library: Any, inputs: str, shape: tuple[int, int], seed: int) -> Any:
 
 
 def norm_error(library: Any, a: Any, b: Any, c: Any, rows: Sequence[int]) -> float:
-    """Return ‖error‖ / ‖C‖, Frobenius norms over some rows of C, against float64.
+    """Return ‖C − A·B‖ / ‖A·B‖ in the Frobenius norm over some rows, A·B in float64.
 
     Args:
-        library: NumPy or CuPy, of which a (M×K), b (K×N) and c (M×N) are arrays.
-        rows: numbers of rows.
+        library: NumPy or CuPy, the type of the arrays.
+        a: M×K.
+        b: K×N.
+        c: M×N.
+        rows: indices of rows.
     """
     chosen = library.asarray(list(rows))
     exact = library.zeros((len(rows), c.shape[1]), dtype="float64")
@@ -78,5 +81,5 @@ def norm_error(library: Any, a: Any, b: Any, c: Any, rows: Sequence[int]) -> flo
 
 
 def sampled_rows(m: int, count: int = 64) -> list[int]:
-    """Return some rows of m, the first, the last and others evenly between, none twice."""
+    """Return up to ``count`` evenly spaced indices of m rows, the first and the last included."""
     return sorted({i * (m - 1) // max(1, count - 1) for i in range(count)})

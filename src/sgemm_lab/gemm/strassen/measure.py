@@ -1,4 +1,4 @@
-"""Measure Strassen's product on this machine's GPU: is it right, how fast, and how far off?"""
+"""Measure Strassen's product on this machine's GPU: exactness, times and errors."""
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
@@ -13,7 +13,7 @@ from sgemm_lab.files import check_writable
 from sgemm_lab.gemm.dispatch.product import dispatcher
 from sgemm_lab.gemm.strassen.engine import GpuProduct, Leaf
 from sgemm_lab.gemm.strassen.error import INPUTS, matrix, norm_error, sampled_rows
-from sgemm_lab.gemm.strassen.plan import Plan, make_plan, ways
+from sgemm_lab.gemm.strassen.plan import Plan, make_plan, schedule_choices
 from sgemm_lab.hardware import FLOAT_BYTES
 from sgemm_lab.kernel import Kernel, Size, load_kernel
 from sgemm_lab.measuring.interleaved import (
@@ -51,25 +51,25 @@ SIZES: dict[Size, int] = {
     (16384, 4096, 16384): 2,
     (32768, 32768, 4096): 2,
 }
-"""Sizes, and the most levels that are measured there."""
+"""Sizes, each with the maximum number of levels."""
 
-ALL_WAYS: dict[Size, int] = {(8192, 8192, 8192): 2, (16384, 16384, 16384): 3}
-"""Sizes at which all schedules of so many levels are measured, whatever workspace they take."""
+ALL_SCHEDULES: dict[Size, int] = {(8192, 8192, 8192): 2, (16384, 16384, 16384): 3}
+"""Sizes where all schedules of this many levels are measured, regardless of workspace."""
 
-INSIDE = "warp_groups_fp32"
-"""The kernel of tensor cores whose products the leaves are as well, where the GPU runs it."""
-INSIDE_SIZES: dict[Size, int] = {
+TENSOR_CORE_LEAF = "warp_groups_fp32"
+"""The kernel on tensor cores that is also measured as leaf, if the GPU supports it."""
+TENSOR_CORE_SIZES: dict[Size, int] = {
     (8192, 8192, 8192): 2,
     (16384, 16384, 16384): 3,
     (32768, 32768, 32768): 3,
 }
-"""Sizes, and the most levels that are measured with it."""
+"""Sizes for that leaf, each with the maximum number of levels."""
 
 ERROR_SIZES = {1024: 3, 4096: 3, 16384: 4}
-"""Extents of square matrices whose errors are measured, and the most levels."""
+"""Extents of square matrices for errors, each with the maximum number of levels."""
 
 MOST_LEVELS = 4
-"""Whose errors are measured beside those of kernels, by class of inputs and K."""
+"""Maximum number of levels in ``sgemm-lab errors``."""
 
 EXACT_SIZES: tuple[Size, ...] = (
     (1, 1, 1), (3, 5, 7), (17, 33, 9), (64, 64, 64), (1, 1000, 33), (1000, 1, 33), (127, 129, 131),
@@ -79,7 +79,7 @@ EXACT_SIZES: tuple[Size, ...] = (
 EXACT_LEVELS = 3
 
 _ROOM = 2**20
-"""Bytes that a run may take in a file: several times what the longest takes."""
+"""Disk space for a run in bytes, with a large margin."""
 
 Progress = Callable[[str], None]
 
@@ -90,18 +90,18 @@ def take_strassen_record(
     budget: Budget | None = None,
     progress: Progress = lambda _: None,
 ) -> tuple[Path, StrassenRun]:
-    """Check, measure times and errors, and keep them item by item; return the file and the run.
+    """Check products, measure times and errors, write each item; return the file and the run.
 
-    Ctrl-C leaves what was measured until then.
+    Ctrl-C ends the run; its items remain in the file.
 
     Args:
         folder: of records.
         sizes: of ``SIZES``.
-        budget: of each size; None: five samples or more, and 0.3 seconds.
-        progress: is told what is done.
+        budget: per size; None: at least five samples and 0.3 seconds.
+        progress: called with a line of text before each item.
 
     Raises:
-        LabError: no GPU, a product that is not exact, or a file that cannot be written.
+        LabError: no GPU, a product is not exact, or the file cannot be written.
     """
     check_writable(folder / STRASSEN_RECORDS.folder, _ROOM)
     base = new_run()
@@ -110,7 +110,7 @@ def take_strassen_record(
     )
     store = RunFile(STRASSEN_RECORDS, folder, current_device(), run)
     try:
-        progress("products of whole numbers at awkward sizes")
+        progress("products of whole numbers at odd sizes")
         store.put(exact=exact_products())
         for size in sizes:
             progress(f"times at {size_text(size)}")
@@ -120,36 +120,36 @@ def take_strassen_record(
             for inputs in INPUTS:
                 progress(f"errors at {n}, {INPUTS[inputs]}")
                 store.put(errors=(*store.run.errors, measure_errors(n, inputs, most)))
-        for inside in measure_inside(sizes, budget, progress):
+        for inside in measure_tensor_core_leaves(sizes, budget, progress):
             store.put(inside=(inside,))
     except KeyboardInterrupt:
-        progress("The run was stopped. What it measured is kept.")
+        progress("The run was stopped. Its measurements are in the file.")
         return store.path, store.run
     store.put(complete=True)
     return store.path, store.run
 
 
-def measure_inside(
+def measure_tensor_core_leaves(
     sizes: Sequence[Size], budget: Budget | None = None, progress: Progress = lambda _: None
 ) -> Iterator[Inside]:
-    """Measure with leaves on tensor cores, and return what there is after each item.
+    """Measure with leaves on tensor cores; yield all results so far after each item.
 
-    Nothing, with a word, where the GPU does not run the kernel.
+    Yield nothing if the GPU does not support the kernel.
 
     Raises:
-        LabError: no GPU, or a product that is not exact.
+        LabError: no GPU, or a product is not exact.
     """
-    kernel = load_kernel(INSIDE)
+    kernel = load_kernel(TENSOR_CORE_LEAF)
     if not suits(kernel, device_target()):
-        progress(f"{kernel.name} is left out: it needs {kernel.needs}.")
+        progress(f"{kernel.name} is skipped: it needs {kernel.needs}.")
         return
     leaf = LoadedKernel(kernel)
     progress(f"products of whole numbers with {kernel.name} inside")
     exact_products(leaf)
     found = Inside(kernel.name, kernel.fingerprint, kernel.arithmetic)
-    for size in (size for size in sizes if size in INSIDE_SIZES):
+    for size in (size for size in sizes if size in TENSOR_CORE_SIZES):
         progress(f"times at {size_text(size)} with {kernel.name} inside")
-        times = measure(size, inside_plans(size), kernel, budget, progress)
+        times = measure(size, tensor_core_plans(size), kernel, budget, progress)
         found = replace(found, times=(*found.times, times))
         yield found
     for n, most in ERROR_SIZES.items():
@@ -161,16 +161,16 @@ def measure_inside(
 
 
 def exact_products(leaf: Leaf | None = None) -> int:
-    """Multiply whole numbers by all schedules at awkward sizes; return how many products it were.
+    """Multiply whole numbers by all schedules at odd sizes; return the number of products.
 
-    Their sums and products are whole numbers that float32 holds, and their factors such as TF32
-    holds, so C must be right bit for bit.
+    All sums and products are integers that float32 represents, and all factors are integers that
+    TF32 represents, so C must be exact.
 
     Args:
-        leaf: the product of leaves; None: the fastest of the book's kernels in FP32.
+        leaf: the product for the leaves; None: the dispatcher in FP32.
 
     Raises:
-        LabError: one was not.
+        LabError: a product is not exact.
     """
     cupy = require_gpu()
     random = cupy.random.RandomState(seed=5)
@@ -179,7 +179,7 @@ def exact_products(leaf: Leaf | None = None) -> int:
         a, b = (random.randint(-2, 3, shape).astype("float32") for shape in ((m, k), (k, n)))
         exact = a.astype("float64") @ b.astype("float64")
         for levels in range(EXACT_LEVELS + 1):
-            for schedules in ways(levels):
+            for schedules in schedule_choices(levels):
                 c = cupy.full((m, n), cupy.nan, dtype="float32")
                 GpuProduct(Plan((m, n, k), schedules), leaf)(a, b, c)
                 if not bool((c == exact).all()):
@@ -192,19 +192,19 @@ def exact_products(leaf: Leaf | None = None) -> int:
 
 
 def plans_at(size: Size) -> list[Plan]:
-    """Return the plans that are measured at one of ``SIZES``, each once."""
+    """Return the plans to measure at one of ``SIZES``, without duplicates."""
     plans = [make_plan(size, levels) for levels in range(SIZES[size] + 1)]
-    if size in ALL_WAYS:
-        plans += [Plan(size, schedules) for schedules in ways(ALL_WAYS[size])]
+    if size in ALL_SCHEDULES:
+        plans += [Plan(size, schedules) for schedules in schedule_choices(ALL_SCHEDULES[size])]
     return list(dict.fromkeys(plans))
 
 
-def inside_plans(size: Size) -> list[Plan]:
-    """Return the plans that are measured at one of ``INSIDE_SIZES``.
+def tensor_core_plans(size: Size) -> list[Plan]:
+    """Return the plans to measure at one of ``TENSOR_CORE_SIZES``.
 
-    They are those within the usual workspace, and the one that takes most of it.
+    They are those within the default workspace, and the one with the largest workspace.
     """
-    most = INSIDE_SIZES[size]
+    most = TENSOR_CORE_SIZES[size]
     plans = [make_plan(size, levels) for levels in range(most + 1)]
     return list(dict.fromkeys([*plans, Plan(size, (*["wide"] * (most - 2), "twice"))]))
 
@@ -216,21 +216,21 @@ def measure(
     budget: Budget | None = None,
     progress: Progress = lambda _: None,
 ) -> SizeTimes:
-    """Measure plans of a size, their parts and cuBLAS, in turns.
+    """Measure plans of a size, their parts and cuBLAS, interleaved.
 
     Args:
         size: M, N, K.
         plans: of that size.
-        kernel: of the leaves; None: the fastest of the book's in FP32.
+        kernel: of the leaves; None: the dispatcher in FP32.
         budget: as in ``take_strassen_record``.
-        progress: is told what is done.
+        progress: called with a line of text.
 
     Raises:
         LabError: no GPU, or its memory is too small.
     """
     cupy = require_gpu()
     most = max(plan.workspace_bytes for plan in plans)
-    # One workspace for all; and no NaN in it, on which products alone would work.
+    # One shared workspace, without NaN for the runs of leaf products alone.
     work = cupy.zeros(most // FLOAT_BYTES, dtype="float32")
     leaf = LoadedKernel(kernel) if kernel else None
     products: dict[str, Product] = {CUBLAS: cublas()}
@@ -272,12 +272,12 @@ def measure(
 
 
 def measure_errors(n: int, inputs: str, most: int, leaf: Leaf | None = None) -> Errors:
-    """Return the errors of cuBLAS and of 0 to ``most`` levels for n×n matrices of a class.
+    """Return the errors of cuBLAS and of 0 to ``most`` levels for n×n matrices.
 
-    ``leaf`` is the product of leaves; None: the fastest of the book's kernels in FP32.
+    ``leaf`` is the product for the leaves; None: the dispatcher in FP32.
 
     Raises:
-        LabError: no GPU, or no room for the workspace.
+        LabError: no GPU, or not enough memory for the workspace.
     """
     cupy = require_gpu()
     a, b = (matrix(cupy, inputs, (n, n), seed) for seed in (1, 2))
@@ -293,15 +293,14 @@ def measure_errors(n: int, inputs: str, most: int, leaf: Leaf | None = None) -> 
 
 
 def products_by_levels() -> dict[str, tuple[Product, str]]:
-    """Return products of 1, 2, … levels, by the name that their errors have among those of kernels.
+    """Return products of 1, 2, … levels by their names in ``sgemm-lab errors``.
 
-    Each comes with the fingerprint of the kernel that multiplies all its leaves; without one where
-    each leaf gets the fastest kernel in FP32.
+    Each has the fingerprint of the leaf kernel, empty where the dispatcher chooses.
 
     Raises:
         LabError: no GPU, or the kernel of the leaves cannot be loaded.
     """
-    kernel = load_kernel(INSIDE)
+    kernel = load_kernel(TENSOR_CORE_LEAF)
     leaves: list[tuple[str, Leaf | None, str]] = [("fp32", None, "")]
     if suits(kernel, device_target()):
         leaves.append((kernel.arithmetic, LoadedKernel(kernel), kernel.fingerprint))

@@ -1,7 +1,7 @@
-"""How long a plan takes, predicted: seven to the levels times a leaf's product, and the additions.
+"""Predict the time of a Strassen plan: 7^levels leaf products, plus the additions.
 
-A leaf takes what the table of tuned kernels foretells for its size. An addition reads or writes
-each number once, at the bandwidth of a copy.
+The time of a leaf comes from the dispatch table. An addition reads or writes each number once, at
+the bandwidth of a copy.
 """
 
 import math
@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 
 from sgemm_lab.errors import LabError
 from sgemm_lab.gemm.dispatch.pick import Picker
-from sgemm_lab.gemm.dispatch.recorded import recorded_seconds
+from sgemm_lab.gemm.dispatch.recorded import predicted_from_record
 from sgemm_lab.gemm.strassen.plan import MOST_LEVELS, Plan, make_plan
 from sgemm_lab.kernel import Kernel, Size
 from sgemm_lab.records.dispatch_table import Table, load_tables, nearest_table
@@ -18,29 +18,28 @@ from sgemm_lab.records.gpu_record import Device, Record
 from sgemm_lab.records.store import load_records
 
 WORTH = 1.02
-"""Levels more are taken where each is predicted to pay this factor, or several together its power.
-Where leaves have 2048 rows and more, the gain over no levels is predicted at most 4 % a level too
-high, and that of one level over another too, but where no float4 can read the rows: 7 %. A plan
-must not be slower than the plain product, and none taken was."""
+"""Least predicted speedup of a further level. Predictions of the speedup were too high by at most
+4 % per level for leaves with 2048 rows or more (7 % without float4 alignment). No chosen plan was
+slower than the plain product."""
 
 LeafSeconds = Callable[[Size], float]
 
 
 @dataclass(frozen=True)
 class Machine:
-    """What a GPU is known to do."""
+    """Rates of a GPU."""
 
     gpu: str
-    """Its name."""
+    """Name."""
     leaf_seconds: LeafSeconds
-    """Of one product of M, N, K by the book's fastest kernel."""
+    """Time of one product of M, N, K by the book's fastest kernel."""
     bytes_per_second: float
-    """Of a copy, bytes read and written."""
+    """Bandwidth of a copy, bytes read and written."""
 
 
 @dataclass(frozen=True)
 class Prediction:
-    """Seconds of a plan, by parts."""
+    """Predicted seconds of a plan by part."""
 
     plan: Plan
     products: float
@@ -48,35 +47,37 @@ class Prediction:
 
     @property
     def seconds(self) -> float:
-        """Of the whole plan: one step runs after the other."""
+        """Total; the steps run in sequence."""
         return self.products + self.additions
 
 
-def machine_of(table: Table, copy_gbs: float) -> Machine:
-    """Return what the table of a GPU and its recorded copy, in GB/s, tell.
+def table_machine(table: Table, copy_gbs: float) -> Machine:
+    """Return the rates of a GPU from its table and its copy bandwidth in GB/s.
 
     Raises:
-        LabError: the table has no kernel of today's book.
+        LabError: the table has no current kernel.
     """
     picker = Picker(table, table.gpu.sms)
     return Machine(table.gpu.name, lambda size: picker.pick(*size).seconds, copy_gbs * 1e9)
 
 
-def with_leaves(machine: Machine, kernel: Kernel, record: Record) -> Machine:
-    """Return a machine whose leaves are all multiplied by one kernel, as its record tells.
+def with_leaf_kernel(machine: Machine, kernel: Kernel, record: Record) -> Machine:
+    """Return a machine whose leaves all run one kernel, with times from its record.
 
-    A leaf of a size far from all recorded ones takes infinitely long: no plan has it.
+    A leaf far from all recorded sizes gets an infinite time, so no plan uses it.
     """
 
     def seconds(size: Size) -> float:
-        found = recorded_seconds(kernel, size, record, record.gpu.sms)
+        found = predicted_from_record(kernel, size, record, record.gpu.sms)
         return math.inf if found is None else found
 
     return replace(machine, leaf_seconds=seconds)
 
 
 def book_machine(gpu: Device | None = None) -> Machine:
-    """Return what the book's records tell of a GPU, or of the one most like it; None: the first.
+    """Return the rates of a GPU from the book's records, or of the most similar one.
+
+    None: the first GPU with a table.
 
     Raises:
         LabError: there is no table of tuned kernels, or no copy was measured on its GPU.
@@ -90,14 +91,14 @@ def book_machine(gpu: Device | None = None) -> Machine:
     for record in load_records():
         copies = [r for run in record.runs for r in run.readings if r.benchmark == "bandwidth.copy"]
         if record.gpu.name == table.gpu.name and copies:
-            return machine_of(table, copies[-1].median)
+            return table_machine(table, copies[-1].median)
     raise LabError(
         f"The bandwidth of a copy was not measured on {table.gpu.name}. Run 'sgemm-lab record'."
     )
 
 
-def foretell(plan: Plan, machine: Machine) -> Prediction:
-    """Return how long a plan takes."""
+def predict(plan: Plan, machine: Machine) -> Prediction:
+    """Return the predicted time of a plan."""
     products = plan.products * machine.leaf_seconds(plan.leaf)
     return Prediction(plan, products, plan.moved_bytes / machine.bytes_per_second)
 
@@ -105,16 +106,20 @@ def foretell(plan: Plan, machine: Machine) -> Prediction:
 def best_plan(
     size: Size, machine: Machine, limit: int | None = None, most: int = MOST_LEVELS
 ) -> Plan:
-    """Return the plan that is predicted to be fastest within a limit of workspace, in bytes.
+    """Return the plan that is predicted to be the fastest.
 
-    It has ``most`` levels at most. Each has to pay by ``WORTH``, or two together by its square:
-    where one alone does not, two can. Without levels the plan is the plain product.
+    Args:
+        size: M, N, K.
+        machine: rates of the GPU.
+        limit: workspace in bytes; None: ``default_workspace``.
+        most: maximum number of levels. n further levels must give a speedup of WORTHⁿ, so two may
+            pay where one does not. Zero levels are the plain product.
     """
-    best = foretell(make_plan(size, 0, limit), machine)
+    best = predict(make_plan(size, 0, limit), machine)
     for levels in range(1, most + 1):
         try:
-            found = foretell(make_plan(size, levels, limit), machine)
-        except LabError:  # the workspace does not hold so many levels
+            found = predict(make_plan(size, levels, limit), machine)
+        except LabError:  # not enough workspace
             break
         if found.seconds * WORTH ** (levels - best.plan.levels) <= best.seconds:
             best = found

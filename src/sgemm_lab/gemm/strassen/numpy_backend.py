@@ -1,4 +1,4 @@
-"""A plan run in NumPy: the same steps in the same order, with arrays in place of a GPU's memory."""
+"""Run a Strassen plan in NumPy: the same steps in the same order as on a GPU."""
 
 from typing import Any
 
@@ -22,7 +22,7 @@ from sgemm_lab.gemm.strassen.winograd import LEFT, PRODUCTS, QUADRANTS, RESULT, 
 def run(plan: Plan, a: Any, b: Any) -> Any:
     """Return A·B, computed by the steps of a plan in the type of A and B.
 
-    Workspace and C hold NaN at first, so that what a plan forgets to write is seen.
+    Workspace and C start as NaN, which exposes elements that a plan does not write.
 
     Args:
         plan: for the sizes of a and b.
@@ -54,13 +54,13 @@ def run(plan: Plan, a: Any, b: Any) -> Any:
 
 
 class Memory:
-    """Flat arrays by their places, and the additions on matrices within them."""
+    """Flat arrays by place ("A", "B", "C", "work"), and additions on matrices in them."""
 
     def __init__(self, places: dict[str, Any]) -> None:
         self.places = places
 
     def array(self, view: View) -> Any:
-        """Return the part of a matrix that exists, as an array that can be written."""
+        """Return the existing part of a matrix as a writable view."""
         flat = self.places[view.place]
         step = flat.itemsize
         return np.lib.stride_tricks.as_strided(
@@ -68,11 +68,11 @@ class Memory:
         )
 
     def add(self, step: Addition) -> None:
-        """Do one pass of additions."""
+        """Run one pass of additions."""
         if isinstance(step, Factors):
-            known = self._summed(step.matrix, self._padded(step.source, step.half, 2))
+            sums = self._summed(step.matrix, self._padded(step.source, step.half, 2))
             for name, target in step.targets:
-                self.array(target)[:] = known[name]
+                self.array(target)[:] = sums[name]
         elif isinstance(step, FactorsTwice):
             whole = self._padded(step.source, step.quarter, 4)
             self.array(step.factors)[:] = np.concatenate(
@@ -100,7 +100,7 @@ class Memory:
                 found[:] = part if first else found + part
 
     def _padded(self, view: View, part: Shape, parts: int) -> Any:
-        """Return a matrix with zeros beyond its edges: so many parts of a size down and across."""
+        """Return a matrix padded with zeros to ``parts`` × ``parts`` blocks of shape ``part``."""
         whole = np.zeros((parts * part[0], parts * part[1]), self.places[view.place].dtype)
         whole[: view.rows, : view.columns] = self.array(view)
         return whole
@@ -112,22 +112,22 @@ class Memory:
     def _summed(matrix: str, whole: Any) -> dict[str, Any]:
         """Return the quadrants of A or B, and their sums."""
         (q11, q12), (q21, q22) = (np.hsplit(band, 2) for band in np.vsplit(whole, 2))
-        known = dict(zip((matrix + name for name in QUADRANTS), (q11, q12, q21, q22), strict=True))
-        return _with_sums(known, LEFT if matrix == "A" else RIGHT)
+        parts = dict(zip((matrix + name for name in QUADRANTS), (q11, q12, q21, q22), strict=True))
+        return _with_sums(parts, LEFT if matrix == "A" else RIGHT)
 
     def _seven(self, matrix: str, whole: Any) -> list[Any]:
-        known = self._summed(matrix, whole)
-        return [known[one.left if matrix == "A" else one.right] for one in PRODUCTS]
+        sums = self._summed(matrix, whole)
+        return [sums[one.left if matrix == "A" else one.right] for one in PRODUCTS]
 
 
 def _joined(products: list[Any]) -> Any:
-    """Return the matrix that seven products make, given in the order of ``PRODUCTS``."""
-    known = dict(zip((one.name for one in PRODUCTS), products, strict=True))
-    c = _with_sums(known, RESULT)
+    """Combine seven products, given in the order of ``PRODUCTS``, into a matrix."""
+    parts = dict(zip((one.name for one in PRODUCTS), products, strict=True))
+    c = _with_sums(parts, RESULT)
     return np.block([[c["C11"], c["C12"]], [c["C21"], c["C22"]]])
 
 
-def _with_sums(known: dict[str, Any], sums: tuple[Sum, ...]) -> dict[str, Any]:
+def _with_sums(parts: dict[str, Any], sums: tuple[Sum, ...]) -> dict[str, Any]:
     for one in sums:
-        known[one.name] = known[one.first] + one.sign * known[one.second]
-    return known
+        parts[one.name] = parts[one.first] + one.sign * parts[one.second]
+    return parts

@@ -1,17 +1,16 @@
-"""A plan for Strassen's product: what is added and multiplied, where, and in how much workspace.
+"""Plans for Strassen's product: steps, memory layout and workspace.
 
-A plan is a list of steps on matrices that lie in A, B, C or the workspace. Each level cuts a
-product into seven; the last ones, the leaves, are multiplied by any product of contiguous
-matrices.
+A plan is a list of steps on matrices in A, B, C or the workspace. Each level cuts a product into
+seven. The leaves are multiplied by any product of contiguous matrices.
 
-Sizes that do not divide are padded, but not in memory: quadrants have the size of the padded
-matrix, what lies outside of A and B reads as zero, and what would lie outside of C is not written.
+Sizes that do not divide are padded virtually: quadrants have the size of the padded matrix, reads
+outside of A and B return zero, and writes outside of C are skipped.
 
 A level has one of three schedules. *Wide* makes all sums of A in one pass, those of B in another,
-and C of seven products in a third. *Lean* makes one factor at a time and adds each product to C at
-once: more bytes move, in a fifth of the room. *Twice* is the last two levels at once, 49 products:
-what would go out to memory between the two stays in registers. All add in the same order, so their
-results have the same bits.
+and C from seven products in a third. *Lean* makes one factor at a time and adds each product to C
+at once: more memory traffic in a fifth of the workspace. *Twice* fuses the last two levels, 49
+products: intermediate sums stay in registers. All schedules add in the same order, so their results
+are bit-identical.
 """
 
 from collections.abc import Iterator
@@ -28,13 +27,13 @@ from sgemm_lab.text import bytes_moved_text, plural, size_text
 
 WIDE, LEAN, TWICE = "wide", "lean", "twice"
 LEVELS = {WIDE: 1, LEAN: 1, TWICE: 2}
-"""How many levels a schedule is for."""
+"""Levels that a schedule covers."""
 
 VECTOR = 4
-"""Columns of a leaf are a multiple of this, so that every row can be read by float4."""
+"""Columns of a leaf are a multiple of this, so that rows are float4-aligned."""
 
 ALIGNED = 64
-"""Floats: each matrix of the workspace begins at a multiple of this (256 bytes, as CuPy's do)."""
+"""Alignment of a matrix in the workspace, in floats (256 bytes, as in CuPy's allocator)."""
 
 MOST_LEVELS = 6
 
@@ -44,15 +43,15 @@ Shape = tuple[int, int]
 
 @dataclass(frozen=True)
 class View:
-    """A matrix within A, B, C or the workspace, row by row. Numbers are floats, not bytes."""
+    """A row-major matrix in A, B, C or the workspace. Offset and stride count floats."""
 
     place: str
     """"A", "B", "C" or "work"."""
     offset: int
     stride: int
-    """From the start of a row to that of the next."""
+    """Between the starts of two rows."""
     rows: int
-    """Rows and columns that exist; what lies beyond reads as zero."""
+    """Existing rows and columns; reads beyond them return zero."""
     columns: int
 
     def quadrant(self, name: str, half: Shape) -> "View":
@@ -67,14 +66,14 @@ class View:
         )
 
     def slab(self, number: int, count: int) -> "View":
-        """Return one of ``count`` equal matrices that stand one above the other."""
+        """Return one of ``count`` equal matrices that are stacked vertically."""
         rows = self.rows // count
         offset = self.offset + number * rows * self.stride
         return View(self.place, offset, self.stride, rows, self.columns)
 
     @property
     def elements(self) -> int:
-        """Elements that exist."""
+        """Existing elements."""
         return self.rows * self.columns
 
 
@@ -84,10 +83,10 @@ Named = tuple[tuple[str, View], ...]
 
 @dataclass(frozen=True)
 class Factors:
-    """One pass over A or B, or what stands for it: reads quadrants, writes sums and copies."""
+    """A pass over a left or right factor: reads quadrants, writes sums and copies."""
 
     matrix: str
-    """"A" or "B": what the source stands for."""
+    """"A" for a left factor, "B" for a right one."""
     source: View
     half: Shape
     targets: Named
@@ -95,13 +94,13 @@ class Factors:
 
     @property
     def reads(self) -> tuple[str, ...]:
-        """The quadrants that the targets are made of: "11" and so on."""
+        """The quadrants that the targets use: "11" and so on."""
         used = {part[1:] for name, _ in self.targets for part, _ in terms(name)}
         return tuple(quadrant for quadrant in QUADRANTS if quadrant in used)
 
     @property
     def floats(self) -> int:
-        """Floats that are read and written."""
+        """Floats read and written."""
         read = sum(self.source.quadrant(name, self.half).elements for name in self.reads)
         return read + sum(view.elements for _, view in self.targets)
 
@@ -122,7 +121,7 @@ class Multiply:
 
 @dataclass(frozen=True)
 class Join:
-    """One pass that makes the quadrants of C, or of what stands for it, of the seven products."""
+    """A pass that computes the quadrants of a result from the seven products."""
 
     products: Named
     half: Shape
@@ -130,13 +129,13 @@ class Join:
 
     @property
     def floats(self) -> int:
-        """Floats that are read and written."""
+        """Floats read and written."""
         return sum(view.elements for _, view in self.products) + self.result.elements
 
 
 @dataclass(frozen=True)
 class Spread:
-    """One pass that brings one product to every quadrant of C that it is a part of."""
+    """A pass that adds one product to every quadrant of C that contains it."""
 
     name: str
     product: View
@@ -145,7 +144,7 @@ class Spread:
 
     @property
     def targets(self) -> tuple[tuple[str, int, bool], ...]:
-        """Quadrants, each with the product's sign, and whether it is the first to come there."""
+        """Quadrants, each with the product's sign, and whether it is the first product there."""
         found = []
         for quadrant in QUADRANTS:
             signs = dict(terms(f"C{quadrant}"))
@@ -156,7 +155,7 @@ class Spread:
 
     @property
     def floats(self) -> int:
-        """Floats that are read and written."""
+        """Floats read and written."""
         moved = self.product.elements
         for quadrant, _, first in self.targets:
             moved += (1 if first else 2) * self.result.quadrant(quadrant, self.half).elements
@@ -165,43 +164,43 @@ class Spread:
 
 @dataclass(frozen=True)
 class FactorsTwice:
-    """One pass over A or B, or what stands for it: makes the 49 factors of two levels."""
+    """A pass over a left or right factor that makes the 49 factors of two levels."""
 
     matrix: str
-    """"A" or "B": what the source stands for."""
+    """"A" for a left factor, "B" for a right one."""
     source: View
     quarter: Shape
     factors: View
-    """One above the other, by outer and inner product, each of the size ``quarter``."""
+    """Stacked by outer and inner product, each of the size ``quarter``."""
 
     @property
     def half(self) -> Shape:
-        """Rows and columns that the pass walks over: all quarters are read at once."""
+        """Rows and columns of the pass, which reads all quarters at once."""
         return self.quarter
 
     @property
     def floats(self) -> int:
-        """Floats that are read and written."""
+        """Floats read and written."""
         return self.source.elements + self.factors.elements
 
 
 @dataclass(frozen=True)
 class JoinTwice:
-    """One pass that makes C, or what stands for it, of the 49 products of two levels."""
+    """A pass that computes a result from the 49 products of two levels."""
 
     products: View
-    """One above the other, by outer and inner product."""
+    """Stacked by outer and inner product."""
     quarter: Shape
     result: View
 
     @property
     def half(self) -> Shape:
-        """Rows and columns that the pass walks over."""
+        """Rows and columns of the pass."""
         return self.quarter
 
     @property
     def floats(self) -> int:
-        """Floats that are read and written."""
+        """Floats read and written."""
         return self.products.elements + self.result.elements
 
 
@@ -211,20 +210,20 @@ Step = Addition | Multiply
 
 @dataclass(frozen=True)
 class Plan:
-    """Steps that make C = A·B of a size, one after the other."""
+    """Sequential steps of C = A·B for a size."""
 
     size: Size
     schedules: tuple[str, ...]
-    """The outermost level's first. Only the last can be "twice"."""
+    """Outermost level first. Only the last can be "twice"."""
 
     @property
     def levels(self) -> int:
-        """How often a product is cut into seven."""
+        """Recursion depth."""
         return sum(LEVELS[schedule] for schedule in self.schedules)
 
     @cached_property
     def leaf(self) -> Size:
-        """M, N, K of the products that are multiplied in the end."""
+        """M, N, K of the leaf products."""
         if not self.levels:
             return self.size
         m, n, k = (ceil(extent / 2**self.levels) for extent in self.size)
@@ -232,7 +231,7 @@ class Plan:
 
     @cached_property
     def steps(self) -> tuple[Step, ...]:
-        """All steps, those of the levels within each other written out."""
+        """All steps, with the recursion unrolled."""
         return tuple(self._steps(self._whole, 0, 0))
 
     @property
@@ -242,12 +241,12 @@ class Plan:
 
     @cached_property
     def workspace_bytes(self) -> int:
-        """Bytes of workspace: the levels within each other, each with its matrices."""
+        """Bytes of workspace: the matrices of one schedule at each depth."""
         return FLOAT_BYTES * sum(map(self._floats, range(len(self.schedules))))
 
     @property
     def products(self) -> int:
-        """Products of leaves."""
+        """Number of leaf products."""
         return int(7**self.levels)
 
     @cached_property
@@ -256,7 +255,7 @@ class Plan:
         return FLOAT_BYTES * self._moved(self._whole, 0, {})
 
     def _moved(self, whole: Multiply, stage: int, known: dict[Any, int]) -> int:
-        """Return the floats that the additions of a product move; products alike count once."""
+        """Return the floats that the additions of a product move; memoized in ``known``."""
         key = stage, *((v.rows, v.columns) for v in (whole.left, whole.right, whole.product))
         if stage < len(self.schedules) and key not in known:
             known[key] = sum(
@@ -266,17 +265,17 @@ class Plan:
         return known.get(key, 0)
 
     def _shapes(self, stage: int) -> dict[str, Shape]:
-        """Return the sizes of the factors and products that a schedule makes of one product."""
+        """Return the sizes of the factors and products of a schedule."""
         inner = sum(LEVELS[schedule] for schedule in self.schedules[stage + 1 :])
         m, n, k = (extent << inner for extent in self.leaf)
         return {"left": (m, k), "right": (k, n), "product": (m, n)}
 
     def _names(self, stage: int) -> dict[str, tuple[str, ...]]:
-        """Return the matrices that a schedule has in the workspace, by their kind."""
+        """Return the names of a schedule's matrices in the workspace, by kind."""
         if self.schedules[stage] != WIDE:
             return {"left": ("X",), "right": ("Y",), "product": ("P",)}
         last = stage == len(self.schedules) - 1
-        # A product takes contiguous matrices: the last level copies what it does not add.
+        # Leaves take contiguous matrices, so the last level copies quadrants that are not sums.
         return {
             "left": (*(("A11", "A12", "A22") if last else ()), *(one.name for one in LEFT)),
             "right": (*(("B11", "B21", "B22") if last else ()), *(one.name for one in RIGHT)),
@@ -312,9 +311,9 @@ class Plan:
                 yield step
 
     def _cut(self, whole: Multiply, stage: int, free: int) -> Iterator[Step]:
-        """Yield the steps of one schedule, whose products are not cut any further."""
-        way = {WIDE: self._wide, LEAN: self._lean, TWICE: self._twice}[self.schedules[stage]]
-        return way(whole.left, whole.right, whole.product, stage, self._matrices(stage, free))
+        """Yield the steps of one schedule without recursion."""
+        steps = {WIDE: self._wide, LEAN: self._lean, TWICE: self._twice}[self.schedules[stage]]
+        return steps(whole.left, whole.right, whole.product, stage, self._matrices(stage, free))
 
     def _wide(self, a: View, b: View, c: View, stage: int, held: dict[str, View]) -> Iterator[Step]:
         names, shapes = self._names(stage), self._shapes(stage)
@@ -357,20 +356,20 @@ class Plan:
 
 
 def make_plan(size: Size, levels: int, limit: int | None = None) -> Plan:
-    """Return the plan of so many levels that moves the fewest bytes within a workspace.
+    """Return the plan with the least memory traffic within a workspace limit.
 
     Args:
         size: M, N, K, each 1 or more.
         levels: 0 or more.
-        limit: bytes of workspace; None: ``usual_limit``.
+        limit: bytes of workspace; None: ``default_workspace``.
 
     Raises:
-        LabError: the levels are too many, or do not fit into the limit.
+        LabError: too many levels, or the workspace is too small.
     """
     if not 0 <= levels <= MOST_LEVELS:
         raise LabError(f"There can be 0 to {MOST_LEVELS} levels, not {levels}.")
-    limit = usual_limit(size) if limit is None else limit
-    plans = [Plan(size, schedules) for schedules in ways(levels)]
+    limit = default_workspace(size) if limit is None else limit
+    plans = [Plan(size, schedules) for schedules in schedule_choices(levels)]
     fitting = [plan for plan in plans if plan.workspace_bytes <= limit]
     if not fitting:
         least = bytes_moved_text(min(plan.workspace_bytes for plan in plans))
@@ -381,11 +380,11 @@ def make_plan(size: Size, levels: int, limit: int | None = None) -> Plan:
     return min(fitting, key=lambda plan: plan.moved_bytes)
 
 
-def ways(levels: int) -> list[tuple[str, ...]]:
-    """Return the schedules to choose from for so many levels.
+def schedule_choices(levels: int) -> list[tuple[str, ...]]:
+    """Return the possible schedules for a number of levels.
 
-    Outer levels need the most room, and their additions are the fewest, so they are lean first. The
-    last two levels can be one.
+    Outer levels need the most workspace and have the fewest additions, so they become lean first.
+    The last two levels can be fused.
     """
     found = []
     for inner in ((), (TWICE,)) if levels >= 2 else ((),):
@@ -394,10 +393,10 @@ def ways(levels: int) -> list[tuple[str, ...]]:
     return found
 
 
-def usual_limit(size: Size) -> int:
-    """Return the bytes of workspace that are taken at most, if none says otherwise.
+def default_workspace(size: Size) -> int:
+    """Return the default limit of workspace in bytes: 1.5 times A, B and C.
 
-    Half as much again as A, B and C: room for the last two levels at once below a lean one.
+    That suffices for the last two levels fused below a lean one.
     """
     m, n, k = size
     return FLOAT_BYTES * (m * k + k * n + m * n) * 3 // 2

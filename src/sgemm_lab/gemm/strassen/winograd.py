@@ -1,9 +1,9 @@
-"""Seven products and fifteen additions that make C = A·B of quadrants: the variant of S. Winograd.
+"""Winograd's variant of Strassen's algorithm: C = A·B with seven products and fifteen additions.
 
-A, B and C are cut into quadrants, ``A11`` at the upper left, ``A12`` at the upper right. Eight
-products of quadrants would do by the definition. Sources: V. Strassen, "Gaussian elimination is not
-optimal", 1969, has seven products and eighteen additions; Winograd's fifteen are in N. Higham,
-"Accuracy and stability of numerical algorithms", 2nd edition, section 23.1.
+A, B and C are cut into quadrants, ``A11`` at the upper left, ``A12`` at the upper right. The
+definition takes eight products of quadrants. Sources: V. Strassen, "Gaussian elimination is not
+optimal", 1969 (seven products, eighteen additions); N. Higham, "Accuracy and stability of numerical
+algorithms", 2nd edition, section 23.1 (Winograd's fifteen additions).
 """
 
 from dataclasses import dataclass
@@ -36,7 +36,7 @@ LEFT = (
     Sum("S3", "A11", -1, "A21"),
     Sum("S4", "A12", -1, "S2"),
 )
-"""Sums of quadrants of A, each made of those before it."""
+"""Sums of quadrants of A; each may use earlier ones."""
 
 RIGHT = (
     Sum("T1", "B12", -1, "B11"),
@@ -55,7 +55,7 @@ PRODUCTS = (
     Product("P3", "S4", "B22"),
     Product("P4", "A22", "T4"),
 )
-"""In this order each quadrant of C can be summed up product by product, as ``RESULT`` sums it."""
+"""In this order each quadrant of C can be accumulated product by product, as in ``RESULT``."""
 
 RESULT = (
     Sum("C11", "P1", 1, "P2"),
@@ -66,7 +66,7 @@ RESULT = (
     Sum("C21", "U3", -1, "P4"),
     Sum("C22", "U3", 1, "P5"),
 )
-"""Sums of products; those called C are the quadrants of C."""
+"""Sums of products; C11 to C22 are the quadrants of C."""
 
 QUADRANTS = ("11", "12", "21", "22")
 
@@ -76,9 +76,9 @@ _SUMS = {one.name: one for one in ADDITIONS}
 
 @lru_cache(maxsize=64)
 def terms(name: str) -> tuple[tuple[str, int], ...]:
-    """Return what a name stands for: quadrants of A or B, or products, each with its sign.
+    """Expand a name into quadrants of A or B, or products, each with its sign.
 
-    They stand in the order in which they are added up: ``terms("S2")`` is A21, A22, -A11.
+    They are in the order of summation: ``terms("S2")`` is A21, A22, -A11.
     """
     if name not in _SUMS:
         return ((name, 1),)

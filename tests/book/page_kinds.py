@@ -52,9 +52,12 @@ def covering() -> list[str]:
     return chosen
 
 
-def few() -> list[Any]:
-    """Return all chapters as parameters of a test; those beside the few are for ``-m whole``."""
+def few(every: int = 1) -> list[Any]:
+    """Return all chapters as parameters of a test: one of ``every`` of the few is always tried.
+
+    All others are for ``-m whole``.
+    """
+    tried = covering()[::every]
     return [
-        pytest.param(page, marks=[] if page in covering() else [pytest.mark.whole])
-        for page in CHAPTERS
+        pytest.param(page, marks=[] if page in tried else [pytest.mark.whole]) for page in CHAPTERS
     ]

@@ -255,7 +255,7 @@ def right_answer(exercise: Question) -> str:
 
 
 @pytest.mark.parametrize("chapter", sorted((ROOT / "chapters").glob("0[1-9]*.md")))
-@pytest.mark.sampled(every=2)
+@pytest.mark.sampled(every=3)
 def test_every_exercise_of_the_book_is_answered_on_its_page(
     book: Site, contexts: Any, chapter: Any
 ) -> None:

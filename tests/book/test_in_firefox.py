@@ -36,7 +36,7 @@ def visit(windows: dict[int, BrowserContext]) -> Iterator[Callable[[int], Visit]
         page.close()
 
 
-@pytest.mark.parametrize("chapter", few())
+@pytest.mark.parametrize("chapter", few(every=2))
 def test_a_page_is_quiet_and_fits_and_its_widgets_live(
     book: Site, visit: Callable[[int], Visit], chapter: str
 ) -> None:

@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 import yaml
 from sites import ROOT, Site
+from turns import in_turn
 
 CHAPTERS = sorted((ROOT / "chapters").glob("*.md"))
 SEARCHED = ["sliding_window", "__syncthreads", "wavefront", "float4"]
@@ -37,8 +38,7 @@ def test_foot_of_a_page_tells_what_its_neighbours_change(specimen: Site, context
 
 
 @pytest.mark.browser
-@pytest.mark.parametrize("scheme", ["http", "file"])
-@pytest.mark.parametrize("word", SEARCHED)
+@pytest.mark.parametrize(("word", "scheme"), in_turn(SEARCHED, (("http",), ("file",))))
 def test_search_finds_the_names_of_kernels_and_terms(
     book: Site, contexts: Any, word: str, scheme: str
 ) -> None:

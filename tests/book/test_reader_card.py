@@ -475,7 +475,7 @@ def test_closing_boxes_say_nothing_of_a_card_that_does_not_fit_the_book(
 SMALLER = {"size": 64, "seconds": {"naive_rows": [0.002, 0.001, 0.003], "naive": [0.0005]}}
 """Of a product at 64³: 0.262 and 1.05 GFLOP/s."""
 LETTERS = """(root) => [...document.querySelectorAll(root + " svg")].flatMap((picture) => {
-  const scale = readme_picture.getBoundingClientRect().width / readme_picture.viewBox.baseVal.width;
+  const scale = picture.getBoundingClientRect().width / picture.viewBox.baseVal.width;
   return [...picture.querySelectorAll("text")].map(
     (one) => parseFloat(getComputedStyle(one).fontSize) * scale);
 })"""

@@ -28,6 +28,7 @@ def test_readme_has_a_picture_for_each_mode_and_words_for_who_sees_none() -> Non
     assert re.search(r'<img alt="[^"]{40,}" src="docs/page-light\.png"', README)
 
 
+@pytest.mark.whole
 @pytest.mark.browser
 def test_pictures_show_what_the_page_says(book: Site, chromium: Any) -> None:
     _, said = readme_picture.picture(chromium, book.address, "light")

@@ -101,6 +101,7 @@ def test_the_books_kernel_is_stepped_through_by_keyboard_alone(opened: OpenedPan
     assert opened.complaints == []
 
 
+@pytest.mark.whole  # test_lines_in_page.py compiles in a page each time
 @pytest.mark.chromium_only("an editor that a script writes into")
 def test_an_edit_is_compiled_in_the_page_and_stepped_through_and_reads_too_early(
     opened: OpenedPanel,

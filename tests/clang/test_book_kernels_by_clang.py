@@ -115,7 +115,7 @@ def counts(kernel: Kernel, size: Size, *, by_clang: bool) -> dict[str, int]:
 
 
 @pytest.mark.parametrize("kernel", RUN, ids=lambda kernel: kernel.name)
-@pytest.mark.sampled(every=8, first=6)
+@pytest.mark.sampled(every=16, first=6)
 def test_kernel_is_right_and_counts_as_by_nvrtc(kernel: Kernel) -> None:
     differing = set()
     for size in SIZES:
@@ -125,7 +125,7 @@ def test_kernel_is_right_and_counts_as_by_nvrtc(kernel: Kernel) -> None:
 
 
 @pytest.mark.parametrize("path", WRONG, ids=lambda path: path.stem)
-@pytest.mark.sampled(every=3)
+@pytest.mark.sampled(every=5)
 def test_wrong_kernel_is_caught_by_the_same_fault(
     path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -552,7 +552,7 @@ def same(one: Any, other: Any) -> bool:
 @pytest.mark.parametrize("twin", TWINS, ids=lambda twin: twin.name)
 def test_python_and_javascript_agree(javascript: Javascript, twin: Twin) -> None:
     @given(st.lists(twin.cases, min_size=1, max_size=12))
-    @settings(max_examples=25, deadline=None)
+    @settings(max_examples=15, deadline=None)
     def check(cases: list[Any]) -> None:
         expected = json.loads(json.dumps([twin.python(*case) for case in cases]))
         answers = javascript(twin, cases)

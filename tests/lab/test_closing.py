@@ -36,6 +36,7 @@ def value(text: str) -> float:
 
 
 @pytest.mark.parametrize("name", [name for name in NAMES if name != "naive_rows"])
+@pytest.mark.sampled(every=5)
 def test_a_reader_can_divide_the_factor_again(name: str) -> None:
     box = lab.closing(name, CHANGED)
     predicted, measured, _ = DIVISION.findall(lines(box)["Factor"])
@@ -194,6 +195,7 @@ def test_the_bar_runs_from_old_to_new_to_the_bound() -> None:
 
 
 @pytest.mark.parametrize("name", NAMES)
+@pytest.mark.sampled(every=5, first=2)
 def test_no_bar_is_longer_than_the_box(name: str) -> None:
     widths, _ = bars(lab.closing(name, CHANGED))
     assert all(0 <= width <= 1000 for width in widths)

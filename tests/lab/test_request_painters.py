@@ -62,7 +62,7 @@ def test_padding_takes_the_conflict_out_of_a_store_as_the_padded_kernel_does(pai
 
 
 @pytest.mark.parametrize("kernel", load_kernels(), ids=lambda kernel: kernel.name)
-@pytest.mark.sampled(every=6)
+@pytest.mark.sampled(every=9)
 def test_every_kernel_with_shared_memory_can_be_painted(kernel):
     if "__shared__" not in kernel.source:
         with pytest.raises(LabError, match="makes no request to shared memory"):

@@ -68,7 +68,7 @@ def checked(page: Page, name: str, source: str, **sizes: list[tuple[int, int, in
 
 
 @pytest.mark.parametrize("program", RUNGS, ids=lambda program: program.name)
-@pytest.mark.sampled(every=2)
+@pytest.mark.sampled(every=3)
 def test_every_program_is_exact_at_awkward_sizes(with_card: Page, program: Kernel) -> None:
     if program.needs == "shader-f16":
         program = in_full_precision(program)

@@ -44,7 +44,11 @@ MARKED = """([mark, wanted]) => {
   const lines = [...document.querySelectorAll(`.lab-bench-code .${mark}`)];
   return JSON.stringify(lines.map((line) => line.textContent)) === JSON.stringify(wanted);
 }"""
-EITHER = pytest.mark.parametrize("plain", [False, True], ids=["CodeMirror", "text area"])
+EITHER = pytest.mark.parametrize(
+    "plain",
+    [False, pytest.param(True, marks=pytest.mark.whole)],
+    ids=["CodeMirror", "text area"],
+)
 
 
 def toy(kernel: Kernel) -> panels.Toy:
@@ -387,7 +391,7 @@ def test_an_error_is_marked_at_its_line_and_the_mark_goes_with_the_next_edit(ope
     assert panel.complaints == []
 
 
-DEVICES = {"desktop": {}, "phone": PHONE, "phone, text area": {**PHONE, "plain": True}}
+DEVICES = {"desktop": {}, "phone, text area": {**PHONE, "plain": True}}
 
 
 @pytest.mark.chromium_only("a system whose colours change")

@@ -23,7 +23,7 @@ TILED = load_kernel("tiled")
 
 
 def on_its_targets(kernel: Kernel, number: int) -> Iterator[Any]:
-    """Yield the kernel with each target; of every fourth kernel one, in turn, is tried each time."""
+    """Yield the kernel with each target; of every fourth kernel one, in turn, is tried."""
     suited = [target for target in TARGETS if suits(kernel, target)]
     for place, target in enumerate(suited):
         tried = number % 4 == 0 and place == number // 4 % len(suited)

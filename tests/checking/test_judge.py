@@ -14,6 +14,7 @@ from sgemm_lab.checking import on_gpu as module
 from sgemm_lab.checking.judge import (
     AWKWARD_SIZES,
     BOUNDS,
+    EXACT,
     UNIT_ROUNDOFF,
     CheckResult,
     Rounding,
@@ -118,11 +119,12 @@ def test_a_read_past_a_matrix_is_found() -> None:
     assert "1 are NaN" in fault(outside)
 
 
+@pytest.mark.parametrize("value", [0.0, 1e9, -1e9, np.nan])
 @pytest.mark.parametrize("element", [GUARD - 1, GUARD + 30, 2 * GUARD + 29, 0])
-def test_a_stray_write_is_found(element: int) -> None:
+def test_a_stray_write_is_found(element: int, value: float) -> None:
     def stray(a: Any, b: Any, c: Any) -> None:
         right(a, b, c)
-        c.base[element] = 0
+        c.base[element] = value
 
     assert fault(stray) == "It wrote outside C. Guard the store: row < M and col < N."
 
@@ -246,6 +248,11 @@ def test_a_bound_that_grows_with_k_still_refuses_a_lost_term() -> None:
 @pytest.mark.parametrize("k", [2**18 + 1, 2**24])
 def test_a_very_long_k_stays_exact_and_passes(k: int) -> None:
     assert verdicts(right, (1, 1, k))[0].passed
+
+
+def test_the_largest_exact_number_is_the_last_before_a_gap() -> None:
+    held = [int(np.float32(number)) - number for number in (EXACT - 1, EXACT, EXACT + 1)]
+    assert held == [0, 0, -1]
 
 
 def test_a_refused_size_is_not_a_fault() -> None:

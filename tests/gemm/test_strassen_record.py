@@ -12,7 +12,15 @@ from record_samples import DEVICE, run
 
 from sgemm_lab.errors import LabError
 from sgemm_lab.gemm.strassen import measure
-from sgemm_lab.gemm.strassen.error import INPUTS, bound, expected_growth, norm_error, sampled_rows
+from sgemm_lab.gemm.strassen.error import (
+    INPUTS,
+    POSITIVE,
+    bound,
+    expected_growth,
+    matrix,
+    norm_error,
+    sampled_rows,
+)
 from sgemm_lab.gemm.strassen.model import best_plan, book_machine, predict
 from sgemm_lab.gemm.strassen.plan import Plan, make_plan
 from sgemm_lab.kernel import load_kernel
@@ -148,6 +156,11 @@ def test_an_invalid_file_is_refused(tmp_path: Path) -> None:
     store.path.write_text("{")
     with pytest.raises(LabError, match="is not complete JSON"):
         STRASSEN_RECORDS.load(store.path)
+
+
+@pytest.mark.parametrize("inputs", [one for one in INPUTS if one != POSITIVE])
+def test_inputs_have_both_signs_about_as_often(inputs: str) -> None:
+    assert abs(np.mean(matrix(np, inputs, (64, 64), 1) > 0) - 0.5) < 0.05
 
 
 def test_errors_are_relative_norms_over_rows() -> None:

@@ -11,7 +11,9 @@ from sgemm_lab.errors import LabError
 from sgemm_lab.gemm.dispatch.shapes import FORTY_SHAPES, SEARCHED, SQUARES
 from sgemm_lab.gemm.dispatch.summary import forty, rank_correlation
 from sgemm_lab.kernel import Size, load_kernel
+from sgemm_lab.records.dispatch_table import load_tables
 from sgemm_lab.records.gpu_record import Measurement
+from sgemm_lab.records.store import load_records
 
 NAIVE = load_kernel("naive")
 
@@ -29,6 +31,12 @@ def test_there_are_forty_different_shapes_and_no_search_measures_one() -> None:
     assert len(set(SEARCHED)) == len(SEARCHED)
     assert not set(SEARCHED) & set(FORTY_SHAPES)
     assert set(SQUARES) <= set(SEARCHED)
+
+
+def test_the_books_table_and_record_are_of_these_sizes() -> None:
+    assert set(load_tables()[0].sizes) == set(SEARCHED)
+    recorded = {score.size for score in load_records()[0].scores if score.kernel == "matmul"}
+    assert set(FORTY_SHAPES) <= recorded
 
 
 def test_geometric_mean_and_minimum() -> None:

@@ -259,6 +259,15 @@ def test_compulsory_dram_bytes() -> None:
     assert cap(found, DRAM).demand == pytest.approx(32 * 4 * (4096 + 4096**2 + 4096) / 4096**2)
 
 
+@pytest.mark.parametrize(("written", "counts"), [(0.0, 4 * 256**2), (1e6, 1e6)])
+def test_a_counted_launch_stores_all_of_c(written: float, counts: float) -> None:
+    """What it leaves in L2 goes to DRAM later."""
+    values = {"dram_read_bytes": 5e6, "dram_write_bytes": written}
+    counters = Counters("split", load_kernel("split").fingerprint, 256, 256, 256, values)
+    found = bound("split", (256, 256, 256), H200, Record(DEVICE, (run(counters=(counters,)),)))
+    assert cap(found, DRAM).demand == pytest.approx((5e6 + counts) / (256**3 / 32))
+
+
 @pytest.mark.parametrize("tile", [4, 8, 16, 32])
 def test_changing_a_constant_changes_the_demand(tile: int) -> None:
     kernel = load_kernel("tiled").with_constants(TILE=tile)

@@ -89,8 +89,14 @@ def test_points_follow_from_the_gpus_byte_counters() -> None:
     assert {(place.kernel, place.gflops) for place in places.values()} == {("tiled", 777.0)}
 
 
+def test_a_point_says_how_many_bytes_moved() -> None:
+    found = counted(dram_read_bytes=1.5e9, dram_write_bytes=0.254e9)
+    (dram,) = measured_points(found, TILED, 1.0, (10, 20, 30), 0.0)
+    assert dram.note == "1.75 GB moved, as the GPU counted"
+
+
 def test_a_missing_or_zero_counter_gives_no_point() -> None:
-    found = counted(dram_read_bytes=0.0, l2_to_l1_bytes=1200.0)
+    found = counted(l2_to_l1_bytes=1200.0)
     assert [p.level for p in measured_points(found, TILED, 1.0, (10, 20, 30), 0.0)] == ["l2"]
 
 
@@ -118,12 +124,12 @@ def test_a_record_belongs_to_its_own_gpu_only(device: str, gpu: str | None) -> N
 def test_a_gpu_without_data_sheet_has_its_drivers_description() -> None:
     described = replace(
         DEVICE, name="NVIDIA Z40", compute_capability="8.9", sms=142, max_clock_mhz=2520.0,
-        memory_clock_mhz=9001.0, memory_bus_bits=384, shared_per_block=99 * 1024,
+        memory_clock_mhz=9000.7, memory_bus_bits=384, shared_per_block=99 * 1024,
     )  # fmt: skip
     *book, ours = all_gpus([Record(DEVICE, ()), Record(described, ()), Record(described, ())])
     assert book == list(GPUS)
     assert (ours.id, ours.name) == ("nvidia-z40", "NVIDIA Z40")
-    assert ours.dram_gbs == pytest.approx(864, rel=0.001)  # as the L40S has them
+    assert ours.dram_gbs == 2 * 9000.7 * 384 / 8 / 1e3  # 864 GB/s, as the L40S has them
     assert ours.peak_gflops == 142 * 128 * 2 * 2520 / 1e3
     assert [roof.source for roof in data_sheet_roofs(ours)][1] == "its driver"
     assert ours.threads_per_sm == find_gpu("l4").threads_per_sm

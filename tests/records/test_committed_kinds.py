@@ -1,0 +1,121 @@
+"""Records of several GPUs and of Strassen's product: committed files, and the values they give."""
+
+import importlib
+import pkgutil
+from dataclasses import is_dataclass, replace
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import pytest
+from record_samples import DEVICE
+
+import sgemm_lab.records
+from sgemm_lab.files import data_folder
+from sgemm_lab.records import dispatch_table, multi_gpu, strassen
+from sgemm_lab.records.gpu_record import Spread
+
+KINDS = {
+    "several": multi_gpu.MULTI_GPU_RECORDS,
+    "fewer": strassen.STRASSEN_RECORDS,
+    "tuned": dispatch_table.TABLES,
+}
+ENVIRONMENT = ("2026-01-02T03:04:05Z", "580.1", "13.0", "13.0", "14.2.0", "0.1.0", "cublasSgemm")
+
+
+@pytest.mark.parametrize("folder", KINDS)
+def test_committed_files_come_back_as_they_were(folder: str, tmp_path: Path) -> None:
+    kind: Any = KINDS[folder]
+    committed = sorted((data_folder("records") / folder).glob("*.json"))
+    assert committed
+    for path in committed:
+        kind.save(tmp_path / path.name, kind.load(path))
+        assert kind.load(tmp_path / path.name) == kind.load(path)
+
+
+def modules() -> list[ModuleType]:
+    found = pkgutil.iter_modules(sgemm_lab.records.__path__, "sgemm_lab.records.")
+    return [importlib.import_module(one.name) for one in found]
+
+
+@pytest.mark.parametrize("module", modules(), ids=lambda module: module.__name__)
+def test_what_is_read_cannot_be_changed(module: ModuleType) -> None:
+    """Records are cached, and shared by all that read them."""
+    classes = [one for one in vars(module).values() if is_dataclass(one)]
+    assert [one for one in classes if not one.__dataclass_params__.frozen] == []  # type: ignore[attr-defined]
+
+
+def case(m: int, n: int, k: int, **fields: Any) -> multi_gpu.Case:
+    return multi_gpu.Case(4, m, n, k, "cannon", "cublas", "copy", **fields)
+
+
+def test_a_product_is_rated_by_the_median_of_its_samples() -> None:
+    times = multi_gpu.ProductTimes(
+        case(100, 200, 300), (4e-6, 3e-6, 9e-6), 0.1, products=(2e-6,), alone=(1e-6,)
+    )
+    assert times.tflops == pytest.approx(2 * 100 * 200 * 300 / 4e-6 / 1e12)
+    assert times.efficiency == pytest.approx(1 / 4)
+    assert times.transfer_cost == pytest.approx(2)
+    assert replace(times, products=None, alone=None).transfer_cost is None
+    assert replace(times, alone=None).efficiency is None
+
+
+@pytest.mark.parametrize("size", [(8, 8, 9), (8, 8, 7), (8, 9, 8), (7, 8, 8)])
+def test_only_products_of_equal_sides_have_scores(size: tuple[int, int, int]) -> None:
+    run = multi_gpu.MultiGpuRun(ENVIRONMENT[0], 4, "", "", "", "", "", "")
+    for wanted, scores in ((size, 0), ((8, 8, 8), 1)):
+        times = multi_gpu.ProductTimes(case(*wanted), (1e-6,), 0.1, alone=(1e-6,))
+        found = multi_gpu.MultiGpuRecord(DEVICE, (replace(run, products=(times,)),))
+        assert len(multi_gpu.scores([found])) == scores
+
+
+@pytest.mark.parametrize(
+    ("earlier", "taken_up"),
+    [({}, True), ({"complete": True}, False), ({"gpus": 2}, False), ({"driver": "1"}, False)],
+)
+def test_only_an_incomplete_run_of_the_same_machine_goes_on(
+    earlier: dict[str, Any], taken_up: bool, tmp_path: Path
+) -> None:
+    run = multi_gpu.MultiGpuRun("2026-01-01T00:00:00Z", 4, "", "", "", "", "", "")
+    failure = multi_gpu.Failure("a case", "No room.")
+    multi_gpu.MultiGpuFile(tmp_path, DEVICE, replace(run, **earlier)).add(failure)
+    later = multi_gpu.MultiGpuFile(tmp_path, DEVICE, replace(run, date="2026-02-02T00:00:00Z"))
+    assert later.run.date[5:7] == ("01" if taken_up else "02")
+    assert later.run.failures == ()
+
+
+def plan(levels: int, *seconds: float) -> strassen.MeasuredPlan:
+    return strassen.MeasuredPlan(("lean",) * levels, levels, (4, 4, 4), "split", 0, 0, seconds)
+
+
+def strassen_times(size: tuple[int, int, int], *plans: strassen.MeasuredPlan) -> Any:
+    return strassen.SizeTimes(*size, False, (2e-6,), plans)
+
+
+def test_a_score_is_the_fastest_plan_with_levels_and_the_error_of_as_many() -> None:
+    times = [
+        strassen_times((8, 8, 8), plan(0, 1e-6), plan(1, 4e-6), plan(2, 9e-6, 2e-6, 3e-6)),
+        strassen_times((12, 8, 8), plan(0, 1e-6)),
+        strassen_times((16, 16, 16), plan(2, 1e-6)),
+    ]
+    errors = [
+        strassen.Errors("uniform", n, n, n, 4, 1e-7, levels)
+        for n, levels in ((8, (2e-7, 3e-7, 5e-7)), (16, (2e-7, 3e-7)))
+    ]
+    run = strassen.StrassenRun(*ENVIRONMENT, times=tuple(times), errors=tuple(errors))
+    first, second = strassen.scores(strassen.StrassenRecord(DEVICE, (run,)))
+    assert (first.levels, first.error, first.cublas_error) == (2, 5e-7, 1e-7)
+    assert first.gflops == pytest.approx(2 * 8**3 / 3e-6 / 1e9, rel=1e-12)
+    assert first.share == pytest.approx(2 / 3)
+    assert (second.size, second.error) == ((16, 16, 16), None)  # two levels were not measured
+
+
+def test_sizes_that_are_no_cube_of_a_power_of_two_are_the_other_sizes() -> None:
+    sizes = [(8, 8, 8), (12, 12, 12), (8, 8, 16), (8, 16, 8)]
+    run = strassen.StrassenRun(*ENVIRONMENT, times=tuple(map(strassen_times, sizes)))
+    assert [times.size for times in run.other_sizes] == sizes[1:]
+
+
+def test_a_spread_is_of_what_was_read() -> None:
+    assert Spread.of([]) is None
+    assert Spread.of([3.0, 1.0, 2.5]) == Spread(1.0, 2.5, 3.0)

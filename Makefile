@@ -33,7 +33,7 @@ help:
 book: .venv/.book
 	@$(BIN)/python -m sgemm_lab.clang.package
 	@$(BIN)/python -m sgemm_lab.book.codemirror.package
-	@$(BIN)/jupyter-book build . -W -n --keep-going
+	@$(BIN)/python -m sgemm_lab.book.build
 	@echo
 	@echo "The book is built. Open file://$(CURDIR)/$(SITE)/index.html"
 
@@ -60,7 +60,7 @@ check: lint
 # The book without a word, for the tests.
 .PHONY: quiet-book
 quiet-book: .venv/.test
-	@echo "== book" && $(BIN)/jupyter-book build . -W -n --keep-going -q
+	@echo "== book" && $(BIN)/python -m sgemm_lab.book.build -q
 
 # Widgets in JupyterLab, for the tests: they need no book.
 .PHONY: test-jupyterlab

@@ -31,7 +31,7 @@ OF_THE_NETWORK = (
 _TAKEN_FROM_HERE = f"""\
 #!/bin/sh
 set -e
-/usr/bin/env -i PATH=/usr/bin:/bin make --dry-run "$@" | grep --quiet "jupyter-book build"
+/usr/bin/env -i PATH=/usr/bin:/bin make --dry-run "$@" | grep --quiet "sgemm_lab.book.build"
 mkdir -p {SITE.parent}
 cp -r "{ROOT / SITE}" {SITE}
 """

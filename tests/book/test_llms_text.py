@@ -1,5 +1,7 @@
 """The book as plain text for language models."""
 
+from pathlib import Path
+
 import pytest
 from bs4 import BeautifulSoup
 from hypothesis import given
@@ -51,6 +53,15 @@ def test_text_of_paragraphs_arrives_whole(texts: list[str]) -> None:
     assert turned(html) == "\n\n".join(" ".join(text.split()) for text in texts)
 
 
+def test_a_title_is_that_of_the_article_not_of_the_buttons_above_it(tmp_path: Path) -> None:
+    (tmp_path / "page.html").write_text(
+        '<main role="main"><a>Notebook</a><h2>Contents</h2>'
+        "<article><h1>Tiling</h1><p>Text</p></article></main>"
+    )
+    read = llms_text.page_text(tmp_path, "page")
+    assert (read.title, read.text) == ("Tiling", "# Tiling\n\nText")
+
+
 def test_list_has_a_line_for_each_page() -> None:
     pages = [llms_text.PageText("a/b", "B", "Says b.", ""), llms_text.PageText("c", "C", "", "")]
     text = llms_text.listing("The book", pages, ADDRESS)
@@ -63,6 +74,7 @@ def test_both_texts_are_published_with_values_and_pages_in_order(specimen: Site)
     listed = (specimen.folder / llms_text.LIST).read_text(encoding="utf-8")
     whole = (specimen.folder / llms_text.WHOLE).read_text(encoding="utf-8")
     assert listed.count("\n- [") == whole.count("\n\n---\n\n") + 1
+    assert "[Notebook]" not in listed
     assert listed.index("chapters/first.html") < listed.index("chapters/second.html")
     assert "$t = \\frac{2MNK}{P}$" in whole or "$$t = \\frac{2MNK}{P}$$" in whole
     assert "<div" not in whole

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from sgemm_lab.errors import MissingToolError
+from sgemm_lab.errors import LabError, MissingToolError
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser
@@ -22,6 +22,8 @@ NAMES = (
 )
 """Programs to look for. Chromium without its windows, the first, takes half the time for a page."""
 
+START_SECONDS = 120
+"""How long a browser may take to start."""
 FLAGS = [
     "--no-sandbox",
     "--disable-gpu",
@@ -46,9 +48,10 @@ def opened() -> Iterator["Browser"]:
 
     Raises:
         MissingToolError: Playwright or a browser is not here.
+        LabError: the browser does not start, ends, or waits too long for a page.
     """
     try:
-        from playwright.sync_api import sync_playwright
+        from playwright.sync_api import Error, sync_playwright
     except ImportError:
         raise MissingToolError(
             "Playwright is not installed, which drives the browser. 'make test', 'make pdf' and "
@@ -60,10 +63,18 @@ def opened() -> Iterator["Browser"]:
             "No Chromium was found. Install Chromium or Chrome, or name its program in "
             "SGEMM_LAB_BROWSER."
         )
-    with sync_playwright() as playwright:
-        chromium = playwright.chromium.launch(executable_path=program, args=FLAGS)
-        yield chromium
-        chromium.close()
+    try:
+        with sync_playwright() as playwright:
+            chromium = playwright.chromium.launch(
+                executable_path=program, args=FLAGS, timeout=START_SECONDS * 1000
+            )
+            yield chromium
+            chromium.close()
+    except Error as error:
+        raise LabError(
+            f"The browser {program} failed: {error.message.partition(chr(10))[0]} "
+            "Other work may be using this machine. Run the command again when it is idle."
+        ) from error
 
 
 def _playwrights_own() -> str:

@@ -20,6 +20,7 @@ from sgemm_lab.book import (
     mathml,
     navigation,
     origins,
+    page_errors,
     page_head,
     page_kernels,
     panels,
@@ -81,6 +82,7 @@ def setup(app: Sphinx) -> dict[str, Any]:
     _after_the_pages(app, site_files.write, priority=900)
     parallel_read.run_side_by_side(app)
     page_kernels.give_no_ports()
+    page_errors.install()
     return {"version": version("sgemm-lab"), "parallel_read_safe": True}
 
 

@@ -74,8 +74,8 @@ def page_text(site: Path, name: str) -> PageText:
     """Read a built page: ``name`` is Sphinx's, such as "chapters/02_tiling"."""
     page = BeautifulSoup((site / f"{name}.html").read_text(encoding="utf-8"), "html.parser")
     said = page.select_one("meta[name=description]")
-    # Themes other than the book's mark the text by its role.
-    text = markdown(page.select_one("article, [role=main]") or page)
+    # The theme's <main> holds its buttons and table of contents too.
+    text = markdown(page.select_one("article") or page.select_one("[role=main]") or page)
     title = text.partition("\n")[0].removeprefix("# ")
     return PageText(name, title, str(said["content"]) if said else "", text)
 

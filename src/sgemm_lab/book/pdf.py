@@ -29,6 +29,8 @@ if TYPE_CHECKING:
 
 _SCALE = 0.72
 """How large a page's pixel is printed: a line of prose then has some 90 letters."""
+_SECONDS = 120
+"""How long a page may take to load: a machine may have other work."""
 _SHEET = "size: A4; margin: 18mm 17mm 20mm;"
 _SMALL = "font: 8pt sans-serif; color: #555;"
 _UNFOLD = """
@@ -96,6 +98,7 @@ def write(chromium: "Browser", parts: Sequence[Part], title: str, out: Path) -> 
     from pypdf import PdfWriter
 
     page = chromium.new_page()
+    page.set_default_timeout(_SECONDS * 1000)
     page.emulate_media(media="print", color_scheme="light")
     made: list[Printed] = []
     for part in parts:

@@ -1,0 +1,91 @@
+"""A build that fails ends with a sentence: page, line and cause, no traceback."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from myst_nb.core.execute import inline
+from nbformat import NotebookNode
+
+from sgemm_lab.book import browser, page_errors
+from sgemm_lab.errors import LabError
+
+ROOT = Path(__file__).parents[2]
+HEAD = "---\nfile_format: mystnb\nkernelspec:\n  name: python3\n---\n\n# Page\n\n"
+
+
+def built(folder: Path, cell: str, timeout: int = 60) -> subprocess.CompletedProcess[str]:
+    """Build a book of seven pages, one with a cell; pages are read by several processes."""
+    config: dict[str, Any] = yaml.safe_load((ROOT / "_config.yml").read_text())
+    config["logo"] = str(ROOT / config["logo"])
+    config["html"]["favicon"] = str(ROOT / config["html"]["favicon"])
+    config["execute"]["timeout"] = timeout
+    (folder / "_config.yml").write_text(yaml.safe_dump(config))
+    (folder / "chapters").mkdir()
+    names = [f"chapters/page{number}" for number in range(7)]
+    for name in names:
+        (folder / f"{name}.md").write_text("# Page\n")
+    (folder / "chapters/page3.md").write_text(f"{HEAD}```{{code-cell}} python\n{cell}\n```\n")
+    toc = {"format": "jb-book", "root": names[0], "chapters": [{"file": n} for n in names[1:]]}
+    (folder / "_toc.yml").write_text(yaml.safe_dump(toc))
+    return subprocess.run(
+        [sys.executable, "-m", "sgemm_lab.book.build", "-q"],
+        capture_output=True, text=True, check=False, cwd=folder, env=os.environ | {"NO_COLOR": "1"},
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("cell", "timeout", "sentence"),
+    [
+        (
+            "from sgemm_lab import lab\nlab.shwo()",
+            60,
+            "chapters/page3.md, line 10: AttributeError: module 'sgemm_lab.lab' has no attribute "
+            "'shwo'\n\n    from sgemm_lab import lab\n    lab.shwo()\n",
+        ),
+        (
+            "import time\ntime.sleep(60)",
+            1,
+            "chapters/page3.md, line 10: a cell took longer than 1 seconds. Other work may be "
+            "using this machine. Run 'make book' again when it is idle.",
+        ),
+        ("import os\nos._exit(1)", 60, "chapters/page3.md, line 10: the page's kernel ended."),
+    ],
+)
+def test_a_page_that_cannot_be_run_is_named(
+    tmp_path: Path, cell: str, timeout: int, sentence: str
+) -> None:
+    done = built(tmp_path, cell, timeout)
+    assert done.returncode == 1
+    assert sentence in done.stderr
+    assert done.stderr.endswith("The book was not built. The cause is above.\n")
+    assert "Traceback" not in done.stderr + done.stdout
+
+
+def test_a_kernel_that_does_not_start_is_a_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
+    def late(_self: object) -> None:
+        raise RuntimeError("Kernel didn't respond in 300 seconds")
+
+    monkeypatch.setattr(inline.NotebookClientInline, "start_client", late)
+    client = page_errors.PageClient(
+        NotebookNode(metadata={}, cells=[]), Path.cwd() / "chapters/a.md", object(), None
+    )
+    with pytest.raises(page_errors.PageError, match=r"^chapters/a\.md: .*Kernel didn't respond"):
+        client.start_client()
+
+
+def test_a_browser_that_starts_too_slowly_is_a_sentence(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    program = tmp_path / "browser"
+    program.write_text("#!/bin/sh\nexec sleep 60\n")
+    program.chmod(0o755)
+    monkeypatch.setenv("SGEMM_LAB_BROWSER", str(program))
+    monkeypatch.setattr(browser, "START_SECONDS", 1)
+    sentence = r"failed: .*Timeout 1000ms exceeded.* when it is idle\."
+    with pytest.raises(LabError, match=sentence), browser.opened():
+        pass

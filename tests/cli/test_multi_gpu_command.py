@@ -41,7 +41,7 @@ def test_json_tells_what_each_gpu_does(capsys: pytest.CaptureFixture[str]) -> No
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        (["--layout", "cannon", "--gpus", "3"], "3 is none. Take 1 or 4"),
+        (["--layout", "cannon", "--gpus", "3"], "3 is not one. Take 1 or 4"),
         (["--size", "100000"], "takes NumPy too long"),
     ],
 )

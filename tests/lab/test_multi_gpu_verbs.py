@@ -84,7 +84,7 @@ def test_what_was_not_measured_is_said() -> None:
         LabError, match="3×3×3 on 2 GPUs by rows, cublas inside and carried by copy"
     ):
         lab.several().product(2, 3)
-    with pytest.raises(LabError, match="This way of the product was not measured"):
+    with pytest.raises(LabError, match="This variant of the product was not measured"):
         median(None)
     with pytest.raises(LabError, match="no record of several GPUs"):
         findings([])
@@ -122,7 +122,7 @@ def four_gpus(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
     """Pretend that there are four; note what they are given."""
     given: list[Any] = []
 
-    def multiply(plan: Any, team: Any, inside: str, transport: str, **_: Any) -> Outcome:
+    def multiply(plan: Any, group: Any, inside: str, transport: str, **_: Any) -> Outcome:
         given.append((plan, inside, transport))
         return Outcome(plan.gpus, transport, 2e-3, 100.0, 0.1, True)
 
@@ -133,8 +133,8 @@ def four_gpus(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
     for name, value in {
         "has_gpu": lambda: True,
         "gpu_count": lambda: 4,
-        "alone": lambda gpus, nccl: None,
-        "in_a_sentence": Sentences,
+        "single_process": lambda gpus, nccl: None,
+        "cuda_errors_as_messages": Sentences,
         "multiply": multiply,
     }.items():
         monkeypatch.setattr(import_module("sgemm_lab.lab.multi_gpu"), name, value)

@@ -1,4 +1,4 @@
-"""GPUs that a test pretends: streams, events and copies with NumPy arrays, in any allowed order.
+"""Fake GPUs for tests: streams, events and copies with NumPy arrays, in any allowed order.
 
 A stream is a queue of what was given to it. Whoever waits lets the queues go on, one step of a
 random one at a time; so what an engine forgot to wait for comes out wrong.
@@ -84,7 +84,7 @@ class Device:
 
 
 class Call:
-    """A send or a receive of NCCL's."""
+    """A send or a receive of NCCL."""
 
     def __init__(
         self, gpus: Gpus, sends: bool, ends: tuple[int, int], place: int, size: int
@@ -99,7 +99,7 @@ class Call:
         )  # fmt: skip
 
     def is_done(self) -> bool:
-        """Say whether its stream may go on: its other end is here too, and the bytes have moved."""
+        """Whether its stream can continue: the matching call is here and the bytes are copied."""
         self.here = True
         if not self.done and (other := next(filter(self.matches, self.gpus.calls), None)):
             source, to = (self, other) if self.sends else (other, self)
@@ -109,7 +109,7 @@ class Call:
 
 
 class Communicator:
-    """NCCL's: a send waits for its receive, in whichever process that is."""
+    """A fake NCCL communicator: a send waits for its receive in any process."""
 
     def __init__(self, gpus: Gpus, rank: int) -> None:
         self.gpus, self.rank, self.aborted = gpus, rank, False
@@ -129,11 +129,11 @@ class Communicator:
 
 
 Tape = list[tuple[str, Stream, Any]]
-"""What streams were given while one of them was captured: kind, stream, and an event or work."""
+"""The work captured on streams: kind, stream, and an event or work."""
 
 
 class Graph:
-    """A tape as a graph: each launch has events of its own, as a CUDA graph has edges."""
+    """A replay of a tape: each launch has separate events, like the edges of a CUDA graph."""
 
     def __init__(self, gpus: Gpus, number: int) -> None:
         self.tape, self.free = gpus.tapes.pop(number), lambda: None
@@ -159,7 +159,7 @@ class CudaError(Exception):
 
 
 class Gpus:
-    """What stands in place of CuPy, and of its NCCL."""
+    """A fake CuPy with NCCL."""
 
     NCCL_FLOAT32, NCCL_UINT8 = 4, 1
     available = True
@@ -233,7 +233,7 @@ class Gpus:
         return stream
 
     def query(self, pointer: int) -> int:
-        """Let one step of a random stream happen, and say whether a stream is done."""
+        """Run one step of a random stream; return whether a stream has finished."""
         for stream in self.random.sample(self.streams, len(self.streams)):
             if stream.steps and not stream.held and stream.steps[0][0]():
                 stream.steps.pop(0)[1]()
@@ -242,7 +242,7 @@ class Gpus:
 
 
 def product(stream: Stream) -> Callable[..., None]:
-    """Return a product that is queued on a stream."""
+    """Return a product that queues its work on a stream."""
 
     def multiply(a: Any, b: Any, c: Any, *, adds: bool) -> None:
         def work() -> None:

@@ -1,4 +1,4 @@
-"""Other engines: how their processes are started, and what is said where one is missing."""
+"""Libraries: starting their processes, and messages for missing ones."""
 
 import json
 from pathlib import Path
@@ -12,7 +12,7 @@ from sgemm_lab.multi_gpu.cases import groups
 
 @pytest.fixture
 def mpirun(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A program of that name, the only one on the path."""
+    """Make a fake mpirun the only program on the path."""
     monkeypatch.setattr(baselines, "installed", lambda _: True)
     monkeypatch.setenv("PATH", str(tmp_path))
     program = tmp_path / "mpirun"
@@ -20,14 +20,14 @@ def mpirun(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return program
 
 
-def test_what_is_not_there_is_no_engine() -> None:
+def test_a_missing_library_is_not_installed() -> None:
     assert baselines.installed("json")
     assert not baselines.installed("no_such_engine")
     with pytest.raises(MissingToolError, match="no_such_engine is not installed here"):
         baselines.measure("no_such_engine", 2, 64, baselines.BY_ROWS)
 
 
-def test_a_part_of_a_package_that_is_missing_is_not_there(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_missing_submodule_is_not_installed(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(baselines._NEEDS, baselines.CUBLASMP, ("no_such_package.part",))
     assert not baselines.installed(baselines.CUBLASMP)
 
@@ -45,29 +45,29 @@ def test_the_ranks_of_cublasmp_answer_through_mpirun(mpirun: Path) -> None:
     assert (given[5], given[-1]) == ("8192", "tiles")
 
 
-def test_ranks_that_fail_are_told_of_by_their_own_words(mpirun: Path) -> None:
+def test_the_error_of_a_failed_rank_is_reported(mpirun: Path) -> None:
     mpirun.write_text("#!/bin/sh\necho 'ImportError: no library' >&2\necho '-----' >&2\nexit 1\n")
-    with pytest.raises(LabError, match=r"did not answer\. ImportError: no library"):
+    with pytest.raises(LabError, match=r"cuBLASMp failed\. ImportError: no library"):
         baselines.measure(baselines.CUBLASMP, 2, 64, baselines.BY_ROWS)
     mpirun.write_text("#!/bin/sh\nexit 0\n")
-    with pytest.raises(LabError, match="It said nothing"):
+    with pytest.raises(LabError, match="It printed no error"):
         baselines.measure(baselines.CUBLASMP, 2, 64, baselines.BY_ROWS)
 
 
-def test_ranks_that_hang_are_given_up(mpirun: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_hanging_ranks_are_stopped(mpirun: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     mpirun.write_text("#!/bin/sh\nwhile :; do :; done\n")
     monkeypatch.setattr(baselines, "_MPI_LIMIT", 0.2)
-    with pytest.raises(LabError, match="not done in 0 seconds"):
+    with pytest.raises(LabError, match="did not finish in 0 seconds"):
         baselines.measure(baselines.CUBLASMP, 2, 64, baselines.BY_ROWS)
 
 
-def test_without_mpirun_cublasmp_says_so(mpirun: Path) -> None:
+def test_cublasmp_without_mpirun_is_an_error(mpirun: Path) -> None:
     mpirun.unlink()
     with pytest.raises(MissingToolError, match="there is no mpirun here"):
         baselines.measure(baselines.CUBLASMP, 2, 64, baselines.BY_ROWS)
 
 
-def test_a_record_asks_every_engine_that_is_there(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_record_has_every_installed_library(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("sgemm_lab.multi_gpu.cases.installed", lambda name: name != baselines.JAX)
     asked = [r.case for group in groups(2, (64,), ["libraries"]) for r in group.requests]
     assert {one["library"] for one in asked} == set(baselines.LIBRARIES) - {baselines.JAX}

@@ -1,4 +1,4 @@
-"""Elements that are a hash of their place, and the check of sampled rows."""
+"""Elements as a hash of their indices, and the check of sampled rows."""
 
 import numpy as np
 import pytest
@@ -41,13 +41,13 @@ def test_elements_are_spread_evenly_and_are_independent() -> None:
     assert abs((a * b).mean()) < 1e-3
 
 
-def test_values_stay_what_they_are() -> None:
+def test_values_do_not_change() -> None:
     assert at(np, "A", np.arange(2), np.arange(3)).tolist() == matrix("A", 2, 3).tolist()
     assert len(np.unique(matrix("A", 300, 300))) > 0.99 * 300 * 300
 
 
 @pytest.mark.parametrize("tile", [Tile("C", 0, 0, 60, 50), Tile("C", 17, 30, 1, 20)])
-def test_a_right_tile_passes_and_a_wrong_one_does_not(tile: Tile) -> None:
+def test_a_correct_tile_passes_and_a_wrong_one_fails(tile: Tile) -> None:
     size = (60, 50, 300)
     c = matrix("A", 60, 300) @ matrix("B", 300, 50)
     part = c[tile.row : tile.row + tile.rows, tile.column : tile.column + tile.columns].copy()

@@ -1,4 +1,4 @@
-"""The engine on pretended GPUs: right in every order that its events allow, and no hang."""
+"""The engine on fake GPUs: correct in every order that its events allow, without deadlocks."""
 
 import math
 import threading
@@ -16,7 +16,7 @@ from sgemm_lab.multi_gpu import process_group, single_gpu, topology
 from sgemm_lab.multi_gpu.engine import COPY, NCCL, Engine
 from sgemm_lab.multi_gpu.layouts import make_plan, rows
 from sgemm_lab.multi_gpu.plan import Plan
-from sgemm_lab.multi_gpu.process_group import NotInTimeError, Team
+from sgemm_lab.multi_gpu.process_group import NotInTimeError, ProcessGroup
 from sgemm_lab.multi_gpu.single_gpu import BOOK, CUBLAS
 
 Patch = Callable[[Gpus], None]
@@ -39,10 +39,10 @@ def patch() -> Any:
         yield put
 
 
-def a_team(gpus: Gpus, count: int, transport: str) -> Team:
+def a_team(gpus: Gpus, count: int, transport: str) -> ProcessGroup:
     devices = {gpu: gpu for gpu in range(count)}
     nccl = transport == NCCL and count > 1
-    return Team(count, devices, {g: Communicator(gpus, g) for g in devices} if nccl else {})
+    return ProcessGroup(count, devices, {g: Communicator(gpus, g) for g in devices} if nccl else {})
 
 
 @st.composite
@@ -61,7 +61,7 @@ def plans(draw: st.DrawFn) -> Plan:
     seed=st.integers(0, 10**6),
 )
 @settings(deadline=None, max_examples=150)
-def test_c_is_right_in_any_order(
+def test_c_is_correct_in_any_order(
     patch: Patch, plan: Plan, transport: str, overlap: bool, seed: int
 ) -> None:
     gpus = Gpus(plan.gpus, seed)
@@ -69,56 +69,54 @@ def test_c_is_right_in_any_order(
     engine = Engine(plan, a_team(gpus, plan.gpus, transport), transport=transport)
     program = engine.program(overlap=overlap)
     for _ in range(2):
-        engine.poison()
+        engine.fill_nan()
         program.run()
         assert engine.check() <= 1
 
 
 @given(plan=plans(), seed=st.integers(0, 10**6))
 @settings(deadline=None, max_examples=40)
-def test_a_process_per_gpu_makes_the_same_product(patch: Patch, plan: Plan, seed: int) -> None:
+def test_one_process_per_gpu_gives_the_same_product(patch: Patch, plan: Plan, seed: int) -> None:
     gpus = Gpus(plan.gpus, seed)
     patch(gpus)
     ranks = [
-        Engine(plan, Team(plan.gpus, {rank: rank}, {rank: Communicator(gpus, rank)}))
+        Engine(plan, ProcessGroup(plan.gpus, {rank: rank}, {rank: Communicator(gpus, rank)}))
         for rank in range(plan.gpus)
     ]
     programs = [rank.program() for rank in ranks]
     for program in programs:
         program.queue()
     for rank, program in zip(ranks, programs, strict=True):
-        rank.team.wait(program.streams, 10)
+        rank.group.wait(program.streams, 10)
     shares = [rank.workers[number].worst_share(plan) for number, rank in enumerate(ranks)]
     assert max(shares) <= 1
 
 
-def test_a_rank_that_died_ends_the_others_in_a_sentence(patch: Patch) -> None:
+def test_a_dead_rank_ends_the_others_with_an_error(patch: Patch) -> None:
     gpus = Gpus(2)
     patch(gpus)
     alive = Communicator(gpus, 0)
-    engine = Engine(rows((4, 4, 4), 2), Team(2, {0: 0}, {0: alive}))
+    engine = Engine(rows((4, 4, 4), 2), ProcessGroup(2, {0: 0}, {0: alive}))
     program = engine.program()
     program.queue()
-    with pytest.raises(NotInTimeError, match="Has a rank died"):
-        engine.team.wait(program.streams, 0.05)
+    with pytest.raises(NotInTimeError, match="A rank may have died"):
+        engine.group.wait(program.streams, 0.05)
     assert alive.aborted
 
 
-def test_a_call_that_never_comes_back_from_a_dead_rank_is_given_up(patch: Patch) -> None:
+def test_a_hanging_call_after_a_rank_died_is_aborted(patch: Patch) -> None:
     gpus = Gpus(2)
     patch(gpus)
     alive = Communicator(gpus, 0)
-    rank = Team(2, {0: 0}, {0: alive}, seconds=0.01)
-    with pytest.raises(NotInTimeError, match="Has a rank died"):
-        rank.with_others(threading.Event().wait)
+    rank = ProcessGroup(2, {0: 0}, {0: alive}, seconds=0.01)
+    with pytest.raises(NotInTimeError, match="A rank may have died"):
+        rank.collective(threading.Event().wait)
     assert alive.aborted
 
 
-def test_without_its_events_a_plan_comes_out_wrong(
-    patch: Patch, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """So the orders that the test above tries are those that matter."""
-    monkeypatch.setattr(engine_module._Order, "step", lambda *_: [])
+def test_without_events_the_result_is_wrong(patch: Patch, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Shows that the orders of the test above matter."""
+    monkeypatch.setattr(engine_module._Dependencies, "step", lambda *_: [])
     wrong = 0
     for seed in range(20):
         gpus = Gpus(4, seed)
@@ -129,7 +127,7 @@ def test_without_its_events_a_plan_comes_out_wrong(
     assert wrong > 5
 
 
-def test_transfers_have_the_higher_priority(patch: Patch) -> None:
+def test_transfers_have_a_higher_priority(patch: Patch) -> None:
     gpus = Gpus(2)
     patch(gpus)
     engine = Engine(rows((4, 4, 4), 2), a_team(gpus, 2, COPY), transport=COPY)
@@ -137,8 +135,8 @@ def test_transfers_have_the_higher_priority(patch: Patch) -> None:
     assert all(w.moving.priority < stream.priority for w in workers for stream in w.work)
 
 
-def test_tiles_of_c_take_turns_between_two_streams_with_cublas_alone(patch: Patch) -> None:
-    """The book's kernels may wait for blocks of their own launch: two at once could hang."""
+def test_tiles_of_c_alternate_between_two_streams_only_with_cublas(patch: Patch) -> None:
+    """The book's kernels may wait for blocks of their launch; two at once could deadlock."""
     gpus = Gpus(4)
     patch(gpus)
     for layout, inside, lanes in (("rows", CUBLAS, 2), ("rows", BOOK, 1), ("cannon", CUBLAS, 1)):
@@ -154,7 +152,7 @@ def test_tiles_of_c_take_turns_between_two_streams_with_cublas_alone(patch: Patc
 
 @given(plan=plans(), overlap=st.booleans(), seed=st.integers(0, 10**6))
 @settings(deadline=None, max_examples=80)
-def test_graphs_make_the_same_product_again_and_again(
+def test_graphs_give_the_same_product_repeatedly(
     patch: Patch, plan: Plan, overlap: bool, seed: int
 ) -> None:
     gpus = Gpus(plan.gpus, seed)
@@ -170,7 +168,7 @@ def test_graphs_make_the_same_product_again_and_again(
         program.run(times)
         assert engine.check() <= 1
     program.release()
-    engine.poison()
+    engine.fill_nan()
     program.run()
     assert engine.check() <= 1
 
@@ -186,7 +184,7 @@ def test_graphs_make_the_same_product_again_and_again(
         ("rows", 1, COPY, 1),
     ],
 )
-def test_gpus_that_steps_tie_together_are_found(
+def test_connected_devices_are_found(
     patch: Patch, layout: str, gpus: int, transport: str, graphs: int
 ) -> None:
     pretended = Gpus(gpus)
@@ -194,7 +192,7 @@ def test_gpus_that_steps_tie_together_are_found(
     plan = make_plan(layout, (9, 9, 9), gpus)
     engine = Engine(plan, a_team(pretended, gpus, transport), transport=transport)
     program = engine.program()
-    groups = program._tied()
+    groups = program._connected_devices()
     assert len(groups) == graphs
     assert sorted(device for group in groups for device in group) == list(range(gpus))
 
@@ -209,14 +207,14 @@ def test_two_gpus_have_a_graph_each_and_more_have_one(patch: Patch, gpus: int, g
     assert len(program._graphs) == graphs
 
 
-def test_what_hangs_ends_in_a_sentence_and_is_given_up(patch: Patch) -> None:
+def test_a_hanging_run_is_aborted_with_an_error(patch: Patch) -> None:
     gpus = Gpus(2)
     patch(gpus)
     both = a_team(gpus, 2, NCCL)
     communicators = list(both.communicators.values())
     engine = Engine(rows((4, 4, 4), 2), both, time_limit=0.05)
     engine.workers[1].moving.held = True
-    with pytest.raises(NotInTimeError, match=r"not done in 0\.05 seconds"):
+    with pytest.raises(NotInTimeError, match=r"did not finish in 0\.05 seconds"):
         engine.program().run()
     assert all(communicator.aborted for communicator in communicators)
 
@@ -224,11 +222,11 @@ def test_what_hangs_ends_in_a_sentence_and_is_given_up(patch: Patch) -> None:
 @pytest.mark.parametrize(
     ("change", "words"),
     [
-        ({"memory": 2**20}, "of free memory, and its share takes"),
-        ({"peers": False}, "cannot reach the memory of GPU 1. Let NCCL carry"),
+        ({"memory": 2**20}, "of free memory, but its share takes"),
+        ({"peers": False}, "cannot access the memory of GPU 1. Use NCCL"),
     ],
 )
-def test_what_a_machine_lacks_is_said(patch: Patch, change: Any, words: str) -> None:
+def test_missing_capabilities_are_errors(patch: Patch, change: Any, words: str) -> None:
     gpus = Gpus(2, **change)
     patch(gpus)
     with pytest.raises(LabError) as caught:
@@ -239,12 +237,12 @@ def test_what_a_machine_lacks_is_said(patch: Patch, change: Any, words: str) -> 
 @pytest.mark.parametrize(
     ("transport", "team_of", "words"),
     [
-        (COPY, 3, "The plan is for 2 GPUs, and the team has 3"),
+        (COPY, 3, "The plan is for 2 GPUs, but the group has 3"),
         ("pigeon", 2, "no transport 'pigeon'"),
-        (NCCL, 2, "NCCL has not brought this team together"),
+        (NCCL, 2, "This process group has no NCCL communicators"),
     ],
 )
-def test_what_does_not_fit_is_refused(
+def test_invalid_arguments_are_refused(
     patch: Patch, transport: str, team_of: int, words: str
 ) -> None:
     gpus = Gpus(4)
@@ -256,15 +254,15 @@ def test_what_does_not_fit_is_refused(
 def test_one_rank_of_several_cannot_copy(patch: Patch) -> None:
     gpus = Gpus(2)
     patch(gpus)
-    rank = Team(2, {0: 0}, {0: Communicator(gpus, 0)})
+    rank = ProcessGroup(2, {0: 0}, {0: Communicator(gpus, 0)})
     with pytest.raises(LabError, match="work within one process"):
         Engine(rows((4, 4, 4), 2), rank, transport=COPY)
 
 
-def test_too_few_gpus_are_told_of(patch: Patch) -> None:
+def test_too_few_gpus_are_an_error(patch: Patch) -> None:
     patch(Gpus(1))
-    with pytest.raises(LabError, match="The plan is for 2 GPUs, and this process sees 1"):
-        process_group.alone(2)
+    with pytest.raises(LabError, match="The plan is for 2 GPUs, but this process sees 1"):
+        process_group.single_process(2)
 
 
 def test_busy_gpus_are_found() -> None:
@@ -277,20 +275,20 @@ def test_busy_gpus_are_found() -> None:
     [
         (CudaError("cudaErrorDevicesUnavailable"), "A GPU refuses: cudaErrorDevicesUnavailable"),
         (MemoryError("no room"), "A GPU refuses: no room"),
-        (type("NcclError", (RuntimeError,), {})("remote error"), "NCCL gave up: remote error"),
+        (type("NcclError", (RuntimeError,), {})("remote error"), "NCCL failed: remote error"),
     ],
 )
-def test_what_cuda_and_nccl_complain_of_is_a_sentence(
+def test_exceptions_of_cuda_and_nccl_become_messages(
     patch: Patch, fault: Exception, words: str
 ) -> None:
     patch(Gpus(1))
-    with pytest.raises(LabError, match=words), topology.in_a_sentence():
+    with pytest.raises(LabError, match=words), topology.cuda_errors_as_messages():
         raise fault
 
 
-def test_a_fault_of_the_program_stays_what_it_is(patch: Patch) -> None:
+def test_other_exceptions_pass_through(patch: Patch) -> None:
     patch(Gpus(1))
-    with pytest.raises(RuntimeError, match="a mistake"), topology.in_a_sentence():
+    with pytest.raises(RuntimeError, match="a mistake"), topology.cuda_errors_as_messages():
         raise RuntimeError("a mistake")
 
 
@@ -309,17 +307,17 @@ def test_the_block_limit_is_refused_once_nccl_has_another(monkeypatch: pytest.Mo
         process_group.set_block_limit(None)
 
 
-def test_ranks_that_never_meet_end_in_a_sentence(tmp_path: Any) -> None:
+def test_ranks_that_never_join_are_an_error(tmp_path: Any) -> None:
     with pytest.raises(NotInTimeError, match="Rank 0 did not write"):
         process_group.read_id(tmp_path / "nobody", 0.05)
     (tmp_path / "cut").write_text("[1, 2")
-    with pytest.raises(LabError, match="no meeting place"):
+    with pytest.raises(LabError, match="not a rendezvous file"):
         process_group.read_id(tmp_path / "cut", 0.05)
-    with pytest.raises(LabError, match="no rank 3 among 2"):
-        process_group.by_file(tmp_path / "x", 3, 2)
+    with pytest.raises(LabError, match="Rank 3 of 2 is invalid"):
+        process_group.join_by_file(tmp_path / "x", 3, 2)
 
 
-def test_what_never_ends_is_left_behind() -> None:
+def test_a_hanging_action_is_abandoned() -> None:
     assert process_group.in_time(lambda: 3, 1, "") == 3
     with pytest.raises(NotInTimeError, match="not today"):
         process_group.in_time(threading.Event().wait, 0.02, "not today")

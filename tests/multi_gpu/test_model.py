@@ -1,4 +1,4 @@
-"""The model: what it foretells for plans whose times are plain, and on paper."""
+"""The model: predictions for simple plans, and cost formulas."""
 
 import itertools
 import math
@@ -62,14 +62,14 @@ def test_overlap_is_bounded_by_its_parts(
 
 
 @pytest.mark.parametrize("layout", ["rows", "cannon"])
-def test_links_that_take_no_time_cost_nothing(layout: str) -> None:
+def test_infinitely_fast_links_cost_nothing(layout: str) -> None:
     plan = make_plan(layout, (72, 72, 72), 9)
     assert seconds(plan, FAST, RATE) == pytest.approx(RATE((72, 72, 72), False) / 9)
 
 
 @given(drawn())
 @settings(deadline=None)
-def test_a_gpu_does_one_product_at_a_time_and_waits_for_what_it_needs(
+def test_a_gpu_runs_one_product_at_a_time_after_its_inputs(
     case: tuple[str, int, int, tuple[int, int, int]],
 ) -> None:
     layout, gpus, panels, size = case
@@ -84,20 +84,20 @@ def test_a_gpu_does_one_product_at_a_time_and_waits_for_what_it_needs(
             assert mine[-1].start >= max(received) - 1e-12
 
 
-def test_a_link_is_found_again_from_its_times() -> None:
+def test_fitting_recovers_a_link() -> None:
     link = Link(9e-6, 290e9)
     times = [(count, link.seconds(count)) for count in (2**12, 2**20, 2**26, 2**30)]
-    found = Link.fitted(times)
+    found = Link.fit(times)
     assert found.alpha == pytest.approx(link.alpha)
     assert found.bytes_per_second == pytest.approx(link.bytes_per_second)
 
 
-def test_nothing_takes_no_time() -> None:
+def test_zero_bytes_take_no_time() -> None:
     assert Link(1.0, 1.0).seconds(0) == 0
     assert seconds(rows((5, 5, 5), 1), SLOW, at_rate(1e12, start=1.0)) == pytest.approx(1.0)
 
 
-def test_copies_pay_where_the_link_binds_and_not_where_it_does_not() -> None:
+def test_copies_pay_only_where_the_link_is_the_limit() -> None:
     link = Link(20e-6, 50e9)
     small = [two_d(65536, 1024, link, 51e12), two_and_a_half_d(65536, 1024, 4, link, 51e12)]
     large = [two_d(131072, 1024, link, 51e12), two_and_a_half_d(131072, 1024, 4, link, 51e12)]
@@ -106,7 +106,7 @@ def test_copies_pay_where_the_link_binds_and_not_where_it_does_not() -> None:
     assert small[1].bytes_per_gpu == 4 * small[0].bytes_per_gpu
 
 
-def test_on_paper_and_by_plan_agree() -> None:
+def test_formulas_and_plans_agree() -> None:
     n, gpus, link = 4096, 16, Link(5e-6, 1e11)
     plan = cannon((n, n, n), gpus)
     paper = two_d(n, gpus, Link(link.alpha / 2, link.bytes_per_second), 1e13)

@@ -1,4 +1,4 @@
-"""Plans on real GPUs: as many as there are, up to 4. One GPU runs plans of one."""
+"""Plans on real GPUs, up to 4."""
 
 import subprocess
 import sys
@@ -10,37 +10,37 @@ import pytest
 from sgemm_lab.multi_gpu.cases import layouts
 from sgemm_lab.multi_gpu.engine import COPY, NCCL, Engine
 from sgemm_lab.multi_gpu.layouts import make_plan
-from sgemm_lab.multi_gpu.process_group import Team, alone
+from sgemm_lab.multi_gpu.process_group import ProcessGroup, single_process
 from sgemm_lab.multi_gpu.topology import gpu_count
 
 SIZES = [(1, 1, 1), (2, 3, 1), (257, 129, 65), (1000, 1, 999), (1023, 1025, 1021)]
 
 
 @pytest.fixture(scope="module", params=[COPY, NCCL])
-def carried(request: pytest.FixtureRequest) -> tuple[Team, str]:
-    return alone(min(4, gpu_count()), nccl=request.param == NCCL), request.param
+def carried(request: pytest.FixtureRequest) -> tuple[ProcessGroup, str]:
+    return single_process(min(4, gpu_count()), nccl=request.param == NCCL), request.param
 
 
 @pytest.mark.gpu
 @pytest.mark.parametrize("size", SIZES)
 @pytest.mark.parametrize("inside", ["cublas", "book"])
-def test_c_is_right_on_gpus(
-    carried: tuple[Team, str], inside: str, size: tuple[int, int, int]
+def test_c_is_correct_on_gpus(
+    carried: tuple[ProcessGroup, str], inside: str, size: tuple[int, int, int]
 ) -> None:
-    team, transport = carried
-    if transport == NCCL and team.gpus == 1:
+    group, transport = carried
+    if transport == NCCL and group.gpus == 1:
         transport = COPY
-    for layout in (*layouts(team.gpus), "summa"):
+    for layout in (*layouts(group.gpus), "summa"):
         engine = Engine(
-            make_plan(layout, size, team.gpus), team, inside=inside, transport=transport
+            make_plan(layout, size, group.gpus), group, inside=inside, transport=transport
         )
         for overlap in (True, False):
             program = engine.program(overlap=overlap)
-            engine.poison()
+            engine.fill_nan()
             program.run()
             assert engine.check() <= 1
             program.capture()
-            engine.poison()
+            engine.fill_nan()
             program.run()
             program.release()
             assert engine.check() <= 1
@@ -49,16 +49,16 @@ def test_c_is_right_on_gpus(
 DIES = """
 import os, sys
 from pathlib import Path
-from sgemm_lab.multi_gpu.process_group import by_file
-by_file(Path(sys.argv[1]), 1, 2, 60)
+from sgemm_lab.multi_gpu.process_group import join_by_file
+join_by_file(Path(sys.argv[1]), 1, 2, 60)
 os._exit(9)
 """
-"""A rank that meets the other and ends before its first transfer."""
+"""A rank that joins the other and ends before its first transfer."""
 LIMIT = 10
 
 
 @pytest.mark.gpu
-def test_a_rank_that_dies_is_told_of_in_a_sentence_and_nothing_hangs(tmp_path: Path) -> None:
+def test_a_dying_rank_is_an_error_without_a_deadlock(tmp_path: Path) -> None:
     if gpu_count() < 2:
         pytest.skip("There is one GPU here: no rank waits for another.")
     meet = str(tmp_path / "meet")

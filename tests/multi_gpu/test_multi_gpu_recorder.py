@@ -1,4 +1,4 @@
-"""The recorder with processes that the tests pretend: what is kept, what goes on, what is said."""
+"""The recorder with fake processes: what is written, resumed and printed."""
 
 import math
 from collections.abc import Iterator, Sequence
@@ -48,7 +48,7 @@ TODO = [
 
 
 class Child:
-    """Answers requests; at the ones named it does something else."""
+    """Answers requests, with given failures."""
 
     def __init__(self, **odd: Any) -> None:
         self.odd, self.asked = odd, []
@@ -74,7 +74,7 @@ def a_file(folder: Path, **more: Any) -> MultiGpuFile:
     return MultiGpuFile(folder, DEVICE, a_run(**more))
 
 
-def test_everything_is_kept_as_it_comes(tmp_path: Path) -> None:
+def test_each_result_is_written_at_once(tmp_path: Path) -> None:
     child, said = Child(), []
     summary = record(a_file(tmp_path), TODO, ask=child, progress=said.append)
     assert (summary.measured, summary.failed, summary.complete) == (3, 0, True)
@@ -90,11 +90,11 @@ def test_everything_is_kept_as_it_comes(tmp_path: Path) -> None:
     ("fault", "why"),
     [
         ("C is wrong.", "C is wrong."),
-        (TimeLimitError("…"), "It was not done in 90 seconds and was stopped."),
+        (TimeLimitError("…"), "It did not finish in 90 seconds and was stopped."),
         (LabError("The process ended early."), "The process ended early."),
     ],
 )
-def test_a_case_that_fails_is_noted_and_the_rest_goes_on(
+def test_a_failed_case_is_recorded_and_the_rest_continues(
     tmp_path: Path, fault: Any, why: str
 ) -> None:
     summary = record(a_file(tmp_path), TODO, ask=Child(n64=fault))
@@ -104,7 +104,7 @@ def test_a_case_that_fails_is_noted_and_the_rest_goes_on(
     assert [found.case.n for found in run.products] == [128]
 
 
-def test_a_stopped_run_goes_on(tmp_path: Path) -> None:
+def test_an_interrupted_run_resumes(tmp_path: Path) -> None:
     with pytest.raises(KeyboardInterrupt):
         record(a_file(tmp_path), TODO, ask=Child(n128=KeyboardInterrupt()))
     child = Child()
@@ -115,7 +115,7 @@ def test_a_stopped_run_goes_on(tmp_path: Path) -> None:
     assert run.date == "2026-01-02T03:04:05Z"
 
 
-def test_a_complete_run_is_left_as_it_is_and_another_is_taken_up(tmp_path: Path) -> None:
+def test_a_complete_run_is_unchanged_and_a_new_one_begins(tmp_path: Path) -> None:
     whole = a_file(tmp_path)
     record(whole, TODO, ask=Child())
     whole.end()
@@ -145,7 +145,7 @@ def test_only_all_parts_make_a_run_complete(
     assert MULTI_GPU_RECORDS.load(take_record(tmp_path, ask=Child()).path).runs[0].complete
 
 
-def test_a_process_that_ends_after_a_hang_is_followed_by_another(tmp_path: Path) -> None:
+def test_a_new_process_follows_a_hanging_one(tmp_path: Path) -> None:
     child = Child()
 
     def ends_early(requests: Sequence[Request], limit: int | None, seconds: float) -> Iterator[Any]:
@@ -168,7 +168,7 @@ def test_the_time_limit_ends_between_cases(tmp_path: Path) -> None:
     assert not MULTI_GPU_RECORDS.load(summary.path).runs[0].complete
 
 
-def test_one_gpu_is_told_of_the_other_command(
+def test_one_gpu_is_referred_to_the_other_command(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(recorder, "gpu_count", lambda: 1)
@@ -181,7 +181,7 @@ def test_one_gpu_is_told_of_the_other_command(
 
 
 @pytest.mark.parametrize("gpus", [2, 4, 6, 8])
-def test_all_cases_have_plans_and_no_two_are_the_same(gpus: int) -> None:
+def test_all_cases_have_plans_without_duplicates(gpus: int) -> None:
     from sgemm_lab.multi_gpu.measure import local_size, plan_of
     from sgemm_lab.multi_gpu.validity import check
 
@@ -190,7 +190,7 @@ def test_all_cases_have_plans_and_no_two_are_the_same(gpus: int) -> None:
         limits = {r.case.block_limit for r in group.requests if isinstance(r.case, Case)}
         assert limits <= {group.block_limit}
         for request in group.requests:
-            seen.append(request.words)
+            seen.append(request.label)
             if isinstance(request.case, Case):
                 plan = plan_of(request.case)
                 check(plan)
@@ -200,7 +200,7 @@ def test_all_cases_have_plans_and_no_two_are_the_same(gpus: int) -> None:
     assert [part for part in PARTS if not list(groups(gpus, SIZES, (part,)))] in ([], ["libraries"])
 
 
-def test_the_scoreboard_has_the_fastest_way_of_the_latest_run(tmp_path: Path) -> None:
+def test_the_scoreboard_has_the_fastest_variant_of_the_latest_run(tmp_path: Path) -> None:
     early = a_run(products=(times(a_case(), 1.0),))
     late = a_run(
         date="2026-02-02T03:04:05Z",
@@ -223,7 +223,7 @@ def test_the_scoreboard_has_the_fastest_way_of_the_latest_run(tmp_path: Path) ->
     assert found[0].times.efficiency == pytest.approx(0.9)
 
 
-def test_a_file_of_other_gpus_or_of_nonsense_is_refused(tmp_path: Path) -> None:
+def test_a_file_of_another_gpu_or_an_invalid_one_is_refused(tmp_path: Path) -> None:
     file = a_file(tmp_path)
     file.end()
     text = file.path.read_text()
@@ -238,7 +238,7 @@ def test_a_file_of_other_gpus_or_of_nonsense_is_refused(tmp_path: Path) -> None:
         a_file(tmp_path)
 
 
-def test_a_wrong_product_never_enters_a_record(tmp_path: Path) -> None:
+def test_a_wrong_product_is_not_recorded(tmp_path: Path) -> None:
     file = a_file(tmp_path)
     with pytest.raises(LabError, match="is not a valid record"):
         file.add(ProductTimes(a_case(), (1.0,), worst_share=1.5))

@@ -1,4 +1,4 @@
-"""Plans: right for drawn sizes on 1 to 9 GPUs, and checked so that a wrong one is found."""
+"""Plans: correct for random sizes on 1 to 9 GPUs, and checks that find wrong plans."""
 
 from dataclasses import replace
 from math import isqrt
@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sgemm_lab.errors import LabError
-from sgemm_lab.multi_gpu.layouts import LAYOUTS, cannon, make_plan, rows, squarest, summa
+from sgemm_lab.multi_gpu.layouts import LAYOUTS, cannon, make_plan, rows, squarest_grid, summa
 from sgemm_lab.multi_gpu.numpy_backend import run
 from sgemm_lab.multi_gpu.plan import Multiply, Plan, Receive, Send, Share, Step
 from sgemm_lab.multi_gpu.validity import PlanError, check
@@ -26,7 +26,7 @@ def plans(draw: st.DrawFn) -> Plan:
 
 
 def factors(plan: Plan) -> tuple[np.ndarray, np.ndarray]:
-    """Whole numbers, so that every order of adding gives the same."""
+    """Whole numbers, so that the order of summation does not matter."""
     m, n, k = plan.size
     random = np.random.default_rng(7)
     return random.integers(-8, 9, (m, k)), random.integers(-8, 9, (k, n))
@@ -34,7 +34,7 @@ def factors(plan: Plan) -> tuple[np.ndarray, np.ndarray]:
 
 @given(plans())
 @settings(deadline=None, max_examples=300)
-def test_a_plan_is_right_and_gives_the_product(plan: Plan) -> None:
+def test_a_plan_is_valid_and_gives_the_product(plan: Plan) -> None:
     check(plan)
     a, b = factors(plan)
     assert np.array_equal(run(plan, a.astype(float), b.astype(float)), a @ b)
@@ -42,7 +42,7 @@ def test_a_plan_is_right_and_gives_the_product(plan: Plan) -> None:
 
 @given(plans())
 @settings(deadline=None, max_examples=60)
-def test_memory_is_cut_too_where_there_are_gpus(plan: Plan) -> None:
+def test_memory_per_gpu_decreases(plan: Plan) -> None:
     m, n, k = plan.size
     own = sum(tile.elements for share in plan.shares for tile in share.own.values())
     assert own == m * k + k * n
@@ -82,16 +82,16 @@ PLAN = rows((6, 6, 6), 3)
 @pytest.mark.parametrize(
     ("kind", "fields", "words"),
     [
-        (Send, {"to": 1}, "is sent, and not received"),
-        (Send, {"buffer": "got0"}, "is to send B[0:6, 0:2] out of 'got0'"),
+        (Send, {"to": 1}, "is sent, but not received"),
+        (Send, {"buffer": "got0"}, "sends B[0:6, 0:2] from 'got0'"),
         (Receive, {"buffer": "B0"}, "receives into 'B0', which is not free"),
-        (Multiply, {"a": "B0"}, "is to multiply"),
+        (Multiply, {"a": "B0"}, "multiplies"),
         (Multiply, {"adds": True}, "the first product must write"),
         (Multiply, {"c": "C9"}, "has no 2×2 tile of C in 'C9'"),
-        (Multiply, {"size": (2, 2, 5)}, "is to multiply A[0:2, 0:5]"),
+        (Multiply, {"size": (2, 2, 5)}, "multiplies A[0:2, 0:5]"),
     ],
 )
-def test_what_is_wrong_is_said(kind: type, fields: dict[str, object], words: str) -> None:
+def test_a_wrong_plan_has_a_message(kind: type, fields: dict[str, object], words: str) -> None:
     with pytest.raises(PlanError) as caught:
         check(changed(PLAN, 0, place(PLAN.shares[0], kind), **fields))
     assert words in str(caught.value)
@@ -115,8 +115,8 @@ def check_buffers_only(plan: Plan, gpu: int, steps: tuple[Step, ...]) -> None:
     _check_buffers(gpu, replace(plan.shares[gpu], steps=steps))
 
 
-def test_cannon_says_which_numbers_it_takes() -> None:
-    with pytest.raises(LabError, match=r"8 is none\. Take 4 or 9"):
+def test_cannon_needs_a_square_number_of_gpus() -> None:
+    with pytest.raises(LabError, match=r"8 is not one\. Take 4 or 9"):
         cannon((4, 4, 4), 8)
     with pytest.raises(LabError, match="panels must be 1"):
         cannon((4, 4, 4), 4, panels=2)
@@ -125,7 +125,7 @@ def test_cannon_says_which_numbers_it_takes() -> None:
 @pytest.mark.parametrize("arguments", [((0, 1, 1), 1), ((1, 1, 1), 0)])
 def test_numbers_below_one_are_refused(arguments: tuple[tuple[int, int, int], int]) -> None:
     for layout in (rows, summa):
-        with pytest.raises(LabError, match=r"1 or more|a GPU and a panel"):
+        with pytest.raises(LabError, match=r"1 or more|1 GPU and 1 panel"):
             layout(*arguments)
 
 
@@ -154,6 +154,6 @@ def test_two_buffers_are_enough() -> None:
 
 @given(st.integers(1, 200))
 def test_the_squarest_grid(gpus: int) -> None:
-    down, across = squarest(gpus)
+    down, across = squarest_grid(gpus)
     assert down * across == gpus
     assert down <= isqrt(gpus)

@@ -1,4 +1,4 @@
-"""What is predicted for a measured product, from a run whose numbers are plain."""
+"""Predictions for a measured product from a run with simple numbers."""
 
 import pytest
 
@@ -19,15 +19,15 @@ CASE = Case(2, 1000, 1000, 1000, "rows", "cublas", "copy")
 TIMES = ProductTimes(CASE, (2.1e-3,), 0.1, (2.2e-3,), (2e-3,))
 
 
-def test_in_series_a_transfer_is_added_and_overlapped_it_is_hidden() -> None:
+def test_a_sequential_transfer_adds_time_and_an_overlapped_one_is_hidden() -> None:
     transfer = 1e-5 + 4 * 1000 * 500 / 1e11
     link = fitted_link(RUN, "copy", 2)
     assert predicted(TIMES, link, overlap=False) == pytest.approx(2e-3 + transfer)
     assert predicted(TIMES, link, overlap=True) == pytest.approx(2e-3)
 
 
-def test_what_was_not_measured_is_said() -> None:
+def test_missing_measurements_are_errors() -> None:
     with pytest.raises(LabError, match="no times of links by nccl between 2 GPUs"):
         fitted_link(RUN, "nccl", 2)
-    with pytest.raises(LabError, match="Without the time of its products"):
+    with pytest.raises(LabError, match="A prediction needs the time"):
         predicted(ProductTimes(CASE, (1.0,), 0.1), Link(0.0, 1.0), overlap=True)

@@ -1,4 +1,4 @@
-"""What the book's record of several H200s holds, and how near the model comes to it."""
+"""The book's record of several H200s, and the accuracy of the model."""
 
 import statistics
 
@@ -17,7 +17,7 @@ WANTED = {
     (2, 8192): (0.98, 101), (2, 16384): (0.975, 104), (2, 32768): (0.99, 105),
     (4, 8192): (0.97, 198), (4, 16384): (0.955, 202), (4, 32768): (0.97, 208),
 }  # fmt: skip
-"""Efficiency and TFLOP/s that the record must show, by GPUs and n, cuBLAS inside."""
+"""Minimum efficiency and TFLOP/s of the record, by GPUs and n, with cuBLAS."""
 
 
 def best(gpus: int, n: int) -> MultiGpuScore:
@@ -47,12 +47,12 @@ def test_two_gpus_pay_from_1024_on_as_graphs() -> None:
     assert one >= 1.25 * median(found.product(2, 1024, graph=True).overlap)
 
 
-def test_every_recorded_product_has_a_right_plan() -> None:
+def test_every_recorded_product_has_a_valid_plan() -> None:
     for case in {times.case for run in RECORD.runs for times in run.products}:
         check(plan_of(case))
 
 
-def test_the_model_foretells_two_gpus_within_three_percent() -> None:
+def test_predictions_for_two_gpus_are_within_three_percent() -> None:
     checked = 0
     for run in RECORD.runs:
         for times in run.products:

@@ -25,9 +25,15 @@ from sgemm_lab.multi_gpu.layouts import LAYOUTS, make_plan
 from sgemm_lab.multi_gpu.plan import Plan
 from sgemm_lab.multi_gpu.process_group import JOIN_SECONDS, set_block_limit
 from sgemm_lab.multi_gpu.recorder import take_record
-from sgemm_lab.multi_gpu.run_plan import assemble, in_numpy, multiply, under_mpi, usual_transport
-from sgemm_lab.multi_gpu.single_gpu import CUBLAS, INSIDES
-from sgemm_lab.multi_gpu.topology import gpu_count, in_a_sentence
+from sgemm_lab.multi_gpu.run_plan import (
+    default_transport,
+    in_numpy,
+    is_mpi_rank,
+    join_process_group,
+    multiply,
+)
+from sgemm_lab.multi_gpu.single_gpu import CUBLAS, LOCAL_PRODUCTS
+from sgemm_lab.multi_gpu.topology import cuda_errors_as_messages, gpu_count
 from sgemm_lab.records.multi_gpu import MULTI_GPU_RECORDS, MultiGpuScore, scores
 from sgemm_lab.text import bytes_moved_text, number, plural, size_text
 
@@ -43,7 +49,9 @@ def add_multi_gpu_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--gpus", type=_count, help="how many; default: all, or 4 in NumPy")
     add_one_size(parser)
     parser.add_argument("--panels", type=_count, default=1, help="pieces of a GPU's part of B")
-    parser.add_argument("--inside", choices=INSIDES, default=CUBLAS, help="a GPU's own product")
+    parser.add_argument(
+        "--inside", choices=LOCAL_PRODUCTS, default=CUBLAS, help="a GPU's own product"
+    )
     parser.add_argument("--transport", choices=TRANSPORTS, help="who carries the tiles")
     parser.add_argument(
         "--block-limit", type=_count, metavar="BLOCKS", help="the most blocks that NCCL may take"
@@ -80,7 +88,7 @@ def add_multi_gpu_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def _multiply(options: argparse.Namespace) -> int:
-    processes = under_mpi() or options.meet is not None
+    processes = is_mpi_rank() or options.meet is not None
     if not has_gpu():
         tell(
             "There is no GPU here: the plan is run in NumPy, a GPU of it after the other. "
@@ -88,14 +96,16 @@ def _multiply(options: argparse.Namespace) -> int:
         )
         return _in_numpy(options)
     set_block_limit(options.block_limit)
-    transport = options.transport or usual_transport(processes=processes)
+    transport = options.transport or default_transport(processes=processes)
     gpus, limit = options.gpus or gpu_count(), options.time_limit
     try:
-        with in_a_sentence():
-            team = assemble(gpus, transport, options.meet, options.rank, options.ranks, limit)
-            plan = make_plan(options.layout, options.size or _GPU_SIZE, team.gpus, options.panels)
+        with cuda_errors_as_messages():
+            group = join_process_group(
+                gpus, transport, options.meet, options.rank, options.ranks, limit
+            )
+            plan = make_plan(options.layout, options.size or _GPU_SIZE, group.gpus, options.panels)
             found = multiply(
-                plan, team, options.inside, transport, graph=options.graph, seconds=limit
+                plan, group, options.inside, transport, graph=options.graph, seconds=limit
             )
     except LabError as fault:
         tell(f"sgemm-lab: {fault}")
@@ -111,7 +121,7 @@ def _multiply(options: argparse.Namespace) -> int:
                 f"{found.tflops:.4g} TFLOP/s. Sampled rows are right: at most "
                 f"{found.worst_share:.2g} of what rounding allows."
             )
-    team.close()
+    group.close()
     return 0
 
 

@@ -6,7 +6,7 @@ from sgemm_lab.exercises.model import Choice, Estimate, Found, Machine, Number, 
 from sgemm_lab.multi_gpu.cases import FEW_BLOCKS
 from sgemm_lab.multi_gpu.engine import NCCL
 from sgemm_lab.multi_gpu.layouts import make_plan
-from sgemm_lab.multi_gpu.queries import Findings, findings, flop_per_link_byte, median
+from sgemm_lab.multi_gpu.queries import RecordQueries, findings, flop_per_link_byte, median
 from sgemm_lab.text import number
 
 _LARGE, _SMALL = 16384, 1024
@@ -27,7 +27,7 @@ def _third_tile() -> int:
     return plan.shares[1 * 4 + 2].products[2].term
 
 
-def _recorded(what: Callable[[Findings], tuple[float, str]]) -> Callable[[Machine], Found]:
+def _recorded(what: Callable[[RecordQueries], tuple[float, str]]) -> Callable[[Machine], Found]:
     """Return what finds a number and a sentence in the record of several GPUs."""
 
     def found(_machine: Machine) -> Found:
@@ -39,7 +39,7 @@ def _recorded(what: Callable[[Findings], tuple[float, str]]) -> Callable[[Machin
     return found
 
 
-def _efficiency(record: Findings) -> tuple[float, str]:
+def _efficiency(record: RecordQueries) -> tuple[float, str]:
     times = record.product(4, _LARGE, "cannon")
     alone, together = median(times.alone), median(times.overlap)
     return 100 * alone / together, (
@@ -48,7 +48,7 @@ def _efficiency(record: Findings) -> tuple[float, str]:
     )
 
 
-def _slow_transfer(record: Findings) -> tuple[float, str]:
+def _slow_transfer(record: RecordQueries) -> tuple[float, str]:
     fast = median(record.product(4, _LARGE, "cannon").overlap)
     few = record.product(4, _LARGE, "cannon", transport=NCCL, block_limit=FEW_BLOCKS)
     slow = median(few.overlap)
@@ -57,7 +57,7 @@ def _slow_transfer(record: Findings) -> tuple[float, str]:
     )
 
 
-def _small(record: Findings) -> tuple[float, str]:
+def _small(record: RecordQueries) -> tuple[float, str]:
     one = median(record.product(1, _SMALL, graph=True).overlap)
     two = median(record.product(2, _SMALL, graph=True).overlap)
     return one / two, f"{number(1e6 * two)} µs on two GPUs, {number(1e6 * one)} µs on one."

@@ -13,11 +13,11 @@ from sgemm_lab.multi_gpu.layouts import make_plan
 from sgemm_lab.multi_gpu.model import MULTIPLY, Span, at_rate
 from sgemm_lab.multi_gpu.model import timeline as predicted_spans
 from sgemm_lab.multi_gpu.plan import Plan, Tile
-from sgemm_lab.multi_gpu.process_group import JOIN_SECONDS, alone
-from sgemm_lab.multi_gpu.queries import Findings, findings, flop_per_link_byte, median
+from sgemm_lab.multi_gpu.process_group import JOIN_SECONDS, single_process
+from sgemm_lab.multi_gpu.queries import RecordQueries, findings, flop_per_link_byte, median
 from sgemm_lab.multi_gpu.run_plan import in_numpy, multiply
 from sgemm_lab.multi_gpu.single_gpu import CUBLAS
-from sgemm_lab.multi_gpu.topology import gpu_count, in_a_sentence
+from sgemm_lab.multi_gpu.topology import cuda_errors_as_messages, gpu_count
 from sgemm_lab.records.multi_gpu import MultiGpuRun, Timeline
 from sgemm_lab.style import CUBLAS as MARKED
 from sgemm_lab.style import GRID, LEVEL_COLOURS, MEASURED, MUTED, PHONE_WIDTH, book_style, figure
@@ -36,7 +36,7 @@ _ON_ONE = 16384
 """The size whose products give the rate of a GPU on paper: the largest that most ways have."""
 
 
-class MultiGpuResults(Findings):
+class MultiGpuResults(RecordQueries):
     """What was measured on several GPUs, with what the plan and the model say of it."""
 
     @property
@@ -170,9 +170,9 @@ def multiply_on(layout: str, size: Size, gpus: int) -> Output:
     """
     plan = make_plan(layout, size, gpus)
     if has_gpu() and gpu_count() >= gpus:
-        with in_a_sentence():
-            team = alone(gpus, nccl=False)
-            done = multiply(plan, team, CUBLAS, COPY, graph=False, seconds=JOIN_SECONDS)
+        with cuda_errors_as_messages():
+            group = single_process(gpus, nccl=False)
+            done = multiply(plan, group, CUBLAS, COPY, graph=False, seconds=JOIN_SECONDS)
         note = (
             f"On {plural(gpus, 'GPU')} in {number(1e3 * done.seconds)} ms: "
             f"{number(done.tflops)} TFLOP/s. Sampled rows are right."
@@ -230,7 +230,7 @@ def _recorded(run: MultiGpuRun, one: Timeline) -> TimedRun:
     return TimedRun(label=_way(case.gpus, case.transport, one.overlap), note=note, spans=spans)
 
 
-def _modelled(found: Findings, n: int, overlap: bool) -> TimedRun:
+def _modelled(found: RecordQueries, n: int, overlap: bool) -> TimedRun:
     times = found.product(4, n, "cannon")
     plan = make_plan("cannon", times.case.size, 4)
     rate = at_rate(plan.flop / 4 / median(times.products))

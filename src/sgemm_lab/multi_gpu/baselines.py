@@ -1,7 +1,7 @@
-"""What other engines make of the same product on the same GPUs.
+"""Measure the same product with libraries on the same GPUs.
 
-They are JAX, PyTorch's DTensor, NVIDIA's cuBLASMp and CuPy's distributed arrays. All multiply in
-FP32 without TF32. JAX and CuPy run in one process, the others in one per GPU.
+The libraries are JAX, PyTorch's DTensor, NVIDIA's cuBLASMp and CuPy's distributed arrays, all in
+FP32 without TF32. JAX and CuPy run in one process, the others in one process per GPU.
 """
 
 import json
@@ -16,7 +16,7 @@ from importlib.util import find_spec
 from typing import Any
 
 from sgemm_lab.errors import LabError, MissingToolError
-from sgemm_lab.multi_gpu.layouts import squarest
+from sgemm_lab.multi_gpu.layouts import squarest_grid
 from sgemm_lab.records.multi_gpu import LibraryTimes
 
 JAX, TORCH, CUBLASMP, CUPYX = "jax", "torch", "cublasmp", "cupyx"
@@ -27,26 +27,26 @@ LAYOUTS = {
     CUPYX: (BY_ROWS,),
     TORCH: (BY_TILES, BY_ROWS),
 }
-"""How A and B lie on the GPUs before the product, by library. C lies as A does."""
+"""Distributions of A and B by library. C is distributed like A."""
 LIBRARIES = tuple(LAYOUTS)
 
 _TURNS = 7
 _WARM_UP = 2
 _MPI_LIMIT = 90.0
-"""Seconds that the ranks of ``mpirun`` may take."""
+"""Time limit of the ranks of ``mpirun`` in seconds."""
 _NEEDS = {CUBLASMP: ("nvmath", "nvidia.cublasmp", "mpi4py")}
-"""Modules that a library needs, where it has not one of its own name."""
+"""Modules of a library, if they differ from its name."""
 
 
 def installed(library: str) -> bool:
-    """Say whether a library can be imported here."""
+    """Whether a library can be imported."""
     return all(_is_there(module) for module in _NEEDS.get(library, (library,)))
 
 
 def _is_there(module: str) -> bool:
     try:
         return find_spec(module) is not None
-    except ModuleNotFoundError:  # not even the package that it is part of
+    except ModuleNotFoundError:  # its parent package is missing
         return False
 
 
@@ -54,19 +54,19 @@ def measure(library: str, gpus: int, n: int, layout: str) -> LibraryTimes:
     """Measure a library's product of n³ on some GPUs.
 
     Raises:
-        LabError: the library is not there, or it cannot.
+        LabError: the library is missing, or the measurement failed.
     """
     if not installed(library):
         raise MissingToolError(f"{library} is not installed here.")
-    ways: dict[str, Callable[[int, int, str], tuple[str, list[float]]]] = {
+    run: dict[str, Callable[[int, int, str], tuple[str, list[float]]]] = {
         JAX: _jax,
         TORCH: _torch,
         CUBLASMP: _cublasmp,
         CUPYX: _cupyx,
     }
-    version, seconds = ways[library](gpus, n, layout)
-    kept = tuple(float(f"{s:.5g}") for s in seconds)
-    return LibraryTimes(library, version, gpus, n, layout, kept)
+    version, seconds = run[library](gpus, n, layout)
+    rounded = tuple(float(f"{s:.5g}") for s in seconds)
+    return LibraryTimes(library, version, gpus, n, layout, rounded)
 
 
 def _jax(gpus: int, n: int, layout: str) -> tuple[str, list[float]]:
@@ -77,8 +77,8 @@ def _jax(gpus: int, n: int, layout: str) -> tuple[str, list[float]]:
     from jax.sharding import Mesh, NamedSharding, PartitionSpec
 
     if len(jax.devices()) < gpus or jax.devices()[0].platform != "gpu":
-        raise LabError(f"JAX sees no {gpus} GPUs here.")
-    grid = (gpus, 1) if layout == BY_ROWS else squarest(gpus)
+        raise LabError(f"JAX finds fewer than {gpus} GPUs here.")
+    grid = (gpus, 1) if layout == BY_ROWS else squarest_grid(gpus)
     mesh = Mesh(np.array(jax.devices()[:gpus]).reshape(grid), ("i", "j"))
 
     def lying(*axes: Any) -> Any:
@@ -110,7 +110,7 @@ def _jax(gpus: int, n: int, layout: str) -> tuple[str, list[float]]:
 
 
 def _cupyx(gpus: int, n: int, layout: str) -> tuple[str, list[float]]:
-    """Share rows of A; B's columns travel to all GPUs, since each must hold what it multiplies."""
+    """Distribute A by rows; B is resharded to all GPUs for the product."""
     import cupy
     from cupyx.distributed.array import distributed_array, make_2d_index_map
 
@@ -154,12 +154,12 @@ def _cublasmp(gpus: int, n: int, layout: str) -> tuple[str, list[float]]:
             capture_output=True, text=True, check=False, timeout=_MPI_LIMIT,
         )  # fmt: skip
     except subprocess.TimeoutExpired:
-        raise LabError(f"cuBLASMp was not done in {_MPI_LIMIT:.0f} seconds.") from None
-    told = [line for line in done.stdout.splitlines() if line.startswith("{")]
-    if done.returncode or not told:
+        raise LabError(f"cuBLASMp did not finish in {_MPI_LIMIT:.0f} seconds.") from None
+    answers = [line for line in done.stdout.splitlines() if line.startswith("{")]
+    if done.returncode or not answers:
         faults = [line for line in done.stderr.splitlines() if "Error" in line]
-        raise LabError(f"cuBLASMp did not answer. {(faults or ['It said nothing.'])[-1]}")
-    answer = json.loads(told[-1])
+        raise LabError(f"cuBLASMp failed. {(faults or ['It printed no error.'])[-1]}")
+    answer = json.loads(answers[-1])
     return str(answer["version"]), answer["seconds"]
 
 
@@ -168,7 +168,7 @@ def _torch(gpus: int, n: int, layout: str) -> tuple[str, list[float]]:
     import torch.multiprocessing as processes
 
     if torch.cuda.device_count() < gpus:
-        raise LabError(f"PyTorch sees no {gpus} GPUs here.")
+        raise LabError(f"PyTorch finds fewer than {gpus} GPUs here.")
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
@@ -189,7 +189,7 @@ def _torch_rank(rank: int, gpus: int, n: int, layout: str, port: int, answers: A
     torch.cuda.set_device(rank)
     torch.backends.cuda.matmul.allow_tf32 = False
     distributed.init_process_group("nccl", rank=rank, world_size=gpus)
-    grid = (gpus,) if layout == BY_ROWS else squarest(gpus)
+    grid = (gpus,) if layout == BY_ROWS else squarest_grid(gpus)
     mesh = init_device_mesh("cuda", grid)
     a_lies = [Shard(0)] if layout == BY_ROWS else [Shard(0), Shard(1)]
     b_lies = [Shard(1)] if layout == BY_ROWS else [Shard(0), Shard(1)]

@@ -1,7 +1,6 @@
-"""What a record of several GPUs measures: transfers, products, other engines; and in which order.
+"""Cases of a record of several GPUs: transfers, products and libraries, most important first.
 
-Cases that need the same settings of a process stand in one group. The first groups answer the most
-important questions, so that a run that is cut short has them.
+Cases with the same process settings form a group. An interrupted run has the first groups.
 """
 
 import math
@@ -18,48 +17,48 @@ from sgemm_lab.records.schema import encode
 
 SIZES = (8192, 16384, 32768)
 SMALL_SIZES = (512, 1024, 2048, 4096)
-"""Sizes that are replayed as CUDA graphs, on one GPU and on more."""
+"""Sizes measured as CUDA graphs, on one GPU and on more."""
 WEAK_SIZES = (4096, 8192, 16384)
 PANELS = (2, 4, 8)
 BLOCK_LIMITS = (1, 2, 8)
-"""Limits of NCCL's blocks that are tried beside ``FEW_BLOCKS`` and its own choice."""
+"""Further limits of NCCL's blocks, in addition to ``FEW_BLOCKS`` and the default."""
 FEW_BLOCKS = 4
-"""With so many of NCCL's blocks a transfer is slower and yet hidden, and the product is faster."""
+"""With this limit transfers are slower but still hidden, and the product is faster."""
 PANEL_SIZE = 8192
 LARGEST_COMPARED = 16384
-"""Up to here also what is not the fastest is measured: other layouts, NCCL with all its blocks."""
+"""Largest size for slower variants: other layouts, and NCCL with all its blocks."""
 LINK_BYTES = tuple(2**power for power in (12, 16, 20, 22, 24, 26, 28, 30))
 
 PARTS = (
     "products", "nccl", "links", "libraries", "small", "book", "timelines", "compared", "weak",
     "panels", "blocks",
 )  # fmt: skip
-"""The parts of a record, in the order in which they are measured."""
+"""The parts of a record, in the order of measurement."""
 
 
 @dataclass(frozen=True)
 class Request:
-    """Something to measure, as ``child`` is asked for it."""
+    """A request to ``worker`` for one measurement."""
 
     do: str
     case: Any
-    """A ``Case``, a ``LinkCase``, or what ``others.measure`` is given."""
+    """A ``Case``, a ``LinkCase``, or the arguments of ``baselines.measure``."""
     overlap: bool = True
 
     @property
-    def words(self) -> str:
-        """What it is, for whoever waits."""
-        told = self.case if isinstance(self.case, dict) else encode(self.case)
-        text = ", ".join(f"{name} {value}" for name, value in told.items() if value is not False)
+    def label(self) -> str:
+        """The request as text, for progress lines."""
+        fields = self.to_json()["case"]
+        text = ", ".join(f"{name} {value}" for name, value in fields.items() if value is not False)
         return f"{self.do}: {text}" + ("" if self.overlap else ", in series")
 
     def to_json(self) -> dict[str, Any]:
-        """Return it as ``child`` reads it."""
-        told = self.case if isinstance(self.case, dict) else encode(self.case)
-        return {"do": self.do, "case": told, "overlap": self.overlap}
+        """Return the request as JSON data."""
+        fields = self.case if isinstance(self.case, dict) else encode(self.case)
+        return {"do": self.do, "case": fields, "overlap": self.overlap}
 
     def is_in(self, run: MultiGpuRun) -> bool:
-        """Whether a run has it."""
+        """Whether a run has this measurement."""
         if self.do == PRODUCT:
             return any(found.case == self.case for found in run.products)
         if self.do == LINK:
@@ -74,14 +73,14 @@ class Request:
 
 @dataclass
 class Group:
-    """Requests that one process may answer."""
+    """Requests for one process."""
 
     requests: list[Request] = field(default_factory=list)
     block_limit: int | None = None
 
 
 def groups(gpus: int, sizes: Sequence[int], parts: Sequence[str] = PARTS) -> Iterator[Group]:
-    """Yield what a record of some GPUs measures, the most important first.
+    """Yield the groups of a record, the most important first.
 
     Args:
         gpus: 2 or more.
@@ -109,7 +108,7 @@ def groups(gpus: int, sizes: Sequence[int], parts: Sequence[str] = PARTS) -> Ite
 
 
 def layouts(gpus: int) -> tuple[str, ...]:
-    """Return the layouts that suit a number of GPUs, the one that is fastest with cuBLAS first."""
+    """Return the layouts for a number of GPUs, the fastest with cuBLAS first."""
     square = gpus > 1 and math.isqrt(gpus) ** 2 == gpus
     return ("cannon", "rows") if square else ("rows",)
 
@@ -120,7 +119,7 @@ def _cube(n: int, gpus: int, layout: str, transport: str, **more: Any) -> Case:
 
 
 def _products(gpus: int, sizes: Sequence[int]) -> Iterator[Group]:
-    """The fastest layout, carried by the copy engines."""
+    """The fastest layout with copy engines."""
     best = layouts(gpus)[0]
     yield Group(
         [Request(PRODUCT, _cube(n, gpus, best, COPY)) for n in sizes]
@@ -129,7 +128,7 @@ def _products(gpus: int, sizes: Sequence[int]) -> Iterator[Group]:
 
 
 def _by_nccl(gpus: int, sizes: Sequence[int]) -> Iterator[Group]:
-    """The same, carried by a few of NCCL's blocks."""
+    """The same with NCCL, limited to a few blocks."""
     best = layouts(gpus)[0]
     few: dict[str, Any] = {"block_limit": FEW_BLOCKS}
     yield Group(
@@ -142,7 +141,7 @@ def _by_nccl(gpus: int, sizes: Sequence[int]) -> Iterator[Group]:
 
 
 def _compared(gpus: int, sizes: Sequence[int]) -> Iterator[Group]:
-    """What is not the fastest: NCCL with all its blocks, and other layouts."""
+    """Slower variants: NCCL with all its blocks, and other layouts."""
     compared = [n for n in sizes if n <= LARGEST_COMPARED]
     best, *others = layouts(gpus)
     yield Group([Request(PRODUCT, _cube(n, gpus, best, NCCL)) for n in compared])
@@ -156,8 +155,7 @@ def _graphed(sizes: Sequence[int]) -> list[int]:
 
 def _small(gpus: int, _sizes: Sequence[int]) -> Iterator[Group]:
     numbers = sorted({1, 2, gpus})
-    ways = [(COPY, CUBLAS), (NCCL, CUBLAS), (COPY, BOOK)]
-    for transport, inside in ways:
+    for transport, inside in ((COPY, CUBLAS), (NCCL, CUBLAS), (COPY, BOOK)):
         cases = [
             _cube(n, number, layout, transport, inside=inside, graph=True)
             for number in numbers
@@ -177,7 +175,7 @@ def _links(gpus: int, _sizes: Sequence[int]) -> Iterator[Group]:
             for count in LINK_BYTES
         ]
         yield Group([Request(LINK, case) for case in cases], limit)
-    # In a process of its own: once peer access is enabled, it stays.
+    # In a separate process, because peer access cannot be disabled again.
     far = [LinkCase(COPY, ONE_WAY, 2, count, peer=False) for count in LINK_BYTES[2::2]]
     yield Group([Request(LINK, case) for case in far])
 
@@ -193,8 +191,10 @@ def _libraries(gpus: int, sizes: Sequence[int]) -> Iterator[Group]:
     for library in LIBRARIES:
         if installed(library):
             for layout in LAYOUTS[library]:
-                told = [{"library": library, "gpus": gpus, "n": n, "layout": layout} for n in sizes]
-                yield Group([Request(LIBRARY, one) for one in told])
+                cases = [
+                    {"library": library, "gpus": gpus, "n": n, "layout": layout} for n in sizes
+                ]
+                yield Group([Request(LIBRARY, case) for case in cases])
 
 
 def _timelines(gpus: int, _sizes: Sequence[int]) -> Iterator[Group]:

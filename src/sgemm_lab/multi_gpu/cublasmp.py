@@ -1,15 +1,15 @@
-"""One rank of cuBLASMp's product of n³, as ``others`` starts it.
+"""One rank of cuBLASMp's product of n³, which ``baselines`` starts.
 
 ``mpirun -n GPUS python -m sgemm_lab.multi_gpu.cublasmp N WARM_UP TURNS rows|tiles``; rank 0 prints
-the version and the seconds of each turn as a line of JSON. nvmath-python, NVIDIA's own binding,
-does all the work; cuBLASMp's matrices are stored by columns.
+the version and the seconds of each turn as a line of JSON. It uses nvmath-python, NVIDIA's binding;
+cuBLASMp's matrices are column-major.
 """
 
 import json
 import sys
 import time
 
-from sgemm_lab.multi_gpu.layouts import squarest
+from sgemm_lab.multi_gpu.layouts import squarest_grid
 
 
 def main() -> None:
@@ -31,7 +31,7 @@ def main() -> None:
         where = [slab.X, slab.Y, slab.X]
     else:
         grid = distribution.ProcessGrid(
-            shape=squarest(ranks), layout=distribution.ProcessGrid.Layout.ROW_MAJOR
+            shape=squarest_grid(ranks), layout=distribution.ProcessGrid.Layout.ROW_MAJOR
         )
         where = [distribution.BlockNonCyclic(grid) for _ in range(3)]
     random = cupy.random.default_rng(seed=rank)

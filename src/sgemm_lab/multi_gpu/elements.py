@@ -1,7 +1,7 @@
-"""The elements of A and B: a hash of their place, so that any GPU can make and check any part.
+"""Elements of A and B as a hash of their indices, so that any GPU can generate and check any part.
 
-No matrix travels before a product, and none has to fit on one GPU to be checked. NumPy and CuPy
-make the same bits: the hash is whole numbers, and what becomes a float is exact.
+No matrix is sent before a product, and none has to fit on one GPU for a check. NumPy and CuPy give
+the same bits: the hash is integer arithmetic, and the conversion to float is exact.
 """
 
 from typing import Any
@@ -11,12 +11,12 @@ from sgemm_lab.kernel import Size
 from sgemm_lab.multi_gpu.plan import Tile
 
 _BAND = 2**22
-"""Elements that are made at a time, so that what is needed on the way stays small."""
+"""Elements generated at a time, to limit temporary memory."""
 _SEEDS = {"A": 0x243F6A88, "B": 0x85A308D3}
 """Digits of pi, so that A and B differ."""
 _MIX = ((16, 0x21F0AAAD), (15, 0xD35A2D97))
-"""Shifts and factors of a hash of 32 bits with little bias. Source: C. Wellons, "Prospecting for
-hash functions", 2018, and the better constants found there later."""
+"""Shifts and factors of a 32-bit hash with low bias. Source: C. Wellons, "Prospecting for hash
+functions", 2018, with its later constants."""
 
 
 def fill(library: Any, out: Any, tile: Tile) -> None:
@@ -35,27 +35,27 @@ def fill(library: Any, out: Any, tile: Tile) -> None:
 
 
 def at(library: Any, matrix: str, rows: Any, columns: Any) -> Any:
-    """Return the elements of A or B where some rows cross some columns: float32."""
+    """Return the float32 elements of A or B at the given rows and columns."""
     x = _mixed(library, rows.astype("uint32") ^ library.uint32(_SEEDS[matrix]))[:, None]
     x = _mixed(library, x ^ (columns.astype("uint32") * library.uint32(0x9E3779B1))[None, :])
-    # 24 bits are what a float32 holds exactly.
+    # A float32 represents 24 bits exactly.
     return (x >> library.uint32(8)).astype("float32") * library.float32(2.0**-24) - library.float32(
         0.5
     )
 
 
 def worst_share(library: Any, c: Any, tile: Tile, size: Size, samples: int = 3) -> float:
-    """Return how wrong sampled rows of a tile of C are, as a share of what rounding allows.
+    """Return the largest error of sampled rows of a tile of C over the rounding bound.
 
-    The rows are computed anew in float64. Allowed is K·u·(|A|·|B|), as everywhere in the book
-    (``checking.judge``). NaN where C has NaN; 1 is the limit.
+    The rows are recomputed in float64. The bound is K·u·(|A|·|B|) (``checking.judge``). A result
+    above 1 is wrong; it is NaN if C has NaN.
 
     Args:
-        library: NumPy or CuPy, in which ``c`` is an array of rows×columns.
-        c: what a GPU made of the tile.
+        library: NumPy or CuPy, the type of ``c``.
+        c: rows×columns, the computed tile.
         tile: of C.
         size: M, N, K of the whole product.
-        samples: rows, 2 or more: the first, the last and some between.
+        samples: number of rows, 2 or more, the first and the last included.
     """
     k = size[2]
     places = {part * (tile.rows - 1) // (samples - 1) for part in range(samples)}

@@ -1,11 +1,10 @@
-"""A plan on GPUs: two streams and two buffers each, products and transfers at once.
+"""Run a plan on GPUs with overlapping products and transfers.
 
-One thread queues everything for the GPUs that its process drives. Products go to one stream of a
-GPU, transfers to another of higher priority. Where a GPU makes several tiles of C, two streams take
-turns with the products: the blocks of the next fill the SMs that the last ones of this leave idle.
-An event after each step that others wait for tells that a buffer is filled (ready) or no longer
-read (free): the double buffer of a kernel, one level up. Which step waits for which follows from
-the plan's buffers; see ``_Order``.
+One thread queues all work of its process. Products run on one stream of a GPU, transfers on another
+with higher priority. If a GPU computes several tiles of C, products alternate between two streams:
+blocks of the next product fill the SMs that the last wave of the current one leaves idle. Events
+signal that a buffer is filled or free, as with double buffering in a kernel. The dependencies
+follow from the plan's buffers; see ``_Dependencies``.
 """
 
 import math
@@ -20,22 +19,22 @@ from sgemm_lab.multi_gpu.elements import fill, worst_share
 from sgemm_lab.multi_gpu.graphs import Graph
 from sgemm_lab.multi_gpu.model import MULTIPLY, TRANSFER, Span
 from sgemm_lab.multi_gpu.plan import Multiply, Plan, Receive
-from sgemm_lab.multi_gpu.process_group import Team, nccl_library
+from sgemm_lab.multi_gpu.process_group import ProcessGroup, nccl_library
 from sgemm_lab.multi_gpu.single_gpu import CUBLAS, local_product, scratch_bytes
 from sgemm_lab.multi_gpu.topology import check_memory, enable_peer_access
 from sgemm_lab.multi_gpu.validity import check
 
 NCCL, COPY = "nccl", "copy"
 TRANSPORTS = (NCCL, COPY)
-"""Who carries tiles: NCCL, everywhere; or the copy engines, within one process."""
+"""Transports of tiles: NCCL, between any GPUs; or the copy engines, within one process."""
 
 TIME_LIMIT = 120.0
-"""Seconds that a plan may take. The largest of the record takes less than one."""
+"""Time limit of a plan in seconds. The largest recorded one takes less than one."""
 MOST_GRAPHS = 2
-"""Graphs that a run launches at most. Two spare small products the wait of two GPUs for each other.
-The launch of four takes the host longer than it spares: ``records/notes.md``."""
+"""Maximum number of graphs per run. With two, independent GPUs do not wait for each other. The
+launch of four takes the host longer than this saves: ``records/notes.md``."""
 _HIGH = -5
-"""Priority of the stream of transfers: CUDA's highest, or the highest that there is."""
+"""Priority of the stream of transfers: the highest."""
 
 Place = tuple[int, str]
 """A buffer of a GPU."""
@@ -49,8 +48,8 @@ class _Worker:
         self.device, self.share = device, plan.shares[gpu]
         added = [math.prod(step.size[:2]) for step in self.share.products if step.adds]
         scratch = max(added, default=0)
-        # Blocks of the book's even shares wait for each other: all of them must be on the GPU, so
-        # another product beside them could hang both.
+        # Blocks of the book's stream-K kernels wait for each other and must all be resident, so a
+        # concurrent product could deadlock.
         lanes = 2 if inside == CUBLAS and len(self.share.results) > 1 else 1
         with cupy.cuda.Device(device):
             check_memory(plan, gpu, device, lanes * scratch_bytes(inside, scratch))
@@ -60,24 +59,24 @@ class _Worker:
             self.arrays = {n: cupy.empty(c, "float32") for n, c in self.share.buffers.items()}
             for name, tile in self.share.own.items():
                 fill(cupy, self.view(name, tile.rows, tile.columns), tile)
-            self.poison()
+            self.fill_nan()
             cupy.cuda.Device().synchronize()
 
     def lane(self, c: str) -> int:
-        """Return which of the streams of products makes a tile of C: its own each time."""
+        """Return the index of the stream for products of a tile of C."""
         return list(self.share.results).index(c) % len(self.work)
 
     def view(self, buffer: str, rows: int, columns: int) -> Any:
-        """Return the part of a buffer that a tile takes, as a matrix."""
+        """Return the first elements of a buffer as a matrix."""
         return self.arrays[buffer][: rows * columns].reshape(rows, columns)
 
-    def poison(self) -> None:
-        """Put NaN into every tile of C."""
+    def fill_nan(self) -> None:
+        """Fill every tile of C with NaN."""
         for name in self.share.results:
             self.arrays[name].fill(math.nan)
 
     def worst_share(self, plan: Plan) -> float:
-        """Return how wrong its sampled rows are, as a share of what rounding allows."""
+        """Return the largest error of sampled rows over the rounding bound."""
         shares = [
             worst_share(self._cupy, self.view(name, tile.rows, tile.columns), tile, plan.size)
             for name, tile in self.share.results.items()
@@ -91,46 +90,46 @@ class _Worker:
 
 
 class Engine:
-    """A plan's buffers on the GPUs of a team, and programs that run it."""
+    """Buffers of a plan on the GPUs of a process group, and programs that run the plan."""
 
     def __init__(
         self,
         plan: Plan,
-        team: Team,
+        group: ProcessGroup,
         *,
         inside: str = CUBLAS,
         transport: str = NCCL,
         time_limit: float = TIME_LIMIT,
     ) -> None:
-        """Allocate everything, and make the tiles of A and B that each GPU owns.
+        """Allocate all buffers, and generate the initial tiles of A and B.
 
         Args:
-            plan: for as many GPUs as the team has.
-            team: NCCL's communicators, where NCCL carries.
-            inside: whose product: one of ``local.INSIDES``.
+            plan: for the number of GPUs of the group.
+            group: with communicators, if NCCL is the transport.
+            inside: one of ``single_gpu.LOCAL_PRODUCTS``.
             transport: one of ``TRANSPORTS``.
-            time_limit: seconds that a run may take.
+            time_limit: of a run, in seconds.
 
         Raises:
-            LabError: the plan is wrong, too few GPUs, too little memory, no peer access, or no
-                such product or transport.
+            LabError: the plan is wrong, too few GPUs, not enough memory, no peer access, or an
+                unknown product or transport.
         """
         check(plan)
-        if plan.gpus != team.gpus:
-            raise LabError(f"The plan is for {plan.gpus} GPUs, and the team has {team.gpus}.")
+        if plan.gpus != group.gpus:
+            raise LabError(f"The plan is for {plan.gpus} GPUs, but the group has {group.gpus}.")
         if transport not in TRANSPORTS:
             raise LabError(f"There is no transport '{transport}'. Take {' or '.join(TRANSPORTS)}.")
-        if transport == COPY and not team.is_whole:
-            raise LabError("Copy engines work within one process. Between processes take NCCL.")
-        if transport == NCCL and plan.gpus > 1 and not team.communicators:
-            raise LabError("NCCL has not brought this team together. Make one with nccl=True.")
-        self.plan, self.team, self.transport = plan, team, transport
+        if transport == COPY and not group.is_whole:
+            raise LabError("Copy engines work within one process. Between processes use NCCL.")
+        if transport == NCCL and plan.gpus > 1 and not group.communicators:
+            raise LabError("This process group has no NCCL communicators. Make it with nccl=True.")
+        self.plan, self.group, self.transport = plan, group, transport
         self.time_limit = time_limit
         if transport == COPY:
-            enable_peer_access(list(team.devices.values()))
+            enable_peer_access(list(group.devices.values()))
         cupy = require_gpu()
         try:
-            self.workers = {g: _Worker(plan, g, d, inside) for g, d in team.devices.items()}
+            self.workers = {g: _Worker(plan, g, d, inside) for g, d in group.devices.items()}
         except cupy.cuda.memory.OutOfMemoryError:
             raise LabError(
                 "The GPUs' memory cannot hold the matrices. Take a smaller size or more GPUs."
@@ -139,55 +138,55 @@ class Engine:
     def program(
         self, *, overlap: bool = True, transfers: bool = True, timed: bool = False
     ) -> "Program":
-        """Return the plan as something that can be queued again and again.
+        """Return the plan as a program that can be queued repeatedly.
 
         Args:
-            overlap: products and transfers at once, or one after the other.
-            transfers: without them a GPU multiplies whatever its buffers hold.
-            timed: keep when each step began and ended; ``Program.spans`` tells.
+            overlap: whether transfers overlap products.
+            transfers: False omits them; GPUs then multiply the current content of their buffers.
+            timed: record start and end of each step for ``Program.spans``.
         """
         return Program(self, overlap=overlap, transfers=transfers, timed=timed)
 
     def check(self) -> float:
-        """Return how wrong sampled rows of C are, as a share of what rounding allows; 1 is most."""
+        """Return the largest error of sampled rows of C over the rounding bound."""
         cupy, found = require_gpu(), 0.0
         for worker in self.workers.values():
             with cupy.cuda.Device(worker.device):
                 found = max(found, worker.worst_share(self.plan))
-        return self.team.largest(found)
+        return self.group.largest(found)
 
-    def poison(self) -> None:
-        """Put NaN into C, so that a check sees only what is written from now on."""
+    def fill_nan(self) -> None:
+        """Fill C with NaN, so that a check covers only later writes."""
         cupy = require_gpu()
         for worker in self.workers.values():
             with cupy.cuda.Device(worker.device):
-                worker.poison()
+                worker.fill_nan()
                 cupy.cuda.Device().synchronize()
 
 
 @dataclass
 class _Done:
-    """A step that is done when its event says so; the event is made when somebody waits for it."""
+    """Completion of a step. The event is created on the first wait."""
 
     stream: Any
     worker: _Worker
     event: Any = None
 
-    def wanted(self) -> Any:
+    def required_event(self) -> Any:
         if self.event is None:
             self.event = self.worker.event()
         return self.event
 
 
 @dataclass
-class _Order:
-    """Who wrote and who read each buffer last: what follows on another stream waits for them."""
+class _Dependencies:
+    """The last writer and readers of each buffer, for waits between streams."""
 
     writer: dict[Place, _Done] = field(default_factory=dict)
     readers: dict[Place, list[_Done]] = field(default_factory=dict)
 
     def step(self, done: _Done, reads: Iterable[Place], writes: Iterable[Place]) -> list[_Done]:
-        """Enter a step; return the steps on other streams that it must wait for."""
+        """Add a step; return the steps on other streams that it must wait for."""
         earlier: list[_Done] = []
         for place in reads:
             earlier += [self.writer[place]] if place in self.writer else []
@@ -202,24 +201,24 @@ class _Order:
 
 @dataclass
 class _Action:
-    """Something to queue: waits first, then the work, then the events that others wait for."""
+    """Work to queue: waits, then the work, then events."""
 
     device: int
     waits: list[tuple[Any, _Done]]
-    """Streams, and what each waits for."""
+    """Streams with the steps that they wait for."""
     work: Callable[[], None]
     done: list[_Done]
     marks: list[tuple[Any, Any, Any]] = field(default_factory=list)
-    """Where times are kept: a stream, and the events before and after."""
+    """For timing: a stream, and the events before and after the work."""
 
     @property
     def devices(self) -> set[int]:
-        """The GPUs that it ties together: where it is done, and what it waits for."""
+        """The GPUs of the work and of its waits."""
         return {done.worker.device for done in (*self.done, *(done for _, done in self.waits))}
 
     def queue(self, set_device: Callable[[int], None]) -> None:
         for stream, done in self.waits:
-            stream.wait_event(done.wanted())
+            stream.wait_event(done.required_event())
         for stream, before, _ in self.marks:
             before.record(stream)
         set_device(self.device)
@@ -232,16 +231,16 @@ class _Action:
 
 
 class Program:
-    """The steps of a plan, ready to be queued; also as a CUDA graph."""
+    """The steps of a plan, queued on streams or replayed as a CUDA graph."""
 
     def __init__(self, engine: Engine, *, overlap: bool, transfers: bool, timed: bool) -> None:
         self._cupy = require_gpu()
         self._engine, self._overlap, self._timed = engine, overlap, timed
-        self._order = _Order()
+        self._dependencies = _Dependencies()
         self._actions: list[_Action] = []
         self._marked: list[tuple[Span, _Worker, Any, Any]] = []
         self._graphs: list[tuple[Any, Graph]] = []
-        self._nccl = nccl_library() if engine.team.communicators else None
+        self._nccl = nccl_library() if engine.group.communicators else None
         for number, (products, receives) in enumerate(engine.plan.by_round()):
             for gpu, step in products:
                 if gpu in engine.workers:
@@ -253,11 +252,11 @@ class Program:
 
     @property
     def streams(self) -> list[Any]:
-        """All streams that it queues to."""
+        """All streams of the program."""
         return [s for w in self._engine.workers.values() for s in self._streams_of(w)]
 
     def queue(self) -> None:
-        """Queue every step, and come back before any is done."""
+        """Queue every step without waiting."""
         here = self._cupy.cuda.runtime.getDevice()
         for gpu, zero in self._zeros.items():
             zero.record(self._engine.workers[gpu].work[0])
@@ -265,51 +264,51 @@ class Program:
         self._cupy.cuda.runtime.setDevice(here)
 
     def capture(self) -> None:
-        """Make CUDA graphs of it, which ``run`` then replays.
+        """Capture CUDA graphs, which ``run`` then replays. The program must have run once before.
 
-        Two GPUs that no step ties together have a graph each: one that spans both waits for both of
-        them at its beginning and its end. It must have run once before.
+        Independent GPUs get separate graphs, since one graph would synchronize them at its start
+        and its end.
         """
-        groups = self._tied()
+        groups = self._connected_devices()
         for devices in groups if len(groups) <= MOST_GRAPHS else [set().union(*groups)]:
             workers = [w for w in self._engine.workers.values() if w.device in devices]
             actions = [action for action in self._actions if action.devices <= devices]
             self._graphs.append((workers[0].work[0], self._captured(workers, actions)))
 
     def release(self) -> None:
-        """Let the graphs go: before NCCL's communicators go, and before the process ends."""
+        """Free the graphs, before NCCL's communicators are destroyed and the process ends."""
         while self._graphs:
             self._graphs.pop()[1].free()
 
     def run(self, times: int = 1) -> float:
         """Run the plan; return seconds from the first GPU's start to the last one's end.
 
-        Several times one after the other it is a time per run, which leaves out what the host takes
-        to begin and to notice the end.
+        With ``times`` above 1 the runs are sequential and the result is per run, which amortizes
+        the host's overhead.
 
         Raises:
             NotInTimeError: it took longer than the engine's time limit.
             LabError: a GPU failed.
         """
-        team = self._engine.team
-        team.largest(0.0)  # where there are several processes, none begins before all are here
+        group = self._engine.group
+        group.largest(0.0)  # a barrier of all processes
         begin = time.perf_counter()
         if self._graphs:
             for _ in range(times):
                 for origin, graph in self._graphs:
                     self._cupy.cuda.runtime.setDevice(origin.device_id)
                     graph.launch(origin)
-            team.wait([origin for origin, _ in self._graphs], self._engine.time_limit)
+            group.wait([origin for origin, _ in self._graphs], self._engine.time_limit)
         else:
             for _ in range(times):
-                team.with_others(self.queue)
-                team.wait(self.streams, self._engine.time_limit)
-        return team.largest(time.perf_counter() - begin) / times
+                group.collective(self.queue)
+                group.wait(self.streams, self._engine.time_limit)
+        return group.largest(time.perf_counter() - begin) / times
 
     def spans(self) -> list[Span]:
-        """Return when each step of the latest run began and ended, on each GPU's own clock.
+        """Return start and end of each step of the latest run, by each GPU's own clock.
 
-        A GPU's clock begins when its first step may. GPUs begin within some microseconds.
+        The clocks start within some microseconds of each other.
         """
         between = self._cupy.cuda.get_elapsed_time
         found = []
@@ -324,8 +323,8 @@ class Program:
         for action in actions:
             action.queue(self._cupy.cuda.runtime.setDevice)
 
-    def _tied(self) -> list[set[int]]:
-        """Return the GPUs of this process in groups that steps tie together, by their devices."""
+    def _connected_devices(self) -> list[set[int]]:
+        """Return the connected components of this process's devices under dependencies."""
         groups = [{worker.device} for worker in self._engine.workers.values()]
         for action in self._actions:
             touched = [group for group in groups if group & action.devices]
@@ -334,7 +333,7 @@ class Program:
         return sorted(groups, key=min)
 
     def _captured(self, workers: list[_Worker], actions: list[_Action]) -> Graph:
-        """Capture what actions queue on the streams of some GPUs; the first of them is origin."""
+        """Capture actions on the streams of some GPUs; the first stream is the origin."""
         cupy, runtime = self._cupy, self._cupy.cuda.runtime
         owned = [(worker, stream) for worker in workers for stream in self._streams_of(worker)]
         (first, origin), *others = owned
@@ -374,7 +373,7 @@ class Program:
         self._add(_Action(worker.device, waits, work, [done]), [(span, done)])
 
     def _add_copies(self, _round: int, receives: list[tuple[int, Receive]]) -> None:
-        """Let each receiver fetch its tiles: one copy each, on its stream of transfers."""
+        """Add one copy per tile, on the receiver's stream of transfers."""
         runtime = self._cupy.cuda.runtime
         for gpu, step in receives:
             worker, source = self._engine.workers[gpu], self._engine.workers[step.source]
@@ -382,7 +381,7 @@ class Program:
             stream = self._transfer_stream(worker)
             done = _Done(stream, worker)
             waits = self._waits(done, [(step.source, buffer)], [(gpu, step.buffer)])
-            # memcpyPeerAsync cannot be captured; this copy can, and finds out where memory lies.
+            # memcpyPeerAsync cannot be captured; this copy can, and infers the devices.
             given = (
                 worker.arrays[step.buffer].data.ptr, source.arrays[buffer].data.ptr,
                 step.tile.bytes, runtime.memcpyDefault, stream.ptr,
@@ -395,7 +394,7 @@ class Program:
             self._add(_Action(worker.device, waits, work, [done]), [(span, done)])
 
     def _add_exchange(self, number: int, receives: list[tuple[int, Receive]]) -> None:
-        """Let NCCL carry the tiles of a round, all sends and receives of it in one group."""
+        """Add all sends and receives of a round as one NCCL group."""
         workers, plan = self._engine.workers, self._engine.plan
         calls: list[Callable[[], None]] = []
         reads: dict[int, list[Place]] = {}
@@ -408,11 +407,11 @@ class Program:
             if gpu in workers:
                 calls.append(self._nccl_call("recv", gpu, step.buffer, step, step.source))
                 writes.setdefault(gpu, []).append((gpu, step.buffer))
-        taking_part = sorted({*reads, *writes})
-        if not taking_part:
+        participants = sorted({*reads, *writes})
+        if not participants:
             return
         waits, all_done = [], []
-        for gpu in taking_part:
+        for gpu in participants:
             done = _Done(self._transfer_stream(workers[gpu]), workers[gpu])
             waits += self._waits(done, reads.get(gpu, []), writes.get(gpu, []))
             all_done.append(done)
@@ -424,19 +423,19 @@ class Program:
                 call()
             nccl.groupEnd()
 
-        labels = {g: ", ".join(str(s.tile) for to, s in receives if to == g) for g in taking_part}
+        labels = {g: ", ".join(str(s.tile) for to, s in receives if to == g) for g in participants}
         spans = [
             (Span(gpu, TRANSFER, number, labels[gpu], 0.0, 0.0), done)
-            for gpu, done in zip(taking_part, all_done, strict=True)
+            for gpu, done in zip(participants, all_done, strict=True)
         ]
-        device = workers[taking_part[0]].device
+        device = workers[participants[0]].device
         self._add(_Action(device, waits, work, all_done), spans)
 
     def _nccl_call(
         self, name: str, gpu: int, buffer: str, step: Receive, peer: int
     ) -> Callable[[], None]:
         worker = self._engine.workers[gpu]
-        call = getattr(self._engine.team.communicators[gpu], name)
+        call = getattr(self._engine.group.communicators[gpu], name)
         nccl: Any = self._nccl
         given = (
             worker.arrays[buffer].data.ptr, step.tile.elements, nccl.NCCL_FLOAT32, peer,
@@ -450,10 +449,10 @@ class Program:
     def _waits(
         self, done: _Done, reads: Iterable[Place], writes: Iterable[Place]
     ) -> list[tuple[Any, _Done]]:
-        """Enter a step into the order; return what its stream must wait for."""
-        earlier = self._order.step(done, reads, writes)
+        """Add a step to the dependencies; return the waits of its stream."""
+        earlier = self._dependencies.step(done, reads, writes)
         for one in earlier:
-            one.wanted()  # so that its event is recorded, from the first run on
+            one.required_event()  # so that it is recorded from the first run on
         return [(done.stream, one) for one in earlier]
 
     def _add(self, action: _Action, spans: list[tuple[Span, _Done]]) -> None:

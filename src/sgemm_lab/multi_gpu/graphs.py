@@ -1,7 +1,7 @@
-"""CUDA graphs of captured streams, which keep the priorities of the streams.
+"""CUDA graphs of captured streams that preserve stream priorities.
 
-CuPy's own graphs do not keep them: it instantiates without the flag that this takes. Then the
-blocks of NCCL, whose stream has the higher priority, wait for those of a product.
+CuPy instantiates its graphs without the flag for priorities. Then NCCL's blocks wait for those of a
+product, although NCCL's stream has the higher priority.
 """
 
 import ctypes
@@ -16,13 +16,13 @@ _USE_NODE_PRIORITY = 8
 
 
 class Graph:
-    """What a stream, and those that it let wait for it, were given while it was captured."""
+    """The captured work of a stream and of the streams forked from it."""
 
     def __init__(self, pointer: int) -> None:
-        """Make it ready to launch, on the current GPU.
+        """Instantiate the graph on the current GPU.
 
         Args:
-            pointer: a cudaGraph_t, such as ``streamEndCapture`` returns; this object frees it.
+            pointer: a cudaGraph_t from ``streamEndCapture``; this object frees it.
 
         Raises:
             LabError: the driver refuses.
@@ -36,16 +36,16 @@ class Graph:
         if status:
             self._runtime.graphDestroy(pointer)
             raise LabError(
-                f"The driver makes no graph of it (CUresult {status}). Run it without a graph."
+                f"The driver cannot instantiate the graph (CUresult {status}). Run without a graph."
             )
         self._ready = found.value
 
     def launch(self, stream: Any) -> None:
-        """Queue all of it on a stream of the current GPU."""
+        """Queue the graph on a stream of the current GPU."""
         self._runtime.graphLaunch(self._ready, stream.ptr)
 
     def free(self) -> None:
-        """Let it go; it cannot be launched any more."""
+        """Free the graph."""
         self._runtime.graphExecDestroy(self._ready)
         self._runtime.graphDestroy(self._graph)
 

@@ -1,7 +1,7 @@
-"""The layouts: how A, B and C lie on the GPUs, and the plan that follows from it.
+"""Layouts: distributions of A, B and C over the GPUs, and their plans.
 
-Each takes M, N, K of 1 or more and any number of GPUs. Where a matrix has fewer rows than there are
-GPUs, some have nothing, and what would have no elements is left out of the plan.
+Each accepts M, N, K of 1 or more and any number of GPUs. With fewer rows than GPUs some GPUs are
+idle; empty tiles are omitted from the plan.
 """
 
 import itertools
@@ -13,19 +13,19 @@ from sgemm_lab.kernel import Size
 from sgemm_lab.multi_gpu.plan import Multiply, Plan, Receive, Send, Share, Step, Tile
 
 Range = tuple[int, int]
-"""Where something begins, and how long it is."""
+"""Start and length."""
 
 
 def rows(size: Size, gpus: int, panels: int = 1) -> Plan:
-    """Cut A and C by rows, and B by columns; the panels of B go round.
+    """Cut A and C by rows, and B by columns; the panels of B rotate through the GPUs.
 
-    A GPU keeps its rows of A. It begins with its own panels of B, then takes those of the next GPU,
-    and so on. Each panel makes a tile of C of its own, so no product adds to an earlier one.
+    A GPU keeps its rows of A. It starts with its own panels of B and continues with those of the
+    next GPU, and so on. Each panel gives a separate tile of C, so no product accumulates.
 
     Args:
         size: M, N, K.
-        gpus: how many.
-        panels: into how many pieces a GPU's part of B is cut.
+        gpus: number of GPUs.
+        panels: pieces of a GPU's part of B.
 
     Raises:
         LabError: a number is below 1.
@@ -54,22 +54,22 @@ def rows(size: Size, gpus: int, panels: int = 1) -> Plan:
 
 
 def summa(size: Size, gpus: int, panels: int = 1) -> Plan:
-    """Cut all three matrices in tiles; strips of K go to whole rows and columns of GPUs.
+    """Cut all three matrices into tiles; broadcast strips of K along rows and columns of GPUs.
 
-    Who owns a strip of A sends it along its row of GPUs, who owns one of B along its column; then
-    all multiply it. Source: R. van de Geijn and J. Watts, "SUMMA: scalable universal matrix
-    multiplication algorithm", 1997.
+    The owner of a strip of A sends it along its row of GPUs, the owner of a strip of B along its
+    column; then all multiply them. Source: R. van de Geijn and J. Watts, "SUMMA: scalable universal
+    matrix multiplication algorithm", 1997.
 
     Args:
         size: M, N, K.
-        gpus: how many; the grid is the squarest that has so many.
-        panels: into how many pieces a strip is cut.
+        gpus: number of GPUs, in the squarest_grid grid.
+        panels: pieces of a strip.
 
     Raises:
         LabError: a number is below 1.
     """
     m, n, k = _checked(size, gpus, panels)
-    down, across = squarest(gpus)
+    down, across = squarest_grid(gpus)
     strips = _cuts(k, math.lcm(down, across) * panels)
     down_cuts, across_cuts = _cuts(m, down), _cuts(n, across)
     builders = [_Builder() for _ in range(gpus)]
@@ -81,8 +81,8 @@ def summa(size: Size, gpus: int, panels: int = 1) -> Plan:
         for gpu, builder in enumerate(builders):
             i, j = divmod(gpu, across)
             a, b = _of_a(down_cuts[i], strip), _of_b(strip, across_cuts[j])
-            mine = {True: f"{number}", False: f" got{turn % 2}"}
-            buffers = f"A{mine[j == column]}", f"B{mine[i == row]}"
+            suffix = {True: f"{number}", False: f" got{turn % 2}"}
+            buffers = f"A{suffix[j == column]}", f"B{suffix[i == row]}"
             if j == column:
                 builder.own(buffers[0], a)
             if i == row:
@@ -110,17 +110,17 @@ def cannon(size: Size, gpus: int, panels: int = 1) -> Plan:
 
     Args:
         size: M, N, K.
-        gpus: how many: a square number.
-        panels: 1; the tiles themselves are what travels.
+        gpus: number of GPUs, a square.
+        panels: 1; whole tiles are sent.
 
     Raises:
-        LabError: the number is no square, or a number is below 1.
+        LabError: the number of GPUs is not a square, or a number is below 1.
     """
     m, n, k = _checked(size, gpus, panels)
     side = math.isqrt(gpus)
     if side * side != gpus:
         raise LabError(
-            f"Cannon's layout needs a square number of GPUs, and {gpus} is none. "
+            f"Cannon's layout needs a square number of GPUs, and {gpus} is not one. "
             f"Take {side * side} or {(side + 1) ** 2}, or the layout 'rows' or 'summa'."
         )
     if panels != 1:
@@ -134,7 +134,7 @@ def cannon(size: Size, gpus: int, panels: int = 1) -> Plan:
         return _of_b(strips[(i + j + turn) % side], columns_cuts[j])
 
     def wants_a(i: int, j: int, turn: int) -> bool:
-        """Whether GPU (i, j) multiplies A's tile of this turn, or another one gets it from it."""
+        """Whether GPU (i, j) multiplies A's tile of this turn or forwards it."""
         multiplies = of_a(i, j, turn).elements > 0 and columns_cuts[j][1] > 0
         return multiplies or (turn + 1 < side and wants_a(i, (j - 1) % side, turn + 1))
 
@@ -174,24 +174,24 @@ LAYOUTS: dict[str, Callable[[Size, int, int], Plan]] = {
 
 
 def make_plan(layout: str, size: Size, gpus: int, panels: int = 1) -> Plan:
-    """Return the plan of a layout: one of ``LAYOUTS``.
+    """Return the plan of one of ``LAYOUTS``.
 
     Raises:
-        LabError: there is no such layout, or it does not take the numbers.
+        LabError: the layout is unknown, or does not support the arguments.
     """
     if layout not in LAYOUTS:
         raise LabError(f"There is no layout '{layout}'. Take one of {', '.join(LAYOUTS)}.")
     return LAYOUTS[layout](size, gpus, panels)
 
 
-def squarest(gpus: int) -> tuple[int, int]:
-    """Return rows and columns of the squarest grid that has so many GPUs; no more rows."""
+def squarest_grid(gpus: int) -> tuple[int, int]:
+    """Return rows and columns of the squarest_grid grid, with rows ≤ columns."""
     down = next(side for side in range(math.isqrt(gpus), 0, -1) if gpus % side == 0)
     return down, gpus // down
 
 
 class _Builder:
-    """Collects what becomes a ``Share``."""
+    """Build a ``Share`` step by step."""
 
     def __init__(self) -> None:
         self._own: dict[str, Tile] = {}
@@ -212,7 +212,7 @@ class _Builder:
         self._steps.append(step)
 
     def share(self) -> Share:
-        # Of a round the products first: sorted() leaves equals in their order.
+        # Products first within a round; sorted() is stable.
         order = sorted(self._steps, key=lambda s: (s.round, not isinstance(s, Multiply)))
         return Share(self._own, self._results, tuple(order))
 
@@ -220,7 +220,7 @@ class _Builder:
 def _transfer(
     builders: list[_Builder], turn: int, source: tuple[int, str], to: tuple[int, str], tile: Tile
 ) -> None:
-    """Add a send and its receive: from a GPU and its buffer to a GPU and its buffer."""
+    """Add a send and its receive, between pairs of GPU and buffer."""
     builders[source[0]].add(Send(turn, to[0], source[1], tile))
     builders[to[0]].add(Receive(turn, source[0], to[1], tile))
 
@@ -232,7 +232,7 @@ def _plan(
 
 
 def _cuts(length: int, parts: int) -> list[Range]:
-    """Cut a length in parts that differ by 1 at most; with fewer than parts some are empty."""
+    """Cut a length into parts whose sizes differ by at most 1; some may be empty."""
     ends = [part * length // parts for part in range(parts + 1)]
     return [(first, end - first) for first, end in itertools.pairwise(ends)]
 
@@ -253,5 +253,5 @@ def _checked(size: Size, gpus: int, panels: int) -> Size:
     if min(size) < 1:
         raise LabError(f"M, N and K must be 1 or more, not {', '.join(map(str, size))}.")
     if gpus < 1 or panels < 1:
-        raise LabError(f"A plan needs a GPU and a panel at least, not {gpus} and {panels}.")
+        raise LabError(f"A plan needs at least 1 GPU and 1 panel, not {gpus} and {panels}.")
     return size

@@ -1,6 +1,6 @@
-"""Measure links and plans on this machine's GPUs: medians of wall time, ways taking turns.
+"""Measure links and plans on this machine's GPUs: wall times of interleaved variants.
 
-Everything here runs in a process of its own (``child``), which a time limit can end.
+It runs in a separate process (``worker``), which a time limit can end.
 """
 
 import time
@@ -13,7 +13,7 @@ from sgemm_lab.measuring.interleaved import is_graphed
 from sgemm_lab.multi_gpu.engine import COPY, NCCL, Engine, Program
 from sgemm_lab.multi_gpu.layouts import make_plan
 from sgemm_lab.multi_gpu.plan import Plan
-from sgemm_lab.multi_gpu.process_group import Team, alone, nccl_library
+from sgemm_lab.multi_gpu.process_group import ProcessGroup, nccl_library, single_process
 from sgemm_lab.multi_gpu.single_gpu import CUBLAS
 from sgemm_lab.multi_gpu.topology import check_count, enable_peer_access
 from sgemm_lab.records.multi_gpu import (
@@ -28,18 +28,18 @@ from sgemm_lab.records.multi_gpu import (
 )
 
 SECONDS = 2.0
-"""How long the turns of one case may take together; a turn begun is ended."""
+"""Time limit of one case; a started turn is finished."""
 MOST_TURNS, LEAST_TURNS = 15, 3
 REPLAYS = 20
-"""Replays of a graph of microseconds in one sample: the host's part is as long as they are."""
+"""Replays of a short graph per sample, to amortize the host's overhead."""
 RUN_LIMIT = 15.0
-"""Seconds that one run may take."""
+"""Time limit of one run in seconds."""
 
-_teams: dict[tuple[int, bool], Team] = {}
+_process_groups: dict[tuple[int, bool], ProcessGroup] = {}
 
 
 def measure_product(case: Case, seconds: float = SECONDS) -> ProductTimes:
-    """Measure one case: overlapped, in series, without transfers, and one GPU alone, in turns.
+    """Measure a case interleaved: overlapped, sequential, without transfers, and one GPU alone.
 
     Raises:
         LabError: it cannot run here, or C is wrong.
@@ -47,7 +47,7 @@ def measure_product(case: Case, seconds: float = SECONDS) -> ProductTimes:
     plan = plan_of(case)
     engine = Engine(
         plan,
-        _team(case.gpus, case.transport == NCCL),
+        _process_group(case.gpus, case.transport == NCCL),
         inside=case.inside,
         transport=case.transport,
         time_limit=RUN_LIMIT,
@@ -67,23 +67,23 @@ def measure_product(case: Case, seconds: float = SECONDS) -> ProductTimes:
                 program.run()
         replays = REPLAYS if case.graph and is_graphed(case.size) else 1
         times = _turns(ways, seconds, replays)
-        engine.poison()
+        engine.fill_nan()
         ways["overlap"].run()
         worst = engine.check()
     finally:
         for program in ways.values():
             program.release()
     if not worst <= 1:
-        raise LabError(f"C is wrong: sampled rows are off {worst:.3g} times what rounding allows.")
-    kept = {name: _digits(samples) for name, samples in times.items()}
-    return ProductTimes(case, worst_share=float(f"{worst:.3g}"), replays=replays, **kept)
+        raise LabError(f"C is wrong: sampled rows have {worst:.3g} times the rounding bound.")
+    rounded = {name: _digits(samples) for name, samples in times.items()}
+    return ProductTimes(case, worst_share=float(f"{worst:.3g}"), replays=replays, **rounded)
 
 
 def measure_timeline(case: Case, overlap: bool) -> Timeline:
-    """Keep when each step of one run began and ended, after a run that warms up."""
+    """Record start and end of each step of one run, after warm-up runs."""
     engine = Engine(
         plan_of(case),
-        _team(case.gpus, case.transport == NCCL),
+        _process_group(case.gpus, case.transport == NCCL),
         inside=case.inside,
         transport=case.transport,
         time_limit=RUN_LIMIT,
@@ -99,16 +99,16 @@ def measure_timeline(case: Case, overlap: bool) -> Timeline:
 
 
 def measure_link(case: LinkCase) -> LinkTimes:
-    """Measure transfers between GPUs, several one after the other in each sample.
+    """Measure transfers between GPUs, with several sequential transfers per sample.
 
     Raises:
-        LabError: there are too few GPUs, or they cannot reach each other.
+        LabError: too few GPUs, or no peer access.
     """
     cupy = require_gpu()
     check_count(case.gpus)
     if case.carrier == COPY and case.peer:
         enable_peer_access(list(range(case.gpus)))
-    team = _team(case.gpus, case.carrier == NCCL)
+    group = _process_group(case.gpus, case.carrier == NCCL)
     streams, sources, targets = {}, {}, {}
     for gpu in range(case.gpus):
         with cupy.cuda.Device(gpu):
@@ -118,14 +118,14 @@ def measure_link(case: LinkCase) -> LinkTimes:
             cupy.cuda.Device().synchronize()
     pairs = _pairs(case)
     send = _nccl_sender if case.carrier == NCCL else _copier
-    once = send(team, pairs, streams, sources, targets, case.bytes)
+    once = send(group, pairs, streams, sources, targets, case.bytes)
     repeats = max(1, min(20, 2**28 // case.bytes))
     samples = []
     for number in range(9):
         begin = time.perf_counter()
         for _ in range(repeats):
             once()
-        team.wait(list(streams.values()), RUN_LIMIT)
+        group.wait(list(streams.values()), RUN_LIMIT)
         if number >= 2:
             samples.append((time.perf_counter() - begin) / repeats)
     cupy.cuda.runtime.setDevice(0)
@@ -138,7 +138,7 @@ def plan_of(case: Case) -> Plan:
 
 
 def local_size(plan: Plan) -> tuple[int, int, int]:
-    """Return the product of the busiest GPU: rows and columns of its part of C, and all of K."""
+    """Return M, N of the largest part of C on a GPU, and all of K."""
     share = max(plan.shares, key=lambda s: sum(tile.elements for tile in s.results.values()))
     tiles = share.results.values()
     rows = {(tile.row, tile.rows) for tile in tiles}
@@ -147,16 +147,18 @@ def local_size(plan: Plan) -> tuple[int, int, int]:
 
 
 def _alone(plan: Plan) -> Engine:
-    """Return one GPU's cuBLAS call at the local size of a plan."""
+    """Return an engine for one GPU's cuBLAS call at the local size of a plan."""
     single = make_plan("rows", local_size(plan), 1)
-    return Engine(single, _team(1, False), inside=CUBLAS, transport=COPY, time_limit=RUN_LIMIT)
+    return Engine(
+        single, _process_group(1, False), inside=CUBLAS, transport=COPY, time_limit=RUN_LIMIT
+    )
 
 
-def _team(gpus: int, nccl: bool) -> Team:
-    """Return a team, made once per process: NCCL takes a second or two for it."""
-    if (gpus, nccl) not in _teams:
-        _teams[gpus, nccl] = alone(gpus, nccl=nccl)
-    return _teams[gpus, nccl]
+def _process_group(gpus: int, nccl: bool) -> ProcessGroup:
+    """Return a process group, cached because NCCL needs a second or two for it."""
+    if (gpus, nccl) not in _process_groups:
+        _process_groups[gpus, nccl] = single_process(gpus, nccl=nccl)
+    return _process_groups[gpus, nccl]
 
 
 def _turns(ways: dict[str, Program], seconds: float, replays: int) -> dict[str, list[float]]:
@@ -171,7 +173,7 @@ def _turns(ways: dict[str, Program], seconds: float, replays: int) -> dict[str, 
 
 
 def _pairs(case: LinkCase) -> list[tuple[int, int]]:
-    """Return who sends to whom."""
+    """Return pairs of sender and receiver."""
     if case.pattern == ONE_WAY:
         return [(0, 1)]
     if case.pattern == RING:
@@ -180,7 +182,7 @@ def _pairs(case: LinkCase) -> list[tuple[int, int]]:
 
 
 def _copier(
-    _team: Team, pairs: Sequence[tuple[int, int]], streams: dict[int, Any],
+    _process_group: ProcessGroup, pairs: Sequence[tuple[int, int]], streams: dict[int, Any],
     sources: dict[int, Any], targets: dict[int, Any], count: int,
 ) -> Callable[[], None]:  # fmt: skip
     runtime = require_gpu().cuda.runtime
@@ -196,7 +198,7 @@ def _copier(
 
 
 def _nccl_sender(
-    team: Team, pairs: Sequence[tuple[int, int]], streams: dict[int, Any],
+    group: ProcessGroup, pairs: Sequence[tuple[int, int]], streams: dict[int, Any],
     sources: dict[int, Any], targets: dict[int, Any], count: int,
 ) -> Callable[[], None]:  # fmt: skip
     nccl = nccl_library()
@@ -204,10 +206,10 @@ def _nccl_sender(
     def once() -> None:
         nccl.groupStart()
         for one, other in pairs:
-            team.communicators[one].send(
+            group.communicators[one].send(
                 sources[one].data.ptr, count, nccl.NCCL_UINT8, other, streams[one].ptr
             )
-            team.communicators[other].recv(
+            group.communicators[other].recv(
                 targets[other].data.ptr, count, nccl.NCCL_UINT8, one, streams[other].ptr
             )
         nccl.groupEnd()

@@ -1,9 +1,9 @@
-"""How long a plan takes, predicted: links by latency and bandwidth, products by a rate.
+"""Predict the time of a plan: links by latency and bandwidth, products by a rate.
 
 A transfer of b bytes takes α + b/β seconds (the alpha-beta model; R. W. Hockney, "The communication
-challenge for MPP", 1994). Both are measured, as are the rates of products: ``sgemm-lab several
-record`` writes them. A link works in both directions at once. The transfers of a round leave
-together; a GPU that sends or receives several shares its link among them, in each direction.
+challenge for MPP", 1994). Both are measured by ``sgemm-lab several record``, as are the rates of
+products. Links are full duplex. The transfers of a round start together; several transfers of a GPU
+share its link, in each direction.
 """
 
 import math
@@ -24,18 +24,18 @@ class Link:
     """A link between two GPUs, in each direction."""
 
     alpha: float
-    """Seconds until a transfer flows."""
+    """Latency in seconds."""
     bytes_per_second: float
 
     def seconds(self, moved: int) -> float:
-        """Return how long a transfer of some bytes takes; nothing takes no time."""
+        """Return the time of a transfer in bytes; 0 for 0 bytes."""
         return self.alpha + moved / self.bytes_per_second if moved else 0.0
 
     @classmethod
-    def fitted(cls, times: Iterable[tuple[int, float]]) -> "Link":
-        """Return the link that measured times of several sizes, in bytes and seconds, tell of.
+    def fit(cls, times: Iterable[tuple[int, float]]) -> "Link":
+        """Fit a link to measured pairs of bytes and seconds.
 
-        The least squares of the relative errors, so that small transfers count as much as large.
+        It minimizes the squared relative errors, so that small transfers count as much as large.
         """
         moved, took = np.array(list(times), "float64").T
         slope, start = np.polyfit(moved, took, 1, w=1 / took)
@@ -43,11 +43,11 @@ class Link:
 
 
 ProductSeconds = Callable[[Size, bool], float]
-"""How long a GPU takes for a product of M, N, K; the second argument says whether it adds to C."""
+"""Seconds of a product of M, N, K on a GPU; the second argument is whether it adds to C."""
 
 
 def at_rate(flop_per_second: float, start: float = 0.0) -> ProductSeconds:
-    """Return products that all run at one rate, each ``start`` seconds longer."""
+    """Return a model of products at one rate, with a latency of ``start`` seconds."""
 
     def seconds(size: Size, _adds: bool) -> float:
         return start + 2 * math.prod(size) / flop_per_second
@@ -57,14 +57,14 @@ def at_rate(flop_per_second: float, start: float = 0.0) -> ProductSeconds:
 
 @dataclass(frozen=True)
 class Span:
-    """What a GPU does from one moment to another, in seconds from the start."""
+    """An activity of a GPU, in seconds from the start."""
 
     gpu: int
     what: str
-    """``MULTIPLY``, or ``TRANSFER``: it receives."""
+    """``MULTIPLY``, or ``TRANSFER`` for a receive."""
     round: int
     label: str
-    """C's buffer, or the tile that comes."""
+    """The buffer of C, or the received tile."""
     start: float
     end: float
 
@@ -72,27 +72,27 @@ class Span:
 def timeline(
     plan: Plan, link: Link, product: ProductSeconds, *, overlap: bool = True
 ) -> list[Span]:
-    """Return what each GPU does when.
+    """Return the activities of each GPU.
 
-    With ``overlap`` a GPU multiplies and transfers at once, where buffers allow; otherwise it does
-    one after the other. A transfer begins when both its GPUs are ready.
+    With ``overlap`` a GPU multiplies and transfers concurrently, where buffers allow; otherwise
+    sequentially. A transfer begins when both its GPUs are ready.
     """
     return _Clock(plan, link, product, overlap).run()
 
 
 def seconds(plan: Plan, link: Link, product: ProductSeconds, *, overlap: bool = True) -> float:
-    """Return how long a plan takes."""
+    """Return the predicted time of a plan."""
     spans = timeline(plan, link, product, overlap=overlap)
     return max((span.end for span in spans), default=0.0)
 
 
 class _Clock:
-    """Follows a plan, round by round, with a clock for each queue of each GPU."""
+    """Simulate a plan round by round, with a clock for each queue of each GPU."""
 
     def __init__(self, plan: Plan, link: Link, product: ProductSeconds, overlap: bool) -> None:
         self._plan, self._link, self._product = plan, link, product
         self._multiplying = [0.0] * plan.gpus
-        # Without overlap both queues are one: the same list under two names.
+        # Without overlap both queues are the same list.
         self._moving = [0.0] * plan.gpus if overlap else self._multiplying
         self._filled: dict[tuple[int, str], float] = {}
         self._free: dict[tuple[int, str], float] = {}
@@ -112,11 +112,11 @@ class _Clock:
         end = start + self._product(step.size, step.adds)
         self._multiplying[gpu] = end
         for name in (step.a, step.b):
-            self._is_read(gpu, name, end)
+            self._mark_read(gpu, name, end)
         self._spans.append(Span(gpu, MULTIPLY, step.round, step.c, start, end))
 
     def _exchange(self, receives: list[tuple[int, Receive]]) -> None:
-        """Let the transfers of a round go together."""
+        """Simulate the transfers of a round, which start together."""
         sources = {id(step): self._plan.source_buffer(gpu, step) for gpu, step in receives}
         starts: dict[int, float] = {}
         out, into = [0] * self._plan.gpus, [0] * self._plan.gpus
@@ -132,23 +132,23 @@ class _Clock:
             start = max(starts[gpu], starts[step.source])
             end = start + self._link.seconds(max(out[step.source], into[gpu]))
             self._filled[gpu, step.buffer] = end
-            self._is_read(step.source, sources[id(step)], end)
+            self._mark_read(step.source, sources[id(step)], end)
             for one in (gpu, step.source):
                 ends[one] = max(ends[one], end)
             self._spans.append(Span(gpu, TRANSFER, step.round, str(step.tile), start, end))
         for one, end in ends.items():
             self._moving[one] = end
 
-    def _is_read(self, gpu: int, buffer: str, until: float) -> None:
+    def _mark_read(self, gpu: int, buffer: str, until: float) -> None:
         self._free[gpu, buffer] = max(self._free.get((gpu, buffer), 0.0), until)
 
 
 def two_d(n: int, gpus: int, link: Link, flop_per_second: float) -> OnPaper:
-    """Return what Cannon's layout needs for C = A·B of n×n on a square of GPUs, overlapped.
+    """Return the cost of Cannon's layout for C = A·B of n×n on a square grid of GPUs, overlapped.
 
     Args:
         n: rows of A, B and C.
-        gpus: their number; its square root is taken as it is, whole or not.
+        gpus: number of GPUs; its square root need not be an integer.
         link: of each GPU.
         flop_per_second: of each GPU.
     """
@@ -156,11 +156,11 @@ def two_d(n: int, gpus: int, link: Link, flop_per_second: float) -> OnPaper:
 
 
 def two_and_a_half_d(n: int, gpus: int, copies: int, link: Link, flop_per_second: float) -> OnPaper:
-    """Return what the 2.5-D layout needs; ``rules.on_paper`` tells how it is reckoned.
+    """Return the cost of the 2.5-D layout (``formulas.scaling_model``).
 
     Args:
         n: rows of A, B and C.
-        gpus: their number.
+        gpus: number of GPUs.
         copies: of A and B; 1 is the 2-D layout.
         link: of each GPU.
         flop_per_second: of each GPU.

@@ -1,4 +1,4 @@
-"""A plan run in NumPy: the same steps on any machine, with arrays in place of GPUs."""
+"""Run a plan in NumPy: the same steps as on GPUs, on any machine."""
 
 from typing import Any
 
@@ -11,8 +11,8 @@ from sgemm_lab.multi_gpu.plan import Multiply, Plan, Receive, Send, Tile
 def run(plan: Plan, a: Any, b: Any) -> Any:
     """Return A·B, computed by the steps of a plan.
 
-    Each GPU is a dictionary of arrays; a send puts a copy into the post, a receive takes it out.
-    C has NaN where no product wrote.
+    Each GPU is a dictionary of arrays; a send stores a copy, and a receive takes it. Elements of C
+    that no product writes are NaN.
 
     Args:
         plan: for the sizes of a and b.
@@ -20,7 +20,7 @@ def run(plan: Plan, a: Any, b: Any) -> Any:
         b: K×N.
 
     Raises:
-        LabError: a or b is not of the plan's size, or the plan asks for what is not there.
+        LabError: a or b does not have the plan's size, or a receive has no send.
     """
     m, n, k = plan.size
     if a.shape != (m, k) or b.shape != (k, n):
@@ -32,7 +32,7 @@ def run(plan: Plan, a: Any, b: Any) -> Any:
         {name: _part(matrices[tile.matrix], tile).copy() for name, tile in share.own.items()}
         for share in plan.shares
     ]
-    post: dict[tuple[int, int, int, Tile], Any] = {}
+    sent: dict[tuple[int, int, int, Tile], Any] = {}
     for number in range(plan.rounds):
         steps = [
             (gpu, step)
@@ -45,13 +45,13 @@ def run(plan: Plan, a: Any, b: Any) -> Any:
                 _multiply(gpus[gpu], step)
         for gpu, step in steps:
             if isinstance(step, Send):
-                post[number, gpu, step.to, step.tile] = gpus[gpu][step.buffer].copy()
+                sent[number, gpu, step.to, step.tile] = gpus[gpu][step.buffer].copy()
         for gpu, step in steps:
             if isinstance(step, Receive):
                 key = (number, step.source, gpu, step.tile)
-                if key not in post:
-                    raise LabError(f"GPU {gpu} waits for {step.tile}, which nobody sends.")
-                gpus[gpu][step.buffer] = post.pop(key)
+                if key not in sent:
+                    raise LabError(f"GPU {gpu} receives {step.tile}, which no GPU sends.")
+                gpus[gpu][step.buffer] = sent.pop(key)
     c = np.full((m, n), np.nan, dtype=np.result_type(a, b))
     for gpu, share in enumerate(plan.shares):
         for name, tile in share.results.items():

@@ -1,12 +1,12 @@
-"""A product on several GPUs as data: per GPU a list of steps, each a product, a send or a receive.
+"""A product on several GPUs as data: for each GPU a list of products, sends and receives.
 
-A plan knows nothing of CUDA. ``on_numpy`` runs it on any machine, ``model`` foretells its time, and
-``engine`` runs it on GPUs.
+A plan does not depend on CUDA. ``numpy_backend`` runs it on any machine, ``model`` predicts its
+time, and ``engine`` runs it on GPUs.
 
-A plan goes in rounds. In a round each GPU first multiplies what it holds; then it sends and
-receives what later rounds multiply. That is the order in which the steps are right one after the
-other. An engine may do more at once, as long as no buffer is overwritten before its last use and
-none is read before it is filled: the double buffer of a kernel, one level up.
+A plan has rounds. In a round each GPU first multiplies the tiles in its buffers, then sends and
+receives tiles for later rounds. This sequential order is correct. An engine may overlap steps, as
+long as no buffer is overwritten before its last use or read before it is filled, as with double
+buffering in a kernel.
 """
 
 from collections.abc import Iterator, Mapping
@@ -28,12 +28,12 @@ class Tile:
 
     @property
     def elements(self) -> int:
-        """How many elements it has; 0 where a GPU has nothing."""
+        """Number of elements; 0 for an empty tile."""
         return self.rows * self.columns
 
     @property
     def bytes(self) -> int:
-        """What it takes in memory and on a link."""
+        """Size in bytes."""
         return FLOAT_BYTES * self.elements
 
     def __str__(self) -> str:
@@ -43,23 +43,23 @@ class Tile:
 
 @dataclass(frozen=True)
 class Multiply:
-    """C's tile becomes, or where ``adds`` is told grows by, a tile of A times one of B."""
+    """A tile of C is set to a tile of A times one of B, or incremented by it if ``adds``."""
 
     round: int
     a: str
-    """The buffer that holds the tile of A; ``b`` and ``c`` likewise."""
+    """The buffer of the tile of A; ``b`` and ``c`` likewise."""
     b: str
     c: str
     size: Size
-    """Rows, columns and terms of this product."""
+    """M, N, K of this product."""
     term: int
-    """Where in K its terms begin."""
+    """First index in K."""
     adds: bool
 
 
 @dataclass(frozen=True)
 class Send:
-    """A buffer's tile goes to another GPU."""
+    """Send the tile in a buffer to another GPU."""
 
     round: int
     to: int
@@ -69,7 +69,7 @@ class Send:
 
 @dataclass(frozen=True)
 class Receive:
-    """A tile comes from another GPU into a buffer."""
+    """Receive a tile from another GPU into a buffer."""
 
     round: int
     source: int
@@ -82,15 +82,14 @@ Step = Multiply | Send | Receive
 
 @dataclass(frozen=True)
 class Share:
-    """What one GPU has and does."""
+    """Tiles and steps of one GPU."""
 
     own: Mapping[str, Tile]
-    """The tiles of A and B that it holds from the beginning, by buffer. No step overwrites them, so
-    a plan can run again and again."""
+    """Initial tiles of A and B by buffer. No step overwrites them, so a plan can run repeatedly."""
     results: Mapping[str, Tile]
-    """The tiles of C that it makes, by buffer."""
+    """Computed tiles of C by buffer."""
     steps: tuple[Step, ...]
-    """In the order of rounds; within a round products come first."""
+    """By round; products come first within a round."""
 
     @property
     def products(self) -> tuple[Multiply, ...]:
@@ -104,7 +103,7 @@ class Share:
 
     @property
     def buffers(self) -> dict[str, int]:
-        """The elements that each buffer must have room for."""
+        """Capacity of each buffer in elements."""
         room = {name: tile.elements for name, tile in (*self.own.items(), *self.results.items())}
         for step in self.receives:
             room[step.buffer] = max(room.get(step.buffer, 0), step.tile.elements)
@@ -112,30 +111,30 @@ class Share:
 
     @property
     def bytes(self) -> int:
-        """The memory that its buffers take."""
+        """Size of all buffers in bytes."""
         return FLOAT_BYTES * sum(self.buffers.values())
 
 
 @dataclass(frozen=True)
 class Plan:
-    """A product C = A·B of M, N, K over some GPUs."""
+    """A product C = A·B of M, N, K on several GPUs."""
 
     layout: str
     size: Size
     grid: tuple[int, int]
-    """Rows and columns of GPUs; GPU ``i * columns + j`` stands in row i and column j."""
+    """Rows and columns of GPUs; GPU ``i * columns + j`` is in row i and column j."""
     panels: int
-    """Pieces into which a GPU's part is cut further, so that transfers begin earlier."""
+    """Pieces of a GPU's part, so that transfers can begin earlier."""
     shares: tuple[Share, ...]
 
     @property
     def gpus(self) -> int:
-        """How many GPUs there are, those with nothing to do counted."""
+        """Number of GPUs, including idle ones."""
         return len(self.shares)
 
     @property
     def rounds(self) -> int:
-        """How many rounds there are."""
+        """Number of rounds."""
         return 1 + max((s.round for share in self.shares for s in share.steps), default=-1)
 
     @property
@@ -145,9 +144,9 @@ class Plan:
         return 2 * m * n * k
 
     def by_round(self) -> Iterator[tuple[list[tuple[int, Multiply]], list[tuple[int, Receive]]]]:
-        """Yield, round by round, the products and the receives, each with its GPU.
+        """Yield the products and the receives of each round, each with its GPU.
 
-        Sends are left out: every receive names its source.
+        Sends are omitted, since each receive names its source.
         """
         products: list[list[tuple[int, Multiply]]] = [[] for _ in range(self.rounds)]
         receives: list[list[tuple[int, Receive]]] = [[] for _ in range(self.rounds)]
@@ -160,10 +159,10 @@ class Plan:
         yield from zip(products, receives, strict=True)
 
     def source_buffer(self, gpu: int, receive: Receive) -> str:
-        """Return the buffer at the source out of which a GPU's receive comes.
+        """Return the buffer of the matching send at the source of a GPU's receive.
 
         Raises:
-            KeyError: nobody sends it; ``validity.check`` finds such plans.
+            KeyError: there is no matching send; ``validity.check`` rejects such plans.
         """
         for step in self.shares[receive.source].steps:
             if (

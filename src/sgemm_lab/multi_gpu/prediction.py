@@ -1,4 +1,4 @@
-"""What the model foretells for a measured product, from the links and products of the same run."""
+"""Predict the time of a measured product from the links and products of the same run."""
 
 import statistics
 
@@ -9,16 +9,16 @@ from sgemm_lab.records.multi_gpu import BOTH_WAYS, RING, LinkCase, MultiGpuRun, 
 
 
 def fitted_link(run: MultiGpuRun, carrier: str, gpus: int, block_limit: int | None = None) -> Link:
-    """Return the link that a run's transfers tell of, all GPUs sending at once.
+    """Fit a link to a run's transfers with all GPUs sending.
 
     Args:
         run: with its links.
         carrier: "nccl" or "copy".
-        gpus: how many take part; more than two send around a ring.
-        block_limit: the most blocks that NCCL took; None: it chose.
+        gpus: number of GPUs; more than two send in a ring.
+        block_limit: maximum number of NCCL's blocks; None: NCCL's default.
 
     Raises:
-        LabError: the run has not measured them.
+        LabError: the run has no such measurements.
     """
     pattern = RING if gpus > 2 else BOTH_WAYS
     times = [
@@ -31,25 +31,25 @@ def fitted_link(run: MultiGpuRun, carrier: str, gpus: int, block_limit: int | No
             f"The run of {run.date} has no times of links by {carrier} between {gpus} GPUs. "
             "Run 'sgemm-lab several record --only links'."
         )
-    return Link.fitted(times)
+    return Link.fit(times)
 
 
 def predicted(times: ProductTimes, link: Link, *, overlap: bool) -> float:
-    """Return the seconds that the model gives a measured product.
+    """Return the predicted seconds of a measured product.
 
-    Products run at the rate that they had without transfers.
+    The rate is that of its products without transfers.
 
     Args:
-        times: as measured.
-        link: such as ``fitted_link`` gives.
-        overlap: products and transfers at once, or one after the other.
+        times: the measurement.
+        link: from ``fitted_link``.
+        overlap: whether transfers overlap products.
 
     Raises:
         LabError: the product lacks its time without transfers.
     """
     case = times.case
     if not times.products:
-        raise LabError("Without the time of its products alone no product can be predicted.")
+        raise LabError("A prediction needs the time of the products without transfers.")
     plan = make_plan(case.layout, case.size, case.gpus, case.panels)
     busiest = max(sum(2 * m * n * k for m, n, k in (s.size for s in share.products))
                   for share in plan.shares)  # fmt: skip

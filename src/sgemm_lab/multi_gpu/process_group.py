@@ -1,7 +1,7 @@
-"""Who takes part: all GPUs in this process, or one per process, joined by NCCL.
+"""Process groups: all GPUs in this process, or one GPU per process, joined by NCCL.
 
-In a notebook one process drives all GPUs. Under ``mpirun``, or with a file as meeting place, each
-process drives one, on this host or on others; the plan and all that runs it stay the same.
+In a notebook one process drives all GPUs. Under ``mpirun``, or with a rendezvous file, each process
+drives one, on this or other hosts. Plans and engine do not depend on it.
 """
 
 import json
@@ -21,23 +21,23 @@ from sgemm_lab.multi_gpu.topology import check_count, gpu_count
 from sgemm_lab.text import plural
 
 JOIN_SECONDS = 60.0
-"""How long NCCL may take to bring all GPUs together; it takes less than three."""
+"""Time limit of NCCL's initialization, which takes less than three seconds."""
 ABORT_SECONDS = 5.0
-"""How long NCCL may take to give up; after that this process goes on without it."""
+"""Time limit of an abort of NCCL; after that this process continues without it."""
 POLL_SECONDS = 0.02
 NOT_READY = 600
-"""cudaErrorNotReady (CUDA Runtime API, cudaError): a stream still works."""
+"""cudaErrorNotReady (CUDA Runtime API, cudaError): a stream has pending work."""
 
 _BLOCK_LIMIT = "NCCL_MAX_CTAS"
 _SETTINGS = {"NCCL_NVLS_ENABLE": "0"}
-"""Multicast within the switch stays off: tiles go from one GPU to one other."""
+"""NVLink multicast stays off, because tiles are sent point to point."""
 
 _limits_in_use: list[str | None] = []
 
 Found = TypeVar("Found")
 
 Id = bytes
-"""What tells NCCL's groups apart: 128 bytes, the same for all who join."""
+"""NCCL's unique id: 128 bytes, the same for all ranks."""
 
 
 class NotInTimeError(LabError):
@@ -45,35 +45,35 @@ class NotInTimeError(LabError):
 
 
 def set_block_limit(blocks: int | None) -> None:
-    """Say how many blocks NCCL may take for a transfer; it reads that once per process.
+    """Limit the number of NCCL's blocks per transfer, which NCCL reads once per process.
 
     Raises:
-        LabError: this process has made a communicator with another limit.
+        LabError: this process has a communicator with another limit.
     """
-    wanted = None if blocks is None else str(blocks)
-    if _limits_in_use and _limits_in_use[0] != wanted:
+    limit = None if blocks is None else str(blocks)
+    if _limits_in_use and _limits_in_use[0] != limit:
         raise LabError(
             "NCCL reads its block limit once, before its first communicator, and this process has "
             f"made one with {_limits_in_use[0] or 'none'}. Start a new process, or restart the "
             "kernel of the notebook."
         )
-    if wanted is None:
+    if limit is None:
         os.environ.pop(_BLOCK_LIMIT, None)
     else:
-        os.environ[_BLOCK_LIMIT] = wanted
+        os.environ[_BLOCK_LIMIT] = limit
 
 
 @dataclass
-class Team:
-    """The GPUs of a plan, by their numbers in it."""
+class ProcessGroup:
+    """The GPUs of a plan, numbered as in the plan."""
 
     gpus: int
     devices: dict[int, int]
-    """Those that this process drives, with their numbers in this process."""
+    """Device number in this process, by GPU of the plan that this process drives."""
     communicators: dict[int, Any]
-    """NCCL's, for each of them; none where one process copies."""
+    """NCCL's communicator of each of these GPUs; empty for copies within one process."""
     seconds: float = JOIN_SECONDS
-    """How long a process waits for the others."""
+    """Time limit of waits for other processes."""
 
     @property
     def is_whole(self) -> bool:
@@ -81,10 +81,10 @@ class Team:
         return len(self.devices) == self.gpus
 
     def largest(self, value: float) -> float:
-        """Return the largest of the values that the processes give; so it is a barrier too."""
+        """Return the maximum of a value over all processes; also a barrier."""
         if self.is_whole:
             return value
-        return self.with_others(lambda: self._largest(value))
+        return self.collective(lambda: self._largest(value))
 
     def _largest(self, value: float) -> float:
         cupy, nccl = require_gpu(), nccl_library()
@@ -99,11 +99,11 @@ class Team:
             self.wait([stream], self.seconds)
             return float(held.get()[0])
 
-    def with_others(self, action: Callable[[], Found]) -> Found:
-        """Do what needs the other processes. NCCL does not come back where one has died.
+    def collective(self, action: Callable[[], Found]) -> Found:
+        """Run a collective operation with a time limit, since NCCL hangs if a process has died.
 
         Raises:
-            NotInTimeError: it has not ended in time. What NCCL was doing is given up.
+            NotInTimeError: it did not finish in time; NCCL is aborted.
         """
         if self.is_whole:
             return action()
@@ -114,10 +114,10 @@ class Team:
             raise
 
     def wait(self, streams: list[Any], seconds: float) -> None:
-        """Wait until streams have done all they were given.
+        """Wait until streams have finished.
 
         Raises:
-            NotInTimeError: they have not in so many seconds. What NCCL was doing is given up.
+            NotInTimeError: they did not finish within ``seconds``; NCCL is aborted.
             LabError: a GPU failed.
         """
         query = require_gpu().cuda.runtime.streamQuery
@@ -134,83 +134,84 @@ class Team:
                 )
 
     def abort(self) -> None:
-        """Give up what NCCL is doing, so that nobody waits for it."""
+        """Abort all operations of NCCL."""
         for communicator in self.communicators.values():
             with suppress(NotInTimeError):
                 in_time(communicator.abort, ABORT_SECONDS, "")
         self.communicators.clear()
 
     def close(self) -> None:
-        """Let NCCL go. CUDA graphs that hold its transfers must be gone before."""
+        """Destroy the communicators. CUDA graphs with their transfers must be freed first."""
         for communicator in self.communicators.values():
             communicator.destroy()
         self.communicators.clear()
 
 
-def alone(gpus: int, *, nccl: bool = True, seconds: float = JOIN_SECONDS) -> Team:
-    """Return the team of one process that drives so many GPUs.
+def single_process(gpus: int, *, nccl: bool = True, seconds: float = JOIN_SECONDS) -> ProcessGroup:
+    """Return a process group of one process that drives all GPUs.
 
     Raises:
-        LabError: there are fewer, or NCCL is missing or does not bring them together in time.
+        LabError: there are fewer GPUs, NCCL is missing, or its initialization takes too long.
     """
     check_count(gpus)
     devices = {gpu: gpu for gpu in range(gpus)}
     if not nccl or gpus == 1:
-        return Team(gpus, devices, {})
-    return Team(gpus, devices, _joined(devices, gpus, _new_id(), seconds), seconds)
+        return ProcessGroup(gpus, devices, {})
+    return ProcessGroup(gpus, devices, _joined(devices, gpus, _new_id(), seconds), seconds)
 
 
-def by_mpi(seconds: float = JOIN_SECONDS) -> Team:
-    """Return this process's team under ``mpirun``, one GPU per rank.
+def join_by_mpi(seconds: float = JOIN_SECONDS) -> ProcessGroup:
+    """Join a process group under ``mpirun``, one GPU per rank.
 
     Raises:
-        LabError: mpi4py is missing, there is no GPU, or NCCL does not bring all together in time.
+        LabError: mpi4py is missing, there is no GPU, or NCCL's initialization takes too long.
     """
     try:
         from mpi4py import MPI
     except ImportError:
         raise MissingToolError(
-            "mpirun was used, and mpi4py is not installed. Install it with 'pip install mpi4py', "
-            "or let the ranks meet by a file: --meet FILE --rank R --ranks N."
+            "mpirun needs mpi4py, which is not installed. Install it with 'pip install mpi4py', "
+            "or use a rendezvous file: --meet FILE --rank R --ranks N."
         ) from None
     world = MPI.COMM_WORLD
     rank, ranks = world.Get_rank(), world.Get_size()
     on_this_host = world.Split_type(MPI.COMM_TYPE_SHARED).Get_rank()
     devices = {rank: on_this_host % gpu_count()}
     found = world.bcast(_new_id() if rank == 0 else None, root=0)
-    return Team(ranks, devices, _joined(devices, ranks, found, seconds), seconds)
+    return ProcessGroup(ranks, devices, _joined(devices, ranks, found, seconds), seconds)
 
 
-def by_file(path: Path, rank: int, ranks: int, seconds: float = JOIN_SECONDS) -> Team:
-    """Return this process's team, whose ranks meet by a file that all of them see.
+def join_by_file(path: Path, rank: int, ranks: int, seconds: float = JOIN_SECONDS) -> ProcessGroup:
+    """Join a process group by a file on a shared file system.
 
-    Rank 0 writes it, and removes it when all have come. Rank r takes GPU r of its host, counted
-    around.
+    Rank 0 writes the file, and removes it after all ranks have joined. Rank r uses GPU r modulo the
+    number of GPUs of its host.
 
     Raises:
-        LabError: the file is there already, nobody writes it in time, or NCCL does not bring all
-            together.
+        LabError: the file exists already, or is not written in time, or NCCL's initialization takes
+            too long.
     """
     if not 0 <= rank < ranks:
-        raise LabError(f"There is no rank {rank} among {ranks}: they are counted from 0.")
+        raise LabError(f"Rank {rank} of {ranks} is invalid. Ranks are counted from 0.")
     devices = {rank: rank % gpu_count()}
     if rank == 0:
         if path.exists():
-            raise LabError(f"{path} is there already: remove it, or let the ranks meet elsewhere.")
+            raise LabError(f"{path} exists already. Remove it, or choose another file.")
         write_whole(path, json.dumps(list(_new_id())))
     try:
         found = read_id(path, seconds)
-        return Team(ranks, devices, _joined(devices, ranks, found, seconds), seconds)
+        return ProcessGroup(ranks, devices, _joined(devices, ranks, found, seconds), seconds)
     finally:
         if rank == 0:
             path.unlink(missing_ok=True)
 
 
 def read_id(path: Path, seconds: float) -> Id:
-    """Return NCCL's id out of a file, once it is there.
+    """Wait for a file and read NCCL's id from it.
 
     Raises:
-        NotInTimeError: nobody wrote it.
+        NotInTimeError: the file was not written in time.
+        LabError: the file does not hold an id.
     """
     end = time.monotonic() + seconds
     while not path.exists():
@@ -221,19 +222,19 @@ def read_id(path: Path, seconds: float) -> Id:
         return bytes(json.loads(path.read_text(encoding="utf-8")))
     except (ValueError, TypeError, OSError):
         raise LabError(
-            f"{path} is no meeting place. Remove it and start all ranks again."
+            f"{path} is not a rendezvous file. Remove it and start all ranks again."
         ) from None
 
 
-def in_time(action: Callable[[], Found], seconds: float, words: str) -> Found:
-    """Do something that may never end, and go on without it when the time is up.
+def in_time(action: Callable[[], Found], seconds: float, message: str) -> Found:
+    """Run an action that may hang in a thread, with a time limit.
 
     Returns:
-        What the action returned.
+        The action's result.
 
     Raises:
-        NotInTimeError: it has not ended; ``words`` say what to do.
-        Exception: what the action raised.
+        NotInTimeError: with ``message``, if it has not finished; the thread is abandoned.
+        Exception: raised by the action.
     """
     found: list[Found] = []
     faults: list[BaseException] = []
@@ -248,7 +249,7 @@ def in_time(action: Callable[[], Found], seconds: float, words: str) -> Found:
     thread.start()
     thread.join(seconds)
     if thread.is_alive():
-        raise NotInTimeError(words)
+        raise NotInTimeError(message)
     if faults:
         raise faults[0]
     return found[0]
@@ -256,13 +257,13 @@ def in_time(action: Callable[[], Found], seconds: float, words: str) -> Found:
 
 def _late(seconds: float) -> str:
     return (
-        f"The GPUs were not done in {seconds:g} seconds. Has a rank died, or is a GPU busy? What "
-        "was running is given up; start all ranks again."
+        f"The GPUs did not finish in {seconds:g} seconds. A rank may have died, or a GPU may be "
+        "busy. The run is aborted; start all ranks again."
     )
 
 
 def nccl_library() -> Any:
-    """Return CuPy's NCCL, once its settings are made.
+    """Set NCCL's environment variables and return CuPy's NCCL.
 
     Raises:
         MissingToolError: it is not installed.
@@ -285,7 +286,7 @@ def _new_id() -> Id:
 
 
 def _communicator(nccl: Any, gpus: int, found: Id, gpu: int) -> Any:
-    """Join as one GPU of several; comes back when all have joined."""
+    """Create the communicator of a GPU; blocks until all GPUs have joined."""
     try:
         return nccl.NcclCommunicator(gpus, found, gpu)
     except TypeError:  # CuPy 13 wants numbers
@@ -294,7 +295,7 @@ def _communicator(nccl: Any, gpus: int, found: Id, gpu: int) -> Any:
 
 
 def _joined(devices: dict[int, int], gpus: int, found: Id, seconds: float) -> dict[int, Any]:
-    """Return a communicator for each GPU of this process: each joins in a thread of its own."""
+    """Return a communicator for each GPU of this process; each joins in a separate thread."""
     cupy, nccl = require_gpu(), nccl_library()
     _limits_in_use.append(os.environ.get(_BLOCK_LIMIT))
     communicators: dict[int, Any] = {}
@@ -319,12 +320,12 @@ def _joined(devices: dict[int, int], gpus: int, found: Id, seconds: float) -> di
     in_time(
         all_join,
         seconds,
-        f"NCCL did not bring {plural(gpus, 'GPU')} together in {seconds:g} seconds. Were all ranks "
-        "started, each with another number?",
+        f"NCCL did not connect {plural(gpus, 'GPU')} in {seconds:g} seconds. Check that all ranks "
+        "were started, each with a different number.",
     )
     if faults:
         raise LabError(
-            f"NCCL could not bring the GPUs together: {faults[0]}. NCCL_DEBUG=WARN in the "
-            "environment makes it say more."
+            f"NCCL could not connect the GPUs: {faults[0]}. NCCL_DEBUG=WARN in the environment "
+            "prints details."
         )
     return communicators

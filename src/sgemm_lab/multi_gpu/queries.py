@@ -1,4 +1,4 @@
-"""What the records of several GPUs say, for a page and its exercises: the latest of each case."""
+"""Query the records of several GPUs: the latest measurement of each case."""
 
 import statistics
 from collections.abc import Iterable, Iterator
@@ -26,14 +26,14 @@ _RECORD_IT = "Record it where there are several GPUs: 'sgemm-lab several record'
 
 
 @dataclass(frozen=True)
-class Findings:
-    """The records of one GPU model."""
+class RecordQueries:
+    """Queries on the record of one GPU model."""
 
     record: MultiGpuRecord
 
     @property
     def runs(self) -> list[MultiGpuRun]:
-        """The runs, the latest first."""
+        """All runs, latest first."""
         return sorted(self.record.runs, key=lambda run: run.date, reverse=True)
 
     def product(
@@ -49,18 +49,18 @@ class Findings:
         graph: bool = False,
         block_limit: int | None = None,
     ) -> ProductTimes:
-        """Return the times of M×n by n×n, of the latest run that has it.
+        """Return the latest times of M×n by n×n.
 
         Args:
-            gpus: how many.
-            n: N and K, and M where ``m`` is not given.
+            gpus: number of GPUs.
+            n: N and K, and M unless ``m`` is given.
             layout: one of ``layouts.LAYOUTS``.
             m: rows of A and C.
-            inside: whose product a GPU runs.
-            transport: who carries.
+            inside: the product on each GPU.
+            transport: "nccl" or "copy".
             panels: pieces of a GPU's part of B.
-            graph: whether all of it was one CUDA graph.
-            block_limit: the most of NCCL's blocks; None: it chose.
+            graph: whether the whole product was one CUDA graph.
+            block_limit: maximum number of NCCL's blocks; None: NCCL's default.
 
         Raises:
             LabError: it was not measured.
@@ -78,7 +78,7 @@ class Findings:
         )
 
     def products(self, **wanted: object) -> list[ProductTimes]:
-        """Return the latest times of every case whose fields are as wanted; none may be there.
+        """Return the latest times of every case with the given fields.
 
         Args:
             wanted: fields of ``Case``, such as ``gpus=4, n=8192``.
@@ -91,7 +91,7 @@ class Findings:
         return list(found.values())
 
     def link(self, carrier: str = COPY, gpus: int = 2, block_limit: int | None = None) -> Link:
-        """Return the link that the latest measured transfers tell of.
+        """Fit a link to the latest measured transfers.
 
         Raises:
             LabError: none were measured.
@@ -102,7 +102,7 @@ class Findings:
         return fitted_link(with_links[0], carrier, gpus, block_limit)
 
     def without_peer_access(self) -> tuple[float, float]:
-        """Return GB/s of the largest copy with peer access and of the same one without.
+        """Return GB/s of the largest copy with and without peer access.
 
         Raises:
             LabError: they were not measured.
@@ -122,17 +122,17 @@ class Findings:
         return fast[0].gbs, slow.gbs
 
     def predicted(self, times: ProductTimes, *, overlap: bool) -> float:
-        """Return the seconds that the model gives a product, by the links of the record.
+        """Return the predicted seconds of a product, from the links of the record.
 
         Raises:
-            LabError: the links were not measured, or not the products alone.
+            LabError: the links or the products without transfers were not measured.
         """
         case = times.case
         limit = case.block_limit if case.transport == NCCL else None
         return predicted(times, self.link(case.transport, case.gpus, limit), overlap=overlap)
 
     def timelines(self) -> Iterator[tuple[MultiGpuRun, Timeline]]:
-        """Yield the recorded events, the latest of each case first and once."""
+        """Yield the latest timeline of each case."""
         seen = set()
         for run in self.runs:
             for one in run.timelines:
@@ -141,7 +141,7 @@ class Findings:
                     yield run, one
 
     def libraries(self) -> list[LibraryTimes]:
-        """Return other engines' times: the latest of each, by GPUs and size."""
+        """Return the latest times of each library, by GPUs and size."""
         found: dict[tuple[str, int, int, str], LibraryTimes] = {}
         for run in self.runs:
             for one in run.libraries:
@@ -149,14 +149,14 @@ class Findings:
         return [found[key] for key in sorted(found)]
 
 
-def findings(records: Iterable[MultiGpuRecord] | None = None) -> Findings:
-    """Return what the first record of several GPUs says; default: of the book's.
+def findings(records: Iterable[MultiGpuRecord] | None = None) -> RecordQueries:
+    """Return the queries on the first record, by default of the book's.
 
     Raises:
-        LabError: there is none.
+        LabError: there is no record.
     """
     for record in MULTI_GPU_RECORDS.load_all() if records is None else records:
-        return Findings(record)
+        return RecordQueries(record)
     raise LabError(f"The book has no record of several GPUs. {_RECORD_IT}")
 
 
@@ -167,16 +167,16 @@ def median(samples: tuple[float, ...] | None) -> float:
         LabError: this was not measured.
     """
     if not samples:
-        raise LabError(f"This way of the product was not measured. {_RECORD_IT}")
+        raise LabError(f"This variant of the product was not measured. {_RECORD_IT}")
     return statistics.median(samples)
 
 
 def received(plan: Plan) -> int:
-    """Return the bytes that the GPU which receives most receives in a plan."""
+    """Return the maximum of the bytes that a GPU receives in a plan."""
     return max(sum(step.tile.bytes for step in share.receives) for share in plan.shares)
 
 
 def flop_per_link_byte(layout: str, n: int, gpus: int) -> float:
-    """Return the FLOP that a GPU makes for each byte it receives, by the plan of n³."""
+    """Return the FLOP per received byte of a GPU in the plan of n³."""
     plan = make_plan(layout, (n, n, n), gpus)
     return plan.flop / gpus / received(plan)

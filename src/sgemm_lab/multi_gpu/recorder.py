@@ -1,7 +1,7 @@
-"""Take a record of several GPUs: every group of cases in a process of its own, under a time limit.
+"""Take a record of several GPUs: each group of cases in a separate process with a time limit.
 
-What is measured is written at once. A case that hangs, or takes its process down, is noted with a
-sentence, and the rest of its group goes on in a new process.
+Each measurement is written at once. A case that hangs or crashes its process is recorded as a
+failure, and the rest of its group continues in a new process.
 """
 
 import json
@@ -36,9 +36,9 @@ from sgemm_lab.records.multi_gpu import (
 from sgemm_lab.records.schema import decode
 
 CASE_LIMIT = 90.0
-"""Seconds that one case may take, the start of its process included."""
+"""Time limit of one case in seconds, including the start of its process."""
 _ROOM = 2**21
-"""Bytes that a file may take: several times what the longest run writes."""
+"""Disk space for a file in bytes, with a large margin."""
 _FORMS: dict[str, type] = {
     PRODUCT: ProductTimes,
     LINK: LinkTimes,
@@ -46,33 +46,33 @@ _FORMS: dict[str, type] = {
     LIBRARY: LibraryTimes,
 }
 
-Ask = Callable[[Sequence[Request], int | None, float], Any]
-"""Gives requests to a process and yields its answers; raises LabError where it ends early."""
+RunRequests = Callable[[Sequence[Request], int | None, float], Any]
+"""Runs requests in a process and yields its answers; raises LabError if it ends early."""
 Progress = Callable[[str], None]
 
 
 @dataclass
 class Summary:
-    """What a call of the recorder did."""
+    """Result of a call of the recorder."""
 
     path: Path
     measured: int = 0
     known: int = 0
-    """Cases that an earlier call had measured."""
+    """Cases of earlier calls."""
     failed: int = 0
-    """Cases that could not be measured; the file says why."""
+    """Failed cases; the file has the reasons."""
     complete: bool = True
-    """False where the time was up."""
+    """False if the time limit was reached."""
 
 
-def ask_child(requests: Sequence[Request], block_limit: int | None, limit: float) -> Any:
-    """Give requests to a new process and yield its answers, one for each.
+def run_worker(requests: Sequence[Request], block_limit: int | None, limit: float) -> Any:
+    """Run requests in a new process and yield its answers, one for each.
 
     Raises:
-        LabError: it hangs, or ends before all are answered.
+        LabError: the process hangs, or ends early.
     """
-    told = json.dumps({"requests": [r.to_json() for r in requests], "block_limit": block_limit})
-    yield from answers([sys.executable, "-m", "sgemm_lab.multi_gpu.worker"], told, limit)
+    job = json.dumps({"requests": [r.to_json() for r in requests], "block_limit": block_limit})
+    yield from answers([sys.executable, "-m", "sgemm_lab.multi_gpu.worker"], job, limit)
 
 
 def take_record(
@@ -83,30 +83,30 @@ def take_record(
     parts: Sequence[str] = PARTS,
     seconds: float | None = None,
     progress: Progress = lambda _: None,
-    ask: Ask = ask_child,
+    ask: RunRequests = run_worker,
 ) -> Summary:
-    """Measure on the GPUs of this machine and keep all of it in ``folder``'s file of their model.
+    """Measure on the GPUs of this machine and write the results to the file of their model.
 
-    A run that was stopped is taken up again, if GPUs, driver and packages are the same.
+    An interrupted run with the same GPUs, driver and packages is resumed.
 
     Args:
-        folder: the folder of records.
-        gpus: how many take part at most; default: all.
+        folder: of records.
+        gpus: maximum number of GPUs; default: all.
         sizes: n of the large products n³.
         parts: some of ``cases.PARTS``.
-        seconds: time limit; the case in progress is ended too. None: no limit.
-        progress: is told in a line what is measured.
-        ask: answers requests.
+        seconds: time limit, which also ends the case in progress; None: no limit.
+        progress: called with a line of text.
+        ask: runs requests.
 
     Raises:
-        LabError: there are fewer than two GPUs, one is busy, or the file cannot be written; nothing
-            is measured then.
+        LabError: fewer than two GPUs, a busy GPU, or a file that cannot be written; nothing is
+            measured then.
     """
     found = gpu_count()
     gpus = found if gpus is None else gpus
     if found < 2:
         raise LabError(
-            "There is one GPU here, and this record is of several. 'sgemm-lab record' measures one."
+            "There is one GPU here, but this record needs several. 'sgemm-lab record' measures one."
         )
     if not 2 <= gpus <= found:
         raise LabError(f"This machine has {found} GPUs: --most takes 2 to {found}, not {gpus}.")
@@ -126,10 +126,10 @@ def record(
     *,
     seconds: float | None = None,
     progress: Progress = lambda _: None,
-    ask: Ask = ask_child,
+    ask: RunRequests = run_worker,
     clock: Callable[[], float] = time.monotonic,
 ) -> Summary:
-    """Measure groups of cases, and add each to a file as it comes; ``take_record`` tells more."""
+    """Measure groups of cases and write each result at once; arguments as in ``take_record``."""
     end = None if seconds is None else clock() + seconds
     summary = Summary(file.path)
     total, number = sum(len(group.requests) for group in todo), 0
@@ -142,17 +142,17 @@ def record(
             if limit <= 0:
                 summary.complete = False
                 return summary
-            progress(f"{number + 1} of {total}, {left[0].words}")
-            done = _ask_group(file, left, group, limit, summary, progress, ask, end, clock)
+            progress(f"{number + 1} of {total}, {left[0].label}")
+            done = _run_group(file, left, group, limit, summary, progress, ask, end, clock)
             left, number = left[done:], number + done
     return summary
 
 
-def _ask_group(
+def _run_group(
     file: MultiGpuFile, left: list[Request], group: Group, limit: float, summary: Summary,
-    progress: Progress, ask: Ask, end: float | None, clock: Callable[[], float],
+    progress: Progress, ask: RunRequests, end: float | None, clock: Callable[[], float],
 ) -> int:  # fmt: skip
-    """Let one process answer what is left of a group; return how many cases are done with."""
+    """Run the remaining cases of a group in one process; return the number of finished cases."""
     done = 0
     try:
         for answer in ask(left, group.block_limit, limit):
@@ -168,11 +168,11 @@ def _ask_group(
             if end is not None and clock() >= end:
                 return done
             if done < len(left):
-                progress(left[done].words)
+                progress(left[done].label)
     except TimeLimitError:
         if end is not None and clock() >= end:
             return done
-        why = f"It was not done in {limit:.0f} seconds and was stopped."
+        why = f"It did not finish in {limit:.0f} seconds and was stopped."
         _fail(file, left[done], why, summary, progress)
         done += 1
     except LabError as fault:
@@ -185,8 +185,8 @@ def _fail(
     file: MultiGpuFile, request: Request, why: str, summary: Summary, progress: Progress
 ) -> None:
     summary.failed += 1
-    file.add(Failure(request.words, why))
-    progress(f"It could not be measured: {why}")
+    file.add(Failure(request.label, why))
+    progress(f"The measurement failed: {why}")
 
 
 def _result(item: Any) -> str:
@@ -204,7 +204,7 @@ def _result(item: Any) -> str:
 
 
 def _new_run(gpus: int) -> MultiGpuRun:
-    """Return a run of nothing yet, with the versions of all that it runs with."""
+    """Return a run without measurements, with its software versions."""
     run = new_run()
     return MultiGpuRun(
         date=datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ"),

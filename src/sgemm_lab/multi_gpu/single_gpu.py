@@ -10,24 +10,24 @@ from sgemm_lab.hardware import FLOAT_BYTES
 from sgemm_lab.measuring.interleaved import WORKSPACE_BYTES, cublas_library
 
 CUBLAS, BOOK = "cublas", "book"
-INSIDES = (CUBLAS, BOOK)
-"""Whose product it can be."""
+LOCAL_PRODUCTS = (CUBLAS, BOOK)
+"""Products on one GPU."""
 
 
 class Local(Protocol):
-    """Multiplies on one GPU, on one stream, without waiting; also while the stream is captured."""
+    """An asynchronous product on one GPU and one stream, which a CUDA graph can capture."""
 
     def __call__(self, a: Any, b: Any, c: Any, *, adds: bool) -> None:
-        """Compute c = a·b, or c += a·b. float32, row-major, on the GPU; it is current."""
+        """Compute c = a·b, or c += a·b, for row-major float32 matrices on the current GPU."""
 
 
 def local_product(inside: str, stream: Any, scratch: int) -> Local:
     """Return a product for the current GPU.
 
     Args:
-        inside: one of ``INSIDES``.
+        inside: one of ``LOCAL_PRODUCTS``.
         stream: a CuPy stream of this GPU.
-        scratch: elements of the largest tile of C that is added to; 0 where none is.
+        scratch: elements of the largest tile of C that is accumulated; 0 if none is.
 
     Raises:
         LabError: there is no such product, or it does not run here.
@@ -36,19 +36,19 @@ def local_product(inside: str, stream: Any, scratch: int) -> Local:
         return _Cublas(stream)
     if inside == BOOK:
         return _Book(stream, scratch)
-    raise LabError(f"There is no product '{inside}'. Take one of {', '.join(INSIDES)}.")
+    raise LabError(f"There is no product '{inside}'. Take one of {', '.join(LOCAL_PRODUCTS)}.")
 
 
 def scratch_bytes(inside: str, elements: int) -> int:
-    """Return the bytes that a product needs beside A, B and C."""
+    """Return the bytes that a product needs in addition to A, B and C."""
     return WORKSPACE_BYTES if inside == CUBLAS else FLOAT_BYTES * elements
 
 
 class _Cublas:
     """cublasSgemm in FP32, without TF32.
 
-    It is called by its C interface: CuPy refuses cuBLAS while a stream is captured. The handle is
-    this object's own, so its stream and its workspace are set once.
+    It uses the C interface, because CuPy refuses cuBLAS calls while a stream is captured. Each
+    object has its own handle, so stream and workspace are set once.
     """
 
     def __init__(self, stream: Any) -> None:
@@ -67,26 +67,26 @@ class _Cublas:
         (m, k), n = a.shape, b.shape[1]
         count, pointer = ctypes.c_int, ctypes.c_void_p
         factor = self._one if adds else self._zero
-        # By columns, as cuBLAS reads them, these are Aᵀ, Bᵀ and Cᵀ, and Cᵀ = Bᵀ·Aᵀ.
+        # cuBLAS is column-major and reads these as Aᵀ, Bᵀ and Cᵀ; Cᵀ = Bᵀ·Aᵀ.
         status = self._library.cublasSgemm_v2(
             pointer(self._handle), count(0), count(0), count(n), count(m), count(k),
             ctypes.byref(self._one), pointer(b.data.ptr), count(n), pointer(a.data.ptr), count(k),
             ctypes.byref(factor), pointer(c.data.ptr), count(n),
         )  # fmt: skip
-        _accept("cublasSgemm_v2", status)
+        _check_status("cublasSgemm_v2", status)
 
     def _call(self, name: str, *given: int) -> None:
         pointer, size = ctypes.c_void_p, ctypes.c_size_t
         status = getattr(self._library, name)(
             pointer(self._handle), pointer(given[0]), size(given[1])
         )
-        _accept(name, status)
+        _check_status(name, status)
 
 
 class _Book:
-    """The kernel that the book's dispatcher takes. It adds by way of a tile of its own.
+    """The book's dispatcher. Accumulation uses a scratch tile and a separate addition.
 
-    A kernel that loads C to add to it is slower by more than the addition costs afterwards.
+    A kernel that loads C in its epilogue loses more time than the separate addition takes.
     """
 
     def __init__(self, stream: Any, scratch: int) -> None:
@@ -100,12 +100,12 @@ class _Book:
             if not adds:
                 self._dispatcher(a, b, c)
                 return
-            assert self._scratch is not None, "the plan adds, and no scratch was asked for"
+            assert self._scratch is not None, "accumulation needs scratch"
             product = self._scratch[: c.size].reshape(c.shape)
             self._dispatcher(a, b, product)
             self._cupy.add(c, product, out=c)
 
 
-def _accept(name: str, status: int) -> None:
+def _check_status(name: str, status: int) -> None:
     if status:
         raise LabError(f"cuBLAS refuses {name} (status {status}). Is the GPU's memory used up?")

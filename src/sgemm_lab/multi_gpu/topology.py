@@ -1,4 +1,4 @@
-"""The GPUs of this machine: how many, who is busy, who reaches whom, how much memory is free."""
+"""The GPUs of this machine: count, load, peer access and free memory."""
 
 import subprocess
 import time
@@ -12,51 +12,51 @@ from sgemm_lab.multi_gpu.plan import Plan
 from sgemm_lab.text import bytes_text, plural
 
 BUSY_PERCENT = 20
-"""From here on a GPU that should be idle is at work for someone else. A display needs less."""
+"""Utilization at which a GPU counts as busy with another program. A display uses less."""
 _SECONDS = 20
-"""How long nvidia-smi may take: on a machine with many GPUs it wakes them all."""
-_ASKS = 4
-_ASK_LOAD = ["nvidia-smi", "--query-gpu=index,utilization.gpu", "--format=csv,noheader,nounits"]
+"""Time limit of nvidia-smi, which wakes all GPUs of the machine."""
+_LOAD_QUERIES = 4
+_LOAD_COMMAND = ["nvidia-smi", "--query-gpu=index,utilization.gpu", "--format=csv,noheader,nounits"]
 _ALREADY_ENABLED = 704
 """cudaErrorPeerAccessAlreadyEnabled (CUDA Runtime API, cudaError)."""
-_EXTRA = 2**29
-"""Bytes beside the buffers: the CUDA context's, cuBLAS's workspace, NCCL's own buffers."""
+_RESERVE_BYTES = 2**29
+"""Bytes reserved for the CUDA context, cuBLAS's workspace and NCCL's buffers."""
 
 
 def gpu_count() -> int:
-    """Return how many GPUs this process sees.
+    """Return the number of GPUs visible to this process.
 
     Raises:
-        MissingToolError: there is none, or no CuPy.
+        MissingToolError: there is no GPU, or no CuPy.
     """
     return int(require_gpu().cuda.runtime.getDeviceCount())
 
 
 def check_count(wanted: int) -> None:
-    """Raise a LabError unless there are so many GPUs."""
+    """Raise a LabError if there are fewer GPUs than ``wanted``."""
     found = gpu_count()
     if found < wanted:
         raise LabError(
-            f"The plan is for {plural(wanted, 'GPU')}, and this process sees {found}. Take a plan "
-            "for fewer, or run it in NumPy: 'sgemm-lab several' does where there is no GPU."
+            f"The plan is for {plural(wanted, 'GPU')}, but this process sees {found}. Use a plan "
+            "for fewer GPUs, or run it in NumPy on a machine without GPU: 'sgemm-lab several'."
         )
 
 
 def check_idle(devices: Sequence[int]) -> None:
-    """Find out whether another program works on the GPUs; ask before this one does.
+    """Check that no other program uses the GPUs.
 
-    A GPU counts as busy for a moment after its program has ended, so it is asked more than once.
-    Where nvidia-smi is missing nobody knows, and nothing is said.
+    A GPU reports load for a moment after its program has ended, so it is queried more than once.
+    Without nvidia-smi there is no check.
 
     Raises:
         LabError: a GPU is busy.
     """
     busy: list[str] = []
-    for ask in range(_ASKS):
-        time.sleep(1.0 if ask else 0.0)
+    for attempt in range(_LOAD_QUERIES):
+        time.sleep(1.0 if attempt else 0.0)
         try:
             answer = subprocess.run(
-                _ASK_LOAD, capture_output=True, text=True, check=True, timeout=_SECONDS
+                _LOAD_COMMAND, capture_output=True, text=True, check=True, timeout=_SECONDS
             )
         except (OSError, subprocess.SubprocessError):
             return
@@ -64,13 +64,13 @@ def check_idle(devices: Sequence[int]) -> None:
         if not busy:
             return
     raise LabError(
-        f"{' and '.join(busy)} for another program. Wait until that has ended, or choose other "
-        "GPUs with CUDA_VISIBLE_DEVICES."
+        f"{' and '.join(busy)} for another program. Wait until it has ended, or choose other GPUs "
+        "with CUDA_VISIBLE_DEVICES."
     )
 
 
 def busy_gpus(answer: str, devices: Sequence[int]) -> list[str]:
-    """Return words for each busy GPU in nvidia-smi's answer; lines it cannot read are left out."""
+    """Return a text for each busy GPU in nvidia-smi's output; malformed lines are ignored."""
     busy = []
     for line in answer.splitlines():
         number, _, used = line.partition(",")
@@ -84,35 +84,35 @@ def busy_gpus(answer: str, devices: Sequence[int]) -> list[str]:
 
 
 def check_memory(plan: Plan, gpu: int, device: int, scratch: int = 0) -> None:
-    """Find out whether a GPU can hold its share of a plan.
+    """Check that a GPU can hold its share of a plan.
 
     Args:
-        plan: what is to run.
-        gpu: the number in the plan.
-        device: the number of the GPU in this process; it is the current one.
-        scratch: bytes that the product wants beside the plan's buffers.
+        plan: to run.
+        gpu: its number in the plan.
+        device: its number in this process; the current device.
+        scratch: bytes in addition to the plan's buffers.
 
     Raises:
-        LabError: it cannot.
+        LabError: not enough memory.
     """
     cupy = require_gpu()
     cupy.get_default_memory_pool().free_all_blocks()
     free, _ = cupy.cuda.runtime.memGetInfo()
-    wanted = plan.shares[gpu].bytes + scratch + _EXTRA
-    if wanted > free:
+    needed = plan.shares[gpu].bytes + scratch + _RESERVE_BYTES
+    if needed > free:
         raise LabError(
-            f"GPU {device} has {bytes_text(free)} of free memory, and its share takes "
-            f"{bytes_text(wanted)}. Take a smaller size or more GPUs."
+            f"GPU {device} has {bytes_text(free)} of free memory, but its share takes "
+            f"{bytes_text(needed)}. Take a smaller size or more GPUs."
         )
 
 
 def enable_peer_access(devices: Sequence[int]) -> None:
-    """Let the GPUs copy straight into each other's memory.
+    """Enable direct copies between the GPUs.
 
-    Without it a copy goes through the host's memory, at a tenth of the pace, and nothing says so.
+    Without peer access a copy silently goes through the host's memory, at a tenth of the speed.
 
     Raises:
-        LabError: two of them cannot.
+        LabError: two GPUs do not support it.
     """
     cupy = require_gpu()
     runtime = cupy.cuda.runtime
@@ -122,8 +122,8 @@ def enable_peer_access(devices: Sequence[int]) -> None:
                 continue
             if not runtime.deviceCanAccessPeer(one, other):
                 raise LabError(
-                    f"GPU {one} cannot reach the memory of GPU {other}. "
-                    "Let NCCL carry the tiles: --transport nccl."
+                    f"GPU {one} cannot access the memory of GPU {other}. "
+                    "Use NCCL: --transport nccl."
                 )
             with cupy.cuda.Device(one):
                 try:
@@ -134,11 +134,11 @@ def enable_peer_access(devices: Sequence[int]) -> None:
 
 
 @contextmanager
-def in_a_sentence() -> Iterator[None]:
-    """Turn what CUDA and NCCL complain of into a sentence.
+def cuda_errors_as_messages() -> Iterator[None]:
+    """Convert exceptions of CUDA and NCCL to a LabError.
 
     Raises:
-        LabError: they complained: memory ran out, a GPU is another's alone, or it failed.
+        LabError: out of memory, a GPU in exclusive use, or a failure.
     """
     cupy = require_gpu()
     faults = (cupy.cuda.runtime.CUDARuntimeError, cupy.cuda.memory.OutOfMemoryError)
@@ -146,15 +146,15 @@ def in_a_sentence() -> Iterator[None]:
         yield
     except faults as fault:
         raise LabError(
-            f"A GPU refuses: {fault}. Look with nvidia-smi whether another program has it or its "
+            f"A GPU refuses: {fault}. Check with nvidia-smi whether another program uses it or its "
             "memory, or take a smaller size."
         ) from None
     except RuntimeError as fault:
-        if type(fault).__name__ != "NcclError":  # its class exists only where NCCL does
+        if type(fault).__name__ != "NcclError":  # the class exists only with NCCL
             raise
         raise LabError(
-            f"NCCL gave up: {fault}. Has a rank died? NCCL_DEBUG=WARN in the environment makes it "
-            "say more."
+            f"NCCL failed: {fault}. A rank may have died. NCCL_DEBUG=WARN in the environment "
+            "prints details."
         ) from None
 
 

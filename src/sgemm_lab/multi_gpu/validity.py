@@ -1,8 +1,8 @@
-"""Is a plan right? Checked on the data alone, before anything runs.
+"""Check the correctness of a plan without running it.
 
-Three things are asked. Every receive has its send, in the same round, and the other way round. Each
-step finds in its buffers what it was promised, and nothing is overwritten before it was used. Each
-product that C is made of is done exactly once.
+Each receive must have a send in the same round, and vice versa. Each step must find its tiles in
+its buffers, and no tile may be overwritten before its use. Each term of C must be computed exactly
+once.
 """
 
 from collections import Counter
@@ -12,14 +12,14 @@ from sgemm_lab.multi_gpu.plan import Multiply, Plan, Receive, Send, Share, Tile
 
 
 class PlanError(LabError):
-    """A plan would not compute A·B. The message says what is wrong with it, and on which GPU."""
+    """A plan does not compute A·B. The message names the error and the GPU."""
 
 
 def check(plan: Plan) -> None:
     """Check a plan.
 
     Raises:
-        PlanError: the first thing that is wrong with it, as a sentence.
+        PlanError: the first error found.
     """
     _check_pairs(plan)
     for gpu, share in enumerate(plan.shares):
@@ -40,21 +40,21 @@ def _check_pairs(plan: Plan) -> None:
             elif isinstance(step, Receive):
                 receives[step.round, step.source, gpu, step.tile] += 1
     for key in sends - receives:
-        raise PlanError(_transfer_text(key, "is sent, and not received"))
+        raise PlanError(_transfer_text(key, "is sent, but not received"))
     for key in receives - sends:
-        raise PlanError(_transfer_text(key, "is received, and not sent"))
+        raise PlanError(_transfer_text(key, "is received, but not sent"))
     for (number, source, to, tile), count in receives.items():
         if count > 1 or source == to or not 0 <= source < plan.gpus or not tile.elements:
-            raise PlanError(_transfer_text((number, source, to, tile), "makes no sense"))
+            raise PlanError(_transfer_text((number, source, to, tile), "is an invalid transfer"))
 
 
-def _transfer_text(key: tuple[int, int, int, Tile], what: str) -> str:
+def _transfer_text(key: tuple[int, int, int, Tile], fault: str) -> str:
     number, source, to, tile = key
-    return f"In round {number} {tile} {what}: from GPU {source} to GPU {to}."
+    return f"In round {number} {tile} {fault}: from GPU {source} to GPU {to}."
 
 
 def _check_buffers(gpu: int, share: Share) -> None:
-    """Follow what the buffers of a GPU hold, step by step."""
+    """Track the content of a GPU's buffers step by step."""
     holds = dict(share.own)
     unused: set[str] = set()
     for step in share.steps:
@@ -71,8 +71,8 @@ def _check_buffers(gpu: int, share: Share) -> None:
         elif isinstance(step, Send):
             if holds.get(step.buffer) != step.tile:
                 raise PlanError(
-                    f"GPU {gpu} is to send {step.tile} out of '{step.buffer}' in round "
-                    f"{step.round}, where {holds.get(step.buffer, 'nothing')} is."
+                    f"GPU {gpu} sends {step.tile} from '{step.buffer}' in round "
+                    f"{step.round}, but that holds {holds.get(step.buffer, 'nothing')}."
                 )
             unused.discard(step.buffer)
         else:
@@ -87,14 +87,14 @@ def _check_factors(gpu: int, share: Share, step: Multiply, holds: dict[str, Tile
     c = share.results.get(step.c)
     if c is None or (c.rows, c.columns) != (m, n):
         raise PlanError(f"GPU {gpu} has no {m}×{n} tile of C in '{step.c}'.")
-    wanted = (
+    needed = (
         (step.a, Tile("A", c.row, step.term, m, k)),
         (step.b, Tile("B", step.term, c.column, k, n)),
     )
-    for buffer, tile in wanted:
+    for buffer, tile in needed:
         if holds.get(buffer) != tile:
             raise PlanError(
-                f"GPU {gpu} is to multiply {tile} in round {step.round}, and '{buffer}' holds "
+                f"GPU {gpu} multiplies {tile} in round {step.round}, but '{buffer}' holds "
                 f"{holds.get(buffer, 'nothing')}."
             )
 
@@ -105,28 +105,28 @@ def _check_products(plan: Plan) -> None:
     tiles: list[Tile] = []
     for gpu, share in enumerate(plan.shares):
         for buffer, tile in share.results.items():
-            mine = [step for step in share.products if step.c == buffer]
-            _check_terms(f"{tile} on GPU {gpu}", mine, k)
+            products = [step for step in share.products if step.c == buffer]
+            _check_terms(f"{tile} on GPU {gpu}", products, k)
             tiles.append(tile)
     covered = sum(tile.elements for tile in tiles)
     if covered != m * n:
-        raise PlanError(f"The tiles of C have {covered} elements together, and C has {m * n}.")
+        raise PlanError(f"The tiles of C have {covered} elements in total, but C has {m * n}.")
     for i, tile in enumerate(tiles):
         inside = tile.row + tile.rows <= m and tile.column + tile.columns <= n
         if not inside or any(_overlap(tile, other) for other in tiles[:i]):
-            raise PlanError(f"{tile} is not in C, or made twice.")
+            raise PlanError(f"{tile} is outside of C, or overlaps another tile.")
 
 
-def _check_terms(what: str, steps: list[Multiply], k: int) -> None:
+def _check_terms(tile: str, steps: list[Multiply], k: int) -> None:
     if [step.adds for step in steps] != [i > 0 for i in range(len(steps))]:
-        raise PlanError(f"For {what} the first product must write, and all others add.")
+        raise PlanError(f"For {tile} the first product must write, and all others add.")
     end = 0
     for term, count in sorted((step.term, step.size[2]) for step in steps):
         if term != end:
-            raise PlanError(f"{what} lacks terms of K, or has some twice, at {min(term, end)}.")
+            raise PlanError(f"{tile} lacks or repeats terms of K at {min(term, end)}.")
         end = term + count
     if end != k:
-        raise PlanError(f"{what} has {end} terms of K, and needs {k}.")
+        raise PlanError(f"{tile} has {end} terms of K, but needs {k}.")
 
 
 def _overlap(one: Tile, other: Tile) -> bool:

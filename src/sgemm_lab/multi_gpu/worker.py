@@ -1,8 +1,8 @@
-"""The process that measures: ``python -m sgemm_lab.multi_gpu.worker``, which ``recorder`` starts.
+"""The measuring process ``python -m sgemm_lab.multi_gpu.worker``, which ``recorder`` starts.
 
-It reads requests as JSON and answers one line of JSON for each: ``item``, as a record keeps it, or
-``refused``, a sentence. NCCL reads its settings once per process, and a transfer that never ends
-takes its process with it; so measurements with other settings, and what hangs, have their own.
+It reads requests as JSON and prints one line of JSON for each: ``item``, in the form of a record,
+or ``refused``, a message. NCCL reads its settings once per process, and a hanging transfer blocks
+its process. So other settings need another process.
 """
 
 import gc
@@ -23,31 +23,31 @@ PRODUCT, LINK, TIMELINE, LIBRARY = "product", "link", "timeline", "library"
 
 def main() -> None:
     """Answer all requests."""
-    answers = os.fdopen(os.dup(1), "w")  # NCCL and others may print to 1 themselves
+    answers = os.fdopen(os.dup(1), "w")  # NCCL and others may print to 1
     os.dup2(2, 1)
-    asked = json.loads(sys.stdin.read())
+    job = json.loads(sys.stdin.read())
 
-    def say(answer: dict[str, Any]) -> None:
+    def send(answer: dict[str, Any]) -> None:
         print(json.dumps(answer), file=answers, flush=True)
 
-    say({"ready": True})
-    set_block_limit(asked["block_limit"])
-    for request in asked["requests"]:
+    send({"ready": True})
+    set_block_limit(job["block_limit"])
+    for request in job["requests"]:
         try:
-            say({"item": encode(_measured(request))})
+            send({"item": encode(_measured(request))})
         except NotInTimeError as fault:
-            say({"refused": str(fault)})
-            break  # what hangs may hang the next one too: another process answers the rest
+            send({"refused": str(fault)})
+            break  # the next request may hang too; the recorder starts another process
         except LabError as fault:
-            say({"refused": str(fault)})
-        gc.collect()  # so that the next finds the GPUs' memory free
-    say({"done": True})
-    # Without the usual tidying up: a GPU, or NCCL, may have something that never ends.
+            send({"refused": str(fault)})
+        gc.collect()  # free the GPUs' memory
+    send({"done": True})
+    # Skip the cleanup: a GPU or NCCL may hang.
     os._exit(0)
 
 
 def _measured(request: dict[str, Any]) -> Item:
-    ways: dict[str, Callable[[], Item]] = {
+    measurements: dict[str, Callable[[], Item]] = {
         PRODUCT: lambda: measure.measure_product(decode(Case, request["case"])),
         LINK: lambda: measure.measure_link(decode(LinkCase, request["case"])),
         TIMELINE: lambda: measure.measure_timeline(
@@ -55,7 +55,7 @@ def _measured(request: dict[str, Any]) -> Item:
         ),
         LIBRARY: lambda: baselines.measure(**request["case"]),
     }
-    return ways[request["do"]]()
+    return measurements[request["do"]]()
 
 
 if __name__ == "__main__":

@@ -26,7 +26,7 @@ from sgemm_lab.gemm.strassen.engine import GpuProduct
 from sgemm_lab.gemm.strassen.error import norm_error, sampled_rows
 from sgemm_lab.gemm.strassen.plan import make_plan
 from sgemm_lab.kernel import Kernel, load_kernel, load_kernel_file, load_kernels, parse_kernel
-from sgemm_lab.measuring.interleaved import Budget, contenders, cublas, race
+from sgemm_lab.measuring.interleaved import Budget, contenders, cublas, time_interleaved
 from sgemm_lab.records.store import load_record
 
 pytestmark = pytest.mark.gpu
@@ -330,7 +330,9 @@ def test_cublas_rounds_to_tf32_only_where_it_may(cupy: Any) -> None:
 def test_a_race_gives_speeds_that_the_gpu_can_reach() -> None:
     kernels = [load_kernel("naive_rows"), load_kernel("double_buffer")]
     size = (1024, 1024, 1024)
-    slow, fast, blas = race(contenders(kernels), size, Budget(0.05, warm_up_seconds=0.02))
+    slow, fast, blas = time_interleaved(
+        contenders(kernels), size, Budget(0.05, warm_up_seconds=0.02)
+    )
     assert (slow.kernel, fast.kernel, blas.kernel) == ("naive_rows", "double_buffer", "cublas")
     assert 1 < slow.gflops < fast.gflops < 1.5 * blas.gflops < 500_000
     for measured in (slow, fast, blas):

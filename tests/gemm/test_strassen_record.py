@@ -67,7 +67,7 @@ def raced(products: dict[str, Any], size: Any, *_: Any, **__: Any) -> list[Any]:
 @pytest.fixture
 def taken(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> tuple[Path, StrassenRun]:
     small(monkeypatch)
-    monkeypatch.setattr(measure, "race", raced)
+    monkeypatch.setattr(measure, "time_interleaved", raced)
     monkeypatch.setattr(measure, "dispatcher", lambda _device: Dispatcher)
     return measure.take_strassen_record(tmp_path, tuple(measure.SIZES))
 
@@ -101,7 +101,7 @@ def test_an_older_gpu_skips_the_kernel_of_warp_groups(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     small(monkeypatch)
-    monkeypatch.setattr(measure, "race", raced)
+    monkeypatch.setattr(measure, "time_interleaved", raced)
     monkeypatch.setattr(measure, "dispatcher", lambda _device: Dispatcher)
     monkeypatch.setattr(measure, "device_target", lambda: "sm_80")
     told: list[str] = []

@@ -8,14 +8,14 @@ from sgemm_lab.errors import LabError
 from sgemm_lab.lab import methods as ways
 from sgemm_lab.lab import session
 from sgemm_lab.lab.methods import Effects
-from sgemm_lab.measuring.methods import SIZES, WAYS
+from sgemm_lab.measuring.methods import METHODS, SIZES
 from sgemm_lab.records.gpu_record import Reading, Record, Run
 
 
 def sample_record(*, drift: float = 1.0) -> Record:
     readings: list[Reading] = [
         reading(f"effect.{way}", size, 100.0 * (i + 1), 110.0 * (i + 1), 100.0 * drift * (i + 1))
-        for i, way in enumerate(WAYS)
+        for i, way in enumerate(METHODS)
         for size in SIZES
     ]
     return Record(DEVICE, (run(readings=(*readings, reading("effect.watts.zeros", 4096, 300.0))),))

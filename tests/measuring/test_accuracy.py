@@ -1,4 +1,4 @@
-"""Errors by class of inputs. NumPy stands in for CuPy, and NumPy's products for kernels."""
+"""Errors by input distribution, with NumPy instead of CuPy and of kernels."""
 
 from pathlib import Path
 from typing import Any
@@ -40,7 +40,7 @@ def test_inputs_and_their_product_fit_float32(kind: str, m: int, n: int, k: int)
     assert np.isfinite((a.astype(float) @ b.astype(float)).astype(np.float32)).all()
 
 
-def test_what_nearly_cancels_leaves_little() -> None:
+def test_cancelling_inputs_leave_small_sums() -> None:
     a, b = (x.astype(float) for x in inputs(np, "cancelling", 16, 16, 64))
     assert np.linalg.norm(a @ b) < 2.0**-8 * np.linalg.norm(abs(a) @ abs(b))
 
@@ -72,7 +72,7 @@ def test_every_class_is_measured_at_every_length_and_lost_elements_are_counted()
         assert right.largest <= 64
 
 
-def test_a_product_that_refuses_a_size_is_left_out_there() -> None:
+def test_a_product_that_refuses_a_size_is_skipped_there() -> None:
     def short(a: Any, b: Any, c: Any) -> None:
         if a.shape[1] > 33:
             raise LabError("K is at most 33.")
@@ -85,7 +85,7 @@ def test_a_product_that_refuses_a_size_is_left_out_there() -> None:
     assert said.count("short is left out: K is at most 33.") == len(INPUTS)
 
 
-def test_a_record_of_errors_has_what_is_no_kernel_too(
+def test_a_record_of_errors_includes_other_products(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.setattr(recorder, "current_device", lambda: DEVICE)

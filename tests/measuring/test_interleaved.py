@@ -1,4 +1,4 @@
-"""The race, timed by a GPU whose clock the tests turn; and what nvidia-smi says."""
+"""Interleaved timing on a fake GPU with a controlled clock, and readings of nvidia-smi."""
 
 import math
 import statistics
@@ -22,7 +22,7 @@ from sgemm_lab.measuring.interleaved import (
     WatchCard,
     input_set_count,
     is_graphed,
-    race,
+    time_interleaved,
 )
 from sgemm_lab.records.gpu_record import Measurement, Spread
 
@@ -31,7 +31,7 @@ BUDGET = Budget(seconds=1.0, min_samples=2, max_samples=50, warm_up_seconds=0.5)
 
 
 class Gpu:
-    """Stands in for CuPy: its clock moves by what a product costs, and by nothing else."""
+    """A fake CuPy whose clock advances only by the cost of products."""
 
     def __init__(self, l2_bytes: int = 0) -> None:
         gpu = self
@@ -107,7 +107,9 @@ def use(gpu: Gpu, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_a_sample_is_the_time_of_one_launch(gpu: Gpu) -> None:
-    fast, slow = race({"fast": gpu.product(0.1), "slow": gpu.product(0.3)}, SIZE, BUDGET)
+    fast, slow = time_interleaved(
+        {"fast": gpu.product(0.1), "slow": gpu.product(0.3)}, SIZE, BUDGET
+    )
     assert (fast.kernel, slow.kernel) == ("fast", "slow")
     assert fast.seconds == pytest.approx([0.1] * 10)
     assert slow.seconds == pytest.approx([0.3] * 4)
@@ -121,55 +123,55 @@ def test_a_graph_is_captured_once_and_replayed_for_every_sample(
     use(gpu, monkeypatch)
     calls: list[str] = []
     budget = Budget(1.0, 2, 3, warm_up_seconds=0)
-    (fast,) = race({"fast": gpu.product(0.1, calls)}, SIZE, budget, graphs=True)
+    (fast,) = time_interleaved({"fast": gpu.product(0.1, calls)}, SIZE, budget, graphs=True)
     assert len(calls) == 2 + 10  # two launches to begin with, and one for each set in the graph
     assert (fast.launches, gpu.replays) == (10, len(fast.seconds))
     assert fast.seconds == pytest.approx([0.1] * len(fast.seconds))
     assert fast.graph is True
 
 
-def test_without_graphs_a_measurement_says_nothing_of_them(gpu: Gpu) -> None:
-    (plain,) = race({"plain": gpu.product(0.1)}, SIZE, BUDGET)
+def test_without_graphs_the_graph_field_is_none(gpu: Gpu) -> None:
+    (plain,) = time_interleaved({"plain": gpu.product(0.1)}, SIZE, BUDGET)
     assert plain.graph is None
     assert gpu.replays == 0
 
 
-def test_products_shorter_than_a_launch_gap_matters_for_are_graphed() -> None:
+def test_short_products_are_measured_as_graphs() -> None:
     assert is_graphed((2048, 2048, 2048))
     assert is_graphed((1, 16384, 16384))
     assert not is_graphed((2049, 2049, 2049))
 
 
-def test_a_slow_product_gets_its_fewest_samples(gpu: Gpu) -> None:
-    (slow,) = race({"slow": gpu.product(7.0)}, SIZE, BUDGET)
+def test_a_slow_product_gets_the_minimum_of_samples(gpu: Gpu) -> None:
+    (slow,) = time_interleaved({"slow": gpu.product(7.0)}, SIZE, BUDGET)
     assert len(slow.seconds) == BUDGET.min_samples
 
 
-def test_a_fast_product_gets_no_more_than_the_most_samples(gpu: Gpu) -> None:
-    (fast,) = race({"fast": gpu.product(0.001)}, SIZE, BUDGET)
+def test_a_fast_product_gets_the_maximum_of_samples(gpu: Gpu) -> None:
+    (fast,) = time_interleaved({"fast": gpu.product(0.001)}, SIZE, BUDGET)
     assert len(fast.seconds) == BUDGET.max_samples
 
 
-def test_products_take_turns(gpu: Gpu) -> None:
+def test_products_are_interleaved(gpu: Gpu) -> None:
     calls: list[str] = []
     products = {name: gpu.product(0.1, calls, name) for name in ("a", "b", "c")}
-    measured = race(products, SIZE, Budget(0.5, 2, 50, warm_up_seconds=0))
+    measured = time_interleaved(products, SIZE, Budget(0.5, 2, 50, warm_up_seconds=0))
     assert {len(m.seconds) for m in measured} == {5}
     # Two launches each before the samples, then sample by sample.
     assert calls == ["a"] * 2 + ["b"] * 2 + ["c"] * 2 + ["a", "b", "c"] * 5
 
 
-def test_warming_up_is_not_measured(gpu: Gpu) -> None:
+def test_warm_up_is_not_measured(gpu: Gpu) -> None:
     cost = iter([9.0, 9.0, 0.4, 0.4] + [0.1] * 99)
 
     def cold(a: Any, b: Any, c: Any) -> None:
         gpu.now += next(cost)
 
-    (measured,) = race({"cold": cold}, SIZE, BUDGET)
+    (measured,) = time_interleaved({"cold": cold}, SIZE, BUDGET)
     assert max(measured.seconds) == pytest.approx(0.1)
 
 
-def test_each_launch_of_a_sample_has_inputs_of_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_each_launch_of_a_sample_has_separate_inputs(monkeypatch: pytest.MonkeyPatch) -> None:
     gpu = Gpu(l2_bytes=480)
     use(gpu, monkeypatch)
     seen: list[tuple[int, int, int]] = []
@@ -178,19 +180,19 @@ def test_each_launch_of_a_sample_has_inputs_of_its_own(monkeypatch: pytest.Monke
         gpu.now += 0.1
         seen.append((a.ctypes.data, b.ctypes.data, c.ctypes.data))
 
-    (measured,) = race({"product": product}, SIZE, BUDGET)
+    (measured,) = time_interleaved({"product": product}, SIZE, BUDGET)
     assert measured.launches == 5  # 960 bytes: twice the cache
     assert measured.seconds == pytest.approx([0.1] * len(measured.seconds))
     sample = seen[-5:]
     assert len({address for launch in sample for address in launch}) == 15
 
 
-def test_the_gpu_is_held_while_the_host_queues_launches(gpu: Gpu) -> None:
+def test_the_gpu_waits_while_the_host_queues_launches(gpu: Gpu) -> None:
     def slow_host(a: Any, b: Any, c: Any) -> None:
         time.sleep(0.01)
         gpu.now += 0.2
 
-    (measured,) = race({"slow host": slow_host}, SIZE, BUDGET)
+    (measured,) = time_interleaved({"slow host": slow_host}, SIZE, BUDGET)
     assert len(gpu.held) >= len(measured.seconds)
     assert all(0.02e9 <= nanoseconds <= 0.1e9 for nanoseconds in gpu.held)
 
@@ -206,21 +208,23 @@ def test_inputs_are_random_float32_within_a_half(gpu: Gpu) -> None:
             assert np.abs(matrix).max() <= 0.5
             assert matrix.min() < 0 < matrix.max()
 
-    race({"product": product}, (5, 6, 7), BUDGET)
+    time_interleaved({"product": product}, (5, 6, 7), BUDGET)
     assert set(shapes) == {((5, 7), (7, 6), (5, 6))}
 
 
-def test_a_product_that_refuses_the_size_is_left_out_and_said(gpu: Gpu) -> None:
+def test_a_product_that_refuses_the_size_is_reported_and_skipped(gpu: Gpu) -> None:
     def refuses(a: Any, b: Any, c: Any) -> None:
         raise LabError("Too large a tile.")
 
     said: list[str] = []
-    measured = race({"big": refuses, "small": gpu.product(0.1)}, SIZE, BUDGET, said.append)
+    measured = time_interleaved(
+        {"big": refuses, "small": gpu.product(0.1)}, SIZE, BUDGET, said.append
+    )
     assert [m.kernel for m in measured] == ["small"]
     assert said == ["big is left out: Too large a tile."]
 
 
-def test_ctrl_c_carries_what_was_measured(gpu: Gpu) -> None:
+def test_ctrl_c_carries_the_results_so_far(gpu: Gpu) -> None:
     calls: list[str] = []
 
     def stopped(a: Any, b: Any, c: Any) -> None:
@@ -231,7 +235,7 @@ def test_ctrl_c_carries_what_was_measured(gpu: Gpu) -> None:
 
     products = {"a": gpu.product(0.1), "b": stopped}
     with pytest.raises(TimingInterrupted) as caught:
-        race(products, SIZE, BUDGET)
+        time_interleaved(products, SIZE, BUDGET)
     a, b = caught.value.measurements
     assert (len(a.seconds), len(b.seconds)) == (3, 2)
 
@@ -241,20 +245,20 @@ def test_ctrl_c_before_the_first_sample_carries_nothing(gpu: Gpu) -> None:
         raise KeyboardInterrupt
 
     with pytest.raises(TimingInterrupted) as caught:
-        race({"a": gpu.product(0.1), "b": stopped}, SIZE, BUDGET)
+        time_interleaved({"a": gpu.product(0.1), "b": stopped}, SIZE, BUDGET)
     assert caught.value.measurements == []
 
 
-def test_matrices_that_memory_cannot_hold_are_a_sentence(gpu: Gpu) -> None:
+def test_matrices_that_do_not_fit_into_memory_are_an_error(gpu: Gpu) -> None:
     def greedy(a: Any, b: Any, c: Any) -> None:
         raise MemoryError
 
     with pytest.raises(LabError, match=r"cannot hold the matrices of 4×4×4\. Choose a smaller"):
-        race({"greedy": greedy}, SIZE, BUDGET)
+        time_interleaved({"greedy": greedy}, SIZE, BUDGET)
 
 
 @given(st.integers(1, 10**10), st.integers(0, 10**9))
-def test_input_sets_fill_l2_twice_but_stay_few(matrix_bytes: int, l2_bytes: int) -> None:
+def test_input_sets_fill_l2_twice_up_to_a_limit(matrix_bytes: int, l2_bytes: int) -> None:
     count = input_set_count(matrix_bytes, l2_bytes)
     assert 1 <= count <= 512
     assert count * matrix_bytes >= 2 * l2_bytes or count == 512
@@ -292,13 +296,13 @@ def test_readings_of_the_card_are_taken_while_it_works() -> None:
     assert taken.temperature_c == [54, 52]
 
 
-def test_a_value_that_the_card_does_not_know_is_left_out() -> None:
+def test_an_unknown_reading_is_dropped() -> None:
     taken = watch("99, 1980, [N/A], 54\n")
     assert (taken.clock_mhz, taken.power_w, taken.temperature_c) == ([1980], [], [54])
 
 
 @given(st.text(alphabet=st.characters(codec="utf-8")))
-def test_garbage_from_nvidia_smi_harms_nothing(line: str) -> None:
+def test_malformed_output_of_nvidia_smi_is_ignored(line: str) -> None:
     taken = watch(line, "[N/A], 1, 2, 3", "Failed to initialize NVML, 1", "1, 2", "")
     for values in (taken.clock_mhz, taken.power_w, taken.temperature_c):
         assert not any(math.isnan(value) for value in values)

@@ -1,4 +1,4 @@
-"""What moves a number, on a GPU that NumPy plays: what each way changes, and what is kept."""
+"""Effects of measuring methods on a fake GPU in NumPy."""
 
 from collections.abc import Callable
 from types import SimpleNamespace
@@ -9,7 +9,7 @@ import pytest
 
 from sgemm_lab.measuring import methods as module
 from sgemm_lab.measuring.interleaved import Budget, CardReadings
-from sgemm_lab.measuring.methods import SIZES, WAYS, effects
+from sgemm_lab.measuring.methods import METHODS, SIZES, effects
 from sgemm_lab.records.gpu_record import Measurement, Reading
 
 SMALL, POWER = 8, 12
@@ -21,7 +21,7 @@ class Event:
 
 
 class Gpu:
-    """Stands in for CuPy, cuBLAS and the race; it keeps what was multiplied, and how."""
+    """A fake CuPy, cuBLAS and timing that records the products."""
 
     def __init__(self) -> None:
         self.waits = 0
@@ -48,7 +48,7 @@ class Gpu:
 
         return multiply
 
-    def race(
+    def time_interleaved(
         self, products: dict[str, Any], size: tuple[int, int, int], budget: Budget | None = None
     ) -> list[Measurement]:
         self.budgets.append(budget)
@@ -71,7 +71,7 @@ def gpu(monkeypatch: pytest.MonkeyPatch) -> Gpu:
     gpu = Gpu()
     monkeypatch.setattr(module, "require_gpu", lambda: gpu)
     monkeypatch.setattr(module, "cublas", gpu.cublas)
-    monkeypatch.setattr(module, "race", gpu.race)
+    monkeypatch.setattr(module, "time_interleaved", gpu.time_interleaved)
     monkeypatch.setattr(module, "WatchCard", Watch)
     monkeypatch.setattr(module, "LoadedKernel", lambda _: lambda *_: None)
     for name, size in (("BOUND_SIZE", SMALL), ("POWER_SIZE", POWER), ("LAUNCH_SIZE", SMALL)):
@@ -85,24 +85,24 @@ def taken(gpu: Gpu) -> dict[tuple[str, int], Reading]:
     return {(r.benchmark, r.parameter): r for r in effects()}
 
 
-def test_every_way_is_measured_at_every_size(taken: dict[tuple[str, int], Reading]) -> None:
+def test_every_method_is_measured_at_every_size(taken: dict[tuple[str, int], Reading]) -> None:
     for size in (SMALL, 2 * SMALL):
-        for way in WAYS:
+        for way in METHODS:
             reading = taken[f"effect.{way}", size]
             assert reading.unit == "GFLOP/s"
             assert reading.samples == (2 * size**3 / 1e-3 / 1e9, 2 * size**3 / 2e-3 / 1e9)
 
 
-def test_each_way_changes_one_thing(gpu: Gpu, taken: dict[tuple[str, int], Reading]) -> None:
-    seen = {way: gpu.seen[way, SMALL] for way in WAYS}
+def test_each_method_changes_one_thing(gpu: Gpu, taken: dict[tuple[str, int], Reading]) -> None:
+    seen = {way: gpu.seen[way, SMALL] for way in METHODS}
     assert all((a == 1).all() and (b == 1).all() for a, b, _ in seen["book"])
     assert {mode for *_, mode in seen["tf32"]} == {"tf32"}
-    assert all(mode == "fp32" for way in WAYS if way != "tf32" for *_, mode in seen[way])
+    assert all(mode == "fp32" for way in METHODS if way != "tf32" for *_, mode in seen[way])
     assert len({id(a) for a, *_ in seen["cached"]}) == 1
     assert not any(a.any() or b.any() for a, b, _ in seen["zeros"])
 
 
-def test_zeros_are_rotated_past_the_cache_as_the_inputs_are(
+def test_zeros_are_rotated_past_the_cache_like_the_inputs(
     gpu: Gpu, taken: dict[tuple[str, int], Reading]
 ) -> None:
     # L2 holds one set, so two sets fill it twice; the third launch takes the first again.
@@ -110,7 +110,7 @@ def test_zeros_are_rotated_past_the_cache_as_the_inputs_are(
     assert first == third != second
 
 
-def test_only_one_way_waits_for_each_launch(gpu: Gpu) -> None:
+def test_only_one_method_waits_for_each_launch(gpu: Gpu) -> None:
     list(effects())
     before_launches_alone = 1
     assert gpu.waits == 3 * len((SMALL, 2 * SMALL)) + before_launches_alone
@@ -130,7 +130,7 @@ def test_without_nvidia_smi_there_is_no_power(gpu: Gpu, monkeypatch: pytest.Monk
     assert not any("watts" in r.benchmark or "clock" in r.benchmark for r in effects())
 
 
-def test_the_error_is_a_share_of_the_bound(taken: dict[tuple[str, int], Reading]) -> None:
+def test_the_error_is_relative_to_the_bound(taken: dict[tuple[str, int], Reading]) -> None:
     (exact,) = taken["effect.bound.book", SMALL].samples
     (rounded,) = taken["effect.bound.tf32", SMALL].samples
     assert exact < 1 < rounded  # the stand-in for TF32 is off by a thousandth
@@ -140,7 +140,7 @@ def test_first_launches_are_timed_one_by_one(taken: dict[tuple[str, int], Readin
     assert taken["effect.launches", SMALL].samples == (2 * SMALL**3 / 2e-3 / 1e9,) * 20
 
 
-def test_the_progress_is_told(gpu: Gpu) -> None:
+def test_progress_is_reported(gpu: Gpu) -> None:
     told: list[str] = []
     list(effects(told.append))
     assert told[0] == f"ways of measuring at {SMALL}³"

@@ -27,8 +27,8 @@ def test_a_ring_visits_every_node_once_and_comes_back(nodes: int, node_elements:
     assert len(visited) == nodes
 
 
-def test_a_ring_jumps_about() -> None:
-    """Steps of one length would let a prefetcher guess the next."""
+def test_a_ring_has_varying_strides() -> None:
+    """A constant stride would let a prefetcher predict the next access."""
     ring = random_ring(1000, 16)
     steps = {int(ring[i * 16]) - i * 128 for i in range(1000)}
     assert len(steps) > 500
@@ -73,12 +73,12 @@ def instructions(name: str, entry: str) -> str:
         ("arithmetic", "fma_rate", "fma.rn.f32", 64),
     ],
 )
-def test_the_compiler_left_what_is_to_be_measured(
+def test_the_compiler_does_not_remove_the_measured_instructions(
     name: str, entry: str, instruction: str, least: int
 ) -> None:
     assert instructions(name, entry).count(instruction) >= least
 
 
-def test_an_unknown_file_is_a_sentence() -> None:
+def test_an_unknown_file_is_an_error() -> None:
     with pytest.raises(LabError, match="There is no microbenchmark file called 'speed'"):
         micro_source("speed")

@@ -1,4 +1,4 @@
-"""Taking a record: what was measured is kept, whatever ends the run. The GPU is pretended."""
+"""Taking a record on a fake GPU: no measurement is lost, however the run ends."""
 
 import tempfile
 from collections.abc import Callable, Iterable
@@ -33,7 +33,7 @@ def measured(kernel: str, size: tuple[int, int, int]) -> Measurement:
     return Measurement(kernel, "", *size, launches=3, seconds=(1.23456789e-3, 2e-3))
 
 
-def race(products: dict[str, Any], size: Any, *_: Any) -> list[Measurement]:
+def time_interleaved(products: dict[str, Any], size: Any, *_: Any) -> list[Measurement]:
     return [measured(name, size) for name in products]
 
 
@@ -43,7 +43,7 @@ def contenders(kernels: Iterable[Kernel]) -> dict[str, None]:
 
 @pytest.fixture(autouse=True)
 def gpu(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """Let the recorder see a GPU, and no nvidia-smi."""
+    """Give the recorder a fake GPU without nvidia-smi."""
     cupy = SimpleNamespace(
         cuda=SimpleNamespace(runtime=SimpleNamespace(runtimeGetVersion=lambda: 12090)),
         __version__="14.2.0",
@@ -56,7 +56,7 @@ def gpu(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
         "contenders",
         lambda kernels: dict.fromkeys([*(k.name for k in kernels), "cublas"]),
     )
-    monkeypatch.setattr(recorder, "race", race)
+    monkeypatch.setattr(recorder, "time_interleaved", time_interleaved)
     monkeypatch.setattr(recorder, "_free_bytes", lambda: FREE_BYTES)
     monkeypatch.setattr(
         recorder, "product_errors", lambda products, size: dict.fromkeys(products, 1e-6)
@@ -69,7 +69,7 @@ def gpu(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     )
 
 
-def test_a_run_holds_every_kernel_at_every_size_and_where_it_was_taken(tmp_path: Path) -> None:
+def test_a_run_has_every_kernel_and_size_and_its_environment(tmp_path: Path) -> None:
     said: list[str] = []
     path, taken = take_record([NAIVE, TILED], tmp_path, sizes=SIZES, progress=said.append)
     assert load_record(path).runs == (taken,)
@@ -81,30 +81,30 @@ def test_a_run_holds_every_kernel_at_every_size_and_where_it_was_taken(tmp_path:
     assert said == ["size 1 of 2: M, N, K = 8, 8, 8", "size 2 of 2: M, N, K = 9, 7, 5"]
 
 
-def test_measurements_tell_which_source_was_measured(tmp_path: Path) -> None:
+def test_measurements_have_the_fingerprint_of_their_source(tmp_path: Path) -> None:
     _, taken = take_record([NAIVE], tmp_path, sizes=SIZES)
     prints = {m.kernel: m.fingerprint for m in taken.measurements}
     assert prints == {"naive": NAIVE.fingerprint, "cublas": ""}
 
 
-def test_samples_are_kept_to_five_digits(tmp_path: Path) -> None:
+def test_samples_are_rounded_to_five_digits(tmp_path: Path) -> None:
     _, taken = take_record([NAIVE], tmp_path, sizes=SIZES)
     assert taken.measurements[0].seconds == (1.2346e-3, 2e-3)
     assert taken.readings[0].samples == (0.33333,)
 
 
-def test_microbenchmarks_can_be_left_out(tmp_path: Path) -> None:
+def test_microbenchmarks_can_be_skipped(tmp_path: Path) -> None:
     assert take_record([NAIVE], tmp_path, sizes=SIZES, micro=False)[1].readings == ()
 
 
-def test_what_moves_a_number_is_recorded_after_the_microbenchmarks(tmp_path: Path) -> None:
+def test_effects_are_recorded_after_the_microbenchmarks(tmp_path: Path) -> None:
     path, taken = take_record([NAIVE], tmp_path, sizes=SIZES)
     assert [r.benchmark for r in taken.readings] == ["rate.fma", "effect.watts"]
     assert load_record(path).runs == (taken,)
 
 
 class Takes:
-    """Stands in for the dispatcher: takes one kernel for cubes, another for the rest."""
+    """A fake dispatcher: one kernel for cubes, another for the rest."""
 
     def __call__(self, a: Any, b: Any, c: Any) -> None: ...
 
@@ -112,7 +112,7 @@ class Takes:
         return TILED if len(set(size)) == 1 else NAIVE
 
 
-def test_the_dispatcher_is_measured_beside_the_kernels_and_says_what_it_took(
+def test_the_dispatcher_is_measured_with_the_kernels_it_picked(
     tmp_path: Path,
 ) -> None:
     path, taken = take_record([NAIVE], tmp_path, sizes=SIZES, micro=False, matmul=Takes())
@@ -134,9 +134,9 @@ def test_small_products_are_measured_as_graphs_and_large_ones_are_not(
 
     def watched(products: dict[str, Any], size: Any, *more: Any) -> list[Measurement]:
         asked.append(more[-1])
-        return race(products, size)
+        return time_interleaved(products, size)
 
-    monkeypatch.setattr(recorder, "race", watched)
+    monkeypatch.setattr(recorder, "time_interleaved", watched)
     take_record([NAIVE], tmp_path, sizes=[(8, 8, 8), (4096, 4096, 4096)], micro=False)
     assert asked == [True, False]
 
@@ -148,15 +148,15 @@ def test_a_second_run_is_added(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("carried", [[], [measured("naive", SIZES[1])]])
-def test_ctrl_c_keeps_what_was_measured(
+def test_ctrl_c_keeps_the_results(
     carried: list[Measurement], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def interrupted(products: dict[str, Any], size: Any, *_: Any) -> list[Measurement]:
         if size == SIZES[1]:
             raise TimingInterrupted(carried)
-        return race(products, size)
+        return time_interleaved(products, size)
 
-    monkeypatch.setattr(recorder, "race", interrupted)
+    monkeypatch.setattr(recorder, "time_interleaved", interrupted)
     path, taken = take_record([NAIVE], tmp_path, sizes=SIZES)
     assert not taken.complete
     assert [m.kernel for m in taken.measurements] == ["naive", "cublas"] + [
@@ -181,47 +181,47 @@ def test_ctrl_c_in_the_microbenchmarks_keeps_their_first_readings(
 
 
 def stopped_at(size: tuple[int, int, int]) -> Callable[..., list[Measurement]]:
-    """Return a race that Ctrl-C ends at a size."""
+    """Return a timing that Ctrl-C ends at a size."""
 
     def interrupted(products: dict[str, Any], now: Any, *_: Any) -> list[Measurement]:
         if now == size:
             raise TimingInterrupted([measured("naive", now)])
-        return race(products, now)
+        return time_interleaved(products, now)
 
     return interrupted
 
 
-def test_a_stopped_run_is_gone_on_with(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_interrupted_run_is_resumed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     three = [*SIZES, (16, 16, 16)]
-    monkeypatch.setattr(recorder, "race", stopped_at(SIZES[1]))
-    take_record([NAIVE], tmp_path, sizes=three, go_on=True)
-    monkeypatch.setattr(recorder, "race", stopped_at(three[2]))
-    _, second = take_record([NAIVE], tmp_path, sizes=three, go_on=True)
+    monkeypatch.setattr(recorder, "time_interleaved", stopped_at(SIZES[1]))
+    take_record([NAIVE], tmp_path, sizes=three, resume=True)
+    monkeypatch.setattr(recorder, "time_interleaved", stopped_at(three[2]))
+    _, second = take_record([NAIVE], tmp_path, sizes=three, resume=True)
     assert [m.size for m in second.measurements] == [SIZES[1], SIZES[1], three[2]]
 
-    monkeypatch.setattr(recorder, "race", race)
+    monkeypatch.setattr(recorder, "time_interleaved", time_interleaved)
     said: list[str] = []
-    _, third = take_record([NAIVE], tmp_path, sizes=three, go_on=True, progress=said.append)
-    assert said[0].startswith("2 of 3 sizes stand in the file already")
+    _, third = take_record([NAIVE], tmp_path, sizes=three, resume=True, progress=said.append)
+    assert said[0].startswith("2 of 3 sizes are in the file already")
     assert ({m.size for m in third.measurements}, third.complete) == ({three[2]}, True)
     # What was complete is measured again, and so is all where the reader asks for it.
-    _, fourth = take_record([NAIVE], tmp_path, sizes=three, go_on=True)
+    _, fourth = take_record([NAIVE], tmp_path, sizes=three, resume=True)
     assert {m.size for m in fourth.measurements} == set(three)
 
 
-def test_all_is_measured_again_where_nothing_is_gone_on_with(
+def test_without_resuming_everything_is_measured_again(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(recorder, "race", stopped_at(SIZES[1]))
+    monkeypatch.setattr(recorder, "time_interleaved", stopped_at(SIZES[1]))
     take_record([NAIVE], tmp_path, sizes=SIZES)
-    monkeypatch.setattr(recorder, "race", race)
-    for more in ({"go_on": False, "kernels": [NAIVE]}, {"go_on": True, "kernels": [TILED]}):
+    monkeypatch.setattr(recorder, "time_interleaved", time_interleaved)
+    for more in ({"resume": False, "kernels": [NAIVE]}, {"resume": True, "kernels": [TILED]}):
         kernels: Any = more.pop("kernels")
         _, taken = take_record(kernels, tmp_path, sizes=SIZES, **more)
         assert {m.size for m in taken.measurements} == set(SIZES)
 
 
-def test_a_size_without_room_or_time_is_left_out_and_told(tmp_path: Path) -> None:
+def test_a_size_without_memory_or_time_is_reported_and_skipped(tmp_path: Path) -> None:
     said: list[str] = []
     large, slow = (20_000, 20_000, 10), (1000, 1000, 1000)
     _, taken = take_record(
@@ -229,32 +229,32 @@ def test_a_size_without_room_or_time_is_left_out_and_told(tmp_path: Path) -> Non
     )
     assert {m.size for m in taken.measurements} == {SIZES[0]}
     assert taken.complete
-    assert said[2] == "left out: the GPU has 1 GB of memory free, too few for this size"
-    assert said[4].startswith("left out: this size would take ")
-    assert said[4].endswith(" minutes; --time-limit gives more time")
+    assert said[2] == "skipped: 1 GB of free GPU memory are too little for this size"
+    assert said[4].startswith("skipped: this size would take ")
+    assert said[4].endswith(" minutes; raise --time-limit")
 
 
-def test_where_no_size_can_be_measured_a_sentence_says_so(tmp_path: Path) -> None:
+def test_no_measurable_size_is_an_error(tmp_path: Path) -> None:
     with pytest.raises(LabError, match="No size could be measured here"):
         take_record([NAIVE], tmp_path, sizes=[(20_000, 20_000, 10)])
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_run_of_nothing_is_not_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_empty_run_is_not_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def interrupted(*_: Any) -> list[Measurement]:
         raise TimingInterrupted([])
 
-    monkeypatch.setattr(recorder, "race", interrupted)
+    monkeypatch.setattr(recorder, "time_interleaved", interrupted)
     with pytest.raises(LabError, match=r"stopped before anything was measured\. Nothing was writ"):
         take_record([NAIVE], tmp_path, sizes=SIZES)
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_broken_file_is_found_before_anything_is_measured(
+def test_an_invalid_file_is_found_before_any_measurement(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     raced: list[Any] = []
-    monkeypatch.setattr(recorder, "race", lambda *arguments: raced.append(arguments))
+    monkeypatch.setattr(recorder, "time_interleaved", lambda *arguments: raced.append(arguments))
     monkeypatch.setattr(recorder, "take_counters", lambda *arguments: raced.append(arguments))
     record_path(tmp_path, DEVICE.name).write_text("{")
     for take in (take_record, record_counters):
@@ -271,11 +271,11 @@ def full(*_: object, **__: object) -> None:
 
 
 @pytest.mark.parametrize("take", [take_record, record_counters])
-def test_a_place_that_cannot_be_written_is_found_before_anything_is_measured(
+def test_an_unwritable_folder_is_found_before_any_measurement(
     take: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     raced: list[Any] = []
-    monkeypatch.setattr(recorder, "race", lambda *arguments: raced.append(arguments))
+    monkeypatch.setattr(recorder, "time_interleaved", lambda *arguments: raced.append(arguments))
     monkeypatch.setattr(recorder, "take_counters", lambda *arguments: raced.append(arguments))
     file = tmp_path / "file"
     file.write_text("")
@@ -288,7 +288,7 @@ def test_a_place_that_cannot_be_written_is_found_before_anything_is_measured(
     assert raced == []
 
 
-def test_a_run_that_cannot_be_added_is_kept_elsewhere_and_the_message_says_where(
+def test_a_run_that_cannot_be_added_is_written_elsewhere(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def unwritable(*_: Any) -> Path:
@@ -312,7 +312,7 @@ def test_a_run_that_cannot_be_added_is_kept_elsewhere_and_the_message_says_where
     assert load_record(kept).gpu == DEVICE
 
 
-def test_a_run_that_fits_no_form_is_kept_all_the_same(
+def test_an_invalid_run_is_written_all_the_same(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / "here").mkdir()
@@ -327,16 +327,16 @@ def test_a_run_that_fits_no_form_is_kept_all_the_same(
 
 
 @pytest.mark.parametrize("fault", [LabError("Too large."), RuntimeError("an illegal address")])
-def test_an_error_on_the_way_keeps_what_was_measured(
+def test_an_error_keeps_the_results_so_far(
     fault: Exception, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def failing(products: dict[str, Any], size: Any, *_: Any) -> list[Measurement]:
         if size == SIZES[1]:
             raise fault
-        return race(products, size)
+        return time_interleaved(products, size)
 
     said: list[str] = []
-    monkeypatch.setattr(recorder, "race", failing)
+    monkeypatch.setattr(recorder, "time_interleaved", failing)
     path, taken = take_record([NAIVE], tmp_path, sizes=SIZES, progress=said.append)
     assert said[-1] == f"The run ends here: {fault}"
     assert not taken.complete
@@ -346,19 +346,19 @@ def test_an_error_on_the_way_keeps_what_was_measured(
     assert load_record(path).runs == (taken,)
 
 
-def test_an_error_before_the_first_measurement_is_a_sentence(
+def test_an_error_before_the_first_measurement_is_raised(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def failing(*_: Any) -> None:
         raise RuntimeError("an illegal address")
 
-    monkeypatch.setattr(recorder, "race", failing)
+    monkeypatch.setattr(recorder, "time_interleaved", failing)
     with pytest.raises(LabError, match="Nothing was measured: an illegal address"):
         take_record([NAIVE], tmp_path, sizes=SIZES)
 
 
 @pytest.mark.parametrize("stop", [LabError("ncu failed."), KeyboardInterrupt()])
-def test_counters_that_were_taken_are_kept(
+def test_counters_taken_before_an_error_are_kept(
     stop: BaseException, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def failing(kernels: list[Kernel], size: Any) -> list[dict[str, float]]:
@@ -373,7 +373,7 @@ def test_counters_that_were_taken_are_kept(
     assert load_record(path).runs == (taken,)
 
 
-def test_a_readers_kernel_is_tried_out_before_anything_is_measured(
+def test_a_readers_kernel_runs_in_a_sandbox_first(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def endless(kernel: Kernel, sizes: Any) -> None:

@@ -1,4 +1,4 @@
-"""Which sizes a record takes: predicted times, memory, and what a stopped run has."""
+"""The sizes of a record: predicted times, memory, and interrupted runs."""
 
 import pytest
 from hypothesis import given
@@ -14,13 +14,13 @@ BUDGET = Budget(seconds=0.4, min_samples=5, warm_up_seconds=0.1)
 
 
 def pace(**seconds: float) -> Pace:
-    """Return what is known after these products took so many seconds at 1000³."""
+    """Return the pace after products with these seconds at 1000³."""
     found = Pace(BUDGET)
-    found.learn(Measurement(name, "", *SIZE, 1, (took,)) for name, took in seconds.items())
+    found.update(Measurement(name, "", *SIZE, 1, (took,)) for name, took in seconds.items())
     return found
 
 
-def test_nothing_is_foretold_before_anything_is_known() -> None:
+def test_without_measurements_the_prediction_is_zero() -> None:
     assert Pace(BUDGET).predicted("naive", SIZE) == 0
     assert Pace(BUDGET).in_time(["naive", "cublas"], SIZE, 1) == ["naive", "cublas"]
 
@@ -36,12 +36,12 @@ def test_eight_times_the_work_takes_eight_times_the_time() -> None:
     assert found.predicted("slow", (2000, 2000, 2000)) == pytest.approx(8 * 16)
 
 
-def test_what_was_not_measured_counts_as_the_slowest() -> None:
+def test_an_unmeasured_product_has_the_speed_of_the_slowest() -> None:
     found = pace(fast=1e-6, slow=2.0)
     assert found.predicted("new", SIZE) == found.predicted("slow", SIZE)
 
 
-def test_the_slowest_are_left_out_and_never_the_library() -> None:
+def test_the_slowest_are_dropped_but_never_the_library() -> None:
     found = pace(naive=2.0, tiled=0.2, cublas=0.01)
     names = ["naive", "tiled", "cublas"]
     assert found.in_time(names, SIZE, 100) == names
@@ -53,7 +53,7 @@ def test_the_slowest_are_left_out_and_never_the_library() -> None:
     times=st.dictionaries(st.sampled_from("abcdef"), st.floats(1e-6, 100), min_size=1),
     left=st.floats(0, 1000),
 )
-def test_what_is_kept_fits_the_time(times: dict[str, float], left: float) -> None:
+def test_the_chosen_products_fit_the_time(times: dict[str, float], left: float) -> None:
     found = pace(cublas=1e-3, **times)
     kept = found.in_time([*times, "cublas"], SIZE, left)
     assert sum(found.predicted(name, SIZE) for name in kept) <= left
@@ -63,6 +63,6 @@ def test_what_is_kept_fits_the_time(times: dict[str, float], left: float) -> Non
         assert all(times[o] >= times[k] for o in out for k in set(kept) - {"cublas"})
 
 
-def test_matrices_leave_room_for_a_workspace() -> None:
+def test_matrices_leave_memory_for_a_workspace() -> None:
     assert has_room(SIZE, 15_000_001)
     assert not has_room(SIZE, 14_999_999)

@@ -115,7 +115,7 @@ def run_record(options: argparse.Namespace) -> int:
         budget=Budget(seconds=options.seconds),
         matmul=dispatcher(0) if with_matmul else None,
         time_limit=limit if options.time_limit is None else options.time_limit,
-        go_on=not options.anew,
+        resume=not options.anew,
         progress=tell,
     )
     ended = "complete" if run.complete else "stopped early"

@@ -6,7 +6,7 @@ from sgemm_lab.errors import LabError
 from sgemm_lab.lab import session
 from sgemm_lab.lab.output import Output, Picture, table
 from sgemm_lab.lab.sample_picture import sample_picture
-from sgemm_lab.measuring.methods import BOUND_SIZE, LAUNCH_SIZE, POWER_SIZE, SIZES, WAYS
+from sgemm_lab.measuring.methods import BOUND_SIZE, LAUNCH_SIZE, METHODS, POWER_SIZE, SIZES
 from sgemm_lab.records.gpu_record import Record
 from sgemm_lab.text import number
 
@@ -59,7 +59,7 @@ class Effects:
 
     def turns(self, size: int = POWER_SIZE) -> Picture:
         """Draw the samples of all FP32 ways, in the order in which they took turns."""
-        series = {WAYS[way]: self.samples(way, size) for way in WAYS if way != "tf32"}
+        series = {METHODS[way]: self.samples(way, size) for way in METHODS if way != "tf32"}
         drifts = [samples[-1] / samples[0] - 1 for samples in series.values()]
         low, high = min(drifts), max(drifts)
         if max(abs(low), abs(high)) < _STEADY:
@@ -76,8 +76,8 @@ class Effects:
 
     def _table(self) -> Output:
         rows = [
-            [WAYS[way], *(self._cell(way, size) for size in SIZES)]
-            for way in sorted(WAYS, key=lambda way: way != BOOK)
+            [METHODS[way], *(self._cell(way, size) for size in SIZES)]
+            for way in sorted(METHODS, key=lambda way: way != BOOK)
         ]
         rows[0][0] += ", GFLOP/s"
         heads = ["cuBLAS", *(f"{size}³" for size in SIZES)]

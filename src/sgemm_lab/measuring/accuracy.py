@@ -1,4 +1,4 @@
-"""How far off is a product? Its C beside A·B in float64, at several classes of inputs."""
+"""Measure the error of products against A·B in float64, for several input distributions."""
 
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
@@ -11,19 +11,19 @@ from sgemm_lab.measuring.interleaved import Product, Progress
 from sgemm_lab.records.gpu_record import INPUTS, Accuracy
 
 SIDE = 1024
-"""Rows and columns of C where errors are measured by class of inputs."""
+"""Rows and columns of C for errors by input distribution."""
 LENGTHS = (256, 1024, 4096, 16384)
-"""Terms of a sum, K, there."""
+"""Values of K for them."""
 
 _SEED = 4
 _HALF = 2.0**-10
-"""How far, of each term, what nearly cancels is off from its counterpart."""
+"""Relative difference of terms that nearly cancel."""
 
 
 def product_errors(products: Mapping[str, Product], size: Size) -> dict[str, float | None]:
-    """Return ‖C − A·B‖ over ‖A·B‖ of each product, by name, on inputs uniform in ±0.5.
+    """Return ‖C − A·B‖ / ‖A·B‖ of each product by name, for inputs uniform in ±0.5.
 
-    None where C holds NaN or infinity.
+    None if C holds NaN or infinity.
 
     Raises:
         LabError: no GPU.
@@ -43,10 +43,10 @@ def product_errors(products: Mapping[str, Product], size: Size) -> dict[str, flo
 
 
 def accuracies(products: Mapping[str, Product], progress: Progress) -> Iterator[Accuracy]:
-    """Measure every product at every class of inputs and every length of K.
+    """Measure every product for every input distribution and K.
 
-    What is yielded has no fingerprint: only who loaded a kernel knows it. A product that refuses a
-    size with a LabError is left out there; ``progress`` is told why.
+    The results have no fingerprint, which the caller adds. A product that refuses a size with a
+    LabError is skipped there; ``progress`` is called with the reason.
 
     Raises:
         LabError: no GPU.
@@ -76,10 +76,7 @@ def accuracies(products: Mapping[str, Product], progress: Progress) -> Iterator[
 
 
 def inputs(library: Any, kind: str, m: int, n: int, k: int) -> tuple[Any, Any]:
-    """Return A (M×K) and B (K×N) in float32, of a class of ``INPUTS``.
-
-    ``library`` is CuPy or NumPy.
-    """
+    """Return A (M×K) and B (K×N) in float32 for one of ``INPUTS``; ``library``: CuPy or NumPy."""
     random = library.random.RandomState(_SEED)
 
     def uniform(rows: int, columns: int) -> Any:
@@ -102,7 +99,7 @@ def inputs(library: Any, kind: str, m: int, n: int, k: int) -> tuple[Any, Any]:
 
 
 def _cancelling(library: Any, a: Any, b: Any) -> tuple[Any, Any]:
-    """Return A twice side by side, and B over nearly its negative: of the sums little is left."""
+    """Return [A A], and B stacked on nearly −B, so that the sums nearly cancel."""
     return library.hstack([a, a]), library.vstack([b, -b * (1 - _HALF)])
 
 

@@ -1,14 +1,13 @@
-"""How fast is a kernel? GPU events, inputs rotated past the L2 cache, cuBLAS in the same run.
+"""Interleaved timing of kernels and cuBLAS with GPU events and inputs rotated past the L2 cache.
 
 One sample is the time between two GPU events around one launch per set of inputs, divided by the
-launches. There are enough sets to fill the L2 cache twice, so no launch finds its inputs in cache
-because the last one left them there. A kernel that only waits holds the GPU while the host queues
-the launches; so they follow each other without gaps, however slow the host is. Kernels and cuBLAS
-take turns, sample by sample: a clock that drifts drifts for all.
+launches. The sets fill the L2 cache twice, so no launch finds its inputs in cache. A waiting kernel
+blocks the GPU while the host queues the launches, so there are no gaps between them, even on a slow
+host. Kernels and cuBLAS alternate sample by sample, so clock drift affects all of them.
 
-A product of microseconds is shorter than the gap between two launches. Where a race is asked to, it
-captures the launches of a sample in a CUDA graph, which the GPU replays with hardly a gap: those of
-cuBLAS as those of the kernels.
+A product of microseconds is shorter than the gap between two launches. On request the launches of a
+sample, also those of cuBLAS, are captured in a CUDA graph, which the GPU replays almost without
+gaps.
 """
 
 import ctypes
@@ -32,7 +31,7 @@ from sgemm_lab.records.gpu_record import CUBLAS_MODES, Measurement
 CUBLAS_CALL = "cublasSgemm, CUBLAS_DEFAULT_MATH (FP32, no TF32)"
 
 _TF32_MATH = 3
-"""CUBLAS_TF32_TENSOR_OP_MATH (cuBLAS documentation, cublasMath_t), which CuPy does not name."""
+"""CUBLAS_TF32_TENSOR_OP_MATH (cuBLAS documentation, cublasMath_t), which CuPy does not define."""
 
 _FP32, _FP16 = 0, 2
 """CUDA_R_32F and CUDA_R_16F (CUDA's library_types.h)."""
@@ -40,35 +39,35 @@ _COMPUTE_FP32, _ANY_ALGORITHM = 68, -1
 """CUBLAS_COMPUTE_32F and CUBLAS_GEMM_DEFAULT (cublas_api.h)."""
 
 WORKSPACE_BYTES = 32 * 2**20
-"""What cuBLAS itself sets aside on Hopper (cuBLAS documentation, cublasSetWorkspace). In a graph it
-would ask the driver for it in every launch."""
+"""Default workspace of cuBLAS on Hopper (cuBLAS documentation, cublasSetWorkspace). In a graph
+cuBLAS would allocate it in every launch."""
 
 GRAPHED_FLOP = 2 * 2048**3
-"""Products of up to so many FLOP are measured as graphs where a race is for a record."""
+"""Records measure products of up to this many FLOP as CUDA graphs."""
 
 Product = Callable[[Any, Any, Any], None]
 """Computes c = a·b for float32 matrices on the GPU."""
 
 Progress = Callable[[str], None]
-"""Is told, in a few words, what is being measured."""
+"""Called with a line of text that describes the current measurement."""
 
 
 @dataclass(frozen=True)
 class Budget:
-    """How long to measure one kernel at one size."""
+    """Duration of a measurement of one kernel at one size."""
 
     seconds: float = 0.4
-    """Time to spend on samples."""
+    """Total time of the samples."""
     min_samples: int = 5
     max_samples: int = 40
     warm_up_seconds: float = 0.1
 
 
 def cublas(*, tf32: bool = False) -> Product:
-    """Return cuBLAS's FP32 product, or on request the one that may round its factors to TF32.
+    """Return cuBLAS's product in FP32, or with TF32 tensor cores allowed.
 
-    cuBLAS stores matrices by columns. Read that way, our row-major A, B, C are Aᵀ, Bᵀ, Cᵀ, and
-    Cᵀ = Bᵀ·Aᵀ: so B goes first.
+    cuBLAS is column-major and reads row-major A, B, C as Aᵀ, Bᵀ, Cᵀ. Since Cᵀ = Bᵀ·Aᵀ, B is the
+    first argument.
     """
     cupy = require_gpu()
     import numpy as np
@@ -98,28 +97,28 @@ def cublas(*, tf32: bool = False) -> Product:
 
 
 def cublas_fp16() -> Product:
-    """Return cuBLAS's product of factors rounded to FP16 beforehand, added up in FP32.
+    """Return cuBLAS's product of FP16 factors with FP32 accumulation.
 
-    The rounding is not timed: what is called is a product of FP16 matrices. They are kept for as
-    long as the next call has matrices of the same size. It cannot be part of a CUDA graph.
+    The first call converts the matrices, so the conversion is not timed. The converted matrices are
+    cached until a call with another size. A CUDA graph cannot capture this product.
     """
     cupy = require_gpu()
     import numpy as np
     from cupy_backends.cuda.libs import cublas as library
 
     one, zero = np.array(1, "float32"), np.array(0, "float32")
-    # A float32 matrix stays alive beside its rounded copy: so none other has its address.
-    kept: dict[int, tuple[Any, Any]] = {}
+    # The cache also holds the float32 matrix, so no other matrix gets its address.
+    cache: dict[int, tuple[Any, Any]] = {}
 
     def rounded(x: Any) -> Any:
-        if x.data.ptr not in kept:
-            kept[x.data.ptr] = x, x.astype("float16")
-        return kept[x.data.ptr][1].data.ptr
+        if x.data.ptr not in cache:
+            cache[x.data.ptr] = x, x.astype("float16")
+        return cache[x.data.ptr][1].data.ptr
 
     def multiply(a: Any, b: Any, c: Any) -> None:
         (m, k), n = a.shape, b.shape[1]
-        if any(held.shape not in ((m, k), (k, n)) for held, _ in kept.values()):
-            kept.clear()
+        if any(held.shape not in ((m, k), (k, n)) for held, _ in cache.values()):
+            cache.clear()
         handle = cupy.cuda.device.get_cublas_handle()
         library.setMathMode(handle, library.CUBLAS_DEFAULT_MATH)
         plain = library.CUBLAS_OP_N
@@ -133,9 +132,9 @@ def cublas_fp16() -> Product:
 
 
 def _sgemm_in_graph(version: int, given: tuple[int, ...], workspace: Any) -> None:
-    """Call cublasSgemm where a stream is captured, which CuPy itself refuses to do.
+    """Call cublasSgemm during a stream capture, which CuPy refuses.
 
-    Its handle works on the stream of the latest call outside of a graph: a race makes one first.
+    The handle uses the stream of the latest call outside of a capture, so one must precede.
 
     Raises:
         LabError: cuBLAS refuses the call.
@@ -151,7 +150,7 @@ def _sgemm_in_graph(version: int, given: tuple[int, ...], workspace: Any) -> Non
         pointer(b), count(ldb), pointer(a), count(lda), pointer(zero), pointer(c), count(ldc),
     )  # fmt: skip
     if status:
-        raise LabError(f"cuBLAS refused to be part of a CUDA graph (status {status}).")
+        raise LabError(f"cuBLAS cannot be captured in a CUDA graph (status {status}).")
 
 
 def cublas_library(version: int) -> Any:
@@ -162,12 +161,12 @@ def cublas_library(version: int) -> Any:
 
 
 def contenders(kernels: Iterable[Kernel]) -> dict[str, Product]:
-    """Return the loaded kernels by name, and cuBLAS.
+    """Load kernels and return them by name, with cuBLAS.
 
-    Where tensor cores multiply in one of the kernels, cuBLAS is there in TF32 and FP16 too.
+    If a kernel uses tensor cores, cuBLAS in TF32 and FP16 is included.
 
     Raises:
-        LabError: no GPU, or a kernel that cannot be loaded.
+        LabError: no GPU, or a kernel cannot be loaded.
     """
     kernels = list(kernels)
     products: dict[str, Product] = {kernel.name: LoadedKernel(kernel) for kernel in kernels}
@@ -179,31 +178,36 @@ def contenders(kernels: Iterable[Kernel]) -> dict[str, Product]:
 
 
 class TimingInterrupted(KeyboardInterrupt):
-    """Ctrl-C ended a race. ``measurements`` holds what was measured until then."""
+    """Ctrl-C ended a timing. ``measurements`` holds the results so far."""
 
     def __init__(self, measurements: list[Measurement]) -> None:
         super().__init__()
         self.measurements = measurements
 
 
-def race(
+def time_interleaved(
     products: dict[str, Product],
     size: Size,
     budget: Budget | None = None,
     progress: Progress = lambda _: None,
     graphs: bool = False,
 ) -> list[Measurement]:
-    """Measure all products at one size (M, N, K), taking turns.
+    """Measure all products at one size, interleaved.
 
-    With ``graphs`` the launches of a sample are replayed as a CUDA graph: a product must not wait
-    for the GPU then, nor allocate memory after its first call.
+    Args:
+        products: by name. One that refuses the size with a LabError is skipped.
+        size: M, N, K.
+        budget: duration per product.
+        progress: called with the reason for each skipped product.
+        graphs: replay the launches of a sample as a CUDA graph. Products must then neither wait for
+            the GPU nor allocate memory after their first call.
 
-    A measurement bears its product's name and no fingerprint: only who loaded a kernel knows it. A
-    product that refuses the size with a LabError is left out; ``progress`` is told why.
+    Returns:
+        Measurements without fingerprints, which the caller adds.
 
     Raises:
         LabError: the GPU's memory cannot hold the matrices.
-        TimingInterrupted: Ctrl-C; it carries what was measured.
+        TimingInterrupted: Ctrl-C; it holds the results so far.
     """
     cupy = require_gpu()
     budget = budget or Budget()
@@ -232,13 +236,13 @@ def race(
 
 
 def is_graphed(size: Size) -> bool:
-    """Say whether a product is so short that a record measures it as a CUDA graph."""
+    """Whether records measure a product of this size as a CUDA graph."""
     m, n, k = size
     return 2 * m * n * k <= GRAPHED_FLOP
 
 
 def input_set_count(matrix_bytes: int, l2_bytes: int) -> int:
-    """Return how many sets of matrices to rotate through, so that they fill L2 twice."""
+    """Return the number of sets of matrices that fill L2 twice, at most 512."""
     return min(max(1, math.ceil(2 * l2_bytes / matrix_bytes)), 512)
 
 
@@ -257,7 +261,7 @@ def _input_sets(cupy: Any, size: Size) -> list[tuple[Any, Any, Any]]:
 
 
 class _Lap:
-    """One product in a race, and its samples."""
+    """One product of an interleaved timing, with its samples."""
 
     def __init__(
         self,
@@ -277,7 +281,7 @@ class _Lap:
         self._start, self._stop = cupy.cuda.Event(), cupy.cuda.Event()
         self._spent = 0.0
         self.seconds: list[float] = []
-        # The first launch loads code and allocates workspace; the second shows the host's pace.
+        # The first launch loads code and allocates workspace; the second times the host.
         product(*inputs[0])
         stream.synchronize()
         begin = time.perf_counter()
@@ -293,24 +297,24 @@ class _Lap:
 
     @property
     def launches(self) -> int:
-        """Launches in one sample: one per set of inputs."""
+        """Launches per sample: one per set of inputs."""
         return len(self._inputs)
 
     @property
     def done(self) -> bool:
-        """Whether there are samples enough."""
+        """Whether there are enough samples."""
         samples, budget = len(self.seconds), self._budget
         enough = samples >= budget.min_samples and self._spent >= budget.seconds
         return enough or samples >= budget.max_samples
 
     def sample(self) -> None:
-        """Take one more sample."""
+        """Take a sample."""
         elapsed = self._run_once()
         self._spent += elapsed
         self.seconds.append(elapsed / self.launches)
 
     def _run_once(self) -> float:
-        """Return the seconds that one launch per set of inputs took on the GPU."""
+        """Return the GPU's seconds for one launch per set of inputs."""
         self._hold((1,), (1,), (self._cupy.int64(self._hold_ns),))
         self._start.record(self._stream)
         if self._graph is None:
@@ -354,7 +358,7 @@ def _results(laps: dict[str, _Lap], size: Size) -> list[Measurement]:
 
 @dataclass
 class CardReadings:
-    """What the card said of itself while it worked: SM clock, power, temperature."""
+    """SM clocks, power and temperature of the card under load."""
 
     clock_mhz: list[float] = field(default_factory=list)
     power_w: list[float] = field(default_factory=list)
@@ -362,9 +366,9 @@ class CardReadings:
 
 
 class WatchCard(AbstractContextManager[CardReadings]):
-    """Read clock, power and temperature with nvidia-smi while a block of code runs.
+    """Context manager that reads clock, power and temperature with nvidia-smi.
 
-    Readings with the GPU idle are left out. Where nvidia-smi is missing, there are no readings.
+    Readings of an idle GPU are dropped. Without nvidia-smi there are no readings.
     """
 
     _QUERY = "utilization.gpu,clocks.sm,power.draw,temperature.gpu"
@@ -393,7 +397,7 @@ class WatchCard(AbstractContextManager[CardReadings]):
             self.take(line)
 
     def take(self, line: str) -> None:
-        """Add one line of nvidia-smi's answer; a value it does not know is left out."""
+        """Add one line of nvidia-smi's output; values that are not numbers are dropped."""
         values = []
         for text in line.split(","):
             try:

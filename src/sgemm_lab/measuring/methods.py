@@ -1,7 +1,7 @@
-"""What moves a number: one product measured in the book's way, and in ways that the book avoids.
+"""Effects of the measuring method: one product measured as in the book, and with common mistakes.
 
-The product is cuBLAS's, C = A·B in FP32, M = N = K. Every way is a change of one thing; the ways of
-a size take turns in one race, so nothing else differs between them.
+The product is cuBLAS's, C = A·B in FP32, M = N = K. Each method changes one thing. The methods of a
+size are interleaved, so nothing else differs.
 """
 
 import itertools
@@ -18,22 +18,22 @@ from sgemm_lab.measuring.interleaved import (
     WatchCard,
     cublas,
     input_set_count,
-    race,
+    time_interleaved,
 )
 from sgemm_lab.records.gpu_record import Reading
 
-WAYS = {
+METHODS = {
     "book": "as the book measures",
     "cached": "the same matrices again and again",
     "waiting": "the host waits after each launch",
     "zeros": "A and B hold zeros",
     "tf32": "TF32 allowed",
 }
-"""The ways of measuring, and what each changes."""
+"""The methods by name."""
 
 SIZES = (512, 1024, 4096)
 LAUNCHED = "double_buffer"
-"""The kernel whose first launches are timed one by one."""
+"""The kernel whose first launches are timed individually."""
 LAUNCH_SIZE = 1024
 BOUND_SIZE = 1024
 POWER_SIZE = 4096
@@ -48,11 +48,10 @@ Matrices = tuple[Any, Any, Any]
 def effects(progress: Progress = lambda _: None) -> Iterator[Reading]:
     """Measure every effect on this machine's GPU.
 
-    A reading is called ``effect.`` and a way of ``WAYS`` (GFLOP/s, one per size), ``launches``
-    (GFLOP/s of the first launches, each timed alone, in order), ``watts.`` or ``clock.`` with
-    ``random`` or ``zeros`` (what nvidia-smi reads meanwhile; none where it is missing), or
-    ``bound.`` with ``book`` or ``tf32`` (the largest error over K·u·|A|·|B|). Its parameter is the
-    size.
+    Names of the readings are ``effect.`` with one of ``METHODS`` (GFLOP/s per size), ``launches``
+    (GFLOP/s of the first launches, timed individually), ``watts.`` or ``clock.`` with ``random`` or
+    ``zeros`` (from nvidia-smi; none without it), or ``bound.`` with ``book`` or ``tf32`` (the
+    largest error over K·u·|A|·|B|). The parameter is the size.
 
     Raises:
         LabError: no GPU, no compiler, or too little memory on the GPU.
@@ -60,7 +59,7 @@ def effects(progress: Progress = lambda _: None) -> Iterator[Reading]:
     cupy = require_gpu()
     for size in SIZES:
         progress(f"ways of measuring at {size}³")
-        for measured in race(_ways(cupy, size), (size, size, size)):
+        for measured in time_interleaved(_methods(cupy, size), (size, size, size)):
             gflops = tuple(measured.flop / s / 1e9 for s in measured.seconds)
             yield Reading(f"effect.{measured.kernel}", size, "GFLOP/s", gflops)
     progress("the first launches of a kernel")
@@ -69,8 +68,8 @@ def effects(progress: Progress = lambda _: None) -> Iterator[Reading]:
         progress(f"power with matrices of {inputs}")
         yield from _power(cupy, inputs, matrix)
     progress("errors of FP32 and of TF32")
-    for way in ("book", "tf32"):
-        yield _bound(cupy, way)
+    for method in ("book", "tf32"):
+        yield _bound(cupy, method)
 
 
 def _random(cupy: Any, size: int) -> Any:
@@ -82,8 +81,8 @@ def _zeros(cupy: Any, size: int) -> Any:
     return cupy.zeros((size, size), dtype="float32")
 
 
-def _ways(cupy: Any, size: int) -> dict[str, Product]:
-    """Return the product in each way. Some put matrices of their own in place of the race's."""
+def _methods(cupy: Any, size: int) -> dict[str, Product]:
+    """Return the product of each method. Some replace the matrices that they are given."""
     multiply = cublas()
     matrices = (_random(cupy, size), _random(cupy, size), _zeros(cupy, size))
     l2_bytes = int(cupy.cuda.Device().attributes["L2CacheSize"])
@@ -101,11 +100,11 @@ def _ways(cupy: Any, size: int) -> dict[str, Product]:
         multiply(*next(rotated), c)
 
     found: tuple[Product, ...] = (multiply, cached, waiting, zeros, cublas(tf32=True))
-    return dict(zip(WAYS, found, strict=True))
+    return dict(zip(METHODS, found, strict=True))
 
 
 def _first_launches(cupy: Any) -> Reading:
-    """Time the first launches of a kernel, each alone, as a first try at measuring does."""
+    """Time the first launches of a kernel individually, as a naive benchmark does."""
     size = LAUNCH_SIZE
     kernel = LoadedKernel(load_kernel(LAUNCHED))
     a, b, c = _random(cupy, size), _random(cupy, size), _zeros(cupy, size)
@@ -125,18 +124,20 @@ def _power(cupy: Any, inputs: str, matrix: Callable[[Any, int], Any]) -> Iterato
     size, multiply = POWER_SIZE, cublas()
     a, b = matrix(cupy, size), matrix(cupy, size)
     with WatchCard() as card:
-        race({inputs: lambda _a, _b, c: multiply(a, b, c)}, (size, size, size), _POWER_BUDGET)
+        time_interleaved(
+            {inputs: lambda _a, _b, c: multiply(a, b, c)}, (size, size, size), _POWER_BUDGET
+        )
     if card.power_w:
         yield Reading(f"effect.watts.{inputs}", size, "W", tuple(card.power_w))
     if card.clock_mhz:
         yield Reading(f"effect.clock.{inputs}", size, "MHz", tuple(card.clock_mhz))
 
 
-def _bound(cupy: Any, way: str) -> Reading:
+def _bound(cupy: Any, method: str) -> Reading:
     size = BOUND_SIZE
     generator = cupy.random.default_rng(seed=_SEED)
     a, b = (generator.random((size, size), dtype="float32") - cupy.float32(0.5) for _ in range(2))
     c = _zeros(cupy, size)
-    cublas(tf32=way == "tf32")(a, b, c)
+    cublas(tf32=method == "tf32")(a, b, c)
     share = float(rounding_shares(a, b, c).max())
-    return Reading(f"effect.bound.{way}", size, "of the bound", (share,))
+    return Reading(f"effect.bound.{method}", size, "of the bound", (share,))

@@ -1,4 +1,4 @@
-"""The card of a GPU: latency, bandwidth and arithmetic rate, measured by small kernels.
+"""Microbenchmarks of a GPU: latency, bandwidth and arithmetic rate.
 
 The kernels are in ``micro/*.cu``. Latencies are in clock cycles of an SM, bandwidths in GB/s
 (10⁹ B/s), rates in GFLOP/s.
@@ -14,7 +14,7 @@ from sgemm_lab.records.gpu_record import Reading
 KB, MB = 1024, 1024**2
 
 LATENCY_FOOTPRINTS = tuple(2**power for power in range(14, 31))
-"""Bytes that the pointer chase walks over: from 16 KB (fits any L1) to 1 GB (fits no L2)."""
+"""Footprints of the pointer chase in bytes: from 16 KB (fits any L1) to 1 GB (fits no L2)."""
 
 READ_FOOTPRINTS = tuple(2**power * MB for power in range(2, 11))
 STRIDES = (1, 2, 4, 8, 16, 32)
@@ -28,9 +28,9 @@ _LINE = 128
 
 
 def microbenchmarks(progress: Callable[[str], None] = lambda _: None) -> Iterator[Reading]:
-    """Measure the GPU's card, benchmark by benchmark.
+    """Run the microbenchmarks.
 
-    A footprint that the GPU's memory cannot hold is left out; ``progress`` is told.
+    A footprint that the GPU's memory cannot hold is skipped; ``progress`` is called with a message.
 
     Raises:
         LabError: no GPU, or no compiler.
@@ -83,7 +83,7 @@ class _Bench:
         end = self.cupy.zeros(1, dtype="uint64")
         function = load_micro("latency", "chase_global")
         cycles = self.cupy.zeros(1, dtype="int64")
-        # Once around, if that takes a moment only; past the caches there is nothing to warm.
+        # One pass to warm the caches; large footprints need none.
         warm_up, steps = min(nodes, 1_000_000), 4096
         samples = []
         for _ in range(3):
@@ -162,7 +162,7 @@ class _Bench:
         return self._bandwidth("bandwidth.strided", stride, 4 * count, seconds)
 
     def read_wide(self, width: int, loads: int) -> Reading:
-        """Read 1 GB; a thread has 1 or 4 loads of ``width`` bytes on their way at a time."""
+        """Read 1 GB; a thread has 1 or 4 loads of ``width`` bytes in flight."""
         function = load_micro("bandwidth", f"read_{width}" + ("_by_four" if loads == 4 else ""))
         footprint = 1024 * MB
         data = self.cupy.zeros(footprint // 4, dtype="float32")
@@ -176,7 +176,7 @@ class _Bench:
         return Reading(benchmark, parameter, "GB/s", tuple(moved / s / 1e9 for s in seconds))
 
     def _time(self, launch: Callable[[], None]) -> list[float]:
-        """Return the seconds of 7 launches, after 2 that warm up."""
+        """Return the seconds of 7 launches, after 2 warm-up launches."""
         start, stop = self.cupy.cuda.Event(), self.cupy.cuda.Event()
         seconds = []
         for _ in range(9):
@@ -191,7 +191,7 @@ class _Bench:
 def random_ring(nodes: int, node_elements: int) -> Any:
     """Return one ring through all nodes in random order, as a flat NumPy array of uint64.
 
-    Element ``i * node_elements`` holds the byte offset of the node that follows node i.
+    Element ``i * node_elements`` holds the byte offset of the successor of node i.
     """
     import numpy as np
 

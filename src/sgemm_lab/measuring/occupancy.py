@@ -1,9 +1,9 @@
-"""Ask the driver how many blocks fit: ``python -m sgemm_lab.measuring.occupancy FILE.json``.
+"""Record the driver's occupancies: ``python -m sgemm_lab.measuring.occupancy FILE.json``.
 
-Needs a GPU with NumPy and CuPy, and takes less than a minute. The file holds rows of threads per
-block, registers per thread, static and dynamic bytes of shared memory per block, the share of
-shared memory that the kernel asks for in percent (-1: it says nothing), and the blocks per SM that
-``cuOccupancyMaxActiveBlocksPerMultiprocessor`` answered (0: the launch cannot run).
+It needs a GPU with NumPy and CuPy, and takes less than a minute. A row of the file has threads per
+block, registers per thread, static and dynamic bytes of shared memory per block, the preferred
+shared memory carveout in percent (-1: default), and the blocks per SM from
+``cuOccupancyMaxActiveBlocksPerMultiprocessor`` (0: the launch cannot run).
 """
 
 import json
@@ -27,19 +27,19 @@ THREADS = (
     512, 513, 640, 768, 896, 1024,
 )  # fmt: skip
 LIVE_VALUES = tuple(sorted({8 * k + i for k in range(31) for i in (1, 2, 3)} | {247, 248, 255}))
-"""Floats that a kernel keeps at once: its registers follow, around each multiple of 8."""
+"""Live floats of a kernel, which give register counts around each multiple of 8."""
 CAPS = (25, 31, 33, 39, 41, 63, 65, 95, 97, 127, 129, 169, 171, 253)
-"""Registers that a kernel is held to: odd numbers, which the compiler seldom chooses itself."""
+"""Register limits: odd numbers, which the compiler rarely chooses."""
 STATIC_FLOATS = (1, 25, 255, 256, 1000, 4096, 8191, 12288)
 
 Row = tuple[int, int, int, int, int, int]
 
 
 class Probe:
-    """A loaded kernel whose occupancy can be asked for."""
+    """A loaded kernel for occupancy queries."""
 
     def __init__(self, function: Any, most_shared: int) -> None:
-        """Let the kernel have as much shared memory as a block may, in bytes."""
+        """Allow the kernel ``most_shared`` bytes of shared memory per block."""
         self._function = function
         self.registers = int(function.num_regs)
         self.static = int(function.shared_size_bytes)
@@ -56,17 +56,17 @@ class Probe:
 
 
 def source(live: int, static_floats: int, cap: int) -> str:
-    """Return a kernel that keeps so many floats in registers and so many in shared memory.
+    """Return a kernel with given numbers of floats in registers and in shared memory.
 
-    ``cap`` is the most registers that it may take; 0 leaves the choice to the compiler.
+    ``cap`` limits its registers; 0: no limit.
     """
-    held_to = f"__maxnreg__({cap}) " if cap else ""
+    limit = f"__maxnreg__({cap}) " if cap else ""
     shared = f"""
     __shared__ float held[{static_floats}];
     held[threadIdx.x % {static_floats}] = data[threadIdx.x];
     __syncthreads();
     data[threadIdx.x] = held[rounds % {static_floats}];"""
-    return f"""extern "C" __global__ void {held_to}hold(float* data, int rounds)
+    return f"""extern "C" __global__ void {limit}hold(float* data, int rounds)
 {{
     float live[{live}];
     #pragma unroll
@@ -83,14 +83,14 @@ def source(live: int, static_floats: int, cap: int) -> str:
 
 
 def dynamic_sizes(per_sm: int, most: int, static: int) -> list[int]:
-    """Return bytes at which one block more or less fits, those beside them, and round ones."""
+    """Return sizes at and around the steps in the number of blocks, and multiples of 8 KB."""
     borders = (per_sm // blocks // 128 * 128 - 1024 - static for blocks in range(1, 33))
     near = {border + step for border in borders for step in (-1, 0, 1)}
     return sorted(size for size in near | set(range(0, most, 8192)) if 0 <= size <= most + 1)
 
 
 def rows() -> Iterator[Row]:
-    """Ask about every case.
+    """Query every case.
 
     Raises:
         LabError: no GPU, or no compiler.
@@ -122,7 +122,7 @@ def rows() -> Iterator[Row]:
 
 
 def book_kernels() -> Iterator[tuple[str, Row]]:
-    """Ask about every kernel and variant of the book as it is launched at 4096×4096 and K = 64."""
+    """Query every kernel and variant of the book as launched at 4096×4096 and K = 64."""
     most = current_device().shared_per_block
     for kernel in load_kernels(variants=True):
         shape = kernel.launch_shape(4096, 4096, 64)
@@ -131,7 +131,7 @@ def book_kernels() -> Iterator[tuple[str, Row]]:
 
 
 def record(path: Path) -> int:
-    """Ask about all cases, write the file whole, and return how many there are."""
+    """Query all cases, write the file, and return the number of cases."""
     device = current_device()
     cases, kernels = list(dict.fromkeys(rows())), list(book_kernels())
     head = {
@@ -147,7 +147,7 @@ def record(path: Path) -> int:
 
 
 def _lines(entries: Iterable[Any]) -> str:
-    """Return a JSON list with an entry per line."""
+    """Return a JSON list with one entry per line."""
     return "[\n" + ",\n".join(json.dumps(entry, separators=(",", ":")) for entry in entries) + "]"
 
 

@@ -1,8 +1,8 @@
-"""Take a record: run the race and the microbenchmarks on this machine's GPU, and keep them.
+"""Take a record: run timings and microbenchmarks on this machine's GPU, and write them.
 
-A run that was measured is never lost. Where it will be written is tried before anything is
-measured; what stops the measuring leaves what was measured until then; and where the file cannot
-be written after all, the run is kept in another place, which the message names.
+No measurement is lost. The file is checked before the first measurement; an interruption keeps the
+results so far; and if the file cannot be written in the end, the run goes to another place, which
+the message names.
 """
 
 import math
@@ -33,7 +33,7 @@ from sgemm_lab.measuring.interleaved import (
     WatchCard,
     contenders,
     is_graphed,
-    race,
+    time_interleaved,
 )
 from sgemm_lab.measuring.methods import effects as measure_effects
 from sgemm_lab.measuring.microbench import microbenchmarks
@@ -66,27 +66,28 @@ RAGGED_SIZES: tuple[Size, ...] = (
     (129, 129, 65537),
     (1, 4096, 4096),
 )
-"""Multiples of 4 but of no tile, odd, one off a power of two, tall, flat, deep, one row."""
+"""Multiples of 4 but of no tile, odd, near a power of two, tall, flat, deep, one row."""
 
 
 COUNTER_SIZES: tuple[Size, ...] = ((256, 256, 256), (255, 257, 254), (4096, 4096, 4096))
-"""A size that fits every tile and one that fits none, small enough to simulate; and a large one."""
+"""A size that all tiles divide, one that none divides, both small enough to simulate; a large
+one."""
 
 
 _ROOM = 2**20
-"""Bytes that a run may take in a file: several times what the longest takes."""
+"""Disk space for a run in bytes, with a large margin."""
 
 Progress = Callable[[str], None]
 
 
 class Dispatcher(Protocol):
-    """A product that takes one of several kernels, by the size."""
+    """A product that chooses a kernel by size."""
 
     def __call__(self, a: Any, b: Any, c: Any) -> None:
-        """Compute c = a·b for float32 matrices on the GPU, row-major."""
+        """Compute c = a·b for row-major float32 matrices on the GPU."""
 
     def kernel_for(self, size: Size) -> Kernel:
-        """Return the kernel that it takes for M, N, K."""
+        """Return the kernel for M, N, K."""
 
 
 def take_record(
@@ -98,25 +99,32 @@ def take_record(
     budget: Budget | None = None,
     matmul: Dispatcher | None = None,
     time_limit: float = math.inf,
-    go_on: bool = False,
+    resume: bool = False,
     progress: Progress = lambda _: None,
 ) -> tuple[Path, Run]:
     """Measure kernels and cuBLAS at all sizes, add the run to the GPU's file, return both.
 
-    ``matmul`` is measured beside the kernels; its measurements say which kernel it took. With
-    ``go_on`` the sizes are left out that a run of the last day measured before it was stopped.
+    Args:
+        kernels: to measure.
+        folder: of records.
+        sizes: M, N, K of each product.
+        micro: whether to run the microbenchmarks.
+        budget: duration per kernel and size.
+        matmul: a dispatcher to measure as well.
+        time_limit: of the timings, in seconds.
+        resume: skip the sizes of an interrupted run of the last day.
+        progress: called with a line of text.
 
     Raises:
-        LabError: as ``measure_run`` does; the file cannot be added to, which is found out before
-            anything is measured; or it could not be written in the end, and the message says where
-            the run is kept instead.
+        LabError: as ``measure_run``; the file is not writable, which is checked first; or it could
+            not be written in the end, and the message says where the run is instead.
     """
     device = current_device()
-    runs = _look_first(folder, device)
+    runs = _check_file(folder, device)
     sizes = list(sizes)
-    if go_on:
+    if resume:
         others = [CUBLAS, *([MATMUL] if matmul is not None else [])]
-        sizes = _left(sizes, measured_before(runs, new_run(), kernels, others), progress)
+        sizes = _remaining(sizes, measured_before(runs, new_run(), kernels, others), progress)
     run = measure_run(
         kernels,
         sizes=sizes,
@@ -130,19 +138,19 @@ def take_record(
     return keep_run(folder, device, run), run
 
 
-def _left(sizes: list[Size], done: set[Size], progress: Progress) -> list[Size]:
-    left = [size for size in sizes if size not in done] or sizes
-    if len(left) < len(sizes):
+def _remaining(sizes: list[Size], done: set[Size], progress: Progress) -> list[Size]:
+    remaining = [size for size in sizes if size not in done] or sizes
+    if len(remaining) < len(sizes):
         progress(
-            f"{len(sizes) - len(left)} of {len(sizes)} sizes stand in the file already, of a run "
-            "that was stopped: going on with the others. --anew measures all."
+            f"{len(sizes) - len(remaining)} of {len(sizes)} sizes are in the file already, from an "
+            "interrupted run. Measuring the others; --anew measures all."
         )
-    return left
+    return remaining
 
 
 @dataclass
 class _Taken:
-    """What was measured so far, and whether all of it was."""
+    """The results so far."""
 
     measurements: list[Measurement] = field(default_factory=list)
     readings: list[Reading] = field(default_factory=list)
@@ -156,10 +164,10 @@ class _Taken:
 
 @contextmanager
 def _keeping(taken: _Taken, progress: Progress) -> Iterator[None]:
-    """Let whatever ends the measuring, Ctrl-C or an error, leave what was taken until then.
+    """Keep the results so far if Ctrl-C or an error ends the measurements.
 
     Raises:
-        LabError: nothing was taken; the sentence says why.
+        LabError: there are no results; the message has the reason.
     """
     try:
         yield
@@ -189,18 +197,17 @@ def measure_run(
     time_limit: float = math.inf,
     progress: Progress = lambda _: None,
 ) -> Run:
-    """Measure kernels and cuBLAS at all sizes; on request the GPU's card, and what moves a number.
+    """Measure kernels and cuBLAS; on request run the microbenchmarks and ``methods.effects``.
 
-    Small products are measured as CUDA graphs (``race.is_graphed``), kernels and cuBLAS alike.
-    What the races would take longer for than ``time_limit`` seconds in all is left out, and so is
-    a size that the GPU's memory has no room for; ``progress`` is told.
+    Small products are measured as CUDA graphs (``interleaved.is_graphed``). Products that would
+    exceed the total ``time_limit`` in seconds, and sizes that do not fit into the GPU's memory, are
+    skipped; ``progress`` is called with the reason.
 
-    A kernel that is not the book's is first tried out in a process of its own, where a time limit
-    ends a loop that never would. Ctrl-C or an error ends the run early. What was measured until
-    then is kept, marked as not complete.
+    A reader's kernel first runs in a separate process with a time limit, because it may not
+    terminate. Ctrl-C or an error ends the run; the results so far are returned as incomplete.
 
     Raises:
-        LabError: no GPU, a kernel that cannot be loaded or does not end, or nothing was measured.
+        LabError: no GPU, a kernel cannot be loaded or does not terminate, or there are no results.
     """
     sizes = list(sizes)
     base = new_run()
@@ -216,18 +223,18 @@ def measure_run(
         for number, size in enumerate(sizes, 1):
             progress(f"size {number} of {len(sizes)}: M, N, K = {', '.join(map(str, size))}")
             graphs = is_graphed(size)
-            racing = {
+            chosen = {
                 name: product
                 for name, product in products.items()
                 if not (graphs and name == CUBLAS_MODES["fp16"])
             }
-            racing = _measurable(racing, size, pace, began + time_limit, progress)
-            if not racing:
+            chosen = _measurable(chosen, size, pace, began + time_limit, progress)
+            if not chosen:
                 continue
             try:
-                found = race(racing, size, budget, progress, graphs)
-                pace.learn(found)
-                errors = product_errors({one.kernel: racing[one.kernel] for one in found}, size)
+                found = time_interleaved(chosen, size, budget, progress, graphs)
+                pace.update(found)
+                errors = product_errors({one.kernel: chosen[one.kernel] for one in found}, size)
                 taken.measurements += [replace(one, error=errors[one.kernel]) for one in found]
             except TimingInterrupted as stop:
                 taken.measurements += stop.measurements
@@ -240,17 +247,19 @@ def measure_run(
             taken.readings.append(reading)
     prints = {kernel.name: kernel.fingerprint for kernel in kernels}
 
-    def told(found: Measurement) -> Measurement:
+    def completed(found: Measurement) -> Measurement:
         seconds = _five_digits(found.seconds)
         if matmul is not None and found.kernel == MATMUL:
-            took = matmul.kernel_for(found.size)
-            return replace(found, fingerprint=took.fingerprint, seconds=seconds, picked=took.name)
+            kernel = matmul.kernel_for(found.size)
+            return replace(
+                found, fingerprint=kernel.fingerprint, seconds=seconds, picked=kernel.name
+            )
         return replace(found, fingerprint=prints.get(found.kernel, ""), seconds=seconds)
 
     return replace(
         base,
         complete=taken.complete,
-        measurements=tuple(told(found) for found in taken.measurements),
+        measurements=tuple(completed(found) for found in taken.measurements),
         readings=tuple(replace(r, samples=_five_digits(r.samples)) for r in taken.readings),
         clock_mhz=Spread.of(card.clock_mhz),
         power_w=Spread.of(card.power_w),
@@ -259,24 +268,24 @@ def measure_run(
 
 
 def _measurable(
-    racing: dict[str, Any], size: Size, pace: Pace, end: float, progress: Progress
+    products: dict[str, Any], size: Size, pace: Pace, end: float, progress: Progress
 ) -> dict[str, Any]:
-    """Return the products that this GPU has memory and time for at a size; say what is left out."""
+    """Return the products that fit into memory and time; report the skipped ones."""
     free = _free_bytes()
     if not has_room(size, free):
-        progress(f"left out: the GPU has {bytes_text(free)} of memory free, too few for this size")
+        progress(f"skipped: {bytes_text(free)} of free GPU memory are too little for this size")
         return {}
-    kept = pace.in_time(list(racing), size, end - time.monotonic())
-    late = [name for name in racing if name not in kept]
+    chosen = pace.in_time(list(products), size, end - time.monotonic())
+    late = [name for name in products if name not in chosen]
     if late:
         minutes = sum(pace.predicted(name, size) for name in late) / 60
-        who = ", ".join(late) if kept else "this size"
-        progress(f"left out: {who} would take {minutes:.0f} minutes; --time-limit gives more time")
-    return {name: racing[name] for name in kept}
+        skipped = ", ".join(late) if chosen else "this size"
+        progress(f"skipped: {skipped} would take {minutes:.0f} minutes; raise --time-limit")
+    return {name: products[name] for name in chosen}
 
 
 def _free_bytes() -> int:
-    """Return how much of the GPU's memory nothing uses, what CuPy keeps for later included."""
+    """Return the free memory of the GPU in bytes, after freeing CuPy's cached blocks."""
     cupy = require_gpu()
     cupy.get_default_memory_pool().free_all_blocks()
     return int(cupy.cuda.runtime.memGetInfo()[0])
@@ -288,15 +297,15 @@ def record_counters(
     sizes: Iterable[Size] = COUNTER_SIZES,
     progress: Progress = lambda _: None,
 ) -> tuple[Path, Run]:
-    """Take the GPU's own counters of each kernel, add them to the GPU's file, return both.
+    """Read the hardware counters of each kernel, add them to the GPU's file, return file and run.
 
-    Kernels that refuse a size are left out at that size.
+    Kernels are skipped at sizes that they refuse.
 
     Raises:
-        LabError: no GPU, no counters to be had, or as ``take_record`` where files are concerned.
+        LabError: no GPU, no access to counters, or a file error as in ``take_record``.
     """
     device = current_device()
-    _look_first(folder, device)
+    _check_file(folder, device)
     base, taken = new_run(), _Taken()
     with WatchCard() as card, _keeping(taken, progress):
         for size in sizes:
@@ -321,19 +330,19 @@ def record_errors(
     progress: Progress = lambda _: None,
     others: Mapping[str, tuple[Product, str]] | None = None,
 ) -> tuple[Path, Run]:
-    """Measure how far off kernels and cuBLAS are on every class of inputs; return file and run.
+    """Measure errors of kernels and cuBLAS for all input distributions; return file and run.
 
     Args:
-        kernels: what multiplies.
+        kernels: to measure.
         folder: of records.
-        progress: is told what is done.
-        others: further products by name, each with the fingerprint of what it is made of.
+        progress: called with a line of text.
+        others: further products by name, each with the fingerprint of its source.
 
     Raises:
         LabError: as ``take_record`` does.
     """
     device = current_device()
-    _look_first(folder, device)
+    _check_file(folder, device)
     base, taken = new_run(), _Taken()
     others = others or {}
     prints = {kernel.name: kernel.fingerprint for kernel in kernels}
@@ -349,11 +358,11 @@ def record_errors(
 def keep_run(folder: Path, device: Device, run: Run) -> Path:
     """Add a run to the GPU's file, and return the file's path.
 
-    Where that fails, the run is written to a file of its own, in the current folder or else in the
-    one for temporary files.
+    If that fails, write the run to a separate file in the current folder or else in the folder for
+    temporary files.
 
     Raises:
-        LabError: the run is not in the GPU's file; the message says why, and where it is.
+        LabError: the run is not in the GPU's file; the message has the reason and the other file.
     """
     try:
         return add_run(folder, device, run)
@@ -368,26 +377,23 @@ def keep_run(folder: Path, device: Device, run: Run) -> Path:
             except LabError:
                 continue
             raise LabError(
-                f"{reason} The run is not lost: it is kept in {place / name}. "
-                f"When that is mended: sgemm-lab add {place / name}"
+                f"{reason} The run is not lost: it is in {place / name}. "
+                f"Fix the error, then run: sgemm-lab add {place / name}"
             )
     raise LabError(
-        f"{reason} Nor could the run be kept in the current folder or in a temporary one."
+        f"{reason} The run could not be written to the current or the temporary folder either."
     )
 
 
-def _look_first(folder: Path, device: Device) -> tuple[Run, ...]:
-    """Return the runs of the GPU's file, once it is sure that it can be added to.
-
-    Minutes of measuring depend on that, so it is found out before.
-    """
+def _check_file(folder: Path, device: Device) -> tuple[Run, ...]:
+    """Check that the GPU's file is writable, before minutes of measurements; return its runs."""
     path = RECORDS.path(folder, device.name)
     check_writable(folder, _ROOM + (path.stat().st_size if path.is_file() else 0))
     return runs_in_file(path, device)
 
 
 def current_device() -> Device:
-    """Describe the GPU in this machine.
+    """Return the description of the current GPU.
 
     Raises:
         LabError: no GPU.
@@ -412,9 +418,9 @@ def current_device() -> Device:
 
 
 def new_run() -> Run:
-    """Return a run of nothing yet: its date, and the versions of what it runs with.
+    """Return a run without measurements, with its date and software versions.
 
-    It is made before anything is measured: a GPU that fails on the way answers no questions.
+    Call it before the measurements, because a GPU that has failed cannot be queried.
 
     Raises:
         LabError: no GPU.
@@ -451,5 +457,5 @@ def driver_version() -> str:
 
 
 def _version(number: int) -> str:
-    """Return 13000 as "13.0", the way CUDA counts its versions."""
+    """Convert a CUDA version number: 13000 to "13.0"."""
     return f"{number // 1000}.{number % 1000 // 10}"

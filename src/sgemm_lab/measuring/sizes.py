@@ -1,7 +1,6 @@
-"""Which sizes a record takes on this GPU: what fits its memory and the time, and is not yet there.
+"""Select the sizes of a record that fit the GPU's memory and the time limit.
 
-How long a size takes is predicted from the sizes before it. A GPU that is a hundred times slower
-than another so measures fewer sizes in the same minutes, and says which it left out.
+The time of a size is predicted from earlier sizes, so a slow GPU measures fewer sizes.
 """
 
 from collections.abc import Collection, Iterable, Sequence
@@ -14,35 +13,35 @@ from sgemm_lab.measuring.interleaved import Budget
 from sgemm_lab.records.gpu_record import CUBLAS_MODES, Measurement, Run, RunEnvironment
 
 TIME_LIMIT = 480.0
-"""Seconds that the races of a record may take if nothing else is said; its microbenchmarks take
-about a minute more."""
+"""Default time limit of the timings of a record in seconds. Its microbenchmarks take another
+minute."""
 
 _ROOM = 0.8
-"""The part of the free memory that matrices may take; the rest is for workspace."""
-_GOES_ON = timedelta(days=1)
-"""How old a stopped run may be that is gone on with."""
+"""Share of the free memory for matrices; the rest is for workspace."""
+_RESUME_AGE = timedelta(days=1)
+"""Maximum age of an interrupted run that is resumed."""
 _LAUNCHES_BEFORE = 2
-"""Launches of a product before it is timed."""
+"""Launches of a product before its timing."""
 
 
 @dataclass
 class Pace:
-    """How fast products are, and how long they will take at the next size."""
+    """Speeds of products, for predicting their times at further sizes."""
 
     budget: Budget
     seconds_per_flop: dict[str, float] = field(default_factory=dict)
-    """Of each product at the last size that it was measured at."""
+    """By product, at its latest size."""
 
-    def learn(self, measurements: Iterable[Measurement]) -> None:
-        """Take note of what a race measured."""
+    def update(self, measurements: Iterable[Measurement]) -> None:
+        """Update the speeds from measurements."""
         for found in measurements:
             self.seconds_per_flop[found.kernel] = 1e-9 / found.gflops
 
     def predicted(self, name: str, size: Size) -> float:
-        """Return the seconds that a product will take at a size; 0 where nothing is known yet.
+        """Return the predicted seconds of measuring a product at a size; 0 without measurements.
 
-        One that was not measured before counts as slow as the slowest. Larger products mostly run
-        at a higher rate, so the time is predicted too long rather than too short.
+        A product without measurements gets the speed of the slowest. Larger products mostly run at
+        a higher rate, so the prediction tends to be too long.
         """
         m, n, k = size
         slowest = max(self.seconds_per_flop.values(), default=0.0)
@@ -56,22 +55,22 @@ class Pace:
     def in_time(self, names: Sequence[str], size: Size, left: float) -> list[str]:
         """Return the products that can be measured at a size in ``left`` seconds.
 
-        The slowest are left out until the rest fits. cuBLAS stays; without any other product there
-        is nothing to compare it with, and the list is empty.
+        The slowest are dropped until the rest fits. cuBLAS is never dropped; without another
+        product the list is empty.
         """
         cost = {name: self.predicted(name, size) for name in names}
         library = set(CUBLAS_MODES.values())
-        kept = list(names)
+        chosen = list(names)
         for name in sorted(set(names) - library, key=lambda one: -cost[one]):
-            if sum(cost[one] for one in kept) <= left:
+            if sum(cost[one] for one in chosen) <= left:
                 break
-            kept.remove(name)
-        fits = sum(cost[one] for one in kept) <= left
-        return kept if fits and set(kept) - library else []
+            chosen.remove(name)
+        fits = sum(cost[one] for one in chosen) <= left
+        return chosen if fits and set(chosen) - library else []
 
 
 def has_room(size: Size, free_bytes: int) -> bool:
-    """Say whether the three matrices of a size fit into free memory beside a workspace."""
+    """Whether the matrices of a size fit into free memory, with space for a workspace."""
     m, n, k = size
     return FLOAT_BYTES * (m * k + k * n + m * n) <= _ROOM * free_bytes
 
@@ -79,25 +78,24 @@ def has_room(size: Size, free_bytes: int) -> bool:
 def measured_before(
     runs: Sequence[Run], like: RunEnvironment, kernels: Sequence[Kernel], others: Collection[str]
 ) -> set[Size]:
-    """Return the sizes that stopped runs of these products have measured to their end.
+    """Return the sizes that interrupted runs of these products have finished.
 
-    Only the latest runs count, back to the last that was complete, and only those of the last day
-    with the same driver, compiler and libraries. The last size of a stopped run may be cut short,
-    so it is not among them.
+    Runs count back to the latest complete one, if they are of the last day with the same driver,
+    compiler and libraries. The last size of an interrupted run may be incomplete and is excluded.
 
     Args:
-        runs: of one GPU, the oldest first.
-        like: a run of now.
-        kernels: the kernels that are wanted; runs of other code do not count.
-        others: names of what else is wanted, such as cuBLAS.
+        runs: of one GPU, oldest first.
+        like: a run with the current date and versions.
+        kernels: to measure; runs of other sources do not count.
+        others: names of further products, such as cuBLAS.
     """
     now = datetime.fromisoformat(like.date)
-    wanted = {(kernel.name, kernel.fingerprint) for kernel in kernels}
+    needed = {(kernel.name, kernel.fingerprint) for kernel in kernels}
     done: set[Size] = set()
     for run in reversed([run for run in runs if run.measurements]):
-        recent = now - datetime.fromisoformat(run.date) <= _GOES_ON
+        recent = now - datetime.fromisoformat(run.date) <= _RESUME_AGE
         measured = {(one.kernel, one.fingerprint) for one in run.measurements}
-        same = wanted <= measured and set(others) <= {name for name, _ in measured}
+        same = needed <= measured and set(others) <= {name for name, _ in measured}
         if run.complete or not recent or not same or _tools(run) != _tools(like):
             break
         done |= {one.size for one in run.measurements} - {run.measurements[-1].size}

@@ -16,7 +16,7 @@ from sgemm_lab.gemm.dispatch.prediction import predicted_gflops
 from sgemm_lab.gemm.dispatch.search import Timing, WrongProductError
 from sgemm_lab.gpu import Gpu, is_model
 from sgemm_lab.kernel import Kernel, Size
-from sgemm_lab.measuring.interleaved import Budget, Product, cublas, is_graphed, race
+from sgemm_lab.measuring.interleaved import Budget, Product, cublas, is_graphed, time_interleaved
 from sgemm_lab.models.roofline import all_gpus
 from sgemm_lab.records.gpu_record import CUBLAS, Device, Record
 
@@ -79,7 +79,7 @@ class GpuBench:
         """
         products: dict[str, Product] = {kernel.name: _loaded(kernel), CUBLAS: self._library}
         graphs = is_graphed(size)
-        candidate, library = race(products, size, self._budget, graphs=graphs)
+        candidate, library = time_interleaved(products, size, self._budget, graphs=graphs)
         return Timing(median(candidate.seconds), median(library.seconds), graphs)
 
     def _case(self, size: Size) -> Any:

@@ -23,7 +23,7 @@ from sgemm_lab.measuring.interleaved import (
     WatchCard,
     cublas,
     is_graphed,
-    race,
+    time_interleaved,
 )
 from sgemm_lab.measuring.recorder import current_device, new_run
 from sgemm_lab.records.gpu_record import CUBLAS, Spread
@@ -245,7 +245,7 @@ def measure(
     with WatchCard() as card:
         found = {
             one.kernel: _five_digits(one.seconds)
-            for one in race(products, size, budget, progress, graphs=graph)
+            for one in time_interleaved(products, size, budget, progress, graphs=graph)
         }
     product = dispatcher(cupy.cuda.Device().id)
     return SizeTimes(

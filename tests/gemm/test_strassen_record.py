@@ -181,32 +181,11 @@ def test_errors_are_relative_norms_over_rows() -> None:
 RUN, MACHINE = latest(RECORD), book_machine(RECORD.gpu)
 
 
-def test_the_goals_are_reached() -> None:
-    for n, wanted in ((16384, 1.34), (32768, 1.55)):
-        times = RUN.at(n)
-        chosen = best_plan(times.size, MACHINE).schedules
-        way = next(way for way in times.ways if way.schedules == chosen)
-        assert times.share(way) >= wanted
-
-
 def test_the_models_choice_is_never_slower_than_no_levels() -> None:
     for times in RUN.times:
         chosen = best_plan(times.size, MACHINE).schedules
         way = next(way for way in times.ways if way.schedules == chosen)
         assert times.tflops(way.seconds) >= times.tflops(times.ways[0].seconds)
-
-
-def test_two_levels_over_tensor_cores_are_more_accurate_than_cublas() -> None:
-    (inside,) = RUN.inside
-    found = [one for one in inside.errors if one.k == 16384]
-    assert [one.inputs for one in found] == list(INPUTS)
-    assert all(one.levels[2] < one.cublas for one in found)
-    gains = []
-    for part in (RUN, inside):
-        times = next(one for one in part.times if one.m == 16384)
-        speeds = {way.schedules: times.tflops(way.seconds) for way in times.ways}
-        gains.append(speeds["lean", "twice"] / speeds[()])
-    assert 1.1 < gains[1] < gains[0]
 
 
 def test_predicted_times_are_within_a_few_percent() -> None:

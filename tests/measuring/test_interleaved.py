@@ -1,7 +1,6 @@
 """Interleaved timing on a fake GPU with a controlled clock, and readings of nvidia-smi."""
 
 import math
-import statistics
 import sys
 import time
 from collections.abc import Callable
@@ -24,7 +23,6 @@ from sgemm_lab.measuring.interleaved import (
     is_graphed,
     time_interleaved,
 )
-from sgemm_lab.records.gpu_record import Measurement, Spread
 
 SIZE = (4, 4, 4)  # 192 bytes of matrices
 BUDGET = Budget(seconds=1.0, min_samples=2, max_samples=50, warm_up_seconds=0.5)
@@ -263,22 +261,6 @@ def test_input_sets_fill_l2_twice_up_to_a_limit(matrix_bytes: int, l2_bytes: int
     assert 1 <= count <= 512
     assert count * matrix_bytes >= 2 * l2_bytes or count == 512
     assert count == 1 or (count - 1) * matrix_bytes < 2 * l2_bytes
-
-
-def test_gflops_are_of_the_median_sample() -> None:
-    measured = Measurement("k", "", 10, 20, 30, 1, (1e-6, 100.0, 2e-6))
-    assert measured.flop == 2 * 10 * 20 * 30
-    assert measured.gflops == pytest.approx(12000 / 2e-6 / 1e9)
-
-
-@given(st.lists(st.floats(0, 1e6), min_size=1))
-def test_spread_is_least_median_and_most(readings: list[float]) -> None:
-    spread = Spread.of(iter(readings))
-    assert spread == Spread(min(readings), statistics.median(readings), max(readings))
-
-
-def test_no_readings_have_no_spread() -> None:
-    assert Spread.of([]) is None
 
 
 def watch(*lines: str) -> measure.CardReadings:

@@ -9,7 +9,7 @@ import pytest
 
 from sgemm_lab.measuring import methods as module
 from sgemm_lab.measuring.interleaved import Budget, CardReadings
-from sgemm_lab.measuring.methods import METHODS, SIZES, effects
+from sgemm_lab.measuring.methods import METHODS, effects
 from sgemm_lab.records.gpu_record import Measurement, Reading
 
 SMALL, POWER = 8, 12
@@ -145,7 +145,3 @@ def test_progress_is_reported(gpu: Gpu) -> None:
     list(effects(told.append))
     assert told[0] == f"ways of measuring at {SMALL}³"
     assert len(told) == 2 + 1 + 2 + 1
-
-
-def test_the_sizes_reach_from_launch_overhead_to_full_speed() -> None:
-    assert SIZES == (512, 1024, 4096)

@@ -3,7 +3,14 @@
 from importlib import import_module
 from typing import Any
 
+from sgemm_lab.errors import LabError
+
+__all__ = ["LabError", "choice", "matmul"]
 __version__ = "0.1.0"
+
+
+def __dir__() -> list[str]:
+    return [*__all__, "__version__"]
 
 
 def matmul(
@@ -49,14 +56,23 @@ def matmul(
 
 
 def choice(
-    m: int, n: int, k: int, *, error: float | str | None = None, workspace: int | None = None
+    m: int,
+    n: int,
+    k: int,
+    *,
+    error: float | str | None = None,
+    workspace: int | None = None,
+    gpu: str | None = None,
 ) -> Any:
-    """Return which way ``matmul`` takes for M, N, K: its ``str`` is a sentence.
+    """Return the algorithm that ``matmul`` uses for M, N, K: its ``str`` is a sentence.
 
     It has ``name``, ``arithmetic``, ``error`` (the largest recorded), ``seconds`` (predicted),
-    ``gpu`` and ``workspace_bytes``. Without a GPU it tells of the one that the book recorded.
+    ``gpu`` and ``workspace_bytes``. ``gpu`` is a recorded GPU model, such as "H200"; by default it
+    is the current GPU, or without one the first recorded.
 
     Raises:
-        LabError: a size, the error or the workspace cannot be, or nothing keeps the error.
+        LabError: a size, the error bound or the workspace is invalid, no algorithm meets the
+            bound, or no record is of that GPU.
     """
-    return import_module("sgemm_lab.gemm.product").choice(m, n, k, error=error, workspace=workspace)
+    product = import_module("sgemm_lab.gemm.product")
+    return product.choice(m, n, k, error=error, workspace=workspace, gpu=gpu)

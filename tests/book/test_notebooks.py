@@ -122,12 +122,38 @@ def test_only_a_chapter_that_needs_none_asks_colab_for_no_gpu() -> None:
     assert "gpuType" not in made["A7_your_kernel"]["colab"]
 
 
-def test_first_cell_installs_from_the_known_address_alone() -> None:
+def test_first_cell_installs_from_the_known_address_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("GITHUB_SHA", raising=False)
     known = notebooks.install_cell(Repository("github.com", "someone/book"))
     assert '%pip install --quiet "sgemm-lab @ git+https://github.com/someone/book"' in known
     unknown = notebooks.install_cell(None)
     assert "sgemm-lab @" not in unknown
     assert "pip install ." in unknown
+
+
+def test_the_notebook_of_a_workflow_installs_the_commit_it_was_built_from(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("GITHUB_SHA", "0123abc")
+    assert 'github.com/someone/book@0123abc"' in notebooks.install_cell(
+        Repository("github.com", "someone/book")
+    )
+
+
+@pytest.mark.parametrize(
+    ("repository", "sentence"),
+    [
+        (Repository("github.com", "a/b"), "could not be installed from https://github.com/a/b; "),
+        (None, "This notebook needs the Python package of the book. "),
+    ],
+)
+def test_first_cell_stops_where_the_package_is_still_missing(
+    repository: Repository | None, sentence: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    cell = re.sub(r"%pip install .*", "pass", notebooks.install_cell(repository))
+    monkeypatch.setattr(importlib.util, "find_spec", lambda _: None)
+    with pytest.raises(ModuleNotFoundError, match=sentence + ".*run 'pip install"):
+        exec(cell, {})
 
 
 def test_first_cell_installs_a_compiler_only_where_there_is_none(

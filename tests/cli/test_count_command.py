@@ -156,7 +156,7 @@ def test_macros_shared_memory_headers_and_neighbours(
         (("absent.cu", *LAUNCH), "absent.cu cannot be read"),
         (("FILE", *LAUNCH, "--entry", "yours"), "has no kernel called 'yours'. It has: mine."),
         (("FILE", *LAUNCH, "--grid", "3,2,1,1"), "'3,2,1,1' is no shape"),
-        (("FILE", *LAUNCH, "--grid", "3*X,2"), "The grid '3*X' "),
+        (("FILE", *LAUNCH, "--grid", "3*X,2"), "The grid is '3*X', "),
         (("FILE", *LAUNCH, "--block", "0,8"), "The block (0, 8) has a size below 1"),
         (("FILE", *LAUNCH, "--block", "64,64"), "at most 1024 threads"),
         (("FILE", *LAUNCH, "--define", "=3"), "'=3' sets no macro"),

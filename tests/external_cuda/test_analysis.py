@@ -198,7 +198,7 @@ def test_hazards_of_any_kernel_are_found(old: str, new: str, hazard: str) -> Non
         ("x:in:256 y:out:4 n=256", "z = x", "'z' is no array of the arguments. There are: x, y"),
         ("x:in:256 y:out:4 n=256", "y = x", "has 256 elements, but y has 4"),
         ("x:in:0 y:out:4 n=256", "y = x", "has 0 elements"),
-        ("x:in:9**9 y:out:4 n=256", "y = x", r"The size of x '9\*\*9' "),
+        ("x:in:9**9 y:out:4 n=256", "y = x", r"The size of x is '9\*\*9', "),
         ("x:in:256:vec y:out:4 n=256", "y = x", "'vec' is no type of numbers"),
     ],
 )

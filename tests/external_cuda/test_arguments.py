@@ -95,7 +95,7 @@ def test_numbers_have_values() -> None:
     assert value_of(Number("-3"), names) == -3
     assert whole("(N+3)/4", names, "grid") == 2
     assert whole("ceil(N/4)*ceil(M/4)", names, "grid") == 4
-    with pytest.raises(LabError, match=r"The grid 'N/X' "):
+    with pytest.raises(LabError, match=r"The grid is 'N/X', "):
         whole("N/X", names, "grid")
 
 

@@ -52,6 +52,9 @@ import sys
 
 if importlib.util.find_spec("sgemm_lab") is None:
     {install}
+    importlib.invalidate_caches()
+    if importlib.util.find_spec("sgemm_lab") is None:
+        raise ModuleNotFoundError({failed!r})
 
 compiler = "from sgemm_lab.cuda.compiler import load_nvrtc; load_nvrtc()"
 if subprocess.run([sys.executable, "-c", compiler], capture_output=True).returncode:
@@ -63,11 +66,8 @@ if subprocess.run([sys.executable, "-c", compiler], capture_output=True).returnc
 
 doctor = [sys.executable, "-m", "sgemm_lab", "doctor"]
 print(subprocess.run(doctor, capture_output=True, text=True).stdout)"""
-_UNKNOWN_ADDRESS = """\
-raise ModuleNotFoundError(
-        "This notebook needs the Python package of the book. Download the book's repository "
-        "and run 'pip install .' in it, then run this cell again."
-    )"""
+_BY_HAND = "Download the book's repository and run 'pip install .' in it, then run this cell again."
+_UNKNOWN_ADDRESS = f"This notebook needs the Python package of the book. {_BY_HAND}"
 
 
 def write(chapter: Path, folder: Path, repository: Repository | None) -> Path:
@@ -99,11 +99,15 @@ def notebook(chapter: Path, repository: Repository | None) -> dict[str, Any]:
 
 
 def install_cell(repository: Repository | None) -> str:
-    """Return the first cell's code: it installs the package, if anybody knows from where."""
+    """Return the first cell's code: it installs the package, or stops with a sentence."""
     if repository is None:
         # Not the bare name: nobody knows who owns it on the package index.
-        return _INSTALL.format(install=_UNKNOWN_ADDRESS)
-    return _INSTALL.format(install=f'%pip install --quiet "{repository.install_target}"')
+        return _INSTALL.format(install="pass", failed=_UNKNOWN_ADDRESS)
+    return _INSTALL.format(
+        install=f'%pip install --quiet "{repository.install_target}"',
+        failed=f"The book's package could not be installed from {repository.address}; pip's "
+        f"message is above. {_BY_HAND}",
+    )
 
 
 def _figure_options(cell: Any) -> dict[str, str]:

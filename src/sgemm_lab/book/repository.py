@@ -31,8 +31,9 @@ class Repository:
 
     @property
     def install_target(self) -> str:
-        """What ``pip install`` takes to install the package from here."""
-        return f"sgemm-lab @ git+{self.address}"
+        """What ``pip install`` takes: where a workflow builds, the commit that it builds from."""
+        commit = os.environ.get("GITHUB_SHA")
+        return f"sgemm-lab @ git+{self.address}" + (f"@{commit}" if commit else "")
 
     @property
     def pages_address(self) -> str:

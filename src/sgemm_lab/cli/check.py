@@ -39,6 +39,9 @@ if TYPE_CHECKING:
 CHECK_SCHEMA = "sgemm-lab.check.1"
 """Stands in each verdict of ``check --json``. It grows when a key changes its meaning or goes."""
 
+MOST_FAULTS = 5
+"""How many wrong sizes of a kernel are printed, each with its fault."""
+
 
 def add_check_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare what ``check`` takes."""
@@ -158,14 +161,19 @@ def _told(
 ) -> list[CheckResult]:
     """Tell verdicts as they come; return them."""
     results: list[CheckResult] = []
+    faults = 0
     for result in verdicts:
         results.append(result)
         size = f"{result.m}×{result.n}×{result.k}"
         tell_over(f"{len(results)}/{count} check {name} {size}")
-        if result.fault and not options.json:
-            tell_over("")
-            print(f"{name} at {size}: {result.fault}")
+        if result.fault:
+            faults += 1
+            if not options.json and faults <= MOST_FAULTS:
+                tell_over("")
+                print(f"{name} at {size}: {result.fault}")
     tell_over("")
+    if faults > MOST_FAULTS and not options.json:
+        print(f"{name}: wrong at {faults - MOST_FAULTS} more sizes; --json prints them all.")
     if not options.json:
         print(f"{name}: {summary(results)}")
     return results

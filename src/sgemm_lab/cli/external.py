@@ -66,6 +66,8 @@ def external_kernel(options: argparse.Namespace, name: str) -> "ExternalKernel":
     from sgemm_lab.external_cuda.launch import ExternalKernel
 
     if not name.endswith(FILES):
+        if Path(name).suffix and Path(name).is_file():
+            raise LabError(f"'{name}' is no CUDA file: its name must end in .cu or .cuh.")
         raise LabError(
             "Only a file of your own takes --entry, --grid, --block and --args. A kernel of the "
             "book takes none of them; its constants are set by name: 'tiled:TILE=16'."

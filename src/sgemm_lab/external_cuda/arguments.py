@@ -225,7 +225,7 @@ def whole(text: str, names: Mapping[str, int], what: str) -> int:
         try:
             return whole_number(text, names, floor=True)
         except UnreadableError:
-            raise LabError(f"The {what} '{text}' {fault}") from None
+            raise LabError(f"The {what} is '{text}', {fault}.") from None
 
 
 def named_numbers(given: Sequence[Given], names: Mapping[str, int]) -> dict[str, int]:

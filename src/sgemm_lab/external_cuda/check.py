@@ -16,6 +16,7 @@ from sgemm_lab.external_cuda.launch import (
     ExternalKernel,
     Prepared,
     Settings,
+    UnknownArgumentsError,
     own_arrays,
     run,
 )
@@ -37,11 +38,18 @@ def prepare_check(kernel: ExternalKernel, sizes: Sequence[Size] | None) -> Prepa
         CompileError: it does not compile.
         LabError: it multiplies no matrices, or its grid fits one size alone and none is given.
     """
-    prepared = prepare_launch(kernel)
+    try:
+        prepared = prepare_launch(kernel)
+    except UnknownArgumentsError as unknown:
+        raise LabError(
+            f"{unknown} 'check' takes matrix products alone; for another kernel use "
+            "'sgemm-lab count' with --args and --expect."
+        ) from None
     if not prepared.multiplies:
         raise LabError(
             f"'{prepared.opened.name}' multiplies no matrices, so there is no product to check. "
-            "Use 'sgemm-lab count' with --expect."
+            f"Use 'sgemm-lab count {prepared.kernel.pasted.name}' with the same options, and "
+            "--expect for the result, such as --expect 'y = 2*x + y'."
         )
     grid = prepared.kernel.grid
     told = prepared.host is not None and not grid

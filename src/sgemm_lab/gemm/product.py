@@ -22,6 +22,8 @@ from sgemm_lab.gemm.strassen.engine import GpuProduct
 from sgemm_lab.kernel import Kernel, Size
 from sgemm_lab.measuring.interleaved import Product
 from sgemm_lab.measuring.recorder import current_device
+from sgemm_lab.records.dispatch_table import load_tables
+from sgemm_lab.records.gpu_record import Device
 
 
 def matmul(
@@ -43,12 +45,18 @@ def matmul(
 
 
 def choice(
-    m: int, n: int, k: int, *, error: Bound = None, workspace: int | None = None
+    m: int,
+    n: int,
+    k: int,
+    *,
+    error: Bound = None,
+    workspace: int | None = None,
+    gpu: str | None = None,
 ) -> Algorithm:
-    """Return the algorithm that ``matmul`` would use, without a GPU on the GPU of the record.
+    """Return the algorithm that ``matmul`` would use on a GPU; ``sgemm_lab.choice`` says which.
 
     Raises:
-        LabError: a size or the error bound is invalid, or no algorithm meets it.
+        LabError: a size, the error bound or the GPU is invalid, or no algorithm meets the bound.
     """
     for name, extent in (("M", m), ("N", n), ("K", k)):
         if not isinstance(extent, int) or not 1 <= extent <= MAX_DIMENSION:
@@ -56,11 +64,23 @@ def choice(
                 f"{name} is {extent!r}. Give a whole number from 1 to {MAX_DIMENSION:,}."
             )
     check_bound(error)
+    if gpu is not None:
+        return choose((m, n, k), error, gpu_records(_recorded_gpu(gpu)), workspace)
     here = require_gpu().cuda.Device().id if has_gpu() else None
     found = _choose(here, (m, n, k), error, workspace)
     if here is None or found.plan or found.kernel.arithmetic != FP32:
         return found
     return replace(found, kernel=dispatcher(here).kernel_for(found.size))
+
+
+def _recorded_gpu(name: str) -> Device:
+    """Return the recorded GPU whose name holds ``name``, in any case."""
+    devices = [table.gpu for table in load_tables()]
+    for device in devices:
+        if name.casefold() in device.name.casefold():
+            return device
+    known = ", ".join(device.name for device in devices)
+    raise LabError(f"No record is of a GPU called '{name}'. There are: {known}.")
 
 
 @lru_cache(maxsize=1024)

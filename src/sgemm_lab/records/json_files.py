@@ -107,8 +107,10 @@ class Kind(Generic[T]):
         except RecursionError:
             raise LabError(f"The {name} {path.name} nests brackets too deeply. {advice}") from None
         except ValueError as error:  # JSON, UTF-8, or a number of thousands of digits
+            is_json = not isinstance(error, json.JSONDecodeError | UnicodeDecodeError)
+            cause = "a number has too many digits" if is_json else error
             raise LabError(
-                f"The {name} {path.name} is not complete JSON ({error}). It was truncated or "
+                f"The {name} {path.name} is not complete JSON ({cause}). It was truncated or "
                 f"edited. {advice}"
             ) from None
 

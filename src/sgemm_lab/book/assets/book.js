@@ -16,6 +16,10 @@
   addEventListener("resize", mark);
 })();
 
+// Sphinx measures what it highlights; a picture's title and description have no box.
+// @ts-expect-error: the method is new there.
+SVGElement.prototype.getBBox ??= () => new DOMRect();
+
 // The search shows passages that it fetches from the pages. A page opened as a file may not fetch.
 if (location.protocol === "file:") {
   DOCUMENTATION_OPTIONS.SHOW_SEARCH_SUMMARY = false;

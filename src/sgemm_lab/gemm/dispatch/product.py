@@ -39,6 +39,13 @@ def matmul(
     Raises:
         LabError: an array does not fit, there is no GPU or compiler, or no kernel runs on the GPU.
     """
+    for name, array in (("a", a), ("b", b)):
+        if not hasattr(array, "dtype"):
+            kind = f"{type(array).__module__}.{type(array).__name__}"
+            raise LabError(
+                f"{name} is a {kind}, not an array on the GPU. "
+                f"Move it there with cupy.asarray({name}, dtype='float32')."
+            )
     cupy = require_gpu()
     m, n, k = _size(cupy, a, b)
     c = cupy.empty((m, n), dtype="float32") if out is None else out

@@ -46,7 +46,7 @@ def test_another_model_with_a_similar_name_gets_no_data_sheet(name: str) -> None
         find_gpu(name)
 
 
-def test_the_nearest_name_is_told() -> None:
+def test_the_most_similar_name_is_suggested() -> None:
     with pytest.raises(LabError, match=r"Did you mean 'RTX 4090'\?"):
         find_gpu("RTX 4080")
     with pytest.raises(LabError, match="It knows T4, A100 40 GB"):
@@ -117,7 +117,7 @@ def test_memory_is_as_fast_as_a_device_of_the_model_says(record: Record) -> None
     assert sheet is None or sheet.dram_gbs == pytest.approx(told, rel=0.1)
 
 
-def test_an_unknown_compute_capability_is_a_sentence() -> None:
+def test_an_unknown_compute_capability_is_an_error() -> None:
     orin = replace(find_gpu("t4"), compute_capability="8.7")
     for of_an_sm in ("shared_per_sm", "shared_per_block", "threads_per_sm"):
         with pytest.raises(LabError, match=r"compute capability 8\.7 has, .* Add it to LIMITS in"):

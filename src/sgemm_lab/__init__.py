@@ -21,34 +21,33 @@ def matmul(
     error: float | str | None = None,
     workspace: int | None = None,
 ) -> Any:
-    """Return a·b, computed in float32 by the book's kernel that suits the size best.
+    """Return a·b in float32, computed by the fastest of the book's kernels for the size.
 
-    ``a`` is M×K and ``b`` is K×N: CuPy arrays of float32 on the current GPU, of any size and
-    alignment. The kernels read matrices row by row without gaps; an array that is stored otherwise,
-    such as ``x.T`` or ``x[:, ::2]``, is copied once first, which costs memory and time. ``out``,
-    where it is given, is M×N, float32, row by row, and shares no memory with ``a`` and ``b``. An
-    empty product is empty; a product with K = 0 is zero.
-
-    Which kernel it is, the table of ``sgemm-lab tune`` decides. The work is queued on CuPy's
-    current stream, as CuPy's own is; a kernel that needs a workspace has one for each stream. The
-    first product of a kind compiles, a second or so; a CUDA graph can capture only what has run
+    The dispatch table of ``sgemm-lab tune`` selects the kernel. The work is queued on CuPy's
+    current stream; kernels with a workspace have one per stream. The first product with a kernel
+    compiles it, which takes about a second. A CUDA graph can capture only products that have run
     before. cuBLAS is never called.
 
-    With ``error`` the fastest way is taken that is recorded to keep it; ``choice`` says which:
-    products in FP32 as without it, tensor cores, or Strassen's product. A number bounds
-    ‖C − A·B‖ over ‖A·B‖, Frobenius norms, A·B in float64: 1e-5, for example. "fp32" takes a way
-    other than products in FP32 only where no recorded error is larger than that of cuBLAS in FP32.
-    Recorded are four classes of inputs: uniform in ±0.5 and in 0 to 1, normal, and wide exponents.
-    For others, sums that cancel among them, no bound is promised. On a GPU model without a record
-    nothing but products in FP32 is taken. Strassen's product takes a workspace from CuPy's pool,
-    ``workspace`` bytes at most (by default one and a half times those of A, B and C), and no CUDA
-    graph should capture it.
+    Args:
+        a: M×K, a float32 CuPy array on the current GPU, of any size and alignment. An array that
+            is not C-contiguous, such as ``x.T`` or ``x[:, ::2]``, is copied first.
+        b: K×N, likewise.
+        out: M×N, float32, C-contiguous, not overlapping ``a`` and ``b``; by default a new array. A
+            product with K = 0 is zero.
+        error: bound of ‖C − A·B‖ / ‖A·B‖ (Frobenius norm, A·B in float64), such as 1e-5. The
+            fastest algorithm whose recorded errors meet the bound is used (see ``choice``): an
+            FP32 kernel, a kernel on tensor cores, or Strassen's product. "fp32" requires recorded
+            errors of at most those of cuBLAS in FP32. The records cover inputs uniform in ±0.5 and
+            in 0 to 1, normal, and with wide exponents; for other inputs, such as cancelling sums,
+            the bound is not guaranteed. On a GPU model without a record only FP32 kernels are used.
+        workspace: limit in bytes for Strassen's product, by default 1.5 times A, B and C. It comes
+            from CuPy's pool; CUDA graphs should not capture this product.
 
     Raises:
-        LabError: an array does not fit, nothing is recorded to keep the error, there is no GPU or
-            no compiler, or no kernel runs on it.
+        LabError: an array does not fit, no recorded algorithm meets the bound, there is no GPU or
+            compiler, or no kernel runs on the GPU.
     """
-    # Loaded when it is called: whoever reads records needs no launcher.
+    # Imported on demand: reading records needs no launcher.
     if error is None:
         return import_module("sgemm_lab.gemm.dispatch.product").matmul(a, b, out)
     within = import_module("sgemm_lab.gemm.product")

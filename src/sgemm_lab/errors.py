@@ -1,13 +1,13 @@
-"""The exceptions of the package: plain sentences for the reader."""
+"""Exceptions of the package, with plain messages for the reader."""
 
 
 class LabError(Exception):
-    """Something the reader can mend. The message says what is wrong and what to do."""
+    """An error that the reader can fix. The message says what is wrong and what to do."""
 
     def _render_traceback_(self) -> list[str]:
-        """Tell IPython to show the sentence alone, without the way it came."""
+        """Make IPython show the message without a traceback."""
         return [str(self)]
 
 
 class MissingToolError(LabError):
-    """This machine lacks a GPU, CuPy or the compiler; on another one the same would work."""
+    """This machine lacks a tool, such as a GPU, CuPy or the compiler."""

@@ -1,7 +1,7 @@
-"""Arithmetic written as text, such as ``ceil(N / BN)``: read safely, never run as code.
+"""Safe evaluation of arithmetic expressions such as ``ceil(N / BN)``.
 
-There is one reader, ``evaluate``. What may stand in a text, and what it comes to, a ``Meaning``
-says: exact numbers, whole numbers as in C, or, in another room, arrays.
+A ``Meaning`` defines the allowed syntax and its semantics for ``evaluate``: exact numbers, integers
+as in C, or arrays.
 """
 
 import ast
@@ -17,16 +17,16 @@ from pathlib import Path
 from typing import Any
 
 DEEPEST = 50
-"""Brackets in brackets beyond this are refused, before they exhaust the reader's stack."""
+"""Maximum nesting depth, to limit the recursion."""
 
 _SENTENCES: dict[str, str] = json.loads(Path(__file__).with_suffix(".json").read_text("utf-8"))
-"""What is wrong with a text; ``expression.js`` says the same."""
+"""Error messages, shared with ``expression.js``."""
 
 
 class UnreadableError(ValueError):
-    """The text is not such arithmetic. The message continues a sentence that quotes the text.
+    """An invalid expression. The message continues a sentence that quotes the text.
 
-    ``part`` is what stands there and may not; None where something else is wrong.
+    ``part`` is the invalid syntax node, or None.
     """
 
     def __init__(self, message: str, part: ast.AST | None = None) -> None:
@@ -40,26 +40,26 @@ Inner = Callable[[ast.AST], Any]
 
 @dataclass(frozen=True)
 class Meaning:
-    """What may stand in an expression, and what it comes to."""
+    """Allowed syntax of an expression, and its semantics."""
 
     numbers: tuple[type, ...]
-    """Kinds of numbers that may be written: int, float."""
+    """Types of number literals: int, float."""
     number: Callable[[Any], Any]
-    """What a written number or a name's value becomes."""
+    """Converts a literal or the value of a name."""
     operators: Mapping[type[ast.AST], Callable[..., Any]]
-    """Of one operand or two; the keys are the classes of Python's grammar, such as ``ast.Add``."""
+    """Unary and binary operators by node class, such as ``ast.Add``."""
     call: Callable[[ast.Call, Inner], Any]
-    """What a call gives; NotImplemented where nothing of that kind can be called."""
+    """Evaluates a call; NotImplemented for an unknown function."""
     other: Callable[[ast.AST, Inner], Any] = lambda node, inner: NotImplemented
-    """What anything else comes to; NotImplemented where it may not stand there."""
+    """Evaluates any other node; NotImplemented if it is not allowed."""
 
 
 def evaluate(text: str, names: Mapping[str, Any], meaning: Meaning) -> Any:
-    """Return what an expression comes to.
+    """Evaluate an expression.
 
     Raises:
-        UnreadableError: something stands there that ``meaning`` does not have, or an unknown name;
-            it is no expression, or one nested too deeply.
+        UnreadableError: invalid syntax, a node that ``meaning`` does not allow, an unknown name, or
+            too deep nesting.
     """
 
     def value(node: ast.AST, depth: int = 0) -> Any:
@@ -117,7 +117,7 @@ def _call(node: ast.Call, inner: Inner) -> Any:
 
 
 def _all_or_any(node: ast.AST, inner: Inner) -> Any:
-    """``&&`` and ``||``: what comes after the part that decides is not looked at, as in C."""
+    """Evaluate ``&&`` and ``||`` with short circuit, as in C."""
     match node:
         case ast.BoolOp(op=ast.And(), values=parts):
             return Fraction(all(inner(part) for part in parts))
@@ -165,23 +165,23 @@ _CONDITION = replace(
 
 
 def whole_number(text: str, names: Mapping[str, int], *, floor: bool = False) -> int:
-    """Return the whole number that an expression stands for.
+    """Evaluate an expression to an integer.
 
-    Known are whole numbers, ``names``, + - * /, ``ceil(x)``, ``min(x, y)``, ``max(x, y)`` and
-    brackets. With ``floor`` a division drops the rest, as in C, and % and & are known too; without,
-    it is exact.
+    Allowed are integers, ``names``, + - * /, ``ceil(x)``, ``min(x, y)``, ``max(x, y)``, brackets.
+    With ``floor`` division truncates as in C, and % and & are allowed; otherwise division is exact.
 
     Raises:
-        UnreadableError: something else stands there, it divides by zero, or it is no whole number.
+        UnreadableError: an invalid expression, a division by zero, or a result that is not an
+            integer.
     """
     return _whole(text, names, _AS_C if floor else _EXACT)
 
 
 def holds(condition: str, names: Mapping[str, int]) -> bool:
-    """Whether a condition of C holds: arithmetic as in C, comparisons, ``&&``, ``||`` and ``!``.
+    """Evaluate a condition of C: arithmetic as in C, comparisons, ``&&``, ``||`` and ``!``.
 
     Raises:
-        UnreadableError: something else stands there, or it divides by zero.
+        UnreadableError: an invalid expression, or a division by zero.
     """
     python = condition.replace("&&", " and ").replace("||", " or ")
     python = " ".join(re.sub(r"!(?!=)", " not ", python).split())

@@ -1,4 +1,4 @@
-"""Where kernels and records live, and files that are written whole or not at all."""
+"""Folders of kernels and records, atomic writes, and locks."""
 
 import os
 import sys
@@ -11,25 +11,24 @@ from sgemm_lab.errors import LabError
 
 PACKAGE = Path(__file__).parent
 CHECKOUT = PACKAGE.parent.parent
-"""The top of the checkout; meaningless where the package is installed as a wheel."""
+"""The root of the checkout; meaningless if the package is installed from a wheel."""
 SHIPPED = PACKAGE / "shipped"
-"""Kernels and records inside the wheel. They are read there, and never written."""
+"""Read-only kernels and records in the wheel."""
 SHIPPED_PTX = PACKAGE / "ptx"
-"""The compiled text of the book's kernels, for machines without a compiler."""
+"""PTX of the book's kernels, for machines without a compiler."""
 SHIPPED_LOOPS = PACKAGE / "loops"
-"""The main loops in machine code that pages show, for machines without compiler or disassembler."""
+"""SASS of the main loops on the pages, for machines without compiler or disassembler."""
 OTHER_DATA = "SGEMM_LAB_DATA"
-"""The environment variable that names another folder with ``kernels`` or ``records`` in it."""
+"""Environment variable with another folder that contains ``kernels`` or ``records``."""
 
 
 def data_folder(name: str) -> Path:
-    """Return the folder called ``name``: "kernels", "records", or in a checkout "chapters".
+    """Return the folder ``name``: "kernels", "records", or in a checkout "chapters".
 
-    It is looked for in the folder that the environment variable ``SGEMM_LAB_DATA`` names, in the
-    wheel, and in the checkout.
+    It is searched for in the folder in ``SGEMM_LAB_DATA``, in the wheel, and in the checkout.
 
     Raises:
-        LabError: it is in none of them.
+        LabError: there is no such folder.
     """
     other = os.environ.get(OTHER_DATA)
     for place in ([Path(other)] if other else []) + [SHIPPED, CHECKOUT]:
@@ -42,16 +41,16 @@ def data_folder(name: str) -> Path:
 
 
 def own_records() -> Path:
-    """Return where new records go: the book's folder, or ``./records`` where it is installed."""
+    """Return the folder for new records: the book's, or ``./records`` with an installed package."""
     found = data_folder("records")
     return Path("records") if found.parent == SHIPPED else found
 
 
 def write_whole(path: Path, content: str | bytes) -> None:
-    """Write a file, text as UTF-8, whole or not at all; its folder is made if it is missing.
+    """Write a file atomically, text as UTF-8; create its folder if necessary.
 
     Raises:
-        LabError: the folder or the file cannot be written; what stood there is left as it was.
+        LabError: the folder or the file cannot be written; an existing file is not changed.
     """
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -69,10 +68,10 @@ def write_whole(path: Path, content: str | bytes) -> None:
 
 
 def check_writable(folder: Path, room: int) -> None:
-    """Find out whether a file of ``room`` bytes can be written to a folder, which is made.
+    """Check that a file of ``room`` bytes can be written to a folder; create the folder.
 
     Raises:
-        LabError: it cannot; the sentence says why.
+        LabError: it cannot be written.
     """
     try:
         folder.mkdir(parents=True, exist_ok=True)
@@ -80,7 +79,7 @@ def check_writable(folder: Path, room: int) -> None:
             file.write(bytes(room))
             file.flush()
     except (FileExistsError, NotADirectoryError):
-        raise LabError(f"{folder} is no folder. Name a folder for the record files.") from None
+        raise LabError(f"{folder} is not a folder. Give a folder for the record files.") from None
     except OSError as error:
         raise LabError(
             f"Nothing can be written to the folder {folder}: {error.strerror}."
@@ -89,12 +88,12 @@ def check_writable(folder: Path, room: int) -> None:
 
 @contextmanager
 def locked(folder: Path) -> Iterator[None]:
-    """Hold a folder, made if it is missing, while a file in it is read and written anew.
+    """Lock a folder while a file in it is read and rewritten; create the folder if necessary.
 
-    Another process that asks for it waits. A file system without locks is used without.
+    Other processes wait for the lock. File systems without locks are used without one.
 
     Raises:
-        LabError: the folder cannot be made or opened.
+        LabError: the folder cannot be created or opened.
     """
     try:
         folder.mkdir(parents=True, exist_ok=True)
@@ -106,7 +105,7 @@ def locked(folder: Path) -> Iterator[None]:
             _lock(handle)
         yield
     finally:
-        os.close(handle)  # which gives the lock back
+        os.close(handle)  # releases the lock
 
 
 if sys.platform == "win32":

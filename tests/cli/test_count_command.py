@@ -75,7 +75,7 @@ def test_table_shows_lines_totals_and_the_verdict(capsys: pytest.CaptureFixture[
     assert lines[-1] == "C is right: all 4,096 elements of 64×64×64 equal the exact product."
 
 
-def test_wrong_kernel_ends_with_status_1_and_says_why(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_wrong_kernel_ends_with_status_1_and_a_reason(capsys: pytest.CaptureFixture[str]) -> None:
     path = str(WRONG / "missing_first_barrier.cu")
     status, out, _ = run(capsys, path, "--size", "40", "--json")
     data = json.loads(out)
@@ -149,23 +149,23 @@ def test_macros_shared_memory_headers_and_neighbours(
     [
         (("tild",), "Did you mean 'tiled'?"),
         (("tiled", "--size", "2000"), "it would take minutes"),
-        (("tiled", "--size", "0,1,1"), "'0,1,1' is no size"),
-        (("tiled", "--grid", "3,3"), "its constants are set by name: 'tiled:TILE=16'"),
-        (("tiled", "--define", "TILE=16"), "its constants are set by name"),
+        (("tiled", "--size", "0,1,1"), "'0,1,1' is not a size"),
+        (("tiled", "--grid", "3,3"), "Set constants of a book kernel by name: 'tiled:TILE=16'"),
+        (("tiled", "--define", "TILE=16"), "Set constants of a book kernel by name"),
         (("absent.cu",), "absent.cu cannot be read"),
         (("absent.cu", *LAUNCH), "absent.cu cannot be read"),
         (("FILE", *LAUNCH, "--entry", "yours"), "has no kernel called 'yours'. It has: mine."),
-        (("FILE", *LAUNCH, "--grid", "3,2,1,1"), "'3,2,1,1' is no shape"),
+        (("FILE", *LAUNCH, "--grid", "3,2,1,1"), "'3,2,1,1' is not a shape"),
         (("FILE", *LAUNCH, "--grid", "3*X,2"), "The grid is '3*X', "),
         (("FILE", *LAUNCH, "--block", "0,8"), "The block (0, 8) has a size below 1"),
         (("FILE", *LAUNCH, "--block", "64,64"), "at most 1024 threads"),
-        (("FILE", *LAUNCH, "--define", "=3"), "'=3' sets no macro"),
+        (("FILE", *LAUNCH, "--define", "=3"), "'=3' is not a macro"),
         (("FILE", *LAUNCH, "--define", "TILE=("), "does not compile"),
         (("FILE", *LAUNCH, "--shared-bytes", "-4"), "not a whole number"),
         (("FILE", *LAUNCH, "--shared-bytes", "300000"), "300,000 bytes of shared memory"),
     ],
 )
-def test_bad_input_is_a_sentence(
+def test_invalid_input_is_an_error(
     capsys: pytest.CaptureFixture[str], tmp_path: Path, arguments: tuple[str, ...], reason: str
 ) -> None:
     path = foreign(tmp_path, SIZES_FIRST, "__global__ void mine")
@@ -187,7 +187,7 @@ def test_bad_input_is_a_sentence(
         ("\xff", "is not text in UTF-8"),
     ],
 )
-def test_file_that_cannot_be_counted_says_why(
+def test_a_file_that_cannot_be_counted_has_a_reason(
     capsys: pytest.CaptureFixture[str], tmp_path: Path, text: str, reason: str
 ) -> None:
     path = tmp_path / "other.cu"
@@ -251,7 +251,7 @@ extern "C" __global__ void sgemm(const float* A, const float* B, float* C, int M
 """
 
 
-def test_a_warning_is_told_and_fails_nothing(
+def test_a_warning_is_printed_without_failing(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     path = tmp_path / "split.cu"
@@ -323,7 +323,7 @@ def test_a_hazard_of_any_kernel_ends_with_status_1(
     assert "saxpy.cuh, line 5: thread 232 of block 3 reads element 1000 of x" in data["hazards"][0]
 
 
-def test_what_is_missing_is_told_or_assumed(
+def test_missing_arguments_are_reported_or_assumed(
     capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
     path = saxpy(tmp_path, "4096 / 256", "blocks")

@@ -1,4 +1,4 @@
-"""What ``sgemm-lab doctor`` says of machines of all kinds: what is amiss, and what to do."""
+"""The advice of ``sgemm-lab doctor`` for different machines."""
 
 import stat
 from dataclasses import replace
@@ -25,7 +25,7 @@ AMISS = {
     ),
     "CuPy too new": (
         replace(WELL, packages=("cupy-cuda13x",)),
-        "speaks CUDA 12.8 at most, and cupy-cuda13x needs 13.0. Install cupy-cuda12x",
+        "supports CUDA 12.8 at most, but cupy-cuda13x needs 13.0. Install cupy-cuda12x",
     ),
     "a CuPy of one's own": (replace(WELL, packages=("cupy",)), None),
     "hidden": (
@@ -34,12 +34,12 @@ AMISS = {
     ),
     "driver too old": (
         replace(WELL, fault="No device."),
-        "sees NVIDIA H200, and CUDA cannot use it: No device. Most often the driver is older",
+        "finds NVIDIA H200, but CUDA cannot use it: No device. Most often the driver is older",
     ),
     "Colab": (replace(NO_GPU, colab=True, container=True), "choose Runtime, Change runtime type"),
     "container": (replace(NO_GPU, container=True), "start the container with '--gpus all'"),
-    "WSL": (replace(NO_GPU, wsl=True), "Install NVIDIA's driver in Windows, none in Linux"),
-    "no GPU": (NO_GPU, "all but speed works"),
+    "WSL": (replace(NO_GPU, wsl=True), "Install NVIDIA's driver in Windows, not in Linux"),
+    "no GPU": (NO_GPU, "everything but speed works"),
     "two GPUs": (
         replace(WELL, seen=(H200, Seen("NVIDIA T4", "7.5", mig=False))),
         "There are 2 GPUs here: 0 NVIDIA H200, 1 NVIDIA T4.",
@@ -50,12 +50,12 @@ AMISS = {
         "GTX 1080 has compute capability 6.1. The kernels are built for sm_75 and newer.",
     ),
     "no ncu": (replace(WELL, ncu=False), "Only 'sgemm-lab counters' needs it"),
-    "no right to count": (replace(WELL, only_root_counts=True), "shows its counters to admin"),
+    "no right to count": (replace(WELL, only_root_counts=True), "restricts counters to admin"),
 }
 
 
 @pytest.mark.parametrize("name", AMISS)
-def test_each_fault_is_told_with_what_to_do(name: str) -> None:
+def test_each_fault_has_advice(name: str) -> None:
     facts, says = AMISS[name]
     found = list(advice(facts))
     if says is None:

@@ -22,14 +22,14 @@ def no_gpu(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_without_a_gpu_the_plan_is_run_in_numpy(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["several", "--layout", "cannon", "--gpus", "9", "--size", "30,40,50"]) == 0
     said = capsys.readouterr()
-    assert "There is no GPU here: the plan is run in NumPy" in said.err
+    assert "There is no GPU here: the plan runs in NumPy" in said.err
     *rows, last = said.out.splitlines()
     assert len(rows) == 10
     assert last.startswith("30×40×50 by cannon on 9 GPUs: sampled rows are right")
 
 
 @pytest.mark.usefixtures("no_gpu")
-def test_json_tells_what_each_gpu_does(capsys: pytest.CaptureFixture[str]) -> None:
+def test_json_lists_the_steps_of_each_gpu(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["several", "--json", "--gpus", "3", "--size", "9"]) == 0
     told = json.loads(capsys.readouterr().out)
     assert told["worst_share"] <= 1
@@ -45,7 +45,7 @@ def test_json_tells_what_each_gpu_does(capsys: pytest.CaptureFixture[str]) -> No
         (["--size", "100000"], "takes NumPy too long"),
     ],
 )
-def test_what_cannot_be_is_said(
+def test_invalid_arguments_are_errors(
     arguments: list[str], words: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert main(["several", *arguments]) == 2

@@ -16,14 +16,14 @@ def no_gpu(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_without_a_gpu_the_plan_is_run_in_numpy(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["strassen", "--size", "30,40,50", "--levels", "2"]) == 0
     said = capsys.readouterr()
-    assert "There is no GPU here: the plan is run in NumPy" in said.err
+    assert "There is no GPU here: the plan runs in NumPy" in said.err
     assert said.out.startswith("30×40×50 with 2 levels: 49 products of 8×12×16")
 
 
-def test_without_levels_the_model_says_how_many_pay(capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_default_number_of_levels_is_predicted(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["strassen", "--json", "--size", "64"]) == 0
     said = capsys.readouterr()
-    assert "The model foretells 0 levels as the fastest on NVIDIA H200" in said.err
+    assert "0 levels predicted as the fastest on NVIDIA H200" in said.err
     told = json.loads(said.out)
     assert (told["products"], told["workspace"], told["leaf"]) == (1, 0, [64, 64, 64])
     assert told["error"] < 1e-6
@@ -38,7 +38,7 @@ def test_without_levels_the_model_says_how_many_pay(capsys: pytest.CaptureFixtur
         (["record", "--measure", "77"], "The record has no size 77³"),
     ],
 )
-def test_what_cannot_be_is_said(
+def test_invalid_arguments_are_errors(
     arguments: list[str], words: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert main(["strassen", *arguments]) == 2

@@ -51,7 +51,7 @@ def gpu(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(tune, "GpuBench", Bench)
 
 
-def test_tune_says_who_won_and_where_the_table_is(
+def test_tune_prints_the_fastest_kernels_and_the_file(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     out = str(tmp_path)
@@ -71,7 +71,7 @@ def test_tune_says_who_won_and_where_the_table_is(
     assert TABLES.load(path).searches[0].complete
 
 
-def test_tune_goes_on_after_ctrl_c(
+def test_tune_resumes_after_ctrl_c(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     arguments = ["tune", "--json", "--size", "64", "--out", str(tmp_path)]
@@ -79,7 +79,7 @@ def test_tune_goes_on_after_ctrl_c(
     assert main(arguments) == 130
     said = capsys.readouterr()
     assert said.out == ""
-    assert "The search was stopped. What it measured is in" in said.err
+    assert "The search was stopped. Its points are in" in said.err
     monkeypatch.setattr(Bench, "stops", False)
     monkeypatch.setattr(tune, "new_run", lambda: run(date="2026-02-02T03:04:05Z"))
     assert main(arguments) == 0
@@ -93,7 +93,7 @@ def test_a_folder_that_cannot_be_written_is_found_out_first(
 ) -> None:
     (tmp_path / "tuned").write_text("a file")
     assert main(["tune", "--out", str(tmp_path)]) == 2
-    assert "is no folder" in capsys.readouterr().err
+    assert "is not a folder" in capsys.readouterr().err
 
 
 @pytest.fixture
@@ -109,7 +109,7 @@ def shapes(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def test_shapes_tells_the_mean_and_the_least(
+def test_shapes_prints_the_mean_and_the_minimum(
     shapes: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert main(["shapes", "--recorded", "--out", str(shapes)]) == 0

@@ -50,16 +50,18 @@ def test_it_takes_no_kernels_and_one_square(
     arguments: list[str], capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert main(["record", "--wgsl", *arguments]) == 2
-    assert "Name no kernel, and at most one size" in capsys.readouterr().err
+    assert "Give no kernel, and at most one size" in capsys.readouterr().err
 
 
-def test_without_the_package_it_says_how_to_get_it(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_the_package_the_error_says_how_to_install_it(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.setitem(sys.modules, "wgpu", None)
     with pytest.raises(MissingToolError, match="pip install wgpu"):
         native.measure(64, print)
 
 
-def test_without_a_driver_it_is_a_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_a_driver_there_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
     def none(**_: str) -> None:
         raise RuntimeError("no adapter")
 

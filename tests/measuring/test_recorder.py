@@ -280,7 +280,7 @@ def test_an_unwritable_folder_is_found_before_any_measurement(
     file = tmp_path / "file"
     file.write_text("")
     for folder in (file, file / "in it"):
-        with pytest.raises(LabError, match=rf"{folder} is no folder\. Name a folder"):
+        with pytest.raises(LabError, match=rf"{folder} is not a folder\. Give a folder"):
             take([NAIVE], folder)
     monkeypatch.setattr(tempfile, "TemporaryFile", full)
     with pytest.raises(LabError, match=r"written to the folder .+new: No space left on device"):

@@ -1,4 +1,4 @@
-"""What stands on the command line, read: sizes, shapes, counts, kernels."""
+"""Arguments of the command line: sizes, shapes, counts, kernels."""
 
 import argparse
 import math
@@ -7,18 +7,18 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-from sgemm_lab.cli.printing import tell
+from sgemm_lab.cli.printing import print_status
 from sgemm_lab.cuda.arrays import MAX_DIMENSION
 from sgemm_lab.cuda.compiler import suits
 from sgemm_lab.cuda.launch import device_target
 from sgemm_lab.kernel import Kernel, Size, load_kernel, load_kernel_file, load_kernels
 
 MOST_DIGITS = 18
-"""Digits of a whole number here. Python reads no longer ones than 4,300, and none is meant."""
+"""Maximum number of digits of an integer; Python refuses more than 4,300."""
 
 
 def add_kernels(parser: argparse.ArgumentParser) -> None:
-    """Declare the kernels that a command works on."""
+    """Declare the argument for kernels."""
     parser.add_argument(
         "kernels", nargs="*", metavar="KERNEL",
         help="a name such as 'tiled' or 'tiled:TILE=16', or a .cu file; default: all",
@@ -26,7 +26,7 @@ def add_kernels(parser: argparse.ArgumentParser) -> None:
 
 
 def add_sizes(parser: argparse.ArgumentParser) -> None:
-    """Declare the sizes that a command works at."""
+    """Declare the option for several sizes."""
     parser.add_argument(
         "--size", type=size, action="append", dest="sizes", metavar="M,N,K",
         help="a size, or one number for a square; may be given more than once",
@@ -34,14 +34,14 @@ def add_sizes(parser: argparse.ArgumentParser) -> None:
 
 
 def add_one_size(parser: argparse.ArgumentParser) -> None:
-    """Declare the one size that a command works at."""
+    """Declare the option for one size."""
     parser.add_argument(
         "--size", type=size, metavar="M,N,K", help="a size, or one number for a square"
     )
 
 
 def add_out(parser: argparse.ArgumentParser) -> None:
-    """Declare where a command keeps what it measures."""
+    """Declare the option for the folder of new records."""
     parser.add_argument(
         "--out", type=Path,
         help="folder of record files; default: the book's, or ./records where it is installed",
@@ -49,19 +49,19 @@ def add_out(parser: argparse.ArgumentParser) -> None:
 
 
 def add_records(parser: argparse.ArgumentParser) -> None:
-    """Declare which records a command reads."""
+    """Declare the option for the folder of existing records."""
     parser.add_argument("--records", type=Path, help="folder of record files; default: the book's")
 
 
 def add_part(commands: Any, name: str, text: str) -> argparse.ArgumentParser:
-    """Declare a command within a command, such as ``several record``, and return its parser."""
+    """Declare a nested command, such as ``several record``, and return its parser."""
     part: argparse.ArgumentParser = commands.add_parser(name, help=text)
     part.add_argument("--json", action="store_true", default=argparse.SUPPRESS)
     return part
 
 
 def add_time_limit(parser: argparse.ArgumentParser, what: str, default: float | None) -> None:
-    """Declare how long something may take; without a default the checks' own limits hold."""
+    """Declare a time limit; without a default the limits of the checks apply."""
     shown = "60 simulated, 20 for a kernel of your own on a GPU" if default is None else default
     parser.add_argument(
         "--time-limit", type=seconds, default=default, metavar="SECONDS",
@@ -70,10 +70,10 @@ def add_time_limit(parser: argparse.ArgumentParser, what: str, default: float | 
 
 
 def chosen(names: Sequence[str], suits: Callable[[Kernel], bool] = lambda _: True) -> list[Kernel]:
-    """Return the kernels with these names or files; without names all of the book that ``suits``.
+    """Return the kernels with these names or files; by default all of the book that ``suits``.
 
     Raises:
-        LabError: there is no such kernel, or a file is not one.
+        LabError: a kernel does not exist, or a file is not a kernel.
     """
     if not names:
         return [kernel for kernel in load_kernels(variants=True) if suits(kernel)]
@@ -81,9 +81,9 @@ def chosen(names: Sequence[str], suits: Callable[[Kernel], bool] = lambda _: Tru
 
 
 def for_this_gpu(names: Sequence[str]) -> list[Kernel]:
-    """Return the kernels that are named; without names those that this GPU has what it takes for.
+    """Return the named kernels; without names those that this GPU supports.
 
-    The others are told of.
+    The unsupported ones are listed on stderr.
     """
     kernels = chosen(names)
     target = device_target()
@@ -91,7 +91,9 @@ def for_this_gpu(names: Sequence[str]) -> list[Kernel]:
         return kernels
     for kernel in kernels:
         if not suits(kernel, target):
-            tell(f"{kernel.name} is left out: it needs {kernel.needs}, and this GPU is {target}.")
+            print_status(
+                f"{kernel.name} is left out: it needs {kernel.needs}, and this GPU is {target}."
+            )
     return [kernel for kernel in kernels if suits(kernel, target)]
 
 
@@ -105,7 +107,7 @@ def named_kernel(name: str) -> Kernel:
 
 
 def whole(text: str, least: int = 0) -> int | None:
-    """Return the whole number that a text is, or None if it is none, too small or too long."""
+    """Parse an integer; None if the text is not an integer, too small or too long."""
     text = text.strip()
     if not text.isdecimal() or len(text) > MOST_DIGITS or int(text) < least:
         return None
@@ -113,12 +115,12 @@ def whole(text: str, least: int = 0) -> int | None:
 
 
 def size(text: str) -> Size:
-    """Read "M,N,K", or one number for all three."""
+    """Parse "M,N,K", or one number for all three."""
     parts = text.split(",")
     if len(parts) == 1:
         parts *= 3
     if len(parts) != 3 or not all(re.fullmatch(r"\s*0*[1-9]\d*\s*", p, re.A) for p in parts):
-        raise refusal(text, "is no size. Write M,N,K, such as 1000,999,64.")
+        raise refusal(text, "is not a size. Write M,N,K, such as 1000,999,64.")
     m, n, k = (whole(part) or math.inf for part in parts)
     if max(m, n, k) > MAX_DIMENSION:
         raise refusal(text, f"is too large: at most {MAX_DIMENSION:,} each.")
@@ -126,7 +128,7 @@ def size(text: str) -> Size:
 
 
 def natural(text: str) -> int:
-    """Read a whole number of 0 or more."""
+    """Parse an integer of 0 or more."""
     number = whole(text)
     if number is None:
         raise refusal(text, "is not a whole number of 0 or more.")
@@ -134,35 +136,35 @@ def natural(text: str) -> int:
 
 
 def seconds(text: str) -> float:
-    """Read a time."""
+    """Parse a time in seconds."""
     try:
         found = float(text)
     except ValueError:
         found = math.nan
     if not 0 <= found < math.inf:
-        raise refusal(text, "is no time. Write seconds, such as 0.4.")
+        raise refusal(text, "is not a time. Write seconds, such as 0.4.")
     return found
 
 
 def macro(text: str) -> tuple[str, str]:
-    """Read "NAME=VALUE"; the value is 1 where it is missing."""
+    """Parse "NAME=VALUE"; the default value is 1."""
     name, _, value = text.partition("=")
     if not re.fullmatch(r"[A-Za-z_]\w*", name):
-        raise refusal(text, "sets no macro. Write K=V, such as TILE=16.")
+        raise refusal(text, "is not a macro. Write K=V, such as TILE=16.")
     return name, value or "1"
 
 
 def refusal(text: str, why: str) -> argparse.ArgumentTypeError:
-    """Return what refuses a text; a long one is cut short."""
+    """Return the exception for an invalid text, which is truncated."""
     shown = text if len(text) <= 40 else f"{text[:40]}…"
     return argparse.ArgumentTypeError(f"'{shown}' {why}")
 
 
 def run_part(options: argparse.Namespace) -> int:
-    """Run a command that has parts, or the part named: what their parsers set as ``part``.
+    """Run the nested command that the parser has set as ``part``.
 
     Raises:
-        LabError: a sentence says what is wrong, and what to do.
+        LabError: the command failed.
     """
     status: int = options.part(options)
     return status

@@ -1,7 +1,6 @@
-"""The command ``check``: are kernels right? On a GPU, or by simulation.
+"""The command ``check``: check kernels on a GPU or by simulation.
 
-What only a GPU or only a file of others needs is loaded where it is called: a short answer would
-wait longest for that.
+Modules for GPUs and for external files are imported on demand, which keeps the command fast.
 """
 
 import argparse
@@ -28,7 +27,7 @@ from sgemm_lab.cli.external import (
     external_kernel,
     is_external,
 )
-from sgemm_lab.cli.printing import print_json, tell, tell_over
+from sgemm_lab.cli.printing import print_json, print_progress, print_status
 from sgemm_lab.cuda.launch import has_gpu
 from sgemm_lab.errors import LabError
 from sgemm_lab.kernel import Kernel, Size
@@ -37,19 +36,19 @@ if TYPE_CHECKING:
     from sgemm_lab.external_cuda.index_overflow import IndexOverflow
 
 CHECK_SCHEMA = "sgemm-lab.check.1"
-"""Stands in each verdict of ``check --json``. It grows when a key changes its meaning or goes."""
+"""Schema version in ``check --json``; incremented when a key changes its meaning or is removed."""
 
 MOST_FAULTS = 5
 """How many wrong sizes of a kernel are printed, each with its fault."""
 
 
 def add_check_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare what ``check`` takes."""
+    """Declare the arguments of ``check``."""
     add_kernels(parser)
     add_sizes(parser)
     parser.add_argument(
         "--shift", type=natural, default=0, metavar="ELEMENTS",
-        help="move the matrices this far off their aligned addresses; needs a GPU",
+        help="shift the matrices from their aligned addresses; needs a GPU",
     )  # fmt: skip
     add_time_limit(parser, "one size", None)
     parser.add_argument("--seed", type=natural, default=0, help="seed of the random matrices")
@@ -57,10 +56,10 @@ def add_check_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run_check(options: argparse.Namespace) -> int:
-    """Check, print, and return the exit status: 0 right, 1 wrong, 2 not run anywhere.
+    """Check and print; return the exit status: 0 correct, 1 wrong, 2 not run at any size.
 
     Raises:
-        LabError: a kernel, a file or an option is not right.
+        LabError: a kernel, a file or an option is invalid.
     """
     if any(is_external(options, name) for name in options.kernels or [""]):
         return _check_external(options)
@@ -71,15 +70,15 @@ def run_check(options: argparse.Namespace) -> int:
     elif options.shift:
         raise LabError("--shift moves matrices in the memory of a GPU, and there is none here.")
     else:
-        tell("There is no GPU here: the kernels are simulated on this machine's processor.")
+        print_status("There is no GPU here: the kernels are simulated on this machine's processor.")
     sizes = options.sizes or (AWKWARD_SIZES if live else QUICK_SIZES)
     results: list[CheckResult] = []
     for kernel in kernels:
         done = _check_one(kernel, sizes, options, live)
         results += done
         if live and kernel.is_builtin and len(done) < len(sizes):
-            # The GPU stopped the kernel and cannot be used any more by this process, not even to
-            # free memory. So leave without the usual tidying up.
+            # A failed kernel makes the CUDA context unusable, even for freeing memory. Exit without
+            # cleanup.
             _print_verdict(results, options)
             sys.stdout.flush()
             os._exit(1)
@@ -87,7 +86,7 @@ def run_check(options: argparse.Namespace) -> int:
 
 
 def _check_external(options: argparse.Namespace) -> int:
-    """Check one kernel of anybody's file, by simulation."""
+    """Check the kernel of an external file by simulation."""
     from sgemm_lab.external_cuda.check import check_external, fitting_tile, prepare_check, sizes_of
     from sgemm_lab.external_cuda.index_overflow import index_overflow
     from sgemm_lab.external_cuda.launch import Settings
@@ -96,13 +95,13 @@ def _check_external(options: argparse.Namespace) -> int:
         raise LabError("A file without the book's head comment is checked alone: name it once.")
     kernel = external_kernel(options, options.kernels[0])
     prepared = prepare_check(kernel, options.sizes)
-    tell("A file without the book's head comment is simulated on this machine's processor.")
+    print_status("A file without the book's head comment is simulated on this machine's processor.")
     if prepared.assumed:
-        tell(prepared.assumed)
+        print_status(prepared.assumed)
     sizes = sizes_of(prepared, options.sizes)
     limit = {} if options.time_limit is None else {"time_limit": options.time_limit}
     found = check_external(prepared, sizes, seed=options.seed, **limit)
-    results = _told(prepared.opened.name, found, len(sizes), options)
+    results = _print_results(prepared.opened.name, found, len(sizes), options)
     tile = fitting_tile(results)
     if tile and not options.json:
         print(f"Of these sizes it is right exactly where {tile} divides M, N and K.")
@@ -117,7 +116,7 @@ def _print_verdict(
     options: argparse.Namespace,
     later: "Sequence[IndexOverflow]" = (),
 ) -> int:
-    """Print what was found; return the exit status: 1 wrong, 2 could not be run anywhere."""
+    """Print the summary; return the exit status."""
     if options.json:
         limits = [_limit_json(one) for one in later]
         rows = [
@@ -150,28 +149,30 @@ def _limit_json(one: "IndexOverflow") -> dict[str, Any]:
 def _check_one(
     kernel: Kernel, sizes: Sequence[Size], options: argparse.Namespace, live: bool
 ) -> list[CheckResult]:
-    results = _told(kernel.name, _verdicts(kernel, sizes, options, live), len(sizes), options)
+    results = _print_results(
+        kernel.name, _verdicts(kernel, sizes, options, live), len(sizes), options
+    )
     if kernel.arithmetic != "fp32" and not options.json:
         print(f"{kernel.name} multiplies in {kernel.arithmetic}. {bound_text(kernel.arithmetic)}")
     return results
 
 
-def _told(
+def _print_results(
     name: str, verdicts: Iterable[CheckResult], count: int, options: argparse.Namespace
 ) -> list[CheckResult]:
-    """Tell verdicts as they come; return them."""
+    """Print results as they arrive; return them."""
     results: list[CheckResult] = []
     faults = 0
     for result in verdicts:
         results.append(result)
         size = f"{result.m}×{result.n}×{result.k}"
-        tell_over(f"{len(results)}/{count} check {name} {size}")
+        print_progress(f"{len(results)}/{count} check {name} {size}")
         if result.fault:
             faults += 1
             if not options.json and faults <= MOST_FAULTS:
-                tell_over("")
+                print_progress("")
                 print(f"{name} at {size}: {result.fault}")
-    tell_over("")
+    print_progress("")
     if faults > MOST_FAULTS and not options.json:
         print(f"{name}: wrong at {faults - MOST_FAULTS} more sizes; --json prints them all.")
     if not options.json:
@@ -182,7 +183,7 @@ def _told(
 def _verdicts(
     kernel: Kernel, sizes: Sequence[Size], options: argparse.Namespace, live: bool
 ) -> Iterator[CheckResult]:
-    """Check on the GPU, a reader's own kernel in a process of its own; without a GPU simulate."""
+    """Check on the GPU, a reader's kernel in a separate process; without a GPU simulate."""
     limit = {} if options.time_limit is None else {"time_limit": options.time_limit}
     if not live:
         return check_simulated(kernel, sizes, seed=options.seed, **limit)

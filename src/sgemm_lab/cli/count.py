@@ -1,4 +1,4 @@
-"""The command ``sgemm-lab count``: a launch counted on this machine's processor, line by line."""
+"""The command ``count``: simulate a launch on the CPU and count it line by line."""
 
 import argparse
 import math
@@ -38,7 +38,7 @@ _COLUMNS: tuple[tuple[str, Callable[[LineCounts], int]], ...] = (
     ("barriers", lambda c: c.barriers),
 )
 SCHEMA = "sgemm-lab.count.1"
-"""Stands in the JSON. The number grows when a key changes its meaning or goes."""
+"""Schema version in the JSON; incremented when a key changes its meaning or is removed."""
 
 _LEAST_TEXT, _MOST_TEXT = 16, 70
 """Characters of a source line in the table."""
@@ -74,10 +74,10 @@ def add_count_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run_count(options: argparse.Namespace) -> int:
-    """Count, print, and return the exit status: 1 where C is wrong or something was found.
+    """Count and print; return 1 if C is wrong or a hazard was found, else 0.
 
     Raises:
-        LabError: the kernel, the file or the launch is not right.
+        LabError: the kernel, the file or the launch is invalid.
     """
     if is_external(options, options.kernel):
         return _run_external(options)
@@ -162,7 +162,7 @@ def _found_json(result: Result) -> dict[str, Any]:
 
 
 def _finding(hazard: Hazard) -> dict[str, Any]:
-    """Where a hazard or a warning is, for programs that mark lines."""
+    """Return the location of a hazard or a warning, for editors."""
     other = hazard.other_location
     return {
         "kind": hazard.kind,
@@ -208,7 +208,7 @@ def _external_json(done: ExternalRun) -> dict[str, Any]:
 
 
 def finite(number: float) -> float | None:
-    """Return a number for JSON, which has no infinity: None in its place."""
+    """Return a number, or None for infinity and NaN, which JSON lacks."""
     return number if math.isfinite(number) else None
 
 

@@ -1,4 +1,4 @@
-"""``sgemm-lab doctor``: what this machine can do, what it lacks, and what to do about it."""
+"""The command ``doctor``: capabilities of this machine, and advice on missing ones."""
 
 import argparse
 import csv
@@ -21,48 +21,48 @@ from sgemm_lab.records.store import load_records
 from sgemm_lab.text import plural
 
 CUPY_PACKAGES = {"cupy-cuda11x": 11, "cupy-cuda12x": 12, "cupy-cuda13x": 13, "cupy": None}
-"""Packages that CuPy comes in, and the CUDA each is made for; ``cupy`` is made where it stands."""
+"""Packages of CuPy with their major CUDA version; ``cupy`` is built from source."""
 VISIBLE = "CUDA_VISIBLE_DEVICES"
 OLDEST = TARGETS[0]
 
 _QUERY = ("--query-gpu=name,compute_cap,mig.mode.current", "--format=csv,noheader")
 _SECONDS = 20
-"""How long nvidia-smi may take: on a machine with many GPUs it wakes them all."""
+"""Time limit of nvidia-smi, which wakes all GPUs of the machine."""
 
 
 @dataclass(frozen=True)
 class Seen:
-    """A GPU as nvidia-smi tells of it."""
+    """A GPU in nvidia-smi's output."""
 
     name: str
     capability: str
     mig: bool
-    """Whether it is cut into slices (Multi-Instance GPU)."""
+    """Whether Multi-Instance GPU is enabled."""
 
 
 @dataclass(frozen=True)
 class Facts:
-    """What was found on a machine."""
+    """Facts about a machine."""
 
     packages: tuple[str, ...] = ()
-    """The packages of CuPy that are installed."""
+    """Installed packages of CuPy."""
     cuda: tuple[int, int] | None = None
-    """The newest CUDA that the driver speaks; None where there is no driver or no CuPy to ask."""
+    """The newest CUDA version of the driver; None without a driver or CuPy."""
     seen: tuple[Seen, ...] = ()
     fault: str | None = None
-    """Why CUDA finds no GPU, or None where it finds one."""
+    """Why CUDA finds no GPU; None if it finds one."""
     hidden: str | None = None
-    """What ``CUDA_VISIBLE_DEVICES`` says, if anything."""
+    """The value of ``CUDA_VISIBLE_DEVICES``."""
     colab: bool = False
     wsl: bool = False
     container: bool = False
     ncu: bool = False
     only_root_counts: bool = False
-    """Whether the driver shows counters to administrators only, and this user is none."""
+    """Whether the driver restricts counters to administrators, and this user is not one."""
 
 
 def run_doctor(options: argparse.Namespace) -> int:
-    """Print what this machine can do, then what to do about what it cannot."""
+    """Print the capabilities of this machine, then advice."""
     facts = look()
     answers: dict[str, str] = {
         "Python": platform.python_version(),
@@ -85,7 +85,7 @@ def run_doctor(options: argparse.Namespace) -> int:
 
 
 def look() -> Facts:
-    """Find out what is here."""
+    """Collect the facts about this machine."""
     fault = None
     try:
         require_gpu()
@@ -106,7 +106,7 @@ def look() -> Facts:
 
 
 def advice(facts: Facts) -> Iterator[str]:
-    """Say in sentences what is amiss with a machine and what to do; nothing where all is well."""
+    """Yield advice on problems of a machine."""
     yield from _about_cupy(facts)
     if facts.fault is not None:
         yield _about_no_gpu(facts)
@@ -119,8 +119,8 @@ def advice(facts: Facts) -> Iterator[str]:
         )
     if any(one.mig for one in facts.seen):
         yield (
-            "The GPU is cut into slices (MIG). A slice has a part of the SMs and of the memory: "
-            "its record is no record of the whole GPU. Say so where you add it."
+            "The GPU is cut into slices (MIG). A slice has a part of the SMs and of the memory, so "
+            "its record is not a record of the whole GPU. Mention it when you add the record."
         )
     old = [one for one in facts.seen if _number(one.capability) < _number(OLDEST[3:])]
     if old:
@@ -135,37 +135,37 @@ def _about_cupy(facts: Facts) -> Iterator[str]:
     if len(facts.packages) > 1:
         both = " and ".join(facts.packages)
         yield (
-            f"CuPy is installed {plural(len(facts.packages), 'time')}, as {both}, and they disturb "
-            f"each other. Remove them with 'pip uninstall {' '.join(facts.packages)}', then "
+            f"CuPy is installed {plural(len(facts.packages), 'time')}, as {both}, which conflict. "
+            f"Remove them with 'pip uninstall {' '.join(facts.packages)}', then "
             "install one."
         )
     newest = 13 if facts.cuda is not None and facts.cuda[0] >= 13 else 12
     fitting = f"cupy-cuda{newest}x"
     if not facts.packages:
         yield (
-            "CuPy launches the kernels and brings them to the compiler. Install it with "
+            "CuPy, which compiles and launches the kernels, is missing. Install it with "
             f"'pip install {fitting}'."
         )
     made_for = [CUPY_PACKAGES[one] for one in facts.packages]
     if len(made_for) == 1 and facts.cuda and made_for[0] and made_for[0] > facts.cuda[0]:
         major, minor = facts.cuda
         yield (
-            f"The driver speaks CUDA {major}.{minor} at most, and {facts.packages[0]} needs "
-            f"{made_for[0]}.0. Install {fitting} in its place, or a newer driver."
+            f"The driver supports CUDA {major}.{minor} at most, but {facts.packages[0]} needs "
+            f"{made_for[0]}.0. Install {fitting} instead, or a newer driver."
         )
 
 
 def _about_no_gpu(facts: Facts) -> str:
     if facts.seen and facts.hidden is not None:
         return (
-            f"There is a GPU, {facts.seen[0].name}, and {VISIBLE} is '{facts.hidden}', which hides "
+            f"There is a GPU, {facts.seen[0].name}, but {VISIBLE} is '{facts.hidden}', which hides "
             f"it from CUDA. Remove the variable: 'unset {VISIBLE}'."
         )
     if facts.seen:
         return (
-            f"The driver sees {facts.seen[0].name}, and CUDA cannot use it: {facts.fault} Most "
+            f"The driver finds {facts.seen[0].name}, but CUDA cannot use it: {facts.fault} Most "
             "often the driver is older than CuPy's CUDA, or was updated since the machine started. "
-            "Start the machine anew; if that does not help, install a newer driver."
+            "Restart the machine; if that does not help, install a newer driver."
         )
     if facts.colab:
         return (
@@ -174,36 +174,36 @@ def _about_no_gpu(facts: Facts) -> str:
         )
     if facts.container:
         return (
-            "This is a container that was given no GPU. If the machine around it has one, start "
-            "the container with '--gpus all'; NVIDIA's Container Toolkit must be installed there."
+            "This is a container without a GPU. If the host has one, start the container with "
+            "'--gpus all'; the host needs NVIDIA's Container Toolkit."
         )
     if facts.wsl:
         return (
-            "This is Linux in Windows (WSL), and it sees no GPU. Install NVIDIA's driver in "
-            "Windows, none in Linux, and run 'wsl --update'. Then 'nvidia-smi' shows the GPU here."
+            "This is Linux in Windows (WSL) without a GPU. Install NVIDIA's driver in Windows, not "
+            "in Linux, and run 'wsl --update'. Then 'nvidia-smi' shows the GPU here."
         )
     return (
-        "No NVIDIA driver answers here. If the machine has an NVIDIA GPU, install its driver. If "
-        "it has none, all but speed works: 'sgemm-lab count', 'sgemm-lab check', the pages and the "
-        "notebooks, which show what was recorded. Colab lends a GPU."
+        "There is no NVIDIA driver here. If the machine has an NVIDIA GPU, install its driver. "
+        "Without a GPU everything but speed works: 'sgemm-lab count', 'sgemm-lab check', the pages "
+        "and the notebooks, which show records. Colab offers free GPUs."
     )
 
 
 def _about_counters(facts: Facts) -> Iterator[str]:
     if not facts.ncu:
         yield (
-            "Nsight Compute (ncu) is not here. Only 'sgemm-lab counters' needs it; it comes with "
+            "Nsight Compute (ncu) is missing. Only 'sgemm-lab counters' needs it; it is part of "
             "the CUDA toolkit."
         )
     elif facts.only_root_counts:
         yield (
-            "The driver shows its counters to administrators only. For 'sgemm-lab counters' be "
-            "root, or load the driver with NVreg_RestrictProfilingToAdminUsers=0."
+            "The driver restricts counters to administrators. Run 'sgemm-lab counters' as root, or "
+            "load the driver with NVreg_RestrictProfilingToAdminUsers=0."
         )
 
 
 def gpus_seen(answer: str) -> tuple[Seen, ...]:
-    """Read nvidia-smi's answer to ``--query-gpu=name,compute_cap,mig.mode.current``."""
+    """Parse nvidia-smi's output of ``--query-gpu=name,compute_cap,mig.mode.current``."""
     rows = (row for row in csv.reader(answer.splitlines(), skipinitialspace=True) if len(row) == 3)
     return tuple(Seen(name, capability, mig == "Enabled") for name, capability, mig in rows)
 
@@ -221,7 +221,7 @@ def _nvidia_smi() -> str:
 def _cuda_of_driver() -> tuple[int, int] | None:
     try:
         number = int(import_cupy().cuda.runtime.driverGetVersion())
-    except Exception:  # whatever CuPy or its libraries raise where they cannot start
+    except Exception:  # anything that CuPy or its libraries may raise at import
         return None
     return (number // 1000, number % 1000 // 10) if number else None
 
@@ -249,8 +249,8 @@ def _is_installed(package: str) -> bool:
     return True
 
 
-def _try(ask: Callable[[], str]) -> str:
+def _try(query: Callable[[], str]) -> str:
     try:
-        return ask()
+        return query()
     except LabError as error:
         return f"no. {error}"

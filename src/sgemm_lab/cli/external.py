@@ -1,4 +1,4 @@
-"""What the command line says of a CUDA file that is not the book's: its kernel and its launch."""
+"""Arguments for external CUDA files: kernel and launch."""
 
 import argparse
 import re
@@ -13,14 +13,14 @@ if TYPE_CHECKING:
     from sgemm_lab.external_cuda.launch import ExternalKernel
 
 EXTERNAL_GROUP = "a CUDA file of anybody, without the book's head comment"
-"""What the help calls the arguments of such a file."""
+"""Title of these arguments in the help."""
 
 FILES = (".cu", ".cuh")
-"""How the names of CUDA files end."""
+"""Suffixes of CUDA files."""
 
 
 def add_external_arguments(group: Any) -> None:
-    """Declare what such a file needs besides its name."""
+    """Declare the arguments for an external file."""
     group.add_argument("--entry", metavar="NAME",
                        help="the kernel, where there are several; of a template with its values, "
                        "such as 'tiled<16>'")  # fmt: skip
@@ -40,27 +40,27 @@ def add_external_arguments(group: Any) -> None:
 
 
 def shape(text: str) -> tuple[str, ...]:
-    """Read "X,Y,Z", each a number or arithmetic."""
+    """Parse "X,Y,Z", each a number or an expression."""
     parts = tuple(terms(text))
     if not 1 <= len(parts) <= 3 or not all(parts) or re.search(rf"\d{{{MOST_DIGITS + 1}}}", text):
-        raise refusal(text, "is no shape. Write X,Y, such as 8,16.")
+        raise refusal(text, "is not a shape. Write X,Y, such as 8,16.")
     return parts
 
 
 def is_external(options: argparse.Namespace, name: str) -> bool:
-    """Say whether a file or name is to be run as the options tell, not by its head comment."""
+    """Whether a file is launched by the options instead of its head comment."""
     expect = getattr(options, "expect", [])
-    told = (options.entry, options.grid, options.block, options.args, options.define, expect)
-    if any(told) or options.include or options.shared_bytes or name.endswith(".cuh"):
+    given = (options.entry, options.grid, options.block, options.args, options.define, expect)
+    if any(given) or options.include or options.shared_bytes or name.endswith(".cuh"):
         return True
     return name.endswith(".cu") and not has_head_comment(read_source(Path(name)))
 
 
 def external_kernel(options: argparse.Namespace, name: str) -> "ExternalKernel":
-    """Return the kernel that the options tell.
+    """Return the kernel that the options describe.
 
     Raises:
-        LabError: it is one of the book, or the file cannot be read.
+        LabError: it is a kernel of the book, or the file cannot be read.
     """
     from sgemm_lab.external_cuda.compile_file import Pasted
     from sgemm_lab.external_cuda.launch import ExternalKernel
@@ -69,8 +69,8 @@ def external_kernel(options: argparse.Namespace, name: str) -> "ExternalKernel":
         if Path(name).suffix and Path(name).is_file():
             raise LabError(f"'{name}' is no CUDA file: its name must end in .cu or .cuh.")
         raise LabError(
-            "Only a file of your own takes --entry, --grid, --block and --args. A kernel of the "
-            "book takes none of them; its constants are set by name: 'tiled:TILE=16'."
+            "--entry, --grid, --block and --args apply to your own files only. Set constants of a "
+            "book kernel by name: 'tiled:TILE=16'."
         )
     path = Path(name)
     pasted = Pasted(

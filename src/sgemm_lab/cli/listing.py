@@ -1,23 +1,23 @@
-"""The command ``kernels``: the kernels of the book, and what they cost."""
+"""The command ``kernels``: the kernels of the book, with registers and memory."""
 
 import argparse
 
-from sgemm_lab.cli.printing import print_json, print_table, tell
+from sgemm_lab.cli.printing import print_json, print_status, print_table
 from sgemm_lab.cuda.compiler import TARGETS, compile_kernel, suits
 from sgemm_lab.kernel import load_kernels
 
 
 def add_kernels_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare what ``kernels`` takes."""
+    """Declare the arguments of ``kernels``."""
     parser.add_argument("--target", choices=TARGETS, default="sm_90", help="GPU to compile for")
 
 
 def run_kernels(options: argparse.Namespace) -> int:
-    """Compile them and print a table."""
+    """Compile the kernels and print a table."""
     rows = []
     for kernel in load_kernels(variants=True):
         if not suits(kernel, options.target):
-            tell(f"{kernel.name} is left out: it needs {kernel.needs}.")
+            print_status(f"{kernel.name} is left out: it needs {kernel.needs}.")
             continue
         compiled = compile_kernel(kernel, options.target)
         rows.append(

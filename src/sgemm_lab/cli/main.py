@@ -1,7 +1,6 @@
-"""The command ``sgemm-lab``. Every part of it works on a machine that has only CuPy.
+"""The command ``sgemm-lab``. It needs no package besides NumPy and CuPy.
 
-Each command has a module of its own, and only that of the command that was called is loaded: most
-of the time of a short answer would go to the others.
+Only the module of the called command is imported, which keeps short commands fast.
 """
 
 import argparse
@@ -10,7 +9,7 @@ from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 from sgemm_lab import __version__
-from sgemm_lab.cli.printing import answering, tell
+from sgemm_lab.cli.printing import print_status, safe_output
 from sgemm_lab.errors import LabError
 
 Run = Callable[[argparse.Namespace], int]
@@ -18,12 +17,12 @@ Declare = Callable[[argparse.ArgumentParser], None]
 
 
 class Command(NamedTuple):
-    """One of the commands."""
+    """A subcommand."""
 
     text: str
-    """What it does, for the help."""
+    """Description in the help."""
     load: Callable[[], tuple[Declare, Run]]
-    """Load what declares its arguments, and what runs it."""
+    """Import the functions that declare its arguments and run it."""
 
 
 def _check() -> tuple[Declare, Run]:
@@ -113,38 +112,38 @@ def _strassen() -> tuple[Declare, Run]:
 
 
 COMMANDS = {
-    "doctor": Command("Say what this machine can do: compile, run, measure.", _doctor),
-    "kernels": Command("List the kernels of the book and what they cost.", _kernels),
+    "doctor": Command("Show what this machine can do: compile, run, measure.", _doctor),
+    "kernels": Command("List the kernels of the book with registers and memory.", _kernels),
     "check": Command("Check kernels against float64, on a GPU if there is one.", _check),
     "record": Command(
-        "Measure on this machine's GPU and keep the samples. The name 'matmul' is the dispatcher.",
+        "Measure on this machine's GPU and write a record. The name 'matmul' is the dispatcher.",
         _record,
     ),
     "tune": Command("Search this GPU for the fastest kernel of each size.", _tune),
-    "shapes": Command("Measure matmul at forty shapes fixed beforehand.", _shapes),
-    "counters": Command("Take the GPU's own counters, where ncu can.", _counters),
-    "errors": Command("Measure how far off kernels are, by class of inputs.", _errors),
-    "add": Command("Add the runs of record files, as of another machine.", _add),
+    "shapes": Command("Measure matmul at forty fixed shapes.", _shapes),
+    "counters": Command("Read the GPU's hardware counters with ncu.", _counters),
+    "errors": Command("Measure the errors of kernels by input distribution.", _errors),
+    "add": Command("Add the runs of record files, such as those of another machine.", _add),
     "count": Command("Count a kernel's memory requests, without a GPU.", _count),
-    "launch": Command("Launch kernels once each, for a profiler to watch.", _launch),
-    "several": Command("Multiply on several GPUs, or record what they do.", _several),
-    "strassen": Command("Multiply by Strassen's algorithm, or record how fast it is.", _strassen),
-    "scoreboard": Command("Show what was measured: GFLOP/s, share of cuBLAS.", _scoreboard),
+    "launch": Command("Launch each kernel once, for a profiler.", _launch),
+    "several": Command("Multiply on several GPUs, or record their performance.", _several),
+    "strassen": Command("Multiply by Strassen's algorithm, or record its performance.", _strassen),
+    "scoreboard": Command("Show the measurements: GFLOP/s, share of cuBLAS.", _scoreboard),
 }
 """The commands by name, in the order of the help."""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run the command and return its exit status: 0 done, 1 a check failed, 2 bad input."""
+    """Run the command; return its exit status: 0 success, 1 a failed check, 2 invalid input."""
     status = 0
-    with answering() as ended:
+    with safe_output() as ended:
         try:
-            told = sys.argv[1:] if arguments is None else list(arguments)
-            called = next((word for word in told if not word.startswith("-")), "")
-            options = _parser(called).parse_args(told)
+            given = sys.argv[1:] if arguments is None else list(arguments)
+            called = next((argument for argument in given if not argument.startswith("-")), "")
+            options = _parser(called).parse_args(given)
             status = options.run(options)
         except LabError as error:
-            tell(f"sgemm-lab: {error}")
+            print_status(f"sgemm-lab: {error}")
             status = 2
         except KeyboardInterrupt:
             print("\nsgemm-lab: stopped.", file=sys.stderr)
@@ -153,7 +152,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _parser(called: str) -> argparse.ArgumentParser:
-    """Return what reads the command line; it knows the arguments of the command that is called."""
+    """Return the parser; only the called command has its arguments."""
     parser = argparse.ArgumentParser(
         prog="sgemm-lab", description="The kernels of the book: list, check, measure, compare."
     )

@@ -1,4 +1,4 @@
-"""The commands that measure on a GPU and keep it, and what shows the records."""
+"""The commands that measure on a GPU and write records, and the command that shows them."""
 
 import argparse
 import math
@@ -15,7 +15,7 @@ from sgemm_lab.cli.arguments import (
     for_this_gpu,
     seconds,
 )
-from sgemm_lab.cli.printing import print_json, print_table, tell
+from sgemm_lab.cli.printing import print_json, print_status, print_table
 from sgemm_lab.cli.wgsl import run_record_wgsl
 from sgemm_lab.cuda.launch import multiply, require_gpu
 from sgemm_lab.errors import LabError
@@ -43,23 +43,23 @@ from sgemm_lab.text import plural, tenths_percent
 
 
 def add_record_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare what ``record`` takes."""
+    """Declare the arguments of ``record``."""
     add_counters_arguments(parser)
     parser.add_argument(
         "--seconds", type=seconds, default=Budget().seconds, help="per kernel, size"
     )
-    parser.add_argument("--no-micro", action="store_true", help="leave out the microbenchmarks")
+    parser.add_argument("--no-micro", action="store_true", help="skip the microbenchmarks")
     parser.add_argument(
         "--time-limit",
         type=seconds,
         metavar="SECONDS",
-        help="how long all races may take; what would take longer is left out. "
-        f"Default: {TIME_LIMIT:.0f}, or no limit where --size says what to measure",
+        help="total time of the timings; slower products are skipped. "
+        f"Default: {TIME_LIMIT:.0f}, or no limit with --size",
     )
     parser.add_argument(
         "--anew",
         action="store_true",
-        help="measure all again, also what a run of the last day measured before it was stopped",
+        help="measure all sizes, also those of an interrupted run of the last day",
     )
     parser.add_argument(
         "--wgsl", action="store_true",
@@ -68,37 +68,37 @@ def add_record_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def add_counters_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare what ``counters`` takes."""
+    """Declare the arguments of ``counters``."""
     add_launch_arguments(parser)
     add_out(parser)
 
 
 def add_launch_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare what ``launch`` takes."""
+    """Declare the arguments of ``launch``."""
     add_kernels(parser)
     add_sizes(parser)
 
 
 def add_errors_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare what ``errors`` takes."""
+    """Declare the arguments of ``errors``."""
     add_kernels(parser)
     add_out(parser)
 
 
 def add_add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare what ``add`` takes."""
+    """Declare the arguments of ``add``."""
     parser.add_argument("files", nargs="+", type=Path, metavar="FILE", help="a record file")
     add_out(parser)
 
 
 def add_scoreboard_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare what ``scoreboard`` takes."""
+    """Declare the arguments of ``scoreboard``."""
     parser.add_argument("--gpu", help="only GPUs whose name contains this")
     add_records(parser)
 
 
 def run_record(options: argparse.Namespace) -> int:
-    """Measure, keep and print; 130 where it was stopped early."""
+    """Measure, write and print; return 130 after an interruption."""
     if options.wgsl:
         return run_record_wgsl(options)
     names = [name for name in options.kernels if name != MATMUL]
@@ -116,7 +116,7 @@ def run_record(options: argparse.Namespace) -> int:
         matmul=dispatcher(0) if with_matmul else None,
         time_limit=limit if options.time_limit is None else options.time_limit,
         resume=not options.anew,
-        progress=tell,
+        progress=print_status,
     )
     ended = "complete" if run.complete else "stopped early"
     if options.json:
@@ -135,12 +135,12 @@ def run_record(options: argparse.Namespace) -> int:
 
 
 def run_counters(options: argparse.Namespace) -> int:
-    """Take the GPU's counters and keep them; 130 where it was stopped early."""
+    """Read and write the hardware counters; return 130 after an interruption."""
     path, run = record_counters(
         for_this_gpu(options.kernels),
         options.out or own_records(),
         options.sizes or COUNTER_SIZES,
-        progress=tell,
+        progress=print_status,
     )
     if options.json:
         print_json([asdict(counters) for counters in run.counters])
@@ -150,12 +150,12 @@ def run_counters(options: argparse.Namespace) -> int:
 
 
 def run_errors(options: argparse.Namespace) -> int:
-    """Measure errors and keep them; 130 where it was stopped early."""
+    """Measure and write errors; return 130 after an interruption."""
     names = [name for name in options.kernels if name != STRASSEN]
     only_strassen = STRASSEN in options.kernels and not names
     kernels = [] if only_strassen else for_this_gpu(names)
     others = products_by_levels() if STRASSEN in options.kernels or not names else {}
-    path, run = record_errors(kernels, options.out or own_records(), tell, others)
+    path, run = record_errors(kernels, options.out or own_records(), print_status, others)
     if options.json:
         print_json([asdict(found) for found in run.accuracies or ()])
     else:
@@ -166,11 +166,11 @@ def run_errors(options: argparse.Namespace) -> int:
 
 
 def run_add(options: argparse.Namespace) -> int:
-    """Add the runs of files to the records, and say what looks wrong in them."""
+    """Add the runs of files to the records, and report implausible values."""
     records = [load_record(file) for file in options.files]
     for record in records:
         for found in findings(record):
-            tell(found.sentence)
+            print_status(found.sentence)
     folder = options.out or own_records()
     paths = [add_run(folder, record.gpu, run) for record in records for run in record.runs]
     if options.json:
@@ -187,10 +187,9 @@ def run_launch(options: argparse.Namespace) -> int:
     cupy = require_gpu()
     import numpy as np
 
-    # Arrays of their own and of their exact size, not pieces of CuPy's pool: a memory checker then
-    # sees every access outside them.
+    # Separate allocations of the exact size, so that a memory checker finds accesses outside them.
     with cupy.cuda.using_allocator(None):
-        # Made on the host: no other kernel runs, so a profiler or a memory checker sees ours only.
+        # Generated on the host, so that a profiler sees no other kernels.
         random = np.random.default_rng(seed=1)
         for m, n, k in options.sizes or SQUARE_SIZES[2:3]:
             a, b = (cupy.asarray(random.random(s, dtype="float32")) for s in ((m, k), (k, n)))
@@ -201,7 +200,7 @@ def run_launch(options: argparse.Namespace) -> int:
 
 
 def run_scoreboard(options: argparse.Namespace) -> int:
-    """Print what was measured."""
+    """Print the scoreboard."""
     records = load_records(options.records)
     if not records:
         raise LabError(
@@ -219,7 +218,7 @@ def run_scoreboard(options: argparse.Namespace) -> int:
     known = {line.kernel for line in found}
     waiting = [k.name for k in load_kernels(variants=True) if k.name not in known]
     if waiting:
-        tell(not_yet_measured(waiting))
+        print_status(not_yet_measured(waiting))
     return 0
 
 

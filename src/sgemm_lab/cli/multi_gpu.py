@@ -1,4 +1,4 @@
-"""The command ``several``: a product on several GPUs; its records; and the plan where none is."""
+"""The command ``several``: a product on several GPUs or in NumPy, and its records."""
 
 import argparse
 import os
@@ -14,7 +14,7 @@ from sgemm_lab.cli.arguments import (
     seconds,
     whole,
 )
-from sgemm_lab.cli.printing import print_json, print_table, tell, tell_over
+from sgemm_lab.cli.printing import print_json, print_progress, print_status, print_table
 from sgemm_lab.cuda.launch import has_gpu
 from sgemm_lab.errors import LabError
 from sgemm_lab.files import own_records
@@ -43,7 +43,7 @@ _GPU_SIZE: Size = (8192, 8192, 8192)
 
 
 def add_multi_gpu_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare what ``several`` takes, and its commands ``record`` and ``scoreboard``."""
+    """Declare the arguments of ``several`` and of its commands ``record`` and ``scoreboard``."""
     parser.set_defaults(part=_multiply)
     parser.add_argument("--layout", choices=LAYOUTS, default="rows", help="default: rows")
     parser.add_argument("--gpus", type=_count, help="how many; default: all, or 4 in NumPy")
@@ -52,19 +52,19 @@ def add_multi_gpu_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--inside", choices=LOCAL_PRODUCTS, default=CUBLAS, help="a GPU's own product"
     )
-    parser.add_argument("--transport", choices=TRANSPORTS, help="who carries the tiles")
+    parser.add_argument("--transport", choices=TRANSPORTS, help="transport of the tiles")
     parser.add_argument(
-        "--block-limit", type=_count, metavar="BLOCKS", help="the most blocks that NCCL may take"
+        "--block-limit", type=_count, metavar="BLOCKS", help="limit of NCCL's blocks"
     )
-    parser.add_argument("--graph", action="store_true", help="replay all of it as a CUDA graph")
+    parser.add_argument("--graph", action="store_true", help="replay the plan as a CUDA graph")
     parser.add_argument(
-        "--meet", type=Path, metavar="FILE", help="let several processes meet by this file"
+        "--meet", type=Path, metavar="FILE", help="rendezvous file of several processes"
     )
-    parser.add_argument("--rank", type=int, default=0, help="this process's number, from 0")
-    parser.add_argument("--ranks", type=_count, default=1, help="how many processes there are")
+    parser.add_argument("--rank", type=int, default=0, help="number of this process, from 0")
+    parser.add_argument("--ranks", type=_count, default=1, help="number of processes")
     parser.add_argument(
         "--time-limit", type=seconds, default=JOIN_SECONDS, metavar="SECONDS",
-        help="how long the ranks may take to meet, and a product to end",
+        help="time limit for joining the ranks, and for a product",
     )  # fmt: skip
     commands = parser.add_subparsers(metavar="COMMAND")
     recording = add_part(commands, "record", "measure on this machine's GPUs")
@@ -80,9 +80,9 @@ def add_multi_gpu_arguments(parser: argparse.ArgumentParser) -> None:
     recording.add_argument("--most", type=_count, metavar="GPUS", help="GPUs that take part")
     recording.add_argument(
         "--time-limit", type=seconds, default=None, metavar="SECONDS",
-        help="end after this; a later call goes on",
+        help="stop after this; a later run resumes",
     )  # fmt: skip
-    board = add_part(commands, "scoreboard", "show what was measured")
+    board = add_part(commands, "scoreboard", "show the measurements")
     board.set_defaults(part=_scoreboard)
     add_records(board)
 
@@ -90,9 +90,8 @@ def add_multi_gpu_arguments(parser: argparse.ArgumentParser) -> None:
 def _multiply(options: argparse.Namespace) -> int:
     processes = is_mpi_rank() or options.meet is not None
     if not has_gpu():
-        tell(
-            "There is no GPU here: the plan is run in NumPy, a GPU of it after the other. "
-            "Times say nothing of GPUs then, so none are told."
+        print_status(
+            "There is no GPU here: the plan runs in NumPy, one GPU after the other, without times."
         )
         return _in_numpy(options)
     set_block_limit(options.block_limit)
@@ -108,8 +107,8 @@ def _multiply(options: argparse.Namespace) -> int:
                 plan, group, options.inside, transport, graph=options.graph, seconds=limit
             )
     except LabError as fault:
-        tell(f"sgemm-lab: {fault}")
-        # What failed may have left a GPU at work that nobody waits for: no tidying up.
+        print_status(f"sgemm-lab: {fault}")
+        # A GPU may still be busy with the failed run, so exit without cleanup.
         _leave(2)
     if found.speaks:
         if options.json:
@@ -182,11 +181,11 @@ def _record(options: argparse.Namespace) -> int:
             sizes=options.sizes,
             parts=options.only or PARTS,
             seconds=options.time_limit,
-            progress=tell,
+            progress=print_status,
         )
     except KeyboardInterrupt:
-        tell_over("")
-        tell("The run was stopped. What it measured is kept; the next call goes on.")
+        print_progress("")
+        print_status("The run was stopped. Its results are in the file; run it again to continue.")
         return 130
     if options.json:
         print_json({**vars(summary), "path": str(summary.path)})
@@ -207,8 +206,8 @@ def _scoreboard(options: argparse.Namespace) -> int:
         return 0
     if not found:
         raise LabError(
-            "No product on several GPUs was recorded. Run 'sgemm-lab several record' where there "
-            "are some."
+            "No product on several GPUs was recorded. Run 'sgemm-lab several record' on a machine "
+            "with several GPUs."
         )
     print_table(
         ["GPU", "GPUs", "n", "inside", "layout", "TFLOP/s", "efficiency", "date"],
@@ -245,7 +244,7 @@ def _to_json(score: MultiGpuScore) -> dict[str, Any]:
 
 
 def _count(text: str) -> int:
-    """Read a whole number of 1 or more."""
+    """Parse an integer of 1 or more."""
     found = whole(text, 1)
     if found is None:
         raise argparse.ArgumentTypeError(f"'{text[:40]}' is not a whole number of 1 or more.")
@@ -253,5 +252,5 @@ def _count(text: str) -> int:
 
 
 def _sizes(text: str) -> tuple[int, ...]:
-    """Read "8192,16384"."""
+    """Parse "8192,16384"."""
     return tuple(_count(part) for part in text.split(","))

@@ -1,4 +1,4 @@
-"""How the command answers: tables, JSON, progress, and what it says when nobody can read it."""
+"""Output of the command: tables, JSON, progress, and errors of the output streams."""
 
 import errno
 import io
@@ -11,43 +11,43 @@ from typing import Any
 
 from sgemm_lab.text import REWRITE_LINE, plain_table, printable
 
-NOBODY_READS = 128 + 13
-"""The exit status of a command whose reader has left, such as ``head``: that of SIGPIPE."""
+BROKEN_PIPE_STATUS = 128 + 13
+"""Exit status after a broken pipe, such as ``| head``: that of SIGPIPE."""
 
 
 def print_table(
     heads: Sequence[str], rows: Iterable[Sequence[object]], numbers: range = range(0)
 ) -> None:
-    """Print a table; the columns with the indices ``numbers`` stand to the right."""
+    """Print a table; the columns with the indices ``numbers`` are right-aligned."""
     print(plain_table(heads, rows, numbers=numbers))
 
 
 def print_json(value: Any) -> None:
-    """Print JSON that any program reads, on one line per entry of a list."""
+    """Print standard JSON, with one line per entry of a list."""
     print(json.dumps(value, indent=1 if isinstance(value, list) else None, allow_nan=False))
 
 
-def tell(text: str) -> None:
-    """Say something beside the answer, such as the lines that do not compile."""
+def print_status(text: str) -> None:
+    """Print to stderr."""
     print("\n".join(map(printable, text.split("\n"))), file=sys.stderr, flush=True)
 
 
-def tell_over(text: str) -> None:
-    """Say something that the next word writes over, where a person is watching."""
+def print_progress(text: str) -> None:
+    """Print a line to stderr that the next one overwrites, if stderr is a terminal."""
     if sys.stderr.isatty():
         print(f"{REWRITE_LINE}{printable(text)}", end="", file=sys.stderr, flush=True)
 
 
 def blocks_done(done: int, total: int) -> None:
-    """Say how many blocks of a launch are done; wipe it at the end."""
-    tell_over("" if done == total else f"{done:,} of {total:,} blocks")
+    """Show the number of simulated blocks; clear the line at the end."""
+    print_progress("" if done == total else f"{done:,} of {total:,} blocks")
 
 
 @contextmanager
-def answering() -> Iterator[Callable[[int], int]]:
-    """Print whatever the stream can hold, and let no stream that fails end in a traceback.
+def safe_output() -> Iterator[Callable[[int], int]]:
+    """Replace unencodable characters, and handle errors of the output streams without a traceback.
 
-    Yields a function that says with which status to end, given the one that is meant.
+    Yields a function from the intended exit status to the actual one.
     """
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
@@ -61,7 +61,7 @@ def answering() -> Iterator[Callable[[int], int]]:
         yield status
         sys.stdout.flush()
     except BrokenPipeError:
-        failed = NOBODY_READS
+        failed = BROKEN_PIPE_STATUS
         _close_quietly()
     except OSError as error:
         if error.errno not in (errno.ENOSPC, errno.EIO, errno.EBADF):
@@ -69,12 +69,12 @@ def answering() -> Iterator[Callable[[int], int]]:
         failed = 2
         _close_quietly()
         with suppress(OSError):
-            tell(f"sgemm-lab: The answer cannot be written: {error.strerror}.")
+            print_status(f"sgemm-lab: The answer cannot be written: {error.strerror}.")
 
 
 def _close_quietly() -> None:
-    """Send what is left of the answer nowhere: Python would complain about it at its end."""
+    """Redirect stdout to the null device, so that Python does not report it at exit."""
     with suppress(OSError, ValueError):
-        nowhere = os.open(os.devnull, os.O_WRONLY)
-        os.dup2(nowhere, sys.stdout.fileno())
-        os.close(nowhere)
+        null = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(null, sys.stdout.fileno())
+        os.close(null)

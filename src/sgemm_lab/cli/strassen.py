@@ -1,4 +1,4 @@
-"""The command ``strassen``: a product by Strassen's algorithm, and the record of its times."""
+"""The command ``strassen``: a product by Strassen's algorithm, and its records."""
 
 import argparse
 from collections.abc import Sequence
@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from sgemm_lab.cli.arguments import add_one_size, add_out, add_part, natural, size
-from sgemm_lab.cli.printing import print_json, print_table, tell
+from sgemm_lab.cli.printing import print_json, print_status, print_table
 from sgemm_lab.cuda.launch import LoadedKernel, has_gpu, require_gpu
 from sgemm_lab.errors import LabError
 from sgemm_lab.files import own_records
@@ -27,22 +27,22 @@ from sgemm_lab.text import bytes_moved_text, plural, size_text
 _NUMPY_SIZE: Size = (500, 600, 700)
 _GPU_SIZE: Size = (8192, 8192, 8192)
 _MOST_IN_NUMPY = 2**33
-"""Multiply-adds that NumPy does here in seconds."""
+"""Multiply-adds that NumPy computes within seconds."""
 
 
 def add_strassen_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare what ``strassen`` takes, and its command ``record``."""
+    """Declare the arguments of ``strassen`` and of its command ``record``."""
     parser.set_defaults(part=_multiply)
     add_one_size(parser)
     parser.add_argument(
-        "--levels", type=natural, help="default: as many as the model foretells to pay"
+        "--levels", type=natural, help="default: the number that is predicted to be fastest"
     )
     parser.add_argument(
-        "--inside", metavar="KERNEL", help="multiplies the leaves; default: the fastest in FP32"
+        "--inside", metavar="KERNEL", help="kernel of the leaves; default: the fastest in FP32"
     )
     parser.add_argument(
         "--workspace", type=natural, metavar="BYTES",
-        help="the most that may be taken; default: one and a half times the bytes of A, B and C",
+        help="limit of the workspace; default: 1.5 times A, B and C",
     )  # fmt: skip
     commands = parser.add_subparsers(metavar="COMMAND")
     recording = add_part(commands, "record", "measure on this machine's GPU")
@@ -64,10 +64,10 @@ def _multiply(options: argparse.Namespace) -> int:
         )
     kernel = load_kernel(options.inside) if options.inside else None
     if kernel and not live:
-        raise LabError(f"There is no GPU here that {kernel.name} runs on. Leave --inside away.")
+        raise LabError(f"There is no GPU here for {kernel.name}. Omit --inside.")
     plan = _plan(chosen, options.levels, options.workspace, kernel)
     if not live:
-        tell("There is no GPU here: the plan is run in NumPy.")
+        print_status("There is no GPU here: the plan runs in NumPy.")
     library: Any = require_gpu() if live else np
     a, b = (matrix(library, UNIFORM, shape, seed) for shape, seed in (((m, k), 1), ((k, n), 2)))
     if live:
@@ -104,12 +104,12 @@ def _plan(chosen: Size, levels: int | None, limit: int | None, kernel: Kernel | 
         if not record or predicted_from_record(kernel, chosen, record, record.gpu.sms) is None:
             raise LabError(
                 f"{kernel.name} has no record on this GPU from which levels could be predicted. "
-                "Say how many, such as --levels 1."
+                "Give the number, such as --levels 1."
             )
         machine = with_leaf_kernel(machine, kernel, record)
     plan = best_plan(chosen, machine, limit)
-    tell(
-        f"The model foretells {plural(plan.levels, 'level')} as the fastest on {machine.gpu}: "
+    print_status(
+        f"{plural(plan.levels, 'level')} predicted as the fastest on {machine.gpu}: "
         f"{predict(plan, machine).seconds * 1e3:.4g} ms."
     )
     return plan
@@ -123,7 +123,7 @@ def _record(options: argparse.Namespace) -> int:
                 f"The record has no size {size_text(chosen)}. It has "
                 f"{', '.join(map(size_text, SIZES))}."
             )
-    path, run = take_strassen_record(options.out or own_records(), sizes, progress=tell)
+    path, run = take_strassen_record(options.out or own_records(), sizes, progress=print_status)
     if options.json:
         print_json({"file": str(path), "date": run.date, "complete": run.complete})
     else:

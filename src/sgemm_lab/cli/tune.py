@@ -1,11 +1,11 @@
-"""The commands ``tune`` and ``shapes``: find the fastest kernels, and see what they come to."""
+"""The commands ``tune`` and ``shapes``: find the fastest kernels, and evaluate the dispatcher."""
 
 import argparse
 import sys
 from typing import Any
 
 from sgemm_lab.cli.arguments import add_out, add_sizes, seconds
-from sgemm_lab.cli.printing import print_json, print_table, tell, tell_over
+from sgemm_lab.cli.printing import print_json, print_progress, print_status, print_table
 from sgemm_lab.files import check_writable, own_records
 from sgemm_lab.gemm.dispatch.bench import GpuBench
 from sgemm_lab.gemm.dispatch.candidates import candidates
@@ -20,24 +20,24 @@ from sgemm_lab.records.store import load_record, load_records
 from sgemm_lab.text import number, percent, size_text, tenths_percent
 
 _ROOM = 2**22
-"""Bytes that a table may take: several times what the longest search writes."""
+"""Disk space for a table in bytes, with a large margin."""
 
 
 def add_tune_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare what ``tune`` takes."""
+    """Declare the arguments of ``tune``."""
     add_sizes(parser)
     parser.add_argument(
-        "--time-limit", type=seconds, metavar="SECONDS", help="end after this; a later call goes on"
+        "--time-limit", type=seconds, metavar="SECONDS", help="stop after this; a later run resumes"
     )
     parser.add_argument(
         "--everything", action="store_true",
-        help="measure also what the bound rules out, to see how good the bound is",
+        help="measure also ruled-out candidates, to evaluate the bound",
     )  # fmt: skip
     add_out(parser)
 
 
 def run_tune(options: argparse.Namespace) -> int:
-    """Search on this machine's GPU; 130 where the search was stopped before its end."""
+    """Search on this machine's GPU; return 130 if the search is incomplete."""
     device, kernels = current_device(), candidates()
     folder = options.out or own_records()
     check_writable(folder / TABLES.folder, _ROOM)
@@ -50,7 +50,7 @@ def run_tune(options: argparse.Namespace) -> int:
             complete=False, points=(),
         ),
     )  # fmt: skip
-    tell_over(f"{len(kernels)} candidates are compiled")
+    print_progress(f"{len(kernels)} candidates are compiled")
     bench = GpuBench(device, kernels)
     sizes = options.sizes or SEARCHED
     stopped = False
@@ -58,16 +58,18 @@ def run_tune(options: argparse.Namespace) -> int:
         summary = search(
             kernels, sizes, bench, store,
             everything=options.everything, seconds=options.time_limit,
-            progress=tell_over if sys.stderr.isatty() else tell,
+            progress=print_progress if sys.stderr.isatty() else print_status,
         )  # fmt: skip
     except KeyboardInterrupt:
         stopped = True
-    tell_over("")
+    print_progress("")
     if stopped:
-        tell(f"The search was stopped. What it measured is in {store.path}; the next call goes on.")
+        print_status(
+            f"The search was stopped. Its points are in {store.path}; run it again to continue."
+        )
         return 130
     for fault in summary.faults:
-        tell(fault)
+        print_status(fault)
     if options.json:
         print_json({"file": str(store.path), **vars(summary)})
     else:
@@ -86,9 +88,11 @@ def _print_winners(table: Table, sizes: Any) -> None:
 
 
 def add_shapes_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare what ``shapes`` takes."""
+    """Declare the arguments of ``shapes``."""
     parser.add_argument(
-        "--recorded", action="store_true", help="measure nothing; tell what the records hold"
+        "--recorded",
+        action="store_true",
+        help="show the records; no measurement",
     )
     parser.add_argument(
         "--seconds", type=seconds, default=Budget().seconds, help="per shape, for each of the two"
@@ -97,9 +101,9 @@ def add_shapes_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run_shapes(options: argparse.Namespace) -> int:
-    """Measure ``matmul`` at the forty shapes, keep the run, and tell its mean and its least share.
+    """Measure ``matmul`` at the forty shapes, write the run, and print its statistics.
 
-    The status is 130 where the run was stopped before its end.
+    Return 130 after an interruption.
     """
     status = 0
     if options.recorded:
@@ -112,7 +116,7 @@ def run_shapes(options: argparse.Namespace) -> int:
             micro=False,
             budget=Budget(seconds=options.seconds),
             matmul=dispatcher(0),
-            progress=tell,
+            progress=print_status,
         )
         record, status = load_record(path), 0 if run.complete else 130
     found = forty(record)

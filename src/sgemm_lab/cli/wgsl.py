@@ -1,9 +1,9 @@
-"""``sgemm-lab record --wgsl``: the ladder in WGSL on this machine's card, without a page."""
+"""``sgemm-lab record --wgsl``: measure the WGSL ladder on this machine without a browser."""
 
 import argparse
 import json
 
-from sgemm_lab.cli.printing import print_json, tell
+from sgemm_lab.cli.printing import print_json, print_status
 from sgemm_lab.errors import LabError
 from sgemm_lab.files import own_records, write_whole
 from sgemm_lab.models.ladder import SIZE
@@ -14,18 +14,18 @@ from sgemm_lab.wgsl.native import measure
 
 
 def run_record_wgsl(options: argparse.Namespace) -> int:
-    """Measure, keep and print the ladder in WGSL; return the exit status.
+    """Measure, write and print the WGSL ladder; return the exit status.
 
     Raises:
-        LabError: kernels were named, or a size that is no square; the card or ``wgpu`` is missing.
+        LabError: kernels or a non-square size were given, or the card or ``wgpu`` is missing.
     """
     sizes = options.sizes or [(SIZE, SIZE, SIZE)]
     if options.kernels or len(sizes) > 1 or len(set(sizes[0])) > 1:
         raise LabError(
-            "record --wgsl measures all of its own programs, at one square. Name no kernel, and at "
+            "record --wgsl measures all WGSL programs at one square size. Give no kernel, and at "
             "most one size, such as --size 2048."
         )
-    found = measure(sizes[0][0], tell)
+    found = measure(sizes[0][0], print_status)
     measured = decode(MeasuredCard, found)
     path = card_path(options.out or own_records(), measured.card)
     write_whole(path, json.dumps(found, indent=1, ensure_ascii=False) + "\n")
@@ -35,5 +35,5 @@ def run_record_wgsl(options: argparse.Namespace) -> int:
     for rung in measured.rungs:
         gflops = measured.gflops(rung.name, rung.fingerprint) or 0
         print(f"{rung.name:<40} {number(gflops):>8} GFLOP/s")
-    print(f"Wrote {path}. The page that measures a card opens it too.")
+    print(f"Wrote {path}. The page that measures a card can open it.")
     return 0

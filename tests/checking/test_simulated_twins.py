@@ -16,6 +16,7 @@ from sgemm_lab.kernel import Kernel, Size, load_kernel, parse_kernel
 WRONG = sorted((Path(__file__).parents[1] / "wrong_kernels").glob("*.cu"))
 SIZES: list[Size] = [(3, 5, 7), (33, 31, 17)]
 RIGHT = ("naive_rows", "tiled:TILE=16", "float4", "register_cache", "async_copy")
+BARRIER = "        __syncthreads();  // no one overwrites a tile before all have read it\n"
 MODULES = {"checking": "checking/simulated.js", "kernels": "kernel.js"}
 CHECKED = """(name, source, ptx, sizes) => [
   ...checking.checkHere(kernels.parseKernel(name, source), ptx, sizes),
@@ -65,10 +66,17 @@ def test_right_kernels_are_right_in_both() -> None:
 
 def test_a_kernel_without_its_barrier_is_rejected_in_the_same_words() -> None:
     source = load_kernel("tiled").source
-    barrier = "        __syncthreads();  // no one overwrites a tile before all have read it\n"
-    kernel = parse_kernel("mine", source.replace(barrier, ""))
+    kernel = parse_kernel("mine", source.replace(BARRIER, ""))
     (results,) = checked_alike([kernel], QUICK_SIZES)
     assert any("with no barrier between" in (result["fault"] or "") for result in results)
+
+
+def test_a_race_comes_with_the_barrier_that_some_warps_miss() -> None:
+    some = BARRIER.replace("__sync", "if (threadIdx.y < 8) __sync")
+    kernel = parse_kernel("mine", load_kernel("tiled").source.replace(BARRIER, some))
+    ((result,),) = checked_alike([kernel], [(33, 31, 33)])
+    assert "with no barrier between" in result["fault"]
+    assert "Move it out of the condition" in result["fault"]
 
 
 def test_what_cannot_run_is_refused_in_the_same_words() -> None:

@@ -5,19 +5,12 @@ from typing import Any
 
 import numpy as np
 import pytest
+from fake_cupy import GpuArray
 
 from sgemm_lab.gemm.strassen import engine
 from sgemm_lab.gemm.strassen.engine import launch_of
 from sgemm_lab.gemm.strassen.numpy_backend import Memory
 from sgemm_lab.gemm.strassen.plan import Multiply, View
-
-
-class GpuArray(np.ndarray[Any, Any]):
-    """A NumPy array with CuPy's attributes."""
-
-    @property
-    def data(self) -> Any:  # type: ignore[override]
-        return SimpleNamespace(ptr=self.ctypes.data)
 
 
 def on_gpu(array: Any) -> Any:

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from fake_cupy import CUPY, on_gpu
 from hypothesis import given
 from hypothesis import strategies as st
 from record_samples import DEVICE
@@ -21,29 +22,7 @@ from sgemm_lab.gemm.dispatch.product import GpuDispatcher, nearest_table_warning
 from sgemm_lab.kernel import Kernel
 from sgemm_lab.lab.output import Unavailable
 
-HERE, ELSEWHERE = SimpleNamespace(id=0), SimpleNamespace(id=1)
-
-
-class GpuArray(np.ndarray[Any, Any]):
-    """A NumPy array with CuPy's attributes."""
-
-    device = HERE
-
-    @property
-    def data(self) -> Any:  # type: ignore[override]
-        return SimpleNamespace(ptr=self.ctypes.data)
-
-
-def on_gpu(array: Any, dtype: str = "float32") -> Any:
-    return np.asarray(array, dtype).view(GpuArray)
-
-
-CUPY = SimpleNamespace(
-    ndarray=GpuArray,
-    empty=lambda shape, dtype: on_gpu(np.full(shape, np.nan), dtype),
-    ascontiguousarray=lambda x: x if x.flags.c_contiguous else on_gpu(np.ascontiguousarray(x)),
-    cuda=SimpleNamespace(Device=lambda: HERE),
-)
+ELSEWHERE = SimpleNamespace(id=1)
 
 
 @pytest.fixture

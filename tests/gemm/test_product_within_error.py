@@ -1,10 +1,10 @@
 """``matmul`` with an error bound, on a fake GPU: NumPy multiplies."""
 
-from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 import pytest
+from fake_cupy import CUPY, on_gpu
 from record_samples import DEVICE
 
 import sgemm_lab
@@ -15,30 +15,6 @@ from sgemm_lab.gemm.dispatch import product as plain
 from sgemm_lab.gemm.policy import Algorithm
 from sgemm_lab.gemm.strassen.plan import make_plan
 from sgemm_lab.kernel import Kernel, load_kernel
-
-HERE = SimpleNamespace(id=0)
-
-
-class GpuArray(np.ndarray[Any, Any]):
-    """A NumPy array with CuPy's attributes."""
-
-    device = HERE
-
-    @property
-    def data(self) -> Any:  # type: ignore[override]
-        return SimpleNamespace(ptr=self.ctypes.data)
-
-
-def on_gpu(array: Any) -> Any:
-    return np.asarray(array, "float32").view(GpuArray)
-
-
-CUPY = SimpleNamespace(
-    ndarray=GpuArray,
-    empty=lambda shape, dtype: on_gpu(np.full(shape, np.nan)),
-    ascontiguousarray=lambda x: on_gpu(np.ascontiguousarray(x)),
-    cuda=SimpleNamespace(Device=lambda: HERE),
-)
 
 
 class Multiplies:

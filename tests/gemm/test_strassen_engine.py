@@ -1,6 +1,7 @@
 """The engine of Strassen's product: launches, their addresses and their order."""
 
 from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 import pytest
@@ -38,7 +39,10 @@ def test_its_parts_can_run_alone() -> None:
     engine = Watched(Plan(size, (WIDE,)))
     engine.only_additions(a, b, c)
     assert engine.waiting == []
+    products: list[Any] = []
+    engine._leaf = lambda *leaves: products.append(leaves)
     engine.only_products(a, b, c)
+    assert len(products) == 7
     assert len(engine.waiting) == 3
 
 

@@ -180,6 +180,7 @@ def edited(path: Path, change: Any) -> Path:
         (lambda d: d["runs"][0]["measurements"][0].update(m=True), "is true. .+ whole number"),
         (lambda d: d["runs"][0]["measurements"][0].update(m=10**4000), "is a huge number"),
         (lambda d: d["runs"][0]["measurements"][0].update(seconds=[float("nan")]), "is nan"),
+        (lambda d: d["runs"][0]["measurements"][0].update(seconds=[2.0**63]), "below 2⁶³"),
         (lambda d: d["runs"][0]["measurements"][0].update(seconds=[0]), "0. It must be above 0"),
         (lambda d: d["runs"][0].pop("driver"), r"runs\[0\] lacks the field 'driver'"),
         (lambda d: d["gpu"].update(colour="green"), "gpu has the unknown field 'colour'"),

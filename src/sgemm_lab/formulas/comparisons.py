@@ -1,4 +1,4 @@
-"""What was measured, side by side. ``comparisons.js`` says the same; a test holds them equal."""
+"""Sentences that compare measurements. ``comparisons.js`` is the same; a test compares the two."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -9,13 +9,13 @@ from sgemm_lab.formulas.sentences import sentence
 def ladder_words(
     size: str, gpu: str, rungs: Sequence[tuple[str, Mapping[str, Any]]], *, others: bool = False
 ) -> str:
-    """Return how far a ladder of kernels reaches: its first rung and its best.
+    """Return the conclusion of a ladder of kernels: its first and its fastest rung.
 
     Args:
-        size: the size as it is written, such as 4096³.
-        gpu: the GPU's name.
-        rungs: title and result of each kernel that was measured, in the order of the book. A result
-            has ``median`` and ``cublas``, both in GFLOP/s and of the same run.
+        size: as text, such as 4096³.
+        gpu: name of the GPU.
+        rungs: title and result of each measured kernel, in the order of the book. A result has
+            ``median`` and ``cublas``, in GFLOP/s of the same run.
         others: whether the ladder also has kernels of another arithmetic, not among ``rungs``.
     """
     reach = _reach(size, gpu, rungs)
@@ -42,10 +42,10 @@ def _reach(size: str, gpu: str, rungs: Sequence[tuple[str, Mapping[str, Any]]]) 
 
 
 def memory_words(gpu: Mapping[str, Any]) -> str:
-    """Return how far apart the ends of the ladder of memory are.
+    """Return the conclusion of the memory ladder: latencies and bandwidths of its ends.
 
     Args:
-        gpu: its ``name``, ``latency`` in cycles and ``bandwidth`` in GB/s, both by level.
+        gpu: ``name``, ``latency`` in cycles and ``bandwidth`` in GB/s, both by level.
     """
     cycles, gbs = gpu["latency"], gpu["bandwidth"]
     return sentence(

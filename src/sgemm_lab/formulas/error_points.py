@@ -1,9 +1,9 @@
-"""Which ways to multiply stand where on a picture of speed over error, and in which words.
+"""Points and sentences of a plot of speed over error.
 
-``error_points.js`` says the same; a test holds them equal. A way is data: its ``title``, what
-multiplies in it (``arithmetic``), whether it is of the ``library``, ``tflops`` by size, ``timed``,
-the error of the very product that was timed, by size, and ``errors`` by class of inputs and by K.
-None stands where nothing was measured, :data:`LOST` where C holds NaN or infinity.
+``error_points.js`` is the same; a test compares the two. An algorithm is a mapping with
+``title``, ``arithmetic``, ``library`` (whether it is cuBLAS), ``tflops`` by size, ``timed`` (error
+of the timed product, by size), and ``errors`` by input distribution and K. None means not measured,
+:data:`LOST` that C holds NaN or infinity.
 """
 
 from collections.abc import Mapping, Sequence
@@ -13,19 +13,19 @@ from sgemm_lab.formulas.sentences import sentence
 from sgemm_lab.text import error_text
 
 LOST = -1
-"""In place of an error, where elements of C are NaN or infinite."""
+"""Instead of an error: elements of C are NaN or infinite."""
 TIMED = -1
-"""In place of K: the error of the product that was timed, known at the first class of inputs."""
+"""Instead of K: the error of the timed product, known for the first input distribution."""
 
 
 def error_of(way: Mapping[str, Any], size: int, inputs: int, k: int) -> Any:
-    """Return the error of a way: a number, :data:`LOST`, or None.
+    """Return the error of an algorithm: a number, :data:`LOST`, or None.
 
     Args:
-        way: as the module says.
-        size: which of the sizes.
-        inputs: which class of inputs.
-        k: which K, or :data:`TIMED`.
+        way: the algorithm.
+        size: index of the size.
+        inputs: index of the input distribution.
+        k: index of K, or :data:`TIMED`.
     """
     if k == TIMED:
         return way["timed"][size] if inputs == 0 else None
@@ -35,14 +35,14 @@ def error_of(way: Mapping[str, Any], size: int, inputs: int, k: int) -> Any:
 def shown_ways(
     ways: Sequence[Mapping[str, Any]], size: int, inputs: int, k: int, *, every: bool
 ) -> list[int]:
-    """Return the indices of the ways that stand on the picture: what is known of both.
+    """Return the indices of the algorithms with known speed and error.
 
     Args:
-        ways: as the module says, ``first`` by size where a way is shown at once.
-        size: which of the sizes.
-        inputs: which class of inputs.
-        k: which K, or :data:`TIMED`.
-        every: whether all are shown, and not the first alone.
+        ways: the algorithms, with ``first`` by size: whether one is shown initially.
+        size: index of the size.
+        inputs: index of the input distribution.
+        k: index of K, or :data:`TIMED`.
+        every: whether to show all instead of the initial ones.
     """
     return [
         i
@@ -56,21 +56,21 @@ def shown_ways(
 def error_words(
     ways: Sequence[Mapping[str, Any]], shown: Sequence[int], size: int, inputs: int, k: int
 ) -> str:
-    """Return which way is the fastest of those that err no more than cuBLAS in FP32.
+    """Return a sentence on the fastest algorithm with at most the error of cuBLAS in FP32.
 
     Args:
-        ways: as the module says; the first of the library is cuBLAS in FP32.
-        shown: indices of those on the picture.
-        size: which of the sizes.
-        inputs: which class of inputs.
-        k: which K, or :data:`TIMED`.
+        ways: the algorithms; the first of the library is cuBLAS in FP32.
+        shown: indices of those in the plot.
+        size: index of the size.
+        inputs: index of the input distribution.
+        k: index of K, or :data:`TIMED`.
     """
     points = [(ways[i], error_of(ways[i], size, inputs, k)) for i in shown]
     library = next((error for way, error in points if way["library"]), None)
     lost = sum(error == LOST for _, error in points)
-    told = sentence("error.lost", count=lost) if lost else ""
+    note = sentence("error.lost", count=lost) if lost else ""
     if library is None or library == LOST:
-        return " ".join(filter(None, [sentence("error.alone"), told]))
+        return " ".join(filter(None, [sentence("error.alone"), note]))
     known = [(way, error) for way, error in points if error != LOST]
     good = [(way, error) for way, error in known if error <= library]
     best, error = max(good, key=lambda one: one[0]["tflops"][size])
@@ -82,21 +82,21 @@ def error_words(
         words += " " + sentence("error.faster", times=min(faster) / library)
     elif not any(way["tflops"][size] > speed for way, _ in points):
         words += " " + sentence("error.fastest")
-    return " ".join(filter(None, [words, told]))
+    return " ".join(filter(None, [words, note]))
 
 
 def way_words(
     ways: Sequence[Mapping[str, Any]], index: int, size: int, inputs: int, k: int, at: str
 ) -> str:
-    """Return the speed and the error of one way.
+    """Return a sentence on the speed and the error of one algorithm.
 
     Args:
-        ways: as the module says.
-        index: which of them.
-        size: which of the sizes.
-        inputs: which class of inputs.
-        k: which K, or :data:`TIMED`.
-        at: the size as it is written.
+        ways: the algorithms.
+        index: of the algorithm.
+        size: index of the size.
+        inputs: index of the input distribution.
+        k: index of K, or :data:`TIMED`.
+        at: the size as text.
     """
     way = ways[index]
     speed = sentence("error.speed", tflops=way["tflops"][size], size=at)
@@ -104,22 +104,22 @@ def way_words(
     if error == LOST:
         return f"{speed} {sentence('error.loses')}"
     library = next((one for one in ways if one["library"]), None)
-    beside = error_of(library, size, inputs, k) if library else None
-    if beside is None or beside == LOST:
+    reference = error_of(library, size, inputs, k) if library else None
+    if reference is None or reference == LOST:
         return f"{speed} {sentence('error.own', error=error_text(error))}"
-    told = sentence("error.beside", error=error_text(error), share=error / beside)
-    return f"{speed} {told}"
+    compared = sentence("error.beside", error=error_text(error), share=error / reference)
+    return f"{speed} {compared}"
 
 
 def place_words(size: str, inputs: str, k: int, side: int, missing: int) -> str:
-    """Return of which products speed and error are, and how many ways are not on the picture.
+    """Return a sentence on the sizes and inputs of a plot, and the number of missing algorithms.
 
     Args:
-        size: the size as it is written.
-        inputs: the class of inputs, in words.
-        k: terms of a sum; 0 where the error is that of the product that was timed.
-        side: rows and columns of C where errors are measured by K.
-        missing: how many ways are not recorded there.
+        size: as text.
+        inputs: label of the input distribution.
+        k: K of the errors; 0 for the errors of the timed products.
+        side: rows and columns of C for errors by K.
+        missing: number of algorithms without a record.
     """
     if k:
         words = sentence("error.apart", size=size, side=side, k=k, inputs=inputs)

@@ -1,12 +1,12 @@
-"""How the hardware counts one warp's memory request.
+"""Cost of a warp's memory request, as counted by the hardware.
 
 The rules were found on an H200 (sm_90) by comparing single-warp requests with its counters;
 ``tests/data/warp_requests_h200.json`` holds 276 of them, and the functions here give every one.
 
 Shapes: ``addresses`` is (warps, 32) in bytes, ``active`` the same shape in bool. One row is one
 warp instruction. All functions are pure and return one count per row. :func:`global_request` and
-:func:`shared_wavefronts` take a single request and tell more of it; ``memory.js`` says the same as
-these two, and a test holds them equal.
+:func:`shared_wavefronts` return details of a single request; ``memory.js`` has the same two
+functions, and a test compares them.
 """
 
 from collections.abc import Sequence
@@ -23,35 +23,35 @@ Counts = npt.NDArray[np.int64]
 
 
 class SharedCost(NamedTuple):
-    """What one shared-memory request costs, one value per warp."""
+    """Cost of shared-memory requests, one value per warp."""
 
     wavefronts: Counts
     """Passes through the banks."""
     bank_conflicts: Counts
-    """Wavefronts beyond one per phase, which is what they would be without conflicts."""
+    """Wavefronts in excess of one per phase."""
 
 
 class GlobalRequest(NamedTuple):
-    """What one warp's request to global memory touches."""
+    """Memory touched by one warp's global request."""
 
     sectors: int
     moved: int
     """Bytes of the sectors."""
     used: int
-    """Bytes that at least one lane asks for: what several ask for moves once."""
+    """Distinct bytes accessed by at least one lane."""
 
 
 class Wavefront(NamedTuple):
     """One pass through the banks of shared memory."""
 
     phase: tuple[int, ...]
-    """The lanes that go together."""
+    """Lanes of the phase."""
     words: dict[int, list[int]]
-    """First word of what a lane asks for, to the lanes that ask for it."""
+    """Lanes by the first word that they access."""
 
 
 def global_request(addresses: Sequence[int | None], width: int) -> GlobalRequest:
-    """Return what one request touches: 32 addresses at multiples of ``width`` bytes, or None."""
+    """Return the memory touched by 32 addresses, multiples of ``width`` bytes or None."""
     sectors = int(global_sectors(*_as_rows(addresses), width)[0])
     asked = {address for address in addresses if address is not None}
     return GlobalRequest(sectors, sectors * SECTOR_BYTES, len(asked) * width)
@@ -62,12 +62,12 @@ def shared_wavefronts(
 ) -> list[Wavefront]:
     """Return the wavefronts of one request to shared memory, in order.
 
-    Their number is that of :func:`shared_cost`. Which of a bank's words comes first is not known:
-    here the one that the lowest lane asks for.
+    Their number equals :func:`shared_cost`. The hardware's order of words within a bank is unknown;
+    here it is the order of the lowest lanes.
 
     Args:
-        addresses: first byte of what each of the 32 lanes asks for, or None.
-        width: bytes that a lane asks for, 1 to 16.
+        addresses: first byte of each of the 32 lanes, or None.
+        width: bytes per lane, 1 to 16.
         is_load: whether it is a load.
     """
     lanes = tuple(range(WARP))
@@ -86,7 +86,7 @@ def shared_wavefronts(
 def _wavefronts_of(
     phase: tuple[int, ...], addresses: Sequence[int | None], width: int
 ) -> list[Wavefront]:
-    """In a phase the banks work side by side; a bank gives one word per wavefront."""
+    """Return the wavefronts of a phase, in which each bank delivers one word per wavefront."""
     found: list[Wavefront] = []
     turns: dict[int, int] = {}
     given = [0] * BANKS
@@ -111,9 +111,9 @@ def _as_rows(addresses: Sequence[int | None]) -> tuple[Addresses, Mask]:
 
 
 def global_sectors(addresses: Addresses, active: Mask, width: int) -> Counts:
-    """Number of different 32-byte sectors that a warp's active lanes touch.
+    """Return the number of distinct 32-byte sectors that a warp's active lanes touch.
 
-    The same for loads and stores. ``width`` is the bytes each lane asks for.
+    Loads and stores are counted alike. ``width``: bytes per lane.
     """
     sectors = _distinct(addresses // SECTOR_BYTES, active)
     if (

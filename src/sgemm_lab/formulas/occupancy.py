@@ -1,17 +1,17 @@
-"""How many blocks an SM holds at once: the rule of CUDA's occupancy API, in whole numbers.
+"""Occupancy: the number of resident blocks of an SM, by the rules of CUDA's occupancy API.
 
-An SM hands out four things to blocks: block slots, warp slots, registers and shared memory. A block
-comes whole or not at all, so the scarcest of the four decides.
+Blocks need block slots, warp slots, registers and shared memory. The scarcest of the four limits
+the number of blocks.
 
 The rule is that of NVIDIA's ``cuda_occupancy.h`` (CUDA 13.0); the limits are those of the CUDA C++
-Programming Guide, "Compute Capabilities". ``tests/data/occupancy_h200.json`` holds what
-``cuOccupancyMaxActiveBlocksPerMultiprocessor`` said on an H200, ``occupancy_header.json`` what the
-header says of every compute capability here. :func:`occupancy` gives every number of both.
+Programming Guide, "Compute Capabilities". ``tests/data/occupancy_h200.json`` has results of
+``cuOccupancyMaxActiveBlocksPerMultiprocessor`` on an H200, ``occupancy_header.json`` results of the
+header for every compute capability here. :func:`occupancy` reproduces all of them.
 
-Shared memory is cut from the same SRAM as L1. Unless a program asks otherwise, the API counts on
-the largest cut. Not looked at: clusters, and more than one barrier in a block.
+Shared memory and L1 share one SRAM. By default the API assumes the largest carveout. Clusters, and
+more than one barrier per block, are not considered.
 
-``occupancy.js`` says the same; a test holds the two equal.
+``occupancy.js`` is the same; a test compares the two.
 """
 
 from dataclasses import dataclass
@@ -25,26 +25,26 @@ from sgemm_lab.hardware import MAX_REGISTERS, WARP
 Resource = Literal["blocks", "warps", "registers", "shared"]
 
 QUARTERS = 4
-"""Parts of an SM. Each has its own registers and its own share of the warps."""
+"""Partitions of an SM, each with its own registers and warps."""
 REGISTER_UNIT = 256
-"""Registers are handed out to warps in multiples of this."""
+"""Allocation granularity of registers per warp."""
 THREADS_PER_BLOCK = 1024
 REGISTERS_PER_SM = 65536
 
 
 @dataclass(frozen=True)
 class Limits:
-    """What an SM of one compute capability has. Shared memory in bytes."""
+    """Limits of an SM of one compute capability. Shared memory in bytes."""
 
     compute_capability: str
     blocks_per_sm: int
     threads_per_sm: int
     shared_cuts: tuple[int, ...]
-    """The sizes that the shared memory of an SM can be set to, smallest first."""
+    """Possible sizes of the shared memory of an SM (carveouts), smallest first."""
     shared_reserved: int
-    """What the system keeps for itself in every block."""
+    """Reserved by the system per block."""
     shared_unit: int
-    """Shared memory is handed out to blocks in multiples of this."""
+    """Allocation granularity of shared memory."""
 
     @property
     def warps_per_sm(self) -> int:
@@ -53,12 +53,12 @@ class Limits:
 
     @property
     def shared_per_sm(self) -> int:
-        """The most shared memory that an SM can be set to."""
+        """Maximum shared memory of an SM."""
         return self.shared_cuts[-1]
 
     @property
     def shared_per_block(self) -> int:
-        """The most that a block may have, once a program has asked for more than 48 KB."""
+        """Maximum shared memory of a block, with opt-in above 48 KB."""
         return self.shared_per_sm - self.shared_reserved
 
 
@@ -85,29 +85,29 @@ LIMITS = {
 
 
 def limits_of(compute_capability: str) -> Limits:
-    """Return what an SM of a compute capability has.
+    """Return the limits of an SM of a compute capability.
 
     Raises:
-        LabError: the book does not know this capability.
+        LabError: the compute capability is unknown.
     """
     if compute_capability not in LIMITS:
         raise LabError(
-            f"The book does not know what an SM of compute capability {compute_capability} has, "
-            f"only those of {', '.join(LIMITS)}. Add it to LIMITS in formulas/occupancy.py."
+            f"The book has no limits of an SM of compute capability {compute_capability}, only of "
+            f"{', '.join(LIMITS)}. Add it to LIMITS in formulas/occupancy.py."
         )
     return LIMITS[compute_capability]
 
 
 @dataclass(frozen=True)
 class Launch:
-    """What a block of a launch takes."""
+    """Resources of a block of a launch."""
 
     threads: int
     """Threads per block."""
     registers: int
-    """Registers per thread, as the compiler reports them."""
+    """Registers per thread, from the compiler."""
     shared: int
-    """Bytes of shared memory per block, static and dynamic together."""
+    """Bytes of static and dynamic shared memory per block."""
 
     @property
     def warps(self) -> int:
@@ -116,40 +116,40 @@ class Launch:
 
     @property
     def warp_registers(self) -> int:
-        """Registers that the SM hands out to one warp."""
+        """Registers allocated to one warp."""
         return _round_up(self.registers * WARP, REGISTER_UNIT)
 
     def shared_taken(self, limits: Limits) -> int:
-        """Bytes of shared memory that the SM hands out to one block."""
+        """Return the bytes of shared memory allocated to one block."""
         return _round_up(self.shared + limits.shared_reserved, limits.shared_unit)
 
 
 @dataclass(frozen=True)
 class Fit:
-    """What fits on an SM at once."""
+    """Occupancy of an SM."""
 
     blocks: int
     warps: int
     share: float
-    """Warps at once, of the warps that the SM has slots for."""
+    """Resident warps over warp slots."""
     room: dict[Resource, int | None]
-    """Blocks that each resource has room for; None where the launch takes nothing of it."""
+    """Maximum number of blocks by resource; None if the launch does not use it."""
 
     @property
     def binding(self) -> list[Resource]:
-        """The resources that have room for no block more."""
+        """The limiting resources."""
         return [name for name, blocks in self.room.items() if blocks == self.blocks]
 
 
 def occupancy(limits: Limits, launch: Launch, shared_percent: int = 100) -> Fit:
-    """Return how many blocks of a launch an SM holds at once, and what decides it.
+    """Return the number of resident blocks of a launch, and the limiting resources.
 
-    ``shared_percent`` is the share of an SM's shared memory that the kernel asks for
-    (CUDA's ``cudaFuncAttributePreferredSharedMemoryCarveout``). The SM takes the next larger cut,
-    and one that holds a block at least.
+    ``shared_percent`` is the preferred carveout (CUDA's
+    ``cudaFuncAttributePreferredSharedMemoryCarveout``). The SM uses the next larger size that holds
+    at least one block.
 
     Raises:
-        LabError: the launch cannot run at all; the message says which limit it breaks.
+        LabError: the launch cannot run; the message names the exceeded limit.
     """
     refused = refusal(limits, launch)
     if refused:
@@ -169,12 +169,12 @@ def occupancy(limits: Limits, launch: Launch, shared_percent: int = 100) -> Fit:
 
 
 def warps_by_registers(launch: Launch) -> int:
-    """Return the warps of an SM that the registers suffice for, quarter by quarter."""
+    """Return the warps of an SM that fit into its registers, by partition."""
     return QUARTERS * (REGISTERS_PER_SM // QUARTERS // launch.warp_registers)
 
 
 def refusal(limits: Limits, launch: Launch) -> str:
-    """Return a plain sentence if no block of the launch can run, and "" if one can."""
+    """Return why no block of the launch can run, or "" if one can."""
     threads, registers, shared = launch.threads, launch.registers, launch.shared
     if not 1 <= threads <= THREADS_PER_BLOCK:
         return sentence("launch.threads", most=THREADS_PER_BLOCK, threads=threads)
@@ -191,7 +191,7 @@ def refusal(limits: Limits, launch: Launch) -> str:
 
 
 def fit_words(limits: Limits, launch: Launch) -> list[str]:
-    """Return the conclusion, a sentence each: what fits, what decides, whether lanes idle."""
+    """Return sentences on the occupancy, its limits, and idle lanes."""
     refused = refusal(limits, launch)
     if refused:
         return [sentence("launch.none"), refused]
@@ -214,7 +214,7 @@ def fit_words(limits: Limits, launch: Launch) -> list[str]:
 
 
 def _reason(name: Resource, too: str, limits: Limits, launch: Launch) -> str:
-    """Return why a resource has room for no block more."""
+    """Return a sentence on a limiting resource."""
     if name == "blocks":
         return sentence("fit.blocks", too=too, slots=limits.blocks_per_sm)
     if name == "warps":

@@ -1,52 +1,52 @@
-"""A model of how windows of K flow through one SM: loaded, then multiplied, with n buffers.
+"""Model of a software pipeline on one SM: K tiles are loaded, then multiplied, with n stages.
 
-A block walks K in windows. Each window is loaded into a buffer of shared memory and multiplied from
-there. ``overlap.js`` says the same in JavaScript; a test holds the two equal.
+A block iterates over K tiles. Each is loaded into a buffer of shared memory and multiplied from
+there. ``overlap.js`` is the same in JavaScript; a test compares the two.
 
-The rules, all times in clocks of the SM:
+Rules, with all times in clocks of the SM:
 
-* Window w goes into buffer w mod ``stages``. Its load is asked for as soon as window w - ``stages``
-  has been multiplied. One buffer is the serial kernel, two are double buffering.
-* After ``latency`` the window comes in, which keeps the memory pipe of the SM busy for ``load``.
-  Latencies of several loads overlap; the pipe serves one window after the other, as asked for.
-* Windows of a block are multiplied in order, each for ``compute`` clocks of the SM's arithmetic.
-  Blocks that multiply at the same time share it evenly, as warp schedulers do.
+* K tile w uses buffer w mod ``stages``. Its load is issued when K tile w - ``stages`` has been
+  multiplied. One buffer is a serial kernel, two are double buffering.
+* After ``latency`` the data arrive and occupy the memory pipe of the SM for ``load``. Latencies of
+  several loads overlap; the pipe serves the loads in order of issue.
+* K tiles of a block are multiplied in order, each for ``compute`` clocks of the SM's arithmetic.
+  Blocks that multiply concurrently share it evenly.
 
-Barriers, and the instructions that are no arithmetic, cost nothing here. So the model is a bound.
+Barriers and other instructions are free, so the model is a bound.
 """
 
 from dataclasses import dataclass, replace
 
 LATENCY, LOAD, COMPUTE = "latency", "load", "compute"
-"""What can bound a pipeline."""
+"""Limits of a pipeline."""
 
 STEADY = 60
-"""Windows after which the pace is taken, over as many again: a multiple of 1 to 6 buffers."""
+"""K tiles before and during the measurement of the steady state: a multiple of 1 to 6 buffers."""
 SLACK = 1e-6
-"""Clocks that rounding may take."""
+"""Tolerance for rounding, in clocks."""
 
 
 @dataclass(frozen=True)
 class Pipeline:
-    """How long things take, in clocks, and how many windows may be on their way."""
+    """Durations in clocks, and numbers of K tiles (``windows``), stages and blocks."""
 
     latency: float
-    """From asking for a window until it begins to come in."""
+    """From the issue of a load to the arrival of its first data."""
     load: float
-    """How long the window keeps the memory pipe busy."""
+    """Clocks of the memory pipe per K tile."""
     compute: float
-    """How long the window keeps all the arithmetic of the SM busy."""
+    """Clocks of the SM's arithmetic per K tile."""
     windows: int
-    """Windows that a block multiplies."""
+    """K tiles of a block."""
     stages: int = 1
     """Buffers of a block in shared memory."""
     blocks: int = 1
-    """Blocks that run on the SM at the same time."""
+    """Resident blocks of the SM."""
 
 
 @dataclass(frozen=True)
 class Piece:
-    """A stretch of time in which a window is multiplied with a share of the arithmetic."""
+    """An interval in which a K tile is multiplied with a share of the arithmetic."""
 
     start: float
     end: float
@@ -55,42 +55,42 @@ class Piece:
 
 @dataclass(frozen=True)
 class Window:
-    """When what happens to one window of one block, in clocks."""
+    """Times of one K tile of one block in clocks: issue, arrival, end of load and of product."""
 
     block: int
     number: int
     buffer: int
     asked: float
     comes: float
-    """The window begins to come in."""
+    """Arrival of the first data."""
     there: float
     pieces: tuple[Piece, ...]
-    """When it is multiplied; empty if that takes no time."""
+    """Intervals of the product; empty if it takes no time."""
     done: float
 
 
 @dataclass(frozen=True)
 class Report:
-    """What a pipeline reaches."""
+    """Performance of a pipeline."""
 
     total: float
-    """Clocks until the last window is multiplied."""
+    """Clocks until the last product is complete."""
     share: float
-    """Share of that time in which the arithmetic runs."""
+    """Utilization of the arithmetic."""
     speedup: float
-    """Time of the same with one buffer, over the time with these."""
+    """Relative to one buffer."""
     pace: float
-    """Clocks from one window of a block to its next, once it runs steadily."""
+    """Clocks per K tile of a block in the steady state."""
     bound: str
-    """What sets the pace: ``LATENCY``, ``LOAD`` or ``COMPUTE``."""
+    """The limit: ``LATENCY``, ``LOAD`` or ``COMPUTE``."""
     enough: int | None
-    """Buffers that hide the latency; None where even ``most`` of them do not."""
+    """Buffers that hide the latency; None if ``most`` do not."""
     barriers: int
-    """Barriers per window: 2 with one buffer, which is guarded before and after, else 1."""
+    """Barriers per K tile: 2 with one buffer, else 1."""
 
 
 def schedule(pipeline: Pipeline) -> list[Window]:
-    """Return what happens to every window, in the order in which they are multiplied."""
+    """Simulate a pipeline; return its K tiles in the order of their products."""
     waiting: list[list[tuple[float, float, float]]] = [[] for _ in range(pipeline.blocks)]
     done: list[list[float]] = [[] for _ in range(pipeline.blocks)]
     left: dict[int, float] = {}
@@ -131,7 +131,7 @@ def schedule(pipeline: Pipeline) -> list[Window]:
 
 
 def report(pipeline: Pipeline, most: int = 6) -> Report:
-    """Return what a pipeline reaches. ``most`` buffers at most are tried to hide the latency."""
+    """Return the performance of a pipeline; ``most``: maximum number of buffers to try."""
     total = _total(pipeline)
     serial = _total(replace(pipeline, stages=1))
     pace, bound = _pace(pipeline)
@@ -152,7 +152,7 @@ def _total(pipeline: Pipeline) -> float:
 
 
 def _pace(pipeline: Pipeline) -> tuple[float, str]:
-    """Return the steady clocks per window of a block, and what sets them."""
+    """Return the clocks per K tile of a block in the steady state, and the limit."""
     ends = [w.done for w in schedule(replace(pipeline, windows=2 * STEADY)) if w.block == 0]
     pace = (ends[-1] - ends[STEADY - 1]) / STEADY
     limits = {COMPUTE: pipeline.compute, LOAD: pipeline.load}
@@ -163,7 +163,7 @@ def _pace(pipeline: Pipeline) -> tuple[float, str]:
 
 
 def _extend(pieces: list[Piece], piece: Piece) -> None:
-    """Add a piece; join it to the last one if the share has not changed."""
+    """Append a piece, or extend the last one if the share is unchanged."""
     if pieces and pieces[-1].share == piece.share:
         piece = Piece(pieces.pop().start, piece.end, piece.share)
     pieces.append(piece)

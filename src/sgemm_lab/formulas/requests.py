@@ -1,7 +1,7 @@
-"""One warp's memory request in words. ``requests.js`` says the same; a test holds the two equal.
+"""Sentences on a warp's memory request. ``requests.js`` is the same; a test compares the two.
 
-Addresses are those of the warp's 32 lanes in bytes, None where a lane takes no part. A place is the
-array that a request goes to: its first byte ``start``, its sides ``shape``, its name ``array``.
+Addresses are in bytes for the 32 lanes, None for inactive lanes. A place is the accessed array: its
+first byte ``start``, its dimensions ``shape``, its name ``array``.
 """
 
 import math
@@ -36,7 +36,7 @@ def asked(place: Mapping[str, Any] | None, address: int, lane_bytes: int) -> str
 
 
 def sector_words(addresses: Lanes, lane_bytes: int) -> list[str]:
-    """Return what a request to global memory moves, and how that compares: two sentences."""
+    """Return two sentences: the sectors of a global request, compared with the minimum."""
     lanes = sum(address is not None for address in addresses)
     if not lanes:
         return [sentence("request.none"), ""]
@@ -55,7 +55,7 @@ def sector_words(addresses: Lanes, lane_bytes: int) -> list[str]:
 
 
 def bank_words(addresses: Lanes, lane_bytes: int, *, is_load: bool) -> list[str]:
-    """Return what a request to shared memory takes, and why: two sentences."""
+    """Return two sentences: the wavefronts of a shared memory request, and their cause."""
     waves = shared_wavefronts(addresses, lane_bytes, is_load=is_load)
     if not waves:
         return [sentence("request.none"), ""]
@@ -82,15 +82,15 @@ def bank_words(addresses: Lanes, lane_bytes: int, *, is_load: bool) -> list[str]
 def laid_out(
     address: int, *, start: int, columns: int, padding: int, swizzle: bool, lane_bytes: int
 ) -> int:
-    """Return where an element goes when rows get padding, and columns are swapped by row.
+    """Return the address of an element after padding of rows and XOR swizzling of columns.
 
     Args:
-        address: the first byte of what a lane asks for, in an array without padding.
+        address: first byte that a lane accesses in an array without padding.
         start: first byte of the array.
-        columns: floats in a row; 0 for an array without rows, where nothing moves.
+        columns: floats in a row; 0 for an array without rows, which is unchanged.
         padding: unused floats added to each row, rounded down to whole elements of a lane.
-        swizzle: whether a row's columns are swapped by column XOR row.
-        lane_bytes: bytes that a lane asks for.
+        swizzle: whether columns are permuted by column XOR row.
+        lane_bytes: bytes per lane.
     """
     if not columns:
         return address

@@ -1,6 +1,6 @@
-"""What the roofs of a GPU leave to a kernel, from the GPU as widgets hold it: a mapping.
+"""Roofs of a GPU, given as a mapping as in the widgets.
 
-A GPU has ``peak_gflops`` and ``levels``, each with ``id`` and ``gbs``. ``roofs.js`` says the same.
+A GPU has ``peak_gflops`` and ``levels``, each with ``id`` and ``gbs``. ``roofs.js`` is the same.
 """
 
 from collections.abc import Mapping
@@ -8,7 +8,7 @@ from typing import Any
 
 
 def reference_levels(gpu: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """Return one roof per memory level: the measured one where there is one, lowest first."""
+    """Return one roof per memory level, if possible the measured one, lowest first."""
     chosen: dict[str, dict[str, Any]] = {}
     for level in gpu["levels"]:
         chosen.setdefault(level["id"], level)

@@ -1,4 +1,4 @@
-"""Which rows of the scoreboard are shown, in which order and in which words."""
+"""Filter, sort and format the rows of the scoreboard."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -10,7 +10,7 @@ COLUMNS = (
     "kernel", "size", "gflops", "of_cublas", "of_bound", "bound_by", "arithmetic", "error",
     "of_cublas_error", "date",
 )  # fmt: skip
-"""What a row may hold, and be sorted by, beside its GPU."""
+"""Sortable columns of a row; it also has a GPU."""
 
 
 def chosen_rows(
@@ -26,14 +26,14 @@ def chosen_rows(
     """Return the indices of the rows to show, in order.
 
     Args:
-        rows: each with the keys of ``COLUMNS`` that are known of it, and "gpu".
-        gpu: only its rows; "" for all.
-        size: only of this M×N×K, such as "4096×4096×4096"; "" for all.
-        arithmetic: only of this; "" for all.
-        search: only kernels whose name contains this, in letters of any size.
-        sort: the column to sort by, a size by its product. Rows without a value in it come last;
-            equal ones keep their order.
-        falling: whether the largest comes first.
+        rows: each with its known keys of ``COLUMNS``, and "gpu".
+        gpu: filter by GPU; "" for all.
+        size: filter by M×N×K, such as "4096×4096×4096"; "" for all.
+        arithmetic: filter by arithmetic; "" for all.
+        search: filter by part of the kernel's name, ignoring case.
+        sort: column to sort by; a size by M·N·K. Rows without a value come last; the sort is
+            stable.
+        falling: whether the order is descending.
     """
     found = [
         i
@@ -49,7 +49,7 @@ def chosen_rows(
 
 
 def cell_words(row: Mapping[str, Any], column: str) -> str:
-    """Return what stands in a cell of a row; "–" where it is not known."""
+    """Return the text of a cell; "–" for an unknown value."""
     value: Any = row.get(column)
     if value is None:
         return "–"
@@ -65,7 +65,7 @@ def cell_words(row: Mapping[str, Any], column: str) -> str:
 
 
 def score_words(rows: Sequence[Mapping[str, Any]], shown: Sequence[int]) -> str:
-    """Return how many rows are shown, and which of them is the fastest."""
+    """Return a sentence with the number of shown rows and the fastest one."""
     if not shown:
         return sentence("score.none")
     best = max((rows[i] for i in shown), key=lambda row: row["gflops"])

@@ -1,4 +1,4 @@
-"""The sentences of rules and widgets that Python and JavaScript both print: ``sentences.json``."""
+"""Sentences shared by Python and JavaScript: ``sentences.json``."""
 
 from pathlib import Path
 from typing import Any
@@ -9,5 +9,5 @@ TEMPLATES = templates(Path(__file__).with_suffix(".json"))
 
 
 def sentence(key: str, **values: Any) -> str:
-    """Return the sentence called ``key``, with ``values`` where it names them."""
+    """Return the template ``key``, filled with ``values``."""
     return filled(TEMPLATES[key], values)

@@ -1,6 +1,6 @@
-"""What a tile buys: arithmetic intensity, resources and the bound, for FP32 C = A·B.
+"""Effect of a tile on arithmetic intensity, resources and the bound, for FP32 C = A·B.
 
-``tile.js`` says the same in JavaScript; a test holds the two equal.
+``tile.js`` is the same in JavaScript; a test compares the two.
 
 All intensities are in FLOP per byte, bandwidths in GB/s (10⁹ bytes per second), rates in GFLOP/s.
 """
@@ -24,9 +24,9 @@ CONSTANT_NAMES = ("TILE", "BM", "BN", "BK", "TM", "TN")
 
 @dataclass(frozen=True)
 class Tile:
-    """A block tile of ``bm``×``bn`` elements of C that walks K in strips of ``bk``.
+    """A block tile of ``bm``×``bn`` elements of C with K tiles of ``bk``.
 
-    Each thread computes ``tm``×``tn`` of the elements. A kernel without one of them has 1 there.
+    Each thread computes ``tm``×``tn`` elements. Constants that a kernel lacks are 1.
     """
 
     bm: int = 1
@@ -35,15 +35,15 @@ class Tile:
     tm: int = 1
     tn: int = 1
     wavefronts: float = 0.0
-    """What a multiply-add of a warp asks of shared memory and L1, as counted; 0 if it was not."""
+    """Counted wavefronts of shared memory and L1 per warp FMA; 0 if not counted."""
 
     @classmethod
     def from_constants(
         cls, constants: Mapping[str, int], counted: Mapping[str, float] | None = None
     ) -> "Tile":
-        """Read a kernel's constants; ``TILE`` stands for BM, BN and BK at once.
+        """Build a tile from a kernel's constants; ``TILE`` sets BM, BN and BK.
 
-        ``counted`` gives wavefronts by the constants' values, joined by commas: "16" or "64,64,8".
+        ``counted``: wavefronts by the values of the constants, joined by commas: "16", "64,64,8".
         """
         side = constants.get("TILE", 1)
         key = ",".join(str(value) for value in constants.values())
@@ -70,7 +70,7 @@ class Tile:
 
     @property
     def uses_shared(self) -> bool:
-        """Whether there is a block tile at all: a single element has nothing to share."""
+        """Whether the block tile has more than one element."""
         return self.bm * self.bn > 1
 
     @property
@@ -80,17 +80,17 @@ class Tile:
 
     @property
     def threads(self) -> float:
-        """Threads of a block; a whole number where the thread tile divides the block tile."""
+        """Threads of a block; an integer if the thread tile divides the block tile."""
         return (self.bm / self.tm) * (self.bn / self.tn)
 
     @property
     def accumulators(self) -> int:
-        """Sums that each thread keeps in registers."""
+        """Accumulators of a thread, in registers."""
         return self.tm * self.tn
 
 
 def tile_intensity(rows: int, columns: int) -> float:
-    """Return the FLOP per byte that a ``rows``×``columns`` tile reuses its operands to.
+    """Return the FLOP per byte of operands of a ``rows``×``columns`` tile.
 
     One step along K reads ``rows + columns`` floats for ``rows·columns`` multiply-adds, so the
     intensity is ab / (2(a + b)): 0.25 for 1×1, 4 for 16×16, 32 for 128×128.
@@ -115,11 +115,10 @@ class Bound:
 
 
 def bound(tile: Tile, gpu: Mapping[str, Any], matrix: Mapping[str, int]) -> Bound:
-    """Return the highest rate that the roofs of ``gpu`` leave to ``tile``.
+    """Return the lowest roof of ``gpu`` over ``tile``.
 
-    Global memory gives what the block tile asks of it, at most the compulsory limit; shared memory
-    gives what the thread tile asks of it, where the GPU lists a roof for it. At a tie the peak is
-    named, then DRAM.
+    The intensity for global memory is the block tile's, up to the compulsory limit; for shared
+    memory it is the thread tile's, if the GPU has a roof for it. Ties go to the peak, then DRAM.
     """
     lowest = Bound(float(gpu["peak_gflops"]), "peak")
     intensities = {"dram": global_intensity(tile, matrix)}

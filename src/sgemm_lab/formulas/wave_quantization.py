@@ -1,18 +1,17 @@
-"""How the tiles of a product are shared among the SMs of a GPU, and what of their time is lost.
+"""Distribution of output tiles over SMs, wave quantization, and stream-K.
 
-A block computes one tile of C and stays on one SM. Blocks that fill all SMs once are a wave. Where
-tiles and SMs do not divide, the last wave leaves SMs idle. Even shares, known as stream-K, cut
-tiles along K instead: all windows of all tiles stand in a row, and every SM gets a piece of it.
+A block computes one tile of C on one SM. Blocks that fill all SMs once are a wave. If the tiles are
+not a multiple of the SMs, the last wave leaves SMs idle. Stream-K splits tiles along K instead: all
+K tiles of all output tiles form a sequence, and every SM gets an equal part of it.
 
-The rules:
+Assumptions:
 
-* A tile at the edge of C takes as long as any other, though part of it lies beyond.
-* Blocks on the same SM share its arithmetic. So it counts how many tiles an SM gets, and not how
-  many of them it works on at once.
-* Tiles go to the SM that has least, so the busiest SM has tiles / SMs, rounded up.
+* A tile at the edge of C takes as long as an interior one.
+* Blocks on the same SM share its arithmetic, so only the number of tiles per SM matters.
+* Tiles go to the least loaded SM, so the busiest SM has ⌈tiles / SMs⌉.
+* Copies, and the reduction of split tiles, are free.
 
-Copies, and the sums of cut tiles that SMs pass to each other, cost nothing here. ``tile_waves.js``
-says the same in JavaScript; a test holds the two equal.
+``tile_waves.js`` is the same in JavaScript; a test compares the two.
 """
 
 from collections.abc import Sequence
@@ -21,12 +20,12 @@ from dataclasses import dataclass
 from sgemm_lab.formulas.sentences import sentence
 
 SMALLEST, LARGEST = 64, 8192
-"""M = N = K that a slider over sizes reaches."""
+"""Range of M = N = K in a slider."""
 
 
 @dataclass(frozen=True)
 class Product:
-    """A product of M×K by K×N, cut into tiles of BM×BN that walk K in windows of BK."""
+    """A product of M×K by K×N with output tiles of BM×BN and K tiles of BK."""
 
     m: int
     n: int
@@ -47,59 +46,60 @@ class Product:
 
     @property
     def tiles(self) -> int:
-        """Tiles of C, those at its edge included."""
+        """Output tiles, including those at the edge."""
         return self.rows * self.columns
 
     @property
     def windows(self) -> int:
-        """Windows of K in every tile."""
+        """K tiles of an output tile."""
         return -(-self.k // self.bk)
 
 
 @dataclass(frozen=True)
 class Sharing:
-    """What becomes of a product on the SMs of a GPU."""
+    """Distribution of a product over the SMs of a GPU."""
 
     whole: int
-    """Waves that fill all SMs."""
+    """Full waves."""
     last: int
-    """Tiles of the last wave; 0 where all waves are whole."""
+    """Tiles of the last wave; 0 if all waves are full."""
     idle: int
-    """SMs without a tile when the launch ends."""
+    """SMs without a tile at the end of the launch."""
     time: float
-    """How long the launch takes, in times that an SM needs for one tile."""
+    """Time of the launch in units of an SM's time for one tile."""
     used: float
-    """Share of the time of all SMs in which they have a tile."""
+    """Share of the SMs' total time in which they have a tile."""
     useful: float
-    """Share of that time in which they multiply for elements of C, and not beyond its edge."""
+    """Share of the SMs' total time for elements within C."""
     cut: int
-    """Tiles whose windows are not all one SM's."""
+    """Tiles that are split between SMs."""
 
 
 def most_on_one(pieces: int, sms: int) -> int:
-    """Return how many of ``pieces`` the busiest of ``sms`` SMs gets, if they are dealt evenly."""
+    """Return the number of ``pieces`` on the busiest of ``sms`` SMs in an even distribution."""
     return -(-pieces // sms)
 
 
 def worth_sharing(tiles: int, windows: int, sms: int, least: int) -> bool:
-    """Say whether tiles of ``windows`` windows are shared: the rule of kernels with a WORTH.
-
-    Shared evenly over ``sms`` SMs, they keep each of them busy for fewer windows than a tile has.
+    """Whether tiles of ``windows`` K tiles are split evenly over SMs, as in kernels with a WORTH.
 
     Args:
-        least: windows that this must spare an SM, the WORTH of the kernel.
+        tiles: output tiles.
+        windows: K tiles of an output tile.
+        sms: SMs of the GPU.
+        least: K tiles that an SM must save, the kernel's WORTH.
     """
     return tiles > sms or (sms - tiles) * windows > least * sms
 
 
 def sharing(product: Product, sms: int, blocks: int = 1, even: bool = False) -> Sharing:
-    """Return what becomes of a product on ``sms`` SMs.
+    """Return the distribution of a product over ``sms`` SMs.
 
     Args:
         product: the product and its tiles.
         sms: SMs of the GPU.
-        blocks: blocks that an SM holds at once. It decides how many tiles a wave has.
-        even: every SM gets the same number of windows, so tiles may be cut.
+        blocks: resident blocks per SM, which determine the tiles of a wave.
+        even: stream-K: every SM gets the same number of K tiles.
     """
     tiles, windows = product.tiles, product.windows
     whole, last = divmod(tiles, sms * blocks)
@@ -118,7 +118,7 @@ def sharing(product: Product, sms: int, blocks: int = 1, even: bool = False) -> 
 
 
 def useful_share(product: Product, sms: int, even: bool) -> float:
-    """Return ``sharing(…).useful`` alone: what a curve over many sizes asks for."""
+    """Return only ``sharing(…).useful``, for curves over many sizes."""
     pieces = product.tiles * (product.windows if even else 1)
     busiest = most_on_one(pieces, sms) * (1 if even else product.windows)
     spent = sms * busiest * product.bm * product.bn * product.bk
@@ -126,16 +126,15 @@ def useful_share(product: Product, sms: int, even: bool) -> float:
 
 
 def full_speed(measured: Sequence[tuple[Product, bool, float]], sms: int) -> float:
-    """Return the GFLOP/s that SMs would make that always work: the most that measurements allow.
+    """Return the GFLOP/s without idle SMs: the maximum of GFLOP/s over :func:`useful_share`.
 
-    Each is a product, whether it was shared evenly, and its GFLOP/s. Over the share that
-    :func:`useful_share` leaves them they would be such a speed. 0 where nothing is measured.
+    A measurement is a product, whether it used stream-K, and its GFLOP/s. 0 without measurements.
     """
     return max((gflops / useful_share(one, sms, even) for one, even, gflops in measured), default=0)
 
 
 def sharing_words(product: Product, sms: int, blocks: int = 1, even: bool = False) -> str:
-    """Return what becomes of a product, in a sentence or two."""
+    """Return sentences on the distribution of a product."""
     found = sharing(product, sms, blocks, even)
     values = {"tiles": product.tiles, "sms": sms, **vars(found)}
     if even:
@@ -152,7 +151,7 @@ def sharing_words(product: Product, sms: int, blocks: int = 1, even: bool = Fals
 
 
 def _cut_tiles(product: Product, sms: int) -> set[int]:
-    """Return the tiles in which an SM's share ends before the tile does."""
+    """Return the tiles that an SM's part ends within."""
     windows = product.windows
     ends = (product.tiles * windows * sm // sms for sm in range(1, sms))
     return {end // windows for end in ends if end % windows}

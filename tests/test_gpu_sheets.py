@@ -49,7 +49,7 @@ def test_another_model_with_a_similar_name_gets_no_data_sheet(name: str) -> None
 def test_the_most_similar_name_is_suggested() -> None:
     with pytest.raises(LabError, match=r"Did you mean 'RTX 4090'\?"):
         find_gpu("RTX 4080")
-    with pytest.raises(LabError, match="It knows T4, A100 40 GB"):
+    with pytest.raises(LabError, match="It has T4, A100 40 GB"):
         find_gpu("xyz")
 
 

@@ -185,7 +185,7 @@ def find_gpu(name: str) -> Gpu:
     known = {_plain(gpu.name): gpu.name for gpu in GPUS}
     near = difflib.get_close_matches(_plain(name), known, n=1)
     names = ", ".join(known.values())
-    hint = f" Did you mean '{known[near[0]]}'?" if near else f" It knows {names}."
+    hint = f" Did you mean '{known[near[0]]}'?" if near else f" It has {names}."
     raise LabError(f"The book has no data sheet of a GPU called '{name}'.{hint}")
 
 

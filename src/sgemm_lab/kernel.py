@@ -35,18 +35,18 @@ Size = tuple[int, int, int]
 ENTRY = "sgemm"
 """Every kernel's entry name. Its signature: (A, B, C, M, N, K), row-major, C = A·B.
 
-A kernel with a workspace has a seventh parameter, the pointer to it. The first launch finds zeros
-there, the next one what this one left. So a kernel puts its notes back to zero, whatever the size;
-and one workspace serves launch after launch, but not two that may overlap.
+A kernel with a workspace has a seventh parameter, the pointer to it. The workspace is zero before
+the first launch and is not cleared between launches, so a kernel must reset its counters. Launches
+that may overlap need separate workspaces.
 """
 
 SMS = 132
-"""SMs of the GPU that launches are reckoned for where none is named: an H200's."""
+"""Default number of SMs for launch shapes: an H200's."""
 
 ARITHMETICS = {"fp32": 24, "tf32": 11, "fp16": 11, "3xtf32": 22}
-"""What a kernel may multiply in, and how many significant bits of A and B it keeps.
+"""Arithmetics of kernels, each with its significant bits of A and B.
 
-A float32 has 24. ``3xtf32`` takes each element as the sum of two TF32 numbers. All add in FP32.
+A float32 has 24. ``3xtf32`` splits each element into two TF32 numbers. All accumulate in FP32.
 """
 
 _HEAD_FIELD = re.compile(
@@ -63,29 +63,29 @@ _COMPUTED = re.compile(r"^constexpr int (\w+) = ([^;]+);", re.M)
 _FILE_NAME = re.compile(r"(\d+)([a-z]*)_(\w+)", re.A)
 _REQUIRED = ("title", "parent", "chapter", "grid", "block")
 _SENTENCES = templates(Path(__file__).with_suffix(".json"))
-"""What a head comment can lack, as ``kernel.js`` says it too."""
+"""Error messages of head comments, shared with ``kernel.js``."""
 
 
 @dataclass(frozen=True)
 class Constant:
-    """A tile constant of a kernel: its name, its value and what it means."""
+    """A tile constant of a kernel."""
 
     name: str
     value: int
     label: str
-    """The line's comment; "" where a reader's kernel has none."""
+    """The comment of its line, or ""."""
 
 
 @dataclass(frozen=True)
 class LaunchShape:
-    """Blocks in the grid (x, y), threads in a block (x, y), bytes of memory besides A, B and C."""
+    """Blocks of the grid (x, y), threads of a block (x, y), and bytes of further memory."""
 
     grid: tuple[int, int]
     block: tuple[int, int]
     shared_bytes: int
     """Dynamic shared memory of one block."""
     workspace_bytes: int = 0
-    """Global memory that the launch has for itself: zeros before the first one."""
+    """Global workspace, zero before the first launch."""
 
     @property
     def threads(self) -> int:
@@ -95,7 +95,7 @@ class LaunchShape:
 
 @dataclass(frozen=True)
 class SourceLine:
-    """One line of a kernel: its number, its text, and whether the parent lacks it."""
+    """One line of a kernel; ``changed`` if the parent lacks it."""
 
     number: int
     text: str
@@ -110,7 +110,7 @@ class Kernel:
     title: str
     parent: str | None
     change: str | None
-    """What is new against the parent, in a sentence."""
+    """The difference from the parent, in a sentence."""
     chapter: int
     constants: tuple[Constant, ...]
     grid: tuple[str, str]
@@ -130,9 +130,9 @@ class Kernel:
 
     @property
     def called(self) -> str:
-        """The name as a sentence has it: a tile by its size, other constants spelled out.
+        """The name for display, with the tile as a size and other constants spelled out.
 
-        "register_cache:BM=128,BN=128,BK=16,TM=8,TN=8" is called "register_cache 8 × 8, BK = 16".
+        "register_cache:BM=128,BN=128,BK=16,TM=8,TN=8" becomes "register_cache 8 × 8, BK = 16".
         """
         base, _, constants = self.name.partition(":")
         given = dict(pair.partition("=")[::2] for pair in constants.split(",") if pair)
@@ -158,7 +158,7 @@ class Kernel:
 
     @property
     def is_builtin(self) -> bool:
-        """Whether the code is that of the book's kernel of this name, and not a reader's."""
+        """Whether the code equals that of the book's kernel of this name."""
         same = book_kernel(self.name)
         return same is not None and same.fingerprint == self.fingerprint
 
@@ -169,7 +169,7 @@ class Kernel:
 
     @cached_property
     def computed_constants(self) -> dict[str, int]:
-        """All whole-number constants by name, those that are computed from others too."""
+        """All integer constants by name, including computed ones."""
         found: dict[str, int] = {}
         for name, text in _COMPUTED.findall(self.source):
             with suppress(UnreadableError):
@@ -178,14 +178,14 @@ class Kernel:
 
     @property
     def copies_factors(self) -> bool:
-        """Whether its workspace holds A and B once more, not notes or sums: it grows with K."""
+        """Whether the workspace holds copies of A and B, that is, grows with K."""
         return re.search(r"\bK\b", self.workspace) is not None
 
     def launch_shape(self, m: int, n: int, k: int, *, sms: int = SMS) -> LaunchShape:
         """Return the launch shape for C of m×n and inner dimension k, on a GPU of ``sms`` SMs.
 
         Raises:
-            LabError: a dimension is below 1, or the head comment gives no shape that can be.
+            LabError: a dimension is below 1, or the head comment gives no valid shape.
         """
         for name, size in (("M", m), ("N", n), ("K", k)):
             if size < 1:
@@ -198,7 +198,7 @@ class Kernel:
         return LaunchShape((grid_x, grid_y), (block_x, block_y), shared_bytes, workspace_bytes)
 
     def with_constants(self, **values: int) -> "Kernel":
-        """Return the same kernel with other tile constants written into its source.
+        """Return the kernel with other values of tile constants in its source.
 
         Raises:
             LabError: the kernel has no such constant, or a value is below 1.
@@ -240,7 +240,7 @@ class Kernel:
 
 
 def body_start(source: str) -> int:
-    """Return how many lines the head comment takes."""
+    """Return the number of lines of the head comment."""
     lines = source.splitlines()
     return next((i for i, line in enumerate(lines) if not line.startswith("//")), len(lines))
 
@@ -248,8 +248,7 @@ def body_start(source: str) -> int:
 def changed_lines(parent: str, child: str) -> set[int]:
     """Return the 1-based numbers of the child's lines that the parent does not have.
 
-    Lines are compared without their indentation, and runs of spaces count as one; head comments and
-    blank lines are left out.
+    Indentation, runs of spaces, head comments and blank lines are ignored.
     """
     parent_lines = [" ".join(line.split()) for line in parent.splitlines()[body_start(parent) :]]
     skipped = body_start(child)
@@ -299,13 +298,13 @@ def parse_kernel(name: str, source: str) -> Kernel:
 
 
 def has_head_comment(source: str) -> bool:
-    """Say whether a source begins as the book's kernels do, though perhaps not completely."""
+    """Whether a source has at least one field of a head comment."""
     head = "\n".join(source.splitlines()[: body_start(source)])
     return _HEAD_FIELD.search(head) is not None
 
 
 def read_source(path: Path) -> str:
-    """Return the text of a CUDA file. A byte-order mark at its start does not count.
+    """Return the text of a CUDA file without a byte-order mark.
 
     Raises:
         LabError: it cannot be read, or is not UTF-8.
@@ -323,8 +322,8 @@ def read_source(path: Path) -> str:
 def load_kernel_file(path: Path) -> Kernel:
     """Read a kernel from a file with the book's head comment.
 
-    A file whose code is that of a kernel of the book is that kernel. Any other is called by the
-    file's name without its number; ends that name like a kernel of the book, then with ".cu".
+    A file with the code of a book kernel gives that kernel. Otherwise the name is the file name
+    without its number, with ".cu" appended if a book kernel has that name.
 
     Raises:
         LabError: it cannot be read, or its head comment lacks a field.
@@ -338,7 +337,7 @@ def load_kernel_file(path: Path) -> Kernel:
 
 
 def _place(path: Path) -> tuple[int, str, str]:
-    """Return what a file's name says: its number, the letters after it, and the kernel's name."""
+    """Return the number, the letters after it, and the kernel's name from a file name."""
     match = _FILE_NAME.fullmatch(path.stem)
     if match is None:
         raise LabError(
@@ -349,11 +348,11 @@ def _place(path: Path) -> tuple[int, str, str]:
 
 
 Files = tuple[tuple[str, int], ...]
-"""Paths of files, each with the time of its last change."""
+"""Paths of files with their modification times."""
 
 
 def _book_files() -> Files:
-    # Asked for at every look-up of a kernel, so that an edited file is read anew.
+    # Called at every look-up of a kernel, so that edited files are read again.
     with os.scandir(data_folder("kernels")) as found:
         return tuple(
             sorted((f.path, f.stat().st_mtime_ns) for f in found if f.name.endswith(".cu"))
@@ -366,7 +365,7 @@ def _book_kernels() -> Mapping[str, Kernel]:
 
 @lru_cache(maxsize=4)
 def _read_kernels(files: Files) -> Mapping[str, Kernel]:
-    """Read these files: once, and again when one changes."""
+    """Read the files; cached until one changes."""
     kernels: dict[str, Kernel] = {}
     for path in sorted((Path(name) for name, _ in files), key=_place):
         name = _place(path)[2]
@@ -377,13 +376,13 @@ def _read_kernels(files: Files) -> Mapping[str, Kernel]:
 
 
 def book_kernel(name: str) -> Kernel | None:
-    """Return the kernel of the book with this name, or None if it has none."""
+    """Return the kernel of the book with this name, or None."""
     files = _book_files()
     if name.partition(":")[0] not in _read_kernels(files):
         return None
     try:
         return _load_kernel(name, files)
-    except LabError:  # constants that the kernel does not have, or no longer has
+    except LabError:  # unknown or removed constants
         return None
 
 
@@ -406,7 +405,7 @@ def load_kernel(name: str) -> Kernel:
     """Return the kernel called ``name``: "tiled", or "tiled:TILE=16" with another constant.
 
     Raises:
-        LabError: there is no such kernel (the message names the nearest) or constant.
+        LabError: there is no such kernel (the message suggests a similar name) or constant.
     """
     return _load_kernel(name, _book_files())
 
@@ -441,7 +440,7 @@ def _pair(text: str, field: str, name: str) -> tuple[str, str]:
 
 
 def terms(text: str) -> list[str]:
-    """Split at commas, but for those inside brackets: they belong to min(…) or max(…)."""
+    """Split at commas outside of brackets."""
     terms, depth = [""], 0
     for letter in text:
         depth += (letter == "(") - (letter == ")")
@@ -453,7 +452,7 @@ def terms(text: str) -> list[str]:
 
 
 def _evaluate(text: str, names: Mapping[str, int], kernel: str, *, least: int = 1) -> int:
-    """Return the whole number that an expression of a head comment stands for."""
+    """Evaluate an expression of a head comment to an integer."""
     try:
         found = whole_number(text, names)
     except UnreadableError as fault:

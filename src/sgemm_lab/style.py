@@ -1,7 +1,7 @@
 """The look of every picture of the book: one hue per memory level, one Matplotlib style.
 
 Still pictures are drawn with the light-mode colours and saved as SVG. Every such colour stands for
-a CSS variable (:data:`CSS_COLOURS`); a page that knows dark mode swaps the colour for the variable.
+a CSS variable (:data:`CSS_COLOURS`); pages with a dark mode replace the colour by the variable.
 Widgets use the same variables through :func:`theme_css`.
 
 The hues of the memory levels stay apart for readers with protan, deutan or tritan vision, and all
@@ -64,7 +64,7 @@ LEVEL_COLOURS: dict[str, str] = {
     "register": THEME_COLOURS["--lab-register"][0],
 }
 
-# The same levels told apart without colour: Matplotlib's marker of each.
+# Matplotlib's markers of the levels, which distinguish them without colour.
 LEVEL_MARKERS: dict[str, str] = {"dram": "o", "l2": "D", "l1": "v", "shared": "s", "register": "^"}
 
 FONT_STACK = (
@@ -146,7 +146,7 @@ def theme_css(scope: str) -> str:
 
     Dark is, in this order: the book's theme (``html[data-theme]``), JupyterLab
     (``body[data-jp-theme-light]``), Colab (``html[theme]``), VS Code (``body.vscode-dark``), and
-    where none of them speaks, the system's preference. ``scope`` must match elements inside
+    otherwise the system's preference. ``scope`` must match elements inside
     ``body``, or ``body`` itself.
     """
     light = "".join(f"{name}:{pair[0]};" for name, pair in THEME_COLOURS.items())
@@ -154,16 +154,16 @@ def theme_css(scope: str) -> str:
     hosts = ("html[data-theme=dark]", "html[theme=dark]")
     bodies = ("[data-jp-theme-light=false]", ".vscode-dark")
     if scope == "body":
-        told = [*(f"{host} body" for host in hosts), *(f"body{body}" for body in bodies)]
+        selectors = [*(f"{host} body" for host in hosts), *(f"body{body}" for body in bodies)]
     else:
-        told = [*(f"{host} {scope}" for host in hosts), *(f"body{b} {scope}" for b in bodies)]
-    silent_html = "html:not([data-theme]):not([theme])"
-    silent_body = "body:not([data-jp-theme-light]):not([class*=vscode-])"
-    untold = f"{silent_html} {silent_body}" + ("" if scope == "body" else f" {scope}")
+        selectors = [*(f"{host} {scope}" for host in hosts), *(f"body{b} {scope}" for b in bodies)]
+    default_html = "html:not([data-theme]):not([theme])"
+    default_body = "body:not([data-jp-theme-light]):not([class*=vscode-])"
+    undecided = f"{default_html} {default_body}" + ("" if scope == "body" else f" {scope}")
     return (
         f"{scope}{{color-scheme:light;{light}}}\n"
-        f"{','.join(told)}{{color-scheme:dark;{dark}}}\n"
-        f"@media (prefers-color-scheme:dark){{{untold}{{color-scheme:dark;{dark}}}}}\n"
+        f"{','.join(selectors)}{{color-scheme:dark;{dark}}}\n"
+        f"@media (prefers-color-scheme:dark){{{undecided}{{color-scheme:dark;{dark}}}}}\n"
     )
 
 

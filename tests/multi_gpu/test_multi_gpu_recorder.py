@@ -76,7 +76,7 @@ def a_file(folder: Path, **more: Any) -> MultiGpuFile:
 
 def test_each_result_is_written_at_once(tmp_path: Path) -> None:
     child, said = Child(), []
-    summary = record(a_file(tmp_path), TODO, ask=child, progress=said.append)
+    summary = record(a_file(tmp_path), TODO, run_requests=child, progress=said.append)
     assert (summary.measured, summary.failed, summary.complete) == (3, 0, True)
     (run,) = MULTI_GPU_RECORDS.load(summary.path).runs
     assert [found.case.n for found in run.products] == [64, 128]
@@ -97,7 +97,7 @@ def test_each_result_is_written_at_once(tmp_path: Path) -> None:
 def test_a_failed_case_is_recorded_and_the_rest_continues(
     tmp_path: Path, fault: Any, why: str
 ) -> None:
-    summary = record(a_file(tmp_path), TODO, ask=Child(n64=fault))
+    summary = record(a_file(tmp_path), TODO, run_requests=Child(n64=fault))
     assert (summary.measured, summary.failed) == (2, 1)
     (run,) = MULTI_GPU_RECORDS.load(summary.path).runs
     assert [f.why for f in run.failures] == [why]
@@ -106,9 +106,9 @@ def test_a_failed_case_is_recorded_and_the_rest_continues(
 
 def test_an_interrupted_run_resumes(tmp_path: Path) -> None:
     with pytest.raises(KeyboardInterrupt):
-        record(a_file(tmp_path), TODO, ask=Child(n128=KeyboardInterrupt()))
+        record(a_file(tmp_path), TODO, run_requests=Child(n128=KeyboardInterrupt()))
     child = Child()
-    again = record(a_file(tmp_path, date="2026-01-03T00:00:00Z"), TODO, ask=child)
+    again = record(a_file(tmp_path, date="2026-01-03T00:00:00Z"), TODO, run_requests=child)
     assert (again.measured, again.known) == (2, 1)
     assert child.asked == [(1, None), (1, 4)]
     (run,) = MULTI_GPU_RECORDS.load(again.path).runs
@@ -117,13 +117,13 @@ def test_an_interrupted_run_resumes(tmp_path: Path) -> None:
 
 def test_a_complete_run_is_unchanged_and_a_new_one_begins(tmp_path: Path) -> None:
     whole = a_file(tmp_path)
-    record(whole, TODO, ask=Child())
+    record(whole, TODO, run_requests=Child())
     whole.end()
     other = {"date": "2026-01-04T00:00:00Z"}
-    record(a_file(tmp_path, date="2026-01-03T00:00:00Z"), TODO[:1], ask=Child())
+    record(a_file(tmp_path, date="2026-01-03T00:00:00Z"), TODO[:1], run_requests=Child())
     (four,) = [MultiGpuFile(tmp_path, DEVICE, replace(a_run(**other), gpus=4))]
-    record(four, TODO, ask=Child())
-    again = record(a_file(tmp_path, date="2026-01-05T00:00:00Z"), TODO, ask=Child())
+    record(four, TODO, run_requests=Child())
+    again = record(a_file(tmp_path, date="2026-01-05T00:00:00Z"), TODO, run_requests=Child())
     assert (again.measured, again.known) == (1, 2)
     runs = MULTI_GPU_RECORDS.load_all(tmp_path)[0].runs
     assert sorted(run.date[:10] for run in runs) == ["2026-01-02", "2026-01-03", "2026-01-04"]
@@ -138,11 +138,13 @@ def test_only_all_parts_make_a_run_complete(
     monkeypatch.setattr(recorder, "_new_run", lambda gpus: a_run())
     monkeypatch.setattr(recorder, "groups", lambda gpus, sizes, parts: iter(TODO))
     assert (
-        not MULTI_GPU_RECORDS.load(take_record(tmp_path, parts=("links",), ask=Child()).path)
+        not MULTI_GPU_RECORDS.load(
+            take_record(tmp_path, parts=("links",), run_requests=Child()).path
+        )
         .runs[0]
         .complete
     )
-    assert MULTI_GPU_RECORDS.load(take_record(tmp_path, ask=Child()).path).runs[0].complete
+    assert MULTI_GPU_RECORDS.load(take_record(tmp_path, run_requests=Child()).path).runs[0].complete
 
 
 def test_a_new_process_follows_a_hanging_one(tmp_path: Path) -> None:
@@ -155,14 +157,16 @@ def test_a_new_process_follows_a_hanging_one(tmp_path: Path) -> None:
             return
         yield from child(requests, limit, seconds)
 
-    summary = record(a_file(tmp_path), TODO, ask=ends_early)
+    summary = record(a_file(tmp_path), TODO, run_requests=ends_early)
     assert (summary.measured, summary.failed) == (2, 1)
     assert child.asked == [(2, None), (1, None), (1, 4)]
 
 
 def test_the_time_limit_ends_between_cases(tmp_path: Path) -> None:
     clock = iter(float(second) for second in range(100))
-    summary = record(a_file(tmp_path), TODO, ask=Child(), seconds=2.5, clock=lambda: next(clock))
+    summary = record(
+        a_file(tmp_path), TODO, run_requests=Child(), seconds=2.5, clock=lambda: next(clock)
+    )
     assert not summary.complete
     assert 1 <= summary.measured < 3
     assert not MULTI_GPU_RECORDS.load(summary.path).runs[0].complete

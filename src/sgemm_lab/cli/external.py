@@ -30,7 +30,7 @@ def add_external_arguments(group: Any) -> None:
     group.add_argument("--args", metavar="ARGUMENTS",
                        help="what the kernel is given, in its order, such as "
                        "'M N K 1.0 A B 0.0 C' or 'x:in:4096 y:out:4096 n=4096'; "
-                       "default: told by names and types")  # fmt: skip
+                       "default: inferred from names and types")  # fmt: skip
     group.add_argument("-I", dest="include", type=Path, action="append", default=[],
                        metavar="FOLDER", help="where its headers lie; may be repeated")  # fmt: skip
     group.add_argument("--define", type=macro, action="append", default=[], metavar="K=V",

@@ -1,1 +1,1 @@
-"""The rules of the hardware that Python and JavaScript both know, side by side."""
+"""Formulas of the hardware, in Python and JavaScript."""

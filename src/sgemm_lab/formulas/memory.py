@@ -132,7 +132,7 @@ def shared_cost(addresses: Addresses, active: Mask, width: int, *, is_load: bool
     Up to 4 bytes: the largest number of different words asked of one bank. 8 and 16 bytes: the
     warp splits into phases of 16 or 8 lanes, each counted over all its words, and the phases add
     up. Two neighbouring phases of a load merge when every active lane's partner at lane XOR 1,
-    or every one's at lane XOR 2, is inactive or asks the same address, and merging costs no more.
+    or every one's at lane XOR 2, is inactive or has the same address, and merging costs no more.
     """
     if width <= WORD_BYTES:
         return _phases_cost(addresses, active, width, phase_lanes=WARP)
@@ -195,7 +195,7 @@ def _most_words_of_one_bank(words: Addresses, asked: Mask) -> Counts:
 
 
 def _partners_agree(addresses: Addresses, active: Mask, distance: int) -> Mask:
-    """Whether each active lane's partner (lane XOR distance) is inactive or asks the same."""
+    """Whether each active lane's partner (lane XOR distance) is inactive or has its address."""
     partner = np.arange(addresses.shape[1]) ^ distance
     both = active & active[:, partner]
     return np.asarray(((addresses == addresses[:, partner]) | ~both).all(axis=1))

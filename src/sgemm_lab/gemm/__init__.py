@@ -1,1 +1,1 @@
-"""The product within a stated error: which way is the fastest that keeps it, and that way run."""
+"""``matmul``: dispatch by size, algorithms within an error bound, and Strassen's product."""

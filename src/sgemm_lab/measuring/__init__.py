@@ -1,1 +1,1 @@
-"""What a GPU does in how much time, and the runs that are kept of it."""
+"""Timings, microbenchmarks and errors on a GPU, and the records of runs."""

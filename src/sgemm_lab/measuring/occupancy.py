@@ -46,7 +46,7 @@ class Probe:
         self.most_dynamic = most_shared - self.static
         function.max_dynamic_shared_size_bytes = self.most_dynamic
 
-    def ask(self, threads: int, dynamic: int, preference: int = -1) -> Row:
+    def query(self, threads: int, dynamic: int, preference: int = -1) -> Row:
         """Return the row of one launch."""
         driver = require_gpu().cuda.driver
         self._function.preferred_shared_memory_carveout = preference
@@ -106,19 +106,19 @@ def rows() -> Iterator[Row]:
     small = by_live[1]
     with_static = [probe(1, floats) for floats in STATIC_FLOATS]
     for one in (*by_live.values(), *capped):
-        yield from (one.ask(threads, 0) for threads in THREADS)
+        yield from (one.query(threads, 0) for threads in THREADS)
     for one in (small, by_live[57], *with_static):
         for dynamic in dynamic_sizes(device.shared_per_sm, one.most_dynamic, one.static):
-            yield from (one.ask(threads, dynamic) for threads in (32, 256))
-    yield from (small.ask(threads, 0) for threads in (*range(1, 1025, 9), 1025, 2048))
+            yield from (one.query(threads, dynamic) for threads in (32, 256))
+    yield from (small.query(threads, 0) for threads in (*range(1, 1025, 9), 1025, 2048))
     dice = random.Random(1)
     probes = [*by_live.values(), *capped, *with_static]
     for _ in range(800):
         one = dice.choice(probes)
-        yield one.ask(dice.randint(1, 1024), dice.randint(0, one.most_dynamic))
+        yield one.query(dice.randint(1, 1024), dice.randint(0, one.most_dynamic))
     for preference in (0, 25, 50, 75, 100):
         for dynamic in range(0, small.most_dynamic, 4096):
-            yield small.ask(128, dynamic, preference)
+            yield small.query(128, dynamic, preference)
 
 
 def book_kernels() -> Iterator[tuple[str, Row]]:
@@ -127,7 +127,7 @@ def book_kernels() -> Iterator[tuple[str, Row]]:
     for kernel in load_kernels(variants=True):
         shape = kernel.launch_shape(4096, 4096, 64)
         function = load_function(compile_kernel(kernel, device_target()), ENTRY)
-        yield kernel.name, Probe(function, most).ask(shape.threads, shape.shared_bytes)
+        yield kernel.name, Probe(function, most).query(shape.threads, shape.shared_bytes)
 
 
 def record(path: Path) -> int:

@@ -1,1 +1,1 @@
-"""What follows from records and counts: roofs and bounds."""
+"""Models from records and counts: demand, bounds and roofs."""

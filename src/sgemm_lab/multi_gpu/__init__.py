@@ -1,1 +1,1 @@
-"""The product on several GPUs: a plan as data, and what runs it, foretells it and records it."""
+"""The product on several GPUs: plans as data, engine, model and recorder."""

@@ -83,7 +83,7 @@ def take_record(
     parts: Sequence[str] = PARTS,
     seconds: float | None = None,
     progress: Progress = lambda _: None,
-    ask: RunRequests = run_worker,
+    run_requests: RunRequests = run_worker,
 ) -> Summary:
     """Measure on the GPUs of this machine and write the results to the file of their model.
 
@@ -96,7 +96,7 @@ def take_record(
         parts: some of ``cases.PARTS``.
         seconds: time limit, which also ends the case in progress; None: no limit.
         progress: called with a line of text.
-        ask: runs requests.
+        run_requests: runs requests in a process.
 
     Raises:
         LabError: fewer than two GPUs, a busy GPU, or a file that cannot be written; nothing is
@@ -114,7 +114,7 @@ def take_record(
     check_idle(range(gpus))
     file = MultiGpuFile(folder, current_device(), _new_run(gpus))
     todo = list(groups(gpus, sizes, parts))
-    summary = record(file, todo, seconds=seconds, progress=progress, ask=ask)
+    summary = record(file, todo, seconds=seconds, progress=progress, run_requests=run_requests)
     if summary.complete and set(parts) == set(PARTS):
         file.end()
     return summary
@@ -126,7 +126,7 @@ def record(
     *,
     seconds: float | None = None,
     progress: Progress = lambda _: None,
-    ask: RunRequests = run_worker,
+    run_requests: RunRequests = run_worker,
     clock: Callable[[], float] = time.monotonic,
 ) -> Summary:
     """Measure groups of cases and write each result at once; arguments as in ``take_record``."""
@@ -143,19 +143,19 @@ def record(
                 summary.complete = False
                 return summary
             progress(f"{number + 1} of {total}, {left[0].label}")
-            done = _run_group(file, left, group, limit, summary, progress, ask, end, clock)
+            done = _run_group(file, left, group, limit, summary, progress, run_requests, end, clock)
             left, number = left[done:], number + done
     return summary
 
 
 def _run_group(
     file: MultiGpuFile, left: list[Request], group: Group, limit: float, summary: Summary,
-    progress: Progress, ask: RunRequests, end: float | None, clock: Callable[[], float],
+    progress: Progress, run_requests: RunRequests, end: float | None, clock: Callable[[], float],
 ) -> int:  # fmt: skip
     """Run the remaining cases of a group in one process; return the number of finished cases."""
     done = 0
     try:
-        for answer in ask(left, group.block_limit, limit):
+        for answer in run_requests(left, group.block_limit, limit):
             request = left[done]
             done += 1
             if "refused" in answer:

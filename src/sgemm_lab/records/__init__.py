@@ -1,1 +1,1 @@
-"""What GPUs measured: the form of a record, and the files."""
+"""Records of measurements: dataclasses and files."""

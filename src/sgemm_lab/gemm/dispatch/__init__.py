@@ -1,1 +1,1 @@
-"""Which kernel for which product: the search, its table, the choice, and the product itself."""
+"""Kernel dispatch by size: candidates, search, table lookup, and the product."""

@@ -1,1 +1,1 @@
-"""Strassen's product: seven products of quadrants for eight, and the additions that this costs."""
+"""Strassen's product: plans, GPU and NumPy engines, error and time models."""

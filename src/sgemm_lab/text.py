@@ -38,6 +38,11 @@ def rounded_to(value: float, digits: int) -> float:
     return float(exact.quantize(place, ROUND_HALF_UP, _EXACT))
 
 
+def four_digits(value: float) -> str:
+    """Write a value with four digits, so that the reader's own division gives the same three."""
+    return f"{value:,.0f}" if value >= 1000 else f"{value:.4g}"
+
+
 def ratio(times: float) -> str:
     """Format a factor with two digits."""
     return number(rounded_to(times, 2))

@@ -157,7 +157,7 @@ def test_the_books_kernel_is_right_and_counted(opened: Any) -> None:
     assert re.search(r"Right at \d+ sizes", panel.part("verdict").inner_text())
     counts = panel.part("counts").inner_text()
     assert "counted at 64³" in counts
-    books = bound("tiled", (SIZE, SIZE, SIZE), find_gpu("h200"))
+    books = bound(load_kernel("tiled"), (SIZE, SIZE, SIZE), find_gpu("h200"))
     assert f"at 4096³ on H200: {books.gflops:,.0f} GFLOP/s, by {books.unit}." in counts
     assert "1,024" in counts  # sectors that the copy of A reads: 64 · 64 / 8 · 2 columns of blocks
     panel.part("size").select_option(label="65×63×66")
@@ -480,7 +480,7 @@ def test_an_edit_comes_along_as_a_cell_of_the_notebook(opened: Any) -> None:
     assert lab.mine(source).source == load_kernel("tiled:TILE=16").source
     assert [ast.unparse(line) for line in (checked, raced)] == [
         "lab.check(mine)",
-        "lab.race(mine, 'tiled')",
+        "lab.compare(mine, 'tiled')",
     ]
 
 

@@ -7,7 +7,7 @@ from error_samples import RECORDED, book
 from sgemm_lab import lab
 from sgemm_lab.errors import LabError
 from sgemm_lab.lab import session
-from sgemm_lab.lab.accuracy import contributions
+from sgemm_lab.lab.accuracy import errors_left
 from sgemm_lab.records.gpu_record import INPUTS
 from sgemm_lab.text import error_text
 
@@ -39,7 +39,7 @@ def test_what_was_not_measured_is_a_sentence() -> None:
 
 
 def test_three_products_leave_what_fp32_rounds_away_and_one_does_not() -> None:
-    left = contributions()
+    left = errors_left()
     assert 1e-4 < left["one"] < 5e-4
     assert left["four"] <= left["three"] < 2.0**-23
     assert lab.contributions()["one"] == error_text(left["one"])

@@ -44,11 +44,12 @@ def test_a_reader_can_divide_the_factor_again(name: str) -> None:
         # Quotients have two decimals.
         divided = pytest.approx(value(quotient), rel=0.006, abs=0.0051)
         assert value(above) / value(below) == divided
-    assert box.race is not None
-    old, new = box.race.shares
+    assert box.before is not None
+    assert box.measured is not None
     assert box.predicted is not None
+    old, new = box.before.share, box.now.share
     # The factor is what the demand foretells, times what became of the share.
-    assert box.race.factor.value == pytest.approx(box.predicted.value * new / old, rel=0.01)
+    assert box.measured.value == pytest.approx(box.predicted.value * new / old, rel=0.01)
     found = PRODUCT.search(lines(box)["Factor"])
     assert found is not None
     factor, above, below, product = map(value, found.groups())
@@ -136,8 +137,8 @@ def test_a_box_may_stand_at_the_size_where_its_kernel_is_at_home() -> None:
     box = lab.closing("one_row", size=(1, 4096, 4096))
     assert "stands at 1×4096×4096<" in box._repr_html_()
     assert lines(box)["Was bound by"].startswith("DRAM, ")
-    assert box.race is not None
-    assert box.race.factor.below == lab.speed("naive", (1, 4096, 4096))
+    assert box.measured is not None
+    assert box.measured.below == lab.speed("naive", (1, 4096, 4096))
     assert "How to read such a box." not in box._repr_html_()
 
 
@@ -164,7 +165,7 @@ def test_the_busiest_sm_is_told_by_its_share_of_the_work() -> None:
 
 def test_a_kernel_whose_parents_were_elsewhere_has_no_factor_at_its_size() -> None:
     box = lab.closing("split_k", size=(64, 64, 262144))
-    assert box.now.name == "split_k"
+    assert box.now.kernel.name == "split_k"
     assert lines(box)["Was bound by"].startswith("Not known: ")
     assert lines(box)["Factor"] == "Nothing to compare with."
 
@@ -179,7 +180,7 @@ def test_at_a_size_that_was_not_recorded_a_box_says_so() -> None:
 
 
 def test_what_a_block_asks_for_must_be_told_where_no_size_is_named() -> None:
-    with pytest.raises(LabError, match="What a block of 'split_k' asks for cannot be told"):
+    with pytest.raises(LabError, match="The demand of a block of 'split_k' is not known"):
         lab.closing("split_k")
 
 

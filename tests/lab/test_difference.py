@@ -59,11 +59,11 @@ def test_long_listing_is_cut_and_says_so():
 def test_race_begins_with_the_changes_even_if_it_does_not_compile(monkeypatch):
     monkeypatch.setattr(session, "live", lambda: False)
     broken = lab.mine(lab.source("tiled").replace("float acc = 0.0f;", "float acc = 0.0f"))
-    told = repr(lab.race(broken, against="tiled"))
+    told = repr(lab.compare(broken, against="tiled"))
     assert told.startswith("What you changed in Tiled:\n−")
     line = number_of("float acc")
     assert f"+ {line}" in told
     assert f"Line {line + 1}: expected a" in told
-    same = repr(lab.race(lab.mine(lab.source("tiled")), against="tiled"))
+    same = repr(lab.compare(lab.mine(lab.source("tiled")), against="tiled"))
     assert same.startswith("Not changed: these are the lines of “Tiled”.")
     assert "right at" in same

@@ -55,9 +55,12 @@ def test_measure_says_what_is_missing():
     ("verb", "sentence"),
     [
         (lambda: lab.mine(5), "5 is no source. Give it as text, such as lab.source"),
-        (lambda: lab.race(5, "tiled"), "5 is no kernel. Give a name such as 'tiled', or lab.mine"),
-        (lambda: lab.race("tilde", "tiled"), "no kernel called 'tilde'. Did you mean 'tiled'"),
-        (lambda: lab.race("naive", 5), "5 is no kernel"),
+        (
+            lambda: lab.compare(5, "tiled"),
+            "5 is no kernel. Give a name such as 'tiled', or lab.mine",
+        ),
+        (lambda: lab.compare("tilde", "tiled"), "no kernel called 'tilde'. Did you mean 'tiled'"),
+        (lambda: lab.compare("naive", 5), "5 is no kernel"),
         (lambda: lab.count("tiled", size="64"), "'64' is no size. Give a whole number such as 64"),
         (lambda: lab.count("tiled", size=True), "True is no size"),
         (lambda: lab.count("tiled", size=(8, 8)), r"\(8, 8\) is no size"),
@@ -145,14 +148,14 @@ def test_without_a_compiler_the_readers_kernel_gets_a_sentence(monkeypatch):
     monkeypatch.setattr("sgemm_lab.cuda.shipped_ptx.load_nvrtc", missing)
     changed = lab.mine(lab.source("naive").replace("BM = 8;", "BM = 4;"))
     assert "NVRTC is not installed" in repr(lab.count(changed, size=32))
-    assert "NVRTC is not installed" in repr(lab.race(changed, against="naive"))
+    assert "NVRTC is not installed" in repr(lab.compare(changed, against="naive"))
 
 
 def test_race_of_a_kernel_that_does_not_compile_names_the_readers_line():
     lines = lab.source("naive").splitlines()
     broken = "\n".join(lines).replace("float acc = 0.0f;", "float acc = 0.0f")
     number = next(i for i, line in enumerate(lines, 1) if "float acc" in line)
-    told = repr(lab.race(lab.mine(broken), against="naive"))
+    told = repr(lab.compare(lab.mine(broken), against="naive"))
     assert f"Line {number + 1}: expected a" in told
 
 
@@ -160,7 +163,7 @@ def test_race_of_a_wrong_kernel_says_wrong():
     wrong = lab.mine(
         lab.source("tiled").replace("k0 < K; k0 += TILE", "k0 + TILE <= K; k0 += TILE")
     )
-    assert "WRONG" in repr(lab.race(wrong, against="tiled"))
+    assert "WRONG" in repr(lab.compare(wrong, against="tiled"))
 
 
 def test_check_without_a_gpu_runs_the_simulator():

@@ -147,9 +147,9 @@ def share(name):
 
 
 def test_the_strip_names_the_step_before_and_the_step_after():
-    folded = lab.place("tiled", after=["tiled-gain"]).html
+    folded = lab.ladder_strip("tiled", after=["tiled-gain"]).html
     assert folded.startswith('<details class="lab-later" data-lab-after="tiled-gain">')
-    text = repr(lab.place("tiled"))
+    text = repr(lab.ladder_strip("tiled"))
     assert f"Before: Naive, columns across the warp {share('naive')}." in text
     assert f"Here: Tiled {share('tiled')}." in text
     # Not a variant, and not the strip of all K: it was measured at another size.
@@ -160,12 +160,12 @@ def test_the_strip_names_the_step_before_and_the_step_after():
     ]
     after = steps[[step.kernel.name for step in steps].index("tiled") + 1]
     assert f"Next: {after.title} " in text
-    assert f"Next: Tiled {share('tiled')}." in repr(lab.place("naive"))
+    assert f"Next: Tiled {share('tiled')}." in repr(lab.ladder_strip("naive"))
     assert "at 4096³ on NVIDIA H200" in text
 
 
 def test_the_strip_has_a_bar_for_every_kernel_and_lights_the_chapters():
-    html = lab.place("naive_rows", "naive").html
+    html = lab.ladder_strip("naive_rows", "naive").html
     assert html.count("<rect") == len(load_kernels())
     assert html.count('fill="var(--lab-focus') == 2
     assert html.count("<strong") == 2
@@ -181,14 +181,14 @@ def test_the_strip_has_a_bar_for_every_kernel_and_lights_the_chapters():
 
 
 def test_the_ends_of_the_ladder_have_one_neighbour():
-    assert "Before" not in repr(lab.place("naive_rows"))
-    assert "Next" not in repr(lab.place(load_kernels()[-1].name))
+    assert "Before" not in repr(lab.ladder_strip("naive_rows"))
+    assert "Next" not in repr(lab.ladder_strip(load_kernels()[-1].name))
 
 
 def test_a_strip_needs_a_kernel_of_the_ladder():
     with pytest.raises(LabError, match="Did you mean 'tiled'"):
-        lab.place("tilde")
+        lab.ladder_strip("tilde")
     with pytest.raises(LabError, match="Name at least one kernel"):
-        lab.place()
+        lab.ladder_strip()
     with pytest.raises(LabError, match="'tiled:TILE=16' is a variant: the ladder holds 'tiled'"):
-        lab.place("tiled:TILE=16")
+        lab.ladder_strip("tiled:TILE=16")

@@ -47,7 +47,7 @@ def test_flop_for_each_byte_are_a_share_of_n(layout: str, gpus: int, share: int)
 
 
 def test_what_is_foretold_and_measured_comes_from_the_record() -> None:
-    found = lab.several()
+    found = lab.multi_gpu_results()
     times = found.product(4, 16384, "cannon")
     assert times in [one for run in RECORD.runs for one in run.products]
     assert found.predicted(times, overlap=False) > found.predicted(times, overlap=True)
@@ -58,7 +58,7 @@ def test_what_is_foretold_and_measured_comes_from_the_record() -> None:
 
 
 def test_closing_box_carries_the_rates_of_the_record_to_its_factor() -> None:
-    found = lab.several()
+    found = lab.multi_gpu_results()
     one, four = found.product(1, 16384), found.product(4, 16384, "cannon")
     text = found.closing(4, 16384, "cannon").text
     assert [line.partition(":")[0] for line in text.splitlines()] == [
@@ -76,14 +76,14 @@ def test_the_latest_run_counts() -> None:
         if any((t.case.gpus, t.case.n, t.case.layout) == case for t in run.products)
     ]  # fmt: skip
     (latest,) = [run for run in RECORD.runs if run.date == max(dates)]
-    assert lab.several().product(*case) in latest.products
+    assert lab.multi_gpu_results().product(*case) in latest.products
 
 
 def test_what_was_not_measured_is_said() -> None:
     with pytest.raises(
         LabError, match="3×3×3 on 2 GPUs by rows, cublas inside and carried by copy"
     ):
-        lab.several().product(2, 3)
+        lab.multi_gpu_results().product(2, 3)
     with pytest.raises(LabError, match="This variant of the product was not measured"):
         median(None)
     with pytest.raises(LabError, match="no record of several GPUs"):
@@ -110,11 +110,11 @@ def test_events_are_the_records_own_and_a_model_says_that_it_is_one() -> None:
 
 
 def test_a_plan_runs_in_numpy_where_there_is_no_gpu() -> None:
-    shown = repr(lab.on_gpus("summa", (50, 60, 70), gpus=6))
+    shown = repr(lab.run_on_gpus("summa", (50, 60, 70), gpus=6))
     assert "Run in NumPy" in shown
     assert [line[:5] for line in shown.splitlines()[1:7]] == [f"GPU {gpu}" for gpu in range(6)]
     with pytest.raises(LabError, match="needs a square number"):
-        lab.on_gpus("cannon", 50, gpus=3)
+        lab.run_on_gpus("cannon", 50, gpus=3)
 
 
 @pytest.fixture
@@ -142,7 +142,7 @@ def four_gpus(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
 
 
 def test_where_there_are_enough_gpus_the_same_plan_runs_there(four_gpus: list[Any]) -> None:
-    shown = repr(lab.on_gpus("cannon", 64, gpus=4))
+    shown = repr(lab.run_on_gpus("cannon", 64, gpus=4))
     assert four_gpus == [(make_plan("cannon", (64, 64, 64), 4), "cublas", "copy")]
     assert "On 4 GPUs in 2 ms: 100 TFLOP/s" in shown
-    assert "in NumPy" in repr(lab.on_gpus("rows", 64, gpus=5))
+    assert "in NumPy" in repr(lab.run_on_gpus("rows", 64, gpus=5))

@@ -4,7 +4,7 @@ import pytest
 
 from sgemm_lab import lab
 from sgemm_lab.kernel import load_kernel
-from sgemm_lab.lab import checking, session
+from sgemm_lab.lab import checking, own_kernels, session
 
 
 @pytest.fixture(autouse=True)
@@ -45,5 +45,5 @@ def test_the_check_runs_on_the_processor(monkeypatch: pytest.MonkeyPatch) -> Non
 
 
 def test_registers_of_a_target_that_lacks_it_are_a_dash(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(lab, "TARGETS", ("sm_75", "sm_80"))
+    monkeypatch.setattr(own_kernels, "TARGETS", ("sm_75", "sm_80"))
     assert lab.resources("async_b").text.splitlines()[1].split()[1] == "–"

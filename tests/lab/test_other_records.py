@@ -67,7 +67,12 @@ def test_every_verb_goes_on_with_a_second_gpu(second: Record) -> None:
     assert measured == {"h200", "l4"}
     assert lab.roofline("naive").gpu == "h200"
     assert lab.roofline("naive", gpu=L4).gpu == "l4"
-    for said in (lab.measure("naive"), lab.card().table(), lab.place("naive"), lab.effects()):
+    for said in (
+        lab.measure("naive"),
+        lab.card().table(),
+        lab.ladder_strip("naive"),
+        lab.effects(),
+    ):
         assert "H200" in repr(said)
         assert L4 not in repr(said)
 
@@ -121,7 +126,7 @@ def test_a_kernel_that_is_not_yet_measured_is_shown_as_such(new_kernel: str) -> 
     )
     assert repr(lab.bound(new_kernel)) == not_yet_measured([new_kernel])
     assert repr(lab.timeline("split", new_kernel)).startswith("Not yet measured")
-    assert "Tiled 17 % → Fresh (not yet measured)" in repr(lab.place(new_kernel)).replace(
+    assert "Tiled 17 % → Fresh (not yet measured)" in repr(lab.ladder_strip(new_kernel)).replace(
         ". Here: ", " → "
     )
     assert repr(lab.curves("tiled", new_kernel, conclusion="It grows.")) == (
@@ -152,7 +157,7 @@ def test_after_a_kernel_that_is_not_yet_measured_the_next_has_its_box(
     assert load_kernel("sliding_window").parent == new_kernel
     box = lab.closing("sliding_window")
     assert box.before is not None
-    assert box.before.name == load_kernel(new_kernel).parent == "naive"
+    assert box.before.kernel.name == load_kernel(new_kernel).parent == "naive"
 
 
 def test_a_kernel_whose_code_has_changed_is_not_yet_measured(data: Path) -> None:

@@ -14,23 +14,23 @@ from sgemm_lab.errors import LabError
 from sgemm_lab.formulas.overlap import Pipeline
 from sgemm_lab.gpu import find_gpu
 from sgemm_lab.kernel import load_kernel
-from sgemm_lab.lab.pictures.banks import phase_of, phase_panel
-from sgemm_lab.lab.pictures.copy_paths import Copies, copies_of, ways_panel
-from sgemm_lab.lab.pictures.copying import copied_by, copying_panel
+from sgemm_lab.lab.pictures.banks import bank_phases, phase_of
+from sgemm_lab.lab.pictures.copy_paths import Copies, copy_counts, copy_path
+from sgemm_lab.lab.pictures.copying import copied_by, copies
 from sgemm_lab.lab.pictures.frame import PANEL_WIDTH, drawing, figure, panel, words
 from sgemm_lab.lab.pictures.levels import levels_panel
-from sgemm_lab.lab.pictures.matrices import matrices, reading
+from sgemm_lab.lab.pictures.matrices import reading, reads
 from sgemm_lab.lab.pictures.multiprocessor import multiprocessor_panel
-from sgemm_lab.lab.pictures.ownership import one_number_panel, owners_panel
+from sgemm_lab.lab.pictures.ownership import one_element, owns
 from sgemm_lab.lab.pictures.pipeline import ring_panel, time_panel
-from sgemm_lab.lab.pictures.stream_k import WINDOWS, Piece, shares_of, shares_panel
+from sgemm_lab.lab.pictures.stream_k import WINDOWS, Piece, k_split, shares_of
 
 
 @pytest.mark.parametrize(
     ("name", "owned"), [("thread_tile", 16), ("register_cache", 16), ("split", 64)]
 )
 def test_who_owns_what_is_drawn_of_a_block_of_few_warps_too(name: str, owned: int) -> None:
-    said = owners_panel("Who", load_kernel(name)).text
+    said = owns("Who", load_kernel(name)).text
     assert f"In '{name}' a thread owns {owned} elements of C, a warp {32 * owned:,}" in said
 
 
@@ -92,7 +92,7 @@ def test_a_float4_of_each_lane_copies_two_rows_and_one_number_of_each_lane_half_
 
 
 PANELS: dict[str, Callable[[], Any]] = {
-    "one warp": lambda: matrices(
+    "one warp": lambda: reads(
         "One warp", load_kernel("naive"), (32, 64, 16), "warp", step=6, says="**5** pieces"
     ),
     "two buffers": lambda: time_panel("Two buffers", Pipeline(281, 220, 512, 4, 2), 4200),
@@ -102,18 +102,18 @@ PANELS: dict[str, Callable[[], Any]] = {
     "one SM": lambda: multiprocessor_panel(
         "One SM", find_gpu("h200"), load_kernel("naive"), (4096, 4096, 4096), 4
     ),
-    "one number": lambda: one_number_panel("One number", [2, 0, 1, 3], [1, 3, 2, 4], 2),
-    "owners": lambda: owners_panel("Who owns what", load_kernel("tiled")),
-    "one load": lambda: copying_panel("One load", load_kernel("float4"), says="**128** numbers"),
-    "eight neighbours": lambda: phase_panel("Eight neighbours", load_kernel("padded"), "fragB["),
-    "four and four": lambda: phase_panel("Four and four", load_kernel("split"), "fragB["),
+    "one number": lambda: one_element("One number", [2, 0, 1, 3], [1, 3, 2, 4], 2),
+    "owners": lambda: owns("Who owns what", load_kernel("tiled")),
+    "one load": lambda: copies("One load", load_kernel("float4"), says="**128** numbers"),
+    "eight neighbours": lambda: bank_phases("Eight neighbours", load_kernel("padded"), "fragB["),
+    "four and four": lambda: bank_phases("Four and four", load_kernel("split"), "fragB["),
     "three stages": lambda: ring_panel("Three stages", Pipeline(281, 754, 4096, 6, 3), 26000),
-    "past registers": lambda: ways_panel(
+    "past registers": lambda: copy_path(
         "Past registers", load_kernel("async_copy"), says="**No** register"
     ),
-    "through registers": lambda: ways_panel("Through registers", load_kernel("wide_window")),
-    "even shares": lambda: shares_panel(
-        "Even shares", load_kernel("stream_k"), 4, 3, says="**4** windows"
+    "through registers": lambda: copy_path("Through registers", load_kernel("wide_window")),
+    "even shares": lambda: k_split(
+        "Even shares", load_kernel("stream_k"), tiles=4, sms=3, says="**4** windows"
     ),
 }
 
@@ -153,9 +153,9 @@ def test_a_word_that_two_lanes_want_comes_once() -> None:
 
 
 def test_a_window_is_carried_by_registers_or_goes_past_them() -> None:
-    assert copies_of(load_kernel("wide_window:BK=16")) == Copies(6, 12, 0, 24)
-    assert copies_of(load_kernel("async_b")) == Copies(2, 8, 4, 8)
-    assert copies_of(load_kernel("async_copy")) == Copies(0, 0, 12, 0)
+    assert copy_counts(load_kernel("wide_window:BK=16")) == Copies(6, 12, 0, 24)
+    assert copy_counts(load_kernel("async_b")) == Copies(2, 8, 4, 8)
+    assert copy_counts(load_kernel("async_copy")) == Copies(0, 0, 12, 0)
 
 
 def test_a_persistent_block_multiplies_whole_tiles() -> None:
@@ -176,7 +176,9 @@ def test_even_shares_hold_each_window_once_and_none_that_is_only_looked_at() -> 
 
 def test_a_figure_concludes_in_bold_and_says_where_numbers_come_from() -> None:
     one = panel("Left", drawing([words(0, 10, "1 < 2")], 20, "one and two"), "one and two")
-    made = figure([one, one], "Pieces decide: **8** of them. More.", question="Why?", origin="H200")
+    made = figure(
+        one, one, conclusion="Pieces decide: **8** of them. More.", question="Why?", origin="H200"
+    )
     assert "<strong>Pieces decide:</strong>" in made.html
     assert "1 &lt; 2" in made.html
     assert made.text.startswith("Why?\nLeft: one and two")

@@ -63,7 +63,7 @@ def test_speed_and_error_are_of_the_same_product() -> None:
 
 
 def test_strassens_points_are_those_of_its_record() -> None:
-    fewer = lab.fewer()
+    fewer = lab.strassen_results()
     plain, joined = by_levels((LARGE * 4,) * 3)
     inside = fewer.inside("warp_groups_fp32")
     for chain, found, arithmetic in ((plain, fewer, "fp32"), (joined, inside, "3xtf32")):

@@ -9,11 +9,11 @@ from sgemm_lab import lab
 from sgemm_lab.errors import LabError
 from sgemm_lab.records.json_files import Kind
 
-MODULE = sys.modules["sgemm_lab.lab.strassen"]  # lab.fewer is the verb
+MODULE = sys.modules["sgemm_lab.lab.strassen"]  # lab.strassen is the verb
 
 
 def test_tables_come_from_the_record() -> None:
-    found = lab.fewer()
+    found = lab.strassen_results()
     lines = found.levels_table(16384).text.splitlines()
     assert len(lines) == 1 + 5 + 1
     way = found.best(16384)
@@ -32,7 +32,9 @@ def test_tables_come_from_the_record() -> None:
 
 
 def test_a_reader_can_divide_the_factors_of_its_box_again() -> None:
-    factor = next(line for line in lab.fewer().closing(16384).text.splitlines() if "Factor" in line)
+    factor = next(
+        line for line in lab.strassen_results().closing(16384).text.splitlines() if "Factor" in line
+    )
     quotients = re.findall(r"([\d.]+) ÷ ([\d.]+)(?: TFLOP/s)? = ([\d.]+) (\w+)", factor)
     assert [kind for *_, kind in quotients] == ["predicted", "measured"]
     for above, below, found, _ in quotients:
@@ -40,7 +42,7 @@ def test_a_reader_can_divide_the_factors_of_its_box_again() -> None:
 
 
 def test_its_errors_are_written_as_those_of_the_book() -> None:
-    found = lab.fewer()
+    found = lab.strassen_results()
     row = next(line for line in found.errors_table(4096).text.splitlines() if "±0.5" in line)
     told = [float(cell) for cell in row.split("±0.5")[1].split()]
     errors = found.errors(4096)
@@ -59,4 +61,4 @@ def test_it_multiplies_in_numpy_where_no_gpu_is(monkeypatch: pytest.MonkeyPatch)
 def test_without_a_record_it_says_how_to_take_one(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Kind, "load_all", lambda self: [])
     with pytest.raises(LabError, match="Run 'sgemm-lab strassen record' on a GPU"):
-        lab.fewer()
+        lab.strassen_results()

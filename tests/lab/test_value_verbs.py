@@ -32,9 +32,11 @@ def test_speeds_are_read_by_name() -> None:
 
 
 def test_wavefronts_of_lines_make_up_those_of_the_kernel() -> None:
-    loads = [lab.waves("split", line=text) for text in ("fragA[", "fragB[")]
-    assert lab.waves("split") == sum(loads) == lab.hardware("split", 256).waves
-    assert lab.waves("split", "all") == lab.waves("split") + lab.waves("split", "stores")
+    loads = [lab.wavefronts("split", line=text) for text in ("fragA[", "fragB[")]
+    assert lab.wavefronts("split") == sum(loads) == lab.hardware("split", 256).waves
+    assert lab.wavefronts("split", "all") == lab.wavefronts("split") + lab.wavefronts(
+        "split", "stores"
+    )
 
 
 def test_a_kernel_is_simulated_once_for_all_of_its_values() -> None:
@@ -55,7 +57,7 @@ def test_wavefronts_that_cannot_be_counted_are_a_sentence(
     arguments: dict[str, str], sentence: str
 ) -> None:
     with pytest.raises(LabError, match=sentence):
-        lab.waves("tiled", **arguments)
+        lab.wavefronts("tiled", **arguments)
 
 
 def test_the_cap_is_one_wavefront_per_clock_and_sm() -> None:
@@ -149,7 +151,7 @@ def test_the_quoted_record_tells_its_kernels_times_and_contents() -> None:
 
 def test_the_model_of_overlap_gives_a_pace() -> None:
     serial, overlapped = lab.timeline("split", "double_buffer").kernels
-    assert lab.pace(serial) > lab.pace(overlapped) >= overlapped["compute"]
+    assert lab.modelled_clocks(serial) > lab.modelled_clocks(overlapped) >= overlapped["compute"]
 
 
 def test_where_the_compiler_is_missing_whatever_is_asked_says_so(

@@ -8,7 +8,7 @@ import pytest
 
 from sgemm_lab import lab
 from sgemm_lab.errors import LabError
-from sgemm_lab.kernel import Kernel, load_kernels
+from sgemm_lab.kernel import Kernel, Size, load_kernels
 from sgemm_lab.lab import ladders, session, your_gpu
 from sgemm_lab.lab.output import Output
 from sgemm_lab.lab.speeds import Speeds
@@ -28,7 +28,7 @@ def asked(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[dict[str, Any]]]:
     asked: list[dict[str, Any]] = []
 
     def measure_run(
-        kernels: Sequence[Kernel], *, sizes: Sequence[lab.Size], micro: bool, **_: object
+        kernels: Sequence[Kernel], *, sizes: Sequence[Size], micro: bool, **_: object
     ) -> Run:
         asked.append({"kernels": [k.name for k in kernels], "sizes": list(sizes), "micro": micro})
         names = {*asked[-1]["kernels"], "cublas"}

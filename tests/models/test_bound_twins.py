@@ -37,7 +37,7 @@ def test_demands_and_bounds_agree(part: int) -> None:
         found = answer["gives"]
         assert found["block"] == javascript_names(asdict(block_demand(load_kernel(name)))), name
         for size, caps in zip(SIZES, found["caps"], strict=True):
-            wanted = bound(name, size, gpu).caps
+            wanted = bound(load_kernel(name), size, gpu).caps
             assert {cap["unit"] for cap in caps} == {cap.unit for cap in wanted}
             for cap, other in zip(caps, wanted, strict=True):
                 assert cap["gflops"] == pytest.approx(other.gflops, rel=1e-12), (name, size)

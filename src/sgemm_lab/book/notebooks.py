@@ -42,7 +42,7 @@ _WORKBENCH = """\
 # against the book's.
 mine = lab.mine(r'''
 {source}''')
-lab.race(mine, against="{name}")"""
+lab.compare(mine, against="{name}")"""
 
 _INSTALL = """\
 # @title Install the book's package and a CUDA compiler, where they are missing; say what is here

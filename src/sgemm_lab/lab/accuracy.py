@@ -5,8 +5,9 @@ from collections.abc import Sequence
 import numpy as np
 
 from sgemm_lab.errors import LabError
-from sgemm_lab.kernel import Size, load_kernel
+from sgemm_lab.kernel import load_kernel
 from sgemm_lab.lab import session
+from sgemm_lab.lab.arguments import AnySize, size_of
 from sgemm_lab.lab.output import Output, table
 from sgemm_lab.measuring.accuracy import LENGTHS, SIDE
 from sgemm_lab.records.gpu_record import CUBLAS_MODES, INPUTS, Accuracy, Measurement
@@ -84,12 +85,13 @@ def _said(found: Accuracy) -> str:
     return "lost" if found.error is None else error_text(found.error)
 
 
-def library(arithmetic: str, size: Size) -> Measurement:
-    """Return cuBLAS's latest measurement in an arithmetic.
+def library(arithmetic: str, size: AnySize = 4096) -> Measurement:
+    """Return cuBLAS's latest measurement in an arithmetic: "fp32", "tf32" or "fp16".
 
     Raises:
         LabError: there is none.
     """
+    size = size_of(size)
     found = session.book_records()[0].library(arithmetic, size)
     if found is None:
         raise LabError(
@@ -99,10 +101,15 @@ def library(arithmetic: str, size: Size) -> Measurement:
     return found
 
 
-def contributions(side: int = 256, terms: int = 1024) -> dict[str, float]:
-    """Return the error that is left by each count of products of parts, their sums exact.
+def contributions() -> dict[str, str]:
+    """Return the error that "one", "three" or "four" products of parts leave, as text."""
+    return {name: error_text(error) for name, error in errors_left().items()}
 
-    Of inputs uniform in ±0.5, split as the kernels split them: by big·big alone; with small·big
+
+def errors_left(side: int = 256, terms: int = 1024) -> dict[str, float]:
+    """Return the norm-wise error that each count of products of TF32 parts leaves, sums exact.
+
+    Inputs are uniform in ±0.5 and split as the kernels split them: by big·big alone; with small·big
     and big·small; and with small·small too.
     """
     random = np.random.RandomState(0)
@@ -127,3 +134,8 @@ def _split(
     big = ((x.view(np.uint32) + np.uint32(0x1000)) & np.uint32(0xFFFFE000)).view(np.float32)
     small = ((x - big).view(np.uint32) & np.uint32(0xFFFFE000)).view(np.float32)
     return big.astype(float), small.astype(float)
+
+
+def errors(*names: str) -> Errors:
+    """Return recorded errors of kernels and modes of cuBLAS, such as "cublas" or "cublas_tf32"."""
+    return Errors(names)

@@ -63,3 +63,8 @@ class Agreement:
 
 def _sum(counts: dict[str, int], word: str) -> str:
     return f"{sum(count for name, count in counts.items() if word in name):,}"
+
+
+def agreement() -> Agreement:
+    """Count every launch that the records have counters of at two sizes, and compare."""
+    return Agreement()

@@ -14,9 +14,9 @@ from sgemm_lab.text import size_text
 
 
 def verdict(kernels: list[Kernel], *, simulated: bool = False) -> Output:
-    """Check kernels and return the verdicts as a table. ``simulated`` keeps them off a GPU.
+    """Check kernels and return the verdicts as a table.
 
-    On a GPU a reader's own kernel runs in a process of its own: it may never end, or stop the GPU.
+    On a GPU a reader's own kernel runs in a separate process: it may never end, or stop the GPU.
     """
     rows = []
     if session.live() and not simulated:

@@ -3,6 +3,7 @@
 from sgemm_lab.errors import LabError
 from sgemm_lab.kernel import Kernel
 from sgemm_lab.lab import session
+from sgemm_lab.lab.arguments import kernel_of
 from sgemm_lab.lab.checking import verdict
 from sgemm_lab.lab.counts import Counted
 from sgemm_lab.lab.difference import changes
@@ -13,12 +14,13 @@ COUNTED_SIZE = (64, 64, 64)
 RACED_SIZE = (4096, 4096, 4096)
 
 
-def race(mine: Kernel, book: Kernel) -> Output:
-    """List what the reader changed, then check, count and time two kernels side by side.
+def compare(mine: str | Kernel, against: str | Kernel) -> Output:
+    """Check and count your kernel beside one of the book's; on a GPU time both at 4096³.
 
-    A kernel that does not compile, or a tile that does not fit, is told in a sentence with the
-    reader's own line numbers.
+    Begins with the lines that you changed. A kernel that does not compile, or a tile that does not
+    fit, gives a sentence with your own line numbers.
     """
+    mine, book = kernel_of(mine), kernel_of(against)
     parts: list[Output | Counted | Speeds] = [changes(mine, book)]
     try:
         parts += [verdict([mine]), Counted([book, mine], COUNTED_SIZE)]

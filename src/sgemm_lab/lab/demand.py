@@ -4,6 +4,7 @@ from sgemm_lab.counting.cached_counts import launch
 from sgemm_lab.errors import LabError
 from sgemm_lab.hardware import FLOAT_BYTES, WARP
 from sgemm_lab.kernel import Kernel, Size
+from sgemm_lab.lab.arguments import AnySize, kernel_of, size_of
 from sgemm_lab.lab.card import measured_card
 from sgemm_lab.models.bound import cap_of
 
@@ -12,40 +13,42 @@ KINDS = {
     "stores": ("shared_store_wavefronts",),
     "all": ("shared_load_wavefronts", "shared_store_wavefronts"),
 }
-"""The wavefronts that :func:`waves` can count, and the counts they are made of."""
+"""The wavefronts that :func:`wavefronts` can count, and the counts they are made of."""
 
 
-def waves(kernel: Kernel, what: str, line: str, size: Size) -> float:
-    """Return wavefronts of shared memory per multiply-add instruction of a warp.
+def wavefronts(
+    kernel: str | Kernel, what: str = "loads", *, line: str = "", size: AnySize = 128
+) -> float:
+    """Return shared-memory wavefronts per multiply-add instruction of a warp, counted here.
 
     Args:
-        kernel: the kernel, simulated here at ``size``.
-        what: one of :data:`KINDS`.
-        line: count only source lines that hold this text; "" counts all.
-        size: M, N, K of the launch.
+        what: "loads", "stores" or "all".
+        line: count only source lines that contain this text, such as "fragA["; "" counts all.
 
     Raises:
-        LabError: ``what`` is unknown, no line holds the text, or there is nothing to divide by.
+        LabError: ``what`` is unknown, no line contains the text, or there are no multiply-adds.
     """
+    of, at = kernel_of(kernel), size_of(size)
     if what not in KINDS:
         raise LabError(f"Wavefronts are of {', '.join(KINDS)}, not of '{what}'.")
-    counts = launch(kernel, size).result.counts
-    texts = kernel.source.splitlines()
+    counts = launch(of, at).result.counts
+    texts = of.source.splitlines()
     if not any(line in text for text in texts):
-        raise LabError(f"No line of '{kernel.name}' holds “{line}”.")
+        raise LabError(f"No line of '{of.name}' holds “{line}”.")
     chosen = [found for where, found in counts.lines.items() if line in texts[where.line - 1]]
-    wavefronts: int = sum(getattr(found, name) for found in chosen for name in KINDS[what])
-    return wavefronts / (_multiply_adds(kernel, size) / WARP)
+    total: int = sum(getattr(found, name) for found in chosen for name in KINDS[what])
+    return total / (_multiply_adds(of, at) / WARP)
 
 
-def words(kernel: Kernel, size: Size) -> float:
-    """Return the words that threads read from shared memory per multiply-add of a thread.
+def shared_words(kernel: str | Kernel, size: AnySize = 128) -> float:
+    """Return words read from shared memory per multiply-add of a thread, counted here.
 
     Raises:
-        LabError: the kernel cannot be counted here, or multiplies nothing.
+        LabError: the kernel cannot be counted here, or makes no multiply-adds.
     """
-    read = launch(kernel, size).result.counts.total.shared_load_bytes
-    return read / FLOAT_BYTES / _multiply_adds(kernel, size)
+    of, at = kernel_of(kernel), size_of(size)
+    read = launch(of, at).result.counts.total.shared_load_bytes
+    return read / FLOAT_BYTES / _multiply_adds(of, at)
 
 
 def cap(wavefronts: float) -> float:

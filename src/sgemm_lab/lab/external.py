@@ -15,7 +15,7 @@ from sgemm_lab.lab.output import Output, table
 from sgemm_lab.text import size_text
 
 
-def foreign(
+def external_kernel(
     text: str,
     name: str,
     entry: str | None,

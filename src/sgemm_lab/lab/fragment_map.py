@@ -16,8 +16,10 @@ _INSTRUCTION = re.compile(r"mma\.sync\.aligned\.m16n8k(\d+)\.row\.col\.f32\.(\w+
 _TYPES = {"tf32": "TF32", "f16": "FP16", "bf16": "BF16"}
 
 
-def fragment_map(names: Sequence[str], others: Sequence[Shape]) -> FragmentMap:
-    """Return the map of what each kernel multiplies by, and of others.
+def fragment_map(*names: str, others: Sequence[Shape] = ()) -> FragmentMap:
+    """Show which lane of a warp holds which element, where these kernels multiply by ``mma.sync``.
+
+    ``others`` adds instructions that no kernel has, each as type and depth, such as ("f16", 16).
 
     Raises:
         LabError: a kernel does not multiply by ``mma.sync``.

@@ -6,6 +6,9 @@ from sgemm_lab.errors import LabError
 from sgemm_lab.hardware import SECTOR_BYTES, WARP, WAVEFRONT_BYTES
 from sgemm_lab.kernel import Kernel, Size
 from sgemm_lab.lab import session
+from sgemm_lab.lab.arguments import AnySize, kernel_of, size_of
+from sgemm_lab.lab.output import Output
+from sgemm_lab.lab.pictures.levels import levels_panel
 from sgemm_lab.text import size_text
 
 _STALLED = "stalled_"
@@ -76,17 +79,27 @@ class Hardware:
         }
 
 
-def hardware(kernel: Kernel, size: Size) -> Hardware:
-    """Return the counters of a kernel at one size from the first of the book's records with them.
+def hardware(kernel: str | Kernel, size: AnySize = 4096) -> Hardware:
+    """Return the recorded counters of a launch: ``hardware("split").registers``.
 
     Raises:
         LabError: no record has them.
     """
+    of, at = kernel_of(kernel), size_of(size)
     for record in session.book_records():
-        found = record.counted(kernel, size)
+        found = record.counted(of, at)
         if found is not None:
-            return Hardware(kernel.name, size, record.gpu.name, found.values)
+            return Hardware(of.name, at, record.gpu.name, found.values)
     raise LabError(
-        f"No record has a GPU's counters of '{kernel.name}' at {size_text(size)}. "
+        f"No record has a GPU's counters of '{of.name}' at {size_text(at)}. "
         "Take them with 'sgemm-lab counters' on a GPU."
     )
+
+
+def bytes_moved(
+    title: str, before: str | Kernel, after: str | Kernel, *, size: AnySize = 4096, says: str = ""
+) -> Output:
+    """Draw the bytes that two kernels move at every level of memory, by the GPU's counters."""
+    kernels = [kernel_of(name) for name in (before, after)]
+    moved = [hardware(kernel, size).moved for kernel in kernels]
+    return levels_panel(title, [kernel.name for kernel in kernels], moved, says=says)

@@ -6,7 +6,9 @@ from sgemm_lab.widgets.in_flight import Source
 
 
 def in_flight() -> InFlight:
-    """Return Little's law over the levels of memory, by the latencies and bandwidths of the card.
+    """Slide the threads of an SM and the bytes in flight (Little's law), and see what arrives.
+
+    Latencies and bandwidths are those of the recorded card.
 
     Raises:
         LabError: no record has the microbenchmarks.

@@ -7,19 +7,22 @@ from sgemm_lab.cuda.compiler import DEFAULT_TARGET, compile_kernel
 from sgemm_lab.cuda.machine_code import machine_instructions, ptx_instructions
 from sgemm_lab.errors import MissingToolError
 from sgemm_lab.kernel import Kernel
-from sgemm_lab.lab.output import Output, table, unavailable
+from sgemm_lab.lab.arguments import kernel_of, without_tool
+from sgemm_lab.lab.output import Output, table
 
 _PTX = re.compile(r"(ld|st)\.(global|shared)|fma\.|bar\.sync")
 _MACHINE = re.compile(r"LDG|LDS|STG|STS|FFMA|BAR")
 _ENDS = (".E", ".SYNC.DEFER_BLOCKING")
 
 
-def instructions(kernels: list[Kernel]) -> Output:
-    """Return a table: how often each such instruction stands in PTX and in machine code."""
-    try:
-        compiled = [compile_kernel(kernel) for kernel in kernels]
-    except MissingToolError as missing:
-        return unavailable(missing)
+@without_tool
+def instructions(*kernels: str | Kernel) -> Output:
+    """List the memory instructions of kernels, in PTX and machine code, and how often each occurs.
+
+    Where the compiler is missing, the output says what to install.
+    """
+    found = [kernel_of(kernel) for kernel in kernels]
+    compiled = [compile_kernel(kernel) for kernel in found]
     ptx = [_chosen(ptx_instructions(made.ptx), _PTX) for made in compiled]
     rows = _rows("PTX", ptx)
     note = f"Compiled here by NVRTC for {DEFAULT_TARGET}; an instruction in a loop counts once."
@@ -29,7 +32,7 @@ def instructions(kernels: list[Kernel]) -> Output:
     except MissingToolError as missing:
         note += f" {missing}"
     return table(
-        ["kind", "instruction", *(k.name for k in kernels)], rows, note=note, numbers=2, code=1
+        ["kind", "instruction", *(k.name for k in found)], rows, note=note, numbers=2, code=1
     )
 
 

@@ -10,6 +10,7 @@ from sgemm_lab.errors import LabError
 from sgemm_lab.files import data_folder
 from sgemm_lab.kernel import Kernel, Size, load_kernel, load_kernels
 from sgemm_lab.lab import session
+from sgemm_lab.lab.arguments import AnySize, size_of
 from sgemm_lab.lab.output import Output
 from sgemm_lab.lab.speeds import origin, title_of
 from sgemm_lab.measuring.recorder import current_device
@@ -28,12 +29,15 @@ HERE = "here"
 """The id of this machine's GPU among those of the records."""
 
 
-def ladder(size: Size, here: Sequence[str]) -> Ladder:
-    """Return the ladder widget; on a GPU measure the kernels named in ``here`` first.
+def ladder(size: AnySize = 4096, here: Sequence[str] = ()) -> Ladder:
+    """Show every kernel of the book beside cuBLAS, at every recorded size and GPU.
+
+    On a GPU the kernels named in ``here`` are measured first, and a form runs the others.
 
     Raises:
         LabError: nothing was measured at this size, or a kernel cannot be measured here.
     """
+    size = size_of(size)
     live = session.live()
     if live and here:
         kernels = [load_kernel(name) for name in here]
@@ -90,11 +94,11 @@ def results_of(record: Record, gpu: str) -> list[Result]:
     return results + list(library.values())
 
 
-def place(names: Sequence[str], waits_for: Sequence[str] = ()) -> Output:
-    """Return a strip of the whole ladder with the chapter's kernels lit, from the book's records.
+def ladder_strip(*names: str, after: Sequence[str] = ()) -> Output:
+    """Show where a chapter's kernels stand on the ladder, and which come before and after.
 
-    A kernel that is not yet measured has its place, and the lowest bar, in outline. ``waits_for``
-    names predictions: the strip is folded away, and a page opens it when they have been answered.
+    ``after`` names predictions of the page. The strip then waits behind a button until all of them
+    are answered or skipped, so that nothing above the questions gives the results away.
 
     Raises:
         LabError: a kernel is unknown, or a variant, which has no place of its own.
@@ -106,18 +110,18 @@ def place(names: Sequence[str], waits_for: Sequence[str] = ()) -> Output:
             raise LabError(f"'{name}' is a variant: the ladder holds '{name.partition(':')[0]}'.")
     lit = [i for i, name in enumerate(ladder_names) if name in names]
     if not lit:
-        raise LabError("Name at least one kernel, such as place('tiled').")
+        raise LabError("Name at least one kernel, such as lab.ladder_strip('tiled').")
     shown = _beside(steps, lit)
     before = steps[shown[0]] if shown[0] < lit[0] else None
-    after = steps[shown[-1]] if shown[-1] > lit[-1] else None
+    next_step = steps[shown[-1]] if shown[-1] > lit[-1] else None
     words = (
         (f"Before: {_step_text(before)}. " if before else "")
         + f"Here: {'; '.join(_step_text(steps[i]) for i in lit)}."
-        + (f" Next: {_step_text(after)}." if after else "")
+        + (f" Next: {_step_text(next_step)}." if next_step else "")
     )
     text = f"Place on the ladder of kernels, shares of cuBLAS at {SIZE}³ on {GPU}. {words}"
     strip = _strip_html(steps, lit, shown, text)
-    return Output(_folded(strip, waits_for) if waits_for else strip, text)
+    return Output(_folded(strip, after) if after else strip, text)
 
 
 def _rungs() -> list[Rung]:

@@ -9,6 +9,7 @@ from pygments.lexers import CudaLexer, WgslLexer
 
 from sgemm_lab.errors import LabError
 from sgemm_lab.kernel import Kernel, body_start, book_kernel, load_kernel
+from sgemm_lab.lab.arguments import kernel_of
 from sgemm_lab.lab.output import Output
 from sgemm_lab.lab.side_by_side import beside
 from sgemm_lab.wgsl.programs import load_program
@@ -17,26 +18,29 @@ Place = int | str | None
 """A line of a source: its number, or a piece of its text."""
 
 
-def listing(kernel: Kernel, first: Place = None, last: Place = None) -> Output:
-    """Return a kernel's source, or lines ``first`` to ``last`` of it, without its head comment.
+def show(name: str | Kernel, first: Place = None, last: Place = None) -> Output:
+    """Show a kernel's source, or lines of it; lines that its parent lacks are marked.
+
+    ``first`` and ``last`` are line numbers, or pieces of the text of those lines.
 
     Raises:
-        LabError: no line holds the text by which ``first`` or ``last`` is named.
+        LabError: no line contains the text of ``first`` or ``last``.
     """
+    kernel = kernel_of(name)
     parent = load_kernel(kernel.parent) if kernel.parent else None
     file = f"kernels/{kernel.file_name}"
     return _listing(kernel, parent, CudaLexer(stripnl=False), file, first, last)
 
 
-def wgsl_listing(program: Kernel) -> Output:
-    """Return a program in WGSL beside its CUDA kernel, without head comments.
+def wgsl(name: str) -> Output:
+    """Show a kernel side by side with its WGSL twin, the language of programs that a page runs.
 
-    Where CUDA has no such kernel it stands alone, as in a terminal; marked is what its parent
-    lacks.
+    A program without a CUDA kernel is shown alone, as in a terminal.
 
     Raises:
-        LabError: a line of one has neither its fellow in the other nor a reason.
+        LabError: a line of one has no counterpart in the other, and no reason is given.
     """
+    program = load_program(name)
     parent = load_program(program.parent) if program.parent else None
     alone = _listing(program, parent, WgslLexer(stripnl=False), "in WGSL")
     kernel = book_kernel(program.name)

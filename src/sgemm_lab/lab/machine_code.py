@@ -1,13 +1,12 @@
 """Machine code, filled with the main loops of kernels and what the GPU counted of their waits."""
 
-from collections.abc import Sequence
-
 from sgemm_lab.cuda.counters import STALL_REASONS
 from sgemm_lab.cuda.main_loop import Loop
 from sgemm_lab.cuda.shipped_loops import kernel_loop
 from sgemm_lab.errors import LabError
 from sgemm_lab.kernel import Kernel, Size
 from sgemm_lab.lab import session
+from sgemm_lab.lab.arguments import AnySize, kernel_of, size_of, without_tool
 from sgemm_lab.text import size_text
 from sgemm_lab.widgets import MachineCode
 from sgemm_lab.widgets.machine_code import Code, Line
@@ -35,16 +34,20 @@ _LEAST = 0.005
 """Warps per instruction issued below which a reason is left out: ncu prints two digits."""
 
 
-def machine_code(kernels: Sequence[Kernel], size: Size) -> MachineCode:
-    """Return the widget over the main loops of kernels.
+@without_tool
+def machine_code(*kernels: str | Kernel, size: AnySize = 4096) -> MachineCode:
+    """Show the main loops of kernels in machine code, each instruction coloured by its kind.
+
+    The first two stand side by side. Stall reasons are the GPU's counters at ``size``, where a
+    record has them. Where a tool is missing, the output says what to install.
 
     Raises:
-        MissingToolError: a loop does not travel with the package, and a tool is missing here.
         LabError: no kernel is given, or one has no loop with multiply-adds.
     """
     if not kernels:
         raise LabError("Name a kernel whose machine code is to be shown, such as 'by_column'.")
-    return MachineCode([_code(kernel, kernel_loop(kernel), size) for kernel in kernels])
+    found = [kernel_of(kernel) for kernel in kernels]
+    return MachineCode([_code(kernel, kernel_loop(kernel), size_of(size)) for kernel in found])
 
 
 def _code(kernel: Kernel, loop: Loop, size: Size) -> Code:

@@ -7,7 +7,7 @@ from sgemm_lab.widgets.memory_ladder import Memory
 
 
 def memory_ladder() -> MemoryLadder:
-    """Return the memory ladder of this machine's GPU and of every recorded one.
+    """Show the latency and bandwidth of each level of memory, on this GPU and the recorded ones.
 
     Raises:
         LabError: no record has microbenchmarks.

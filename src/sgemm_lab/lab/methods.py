@@ -98,7 +98,7 @@ class Effects:
 
 
 def effects() -> Effects:
-    """Measure the effects on this machine's GPU, once per session; without one read the records.
+    """Measure cuBLAS in ways that change its number, once per session; without a GPU read records.
 
     Raises:
         LabError: no record has them.

@@ -4,8 +4,8 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import StrMethodFormatter
 
 from sgemm_lab.cuda.launch import has_gpu
-from sgemm_lab.kernel import Size
-from sgemm_lab.lab.closing import box
+from sgemm_lab.lab.arguments import AnySize, size_of
+from sgemm_lab.lab.closing_box import box
 from sgemm_lab.lab.output import Output, Picture, PictureOfTwoWidths, table
 from sgemm_lab.multi_gpu.cases import layouts
 from sgemm_lab.multi_gpu.engine import COPY
@@ -106,14 +106,17 @@ class MultiGpuResults(RecordQueries):
         return _roof_picture(self)
 
 
-def several() -> MultiGpuResults:
-    """Return what the book's record of several GPUs says."""
+def multi_gpu_results() -> MultiGpuResults:
+    """Return what the record of several GPUs says: ``product``, ``link``, ``predicted`` times."""
     return MultiGpuResults(findings().record)
 
 
-def tiles_on_gpus(n: int, chosen: list[tuple[str, int]]) -> GpuTiles:
-    """Return the widget of plans for n³: pairs of a layout and a number of GPUs."""
-    return GpuTiles([placed(make_plan(layout, (n, n, n), gpus)) for layout, gpus in chosen])
+def gpu_tiles(*plans: tuple[str, int], size: int = 16384) -> GpuTiles:
+    """Step through plans for several GPUs: the tiles that each GPU multiplies, the bytes it gets.
+
+    Each plan is a layout, "rows", "summa" or "cannon", and a number of GPUs.
+    """
+    return GpuTiles([placed(make_plan(layout, (size, size, size), gpus)) for layout, gpus in plans])
 
 
 def placed(plan: Plan) -> PlacedPlan:
@@ -139,17 +142,19 @@ def placed(plan: Plan) -> PlacedPlan:
     return PlacedPlan(label=label, size=plan.size[0], grid=plan.grid, rounds=rounds)
 
 
-def timeline(n: int) -> GpuTimeline:
-    """Return the timeline of n³: the recorded events, and of four GPUs the model where it must."""
-    found = several()
+def gpu_timeline(size: int = 8192) -> GpuTimeline:
+    """Draw when each GPU multiplied and when it received data, as recorded or by the model."""
+    found = multi_gpu_results()
     runs = [
         _recorded(run, one)
         for run, one in found.timelines()
-        if one.case.n == n and one.case.is_square and one.case.layout == layouts(one.case.gpus)[0]
+        if one.case.n == size
+        and one.case.is_square
+        and one.case.layout == layouts(one.case.gpus)[0]
     ]
     gpus = {run["label"].split()[0] for run in runs}
     if "4" not in gpus:
-        runs += [_modelled(found, n, overlap) for overlap in (True, False)]
+        runs += [_modelled(found, size, overlap) for overlap in (True, False)]
     runs.sort(key=lambda run: run["label"])
     shown = next(i for i, run in enumerate(runs) if "overlapped" in run["label"])
     first = next(span for span in runs[shown]["spans"] if span["what"] == RECEIVES)
@@ -157,17 +162,18 @@ def timeline(n: int) -> GpuTimeline:
 
 
 def many_gpus() -> ManyGpus:
-    """Return the widget of very many GPUs, at the rate that one GPU had in the record."""
-    found = several()
+    """Slide the number of GPUs and their links, and see how efficient a product is on paper."""
+    found = multi_gpu_results()
     return ManyGpus(found.tflops, f"one of four at {_ON_ONE:,}³, recorded")
 
 
-def multiply_on(layout: str, size: Size, gpus: int) -> Output:
-    """Run a plan: on this machine's GPUs where there are so many, else in NumPy.
+def run_on_gpus(layout: str, size: AnySize, gpus: int = 4) -> Output:
+    """Run a plan and check it: on this machine's GPUs if it has enough, else in NumPy.
 
     Raises:
         LabError: the layout does not take the number of GPUs, or C came out wrong.
     """
+    size = size_of(size)
     plan = make_plan(layout, size, gpus)
     if has_gpu() and gpu_count() >= gpus:
         with cuda_errors_as_messages():

@@ -1,11 +1,10 @@
 """The occupancy calculator, filled with the book's GPUs and what its kernels take."""
 
-from collections.abc import Sequence
-
 from sgemm_lab.cuda.compiler import compile_kernel, suits
 from sgemm_lab.gpu import GPUS
 from sgemm_lab.kernel import Kernel, Size
 from sgemm_lab.lab import session
+from sgemm_lab.lab.arguments import AnySize, kernel_of, size_of, without_tool
 from sgemm_lab.lab.roofs import chosen_gpu
 from sgemm_lab.models.roofline import all_gpus
 from sgemm_lab.widgets import Occupancy
@@ -15,26 +14,35 @@ _THREADS, _REGISTERS = 256, 32
 _TARGETS = {gpu.compute_capability: f"sm_{gpu.compute_capability.replace('.', '')}" for gpu in GPUS}
 
 
+@without_tool
 def occupancy(
-    kernels: Sequence[Kernel],
-    size: Size,
-    *,
-    threads: int | None,
-    registers: int | None,
-    shared: int | None,
-    gpu: str | None,
+    *kernels: str | Kernel,
+    threads: int | None = None,
+    registers: int | None = None,
+    shared: int | None = None,
+    gpu: str | None = None,
+    size: AnySize = 4096,
 ) -> Occupancy:
-    """Return the calculator at the first kernel, or at the three numbers where they are given.
+    """Slide what a block uses and see how many blocks an SM holds, and what limits it.
+
+    Args:
+        kernels: kernels to choose from, compiled here; it begins with the first, launched at
+            ``size``, or with 256 threads of 32 registers.
+        threads: of a block, in place of the kernel's.
+        registers: of a thread, in place of the kernel's.
+        shared: bytes of a block, in place of the kernel's.
+        gpu: an id such as "t4"; by default this machine's GPU, or the one of the records.
+
+    Where the compiler is missing, the output says what to install.
 
     Raises:
         LabError: a GPU that the book does not know, a number out of range, or a kernel that does
             not compile.
-        MissingToolError: there are kernels, and the compiler is not installed.
     """
     gpus = all_gpus(session.all_records())
     chosen = chosen_gpu(gpu)
     sheet = next(known for known in gpus if known.id == chosen)
-    presets = [_preset(kernel, size) for kernel in kernels]
+    presets = [_preset(kernel_of(kernel), size_of(size)) for kernel in kernels]
     first = next((p for p in presets if sheet.compute_capability in p["registers"]), None)
     start = (_THREADS, _REGISTERS, 0)
     if first:

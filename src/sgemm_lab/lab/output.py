@@ -13,6 +13,7 @@ from sgemm_lab.text import (
     breakable,
     breakable_head,
     columns_on_a_phone,
+    number,
     plain_table,
     with_spaced_percents,
 )
@@ -160,3 +161,21 @@ def table(
 def sentence(text: str) -> Output:
     """Return one sentence as an output."""
     return Output(f'<p class="lab-provenance">{escape(text)}</p>', text)
+
+
+def say(text: str) -> Prose:
+    """Return text in Markdown, for a sentence that a cell chooses: ``say(f"{x:.0f} GB/s")``.
+
+    Values in a fixed sentence need no cell: the page writes ``{value}`x:.0f` GB/s``.
+    """
+    return Prose(with_spaced_percents(text.strip()))
+
+
+def code(text: str) -> str:
+    """Return text as code in a sentence: ``{value}`lab.code(name)` ``."""
+    return f"`{text}`"
+
+
+def written(value: object) -> str:
+    """Write a value as the book does: a float to three digits (``number``), all else as it is."""
+    return number(value) if isinstance(value, float) else str(value)

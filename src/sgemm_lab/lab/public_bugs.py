@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from html import escape
 
 from sgemm_lab.external_cuda.public_bugs import PublicBug, PublicBugs
+from sgemm_lab.external_cuda.public_bugs import public_bugs as known_bugs
 from sgemm_lab.lab.verdicts import with_code
 
 _HEADS = ("what is wrong", "without a GPU", "on the GPU")
@@ -69,3 +70,8 @@ def _said(bug: PublicBug) -> str:
 
 def _ran(bug: PublicBug) -> str:
     return " ".join(map(str, bug.h200))
+
+
+def public_bugs() -> ShownBugs:
+    """Show the bugs that were found in public samples, and what an H200 made of them."""
+    return ShownBugs(known_bugs())

@@ -6,6 +6,7 @@ from typing import cast
 
 from sgemm_lab.counting.warp_requests import Request, warp_requests
 from sgemm_lab.kernel import Kernel, Size, load_kernel
+from sgemm_lab.lab.arguments import AnySize, kernel_of, size_of
 from sgemm_lab.widgets import Banks, Coalescing
 from sgemm_lab.widgets.painter import WIDTHS, PaintedRequest
 
@@ -13,33 +14,42 @@ _NARROWEST = 32
 _FLOAT4_BITS = 128
 
 
-def coalescing(kernels: Sequence[Kernel], size: Size) -> Coalescing:
-    """Return the coalescing painter; it begins with the first load of A.
+def coalescing(*names: str | Kernel, size: AnySize = 64) -> Coalescing:
+    """Paint the global requests that the first warp of each kernel makes, sector by sector.
+
+    The reader chooses among them, or makes a pattern of their own. It begins with a load of A.
 
     Raises:
         LabError: the size is too large to be simulated for a pattern of addresses.
     """
+    kernels = [kernel_of(name) for name in names]
     requests = _labelled(
-        request for kernel in kernels for request in warp_requests(kernel, size, space="global")
+        request
+        for kernel in kernels
+        for request in warp_requests(kernel, size_of(size), space="global")
     )
     loads_of_a = [i for i, request in enumerate(requests) if request["array"] == "A"]
     return Coalescing(requests, chosen=next(iter(loads_of_a), None))
 
 
-def banks(kernels: Sequence[Kernel], size: Size | None) -> Banks:
-    """Return the bank painter; it begins with the first load of a float4, or else of anything.
+def banks(*names: str | Kernel, size: AnySize | None = None) -> Banks:
+    """Paint the shared-memory requests that the first warp of each kernel makes, bank by bank.
+
+    The reader chooses among them, pads and swizzles the array, or makes a pattern of their own. It
+    begins with the first load of a float4, or else with any load.
 
     Args:
-        kernels: the kernels, each with shared memory.
-        size: M, N and K; None for one block of each kernel and one window at least.
+        size: M, N and K of the launch; by default one block of each kernel.
 
     Raises:
         LabError: a kernel has no shared memory, or the size is too large.
     """
+    kernels = [kernel_of(name) for name in names]
+    at = None if size is None else size_of(size)
     requests = _labelled(
         request
         for kernel in kernels
-        for request in _different(warp_requests(kernel, size or one_block(kernel), space="shared"))
+        for request in _different(warp_requests(kernel, at or one_block(kernel), space="shared"))
     )
     loads = [i for i, request in enumerate(requests) if request["op"] == "load"]
     wide = [i for i in loads if requests[i]["bits"] == _FLOAT4_BITS]

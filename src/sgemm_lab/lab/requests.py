@@ -22,8 +22,10 @@ class Request:
     """Wavefronts, if they lie in shared memory."""
 
 
-def request(addresses: Sequence[int], width: int) -> Request:
-    """Return the cost of a load. ``addresses`` and ``width`` are in bytes, an address for a lane.
+def request(addresses: Sequence[int], width: int = 4) -> Request:
+    """Return the cost of a load of a warp: ``sectors`` in global, ``wavefronts`` in shared memory.
+
+    ``addresses`` are bytes, one for each lane, up to 32; ``width`` is the bytes of each.
 
     Raises:
         LabError: there are no lanes or more than 32, or no GPU loads from such addresses.

@@ -1,13 +1,14 @@
 """The roofline and intensity widgets, filled with data sheets, records and this session's runs."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 
 from sgemm_lab.errors import LabError
 from sgemm_lab.formulas.tile import CONSTANT_NAMES, Tile
 from sgemm_lab.gpu import GPUS, find_gpu, is_model
 from sgemm_lab.gpu import Gpu as DataSheet
-from sgemm_lab.kernel import Kernel, Size, load_kernel
+from sgemm_lab.kernel import Kernel, Size
 from sgemm_lab.lab import session
+from sgemm_lab.lab.arguments import AnySize, kernel_of, size_of
 from sgemm_lab.models.bound import DATA, bound_of
 from sgemm_lab.models.demand import GLOBAL, SHARED
 from sgemm_lab.models.roofline import (
@@ -69,15 +70,19 @@ def chosen_gpu(gpu: str | None) -> str:
     return next(found, None) or find_gpu(gpu).id
 
 
-def roofline(names: Sequence[str], size: Size, gpu: str | None, level: str | None) -> Roofline:
-    """Return the roofline widget, kernels at the places that were predicted and measured.
+def roofline(
+    *names: str | Kernel, size: AnySize = 4096, gpu: str | None = None, level: str | None = None
+) -> Roofline:
+    """Place kernels under the roofs of a GPU, predicted and measured.
 
-    It opens with one level: ``level``, or else the one whose roof is the lowest over the last
-    kernel that was measured.
+    Args:
+        gpu: an id such as "t4", or a name; by default this machine's GPU, or that of the records.
+        level: the memory level to begin with, such as "dram"; "" shows all. By default the one
+            whose roof is the lowest over the last measured kernel.
     """
     points: list[Point] = []
     for name in names:
-        points += _points(load_kernel(name), size)
+        points += _points(kernel_of(name), size_of(size))
     return Roofline(
         roofs_of_all_gpus(),
         points,
@@ -86,13 +91,13 @@ def roofline(names: Sequence[str], size: Size, gpu: str | None, level: str | Non
     )
 
 
-def intensity(name: str, gpu: str | None, *, predict: bool) -> Intensity:
-    """Return the intensity widget with sliders over a kernel's own tile constants.
+def intensity(name: str | Kernel, *, gpu: str | None = None, predict: bool = False) -> Intensity:
+    """Slide a kernel's tile constants and see the intensity and the bound.
 
     Raises:
         LabError: the kernel has no tile constants.
     """
-    kernel = load_kernel(name)
+    kernel = kernel_of(name)
     counted = _counted(kernel)
     constants: list[Constant] = [
         {
@@ -105,7 +110,9 @@ def intensity(name: str, gpu: str | None, *, predict: bool) -> Intensity:
         if constant.name in CONSTANT_NAMES
     ]
     if not constants:
-        raise LabError(f"The kernel '{name}' has no tile constants, so there is nothing to slide.")
+        raise LabError(
+            f"The kernel '{kernel.name}' has no tile constants, so there is nothing to slide."
+        )
     waves = {",".join(map(str, key)): value for key, value in counted.items()}
     return Intensity(
         constants, roofs_of_all_gpus(), gpu=chosen_gpu(gpu), counted=waves, predict=predict
@@ -204,7 +211,7 @@ def _measured(
     score = next(filter(None, (record.score(kernel, size) for record in records)), None)
     if score is None:
         return []
-    limit = next(filter(None, (bound_of(score, sheet, record) for record in records)), None)
+    limit = next(filter(None, (bound_of(kernel, score, sheet, record) for record in records)), None)
     pipe = limit.of(DATA) if limit else None
     # L1 and shared memory share a pipe, so both stand under one roof.
     mostly_l1 = pipe is not None and pipe.label == "L1"

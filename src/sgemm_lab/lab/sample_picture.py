@@ -8,7 +8,8 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter
 
 from sgemm_lab import style
-from sgemm_lab.kernel import Size, load_kernel
+from sgemm_lab.kernel import Kernel
+from sgemm_lab.lab.arguments import AnySize, kernel_of, size_of
 from sgemm_lab.lab.output import Output, Picture, PictureOfTwoWidths, sentence
 from sgemm_lab.lab.speeds import speeds, title_of
 from sgemm_lab.records.store import not_yet_measured
@@ -21,17 +22,18 @@ _LOOKS = (("o", style.KERNEL), ("D", style.CUBLAS), ("s", style.PREDICTED),
           ("^", style.LEVEL_COLOURS["dram"]), ("v", style.LEVEL_COLOURS["shared"]))  # fmt: skip
 
 
-def spread(name: str, size: Size) -> Picture | Output:
-    """Draw every sample of a kernel and of cuBLAS beside it, at one size.
+def spread(name: str | Kernel, size: AnySize = 4096) -> Picture | Output:
+    """Draw every sample of a kernel, and of cuBLAS in turns with it, in the order taken.
 
-    Of a kernel that was not measured at this size a sentence says so.
+    If the kernel was not measured at this size, a sentence says so.
     """
-    found = speeds([load_kernel(name)], [size])
+    kernel, size = kernel_of(name), size_of(size)
+    found = speeds([kernel], [size])
     if found.waiting:
         return sentence(not_yet_measured(found.waiting, f" at {size_text(size)}"))
-    score = found.of(name, size)
+    score = found.of(kernel.name, size)
     library = score.cublas.samples
-    title = title_of(name)
+    title = title_of(kernel.name)
     return sample_picture(
         {title: score.samples, "cuBLAS": library},
         f"Samples of {title} at {size_text(size)}",

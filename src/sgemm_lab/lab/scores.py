@@ -1,23 +1,23 @@
 """The scoreboard, filled with the book's records and with what this session measured."""
 
 from sgemm_lab.errors import LabError
-from sgemm_lab.kernel import Size
 from sgemm_lab.lab import session
+from sgemm_lab.lab.arguments import AnySize, size_of
 from sgemm_lab.models.scoreboard import Line, lines
 from sgemm_lab.records.strassen import STRASSEN_RECORDS
 from sgemm_lab.widgets import Scoreboard
 from sgemm_lab.widgets.scoreboard import Row
 
 
-def scoreboard(size: Size) -> Scoreboard:
-    """Return the widget, at first with the rows of one size.
+def scoreboard(size: AnySize = 4096) -> Scoreboard:
+    """Show every measurement of the records and of this session, to filter and to sort.
 
-    Args:
-        size: M, N, K; where nothing was measured at it, all rows are shown.
+    ``size`` is the filter at first; where nothing was measured at it, all rows are shown.
 
     Raises:
         LabError: there is no record.
     """
+    size = size_of(size)
     found = [_row(line, f"{line.gpu}, yours") for line in lines(session.here(), [])]
     found += [
         _row(line, line.gpu) for line in lines(session.book_records(), STRASSEN_RECORDS.load_all())

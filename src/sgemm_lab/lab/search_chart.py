@@ -13,6 +13,7 @@ from sgemm_lab.formulas.tile import Tile
 from sgemm_lab.gemm.dispatch.shapes import SQUARES
 from sgemm_lab.gemm.dispatch.summary import rank_correlation
 from sgemm_lab.kernel import Size, load_kernel, load_kernels
+from sgemm_lab.lab.arguments import AnySize, size_of
 from sgemm_lab.lab.output import PictureOfTwoWidths
 from sgemm_lab.models.ladder import GPU
 from sgemm_lab.records.dispatch_table import Point, Table, load_tables
@@ -169,8 +170,11 @@ def _label(name: str) -> str:
     return f"{kernel.base_name}{tile}{''.join(others)}"
 
 
-def search_map(sizes: Sequence[Size]) -> SearchMap:
-    """Draw the book's search at some sizes; without sizes at the squares.
+def search_map(*sizes: AnySize) -> SearchMap:
+    """Draw what a search found: every candidate at every size, as a share of the fastest there.
+
+    Without ``sizes`` at the squares. ``search_map().correlation`` is the rank correlation of
+    predicted and measured speeds; ``winners`` are the fastest candidates.
 
     Raises:
         LabError: there is no table of a search, or it has no point at these sizes.
@@ -179,4 +183,4 @@ def search_map(sizes: Sequence[Size]) -> SearchMap:
     if not tables:
         raise LabError("There is no table of a search yet. Run 'sgemm-lab tune' on a GPU.")
     quoted = next((table for table in tables if table.gpu.name == GPU), tables[0])
-    return SearchMap(quoted, sizes or SQUARES)
+    return SearchMap(quoted, [size_of(size) for size in sizes] or SQUARES)

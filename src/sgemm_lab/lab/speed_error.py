@@ -13,9 +13,10 @@ from sgemm_lab.formulas.error_points import LOST
 from sgemm_lab.kernel import Kernel, Size, load_kernel, load_kernels
 from sgemm_lab.lab import session
 from sgemm_lab.lab.accuracy import LIBRARY_NAMES
+from sgemm_lab.lab.arguments import AnySize, size_of
 from sgemm_lab.lab.output import Picture, PictureOfTwoWidths
 from sgemm_lab.lab.speeds import score_of
-from sgemm_lab.lab.strassen import fewer
+from sgemm_lab.lab.strassen import strassen_results
 from sgemm_lab.measuring.accuracy import LENGTHS, SIDE
 from sgemm_lab.records.gpu_record import CUBLAS_MODES, INPUTS, Accuracy, Record
 from sgemm_lab.records.strassen import STRASSEN_RECORDS, level_error_name
@@ -84,7 +85,7 @@ def of_strassen(sizes: Sequence[Size] = SIZES) -> Iterator[list[Measured]]:
     """
     if not STRASSEN_RECORDS.load_all():
         return
-    record, plain = session.book_records()[0], fewer()
+    record, plain = session.book_records()[0], strassen_results()
     found = [("fp32", "", plain)]
     found += [(one.arithmetic, one.kernel, plain.inside(one.kernel)) for one in plain.run.inside]
     for arithmetic, over, one in found:
@@ -119,22 +120,22 @@ def _errors(
 
 
 def speed_and_error(
-    names: Sequence[str], conclusion: str, size: Size, levels: bool = False
+    *names: str, conclusion: str, size: AnySize = 4096, levels: bool = False
 ) -> Picture:
     """Draw speed over error, each kernel and each mode of cuBLAS a point. Log-log.
 
-    Errors are those of inputs uniform in ±0.5 at the same size, so of the very product whose speed
-    is drawn: where a kernel shares out K otherwise at another size, it errs otherwise there.
+    Errors are those of inputs uniform in ±0.5 at the same size, because a kernel that splits K
+    differently at another size has another error there.
 
     Args:
         names: of kernels.
         conclusion: what to read from it.
-        size: M, N, K.
-        levels: whether Strassen's product stands there too, by levels and by what is inside.
+        levels: whether to add Strassen's product, by levels and by the kernel inside.
 
     Raises:
         LabError: speed or error of one was not measured.
     """
+    size = size_of(size)
     points, chains = points_of(names, size), by_levels(size) if levels else []
     library = next(one.error for one in points if one.name == LIBRARY_NAMES[CUBLAS_MODES["fp32"]])
 
@@ -186,14 +187,18 @@ def by_levels(size: Size) -> list[list[Point]]:
         if points:
             # Without levels it is a kernel like others.
             over = ways[0].over
-            kernel = (fewer().inside(over) if over else fewer()).plain(size[0]).kernel
+            kernel = (
+                (strassen_results().inside(over) if over else strassen_results())
+                .plain(size[0])
+                .kernel
+            )
             first = Point(kernel, points[0].arithmetic, points[0].tflops, points[0].error)
             chains.append([first, *points[1:]])
     return chains
 
 
 def speed_over_error() -> SpeedError:
-    """Return the widget of all that is recorded.
+    """Draw speed over error of all that is recorded, with switches for inputs, K and size.
 
     Raises:
         LabError: there is no record.

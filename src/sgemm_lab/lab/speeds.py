@@ -14,6 +14,7 @@ from sgemm_lab import style
 from sgemm_lab.errors import LabError
 from sgemm_lab.kernel import Kernel, Size, load_kernel, load_kernels
 from sgemm_lab.lab import session
+from sgemm_lab.lab.arguments import AnySize, kernel_of, size_of
 from sgemm_lab.lab.output import Output, Picture, PictureOfTwoWidths, sentence, table
 from sgemm_lab.measuring.recorder import SQUARE_SIZES
 from sgemm_lab.records.gpu_record import Record, Score
@@ -140,14 +141,14 @@ def find_scores(
     return []
 
 
-def speed_curves(names: Sequence[str], conclusion: str) -> Picture:
+def curves(*names: str, conclusion: str) -> Picture:
     """Draw recorded GFLOP/s over the size of square matrices, cuBLAS above. Log-log.
 
-    What this session measured is drawn over it, with open marks. Kernels that were not recorded are
-    named below it.
+    This session's measurements are drawn over it, with open marks. The conclusion names kernels
+    that were not recorded.
 
     Raises:
-        LabError: there are more kernels than curves can be told apart, or nothing is recorded.
+        LabError: there are too many kernels to tell their curves apart, or nothing is recorded.
     """
     kernels = [load_kernel(name) for name in names]
     if len(kernels) > _MOST_CURVES:
@@ -235,3 +236,20 @@ def title_of(name: str) -> str:
     titles = {kernel.name: kernel.title for kernel in load_kernels()}
     title = titles.get(base, f"yours ({base})")
     return f"{title}, {constants.replace('=', ' ').replace(',', ', ')}" if constants else title
+
+
+def measure(*names: str | Kernel, size: AnySize = 4096) -> Speeds:
+    """Measure kernels against cuBLAS at one size; without a GPU, take the recorded samples.
+
+    ``measure("split")["split"]`` is a speed in GFLOP/s.
+    """
+    return speeds([kernel_of(name) for name in names], [size_of(size)])
+
+
+def speed(name: str | Kernel, size: AnySize = 4096) -> float:
+    """Return a kernel's GFLOP/s at one size: measured in this session, else recorded.
+
+    Raises:
+        LabError: there is no GPU, and nothing is recorded of the kernel at that size.
+    """
+    return score_of(kernel_of(name), size_of(size)).gflops

@@ -32,7 +32,8 @@ from sgemm_lab.gemm.strassen.plan import Plan, make_plan
 from sgemm_lab.gemm.strassen.winograd import PRODUCTS, QUADRANTS, terms
 from sgemm_lab.gpu import find_gpu
 from sgemm_lab.kernel import Size, load_kernel
-from sgemm_lab.lab.closing import box
+from sgemm_lab.lab.arguments import AnySize, size_of
+from sgemm_lab.lab.closing_box import box
 from sgemm_lab.lab.output import Output, table
 from sgemm_lab.records.store import load_records
 from sgemm_lab.records.strassen import (
@@ -59,7 +60,7 @@ _GPU_SIZE: Size = (8192, 8192, 8192)
 
 
 def seven_products() -> SevenProducts:
-    """Return the widget of the seven products, in the order in which they are made."""
+    """Draw the seven products that make C of quadrants, one after the other."""
     products: list[SignedProduct] = [
         {
             "name": one.name,
@@ -295,8 +296,8 @@ class StrassenResults:
         return f"Recorded on {self.gpu}, {self.run.date[:10]}."
 
 
-def fewer() -> StrassenResults:
-    """Return the record of Strassen's product that the page quotes.
+def strassen_results() -> StrassenResults:
+    """Return the record of Strassen's product: times and errors, predicted and measured.
 
     Raises:
         LabError: there is none.
@@ -310,14 +311,16 @@ def fewer() -> StrassenResults:
     return StrassenResults(record.gpu.name, latest(record), book_machine(record.gpu))
 
 
-def strassen(levels: int = 2, size: Size | None = None) -> Output:
-    """Multiply random matrices by so many levels, on a GPU or in NumPy, and tell of it.
+def strassen(levels: int = 2, size: AnySize | None = None) -> Output:
+    """Multiply random matrices by levels of Strassen's algorithm, and say what that took.
+
+    On a GPU by the book's kernels, 8192×8192×8192 by default; without one in NumPy, then smaller.
 
     Raises:
         LabError: the levels do not fit.
     """
     live = has_gpu()
-    m, n, k = size = size or (_GPU_SIZE if live else _NUMPY_SIZE)
+    m, n, k = size = size_of(size or (_GPU_SIZE if live else _NUMPY_SIZE))
     library: Any = require_gpu() if live else np
     a, b = (matrix(library, UNIFORM, shape, seed) for shape, seed in (((m, k), 1), ((k, n), 2)))
     plan = make_plan(size, levels)

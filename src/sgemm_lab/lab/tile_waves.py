@@ -8,6 +8,7 @@ from sgemm_lab.formulas.wave_quantization import LARGEST, SMALLEST
 from sgemm_lab.gpu import Gpu, is_model
 from sgemm_lab.kernel import Kernel
 from sgemm_lab.lab import session
+from sgemm_lab.lab.arguments import kernel_of
 from sgemm_lab.lab.roofs import chosen_gpu
 from sgemm_lab.models.roofline import all_gpus
 from sgemm_lab.records.gpu_record import Score
@@ -16,18 +17,24 @@ from sgemm_lab.widgets.tile_waves import Chip, TiledKernel
 
 
 def tile_waves(
-    kernels: Sequence[Kernel], size: int, *, even: Collection[str], gpu: str | None
+    *names: str | Kernel, size: int = 4096, even: Collection[str] = (), gpu: str | None = None
 ) -> TileWaves:
-    """Return the widget at the first kernel.
+    """Draw when each SM works on the tiles of a square product, and what share of time is used.
+
+    Args:
+        names: kernels whose tiles, and measured speeds, can be chosen; the first is shown.
+        even: those of them that give every SM the same number of K tiles, not whole tiles of C.
+        gpu: an id such as "t4"; by default this machine's GPU, or the one of the records.
 
     Raises:
         LabError: a kernel has no tile, ``even`` names none of the kernels, or the book does not
             know the GPU.
     """
-    names = [kernel.name for kernel in kernels]
+    kernels = [kernel_of(name) for name in names]
+    known = [kernel.name for kernel in kernels]
     for name in even:
-        if name not in names:
-            raise LabError(f"'{name}' is to share evenly, but it is none of {', '.join(names)}.")
+        if name not in known:
+            raise LabError(f"'{name}' is to share evenly, but it is none of {', '.join(known)}.")
     sheets = all_gpus(session.all_records())
     return TileWaves(
         [Chip(id=sheet.id, name=sheet.name, sms=sheet.sms) for sheet in sheets],

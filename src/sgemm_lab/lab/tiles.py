@@ -14,6 +14,7 @@ from sgemm_lab.counting.warp_requests import Request, warp_requests
 from sgemm_lab.errors import LabError
 from sgemm_lab.hardware import WARP
 from sgemm_lab.kernel import Kernel
+from sgemm_lab.lab.arguments import kernel_of
 from sgemm_lab.lab.output import Picture, PictureOfTwoWidths
 
 Interval = tuple[int, int]
@@ -79,12 +80,13 @@ def runs_text(runs: Iterable[Interval]) -> str:
     return " and ".join(f"{first}–{last}" if first != last else f"{first}" for first, last in runs)
 
 
-def tile_picture(kernels: Sequence[Kernel], threads: Sequence[int]) -> Picture:
+def owners(*names: str | Kernel, threads: Sequence[int]) -> Picture:
     """Draw the block tile of each kernel, with what some of its threads own and read.
 
     Raises:
         LabError: as ``part_of`` does.
     """
+    kernels = [kernel_of(name) for name in names]
     told = []
     for kernel in kernels:
         last = part_of(kernel, threads[-1])

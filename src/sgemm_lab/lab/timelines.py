@@ -1,18 +1,20 @@
 """The timeline widget, filled with what kernels and a GPU's card measured."""
 
-from collections.abc import Sequence
-
 from sgemm_lab.counting.shared_arrays import shared_shapes
 from sgemm_lab.cuda.compiler import compile_kernel
 from sgemm_lab.errors import LabError
 from sgemm_lab.formulas.occupancy import Launch, limits_of, occupancy
 from sgemm_lab.formulas.overlap import Pipeline, report
 from sgemm_lab.formulas.tile import Tile
+from sgemm_lab.gpu import find_gpu
 from sgemm_lab.hardware import FLOAT_BYTES
-from sgemm_lab.kernel import Kernel, Size, load_kernel
+from sgemm_lab.kernel import Kernel, Size
+from sgemm_lab.lab.arguments import AnySize, kernel_of, size_of
 from sgemm_lab.lab.card import Card, measured_card
 from sgemm_lab.lab.output import Output, sentence
-from sgemm_lab.lab.speeds import speeds
+from sgemm_lab.lab.pictures.multiprocessor import multiprocessor_panel
+from sgemm_lab.lab.pictures.pipeline import ring_panel, time_panel
+from sgemm_lab.lab.speeds import score_of, speeds
 from sgemm_lab.records.gpu_record import Record, Score
 from sgemm_lab.records.store import not_yet_measured
 from sgemm_lab.text import size_text
@@ -22,15 +24,16 @@ DRAWN_WINDOWS = 4
 """Windows that the picture starts with; a launch has many more, all alike."""
 
 
-def timeline(names: Sequence[str], size: Size) -> Timeline | Output:
-    """Return the timeline widget, with the times of kernels to start from.
+def timeline(*names: str | Kernel, size: AnySize = 4096) -> Timeline | Output:
+    """Draw when K tiles are loaded and multiplied, with one buffer or several.
 
-    Where a kernel was not measured at this size a sentence says so.
+    The times come from kernels, as measured at ``size``; the first is shown.
 
     Raises:
-        LabError: a kernel walks no windows.
+        LabError: a kernel has no K tiles in shared memory.
     """
-    kernels = [load_kernel(name) for name in names]
+    size = size_of(size)
+    kernels = [kernel_of(name) for name in names]
     if not kernels:
         return Timeline()
     for kernel in kernels:
@@ -89,8 +92,8 @@ def timed_kernel(kernel: Kernel, score: Score) -> TimedKernel:
     }
 
 
-def pace(times: TimedKernel) -> float:
-    """Return the clocks per window that the model of overlap allows for a kernel of a timeline."""
+def modelled_clocks(times: TimedKernel) -> float:
+    """Return the clocks per K tile that the overlap model allows for a kernel of a timeline."""
     return report(
         Pipeline(
             latency=times["latency"],
@@ -129,3 +132,38 @@ def _lanes(card: Card) -> int:
     if card.sheet is not None:
         return card.sheet.fp32_lanes
     return round(card.fma * 1e3 / (2 * card.device.sms * card.clock_mhz))
+
+
+def _pipeline(name: str | Kernel, tiles: int, stages: int) -> Pipeline:
+    """Return the overlap model of a kernel at 4096³, for so many K tiles and stages."""
+    kernel = kernel_of(name)
+    times = timed_kernel(kernel, score_of(kernel, size_of(4096)))
+    return Pipeline(times["latency"], times["load"], times["compute"], tiles, stages)
+
+
+def pipeline_times(
+    title: str, name: str | Kernel, *, stages: int, clocks: float, says: str = ""
+) -> Output:
+    """Draw when a block of a kernel loads and multiplies four K tiles, with so many stages.
+
+    ``clocks`` is the length of the axis: the same in two panels makes them comparable.
+    """
+    return time_panel(title, _pipeline(name, DRAWN_WINDOWS, stages), clocks, says=says)
+
+
+def stage_ring(
+    title: str, name: str | Kernel, *, stages: int, clocks: float, tiles: int = 6, says: str = ""
+) -> Output:
+    """Draw which stage of a ring is filled and multiplied when, by the overlap model.
+
+    The times of a K tile are those of the kernel; ``clocks`` is the length of the axis.
+    """
+    return ring_panel(title, _pipeline(name, tiles, stages), clocks, says=says)
+
+
+def sm(title: str, name: str | Kernel, size: AnySize = 4096, *, says: str = "") -> Output:
+    """Draw one SM of this machine's GPU, or of the recorded one, with the blocks that it holds."""
+    card, kernel, at = measured_card(), kernel_of(name), size_of(size)
+    blocks = blocks_per_sm(kernel, at, card.record)
+    gpu = find_gpu(card.device.name)
+    return multiprocessor_panel(title, gpu, kernel, at, blocks, says=says)

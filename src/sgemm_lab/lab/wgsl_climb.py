@@ -38,10 +38,12 @@ class WgslClimb(Output):
 
 
 def wgsl_climb() -> WgslClimb:
-    """Return what the book's GPU measured in WGSL.
+    """Show the speed of every WGSL program and of its CUDA kernel, as the book's GPU measured them.
+
+    ``wgsl_climb().gflops("split")`` is the speed of one, for a sentence.
 
     Raises:
-        LabError: nothing was.
+        LabError: no WGSL program was measured.
     """
     card = load_card(card_path(data_folder("records"), GPU))
     if card is None:

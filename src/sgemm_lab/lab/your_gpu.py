@@ -7,6 +7,7 @@ from sgemm_lab.cuda.launch import device_target
 from sgemm_lab.errors import LabError
 from sgemm_lab.kernel import Kernel, Size, load_kernels
 from sgemm_lab.lab import session
+from sgemm_lab.lab.arguments import AnySize, size_of
 from sgemm_lab.lab.output import Output, sentence
 from sgemm_lab.lab.speeds import Speeds, find_scores
 from sgemm_lab.measuring.interleaved import Budget
@@ -19,23 +20,24 @@ NO_GPU = (
 )
 
 
-def my_gpu(sizes: Sequence[Size]) -> Speeds | Output:
-    """Measure every kernel at every size, and the card unless the session has it.
+def my_gpu(*sizes: AnySize) -> Speeds | Output:
+    """Measure all kernels and the card on this machine's GPU; the plots then show it too.
 
-    From then on the plots of this notebook show this GPU too. Kernels that the GPU is too old for
-    are left out, and so is a size that a kernel refuses. Without a GPU a sentence says so.
+    Without ``sizes`` at 1024³, 2048³ and 4096³. Kernels that the GPU is too old for are left out,
+    and so is a size that a kernel refuses. Without a GPU a sentence says so.
 
     Raises:
         LabError: no kernel could be measured.
     """
+    shapes = [size_of(size) for size in sizes or (1024, 2048, 4096)]
     if not session.live():
         return sentence(NO_GPU)
     kernels = [kernel for kernel in load_kernels(variants=True) if _runs_here(kernel)]
     has_card = any(record.readings("rate.fma") for record in session.here())
-    run = session.measure_here(kernels, sizes, micro=not has_card)
+    run = session.measure_here(kernels, shapes, micro=not has_card)
     ended = "" if run.complete else " Stopped early: what was measured until then is kept."
     note = f"{session.provenance(current_device(), run)} cuBLAS: {run.cublas_call}.{ended}"
-    return Speeds(tuple(find_scores(kernels, sizes, session.all_records())), note)
+    return Speeds(tuple(find_scores(kernels, shapes, session.all_records())), note)
 
 
 def gpu_seconds(measurements: Iterable[Measurement], sizes: Sequence[Size] | None = None) -> float:

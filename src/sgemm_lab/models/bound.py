@@ -17,7 +17,7 @@ from sgemm_lab.formulas.tile import Tile
 from sgemm_lab.formulas.wave_quantization import most_on_one, worth_sharing
 from sgemm_lab.gpu import Gpu
 from sgemm_lab.hardware import FLOAT_BYTES, FLOP_PER_WARP_FMA, WARP
-from sgemm_lab.kernel import Kernel, Size, load_kernel
+from sgemm_lab.kernel import Kernel, Size
 from sgemm_lab.models.demand import GLOBAL, LOOKUPS, PRODUCTS, SHARED, block_demand
 from sgemm_lab.records.gpu_record import Counted, Record, Score
 
@@ -145,7 +145,7 @@ def rates(gpu: Gpu, arithmetic: str = "fp32") -> dict[str, float]:
 
 
 def bound(
-    kernel: Kernel | str,
+    kernel: Kernel,
     size: Size,
     gpu: Gpu,
     record: Record | None = None,
@@ -168,7 +168,6 @@ def bound(
     Raises:
         LabError: the per-block demand is unknown, or the kernel cannot be compiled here.
     """
-    kernel = load_kernel(kernel) if isinstance(kernel, str) else kernel
     try:
         block, source = block_demand(kernel).per_step(size), "counted in one block, simulated"
     except LabError:
@@ -211,19 +210,21 @@ def bound(
     )
 
 
-def bound_of(score: Score, gpu: Gpu, record: Record, *, partial: bool = False) -> Bound | None:
-    """Return the bound of a measurement; ``partial`` as for :func:`bound`.
+def bound_of(
+    kernel: Kernel, score: Score, gpu: Gpu, record: Record, *, partial: bool = False
+) -> Bound | None:
+    """Return the bound over a measurement of ``kernel``; ``partial`` as for :func:`bound`.
 
-    The clock is the run's where that exceeds the data sheet's, as on a GeForce. None if the kernel
-    was removed or has changed, or its demand is unknown.
+    The clock is the highest that the run saw if that is above the data sheet's, because GeForce
+    cards run faster than their data sheets say. None if the measurement is of other code, or the
+    demand of the kernel's blocks is not known.
     """
+    if kernel.fingerprint != score.fingerprint:
+        return None
     if score.run.clock_mhz is not None:
         gpu = replace(gpu, clock_mhz=max(gpu.clock_mhz, ceil(score.run.clock_mhz.max)))
     try:
-        kernel = load_kernel(score.picked or score.kernel)
-        if kernel.fingerprint != score.fingerprint:
-            return None
-        return bound(kernel, (score.m, score.n, score.k), gpu, record, partial=partial)
+        return bound(kernel, score.size, gpu, record, partial=partial)
     except LabError:
         return None
 

@@ -28,7 +28,7 @@ class LadderStep:
         """The bound of the score; None without a score, or if the demand is unknown."""
         if self.score is None or self.record is None:
             return None
-        return bound_of(self.score, find_gpu(self.record.gpu.name), self.record)
+        return bound_of(self.kernel, self.score, find_gpu(self.record.gpu.name), self.record)
 
     @property
     def title(self) -> str:
@@ -49,13 +49,20 @@ class LadderStep:
         return self.score is not None and self.score.m != SIZE
 
 
+def step_of(kernel: Kernel, records: Iterable[Record]) -> LadderStep:
+    """Return one kernel with its latest square score on the ladder's GPU, if there is one."""
+    return LadderStep(
+        kernel, *_squares(records).get((kernel.name, kernel.fingerprint), (None, None))
+    )
+
+
 def ladder(records: Iterable[Record]) -> list[LadderStep]:
-    """Return every kernel and variant of the book, in order, with its score on the ladder's GPU.
+    """Return every kernel and variant of the book, in order, as the ladder's GPU measured it.
 
     Raises:
         LabError: nothing was recorded on that GPU.
     """
-    squares = _squares([record for record in records if record.gpu.name == GPU])
+    squares = _squares(records)
     steps = [
         LadderStep(kernel, *squares.get((kernel.name, kernel.fingerprint), (None, None)))
         for kernel in load_kernels(variants=True)
@@ -66,9 +73,12 @@ def ladder(records: Iterable[Record]) -> list[LadderStep]:
 
 
 def _squares(records: Iterable[Record]) -> dict[tuple[str, str], tuple[Score, Record]]:
-    """Return the latest score of each name and fingerprint at its largest square up to ``SIZE``."""
+    """Return the latest score of each name and code at its largest square up to ``SIZE``.
+
+    Only records of the ladder's GPU count.
+    """
     found: dict[tuple[str, str], tuple[Score, Record]] = {}
-    for record in records:
+    for record in (record for record in records if record.gpu.name == GPU):
         for score in record.scores:
             code = (score.kernel, score.fingerprint)
             square = score.m == score.n == score.k <= SIZE

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from sgemm_lab.gpu import GPUS, Gpu, is_model
+from sgemm_lab.kernel import book_kernel
 from sgemm_lab.models.bound import CLOCK_TOLERANCE, Bound, bound_of
 from sgemm_lab.models.roofline import measured_roofs, sheet_of
 from sgemm_lab.records.gpu_record import CUBLAS, CUBLAS_MODES, Measurement, Record, Run, Score
@@ -60,7 +61,8 @@ def scores_with_bounds(record: Record) -> Iterator[tuple[Score, Bound]]:
     """
     gpu = sheet_of(record)
     for score in scores([record]) if gpu else ():
-        limit = bound_of(score, gpu, record, partial=True) if gpu else None
+        kernel = book_kernel(score.picked or score.kernel)
+        limit = bound_of(kernel, score, gpu, record, partial=True) if gpu and kernel else None
         if limit is not None:
             yield score, limit
 

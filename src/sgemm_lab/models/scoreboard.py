@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
-from sgemm_lab.kernel import Size, load_kernels
+from sgemm_lab.kernel import Size, book_kernel, load_kernels
 from sgemm_lab.models.bound import bound_of
 from sgemm_lab.models.roofline import sheet_of
 from sgemm_lab.records import strassen
@@ -97,7 +97,8 @@ def _bounds(records: Sequence[Record]) -> Callable[[Score], tuple[str | None, fl
     def bound(score: Score) -> tuple[str | None, float | None]:
         record = next(r for r in records if score.run in r.runs)
         gpu = sheet_of(record)
-        found = bound_of(score, gpu, record) if gpu else None
+        kernel = book_kernel(score.picked or score.kernel)
+        found = bound_of(kernel, score, gpu, record) if gpu and kernel else None
         return (found.unit, found.gflops) if found else (None, None)
 
     return bound

@@ -69,3 +69,8 @@ def constants_of(program: Kernel, variant: str) -> Kernel:
 def roof_sources() -> dict[str, str]:
     """Return the texts of the programs that measure the card, by name."""
     return {path.stem: read_source(path) for path in sorted(ROOFS.glob("*.wgsl"))}
+
+
+def has_program(name: str) -> bool:
+    """Return whether WGSL has this kernel, or this variant of it."""
+    return any(rung.name == name for rung in all_rungs())

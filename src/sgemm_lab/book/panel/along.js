@@ -8,7 +8,7 @@
  */
 export function cellOf(source, name) {
   const text = source.includes('"""') ? JSON.stringify(source) : `r"""\n${source}"""`;
-  return `mine = lab.mine(${text})\nlab.check(mine)\n`.concat(`lab.race(mine, "${name}")\n`);
+  return `mine = lab.mine(${text})\nlab.check(mine)\n`.concat(`lab.compare(mine, "${name}")\n`);
 }
 
 /**

@@ -7,6 +7,7 @@ from sgemm_lab.counting.warp_requests import Request, warp_requests
 from sgemm_lab.errors import LabError
 from sgemm_lab.hardware import BANKS, FLOAT_BYTES
 from sgemm_lab.kernel import Kernel
+from sgemm_lab.lab.arguments import kernel_of
 from sgemm_lab.lab.output import Output
 from sgemm_lab.lab.pictures.frame import PANEL_WIDTH, drawing, outline, panel, rectangle, words
 from sgemm_lab.lab.request_painters import one_block
@@ -78,15 +79,14 @@ def wide_request(kernel: Kernel, line: str) -> Request:
     return wide[0]
 
 
-def phase_panel(title: str, kernel: Kernel, line: str, *, says: str = "") -> Output:
-    """Return a panel: a row for each of the first eight lanes, then a row for each wavefront.
+def bank_phases(title: str, name: str | Kernel, line: str, *, says: str = "") -> Output:
+    """Draw the banks that the first eight lanes of a 16-byte request use, wavefront by wavefront.
 
     Args:
-        title: the line above.
-        kernel: its first warp is drawn.
         line: a piece of the source line that makes the request, such as "fragB[".
         says: the line below.
     """
+    kernel = kernel_of(name)
     phase = phase_of(wide_request(kernel, line)["addresses"][:PHASE_LANES])
     parts = [words(0, 11, "bank"), words(_LEFT, 11, "0")]
     parts.append(words(_LEFT + BANKS * _CELL, 11, f"{BANKS - 1}", anchor="end"))

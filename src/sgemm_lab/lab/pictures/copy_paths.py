@@ -6,6 +6,7 @@ from sgemm_lab.counting.kernel_counts import count
 from sgemm_lab.errors import LabError
 from sgemm_lab.hardware import FLOAT_BYTES, WARP
 from sgemm_lab.kernel import Kernel
+from sgemm_lab.lab.arguments import kernel_of
 from sgemm_lab.lab.output import Output
 from sgemm_lab.lab.pictures.frame import (
     PANEL_WIDTH,
@@ -39,12 +40,13 @@ class Copies:
     """Registers that hold the window's floats on their way."""
 
 
-def copies_of(kernel: Kernel) -> Copies:
-    """Count what a thread of one block does for a window.
+def copy_counts(name: str | Kernel) -> Copies:
+    """Return what a thread does to copy its part of a K tile, counted here: ``held`` registers.
 
     Raises:
-        LabError: the kernel does not copy windows of BK into shared memory.
+        LabError: the kernel does not copy K tiles into shared memory.
     """
+    kernel = kernel_of(name)
     tile = kernel.values
     if not {"BM", "BN", "BK"} <= tile.keys():
         raise LabError(f"The kernel '{kernel.name}' copies no windows of BK into shared memory.")
@@ -59,9 +61,10 @@ def copies_of(kernel: Kernel) -> Copies:
     )
 
 
-def ways_panel(title: str, kernel: Kernel, *, says: str = "") -> Output:
-    """Return a panel with the levels that a window passes, and what each way costs a thread."""
-    found = copies_of(kernel)
+def copy_path(title: str, name: str | Kernel, *, says: str = "") -> Output:
+    """Draw the path of a K tile into shared memory, and what it costs each thread."""
+    kernel = kernel_of(name)
+    found = copy_counts(kernel)
     levels = [("L2", "l2"), ("registers", "register"), ("shared memory", "shared")]
     parts = []
     for number, (name, hue) in enumerate(levels):

@@ -4,6 +4,7 @@ from sgemm_lab.counting.warp_requests import Request, warp_requests
 from sgemm_lab.errors import LabError
 from sgemm_lab.hardware import FLOAT_BYTES
 from sgemm_lab.kernel import Kernel
+from sgemm_lab.lab.arguments import kernel_of
 from sgemm_lab.lab.output import Output
 from sgemm_lab.lab.pictures.frame import PANEL_WIDTH, drawing, outline, panel, words
 from sgemm_lab.lab.pictures.matrices import PALE, Cell, cells_drawn
@@ -24,14 +25,15 @@ def copied_by(request: Request) -> list[set[Cell]]:
     return [{divmod(first + i, width) for i in range(each)} for first in firsts]
 
 
-def copying_panel(title: str, kernel: Kernel, *, says: str = "") -> Output:
-    """Return a panel with one block's window of A, and what its first warp's first load copies.
+def copies(title: str, name: str | Kernel, *, says: str = "") -> Output:
+    """Draw a block's K tile of A, and what one load of one warp, and of one thread, copies.
 
-    Orange is the request of the warp, purple the part of its first thread, pale the whole window.
+    Orange is the request of the warp, purple the part of its first thread, pale the whole K tile.
 
     Raises:
-        LabError: the kernel has no square tile and window.
+        LabError: the kernel has no TILE and BK.
     """
+    kernel = kernel_of(name)
     values = kernel.values
     if not {"TILE", "BK"} <= set(values):
         raise LabError(f"'{kernel.name}' has no TILE and BK, so its copy is not drawn.")

@@ -17,8 +17,8 @@ _BIT = 10
 _NAME = 20
 
 
-def formats_panel(title: str, *, says: str = "") -> Output:
-    """Return a panel with a row of bits for each format: sign, exponent, fraction."""
+def formats(title: str, *, says: str = "") -> Output:
+    """Draw the bits of FP32, TF32 and FP16: sign, exponent, fraction."""
     parts: list[str] = []
     y = 0.0
     for name, (exponent, fraction) in FORMATS.items():
@@ -37,8 +37,8 @@ def formats_panel(title: str, *, says: str = "") -> Output:
     return panel(title, drawing(parts, y - 4, described), described, says)
 
 
-def split_panel(title: str, *, says: str = "") -> Output:
-    """Return a panel: the significant bits of a number, and those of its two TF32 parts."""
+def tf32_split(title: str, *, says: str = "") -> Output:
+    """Draw the significant bits of an FP32 number and of its two TF32 parts."""
     whole, part = 1 + FORMATS["FP32"][1], 1 + FORMATS["TF32"][1]
     wide = (PANEL_WIDTH - 10) / whole
     parts: list[str] = []

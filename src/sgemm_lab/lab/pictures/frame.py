@@ -74,15 +74,13 @@ def panel(title: str, picture: str, described: str, says: str = "") -> Output:
     return Output(html, f"{title}: {described} {_plain(says)}".rstrip())
 
 
-def figure(
-    panels: Iterable[Output], conclusion: str, *, question: str = "", origin: str = ""
-) -> Output:
-    """Return panels, two at most, as a figure with its question, its conclusion and its origin.
+def figure(*panels: Output, conclusion: str, question: str = "", origin: str = "") -> Output:
+    """Set one or two panels side by side, with their conclusion below them.
 
-    The first sentence of ``conclusion`` concludes and stands in bold. ``origin`` says where the
-    numbers come from.
+    The first sentence of ``conclusion`` is bold. A figure with a ``question`` opens a chapter;
+    where the question is about a widget, the widget follows and there is no panel. ``origin`` says
+    where numbers come from.
     """
-    panels = list(panels)
     found = re.match(r"(.*?[.:?!])(\s.*|$)", conclusion, re.S)
     first, rest = found.groups() if found else (conclusion, "")
     asked = f'<p class="lab-opener-question">{escape(question)}</p>' if question else ""

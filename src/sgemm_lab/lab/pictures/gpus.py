@@ -20,8 +20,8 @@ _DIVISIBLE = 5040
 """Rows of the matrices that are drawn: few numbers of GPUs leave uneven tiles."""
 
 
-def gpus_panel(title: str, layout: str, gpus: int, *, says: str = "") -> Output:
-    """Return a panel with A, B and C, each tile in the colour of the GPU that has it first.
+def gpu_layout(title: str, layout: str, gpus: int, *, says: str = "") -> Output:
+    """Draw which GPU has which tiles of A, B and C when a plan begins.
 
     Raises:
         LabError: there is no such layout, or it does not take the number of GPUs.

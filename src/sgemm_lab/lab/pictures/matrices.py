@@ -20,6 +20,7 @@ from sgemm_lab.cuda.shipped_ptx import kernel_ptx
 from sgemm_lab.errors import LabError
 from sgemm_lab.hardware import FLOAT_BYTES, SECTOR_BYTES, WARP
 from sgemm_lab.kernel import ENTRY, Kernel, Size
+from sgemm_lab.lab.arguments import kernel_of
 from sgemm_lab.lab.output import Output
 from sgemm_lab.lab.pictures.frame import PANEL_WIDTH, colour, drawing, outline, panel, words
 from sgemm_lab.lab.tiles import intervals
@@ -103,9 +104,9 @@ def reading(kernel: Kernel, size: Size, group: Group, *, number: int = 0, step: 
     return Reading(fetched, used, {access.cell for access in mine if access.array == "C"}, copied)
 
 
-def matrices(
+def reads(
     title: str,
-    kernel: Kernel,
+    name: str | Kernel,
     size: Size,
     group: Group,
     *,
@@ -113,10 +114,15 @@ def matrices(
     step: int = 0,
     says: str = "",
 ) -> Output:
-    """Return a panel with A, B and C, and what a group of threads reads and owns of them.
+    """Draw what a "thread", a "warp" or a "block" of a kernel reads of A and B, and owns of C.
 
-    Arguments as those of :func:`reading`; ``says`` is the line below the drawing.
+    Args:
+        size: M, N and K of a launch, small enough to draw.
+        number: the number of the thread or warp in its block.
+        step: the k that is in use.
+        says: the line below.
     """
+    kernel = kernel_of(name)
     found = reading(kernel, size, group, number=number, step=step)
     described = _described(kernel, group, found)
     return panel(title, _drawing(size, found, described), described, says)

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 from sgemm_lab.hardware import WARP
 from sgemm_lab.kernel import Kernel
+from sgemm_lab.lab.arguments import kernel_of
 from sgemm_lab.lab.output import Output
 from sgemm_lab.lab.pictures.frame import (
     colour,
@@ -26,10 +27,10 @@ _SIDE = 250
 """Width of the corner of C that is drawn, in px."""
 
 
-def one_number_panel(
+def one_element(
     title: str, row: Sequence[int], column: Sequence[int], step: int, *, says: str = ""
 ) -> Output:
-    """Return a panel with one row of A and one column of B, and their sum of products so far.
+    """Draw how one element of C is the sum over a row of A and a column of B, up to a step along K.
 
     Args:
         title: the line above.
@@ -71,8 +72,9 @@ def one_number_panel(
     return panel(title, drawing(parts, c_top + m * _CELL + 4, described), described, says)
 
 
-def owners_panel(title: str, kernel: Kernel, *, says: str = "") -> Output:
-    """Return a panel with a corner of C in blocks of a kernel; a block, a warp, a thread in it."""
+def owns(title: str, name: str | Kernel, *, says: str = "") -> Output:
+    """Draw a corner of C in blocks of a kernel, with one block, one warp and one thread in it."""
+    kernel = kernel_of(name)
     rows, columns = _block_of(kernel)
     size = (rows, columns, 8)
     warp = min(_WARP, kernel.launch_shape(*size).threads // WARP - 1)

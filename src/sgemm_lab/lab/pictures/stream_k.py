@@ -13,6 +13,7 @@ from sgemm_lab.cuda.shipped_ptx import kernel_ptx
 from sgemm_lab.errors import LabError
 from sgemm_lab.formulas.tile import Tile
 from sgemm_lab.kernel import ENTRY, Kernel
+from sgemm_lab.lab.arguments import kernel_of
 from sgemm_lab.lab.output import Output
 from sgemm_lab.lab.pictures.frame import (
     PANEL_WIDTH,
@@ -88,8 +89,11 @@ def _shares(kernel: Kernel, tiles: int, sms: int) -> tuple[tuple[Piece, ...], ..
     )
 
 
-def shares_panel(title: str, kernel: Kernel, tiles: int, sms: int, *, says: str = "") -> Output:
-    """Return a panel with a row for each SM, and in it the windows that it multiplies."""
+def k_split(
+    title: str, name: str | Kernel, *, tiles: int = 4, sms: int = 3, says: str = ""
+) -> Output:
+    """Draw which K tiles of a row of tiles of C each SM multiplies, with one block on each SM."""
+    kernel = kernel_of(name)
     shares = shares_of(kernel, tiles, sms)
     most = max(map(len, shares))
     wide = (PANEL_WIDTH - _LEFT - _RIGHT) / max(most, _longest(tiles, sms))
@@ -166,3 +170,8 @@ class _Reads:
 
     def on_bulk_landed(self, copy: BulkCopy) -> None:
         """A copy is no product."""
+
+
+def k_split_lengths(name: str | Kernel, *, tiles: int = 4, sms: int = 3) -> list[int]:
+    """Return how many K tiles each SM multiplies in the picture of ``k_split``."""
+    return [len(share) for share in shares_of(kernel_of(name), tiles, sms)]

@@ -1,0 +1,94 @@
+"""Kernels as objects: the book's by name, and the reader's own from source text."""
+
+from collections.abc import Mapping
+from typing import overload
+
+from sgemm_lab.cuda.compiler import TARGETS, compile_kernel, suits
+from sgemm_lab.errors import LabError
+from sgemm_lab.external_cuda.launch import ExternalKernel
+from sgemm_lab.kernel import Kernel, has_head_comment, load_kernel, parse_kernel
+from sgemm_lab.lab.arguments import kernel_of, without_tool
+from sgemm_lab.lab.external import external_kernel
+from sgemm_lab.lab.output import Output, table
+
+
+def source(name: str) -> str:
+    """Return a kernel's source as text, to edit and pass to ``mine``."""
+    return load_kernel(name).source
+
+
+def kernel(name: str) -> Kernel:
+    """Return a kernel as an object: ``values`` of its constants, ``launch_shape``, ``title``."""
+    return load_kernel(name)
+
+
+@overload
+def mine(text: str, name: str = "mine") -> Kernel: ...
+
+
+@overload
+def mine(
+    text: str,
+    name: str = "mine",
+    *,
+    grid: str,
+    block: str,
+    entry: str | None = None,
+    args: str | None = None,
+    shared_bytes: int = 0,
+    define: Mapping[str, str | int] | None = None,
+) -> ExternalKernel: ...
+
+
+def mine(
+    text: str,
+    name: str = "mine",
+    *,
+    entry: str | None = None,
+    grid: str = "",
+    block: str = "",
+    args: str | None = None,
+    shared_bytes: int = 0,
+    define: Mapping[str, str | int] | None = None,
+) -> Kernel | ExternalKernel:
+    """Make a kernel of the reader's own source text. Empty lines at its ends do not count.
+
+    Text without the book's head comment may be any CUDA file as it was found, with ``main`` too.
+    It then needs its launch: ``grid="ceil(N/32), ceil(M/32)"`` and ``block="32, 8"``. ``entry``
+    chooses a kernel, such as "tiled<16>"; ``args`` says what it is given where that cannot be told,
+    such as "M N K 1.0 A B 0.0 C" or "x:in:4096 y:out:4096 n=4096"; ``define`` sets macros. What is
+    made of it goes into ``check`` and ``count``.
+
+    Raises:
+        LabError: it is no text, or the head comment lacks a field.
+    """
+    if not isinstance(text, str):
+        raise LabError(f"{text!r} is no source. Give it as text, such as lab.source('tiled').")
+    if grid or block or entry or args:
+        return external_kernel(text, name, entry, grid, block, args, shared_bytes, define)
+    source = text.strip() + "\n"
+    try:
+        return parse_kernel(name, source)
+    except LabError as error:
+        if has_head_comment(source):
+            raise
+        raise LabError(
+            f"{error} Or say how its kernel is launched: "
+            "lab.mine(text, grid='ceil(N/32), ceil(M/32)', block='32, 32')."
+        ) from None
+
+
+@without_tool
+def resources(*names: str | Kernel) -> Output:
+    """List the registers of a thread of each kernel on each GPU target, compiled here.
+
+    A dash stands where the target lacks what the kernel needs. Where the compiler is missing, the
+    output says how to install it.
+    """
+    kernels = [kernel_of(name) for name in names]
+    rows = [[one.name, *(_registers(one, target) for target in TARGETS)] for one in kernels]
+    return table(["registers per thread", *TARGETS], rows, note="Compiled here by NVRTC.")
+
+
+def _registers(kernel: Kernel, target: str) -> str:
+    return f"{compile_kernel(kernel, target).registers}" if suits(kernel, target) else "–"

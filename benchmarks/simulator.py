@@ -7,10 +7,11 @@ from collections.abc import Callable
 
 import numpy as np
 
+from sgemm_lab.catalogue import load_kernels
 from sgemm_lab.counting.kernel_counts import book_arguments
 from sgemm_lab.cuda.compiler import compile_kernel
 from sgemm_lab.errors import LabError
-from sgemm_lab.kernel import Kernel, load_kernels
+from sgemm_lab.kernel import Kernel
 from sgemm_lab.simulator import Result, simulate
 
 TOY = 8

@@ -9,10 +9,11 @@ from typing import Any
 
 from in_node import answers
 
+from sgemm_lab.catalogue import load_kernel, load_kernels
 from sgemm_lab.counting.shared_arrays import shared_parts
 from sgemm_lab.errors import LabError
 from sgemm_lab.expression import UnreadableError, whole_number
-from sgemm_lab.kernel import Kernel, changed_lines, load_kernel, load_kernels, parse_kernel
+from sgemm_lab.kernel import Kernel, changed_lines, parse_kernel
 from test_kernel import SOURCE
 
 BOOK = load_kernels(variants=True)
@@ -99,6 +100,8 @@ def test_heads_are_read_alike() -> None:
     cases = [*((one.name, one.source) for one in BOOK), ("sample", bare)]
     said = answers({"twin": "kernel.js"}, "(...given) => twin.parseKernel(...given)", cases)
     wanted = [asdict(parse_kernel(*case)) for case in cases]
+    for one in wanted:
+        del one["defaults"]  # pages do not name variants
     assert [one["gives"] for one in said] == json.loads(json.dumps(wanted))
 
 

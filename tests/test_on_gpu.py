@@ -15,6 +15,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import sgemm_lab
+from sgemm_lab.catalogue import load_kernel, load_kernel_file, load_kernels
 from sgemm_lab.checking.judge import AWKWARD_SIZES, rounding_shares
 from sgemm_lab.checking.on_gpu import check
 from sgemm_lab.checking.sandbox import check_sandboxed, try_out
@@ -25,7 +26,7 @@ from sgemm_lab.gemm.dispatch.candidates import candidates
 from sgemm_lab.gemm.strassen.engine import GpuProduct
 from sgemm_lab.gemm.strassen.error import norm_error, sampled_rows
 from sgemm_lab.gemm.strassen.plan import make_plan
-from sgemm_lab.kernel import Kernel, load_kernel, load_kernel_file, load_kernels, parse_kernel
+from sgemm_lab.kernel import Kernel, parse_kernel
 from sgemm_lab.measuring.interleaved import Budget, contenders, cublas, time_interleaved
 from sgemm_lab.records.store import load_record
 

@@ -46,6 +46,22 @@ def own_records() -> Path:
     return Path("records") if found.parent == SHIPPED else found
 
 
+def read_source(path: Path) -> str:
+    """Return the text of a source file in UTF-8, without a byte-order mark.
+
+    Raises:
+        LabError: the file cannot be read, or is not UTF-8.
+    """
+    try:
+        return path.read_text(encoding="utf-8-sig")
+    except OSError as error:
+        raise LabError(f"The file {path} cannot be read: {error.strerror}.") from None
+    except UnicodeDecodeError:
+        raise LabError(f"The file {path} is not text in UTF-8.") from None
+    except ValueError as error:
+        raise LabError(f"'{path}' is no name of a file: {error}.") from None
+
+
 def write_whole(path: Path, content: str | bytes) -> None:
     """Write a file atomically, text as UTF-8; create its folder if necessary.
 

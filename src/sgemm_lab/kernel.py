@@ -1,32 +1,29 @@
-"""A kernel file as an object: title, parent, tile constants, launch shape, source.
+"""A kernel with a head comment as an object: title, parent, tile constants, launch shape, source.
 
-The ``.cu`` file is its own metadata. Its head comment gives ``title``, ``parent``, ``change`` (what
-is new against the parent, a sentence), ``chapter``, ``grid`` and ``block``, and where needed
-``shared`` (bytes of dynamic shared memory), ``workspace`` (bytes of global memory that the kernel
-gets for itself), ``needs`` (the oldest GPU target; ``sm_90a`` is that one alone), ``arithmetic``
-(one of ``ARITHMETICS``; ``fp32`` where it says none) and ``variants`` (other values of one constant
-that the book measures, such as ``TILE=16``). A parent may be such a
-variant: "tiled:TILE=16". A line ``constexpr int BM = 128;  // rows of C per block`` gives a
-constant, its default and, where it has a comment, its label; in WGSL, the language of pages, it is
-``const BM = 128u;``. Launch shapes are arithmetic over the constants, M, N, K and SMS, the SMs of
-the GPU: for example ``ceil(N / BN)`` or ``min(SMS, ceil(M / BM))``.
+The head comment of the source has the fields ``title``, ``parent``, ``change`` (the difference from
+the parent, one sentence), ``chapter``, ``grid`` and ``block``. Optional fields are ``shared``
+(bytes of dynamic shared memory), ``workspace`` (bytes of global memory for the kernel's own use),
+``needs`` (the oldest GPU target; ``sm_90a`` means that target only), ``arithmetic`` (one of
+``ARITHMETICS``; default ``fp32``) and ``variants`` (other values of constants that the book
+measures, such as ``TILE=16``). A parent may be a variant: "tiled:TILE=16".
 
-A file is called ``NNN_name.cu``. Numbers only have to ascend: between 110 and 120 fits ``115``.
+A line ``constexpr int BM = 128;  // rows of C per block`` defines a constant with its default value
+and, from the comment, its label; in WGSL it is ``const BM = 128u;``. Launch shapes are arithmetic
+over the constants, M, N, K and SMS, the number of SMs of the GPU: for example ``ceil(N / BN)`` or
+``min(SMS, ceil(M / BM))``.
 """
 
 import difflib
 import hashlib
-import os
 import re
 from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import dataclass, replace
-from functools import cached_property, lru_cache
+from dataclasses import dataclass, field, replace
+from functools import cached_property
 from pathlib import Path
 
 from sgemm_lab.errors import LabError
 from sgemm_lab.expression import UnreadableError, whole_number
-from sgemm_lab.files import data_folder
 from sgemm_lab.text import filled, templates
 
 Size = tuple[int, int, int]
@@ -60,7 +57,6 @@ _CONSTANT = re.compile(
     re.M,
 )
 _COMPUTED = re.compile(r"^constexpr int (\w+) = ([^;]+);", re.M)
-_FILE_NAME = re.compile(r"(\d+)([a-z]*)_(\w+)", re.A)
 _REQUIRED = ("title", "parent", "chapter", "grid", "block")
 _SENTENCES = templates(Path(__file__).with_suffix(".json"))
 """Error messages of head comments, shared with ``kernel.js``."""
@@ -104,9 +100,10 @@ class SourceLine:
 
 @dataclass(frozen=True)
 class Kernel:
-    """One kernel of the book, as its ``.cu`` file describes it."""
+    """One kernel, as its source with the head comment describes it."""
 
     name: str
+    """Constants that differ from the defaults follow a colon: "tiled:TILE=16"."""
     title: str
     parent: str | None
     change: str | None
@@ -122,6 +119,8 @@ class Kernel:
     """One of ``ARITHMETICS``."""
     variants: tuple[str, ...]
     source: str
+    defaults: Mapping[str, int] = field(compare=False, repr=False)
+    """The constants' values in the source that was parsed, before ``with_constants``."""
 
     @property
     def base_name(self) -> str:
@@ -141,26 +140,11 @@ class Kernel:
         others = [f", {name} = {value}" for name, value in given.items() if name not in tile]
         return f"{base}{size}{''.join(others)}"
 
-    @property
-    def file_name(self) -> str:
-        """The file's name in ``kernels/``, such as "030_tiled.cu"."""
-        return next(
-            path.name
-            for path in data_folder("kernels").glob("*.cu")
-            if _place(path)[2] == self.base_name
-        )
-
     @cached_property
     def fingerprint(self) -> str:
         """A short hash of the code, without its comments and white space."""
         code = re.sub(r"//[^\n]*|/\*.*?\*/", "", self.source, flags=re.S)
         return hashlib.sha256("".join(code.split()).encode()).hexdigest()[:16]
-
-    @property
-    def is_builtin(self) -> bool:
-        """Whether the code equals that of the book's kernel of this name."""
-        same = book_kernel(self.name)
-        return same is not None and same.fingerprint == self.fingerprint
 
     @property
     def values(self) -> dict[str, int]:
@@ -219,18 +203,10 @@ class Kernel:
 
         source = _CONSTANT.sub(write, self.source)
         base = self.base_name
-        default = load_kernel(base).values if base in _book_kernels() else known
         constants = _constants(source)
-        other = [f"{c.name}={c.value}" for c in constants if c.value != default.get(c.name)]
+        other = [f"{c.name}={c.value}" for c in constants if c.value != self.defaults[c.name]]
         name = f"{base}:{','.join(other)}" if other else base
         return replace(self, name=name, source=source, constants=constants)
-
-    def lines_against_parent(self) -> list[SourceLine]:
-        """Return the source line by line, each marked if the parent lacks it.
-
-        The head comment never counts as changed: it differs in every file.
-        """
-        return self.lines_against(load_kernel(self.parent) if self.parent else None)
 
     def lines_against(self, parent: "Kernel | None") -> list[SourceLine]:
         """Return the source line by line, each marked if ``parent`` lacks it."""
@@ -279,13 +255,14 @@ def parse_kernel(name: str, source: str) -> Kernel:
     if arithmetic not in ARITHMETICS:
         known = ", ".join(ARITHMETICS)
         raise LabError(_sentence("head.arithmetic", kernel=name, text=arithmetic, known=known))
+    constants = _constants(source)
     return Kernel(
         name=name,
         title=fields["title"],
         parent=None if fields["parent"] == "none" else fields["parent"],
         change=fields.get("change"),
         chapter=int(fields["chapter"]),
-        constants=_constants(source),
+        constants=constants,
         grid=_pair(fields["grid"], "grid", name),
         block=_pair(fields["block"], "block", name),
         shared=fields.get("shared", "0"),
@@ -294,6 +271,7 @@ def parse_kernel(name: str, source: str) -> Kernel:
         arithmetic=arithmetic,
         variants=tuple(fields.get("variants", "").split()),
         source=source,
+        defaults={constant.name: constant.value for constant in constants},
     )
 
 
@@ -301,129 +279,6 @@ def has_head_comment(source: str) -> bool:
     """Whether a source has at least one field of a head comment."""
     head = "\n".join(source.splitlines()[: body_start(source)])
     return _HEAD_FIELD.search(head) is not None
-
-
-def read_source(path: Path) -> str:
-    """Return the text of a CUDA file without a byte-order mark.
-
-    Raises:
-        LabError: it cannot be read, or is not UTF-8.
-    """
-    try:
-        return path.read_text(encoding="utf-8-sig")
-    except OSError as error:
-        raise LabError(f"The file {path} cannot be read: {error.strerror}.") from None
-    except UnicodeDecodeError:
-        raise LabError(f"The file {path} is not text in UTF-8.") from None
-    except ValueError as error:
-        raise LabError(f"'{path}' is no name of a file: {error}.") from None
-
-
-def load_kernel_file(path: Path) -> Kernel:
-    """Read a kernel from a file with the book's head comment.
-
-    A file with the code of a book kernel gives that kernel. Otherwise the name is the file name
-    without its number, with ".cu" appended if a book kernel has that name.
-
-    Raises:
-        LabError: it cannot be read, or its head comment lacks a field.
-    """
-    match = _FILE_NAME.fullmatch(path.stem)
-    name = match[3] if match and match[3] in _book_kernels() else path.stem
-    kernel = parse_kernel(name, read_source(path))
-    if kernel.is_builtin:
-        return load_kernel(name)
-    return replace(kernel, name=f"{name}.cu") if name in _book_kernels() else kernel
-
-
-def _place(path: Path) -> tuple[int, str, str]:
-    """Return the number, the letters after it, and the kernel's name from a file name."""
-    match = _FILE_NAME.fullmatch(path.stem)
-    if match is None:
-        raise LabError(
-            f"The file {path} has no place among the kernels. Call it NN_{path.stem}.cu, "
-            "with a number between those of its neighbours."
-        )
-    return int(match[1]), match[2], match[3]
-
-
-Files = tuple[tuple[str, int], ...]
-"""Paths of files with their modification times."""
-
-
-def _book_files() -> Files:
-    # Called at every look-up of a kernel, so that edited files are read again.
-    with os.scandir(data_folder("kernels")) as found:
-        return tuple(
-            sorted((f.path, f.stat().st_mtime_ns) for f in found if f.name.endswith(".cu"))
-        )
-
-
-def _book_kernels() -> Mapping[str, Kernel]:
-    return _read_kernels(_book_files())
-
-
-@lru_cache(maxsize=4)
-def _read_kernels(files: Files) -> Mapping[str, Kernel]:
-    """Read the files; cached until one changes."""
-    kernels: dict[str, Kernel] = {}
-    for path in sorted((Path(name) for name, _ in files), key=_place):
-        name = _place(path)[2]
-        if name in kernels:
-            raise LabError(f"Two files in {path.parent} are called '{name}'. Rename one of them.")
-        kernels[name] = parse_kernel(name, read_source(path))
-    return kernels
-
-
-def book_kernel(name: str) -> Kernel | None:
-    """Return the kernel of the book with this name, or None."""
-    files = _book_files()
-    if name.partition(":")[0] not in _read_kernels(files):
-        return None
-    try:
-        return _load_kernel(name, files)
-    except LabError:  # unknown or removed constants
-        return None
-
-
-def load_kernels(*, variants: bool = False) -> list[Kernel]:
-    """Return every kernel of the book, in the book's order; on request with its variants."""
-    files = _book_files()
-    return list(_with_variants(files) if variants else _read_kernels(files).values())
-
-
-@lru_cache(maxsize=4)
-def _with_variants(files: Files) -> tuple[Kernel, ...]:
-    return tuple(
-        one
-        for kernel in _read_kernels(files).values()
-        for one in (kernel, *(load_kernel(f"{kernel.name}:{each}") for each in kernel.variants))
-    )
-
-
-def load_kernel(name: str) -> Kernel:
-    """Return the kernel called ``name``: "tiled", or "tiled:TILE=16" with another constant.
-
-    Raises:
-        LabError: there is no such kernel (the message suggests a similar name) or constant.
-    """
-    return _load_kernel(name, _book_files())
-
-
-@lru_cache(maxsize=1024)
-def _load_kernel(name: str, files: Files) -> Kernel:
-    kernels = _read_kernels(files)
-    base, _, settings = name.partition(":")
-    if base not in kernels:
-        near = difflib.get_close_matches(base, kernels, n=1, cutoff=0.4)
-        hint = f" Did you mean '{near[0]}'?" if near else f" There are: {', '.join(kernels)}."
-        raise LabError(f"There is no kernel called '{base}'.{hint}")
-    if not settings:
-        return kernels[base]
-    pairs = [pair.partition("=") for pair in settings.split(",")]
-    if not all(constant and value.isdecimal() for constant, _, value in pairs):
-        raise LabError(f"'{name}' cannot be read. Write it like '{base}:TILE=16'.")
-    return kernels[base].with_constants(**{constant: int(value) for constant, _, value in pairs})
 
 
 def _constants(source: str) -> tuple[Constant, ...]:

@@ -9,8 +9,8 @@ from sites import ROOT, WAYS, Site
 
 from accessible import faults
 from browser import PHONE
+from sgemm_lab.catalogue import load_kernel
 from sgemm_lab.exercises import Exercise, Lines, Question, exercises
-from sgemm_lab.kernel import load_kernel
 from sgemm_lab.lab.exercise import machine_of_records
 
 pytestmark = pytest.mark.browser

@@ -10,7 +10,7 @@ from sites import ROOT, Site
 from accessible import faults
 from sgemm_lab import lab
 from sgemm_lab.book.glossary import constants_table, with_links
-from sgemm_lab.kernel import load_kernels
+from sgemm_lab.catalogue import load_kernels
 
 pytestmark = pytest.mark.browser
 

@@ -16,11 +16,11 @@ from playwright.sync_api import Browser, Page
 from sites import Site, served
 
 from sgemm_lab.book import panels
+from sgemm_lab.catalogue import load_kernel
 from sgemm_lab.checking.simulated import QUICK_SIZES
 from sgemm_lab.clang.package import write_site
 from sgemm_lab.cuda.shipped_ptx import shipped_file
 from sgemm_lab.gpu import find_gpu
-from sgemm_lab.kernel import load_kernel
 
 pytestmark = [pytest.mark.bench, pytest.mark.browser]
 

@@ -19,12 +19,13 @@ from accessible import faults
 from browser import PHONE
 from sgemm_lab import lab
 from sgemm_lab.book import panels
+from sgemm_lab.catalogue import load_kernel
 from sgemm_lab.cuda import shipped_ptx
 from sgemm_lab.cuda.compiler import compile_to_ptx
 from sgemm_lab.cuda.shipped_ptx import shipped_file
 from sgemm_lab.errors import LabError
 from sgemm_lab.gpu import find_gpu
-from sgemm_lab.kernel import Kernel, load_kernel, parse_kernel
+from sgemm_lab.kernel import Kernel, parse_kernel
 from sgemm_lab.models.bound import bound
 from sgemm_lab.models.ladder import SIZE
 

@@ -9,8 +9,8 @@ from record_samples import record, run, samples
 
 from sgemm_lab.book import readme
 from sgemm_lab.book.readme import BEGIN, END, main, table, with_table
+from sgemm_lab.catalogue import load_kernels
 from sgemm_lab.errors import LabError
-from sgemm_lab.kernel import load_kernels
 from sgemm_lab.models.ladder import ladder
 
 ROOT = Path(__file__).parents[2]

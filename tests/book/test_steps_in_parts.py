@@ -12,8 +12,8 @@ from sites import Site, served
 
 from browser import still
 from sgemm_lab.book import panels
+from sgemm_lab.catalogue import load_kernel
 from sgemm_lab.clang.package import write_site
-from sgemm_lab.kernel import load_kernel
 
 pytestmark = pytest.mark.browser
 

@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from sgemm_lab.catalogue import load_kernel
 from sgemm_lab.checking import on_gpu as module
 from sgemm_lab.checking.judge import (
     AWKWARD_SIZES,
@@ -24,7 +25,7 @@ from sgemm_lab.checking.judge import (
 )
 from sgemm_lab.checking.on_gpu import GUARD, check
 from sgemm_lab.errors import LabError
-from sgemm_lab.kernel import ARITHMETICS, load_kernel
+from sgemm_lab.kernel import ARITHMETICS
 
 Product = Callable[[Any, Any, Any], None]
 NAIVE = load_kernel("naive")

@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
+from sgemm_lab.catalogue import load_kernel
 from sgemm_lab.checking import sandbox
 from sgemm_lab.checking.sandbox import TimeLimitError, answers, check_sandboxed, try_out
 from sgemm_lab.errors import LabError
-from sgemm_lab.kernel import load_kernel
 
 NAIVE = load_kernel("naive")
 SIZES = [(5, 6, 7), (8, 9, 10)]

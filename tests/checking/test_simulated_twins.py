@@ -8,10 +8,11 @@ from typing import Any
 import pytest
 from in_node import answers
 
+from sgemm_lab.catalogue import load_kernel
 from sgemm_lab.checking.judge import CheckResult
 from sgemm_lab.checking.simulated import QUICK_SIZES, check_simulated
 from sgemm_lab.cuda.shipped_ptx import kernel_ptx
-from sgemm_lab.kernel import Kernel, Size, load_kernel, parse_kernel
+from sgemm_lab.kernel import Kernel, Size, parse_kernel
 
 WRONG = sorted((Path(__file__).parents[1] / "wrong_kernels").glob("*.cu"))
 SIZES: list[Size] = [(3, 5, 7), (33, 31, 17)]

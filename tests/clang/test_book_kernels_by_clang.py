@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 from compiler_here import ptx_of
 
+from sgemm_lab.catalogue import load_kernel, load_kernels
 from sgemm_lab.checking import simulated
 from sgemm_lab.checking.simulated import check_simulated
 from sgemm_lab.counting import kernel_counts
@@ -14,7 +15,7 @@ from sgemm_lab.counting.kernel_counts import multiply_whole_numbers
 from sgemm_lab.counting.shared_arrays import shared_parts
 from sgemm_lab.cuda.shipped_ptx import settled_ptx
 from sgemm_lab.errors import LabError
-from sgemm_lab.kernel import ENTRY, Kernel, Size, load_kernel, load_kernels, parse_kernel
+from sgemm_lab.kernel import ENTRY, Kernel, Size, parse_kernel
 
 KERNELS = load_kernels()
 VARIANTS = [

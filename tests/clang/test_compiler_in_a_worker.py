@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 from compiler_here import compiled, package
 
+from sgemm_lab.catalogue import load_kernel
 from sgemm_lab.clang.package import NPM, write_site
-from sgemm_lab.kernel import load_kernel
 from sgemm_lab.widgets.bundle import script
 
 pytestmark = pytest.mark.browser

@@ -8,8 +8,8 @@ import pytest
 from compiler_here import compiled
 from in_node import in_node
 
+from sgemm_lab.catalogue import load_kernel
 from sgemm_lab.cuda.shipped_ptx import shipped_file
-from sgemm_lab.kernel import load_kernel
 
 WALKING = Path(__file__).parents[1] / "counting" / "walking.js"
 

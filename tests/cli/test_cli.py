@@ -14,6 +14,7 @@ from ladder_samples import MEASURED, WITHOUT_A_DEMAND
 from record_samples import DEVICE, record, run, samples
 
 from sgemm_lab import __version__, files
+from sgemm_lab.catalogue import load_kernel, load_kernels
 from sgemm_lab.checking import on_gpu, sandbox
 from sgemm_lab.checking.judge import CheckResult
 from sgemm_lab.cli import arguments, doctor, listing, measure
@@ -21,7 +22,7 @@ from sgemm_lab.cli import check as checking
 from sgemm_lab.cli.main import main
 from sgemm_lab.cuda import compiler
 from sgemm_lab.errors import LabError
-from sgemm_lab.kernel import Kernel, load_kernel, load_kernels
+from sgemm_lab.kernel import Kernel
 from sgemm_lab.records.gpu_record import Spread
 from sgemm_lab.records.store import RECORDS, add_run, load_records, not_yet_measured, scores
 from sgemm_lab.records.strassen import STRASSEN_RECORDS, latest

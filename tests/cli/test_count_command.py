@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
+from sgemm_lab.catalogue import load_kernel
 from sgemm_lab.cli import count as count_command
 from sgemm_lab.cli.main import main
 from sgemm_lab.counting.kernel_counts import COUNTS, count
-from sgemm_lab.kernel import load_kernel
 
 WRONG = Path(__file__).parents[1] / "wrong_kernels"
 

@@ -7,11 +7,12 @@ from typing import Any
 import pytest
 from record_samples import DEVICE, record, run
 
+from sgemm_lab.catalogue import load_kernel
 from sgemm_lab.cli import tune
 from sgemm_lab.cli.main import main
 from sgemm_lab.gemm.dispatch.search import Timing, WrongProductError
 from sgemm_lab.gemm.dispatch.shapes import FORTY_SHAPES
-from sgemm_lab.kernel import Kernel, Size, load_kernel
+from sgemm_lab.kernel import Kernel, Size
 from sgemm_lab.records.dispatch_table import TABLES
 from sgemm_lab.records.gpu_record import Measurement
 from sgemm_lab.records.store import RECORDS

@@ -6,9 +6,10 @@ from typing import Any
 import pytest
 from walk_samples import register_cache, toy, wrong
 
+from sgemm_lab.catalogue import load_kernel
 from sgemm_lab.counting.barrier_removal import LeftOut, without_barrier
 from sgemm_lab.counting.step_trace import Walk, walk
-from sgemm_lab.kernel import load_kernel, parse_kernel
+from sgemm_lab.kernel import parse_kernel
 
 KERNELS: dict[str, tuple[int, int, int]] = {
     "tiled:TILE=2": (4, 4, 4),

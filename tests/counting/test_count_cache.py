@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from sgemm_lab.catalogue import load_kernel, load_kernels
 from sgemm_lab.counting import count_cache as module
 from sgemm_lab.counting.count_cache import BLOCKS, FILE, LAUNCHES, entry, kept, write
 from sgemm_lab.counting.hardware_comparison import (
@@ -16,7 +17,7 @@ from sgemm_lab.counting.hardware_comparison import (
 )
 from sgemm_lab.cuda.shipped_ptx import settled_ptx
 from sgemm_lab.errors import LabError
-from sgemm_lab.kernel import Kernel, Size, load_kernel, load_kernels
+from sgemm_lab.kernel import Kernel, Size
 from sgemm_lab.models import demand
 from sgemm_lab.models.count_all import picked
 from sgemm_lab.models.demand import (

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from sgemm_lab.catalogue import load_kernel, load_kernels
 from sgemm_lab.checking.simulated import QUICK_SIZES, check_simulated
 from sgemm_lab.counting import kernel_counts as counting
 from sgemm_lab.counting.hardware_comparison import RAGGED, REGULAR, compare, counts_of
@@ -25,7 +26,7 @@ from sgemm_lab.cuda.shipped_ptx import (
 )
 from sgemm_lab.errors import LabError, MissingToolError
 from sgemm_lab.files import SHIPPED_PTX
-from sgemm_lab.kernel import ENTRY, Kernel, Size, load_kernel, load_kernels, parse_kernel
+from sgemm_lab.kernel import ENTRY, Kernel, Size, parse_kernel
 from sgemm_lab.records.store import load_records
 
 

@@ -4,8 +4,8 @@ import re
 
 import pytest
 
+from sgemm_lab.catalogue import load_kernels
 from sgemm_lab.counting.register_names import register_names
-from sgemm_lab.kernel import load_kernels
 
 V = {"name": "v", "vector": True}
 

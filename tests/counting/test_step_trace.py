@@ -6,9 +6,10 @@ from typing import Any
 import numpy as np
 import pytest
 
+from sgemm_lab.catalogue import load_kernel
 from sgemm_lab.counting.step_trace import Walk, WalkedStep, walk
 from sgemm_lab.errors import LabError
-from sgemm_lab.kernel import load_kernel, parse_kernel
+from sgemm_lab.kernel import parse_kernel
 
 WRONG = Path(__file__).parents[1] / "wrong_kernels"
 

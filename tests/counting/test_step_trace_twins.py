@@ -9,11 +9,12 @@ import pytest
 from in_node import in_node
 from walk_samples import WRONG
 
+from sgemm_lab.catalogue import load_kernel, load_kernels
 from sgemm_lab.counting.register_names import register_names
 from sgemm_lab.counting.step_trace import walk
 from sgemm_lab.cuda.shipped_ptx import kernel_ptx
 from sgemm_lab.errors import LabError
-from sgemm_lab.kernel import Kernel, Size, load_kernel, load_kernels, parse_kernel
+from sgemm_lab.kernel import Kernel, Size, parse_kernel
 
 ENTRY = Path(__file__).with_name("walking.js")
 CHAPTERS = Path(__file__).parents[2] / "chapters"

@@ -6,9 +6,10 @@ from typing import Any
 import numpy as np
 import pytest
 
+from sgemm_lab.catalogue import load_kernel
 from sgemm_lab.counting.step_trace import Walk, walk
 from sgemm_lab.errors import LabError
-from sgemm_lab.kernel import Kernel, load_kernel, parse_kernel
+from sgemm_lab.kernel import Kernel, parse_kernel
 
 TOY = "BM=64,BN=64,TM=4,TN=4,WM=16,WN=32,STAGES=2"
 COPYING, MULTIPLYING = [8, 9, 10, 11], list(range(8))

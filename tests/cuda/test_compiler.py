@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from sgemm_lab.catalogue import load_kernel, load_kernels
 from sgemm_lab.cuda.compiler import (
     TARGETS,
     CompileError,
@@ -17,7 +18,7 @@ from sgemm_lab.cuda.compiler import (
 )
 from sgemm_lab.cuda.micro import micro_source
 from sgemm_lab.errors import LabError
-from sgemm_lab.kernel import Kernel, load_kernel, load_kernels, parse_kernel
+from sgemm_lab.kernel import Kernel, parse_kernel
 
 TILED = load_kernel("tiled")
 

@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
+from sgemm_lab.catalogue import load_kernel
 from sgemm_lab.cuda.counters import METRICS, parse_counters, take_counters
 from sgemm_lab.errors import LabError
-from sgemm_lab.kernel import load_kernel
 
 NAMES = (
     '"ID","Process ID","Process Name","Host Name","Kernel Name","Context","Stream","Block Size",'

@@ -7,11 +7,12 @@ from typing import Any
 import numpy as np
 import pytest
 
+from sgemm_lab.catalogue import load_kernel
 from sgemm_lab.cuda import launch
 from sgemm_lab.cuda.arrays import MAX_DIMENSION
 from sgemm_lab.cuda.launch import MAX_GRID_Y, LoadedKernel, check_arrays, require_gpu
 from sgemm_lab.errors import LabError
-from sgemm_lab.kernel import Kernel, load_kernel, parse_kernel
+from sgemm_lab.kernel import Kernel, parse_kernel
 
 
 def matrix(rows: int, columns: int, dtype: str = "float32") -> Any:

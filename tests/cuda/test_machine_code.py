@@ -4,10 +4,10 @@ import shutil
 
 import pytest
 
+from sgemm_lab.catalogue import load_kernel
 from sgemm_lab.cuda import machine_code
 from sgemm_lab.cuda.compiler import compile_kernel
 from sgemm_lab.errors import MissingToolError
-from sgemm_lab.kernel import load_kernel
 
 
 def test_a_float4_is_one_wide_instruction_in_ptx_and_in_machine_code() -> None:

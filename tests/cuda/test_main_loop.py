@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from sgemm_lab.catalogue import load_kernel
 from sgemm_lab.cuda import shipped_loops
 from sgemm_lab.cuda.compiler import compile_kernel
 from sgemm_lab.cuda.machine_code import disassemble
@@ -23,7 +24,7 @@ from sgemm_lab.cuda.main_loop import (
 from sgemm_lab.cuda.shipped_ptx import shipped_file
 from sgemm_lab.errors import LabError, MissingToolError
 from sgemm_lab.files import SHIPPED_LOOPS
-from sgemm_lab.kernel import Kernel, load_kernel
+from sgemm_lab.kernel import Kernel
 
 LISTING = """
 sgemm:

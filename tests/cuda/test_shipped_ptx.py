@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from sgemm_lab.catalogue import load_kernel
 from sgemm_lab.cuda import shipped_ptx
 from sgemm_lab.cuda.shipped_ptx import (
     MADE_OF,
@@ -15,7 +16,6 @@ from sgemm_lab.cuda.shipped_ptx import (
 )
 from sgemm_lab.errors import LabError
 from sgemm_lab.files import SHIPPED_PTX
-from sgemm_lab.kernel import load_kernel
 
 
 def test_shipped_ptx_is_of_todays_kernels() -> None:

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from sgemm_lab import lab
+from sgemm_lab.catalogue import load_kernel, load_kernels
 from sgemm_lab.checking.judge import CheckResult
 from sgemm_lab.checking.simulated import check_simulated
 from sgemm_lab.errors import LabError, MissingToolError
@@ -29,7 +30,7 @@ from sgemm_lab.exercises import (
     lines,
     predictions,
 )
-from sgemm_lab.kernel import Kernel, Size, load_kernel, load_kernels
+from sgemm_lab.kernel import Kernel, Size
 from sgemm_lab.records.store import load_records, scores
 
 EXERCISES = exercises()

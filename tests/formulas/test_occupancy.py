@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from sgemm_lab.catalogue import load_kernels
 from sgemm_lab.errors import LabError
 from sgemm_lab.formulas.occupancy import (
     LIMITS,
@@ -13,7 +14,6 @@ from sgemm_lab.formulas.occupancy import (
     occupancy,
     refusal,
 )
-from sgemm_lab.kernel import load_kernels
 
 DATA = Path(__file__).parents[1] / "data"
 H200 = json.loads((DATA / "occupancy_h200.json").read_text())

@@ -2,6 +2,7 @@
 
 import pytest
 
+from sgemm_lab.catalogue import load_kernel
 from sgemm_lab.cuda.compiler import compile_kernel, suits
 from sgemm_lab.gemm.dispatch.candidates import FAMILIES, LOOPS, SHARING, candidates, settings
 from sgemm_lab.gemm.dispatch.fits_on_sm import fit_refusal
@@ -9,7 +10,7 @@ from sgemm_lab.gemm.dispatch.legality import refusal
 from sgemm_lab.gemm.dispatch.prediction import predicted_gflops, same_loop_kernel
 from sgemm_lab.gemm.dispatch.shapes import SQUARES
 from sgemm_lab.gpu import find_gpu
-from sgemm_lab.kernel import Kernel, load_kernel
+from sgemm_lab.kernel import Kernel
 
 CANDIDATES = candidates()
 

@@ -4,9 +4,10 @@ from dataclasses import replace
 
 import pytest
 
+from sgemm_lab.catalogue import load_kernel
 from sgemm_lab.cuda.compiler import Compiled, compile_kernel
 from sgemm_lab.gemm.dispatch.fits_on_sm import fit_refusal
-from sgemm_lab.kernel import Constant, Kernel, load_kernel
+from sgemm_lab.kernel import Constant, Kernel
 
 SIZE = (256, 256, 256)
 KERNEL = load_kernel("double_buffer")

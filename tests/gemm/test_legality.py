@@ -4,9 +4,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from sgemm_lab.catalogue import load_kernel, load_kernels
 from sgemm_lab.cuda.compiler import CompileError, compile_kernel
 from sgemm_lab.gemm.dispatch.legality import refusal
-from sgemm_lab.kernel import load_kernel, load_kernels, parse_kernel
+from sgemm_lab.kernel import parse_kernel
 
 BY_COLUMN = load_kernel("by_column")
 

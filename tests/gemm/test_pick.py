@@ -7,10 +7,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from table_samples import point, table
 
+from sgemm_lab.catalogue import load_kernel
 from sgemm_lab.errors import LabError
 from sgemm_lab.gemm.dispatch.pick import Picker
 from sgemm_lab.gemm.dispatch.work import LAUNCH_WORK, busiest_sm_work, distance, is_aligned
-from sgemm_lab.kernel import load_kernel
 
 SMALL, LARGE = "thread_tile", "large_tile"
 """Block tiles of 64×64 and of 128×128."""

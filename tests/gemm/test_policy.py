@@ -9,6 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from record_samples import DEVICE
 
+from sgemm_lab.catalogue import load_kernel
 from sgemm_lab.errors import LabError
 from sgemm_lab.gemm.dispatch.pick import Picker
 from sgemm_lab.gemm.policy import (
@@ -20,7 +21,7 @@ from sgemm_lab.gemm.policy import (
     kernel_errors,
 )
 from sgemm_lab.gemm.strassen.model import WORTH
-from sgemm_lab.kernel import Size, load_kernel
+from sgemm_lab.kernel import Size
 from sgemm_lab.records.dispatch_table import load_tables, nearest_table
 
 L4 = replace(DEVICE, name="NVIDIA L4", compute_capability="8.9", sms=58)

@@ -9,12 +9,13 @@ from record_samples import DEVICE
 
 import sgemm_lab
 from sgemm_lab import lab
+from sgemm_lab.catalogue import load_kernel
 from sgemm_lab.errors import LabError
 from sgemm_lab.gemm import product
 from sgemm_lab.gemm.dispatch import product as plain
 from sgemm_lab.gemm.policy import Algorithm
 from sgemm_lab.gemm.strassen.plan import make_plan
-from sgemm_lab.kernel import Kernel, load_kernel
+from sgemm_lab.kernel import Kernel
 
 
 class Multiplies:

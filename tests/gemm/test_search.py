@@ -7,6 +7,7 @@ import pytest
 from record_samples import DEVICE
 from table_samples import search as started
 
+from sgemm_lab.catalogue import load_kernel
 from sgemm_lab.gemm.dispatch.search import (
     PRUNE_FACTOR,
     TOO_SLOW_FACTOR,
@@ -14,7 +15,7 @@ from sgemm_lab.gemm.dispatch.search import (
     WrongProductError,
     search,
 )
-from sgemm_lab.kernel import Kernel, Size, load_kernel
+from sgemm_lab.kernel import Kernel, Size
 from sgemm_lab.records.dispatch_table import TABLES, TableFile
 
 NAIVE, TILED, SPLIT = (load_kernel(name) for name in ("naive", "tiled", "split"))

@@ -10,6 +10,7 @@ import pytest
 from pretended_engine import Library, Watched, on_gpu, pretend
 from record_samples import DEVICE, run
 
+from sgemm_lab.catalogue import load_kernel
 from sgemm_lab.errors import LabError
 from sgemm_lab.gemm.strassen import measure
 from sgemm_lab.gemm.strassen.error import (
@@ -23,7 +24,6 @@ from sgemm_lab.gemm.strassen.error import (
 )
 from sgemm_lab.gemm.strassen.model import best_plan, book_machine, predict
 from sgemm_lab.gemm.strassen.plan import Plan, make_plan
-from sgemm_lab.kernel import load_kernel
 from sgemm_lab.records.gpu_record import Measurement
 from sgemm_lab.records.json_files import RunFile
 from sgemm_lab.records.strassen import STRASSEN_RECORDS, StrassenRun, latest, scores

@@ -7,10 +7,11 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 from record_samples import record, run, samples
 
+from sgemm_lab.catalogue import load_kernel
 from sgemm_lab.errors import LabError
 from sgemm_lab.gemm.dispatch.shapes import FORTY_SHAPES, SEARCHED, SQUARES
 from sgemm_lab.gemm.dispatch.summary import forty, rank_correlation
-from sgemm_lab.kernel import Size, load_kernel
+from sgemm_lab.kernel import Size
 from sgemm_lab.records.dispatch_table import load_tables
 from sgemm_lab.records.gpu_record import Measurement
 from sgemm_lab.records.store import load_records

@@ -10,8 +10,8 @@ from ladder_samples import MEASURED, WITHOUT_A_DEMAND
 from record_samples import record, run, samples
 
 from sgemm_lab import lab
+from sgemm_lab.catalogue import load_kernel, load_kernels
 from sgemm_lab.errors import LabError
-from sgemm_lab.kernel import load_kernel, load_kernels
 from sgemm_lab.lab import session
 from sgemm_lab.lab.closing import Closing
 from sgemm_lab.records.gpu_record import Measurement

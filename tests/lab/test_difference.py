@@ -5,7 +5,7 @@ from html import unescape
 import pytest
 
 from sgemm_lab import lab
-from sgemm_lab.kernel import load_kernel
+from sgemm_lab.catalogue import load_kernel
 from sgemm_lab.lab import session
 from sgemm_lab.lab.difference import changes
 

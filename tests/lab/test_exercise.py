@@ -6,9 +6,9 @@ from types import SimpleNamespace
 import pytest
 
 from sgemm_lab import lab
+from sgemm_lab.catalogue import load_kernel
 from sgemm_lab.errors import LabError
 from sgemm_lab.exercises import find_exercise
-from sgemm_lab.kernel import load_kernel
 from sgemm_lab.lab import session
 
 verb = importlib.import_module("sgemm_lab.lab.exercise")

@@ -9,9 +9,9 @@ import pytest
 from record_samples import DEVICE, run
 
 from sgemm_lab import lab, style
+from sgemm_lab.catalogue import load_kernel
 from sgemm_lab.checking.judge import CheckResult
 from sgemm_lab.errors import LabError, MissingToolError
-from sgemm_lab.kernel import load_kernel
 from sgemm_lab.lab import checking, session
 from sgemm_lab.records.gpu_record import Counters, Record
 from sgemm_lab.records.store import load_records, not_yet_measured

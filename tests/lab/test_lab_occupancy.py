@@ -3,10 +3,10 @@
 import pytest
 
 from sgemm_lab import lab
+from sgemm_lab.catalogue import load_kernel
 from sgemm_lab.cuda.compiler import compile_kernel
 from sgemm_lab.errors import LabError, MissingToolError
 from sgemm_lab.gpu import GPUS
-from sgemm_lab.kernel import load_kernel
 from sgemm_lab.models.roofline import all_gpus
 from sgemm_lab.records.store import load_records
 from sgemm_lab.widgets import Occupancy

@@ -8,8 +8,8 @@ import pytest
 from record_samples import record, run, samples
 
 from sgemm_lab import lab
+from sgemm_lab.catalogue import load_kernels
 from sgemm_lab.errors import LabError
-from sgemm_lab.kernel import load_kernels
 from sgemm_lab.lab import ladders, session
 from sgemm_lab.models.ladder import ladder as readme_ladder
 from sgemm_lab.records.store import load_records, scores

@@ -3,7 +3,7 @@
 import pytest
 
 from sgemm_lab import lab
-from sgemm_lab.kernel import load_kernel
+from sgemm_lab.catalogue import load_kernel
 from sgemm_lab.lab import checking, own_kernels, session
 
 

@@ -6,10 +6,10 @@ from pathlib import Path
 import pytest
 
 from sgemm_lab import lab
+from sgemm_lab.catalogue import load_kernel, load_kernels
 from sgemm_lab.cli.main import main
 from sgemm_lab.errors import LabError
 from sgemm_lab.files import CHECKOUT
-from sgemm_lab.kernel import load_kernel, load_kernels
 from sgemm_lab.lab import session
 from sgemm_lab.models.ladder import ladder as recorded_steps
 from sgemm_lab.records.gpu_record import Record

@@ -9,11 +9,11 @@ from typing import Any
 import pytest
 
 from sgemm_lab import lab
+from sgemm_lab.catalogue import load_kernel
 from sgemm_lab.counting.warp_requests import warp_requests
 from sgemm_lab.errors import LabError
 from sgemm_lab.formulas.overlap import Pipeline
 from sgemm_lab.gpu import find_gpu
-from sgemm_lab.kernel import load_kernel
 from sgemm_lab.lab.pictures.banks import bank_phases, phase_of
 from sgemm_lab.lab.pictures.copy_paths import Copies, copy_counts, copy_path
 from sgemm_lab.lab.pictures.copying import copied_by, copies

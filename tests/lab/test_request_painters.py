@@ -3,8 +3,8 @@
 import pytest
 
 from sgemm_lab import lab
+from sgemm_lab.catalogue import load_kernel, load_kernels
 from sgemm_lab.errors import LabError
-from sgemm_lab.kernel import load_kernel, load_kernels
 from sgemm_lab.lab.request_painters import one_block
 from sgemm_lab.widgets import Banks
 

@@ -9,9 +9,9 @@ import pytest
 from error_samples import RECORDED, book
 
 from sgemm_lab import lab
+from sgemm_lab.catalogue import load_kernel, load_kernels
 from sgemm_lab.errors import LabError
 from sgemm_lab.formulas.error_points import LOST
-from sgemm_lab.kernel import load_kernel, load_kernels
 from sgemm_lab.lab import session, speed_error
 from sgemm_lab.lab.speed_error import SIZES, by_levels, points_of
 from sgemm_lab.lab.speeds import score_of

@@ -3,8 +3,8 @@
 import pytest
 
 from sgemm_lab import lab
+from sgemm_lab.catalogue import load_kernel
 from sgemm_lab.errors import LabError
-from sgemm_lab.kernel import load_kernel
 from sgemm_lab.lab.tiles import intervals, part_of, runs_text
 
 

@@ -5,9 +5,9 @@ from dataclasses import replace
 import pytest
 
 from sgemm_lab import lab
+from sgemm_lab.catalogue import load_kernel
 from sgemm_lab.errors import LabError
 from sgemm_lab.formulas.overlap import report
-from sgemm_lab.kernel import load_kernel
 from sgemm_lab.lab.card import newest_card
 from sgemm_lab.lab.speeds import speeds
 from sgemm_lab.lab.timelines import timed_kernel

@@ -6,12 +6,12 @@ from dataclasses import replace
 import pytest
 
 from sgemm_lab import lab
+from sgemm_lab.catalogue import load_kernel
 from sgemm_lab.counting.cached_counts import launch
 from sgemm_lab.cuda import shipped_ptx
 from sgemm_lab.cuda.counters import METRICS, STALL_REASONS
 from sgemm_lab.errors import LabError, MissingToolError
 from sgemm_lab.gemm.dispatch.shapes import FORTY_SHAPES
-from sgemm_lab.kernel import load_kernel
 from sgemm_lab.lab import session
 from sgemm_lab.lab.card import Card
 from sgemm_lab.lab.recorded import Recorded

@@ -7,8 +7,9 @@ from typing import Any
 import pytest
 
 from sgemm_lab import lab
+from sgemm_lab.catalogue import load_kernels
 from sgemm_lab.errors import LabError
-from sgemm_lab.kernel import Kernel, Size, load_kernels
+from sgemm_lab.kernel import Kernel, Size
 from sgemm_lab.lab import ladders, session, your_gpu
 from sgemm_lab.lab.output import Output
 from sgemm_lab.lab.speeds import Speeds

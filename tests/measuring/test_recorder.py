@@ -9,8 +9,9 @@ from typing import Any
 import pytest
 from record_samples import DEVICE, record, run, samples
 
+from sgemm_lab.catalogue import load_kernel
 from sgemm_lab.errors import LabError
-from sgemm_lab.kernel import Kernel, load_kernel, parse_kernel
+from sgemm_lab.kernel import Kernel, parse_kernel
 from sgemm_lab.measuring import recorder
 from sgemm_lab.measuring.interleaved import TimingInterrupted
 from sgemm_lab.measuring.recorder import (

@@ -7,9 +7,10 @@ import pytest
 from ladder_samples import WITHOUT_A_DEMAND
 from record_samples import DEVICE, reading, run
 
+from sgemm_lab.catalogue import load_kernel, load_kernels
 from sgemm_lab.errors import LabError
 from sgemm_lab.gpu import find_gpu
-from sgemm_lab.kernel import Kernel, Size, load_kernel, load_kernels, parse_kernel
+from sgemm_lab.kernel import Kernel, Size, parse_kernel
 from sgemm_lab.models.bound import (
     DATA,
     DRAM,

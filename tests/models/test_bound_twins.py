@@ -7,10 +7,10 @@ import pytest
 from in_node import answers
 from ladder_samples import WITHOUT_A_DEMAND
 
+from sgemm_lab.catalogue import load_kernel, load_kernels
 from sgemm_lab.cuda.shipped_ptx import shipped_file
 from sgemm_lab.errors import LabError
 from sgemm_lab.gpu import find_gpu
-from sgemm_lab.kernel import load_kernel, load_kernels
 from sgemm_lab.models.bound import bound
 from sgemm_lab.models.demand import block_demand
 

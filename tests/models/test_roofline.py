@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from record_samples import DEVICE, reading, record, run
 
+from sgemm_lab.catalogue import load_kernel
 from sgemm_lab.gpu import GPUS, find_gpu
-from sgemm_lab.kernel import load_kernel
 from sgemm_lab.models.roofline import (
     Roof,
     all_gpus,

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from sgemm_lab.kernel import load_kernel
+from sgemm_lab.catalogue import load_kernel
 from sgemm_lab.models import tile_sweep as module
 from sgemm_lab.models.demand import block_demand
 from sgemm_lab.models.tile_sweep import (

@@ -15,9 +15,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from record_samples import DEVICE, reading, record, run, samples
 
+from sgemm_lab.catalogue import load_kernel
 from sgemm_lab.errors import LabError
 from sgemm_lab.files import data_folder
-from sgemm_lab.kernel import Kernel, load_kernel
+from sgemm_lab.kernel import Kernel
 from sgemm_lab.records.gpu_record import (
     MATMUL,
     Counters,

@@ -5,8 +5,8 @@ from typing import Any
 
 from record_samples import record, run, samples
 
+from sgemm_lab.catalogue import load_kernel
 from sgemm_lab.formulas.error_points import LOST
-from sgemm_lab.kernel import load_kernel
 from sgemm_lab.measuring.accuracy import LENGTHS as MEASURED_LENGTHS
 from sgemm_lab.measuring.accuracy import SIDE
 from sgemm_lab.records.gpu_record import CUBLAS_MODES, INPUTS, Accuracy, Record

@@ -11,8 +11,8 @@ from typing import Any
 
 from in_node import answers
 
+from sgemm_lab.catalogue import load_kernel
 from sgemm_lab.exercises import Lines, find_exercise
-from sgemm_lab.kernel import load_kernel
 
 DATA = Path(__file__).parents[1] / "data"
 KEPT: dict[str, list[dict[str, Any]]] = json.loads(

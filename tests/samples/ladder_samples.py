@@ -2,7 +2,8 @@
 
 from typing import Any
 
-from sgemm_lab.kernel import Size, load_kernels
+from sgemm_lab.catalogue import load_kernels
+from sgemm_lab.kernel import Size
 from sgemm_lab.models.ladder import ladder as recorded_steps
 from sgemm_lab.records.store import load_records
 from sgemm_lab.widgets import Ladder, MemoryLadder

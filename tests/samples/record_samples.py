@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from sgemm_lab.kernel import book_kernel
+from sgemm_lab.catalogue import book_kernel
 from sgemm_lab.records.gpu_record import Device, Measurement, Reading, Record, Run, Spread
 
 DEVICE = Device(

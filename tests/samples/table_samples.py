@@ -4,7 +4,8 @@ from typing import Any
 
 from record_samples import DEVICE
 
-from sgemm_lab.kernel import Size, load_kernel
+from sgemm_lab.catalogue import load_kernel
+from sgemm_lab.kernel import Size
 from sgemm_lab.records.dispatch_table import Point, Search, Table
 
 

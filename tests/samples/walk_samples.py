@@ -3,8 +3,9 @@
 from functools import cache
 from pathlib import Path
 
+from sgemm_lab.catalogue import load_kernel
 from sgemm_lab.counting.step_trace import Walk, walk
-from sgemm_lab.kernel import load_kernel, parse_kernel
+from sgemm_lab.kernel import parse_kernel
 
 WRONG = Path(__file__).parents[1] / "wrong_kernels"
 

@@ -9,8 +9,9 @@ from functools import lru_cache
 import pytest
 from simulator_kernels import GEMMS, compile_for, ptx_of
 
+from sgemm_lab.catalogue import load_kernels
 from sgemm_lab.cuda.machine_code import disassemble
-from sgemm_lab.kernel import Kernel, load_kernels
+from sgemm_lab.kernel import Kernel
 from sgemm_lab.simulator.access_merging import WideAccess, merge_shared_accesses
 from sgemm_lab.simulator.machine import flow_of
 from sgemm_lab.simulator.memory import lay_out

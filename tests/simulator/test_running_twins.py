@@ -19,11 +19,12 @@ from simulator_kernels import (
 from test_instructions import FLOATS, PREDICATES, SHUFFLES, U32, U64, A, B, C, X, Y, ptx_around
 from twins import Case, in_javascript, same
 
+from sgemm_lab.catalogue import load_kernel, load_kernels
 from sgemm_lab.checking.judge import rounding_shares
 from sgemm_lab.counting.kernel_counts import book_arguments, patience
 from sgemm_lab.counting.shared_arrays import shared_parts
 from sgemm_lab.cuda.shipped_ptx import shipped_file
-from sgemm_lab.kernel import Kernel, Size, load_kernel, load_kernels
+from sgemm_lab.kernel import Kernel, Size
 
 AWKWARD = (37, 22, 13)
 SMS = 6

@@ -6,12 +6,13 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from sgemm_lab.catalogue import load_kernel
 from sgemm_lab.counting.kernel_counts import count
 from sgemm_lab.counting.shared_arrays import shared_shapes
 from sgemm_lab.counting.warp_requests import Request, warp_requests
 from sgemm_lab.errors import LabError
 from sgemm_lab.formulas.memory import global_sectors, shared_cost
-from sgemm_lab.kernel import Kernel, load_kernel
+from sgemm_lab.kernel import Kernel
 
 
 def cost(request: Request) -> int:

@@ -6,9 +6,10 @@ from dataclasses import replace
 
 import pytest
 
+from sgemm_lab.catalogue import book_kernel, load_kernel
 from sgemm_lab.errors import LabError
 from sgemm_lab.files import PACKAGE
-from sgemm_lab.kernel import Kernel, book_kernel, load_kernel
+from sgemm_lab.kernel import Kernel
 from sgemm_lab.wgsl.line_pairing import Row, rows
 from sgemm_lab.wgsl.programs import load_program, load_programs
 from sgemm_lab.wgsl.statements import Statement, statements

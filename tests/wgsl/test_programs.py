@@ -7,7 +7,8 @@ from typing import Any
 import pytest
 from playwright.sync_api import Page
 
-from sgemm_lab.kernel import Kernel, load_kernel, load_kernels
+from sgemm_lab.catalogue import file_name, load_kernel, load_kernels
+from sgemm_lab.kernel import Kernel
 from sgemm_lab.wgsl.programs import MOST_SHARED_BYTES, MOST_THREADS, PROGRAMS, load_programs
 
 HALF = re.compile(r"vec4h|mat4x4h")
@@ -143,7 +144,7 @@ WGSL_ALONE = {"fours", "lanes", "half_windows"}
 )
 def test_a_program_is_named_like_the_cuda_kernel_that_it_says_again(program: Kernel) -> None:
     cuda = load_kernel(program.name)
-    assert (PROGRAMS / cuda.file_name).with_suffix(".wgsl").exists()
+    assert (PROGRAMS / file_name(cuda)).with_suffix(".wgsl").exists()
     assert (program.title, program.chapter, program.grid) == (cuda.title, cuda.chapter, cuda.grid)
     assert program.block == cuda.block
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from sgemm_lab.kernel import load_kernels
+from sgemm_lab.catalogue import load_kernels
 from sgemm_lab.wgsl.programs import load_programs
 from sgemm_lab.wgsl.statements import statements
 

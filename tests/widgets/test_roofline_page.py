@@ -9,8 +9,8 @@ from widget_page import Opener, overlapping_texts
 from widget_samples import GPUS, POINTS, point
 
 from sgemm_lab import lab
+from sgemm_lab.catalogue import load_kernel
 from sgemm_lab.gpu import GPUS as GPU_SHEETS
-from sgemm_lab.kernel import load_kernel
 from sgemm_lab.models.bound import bound
 from sgemm_lab.records.store import load_records
 from sgemm_lab.text import number

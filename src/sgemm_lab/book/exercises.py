@@ -39,6 +39,7 @@ from sphinx.util.docutils import SphinxDirective
 from sgemm_lab.book.code_editor import code_field
 from sgemm_lab.book.collecting import gathered
 from sgemm_lab.book.repository import known_repository, notebook_ways
+from sgemm_lab.catalogue import load_kernel
 from sgemm_lab.errors import LabError
 from sgemm_lab.exercises import (
     CHOICES,
@@ -50,7 +51,6 @@ from sgemm_lab.exercises import (
     find_prediction,
 )
 from sgemm_lab.exercises.judging import JudgingData
-from sgemm_lab.kernel import load_kernel
 from sgemm_lab.lab.exercise import machine_of_records
 
 KIND = "exercises"

@@ -18,7 +18,7 @@ from sphinx.environment import BuildEnvironment
 from sphinx.util.docutils import SphinxDirective
 
 from sgemm_lab.book.collecting import gathered
-from sgemm_lab.kernel import load_kernels
+from sgemm_lab.catalogue import load_kernels
 
 _PARTS_OF_NAME = re.compile(r"(\w+)(?:\.[xyz]|\(\))?")
 _LISTING = re.compile(r'(?<=<pre tabindex="0">).*?(?=</pre>)', re.DOTALL)

@@ -16,8 +16,8 @@ from myst_parser.config.main import MdParserConfig
 from sgemm_lab.book import exercises
 from sgemm_lab.book.plain_markdown import Converter, Piece
 from sgemm_lab.book.repository import Repository, known_repository
+from sgemm_lab.catalogue import load_kernel
 from sgemm_lab.errors import LabError
-from sgemm_lab.kernel import load_kernel
 
 Cell = dict[str, Any]
 

@@ -32,12 +32,13 @@ from sgemm_lab.book.code_editor import code_field
 from sgemm_lab.book.codemirror import package as codemirror
 from sgemm_lab.book.collecting import gathered
 from sgemm_lab.book.repository import known_repository, notebook_ways
+from sgemm_lab.catalogue import load_kernel
 from sgemm_lab.clang.package import version, write_site
 from sgemm_lab.counting.step_trace import refuse_large
 from sgemm_lab.cuda.shipped_ptx import shipped_kernels, shipped_text, toys
 from sgemm_lab.errors import LabError, MissingToolError
 from sgemm_lab.gpu import find_gpu
-from sgemm_lab.kernel import Kernel, Size, body_start, load_kernel
+from sgemm_lab.kernel import Kernel, Size, body_start
 from sgemm_lab.lab.card import newest_card
 from sgemm_lab.text import size_text
 from sgemm_lab.widgets import bundle

@@ -26,10 +26,11 @@ from sphinx.application import Sphinx
 from sphinx.util.docutils import SphinxDirective
 
 from sgemm_lab.book.collecting import gathered
+from sgemm_lab.catalogue import load_kernel
 from sgemm_lab.errors import LabError
 from sgemm_lab.files import data_folder
 from sgemm_lab.formulas.tile import Tile
-from sgemm_lab.kernel import Kernel, body_start, load_kernel
+from sgemm_lab.kernel import Kernel, body_start
 from sgemm_lab.lab import session
 from sgemm_lab.lab.card import Card
 from sgemm_lab.lab.ladders import chapter_pages

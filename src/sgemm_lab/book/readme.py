@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from itertools import groupby
 from pathlib import Path
 
+from sgemm_lab.catalogue import file_name
 from sgemm_lab.errors import LabError
 from sgemm_lab.files import CHECKOUT, write_whole
 from sgemm_lab.lab.ladders import chapter_pages
@@ -30,7 +31,7 @@ def table(steps: Sequence[LadderStep]) -> str:
     for chapter, group in groupby(steps, key=lambda step: step.kernel.chapter):
         step = _fastest(list(group))
         name = " ".join(filter(None, (f"{chapter}", titles.get(chapter))))
-        kernel = f"[{step.title}](kernels/{step.kernel.file_name})"
+        kernel = f"[{step.title}](kernels/{file_name(step.kernel)})"
         lines.append(f"| {name} | {kernel} | {_cells(step)} |")
     dates = sorted({step.score.date[:10] for step in steps if step.score})
     when = " to ".join(dict.fromkeys((dates[0], dates[-1])))

@@ -7,11 +7,12 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
+from sgemm_lab.catalogue import load_kernel, load_kernel_file, load_kernels
 from sgemm_lab.cli.printing import print_status
 from sgemm_lab.cuda.arrays import MAX_DIMENSION
 from sgemm_lab.cuda.compiler import suits
 from sgemm_lab.cuda.launch import device_target
-from sgemm_lab.kernel import Kernel, Size, load_kernel, load_kernel_file, load_kernels
+from sgemm_lab.kernel import Kernel, Size
 
 MOST_DIGITS = 18
 """Maximum number of digits of an integer; Python refuses more than 4,300."""

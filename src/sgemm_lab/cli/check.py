@@ -11,6 +11,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
+from sgemm_lab.catalogue import is_builtin
 from sgemm_lab.checking.judge import AWKWARD_SIZES, CheckResult, bound_text, summary
 from sgemm_lab.checking.simulated import QUICK_SIZES, check_simulated
 from sgemm_lab.cli.arguments import (
@@ -76,7 +77,7 @@ def run_check(options: argparse.Namespace) -> int:
     for kernel in kernels:
         done = _check_one(kernel, sizes, options, live)
         results += done
-        if live and kernel.is_builtin and len(done) < len(sizes):
+        if live and is_builtin(kernel) and len(done) < len(sizes):
             # A failed kernel makes the CUDA context unusable, even for freeing memory. Exit without
             # cleanup.
             _print_verdict(results, options)
@@ -190,6 +191,6 @@ def _verdicts(
     from sgemm_lab.checking.on_gpu import check
     from sgemm_lab.checking.sandbox import check_sandboxed
 
-    if kernel.is_builtin:
+    if is_builtin(kernel):
         return check(kernel, sizes, seed=options.seed, shift=options.shift)
     return check_sandboxed(kernel, sizes, seed=options.seed, shift=options.shift, **limit)

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from sgemm_lab.catalogue import load_kernel, load_kernel_file
 from sgemm_lab.cli.arguments import add_time_limit, seconds, size
 from sgemm_lab.cli.external import (
     EXTERNAL_GROUP,
@@ -20,7 +21,7 @@ from sgemm_lab.cuda.compiler import DEFAULT_TARGET, TARGETS
 from sgemm_lab.errors import LabError
 from sgemm_lab.external_cuda.analysis import ExternalRun, count_external
 from sgemm_lab.external_cuda.launch import Settings, shape_at
-from sgemm_lab.kernel import Kernel, load_kernel, load_kernel_file
+from sgemm_lab.kernel import Kernel
 from sgemm_lab.simulator import Hazard, LineCounts, Result
 
 DESCRIPTION = """Run a kernel on this machine's processor, without a GPU, and count its memory

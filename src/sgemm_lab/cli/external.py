@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 from sgemm_lab.cli.arguments import MOST_DIGITS, macro, natural, refusal
 from sgemm_lab.errors import LabError
-from sgemm_lab.kernel import has_head_comment, read_source, terms
+from sgemm_lab.files import read_source
+from sgemm_lab.kernel import has_head_comment, terms
 
 if TYPE_CHECKING:
     from sgemm_lab.external_cuda.launch import ExternalKernel

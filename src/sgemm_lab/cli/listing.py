@@ -2,9 +2,9 @@
 
 import argparse
 
+from sgemm_lab.catalogue import load_kernels
 from sgemm_lab.cli.printing import print_json, print_status, print_table
 from sgemm_lab.cuda.compiler import TARGETS, compile_kernel, suits
-from sgemm_lab.kernel import load_kernels
 
 
 def add_kernels_arguments(parser: argparse.ArgumentParser) -> None:

@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from dataclasses import asdict
 from pathlib import Path
 
+from sgemm_lab.catalogue import load_kernels
 from sgemm_lab.cli.arguments import (
     add_kernels,
     add_out,
@@ -23,7 +24,6 @@ from sgemm_lab.files import own_records
 from sgemm_lab.gemm.dispatch.product import dispatcher
 from sgemm_lab.gemm.dispatch.shapes import SQUARES
 from sgemm_lab.gemm.strassen.measure import products_by_levels
-from sgemm_lab.kernel import load_kernels
 from sgemm_lab.measuring.interleaved import Budget
 from sgemm_lab.measuring.recorder import (
     COUNTER_SIZES,

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from sgemm_lab.catalogue import load_kernel
 from sgemm_lab.cli.arguments import add_one_size, add_out, add_part, natural, size
 from sgemm_lab.cli.printing import print_json, print_status, print_table
 from sgemm_lab.cuda.launch import LoadedKernel, has_gpu, require_gpu
@@ -18,7 +19,7 @@ from sgemm_lab.gemm.strassen.measure import SIZES, take_strassen_record
 from sgemm_lab.gemm.strassen.model import best_plan, book_machine, predict, with_leaf_kernel
 from sgemm_lab.gemm.strassen.numpy_backend import run as run_in_numpy
 from sgemm_lab.gemm.strassen.plan import Plan, make_plan
-from sgemm_lab.kernel import Kernel, Size, load_kernel
+from sgemm_lab.kernel import Kernel, Size
 from sgemm_lab.measuring.recorder import current_device
 from sgemm_lab.records.store import load_records
 from sgemm_lab.records.strassen import SizeTimes

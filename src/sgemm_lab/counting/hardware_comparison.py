@@ -8,10 +8,11 @@ from functools import partial
 from multiprocessing import get_context
 from typing import Any
 
+from sgemm_lab.catalogue import load_kernels
 from sgemm_lab.counting.count_cache import LAUNCHES, kept
 from sgemm_lab.counting.kernel_counts import COUNTS, multiply_whole_numbers
 from sgemm_lab.cuda.shipped_ptx import settled_ptx
-from sgemm_lab.kernel import ENTRY, Kernel, Size, load_kernels
+from sgemm_lab.kernel import ENTRY, Kernel, Size
 from sgemm_lab.records.gpu_record import Record
 from sgemm_lab.simulator.ptx_text import PtxError
 from sgemm_lab.text import size_text

@@ -13,6 +13,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+from sgemm_lab.catalogue import is_builtin
 from sgemm_lab.errors import LabError
 from sgemm_lab.files import PACKAGE
 from sgemm_lab.kernel import ENTRY, Kernel, Size
@@ -121,7 +122,7 @@ def _unknown_metrics(said: str) -> set[str]:
 
 def _argument(kernel: Kernel, folder: Path) -> str:
     """Return what names a kernel on the command line: a reader's own is written to a file first."""
-    if kernel.is_builtin:
+    if is_builtin(kernel):
         return kernel.name
     path = folder / f"{kernel.name.removesuffix('.cu')}.cu"
     path.write_text(kernel.source, encoding="utf-8")

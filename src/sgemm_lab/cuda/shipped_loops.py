@@ -7,12 +7,13 @@ disassembler. ``python -m sgemm_lab.cuda.shipped_loops`` writes it anew; ``make 
 import re
 from pathlib import Path
 
+from sgemm_lab.catalogue import load_kernel
 from sgemm_lab.cuda.compiler import compile_kernel
 from sgemm_lab.cuda.machine_code import disassemble
 from sgemm_lab.cuda.main_loop import Loop, loop_text, main_loop
 from sgemm_lab.cuda.shipped_ptx import say_written, shipped_file
 from sgemm_lab.files import SHIPPED_LOOPS, data_folder, write_whole
-from sgemm_lab.kernel import Kernel, load_kernel
+from sgemm_lab.kernel import Kernel
 
 _SHOWN = re.compile(r"\bmachine_code\(([^)]*)\)")
 _NAME = re.compile(r'"([^"]+)"')

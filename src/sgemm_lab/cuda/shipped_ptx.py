@@ -12,10 +12,11 @@ from collections.abc import Sequence
 from functools import lru_cache
 from pathlib import Path
 
+from sgemm_lab.catalogue import load_kernel, load_kernels
 from sgemm_lab.cuda.compiler import DEFAULT_TARGET, compile_to_ptx, load_nvrtc
 from sgemm_lab.errors import LabError, MissingToolError
 from sgemm_lab.files import SHIPPED_PTX, data_folder, write_whole
-from sgemm_lab.kernel import Kernel, load_kernel, load_kernels
+from sgemm_lab.kernel import Kernel
 
 MADE_OF = "made_of.json"
 """The file beside the texts that tells what each was made of."""

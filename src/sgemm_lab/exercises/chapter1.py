@@ -1,10 +1,10 @@
 """The exercises of chapter 1, memory hierarchy."""
 
+from sgemm_lab.catalogue import load_kernel
 from sgemm_lab.exercises.criteria import Asks, Case, always, per_turn
 from sgemm_lab.exercises.lines import Lines
 from sgemm_lab.exercises.model import Choice, Estimate, Number, Range
 from sgemm_lab.exercises.quantities import sectors_per_turn, times_as_fast, times_as_fast_as_at
-from sgemm_lab.kernel import load_kernel
 
 _SIZE = (64, 64, 64)
 

@@ -1,12 +1,12 @@
 """The exercises of chapter 10, past the library."""
 
+from sgemm_lab.catalogue import load_kernel
 from sgemm_lab.exercises.criteria import Asks, Case, Counted
 from sgemm_lab.exercises.lines import Lines
 from sgemm_lab.exercises.model import Choice, Estimate, Number, Range
 from sgemm_lab.exercises.quantities import times_as_fast
 from sgemm_lab.formulas.tile import Tile
 from sgemm_lab.formulas.wave_quantization import Product, most_on_one, sharing
-from sgemm_lab.kernel import load_kernel
 
 _ONE_BLOCK = (128, 256, 16)
 _SQUARE = (4096, 4096, 4096)

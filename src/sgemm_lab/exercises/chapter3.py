@@ -1,11 +1,11 @@
 """The exercises of chapter 3, sliding window."""
 
+from sgemm_lab.catalogue import load_kernel
 from sgemm_lab.exercises.criteria import Asks, Case, Compiled, Counted
 from sgemm_lab.exercises.lines import Lines
 from sgemm_lab.exercises.model import Estimate, Number
 from sgemm_lab.exercises.quantities import barriers, times_as_fast
 from sgemm_lab.hardware import STATIC_SHARED
-from sgemm_lab.kernel import load_kernel
 
 _BYTES_PER_K = 2 * 32 * 4
 _STEP = 32

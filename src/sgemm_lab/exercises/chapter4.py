@@ -1,10 +1,10 @@
 """The exercises of chapter 4, float4."""
 
+from sgemm_lab.catalogue import load_kernel
 from sgemm_lab.exercises.criteria import Asks, Case, Counted
 from sgemm_lab.exercises.lines import Lines
 from sgemm_lab.exercises.model import Choice, Estimate, Number
 from sgemm_lab.exercises.quantities import counts_at, times_as_fast
-from sgemm_lab.kernel import load_kernel
 
 _FLOAT4_OF_A = "reinterpret_cast<const float4*>(&A"
 _ONE_BLOCK = (32, 32, 64)

@@ -2,13 +2,13 @@
 
 import numpy as np
 
+from sgemm_lab.catalogue import load_kernel
 from sgemm_lab.exercises.criteria import Asks, Case, Compiled, Counted
 from sgemm_lab.exercises.lines import Lines
 from sgemm_lab.exercises.model import Choice, Estimate, Number
 from sgemm_lab.exercises.quantities import counts_at, times_as_fast
 from sgemm_lab.formulas.memory import shared_cost
 from sgemm_lab.hardware import WARP
-from sgemm_lab.kernel import load_kernel
 
 _SIZE = (128, 128, 32)
 _SQUARE = (4096, 4096, 4096)

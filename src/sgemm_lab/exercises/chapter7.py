@@ -1,10 +1,10 @@
 """The exercises of chapter 7, double buffer."""
 
+from sgemm_lab.catalogue import load_kernel
 from sgemm_lab.exercises.criteria import Asks, Case, Counted
 from sgemm_lab.exercises.lines import Lines
 from sgemm_lab.exercises.model import Estimate, Number, Range
 from sgemm_lab.exercises.quantities import barriers, times_as_fast
-from sgemm_lab.kernel import load_kernel
 
 _EIGHT_WINDOWS = (128, 128, 64)
 _SQUARE = (4096, 4096, 4096)

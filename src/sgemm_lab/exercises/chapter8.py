@@ -1,11 +1,12 @@
 """The exercises of chapter 8, warp tile."""
 
+from sgemm_lab.catalogue import load_kernel
 from sgemm_lab.exercises.criteria import Asks, Case, Counted
 from sgemm_lab.exercises.lines import Lines
 from sgemm_lab.exercises.model import Estimate, Number, Range
 from sgemm_lab.exercises.quantities import times_as_fast, wavefronts_per_turn
 from sgemm_lab.hardware import WARP
-from sgemm_lab.kernel import load_kernel, parse_kernel
+from sgemm_lab.kernel import parse_kernel
 
 _ONE_BLOCK = (128, 256, 8)
 _SQUARE = (4096, 4096, 4096)

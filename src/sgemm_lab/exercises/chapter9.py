@@ -1,12 +1,12 @@
 """The exercises of chapter 9, async copy."""
 
+from sgemm_lab.catalogue import load_kernel
 from sgemm_lab.exercises.criteria import Asks, Case, Constant, LeastInPtx, always
 from sgemm_lab.exercises.lines import Lines
 from sgemm_lab.exercises.model import Choice, Estimate, Number, Range
 from sgemm_lab.exercises.quantities import times_as_fast
 from sgemm_lab.gpu import find_gpu
 from sgemm_lab.hardware import FLOAT_BYTES
-from sgemm_lab.kernel import load_kernel
 
 _SQUARE = (4096, 4096, 4096)
 _WAIT = "        waitForGroups<STAGES - 2>();  // my part of this window is there"

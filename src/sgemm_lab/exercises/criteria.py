@@ -10,12 +10,13 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from typing import ClassVar, Literal
 
+from sgemm_lab.catalogue import load_kernel
 from sgemm_lab.cuda.compiler import compile_kernel
 from sgemm_lab.errors import LabError
 from sgemm_lab.exercises.quantities import counts
 from sgemm_lab.exercises.sentences import sentence
 from sgemm_lab.hardware import WARP
-from sgemm_lab.kernel import Kernel, Size, load_kernel
+from sgemm_lab.kernel import Kernel, Size
 from sgemm_lab.text import filled
 
 BLOCK = "block"

@@ -6,6 +6,7 @@
 import re
 from dataclasses import dataclass, replace
 
+from sgemm_lab.catalogue import load_kernel
 from sgemm_lab.checking.judge import AWKWARD_SIZES, first_fault
 from sgemm_lab.checking.on_gpu import check
 from sgemm_lab.checking.simulated import QUICK_SIZES, check_simulated
@@ -14,7 +15,7 @@ from sgemm_lab.errors import LabError
 from sgemm_lab.exercises.criteria import Asks
 from sgemm_lab.exercises.model import Exercise, Judgement, Machine
 from sgemm_lab.exercises.sentences import sentence
-from sgemm_lab.kernel import Kernel, Size, body_start, load_kernel, parse_kernel
+from sgemm_lab.kernel import Kernel, Size, body_start, parse_kernel
 
 _LINE = re.compile(r"(?:\bat |\b\w+\.cu, )line (\d+)\b")
 _COMPILE_ERROR = re.compile(r"^Line (\d+): (.+)$")

@@ -2,11 +2,12 @@
 
 from collections.abc import Callable
 
+from sgemm_lab.catalogue import load_kernel
 from sgemm_lab.counting.cached_counts import launch
 from sgemm_lab.cuda.compiler import compile_kernel
 from sgemm_lab.exercises.model import Found, Machine
 from sgemm_lab.hardware import WARP
-from sgemm_lab.kernel import Kernel, Size, load_kernel
+from sgemm_lab.kernel import Kernel, Size
 from sgemm_lab.simulator.counts import LineCounts
 from sgemm_lab.text import number, size_text
 

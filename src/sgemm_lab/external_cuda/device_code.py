@@ -14,7 +14,7 @@ from sgemm_lab.errors import LabError
 from sgemm_lab.external_cuda.declarations import Declaration, declarations_of
 from sgemm_lab.external_cuda.headers import filled, is_cudas
 from sgemm_lab.external_cuda.tokens import Token, tokens_of
-from sgemm_lab.kernel import read_source
+from sgemm_lab.files import read_source
 
 _INCLUDE = re.compile(r'#\s*include\s*(?:<([^>\n]+)>|"([^"\n]+)")')
 _DEFINE = re.compile(r"#\s*define\s+(\w+)(.*)", re.S)

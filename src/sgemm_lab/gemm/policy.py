@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 
+from sgemm_lab.catalogue import book_kernel, load_kernels
 from sgemm_lab.cuda.compiler import suits
 from sgemm_lab.errors import LabError
 from sgemm_lab.gemm.dispatch.pick import Picker
@@ -27,7 +28,7 @@ from sgemm_lab.gemm.strassen.model import (
     with_leaf_kernel,
 )
 from sgemm_lab.gemm.strassen.plan import Plan
-from sgemm_lab.kernel import Kernel, Size, book_kernel, load_kernels
+from sgemm_lab.kernel import Kernel, Size
 from sgemm_lab.records.dispatch_table import load_tables, nearest_table
 from sgemm_lab.records.gpu_record import CUBLAS, Device, Record
 from sgemm_lab.records.store import load_records

@@ -4,8 +4,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from sgemm_lab.catalogue import load_kernel
 from sgemm_lab.errors import LabError
-from sgemm_lab.kernel import load_kernel
 from sgemm_lab.lab import session
 from sgemm_lab.lab.arguments import AnySize, size_of
 from sgemm_lab.lab.output import Output, table

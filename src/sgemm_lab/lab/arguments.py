@@ -4,9 +4,10 @@ from collections.abc import Callable
 from functools import wraps
 from typing import ParamSpec, TypeVar
 
+from sgemm_lab.catalogue import load_kernel
 from sgemm_lab.errors import LabError, MissingToolError
 from sgemm_lab.external_cuda.launch import ExternalKernel
-from sgemm_lab.kernel import Kernel, Size, load_kernel
+from sgemm_lab.kernel import Kernel, Size
 from sgemm_lab.lab.output import Unavailable, unavailable
 
 AnySize = int | Size

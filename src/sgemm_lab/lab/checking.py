@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 
+from sgemm_lab.catalogue import is_builtin
 from sgemm_lab.checking.judge import AWKWARD_SIZES, CheckResult, bound_text, summary
 from sgemm_lab.checking.on_gpu import check
 from sgemm_lab.checking.sandbox import check_sandboxed
@@ -27,7 +28,7 @@ def verdict(kernels: list[Kernel], *, simulated: bool = False) -> Output:
             if kernel in lacking:
                 rows.append([kernel.title, judgement(list(check_simulated(kernel, QUICK_SIZES)))])
                 continue
-            ask = check if kernel.is_builtin else check_sandboxed
+            ask = check if is_builtin(kernel) else check_sandboxed
             rows.append([kernel.title, judgement(list(ask(kernel, sizes)))])
         if lacking:
             note += f" {session.lacking_words(lacking)} So its PTX was run on the processor."

@@ -4,6 +4,7 @@ import re
 from collections.abc import Sequence
 from html import escape
 
+from sgemm_lab.catalogue import load_kernel
 from sgemm_lab.errors import LabError
 from sgemm_lab.exercises import (
     Exercise,
@@ -13,7 +14,7 @@ from sgemm_lab.exercises import (
     find_exercise,
     find_prediction,
 )
-from sgemm_lab.kernel import Kernel, Size, load_kernel
+from sgemm_lab.kernel import Kernel, Size
 from sgemm_lab.lab import session
 from sgemm_lab.lab.comparison import RACED_SIZE
 from sgemm_lab.lab.output import Output

@@ -3,8 +3,8 @@
 import re
 from collections.abc import Sequence
 
+from sgemm_lab.catalogue import load_kernel
 from sgemm_lab.errors import LabError
-from sgemm_lab.kernel import load_kernel
 from sgemm_lab.simulator.tensor_operations import Holders, holders
 from sgemm_lab.widgets import FragmentMap
 from sgemm_lab.widgets.fragment_map import Fragments, Holder

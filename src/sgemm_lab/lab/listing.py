@@ -7,8 +7,9 @@ from pygments.formatters import HtmlFormatter
 from pygments.lexer import Lexer
 from pygments.lexers import CudaLexer, WgslLexer
 
+from sgemm_lab.catalogue import book_kernel, file_name, load_kernel
 from sgemm_lab.errors import LabError
-from sgemm_lab.kernel import Kernel, body_start, book_kernel, load_kernel
+from sgemm_lab.kernel import Kernel, body_start
 from sgemm_lab.lab.arguments import kernel_of
 from sgemm_lab.lab.output import Output
 from sgemm_lab.lab.side_by_side import beside
@@ -28,7 +29,7 @@ def show(name: str | Kernel, first: Place = None, last: Place = None) -> Output:
     """
     kernel = kernel_of(name)
     parent = load_kernel(kernel.parent) if kernel.parent else None
-    file = f"kernels/{kernel.file_name}"
+    file = f"kernels/{file_name(kernel)}"
     return _listing(kernel, parent, CudaLexer(stripnl=False), file, first, last)
 
 

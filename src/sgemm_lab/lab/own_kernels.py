@@ -3,10 +3,11 @@
 from collections.abc import Mapping
 from typing import overload
 
+from sgemm_lab.catalogue import load_kernel
 from sgemm_lab.cuda.compiler import TARGETS, compile_kernel, suits
 from sgemm_lab.errors import LabError
 from sgemm_lab.external_cuda.launch import ExternalKernel
-from sgemm_lab.kernel import Kernel, has_head_comment, load_kernel, parse_kernel
+from sgemm_lab.kernel import Kernel, has_head_comment, parse_kernel
 from sgemm_lab.lab.arguments import kernel_of, without_tool
 from sgemm_lab.lab.external import external_kernel
 from sgemm_lab.lab.output import Output, table

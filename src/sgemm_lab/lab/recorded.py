@@ -3,8 +3,9 @@
 from collections.abc import Sequence
 from functools import cached_property
 
+from sgemm_lab.catalogue import load_kernels
 from sgemm_lab.gemm.dispatch.summary import FortyShapes, forty
-from sgemm_lab.kernel import Size, load_kernels
+from sgemm_lab.kernel import Size
 from sgemm_lab.lab import session
 from sgemm_lab.lab.output import Output, table
 from sgemm_lab.lab.your_gpu import gpu_seconds

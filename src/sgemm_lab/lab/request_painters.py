@@ -4,8 +4,9 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import cast
 
+from sgemm_lab.catalogue import load_kernel
 from sgemm_lab.counting.warp_requests import Request, warp_requests
-from sgemm_lab.kernel import Kernel, Size, load_kernel
+from sgemm_lab.kernel import Kernel, Size
 from sgemm_lab.lab.arguments import AnySize, kernel_of, size_of
 from sgemm_lab.widgets import Banks, Coalescing
 from sgemm_lab.widgets.painter import WIDTHS, PaintedRequest

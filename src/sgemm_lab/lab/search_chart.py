@@ -8,11 +8,12 @@ from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
 
 from sgemm_lab import style
+from sgemm_lab.catalogue import load_kernel, load_kernels
 from sgemm_lab.errors import LabError
 from sgemm_lab.formulas.tile import Tile
 from sgemm_lab.gemm.dispatch.shapes import SQUARES
 from sgemm_lab.gemm.dispatch.summary import rank_correlation
-from sgemm_lab.kernel import Size, load_kernel, load_kernels
+from sgemm_lab.kernel import Size
 from sgemm_lab.lab.arguments import AnySize, size_of
 from sgemm_lab.lab.output import PictureOfTwoWidths
 from sgemm_lab.models.ladder import GPU

@@ -21,6 +21,7 @@ from pygments.token import (
     _TokenType,
 )
 
+from sgemm_lab.catalogue import file_name
 from sgemm_lab.kernel import Kernel, body_start
 from sgemm_lab.wgsl.line_pairing import Row, rows
 from sgemm_lab.wgsl.programs import MOST_THREADS
@@ -59,7 +60,7 @@ def beside(kernel: Kernel, program: Kernel) -> str:
         shown = "".join(f'<td role="cell">{cell}</td>' for cell in cells)
         body.append(f'<tr{apart} role="row">{shown}</tr>')
         before = row.why
-    file = f"kernels/{kernel.file_name}"
+    file = f"kernels/{file_name(kernel)}"
     own = [*_own_words(kernel, program), *_smaller_block(kernel, program)]
     said = "".join(f" {escape(one)}" for one in own)
     caption = (

@@ -8,9 +8,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 
+from sgemm_lab.catalogue import load_kernel, load_kernels
 from sgemm_lab.errors import LabError
 from sgemm_lab.formulas.error_points import LOST
-from sgemm_lab.kernel import Kernel, Size, load_kernel, load_kernels
+from sgemm_lab.kernel import Kernel, Size
 from sgemm_lab.lab import session
 from sgemm_lab.lab.accuracy import LIBRARY_NAMES
 from sgemm_lab.lab.arguments import AnySize, size_of

@@ -11,8 +11,9 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter, NullLocator
 
 from sgemm_lab import style
+from sgemm_lab.catalogue import load_kernel, load_kernels
 from sgemm_lab.errors import LabError
-from sgemm_lab.kernel import Kernel, Size, load_kernel, load_kernels
+from sgemm_lab.kernel import Kernel, Size
 from sgemm_lab.lab import session
 from sgemm_lab.lab.arguments import AnySize, kernel_of, size_of
 from sgemm_lab.lab.output import Output, Picture, PictureOfTwoWidths, sentence, table

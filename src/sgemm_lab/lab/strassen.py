@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from sgemm_lab.catalogue import load_kernel
 from sgemm_lab.cuda.launch import has_gpu, require_gpu
 from sgemm_lab.errors import LabError
 from sgemm_lab.gemm.strassen.engine import GpuProduct
@@ -31,7 +32,7 @@ from sgemm_lab.gemm.strassen.numpy_backend import run as run_in_numpy
 from sgemm_lab.gemm.strassen.plan import Plan, make_plan
 from sgemm_lab.gemm.strassen.winograd import PRODUCTS, QUADRANTS, terms
 from sgemm_lab.gpu import find_gpu
-from sgemm_lab.kernel import Size, load_kernel
+from sgemm_lab.kernel import Size
 from sgemm_lab.lab.arguments import AnySize, size_of
 from sgemm_lab.lab.closing_box import box
 from sgemm_lab.lab.output import Output, table

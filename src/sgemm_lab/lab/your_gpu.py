@@ -2,10 +2,11 @@
 
 from collections.abc import Iterable, Sequence
 
+from sgemm_lab.catalogue import load_kernels
 from sgemm_lab.cuda.compiler import compile_kernel
 from sgemm_lab.cuda.launch import device_target
 from sgemm_lab.errors import LabError
-from sgemm_lab.kernel import Kernel, Size, load_kernels
+from sgemm_lab.kernel import Kernel, Size
 from sgemm_lab.lab import session
 from sgemm_lab.lab.arguments import AnySize, size_of
 from sgemm_lab.lab.output import Output, sentence

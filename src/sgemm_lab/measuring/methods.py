@@ -8,9 +8,9 @@ import itertools
 from collections.abc import Callable, Iterator
 from typing import Any
 
+from sgemm_lab.catalogue import load_kernel
 from sgemm_lab.checking.judge import rounding_shares
 from sgemm_lab.cuda.launch import LoadedKernel, require_gpu
-from sgemm_lab.kernel import load_kernel
 from sgemm_lab.measuring.interleaved import (
     Budget,
     Product,

@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from sgemm_lab import __version__
+from sgemm_lab.catalogue import is_builtin
 from sgemm_lab.checking.sandbox import try_out
 from sgemm_lab.cuda.compiler import load_nvrtc
 from sgemm_lab.cuda.counters import take_counters
@@ -212,7 +213,7 @@ def measure_run(
     sizes = list(sizes)
     base = new_run()
     for kernel in kernels:
-        if not kernel.is_builtin:
+        if not is_builtin(kernel):
             progress(f"{kernel.name} is tried out")
             try_out(kernel, sizes)
     taken, pace, began = _Taken(), Pace(budget or Budget()), time.monotonic()

@@ -3,6 +3,7 @@
 from collections.abc import Collection
 from dataclasses import asdict
 
+from sgemm_lab.catalogue import book_kernel, load_kernels
 from sgemm_lab.counting.count_cache import BLOCKS, FILE, LAUNCHES, entry, write
 from sgemm_lab.counting.hardware_comparison import (
     RAGGED,
@@ -12,7 +13,7 @@ from sgemm_lab.counting.hardware_comparison import (
 )
 from sgemm_lab.cuda.shipped_ptx import settled_ptx
 from sgemm_lab.errors import LabError
-from sgemm_lab.kernel import Kernel, book_kernel, load_kernels
+from sgemm_lab.kernel import Kernel
 from sgemm_lab.models import tile_sweep
 from sgemm_lab.models.demand import BlockDemand, block_demand, followed_from, simulated_demand
 from sgemm_lab.records.store import load_records, scores

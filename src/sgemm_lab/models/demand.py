@@ -16,6 +16,7 @@ from functools import lru_cache
 import numpy as np
 import numpy.typing as npt
 
+from sgemm_lab.catalogue import load_kernels
 from sgemm_lab.counting.count_cache import BLOCKS, kept
 from sgemm_lab.counting.kernel_counts import book_arguments
 from sgemm_lab.cuda.shipped_ptx import settled_ptx
@@ -23,7 +24,7 @@ from sgemm_lab.errors import LabError
 from sgemm_lab.formulas.memory import Addresses, Mask, shared_cost
 from sgemm_lab.formulas.tile import Tile
 from sgemm_lab.hardware import WARP, WAVEFRONT_BYTES
-from sgemm_lab.kernel import ENTRY, Kernel, Size, load_kernels
+from sgemm_lab.kernel import ENTRY, Kernel, Size
 from sgemm_lab.simulator import simulate
 from sgemm_lab.simulator.group import COPY_READ, COPY_WRITE, LOAD, Access, BulkCopy, ThreadGroup
 

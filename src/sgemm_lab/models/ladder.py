@@ -3,9 +3,10 @@
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+from sgemm_lab.catalogue import load_kernels
 from sgemm_lab.errors import LabError
 from sgemm_lab.gpu import find_gpu
-from sgemm_lab.kernel import Kernel, load_kernels
+from sgemm_lab.kernel import Kernel
 from sgemm_lab.models.bound import Bound, bound_of
 from sgemm_lab.records.gpu_record import Record, Score
 

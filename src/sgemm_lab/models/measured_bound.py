@@ -3,8 +3,9 @@
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from sgemm_lab.catalogue import load_kernel
 from sgemm_lab.errors import LabError
-from sgemm_lab.kernel import Kernel, Size, load_kernel
+from sgemm_lab.kernel import Kernel, Size
 from sgemm_lab.models.bound import ISSUE, Bound, bound_of
 from sgemm_lab.models.ladder import step_of
 from sgemm_lab.models.roofline import sheet_of

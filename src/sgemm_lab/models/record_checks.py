@@ -7,8 +7,8 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from sgemm_lab.catalogue import book_kernel
 from sgemm_lab.gpu import GPUS, Gpu, is_model
-from sgemm_lab.kernel import book_kernel
 from sgemm_lab.models.bound import CLOCK_TOLERANCE, Bound, bound_of
 from sgemm_lab.models.roofline import measured_roofs, sheet_of
 from sgemm_lab.records.gpu_record import CUBLAS, CUBLAS_MODES, Measurement, Record, Run, Score

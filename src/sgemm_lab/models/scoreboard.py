@@ -3,7 +3,8 @@
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
-from sgemm_lab.kernel import Size, book_kernel, load_kernels
+from sgemm_lab.catalogue import book_kernel, load_kernels
+from sgemm_lab.kernel import Size
 from sgemm_lab.models.bound import bound_of
 from sgemm_lab.models.roofline import sheet_of
 from sgemm_lab.records import strassen

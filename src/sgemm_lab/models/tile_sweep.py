@@ -11,9 +11,10 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
+from sgemm_lab.catalogue import load_kernel
 from sgemm_lab.cuda.compiler import CompileError
 from sgemm_lab.files import write_whole
-from sgemm_lab.kernel import Kernel, Size, load_kernel
+from sgemm_lab.kernel import Kernel, Size
 from sgemm_lab.models.demand import GLOBAL, LOOKUPS, SHARED, block_demand
 
 SWEEP_FILE = Path(__file__).with_name("tile_sweep.json")

@@ -12,10 +12,11 @@ from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import Annotated, Any
 
+from sgemm_lab.catalogue import book_kernel
 from sgemm_lab.errors import LabError
 from sgemm_lab.files import data_folder, locked, own_records, write_whole
-from sgemm_lab.kernel import Size, book_kernel
-from sgemm_lab.records.gpu_record import Count, Device, Name, OfSize, RunEnvironment
+from sgemm_lab.kernel import Size
+from sgemm_lab.records.gpu_record import Count, Device, KernelName, OfSize, RunEnvironment
 from sgemm_lab.records.json_files import Kind
 from sgemm_lab.records.schema import FormError, Rule, decode, encode
 
@@ -26,7 +27,7 @@ Seconds = Annotated[float, Rule(lambda seconds: seconds > 0, "above 0")]
 class Point(OfSize):
     """One kernel at one size. Seconds are medians per launch, interleaved with cuBLAS."""
 
-    kernel: Name
+    kernel: KernelName
     """With the constants that differ from its file: "cluster_split:SPLIT=4"."""
     fingerprint: str
     """Of the measured source."""

@@ -1,8 +1,8 @@
 """Read, check and write JSON by dataclasses, which serve as the schema.
 
 A field is a dataclass, ``str``, ``int``, ``float``, ``bool``, a tuple of any length, a dictionary
-with string keys, or one of these or None. ``Annotated`` adds rules. An integer in a ``float`` field
-stays an integer, so a file that is read and written again keeps every character.
+with string keys, or one of these or None. ``Annotated`` adds rules and conversions. An integer in a
+``float`` field stays an integer, so a file that is read and written again keeps every character.
 """
 
 import types
@@ -29,6 +29,13 @@ class Rule:
 
     holds: Callable[[Any], bool]
     text: str
+
+
+@dataclass(frozen=True)
+class Conversion:
+    """A function that each value passes through when it is read."""
+
+    convert: Callable[[Any], Any]
 
 
 def decode(form: type[T], data: Any) -> T:
@@ -86,15 +93,15 @@ def _reader(form: Any) -> _Reader:
     origin, inner = get_origin(form), get_args(form)
     if origin is Annotated:
         read = _reader(inner[0])
-        for rule in inner[1:]:
-            read = _rule_reader(rule, read)
+        for mark in inner[1:]:
+            read = _rule_reader(mark, read) if isinstance(mark, Rule) else _converter(mark, read)
         return read
     if origin in (Union, types.UnionType):  # a type or None: an omitted field
         return _reader(inner[0])
     if origin is tuple:
         return _list_reader(_reader(inner[0]))
     if origin is dict:
-        return _dict_reader(_reader(inner[1]))
+        return _dict_reader(_reader(inner[0]), _reader(inner[1]))
     if is_dataclass(form):
         return _dataclass_reader(form)
     return _plain_reader(*_PLAIN[form])
@@ -108,6 +115,10 @@ def _rule_reader(rule: Rule, read: _Reader) -> _Reader:
         return value
 
     return checked
+
+
+def _converter(conversion: Conversion, read: _Reader) -> _Reader:
+    return lambda data: conversion.convert(read(data))
 
 
 def _list_reader(read: _Reader) -> _Reader:
@@ -128,11 +139,12 @@ def _list_reader(read: _Reader) -> _Reader:
     return items
 
 
-def _dict_reader(read: _Reader) -> _Reader:
+def _dict_reader(read_key: _Reader, read: _Reader) -> _Reader:
     def table(data: Any) -> Any:
         if not isinstance(data, dict):
             raise _mismatch(data, "an object")
-        return _read_items(dict.fromkeys(data, read), data)
+        items = _read_items(dict.fromkeys(data, read), data)
+        return {read_key(key): item for key, item in items.items()}
 
     return table
 

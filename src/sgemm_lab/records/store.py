@@ -8,9 +8,9 @@ from collections.abc import Iterable, Sequence
 from functools import lru_cache
 from pathlib import Path
 
+from sgemm_lab.catalogue import book_kernel
 from sgemm_lab.errors import LabError
 from sgemm_lab.files import data_folder, locked
-from sgemm_lab.kernel import book_kernel
 from sgemm_lab.records.gpu_record import Device, Record, Run, Score
 from sgemm_lab.records.json_files import Kind
 

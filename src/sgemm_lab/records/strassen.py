@@ -10,6 +10,7 @@ from sgemm_lab.records.gpu_record import (
     Count,
     CublasComparison,
     Device,
+    KernelName,
     Name,
     OfSize,
     RunEnvironment,
@@ -37,7 +38,7 @@ class MeasuredPlan:
     levels: Level
     leaf: tuple[Count, ...]
     """M, N, K of the leaf products."""
-    kernel: Name
+    kernel: KernelName
     """The kernel of the leaves."""
     workspace_bytes: Level
     moved_bytes: Level
@@ -96,7 +97,7 @@ class Errors(OfSize):
 class Inside:
     """Strassen's product whose leaves all run one kernel that does not multiply in FP32."""
 
-    kernel: Name
+    kernel: KernelName
     fingerprint: str
     """Of the kernel's source."""
     arithmetic: Name

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from sgemm_lab.errors import LabError
+from sgemm_lab.records.gpu_record import KernelName
 from sgemm_lab.records.json_files import record_path
 from sgemm_lab.records.schema import FormError, decode
 
@@ -20,7 +21,7 @@ FOLDER = "wgsl"
 class CardRung:
     """Samples of one program."""
 
-    name: str
+    name: KernelName
     fingerprint: str
     """Of the program's code, without the constants of its variant."""
     seconds: tuple[float, ...]
@@ -31,7 +32,7 @@ class CardRung:
 class UnsupportedProgram:
     """A program that the card cannot run."""
 
-    name: str
+    name: KernelName
     why: str
     """The reason, as a clause after a colon."""
 
@@ -41,7 +42,7 @@ class SmallerSize:
     """Measurements at a smaller size."""
 
     size: int
-    seconds: dict[str, tuple[float, ...]]
+    seconds: dict[KernelName, tuple[float, ...]]
     """Samples by program name."""
 
 

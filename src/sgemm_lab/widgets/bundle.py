@@ -253,7 +253,7 @@ def _exported(source: str) -> tuple[str, ...]:
 def _numbers(path: Path) -> dict[str, Any]:
     """Return the numbers that a module of this package defines under names in capitals.
 
-    Tuples and tables of numbers count as well.
+    Tuples and tables of numbers, and tables of texts, count as well.
     """
     name = ".".join([PACKAGE.name, *path.relative_to(_HOME).with_suffix("").parts])
     values = vars(importlib.import_module(name))
@@ -268,7 +268,9 @@ def _is_number(value: object) -> bool:
     if type(value) is tuple:
         return all(map(_is_number, value))
     if type(value) is dict:
-        return all(type(key) is str and _is_number(one) for key, one in value.items())
+        return all(
+            type(key) is str and (type(one) is str or _is_number(one)) for key, one in value.items()
+        )
     return type(value) in (int, float)
 
 

@@ -1,6 +1,7 @@
 // @ts-check
 // A reader's edits: kept in the browser, and in the page's address, so that one can be sent as a link.
 
+import { currentName, withCurrentNames } from "../../catalogue.js";
 import { packed, unpacked } from "../packing.js";
 
 const KEY = "sgemm-lab:edits";
@@ -9,7 +10,7 @@ const FRAGMENT = /^#edit=([\w-]+):([\w-]*)$/;
 /** @returns {Record<string, string>} */
 function all() {
   try {
-    return Object(JSON.parse(localStorage.getItem(KEY) ?? "{}"));
+    return withCurrentNames(Object(JSON.parse(localStorage.getItem(KEY) ?? "{}")));
   } catch {
     return {}; // kept by nobody, or not by us
   }
@@ -51,7 +52,7 @@ export async function keepEdit(name, text) {
  */
 export async function linkedEdit(name) {
   const match = FRAGMENT.exec(location.hash);
-  if (match?.[1] !== name) return null;
+  if (!match || currentName(match[1]) !== name) return null;
   try {
     return await unpacked(match[2]);
   } catch {

@@ -1,6 +1,7 @@
 // @ts-check
 // A measured card, kept: in the browser, as a file that the reader saves and opens, and as a link.
 
+import { currentName, withCurrentNames } from "../../catalogue.js";
 import { LabError } from "../../errors.js";
 import { isMeasured } from "../../wgsl/form.js";
 import { packed, unpacked } from "../packing.js";
@@ -90,10 +91,24 @@ const bareAddress = () => location.href.replace(/#.*$/, "");
 function parsed(text) {
   try {
     const found = JSON.parse(text);
-    return isMeasured(found) ? found : null;
+    return isMeasured(found) ? renamed(found) : null;
   } catch {
     return null;
   }
+}
+
+/**
+ * The card with current names of programs.
+ * @param {Measured} found
+ * @returns {Measured}
+ */
+function renamed({ rungs, left_out = [], smaller = [], ...rest }) {
+  return {
+    ...rest,
+    rungs: rungs.map((rung) => ({ ...rung, name: currentName(rung.name) })),
+    left_out: left_out.map((one) => ({ ...one, name: currentName(one.name) })),
+    smaller: smaller.map((one) => ({ ...one, seconds: withCurrentNames(one.seconds ?? {}) })),
+  };
 }
 
 /** @param {Measured} measured */

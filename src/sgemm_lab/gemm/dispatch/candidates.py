@@ -9,8 +9,9 @@ import itertools
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from sgemm_lab.catalogue import load_kernel
 from sgemm_lab.gemm.dispatch.legality import refusal
-from sgemm_lab.kernel import Kernel, load_kernel
+from sgemm_lab.kernel import Kernel
 
 Setting = dict[str, int]
 

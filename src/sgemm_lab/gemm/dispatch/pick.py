@@ -9,9 +9,10 @@ choice is the fastest kernel there.
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from sgemm_lab.catalogue import book_kernel
 from sgemm_lab.errors import LabError
 from sgemm_lab.gemm.dispatch.work import distance, extrapolated, is_aligned
-from sgemm_lab.kernel import Kernel, Size, book_kernel
+from sgemm_lab.kernel import Kernel, Size
 from sgemm_lab.records.dispatch_table import Point, Table
 
 

@@ -8,12 +8,13 @@ and the bytes of A, B and C through DRAM.
 
 from functools import lru_cache
 
+from sgemm_lab.catalogue import load_kernel
 from sgemm_lab.errors import LabError
 from sgemm_lab.gemm.dispatch.candidates import LOOPS
 from sgemm_lab.gemm.dispatch.work import busiest_sm_work
 from sgemm_lab.gpu import Gpu
 from sgemm_lab.hardware import FLOAT_BYTES, FLOP_PER_FMA
-from sgemm_lab.kernel import Kernel, Size, load_kernel
+from sgemm_lab.kernel import Kernel, Size
 from sgemm_lab.models.bound import GRID, bound
 from sgemm_lab.models.demand import block_demand
 

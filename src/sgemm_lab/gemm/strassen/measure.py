@@ -6,6 +6,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from sgemm_lab.catalogue import load_kernel
 from sgemm_lab.cuda.compiler import suits
 from sgemm_lab.cuda.launch import LoadedKernel, device_target, require_gpu
 from sgemm_lab.errors import LabError
@@ -15,7 +16,7 @@ from sgemm_lab.gemm.strassen.engine import GpuProduct, Leaf
 from sgemm_lab.gemm.strassen.error import INPUTS, matrix, norm_error, sampled_rows
 from sgemm_lab.gemm.strassen.plan import Plan, make_plan, schedule_choices
 from sgemm_lab.hardware import FLOAT_BYTES
-from sgemm_lab.kernel import Kernel, Size, load_kernel
+from sgemm_lab.kernel import Kernel, Size
 from sgemm_lab.measuring.interleaved import (
     CUBLAS_CALL,
     Budget,

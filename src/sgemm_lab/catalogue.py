@@ -1,0 +1,149 @@
+"""The catalogue of the book's kernels: the ``.cu`` files of the folder ``kernels``, by name.
+
+A file is called ``NNN_name.cu``. The numbers give the order; 115 fits between 110 and 120.
+"""
+
+import difflib
+import os
+import re
+from collections.abc import Mapping
+from dataclasses import replace
+from functools import lru_cache
+from pathlib import Path
+
+from sgemm_lab.errors import LabError
+from sgemm_lab.files import data_folder, read_source
+from sgemm_lab.kernel import Kernel, parse_kernel
+
+ALIASES: dict[str, str] = {}
+"""Former names of kernels, without constants, each with the kernel's current name.
+
+Every look-up by name, and every record that is read, accepts a former name.
+"""
+
+Files = tuple[tuple[str, int], ...]
+"""Paths of files, each with its modification time in nanoseconds."""
+
+_FILE_NAME = re.compile(r"(\d+)([a-z]*)_(\w+)", re.A)
+
+
+def current_name(name: str) -> str:
+    """Return the current name of a kernel, given a current or former one.
+
+    Constants stay: where "tiles" is a former name of "tiled", "tiles:TILE=16" is "tiled:TILE=16".
+    A name that no kernel has or had is returned unchanged.
+    """
+    base, colon, constants = name.partition(":")
+    return f"{ALIASES.get(base, base)}{colon}{constants}"
+
+
+def load_kernels(*, variants: bool = False) -> list[Kernel]:
+    """Return every kernel of the book in order; with ``variants`` also each kernel's variants."""
+    files = _book_files()
+    return list(_with_variants(files) if variants else _read_kernels(files).values())
+
+
+def load_kernel(name: str) -> Kernel:
+    """Return the kernel with this name: "tiled", or "tiled:TILE=16" with another constant.
+
+    Raises:
+        LabError: there is no such kernel (the message names the nearest) or constant.
+    """
+    return _load_kernel(current_name(name), _book_files())
+
+
+def book_kernel(name: str) -> Kernel | None:
+    """Return the kernel with this name, or None if there is no such kernel or constant."""
+    files, name = _book_files(), current_name(name)
+    if name.partition(":")[0] not in _read_kernels(files):
+        return None
+    try:
+        return _load_kernel(name, files)
+    except LabError:  # an unknown constant, for example one that the kernel had in the past
+        return None
+
+
+def load_kernel_file(path: Path) -> Kernel:
+    """Read a kernel from a file with the book's head comment.
+
+    A file with the code of a book kernel gives that kernel. Any other kernel is named after its
+    file, without the number; if a book kernel has that name, ".cu" is appended.
+
+    Raises:
+        LabError: the file cannot be read, or its head comment lacks a field.
+    """
+    names = _read_kernels(_book_files())
+    match = _FILE_NAME.fullmatch(path.stem)
+    base = current_name(match[3] if match else path.stem)
+    name = base if base in names else path.stem
+    kernel = parse_kernel(name, read_source(path))
+    if is_builtin(kernel):
+        return load_kernel(name)
+    return replace(kernel, name=f"{name}.cu") if name in names else kernel
+
+
+def is_builtin(kernel: Kernel) -> bool:
+    """Return whether the code equals that of the book kernel with this name."""
+    same = book_kernel(kernel.name)
+    return same is not None and same.fingerprint == kernel.fingerprint
+
+
+def file_name(kernel: Kernel) -> str:
+    """Return the file name of a book kernel in ``kernels/``, such as "030_tiled.cu"."""
+    paths = (Path(path) for path, _ in _book_files())
+    return next(path.name for path in paths if _split_name(path)[2] == kernel.base_name)
+
+
+def _book_files() -> Files:
+    # Listed at every look-up, so that an edited file is read again.
+    with os.scandir(data_folder("kernels")) as found:
+        return tuple(
+            sorted((f.path, f.stat().st_mtime_ns) for f in found if f.name.endswith(".cu"))
+        )
+
+
+@lru_cache(maxsize=4)
+def _read_kernels(files: Files) -> Mapping[str, Kernel]:
+    kernels: dict[str, Kernel] = {}
+    for path in sorted((Path(name) for name, _ in files), key=_split_name):
+        name = _split_name(path)[2]
+        if name in kernels:
+            raise LabError(f"Two files in {path.parent} are called '{name}'. Rename one of them.")
+        kernels[name] = parse_kernel(name, read_source(path))
+    return kernels
+
+
+def _split_name(path: Path) -> tuple[int, str, str]:
+    """Return the parts of a file name: number, letters after the number, and kernel name."""
+    match = _FILE_NAME.fullmatch(path.stem)
+    if match is None:
+        raise LabError(
+            f"The file {path} has no place among the kernels. Call it NN_{path.stem}.cu, "
+            "with a number between those of its neighbours."
+        )
+    return int(match[1]), match[2], match[3]
+
+
+@lru_cache(maxsize=4)
+def _with_variants(files: Files) -> tuple[Kernel, ...]:
+    return tuple(
+        one
+        for kernel in _read_kernels(files).values()
+        for one in (kernel, *(load_kernel(f"{kernel.name}:{each}") for each in kernel.variants))
+    )
+
+
+@lru_cache(maxsize=1024)
+def _load_kernel(name: str, files: Files) -> Kernel:
+    kernels = _read_kernels(files)
+    base, _, settings = name.partition(":")
+    if base not in kernels:
+        near = difflib.get_close_matches(base, kernels, n=1, cutoff=0.4)
+        hint = f" Did you mean '{near[0]}'?" if near else f" There are: {', '.join(kernels)}."
+        raise LabError(f"There is no kernel called '{base}'.{hint}")
+    if not settings:
+        return kernels[base]
+    pairs = [pair.partition("=") for pair in settings.split(",")]
+    if not all(constant and value.isdecimal() for constant, _, value in pairs):
+        raise LabError(f"'{name}' cannot be read. Write it like '{base}:TILE=16'.")
+    return kernels[base].with_constants(**{constant: int(value) for constant, _, value in pairs})

@@ -1,18 +1,18 @@
 // title: Async copy
-// parent: async_b
-// change: A is copied without registers too, float by float, and transposed on the way.
+// parent: deep_k_tile:BK=16
+// change: A and B are copied into shared memory asynchronously, past the registers.
 // chapter: 9
 // grid: ceil(N / BN), ceil(M / BM)
 // block: BM * BN / (TM * TN), 1
 // shared: 4 * 2 * BK * (BM + PAD + BN)
 // needs: sm_80
 //
-// No register holds what is copied any more. The price: A must be transposed, so each copy moves one
-// float only, and 8 copies do what 2 loads and 8 stores did.
+// No register holds data on its way to shared memory. B goes 16 bytes at a time. A is transposed on
+// the way, so each of its copies moves one float: 8 copies replace 2 loads and 8 stores.
 
 constexpr int BM = 128;  // rows of C per block
 constexpr int BN = 256;  // columns of C per block
-constexpr int BK = 16;   // width of the window along K
+constexpr int BK = 16;   // depth of a K tile
 constexpr int TM = 8;    // rows of C per thread
 constexpr int TN = 16;   // columns of C per thread
 constexpr int PAD = 4;   // unused floats per row of As
@@ -82,7 +82,7 @@ extern "C" __global__ void sgemm(const float* A, const float* B, float* C, int M
 {
     // A block can declare 48 KB. Of this array it says at its launch how large it is.
     extern __shared__ __align__(16) float shared[];
-    // First the windows' k × rows of A, transposed; behind them their k × columns of B.
+    // First the K tiles' k × rows of A, transposed; behind them their k × columns of B.
     auto& As = *reinterpret_cast<float(*)[2][BK][BM + PAD]>(shared);
     auto& Bs = *reinterpret_cast<float(*)[2][BK][BN]>(shared + 2 * BK * (BM + PAD));
 
@@ -100,11 +100,11 @@ extern "C" __global__ void sgemm(const float* A, const float* B, float* C, int M
     const bool alignedB = N % 4 == 0 && size_t(B) % 16 == 0;
     const bool alignedC = N % 4 == 0 && size_t(C) % 16 == 0;
 
-    // My first float of A and float4 of B. They move along K with the window.
+    // My first float of A and float4 of B. They move along K with the K tile.
     const float* Athread = A + size_t(blockRow + rA) * K + kA;
     const float* Bthread = B + size_t(kB) * N + blockCol + cB;
 
-    // Start to copy A's part of window w, float by float: it can be transposed on the
+    // Start to copy A's part of K tile w, float by float: it can be transposed on the
     // way, and need not be aligned.
     auto copyA = [&](int k0, int w) {
         for (int k = 0; k < BK; k += 8) {
@@ -115,7 +115,7 @@ extern "C" __global__ void sgemm(const float* A, const float* B, float* C, int M
         }
         Athread += BK;
     };
-    // Start to copy B's part of window w: float4, or, where its rows are not aligned,
+    // Start to copy B's part of K tile w: float4, or, where its rows are not aligned,
     // floats that are BN / 4 columns apart: so lanes copy neighbours.
     auto copyB = [&](int k0, int w) {
         if (alignedB) {
@@ -140,9 +140,9 @@ extern "C" __global__ void sgemm(const float* A, const float* B, float* C, int M
     copyA(0, 0);
     copyB(0, 0);
     waitForCopies();
-    __syncthreads();  // no one reads the first window before all of it is there
+    __syncthreads();  // no one reads the first K tile before all of it is there
     for (int k0 = 0; k0 < K; k0 += BK) {
-        const int now = k0 / BK % 2;  // the window to multiply; the other one is to be filled
+        const int now = k0 / BK % 2;  // the K tile to multiply; the other one is to be filled
         const bool more = k0 + BK < K;
         if (more) {
             copyA(k0 + BK, 1 - now);
@@ -162,7 +162,7 @@ extern "C" __global__ void sgemm(const float* A, const float* B, float* C, int M
             }
         }
         waitForCopies();
-        __syncthreads();  // the next window is there, and all have read this one
+        __syncthreads();  // the next K tile is there, and all have read this one
     }
 
     // Sums that leave as a float4 must stand in four neighbouring registers, and there they get

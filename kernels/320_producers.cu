@@ -1,24 +1,25 @@
 // title: Producer warps
-// parent: window_barriers:BK=8,STAGES=8
-// change: Four warps only copy, eight only multiply, and each kind has the registers it needs.
+// parent: serpentine
+// change: Four warps only copy, eight only multiply; mbarriers pass the K tiles between them.
 // chapter: 10
 // grid: ceil(N / BN), ceil(M / BM)
 // block: BM * BN / (TM * TN) + PRODUCERS, 1
 // shared: 4 * STAGES * BK * (BM + PAD + BN)
 // needs: sm_90a
 //
-// The copies no longer take issue slots between the products of one warp. A thread that copies needs
-// 56 registers, one that multiplies 224: with the same number for all, twelve warps would not fit.
+// Warp specialization. A stage has two mbarriers: `filled`, when its copies have landed, and
+// `emptied`, when all have read it. So no warp waits for the whole block. A copying thread keeps 56
+// registers, a multiplying one 224. With mbarriers short K tiles cost little: 8 stages of depth 8.
 
 constexpr int BM = 128;  // rows of C per block
 constexpr int BN = 256;  // columns of C per block
-constexpr int BK = 8;   // width of the window along K
+constexpr int BK = 8;   // depth of a K tile
 constexpr int TM = 8;    // rows of C per thread
 constexpr int TN = 16;   // columns of C per thread
 constexpr int PAD = 4;   // unused floats per row of As
 constexpr int WM = 64;   // rows of C per warp
 constexpr int WN = 64;   // columns of C per warp
-constexpr int STAGES = 8;  // windows in shared memory
+constexpr int STAGES = 8;  // K tiles in shared memory
 constexpr int PRODUCERS = 128;  // threads that copy
 constexpr int THREADS = BM * BN / (TM * TN);  // threads that multiply
 constexpr int LANES_M = WM / TM;            // lanes of a warp along M
@@ -111,10 +112,10 @@ extern "C" __global__ void __launch_bounds__(THREADS + PRODUCERS, 1)
 {
     // A block can declare 48 KB. Of this array it says at its launch how large it is.
     extern __shared__ __align__(16) float shared[];
-    // First the windows' k × rows of A, transposed; behind them their k × columns of B.
+    // First the K tiles' k × rows of A, transposed; behind them their k × columns of B.
     auto& As = *reinterpret_cast<float(*)[STAGES][BK][BM + PAD]>(shared);
     auto& Bs = *reinterpret_cast<float(*)[STAGES][BK][BN]>(shared + STAGES * BK * (BM + PAD));
-    __shared__ Barrier filled[STAGES], emptied[STAGES];  // a window is there; all have read it
+    __shared__ Barrier filled[STAGES], emptied[STAGES];  // a K tile is there; all have read it
 
     const int tid = threadIdx.x;
     const int warp = tid / 32, lane = tid % 32;
@@ -136,18 +137,18 @@ extern "C" __global__ void __launch_bounds__(THREADS + PRODUCERS, 1)
     const bool alignedB = N % 4 == 0 && size_t(B) % 16 == 0;
     const bool alignedC = N % 4 == 0 && size_t(C) % 16 == 0;
 
-    int now = 0, phase = 0;  // my window, and whether my round of the ring is even or odd
+    int now = 0, phase = 0;  // my K tile, and whether my round of the ring is even or odd
     if (tid >= THREADS) {
         asm volatile("setmaxnreg.dec.sync.aligned.u32 56;");  // copying needs few registers
         const int id = tid - THREADS;
         const int rA = id / 8, kA = id % 8;                    // my first float of A: row and k
         const int kB = id / (BN / 4), cB = id % (BN / 4) * 4;  // my first float4 of B: k, col
 
-        // My first float of A and float4 of B. They move along K with the window.
+        // My first float of A and float4 of B. They move along K with the K tile.
         const float* Athread = A + size_t(blockRow + rA) * K + kA;
         const float* Bthread = B + size_t(kB) * N + blockCol + cB;
 
-        // Start to copy A's part of window w, float by float: it can be transposed on the
+        // Start to copy A's part of K tile w, float by float: it can be transposed on the
         // way, and need not be aligned.
         auto copyA = [&](int k0, int w) {
             for (int k = 0; k < BK; k += 8) {
@@ -158,7 +159,7 @@ extern "C" __global__ void __launch_bounds__(THREADS + PRODUCERS, 1)
             }
             Athread += BK;
         };
-        // Start to copy B's part of window w: float4, or, where its rows are not aligned,
+        // Start to copy B's part of K tile w: float4, or, where its rows are not aligned,
         // floats that are BN / 4 columns apart: so lanes copy neighbours.
         auto copyB = [&](int k0, int w) {
             if (alignedB) {
@@ -178,7 +179,7 @@ extern "C" __global__ void __launch_bounds__(THREADS + PRODUCERS, 1)
             }
             Bthread += size_t(BK) * N;
         };
-        // Behind the last window one with zeros, for those who look ahead.
+        // Behind the last K tile one with zeros, for those who look ahead.
         for (int k0 = 0; k0 < K + BK; k0 += BK) {
             waitFor(&emptied[now], 1 - phase);  // at once on the first round
             copyA(k0, now);
@@ -208,7 +209,7 @@ extern "C" __global__ void __launch_bounds__(THREADS + PRODUCERS, 1)
 
 #pragma unroll
         for (int k = 0; k < BK; ++k) {
-            const bool last = k == BK - 1;  // the next k is the first of the next window
+            const bool last = k == BK - 1;  // the next k is the first of the next K tile
             if (last) waitFor(&filled[next], next ? phase : 1 - phase);
             loadA(last ? next : now, (k + 1) % BK);
             loadB(now, k);
@@ -219,7 +220,7 @@ extern "C" __global__ void __launch_bounds__(THREADS + PRODUCERS, 1)
                 }
             }
         }
-        arrive(&emptied[now]);  // I have read this window
+        arrive(&emptied[now]);  // I have read this K tile
         now = next;
         if (now == 0) phase = 1 - phase;
     }

@@ -1,6 +1,6 @@
 // title: Stream-K
-// parent: persistent
-// change: Every block gets the same number of windows, not of tiles, and two may share a tile.
+// parent: producers
+// change: One block for each SM, and each gets the same number of K tiles: two may share a tile.
 // chapter: 10
 // grid: min(SMS, ceil(M / BM) * ceil(N / BN) * ceil(K / BK)), 1
 // block: BM * BN / (TM * TN) + PRODUCERS, 1
@@ -8,19 +8,19 @@
 // workspace: 4 * SMS
 // needs: sm_90a
 //
-// Whole tiles do not divide evenly among the SMs. Windows do. Where that cuts a tile in two, the
-// block with its last windows stores its sums in C and leaves a note; the other one adds its own. The
-// order of all additions is fixed, so the bits are the same on every run.
+// Output tiles do not divide evenly among the SMs. K tiles do. Where that cuts an output tile in
+// two, the block with its last K tiles stores its sums in C and sets a flag; the other one adds its
+// own. The order of all additions is fixed, so the bits are the same on every run.
 
 constexpr int BM = 128;  // rows of C per block
 constexpr int BN = 256;  // columns of C per block
-constexpr int BK = 8;   // width of the window along K
+constexpr int BK = 8;   // depth of a K tile
 constexpr int TM = 8;    // rows of C per thread
 constexpr int TN = 16;   // columns of C per thread
 constexpr int PAD = 4;   // unused floats per row of As
 constexpr int WM = 64;   // rows of C per warp
 constexpr int WN = 64;   // columns of C per warp
-constexpr int STAGES = 8;  // windows in shared memory
+constexpr int STAGES = 8;  // K tiles in shared memory
 constexpr int PRODUCERS = 128;  // threads that copy
 constexpr int THREADS = BM * BN / (TM * TN);  // threads that multiply
 constexpr int LANES_M = WM / TM;            // lanes of a warp along M
@@ -126,10 +126,10 @@ extern "C" __global__ void __launch_bounds__(THREADS + PRODUCERS, 1)
 {
     // A block can declare 48 KB. Of this array it says at its launch how large it is.
     extern __shared__ __align__(16) float shared[];
-    // First the windows' k × rows of A, transposed; behind them their k × columns of B.
+    // First the K tiles' k × rows of A, transposed; behind them their k × columns of B.
     auto& As = *reinterpret_cast<float(*)[STAGES][BK][BM + PAD]>(shared);
     auto& Bs = *reinterpret_cast<float(*)[STAGES][BK][BN]>(shared + STAGES * BK * (BM + PAD));
-    __shared__ Barrier filled[STAGES], emptied[STAGES];  // a window is there; all have read it
+    __shared__ Barrier filled[STAGES], emptied[STAGES];  // a K tile is there; all have read it
 
     const int tid = threadIdx.x;
     const int warp = tid / 32, lane = tid % 32;
@@ -139,7 +139,7 @@ extern "C" __global__ void __launch_bounds__(THREADS + PRODUCERS, 1)
     // the hardware would merge their requests: fewer wavefronts, but more time to issue them.
     const int ty = lane % LANES_M;             // my group of rows in it
     const int tx = lane / LANES_M ^ lane % 4;  // my group of columns in it
-    // All windows of all tiles stand in a row. Mine are from `begin` to `end`. A block waits
+    // All K tiles of all tiles stand in a row. Mine are from `begin` to `end`. A block waits
     // for the next one. That must have started: so who starts first stands last.
     const int tilesN = (N + BN - 1) / BN, windows = (K + BK - 1) / BK;
     const long long tiles = (long long)((M + BM - 1) / BM) * tilesN;
@@ -156,7 +156,7 @@ extern "C" __global__ void __launch_bounds__(THREADS + PRODUCERS, 1)
     const bool alignedB = N % 4 == 0 && size_t(B) % 16 == 0;
     const bool alignedC = N % 4 == 0 && size_t(C) % 16 == 0;
 
-    int now = 0, phase = 0;  // my window, and whether my round of the ring is even or odd
+    int now = 0, phase = 0;  // my K tile, and whether my round of the ring is even or odd
     if (tid >= THREADS) {
         asm volatile("setmaxnreg.dec.sync.aligned.u32 56;");  // copying needs few registers
         const int id = tid - THREADS;
@@ -166,13 +166,13 @@ extern "C" __global__ void __launch_bounds__(THREADS + PRODUCERS, 1)
         for (long long at = begin; at < end;) {
             const int tile = int(at / windows);
             const int blockRow = tile / tilesN * BM, blockCol = tile % tilesN * BN;
-            const int first = int(at % windows);  // my part of the tile's windows
+            const int first = int(at % windows);  // my part of the tile's K tiles
             const int last = int(min((long long)windows, first + end - at));
-            // My first float of A and float4 of B. They move along K with the window.
+            // My first float of A and float4 of B. They move along K with the K tile.
             const float* Athread = A + size_t(blockRow + rA) * K + first * BK + kA;
             const float* Bthread = B + size_t(first * BK + kB) * N + blockCol + cB;
 
-            // Start to copy A's part of window w, float by float: it can be transposed on the
+            // Start to copy A's part of K tile w, float by float: it can be transposed on the
             // way, and need not be aligned.
             auto copyA = [&](int k0, int w) {
                 for (int k = 0; k < BK; k += 8) {
@@ -183,7 +183,7 @@ extern "C" __global__ void __launch_bounds__(THREADS + PRODUCERS, 1)
                 }
                 Athread += BK;
             };
-            // Start to copy B's part of window w: float4, or, where its rows are not aligned,
+            // Start to copy B's part of K tile w: float4, or, where its rows are not aligned,
             // floats that are BN / 4 columns apart: so lanes copy neighbours.
             auto copyB = [&](int k0, int w) {
                 if (alignedB) {
@@ -204,7 +204,7 @@ extern "C" __global__ void __launch_bounds__(THREADS + PRODUCERS, 1)
                 }
                 Bthread += size_t(BK) * N;
             };
-            // Behind the very last window one with zeros, for those who look ahead.
+            // Behind the very last K tile one with zeros, for those who look ahead.
             at += last - first;
             const int zeros = at < end ? 0 : BK;
             for (int k0 = first * BK; k0 < last * BK + zeros; k0 += BK) {
@@ -234,7 +234,7 @@ extern "C" __global__ void __launch_bounds__(THREADS + PRODUCERS, 1)
     for (long long at = begin; at < end;) {
         const int tile = int(at / windows);
         const int blockRow = tile / tilesN * BM, blockCol = tile % tilesN * BN;
-        const int first = int(at % windows);  // my part of the tile's windows
+        const int first = int(at % windows);  // my part of the tile's K tiles
         const int last = int(min((long long)windows, first + end - at));
         float acc[TM][TN] = {};
         for (int k0 = first * BK; k0 < last * BK; k0 += BK) {
@@ -242,7 +242,7 @@ extern "C" __global__ void __launch_bounds__(THREADS + PRODUCERS, 1)
 
 #pragma unroll
             for (int k = 0; k < BK; ++k) {
-                const bool last = k == BK - 1;  // the next k is the first of the next window
+                const bool last = k == BK - 1;  // the next k is the first of the next K tile
                 if (last) waitFor(&filled[next], next ? phase : 1 - phase);
                 loadA(last ? next : now, (k + 1) % BK);
                 loadB(now, k);
@@ -253,12 +253,12 @@ extern "C" __global__ void __launch_bounds__(THREADS + PRODUCERS, 1)
                     }
                 }
             }
-            arrive(&emptied[now]);  // I have read this window
+            arrive(&emptied[now]);  // I have read this K tile
             now = next;
             if (now == 0) phase = 1 - phase;
         }
 
-        // The windows behind mine are another block's first work: its sums of them are in C.
+        // The K tiles behind mine are another block's first work: its sums of them are in C.
         const bool add = last < windows;
         while (add && tid == 0 && atomicExch(&notes[me + 1], 0) == 0) {}  // wait, take its note
         __threadfence();
@@ -291,7 +291,7 @@ extern "C" __global__ void __launch_bounds__(THREADS + PRODUCERS, 1)
                 store4(to, v, left, alignedC);
             }
         }
-        // The windows before mine are another block's last work, and it waits for my sums.
+        // The K tiles before mine are another block's last work, and it waits for my sums.
         __threadfence();
         syncConsumers();
         if (first > 0 && tid == 0) atomicExch(&notes[me], 1);

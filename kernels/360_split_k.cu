@@ -1,7 +1,7 @@
 // title: Split K
-// parent: lane_map:BM=64,BN=64,TN=4,WM=32,WN=32,STAGES=4
+// parent: small_tile
 // change: All blocks that the GPU holds share the tiles: each takes a part of K of one of them.
-// chapter: 10
+// chapter: 11
 // grid: ceil(N/BN) * ceil(M/BM), max(1, ceil((BLOCKS*SMS + 1) / (ceil(N/BN) * ceil(M/BM))) - 1)
 // block: BM * BN / (TM * TN), 1
 // shared: 4 * STAGES * BK * (BM + PAD + BN)
@@ -14,13 +14,13 @@
 
 constexpr int BM = 64;   // rows of C per block
 constexpr int BN = 64;   // columns of C per block
-constexpr int BK = 16;   // width of the window along K
+constexpr int BK = 16;   // depth of a K tile
 constexpr int TM = 8;    // rows of C per thread
 constexpr int TN = 4;   // columns of C per thread
 constexpr int PAD = 4;   // unused floats per row of As
 constexpr int WM = 32;   // rows of C per warp
 constexpr int WN = 32;   // columns of C per warp
-constexpr int STAGES = 4;  // windows in shared memory
+constexpr int STAGES = 4;  // K tiles in shared memory
 constexpr int BLOCKS = 2;  // blocks on each SM: all of them must be there at once
 constexpr int THREADS = BM * BN / (TM * TN);
 constexpr int LANES_M = WM / TM;            // lanes of a warp along M
@@ -96,7 +96,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS)
 {
     // A block can declare 48 KB. Of this array it says at its launch how large it is.
     extern __shared__ __align__(16) float shared[];
-    // First the windows' k × rows of A, transposed; behind them their k × columns of B.
+    // First the K tiles' k × rows of A, transposed; behind them their k × columns of B.
     auto& As = *reinterpret_cast<float(*)[STAGES][BK][BM + PAD]>(shared);
     auto& Bs = *reinterpret_cast<float(*)[STAGES][BK][BN]>(shared + STAGES * BK * (BM + PAD));
 
@@ -123,11 +123,11 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS)
     const bool alignedB = N % 4 == 0 && size_t(B) % 16 == 0;
     const bool alignedC = N % 4 == 0 && size_t(C) % 16 == 0;
 
-    // My first float of A and float4 of B. They move along K with the window.
+    // My first float of A and float4 of B. They move along K with the K tile.
     const float* Athread = A + size_t(blockRow + rA) * rowA + kA;
     const float* Bthread = B + size_t(kB) * N + blockCol + cB;
 
-    // Start to copy A's part of window w, float by float: it can be transposed on the
+    // Start to copy A's part of K tile w, float by float: it can be transposed on the
     // way, and need not be aligned.
     auto copyA = [&](int k0, int w) {
         for (int k = 0; k < BK; k += 8) {
@@ -138,7 +138,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS)
         }
         Athread += BK;
     };
-    // Start to copy B's part of window w: float4, or, where its rows are not aligned,
+    // Start to copy B's part of K tile w: float4, or, where its rows are not aligned,
     // floats that are BN / 4 columns apart: so lanes copy neighbours.
     auto copyB = [&](int k0, int w) {
         if (alignedB) {
@@ -158,10 +158,10 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS)
         }
         Bthread += size_t(BK) * N;
     };
-    // Start to copy the window of k0, if there is one. A group may be empty: the last windows
+    // Start to copy the K tile of k0, if there is one. A group may be empty: the last K tiles
     // are waited for like the others.
     auto fetch = [&](int k0, int window) {
-        if (k0 < K + BK) {  // behind the last window one with zeros, for those who look ahead
+        if (k0 < K + BK) {  // behind the last K tile one with zeros, for those who look ahead
             copyA(k0, window);
             copyB(k0, window);
         }
@@ -191,9 +191,9 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS)
 
 #pragma unroll
         for (int k = 0; k < BK; ++k) {
-            const bool last = k == BK - 1;  // the next k is the first of the next window
+            const bool last = k == BK - 1;  // the next k is the first of the next K tile
             if (last) {
-                waitForGroups<STAGES - 2>();  // my part of the next window is there
+                waitForGroups<STAGES - 2>();  // my part of the next K tile is there
                 __syncthreads();              // and everyone's; and all have read this one
             }
             loadA(last ? next : now, (k + 1) % BK);
@@ -206,7 +206,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS)
                 if (j % 4 == 3) loadB(last ? next : now, (k + 1) % BK, j - 3);
             }
         }
-        fetch(k0 + STAGES * BK, now);  // into the window that all have read
+        fetch(k0 + STAGES * BK, now);  // into the K tile that all have read
         now = next;
     }
 

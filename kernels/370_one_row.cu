@@ -1,7 +1,7 @@
 // title: One row
 // parent: naive
 // change: The threads of a block share K: each takes every 64th row of B, four columns of it.
-// chapter: 10
+// chapter: 11
 // grid: ceil(M / TM) * ceil(N / BN), 1
 // block: BN / 4, PARTS
 // variants: TM=4

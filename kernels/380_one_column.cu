@@ -1,7 +1,7 @@
 // title: One column
 // parent: naive
 // change: A warp walks along the rows of A, and its lanes' sums are added in the end.
-// chapter: 10
+// chapter: 11
 // grid: ceil(M / TM) * N, 1
 // block: 32 * WARPS, 1
 // variants: TM=1

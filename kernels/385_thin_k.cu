@@ -1,12 +1,12 @@
 // title: Thin K
 // parent: naive
-// change: A thread makes 16 elements, and nothing is kept in shared memory: K has no windows.
-// chapter: 10
+// change: A thread makes 16 elements, and nothing is kept in shared memory: K has no K tiles.
+// chapter: 11
 // grid: ceil(M / BM) * ceil(N / BN), 1
 // block: BN / 4, BM / TM
 //
 // Where K is 1, or a few, no number of A or B is used often, and C is the largest matrix: to store it
-// is all the work. So the threads need no windows and no barriers, only wide stores.
+// is all the work. So the threads need no K tiles and no barriers, only wide stores.
 
 constexpr int BM = 16;   // rows of C per block
 constexpr int BN = 128;  // columns of C per block

@@ -1,7 +1,7 @@
 // title: Tensor cores, FP16
-// parent: wide_window:BK=16
+// parent: deep_k_tile:BK=16
 // change: Tensor cores multiply: a warp adds 16 × 8 × 8 products in one instruction.
-// chapter: 11
+// chapter: 12
 // grid: ceil(N / BN), ceil(M / BM)
 // block: BM * BN / (TM * TN), 1
 // shared: 4 * 2 * BK / 2 * (BM + BN + 4 * PAD)

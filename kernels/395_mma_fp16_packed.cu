@@ -1,7 +1,7 @@
 // title: Tensor cores, FP16, packed
 // parent: mma_fp16:BK=32
 // change: First, all blocks round A and B once, into the order in which lanes multiply them.
-// chapter: 11
+// chapter: 12
 // grid: min(SMS, ceil(N / 32) * ceil(M / 16)), 1
 // block: BM * BN / (TM * TN), 1
 // shared: 2 * STAGES * BK * (BM + BN)
@@ -11,17 +11,17 @@
 // variants: BK=64
 //
 // Each number of A and B goes to many blocks, and in the parent each of them rounds it. Here it is
-// rounded once. Then windows are copied as they lie, without a question: past the edges of A and B
+// rounded once. Then K tiles are copied as they lie, without a question: past the edges of A and B
 // they hold zeros.
 
 constexpr int BM = 128;  // rows of C per block
 constexpr int BN = 256;  // columns of C per block
-constexpr int BK = 32;   // width of the window along K
+constexpr int BK = 32;   // depth of a K tile
 constexpr int TM = 8;    // rows of C per thread
 constexpr int TN = 16;   // columns of C per thread
 constexpr int WM = 64;   // rows of C per warp
 constexpr int WN = 64;   // columns of C per warp
-constexpr int STAGES = 3;  // windows in shared memory
+constexpr int STAGES = 3;  // K tiles in shared memory
 constexpr int BAND = 8;    // rows of tiles in a band
 constexpr int THREADS = BM * BN / (TM * TN);
 constexpr int LANES_M = WM / TM;  // lanes of a warp along M
@@ -238,8 +238,8 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1)
         tileM = top + in % high;
         tileN = in / high;
     };
-    // The windows of my tiles stand in a row. They are copied ahead, from tile to tile.
-    int coming = blockIdx.x, left = 0;  // a tile, and how many of its windows are to be copied
+    // The K tiles of my tiles stand in a row. They are copied ahead, from tile to tile.
+    int coming = blockIdx.x, left = 0;  // a tile, and how many of its K tiles are to be copied
     const uint4 *nextA, *nextB;
     auto fetch = [&](int stage) {
         if (left == 0 && coming < tiles) {
@@ -276,19 +276,19 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1)
     waitForGroups<STAGES - 2>();
     __syncthreads();
     load(0, 0, 0);
-    int now = 0, read = STAGES - 1;  // the window to multiply, and one that all have read
+    int now = 0, read = STAGES - 1;  // the K tile to multiply, and one that all have read
     for (int tile = blockIdx.x; tile < tiles; tile += gridDim.x) {
         float acc[TM][TN] = {};
         for (int w = 0; w < windows; ++w) {
-            // Behind my last window is none. Then this one is what is read ahead, once more.
+            // Behind my last K tile is none. Then this one is what is read ahead, once more.
             const bool more = w + 1 < windows || tile + gridDim.x < tiles;
             const int next = !more ? now : now + 1 < STAGES ? now + 1 : 0;
 
 #pragma unroll
             for (int step = 0; step < STEPS; ++step) {
-                const bool last = step == STEPS - 1;  // the next one is in the next window
+                const bool last = step == STEPS - 1;  // the next one is in the next K tile
                 if (last) {
-                    waitForGroups<STAGES - 2>();  // my part of the next window is there
+                    waitForGroups<STAGES - 2>();  // my part of the next K tile is there
                     __syncthreads();              // and everyone's; and all have read this one
                 }
                 load(last ? next : now, (step + 1) % STEPS, (step + 1) % 2);

@@ -1,7 +1,7 @@
 // title: Tensor cores, TF32
 // parent: stages
 // change: Tensor cores multiply: a warp adds 16 × 8 × 8 products in one instruction.
-// chapter: 11
+// chapter: 12
 // grid: ceil(N / BN), ceil(M / BM)
 // block: BM * BN / (TM * TN), 1
 // shared: 4 * STAGES * BK * (BM + BN + 4 * PAD)
@@ -14,13 +14,13 @@
 
 constexpr int BM = 128;  // rows of C per block
 constexpr int BN = 256;  // columns of C per block
-constexpr int BK = 16;   // width of the window along K
+constexpr int BK = 16;   // depth of a K tile
 constexpr int TM = 8;    // rows of C per thread
 constexpr int TN = 16;   // columns of C per thread
 constexpr int PAD = 4;   // unused floats per row of As
 constexpr int WM = 64;   // rows of C per warp
 constexpr int WN = 64;   // columns of C per warp
-constexpr int STAGES = 3;  // windows in shared memory
+constexpr int STAGES = 3;  // K tiles in shared memory
 constexpr int THREADS = BM * BN / (TM * TN);
 constexpr int LANES_M = WM / TM;            // lanes of a warp along M
 constexpr int LANES_N = WN / TN;            // lanes of a warp along N
@@ -115,7 +115,7 @@ extern "C" __global__ void sgemm(const float* A, const float* B, float* C, int M
 {
     // A block can declare 48 KB. Of this array it says at its launch how large it is.
     extern __shared__ __align__(16) float shared[];
-    // First the windows' k × rows of A, transposed; behind them their k × columns of B.
+    // First the K tiles' k × rows of A, transposed; behind them their k × columns of B.
     // Rows are 8 banks apart: so the lanes of a group, at 4 different k, do not meet.
     auto& As = *reinterpret_cast<float(*)[STAGES][BK][BM + 2 * PAD]>(shared);
     auto& Bs = *reinterpret_cast<float(*)[STAGES][BK][BN + 2 * PAD]>(&As[STAGES]);
@@ -134,11 +134,11 @@ extern "C" __global__ void sgemm(const float* A, const float* B, float* C, int M
     const bool alignedB = N % 4 == 0 && size_t(B) % 16 == 0;
     const bool alignedC = N % 4 == 0 && size_t(C) % 16 == 0;
 
-    // My first float of A and float4 of B. They move along K with the window.
+    // My first float of A and float4 of B. They move along K with the K tile.
     const float* Athread = A + size_t(blockRow + rA) * K + kA;
     const float* Bthread = B + size_t(kB) * N + blockCol + cB;
 
-    // Start to copy A's part of window w, float by float: it can be transposed on the
+    // Start to copy A's part of K tile w, float by float: it can be transposed on the
     // way, and need not be aligned.
     auto copyA = [&](int k0, int w) {
         for (int k = 0; k < BK; k += 8) {
@@ -149,7 +149,7 @@ extern "C" __global__ void sgemm(const float* A, const float* B, float* C, int M
         }
         Athread += BK;
     };
-    // Start to copy B's part of window w: float4, or, where its rows are not aligned,
+    // Start to copy B's part of K tile w: float4, or, where its rows are not aligned,
     // floats that are BN / 4 columns apart: so lanes copy neighbours.
     auto copyB = [&](int k0, int w) {
         if (alignedB) {
@@ -169,7 +169,7 @@ extern "C" __global__ void sgemm(const float* A, const float* B, float* C, int M
         }
         Bthread += size_t(BK) * N;
     };
-    // Start to copy the window of k0, if there is one. A group may be empty: the last windows
+    // Start to copy the K tile of k0, if there is one. A group may be empty: the last K tiles
     // are waited for like the others.
     auto fetch = [&](int k0, int window) {
         if (k0 < K) {
@@ -184,7 +184,7 @@ extern "C" __global__ void sgemm(const float* A, const float* B, float* C, int M
     for (int k0 = 0; k0 < K; k0 += BK) {
         const int now = k0 / BK % STAGES;
         const int later = k0 + (STAGES - 1) * BK;
-        waitForGroups<STAGES - 2>();  // my part of this window is there
+        waitForGroups<STAGES - 2>();  // my part of this K tile is there
         __syncthreads();              // and everyone's; and all have read the one to be filled
         fetch(later, later / BK % STAGES);
 

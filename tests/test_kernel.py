@@ -222,14 +222,26 @@ each_kernel = pytest.mark.parametrize("kernel", BOOK, ids=lambda k: k.name)
 ANEW = {
     "mma_fp16_packed": "It goes over A and B twice. What the second pass copies is laid out by the "
     "first: no line that copies, reads or multiplies in a kernel before it knows that order.",
-    "mma_tf32_packed": "Its lines are those of mma_fp16_packed, but for the arithmetic. Its parent "
-    "is the kernel that it is compared with.",
     "one_row": "It is for C of one row: of its parent, with which it is compared, little more than "
     "the multiply-add can stay.",
-    "warp_groups": "Its instruction takes B from registers and A from shared memory in a layout of "
+    "wgmma_tf32": "Its instruction takes B from registers and A from shared memory in a layout of "
     "its own, and 64 sums of each thread: no line of a kernel before it does so.",
 }
 """Kernels that begin anew, since no small step leads to their instruction, and why."""
+
+OTHER_TILES = {
+    "producers": "With a barrier for each stage, short K tiles cost little.",
+    "small_tile": "The smaller tile is the step.",
+}
+"""Kernels whose constants are part of their step, and why."""
+
+TOGETHER = {
+    "async_copy": "A and B are copied past the registers alike.",
+    "producers": "Producer warps need mbarriers, and mbarriers pay only with them.",
+    "stream_k": "An even split needs blocks that go from tile to tile.",
+    "per_warp_stages": "Where a warp fills a stage alone, it tests its bounds once.",
+}
+"""Kernels whose step has two halves, of which one alone loses or gains nothing, and why."""
 
 
 @each_kernel
@@ -257,7 +269,7 @@ def test_a_kernel_says_in_a_sentence_what_is_new(kernel: Kernel) -> None:
         if k.chapter >= 6
         and k.parent
         and "TM" in load_kernel(k.parent).values
-        and k.name not in ANEW
+        and k.name not in {*ANEW, *OTHER_TILES}
     ],
     ids=lambda k: k.name,
 )
@@ -270,7 +282,8 @@ def test_constants_of_the_large_tiles_change_in_no_step(kernel: Kernel) -> None:
 @each_kernel
 def test_a_kernel_differs_from_its_parent_by_one_idea(kernel: Kernel) -> None:
     if kernel.name not in ANEW:
-        assert sum(line.changed for line in lines_against_parent(kernel)) <= 40
+        most = 80 if kernel.name in TOGETHER else 40
+        assert sum(line.changed for line in lines_against_parent(kernel)) <= most
 
 
 @each_kernel

@@ -15,8 +15,19 @@ from sgemm_lab.errors import LabError
 from sgemm_lab.files import data_folder, read_source
 from sgemm_lab.kernel import Kernel, parse_kernel
 
-ALIASES: dict[str, str] = {}
+ALIASES: dict[str, str] = {
+    "inside": "hoisted_guard",
+    "by_column": "column_order",
+    "wide_window": "deep_k_tile",
+    "ahead": "register_prefetch",
+    "lane_map": "small_tile:BM=128,BN=256,TN=16,WM=64,WN=64,STAGES=3",
+    "whole_tiles": "per_warp_stages",
+    "warp_groups": "wgmma_tf32",
+    "warp_groups_fp32": "wgmma_3xtf32",
+}
 """Former names of kernels, without constants, each with the kernel's current name.
+
+The current name has constants where the defaults have changed since.
 
 Every look-up by name, and every record that is read, accepts a former name.
 """
@@ -34,7 +45,10 @@ def current_name(name: str) -> str:
     A name that no kernel has or had is returned unchanged.
     """
     base, colon, constants = name.partition(":")
-    return f"{ALIASES.get(base, base)}{colon}{constants}"
+    renamed = ALIASES.get(base, base)
+    if ":" not in renamed:
+        return f"{renamed}{colon}{constants}"
+    return _with_former_constants(renamed, name)
 
 
 def load_kernels(*, variants: bool = False) -> list[Kernel]:
@@ -143,7 +157,23 @@ def _load_kernel(name: str, files: Files) -> Kernel:
         raise LabError(f"There is no kernel called '{base}'.{hint}")
     if not settings:
         return kernels[base]
+    return kernels[base].with_constants(**_constants(name))
+
+
+def _constants(name: str) -> dict[str, int]:
+    """Return the constants in a name such as "tiled:TILE=16"."""
+    base, _, settings = name.partition(":")
     pairs = [pair.partition("=") for pair in settings.split(",")]
     if not all(constant and value.isdecimal() for constant, _, value in pairs):
         raise LabError(f"'{name}' cannot be read. Write it like '{base}:TILE=16'.")
-    return kernels[base].with_constants(**{constant: int(value) for constant, _, value in pairs})
+    return {constant: int(value) for constant, _, value in pairs}
+
+
+@lru_cache(maxsize=256)
+def _with_former_constants(renamed: str, former: str) -> str:
+    """Return ``renamed``, whose constants are former defaults, with those of ``former``."""
+    try:
+        kernel = _load_kernel(renamed, _book_files())
+        return kernel.with_constants(**_constants(former)).name if ":" in former else kernel.name
+    except LabError:
+        return former

@@ -30,7 +30,7 @@ BOXES = ("naive_rows", "naive", "tiled", "strip", "sliding_window")
 """Whose closing boxes the chapter of the tests has."""
 KEY = "sgemm-lab:card"
 ASSETS = ("reader_card.css", "book.css", "book.js")
-CURVES = (("naive_rows", "naive"), ("ahead", "lane_map"))
+CURVES = (("naive_rows", "naive"), ("register_prefetch", "serpentine"))
 """Kernels of the plots over size: those that WGSL has, and others."""
 BOOK = reader_cards.book_card()
 STEPS = BOOK["steps"]

@@ -18,7 +18,7 @@ from sgemm_lab.clang.package import write_site
 pytestmark = pytest.mark.browser
 
 PARTS = ("panel.css", "book.js")
-KERNEL = load_kernel("persistent")
+KERNEL = load_kernel("producers")
 CHAPTER = Path(__file__).parents[2] / "chapters" / "10_past_the_library.md"
 
 
@@ -31,7 +31,7 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
     furnish(folder, PARTS)
     for file, text in panels.site_files([KERNEL.name], write_site(folder / "clang")).items():
         (folder / file).write_text(text, encoding="utf-8")
-    option = re.search(r"\{panel\} persistent\n:steps: (.+)\n", CHAPTER.read_text(encoding="utf-8"))
+    option = re.search(r"\{panel\} producers\n:steps: (.+)\n", CHAPTER.read_text(encoding="utf-8"))
     assert option
     panel = panels.panel(KERNEL, panels.read_toy(KERNEL, option[1]), [])
     (folder / "panel.html").write_text(page_of(panel, "A panel", PARTS), encoding="utf-8")

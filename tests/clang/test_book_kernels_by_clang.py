@@ -26,7 +26,6 @@ VARIANTS = [
         "thread_tile_1d:BK=8",
         "register_cache:BM=128,BN=128,TM=8,TN=8",
         "one_column:TM=1",
-        "window_barriers:BK=8,STAGES=8",
         "split_k:BN=128,TN=8,WN=64,STAGES=3",
     )
 ]
@@ -53,10 +52,6 @@ JOINED = (
     "clang loads four neighbours with one instruction; of four by NVRTC, ptxas makes one: "
     "in the machine code there are as many."
 )
-AHEAD = (
-    "clang reads a window's first numbers at the head of its turn of the loop, where NVRTC reads "
-    "them at the end of the turn before, and so also behind the last one: 8 requests of each warp."
-)
 KNOWN = "clang knows the address as a constant, so that ptxas can prove how it is aligned."
 
 MERGED_LOADS = ("shared_load_requests", "shared_load_wavefronts", "shared_load_bank_conflicts")
@@ -67,28 +62,22 @@ TIMES_ONE = (
     "large_tile",
     "warp_tile",
     "unrolled",
-    "inside",
-    "by_column",
-    "wide_window",
-    "async_b",
+    "hoisted_guard",
+    "column_order",
+    "deep_k_tile",
     "async_copy",
     "stages",
-    "ahead",
+    "register_prefetch",
     "serpentine",
-    "lane_map",
-    "window_barriers",
-    "window_barriers:BK=8,STAGES=8",
+    "small_tile",
     "producers",
 )
 DIFFERENCES: dict[str, dict[str, str]] = {
     **{name: {"flop": ONES} for name in TIMES_ONE},
     **{
         name: dict.fromkeys(AS_WRITTEN, JOINED)
-        for name in ("mma_fp16", "three_products", "promoted", "promoted_rows")
+        for name in ("mma_fp16", "three_products", "promoted")
     },
-    "mma_tf32_ahead": dict.fromkeys(
-        (*AS_WRITTEN[:2], *MERGED_LOADS[:2], "shared_load_bytes"), AHEAD
-    ),
     "one_column": {"flop": LANES},
     "one_column:TM=1": {"flop": LANES, **dict.fromkeys(MERGED_LOADS[:2], KNOWN)},
     "register_cache:BM=128,BN=128,TM=8,TN=8": dict.fromkeys(MERGED_LOADS, UNROLLED),

@@ -45,23 +45,7 @@ COUNTED = [
 """Those that the record has counters of, and the simulator can run."""
 WRONG = sorted((Path(__file__).parents[1] / "wrong_kernels").glob("*.cu"))
 
-# The counters of shared loads leave ldmatrix out: 8 requests of 4 wavefronts for each 8 k, in each
-# of 4 warps of 8 and 12 blocks; so the GPU counts less.
-ROWS_REGULAR = {
-    "shared_load_requests": -8 * (256 // 8) * 4 * 8,
-    "shared_load_wavefronts": -4 * 8 * (256 // 8) * 4 * 8,
-    "global_load_sectors": 2048,  # not explained, as that of window_barriers is not
-}
-ROWS_RAGGED = {
-    "shared_load_requests": -8 * (256 // 8) * 4 * 12,
-    "shared_load_wavefronts": -4 * 8 * (256 // 8) * 4 * 12,
-}
-
 MORE_ON_THE_GPU = {
-    ("promoted_rows", REGULAR): ROWS_REGULAR,
-    ("promoted_rows", RAGGED): ROWS_RAGGED,
-    ("promoted_rows:STAGES=2", REGULAR): ROWS_REGULAR,
-    ("promoted_rows:STAGES=2", RAGGED): ROWS_RAGGED,
     # ptxas writes the loop that fills the strip of A out 16, 8 and 4 times. Lanes 30 and 31 of a
     # warp make one turn less than the others, so they take the copy for 4 turns where the others
     # take the one for 8: 4 requests more for each warp, of which 255 rows × 9 blocks load.
@@ -70,8 +54,6 @@ MORE_ON_THE_GPU = {
         "shared_store_requests": 4 * 256 * 9,
         "shared_store_wavefronts": 4 * 256 * 9,
     },
-    # Not explained. Other constants of this kernel agree, and so does the other size.
-    ("window_barriers", REGULAR): {"global_load_sectors": 4096},
 }
 """What the GPU counted more than the simulator: all that is known to differ."""
 

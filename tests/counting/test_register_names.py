@@ -52,6 +52,6 @@ def test_fragments_of_the_books_kernels_have_their_names() -> None:
         )
         found = register_names(kernel.source.splitlines(), line)
         assert found["sum"] == "acc[i][j]"
-        # From "ahead" on, fragments are kept twice and the first index says which of the two.
+        # From "register_prefetch" on, fragments are held twice; the first index says which.
         assert found["a"] in ("fragA[i]", "fragA[k % 2][i]")
         assert found["b"] in ("fragB[j]", "fragB[k % 2][j]")

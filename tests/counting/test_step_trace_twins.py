@@ -20,7 +20,7 @@ ENTRY = Path(__file__).with_name("walking.js")
 CHAPTERS = Path(__file__).parents[2] / "chapters"
 _EMBEDDED = re.compile(r'lab\.step\("([^"]+)", size=\((\d+), (\d+), (\d+)\)\)')
 
-PERSISTENT = load_kernel("persistent:BM=64,BN=64,TM=4,TN=4,WM=16,WN=32,STAGES=2")
+PRODUCERS = load_kernel("producers:BM=64,BN=64,TM=4,TN=4,WM=16,WN=32,STAGES=2")
 
 
 def embedded() -> list[tuple[Kernel, Size]]:
@@ -59,21 +59,20 @@ def others() -> list[tuple[Kernel, Size]]:
         (b_first(), (4, 4, 4)),
         (load_kernel("naive"), (4, 40, 8)),
         (load_kernel("large_tile"), (8, 8, 8)),
-        (load_kernel("persistent"), (8, 8, 8)),
+        (load_kernel("producers"), (8, 8, 8)),
     ]
 
 
 def in_parts() -> list[tuple[Kernel, Size]]:
     """Warps that wait for some others only: of two parties and of one, right, racing and stuck."""
-    stuck = PERSISTENT.source.replace("waitFor(&emptied[now], 1 - phase);", "")
-    early = PERSISTENT.source.replace("waitFor(&filled[0], 0);", "")
+    stuck = PRODUCERS.source.replace("waitFor(&emptied[now], 1 - phase);", "")
+    early = PRODUCERS.source.replace("waitFor(&filled[0], 0);", "")
     return [
-        (PERSISTENT, (4, 4, 20)),
-        (PERSISTENT, (6, 12, 9)),
+        (PRODUCERS, (4, 4, 20)),
+        (PRODUCERS, (6, 12, 9)),
         (parse_kernel("early", early), (4, 4, 20)),
         (parse_kernel("stuck", stuck), (4, 4, 20)),
-        (load_kernel("window_barriers:BM=64,BN=64,TM=4,TN=4,WM=16,WN=32,STAGES=2"), (4, 4, 20)),
-        (load_kernel("lane_map:BM=64,BN=64,TM=4,TN=4,WM=16,WN=32,STAGES=2"), (4, 4, 20)),
+        (load_kernel("small_tile:TM=4,WM=16,STAGES=2"), (4, 4, 20)),
     ]
 
 

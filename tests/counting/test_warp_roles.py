@@ -17,12 +17,12 @@ SIZE = (4, 4, 20)
 
 
 @cache
-def persistent() -> Walk:
-    return walk(load_kernel(f"persistent:{TOY}"), SIZE)
+def producers() -> Walk:
+    return walk(load_kernel(f"producers:{TOY}"), SIZE)
 
 
 def edited(old: str, new: str) -> Kernel:
-    source = load_kernel(f"persistent:{TOY}").source
+    source = load_kernel(f"producers:{TOY}").source
     assert source.count(old) == 1
     return parse_kernel("edited", source.replace(old, new))
 
@@ -45,15 +45,15 @@ def deeds(found: Walk) -> list[tuple[int, int, set[tuple[str, int]]]]:
 
 
 def test_those_who_copy_and_those_who_multiply_are_two_parties() -> None:
-    assert persistent()["parties"] == [COPYING, MULTIPLYING]
-    assert persistent()["problems"] == persistent()["left_out"] == []
-    for step in persistent()["blocks"][0]:
+    assert producers()["parties"] == [COPYING, MULTIPLYING]
+    assert producers()["problems"] == producers()["left_out"] == []
+    for step in producers()["blocks"][0]:
         warps = {thread // 32 for thread in step["threads"]}
         assert warps <= set(COPYING) or warps <= set(MULTIPLYING)
 
 
 def test_a_stage_is_filled_while_the_one_before_is_multiplied() -> None:
-    turns = deeds(persistent())
+    turns = deeds(producers())
     both = sorted({window for window, _, _ in turns}, key=int)
     beside = [
         [used for window, _, used in turns if window == one]
@@ -69,7 +69,7 @@ def test_a_stage_is_filled_while_the_one_before_is_multiplied() -> None:
 
 
 def test_the_steps_stand_in_an_order_in_which_they_may_happen() -> None:
-    found = persistent()
+    found = producers()
     windows = [step["window"] for step in found["blocks"][0]]
     assert windows == sorted(windows)
     memory: dict[tuple[int, int, int], Any] = {}
@@ -95,27 +95,21 @@ def test_without_parts_there_are_no_parties() -> None:
     assert walk(load_kernel("tiled:TILE=2"), (4, 4, 4))["parties"] == []
 
 
-def test_where_all_warps_do_the_same_they_are_one_party() -> None:
-    found = walk(load_kernel(f"window_barriers:{TOY}"), SIZE)
-    assert found["parties"] == [MULTIPLYING]
-    assert len({step["window"] for step in found["blocks"][0]}) > 3
-
-
 def test_barriers_of_some_warps_count_as_barriers_of_a_block_do() -> None:
     found = walk(edited("__syncthreads();", 'asm volatile("bar.sync 0, 384;");'), SIZE)
-    assert found["blocks"] == persistent()["blocks"]
+    assert found["blocks"] == producers()["blocks"]
 
 
 def test_a_named_barrier_of_those_who_multiply_orders_them_alone() -> None:
-    read = "arrive(&emptied[now]);  // I have read this window"
+    read = "arrive(&emptied[now]);  // I have read this K tile"
     found = walk(edited(read, f'{read}\n            asm volatile("bar.sync 1, 256;");'), SIZE)
     assert found["parties"] == [COPYING, MULTIPLYING]
     assert found["problems"] == []
     products = [step["values"] for step in found["blocks"][0] if step["a"]]
-    assert products == [step["values"] for step in persistent()["blocks"][0] if step["a"]]
+    assert products == [step["values"] for step in producers()["blocks"][0] if step["a"]]
     windows = [step["window"] for step in found["blocks"][0]]
     assert windows == sorted(windows)
-    assert windows != [step["window"] for step in persistent()["blocks"][0]]
+    assert windows != [step["window"] for step in producers()["blocks"][0]]
 
 
 def test_a_launch_that_races_keeps_the_order_in_which_it_went_wrong() -> None:
@@ -143,4 +137,4 @@ def test_a_bulk_copy_is_no_step_of_a_thread_and_is_refused() -> None:
 
 def test_the_books_own_tiles_are_too_large() -> None:
     with pytest.raises(LabError, match="makes too many accesses at 8³ to step through"):
-        walk(load_kernel("persistent"), (8, 8, 8))
+        walk(load_kernel("producers"), (8, 8, 8))

@@ -130,7 +130,7 @@ def test_signs_and_guards_do_not_hide_a_register() -> None:
     assert not Instruction("BRA `(.L_x_0)").goes_on
 
 
-@pytest.mark.parametrize("name", ["naive", "register_cache", "double_buffer", "by_column"])
+@pytest.mark.parametrize("name", ["naive", "register_cache", "double_buffer", "column_order"])
 def test_a_loop_is_kept_in_few_letters_and_read_back(name: str) -> None:
     loop = compiled(name)
     text = loop_text(loop)
@@ -142,26 +142,26 @@ def test_a_loop_is_kept_in_few_letters_and_read_back(name: str) -> None:
 
 
 def test_a_turn_of_the_books_kernels_has_the_multiply_adds_of_its_tile() -> None:
-    tile = load_kernel("by_column").values
-    assert compiled("by_column").multiply_adds == tile["TM"] * tile["TN"] * tile["BK"] == 1024
+    tile = load_kernel("column_order").values
+    assert compiled("column_order").multiply_adds == tile["TM"] * tile["TN"] * tile["BK"] == 1024
     tile = load_kernel("double_buffer").values
     assert compiled("double_buffer").multiply_adds % (tile["TM"] * tile["TN"]) == 0
 
 
 def test_the_order_of_the_products_decides_over_banks() -> None:
-    inside, by_column = compiled("inside"), compiled("by_column")
-    assert inside.share == by_column.share  # the same instructions
-    assert by_column.bank_cost < inside.bank_cost
+    inside, column_order = compiled("hoisted_guard"), compiled("column_order")
+    assert inside.share == column_order.share  # the same instructions
+    assert column_order.bank_cost < inside.bank_cost
 
 
 def test_the_serpentine_order_costs_fewer_clocks_of_banks() -> None:
-    ahead, serpentine = compiled("ahead"), compiled("serpentine")
+    ahead, serpentine = compiled("register_prefetch"), compiled("serpentine")
     assert len(ahead.each_turn) == len(serpentine.each_turn)
     assert serpentine.bank_cost < ahead.bank_cost
 
 
 def test_every_kind_of_by_columns_loop_is_known() -> None:
-    names = {s.instruction.text.split()[0] for s in compiled("by_column").each_turn
+    names = {s.instruction.text.split()[0] for s in compiled("column_order").each_turn
              if s.instruction.kind == OTHER}  # fmt: skip
     assert {name.split(".")[0] for name in names} <= {
         "IADD3", "IMAD", "ISETP", "LEA", "LOP3", "MOV", "PLOP3", "SHF",

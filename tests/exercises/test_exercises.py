@@ -370,7 +370,7 @@ def test_choice_is_judged_by_what_was_measured() -> None:
     choice = find_exercise("1.5")
     assert isinstance(choice, Choice)
 
-    for speed, right in ((90.0, "slower"), (98.0, "same"), (102.0, "same"), (110.0, "faster")):
+    for speed, right in ((90.0, "slower"), (98.5, "same"), (101.5, "same"), (110.0, "faster")):
         speeds = {"naive": speed, "naive_rows": 100.0}
         machine = Machine(gpu=False, speeds=lambda *_, now=speeds: (now, "Measured here."))
         for said in ("faster", "slower", "same"):

@@ -9,7 +9,7 @@ from sgemm_lab.cuda.compiler import CompileError, compile_kernel
 from sgemm_lab.gemm.dispatch.legality import refusal
 from sgemm_lab.kernel import parse_kernel
 
-BY_COLUMN = load_kernel("by_column")
+COLUMN_ORDER = load_kernel("column_order")
 
 
 @pytest.mark.parametrize("kernel", load_kernels(variants=True), ids=lambda kernel: kernel.name)
@@ -18,7 +18,7 @@ def test_every_kernel_of_the_book_satisfies_its_assertions(kernel: object) -> No
 
 
 def test_a_failed_assertion_returns_its_message() -> None:
-    assert refusal(BY_COLUMN.with_constants(TM=16)) is not None
+    assert refusal(COLUMN_ORDER.with_constants(TM=16)) is not None
     assert refusal(load_kernel("tiled:TILE=33")) == (
         "A block has at most 1024 threads: TILE can be at most 32."
     )

@@ -57,7 +57,7 @@ def test_one_block_more_than_the_sms_hold_costs_a_wave() -> None:
 
 
 def test_a_tile_below_the_split_threshold_is_one_blocks_work() -> None:
-    kernel = load_kernel("whole_tiles")
+    kernel = load_kernel("per_warp_stages")
     assert busiest_sm_work(kernel, (2048, 2048, 2048), 132) == 128 * 256 * 2048
     assert busiest_sm_work(kernel, (2048, 2048, 8192), 132) == 2048 * 2048 * 8192 / 132
 

@@ -104,19 +104,17 @@ def test_fp32_is_as_accurate_as_cublas_or_the_dispatchers_kernel(size: Size) -> 
 
 def test_tensor_cores_are_chosen_where_they_are_as_accurate() -> None:
     assert [cube(4096, error).name for error in (None, "fp32", 3e-7, 1e-3)] == [
-        "no_questions", "warp_groups_fp32", "warp_groups_fp32", "warp_groups",
+        "per_warp_stages", "wgmma_3xtf32", "wgmma_3xtf32", "wgmma_tf32",
     ]  # fmt: skip
-    # Strassen's product over the same kernel errs more with each level: chapter 12 says so.
+    # Strassen's product over the same kernel errs more with each level: chapter 13 says so.
     large = [cube(16384, error) for error in (6e-7, "fp32", 1e-5)]
     assert [way.plan.levels if way.plan else 0 for way in large] == [0, 2, 3]
     assert [way.arithmetic for way in large[1:]] == ["strassen+3xtf32"] * 2
-    assert {way.kernel.name for way in large} == {"warp_groups_fp32"}
-    assert str(large[1]).startswith("16384³ by strassen, 2 levels over warp_groups_fp32: error ")
+    assert {way.kernel.name for way in large} == {"wgmma_3xtf32"}
+    assert str(large[1]).startswith("16384³ by strassen, 2 levels over wgmma_3xtf32: error ")
     # Wide exponents at K = 256: more than cuBLAS, by less than a percent.
     assert choose((4096, 4096, 256), "fp32", book()).arithmetic == "fp32"
-    assert str(cube(4096, "fp32")).startswith(
-        "4096³ by warp_groups_fp32 in 3xtf32: error 2.4e-07, "
-    )
+    assert str(cube(4096, "fp32")).startswith("4096³ by wgmma_3xtf32 in 3xtf32: error 2.4e-07, ")
 
 
 def test_a_kernel_with_lost_elements_is_never_chosen() -> None:
@@ -150,7 +148,7 @@ def test_a_gpu_without_a_record_gets_fp32() -> None:
 def test_only_supported_kernels_are_chosen() -> None:
     known = replace(book(), gpu=L4, record=replace(book().record, gpu=L4))
     assert [cube(4096, error, known).name for error in (3e-7, 1e-3)] == [
-        "promoted_rows:STAGES=2", "mma_tf32_ahead",
+        "promoted", "mma_tf32:BK=32",
     ]  # fmt: skip
 
 

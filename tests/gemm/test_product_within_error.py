@@ -29,7 +29,7 @@ class Multiplies:
         c[...] = a @ b
 
     def kernel_for(self, _: Any) -> Kernel:
-        return load_kernel("quads")
+        return load_kernel("producers")
 
 
 def _over(leaf: Any) -> str:
@@ -65,7 +65,7 @@ def ran(monkeypatch: pytest.MonkeyPatch) -> Any:
 def test_the_chosen_algorithm_runs(ran: list[str]) -> None:
     a, b = on_gpu(np.ones((1024, 1024))), on_gpu(np.ones((1024, 1024)))
     out = on_gpu(np.zeros((1024, 1024)))
-    for error, by in ((None, "dispatcher"), ("fp32", "warp_groups_fp32"), (1e-6, None)):
+    for error, by in ((None, "dispatcher"), ("fp32", "wgmma_3xtf32"), (1e-6, None)):
         assert sgemm_lab.matmul(a, b, out, error=error) is out
         assert (out == 1024).all()
         assert ran.pop() == (by or sgemm_lab.choice(1024, 1024, 1024, error=error).name)
@@ -80,7 +80,7 @@ def test_strassens_product_runs_where_it_is_chosen(
     size = (8, 8, 8)
     plan = make_plan(size, 2, 10**6)
     ones = on_gpu(np.ones((8, 8)))
-    for kernel, by in (("quads", "2 levels"), ("promoted", "2 levels over promoted")):
+    for kernel, by in (("producers", "2 levels"), ("promoted", "2 levels over promoted")):
         way = Algorithm(size, load_kernel(kernel), plan, 1e-6, 1.0, "NVIDIA H200")
         monkeypatch.setattr(product, "choose", lambda *_, way=way: way)
         forget()
@@ -90,8 +90,8 @@ def test_strassens_product_runs_where_it_is_chosen(
 
 
 def test_a_choice_on_a_gpu_names_the_dispatchers_kernel(ran: list[str]) -> None:
-    assert sgemm_lab.choice(100, 100, 100).name == "quads"
-    assert sgemm_lab.choice(4096, 4096, 4096, error="fp32").name == "warp_groups_fp32"
+    assert sgemm_lab.choice(100, 100, 100).name == "producers"
+    assert sgemm_lab.choice(4096, 4096, 4096, error="fp32").name == "wgmma_3xtf32"
     assert ran == []
 
 
@@ -100,7 +100,7 @@ def test_without_a_gpu_the_choice_is_for_the_recorded_gpu(
 ) -> None:
     monkeypatch.setattr(product, "has_gpu", lambda: False)
     way = sgemm_lab.choice(4096, 4096, 4096, error="fp32")
-    assert (way.name, way.gpu) == ("warp_groups_fp32", "NVIDIA H200")
+    assert (way.name, way.gpu) == ("wgmma_3xtf32", "NVIDIA H200")
     assert lab.choice(4096, 4096, 4096, error="fp32") == way
 
 

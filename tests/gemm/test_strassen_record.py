@@ -85,11 +85,11 @@ def test_a_record_is_written_item_by_item(taken: tuple[Path, StrassenRun]) -> No
     assert [one.inputs for one in found.errors] == list(INPUTS)
     assert all(0 < error < 1e-5 for one in found.errors for error in (one.cublas, *one.levels))
     (inside,) = found.inside
-    assert (inside.kernel, inside.arithmetic) == ("warp_groups_fp32", "3xtf32")
+    assert (inside.kernel, inside.arithmetic) == ("wgmma_3xtf32", "3xtf32")
     assert [one.inputs for one in inside.errors] == list(INPUTS)
     (times,) = inside.times
     assert [way.schedules for way in times.ways] == [(), ("lean",), ("lean", "lean"), ("twice",)]
-    assert {way.kernel for way in times.ways} == {"warp_groups_fp32"}
+    assert {way.kernel for way in times.ways} == {"wgmma_3xtf32"}
     scored = [(s.arithmetic, s.size, s.levels) for s in scores(STRASSEN_RECORDS.load(path))]
     assert scored == [
         ("strassen", (16, 16, 16), 1), ("strassen", (12, 20, 28), 1),
@@ -107,7 +107,7 @@ def test_an_older_gpu_skips_the_kernel_of_warp_groups(
     told: list[str] = []
     _, found = measure.take_strassen_record(tmp_path, ((16, 16, 16),), progress=told.append)
     assert (found.complete, found.inside) == (True, ())
-    assert "warp_groups_fp32 is skipped: it needs sm_90" in told[-1]
+    assert "wgmma_3xtf32 is skipped: it needs sm_90" in told[-1]
 
 
 def test_products_by_levels_have_the_names_of_recorded_errors(
@@ -120,7 +120,7 @@ def test_products_by_levels_have_the_names_of_recorded_errors(
         *(f"strassen:levels={one}" for one in levels),
         *(f"strassen+3xtf32:levels={one}" for one in levels),
     ]
-    inside = load_kernel("warp_groups_fp32").fingerprint
+    inside = load_kernel("wgmma_3xtf32").fingerprint
     assert [fingerprint for _, fingerprint in found.values()] == [""] * 4 + [inside] * 4
     random = np.random.RandomState(3)
     a, b = (on_gpu(random.uniform(-1, 1, shape)) for shape in ((32, 48), (48, 16)))
@@ -200,7 +200,9 @@ def test_predicted_times_are_within_a_few_percent() -> None:
 def test_predicted_speedups_are_within_a_few_percent() -> None:
     gains = 0
     for times in RUN.times:
-        measured = {way.schedules: times.tflops(way.seconds) for way in times.ways}
+        # The dispatcher no longer has "bands", which led at 16384³, nor another as fast there.
+        ways = [way for way in times.ways if way.kernel != "bands"]
+        measured = {way.schedules: times.tflops(way.seconds) for way in ways}
         unaligned = times.k % 4 or times.n % 4
         plans = [make_plan(times.size, levels) for levels in range(4)]
         known = [p for p in plans if p.schedules in measured and min(p.leaf) >= 2048]

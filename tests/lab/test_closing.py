@@ -77,8 +77,8 @@ def test_where_the_unit_changes_the_bounds_are_divided() -> None:
 
 def test_where_tensor_cores_change_their_rate_the_bounds_are_divided() -> None:
     """The unit and its demand stay, and each product of the child is three."""
-    box = lab.closing("warp_groups_fp32", CHANGED)
-    parent, child = lab.bound("warp_groups:BN=128,WN=64"), lab.bound("warp_groups_fp32")
+    box = lab.closing("wgmma_3xtf32", CHANGED)
+    parent, child = lab.bound("wgmma_tf32:BN=128,WN=64"), lab.bound("wgmma_3xtf32")
     assert (parent.unit, parent.demand) == (child.unit, child.demand)
     divided = f"{child.gflops:,.0f} ÷ {parent.gflops:,.0f} GFLOP/s = 0.33 predicted"
     assert lines(box)["Factor"].startswith(divided)
@@ -159,8 +159,6 @@ def test_the_busiest_sm_is_told_by_its_share_of_the_work() -> None:
     assert split["Bound now by"].startswith(
         f"{told}4.125 times an even share of the multiply-adds, at most "
     )
-    bands = lines(lab.closing("bands", size=16384))["Bound now by"]
-    assert bands.startswith(f"{told}an even share of the multiply-adds, at most ")
 
 
 def test_a_kernel_whose_parents_were_elsewhere_has_no_factor_at_its_size() -> None:

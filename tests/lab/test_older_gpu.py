@@ -19,17 +19,18 @@ def _never(*_: object, **__: object) -> None:
 
 def test_speeds_come_from_the_record_and_say_why(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(session, "measure_here", _never)
-    speed = lab.measure("by_column", "stages")
+    speed = lab.measure("column_order", "stages")
     assert speed.note.startswith(
         "This GPU is sm_75 and cannot run stages: that takes sm_80 or newer. So this is the record."
     )
     assert {score.device.name for score in speed} == {"NVIDIA H200"}
-    assert {score.kernel for score in speed} == {"by_column", "stages"}
+    assert {score.kernel for score in speed} == {"column_order", "stages"}
 
 
 def test_kernels_that_it_can_run_are_not_lacking() -> None:
-    kernels = [load_kernel(name) for name in ("wide_window", "async_b", "ahead")]
-    assert [kernel.name for kernel in session.lacking(kernels)] == ["async_b", "ahead"]
+    kernels = [load_kernel(name) for name in ("deep_k_tile", "async_copy", "register_prefetch")]
+    lacking = [kernel.name for kernel in session.lacking(kernels)]
+    assert lacking == ["async_copy", "register_prefetch"]
 
 
 def test_the_check_runs_on_the_processor(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -46,4 +47,4 @@ def test_the_check_runs_on_the_processor(monkeypatch: pytest.MonkeyPatch) -> Non
 
 def test_registers_of_a_target_that_lacks_it_are_a_dash(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(own_kernels, "TARGETS", ("sm_75", "sm_80"))
-    assert lab.resources("async_b").text.splitlines()[1].split()[1] == "–"
+    assert lab.resources("async_copy").text.splitlines()[1].split()[1] == "–"

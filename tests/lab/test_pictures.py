@@ -111,7 +111,7 @@ PANELS: dict[str, Callable[[], Any]] = {
     "past registers": lambda: copy_path(
         "Past registers", load_kernel("async_copy"), says="**No** register"
     ),
-    "through registers": lambda: copy_path("Through registers", load_kernel("wide_window")),
+    "through registers": lambda: copy_path("Through registers", load_kernel("deep_k_tile")),
     "even shares": lambda: k_split(
         "Even shares", load_kernel("stream_k"), tiles=4, sms=3, says="**4** windows"
     ),
@@ -153,13 +153,12 @@ def test_a_word_that_two_lanes_want_comes_once() -> None:
 
 
 def test_a_window_is_carried_by_registers_or_goes_past_them() -> None:
-    assert copy_counts(load_kernel("wide_window:BK=16")) == Copies(6, 12, 0, 24)
-    assert copy_counts(load_kernel("async_b")) == Copies(2, 8, 4, 8)
+    assert copy_counts(load_kernel("deep_k_tile:BK=16")) == Copies(6, 12, 0, 24)
     assert copy_counts(load_kernel("async_copy")) == Copies(0, 0, 12, 0)
 
 
-def test_a_persistent_block_multiplies_whole_tiles() -> None:
-    found = shares_of(load_kernel("persistent"), 4, 3)
+def test_a_block_for_each_tile_multiplies_whole_tiles() -> None:
+    found = shares_of(load_kernel("producers"), 4, 3)
     assert sorted(map(len, found)) == [WINDOWS, WINDOWS, 2 * WINDOWS]
     for share in found:
         assert [piece.window for piece in share] == list(range(WINDOWS)) * (len(share) // WINDOWS)
@@ -171,7 +170,7 @@ def test_even_shares_hold_each_window_once_and_none_that_is_only_looked_at() -> 
     assert [len(share) for share in found] == [WINDOWS + 1] * 3
     every = sorted(piece for share in found for piece in share)
     assert every == [Piece(tile, window) for tile in range(4) for window in range(WINDOWS)]
-    assert "1 window of tile 3 and 3 windows of tile 4" in drawn("even shares").text
+    assert "1 K tile of tile 3 and 3 K tiles of tile 4" in drawn("even shares").text
 
 
 def test_a_figure_concludes_in_bold_and_says_where_numbers_come_from() -> None:

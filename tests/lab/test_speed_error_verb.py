@@ -65,7 +65,7 @@ def test_speed_and_error_are_of_the_same_product() -> None:
 def test_strassens_points_are_those_of_its_record() -> None:
     fewer = lab.strassen_results()
     plain, joined = by_levels((LARGE * 4,) * 3)
-    inside = fewer.inside("warp_groups_fp32")
+    inside = fewer.inside("wgmma_3xtf32")
     for chain, found, arithmetic in ((plain, fewer, "fp32"), (joined, inside, "3xtf32")):
         ways, errors = found.levels(LARGE * 4), found.errors(LARGE * 4).levels
         assert [one.error for one in chain] == list(errors[: len(ways)])
@@ -99,8 +99,8 @@ def box_of(
 @pytest.mark.parametrize(
     ("names", "size", "levels"),
     [
-        (("stages", "stream_k", "mma_fp16:BK=32", "mma_tf32:BK=32", "mma_tf32_ahead",
-          "three_products", "promoted", "promoted_rows", "warp_groups", "warp_groups_fp32"),
+        (("stages", "stream_k", "mma_fp16:BK=32", "mma_tf32:BK=32",
+          "three_products", "promoted", "wgmma_tf32", "wgmma_3xtf32"),
          LARGE, False),
         ((), LARGE * 4, True),
     ],
@@ -209,5 +209,5 @@ def test_inputs_move_the_marks_that_the_page_says(k: int) -> None:
             assert (moved(way, inputs) == float("inf")) is (way["arithmetic"] == "fp16")
         if way["arithmetic"] in ("fp32", "tf32"):
             assert 0.3 < moved(way, "tiny") < 2
-    best = next(way for way in ways if way["title"] == "warp_groups_fp32")
+    best = next(way for way in ways if way["title"] == "wgmma_3xtf32")
     assert moved(best, "tiny") > 50

@@ -7,7 +7,7 @@ from sgemm_lab.errors import LabError
 
 
 def test_tiles_come_from_the_kernels_and_speeds_from_the_record() -> None:
-    widget = lab.tile_waves("by_column", "tiled", size=2048)
+    widget = lab.tile_waves("column_order", "tiled", size=2048)
     large, tiled = widget.kernels
     assert [large[side] for side in ("bm", "bn", "bk")] == [128, 256, 8]
     assert [tiled[side] for side in ("bm", "bn", "bk")] == [32, 32, 32]
@@ -15,12 +15,12 @@ def test_tiles_come_from_the_kernels_and_speeds_from_the_record() -> None:
     sizes = [size for size, _ in large["speeds"]]
     assert sizes == sorted(sizes)
     assert {256, 1024, 4096, 8192} <= set(sizes)
-    assert dict(large["speeds"])[4096] == pytest.approx(lab.speed("by_column"), abs=1)
+    assert dict(large["speeds"])[4096] == pytest.approx(lab.speed("column_order"), abs=1)
     assert {gpu["id"]: gpu["sms"] for gpu in widget.gpus}["t4"] == 40
 
 
 def test_kernels_that_share_evenly_are_named() -> None:
-    widget = lab.tile_waves("by_column", "split", even=["by_column"], gpu="a100")
+    widget = lab.tile_waves("column_order", "split", even=["column_order"], gpu="a100")
     assert widget.even
     assert [one["even"] for one in widget.kernels] == [True, False]
     assert widget.chip["sms"] == 108

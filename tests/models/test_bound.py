@@ -251,9 +251,9 @@ def test_the_busiest_sm_limits_the_launch(size: Size, busiest: float) -> None:
 
 def test_tiles_below_the_split_threshold_stay_whole() -> None:
     tiles, windows = 128, 256  # of 2048³: 4 of 132 SMs without a tile are under 8 windows each
-    side = cap(bound(load_kernel("whole_tiles"), (2048, 2048, 2048), H200), GRID)
+    side = cap(bound(load_kernel("per_warp_stages"), (2048, 2048, 2048), H200), GRID)
     assert side.demand == pytest.approx(132 / tiles)
-    shared = cap(bound(load_kernel("whole_tiles"), (2048, 2048, 8192), H200), GRID)
+    shared = cap(bound(load_kernel("per_warp_stages"), (2048, 2048, 8192), H200), GRID)
     busiest = -(-tiles * 4 * windows // 132)
     assert shared.demand == pytest.approx(busiest * 132 / (tiles * 4 * windows))
 
@@ -349,7 +349,7 @@ def test_tensor_cores_bound_a_kernel_by_its_arithmetic() -> None:
 
 
 def test_the_bound_of_warp_groups_has_tensor_cores_without_shared_memory() -> None:
-    found = bound(load_kernel("warp_groups_fp32"), CUBE, H200)
+    found = bound(load_kernel("wgmma_3xtf32"), CUBE, H200)
     assert found.of(PEAK) is not None
     assert found.of(DATA) is None
 

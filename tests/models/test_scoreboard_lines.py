@@ -11,7 +11,7 @@ def test_every_kernel_has_its_arithmetic_and_strassen_its_levels() -> None:
     found = lines(RECORDS, STRASSEN, bounds=False)
     by_name = {line.kernel: line for line in found}
     assert by_name["naive"].arithmetic == "fp32"
-    assert by_name["warp_groups_fp32"].arithmetic == "3xtf32"
+    assert by_name["wgmma_3xtf32"].arithmetic == "3xtf32"
     strassen = [line for line in found if line.kernel == "strassen"]
     assert {line.arithmetic for line in strassen} >= {"strassen"}
     assert all(line.levels for line in strassen)

@@ -25,7 +25,7 @@ def register_cache() -> Walk:
 
 def parties() -> Walk:
     """Four warps copy while eight others multiply."""
-    return toy("persistent:BM=64,BN=64,TM=4,TN=4,WM=16,WN=32,STAGES=2", 4, 4, 20)
+    return toy("producers:BM=64,BN=64,TM=4,TN=4,WM=16,WN=32,STAGES=2", 4, 4, 20)
 
 
 @cache

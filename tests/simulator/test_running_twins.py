@@ -274,7 +274,7 @@ GROUPS: dict[str, Callable[[], list[Case]]] = {
 
 
 IN_PARTS = {
-    "stream_k", "own_windows", "no_questions", "bands", "whole_tiles", "split_k", "one_row",
+    "stream_k", "per_warp_stages", "split_k", "one_row",
     "one_column",
 }  # fmt: skip
 """Kernels that add up parts of K, and not all of it in one chain."""

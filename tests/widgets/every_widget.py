@@ -101,7 +101,7 @@ SAMPLES = {
     ),
     "tile waves": Sample(
         lambda: TileWaves(CHIPS, KERNELS, size=2048),
-        lambda: lab.tile_waves("by_column", "stream_k", "tiled", even=["stream_k"], size=8192),
+        lambda: lab.tile_waves("column_order", "stream_k", "tiled", even=["stream_k"], size=8192),
         ("size", [64, 4096, 8192, 2048]),
     ),
     "seven products": Sample(
@@ -122,7 +122,7 @@ SAMPLES = {
     ),
     "machine code": Sample(
         lambda: MachineCode(CODES),
-        lambda: lab.machine_code("ahead", "serpentine"),
+        lambda: lab.machine_code("register_prefetch", "serpentine"),
         ("left", ["mixed", "clean", "long"]),
     ),
     "scoreboard": Sample(

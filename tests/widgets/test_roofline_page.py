@@ -212,7 +212,7 @@ def test_l1_and_shared_memory_differ_in_their_outline(show: Opener) -> None:
 
 ROOFLINES = [
     lambda: lab.roofline("naive_rows", "naive", level="dram"),
-    lambda: lab.roofline("double_buffer", "by_column"),
+    lambda: lab.roofline("double_buffer", "column_order"),
     lambda: lab.roofline("naive", "tiled", "double_buffer"),
     lambda: lab.roofline("tiled", "tiled:TILE=16", "sliding_window", "float4"),
 ]

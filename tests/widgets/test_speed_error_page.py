@@ -82,12 +82,12 @@ def test_a_switch_of_inputs_moves_what_errs_otherwise_and_nothing_else(show: Ope
 
 def test_marks_glide_to_their_places(show: Opener) -> None:
     page = show(widget(k=4096), reduced_motion="no-preference")
-    start = place(page, "warp_groups")[0]
+    start = place(page, "wgmma_tf32")[0]
     page.get_by_label("Inputs").select_option("cancelling")
     gliding = """() => document.querySelector("#widget").getAnimations({ subtree: true })
-        .some((one) => one.effect.target.dataset.name === "warp_groups")"""
+        .some((one) => one.effect.target.dataset.name === "wgmma_tf32")"""
     assert page.evaluate(gliding)
-    assert place(page, "warp_groups")[0] > start + 50
+    assert place(page, "wgmma_tf32")[0] > start + 50
 
 
 def test_errors_of_what_was_timed_are_of_the_first_inputs(show: Opener, state: State) -> None:
@@ -110,13 +110,13 @@ def test_a_mark_tells_its_numbers_to_keys_and_pointer(show: Opener, state: State
     assert state(page, "selected") == "cuBLAS TF32"
     expect(told).to_contain_text("cuBLAS TF32 · products in TF32 · 400 TFLOP/s at 4096³.")
     expect(told).to_contain_text("It errs by 2.5·10⁻⁴, 420 times as much as cuBLAS in FP32.")
-    x, y = place(page, "warp_groups_fp32")
+    x, y = place(page, "wgmma_3xtf32")
     page.mouse.move(x + 6, y - 6)
     expect(told).to_contain_text("0.4 times as much")
-    expect(page.locator(".lab-current")).to_have_attribute("data-name", "warp_groups_fp32")
+    expect(page.locator(".lab-current")).to_have_attribute("data-name", "wgmma_3xtf32")
     page.mouse.move(x + 6, y + 300)
     page.keyboard.press("Escape")
-    expect(told).to_contain_text("warp_groups_fp32 is the fastest")
+    expect(told).to_contain_text("wgmma_3xtf32 is the fastest")
 
 
 def test_names_stand_only_where_they_fit(show: Opener) -> None:
@@ -127,7 +127,7 @@ def test_names_stand_only_where_they_fit(show: Opener) -> None:
     page = show(SpeedError([*WAYS, *crowd], **PLACES, k=4096, every=True))
     assert page.locator(".lab-way").count() == len(WAYS) + 40
     named = page.locator("#widget svg .lab-name").all_text_contents()
-    assert {"cuBLAS FP32", "own_windows", "warp_groups_fp32"} <= set(named)
+    assert {"cuBLAS FP32", "per_warp_stages", "wgmma_3xtf32"} <= set(named)
     assert len(named) < len(WAYS) + 40
     assert overlapping_texts(page) == []
 

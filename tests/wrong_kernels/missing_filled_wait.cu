@@ -1,5 +1,5 @@
 // title: Wrong on purpose: a window is read before the copying warps have filled it
-// parent: window_barriers
+// parent: serpentine
 // chapter: 10
 // grid: ceil(N / BN), ceil(M / BM)
 // block: BM * BN / (TM * TN) + PRODUCERS, 1

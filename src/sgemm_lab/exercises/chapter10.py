@@ -1,109 +1,104 @@
 """The exercises of chapter 10, past the library."""
 
 from sgemm_lab.catalogue import load_kernel
-from sgemm_lab.exercises.criteria import Asks, Case, Counted
+from sgemm_lab.exercises.criteria import always
 from sgemm_lab.exercises.lines import Lines
-from sgemm_lab.exercises.model import Choice, Estimate, Number, Range
+from sgemm_lab.exercises.model import Estimate, Number, Range
 from sgemm_lab.exercises.quantities import times_as_fast
 from sgemm_lab.formulas.tile import Tile
-from sgemm_lab.formulas.wave_quantization import Product, most_on_one, sharing
+from sgemm_lab.formulas.wave_quantization import Product, most_on_one
 
-_ONE_BLOCK = (128, 256, 16)
 _SQUARE = (4096, 4096, 4096)
 _SMS = 132
 """Of an H200, which the exercises name."""
-_SIDE = 3072
-_LANES = (
-    "    const int ty = lane % LANES_M;             // my group of rows in it\n"
-    "    const int tx = lane / LANES_M ^ lane % 4;  // my group of columns in it"
-)
+_REGISTERS = 65536
+"""Of an SM, which exercise 10.2 gives."""
+_KEPT = 40
+"""Registers of a copying thread in exercise 10.2."""
+_ADD = "        const bool add = last < windows;"
 
 
-def _shared(side: int) -> Product:
+def _sharing_a_factor() -> int:
+    tile = load_kernel("column_order").values
+    return (tile["TM"] - 1) * tile["TN"]
+
+
+def _left_for_the_others() -> int:
+    values = load_kernel("producers").computed_constants
+    left = _REGISTERS - _KEPT * values["PRODUCERS"]
+    return left // 256 // 8 * 8
+
+
+def _k_tiles_of_the_busiest() -> int:
     tile = Tile.from_constants(load_kernel("stream_k").values)
-    return Product(side, side, side, tile.bm, tile.bn, tile.bk)
-
-
-def _share_of_time() -> float:
-    return 100 * sharing(_shared(_SIDE), _SMS).used
-
-
-def _windows_of_the_busiest() -> int:
-    product = _shared(_SQUARE[0])
+    product = Product(*_SQUARE, tile.bm, tile.bn, tile.bk)
     return most_on_one(product.tiles * product.windows, _SMS)
-
-
-_NOTHING_MERGED = Asks(
-    (
-        Case(
-            False,
-            "C is right, but {made:comma} wavefronts read shared memory instead of {apart:comma}: "
-            "some requests are still merged.",
-            "made",
-            below="apart",
-        ),
-        Case(
-            False,
-            "C is right, but {made:comma} wavefronts are more than the {apart:comma} needed.",
-            "made",
-            above="apart",
-        ),
-        Case(True, "no request is merged, and each lane has a place of its own."),
-    ),
-    {
-        "made": Counted("shared_load_wavefronts", _ONE_BLOCK),
-        "apart": Counted("shared_load_wavefronts", _ONE_BLOCK, of="lane_map"),
-    },
-)
 
 
 EXERCISES = (
     Number(
         name="10.1",
-        unit="%",
-        expected=_share_of_time,
-        because="288 tiles are two full waves and 24 more, which take a third: 288 of 396.",
-        hint="Count the tiles, then the waves. A wave that has begun takes as long as a full one.",
+        unit="products",
+        expected=_sharing_a_factor,
+        because="In each of 16 columns all but the first of 8 products share the number of B.",
+        hint="Within a column each product after the first shares B. Count these in all columns.",
         hints=(
-            (18.18, "That is how full the last wave is. What is it of all three?"),
-            (96.97, "That is at 4096³, with 512 tiles in four waves."),
+            (127, "That is in serpentine order, where the first product of a column shares too."),
+            (128, "That is all products; the first of a column shares nothing."),
+            (120, "That is along the rows: 15 of 16 in each of 8 rows. Here it is down columns."),
+            (7, "That is one column. There are 16."),
         ),
-        solution=100 * 288 / 396,
-        wrong=((18.18, "last wave"), (96.97, "at 4096³"), (100, "Count the tiles")),
+        tolerance=1e-9,
+        solution=112,
+        wrong=((127, "serpentine"), (128, "all products"), (120, "along the rows"), (7, "16")),
     ),
     Number(
         name="10.2",
-        unit="windows",
-        expected=_windows_of_the_busiest,
-        because="512 tiles of 512 windows are 262,144; over 132 SMs 1,985.9, so some have 1,986.",
-        hint="Count all windows of all tiles and share them out.",
+        unit="registers",
+        expected=_left_for_the_others,
+        because="65,536 − 128 · 40 are 60,416, over 256 threads 236; rounded down to 8s, 232.",
+        hint="Take what the producers keep from 65,536, and divide the rest among 256 threads.",
+        hints=(
+            (236, "Nearly: setmaxnreg takes multiples of 8."),
+            (224, "That is with 56 registers for a producer; here they keep 40."),
+            (168, "That is 65,536 over all 384 threads alike, rounded down to a multiple of 8."),
+        ),
+        tolerance=1e-9,
+        solution=232,
+        wrong=((236, "multiples of 8"), (224, "keep 40"), (168, "alike"), (256, "divide")),
+    ),
+    Number(
+        name="10.3",
+        unit="K tiles",
+        expected=_k_tiles_of_the_busiest,
+        because="512 tiles of 512 K tiles are 262,144; over 132 SMs 1,985.9, so some have 1,986.",
+        hint="Count the K tiles of all tiles, and divide them by the SMs.",
         hints=(
             (2048, "That is four whole tiles. Here tiles may be cut."),
             (1985, "Some have 1,985. The busiest has one more."),
-            (Range(above=1985, below=1986), "Windows are whole. Some blocks get one more."),
-            (993, "That is with windows of 16; `stream_k` has 8."),
+            (Range(above=1985, below=1986), "K tiles are whole. Some blocks get one more."),
+            (993, "That is with K tiles of depth 16; `stream_k` has 8."),
         ),
         tolerance=1e-9,
         solution=1986,
         wrong=(
             (2048, "whole tiles"),
             (1985, "has one more"),
-            (1985.9, "Not exactly. Windows are whole"),
-            (512, "share them out"),
+            (1985.9, "Not exactly. K tiles are whole"),
+            (512, "divide them"),
         ),
     ),
     Lines(
-        name="10.3",
-        kernel="lane_map",
-        place=_LANES,
-        start="    const int ty = lane / LANES_N;\n    const int tx = lane % LANES_N;",
-        asks=_NOTHING_MERGED,
-        solution=_LANES,
-        sizes=((64, 64, 8),),
+        name="10.4",
+        kernel="stream_k",
+        place=_ADD,
+        start="        const bool add = false;",
+        asks=always("every part of a tile is added, and each block waits for the one behind it."),
+        solution=_ADD,
+        sizes=((8, 8, 8), (8, 8, 64)),
         wrong=(
-            ("    const int ty = lane / LANES_N;\n    const int tx = lane % LANES_N;", "are still"),
-            ("    const int ty = lane % LANES_M;\n    const int tx = lane % LANES_N;", "are wrong"),
-            ("    const int ty = lane % LANES_M;\n    const int tx = lane / LANES_M;", "are still"),
+            ("        const bool add = false;", "on whole numbers"),
+            ("        const bool add = first > 0;", "only 224 come"),
         ),
     ),
 )
@@ -113,26 +108,19 @@ PREDICTIONS = (
         name="serpentine-gain",
         unit="times as fast",
         close=0.03,
-        found=times_as_fast("serpentine", "ahead", _SQUARE),
+        found=times_as_fast("serpentine", "register_prefetch", _SQUARE),
         hints=((1.0, "The instructions are the same. The clocks that they take are not."),),
         wrong=((1.4, "too high"), (1, "clocks that they take"), (0.8, "too low")),
-    ),
-    Choice(
-        name="barriers-gain",
-        same=0.02,
-        solution="slower",
-        found=times_as_fast("window_barriers:BK=8,STAGES=8", "lane_map", _SQUARE),
-        wrong=(("faster", 'You said "faster"'), ("same", 'You said "about the same"')),
     ),
     Estimate(
         name="even-gain",
         unit="times as fast",
         close=0.015,
-        found=times_as_fast("stream_k", "persistent", _SQUARE),
+        found=times_as_fast("stream_k", "producers", _SQUARE),
         hints=(
             (1.5, "That is the figure at the top: four tiles for three SMs, not 512 for 132."),
-            (1.0, "Four rounds take longer than 512 ÷ 132 of them."),
+            (1.0, "Four waves take longer than 512 ÷ 132 of them."),
         ),
-        wrong=((1.5, "the figure"), (1.3, "too high"), (1, "Four rounds"), (0.8, "too low")),
+        wrong=((1.5, "the figure"), (1.3, "too high"), (1, "Four waves"), (0.8, "too low")),
     ),
 )

@@ -1,90 +1,113 @@
-"""The exercises of chapter 11, tensor cores."""
+"""The exercises of chapter 11, one product, many kernels."""
 
-from sgemm_lab.exercises.criteria import always
+from sgemm_lab.catalogue import load_kernel
+from sgemm_lab.exercises.criteria import Asks, Case, Counted
 from sgemm_lab.exercises.lines import Lines
 from sgemm_lab.exercises.model import Estimate, Number
 from sgemm_lab.exercises.quantities import times_as_fast
-from sgemm_lab.gpu import find_gpu
-from sgemm_lab.hardware import FLOP_PER_WARP_FMA
-from sgemm_lab.models.bound import PEAK, rates
-from sgemm_lab.simulator.tensor_operations import holders
+from sgemm_lab.formulas.tile import Tile
+from sgemm_lab.formulas.wave_quantization import Product, sharing
 
-_SQUARE = (4096, 4096, 4096)
-_ROW, _COLUMN = 3, 5
-_ADD = "                    addProducts(&acc[i][c], &acc[i + 1][c], "
-_SMALL_BIG = f"{_ADD}smallA[i], smallA[i + 1], bigB);"
-_BIG_SMALL = f"{_ADD}bigA[i], bigA[i + 1], smallB);"
-
-
-def _lane() -> float:
-    _, _, of_c = holders("tf32", 8)
-    return float(of_c.lane[_ROW, _COLUMN])
+_ONE_BLOCK = (64, 64, 16)
+_SMALL = (256, 256, 256)
+_SMS = 132
+"""Of an H200, which the exercises name."""
+_SIDE = 3072
+_LANES = (
+    "    const int ty = lane % LANES_M;             // my group of rows in it\n"
+    "    const int tx = lane / LANES_M ^ lane % 4;  // my group of columns in it"
+)
 
 
-def _roof() -> float:
-    """TFLOP/s of three products."""
-    return FLOP_PER_WARP_FMA * rates(find_gpu("h200"), "3xtf32")[PEAK] / 1e3
+def _share_of_time() -> float:
+    tile = Tile.from_constants(load_kernel("producers").values)
+    product = Product(_SIDE, _SIDE, _SIDE, tile.bm, tile.bn, tile.bk)
+    return 100 * sharing(product, _SMS).used
+
+
+def _busy_sms() -> int:
+    x, y = load_kernel("cluster_split:SPLIT=8").launch_shape(*_SMALL).grid
+    return min(_SMS, x * y)
+
+
+_NOTHING_MERGED = Asks(
+    (
+        Case(
+            False,
+            "C is right, but {made:comma} wavefronts read shared memory instead of {apart:comma}: "
+            "some requests are still merged.",
+            "made",
+            below="apart",
+        ),
+        Case(
+            False,
+            "C is right, but {made:comma} wavefronts are more than the {apart:comma} needed.",
+            "made",
+            above="apart",
+        ),
+        Case(True, "no request is merged, and each lane has a place of its own."),
+    ),
+    {
+        "made": Counted("shared_load_wavefronts", _ONE_BLOCK),
+        "apart": Counted("shared_load_wavefronts", _ONE_BLOCK, of="small_tile"),
+    },
+)
 
 
 EXERCISES = (
     Number(
         name="11.1",
-        unit="",
-        expected=_lane,
-        because="Lanes 12 to 15 hold row 3, two columns each.",
-        hint="Four lanes share a row, and each has two neighbouring columns.",
+        unit="%",
+        expected=_share_of_time,
+        because="288 tiles are two full waves and 24 more, which take a third: 288 of 396.",
+        hint="Count the tiles, then the waves. A wave that has begun takes as long as a full one.",
         hints=(
-            (17, "That would be one column for each lane. A lane has two."),
-            (29, "That counts elements row by row. A lane has two neighbours."),
-            (13, "That lane has columns 2 and 3."),
-            (23, "That lane has columns 6 and 7 of row 5."),
+            (18.18, "That is how full the last wave is. What is it of all three?"),
+            (96.97, "That is at 4096³, with 512 tiles in four waves."),
         ),
-        tolerance=1e-9,
-        solution=14,
-        wrong=((17, "A lane has two"), (29, "row by row"), (13, "2 and 3"), (8, "Four lanes")),
+        solution=100 * 288 / 396,
+        wrong=((18.18, "last wave"), (96.97, "at 4096³"), (100, "Count the tiles")),
     ),
     Number(
         name="11.2",
-        unit="TFLOP/s",
-        expected=_roof,
-        because="535 TFLOP/s of TF32 are shared by three products.",
-        hint="Count the FLOP of all SMs in a second, two for each product; then divide by three.",
+        unit="SMs",
+        expected=_busy_sms,
+        because="16 tiles of 64 × 64, each shared by 8 blocks: 128 blocks, each on its own SM.",
+        hint="Count the tiles of 64 × 64 in C. Each gets a cluster of eight blocks.",
         hints=(
-            (535.3, "That is TF32 alone. Here each product takes three."),
-            (89.2, "A product and its addition are two FLOP."),
-            (267.6, "A product and its addition are two FLOP, and each takes three products."),
+            (16, "That is one block for each tile. Here eight share a tile."),
+            (132, "There are only 16 · 8 blocks."),
+            (32, "That is in two parts. Here there are eight."),
         ),
-        solution=178.4,
-        wrong=((535.3, "TF32 alone"), (89.2, "two FLOP"), (66.9, "divide by three")),
+        tolerance=1e-9,
+        solution=128,
+        wrong=((16, "eight share"), (132, "16 · 8"), (32, "two parts"), (8, "Count the tiles")),
     ),
     Lines(
         name="11.3",
-        kernel="three_products",
-        place=f"{_SMALL_BIG}\n{_BIG_SMALL}",
-        start="                    // two products are missing here",
-        asks=always("three products keep what FP32 keeps."),
-        solution=f"{_SMALL_BIG}\n{_BIG_SMALL}",
+        kernel="small_tile",
+        place=_LANES,
+        start="    const int ty = lane / LANES_N;\n    const int tx = lane % LANES_N;",
+        asks=_NOTHING_MERGED,
+        solution=_LANES,
+        sizes=((64, 64, 8),),
         wrong=(
-            ("                    // two products are missing here", "rounding"),
-            (_SMALL_BIG, "-0.168286026"),
-            (f"{_SMALL_BIG}\n{_ADD}bigA[i], bigA[i + 1], bigB);", "on whole numbers"),
+            ("    const int ty = lane / LANES_N;\n    const int tx = lane % LANES_N;", "are still"),
+            ("    const int ty = lane % LANES_M;\n    const int tx = lane % LANES_N;", "are wrong"),
         ),
     ),
 )
 
 PREDICTIONS = (
     Estimate(
-        name="tf32-gain",
+        name="small-tile-gain",
         unit="times as fast",
-        close=0.25,
-        found=times_as_fast("mma_tf32:BK=32", "stages", _SQUARE),
-        wrong=((8, "too high"), (1, "too low")),
-    ),
-    Estimate(
-        name="groups-gain",
-        unit="times as fast",
-        close=0.3,
-        found=times_as_fast("warp_groups", "mma_tf32:BK=32", _SQUARE),
-        wrong=((8, "too high"), (1, "too low")),
+        close=0.15,
+        found=times_as_fast("small_tile", "serpentine", _SMALL),
+        hints=(
+            (8, "There are eight times as many blocks, but each needs more data for a product."),
+            (1.0, "With tiles of 128 × 256 two SMs of 132 have work."),
+        ),
+        wrong=((8, "more data"), (1, "two SMs"), (0.5, "too low")),
     ),
 )

@@ -1,119 +1,90 @@
-"""The exercises of chapter 12, fewer products."""
+"""The exercises of chapter 12, tensor cores."""
 
-from sgemm_lab.errors import LabError
-from sgemm_lab.exercises.model import Estimate, Found, Machine, Number
-from sgemm_lab.gemm.strassen.error import UNIFORM
-from sgemm_lab.gemm.strassen.plan import WIDE, Plan
-from sgemm_lab.records.strassen import STRASSEN_RECORDS, StrassenRun, latest
-from sgemm_lab.text import error_text
+from sgemm_lab.exercises.criteria import always
+from sgemm_lab.exercises.lines import Lines
+from sgemm_lab.exercises.model import Estimate, Number
+from sgemm_lab.exercises.quantities import times_as_fast
+from sgemm_lab.gpu import find_gpu
+from sgemm_lab.hardware import FLOP_PER_WARP_FMA
+from sgemm_lab.models.bound import PEAK, rates
+from sgemm_lab.simulator.tensor_operations import holders
 
-_SIDE = 16384
-_TFLOPS, _TBS = 55.0, 3.9
-"""As exercise 12.3 gives them."""
-
-
-def _run() -> tuple[StrassenRun, str]:
-    """Return what the book recorded first, and where it is from.
-
-    Raises:
-        LabError: there is no record.
-    """
-    records = STRASSEN_RECORDS.load_all()
-    if not records:
-        raise LabError(
-            "Strassen's product was not recorded. Run 'sgemm-lab strassen record' on a GPU."
-        )
-    run = latest(records[0])
-    return run, f"Recorded on {records[0].gpu.name}, {run.date[:10]}."
+_SQUARE = (4096, 4096, 4096)
+_ROW, _COLUMN = 3, 5
+_ADD = "                    addProducts(&acc[i][c], &acc[i + 1][c], "
+_SMALL_BIG = f"{_ADD}smallA[i], smallA[i + 1], bigB);"
+_BIG_SMALL = f"{_ADD}bigA[i], bigA[i + 1], smallB);"
 
 
-def _levels(_: Machine) -> Found:
-    run, source = _run()
-    times = run.at(_SIDE)
-    way = times.fastest
-    says = f"They make {times.tflops(way.seconds):.1f} TFLOP/s, {times.share(way):.2f} of cuBLAS."
-    return Found(way.levels, source, says)
+def _lane() -> float:
+    _, _, of_c = holders("tf32", 8)
+    return float(of_c.lane[_ROW, _COLUMN])
 
 
-def _error(_: Machine) -> Found:
-    run, source = _run()
-    levels = run.error_at(_SIDE, UNIFORM).levels
-    says = f"The error went from {error_text(levels[0])} to {error_text(levels[2])}."
-    return Found(levels[2] / levels[0], source, says)
-
-
-def _workspace() -> float:
-    return Plan((_SIDE, _SIDE, _SIDE), (WIDE,)).workspace_bytes / 1e9
-
-
-def _border() -> float:
-    plan = Plan((_SIDE, _SIDE, _SIDE), (WIDE,))
-    bytes_of_square = plan.moved_bytes / _SIDE**2
-    flop_of_cube = 2 / 8
-    return bytes_of_square / _TBS / (flop_of_cube / _TFLOPS)
+def _roof() -> float:
+    """TFLOP/s of three products."""
+    return FLOP_PER_WARP_FMA * rates(find_gpu("h200"), "3xtf32")[PEAK] / 1e3
 
 
 EXERCISES = (
     Number(
         name="12.1",
-        unit="%",
-        expected=lambda: 100 * (7 / 8) ** 3,
-        because="343 products for 512.",
-        hint="A level makes seven of eight products. The next one does so with each of the seven.",
+        unit="",
+        expected=_lane,
+        because="Lanes 12 to 15 hold row 3, two columns each.",
+        hint="Four lanes share a row, and each has two neighbouring columns.",
         hints=(
-            (87.5, "That is after one level. The next ones leave seven eighths of the rest."),
-            (62.5, "Levels multiply: each leaves seven eighths of what was left before."),
-            (33.01, "That is what is saved. What is left?"),
+            (17, "That would be one column for each lane. A lane has two."),
+            (29, "That counts elements row by row. A lane has two neighbours."),
+            (13, "That lane has columns 2 and 3."),
+            (23, "That lane has columns 6 and 7 of row 5."),
         ),
-        solution=67,
-        wrong=((87.5, "after one level"), (62.5, "Levels multiply"), (33, "saved"), (50, "seven")),
+        tolerance=1e-9,
+        solution=14,
+        wrong=((17, "A lane has two"), (29, "row by row"), (13, "2 and 3"), (8, "Four lanes")),
     ),
     Number(
         name="12.2",
-        unit="GB",
-        expected=_workspace,
-        because="21 quadrants of 8192 × 8192 floats.",
-        hint="How many floats has a quadrant, and how many quadrants are there?",
+        unit="TFLOP/s",
+        expected=_roof,
+        because="535 TFLOP/s of TF32 are shared by three products.",
+        hint="Count the FLOP of all SMs in a second, two for each product; then divide by three.",
         hints=(
-            (22.55, "That is with whole matrices. A quadrant has half their rows and columns."),
-            (1.409, "A float has 4 bytes."),
-            (5.25, "That is in units of 2³⁰ bytes; here GB are 10⁹."),
+            (535.3, "That is TF32 alone. Here each product takes three."),
+            (89.2, "A product and its addition are two FLOP."),
+            (267.6, "A product and its addition are two FLOP, and each takes three products."),
         ),
-        tolerance=0.01,
-        solution=5.64,
-        wrong=((22.55, "whole matrices"), (1.409, "4 bytes"), (1.88, "How many floats")),
+        solution=178.4,
+        wrong=((535.3, "TF32 alone"), (89.2, "two FLOP"), (66.9, "divide by three")),
     ),
-    Number(
+    Lines(
         name="12.3",
-        unit="rows",
-        expected=_border,
-        because="There, one product of eight takes as long as the 33 quadrants of the additions.",
-        hint="Set the time of the product that is saved equal to that of the bytes that are moved.",
-        hints=(
-            (465, "That counts floats. A float has 4 bytes."),
-            (233, "One product of eight is saved, not the whole."),
-            (931, "A multiply-add is two FLOP."),
-            (3723, "A product of quadrants has 2·(n/2)³ FLOP."),
+        kernel="three_products",
+        place=f"{_SMALL_BIG}\n{_BIG_SMALL}",
+        start="                    // two products are missing here",
+        asks=always("three products keep what FP32 keeps."),
+        solution=f"{_SMALL_BIG}\n{_BIG_SMALL}",
+        wrong=(
+            ("                    // two products are missing here", "rounding"),
+            (_SMALL_BIG, "-0.168286026"),
+            (f"{_SMALL_BIG}\n{_ADD}bigA[i], bigA[i + 1], bigB);", "on whole numbers"),
         ),
-        tolerance=0.02,
-        solution=1862,
-        wrong=((465, "4 bytes"), (233, "of eight"), (5000, "Set the time")),
     ),
 )
 
 PREDICTIONS = (
     Estimate(
-        name="levels-pay",
-        unit="levels",
-        close=0.1,
-        found=_levels,
-        wrong=((1, "too low"), (6, "too high")),
+        name="tf32-gain",
+        unit="times as fast",
+        close=0.25,
+        found=times_as_fast("mma_tf32:BK=32", "stages", _SQUARE),
+        wrong=((8, "too high"), (1, "too low")),
     ),
     Estimate(
-        name="error-grows",
-        unit="times as large",
-        close=0.15,
-        found=_error,
-        wrong=((1, "too low"), (20, "too high")),
+        name="groups-gain",
+        unit="times as fast",
+        close=0.3,
+        found=times_as_fast("wgmma_tf32", "mma_tf32:BK=32", _SQUARE),
+        wrong=((8, "too high"), (1, "too low")),
     ),
 )

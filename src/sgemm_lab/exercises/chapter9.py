@@ -9,7 +9,7 @@ from sgemm_lab.gpu import find_gpu
 from sgemm_lab.hardware import FLOAT_BYTES
 
 _SQUARE = (4096, 4096, 4096)
-_WAIT = "        waitForGroups<STAGES - 2>();  // my part of this window is there"
+_WAIT = "        waitForGroups<STAGES - 2>();  // my part of this K tile is there"
 _FETCH = "        fetch(later, later / BK % STAGES);"
 _LEFT = r"cp\.async\.wait_group\s+(\d+)"
 
@@ -22,16 +22,16 @@ _WAITS_FOR_ONE_ONLY = Asks(
             "left",
             below="may",
         ),
-        Case(True, "the next window is there, and the one after it may still be coming."),
+        Case(True, "the next K tile is there, and the one after it may still be coming."),
     ),
     {"left": LeastInPtx(_LEFT), "may": Constant("STAGES", plus=-2)},
 )
 
-_THE_RIGHT_PLACE = always("no one reads the place that is filled.")
+_THE_RIGHT_STAGE = always("no thread reads the stage that is filled.")
 
 
 def _held() -> float:
-    tile = load_kernel("by_column").values
+    tile = load_kernel("column_order").values
     threads = tile["BM"] * tile["BN"] / (tile["TM"] * tile["TN"])
     return tile["BK"] * (tile["BM"] + tile["BN"]) / threads
 
@@ -48,25 +48,25 @@ EXERCISES = (
         unit="registers",
         expected=_held,
         because="3,072 floats over 256 threads.",
-        hint="Count the floats of both parts of the window, and divide them among the threads.",
+        hint="Count the floats of both parts of the K tile, and divide them among the threads.",
         hints=(
-            (24, "That is a window of 16; this one is 8 wide."),
-            (4, "That is A alone; B's part passes through registers too."),
-            (8, "That is B alone; A's part passes through registers too."),
+            (24, "That is a depth of 16; here it is 8."),
+            (4, "That is A alone; B passes through registers too."),
+            (8, "That is B alone; A passes through registers too."),
             (3, "A thread copies three float4; each takes four registers."),
         ),
         tolerance=1e-9,
         solution=12,
-        wrong=((24, "window of 16"), (4, "A alone"), (3, "four registers"), (3072, "divide")),
+        wrong=((24, "depth of 16"), (4, "A alone"), (3, "four registers"), (3072, "divide")),
     ),
     Number(
         name="9.2",
         unit="stages",
         expected=lambda: 1 + -(-1700 // 500),
         because="Four multiplications take 2,000 clocks, three only 1,500; one more is under way.",
-        hint="Between being asked for and its turn a window has S − 1 multiplications.",
+        hint="Between its request and its turn a K tile has S − 1 multiplications.",
         hints=(
-            (4, "With 4 stages a window has three multiplications, 1,500 clocks: too few."),
+            (4, "With 4 stages a K tile has three multiplications, 1,500 clocks: too few."),
             (4.4, "Stages are whole: take the next number."),
             (6, "That is enough, but 5 are too."),
         ),
@@ -92,7 +92,7 @@ EXERCISES = (
         kernel="stages",
         place=_FETCH,
         start="        fetch(later, now);",
-        asks=_THE_RIGHT_PLACE,
+        asks=_THE_RIGHT_STAGE,
         solution="        fetch(later, (now + STAGES - 1) % STAGES);",
         sizes=((8, 8, 64), (8, 8, 65)),
         wrong=(
@@ -120,11 +120,11 @@ PREDICTIONS = (
         name="async-gain",
         unit="times as fast",
         close=0.03,
-        found=times_as_fast("async_copy", "wide_window:BK=16", _SQUARE),
+        found=times_as_fast("async_copy", "deep_k_tile:BK=16", _SQUARE),
         hints=(
             (
                 Range(above=0.98),
-                "The copies give back registers, and nothing uses these yet.",
+                "The copies free registers, and nothing uses them yet.",
             ),
         ),
         wrong=((1.5, "nothing uses"), (1, "nothing uses"), (0.5, "too low")),
@@ -136,11 +136,11 @@ PREDICTIONS = (
         wrong=(("faster", 'You said "faster"'), ("slower", 'You said "slower"')),
     ),
     Estimate(
-        name="ahead-gain",
+        name="prefetch-gain",
         unit="times as fast",
         close=0.03,
-        found=times_as_fast("ahead", "stages", _SQUARE),
-        hints=((1.0, "It asks for as much, but its warps wait less for shared memory."),),
+        found=times_as_fast("register_prefetch", "stages", _SQUARE),
+        hints=((1.0, "It reads as much, but its warps wait less for shared memory."),),
         wrong=((2, "too high"), (1, "wait less"), (0.5, "too low")),
     ),
 )

@@ -24,6 +24,7 @@ from sgemm_lab.exercises.judging import (
     judge_number,
 )
 from sgemm_lab.kernel import Kernel, Size
+from sgemm_lab.models.difference import NO_DIFFERENCE
 from sgemm_lab.text import number
 
 
@@ -199,7 +200,7 @@ class Choice(Question):
 
     found: Callable[[Machine], Found]
     """Gives how many times as fast the kernel in question is."""
-    same: float = 0.03
+    same: float = NO_DIFFERENCE
     """The share by which two speeds may differ and still count as the same."""
 
     def judging(self, machine: Machine) -> ChoiceData:

@@ -16,7 +16,8 @@ Figures
     ``figure`` of panels: ``one_element``, ``owns``, ``reads``, ``copies``, ``copy_path``,
     ``copy_counts``, ``bank_phases``, ``bytes_moved``, ``pipeline_times``, ``stage_ring``,
     ``modelled_clocks``, ``k_split``, ``k_split_lengths``, ``sm``, ``formats``, ``tf32_split``,
-    ``gpu_layout``; plots: ``curves``, ``spread``, ``speed_and_error``, ``search_map``.
+    ``gpu_layout``; plots: ``curves``, ``spread``, ``speed_and_error``, ``search_map``;
+    tables: ``wrong_picks`` of a search, what was ``tried``; ``no_difference`` of two speeds.
 Widgets
     ``banks``, ``coalescing``, ``fragment_map``, ``in_flight``, ``ladder``, ``ladder_strip``,
     ``memory_ladder``, ``occupancy``, ``scoreboard``, ``speed_over_error``, ``tile_waves``,
@@ -83,7 +84,7 @@ from sgemm_lab.lab.requests import Request, request
 from sgemm_lab.lab.roofs import intensity, roofline
 from sgemm_lab.lab.sample_picture import spread
 from sgemm_lab.lab.scores import scoreboard
-from sgemm_lab.lab.search_chart import search_map
+from sgemm_lab.lab.search_chart import search_map, wrong_picks
 from sgemm_lab.lab.speed_error import speed_and_error, speed_over_error
 from sgemm_lab.lab.speeds import curves, measure, speed
 from sgemm_lab.lab.stepper import step
@@ -91,6 +92,7 @@ from sgemm_lab.lab.strassen import seven_products, strassen, strassen_results
 from sgemm_lab.lab.tile_waves import tile_waves
 from sgemm_lab.lab.tiles import owners
 from sgemm_lab.lab.timelines import modelled_clocks, pipeline_times, sm, stage_ring, timeline
+from sgemm_lab.lab.tried import no_difference, tried
 from sgemm_lab.lab.verdicts import verdicts
 from sgemm_lab.lab.wgsl_climb import wgsl_climb
 from sgemm_lab.lab.your_gpu import my_gpu
@@ -189,6 +191,7 @@ __all__ = [
     "modelled_clocks",
     "multi_gpu_results",
     "my_gpu",
+    "no_difference",
     "number",
     "occupancy",
     "one_element",
@@ -224,9 +227,11 @@ __all__ = [
     "tf32_split",
     "tile_waves",
     "timeline",
+    "tried",
     "verdicts",
     "wavefronts",
     "wgsl",
     "wgsl_climb",
     "written",
+    "wrong_picks",
 ]

@@ -127,6 +127,11 @@ class Closing:
         return f"{_bound_text(self.now)}.{hidden} {self.why}".strip()
 
     @property
+    def bound_now(self) -> str:
+        """What bounds the kernel, how much of that it reaches; without a full stop."""
+        return _bound_text(self.now)
+
+    @property
     def is_whole(self) -> bool:
         """Whether the demand on every unit is known, so that no lower cap is hidden."""
         return self.now.bound.of(DATA) is not None

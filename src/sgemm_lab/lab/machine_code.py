@@ -45,7 +45,7 @@ def machine_code(*kernels: str | Kernel, size: AnySize = 4096) -> MachineCode:
         LabError: no kernel is given, or one has no loop with multiply-adds.
     """
     if not kernels:
-        raise LabError("Name a kernel whose machine code is to be shown, such as 'by_column'.")
+        raise LabError("Name a kernel whose machine code is to be shown, such as 'column_order'.")
     found = [kernel_of(kernel) for kernel in kernels]
     return MachineCode([_code(kernel, kernel_loop(kernel), size_of(size)) for kernel in found])
 

@@ -15,7 +15,7 @@ from sgemm_lab.gemm.dispatch.shapes import SQUARES
 from sgemm_lab.gemm.dispatch.summary import rank_correlation
 from sgemm_lab.kernel import Size
 from sgemm_lab.lab.arguments import AnySize, size_of
-from sgemm_lab.lab.output import PictureOfTwoWidths
+from sgemm_lab.lab.output import Output, PictureOfTwoWidths, table
 from sgemm_lab.models.ladder import GPU
 from sgemm_lab.records.dispatch_table import Point, Table, load_tables
 from sgemm_lab.text import percent, plural, size_text
@@ -76,6 +76,23 @@ class SearchMap(PictureOfTwoWidths):
 
     def _at(self, size: Size) -> list[Point]:
         return [point for point in self.points if point.size == size]
+
+    def wrong_picks(self) -> Output:
+        """Return a table: how many times as long each size's winner takes at the other sizes."""
+        winners = dict.fromkeys(winner.kernel for winner in self.winners)
+        seconds = {(point.kernel, point.size): point.seconds for point in self.points}
+        fastest = {winner.size: winner.seconds for winner in self.winners}
+        rows = []
+        for kernel, label in zip(winners, _labels(list(winners)), strict=True):
+            found = [(size, seconds.get((kernel, size))) for size in self.sizes]
+            cells = [f"{taken / fastest[size]:.2f}" if taken else "–" for size, taken in found]
+            rows.append([label, *cells])
+        return table(
+            ["time over the fastest", *(f"{m}³" for m, _, _ in self.sizes)],
+            rows,
+            note=f"The winners of a search on {self.gpu}. 1.00: the fastest of all candidates. "
+            "–: ruled out by the models, so not measured.",
+        )
 
     def _words(self) -> str:
         winners = self.winners
@@ -169,6 +186,17 @@ def _label(name: str) -> str:
         if constant not in _INNER and (value != base.values[constant] or "SPLIT" in constant)
     ]
     return f"{kernel.base_name}{tile}{''.join(others)}"
+
+
+def wrong_picks(*sizes: AnySize) -> Output:
+    """Return a table of what it costs to use one size's fastest kernel at the other sizes.
+
+    Without ``sizes`` at the squares.
+
+    Raises:
+        LabError: there is no table of a search, or it has no point at these sizes.
+    """
+    return search_map(*sizes).wrong_picks()
 
 
 def search_map(*sizes: AnySize) -> SearchMap:

@@ -12,11 +12,12 @@ gaps.
 
 import ctypes
 import math
+import statistics
 import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from types import TracebackType
@@ -45,6 +46,9 @@ cuBLAS would allocate it in every launch."""
 GRAPHED_FLOP = 2 * 2048**3
 """Records measure products of up to this many FLOP as CUDA graphs."""
 
+STEADY = 0.01
+"""Samples are steady if their middle half spans at most this part of the median."""
+
 Product = Callable[[Any, Any, Any], None]
 """Computes c = a·b for float32 matrices on the GPU."""
 
@@ -57,7 +61,7 @@ class Budget:
     """Duration of a measurement of one kernel at one size."""
 
     seconds: float = 0.4
-    """Total time of the samples."""
+    """Least time to spend on samples. Up to three times as long, until they are steady."""
     min_samples: int = 5
     max_samples: int = 40
     warm_up_seconds: float = 0.1
@@ -235,6 +239,12 @@ def time_interleaved(
     return _results(laps, size)
 
 
+def is_steady(seconds: Sequence[float]) -> bool:
+    """Say whether the middle half of the samples spans at most 1 % of their median."""
+    first, median, third = statistics.quantiles(seconds, n=4)
+    return third - first <= STEADY * median
+
+
 def is_graphed(size: Size) -> bool:
     """Whether records measure a product of this size as a CUDA graph."""
     m, n, k = size
@@ -304,8 +314,9 @@ class _Lap:
     def done(self) -> bool:
         """Whether there are enough samples."""
         samples, budget = len(self.seconds), self._budget
-        enough = samples >= budget.min_samples and self._spent >= budget.seconds
-        return enough or samples >= budget.max_samples
+        if samples < budget.min_samples or self._spent < budget.seconds:
+            return samples >= budget.max_samples
+        return is_steady(self.seconds) or self._spent >= 3 * budget.seconds
 
     def sample(self) -> None:
         """Take a sample."""

@@ -68,23 +68,20 @@ _NARROW_TILES = (
 )
 """For C with few rows or columns, where a tile of 64 × 64 would be nearly empty."""
 
+_LARGE_TILE = _tile(128, 256, 64, 64, 8, 16, BK=16, STAGES=3)
+
 FAMILIES = (
     # Run on every GPU of the book.
     Family("double_buffer"),
-    Family("by_column"),
+    Family("column_order"),
     # From sm_80 on.
-    Family("lane_map", (({}, *_SMALL_TILES),)),
-    Family("split_k", ((*_SHARED_TILES, *_NARROW_TILES),), loop="lane_map"),
+    Family("small_tile", ((_LARGE_TILE, *_SMALL_TILES),)),
+    Family("split_k", ((*_SHARED_TILES, *_NARROW_TILES),), loop="small_tile"),
     # From sm_90 on.
-    Family("cluster_split", (_CLUSTER_TILES, _one_each("SPLIT", 2, 4, 8)), loop="lane_map"),
-    Family("producers", loop="lane_map"),
-    Family("quads", loop="lane_map"),
-    Family("persistent", loop="lane_map"),
-    Family("stream_k", shares=True, loop="lane_map"),
-    Family("own_windows", shares=True, loop="lane_map"),
-    Family("no_questions", shares=True, loop="lane_map"),
-    Family("bands", shares=True, loop="lane_map"),
-    Family("whole_tiles", shares=True, loop="lane_map"),
+    Family("cluster_split", (_CLUSTER_TILES, _one_each("SPLIT", 2, 4, 8)), loop="small_tile"),
+    Family("producers", loop="small_tile"),
+    Family("stream_k", shares=True, loop="small_tile"),
+    Family("per_warp_stages", shares=True, loop="small_tile"),
     # For C with few rows, or one column; for a small K.
     Family(
         "one_row",

@@ -1,4 +1,4 @@
-"""Which SM multiplies which windows of which tile, where there is one block for each SM."""
+"""Which SM multiplies which K tiles of which output tile."""
 
 from collections.abc import Sequence
 from functools import lru_cache
@@ -46,11 +46,12 @@ class Piece(NamedTuple):
 def shares_of(kernel: Kernel, tiles: int, sms: int) -> list[list[Piece]]:
     """Simulate a row of tiles on so many SMs; return what each multiplies, in order.
 
-    A is zero, and each number of B tells its tile and its window. So what a thread reads of ``Bs``
-    tells what it multiplies: a window that is copied and never read does not count.
+    A is zero, and each number of B encodes its tile and its window. So what a thread reads of
+    ``Bs`` says what it multiplies: a window that is copied and never read does not count. Blocks
+    that each compute one tile go to the SMs in turn.
 
     Raises:
-        LabError: the kernel does not have one block for each SM.
+        LabError: the kernel has neither one block for each SM nor one for each tile.
     """
     return [list(share) for share in _shares(kernel, tiles, sms)]
 
@@ -60,10 +61,11 @@ def _shares(kernel: Kernel, tiles: int, sms: int) -> tuple[tuple[Piece, ...], ..
     tile = Tile.from_constants(kernel.values)
     m, n, k = tile.bm, tiles * tile.bn, WINDOWS * tile.bk
     shape = kernel.launch_shape(m, n, k, sms=sms)
-    if shape.grid != (sms, 1):
+    if shape.grid not in ((sms, 1), (tiles, 1)):
         raise LabError(
-            f"The kernel '{kernel.name}' does not have one block for each SM: its grid for "
-            f"{plural(tiles, 'tile')} and {plural(sms, 'SM')} is {shape.grid[0]}×{shape.grid[1]}."
+            f"The kernel '{kernel.name}' has neither one block for each SM nor one for each tile: "
+            f"its grid for {plural(tiles, 'tile')} and {plural(sms, 'SM')} is "
+            f"{shape.grid[0]}×{shape.grid[1]}."
         )
     down, across = np.arange(k)[:, None] // tile.bk, np.arange(n)[None, :] // tile.bn
     reads = _Reads()
@@ -84,8 +86,12 @@ def _shares(kernel: Kernel, tiles: int, sms: int) -> tuple[tuple[Piece, ...], ..
         together=True,
     )
     return tuple(
-        tuple(Piece(*divmod(code - 1, WINDOWS)) for code in reads.seen.get(block, {}))
-        for block in range(sms)
+        tuple(
+            Piece(*divmod(code - 1, WINDOWS))
+            for block in range(sm, shape.grid[0], sms)
+            for code in reads.seen.get(block, {})
+        )
+        for sm in range(sms)
     )
 
 
@@ -105,7 +111,7 @@ def k_split(
     end = _LEFT + most * wide
     height = sms * _ROW + 22
     parts.append(rectangle(end, 0, 1.5, height - 20, "fg"))
-    parts.append(words(end, height - 4, plural(most, "window"), anchor="end"))
+    parts.append(words(end, height - 4, plural(most, "K tile"), anchor="end"))
     described = " ".join(
         f"SM {number + 1} multiplies {_in_words(share)}." for number, share in enumerate(shares)
     )
@@ -136,7 +142,7 @@ def _in_words(share: Sequence[Piece]) -> str:
     runs = [
         (tile, len(list(pieces))) for tile, pieces in groupby(share, key=lambda piece: piece.tile)
     ]
-    return " and ".join(f"{plural(count, 'window')} of tile {tile + 1}" for tile, count in runs)
+    return " and ".join(f"{plural(count, 'K tile')} of tile {tile + 1}" for tile, count in runs)
 
 
 class _Reads:

@@ -1,0 +1,211 @@
+// title: Register prefetch
+// parent: stages
+// change: The fragments of the next k are read while this k's products are computed.
+// chapter: 9
+// grid: ceil(N / BN), ceil(M / BM)
+// block: BM * BN / (TM * TN), 1
+// shared: 4 * STAGES * BK * (BM + PAD + BN)
+// needs: sm_80
+//
+// All warps used to read shared memory right behind a barrier, with nothing to multiply. Now each
+// warp already has the fragments for its next products when it comes to the barrier.
+
+constexpr int BM = 128;  // rows of C per block
+constexpr int BN = 256;  // columns of C per block
+constexpr int BK = 16;   // depth of a K tile
+constexpr int TM = 8;    // rows of C per thread
+constexpr int TN = 16;   // columns of C per thread
+constexpr int PAD = 4;   // unused floats per row of As
+constexpr int WM = 64;   // rows of C per warp
+constexpr int WN = 64;   // columns of C per warp
+constexpr int STAGES = 3;  // K tiles in shared memory
+constexpr int THREADS = BM * BN / (TM * TN);
+constexpr int LANES_M = WM / TM;            // lanes of a warp along M
+constexpr int LANES_N = WN / TN;            // lanes of a warp along N
+constexpr int A_STEP = THREADS / 8;         // rows of A copied at once, 8 k of each
+constexpr int B_STEP = THREADS / (BN / 4);  // rows of B copied at once
+
+static_assert(BM % WM == 0 && BN % WN == 0, "WM must divide BM, and WN must divide BN.");
+static_assert(WM % TM == 0 && WN % TN == 0, "TM must divide WM, and TN must divide WN.");
+static_assert(LANES_M * LANES_N == 32, "A warp has 32 lanes: WM * WN must be 32 * TM * TN.");
+static_assert(BM % A_STEP == 0 && BK % 8 == 0,
+              "A is copied in pieces of THREADS / 8 rows by 8 k: BM and BK must be multiples.");
+static_assert(BK % B_STEP == 0, "4 * THREADS / BN, the rows of B copied at once, divides BK.");
+static_assert(THREADS % (BN / 4) == 0, "Whole rows of B are copied: BN / 4 divides THREADS.");
+static_assert(PAD % 8 == 4, "Lanes store 4 rows by 8 k of As: PAD of 4 parts their banks.");
+static_assert(TM % 4 == 0 && TN % 4 == 0,
+              "A thread has groups of 4: TM and TN are multiples of 4.");
+static_assert(BK % 4 == 0 && BN % 4 == 0,
+              "float4 holds 4 floats: BK and BN must be multiples of 4.");
+static_assert(STAGES >= 2, "One window is multiplied, another filled: STAGES is 2 or more.");
+static_assert(THREADS <= 1024, "A block has at most 1024 threads: make TM larger.");
+
+// Where in shared memory x is, as PTX counts it.
+__device__ unsigned inShared(const void* x) { return unsigned(__cvta_generic_to_shared(x)); }
+
+// Start to copy one float. Where there is none, a zero is stored and `from` is not read.
+__device__ void copy4(float* to, const float* from, bool there)
+{
+    asm volatile("cp.async.ca.shared.global [%0], [%1], 4, %2;" ::"r"(inShared(to)), "l"(from),
+                 "r"(there ? 4 : 0) : "memory");
+}
+
+// Start to copy four floats; both addresses are multiples of 16. Where there are none to copy,
+// zeros are stored and `from` is not read.
+__device__ void copy16(float* to, const float* from, bool there)
+{
+    asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(inShared(to)), "l"(from),
+                 "r"(there ? 16 : 0) : "memory");
+}
+
+// The copies that this thread has started since the last call are one group.
+__device__ void closeGroup() { asm volatile("cp.async.commit_group;" ::: "memory"); }
+
+// Wait until all groups of this thread are there but the LEFT youngest.
+template <int LEFT>
+__device__ void waitForGroups()
+{
+    asm volatile("cp.async.wait_group %0;" ::"n"(LEFT) : "memory");
+}
+
+// Store four neighbours of a row of which `left` elements are left.
+__device__ void store4(float* x, float4 v, int left, bool aligned)
+{
+    if (aligned && left >= 4) {
+        *reinterpret_cast<float4*>(x) = v;
+        return;
+    }
+    if (left > 0) x[0] = v.x;
+    if (left > 1) x[1] = v.y;
+    if (left > 2) x[2] = v.z;
+    if (left > 3) x[3] = v.w;
+}
+
+// Where in the warp tile a lane's i-th row is: TM / 4 groups of 4 rows, below the other lanes'.
+__device__ int tileRow(int ty, int i) { return i / 4 * (4 * LANES_M) + ty * 4 + i % 4; }
+
+// Where in the warp tile a lane's j-th column is: TN / 4 groups of 4, beside the other lanes'.
+__device__ int tileCol(int tx, int j) { return j / 4 * (4 * LANES_N) + tx * 4 + j % 4; }
+
+extern "C" __global__ void sgemm(const float* A, const float* B, float* C, int M, int N, int K)
+{
+    // A block can declare 48 KB. Of this array it says at its launch how large it is.
+    extern __shared__ __align__(16) float shared[];
+    // First the K tiles' k × rows of A, transposed; behind them their k × columns of B.
+    auto& As = *reinterpret_cast<float(*)[STAGES][BK][BM + PAD]>(shared);
+    auto& Bs = *reinterpret_cast<float(*)[STAGES][BK][BN]>(shared + STAGES * BK * (BM + PAD));
+
+    const int tid = threadIdx.x;
+    const int warp = tid / 32, lane = tid % 32;
+    const int warpRow = warp / (BN / WN) * WM;  // my warp's tile in the block tile
+    const int warpCol = warp % (BN / WN) * WN;
+    const int tx = lane % LANES_N;  // my group of columns in it
+    const int ty = lane / LANES_N;  // my group of rows in it
+    const int blockRow = blockIdx.y * BM;
+    const int blockCol = blockIdx.x * BN;
+
+    const int rA = tid / 8, kA = tid % 8;                    // my first float of A: row and k
+    const int kB = tid / (BN / 4), cB = tid % (BN / 4) * 4;  // my first float4 of B: k, column
+    const bool alignedB = N % 4 == 0 && size_t(B) % 16 == 0;
+    const bool alignedC = N % 4 == 0 && size_t(C) % 16 == 0;
+
+    // My first float of A and float4 of B. They move along K with the K tile.
+    const float* Athread = A + size_t(blockRow + rA) * K + kA;
+    const float* Bthread = B + size_t(kB) * N + blockCol + cB;
+
+    // Start to copy A's part of K tile w, float by float: it can be transposed on the
+    // way, and need not be aligned.
+    auto copyA = [&](int k0, int w) {
+        for (int k = 0; k < BK; k += 8) {
+            const int leftA = k0 + k + kA < K ? M - blockRow - rA : 0;
+            for (int i = 0; i < BM; i += A_STEP) {
+                copy4(&As[w][kA + k][rA + i], Athread + size_t(i) * K + k, i < leftA);
+            }
+        }
+        Athread += BK;
+    };
+    // Start to copy B's part of K tile w: float4, or, where its rows are not aligned,
+    // floats that are BN / 4 columns apart: so lanes copy neighbours.
+    auto copyB = [&](int k0, int w) {
+        if (alignedB) {
+            const bool inside = blockCol + cB < N;
+            for (int k = 0; k < BK; k += B_STEP) {
+                copy16(&Bs[w][kB + k][cB], Bthread + size_t(k) * N, inside && k0 + kB + k < K);
+            }
+        } else {
+#pragma unroll 1
+            for (int k = 0; k < BK; k += B_STEP) {
+                const int cols = k0 + kB + k < K ? N - blockCol : 0;
+                for (int j = 0; j < 4; ++j) {
+                    const int c = cB / 4 + j * (BN / 4);
+                    copy4(&Bs[w][kB + k][c], Bthread + size_t(k) * N - cB + c, c < cols);
+                }
+            }
+        }
+        Bthread += size_t(BK) * N;
+    };
+    // Start to copy the K tile of k0, if there is one. A group may be empty: the last K tiles
+    // are waited for like the others.
+    auto fetch = [&](int k0, int window) {
+        if (k0 < K + BK) {  // behind the last K tile one with zeros, for those who look ahead
+            copyA(k0, window);
+            copyB(k0, window);
+        }
+        closeGroup();
+    };
+
+    float fragA[2][TM];  // this k's column of my rows, and the next one's
+    float fragB[2][TN];  // this k's row of my columns, and the next one's
+    auto loadA = [&](int window, int k) {
+        for (int i = 0; i < TM; ++i) fragA[k % 2][i] = As[window][k][warpRow + tileRow(ty, i)];
+    };
+    auto loadB = [&](int window, int k, int j0) {
+        for (int j = j0; j < j0 + 4; ++j) {
+            fragB[k % 2][j] = Bs[window][k][warpCol + tileCol(tx, j)];
+        }
+    };
+
+    float acc[TM][TN] = {};
+    for (int s = 0; s < STAGES; ++s) fetch(s * BK, s);
+    waitForGroups<STAGES - 1>();
+    __syncthreads();
+    loadA(0, 0);
+    for (int j = 0; j < TN; j += 4) loadB(0, 0, j);
+    int now = 0;
+    for (int k0 = 0; k0 < K; k0 += BK) {
+        const int next = now + 1 < STAGES ? now + 1 : 0;
+
+#pragma unroll
+        for (int k = 0; k < BK; ++k) {
+            const bool last = k == BK - 1;  // the next k is the first of the next K tile
+            if (last) {
+                waitForGroups<STAGES - 2>();  // my part of the next K tile is there
+                __syncthreads();              // and everyone's; and all have read this one
+            }
+            loadA(last ? next : now, (k + 1) % BK);
+            for (int j = 0; j < TN; ++j) {
+                for (int i = 0; i < TM; ++i) {
+                    acc[i][j] += fragA[k % 2][i] * fragB[k % 2][j];
+                }
+                // Four columns are done, and their registers free for the next k.
+                if (j % 4 == 3) loadB(last ? next : now, (k + 1) % BK, j - 3);
+            }
+        }
+        fetch(k0 + STAGES * BK, now);  // into the K tile that all have read
+        now = next;
+    }
+
+    // Sums that leave as a float4 must stand in four neighbouring registers, and there they get
+    // in each other's way in the main loop (register banks). A product in between sets them
+    // free: the compiler cannot know that the factor is 1.
+    const float one = K > 0 ? 1.0f : 0.0f;
+    for (int i = 0; i < TM; ++i) {
+        for (int j = 0; j < TN; j += 4) {
+            const int row = blockRow + warpRow + tileRow(ty, i);
+            const int col = blockCol + warpCol + tileCol(tx, j);
+            const float4 v = make_float4(one * acc[i][j + 0], one * acc[i][j + 1],
+                                         one * acc[i][j + 2], one * acc[i][j + 3]);
+            store4(&C[size_t(row) * N + col], v, row < M ? N - col : 0, alignedC);
+        }
+    }
+}

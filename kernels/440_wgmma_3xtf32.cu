@@ -1,0 +1,309 @@
+// title: wgmma, 3×TF32
+// parent: wgmma_tf32:BN=128,WN=64
+// change: Each product is three, the small ones first, and FP32 adds the sums of each K tile.
+// chapter: 12
+// grid: ceil(N / BN), ceil(M / BM)
+// block: BN / WN * 128 + PRODUCERS, 1
+// shared: 4 * STAGES * BK * (2 * BM + BN + PAD)
+// needs: sm_90a
+// arithmetic: 3xtf32
+//
+// The ideas of `three_products` and `promoted` with wgmma: big and small parts, small products
+// first, a new accumulator for each K tile, and elements that come out as NaN computed again in
+// FP32.
+
+constexpr int BM = 128;  // rows of C per block
+constexpr int BN = 128;  // columns of C per block
+constexpr int BK = 32;   // depth of a K tile
+constexpr int WN = 64;  // columns of C per warp group: four warps
+constexpr int STAGES = 4;  // K tiles in shared memory
+constexpr int PAD = 8;     // unused floats per row of Bs
+constexpr int PRODUCERS = 256;            // threads that copy A and B
+constexpr int THREADS = BN / WN * 128;    // threads that multiply
+constexpr int STEPS = BK / 8;             // an instruction multiplies 8 k
+constexpr int QUADS = BK / 4;             // A is copied in quads: 4 k of a row
+constexpr int COLS = WN / 32;             // columns of C per thread
+constexpr int A_STEP = PRODUCERS / QUADS;     // rows of A copied at once
+constexpr int B_STEP = PRODUCERS / (BN / 4);  // rows of B copied at once
+
+static_assert(BM == 128, "The instruction is written for 128 rows: BM is 128.");
+static_assert(BN == 128 && WN == 64, "Two kinds of sums fill the registers: BN is 128, WN 64.");
+static_assert(BK == 32, "The instruction's pattern is 128 bytes wide: BK is 32.");
+static_assert(PAD % 32 == 8, "Lanes read 4 rows of Bs at once: PAD of 8 parts their banks.");
+static_assert(PRODUCERS == 256, "Registers are dealt to 256 that copy: PRODUCERS is 256.");
+static_assert(STAGES >= 2, "Two windows are read at a time: STAGES is 2 or more.");
+
+using Barrier = unsigned long long;
+
+// x as two TF32 numbers: big is x, rounded to 11 significant bits, small is what is left. (A
+// tensor core ignores a last bit of it.) Where x is infinite or NaN, small is NaN.
+__device__ void split(float x, unsigned& big, unsigned& small)
+{
+    asm("cvt.rn.tf32.f32 %0, %1;" : "=r"(big) : "f"(x));
+    small = __float_as_uint(x - __uint_as_float(big));
+}
+
+// Four neighbours of a row of which `left` elements are left; zeros past its end.
+__device__ float4 load4(const float* x, int left, bool aligned)
+{
+    if (aligned && left >= 4) return *reinterpret_cast<const float4*>(x);
+    return make_float4(left > 0 ? x[0] : 0.0f, left > 1 ? x[1] : 0.0f,
+                       left > 2 ? x[2] : 0.0f, left > 3 ? x[3] : 0.0f);
+}
+
+// Where in shared memory x is, as PTX counts it.
+__device__ unsigned inShared(const void* x) { return unsigned(__cvta_generic_to_shared(x)); }
+
+// Start to copy one float. Where there is none, a zero is stored and `from` is not read.
+__device__ void copy4(float* to, const float* from, bool there)
+{
+    asm volatile("cp.async.ca.shared.global [%0], [%1], 4, %2;" ::"r"(inShared(to)), "l"(from),
+                 "r"(there ? 4 : 0) : "memory");
+}
+
+// Start to copy four floats; both addresses are multiples of 16. Where there are none to copy,
+// zeros are stored and `from` is not read.
+__device__ void copy16(float* to, const float* from, bool there)
+{
+    asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(inShared(to)), "l"(from),
+                 "r"(there ? 16 : 0) : "memory");
+}
+
+// Let `count` arrivals complete a phase of a barrier.
+__device__ void setUp(Barrier* barrier, int count)
+{
+    asm volatile("mbarrier.init.shared.b64 [%0], %1;" ::"r"(inShared(barrier)), "r"(count));
+}
+
+// Arrive now.
+__device__ void arrive(Barrier* barrier)
+{
+    asm volatile("mbarrier.arrive.shared.b64 _, [%0];" ::"r"(inShared(barrier)) : "memory");
+}
+
+// Arrive as soon as all copies that this thread has started are there.
+__device__ void arriveWhenCopied(Barrier* barrier)
+{
+    asm volatile("cp.async.mbarrier.arrive.noinc.shared.b64 [%0];" ::"r"(inShared(barrier)));
+}
+
+// Wait until a phase is complete. Phases are told apart by their last bit: 0, 1, 0, 1, ...
+__device__ void waitFor(Barrier* barrier, int phase)
+{
+    asm volatile("{ .reg .pred over; again: mbarrier.try_wait.parity.shared.b64 over, [%0], %1;"
+                 " @!over bra again; }" ::"r"(inShared(barrier)), "r"(phase) : "memory");
+}
+
+// Tensor cores read shared memory by another way than threads: let them see what is there. This
+// waits for all loads and copies that the thread itself has started. So it is for those who
+// multiply: the others start them ahead.
+__device__ void letTensorCoresSee()
+{
+    asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
+}
+
+// Where the instruction finds 8 k × 128 rows of A, in its own notation: 8 rows of 128 bytes are
+// a piece. In row r quad q stands at place q ^ r % 8: so that a quad of all 8 rows, which is
+// read at once, lies in different banks.
+__device__ unsigned long long describe(const void* x)
+{
+    return (inShared(x) & 0x3FFFF) >> 4 | 1ull << 16 |
+           (unsigned long long)(1024 >> 4) << 32 | 1ull << 62;
+}
+
+// Start to add 64 × 8 of Bᵀ times 8 × 128 of Aᵀ to 64 × 128 sums; if `add` is 0, to set them.
+// Lane 4 * g + t of warp w has of Bᵀ row 16 * w + g and the one 8 below, at k = t (b[0], b[1])
+// and t + 4 (b[2], b[3]). Of these rows it has the sums of columns 8 * j + 2 * t and the next.
+__device__ void startProducts(float (&d)[64], const unsigned (&b)[4], unsigned long long a,
+                              int add)
+{
+    asm volatile(
+        "{ .reg .pred add; setp.ne.b32 add, %69, 0; "
+        "wgmma.mma_async.sync.aligned.m64n128k8.f32.tf32.tf32 "
+        "{%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, %15, "
+        "%16, %17, %18, %19, %20, %21, %22, %23, %24, %25, %26, %27, %28, %29, %30, %31, "
+        "%32, %33, %34, %35, %36, %37, %38, %39, %40, %41, %42, %43, %44, %45, %46, %47, "
+        "%48, %49, %50, %51, %52, %53, %54, %55, %56, %57, %58, %59, %60, %61, %62, %63}, "
+        "{%64, %65, %66, %67}, %68, add, 1, 1; }"
+        : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3]),
+          "+f"(d[4]), "+f"(d[5]), "+f"(d[6]), "+f"(d[7]),
+          "+f"(d[8]), "+f"(d[9]), "+f"(d[10]), "+f"(d[11]),
+          "+f"(d[12]), "+f"(d[13]), "+f"(d[14]), "+f"(d[15]),
+          "+f"(d[16]), "+f"(d[17]), "+f"(d[18]), "+f"(d[19]),
+          "+f"(d[20]), "+f"(d[21]), "+f"(d[22]), "+f"(d[23]),
+          "+f"(d[24]), "+f"(d[25]), "+f"(d[26]), "+f"(d[27]),
+          "+f"(d[28]), "+f"(d[29]), "+f"(d[30]), "+f"(d[31]),
+          "+f"(d[32]), "+f"(d[33]), "+f"(d[34]), "+f"(d[35]),
+          "+f"(d[36]), "+f"(d[37]), "+f"(d[38]), "+f"(d[39]),
+          "+f"(d[40]), "+f"(d[41]), "+f"(d[42]), "+f"(d[43]),
+          "+f"(d[44]), "+f"(d[45]), "+f"(d[46]), "+f"(d[47]),
+          "+f"(d[48]), "+f"(d[49]), "+f"(d[50]), "+f"(d[51]),
+          "+f"(d[52]), "+f"(d[53]), "+f"(d[54]), "+f"(d[55]),
+          "+f"(d[56]), "+f"(d[57]), "+f"(d[58]), "+f"(d[59]),
+          "+f"(d[60]), "+f"(d[61]), "+f"(d[62]), "+f"(d[63])
+        : "r"(b[0]), "r"(b[1]), "r"(b[2]), "r"(b[3]), "l"(a), "r"(add));
+}
+
+// Before the first of these instructions: they take what the registers hold now.
+__device__ void openGroup() { asm volatile("wgmma.fence.sync.aligned;" ::: "memory"); }
+
+// Behind the last of them.
+__device__ void closeGroup() { asm volatile("wgmma.commit_group.sync.aligned;" ::: "memory"); }
+
+// Wait until all of them are done.
+__device__ void waitForAll() { asm volatile("wgmma.wait_group.sync.aligned 0;" ::: "memory"); }
+
+extern "C" __global__ void __launch_bounds__(THREADS + PRODUCERS, 1)
+    sgemm(const float* A, const float* B, float* C, int M, int N, int K)
+{
+    // A ring of K tiles: A's rows in quads, big parts and small parts, and B's as they are.
+    extern __shared__ __align__(1024) float shared[];
+    auto& As = *reinterpret_cast<uint4(*)[STAGES][2][BM][QUADS]>(shared);
+    auto& Bs = *reinterpret_cast<float(*)[STAGES][BK][BN + PAD]>(&As[STAGES]);
+    __shared__ Barrier filled[STAGES], emptied[STAGES];  // a K tile is there; all have read it
+
+    const int tid = threadIdx.x;
+    const int blockRow = blockIdx.y * BM;
+    const int blockCol = blockIdx.x * BN;
+    if (tid < STAGES) {
+        setUp(&filled[tid], 2 * PRODUCERS);  // each with its part of A and of B
+        setUp(&emptied[tid], THREADS);
+    }
+    __syncthreads();
+
+    int now = 0, phase = 0;  // my K tile, and whether my round of the ring is even or odd
+    if (tid >= THREADS) {
+        asm volatile("setmaxnreg.dec.sync.aligned.u32 56;");  // copying needs fewer registers
+        const int id = tid - THREADS;
+        const int rA = id / QUADS, qA = id % QUADS;            // my first quad of A: row, quad
+        const int kB = id / (BN / 4), cB = id % (BN / 4) * 4;  // my first float4 of B: k, col
+        const int place = qA ^ rA % 8;                         // where my quads of A stand
+        const bool alignedA = K % 4 == 0 && size_t(A) % 16 == 0;
+        const bool alignedB = N % 4 == 0 && size_t(B) % 16 == 0;
+        // My first quad of A and float4 of B. They move along K with the K tile.
+        const float* Athread = A + size_t(blockRow + rA) * K + 4 * qA;
+        const float* Bthread = B + size_t(kB) * N + blockCol + cB;
+
+        float4 a[BM / A_STEP];  // what comes next of A waits in registers
+        auto fetchA = [&](int k0) {
+            const float* from = Athread;
+            for (int i = 0; i < BM / A_STEP; ++i) {
+                const int left = blockRow + rA + i * A_STEP < M ? K - k0 - 4 * qA : 0;
+                a[i] = load4(from, left, alignedA);
+                from += size_t(A_STEP) * K;
+            }
+            Athread += BK;
+        };
+        auto copyB = [&](int k0) {
+            if (alignedB) {
+                const int left = blockCol + cB < N ? K - k0 - kB : 0;
+                for (int k = 0; k < BK; k += B_STEP) {
+                    copy16(&Bs[now][kB + k][cB], Bthread + size_t(k) * N, k < left);
+                }
+            } else {
+#pragma unroll 1
+                for (int k = 0; k < BK; k += B_STEP) {
+                    const int cols = k0 + kB + k < K ? N - blockCol : 0;
+                    for (int j = 0; j < 4; ++j) {
+                        const int c = cB / 4 + j * (BN / 4);
+                        copy4(&Bs[now][kB + k][c], Bthread + size_t(k) * N - cB + c, c < cols);
+                    }
+                }
+            }
+            Bthread += size_t(BK) * N;
+        };
+        fetchA(0);
+        for (int k0 = 0; k0 < K; k0 += BK) {
+            waitFor(&emptied[now], 1 - phase);  // at once on the first round
+            copyB(k0);
+            arriveWhenCopied(&filled[now]);
+            for (int i = 0; i < BM / A_STEP; ++i) {
+                uint4 big, small;
+                split(a[i].x, big.x, small.x);
+                split(a[i].y, big.y, small.y);
+                split(a[i].z, big.z, small.z);
+                split(a[i].w, big.w, small.w);
+                As[now][0][rA + i * A_STEP][place] = big;
+                As[now][1][rA + i * A_STEP][place] = small;
+            }
+            arrive(&filled[now]);
+            fetchA(k0 + BK);
+            now = now + 1 < STAGES ? now + 1 : 0;
+            if (now == 0) phase = 1 - phase;
+        }
+        return;
+    }
+
+    asm volatile("setmaxnreg.inc.sync.aligned.u32 200;");  // multiplying takes them
+    const int g = tid % 32 / 4, t = tid % 4;       // my place in the warp, as above
+    const int col = tid / 32 * WN / 4 + COLS * g;  // my columns of B: neighbours
+
+    float b[STEPS][2][COLS];  // at k = t and t + 4 of each step
+    auto readB = [&] {
+        for (int s = 0; s < STEPS; ++s) {
+            for (int h = 0; h < 2; ++h) {
+                for (int j = 0; j < COLS; ++j) b[s][h][j] = Bs[now][8 * s + 4 * h + t][col + j];
+            }
+        }
+    };
+
+    float acc[COLS / 2][64] = {}, part[64];
+    waitFor(&filled[0], 0);
+    letTensorCoresSee();
+    readB();
+    for (int k0 = 0; k0 < K; k0 += BK) {
+        unsigned big[STEPS][4], small[STEPS][4];
+        for (int s = 0; s < STEPS; ++s) {
+            for (int n = 0; n < 4; ++n) split(b[s][n / 2][n % 2], big[s][n], small[s][n]);
+        }
+        openGroup();
+        // Less is cut off a sum while it is small: so the small products come first.
+        for (int s = 0; s < STEPS; ++s) {
+            startProducts(part, small[s], describe(&As[now][0][0][2 * s]), s > 0);
+            startProducts(part, big[s], describe(&As[now][1][0][2 * s]), 1);
+        }
+        for (int s = 0; s < STEPS; ++s) {
+            startProducts(part, big[s], describe(&As[now][0][0][2 * s]), 1);
+        }
+        closeGroup();
+        const int read = now;
+        now = now + 1 < STAGES ? now + 1 : 0;
+        if (now == 0) phase = 1 - phase;
+        if (k0 + BK < K) {  // meanwhile
+            waitFor(&filled[now], phase);
+            letTensorCoresSee();
+            readB();
+        }
+        waitForAll();
+        arrive(&emptied[read]);  // I have read this K tile
+        for (int i = 0; i < 64; ++i) acc[0][i] += part[i];
+    }
+
+    const bool alignedC = N % 2 == 0 && size_t(C) % 8 == 0;
+    bool again = false;
+    for (int i = 0; i < 64; i += i % 2 ? 3 : 1) {  // acc[][i + 2] is the next column's
+        const int row = blockRow + i / 4 * 8 + 2 * t + i % 2;
+        for (int j = 0; j < COLS; j += 2) {
+            const int left = row < M ? N - blockCol - col - j : 0;
+            float* to = &C[size_t(row) * N + blockCol + col + j];
+            const float2 v = {acc[j / 2][i], acc[j / 2][i + 2]};
+            again |= v.x != v.x || v.y != v.y;
+            if (alignedC && left >= 2) {
+                *reinterpret_cast<float2*>(to) = v;
+            } else {
+                if (left > 0) to[0] = v.x;
+                if (left > 1) to[1] = v.y;
+            }
+        }
+    }
+    // NaN of ours is multiplied again, by FP32 alone: it stays NaN where A and B lead to NaN.
+    for (int i = 0; again && i < 64; ++i) {
+        const int row = blockRow + i / 4 * 8 + 2 * t + i % 2;
+        const int c = blockCol + col + i / 2 % 2;
+        float* to = &C[size_t(row) * N + c];
+        if (row >= M || c >= N || *to == *to) continue;
+        float sum = 0.0f;
+        for (int k = 0; k < K; ++k) sum += A[size_t(row) * K + k] * B[size_t(k) * N + c];
+        *to = sum;
+    }
+}

@@ -54,3 +54,16 @@ def test_search_finds_what_stands_in_a_listing_alone(specimen: Site, contexts: A
     visit.page.get_by_text("Search finished").wait_for()
     found = visit.page.locator("#search-results ul.search > li > a").all_inner_texts()
     assert found == ["Claims about TILE"]
+
+
+@pytest.mark.browser
+def test_an_excerpt_is_of_the_article_and_the_icon_covers_no_text(
+    specimen: Site, contexts: Any
+) -> None:
+    page = contexts().goto(specimen, "search.html?q=constexpr").page
+    excerpt = page.locator("#search-results .context").first.inner_text()
+    assert not excerpt.startswith(("Notebook", "Contents"))
+    field = page.locator(".bd-article input.form-control, main input.form-control").first
+    icon = page.locator("main .bd-search .fa-magnifying-glass").first.bounding_box()
+    padding = field.evaluate("one => parseFloat(getComputedStyle(one).paddingInlineStart)")
+    assert field.bounding_box()["x"] + padding >= icon["x"] + icon["width"]

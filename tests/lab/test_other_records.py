@@ -105,6 +105,14 @@ def test_the_scoreboard_shows_both(second: Record, capsys: pytest.CaptureFixture
     assert said.err == (f"{not_yet_measured(waiting())}\n" if waiting() else "")
 
 
+def test_the_scoreboard_of_a_page_begins_with_one_gpu(data: Path, second: Record) -> None:
+    board = lab.scoreboard()
+    assert {row["gpu"] for row in board.shown} == {"NVIDIA H200"}
+    assert L4 in board.choices("gpu")
+    (data / "records" / "nvidia-l4.json").unlink()
+    assert lab.scoreboard().gpu == ""
+
+
 def test_where_nothing_read_a_clock_the_highest_of_the_device_stands_in(
     data: Path, second: Record
 ) -> None:

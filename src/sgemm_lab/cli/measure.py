@@ -178,6 +178,7 @@ def run_add(options: argparse.Namespace) -> int:
     else:
         for path in dict.fromkeys(paths):
             print(f"{path} holds {plural(len(load_record(path).runs), 'run')}.")
+        print("Run 'make book' to show the new runs in the book.")
     return 0
 
 

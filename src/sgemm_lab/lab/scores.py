@@ -3,6 +3,7 @@
 from sgemm_lab.errors import LabError
 from sgemm_lab.lab import session
 from sgemm_lab.lab.arguments import AnySize, size_of
+from sgemm_lab.models.ladder import GPU
 from sgemm_lab.models.scoreboard import Line, lines
 from sgemm_lab.records.strassen import STRASSEN_RECORDS
 from sgemm_lab.widgets import Scoreboard
@@ -25,7 +26,17 @@ def scoreboard(size: AnySize = 4096) -> Scoreboard:
     if not found:
         raise LabError("There is no record. Take one with 'sgemm-lab record' on a GPU.")
     known = any(tuple(row["size"]) == size for row in found)
-    return Scoreboard(found, size="×".join(map(str, size)) if known else "")
+    gpus = list(dict.fromkeys(row["gpu"] for row in found))
+    return Scoreboard(
+        found,
+        size="×".join(map(str, size)) if known else "",
+        gpu=_first_gpu(gpus) if len(gpus) > 1 else "",
+    )
+
+
+def _first_gpu(gpus: list[str]) -> str:
+    """Return the GPU whose rows are shown first: the session's own, else the ladder's."""
+    return GPU if GPU in gpus and not gpus[0].endswith(", yours") else gpus[0]
 
 
 def _row(line: Line, gpu: str) -> Row:

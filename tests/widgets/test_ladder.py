@@ -164,7 +164,7 @@ def test_bars_show_speed_or_share(page: Page, state: State) -> None:
 
 
 def test_variants_come_on_request(page: Page, state: State) -> None:
-    chip = page.get_by_role("button", name="variants")
+    chip = page.get_by_role("button", name="all kernels")
     assert chip.get_attribute("aria-pressed") == "false"
     chip.click()
     assert state(page, "variants") is True
@@ -198,7 +198,7 @@ def test_the_mouse_reads_a_bar(page: Page) -> None:
 
 
 def test_the_keyboard_walks_the_bars(page: Page, state: State) -> None:
-    page.get_by_role("button", name="variants").focus()
+    page.get_by_role("button", name="all kernels").focus()
     page.keyboard.press("Tab")
     assert state(page, "selected") == "naive"
     ring = bar(page, "naive").locator(".lab-hit")

@@ -3,6 +3,7 @@
 The map needs the site's address. Without one there is none: a wrong map is worse.
 """
 
+import json
 from collections.abc import Iterable
 from html import escape
 from pathlib import Path
@@ -19,6 +20,20 @@ a { color: light-dark(#0550ae, #79b8ff); }
 li { margin: 0.3rem 0; }"""
 _FIND_ROOT = 'location.pathname.replace(/(?:chapters|notebooks|_static)\\/.*$|[^/]*$/, "")'
 """Where the address is unknown, a lost page tells the site's root from the folders that it has."""
+
+
+_MOVED = {
+    "11_tensor_cores": "12_tensor_cores",
+    "12_fewer_products": "13_fewer_products",
+    "13_several_gpus": "14_several_gpus",
+}
+"""Former names of chapters' pages, each with today's."""
+_LEAD_ON = (
+    f"<script>const now = {json.dumps(_MOVED)}"
+    '[location.pathname.replace(/^.*\\/|\\.html$/g, "")];\n'
+    "if (now) location.replace(new URL(`chapters/${now}.html`, document.baseURI).href"
+    " + location.hash);</script>\n"
+)
 
 
 def write(app: Sphinx) -> None:
@@ -67,7 +82,7 @@ def lost(book: str, pages: Iterable[PageText], base: str) -> str:
         f'<li><a href="{page.name}.html">{escape(page.title)}</a></li>' for page in pages
     )
     says = f"There is no page at this address. These are the pages of “{escape(book)}”."
-    head = f'{root}<meta name="description" content="{says}">\n'
+    head = f'{root}{_LEAD_ON}<meta name="description" content="{says}">\n'
     return _page(
         "No such page", head, f"<h1>No such page</h1>\n<p>{says}</p>\n<ul>\n{links}\n</ul>"
     )

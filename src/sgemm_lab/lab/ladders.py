@@ -15,7 +15,7 @@ from sgemm_lab.lab.arguments import AnySize, size_of
 from sgemm_lab.lab.output import Output
 from sgemm_lab.lab.speeds import origin, title_of
 from sgemm_lab.measuring.recorder import current_device
-from sgemm_lab.models.ladder import GPU, SIZE, LadderStep
+from sgemm_lab.models.ladder import GPU, MAIN_STEPS, SIZE, LadderStep
 from sgemm_lab.models.ladder import ladder as recorded_steps
 from sgemm_lab.records.gpu_record import MATMUL, Measurement, Record, Score
 from sgemm_lab.records.store import scores
@@ -135,7 +135,7 @@ def _rung(kernel: Kernel, pages: dict[int, tuple[str, str]]) -> Rung:
     return {
         "name": kernel.name,
         "title": title_of(kernel.name),
-        "variant": ":" in kernel.name,
+        "variant": kernel.name not in MAIN_STEPS,
         "arithmetic": _ARITHMETICS.get(kernel.arithmetic, ""),
         "chapter": f"chapter {kernel.chapter}" + (f", {title}" if title else ""),
         "href": href,

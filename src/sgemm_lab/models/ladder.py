@@ -12,6 +12,35 @@ from sgemm_lab.records.gpu_record import Record, Score
 
 GPU = "NVIDIA H200"
 SIZE = 4096
+MAIN_STEPS = frozenset(
+    [
+        "naive_rows",
+        "naive",
+        "tiled",
+        "sliding_window",
+        "float4",
+        "thread_tile_1d",
+        "thread_tile",
+        "transposed",
+        "float4_tile",
+        "split",
+        "double_buffer",
+        "unrolled",
+        "hoisted_guard",
+        "column_order",
+        "async_copy",
+        "stages",
+        "register_prefetch",
+        "serpentine",
+        "producers",
+        "stream_k",
+        "per_warp_stages",
+        "mma_fp16_packed",
+        "wgmma_tf32",
+        "wgmma_3xtf32",
+    ]
+)
+"""The kernels that the ladder shows at first; all others come on request."""
 
 
 @dataclass(frozen=True)

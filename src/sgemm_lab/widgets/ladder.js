@@ -136,7 +136,7 @@ function ladderControls(model, redraw) {
   const measure = segments("Bars show", { share: "share of cuBLAS", gflops: "GFLOP/s" }, (value) =>
     change("measure", value),
   );
-  const variants = html("button", { type: "button", class: "lab-chip" }, "variants");
+  const variants = html("button", { type: "button", class: "lab-chip" }, "all kernels");
   variants.addEventListener("click", () => change("variants", !model.get("variants")));
   const chips = html("div", { class: "lab-chips" }, variants);
   return {

@@ -16,7 +16,7 @@ unexport PYTHONDONTWRITEBYTECODE
 
 help:
 	@echo "make book       build the pages into $(SITE)"
-	@echo "make lint       style, types, imports and JavaScript"
+	@echo "make lint       style, types, imports and TypeScript"
 	@echo "make check      the same and the quick tests"
 	@echo "make test       install what the tests need and run them all"
 	@echo "make whole      run what make test only samples, all that Firefox can, pages in WebKit"
@@ -31,8 +31,7 @@ help:
 	@echo "make clean      remove what was built; .venv stays"
 
 book: .venv/.book
-	@$(BIN)/python -m sgemm_lab.clang.package
-	@$(BIN)/python -m sgemm_lab.book.codemirror.package
+	@$(BIN)/python -m sgemm_lab.bundles
 	@$(BIN)/python -m sgemm_lab.book.build
 	@echo
 	@echo "The book is built. Open file://$(CURDIR)/$(SITE)/index.html"
@@ -51,7 +50,7 @@ lint: .venv/.test
 	@echo "== ruff" && $(BIN)/ruff check . && $(BIN)/ruff format --check .
 	@echo "== mypy" && $(BIN)/mypy
 	@echo "== imports" && $(BIN)/lint-imports --no-logo
-	@echo "== javascript" && $(BIN)/python tests/javascript.py
+	@echo "== typescript" && $(BIN)/python tests/typescript.py
 
 check: lint
 	@echo "== quick tests" && $(BIN)/pytest -n 2 --dist worksteal $(QUICK) \
@@ -68,8 +67,7 @@ test-jupyterlab: .venv/.test
 	@echo "== pytest $(ALONE)" && $(BIN)/pytest $(ALONE)
 
 test: .venv/.test
-	@$(BIN)/python -m sgemm_lab.clang.package
-	@$(BIN)/python -m sgemm_lab.book.codemirror.package
+	@$(BIN)/python -m sgemm_lab.bundles
 	@$(MAKE) --no-print-directory -j 3 quiet-book test-jupyterlab lint
 	@echo "== pytest" && SGEMM_LAB_BOOK=built $(BIN)/pytest -n 2 --dist worksteal --ignore $(ALONE)
 
@@ -82,6 +80,7 @@ notebooks: .venv/.book
 	@$(BIN)/python -m sgemm_lab.book.notebooks
 
 lab: notebooks .venv/.test
+	@$(BIN)/python -m sgemm_lab.bundles
 	@$(BIN)/jupyter lab notebooks
 
 pdf: book .venv/.test

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from sgemm_lab.cuda.launch import has_gpu
+from sgemm_lab.errors import MissingToolError
 
 # Machines with a GPU have no browser: Playwright is imported where a browser is asked for.
 if TYPE_CHECKING:
@@ -33,11 +34,24 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
+    if not hasattr(config, "workerinput"):
+        build_bundles()
     config.stash[GPU] = has_gpu()
     # Told here too, for machines that run the GPU tests without the project's configuration.
     config.addinivalue_line("markers", "gpu: needs an NVIDIA GPU; deselected where there is none")
     config.addinivalue_line("markers", SAMPLED)
     config.addinivalue_line("markers", CHROMIUM_ONLY)
+
+
+def build_bundles() -> None:
+    """Bundle the TypeScript, if a source has changed. A machine for GPU tests alone has no Node."""
+    with suppress(ImportError):
+        from sgemm_lab import bundles
+
+        try:
+            bundles.build()
+        except MissingToolError as missing:
+            print(f"Bundles may be missing or old. {missing}")
 
 
 def mark_what_a_sample_leaves_out(items: list[pytest.Item]) -> None:

@@ -53,7 +53,7 @@ def drawn_expressions() -> list[str]:
 
 def test_expressions_are_read_alike() -> None:
     cases = [(text, NAMES, floor) for text in drawn_expressions() for floor in (False, True)]
-    said = answers({"twin": "expression.js"}, "(...given) => twin.wholeNumber(...given)", cases)
+    said = answers({"twin": "expression.ts"}, "(...given) => twin.wholeNumber(...given)", cases)
     wanted = [python(lambda t, n, f: whole_number(t, n, floor=f), *case) for case in cases]
     apart = [(c[0], w, s) for c, w, s in zip(cases, wanted, said, strict=True) if w != s]
     assert not apart, apart[:5]
@@ -88,7 +88,7 @@ def test_launches_are_worked_out_alike() -> None:
     sources = [*((one.name, one.source) for one in BOOK), *(("sample", head) for head in HEADS)]
     cases = [(*one, size, sms) for one in sources for size in SIZES for sms in (132, 24)]
     said = answers(
-        {"twin": "kernel.js"},
+        {"twin": "kernel.ts"},
         "(name, source, size, sms) => twin.launchShape(twin.parseKernel(name, source), size, sms)",
         cases,
     )
@@ -98,7 +98,7 @@ def test_launches_are_worked_out_alike() -> None:
 def test_heads_are_read_alike() -> None:
     bare = re.sub(r"^(constexpr int .+;) *//.*$", r"\1", SOURCE, flags=re.M)
     cases = [*((one.name, one.source) for one in BOOK), ("sample", bare)]
-    said = answers({"twin": "kernel.js"}, "(...given) => twin.parseKernel(...given)", cases)
+    said = answers({"twin": "kernel.ts"}, "(...given) => twin.parseKernel(...given)", cases)
     wanted = [asdict(parse_kernel(*case)) for case in cases]
     for one in wanted:
         del one["defaults"]  # pages do not name variants
@@ -115,7 +115,7 @@ def test_constants_are_written_alike() -> None:
     cases = [(one.name, some) for one in load_kernels() for some in settings]
     cases += [(one.name, {"BK": 16, "TILE": 8}) for one in BOOK]
     said = answers(
-        {"twin": "kernel.js"},
+        {"twin": "kernel.ts"},
         """(source, name, settings, defaults) => {
           const kernel = twin.parseKernel(name, source);
           const { name: called, source: text } = twin.withConstants(kernel, settings, defaults);
@@ -151,7 +151,7 @@ def test_changed_lines_are_found_alike() -> None:
     cases = [(load_kernel(one.parent).source, one.source) for one in BOOK if one.parent]
     cases += [(one.source, edits(one, draw)) for one in BOOK for _ in range(4)]
     said = answers(
-        {"twin": "kernel.js"},
+        {"twin": "kernel.ts"},
         "(...given) => [...twin.changedLines(...given)].sort((one, other) => one - other)",
         cases,
     )
@@ -162,7 +162,7 @@ def test_arrays_in_shared_memory_are_read_alike() -> None:
     broken = load_kernel("strip").source.replace("shared);", "shared + lanes());")
     cases = [*((one.name, one.source) for one in BOOK), ("broken", broken)]
     said = answers(
-        {"twin": "counting/shared_arrays.js", "kernels": "kernel.js"},
+        {"twin": "counting/shared_arrays.ts", "kernels": "kernel.ts"},
         "(...given) => twin.sharedParts(kernels.parseKernel(...given))",
         cases,
     )

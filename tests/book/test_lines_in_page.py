@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from compiler_here import code_editor, package
+from compiler_here import package
 from panel_pages import Opened, furnish, page_of
 from playwright.sync_api import Locator, expect
 from sites import Site, served
@@ -25,7 +25,7 @@ FOUND = find_exercise("2.2")
 assert isinstance(FOUND, Lines)
 NARROW = {"viewport": {"width": 390, "height": 844}}
 ASSETS = ("book.css", "exercises.css", "panel.css",
-          "book.js", "reading.js", "judging.js", "exercises.js")  # fmt: skip
+          "book.js", "exercises.js")  # fmt: skip
 KEPT = json.loads(
     (Path(__file__).parents[1] / "data" / "judged_lines.json").read_text(encoding="utf-8")
 )["2.2"]
@@ -42,7 +42,6 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
     """Serve a page with exercise 2.2, and the compiler."""
     folder = tmp_path_factory.mktemp("lines")
     package()
-    code_editor()
     furnish(folder, ASSETS)
     sizes = write_site(folder / "clang")
     for file, text in panels.site_files([], sizes, ["2.2"]).items():

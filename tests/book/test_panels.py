@@ -8,7 +8,6 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from compiler_here import code_editor
 from myst_parser.parsers.options import options_to_items
 from panel_pages import Opened, furnish, page_of
 from playwright.sync_api import Page, expect
@@ -65,7 +64,6 @@ def small(kernel: Kernel) -> Kernel:
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Return a folder with a page for each kernel, and the scripts that they load."""
     where = tmp_path_factory.mktemp("panels")
-    code_editor()
     furnish(where, PARTS)
     for file, text in panels.site_files(NAMES, {}).items():
         (where / file).write_text(text, encoding="utf-8")
@@ -145,7 +143,7 @@ def opened(reading: Any, folder: Path) -> Any:
     def make(plain: bool = False, **options: Any) -> OpenedPanel:
         context = reading(offline=True, **options)
         if plain:
-            empty = panels.WITHOUT_CODEMIRROR
+            empty = "// no CodeMirror"
             context.route("**/panel-code.js", lambda route: route.fulfill(body=empty))
         return OpenedPanel(context.new_page(), folder, plain=plain)
 

@@ -1,6 +1,7 @@
 """The place that measures the reader's card: what it loads and when, what it shows and keeps."""
 
 import json
+import shutil
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -13,7 +14,7 @@ from turns import in_turn
 
 from accessible import faults
 from browser import still
-from sgemm_lab import lab
+from sgemm_lab import bundles, lab
 from sgemm_lab.book import reader_cards, readme_picture
 from sgemm_lab.book.render import PAGE_STATE_MIME, page_scripts, page_state
 from sgemm_lab.files import data_folder
@@ -22,7 +23,6 @@ from sgemm_lab.lab.ladders import chapter_pages
 from sgemm_lab.records.webgpu_cards import card_path
 from sgemm_lab.text import number
 from sgemm_lab.wgsl.programs import load_programs
-from sgemm_lab.widgets import bundle
 
 pytestmark = pytest.mark.browser
 
@@ -60,8 +60,8 @@ MEASURED: dict[str, Any] = {
 def address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     folder: Path = tmp_path_factory.mktemp("reader_card")
     furnish(folder, ASSETS)
-    for name, text in bundle.site_files().items():
-        (folder / name).write_text(text, encoding="utf-8")
+    for path in (bundles.FOLDER / "pages").glob("widgets*.js"):
+        shutil.copy(path, folder)
     (folder / reader_cards.SCRIPT).write_text(reader_cards.script(), encoding="utf-8")
     steps = reader_cards.chapter_script()
     (folder / reader_cards.CHAPTER_SCRIPT).write_text(steps, encoding="utf-8")

@@ -136,7 +136,7 @@ def test_a_failing_build_keeps_failing_and_a_good_one_stays_fresh_until_somethin
 def test_everything_that_cells_run_is_watched() -> None:
     watched = {path.relative_to(ROOT).as_posix() for path in stale_pages.inputs()}
     kinds = {f"{name.split('/')[0]}/*{Path(name).suffix}" for name in watched}
-    assert {"kernels/*.cu", "records/*.json", "src/*.py", "src/*.js", "src/*.css"} <= kinds
+    assert {"kernels/*.cu", "records/*.json", "src/*.py", "src/*.ts", "src/*.css"} <= kinds
 
 
 def test_fingerprint_knows_content_and_name(tmp_path: Path) -> None:

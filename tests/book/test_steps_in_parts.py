@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from compiler_here import code_editor, package
+from compiler_here import package
 from panel_pages import Opened, furnish, page_of
 from playwright.sync_api import Browser, Locator, expect
 from sites import Site, served
@@ -27,7 +27,6 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
     """Serve chapter 10's panel, and the compiler."""
     folder = tmp_path_factory.mktemp("parts")
     package()
-    code_editor()
     furnish(folder, PARTS)
     for file, text in panels.site_files([KERNEL.name], write_site(folder / "clang")).items():
         (folder / file).write_text(text, encoding="utf-8")
@@ -73,7 +72,7 @@ class OpenedPanel(Opened):
 def opened(reader: Browser, site: Site) -> Iterator[OpenedPanel]:
     """Return the page, for all tests: the compiler takes seconds to come."""
     context = reader.new_context(**still(reader))
-    empty = panels.WITHOUT_CODEMIRROR
+    empty = "// no CodeMirror"
     context.route("**/panel-code.js", lambda route: route.fulfill(body=empty))
     found = OpenedPanel(context.new_page())
     found.page.goto(site.url("panel.html", "http"))

@@ -99,7 +99,7 @@ def test_verdicts_are_the_same() -> None:
     cases = [(size, seed, name) for seed, size in enumerate(QUICK_SIZES) for name in MISCHIEF]
     cases.append(((1, 1, 300_000), 0, "nothing"))  # where whole numbers are -1, 0 and 1
     given = [(size, seed, MISCHIEF[name][1]) for size, seed, name in cases]
-    said = answers({"twin": "checking/judge.js"}, JUDGED, given)
+    said = answers({"twin": "checking/judge.ts"}, JUDGED, given)
     for case, one in zip(cases, said, strict=True):
         wanted = judged(*case)
         if "gives" in wanted:
@@ -112,7 +112,7 @@ def test_verdicts_are_the_same() -> None:
 def test_numbers_are_drawn_as_numpy_draws_them() -> None:
     ranges = [(0, -8, 9), (1, -1, 2), (2**32 - 1, 1, 5), (77, 0, 65536), (5, 1, 2), (13, 0, 3)]
     said = answers(
-        {"twin": "checking/random.js"},
+        {"twin": "checking/random.ts"},
         """(seed, low, high) => {
           const random = new twin.RandomState(seed);
           const first = [...random.integers(low, high, 700)];
@@ -143,7 +143,7 @@ def test_results_are_summed_up_alike() -> None:
     cases = results()
     given = [([vars(result) for result in case],) for case in cases]
     said = answers(
-        {"twin": "checking/judge.js"},
+        {"twin": "checking/judge.ts"},
         "(some) => [twin.summary(some), twin.firstFault(some)]",
         given,
     )
@@ -160,11 +160,11 @@ def test_numbers_in_verdicts_are_written_alike() -> None:
     numbers += [draw.randint(-(2**24), 2**24) / 2 ** draw.randint(0, 20) for _ in range(2000)]
     template = "{value:nine}"
     said = answers(
-        {"twin": "text.js"},
+        {"twin": "text.ts"},
         "(template, value) => twin.filled(template, { value })",
         [(template, number) for number in numbers],
     )
     assert [one["gives"] for one in said] == [filled(template, {"value": n}) for n in numbers]
     special = "[NaN, Infinity, -Infinity].map((value) => twin.filled('{value:nine}', { value }))"
-    ((one),) = answers({"twin": "text.js"}, f"() => {special}", [()])
+    ((one),) = answers({"twin": "text.ts"}, f"() => {special}", [()])
     assert one["gives"] == ["nan", "inf", "-inf"]

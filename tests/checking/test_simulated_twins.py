@@ -18,7 +18,7 @@ WRONG = sorted((Path(__file__).parents[1] / "wrong_kernels").glob("*.cu"))
 SIZES: list[Size] = [(3, 5, 7), (33, 31, 17)]
 RIGHT = ("naive_rows", "tiled:TILE=16", "float4", "register_cache", "async_copy")
 BARRIER = "        __syncthreads();  // no one overwrites a tile before all have read it\n"
-MODULES = {"checking": "checking/simulated.js", "kernels": "kernel.js"}
+MODULES = {"checking": "checking/simulated.ts", "kernels": "kernel.ts"}
 CHECKED = """(name, source, ptx, sizes) => [
   ...checking.checkHere(kernels.parseKernel(name, source), ptx, sizes),
 ].map(({ hazards: _, ...result }) => result)"""

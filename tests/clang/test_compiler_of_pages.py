@@ -9,8 +9,9 @@ import numpy as np
 import pytest
 from compiler_here import compiled, package
 
-from sgemm_lab.clang.package import NPM, package_files, version, write_site
+from sgemm_lab.clang.package import package_files, version, write_site
 from sgemm_lab.errors import MissingToolError
+from sgemm_lab.files import CHECKOUT
 from sgemm_lab.simulator import Result, simulate
 
 OWNERS = (
@@ -229,6 +230,6 @@ def test_site_has_all_that_a_page_fetches(tmp_path: Path) -> None:
 
 
 def test_missing_package_is_told(tmp_path: Path) -> None:
-    (tmp_path / "package-lock.json").write_text((NPM / "package-lock.json").read_text())
-    with pytest.raises(MissingToolError, match=r"the compiler of the pages, .+'npm ci'"):
+    (tmp_path / "package-lock.json").write_text((CHECKOUT / "package-lock.json").read_text())
+    with pytest.raises(MissingToolError, match=r"The npm package .+ is missing\. .+'npm ci'"):
         package_files(tmp_path)

@@ -1,9 +1,9 @@
 // What the tests ask of walks in JavaScript, as plain data.
 
-import { withoutBarrier } from "../../src/sgemm_lab/counting/barrier_removal.js";
-import { registerNames } from "../../src/sgemm_lab/counting/register_names.js";
-import { walk } from "../../src/sgemm_lab/counting/step_trace.js";
-import { parseKernel } from "../../src/sgemm_lab/kernel.js";
+import { withoutBarrier } from "../../src/sgemm_lab/counting/barrier_removal.ts";
+import { registerNames } from "../../src/sgemm_lab/counting/register_names.ts";
+import { walk } from "../../src/sgemm_lab/counting/step_trace.ts";
+import { parseKernel } from "../../src/sgemm_lab/kernel.ts";
 
 export const names = registerNames;
 export const without = withoutBarrier;

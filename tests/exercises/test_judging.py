@@ -8,6 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from playwright.sync_api import Browser, Page
 
+from sgemm_lab.bundles import bundled
 from sgemm_lab.exercises import CHOICES, Question, exercises, predictions
 from sgemm_lab.exercises.judging import (
     ChoiceData,
@@ -21,7 +22,7 @@ from sgemm_lab.files import PACKAGE
 from sgemm_lab.lab.exercise import machine_of_records
 from sgemm_lab.text import number
 
-ASSETS = PACKAGE / "book" / "assets"
+SCRIPTS = PACKAGE / "book" / "page_scripts"
 QUESTIONS = [
     one for one in (*exercises(), *predictions()) if isinstance(one, Question)
 ]  # fmt: skip
@@ -31,8 +32,9 @@ FINITE = st.floats(allow_nan=False, allow_infinity=False)
 @pytest.fixture(scope="module")
 def page(chromium: Browser) -> Iterator[Page]:
     page = chromium.new_page()
-    for script in ("reading.js", "judging.js"):
-        page.add_script_tag(content=(ASSETS / script).read_text(encoding="utf-8"))
+    for name in ("reading", "judging"):
+        code = bundled(SCRIPTS / f"{name}.ts", f"lab{name.title()}")
+        page.add_script_tag(content=code)
     yield page
     page.close()
 

@@ -15,6 +15,7 @@ from widget_samples import GPUS
 
 import sgemm_lab
 from sgemm_lab import text
+from sgemm_lab.bundles import bundled
 from sgemm_lab.formulas import (
     comparisons,
     error_points,
@@ -30,26 +31,25 @@ from sgemm_lab.formulas import (
 )
 from sgemm_lab.formulas.roofs import reference_levels, roof_at
 from sgemm_lab.models.limits import limit_words
-from sgemm_lab.widgets.bundle import script
 from sgemm_lab.widgets.data import checked_gpus
 from sgemm_lab.widgets.occupancy import Occupancy, Sm
 
 PACKAGE = Path(sgemm_lab.__file__).parent
 MODULES = {
-    "text": "text.js",
-    "comparisons": "formulas/comparisons.js",
-    "errors": "formulas/error_points.js",
-    "limits": "models/limits.js",
-    "memory": "formulas/memory.js",
-    "occupancy": "formulas/occupancy.js",
-    "overlap": "formulas/overlap.js",
-    "paper": "formulas/scaling_model.js",
-    "scores": "formulas/scoreboard_rows.js",
-    "requests": "formulas/requests.js",
-    "roofs": "formulas/roofs.js",
-    "sentences": "formulas/sentences.js",
-    "tile": "formulas/tile.js",
-    "waves": "formulas/wave_quantization.js",
+    "text": "text.ts",
+    "comparisons": "formulas/comparisons.ts",
+    "errors": "formulas/error_points.ts",
+    "limits": "models/limits.ts",
+    "memory": "formulas/memory.ts",
+    "occupancy": "formulas/occupancy.ts",
+    "overlap": "formulas/overlap.ts",
+    "paper": "formulas/scaling_model.ts",
+    "scores": "formulas/scoreboard_rows.ts",
+    "requests": "formulas/requests.ts",
+    "roofs": "formulas/roofs.ts",
+    "sentences": "formulas/sentences.ts",
+    "tile": "formulas/tile.ts",
+    "waves": "formulas/wave_quantization.ts",
 }
 ROOFED = checked_gpus(GPUS)
 SMS = {
@@ -524,7 +524,7 @@ def javascript(chromium: Browser) -> Iterator[Javascript]:
                Object.defineProperty(window, name, { value: (await import(url)).default });
              }
            }""",
-        [{name: script(PACKAGE / path) for name, path in MODULES.items()}, SMS],
+        [{name: bundled(PACKAGE / path) for name, path in MODULES.items()}, SMS],
     )
 
     def run(twin: Twin, cases: list[Any]) -> list[Any]:

@@ -15,7 +15,7 @@ from sgemm_lab.models.bound import bound
 from sgemm_lab.models.demand import block_demand
 
 SIZES = [(4096, 4096, 4096), (512, 512, 512), (1000, 999, 98), (1, 4096, 4096)]
-MODULES = {"kernels": "kernel.js", "demands": "models/demand.js", "bounds": "models/bound.js"}
+MODULES = {"kernels": "kernel.ts", "demands": "models/demand.ts", "bounds": "models/bound.ts"}
 FUNCTION = """(name, source, ptx, sizes, gpu) => {
   const kernel = kernels.parseKernel(name, source);
   const block = demands.simulatedDemand(kernel, ptx);

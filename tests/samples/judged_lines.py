@@ -54,10 +54,10 @@ def find_lines(name: str) -> Lines:
 
 
 MODULES = {
-    "lines": "exercises/lines.js",
-    "asking": "exercises/criteria.js",
-    "checking": "exercises/checked.js",
-    "kernels": "kernel.js",
+    "lines": "exercises/lines.ts",
+    "asking": "exercises/criteria.ts",
+    "checking": "exercises/checked.ts",
+    "kernels": "kernel.ts",
 }
 JUDGE = """async (exercise, answer, made, most) => {
   const kernel = (source) => kernels.parseKernel("mine", source);

@@ -1,13 +1,13 @@
 // What the tests ask of the simulator's reader in JavaScript, as plain data.
 
-import { mergeSharedAccesses } from "../../src/sgemm_lab/simulator/access_merging.js";
-import { basicBlocks } from "../../src/sgemm_lab/simulator/control_flow.js";
-import { layOut } from "../../src/sgemm_lab/simulator/memory.js";
-import { registersRead, registersWritten } from "../../src/sgemm_lab/simulator/operands.js";
-import { parse } from "../../src/sgemm_lab/simulator/ptx.js";
-import { unrollShortLoops } from "../../src/sgemm_lab/simulator/unroll.js";
+import { mergeSharedAccesses } from "../../src/sgemm_lab/simulator/access_merging.ts";
+import { basicBlocks } from "../../src/sgemm_lab/simulator/control_flow.ts";
+import { layOut } from "../../src/sgemm_lab/simulator/memory.ts";
+import { registersRead, registersWritten } from "../../src/sgemm_lab/simulator/operands.ts";
+import { parse } from "../../src/sgemm_lab/simulator/ptx.ts";
+import { unrollShortLoops } from "../../src/sgemm_lab/simulator/unroll.ts";
 
-/** @typedef {import("../../src/sgemm_lab/simulator/ptx.js").Operand} Operand */
+/** @typedef {import("../../src/sgemm_lab/simulator/ptx.ts").Operand} Operand */
 
 /**
  * All kernels of a PTX text as written and with short loops unrolled, or the sentence that says why

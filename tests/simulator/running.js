@@ -1,7 +1,7 @@
 // What the tests ask of the simulator in JavaScript, as plain data.
 
-import { simulate } from "../../src/sgemm_lab/simulator/simulation.js";
-import { traceToJson } from "../../src/sgemm_lab/simulator/trace.js";
+import { simulate } from "../../src/sgemm_lab/simulator/simulation.ts";
+import { traceToJson } from "../../src/sgemm_lab/simulator/trace.ts";
 
 const TYPES = { float32: Float32Array, uint32: Uint32Array, int32: Int32Array };
 Object.assign(TYPES, { float64: Float64Array, uint8: Uint8Array, uint16: Uint16Array });

@@ -7,8 +7,8 @@ import pytest
 from playwright.sync_api import Browser, Page
 
 from sgemm_lab.book import readme_picture
+from sgemm_lab.bundles import bundled
 from sgemm_lab.files import PACKAGE
-from sgemm_lab.widgets.bundle import script
 
 MODULES = ("card", "checking", "climb", "exact", "products", "roofs")
 LOADED = "".join(f'import {name} from "./{name}.mjs";\n' for name in MODULES)
@@ -22,7 +22,7 @@ def modules(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """Return the address of a page with the modules of the room; a card asks for a served page."""
     folder: Path = tmp_path_factory.mktemp("wgsl")
     for name in MODULES:
-        (folder / f"{name}.mjs").write_text(script(PACKAGE / "wgsl" / f"{name}.js"), "utf-8")
+        (folder / f"{name}.mjs").write_text(bundled(PACKAGE / "wgsl" / f"{name}.ts"), "utf-8")
     (folder / "page.html").write_text(PAGE, encoding="utf-8")
     with readme_picture.served(folder) as address:
         yield f"{address}/page.html"

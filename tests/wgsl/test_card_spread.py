@@ -12,7 +12,7 @@ SAMPLES = st.lists(st.floats(1e-6, 1e3), min_size=1, max_size=9)
 @given(st.lists(SAMPLES, min_size=60, max_size=60))
 def test_median_and_spread_are_numpys(cases: list[list[float]]) -> None:
     function = "(samples) => [spread.medianOf(samples), spread.spreadOf(samples)]"
-    said = answers({"spread": "wgsl/spread.js"}, function, [(one,) for one in cases])
+    said = answers({"spread": "wgsl/spread.ts"}, function, [(one,) for one in cases])
     for samples, one in zip(cases, said, strict=True):
         low, middle, high = np.quantile(samples, (0.25, 0.5, 0.75))
         np.testing.assert_allclose(

@@ -5,7 +5,7 @@ import random
 import pytest
 from in_node import answers
 
-MODULES = {"exact": "wgsl/exact.js"}
+MODULES = {"exact": "wgsl/exact.ts"}
 SIZES = [(1, 1, 1), (3, 5, 7), (17, 4, 33), (2, 60, 8)]
 JUDGED = """(size, judge, at, off) => {
   const [m, n, k] = size;

@@ -57,5 +57,5 @@ def test_of_a_program_only_the_loops_along_all_of_k_stay(program: Kernel) -> Non
 
 def test_javascript_writes_out_alike() -> None:
     function = "(source) => twin.writtenOut(source)"
-    said = answers({"twin": "wgsl/loop_unrolling.js"}, function, [(one,) for one in SOURCES])
+    said = answers({"twin": "wgsl/loop_unrolling.ts"}, function, [(one,) for one in SOURCES])
     assert [one["gives"] for one in said] == [written_out(one) for one in SOURCES]

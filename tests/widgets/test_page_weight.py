@@ -12,11 +12,11 @@ import pytest
 from every_widget import SAMPLES, of_book
 
 import sgemm_lab.widgets
+from sgemm_lab import bundles
 from sgemm_lab.book.render import page_scripts, page_state
 from sgemm_lab.files import CHECKOUT, OTHER_DATA
 from sgemm_lab.records.store import CHAPTERS_RECORD
 from sgemm_lab.widgets import WIDGET_MIME, LabWidget
-from sgemm_lab.widgets.bundle import PAGE_SCRIPT, library, site_files
 
 LIMIT_OF_ONE = 95_000
 """Bytes of a widget alone with what all share: a page with two still stays below 300 KB."""
@@ -74,7 +74,7 @@ def packed(text: str) -> int:
 
 @cache
 def weight_of_script(name: str) -> int:
-    return packed(site_files()[name])
+    return packed(bundles.text(f"pages/{name}"))
 
 
 def test_every_class_of_widget_is_weighed(widgets: list[LabWidget]) -> None:
@@ -94,21 +94,24 @@ def test_a_page_names_the_code_of_the_books_widgets_and_holds_none(
     widgets: list[LabWidget],
 ) -> None:
     state = state_of(widgets)
-    assert state["parts"] == {}
+    assert {kind.rsplit(".", 2)[1] for kind in state["kinds"]} == {*state["kinds"].values()}
     assert len(state["kinds"]) == len(widgets)
     assert "function render(" not in json.dumps(state)
 
 
-def test_each_part_of_the_code_is_in_one_file() -> None:
-    names = [name for parts in library().values() for name in parts]
-    assert len(names) == len(set(names)) > 40
-    assert "widgets/shared/dom.js" in library()[PAGE_SCRIPT]
-    assert "widgets/banks.js" in library()["widgets-banks.js"]
+def test_what_widgets_share_is_in_one_file() -> None:
+    namespace = "http://www.w3.org/2000/svg"  # in widgets/shared/dom.ts
+    holders = [
+        path.name
+        for path in (bundles.FOLDER / "pages").glob("widgets*.js")
+        if namespace in path.read_text(encoding="utf-8")
+    ]
+    assert holders == ["widgets.js"]
 
 
 def test_a_page_loads_only_what_it_shows() -> None:
     ladder = state_of([of_book("memory ladder"), of_book("memory ladder")])
-    assert page_scripts(ladder) == ["widgets-memory_ladder.js", PAGE_SCRIPT]
+    assert page_scripts(ladder) == ["widgets.js", "widgets-memory_ladder.js"]
     assert len(ladder["models"]) == 2
 
 
@@ -117,5 +120,7 @@ def test_a_widget_that_is_not_the_books_brings_its_own_code() -> None:
         _esm = "export default { render() {} };"
 
     state = state_of([Mine()])
-    assert [*state["parts"].values()] == ["export default { render() {} };", ""]
-    assert page_scripts(state) == [PAGE_SCRIPT]
+    assert [*state["kinds"].values()] == [
+        {"script": "export default { render() {} };", "sheet": ""}
+    ]
+    assert page_scripts(state) == ["widgets.js"]

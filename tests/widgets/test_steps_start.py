@@ -13,7 +13,7 @@ _START = "(walk) => { const { walk: _, ...rest } = start.startOf(walk); return r
 
 
 def started(walks: list[Any]) -> list[dict[str, Any]]:
-    return answers({"start": "widgets/steps_start.js"}, _START, [[walk] for walk in walks])
+    return answers({"start": "widgets/steps_start.ts"}, _START, [[walk] for walk in walks])
 
 
 def test_the_first_state_is_that_of_the_widget() -> None:

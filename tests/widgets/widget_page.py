@@ -2,17 +2,18 @@
 
 import json
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 from playwright.sync_api import Page
 
-from sgemm_lab.widgets import LabWidget, bundle
+from sgemm_lab.bundles import bundled
+from sgemm_lab.files import PACKAGE
+from sgemm_lab.widgets import LabWidget
 
 Opener = Callable[..., Page]
 """Opens a widget on a page of its own: the fixture ``show``."""
 
-_PAGE_MODEL = Path(bundle.__file__).parent / "page" / "model.js"
+_PAGE_MODEL = PACKAGE / "widgets" / "page" / "model.ts"
 """The model of the book's pages, which the tests drive too."""
 
 _WATCHED = """
@@ -53,7 +54,7 @@ def state_of(widget: LabWidget) -> dict[str, Any]:
 def page(widget: LabWidget, theme: str | None = "light") -> str:
     """An HTML page with one live ``widget``. Without ``theme`` the system's preference decides."""
     attribute = f' data-theme="{theme}"' if theme else ""
-    code = {"esm": str(widget._esm), "model": bundle.script(_PAGE_MODEL)}
+    code = {"esm": str(widget._esm), "model": bundled(_PAGE_MODEL)}
     data = json.dumps({**code, "state": state_of(widget)}).replace("</", "<\\/")
     return f"""<!doctype html>
 <html lang="en"{attribute}><head><meta charset="utf-8"><title>Widget</title>

@@ -38,8 +38,6 @@ _SCRIPTS = (
     "copybutton.js",
     "scripts/sphinx-book-theme.js",
     "book.js",
-    "words.js",
-    "progress.js",
     "scripts/pydata-sphinx-theme.js",
 )
 _TABS = "design-tabs.js"

@@ -1,13 +1,16 @@
 """What a page loads: letters, icons and colours, all from the site itself."""
 
+import shutil
 from pathlib import Path
 
 from sphinx.application import Sphinx
 
+from sgemm_lab import bundles
 from sgemm_lab.book import icons, mathml, theme
-from sgemm_lab.widgets import bundle
 
 ASSETS = Path(__file__).parent / "assets"
+_OF_ALL_PAGES = ("book.", "exercises.", "widgets")
+"""The others come with the panels and the reader's card."""
 TEMPLATES = Path(__file__).parent / "templates"
 
 
@@ -21,7 +24,8 @@ def write_assets(app: Sphinx) -> None:
     site = Path(app.outdir)
     static = site / "_static"
     (static / "book-theme.css").write_text(theme.stylesheet(), encoding="utf-8")
-    for name, text in bundle.site_files().items():
-        (static / name).write_text(text, encoding="utf-8")
+    for path in (bundles.FOLDER / "pages").glob("*.js"):
+        if path.name.startswith(_OF_ALL_PAGES):
+            shutil.copy(path, static)
     mathml.write_font(site)
     icons.write_fonts(site)

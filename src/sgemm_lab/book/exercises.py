@@ -203,12 +203,11 @@ class SolutionDirective(SphinxDirective):
 def add_scripts(
     app: Sphinx, page: str, _template: str, _context: dict[str, Any], _doctree: object
 ) -> None:
-    """Let pages with a box load what brings it to life, and all pages tell the progress."""
+    """Let pages with a box load its script, and give all pages the data of the progress."""
     boxes = gathered(app.env, KIND)
     app.add_css_file("exercises.css")
     if page in boxes:
-        for script in ("reading.js", "judging.js", "exercises.js"):
-            app.add_js_file(script, _AFTER_BOOK, loading_method="defer")
+        app.add_js_file("exercises.js", _AFTER_BOOK, loading_method="defer")
     asked = {where: [name for name in names if name] for where, names in boxes.items()}
     lines = [
         name for names in asked.values() for name in names if isinstance(find_exercise(name), Lines)
@@ -218,7 +217,6 @@ def add_scripts(
     pages = {where: names for where, names in asked.items() if names}
     body = json.dumps({"pages": pages, "lines": lines})
     app.add_js_file(None, body=body, type="application/json", id="lab-asked")
-    app.add_js_file("progress.js", _AFTER_BOOK, loading_method="defer")
 
 
 def visit_box(translator: Any, node: Box) -> None:

@@ -63,7 +63,6 @@ def setup(app: Sphinx) -> dict[str, Any]:
     app.connect("doctree-resolved", origins.gather)
     app.connect("html-page-context", links.add_page_links)
     app.connect("html-page-context", navigation.add_changes)
-    app.connect("html-page-context", glossary.add_script)
     app.connect("html-page-context", panels.add_sheet)
     app.connect("html-page-context", page_head.add_head)
     # After all that adds to a page.

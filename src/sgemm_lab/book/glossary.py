@@ -1,6 +1,6 @@
 """The words of the book: what they mean, and links from every page to it.
 
-A page carries the meanings of the words that it links, so ``words.js`` explains them where they
+A page carries the meanings of the words that it links, so ``words.ts`` explains them where they
 stand. Without scripts the links lead to the page of the words.
 """
 
@@ -8,7 +8,6 @@ import json
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from typing import Any
 
 from docutils import nodes
 from docutils.statemachine import StringList
@@ -141,14 +140,6 @@ def link(app: Sphinx, doctree: nodes.document, page: str) -> None:
     told = [(n, symbols[n]) for n in sorted(used)] + [(n, terms[n]) for n in sorted(named)]
     if told:
         doctree.append(_told({word.anchor: (name, word.meaning) for name, word in told}))
-
-
-def add_script(
-    app: Sphinx, page: str, _template: str, _context: dict[str, Any], _doctree: object
-) -> None:
-    """Let a page that links words load what explains them in place."""
-    if page not in {word.page for word in _symbols(app.env).values()}:
-        app.add_js_file("words.js", loading_method="defer")
 
 
 def _told(meanings: dict[str, tuple[str, str]]) -> nodes.raw:

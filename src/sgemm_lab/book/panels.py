@@ -27,9 +27,9 @@ from sphinx.errors import ExtensionError
 from sphinx.util import logging
 from sphinx.util.docutils import SphinxDirective
 
+from sgemm_lab import bundles
 from sgemm_lab.book import exercises
 from sgemm_lab.book.code_editor import code_field
-from sgemm_lab.book.codemirror import package as codemirror
 from sgemm_lab.book.collecting import gathered
 from sgemm_lab.book.repository import known_repository, notebook_ways
 from sgemm_lab.catalogue import load_kernel
@@ -41,16 +41,16 @@ from sgemm_lab.gpu import find_gpu
 from sgemm_lab.kernel import Kernel, Size, body_start
 from sgemm_lab.lab.card import newest_card
 from sgemm_lab.text import size_text
-from sgemm_lab.widgets import bundle
 
 KIND = "panels"
 """What the pages' panels are gathered under: the names of their kernels."""
 
-WITHOUT_CODEMIRROR = "// This site was built without CodeMirror: the editor stays a text area.\n"
-"""What a page loads in its place."""
-
 _LOGGER = logging.getLogger(__name__)
-_SOURCES = Path(__file__).parent / "panel"
+_SCRIPTS = (
+    *("panel.js", "panel-steps.js", "panel-steps.css", "panel-lines.js"),
+    *("panel-code.js", "panel-code-LICENSES.txt"),
+)
+"""Bundles that pages load as they are."""
 _SIZES = ((64, 64, 64), (65, 63, 66), (128, 128, 128))
 """At these the reader may count: full tiles, ragged ones, and more of them."""
 COMPILER = "clang"
@@ -203,15 +203,9 @@ def site_files(
     bytes of each of its files; where it is empty, edits are not compiled.
     """
     files = {
-        "panel.js": bundle.plain_script(_SOURCES / "panel.js", "setUpAll()"),
-        **_code_files(),
-        "panel-steps.js": bundle.plain_script(_SOURCES / "stepping.js", "layReady()"),
-        "panel-steps.css": bundle.sheet(_SOURCES / "stepping.js"),
+        **{name: bundles.text(f"pages/{name}") for name in _SCRIPTS},
         "panel-compiler.js": _laid_ready("window.labCompiler", _compiler(compiler)),
-        "panel-engine.js": _laid_ready(
-            "window.labEngine", bundle.plain_script(_SOURCES / "engine.js", "serve(self)")
-        ),
-        "panel-lines.js": bundle.plain_script(_SOURCES / "lines.js", "offer()"),
+        "panel-engine.js": _laid_ready("window.labEngine", bundles.text("pages/panel-engine.js")),
     }
     for name in asked:
         files |= exercises.lines_files(name)
@@ -223,23 +217,11 @@ def site_files(
     return files
 
 
-def _code_files() -> dict[str, str]:
-    """Return CodeMirror and its licences; a script of nothing where its packages are not here."""
-    try:
-        return {
-            "panel-code.js": codemirror.script(),
-            "panel-code-LICENSES.txt": codemirror.licences(),
-        }
-    except MissingToolError as missing:
-        _LOGGER.info(f"Pages have a plain editor. {missing}")
-        return {"panel-code.js": WITHOUT_CODEMIRROR}
-
-
 def _compiler(sizes: Mapping[str, int]) -> dict[str, object] | None:
     if not sizes:
         return None
     return {
-        "script": bundle.plain_script(_SOURCES / "compiling.js", "serve(self)"),
+        "script": bundles.text("pages/panel-compiler.js"),
         "folder": f"{COMPILER}/",
         "megabytes": round(sum(sizes.values()) / 1e6),
     }

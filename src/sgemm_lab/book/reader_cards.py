@@ -8,7 +8,7 @@ The start page has it, and chapters have it for a step::
     ```{reader-card} tiled
     ```
 
-Without scripts it shows nothing. One script comes when the reader asks (``book.js`` sees to that):
+Without scripts it shows nothing. One script comes when the reader asks (``book.ts`` sees to that):
 the programs, what runs and checks them, and the book's own numbers to stand beside. It is a plain
 script, because a page that is opened as a file may not load a module. Nothing is ever sent. Once a
 card is kept, a lighter script shows it in the chapters: in closing boxes, and beside rooflines and
@@ -25,6 +25,7 @@ from docutils import nodes
 from sphinx.application import Sphinx
 from sphinx.util.docutils import SphinxDirective
 
+from sgemm_lab import bundles
 from sgemm_lab.book.collecting import gathered
 from sgemm_lab.catalogue import load_kernel
 from sgemm_lab.errors import LabError
@@ -40,7 +41,6 @@ from sgemm_lab.records.store import scores
 from sgemm_lab.records.webgpu_cards import MeasuredCard, card_path, load_card
 from sgemm_lab.text import number, size_text
 from sgemm_lab.wgsl.programs import constants_of, load_program, load_programs, roof_sources
-from sgemm_lab.widgets import bundle
 
 KIND = "reader_cards"
 """What the pages with such a place are gathered under."""
@@ -50,7 +50,6 @@ CHAPTER_SCRIPT = "card-in-chapter.js"
 """What shows a kept card in a chapter."""
 
 _FIELD = re.compile(r"// \w+: ")
-_SOURCES = Path(__file__).parent / "reader_card"
 
 
 class ReaderCardDirective(SphinxDirective):
@@ -128,7 +127,7 @@ def script() -> str:
     ]
     mine = json.dumps({"programs": programs, "roofs": roof_sources()}, ensure_ascii=False)
     theirs = json.dumps(book_card(), ensure_ascii=False)
-    return bundle.plain_script(_SOURCES / "reader_card.js", f"setUp({mine}, {theirs})")
+    return f"{bundles.text('pages/reader-card.js')}labCard.setUp({mine}, {theirs});\n"
 
 
 def without_prose(source: str) -> str:
@@ -150,11 +149,12 @@ def chapter_script() -> str:
     """Return the script that a chapter loads where the browser keeps a measured card."""
     theirs = json.dumps(book_card(), ensure_ascii=False)
     curves = json.dumps(_curves(), ensure_ascii=False)
-    return bundle.plain_script(_SOURCES / "in_chapter.js", f"showInChapter({theirs}, {curves})")
+    shown = bundles.text("pages/card-in-chapter.js")
+    return f"{shown}labCard.showInChapter({theirs}, {curves});\n"
 
 
 def book_card() -> dict[str, Any]:
-    """Return what the book's GPU measured, in CUDA and in WGSL, in the form of ``compared.js``."""
+    """Return what the book's GPU measured, in CUDA and in WGSL, in the form of ``compared.ts``."""
     records = session.book_records()
     climbed = {
         step.kernel.name: step.score

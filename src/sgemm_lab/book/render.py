@@ -1,6 +1,7 @@
 """How a cell's output becomes part of a page: inline pictures, widgets without a kernel."""
 
 import json
+import re
 from typing import Any
 
 from docutils import nodes
@@ -13,11 +14,11 @@ from myst_nb.core.render import (  # type: ignore[import-untyped]
 from sgemm_lab.book import svg
 from sgemm_lab.lab.verdicts import VERDICTS_MIME
 from sgemm_lab.style import CSS_COLOURS, NARROW
-from sgemm_lab.widgets import bundle
 from sgemm_lab.widgets.base import WIDGET_MIME
 
 PAGE_STATE_MIME = "application/vnd.sgemm-lab.page-widgets+json"
 
+_OWN_WIDGET = re.compile(r"sgemm_lab\.widgets\.(?P<name>\w+)\.")
 _WIDGET_HTML = """\
 <div class="lab-widget" data-model-id="{model_id}"{room}>
 <div class="lab-widget-live"></div>
@@ -99,36 +100,27 @@ class PageRenderer(NbElementRenderer):  # type: ignore[misc]
 
 
 def page_state(saved: dict[str, Any]) -> dict[str, Any]:
-    """Return saved widgets in short: each model's own state, and the parts of each kind's code.
+    """Return saved widgets in short: each model's own state, and what draws each kind of widget.
 
-    Parts of the book's own widgets are named only: pages share the files that hold them.
+    Of the book's own widgets that is a name: pages share the files with their code.
     """
-    kinds: dict[str, dict[str, list[str]]] = {}
-    parts: dict[str, str] = {}
+    kinds: dict[str, Any] = {}
     models: dict[str, dict[str, Any]] = {}
-    shared = {part for file in bundle.library().values() for part in file.items()}
     for model_id, model in saved.items():
         state = model["state"]
         kind = state["_anywidget_id"]
-        script = bundle.parts_of(state["_esm"], f"{kind}.js")
-        sheet = bundle.parts_of(state.get("_css", ""), f"{kind}.css")
-        kinds[kind] = {
-            "script": [part.name for part in script],
-            "sheet": [part.name for part in sheet],
-        }
-        parts.update(part for part in [*script, *sheet] if part not in shared)
+        own = _OWN_WIDGET.match(kind)
+        code = {"script": state["_esm"], "sheet": state.get("_css", "")}
+        kinds[kind] = own["name"] if own else code
         models[model_id] = {
             "kind": kind,
             "state": {name: value for name, value in state.items() if name[0] != "_"},
             "buffers": model.get("buffers", []),
         }
-    return {"kinds": kinds, "parts": parts, "models": models}
+    return {"kinds": kinds, "models": models}
 
 
 def page_scripts(page: dict[str, Any]) -> list[str]:
-    """Return the scripts that a page with this state loads; the one that draws comes last."""
-    named = {
-        part for kind in page["kinds"].values() for part in [*kind["script"], *kind["sheet"]]
-    } - set(page["parts"])
-    files = [file for file, parts in bundle.library().items() if named & set(parts)]
-    return [*(file for file in files if file != bundle.PAGE_SCRIPT), bundle.PAGE_SCRIPT]
+    """Return the scripts that a page with this state loads; the one that all share comes first."""
+    own = sorted({kind for kind in page["kinds"].values() if isinstance(kind, str)})
+    return ["widgets.js", *(f"widgets-{name}.js" for name in own)]

@@ -1,7 +1,7 @@
 """The compiler's package, and the files of a site that pages fetch it from.
 
-``python -m sgemm_lab.clang.package`` brings the package, by the hash in its lock file. A site has
-it packed, 23 MB, beside its licences; pages fetch it when a reader first runs an edit.
+npm brings the package, by the hash in the lock file. A site has it packed, 23 MB, beside its
+licences; pages fetch it when a reader first runs an edit.
 """
 
 import gzip
@@ -10,13 +10,9 @@ import shutil
 from pathlib import Path
 
 from sgemm_lab import npm
-from sgemm_lab.files import PACKAGE, write_whole
-
-NPM = PACKAGE / "clang" / "npm"
-"""The folder of ``package.json`` and its lock file."""
+from sgemm_lab.files import CHECKOUT, PACKAGE, write_whole
 
 NAME = "@yowasp/clang"
-_WHAT = "the compiler of the pages"
 _LICENCES = "LICENSES.txt"
 _MANIFEST = "manifest.json"
 _SCRIPT = "bundle.js"
@@ -26,25 +22,16 @@ _PACKING = 6
 
 def version() -> str:
     """Return the version of the package that the lock file names."""
-    return str(npm.locked(NPM)[f"node_modules/{NAME}"]["version"])
+    return str(npm.locked()[f"node_modules/{NAME}"]["version"])
 
 
-def fetch() -> None:
-    """Bring the package with npm, unless it is there.
-
-    Raises:
-        MissingToolError: npm is not here, or cannot bring it.
-    """
-    npm.fetch(NPM, _WHAT)
-
-
-def package_files(folder: Path = NPM) -> Path:
+def package_files(folder: Path = CHECKOUT) -> Path:
     """Return the folder with the package's files.
 
     Raises:
         MissingToolError: it was not fetched, or another version was.
     """
-    npm.require(folder, _WHAT)
+    npm.require(folder)
     return folder / "node_modules" / NAME / "gen"
 
 
@@ -65,7 +52,7 @@ def write_site(folder: Path) -> dict[str, int]:
         shutil.copyfile(_packed(path), packed)
         sizes[packed.name] = packed.stat().st_size
     shutil.copyfile(package / _SCRIPT, folder / _SCRIPT)
-    shutil.copyfile(NPM / _LICENCES, folder / _LICENCES)
+    shutil.copyfile(PACKAGE / "clang" / _LICENCES, folder / _LICENCES)
     manifest = json.dumps({"version": version(), "files": sizes}, indent=1)
     (folder / _MANIFEST).write_text(f"{manifest}\n", encoding="utf-8")
     return sizes
@@ -78,7 +65,3 @@ def _packed(path: Path) -> Path:
         # Without the time of packing the same package gives the same bytes.
         write_whole(packed, gzip.compress(path.read_bytes(), _PACKING, mtime=0))
     return packed
-
-
-if __name__ == "__main__":
-    npm.fetch_or_tell(fetch, "Pages will run the book's own kernels, but compile no edits.")

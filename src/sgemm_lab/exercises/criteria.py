@@ -1,4 +1,4 @@
-"""What an exercise of lines asks of a kernel that multiplies rightly. ``asks.js`` asks the same.
+"""What an exercise of lines asks of a kernel that multiplies rightly, as in ``criteria.ts``.
 
 It is plain data, so that it can travel in a page as JSON: figures of the kernel, each with a name,
 and cases of them, each with a sentence. The first case that fits is what the reader hears. A test

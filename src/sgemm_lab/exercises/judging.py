@@ -1,4 +1,4 @@
-"""How an answer is judged by data alone. ``book/assets/judging.js`` says the same in a page.
+"""How an answer is judged by data alone. ``book/page_scripts/judging.ts`` says the same in a page.
 
 What judges a question is plain data, so that it can travel in a page as JSON: the right answer, how
 near is near enough, and the sentences with their conditions. A test holds both languages equal.

@@ -1,6 +1,6 @@
 """Exercises in which the reader writes lines of a kernel: composed, compiled, checked, counted.
 
-``lines.js`` does the same in a page, with the same sentences.
+``lines.ts`` does the same in a page, with the same sentences.
 """
 
 import re

@@ -1,4 +1,4 @@
-"""Sentences that compare measurements. ``comparisons.js`` is the same; a test compares the two."""
+"""Sentences that compare measurements. ``comparisons.ts`` is the same; a test compares the two."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any

@@ -1,6 +1,6 @@
 """Points and sentences of a plot of speed over error.
 
-``error_points.js`` is the same; a test compares the two. An algorithm is a mapping with
+``error_points.ts`` is the same; a test compares the two. An algorithm is a mapping with
 ``title``, ``arithmetic``, ``library`` (whether it is cuBLAS), ``tflops`` by size, ``timed`` (error
 of the timed product, by size), and ``errors`` by input distribution and K. None means not measured,
 :data:`LOST` that C holds NaN or infinity.

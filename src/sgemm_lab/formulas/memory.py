@@ -5,7 +5,7 @@ The rules were found on an H200 (sm_90) by comparing single-warp requests with i
 
 Shapes: ``addresses`` is (warps, 32) in bytes, ``active`` the same shape in bool. One row is one
 warp instruction. All functions are pure and return one count per row. :func:`global_request` and
-:func:`shared_wavefronts` return details of a single request; ``memory.js`` has the same two
+:func:`shared_wavefronts` return details of a single request; ``memory.ts`` has the same two
 functions, and a test compares them.
 """
 

@@ -11,7 +11,7 @@ header for every compute capability here. :func:`occupancy` reproduces all of th
 Shared memory and L1 share one SRAM. By default the API assumes the largest carveout. Clusters, and
 more than one barrier per block, are not considered.
 
-``occupancy.js`` is the same; a test compares the two.
+``occupancy.ts`` is the same; a test compares the two.
 """
 
 from dataclasses import dataclass

@@ -1,7 +1,7 @@
 """Model of a software pipeline on one SM: K tiles are loaded, then multiplied, with n stages.
 
 A block iterates over K tiles. Each is loaded into a buffer of shared memory and multiplied from
-there. ``overlap.js`` is the same in JavaScript; a test compares the two.
+there. ``overlap.ts`` is the same in JavaScript; a test compares the two.
 
 Rules, with all times in clocks of the SM:
 

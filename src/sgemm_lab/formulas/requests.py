@@ -1,4 +1,4 @@
-"""Sentences on a warp's memory request. ``requests.js`` is the same; a test compares the two.
+"""Sentences on a warp's memory request. ``requests.ts`` is the same; a test compares the two.
 
 Addresses are in bytes for the 32 lanes, None for inactive lanes. A place is the accessed array: its
 first byte ``start``, its dimensions ``shape``, its name ``array``.

@@ -1,6 +1,6 @@
 """Roofs of a GPU, given as a mapping as in the widgets.
 
-A GPU has ``peak_gflops`` and ``levels``, each with ``id`` and ``gbs``. ``roofs.js`` is the same.
+A GPU has ``peak_gflops`` and ``levels``, each with ``id`` and ``gbs``. ``roofs.ts`` is the same.
 """
 
 from collections.abc import Mapping

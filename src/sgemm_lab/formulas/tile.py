@@ -1,6 +1,6 @@
 """Effect of a tile on arithmetic intensity, resources and the bound, for FP32 C = A·B.
 
-``tile.js`` is the same in JavaScript; a test compares the two.
+``tile.ts`` is the same in JavaScript; a test compares the two.
 
 All intensities are in FLOP per byte, bandwidths in GB/s (10⁹ bytes per second), rates in GFLOP/s.
 """

@@ -11,7 +11,7 @@ Assumptions:
 * Tiles go to the least loaded SM, so the busiest SM has ⌈tiles / SMs⌉.
 * Copies, and the reduction of split tiles, are free.
 
-``tile_waves.js`` is the same in JavaScript; a test compares the two.
+``wave_quantization.ts`` is the same in JavaScript; a test compares the two.
 """
 
 from collections.abc import Sequence

@@ -1,6 +1,6 @@
 """Find the roof that limits a kernel, and what the next roof would require.
 
-``limits.js`` is the same in JavaScript; a test compares the two.
+``limits.ts`` is the same in JavaScript; a test compares the two.
 """
 
 from collections.abc import Mapping, Sequence

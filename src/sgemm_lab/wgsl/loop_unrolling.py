@@ -5,7 +5,7 @@ indices of ``acc`` are numbers, and ``acc`` can stand in registers. WGSL has no 
 of its compilers guard each loop against running for ever, so that the driver keeps it: ``acc`` then
 lies in memory. Written out beforehand, no compiler has a choice.
 
-``writing_out.js`` is the same in JavaScript.
+``loop_unrolling.ts`` is the same in JavaScript.
 """
 
 import re

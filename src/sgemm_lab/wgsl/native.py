@@ -230,7 +230,7 @@ def half_precision_bound(a: Any, b: Any) -> Any:
 
     Two entries are rounded, a product, and up to 32 sums of a window; WGSL lets each be off by a
     whole unit in the last place, 2⁻¹⁰. What is smaller than 2⁻¹⁴ may become zero: two entries, a
-    product, a sum. Entries are at most 1 here. ``exact.js`` has the same.
+    product, a sum. Entries are at most 1 here. ``exact.ts`` has the same.
     """
     return 36 * 2.0**-10 * (np.abs(a).astype(np.float64) @ np.abs(b)) + 4 * 2.0**-14 * a.shape[1]
 

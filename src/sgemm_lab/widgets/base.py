@@ -1,12 +1,12 @@
 """What all widgets share: how they are put together, and how they look without scripts.
 
-A widget is one class: its state in Python, its drawing in the ``.js`` of the same name beside it,
+A widget is one class: its state in Python, its drawing in the ``.ts`` of the same name beside it,
 and in the ``.css`` where it has looks of its own. In JupyterLab and Colab a kernel is behind it.
-On a page of the book there is none: a small script gives the same JavaScript a plain model object.
+On a page of the book there is none: a small script gives the same code a plain model object.
 So nothing that the reader does may need Python.
 """
 
-import os
+import json
 import sys
 from collections.abc import Sequence
 from html import escape
@@ -15,10 +15,17 @@ from typing import Any, ClassVar
 
 import anywidget
 
+from sgemm_lab import bundles
 from sgemm_lab.text import breakable, breakable_head, columns_on_a_phone
-from sgemm_lab.widgets import bundle
 
 WIDGET_MIME = "application/vnd.sgemm-lab.widget+json"
+
+_MISSING = (
+    "The widgets are not built. Run 'make book', or 'python -m sgemm_lab.bundles', and restart."
+)
+_NOT_BUILT = (
+    f"export default {{ render({{ el }}) {{ el.textContent = {json.dumps(_MISSING)}; }} }};"
+)
 
 
 def html_table(caption: str, heads: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
@@ -41,35 +48,24 @@ def html_table(caption: str, heads: Sequence[str], rows: Sequence[Sequence[str]]
 class LabWidget(anywidget.AnyWidget):
     """A widget with a still picture, a sentence and a table to stand in for it.
 
-    A subclass defines :attr:`alt`, :meth:`still` and :meth:`table`. Its code is the module of the
-    same name beside its Python file, joined by :mod:`sgemm_lab.widgets.bundle`, unless it sets
-    ``_esm`` and ``_css`` itself. With ``ANYWIDGET_HMR=1`` the code follows the files while they are
-    edited.
+    A subclass defines :attr:`alt`, :meth:`still` and :meth:`table`. Its code is the bundle of the
+    module of the same name beside its Python file, unless it sets ``_esm`` and ``_css``. With
+    ``ANYWIDGET_HMR=1`` an open widget follows its bundle.
     """
 
     ROOM: ClassVar[str] = ""
     """How tall the live view is on a phone, as CSS: for a widget that stands on the first screen of
     a page, where what is below would jump when it comes."""
 
-    _entry: ClassVar[Path | None] = None
-
     def __init_subclass__(cls, **kwargs: Any) -> None:
         # A class of a notebook is in no file, and brings its own code.
-        defined_in = getattr(sys.modules[cls.__module__], "__file__", None) or "notebook.py"
-        entry = Path(defined_in).with_suffix(".js")
-        if "_esm" not in vars(cls) and entry.is_file():
-            cls._entry = entry
-            cls._esm, cls._css = bundle.script(entry), bundle.sheet(entry)
+        defined_in = Path(getattr(sys.modules[cls.__module__], "__file__", None) or "notebook.py")
+        if "_esm" not in vars(cls) and defined_in.parent == Path(__file__).parent:
+            script = bundles.FOLDER / "widgets" / f"{defined_in.stem}.js"
+            built = script.exists()
+            cls._esm = script if built else _NOT_BUILT
+            cls._css = script.with_suffix(".css") if built else ""
         super().__init_subclass__(**kwargs)
-
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
-        super().__init__(*args, **kwargs)
-        if self._entry and os.environ.get("ANYWIDGET_HMR") == "1":
-            bundle.Follower(self._entry, self._follow).start()
-
-    def _follow(self, script: str, sheet: str) -> None:
-        self.set_trait("_esm", script)
-        self.set_trait("_css", sheet)
 
     @property
     def alt(self) -> str:

@@ -1,5 +1,5 @@
-// Numbers that JavaScript takes from Python modules, see bundle.py, which refuses a name that Python
-// does not have. Only the type checker reads this file.
+// Numbers that TypeScript takes from Python modules, see bundles.py. Only the type checker reads this
+// file; esbuild refuses a name that Python does not have.
 
 declare module "*/hardware.py" {
   export const BANKS: number;

@@ -83,34 +83,3 @@ interface MatrixSize {
 
 /** The address of each lane's first byte; null where the lane is inactive. */
 type Lanes = (number | null)[];
-
-/** What the scripts of a panel lay ready for it. */
-interface Window {
-  /** The engine, as the text of a worker. */
-  labEngine: string;
-  /** PTX of a kernel and its variants, by name. */
-  labPtx: Record<string, Record<string, string>>;
-  /** Draws a step-through; gives what ends it. */
-  labSteps: (el: HTMLElement, state: Record<string, unknown>) => () => void;
-  /** The compiler: the text of its worker, where its package lies, how large that is. */
-  labCompiler: { script: string; folder: string; megabytes: number } | null;
-  /** Exercises of lines, by name. */
-  labLines: Record<string, import("../../exercises/lines.js").LinesExercise>;
-  /** Brings the editor of such an exercise to life. */
-  labLinesBench: (
-    element: HTMLElement,
-    name: string,
-    heard: import("../../book/panel/lines.js").Heard,
-  ) => void;
-  /** Puts CodeMirror in place of a text area; not there in a site that was built without it. */
-  labCodeField?: (
-    into: HTMLElement,
-    area: HTMLTextAreaElement,
-    above: number,
-    heard: import("../../book/panel/editor.js").Heard,
-  ) => import("../../book/panel/editor.js").Field;
-  /** Comes true when all widgets of the page are drawn; not there on a page without any. */
-  labWidgetsDrawn?: Promise<boolean>;
-  /** Whether this device can compile what a reader writes, as far as the page knows. */
-  labCompiles: boolean;
-}

@@ -1,1 +1,0 @@
-"""CodeMirror, the editor of the pages: its packages, and the script that they are joined into."""

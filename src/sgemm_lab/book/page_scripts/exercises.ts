@@ -1,0 +1,404 @@
+// Exercises and predictions of a page take an answer, judge it and keep it for the reader's return.
+//
+// A box (data-lab="exercise" or "prediction") holds a form, a place for the verdict and, as JSON,
+// what judges an answer. Its state stands in data-state: empty, wrong, right, or passed. Whoever
+// must know hears the event "lab-answered" on the document, with the box's name and state. What
+// has data-lab-after="name name" waits until those boxes are answered or passed: unseen, or where it
+// is a <details>, closed. A prediction with data-folds lets what tells its answer wait.
+// An exercise of lines has an editor for a form; panel-lines.ts, which comes when the reader turns to
+// it, runs and judges what is written there.
+
+import { type JudgingData, judge, untold } from "./judging.ts";
+
+const KEY = "sgemm-lab:answers";
+const DRAFTS = "sgemm-lab:lines";
+const SIGNS = { right: "✓", wrong: "✗", passed: "", empty: "" };
+
+interface Kept {
+  answer: string;
+  passed?: boolean;
+}
+
+interface KeptLines {
+  answer: string;
+  right: boolean;
+  text: string;
+  by: string;
+}
+
+interface LinesData {
+  kind: "lines";
+}
+
+type State = "empty" | "wrong" | "right" | "passed";
+
+interface Box {
+  element: HTMLElement;
+  name: string;
+  prediction: boolean;
+  form: HTMLElement;
+  said: HTMLElement;
+  solution: HTMLDetailsElement | null;
+  data: JudgingData | LinesData;
+}
+
+const own = document.currentScript;
+let bench: Promise<void> | null = null;
+
+function keptUnder<T>(key: string): Record<string, T> {
+  try {
+    return Object(JSON.parse(localStorage.getItem(key) ?? "{}"));
+  } catch {
+    return {}; // kept by nobody, or not by us
+  }
+}
+
+function keep(
+  change: (kept: Record<string, Kept | KeptLines | string>) => void,
+  key: string = KEY,
+): void {
+  const kept = keptUnder<Kept | KeptLines | string>(key);
+  change(kept);
+  try {
+    localStorage.setItem(key, JSON.stringify(kept));
+  } catch {
+    // A browser that keeps nothing still judges.
+  }
+}
+
+function make(tag: string, attributes: Record<string, string>, ...inside: (Node | string)[]) {
+  const element = document.createElement(tag);
+  for (const [name, value] of Object.entries(attributes)) element.setAttribute(name, value);
+  element.append(...inside);
+  return element;
+}
+
+/** A sentence in which code stands between backticks. */
+function sentence(text: string) {
+  const parts = text.split("`");
+  return parts.map((part, place) => (place % 2 ? make("code", {}, part) : part));
+}
+
+function boxOf(element: HTMLElement): Box | null {
+  const part = <T extends HTMLElement>(name: string) =>
+    element.querySelector<T>(`[data-lab="${name}"]`);
+  const [form, said, judging] = [part("form"), part("verdict"), part("judging")];
+  if (!form || !said || !judging) return null;
+  return {
+    element,
+    form,
+    said,
+    name: element.dataset.name ?? "",
+    prediction: element.dataset.lab === "prediction",
+    solution: part<HTMLDetailsElement>("solution"),
+    data: JSON.parse(judging.textContent ?? ""),
+  };
+}
+
+const fields = (box: Box) =>
+  [...box.form.querySelectorAll('[data-lab="answer"]')] as HTMLInputElement[];
+
+function typed(box: Box) {
+  const [first, ...more] = fields(box);
+  if (first.type === "text") return first.value;
+  return [first, ...more].find((field) => field.checked)?.value ?? "";
+}
+
+function fill(box: Box, answer: string): void {
+  for (const field of fields(box)) {
+    if (field.type === "text") field.value = answer;
+    else field.checked = field.value === answer;
+  }
+}
+
+/** Whether an answer tells what was measured, so that there is one try. */
+const tellsAll = (
+  data: JudgingData | LinesData,
+): data is Exclude<JudgingData, { kind: "number" }> =>
+  data.kind === "estimate" || data.kind === "choice";
+
+function say(box: Box, state: State, source: string, ...inside: (Node | string)[]): void {
+  const sign = SIGNS[state];
+  const line = make("p", {}, ...inside);
+  if (sign) line.prepend(make("b", { class: "lab-sign" }, sign), " ");
+  box.said.replaceChildren(line);
+  if (source) box.said.append(make("p", { class: "lab-provenance" }, source));
+}
+
+/** Whoever has heard what was measured cannot commit any more. */
+function close(box: Box) {
+  box.form.classList.add("is-closed");
+  for (const field of fields(box)) {
+    if (field.type === "text") field.readOnly = true;
+    else field.disabled = true;
+  }
+  for (const button of box.form.querySelectorAll("button")) button.hidden = true;
+}
+
+/** @param name of a box */
+function isAnswered(name: string) {
+  const element: HTMLElement | null = document.querySelector(`[data-lab][data-name="${name}"]`);
+  return element !== null && (element.dataset.state ?? "empty") !== "empty";
+}
+
+function setState(box: Box, state: State): void {
+  box.element.dataset.state = state;
+  if (box.solution) box.solution.hidden = state === "empty";
+  if (state !== "empty" && tellsAll(box.data)) close(box);
+  for (const waiting of document.querySelectorAll(`[data-lab-after~="${box.name}"]`)) {
+    const names = waiting.getAttribute("data-lab-after")?.split(" ") ?? [];
+    const waits = !names.every(isAnswered);
+    // What an answer unfolds is folded details; details that a prediction hides stay folded.
+    const unfolds = waiting instanceof HTMLDetailsElement && !("labHides" in waiting.dataset);
+    if (unfolds) waiting.open = !waits;
+    else waiting.toggleAttribute("data-lab-waits", waits);
+  }
+  const detail = { name: box.name, state };
+  document.dispatchEvent(new CustomEvent("lab-answered", { detail }));
+}
+
+function show(
+  box: Box,
+  { right, text, by }: { right: boolean | null; text: string; by?: string },
+): void {
+  const state: State = right === null ? "empty" : right ? "right" : "wrong";
+  const source = right !== null && tellsAll(box.data) ? box.data.source : "";
+  say(box, state, by ?? source, ...sentence(text));
+  if (right !== null) setState(box, state);
+}
+
+function pass(box: Box) {
+  if (!tellsAll(box.data)) return;
+  say(box, "passed", box.data.source, ...sentence(untold(box.data)));
+  setState(box, "passed");
+  close(box);
+}
+
+function check(box: Box) {
+  if (box.data.kind === "lines") return;
+  const answer = typed(box);
+  const verdict = judge(box.data, answer);
+  if (verdict.right !== null) {
+    keep((kept) => {
+      kept[box.name] = { answer };
+    });
+  }
+  show(box, verdict);
+  if (box.form.classList.contains("is-closed")) moveOn(box);
+}
+
+/** The button that had the focus is gone: the focus goes on to what was said. */
+function moveOn(box: Box) {
+  box.said.tabIndex = -1;
+  box.said.focus({ preventScroll: true });
+}
+
+/**
+ * What follows a prediction in its section, up to the next, and the bodies of sections after it,
+ * whose headings stay: the page's contents lead to them.
+ */
+function following(
+  element: HTMLElement,
+  sections: number,
+): { rest: Element[]; headings: Element[] } {
+  const rest: Element[] = [];
+  const headings: Element[] = [];
+  let next = element.nextElementSibling;
+  while (next && next.tagName !== "SECTION" && !next.matches('[data-lab="prediction"]')) {
+    rest.push(next);
+    next = next.nextElementSibling;
+  }
+  let section = element.closest("section");
+  for (let more = 0; more < sections && section; more += 1) {
+    section = section.nextElementSibling as HTMLElement | null;
+    for (const part of section?.children ?? []) {
+      (/^H\d$/.test(part.tagName) ? headings : rest).push(part);
+    }
+  }
+  return { rest, headings };
+}
+
+function fold(box: Box) {
+  const says = "The page goes on here after Check or Pass.";
+  const notes = [make("p", { class: "lab-folded" }, says)];
+  box.element.append(notes[0]);
+  const { rest, headings } = following(box.element, Number(box.element.dataset.folds));
+  for (const part of rest) {
+    part.setAttribute("data-lab-after", box.name);
+    part.toggleAttribute("data-lab-hides", true);
+  }
+  for (const heading of headings) {
+    const waits = make("p", { class: "lab-folded" }, "Waits for the prediction above.");
+    heading.after(waits);
+    notes.push(waits);
+  }
+  document.addEventListener("lab-answered", () => {
+    for (const note of notes) note.hidden = box.element.dataset.state !== "empty";
+  });
+}
+
+/** Load what runs lines, once. */
+function loadBench() {
+  bench ??= new Promise((done) => {
+    const script = document.createElement("script");
+    script.src = new URL("panel-lines.js", own instanceof HTMLScriptElement ? own.src : "").href;
+    script.onload = () => done();
+    document.head.append(script);
+  });
+  return bench;
+}
+
+function keepDraft(name: string, text: string): void {
+  keep((drafts) => {
+    drafts[name] = text;
+  }, DRAFTS);
+}
+
+/** What an editor tells its box. */
+function hearing(
+  box: Box,
+  showWayOn: (shown: boolean) => void,
+): Parameters<typeof window.labLinesBench>[2] {
+  return {
+    edited: (text) => keepDraft(box.name, text),
+    busy: (text) => say(box, "empty", "", text),
+    judged: (answer, { right, text, by }) => {
+      keep((kept) => {
+        kept[box.name] = { answer, right, text, by };
+      });
+      show(box, { right, text, by });
+    },
+    notRun: (why, final) => {
+      say(box, "empty", "", ...sentence(why));
+      if (final) showWayOn(true);
+    },
+  };
+}
+
+/** An editor in place of the lines that the exercise starts with. */
+function setUpLines(box: Box) {
+  const { element, form, name } = box;
+  const [wayOn, start]: NodeListOf<HTMLElement> =
+    element.querySelectorAll(".lab-go-on, .lab-start");
+  const [first, second] = wayOn.matches(".lab-go-on") ? [wayOn, start] : [start, wayOn];
+  const showWayOn = (shown: boolean) => {
+    first.hidden = !shown;
+    if (shown && box.solution) box.solution.hidden = false;
+  };
+  showWayOn(false);
+  second.hidden = true;
+  form.hidden = false;
+  setState(box, "empty");
+  const area = form.querySelector("textarea") as HTMLTextAreaElement;
+  const draft = keptUnder<string>(DRAFTS)[name];
+  const kept = keptUnder<KeptLines>(KEY)[name];
+  if (typeof kept?.right === "boolean") show(box, { ...kept, text: String(kept.text) });
+  if (typeof draft === "string") area.value = draft;
+  // Also what is typed before the editor's script is there.
+  area.addEventListener("input", () => keepDraft(name, area.value));
+  const load = async () => {
+    if (form.dataset.asked) return;
+    form.dataset.asked = "true";
+    await loadBench();
+    window.labLinesBench(form, name, hearing(box, showWayOn));
+  };
+  for (const event of ["focusin", "pointerenter"]) form.addEventListener(event, load);
+  form.addEventListener("click", async ({ target }) => {
+    if (form.dataset.ready || !(target instanceof HTMLButtonElement)) return;
+    form.dataset.asked ??= "";
+    await load();
+    await loadBench();
+    target.click();
+  });
+  if (area.value !== area.defaultValue) load();
+}
+
+function setUp(box: Box) {
+  if (box.data.kind === "lines") {
+    setUpLines(box);
+    return;
+  }
+  if ("folds" in box.element.dataset) fold(box);
+  box.form.hidden = false;
+  box.form.addEventListener("submit", (event) => {
+    event.preventDefault();
+    check(box);
+  });
+  if (box.prediction) {
+    const button = make("button", { type: "button", "data-lab": "pass" }, "Pass");
+    button.addEventListener("click", () => {
+      keep((kept) => {
+        kept[box.name] = { answer: "", passed: true };
+      });
+      pass(box);
+      moveOn(box);
+    });
+    box.form.append(button);
+  }
+  setState(box, "empty");
+  const kept = keptUnder<Kept>(KEY)[box.name];
+  if (kept?.passed) pass(box);
+  else if (kept) {
+    const answer = String(kept.answer);
+    const verdict = judge(box.data, answer);
+    if (verdict.right === null) return;
+    fill(box, answer);
+    show(box, verdict);
+  }
+}
+
+/** How many exercises of the page are answered, and the way to begin anew. */
+function addProgress(boxes: Box[]) {
+  const asked = boxes.filter((box) => !box.prediction);
+  if (!asked.length) return;
+  const signs = make("span", { class: "lab-signs", "aria-hidden": "true" });
+  const count = make("span", { "data-lab": "count" });
+  const forget = make("button", { type: "button", "data-lab": "forget" }, "Forget my answers");
+  const hint = make("span", {}, "A solution opens after a try. Answers stay in this browser.");
+  const line = make("div", { class: "lab-progress", "data-lab": "progress" });
+  line.append(signs, count, hint, forget);
+  const show = () => {
+    const states = asked.map((box) => box.element.dataset.state as State);
+    const answered = states.filter((state) => state !== "empty").length;
+    const right = states.filter((state) => state === "right").length;
+    signs.replaceChildren(
+      ...states.map((state) => make("i", { "data-state": state }, SIGNS[state] || "·")),
+    );
+    count.textContent = `${answered} of ${asked.length} answered here, ${right} right.`;
+    forget.hidden = boxes.every((box) => box.element.dataset.state === "empty");
+  };
+  forget.addEventListener("click", () => {
+    for (const key of [KEY, DRAFTS]) {
+      keep((kept) => {
+        for (const box of boxes) delete kept[box.name];
+      }, key);
+    }
+    location.reload();
+  });
+  const first = document.querySelector('[data-lab="exercise"]');
+  first?.before(line);
+  document.addEventListener("lab-answered", show);
+  show();
+}
+
+/** On paper every solution is open; afterwards each is as it was. */
+function openOnPaper() {
+  let closed: HTMLDetailsElement[] = [];
+  addEventListener("beforeprint", () => {
+    closed = [...document.querySelectorAll("details")].filter(
+      (details) => details.dataset.lab === "solution" && !details.open,
+    );
+    for (const details of closed) details.open = true;
+  });
+  addEventListener("afterprint", () => {
+    for (const details of closed) details.open = false;
+  });
+}
+
+const boxes = [...document.querySelectorAll("[data-lab=exercise], [data-lab=prediction]")]
+  .map((element) => boxOf(element as HTMLElement))
+  .filter((box) => box !== null)
+  .filter((box) => box.data.kind !== "lines" || window.labCompiles);
+boxes.forEach(setUp);
+addProgress(boxes);
+openOnPaper();

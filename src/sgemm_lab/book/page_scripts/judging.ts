@@ -1,0 +1,124 @@
+// How an answer is judged by data alone: exercises/judging.py in JavaScript, held equal to it by a
+// test.
+
+import { numberIn } from "./reading.ts";
+
+interface Hint {
+  says: string;
+  near?: number;
+  above?: number;
+  below?: number;
+  right?: boolean;
+}
+
+interface NumberData {
+  kind: "number";
+  expected: number;
+  /** the share by which an answer may miss */
+  tolerance: number;
+  because: string;
+  /** the first that fits is said */
+  hints: Hint[];
+  /** said to a wrong answer that no hint fits */
+  otherwise: string;
+  unit: string;
+}
+
+interface EstimateData {
+  kind: "estimate";
+  expected: number;
+  tolerance: number;
+  says: string;
+  /** of an answer that is not the measured one, the first that fits is said */
+  hints: Hint[];
+  /** where the number comes from */
+  source: string;
+  unit: string;
+}
+
+interface ChoiceData {
+  kind: "choice";
+  expected: string;
+  /** what is said to each word */
+  told: Record<string, string>;
+  source: string;
+  unit: string;
+}
+
+export type JudgingData = NumberData | EstimateData | ChoiceData;
+
+/** null: there is nothing to judge */
+interface Verdict {
+  right: boolean | null;
+  text: string;
+}
+
+const wholeNumbers = new Intl.NumberFormat("en-US", { maximumFractionDigits: 0 });
+const threeDigits = new Intl.NumberFormat("en-US", { maximumSignificantDigits: 3 });
+const WANTED =
+  "A number is wanted, such as 1024 or 2.5 (with a point), or a formula such as 2*32*1024.";
+
+function spelled(value: number) {
+  if (!Number.isFinite(value)) return "inf";
+  return (Math.abs(value) >= 100 ? wholeNumbers : threeDigits).format(value);
+}
+
+const near = (given: number, value: number, tolerance: number): boolean =>
+  Math.abs(given - value) <= tolerance * Math.max(Math.abs(given), Math.abs(value));
+
+function fits(hint: Hint, given: number, tolerance: number): boolean {
+  if (hint.near !== undefined) return near(given, hint.near, tolerance);
+  return (hint.above ?? -Infinity) < given && given < (hint.below ?? Infinity);
+}
+
+function miss(given: number, value: number): string {
+  if (spelled(given) === spelled(value)) return "exact";
+  const ratio = given / value;
+  const side = ratio > 1 ? "high" : "low";
+  if (0.5 < ratio && ratio < 2) {
+    return `${Math.floor(1000 * Math.abs(ratio - 1) + 0.5) / 10} % too ${side}`;
+  }
+  return `${spelled(ratio > 1 ? ratio : value / given)} times too ${side}`;
+}
+
+function judgeExact(data: NumberData, given: number): Verdict {
+  if (near(given, data.expected, data.tolerance)) {
+    return { right: true, text: `Right: ${spelled(data.expected)}. ${data.because}` };
+  }
+  const hint = data.hints.find((one) => fits(one, given, data.tolerance));
+  const said = spelled(given);
+  const wrong = said === spelled(data.expected) ? "Not exactly." : `${said} is not it.`;
+  return { right: false, text: `${wrong} ${hint?.says ?? data.otherwise}` };
+}
+
+function judgeEstimate(data: EstimateData, given: number): Verdict {
+  if (given <= 0) {
+    return { right: null, text: `${spelled(given)} cannot be. Give a number above 0.` };
+  }
+  const measured = near(given, data.expected, data.tolerance);
+  const fitting = data.hints.find((one) => fits(one, given, data.tolerance));
+  const hint = measured ? undefined : fitting;
+  const right = measured || hint?.right === true;
+  const you = right ? "Right: you" : "You";
+  const said = `${you} said ${spelled(given)}, it is ${spelled(data.expected)}`;
+  const told = `${said}: ${miss(given, data.expected)}.`;
+  return { right, text: [told, hint?.says, data.says].filter(Boolean).join(" ") };
+}
+
+/** Judge what the reader typed or chose. */
+export function judge(data: JudgingData, answer: string): Verdict {
+  if (data.kind === "choice") {
+    if (!Object.hasOwn(data.told, answer)) return { right: null, text: "Choose one first." };
+    return { right: answer === data.expected, text: data.told[answer] };
+  }
+  const given = numberIn(answer, data.unit);
+  if (given === null) return { right: null, text: WANTED };
+  return data.kind === "estimate" ? judgeEstimate(data, given) : judgeExact(data, given);
+}
+
+/** What a reader who passes is told. */
+export function untold(data: JudgingData) {
+  if (data.kind === "choice") return data.told[data.expected].replace(/^Right: /, "It is ");
+  const says = data.kind === "estimate" ? data.says : data.because;
+  return `It is ${spelled(data.expected)}. ${says}`.trimEnd();
+}

@@ -1,0 +1,119 @@
+// From a source to PTX. The book's own kernels come with theirs.
+
+import type { Compiled as ClangCompiled } from "../../clang/compiler.ts";
+import { LabError } from "../../errors.ts";
+import type { Kernel } from "../../kernel.ts";
+import { linesOf, parseKernel, withConstants } from "../../kernel.ts";
+import { Background, folder, script } from "./worker.ts";
+
+const SMALL = "(pointer: coarse) and (max-width: 600px)";
+
+/** PTX, and who made it. */
+export interface Compiled {
+  ptx: string;
+  by: string;
+}
+
+/** The source does not compile: at a line of the file, or at none. */
+export class SourceError extends LabError {
+  constructor(
+    text: string,
+    public line: number,
+  ) {
+    super(text);
+  }
+}
+
+const compiler = new Background(async () => window.labCompiler?.script ?? "");
+
+/**
+ * What an edit's compiler would be, in megabytes, while it has still to be loaded; else 0.
+ */
+export async function megabytesToLoad() {
+  await script("panel-compiler.js");
+  return compiler.started || missing() ? 0 : (window.labCompiler?.megabytes ?? 0);
+}
+
+/** End what compiles. */
+export const stopCompiling = () => compiler.stop();
+
+/**
+ * The PTX that the book has of a source; null where it has none.
+ * @param name of the book's kernel
+ * @param book its source
+ */
+export async function shipped(
+  name: string,
+  book: string,
+  source: string,
+): Promise<Compiled | null> {
+  await script(`panel-ptx-${name}.js`);
+  const kernel = parseKernel(name, book);
+  for (const [called, ptx] of Object.entries(window.labPtx[name])) {
+    if (sameCode(withSettings(kernel, called.split(":")[1]).source, source)) {
+      return { ptx, by: "Compiled by NVRTC when the book was made." };
+    }
+  }
+  return null;
+}
+
+/**
+ * What the compiler makes of a source. Throws a LabError where there is no compiler, and a
+ * SourceError where the source does not compile.
+ * @param loading hears of the compiler's bytes
+ */
+export async function compiled(
+  source: string,
+  loading: (done: number, total: number) => void,
+): Promise<Compiled> {
+  await script("panel-compiler.js");
+  const lacks = missing();
+  if (lacks) throw new LabError(lacks);
+  const request = { source, folder: new URL(window.labCompiler?.folder ?? "", folder()).href };
+  const answer = await compiler.ask<{ compiled: ClangCompiled; version: string }>(
+    request,
+    ({ done, total }) => loading(done, total),
+  );
+  if ("errors" in answer.compiled) {
+    const [first] = answer.compiled.errors;
+    throw new SourceError(first?.text ?? "The compiler does not say why.", first?.line ?? 0);
+  }
+  return { ptx: answer.compiled.ptx, by: `Compiled by clang ${answer.version} in this page.` };
+}
+
+/** Why nothing can be compiled here, in a sentence; "" where it can. */
+export function missing() {
+  const instead =
+    "So this page runs the book's own lines, and the constants that the book measured. " +
+    "Yours can be run in the chapter's notebook.";
+  if (!window.labCompiler) return `This copy of the book has no compiler. ${instead}`;
+  if (location.protocol === "file:") {
+    return `A page that is opened as a file cannot load the compiler. ${instead}`;
+  }
+  if (typeof WebAssembly !== "object" || matchMedia(SMALL).matches) {
+    return `The compiler needs more memory than this device gives to a page. ${instead}`;
+  }
+  return "";
+}
+
+/** @param settings such as "BM=64,BN=64" */
+function withSettings(kernel: Kernel, settings: string | undefined) {
+  const pairs = (settings ?? "").split(",").filter(Boolean);
+  const values = pairs.map((pair) => pair.split("=")).map(([name, value]) => [name, Number(value)]);
+  return withConstants(kernel, Object.fromEntries(values));
+}
+
+/**
+ * Whether two sources are the same line by line, but for comments and spaces: then PTX of one tells
+ * the lines of the other too.
+ */
+export function sameCode(one: string, other: string) {
+  const [here, there] = [one, other].map((text) => linesOf(text.trimEnd()).map(bare));
+  return here.length === there.length && here.every((line, i) => line === there[i]);
+}
+
+const bare = (line: string) =>
+  line
+    .replace(/\/\/.*$/, "")
+    .replace(/\s+/g, " ")
+    .trim();

@@ -1,0 +1,191 @@
+// The engine of a panel. It runs in a worker: the page answers meanwhile, and what a reader typed is
+// only ever read there, never run as JavaScript.
+
+import { passed, summary } from "../../checking/judge.ts";
+import type { CheckedHere } from "../../checking/simulated.ts";
+import { checkHere } from "../../checking/simulated.ts";
+import { walk } from "../../counting/step_trace.ts";
+import { LabError } from "../../errors.ts";
+import { checked } from "../../exercises/checked.ts";
+import type { Asks } from "../../exercises/criteria.ts";
+import { said } from "../../exercises/criteria.ts";
+import type { Sent } from "../../exercises/lines.ts";
+import { countsOf } from "../../exercises/quantities.ts";
+import type { Kernel, Size } from "../../kernel.ts";
+import { parseKernel } from "../../kernel.ts";
+import type { Cap, Sheet } from "../../models/bound.ts";
+import { bound } from "../../models/bound.ts";
+import { simulatedDemand } from "../../models/demand.ts";
+import { startOf } from "../../widgets/steps_start.ts";
+
+/**
+ * What the page asks for: is a kernel right at one of the sizes, what follows from such results,
+ * what does it ask of memory at a size, and by which steps? `ptx` is what the compiler made of
+ * `source`.
+ */
+interface CheckRequest {
+  id: number;
+  task: "check";
+  source: string;
+  ptx: string;
+  size: Size;
+}
+
+interface VerdictRequest {
+  id: number;
+  task: "verdict";
+  results: CheckedHere[];
+}
+
+interface CountRequest {
+  id: number;
+  task: "count";
+  source: string;
+  ptx: string;
+  size: Size;
+  gpu: Sheet;
+}
+
+interface WalkRequest {
+  id: number;
+  task: "walk";
+  source: string;
+  ptx: string;
+  size: Size;
+}
+
+interface LinesRequest {
+  id: number;
+  task: "checkLines";
+  reader: Sent;
+  size: Size;
+}
+
+interface AskRequest {
+  id: number;
+  task: "ask";
+  asks: Asks;
+  reader: Sent;
+  books: Record<string, Sent>;
+}
+
+/**
+ * A verdict: `says` is a sentence, `lines` the lines that it is about. `kind` is that of a hazard,
+ * or "result" where C is wrong, or "refused" where the size was not run.
+ */
+export interface Verdict {
+  right: boolean;
+  kind: string;
+  size: Size | null;
+  says: string;
+  lines: number[];
+}
+
+/**
+ * What launches of one size asked of memory: all counts by name, and under "lines" those of each
+ * line, or in `refused` why it was not run.
+ * `bound`: the cap that binds a large product, or in `whyNoBound` why it is not known.
+ */
+export interface Counted {
+  total: Record<string, number>;
+  lines: Map<number, Record<string, number>>;
+  bound: Cap | null;
+  whyNoBound: string;
+}
+
+/** The bound is told for this size, at which the book compares kernels. */
+const LARGE: Size = [4096, 4096, 4096];
+const TIME_LIMIT = 20;
+
+/** Answer what the page asks. */
+export function serve(scope: {
+  onmessage: ((event: MessageEvent) => void) | null;
+  postMessage: (message: object) => void;
+}) {
+  scope.onmessage = ({ data }) => {
+    const { id } = data;
+    try {
+      scope.postMessage({ id, ...answer(data) });
+    } catch (error) {
+      if (!(error instanceof LabError)) throw error;
+      scope.postMessage({ id, fault: error.message });
+    }
+  };
+}
+
+function answer(
+  request: CheckRequest | VerdictRequest | CountRequest | WalkRequest | LinesRequest | AskRequest,
+) {
+  if (request.task === "verdict") return { verdict: verdictOn(request.results) };
+  if (request.task === "checkLines") {
+    const { kernel, ptx } = subject(request.reader);
+    const result = checked(kernel, ptx, request.size);
+    return { result, last: "refused" in result || !passed(result) };
+  }
+  if (request.task === "ask") {
+    const books = Object.entries(request.books).map(([name, sent]) => [name, subject(sent)]);
+    return { said: said(request.asks, subject(request.reader), Object.fromEntries(books)) };
+  }
+  const kernel = parseKernel("your copy", request.source);
+  if (request.task === "check") {
+    const [result] = checkHere(kernel, request.ptx, [request.size], { timeLimit: TIME_LIMIT });
+    return { result, last: !passed(result) };
+  }
+  if (request.task === "walk") {
+    return { state: startOf(walk(kernel, request.ptx, request.size, TIME_LIMIT)) };
+  }
+  const asked = counted(kernel, request.ptx, request.size);
+  return { counted: { ...asked, ...boundOf(kernel, request.ptx, request.gpu) } };
+}
+
+const subject = ({ source, ...made }: Sent) => ({ kernel: parseKernel("mine", source), ...made });
+
+/** What follows from the results at sizes, up to the first that is wrong. */
+function verdictOn(results: CheckedHere[]): Verdict {
+  const wrong = results.find((result) => !passed(result));
+  if (!wrong) return { right: true, kind: "", size: null, says: summary(results), lines: [] };
+  const { m, n, k, fault, refusal, hazards } = wrong;
+  const lines = hazards
+    .flatMap(({ location, otherLocation }) => [location.line, otherLocation?.line ?? 0])
+    .filter((line) => line > 0);
+  const kind = fault === null ? "refused" : (hazards[0]?.kind ?? "result");
+  const named = [...new Set(lines)].sort((a, b) => a - b);
+  return { right: false, kind, size: [m, n, k], says: fault ?? refusal ?? "", lines: named };
+}
+
+function counted(kernel: Kernel, ptx: string, size: Size): Pick<Counted, "total" | "lines"> {
+  const counts = countsOf(kernel, ptx, size, TIME_LIMIT);
+  const lines: Counted["lines"] = new Map();
+  for (const one of counts.lines) lines.set(one.line, one.counts);
+  return { total: counts.total, lines };
+}
+
+/**
+ * The last bounds that were worked out, the newest behind: they do not follow from the size that
+ * the reader counts at, and to simulate them takes longer than to count. Two, for the reader's copy
+ * and the book's kernel beside it.
+ */
+const bounds: { source: string; ptx: string; found: Pick<Counted, "bound" | "whyNoBound"> }[] = [];
+const BOUNDS_KEPT = 2;
+
+function boundOf(kernel: Kernel, ptx: string, gpu: Sheet) {
+  const known = bounds.find((one) => one.source === kernel.source && one.ptx === ptx);
+  if (known) return known.found;
+  const found = simulatedBound(kernel, ptx, gpu);
+  if (bounds.push({ source: kernel.source, ptx, found }) > BOUNDS_KEPT) bounds.shift();
+  return found;
+}
+
+function simulatedBound(
+  kernel: Kernel,
+  ptx: string,
+  gpu: Sheet,
+): Pick<Counted, "bound" | "whyNoBound"> {
+  try {
+    const [lowest] = bound(kernel, simulatedDemand(kernel, ptx), LARGE, gpu);
+    return { bound: lowest, whyNoBound: "" };
+  } catch (error) {
+    if (!(error instanceof LabError)) throw error;
+    return { bound: null, whyNoBound: error.message };
+  }
+}

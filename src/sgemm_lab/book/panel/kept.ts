@@ -1,0 +1,47 @@
+// A reader's edits: kept in the browser, and in the page's address, so that one can be sent as a link.
+
+import { currentName, withCurrentNames } from "../../catalogue.ts";
+import { packed, unpacked } from "../packing.ts";
+
+const KEY = "sgemm-lab:edits";
+const FRAGMENT = /^#edit=([\w-]+):([\w-]*)$/;
+
+function all(): Record<string, string> {
+  try {
+    return withCurrentNames(Object(JSON.parse(localStorage.getItem(KEY) ?? "{}")));
+  } catch {
+    return {}; // kept by nobody, or not by us
+  }
+}
+
+/** The text that was kept for a kernel. */
+export function keptEdit(name: string): string | null {
+  const text = all()[name];
+  return typeof text === "string" ? text : null;
+}
+
+/** Keep a text, or with null forget it, here and in the address. */
+export async function keepEdit(name: string, text: string | null) {
+  const edits = all();
+  if (text === null) delete edits[name];
+  else edits[name] = text;
+  try {
+    localStorage.setItem(KEY, JSON.stringify(edits));
+  } catch {
+    // A browser that keeps nothing still runs.
+  }
+  const bare = location.href.replace(/#.*$/, "");
+  const fragment = text === null ? "" : `#edit=${name}:${await packed(text)}`;
+  if (fragment || FRAGMENT.test(location.hash)) history.replaceState(null, "", bare + fragment);
+}
+
+/** The text that the page's address holds for a kernel. */
+export async function linkedEdit(name: string): Promise<string | null> {
+  const match = FRAGMENT.exec(location.hash);
+  if (!match || currentName(match[1]) !== name) return null;
+  try {
+    return await unpacked(match[2]);
+  } catch {
+    return null; // cut short on its way
+  }
+}

@@ -1,0 +1,166 @@
+// An exercise of lines in the page: the reader's lines are composed into the kernel, compiled, run
+// and judged. exercises.ts has the box around them, says the verdict and keeps it.
+
+import type { CheckResult } from "../../checking/judge.ts";
+import { LabError } from "../../errors.ts";
+import type { Refused } from "../../exercises/checked.ts";
+import type { Judgement, LinesExercise, Tools } from "../../exercises/lines.ts";
+import { judged } from "../../exercises/lines.ts";
+import { sizeText } from "../../text.ts";
+import {
+  compiled,
+  megabytesToLoad,
+  missing,
+  SourceError,
+  shipped,
+  stopCompiling,
+} from "./compiled.ts";
+import { Editor } from "./editor.ts";
+import { Engines } from "./engines.ts";
+import { script } from "./worker.ts";
+
+const OWN_LINE = /\byour line (\d+)/g;
+const BUSY = "Running on your processor …";
+
+/** What the box of an exercise hears. */
+export interface Heard {
+  edited: (text: string) => void;
+  /** says what goes on */
+  busy: (text: string) => void;
+  judged: (answer: string, judgement: Judgement) => void;
+  /** why there is no verdict; `final` where there can be none on this device */
+  notRun: (why: string, final: boolean) => void;
+}
+
+/** Let exercises.ts call for it: a page that is opened as a file loads no modules. */
+export function offer() {
+  window.labLinesBench = (element, name, heard) => new Bench(element, name, heard).start();
+}
+
+class Bench {
+  #engines = new Engines();
+  #running = false;
+
+  run;
+  reset;
+  editor;
+
+  /** @param name of the exercise */
+  constructor(
+    public element: HTMLElement,
+    public name: string,
+    public heard: Heard,
+  ) {
+    const part = (name: string) => element.querySelector(`[data-lab="${name}"]`) as HTMLElement;
+    this.run = part("run") as HTMLButtonElement;
+    this.reset = part("reset") as HTMLButtonElement;
+    this.editor = new Editor(element, 0, {
+      edited: () => this.#edited(),
+      run: () => this.#clicked(),
+    });
+  }
+
+  start() {
+    this.run.addEventListener("click", () => this.#clicked());
+    this.reset.addEventListener("click", () => {
+      this.editor.text = this.editor.first;
+      this.#edited();
+      this.editor.focus();
+    });
+    this.#draw("");
+    this.#nameRun();
+    this.element.dataset.ready = "true";
+  }
+
+  #edited() {
+    this.#draw("");
+    this.heard.edited(this.editor.text);
+  }
+
+  /** @param verdict names lines of the reader */
+  #draw(verdict: string) {
+    this.editor.draw(new Set([...verdict.matchAll(OWN_LINE)].map((match) => Number(match[1]))));
+    this.reset.disabled = this.#running || this.editor.untouched;
+  }
+
+  /** Let the button say what it would load. */
+  async #nameRun() {
+    const megabytes = await megabytesToLoad();
+    if (!this.#running) this.run.textContent = megabytes ? `Run (loads ${megabytes} MB)` : "Run";
+  }
+
+  async #clicked() {
+    if (this.#running) {
+      this.#engines.stop();
+      stopCompiling();
+      return;
+    }
+    this.#busy(true);
+    const answer = this.editor.text;
+    let text = "";
+    try {
+      this.heard.busy(BUSY);
+      await script(`exercise-${this.name}.js`);
+      const exercise = window.labLines[this.name];
+      const judgement = await judged(exercise, answer, this.#tools(exercise));
+      text = judgement.text;
+      this.heard.judged(answer, judgement);
+    } catch (error) {
+      if (!(error instanceof LabError)) throw error;
+      this.heard.notRun(error.message, missing() === error.message);
+    } finally {
+      this.#busy(false);
+      this.#draw(text);
+    }
+  }
+
+  #tools({ kernel, sources }: LinesExercise): Tools {
+    const loading = (done: number, total: number): void => {
+      const [have, all] = [done, total].map((bytes) => Math.round(bytes / 1e6));
+      this.heard.busy(`Loading the compiler: ${have} of ${all} MB. Once a visit.`);
+    };
+    return {
+      compiled: async (source) => {
+        const known = await shipped(kernel, sources[kernel], source);
+        if (known) return known;
+        try {
+          return await compiled(source, loading);
+        } catch (error) {
+          if (!(error instanceof SourceError)) throw error;
+          return { refused: error.message, line: error.line };
+        }
+      },
+      compiledLike: async (name, source, like) => {
+        const known = await shipped(name, source, source);
+        return known?.by === like.by ? known : compiled(source, loading);
+      },
+      checked: async (reader, sizes) => {
+        const results = await this.#engines.inTurn<CheckResult | Refused>(
+          sizes,
+          (size) => ({ task: "checkLines", reader, size }),
+          (size, number) =>
+            this.heard.busy(`${BUSY} Size ${number} of ${sizes.length}: ${sizeText(size)}.`),
+        );
+        return results.find((result) => "refused" in result) ?? (results as CheckResult[]);
+      },
+      said: async (asks, reader, books) => {
+        this.heard.busy(`${BUSY} It is right. Now what it asks of memory.`);
+        return (
+          await this.#engines.ask<{ said: { right: boolean; says: string } }>({
+            task: "ask",
+            asks,
+            reader,
+            books,
+          })
+        ).said;
+      },
+    };
+  }
+
+  #busy(running: boolean) {
+    this.#running = running;
+    this.run.textContent = running ? "Stop" : "Run";
+    this.editor.readOnly = running;
+    this.reset.disabled = running || this.editor.untouched;
+  }
+}

@@ -1,0 +1,265 @@
+// The panel under a listing: the reader's copy of a kernel, run and judged in the page.
+
+import { QUICK_SIZES } from "../../checking/simulated.py";
+import { LabError } from "../../errors.ts";
+import type { Size } from "../../kernel.ts";
+import { linesOf } from "../../kernel.ts";
+import type { Sheet } from "../../models/bound.ts";
+import { sizeText } from "../../text.ts";
+import { cellOf, letCopy } from "./along.ts";
+import type { Compiled } from "./compiled.ts";
+import {
+  compiled,
+  megabytesToLoad,
+  SourceError,
+  sameCode,
+  shipped,
+  stopCompiling,
+} from "./compiled.ts";
+import { Editor } from "./editor.ts";
+import type { Counted, Verdict } from "./engine.ts";
+import { Engines } from "./engines.ts";
+import { keepEdit, keptEdit, linkedEdit } from "./kept.ts";
+import { differences } from "./marks.ts";
+import { say, sayVerdict, showCounts } from "./results.ts";
+import type { Toy } from "./steps.ts";
+import { StepThrough } from "./steps.ts";
+
+const KEEP_AFTER_MS = 400;
+const FOREIGN = "This code came with the link";
+
+/** Bring all panels of the page to life. */
+export function setUpAll() {
+  const found: NodeListOf<HTMLElement> = document.querySelectorAll('[data-lab="panel"]');
+  for (const element of found) new Panel(element).start();
+}
+
+class Panel {
+  #engines = new Engines();
+  /** lines of the file that a verdict names */
+  #named: Set<number> = new Set();
+  /** what was run last */
+  #ran: { source: string; ptx: string } | null = null;
+  #running = false;
+  #keeping = 0;
+
+  range;
+  run;
+  reset;
+  size;
+  verdict;
+  notRun;
+  counts;
+  kernel: { name: string; head: string; gpu: Sheet; toy: Toy };
+  along;
+  steps;
+  above;
+  editor;
+  bookText;
+
+  constructor(public element: HTMLElement) {
+    const part = (name: string) => element.querySelector(`[data-lab="${name}"]`) as HTMLElement;
+    this.range = part("range");
+    this.run = part("run") as HTMLButtonElement;
+    this.reset = part("reset") as HTMLButtonElement;
+    this.size = part("size") as HTMLSelectElement;
+    this.verdict = part("verdict");
+    this.notRun = this.verdict.lastChild?.textContent ?? "";
+    this.counts = part("counts");
+    this.kernel = JSON.parse(part("kernel").textContent ?? "");
+    this.along = part("along");
+    this.steps = new StepThrough(part("steps"), this.kernel.toy);
+    this.above = linesOf(this.kernel.head).length;
+    const heard = { edited: () => this.#edited(), run: () => this.#clicked() };
+    this.editor = new Editor(element, this.above, heard);
+    this.bookText = this.editor.first;
+  }
+
+  async start() {
+    const { name } = this.kernel;
+    letCopy(this.along, () => cellOf(this.source, name));
+    const linked = await linkedEdit(name);
+    if (linked !== null && linked !== keptEdit(name) && linked !== this.bookText) {
+      this.#take(linked);
+      say(this.verdict, "none", FOREIGN, "Nothing has run. Read what is marked, then press Run.");
+      const fold = this.element.closest("details");
+      if (fold) fold.open = true;
+      this.element.scrollIntoView();
+    } else if (this.editor.untouched) {
+      this.#take(keptEdit(name) ?? this.bookText);
+    } else this.#edited(); // the reader was faster than the script
+    this.run.addEventListener("click", () => this.#clicked());
+    this.reset.addEventListener("click", () => this.#take(this.bookText));
+    this.size.addEventListener("change", () => this.#recount());
+    this.element.dataset.ready = "true";
+    // What was pressed while the script came.
+    const { pressed } = this.element.dataset;
+    if (pressed === "run") this.run.click();
+    if (pressed === "reset") this.reset.click();
+  }
+
+  /** The whole file, head comment included. */
+  get source() {
+    return `${this.kernel.head}${this.editor.text.trimEnd()}\n`;
+  }
+
+  get bookSource() {
+    return `${this.kernel.head}${this.bookText.trimEnd()}\n`;
+  }
+
+  #take(text: string) {
+    this.editor.text = text;
+    this.#edited();
+  }
+
+  #edited() {
+    this.#named = new Set();
+    this.#ran = null;
+    this.#engines.stop();
+    this.counts.replaceChildren();
+    this.steps.clear();
+    this.along.hidden = true;
+    const lines = this.editor.draw(this.#named);
+    this.range.textContent = `· lines ${this.above + 1}–${this.above + lines}`;
+    const same = this.editor.untouched;
+    this.reset.disabled = same;
+    say(this.verdict, "none", same ? "Not run yet" : "Edited, and not run yet", this.notRun);
+    clearTimeout(this.#keeping);
+    const keep = () => keepEdit(this.kernel.name, same ? null : this.editor.text);
+    this.#keeping = setTimeout(keep, KEEP_AFTER_MS);
+    this.#nameRun();
+  }
+
+  /** Let the button say what it would load. */
+  async #nameRun() {
+    const { source } = this;
+    const own =
+      this.reset.disabled ||
+      (await shipped(this.kernel.name, this.bookSource, source).catch(() => null));
+    const megabytes = own ? 0 : await megabytesToLoad();
+    if (this.#running || source !== this.source) return;
+    this.run.textContent = megabytes ? `Load ${megabytes} MB and run` : "Run";
+  }
+
+  async #clicked() {
+    if (this.#running) {
+      this.#engines.stop();
+      stopCompiling();
+      return;
+    }
+    this.#busy(true);
+    try {
+      await this.#runIt();
+    } catch (error) {
+      if (error instanceof SourceError) this.#sayBroken(error);
+      else say(this.verdict, "wrong", "Not run", String((error as Error).message));
+      if (!(error instanceof LabError)) throw error;
+    } finally {
+      this.#busy(false);
+    }
+  }
+
+  async #runIt() {
+    const { source } = this;
+    this.steps.clear();
+    say(this.verdict, "busy", "Running on your processor …");
+    const { ptx, by } = await this.#compiled(source, (words) =>
+      say(this.verdict, "busy", words, "Once a visit."),
+    );
+    const results = await this.#engines.inTurn(
+      QUICK_SIZES,
+      (size) => ({ task: "check", source, ptx, size }),
+      (size, number) => {
+        const where = `Size ${number} of ${QUICK_SIZES.length}: ${sizeText(size)}.`;
+        say(this.verdict, "busy", "Running on your processor …", where);
+      },
+    );
+    const { verdict } = await this.#engines.ask<{ verdict: Verdict }>({ task: "verdict", results });
+    this.#named = new Set(verdict.lines);
+    this.editor.draw(this.#named);
+    sayVerdict(this.verdict, verdict, linesOf(source), by);
+    this.#ran = { source, ptx };
+    this.along.hidden = false;
+    await this.#count();
+    this.steps.offer(() => this.#step());
+  }
+
+  async #step() {
+    if (!this.#ran || this.#running) return;
+    this.#busy(true);
+    try {
+      await this.steps.show(this.#ran.source, {
+        compile: (source, tell) => this.#compiled(source, tell),
+        ask: (request) => this.#engines.ask(request),
+      });
+    } finally {
+      this.#busy(false);
+    }
+  }
+
+  /** @param tell hears how much of the compiler has come */
+  async #compiled(source: string, tell: (words: string) => void): Promise<Compiled> {
+    const known = await shipped(this.kernel.name, this.bookSource, source);
+    if (known) return known;
+    return compiled(source, (done, total) => {
+      const [have, all] = [done, total].map((bytes) => Math.round(bytes / 1e6));
+      tell(`Loading the compiler: ${have} of ${all} MB`);
+    });
+  }
+
+  #sayBroken({ line, message }: SourceError) {
+    const lines = line ? [line] : [];
+    const head = { right: false, kind: "broken", size: null, says: message, lines };
+    this.#named = new Set(lines);
+    this.editor.draw(this.#named);
+    sayVerdict(this.verdict, head, linesOf(this.source), "");
+  }
+
+  async #recount() {
+    if (!this.#ran || this.#running) return;
+    this.#busy(true);
+    try {
+      await this.#count();
+    } finally {
+      this.#busy(false);
+    }
+  }
+
+  async #count() {
+    if (!this.#ran) return;
+    const { source, ptx } = this.#ran;
+    const { name, gpu } = this.kernel;
+    const size = this.size.value.split(",").map(Number) as Size;
+    try {
+      const { counted: mine } = await this.#engines.ask<{ counted: Counted }>({
+        task: "count",
+        source,
+        ptx,
+        size,
+        gpu,
+      });
+      let book = null;
+      if (!sameCode(source, this.bookSource)) {
+        const own = await shipped(name, this.bookSource, this.bookSource);
+        const request = { task: "count", source: this.bookSource, ptx: own?.ptx, size, gpu };
+        book = (await this.#engines.ask<{ counted: Counted }>(request)).counted;
+      }
+      const bookSource = linesOf(this.bookSource);
+      const { twins } = differences(bookSource, linesOf(source));
+      const twin = (line: number) => (twins.has(line - 1) ? Number(twins.get(line - 1)) + 1 : null);
+      const found = { size: sizeText(size), source: linesOf(source), mine, bookSource, book, twin };
+      showCounts(this.counts, { ...found, gpu: gpu.name });
+    } catch (error) {
+      if (!(error instanceof LabError)) throw error;
+      this.counts.textContent = `Not counted: ${error.message}`;
+    }
+  }
+
+  #busy(running: boolean) {
+    this.#running = running;
+    this.run.textContent = running ? "Stop" : "Run";
+    this.editor.readOnly = running;
+    this.size.disabled = running;
+    this.reset.disabled = running || this.editor.untouched;
+  }
+}

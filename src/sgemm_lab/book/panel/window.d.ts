@@ -1,0 +1,26 @@
+// What the scripts of a page lay ready for each other. Only the type checker reads this file.
+
+/** What the scripts of a panel lay ready for it. */
+interface Window {
+  /** The engine, as the text of a worker. */
+  labEngine: string;
+  /** PTX of a kernel and its variants, by name. */
+  labPtx: Record<string, Record<string, string>>;
+  /** Draws a step-through; gives what ends it. */
+  labSteps: (el: HTMLElement, state: Record<string, unknown>) => () => void;
+  /** The compiler: the text of its worker, where its package lies, how large that is. */
+  labCompiler: { script: string; folder: string; megabytes: number } | null;
+  /** Exercises of lines, by name. */
+  labLines: Record<string, import("../../exercises/lines.ts").LinesExercise>;
+  /** Brings the editor of such an exercise to life. */
+  labLinesBench: (element: HTMLElement, name: string, heard: import("./lines.ts").Heard) => void;
+  /** Puts CodeMirror in place of a text area; not there in a site that was built without it. */
+  labCodeField?: (
+    into: HTMLElement,
+    area: HTMLTextAreaElement,
+    above: number,
+    heard: import("./plain_field.ts").Heard,
+  ) => import("./plain_field.ts").Field;
+  /** Whether this device can compile what a reader writes, as far as the page knows. */
+  labCompiles: boolean;
+}

@@ -1,0 +1,121 @@
+// The workers behind a panel: made when they are first needed, ended where the reader stops them.
+
+import { LabError } from "../../errors.ts";
+
+const loads: Map<string, Promise<void>> = new Map();
+
+/** Load a script of the site, once. */
+export function script(file: string): Promise<void> {
+  return loaded(file, (address) => {
+    const element = document.createElement("script");
+    element.src = address;
+    return element;
+  });
+}
+
+/** Load a style sheet of the site, once. */
+export function sheet(file: string): Promise<void> {
+  return loaded(file, (address) => {
+    const element = document.createElement("link");
+    element.rel = "stylesheet";
+    element.href = address;
+    return element;
+  });
+}
+
+/** @param make the element that loads it */
+function loaded(file: string, make: (address: string) => HTMLElement): Promise<void> {
+  const address = new URL(file, folder()).href;
+  const loading =
+    loads.get(address) ??
+    new Promise((done, fail) => {
+      const element = make(address);
+      element.onload = () => done();
+      element.onerror = () => {
+        loads.delete(address);
+        fail(new LabError(`The file ${file} could not be loaded. Is the network there?`));
+      };
+      document.head.append(element);
+    });
+  loads.set(address, loading);
+  return loading;
+}
+
+/** Where the scripts of panels are: beside the one that has this. */
+export function folder() {
+  const own: HTMLScriptElement | null = document.querySelector(
+    'script[src*="panel.js"], script[src*="panel-lines.js"]',
+  );
+  return own?.src ?? location.href;
+}
+
+/** A worker that answers one question after another. */
+export class Background {
+  #worker: Worker | null = null;
+  #address = "";
+  #asked = 0;
+  #giveUp: ((fault: Error) => void) | null = null;
+  #text;
+
+  /** @param text gives the worker's script */
+  constructor(text: () => Promise<string>) {
+    this.#text = text;
+  }
+
+  /** Whether it has started, so that what it loads is there. */
+  get started() {
+    return this.#worker !== null;
+  }
+
+  /** Ask, and wait for the answer. Throws a LabError where the answer is a fault. */
+  async ask<Answer>(
+    request: Record<string, unknown>,
+    onProgress?: (progress: { done: number; total: number }) => void,
+  ): Promise<Answer> {
+    const worker = await this.#running();
+    if (worker !== this.#worker) throw new LabError("Stopped.");
+    this.#asked += 1;
+    const id = this.#asked;
+    return new Promise((done, fail) => {
+      this.#giveUp = fail;
+      worker.onerror = (event) => {
+        this.stop();
+        fail(new Error(event.message));
+      };
+      worker.onmessage = ({ data }) => {
+        if (data.id !== id) return;
+        if (data.progress) onProgress?.(data);
+        else if (data.fault) fail(new LabError(data.fault));
+        else done(data);
+      };
+      worker.postMessage({ ...request, id });
+    });
+  }
+
+  /** End what runs. The next question starts a new worker. */
+  stop() {
+    this.#worker?.terminate();
+    this.#worker = null;
+    URL.revokeObjectURL(this.#address);
+    this.#giveUp?.(new LabError("Stopped."));
+    this.#giveUp = null;
+  }
+
+  async #running() {
+    if (this.#worker) return this.#worker;
+    // From its text, because a page that is opened as a file may not start a worker from a file.
+    const text = await this.#text();
+    const address = URL.createObjectURL(new Blob([text], { type: "text/javascript" }));
+    this.#worker = new Worker(address);
+    // The address must hold until the worker has read it, which may be late on a busy machine.
+    this.#address = address;
+    return this.#worker;
+  }
+}
+
+/** The engine: runs a kernel's PTX. */
+export const newEngine = () =>
+  new Background(async () => {
+    await script("panel-engine.js");
+    return window.labEngine;
+  });

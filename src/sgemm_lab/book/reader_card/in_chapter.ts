@@ -1,0 +1,21 @@
+// What a chapter shows of the card that the browser keeps: in its closing boxes, beside its
+// rooflines and beside its plots of speed over size. Always labelled WGSL.
+
+import type { BookCard } from "./compared.ts";
+import { rowsOf } from "./compared.ts";
+import { keptCard } from "./kept.ts";
+import { addRooflines } from "./rooflines.ts";
+import type { Curves } from "./speeds.ts";
+import { addSpeeds } from "./speeds.ts";
+import { tellSteps } from "./steps_told.ts";
+
+export function showInChapter(book: BookCard, curves: Curves) {
+  const measured = keptCard();
+  const rows = measured ? rowsOf(measured, book) : [];
+  if (!measured || !rows.length) return;
+  tellSteps(measured, book, rows);
+  addSpeeds(measured, book, rows, curves);
+  // Rooflines are drawn by the page's own script, which may come later.
+  if (document.readyState === "complete") addRooflines(measured, rows);
+  else addEventListener("load", () => addRooflines(measured, rows));
+}

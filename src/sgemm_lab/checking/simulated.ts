@@ -1,0 +1,123 @@
+// Is a kernel right? Checked by simulation in the page: on_cpu.py in JavaScript, the same launches in
+// the same order, the same sentences.
+
+import type { Matrix } from "../counting/kernel_counts.ts";
+import { checkSize, launchArguments, patience, WORKSPACE } from "../counting/kernel_counts.ts";
+import { sharedParts } from "../counting/shared_arrays.ts";
+import { LabError } from "../errors.ts";
+import type { Kernel, Size } from "../kernel.ts";
+import { ENTRY, launchShape } from "../kernel.ts";
+import { EndlessLoopError, StuckError, TimeLimitError } from "../simulator/divergence.ts";
+import type { Hazard } from "../simulator/hazard.ts";
+import { plainest } from "../simulator/hazards.ts";
+import { simulate } from "../simulator/simulation.ts";
+import type { CheckResult } from "./judge.ts";
+import { Judge, WrongResultError } from "./judge.ts";
+import { QUICK_SIZES, TIME_LIMIT } from "./simulated.py";
+
+/** A verdict, and what the simulator found at the size: its hazards, the plainest first. */
+export type CheckedHere = CheckResult & { hazards: Hazard[] };
+
+/**
+ * Check a kernel by simulation, size by size. A launch that takes longer than `timeLimit` seconds
+ * is given up, and the sizes after it are not tried.
+ */
+export function* checkHere(
+  kernel: Kernel,
+  ptx: string,
+  sizes: Size[] = QUICK_SIZES,
+  { seed = 0, timeLimit = TIME_LIMIT }: { seed?: number; timeLimit?: number } = {},
+): Generator<CheckedHere> {
+  for (const size of sizes) {
+    const [m, n, k] = size;
+    const result: CheckedHere = {
+      kernel: kernel.name,
+      m,
+      n,
+      k,
+      fault: null,
+      refusal: null,
+      error: 0,
+      hazards: [],
+    };
+    let late = false;
+    try {
+      checkSize(size);
+      result.error = judged(kernel, ptx, size, seed, timeLimit, result);
+    } catch (error) {
+      if (error instanceof WrongResultError) {
+        result.fault = error.message;
+        result.error = Number.POSITIVE_INFINITY;
+      } else if (error instanceof LabError) {
+        result.refusal = error.message;
+        late = error instanceof TimeLimitError;
+      } else throw error;
+    }
+    yield result;
+    if (late) return;
+  }
+}
+
+/**
+ * The largest error of a kernel in the simulator, as a share of what is allowed. Throws a
+ * WrongResultError, or a LabError where the launch cannot be.
+ * @param into takes the hazards
+ */
+function judged(
+  kernel: Kernel,
+  ptx: string,
+  size: Size,
+  seed: number,
+  timeLimit: number,
+  into: CheckedHere,
+) {
+  const shape = launchShape(kernel, size);
+  const parts = sharedParts(kernel);
+  let last: { a: Matrix; c: Matrix } | null = null;
+  /** the workspace as the last launch left it */
+  let left: Uint32Array | null = null;
+
+  function product(a: Matrix, b: Matrix): Matrix {
+    // A simulated launch gives the same bits again; a race is found by watching the accesses, which
+    // do not depend on the numbers.
+    if (last?.a === a) return last.c;
+    const result = launched(a, b, last === null);
+    if (result.hazards.length) {
+      // Warps that pass different barriers explain what else is found.
+      const found = [plainest(result.hazards), ...result.warnings.slice(0, 1)];
+      into.hazards = found;
+      throw new WrongResultError(found.map(({ message }) => message).join(" "));
+    }
+    const floats = (name: string): Float32Array => result.arrays[name] as Float32Array;
+    for (const [name, given] of Object.entries({ A: a, B: b })) {
+      judge.refuseChanged(name, given, { ...given, values: floats(name) });
+    }
+    left = (result.arrays[WORKSPACE] as Uint32Array | undefined) ?? null;
+    const c = { rows: a.rows, columns: b.columns, values: floats("C") };
+    last = { a, c };
+    return c;
+  }
+
+  function launched(a: Matrix, b: Matrix, checkHazards: boolean): ReturnType<typeof simulate> {
+    try {
+      return simulate(ptx, ENTRY, shape.grid, shape.block, launchArguments(shape, a, b, left), {
+        sharedBytes: shape.sharedBytes,
+        sharedParts: parts,
+        together: shape.workspaceBytes > 0,
+        unwritten: ["C"],
+        checkHazards,
+        countRequests: false,
+        timeLimit,
+        patience: patience(size),
+      });
+    } catch (error) {
+      if (error instanceof EndlessLoopError || error instanceof StuckError) {
+        throw new WrongResultError(error.message);
+      }
+      throw error;
+    }
+  }
+
+  const judge = new Judge(product, size, seed, kernel.arithmetic);
+  return judge.run();
+}

@@ -1,0 +1,153 @@
+// clang in the page: CUDA C++ to PTX for the simulator.
+//
+// clang is the npm package @yowasp/clang: WebAssembly, without a backend for NVIDIA's GPUs but with
+// the whole frontend and optimiser. It makes LLVM IR; `translate` makes PTX of that. Loading is
+// asynchronous, compiling is not.
+
+import type { SourceError } from "./diagnostics.ts";
+import { readDiagnostics } from "./diagnostics.ts";
+import { cudaHeader } from "./header.ts";
+import { IrError } from "./ir/errors.ts";
+import { translate } from "./translate.ts";
+
+/** What the package gives, as far as it is used here. */
+export interface Package {
+  runLLVM: (
+    args?: string[] | null,
+    files?: Record<string, string>,
+    options?: {
+      synchronously?: boolean;
+      stdout?: (bytes: Uint8Array | null) => void;
+      stderr?: (bytes: Uint8Array | null) => void;
+      fetchProgress?: (state: { totalLength: number; doneLength: number }) => void;
+    },
+  ) => unknown;
+  Exit: new () => Error;
+  version: string;
+}
+
+/**
+ * `defines` are macros by name; `target` is such as "sm_90"; `file` is what places are called by.
+ */
+interface Options {
+  defines?: Record<string, string | number>;
+  target?: string;
+  file?: string;
+}
+
+/** The PTX, or what is wrong with the source; `line` is 1-based, 0 where no line is to blame. */
+export type Compiled = { ptx: string } | { errors: SourceError[] };
+
+export type Compile = (source: string, options?: Options) => Compiled;
+
+const HEADER_FILE = "cuda.h";
+
+const LANGUAGE = [
+  ["-triple", "nvptx64-nvidia-cuda", "-fcuda-is-device", "-x", "cuda", "-std=c++17"],
+  ["-nostdsysteminc", "-fdeclspec", "-include", HEADER_FILE, "-w", "-ferror-limit", "20"],
+].flat();
+
+/** Loops are unrolled about as far as by NVRTC and ptxas together, all functions are inlined, and
+ * what calculates with single floats stays so. C++ lets a compiler take for granted that a loop
+ * ends; here one that does not stays a loop, so that the reader hears of it. */
+const OPTIMISATION = [
+  ["-O2", "-ffp-contract=fast", "-debug-info-kind=line-tables-only", "-disable-llvm-verifier"],
+  ["-fno-jump-tables", "-fno-finite-loops"],
+  ["-mllvm", "-unroll-threshold=2000", "-mllvm", "-inline-threshold=100000"],
+  ["-mllvm", "-jump-threading-threshold=0", "-mllvm", "-disable-vector-combine"],
+].flat();
+
+/**
+ * Load the package's files, and return what compiles with them.
+ * @param clang the package's module
+ * @param progress hears of bytes that have come
+ */
+export async function loadCompiler(
+  clang: Package,
+  progress?: (done: number, total: number) => void,
+): Promise<Compile> {
+  // Without arguments nothing is run: the files are fetched and compiled.
+  await clang.runLLVM(
+    null,
+    {},
+    { fetchProgress: ({ doneLength, totalLength }) => progress?.(doneLength, totalLength) },
+  );
+  const header = cudaHeader();
+  return (source, options = {}) => compile(clang, header, source, options);
+}
+
+function compile(
+  clang: Package,
+  header: string,
+  source: string,
+  { defines = {}, target = "sm_90", file = "kernel.cu" }: Options,
+): Compiled {
+  const macros = Object.entries(defines).flatMap(([name, value]) => ["-D", `${name}=${value}`]);
+  const processor = ["-target-cpu", target, "-target-feature", feature(target)];
+  const args = ["clang", "-cc1", ...LANGUAGE, ...processor, ...OPTIMISATION, ...macros];
+  const output = ["-emit-llvm", "-o", "-", file];
+  const files = { [file]: source, [HEADER_FILE]: header };
+  const { ir, messages, failed } = run(clang, [...args, ...output], files);
+  if (failed) return { errors: readDiagnostics(messages, file) };
+  try {
+    return { ptx: translate(ir, { file, target }) };
+  } catch (error) {
+    if (!(error instanceof IrError)) throw error;
+    return { errors: [{ line: error.line, text: error.message }] };
+  }
+}
+
+/** The version of PTX whose instructions clang knows for a GPU. */
+function feature(target: string): string {
+  const number = Number.parseInt(target.slice("sm_".length), 10);
+  return number >= 100 ? "+ptx87" : "+ptx80";
+}
+
+function run(
+  clang: Package,
+  args: string[],
+  files: Record<string, string>,
+): { ir: string; messages: string; failed: boolean } {
+  const ir = new Text();
+  const messages = new Text();
+  let failed = false;
+  try {
+    // The IR comes by stdout: written to a file of the package, every few bytes copy it whole.
+    clang.runLLVM(args, files, {
+      synchronously: true,
+      stdout: (bytes) => ir.add(bytes),
+      stderr: (bytes) => messages.add(bytes),
+    });
+  } catch (error) {
+    failed = true;
+    if (!(error instanceof clang.Exit)) messages.add(new TextEncoder().encode(`\n${error}`));
+  }
+  return { ir: ir.read(), messages: messages.read(), failed };
+}
+
+const FIRST_BYTES = 1 << 20;
+
+/** A text that comes in many small pieces. */
+class Text {
+  bytes;
+  length = 0;
+
+  constructor() {
+    this.bytes = new Uint8Array(FIRST_BYTES);
+  }
+
+  add(piece: Uint8Array | null): void {
+    if (!piece) return;
+    if (this.length + piece.length > this.bytes.length) {
+      const larger = new Uint8Array(2 * (this.length + piece.length));
+      larger.set(this.bytes.subarray(0, this.length));
+      this.bytes = larger;
+    }
+    this.bytes.set(piece, this.length);
+    this.length += piece.length;
+  }
+
+  read() {
+    return new TextDecoder().decode(this.bytes.subarray(0, this.length));
+  }
+}

@@ -1,0 +1,34 @@
+// LLVM IR, as clang writes it for nvptx64, to the PTX that the simulator reads.
+//
+// Registers stay virtual and every load and store of the IR is one of the PTX, as NVRTC leaves
+// them for ptxas. Lines come from the debug information.
+
+import { IrError } from "./ir/errors.ts";
+import { readModule } from "./ir/module.ts";
+import { lowerKernel } from "./ptx/kernel.ts";
+import { Register } from "./ptx/machine.ts";
+import { withoutPhis } from "./ptx/phis.ts";
+import { kernelText } from "./ptx/text.ts";
+
+/**
+ * The PTX of all kernels of a module. `file` is what places in the source are called by.
+ *
+ * Throws IrError, with the line, where the IR has something that is not known here.
+ */
+export function translate(ir: string, { file, target }: { file: string; target: string }): string {
+  const module = readModule(ir);
+  if (!module.kernels.length) {
+    throw new IrError("The source has no kernel. It needs one: __global__ void name(…).");
+  }
+  const outside = new Set();
+  const texts = [];
+  for (const kernel of module.kernels) {
+    const { blocks, lowering } = lowerKernel(module, kernel);
+    const plain = withoutPhis(blocks, (of) => new Register(of.type, lowering.count++));
+    const { outside: arrays, text } = kernelText(module, kernel, plain, lowering);
+    for (const array of arrays) outside.add(array);
+    texts.push(text.join("\n"));
+  }
+  const head = [".version 8.0", `.target ${target}`, ".address_size 64", ""];
+  return `${[...head, ...outside, "", ...texts, "", `.file 1 "${file}"`].join("\n")}\n`;
+}

@@ -1,0 +1,33 @@
+// Which warps of a block do the same: parties.py in JavaScript, held equal to it by a test.
+
+import { WARP } from "../hardware.py";
+import type { Trace } from "../simulator/trace.ts";
+
+/** The number of the party of each warp. */
+export function roleOf(parties: number[][]) {
+  return new Map(parties.flatMap((warps, i) => warps.map((warp) => [warp, i])));
+}
+
+/** The warps that do the same: those who share a line that reads, writes or multiplies. */
+export function rolesIn({ columns, products }: Trace) {
+  const ofLine: Map<number, Set<number>> = new Map();
+  /** of each warp, the first step */
+  const starts: Map<number, number> = new Map();
+  for (const { line, thread, step } of [columns, products]) {
+    for (const [i, number] of line.entries()) {
+      const warp = Math.floor(thread[i] / WARP);
+      ofLine.set(number, (ofLine.get(number) ?? new Set()).add(warp));
+      starts.set(warp, Math.min(step[i], starts.get(warp) ?? step[i]));
+    }
+  }
+  let parties: Set<number>[] = [];
+  for (const those of ofLine.values()) {
+    const shares = (party: Set<number>) => [...party].some((warp) => those.has(warp));
+    const joined = new Set([...those, ...parties.filter(shares).flatMap((party) => [...party])]);
+    parties = [...parties.filter((party) => !shares(party)), joined];
+  }
+  const start = (party: number[]) => Math.min(...party.map((warp) => starts.get(warp) ?? 0));
+  return parties
+    .map((party) => [...party].sort((a, b) => a - b))
+    .sort((one, other) => start(one) - start(other));
+}

@@ -1,0 +1,54 @@
+// What was measured, beside each other: comparisons.py in JavaScript, held equal to it by a test.
+
+import { sentence } from "./sentences.ts";
+
+/** GFLOP/s, both of the same run */
+interface Speed {
+  median: number;
+  cublas: number;
+}
+
+export interface MeasuredGpu {
+  name: string;
+  latency: Levels;
+  bandwidth: Levels;
+}
+
+/** cycles, or GB/s of all SMs together */
+type Levels = Record<string, number>;
+
+/**
+ * How far a ladder of kernels reaches: its first rung and its best.
+ * @param rungs those that were measured
+ * @param others whether there are kernels of another arithmetic, not among these
+ */
+export function ladderWords(
+  size: string,
+  gpu: string,
+  rungs: [title: string, result: Speed][],
+  others: boolean = false,
+) {
+  const words = reach(size, gpu, rungs);
+  return others ? `${words} ${sentence("ladder.others")}` : words;
+}
+
+function reach(size: string, gpu: string, rungs: [title: string, result: Speed][]) {
+  const place = sentence("ladder.place", { size, gpu });
+  if (!rungs.length) return sentence("ladder.none", { place });
+  const [first, slow] = rungs[0];
+  const [best, fast] = rungs.reduce((a, b) => (b[1].median > a[1].median ? b : a));
+  const share = slow.median / slow.cublas;
+  if (fast === slow) return sentence("ladder.one", { place, first, share });
+  return sentence("ladder.best", {
+    ...{ place, first, share, best },
+    best_share: fast.median / fast.cublas,
+    times: fast.median / slow.median,
+  });
+}
+
+/** How far apart the ends of the ladder of memory are. */
+export function memoryWords({ name, latency, bandwidth }: MeasuredGpu) {
+  const { l1, l2, dram, shared } = latency;
+  const [longer, more] = [dram / shared, bandwidth.shared / bandwidth.dram];
+  return sentence("memory.conclusion", { gpu: name, l1, l2, dram, longer, more });
+}

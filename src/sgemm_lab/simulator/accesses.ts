@@ -1,0 +1,216 @@
+// The addresses of an access: worked out, checked, and told to who watches. The first half of
+// memory_operations.py in JavaScript.
+
+import type { Access, Site, ThreadGroup } from "./group.ts";
+import { ATOMIC, COPY_READ, flatnonzero, LOAD } from "./group.ts";
+import type { Memory } from "./memory.ts";
+import { OUTSIDE, UNWRITTEN, WRITTEN } from "./memory.ts";
+import { overRuns } from "./operations.ts";
+import type { Instruction } from "./ptx.ts";
+import { PtxError } from "./ptx.ts";
+import type { Mask } from "./registers.ts";
+import { sentence } from "./sentences.ts";
+
+type Report = (access: Access, lanes: Int32Array) => void;
+
+const WORD = 2 ** 32;
+
+/**
+ * A function that gives the present byte addresses of a memory operand, one per lane; of those that
+ * are not in a mask they are meaningless. They hold until it, or that of another instruction's
+ * operand at the same position, is called again.
+ */
+export function addressOf(
+  group: ThreadGroup,
+  instruction: Instruction,
+  position: number,
+): (mask?: Mask | null) => Float64Array {
+  const operand = instruction.operands[position];
+  if (operand?.kind !== "address") {
+    throw new PtxError(sentence("run.address", { place: `${instruction.location}` }));
+  }
+  const { base, offset } = operand;
+  if (group.addressScratch[position].length === 0) {
+    group.addressScratch[position] = new Float64Array(group.lanes);
+  }
+  const out = group.addressScratch[position];
+  if (base.kind !== "register") {
+    const start = Number(BigInt.asIntN(64, group.registers.constantBits(base))) + offset;
+    return () => out.fill(start);
+  }
+  const row = group.registers.row(base, 2) ?? group.registers.whole(base.name);
+  const words = row.i32;
+  if (row.width !== 4 && row.width !== 8) throw new TypeError(instruction.opcode);
+  const fill = overRuns(group, (from, to) => {
+    if (row.width === 8) addPairs(out, words, offset, from, to);
+    else addWords(out, words, offset, from, to);
+  });
+  return (mask = null) => {
+    fill(mask);
+    return out;
+  };
+}
+
+function addPairs(out: Float64Array, words: Int32Array, offset: number, from: number, to: number) {
+  for (let i = from; i < to; i++) {
+    out[i] = words[2 * i + 1] * WORD + (words[2 * i] >>> 0) + offset;
+  }
+}
+
+/** Addresses are unsigned; those of 32 bits are extended with zeros. */
+function addWords(out: Float64Array, words: Int32Array, offset: number, from: number, to: number) {
+  for (let i = from; i < to; i++) out[i] = (words[i] >>> 0) + offset;
+}
+
+/**
+ * Check the addresses of an access, report what is wrong, and tell the observers. Lanes with an
+ * illegal address take no further part, as if they were inactive.
+ * @param options `scratch`: which of the group's rows takes
+ *   the positions; without, they are kept for ever
+ */
+export function begin(
+  group: ThreadGroup,
+  site: Site,
+  addresses: Float64Array,
+  mask: Mask | null,
+  { tell = true, scratch }: { tell?: boolean; scratch?: number } = {},
+): Access {
+  const memory = group.memory(site.space);
+  const lanes = mask === null ? null : group.lanesOf(mask);
+  const count = lanes === null ? group.lanes : lanes.length;
+  const positions = positionsFor(group, count, scratch);
+  const offsets = group.offsets(site.space);
+  const bad =
+    lanes === null
+      ? placeAll(memory, site.width, addresses, offsets, positions)
+      : placeSome(memory, site.width, addresses, offsets, positions, lanes);
+  let access: Access = { group, site, memory, mask, addresses, lanes, positions, whole: true };
+  if (bad) access = withoutIllegal(access);
+  access = checkState(access);
+  if (tell) {
+    const { observers } = group.launch;
+    for (const observer of observers) observer.onAccess?.(access);
+  }
+  if (group.launch.neverSet.follows) group.launch.neverSet.moves(access);
+  return access;
+}
+
+function positionsFor(group: ThreadGroup, count: number, scratch: number | undefined) {
+  if (scratch === undefined || group.launch.accessesKept) return new Int32Array(count);
+  if (group.positionScratch[scratch].length === 0) {
+    group.positionScratch[scratch] = new Int32Array(group.lanes);
+  }
+  const whole = group.positionScratch[scratch];
+  return count === group.lanes ? whole : whole.subarray(0, count);
+}
+
+/** Work out the positions of all lanes; true where some address is outside or not aligned. */
+function placeAll(
+  memory: Memory,
+  width: number,
+  addresses: Float64Array,
+  offsets: Int32Array | null,
+  positions: Int32Array,
+) {
+  const { base, size } = memory;
+  const last = size - width;
+  const low = width - 1;
+  let bad = false;
+  for (let i = 0; i < positions.length; i++) {
+    const relative = addresses[i] - base;
+    if (!(relative >= 0 && relative <= last) || (relative & low) !== 0) bad = true;
+    positions[i] = relative;
+  }
+  if (offsets !== null) for (let i = 0; i < positions.length; i++) positions[i] += offsets[i];
+  return bad;
+}
+
+/** The same of some lanes. */
+function placeSome(
+  memory: Memory,
+  width: number,
+  addresses: Float64Array,
+  offsets: Int32Array | null,
+  positions: Int32Array,
+  lanes: Int32Array,
+) {
+  const { base, size } = memory;
+  const last = size - width;
+  const low = width - 1;
+  let bad = false;
+  for (let i = 0; i < lanes.length; i++) {
+    const relative = addresses[lanes[i]] - base;
+    if (!(relative >= 0 && relative <= last) || (relative & low) !== 0) bad = true;
+    positions[i] = relative;
+  }
+  if (offsets !== null) for (let i = 0; i < lanes.length; i++) positions[i] += offsets[lanes[i]];
+  return bad;
+}
+
+/**
+ * Report and drop the lanes that address what is outside of the memory, then those whose address
+ * is no multiple of the width.
+ */
+function withoutIllegal(access: Access) {
+  const { site, memory, addresses } = access;
+  const { hazards } = access.group.launch;
+  const last = memory.size - site.width;
+  const where = (test: (relative: number) => boolean, of: Access) =>
+    Uint8Array.from(of.positions, (_, i) => {
+      const lane = of.lanes === null ? i : of.lanes[i];
+      return test(addresses[lane] - memory.base) ? 1 : 0;
+    });
+  const outside = where((relative) => relative < 0 || relative > last, access);
+  const inside = without(access, outside, (one, lanes) => hazards.outOfBounds(one, lanes));
+  const crooked = where((relative) => (relative & (site.width - 1)) !== 0, inside);
+  return without(inside, crooked, (one, lanes) => hazards.misaligned(one, lanes));
+}
+
+/** Report and drop lanes between arrays; report lanes that read what nothing wrote. */
+function checkState(access: Access) {
+  const { memory, site, positions } = access;
+  const reads = site.kind === LOAD || site.kind === ATOMIC || site.kind === COPY_READ;
+  if (memory.space !== "global" && !reads) return access;
+  if (allWritten(memory.state, positions, site.words, site.wordBytes)) return access;
+  const lowest = new Uint8Array(positions.length).fill(WRITTEN);
+  for (let i = 0; i < positions.length; i++) {
+    for (let word = 0; word < site.words; word++) {
+      lowest[i] = Math.min(lowest[i], memory.state[positions[i] + word * site.wordBytes]);
+    }
+  }
+  const { hazards, neverSet } = access.group.launch;
+  const unwritten = lowest.map((state) => (state === UNWRITTEN ? 1 : 0));
+  if (reads && unwritten.includes(1)) neverSet.met(access, chosenLanes(access, unwritten));
+  const outside = lowest.map((state) => (state === OUTSIDE ? 1 : 0));
+  return without(access, outside, (one, lanes) => hazards.outOfBounds(one, lanes));
+}
+
+function allWritten(state: Uint8Array, positions: Int32Array, words: number, wordBytes: number) {
+  for (let word = 0; word < words; word++) {
+    const offset = word * wordBytes;
+    for (let i = 0; i < positions.length; i++) {
+      if (state[positions[i] + offset] !== WRITTEN) return false;
+    }
+  }
+  return true;
+}
+
+function chosenLanes({ lanes }: Access, chosen: Uint8Array) {
+  const where = flatnonzero(chosen);
+  return lanes === null ? where : where.map((at) => lanes[at]);
+}
+
+/** Report the lanes that are wrong, if there are any, and go on without them. */
+function without(access: Access, wrong: Uint8Array, report: Report): Access {
+  if (!wrong.includes(1)) return access;
+  report(access, chosenLanes(access, wrong));
+  return {
+    ...access,
+    lanes: chosenLanes(
+      access,
+      wrong.map((one) => 1 - one),
+    ),
+    positions: access.positions.filter((_, i) => !wrong[i]),
+    whole: false,
+  };
+}

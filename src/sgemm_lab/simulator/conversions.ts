@@ -1,0 +1,397 @@
+// Instructions that move, choose, convert and take apart: the second half of arithmetic.py in
+// JavaScript.
+
+import type { ThreadGroup } from "./group.ts";
+import { LOCAL_WINDOW, SHARED_WINDOW } from "./memory.py";
+import type { Binder, Match, Operations, Step } from "./operations.ts";
+import { elementwise, lanewise, overRuns, reader, rowsOf, slowly, target } from "./operations.ts";
+import type { Instruction, Operand } from "./ptx.ts";
+import { PtxError } from "./ptx.ts";
+import type { RegisterRow as Row, Value } from "./registers.ts";
+import { predicateOf, roundHalfEven, toHalf, typeOf } from "./registers.ts";
+import { narrow, PAIRS, widen } from "./row_loops.ts";
+import { sentence } from "./sentences.ts";
+
+/** The type that holds the same bits, whatever they mean. */
+const bitsOf = (type: string) => `b${8 * typeOf(type).bytes}`;
+
+function select(group: ThreadGroup, instruction: Instruction, { type }: Match): Step {
+  const { bytes } = typeOf(type);
+  const { row: condition, flip } = predicateOf(group.registers, instruction.operands[3]);
+  const rows = bytes >= 4 ? rowsOf(group, instruction, [1, 2], bytes) : null;
+  const out = rows && group.registers.row(target(instruction), bytes);
+  if (rows && out) {
+    const [a, b] = rows;
+    const choose = bytes === 8 ? choosePairs : chooseWords;
+    return elementwise(group, out, (row, from, to) =>
+      choose(row.i32, condition, flip, a.i32, b.i32, from, to),
+    );
+  }
+  const [a, b] = [1, 2].map((at) => reader(group, instruction, at, bitsOf(type)));
+  return slowly(group, instruction, bitsOf(type), (lane) =>
+    condition[lane] === flip ? b(lane) : a(lane),
+  );
+}
+
+function chooseWords(
+  out: Int32Array,
+  condition: Uint8Array,
+  flip: 0 | 1,
+  a: Int32Array,
+  b: Int32Array,
+  from: number,
+  to: number,
+) {
+  for (let lane = from; lane < to; lane++) {
+    out[lane] = condition[lane] === flip ? b[lane] : a[lane];
+  }
+}
+
+function choosePairs(
+  out: Int32Array,
+  condition: Uint8Array,
+  flip: 0 | 1,
+  a: Int32Array,
+  b: Int32Array,
+  from: number,
+  to: number,
+) {
+  for (let lane = from; lane < to; lane++) {
+    const chosen = condition[lane] === flip ? b : a;
+    out[2 * lane] = chosen[2 * lane];
+    out[2 * lane + 1] = chosen[2 * lane + 1];
+  }
+}
+
+function move(group: ThreadGroup, instruction: Instruction, { type }: Match): Step {
+  const [to, from] = instruction.operands;
+  if (to.kind === "vector") return unpack(group, to.items, from, type);
+  if (from.kind === "vector") return pack(group, instruction, from.items, type);
+  if (from.kind === "special") return moveSpecial(group, instruction, from.name, type);
+  if (type === "pred") {
+    const { row, flip } = predicateOf(group.registers, from);
+    const out = group.registers.predicate(target(instruction));
+    return overRuns(group, (start, end, mask) => {
+      for (let lane = start; lane < end; lane++) {
+        if (mask === null || mask[lane] !== 0) out[lane] = row[lane] ^ flip;
+      }
+    });
+  }
+  const { bytes } = typeOf(type);
+  const rows = bytes >= 4 ? rowsOf(group, instruction, [1], bytes) : null;
+  const out = rows && group.registers.row(target(instruction), bytes);
+  if (rows && out) return copied(group, out, rows[0].i32);
+  const value = reader(group, instruction, 1, bitsOf(type));
+  return slowly(group, instruction, bitsOf(type), value);
+}
+
+function copied(group: ThreadGroup, out: Row, values: Int32Array) {
+  const words = out.width >> 2;
+  return elementwise(group, out, (row, from, to) => {
+    for (let i = words * from; i < words * to; i++) row.i32[i] = values[i];
+  });
+}
+
+function moveSpecial(group: ThreadGroup, instruction: Instruction, name: string, type: string) {
+  const special = group.special(name);
+  const out = typeOf(type).bytes === 4 ? group.registers.row(target(instruction), 4) : null;
+  const values = typeof special === "number" ? new Int32Array(group.lanes).fill(special) : special;
+  if (out) return copied(group, out, values);
+  return slowly(group, instruction, bitsOf(type), (lane) => BigInt(values[lane] >>> 0));
+}
+
+/** `mov.b64 {%r1, %r2}, %rd1`: low bits first. */
+function unpack(group: ThreadGroup, items: Operand[], from: Operand, type: string): Step {
+  const bits = (8 * typeOf(type).bytes) / items.length;
+  const whole = group.registers.reader(from, bitsOf(type));
+  const writers = items.map((item) => {
+    if (item.kind !== "register") throw new TypeError(item.kind);
+    return group.registers.writer(item, `b${bits}`);
+  });
+  return lanewise(
+    group,
+    (lane, value) => {
+      for (let number = 0; number < writers.length; number++) {
+        writers[number](lane, BigInt(value) >> BigInt(bits * number));
+      }
+    },
+    whole,
+  );
+}
+
+/** `mov.b64 %rd1, {%r1, %r2}`: low bits first. */
+function pack(group: ThreadGroup, instruction: Instruction, items: Operand[], type: string) {
+  const bits = (8 * typeOf(type).bytes) / items.length;
+  const parts = items.map((item) => group.registers.reader(item, `b${bits}`));
+  return slowly(group, instruction, bitsOf(type), (lane) =>
+    parts.reduce((whole, part, at) => whole | (BigInt(part(lane)) << BigInt(bits * at)), 0n),
+  );
+}
+
+const ROUNDINGS: Record<string, (value: number) => number> = {
+  rni: roundHalfEven,
+  rzi: Math.trunc,
+  rmi: Math.floor,
+  rpi: Math.ceil,
+};
+
+function convert(
+  group: ThreadGroup,
+  instruction: Instruction,
+  { to, from, rounding }: Match,
+): Step {
+  const [result, source] = [typeOf(to), typeOf(from)];
+  if (result.kind !== "f" && source.kind !== "f") {
+    return integerRows(group, instruction, to, from) ?? integers(group, instruction, to, from);
+  }
+  const value = reader(group, instruction, 1, from);
+  if (result.kind !== "f") {
+    const round = ROUNDINGS[rounding];
+    if (!round) throw new TypeError(instruction.opcode);
+    const write = group.registers.wholeWriter(target(instruction));
+    return lanewise(group, write, (lane) => clamped(round(Number(value(lane))), to));
+  }
+  if (source.kind !== "f") {
+    return slowly(group, instruction, to, (lane) => toFloat(BigInt(value(lane)), to));
+  }
+  const round = rounding?.endsWith("i") ? ROUNDINGS[rounding] : null;
+  return slowly(group, instruction, to, (lane) =>
+    round ? round(Number(value(lane))) : value(lane),
+  );
+}
+
+/** Between 32 and 64 bits, where the register has the width of the type. */
+function integerRows(group: ThreadGroup, instruction: Instruction, to: string, from: string) {
+  const [result, source] = [typeOf(to), typeOf(from)];
+  if (result.bytes < 4 || source.bytes < 4) return null;
+  const rows = rowsOf(group, instruction, [1], source.bytes);
+  const out = group.registers.row(target(instruction), result.bytes);
+  if (!rows || !out) return null;
+  const [a] = rows;
+  if (result.bytes === source.bytes) return copied(group, out, a.i32);
+  if (result.bytes === 4)
+    return elementwise(group, out, (row, start, end) => narrow(row.i32, a.i32, start, end));
+  return elementwise(group, out, (row, start, end) =>
+    widen(row.i32, a.i32, source.kind === "s", start, end),
+  );
+}
+
+/** A narrow result is extended to the whole register by its own sign. */
+function integers(group: ThreadGroup, instruction: Instruction, to: string, from: string) {
+  const { kind, bytes } = typeOf(to);
+  const value = reader(group, instruction, 1, from);
+  const fit = kind === "s" ? BigInt.asIntN : BigInt.asUintN;
+  const write = group.registers.wholeWriter(target(instruction));
+  return lanewise(group, write, (lane) => fit(8 * bytes, BigInt(value(lane))));
+}
+
+/** A rounded number as a whole one of a type, clamped to its range as PTX does; NaN is 0. */
+function clamped(value: number, type: string) {
+  const { kind, bytes } = typeOf(type);
+  const bits = BigInt(8 * bytes);
+  const least = kind === "s" ? -(1n << (bits - 1n)) : 0n;
+  const most = least + (1n << bits) - 1n;
+  if (Number.isNaN(value)) return 0n;
+  if (value <= Number(least)) return least;
+  return value >= Number(most) ? most : BigInt(value);
+}
+
+/** A whole number, rounded once. */
+function toFloat(value: bigint, type: string) {
+  const size = value < 0n ? -value : value;
+  if (type !== "f32" || size < 1n << 53n) return Number(value);
+  // What is cut off stays visible in the last bit, so that the last rounding knows of it.
+  const kept = size >> 11n;
+  const odd = size & 0x7ffn ? kept | 1n : kept;
+  return Number(value < 0n ? -odd : odd) * 2048;
+}
+
+const NARROW: Record<string, (value: number) => number> = { f16: toHalf, bf16: toBfloat16 };
+
+const [FLOAT, FLOAT_BITS] = (() => {
+  const floats = new Float32Array(1);
+  return [floats, new Uint32Array(floats.buffer)];
+})();
+
+/** The upper 16 bits of a float32, rounded to nearest even. */
+function toBfloat16(value: number) {
+  if (Number.isNaN(value)) return 0x7fff;
+  FLOAT[0] = value;
+  const [bits] = FLOAT_BITS;
+  return (bits + 0x7fff + ((bits >>> 16) & 1)) >>> 16;
+}
+
+function convertToNarrow(group: ThreadGroup, instruction: Instruction, match: Match): Step {
+  const value = reader(group, instruction, 1, "f32");
+  return slowly(group, instruction, "b16", (lane) =>
+    BigInt(NARROW[match.narrow](Number(value(lane)))),
+  );
+}
+
+/** `cvt.rn.f16x2.f32 d, a, b`: a goes to the upper half. */
+function convertToNarrowPair(group: ThreadGroup, instruction: Instruction, match: Match): Step {
+  const [a, b] = [1, 2].map((at) => reader(group, instruction, at, "f32"));
+  const cut = NARROW[match.narrow];
+  return slowly(
+    group,
+    instruction,
+    "b32",
+    (lane) => (BigInt(cut(Number(a(lane)))) << 16n) | BigInt(cut(Number(b(lane)))),
+  );
+}
+
+/** Round to 10 fraction bits, to nearest, ties away from zero. Of NaN the low bits are cut off. */
+function convertToTf32(group: ThreadGroup, instruction: Instruction): Step {
+  const bits = reader(group, instruction, 1, "b32");
+  return slowly(group, instruction, "b32", (lane) => {
+    const given = BigInt(bits(lane));
+    const finite = (given & 0x7fffffffn) < 0x7f800000n;
+    return (given + (finite ? 0x1000n : 0n)) & 0xffffe000n;
+  });
+}
+
+function convertFromBfloat16(group: ThreadGroup, instruction: Instruction): Step {
+  const bits = reader(group, instruction, 1, "b16");
+  return slowly(group, instruction, "b32", (lane) => BigInt(bits(lane)) << 16n);
+}
+
+const WINDOWS: Record<string, number> = { global: 0, shared: SHARED_WINDOW, local: LOCAL_WINDOW };
+
+function convertAddress(group: ThreadGroup, instruction: Instruction, match: Match): Step {
+  const shift = group.registers.constant(BigInt(WINDOWS[match.space]), 8);
+  const rows = rowsOf(group, instruction, [1], 8);
+  const out = group.registers.row(target(instruction), 8);
+  if (!rows || !out) throw new TypeError(instruction.opcode);
+  const [a] = rows;
+  const loop = match.to ? PAIRS.sub : PAIRS.add;
+  return elementwise(group, out, (row, from, to) => loop(row.i32, a.i32, shift.i32, from, to));
+}
+
+function countBits(group: ThreadGroup, instruction: Instruction, { op, type }: Match): Step {
+  const value = reader(group, instruction, 1, type);
+  const width = 8 * typeOf(type).bytes;
+  return slowly(group, instruction, "u32", (lane) => {
+    const bits = BigInt(value(lane)).toString(2);
+    if (op === "popc") return BigInt(bits.split("1").length - 1);
+    return BigInt(bits === "0" ? width : width - bits.length);
+  });
+}
+
+const atMost = (value: Value, most: number) => BigInt(Math.min(Number(value) & 0xff, most));
+
+function extractBits(group: ThreadGroup, instruction: Instruction, { type }: Match): Step {
+  const { kind, bytes } = typeOf(type);
+  const width = 8 * bytes;
+  const a = reader(group, instruction, 1, type);
+  const [start, length] = [2, 3].map((at) => reader(group, instruction, at, "u32"));
+  const fit = kind === "s" ? BigInt.asIntN : BigInt.asUintN;
+  return slowly(group, instruction, type, (lane) => {
+    const [first, count] = [atMost(start(lane), width), atMost(length(lane), width)];
+    if (!count) return 0n;
+    // Signed fields take their sign from their own top bit, or from a's where they pass it.
+    const top = first + count < width ? first + count : BigInt(width);
+    const left = BigInt(width) - top;
+    return fit(width, BigInt(a(lane)) << left) >> (left + first);
+  });
+}
+
+function insertBits(group: ThreadGroup, instruction: Instruction, { type }: Match): Step {
+  const width = 8 * typeOf(type).bytes;
+  const [field, base] = [1, 2].map((at) => reader(group, instruction, at, type));
+  const [start, length] = [3, 4].map((at) => reader(group, instruction, at, "u32"));
+  return slowly(group, instruction, type, (lane) => {
+    const [first, count] = [atMost(start(lane), width), atMost(length(lane), width)];
+    const mask = ((1n << count) - 1n) << first;
+    return (BigInt(base(lane)) & ~mask) | ((BigInt(field(lane)) << first) & mask);
+  });
+}
+
+function funnelShift(group: ThreadGroup, instruction: Instruction, { side, mode }: Match): Step {
+  const [low, high, amount] = [1, 2, 3].map((at) => reader(group, instruction, at, "u32"));
+  return slowly(group, instruction, "u32", (lane) => {
+    const both = (BigInt(high(lane)) << 32n) | BigInt(low(lane));
+    const asked = Number(amount(lane));
+    const count = BigInt(mode === "wrap" ? asked & 31 : Math.min(asked, 32));
+    return side === "r" ? both >> count : BigInt.asUintN(64, both << count) >> 32n;
+  });
+}
+
+function permuteBytes(group: ThreadGroup, instruction: Instruction): Step {
+  const [a, b, selector] = [1, 2, 3].map((at) => reader(group, instruction, at, "u32"));
+  return slowly(group, instruction, "u32", (lane) => {
+    const both = BigInt(a(lane)) | (BigInt(b(lane)) << 32n);
+    let result = 0n;
+    for (let place = 0n; place < 4n; place++) {
+      const chosen = (BigInt(selector(lane)) >> (4n * place)) & 15n;
+      let byte = (both >> ((chosen & 7n) * 8n)) & 0xffn;
+      // Bit 3 of a selector asks for the byte's sign in all eight bits.
+      if (chosen & 8n) byte = byte & 0x80n ? 0xffn : 0n;
+      result |= byte << (8n * place);
+    }
+    return result;
+  });
+}
+
+function logic3(group: ThreadGroup, instruction: Instruction): Step {
+  const [a, b, c] = [1, 2, 3].map((at) => reader(group, instruction, at, "u32"));
+  const table = instruction.operands[4];
+  if (table.kind !== "immediate") {
+    throw new PtxError(sentence("run.lop3", { place: `${instruction.location}` }));
+  }
+  const rows = [0, 1, 2, 3, 4, 5, 6, 7].filter((row) => (table.bits >> BigInt(row)) & 1n);
+  return slowly(group, instruction, "u32", (lane) => {
+    const [x, y, z] = [BigInt(a(lane)), BigInt(b(lane)), BigInt(c(lane))];
+    return rows.reduce(
+      (result, row) => result | ((row & 4 ? x : ~x) & (row & 2 ? y : ~y) & (row & 1 ? z : ~z)),
+      0n,
+    );
+  });
+}
+
+function loadParameter(group: ThreadGroup, instruction: Instruction, { type }: Match): Step {
+  const origin = instruction.operands[1];
+  const name = origin?.kind === "address" && origin.base.kind === "symbol" ? origin.base.name : "";
+  const value = group.parameters.get(name);
+  if (value === undefined) {
+    throw new PtxError(sentence("run.parameter", { place: `${instruction.location}` }));
+  }
+  const { kind, bytes } = typeOf(type);
+  const out = bytes >= 4 ? group.registers.row(target(instruction), bytes) : null;
+  const number = kind === "f" ? value : BigInt(Math.trunc(value));
+  if (!out) return slowly(group, instruction, type, () => number);
+  return copied(group, out, group.registers.constant(bitsOfNumber(number, bytes), bytes).i32);
+}
+
+function bitsOfNumber(value: Value, bytes: number) {
+  if (typeof value === "bigint") return value;
+  const view = new DataView(new ArrayBuffer(8));
+  if (bytes === 4) view.setFloat32(4, value);
+  else view.setFloat64(0, value);
+  return view.getBigUint64(0);
+}
+
+const ANY = "(?<type>[subf](?:16|32|64))";
+const NUMBERS = "[su](?:8|16|32|64)|f16|f32|f64";
+
+const PATTERNS: [string, Binder][] = [
+  [`selp\\.${ANY}`, select],
+  ["mov\\.(?<type>pred|[subf](?:16|32|64))", move],
+  [`cvt(?:\\.(?<rounding>rn|rni|rzi|rmi|rpi))?\\.(?<to>${NUMBERS})\\.(?<from>${NUMBERS})`, convert],
+  ["cvt\\.rn\\.(?<narrow>bf16)\\.f32", convertToNarrow],
+  ["cvt\\.rn\\.(?<narrow>f16|bf16)x2\\.f32", convertToNarrowPair],
+  ["cvt\\.rna\\.tf32\\.f32", convertToTf32],
+  ["cvt\\.f32\\.bf16", convertFromBfloat16],
+  ["cvta(?<to>\\.to)?\\.(?<space>global|shared|local)\\.u64", convertAddress],
+  ["(?<op>popc|clz)\\.(?<type>b32|b64)", countBits],
+  ["bfe\\.(?<type>[su](?:32|64))", extractBits],
+  ["bfi\\.(?<type>b32|b64)", insertBits],
+  ["shf\\.(?<side>l|r)\\.(?<mode>wrap|clamp)\\.b32", funnelShift],
+  ["prmt\\.b32", permuteBytes],
+  ["lop3\\.b32", logic3],
+  [`ld\\.param\\.${ANY}`, loadParameter],
+];
+
+export const CONVERSIONS: Operations = PATTERNS.map(([text, bind]) => [
+  new RegExp(`^(?:${text})$`),
+  bind,
+]);

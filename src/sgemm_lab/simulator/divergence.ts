@@ -1,0 +1,401 @@
+// Threads on their way through a kernel: who runs, who waits, and where the parted meet again.
+// paths.py in JavaScript; there it says how.
+
+import { LabError } from "../errors.ts";
+import { WARP } from "../hardware.py";
+import type { BasicBlock } from "./control_flow.ts";
+import { END } from "./control_flow.ts";
+import type { Tally } from "./execution_counts.ts";
+import type { ThreadGroup } from "./group.ts";
+import { both, countNonzero, less } from "./group.ts";
+import type { Step } from "./operations.ts";
+import type { Instruction } from "./ptx.ts";
+import type { Mask } from "./registers.ts";
+import { sentence } from "./sentences.ts";
+
+/** gives the lanes of a mask where it holds */
+export type Condition = (mask: Mask | null) => Mask;
+
+/**
+ * A barrier instruction: `bar.sync` and its kin. `number`: which of a block's 16 barriers, one
+ * number or one for each lane; `threads`: how many it waits for, null for all that have not
+ * returned; `waits`: false for `bar.arrive`, which only counts.
+ */
+export interface BlockBarrier {
+  instruction: Instruction;
+  number: number | Uint32Array;
+  threads: number | Uint32Array | null;
+  waits: boolean;
+  guard: Condition | null;
+}
+
+/** Where a path waits: one barrier, by its number. */
+export interface Wait {
+  instruction: Instruction;
+  number: number;
+  threads: number | null;
+}
+
+/** Steps up to a barrier, or to the end of a basic block. */
+export interface Segment {
+  steps: Step[];
+  barrier: BlockBarrier | null;
+}
+
+/**
+ * A kernel bound to the registers of a group of threads. `condition`: for each block, the lanes
+ * that follow its guarded branch.
+ */
+interface Code {
+  blocks: BasicBlock[];
+  segments: (block: BasicBlock) => Segment[];
+  condition: (Condition | null)[];
+}
+
+/** Basic blocks that a path may run before others that can run have their turn. */
+const TURN = 4096;
+/** Basic blocks that run before the clock is looked at again. */
+const BLOCKS_BETWEEN_LOOKS = 32;
+
+/** A kernel that ran on and on. The message says where it was. */
+export class EndlessLoopError extends LabError {
+  constructor(block: BasicBlock) {
+    super(sentence("run.endless", { where: where(block) }));
+  }
+}
+
+/** A simulation that took longer than it may. The message says how far it came. */
+export class TimeLimitError extends LabError {
+  constructor({ launch }: ThreadGroup, block: BasicBlock) {
+    const { timeLimit: seconds, blocksDone: done, blocks } = launch;
+    super(sentence("run.time", { seconds, done, blocks, where: where(block) }));
+  }
+}
+
+/** Threads that wait for something that no thread will do. */
+export class StuckError extends LabError {
+  constructor(block: BasicBlock) {
+    super(sentence("run.stuck", { where: where(block) }));
+  }
+}
+
+function where({ instructions, terminator }: BasicBlock) {
+  const all = terminator ? [...instructions, terminator] : instructions;
+  const place = all.find(({ location }) => location.line)?.location;
+  return place ? sentence("run.where", { place: `${place}` }) : "";
+}
+
+/** Threads that run together until they meet others. */
+export class Path {
+  /** where the threads wait, if they wait */
+  wait: Wait | null = null;
+  /** threads that have parted from here and not come back yet */
+  away: Mask | null = null;
+  /** Block in which a test of an mbarrier failed, and the news that there had been by then. */
+  failedBlock;
+  failedNews;
+  /** Blocks run since others had a turn. */
+  turn = 0;
+  /** The threads of the mask that have not returned, and how many they are. */
+  living: Mask;
+  lanes = 0;
+  exits;
+  counted: Mask;
+
+  /** @param segment first segment of the block that is still to run */
+  constructor(
+    public block: number,
+    public reconvergence: number,
+    public mask: Mask,
+    public parent: Path | null,
+    public segment: number = 0,
+  ) {
+    this.failedBlock = END;
+    this.failedNews = -1;
+    this.living = mask;
+    this.exits = -1;
+    this.counted = mask;
+  }
+
+  /**
+   * Find the threads that have not returned, unless they are known: a mask that stays the same
+   * object is not studied anew.
+   */
+  countLiving(group: ThreadGroup) {
+    if (this.exits === group.exits && this.counted === this.mask) return;
+    this.living = both(this.mask, group.alive);
+    this.lanes = countNonzero(this.living);
+    this.exits = group.exits;
+    this.counted = this.mask;
+  }
+
+  /** Take some threads out into a path of their own at the same place. */
+  split(chosen: Mask) {
+    this.mask = less(this.mask, chosen);
+    return new Path(this.block, this.reconvergence, chosen, this.parent, this.segment);
+  }
+}
+
+/** A group of threads that runs a kernel, path by path. */
+export class Program {
+  /** the last runs first */
+  paths: Path[] = [];
+  left = 0;
+  begun = 0;
+
+  constructor(
+    public group: ThreadGroup,
+    public code: Code,
+    public tally: Tally,
+  ) {}
+
+  /** Begin the blocks that are now in the batch's slots; with `apart` thread by thread. */
+  start(apart: boolean) {
+    const { group } = this;
+    group.start();
+    const { alive } = group;
+    let masks: Mask[] = [alive.slice()];
+    if (apart) {
+      const lanes = [...group.lanesOf(alive.slice())].reverse(); // the last path runs first
+      masks = lanes.map((lane) => {
+        const mask = new Uint8Array(alive.length);
+        mask[lane] = 1;
+        return mask;
+      });
+    }
+    this.paths = masks.map((mask) => new Path(0, END, mask, null));
+    this.left = group.launch.patience ?? Number.POSITIVE_INFINITY;
+  }
+
+  /** Run until every path is at its end or waits. */
+  run() {
+    for (let path = this.next(); path !== null; path = this.next()) this.advance(path);
+  }
+
+  /** Whether there is a path that does not wait. */
+  canRun() {
+    return this.next() !== null;
+  }
+
+  /** Paths that wait at a barrier of their block. */
+  waiting() {
+    return this.paths.filter(({ wait }) => wait !== null);
+  }
+
+  /**
+   * Let warps go on that wait only for other warps to join them; tell whether there are any. The
+   * hardware joins the threads of one warp, not those of several.
+   */
+  partWays() {
+    let found = false;
+    const { alive } = this.group;
+    for (const path of [...this.paths]) {
+      if (path.away === null) continue;
+      const away = inWarps(both(path.away, alive));
+      const free = less(both(path.mask, alive), away);
+      if (free.includes(1)) {
+        this.paths.push(path.split(free));
+        found = true;
+      }
+    }
+    return found;
+  }
+
+  /** The block that a path is in. */
+  placeOf(path: Path) {
+    return this.code.blocks.at(path.block) ?? this.code.blocks[0];
+  }
+
+  /** The path whose turn it is, if one can run. */
+  next(): Path | null {
+    const { news } = this.group.batch;
+    for (let number = this.paths.length - 1; number >= 0; number--) {
+      const path = this.paths[number];
+      if (path.wait !== null) continue;
+      if (path.failedNews === news && path.failedBlock === path.block) continue;
+      if (path.away !== null) {
+        if (meet(path.away, this.group.alive)) continue;
+        path.away = null;
+      }
+      return path;
+    }
+    return null;
+  }
+
+  /** Run a path to the end of its block, or to a barrier. */
+  advance(path: Path) {
+    const { group } = this;
+    if (path.block === END) {
+      this.exit(both(path.mask, group.alive));
+      this.remove(path);
+      return;
+    }
+    if (path.block === path.reconvergence) {
+      this.comeHome(path);
+      return;
+    }
+    path.countLiving(group);
+    const { living: mask, lanes } = path;
+    if (lanes === 0) {
+      this.remove(path);
+      return;
+    }
+    const block = this.code.blocks[path.block];
+    const full = lanes === group.lanes;
+    if (path.segment === 0) this.begin(path, block, mask, lanes, full);
+    const segments = this.code.segments(block);
+    const stepMask = full ? null : mask;
+    group.testFailed = false;
+    for (let number = path.segment; number < segments.length; number++) {
+      const { steps, barrier } = segments[number];
+      for (const step of steps) step(stepMask);
+      if (barrier !== null) {
+        path.segment = number + 1;
+        this.arrive(path, barrier, mask);
+        return;
+      }
+    }
+    path.segment = 0;
+    if (group.testFailed) {
+      path.failedBlock = block.number;
+      path.failedNews = group.batch.news;
+    }
+    this.leave(block, mask, path);
+  }
+
+  begin(path: Path, block: BasicBlock, mask: Mask, lanes: number, full: boolean) {
+    const { group, tally } = this;
+    this.left -= 1;
+    if (this.left < 0) throw new EndlessLoopError(block);
+    // To ask for the time takes longer than many a block.
+    if (this.begun++ % BLOCKS_BETWEEN_LOOKS === 0 && performance.now() > group.launch.deadline) {
+      throw new TimeLimitError(group, block);
+    }
+    tally.blockLanes[block.number] += lanes;
+    tally.blockWarps[block.number] += full ? group.warps : group.warpsOf(mask);
+    path.turn += 1;
+    if (path.turn > TURN) {
+      path.turn = 0;
+      this.remove(path);
+      this.paths.unshift(path);
+    }
+  }
+
+  /** Threads come to a barrier: those of one number go on waiting as one path. */
+  arrive(path: Path, barrier: BlockBarrier, mask: Mask) {
+    const { group } = this;
+    const arrived = barrier.guard === null ? mask : barrier.guard(mask);
+    const others = less(mask, arrived);
+    if (others.includes(1)) this.paths.push(path.split(others));
+    for (const [lanes, wait] of waitsOf(barrier, arrived)) {
+      if (!barrier.waits) {
+        group.batch.arrive(group, lanes, wait.number);
+        continue;
+      }
+      let one = path;
+      if (countNonzero(lanes) !== countNonzero(both(path.mask, group.alive))) {
+        one = path.split(lanes);
+        this.paths.push(one);
+      }
+      one.wait = wait;
+    }
+  }
+
+  comeHome(path: Path) {
+    this.remove(path);
+    const { parent } = path;
+    if (parent?.away) parent.away = less(parent.away, path.mask);
+  }
+
+  /** Threads return. Those of their warp that wait at a barrier will wait for them in vain. */
+  exit(leaving: Mask) {
+    const { group } = this;
+    const { hazards } = group.launch;
+    for (let lane = 0; lane < leaving.length; lane++) if (leaving[lane]) group.alive[lane] = 0;
+    group.exits += 1;
+    for (const { mask, wait } of this.waiting()) {
+      if (wait === null || wait.threads !== null) continue;
+      const fellows = inWarps(mask);
+      const missing = both(leaving, fellows);
+      if (missing.includes(1)) hazards.barrierMissed(group, wait.instruction, missing);
+      const slots = new Set(Array.from(group.lanesOf(mask), (lane) => group.slot[lane]));
+      const others = less(leaving, fellows).map((one, lane) => one && +slots.has(group.slot[lane]));
+      if (others.includes(1)) {
+        hazards.barrierSkipped(group, others.indexOf(1), wait.instruction);
+      }
+    }
+  }
+
+  /** Follow the terminator of a block, parting the threads if they disagree. */
+  leave(block: BasicBlock, mask: Mask, path: Path) {
+    const condition = this.code.condition[block.number];
+    if (condition === null) {
+      if (block.terminator !== null && block.target === END) this.exit(mask);
+      path.block = block.terminator === null ? block.fallThrough : block.target;
+      return;
+    }
+    const taken = condition(mask);
+    const count = countNonzero(taken);
+    const exits = block.target === END;
+    if (exits && count) this.exit(taken);
+    if (exits || count === 0) path.block = block.fallThrough;
+    else if (count === path.lanes) path.block = block.target;
+    else this.part(block, mask, taken, path);
+  }
+
+  part({ reconvergence, fallThrough, target }: BasicBlock, mask: Mask, taken: Mask, path: Path) {
+    path.block = reconvergence;
+    let parent: Path | null = path;
+    if (path.block === path.reconvergence) {
+      // Those who wait below already know these threads: no second wait is needed.
+      this.remove(path);
+      parent = path.parent;
+    } else path.away = mask.slice();
+    this.paths.push(new Path(fallThrough, reconvergence, less(mask, taken), parent));
+    this.paths.push(new Path(target, reconvergence, taken, parent));
+  }
+
+  remove(path: Path) {
+    this.paths.splice(this.paths.lastIndexOf(path), 1);
+  }
+}
+
+/** The barriers that threads have come to, by number and count. */
+function waitsOf({ instruction, number, threads }: BlockBarrier, arrived: Mask): [Mask, Wait][] {
+  if (typeof number === "number" && (threads === null || typeof threads === "number")) {
+    return [[arrived, { instruction, number, threads }]];
+  }
+  const found: Map<string, { mask: Mask; number: number; threads: number }> = new Map();
+  for (let lane = 0; lane < arrived.length; lane++) {
+    if (!arrived[lane]) continue;
+    const which = typeof number === "number" ? number : number[lane];
+    const count = threads === null ? -1 : typeof threads === "number" ? threads : threads[lane];
+    const key = `${which} ${count}`;
+    const mask = found.get(key)?.mask ?? new Uint8Array(arrived.length);
+    mask[lane] = 1;
+    found.set(key, { mask, number: which, threads: count });
+  }
+  return [...found.values()]
+    .sort((a, b) => a.number - b.number || a.threads - b.threads)
+    .map(({ mask, number: which, threads: count }) => [
+      mask,
+      { instruction, number: which, threads: count < 0 ? null : count },
+    ]);
+}
+
+function meet(mask: Mask, other: Mask) {
+  for (let lane = 0; lane < mask.length; lane++) if (mask[lane] & other[lane]) return true;
+  return false;
+}
+
+/** All lanes of the warps that have a lane in a mask. */
+function inWarps(mask: Mask) {
+  const found = new Uint8Array(mask.length);
+  for (let lane = 0; lane < mask.length; lane++) {
+    if (mask[lane]) {
+      const first = lane - (lane % WARP);
+      found.fill(1, first, first + WARP);
+    }
+  }
+  return found;
+}

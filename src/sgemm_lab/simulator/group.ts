@@ -1,0 +1,648 @@
+// Threads that run together, the launch they belong to, and the accesses they make: group.py in
+// JavaScript.
+
+import { WARP } from "../hardware.py";
+import { placeName } from "../text.ts";
+import type { Dim3, Suspect } from "./hazard.ts";
+import type { NamedArray, TypedArray } from "./memory.ts";
+import { layOut, Memory, sharedBase, sourceName } from "./memory.ts";
+import type { Instruction, PtxKernel } from "./ptx.ts";
+import { PtxError } from "./ptx.ts";
+import type { Mask } from "./registers.ts";
+import { RegisterFile } from "./registers.ts";
+import { sentence } from "./sentences.ts";
+import type { Row } from "./vector_clocks.ts";
+import { Clocks, synchronisesInParts } from "./vector_clocks.ts";
+
+/** slot and number of a warp */
+type Warp = [number, number];
+
+export type Kind = "load" | "store" | "atomic" | "copy read" | "copy write";
+
+/** Kinds of access; the copies are the two ends of a `cp.async`. */
+export const LOAD = "load";
+export const STORE = "store";
+export const ATOMIC = "atomic";
+export const COPY_READ = "copy read";
+export const COPY_WRITE = "copy write";
+
+/** One place in the kernel that accesses one memory space. */
+export class Site {
+  /** Bytes that each lane asks for. */
+  width;
+
+  /**
+   * @param wordBytes bytes of one element moved
+   * @param words elements per lane: 4 for `ld.global.v4.f32`
+   */
+  constructor(
+    public instruction: Instruction,
+    public space: string,
+    public kind: Kind,
+    public wordBytes: number,
+    public words: number,
+    public isFloat: boolean,
+  ) {
+    this.width = wordBytes * words;
+  }
+}
+
+/**
+ * One execution of a site by a group of threads. `mask`: lanes that run the instruction, null for
+ * all. `addresses`: byte address of every lane within the space, meaningless in inactive lanes.
+ * `lanes`: those whose address is legal, null for all. `positions`: for those lanes, index of the
+ * first byte in `memory.bytes`. `whole`: every lane that runs has a legal address. Addresses hold
+ * until the next access only, and so do positions where all observers are forgetful.
+ */
+export interface Access {
+  group: ThreadGroup;
+  site: Site;
+  memory: Memory;
+  mask: Mask | null;
+  addresses: Float64Array;
+  lanes: Int32Array | null;
+  positions: Int32Array;
+  whole: boolean;
+}
+
+/**
+ * A `cp.async.bulk` from global to shared memory that one thread started. `access`: of the first
+ * word in shared memory, by one lane. `barrier`: index of the first byte of its mbarrier in shared
+ * memory. `time`: of the copy engine. `known`: what they learn who wait, see `Clocks`.
+ */
+export interface BulkCopy {
+  access: Access;
+  data: Int32Array;
+  barrier: number;
+  time: number;
+  known: Row;
+}
+
+/**
+ * Who hears of every access while the kernel runs: `onAccess` when the addresses are known, before
+ * anything moves; `onValues` with the elements moved, one array per element, one entry per legal
+ * lane; `onCopiesLanded` when asynchronous copies of some lanes become visible in shared memory,
+ * with the index in bytes of every 4-byte word written; `onStored` after a store or the start of
+ * such a copy, with what gives the bits of an element of the i-th legal lane. Each may be left out.
+ * `forgetful`: it keeps nothing of an access after the call.
+ */
+export interface Observer {
+  forgetful?: boolean;
+  onAccess?: (access: Access) => void;
+  onValues?: (access: Access, values: TypedArray[]) => void;
+  onStored?: (access: Access, bits: (element: number, i: number) => bigint) => void;
+  onCopiesLanded?: (group: ThreadGroup, lanes: Int32Array, positions: Int32Array) => void;
+  onBulkCopy?: (copy: BulkCopy) => void;
+  onBulkLanded?: (copy: BulkCopy) => void;
+}
+
+/**
+ * Who hears of every fused multiply-add of single precision, with one entry per lane that ran it.
+ */
+interface ProductListener {
+  onProduct: (
+    group: ThreadGroup,
+    instruction: Instruction,
+    lanes: Int32Array,
+    factors: [Float32Array, Float32Array],
+    result: Float32Array,
+  ) => void;
+}
+
+/** Who collects what is wrong with a kernel. */
+export interface HazardSink {
+  outOfBounds: (access: Access, lanes: Int32Array) => void;
+  misaligned: (access: Access, lanes: Int32Array) => void;
+  unwritten: (access: Access, lanes: Int32Array) => Suspect;
+  confirm: (suspect: Suspect) => void;
+  barrierMissed: (group: ThreadGroup, site: Instruction, missing: Mask) => void;
+  barrierStarved: (
+    group: ThreadGroup,
+    lane: number,
+    site: Instruction,
+    came: number,
+    expected: number,
+  ) => void;
+  barrierSkipped: (group: ThreadGroup, lane: number, site: Instruction) => void;
+  barrierSplit: (group: ThreadGroup, lane: number, site: Instruction, other: Instruction) => void;
+}
+
+/** Who follows values that nothing has set: `NeverSet` says how. */
+interface Follower {
+  follows: boolean;
+  start: () => void;
+  met: (access: Access, lanes: Int32Array) => void;
+  moves: (access: Access) => void;
+  deciding: (
+    group: ThreadGroup,
+    names: string[],
+    choose: (mask: Mask | null) => Mask,
+  ) => (mask: Mask | null) => Mask;
+  following: (
+    group: ThreadGroup,
+    instruction: Instruction,
+    step: (mask: Mask | null) => void,
+    bare: (mask: Mask | null) => void,
+    guard: ((mask: Mask | null) => Mask) | null,
+  ) => (mask: Mask | null) => void;
+}
+
+/**
+ * An mbarrier: counts arrivals and the bytes of copies, phase after phase. `expected` arrivals
+ * complete a phase, `pending` and `bytes` are what the present one still waits for. `told`: what
+ * those know that have arrived; `ready`: what those learn who wait for the last complete phase.
+ */
+export interface MemoryBarrier {
+  expected: number;
+  pending: number;
+  phase: number;
+  bytes: number;
+  told: Row | null;
+  ready: Row | null;
+}
+
+/**
+ * Asynchronous copies issued together and not yet visible in shared memory. `ticket`: how many
+ * groups each lane had committed when it issued the copy. `positions`: for each lane, index of each
+ * 4-byte word in shared memory, in bytes. `words`: what will be written there.
+ */
+export interface PendingCopy {
+  lanes: Int32Array;
+  ticket: Int32Array;
+  positions: Int32Array;
+  words: Int32Array;
+}
+
+/**
+ * What a launch is made of. `parameters`: an address or a number for each. `sharedBytes`: dynamic
+ * shared memory of one block. `products`: who wants to hear of multiply-adds. `sharedParts`: the
+ * arrays inside dynamic shared memory: name, first byte, bytes. `together`: all blocks run side by
+ * side, because they may wait for each other. `patience`: basic blocks that a group of threads may
+ * run before its loop is called endless, null for ever. `timeLimit`: seconds that the simulation
+ * may take.
+ */
+interface LaunchParts {
+  kernel: PtxKernel;
+  grid: Dim3;
+  block: Dim3;
+  parameters: Map<string, number>;
+  globalMemory: Memory;
+  sharedBytes: number;
+  hazards: HazardSink;
+  neverSet: Follower;
+  observers: Observer[];
+  products: ProductListener | null;
+  sharedParts: [string, number, number][];
+  together: boolean;
+  patience: number | null;
+  timeLimit: number;
+}
+
+/** One kernel launch: everything that all its blocks share. */
+export class Launch {
+  kernel;
+  grid;
+  block;
+  parameters;
+  globalMemory;
+  sharedBytes;
+  hazards;
+  observers;
+  products;
+  sharedParts;
+  together;
+  patience;
+  timeLimit;
+  /** Where values go that nothing has set. */
+  neverSet;
+  blocksDone = 0;
+  /** When the time is up, in milliseconds on the clock of `performance.now`. */
+  deadline;
+  sharedArrays;
+  localArrays;
+  /** Threads of one block. */
+  threads;
+  /** Warps of one block. */
+  warps;
+  /** Blocks of the grid. */
+  blocks;
+  /** Those observers that want to know what is moved. */
+  valueObservers;
+  /** Whether some observer looks at an access after it was told. */
+  accessesKept;
+
+  constructor(parts: LaunchParts) {
+    this.kernel = parts.kernel;
+    this.grid = parts.grid;
+    this.block = parts.block;
+    this.parameters = parts.parameters;
+    this.globalMemory = parts.globalMemory;
+    this.sharedBytes = parts.sharedBytes;
+    this.hazards = parts.hazards;
+    this.observers = parts.observers;
+    this.products = parts.products;
+    this.sharedParts = parts.sharedParts;
+    this.together = parts.together;
+    this.patience = parts.patience;
+    this.timeLimit = parts.timeLimit;
+    this.neverSet = parts.neverSet;
+    this.deadline = performance.now() + 1000 * parts.timeLimit;
+    this.sharedArrays = layOut(this.kernel.shared, this.sharedBytes);
+    this.localArrays = layOut(this.kernel.local, 0);
+    const [x, y, z] = this.block;
+    this.threads = x * y * z;
+    this.warps = Math.ceil(this.threads / WARP);
+    this.blocks = this.grid[0] * this.grid[1] * this.grid[2];
+    this.valueObservers = this.observers.filter(({ onValues }) => onValues);
+    this.accessesKept = this.observers.some(({ forgetful }) => !forgetful);
+  }
+
+  /** `blockIdx` of a block; blocks are numbered with x fastest. */
+  blockIndex(number: number) {
+    return indexIn(this.grid, number);
+  }
+
+  /** `threadIdx` of a thread; threads are numbered with x fastest. */
+  threadIndex(number: number) {
+    return indexIn(this.block, number);
+  }
+
+  /** A block as sentences name it. */
+  blockName(block: Dim3) {
+    return placeName(block, this.grid);
+  }
+
+  /** A thread of a block as sentences name it. */
+  threadName(thread: Dim3) {
+    return placeName(thread, this.block);
+  }
+}
+
+function indexIn([x, y]: Dim3, number: number): Dim3 {
+  return [number % x, Math.floor(number / x) % y, Math.floor(number / (x * y))];
+}
+
+/** A shared array under its name in the source; the dynamic one as the arrays inside it. */
+function partsOf(launch: Launch, array: NamedArray): NamedArray[] {
+  const declared = launch.kernel.shared.find(({ name }) => name === array.name);
+  const inside = launch.sharedParts
+    .filter(([, start, bytes]) => start + bytes <= array.bytes)
+    .map(([name, start, bytes]) => ({ ...array, name, start: array.start + start, bytes }));
+  if (declared?.bytes || !inside.length) return [{ ...array, name: sourceName(array.name) }];
+  return inside;
+}
+
+/** Bytes that arrays take from the start of their memory. */
+const extent = (arrays: NamedArray[]) =>
+  Math.max(0, ...arrays.map(({ start, bytes }) => start + bytes));
+
+/** Blocks that run side by side, each in a slot with shared memory of its own. */
+export class BlockBatch {
+  shared;
+  used = false;
+  /** Number of the block in each slot. */
+  blocks;
+  /** Barriers that each block has passed with all its threads. Never changed in place. */
+  epoch;
+  /** How often something happened that a waiting thread may have waited for. */
+  news = 0;
+  /** by barrier: for each slot, threads that came and went on */
+  arrived: Map<number, Int32Array> = new Map();
+  /** only where warps synchronise in parts */
+  clocks: Clocks | null;
+  /** by barrier and slot: what those know that came and went on */
+  told: Map<string, Row> = new Map();
+  /** by index of their first byte in shared memory */
+  mbarriers: Map<number, MemoryBarrier> = new Map();
+  /** bulk copies that have not landed */
+  bulkCopies: BulkCopy[] = [];
+
+  constructor(
+    public launch: Launch,
+    public slots: number,
+  ) {
+    const base = sharedBase(launch.kernel.target);
+    this.shared = new Memory("shared", base, extent(launch.sharedArrays), slots);
+    this.shared.arrays = launch.sharedArrays.flatMap((array) => partsOf(launch, array));
+    this.blocks = new Int32Array(slots);
+    this.epoch = new Int32Array(slots);
+    this.clocks = synchronisesInParts(launch.kernel) ? new Clocks(slots, launch.warps) : null;
+  }
+
+  /** Put fresh blocks into the slots. */
+  start(first: number) {
+    this.launch.neverSet.start();
+    for (let slot = 0; slot < this.slots; slot++) this.blocks[slot] = first + slot;
+    if (this.used) this.shared.reset();
+    this.used = true;
+    this.epoch = new Int32Array(this.slots);
+    this.arrived.clear();
+    this.told.clear();
+    this.mbarriers.clear();
+    this.bulkCopies.length = 0;
+    this.clocks?.start();
+  }
+
+  /** For each slot, how many threads came to a barrier without waiting there. */
+  arrivedAt(number: number) {
+    const counts = this.arrived.get(number) ?? new Int32Array(this.slots);
+    this.arrived.set(number, counts);
+    return counts;
+  }
+
+  /** Count threads at a barrier that do not wait there. */
+  arrive(group: ThreadGroup, lanes: Mask, number: number) {
+    const counts = this.arrivedAt(number);
+    for (let lane = 0; lane < lanes.length; lane++) counts[group.slot[lane]] += lanes[lane];
+    if (!this.clocks) return;
+    for (const [slot, warp] of warpsAmong(group, lanes)) {
+      const known = this.clocks.tell(slot, warp);
+      const before = this.told.get(`${number} ${slot}`);
+      if (before) for (let i = 0; i < known.length; i++) known[i] = Math.max(known[i], before[i]);
+      this.told.set(`${number} ${slot}`, known);
+    }
+  }
+
+  /**
+   * A barrier opens in some slots; in those of `whole` with all threads of the block. `warps` are
+   * those that waited.
+   */
+  passed(number: number, slots: Mask, whole: Mask, warps: Warp[]) {
+    this.epoch = this.epoch.map((epoch, slot) => epoch + whole[slot]);
+    const counts = this.arrivedAt(number);
+    for (let slot = 0; slot < slots.length; slot++) if (slots[slot]) counts[slot] = 0;
+    this.news += 1;
+    if (!this.clocks) return;
+    const bySlot: Map<number, Set<number>> = new Map();
+    for (const [slot, warp] of warps) {
+      bySlot.set(slot, (bySlot.get(slot) ?? new Set()).add(warp));
+    }
+    for (const [slot, together] of bySlot) {
+      const heard = this.told.get(`${number} ${slot}`) ?? null;
+      this.told.delete(`${number} ${slot}`);
+      this.clocks.meet(
+        slot,
+        [...together].sort((a, b) => a - b),
+        heard,
+      );
+    }
+  }
+}
+
+/** The warps that have a lane in a mask, by slot and number. */
+export function warpsAmong(group: ThreadGroup, lanes: Mask): Warp[] {
+  const found: Warp[] = [];
+  for (let first = 0; first < lanes.length; first += WARP) {
+    for (let lane = first; lane < first + WARP; lane++) {
+      if (!lanes[lane]) continue;
+      found.push([group.slot[lane], Math.floor(group.thread[lane] / WARP)]);
+      break;
+    }
+  }
+  return found;
+}
+
+/** What is known of a mask, once it was asked for. */
+class Studied {
+  lanes: Int32Array | null = null;
+  runs: number[] | null = null;
+
+  constructor(public mask: Mask) {}
+}
+
+function runsIn(mask: Mask): number[] {
+  const runs: number[] = [];
+  for (let first = 0; first < mask.length; first += WARP) {
+    let active = 0;
+    for (let lane = first; lane < first + WARP; lane++) active += mask[lane];
+    if (!active) continue;
+    const full = active === WARP ? 1 : 0;
+    if (runs.at(-2) === first && runs.at(-1) === full) runs[runs.length - 2] = first + WARP;
+    else runs.push(first, first + WARP, full);
+  }
+  return runs;
+}
+
+/**
+ * Threads that run in lockstep: some warps of every block in a batch. A lane is one thread. Lanes
+ * are ordered by block, then by thread; every warp has 32, and those past the end of a block whose
+ * size is no multiple of 32 never run.
+ */
+export class ThreadGroup {
+  launch;
+  lanes;
+  warps;
+  /** Number of each lane's thread within its block. */
+  thread;
+  /** Slot of each lane's block. */
+  slot;
+  exists;
+  /** Lanes that have not returned. */
+  alive;
+  /** How often threads have returned. */
+  exits = 0;
+  registers;
+  parameters;
+  sharedOffset;
+  local;
+  localOffset;
+  /** Warp-level barriers that each lane has passed. Never changed in place. */
+  warpEpoch;
+  /** Asynchronous-copy groups that each lane has committed. */
+  committed;
+  pending: PendingCopy[] = [];
+  /** Whether a test of an mbarrier failed in the block that runs now. */
+  testFailed = false;
+  blockIndex;
+  /** Where addresses and positions of an access are worked out, by operand. */
+  addressScratch;
+  positionScratch;
+  /** What was found of the two masks that were asked about last, the latest first. */
+  studied;
+  studiedBefore;
+
+  /** @param warps in ascending order */
+  constructor(
+    public batch: BlockBatch,
+    warps: number[],
+  ) {
+    const { launch, slots } = batch;
+    this.launch = launch;
+    this.lanes = slots * warps.length * WARP;
+    this.warps = slots * warps.length;
+    const perSlot = warps.length * WARP;
+    this.thread = new Int32Array(this.lanes).map(
+      (_, lane) => warps[Math.floor((lane % perSlot) / WARP)] * WARP + (lane % WARP),
+    );
+    this.slot = new Int32Array(this.lanes).map((_, lane) => Math.floor(lane / perSlot));
+    this.exists = Uint8Array.from(this.thread, (thread) => (thread < launch.threads ? 1 : 0));
+    this.alive = this.exists.slice();
+    const symbols: Map<string, number> = new Map();
+    for (const { name, start } of launch.sharedArrays) {
+      symbols.set(name, batch.shared.base + start);
+    }
+    for (const { name, start } of launch.localArrays) symbols.set(name, start);
+    this.registers = new RegisterFile(launch.kernel, this.lanes, symbols);
+    this.parameters = launch.parameters;
+    this.sharedOffset = this.slot.map((slot) => slot * batch.shared.stride);
+    const used = extent(launch.localArrays);
+    this.local = new Memory("local", 0, used, used ? this.lanes : 1);
+    const stride = used ? this.local.stride : 0;
+    this.localOffset = new Int32Array(this.lanes).map((_, lane) => lane * stride);
+    this.warpEpoch = new Int32Array(this.lanes);
+    this.committed = new Int32Array(this.lanes);
+    this.blockIndex = [0, 1, 2].map(() => new Int32Array(this.lanes));
+    this.addressScratch = [0, 1, 2, 3].map(() => new Float64Array(0));
+    this.positionScratch = [0, 1].map(() => new Int32Array(0));
+    this.studied = new Studied(new Uint8Array(0));
+    this.studiedBefore = this.studied;
+  }
+
+  /** Begin the blocks that are now in the batch's slots. */
+  start() {
+    this.alive.set(this.exists);
+    this.exits += 1;
+    this.warpEpoch = new Int32Array(this.lanes);
+    this.committed.fill(0);
+    this.pending.length = 0;
+    if (this.launch.localArrays.length) this.local.reset();
+    const each = this.lanes / this.batch.slots;
+    this.batch.blocks.forEach((block, slot) => {
+      this.launch.blockIndex(block).forEach((index, axis) => {
+        this.blockIndex[axis].fill(index, slot * each, (slot + 1) * each);
+      });
+    });
+  }
+
+  /** The lanes of a mask, in order. Masks are never changed once they are in use. */
+  lanesOf(mask: Mask) {
+    const studied = this.study(mask);
+    studied.lanes ??= flatnonzero(mask);
+    return studied.lanes;
+  }
+
+  /**
+   * The runs of whole warps that a mask has lanes in, three numbers for each: the first lane, the
+   * one after the last, and 1 where all of them are active.
+   */
+  runsOf(mask: Mask) {
+    const studied = this.study(mask);
+    studied.runs ??= runsIn(mask);
+    return studied.runs;
+  }
+
+  /** Warps with at least one lane in a mask. */
+  warpsOf(mask: Mask) {
+    const runs = this.runsOf(mask);
+    let lanes = 0;
+    for (let at = 0; at < runs.length; at += 3) lanes += runs[at + 1] - runs[at];
+    return lanes / WARP;
+  }
+
+  study(mask: Mask) {
+    if (this.studied.mask === mask) return this.studied;
+    const found = this.studiedBefore.mask === mask ? this.studiedBefore : new Studied(mask);
+    this.studiedBefore = this.studied;
+    this.studied = found;
+    return found;
+  }
+
+  /**
+   * The barriers that a lane's block has passed, or, where warps synchronise in parts, the window
+   * of time that its warp is in.
+   */
+  windowOf(lane: number) {
+    const { batch, slot, thread } = this;
+    if (!batch.clocks) return batch.epoch[slot[lane]];
+    return batch.clocks.windowOf(slot[lane], Math.floor(thread[lane] / WARP));
+  }
+
+  /** A memory space. */
+  memory(space: string) {
+    if (space === "shared") return this.batch.shared;
+    return space === "local" ? this.local : this.launch.globalMemory;
+  }
+
+  /** Where each lane's slot of a memory space starts, in bytes; null where all share one. */
+  offsets(space: string) {
+    if (space === "shared") return this.sharedOffset;
+    return space === "local" ? this.localOffset : null;
+  }
+
+  /** The values of a special register such as `%tid.x`: of all lanes, or one number. */
+  special(name: string): Int32Array | number {
+    const { launch, thread } = this;
+    const [base, axisName] = name.split(".");
+    const axis = axisName ? "xyz".indexOf(axisName) : -1;
+    if (axis >= 0 && base === "%ctaid") return this.blockIndex[axis];
+    if (axis >= 0 && base === "%tid") {
+      const threads = Array.from({ length: launch.warps * WARP }, (_, one) => one);
+      const index = threads.map((one) => launch.threadIndex(one)[axis]);
+      return thread.map((one) => index[one]);
+    }
+    if (axis >= 0 && base === "%ntid") return launch.block[axis];
+    if (axis >= 0 && base === "%nctaid") return launch.grid[axis];
+    const byLane: Record<string, (lane: number) => number> = {
+      "%laneid": (lane) => lane,
+      "%lanemask_eq": (lane) => 1 << lane,
+      "%lanemask_lt": (lane) => (1 << lane) - 1,
+      "%lanemask_le": (lane) => ((1 << lane) - 1) | (1 << lane),
+      "%lanemask_gt": (lane) => ~(((1 << lane) - 1) | (1 << lane)),
+      "%lanemask_ge": (lane) => ~((1 << lane) - 1),
+    };
+    if (byLane[name]) return thread.map((_, lane) => byLane[name](lane % WARP));
+    if (name === "%warpid") return thread.map((one) => Math.floor(one / WARP));
+    if (name === "%dynamic_smem_size") return launch.sharedBytes;
+    if (name === "%total_smem_size") return this.batch.shared.size;
+    if (name === "WARP_SZ") return WARP;
+    throw new PtxError(sentence("run.special", { name }));
+  }
+}
+
+/** Where a mask holds. */
+export function flatnonzero(mask: Mask) {
+  const found = new Int32Array(countNonzero(mask));
+  for (let lane = 0, next = 0; lane < mask.length; lane++) if (mask[lane]) found[next++] = lane;
+  return found;
+}
+
+/** How many lanes a mask holds. */
+export function countNonzero(mask: Mask) {
+  let count = 0;
+  const words = mask.length < MANY ? null : fourAtOnce(mask);
+  for (let first = 0; words !== null && first < words.length; first += MOST_ONES) {
+    const end = Math.min(first + MOST_ONES, words.length);
+    let sum = 0;
+    for (let i = first; i < end; i++) sum += words[i];
+    count += (sum & 255) + ((sum >>> 8) & 255) + ((sum >>> 16) & 255) + (sum >>> 24);
+  }
+  const rest = words === null ? 0 : 4 * words.length;
+  for (let lane = rest; lane < mask.length; lane++) count += mask[lane];
+  return count;
+}
+
+/** Lanes from which on it pays to take four at once. */
+const MANY = 512;
+/** What a byte holds, so many words can be added before the bytes of a sum run into each other. */
+const MOST_ONES = 255;
+
+/** A mask as words of four lanes. */
+function fourAtOnce(mask: Mask) {
+  return new Uint32Array(mask.buffer, mask.byteOffset, mask.length >> 2);
+}
+
+/** The lanes, of whole warps, where both masks hold. */
+export function both(mask: Mask, other: Mask) {
+  const found = new Uint8Array(mask.length);
+  const [out, a, b] = [found, mask, other].map(fourAtOnce);
+  for (let i = 0; i < out.length; i++) out[i] = a[i] & b[i];
+  return found;
+}
+
+/** The lanes, of whole warps, where one mask holds and another does not. */
+export function less(mask: Mask, other: Mask) {
+  const found = new Uint8Array(mask.length);
+  const [out, a, b] = [found, mask, other].map(fourAtOnce);
+  for (let i = 0; i < out.length; i++) out[i] = a[i] & ~b[i];
+  return found;
+}

@@ -1,0 +1,335 @@
+// What is wrong with a kernel, found while it runs, in plain sentences: hazards.py in JavaScript,
+// held equal to it by tests.
+
+import { WARP } from "../hardware.py";
+import type { Access, ThreadGroup } from "./group.ts";
+import type { Dim3, Hazard } from "./hazard.ts";
+import { Suspect, toldAlike } from "./hazard.ts";
+import type { NamedArray } from "./memory.ts";
+import type { Instruction, Location } from "./ptx.ts";
+import type { Mask } from "./registers.ts";
+import { sentence } from "./sentences.ts";
+
+/** Kinds of hazard. */
+export const OUT_OF_BOUNDS = "out of bounds";
+export const MISALIGNED = "misaligned";
+export const UNWRITTEN = "unwritten";
+export const RACE = "race";
+export const IN_FLIGHT = "in flight";
+export const BARRIER = "barrier";
+/** A kind of warning: odd, and right all the same. */
+export const SPLIT_BARRIER = "split barrier";
+
+/**
+ * Told of every access that faults: the access, its lanes that fault, and what to say of a lane.
+ */
+type FaultListener = (access: Access, lanes: Int32Array, say: (lane: number) => string) => void;
+
+/**
+ * The first of some hazards; of races rather one between two warps. Threads of one warp mostly run
+ * side by side, but which warp is first is chance.
+ */
+export function plainest(hazards: Hazard[]) {
+  const race = hazards[0].kind === RACE && hazards.find(({ acrossWarps }) => acrossWarps);
+  return race || hazards[0];
+}
+
+/**
+ * Keeps the first hazard of each kind at each instruction. `onFault` is told of every access that a
+ * GPU would stop at, not of the first only.
+ */
+export class HazardLog {
+  /** by the time when it was met */
+  kept: Map<number, Hazard> = new Map();
+  time = 0;
+  warnings: Hazard[] = [];
+  seen: Set<string> = new Set();
+
+  constructor(public onFault: FaultListener | null = null) {}
+
+  /** What is wrong with the kernel, in the order it was met. */
+  get found() {
+    return [...this.kept].sort(([one], [other]) => one - other).map(([, hazard]) => hazard);
+  }
+
+  /** Some lanes address memory that belongs to no array. */
+  outOfBounds(access: Access, lanes: Int32Array) {
+    this.fault(OUT_OF_BOUNDS, access, lanes, outside);
+  }
+
+  /** Some lanes address a vector that does not start at a multiple of its size. */
+  misaligned(access: Access, lanes: Int32Array) {
+    this.fault(MISALIGNED, access, lanes, crooked);
+  }
+
+  /** Some lanes read memory that nothing wrote: a hazard where it is confirmed. */
+  unwritten(access: Access, lanes: Int32Array) {
+    const place = new Place(access, lanes[0]);
+    this.time += 1;
+    return new Suspect(place.hazard(UNWRITTEN, place.says("hazard.unwritten")), this.time);
+  }
+
+  /** Such a read does harm. */
+  confirm({ hazard, time }: Suspect) {
+    this.once(hazard, time);
+  }
+
+  /** Some live lanes did not reach a barrier that others of their block did. */
+  barrierMissed(group: ThreadGroup, { location }: Instruction, missing: Mask) {
+    if (!this.isNew(BARRIER, location)) return;
+    const lane = missing.indexOf(1);
+    const slot = group.slot[lane];
+    const count = missing.reduce((sum, one, i) => sum + (group.slot[i] === slot ? one : 0), 0);
+    const hazard = atBarrier(BARRIER, group, lane, location);
+    const words = namesOf(group, hazard);
+    hazard.message = sentence("barrier.missed", { place: location, count, ...words });
+    this.append(hazard);
+  }
+
+  /** A barrier waits for more threads than come to it. */
+  barrierStarved(
+    group: ThreadGroup,
+    lane: number,
+    { location }: Instruction,
+    came: number,
+    expected: number,
+  ) {
+    if (!this.isNew(BARRIER, location)) return;
+    const hazard = atBarrier(BARRIER, group, lane, location);
+    const { block } = namesOf(group, hazard);
+    hazard.message = sentence("barrier.starved", { place: location, expected, block, came });
+    this.append(hazard);
+  }
+
+  /** Warps returned while others of their block waited at a barrier: it opens without them. */
+  barrierSkipped(group: ThreadGroup, lane: number, { location }: Instruction) {
+    if (!this.isNew(SPLIT_BARRIER, location)) return;
+    const hazard = atBarrier(SPLIT_BARRIER, group, lane, location);
+    hazard.message = sentence("barrier.skipped", { place: location, ...namesOf(group, hazard) });
+    this.warnings.push(hazard);
+  }
+
+  /** Warps of one block met at two barriers of the source: the hardware counts them alike. */
+  barrierSplit(group: ThreadGroup, lane: number, { location }: Instruction, other: Instruction) {
+    if (!this.isNew(SPLIT_BARRIER, location)) return;
+    const hazard = atBarrier(SPLIT_BARRIER, group, lane, location);
+    hazard.otherLocation = other.location;
+    const { block } = namesOf(group, hazard);
+    const { line } = other.location;
+    hazard.message = sentence("barrier.split", { place: location, block, line });
+    this.warnings.push(hazard);
+  }
+
+  /**
+   * Two threads meet at one shared element with no barrier between.
+   * @param position index of the element's first byte in shared memory
+   * @param together they are lanes of one warp that store different values at once
+   */
+  race(
+    access: Access,
+    lane: number,
+    position: number,
+    otherThread: number,
+    other: Instruction,
+    together: boolean = false,
+  ) {
+    const acrossWarps = warpOf(access.group.thread[lane]) !== warpOf(otherThread);
+    const kind = acrossWarps ? `${RACE} across warps` : RACE;
+    if (!this.isNew(kind, access.site.instruction.index)) return;
+    const { launch } = access.group;
+    const place = new Place(access, lane, position);
+    const second = launch.threadIndex(otherThread);
+    const name = launch.threadName(second);
+    const key = together ? "hazard.together" : adviceOf(access, lane, acrossWarps);
+    const what = place.says(key, { other: name, line: other.location.line });
+    const { location: otherLocation } = other;
+    this.keep(place, RACE, what, { otherThread: second, otherLocation, acrossWarps });
+  }
+
+  /**
+   * A read of shared memory that an asynchronous copy has not filled yet.
+   * @param position index of the element's first byte in shared memory
+   */
+  inFlight(access: Access, lane: number, position: number) {
+    if (!this.isNew(IN_FLIGHT, access.site.instruction.index)) return;
+    const place = new Place(access, lane, position);
+    this.keep(place, IN_FLIGHT, place.says("hazard.in flight"));
+  }
+
+  fault(kind: string, access: Access, lanes: Int32Array, say: (place: Place) => string) {
+    if (this.isNew(kind, access.site.instruction.index)) {
+      const place = new Place(access, lanes[0]);
+      this.keep(place, kind, say(place));
+    }
+    this.onFault?.(access, lanes, (lane) => {
+      const place = new Place(access, lane);
+      return place.told(say(place));
+    });
+  }
+
+  /** @param where index of an instruction, or a place in the source */
+  isNew(kind: string, where: number | Location) {
+    const key = `${kind} ${typeof where === "number" ? where : JSON.stringify(where)}`;
+    if (this.seen.has(key)) return false;
+    this.seen.add(key);
+    return true;
+  }
+
+  keep(place: Place, kind: string, what: string, other: Partial<Hazard> = {}) {
+    this.time += 1;
+    this.once(place.hazard(kind, what, other), this.time);
+  }
+
+  append(hazard: Hazard) {
+    this.time += 1;
+    this.kept.set(this.time, hazard);
+  }
+
+  /** Keep a hazard that was met at some time; of two that say the same, the first one. */
+  once(hazard: Hazard, time: number) {
+    for (const [met, old] of this.kept) {
+      if (!toldAlike(old, hazard)) continue;
+      // Between two warps a race is plain.
+      if (hazard.acrossWarps && !old.acrossWarps) this.kept.set(met, hazard);
+      else if (time < met) {
+        this.kept.delete(met);
+        this.kept.set(time, hazard);
+      }
+      return;
+    }
+    this.kept.set(time, hazard);
+  }
+}
+
+function atBarrier(kind: string, group: ThreadGroup, lane: number, location: Location): Hazard {
+  return {
+    ...{ kind, location, message: "", ...who(group, lane), array: null, element: null },
+    ...{ otherThread: null, otherLocation: null, acrossWarps: false },
+  };
+}
+
+/** Who accesses what, in the words of the source. */
+class Place {
+  location;
+  verb;
+  space;
+  width;
+  block;
+  thread;
+  names;
+  array;
+  itemBytes;
+  flat;
+  element;
+
+  /** @param position index in the memory's bytes; null for the lane's address */
+  constructor(access: Access, lane: number, position: number | null = null) {
+    const { group, memory, site } = access;
+    this.location = site.instruction.location;
+    this.verb = sentence(`verb.${site.kind}`);
+    this.space = memory.space;
+    this.width = site.width;
+    const { block, thread } = who(group, lane);
+    this.block = block;
+    this.thread = thread;
+    this.names = namesOf(group, { block, thread });
+    const inSlot =
+      position === null
+        ? access.addresses[lane] - memory.base
+        : position - group.slot[lane] * memory.stride;
+    this.array = memory.arrayAt(inSlot);
+    this.itemBytes = this.array?.dtype?.itemsize ?? site.wordBytes;
+    this.flat = this.array ? Math.floor((inSlot - this.array.start) / this.itemBytes) : 0;
+    this.element = this.array && elementIndex(this.array, this.flat);
+  }
+
+  /**
+   * What is wrong here.
+   * @param other the other thread of a race
+   */
+  hazard(kind: string, what: string, other: Partial<Hazard> = {}): Hazard {
+    const { location, block, thread, element } = this;
+    const alone = { otherThread: null, otherLocation: null, acrossWarps: false };
+    const array = this.array?.name ?? null;
+    const message = this.told(what);
+    return { kind, location, message, block, thread, array, element, ...alone, ...other };
+  }
+
+  /** A sentence that says of line, thread and block what the thread does. */
+  told(what: string) {
+    return sentence("hazard.who", { place: this.location, ...this.names, what });
+  }
+
+  /** The rest of such a sentence: what the thread does with which element. */
+  says(key: Parameters<typeof sentence>[0], values: Record<string, unknown> = {}) {
+    return sentence(key, { verb: this.verb, name: this.name, ...values });
+  }
+
+  /** Array and element as the source would write it. */
+  get name() {
+    if (!this.array || !this.element) return sentence("hazard.memory");
+    return this.array.name + this.element.map((index) => `[${index}]`).join("");
+  }
+}
+
+/** Which sentence tells of a race: `__syncthreads()` is for where all warps of a block come. */
+function adviceOf(access: Access, lane: number, acrossWarps: boolean) {
+  if (wholeBlockComes(access, lane)) return "hazard.race";
+  return acrossWarps ? "hazard.race of parts" : "hazard.race in warp";
+}
+
+/** Whether every warp of a lane's block takes part in an access, as far as is known. */
+function wholeBlockComes({ group, mask }: Access, lane: number) {
+  const { batch, launch, slot, alive } = group;
+  if (batch.clocks) return false;
+  if (mask === null || group.warps < batch.slots * launch.warps) return true;
+  const here = new Set();
+  const all = new Set();
+  for (let one = 0; one < slot.length; one++) {
+    if (slot[one] !== slot[lane] || !alive[one]) continue;
+    all.add(warpOf(one));
+    if (mask[one]) here.add(warpOf(one));
+  }
+  return here.size === all.size;
+}
+
+function outside(place: Place) {
+  const { array, flat, space, verb } = place;
+  if (!array) return sentence("hazard.undeclared", { verb, space });
+  const count = Math.floor(array.bytes / place.itemBytes);
+  const size = array.shape.join(" × ") || count;
+  return place.says("hazard.outside", { flat, array: array.name, size });
+}
+
+function crooked(place: Place) {
+  return place.says("hazard.misaligned", { width: place.width });
+}
+
+/** Index of an element in its array's shape; one-dimensional where the shape is not known. */
+export function elementIndex({ shape }: NamedArray, flat: number) {
+  const count = shape.reduce((product, side) => product * side, 1);
+  if (shape.length < 2 || flat < 0 || flat >= count) return [flat];
+  let rest = flat;
+  return shape
+    .toReversed()
+    .map((side) => {
+      const index = rest % side;
+      rest = Math.floor(rest / side);
+      return index;
+    })
+    .reverse();
+}
+
+function who({ launch, batch, slot, thread }: ThreadGroup, lane: number) {
+  const block = launch.blockIndex(batch.blocks[slot[lane]]);
+  return { block, thread: launch.threadIndex(thread[lane]) };
+}
+
+/** A block and a thread of it as sentences name them. */
+function namesOf({ launch }: ThreadGroup, { block, thread }: { block: Dim3; thread: Dim3 }) {
+  return { block: launch.blockName(block), thread: launch.threadName(thread) };
+}
+
+export function warpOf(thread: number) {
+  return Math.floor(thread / WARP);
+}

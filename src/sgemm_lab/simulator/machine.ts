@@ -1,0 +1,270 @@
+// Run the blocks of a launch: bind instructions to registers, and schedule blocks and warps.
+// machine.py in JavaScript. Multiply-adds are not bundled: a loop over a row is fast as it is.
+
+import { LabError } from "../errors.ts";
+import { APPROXIMATIONS } from "./approximations.ts";
+import { ARITHMETIC } from "./arithmetic.ts";
+import { ASYNC_COPIES } from "./async_copies.ts";
+import { runToTheEnd } from "./barriers.ts";
+import type { BasicBlock } from "./control_flow.ts";
+import { basicBlocks } from "./control_flow.ts";
+import { CONVERSIONS } from "./conversions.ts";
+import type { BlockBarrier, Condition, Segment } from "./divergence.ts";
+import { Program } from "./divergence.ts";
+import type { Tally } from "./execution_counts.ts";
+import type { Launch } from "./group.ts";
+import { BlockBatch, countNonzero, ThreadGroup } from "./group.ts";
+import { HALF_OPERATIONS } from "./half_operations.ts";
+import { MBARRIER_OPERATIONS } from "./mbarrier_operations.ts";
+import { MEMORY_OPERATIONS } from "./memory_operations.ts";
+import { registersOf } from "./operands.ts";
+import type { Binder, Match, Step } from "./operations.ts";
+import { overRuns } from "./operations.ts";
+import type { Guard, Instruction, PtxKernel } from "./ptx.ts";
+import { PtxError } from "./ptx.ts";
+import { sentence } from "./sentences.ts";
+import { TENSOR_OPERATIONS } from "./tensor_operations.ts";
+import { WARP_OPERATIONS } from "./warp_operations.ts";
+
+/** blocks done, and all of them */
+export type Progress = (done: number, all: number) => void;
+
+const OPERATIONS = [
+  ...ARITHMETIC,
+  ...CONVERSIONS,
+  ...APPROXIMATIONS,
+  ...HALF_OPERATIONS,
+  ...MEMORY_OPERATIONS,
+  ...ASYNC_COPIES,
+  ...MBARRIER_OPERATIONS,
+  ...WARP_OPERATIONS,
+  ...TENSOR_OPERATIONS,
+];
+const BARRIER = /^(?:bar|barrier)(?:\.cta)?\.(?<how>sync|arrive)(?:\.aligned)?$/;
+const BRANCH = /^(?:bra(?:\.uni)?|ret|exit)$/;
+const CLUSTER = /^(?:barrier\.cluster|mapa\b)/;
+const WARP_GROUP = /^wgmma\./;
+
+// Lanes that run side by side, as many as in Python: so both meet a hazard in the same order.
+const REGISTER_BYTES = 6 * 2 ** 20;
+const [MIN_LANES, MAX_LANES] = [1024, 16384];
+
+const known: Map<string, { bind: Binder; match: Match } | null> = new Map();
+
+function operationOf(opcode: string) {
+  let found = known.get(opcode);
+  if (found === undefined) {
+    found = null;
+    for (const [pattern, bind] of OPERATIONS) {
+      const match = pattern.exec(opcode);
+      if (!match) continue;
+      found = { bind, match: { ...match.groups } };
+      break;
+    }
+    known.set(opcode, found);
+  }
+  return found;
+}
+
+/**
+ * Refuse a kernel that uses an instruction the simulator does not know: a PtxError names the opcode
+ * and its source line.
+ */
+function checkOpcodes(kernel: PtxKernel) {
+  for (const { opcode, location: place } of kernel.instructions) {
+    // Said first: such a kernel has other instructions, too, that are for a GPU only.
+    if (WARP_GROUP.test(opcode)) throw new PtxError(sentence("run.warpgroup", { place }));
+  }
+  for (const { opcode, location: place } of kernel.instructions) {
+    if (CLUSTER.test(opcode)) throw new PtxError(sentence("run.cluster", { place }));
+    if (!BARRIER.test(opcode) && !BRANCH.test(opcode) && !operationOf(opcode)) {
+      throw new PtxError(sentence("run.opcode", { opcode, place }));
+    }
+  }
+}
+
+/** Every instruction bound to a group's registers. */
+function codeOf(group: ThreadGroup, blocks: BasicBlock[], tally: Tally) {
+  // Blocks are bound when they first run: many never do.
+  const bound: (Segment[] | undefined)[] = Array(blocks.length).fill(undefined);
+  const segments = (block: BasicBlock) => {
+    const found = bound[block.number] ?? segmentsOf(group, block, tally);
+    bound[block.number] = found;
+    return found;
+  };
+  const condition = blocks.map(({ terminator }) =>
+    terminator?.guard ? decisionOf(group, terminator.guard) : null,
+  );
+  return { blocks, segments, condition };
+}
+
+function segmentsOf(group: ThreadGroup, { instructions }: BasicBlock, tally: Tally): Segment[] {
+  const found = [];
+  let steps: Step[] = [];
+  for (const instruction of instructions) {
+    const how = BARRIER.exec(instruction.opcode)?.groups?.how;
+    if (how) {
+      found.push({ steps, barrier: barrierOf(group, instruction, how === "sync") });
+      steps = [];
+    } else steps.push(bind(group, instruction, tally));
+  }
+  found.push({ steps, barrier: null });
+  return found;
+}
+
+function barrierOf(group: ThreadGroup, instruction: Instruction, waits: boolean): BlockBarrier {
+  const valueAt = (position: number) => {
+    const operand = instruction.operands[position];
+    const row = group.registers.source(operand, 4);
+    if (!row) throw new TypeError(instruction.opcode);
+    return operand.kind === "register" ? row.u32 : row.u32[0];
+  };
+  const number = valueAt(0);
+  const threads = instruction.operands.length > 1 ? valueAt(1) : null;
+  let guard = instruction.guard && decisionOf(group, instruction.guard);
+  const names = instruction.operands.flatMap(registersOf).map(({ name }) => name);
+  if (names.length) {
+    const everybody = guard ?? ((mask) => mask ?? group.alive.slice());
+    guard = group.launch.neverSet.deciding(group, names, everybody);
+  }
+  return { instruction, number, threads, waits, guard };
+}
+
+/** The lanes where a guard holds that decides where threads go on. */
+function decisionOf(group: ThreadGroup, guard: Guard): Condition {
+  const holds = conditionOf(group, guard);
+  return group.launch.neverSet.deciding(group, [guard.register.name], holds);
+}
+
+/** A function that gives the lanes of a mask where a guard holds. */
+function conditionOf(group: ThreadGroup, { register, negated }: Guard): Condition {
+  const row = group.registers.predicate(register);
+  const flip = negated ? 1 : 0;
+  let where = new Uint8Array(0);
+  const fill = overRuns(group, (from, to, mask) => {
+    if (mask === null) for (let lane = from; lane < to; lane++) where[lane] = row[lane] ^ flip;
+    else for (let lane = from; lane < to; lane++) where[lane] = (row[lane] ^ flip) & mask[lane];
+  });
+  return (mask) => {
+    where = new Uint8Array(row.length);
+    fill(mask);
+    return where;
+  };
+}
+
+function bind(group: ThreadGroup, instruction: Instruction, tally: Tally): Step {
+  const step = bound(group, instruction);
+  const condition = instruction.guard && conditionOf(group, instruction.guard);
+  const guarded = condition ? guardedStep(group, instruction, step, condition, tally) : step;
+  return group.launch.neverSet.following(group, instruction, guarded, step, condition);
+}
+
+function guardedStep(
+  group: ThreadGroup,
+  { index }: Instruction,
+  step: Step,
+  condition: Condition,
+  tally: Tally,
+): Step {
+  return (mask) => {
+    const where = condition(mask);
+    const lanes = countNonzero(where);
+    if (!lanes) return;
+    tally.guardedLanes[index] += lanes;
+    tally.guardedWarps[index] += group.warpsOf(where);
+    step(lanes === group.lanes ? null : where);
+  };
+}
+
+function bound(group: ThreadGroup, instruction: Instruction): Step {
+  const { opcode, location } = instruction;
+  try {
+    const operation = operationOf(opcode);
+    if (!operation) throw new TypeError(opcode);
+    return operation.bind(group, instruction, operation.match);
+  } catch (error) {
+    const place = `${location}`;
+    if (!(error instanceof LabError)) {
+      throw new PtxError(sentence("run.operands", { opcode, place }), { cause: error });
+    }
+    if (!(error instanceof PtxError) || error.message.includes(place)) throw error;
+    throw new PtxError(`${place}: ${error.message}`);
+  }
+}
+
+/** How many blocks to run side by side. */
+export function defaultSlots(launch: Launch) {
+  if (launch.together) return launch.blocks;
+  const names = new Set(
+    launch.kernel.instructions.flatMap(({ operands }) =>
+      operands.flatMap((operand) => (operand.kind === "register" ? [operand.name] : [])),
+    ),
+  );
+  let perLane = 0;
+  for (const name of names) perLane += name[1] === "p" ? 1 : 4;
+  const lanes = Math.min(
+    Math.max(Math.floor(REGISTER_BYTES / (perLane || 1)), MIN_LANES),
+    MAX_LANES,
+  );
+  return Math.max(1, Math.min(launch.blocks, Math.floor(lanes / (launch.warps * 32))));
+}
+
+/** Run all blocks, many at a time, all threads of a block together. */
+export function runLockstep(
+  launch: Launch,
+  blocks: BasicBlock[],
+  tally: Tally,
+  progress: Progress | null,
+) {
+  const slots = defaultSlots(launch);
+  let program: Program | null = null;
+  for (let first = 0; first < launch.blocks; first += slots) {
+    const count = Math.min(slots, launch.blocks - first);
+    if (program?.group.batch.slots !== count) {
+      const warps = Array.from({ length: launch.warps }, (_, warp) => warp);
+      program = programOf(new ThreadGroup(new BlockBatch(launch, count), warps), blocks, tally);
+    }
+    const { batch } = program.group;
+    batch.start(first);
+    runToTheEnd(batch, [program], tally);
+    launch.blocksDone = first + count;
+    progress?.(launch.blocksDone, launch.blocks);
+  }
+}
+
+/**
+ * Run block after block; in each, every warp runs to its next barrier before the next warp. With
+ * `apart` every thread does so, for CUDA promises no order among those of a warp either. Hardware
+ * may do the same, so a kernel whose result differs from lockstep lacks a barrier.
+ */
+export function runWarpAfterWarp(
+  launch: Launch,
+  blocks: BasicBlock[],
+  tally: Tally,
+  progress: Progress | null,
+  apart: boolean,
+) {
+  const batch = new BlockBatch(launch, 1);
+  const programs = Array.from({ length: launch.warps }, (_, warp) =>
+    programOf(new ThreadGroup(batch, [warp]), blocks, tally),
+  );
+  for (let number = 0; number < launch.blocks; number++) {
+    batch.start(number);
+    runToTheEnd(batch, programs, tally, apart);
+    launch.blocksDone = number + 1;
+    progress?.(launch.blocksDone, launch.blocks);
+  }
+}
+
+function programOf(group: ThreadGroup, blocks: BasicBlock[], tally: Tally) {
+  return new Program(group, codeOf(group, blocks, tally), tally);
+}
+
+/**
+ * The basic blocks of a kernel that the simulator can run. Throws a PtxError where it uses an
+ * unknown instruction or a broken branch.
+ */
+export function flowOf(kernel: PtxKernel) {
+  checkOpcodes(kernel);
+  return basicBlocks(kernel);
+}

@@ -1,0 +1,321 @@
+// Barriers in shared memory (mbarrier), and the bulk copies that complete them:
+// mbarrier_operations.py in JavaScript, held equal to it by tests.
+
+import { WARP } from "../hardware.py";
+import { addressOf, begin } from "./accesses.ts";
+import { landCopies } from "./async_copies.ts";
+import type { Access, BlockBatch, BulkCopy, MemoryBarrier, ThreadGroup } from "./group.ts";
+import { COPY_READ, COPY_WRITE, flatnonzero, Site, STORE } from "./group.ts";
+import { SHARED_WINDOW } from "./memory.py";
+import type { Binder, Match, Operations, Step } from "./operations.ts";
+import type { Instruction, Operand } from "./ptx.ts";
+import { PtxError } from "./ptx.ts";
+import type { Mask } from "./registers.ts";
+import { sentence } from "./sentences.ts";
+import type { Row } from "./vector_clocks.ts";
+import { learn } from "./vector_clocks.ts";
+
+/** Gives the active lanes, and where in shared memory each one's mbarrier lies. */
+type Places = (mask: Mask | null) => [lane: number, place: number][];
+
+/** Bytes of one mbarrier. */
+const BYTES = 8;
+const WORD = 4;
+/** Bytes that a bulk copy moves at least. */
+const PIECE = 16;
+
+function placesOf(group: ThreadGroup, instruction: Instruction, position: number): Places {
+  const addresses = addressOf(group, instruction, position);
+  const site = new Site(instruction, "shared", STORE, BYTES, 1, false);
+  return (mask) => {
+    const here = addresses().map((one) => (one >= SHARED_WINDOW ? one - SHARED_WINDOW : one));
+    const { base, size } = group.batch.shared;
+    const lanes = flatnonzero(mask ?? group.alive);
+    const wrong = lanes.some((lane) => {
+      const relative = here[lane] - base;
+      return relative < 0 || relative > size - BYTES || relative % BYTES !== 0;
+    });
+    if (wrong) {
+      // Out of bounds or misaligned: told as for any access.
+      const access = begin(group, site, here, mask);
+      return Array.from(access.positions, (place, i) => [
+        access.lanes ? access.lanes[i] : i,
+        place,
+      ]);
+    }
+    return Array.from(lanes, (lane) => [lane, here[lane] - base + group.sharedOffset[lane]]);
+  };
+}
+
+function barrierAt(group: ThreadGroup, { location }: Instruction, place: number) {
+  const found = group.batch.mbarriers.get(place);
+  if (!found) throw new PtxError(sentence("mbarrier.unknown", { place: location }));
+  return found;
+}
+
+/** What an operand reads in a lane, as a whole number. */
+function numberIn(
+  group: ThreadGroup,
+  operand: Operand,
+  type: string = "u32",
+): (lane: number) => number {
+  const read = group.registers.reader(operand, type);
+  return (lane) => Number(read(lane));
+}
+
+function initialise(group: ThreadGroup, instruction: Instruction): Step {
+  const places = placesOf(group, instruction, 0);
+  const count = numberIn(group, instruction.operands[1]);
+  const { mbarriers, shared } = group.batch;
+  return (mask) => {
+    for (const [lane, place] of places(mask)) {
+      const expected = count(lane);
+      const counts = { expected, pending: expected, phase: 0, bytes: 0 };
+      mbarriers.set(place, { ...counts, told: null, ready: null });
+      shared.markWritten(Int32Array.of(place), BYTES);
+    }
+  };
+}
+
+function invalidate(group: ThreadGroup, instruction: Instruction): Step {
+  const places = placesOf(group, instruction, 0);
+  return (mask) => {
+    for (const [, place] of places(mask)) group.batch.mbarriers.delete(place);
+  };
+}
+
+function completePhase(batch: BlockBatch, barrier: MemoryBarrier) {
+  if (barrier.pending > 0 || barrier.bytes !== 0) return;
+  barrier.phase += 1;
+  barrier.pending += barrier.expected;
+  barrier.ready = barrier.told;
+  batch.news += 1;
+}
+
+/** Note what somebody knows that arrives. What was told before is kept as it was. */
+function tell(barrier: MemoryBarrier, known: Row) {
+  const told = known.slice();
+  if (barrier.told) learn(told, barrier.told);
+  barrier.told = told;
+}
+
+/** Note at a barrier what a lane's warp knows. `told` keeps what each warp says at once. */
+function arriveKnowing(
+  group: ThreadGroup,
+  barrier: MemoryBarrier,
+  lane: number,
+  told: Map<string, Row>,
+) {
+  const warp = warpOf(group, lane);
+  const known = told.get(`${warp}`) ?? clocksOf(group).tell(...warp);
+  told.set(`${warp}`, known);
+  tell(barrier, known);
+}
+
+function clocksOf({ batch }: ThreadGroup) {
+  if (!batch.clocks) throw new Error("This kernel has no clocks.");
+  return batch.clocks;
+}
+
+/** Slot and number of a lane's warp. */
+function warpOf(group: ThreadGroup, lane: number): [number, number] {
+  return [group.slot[lane], Math.floor(group.thread[lane] / WARP)];
+}
+
+/** `mbarrier.arrive` and `mbarrier.arrive.expect_tx`; gives the phase as the state. */
+function arrive(group: ThreadGroup, instruction: Instruction, match: Match): Step {
+  const { operands } = instruction;
+  const [first] = operands;
+  const state = first.kind === "register" ? group.registers.writer(first, "u64") : null;
+  const places = placesOf(group, instruction, state ? 1 : 0);
+  const last = state ? 2 : 1;
+  const amount = last < operands.length ? numberIn(group, operands[last]) : () => 1;
+  return (mask) => {
+    const told: Map<string, Row> = new Map();
+    for (const [lane, place] of places(mask)) {
+      const barrier = barrierAt(group, instruction, place);
+      state?.(lane, BigInt(barrier.phase));
+      arriveKnowing(group, barrier, lane, told);
+      barrier.bytes += match.expect ? amount(lane) : 0;
+      barrier.pending -= match.expect ? 1 : amount(lane);
+      completePhase(group.batch, barrier);
+    }
+  };
+}
+
+function expect(group: ThreadGroup, instruction: Instruction): Step {
+  const places = placesOf(group, instruction, 0);
+  const amount = numberIn(group, instruction.operands[1]);
+  return (mask) => {
+    for (const [lane, place] of places(mask)) {
+      barrierAt(group, instruction, place).bytes += amount(lane);
+    }
+  };
+}
+
+/** `cp.async.mbarrier.arrive`: the thread's copies so far are done, then it arrives. */
+function arriveAfterCopies(group: ThreadGroup, instruction: Instruction, match: Match): Step {
+  const places = placesOf(group, instruction, 0);
+  return (mask) => {
+    landCopies(group, mask, null);
+    const told: Map<string, Row> = new Map();
+    for (const [lane, place] of places(mask)) {
+      const barrier = barrierAt(group, instruction, place);
+      arriveKnowing(group, barrier, lane, told);
+      // Without .noinc the phase waits for one arrival more, which this one is.
+      barrier.pending -= match.noinc ? 1 : 0;
+      completePhase(group.batch, barrier);
+    }
+  };
+}
+
+/** `mbarrier.test_wait` and `try_wait`: is the phase over, by its parity or its state? */
+function test(group: ThreadGroup, instruction: Instruction, match: Match): Step {
+  const places = placesOf(group, instruction, 1);
+  const [target, , phaseOperand] = instruction.operands;
+  const asked = numberIn(group, phaseOperand, match.parity ? "u32" : "u64");
+  if (target.kind !== "register") throw new TypeError(instruction.opcode);
+  const row = group.registers.predicate(target);
+  return (mask) => {
+    const clocks = clocksOf(group);
+    const heard = new Set();
+    for (const [lane, place] of places(mask)) {
+      const barrier = barrierAt(group, instruction, place);
+      land(group, place, barrier);
+      const phase = asked(lane);
+      const over = match.parity ? barrier.phase % 2 !== phase % 2 : barrier.phase > phase;
+      row[lane] = over ? 1 : 0;
+      group.testFailed ||= !over;
+      const warp = warpOf(group, lane);
+      const key = `${warp} ${place}`;
+      if (over && barrier.ready && !heard.has(key)) {
+        heard.add(key);
+        clocks.hear(...warp, barrier.ready);
+      }
+    }
+  };
+}
+
+/** Let the bulk copies that complete an mbarrier arrive. */
+function land(group: ThreadGroup, place: number, barrier: MemoryBarrier) {
+  const { batch } = group;
+  const mine = batch.bulkCopies.filter((copy) => copy.barrier === place);
+  if (!mine.length) return;
+  batch.bulkCopies = batch.bulkCopies.filter((copy) => copy.barrier !== place);
+  for (const copy of mine) {
+    const [start] = copy.access.positions;
+    batch.shared.words.set(copy.data, start / WORD);
+    batch.shared.markWritten(
+      copy.data.map((_, word) => start + WORD * word),
+      WORD,
+    );
+    for (const observer of group.launch.observers) observer.onBulkLanded?.(copy);
+    tell(barrier, copy.known);
+    barrier.bytes -= copy.data.byteLength;
+    completePhase(batch, barrier);
+  }
+  batch.news += 1;
+}
+
+/** `cp.async.bulk` from global memory to the block's own shared memory. */
+function bulkCopy(group: ThreadGroup, instruction: Instruction): Step {
+  const [to, origin] = [addressOf(group, instruction, 0), addressOf(group, instruction, 1)];
+  const size = numberIn(group, instruction.operands[2]);
+  const places = placesOf(group, instruction, 3);
+  const write = new Site(instruction, "shared", COPY_WRITE, PIECE, 1, false);
+  const read = new Site(instruction, "global", COPY_READ, PIECE, 1, false);
+  return (mask) => {
+    for (const [lane, place] of places(mask)) {
+      const bytes = size(lane);
+      if (bytes % PIECE) {
+        throw new PtxError(sentence("mbarrier.length", { place: instruction.location, bytes }));
+      }
+      barrierAt(group, instruction, place);
+      if (!bytes) continue;
+      const into = wholeCopy(group, write, to(), lane, bytes);
+      const from = into && wholeCopy(group, read, origin(), lane, bytes);
+      if (into && from) startCopy(group, into, from, lane, bytes, place);
+    }
+  };
+}
+
+/**
+ * One end of a thread's copy, without telling the observers, who hear of the whole copy. Null where
+ * it is not inside one array, as its first and last piece tell.
+ */
+function wholeCopy(
+  group: ThreadGroup,
+  site: Site,
+  addresses: Float64Array,
+  lane: number,
+  bytes: number,
+) {
+  const alone = new Uint8Array(group.lanes);
+  alone[lane] = 1;
+  const first = begin(group, site, addresses, alone, { tell: false });
+  const ending = addresses.map((one) => one + (bytes - PIECE));
+  const last = begin(group, site, ending, alone, { tell: false });
+  return first.positions.length && last.positions.length ? first : null;
+}
+
+/** Start the copy of one thread: read the source now, and keep it until it lands. */
+function startCopy(
+  group: ThreadGroup,
+  into: Access,
+  from: Access,
+  lane: number,
+  bytes: number,
+  place: number,
+) {
+  const { batch } = group;
+  const start = from.positions[0] / WORD;
+  const data = from.memory.words.slice(start, start + bytes / WORD);
+  const [time, known] = clocksOf(group).copyStarts(...warpOf(group, lane));
+  const copy: BulkCopy = { access: into, data, barrier: place, time, known };
+  batch.bulkCopies.push(copy);
+  batch.news += 1;
+  for (const observer of group.launch.observers) observer.onBulkCopy?.(copy);
+}
+
+/** `elect.sync`: the predicate holds in the first lane of those that take part. */
+function elect(group: ThreadGroup, { operands, opcode }: Instruction): Step {
+  const [target] = operands;
+  if (target.kind !== "pair") throw new TypeError(opcode);
+  const holds = group.registers.predicate(target.second);
+  const leader = group.registers.writer(target.first, "u32");
+  return (mask) => {
+    const active = mask ?? group.alive;
+    for (let start = 0; start < group.lanes; start += WARP) {
+      const first = active.subarray(start, start + WARP).indexOf(1);
+      for (let lane = start; first >= 0 && lane < start + WARP; lane++) {
+        if (!active[lane]) continue;
+        holds[lane] = lane === start + first ? 1 : 0;
+        leader(lane, BigInt(first));
+      }
+    }
+  };
+}
+
+/** `setmaxnreg`: registers are not short here. */
+const nothing: Binder = () => () => {};
+
+const SHARED = "(?:\\.shared(?:::cta)?)?";
+const ORDER = "(?:\\.(?:release|acquire|relaxed))?(?:\\.cta)?";
+const COPIED = "shared::(?:cluster|cta)\\.global\\.mbarrier::complete_tx::bytes";
+
+const PATTERNS: [string, Binder][] = [
+  [`mbarrier\\.init${SHARED}\\.b64`, initialise],
+  [`mbarrier\\.inval${SHARED}\\.b64`, invalidate],
+  [`mbarrier\\.arrive(?<expect>\\.expect_tx)?${ORDER}${SHARED}\\.b64`, arrive],
+  [`mbarrier\\.expect_tx${ORDER}${SHARED}\\.b64`, expect],
+  [`mbarrier\\.(?:try|test)_wait(?<parity>\\.parity)?${ORDER}${SHARED}\\.b64`, test],
+  [`cp\\.async\\.mbarrier\\.arrive(?<noinc>\\.noinc)?${SHARED}\\.b64`, arriveAfterCopies],
+  [`cp\\.async\\.bulk\\.${COPIED}(?:\\.L2::cache_hint)?`, bulkCopy],
+  ["elect\\.sync", elect],
+  ["setmaxnreg\\.(?:inc|dec)\\.sync\\.aligned\\.u32", nothing],
+];
+
+export const MBARRIER_OPERATIONS: Operations = PATTERNS.map(([text, bind]) => [
+  new RegExp(`^(?:${text})$`),
+  bind,
+]);

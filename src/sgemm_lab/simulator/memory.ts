@@ -1,0 +1,181 @@
+// The memories that a kernel sees: global arrays, shared memory of each block, local memory.
+// memory.py in JavaScript, held equal to it by a test.
+
+import { GLOBAL_BASE } from "./memory.py";
+import type { ArrayDeclaration } from "./ptx.ts";
+
+export type TypedArray =
+  | Int8Array
+  | Uint8Array
+  | Int16Array
+  | Uint16Array
+  | Int32Array
+  | Uint32Array
+  | Float32Array
+  | Float64Array;
+
+/** Type of the elements of an array: its constructor, and the bytes of an element. */
+interface ElementType {
+  make: new (buffer: ArrayBuffer) => TypedArray;
+  itemsize: number;
+}
+
+/**
+ * Where an array lies in its memory. `start` and `bytes` count in bytes. `dtype` is null for shared
+ * arrays, whose type PTX does not tell; then `shape` is empty.
+ */
+export interface NamedArray {
+  name: string;
+  start: number;
+  bytes: number;
+  dtype: ElementType | null;
+  shape: number[];
+}
+
+/** State of a byte: belongs to no array, nothing wrote it yet, holds a value. */
+export const OUTSIDE = 0;
+export const UNWRITTEN = 1;
+export const WRITTEN = 2;
+
+const FOUR_WRITTEN = 0x02020202;
+const RESERVED_SHARED = 1024;
+const OLDEST_THAT_RESERVES = 90;
+/** Alignment of every allocation on the device, as cudaMalloc gives it. */
+const ALLOCATION = 256;
+/** Bytes left free around each array, so that a small overrun hits no other array. */
+const GUARD = 1 << 16;
+/** What memory holds before anything is written: all ones, which is NaN as a float. */
+const POISON = 0xff;
+
+const roundUp = (value: number, unit: number) => Math.ceil(value / unit) * unit;
+
+/** Bytes of one memory space, as one or several equal copies ("slots") side by side. */
+export class Memory {
+  stride;
+  bytes;
+  state;
+  arrays: NamedArray[] = [];
+  /** The whole memory as 32-bit words, and four states at once. */
+  words;
+  stateWords;
+
+  /** @param size bytes of one slot that may be addressed */
+  constructor(
+    public space: string,
+    public base: number,
+    public size: number,
+    slots: number = 1,
+  ) {
+    // Slots start on a bank-row boundary and hold whole 16-byte words.
+    this.stride = roundUp(Math.max(size, 1), 128);
+    this.bytes = new Uint8Array(this.stride * slots).fill(POISON);
+    this.state = new Uint8Array(this.stride * slots).fill(UNWRITTEN);
+    this.words = new Int32Array(this.bytes.buffer);
+    this.stateWords = new Int32Array(this.state.buffer);
+  }
+
+  /** Forget everything written. */
+  reset() {
+    this.bytes.fill(POISON);
+    this.state.fill(UNWRITTEN);
+  }
+
+  /** Note that bytes hold a value: `width` of them from each position, a multiple of it. */
+  markWritten(positions: Int32Array, width: number) {
+    if (width < 4) {
+      for (const position of positions) this.state.fill(WRITTEN, position, position + width);
+      return;
+    }
+    const { stateWords } = this;
+    const { length } = positions;
+    for (let word = 0; word < width >> 2; word++) {
+      for (let i = 0; i < length; i++) stateWords[(positions[i] >> 2) + word] = FOUR_WRITTEN;
+    }
+  }
+
+  /** The array that a byte (counted from the slot's start) belongs to, else the nearest one. */
+  arrayAt(position: number) {
+    let [nearest, least] = [null as NamedArray | null, Number.POSITIVE_INFINITY];
+    for (const array of this.arrays) {
+      const away = Math.max(array.start - position, position - array.start - array.bytes + 1);
+      if (away < least) [nearest, least] = [array, away];
+    }
+    return nearest;
+  }
+}
+
+/**
+ * Address of the first byte of a block's shared memory on a GPU of a target such as "sm_90". From
+ * sm_90 on the first KiB belongs to the system.
+ */
+export function sharedBase(target: string) {
+  const number = target.replace(/^sm_/, "");
+  return /^\d+$/.test(number) && Number(number) >= OLDEST_THAT_RESERVES ? RESERVED_SHARED : 0;
+}
+
+/** Lay out and fill global memory. Arrays named in `unwritten` start as never written. */
+export function globalMemory(
+  arrays: Map<string, { data: TypedArray; shape: number[] }>,
+  unwritten: ReadonlySet<string>,
+) {
+  let start = GUARD;
+  const placed: NamedArray[] = [];
+  for (const [name, { data, shape }] of arrays) {
+    const make = data.constructor as new (buffer: ArrayBuffer) => TypedArray;
+    const dtype = { make, itemsize: data.BYTES_PER_ELEMENT };
+    placed.push({ name, start, bytes: data.byteLength, dtype, shape });
+    start += roundUp(data.byteLength, ALLOCATION) + GUARD;
+  }
+  const memory = new Memory("global", GLOBAL_BASE, start);
+  memory.state.fill(OUTSIDE);
+  memory.arrays = placed;
+  for (const where of placed) {
+    const { data } = arrays.get(where.name) as { data: TypedArray };
+    const state = unwritten.has(where.name) ? UNWRITTEN : WRITTEN;
+    memory.state.fill(state, where.start, where.start + where.bytes);
+    memory.bytes.set(new Uint8Array(data.buffer, data.byteOffset, data.byteLength), where.start);
+  }
+  return memory;
+}
+
+/** Copies of all global arrays as they are now. */
+export function readBack(memory: Memory): Record<string, TypedArray> {
+  return Object.fromEntries(
+    memory.arrays.map(({ name, start, bytes, dtype }) => {
+      const copy = memory.bytes.slice(start, start + bytes);
+      return [name, dtype ? new dtype.make(copy.buffer) : copy];
+    }),
+  );
+}
+
+/**
+ * Place shared or local arrays as ptxas does: in declared order, each at its alignment. Dynamic
+ * shared memory comes after all static arrays.
+ */
+export function layOut(declarations: ArrayDeclaration[], dynamicBytes: number): NamedArray[] {
+  let start = 0;
+  const ordered = [
+    ...declarations.filter(({ bytes }) => bytes),
+    ...declarations.filter(({ bytes }) => !bytes),
+  ];
+  return ordered.map(({ name, bytes, alignment }) => {
+    start = roundUp(start, alignment);
+    const array = { name, start, bytes: bytes || dynamicBytes, dtype: null, shape: [] };
+    start += bytes;
+    return array;
+  });
+}
+
+/**
+ * The name an array has in the source: "As" for `_ZZ5sgemmE2As`. A function-local array is mangled
+ * by the Itanium C++ ABI as _ZZ<function>E<length><name>.
+ */
+export function sourceName(symbol: string) {
+  for (const found of [...symbol.matchAll(/E(\d+)/g)].reverse()) {
+    const after = symbol.slice(found.index + found[0].length);
+    const name = after.slice(0, Number(found[1]));
+    const rest = after.slice(Number(found[1]));
+    if (name.length === Number(found[1]) && /^(_\d+)?$/.test(rest)) return name;
+  }
+  return symbol;
+}

@@ -1,0 +1,346 @@
+// Loads, stores and atomics: memory_operations.py in JavaScript. Asynchronous copies are in
+// async_copies.ts, the checks of an address in accesses.ts.
+
+import { addressOf, begin } from "./accesses.ts";
+import type { Access, Kind, ThreadGroup } from "./group.ts";
+import { ATOMIC, LOAD, Site, STORE } from "./group.ts";
+import { LOCAL_WINDOW, SHARED_WINDOW } from "./memory.py";
+import type { Memory, TypedArray } from "./memory.ts";
+import type { Binder, Match, Operations, Step } from "./operations.ts";
+import type { Instruction, Operand } from "./ptx.ts";
+import { TYPE_BYTES } from "./ptx.ts";
+import type { Mask, Value } from "./registers.ts";
+import { fromHalf, typeOf } from "./registers.ts";
+
+type Run = (space: string, addresses: Float64Array, mask: Mask | null) => void;
+
+/** A step that calls `run` with a named space, or finds the space of generic addresses. */
+function inSpace(
+  space: string | null,
+  addresses: (mask: Mask | null) => Float64Array,
+  run: Run,
+): Step {
+  if (space !== null) return (mask) => run(space, addresses(mask), mask);
+  return (mask) => {
+    const generic = addresses(mask);
+    const spaces = [
+      ["local", LOCAL_WINDOW, Number.POSITIVE_INFINITY],
+      ["shared", SHARED_WINDOW, LOCAL_WINDOW],
+      ["global", 0, SHARED_WINDOW],
+    ] as [string, number, number][];
+    for (const [name, start, end] of spaces) {
+      const from = name === "global" ? Number.NEGATIVE_INFINITY : start;
+      const chosen = Uint8Array.from(generic, (address, lane) =>
+        address >= from && address < end && (mask === null || mask[lane] !== 0) ? 1 : 0,
+      );
+      if (chosen.includes(1))
+        run(name, start ? generic.map((one) => one - start) : generic, chosen);
+    }
+  };
+}
+
+const spaceOf = (match: Match) => match.space?.replaceAll(".", "").split("::")[0] ?? null;
+
+function sitesOf(instruction: Instruction, match: Match, kind: Kind): Record<string, Site> {
+  const words = match.vector ? Number(match.vector.slice(1)) : 1;
+  const bytes = TYPE_BYTES.get(match.type) as number;
+  return Object.fromEntries(
+    ["global", "shared", "local"].map((space) => [
+      space,
+      new Site(instruction, space, kind, bytes, words, match.type[0] === "f"),
+    ]),
+  );
+}
+
+const itemsOf = (operand: Operand) => (operand.kind === "vector" ? operand.items : [operand]);
+
+/**
+ * Tell who wants to know what moved. `moved` gives the element of a number, for a legal lane of a
+ * number.
+ */
+function told(
+  access: Access,
+  type: string,
+  moved: (number: number) => (index: number, lane: number) => Value,
+  count: number,
+) {
+  const { valueObservers } = access.group.launch;
+  if (!valueObservers.length) return;
+  const values = Array.from({ length: count }, (_, number) => {
+    const value = moved(number);
+    const array = numbersOf(type, access.positions.length);
+    for (let i = 0; i < array.length; i++) {
+      array[i] = Number(value(i, access.lanes === null ? i : access.lanes[i]));
+    }
+    return array;
+  });
+  for (const observer of valueObservers) observer.onValues?.(access, values);
+}
+
+/**
+ * An array for elements of a PTX type, as numbers. Those of 64 bits lose what double precision has
+ * no room for.
+ */
+function numbersOf(type: string, length: number): TypedArray {
+  const { kind, bytes } = typeOf(type);
+  if (bytes === 8 || (kind === "f" && bytes === 2)) return new Float64Array(length);
+  if (kind === "f") return new Float32Array(length);
+  if (bytes === 4) return kind === "s" ? new Int32Array(length) : new Uint32Array(length);
+  if (bytes === 2) return kind === "s" ? new Int16Array(length) : new Uint16Array(length);
+  return kind === "s" ? new Int8Array(length) : new Uint8Array(length);
+}
+
+/** A function that reads an element of a type at a byte of a memory. */
+function elementAt(memory: Memory, type: string): (position: number) => Value {
+  const view = new DataView(memory.bytes.buffer);
+  const { kind, bytes } = typeOf(type);
+  const bits = 8 * bytes;
+  if (kind === "f") {
+    if (bytes === 2) return (at) => fromHalf(view.getUint16(at, true));
+    return bytes === 4 ? (at) => view.getFloat32(at, true) : (at) => view.getFloat64(at, true);
+  }
+  const fit = kind === "s" ? BigInt.asIntN : BigInt.asUintN;
+  if (bytes === 8) return (at) => fit(bits, view.getBigUint64(at, true));
+  if (bytes === 4) return (at) => fit(bits, BigInt(view.getUint32(at, true)));
+  if (bytes === 2) return (at) => fit(bits, BigInt(view.getUint16(at, true)));
+  return (at) => fit(bits, BigInt(view.getUint8(at)));
+}
+
+function load(group: ThreadGroup, instruction: Instruction, match: Match): Step {
+  const { type } = match;
+  const sites = sitesOf(instruction, match, LOAD);
+  const items = itemsOf(instruction.operands[0]);
+  const fill = loadWords(group, items, type) ?? loadElements(group, items, type);
+  return inSpace(spaceOf(match), addressOf(group, instruction, 1), (space, addresses, mask) => {
+    const access = begin(group, sites[space], addresses, mask, { scratch: 0 });
+    fill(access);
+    if (!group.launch.valueObservers.length) return;
+    const read = elementAt(access.memory, type);
+    const { positions, site } = access;
+    told(access, type, (at) => (i) => read(positions[i] + at * site.wordBytes), items.length);
+  });
+}
+
+/**
+ * What moves 32-bit words into registers of that width; null where elements or registers differ.
+ */
+function loadWords(
+  group: ThreadGroup,
+  items: Operand[],
+  type: string,
+): ((access: Access) => void) | null {
+  if (typeOf(type).bytes !== 4) return null;
+  const rows = items.map((item) => {
+    if (item.kind !== "register") throw new TypeError(type);
+    return group.registers.row(item, 4);
+  });
+  const found = rows.filter((row) => row !== null).map((row) => row.i32);
+  if (found.length < rows.length) return null;
+  return ({ memory, positions, lanes }) => {
+    for (let word = 0; word < found.length; word++) {
+      gather(found[word], memory.words, positions, word, lanes);
+    }
+  };
+}
+
+function gather(
+  out: Int32Array,
+  words: Int32Array,
+  positions: Int32Array,
+  word: number,
+  lanes: Int32Array | null,
+) {
+  const { length } = positions;
+  if (lanes === null) {
+    for (let i = 0; i < length; i++) out[i] = words[(positions[i] >> 2) + word];
+  } else {
+    for (let i = 0; i < length; i++) out[lanes[i]] = words[(positions[i] >> 2) + word];
+  }
+}
+
+/** What moves elements of any type; a narrow integer is extended to its whole register. */
+function loadElements(
+  group: ThreadGroup,
+  items: Operand[],
+  type: string,
+): (access: Access) => void {
+  const { bytes } = typeOf(type);
+  const extends_ = bytes < 4 && "su".includes(type[0]);
+  const writers = items.map((item) => {
+    if (item.kind !== "register") throw new TypeError(type);
+    if (extends_) return group.registers.wholeWriter(item);
+    return group.registers.writer(item, `b${8 * bytes}`);
+  });
+  const bits = extends_ ? type : `b${8 * bytes}`;
+  return ({ memory, positions, lanes }) => {
+    const read = elementAt(memory, bits);
+    writers.forEach((write, number) => {
+      for (let i = 0; i < positions.length; i++) {
+        write(lanes === null ? i : lanes[i], read(positions[i] + number * bytes));
+      }
+    });
+  };
+}
+
+function store(group: ThreadGroup, instruction: Instruction, match: Match): Step {
+  const { type } = match;
+  const sites = sitesOf(instruction, match, STORE);
+  const items = itemsOf(instruction.operands[1]);
+  const empty = storeWords(group, items, type) ?? storeElements(group, items, type);
+  const readers = items.map((item) => group.registers.reader(item, type));
+  const bits = items.map((item) => group.registers.reader(item, `b${8 * typeOf(type).bytes}`));
+  const bitsOf =
+    ({ lanes }: Access): ((element: number, i: number) => bigint) =>
+    (element, i) =>
+      BigInt(bits[element](lanes === null ? i : lanes[i]));
+  return inSpace(spaceOf(match), addressOf(group, instruction, 0), (space, addresses, mask) => {
+    const access = begin(group, sites[space], addresses, mask, { scratch: 0 });
+    empty(access);
+    access.memory.markWritten(access.positions, access.site.width);
+    for (const observer of group.launch.observers) observer.onStored?.(access, bitsOf(access));
+    told(access, type, (number) => (_, lane) => readers[number](lane), items.length);
+  });
+}
+
+/**
+ * What moves 32-bit words out of registers of that width; null where elements or registers differ.
+ */
+function storeWords(
+  group: ThreadGroup,
+  items: Operand[],
+  type: string,
+): ((access: Access) => void) | null {
+  if (typeOf(type).bytes !== 4) return null;
+  const rows = items.map((item) => group.registers.source(item, 4));
+  const found = rows.filter((row) => row !== null).map((row) => row.i32);
+  if (found.length < rows.length) return null;
+  return ({ memory, positions, lanes }) => {
+    for (let word = 0; word < found.length; word++) {
+      scatter(found[word], memory.words, positions, word, lanes);
+    }
+  };
+}
+
+function scatter(
+  from: Int32Array,
+  words: Int32Array,
+  positions: Int32Array,
+  word: number,
+  lanes: Int32Array | null,
+) {
+  const { length } = positions;
+  if (lanes === null) {
+    for (let i = 0; i < length; i++) words[(positions[i] >> 2) + word] = from[i];
+  } else {
+    for (let i = 0; i < length; i++) words[(positions[i] >> 2) + word] = from[lanes[i]];
+  }
+}
+
+/** What moves elements of any type, as bits. */
+function storeElements(
+  group: ThreadGroup,
+  items: Operand[],
+  type: string,
+): (access: Access) => void {
+  const { bytes } = typeOf(type);
+  const readers = items.map((item) => group.registers.reader(item, `b${8 * bytes}`));
+  return ({ memory, positions, lanes }) => {
+    readers.forEach((read, number) => {
+      for (let i = 0; i < positions.length; i++) {
+        const value = BigInt(read(lanes === null ? i : lanes[i]));
+        setBits(memory, positions[i] + number * bytes, bytes, value);
+      }
+    });
+  };
+}
+
+function setBits(memory: Memory, position: number, bytes: number, value: bigint) {
+  for (let byte = 0; byte < bytes; byte++) {
+    memory.bytes[position + byte] = Number((value >> BigInt(8 * byte)) & 0xffn);
+  }
+}
+
+// biome-ignore lint/suspicious/noExplicitAny: both numbers or both bigints
+const ATOMICS: Record<string, (a: any, b: any) => any> = {
+  exch: (_, b) => b,
+  add: (a, b) => a + b,
+  min: (a, b) => (Number.isNaN(a) || a < b ? a : b),
+  max: (a, b) => (Number.isNaN(a) || a > b ? a : b),
+  and: (a, b) => a & b,
+  or: (a, b) => a | b,
+  xor: (a, b) => a ^ b,
+  inc: (a, most) => (a >= most ? 0n : a + 1n),
+  dec: (a, most) => (a === 0n || a > most ? most : a - 1n),
+};
+
+/** `red` and `atom`. Lanes that meet at one address go one after the other. */
+function atomic(group: ThreadGroup, instruction: Instruction, match: Match): Step {
+  const { type, op } = match;
+  const { kind, bytes } = typeOf(type);
+  const sites = sitesOf(instruction, match, ATOMIC);
+  const returns = match.name === "atom";
+  if (op === "exch" && !returns) throw new TypeError(instruction.opcode);
+  const place = returns ? 2 : 1;
+  const swaps = op === "cas";
+  const read = group.registers.reader(instruction.operands[place + (swaps ? 1 : 0)], type);
+  const wanted = swaps ? group.registers.reader(instruction.operands[place], type) : null;
+  const change = ATOMICS[swaps ? "exch" : op];
+  const [first] = instruction.operands;
+  const write = returns && first.kind === "register" ? group.registers.writer(first, type) : null;
+  const bits = new DataView(new ArrayBuffer(8));
+  const addresses = addressOf(group, instruction, returns ? 1 : 0);
+  return inSpace(spaceOf(match), addresses, (space, where, mask) => {
+    const access = begin(group, sites[space], where, mask, { scratch: 0 });
+    const { positions, lanes, memory } = access;
+    const element = elementAt(memory, type);
+    const raw = elementAt(memory, `b${8 * bytes}`);
+    const before = Array.from(positions, (position) => raw(position));
+    // Only what the lanes ask for counts, not what is written meanwhile.
+    const asked = Array.from(positions, (_, i) => read(lanes === null ? i : lanes[i]));
+    positions.forEach((position, i) => {
+      const old = element(position);
+      const lane = lanes === null ? i : lanes[i];
+      // compare and swap: only what is there as expected is exchanged
+      const result = wanted && wanted(lane) !== old ? old : change(old, asked[i]);
+      write?.(lane, old);
+      setBits(memory, position, bytes, kind === "f" ? floatBits(bits, result, bytes) : result);
+    });
+    if (before.every((old, i) => old === raw(positions[i]))) {
+      // Nothing new: a thread that asks in a loop need not ask again until there is.
+      group.testFailed ||= write !== null;
+    } else group.batch.news += 1;
+    memory.markWritten(positions, access.site.width);
+    told(access, type, () => (i) => asked[i], 1);
+  });
+}
+
+function floatBits(view: DataView, value: number, bytes: number) {
+  if (bytes === 8) view.setFloat64(0, value);
+  else {
+    view.setUint32(0, 0);
+    view.setFloat32(4, value);
+  }
+  return view.getBigUint64(0);
+}
+
+const SPACE = "(?<space>\\.global|\\.shared(?:::cta)?|\\.local)?";
+const TYPE = "(?<type>[subf](?:8|16|32|64))";
+const CACHE = "(?:\\.(?:ca|cg|cs|lu|cv|wb|wt|nc|weak|L1::\\w+|L2::\\w+))*";
+const STRENGTH =
+  "(?:\\.volatile|\\.(?:weak|relaxed|acquire|release)(?:\\.(?:cta|cluster|gpu|sys))?)?";
+const SCOPE = "(?:\\.(?:relaxed|release|acquire|acq_rel|gpu|cta|sys))*";
+const VECTOR = "(?:\\.(?<vector>v[24]))?";
+
+const PATTERNS: [string, Binder][] = [
+  [`ld${STRENGTH}${SPACE}${CACHE}${VECTOR}\\.${TYPE}`, load],
+  [`st${STRENGTH}${SPACE}${CACHE}${VECTOR}\\.${TYPE}`, store],
+  [
+    `(?<name>red|atom)${SCOPE}${SPACE}${SCOPE}\\.(?<op>add|min|max|and|or|xor|exch|cas|inc|dec)\\.${TYPE}`,
+    atomic,
+  ],
+];
+
+export const MEMORY_OPERATIONS: Operations = PATTERNS.map(([text, bind]) => [
+  new RegExp(`^(?:${text})$`),
+  bind,
+]);

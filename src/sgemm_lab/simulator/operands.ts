@@ -1,0 +1,41 @@
+// Which registers an instruction reads and which it writes: operands.py in JavaScript.
+
+import type { Instruction, Operand, Register } from "./ptx.ts";
+
+const NO_DESTINATION = new Set(
+  "st red bar barrier cp membar fence bra ret exit setmaxnreg".split(" "),
+);
+
+/** Every register that an operand mentions. */
+export function registersOf(operand: Operand): Register[] {
+  switch (operand.kind) {
+    case "register":
+      return [operand];
+    case "vector":
+      return operand.items.flatMap(registersOf);
+    case "pair":
+      return [operand.first, operand.second];
+    case "negated":
+      return [operand.register];
+    case "address":
+      return operand.base.kind === "register" ? [operand.base] : [];
+    default:
+      return [];
+  }
+}
+
+function hasDestination({ parts, operands }: Instruction) {
+  return !NO_DESTINATION.has(parts[0]) && operands.length > 0 && operands[0].kind !== "address";
+}
+
+/** Registers that an instruction gives a value. */
+export function registersWritten(instruction: Instruction) {
+  return hasDestination(instruction) ? registersOf(instruction.operands[0]) : [];
+}
+
+/** Registers that an instruction needs, its guard included. */
+export function registersRead(instruction: Instruction) {
+  const sources = instruction.operands.slice(hasDestination(instruction) ? 1 : 0);
+  const found = sources.flatMap(registersOf);
+  return instruction.guard ? [...found, instruction.guard.register] : found;
+}

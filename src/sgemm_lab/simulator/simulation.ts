@@ -1,0 +1,227 @@
+// Simulate one kernel launch, the entry point of the simulator: simulation.py in JavaScript. It
+// runs to its end without a pause, so a page calls it in a Worker.
+
+import { LabError } from "../errors.ts";
+import type { Merged } from "./access_merging.ts";
+import { mergeSharedAccesses } from "./access_merging.ts";
+import type { BasicBlock } from "./control_flow.ts";
+import type { Counts } from "./counts.ts";
+import { collect, RequestCounter } from "./counts.ts";
+import { StuckError } from "./divergence.ts";
+import { Tally } from "./execution_counts.ts";
+import type { Observer } from "./group.ts";
+import { Launch } from "./group.ts";
+import type { Dim3, Hazard } from "./hazard.ts";
+import { HazardLog } from "./hazards.ts";
+import { refuseImpossible } from "./limits.ts";
+import type { Progress } from "./machine.ts";
+import { flowOf, runLockstep, runWarpAfterWarp } from "./machine.ts";
+import { GLOBAL_BASE } from "./memory.py";
+import type { TypedArray } from "./memory.ts";
+import { globalMemory, layOut, readBack } from "./memory.ts";
+import type { PtxKernel } from "./ptx.ts";
+import { parse } from "./ptx.ts";
+import { sentence } from "./sentences.ts";
+import { RaceDetector } from "./shared_races.ts";
+import type { Trace } from "./trace.ts";
+import { TraceRecorder } from "./trace.ts";
+import { NeverSet } from "./uninitialized_values.ts";
+import { unrollShortLoops } from "./unroll.ts";
+import { ClockRaceDetector } from "./vector_clock_races.ts";
+import { synchronisesInParts } from "./vector_clocks.ts";
+import type { WarpRequest } from "./warp_requests.ts";
+import { WarpRecorder } from "./warp_requests.ts";
+
+export type Schedule = "lockstep" | "warps" | "threads";
+
+/** An argument: a number, or the elements of an array, with its shape where that is known. */
+export type Argument = number | TypedArray | { data: TypedArray; shape: number[] };
+
+/**
+ * `unwritten`: names of arrays that hold nothing yet, such as C: reading them is a hazard.
+ * `checkHazards`: whether to look for races in shared memory, true unless said. Illegal addresses,
+ * missed barriers and reads of unwritten memory are always found. `countRequests`: whether to count
+ * memory requests, true unless said. `trace`: whether to record every access, `products` with every
+ * multiply-add. `requestsOf`: a block and a warp of it whose memory requests are wanted, address by
+ * address. `watching`: others that want to hear of every access. `schedule`, `sharedParts`,
+ * `together`, `patience`, `timeLimit` and `progress` are as in simulation.py.
+ */
+interface Options {
+  sharedBytes?: number;
+  unwritten?: Iterable<string>;
+  checkHazards?: boolean;
+  countRequests?: boolean;
+  trace?: boolean;
+  products?: boolean;
+  requestsOf?: [number, number] | null;
+  watching?: Observer[];
+  schedule?: Schedule;
+  sharedParts?: [string, number, number][];
+  together?: boolean;
+  patience?: number | null;
+  timeLimit?: number;
+  progress?: Progress | null;
+}
+
+/**
+ * What a simulated launch did. `arrays`: all arrays after the launch; those passed in are
+ * unchanged. `counts`: as Counts.to_json in Python. `hazards`: what is wrong with the kernel, in
+ * the order it was met. `warnings`: what is odd, but right on a GPU.
+ */
+export interface Result {
+  arrays: Record<string, TypedArray>;
+  counts: Counts;
+  hazards: Hazard[];
+  warnings: Hazard[];
+  trace: Trace | null;
+  requests: WarpRequest[] | null;
+}
+
+/**
+ * Run a kernel's PTX and count its memory requests as the hardware does. Throws a LabError with a
+ * sentence, of a kind of its own for each fault that Python's has: PtxError, EndlessLoopError,
+ * TimeLimitError, StuckError.
+ * @param grid blocks along x, y, z; missing axes are 1
+ * @param block threads along x, y, z
+ * @param args by name, in order
+ */
+export function simulate(
+  ptx: string,
+  entry: string,
+  grid: number[],
+  block: number[],
+  args: Map<string, Argument> | Record<string, Argument>,
+  options: Options = {},
+): Result {
+  const { sharedBytes = 0, schedule = "lockstep", requestsOf = null } = options;
+  const { kernel, blocks, merged } = understand(ptx, entry, sharedBytes);
+  const recorder = options.trace ? new TraceRecorder() : null;
+  const log = new HazardLog(recorder ? recorder.onFault.bind(recorder) : null);
+  const counter = new RequestCounter(merged);
+  const warp = requestsOf && new WarpRecorder(merged, ...requestsOf);
+  const observers: Observer[] = [...(options.watching ?? [])];
+  if (options.countRequests ?? true) observers.unshift(counter);
+  if (options.checkHazards ?? true) {
+    const Detector = synchronisesInParts(kernel) ? ClockRaceDetector : RaceDetector;
+    observers.push(new Detector(log, kernel.instructions));
+  }
+  if (recorder) observers.push(recorder);
+  if (warp) observers.push(warp);
+  const given = args instanceof Map ? args : new Map(Object.entries(args));
+  const arrays = arraysOf(given);
+  const memory = globalMemory(arrays, checkedNames(options.unwritten ?? [], arrays));
+  const neverSet = new NeverSet(log);
+  const launch = new Launch({
+    kernel,
+    grid: three(grid, "grid"),
+    block: three(block, "block"),
+    parameters: parametersOf(kernel, given, memory.arrays),
+    globalMemory: memory,
+    sharedBytes,
+    hazards: log,
+    neverSet,
+    observers,
+    products: options.products ? recorder : null,
+    sharedParts: options.sharedParts ?? [],
+    together: options.together ?? false,
+    patience: options.patience ?? null,
+    timeLimit: options.timeLimit ?? Number.POSITIVE_INFINITY,
+  });
+  refuseImpossible(launch);
+  const tally = new Tally(blocks.length, kernel.instructions.length);
+  try {
+    const { progress = null } = options;
+    if (schedule === "lockstep") runLockstep(launch, blocks, tally, progress);
+    else runWarpAfterWarp(launch, blocks, tally, progress, schedule === "threads");
+  } catch (error) {
+    // What was found on the way tells more than where the threads wait.
+    if (!(error instanceof StuckError)) throw error;
+    neverSet.tellAll();
+    if (!log.found.length) throw error;
+  }
+  return {
+    arrays: readBack(memory),
+    counts: collect(counter, kernel.instructions, blocks, tally),
+    hazards: log.found,
+    warnings: log.warnings,
+    trace: recorder?.finish() ?? null,
+    requests: warp?.requests ?? null,
+  };
+}
+
+interface Understood {
+  kernel: PtxKernel;
+  blocks: BasicBlock[];
+  merged: Merged;
+}
+
+const MOST_REMEMBERED = 32;
+const remembered: Map<string, Understood> = new Map();
+
+/** Everything about a kernel that does not depend on the launch; remembered, never changed. */
+function understand(ptx: string, entry: string, sharedBytes: number): Understood {
+  const key = `${sharedBytes} ${entry} ${ptx}`;
+  const before = remembered.get(key);
+  if (before) return before;
+  const kernels = parse(ptx);
+  const found = kernels.get(entry);
+  if (!found) {
+    throw new LabError(sentence("run.entry", { entry, names: [...kernels.keys()].join(", ") }));
+  }
+  const kernel = unrollShortLoops(found);
+  const blocks = flowOf(kernel);
+  const merged = mergeSharedAccesses(blocks, layOut(kernel.shared, sharedBytes));
+  if (remembered.size >= MOST_REMEMBERED) remembered.clear();
+  remembered.set(key, { kernel, blocks, merged });
+  return { kernel, blocks, merged };
+}
+
+function three(sizes: number[], what: "grid" | "block"): Dim3 {
+  if (sizes.length < 1 || sizes.length > 3 || Math.min(...sizes) < 1) {
+    const text = sizes.length === 1 ? `(${sizes[0]},)` : `(${sizes.join(", ")})`;
+    throw new LabError(sentence("run.sizes", { what, sizes: text }));
+  }
+  const [x, y = 1, z = 1] = sizes;
+  return [x, y, z];
+}
+
+/** The arguments that are arrays. */
+function arraysOf(args: Map<string, Argument>) {
+  const arrays: Map<string, { data: TypedArray; shape: number[] }> = new Map();
+  for (const [name, value] of args) {
+    if (typeof value === "number") continue;
+    arrays.set(name, "data" in value ? value : { data: value, shape: [value.length] });
+  }
+  return arrays;
+}
+
+function checkedNames(unwritten: Iterable<string>, arrays: Map<string, unknown>) {
+  const names = new Set(unwritten);
+  const [unknown] = [...names].filter((name) => !arrays.has(name)).sort();
+  if (unknown !== undefined) throw new LabError(sentence("run.unwritten", { name: unknown }));
+  return names;
+}
+
+/** The value of each parameter: where an array lies, or a number. */
+function parametersOf(
+  kernel: PtxKernel,
+  args: Map<string, Argument>,
+  arrays: { name: string; start: number }[],
+) {
+  const { name: entry, parameters } = kernel;
+  if (args.size !== parameters.length) {
+    const [takes, given] = [parameters.length, args.size];
+    throw new LabError(sentence("run.arguments", { entry, takes, given }));
+  }
+  const addresses = new Map(arrays.map(({ name, start }) => [name, GLOBAL_BASE + start]));
+  return new Map(
+    [...args].map(([name, value], at) => {
+      const { name: parameter, type } = parameters[at];
+      // A pointer and a 64-bit number look the same in PTX, but no narrower type is a pointer.
+      if (typeof value !== "number" && type !== "u64" && type !== "b64") {
+        throw new LabError(sentence("run.number", { name, entry }));
+      }
+      return [parameter, addresses.get(name) ?? Number(value)];
+    }),
+  );
+}

@@ -1,0 +1,278 @@
+// Races in kernels whose warps synchronise in parts: by clocks instead of counted barriers.
+// clock_races.py in JavaScript, held equal to it by tests.
+
+import { WARP } from "../hardware.py";
+import type { Access, BulkCopy, ThreadGroup } from "./group.ts";
+import { ATOMIC, COPY_WRITE, LOAD } from "./group.ts";
+import type { HazardLog } from "./hazards.ts";
+import type { Memory } from "./memory.ts";
+import type { Instruction } from "./ptx.ts";
+import {
+  COPY_WORD,
+  firstThatLoses,
+  NOBODY,
+  smallestSharedAccess,
+  WARP_BITS,
+} from "./shared_races.ts";
+import type { Clocks } from "./vector_clocks.ts";
+
+/** Who uses words of shared memory: a lane for each word. */
+interface Use {
+  access: Access;
+  group: ThreadGroup;
+  clocks: Clocks;
+  lanes: Int32Array;
+}
+
+/** For each word of a batch's shared memory: who used it last, and at what time. */
+class Shadow {
+  writer;
+  writeTime;
+  writeWarpEpoch;
+  writeSite;
+  reader;
+  /** When each warp last read a word, word by word. */
+  readTime;
+  readWarpEpoch;
+  readSite;
+  inFlight;
+
+  /** @param warps of a block */
+  constructor(
+    memory: Memory,
+    wordBytes: number,
+    public warps: number,
+  ) {
+    const words = memory.bytes.length / wordBytes;
+    this.writer = new Int32Array(words).fill(NOBODY);
+    this.writeTime = new Int32Array(words);
+    this.writeWarpEpoch = new Int32Array(words);
+    this.writeSite = new Int32Array(words);
+    this.reader = new Int32Array(words).fill(NOBODY);
+    this.readTime = new Int32Array(words * warps);
+    this.readWarpEpoch = new Int32Array(words);
+    this.readSite = new Int32Array(words);
+    this.inFlight = new Int32Array(words);
+  }
+}
+
+/** Watches shared memory for accesses that nothing orders. An observer. */
+export class ClockRaceDetector {
+  wordBytes;
+  shadow: Shadow | null = null;
+  blocks = "";
+  /** words of the last store that race if its lanes stored different values */
+  together: number[] = [];
+
+  constructor(
+    public log: HazardLog,
+    public instructions: Instruction[],
+  ) {
+    this.wordBytes = smallestSharedAccess(instructions);
+  }
+
+  /** Check one access of shared memory against those before it. */
+  onAccess(access: Access) {
+    const { site, positions } = access;
+    if (site.space !== "shared" || site.kind === ATOMIC) return;
+    const [shadow, use] = [this.shadowOf(access.group), useOf(access)];
+    if (site.kind !== LOAD) this.together = [];
+    for (let word = 0; word < site.width / this.wordBytes; word++) {
+      const index = positions.map((position) => position / this.wordBytes + word);
+      if (site.kind === LOAD) this.read(shadow, use, index);
+      else {
+        this.write(shadow, use, index);
+        this.meet(shadow, use, index, word);
+      }
+      if (site.kind === COPY_WRITE) for (const one of index) shadow.inFlight[one] += 1;
+    }
+  }
+
+  /** The words are no longer in flight; their writers wrote them just now. */
+  onCopiesLanded(group: ThreadGroup, lanes: Int32Array, positions: Int32Array) {
+    const [shadow, clocks] = [this.shadowOf(group), clocksOf(group)];
+    for (let word = 0; word < COPY_WORD / this.wordBytes; word++) {
+      positions.forEach((position, i) => {
+        const [index, lane] = [Math.floor(position / this.wordBytes) + word, lanes[i]];
+        shadow.inFlight[index] -= 1;
+        shadow.writer[index] = group.thread[lane];
+        shadow.writeTime[index] = timeOf(group, clocks, lane);
+        shadow.writeWarpEpoch[index] = group.warpEpoch[lane];
+      });
+    }
+  }
+
+  /** A bulk copy starts: it writes as the thread would that starts it. */
+  onBulkCopy(copy: BulkCopy) {
+    const shadow = this.shadowOf(copy.access.group);
+    const [use, index] = [useOf(copy.access), this.copied(copy)];
+    const lanes = new Int32Array(index.length).fill(use.lanes[use.lanes.length - 1]);
+    this.write(shadow, { ...use, lanes }, index);
+    for (const one of index) {
+      shadow.writer[one] = use.clocks.engine * WARP;
+      shadow.writeTime[one] = copy.time;
+      shadow.inFlight[one] += 1;
+    }
+  }
+
+  /** The words of a bulk copy are there for who waits for its mbarrier. */
+  onBulkLanded(copy: BulkCopy) {
+    const shadow = this.shadowOf(copy.access.group);
+    for (const one of this.copied(copy)) shadow.inFlight[one] -= 1;
+  }
+
+  /** The words that a bulk copy writes. */
+  copied({ access, data }: BulkCopy) {
+    const first = Math.floor(access.positions[0] / this.wordBytes);
+    return new Int32Array(data.byteLength / this.wordBytes).map((_, word) => first + word);
+  }
+
+  shadowOf({ batch }: ThreadGroup) {
+    const blocks = batch.blocks.join();
+    if (!this.shadow || this.blocks !== blocks) {
+      this.shadow = new Shadow(batch.shared, this.wordBytes, batch.launch.warps);
+      this.blocks = blocks;
+    }
+    return this.shadow;
+  }
+
+  read(shadow: Shadow, use: Use, index: Int32Array) {
+    const { group, clocks, lanes } = use;
+    let waits = -1;
+    const wrong = new Uint8Array(index.length);
+    index.forEach((word, i) => {
+      const unordered = afterWriter(shadow, use, word, lanes[i]);
+      const byEngine = unordered && shadow.writer[word] >> WARP_BITS === clocks.engine;
+      const waiting = shadow.inFlight[word] > 0 || byEngine;
+      if (waiting && waits < 0) waits = i;
+      wrong[i] = unordered && !waiting ? 1 : 0;
+    });
+    if (waits >= 0) this.log.inFlight(use.access, lanes[waits], index[waits] * this.wordBytes);
+    this.report(use, index, wrong, shadow.writer, shadow.writeSite);
+    const site = use.access.site.instruction.index;
+    index.forEach((word, i) => {
+      const thread = group.thread[lanes[i]];
+      shadow.reader[word] = thread;
+      const now = timeOf(group, clocks, lanes[i]);
+      shadow.readTime[word * shadow.warps + (thread >> WARP_BITS)] = now;
+      shadow.readWarpEpoch[word] = group.warpEpoch[lanes[i]];
+      shadow.readSite[word] = site;
+    });
+  }
+
+  write(shadow: Shadow, use: Use, index: Int32Array) {
+    const { group, clocks, lanes } = use;
+    const afterWrite = Uint8Array.from(index, (word, i) =>
+      Number(afterWriter(shadow, use, word, lanes[i])),
+    );
+    this.report(use, index, afterWrite, shadow.writer, shadow.writeSite);
+    const afterRead = Uint8Array.from(index, (word, i) =>
+      Number(afterReaders(shadow, use, word, lanes[i])),
+    );
+    this.report(use, index, afterRead, shadow.reader, shadow.readSite);
+    const site = use.access.site.instruction.index;
+    index.forEach((word, i) => {
+      shadow.writer[word] = group.thread[lanes[i]];
+      shadow.writeTime[word] = timeOf(group, clocks, lanes[i]);
+      shadow.writeWarpEpoch[word] = group.warpEpoch[lanes[i]];
+      shadow.writeSite[word] = site;
+    });
+  }
+
+  /**
+   * See to lanes of one access that write one word, as others of its lanes do.
+   * @param number which of their words
+   */
+  meet(shadow: Shadow, use: Use, index: Int32Array, number: number) {
+    const { group, lanes } = use;
+    const lost = Uint8Array.from(index, (word, i) =>
+      Number(shadow.writer[word] !== group.thread[lanes[i]]),
+    );
+    const apart = lost.map((one, i) =>
+      shadow.writer[index[i]] >> WARP_BITS === group.thread[lanes[i]] >> WARP_BITS ? 0 : one,
+    );
+    this.report(use, index, apart, shadow.writer, shadow.writeSite);
+    if (lost.includes(1) && !apart.includes(1)) this.together.push(number);
+  }
+
+  /** Tell of lanes of one warp that stored different values to one word. */
+  onStored(access: Access, bits: (element: number, i: number) => bigint) {
+    if (!this.together.length || access.site.space !== "shared") return;
+    const shadow = this.shadowOf(access.group);
+    for (const word of this.together) {
+      const first = firstThatLoses(access, word, this.wordBytes, bits);
+      if (first < 0) continue;
+      const index = access.positions[first] / this.wordBytes + word;
+      const lane = access.lanes ? access.lanes[first] : first;
+      const before = this.instructions[shadow.writeSite[index]];
+      this.log.race(access, lane, index * this.wordBytes, shadow.writer[index], before, true);
+    }
+    this.together = [];
+  }
+
+  /**
+   * Tell of the first wrong word whose two threads are of different warps, or the first.
+   * @param others thread of each word
+   * @param sites instruction of each word
+   */
+  report(use: Use, index: Int32Array, wrong: Uint8Array, others: Int32Array, sites: Int32Array) {
+    if (!wrong.includes(1)) return;
+    const { group, lanes } = use;
+    const warpsDiffer = (i: number) =>
+      others[index[i]] >> WARP_BITS !== group.thread[lanes[i]] >> WARP_BITS;
+    const apart = wrong.findIndex((one, i) => one === 1 && warpsDiffer(i));
+    const first = apart < 0 ? wrong.indexOf(1) : apart;
+    const word = index[first];
+    const before = this.instructions[sites[word]];
+    this.log.race(use.access, lanes[first], word * this.wordBytes, others[word], before);
+  }
+}
+
+/** Whether who wrote a word last is not ordered before a lane now. */
+function afterWriter(shadow: Shadow, { group, clocks }: Use, word: number, lane: number) {
+  const writer = shadow.writer[word];
+  if (writer === NOBODY) return false;
+  const [thread, who] = [group.thread[lane], writer >> WARP_BITS];
+  const warp = thread >> WARP_BITS;
+  const row = clocks.at(group.slot[lane], warp);
+  const time = shadow.writeTime[word];
+  if (who !== warp) return time > clocks.seen[row + who];
+  const alone = shadow.writeWarpEpoch[word] === group.warpEpoch[lane];
+  return alone && time === clocks.seen[row + warp] && writer !== thread;
+}
+
+/** Whether somebody read a word who is not ordered before a lane now. */
+function afterReaders(shadow: Shadow, { group, clocks }: Use, word: number, lane: number) {
+  const reader = shadow.reader[word];
+  if (reader === NOBODY) return false;
+  const thread = group.thread[lane];
+  const warp = thread >> WARP_BITS;
+  const row = clocks.at(group.slot[lane], warp);
+  const times = word * shadow.warps;
+  for (let other = 0; other < shadow.warps; other++) {
+    if (other !== warp && shadow.readTime[times + other] > clocks.seen[row + other]) return true;
+  }
+  return (
+    shadow.readTime[times + warp] === clocks.seen[row + warp] &&
+    reader >> WARP_BITS === warp &&
+    reader !== thread &&
+    shadow.readWarpEpoch[word] === group.warpEpoch[lane]
+  );
+}
+
+function useOf(access: Access): Use {
+  const { group } = access;
+  const lanes = access.lanes ?? group.thread.map((_, lane) => lane);
+  return { access, group, clocks: clocksOf(group), lanes };
+}
+
+/** A lane's own time. */
+function timeOf(group: ThreadGroup, clocks: Clocks, lane: number) {
+  const warp = group.thread[lane] >> WARP_BITS;
+  return clocks.seen[clocks.at(group.slot[lane], warp) + warp];
+}
+
+function clocksOf({ batch }: ThreadGroup) {
+  if (!batch.clocks) throw new Error("This kernel has no clocks.");
+  return batch.clocks;
+}

@@ -1,0 +1,127 @@
+// Numbers and counts as the book writes them: text.py in JavaScript, held equal to it by a test.
+
+const wholeNumbers = new Intl.NumberFormat("en-US", { maximumFractionDigits: 0 });
+const threeDigits = new Intl.NumberFormat("en-US", { maximumSignificantDigits: 3 });
+
+/** A number to three digits: 63,700 and 15.2 and 0.25. */
+export function number(value: number) {
+  return (Math.abs(value) >= 100 ? wholeNumbers : threeDigits).format(value);
+}
+
+/** A whole number with its thousands apart: 1,024. */
+export function comma(value: number) {
+  return wholeNumbers.format(value);
+}
+
+/** A share such as 0.123 as "12 %", small ones with two digits. */
+export function percent(share: number) {
+  return `${Math.abs(share) >= 0.1 ? Math.round(100 * share) : Number((100 * share).toPrecision(2))} %`;
+}
+
+/** With at most one digit behind the point; halves go up. */
+export function tenths(value: number) {
+  return Math.floor(value * 10 + 0.5) / 10;
+}
+
+/** A share such as 0.125 as "12.5 %". */
+export function tenthsPercent(share: number) {
+  return `${tenths(share * 100)} %`;
+}
+
+/** A count with its word: "1 wavefront", "2 wavefronts". */
+export function plural(count: number, word: string) {
+  return `${comma(count)} ${word}${count === 1 ? "" : "s"}`;
+}
+
+/** How many times as much, to two digits. */
+export function ratio(times: number) {
+  return number(Number(times.toPrecision(2)));
+}
+
+/**
+ * A thread in its block, or a block in its grid: "(3, 0)", with x first, as (tx, ty). "3" where
+ * there is but one row, and three numbers only where there are several layers.
+ */
+export function placeName(index: number[], sides: number[]) {
+  const axes = Math.max(1, sides.findLastIndex((side) => side > 1) + 1);
+  return axes === 1 ? `${index[0]}` : `(${index.slice(0, axes).join(", ")})`;
+}
+
+/** A size: 4096³ for a cube, 1000×999×37 otherwise. */
+export function sizeText(size: number[]) {
+  return new Set(size).size === 1 ? `${size[0]}³` : size.join("×");
+}
+
+/** A number to nine digits, as many as tell two floats apart: Python's `%.9g`. */
+export function nineDigits(value: number) {
+  if (!Number.isFinite(value)) return `${value}`.replace("Infinity", "inf").replace("NaN", "nan");
+  const [digits, power] = halfToEven(value, 9).split("e");
+  const exponent = Number(power);
+  if (exponent < -4 || exponent >= 9) {
+    const short = digits.includes(".") ? digits.replace(/\.?0+$/, "") : digits;
+    return `${short}e${signed(exponent)}`;
+  }
+  const plain = Number(`${digits}e${exponent}`).toFixed(8 - exponent);
+  const short = plain.includes(".") ? plain.replace(/\.?0+$/, "") : plain;
+  return Object.is(value, -0) ? "-0" : short;
+}
+
+/** An error to two digits, such as "2.4·10⁻⁷". */
+export function errorText(error: number) {
+  const [digits, power] = halfToEven(error, 2).split("e");
+  return `${digits}·${powerOfTen(Number(power))}`;
+}
+
+/** 10⁻⁷ for -7. */
+export function powerOfTen(power: number) {
+  const raised = [...`${Math.abs(power)}`].map((digit) => "⁰¹²³⁴⁵⁶⁷⁸⁹"[Number(digit)]);
+  return `10${power < 0 ? "⁻" : ""}${raised.join("")}`;
+}
+
+/** An exponent with its sign and two digits or more. */
+function signed(exponent: number) {
+  return `${exponent < 0 ? "-" : "+"}${`${Math.abs(exponent)}`.padStart(2, "0")}`;
+}
+
+/** A share such as 0.125 as "12 %": Python's `%.0%`, in which a half goes to the even neighbour. */
+function hundredths(share: number) {
+  const [value, whole] = [100 * share, Math.floor(100 * share)];
+  const up = value - whole === 0.5 ? whole % 2 !== 0 : value - whole > 0.5;
+  return `${up ? whole + 1 : whole} %`;
+}
+
+/**
+ * A number with so many digits and an exponent; where the rest is exactly a half, the last digit is
+ * even. JavaScript alone would round such a half up.
+ */
+function halfToEven(value: number, digits: number) {
+  const rounded = value.toExponential(digits - 1);
+  const exact = value.toExponential(100); // all digits of any number that halves can arise from
+  const rest = exact.slice(exact.indexOf(".") + digits, exact.indexOf("e"));
+  const last = Number(exact[exact.indexOf(".") + digits - 1]);
+  if (!/^50*$/.test(rest) || last % 2 !== 0) return rounded;
+  return `${exact.slice(0, exact.indexOf(".") + digits)}${exact.slice(exact.indexOf("e"))}`;
+}
+
+const FORMATS: Record<string, (value: number, words: string) => string> = {
+  comma,
+  number,
+  percent,
+  share: tenthsPercent,
+  ratio,
+  tenths: (value) => `${tenths(value)}`,
+  nine: nineDigits,
+  hundredths,
+  plural,
+  one: (value, words) => words.split("|")[value === 1 ? 0 : 1],
+};
+
+/**
+ * A sentence that Python prints too: a template with `values` in its places. text.py says what a
+ * template may hold, and a test that both fill it alike.
+ */
+export function filled(template: string, values: Record<string, unknown>) {
+  return template.replace(/\{(\w+)(?::(\w+)(?: ([^}]*))?)?\}/g, (_, name, format, words) =>
+    format ? FORMATS[format](Number(values[name]), words) : `${values[name]}`,
+  );
+}

@@ -1,0 +1,204 @@
+// The whole measurement: roofs, the check of every program, a size that this card can bear, and the
+// programs in turns.
+
+import { LabError } from "../errors.ts";
+import type { Kernel as Program } from "../kernel.ts";
+import { sizeText } from "../text.ts";
+import type { Card } from "./card.ts";
+import { check } from "./checking.ts";
+import { faultOfLarge, fractions, wholeNumbers } from "./exact.ts";
+import features from "./features.json";
+import FORM from "./form.json";
+import type { Measured, Smaller } from "./form.ts";
+import { ROUNDS } from "./native.py";
+import type { Compiled } from "./products.ts";
+import { compiledOn, Product, programsOf } from "./products.ts";
+import { copySpeed, multiplyAddSpeed } from "./roofs.ts";
+
+interface Rung {
+  program: Program;
+  compiled: Compiled;
+  once: number;
+  seconds: number[];
+}
+
+interface LeftOut {
+  name: string;
+  why: string;
+}
+
+/**
+ * The programs that the book has: those of the ladder with the fingerprints of their code, and
+ * those that measure the card.
+ */
+export interface Book {
+  programs: { name: string; source: string; fingerprint: string }[];
+  roofs: { copy: string; multiply_add: string };
+}
+
+const SMALLEST = 128;
+const LARGEST = 4096;
+/** No run of a program lasts longer, as far as can be told beforehand: the screen waits for it. */
+const LONGEST_S = 0.1;
+/** Samples at each smaller size, which are only for the plot over sizes. */
+const FEW_ROUNDS = 3;
+const SMALLER_SIZES = 3;
+/** Browsers round the card's clock to 0.1 ms, and their own comes with a delay. */
+const SAMPLE_S = { timestamps: 0.03, "wall clock": 0.1 };
+const MOST_TIMES = 200;
+
+/**
+ * Measure a card. Throws a LabError where a program is wrong on it, or something stops it.
+ * @param tell hears what is done, and how much is behind
+ * @param limits for tests
+ */
+export async function climb(
+  card: Card,
+  book: Book,
+  tell: (text: string, share: number) => void,
+  { largest = LARGEST, rounds = ROUNDS }: { largest?: number; rounds?: number } = {},
+): Promise<Measured> {
+  tell("Measuring how fast the card copies", 0);
+  const copy = await copySpeed(card, book.roofs.copy);
+  tell("Measuring how fast it multiplies and adds", 0.05);
+  const multiplyAdd = await multiplyAddSpeed(card, book.roofs.multiply_add);
+  const { rungs, leftOut } = await checkedRungs(card, book, tell);
+  tell("Looking for a size that this card can bear", 0.4);
+  const product = await bearableProduct(card, rungs, largest);
+  await timeInTurns(product, rungs, card.clock, rounds, tell);
+  product.free();
+  const smaller = await smallerSizes(card, rungs, product.size[0], tell);
+  const fingerprints = new Map(book.programs.map(({ name, fingerprint }) => [name, fingerprint]));
+  return {
+    form: FORM,
+    card: card.name,
+    date: new Date().toISOString(),
+    clock: card.clock,
+    size: product.size[0],
+    copy_gbs: copy,
+    multiply_add_gflops: multiplyAdd,
+    rungs: rungs.map(({ program: { name }, seconds }) => ({
+      name,
+      fingerprint: fingerprints.get(name.split(":")[0]) ?? "",
+      seconds,
+    })),
+    left_out: leftOut,
+    smaller,
+  };
+}
+
+/** Compile and check every program. One that needs what not every card has may be left out. */
+async function checkedRungs(card: Card, book: Book, tell: (text: string, share: number) => void) {
+  const programs = book.programs.flatMap(({ name, source }) => programsOf(name, source));
+  const rungs: Rung[] = [];
+  const leftOut: LeftOut[] = [];
+  for (const [place, program] of programs.entries()) {
+    tell(`Checking ${program.name}`, 0.1 + (0.3 * place) / programs.length);
+    try {
+      const why = lackedBy(card, program);
+      if (why) throw new LabError(why);
+      const compiled = await compiledOn(card, program);
+      await check(card, program, compiled);
+      rungs.push({ program, compiled, once: 0, seconds: [] });
+    } catch (fault) {
+      card.goOn();
+      // Features are new to browsers: a program that needs one does not end the rest.
+      if (program.needs === null || !(fault instanceof LabError)) throw fault;
+      leftOut.push({ name: program.name, why: fault.message.replace(/\.$/, "") });
+    }
+  }
+  return { rungs, leftOut };
+}
+
+/** Why a card cannot run a program; null where it can. */
+function lackedBy(card: Card, { needs }: Program) {
+  if (needs === null || card.features.has(needs)) return null;
+  return new Map(Object.entries(features)).get(needs) ?? `the card has no ${needs}`;
+}
+
+/**
+ * A cube whose product no program takes too long for. At each size every program is checked, and
+ * timed once; while the slowest would take eight times as long in time, the cube is doubled.
+ */
+async function bearableProduct(card: Card, rungs: Rung[], largest: number) {
+  for (let n = SMALLEST; ; n *= 2) {
+    const product = await Product.on(card, [n, n, n]);
+    await checkAndTime(product, rungs);
+    const slowest = Math.max(...rungs.map(({ once }) => once));
+    const fits = 4 * (2 * n) ** 2 <= card.largestBinding;
+    if (8 * slowest > LONGEST_S || 2 * n > largest || !fits) {
+      product.fill(fractions(n * n, 3), fractions(n * n, 4));
+      return product;
+    }
+    product.free();
+  }
+}
+
+async function checkAndTime(product: Product, rungs: Rung[]) {
+  const [n] = product.size;
+  const [a, b] = [wholeNumbers(n * n, 1), wholeNumbers(n * n, 2)];
+  product.fill(a, b);
+  for (const rung of rungs) {
+    const { program, compiled } = rung;
+    const fault = faultOfLarge(a, b, await product.result(program, compiled), product.size);
+    if (fault)
+      throw new LabError(`${program.name} is wrong at ${sizeText(product.size)}: ${fault}`);
+    rung.once = await product.seconds(program, compiled);
+  }
+}
+
+/** Sample the programs in turns, so that a card that warms up slows all of them alike. */
+async function timeInTurns(
+  product: Product,
+  rungs: Rung[],
+  clock: "timestamps" | "wall clock",
+  rounds: number,
+  tell: (text: string, share: number) => void,
+) {
+  for (let round = 0; round < rounds; round++) {
+    tell(
+      `Timing at ${sizeText(product.size)}, round ${round + 1} of ${rounds}`,
+      0.5 + (0.4 * round) / rounds,
+    );
+    for (const rung of rungs) rung.seconds.push(await sample(product, rung, clock));
+  }
+}
+
+function sample(
+  product: Product,
+  { program, compiled, once }: Rung,
+  clock: "timestamps" | "wall clock",
+) {
+  const times = Math.min(MOST_TIMES, Math.max(1, Math.ceil(SAMPLE_S[clock] / once)));
+  return product.seconds(program, compiled, times);
+}
+
+/**
+ * Time the programs at the sizes below, which were checked on the way up.
+ * @param size of the timing above
+ */
+async function smallerSizes(
+  card: Card,
+  rungs: Rung[],
+  size: number,
+  tell: (text: string, share: number) => void,
+) {
+  const found: Smaller[] = [];
+  for (let n = size / 2; n >= SMALLEST && found.length < SMALLER_SIZES; n /= 2) {
+    tell(`Timing at ${sizeText([n, n, n])}`, 0.9 + found.length / 40);
+    const product = await Product.on(card, [n, n, n]);
+    product.fill(fractions(n * n, 3), fractions(n * n, 4));
+    const seconds: Record<string, number[]> = {};
+    for (const { program, compiled } of rungs) {
+      const once = await product.seconds(program, compiled);
+      const rung = { program, compiled, once, seconds: [] };
+      seconds[program.name] = [];
+      for (let round = 0; round < FEW_ROUNDS; round++) {
+        seconds[program.name].push(await sample(product, rung, card.clock));
+      }
+    }
+    product.free();
+    found.push({ size: n, seconds });
+  }
+  return found;
+}

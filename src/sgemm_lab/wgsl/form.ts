@@ -1,0 +1,62 @@
+// The form in which a measured card is kept, sent and opened: records/webgpu_cards.py in JavaScript.
+
+import FORM from "./form.json";
+
+/** What was measured: seconds of every sample of a program, rates of the card. */
+export interface Measured {
+  /** form.json */
+  form: string;
+  card: string;
+  /** as ISO 8601 has it */
+  date: string;
+  /** "timestamps" or "wall clock" */
+  clock: string;
+  /** M = N = K */
+  size: number;
+  copy_gbs: number;
+  multiply_add_gflops: number;
+  rungs: { name: string; fingerprint: string; seconds: number[] }[];
+  /** programs that the card cannot run */
+  left_out?: { name: string; why: string }[];
+  smaller?: Smaller[];
+}
+
+/** What was measured at a smaller size: seconds of every sample, by the name of the program. */
+export interface Smaller {
+  size: number;
+  seconds: Record<string, number[]>;
+}
+
+// biome-ignore lint/suspicious/noExplicitAny: a file of a reader may have any form
+type Json = any;
+
+/** Whether something is a measured card. */
+export function isMeasured(found: Json): found is Measured {
+  return (
+    found?.form === FORM &&
+    [found.card, found.date, found.clock].every((text) => typeof text === "string") &&
+    [found.size, found.copy_gbs, found.multiply_add_gflops].every(isRate) &&
+    Array.isArray(found.rungs) &&
+    found.rungs.length > 0 &&
+    found.rungs.every(isRung) &&
+    (found.left_out ?? []).every?.(isLeftOut) === true &&
+    (found.smaller ?? []).every?.(isSmaller) === true
+  );
+}
+
+const isRung = (rung: Json) =>
+  typeof rung?.name === "string" &&
+  typeof rung.fingerprint === "string" &&
+  Array.isArray(rung.seconds) &&
+  rung.seconds.length > 0 &&
+  rung.seconds.every(isRate);
+
+const isLeftOut = (one: Json) => typeof one?.name === "string" && typeof one.why === "string";
+
+const isSmaller = (one: Json) =>
+  isRate(one?.size) &&
+  Object.values(one.seconds ?? { none: null }).every(
+    (some) => Array.isArray(some) && some.length > 0 && some.every(isRate),
+  );
+
+const isRate = (value: unknown) => typeof value === "number" && Number.isFinite(value) && value > 0;

@@ -1,0 +1,303 @@
+// One warp's request to global memory, painted over the 32-byte sectors it touches.
+
+import "./coalescing.css";
+import { globalRequest } from "../formulas/memory.ts";
+import { asked, sectorWords } from "../formulas/requests.ts";
+import { SECTOR_BYTES, WARP, WORD_BYTES } from "../hardware.py";
+import { comma, plural } from "../text.ts";
+import { choiceSlider, key, showFacts } from "./shared/controls.ts";
+import { html, say, setAttributes, svg } from "./shared/dom.ts";
+import { keepDrawn, redrawer, roomIn } from "./shared/model.ts";
+import type { PainterState } from "./shared/painter.ts";
+import {
+  chosenRequest,
+  evenly,
+  idleLanes,
+  laneSwitches,
+  light,
+  ownPattern,
+  pointAtTokens,
+  requestChooser,
+  STRIDES,
+  tokenText,
+  WIDTHS,
+  widthChoice,
+  withoutOff,
+  zigzag,
+} from "./shared/painter.ts";
+import { range } from "./shared/scale.ts";
+import { Scene } from "./shared/scene.ts";
+
+type State = PainterState & { offset: number };
+
+const STATE = ["requests", "chosen", "stride", "offset", "bits", "off"] as const;
+const LINE_BYTES = 128;
+const SECTORS = LINE_BYTES / SECTOR_BYTES; // of a line
+const WORDS = SECTOR_BYTES / WORD_BYTES; // of a sector
+// Lines of 128 bytes in a picture, and in a narrow one, which folds each; more are told in words.
+const [ROWS, FOLDED_ROWS] = [8, 5];
+const TALL = 24; // px, of a sector
+const LETTERS = 11; // px, of what stands on a word
+const KEY: [string, string][] = [
+  ["lab-asked", "asked for, by the lane of that number"],
+  ["lab-many", "by several lanes: their numbers, or ×2"],
+  ["lab-moved", "moves with it, unused"],
+  ["lab-still-there", "stays"],
+];
+
+export function render({ model, el }: View<State>) {
+  const redraw = redrawer(update);
+  const chooser = requestChooser(model, redraw, () => ownSource(model), { off: [] });
+  const lanes = laneSwitches(model, redraw, point);
+  const stride = choiceSlider("Stride", (value) => own({ stride: value }));
+  const offset = choiceSlider("Offset", (value) => own({ offset: value }));
+  const width = widthChoice(own);
+  const picture = svg("svg", { class: "lab-chart", role: "img" });
+  const about = html("p", { class: "lab-about" });
+  const verdict = html("div", { class: "lab-verdict", role: "status" }, html("p"), html("p"));
+  const facts = html("dl", { class: "lab-facts" });
+  const sliders = [stride.element, offset.element, width.element];
+  const head = html("span", {}, "The warp's 32 lanes");
+  const root = html(
+    "div",
+    { class: "sgemm-lab lab-tool lab-painter lab-coalescing" },
+    html("div", { class: "lab-bar" }, chooser.field),
+    chooser.source,
+    html("div", { class: "lab-controls" }, sliders),
+    html("div", { class: "lab-bar lab-lane-bar" }, head, lanes.all),
+    [lanes.row, picture, key(KEY), about, verdict, facts],
+  );
+  el.append(root);
+  const scene = new Scene(picture);
+  let pointed: number | null = null;
+
+  function own(change: Partial<State>) {
+    const request = chosenRequest(model);
+    ownPattern(model, request && { bits: request.bits, ...evenly(request) }, change);
+    redraw();
+  }
+
+  function update() {
+    const space = Math.max(270, roomIn(root)); // asked before anything changes: cheap
+    const now = painted(model);
+    chooser.show();
+    showControls(now);
+    const report = globalRequest(now.addresses, now.bits / 8);
+    const asked = now.addresses.filter((address) => address !== null).length * (now.bits / 8);
+    const fewest = Math.ceil(report.used / SECTOR_BYTES);
+    drawMemory(scene, picture, now, report.sectors, space);
+    const words = sectorWords(now.addresses, now.bits / 8);
+    const label = `Memory in lines of 128 bytes, sectors of 32. ${words.join(" ")}`;
+    setAttributes(picture, { "aria-label": label });
+    say(verdict.children, words);
+    const { size } = report.sectors;
+    showFacts(facts, factsOf(report, asked, fewest), size && fewest / size);
+    point(pointed);
+  }
+
+  function showControls({ request, bits }: Painted) {
+    const [by, from] = [model.get("stride"), model.get("offset")];
+    const even = request ? evenly(request) : { stride: by, offset: from };
+    const unit = (count: number) =>
+      bits === 32 ? plural(count, "float") : `${count} × ${WIDTHS[bits]}`;
+    root.classList.toggle("lab-uneven", !even);
+    stride.show(even?.stride ?? by, STRIDES, even ? unit(even.stride) : "uneven");
+    offset.show(even?.offset ?? from, range(0, 32), even ? unit(even.offset) : "uneven");
+    width.show(bits);
+    lanes.show(idleLanes(request));
+  }
+
+  /** Tell about one lane and light it up, or about none. */
+  function point(lane: number | null) {
+    pointed = lane;
+    const { request, bits, addresses } = painted(model);
+    const address = lane === null ? undefined : addresses[lane];
+    light(root, lane);
+    if (address === undefined) {
+      about.textContent = "Point at a lane to find it in memory. Press it to switch it off.";
+    } else if (address === null) {
+      about.textContent = `Lane ${lane} takes no part in this request.`;
+    } else {
+      const sector = comma(Math.floor(address / SECTOR_BYTES));
+      const what = asked(request, address, bits / 8);
+      about.textContent = `Lane ${lane} asks for ${what}, in sector ${sector}.`;
+    }
+  }
+
+  pointAtTokens(picture, point);
+  return keepDrawn(model, STATE, root, update, redraw);
+}
+
+/** The reader's own pattern as a line of source. */
+function ownSource(model: Model<State>) {
+  const [by, from] = [model.get("stride"), model.get("offset")];
+  const index = `${by === 1 ? "" : `${by} * `}lane${from ? ` + ${from}` : ""}`;
+  const type = WIDTHS[model.get("bits")];
+  const array = type === "float" ? "x" : `reinterpret_cast<const ${type}*>(x)`;
+  return `const ${type} v = ${array}[${by ? index : from}];`;
+}
+
+type Painted = ReturnType<typeof painted>;
+
+/** What is shown now: the request or null, the bits of a lane, the lanes' addresses. */
+function painted(model: Model<State>) {
+  const request = chosenRequest(model);
+  const bits = request?.bits ?? model.get("bits");
+  const own = Array.from(
+    { length: WARP },
+    (_, lane) => (model.get("offset") + lane * model.get("stride")) * (bits / 8),
+  );
+  return { request, bits, addresses: withoutOff(request?.addresses ?? own, model.get("off")) };
+}
+
+/**
+ * The measure is the fewest sectors that hold what the lanes ask for: of a broadcast that is one,
+ * though 4 of its 32 bytes are used.
+ * @param asked bytes that the lanes ask for, each for itself
+ * @param fewest sectors
+ */
+function factsOf(
+  { requests, sectors, moved }: ReturnType<typeof globalRequest>,
+  asked: number,
+  fewest: number,
+): [string, string | number][] {
+  return [
+    ["Requests", requests],
+    ["Bytes asked for", comma(asked)],
+    ["Bytes moved", comma(moved)],
+    ["Fewest sectors of sectors moved", `${fewest} of ${sectors.size}`],
+  ];
+}
+
+/**
+ * The lines to draw: those touched, in order, then the ones that follow in memory, so that the
+ * picture never changes its height. `left` are touched lines for which there is no room.
+ */
+function linesToDraw(sectors: Set<number>, rows: number) {
+  const lines = new Set([...sectors].map((sector) => Math.floor(sector / SECTORS)));
+  const touched = [...lines].sort((a, b) => a - b);
+  const drawn = touched.length > rows ? touched.slice(0, rows - 1) : [...touched];
+  const left = touched.slice(drawn.length);
+  while (!left.length && drawn.length < rows) drawn.push((drawn.at(-1) ?? -1) + 1);
+  return { drawn, left };
+}
+
+type Layout = ReturnType<typeof layOut>;
+
+/** Where memory stands: lines of four sectors. A narrow picture folds each line once. */
+function layOut(sectors: Set<number>, width: number) {
+  const folds = width < 560 ? 2 : 1;
+  const perRow = LINE_BYTES / WORD_BYTES / folds;
+  const rows = folds === 1 ? ROWS : FOLDED_ROWS;
+  const [labelWidth, labelHeight] = folds === 1 ? [78, 0] : [0, 17];
+  const [gap, between, top] = [6, folds === 1 ? 10 : 8, 8];
+  const cell = (width - labelWidth - gap * (perRow / WORDS - 1) - 2) / perRow;
+  const lineHeight = labelHeight + folds * (TALL + 3) - 3;
+  const { drawn, left } = linesToDraw(sectors, rows);
+  const rowOf = new Map(drawn.map((line, row) => [line, row]));
+  const yOf = (row: number) => top + row * (lineHeight + between);
+  const place = (line: number, word: number): [x: number, y: number] => {
+    const column = word % perRow;
+    const y = yOf(rowOf.get(line) ?? 0) + labelHeight;
+    return [
+      labelWidth + 1 + column * cell + gap * Math.floor(column / WORDS),
+      y + Math.floor(word / perRow) * (TALL + 3),
+    ];
+  };
+  const height = top + rows * (lineHeight + between);
+  return {
+    ...{ width, height, folds, rows, labelWidth, labelHeight, between, cell },
+    ...{ drawn, left, rowOf, yOf, place },
+  };
+}
+
+function drawMemory(
+  scene: Scene,
+  picture: SVGSVGElement,
+  { addresses, bits }: Painted,
+  sectors: Set<number>,
+  width: number,
+) {
+  const layout = layOut(sectors, width);
+  const { height } = layout;
+  setAttributes(picture, { viewBox: `0 0 ${width} ${height}`, height });
+  layout.drawn.forEach((line, row) => {
+    drawLine(scene, layout, line, row, sectors);
+  });
+  drawTokens(scene, layout, addresses, bits / 8);
+  if (layout.left.length) sayMore(scene, layout, sectors);
+  scene.finish();
+}
+
+/**
+ * One line of memory: its address, its sectors, and a break where it does not follow the last one.
+ */
+function drawLine(scene: Scene, layout: Layout, line: number, row: number, sectors: Set<number>) {
+  const { folds, labelWidth, between, cell, drawn, width, yOf, place } = layout;
+  const y = yOf(row);
+  const beside = { x: labelWidth - 12, y: y + 16, "text-anchor": "end" };
+  const above = { x: 0, y: y + 12, "text-anchor": "start" };
+  const at = folds === 1 ? beside : above;
+  scene.draw(
+    `name${row}`,
+    "text",
+    { class: "lab-tick", ...at },
+    `byte ${comma(line * LINE_BYTES)}`,
+  );
+  if (row && line > drawn[row - 1] + 1) {
+    const d = zigzag(labelWidth + 1, y - between / 2, width - labelWidth - 2);
+    scene.draw(`break${row}`, "path", { class: "lab-break", d });
+  }
+  for (let i = 0; i < SECTORS; i++) {
+    const [x, top] = place(line, WORDS * i);
+    const look = sectors.has(SECTORS * line + i) ? "lab-moved" : "lab-still-there";
+    const box = { x, y: top, width: WORDS * cell, height: TALL, rx: 4 };
+    scene.draw(`sector${row}-${i}`, "rect", { class: `lab-sector ${look}`, ...box });
+    const ticks = range(1, WORDS - 1).map((word) => `M${x + word * cell} ${top + 5}v${TALL - 10}`);
+    scene.draw(`words${row}-${i}`, "path", { class: "lab-words", d: ticks.join("") });
+  }
+}
+
+/** A token for each address that is asked for, with its lane or how many lanes. */
+function drawTokens(scene: Scene, { cell, rowOf, place }: Layout, addresses: Lanes, bytes: number) {
+  const askers: Map<number, number[]> = new Map();
+  addresses.forEach((address, lane) => {
+    if (address !== null) askers.set(address, [...(askers.get(address) ?? []), lane]);
+  });
+  for (const [address, who] of askers) {
+    const line = Math.floor(address / LINE_BYTES);
+    if (!rowOf.has(line)) continue;
+    const [x, y] = place(line, (address % LINE_BYTES) / WORD_BYTES);
+    const node = scene.draw(`lane${who[0]}`, "g", {
+      class: `lab-token${who.length > 1 ? " lab-many" : ""}`,
+      "data-lane": who[0],
+      "data-lanes": who.join(" "),
+      style: `--lane:${who[0]};transform:translate(${x}px,${y}px)`,
+    });
+    if (!node.firstChild) {
+      node.append(svg("rect", { rx: 3, y: 1.5, x: 1 }), svg("text", { "text-anchor": "middle" }));
+    }
+    const [box, name] = node.children;
+    const wide = (cell * bytes) / WORD_BYTES;
+    setAttributes(box, { width: wide - 2, height: TALL - 3 });
+    setAttributes(name, { x: wide / 2, y: TALL / 2 + 4 });
+    name.textContent = tokenText(who, wide, LETTERS);
+  }
+}
+
+/** Say how many touched lines there was no room for. */
+function sayMore(
+  scene: Scene,
+  { left, rows, labelWidth, labelHeight, yOf }: Layout,
+  sectors: Set<number>,
+) {
+  const shares = left.map(
+    (line) => range(0, SECTORS - 1).filter((i) => sectors.has(SECTORS * line + i)).length,
+  );
+  const same = new Set(shares).size === 1;
+  const total = shares.reduce((sum, share) => sum + share);
+  const touched = same ? `${plural(shares[0], "sector")} of each` : `${total} sectors in all`;
+  const at = { x: labelWidth + 1, y: yOf(rows - 1) + labelHeight + 17 };
+  const words = `… and ${plural(left.length, "more line")}, ${touched}`;
+  scene.draw("more", "text", { class: "lab-more", ...at }, words);
+}

@@ -1,0 +1,267 @@
+// The tiles of a product on several GPUs, round by round: what each multiplies, what travels, and
+// how many bytes every link has carried.
+
+import "./gpu_tiles.css";
+import { sentence } from "../formulas/sentences.ts";
+import { number } from "../text.ts";
+import { choiceSlider, key } from "./shared/controls.ts";
+import { button, html, say, setAttributes, svg } from "./shared/dom.ts";
+import { keepDrawn, put, redrawer, roomIn } from "./shared/model.ts";
+import { range } from "./shared/scale.ts";
+import { Scene } from "./shared/scene.ts";
+
+/** First row, first column, rows, columns. */
+type Rectangle = [number, number, number, number];
+
+interface Product {
+  gpu: number;
+  a: Rectangle;
+  b: Rectangle;
+  c: Rectangle;
+}
+
+interface Transfer {
+  source: number;
+  to: number;
+  matrix: string;
+  tile: Rectangle;
+  bytes: number;
+}
+
+interface Round {
+  products: Product[];
+  transfers: Transfer[];
+}
+
+interface Plan {
+  label: string;
+  size: number;
+  grid: [number, number];
+  rounds: Round[];
+}
+
+interface State {
+  plans: Plan[];
+  plan: number;
+  round: number;
+  hues: string[];
+}
+
+/** A plan at one of its rounds. */
+interface Moment {
+  plan: Plan;
+  at: number;
+  gpus: number;
+  hues: string[];
+}
+
+const NAMES = ["a", "b", "c"] as const;
+const KEY: [string, string][] = [
+  ["lab-k-now", "multiplied now, by the GPU of this colour"],
+  ["lab-k-done", "of C: done before"],
+  ["lab-k-comes", "comes now, from the GPU named below it"],
+];
+const [APART, INSIDE, HEAD, FOOT] = [8, 6, 34, 18]; // px between boxes, in them, above, below
+const WIDEST = 92; // px of a matrix
+
+export function render({ model, el }: View<State>) {
+  const redraw = redrawer(update);
+  const go = (round: number): void => {
+    put(model, "round", round);
+    redraw();
+  };
+  const choice = html("select", { class: "lab-select" });
+  model.get("plans").forEach(({ label }, i) => {
+    choice.append(html("option", { value: i }, label));
+  });
+  choice.addEventListener("change", () => {
+    model.set("plan", Number(choice.value));
+    go(0);
+  });
+  const layout = html("label", { class: "lab-field" }, html("span", {}, "Layout"), choice);
+  const back = button("◀", () => go(moment.at - 1), "Back to the round before");
+  const on = button("▶", () => go(moment.at + 1), "On to the next round");
+  const slider = choiceSlider("Round", (i) => go(i - 1));
+  const picture = svg("svg", { class: "lab-chart", role: "img" });
+  const [told, total] = [html("p"), html("p")];
+  const links = html("div", { class: "lab-links" });
+  const root = html(
+    "div",
+    { class: "sgemm-lab lab-tool lab-gpu-tiles" },
+    html("div", { class: "lab-bar" }, layout),
+    html("div", { class: "lab-scrub" }, back, slider.element, on),
+    [picture, key(KEY)],
+    html("div", { class: "lab-verdict", role: "status" }, told, total),
+    links,
+  );
+  el.append(root);
+  const scene = new Scene(picture);
+  let moment = momentOf(model);
+
+  function update() {
+    moment = momentOf(model);
+    const { plan, at } = moment;
+    const last = plan.rounds.length - 1;
+    choice.value = `${model.get("plan")}`;
+    slider.show(at + 1, range(1, last + 1), `${at + 1} of ${last + 1}`);
+    back.disabled = at === 0;
+    on.disabled = at === last;
+    new Drawing(scene, moment, Math.max(270, roomIn(root))).draw(picture);
+    say([told, total], [roundWords(moment), totalWords(moment)]);
+    setAttributes(picture, { "aria-label": `Tiles on GPUs. ${roundWords(moment)}` });
+    links.replaceChildren(linkTable(moment));
+  }
+  return keepDrawn(model, ["plans", "plan", "round"], root, update, redraw);
+}
+
+function momentOf(model: Model<State>): Moment {
+  const plans = model.get("plans");
+  const plan = plans[model.get("plan")] ?? plans[0];
+  const at = Math.min(model.get("round"), plan.rounds.length - 1);
+  return { plan, at, gpus: plan.grid[0] * plan.grid[1], hues: model.get("hues") };
+}
+
+/** The bytes that the GPU which receives most receives. */
+function mostInto(transfers: Transfer[]) {
+  const into: Map<number, number> = new Map();
+  for (const { to, bytes } of transfers) into.set(to, (into.get(to) ?? 0) + bytes);
+  return Math.max(0, ...into.values());
+}
+
+function roundWords({ plan, at }: Moment) {
+  const { products, transfers } = plan.rounds[at];
+  const kinds = ["gpus.first", "gpus.last", "gpus.both"] as const;
+  return sentence(kinds[products.length ? (transfers.length ? 2 : 1) : 0], {
+    round: at + 1,
+    rounds: plan.rounds.length,
+    products: products.length,
+    transfers: transfers.length,
+    into: mostInto(transfers) / 1e6,
+  });
+}
+
+function totalWords({ plan, gpus }: Moment) {
+  const received = mostInto(plan.rounds.flatMap(({ transfers }) => transfers));
+  const flop = (2 * plan.size ** 3) / gpus;
+  const intensity = flop / received;
+  return sentence("gpus.total", { received: received / 1e6, gflop: flop / 1e9, intensity });
+}
+
+/** MB over each link up to this round, those under way marked. */
+function linkTable({ plan, at, gpus }: Moment) {
+  const numbers = range(0, gpus - 1);
+  const before = plan.rounds.slice(0, at + 1).flatMap(({ transfers }) => transfers);
+  const now = plan.rounds[at].transfers;
+  const head = numbers.map((to) => html("th", { scope: "col" }, `${to}`));
+  const rows = numbers.map((source) => {
+    const cells = numbers.map((to) => {
+      const mine = before.filter((one) => one.source === source && one.to === to);
+      const moved = mine.reduce((sum, one) => sum + one.bytes, 0);
+      const flows = now.some((one) => one.source === source && one.to === to);
+      const words = source === to ? "" : moved ? number(moved / 1e6) : "–";
+      return html("td", { class: flows ? "lab-flows" : "" }, words);
+    });
+    return html("tr", {}, html("th", { scope: "row" }, `${source}`), cells);
+  });
+  return html(
+    "table",
+    {},
+    html("caption", {}, "MB from GPU (row) to GPU (column) so far; framed: under way now"),
+    html("thead", {}, html("tr", {}, html("td"), head)),
+    html("tbody", {}, rows),
+  );
+}
+
+/** A box for each GPU, with what it multiplies and what comes. */
+class Drawing {
+  across;
+  box;
+  side;
+  tall;
+
+  constructor(
+    public scene: Scene,
+    public moment: Moment,
+    public width: number,
+  ) {
+    const across = moment.plan.grid[0] === 1 || moment.plan.grid[1] > 1 ? moment.plan.grid[1] : 2;
+    this.across = Math.min(across, moment.gpus);
+    this.box = (width - APART * (this.across - 1)) / this.across;
+    this.side = Math.min(WIDEST, (this.box - 4 * INSIDE) / 3);
+    this.tall = HEAD + this.side + FOOT + INSIDE;
+  }
+
+  draw(picture: SVGSVGElement) {
+    const { moment, across, box, tall, width } = this;
+    for (const gpu of range(0, moment.gpus - 1)) {
+      const [x, y] = [(gpu % across) * (box + APART), Math.floor(gpu / across) * (tall + APART)];
+      this.drawGpu(gpu, x, y);
+    }
+    const height = Math.ceil(moment.gpus / across) * (tall + APART) - APART;
+    setAttributes(picture, { viewBox: `0 0 ${width} ${height}`, height });
+    this.scene.finish();
+  }
+
+  drawGpu(gpu: number, x: number, y: number) {
+    const { scene, moment, box, tall, side } = this;
+    const { products, transfers } = moment.plan.rounds[moment.at];
+    const hue = this.hue(gpu);
+    const frame = { x: x + 0.5, y: y + 0.5, width: box - 1, height: tall - 1, rx: 6 };
+    scene.draw(`frame${gpu}`, "rect", { class: `lab-gpu ${hue}`, ...frame });
+    const product = products.find((one) => one.gpu === gpu);
+    this.text(`name${gpu}`, "lab-gpu-name", x + INSIDE, y + 15, `GPU ${gpu}`, "start");
+    NAMES.forEach((name, place) => {
+      const left = x + INSIDE + (place * (box - 2 * INSIDE - side)) / 2;
+      const id = `${gpu}${name}`;
+      const top = y + HEAD;
+      this.text(`of${id}`, "lab-tick", left + side / 2, top - 4, name.toUpperCase());
+      const whole = { x: left, y: top, width: side, height: side };
+      scene.draw(`whole${id}`, "rect", { class: "lab-whole", ...whole });
+      if (name === "c") this.drawDone(gpu, left, top);
+      if (product) this.tile(`now${id}`, `lab-now ${hue}`, product[name], left, top);
+      const coming = transfers.filter((one) => one.to === gpu && one.matrix === name.toUpperCase());
+      coming.forEach((one, i) => {
+        this.tile(`comes${id}${i}`, `lab-comes ${this.hue(one.source)}`, one.tile, left, top);
+        this.text(`from${id}`, "lab-from", left + side / 2, top + side + 14, `← ${one.source}`);
+      });
+    });
+  }
+
+  /** What a GPU has of C from earlier rounds. */
+  drawDone(gpu: number, left: number, top: number) {
+    const { plan, at } = this.moment;
+    plan.rounds.slice(0, at).forEach(({ products }, round) => {
+      const mine = products.find((one) => one.gpu === gpu);
+      if (mine) this.tile(`done${gpu}-${round}`, `lab-done ${this.hue(gpu)}`, mine.c, left, top);
+    });
+  }
+
+  hue(gpu: number) {
+    const { hues } = this.moment;
+    return `lab-${hues[gpu % hues.length]}`;
+  }
+
+  tile(
+    id: string,
+    look: string,
+    [row, column, rows, columns]: Rectangle,
+    left: number,
+    top: number,
+  ): void {
+    const scale = this.side / this.moment.plan.size;
+    const [x, y] = [left + column * scale, top + row * scale];
+    const shape = { x, y, width: columns * scale, height: rows * scale };
+    this.scene.draw(id, "rect", { class: look, ...shape });
+  }
+
+  text(
+    id: string,
+    look: string,
+    x: number,
+    y: number,
+    words: string,
+    anchor: string = "middle",
+  ): void {
+    this.scene.draw(id, "text", { class: look, x, y, "text-anchor": anchor }, words);
+  }
+}

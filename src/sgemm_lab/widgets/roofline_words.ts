@@ -1,0 +1,136 @@
+// What the roofline tells: about a point, about an intensity, about its signs.
+
+import { roofAt } from "../formulas/roofs.ts";
+import { limitWords } from "../models/limits.ts";
+import { number, percent } from "../text.ts";
+import type { Content, PlacedPoint } from "./roofline_model.ts";
+import { html, present, svg } from "./shared/dom.ts";
+import { HUES, LEVEL_NAMES, mark } from "./shared/levels.ts";
+
+export function pointText({ gpu, here, steps }: Content, point: PlacedPoint) {
+  const { label, kind, level, intensity, gflops, note, href } = point;
+  const roof = roofAt(gpu, level, intensity);
+  const source = roof.roof && !roof.capped ? roof.roof.source : `FP32 peak, ${gpu.peak_source}`;
+  const share = percent(gflops / roof.gflops);
+  const path = stepWords(steps, point);
+  const kernel = here.filter((one) => one.kernel === point.kernel);
+  return present([
+    html("p", { class: "lab-headline" }, html("strong", {}, label), ` · ${kind}`),
+    html(
+      "p",
+      {},
+      html("span", { class: `lab-swatch lab-${HUES[level]}` }, LEVEL_NAMES[level]),
+      ` · ${number(intensity)} FLOP/B · `,
+      html("strong", {}, `${number(gflops)} GFLOP/s`),
+      ` · ${share} of the roof there, ${number(roof.gflops)} (${source})`,
+    ),
+    html("p", {}, limitWords(gpu, kernel)),
+    path && html("p", {}, path),
+    note && html("p", { class: "lab-note" }, note),
+    href && html("a", { href }, `Read about ${label}`),
+  ]);
+}
+
+/** How far a path has come from the kernel before. */
+function stepWords(steps: PlacedPoint[], point: PlacedPoint) {
+  const before = steps[steps.indexOf(point) - 1];
+  if (!before) return "";
+  const speed = number(point.gflops / before.gflops);
+  const reuse = number(point.intensity / before.intensity);
+  return `From ${before.label} to here: ${speed} times the speed at ${reuse} times the FLOP/B.`;
+}
+
+/** What the roofs leave at one intensity. */
+export function probeText({ gpu, offered, visible }: Content, intensity: number) {
+  const at = html("strong", {}, `${number(intensity)} FLOP/B`);
+  const line = (hue: string, name: string, gflops: number, more: string | false): Node =>
+    html(
+      "li",
+      {},
+      html("span", { class: `lab-swatch lab-${hue}` }, name),
+      " ",
+      html("strong", {}, `${number(gflops)} GFLOP/s`),
+      more,
+    );
+  const levels = offered.map(({ id, label }) => {
+    const { gflops, capped } = roofAt(gpu, id, intensity);
+    return line(HUES[id], label, gflops, capped && " (FP32 peak)");
+  });
+  const operands = " (FP32 peak, operands in registers)";
+  const peak = line("peak", "Registers", gpu.peak_gflops, operands);
+  const hint =
+    "Point at the chart or drag in it. By keyboard: Tab to the points or the probe, then arrow keys.";
+  return present([
+    html("p", { class: "lab-headline" }, "At ", at, ` the roof of ${gpu.name} is`),
+    html("ul", { class: "lab-roofs" }, levels, peak),
+    visible.length > 0 && html("p", { class: "lab-hint" }, hint),
+  ]);
+}
+
+/** The roofs at one intensity, for the slider. */
+export function probeValue({ gpu, offered }: Content, intensity: number) {
+  const roofs = offered.map(
+    ({ id, label }) => `${label} ${number(roofAt(gpu, id, intensity).gflops)} GFLOP/s`,
+  );
+  return `${number(intensity)} FLOP/B: ${roofs.join(", ")}`;
+}
+
+/** Explain only those signs that the picture uses in two forms. */
+export function keyEntries({ gpu, visible, level, offered }: Content) {
+  const kinds = new Set(visible.map(({ kind }) => kind));
+  const ids = offered.map(({ id }) => id);
+  const drawn = [...gpu.levels.filter(({ id }) => ids.includes(id)), ...gpu.peaks];
+  const roofs = new Set(drawn.map(({ measured }) => measured));
+  const marks = new Set(visible.map((point) => point.mark));
+  const outline = (id: string) =>
+    svg("path", { d: mark(id, 5), transform: "translate(13 7)", class: `lab-${HUES[id]}` });
+  const both = level?.id === "shared" && marks.has("l1");
+  const entry = (name: string, shape: SVGElement, words: string): Node => {
+    const frame = { viewBox: "0 0 26 14", width: 26, "aria-hidden": true };
+    const sample = svg("svg", { class: `lab-sample ${name}`, ...frame }, shape);
+    return html("span", {}, sample, words);
+  };
+  const disc = () => svg("circle", { cx: 13, cy: 7, r: 5.5 });
+  const line = () => svg("path", { d: "M1 7H25" });
+  const alone = roofs.has(true) ? "Roofs: measured" : "Roofs: data sheet";
+  return present([
+    kinds.has("predicted") && entry("lab-predicted", disc(), "predicted"),
+    kinds.has("measured") && entry("lab-measured", disc(), "measured"),
+    both && entry("lab-mark", outline("l1"), "mostly through L1"),
+    both && marks.has("shared") && entry("lab-mark", outline("shared"), "through shared memory"),
+    roofs.size > 1 && entry("lab-solid", line(), "measured roof"),
+    roofs.size > 1 && entry("lab-dashed", line(), "data sheet"),
+    roofs.size === 1 && html("span", {}, alone),
+  ]);
+}
+
+/** The hue of what bounds a kernel: its memory level's, or else that of the arithmetic. */
+function hueOf(unit: string) {
+  const levels = Object.entries(LEVEL_NAMES);
+  const [level] = levels.find(([, name]) => unit.startsWith(name)) ?? ["register"];
+  return HUES[level];
+}
+
+/**
+ * A bar for each measured kernel at the level shown: its speed, and how far its bound would let it.
+ * Where points of the picture coincide, these tell them apart.
+ */
+export function barRows({ level, visible }: Content) {
+  const measured = visible.filter(({ kind }) => kind === "measured");
+  if (!level || !measured.length) return [];
+  const most = Math.max(...measured.map((point) => Math.max(point.gflops, point.bound_gflops)));
+  return measured.map(({ kernel, label, gflops, bound_by: unit, bound_gflops: bound }) => {
+    const width = (amount: number) => `width:${((100 * amount) / most).toFixed(2)}%`;
+    const track = html(
+      "span",
+      { class: `lab-track lab-${hueOf(unit)}`, "aria-hidden": "true" },
+      bound > 0 && html("span", { class: "lab-cap", style: width(bound) }),
+      html("span", { class: "lab-fill", style: width(gflops) }),
+    );
+    const of =
+      bound > 0 ? ` of at most ${number(bound)} · ${unit} · ${percent(gflops / bound)}` : "";
+    const numbers = html("span", {}, html("strong", {}, number(gflops)), `${of}`);
+    const look = { role: "listitem", "data-kernel": kernel };
+    return html("div", look, html("span", { class: "lab-of" }, label), track, numbers);
+  });
+}

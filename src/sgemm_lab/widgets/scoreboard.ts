@@ -1,0 +1,234 @@
+// The scoreboard: a table of what was measured, with filters above it and a button in each head.
+
+import "./scoreboard.css";
+import type { Column, Row } from "../formulas/scoreboard_rows.ts";
+import { cellWords, chosenRows, scoreWords } from "../formulas/scoreboard_rows.ts";
+import { key } from "./shared/controls.ts";
+import { button, html, say, setAttributes, write } from "./shared/dom.ts";
+import { keepDrawn, put, redrawer } from "./shared/model.ts";
+import { within } from "./shared/scale.ts";
+
+interface State {
+  rows: Row[];
+  heads: Record<Column, string>;
+  gpu: string;
+  size: string;
+  arithmetic: string;
+  search: string;
+  sort: Column;
+  falling: boolean;
+}
+
+type Filter = "gpu" | "size" | "arithmetic";
+
+const STATE = ["rows", "gpu", "size", "arithmetic", "search", "sort", "falling"] as const;
+const FILTERS: [Filter, string][] = [
+  ["size", "Size"],
+  ["arithmetic", "Arithmetic"],
+  ["gpu", "GPU"],
+];
+const RISING = ["kernel", "size", "bound_by", "arithmetic", "error", "of_cublas_error"]; // at first
+const KEY: [string, string][] = [
+  ["lab-k-past", "faster than cuBLAS in FP32"],
+  ["lab-k-short", "slower"],
+];
+const MOST = 200; // rows drawn
+const AT_ONCE = 24; // rows filled in one frame: as many as are in sight, and some
+
+export function render({ model, el }: View<State>) {
+  const redraw = redrawer(update);
+  const filters = FILTERS.map(([name, label]) => filter(model, name, label));
+  const search = searchField(model);
+  const told = html("p", { role: "status" });
+  const columns = Object.keys(model.get("heads")) as Column[];
+  const heads = columns.map((column) => head(model, column));
+  const body = html("tbody");
+  const more = html("p", { class: "lab-about" });
+  const table = html(
+    "table",
+    {},
+    html("caption", { class: "lab-hidden-words" }, "The scoreboard"),
+    html("thead", {}, html("tr", {}, heads)),
+    body,
+  );
+  const room = { class: "lab-rows", role: "region", tabindex: 0, "aria-label": "The rows" };
+  const box = html("div", room, table);
+  const lines = new Lines(body, box, model.get("heads"));
+  const root = html(
+    "div",
+    { class: "sgemm-lab lab-tool lab-scoreboard" },
+    html(
+      "div",
+      { class: "lab-bar" },
+      [...filters, search].map(({ field }) => field),
+    ),
+    html("div", { class: "lab-verdict" }, told),
+    key(KEY),
+    box,
+    more,
+  );
+  el.append(root);
+
+  function update() {
+    const rows = model.get("rows");
+    const [sort, falling] = [model.get("sort"), model.get("falling")];
+    const wanted = [model.get("gpu"), model.get("size")] as const;
+    const [arithmetic, name] = [model.get("arithmetic"), model.get("search")];
+    const shown = chosenRows(rows, ...wanted, arithmetic, name, sort, falling);
+    lines.show(shown.map((i) => rows[i])); // first: it asks for the layout
+    for (const { show } of [...filters, search]) show();
+    heads.forEach((cell, i) => {
+      const order = falling ? "descending" : "ascending";
+      setAttributes(cell, { "aria-sort": columns[i] === sort ? order : null });
+    });
+    const left = shown.length - MOST;
+    const rest = left > 0 ? `${left} more rows fit. Choose a size, or name a kernel.` : "";
+    say([told, more], [scoreWords(rows, shown), rest]);
+  }
+  return keepDrawn(model, STATE, root, update, redraw, () => lines.stop());
+}
+
+/** A choice among the values that rows have; nothing where there is only one. */
+function filter(model: Model<State>, name: Filter, label: string) {
+  const select = html("select", { class: "lab-select" }, html("option", { value: "" }, "all"));
+  const values = model.get("rows").map((row) => (name === "size" ? row.size.join("×") : row[name]));
+  const among = [...new Set(values)].filter((value) => value !== undefined);
+  for (const value of among) select.append(html("option", { value }, value));
+  select.addEventListener("change", () => put(model, name, select.value));
+  const field = html("label", { class: "lab-field" }, html("span", {}, label), select);
+  field.hidden = among.length < 2;
+  const show = () => {
+    select.value = model.get(name);
+  };
+  return { field, show };
+}
+
+function searchField(model: Model<State>) {
+  const input = html("input", { type: "search", class: "lab-input", size: 12 });
+  input.addEventListener("input", () => put(model, "search", input.value));
+  const field = html("label", { class: "lab-field" }, html("span", {}, "Kernel"), input);
+  const show = () => {
+    if (input.value !== model.get("search")) input.value = model.get("search");
+  };
+  return { field, show };
+}
+
+/** A head that sorts by its column, and the other way round when it is pressed again. */
+function head(model: Model<State>, column: Column) {
+  const act = () => {
+    const again = model.get("sort") === column;
+    const falling = again ? !model.get("falling") : !RISING.includes(column);
+    model.set("sort", column);
+    put(model, "falling", falling);
+  };
+  return html("th", { scope: "col" }, button(model.get("heads")[column], act));
+}
+
+/**
+ * The lines of the table. Those in sight are filled at once, the others after the frame, some in
+ * each: to lay out two hundred takes several frames. A line that is there already is filled anew.
+ */
+class Lines {
+  made: Line[] = [];
+  rows: Row[] = [];
+  most;
+  /** places of lines that are not filled yet */
+  waiting: number[] = [];
+
+  /** @param box scrolls over them */
+  constructor(
+    public body: HTMLElement,
+    public box: HTMLElement,
+    public heads: Record<Column, string>,
+  ) {
+    this.most = 1; // the largest share of cuBLAS on show
+  }
+
+  show(rows: Row[]) {
+    const first = this.inSight();
+    this.most = Math.max(...rows.map((row) => row.of_cublas), 1);
+    this.rows = rows.slice(0, MOST);
+    for (const { node } of this.made.splice(this.rows.length)) node.remove();
+    const places = [...this.rows.keys()];
+    const near = places.splice(within(first, 0, Math.max(0, places.length - AT_ONCE)), AT_ONCE);
+    this.waiting = [...near, ...places];
+    this.fill();
+  }
+
+  /** The place of the first line that the reader sees. */
+  inSight() {
+    const { scrollTop, scrollHeight } = this.box;
+    return Math.floor((this.made.length * scrollTop) / Math.max(1, scrollHeight));
+  }
+
+  fill() {
+    for (const place of this.waiting.splice(0, AT_ONCE)) {
+      if (place === this.made.length) this.add();
+      this.made[place].show(this.rows[place], this.most);
+    }
+    if (!this.waiting.length) return;
+    const { waiting } = this;
+    const go = () => this.waiting === waiting && this.fill();
+    requestAnimationFrame(() => setTimeout(go)); // when what is filled has been painted
+  }
+
+  add() {
+    const line = new Line(this.heads);
+    this.made.push(line);
+    this.body.append(line.node);
+  }
+
+  stop() {
+    this.waiting = [];
+  }
+}
+
+/** A row. On a phone its cells stand below each other, each with its head beside it. */
+class Line {
+  columns;
+  bar;
+  /** what each cell says */
+  words: string[] = [];
+  /** what each cell says it in */
+  places: HTMLElement[] = [];
+  node;
+
+  constructor(heads: Record<Column, string>) {
+    this.columns = Object.keys(heads) as Column[];
+    this.bar = html("span", { class: "lab-bar-fill", "aria-hidden": "true" });
+    const cells = this.columns.map((column) => {
+      const head = { "data-head": heads[column] };
+      const share = column === "of_cublas";
+      const place = share ? html("span") : html(column === "kernel" ? "th" : "td");
+      this.places.push(place);
+      if (share) return html("td", { class: "lab-share", ...head }, this.bar, place);
+      setAttributes(place, column === "kernel" ? { scope: "row" } : head);
+      if (column === "bound_by") place.classList.add("lab-wide", "lab-text");
+      return place;
+    });
+    this.node = html("tr", {}, cells);
+  }
+
+  /** @param most the largest share of cuBLAS on show */
+  show(row: Row, most: number) {
+    setAttributes(this.node, { class: row.of_cublas >= 1 ? "lab-past" : null });
+    const width = `${(100 * row.of_cublas) / most}%`;
+    if (this.bar.style.width !== width) this.bar.style.width = width;
+    this.columns.forEach((column, i) => {
+      const words = cellWords(row, column);
+      if (words === this.words[i]) return;
+      this.words[i] = words;
+      const place = this.places[i];
+      if (column === "kernel") place.replaceChildren(...broken(words));
+      else write(place, words);
+      if (column === "arithmetic" || column === "date") {
+        place.classList.toggle("lab-text", row[column] !== undefined); // a dash stands at the right
+      }
+    });
+  }
+}
+
+/** A name that may break between its words and before its constants. */
+function broken(name: string) {
+  return name.split(/(?<=[:,_])/).flatMap((part, i) => (i ? [html("wbr"), part] : [part]));
+}

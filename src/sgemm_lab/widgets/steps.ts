@@ -1,0 +1,334 @@
+// A kernel at a toy size, step by step: matrices, shared tiles and one thread's registers.
+
+import "./steps.css";
+import type { Walk } from "../counting/step_trace.ts";
+import { choiceSlider, key, segments } from "./shared/controls.ts";
+import { button, html, say, setAttributes, svg } from "./shared/dom.ts";
+import { keepDrawn, put, redrawer, roomIn } from "./shared/model.ts";
+import { Player } from "./shared/player.ts";
+import { range, within } from "./shared/scale.ts";
+import { Scene } from "./shared/scene.ts";
+import { Listing } from "./steps_listing.ts";
+import type { Tour, Who } from "./walk.ts";
+import { placeName, stateAt, understand } from "./walk.ts";
+import { faultIn, firstWrong } from "./walk_faults.ts";
+import { meanwhileWords } from "./walk_parties.ts";
+import { placeInPhase } from "./walk_phases.ts";
+import type { Cells } from "./walk_picture.ts";
+import { drawWalk, keyOf } from "./walk_picture.ts";
+import { barsOf, drawRibbon, lanesOf, stepUnder } from "./walk_ribbon.ts";
+import type { Phase } from "./walk_steps.ts";
+import { dangerWords, orderWords, productWords, stepWords } from "./walk_words.ts";
+
+export interface State {
+  walk: Walk;
+  step: number;
+  block: number;
+  thread: number;
+  who: Who;
+  cells: Cells;
+  /** line of the barrier left out, 0 for none */
+  left_out: number;
+}
+
+const STATE = [...["walk", "step", "block", "thread", "who", "cells", "left_out"]] as const;
+const [PACE, WHOLE] = [700, 30_000]; // ms per step while playing, and for all steps, at most
+
+export function render({ model, el }: View<State>) {
+  const steps = new Steps(model, el);
+  const update = () => steps.update();
+  return keepDrawn(model, STATE, steps.root, update, steps.redraw, () => steps.player.close());
+}
+
+class Steps {
+  /** by block and line */
+  tours: Map<string, Tour> = new Map();
+  tour;
+  redraw;
+  player;
+  drive;
+  ribbon;
+  choices;
+  barriers;
+  picture;
+  told;
+  code;
+  key;
+  root;
+  scene;
+  ribbonScene;
+  /** the step of the last drawing */
+  shown: number | undefined;
+
+  constructor(
+    public model: Model<State>,
+    el: HTMLElement,
+  ) {
+    this.tour = this.newTour(); // the chosen block's steps
+    this.redraw = redrawer(() => this.update());
+    this.player = new Player({
+      at: () => this.at,
+      last: () => this.tour.steps.length,
+      show: (step) => this.change("step", step),
+      redraw: this.redraw,
+      pace: () => Math.min(PACE, WHOLE / this.tour.steps.length),
+    });
+    this.drive = driveOf(this);
+    this.ribbon = svg("svg", { class: "lab-ribbon", "aria-hidden": "true" });
+    this.choices = choicesOf(this);
+    this.barriers = barriersOf(this);
+    this.picture = svg("svg", { class: "lab-chart", role: "img" });
+    this.told = toldOf();
+    this.code = new Listing(this.tour.walk);
+    this.key = html("div", {});
+    this.root = html(
+      "div",
+      { class: "sgemm-lab lab-tool lab-steps" },
+      this.drive.bar,
+      html("div", { class: "lab-scrub" }, this.ribbon, this.drive.scrub.element),
+      [this.told.element, this.code.element, this.picture, this.key],
+      [this.barriers.element, this.choices.element],
+    );
+    el.append(this.root);
+    this.scene = new Scene(this.picture);
+    this.ribbonScene = new Scene(this.ribbon);
+    this.shown = undefined;
+    this.followPointer();
+    this.showTour();
+  }
+
+  /** The step shown. */
+  get at() {
+    return Math.min(this.model.get("step"), this.tour.steps.length);
+  }
+
+  /** The stretch between two barriers that the step shown is in. */
+  get stage() {
+    const { stages } = this.tour;
+    return stages.findLast(({ first }) => first <= this.at) ?? stages[0];
+  }
+
+  /** The run of steps of one kind that the step shown is in. */
+  get phase() {
+    return this.tour.phases.find(({ first, last }) => this.at > first && this.at <= last);
+  }
+
+  /** Where the step shown stands, and what other parties do at the same time. */
+  placeWords(phase: Phase) {
+    const { stage, tour, at } = this;
+    const words = [`${stage.name}.`, `${placeInPhase(phase, at)}.`];
+    return [...words, meanwhileWords(tour.stages, stage)].filter(Boolean).join(" ");
+  }
+
+  change<K extends keyof State>(name: K, value: State[K]) {
+    put(this.model, name, value);
+    this.redraw();
+  }
+
+  go(step: number) {
+    this.player.go(within(step, 0, this.tour.steps.length));
+  }
+
+  /** To the barrier before or behind. */
+  goByStage(by: 1 | -1) {
+    const { stages } = this.tour;
+    const here = stages.findIndex(({ first, last }) => this.at >= first && this.at <= last);
+    // From inside a stage, back leads to its own beginning first.
+    const inside = by < 0 && here >= 0 && this.at > stages[here].first;
+    this.go(stages[within(inside ? here : here + by, 0, stages.length - 1)].first);
+  }
+
+  /** To the end of the phase before or behind, where all that it does is done. */
+  goByPhase(by: 1 | -1) {
+    const ends = [0, ...this.tour.phases.map(({ last }) => last)];
+    const ahead = ends.find((end) => end > this.at) ?? this.at;
+    this.go(by > 0 ? ahead : (ends.findLast((end) => end < this.at) ?? 0));
+  }
+
+  /**
+   * Play without a barrier, from the first thread that finds something wrong, or with all of them.
+   */
+  leaveOut(line: number) {
+    const { model } = this;
+    const here = this.tour.steps[this.at - 1];
+    this.player.stop();
+    put(model, "left_out", line);
+    this.understand();
+    const wrong = line ? firstWrong(this.tour.steps) : undefined;
+    if (wrong) put(model, "thread", wrong.thread);
+    this.change("step", wrong ? wrong.step : line || !here ? 0 : here.of + 1);
+  }
+
+  update() {
+    const { model } = this;
+    const width = Math.max(270, roomIn(this.root)); // asked before anything changes: cheap
+    this.understand();
+    const { tour, at } = this;
+    const seen = stateAt(tour, at, model.get("thread"), model.get("who"));
+    const { now } = seen;
+    this.drive.show(this);
+    this.choices.show(this);
+    drawRibbon(this.ribbonScene, this.ribbon, tour, at, width);
+    const jumps = Math.abs(at - (this.shown ?? at)) > 1; // many cells change at once
+    this.picture.classList.toggle("lab-jump", jumps);
+    this.shown = at;
+    drawWalk(this.scene, this.picture, tour, seen, model.get("cells"), width);
+    this.barriers.show(this);
+    const words = stepWords(tour, seen);
+    const phase = this.phase;
+    const place = phase ? this.placeWords(phase) : "";
+    say(this.told.lines, [place, words, ...productWords(tour, seen), dangerWords(tour, seen)]);
+    const wrong = seen.now && faultIn({ ...seen.now, entries: seen.acting }) === "wrong";
+    this.root.classList.toggle("lab-failed", Boolean(now?.fault || wrong));
+    const label = `A, B, C, shared memory and registers after step ${at}. ${words}`;
+    setAttributes(this.picture, { "aria-label": label });
+    this.code.light(now?.line); // last: it asks for the layout
+  }
+
+  /** The tour of the block and the barriers shown; those of one walk are kept. */
+  newTour() {
+    const { model, tours } = this;
+    const [walk, block, line] = [model.get("walk"), model.get("block"), model.get("left_out")];
+    const known = tours.get(`${block}/${line}`);
+    if (known?.walk === walk) return known;
+    const tour = understand(walk, block, line);
+    tours.set(`${block}/${line}`, tour);
+    return tour;
+  }
+
+  /** Keep the tour at the block and the barriers shown. */
+  understand() {
+    const { tour, model } = this;
+    const same = tour.block === model.get("block") && tour.line === model.get("left_out");
+    if (tour.walk === model.get("walk") && same) return;
+    this.tour = this.newTour();
+    if (tour.walk !== this.tour.walk) this.code.fill(this.tour.walk);
+    this.showTour();
+  }
+
+  /** Show what does not depend on the step. */
+  showTour() {
+    const { tour } = this;
+    this.drive.showStages(tour);
+    this.key.replaceChildren(key(keyOf(tour)));
+    this.root.classList.toggle("lab-unsafe", tour.unsafe);
+  }
+
+  followPointer() {
+    // A click on an element of C chooses the thread that computes it.
+    this.picture.addEventListener("click", (event) => {
+      const cell = (event.target as Element).closest("[data-owner]");
+      if (cell) this.change("thread", Number(cell.getAttribute("data-owner")));
+    });
+    // A click on the ribbon goes to the step under the pointer.
+    this.ribbon.addEventListener("click", (event) => {
+      const box = this.ribbon.getBoundingClientRect();
+      const lane = Math.floor(((event.clientY - box.top) / box.height) * lanesOf(this.tour));
+      this.go(stepUnder(barsOf(this.tour, box.width), event.clientX - box.left, lane));
+    });
+  }
+}
+
+/** The buttons, the list of stages and the slider that lead from step to step. */
+function driveOf(steps: Steps) {
+  const play = button("Play", () => steps.player.toggle(), "Play");
+  const backToWall = button("|◀", () => steps.goByStage(-1), "Back to the last barrier");
+  const back = button("◀", () => steps.go(steps.at - 1), "One step back");
+  const on = button("▶", () => steps.go(steps.at + 1), "One step on");
+  const backPhase = button("◀◀", () => steps.goByPhase(-1), "Back to the last phase");
+  const onPhase = button("▶▶", () => steps.goByPhase(1), "On to the end of the phase");
+  const onToWall = button("▶|", () => steps.goByStage(1), "On to the next barrier");
+  const stages = html("select", { class: "lab-select" });
+  stages.addEventListener("change", () => steps.go(Number(stages.value)));
+  const scrub = choiceSlider("Step", (step) => steps.go(step));
+  const before = [backToWall, backPhase, back];
+  const buttons = html("div", { class: "lab-buttons" }, before, play, [on, onPhase, onToWall]);
+  const field = html("label", { class: "lab-field" }, html("span", {}, "Go to"), stages);
+  return {
+    scrub,
+    bar: html("div", { class: "lab-bar lab-drive" }, buttons, field),
+    showStages(tour: Tour) {
+      const options = tour.stages.map(({ name, first }) => html("option", { value: first }, name));
+      stages.replaceChildren(...options);
+    },
+    show({ at, tour, stage, player }: Steps) {
+      const last = tour.steps.length;
+      stages.value = String(stage.first);
+      scrub.show(at, range(0, last), `${at} of ${last}`);
+      play.textContent = player.plays ? "Pause" : "Play";
+      setAttributes(play, { "aria-label": play.textContent });
+      for (const one of before) one.disabled = at === 0;
+      for (const one of [on, onPhase]) one.disabled = at === last;
+      onToWall.disabled = stage === tour.stages.at(-1);
+    },
+  };
+}
+
+/** What is shown of a step: whose deeds, names or values, which thread and block. */
+function choicesOf(steps: Steps) {
+  const { model } = steps;
+  const who = segments(
+    "Show what is done by",
+    { thread: "one thread", warp: "its warp", block: "all" },
+    (value) => steps.change("who", value),
+  );
+  const cells = segments("Cells show", { names: "names", values: "values" }, (value) =>
+    steps.change("cells", value),
+  );
+  const thread = choiceSlider("Thread", (value) => steps.change("thread", value));
+  const block = choiceSlider("Block", (value) => steps.change("block", value));
+  return {
+    element: html(
+      "details",
+      { class: "lab-more-choices" },
+      html("summary", {}, "More: the whole block, other threads, values"),
+      html(
+        "div",
+        { class: "lab-controls" },
+        [who, cells, thread, block].map(({ element }) => element),
+      ),
+    ),
+    show({ tour: { walk } }: Steps) {
+      const threads = walk.block[0] * walk.block[1];
+      const blocks = walk.blocks.length;
+      const [ofThread, ofBlock] = [model.get("thread"), model.get("block")];
+      thread.show(ofThread, range(0, threads - 1), placeName(ofThread, walk.block));
+      block.show(ofBlock, range(0, blocks - 1), placeName(ofBlock, walk.grid));
+      block.element.hidden = blocks < 2;
+      thread.element.hidden = threads < 2;
+      who.show(model.get("who"));
+      cells.show(model.get("cells"));
+    },
+  };
+}
+
+/**
+ * What is said of a step: where in its phase it is, what it does, its product as the source writes
+ * it, with elements and in numbers, and what is wrong.
+ */
+function toldOf() {
+  const names = ["place", "said", "sum", "sum", "sum", "danger"];
+  const lines = names.map((name) => html("p", { class: `lab-${name}` }));
+  return { lines, element: html("div", { class: "lab-told", role: "status" }, lines) };
+}
+
+/** The switch that leaves out a barrier. */
+function barriersOf(steps: Steps) {
+  const { left_out: left } = steps.model.get("walk");
+  const lines = left.map(({ line }) => [`${line}`, `line ${line}`] as const);
+  const choice = segments(
+    "Leave out the barrier of",
+    { 0: "none", ...Object.fromEntries(lines) } as Record<string, string>,
+    (value) => steps.leaveOut(Number(value)),
+  );
+  const order = html("p", { class: "lab-order" });
+  const element = html("div", { class: "lab-barriers" }, choice.element, order);
+  element.hidden = !left.length;
+  return {
+    element,
+    show({ tour }: Steps) {
+      choice.show(tour.line);
+      say([order], [orderWords(tour)]);
+    },
+  };
+}

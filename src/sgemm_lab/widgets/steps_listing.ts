@@ -1,0 +1,51 @@
+import type { Walk } from "../counting/step_trace.ts";
+import { html, setAttributes } from "./shared/dom.ts";
+
+/** The source, with the line of the present step lit. */
+export class Listing {
+  element;
+  /** by number */
+  lines: Map<number, HTMLElement> = new Map();
+
+  constructor(walk: Walk) {
+    const label = { "aria-label": "Source of the kernel", role: "list" };
+    this.element = html("ol", { class: "lab-code", tabindex: "0", ...label });
+    this.fill(walk);
+  }
+
+  fill({ source, first_line: first }: Walk) {
+    const lines = source.map((text, i) => {
+      const number = { class: "lab-line-number", "aria-hidden": "true" };
+      const indent = text.length - text.trimStart().length;
+      const words = [
+        html("span", number, `${first + i}`),
+        html("span", { class: "lab-indent" }, text.slice(0, indent)),
+        text.slice(indent) || " ",
+      ];
+      return html("li", { "data-line": first + i }, words);
+    });
+    this.lines = new Map(lines.map((line, i) => [first + i, line]));
+    this.element.replaceChildren(...lines);
+  }
+
+  light(number: number | undefined) {
+    for (const [at, line] of this.lines) {
+      const lit = at === number;
+      if (lit === line.classList.contains("lab-lit")) continue;
+      line.classList.toggle("lab-lit", lit);
+      setAttributes(line, { "aria-current": lit ? "step" : null });
+      if (lit) this.bringIntoView(line);
+    }
+  }
+
+  /** Only the list scrolls, never the page, and only for a line that is not well inside it. */
+  bringIntoView(line: HTMLElement) {
+    const { element } = this;
+    const [height, above] = [line.offsetHeight, line.offsetTop - element.scrollTop];
+    if (above < height || above > element.clientHeight - 2 * height) {
+      const shown = Math.floor(element.clientHeight / height); // whole lines
+      const padding = (element.clientHeight - shown * height) / 2;
+      element.scrollTop = line.offsetTop - Math.floor((shown - 1) / 2) * height - padding;
+    }
+  }
+}

@@ -1,0 +1,477 @@
+// The tiles of a product on the SMs of a GPU, wave after wave, and the share of the SMs' time that
+// each size leaves used.
+
+import "./tile_waves.css";
+import { LARGEST, SMALLEST } from "../formulas/wave_quantization.py";
+import type { Product, Sharing } from "../formulas/wave_quantization.ts";
+import {
+  fullSpeed,
+  mostOnOne,
+  sharing,
+  sharingWords,
+  tilesOf,
+  usefulShare,
+} from "../formulas/wave_quantization.ts";
+import { comma, number, percent } from "../text.ts";
+import { choiceSlider, key, segments, showFacts } from "./shared/controls.ts";
+import { html, say, setAttributes, svg } from "./shared/dom.ts";
+import { changer, chosenGpu, gpuChooser, keepDrawn, redrawer, roomIn } from "./shared/model.ts";
+import { range, ticks, within } from "./shared/scale.ts";
+import { Scene, scrubByPointer, slanted } from "./shared/scene.ts";
+
+interface Chip {
+  id: string;
+  name: string;
+  sms: number;
+}
+
+interface Tile {
+  bm: number;
+  bn: number;
+  bk: number;
+}
+
+type Kernel = Tile & {
+  name: string;
+  even: boolean;
+  gpu: string;
+  note: string;
+  speeds: [size: number, gflops: number][];
+};
+
+interface State {
+  gpus: Chip[];
+  kernels: Kernel[];
+  gpu: string;
+  kernel: string;
+  size: number;
+  blocks: number;
+  even: boolean;
+}
+
+/**
+ * The present settings and what follows from them; `measured` are the kernels with this tile and
+ * speeds on this GPU, `full` the GFLOP/s that 100 % of the time stands for.
+ */
+interface Plan {
+  sms: number;
+  blocks: number;
+  even: boolean;
+  tile: Kernel;
+  product: Product;
+  found: Sharing;
+  /** the time with whole tiles, in times of one tile */
+  most: number;
+  measured: Kernel[];
+  full: number;
+}
+
+const STATE = ["gpus", "kernels", "gpu", "kernel", "size", "blocks", "even"] as const;
+const STEP = 64; // from one size of the slider to the next
+const SIZES = range(SMALLEST, LARGEST, STEP);
+const CURVE = range(SMALLEST, LARGEST, STEP / 2);
+const WHOLE_KEY: [string, string][] = [
+  ["lab-k-wave", "tiles of a wave"],
+  ["lab-k-next", "of the next wave"],
+  ["lab-k-idle", "idle"],
+];
+const EVEN_KEY: [string, string][] = [
+  ["lab-k-wave", "a whole tile"],
+  ["lab-k-cut", "part of a cut tile"],
+  ["lab-k-before", "with whole tiles it would end here"],
+];
+const [GUTTER, MARGIN] = [44, 12]; // px beside the pictures
+const FIELD = 270; // px, about, for the rows of all SMs
+const CURVE_HEIGHT = 150;
+const APART = 4; // px from one line to the next, or they are left out
+
+export function render({ model, el }: View<State>) {
+  const redraw = redrawer(update);
+  const change = changer(model, redraw);
+  const controls = settings(model, change);
+  const facts = html("dl", { class: "lab-facts" });
+  const field = svg("svg", { class: "lab-chart", role: "img" });
+  const curve = svg("svg", { class: "lab-chart lab-curve-chart", role: "img" });
+  const keys = [key(WHOLE_KEY), key(EVEN_KEY)];
+  const [told, measured] = [html("p"), html("p")];
+  const heading = html(
+    "p",
+    { class: "lab-heading" },
+    "Share of the SMs' time that makes C, by size",
+  );
+  const root = html(
+    "div",
+    { class: "sgemm-lab lab-tool lab-waves" },
+    html("div", { class: "lab-controls" }, controls.size.element, controls.shares.element),
+    [facts, field, ...keys],
+    html("div", { class: "lab-verdict", role: "status" }, told, measured),
+    [heading, curve, controls.key],
+    controls.more,
+  );
+  el.append(root);
+  const [fieldScene, curveScene] = [new Scene(field), new Scene(curve)];
+
+  function update() {
+    const width = Math.max(270, roomIn(root));
+    const plan = planOf(model);
+    controls.show(plan);
+    showFacts(facts, factsOf(plan), plan.found.used);
+    keys.forEach((one, i) => {
+      one.hidden = plan.even !== (i === 1);
+    });
+    new Field(fieldScene, plan, width).draw(field);
+    new Curve(curveScene, plan, width).draw(curve);
+    const words = sharingWords(plan.product, plan.sms, plan.blocks, plan.even);
+    say([told, measured], [words, measuredWords(plan)]);
+    setAttributes(field, { "aria-label": `When each SM works. ${words}` });
+    setAttributes(curve, { "aria-label": curveWords(plan) });
+  }
+
+  scrubByPointer(curve, (x) => {
+    const room = Math.max(270, roomIn(root)) - GUTTER - MARGIN;
+    const size = STEP * Math.round(((x - GUTTER) / room) * (LARGEST / STEP));
+    change("size", within(size, SMALLEST, LARGEST));
+  });
+  return keepDrawn(model, STATE, root, update, redraw);
+}
+
+/** What the reader can set: the size and how tiles are shared; the rest behind "more". */
+function settings(
+  model: Model<State>,
+  change: <K extends keyof State & string>(name: K, value: State[K]) => void,
+) {
+  const size = choiceSlider("M = N = K", (value) => change("size", value));
+  const shares = segments(
+    "Every SM gets",
+    { whole: "whole tiles", even: "an even share (stream-K)" },
+    (value) => change("even", value === "even"),
+  );
+  const blocks = segments("Blocks on an SM", { 1: "1", 2: "2", 3: "3", 4: "4" }, (value) =>
+    change("blocks", Number(value)),
+  );
+  const tiles = html("select", { class: "lab-select" });
+  for (const { name, bm, bn } of model.get("kernels")) {
+    tiles.append(html("option", { value: name }, `${bm} × ${bn}: ${name}`));
+  }
+  tiles.addEventListener("change", () => {
+    const chosen = model.get("kernels").find(({ name }) => name === tiles.value);
+    if (chosen) model.set("even", chosen.even);
+    change("kernel", tiles.value);
+  });
+  const gpu = gpuChooser(model);
+  const tile = html("label", { class: "lab-field" }, html("span", {}, "Tile"), tiles);
+  const [whole, even] = [html("span"), html("span")];
+  return {
+    size,
+    shares,
+    key: html("div", { class: "lab-key" }, whole, even),
+    more: html(
+      "details",
+      { class: "lab-fold" },
+      html("summary", {}, "More: another tile, GPU, or number of blocks"),
+      html("div", { class: "lab-bar" }, tile, gpu.field),
+      html("div", { class: "lab-controls" }, blocks.element),
+    ),
+    show(plan: Plan) {
+      const { product, measured } = plan;
+      size.show(product.m, SIZES, comma(product.m));
+      shares.show(plan.even ? "even" : "whole");
+      blocks.show(plan.blocks);
+      tiles.value = plan.tile.name;
+      gpu.show();
+      whole.replaceChildren(swatch("lab-k-whole"), `whole tiles${namesOf(measured, false)}`);
+      even.replaceChildren(swatch("lab-k-even"), `even shares${namesOf(measured, true)}`);
+    },
+  };
+}
+
+const swatch = (look: string) => html("span", { class: `lab-swatch-box ${look}` });
+
+/** Whose measurements stand beside a curve. */
+function namesOf(measured: Kernel[], even: boolean) {
+  const names = measured.filter((one) => one.even === even).map(({ name }) => name);
+  return names.length ? `; ${even ? "diamonds" : "squares"}: ${names.join(", ")}, measured` : "";
+}
+
+function planOf(model: Model<State>): Plan {
+  const [kernels, size] = [model.get("kernels"), model.get("size")];
+  const [blocks, even, { id, sms }] = [model.get("blocks"), model.get("even"), chosenGpu(model)];
+  const tile = kernels.find(({ name }) => name === model.get("kernel")) ?? kernels[0];
+  const product = productOf(tile, size);
+  const measured = kernels.filter(
+    (one) =>
+      one.gpu === id &&
+      one.speeds.length > 0 &&
+      one.bm === tile.bm &&
+      one.bn === tile.bn &&
+      one.bk === tile.bk,
+  );
+  const points: [product: Product, even: boolean, gflops: number][] = measured.flatMap((one) =>
+    one.speeds.map(
+      ([at, gflops]) => [productOf(one, at), one.even, gflops] as [Product, boolean, number],
+    ),
+  );
+  return {
+    ...{ sms, blocks, even, tile, product, measured },
+    found: sharing(product, sms, blocks, even),
+    most: sharing(product, sms).time,
+    full: fullSpeed(points, sms),
+  };
+}
+
+function productOf({ bm, bn, bk }: Tile, size: number): Product {
+  return { m: size, n: size, k: size, bm, bn, bk };
+}
+
+function factsOf({ product, sms, found, even }: Plan): [string, string][] {
+  const { rows, columns, tiles } = tilesOf(product);
+  return [
+    ["Tiles", `${rows} × ${columns} = ${comma(tiles)}`],
+    ["Tiles per SM", number(tiles / sms)],
+    ["Busiest SM", even ? number(found.time) : comma(mostOnOne(tiles, sms))],
+    ["SM time used", percent(found.used)],
+  ];
+}
+
+/** What 100 % stands for where there are measurements. */
+function measuredWords({ measured, full }: Plan) {
+  if (!measured.length) return "";
+  return (
+    `Measured speeds stand beside the curve: 100 % is ${number(full)} GFLOP/s, what the best of ` +
+    `them would make if no SM were ever idle${measured[0].note ? ` (${measured[0].note})` : ""}.`
+  );
+}
+
+function curveWords({ product, sms }: Plan) {
+  const shares = [false, true].map((even) => percent(usefulShare(product, sms, even)));
+  return (
+    `Share of the SMs' time that makes elements of C, by size. At ${comma(product.m)} whole tiles ` +
+    `reach ${shares[0]}, even shares ${shares[1]}.`
+  );
+}
+
+/** All SMs as rows, and time to the right. */
+class Field {
+  top = 6;
+  row;
+  height;
+  x;
+
+  constructor(
+    public scene: Scene,
+    public plan: Plan,
+    public width: number,
+  ) {
+    this.row = Math.max(2, Math.round(FIELD / plan.sms)); // px of an SM
+    this.height = this.row * plan.sms;
+    /** @param time in times of one tile */
+    this.x = (time: number) => GUTTER + ((width - GUTTER - MARGIN) * time) / plan.most;
+  }
+
+  draw(picture: SVGSVGElement) {
+    const { plan, scene, top, height, width } = this;
+    if (plan.even) this.drawShares();
+    else this.drawWaves();
+    this.drawRows();
+    this.drawAxis(top + height);
+    this.text("sms", "lab-tick", GUTTER - 8, top + 10, `SM 0`);
+    this.text("last", "lab-tick", GUTTER - 8, top + height, `${plan.sms - 1}`);
+    setAttributes(picture, {
+      viewBox: `0 0 ${width} ${top + height + 24}`,
+      height: top + height + 24,
+    });
+    scene.finish();
+  }
+
+  /** Whole tiles, wave after wave, and who is idle at the end. */
+  drawWaves() {
+    const { plan, x, top, height, row } = this;
+    const { found, blocks, most, sms } = plan;
+    const waves = Math.ceil(most / blocks);
+    const looks = ["lab-wave", "lab-wave lab-next"];
+    const busy = found.idle ? most - 1 : most; // until then every SM works
+    looks.forEach((look, parity) => {
+      let d = "";
+      for (let wave = parity; wave < waves; wave += 2) {
+        const [from, to] = [wave * blocks, Math.min(busy, (wave + 1) * blocks)];
+        if (to > from) d += box(x(from), x(to), top, height);
+        const tail = Math.min(most, (wave + 1) * blocks);
+        if (tail > busy) d += box(x(Math.max(from, busy)), x(tail), top, (sms - found.idle) * row);
+      }
+      this.scene.draw(look, "path", { class: look, d: d || "M0 0" });
+    });
+    if (found.idle) {
+      const y = top + (sms - found.idle) * row;
+      const d = slanted(x(busy), x(most), y, found.idle * row);
+      this.scene.draw("idle", "path", { class: "lab-idle", d });
+      if (found.idle * row > 20 && x(1) - x(0) > 64) {
+        const middle = y + (found.idle * row) / 2 + 4;
+        this.text(
+          "idle-words",
+          "lab-idle-words",
+          (x(busy) + x(most)) / 2,
+          middle,
+          `${found.idle} idle`,
+          "middle",
+        );
+      }
+    }
+    if (x(1) - x(0) > APART)
+      this.lines(range(1, most - 1).map((time) => box(x(time), x(time), top, height)));
+  }
+
+  /** An even share for every SM; parts of cut tiles stand out. */
+  drawShares() {
+    const { plan, x, top, row, height } = this;
+    const { tiles, windows } = tilesOf(plan.product);
+    const total = tiles * windows;
+    let [whole, parts] = ["", ""];
+    const ends = [];
+    for (let sm = 0; sm < plan.sms; sm++) {
+      const [begin, end] = [sm, sm + 1].map((one) => Math.floor((total * one) / plan.sms));
+      const y = top + sm * row;
+      const at = (window: number) => x((window - begin) / windows);
+      const first = Math.min(end, Math.ceil(begin / windows) * windows);
+      const last = Math.max(first, Math.floor(end / windows) * windows);
+      if (first > begin) parts += box(at(begin), at(first), y, row);
+      if (last > first) whole += box(at(first), at(last), y, row);
+      if (end > last) parts += box(at(last), at(end), y, row);
+      for (let edge = first; edge < end; edge += windows)
+        ends.push(box(at(edge), at(edge), y, row));
+    }
+    this.scene.draw("whole", "path", { class: "lab-wave", d: whole || "M0 0" });
+    this.scene.draw("parts", "path", { class: "lab-cut", d: parts || "M0 0" });
+    if (x(1) - x(0) > 2 * APART) this.lines(ends);
+    const saved = plan.most - plan.found.time;
+    if (saved > 0) {
+      const d = `M${x(plan.most)} ${top}V${top + height}`;
+      this.scene.draw("before", "path", { class: "lab-before", d });
+    }
+  }
+
+  lines(paths: string[]) {
+    this.scene.draw("edges", "path", { class: "lab-edges", d: paths.join("") || "M0 0" });
+  }
+
+  /** A line between any two SMs, where there is room for it. */
+  drawRows() {
+    const { plan, row, top, x } = this;
+    if (row < 2) return;
+    const rows = range(1, plan.sms - 1).map((sm) => `M${GUTTER} ${top + sm * row}H${x(plan.most)}`);
+    this.scene.draw("rows", "path", { class: "lab-rows", d: rows.join("") || "M0 0" });
+  }
+
+  drawAxis(axis: number) {
+    const { scene, x, width, plan } = this;
+    scene.draw("axis", "path", { class: "lab-axis", d: `M${GUTTER} ${axis}H${width - MARGIN}` });
+    for (const time of wholeTicks(plan.most, Math.max(2, Math.floor(width / 150)))) {
+      scene.draw(`tick${time}`, "path", { class: "lab-axis", d: `M${x(time)} ${axis}v5` });
+      const words = `${comma(time)}${time ? (time === 1 ? " tile" : " tiles") : ""}`;
+      const near = x(time) > width - 34;
+      this.text(
+        `at${time}`,
+        "lab-tick",
+        near ? width : x(time),
+        axis + 18,
+        words,
+        near ? "end" : "middle",
+      );
+    }
+  }
+
+  text(
+    id: string,
+    look: string,
+    x: number,
+    y: number,
+    words: string,
+    anchor: string = "end",
+  ): void {
+    this.scene.draw(id, "text", { class: look, x, y, "text-anchor": anchor }, words);
+  }
+}
+
+/** The share used, over all sizes, for whole tiles and for even shares. */
+class Curve {
+  x;
+  y;
+
+  constructor(
+    public scene: Scene,
+    public plan: Plan,
+    public width: number,
+  ) {
+    const [left, top] = [GUTTER, 10];
+    this.x = (size: number) => left + ((width - GUTTER - MARGIN) * size) / LARGEST;
+    this.y = (share: number) => top + (CURVE_HEIGHT - top) * (1 - share);
+  }
+
+  draw(picture: SVGSVGElement) {
+    const { scene, plan, width, x, y } = this;
+    this.drawAxes();
+    for (const even of [!plan.even, plan.even]) {
+      const look = `lab-share lab-${even ? "even" : "whole"}${even === plan.even ? " lab-chosen" : ""}`;
+      const d = CURVE.map(
+        (size, i) =>
+          `${i ? "L" : "M"}${x(size).toFixed(1)} ${y(this.share(size, even)).toFixed(1)}`,
+      );
+      scene.draw(`curve${even}`, "path", { class: look, d: d.join("") });
+    }
+    for (const one of plan.measured) {
+      for (const [size, gflops] of one.speeds) this.drawSpeed(one, size, gflops);
+    }
+    const [size, share] = [plan.product.m, plan.found.useful];
+    scene.draw("now", "path", { class: "lab-now", d: `M${x(size)} ${y(0)}V${y(share) + 6}` });
+    scene.draw("here", "circle", { class: "lab-here", cx: x(size), cy: y(share), r: 5.5 });
+    setAttributes(picture, {
+      viewBox: `0 0 ${width} ${CURVE_HEIGHT + 24}`,
+      height: CURVE_HEIGHT + 24,
+    });
+    scene.finish();
+  }
+
+  share(size: number, even: boolean) {
+    return usefulShare(productOf(this.plan.tile, size), this.plan.sms, even);
+  }
+
+  /** A measured speed, as a share of what SMs that never idle would make. */
+  drawSpeed({ name, even }: Kernel, size: number, gflops: number) {
+    const [x, y] = [this.x(size), this.y(gflops / this.plan.full)];
+    const d = even ? `M${x} ${y - 6}l6 6l-6 6l-6 -6z` : `M${x - 4} ${y - 4}h8v8h-8z`;
+    this.scene.draw(`${name} ${size}`, "path", { class: "lab-speed", d });
+  }
+
+  drawAxes() {
+    const { scene, width, x, y } = this;
+    for (const share of [0, 0.5, 1]) {
+      const look = share ? "lab-grid" : "lab-axis";
+      scene.draw(`grid${share}`, "path", {
+        class: look,
+        d: `M${GUTTER} ${y(share)}H${width - MARGIN}`,
+      });
+      const place = { class: "lab-tick", x: GUTTER - 8, y: y(share) + 4, "text-anchor": "end" };
+      scene.draw(`share${share}`, "text", place, `${100 * share} %`);
+    }
+    for (const size of range(2048, LARGEST, 2048)) {
+      const place = {
+        class: "lab-tick",
+        x: Math.min(x(size), width - 18),
+        y: y(0) + 18,
+        "text-anchor": "middle",
+      };
+      scene.draw(`tick${size}`, "path", { class: "lab-axis", d: `M${x(size)} ${y(0)}v5` });
+      scene.draw(`size${size}`, "text", place, comma(size));
+    }
+  }
+}
+
+/** A rectangle as a path; a line where it has no width. */
+function box(from: number, to: number, y: number, height: number) {
+  const [left, wide] = [from.toFixed(1), (to - from).toFixed(1)];
+  return to > from ? `M${left} ${y}h${wide}v${height}h-${wide}z` : `M${left} ${y}v${height}`;
+}
+
+/** About `count` whole numbers from 0 to `end`. */
+function wholeTicks(end: number, count: number) {
+  return [...new Set(ticks(end, count).map(Math.round))];
+}

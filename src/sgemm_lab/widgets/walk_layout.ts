@@ -1,0 +1,136 @@
+// Where everything of a walk's picture stands.
+
+import type { WalkedArray } from "../counting/step_trace.ts";
+import { textWidth } from "./shared/labels.ts";
+import type { Tour } from "./walk.ts";
+import type { Matrix } from "./walk_steps.ts";
+
+/** Where an array stands; `s` is the side of a cell. */
+export interface Place {
+  x: number;
+  y: number;
+  s: number;
+}
+
+/**
+ * Rows and columns of cells that the registers of any thread take, and px beside and between them.
+ */
+interface Room {
+  across: number;
+  down: number;
+  aside: number;
+  apart: number;
+}
+
+const [GAP, HEAD] = [16, 22]; // px between arrays, and above one for its title
+const [TALLEST, LARGEST] = [500, 40]; // px, of B and C together, and of one cell
+export const READABLE = 11; // px, of letters from which a whole name is written
+export const INDEX = 13; // px for a row of indices
+export const NAMES = 14; // px for a name below the sums
+
+/** The side of a cell, in px, that has room for the indices of any element: "7,11". */
+function spelled({ m, n, k }: Tour) {
+  const longest = Math.max(`${m - 1},${k - 1}`.length, `${k - 1},${n - 1}`.length);
+  return 0.6 * READABLE * longest + 3;
+}
+
+function registersOf({ most, rooms, walk: { names } }: Tour): Room {
+  const flights = (rooms.A ? 1 : 0) + (rooms.B ? 1 : 0);
+  const words = [names.a, names.fetched_a?.name ?? "from A"].map((name) => textWidth(name, 12));
+  return {
+    across: Math.max(most + 1, rooms.A, rooms.B),
+    down: most + 1 + flights,
+    aside: Math.min(76, Math.max(...words) + 8),
+    apart: (flights + 1) * INDEX + NAMES,
+  };
+}
+
+/**
+ * The corner above A is k cells high. Tiles and registers stand there, side by side or one above
+ * the other, whichever leaves larger cells; where they would be tiny they stand below instead.
+ * @param s side of a cell of A, B and C
+ */
+function cornerOf(tour: Tour, tiles: WalkedArray[], s: number, width: number) {
+  const { n, k } = tour;
+  const room = registersOf(tour);
+  const { across, down, aside, apart } = room;
+  const rows = Math.max(0, ...tiles.map((tile) => tile.rows));
+  const columns = tiles.reduce((sum, tile) => sum + tile.columns, 0);
+  const gaps = GAP * Math.max(0, tiles.length - 1);
+  const fit = (wide: number, tall: number, most: number): { beside: boolean; c: number } => {
+    const each = (wide - gaps - GAP - aside) / (columns + across);
+    const beside = Math.min(most, each, (tall - HEAD) / Math.max(1, rows));
+    const high = Math.min(beside, (tall - HEAD - apart) / down);
+    const under = (tall - 2 * HEAD - GAP - apart) / (rows + down);
+    const wider = Math.min((wide - gaps) / Math.max(1, columns), (wide - aside) / across);
+    const above = Math.min(most, wider, under);
+    return above > high ? { beside: false, c: above } : { beside: true, c: high };
+  };
+  const extra = Math.max(0, width - GAP - (k + n) * s);
+  const corner = fit(k * s + extra - GAP, k * s + HEAD, 52);
+  const inside = corner.c >= Math.min(spelled(tour), 0.9 * s);
+  const { beside, c } = inside ? corner : fit(width, 2 * width, 36);
+  const tall = { tiles: rows * c, registers: down * c + apart };
+  const wide = { tiles: columns * c + gaps, registers: aside + across * c };
+  return { ...{ inside, beside, c, extra, room, rows, wide, tall } };
+}
+
+/** @param thread whose registers are shown */
+export function layOut(tour: Tour, thread: number, width: number) {
+  const { m, n, k, walk } = tour;
+  const tiles = walk.arrays.filter((array) => array.space === "shared");
+  const sideAt = (margin: number) =>
+    Math.min(LARGEST, (width - GAP - margin) / (k + n), (TALLEST - margin) / (k + m));
+  const indexed = sideAt(0) < spelled(tour);
+  const margin = indexed ? GAP : 0;
+  // A little smaller, if tiles and registers then find room in the corner.
+  const largest = sideAt(margin);
+  const sides = [1, 0.95, 0.9, 0.85, 0.8]
+    .map((share) => share * largest)
+    .filter((side) => side === largest || side >= spelled(tour));
+  const cornerAt = (side: number) => cornerOf(tour, tiles, side, width - margin);
+  const s = sides.find((side) => cornerAt(side).inside) ?? largest;
+  const corner = cornerAt(s);
+  const { inside, beside, c, extra, room, tall, wide } = corner;
+  const left = margin + (inside ? extra : extra / 2);
+  const over = indexed ? INDEX : 0;
+  const top = HEAD + over;
+  const [middle, below] = [left + k * s + GAP, 2 * top + k * s + 4];
+  const boxes: Record<string, Place> = {
+    B: { x: middle, y: top, s },
+    A: { x: left, y: below, s },
+    C: { x: middle, y: below, s },
+  };
+  const bottom = below + m * s + 4;
+  const both = beside ? wide.tiles + GAP + wide.registers : Math.max(wide.tiles, wide.registers);
+  const start = inside ? Math.max(0, (left - GAP / 2 + k * s - both) / 2) : 0;
+  const y = HEAD + (inside ? 0 : bottom + GAP);
+  let x = start;
+  for (const tile of tiles) {
+    boxes[tile.name] = { x, y, s: c };
+    x += tile.columns * c + GAP;
+  }
+  const at = beside ? { x, y } : { x: start, y: y + tall.tiles + HEAD + GAP };
+  const height = Math.max(bottom, (beside ? y : at.y) + tall.registers + 4);
+  const registers = registersAt(tour, at, c, room);
+  const lowest = Math.max(height, y + tall.tiles + 4);
+  return {
+    ...{ boxes, tiles, indexed, ...registers },
+    ...(tour.shares.get(thread) ?? { rows: [], columns: [] }),
+    room: inside ? middle - GAP : width,
+    height: inside ? Math.max(bottom, at.y + tall.registers + 4) : lowest,
+  };
+}
+
+/** Rooms for what is on its way stand above the operands and the sums. */
+function registersAt({ rooms }: Tour, at: { x: number; y: number }, s: number, { aside }: Room) {
+  const x = at.x + aside;
+  let y = at.y;
+  const flying: Partial<Record<Matrix, Place>> = {};
+  for (const matrix of ["A", "B"] as const) {
+    if (!rooms[matrix]) continue;
+    flying[matrix] = { x, y: y + INDEX, s };
+    y += s + INDEX;
+  }
+  return { flying, titled: at, registers: { x, y: y + INDEX, s } };
+}

@@ -1,0 +1,86 @@
+// The rhythm of a walk: stretches between barriers, and in them runs of steps of one kind.
+
+import { plural } from "../text.ts";
+import { capital, namePartyStages } from "./walk_parties.ts";
+import type { Deed, Origins, Phase, Stage, Step } from "./walk_steps.ts";
+
+/** What a step does. Reads from global memory and copies to shared memory go together. */
+function deedOf({ array, store, fault }: Step): Deed {
+  if (fault) return "fail";
+  if (array.space === "register") return "multiply";
+  if (array.space === "shared" && !store) return "read";
+  return array.name === "C" ? "store" : "copy";
+}
+
+/**
+ * Runs of steps of one kind; `together` is how many threads have one turn: the next ones begin
+ * another run.
+ */
+export function phasesOf(steps: Step[], together: number) {
+  const phases: Phase[] = [];
+  steps.forEach((step, i) => {
+    const turn = Math.floor((step.entries[0]?.thread ?? 0) / together);
+    const { window, party } = step;
+    const [deed, now] = [deedOf(step), phases[phases.length - 1]];
+    const same = now && now.deed === deed && now.window === window && now.turn === turn;
+    if (same && now.party === party) now.last = i + 1;
+    else phases.push({ first: i, last: i + 1, deed, turn, window, party });
+  });
+  return phases;
+}
+
+/** "Product 3 of 16": where a step stands in its phase. */
+export function placeInPhase({ first, last, deed }: Phase, step: number) {
+  const words = { copy: "Copy", read: "Read", multiply: "Product", store: "Store", fail: "Step" };
+  return `${words[deed]} ${step - first} of ${last - first}`;
+}
+
+/** What the steps of a phase do, in a word or two: "16 products". */
+export function phaseWords({ first, last, deed }: Phase) {
+  const count = last - first;
+  if (deed === "copy" || deed === "fail") return deed;
+  return plural(count, { read: "read", multiply: "product", store: "store" }[deed]);
+}
+
+/** The stretches between barriers, named by what happens in them. */
+export function stagesOf(steps: Step[], parties: number[][], origin: Origins) {
+  const stages: Stage[] = [];
+  steps.forEach((step, i) => {
+    const { window, party } = step;
+    if (!i || window !== steps[i - 1].window || party !== steps[i - 1].party) {
+      stages.push({ first: i, last: i, window, party, does: new Set(), name: "" });
+    }
+    const stage = stages[stages.length - 1];
+    stage.last = i + 1;
+    stage.does.add(deedOf(step));
+  });
+  if (parties.length) namePartyStages(stages, steps, parties, origin);
+  else nameStages(stages);
+  // From the second stage on, the first step of a stage is the one that it begins with.
+  for (const stage of stages.slice(1)) stage.first += 1;
+  return stages;
+}
+
+function nameStages(stages: Stage[]) {
+  // Windows of K that shared memory was filled with, and that were multiplied.
+  let [filled, multiplied] = [-1, -1];
+  for (const stage of stages) {
+    const { does } = stage;
+    const copies = does.has("copy");
+    const multiplies = does.has("read");
+    if (copies) filled += 1;
+    if (multiplies) multiplied += 1;
+    const multiply = multiplies && `multiply window ${multiplied}`;
+    const alone = does.has("multiply") && !multiplies && "multiply";
+    const parts = [
+      multiplied < filled && multiply,
+      copies && (alone ? "load" : `copy window ${filled}`),
+      multiplied === filled && multiply,
+      alone,
+      does.has("store") && "store C",
+      does.has("fail") && "fail",
+    ];
+    const words = parts.filter(Boolean).join(", ") || "load";
+    stage.name = capital(words);
+  }
+}

@@ -1,0 +1,78 @@
+// What a walk's steps are to its picture and its words. Types alone: nothing of it runs.
+
+import type { WalkedArray } from "../counting/step_trace.ts";
+
+/**
+ * What one thread does to one element. `meant` is the value that it would have with all barriers,
+ * `racing` a thread that writes it in the same window. Of a product, `key` is the element of C,
+ * `value` the sum after it, and `a` and `b` are its factors.
+ */
+export interface Entry {
+  thread: number;
+  row: number;
+  column: number;
+  value: number | null;
+  meant: number | null;
+  /** of the cell */
+  key: string;
+  factors?: Factors;
+  racing?: number;
+  unwritten?: boolean;
+}
+
+export type Factors = Record<Matrix, Register>;
+
+export interface Register {
+  value: number | null;
+  meant: number | null;
+}
+
+/** `of` is the number of the step with all barriers, `party` that of the warps that make it. */
+export interface StepHead {
+  line: number;
+  window: number;
+  store: boolean;
+  fault: string;
+  of: number;
+  party: number;
+}
+
+export type Step = StepHead & { array: WalkedArray; entries: Entry[] };
+
+export type Matrix = "A" | "B";
+
+/** The element of A or B that holds a value, `index` its place there. */
+export interface Origin {
+  matrix: Matrix;
+  index: number;
+  row: number;
+  column: number;
+}
+
+/** Where values come from: by it a product and a copy tell the same k. */
+export type Origins = Map<number | null | undefined, Origin>;
+
+export type Deed = "copy" | "read" | "multiply" | "store" | "fail";
+
+/** Steps of one kind in a row; `first` is the step before them. */
+export interface Phase {
+  first: number;
+  last: number;
+  deed: Deed;
+  turn: number;
+  window: number;
+  party: number;
+}
+
+/**
+ * The stretch between two barriers; `first` is the step before it. Where warps wait in parts: what
+ * one party does in a window of time.
+ */
+export interface Stage {
+  first: number;
+  last: number;
+  window: number;
+  party: number;
+  does: Set<Deed>;
+  name: string;
+}

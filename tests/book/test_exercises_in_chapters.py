@@ -189,6 +189,6 @@ def test_no_chapter_shows_its_place_on_the_ladder_before_all_predictions_are_ans
     for chapter in sorted((ROOT / "chapters").glob("0[1-9]_*.md")):
         text = chapter.read_text(encoding="utf-8")
         predictions = re.findall(r":::\{predict\} (\S+)", text)
-        (call,) = re.findall(r"lab\.place\((.*?)\)\n```", text, re.DOTALL)
+        (call,) = re.findall(r"lab\.ladder_strip\((.*?)\)\n```", text, re.DOTALL)
         waits = re.findall(r'"([\w-]+)"', call.partition("after=")[2])
         assert waits == predictions, chapter.name

@@ -57,7 +57,7 @@ def test_what_is_kept_is_what_is_simulated(name: str, size: Size) -> None:
     assert counts_of(kernel, size) == simulated_counts(kernel, size, settled_ptx(kernel))
 
 
-@pytest.mark.parametrize("name", ["tiled:TILE=16", "double_buffer", "inside", PICKED[0]])
+@pytest.mark.parametrize("name", ["tiled:TILE=16", "double_buffer", "hoisted_guard", PICKED[0]])
 def test_what_is_kept_of_a_block_is_what_is_simulated(name: str) -> None:
     kernel = load_kernel(name)
     found = kept(BLOCKS, name, followed_from(kernel))

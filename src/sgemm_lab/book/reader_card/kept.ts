@@ -83,13 +83,21 @@ function parsed(text: string): Measured | null {
 }
 
 /** The card with current names of programs. */
-function renamed({ rungs, left_out = [], smaller = [], ...rest }: Measured): Measured {
-  return {
+function renamed({ rungs, left_out, smaller, ...rest }: Measured): Measured {
+  const found: Measured = {
     ...rest,
     rungs: rungs.map((rung) => ({ ...rung, name: currentName(rung.name) })),
-    left_out: left_out.map((one) => ({ ...one, name: currentName(one.name) })),
-    smaller: smaller.map((one) => ({ ...one, seconds: withCurrentNames(one.seconds ?? {}) })),
   };
+  if (left_out) {
+    found.left_out = left_out.map((one) => ({ ...one, name: currentName(one.name) }));
+  }
+  if (smaller) {
+    found.smaller = smaller.map((one) => ({
+      ...one,
+      seconds: withCurrentNames(one.seconds ?? {}),
+    }));
+  }
+  return found;
 }
 
 export function saveCard(measured: Measured) {

@@ -17,7 +17,7 @@ from sites import Site, served
 
 from sgemm_lab.book import panels
 from sgemm_lab.catalogue import load_kernel
-from sgemm_lab.checking.simulated import QUICK_SIZES
+from sgemm_lab.checking.judge import QUICK_SIZES
 from sgemm_lab.clang.package import write_site
 from sgemm_lab.cuda.shipped_ptx import shipped_file
 from sgemm_lab.gpu import find_gpu

@@ -9,8 +9,14 @@ import numpy.typing as npt
 import pytest
 from in_node import answers
 
-from sgemm_lab.checking.judge import CheckResult, Judge, WrongResultError, first_fault, summary
-from sgemm_lab.checking.simulated import QUICK_SIZES
+from sgemm_lab.checking.judge import (
+    QUICK_SIZES,
+    CheckResult,
+    Judge,
+    WrongResultError,
+    first_fault,
+    summary,
+)
 from sgemm_lab.kernel import Size
 from sgemm_lab.text import filled
 

@@ -9,8 +9,8 @@ import pytest
 from in_node import answers
 
 from sgemm_lab.catalogue import load_kernel
-from sgemm_lab.checking.judge import CheckResult
-from sgemm_lab.checking.simulated import QUICK_SIZES, check_simulated
+from sgemm_lab.checking.judge import QUICK_SIZES, CheckResult
+from sgemm_lab.checking.simulated import check_simulated
 from sgemm_lab.cuda.shipped_ptx import kernel_ptx
 from sgemm_lab.kernel import Kernel, Size, parse_kernel
 

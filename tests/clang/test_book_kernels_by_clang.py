@@ -10,7 +10,7 @@ from compiler_here import ptx_of
 from sgemm_lab.catalogue import load_kernel, load_kernels
 from sgemm_lab.checking import simulated
 from sgemm_lab.checking.simulated import check_simulated
-from sgemm_lab.counting import kernel_counts
+from sgemm_lab.counting import launch_limits
 from sgemm_lab.counting.kernel_counts import multiply_whole_numbers
 from sgemm_lab.counting.shared_arrays import shared_parts
 from sgemm_lab.cuda.shipped_ptx import settled_ptx
@@ -151,7 +151,7 @@ def test_a_loop_without_an_end_stays_one_and_is_told(
     assert source.count(book) == 1
     kernel = parse_kernel("mine", source.replace(book, edit))
     monkeypatch.setattr(simulated, "kernel_ptx", ptx_of)
-    monkeypatch.setattr(kernel_counts, "PATIENCE", 2_000)
+    monkeypatch.setattr(launch_limits, "PATIENCE", 2_000)
     (verdict,) = check_simulated(kernel, [(9, 10, 11)])
     told = re.fullmatch(
         r"The kernel does not come to an end, now at mine\.cu, line (\d+)\. Look at the loop "

@@ -10,7 +10,8 @@ import numpy as np
 import pytest
 
 from sgemm_lab.catalogue import load_kernel, load_kernels
-from sgemm_lab.checking.simulated import QUICK_SIZES, check_simulated
+from sgemm_lab.checking.judge import QUICK_SIZES
+from sgemm_lab.checking.simulated import check_simulated
 from sgemm_lab.counting import kernel_counts as counting
 from sgemm_lab.counting.hardware_comparison import RAGGED, REGULAR, compare, counts_of
 from sgemm_lab.counting.kernel_counts import COUNTS, count, multiply_whole_numbers

@@ -21,7 +21,8 @@ from twins import Case, in_javascript, same
 
 from sgemm_lab.catalogue import load_kernel, load_kernels
 from sgemm_lab.checking.judge import rounding_shares
-from sgemm_lab.counting.kernel_counts import book_arguments, patience
+from sgemm_lab.counting.kernel_counts import book_arguments
+from sgemm_lab.counting.launch_limits import patience
 from sgemm_lab.counting.shared_arrays import shared_parts
 from sgemm_lab.cuda.shipped_ptx import shipped_file
 from sgemm_lab.kernel import Kernel, Size

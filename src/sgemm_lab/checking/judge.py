@@ -20,6 +20,7 @@ pattern around C, so that a stray write is seen.
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from math import prod
 from typing import Any
 
 from sgemm_lab.checking.sentences import TEMPLATES, sentence
@@ -34,6 +35,17 @@ AWKWARD_SIZES: tuple[Size, ...] = (
     (65537, 5, 3), (3, 65537, 5), (1023, 1025, 1021),
 )  # fmt: skip
 """Below a tile, no multiple of 4, K of 1, odd numbers of tiles, rows and columns, tall, flat."""
+
+_QUICK_PRODUCT, _QUICK_K = 64**3, 128
+_DEEP: Size = (2, 3, 165)
+QUICK_SIZES = (
+    *(size for size in AWKWARD_SIZES if prod(size) <= _QUICK_PRODUCT and size[2] <= _QUICK_K),
+    _DEEP,
+)
+"""The awkward sizes that take a moment to simulate, and one with many K tiles."""
+
+TIME_LIMIT = 60.0
+"""Default time limit of one simulated launch of a check, in seconds."""
 
 UNIT_ROUNDOFF = 2.0**-24
 EXACT = 2**24

@@ -4,25 +4,21 @@ from collections.abc import Iterable, Iterator
 
 import numpy as np
 
-from sgemm_lab.checking.judge import AWKWARD_SIZES, CheckResult, Judge, WrongResultError
-from sgemm_lab.counting.kernel_counts import WORKSPACE, Matrix, check_size, launch
+from sgemm_lab.checking.judge import (
+    QUICK_SIZES,
+    TIME_LIMIT,
+    CheckResult,
+    Judge,
+    WrongResultError,
+)
+from sgemm_lab.counting.kernel_counts import WORKSPACE, launch
+from sgemm_lab.counting.launch_limits import Matrix, check_size
 from sgemm_lab.counting.shared_arrays import shared_parts
 from sgemm_lab.cuda.shipped_ptx import kernel_ptx
 from sgemm_lab.errors import LabError
 from sgemm_lab.kernel import ENTRY, Kernel, Size
 from sgemm_lab.simulator import EndlessLoopError, StuckError, TimeLimitError
 from sgemm_lab.simulator.hazards import plainest
-
-_QUICK_PRODUCT, _QUICK_K = 64**3, 128
-_DEEP: Size = (2, 3, 165)
-QUICK_SIZES = (
-    *(size for size in AWKWARD_SIZES if np.prod(size) <= _QUICK_PRODUCT and size[2] <= _QUICK_K),
-    _DEEP,
-)
-"""The awkward sizes that take moments to simulate, and one with many windows along K."""
-
-TIME_LIMIT = 60.0
-"""Seconds that one launch may take."""
 
 
 def check_simulated(

@@ -13,7 +13,7 @@ import { plainest } from "../simulator/hazards.ts";
 import { simulate } from "../simulator/simulation.ts";
 import type { CheckResult } from "./judge.ts";
 import { Judge, WrongResultError } from "./judge.ts";
-import { QUICK_SIZES, TIME_LIMIT } from "./simulated.py";
+import { QUICK_SIZES, TIME_LIMIT } from "./judge.py";
 
 /** A verdict, and what the simulator found at the size: its hazards, the plainest first. */
 export type CheckedHere = CheckResult & { hazards: Hazard[] };

@@ -12,8 +12,8 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 from sgemm_lab.catalogue import is_builtin
-from sgemm_lab.checking.judge import AWKWARD_SIZES, CheckResult, bound_text, summary
-from sgemm_lab.checking.simulated import QUICK_SIZES, check_simulated
+from sgemm_lab.checking.judge import AWKWARD_SIZES, QUICK_SIZES, CheckResult, bound_text, summary
+from sgemm_lab.checking.simulated import check_simulated
 from sgemm_lab.cli.arguments import (
     add_kernels,
     add_sizes,
@@ -88,9 +88,14 @@ def run_check(options: argparse.Namespace) -> int:
 
 def _check_external(options: argparse.Namespace) -> int:
     """Check the kernel of an external file by simulation."""
-    from sgemm_lab.external_cuda.check import check_external, fitting_tile, prepare_check, sizes_of
+    from sgemm_lab.external_cuda import (
+        Settings,
+        check_external,
+        fitting_tile,
+        prepare_check,
+        sizes_of,
+    )
     from sgemm_lab.external_cuda.index_overflow import index_overflow
-    from sgemm_lab.external_cuda.launch import Settings
 
     if len(options.kernels) != 1:
         raise LabError("A file without the book's head comment is checked alone: name it once.")

@@ -16,11 +16,11 @@ from sgemm_lab.cli.external import (
     is_external,
 )
 from sgemm_lab.cli.printing import blocks_done, print_json, print_table
-from sgemm_lab.counting.kernel_counts import TIME_LIMIT, Multiplication, count
+from sgemm_lab.counting.kernel_counts import Multiplication, count
+from sgemm_lab.counting.launch_limits import TIME_LIMIT
 from sgemm_lab.cuda.compiler import DEFAULT_TARGET, TARGETS
 from sgemm_lab.errors import LabError
-from sgemm_lab.external_cuda.analysis import ExternalRun, count_external
-from sgemm_lab.external_cuda.launch import Settings, shape_at
+from sgemm_lab.external_cuda import ExternalRun, Settings, count_external, shape_at
 from sgemm_lab.kernel import Kernel
 from sgemm_lab.simulator import Hazard, LineCounts, Result
 

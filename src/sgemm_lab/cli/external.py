@@ -11,7 +11,7 @@ from sgemm_lab.files import read_source
 from sgemm_lab.kernel import has_head_comment, terms
 
 if TYPE_CHECKING:
-    from sgemm_lab.external_cuda.launch import ExternalKernel
+    from sgemm_lab.external_cuda import ExternalKernel
 
 EXTERNAL_GROUP = "a CUDA file of anybody, without the book's head comment"
 """Title of these arguments in the help."""
@@ -63,8 +63,7 @@ def external_kernel(options: argparse.Namespace, name: str) -> "ExternalKernel":
     Raises:
         LabError: it is a kernel of the book, or the file cannot be read.
     """
-    from sgemm_lab.external_cuda.compile_file import Pasted
-    from sgemm_lab.external_cuda.launch import ExternalKernel
+    from sgemm_lab.external_cuda import read_kernel
 
     if not name.endswith(FILES):
         if Path(name).suffix and Path(name).is_file():
@@ -73,15 +72,13 @@ def external_kernel(options: argparse.Namespace, name: str) -> "ExternalKernel":
             "--entry, --grid, --block and --args apply to your own files only. Set constants of a "
             "book kernel by name: 'tiled:TILE=16'."
         )
-    path = Path(name)
-    pasted = Pasted(
-        path.name,
-        read_source(path),
-        path.parent,
-        options.entry,
-        tuple(options.include),
-        dict(options.define),
-    )
-    return ExternalKernel(
-        pasted, options.grid or (), options.block or (), str(options.shared_bytes), options.args
+    return read_kernel(
+        name,
+        entry=options.entry,
+        grid=options.grid or (),
+        block=options.block or (),
+        arguments=options.args,
+        shared_bytes=options.shared_bytes,
+        include=options.include,
+        defines=dict(options.define),
     )

@@ -6,22 +6,18 @@ shipped with the package, takes its place.
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, TypedDict, Unpack
+from typing import Any, TypedDict, Unpack
 
 import numpy as np
-import numpy.typing as npt
 
-from sgemm_lab.counting.sentences import sentence
+from sgemm_lab.counting.launch_limits import TIME_LIMIT, Matrix, Schedule, check_size, patience
 from sgemm_lab.counting.shared_arrays import SharedPart, shared_parts
 from sgemm_lab.cuda.compiler import DEFAULT_TARGET
 from sgemm_lab.cuda.shipped_ptx import kernel_ptx
-from sgemm_lab.errors import LabError
 from sgemm_lab.kernel import ENTRY, Kernel, LaunchShape, Size
 from sgemm_lab.simulator import Result, simulate
 
 Order = tuple[str, ...]
-Schedule = Literal["lockstep", "warps"]
-Matrix = npt.NDArray[Any]
 
 BOOK_ORDER: Order = ("A", "B", "C", "M", "N", "K")
 """The arguments of the book's kernels, in order."""
@@ -35,17 +31,6 @@ COUNTS = (
     "shared_store_requests", "shared_store_wavefronts", "ffma_thread_instructions",
 )  # fmt: skip
 """The counts that a GPU's own counters have too, under the same names."""
-
-TIME_LIMIT = 600.0
-"""Seconds that a simulated launch may take if nothing else is said."""
-
-PATIENCE, PATIENCE_EACH = 20_000, 16
-"""Basic blocks that any launch may run, and those for each product, before a loop is endless."""
-
-LARGEST_PRODUCT = 1024**3
-"""Above this M·N·K a simulated launch takes minutes."""
-LARGEST_MATRICES = 2**26
-"""Elements of A, B and C together. Above this the simulator would need more than 1 GB."""
 
 
 class How(TypedDict, total=False):
@@ -104,29 +89,6 @@ def count(
         **how,
     )
     return CountedLaunch(made.size, made.result, made.wrong, made.max_abs_error, kernel)
-
-
-def check_size(size: Size) -> None:
-    """Refuse a size that the simulator cannot do in minutes and in 1 GB.
-
-    Raises:
-        LabError: the size is too large.
-    """
-    m, n, k = size
-    if m * n * k > LARGEST_PRODUCT:
-        raise LabError(sentence("size.product", m=m, n=n, k=k))
-    if m * k + k * n + m * n > LARGEST_MATRICES:
-        raise LabError(sentence("size.matrices", m=m, n=n, k=k, most=LARGEST_MATRICES))
-
-
-def patience(size: Size) -> int:
-    """Return how long a kernel may run on a size (M, N, K) before a loop of it is called endless.
-
-    In basic blocks. Threads that all part from each other run a few for each product; a kernel
-    of this book runs a few thousand in all.
-    """
-    m, n, k = size
-    return PATIENCE + PATIENCE_EACH * m * n * k
 
 
 def multiply_whole_numbers(

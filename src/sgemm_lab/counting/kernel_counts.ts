@@ -2,7 +2,7 @@
 
 import { LabError } from "../errors.ts";
 import type { LaunchShape, Size } from "../kernel.ts";
-import { LARGEST_MATRICES, LARGEST_PRODUCT, PATIENCE, PATIENCE_EACH } from "./kernel_counts.py";
+import { LARGEST_MATRICES, LARGEST_PRODUCT, PATIENCE, PATIENCE_EACH } from "./launch_limits.py";
 import { sentence } from "./sentences.ts";
 
 /**

@@ -11,7 +11,8 @@ import numpy as np
 
 from sgemm_lab.counting.barrier_removal import LeftOut, Order, Places, launches_without_barrier
 from sgemm_lab.counting.entries import PRODUCT, Column, Entries, entries_of
-from sgemm_lab.counting.kernel_counts import book_arguments, patience
+from sgemm_lab.counting.kernel_counts import book_arguments
+from sgemm_lab.counting.launch_limits import patience
 from sgemm_lab.counting.register_names import RegisterNames, register_names
 from sgemm_lab.counting.sentences import sentence
 from sgemm_lab.counting.shared_arrays import shared_parts, shared_shapes

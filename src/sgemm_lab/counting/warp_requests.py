@@ -4,7 +4,8 @@ from typing import Literal, TypedDict
 
 import numpy as np
 
-from sgemm_lab.counting.kernel_counts import book_arguments, patience
+from sgemm_lab.counting.kernel_counts import book_arguments
+from sgemm_lab.counting.launch_limits import patience
 from sgemm_lab.counting.shared_arrays import shared_parts, shared_shapes
 from sgemm_lab.cuda.shipped_ptx import kernel_ptx
 from sgemm_lab.errors import LabError

@@ -7,9 +7,9 @@ import re
 from dataclasses import dataclass, replace
 
 from sgemm_lab.catalogue import load_kernel
-from sgemm_lab.checking.judge import AWKWARD_SIZES, first_fault
+from sgemm_lab.checking.judge import AWKWARD_SIZES, QUICK_SIZES, first_fault
 from sgemm_lab.checking.on_gpu import check
-from sgemm_lab.checking.simulated import QUICK_SIZES, check_simulated
+from sgemm_lab.checking.simulated import check_simulated
 from sgemm_lab.cuda.compiler import CompileError
 from sgemm_lab.errors import LabError
 from sgemm_lab.exercises.criteria import Asks

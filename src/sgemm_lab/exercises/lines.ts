@@ -3,7 +3,7 @@
 
 import type { CheckResult } from "../checking/judge.ts";
 import { firstFault } from "../checking/judge.ts";
-import { QUICK_SIZES } from "../checking/simulated.py";
+import { QUICK_SIZES } from "../checking/judge.py";
 import { LabError } from "../errors.ts";
 import type { Size } from "../kernel.ts";
 import { bodyStart, linesOf, parseKernel } from "../kernel.ts";

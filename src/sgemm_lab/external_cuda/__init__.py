@@ -1,1 +1,88 @@
-"""CUDA files that nobody here wrote: their device code, their kernels, how to launch one."""
+"""Count and check kernels of any CUDA file by simulation, without a GPU.
+
+This package does not know the book's kernels or records and can be used alone::
+
+    from sgemm_lab import external_cuda
+
+    kernel = external_cuda.read_kernel("sgemm.cu", entry="tiled<16>")
+    run = external_cuda.count_external(kernel, (256, 256, 256))
+    print(*run.sentences(), sep="\\n")
+    for result in external_cuda.check_kernel(kernel):
+        print(result.m, result.n, result.k, result.fault)
+
+Grid, block and arguments are read from the file's own launch and from the parameters' names and
+types. Give those that cannot be determined.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+
+from sgemm_lab.checking.judge import CheckResult
+from sgemm_lab.external_cuda.analysis import ExternalRun, count_external
+from sgemm_lab.external_cuda.check import check_external, fitting_tile, prepare_check, sizes_of
+from sgemm_lab.external_cuda.compile_file import Pasted
+from sgemm_lab.external_cuda.launch import ExternalKernel, Settings, shape_at
+from sgemm_lab.files import read_source
+from sgemm_lab.kernel import Size
+
+__all__ = [
+    "CheckResult",
+    "ExternalKernel",
+    "ExternalRun",
+    "Pasted",
+    "Settings",
+    "check_external",
+    "check_kernel",
+    "count_external",
+    "fitting_tile",
+    "prepare_check",
+    "read_kernel",
+    "shape_at",
+    "sizes_of",
+]
+
+
+def read_kernel(
+    path: str | Path,
+    *,
+    entry: str | None = None,
+    grid: Sequence[str] = (),
+    block: Sequence[str] = (),
+    arguments: str | None = None,
+    shared_bytes: int = 0,
+    include: Sequence[Path] = (),
+    defines: Mapping[str, str] | None = None,
+) -> ExternalKernel:
+    """Read a kernel from a CUDA file; it is compiled when it is counted or checked.
+
+    Args:
+        path: the ``.cu`` or ``.cuh`` file.
+        entry: the kernel, where the file has several: a name, or a template with its values.
+        grid: blocks along x, y, z, as arithmetic over M, N and K, such as "ceil(N/32)".
+        block: threads of a block along x, y, z, written in the same way.
+        arguments: the arguments in order, such as "M N K 1.0 A B 0.0 C".
+        shared_bytes: dynamic shared memory of a block.
+        include: further folders of headers.
+        defines: macros to set, name to value.
+
+    Raises:
+        LabError: the file cannot be read.
+    """
+    file = Path(path)
+    pasted = Pasted(
+        file.name, read_source(file), file.parent, entry, tuple(include), dict(defines or {})
+    )
+    return ExternalKernel(pasted, tuple(grid), tuple(block), str(shared_bytes), arguments)
+
+
+def check_kernel(
+    kernel: ExternalKernel, sizes: Sequence[Size] | None = None, *, seed: int = 0
+) -> Iterator[CheckResult]:
+    """Check a matrix product at several sizes (M, N, K); by default at ``judge.QUICK_SIZES``.
+
+    Raises:
+        CompileError: the kernel does not compile.
+        LabError: it is not a matrix product, or its launch cannot be determined.
+    """
+    prepared = prepare_check(kernel, sizes)
+    return check_external(prepared, sizes_of(prepared, sizes), seed=seed)

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from sgemm_lab.counting.kernel_counts import check_size
+from sgemm_lab.counting.launch_limits import check_size
 from sgemm_lab.cuda.compiler import DEFAULT_TARGET
 from sgemm_lab.errors import LabError
 from sgemm_lab.external_cuda.arguments import Array, Matrix, Number, called, named_numbers

@@ -5,10 +5,9 @@ from dataclasses import replace
 
 import numpy as np
 
-from sgemm_lab.checking.judge import CheckResult, Judge, WrongResultError
+from sgemm_lab.checking.judge import QUICK_SIZES, TIME_LIMIT, CheckResult, Judge, WrongResultError
 from sgemm_lab.checking.sentences import sentence
-from sgemm_lab.checking.simulated import QUICK_SIZES, TIME_LIMIT
-from sgemm_lab.counting.kernel_counts import Matrix, check_size
+from sgemm_lab.counting.launch_limits import Matrix, check_size
 from sgemm_lab.errors import LabError
 from sgemm_lab.external_cuda.analysis import count_prepared, matrices, prepare_launch
 from sgemm_lab.external_cuda.arguments import Given, Number

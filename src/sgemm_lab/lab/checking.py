@@ -3,10 +3,10 @@
 from collections.abc import Sequence
 
 from sgemm_lab.catalogue import is_builtin
-from sgemm_lab.checking.judge import AWKWARD_SIZES, CheckResult, bound_text, summary
+from sgemm_lab.checking.judge import AWKWARD_SIZES, QUICK_SIZES, CheckResult, bound_text, summary
 from sgemm_lab.checking.on_gpu import check
 from sgemm_lab.checking.sandbox import check_sandboxed
-from sgemm_lab.checking.simulated import QUICK_SIZES, check_simulated
+from sgemm_lab.checking.simulated import check_simulated
 from sgemm_lab.kernel import Kernel
 from sgemm_lab.lab import session
 from sgemm_lab.lab.output import Output, table

@@ -4,10 +4,16 @@ from collections.abc import Mapping, Sequence
 from html import escape
 from pathlib import Path
 
-from sgemm_lab.external_cuda.analysis import ExternalRun, count_external
-from sgemm_lab.external_cuda.check import check_external, fitting_tile, prepare_check, sizes_of
-from sgemm_lab.external_cuda.compile_file import Pasted
-from sgemm_lab.external_cuda.launch import ExternalKernel
+from sgemm_lab.external_cuda import (
+    ExternalKernel,
+    ExternalRun,
+    Pasted,
+    check_external,
+    count_external,
+    fitting_tile,
+    prepare_check,
+    sizes_of,
+)
 from sgemm_lab.kernel import Size, terms
 from sgemm_lab.lab.checking import judgement
 from sgemm_lab.lab.counts import lines_of

@@ -1,6 +1,6 @@
 // The panel under a listing: the reader's copy of a kernel, run and judged in the page.
 
-import { QUICK_SIZES } from "../../checking/simulated.py";
+import { QUICK_SIZES } from "../../checking/judge.py";
 import { LabError } from "../../errors.ts";
 import type { Size } from "../../kernel.ts";
 import { linesOf } from "../../kernel.ts";

@@ -61,6 +61,8 @@ declare module "*/kernel.py" {
 }
 
 declare module "*/judge.py" {
+  export const QUICK_SIZES: [number, number, number][];
+  export const TIME_LIMIT: number;
   export const BOUNDS: Record<
     string,
     { factors: number; per_k: number; once: number; least: number }
@@ -75,16 +77,11 @@ declare module "*/error_points.py" {
   export const TIMED: number;
 }
 
-declare module "*/kernel_counts.py" {
+declare module "*/launch_limits.py" {
   export const LARGEST_MATRICES: number;
   export const LARGEST_PRODUCT: number;
   export const PATIENCE: number;
   export const PATIENCE_EACH: number;
-}
-
-declare module "*/simulated.py" {
-  export const QUICK_SIZES: [number, number, number][];
-  export const TIME_LIMIT: number;
 }
 
 declare module "*/unroll.py" {

@@ -11,9 +11,9 @@ import { EndlessLoopError, StuckError, TimeLimitError } from "../simulator/diver
 import type { Hazard } from "../simulator/hazard.ts";
 import { plainest } from "../simulator/hazards.ts";
 import { simulate } from "../simulator/simulation.ts";
+import { QUICK_SIZES, TIME_LIMIT } from "./judge.py";
 import type { CheckResult } from "./judge.ts";
 import { Judge, WrongResultError } from "./judge.ts";
-import { QUICK_SIZES, TIME_LIMIT } from "./judge.py";
 
 /** A verdict, and what the simulator found at the size: its hazards, the plainest first. */
 export type CheckedHere = CheckResult & { hazards: Hazard[] };

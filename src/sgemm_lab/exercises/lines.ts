@@ -1,9 +1,9 @@
 // Exercises in which the reader writes lines of a kernel: lines.py in JavaScript, with the same
 // sentences. Who asks says how a source is compiled and where a kernel is run.
 
+import { QUICK_SIZES } from "../checking/judge.py";
 import type { CheckResult } from "../checking/judge.ts";
 import { firstFault } from "../checking/judge.ts";
-import { QUICK_SIZES } from "../checking/judge.py";
 import { LabError } from "../errors.ts";
 import type { Size } from "../kernel.ts";
 import { bodyStart, linesOf, parseKernel } from "../kernel.ts";

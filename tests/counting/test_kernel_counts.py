@@ -13,6 +13,7 @@ from sgemm_lab.catalogue import load_kernel, load_kernels
 from sgemm_lab.checking.judge import QUICK_SIZES
 from sgemm_lab.checking.simulated import check_simulated
 from sgemm_lab.counting import kernel_counts as counting
+from sgemm_lab.counting import launch_limits
 from sgemm_lab.counting.hardware_comparison import RAGGED, REGULAR, compare, counts_of
 from sgemm_lab.counting.kernel_counts import COUNTS, count, multiply_whole_numbers
 from sgemm_lab.counting.step_trace import walk
@@ -322,7 +323,7 @@ def test_files_of_kernels_that_are_no_more_are_removed(tmp_path: Path, monkeypat
 def test_a_loop_without_end_is_a_fault_with_its_line(
     name: str, step: str, stuck: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(counting, "PATIENCE", 2_000)
+    monkeypatch.setattr(launch_limits, "PATIENCE", 2_000)
     kernel = parse_kernel("mine", load_kernel(name).source.replace(step, stuck))
     (result,) = check_simulated(kernel, [(5, 5, 5)])
     assert result.fault is not None
@@ -334,6 +335,6 @@ def test_a_loop_without_end_is_a_fault_with_its_line(
 
 
 def test_a_kernel_of_the_book_needs_little_patience(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(counting, "PATIENCE", 5_000)
+    monkeypatch.setattr(launch_limits, "PATIENCE", 5_000)
     for kernel in (load_kernel("naive"), load_kernel("double_buffer")):
         assert next(check_simulated(kernel, [(1, 1, 1000)])).passed

@@ -435,4 +435,4 @@ def test_a_fingerprint_ignores_comments_and_white_space_alone() -> None:
     ],
 )
 def test_a_kernel_is_called_by_the_size_of_its_tile(name: str, called: str) -> None:
-    assert load_kernel(name).called == called
+    assert load_kernel(name).display_name == called

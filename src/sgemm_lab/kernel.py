@@ -128,7 +128,7 @@ class Kernel:
         return self.name.partition(":")[0]
 
     @property
-    def called(self) -> str:
+    def display_name(self) -> str:
         """The name for display, with the tile as a size and other constants spelled out.
 
         "register_cache:BM=128,BN=128,BK=16,TM=8,TN=8" becomes "register_cache 8 × 8, BK = 16".

@@ -24,7 +24,7 @@ NAMES = [
 ]
 CHANGED = "Two letters."
 PRODUCT = re.compile(r": ([\d.]+) × ([\d.]+) ÷ ([\d.]+) = ([\d.]+)\.")
-DIVISION = re.compile(r"([\d.,]+) ÷ ([\d.,]+) (?:[a-zA-Z/]+ )?= ([\d,]+\.\d\d)\b")
+DIVISION = re.compile(r"([\d.,]+) ÷ ([\d.,]+) (?:[a-zA-Z/]+ )?= ([\d,]+\.\d\d\d?)\b")
 
 
 def lines(box: Closing) -> dict[str, str]:
@@ -41,14 +41,14 @@ def test_a_reader_can_divide_the_factor_again(name: str) -> None:
     box = lab.closing(name, CHANGED)
     predicted, measured, _ = DIVISION.findall(lines(box)["Factor"])
     for above, below, quotient in (predicted, measured):
-        # Quotients have two decimals.
+        # Quotients have two decimals, or three near 1.
         divided = pytest.approx(value(quotient), rel=0.006, abs=0.0051)
         assert value(above) / value(below) == divided
     assert box.before is not None
     assert box.measured is not None
     assert box.predicted is not None
     old, new = box.before.share, box.now.share
-    # The factor is what the demand foretells, times what became of the share.
+    # The factor is what the demand predicts, times what became of the share.
     assert box.measured.value == pytest.approx(box.predicted.value * new / old, rel=0.01)
     found = PRODUCT.search(lines(box)["Factor"])
     assert found is not None
@@ -253,3 +253,18 @@ def test_kernels_that_never_met_cannot_be_compared(monkeypatch: pytest.MonkeyPat
     monkeypatch.setattr(session, "book_records", lambda: [never])
     with pytest.raises(LabError, match="No kernel before 'tiled' was measured at 2048³"):
         lab.closing("tiled", CHANGED)
+
+
+def test_a_box_states_the_speed_and_bound_on_the_other_gpu() -> None:
+    now = lab.closing("one_row", CHANGED, size=4096)
+    other = lines(now)["Other GPU"]
+    assert other.startswith("NVIDIA H100 80GB HBM3: ")
+    assert "% slower" in other  # its DRAM and its L2 are slower and smaller
+
+
+def test_a_factor_within_two_percent_is_no_difference() -> None:
+    boxes = [lab.closing(name, CHANGED) for name in NAMES if name != "naive_rows"]
+    for box in boxes:
+        assert box.measured is not None
+        said = "no difference" in lines(box)["Factor"]
+        assert said == (abs(box.measured.value - 1) < 0.02)

@@ -8,6 +8,7 @@ from sgemm_lab.cuda.compiler import compile_kernel
 from sgemm_lab.exercises.model import Found, Machine
 from sgemm_lab.hardware import WARP
 from sgemm_lab.kernel import Kernel, Size
+from sgemm_lab.models.difference import comparison, differ
 from sgemm_lab.simulator.counts import LineCounts
 from sgemm_lab.text import number, size_text
 
@@ -58,8 +59,8 @@ def times_as_fast(
         speeds, source = machine.speeds(kernels, size)
         ratio = speeds[name] / speeds[other]
         says = (
-            f"At {size_text(size)} `{kernels[0].called}` makes {number(speeds[name])} GFLOP/s and "
-            f"`{kernels[1].called}` {number(speeds[other])}: {number(ratio)} times as much."
+            f"At {size_text(size)} `{kernels[0].display_name}` makes {number(speeds[name])} "
+            f"GFLOP/s and `{kernels[1].display_name}` {number(speeds[other])}: {_times(ratio)}."
         )
         if beside:
             speeds, _ = machine.speeds(kernels, beside)
@@ -70,6 +71,12 @@ def times_as_fast(
     return found
 
 
+def _times(ratio: float) -> str:
+    """Return "1.37 times as much", with the rule of no difference where it applies."""
+    equal = "" if differ(ratio) else f", {comparison(ratio)}"
+    return f"{number(ratio)} times as much{equal}"
+
+
 def times_as_fast_as_at(name: str, size: Size, other: Size) -> Callable[[Machine], Found]:
     """Return what finds how many times as fast a kernel is at one size as at another."""
 
@@ -78,8 +85,8 @@ def times_as_fast_as_at(name: str, size: Size, other: Size) -> Callable[[Machine
         here, there = (machine.speeds(kernels, one) for one in (size, other))
         ratio = here[0][name] / there[0][name]
         says = (
-            f"At {size_text(size)} `{kernels[0].called}` makes {number(here[0][name])} GFLOP/s, at "
-            f"{size_text(other)} {number(there[0][name])}: {number(ratio)} times as much."
+            f"At {size_text(size)} `{kernels[0].display_name}` makes {number(here[0][name])} "
+            f"GFLOP/s, at {size_text(other)} {number(there[0][name])}: {_times(ratio)}."
         )
         return Found(ratio, here[1], says)
 

@@ -16,11 +16,13 @@ from sgemm_lab.lab.arguments import AnySize, kernel_of, size_of
 from sgemm_lab.lab.closing_box import CUBE, LINE, at_text, box
 from sgemm_lab.lab.output import Unavailable, sentence
 from sgemm_lab.models.bound import DATA, DRAM, GRID, ISSUE, L2, LOOKUP, SCHEDULERS, Cap
+from sgemm_lab.models.difference import NO_DIFFERENCE, comparison, differ
 from sgemm_lab.models.measured_bound import (
     MeasuredBound,
     at_size,
     nearest_ancestor,
     of_ladder,
+    on_other_gpus,
     parent_of,
     required_ancestor,
 )
@@ -68,9 +70,14 @@ class Factor(NamedTuple):
     def text(self) -> str:
         """The division and its result: "2 ÷ 1.625 wavefronts = 1.23"."""
         if not self.unit:
-            return f"{number(self.above)} ÷ {number(self.below)} = {self.value:.2f}"
+            return f"{number(self.above)} ÷ {number(self.below)} = {factor_text(self.value)}"
         above, below = four_digits(self.above), four_digits(self.below)
-        return f"{above} ÷ {below} {self.unit} = {self.value:.2f}"
+        return f"{above} ÷ {below} {self.unit} = {factor_text(self.value)}"
+
+
+def factor_text(value: float) -> str:
+    """Return two decimals; three near 1, where the rule of no difference decides."""
+    return f"{value:.{3 if abs(value - 1) < 0.1 else 2}f}"
 
 
 @dataclass(frozen=True)
@@ -83,6 +90,8 @@ class Closing:
     gap: str = ""
     why: str = ""
     estimate: Factor | None = None
+    on_others: tuple[MeasuredBound, ...] = ()
+    """The same kernel at the same size on other GPUs."""
 
     @property
     def measured(self) -> Factor | None:
@@ -107,12 +116,13 @@ class Closing:
 
     @property
     def rows(self) -> list[tuple[str, str]]:
-        """The four lines: term and sentence. Code stands in backticks."""
+        """Four lines, and one per other GPU: term and sentence. Code stands in backticks."""
         return [
             ("Was bound by", f"{_brief(self.before)}." if self.before else self._no_ancestor()),
             ("What changed", with_spaced_percents(self.changed)),
             ("Factor", with_spaced_percents(self._factor_text())),
             ("Bound now by", with_spaced_percents(self._now_text())),
+            *(("Other GPU", with_spaced_percents(self._other_text(one))) for one in self.on_others),
         ]
 
     def _no_ancestor(self) -> str:
@@ -120,11 +130,19 @@ class Closing:
         if parent is None:
             return "No kernel stood before."
         size = size_text(self.now.score.size)
-        return f"Not known: `{parent.called}` was not measured at {size}."
+        return f"Not known: `{parent.display_name}` was not measured at {size}."
 
     def _now_text(self) -> str:
         hidden = "" if self.is_whole else f" {_HIDDEN}"
         return f"{_bound_text(self.now)}.{hidden} {self.why}".strip()
+
+    def _other_text(self, other: MeasuredBound) -> str:
+        ratio = other.score.gflops / self.now.score.gflops
+        return (
+            f"{other.score.gpu}: {number(other.score.gflops)} GFLOP/s, {comparison(ratio)}; "
+            f"{percent(other.share)} of the {number(other.bound.gflops)} GFLOP/s that "
+            f"{other.bound.unit} allow{'' if other.bound.unit.endswith('slots') else 's'} there."
+        )
 
     @property
     def bound_now(self) -> str:
@@ -141,12 +159,15 @@ class Closing:
             return "Nothing to compare with."
         at = at_text(self.now.score.size)
         said = f"{self.predicted.text} predicted, {self.measured.text} measured{at}."
+        if not differ(self.measured.value):
+            said += f" Below {100 * NO_DIFFERENCE:.0f} %: no difference."
         if self.estimate is not None:
             said += f" An estimate, no bound: {self.estimate.text}."
         old, new = (f"{100 * one.share:.1f}" for one in (self.before, self.now))
         said += (
             f" The share of the bound goes from {old} % to {new} %{at}: "
-            f"{self.predicted.value:.2f} × {new} ÷ {old} = {self.measured.value:.2f}."
+            f"{factor_text(self.predicted.value)} × {new} ÷ {old} = "
+            f"{factor_text(self.measured.value)}."
         )
         return said + (f" {self.gap}" if self.gap else "")
 
@@ -154,14 +175,15 @@ class Closing:
     def picture_text(self) -> str:
         """A description of the bar."""
         parts = [self.before, self.now] if self.before else [self.now]
-        speeds = [f"{one.kernel.called} {number(one.score.gflops)}" for one in parts]
+        speeds = [f"{one.kernel.display_name} {number(one.score.gflops)}" for one in parts]
         return f"{', '.join(speeds)}, at most {number(self.now.bound.gflops)} GFLOP/s"
 
     def _repr_html_(self) -> str:
         kernel, size = self.now.kernel, self.now.score.size
         legend = f'<p style="margin:10px 0 0">{escape(_LEGEND)}</p>' if not kernel.parent else ""
         program = kernel.name if size == CUBE and has_program(kernel.name) else ""
-        return box(kernel.called, size, self._bar(), self.rows, self.provenance, legend, program)
+        bar = self._bar()
+        return box(kernel.display_name, size, bar, self.rows, self.provenance, legend, program)
 
     def _bar(self) -> str:
         """The speed on the way to its bound, the parent's as a line across it, and the names."""
@@ -209,7 +231,7 @@ class Closing:
         )
 
     def __repr__(self) -> str:
-        lines = [f"Where {self.now.kernel.called} stands: {self.picture_text}"]
+        lines = [f"Where {self.now.kernel.display_name} stands: {self.picture_text}"]
         lines += [f"  {term}: {text}" for term, text in self.rows]
         return "\n".join([*lines, self.provenance])
 
@@ -258,6 +280,7 @@ def closing(
         gap=_filled(gap, numbers),
         why=_filled(why, numbers),
         estimate=Factor(*estimate) if estimate else None,
+        on_others=tuple(on_other_gpus(now, records)),
     )
 
 
@@ -270,8 +293,8 @@ def not_measured(kernel: Kernel) -> Unavailable:
 def _open_box(kernel: Kernel, size: Size | None) -> Unavailable:
     """Return the box of a kernel that is not yet measured: what it changes, and what to do."""
     waiting = not_yet_measured([kernel.name], f" at {size_text(size)}" if size else "")
-    html = box(kernel.called, size or CUBE, "", [("What changed", _change(kernel))], waiting)
-    said = [f"Where {kernel.called} stands:", f"  What changed: {_change(kernel)}", waiting]
+    html = box(kernel.display_name, size or CUBE, "", [("What changed", _change(kernel))], waiting)
+    said = [f"Where {kernel.display_name} stands:", f"  What changed: {_change(kernel)}", waiting]
     return Unavailable(html, "\n".join(said))
 
 
@@ -317,4 +340,4 @@ def _filled(text: str, numbers: Mapping[str, float]) -> str:
 
 
 def _speed(one: MeasuredBound) -> str:
-    return f"{number(one.score.gflops)} {escape(one.kernel.called)}"
+    return f"{number(one.score.gflops)} {escape(one.kernel.display_name)}"

@@ -70,7 +70,7 @@ def _listing(
     )
     caption = f"<b>{escape(kernel.title)}</b> · {escape(file)}"
     if any(line.changed for line in shown):
-        called = parent.called if parent else "no kernel"
+        called = parent.display_name if parent else "no kernel"
         caption += f" · marked: what “{escape(called)}” does not have"
     html = (
         f'<figure class="lab-source"><figcaption>{caption}</figcaption>'

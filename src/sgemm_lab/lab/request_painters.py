@@ -94,5 +94,5 @@ def _different(requests: Sequence[Request]) -> list[Request]:
 
 def _name(request: Request) -> str:
     wide = "" if request["bits"] == 32 else f" {WIDTHS[request['bits']]}"
-    called = load_kernel(request["kernel"]).called
+    called = load_kernel(request["kernel"]).display_name
     return f"{called}: {request['op']}{wide} of {request['array']}"

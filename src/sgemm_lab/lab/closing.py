@@ -16,7 +16,7 @@ from sgemm_lab.lab.arguments import AnySize, kernel_of, size_of
 from sgemm_lab.lab.closing_box import CUBE, LINE, at_text, box
 from sgemm_lab.lab.output import Unavailable, sentence
 from sgemm_lab.models.bound import DATA, DRAM, GRID, ISSUE, L2, LOOKUP, SCHEDULERS, Cap
-from sgemm_lab.models.difference import NO_DIFFERENCE, comparison, differ
+from sgemm_lab.models.difference import comparison, differ
 from sgemm_lab.models.measured_bound import (
     MeasuredBound,
     at_size,
@@ -39,12 +39,11 @@ _HUES = {
     DRAM: "var(--lab-dram, #163f94)",
 }
 _LEGEND = (
-    "How to read such a box. In the bar, solid is what this kernel adds to the one before it, pale "
-    "what that one reached, and the dashed frame ends at the bound. The bound follows from the "
-    f"demand: what the kernel asks of one unit of the GPU for each {PER_STEP}, a step. The factor "
-    "predicted is the old demand over the new one or, where a unit or rate is another now, the new "
-    "bound over the old one. A share is a measured speed over its bound. The factor predicted × "
-    "new share ÷ old share is the factor measured."
+    "How to read such a box. The bar: pale is the speed of the kernel before, solid what this one "
+    "adds, and the dashed frame ends at the bound. At the bound one unit of the GPU would be busy "
+    f"in every clock. It follows from the demand: what the kernel asks of that unit per {PER_STEP} "
+    "(64 FLOP). The predicted factor is the old demand over the new one. Where another unit "
+    "limits the new kernel, it is the new bound over the old one."
 )
 """Stands in the box of the first kernel."""
 _HIDDEN = (
@@ -59,7 +58,7 @@ class Factor(NamedTuple):
     above: float
     below: float
     unit: str
-    """What the two count; empty for speeds."""
+    """What the two count."""
 
     @property
     def value(self) -> float:
@@ -69,8 +68,6 @@ class Factor(NamedTuple):
     @property
     def text(self) -> str:
         """The division and its result: "2 ÷ 1.625 wavefronts = 1.23"."""
-        if not self.unit:
-            return f"{number(self.above)} ÷ {number(self.below)} = {factor_text(self.value)}"
         above, below = four_digits(self.above), four_digits(self.below)
         return f"{above} ÷ {below} {self.unit} = {factor_text(self.value)}"
 
@@ -98,7 +95,7 @@ class Closing:
         """The speed over the ancestor's speed at the same size."""
         if self.before is None:
             return None
-        return Factor(self.now.score.gflops, self.before.score.gflops, "")
+        return Factor(self.now.score.gflops, self.before.score.gflops, "GFLOP/s")
 
     @property
     def predicted(self) -> Factor | None:
@@ -123,6 +120,20 @@ class Closing:
             ("Factor", with_spaced_percents(self._factor_text())),
             ("Bound now by", with_spaced_percents(self._now_text())),
             *(("Other GPU", with_spaced_percents(self._other_text(one))) for one in self.on_others),
+        ]
+
+    @property
+    def arithmetic(self) -> list[tuple[str, str]]:
+        """The numbers behind the four lines: term and division."""
+        demand = ("Demand", _demand_text(self.now.bound.cap))
+        if self.before is None or self.measured is None or self.predicted is None:
+            return [demand]
+        old, new = (f"{100 * one.share:.1f} %" for one in (self.before, self.now))
+        return [
+            demand,
+            ("Predicted", self.predicted.text),
+            ("Measured", self.measured.text),
+            ("Share of bound", f"{old} before, {new} now"),
         ]
 
     def _no_ancestor(self) -> str:
@@ -155,21 +166,16 @@ class Closing:
         return self.now.bound.of(DATA) is not None
 
     def _factor_text(self) -> str:
-        if self.before is None or self.measured is None or self.predicted is None:
+        if self.measured is None or self.predicted is None:
             return "Nothing to compare with."
-        at = at_text(self.now.score.size)
-        said = f"{self.predicted.text} predicted, {self.measured.text} measured{at}."
-        if not differ(self.measured.value):
-            said += f" Below {100 * NO_DIFFERENCE:.0f} %: no difference."
+        times, predicted = factor_text(self.measured.value), factor_text(self.predicted.value)
+        if differ(self.measured.value):
+            text = f"{times} times as fast; {predicted} predicted."
+        else:
+            text = f"No difference ({times}); {predicted} predicted."
         if self.estimate is not None:
-            said += f" An estimate, no bound: {self.estimate.text}."
-        old, new = (f"{100 * one.share:.1f}" for one in (self.before, self.now))
-        said += (
-            f" The share of the bound goes from {old} % to {new} %{at}: "
-            f"{factor_text(self.predicted.value)} × {new} ÷ {old} = "
-            f"{factor_text(self.measured.value)}."
-        )
-        return said + (f" {self.gap}" if self.gap else "")
+            text += f" An estimate, no bound: {self.estimate.text}."
+        return f"{text} {self.gap}".strip()
 
     @property
     def picture_text(self) -> str:
@@ -183,7 +189,10 @@ class Closing:
         legend = f'<p style="margin:10px 0 0">{escape(_LEGEND)}</p>' if not kernel.parent else ""
         program = kernel.name if size == CUBE and has_program(kernel.name) else ""
         bar = self._bar()
-        return box(kernel.display_name, size, bar, self.rows, self.provenance, legend, program)
+        return box(
+            kernel.display_name, size, bar, self.rows, self.provenance, legend, program,
+            folded=self.arithmetic,
+        )  # fmt: skip
 
     def _bar(self) -> str:
         """The speed on the way to its bound, the parent's as a line across it, and the names."""
@@ -232,7 +241,7 @@ class Closing:
 
     def __repr__(self) -> str:
         lines = [f"Where {self.now.kernel.display_name} stands: {self.picture_text}"]
-        lines += [f"  {term}: {text}" for term, text in self.rows]
+        lines += [f"  {term}: {text}" for term, text in (*self.rows, *self.arithmetic)]
         return "\n".join([*lines, self.provenance])
 
 
@@ -313,11 +322,11 @@ def _brief(one: MeasuredBound) -> str:
 
 
 def _bound_text(one: MeasuredBound) -> str:
-    """What bounds a kernel, at most how much, and what it reaches; without a full stop."""
+    """What bounds a kernel, the bound, and the share reached; without a full stop."""
     unit, cap = one.bound.unit, one.bound.cap
     return (
-        f"{unit[0].upper()}{unit[1:]}: {_demand_text(cap)}, at most {number(cap.gflops)} GFLOP/s; "
-        f"reached {number(one.score.gflops)}{at_text(one.score.size)}, {percent(one.share)}"
+        f"{unit[0].upper()}{unit[1:]}, at most {number(cap.gflops)} GFLOP/s"
+        f"{at_text(one.score.size)}: {percent(one.share)} reached"
     )
 
 

@@ -1,5 +1,6 @@
 """The HTML of a closing box: a name, a picture, terms with their sentences, the source."""
 
+from collections.abc import Sequence
 from html import escape
 
 from sgemm_lab.kernel import Size
@@ -25,6 +26,8 @@ def box(
     provenance: str,
     legend: str = "",
     program: str = "",
+    *,
+    folded: Sequence[tuple[str, str]] = (),
 ) -> str:
     """Return a closing box as HTML: a name, a picture, terms with their sentences, the source.
 
@@ -36,12 +39,13 @@ def box(
         provenance: where the numbers come from.
         legend: HTML that explains how to read it.
         program: name of the WGSL twin, by which a page finds the box; "" if there is none.
+        folded: more terms, with the arithmetic, which open on request.
     """
-    lines = "".join(
-        '<div style="display:flex;flex-wrap:wrap;gap:0 12px;margin-top:3px">'
-        '<dt style="flex:0 0 6.75rem;font-weight:normal;color:var(--lab-muted, #57606a)">'
-        f'{term}</dt><dd style="flex:1 1 18rem;margin:0">{with_code(text)}</dd></div>'
-        for term, text in rows
+    fold = (
+        f'<details style="margin-top:8px"><summary>The arithmetic</summary>{_terms(folded)}'
+        "</details>"
+        if folded
+        else ""
     )
     mark = f' data-program="{escape(program)}"' if program else ""
     return (
@@ -50,8 +54,17 @@ def box(
         f'solid {LINE};border-radius:8px;padding:12px 16px;margin:4px 0">'
         f'<p style="margin:0 0 8px"><strong>Where <code>{escape(name)}</code> stands'
         f"{at_text(size)}</strong></p>"
-        f'{bar}<dl style="margin:8px 0 0;font-size:0.92em;line-height:1.5">{lines}</dl>'
-        f"{legend}"
+        f"{bar}{_terms(rows)}{legend}{fold}"
         f'<p class="lab-provenance" style="margin:10px 0 0">{escape(provenance)}</p>'
         "</section>"
     )
+
+
+def _terms(rows: Sequence[tuple[str, str]]) -> str:
+    lines = "".join(
+        '<div style="display:flex;flex-wrap:wrap;gap:0 12px;margin-top:3px">'
+        '<dt style="flex:0 0 6.75rem;font-weight:normal;color:var(--lab-muted, #57606a)">'
+        f'{term}</dt><dd style="flex:1 1 18rem;margin:0">{with_code(text)}</dd></div>'
+        for term, text in rows
+    )
+    return f'<dl style="margin:8px 0 0;font-size:0.92em;line-height:1.5">{lines}</dl>'

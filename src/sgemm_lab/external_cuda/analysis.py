@@ -1,7 +1,7 @@
-"""A CUDA file that is not the book's: run one of its kernels, count what it asks, and judge it.
+"""Simulate one kernel of an external CUDA file, count its memory requests and check its result.
 
-Such a file has no head comment, so the launch is told by whoever calls. Its arguments are told by
-their names and types where it multiplies matrices; otherwise the caller says what they are.
+Such a file has no head comment. Launch and arguments come from the caller, from the file's host
+code, or, for a matrix product, from the parameters' names and types.
 """
 
 import time
@@ -44,16 +44,15 @@ SIGMAS = 6
 NOT_RIGHT = "No launch that was tried makes C right, so C was not judged. "
 
 TRY_SECONDS, CLIPPED_SECONDS, TRIES_SECONDS = 4.0, 10.0, 20.0
-"""How long one launch that is assumed may run; one of few blocks, each as large as the file has
-it; and all of them together."""
+"""Time limits of one assumed launch; of one with a few blocks of the file's own size; of all."""
 
 TOLERANCE = {"half": 2.0**-9, "bfloat16": 2.0**-6, "float": 1e-5, "double": 1e-12}
-"""How far an element may be off by default, times the larger of 1 and the right number."""
+"""Default tolerance of an element, relative to the larger of 1 and the expected value."""
 
 
 @dataclass(frozen=True)
 class Verdict:
-    """How one array of a launch compares with what it should hold."""
+    """How one array after a launch compares with its expected values."""
 
     name: str
     wrong: int
@@ -64,28 +63,26 @@ class Verdict:
 
 @dataclass(frozen=True)
 class ExternalRun:
-    """One launch of somebody's kernel, counted and judged."""
+    """One simulated launch of an external kernel: counts and verdicts."""
 
     prepared: Prepared
     size: Size
     result: Result
     verdicts: tuple[Verdict, ...]
-    """Of the arrays that were judged; empty where nothing was expected."""
+    """One per checked array; empty if no result was expected."""
     changed: tuple[str, ...]
-    """Arrays that the kernel may only read, and wrote."""
+    """Input arrays that the kernel overwrote."""
     cause: str
-    """Why C is wrong, in a sentence, where a usual cause explains it; or "".
-
-    It is empty too where a warning tells of a variable without a value, which explains more.
-    """
+    """The likely cause of a wrong C, in a sentence; "" if none is known or a warning about an
+    uninitialised variable explains more."""
 
     @property
     def wrong(self) -> bool:
-        """Whether an array is not what it should be."""
+        """Whether any array is wrong."""
         return any(verdict.wrong for verdict in self.verdicts) or bool(self.changed)
 
     def sentences(self) -> list[str]:
-        """Say what was left out and assumed, what is right or wrong, and why."""
+        """Return what was left out and assumed, what is right or wrong, and why."""
         prepared = self.prepared
         said = [*prepared.opened.notes, *(v.note for v in prepared.variables if v.note)]
         if prepared.given and not prepared.told and not prepared.argued:
@@ -128,7 +125,7 @@ class ExternalRun:
         return said
 
     def assumed(self) -> list[str]:
-        """Say what was assumed of arguments and launch, or read from the host code."""
+        """Return what was assumed about arguments and launch, or read from the host code."""
         return [text for text in (self.prepared.argued, self.prepared.assumed) if text]
 
     @property
@@ -145,21 +142,21 @@ def count_external(
     tolerance: float | None = None,
     settings: Settings | None = None,
 ) -> ExternalRun:
-    """Simulate one launch, and judge C = alpha·A·B + beta·C, or what is expected of its arrays.
+    """Simulate one launch and check C = alpha·A·B + beta·C or the expected arrays.
 
-    Matrices and arrays hold small whole numbers, so that their product is exact.
+    Matrices and arrays hold small integers, so their product is exact.
 
     Args:
         kernel: which kernel, and how it is launched.
         size: M, N and K.
-        expect: what arrays should hold, such as "y = 2 * x".
-        tolerance: how far those may be off, times the larger of 1 and the right number; None for
-            the usual of their type.
-        settings: how it is simulated.
+        expect: expected arrays, such as "y = 2 * x".
+        tolerance: their tolerance, relative to the larger of 1 and the expected value; None for
+            ``TOLERANCE`` of their type.
+        settings: settings of the simulation.
 
     Raises:
         CompileError: the file does not compile.
-        LabError: the file cannot be read, the launch is not known, or it does not fit the kernel.
+        LabError: the file cannot be read, or the launch is unknown or does not fit the kernel.
     """
     settings = settings or Settings()
     try:
@@ -176,12 +173,12 @@ def _first_that_fits(
     tolerance: float | None,
     settings: Settings,
 ) -> ExternalRun:
-    """Run the first assumed launch that stays inside its arrays.
+    """Run the first assumed launch without an access outside its arrays.
 
-    Where sizes are assumed, an index beyond them says nothing of the kernel.
+    With assumed sizes an index out of bounds is no fault of the kernel.
 
     Raises:
-        LabError: what the simulator says of the kernel, or that its launch is not known.
+        LabError: the simulator found a fault, or the launch is unknown.
     """
     end = time.monotonic() + min(TRIES_SECONDS, settings.time_limit)
     outside = fault = None
@@ -205,10 +202,10 @@ def _first_that_fits(
 
 
 def _left(done: ExternalRun, launched: bool) -> Hazard | None:
-    """Return where a kernel leaves arrays of which the size is assumed.
+    """Return an access outside an array whose size is assumed.
 
-    Shared ones are as the kernel has them, but a block may be too large for them: so they count
-    where the launch is assumed.
+    Shared arrays have known sizes, but an assumed block may be too large for them: they count
+    unless the launch is known.
     """
     assumed = {None, *(called(one) for one in done.prepared.given)}
     # Behind an array lies a variable of the file, which is named where it is the nearest.
@@ -226,11 +223,11 @@ def _outside(done: ExternalRun, found: Hazard) -> LabError:
 
 
 def prepare_launch(kernel: ExternalKernel, target: str = DEFAULT_TARGET) -> Prepared:
-    """Compile a kernel and find out what it takes; by trial how it is launched, where none says.
+    """Compile a kernel and determine its arguments and launch, if necessary by trial.
 
     Raises:
-        CompileError: it does not compile.
-        LabError: no kernel can be chosen, or its arguments or launch are not known.
+        CompileError: the kernel does not compile.
+        LabError: no kernel can be chosen, or its arguments or launch are unknown.
     """
     try:
         return prepare(kernel, target)
@@ -254,7 +251,7 @@ def count_prepared(
     tolerance: float | None,
     settings: Settings,
 ) -> ExternalRun:
-    """Do what ``count_external`` does with a kernel that is compiled."""
+    """Do the same as ``count_external`` for a compiled kernel."""
     if prepared.multiplies:
         check_size(size)
         _refuse_odd_square(prepared, size)
@@ -281,7 +278,7 @@ def count_prepared(
 
 
 def arrays_at(prepared: Prepared, size: Size) -> Arrays:
-    """Make what a launch starts from, at one size: whole numbers, the same at each call."""
+    """Return the initial arrays of a launch: integers, the same at each call."""
     m, n, k = size
     random = np.random.default_rng(seed=m + 3 * n + 7 * k)
     own = own_arrays(prepared, size, random)
@@ -304,10 +301,10 @@ def matrices(
     b: npt.NDArray[Any],
     random: np.random.Generator,
 ) -> Arrays:
-    """Put A and B beside the other arrays, and what C starts with.
+    """Add A, B and the initial C to the arrays.
 
-    Where the kernel takes beta, C holds numbers: halves, which no product of whole numbers is. So
-    an element that was not written is seen, and beta = 0 meets no NaN, as BLAS allows one there.
+    If the kernel takes beta, C holds odd multiples of 0.5, which no product of integers equals: an
+    element that was not written is noticed, and beta = 0 never multiplies NaN.
     """
     given = _matrix(prepared, "C")
     shape = (a.shape[0], b.shape[1])
@@ -326,7 +323,7 @@ def matrices(
 
 
 def largest(a: Element, b: Element, c: Element, k: int) -> int:
-    """Return how large the whole numbers in A and B may be, for exact sums over K of them.
+    """Return the largest integer in A and B for which sums over K products stay exact.
 
     Numbers from -m to m have the variance m·(m+1)/3.
     """
@@ -401,7 +398,7 @@ def _verdict(
 def _changed(
     prepared: Prepared, before: Arrays, after: Mapping[str, npt.NDArray[Any]]
 ) -> tuple[str, ...]:
-    """Name the arrays that are only read, as told, and hold something else after the launch."""
+    """Return the names of input arrays that differ after the launch."""
     only_read = [
         called(g)
         for g in prepared.given

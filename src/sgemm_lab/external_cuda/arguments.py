@@ -1,14 +1,15 @@
-"""What a kernel is given, as a reader writes it: "M N K 1.0 A B 0.0 C" or "x:in:4096 n=4096".
+"""The syntax of ``--args``: "M N K 1.0 A B 0.0 C" or "x:in:4096 n=4096".
 
 Each word is an argument, in the kernel's order:
 
-- A, B or C: a matrix of the product C = A·B. "A:col" lies by columns; "C:zero" starts with zeros.
-- A name, a use and a size: "x:in:4096", an array. What is only written is "out", what is read and
-  written "inout", what starts with zeros "zero". A type may follow: "x:in:4096:int". A file stands
-  in the place of a size: "x:in:x.npy". "x:in:4096@4" is a pointer to the fifth of 4096 elements.
-- "image:texture:64:48" or "image:surface:64:48": an image by its width and height, one that has
-  depth or layers with a third number. A type may follow, and of a texture how it is read: "linear",
-  "normalized" (places from 0 to 1), "border", "wrap" or "mirror".
+- A, B or C: a matrix of the product C = A·B. "A:col" is column-major; "C:zero" starts with zeros.
+- An array: name, use and size, such as "x:in:4096". The uses are "in", "out", "inout" and "zero"
+  (starts with zeros). A type may follow: "x:in:4096:int". A file may replace the size,
+  "x:in:x.npy".
+  "x:in:4096@4" is a pointer to the fifth of 4096 elements.
+- "image:texture:64:48" or "image:surface:64:48": an image by width, height and optional depth or
+  layers. A type may follow, and the modes of a texture: "linear", "normalized" (coordinates from 0
+  to 1), "border", "wrap" or "mirror".
 - Anything else is a number: 3, 0.5, M, or arithmetic such as ceil(N/4). "n=4096" also names it.
 """
 
@@ -27,14 +28,14 @@ Role = Literal["A", "B", "C"]
 Use = Literal["in", "out", "inout", "zero", "texture", "surface"]
 
 LARGEST_ARRAY = 2**26
-"""Elements of one array. Above this the simulator would need more than 1 GB."""
+"""Most elements of an array; more would need over 1 GB."""
 
 _NUMBER = re.compile(r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?f?")
 
 
 @dataclass(frozen=True)
 class Number:
-    """A number, as text: "3", "0.5", "ceil(N/4)"; named where other arguments use it."""
+    """A number as text: "3", "0.5", "ceil(N/4)"; with a name if other arguments use it."""
 
     text: str
     name: str = ""
@@ -45,12 +46,12 @@ class Number:
 
 @dataclass(frozen=True)
 class Matrix:
-    """One of the three matrices of a product."""
+    """A, B or C of a matrix product."""
 
     role: Role
     by_columns: bool = False
     zero: bool = False
-    """Whether it starts with zeros, though nothing else was written there."""
+    """Whether it is initialised to zeros."""
 
     def __str__(self) -> str:
         return self.role + ":col" * self.by_columns + ":zero" * self.zero
@@ -58,22 +59,22 @@ class Matrix:
 
 @dataclass(frozen=True)
 class Array:
-    """An array of its own."""
+    """An array that is no matrix of a product."""
 
     name: str
     use: Use
     size: str
-    """Elements, as arithmetic; or a file's name that ends in ".npy"."""
+    """Number of elements, as arithmetic; or the name of a ".npy" file."""
     type: str = ""
     start: str = ""
-    """Elements before the one that the kernel's pointer points to; empty where it is the first."""
+    """Offset of the kernel's pointer, in elements; "" for 0."""
 
     def __str__(self) -> str:
         start = f"@{self.start}" * bool(self.start)
         return f"{self.name}:{self.use}:{self.size}{start}" + f":{self.type}" * bool(self.type)
 
     def elements(self, names: Mapping[str, int]) -> int:
-        """Return how many elements its size makes.
+        """Return the number of elements.
 
         Raises:
             LabError: it cannot be read.
@@ -86,7 +87,7 @@ class Image(Array):
     """A texture or a surface. Its size is "64:48": width, height, and depth or layers."""
 
     modes: tuple[str, ...] = ()
-    """How a texture is read, in words."""
+    """Sampling modes of a texture, out of ``MODES``."""
 
     def __str__(self) -> str:
         return ":".join((super().__str__(), *self.modes))
@@ -102,7 +103,7 @@ class Image(Array):
         return width, height, depth
 
     def elements(self, names: Mapping[str, int]) -> int:
-        """Return how many elements it has; of a vector type such as float4 each counts as one.
+        """Return the number of elements; a vector such as float4 counts as one.
 
         Raises:
             LabError: its sides cannot be read.
@@ -111,25 +112,25 @@ class Image(Array):
 
     @property
     def sampling(self) -> Sampling:
-        """How it is read."""
+        """The sampling mode."""
         beyond: Beyond = next((m for m in _BEYOND if m in self.modes), "clamp")
         return Sampling("linear" in self.modes, "normalized" in self.modes, beyond)
 
 
 SIDES = 3
-"""Sides that an image has at most."""
+"""Most dimensions of an image."""
 _BEYOND: tuple[Beyond, ...] = ("clamp", "border", "wrap", "mirror")
 MODES = ("linear", "normalized", *_BEYOND)
-"""Words that say how a texture is read."""
+"""Sampling modes of a texture."""
 
 Given = Number | Matrix | Array
 
 
 def read_arguments(text: str) -> tuple[Given, ...]:
-    """Read arguments as a reader writes them.
+    """Parse the text of ``--args``.
 
     Raises:
-        LabError: a word is none, or a name stands twice.
+        LabError: a word is no argument, or a name occurs twice.
     """
     given = tuple(_one(word) for word in _words(text))
     names = [called(one) for one in given if called(one)]
@@ -195,7 +196,7 @@ def _image(word: str, parts: list[str]) -> Image:
 
 
 def called(given: Given) -> str:
-    """Return the name of an array or a number, "" where a number has none; of a matrix its role."""
+    """Return the name of an array or a number ("" for none), or the role of a matrix."""
     return given.role if isinstance(given, Matrix) else given.name
 
 
@@ -212,9 +213,7 @@ def value_of(number: Number, names: Mapping[str, int]) -> int | float:
 
 
 def whole(text: str, names: Mapping[str, int], what: str) -> int:
-    """Return the whole number that arithmetic stands for; a division drops its rest, as in C.
-
-    ``ceil(N / 4)`` is rounded up as it says.
+    """Evaluate integer arithmetic; ``/`` truncates as in C, ``ceil(N / 4)`` rounds up.
 
     Raises:
         LabError: it cannot be read.
@@ -229,7 +228,7 @@ def whole(text: str, names: Mapping[str, int], what: str) -> int:
 
 
 def named_numbers(given: Sequence[Given], names: Mapping[str, int]) -> dict[str, int]:
-    """Return the whole numbers that names stand for, those of the arguments among them."""
+    """Return ``names`` and the integers that the arguments name."""
     found = dict(names)
     for one in given:
         if isinstance(one, Number) and one.name:

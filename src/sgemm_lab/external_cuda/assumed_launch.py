@@ -1,8 +1,8 @@
-"""Arguments and a launch for a kernel of which the reader says neither.
+"""Assumed arguments and launch of a kernel for which the reader gives neither.
 
-First what the file itself gives it, as far as its host code tells. Else the usual: one size for
-each number that is one, arrays as large as the sizes make them, a thread for each element. Each
-try is told in sentences, and the caller takes the first that stays inside its arrays.
+Values come from the file's host code as far as it can be read, then from defaults: a size for each
+integer that looks like one, arrays of the sizes' product, one thread per element. Each attempt is
+described in sentences; the caller takes the first without an access outside its arrays.
 """
 
 import math
@@ -33,33 +33,32 @@ from sgemm_lab.external_cuda.tokens import Token
 from sgemm_lab.simulator.limits import MAX_THREADS
 
 MOST_THREADS = 2**18
-"""Threads of a launch that a try may have: a second or so."""
+"""Most threads of an attempt: about a second."""
 
 CLIPPED, CLIPPED_ELEMENTS = (2, 2, 1), 2**24
-"""Blocks of a grid whose sizes the kernel knows as constants, so that they can be no smaller; and
-elements of its arrays."""
+"""Blocks, and elements of an array, where sizes are constants of the kernel and cannot shrink."""
 
 MOST_ELEMENTS = 2**20
-"""Elements of one array of a try."""
+"""Most elements of an array of an attempt."""
 
 ROOMY = 256
-"""How much larger arrays are where a kernel left those of the first try."""
+"""Factor by which arrays grow after an access outside those of the first attempt."""
 
 MOST_SIDES = 4
-"""Numbers whose product an array may be large: more are seldom all sizes of it."""
+"""Most sizes whose product is taken as the length of an array."""
 
 MOST_LAUNCHES = 3
-"""Launches of the file that are tried."""
+"""Most launches of the file that are tried."""
 
 _HALVINGS = (*range(0, HALVINGS, 2), *range(HALVINGS, HALVINGS + 6))
-"""How often the sizes of a file are halved, until its launch runs here."""
+"""How often the file's sizes are halved until its launch is small enough to simulate."""
 
 _SKIPPED = 2
-"""Steps to the next try where one took too long."""
+"""Attempts to skip after one that took too long."""
 
 _ALONE, _FEW = 4096, {2: 64, 3: 32}
 _MANY, _OF_PRODUCT = 16, 128
-"""A size that stands alone, each of two or three, each of more, and those of matrices."""
+"""Defaults for a single size, for each of two or three, for each of more, and for matrices."""
 
 _USUAL = (
     (r"offset|start|begin|base|shift|seed|idx|index|pos|first|lo|low|id|tid|rank|flag|mode", "0"),
@@ -67,32 +66,32 @@ _USUAL = (
     (r"radius|r|ksize|filter_?size|kernel_?size|mask_?(?:size|width|dim)|filter_?width", "3"),
     (r"alpha|one", "1"),
 )
-"""Names of whole numbers that are no sizes, and what they are given."""
+"""Names of integers that are no sizes, and their values."""
 
 
 @dataclass(frozen=True)
 class Plan:
-    """How much is assumed in a try."""
+    """What an attempt assumes."""
 
     shrunk: int = 0
-    """How often sizes are divided by four."""
+    """How often sizes are divided by 4."""
     roomy: bool = False
-    """Whether arrays are larger than sizes make them, where nothing tells their sizes."""
+    """Whether arrays of unknown size are enlarged by ``ROOMY``."""
     zeros: bool = False
-    """Whether arrays of whole numbers hold zeros, for they may be indices."""
+    """Whether integer arrays hold zeros, as they may be indices."""
     one_block: bool = False
-    """Whether the grid is a single block, where nothing tells it."""
+    """Whether an unknown grid is a single block."""
     clipped: bool = False
     """Whether only a few blocks of the file's grid run."""
     narrowed: int = 0
-    """How often a block is halved along each axis, where nothing tells it."""
+    """How often an unknown block is halved along each axis."""
 
 
 _PLANS = (
     Plan(), Plan(zeros=True), Plan(1, True), Plan(2, True, True), Plan(0, True, True, True),
 )  # fmt: skip
 _NARROWER = tuple(Plan(1, roomy=True, zeros=True, narrowed=times) for times in (1, 2, 3))
-"""A usual block may be larger than the arrays that a kernel has in shared memory."""
+"""For kernels whose shared arrays are too small for the default block."""
 
 
 @dataclass(frozen=True)
@@ -101,22 +100,22 @@ class Try:
 
     prepared: Prepared
     certain: bool
-    """Whether the file told every number and every size of an array, none was made smaller, and no
-    array may hold indices that lead outside."""
+    """Whether the file gives every number and array size, none was shrunk, and no array can hold
+    indices that are out of bounds."""
     launched: bool
-    """Whether the file told grid and block."""
+    """Whether the file gives grid and block."""
     elements: int = 0
-    """How long arrays should be whose size nothing tells."""
+    """Elements of arrays of unknown size."""
     clipped: bool = False
-    """Whether only a few blocks run, of which each may take long."""
+    """Whether only a few, possibly long, blocks run."""
     narrowed: bool = False
-    """Whether the block is smaller than usual, only because the kernel leaves its arrays else."""
+    """Whether the block was shrunk to stay inside the kernel's arrays."""
 
 
 def tries(unknown: Prepared, said: str = "") -> Iterator[Try]:
-    """Go through launches of a kernel, the most likely first; none stands twice.
+    """Yield distinct launches of a kernel, the most likely first.
 
-    ``said`` goes before what is told of the arguments.
+    ``said`` precedes the sentences about the arguments.
     """
     seen = set()
     for found in _every(unknown):
@@ -150,7 +149,7 @@ def _every(unknown: Prepared) -> Iterator[Try]:
 
 
 def _may_be_of(host: HostLaunch, unknown: Prepared) -> bool:
-    """Say whether a launch may be of this instance: another may have blocks of another size."""
+    """Return whether a launch may be of this template instance, judged by its block."""
     own = list(template_values(unknown.opened.kernel, unknown.opened.name).values())
     for tokens, value in zip(host.launch.template_tokens, own, strict=False):
         text = "".join(token.text for token in tokens)
@@ -160,7 +159,7 @@ def _may_be_of(host: HostLaunch, unknown: Prepared) -> bool:
 
 
 def _fitting(unknown: Prepared, host: HostLaunch, plan: Plan) -> int | None:
-    """Return which of ``_HALVINGS`` makes the file's launch small enough to run here."""
+    """Return the index of the first of ``_HALVINGS`` that makes the launch small enough."""
     for number, halvings in enumerate(_HALVINGS):
         found = _Assuming(unknown, host, plan, halvings).found()
         if found is None:
@@ -179,7 +178,7 @@ def _is_small(one: Try, most_threads: int, most_elements: int) -> bool:
 
 
 class _Assuming:
-    """Makes one try."""
+    """Builds one attempt."""
 
     def __init__(
         self, unknown: Prepared, host: HostLaunch | None, plan: Plan, halvings: int
@@ -191,16 +190,16 @@ class _Assuming:
         self.guessed = False
         self.roomy = False
         self.size = 0
-        """What each of several sizes is given; 0 where there is one or none."""
+        """Value of each of several sizes; 0 if there are fewer than two."""
         self.kept = frozenset[str]()
         if host is not None:
             opened = unknown.opened
             self.kept = opened.kernel.declaration.words & _constants(opened.sources)
             self.kept |= self._names_in_block()
         self.inside = False
-        """Whether a pointer leads into an array, nobody knows where."""
+        """Whether a pointer has an unknown offset into its array."""
         self.starts: dict[int, int] = {}
-        """How many elements into its array a pointer leads."""
+        """Offsets of pointers into their arrays, in elements."""
 
     def found(self) -> Try | None:
         unknown, host = self.unknown, self.host
@@ -265,7 +264,7 @@ class _Assuming:
         )  # fmt: skip
 
     def _names_in_block(self) -> set[str]:
-        """What the threads of a block are made of: the block is as large as the file says."""
+        """Names in the file's block, which is not shrunk."""
         assert self.host is not None
         reader = self._reader({}, 0)
         with suppress(UnknownError, IndexError):
@@ -273,7 +272,7 @@ class _Assuming:
         return reader.followed
 
     def _arguments(self) -> list[Sequence[Token]]:
-        """The tokens of the launch for each parameter; empty ones where it has none."""
+        """Tokens of the launch's argument for each parameter; empty if there is none."""
         found: list[Sequence[Token]] = []
         given = () if self.host is None else self.host.launch.argument_tokens
         for number, slot in enumerate(self.unknown.slots):
@@ -282,7 +281,7 @@ class _Assuming:
         return found
 
     def _told_numbers(self) -> tuple[dict[int, int | float], dict[int, int]]:
-        """The numbers, and the elements of arrays, that the host code tells."""
+        """Numbers and array lengths that the host code gives, by parameter."""
         numbers: dict[int, int | float] = {}
         counts: dict[int, int] = {}
         if self.host is None:
@@ -310,7 +309,7 @@ class _Assuming:
         return numbers, counts
 
     def _numbers(self, told: Mapping[int, int | float]) -> dict[int, int | float]:
-        """A value for each parameter that is a number."""
+        """Values of the parameters that are numbers."""
         places = [
             i for i, p in enumerate(self.unknown.parameters)
             if not p.declared.pointer and not p.image
@@ -342,7 +341,7 @@ class _Assuming:
     def _shape(
         self, numbers: Mapping[int, int | float]
     ) -> tuple[tuple[int, ...], tuple[int, ...], int] | None:
-        """Grid, block and shared bytes of the file's launch; what is not known is empty."""
+        """Grid, block and shared bytes of the file's launch; empty if unknown."""
         if self.host is None:
             return None
         names: dict[str, Value] = {}
@@ -412,7 +411,7 @@ class _Assuming:
         return given
 
     def _compiled_names(self) -> list[str]:
-        """What the compiled kernel calls each parameter, fields of structs by the whole."""
+        """Names of the parameters in the PTX; fields have their struct's name."""
         slots = zip(self.unknown.slots, self.unknown.opened.compiled.parameters, strict=True)
         return [one.name for slot, one in slots for _ in slot.parts]
 
@@ -446,13 +445,13 @@ class _Assuming:
 
 
 def _constants(sources: Sources) -> frozenset[str]:
-    """Names of macros and of what is declared outside of functions."""
+    """Names of macros and of declarations outside functions."""
     every = [d for file in sources.files for d in file.declarations]
     return frozenset(macros_of(sources)).union(*(d.names for d in every if d.kind == "other"))
 
 
 def _width(parameter: Parameter) -> int:
-    """Bytes of what ``--args`` counts of an array."""
+    """Bytes of one element as ``--args`` counts them."""
     element = parameter.element
     return 4 if element is None else element.stored.itemsize * element.lanes
 
@@ -471,7 +470,7 @@ def _within(value: int, element: Element | None) -> int:
 
 
 def _fits(value: int | float, parameter: Parameter) -> bool:
-    """Say whether a parameter can hold a number of the host code."""
+    """Return whether a parameter can hold a number of the host code."""
     element = parameter.element
     if not parameter.is_whole or element is None:
         return True
@@ -483,7 +482,7 @@ def _fits(value: int | float, parameter: Parameter) -> bool:
 
 
 def _name(parameter: Parameter, place: int, names: set[str]) -> str:
-    """A name that ``--args`` can have, and no other has."""
+    """A unique name that ``--args`` accepts."""
     plain = re.sub(r"\W+", "_", parameter.declared.name).strip("_") or f"p{place + 1}"
     if parameter.declared.pointer and plain in ("A", "B", "C"):
         plain = plain.lower()
@@ -494,7 +493,7 @@ def _name(parameter: Parameter, place: int, names: set[str]) -> str:
 
 
 def _covering(elements: int, block: Sequence[int]) -> tuple[int, ...]:
-    """A grid with a thread for each element of an array."""
+    """The grid with one thread per element."""
     if len([side for side in block if side > 1]) <= 1:
         return (-(-min(elements, MOST_THREADS) // math.prod(block)),)
     side = math.isqrt(min(elements, MOST_THREADS) - 1) + 1

@@ -1,4 +1,4 @@
-"""Is somebody's kernel right? Checked by simulation, as ``on_cpu`` checks the book's."""
+"""Check an external matrix product at many sizes by simulation."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
@@ -24,18 +24,18 @@ from sgemm_lab.simulator import EndlessLoopError, StuckError, TimeLimitError
 from sgemm_lab.simulator.hazards import plainest
 
 TILES = (2, 4, 8, 16, 32, 64, 128)
-"""Tiles whose multiples may be the sizes at which a kernel is right."""
+"""Tiles that ``fitting_tile`` considers."""
 
 _FACTORS = ("2", "-1")
-"""Alpha and beta of the run that shows whether a kernel uses them."""
+"""Alpha and beta of the run that tests whether a kernel uses them."""
 
 
 def prepare_check(kernel: ExternalKernel, sizes: Sequence[Size] | None) -> Prepared:
-    """Compile a kernel, and refuse what cannot be checked.
+    """Compile a kernel that ``check_external`` can check.
 
     Raises:
-        CompileError: it does not compile.
-        LabError: it multiplies no matrices, or its grid fits one size alone and none is given.
+        CompileError: the kernel does not compile.
+        LabError: it is no matrix product, or its grid fits a single size and none is given.
     """
     try:
         prepared = prepare_launch(kernel)
@@ -61,7 +61,7 @@ def prepare_check(kernel: ExternalKernel, sizes: Sequence[Size] | None) -> Prepa
 
 
 def sizes_of(prepared: Prepared, sizes: Sequence[Size] | None) -> tuple[Size, ...]:
-    """Return the sizes to check: those given, or the quick ones; square where one size is taken."""
+    """Return the given sizes or the quick ones; square if the kernel takes one size."""
     chosen = tuple(sizes or QUICK_SIZES)
     square = prepared.sizes == 1 and not prepared.told and sizes is None
     return tuple(size for size in chosen if len(set(size)) == 1) if square else chosen
@@ -74,11 +74,11 @@ def check_external(
     seed: int = 0,
     time_limit: float = TIME_LIMIT,
 ) -> Iterator[CheckResult]:
-    """Check a kernel size by size: on whole numbers, then as ``Judge`` does.
+    """Check a kernel size by size: on integers, then as ``Judge`` does.
 
-    A kernel with alpha and beta runs with 1 and 0, then with 2 and -1. Matrices of other types than
-    float and double are checked on whole numbers alone. A launch that takes longer than
-    ``time_limit`` seconds is given up, and the sizes after it are not tried.
+    A kernel with alpha and beta runs with 1 and 0, then with 2 and -1. Types other than float and
+    double are checked on integers only. After a launch that exceeds ``time_limit`` seconds the
+    remaining sizes are not tried.
     """
     settings = Settings(count_requests=False, time_limit=time_limit)
     for m, n, k in sizes:
@@ -130,7 +130,7 @@ def _whole_numbers(prepared: Prepared, size: Size, settings: Settings) -> None:
 
 
 def _with_factors(prepared: Prepared, factors: tuple[str, str]) -> Prepared:
-    """Return the same launch with other numbers for alpha and beta."""
+    """Return the same launch with other values of alpha and beta."""
     left = list(factors)
     given: list[Given] = []
     for one, parameter in zip(prepared.given, prepared.parameters, strict=True):
@@ -144,7 +144,7 @@ def _with_factors(prepared: Prepared, factors: tuple[str, str]) -> Prepared:
 
 
 class _JudgeExternal(Judge):
-    """Runs the kernel in the simulator, without looking for hazards again."""
+    """Runs the kernel in the simulator without hazard checks, which an earlier run made."""
 
     def __init__(self, prepared: Prepared, size: Size, seed: int, settings: Settings) -> None:
         super().__init__(np, size, seed)

@@ -1,4 +1,4 @@
-"""Open a CUDA file: choose a kernel of it, leave out what that does not need, and compile it."""
+"""Choose a kernel of a CUDA file, remove what it does not need, and compile it."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -31,57 +31,57 @@ from sgemm_lab.hardware import WARP
 from sgemm_lab.simulator.ptx import PtxKernel, parse
 
 _WARP_SIZE = re.compile(r"\bWARP_SZ\b")
-"""How PTX writes warpSize, which is 32 on every GPU."""
+"""warpSize in PTX; 32 on every GPU."""
 
 _LACKS = "undefined|not a template|has no member|not declared|no operator|too few arguments"
-"""What the compiler says where a declaration may be missing."""
+"""Compiler errors that suggest a missing declaration."""
 
 _OLD_TEXTURE = r"\btexture is not a template|identifier \"texture\" is undefined"
-"""What it says of a texture that is a variable of the file, as CUDA had them before version 12."""
+"""Compiler errors about texture references, which CUDA 12 removed."""
 
 _OF_NAME = re.compile(r"^Line \d+ of __nv_name_map: ")
-"""How NVRTC's errors in the name of a template's instance begin."""
+"""Prefix of NVRTC's errors in the name of a template instance."""
 
 _SMALL_FLOATS = {"cuda_fp16.h": r"\b(?:__)?half2?\b", "cuda_bf16.h": r"\b(?:__)?nv_bfloat16"}
-"""Headers of small floats, and how the words look that they declare."""
+"""Headers of 16-bit floats and the names that they declare."""
 
 _PRELUDE = "cuda_runtime.h"
-"""What NVIDIA's compiler includes in every file by itself."""
+"""The header that nvcc includes in every file."""
 
 MOST_NAMED = 8
-"""Functions that a note names."""
+"""Most functions that a note names."""
 
 
 @dataclass(frozen=True)
 class Pasted:
-    """A CUDA file as it was found somewhere, and which kernel of it is meant."""
+    """The text of a CUDA file, and which of its kernels to compile."""
 
     name: str
-    """What messages call it."""
+    """File name in messages."""
     text: str
     folder: Path
-    """Where its headers may lie beside it."""
+    """The file's folder, searched for headers."""
     entry: str | None = None
-    """The kernel: a name, a part of one, or a template with its values, such as "tiled<16>"."""
+    """The kernel: a name, part of one, or a template with its arguments, such as "tiled<16>"."""
     folders: tuple[Path, ...] = ()
-    """More folders of headers."""
+    """Further header folders."""
     defines: Mapping[str, str] = field(default_factory=dict)
-    """Macros to set, name to value."""
+    """Macros: name to value."""
 
 
 @dataclass(frozen=True)
 class Opened:
-    """A kernel of a file, compiled."""
+    """A compiled kernel of a file."""
 
     kernel: FoundKernel
     name: str
-    """The kernel as C++ names it: "tiled<16>"."""
+    """The kernel in C++: "tiled<16>"."""
     ptx: str
     compiled: PtxKernel
     notes: tuple[str, ...]
     """What was left out, in sentences."""
     launches: tuple[FoundLaunch, ...]
-    """How the file launches this kernel."""
+    """The file's launches of this kernel."""
     sources: Sources
 
 
@@ -89,7 +89,7 @@ def open_file(pasted: Pasted, target: str = DEFAULT_TARGET) -> Opened:
     """Compile one kernel of a file.
 
     Raises:
-        CompileError: it does not compile; the message names the reader's own lines.
+        CompileError: it does not compile; the message names lines of the file.
         LabError: no kernel can be chosen, or a header cannot be read.
     """
     try:
@@ -142,7 +142,7 @@ def _instance(
     assumed: bool,
     target: str,
 ) -> tuple[str, str, str]:
-    """Compile; of a template whose type is assumed to be float, half where float does not fit."""
+    """Compile; a template whose type is assumed falls back from float to half."""
     try:
         return name, *_compiled(pasted, sources, part, name, target)
     except CompileError:
@@ -160,7 +160,7 @@ def _instance(
 
 
 def _with_line(message: str, line: int, name: str) -> str:
-    """Put the kernel's own line where NVRTC names the list of what it is to instantiate."""
+    """Replace NVRTC's position in the name list by the kernel's line."""
     told = []
     for text in message.split("\n"):
         reason = _OF_NAME.sub("", text)
@@ -198,7 +198,7 @@ def _compiled(
     )
     headers |= dict.fromkeys(missing, "")
     if any(name.startswith("curand") for name in sources.cuda):
-        headers.pop("curand.h", None)  # the kernel's part of it includes the host's
+        headers.pop("curand.h", None)  # the device header includes the host's
     try:
         ptx, lowered = source_ptx(
             part.text,
@@ -214,8 +214,7 @@ def _compiled(
 
 
 def _prelude(part: DevicePart, sources: Sources) -> list[str]:
-    """Return the headers that come with others: a library, or a header that is not here, may have
-    brought the small floats."""
+    """Return headers of 16-bit floats that a library or a missing header would have included."""
     found = [_PRELUDE]
     if sources.fills.keys() & LIBRARIES or sources.absent:
         texts = "".join((part.text, *part.headers.values()))
@@ -226,7 +225,7 @@ def _prelude(part: DevicePart, sources: Sources) -> list[str]:
 
 
 def _hint(message: str, sources: Sources, missing: Sequence[str]) -> str:
-    """Say what may be behind an error of the compiler."""
+    """Return the probable reason of a compiler error."""
     if missing:
         random = any(name.startswith("curand") for name in missing)
         wheels = f"{WHEELS} {CURAND_WHEEL}" if random else WHEELS

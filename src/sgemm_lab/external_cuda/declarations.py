@@ -1,7 +1,6 @@
-"""The declarations of a CUDA file, one after another: what each is called and what it uses.
+"""The declarations of a CUDA file: extent, name and the names that each uses.
 
-Read by their outer shape alone, without a compiler: where a declaration ends, its name, the names
-in it. Templates stay as they are, and macros are not replaced.
+A shallow parser without a compiler: templates are not instantiated, macros not expanded.
 """
 
 from collections.abc import Iterator, Sequence
@@ -36,29 +35,29 @@ _OPENING, _CLOSING = frozenset("([{"), frozenset(")]}")
 
 
 class UnevenError(LabError):
-    """The brackets of a file do not match, so its declarations cannot be told apart."""
+    """The brackets of a file do not match, so it cannot be split into declarations."""
 
 
 @dataclass(frozen=True)
 class Declaration:
-    """One declaration at the top of a file or of a namespace, or one directive."""
+    """One declaration at file or namespace scope, or one directive."""
 
     kind: Kind
     tokens: tuple[Token, ...]
     names: frozenset[str]
-    """What it declares, as far as can be told."""
+    """The declared names, as far as known."""
     namespace: tuple[str, ...] = ()
     head: tuple[Token, ...] = field(default=(), repr=False)
-    """Of a function, all before its body."""
+    """A function's tokens before its body."""
 
     @property
     def start(self) -> int:
-        """Where it begins in the text."""
+        """First character in the text."""
         return self.tokens[0].start
 
     @property
     def end(self) -> int:
-        """Where it ends in the text."""
+        """End in the text, exclusive."""
         return self.tokens[-1].end
 
     @cached_property
@@ -79,7 +78,7 @@ class Declaration:
 
     @property
     def has_body(self) -> bool:
-        """Whether it is more than an announcement."""
+        """Whether it is a definition."""
         return self.tokens[-1].text == "}"
 
 
@@ -93,7 +92,7 @@ def declarations_of(source: str) -> list[Declaration]:
 
 
 def matching(tokens: Sequence[Token], opening: int) -> int:
-    """Return the place of the bracket that closes the one at ``opening``; the last if none does."""
+    """Return the index of the bracket that closes ``opening``; the last index if none does."""
     depth = 0
     for place in range(opening, len(tokens)):
         text = tokens[place].text
@@ -104,7 +103,7 @@ def matching(tokens: Sequence[Token], opening: int) -> int:
 
 
 def after_angles(tokens: Sequence[Token], opening: int) -> int:
-    """Return the place after the ``>`` that closes the ``<`` at ``opening``."""
+    """Return the index after the ``>`` that closes the ``<`` at ``opening``."""
     depth, place = 0, opening
     while place < len(tokens):
         text = tokens[place].text
@@ -118,7 +117,7 @@ def after_angles(tokens: Sequence[Token], opening: int) -> int:
 
 
 class _Reader:
-    """Goes through the tokens of one file."""
+    """Parses the tokens of one file."""
 
     def __init__(self, tokens: list[Token]) -> None:
         self.tokens = tokens
@@ -131,10 +130,10 @@ class _Reader:
             found = self.one(place)
             yield found
             place += len(found.tokens)
-        # What the other branches of an #if opened is not known here: the compiler will say.
+        # Other branches of an #if may have opened brackets: left to the compiler.
 
     def one(self, place: int) -> Declaration:
-        """Read the declaration that begins at a place."""
+        """Read the declaration that begins at an index."""
         first = self.tokens[place]
         if first.kind == "directive":
             return self.made("directive", place, place + 1)
@@ -158,7 +157,7 @@ class _Reader:
         return self.tokens[place].text if place < len(self.tokens) else ""
 
     def frame_end(self, place: int) -> int:
-        """Return the place after the brace that opens a namespace or an extern "C"; else 0."""
+        """Return the index after the brace that opens a namespace or an extern "C"; else 0."""
         if self.text(place) == "inline" and self.text(place + 1) == "namespace":
             place += 1
         if self.text(place) == "extern" and self.text(place + 1).startswith('"'):
@@ -177,7 +176,7 @@ class _Reader:
         return found
 
     def call_end(self, place: int) -> int:
-        """Return the place after the call of a macro that stands alone, without a semicolon."""
+        """Return the index after a macro call without a semicolon."""
         name, after = self.tokens[place], self.text(place + 1)
         if name.kind != "name" or after != "(" or name.text in _ATTRIBUTES:
             return 0
@@ -227,7 +226,7 @@ class _Reader:
         return self.named(start, place, head_end, key, called)
 
     def in_operator(self, place: int) -> bool:
-        """Say whether a sign belongs to the name of an operator, such as ``operator+=``."""
+        """Return whether a token belongs to the name of an operator, such as ``operator+=``."""
         return any(self.text(before) == "operator" for before in (place - 1, place - 2, place - 3))
 
     def named(self, start: int, end: int, head_end: int, key: str, called: bool) -> Declaration:
@@ -239,7 +238,7 @@ class _Reader:
 
 
 def _through(directive: str, depth: int, branches: list[int]) -> int:
-    """Return the depth after a directive: each branch of an #if starts where the first did."""
+    """Return the depth after a directive: all branches of an #if start at the same depth."""
     word = directive[1:].split(None, 1)[0] if directive[1:].split() else ""
     if word.startswith("if"):
         branches.append(depth)
@@ -272,7 +271,7 @@ def _kind_and_names(
 
 
 def function_name(head: Sequence[Token]) -> str:
-    """Return the name of a function from what stands before its body; "" if there is none."""
+    """Return the name of a function from the tokens before its body; "" if there is none."""
     place = 0
     if head and head[0].text == "template" and len(head) > 1 and head[1].text == "<":
         place = after_angles(head, 1)

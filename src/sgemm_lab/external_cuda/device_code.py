@@ -1,8 +1,8 @@
-"""What a kernel needs of its file and of the headers beside it; the rest is left out.
+"""Reduce a CUDA file and its headers to the part that a kernel needs.
 
-Kept are the kernel and what it names, and what that names in turn: functions, types, constants.
-So host code goes, ``main`` with it, and the headers that only host code wants. What goes leaves its
-lines empty, so that messages and counts name the reader's own lines.
+The part consists of the kernel and all declarations that it uses, directly or not. Host code,
+``main`` and headers of host code are removed. Removed lines stay empty, so that messages and counts
+have the file's line numbers.
 """
 
 import re
@@ -24,10 +24,10 @@ _HOST_WORDS = re.compile(
     r"cufft|curandGen|cusparse|torch|PYBIND|nccl|MPI_)\w*"
 )
 _HEADER_FOLDERS = ("include", "inc", "common", "Common", "utils", "src")
-"""Where a project keeps its headers, beside a file or above it."""
+"""Usual header folders, next to a file or above it."""
 
 MOST_HEADERS = 200
-"""Headers of a file, with theirs, that are read."""
+"""Most headers that are read, including nested ones."""
 
 
 @dataclass(frozen=True)
@@ -35,7 +35,7 @@ class SourceFile:
     """A file, or a header that it includes."""
 
     name: str
-    """As an ``#include`` names it; of the file itself its own name."""
+    """Name in the ``#include``; the file's own name for the file itself."""
     path: Path
     text: str
     declarations: tuple[Declaration, ...]
@@ -43,46 +43,46 @@ class SourceFile:
 
 @dataclass(frozen=True)
 class Sources:
-    """A file with the headers beside it that it includes, read."""
+    """A file and its project's headers."""
 
     files: tuple[SourceFile, ...]
-    """The file itself first."""
+    """The file, then its headers."""
     fills: Mapping[str, str]
-    """Texts that take the place of headers, by name."""
+    """Replacement texts of headers, by name."""
     cuda: tuple[str, ...]
-    """CUDA's own headers that are named."""
+    """Included headers of CUDA."""
     absent: tuple[tuple[str, int, str], ...]
-    """Headers that were not found: of which file, on which line, their names."""
+    """Headers that were not found: including file, line, name."""
 
     @property
     def kernels(self) -> list[Declaration]:
-        """The kernels, those of the file itself first; announcements only where no body is."""
+        """The kernels, those of the file first; declarations only where there is no definition."""
         found = [d for file in self.files for d in file.declarations if d.is_kernel]
         bodies = {name for d in found if d.has_body for name in d.names}
         return [d for d in found if d.has_body or not d.names & bodies]
 
     def line_of(self, declaration: Declaration, token: Token) -> int:
-        """Return the line, from 1 on, of a token in its file."""
+        """Return the 1-based line of a token in its file."""
         file = next(f for f in self.files if any(d is declaration for d in f.declarations))
         return file.text.count("\n", 0, token.start) + 1
 
 
 @dataclass(frozen=True)
 class DevicePart:
-    """The text to compile, and what was left out."""
+    """The text to compile, and what was removed."""
 
     text: str
     headers: Mapping[str, str]
-    """Texts by the names of headers."""
+    """Header texts by name."""
     left_out: tuple[str, ...]
-    """Names of the functions of the host that were left out of the file, in order."""
+    """Names of the host functions that were removed from the file, in order."""
     absent: tuple[tuple[str, int, str], ...] = ()
     fallback: str = field(default="")
-    """Why host code could not be told apart, where it could not."""
+    """Why host code could not be removed; "" if it was."""
 
 
 def read_sources(text: str, path: Path, folders: Sequence[Path] = ()) -> Sources:
-    """Read a file's text with all headers that are found beside it or in ``folders``.
+    """Read a file and all headers that are found next to it or in ``folders``.
 
     Raises:
         UnevenError: brackets do not match.
@@ -124,7 +124,7 @@ def _includes(text: str) -> Iterable[tuple[int, str, bool]]:
 
 
 def _near(folder: Path) -> list[Path]:
-    """Where the headers of a project lie as a rule, seen from a file of it."""
+    """The usual header folders of the project that a file belongs to."""
     ups = [folder, folder / "..", folder / "../..", folder / "../../.."]
     return [up / name for up in ups for name in ("", *_HEADER_FOLDERS)]
 
@@ -157,7 +157,7 @@ def device_part(sources: Sources, roots: Sequence[Declaration]) -> DevicePart:
 
 
 def _closure(sources: Sources, roots: Sequence[Declaration]) -> set[int]:
-    """Return the declarations that are kept, by identity."""
+    """Return the declarations that the kernel needs, by identity."""
     every = [d for file in sources.files for d in file.declarations]
     by_name: dict[str, list[Declaration]] = {}
     macros: dict[str, set[str]] = {}
@@ -188,7 +188,7 @@ def _closure(sources: Sources, roots: Sequence[Declaration]) -> set[int]:
 
 
 def _always(d: Declaration, macros: Mapping[str, set[str]]) -> bool:
-    """Say whether a declaration stays whoever names it."""
+    """Return whether a declaration is needed even if nothing names it."""
     if d.kind == "function":
         return "operator" in d.names and "__device__" in d.marks
     if d.kind == "using":
@@ -198,7 +198,7 @@ def _always(d: Declaration, macros: Mapping[str, set[str]]) -> bool:
 
 
 def _may_stay(d: Declaration, roots: Sequence[Declaration]) -> bool:
-    """Say whether a declaration that something names is no host code."""
+    """Return whether a named declaration is device code."""
     if d.kind != "function":
         return True
     if d.is_kernel:
@@ -209,7 +209,7 @@ def _may_stay(d: Declaration, roots: Sequence[Declaration]) -> bool:
 
 
 def is_host_code(d: Declaration) -> bool:
-    """Say whether a function launches kernels or calls what only a host has."""
+    """Return whether a function launches kernels or calls host functions."""
     if "__device__" in d.marks:
         return False
     return any(t.text == "<<<" or _HOST_WORDS.fullmatch(t.text) for t in d.tokens)
@@ -218,7 +218,7 @@ def is_host_code(d: Declaration) -> bool:
 def _add_assertions(
     every: Sequence[Declaration], kept: set[int], by_name: Mapping[str, list[Declaration]]
 ) -> None:
-    """Keep the assertions about what is kept."""
+    """Add the static assertions whose names are all needed."""
     for d in every:
         if d.tokens[0].text == "static_assert":
             named = [found for word in d.words for found in by_name.get(word, ())]
@@ -227,7 +227,7 @@ def _add_assertions(
 
 
 def _without(file: SourceFile, kept: set[int], sources: Sources) -> str:
-    """Return the text of a file without what is not kept; every line stays where it is."""
+    """Blank what is not needed in the text of a file; line numbers stay."""
     pieces, place = [], 0
     gone = {included for _, _, included in sources.absent}
     for d in file.declarations:
@@ -246,7 +246,7 @@ def _without(file: SourceFile, kept: set[int], sources: Sources) -> str:
 
 
 def _announced(d: Declaration, text: str) -> str:
-    """A namespace that is used may be one of a header that is not there: announce it."""
+    """Declare the namespace of a using-directive, as its header may be missing."""
     if d.kind == "using" and not d.names and d.tokens[1].text == "namespace":
         name = "".join(token.text for token in d.tokens[2:-1])
         return f"namespace {name} {{}} {text}"
@@ -258,7 +258,7 @@ def _blank(text: str) -> str:
 
 
 def _blank_but_directives(d: Declaration, text: str) -> str:
-    """Keep #if and #define, so that each #if keeps its #endif."""
+    """Blank a declaration except for #if, #endif and #define."""
     pieces, place = [], d.start
     for token in d.tokens:
         if token.kind == "directive" and not re.match(r"#\s*(pragma|include|error)", token.text):

@@ -1,4 +1,4 @@
-"""What the arrays of a kernel hold: the types of its parameters, found in its source."""
+"""Element types of a kernel's arrays, resolved from its source."""
 
 import re
 from collections.abc import Mapping
@@ -25,35 +25,35 @@ _DTYPES = {
 _SAME = {"__half": "half", "nv_bfloat16": "bfloat16", "__nv_bfloat16": "bfloat16"}
 _FLOATS = {"f2": 2**11, "f4": 2**24, "f8": 2**53, "bfloat16": 2**8}
 MOST_STEPS = 8
-"""Names that stand for each other, one after another, until a type is known."""
+"""Most aliases that are followed to a type."""
 
 
 @dataclass(frozen=True)
 class Element:
-    """What an array holds, as NumPy keeps it. A bfloat16 is kept as the float32 of its value."""
+    """An element type and its NumPy dtype. A bfloat16 is a float32 in NumPy."""
 
     name: str
     """"float", "half", "bfloat16", "int", ... without the width of a vector."""
     stored: np.dtype[Any]
-    """How one lies in memory."""
+    """The dtype in memory."""
     lanes: int = 1
-    """Numbers in a vector type, such as 4 of a float4."""
+    """Numbers of a vector type, such as 4 for float4."""
 
     @property
     def whole(self) -> bool:
-        """Whether it holds whole numbers only."""
+        """Whether it is an integer type."""
         return self.name != "bfloat16" and self.stored.kind in "iub"
 
     @property
     def exact(self) -> int:
-        """Up to here it holds every whole number."""
+        """Largest n such that every integer up to n is representable."""
         if self.whole:
             bits = 8 * self.stored.itemsize - (self.stored.kind == "i")
             return int(2**bits - 1)
         return _FLOATS["bfloat16" if self.name == "bfloat16" else self.stored.str[1:]]
 
     def pack(self, values: npt.NDArray[Any]) -> npt.NDArray[Any]:
-        """Return numbers as they lie in memory; a bfloat16 is rounded to the nearest."""
+        """Convert numbers to their layout in memory; bfloat16 rounds to nearest."""
         if self.name != "bfloat16":
             with np.errstate(all="ignore"):
                 return values.astype(self.stored)
@@ -62,7 +62,7 @@ class Element:
         return ((bits + np.uint32(0x7FFF) + odd) >> np.uint32(16)).astype("u2")
 
     def unpack(self, stored: npt.NDArray[Any]) -> npt.NDArray[Any]:
-        """Return the numbers that lie in memory: float64, or whole ones."""
+        """Convert memory to numbers: float64 or integers."""
         if self.name == "bfloat16":
             return (stored.astype("u4") << np.uint32(16)).view("f4").astype("f8")
         with np.errstate(all="ignore"):  # NumPy warns of bits that are some kinds of NaN
@@ -73,7 +73,7 @@ FLOAT = Element("float", np.dtype("f4"))
 
 
 def element_of(text: str) -> Element | None:
-    """Return the element that a type of C++ is, such as "float4"; None if it is another."""
+    """Return the element type of a C++ type, such as "float4"; None if unknown."""
     text = _SAME.get(text.removeprefix("std::"), text.removeprefix("std::"))
     if text in ("__nv_bfloat162", "nv_bfloat162"):
         return Element("bfloat16", np.dtype("u2"), 2)
@@ -98,10 +98,10 @@ def resolve(
     sources: Sources,
     defines: Mapping[str, str],
 ) -> Element | None:
-    """Return the element that a parameter's type stands for.
+    """Return the element type of a parameter.
 
-    ``entry`` gives the values of a template, such as "tiled<float>"; typedefs, ``using`` and macros
-    of the file are followed.
+    ``entry`` gives template arguments, such as "tiled<float>". Typedefs, ``using`` and macros are
+    followed.
     """
     known = {**_aliases(sources), **defines, **template_values(kernel, entry)}
     for _ in range(MOST_STEPS):
@@ -129,10 +129,10 @@ def _aliases(sources: Sources) -> dict[str, str]:
 
 
 def named_element(text: str) -> Element:
-    """Return the element that a reader names, such as "half".
+    """Return the element type called ``text``, such as "half".
 
     Raises:
-        LabError: it is none.
+        LabError: there is no such type.
     """
     found = element_of(text)
     if found is None:

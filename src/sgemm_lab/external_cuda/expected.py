@@ -1,8 +1,8 @@
-"""What an array should hold after a launch: arithmetic on arrays, read safely, or a file.
+"""Expected values of an array after a launch: arithmetic on arrays, parsed safely, or a file.
 
-"y = 2 * x + y" names an array and NumPy's arithmetic on the arrays as they were before the launch.
-Known are + - * / // % ** @, comparisons, slices such as ``x[1:]``, ``.T``, and the functions in
-``FUNCTIONS``. Nothing is run as code.
+"y = 2 * x + y" is an array's name and NumPy arithmetic on the arrays before the launch. Supported
+are + - * / // % ** @, comparisons, slices such as ``x[1:]``, ``.T``, and the functions in
+``FUNCTIONS``. Nothing is executed as code.
 """
 
 import ast
@@ -30,18 +30,18 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
     "reshape": lambda x, *shape: np.reshape(x, [int(n) for n in shape]),
     "histogram": lambda x, bins: np.bincount(np.asarray(x, "i8").ravel() % bins, minlength=bins),
 }  # fmt: skip
-"""What may be called. ``reshape(x, M, N)`` takes the shape as numbers; ``axis=`` may be given.
-``convolve(x, mask)`` has as many numbers as x, with zeros around it."""
+"""Allowed functions. ``reshape(x, M, N)`` takes the shape as numbers; ``axis=`` is allowed.
+``convolve(x, mask)`` has the shape of x, padded with zeros."""
 
 _KEPT = {word: f"_{word}" for word in kwlist}
-"""Words that Python keeps for itself, and the names that stand for them here."""
+"""Python's keywords and the names that replace them."""
 
 
 def read_expectation(text: str) -> tuple[str, str]:
-    """Split "y = 2 * x" into the array's name and what it should hold.
+    """Split "y = 2 * x" into the array's name and its expected values.
 
     Raises:
-        LabError: there is no name, or nothing behind it.
+        LabError: the name or the right side is missing.
     """
     name, equals, value = text.partition("=")
     if not equals or not name.strip().isidentifier() or not value.strip():
@@ -50,14 +50,14 @@ def read_expectation(text: str) -> tuple[str, str]:
 
 
 def expected_values(text: str, names: Mapping[str, Any]) -> Any:
-    """Return the array that a text stands for. ``names`` are arrays and numbers, before the launch.
+    """Evaluate a text. ``names`` are the arrays and numbers before the launch.
 
     Raises:
-        LabError: the text or the file cannot be read, or it asks for too much.
+        LabError: the text or the file cannot be read, or the result is too large.
     """
     if text.endswith(".npy"):
         return load_array(Path(text))
-    # Arrays may be called "in" or "lambda", which Python keeps for itself.
+    # Arrays may have the names of Python keywords, such as "in".
     plain = re.sub(r"\b[A-Za-z_]\w*\b", _as_name, text)
     known = {_KEPT.get(name, name): value for name, value in names.items()}
     try:
@@ -97,13 +97,13 @@ def load_array(path: Path) -> Any:
 
 
 def _as_array(number: Any) -> Any:
-    """Return a number as NumPy has it; beyond 2**53 as a float, which has no end to run over."""
+    """Return a NumPy scalar; a float beyond 2**53, so that no integer overflows."""
     huge = isinstance(number, int) and abs(number) >= 2**53
     return np.float64(number) if huge else np.asarray(number)[()]
 
 
 def _each(operation: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
-    """Return an operation on pairs of elements, refused where its result would be too large."""
+    """Wrap an elementwise operation; results that are too large raise a LabError."""
 
     def bounded(one: Any, other: Any) -> Any:
         _bound(np.broadcast_shapes(np.shape(one), np.shape(other)))

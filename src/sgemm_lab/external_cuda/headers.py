@@ -1,9 +1,8 @@
-"""What takes the place of the headers that a file includes, and where CUDA's own are found.
+"""Replacements for headers that a file includes, and where CUDA's own headers are.
 
-The compiler knows CUDA by itself, so most headers are only wanted by host code. A few declare types
-and numbers that kernels use too: the texts in ``headers/`` have those. Half precision, cooperative
-groups and tensor cores stand in CUDA's own headers, which come with the CUDA toolkit or with
-NVIDIA's packages of Python.
+NVRTC declares CUDA itself, so host code alone needs most headers. The texts in ``headers/`` replace
+those whose types and constants kernels use. Half precision, cooperative groups and tensor cores
+need CUDA's own headers, from the toolkit or NVIDIA's Python packages.
 """
 
 import importlib.util
@@ -14,10 +13,10 @@ from functools import cache
 from pathlib import Path
 
 WHEELS = "nvidia-cuda-runtime-cu12 nvidia-cuda-cccl-cu12 nvidia-cuda-nvcc-cu12"
-"""The packages of Python that hold CUDA's headers."""
+"""Python packages with CUDA's headers."""
 
 CURAND_WHEEL = "nvidia-curand-cu12"
-"""The package with the headers of random numbers."""
+"""The package with cuRAND's headers."""
 
 _FOLDER = Path(__file__).with_name("headers")
 _FILLED = {
@@ -36,21 +35,21 @@ _FILLED = {
     "vector_functions.h": "cuda_runtime.h", "sm_20_atomic_functions.h": "cuda_runtime.h",
 }  # fmt: skip
 _HOST_HEADERS = frozenset(Path(__file__).with_name("host_headers.txt").read_text().split())
-"""Headers that only host code wants."""
+"""Headers that only host code needs."""
 
 LIBRARIES = frozenset({"cublas_v2.h", "cublas.h", "cublasLt.h", "cudnn.h"})
-"""NVIDIA's libraries whose headers include those of small floats."""
+"""Library headers that include those of 16-bit floats."""
 
 FROM_CUDA = (
     "cuda_fp16", "cuda_bf16", "cuda_fp8", "cuda_fp6", "cuda_fp4", "mma.h", "crt/", "cooperative_",
     "cuda_pipeline", "cuda_awbarrier", "cuda/", "cub/", "nv/", "cuComplex.h", "vector_functions",
     "cuda_texture_types.h", "texture_", "curand_",
 )  # fmt: skip
-"""How the names of CUDA's own headers begin, those that kernels use."""
+"""Prefixes of CUDA's headers that kernels use."""
 
 
 def filled(name: str) -> str | None:
-    """Return the text that takes the place of a header; None if it has to be found."""
+    """Return the replacement text of a header; None if it has none."""
     if name in _FILLED:
         return (_FOLDER / _FILLED[name]).read_text(encoding="utf-8")
     return "" if name in _HOST_HEADERS else None
@@ -58,19 +57,19 @@ def filled(name: str) -> str | None:
 
 @cache
 def every_fill() -> dict[str, str]:
-    """Return all texts that take the place of headers, by name: they include each other."""
+    """Return all replacement texts by name; they include each other."""
     names = {*_FILLED, *_HOST_HEADERS, *_FILLED.values()}
     return {name: filled(name) or "" for name in sorted(names)}
 
 
 def is_cudas(name: str) -> bool:
-    """Say whether a header is one of CUDA's own that kernels use."""
+    """Return whether a header is one of CUDA's own that kernels use."""
     return name.startswith(FROM_CUDA)
 
 
 @cache
 def cuda_folders() -> tuple[Path, ...]:
-    """Return the folders of CUDA's headers: of CUDA_PATH, of the toolkit, or of Python packages."""
+    """Return CUDA's header folders, from CUDA_PATH, the toolkit or Python packages."""
     for root in _toolkits():
         include = root / "include"
         if (include / "cuda_fp16.h").is_file():

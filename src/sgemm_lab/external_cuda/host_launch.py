@@ -1,8 +1,8 @@
-"""How the file itself launches a kernel: its grid and block, worked out from its host code.
+"""Evaluate grid and block of a launch in a file's host code.
 
-``dim3 grid((n + 31) / 32)`` and ``k<<<grid, 256>>>(x, n)`` tell the grid once n is known: that is
-what the kernel is given in its place. Read are numbers, constants, macros, functions of one line,
-variables as they were set last before the launch, and ``dim3``. Nothing is run as code.
+``dim3 grid((n + 31) / 32)`` and ``k<<<grid, 256>>>(x, n)`` give the grid for the n that the kernel
+receives. Supported are numbers, constants, macros, functions with a single return, the last
+assignment of a variable before the launch, and ``dim3``. Nothing is executed as code.
 """
 
 import math
@@ -18,10 +18,10 @@ from sgemm_lab.external_cuda.tokens import Token, tokens_of
 Value = int | float | tuple[int, ...]
 
 DEEPEST = 60
-"""Names and brackets in each other beyond this are not followed."""
+"""Deepest nesting of names and brackets."""
 
 MOST_STEPS = 20_000
-"""Words read for one value; macros that double each other would go on for ever."""
+"""Most tokens read for one value; bounds macros that double each other."""
 
 _SIZES = {"float": 4, "int": 4, "double": 8, "half": 2, "char": 1, "short": 2, "unsigned": 4,
           "float4": 16, "float2": 8, "size_t": 8, "long": 8}  # fmt: skip
@@ -36,38 +36,38 @@ _FUNCTIONS: dict[str, Callable[..., int | float]] = {
 _ROUNDED_UP = re.compile(
     r"i?div_?(?:round_?)?up|div_?ceil|ceil_?div|divide_?up|i?cdiv|up_?div|round_?up_?div", re.I
 )
-"""How functions of two numbers are called that divide and round up; their text may not be here."""
+"""Names of functions that divide and round up; their definition may be missing."""
 
 _MEMBER = 3
-"""Words of ``name.x``."""
+"""Tokens of ``name.x``."""
 
 _PRECEDENCE = {"<<": 1, ">>": 1, "+": 2, "-": 2, "*": 3, "/": 3, "%": 3}
 
 
 class UnknownError(Exception):
-    """The launch cannot be worked out."""
+    """The expression cannot be evaluated."""
 
 
 @dataclass(frozen=True)
 class HostLaunch:
-    """A launch in the host code, and all that is known around it."""
+    """A launch in the host code with its context."""
 
     launch: FoundLaunch
     sources: Sources
     defines: Mapping[str, str] = field(default_factory=dict)
     template: Mapping[str, str] = field(default_factory=dict)
-    """Values of the kernel's template parameters: host code mostly calls them alike."""
+    """Arguments of the kernel's template; host code often uses the same names."""
 
     def shape(
         self, given: Sequence[int | float | Mapping[str, int | float] | None]
     ) -> tuple[tuple[int, ...], ...]:
-        """Return grid, block and (shared bytes,), for the numbers that the kernel is given.
+        """Return grid, block and (shared bytes,) for the kernel's arguments.
 
-        The last is empty where it cannot be worked out. ``given`` has None where an argument is no
-        number, and the fields of a struct by name.
+        The last is empty if unknown. ``given`` has None for an argument that is no number, and the
+        fields of a struct by name.
 
         Raises:
-            UnknownError: they cannot be worked out.
+            UnknownError: grid or block cannot be evaluated.
         """
         reader = self._reader(given)
         parts = [reader.value(tokens, 0) for tokens in self.launch.shape_tokens[:2]]
@@ -88,10 +88,10 @@ class HostLaunch:
     def block(
         self, given: Sequence[int | float | Mapping[str, int | float] | None]
     ) -> tuple[int, ...]:
-        """Return the threads of a block alone, where the grid cannot be worked out.
+        """Return the block only.
 
         Raises:
-            UnknownError: they cannot be worked out.
+            UnknownError: it cannot be evaluated.
         """
         if len(self.launch.shape_tokens) < 2:
             raise UnknownError("It has no block.")
@@ -117,7 +117,7 @@ def _whole(value: int | float) -> int:
 
 
 class Reader:
-    """Works out host expressions."""
+    """Evaluates host expressions."""
 
     def __init__(self, host: HostLaunch, names: Mapping[str, Value]) -> None:
         self.host = host
@@ -126,7 +126,7 @@ class Reader:
         self.steps = 0
 
     def value(self, tokens: Sequence[Token], depth: int) -> Value:
-        """Work out an expression; like all below it raises ``UnknownError`` where it cannot."""
+        """Evaluate an expression. This and all methods below raise ``UnknownError``."""
         if depth > DEEPEST or not tokens:
             raise UnknownError("Nothing to read.")
         place, found = self.operation(list(tokens), 0, 0, depth)
@@ -137,7 +137,7 @@ class Reader:
     def operation(
         self, tokens: list[Token], place: int, least: int, depth: int
     ) -> tuple[int, Value]:
-        """Read operands joined by signs that bind more tightly than ``least``."""
+        """Evaluate operands joined by operators of higher precedence than ``least``."""
         place, left = self.operand(tokens, place, depth + 1)
         while place < len(tokens):
             sign = tokens[place].text
@@ -150,7 +150,7 @@ class Reader:
         return place, left
 
     def operand(self, tokens: list[Token], place: int, depth: int) -> tuple[int, Value]:
-        """Read one operand; return the place after it, and its value."""
+        """Evaluate one operand; return the index after it and its value."""
         self.steps += 1
         if place >= len(tokens) or depth > DEEPEST or self.steps > MOST_STEPS:
             raise UnknownError("It ends too early.")
@@ -172,7 +172,7 @@ class Reader:
         raise UnknownError(token.text)
 
     def named(self, tokens: list[Token], place: int, depth: int) -> tuple[int, Value]:
-        """Read what begins with a name: a variable, a call, a field of ``dim3``."""
+        """Evaluate what begins with a name: a variable, a call, a field of ``dim3``."""
         name = tokens[place].text
         after = tokens[place + 1].text if place + 1 < len(tokens) else ""
         if name == "std" and after == "::":
@@ -197,7 +197,7 @@ class Reader:
         return place + 1, found
 
     def called(self, name: str, parts: list[list[Token]], depth: int) -> Value:
-        """Work out a call, a macro with arguments, or a constructor."""
+        """Evaluate a call, a macro with arguments, or a constructor."""
         if name == "sizeof" and len(parts) == 1:
             return self.size_of(parts[0])
         macro = self.macros.get(name)
@@ -228,11 +228,11 @@ class Reader:
             raise
 
     def size_of(self, tokens: list[Token]) -> int:
-        """Bytes of a type; of one that is not known, those of a float."""
+        """Bytes of a type; those of a float if it is unknown."""
         return _SIZES.get(" ".join(t.text for t in tokens), 4)
 
     def function(self, name: str, parts: list[list[Token]], depth: int) -> Value:
-        """A function that only returns, such as ``int half(int a) { return a / 2; }``."""
+        """Evaluate a function such as ``int half(int a) { return a / 2; }``."""
         for file in self.host.sources.files:
             for d in file.declarations:
                 texts = [t.text for t in d.tokens]
@@ -253,7 +253,7 @@ class Reader:
         raise UnknownError(name)
 
     def known(self, name: str, depth: int) -> Value:
-        """Return what a name stands for."""
+        """Return the value of a name."""
         if name in self.names:
             return self.names[name]
         if name in self.host.defines:
@@ -270,7 +270,7 @@ class Reader:
         raise UnknownError(name)
 
     def constant(self, name: str) -> list[Token] | None:
-        """Return what a constant outside of functions is set to; None if there is none."""
+        """Return the initialiser of a constant outside functions; None if there is none."""
         for file in self.host.sources.files:
             for d in file.declarations:
                 if d.kind == "other" and name in d.names:
@@ -285,14 +285,14 @@ def _bracketed(tokens: list[Token]) -> list[Token]:
 
 
 def _assigned(name: str, tokens: Sequence[Token]) -> list[Token] | None:
-    """Return what a variable was set to last; None where it was changed after that."""
+    """Return the last assignment of a variable; None if it is changed after that."""
     return next(assignments(name, tokens), None)
 
 
 def assignments(name: str, tokens: Sequence[Token]) -> Iterator[list[Token] | None]:
-    """Go through what a variable was set to, the last first.
+    """Yield the values assigned to a variable, the last first.
 
-    ``name = …;``, ``dim3 name(…)`` or ``name{…}``; None where it is changed in another way.
+    ``name = …;``, ``dim3 name(…)`` or ``name{…}``; None for any other modification.
     """
     for place in range(len(tokens) - 2, -1, -1):
         if tokens[place].text != name or tokens[place].kind != "name":
@@ -319,7 +319,7 @@ def assignments(name: str, tokens: Sequence[Token]) -> Iterator[list[Token] | No
 
 
 def _statement_type(tokens: Sequence[Token], place: int) -> str:
-    """Return the first word of the statement that a place belongs to, which says a type."""
+    """Return the first word of the statement at an index: a type in a declaration."""
     end = place
     while place > 0 and tokens[place - 1].text not in (";", "{", "}"):
         place -= 1
@@ -329,7 +329,7 @@ def _statement_type(tokens: Sequence[Token], place: int) -> str:
 
 
 def macros_of(sources: Sources) -> dict[str, tuple[list[str] | None, list[Token]]]:
-    """Macros by name: the names of their parameters, None without, and their tokens."""
+    """Macros by name: parameter names (None for an object-like macro) and tokens."""
     found: dict[str, tuple[list[str] | None, list[Token]]] = {}
     for file in sources.files:
         for d in file.declarations:

@@ -85,7 +85,7 @@ class ExternalRun:
         """Return what was left out and assumed, what is right or wrong, and why."""
         prepared = self.prepared
         said = [*prepared.opened.notes, *(v.note for v in prepared.variables if v.note)]
-        if prepared.given and not prepared.told and not prepared.argued:
+        if prepared.given and not prepared.arguments_given and not prepared.argued:
             given = " ".join(map(str, prepared.given))
             said.append(f"Arguments, told by their names and types: {given}.")
         said += self.assumed()
@@ -339,7 +339,7 @@ def _matrix(prepared: Prepared, role: str) -> Matrix:
 
 
 def _refuse_odd_square(prepared: Prepared, size: Size) -> None:
-    if prepared.sizes == 1 and not prepared.told and len(set(size)) > 1:
+    if prepared.sizes == 1 and not prepared.arguments_given and len(set(size)) > 1:
         raise LabError(
             f"'{prepared.opened.name}' takes one size, so its matrices are square. "
             f"Give --size one number, such as --size {max(size)}."

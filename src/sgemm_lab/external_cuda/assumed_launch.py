@@ -203,7 +203,7 @@ class _Assuming:
 
     def found(self) -> Try | None:
         unknown, host = self.unknown, self.host
-        values, counts = self._told_numbers()
+        values, counts = self._host_numbers_of_parameters()
         numbers = self._numbers(values)
         shape = self._shape(numbers)
         if host is not None and shape is None:
@@ -280,7 +280,7 @@ class _Assuming:
             found += [given[number] if single else ()] * len(slot.parts)
         return found
 
-    def _told_numbers(self) -> tuple[dict[int, int | float], dict[int, int]]:
+    def _host_numbers_of_parameters(self) -> tuple[dict[int, int | float], dict[int, int]]:
         """Numbers and array lengths that the host code gives, by parameter."""
         numbers: dict[int, int | float] = {}
         counts: dict[int, int] = {}

@@ -51,8 +51,8 @@ def prepare_check(kernel: ExternalKernel, sizes: Sequence[Size] | None) -> Prepa
             "--expect for the result, such as --expect 'y = 2*x + y'."
         )
     grid = prepared.kernel.grid
-    told = prepared.host is not None and not grid
-    if sizes is None and not told and not any(n in text for text in grid for n in "MNK"):
+    from_host = prepared.host is not None and not grid
+    if sizes is None and not from_host and not any(n in text for text in grid for n in "MNK"):
         raise LabError(
             f"The grid {','.join(grid)} fits one size alone. Write it as arithmetic, such "
             "as --grid 'ceil(N/32),ceil(M/32)', or give --size."
@@ -63,7 +63,7 @@ def prepare_check(kernel: ExternalKernel, sizes: Sequence[Size] | None) -> Prepa
 def sizes_of(prepared: Prepared, sizes: Sequence[Size] | None) -> tuple[Size, ...]:
     """Return the given sizes or the quick ones; square if the kernel takes one size."""
     chosen = tuple(sizes or QUICK_SIZES)
-    square = prepared.sizes == 1 and not prepared.told and sizes is None
+    square = prepared.sizes == 1 and not prepared.arguments_given and sizes is None
     return tuple(size for size in chosen if len(set(size)) == 1) if square else chosen
 
 
@@ -100,7 +100,7 @@ def check_external(
 
 def _check_one(prepared: Prepared, size: Size, seed: int, settings: Settings) -> float:
     _whole_numbers(prepared, size, settings)
-    if prepared.has_beta and not prepared.told:
+    if prepared.has_beta and not prepared.arguments_given:
         _whole_numbers(_with_factors(prepared, _FACTORS), size, settings)
     exact = [prepared.element(given).name in ("float", "double") for given in prepared.given
              if not isinstance(given, Number)]  # fmt: skip

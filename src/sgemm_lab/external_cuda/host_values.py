@@ -1,9 +1,9 @@
-"""What the file itself gives a kernel: numbers, sizes of arrays and the launch, from its host code.
+"""Evaluate a kernel's numbers, array sizes and launch from the file's host code, with guesses.
 
-``host_launch`` reads what is certain. Here a reading may be a guess, which is told as one: the
-program is called without arguments, of two branches the plainer one is taken, and a loop is in its
-first round. A parameter of the function that launches is followed to where that is called. Values
-that make the launch too large to run here are divided by a power of two. Nothing is run as code.
+``host_launch`` evaluates what is certain. Here a value may be a guess and is reported as one: the
+program has no command-line arguments, the simpler of two branches is taken, a loop is in its first
+iteration. Parameters of the launching function are followed to its callers. Values that make the
+launch too large to simulate are divided by a power of two. Nothing is executed as code.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence

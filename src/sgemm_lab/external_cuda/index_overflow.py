@@ -1,9 +1,8 @@
-"""Up to which size a product can be right: where its indices outgrow 32 bits, or its grid a GPU.
+"""Find the size at which a product's indices overflow their type or its grid exceeds a GPU's limit.
 
-Nobody can simulate matrices of 46,341 rows, but an index such as row · N + col grows evenly. So the
-kernel runs at three small sizes, in the blocks at the corners of its grid. The largest value of
-every narrow number that goes into an address is a square function of the size, and three values
-tell which.
+Matrices of 46,341 rows are too large to simulate, but an index such as row · N + col is quadratic
+in the size. The kernel runs at three small sizes, in the blocks at the corners of its grid; three
+values of each narrow number in an address determine its quadratic.
 """
 
 from collections.abc import Iterator, Sequence
@@ -41,7 +40,7 @@ TIME_LIMIT = 5.0
 """Seconds that one of the small runs may take; a kernel that needs more is not looked at."""
 
 INDEX, GRID = "index", "grid"
-"""What is index_overflow."""
+"""Kinds of overflow."""
 
 _HALF = 2
 """Bytes of the narrowest number that is an index; a byte is a letter."""
@@ -58,13 +57,13 @@ _PASSES_ON = (
 
 @dataclass(frozen=True)
 class IndexOverflow:
-    """Something that is too narrow for large matrices."""
+    """An index or a grid that overflows for large matrices."""
 
     kind: str
     side: int
-    """M = N = K from which on it is."""
+    """The smallest M = N = K at which it overflows."""
     location: Location | None
-    """Where a narrow index goes into an address."""
+    """The access whose address has the narrow index."""
     message: str
 
     def __str__(self) -> str:
@@ -72,10 +71,9 @@ class IndexOverflow:
 
 
 def index_overflow(prepared: Prepared, settings: Settings) -> list[IndexOverflow]:
-    """Find what a kernel that is right at small sizes outgrows on the way to large ones.
+    """Return the overflows of a kernel at large sizes, the smallest size first.
 
-    The smallest size comes first. Nothing is found of a kernel that multiplies no matrices, for
-    its sizes are those of its arguments; nor of one that does not run at the small sizes.
+    Empty for a kernel that is no matrix product or does not run at the small sizes.
     """
     if not prepared.multiplies:
         return []
@@ -146,7 +144,7 @@ def _listed(lines: Sequence[int]) -> str:
 
 
 class _Narrow(NamedTuple):
-    """A number that goes into an address, and keeps its low bits only on the way."""
+    """A number in an address that an instruction narrows to its low bits."""
 
     location: Location
     bits: int
@@ -157,7 +155,7 @@ class _Narrow(NamedTuple):
 
 
 class _WidestIndices:
-    """Keeps the largest value of every narrow number that goes into an address."""
+    """Records the largest value of every narrow number in an address."""
 
     def __init__(self) -> None:
         self.most: dict[_Narrow, int] = {}
@@ -206,7 +204,7 @@ class _WidestIndices:
 def _narrow_sources(
     access: Instruction, writers: dict[str, list[Instruction]]
 ) -> Iterator[tuple[_Narrow, Register]]:
-    """Walk back from an address to all that is widened on the way to it."""
+    """Trace an address back to the narrow numbers that it is computed from."""
     bases = [operand.base for operand in access.operands if isinstance(operand, Address)]
     waiting = [base.name for base in bases if isinstance(base, Register)]
     seen: set[str] = set()

@@ -41,7 +41,7 @@ class KernelParameter:
     const: bool
     """Whether what it points to may not be written."""
     of: str = ""
-    """The parameter whose field it is, of one that is a struct."""
+    """The struct parameter that it is a field of; "" if none."""
 
 
 @dataclass(frozen=True)

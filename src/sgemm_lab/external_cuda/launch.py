@@ -1,4 +1,4 @@
-"""One launch of somebody's kernel: its arguments made, run on the processor, taken apart again."""
+"""Prepare and simulate one launch of an external kernel."""
 
 import math
 import re
@@ -68,29 +68,29 @@ class ExternalKernel:
     block: tuple[str, ...]
     shared_bytes: str = "0"
     arguments: str | None = None
-    """As ``arguments`` reads them; None where they are told by names and types."""
+    """The text of ``--args``; None to infer the arguments from names and types."""
 
 
 @dataclass(frozen=True)
 class Prepared:
-    """A kernel that is compiled, and whose arguments are known."""
+    """A compiled kernel with its arguments."""
 
     kernel: ExternalKernel
     opened: Opened
     slots: tuple[Slot, ...]
     """The parameters of the compiled kernel; those that are structs with their fields."""
     parameters: tuple[Parameter, ...]
-    """What takes an argument each: parameters, and the fields of structs in their place."""
+    """Parameters that take one argument each; structs are replaced by their fields."""
     given: tuple[Given, ...]
-    """What each of them is given."""
-    told: bool
-    """Whether the reader gave the arguments, and they were not guessed."""
+    """The argument of each parameter."""
+    arguments_given: bool
+    """Whether the caller gave the arguments."""
     host: HostLaunch | None = None
-    """The file's own launch, which tells what the reader does not."""
+    """The file's own launch, used for what the caller does not give."""
     assumed: str = ""
     """What was assumed of the launch, in a sentence."""
     argued: str = ""
-    """Where the arguments come from, in sentences, if neither reader nor names tell them."""
+    """Where assumed arguments come from, in sentences; "" if they are given or inferred."""
     variables: tuple[Variable, ...] = ()
     """The ``__constant__`` and ``__device__`` variables of numbers that it uses."""
 
@@ -165,12 +165,12 @@ class Settings:
     corners: bool = False
     """Whether only the blocks at the corners of the grid run."""
     watching: Sequence[Observer] = ()
-    """Others that want to hear of every access."""
+    """Further observers of every access."""
     progress: Callable[[int, int], None] | None = field(default=None, repr=False)
 
 
 def prepare(kernel: ExternalKernel, target: str = DEFAULT_TARGET) -> Prepared:
-    """Compile a kernel and find out what it takes.
+    """Compile a kernel and determine its arguments.
 
     Raises:
         CompileError: it does not compile.
@@ -205,16 +205,18 @@ def prepare(kernel: ExternalKernel, target: str = DEFAULT_TARGET) -> Prepared:
     variables = variables_of(
         opened.compiled.variables, opened.sources, resolved, more, named_numbers(given, {})
     )
-    told = kernel.arguments is not None
-    prepared = Prepared(kernel, opened, slots, parameters, given, told, variables=variables)
+    arguments_given = kernel.arguments is not None
+    prepared = Prepared(
+        kernel, opened, slots, parameters, given, arguments_given, variables=variables
+    )
     return prepared if kernel.grid and kernel.block else _with_host_launch(prepared)
 
 
 def _with_host_launch(prepared: Prepared) -> Prepared:
-    """Take what the reader does not tell from the file's own launch.
+    """Complete the launch from the file's host code.
 
     Raises:
-        LabError: it cannot be worked out, or is for one size alone.
+        LabError: it cannot be evaluated, or is for a single size.
     """
     small, large = ((side, 2 * side, 4 * side) for side in (64, 1536))
     opened, hosts = prepared.opened, hosts_of(prepared)
@@ -230,13 +232,13 @@ def _with_host_launch(prepared: Prepared) -> Prepared:
             return found
     if prepared.multiplies:
         raise NoLaunchError(_no_shape(opened), prepared)
-    if not prepared.told:
+    if not prepared.arguments_given:
         raise UnknownArgumentsError(_no_shape(opened), prepared)
     return _assumed(prepared)
 
 
 class UnknownLaunchError(LabError):
-    """Something of a launch is not known. ``prepared`` is all else."""
+    """Part of a launch is unknown; ``prepared`` is the rest."""
 
     def __init__(self, message: str, prepared: Prepared) -> None:
         super().__init__(message)
@@ -244,11 +246,11 @@ class UnknownLaunchError(LabError):
 
 
 class NoLaunchError(UnknownLaunchError):
-    """How a kernel that multiplies matrices is launched is not known."""
+    """The launch of a matrix product is unknown."""
 
 
 class UnknownArgumentsError(UnknownLaunchError):
-    """What a kernel is given is not known."""
+    """The arguments of a kernel are unknown."""
 
 
 def _assumed(prepared: Prepared) -> Prepared:
@@ -281,13 +283,13 @@ def _assumed(prepared: Prepared) -> Prepared:
 
 
 def block_is_free(prepared: Prepared) -> bool:
-    """Say whether nothing tells how many threads a block has."""
+    """Return whether the block size is unknown."""
     kernel = prepared.kernel
     return not (kernel.block or prepared.opened.compiled.most_threads or host_blocks(prepared))
 
 
 def assumed_block(prepared: Prepared, narrowed: int = 0) -> tuple[int, ...]:
-    """Return the block of a launch that nothing tells; a usual one halved as often as said."""
+    """Return the default block of an unknown launch, halved ``narrowed`` times."""
     kernel = prepared.opened.compiled
     # Cooperative groups number threads along all axes, though most blocks have one.
     plane = any(_DOWN.search(file.text) for file in prepared.opened.sources.files)
@@ -394,7 +396,7 @@ class Shape:
     block: tuple[int, ...]
     shared_bytes: int
     shared_assumed: bool = False
-    """Whether nothing tells these bytes, and they are as many as a block can have."""
+    """Whether the bytes are unknown and set to the most that a block can have."""
 
 
 def shape_at(prepared: Prepared, size: Size) -> Shape:
@@ -424,16 +426,16 @@ def raw_shape(prepared: Prepared, size: Size) -> Shape:
         return found
 
     shared = whole(kernel.shared_bytes, names, "shared memory")
-    told: tuple[int, ...] = (shared,) if shared else ()
+    shared_given: tuple[int, ...] = (shared,) if shared else ()
     if prepared.host is None:
         grid, block = sizes(kernel.grid, "grid"), sizes(kernel.block, "block")
     else:
         grid, block, host_shared = _of_host(prepared, size)
         grid = sizes(kernel.grid, "grid") if kernel.grid else grid
         block = sizes(kernel.block, "block") if kernel.block else block
-        told = told or host_shared
-    if told or all(array.bytes for array in prepared.opened.compiled.shared):
-        shape = Shape(grid, block, sum(told))
+        shared_given = shared_given or host_shared
+    if shared_given or all(array.bytes for array in prepared.opened.compiled.shared):
+        shape = Shape(grid, block, sum(shared_given))
     else:
         shape = Shape(grid, block, _most_shared(prepared), shared_assumed=True)
     if prepared.host is not None and min(*shape.grid, *shape.block) < 1:
@@ -442,14 +444,14 @@ def raw_shape(prepared: Prepared, size: Size) -> Shape:
 
 
 def _most_shared(prepared: Prepared) -> int:
-    """Return the dynamic shared memory that a block can have beside its own arrays."""
+    """Return the dynamic shared memory left after a block's static arrays, in bytes."""
     kernel = prepared.opened.compiled
     own = sum(-(-array.bytes // _SHARED_STEP) * _SHARED_STEP for array in kernel.shared)
     return max(0, SHARED_LIMITS.get(kernel.target, STATIC_SHARED) - own - _SHARED_STEP)
 
 
 def _refuse_endless(shape: Shape) -> None:
-    """Refuse a launch that no GPU takes, or that would never end here."""
+    """Refuse a launch that exceeds a GPU's limits or is too large to simulate."""
     x, y, z = (*shape.grid, 1, 1)[:3]
     if x > MOST_BLOCKS_X or max(y, z) > MOST_BLOCKS_YZ:
         raise LabError(
@@ -475,9 +477,9 @@ class Arrays:
 def run(
     prepared: Prepared, size: Size, arrays: Arrays, settings: Settings
 ) -> tuple[dict[str, Values], Result]:
-    """Simulate one launch; return the numbers of each array after it, and all that was found.
+    """Simulate one launch; return each array after it and the simulator's result.
 
-    Matrices are M×K, K×N and M×N, whatever way they lie in memory.
+    Matrices are M×K, K×N and M×N in either memory order.
 
     Raises:
         LabError: the launch fits neither the kernel nor any GPU.

@@ -1,8 +1,8 @@
-"""How a product is launched, found by trial: launches that fit the kernel, until one is right.
+"""Find the launch of a matrix product by trial.
 
-A file without host code does not tell its grid. For a product that can be tried: the block is
-guessed from the file, its tile from block, template and shared arrays, and what makes C right
-without a hazard is the launch. A kernel that is wrong with all of them stays without one.
+For a file without host code, candidates for the block come from the file, and those for the tile
+from block, template and shared arrays. The first launch with a correct C and no hazard is taken; a
+kernel that is wrong with all candidates has none.
 """
 
 import math

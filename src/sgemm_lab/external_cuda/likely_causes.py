@@ -1,4 +1,4 @@
-"""Why a product is wrong: the usual causes, each put to the test before it is named."""
+"""Likely causes of a wrong product; each is verified before it is reported."""
 
 import itertools
 import time
@@ -122,7 +122,7 @@ def _turns() -> Iterator[tuple[str, ...]]:
 
 
 def _turned(values: Values) -> Values:
-    """The same memory, read by columns in place of by rows, or the other way."""
+    """Reinterpret the memory of a row-major matrix as column-major, or vice versa."""
     rows, columns = values.shape
     return values.ravel().reshape(columns, rows).T
 

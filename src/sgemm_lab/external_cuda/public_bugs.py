@@ -1,6 +1,6 @@
-"""Bugs in public samples that the simulator found, and what a GPU made of the same kernels.
+"""Bugs in public samples that the simulator found, and the results of the same kernels on a GPU.
 
-``public_bugs.json`` has them. It holds no line of theirs: its addresses lead there.
+``public_bugs.json`` has them, with links to the code instead of copies.
 """
 
 import json
@@ -15,7 +15,7 @@ FILE = Path(__file__).with_suffix(".json")
 
 @dataclass(frozen=True)
 class Ran:
-    """Runs of a kernel on the GPU, its results beside NumPy's."""
+    """Runs of a kernel on the GPU, compared with NumPy."""
 
     launch: str
     """The size, and what the arrays held."""
@@ -73,7 +73,7 @@ class PublicBug:
     repository: str
     file: str
     commit: str
-    """Forty letters: the newest commit that was at hand, which has the bug still."""
+    """Full hash of the newest commit that was examined and has the bug."""
     line: int
     kernel: str
     wrong: str
@@ -108,7 +108,7 @@ class PublicBugs:
 
     gpu: str
     seen: str
-    """The day on which the commits were the newest at hand."""
+    """The day on which the commits were examined."""
     bugs: tuple[PublicBug, ...]
 
     @property

@@ -1,4 +1,4 @@
-"""The usual signatures of a matrix product, told by the names and types of the parameters.
+"""Infer the arguments of a matrix product from the parameters' names and types.
 
 (M, N, K, alpha, A, B, beta, C), (A, B, C, M, K, N), (A, B, C, n), strides lda, ldb, ldc,
 (C, A, B, wA, wB), and what else names its parameters so.

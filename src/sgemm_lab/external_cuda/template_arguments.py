@@ -1,4 +1,4 @@
-"""Values for a template of which the reader gives none: of the file's own launch, or the usual."""
+"""Template arguments that the caller does not give: from the file's own launch, or defaults."""
 
 import math
 import re
@@ -99,7 +99,7 @@ def _of_launch(
         p.type == "typename" for p in kernel.template[: kernel.required]
     ):
         return []
-    # Where nobody calls the function that launches, its own template has the usual values.
+    # If the launching function is never called, its template has the default arguments.
     template = {} if launch.function is None else usual_of_template(launch.function)
     reader = HostValues(HostLaunch(launch, sources, defines, template), lambda _: None, {})
     values = []
@@ -122,7 +122,7 @@ def _of_launch(
 
 
 def usual_of_template(function: Declaration) -> dict[str, str]:
-    """Return the usual values of a template of the host that nobody instantiates, by name."""
+    """Return default arguments of a host template that is never instantiated, by name."""
     return {
         p.name: {"false": "0"}.get(_usual(p, False), _usual(p, False))
         for p in template_of(function.head)

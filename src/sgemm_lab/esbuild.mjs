@@ -8,7 +8,7 @@
 
 import { mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { dirname, join, relative, resolve } from "node:path";
-import { build, transform } from "esbuild";
+import { build } from "esbuild";
 
 const asked = JSON.parse(readFileSync(0, "utf-8"));
 const HOME = asked.package;
@@ -38,20 +38,6 @@ const theme = {
       namespace: "theme",
     }));
     onLoad({ filter: /.*/, namespace: "theme" }, () => ({ contents: asked.theme, loader: "css" }));
-  },
-};
-
-/** A style sheet becomes a script that puts it into the page. */
-const sheetsInScripts = {
-  name: "style sheets in scripts",
-  setup({ onLoad }) {
-    const load = async (css) => {
-      const { code } = await transform(css, { loader: "css", minify: true });
-      const element = `Object.assign(document.createElement("style"), { textContent: ${JSON.stringify(code.trim())} })`;
-      return { contents: `document.head.append(${element});` };
-    };
-    onLoad({ filter: /.*/, namespace: "theme" }, () => load(asked.theme));
-    onLoad({ filter: /\.css$/ }, ({ path }) => load(readFileSync(path, "utf-8")));
   },
 };
 
@@ -92,7 +78,8 @@ async function bundle(contents, options = {}, plugins = []) {
   return { js: text(".js"), css: text(".css"), inputs: Object.keys(metafile.inputs) };
 }
 
-const SHEETS = 'import "sgemm-lab:theme.css"; import "./widgets/shared/common.css";\n';
+const COMMON_SHEET = 'import "./widgets/shared/common.css";\n';
+const SHEETS = `import "sgemm-lab:theme.css"; ${COMMON_SHEET}`;
 
 /** Scripts of pages: what each runs, or under which name it exports what Python calls. */
 const SCRIPTS = {
@@ -153,10 +140,13 @@ async function buildAll(out) {
     .sort();
   const laid = shared.map((path, i) => `import * as m${i} from "./${path}";`).join("\n");
   const names = shared.map((path, i) => `${JSON.stringify(path)}: m${i}`).join(", ");
-  const common = `${SHEETS}${laid}\nimport { drawWhenReady } from "./widgets/page/draw.ts";
+  const common = `${laid}\nimport { drawWhenReady } from "./widgets/page/draw.ts";
     globalThis.labShared = { ${names} }; drawWhenReady();`;
-  files["pages/widgets.js"] = (await bundle(common, {}, [sheetsInScripts])).js;
-  const apart = [sheetsInScripts, sharedModules(new Set(shared))];
+  files["pages/widgets.js"] = (await bundle(common)).js;
+  // One sheet for all pages: stills need it before any script runs. Pages have the theme's colours.
+  const styled = widgets.map((file) => `import "./widgets/${file}";`).join("\n");
+  files["pages/widgets.css"] = (await bundle(`${COMMON_SHEET}${styled}`)).css;
+  const apart = [sharedModules(new Set(shared))];
   await Promise.all([
     ...widgets.map(async (file) => {
       const name = file.replace(/\.ts$/, "");

@@ -28,7 +28,7 @@ def test_widgets_count_without_a_kernel_and_views_share_their_model(
 def test_broken_widget_leaves_its_picture_and_says_so(specimen: Site, contexts: Any) -> None:
     visit = contexts().goto(specimen, "chapters/broken.html")
     widget = visit.page.locator(".lab-widget")
-    assert widget.locator(".lab-widget-still svg").is_visible()
+    assert widget.locator(".lab-widget-still").inner_text() == "A still picture."
     assert not widget.locator(".lab-widget-live").is_visible()
     assert any("could not be drawn" in said for said in visit.console)
 

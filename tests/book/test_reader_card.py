@@ -16,7 +16,8 @@ from accessible import faults
 from browser import still
 from sgemm_lab import bundles, lab
 from sgemm_lab.book import reader_cards, readme_picture
-from sgemm_lab.book.render import PAGE_STATE_MIME, page_scripts, page_state
+from sgemm_lab.book.render import page_scripts, page_state
+from sgemm_lab.book.stills import PAGE_STATE_MIME
 from sgemm_lab.files import data_folder
 from sgemm_lab.kernel import Kernel, parse_kernel
 from sgemm_lab.lab.ladders import chapter_pages

@@ -13,10 +13,12 @@ from every_widget import SAMPLES, of_book
 
 import sgemm_lab.widgets
 from sgemm_lab import bundles
+from sgemm_lab.book import stills
 from sgemm_lab.book.render import page_scripts, page_state
+from sgemm_lab.errors import LabError
 from sgemm_lab.files import CHECKOUT, OTHER_DATA
 from sgemm_lab.records.store import CHAPTERS_RECORD
-from sgemm_lab.widgets import WIDGET_MIME, LabWidget
+from sgemm_lab.widgets import LabWidget
 
 LIMIT_OF_ONE = 95_000
 """Bytes of a widget alone with what all share: a page with two still stays below 300 KB."""
@@ -54,18 +56,19 @@ def state_of(widgets: list[LabWidget]) -> dict[str, Any]:
 
 
 def weight(widgets: list[LabWidget]) -> int:
-    """Compressed bytes of code, state, still pictures and tables."""
+    """Compressed bytes of code, state, stills and tables."""
     state = state_of(widgets)
-    page = json.dumps([state, [shown(one) for one in widgets]], separators=(",", ":"))
+    saved = [saved_state(one) for one in widgets]
+    shown = [stills.draw(saved), [one.table() for one in widgets]]
+    page = json.dumps([state, shown], separators=(",", ":"))
     return packed(page) + sum(weight_of_script(name) for name in page_scripts(state))
 
 
-@cache
-def shown(widget: LabWidget) -> Any:
-    """A widget's still picture and table, drawn once."""
-    bundle = widget._repr_mimebundle_()
-    assert bundle
-    return bundle[0][WIDGET_MIME]
+def saved_state(widget: LabWidget) -> dict[str, Any]:
+    """A widget as a page has it."""
+    page = state_of([widget])
+    model = page["models"][widget.model_id]
+    return {**model, "kind": page["kinds"][model["kind"]]}
 
 
 def packed(text: str) -> int:
@@ -97,6 +100,14 @@ def test_a_page_names_the_code_of_the_books_widgets_and_holds_none(
     assert {kind.rsplit(".", 2)[1] for kind in state["kinds"]} == {*state["kinds"].values()}
     assert len(state["kinds"]) == len(widgets)
     assert "function render(" not in json.dumps(state)
+
+
+def test_a_widget_that_cannot_be_drawn_ends_in_a_sentence() -> None:
+    class Mine(LabWidget):
+        _esm = "export default { render() { throw new Error('No room.'); } };"
+
+    with pytest.raises(LabError, match=r"The widget of the page cannot be drawn: Error: No room\."):
+        stills.draw([saved_state(Mine())])
 
 
 def test_what_widgets_share_is_in_one_file() -> None:

@@ -29,6 +29,7 @@ _THEIR_SHEETS = (
 _OUR_SHEETS = (
     *("exercises.css", "panel.css", "reader_card.css", "book-theme.css", "book.css"),
     "pictures.css",
+    "widgets.css",
 )
 _SCRIPTS = (
     "documentation_options.js",

@@ -24,7 +24,7 @@ def write_assets(app: Sphinx) -> None:
     site = Path(app.outdir)
     static = site / "_static"
     (static / "book-theme.css").write_text(theme.stylesheet(), encoding="utf-8")
-    for path in (bundles.FOLDER / "pages").glob("*.js"):
+    for path in (bundles.FOLDER / "pages").iterdir():
         if path.name.startswith(_OF_ALL_PAGES):
             shutil.copy(path, static)
     mathml.write_font(site)

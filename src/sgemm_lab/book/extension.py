@@ -29,6 +29,7 @@ from sgemm_lab.book import (
     share_cards,
     site_files,
     stale_pages,
+    stills,
 )
 from sgemm_lab.book.collecting import Collector
 from sgemm_lab.book.repository import site_address
@@ -68,6 +69,7 @@ def setup(app: Sphinx) -> dict[str, Any]:
     # After all that adds to a page.
     app.connect("html-page-context", asset_bundle.lighten, priority=900)
     for write in (
+        stills.fill,
         assets.write_assets,
         panels.write_files,
         reader_cards.write_scripts,
@@ -112,7 +114,7 @@ def _configure(app: Sphinx, config: Config) -> None:
         app.extensions["sphinx_multitoc_numbering"].parallel_read_safe = True
     config.html_static_path.append(str(assets.ASSETS))
     config.templates_path.append(str(assets.TEMPLATES))
-    config.html_css_files.extend(["book-theme.css", "book.css", "pictures.css"])
+    config.html_css_files.extend(["book-theme.css", "book.css", "pictures.css", "widgets.css"])
     config.html_js_files.append(("book.js", {"defer": "defer"}))
     config.html_math_renderer = mathml.RENDERER
     config.html_baseurl = site_address(Path(app.srcdir))

@@ -2,6 +2,7 @@
 
 import json
 import re
+from html import escape
 from typing import Any
 
 from docutils import nodes
@@ -12,18 +13,17 @@ from myst_nb.core.render import (  # type: ignore[import-untyped]
 )
 
 from sgemm_lab.book import svg
+from sgemm_lab.book.stills import PAGE_STATE_MIME, PLACE
 from sgemm_lab.lab.verdicts import VERDICTS_MIME
 from sgemm_lab.style import CSS_COLOURS, NARROW
 from sgemm_lab.widgets.base import WIDGET_MIME
 
-PAGE_STATE_MIME = "application/vnd.sgemm-lab.page-widgets+json"
-
 _OWN_WIDGET = re.compile(r"sgemm_lab\.widgets\.(?P<name>\w+)\.")
-_WIDGET_HTML = """\
-<div class="lab-widget" data-model-id="{model_id}"{room}>
+_WIDGET_HTML = f"""\
+<div class="lab-widget" data-model-id="{{model_id}}"{{room}}>
 <div class="lab-widget-live"></div>
-<div class="lab-widget-still">{still}</div>
-{table}</div>
+<div class="lab-widget-still" role="group" aria-label="{{alt}}">{PLACE}{{alt}}</p></div>
+{{table}}</div>
 """
 _TABLE_HTML = """\
 <details class="lab-widget-table"><summary>The same as a table</summary>
@@ -68,7 +68,7 @@ class PageRenderer(NbElementRenderer):  # type: ignore[misc]
         table = content.get("table", "")
         html = _WIDGET_HTML.format(
             model_id=content["model_id"],
-            still=self._picture(data, content["still"]),
+            alt=escape(content["alt"]),
             table=_TABLE_HTML.format(table=table) if table else "",
             room=f' style="--lab-room: {room}"' if (room := content.get("room")) else "",
         )

@@ -3,23 +3,17 @@
 from typing import Any
 
 import traitlets
-from matplotlib.axes import Axes
-from matplotlib.patches import Rectangle
 
 from sgemm_lab.errors import LabError
 from sgemm_lab.formulas.memory import Wavefront, shared_wavefronts
 from sgemm_lab.formulas.requests import asked, bank_words, laid_out
 from sgemm_lab.hardware import BANKS, WARP, WORD_BYTES
-from sgemm_lab.style import BACKGROUND, GRID, LEVEL_COLOURS, LINE, MUTED, book_style, figure, svg
 from sgemm_lab.text import plural
 from sgemm_lab.widgets.base import html_table
-from sgemm_lab.widgets.painter import Painter, lanes_text
+from sgemm_lab.widgets.painter import Painter
 
 _TILE = 32
-_ROW_BYTES = BANKS * WORD_BYTES
-_FEWEST_ROWS = 16
 _MOST_PADDING = 64
-_LETTERS_PER_BANK = 3
 
 
 class Banks(Painter):
@@ -120,13 +114,6 @@ class Banks(Painter):
             name += f", rows padded by {plural(self.padding, 'float')}"
         return f"{name}, columns swizzled by row" if self.swizzle else name
 
-    def still(self) -> str:
-        """Return the banks with the words of each wavefront as inline SVG."""
-        fig = figure(7.2, 3.9)
-        with book_style():
-            _draw(fig.subplots(), self.wavefronts, self.lane_bytes // WORD_BYTES)
-        return svg(fig, "One warp's request over the banks", self.alt)
-
     def table(self) -> str:
         """Return each lane's word, bank and wavefront as an HTML table."""
         wave_of = {
@@ -150,39 +137,3 @@ class Banks(Painter):
         ]
         heads = ["Lane", "Asks for", "First bank", "Wavefront"]
         return html_table(f"{self._name}. {self.words[0]}", heads, rows)
-
-
-def _draw(ax: Axes, wavefronts: list[Wavefront], floats: int) -> None:
-    """Draw memory as rows of 32 banks; each word with its lanes, once per wavefront it takes."""
-    rows = sorted({word // BANKS for wave in wavefronts for word in wave.words})
-    while len(rows) < _FEWEST_ROWS:
-        rows.append((rows[-1] if rows else -1) + 1)
-    place = {row: i for i, row in enumerate(rows)}
-    for i, row in enumerate(rows):
-        if i % 2 == 0:
-            name = f"byte {row * _ROW_BYTES:,}"
-            ax.text(-0.5, i + 0.5, name, ha="right", va="center", color=MUTED, fontsize=8)
-        if i and row > rows[i - 1] + 1:
-            waves = [x / 2 for x in range(65)]
-            ax.plot(waves, [i + 0.08 * (-1) ** x for x in range(65)], color=LINE, linewidth=0.6)
-    for bank in range(BANKS + 1):
-        ax.plot([bank, bank], [0, len(rows)], color=GRID, linewidth=0.6)
-    for bank in range(BANKS):
-        ax.text(bank + 0.5, -0.5, f"{bank}", ha="center", va="center", color=MUTED, fontsize=7)
-    turns: dict[int, list[list[int]]] = {}
-    for wave in wavefronts:
-        for word, lanes in wave.words.items():
-            turns.setdefault(word, []).append(lanes)
-    hue = LEVEL_COLOURS["shared"]
-    for word, parts in turns.items():
-        wide = floats / len(parts)
-        for part, lanes in enumerate(parts):
-            x, y = word % BANKS + part * wide, place[word // BANKS]
-            ax.add_patch(Rectangle((x + 0.06, y + 0.08), wide - 0.12, 0.84, fc=hue, ec="none"))
-            text = lanes_text(lanes)
-            if len(lanes) > 1 and len(text) > _LETTERS_PER_BANK * wide:
-                text = f"×{len(lanes)}"
-            middle = (x + wide / 2, y + 0.5)
-            ax.text(*middle, text, ha="center", va="center", color=BACKGROUND, fontsize=6)
-    ax.set(xlim=(-4.5, BANKS), ylim=(len(rows), -1))
-    ax.set_axis_off()

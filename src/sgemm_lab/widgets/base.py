@@ -46,9 +46,9 @@ def html_table(caption: str, heads: Sequence[str], rows: Sequence[Sequence[str]]
 
 
 class LabWidget(anywidget.AnyWidget):
-    """A widget with a still picture, a sentence and a table to stand in for it.
+    """A widget with a sentence and a table to stand in for it.
 
-    A subclass defines :attr:`alt`, :meth:`still` and :meth:`table`. Its code is the bundle of the
+    A subclass defines :attr:`alt` and :meth:`table`. Its code is the bundle of the
     module of the same name beside its Python file, unless it sets ``_esm`` and ``_css``. With
     ``ANYWIDGET_HMR=1`` an open widget follows its bundle.
     """
@@ -72,10 +72,6 @@ class LabWidget(anywidget.AnyWidget):
         """The conclusion of the picture in one or two sentences."""
         raise NotImplementedError
 
-    def still(self) -> str:
-        """Return the picture at its present state as inline SVG, from :func:`style.svg`."""
-        raise NotImplementedError
-
     def table(self) -> str:
         """Return the data behind the picture as an HTML table."""
         raise NotImplementedError
@@ -89,7 +85,6 @@ class LabWidget(anywidget.AnyWidget):
         data["text/plain"] = self.alt
         data[WIDGET_MIME] = {
             "model_id": self.model_id,
-            "still": self.still(),
             "alt": self.alt,
             "table": self.table(),
             "room": self.ROOM,

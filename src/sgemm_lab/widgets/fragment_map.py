@@ -4,14 +4,10 @@ from collections.abc import Sequence
 from typing import Any, TypedDict
 
 import traitlets
-from matplotlib.axes import Axes
-from matplotlib.patches import PathPatch, Rectangle
-from matplotlib.path import Path
 
 from sgemm_lab.errors import LabError
 from sgemm_lab.formulas.sentences import sentence
 from sgemm_lab.hardware import WARP
-from sgemm_lab.style import FOREGROUND, GRID, LEVEL_COLOURS, LINE, MUTED, book_style, figure, svg
 from sgemm_lab.widgets.base import LabWidget, html_table
 from sgemm_lab.widgets.data import checked_items, checked_text
 from sgemm_lab.widgets.painter import lanes_text
@@ -184,13 +180,6 @@ class FragmentMap(LabWidget):
         """What the lane holds, or the product stepped to."""
         return " ".join(self.step_words) if self.step else self.lane_words
 
-    def still(self) -> str:
-        """Return A left, B above and C between, the lane's elements marked, as inline SVG."""
-        fig = figure(7.2, 5.6)
-        with book_style():
-            _draw(fig.subplots(), self.now, self.lane)
-        return svg(fig, f"{self.now['label']}: the lane that holds each element", self.alt)
-
     def table(self) -> str:
         """Return what each lane holds as an HTML table."""
         rows = [
@@ -207,47 +196,6 @@ class FragmentMap(LabWidget):
 def _place(element: str) -> tuple[int, int]:
     row, column = element[1:].split(",")
     return int(row), int(column)
-
-
-def _draw(ax: Axes, now: dict[str, Any], lane: int) -> None:
-    """Draw a cell for each register of each lane, with the lane in it; its own have its names."""
-    packed = 1 + max(one for held in now["A"] for _, _, one in held)
-    across = len(now["A"][0]) // packed
-    for matrix, left, top, wide, tall in (
-        ("A", 0.0, len(now["B"]) // packed + 0.6, packed, 1),
-        ("B", across + 0.6, 0.0, 1, packed),
-        ("C", across + 0.6, len(now["B"]) // packed + 0.6, 1, 1),
-    ):
-        held, hue = now[matrix], LEVEL_COLOURS[HUES[matrix]]
-        rows, columns = len(held) // tall, len(held[0]) // wide
-        _draw_grid(ax, left, top, rows, columns)
-        for row in range(rows):
-            for column in range(columns):
-                who, register, _ = held[row * tall][column * wide]
-                x, y, mine = left + column, top + row, who == lane
-                if mine:
-                    ax.add_patch(Rectangle((x, y), 1, 1, ec=LINE, fc=hue, alpha=0.3))
-                text = f"{matrix.lower()}{register}" if mine else f"{who}"
-                ax.text(
-                    x + 0.5, y + 0.5, text, ha="center", va="center", fontsize=8,
-                    color=FOREGROUND if mine else MUTED, weight="bold" if mine else "normal",
-                )  # fmt: skip
-        ax.add_patch(Rectangle((left, top), columns, rows, fc="none", ec=hue, lw=1.4))
-    tall = len(now["B"]) // packed
-    names: dict[str, Any] = {"fontsize": 11, "weight": "bold", "color": FOREGROUND}
-    ax.text(across / 2, tall + 0.3, "A", ha="center", va="bottom", **names)
-    ax.text(across + 0.3, tall / 2, "B", ha="right", va="center", **names)
-    ax.text(across + 8.9, tall + 8.6, "C", ha="left", va="center", **names)
-    ax.set(xlim=(-0.1, across + 9.6), ylim=(tall + 16.7, -0.1))
-    ax.set_axis_off()
-
-
-def _draw_grid(ax: Axes, left: float, top: float, rows: int, columns: int) -> None:
-    """Draw all lines between cells as one path: a shape for each cell would weigh five times it."""
-    ends = [((left, y), (left + columns, y)) for y in (top + row for row in range(1, rows))]
-    ends += [((x, top), (x, top + rows)) for x in (left + column for column in range(1, columns))]
-    path = Path([end for line in ends for end in line], [Path.MOVETO, Path.LINETO] * len(ends))
-    ax.add_patch(PathPatch(path, fc="none", ec=GRID, lw=0.8))
 
 
 def _checked(instructions: Sequence[Fragments]) -> list[dict[str, Any]]:

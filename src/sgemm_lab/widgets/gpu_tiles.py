@@ -4,12 +4,9 @@ from collections.abc import Mapping, Sequence
 from typing import Any, TypedDict
 
 import traitlets
-from matplotlib.axes import Axes
-from matplotlib.patches import Rectangle
 
 from sgemm_lab.errors import LabError
 from sgemm_lab.formulas.sentences import sentence
-from sgemm_lab.style import LEVEL_COLOURS, LINE, book_style, figure, svg
 from sgemm_lab.text import number
 from sgemm_lab.widgets.base import LabWidget, html_table
 from sgemm_lab.widgets.data import checked_items, checked_text
@@ -148,16 +145,6 @@ class GpuTiles(LabWidget):
         """What happens in the round shown, and what the whole plan asks of a link."""
         return f"{self.chosen['label']}. {self.round_words} {self.total_words}"
 
-    def still(self) -> str:
-        """Return every GPU with its tiles of A, B and C as inline SVG."""
-        down, across = self.chosen["grid"]
-        fig = figure(7.2, 1.5 * down)
-        with book_style():
-            axes = fig.subplots(down, across, squeeze=False)
-            for gpu, ax in enumerate(axes.flat):
-                self._draw(ax, gpu)
-        return svg(fig, "Who multiplies which tiles", self.alt)
-
     def table(self) -> str:
         """Return the bytes that each link has carried as an HTML table."""
         under_way = {(t["source"], t["to"]) for t in self.chosen["rounds"][self.shown]["transfers"]}
@@ -168,28 +155,6 @@ class GpuTiles(LabWidget):
         ]  # fmt: skip
         heads = ["From", "To", "MB so far", "Under way in this round"]
         return html_table(f"{self.chosen['label']}, after round {self.shown + 1}", heads, rows)
-
-    def _draw(self, ax: Axes, gpu: int) -> None:
-        side, hue = self.chosen["size"], LEVEL_COLOURS[GPU_HUES[gpu % len(GPU_HUES)]]
-        now = self.chosen["rounds"][self.shown]
-        for place, name in enumerate("abc"):
-            left = place * 1.15
-            ax.add_patch(Rectangle((left, 0), 1, 1, fc="none", ec=LINE, lw=0.8))
-            ax.text(left + 0.5, -0.08, name.upper(), ha="center", fontsize=9)
-            for product in now["products"]:
-                if product["gpu"] == gpu:
-                    row, column, rows, columns = (part / side for part in product[name])
-                    ax.add_patch(Rectangle((left + column, row), columns, rows, fc=hue, ec=hue))
-            for moved in now["transfers"]:
-                if moved["to"] == gpu and moved["matrix"] == name.upper():
-                    row, column, rows, columns = (part / side for part in moved["tile"])
-                    ax.add_patch(
-                        Rectangle((left + column, row), columns, rows, fc="none", ec=LINE,
-                                  hatch="////", lw=0.6)
-                    )  # fmt: skip
-        ax.set(xlim=(-0.05, 3.4), ylim=(1.1, -0.3), aspect="equal")
-        ax.set_title(f"GPU {gpu}")
-        ax.set_axis_off()
 
 
 def most_into(transfers: Sequence[Mapping[str, Any]]) -> int:

@@ -4,11 +4,9 @@ from collections.abc import Sequence
 from typing import Any, TypedDict
 
 import traitlets
-from matplotlib.axes import Axes
 
 from sgemm_lab.errors import LabError
 from sgemm_lab.formulas.sentences import sentence
-from sgemm_lab.style import BACKGROUND, FOREGROUND, LEVEL_COLOURS, LINE, book_style, figure, svg
 from sgemm_lab.text import number
 from sgemm_lab.widgets.base import LabWidget, html_table
 from sgemm_lab.widgets.data import GoesThroughTime, checked_items, checked_text
@@ -71,14 +69,6 @@ class GpuTimeline(GoesThroughTime, LabWidget):
         """How long the run takes, and how much of its transfers is hidden."""
         return f"{self.chosen['label']}. {self.chosen['words']}"
 
-    def still(self) -> str:
-        """Return the timeline as inline SVG, without the cursor."""
-        gpus = 1 + max(span["gpu"] for span in self.chosen["spans"])
-        fig = figure(7.2, 0.7 * gpus + 0.7)
-        with book_style():
-            self._draw(fig.subplots(), gpus)
-        return svg(fig, "When each GPU multiplies and receives", self.alt)
-
     def table(self) -> str:
         """Return when each product and each transfer begins and ends as an HTML table."""
         rows = [
@@ -88,22 +78,6 @@ class GpuTimeline(GoesThroughTime, LabWidget):
         ]  # fmt: skip
         heads = ["GPU", "It", "Tile", "From, ms", "To, ms"]
         return html_table(self.chosen["label"], heads, rows)
-
-    def _draw(self, ax: Axes, gpus: int) -> None:
-        lanes = 1 + max(span["lane"] for span in self.chosen["spans"])
-        looks = {MULTIPLIES: (-0.4, 0.5 / lanes, "register"), RECEIVES: (0.15, 0.26, "dram")}
-        for span in self.chosen["spans"]:
-            place, tall, level = looks[span["what"]]
-            place += (span["lane"] + 0.5) * tall
-            ax.barh(
-                span["gpu"] + place, span["end"] - span["start"], left=span["start"], height=tall,
-                fc=LEVEL_COLOURS[level], ec=BACKGROUND, lw=0.6,
-            )  # fmt: skip
-        ax.set_yticks(range(gpus), [f"GPU {gpu}" for gpu in range(gpus)])
-        ax.tick_params(axis="y", length=0, labelcolor=FOREGROUND)
-        ax.spines["bottom"].set_color(LINE)
-        ax.set(xlabel="ms", ylim=(gpus - 0.4, -0.6))
-        ax.set_xlim(left=0)
 
 
 def hidden_words(spans: Sequence[GpuSpan]) -> str:

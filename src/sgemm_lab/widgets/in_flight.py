@@ -4,11 +4,10 @@ from collections.abc import Mapping, Sequence
 from typing import Any, TypedDict
 
 import traitlets
-from matplotlib.patches import Rectangle
 
 from sgemm_lab.errors import LabError
 from sgemm_lab.formulas.sentences import sentence
-from sgemm_lab.style import LEVEL_COLOURS, LINE, MUTED, book_style, figure, svg
+from sgemm_lab.style import LEVEL_COLOURS
 from sgemm_lab.text import number
 from sgemm_lab.widgets.base import LabWidget, html_table
 from sgemm_lab.widgets.data import checked_items, checked_number, checked_text
@@ -80,24 +79,6 @@ class InFlight(LabWidget):
     def alt(self) -> str:
         """What arrives from the last level, and what holds it back."""
         return self.words
-
-    def still(self) -> str:
-        """Return a bar for each level: what arrives of what it can give, as inline SVG."""
-        fig = figure(7.2, 0.5 * len(self.sources) + 0.5)
-        with book_style():
-            ax = fig.subplots()
-            for row, source in enumerate(self.sources):
-                hue = LEVEL_COLOURS[source["id"]]
-                share = min(1.0, self.arrives(source) / source["most"])
-                ax.add_patch(Rectangle((0, row), share, 0.6, fc=hue, alpha=0.6, ec="none"))
-                ax.add_patch(Rectangle((0, row), 1, 0.6, fc="none", ec=LINE))
-                middle: dict[str, Any] = {"va": "center", "fontsize": 10}
-                ax.text(-0.02, row + 0.3, source["name"], ha="right", **middle)
-                text = f"{number(self.arrives(source))} of {number(source['most'])}"
-                ax.text(1.02, row + 0.3, text, color=MUTED, **middle)
-            ax.set(xlim=(-0.18, 1.3), ylim=(len(self.sources), -0.2))
-            ax.set_axis_off()
-        return svg(fig, "Bytes per clock and SM: on their way, and at most", self.alt)
 
     def table(self) -> str:
         """Return what arrives from each level as an HTML table."""

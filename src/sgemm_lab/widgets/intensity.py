@@ -4,34 +4,19 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import traitlets
-from matplotlib.axes import Axes
-from matplotlib.patches import Rectangle
 
 from sgemm_lab.errors import LabError
-from sgemm_lab.formulas.roofs import roof_at
 from sgemm_lab.formulas.tile import (
     Tile,
     bound,
     checked_constants,
-    compulsory_intensity,
     global_intensity,
     problems,
     raising,
 )
-from sgemm_lab.style import (
-    FOREGROUND,
-    LEVEL_COLOURS,
-    LEVEL_MARKERS,
-    MUTED,
-    SURFACE,
-    book_style,
-    figure,
-    svg,
-)
 from sgemm_lab.text import number, percent
 from sgemm_lab.widgets.base import LabWidget, html_table
 from sgemm_lab.widgets.data import ChoosesGpu, Constant, Gpu, checked_choice, checked_gpus
-from sgemm_lab.widgets.roofs import Labels, Spot, draw_roofs
 
 
 class Intensity(ChoosesGpu, LabWidget):
@@ -142,15 +127,6 @@ class Intensity(ChoosesGpu, LabWidget):
             return " No slider raises it from here."
         return f" A larger {' or '.join(raises)} raises it."
 
-    def still(self) -> str:
-        """Return the tile to scale and its place on the roofline as inline SVG."""
-        fig = figure(7.2, 3.6)
-        with book_style():
-            left, right = fig.subplots(1, 2, width_ratios=(1, 1.35))
-            _draw_tile(left, self.tile)
-            self._draw_landing(right)
-        return svg(fig, "A tile and the roof it meets", self.alt)
-
     def table(self) -> str:
         """Return what the tile reuses and takes as an HTML table."""
         gpu, tile = self.chosen_gpu, self.tile
@@ -167,51 +143,3 @@ class Intensity(ChoosesGpu, LabWidget):
                 ["Bound", f"{number(bound(tile, gpu, self.matrix).gflops)} GFLOP/s"],
             ]
         return html_table(f"The tile on {gpu['name']}", ["Quantity", "Value"], rows)
-
-    def _draw_landing(self, ax: Axes) -> None:
-        gpu, tile = self.chosen_gpu, self.tile
-        hidden = (
-            ["l2", "l1", "register"] if tile.uses_shared else ["l2", "l1", "register", "shared"]
-        )
-        limit = compulsory_intensity(**self.matrix)
-        asked = {"dram": global_intensity(tile, self.matrix), "shared": tile.thread_intensity}
-        known = {level["id"] for level in gpu["levels"]} - set(hidden)
-        places = {
-            level: (intensity, roof_at(gpu, level, intensity))
-            for level, intensity in asked.items()
-            if level in known and (self.revealed or not self.predict)
-        }
-        draw_roofs(ax, gpu, [*places.values(), (limit / 3, gpu["peak_gflops"])], hidden)
-        bottom = ax.get_ylim()[0]
-        ax.plot([limit, limit], [bottom, gpu["peak_gflops"]], ":", color=MUTED, linewidth=1)
-        for level, place in places.items():
-            ax.plot(*place, LEVEL_MARKERS[level], color=LEVEL_COLOURS[level], zorder=4)
-        labels = Labels(ax, places.values())
-        labels.name_roofs(gpu, hidden)
-        note = Spot((limit, bottom), (-8, 8), "right")
-        labels.place("each element once", [note], color=MUTED, size=9)
-
-
-def _draw_tile(ax: Axes, tile: Tile) -> None:
-    """Draw the block tile, the strips that feed it and one thread's share, to scale."""
-    gap = 0.04 * (tile.bm + tile.bk)
-    right, down = tile.bk + gap, tile.bk + gap
-    row = tile.tm * (tile.bm // tile.tm // 3)
-    column = tile.tn * (tile.bn // tile.tn // 3)
-    shared, register = LEVEL_COLOURS["shared"], LEVEL_COLOURS["register"]
-    boxes: list[tuple[float, float, float, float, dict[str, Any]]] = [
-        (0, down, tile.bk, tile.bm, {"fc": "none", "ec": shared}),
-        (right, 0, tile.bn, tile.bk, {"fc": "none", "ec": shared}),
-        (right, down, tile.bn, tile.bm, {"fc": SURFACE, "ec": FOREGROUND}),
-        (0, down + row, tile.bk, tile.tm, {"fc": shared}),
-        (right + column, 0, tile.tn, tile.bk, {"fc": shared}),
-        (right + column, down + row, tile.tn, tile.tm, {"fc": register}),
-    ]
-    for x, y, width, height, style in boxes:
-        ax.add_patch(Rectangle((x, y), width, height, **style))
-    ax.set(xlim=(-gap, right + tile.bn + gap), ylim=(down + tile.bm + gap, -gap), aspect="equal")
-    ax.set_axis_off()
-    ax.set_title(
-        f"{tile.bm}×{tile.bn} of C from strips {tile.bk} deep,\n{tile.tm}×{tile.tn} per thread",
-        fontsize=10,
-    )

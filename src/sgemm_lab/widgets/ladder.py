@@ -8,7 +8,6 @@ import traitlets
 from sgemm_lab.errors import LabError
 from sgemm_lab.formulas.comparisons import ladder_words
 from sgemm_lab.kernel import Size
-from sgemm_lab.style import CUBLAS, FOREGROUND, KERNEL, book_style, figure, svg
 from sgemm_lab.text import number, percent, size_text
 from sgemm_lab.widgets.base import LabWidget, html_table
 from sgemm_lab.widgets.data import (
@@ -190,37 +189,6 @@ class Ladder(ChoosesGpu, LabWidget):
         rungs = [(rung["title"], r) for rung, r in self.shown if not rung["arithmetic"]]
         others = len(rungs) < len(self.shown)
         return ladder_words(size_text(self.size), self.chosen["name"], rungs, others=others)
-
-    def still(self) -> str:
-        """Return the ladder at its present state as inline SVG."""
-        shown = self.shown
-        fig = figure(7.0, 0.32 * len(shown) + 0.5)
-        with book_style():
-            ax = fig.subplots()
-            share = self.measure == "share"
-            for row, (rung, result) in enumerate(shown):
-                unit = result["cublas"] / 100 if share else 1
-                middle = result["median"] / unit
-                low, high = result["min"] / unit, result["max"] / unit
-                fill = "none" if rung["arithmetic"] else KERNEL
-                ax.barh(row, middle, color=fill, edgecolor=KERNEL, height=0.66)
-                ax.plot((low, high), (row, row), color=FOREGROUND, linewidth=1)
-                text = percent(_share(result)) if share else number(middle)
-                ax.annotate(
-                    text, (high, row), xytext=(5, 0), textcoords="offset points",
-                    va="center", fontsize=9, color=FOREGROUND,
-                )  # fmt: skip
-            reference = 100.0 if share else max((r["cublas"] for _, r in shown), default=1.0)
-            ax.axvline(reference, color=CUBLAS, linewidth=1.4)
-            ax.annotate("cuBLAS ", (reference, -0.5), color=CUBLAS, ha="right", fontsize=9)
-            ax.set_yticks(range(len(shown)), [rung["title"] for rung, _ in shown])
-            ax.invert_yaxis()
-            ax.set_xlim(0, None)
-            ax.set_xticks([])
-            ax.spines["bottom"].set_visible(False)
-            ax.spines["left"].set_visible(False)
-            ax.tick_params(left=False)
-        return svg(fig, "The ladder of kernels", self.alt)
 
     def table(self) -> str:
         """Return the speeds at the chosen size and GPU as an HTML table."""

@@ -1,37 +1,18 @@
 """Machine code: the main loop of a kernel, instruction by instruction, and what banks cost it."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, NotRequired, TypedDict
 
 import traitlets
-from matplotlib.axes import Axes
-from matplotlib.patches import Patch, PathPatch, Rectangle
-from matplotlib.path import Path
 
 from sgemm_lab.errors import LabError
 from sgemm_lab.formulas.sentences import sentence
-from sgemm_lab.style import (
-    BACKGROUND,
-    CUBLAS,
-    FOREGROUND,
-    LEVEL_COLOURS,
-    LINE,
-    book_style,
-    figure,
-    svg,
-)
 from sgemm_lab.text import tenths_percent
 from sgemm_lab.widgets.base import LabWidget, html_table
 from sgemm_lab.widgets.data import checked_items, checked_number, checked_text
 
 KINDS = ("multiply", "shared", "global", "store", "barrier", "branch", "other")
 """What an instruction may be for. Its words are among the sentences, as "code.multiply"."""
-_COLOURS = {
-    "multiply": LEVEL_COLOURS["register"], "shared": LEVEL_COLOURS["shared"],
-    "global": LEVEL_COLOURS["dram"], "store": CUBLAS, "barrier": LEVEL_COLOURS["l2"],
-    "branch": FOREGROUND, "other": LINE,
-}  # fmt: skip
-_COLUMNS = 80
 
 
 class Line(TypedDict):
@@ -121,21 +102,6 @@ class MachineCode(LabWidget):
         """What a turn of each loop is made of, and what that leaves of the peak."""
         return " ".join(code_words(one) for one in self.shown)
 
-    def still(self) -> str:
-        """Return the ribbons as inline SVG."""
-        shown = self.shown
-        rows = [-(-len(one["lines"]) // _COLUMNS) for one in shown]
-        fig = figure(7.2, 0.8 + sum(0.09 * count + 0.45 for count in rows))
-        with book_style():
-            axes = fig.subplots(len(shown), 1, squeeze=False, height_ratios=rows)[:, 0]
-            for ax, one in zip(axes, shown, strict=True):
-                _draw(ax, one)
-            patches = [
-                Patch(color=_COLOURS[kind], label=sentence(f"code.{kind}")) for kind in KINDS
-            ]
-            fig.legend(handles=patches, loc="outside lower center", ncols=4, fontsize=8)
-        return svg(fig, "The main loop in machine code", self.alt)
-
     def table(self) -> str:
         """Return how many instructions of each kind a turn has, and its totals."""
         shown = self.shown
@@ -161,47 +127,8 @@ def code_words(code: Mapping[str, Any]) -> str:
     return sentence("code.turn", **code, share=estimate(code))
 
 
-def _words(kind: str) -> str:
-    return sentence(f"code.{kind}")
-
-
 def _count(code: Mapping[str, Any], kind: str) -> int:
     return sum(line["kind"] == kind and line.get("always", True) for line in code["lines"])
-
-
-def _draw(ax: Axes, code: Mapping[str, Any]) -> None:
-    """Draw a loop with few shapes: neighbours of one look are one bar, parted by thin lines."""
-    lines = code["lines"]
-    looks = [(line["kind"], line.get("always", True)) for line in lines]
-    for place, run, (kind, always) in _runs(looks):
-        row, column = divmod(place, _COLUMNS)
-        bar = Rectangle((column, row), run, 0.85, fc=_COLOURS[kind], alpha=1 if always else 0.3)
-        ax.add_patch(bar)
-    rows = -(-len(lines) // _COLUMNS)
-    ax.vlines(range(1, _COLUMNS), 0, rows, color=BACKGROUND, lw=0.8)
-    waits = [divmod(place, _COLUMNS) for place, line in enumerate(lines) if line.get("extra")]
-    if waits:
-        ax.add_patch(PathPatch(_squares(waits), fc=BACKGROUND, lw=0))
-    ax.set(xlim=(0, _COLUMNS), ylim=(rows, 0), title=code["name"])
-    ax.set_axis_off()
-
-
-def _runs(looks: Sequence[tuple[str, bool]]) -> Iterator[tuple[int, int, tuple[str, bool]]]:
-    """Yield where each run of equal looks begins, its length and its look; rows part runs."""
-    place = 0
-    while place < len(looks):
-        end = place + 1
-        while end < len(looks) and looks[end] == looks[place] and end % _COLUMNS:
-            end += 1
-        yield place, end - place, looks[place]
-        place = end
-
-
-def _squares(places: Sequence[tuple[int, int]]) -> Path:
-    """Return a small square in the middle of each (row, column), all in one path."""
-    corners = ((0.3, 0.3), (0.7, 0.3), (0.7, 0.6), (0.3, 0.6), (0.3, 0.3))
-    codes = [Path.MOVETO, *[Path.LINETO] * 3, Path.CLOSEPOLY] * len(places)
-    return Path([(column + x, row + y) for row, column in places for x, y in corners], codes)
 
 
 def _checked_code(code: Mapping[str, Any]) -> dict[str, Any]:

@@ -4,11 +4,9 @@ from collections.abc import Sequence
 from typing import Any
 
 import traitlets
-from matplotlib.axes import Axes
 
 from sgemm_lab.errors import LabError
 from sgemm_lab.formulas.scaling_model import OnPaper, least_gpus, on_paper, paper_words
-from sgemm_lab.style import FOREGROUND, LEVEL_COLOURS, book_style, figure, svg
 from sgemm_lab.text import number, percent
 from sgemm_lab.widgets.base import LabWidget, html_table
 from sgemm_lab.widgets.data import checked_number
@@ -79,13 +77,6 @@ class ManyGpus(LabWidget):
         """What both layouts make of it."""
         return " ".join(self.words)
 
-    def still(self) -> str:
-        """Return the efficiency by the number of GPUs as inline SVG."""
-        fig = figure(7.2, 3)
-        with book_style():
-            self._draw(fig.subplots())
-        return svg(fig, "Efficiency by the number of GPUs", self.alt)
-
     def table(self) -> str:
         """Return the efficiency and the time by the number of GPUs as an HTML table."""
         rows = []
@@ -102,19 +93,3 @@ class ManyGpus(LabWidget):
     @property
     def _machine(self) -> tuple[float, float, float]:
         return 1e-6 * self.microseconds, 1e9 * self.gbs, 1e12 * self.tflops
-
-    def _draw(self, ax: Axes) -> None:
-        enough = [gpus for gpus in GPUS if gpus >= least_gpus(self.copies)]
-        lines = {
-            "2-D": (1, GPUS, LEVEL_COLOURS["dram"]),
-            f"2.5-D, {self.copies} copies": (self.copies, enough, LEVEL_COLOURS["shared"]),
-        }
-        for label, (copies, among, hue) in lines.items():
-            shares = [100 * self.reckoned(gpus, copies).efficiency for gpus in among]
-            ax.plot(among, shares, color=hue, marker="s" if copies > 1 else "o", label=label)
-        here = 100 * self.reckoned(self.gpus, 1).efficiency
-        ax.plot([self.gpus], [here], "o", mfc="none", mec=FOREGROUND, ms=13)
-        ax.set_xscale("log", base=4)
-        ax.set_xticks(GPUS, [f"{gpus:,}" for gpus in GPUS])
-        ax.set(xlabel="GPUs", ylabel="efficiency, %", ylim=(0, 105))
-        ax.legend(loc="lower left")

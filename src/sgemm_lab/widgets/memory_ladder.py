@@ -4,12 +4,9 @@ from collections.abc import Mapping, Sequence
 from typing import Any, TypedDict
 
 import traitlets
-from matplotlib.axes import Axes
-from matplotlib.ticker import FuncFormatter
 
 from sgemm_lab.errors import LabError
 from sgemm_lab.formulas.comparisons import memory_words
-from sgemm_lab.style import FOREGROUND, LEVEL_COLOURS, LEVEL_MARKERS, MUTED, book_style, figure, svg
 from sgemm_lab.text import number
 from sgemm_lab.widgets.base import LabWidget, html_table
 from sgemm_lab.widgets.data import (
@@ -98,16 +95,6 @@ class MemoryLadder(ChoosesGpu, LabWidget):
         """How far apart the ends of the ladder are."""
         return memory_words(self.chosen_gpu)
 
-    def still(self) -> str:
-        """Return the ladder at its present state as inline SVG."""
-        gpu = self.chosen_gpu
-        fig = figure(7.2, 3.4)
-        with book_style():
-            axes = fig.subplots(1, len(self.shown), squeeze=False)[0]
-            for ax, kind in zip(axes, self.shown, strict=True):
-                _draw(ax, kind, gpu[kind])
-        return svg(fig, f"Latency and bandwidth of memory on {gpu['name']}", self.alt)
-
     def table(self) -> str:
         """Return latencies and bandwidths of the chosen GPU as HTML tables."""
         gpu = self.chosen_gpu
@@ -139,31 +126,6 @@ class MemoryLadder(ChoosesGpu, LabWidget):
 
 def _levels(kind: str) -> tuple[str, ...]:
     return LATENCIES if kind == "latency" else BANDWIDTHS
-
-
-def _draw(ax: Axes, kind: str, values: Mapping[str, float]) -> None:
-    levels = _levels(kind)
-    ax.set(xscale="log", title=f"{kind}, {UNITS[kind]}")
-    low = min(values[level] for level in levels) / 3
-    for row, level in enumerate(levels):
-        value = values[level]
-        name = "dram" if level == "copy" else level
-        colour = LEVEL_COLOURS.get(name, MUTED)
-        ax.plot((low, value), (row, row), color=colour, linewidth=1.6)
-        ax.plot(value, row, LEVEL_MARKERS.get(name, "o"), color=colour)
-        ax.annotate(
-            number(value), (value, row), xytext=(8, 0), textcoords="offset points",
-            va="center", fontsize=9, color=FOREGROUND,
-        )  # fmt: skip
-    ax.set_yticks(range(len(levels)), [NAMES[level].partition(",")[0] for level in levels])
-    if kind == "bandwidth":
-        ax.set_yticks(range(len(levels)), [*(NAMES[level] for level in levels[:-1]), "DRAM, copy"])
-    ax.invert_yaxis()
-    ax.set_xlim(low, max(values[level] for level in levels) * 4)
-    ax.xaxis.set_major_formatter(FuncFormatter(lambda value, _: number(value)))
-    ax.spines["left"].set_visible(False)
-    ax.tick_params(axis="y", length=0)
-    ax.grid(axis="x")
 
 
 def _checked_gpus(gpus: object) -> list[dict[str, Any]]:

@@ -4,8 +4,6 @@ from collections.abc import Mapping, Sequence
 from typing import Any, NotRequired, TypedDict
 
 import traitlets
-from matplotlib.axes import Axes
-from matplotlib.patches import Rectangle
 
 from sgemm_lab.errors import LabError
 from sgemm_lab.formulas.occupancy import (
@@ -19,17 +17,6 @@ from sgemm_lab.formulas.occupancy import (
     occupancy,
     refusal,
 )
-from sgemm_lab.style import (
-    BACKGROUND,
-    FOREGROUND,
-    KERNEL,
-    LEVEL_COLOURS,
-    LINE,
-    SURFACE,
-    book_style,
-    figure,
-    svg,
-)
 from sgemm_lab.text import plural
 from sgemm_lab.widgets.base import LabWidget, html_table
 from sgemm_lab.widgets.data import ChoosesGpu, checked_choice, checked_items, checked_text
@@ -40,13 +27,6 @@ NAMES: dict[Resource, str] = {
     "registers": "Registers",
     "shared": "Shared memory",
 }
-_HUES = {
-    "blocks": KERNEL,
-    "warps": KERNEL,
-    "registers": LEVEL_COLOURS["register"],
-    "shared": LEVEL_COLOURS["shared"],
-}
-_SLOTS_PER_COLUMN = 8
 
 
 class Sm(TypedDict):
@@ -182,17 +162,6 @@ class Occupancy(ChoosesGpu, LabWidget):
         takes = f"{plural(self.registers, 'register')} a thread, {self.shared:,} bytes shared"
         return f"{block}, {takes}. {' '.join(self.words)}"
 
-    def still(self) -> str:
-        """Return the four resources and the warp slots, filled, as inline SVG."""
-        fig = figure(7.2, 2.9)
-        with book_style():
-            left, right = fig.subplots(1, 2, width_ratios=(1.3, 1))
-            rows = _rows(self.limits, self.launch)
-            blocks = 0 if refusal(self.limits, self.launch) else self.fit.blocks
-            _draw_room(left, rows, blocks)
-            _draw_slots(right, self.limits.warps_per_sm, blocks, self.launch.warps)
-        return svg(fig, "What fits on an SM", self.alt)
-
     def table(self) -> str:
         """Return what a block takes, what an SM has and how many blocks fit, as an HTML table."""
         rows = [
@@ -283,40 +252,3 @@ def _rows(limits: Limits, launch: Launch) -> list[tuple[Resource, int, int, int 
         "shared": limits.shared_per_sm,
     }
     return [(name, takes[name], has[name], room[name]) for name in NAMES]
-
-
-def _draw_room(ax: Axes, rows: list[tuple[Resource, int, int, int | None]], blocks: int) -> None:
-    """Draw each resource as a bar: blocks that fit are filled, others it has room for outlined."""
-    for i, (name, takes, has, room) in enumerate(rows):
-        width = takes / has
-        held = [(block * width, width) for block in range(room or 0)]
-        ax.add_patch(Rectangle((0, i - 0.2), 1, 0.4, fc=SURFACE, ec=LINE, lw=0.8))
-        ax.broken_barh(held[blocks:], (i - 0.2, 0.4), fc=BACKGROUND, ec=_HUES[name], lw=0.6)
-        ax.broken_barh(held[:blocks], (i - 0.2, 0.4), fc=_HUES[name], ec=BACKGROUND, lw=0.8)
-        limit = "limit: " if room == blocks > 0 else ""
-        many = "no limit" if room is None else f"room for {plural(room, 'block')}"
-        ax.text(0, i - 0.27, NAMES[name], va="bottom", color=_HUES[name], weight="bold")
-        ax.text(1, i - 0.27, f"{limit}{many}", va="bottom", ha="right",
-                color=FOREGROUND)  # fmt: skip
-    ax.set(xlim=(-0.01, 1.01), ylim=(len(rows) - 0.7, -0.75))
-    ax.set_axis_off()
-
-
-def _draw_slots(ax: Axes, slots: int, blocks: int, warps: int) -> None:
-    """Draw the warp slots; every other block is dark, each warp bears its block's number."""
-    for slot in range(slots):
-        x, y = divmod(slot, _SLOTS_PER_COLUMN)
-        block = slot // warps
-        taken = block < blocks
-        dark = taken and block % 2 == 0
-        ax.add_patch(
-            Rectangle((x + 0.06, y + 0.06), 0.88, 0.88, fc=KERNEL if dark else SURFACE,
-                      ec=KERNEL if taken else LINE, lw=0.8, ls="solid" if taken else (0, (2, 2)))
-        )  # fmt: skip
-        if taken:
-            ax.text(x + 0.5, y + 0.52, f"{block + 1}", ha="center", va="center", fontsize=7.5,
-                    color=BACKGROUND if dark else FOREGROUND)  # fmt: skip
-    columns = slots // _SLOTS_PER_COLUMN
-    ax.set(xlim=(0, columns), ylim=(_SLOTS_PER_COLUMN, 0), aspect="equal")
-    ax.set_axis_off()
-    ax.set_title(f"{slots} warp slots, each with its block", fontsize=10)

@@ -1,26 +1,14 @@
 """The roofline widget: roofs of several GPUs, kernels as points at each memory level."""
 
-import itertools
 import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 import traitlets
-from matplotlib.axes import Axes
 
 from sgemm_lab.errors import LabError
 from sgemm_lab.formulas.roofs import reference_levels, roof_at
 from sgemm_lab.models.limits import limit_words
-from sgemm_lab.style import (
-    BACKGROUND,
-    FOREGROUND,
-    LEVEL_COLOURS,
-    LEVEL_MARKERS,
-    MUTED,
-    book_style,
-    figure,
-    svg,
-)
 from sgemm_lab.text import number, percent
 from sgemm_lab.widgets.base import LabWidget, html_table
 from sgemm_lab.widgets.data import (
@@ -32,7 +20,6 @@ from sgemm_lab.widgets.data import (
     checked_gpus,
     checked_points,
 )
-from sgemm_lab.widgets.roofs import Labels, Spot, draw_roofs
 
 
 class Roofline(ChoosesGpu, LabWidget):
@@ -159,36 +146,6 @@ class Roofline(ChoosesGpu, LabWidget):
             )
         return text
 
-    def still(self) -> str:
-        """Return the roofline at its present state as inline SVG."""
-        gpu = self.chosen_gpu
-        points = self.shown_points
-        shown = self.shown_levels
-        hidden = [level["id"] for level in gpu["levels"] if level["id"] not in shown]
-        fig = figure(7.2, 4.4)
-        with book_style():
-            ax = fig.subplots()
-            places = [_place(point) for point in points]
-            path = [_place(point) for point in self.steps]
-            draw_roofs(ax, gpu, places, hidden)
-            kernels = [
-                [point for point in points if point["kernel"] == kernel]
-                for kernel in dict.fromkeys(point["kernel"] for point in points)
-            ]
-            for kernel in kernels:
-                _draw_marks(ax, kernel)
-                if not path:
-                    _join_levels(ax, kernel)
-            arrows = list(itertools.pairwise(path))
-            if not path:
-                arrows = [arrow for kernel in kernels for arrow in _arrows(kernel)]
-            _draw_arrows(ax, arrows, LEVEL_COLOURS[shown[0]] if path else MUTED)
-            labels = Labels(ax, places, arrows)
-            for kernel in kernels:
-                _name_kernel(labels, kernel)
-            labels.name_roofs(gpu, hidden)
-        return svg(fig, f"Roofline of {gpu['name']}", self.alt)
-
     def table(self) -> str:
         """Return the roofs and the points of the chosen GPU as HTML tables."""
         gpu = self.chosen_gpu
@@ -245,55 +202,3 @@ def _bound_of(point: Mapping[str, Any]) -> str:
 
 
 Place = tuple[float, float]
-
-
-def _arrows(points: list[dict[str, Any]]) -> list[tuple[Place, Place]]:
-    """Return where each prediction of a kernel stands and where its measurement came out."""
-    measured = {p["level"]: p for p in points if p["kind"] == "measured"}
-    return [
-        (_place(point), _place(measured[point["level"]]))
-        for point in points
-        if point["kind"] == "predicted" and point["level"] in measured
-    ]
-
-
-def _place(point: dict[str, Any]) -> Place:
-    return (point["intensity"], point["gflops"])
-
-
-def _draw_arrows(ax: Axes, arrows: list[tuple[Place, Place]], colour: str) -> None:
-    style = {"arrowstyle": "->", "color": colour, "linewidth": 0.9, "shrinkA": 6, "shrinkB": 6}
-    for start, end in arrows:
-        ax.annotate("", end, start, arrowprops=style)
-
-
-def _join_levels(ax: Axes, points: list[dict[str, Any]]) -> None:
-    for kind in ("predicted", "measured"):
-        row = sorted(_place(point) for point in points if point["kind"] == kind)
-        ax.plot([x for x, _ in row], [y for _, y in row], color=MUTED, linewidth=0.9)
-
-
-def _draw_marks(ax: Axes, points: list[dict[str, Any]]) -> None:
-    for point in points:
-        colour = LEVEL_COLOURS[point["level"]]
-        ax.plot(
-            *_place(point),
-            LEVEL_MARKERS[point["mark"]],
-            color=colour,
-            markerfacecolor=BACKGROUND if point["kind"] == "predicted" else colour,
-            markeredgewidth=1.6,
-            zorder=4,
-        )
-
-
-def _name_kernel(labels: Labels, points: list[dict[str, Any]]) -> None:
-    """Write a kernel's label beside one of its points."""
-    measured = [point for point in points if point["kind"] == "measured"]
-    row = sorted(measured or points, key=lambda point: -float(point["intensity"]))
-    spots = []
-    for point in row:
-        place = _place(point)
-        spots += [Spot(place, (9, -3.5), "left"), Spot(place, (-9, -3.5), "right")]
-        spots += [Spot(place, (0, -19)), Spot(place, (0, 11))]
-        spots += [Spot(place, (7, -18), "left"), Spot(place, (-7, 9), "right")]
-    labels.place(row[0]["label"], spots, color=FOREGROUND, weight="bold")

@@ -4,12 +4,9 @@ from collections.abc import Mapping, Sequence
 from typing import Any, NotRequired, TypedDict
 
 import traitlets
-from matplotlib.axes import Axes
 
 from sgemm_lab.errors import LabError
 from sgemm_lab.formulas.scoreboard_rows import COLUMNS, cell_words, chosen_rows, score_words
-from sgemm_lab.style import CUBLAS, LEVEL_COLOURS, book_style, figure, svg
-from sgemm_lab.text import size_text
 from sgemm_lab.widgets.base import LabWidget, html_table
 from sgemm_lab.widgets.data import checked_items, checked_number, checked_text
 
@@ -26,8 +23,6 @@ HEADS = {
     "date": "measured",
 }
 """The name of each column."""
-
-_MOST_BARS = 14
 
 
 class Row(TypedDict):
@@ -108,14 +103,6 @@ class Scoreboard(LabWidget):
         """How many rows are shown, and which of them is the fastest."""
         return score_words(self.rows, self._indices)
 
-    def still(self) -> str:
-        """Return the first rows on show as bars, in inline SVG."""
-        first = self.shown[:_MOST_BARS]
-        fig = figure(7.2, 0.9 + 0.26 * max(1, len(first)))
-        with book_style():
-            _draw(fig.subplots(), first)
-        return svg(fig, "The first rows of the scoreboard", self.alt)
-
     def table(self) -> str:
         """Return the rows on show as an HTML table."""
         rows = [[cell_words(row, column) for column in COLUMNS] for row in self.shown]
@@ -125,17 +112,6 @@ class Scoreboard(LabWidget):
     def _indices(self) -> list[int]:
         wanted = self.gpu, self.size, self.arithmetic, self.search
         return chosen_rows(self.rows, *wanted, self.sort, falling=self.falling)
-
-
-def _draw(ax: Axes, rows: Sequence[Mapping[str, Any]]) -> None:
-    names = [f"{row['kernel']}, {size_text(row['size'])}" for row in rows]
-    shares = [100 * row["of_cublas"] for row in rows]
-    places = range(len(rows))
-    ax.barh(places, shares, color=LEVEL_COLOURS["shared"], height=0.7)
-    ax.axvline(100, color=CUBLAS, linestyle="--")
-    ax.set_yticks(places, names)
-    ax.invert_yaxis()
-    ax.set_xlabel("% of cuBLAS in FP32")
 
 
 def _checked(row: Mapping[str, Any]) -> dict[str, Any]:

@@ -4,11 +4,8 @@ from collections.abc import Sequence
 from typing import Any, TypedDict
 
 import traitlets
-from matplotlib.axes import Axes
-from matplotlib.patches import Rectangle
 
 from sgemm_lab.errors import LabError
-from sgemm_lab.style import BACKGROUND, FOREGROUND, LEVEL_COLOURS, LINE, book_style, figure, svg
 from sgemm_lab.widgets.base import LabWidget, html_table
 from sgemm_lab.widgets.data import checked_items, checked_text
 
@@ -63,21 +60,6 @@ class SevenProducts(LabWidget):
         """What the present product is made of, and where it goes."""
         return str(self.products[self.step - 1]["words"])
 
-    def still(self) -> str:
-        """Return A, B and C at the present product as inline SVG."""
-        now = self.products[self.step - 1]
-        fig = figure(7.2, 2.6)
-        with book_style():
-            left, middle, right = fig.subplots(1, 3)
-            _draw(left, "A", dict(now["left"]), {})
-            _draw(middle, "B", dict(now["right"]), {})
-            parts: dict[str, list[str]] = {}
-            for one in self.products[: self.step]:
-                for place, sign in one["into"]:
-                    parts.setdefault(place, []).append(_sign(sign) + one["name"])
-            _draw(right, "C", dict(now["into"]), parts)
-        return svg(fig, f"{now['name']}: quadrants of A and B, and where it goes in C", self.alt)
-
     def table(self) -> str:
         """Return all products as an HTML table."""
         rows = [
@@ -86,26 +68,6 @@ class SevenProducts(LabWidget):
         ]
         heads = ["Product", "Of A", "Of B", "Into"]
         return html_table("The products, in the order in which they are made", heads, rows)
-
-
-def _draw(ax: Axes, matrix: str, signs: dict[str, int], parts: dict[str, list[str]]) -> None:
-    hues = {1: LEVEL_COLOURS["l2"], -1: LEVEL_COLOURS["shared"], 0: BACKGROUND}
-    for place in QUADRANTS:
-        row, column = int(place[0]) - 1, int(place[1]) - 1
-        sign = signs.get(matrix + place, 0)
-        ax.add_patch(Rectangle((column, row), 1, 1, fc=hues[sign], alpha=0.3, ec="none"))
-        ax.add_patch(Rectangle((column, row), 1, 1, fc="none", ec=LINE))
-        text = "\n".join([matrix + place, *_lines(parts.get(matrix + place, []))])
-        if sign and not parts:
-            text += f"\n{_sign(sign)}"
-        ax.text(column + 0.5, row + 0.5, text, ha="center", va="center", fontsize=9,
-                color=FOREGROUND)  # fmt: skip
-    ax.set(xlim=(-0.05, 2.05), ylim=(2.05, -0.05), aspect="equal")
-    ax.set_axis_off()
-
-
-def _lines(parts: list[str]) -> list[str]:
-    return [" ".join(parts[at : at + 2]) for at in range(0, len(parts), 2)]
 
 
 def _sign(sign: int) -> str:

@@ -14,11 +14,10 @@ from sgemm_lab.formulas.error_points import (
     place_words,
     shown_ways,
 )
-from sgemm_lab.style import svg
 from sgemm_lab.text import error_text, number, ratio
 from sgemm_lab.widgets.base import LabWidget, html_table
 from sgemm_lab.widgets.data import checked_items, checked_text
-from sgemm_lab.widgets.error_plot import KERNEL, LIBRARY, STRASSEN, WORDS, Point, draw_points
+from sgemm_lab.widgets.error_plot import KERNEL, LIBRARY, STRASSEN, WORDS, Point
 
 KINDS = (KERNEL, LIBRARY, STRASSEN)
 
@@ -134,17 +133,6 @@ class SpeedError(LabWidget):
         wanted = sum(self.every or way["first"][self._place[0]] for way in self.ways)
         missing = wanted - len(self._indices)
         return place_words(self.size, self.classes[self.inputs], self.k, self.side, missing)
-
-    def still(self) -> str:
-        """Return the picture at its present state as inline SVG."""
-        points = [self._point(way) for way in self.shown if not way["chain"]]
-        names = dict.fromkeys(way["chain"] for way in self.shown if way["chain"])
-        chains = [
-            [self._point(way) for way in self.shown if way["chain"] == name] for name in names
-        ]
-        library = self._library
-        fig = draw_points(points, chains, None if library in (None, LOST) else library)
-        return svg(fig, "Speed over error", self.alt)
 
     def table(self) -> str:
         """Return the ways on the picture as an HTML table, the fastest first."""

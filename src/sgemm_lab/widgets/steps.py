@@ -4,27 +4,14 @@ from collections.abc import Mapping
 from typing import Any
 
 import traitlets
-from matplotlib.axes import Axes
-from matplotlib.patches import Rectangle
 
 from sgemm_lab.counting.sentences import sentence
 from sgemm_lab.counting.step_trace import Walk, refuse_large
 from sgemm_lab.errors import LabError
-from sgemm_lab.style import (
-    BACKGROUND,
-    FOREGROUND,
-    GRID,
-    LEVEL_COLOURS,
-    SURFACE,
-    book_style,
-    figure,
-    svg,
-)
 from sgemm_lab.text import plural
 from sgemm_lab.widgets.base import LabWidget, html_table
 
 _KEYS = tuple(Walk.__annotations__)
-_GAP = 0.7  # between the matrices of the still picture, in cells
 _ENTRY_LISTS = ("threads", "rows", "columns", "values")
 
 
@@ -148,21 +135,6 @@ class Steps(LabWidget):
             if step["store"] is store and self.walk["arrays"][step["array"]]["space"] == space
         )
 
-    def still(self) -> str:
-        """Return A, B, C and the shared tiles after the present step as inline SVG.
-
-        Before the first step, the last step before the first barrier is shown.
-        """
-        steps = self.steps
-        first = sum(step["window"] == steps[0]["window"] for step in steps)
-        m, n, k = self.walk["size"]
-        across, down = k + _GAP + n + 0.4, k + _GAP + m + 1
-        cell = min(32.0, 7.2 * 72 / across)
-        fig = figure(across * cell / 72, down * cell / 72)
-        with book_style():
-            _draw(fig.subplots(), self.walk, steps[: self.step or first], cell)
-        return svg(fig, f"{self.walk['title']}, step {self.step or first}", self.alt)
-
     def table(self) -> str:
         """Return every step of the block as an HTML table."""
         rows = []
@@ -230,68 +202,3 @@ def _checked_word(name: str, value: str, known: tuple[str, ...]) -> str:
         listed = ", ".join(f"'{word}'" for word in known)
         raise LabError(f"{name} is {value!r}. Write one of {listed}.")
     return value
-
-
-def _draw(ax: Axes, walk: Mapping[str, Any], steps: list[dict[str, Any]], cell: float) -> None:
-    """Draw A, B and C as they multiply, and the shared tiles in the corner above A."""
-    m, n, k = walk["size"]
-    names = {value: f"A[{i // k},{i % k}]" for i, value in enumerate(walk["a"])}
-    names |= {value: f"B[{i // n},{i % n}]" for i, value in enumerate(walk["b"])}
-    contents = {
-        (name[0], i // width, i % width): name
-        for numbers, width in ((walk["a"], k), (walk["b"], n))
-        for i, name in enumerate(names[value] for value in numbers)
-    }
-    now: set[tuple[str, int, int]] = set()
-    for step in steps:
-        # A sum is drawn where it will be stored.
-        array = "C" if step["a"] else walk["arrays"][step["array"]]["name"]
-        keys = [(array, *place) for place in zip(step["rows"], step["columns"], strict=True)]
-        now = set(keys)
-        if step["store"] and not step["a"] and not step["fault"]:
-            for key, value in zip(keys, step["values"], strict=True):
-                contents[key] = f"C[{key[1]},{key[2]}]" if array == "C" else names.get(value, "0")
-
-    far = k + _GAP
-    _draw_cells(ax, "A", (0, far, 1, m, k), contents, now, cell)
-    _draw_cells(ax, "B", (far, 0, 1, k, n), contents, now, cell)
-    _draw_cells(ax, "C", (far, far, 1, m, n), contents, now, cell)
-    tiles = [array for array in walk["arrays"] if array["space"] == "shared"]
-    wide = sum(tile["columns"] + _GAP for tile in tiles)
-    tall = max((tile["rows"] for tile in tiles), default=1)
-    side = min(1.4, (k + 0.2) / max(wide, 1), k / tall)
-    x = 0.0
-    for tile in tiles:
-        box = (x, 0, side, tile["rows"], tile["columns"])
-        _draw_cells(ax, tile["name"], box, contents, now, cell)
-        x += (tile["columns"] + _GAP) * side
-    ax.set(xlim=(-0.2, far + n + 0.2), ylim=(far + m + 0.2, -0.8), aspect="equal")
-    ax.set_axis_off()
-
-
-def _draw_cells(
-    ax: Axes,
-    name: str,
-    box: tuple[float, float, float, int, int],
-    contents: Mapping[tuple[str, int, int], str],
-    now: set[tuple[str, int, int]],
-    cell: float,
-) -> None:
-    """Draw one array: ``box`` is left, top, side of a cell, rows and columns."""
-    left, top, side, rows, columns = box
-    hue = LEVEL_COLOURS["dram" if name in "ABC" else "shared"]
-    ax.text(left, top - 0.12, name, color=hue, weight="bold", fontsize=10)
-    longest = max((len(text) for key, text in contents.items() if key[0] == name), default=0)
-    for row in range(rows):
-        for column in range(columns):
-            key = (name, row, column)
-            text = contents.get(key, "")
-            x, y = left + column * side, top + row * side
-            face = hue if key in now else SURFACE if text else "none"
-            ax.add_patch(Rectangle((x, y), side, side, fc=face, ec=GRID, lw=0.6))
-            if longest * 0.62 * 6.5 > cell * side:
-                text = text[2:-1] if "[" in text else text
-            size = min(9, cell * side / (0.62 * max(3, len(text))))
-            colour = BACKGROUND if key in now else FOREGROUND
-            middle = (x + side / 2, y + side / 2)
-            ax.text(*middle, text, ha="center", va="center", color=colour, fontsize=size)

@@ -4,34 +4,20 @@ from collections.abc import Sequence
 from typing import Any, NotRequired, TypedDict
 
 import traitlets
-from matplotlib.axes import Axes
 
 from sgemm_lab.errors import LabError
 from sgemm_lab.formulas.wave_quantization import (
     LARGEST,
     SMALLEST,
     Product,
-    full_speed,
     sharing,
     sharing_words,
-    useful_share,
 )
-from sgemm_lab.style import (
-    FOREGROUND,
-    LEVEL_COLOURS,
-    LINE,
-    MEASURED,
-    book_style,
-    figure,
-    svg,
-)
-from sgemm_lab.text import number
 from sgemm_lab.widgets.base import LabWidget, html_table
 from sgemm_lab.widgets.data import ChoosesGpu, checked_items, checked_number, checked_text
 
 MOST_BLOCKS = 4
 _TABLE_SIZES = (256, 512, 1024, 2048, 3072, 4096, 5120, 8192)
-_CURVE_STEP = 32
 
 
 class Chip(TypedDict):
@@ -159,15 +145,6 @@ class TileWaves(ChoosesGpu, LabWidget):
             f"{words}"
         )
 
-    def still(self) -> str:
-        """Return both pictures as inline SVG."""
-        fig = figure(7.2, 5.0)
-        with book_style():
-            top, below = fig.subplots(2, 1, height_ratios=(3, 2))
-            self._draw_time(top)
-            self._draw_curve(below)
-        return svg(fig, "Waves of tiles on the SMs of a GPU", self.alt)
-
     def table(self) -> str:
         """Return what becomes of some sizes as an HTML table."""
         rows = []
@@ -186,46 +163,6 @@ class TileWaves(ChoosesGpu, LabWidget):
             "Used, even shares",
         ]  # fmt: skip
         return html_table("Share of the time of all SMs that makes elements of C", heads, rows)
-
-    def _draw_time(self, ax: Axes) -> None:
-        sms, product = self.chip["sms"], self.product(self.size)
-        found = sharing(product, sms, self.blocks, self.even)
-        work = LEVEL_COLOURS["register"]
-        most = sharing(product, sms, self.blocks).time
-        busy = found.time if self.even else most - (1 if found.idle else 0)
-        ax.barh(sms / 2, busy, height=sms, color=work, alpha=0.75)
-        if not self.even and found.idle:
-            ax.barh((sms - found.idle) / 2, 1, left=busy, height=sms - found.idle, color=work,
-                    alpha=0.75)  # fmt: skip
-            ax.barh(sms - found.idle / 2, 1, left=busy, height=found.idle, fc="none", ec=LINE,
-                    hatch="////", lw=0.6)  # fmt: skip
-        ax.set(xlabel="time, in times of one tile", ylabel="SMs", ylim=(sms, 0), xlim=(0, most))
-
-    def _draw_curve(self, ax: Axes) -> None:
-        sms = self.chip["sms"]
-        sizes = range(SMALLEST, LARGEST + 1, _CURVE_STEP)
-        hues = {True: LEVEL_COLOURS["l2"], False: LEVEL_COLOURS["register"]}
-        for even, colour in hues.items():
-            shares = [100 * useful_share(self.product(size), sms, even) for size in sizes]
-            label = "even shares" if even else "whole tiles"
-            ax.plot(sizes, shares, color=colour, lw=1.2, label=label)
-        here = 100 * useful_share(self.product(self.size), sms, self.even)
-        ax.plot([self.size], [here], "o", mfc="none", mec=FOREGROUND, ms=9)
-        full = full_speed(
-            [
-                (self.product(size), one["even"], gflops)
-                for one in self.measured
-                for size, gflops in one["speeds"]
-            ],
-            sms,
-        )
-        for one in self.measured:
-            shares = [100 * gflops / full for _, gflops in one["speeds"]]
-            label = f"{one['name']}, measured (100 % = {number(full)} GFLOP/s)"
-            ax.plot([size for size, _ in one["speeds"]], shares, "D" if one["even"] else "s",
-                    color=MEASURED, ms=4, label=label)  # fmt: skip
-        ax.set(xlabel="M = N = K", ylabel="used, %", ylim=(0, 105), xlim=(0, LARGEST))
-        ax.legend(loc="lower right")
 
 
 def _within(name: str, value: Any, low: int, high: int) -> int:

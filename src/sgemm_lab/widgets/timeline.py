@@ -4,20 +4,9 @@ from collections.abc import Sequence
 from typing import Any, NotRequired, TypedDict
 
 import traitlets
-from matplotlib.axes import Axes
 
 from sgemm_lab.errors import LabError
 from sgemm_lab.formulas.overlap import COMPUTE, LOAD, Pipeline, Report, report, schedule
-from sgemm_lab.style import (
-    BACKGROUND,
-    FOREGROUND,
-    LEVEL_COLOURS,
-    LINE,
-    MEASURED,
-    book_style,
-    figure,
-    svg,
-)
 from sgemm_lab.text import plural
 from sgemm_lab.widgets.base import LabWidget, html_table
 from sgemm_lab.widgets.data import GoesThroughTime
@@ -119,14 +108,6 @@ class Timeline(GoesThroughTime, LabWidget):
             )
         return text
 
-    def still(self) -> str:
-        """Return the timeline as inline SVG, without the cursor."""
-        rows = self.blocks * (self.stages + 2) + (self.kernel is not None)
-        fig = figure(7.2, 0.28 * rows + 0.8)
-        with book_style():
-            self._draw(fig.subplots())
-        return svg(fig, "Loading and multiplying the windows of K", self.alt)
-
     def table(self) -> str:
         """Return when what happens to each window as an HTML table."""
         rows = [
@@ -150,58 +131,6 @@ class Timeline(GoesThroughTime, LabWidget):
             "Multiplied from",
         ]
         return html_table("Clocks at which each window passes", [*heads, "to"], rows)
-
-    def _draw(self, ax: Axes) -> None:
-        pipeline, kernel = self.pipeline, self.kernel
-        load, work = LEVEL_COLOURS["dram"], LEVEL_COLOURS["register"]
-        names: list[str] = []
-        for block in range(self.blocks):
-            of_block = f", block {block}" if self.blocks > 1 else ""
-            names += [f"buffer {i}{of_block}" for i in range(self.stages)]
-            names += [f"multiply{of_block}"]
-        idle = [0.0] * self.blocks
-        for window in schedule(pipeline):
-            first = window.block * (self.stages + 1)
-            row = first + window.buffer
-            ax.barh(
-                row, window.comes - window.asked, left=window.asked, height=0.25,
-                fc="none", ec=load, ls="--", lw=0.8,
-            )  # fmt: skip
-            ax.barh(
-                row, window.done - window.there, left=window.there, height=0.7,
-                fc=LEVEL_COLOURS["shared"], alpha=0.18,
-            )  # fmt: skip
-            ax.barh(row, window.there - window.comes, left=window.comes, height=0.7, fc=load)
-            lane = first + self.stages
-            for piece in window.pieces:
-                ax.barh(
-                    lane + 0.4 * (1 - piece.share), piece.end - piece.start, left=piece.start,
-                    height=0.8 * piece.share, fc=work, ec=BACKGROUND, lw=0.6,
-                )  # fmt: skip
-            if window.pieces:
-                begin = window.pieces[0].start
-                wait = begin - idle[window.block]
-                if wait:
-                    ax.barh(
-                        lane, wait, left=idle[window.block], height=0.8,
-                        fc="none", ec=LINE, lw=0.6, hatch="////",
-                    )  # fmt: skip
-                idle[window.block] = window.done
-                middle = (window.pieces[0].start + window.pieces[-1].end) / 2
-                ax.text(
-                    middle, lane + 0.18, f"{window.number}", ha="center", va="center",
-                    color=BACKGROUND, fontsize=8,
-                )  # fmt: skip
-        if kernel is not None:
-            names.append("measured")
-            ax.barh(len(names) - 1, kernel["measured"] * self.windows, height=0.5, fc=MEASURED)
-        ax.set_yticks(range(len(names)), names)
-        ax.tick_params(axis="y", length=0, labelcolor=FOREGROUND)
-        ax.spines["left"].set_visible(False)
-        ax.spines["bottom"].set_color(LINE)
-        ax.set_ylim(len(names) - 0.4, -0.6)
-        ax.set_xlim(left=0)
-        ax.set_xlabel("clocks")
 
 
 def _bound_words(found: Report) -> str:

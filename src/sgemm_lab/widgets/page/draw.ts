@@ -1,14 +1,7 @@
 // Draws the widgets of a page that has no kernel: reads the saved state, hands each widget a
 // model, and calls the same initialize and render that Jupyter calls.
 
-import { PageModel } from "./model.ts";
-
-/** A widget's state as it was saved; `buffers` are bytes in base 64 that belong inside it. */
-interface Saved {
-  kind: string;
-  state: Record<string, unknown>;
-  buffers: { path: string[]; data: string }[];
-}
+import { PageModel, type Saved, withBuffers } from "./model.ts";
 
 /**
  * What render.py wrote into the page. A kind of widget is the name of one of the book's, or code of
@@ -38,17 +31,6 @@ interface Widget {
 }
 
 const STATE = 'script[type="application/vnd.sgemm-lab.page-widgets+json"]';
-
-function withBuffers({ state, buffers }: Saved) {
-  for (const { path, data } of buffers) {
-    const bytes = Uint8Array.from(atob(data), (character) => character.charCodeAt(0));
-    const owner = path
-      .slice(0, -1)
-      .reduce((value, key) => value[key] as Record<string, unknown>, state);
-    owner[path[path.length - 1]] = new DataView(bytes.buffer);
-  }
-  return state;
-}
 
 async function load(text: string): Promise<Widget> {
   const url = URL.createObjectURL(new Blob([text], { type: "text/javascript" }));

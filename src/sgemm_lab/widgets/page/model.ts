@@ -1,5 +1,24 @@
 type Callback = (...values: unknown[]) => void;
 
+/** A widget's state as it was saved; `buffers` are bytes in base 64 that belong inside it. */
+export interface Saved {
+  kind: string;
+  state: Record<string, unknown>;
+  buffers: { path: string[]; data: string }[];
+}
+
+/** A saved state with its bytes inside it. */
+export function withBuffers({ state, buffers }: Saved) {
+  for (const { path, data } of buffers) {
+    const bytes = Uint8Array.from(atob(data), (character) => character.charCodeAt(0));
+    const owner = path
+      .slice(0, -1)
+      .reduce((value, key) => value[key] as Record<string, unknown>, state);
+    owner[path[path.length - 1]] = new DataView(bytes.buffer);
+  }
+  return state;
+}
+
 /**
  * What a widget draws from on a page that has no kernel: the state as it was saved, and who listens
  * to its changes. It has the methods of anywidget's model.

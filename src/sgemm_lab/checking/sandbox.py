@@ -1,8 +1,7 @@
-"""Try a reader's kernel on the GPU in a process of its own, with a limit of time.
+"""Run a reader's kernel on the GPU in a subprocess with a time limit.
 
-A loop that never ends holds the GPU, and whoever waits for it, for ever; an access outside an array
-spoils the GPU for the process that made it. Here both happen to another process, which is ended:
-the caller's notebook keeps its GPU, its arrays and what it measured.
+An endless loop blocks the GPU, and an illegal access makes it unusable for the process. Both happen
+in the subprocess, which is killed: the caller's notebook keeps its GPU, arrays and results.
 
 The child is ``python -m sgemm_lab.checking.sandbox``. It reads what to do as JSON and answers one
 line of JSON for each size. The limit begins with the first size, after compiling and loading.
@@ -46,10 +45,9 @@ def check_sandboxed(
     shift: int = 0,
     time_limit: float = TIME_LIMIT,
 ) -> Iterator[CheckResult]:
-    """Check a kernel as ``on_gpu.check`` does, in a process of its own.
+    """Check a kernel as ``on_gpu.check`` does, in a subprocess.
 
-    The kernel that does not end in ``time_limit`` seconds at a size is wrong there, and at that
-    size the iterator ends.
+    A kernel that exceeds ``time_limit`` seconds at a size fails there, and the iterator ends.
 
     Raises:
         LabError: no GPU, or the kernel does not compile.
@@ -65,9 +63,9 @@ def check_sandboxed(
 
 
 def try_out(kernel: Kernel, sizes: Sequence[Size], *, time_limit: float = TIME_LIMIT) -> None:
-    """Launch a kernel once at each size in a process of its own, to see that it ends.
+    """Launch a kernel once at each size in a subprocess, to see that it terminates.
 
-    A size that the kernel refuses, or that the GPU's memory cannot hold, is passed over.
+    Sizes that the kernel refuses or that do not fit into the GPU's memory are skipped.
 
     Raises:
         LabError: no GPU, the kernel does not compile, it does not end in ``time_limit`` seconds, or
@@ -94,10 +92,10 @@ def _ask(kernel: Kernel, request: dict[str, Any], time_limit: float) -> Iterator
 
 
 def answers(command: Sequence[str], told: str, time_limit: float) -> Iterator[Answer]:
-    """Run a command, tell it something, and yield the JSON objects that it answers line by line.
+    """Run a command with ``told`` on standard input and yield its answers, one JSON object a line.
 
-    Its first line says that it is ready; from then on each answer may take ``time_limit`` seconds.
-    An object with "error" is a sentence that ends it. However this ends, the process is ended too.
+    After a first line "ready" each answer may take ``time_limit`` seconds. An object with "error"
+    ends the iterator. The process is always killed at the end.
 
     Raises:
         TimeLimitError: an answer took too long.

@@ -65,7 +65,7 @@ class _JudgeHere(Judge):
         self.time_limit = time_limit
         self.last: tuple[Matrix, Matrix] | None = None
         self.left: Matrix | None = None
-        """The workspace as the last launch left it."""
+        """The workspace after the last launch."""
 
     def product(self, a: Matrix, b: Matrix) -> Matrix:
         # A simulated launch gives the same bits again; a race is found by watching the accesses,

@@ -1,8 +1,8 @@
-"""What a launch does without one of its barriers: the same steps in another order.
+"""Simulate a launch without one of its barriers: the same steps in another order.
 
-The barrier is taken out of the compiled kernel, so each thread makes the same steps as with it.
-They are simulated warp by warp, or thread by thread where a block has one warp: an order that the
-hardware may choose too. What a thread then reads may be another value, and that is what is kept.
+The barrier is removed from the PTX, so each thread executes the same steps. They are simulated warp
+by warp, or thread by thread if a block has one warp: an order that hardware may choose. The result
+records which values differ.
 """
 
 import re

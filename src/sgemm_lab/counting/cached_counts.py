@@ -1,4 +1,4 @@
-"""Launches that several ask for, simulated once."""
+"""Simulated launches, cached for the process."""
 
 from functools import lru_cache
 

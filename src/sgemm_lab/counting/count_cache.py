@@ -17,20 +17,20 @@ from sgemm_lab.files import PACKAGE, write_whole
 
 FILE = Path(__file__).with_name("count_cache.json")
 LAUNCHES, BLOCKS = "launches", "blocks"
-"""What is kept: counts of whole launches at two sizes, and what one block asks for."""
+"""Sections of the cache: counts of whole launches at two sizes, and of one block."""
 
 _SIMULATED = ("simulator/*.py", "formulas/memory.py", "counting/kernel_counts.py", "hardware.py")
 SOURCES = {
     LAUNCHES: _SIMULATED,
     BLOCKS: (*_SIMULATED, "formulas/tile.py", "models/demand.py"),
 }
-"""The modules that counts follow from, besides the PTX."""
+"""The modules whose code the counts depend on."""
 
 Sections = Mapping[str, Mapping[str, Any]]
 
 
 def kept(section: str, name: str, ptx: str) -> Any | None:
-    """Return what was counted of some PTX under a name; None where it has to be counted anew."""
+    """Return the cached count of a name and PTX; None if it is missing or out of date."""
     found = _read(FILE).get(section, {"state": "", "counts": {}})
     entry = found["counts"].get(name)
     if entry is None or found["state"] != state(section) or entry["ptx"] != short_hash(ptx):
@@ -39,7 +39,7 @@ def kept(section: str, name: str, ptx: str) -> Any | None:
 
 
 def entry(ptx: str, counted: Any) -> dict[str, Any]:
-    """Return what is written of one count: the PTX it is of, and the count as plain data."""
+    """Return a cache entry: the hash of the PTX and the count as plain data."""
     return {"ptx": short_hash(ptx), "counted": counted}
 
 
@@ -80,7 +80,7 @@ def code_of(source: str) -> str:
 
 
 def short_hash(text: str) -> str:
-    """Return 16 letters that tell a text from all others."""
+    """Return a hash of 16 hexadecimal digits."""
     return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 

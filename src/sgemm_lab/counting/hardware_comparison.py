@@ -1,4 +1,4 @@
-"""What was counted by simulation beside what a GPU's own counters said, kernel by kernel."""
+"""Compare simulated counts with a GPU's hardware counters, kernel by kernel."""
 
 import os
 from collections.abc import Sequence
@@ -39,7 +39,7 @@ class Comparison:
 def compare(
     sizes: Sequence[Size], records: Sequence[Record], kernels: Sequence[Kernel] | None = None
 ) -> list[Comparison]:
-    """Count kernels beside the recorded counters. What is not kept is simulated on all cores.
+    """Compare counts with recorded counters. Counts that are not cached are simulated on all cores.
 
     ``kernels`` are by default all of the book, with their variants. A launch without recorded
     counters is left out, and so is one that the simulator cannot run. The result is in the order
@@ -66,7 +66,7 @@ def compare(
 
 
 def counts_of_all(launches: Sequence[tuple[Kernel, Size]]) -> list[dict[str, int]]:
-    """Return the counts of several launches; what is not kept is simulated, on all cores.
+    """Return the counts of several launches; those not cached are simulated on all cores.
 
     Those of a launch that the simulator cannot run are empty.
     """
@@ -93,7 +93,7 @@ def counts_of_all(launches: Sequence[tuple[Kernel, Size]]) -> list[dict[str, int
 
 
 def counts_of(kernel: Kernel, size: Size) -> dict[str, int]:
-    """Return the counts of one launch by the names in ``COUNTS``: as kept, or simulated here."""
+    """Return the counts of one launch by the names in ``COUNTS``, cached or simulated."""
     ptx = settled_ptx(kernel)
     found: dict[str, int] | None = kept(LAUNCHES, launch_name(kernel, size), ptx)
     return simulated_counts(kernel, size, ptx) if found is None else found
@@ -123,5 +123,5 @@ def _counts_if_any(kernel: Kernel, size: Size, ptx: str) -> dict[str, int]:
 
 
 def launch_name(kernel: Kernel, size: Size) -> str:
-    """Return what a launch is called among the counts that are kept."""
+    """Return the name of a launch in the cache."""
     return f"{kernel.name} at {size_text(size)}"

@@ -1,7 +1,7 @@
-"""Which warps of a block do the same.
+"""Warp roles: which warps of a block execute the same instructions.
 
-Where warps synchronise in parts, some of them copy and others multiply, each at their own pace. A
-picture of such a launch has a lane for each party.
+In a warp-specialised kernel some warps copy and others multiply, each at its own pace. A picture of
+such a launch has a lane for each role.
 """
 
 from collections.abc import Sequence
@@ -13,7 +13,7 @@ from sgemm_lab.simulator import Trace
 
 
 def roles_in(trace: Trace) -> list[list[int]]:
-    """Return the warps that do the same: who share a line that reads, writes or multiplies."""
+    """Group warps that share a source line that reads, writes or multiplies."""
     of_line: dict[int, set[int]] = {}
     starts: dict[int, int] = {}  # of each warp, the first step
     for columns in (trace.columns, trace.products):
@@ -31,5 +31,5 @@ def roles_in(trace: Trace) -> list[list[int]]:
 
 
 def role_of(parties: Sequence[Sequence[int]]) -> dict[int, int]:
-    """Return the number of the party of each warp."""
+    """Return the number of each warp's role."""
     return {warp: number for number, party in enumerate(parties) for warp in party}

@@ -1,4 +1,4 @@
-"""Work that may crash, done in a copy of this process, so that its crash is a sentence."""
+"""Run work that may crash in a forked process, so that a crash becomes a LabError."""
 
 import faulthandler
 import os

@@ -1,7 +1,7 @@
-"""The main loops in machine code: disassembled here, or the text of those that pages show.
+"""Main loops in machine code: the shipped text of those that pages show, or disassembled here.
 
-Their text travels with the package, so a page is the same where there is no compiler and no
-disassembler. ``python -m sgemm_lab.cuda.shipped_loops`` writes it anew; ``make counts`` does so.
+The package ships their text, so pages need neither compiler nor disassembler.
+``python -m sgemm_lab.cuda.shipped_loops`` rewrites it, as part of ``make counts``.
 """
 
 import re

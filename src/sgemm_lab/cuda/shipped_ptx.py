@@ -1,8 +1,7 @@
-"""The PTX of kernels: the text of the book's own that travels with the package, or compiled here.
+"""The PTX of kernels: shipped with the package for the book's kernels, or compiled here.
 
-So the book's kernels are counted where NVRTC cannot be installed, such as on macOS, and nowhere has
-anyone to wait for it.
-``python -m sgemm_lab.cuda.shipped_ptx`` writes it anew.
+The book's kernels can be counted without NVRTC, such as on macOS, and without compiling.
+``python -m sgemm_lab.cuda.shipped_ptx`` rewrites the files.
 """
 
 import hashlib
@@ -19,7 +18,7 @@ from sgemm_lab.files import SHIPPED_PTX, data_folder, write_whole
 from sgemm_lab.kernel import Kernel
 
 MADE_OF = "made_of.json"
-"""The file beside the texts that tells what each was made of."""
+"""The file with the source hash of each shipped text."""
 
 _NAMED = re.compile(r'"(\w+:[A-Z]\w*=\d+(?:,[A-Z]\w*=\d+)*)"')
 
@@ -89,7 +88,7 @@ def _shipped_made_of() -> dict[str, str]:
 
 
 def made_of(kernel: Kernel) -> str:
-    """Return a hash of the text that a kernel's PTX is made of, comments and lines included."""
+    """Return a hash of a kernel's source, comments and line breaks included."""
     return hashlib.sha256(kernel.source.encode()).hexdigest()[:16]
 
 

@@ -50,7 +50,7 @@ def predictions() -> tuple[Estimate | Choice, ...]:
 
 
 def checked_prediction(asked: Exercise) -> Estimate | Choice:
-    """Return a prediction that tells what was measured to whoever answers or passes.
+    """Return ``asked`` if it is an estimate or a choice.
 
     Raises:
         LabError: it is of another kind.

@@ -37,7 +37,7 @@ class NumberData(TypedDict):
 
 
 class EstimateData(TypedDict):
-    """A number that was measured or compiled, to which the reader commits before it is told."""
+    """A measured or compiled number that the reader estimates before it is shown."""
 
     kind: Literal["estimate"]
     expected: float

@@ -161,7 +161,7 @@ class Estimate(Question):
     close: float = 0.1
     """The share by which an estimate may miss and still counts as right."""
     predicted: tuple[Hint, ...] = ()
-    """What the page foretells, though something else was measured: it counts as right."""
+    """The page's prediction; it counts as right although the measurement differs."""
     hints: tuple[Hint, ...] = ()
 
     def judging(self, machine: Machine) -> EstimateData:

@@ -65,6 +65,8 @@ async function draw({ file, script, ...saved }) {
   await render({ ...given, el });
   await new Promise((done) => setTimeout(done, 5)); // redraws that wait for a task
   el.remove();
+  // Samples that a widget lays out to measure them.
+  for (const sample of el.querySelectorAll(".lab-measure")) sample.remove();
   return rounded(el.innerHTML);
 }
 

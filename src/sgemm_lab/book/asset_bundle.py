@@ -69,7 +69,7 @@ def lighten(
 
 
 def write(app: Sphinx) -> None:
-    """Write the joined sheet and the joined script beside the built pages."""
+    """Write the bundled style sheet and script to the built site."""
     site = Path(app.outdir)
     static = site / "_static"
     script = joined_script(static)

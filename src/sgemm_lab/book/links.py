@@ -42,7 +42,7 @@ def add_page_links(
 
 
 def publish_notebooks(app: Sphinx) -> None:
-    """Write every chapter's notebook beside the built pages."""
+    """Write every chapter's notebook to the built site."""
     target = Path(app.outdir) / PUBLISHED
     shutil.rmtree(target, ignore_errors=True)
     repository = known_repository(Path(app.srcdir))

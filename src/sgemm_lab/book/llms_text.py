@@ -44,7 +44,7 @@ _READ: WeakKeyDictionary[Sphinx, list[PageText]] = WeakKeyDictionary()
 
 
 def write(app: Sphinx) -> None:
-    """Write both files beside the built pages."""
+    """Write both files to the built site."""
     site = Path(app.outdir)
     pages = texts(app)
     base = app.config.html_baseurl

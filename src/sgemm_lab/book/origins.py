@@ -1,4 +1,4 @@
-"""Where a section's numbers were recorded: told once, at its end, and not under every table."""
+"""Sources of a section's numbers, collected at its end instead of under every table."""
 
 import re
 from collections.abc import Iterator

@@ -1,4 +1,4 @@
-"""What the head of a page says of it: to search engines, and to whoever sees its address shared."""
+"""Metadata in a page's head, for search engines and link previews."""
 
 import re
 from collections.abc import Iterator

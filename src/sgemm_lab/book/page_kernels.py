@@ -29,7 +29,7 @@ def give_no_ports() -> None:
 
 
 class FileProvisioner(LocalProvisioner):
-    """Starts a kernel on this machine, with its sockets in a folder of its own."""
+    """Starts a Jupyter kernel on this machine with its sockets in a private folder."""
 
     _folder: Path | None = None
 

@@ -1,4 +1,4 @@
-"""Where this copy of the book is published, if anybody knows: asked of environment and git."""
+"""The address at which this copy of the book is published, from the environment or git."""
 
 import os
 import re
@@ -37,7 +37,7 @@ class Repository:
 
     @property
     def pages_address(self) -> str:
-        """Where the host publishes the pages of this repository; "" where nobody knows."""
+        """The address of this repository's pages at its host; "" if unknown."""
         owner, _, name = self.path.lower().partition("/")
         if self.host != "github.com" or not name:
             return ""

@@ -52,26 +52,26 @@ def measure_product(case: Case, seconds: float = SECONDS) -> ProductTimes:
         transport=case.transport,
         time_limit=RUN_LIMIT,
     )
-    ways = {"overlap": engine.program()}
+    programs = {"overlap": engine.program()}
     if case.gpus > 1:
-        ways["serial"] = engine.program(overlap=False)
-        ways["products"] = engine.program(transfers=False)
-        ways["alone"] = _alone(plan).program()
+        programs["serial"] = engine.program(overlap=False)
+        programs["products"] = engine.program(transfers=False)
+        programs["alone"] = _alone(plan).program()
     else:
-        ways["alone"] = _alone(plan).program()
+        programs["alone"] = _alone(plan).program()
     try:
-        for program in ways.values():
+        for program in programs.values():
             program.run()
             if case.graph:
                 program.capture()
                 program.run()
         replays = REPLAYS if case.graph and is_graphed(case.size) else 1
-        times = _turns(ways, seconds, replays)
+        times = _turns(programs, seconds, replays)
         engine.fill_nan()
-        ways["overlap"].run()
+        programs["overlap"].run()
         worst = engine.check()
     finally:
-        for program in ways.values():
+        for program in programs.values():
             program.release()
     if not worst <= 1:
         raise LabError(f"C is wrong: sampled rows have {worst:.3g} times the rounding bound.")
@@ -161,13 +161,13 @@ def _process_group(gpus: int, nccl: bool) -> ProcessGroup:
     return _process_groups[gpus, nccl]
 
 
-def _turns(ways: dict[str, Program], seconds: float, replays: int) -> dict[str, list[float]]:
-    times: dict[str, list[float]] = {name: [] for name in ways}
+def _turns(programs: dict[str, Program], seconds: float, replays: int) -> dict[str, list[float]]:
+    times: dict[str, list[float]] = {name: [] for name in programs}
     end = time.perf_counter() + seconds
     for turn in range(MOST_TURNS):
         if turn >= LEAST_TURNS and time.perf_counter() > end:
             break
-        for name, program in ways.items():
+        for name, program in programs.items():
             times[name].append(program.run(replays))
     return times
 

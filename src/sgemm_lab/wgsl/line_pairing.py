@@ -1,4 +1,4 @@
-"""A program in WGSL beside its CUDA kernel: which lines of the two say the same.
+"""Pair the lines of a WGSL program with the corresponding lines of its CUDA kernel.
 
 Nobody writes the pairs down. Statements that make the same thing belong together
 (``statements.py``), in the order in which both sources have them. What one language makes and the

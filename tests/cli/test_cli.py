@@ -194,7 +194,7 @@ def test_the_scoreboard_lists_strassens_product(
         {(row["m"], row["n"], row["k"]): row for row in found if row["arithmetic"] == arithmetic}
         for arithmetic in ("strassen", "strassen+3xtf32")
     )
-    (record,) = STRASSEN_RECORDS.load_all()
+    record = STRASSEN_RECORDS.load_all()[0]
     run = latest(record)
     assert list(strassen) == [times.size for times in run.times]
     assert list(inside) == [times.size for times in run.inside[0].times]

@@ -177,7 +177,7 @@ def test_errors_are_relative_norms_over_rows() -> None:
 
 # What the book's record says.
 
-(RECORD,) = STRASSEN_RECORDS.load_all()
+RECORD = STRASSEN_RECORDS.load_all()[0]
 RUN, MACHINE = latest(RECORD), book_machine(RECORD.gpu)
 
 

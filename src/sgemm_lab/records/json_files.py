@@ -7,6 +7,7 @@ that is stopped keeps its items.
 import hashlib
 import json
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Generic, TypeVar
@@ -20,8 +21,16 @@ _NAME_LIMIT = 80
 """Characters of a GPU's name in a file name."""
 
 
+CHAPTERS_RECORD = "nvidia-h200.json"
+"""File name of the record that the chapters quote where there is no GPU; it comes first."""
+
 T = TypeVar("T")
 R = TypeVar("R", bound=Dated)
+
+
+def chapters_record_first(paths: Iterable[Path]) -> list[Path]:
+    """Sort record files: the one that the chapters quote, then the others by name."""
+    return sorted(paths, key=lambda path: (path.name != CHAPTERS_RECORD, path))
 
 
 @dataclass(frozen=True)
@@ -52,13 +61,15 @@ class Kind(Generic[T]):
         return self._decoded(self._read(path), path)
 
     def load_all(self, records: Path | None = None) -> list[T]:
-        """Read every file in the book's folder of records, or in another one, by file name.
+        """Read every file in the book's folder of records, or in another one.
+
+        The record that the chapters quote comes first, the others by file name.
 
         Raises:
             LabError: a file cannot be read.
         """
         place = (records or data_folder("records")) / self.folder
-        return [self.load(path) for path in sorted(place.glob("*.json"))]
+        return [self.load(path) for path in chapters_record_first(place.glob("*.json"))]
 
     def save(self, path: Path, record: T) -> None:
         """Check a record and write it atomically.

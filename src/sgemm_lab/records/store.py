@@ -12,11 +12,9 @@ from sgemm_lab.catalogue import book_kernel
 from sgemm_lab.errors import LabError
 from sgemm_lab.files import data_folder, locked
 from sgemm_lab.records.gpu_record import Device, Record, Run, Score
-from sgemm_lab.records.json_files import Kind
+from sgemm_lab.records.json_files import Kind, chapters_record_first
 
 RECORDS = Kind(Record, "record")
-CHAPTERS_RECORD = "nvidia-h200.json"
-"""The record that the chapters quote where there is no GPU; it is listed first."""
 
 
 def add_run(folder: Path, gpu: Device, run: Run) -> Path:
@@ -75,9 +73,7 @@ def load_records(folder: Path | None = None) -> list[Record]:
     if folder is not None and not folder.is_dir():
         raise LabError(f"There is no folder {folder} of record files.")
     paths = (folder or data_folder("records")).glob("*.json")
-    return [
-        load_record(path) for path in sorted(paths, key=lambda p: (p.name != CHAPTERS_RECORD, p))
-    ]
+    return [load_record(path) for path in chapters_record_first(paths)]
 
 
 def scores(records: Iterable[Record]) -> list[Score]:

@@ -17,8 +17,9 @@ from sgemm_lab.catalogue import (
 from sgemm_lab.cli.main import main
 from sgemm_lab.files import data_folder
 from sgemm_lab.records.dispatch_table import TABLES
+from sgemm_lab.records.json_files import CHAPTERS_RECORD
 from sgemm_lab.records.schema import decode, encode
-from sgemm_lab.records.store import CHAPTERS_RECORD, load_record
+from sgemm_lab.records.store import load_record
 from sgemm_lab.records.strassen import Inside
 from sgemm_lab.records.webgpu_cards import load_card
 from sgemm_lab.wgsl.programs import load_program

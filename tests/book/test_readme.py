@@ -98,7 +98,8 @@ def test_another_type_is_compared_with_cublas_in_that_type() -> None:
 def test_the_readme_names_gpu_and_date_once() -> None:
     assert table(ladder([SMALL])).splitlines()[-1].startswith("NVIDIA H200, 2026-01-02, M = ")
     assert README.count("H200") == 1
-    assert len(re.findall(r"20\d\d-\d\d-\d\d", README)) == 2, "the first and the last day"
+    days = re.findall(r"20\d\d-\d\d-\d\d", README)
+    assert 1 <= len(days) <= 2, "the first and the last day"
 
 
 def test_files_that_the_readme_links_are_there() -> None:

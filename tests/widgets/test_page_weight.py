@@ -17,7 +17,7 @@ from sgemm_lab.book import stills
 from sgemm_lab.book.render import page_scripts, page_state
 from sgemm_lab.errors import LabError
 from sgemm_lab.files import CHECKOUT, OTHER_DATA
-from sgemm_lab.records.store import CHAPTERS_RECORD
+from sgemm_lab.records.json_files import CHAPTERS_RECORD
 from sgemm_lab.widgets import LabWidget
 
 LIMIT_OF_ONE = 95_000

@@ -17,7 +17,7 @@ from sgemm_lab.errors import LabError
 from sgemm_lab.files import data_folder, locked, own_records, write_whole
 from sgemm_lab.kernel import Size
 from sgemm_lab.records.gpu_record import Count, Device, KernelName, OfSize, RunEnvironment
-from sgemm_lab.records.json_files import Kind
+from sgemm_lab.records.json_files import Kind, chapters_record_first
 from sgemm_lab.records.schema import FormError, Rule, decode, encode
 
 Seconds = Annotated[float, Rule(lambda seconds: seconds > 0, "above 0")]
@@ -158,7 +158,7 @@ def load_tables(folder: Path | None = None) -> list[Table]:
     files = tuple(
         (path, *_state(path))
         for place in folders
-        for path in sorted((place / TABLES.folder).glob("*.json"))
+        for path in chapters_record_first((place / TABLES.folder).glob("*.json"))
     )
     return list(_read_tables(files))
 

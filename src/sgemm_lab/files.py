@@ -14,10 +14,6 @@ CHECKOUT = PACKAGE.parent.parent
 """The root of the checkout; meaningless if the package is installed from a wheel."""
 SHIPPED = PACKAGE / "shipped"
 """Read-only kernels and records in the wheel."""
-SHIPPED_PTX = PACKAGE / "ptx"
-"""PTX of the book's kernels, for machines without a compiler."""
-SHIPPED_LOOPS = PACKAGE / "loops"
-"""SASS of the main loops on the pages, for machines without compiler or disassembler."""
 OTHER_DATA = "SGEMM_LAB_DATA"
 """Environment variable with another folder that contains ``kernels`` or ``records``."""
 

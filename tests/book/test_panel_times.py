@@ -19,7 +19,7 @@ from sgemm_lab.book import panels
 from sgemm_lab.catalogue import load_kernel
 from sgemm_lab.checking.judge import QUICK_SIZES
 from sgemm_lab.clang.package import write_site
-from sgemm_lab.cuda.shipped_ptx import shipped_file
+from sgemm_lab.cuda.shipped_ptx import shipped_text
 from sgemm_lab.gpu import find_gpu
 
 pytestmark = [pytest.mark.bench, pytest.mark.browser]
@@ -127,7 +127,7 @@ def test_the_books_kernels_are_counted_at_once(page: Page) -> None:
     slow = []
     for name in NAMES:
         kernel = load_kernel(name)
-        ptx = shipped_file(kernel).read_text(encoding="utf-8")
+        ptx = shipped_text(kernel)
         given = {"source": kernel.source, "ptx": ptx, "gpu": sheet, "sizes": sizes}
         times: dict[str, Any] = page.evaluate(COUNT, {**given, "repeats": REPEATS})
         first, later = min(times["first"]), [min(each) for each in times["later"]]

@@ -19,9 +19,9 @@ from browser import PHONE
 from sgemm_lab import lab
 from sgemm_lab.book import panels
 from sgemm_lab.catalogue import load_kernel
-from sgemm_lab.cuda import shipped_ptx
+from sgemm_lab.cuda import archive
 from sgemm_lab.cuda.compiler import compile_to_ptx
-from sgemm_lab.cuda.shipped_ptx import shipped_file
+from sgemm_lab.cuda.shipped_ptx import shipped_text
 from sgemm_lab.errors import LabError
 from sgemm_lab.gpu import find_gpu
 from sgemm_lab.kernel import Kernel, parse_kernel
@@ -492,7 +492,7 @@ def test_every_panel_of_the_book_has_a_toy_that_ships() -> None:
             options, _ = options_to_items(steps)
             toy = panels.read_toy(kernel, dict(options)["steps"])
             shown = kernel.with_constants(**toy.constants)
-            assert shipped_file(shown).is_file()
+            assert shipped_text(shown)
             # The chapter's own step-through, where it has one of this kernel, shows the same.
             for own, size in re.findall(rf'lab\.step\("({name}[^"]*)", size=\((.+)\)\)', text):
                 assert load_kernel(own) == shown
@@ -511,6 +511,6 @@ def test_a_toy_that_is_none_is_told(text: str) -> None:
 def test_a_text_that_does_not_travel_yet_is_told_before_a_page_is_read(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(shipped_ptx, "SHIPPED_PTX", tmp_path)
+    monkeypatch.setattr(archive, "ARCHIVE", tmp_path / "missing.zip")
     with pytest.raises(ExtensionError, match=r"The PTX of '.+' is not .* with 'make counts'"):
         panels.refuse_missing_texts(SimpleNamespace())

@@ -9,7 +9,7 @@ from compiler_here import compiled
 from in_node import in_node
 
 from sgemm_lab.catalogue import load_kernel
-from sgemm_lab.cuda.shipped_ptx import shipped_file
+from sgemm_lab.cuda.shipped_ptx import shipped_text
 
 WALKING = Path(__file__).parents[1] / "counting" / "walking.js"
 
@@ -41,7 +41,7 @@ def statement(walk: Any, line: int) -> int:
 )
 def test_each_step_is_that_of_the_books_code(name: str, size: tuple[int, int, int]) -> None:
     kernel = load_kernel(name)
-    texts = [shipped_file(kernel).read_text(), compiled(kernel.source)["ptx"]]
+    texts = [shipped_text(kernel), compiled(kernel.source)["ptx"]]
     theirs, mine = in_node(WALKING, [["walked", name, kernel.source, ptx, size] for ptx in texts])
     assert mine["names"] == theirs["names"]
     assert mine["problems"] == theirs["problems"] == []

@@ -22,12 +22,10 @@ from sgemm_lab.cuda import shipped_ptx
 from sgemm_lab.cuda.compiler import compile_to_ptx
 from sgemm_lab.cuda.shipped_ptx import (
     kernel_ptx,
-    shipped_file,
     shipped_kernels,
-    write_all,
+    shipped_text,
 )
 from sgemm_lab.errors import LabError, MissingToolError
-from sgemm_lab.files import SHIPPED_PTX
 from sgemm_lab.kernel import ENTRY, Kernel, Size, parse_kernel
 from sgemm_lab.records.store import load_records
 
@@ -275,7 +273,7 @@ def test_shipped_ptx_takes_the_place_of_the_compiler(
 def test_a_kernel_edited_since_is_compiled() -> None:
     tiled = load_kernel("tiled")
     edited = replace(tiled, source=tiled.source.replace("acc = 0.0f", "acc = 1.0f"))
-    assert kernel_ptx(tiled) == shipped_file(tiled).read_text()
+    assert kernel_ptx(tiled) == shipped_text(tiled)
     assert kernel_ptx(edited) == compile_to_ptx(edited) != kernel_ptx(tiled)
 
 
@@ -296,25 +294,17 @@ def made_by(ptx: str) -> str:
 @pytest.mark.sampled(every=4)
 @pytest.mark.parametrize("kernel", shipped_kernels(), ids=lambda kernel: kernel.name)
 def test_shipped_ptx_is_what_the_compiler_makes(kernel: Kernel) -> None:
-    shipped, made = shipped_file(kernel).read_text(), compile_to_ptx(kernel)
+    shipped, made = shipped_text(kernel), compile_to_ptx(kernel)
     if made_by(made) != made_by(shipped):
         pytest.skip(f"The text is by '{made_by(shipped)}', and NVRTC here is '{made_by(made)}'.")
     assert made == shipped, "run: make counts"
 
 
 def test_shipped_ptx_names_no_folder_of_the_machine_that_made_it() -> None:
-    for path in SHIPPED_PTX.glob("*.ptx"):
-        files = [line for line in path.read_text().splitlines() if "\t.file" in line]
+    for kernel in shipped_kernels():
+        files = [line for line in shipped_text(kernel).splitlines() if "\t.file" in line]
         assert files
         assert not [line for line in files if "/" in line or "\\" in line]
-
-
-def test_files_of_kernels_that_are_no_more_are_removed(tmp_path: Path, monkeypatch) -> None:
-    (tmp_path / "forgotten.ptx").write_text("")
-    monkeypatch.setattr(shipped_ptx, "shipped_kernels", lambda: [load_kernel("tiled")])
-    assert [path.name for path in write_all(tmp_path)] == ["tiled.ptx"]
-    assert not (tmp_path / "forgotten.ptx").exists()
-    assert not list(tmp_path.glob("*.tmp"))
 
 
 @pytest.mark.parametrize(

@@ -1,11 +1,9 @@
 """The main loop in machine code: found, sorted by kind, and its register banks priced."""
 
-from pathlib import Path
-
 import pytest
 
 from sgemm_lab.catalogue import load_kernel
-from sgemm_lab.cuda import shipped_loops
+from sgemm_lab.cuda import archive, shipped_loops
 from sgemm_lab.cuda.compiler import compile_kernel
 from sgemm_lab.cuda.machine_code import disassemble
 from sgemm_lab.cuda.main_loop import (
@@ -21,9 +19,7 @@ from sgemm_lab.cuda.main_loop import (
     loop_text,
     main_loop,
 )
-from sgemm_lab.cuda.shipped_ptx import shipped_file
 from sgemm_lab.errors import LabError, MissingToolError
-from sgemm_lab.files import SHIPPED_LOOPS
 from sgemm_lab.kernel import Kernel
 
 LISTING = """
@@ -181,15 +177,12 @@ def chapters(tmp_path, monkeypatch):
     """A book whose only chapter shows the machine code of one kernel."""
     (tmp_path / "page.md").write_text('lab.machine_code("register_cache", size=4096)')
     monkeypatch.setattr(shipped_loops, "data_folder", lambda _: tmp_path)
-    monkeypatch.setattr(shipped_loops, "SHIPPED_LOOPS", tmp_path / "loops")
-    return tmp_path / "loops"
+    monkeypatch.setattr(archive, "ARCHIVE", tmp_path / "compiled.zip")
 
 
 def test_what_a_chapter_shows_needs_no_compiler(chapters, monkeypatch) -> None:
-    (chapters / "forgotten.sass").parent.mkdir()
-    (chapters / "forgotten.sass").write_text("")
-    made = shipped_loops.write_all(chapters)
-    assert made == list(chapters.iterdir()) == [chapters / "register_cache.sass"]
+    shipped_loops.write_all()
+    assert list(archive.sources("sass")) == ["register_cache.sass"]
     here = compiled("register_cache")
 
     def missing(*_):
@@ -204,18 +197,13 @@ def test_what_a_chapter_shows_needs_no_compiler(chapters, monkeypatch) -> None:
         shipped_loops.kernel_loop(load_kernel("register_cache:BM=128,BN=128"))
 
 
-def travels_in(kernel: Kernel) -> Path:
-    return SHIPPED_LOOPS / shipped_file(kernel).with_suffix(".sass").name
+def test_the_archive_has_the_loop_of_each_kernel_that_a_chapter_shows_and_no_other() -> None:
+    shown = shipped_loops.shown()
+    assert all(archive.is_current(kernel, "sass") for kernel in shown), "run: make counts"
+    assert len(archive.sources("sass")) == len(shown), "run: make counts"
 
 
-def test_the_loop_of_each_kernel_that_a_chapter_shows_travels_and_no_other() -> None:
-    wanted = sorted(map(travels_in, shipped_loops.shown()))
-    assert sorted(SHIPPED_LOOPS.glob("*")) == wanted, "run: make counts"
-
-
-# That a kernel has changed is told by test_shipped_ptx_is_of_todays_kernels too, for each of them.
 @pytest.mark.sampled(every=4)
 @pytest.mark.parametrize("kernel", shipped_loops.shown(), ids=lambda kernel: kernel.name)
 def test_what_travels_is_current(kernel: Kernel) -> None:
-    kept = travels_in(kernel).read_text(encoding="utf-8")
-    assert kept == loop_text(compiled(kernel.name)), "run: make counts"
+    assert archive.read(kernel, "sass") == loop_text(compiled(kernel.name)), "run: make counts"

@@ -8,7 +8,7 @@ from in_node import answers
 from ladder_samples import WITHOUT_A_DEMAND
 
 from sgemm_lab.catalogue import load_kernel, load_kernels
-from sgemm_lab.cuda.shipped_ptx import shipped_file
+from sgemm_lab.cuda.shipped_ptx import shipped_text
 from sgemm_lab.errors import LabError
 from sgemm_lab.gpu import find_gpu
 from sgemm_lab.models.bound import bound
@@ -31,7 +31,7 @@ def test_demands_and_bounds_agree(part: int) -> None:
     cases = []
     for name in names:
         kernel = load_kernel(name)
-        ptx = shipped_file(kernel).read_text(encoding="utf-8")
+        ptx = shipped_text(kernel)
         cases.append([name, kernel.source, ptx, SIZES, asdict(gpu)])
     for name, answer in zip(names, answers(MODULES, FUNCTION, cases), strict=True):
         found = answer["gives"]
@@ -49,7 +49,7 @@ def test_demands_and_bounds_agree(part: int) -> None:
 @pytest.mark.parametrize("name", ["one_column", "wgmma_tf32"])
 def test_unknown_demand_has_the_same_message(name: str) -> None:
     kernel = load_kernel(name)
-    ptx = shipped_file(kernel).read_text(encoding="utf-8")
+    ptx = shipped_text(kernel)
     case = [kernel.name, kernel.source, ptx, SIZES, asdict(find_gpu("h200"))]
     with pytest.raises(LabError) as why:
         block_demand(kernel)

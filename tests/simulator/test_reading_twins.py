@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 from in_node import in_node
 
+from sgemm_lab.cuda.shipped_ptx import shipped_kernels, shipped_text
 from sgemm_lab.errors import LabError
-from sgemm_lab.files import SHIPPED_PTX
 from sgemm_lab.simulator.access_merging import merge_shared_accesses
 from sgemm_lab.simulator.control_flow import basic_blocks
 from sgemm_lab.simulator.memory import lay_out
@@ -31,7 +31,6 @@ from sgemm_lab.simulator.ptx import (
 from sgemm_lab.simulator.unroll import unroll_short_loops
 
 ENTRY = Path(__file__).with_name("reading.js")
-SHIPPED = sorted(SHIPPED_PTX.glob("*.ptx"))
 SHARED_BYTES = 49152
 HEAD = ".version 8.0\n.target sm_90\n"
 BODY = HEAD + ".visible .entry k(.param .u64 C) {{ .reg .b32 %r<9>; .reg .pred %p; {0} }}"
@@ -153,10 +152,10 @@ PARTS = 9
 @pytest.mark.parametrize("part", range(PARTS))
 @pytest.mark.sampled(every=5)
 def test_both_read_the_same_kernels(part: int) -> None:
-    paths = SHIPPED[part::PARTS]
-    texts = [path.read_text(encoding="utf-8") for path in paths]
-    for path, text, theirs in zip(paths, texts, javascript(texts), strict=True):
-        assert theirs == read_all(text), path.stem
+    kernels = shipped_kernels()[part::PARTS]
+    texts = [shipped_text(kernel) for kernel in kernels]
+    for kernel, text, theirs in zip(kernels, texts, javascript(texts), strict=True):
+        assert theirs == read_all(text), kernel.name
 
 
 def test_both_read_what_no_kernel_of_the_book_has() -> None:

@@ -24,7 +24,7 @@ from sgemm_lab.checking.judge import rounding_shares
 from sgemm_lab.counting.kernel_counts import book_arguments
 from sgemm_lab.counting.launch_limits import patience
 from sgemm_lab.counting.shared_arrays import shared_parts
-from sgemm_lab.cuda.shipped_ptx import shipped_file
+from sgemm_lab.cuda.shipped_ptx import shipped_text
 from sgemm_lab.kernel import Kernel, Size
 
 AWKWARD = (37, 22, 13)
@@ -55,7 +55,7 @@ def of_kernel(kernel: Kernel, ptx: str, size: Size, **options: Any) -> Case:
 
 def of_book(names: Iterable[str], size: Size, **options: Any) -> list[Case]:
     kernels = [load_kernel(name) for name in names]
-    return [of_kernel(one, shipped_file(one).read_text(), size, **options) for one in kernels]
+    return [of_kernel(one, shipped_text(one), size, **options) for one in kernels]
 
 
 def of_instructions() -> list[Case]:

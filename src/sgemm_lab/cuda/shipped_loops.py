@@ -1,18 +1,17 @@
-"""Main loops in machine code: the shipped text of those that pages show, or disassembled here.
+"""Main loops in machine code: from the archive for those that pages show, or disassembled here.
 
-The package ships their text, so pages need neither compiler nor disassembler.
-``python -m sgemm_lab.cuda.shipped_loops`` rewrites it, as part of ``make counts``.
+So pages need neither compiler nor disassembler. ``python -m sgemm_lab.cuda.shipped_loops`` rewrites
+the archive's SASS, as part of ``make counts``.
 """
 
 import re
-from pathlib import Path
 
 from sgemm_lab.catalogue import load_kernel
+from sgemm_lab.cuda import archive
 from sgemm_lab.cuda.compiler import compile_kernel
 from sgemm_lab.cuda.machine_code import disassemble
 from sgemm_lab.cuda.main_loop import Loop, loop_text, main_loop
-from sgemm_lab.cuda.shipped_ptx import say_written, shipped_file
-from sgemm_lab.files import SHIPPED_LOOPS, data_folder, write_whole
+from sgemm_lab.files import data_folder
 from sgemm_lab.kernel import Kernel
 
 _SHOWN = re.compile(r"\bmachine_code\(([^)]*)\)")
@@ -20,16 +19,16 @@ _NAME = re.compile(r'"([^"]+)"')
 
 
 def kernel_loop(kernel: Kernel) -> Loop:
-    """Return the main loop of a kernel: the text that travels, or else compiled here.
+    """Return the main loop of a kernel: from the archive, or else compiled here.
 
     Raises:
-        MissingToolError: it does not travel, and NVRTC or nvdisasm is not installed.
+        MissingToolError: it is not in the archive, and NVRTC or nvdisasm is not installed.
         CompileError: the kernel does not compile.
         LabError: it has no loop with multiply-adds.
     """
-    kept = _file(kernel)
-    if kept.is_file() and kernel == load_kernel(kernel.name):
-        return main_loop(kept.read_text(encoding="utf-8"))
+    shipped = archive.read(kernel, "sass") if archive.is_current(kernel, "sass") else None
+    if shipped is not None:
+        return main_loop(shipped)
     return main_loop(disassemble(compile_kernel(kernel).cubin))
 
 
@@ -46,33 +45,18 @@ def shown() -> list[Kernel]:
     ]
 
 
-def write_all(folder: Path = SHIPPED_LOOPS) -> list[Path]:
-    """Write the main loop of every kernel that a chapter shows into ``folder``; return the files.
-
-    Files of kernels that no chapter shows are removed.
+def write_all() -> None:
+    """Write the main loop of every kernel that a chapter shows into the archive.
 
     Raises:
         LabError: NVRTC or nvdisasm is not installed, or a kernel has no such loop.
     """
-    texts = {
-        folder / _file(kernel).name: loop_text(main_loop(disassemble(compile_kernel(kernel).cubin)))
-        for kernel in shown()
-    }
-    for path, text in texts.items():
-        write_whole(path, text)
-    for path in set(folder.glob("*.sass")) - set(texts):
-        path.unlink()
-    return list(texts)
+    archive.write("sass", {kernel: _disassembled(kernel) for kernel in shown()})
 
 
-def _file(kernel: Kernel) -> Path:
-    return SHIPPED_LOOPS / shipped_file(kernel).with_suffix(".sass").name
-
-
-def main() -> None:
-    """Write the files and say how many."""
-    say_written(write_all(), SHIPPED_LOOPS)
+def _disassembled(kernel: Kernel) -> str:
+    return loop_text(main_loop(disassemble(compile_kernel(kernel).cubin)))
 
 
 if __name__ == "__main__":
-    main()
+    write_all()

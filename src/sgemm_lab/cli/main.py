@@ -97,6 +97,12 @@ def _shapes() -> tuple[Declare, Run]:
     return tune.add_shapes_arguments, tune.run_shapes
 
 
+def _export() -> tuple[Declare, Run]:
+    from sgemm_lab.cli import export
+
+    return export.add_export_arguments, export.run_export
+
+
 def _several() -> tuple[Declare, Run]:
     from sgemm_lab.cli import multi_gpu
     from sgemm_lab.cli.arguments import run_part
@@ -125,6 +131,7 @@ COMMANDS = {
     "errors": Command("Measure the errors of kernels by input distribution.", _errors),
     "add": Command("Add the runs of record files, such as those of another machine.", _add),
     "count": Command("Count a kernel's memory requests, without a GPU.", _count),
+    "export": Command("Write a kernel as one CUDA file that nvcc compiles.", _export),
     "launch": Command("Launch each kernel once, for a profiler.", _launch),
     "several": Command("Multiply on several GPUs, or record their performance.", _several),
     "strassen": Command("Multiply by Strassen's algorithm, or record its performance.", _strassen),

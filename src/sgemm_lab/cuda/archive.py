@@ -8,6 +8,7 @@ import hashlib
 import zipfile
 from collections.abc import Mapping
 from io import BytesIO
+from pathlib import Path
 
 from sgemm_lab.files import PACKAGE, write_whole
 from sgemm_lab.kernel import Kernel
@@ -66,6 +67,13 @@ def write(suffix: str, texts: Mapping[Kernel, str]) -> None:
     print(f"{ARCHIVE.name} has {len(texts)} {suffix.upper()} texts, {size:,.0f} kB in all.")
 
 
+def file_stem(kernel: Kernel) -> str:
+    """Return a kernel's name as one of a file: "tiled-TILE16" for "tiled:TILE=16"."""
+    constants = kernel.name.partition(":")[2].replace("=", "").replace(",", "-")
+    stem = Path(kernel.base_name).stem
+    return f"{stem}-{constants}" if constants else stem
+
+
 def _members() -> dict[str, tuple[str, str]]:
     """Return source hash and text of each member."""
     if not ARCHIVE.is_file():
@@ -89,5 +97,4 @@ def _packed(members: Mapping[str, tuple[str, str]]) -> bytes:
 
 
 def _member(kernel: Kernel, suffix: str) -> str:
-    name = kernel.name.replace(":", "-").replace("=", "").replace(",", "-")
-    return f"{name}.{suffix}"
+    return f"{file_stem(kernel)}.{suffix}"

@@ -167,6 +167,7 @@ def scoreboards(draw: st.DrawFn) -> tuple[Any, ...]:
         "bound_by": st.sampled_from(["DRAM", "issue slots"]),
         "arithmetic": st.sampled_from(["fp32", "3xtf32"]),
         "error": st.floats(1e-9, 1),
+        "of_cublas": st.sampled_from([0.5, 1.5, 0.06]),
         "of_cublas_error": st.floats(0.01, 100),
     }
     rows = []
@@ -176,7 +177,6 @@ def scoreboards(draw: st.DrawFn) -> tuple[Any, ...]:
             "gpu": draw(st.sampled_from(["H200", "T4"])),
             "size": draw(st.sampled_from([[64, 64, 64], [1, 4096, 4096], [4096, 1, 4096]])),
             "gflops": draw(st.floats(1, 1e5)),
-            "of_cublas": draw(st.sampled_from([0.5, 1.5, 0.06])),
             "date": draw(st.sampled_from(["2026-11-20", "2026-11-21"])),
         }
         row |= {name: draw(some) for name, some in values.items() if draw(st.booleans())}

@@ -18,6 +18,18 @@ def test_every_kernel_has_its_arithmetic_and_strassen_its_levels() -> None:
     assert {line.bound_gflops for line in found} == {None}
 
 
+def test_the_library_computes_in_the_same_arithmetic() -> None:
+    found = {(line.kernel, line.size): line for line in lines(RECORDS, [], "h200", bounds=False)}
+    size = (4096, 4096, 4096)
+    plain, fp16, three = (
+        found[name, size] for name in ("tiled", "mma_fp16_packed", "wgmma_3xtf32")
+    )
+    assert plain.library_gflops == plain.cublas_gflops
+    assert three.library_gflops == three.cublas_gflops
+    assert fp16.library_gflops > 5 * fp16.cublas_gflops
+    assert fp16.share == fp16.gflops / fp16.library_gflops < 1
+
+
 def test_part_of_a_gpus_name_selects_it() -> None:
     assert lines(RECORDS, STRASSEN, "h200", bounds=False)
     assert lines(RECORDS, STRASSEN, "No such GPU", bounds=False) == []

@@ -70,6 +70,13 @@ bool run(int M, int N, int K, bool timed)
         std::fprintf(stderr, "%d rows are too many for one launch. Give a smaller M.\n", M);
         std::exit(2);
     }
+    int sharedLimit = 0;
+    CUDA(cudaDeviceGetAttribute(&sharedLimit, cudaDevAttrMaxSharedMemoryPerBlockOptin, 0));
+    if (shape.shared > sharedLimit) {
+        std::fprintf(stderr, "%d x %d x %d: a block wants %.0f bytes of shared memory, and this "
+                     "GPU offers %d. Give a smaller K.\n", M, N, K, shape.shared, sharedLimit);
+        std::exit(2);
+    }
     const dim3 grid(unsigned(shape.gridX), unsigned(shape.gridY));
     const dim3 block(unsigned(shape.blockX), unsigned(shape.blockY));
     const size_t countA = size_t(M) * K, countB = size_t(K) * N, countC = size_t(M) * N;

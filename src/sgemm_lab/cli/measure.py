@@ -230,7 +230,7 @@ def _print_scores(found: Iterable[Score | Line]) -> None:
             s.gpu,
             f"{s.m}×{s.n}×{s.k}",
             f"{s.gflops:,.0f}",
-            tenths_percent(s.share),
+            "" if s.share is None else tenths_percent(s.share),
             s.date[:10],
         )
         for s in found

@@ -70,13 +70,13 @@ def score_words(rows: Sequence[Mapping[str, Any]], shown: Sequence[int]) -> str:
         return sentence("score.none")
     best = max((rows[i] for i in shown), key=lambda row: row["gflops"])
     return sentence(
-        "score.best",
+        "score.best" if "of_cublas" in best else "score.fastest",
         count=len(shown),
         kernel=best["kernel"],
         size=size_text(best["size"]),
         gpu=best["gpu"],
         gflops=best["gflops"],
-        share=best["of_cublas"],
+        share=best.get("of_cublas", 0),
     )
 
 

@@ -9,7 +9,7 @@ export interface Row {
   gpu: string;
   size: number[];
   gflops: number;
-  of_cublas: number;
+  of_cublas?: number;
   of_bound?: number;
   bound_by?: string;
   arithmetic?: string;
@@ -62,13 +62,13 @@ export function cellWords(row: Row, column: Column) {
 export function scoreWords(rows: Row[], shown: number[]) {
   if (!shown.length) return sentence("score.none", {});
   const best = shown.map((i) => rows[i]).reduce((a, b) => (b.gflops > a.gflops ? b : a));
-  return sentence("score.best", {
+  return sentence(best.of_cublas === undefined ? "score.fastest" : "score.best", {
     count: shown.length,
     kernel: best.kernel,
     size: sizeText(best.size),
     gpu: best.gpu,
     gflops: best.gflops,
-    share: best.of_cublas,
+    share: best.of_cublas ?? 0,
   });
 }
 

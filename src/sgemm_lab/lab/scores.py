@@ -46,9 +46,10 @@ def _row(line: Line, gpu: str) -> Row:
         "gpu": gpu,
         "size": line.size,
         "gflops": float(f"{line.gflops:.6g}"),
-        "of_cublas": round(line.share, 3),
         "date": line.date[:10],
     }
+    if line.share is not None:
+        row["of_cublas"] = round(line.share, 3)
     if line.arithmetic:
         row["arithmetic"] = line.arithmetic
     if line.bound_by and line.bound_gflops:

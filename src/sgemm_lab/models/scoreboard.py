@@ -8,7 +8,7 @@ from sgemm_lab.kernel import Size
 from sgemm_lab.models.bound import bound_of
 from sgemm_lab.models.roofline import sheet_of
 from sgemm_lab.records import strassen
-from sgemm_lab.records.gpu_record import Record, Score
+from sgemm_lab.records.gpu_record import CUBLAS, CUBLAS_MODES, Record, Score
 from sgemm_lab.records.store import scores
 from sgemm_lab.records.strassen import StrassenRecord, StrassenScore
 
@@ -27,6 +27,7 @@ class Line:
     k: int
     gflops: float
     cublas_gflops: float
+    """Of cuBLAS in FP32."""
     error: float | None
     """‖C − A·B‖ / ‖A·B‖ against float64; None if not measured."""
     cublas_error: float | None
@@ -38,6 +39,9 @@ class Line:
     bound_by: str | None = None
     """The unit that bounds it; None where that is not known."""
     bound_gflops: float | None = None
+    library_gflops: float | None = None
+    """Of cuBLAS in the same arithmetic in the same run; None if it was not measured. The library of
+    3xtf32 and of Strassen's product is cuBLAS in FP32."""
 
     @property
     def size(self) -> Size:
@@ -45,9 +49,9 @@ class Line:
         return self.m, self.n, self.k
 
     @property
-    def share(self) -> float:
-        """Speed relative to cuBLAS."""
-        return self.gflops / self.cublas_gflops
+    def share(self) -> float | None:
+        """Speed relative to cuBLAS in the same arithmetic."""
+        return None if self.library_gflops is None else self.gflops / self.library_gflops
 
 
 def lines(
@@ -88,8 +92,16 @@ def _line(
     return Line(
         score.kernel, score.picked, score.gpu, score.m, score.n, score.k, score.gflops,
         score.cublas_gflops, score.error, score.cublas_error, score.date, arithmetic, levels,
-        bound_by, bound_gflops,
+        bound_by, bound_gflops, _library_gflops(score, arithmetic),
     )  # fmt: skip
+
+
+def _library_gflops(score: Score | StrassenScore, arithmetic: str | None) -> float | None:
+    mode = CUBLAS_MODES.get(arithmetic or "", CUBLAS)
+    if mode == CUBLAS or isinstance(score, StrassenScore):
+        return score.cublas_gflops
+    library = (one for one in score.run.measurements if one.kernel == mode)
+    return next((one.gflops for one in library if one.size == score.size), None)
 
 
 def _bounds(records: Sequence[Record]) -> Callable[[Score], tuple[str | None, float | None]]:

@@ -146,7 +146,7 @@ class Lines {
 
   show(rows: Row[]) {
     const first = this.inSight();
-    this.most = Math.max(...rows.map((row) => row.of_cublas), 1);
+    this.most = Math.max(...rows.map((row) => row.of_cublas ?? 0), 1);
     this.rows = rows.slice(0, MOST);
     for (const { node } of this.made.splice(this.rows.length)) node.remove();
     const places = [...this.rows.keys()];
@@ -211,8 +211,9 @@ class Line {
 
   /** @param most the largest share of cuBLAS on show */
   show(row: Row, most: number) {
-    setAttributes(this.node, { class: row.of_cublas >= 1 ? "lab-past" : null });
-    const width = `${(100 * row.of_cublas) / most}%`;
+    const share = row.of_cublas ?? 0;
+    setAttributes(this.node, { class: share >= 1 ? "lab-past" : null });
+    const width = `${(100 * share) / most}%`;
     if (this.bar.style.width !== width) this.bar.style.width = width;
     this.columns.forEach((column, i) => {
       const words = cellWords(row, column);

@@ -19,6 +19,7 @@ from sgemm_lab.lab.pictures.copy_paths import Copies, copy_counts, copy_path
 from sgemm_lab.lab.pictures.copying import copied_by, copies
 from sgemm_lab.lab.pictures.frame import PANEL_WIDTH, drawing, figure, panel, words
 from sgemm_lab.lab.pictures.levels import levels_panel
+from sgemm_lab.lab.pictures.machine_map import machine_map
 from sgemm_lab.lab.pictures.matrices import reading, reads
 from sgemm_lab.lab.pictures.multiprocessor import multiprocessor_panel
 from sgemm_lab.lab.pictures.ownership import one_element, owns
@@ -182,3 +183,27 @@ def test_a_figure_concludes_in_bold_and_says_where_numbers_come_from() -> None:
     assert "1 &lt; 2" in made.html
     assert made.text.startswith("Why?\nLeft: one and two")
     assert made.text.endswith("H200")
+
+
+def test_the_map_marks_the_limit_of_a_chapter_and_the_one_before() -> None:
+    moved, same = machine_map("shared memory", was="L1"), machine_map("L1", was="L1")
+    assert "This chapter moves the limit from L1 to shared memory." in moved.text
+    assert ">limit<" in moved.html
+    assert ">before<" in moved.html
+    assert "The limit is still L1." in same.text
+    assert ">before<" not in same.html
+    assert "Here the limit is L1." in machine_map("L1").text
+    assert "the number of busy SMs" in machine_map("SMs", was="schedulers").text
+
+
+def test_the_map_gives_the_rates_of_the_card() -> None:
+    said, card = machine_map("L1").text, lab.card()
+    per_clock = card.bandwidth["dram"] / (card.device.sms * card.clock_mhz / 1e3)
+    assert f"DRAM: {lab.number(per_clock)} bytes" in said
+    assert "tensor cores" not in said
+    assert "tensor cores" in machine_map("tensor cores").text
+
+
+def test_the_map_has_no_other_parts() -> None:
+    with pytest.raises(LabError, match="The map has no 'cache': take one of DRAM, L2, L1"):
+        machine_map("cache")

@@ -16,7 +16,8 @@ Figures
     ``figure`` of panels: ``one_element``, ``owns``, ``reads``, ``copies``, ``copy_path``,
     ``copy_counts``, ``bank_phases``, ``bytes_moved``, ``pipeline_times``, ``stage_ring``,
     ``modelled_clocks``, ``k_split``, ``k_split_lengths``, ``sm``, ``formats``, ``tf32_split``,
-    ``gpu_layout``; plots: ``curves``, ``spread``, ``speed_and_error``, ``search_map``;
+    ``gpu_layout``; ``machine_map``, with the limit of a chapter; plots: ``curves``, ``spread``,
+    ``speed_and_error``, ``search_map``;
     tables: ``wrong_picks`` of a search, what was ``tried``; ``no_difference`` of two speeds.
 Widgets
     ``banks``, ``coalescing``, ``fragment_map``, ``in_flight``, ``ladder``, ``ladder_strip``,
@@ -73,6 +74,7 @@ from sgemm_lab.lab.pictures.copying import copies
 from sgemm_lab.lab.pictures.formats import formats, tf32_split
 from sgemm_lab.lab.pictures.frame import figure
 from sgemm_lab.lab.pictures.gpus import gpu_layout
+from sgemm_lab.lab.pictures.machine_map import machine_map
 from sgemm_lab.lab.pictures.matrices import reads
 from sgemm_lab.lab.pictures.ownership import one_element, owns
 from sgemm_lab.lab.pictures.stream_k import k_split, k_split_lengths
@@ -183,6 +185,7 @@ __all__ = [
     "ladder_strip",
     "library",
     "machine_code",
+    "machine_map",
     "many_gpus",
     "matmul",
     "measure",

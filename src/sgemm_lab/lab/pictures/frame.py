@@ -81,19 +81,26 @@ def figure(*panels: Output, conclusion: str, question: str = "", origin: str = "
     where the question is about a widget, the widget follows and there is no panel. ``origin`` says
     where numbers come from.
     """
-    found = re.match(r"(.*?[.:?!])(\s.*|$)", conclusion, re.S)
-    first, rest = found.groups() if found else (conclusion, "")
     asked = f'<p class="lab-opener-question">{escape(question)}</p>' if question else ""
-    source = f'<p class="lab-origin">{escape(origin)}</p>' if origin else ""
     drawn = "".join(one.html for one in panels)
     side_by_side = f'<div class="lab-panels">{drawn}</div>' if drawn else ""
-    html = (
-        f'<figure class="lab-opener">{asked}{side_by_side}'
+    html = figure_html(f"{asked}{side_by_side}", conclusion, origin=origin)
+    lines = [question, *(one.text for one in panels), _plain(conclusion), origin]
+    return Output(html, "\n".join(line for line in lines if line))
+
+
+def figure_html(
+    content: str, conclusion: str, *, origin: str = "", kind: str = "lab-opener"
+) -> str:
+    """Return a figure with its caption, whose first sentence is bold."""
+    found = re.match(r"(.*?[.:?!])(\s.*|$)", conclusion, re.S)
+    first, rest = found.groups() if found else (conclusion, "")
+    source = f'<p class="lab-origin">{escape(origin)}</p>' if origin else ""
+    return (
+        f'<figure class="{kind}">{content}'
         f"<figcaption><p><strong>{_bold(first)}</strong>{_bold(rest)}</p>{source}</figcaption>"
         "</figure>"
     )
-    lines = [question, *(one.text for one in panels), _plain(conclusion), origin]
-    return Output(html, "\n".join(line for line in lines if line))
 
 
 def _bold(text: str) -> str:

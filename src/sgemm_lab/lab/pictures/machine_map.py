@@ -1,0 +1,174 @@
+"""One map of the GPU for all chapters, with the part that limits the kernels marked on it."""
+
+from typing import NamedTuple
+
+from sgemm_lab.errors import LabError
+from sgemm_lab.gpu import Gpu
+from sgemm_lab.hardware import BANKS, FLOAT_BYTES
+from sgemm_lab.lab.card import Card, measured_card
+from sgemm_lab.lab.output import Output
+from sgemm_lab.lab.pictures.frame import (
+    PANEL_WIDTH,
+    colour,
+    drawing,
+    figure_html,
+    rectangle,
+    words,
+)
+from sgemm_lab.models.bound import SCHEDULERS
+from sgemm_lab.text import number
+
+_BOX = 40
+_GAP = 12
+_INSET = 10
+_TITLE = "What each part gives one SM in a clock"
+_NOW, _WAS = "limit", "before"
+
+
+class _Part(NamedTuple):
+    """A part of the machine: its box on the map."""
+
+    name: str
+    rate: str
+    hue: str
+    x: float
+    y: float
+    width: float
+
+
+def machine_map(now: str, *, was: str = "", says: str = "") -> Output:
+    """Draw the map of the machine and mark the limit that a chapter moves.
+
+    Each chapter from 1 to 10 shows it once, near its top. Rates are per clock and SM: of DRAM and
+    L2 as measured on this machine's GPU or the recorded one, of the rest by design.
+
+    Args:
+        now: the part that limits the chapter's last kernel: "DRAM", "L2", "L1", "shared memory",
+            "registers", "schedulers", "FMA units", "tensor cores", or "SMs" where there are too
+            few blocks.
+        was: the part that limited the kernel before; the same part where the limit stays, none in
+            the first chapter.
+        says: what the caption adds to the first sentence.
+
+    Raises:
+        LabError: there is no such part; no record has microbenchmarks.
+    """
+    card = measured_card()
+    gpu = card.sheet
+    parts = _parts(card, gpu, tensor_cores="tensor cores" in (now, was))
+    names = [*(part.name for part in parts), "SMs"]
+    for name in (now, was):
+        if name and name not in names:
+            raise LabError(f"The map has no '{name}': take one of {', '.join(names)}.")
+    top, bottom = 2 * (_BOX + _GAP), parts[-1].y + _BOX
+    frame = _Part("SMs", "", "line", 0, top, PANEL_WIDTH)
+    shapes = [_frame(frame, bottom + _INSET - top, _tag("SMs", now, was))]
+    shapes.append(words(_INSET, top + 18, f"one of {card.device.sms} SMs", bold=True))
+    shapes += [shape for part in parts for shape in _drawn(part, _tag(part.name, now, was))]
+    shapes += [_wire(PANEL_WIDTH / 2, y, _GAP) for y in (_BOX, 2 * _BOX + _GAP)]
+    moved = _sentence(now, was)
+    ways = "; ".join(f"{part.name}: {part.rate}" for part in parts)
+    described = f"Map of {card.device.name}, from DRAM to the arithmetic. {moved} {_TITLE}: {ways}."
+    svg = drawing(shapes, bottom + _INSET + 2, described)
+    html = figure_html(
+        f'<div class="lab-panel"><p class="lab-panel-title">{_TITLE}</p>{svg}</div>',
+        f"{moved} {says}".rstrip(),
+        kind="lab-opener lab-map",
+    )
+    return Output(html, f"{described} {says}".rstrip())
+
+
+def _parts(card: Card, gpu: Gpu | None, *, tensor_cores: bool) -> list[_Part]:
+    clocks = card.device.sms * card.clock_mhz / 1e3  # of all SMs, in 10⁹ a second
+    moved = {level: f"{number(card.bandwidth[level] / clocks)} bytes" for level in ("dram", "l2")}
+    inner = PANEL_WIDTH - 2 * _INSET
+    half = (inner - 8) / 2
+    right = _INSET + half + 8
+    y = 2 * (_BOX + _GAP) + 26
+    step = _BOX + 8
+    lanes = f"{gpu.fp32_lanes} FMA" if gpu else "FMA"
+    banks = f"{BANKS * FLOAT_BYTES} bytes"
+    found = [
+        _Part("DRAM", moved["dram"], "dram", 0, 0, PANEL_WIDTH),
+        _Part("L2", moved["l2"], "l2", 0, _BOX + _GAP, PANEL_WIDTH),
+        _Part("L1", banks, "shared", _INSET, y, half),
+        _Part("shared memory", "the same banks", "shared", right, y, half),
+        _Part(
+            "registers",
+            f"room for {card.device.registers_per_sm:,} floats",
+            "register",
+            _INSET,
+            y + step,
+            inner,
+        ),
+        _Part("schedulers", f"{SCHEDULERS} instructions", "kernel", _INSET, y + 2 * step, half),
+        _Part("FMA units", lanes, "kernel", right, y + 2 * step, half),
+    ]
+    if tensor_cores:
+        found.append(_Part("tensor cores", "small products", "kernel", _INSET, y + 3 * step, inner))
+    return found
+
+
+def _tag(name: str, now: str, was: str) -> str:
+    if name == now:
+        return _NOW
+    return _WAS if name == was else ""
+
+
+def _sentence(now: str, was: str) -> str:
+    if not was:
+        return f"Here the limit is {_called(now)}."
+    if now == was:
+        return f"The limit is still {_called(now)}."
+    return f"This chapter moves the limit from {_called(was)} to {_called(now)}."
+
+
+def _called(name: str) -> str:
+    """Return the part's name within a sentence."""
+    plural = name.endswith("s") and name != "SMs"
+    return "the number of busy SMs" if name == "SMs" else f"the {name}" if plural else name
+
+
+def _drawn(part: _Part, tag: str) -> list[str]:
+    now, was = tag == _NOW, tag == _WAS
+    left, width = part.x + 1, part.width - 2
+    solid = rectangle(left, part.y + 1, width, _BOX - 2, part.hue, 0.36 if now else 0.08)
+    edge = 3 if now else 2 if was else 1
+    dashes = ' stroke-dasharray="5 4"' if was else ""
+    border = (
+        f'<rect x="{left:g}" y="{part.y + 1:g}" width="{width:g}" height="{_BOX - 2}" fill="none" '
+        f'stroke="{colour(part.hue)}" stroke-width="{edge}"{dashes}/>'
+    )
+    shapes = [solid, border, words(left + 8, part.y + 17, part.name, bold=True)]
+    shapes.append(words(left + 8, part.y + 32, part.rate, hue="muted" if not now else "fg"))
+    if tag:
+        shapes.append(
+            words(
+                left + width - 8,
+                part.y + (17 if part.width > 200 else 32),
+                tag,
+                anchor="end",
+                bold=now,
+            )
+        )
+    return shapes
+
+
+def _frame(part: _Part, height: float, tag: str) -> str:
+    now = tag == _NOW
+    dashes = ' stroke-dasharray="5 4"' if tag == _WAS else ""
+    shape = (
+        f'<rect x="1" y="{part.y + 1:g}" width="{part.width - 2:g}" height="{height - 1:g}" '
+        f'fill="none" stroke="{colour("fg" if tag else "line")}" '
+        f'stroke-width="{3 if now else 2 if tag else 1}"{dashes}/>'
+    )
+    if not tag:
+        return shape
+    return shape + words(part.width - 10, part.y + 18, tag, anchor="end", bold=now)
+
+
+def _wire(x: float, y: float, length: float) -> str:
+    return (
+        f'<path d="M{x:g} {y:g}v{length:g}m-4 -5l4 5l4 -5" fill="none" stroke="{colour("fg")}" '
+        'stroke-width="1.4"/>'
+    )

@@ -175,10 +175,23 @@ class Kernel:
             if size < 1:
                 raise LabError(_sentence("size", name=name, size=size))
         names = {**self.values, "M": m, "N": n, "K": k, "SMS": sms}
-        grid_x, grid_y = (_evaluate(text, names, self.name) for text in self.grid)
-        block_x, block_y = (_evaluate(text, names, self.name) for text in self.block)
-        shared_bytes = _evaluate(self.shared, names, self.name, least=0)
-        workspace_bytes = _evaluate(self.workspace, names, self.name, least=0)
+
+        def evaluate(text: str, least: int = 1) -> int:
+            try:
+                found = whole_number(text, names)
+            except UnreadableError as fault:
+                raise LabError(
+                    _sentence("head.term", kernel=self.name, text=text, fault=fault)
+                ) from None
+            if found < least:
+                about = {"kernel": self.name, "text": text, "found": found, "least": least}
+                raise LabError(_sentence("head.least", **about))
+            return found
+
+        grid_x, grid_y = map(evaluate, self.grid)
+        block_x, block_y = map(evaluate, self.block)
+        shared_bytes = evaluate(self.shared, least=0)
+        workspace_bytes = evaluate(self.workspace, least=0)
         return LaunchShape((grid_x, grid_y), (block_x, block_y), shared_bytes, workspace_bytes)
 
     def with_constants(self, **values: int) -> "Kernel":
@@ -304,17 +317,6 @@ def terms(text: str) -> list[str]:
         else:
             terms[-1] += letter
     return [term.strip() for term in terms]
-
-
-def _evaluate(text: str, names: Mapping[str, int], kernel: str, *, least: int = 1) -> int:
-    """Evaluate an expression of a head comment to an integer."""
-    try:
-        found = whole_number(text, names)
-    except UnreadableError as fault:
-        raise LabError(_sentence("head.term", kernel=kernel, text=text, fault=fault)) from None
-    if found < least:
-        raise LabError(_sentence("head.least", kernel=kernel, text=text, found=found, least=least))
-    return found
 
 
 def _sentence(key: str, **values: object) -> str:

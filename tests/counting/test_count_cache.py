@@ -7,7 +7,7 @@ import pytest
 
 from sgemm_lab.catalogue import load_kernel, load_kernels
 from sgemm_lab.counting import count_cache as module
-from sgemm_lab.counting.count_cache import BLOCKS, FILE, LAUNCHES, entry, kept, write
+from sgemm_lab.counting.count_cache import BLOCKS, FILE, LAUNCHES, cached_count, entry, write
 from sgemm_lab.counting.hardware_comparison import (
     RAGGED,
     REGULAR,
@@ -23,7 +23,6 @@ from sgemm_lab.models.count_all import picked
 from sgemm_lab.models.demand import (
     BlockDemand,
     block_demand,
-    followed_from,
     simulated_demand,
 )
 
@@ -36,8 +35,10 @@ PICKED = [kernel.name for kernel in picked(KERNELS) if kernel.name in COUNTED[BL
 def test_every_kernel_is_kept_as_it_is_today(kernel: Kernel) -> None:
     ptx = settled_ptx(kernel)
     for size in (REGULAR, RAGGED):
-        assert kept(LAUNCHES, launch_name(kernel, size), ptx) is not None, "run: make counts"
-    if kept(BLOCKS, kernel.name, ptx) is None:
+        assert cached_count(LAUNCHES, launch_name(kernel, size), ptx) is not None, (
+            "run: make counts"
+        )
+    if cached_count(BLOCKS, kernel.name, kernel.fingerprint) is None:
         with pytest.raises(LabError):  # a block that is no tile of C
             block_demand(kernel)
 
@@ -60,7 +61,7 @@ def test_what_is_kept_is_what_is_simulated(name: str, size: Size) -> None:
 @pytest.mark.parametrize("name", ["tiled:TILE=16", "double_buffer", "hoisted_guard", PICKED[0]])
 def test_what_is_kept_of_a_block_is_what_is_simulated(name: str) -> None:
     kernel = load_kernel(name)
-    found = kept(BLOCKS, name, followed_from(kernel))
+    found = cached_count(BLOCKS, name, kernel.fingerprint)
     assert BlockDemand(**found or {}) == simulated_demand(kernel)
 
 
@@ -83,19 +84,19 @@ def test_other_code_and_another_simulator_are_counted_anew(
     file = tmp_path / "count_cache.json"
     write({LAUNCHES: {"mine at 1×1×1": entry("the PTX", {"loads": 3})}}, file)
     monkeypatch.setattr(module, "FILE", file)
-    assert kept(LAUNCHES, "mine at 1×1×1", "the PTX") == {"loads": 3}
-    assert kept(LAUNCHES, "mine at 1×1×1", "other PTX") is None
-    assert kept(LAUNCHES, "yours at 1×1×1", "the PTX") is None
-    assert kept(BLOCKS, "mine at 1×1×1", "the PTX") is None
+    assert cached_count(LAUNCHES, "mine at 1×1×1", "the PTX") == {"loads": 3}
+    assert cached_count(LAUNCHES, "mine at 1×1×1", "other PTX") is None
+    assert cached_count(LAUNCHES, "yours at 1×1×1", "the PTX") is None
+    assert cached_count(BLOCKS, "mine at 1×1×1", "the PTX") is None
     monkeypatch.setattr(module, "state", lambda _: "another simulator")
-    assert kept(LAUNCHES, "mine at 1×1×1", "the PTX") is None
+    assert cached_count(LAUNCHES, "mine at 1×1×1", "the PTX") is None
 
 
 def test_without_the_file_everything_is_counted(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.setattr(module, "FILE", tmp_path / "none.json")
-    assert kept(BLOCKS, "tiled", settled_ptx(load_kernel("tiled"))) is None
+    assert cached_count(BLOCKS, "tiled", load_kernel("tiled").fingerprint) is None
     assert counts_of(load_kernel("naive"), (2, 3, 4))["ffma_thread_instructions"] == 24
 
 

@@ -1,8 +1,9 @@
 """Cached counts, shipped with the package.
 
-A count depends on the PTX and on the simulator's source, and on nothing else. The cache stores a
-hash of both with each count. If either hash differs, the cache has no entry and the caller runs
-the simulator. ``make counts`` rebuilds the cache.
+A count depends on the kernel's code and on the simulator's source. The cache stores a hash of both
+with each count: of the PTX for a launch, of the CUDA source for a block, so that a block's count
+needs no compiler. If either hash differs, the cache has no entry and the caller runs the simulator.
+``make counts`` compiles all kernels and rebuilds the cache.
 """
 
 import ast
@@ -29,18 +30,18 @@ SOURCES = {
 Sections = Mapping[str, Mapping[str, Any]]
 
 
-def kept(section: str, name: str, ptx: str) -> Any | None:
-    """Return the cached count of a name and PTX; None if it is missing or out of date."""
+def cached_count(section: str, name: str, code: str) -> Any | None:
+    """Return the cached count of a name and its code; None if it is missing or out of date."""
     found = _read(FILE).get(section, {"state": "", "counts": {}})
     entry = found["counts"].get(name)
-    if entry is None or found["state"] != state(section) or entry["ptx"] != short_hash(ptx):
+    if entry is None or found["state"] != state(section) or entry["code"] != short_hash(code):
         return None
     return entry["counted"]
 
 
-def entry(ptx: str, counted: Any) -> dict[str, Any]:
-    """Return a cache entry: the hash of the PTX and the count as plain data."""
-    return {"ptx": short_hash(ptx), "counted": counted}
+def entry(code: str, counted: Any) -> dict[str, Any]:
+    """Return a cache entry: the hash of the code and the count as plain data."""
+    return {"code": short_hash(code), "counted": counted}
 
 
 def write(sections: Sections, path: Path = FILE) -> None:

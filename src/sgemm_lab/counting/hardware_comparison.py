@@ -9,7 +9,7 @@ from multiprocessing import get_context
 from typing import Any
 
 from sgemm_lab.catalogue import load_kernels
-from sgemm_lab.counting.count_cache import LAUNCHES, kept
+from sgemm_lab.counting.count_cache import LAUNCHES, cached_count
 from sgemm_lab.counting.kernel_counts import COUNTS, multiply_whole_numbers
 from sgemm_lab.cuda.shipped_ptx import settled_ptx
 from sgemm_lab.kernel import ENTRY, Kernel, Size
@@ -73,7 +73,7 @@ def counts_of_all(launches: Sequence[tuple[Kernel, Size]]) -> list[dict[str, int
     names = [launch_name(*launch) for launch in launches]
     texts = [settled_ptx(kernel) for kernel, _ in launches]
     found: dict[str, Any] = dict(
-        zip(names, map(partial(kept, LAUNCHES), names, texts), strict=True)
+        zip(names, map(partial(cached_count, LAUNCHES), names, texts), strict=True)
     )
     missing = [
         (*launch, text)
@@ -95,7 +95,7 @@ def counts_of_all(launches: Sequence[tuple[Kernel, Size]]) -> list[dict[str, int
 def counts_of(kernel: Kernel, size: Size) -> dict[str, int]:
     """Return the counts of one launch by the names in ``COUNTS``, cached or simulated."""
     ptx = settled_ptx(kernel)
-    found: dict[str, int] | None = kept(LAUNCHES, launch_name(kernel, size), ptx)
+    found: dict[str, int] | None = cached_count(LAUNCHES, launch_name(kernel, size), ptx)
     return simulated_counts(kernel, size, ptx) if found is None else found
 
 

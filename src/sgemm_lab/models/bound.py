@@ -183,7 +183,8 @@ def bound(
         L2: (_read_bytes(size), "A and B once"),
     }
     if record is not None:
-        found |= _counted(kernel, size, record)
+        tile = Tile.from_constants(kernel.values)
+        found |= _counted(record.launches(kernel), tile, size)
     label = "shared memory" if block[SHARED] >= block[GLOBAL] else "L1"
     unit = "arithmetic" if kernel.arithmetic == "fp32" else "tensor cores"
     words = {
@@ -278,11 +279,12 @@ def _stored_bytes(size: Size) -> float:
     return FLOAT_BYTES * m * n / _steps(size)
 
 
-def _counted(kernel: Kernel, size: Size, record: Record) -> dict[str, tuple[float, str]]:
+def _counted(
+    launches: Mapping[Size, Counted], tile: Tile, size: Size
+) -> dict[str, tuple[float, str]]:
     """Return the demands from hardware counters: instructions, and bytes moved."""
-    launches = record.launches(kernel)
     found: dict[str, tuple[float, str]] = {}
-    instructions = _instructions(kernel, size, launches)
+    instructions = _instructions(launches, tile, size)
     if instructions is not None:
         found[ISSUE] = (instructions, "counted by the GPU")
     if size in launches:
@@ -297,7 +299,7 @@ def _counted(kernel: Kernel, size: Size, record: Record) -> dict[str, tuple[floa
     return found
 
 
-def _instructions(kernel: Kernel, size: Size, launches: Mapping[Size, Counted]) -> float | None:
+def _instructions(launches: Mapping[Size, Counted], tile: Tile, size: Size) -> float | None:
     """Return the warp instructions per step, or None if they are unknown.
 
     They are counted at this size, or else extrapolated as the main loop's from two counted cubes: a
@@ -306,7 +308,6 @@ def _instructions(kernel: Kernel, size: Size, launches: Mapping[Size, Counted]) 
     name = "warp_instructions"
     if size in launches and name in launches[size].values:
         return launches[size].values[name] / _steps(size)
-    tile = Tile.from_constants(kernel.values)
     per_block = {
         k: entry.values[name] / ((m // tile.bm) * (n // tile.bn))
         for (m, n, k), entry in launches.items()

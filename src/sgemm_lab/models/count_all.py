@@ -4,7 +4,7 @@ from collections.abc import Collection
 from dataclasses import asdict
 
 from sgemm_lab.catalogue import book_kernel, load_kernels
-from sgemm_lab.counting.count_cache import BLOCKS, FILE, LAUNCHES, entry, write
+from sgemm_lab.counting.count_cache import BLOCKS, FILE, LAUNCHES, cached_count, entry, write
 from sgemm_lab.counting.hardware_comparison import (
     RAGGED,
     REGULAR,
@@ -15,7 +15,7 @@ from sgemm_lab.cuda.shipped_ptx import settled_ptx
 from sgemm_lab.errors import LabError
 from sgemm_lab.kernel import Kernel
 from sgemm_lab.models import tile_sweep
-from sgemm_lab.models.demand import BlockDemand, block_demand, followed_from, simulated_demand
+from sgemm_lab.models.demand import BlockDemand, block_demand, simulated_demand
 from sgemm_lab.records.store import load_records, scores
 
 
@@ -25,6 +25,11 @@ def main() -> None:
     launches = [(kernel, size) for kernel in kernels for size in (REGULAR, RAGGED)]
     blocks = [*kernels, *picked(kernels)]
     print(f"Counting {len(launches)} launches and {len(blocks)} blocks; changed ones take longer.")
+    current = {
+        kernel.name
+        for kernel in kernels
+        if cached_count(LAUNCHES, launch_name(kernel, REGULAR), settled_ptx(kernel)) is not None
+    }
     counted = zip(launches, counts_of_all(launches), strict=True)
     write(
         {
@@ -33,9 +38,9 @@ def main() -> None:
                 for (kernel, size), counts in counted
             },
             BLOCKS: {
-                kernel.name: entry(followed_from(kernel), asdict(demand))
+                kernel.name: entry(kernel.fingerprint, asdict(demand))
                 for kernel in blocks
-                if (demand := _demand(kernel, recount=kernel not in kernels)) is not None
+                if (demand := _demand(kernel, recount=kernel.name not in current)) is not None
             },
         }
     )

@@ -16,8 +16,7 @@ from functools import lru_cache
 import numpy as np
 import numpy.typing as npt
 
-from sgemm_lab.catalogue import load_kernels
-from sgemm_lab.counting.count_cache import BLOCKS, kept
+from sgemm_lab.counting.count_cache import BLOCKS, cached_count
 from sgemm_lab.counting.kernel_counts import book_arguments
 from sgemm_lab.cuda.shipped_ptx import settled_ptx
 from sgemm_lab.errors import LabError
@@ -71,32 +70,19 @@ def block_demand(kernel: Kernel) -> BlockDemand:
         LabError: the block is not a tile of C given by the kernel's constants, or the kernel cannot
             be compiled here.
     """
-    found = _demand_or_why_not(kernel)
+    cached = cached_count(BLOCKS, kernel.name, kernel.fingerprint)
+    found = BlockDemand(**cached) if cached else _simulated_or_why_not(kernel)
     if isinstance(found, LabError):
         raise found
     return found
 
 
 @lru_cache(maxsize=256)
-def _demand_or_why_not(kernel: Kernel) -> BlockDemand | LabError:
+def _simulated_or_why_not(kernel: Kernel) -> BlockDemand | LabError:
     try:
-        _refuse_other_grids(kernel)  # before anything is compiled
-        found = kept(BLOCKS, kernel.name, followed_from(kernel))
-        return BlockDemand(**found) if found else simulated_demand(kernel)
+        return simulated_demand(kernel)
     except LabError as reason:
         return reason
-
-
-def followed_from(kernel: Kernel) -> str:
-    """Return the text whose hash is the cache key of a block's demand.
-
-    It is the PTX where the package ships it, else the source, so that no compiler is needed;
-    ``make counts`` always recounts the latter.
-
-    Raises:
-        LabError: as :func:`settled_ptx`.
-    """
-    return settled_ptx(kernel) if kernel in load_kernels(variants=True) else kernel.source
 
 
 def simulated_demand(kernel: Kernel) -> BlockDemand:

@@ -79,20 +79,13 @@ class LadderStep:
         return self.score is not None and self.score.m != SIZE
 
 
-def step_of(kernel: Kernel, records: Iterable[Record]) -> LadderStep:
-    """Return one kernel with its latest square score on the ladder's GPU, if there is one."""
-    return LadderStep(
-        kernel, *_squares(records).get((kernel.name, kernel.fingerprint), (None, None))
-    )
-
-
 def ladder(records: Iterable[Record]) -> list[LadderStep]:
     """Return every kernel and variant of the book, in order, as the ladder's GPU measured it.
 
     Raises:
         LabError: nothing was recorded on that GPU.
     """
-    squares = _squares(records)
+    squares = largest_squares(records)
     steps = [
         LadderStep(kernel, *squares.get((kernel.name, kernel.fingerprint), (None, None)))
         for kernel in load_kernels(variants=True)
@@ -102,8 +95,8 @@ def ladder(records: Iterable[Record]) -> list[LadderStep]:
     return steps
 
 
-def _squares(records: Iterable[Record]) -> dict[tuple[str, str], tuple[Score, Record]]:
-    """Return the latest score of each name and code at its largest square up to ``SIZE``.
+def largest_squares(records: Iterable[Record]) -> dict[tuple[str, str], tuple[Score, Record]]:
+    """Return the latest score at the largest square up to ``SIZE``, by name and fingerprint.
 
     Only records of the ladder's GPU count.
     """

@@ -7,7 +7,7 @@ from sgemm_lab.catalogue import load_kernel
 from sgemm_lab.errors import LabError
 from sgemm_lab.kernel import Kernel, Size
 from sgemm_lab.models.bound import ISSUE, Bound, bound_of
-from sgemm_lab.models.ladder import step_of
+from sgemm_lab.models.ladder import largest_squares
 from sgemm_lab.models.roofline import sheet_of
 from sgemm_lab.records.gpu_record import Record, Score
 from sgemm_lab.text import size_text
@@ -33,7 +33,7 @@ class MeasuredBound(NamedTuple):
         ``share`` of the bound in percent, ``speed`` in GFLOP/s, ``clocks`` of an SM per warp
         multiply-add, and ``rest``: the clocks beyond the demand on the unit that binds.
         """
-        entry = self.record.counted(self.kernel, self.score.size)
+        entry = self.record.launches(self.kernel).get(self.score.size)
         found = dict(entry.values) if entry else {}
         found |= {"share": 100 * self.share, "speed": self.score.gflops}
         issued = self.bound.of(ISSUE)
@@ -50,16 +50,18 @@ def of_ladder(kernel: Kernel, records: Sequence[Record]) -> MeasuredBound | None
     Raises:
         LabError: it has a score, but the demand of its blocks is not known.
     """
-    step = step_of(kernel, records)
-    if step.score is None or step.record is None:
+    found = largest_squares(records).get((kernel.name, kernel.fingerprint))
+    if found is None:
         return None
-    limit = step.bound
+    score, record = found
+    gpu = sheet_of(record)
+    limit = bound_of(kernel, score, gpu, record) if gpu else None
     if limit is None:
         raise LabError(
             f"The demand of a block of '{kernel.name}' is not known, so the kernel has no bound. "
             "Name a size."
         )
-    return MeasuredBound(kernel, step.score, step.record, limit)
+    return MeasuredBound(kernel, score, record, limit)
 
 
 def at_size(kernel: Kernel, size: Size, records: Sequence[Record]) -> MeasuredBound | None:
@@ -125,6 +127,6 @@ def required_ancestor(now: MeasuredBound) -> MeasuredBound | None:
 
 def parent_of(kernel: Kernel) -> Kernel | None:
     """Return the kernel to compare with: for a variant the one with the default constants."""
-    if kernel.name != kernel.base_name:
+    if ":" in kernel.name:
         return load_kernel(kernel.base_name)
     return load_kernel(kernel.parent) if kernel.parent else None

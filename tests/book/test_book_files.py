@@ -11,7 +11,7 @@ from packaging.requirements import Requirement
 from packaging.specifiers import SpecifierSet
 from sites import ROOT
 
-from sgemm_lab.book.notebooks import SYNTAX
+from sgemm_lab.book.plain_markdown import SYNTAX
 
 TOC = yaml.safe_load((ROOT / "_toc.yml").read_text())
 CONFIG = yaml.safe_load((ROOT / "_config.yml").read_text())
@@ -55,7 +55,7 @@ def test_package_asks_for_ranges_and_never_for_cupy() -> None:
 
 
 def test_pages_and_notebooks_read_the_same_markdown() -> None:
-    assert set(CONFIG["parse"]["myst_enable_extensions"]) == SYNTAX
+    assert set(CONFIG["parse"]["myst_enable_extensions"]) == SYNTAX.enable_extensions
 
 
 def test_make_alone_names_every_command() -> None:

@@ -14,7 +14,7 @@ from sgemm_lab.errors import LabError
 
 
 def pieces(text: str) -> list[Piece]:
-    return Converter(SPECIMEN / "chapters" / "first.md", {}).pieces(text)
+    return Converter(SPECIMEN / "chapters" / "first.md").pieces(text)
 
 
 def said(piece: Piece, **values: object) -> str:
@@ -104,8 +104,3 @@ def test_boxes_and_tables_with_values_stay_whole() -> None:
     assert said(box, x=3.0) == "> **Takeaway**\n>\n> It is 3.\n>\n> So."
     (table,) = pieces("| a |\n| --- |\n| {value}`x['k']` |")
     assert said(table, x={"k": "`code`"}) == "| a |\n| --- |\n| `code` |"
-
-
-def test_a_caption_holds_no_value() -> None:
-    with pytest.raises(LabError, match="the value in"):
-        Converter(SPECIMEN / "chapters" / "first.md", {}).convert("Of {value}`x`.")

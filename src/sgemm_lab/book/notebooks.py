@@ -11,18 +11,15 @@ from pathlib import Path
 from typing import Any
 
 from myst_nb.core.read import read_myst_markdown_notebook  # type: ignore[import-untyped]
-from myst_parser.config.main import MdParserConfig
 
 from sgemm_lab.book import exercises
-from sgemm_lab.book.plain_markdown import Converter, Piece
+from sgemm_lab.book.plain_markdown import SYNTAX, Converter, Piece
 from sgemm_lab.book.repository import Repository, known_repository
 from sgemm_lab.catalogue import load_kernel
 from sgemm_lab.errors import LabError
 
 Cell = dict[str, Any]
 
-# The Markdown of the chapters, as in _config.yml.
-SYNTAX = {"amsmath", "colon_fence", "dollarmath"}
 _HIDING_TAGS = {"remove-input", "hide-input", "hide-cell", "remove-cell"}
 # Colab shows this line in place of the code.
 _FORM_TITLE = '# @title Code of the output below { display-mode: "form" }'
@@ -81,15 +78,13 @@ def write(chapter: Path, folder: Path, repository: Repository | None) -> Path:
 
 def notebook(chapter: Path, repository: Repository | None) -> dict[str, Any]:
     """Return ``chapter`` as a notebook without outputs."""
-    syntax = MdParserConfig(enable_extensions=SYNTAX)
     text = chapter.read_text(encoding="utf-8")
-    read = read_myst_markdown_notebook(text, config=syntax, path=chapter)
-    figures = _numbered_figures(read.cells)
-    converter = Converter(chapter, figures)
+    read = read_myst_markdown_notebook(text, config=SYNTAX, path=chapter)
+    converter = Converter(chapter)
     cells = [_code_cell(install_cell(repository), {"cellView": "form"})]
     for cell in read.cells:
         if cell.cell_type == "code":
-            cells += _code_cells(cell, converter, figures)
+            cells += _code_cells(cell)
         else:
             cells += _text_cells(cell.source, converter)
     for number, cell in enumerate(cells):
@@ -110,16 +105,6 @@ def install_cell(repository: Repository | None) -> str:
     )
 
 
-def _figure_options(cell: Any) -> dict[str, str]:
-    return dict(cell.metadata.get("mystnb", {}).get("figure", {}))
-
-
-def _numbered_figures(cells: list[Any]) -> dict[str, int]:
-    captioned = [options for cell in cells if "caption" in (options := _figure_options(cell))]
-    names = [options.get("name", "") for options in captioned]
-    return {name: number for number, name in enumerate(names, start=1) if name}
-
-
 def _text_cells(markdown: str, converter: Converter) -> list[Cell]:
     """Return text as it is, and an exercise as its text, a cell for the answer, its solution."""
     cells: list[Cell] = []
@@ -137,7 +122,7 @@ def _plain_cells(markdown: str, converter: Converter) -> list[Cell]:
     return [_text_cell(piece) for piece in converter.pieces(markdown)]
 
 
-def _code_cells(cell: Any, converter: Converter, figures: dict[str, int]) -> list[Cell]:
+def _code_cells(cell: Any) -> list[Cell]:
     tags = set(cell.metadata.get("tags", []))
     folded = bool(tags & _HIDING_TAGS)
     cells = [_folded_cell(cell.source) if folded else _code_cell(cell.source, {})]
@@ -146,11 +131,6 @@ def _code_cells(cell: Any, converter: Converter, figures: dict[str, int]) -> lis
     for name in _SHOWN_KERNEL.findall(cell.source):
         source = load_kernel(name).source
         cells.append(_code_cell(_WORKBENCH.format(source=source, name=name), {}))
-    figure = _figure_options(cell)
-    if "caption" in figure:
-        number = figures.get(figure.get("name", ""))
-        label = f"**Fig. {number}** " if number else ""
-        cells.append(_markdown_cell(f"{label}*{converter.convert(figure['caption'])}*"))
     return cells
 
 

@@ -8,7 +8,7 @@ import gpu_samples
 import ladder_samples
 import occupancy_samples
 from code_samples import CODES
-from flight_samples import DRAM, L1, L2
+from flight_samples import DRAM, L1, L2, RING
 from fragment_samples import INSTRUCTIONS
 from product_samples import PRODUCTS
 from request_samples import GLOBAL, SHARED
@@ -20,6 +20,7 @@ from widget_samples import CONSTANTS, GPUS, POINTS
 from sgemm_lab import lab
 from sgemm_lab.widgets import (
     Banks,
+    BarrierRing,
     Coalescing,
     FragmentMap,
     GpuTiles,
@@ -155,6 +156,12 @@ SAMPLES = {
         lambda: ManyGpus(50.0, "a sample"),
         lab.many_gpus,
         ("gpus", [4, 16384, 64]),
+    ),
+    "barrier ring": Sample(
+        lambda: BarrierRing(RING),
+        lambda: lab.barrier_ring("producers", stages=4, tiles=8),
+        ("time", [0.0, 900.0, 3200.0, 9000.0]),
+        painted=True,
     ),
     "memory ladder": Sample(
         ladder_samples.memory,

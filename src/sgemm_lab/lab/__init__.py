@@ -20,9 +20,9 @@ Figures
     ``speed_and_error``, ``search_map``;
     tables: ``wrong_picks`` of a search, what was ``tried``; ``no_difference`` of two speeds.
 Widgets
-    ``banks``, ``coalescing``, ``fragment_map``, ``in_flight``, ``ladder``, ``ladder_strip``,
-    ``memory_ladder``, ``occupancy``, ``scoreboard``, ``speed_over_error``, ``tile_waves``,
-    ``timeline``, ``wgsl_climb``.
+    ``banks``, ``barrier_ring``, ``coalescing``, ``fragment_map``, ``in_flight``, ``ladder``,
+    ``ladder_strip``, ``memory_ladder``, ``occupancy``, ``scoreboard``, ``speed_over_error``,
+    ``tile_waves``, ``timeline``, ``wgsl_climb``.
 Products
     ``matmul``, ``choice``; Strassen's: ``strassen``, ``seven_products``, ``strassen_results``; on
     several GPUs: ``multi_gpu_results``, ``gpu_tiles``, ``gpu_timeline``, ``many_gpus``,
@@ -93,7 +93,14 @@ from sgemm_lab.lab.stepper import step
 from sgemm_lab.lab.strassen import seven_products, strassen, strassen_results
 from sgemm_lab.lab.tile_waves import tile_waves
 from sgemm_lab.lab.tiles import owners
-from sgemm_lab.lab.timelines import modelled_clocks, pipeline_times, sm, stage_ring, timeline
+from sgemm_lab.lab.timelines import (
+    barrier_ring,
+    modelled_clocks,
+    pipeline_times,
+    sm,
+    stage_ring,
+    timeline,
+)
 from sgemm_lab.lab.tried import no_difference, tried
 from sgemm_lab.lab.verdicts import verdicts
 from sgemm_lab.lab.wgsl_climb import wgsl_climb
@@ -145,6 +152,7 @@ __all__ = [
     "agreement",
     "bank_phases",
     "banks",
+    "barrier_ring",
     "bound",
     "bytes_moved",
     "bytes_text",

@@ -18,6 +18,7 @@ from sgemm_lab.lab.speeds import score_of, speeds
 from sgemm_lab.records.gpu_record import Record, Score
 from sgemm_lab.records.store import not_yet_measured
 from sgemm_lab.text import size_text
+from sgemm_lab.widgets import BarrierRing
 from sgemm_lab.widgets.timeline import MOST_BLOCKS, TimedKernel, Timeline
 
 DRAWN_WINDOWS = 4
@@ -159,6 +160,27 @@ def stage_ring(
     The times of a K tile are those of the kernel; ``clocks`` is the length of the axis.
     """
     return ring_panel(title, _pipeline(name, tiles, stages), clocks, says=says)
+
+
+def barrier_ring(name: str | Kernel, *, stages: int, tiles: int) -> BarrierRing:
+    """Slide through time: which stages producer warps fill, which ones are multiplied.
+
+    The times of a K tile are those of the kernel at 4096³; ``stages`` and ``tiles`` are drawn, the
+    kernel may have more.
+    """
+    kernel = kernel_of(name)
+    times = timed_kernel(kernel, score_of(kernel, size_of(4096)))
+    return BarrierRing(
+        {
+            "latency": times["latency"],
+            "load": times["load"],
+            "compute": times["compute"],
+            "windows": tiles,
+            "stages": stages,
+        },
+        note=f"By the overlap model, with the times of a K tile of {kernel.name} "
+        f"({times['note']}). The kernel has {times['stages']} stages.",
+    )
 
 
 def sm(title: str, name: str | Kernel, size: AnySize = 4096, *, says: str = "") -> Output:

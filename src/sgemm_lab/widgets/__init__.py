@@ -1,6 +1,7 @@
 """Widgets of the book: alive with a kernel and without one. Each is one line here."""
 
 from sgemm_lab.widgets.banks import Banks as Banks
+from sgemm_lab.widgets.barrier_ring import BarrierRing as BarrierRing
 from sgemm_lab.widgets.base import WIDGET_MIME as WIDGET_MIME
 from sgemm_lab.widgets.base import LabWidget as LabWidget
 from sgemm_lab.widgets.coalescing import Coalescing as Coalescing

@@ -1,0 +1,72 @@
+"""The ring of stages between producer warps and multiplying warps, over time."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import traitlets
+
+from sgemm_lab.formulas.overlap import Pipeline, Window, schedule
+from sgemm_lab.text import number
+from sgemm_lab.widgets.base import LabWidget, html_table
+from sgemm_lab.widgets.data import GoesThroughTime, checked_number
+
+_TIMES = ("latency", "load", "compute", "windows", "stages")
+
+
+class BarrierRing(GoesThroughTime, LabWidget):
+    """Which stages belong to the producers and which to the multiplying warps, at any moment.
+
+    The schedule is that of :mod:`sgemm_lab.formulas.overlap` with one block.
+
+    Args:
+        times: ``latency``, ``load`` and ``compute`` of a K tile in clocks, and the numbers of K
+            tiles (``windows``) and ``stages``.
+        note: where the times come from.
+        time: position of the cursor, in clocks; by default where a stage is filled again.
+
+    Raises:
+        LabError: a time is missing or not above zero.
+    """
+
+    times: "traitlets.Dict[str, Any]" = traitlets.Dict().tag(sync=True)
+    note = traitlets.Unicode("").tag(sync=True)
+    time = traitlets.Float(0).tag(sync=True)
+
+    def __init__(self, times: Mapping[str, float], **state: Any) -> None:
+        known = {name: checked_number(times, name, "A ring") for name in _TIMES}
+        known |= {name: int(known[name]) for name in ("windows", "stages")}
+        super().__init__(times=known, **state)
+        again = [tile for tile in self.schedule if tile.number == known["stages"]]
+        if "time" not in state and again:
+            self.time = (again[0].comes + again[0].there) / 2
+
+    @property
+    def schedule(self) -> list[Window]:
+        """The K tiles, in the order of their products."""
+        return schedule(Pipeline(**self.times))
+
+    @property
+    def alt(self) -> str:
+        """When the first K tile is there, and how long the multiplying warps wait after it."""
+        tiles = self.schedule
+        first = tiles[0].there
+        waits = tiles[-1].done - first - len(tiles) * self.times["compute"]
+        return (
+            f"{self.times['stages']} stages go round between producer warps, which fill them, and "
+            f"multiplying warps, which empty them. The first K tile is there after {number(first)} "
+            f"clocks. From then on the multiplying warps wait {number(waits)} clocks."
+        )
+
+    def table(self) -> str:
+        """Return when the barriers of each K tile complete as an HTML table."""
+        rows = [
+            [
+                f"K tile {tile.number}",
+                f"{tile.buffer}",
+                *(number(clock) for clock in (tile.asked, tile.there, tile.pieces[0].start)),
+                number(tile.done),
+            ]
+            for tile in self.schedule
+        ]
+        heads = ["", "Stage", "Copy starts", "Filled", "Multiplied from", "Emptied"]
+        return html_table("Clocks at which each K tile passes", heads, rows)

@@ -1,0 +1,209 @@
+// The ring of stages between producer warps and multiplying warps: who owns which stage, over time.
+
+import "./barrier_ring.css";
+import { type Pipeline, schedule, type TimedWindow } from "../formulas/overlap.ts";
+import { number } from "../text.ts";
+import { html, say, setAttributes, svg } from "./shared/dom.ts";
+import { keepDrawn, put, redrawer, roomIn } from "./shared/model.ts";
+import { OverTime, scale, scrubber } from "./shared/over_time.ts";
+import { range, within } from "./shared/scale.ts";
+import { Scene, scrubByPointer } from "./shared/scene.ts";
+
+interface State {
+  times: Omit<Pipeline, "blocks">;
+  note: string;
+  time: number;
+}
+
+interface Ring {
+  tiles: TimedWindow[];
+  stages: number;
+  end: number;
+  events: number[];
+}
+
+/** What is in a stage: a K tile that is copied, ready, multiplied, or nothing. */
+interface Held {
+  tile: TimedWindow | undefined;
+  does: "empty" | "copied" | "ready" | "multiplied";
+  /** share of the stage that holds numbers still to be multiplied */
+  level: number;
+}
+
+const SAID = { empty: "empty", copied: "copying", ready: "ready", multiplied: "being read" };
+const STATE = ["times", "note", "time"] as const;
+const GUTTER = 78; // px beside the lanes and the rows
+const NARROWEST = 290;
+const [BOX, GAP, LANE] = [58, 10, 112]; // px: a stage, between stages, from lane to lane
+const [TOP, ROW] = [24, 20]; // px: above the upper lane, a row of the timeline
+
+export function render({ model, el }: View<State>) {
+  const redraw = redrawer(update);
+  const go = (time: number): void => {
+    put(model, "time", time);
+    redraw();
+  };
+  const scrub = scrubber(
+    () => now,
+    () => model.get("time"),
+    go,
+  );
+  const picture = svg("svg", { class: "lab-chart", role: "img" });
+  const words = html("p", { class: "lab-told", role: "status" });
+  const note = html("p", { class: "lab-note" });
+  const root = html("div", { class: "sgemm-lab lab-tool lab-over-time lab-barrier-ring" }, [
+    picture,
+    scrub.element,
+    words,
+    note,
+  ]);
+  el.append(root);
+  const scene = new Scene(picture);
+  let now = ringOf(model);
+  const room = () => Math.max(NARROWEST, roomIn(root));
+
+  function update() {
+    now = ringOf(model);
+    const time = Math.min(model.get("time"), now.end);
+    scrub.show(time, `${number(time)} clocks`);
+    new Drawing(scene, now, time, room()).draw(picture);
+    const moment = momentWords(now, time);
+    say([words, note], [moment, model.get("note")]);
+    setAttributes(picture, { "aria-label": `The ring of stages. ${moment}` });
+  }
+
+  scrubByPointer(picture, (x) => go(within(scale(now.end, GUTTER, room()).at(x), 0, now.end)));
+  return keepDrawn(model, STATE, root, update, redraw);
+}
+
+function ringOf(model: Model<State>): Ring {
+  const times = model.get("times");
+  const tiles = schedule({ ...times, blocks: 1 });
+  const events = tiles.flatMap(({ there, done }) => [there, done]).sort((a, b) => a - b);
+  return { tiles, stages: times.stages, end: events[events.length - 1], events };
+}
+
+function heldBy({ tiles }: Ring, stage: number, time: number): Held {
+  const tile = tiles.find((one) => one.buffer === stage && one.asked <= time && time < one.done);
+  if (!tile) return { tile, does: "empty", level: 0 };
+  const { comes, there, pieces, done } = tile;
+  const share = (from: number, to: number) => within((time - from) / (to - from), 0, 1);
+  if (time < there) return { tile, does: "copied", level: share(comes, there) };
+  const start = pieces[0]?.start ?? there;
+  if (time < start) return { tile, does: "ready", level: 1 };
+  return { tile, does: "multiplied", level: 1 - share(start, done) };
+}
+
+/** What both kinds of warps do at one time, and which barrier they wait for. */
+function momentWords(ring: Ring, time: number) {
+  const { tiles, stages, end } = ring;
+  if (time >= end) return `At ${number(time)} clocks: all K tiles are multiplied.`;
+  const held = range(0, stages - 1).map((stage) => heldBy(ring, stage, time));
+  const copied = held.filter(({ does }) => does === "copied").map(({ tile }) => tile);
+  const busy = held.find(({ does }) => does === "multiplied")?.tile;
+  const next = tiles.find((one) => (one.pieces[0]?.start ?? one.there) > time);
+  const names = copied.map((one) => one?.number).sort((a, b) => Number(a) - Number(b));
+  const more = tiles.some(({ asked }) => asked > time);
+  let copy = more ? `wait for emptied[${busy?.buffer ?? 0}]` : "have copied the last K tile";
+  if (names.length === 1) copy = `copy K tile ${names[0]} into stage ${copied[0]?.buffer}`;
+  if (names.length > 1) copy = `copy K tiles ${names[0]} to ${names.at(-1)}`;
+  const multiply = busy
+    ? `multiply K tile ${busy.number} from stage ${busy.buffer}`
+    : `wait for filled[${next?.buffer ?? 0}]`;
+  return `At ${number(time)} clocks: producers ${copy}; multiplying warps ${multiply}.`;
+}
+
+/** Two lanes of stages, and below two rows of time. */
+class Drawing extends OverTime {
+  constructor(
+    scene: Scene,
+    public ring: Ring,
+    time: number,
+    width: number,
+  ) {
+    super(scene, time, ring.end, { gutter: GUTTER, width });
+  }
+
+  /** Whether a stage has no room for the name of its barrier. */
+  get narrow() {
+    return this.width / this.ring.stages < 120;
+  }
+
+  draw(picture: SVGSVGElement) {
+    const { ring, width } = this;
+    this.lane("copy", "Producers", "copy", TOP, "producers");
+    this.lane("read", "Multiplying", "warps read", TOP + LANE, "readers");
+    for (const stage of range(0, ring.stages - 1)) this.drawStage(stage);
+    if (this.narrow) {
+      this.text("key-up", "lab-barrier", GUTTER - 12, TOP + BOX + 25, "emptied ▲", "end");
+      this.text("key-down", "lab-barrier", GUTTER - 12, TOP + BOX + 40, "filled ▼", "end");
+    }
+    const rows = TOP + LANE + BOX + 36;
+    for (const tile of ring.tiles) this.drawTile(tile, rows);
+    this.name("row-copy", rows + 14, "copy");
+    this.name("row-multiply", rows + ROW + 18, "multiply");
+    const axis = rows + 2 * ROW + 10;
+    this.drawAxis(axis, "clocks");
+    this.scene.draw("cursor", "path", {
+      class: "lab-cursor",
+      d: `M${this.x(this.time)} ${rows - 8}V${axis}m-5 ${rows - 12 - axis}h10l-5 7z`,
+    });
+    setAttributes(picture, { viewBox: `0 0 ${width} ${axis + 26}`, height: axis + 26 });
+    this.scene.finish();
+  }
+
+  lane(id: string, first: string, second: string, y: number, look: string) {
+    const { scene, width } = this;
+    const [x, height] = [GUTTER - 4, BOX + 16];
+    const frame = { x, y: y - 8, width: width - x - 2, height, rx: 4 };
+    scene.draw(`lane-${id}`, "rect", { class: `lab-lane lab-lane-${look}`, ...frame });
+    this.text(`${id}-1`, "lab-lane-name", GUTTER - 12, y + BOX / 2 - 3, first, "end");
+    this.text(`${id}-2`, "lab-lane-name", GUTTER - 12, y + BOX / 2 + 13, second, "end");
+  }
+
+  /** A stage in the lane of those whom it belongs to, and the barrier that gave it to them. */
+  drawStage(stage: number) {
+    const { scene, ring, time, width } = this;
+    const each = (width - GUTTER - 12 + GAP) / ring.stages;
+    const [x, wide] = [GUTTER + 4 + stage * each, each - GAP];
+    const { tile, does, level } = heldBy(ring, stage, time);
+    const below = does === "ready" || does === "multiplied";
+    const middle = TOP + BOX + (LANE - BOX) / 2 + 4;
+    const barrier = below ? `▼ filled[${stage}]` : `▲ emptied[${stage}]`;
+    const short = this.narrow ? barrier[0] : barrier;
+    this.text(`barrier${stage}`, "lab-barrier", x + wide / 2, middle, short);
+    const node = scene.draw(`stage${stage}`, "g", {
+      class: `lab-stage lab-${does}`,
+      style: `transform:translateY(${below ? LANE : 0}px)`,
+    });
+    if (!node.firstChild) {
+      node.append(svg("rect"), svg("rect", { class: "lab-level" }), svg("text"), svg("text"));
+    }
+    const [frame, filled, name, state] = node.children;
+    setAttributes(frame, { x, y: TOP, width: wide, height: BOX, rx: 3 });
+    const tall = BOX * level;
+    setAttributes(filled, { x, y: TOP + BOX - tall, width: wide, height: tall, rx: 3 });
+    const centre = { x: x + wide / 2, "text-anchor": "middle" };
+    setAttributes(name, { ...centre, y: TOP + 26, class: "lab-tile-name" });
+    setAttributes(state, { ...centre, y: TOP + 44, class: "lab-tile-state" });
+    const title = this.narrow ? `${tile?.number ?? ""}` : `K tile ${tile?.number}`;
+    name.textContent = tile ? title : "–";
+    state.textContent = SAID[does];
+  }
+
+  /** A K tile in both rows of time: from the copy's start until it is there, and its product. */
+  drawTile({ number: n, asked, comes, there, pieces, done }: TimedWindow, y: number) {
+    const { scene, x } = this;
+    const start = pieces[0]?.start ?? there;
+    const box = (id: string, from: number, to: number, top: number, look: string) => {
+      const width = Math.max(2, x(to) - x(from) - 1);
+      const shape = { x: x(from), y: top, width, height: ROW - 2 };
+      scene.draw(id, "rect", { class: `${look}${this.now(from, to)}`, ...shape });
+    };
+    box(`asked${n}`, asked, comes, y, "lab-asked");
+    box(`copy${n}`, comes, there, y, "lab-copy");
+    box(`work${n}`, start, done, y + ROW + 4, "lab-work");
+    const label = { x: (x(start) + x(done)) / 2, y: y + ROW + 18, "text-anchor": "middle" };
+    scene.draw(`name${n}`, "text", { class: "lab-work-name", ...label }, `${n}`);
+  }
+}

@@ -1,0 +1,48 @@
+"""The ring of stages: whose they are at which moment, and the reader's hands on it."""
+
+from typing import Any
+
+import pytest
+from flight_samples import RING
+from playwright.sync_api import expect
+from widget_page import Opener
+
+from sgemm_lab.errors import LabError
+from sgemm_lab.widgets import BarrierRing
+
+
+def test_it_says_when_the_multiplying_warps_wait() -> None:
+    assert BarrierRing(RING).alt.endswith(
+        "there after 700 clocks. From then on the multiplying warps wait 0 clocks."
+    )
+    slow = BarrierRing({**RING, "load": 3000})  # the pipe needs 3000 clocks for 2000 of products
+    assert slow.alt.endswith(
+        "after 3,300 clocks. From then on the multiplying warps wait 7,000 clocks."
+    )
+
+
+@pytest.mark.parametrize("change", [{"load": 0}, {"stages": None}, {"compute": float("nan")}])
+def test_a_ring_without_times_is_refused(change: dict[str, Any]) -> None:
+    with pytest.raises(LabError, match="needs a number above zero"):
+        BarrierRing({**RING, **change})
+
+
+def test_a_stage_changes_hands_when_a_barrier_completes(show: Opener) -> None:
+    page = show(BarrierRing(RING, time=0))
+    told, on = page.locator(".lab-told"), page.get_by_role("button", name="next event")
+    stage = page.locator(".lab-stage")
+    expect(told).to_have_text(
+        "At 0 clocks: producers copy K tiles 0 to 3; multiplying warps wait for filled[0]."
+    )
+    expect(stage.first).to_have_class("lab-stage lab-copied")
+    on.click()  # K tile 0 is there
+    expect(stage.first).to_have_class("lab-stage lab-multiplied")
+    expect(told).to_contain_text("multiplying warps multiply K tile 0 from stage 0")
+    for _ in range(3):
+        on.click()  # so are the three behind it
+    expect(told).to_contain_text("producers wait for emptied[0]")
+    on.click()  # K tile 0 is multiplied: its stage goes back
+    expect(told).to_contain_text("producers copy K tile 4 into stage 0")
+    expect(stage.first).to_have_class("lab-stage lab-copied")
+    expect(stage.nth(1)).to_have_class("lab-stage lab-multiplied")
+    expect(stage.nth(2)).to_have_class("lab-stage lab-ready")

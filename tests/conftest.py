@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import os
 from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import suppress
@@ -10,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from sgemm_lab.cuda.code_cache import FOLDER
 from sgemm_lab.cuda.launch import has_gpu
 from sgemm_lab.errors import MissingToolError
 
@@ -34,6 +36,8 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
+    # Machine code of earlier runs is used again, but none of the user's.
+    os.environ[FOLDER] = str(config.rootpath / ".pytest_cache" / "machine_code")
     if not hasattr(config, "workerinput"):
         build_bundles()
     config.stash[GPU] = has_gpu()

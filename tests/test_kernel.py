@@ -1,5 +1,6 @@
 """A kernel file as an object, and what every kernel of the book must keep to."""
 
+import pickle
 import re
 from pathlib import Path
 
@@ -9,6 +10,7 @@ from hypothesis import strategies as st
 
 from sgemm_lab.catalogue import file_name, is_builtin, load_kernel, load_kernel_file, load_kernels
 from sgemm_lab.errors import LabError
+from sgemm_lab.expression import whole_number
 from sgemm_lab.files import CHECKOUT
 from sgemm_lab.kernel import Constant, Kernel, SourceLine, body_start, changed_lines, parse_kernel
 
@@ -436,3 +438,24 @@ def test_a_fingerprint_ignores_comments_and_white_space_alone() -> None:
 )
 def test_a_kernel_is_called_by_the_size_of_its_tile(name: str, called: str) -> None:
     assert load_kernel(name).display_name == called
+
+
+@given(
+    st.sampled_from(load_kernels(variants=True)),
+    st.tuples(*(st.integers(1, 20_000) for _ in range(3))),
+    st.integers(1, 200),
+)
+def test_compiled_launch_shapes_are_exact(
+    kernel: Kernel, size: tuple[int, int, int], sms: int
+) -> None:
+    names = {**kernel.values, **dict(zip("MNK", size, strict=True)), "SMS": sms}
+    texts = (*kernel.grid, *kernel.block, kernel.shared, kernel.workspace)
+    shape = kernel.launch_shape(*size, sms=sms)
+    found = (*shape.grid, *shape.block, shape.shared_bytes, shape.workspace_bytes)
+    assert found == tuple(whole_number(text, names) for text in texts)
+
+
+def test_a_kernel_that_has_been_launched_can_be_pickled() -> None:
+    kernel = load_kernels()[0]
+    kernel.launch_shape(1, 1, 1)
+    assert pickle.loads(pickle.dumps(kernel)).launch_shape(1, 1, 1) == kernel.launch_shape(1, 1, 1)

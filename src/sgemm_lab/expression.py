@@ -135,6 +135,36 @@ _EXACT = Meaning(
     },
     call=_call,
 )  # fmt: skip
+
+
+def _code(operator: str) -> Callable[..., str]:
+    return lambda *sides: "(" + operator.join(("",) * (len(sides) == 1) + sides) + ")"
+
+
+def _code_of_call(node: ast.Call, inner: Inner) -> Any:
+    match node:
+        # Floor division is exact, so a quotient that is rounded up needs no fraction.
+        case ast.Call(
+            func=ast.Name(id="ceil"), args=[ast.BinOp(left=left, op=ast.Div(), right=right)]
+        ) if not node.keywords:
+            return f"-(-{inner(left)} // {inner(right)})"
+        case ast.Call(func=ast.Name(id="ceil"), args=[argument], keywords=[]):
+            return f"_ceil({inner(argument)})"
+        case ast.Call(func=ast.Name(id="min" | "max" as name), args=[one, other], keywords=[]):
+            return f"_{name}({inner(one)}, {inner(other)})"
+    return NotImplemented
+
+
+_PYTHON = Meaning(
+    numbers=(int,),
+    number=str,
+    operators={
+        ast.USub: _code("-"), ast.Add: _code("+"), ast.Sub: _code("-"), ast.Mult: _code("*"),
+        ast.Div: lambda left, right: f"_Fraction({left}, {right})",
+    },
+    call=_code_of_call,
+)  # fmt: skip
+"""Translates an expression to Python."""
 _AS_C = replace(
     _EXACT,
     operators={
@@ -164,6 +194,26 @@ _CONDITION = replace(
 )  # fmt: skip
 
 
+def compiled(
+    text: str, constants: Mapping[str, int], variables: tuple[str, ...]
+) -> Callable[..., int]:
+    """Return ``whole_number`` of an expression as a function of some of its names.
+
+    It takes the variables as positional arguments and does not parse the text again.
+
+    Raises:
+        UnreadableError: an invalid expression; from the function also a division by zero, or a
+            result that is not an integer.
+    """
+    names = {**constants, **{name: f"_{place}" for place, name in enumerate(variables)}}
+    code = evaluate(text, names, _PYTHON)
+    arguments = ", ".join(f"_{place}" for place in range(len(variables)))
+    functions = {"_ceil": ceil, "_min": min, "_max": max, "_Fraction": Fraction}
+    # The code holds nothing but integers, the variables, arithmetic and these functions.
+    function = eval(f"lambda {arguments}: {code}", {"__builtins__": {}, **functions})
+    return lambda *values: _checked(lambda: function(*values))
+
+
 def whole_number(text: str, names: Mapping[str, int], *, floor: bool = False) -> int:
     """Evaluate an expression to an integer.
 
@@ -189,8 +239,12 @@ def holds(condition: str, names: Mapping[str, int]) -> bool:
 
 
 def _whole(text: str, names: Mapping[str, int], meaning: Meaning) -> int:
+    return _checked(lambda: evaluate(text, names, meaning))
+
+
+def _checked(evaluated: Callable[[], Any]) -> int:
     try:
-        result = evaluate(text, names, meaning)
+        result = evaluated()
     except ZeroDivisionError:
         raise UnreadableError(_SENTENCES["zero"]) from None
     if result.denominator != 1:

@@ -16,14 +16,14 @@ over the constants, M, N, K and SMS, the number of SMs of the GPU: for example `
 import difflib
 import hashlib
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 
 from sgemm_lab.errors import LabError
-from sgemm_lab.expression import UnreadableError, whole_number
+from sgemm_lab.expression import UnreadableError, compiled, whole_number
 from sgemm_lab.text import filled, templates
 
 Size = tuple[int, int, int]
@@ -174,25 +174,21 @@ class Kernel:
         for name, size in (("M", m), ("N", n), ("K", k)):
             if size < 1:
                 raise LabError(_sentence("size", name=name, size=size))
-        names = {**self.values, "M": m, "N": n, "K": k, "SMS": sms}
+        grid_x, grid_y, block_x, block_y, shared, workspace = (
+            term(m, n, k, sms) for term in self._launch_terms
+        )
+        return LaunchShape((grid_x, grid_y), (block_x, block_y), shared, workspace)
 
-        def evaluate(text: str, least: int = 1) -> int:
-            try:
-                found = whole_number(text, names)
-            except UnreadableError as fault:
-                raise LabError(
-                    _sentence("head.term", kernel=self.name, text=text, fault=fault)
-                ) from None
-            if found < least:
-                about = {"kernel": self.name, "text": text, "found": found, "least": least}
-                raise LabError(_sentence("head.least", **about))
-            return found
+    @cached_property
+    def _launch_terms(self) -> tuple[Callable[..., int], ...]:
+        """The terms of a launch shape as functions of M, N, K and the number of SMs."""
+        sides = (_launch_term(text, self) for text in (*self.grid, *self.block))
+        memory = (_launch_term(text, self, least=0) for text in (self.shared, self.workspace))
+        return (*sides, *memory)
 
-        grid_x, grid_y = map(evaluate, self.grid)
-        block_x, block_y = map(evaluate, self.block)
-        shared_bytes = evaluate(self.shared, least=0)
-        workspace_bytes = evaluate(self.workspace, least=0)
-        return LaunchShape((grid_x, grid_y), (block_x, block_y), shared_bytes, workspace_bytes)
+    def __getstate__(self) -> dict[str, object]:
+        """Return what is pickled: functions cannot be, and are made anew."""
+        return {name: value for name, value in vars(self).items() if name != "_launch_terms"}
 
     def with_constants(self, **values: int) -> "Kernel":
         """Return the kernel with other values of tile constants in its source.
@@ -317,6 +313,32 @@ def terms(text: str) -> list[str]:
         else:
             terms[-1] += letter
     return [term.strip() for term in terms]
+
+
+def _launch_term(text: str, kernel: Kernel, *, least: int = 1) -> Callable[..., int]:
+    """Return a term of a launch shape as a function of M, N, K and the number of SMs.
+
+    It raises a LabError if the text is invalid or its value is no whole number of at least
+    ``least``.
+    """
+    evaluated: Callable[..., int] | None = None
+
+    def term(*sizes: int) -> int:
+        nonlocal evaluated
+        try:
+            evaluated = evaluated or compiled(text, kernel.values, ("M", "N", "K", "SMS"))
+            found = evaluated(*sizes)
+        except UnreadableError as fault:
+            raise LabError(
+                _sentence("head.term", kernel=kernel.name, text=text, fault=fault)
+            ) from None
+        if found < least:
+            raise LabError(
+                _sentence("head.least", kernel=kernel.name, text=text, found=found, least=least)
+            )
+        return found
+
+    return term
 
 
 def _sentence(key: str, **values: object) -> str:

@@ -14,8 +14,9 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
+from sgemm_lab.cuda.code_cache import MachineCode, cached
 from sgemm_lab.cuda.isolated import in_subprocess
 from sgemm_lab.errors import LabError, MissingToolError
 from sgemm_lab.hardware import STATIC_SHARED
@@ -29,6 +30,7 @@ DEFAULT_TARGET = "sm_90"
 
 _SENTENCES = templates(Path(__file__).with_name("sentences.json"))
 _CACHE = "CUPY_CACHE_DIR"
+_OPTIONS = ("-std=c++17", "-lineinfo")
 _ERROR = re.compile(r"^(.+?)\((\d+)\): (?:catastrophic )?error(?: #[\w-]+)?: (.+)$", re.M)
 _ASSERTION = re.compile(r'static assertion failed with "(.+)"')
 _TOO_MUCH_SHARED = re.compile(r"uses too much shared data \((0x\w+) bytes, (0x\w+) max\)")
@@ -141,22 +143,19 @@ def compile_source(source: str, file_name: str, target: str, entry: str = ENTRY)
     )
 
 
-class _MachineCode(NamedTuple):
-    """What NVRTC makes of a whole source."""
-
-    ptx: str
-    cubin: bytes
-    log: str
-
-
 @lru_cache(maxsize=256)
-def _machine_code(source: str, file_name: str, target: str) -> _MachineCode:
+def _machine_code(source: str, file_name: str, target: str) -> MachineCode:
     # A result from NVRTC's cache comes without the log that tells registers and spills.
     options = (f"-arch={target}", "--ptxas-options=-v", "-no-cache")
-    with _program(source, file_name, target, options) as (nvrtc, program):
-        # CuPy takes the last byte for the end of a text, but machine code has no such end.
-        cubin = nvrtc.getCUBIN(program) + b"\0"
-        return _MachineCode(_ptx(nvrtc, program), cubin, nvrtc.getProgramLog(program))
+
+    def compiled() -> MachineCode:
+        with _program(source, file_name, target, options) as (nvrtc, program):
+            # CuPy takes the last byte for the end of a text, but machine code has no such end.
+            cubin = nvrtc.getCUBIN(program) + b"\0"
+            return MachineCode(_ptx(nvrtc, program), cubin, nvrtc.getProgramLog(program))
+
+    version = load_nvrtc().getVersion()
+    return cached((source, file_name, *_OPTIONS, *options, str(version)), compiled)
 
 
 @lru_cache(maxsize=256)
@@ -229,7 +228,7 @@ def _program(
         nvrtc.addNameExpression(program, name)
     try:
         try:
-            nvrtc.compileProgram(program, ("-std=c++17", "-lineinfo", *options))
+            nvrtc.compileProgram(program, (*_OPTIONS, *options))
         except nvrtc.NVRTCError as error:
             log = nvrtc.getProgramLog(program)
             raise _compile_error(log or str(error), file_name, target) from None

@@ -6,12 +6,12 @@ import tempfile
 from bisect import bisect_right
 from functools import lru_cache
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from sgemm_lab.cuda.arrays import check_matrix, product_size
 from sgemm_lab.cuda.compiler import Compiled, compile_kernel, import_cupy
 from sgemm_lab.errors import LabError, MissingToolError
-from sgemm_lab.hardware import STATIC_SHARED
+from sgemm_lab.hardware import FLOAT_BYTES, STATIC_SHARED
 from sgemm_lab.kernel import ENTRY, Kernel, Size
 
 MAX_GRID_Y = 65535
@@ -95,36 +95,67 @@ class LoadedKernel:
         self.kernel = kernel
         self.compiled = compile_kernel(kernel, device_target())
         self._function = load_function(self.compiled, ENTRY)
+        self._launches: dict[Size, list[_Launch]] = {}
         self._workspaces: dict[int, Any] = {}
 
     def __call__(self, a: Any, b: Any, c: Any) -> None:
         """Compute c = a·b. a is m×k, b is k×n, c is m×n: float32, on the GPU, row-major.
 
-        A grid has at most 65,535 blocks along y. A taller C is computed in bands of rows. A kernel
-        with a workspace has one for each stream: launches on different streams may overlap.
-
         Raises:
             LabError: an array does not fit, or the tile needs more shared memory than there is.
         """
-        m, n, k = check_arrays(self._cupy, a, b, c)
+        size = check_arrays(self._cupy, a, b, c)
+        self.launch(a.data.ptr, b.data.ptr, c.data.ptr, size)
+
+    def launch(self, a: int, b: int, c: int, size: Size) -> None:
+        """Compute c = a·b on CuPy's current stream, for matrices at three addresses.
+
+        They are not checked. A kernel with a workspace has one for each stream: launches on
+        different streams may overlap.
+
+        Args:
+            a: address of M×K floats, row-major.
+            b: of K×N floats.
+            c: of M×N floats.
+            size: M, N, K, each 1 or more.
+
+        Raises:
+            LabError: the tile needs more shared memory than there is.
+        """
+        launches = self._launches.get(size)
+        if launches is None:
+            launches = self._launches[size] = self._planned(size)
+        address = self._cupy.uint64
+        for one in launches:
+            matrices = (address(a + one.skip_a), address(b), address(c + one.skip_c))
+            own = (self._workspace(one.workspace_bytes),) if one.workspace_bytes else ()
+            arguments = (*matrices, *one.sizes, *own)
+            self._function(one.grid, one.block, arguments, shared_mem=one.shared_bytes)
+
+    def _planned(self, size: Size) -> "list[_Launch]":
+        """Return the launches for a size: several if C has more rows than a grid has blocks."""
+        m, n, k = size
+        sms, int32 = device_sms(), self._cupy.int32
 
         def blocks_along_y(rows: int) -> int:
-            return self.kernel.launch_shape(rows, n, k, sms=device_sms()).grid[1]
+            return self.kernel.launch_shape(rows, n, k, sms=sms).grid[1]
 
         band = m
         if blocks_along_y(m) > MAX_GRID_Y:
             band = bisect_right(range(1, m + 1), MAX_GRID_Y, key=blocks_along_y)
+        launches = []
         for first in range(0, m, band):
-            last = min(first + band, m)
-            self._launch(a[first:last], b, c[first:last], (last - first, n, k))
-
-    def _launch(self, a: Any, b: Any, c: Any, size: Size) -> None:
-        shape = self.kernel.launch_shape(*size, sms=device_sms())
-        self._reserve_shared(shape.shared_bytes)
-        sizes = tuple(self._cupy.int32(s) for s in size)
-        workspace = [self._workspace(shape.workspace_bytes)] if shape.workspace_bytes else []
-        arguments = (a, b, c, *sizes, *workspace)
-        self._function(shape.grid, shape.block, arguments, shared_mem=shape.shared_bytes)
+            rows = min(band, m - first)
+            shape = self.kernel.launch_shape(rows, n, k, sms=sms)
+            self._reserve_shared(shape.shared_bytes)
+            launches.append(
+                _Launch(
+                    shape.grid, shape.block, shape.shared_bytes, shape.workspace_bytes,
+                    (int32(rows), int32(n), int32(k)),
+                    FLOAT_BYTES * first * k, FLOAT_BYTES * first * n,
+                )
+            )  # fmt: skip
+        return launches
 
     def _workspace(self, wanted: int) -> Any:
         """Return the present stream's workspace: zeros at first, then what the last launch left."""
@@ -144,7 +175,23 @@ class LoadedKernel:
                 f"The kernel '{self.kernel.name}' wants {wanted:,} bytes of shared memory for a "
                 f"block; this GPU has {limit:,}. Choose a smaller tile or a smaller K."
             )
-        self._function.max_dynamic_shared_size_bytes = dynamic_bytes
+        # Launches of other sizes remain valid.
+        if dynamic_bytes > self._function.max_dynamic_shared_size_bytes:
+            self._function.max_dynamic_shared_size_bytes = dynamic_bytes
+
+
+class _Launch(NamedTuple):
+    """A launch of a kernel for a band of rows of C."""
+
+    grid: tuple[int, int]
+    block: tuple[int, int]
+    shared_bytes: int
+    workspace_bytes: int
+    sizes: tuple[Any, Any, Any]
+    """M, N, K as the kernel takes them."""
+    skip_a: int
+    """Bytes of A before the band."""
+    skip_c: int
 
 
 def fits(kernel: Kernel, size: Size) -> bool:

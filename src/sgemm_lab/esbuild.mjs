@@ -93,6 +93,7 @@ const SCRIPTS = {
   "panel-engine": 'import { serve } from "./book/panel/engine.ts"; serve(self);',
   "panel-lines": 'import { offer } from "./book/panel/lines.ts"; offer();',
   "panel-steps": `${SHEETS}import { layReady } from "./book/panel/stepping.ts"; layReady();`,
+  workbench: 'import { setUpAll } from "./book/workbench/workbench.ts"; setUpAll();',
   "reader-card": 'export { setUp } from "./book/reader_card/reader_card.ts";',
   "card-in-chapter": 'export { showInChapter } from "./book/reader_card/in_chapter.ts";',
 };

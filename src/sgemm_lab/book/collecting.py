@@ -7,7 +7,10 @@ from sphinx.application import Sphinx
 from sphinx.environment import BuildEnvironment
 from sphinx.environment.collectors import EnvironmentCollector
 
-KINDS = ("verdicts", "symbols", "words", "ledger", "exercises", "panels", "reader_cards")
+KINDS = (
+    *("verdicts", "symbols", "words", "ledger"),
+    *("exercises", "panels", "workbenches", "reader_cards"),
+)
 """Attributes of a page's nodes. Whatever node has one of them adds its value to the page's."""
 
 _ATTRIBUTE = "sgemm_lab_gathered"

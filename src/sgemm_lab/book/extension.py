@@ -30,6 +30,7 @@ from sgemm_lab.book import (
     site_files,
     stale_pages,
     stills,
+    workbench,
 )
 from sgemm_lab.book.collecting import Collector
 from sgemm_lab.book.repository import site_address
@@ -45,6 +46,7 @@ def setup(app: Sphinx) -> dict[str, Any]:
     app.add_node(ledger.LedgerPlace)
     app.add_directive("ledger", ledger.LedgerDirective)
     app.add_directive("panel", panels.PanelDirective)
+    app.add_directive("workbench", workbench.WorkbenchDirective)
     app.add_directive("reader-card", reader_cards.ReaderCardDirective)
     app.add_directive("symbols", glossary.SymbolsDirective)
     app.add_directive("constants", glossary.ConstantsDirective)
@@ -65,6 +67,7 @@ def setup(app: Sphinx) -> dict[str, Any]:
     app.connect("html-page-context", links.add_page_links)
     app.connect("html-page-context", navigation.add_changes)
     app.connect("html-page-context", panels.add_sheet)
+    app.connect("html-page-context", workbench.add_sheet)
     app.connect("html-page-context", page_head.add_head)
     # After all that adds to a page.
     app.connect("html-page-context", asset_bundle.lighten, priority=900)
@@ -72,6 +75,7 @@ def setup(app: Sphinx) -> dict[str, Any]:
         stills.fill,
         assets.write_assets,
         panels.write_files,
+        workbench.write_files,
         reader_cards.write_scripts,
         links.publish_notebooks,
         share_cards.write_cards,

@@ -27,6 +27,14 @@ const WORDS = `
 #define NAN __builtin_nanf("")
 typedef unsigned long size_t;
 typedef long ptrdiff_t;
+typedef unsigned char uchar, uint8_t;
+typedef signed char int8_t;
+typedef unsigned short ushort, uint16_t;
+typedef short int16_t;
+typedef unsigned uint, uint32_t;
+typedef int int32_t;
+typedef unsigned long uint64_t;
+typedef long int64_t;
 enum { warpSize = 32 };
 `;
 
@@ -150,6 +158,27 @@ ${forEach(
     return `__lab float ${name}f(${taken}) { return __builtin_${name}f(${names.join(", ")}); }`;
   },
 )}
+${forEach(["__exp2f ex2", "__log2f lg2", "rsqrtf rsqrt", "__sinf sin", "__cosf cos"], (pair) => {
+  const [name, word] = pair.split(" ");
+  return `
+__lab float ${name}(float a) {
+  float b;
+  asm("${word}.approx.f32 %0, %1;" : "=f"(b) : "f"(a));
+  return b;
+}`;
+})}
+// As with -use_fast_math: NVIDIA's own functions add a correction.
+__lab float exp2f(float a) { return __exp2f(a); }
+__lab float log2f(float a) { return __log2f(a); }
+__lab float __expf(float a) { return __exp2f(a * 1.4426950408889634f); }
+__lab float expf(float a) { return __expf(a); }
+__lab float __logf(float a) { return __log2f(a) * 0.6931471805599453f; }
+__lab float logf(float a) { return __logf(a); }
+__lab float __powf(float a, float b) { return __exp2f(b * __log2f(a)); }
+__lab float powf(float a, float b) { return __powf(a, b); }
+__lab float sinf(float a) { return __sinf(a); }
+__lab float cosf(float a) { return __cosf(a); }
+__lab float tanhf(float a) { return 1.0f - 2.0f / (1.0f + __expf(2.0f * a)); }
 __lab float __fmaf_rn(float a, float b, float c) { return __builtin_fmaf(a, b, c); }
 __lab float __fmul_rn(float a, float b) { return __nvvm_mul_rn_f(a, b); }
 __lab float __fadd_rn(float a, float b) { return __nvvm_add_rn_f(a, b); }

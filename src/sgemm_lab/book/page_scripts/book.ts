@@ -75,6 +75,17 @@ window.labCompiles =
   if (panels.length && (location.hash.startsWith("#edit=") || kept("sgemm-lab:edits")))
     loadPanels();
 
+  const benches: NodeListOf<HTMLElement> = document.querySelectorAll('[data-lab="workbench"]');
+  const loadBench = loader("workbench.js");
+  for (const bench of benches) {
+    wake(bench, loadBench);
+    bench.addEventListener("focusin", loadBench);
+    bench.addEventListener("pointerenter", loadBench);
+    bench.addEventListener("dragenter", loadBench);
+  }
+  if (benches.length && (location.hash.startsWith("#edit=") || kept("sgemm-lab:edits")))
+    loadBench();
+
   // What measures the reader's card comes when it is asked for, was before, or a link brings a card.
   // A step of a chapter is measured only when it is asked for.
   const cards: NodeListOf<HTMLElement> = document.querySelectorAll('[data-lab="reader-card"]');

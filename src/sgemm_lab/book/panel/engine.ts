@@ -16,7 +16,10 @@ import { parseKernel } from "../../kernel.ts";
 import type { Cap, Sheet } from "../../models/bound.ts";
 import { bound } from "../../models/bound.ts";
 import { simulatedDemand } from "../../models/demand.ts";
+import { TimeLimitError } from "../../simulator/divergence.ts";
 import { startOf } from "../../widgets/steps_start.ts";
+import type { ResolvedLaunch } from "../workbench/launch.ts";
+import { runLaunch } from "../workbench/run_launch.ts";
 
 /**
  * What the page asks for: is a kernel right at one of the sizes, what follows from such results,
@@ -69,6 +72,14 @@ interface AskRequest {
   books: Record<string, Sent>;
 }
 
+interface LaunchRequest {
+  id: number;
+  task: "launch";
+  ptx: string;
+  entry: string;
+  launch: ResolvedLaunch;
+}
+
 /**
  * A verdict: `says` is a sentence, `lines` the lines that it is about. `kind` is that of a hazard,
  * or "result" where C is wrong, or "refused" where the size was not run.
@@ -114,8 +125,16 @@ export function serve(scope: {
 }
 
 function answer(
-  request: CheckRequest | VerdictRequest | CountRequest | WalkRequest | LinesRequest | AskRequest,
+  request:
+    | CheckRequest
+    | VerdictRequest
+    | CountRequest
+    | WalkRequest
+    | LinesRequest
+    | AskRequest
+    | LaunchRequest,
 ) {
+  if (request.task === "launch") return { found: launched(request) };
   if (request.task === "verdict") return { verdict: verdictOn(request.results) };
   if (request.task === "checkLines") {
     const { kernel, ptx } = subject(request.reader);
@@ -136,6 +155,17 @@ function answer(
   }
   const asked = counted(kernel, request.ptx, request.size);
   return { counted: { ...asked, ...boundOf(kernel, request.ptx, request.gpu) } };
+}
+
+function launched({ ptx, entry, launch }: LaunchRequest) {
+  try {
+    return runLaunch(ptx, entry, launch, TIME_LIMIT);
+  } catch (error) {
+    if (!(error instanceof TimeLimitError)) throw error;
+    throw new LabError(
+      `Stopped after ${TIME_LIMIT} seconds. Set smaller sizes below, or look for a loop without an end.`,
+    );
+  }
 }
 
 const subject = ({ source, ...made }: Sent) => ({ kernel: parseKernel("mine", source), ...made });

@@ -5,7 +5,7 @@ import { html } from "../../widgets/shared/dom.ts";
 import type { Counted, Verdict } from "./engine.ts";
 
 /** What is told of a line, in this order: the name of a count, and its words. */
-const TOLD = [
+export const TOLD = [
   ["global_load_sectors", "sectors read"],
   ["global_store_sectors", "sectors written"],
   ["async_copy_sectors", "sectors copied"],
@@ -17,7 +17,7 @@ const TOLD = [
   ["barriers", "barriers"],
 ] as [string, string][];
 /** What a kind of hazard is called over its sentence. */
-const HEADS: Record<string, string> = {
+export const HEADS: Record<string, string> = {
   race: "Threads race",
   "in flight": "A copy is read before it is there",
   barrier: "A barrier is missed",
@@ -61,7 +61,7 @@ export function sayVerdict(into: HTMLElement, verdict: Verdict, source: string[]
 }
 
 /** The reader has one file: "tiled.cu, line 31: thread …" is "Line 31: thread …". */
-function withoutFile(text: string) {
+export function withoutFile(text: string) {
   const bare = text.replace(/\S+\.cu, line (\d+)/g, "line $1");
   return bare.charAt(0).toUpperCase() + bare.slice(1);
 }

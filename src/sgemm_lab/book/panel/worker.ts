@@ -44,7 +44,7 @@ function loaded(file: string, make: (address: string) => HTMLElement): Promise<v
 /** Where the scripts of panels are: beside the one that has this. */
 export function folder() {
   const own: HTMLScriptElement | null = document.querySelector(
-    'script[src*="panel.js"], script[src*="panel-lines.js"]',
+    'script[src*="panel.js"], script[src*="panel-lines.js"], script[src*="workbench.js"]',
   );
   return own?.src ?? location.href;
 }

@@ -1,0 +1,33 @@
+// What a reader is told of a launch: errors where the file itself leads to them, and "would happen"
+// where a finding rests on something that was assumed.
+
+import type { Finding, LaunchFindings } from "./run_launch.ts";
+
+export interface LaunchVerdict {
+  severity: "error" | "warning" | "none";
+  findings: Finding[];
+}
+
+/** Kinds that follow from the kernel's own accesses to shared memory, whatever its arrays hold. */
+const OF_THE_KERNEL = new Set(["race", "barrier", "in flight"]);
+
+/**
+ * Judge a launch.
+ * @param assumed whether any of its values was assumed
+ * @param other the findings at another size; null where none was assumed
+ */
+export function judgeLaunch(
+  first: LaunchFindings,
+  other: LaunchFindings | null,
+  assumed: boolean,
+): LaunchVerdict {
+  const { hazards } = first;
+  if (!hazards.length) return { severity: "none", findings: other?.hazards ?? [] };
+  if (!assumed) return { severity: "error", findings: hazards };
+  const again = (one: Finding) =>
+    OF_THE_KERNEL.has(one.kind) &&
+    other?.hazards.some(({ kind, lines }) => kind === one.kind && `${lines}` === `${one.lines}`);
+  const certain = hazards.filter(again);
+  if (certain.length) return { severity: "error", findings: certain };
+  return { severity: "warning", findings: hazards };
+}

@@ -1,0 +1,125 @@
+// Runs one launch of a pasted kernel in the simulator, and says what was found: in the engine's worker.
+
+import { RandomState } from "../../checking/random.ts";
+import { sharedWavefronts } from "../../formulas/memory.ts";
+import { BANKS, WORD_BYTES } from "../../hardware.py";
+import type { Hazard } from "../../simulator/hazard.ts";
+import type { TypedArray } from "../../simulator/memory.ts";
+import { simulate } from "../../simulator/simulation.ts";
+import type { WarpRequest } from "../../simulator/warp_requests.ts";
+import type { ResolvedLaunch } from "./launch.ts";
+
+/** What a launch did. `conflicts`: a sentence for each line with bank conflicts. */
+export interface LaunchFindings {
+  hazards: Finding[];
+  warnings: Finding[];
+  total: Record<string, number>;
+  lines: Map<number, Record<string, number>>;
+  conflicts: Map<number, string>;
+  /** first elements of each array that the kernel may write */
+  outputs: { name: string; first: number[]; length: number }[];
+}
+
+export interface Finding {
+  kind: string;
+  message: string;
+  /** the source lines that it names */
+  lines: number[];
+}
+
+const MOST = 8;
+const BYTES_VALUES = 256;
+const SHOWN = 8;
+const ELEMENTS: Record<string, [new (length: number) => TypedArray, number]> = {
+  ...{ float: [Float32Array, 1], float2: [Float32Array, 2], float4: [Float32Array, 4] },
+  ...{ double: [Float64Array, 1], char: [Int8Array, 1], int8_t: [Int8Array, 1] },
+  ...{ "unsigned char": [Uint8Array, 1], uint8_t: [Uint8Array, 1], bool: [Uint8Array, 1] },
+  ...{ short: [Int16Array, 1], "unsigned short": [Uint16Array, 1], int: [Int32Array, 1] },
+  ...{ int2: [Int32Array, 2], int4: [Int32Array, 4], "long long": [Int32Array, 2] },
+};
+
+/** Run a launch on drawn contents. Throws a LabError where it cannot be run. */
+export function runLaunch(
+  ptx: string,
+  entry: string,
+  { grid, block, sharedBytes, args }: ResolvedLaunch,
+  timeLimit: number,
+): LaunchFindings {
+  const given = new Map(
+    args.map((one, at) => [
+      one.name,
+      one.kind === "number" ? one.value : contents(one.type, one.length, one.constant, at),
+    ]),
+  );
+  const done = simulate(ptx, entry, grid, block, given, {
+    sharedBytes,
+    together: true,
+    timeLimit,
+    requestsOf: [0, 0],
+  });
+  return {
+    hazards: done.hazards.map(finding),
+    warnings: done.warnings.map(finding),
+    total: done.counts.total,
+    lines: new Map(done.counts.lines.map(({ line, counts }) => [line, counts])),
+    conflicts: conflictsOf(done.requests ?? []),
+    outputs: args
+      .filter((one) => one.kind === "array" && !one.constant)
+      .map(({ name }) => {
+        const array = done.arrays[name];
+        return { name, first: Array.from(array.subarray(0, SHOWN)), length: array.length };
+      }),
+  };
+}
+
+/** Small whole numbers; bytes take every value, and integers that are written start from zero. */
+function contents(type: string, length: number, constant: boolean, seed: number): TypedArray {
+  const [make, lanes] = ELEMENTS[type] ?? [type.startsWith("u") ? Uint32Array : Int32Array, 1];
+  const array = new make(length * lanes);
+  const random = new RandomState(seed);
+  const isReal = array instanceof Float32Array || array instanceof Float64Array;
+  if (isReal) array.set(random.integers(-MOST, MOST + 1, array.length));
+  else if (constant) {
+    const most = array.BYTES_PER_ELEMENT === 1 ? BYTES_VALUES : MOST;
+    array.set(random.integers(0, most, array.length));
+  }
+  return array;
+}
+
+function finding({ kind, message, location, otherLocation }: Hazard): Finding {
+  const lines = [location.line, otherLocation?.line ?? 0].filter((line) => line > 0);
+  return { kind, message, lines: [...new Set(lines)].sort((a, b) => a - b) };
+}
+
+/** For each line the worst request to shared memory of the first warp, where lanes share a bank. */
+function conflictsOf(requests: WarpRequest[]) {
+  const found = new Map<number, { wavefronts: number; says: string }>();
+  for (const { line, space, width, addresses, isLoad } of requests) {
+    if (space !== "shared") continue;
+    const wavefronts = sharedWavefronts(addresses, width, isLoad);
+    const phases = new Set(wavefronts.map(({ phase }) => phase)).size;
+    if (wavefronts.length <= Math.max(phases, found.get(line)?.wavefronts ?? 0)) continue;
+    const says = conflictSentence(wavefronts, phases);
+    if (says) found.set(line, { wavefronts: wavefronts.length, says });
+  }
+  return new Map([...found].map(([line, { says }]) => [line, says]));
+}
+
+function conflictSentence(wavefronts: ReturnType<typeof sharedWavefronts>, phases: number) {
+  for (const first of wavefronts) {
+    for (const second of wavefronts) {
+      if (first === second || first.phase !== second.phase) continue;
+      for (const [word, [lane]] of first.words) {
+        for (const [other, [otherLane]] of second.words) {
+          if (word % BANKS !== other % BANKS || lane >= otherLane) continue;
+          const apart = Math.abs(other - word) * WORD_BYTES;
+          return (
+            `Bank conflict: lanes ${lane} and ${otherLane} want different words of bank ` +
+            `${word % BANKS}, ${apart} bytes apart: ${wavefronts.length} wavefronts for ${phases}.`
+          );
+        }
+      }
+    }
+  }
+  return "";
+}

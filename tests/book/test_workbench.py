@@ -1,0 +1,240 @@
+"""The workbench of "Your own kernel": launches read from files, findings, and the page itself."""
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from compiler_here import compiled, package
+from in_node import answers
+from panel_pages import furnish, page_of
+from playwright.sync_api import Browser, Page, expect
+from sites import Site, served
+
+from accessible import faults
+from browser import still
+from sgemm_lab import bundles
+from sgemm_lab.book import panels, workbench
+from sgemm_lab.clang.package import write_site
+
+ASSETS = ("panel.css", "book.js")
+MODULES = {
+    "cuda": "book/workbench/cuda_file.ts",
+    "launch": "book/workbench/launch.ts",
+    "values": "book/workbench/host_values.ts",
+    "run": "book/workbench/run_launch.ts",
+    "judge": "book/workbench/judge_launch.ts",
+}
+PLAN = """(text, edits) => {
+  const file = cuda.readCudaFile(text);
+  return file.kernels.map((kernel) => {
+    const plan = launch.planLaunch(file, kernel, new Map(Object.entries(edits)));
+    const device = file.devicePart(kernel.name);
+    const texts = { assumed: launch.assumptions(plan), device, kernel: kernel.name };
+    return { ...launch.resolve(file, plan), ...texts };
+  });
+}"""
+RUN = """(ptx, entry, resolved) => {
+  const found = run.runLaunch(ptx, entry, resolved, 20);
+  return { ...found, lines: 0, conflicts: [...found.conflicts] };
+}"""
+JUDGE = "(first, other, assumed) => judge.judgeLaunch(first, other, assumed)"
+VALUE = "(text, names) => values.evaluate(text, (name) => names[name] ?? null)"
+FAULTS = {
+    "Matrix product": ("race", [14, 17]),
+    "Transpose": ("unwritten", [13]),
+    "Reduction": ("barrier", [11]),
+    "Softmax": ("race", [19, 24]),
+    "Histogram": ("unwritten", [11]),
+    "Stencil": ("race", [10, 12]),
+}
+
+
+def plans(text: str, edits: dict[str, str] | None = None) -> list[dict[str, Any]]:
+    [answer] = answers(MODULES, PLAN, [[text, edits or {}]])
+    assert "gives" in answer, answer
+    found: list[dict[str, Any]] = answer["gives"]
+    return found
+
+
+def run(text: str) -> dict[str, Any]:
+    """Compile and run the only kernel of a file with the launch that the page would choose."""
+    [plan] = plans(text)
+    ptx = compiled(plan["device"])["ptx"]
+    [entry] = re.findall(r"\.entry (\w+)", ptx)
+    [answer] = answers(MODULES, RUN, [[ptx, entry, plan]])
+    assert "gives" in answer, answer
+    return {**answer["gives"], "assumed": plan["assumed"]}
+
+
+def examples() -> dict[str, workbench.Example]:
+    return {one.name: one for one in workbench.examples()}
+
+
+@pytest.mark.parametrize("name", FAULTS)
+def test_an_example_is_clean_and_its_fault_is_found_at_its_lines(name: str) -> None:
+    example = examples()[name]
+    clean = run(example.source)
+    assert (clean["hazards"], clean["warnings"], clean["assumed"]) == ([], [], [])
+    before, after = example.fault
+    assert example.source.count(before) == 1
+    wrong = run(example.source.replace(before, after))
+    first = wrong["hazards"][0]
+    assert (first["kind"], first["lines"]) == FAULTS[name]
+
+
+def test_a_bank_conflict_names_two_lanes_their_bank_and_the_wavefronts() -> None:
+    assert run(examples()["Transpose"].source)["conflicts"] == [
+        [
+            13,
+            "Bank conflict: lanes 0 and 1 want different words of bank 0, 128 bytes apart: "
+            "32 wavefronts for 1.",
+        ]
+    ]
+    padded = examples()["Transpose"].source.replace("[TILE][TILE];", "[TILE][TILE + 1];")
+    assert run(padded)["conflicts"] == []
+
+
+HOST = """
+#include <thrust/device_vector.h>
+namespace mine { struct Host { std::vector<float> x; }; }
+template <typename T, int WIDTH = 4>
+__global__ void scale(const T* in, T* out, int n) {
+    int i = (blockIdx.x * blockDim.x + threadIdx.x) * WIDTH;
+    if (i < n) out[i] = in[i];
+}
+void launch(float* a, float* b, int count) {
+    std::vector<float> host(count);
+    cudaMalloc((void **)&a, host.size() * sizeof(float));
+    dim3 block(64, 1), grid(ceil_div(count, block.x * 4));
+    scale<float, 4> << <grid, block>> >(a, b, count);
+}
+"""
+
+
+def test_a_launch_is_read_from_host_code_and_what_it_does_not_say_is_assumed() -> None:
+    [plan] = plans(HOST.replace("<< <", "<<<").replace(">> >", ">>>"))
+    assert (plan["grid"], plan["block"]) == ([4], [64, 1])
+    assert [one.get("length", one.get("value")) for one in plan["args"]] == [1000, 1000, 1000]
+    assert plan["args"][0]["type"] == "float"
+    assert plan["assumed"] == ["count = 1000", "Elements of out = count"]
+    assert "launch" not in plan["device"]
+    assert "Host" not in plan["device"]
+    assert plan["device"].count("\n") == HOST.count("\n")
+
+
+def test_a_size_too_large_for_a_page_shrinks_and_keeps_its_remainder() -> None:
+    source = examples()["Matrix product"].source
+    [plan] = plans(source)
+    m, n, k = (one["value"] for one in plan["args"][3:])
+    assert (m % 8, n % 64, k % 4) == (1000 % 8, 0, 0)
+    assert max(m, n, k) <= 128
+    [edited] = plans(source, {"size M": "20", "size N": "40", "size K": "8"})
+    assert edited["grid"] == [3, 2]
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        ("(n + 255) / 256", 4), ("1 << 20", 1 << 20), ("n * sizeof(float)", 4000), ("7 / 2", 3),
+        ("ceil(n / 256.0)", 4), ("CEIL_DIV(n, 256)", 4), ("(int)n % 7", 6), ("-(-n)", 1000),
+        ("(n < 128) ? 8 : 4", 4), ("std::max(n, 2u)", 1000), ("0x10", 16), ("64UL", 64),
+        ("unknown + 1", None), ("n +", None), ("system(n)", None), ("", None),
+        ("n; alert(1)", None), ("constructor", None), ("1 / 0", None),
+    ],
+)  # fmt: skip
+def test_host_arithmetic_is_evaluated_or_unknown(text: str, value: float | None) -> None:
+    [answer] = answers(MODULES, VALUE, [[text, {"n": 1000}]])
+    assert answer == {"gives": value}
+
+
+def finding(kind: str, *lines: int) -> dict[str, Any]:
+    return {"kind": kind, "message": "", "lines": list(lines)}
+
+
+@pytest.mark.parametrize(
+    ("first", "other", "assumed", "severity"),
+    [
+        ([], None, False, "none"),
+        ([finding("out of bounds", 3)], None, False, "error"),
+        ([finding("out of bounds", 3)], [finding("out of bounds", 3)], True, "warning"),
+        ([finding("race", 3, 5)], [finding("race", 3, 5)], True, "error"),
+        ([finding("race", 3, 5)], [finding("race", 3, 7)], True, "warning"),
+        ([finding("race", 3, 5)], None, True, "warning"),
+    ],
+)
+def test_what_rests_on_an_assumption_is_no_error(
+    first: list[Any], other: list[Any] | None, assumed: bool, severity: str
+) -> None:
+    given = [{"hazards": first}, other and {"hazards": other}, assumed]
+    [answer] = answers(MODULES, JUDGE, [given])
+    assert answer["gives"]["severity"] == severity
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
+    """Serve a page with the workbench, and the compiler."""
+    folder: Path = tmp_path_factory.mktemp("workbench")
+    package()
+    furnish(folder, ASSETS)
+    for file, text in panels.site_files([], write_site(folder / "clang")).items():
+        (folder / file).write_text(text, encoding="utf-8")
+    (folder / workbench.SCRIPT).write_text(bundles.text(f"pages/{workbench.SCRIPT}"), "utf-8")
+    bench = workbench.workbench(workbench.examples())
+    for mode in ("light", "dark"):
+        html = page_of(bench, "Your own kernel", ASSETS, mode)
+        (folder / f"{mode}.html").write_text(html, encoding="utf-8")
+    with served(folder) as site:
+        yield site
+
+
+def opened(reader: Browser, site: Site, mode: str, **options: Any) -> Page:
+    page = reader.new_page(**still(reader, **options))
+    page.goto(f"{site.address}/{mode}.html")
+    page.locator('[data-lab="workbench"]').dispatch_event("pointerenter")
+    page.locator('[data-lab="workbench"][data-ready]').wait_for()
+    return page
+
+
+@pytest.mark.browser
+def test_a_pasted_file_is_compiled_run_and_judged_in_the_page(
+    chromium: Browser, site: Site
+) -> None:
+    page = opened(chromium, site, "light")
+    complaints: list[str] = []
+    page.on("pageerror", lambda error: complaints.append(str(error)))
+    page.locator('[data-lab="faulty"]').check()
+    page.locator('[data-lab="run"]').click()
+    verdict = page.locator(".lab-launch .lab-bench-verdict")
+    expect(verdict).to_contain_text("Threads race", timeout=90_000)
+    expect(verdict).to_contain_text("Line 14")
+    assert page.locator(".is-named").count() == 3
+    # Nothing of a pasted file reaches the page as HTML.
+    hostile = "__global__ void bad() { } // <img src=x onerror=alert(1)>\n#error <b>no</b>\n"
+    name = "hostile.cu"
+    page.locator('[data-lab="open"]').set_input_files(
+        {"name": name, "mimeType": "text/plain", "buffer": hostile.encode()}
+    )
+    expect(page.locator(".lab-launch-name")).to_contain_text("bad")
+    page.locator('[data-lab="run"]').click()
+    expect(verdict).to_contain_text("No race, overrun or unwritten read found", timeout=60_000)
+    assert page.locator("img, .lab-launch b b").count() == 0
+    assert complaints == []
+    page.close()
+
+
+@pytest.mark.browser
+@pytest.mark.parametrize("mode", ["light", "dark"])
+def test_the_workbench_is_accessible_and_fits_a_phone(
+    chromium: Browser, site: Site, mode: str
+) -> None:
+    page = opened(chromium, site, mode, viewport={"width": 390, "height": 844})
+    page.locator(".lab-launch summary").first.click()
+    assert page.evaluate("document.documentElement.scrollWidth") <= 390
+    assert faults(page) == []
+    grid = page.get_by_label("Grid")
+    grid.fill("nonsense")
+    grid.press("Tab")
+    expect(page.locator(".lab-launch summary").first).to_contain_text("Grid: the value of")
+    page.close()

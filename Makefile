@@ -12,7 +12,7 @@ ALONE := tests/widgets/test_live_in_jupyterlab.py
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help book lint check test whole notebooks lab pdf picture zip readme counts bench clean
+.PHONY: help book lint check test whole notebooks lab pdf picture zip readme counts golden bench clean
 
 help:
 	@echo "make book       build the pages into $(SITE)"
@@ -27,6 +27,7 @@ help:
 	@echo "make picture    take the screenshots in README.md"
 	@echo "make readme     write the ladder in README.md from the records"
 	@echo "make counts     compile and count the kernels, for pages and machines without NVRTC"
+	@echo "make golden     write the simulator's golden results of launches that are new or have changed"
 	@echo "make bench      time the simulator, the widgets, and every page as a phone loads it"
 	@echo "make clean      remove what was built; .venv stays"
 
@@ -99,6 +100,11 @@ counts: .venv/.book
 	@$(BIN)/python -m sgemm_lab.cuda.shipped_ptx
 	@$(BIN)/python -m sgemm_lab.cuda.shipped_loops
 	@$(BIN)/python -m sgemm_lab.models.count_all
+
+# GROUPS="traces orders" names some groups, ALL=1 writes results of unchanged launches too.
+golden: .venv/.test
+	@PYTHONPATH=tests:tests/samples:tests/simulator $(BIN)/python tests/golden/golden.py \
+		$(addprefix --group ,$(GROUPS)) write $(if $(ALL),--all)
 
 bench: .venv/.test
 	@$(BIN)/python benchmarks/simulator.py $(BENCH)

@@ -4,44 +4,40 @@ import re
 
 import numpy as np
 import pytest
+from golden_launch import Case
 from simulator_kernels import ptx_of
 
-from sgemm_lab.simulator import simulate
 
-
-def found(body: str, blocks: int = 4, head: str = "") -> list[str]:
-    source = f'{head}\nextern "C" __global__ void k(int* y, int* z) {{\n{body}\n}}'
+def case(name: str, body: str, blocks: int = 4) -> Case:
+    source = f'\nextern "C" __global__ void k(int* y, int* z) {{\n{body}\n}}'
     given = {"y": np.zeros(256, "i4"), "z": np.zeros(256, "i4")}
-    done = simulate(
-        ptx_of(source),
-        "k",
-        (blocks,),
-        (64,),
-        given,
-        watch_races_in=("y", "z"),
-        count_requests=False,
-    )
-    return [str(hazard) for hazard in done.hazards]
+    options = {"watch_races_in": ("y", "z"), "count_requests": False}
+    return Case(name, ptx_of(source), "k", (blocks,), (64,), given, 0, options)
 
 
-@pytest.mark.parametrize(
-    ("body", "sentence"),
-    [
-        ("y[0] += threadIdx.x;", "y\\[0\\], which thread .* accesses at line 3"),
-        ("y[threadIdx.x] = blockIdx.x;", "block . writes y.*block . accesses at line 3"),
-        ("if (threadIdx.x == 0) y[blockIdx.x] = 1;\nz[blockIdx.x] = y[(blockIdx.x + 1) % 4];",
-         "reads y.* accesses at line 3.*nothing orders the two"),
-        ("y[blockIdx.x] = threadIdx.x;", "of the same block accesses at line 3"),
-        ("int i = threadIdx.x; if (blockIdx.x == 0) y[i] = y[(i + 40) % 64] + i;",
-         "thread .* of the same block accesses at line 3 with no barrier between"),
-        ("if (blockIdx.x == 0) y[0] = 5;\natomicAdd(y, 1);", "y\\[0\\].*accesses at line"),
-        ("__shared__ int s[4]; s[threadIdx.x % 4] = 0; atomicAdd(&s[threadIdx.x / 16], 1);\n"
-         "y[blockIdx.x] = s[0] * 0;", "s\\[.*no barrier between"),
-        ("__shared__ int s[32]; int t = threadIdx.x % 32; if (threadIdx.x < 32) { s[t] = t;\n"
-         "__syncwarp(t < 16 ? 0xffffu : 0xffff0000u); y[64 * blockIdx.x + t] = s[t ^ 16]; }",
-         "s\\[.*no barrier between"),
-    ],
-)  # fmt: skip
+def found(body: str) -> list[str]:
+    return [str(hazard) for hazard in case("", body).simulate().hazards]
+
+
+NAMED = [
+    ("y[0] += threadIdx.x;", "y\\[0\\], which thread .* accesses at line 3"),
+    ("y[threadIdx.x] = blockIdx.x;", "block . writes y.*block . accesses at line 3"),
+    ("if (threadIdx.x == 0) y[blockIdx.x] = 1;\nz[blockIdx.x] = y[(blockIdx.x + 1) % 4];",
+     "reads y.* accesses at line 3.*nothing orders the two"),
+    ("y[blockIdx.x] = threadIdx.x;", "of the same block accesses at line 3"),
+    ("int i = threadIdx.x; if (blockIdx.x == 0) y[i] = y[(i + 40) % 64] + i;",
+     "thread .* of the same block accesses at line 3 with no barrier between"),
+    ("if (blockIdx.x == 0) y[0] = 5;\natomicAdd(y, 1);", "y\\[0\\].*accesses at line"),
+    ("__shared__ int s[4]; s[threadIdx.x % 4] = 0; atomicAdd(&s[threadIdx.x / 16], 1);\n"
+     "y[blockIdx.x] = s[0] * 0;", "s\\[.*no barrier between"),
+    ("__shared__ int s[32]; int t = threadIdx.x % 32; if (threadIdx.x < 32) { s[t] = t;\n"
+     "__syncwarp(t < 16 ? 0xffffu : 0xffff0000u); y[64 * blockIdx.x + t] = s[t ^ 16]; }",
+     "s\\[.*no barrier between"),
+]  # fmt: skip
+"""Bodies that race, and what is said of each."""
+
+
+@pytest.mark.parametrize(("body", "sentence"), NAMED)
 def test_races_are_named(body: str, sentence: str) -> None:
     said = found(body)
     assert said

@@ -2,10 +2,10 @@
 
 import numpy as np
 import pytest
+from golden_launch import Case
 from simulator_kernels import ptx_of
 
 from sgemm_lab.errors import LabError
-from sgemm_lab.simulator import Result, simulate
 from sgemm_lab.simulator.hazards import RACE
 from sgemm_lab.simulator.simulation import Schedule
 
@@ -38,26 +38,25 @@ extern "C" __global__ void k(float* x, float* y) {
 }"""
 
 
-def run(meet: str, blocks: int = BLOCKS, schedule: Schedule = "lockstep") -> Result:
+def case(meet: str, blocks: int = BLOCKS, schedule: Schedule = "lockstep") -> Case:
     arrays = {"x": np.zeros(blocks, "f4"), "y": np.zeros(blocks * THREADS, "f4")}
-    return simulate(
-        ptx_of(SYNC + KERNEL.replace("MEET", meet)), "k", (blocks,), (THREADS,), arrays,
-        watch_races_in=["x", "y"], patience=10_000, schedule=schedule,
-    )  # fmt: skip
+    ptx = ptx_of(SYNC + KERNEL.replace("MEET", meet))
+    options = {"watch_races_in": ["x", "y"], "patience": 10_000, "schedule": schedule}
+    return Case(f"{meet} {schedule}", ptx, "k", (blocks,), (THREADS,), arrays, 0, options)
 
 
 @pytest.mark.parametrize("schedule", ["lockstep", "warps"])
 def test_blocks_wait_for_each_other_and_see_what_all_wrote(schedule: Schedule) -> None:
-    done = run("everyone();", schedule=schedule)
+    done = case("everyone();", schedule=schedule).simulate()
     assert done.hazards == []
     assert set(done.arrays["y"].tolist()) == {BLOCKS * (BLOCKS + 1) / 2}
     assert not done.arrays["x"].any()
 
 
 def test_without_the_barrier_blocks_race() -> None:
-    assert {hazard.kind for hazard in run("__syncthreads();").hazards} == {RACE}
+    assert {hazard.kind for hazard in case("__syncthreads();").simulate().hazards} == {RACE}
 
 
 def test_more_threads_than_a_gpu_has_at_once_are_refused() -> None:
     with pytest.raises(LabError, match="no GPU has 640,000 threads at once"):
-        run("everyone();", 10_000)
+        case("everyone();", 10_000).simulate()

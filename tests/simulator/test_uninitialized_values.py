@@ -1,16 +1,14 @@
-"""Memory that nothing wrote: told where what is read does harm, in both languages, and only there.
+"""Memory that nothing wrote: told where what is read does harm, and only there.
 
 Each kernel reads words of shared memory that nothing wrote. What becomes of them decides.
 """
 
-from itertools import product
-
 import numpy as np
 import pytest
+from golden_launch import Case
 from simulator_kernels import gemm_inputs, ptx_of
-from twins import Case, in_javascript, same
 
-from sgemm_lab.simulator import memory, simulate
+from sgemm_lab.simulator import memory
 
 HEAD = """
 extern "C" __global__ void k(const int* A, int* C, int n) {
@@ -122,8 +120,7 @@ def edge(rows: str, schedule: str) -> Case:
 
 
 def hazards(one: Case) -> list[tuple[str, int]]:
-    done = simulate(one.ptx, one.entry, one.grid, one.block, one.args, **one.options)
-    return [(hazard.kind, hazard.location.line) for hazard in done.hazards]
+    return [(hazard.kind, hazard.location.line) for hazard in one.simulate().hazards]
 
 
 @pytest.mark.parametrize("name", HARMLESS)
@@ -174,25 +171,9 @@ def test_what_is_not_told_gives_the_same_whatever_was_there(
     def results() -> list[list[int]]:
         cases = [case(name, body) for name, body in HARMLESS.items()]
         cases += [edge("row < M", "lockstep")]
-        done = [simulate(c.ptx, c.entry, c.grid, c.block, c.args, **c.options) for c in cases]
-        return [one.arrays["C"].view(np.uint32).ravel().tolist() for one in done]
+        done = [one.simulate().arrays["C"] for one in cases]
+        return [c.view(np.uint32).ravel().tolist() for c in done]
 
     before = results()
     monkeypatch.setattr(memory, "_POISON", fill)
     assert results() == before
-
-
-def test_javascript_says_the_same() -> None:
-    cases = [
-        case(name, body, schedule)
-        for (name, body), schedule in product(
-            {**HARMLESS, **HARMFUL}.items(), ("lockstep", "warps")
-        )
-    ]
-    cases += [edge(rows, "lockstep") for rows in ("row < M", "row < M - 1")]
-    differing = {
-        one.name: found
-        for one, theirs in zip(cases, in_javascript(cases), strict=True)
-        if (found := same(one.in_python(), theirs))
-    }
-    assert differing == {}

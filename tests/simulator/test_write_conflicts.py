@@ -1,13 +1,9 @@
 """Lanes that store to one word at once, and the ways out of a race that a sentence names."""
 
-from itertools import product
-
 import numpy as np
 import pytest
+from golden_launch import Case
 from simulator_kernels import ptx_of
-from twins import Case, in_javascript, same
-
-from sgemm_lab.simulator import simulate
 
 TOGETHER = """
 extern "C" __global__ void k(int* C, const int* A) {{
@@ -52,12 +48,12 @@ def together(store: str, value: str, head: str = "", schedule: str = "lockstep")
     source = (BARRIER if head else "") + TOGETHER.format(head=head, store=store.format(value=value))
     args = {"C": np.zeros(64, np.int32), "A": np.arange(64, dtype=np.int32)}
     options = {"schedule": schedule}
-    return Case(f"{store} {value}", ptx_of(source), "k", (1,), (64,), args, 0, options)
+    name = f"{store.format(value=value)} {'by clocks' if head else 'by barriers'}, {schedule}"
+    return Case(name, ptx_of(source), "k", (1,), (64,), args, 0, options)
 
 
 def races(case: Case) -> list[str]:
-    done = simulate(case.ptx, case.entry, case.grid, case.block, case.args, **case.options)
-    return [str(hazard) for hazard in done.hazards if hazard.kind == "race"]
+    return [str(hazard) for hazard in case.simulate().hazards if hazard.kind == "race"]
 
 
 @pytest.mark.parametrize("name", STORES)
@@ -86,23 +82,6 @@ def test_another_instruction_of_the_warp_races_whatever_it_stores() -> None:
     volatile = "volatile int* there = tile; if (t < 32) {{ there[t] = 1; there[t ^ 1] = 1; }}"
     (said,) = races(together(volatile, ""))
     assert "no barrier between" in said
-
-
-def test_javascript_says_the_same_of_lanes_that_store_together() -> None:
-    cases = [
-        together(store, value, head, schedule)
-        for (store, *values), head, schedule in product(
-            STORES.values(), ("", FULL), ("lockstep", "warps")
-        )
-        for value in values
-    ]
-    cases += [together(body, "", head) for body in SPLIT for head in ("", FULL)]
-    differing = {
-        one.name: found
-        for one, theirs in zip(cases, in_javascript(cases), strict=True)
-        if (found := same(one.in_python(), theirs))
-    }
-    assert differing == {}
 
 
 SPLIT = {

@@ -9,7 +9,6 @@ from playwright.sync_api import Page, expect
 from request_samples import LOAD_BS, RECORDED, SHARED, STORE_AS, addresses_of
 from widget_page import Opener
 
-from sgemm_lab.errors import LabError
 from sgemm_lab.formulas.memory import shared_wavefronts
 from sgemm_lab.widgets import Banks
 
@@ -107,26 +106,6 @@ def test_a_word_that_two_phases_ask_for_comes_twice_and_the_words_say_why() -> N
     assert "A word is shared only within a phase, so each phase fetches it anew." in halves.alt
     assert "anew" not in Banks(stride=0).alt
     assert "anew" not in Banks(stride=0, bits=128, off=list(range(8, 32))).alt
-
-
-@pytest.mark.parametrize(
-    ("name", "value", "sentence"),
-    [
-        ("op", "move", "op is 'move': write 'load' or 'store'"),
-        ("padding", 65, "padding must be 0 to 64 floats, not 65"),
-        ("wavefront", -1, "Wavefronts count from 1"),
-        ("stride", -2, "stride must be"),
-        ("bits", 256, "not 256"),
-        ("off", ["a"], "lanes 0 to 31, so 'a'"),
-        ("chosen", -2, "There is no request -2"),
-    ],
-)
-def test_broken_state_is_refused(name: str, value: Any, sentence: str) -> None:
-    with pytest.raises(LabError, match=sentence):
-        Banks(SHARED, **{name: value})
-    widget = Banks(SHARED)
-    with pytest.raises(LabError, match=sentence):
-        setattr(widget, name, value)
 
 
 # The same model three times: the simulator's, the painter's in Python and in JavaScript.

@@ -5,10 +5,9 @@ from typing import Any
 
 import pytest
 from playwright.sync_api import Page, expect
-from request_samples import COLUMN, GLOBAL, RECORDED, addresses_of
+from request_samples import GLOBAL, RECORDED, addresses_of
 from widget_page import Opener
 
-from sgemm_lab.errors import LabError
 from sgemm_lab.formulas.memory import global_request
 from sgemm_lab.widgets import Coalescing
 
@@ -64,22 +63,6 @@ def test_the_readers_own_pattern() -> None:
     widget.off = list(range(32))
     assert widget.sectors == widget.bytes_moved == 0
     assert widget.alt.endswith("All lanes are off: no request is made.")
-
-
-@pytest.mark.parametrize(
-    ("change", "sentence"),
-    [
-        ({"bits": 16}, "32, 64 or 128 bits, not 16"),
-        ({"addresses": [0] * 31}, "has 31 addresses; a warp has 32 lanes"),
-        ({"addresses": [2] * 32}, "has address 2: no multiple of its 4 bytes"),
-        ({"addresses": [-4] * 32}, "has address -4"),
-        ({"op": "move"}, "has op 'move': write 'load' or 'store'"),
-        ({"space": "shared"}, "goes to shared memory; this painter shows global"),
-    ],
-)
-def test_a_broken_request_is_refused(change: dict[str, Any], sentence: str) -> None:
-    with pytest.raises(LabError, match=sentence):
-        Coalescing([{**COLUMN, **change}])  # type: ignore[typeddict-item]
 
 
 # The same model in JavaScript.

@@ -7,9 +7,7 @@ import pytest
 from playwright.sync_api import Page, expect
 from widget_page import Opener, overlapping_texts
 
-from sgemm_lab.errors import LabError
 from sgemm_lab.widgets import GpuTiles
-from sgemm_lab.widgets.gpu_tiles import PlacedPlan
 
 TILE_MB = 4 * 300 * 300 / 1e6
 
@@ -39,23 +37,6 @@ def test_bytes_of_a_link_add_up() -> None:
     assert widget.shown == 2
     assert widget.carried()[1, 0] == 2 * 4 * 300 * 300
     assert "<td>0.72</td><td>no</td>" in widget.table()
-
-
-@pytest.mark.parametrize(
-    ("plans", "state", "sentence"),
-    [
-        ([], {}, "at least one plan"),
-        (gpu_samples.PLANS, {"plan": 2}, "no plan 2: take 0 to 1"),
-        (gpu_samples.PLANS, {"round": -1}, "counted from 0"),
-        ([{**gpu_samples.PLANS[0], "grid": (4, 4)}], {}, "has 16 GPUs. Give it 2 to 9"),
-        ([{**gpu_samples.PLANS[0], "rounds": []}], {}, "nothing travels"),
-    ],
-)
-def test_broken_data_are_refused(
-    plans: list[PlacedPlan], state: dict[str, int], sentence: str
-) -> None:
-    with pytest.raises(LabError, match=sentence):
-        GpuTiles(plans, **state)
 
 
 def test_stepping_shows_the_same_words_as_python(show: Opener) -> None:

@@ -1,13 +1,10 @@
 """The timeline of GPUs: how much is hidden, and the reader's hands on it."""
 
-from typing import Any
-
 import gpu_samples
 import pytest
 from playwright.sync_api import expect
 from widget_page import Opener, overlapping_texts
 
-from sgemm_lab.errors import LabError
 from sgemm_lab.widgets import GpuTimeline
 from sgemm_lab.widgets.gpu_timeline import MULTIPLIES, RECEIVES, GpuSpan, hidden_words
 
@@ -45,25 +42,6 @@ def test_products_at_once_stand_below_each_other() -> None:
     }
     assert [lanes[start, end, MULTIPLIES] for start, end in products] == [0, 1, 0, 0]
     assert lanes[0, 9, RECEIVES] == 0
-
-
-@pytest.mark.parametrize(
-    ("runs", "state", "sentence"),
-    [
-        ([], {}, "at least one run"),
-        (gpu_samples.RUNS, {"run": 2}, "no run 2: take 0 to 1"),
-        (gpu_samples.RUNS, {"time": -1.0}, "begins at 0"),
-        ([{"label": "x", "note": "", "spans": []}], {}, "no GPU multiplies"),
-        ([{"label": "x", "note": "", "spans": [span(MULTIPLIES, 2, 1)]}], {}, "not before it"),
-        (
-            [{"label": "x", "note": "", "spans": [span(MULTIPLIES, 0, 1), span("rests", 1, 2)]}],
-            {}, "It multiplies or receives",
-        ),
-    ],
-)  # fmt: skip
-def test_broken_data_are_refused(runs: Any, state: dict[str, Any], sentence: str) -> None:
-    with pytest.raises(LabError, match=sentence):
-        GpuTimeline(runs, **state)
 
 
 def test_the_cursor_goes_from_event_to_event_and_says_what_happens(show: Opener) -> None:

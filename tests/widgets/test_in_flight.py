@@ -6,7 +6,6 @@ from playwright.sync_api import Page, expect
 from widget_page import Opener
 
 from sgemm_lab import lab
-from sgemm_lab.errors import LabError
 from sgemm_lab.widgets import InFlight
 from sgemm_lab.widgets.in_flight import BYTES, THREADS
 
@@ -33,18 +32,6 @@ def test_it_takes_what_the_record_measured() -> None:
     clocks = card.device.sms * card.clock_mhz / 1e3
     assert dram["most"] * clocks == pytest.approx(card.bandwidth["dram"])
     assert widget.arrives(dram) == 2048 * 4 / card.latency["dram"]
-
-
-@pytest.mark.parametrize(
-    ("state", "sentence"),
-    [
-        ({"threads": 33}, "threads is 33: choose one of 32, 64"),
-        ({"bytes": 3}, "bytes is 3: choose one of 4, 8"),
-    ],
-)
-def test_what_no_slider_offers_is_refused(state: dict[str, int], sentence: str) -> None:
-    with pytest.raises(LabError, match=sentence):
-        InFlight([DRAM], **state)
 
 
 def test_the_sliders_change_what_arrives_and_both_languages_say_the_same(page: Page) -> None:

@@ -18,32 +18,6 @@ from sgemm_lab.widgets.ladder import LIBRARY, Progress, Result, Rung
 
 State = Callable[[Page, str], Any]
 
-REFUSED: dict[str, Callable[[], object]] = {
-    "A ladder needs at least one GPU": lambda: Ladder(RUNGS, [], results()),
-    "A ladder needs at least one result": lambda: Ladder(RUNGS, [H200], []),
-    "kernels must hold dictionaries": lambda: Ladder(["naive"], [H200], []),  # type: ignore[list-item]
-    "Kernel 'k' needs a text under 'title'": lambda: Ladder([{"name": "k"}], [H200], []),  # type: ignore[typeddict-item]
-    "There is no GPU 'a100' here": lambda: Ladder(RUNGS, [H200], [result("naive", gpu="a100")]),
-    "There is no GPU 'v100' here": lambda: ladder(gpu="v100"),
-    "'naive' needs M, N and K as whole numbers": lambda: ladder().add(
-        [result("naive", (1, 2))]  # type: ignore[arg-type]
-    ),
-    "'naive' needs the number of its samples": lambda: ladder().add([result("naive", samples=0)]),
-    "number above zero under 'max', not nan": lambda: ladder().add(
-        [result("naive", max=float("nan"))]
-    ),
-    "'naive' is out of order": lambda: ladder().add([result("naive", p25=900.0)]),
-    "Nothing was measured at 7³": lambda: ladder(size=(7, 7, 7)),
-    "There is no kernel 'none' on this ladder": lambda: ladder(selected="none"),
-}
-
-
-@pytest.mark.parametrize("sentence", REFUSED)
-def test_bad_data_are_refused_in_a_sentence(sentence: str) -> None:
-    with pytest.raises(LabError, match=re.escape(sentence)) as error:
-        REFUSED[sentence]()
-    assert str(error.value).endswith((".", "]"))
-
 
 def test_words_tell_both_ends_of_the_ladder() -> None:
     widget = ladder()

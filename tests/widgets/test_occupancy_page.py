@@ -4,13 +4,11 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from occupancy_samples import GPUS, KERNELS, example
+from occupancy_samples import KERNELS, example
 from playwright.sync_api import Locator, Page, expect
 from widget_page import Opener
 
-from sgemm_lab.errors import LabError
 from sgemm_lab.style import THEME_COLOURS
-from sgemm_lab.widgets import Occupancy
 
 State = Callable[[Page, str], Any]
 
@@ -295,30 +293,3 @@ def test_numbers_in_the_slots_can_be_read(show: Opener, theme: str) -> None:
 
 
 # Without scripts.
-
-
-@pytest.mark.parametrize(
-    ("wrong", "sentence"),
-    [
-        ({"threads": 0}, "A block has 1 to 1,024 threads, not 0."),
-        ({"registers": 256}, "A thread has 1 to 255 registers, not 256."),
-        ({"shared": 232_449}, "0 to 232,448 bytes of shared memory here, not 232,449."),
-        ({"gpu": "b200"}, "There is no GPU 'b200' here."),
-        ({"kernel": "split"}, "There is no kernel 'split' to start from, only none."),
-        ({"kernels": [{"name": "x", "threads": 32, "registers": 8}]}, "registers by compute"),
-        ({"kernels": [{"name": "x", "registers": {"9.0": 8}}]}, "threads and registers as whole"),
-        ({"gpus": []}, "needs at least one GPU"),
-        ({"gpus": [{"id": "k80", "compute_capability": "3.7"}]}, "capability '3.7'. The limits of"),
-    ],
-)
-def test_wrong_data_are_refused_in_a_sentence(wrong: dict[str, Any], sentence: str) -> None:
-    with pytest.raises(LabError) as caught:
-        Occupancy(**{"gpus": GPUS, **wrong})
-    assert sentence in str(caught.value)
-
-
-def test_a_wrong_change_is_refused_and_the_state_stays() -> None:
-    widget = example()
-    with pytest.raises(LabError, match="not 2,000"):
-        widget.threads = 2000
-    assert widget.threads == 256

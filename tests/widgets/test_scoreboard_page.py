@@ -1,13 +1,9 @@
 """The scoreboard: what is filtered and sorted in the page is what Python shows."""
 
-from typing import Any
-
-import pytest
 from playwright.sync_api import Page, expect
 from score_samples import ROWS
 from widget_page import Opener
 
-from sgemm_lab.errors import LabError
 from sgemm_lab.formulas.scoreboard_rows import COLUMNS, cell_words
 from sgemm_lab.widgets import Scoreboard
 
@@ -107,16 +103,3 @@ def test_lines_in_sight_are_filled_at_once_and_the_others_after_the_frame(show: 
     assert page.evaluate(
         "[...document.querySelectorAll('tbody tr')].every((line, i) => line === window.lines[i])"
     )
-
-
-@pytest.mark.parametrize(
-    ("change", "sentence"),
-    [
-        ({"gpu": ""}, "The row of 'naive' needs a text under 'gpu'"),
-        ({"gflops": 0}, "The row of 'naive'.+above zero"),
-        ({"size": (1, 2)}, "The row of 'naive' needs M, N and K"),
-    ],
-)
-def test_a_row_that_lacks_something_is_refused(change: dict[str, Any], sentence: str) -> None:
-    with pytest.raises(LabError, match=sentence):
-        Scoreboard([{**ROWS[0], **change}])  # type: ignore[typeddict-item]

@@ -3,13 +3,11 @@
 from collections.abc import Callable
 from typing import Any
 
-import pytest
 from playwright.sync_api import Page, expect
 from product_samples import PRODUCTS
 from widget_page import Opener
 
 from sgemm_lab import lab
-from sgemm_lab.errors import LabError
 from sgemm_lab.widgets import SevenProducts
 
 State = Callable[[Page, str], Any]
@@ -17,23 +15,6 @@ State = Callable[[Page, str], Any]
 
 def test_the_book_shows_the_plan_that_it_runs() -> None:
     assert lab.seven_products().products == SevenProducts(PRODUCTS).products
-
-
-@pytest.mark.parametrize(
-    ("change", "sentence"),
-    [
-        ({"left": []}, "P1 needs quadrants of A under 'left'"),
-        ({"right": [("A11", 1)]}, "P1 needs quadrants of B under 'right'"),
-        ({"into": [("C11", 2)]}, "P1 needs quadrants of C under 'into'"),
-    ],
-)
-def test_what_is_no_product_is_refused(change: dict[str, Any], sentence: str) -> None:
-    with pytest.raises(LabError, match=sentence):
-        SevenProducts([{**PRODUCTS[0], **change}])  # type: ignore[typeddict-item]
-    with pytest.raises(LabError, match="at least one product"):
-        SevenProducts([])
-    with pytest.raises(LabError, match=r"step is 8\. It is a whole number from 1 to 7"):
-        SevenProducts(PRODUCTS, step=8)
 
 
 def test_the_reader_steps_through_them(show: Opener, state: State) -> None:

@@ -8,7 +8,6 @@ from error_samples import PLACES, WAYS
 from playwright.sync_api import Locator, Page, expect
 from widget_page import Opener, overlapping_texts
 
-from sgemm_lab.errors import LabError
 from sgemm_lab.widgets import SpeedError
 
 State = Callable[[Page, str], Any]
@@ -136,38 +135,3 @@ def test_where_cublas_is_not_known_there_is_nothing_to_compare_with() -> None:
     here = SpeedError(WAYS[3:], **PLACES, k=256, every=True)
     assert here.alt.startswith("cuBLAS in FP32 is not recorded here")
     assert "<td>–</td>" in here.table()
-
-
-@pytest.mark.parametrize(
-    ("change", "sentence"),
-    [
-        ({"kind": "engine"}, "The way 'cuBLAS FP32' has kind 'engine'. There are kernel, library"),
-        ({"arithmetic": "fp8"}, "The way 'cuBLAS FP32' has arithmetic 'fp8'"),
-        ({"errors": [[1e-7]]}, "needs an error for each class of inputs and each K"),
-        ({"tflops": [1.0]}, "needs a speed and an error for each size"),
-        ({"tflops": [0.0, None]}, "has 0.0 among its speeds and errors"),
-        ({"timed": [-2, None]}, "has -2 among its speeds and errors"),
-        ({"label": ""}, "needs a text under 'label'"),
-    ],
-)
-def test_a_way_that_is_none_is_refused(change: dict[str, Any], sentence: str) -> None:
-    with pytest.raises(LabError, match=sentence):
-        SpeedError([{**WAYS[0], **change}], **PLACES)  # type: ignore[typeddict-item]
-
-
-@pytest.mark.parametrize(
-    ("state", "sentence"),
-    [
-        ({"inputs": "odd"}, "Nothing was measured at inputs 'odd'. There are half, large"),
-        ({"k": 7}, "Nothing was measured at k 7. There are 0, 256, 4096"),
-        ({"size": "64³"}, "Nothing was measured at size '64³'"),
-        ({"selected": "colour"}, "There is no way 'colour'"),
-    ],
-)
-def test_a_setting_that_is_none_is_refused(state: dict[str, Any], sentence: str) -> None:
-    with pytest.raises(LabError, match=sentence):
-        widget(**state)
-    with pytest.raises(LabError, match="at least one way"):
-        SpeedError([], **PLACES)
-    with pytest.raises(LabError, match="at least one size"):
-        SpeedError(WAYS, **{**PLACES, "sizes": []})

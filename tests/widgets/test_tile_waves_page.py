@@ -5,10 +5,9 @@ from typing import Any
 
 import pytest
 from playwright.sync_api import Page, expect
-from tile_samples import CHIPS, KERNELS, LARGE
+from tile_samples import CHIPS, KERNELS
 from widget_page import Opener
 
-from sgemm_lab.errors import LabError
 from sgemm_lab.widgets import TileWaves
 
 State = Callable[[Page, str], Any]
@@ -35,40 +34,6 @@ def test_it_says_how_the_tiles_fall() -> None:
     assert "Every SM gets 1,986 windows" in widget.alt
     widget.gpu = "t4"
     assert "on Tesla T4. Every SM gets 6,554 windows" in widget.alt
-
-
-@pytest.mark.parametrize(
-    ("settings", "sentence"),
-    [
-        ({"size": 63}, "size is 63. It is a whole number from 64 to 8,192"),
-        ({"blocks": 5}, "blocks is 5. It is a whole number from 1 to 4"),
-        ({"gpu": "h100"}, "There is no GPU 'h100' here"),
-        ({"kernel": "none"}, "There is no kernel 'none' here: large, even, small"),
-    ],
-)
-def test_broken_state_is_refused(settings: dict[str, Any], sentence: str) -> None:
-    with pytest.raises(LabError, match=sentence):
-        waves(**settings)
-    widget = waves()
-    for name, value in settings.items():
-        with pytest.raises(LabError, match=sentence):
-            setattr(widget, name, value)
-
-
-@pytest.mark.parametrize(
-    ("changes", "sentence"),
-    [
-        ({"bm": 0}, "bm of large is 0. It is a whole number from 1 to 8,192"),
-        ({"name": ""}, "A kernel needs a text under 'name'"),
-        ({"speeds": [(1024, -1.0)]}, "A speed of large needs a number above zero"),
-        ({"speeds": [(0, 1.0)]}, "a size of large is 0"),
-    ],
-)
-def test_broken_kernels_are_refused(changes: dict[str, Any], sentence: str) -> None:
-    with pytest.raises(LabError, match=sentence):
-        TileWaves(CHIPS, [{**LARGE, **changes}])  # type: ignore[typeddict-item]
-    with pytest.raises(LabError, match="at least one GPU and one kernel"):
-        TileWaves([], [LARGE])
 
 
 # In the browser.

@@ -7,7 +7,6 @@ import pytest
 from playwright.sync_api import Page, expect
 from widget_page import Opener
 
-from sgemm_lab.errors import LabError
 from sgemm_lab.widgets import Timeline
 from sgemm_lab.widgets.timeline import TimedKernel
 
@@ -55,33 +54,6 @@ def test_it_says_what_bounds_it() -> None:
     widget.load = 2000
     assert "the memory pipe decides" in widget.alt
     assert "Measured" not in widget.alt
-
-
-@pytest.mark.parametrize(
-    ("name", "value", "sentence"),
-    [
-        ("windows", 0, "windows is 0. It is a whole number from 1 to 12"),
-        ("stages", 7, "stages is 7. It is a whole number from 1 to 6"),
-        ("blocks", 5, "blocks is 5. It is a whole number from 1 to 4"),
-        ("latency", -1, "latency is -1. It is a whole number from 0 to 100,000"),
-        ("time", -1.0, "time is -1.0. It begins at 0"),
-    ],
-)
-def test_broken_state_is_refused(name: str, value: Any, sentence: str) -> None:
-    with pytest.raises(LabError, match=sentence):
-        Timeline(**{name: value})
-    widget = Timeline()
-    with pytest.raises(LabError, match=sentence):
-        setattr(widget, name, value)
-
-
-def test_broken_kernels_are_refused() -> None:
-    with pytest.raises(LabError, match="lacks 'measured'"):
-        Timeline([{k: v for k, v in SPLIT.items() if k != "measured"}])  # type: ignore[list-item]
-    with pytest.raises(LabError, match="stages is 9"):
-        Timeline([{**SPLIT, "stages": 9}])
-    with pytest.raises(LabError, match="must be a list, not str"):
-        Timeline("split")  # type: ignore[arg-type]
 
 
 # In the browser.

@@ -9,7 +9,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from sgemm_lab.errors import LabError
 from sgemm_lab.formulas.roofs import reference_levels
 from sgemm_lab.formulas.sentences import sentence
 from sgemm_lab.hardware import (
@@ -174,40 +173,4 @@ def problems(tile: Tile, gpu: Mapping[str, Any]) -> list[str]:
         found.append(sentence("tile.shared", bytes=tile.shared_bytes, gpu=name, most=limit))
     if tile.accumulators > MAX_REGISTERS:
         found.append(sentence("tile.registers", sums=tile.accumulators, most=MAX_REGISTERS))
-    return found
-
-
-def checked_constants(constants: object) -> list[dict[str, Any]]:
-    """Return constants with every optional key filled in.
-
-    Raises:
-        LabError: an unknown name, a value that is not among the choices, or no choices.
-    """
-    if not isinstance(constants, Sequence) or isinstance(constants, str):
-        raise LabError(f"constants must be a list, not {type(constants).__name__}.")
-    found = []
-    for constant in constants:
-        if not isinstance(constant, Mapping) or constant.get("name") not in CONSTANT_NAMES:
-            raise LabError(
-                f"{constant!r} is not a tile constant. Each needs a name among "
-                f"{', '.join(CONSTANT_NAMES)}."
-            )
-        name = constant["name"]
-        choices = list(constant.get("choices") or [])
-        if not choices or any(not isinstance(c, int) or c < 1 for c in choices):
-            raise LabError(f"Constant {name} needs choices: whole numbers from 1 up.")
-        choices.sort()
-        default = constant.get("default", constant.get("value"))
-        for value in (constant.get("value"), default):
-            if value not in choices:
-                raise LabError(f"Constant {name} is {value!r}, which is not among {choices}.")
-        found.append(
-            {
-                "name": name,
-                "label": str(constant.get("label") or ""),
-                "value": constant["value"],
-                "default": default,
-                "choices": choices,
-            }
-        )
     return found

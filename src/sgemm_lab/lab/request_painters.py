@@ -9,7 +9,7 @@ from sgemm_lab.counting.warp_requests import Request, warp_requests
 from sgemm_lab.kernel import Kernel, Size
 from sgemm_lab.lab.arguments import AnySize, kernel_of, size_of
 from sgemm_lab.widgets import Banks, Coalescing
-from sgemm_lab.widgets.painter import WIDTHS, PaintedRequest
+from sgemm_lab.widgets.painter import VECTORS, PaintedRequest
 
 _NARROWEST = 32
 _FLOAT4_BITS = 128
@@ -93,6 +93,5 @@ def _different(requests: Sequence[Request]) -> list[Request]:
 
 
 def _name(request: Request) -> str:
-    wide = "" if request["bits"] == 32 else f" {WIDTHS[request['bits']]}"
     called = load_kernel(request["kernel"]).display_name
-    return f"{called}: {request['op']}{wide} of {request['array']}"
+    return f"{called}: {request['op']}{VECTORS[request['bits']]} of {request['array']}"

@@ -1,10 +1,7 @@
 """The bank painter: the wavefronts of one warp's request over the 32 banks of shared memory."""
 
-from typing import Any
-
 import traitlets
 
-from sgemm_lab.errors import LabError
 from sgemm_lab.formulas.memory import Wavefront, shared_wavefronts
 from sgemm_lab.formulas.requests import asked, bank_words, laid_out
 from sgemm_lab.hardware import BANKS, WARP, WORD_BYTES
@@ -36,34 +33,16 @@ class Banks(Painter):
     All of them but ``requests`` are state that the reader changes and Python can read or set.
 
     Raises:
-        LabError: the data are not what they should be; the message says where.
+        LabError: a setting is out of its range.
     """
 
     SPACE = "shared"
 
     stride = traitlets.Int(_TILE).tag(sync=True)
-    op = traitlets.Unicode("load").tag(sync=True)
-    padding = traitlets.Int(0).tag(sync=True)
+    op = traitlets.Enum(["load", "store"], "load").tag(sync=True)
+    padding = traitlets.Int(0, min=0, max=_MOST_PADDING).tag(sync=True)
     swizzle = traitlets.Bool(False).tag(sync=True)
-    wavefront = traitlets.Int(0).tag(sync=True)
-
-    @traitlets.validate("op")
-    def _check_op(self, proposal: Any) -> str:
-        if proposal["value"] not in ("load", "store"):
-            raise LabError(f"op is {proposal['value']!r}: write 'load' or 'store'.")
-        return str(proposal["value"])
-
-    @traitlets.validate("padding")
-    def _check_padding(self, proposal: Any) -> int:
-        if not 0 <= proposal["value"] <= _MOST_PADDING:
-            raise LabError(f"padding must be 0 to {_MOST_PADDING} floats, not {proposal['value']}.")
-        return int(proposal["value"])
-
-    @traitlets.validate("wavefront")
-    def _check_wavefront(self, proposal: Any) -> int:
-        if proposal["value"] < 0:
-            raise LabError("Wavefronts count from 1; 0 shows all of them.")
-        return int(proposal["value"])
+    wavefront = traitlets.Int(0, min=0).tag(sync=True)
 
     @property
     def addresses(self) -> list[int | None]:

@@ -8,12 +8,9 @@ import traitlets
 from sgemm_lab.formulas.overlap import Pipeline, Window, schedule
 from sgemm_lab.text import number
 from sgemm_lab.widgets.base import LabWidget, html_table
-from sgemm_lab.widgets.data import GoesThroughTime, checked_number
-
-_TIMES = ("latency", "load", "compute", "windows", "stages")
 
 
-class BarrierRing(GoesThroughTime, LabWidget):
+class BarrierRing(LabWidget):
     """Which stages belong to the producers and which to the multiplying warps, at any moment.
 
     The schedule is that of :mod:`sgemm_lab.formulas.overlap` with one block.
@@ -25,18 +22,16 @@ class BarrierRing(GoesThroughTime, LabWidget):
         time: position of the cursor, in clocks; by default where a stage is filled again.
 
     Raises:
-        LabError: a time is missing or not above zero.
+        LabError: a setting is out of its range.
     """
 
     times: "traitlets.Dict[str, Any]" = traitlets.Dict().tag(sync=True)
     note = traitlets.Unicode("").tag(sync=True)
-    time = traitlets.Float(0).tag(sync=True)
+    time = traitlets.Float(0, min=0).tag(sync=True)
 
     def __init__(self, times: Mapping[str, float], **state: Any) -> None:
-        known = {name: checked_number(times, name, "A ring") for name in _TIMES}
-        known |= {name: int(known[name]) for name in ("windows", "stages")}
-        super().__init__(times=known, **state)
-        again = [tile for tile in self.schedule if tile.number == known["stages"]]
+        super().__init__(times=dict(times), **state)
+        again = [tile for tile in self.schedule if tile.number == times["stages"]]
         if "time" not in state and again:
             self.time = (again[0].comes + again[0].there) / 2
 

@@ -14,8 +14,10 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 import anywidget
+import traitlets
 
 from sgemm_lab import bundles
+from sgemm_lab.errors import LabError
 from sgemm_lab.text import breakable, breakable_head, columns_on_a_phone
 
 WIDGET_MIME = "application/vnd.sgemm-lab.widget+json"
@@ -51,6 +53,9 @@ class LabWidget(anywidget.AnyWidget):
     A subclass defines :attr:`alt` and :meth:`table`. Its code is the bundle of the
     module of the same name beside its Python file, unless it sets ``_esm`` and ``_css``. With
     ``ANYWIDGET_HMR=1`` an open widget follows its bundle.
+
+    The types of traits say what a setting may be; another value raises ``LabError``. Data, such as
+    the rows of a table, come from :mod:`sgemm_lab.lab` and are typed, not checked.
     """
 
     ROOM: ClassVar[str] = ""
@@ -66,6 +71,12 @@ class LabWidget(anywidget.AnyWidget):
             cls._esm = script if built else _NOT_BUILT
             cls._css = script.with_suffix(".css") if built else ""
         super().__init_subclass__(**kwargs)
+
+    def __setattr__(self, name: str, value: object) -> None:
+        try:
+            super().__setattr__(name, value)
+        except traitlets.TraitError as fault:
+            raise LabError(f"{fault}.".replace("..", ".")) from None
 
     @property
     def alt(self) -> str:

@@ -1,7 +1,5 @@
 """The coalescing painter: one warp's request over the 32-byte sectors of global memory."""
 
-from typing import Any
-
 import traitlets
 
 from sgemm_lab.formulas.memory import global_request
@@ -9,9 +7,7 @@ from sgemm_lab.formulas.requests import asked, sector_words
 from sgemm_lab.hardware import SECTOR_BYTES, WARP
 from sgemm_lab.text import plural
 from sgemm_lab.widgets.base import html_table
-from sgemm_lab.widgets.painter import Painter, checked_elements
-
-LINE_BYTES = 128
+from sgemm_lab.widgets.painter import LARGEST_STRIDE, Painter
 
 
 class Coalescing(Painter):
@@ -30,16 +26,12 @@ class Coalescing(Painter):
     All of them but ``requests`` are state that the reader changes and Python can read or set.
 
     Raises:
-        LabError: the data are not what they should be; the message says where.
+        LabError: a setting is out of its range.
     """
 
     SPACE = "global"
 
-    offset = traitlets.Int(0).tag(sync=True)
-
-    @traitlets.validate("offset")
-    def _check_offset(self, proposal: Any) -> int:
-        return checked_elements("offset", proposal["value"])
+    offset = traitlets.Int(0, min=0, max=LARGEST_STRIDE).tag(sync=True)
 
     @property
     def addresses(self) -> list[int | None]:
@@ -59,11 +51,6 @@ class Coalescing(Painter):
     def bytes_moved(self) -> int:
         """Bytes of all sectors touched."""
         return global_request(self.addresses, self.lane_bytes).moved
-
-    @property
-    def bytes_used(self) -> int:
-        """Bytes that at least one lane asks for."""
-        return global_request(self.addresses, self.lane_bytes).used
 
     @property
     def words(self) -> list[str]:

@@ -5,11 +5,9 @@ from typing import Any, TypedDict
 
 import traitlets
 
-from sgemm_lab.errors import LabError
 from sgemm_lab.formulas.sentences import sentence
 from sgemm_lab.hardware import WARP
 from sgemm_lab.widgets.base import LabWidget, html_table
-from sgemm_lab.widgets.data import checked_items, checked_text
 from sgemm_lab.widgets.painter import lanes_text
 
 MATRICES = ("A", "B", "C")
@@ -45,46 +43,17 @@ class FragmentMap(LabWidget):
     All of them but ``instructions`` are state that the reader changes and Python can read or set.
 
     Raises:
-        LabError: the data are not what they should be; the message says where.
+        LabError: a setting is out of its range.
     """
 
     instructions: "traitlets.List[dict[str, Any]]" = traitlets.List().tag(sync=True)
-    chosen = traitlets.Int(0).tag(sync=True)
-    lane = traitlets.Int(FIRST_LANE).tag(sync=True)
+    chosen = traitlets.Int(0, min=0).tag(sync=True)
+    lane = traitlets.Int(FIRST_LANE, min=0, max=WARP - 1).tag(sync=True)
     element = traitlets.Unicode("").tag(sync=True)
-    step = traitlets.Int(0).tag(sync=True)
+    step = traitlets.Int(0, min=0).tag(sync=True)
 
     def __init__(self, instructions: Sequence[Fragments], **state: Any) -> None:
-        super().__init__(instructions=_checked(instructions), **state)
-
-    @traitlets.validate("chosen")
-    def _check_chosen(self, proposal: Any) -> int:
-        return _within("chosen", proposal["value"], len(self.instructions) - 1)
-
-    @traitlets.validate("lane")
-    def _check_lane(self, proposal: Any) -> int:
-        return _within("lane", proposal["value"], WARP - 1)
-
-    @traitlets.validate("step")
-    def _check_step(self, proposal: Any) -> int:
-        return _within("step", proposal["value"], self.depth)
-
-    @traitlets.validate("element")
-    def _check_element(self, proposal: Any) -> str:
-        name = str(proposal["value"])
-        if name and name not in self._names():
-            raise LabError(
-                f"There is no element '{name}'. Write matrix, row and column, such as 'A1,5'."
-            )
-        return name
-
-    def _names(self) -> set[str]:
-        return {
-            f"{matrix}{row},{column}"
-            for matrix in MATRICES
-            for row, held in enumerate(self.now[matrix])
-            for column in range(len(held))
-        }
+        super().__init__(instructions=list(instructions), **state)
 
     @property
     def now(self) -> dict[str, Any]:
@@ -196,35 +165,3 @@ class FragmentMap(LabWidget):
 def _place(element: str) -> tuple[int, int]:
     row, column = element[1:].split(",")
     return int(row), int(column)
-
-
-def _checked(instructions: Sequence[Fragments]) -> list[dict[str, Any]]:
-    found = []
-    for one in checked_items(list(instructions), "instructions"):
-        label = checked_text(one, "label", "An instruction")
-        matrices = {matrix: _checked_matrix(one, matrix, label) for matrix in MATRICES}
-        depths = len(matrices["A"][0]), len(matrices["B"])
-        if depths[0] != depths[1]:
-            raise LabError(f"{label}: A has {depths[0]} columns and B {depths[1]} rows.")
-        found.append({"label": label, "note": checked_text(one, "note", label), **matrices})
-    if not found:
-        raise LabError("Name at least one instruction.")
-    return found
-
-
-def _checked_matrix(one: Any, matrix: str, label: str) -> list[list[list[int]]]:
-    rows = [[list(held) for held in row] for row in one.get(matrix, [])]
-    if not rows or len({len(row) for row in rows}) > 1:
-        raise LabError(f"{label} needs '{matrix}': rows of equal length, one holder per element.")
-    for holder in (holder for row in rows for holder in row):
-        if len(holder) != 3 or not 0 <= holder[0] < WARP:
-            raise LabError(
-                f"{label}: {holder} in {matrix} is no holder. Write lane, register and place in it."
-            )
-    return rows
-
-
-def _within(name: str, value: int, last: int) -> int:
-    if not 0 <= value <= last:
-        raise LabError(f"{name} is {value}. It is a whole number from 0 to {last}.")
-    return int(value)

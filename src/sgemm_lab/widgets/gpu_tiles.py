@@ -5,11 +5,9 @@ from typing import Any, TypedDict
 
 import traitlets
 
-from sgemm_lab.errors import LabError
 from sgemm_lab.formulas.sentences import sentence
 from sgemm_lab.text import number
 from sgemm_lab.widgets.base import LabWidget, html_table
-from sgemm_lab.widgets.data import checked_items, checked_text
 
 GPU_HUES = ("dram", "shared", "l2", "register")
 """Hues of GPUs 0 to 3; with more they come again. The number beside it tells a GPU."""
@@ -65,29 +63,16 @@ class GpuTiles(LabWidget):
     ``plan`` and ``round`` are state that the reader changes and Python can read or set.
 
     Raises:
-        LabError: the data are not what they should be; the message says where.
+        LabError: a setting is out of its range.
     """
 
     plans: "traitlets.List[dict[str, Any]]" = traitlets.List().tag(sync=True)
-    plan = traitlets.Int(0).tag(sync=True)
-    round = traitlets.Int(0).tag(sync=True)
+    plan = traitlets.Int(0, min=0).tag(sync=True)
+    round = traitlets.Int(0, min=0).tag(sync=True)
     hues = traitlets.List(traitlets.Unicode(), list(GPU_HUES)).tag(sync=True)
 
     def __init__(self, plans: Sequence[PlacedPlan], **state: Any) -> None:
-        super().__init__(plans=_checked(plans), **state)
-
-    @traitlets.validate("plan")
-    def _check_plan(self, proposal: Any) -> int:
-        if not 0 <= proposal["value"] < len(self.plans):
-            last = len(self.plans) - 1
-            raise LabError(f"There is no plan {proposal['value']}: take 0 to {last}.")
-        return int(proposal["value"])
-
-    @traitlets.validate("round")
-    def _check_round(self, proposal: Any) -> int:
-        if proposal["value"] < 0:
-            raise LabError(f"round is {proposal['value']}. Rounds are counted from 0.")
-        return int(proposal["value"])
+        super().__init__(plans=list(plans), **state)
 
     @property
     def chosen(self) -> dict[str, Any]:
@@ -163,20 +148,3 @@ def most_into(transfers: Sequence[Mapping[str, Any]]) -> int:
     for moved in transfers:
         into[moved["to"]] = into.get(moved["to"], 0) + moved["bytes"]
     return max(into.values(), default=0)
-
-
-def _checked(plans: Sequence[PlacedPlan]) -> list[dict[str, Any]]:
-    found = []
-    for plan in checked_items(list(plans), "plans"):
-        label = checked_text(plan, "label", "A plan")
-        down, across = plan["grid"]
-        if not 2 <= down * across <= MOST_GPUS:
-            raise LabError(
-                f"The plan '{label}' has {down * across} GPUs. Give it 2 to {MOST_GPUS}."
-            )
-        if not any(one["transfers"] for one in plan["rounds"]):
-            raise LabError(f"In the plan '{label}' nothing travels. Give one in which GPUs share.")
-        found.append(dict(plan))
-    if not found:
-        raise LabError("Give at least one plan.")
-    return found

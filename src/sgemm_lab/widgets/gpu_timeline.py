@@ -5,11 +5,9 @@ from typing import Any, TypedDict
 
 import traitlets
 
-from sgemm_lab.errors import LabError
 from sgemm_lab.formulas.sentences import sentence
 from sgemm_lab.text import number
 from sgemm_lab.widgets.base import LabWidget, html_table
-from sgemm_lab.widgets.data import GoesThroughTime, checked_items, checked_text
 
 MULTIPLIES, RECEIVES = "multiplies", "receives"
 
@@ -32,7 +30,7 @@ class TimedRun(TypedDict):
     spans: list[GpuSpan]
 
 
-class GpuTimeline(GoesThroughTime, LabWidget):
+class GpuTimeline(LabWidget):
     """Products and transfers of several GPUs over time.
 
     Args:
@@ -43,21 +41,24 @@ class GpuTimeline(GoesThroughTime, LabWidget):
     ``run`` and ``time`` are state that the reader changes and Python can read or set.
 
     Raises:
-        LabError: the data are not what they should be; the message says where.
+        LabError: a setting is out of its range.
     """
 
     runs: "traitlets.List[dict[str, Any]]" = traitlets.List().tag(sync=True)
-    run = traitlets.Int(0).tag(sync=True)
-    time = traitlets.Float(0).tag(sync=True)
+    run = traitlets.Int(0, min=0).tag(sync=True)
+    time = traitlets.Float(0, min=0).tag(sync=True)
 
     def __init__(self, runs: Sequence[TimedRun], **state: Any) -> None:
-        super().__init__(runs=_checked(runs), **state)
-
-    @traitlets.validate("run")
-    def _check_run(self, proposal: Any) -> int:
-        if not 0 <= proposal["value"] < len(self.runs):
-            raise LabError(f"There is no run {proposal['value']}: take 0 to {len(self.runs) - 1}.")
-        return int(proposal["value"])
+        drawn = [
+            {
+                "label": run["label"],
+                "note": run["note"],
+                "words": hidden_words(run["spans"]),
+                "spans": _in_lanes(run["spans"]),
+            }
+            for run in runs
+        ]
+        super().__init__(runs=drawn, **state)
 
     @property
     def chosen(self) -> dict[str, Any]:
@@ -133,24 +134,4 @@ def _in_lanes(spans: Sequence[GpuSpan]) -> list[dict[str, Any]]:
             lane = next(lane for lane in range(len(ends) + 1) if lane not in busy)
             ends[lane : lane + 1] = [span["end"]]
         found.append({**span, "lane": lane})
-    return found
-
-
-def _checked(runs: Sequence[TimedRun]) -> list[dict[str, Any]]:
-    found = []
-    for run in checked_items(list(runs), "runs"):
-        label = checked_text(run, "label", "A run")
-        spans = checked_items(run.get("spans"), f"spans of '{label}'")
-        if not any(span["what"] == MULTIPLIES for span in spans):
-            raise LabError(f"In the run '{label}' no GPU multiplies: give its spans.")
-        for span in spans:
-            if span["what"] not in (MULTIPLIES, RECEIVES) or not 0 <= span["start"] <= span["end"]:
-                raise LabError(
-                    f"A span of '{label}' is {span!r}. It {MULTIPLIES} or {RECEIVES}, from a start "
-                    "of 0 or more to an end that is not before it."
-                )
-        known = {"label": label, "note": run.get("note", ""), "words": hidden_words(spans)}
-        found.append({**known, "spans": _in_lanes(spans)})
-    if not found:
-        raise LabError("Give at least one run.")
     return found

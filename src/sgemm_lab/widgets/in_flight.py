@@ -5,12 +5,9 @@ from typing import Any, TypedDict
 
 import traitlets
 
-from sgemm_lab.errors import LabError
 from sgemm_lab.formulas.sentences import sentence
-from sgemm_lab.style import LEVEL_COLOURS
 from sgemm_lab.text import number
 from sgemm_lab.widgets.base import LabWidget, html_table
-from sgemm_lab.widgets.data import checked_items, checked_number, checked_text
 
 THREADS = (32, 64, 128, 256, 512, 768, 1024, 1280, 1536, 1792, 2048)
 BYTES = (4, 8, 16, 32, 64)
@@ -34,25 +31,17 @@ class InFlight(LabWidget):
         bytes: bytes on their way for each thread, to begin with.
 
     Raises:
-        LabError: the data are not what they should be; the message says where.
+        LabError: a setting is out of its range.
     """
 
     sources: "traitlets.List[dict[str, Any]]" = traitlets.List().tag(sync=True)
-    threads = traitlets.Int(THREADS[-1]).tag(sync=True)
-    bytes = traitlets.Int(BYTES[0]).tag(sync=True)
+    threads = traitlets.Enum(THREADS, THREADS[-1]).tag(sync=True)
+    bytes = traitlets.Enum(BYTES, BYTES[0]).tag(sync=True)
     thread_choices = traitlets.List(traitlets.Int(), list(THREADS)).tag(sync=True)
     byte_choices = traitlets.List(traitlets.Int(), list(BYTES)).tag(sync=True)
 
     def __init__(self, sources: Sequence[Source], **state: Any) -> None:
-        super().__init__(sources=_checked(sources), **state)
-
-    @traitlets.validate("threads")
-    def _check_threads(self, proposal: Any) -> int:
-        return _among("threads", proposal["value"], THREADS)
-
-    @traitlets.validate("bytes")
-    def _check_bytes(self, proposal: Any) -> int:
-        return _among("bytes", proposal["value"], BYTES)
+        super().__init__(sources=list(sources), **state)
 
     def arrives(self, source: Mapping[str, Any]) -> float:
         """Return the bytes per clock that latency leaves: bytes on their way over the latency."""
@@ -94,22 +83,3 @@ class InFlight(LabWidget):
         heads = ["Level", "Latency in clocks", "Bytes per clock by latency", "At most"]
         way = f"{self.threads * self.bytes:,} bytes on their way to an SM"
         return html_table(way, heads, rows)
-
-
-def _checked(sources: Sequence[Source]) -> list[dict[str, Any]]:
-    found = []
-    for source in checked_items(list(sources), "sources"):
-        name = checked_text(source, "name", "A source")
-        if source.get("id") not in LEVEL_COLOURS:
-            raise LabError(f"{name} has id {source.get('id')!r}: {', '.join(LEVEL_COLOURS)}.")
-        numbers = {key: checked_number(source, key, name) for key in ("latency", "most")}
-        found.append({"id": source["id"], "name": name, **numbers})
-    if not found:
-        raise LabError("Name at least one level of memory.")
-    return found
-
-
-def _among(name: str, value: int, choices: Sequence[int]) -> int:
-    if value not in choices:
-        raise LabError(f"{name} is {value}: choose one of {', '.join(map(str, choices))}.")
-    return value

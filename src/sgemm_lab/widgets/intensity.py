@@ -5,18 +5,16 @@ from typing import Any
 
 import traitlets
 
-from sgemm_lab.errors import LabError
 from sgemm_lab.formulas.tile import (
     Tile,
     bound,
-    checked_constants,
     global_intensity,
     problems,
     raising,
 )
 from sgemm_lab.text import number, percent
 from sgemm_lab.widgets.base import LabWidget, html_table
-from sgemm_lab.widgets.data import ChoosesGpu, Constant, Gpu, checked_choice, checked_gpus
+from sgemm_lab.widgets.data import ChoosesGpu, Constant, Gpu, complete_constants, complete_gpus
 
 
 class Intensity(ChoosesGpu, LabWidget):
@@ -39,7 +37,7 @@ class Intensity(ChoosesGpu, LabWidget):
     ``gpu``, ``guess`` (GFLOP/s or None) and ``revealed``.
 
     Raises:
-        LabError: the data are not what they should be; the message says where.
+        LabError: a setting is out of its range.
     """
 
     constants: "traitlets.List[dict[str, Any]]" = traitlets.List().tag(sync=True)
@@ -62,32 +60,15 @@ class Intensity(ChoosesGpu, LabWidget):
         predict: bool = False,
         **kwargs: Any,
     ) -> None:
-        roofs = checked_gpus(gpus)
         super().__init__(
-            constants=checked_constants(constants),
-            gpus=roofs,
-            gpu=checked_choice(gpu or roofs[0]["id"], roofs),
+            constants=complete_constants(constants),
+            gpus=complete_gpus(gpus),
+            gpu=gpu or gpus[0]["id"],
             matrix=matrix or {"m": 4096, "n": 4096, "k": 4096},
             counted=dict(counted or {}),
             predict=predict,
             **kwargs,
         )
-
-    @traitlets.validate("constants")
-    def _check_constants(self, proposal: Any) -> list[dict[str, Any]]:
-        return checked_constants(proposal["value"])
-
-    @traitlets.validate("gpus")
-    def _check_gpus(self, proposal: Any) -> list[dict[str, Any]]:
-        return checked_gpus(proposal["value"])
-
-    @traitlets.validate("matrix")
-    def _check_matrix(self, proposal: Any) -> dict[str, int]:
-        matrix = proposal["value"]
-        sizes = [matrix.get(name) for name in "mnk"]
-        if set(matrix) != set("mnk") or any(not isinstance(s, int) or s < 1 for s in sizes):
-            raise LabError(f"matrix must give m, n and k as whole numbers from 1 up, not {matrix}.")
-        return dict(matrix)
 
     @property
     def chosen_gpu(self) -> dict[str, Any]:

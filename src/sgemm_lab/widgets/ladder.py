@@ -10,19 +10,14 @@ from sgemm_lab.formulas.comparisons import ladder_words
 from sgemm_lab.kernel import Size
 from sgemm_lab.text import number, percent, size_text
 from sgemm_lab.widgets.base import LabWidget, html_table
-from sgemm_lab.widgets.data import (
-    ChoosesGpu,
-    checked_choice,
-    checked_items,
-    checked_number,
-    checked_text,
-)
+from sgemm_lab.widgets.data import ChoosesGpu
 
 LIBRARY = "cublas"
 """The name under which cuBLAS stands among kernels."""
 
 Progress = Callable[[str], None]
 
+_OPTIONAL = {"variant": False, "arithmetic": "", "chapter": "", "href": ""}
 _NUMBERS = ("min", "p25", "median", "p75", "max", "cublas")
 
 
@@ -82,7 +77,7 @@ class Ladder(ChoosesGpu, LabWidget):
     kernel in focus, or "").
 
     Raises:
-        LabError: the data are not what they should be; the message says where.
+        LabError: a setting is out of its range.
     """
 
     kernels: "traitlets.List[dict[str, Any]]" = traitlets.List().tag(sync=True)
@@ -109,19 +104,14 @@ class Ladder(ChoosesGpu, LabWidget):
         run: Runner | None = None,
         **kwargs: Any,
     ) -> None:
-        cards = [_checked_card(card) for card in checked_items(list(gpus), "gpus")]
-        if not cards:
-            raise LabError("A ladder needs at least one GPU: give gpus=[…].")
         self._run = run
         self._results: dict[tuple[str, str, Size], Result] = {}
         super().__init__(
-            kernels=[_checked_rung(rung) for rung in checked_items(list(kernels), "kernels")],
-            gpus=cards,
-            gpu=checked_choice(gpu or cards[0]["id"], cards),
+            kernels=[{**_OPTIONAL, **rung} for rung in kernels],
+            gpus=list(gpus),
+            gpu=gpu or gpus[0]["id"],
         )
         self.add(results)
-        if not self.sizes:
-            raise LabError("A ladder needs at least one result: give results=[…].")
         self.size = list(size or self.sizes[0])
         for name, value in kwargs.items():
             setattr(self, name, value)
@@ -129,16 +119,12 @@ class Ladder(ChoosesGpu, LabWidget):
             self.on_msg(self._receive)
 
     def add(self, results: Sequence[Result]) -> None:
-        """Add results, in place of earlier ones of the same kernel, size and GPU.
-
-        Raises:
-            LabError: a result is not on a GPU of this ladder, or its numbers are no numbers.
-        """
+        """Add results, in place of earlier ones of the same kernel, size and GPU."""
         rungs = {rung["name"] for rung in self.kernels} | {LIBRARY}
-        for result in checked_items(list(results), "results"):
-            checked = _checked_result(result, self.gpus)
-            if checked["kernel"] in rungs:
-                self._results[checked["gpu"], checked["kernel"], checked["size"]] = checked
+        for result in results:
+            if result["kernel"] in rungs:
+                m, n, k = result["size"]
+                self._results[result["gpu"], result["kernel"], (m, n, k)] = result
         known = self._results.values()
         sizes = sorted({r["size"] for r in known}, key=lambda s: (len(set(s)) > 1, s))
         notes = list(dict.fromkeys(r["note"] for r in known))
@@ -164,13 +150,6 @@ class Ladder(ChoosesGpu, LabWidget):
         if size not in self.sizes:
             raise LabError(f"Nothing was measured at {size_text(size)}. Choose another size.")
         return size
-
-    @traitlets.validate("selected")
-    def _check_selected(self, proposal: Any) -> str:
-        name = str(proposal["value"])
-        if name not in {"", LIBRARY, *(rung["name"] for rung in self.kernels)}:
-            raise LabError(f"There is no kernel '{name}' on this ladder.")
-        return name
 
     @property
     def shown(self) -> list[tuple[dict[str, Any], Result]]:
@@ -242,51 +221,6 @@ class Ladder(ChoosesGpu, LabWidget):
         with self.hold_sync():
             self.gpu, self.size = results[0]["gpu"], list(size)
         self.send({"kind": "done"})
-
-
-def _checked_card(card: Any) -> GpuName:
-    name = checked_text(card, "name", "A GPU")
-    return {"id": checked_text(card, "id", f"GPU '{name}'"), "name": name}
-
-
-def _checked_rung(rung: Any) -> dict[str, Any]:
-    name = checked_text(rung, "name", "A kernel")
-    return {
-        "name": name,
-        "title": checked_text(rung, "title", f"Kernel '{name}'"),
-        "variant": bool(rung.get("variant", False)),
-        "arithmetic": str(rung.get("arithmetic", "")),
-        "chapter": str(rung.get("chapter", "")),
-        "href": str(rung.get("href", "")),
-    }
-
-
-def _checked_result(result: Any, gpus: Sequence[Any]) -> Result:
-    kernel = checked_text(result, "kernel", "A result")
-    who = f"The result of kernel '{kernel}'"
-    size = result.get("size")
-    if not isinstance(size, (list, tuple)) or [type(side) for side in size] != [int] * 3:
-        raise LabError(f"{who} needs M, N and K as whole numbers under 'size', not {size!r}.")
-    samples = result.get("samples")
-    if not isinstance(samples, int) or samples < 1:
-        raise LabError(f"{who} needs the number of its samples under 'samples', not {samples!r}.")
-    values = [checked_number(result, key, who) for key in _NUMBERS]
-    if values[:5] != sorted(values[:5]):
-        raise LabError(f"{who} is out of order: min ≤ p25 ≤ median ≤ p75 ≤ max.")
-    low, early, middle, late, high, cublas = values
-    return {
-        "gpu": checked_choice(checked_text(result, "gpu", who), gpus),
-        "kernel": kernel,
-        "size": (size[0], size[1], size[2]),
-        "samples": samples,
-        "min": low,
-        "p25": early,
-        "median": middle,
-        "p75": late,
-        "max": high,
-        "cublas": cublas,
-        "note": checked_text(result, "note", who),
-    }
 
 
 def _share(result: Result) -> float:

@@ -5,11 +5,9 @@ from typing import Any, NotRequired, TypedDict
 
 import traitlets
 
-from sgemm_lab.errors import LabError
 from sgemm_lab.formulas.sentences import sentence
 from sgemm_lab.text import tenths_percent
 from sgemm_lab.widgets.base import LabWidget, html_table
-from sgemm_lab.widgets.data import checked_items, checked_number, checked_text
 
 KINDS = ("multiply", "shared", "global", "store", "barrier", "branch", "other")
 """What an instruction may be for. Its words are among the sentences, as "code.multiply"."""
@@ -40,6 +38,9 @@ class Code(TypedDict):
     note: NotRequired[str]  # where and when the stalls were counted
 
 
+_OPTIONAL = {"in_a_row": 0, "read_ahead": 0.0, "stalls": {}, "note": ""}
+
+
 class MachineCode(LabWidget):
     """The main loops of one kernel or two, as ribbons of instructions.
 
@@ -53,14 +54,14 @@ class MachineCode(LabWidget):
     All of them but ``kernels`` are state that the reader changes and Python can read or set.
 
     Raises:
-        LabError: data or a setting are not as described; the message says what is wrong.
+        LabError: a setting is out of its range.
     """
 
     kernels: "traitlets.List[dict[str, Any]]" = traitlets.List().tag(sync=True)
     left = traitlets.Unicode().tag(sync=True)
     right = traitlets.Unicode().tag(sync=True)
-    left_at = traitlets.Int(0).tag(sync=True)
-    right_at = traitlets.Int(0).tag(sync=True)
+    left_at = traitlets.Int(0, min=0).tag(sync=True)
+    right_at = traitlets.Int(0, min=0).tag(sync=True)
 
     def __init__(
         self,
@@ -70,26 +71,12 @@ class MachineCode(LabWidget):
         right: str | None = None,
         **settings: Any,
     ) -> None:
-        known = [_checked_code(one) for one in checked_items(kernels, "kernels")]
-        if not known:
-            raise LabError("Machine code needs at least one kernel.")
+        known: list[dict[str, Any]] = [
+            {**_OPTIONAL, **one, "lines": _short(one["lines"])} for one in kernels
+        ]
         if right is None:
             right = known[1]["name"] if len(known) > 1 else ""
         super().__init__(kernels=known, left=left or known[0]["name"], right=right, **settings)
-
-    @traitlets.validate("left", "right")
-    def _check_side(self, proposal: Any) -> str:
-        names = [one["name"] for one in self.kernels]
-        nothing = proposal["value"] == "" and proposal["trait"].name == "right"
-        if not nothing and proposal["value"] not in names:
-            raise LabError(f"There is no kernel '{proposal['value']}' here: {', '.join(names)}.")
-        return str(proposal["value"])
-
-    @traitlets.validate("left_at", "right_at")
-    def _check_place(self, proposal: Any) -> int:
-        if proposal["value"] < 0:
-            raise LabError(f"{proposal['trait'].name} is {proposal['value']}. It begins at 0.")
-        return int(proposal["value"])
 
     @property
     def shown(self) -> list[dict[str, Any]]:
@@ -131,34 +118,9 @@ def _count(code: Mapping[str, Any], kind: str) -> int:
     return sum(line["kind"] == kind and line.get("always", True) for line in code["lines"])
 
 
-def _checked_code(code: Mapping[str, Any]) -> dict[str, Any]:
-    name = checked_text(code, "name", "A kernel")
-    lines = [_checked_line(line, name) for line in checked_items(code.get("lines"), "lines")]
-    if not lines:
-        raise LabError(f"{name} has no lines.")
-    totals = {key: int(checked_number(code, key, name)) for key in ("steps", "multiply_adds")}
-    if code.get("extra", 0) < 0:
-        raise LabError(f"extra of {name} is {code['extra']}. It begins at 0.")
-    return {
-        "name": name,
-        "lines": lines,
-        **totals,
-        "extra": int(code.get("extra", 0)),
-        "in_a_row": int(code.get("in_a_row", 0)),
-        "read_ahead": float(code.get("read_ahead", 0)),
-        "stalls": {key: float(value) for key, value in code.get("stalls", {}).items()},
-        "note": str(code.get("note", "")),
-    }
-
-
-def _checked_line(line: Mapping[str, Any], who: str) -> dict[str, Any]:
-    text = checked_text(line, "text", f"An instruction of {who}")
-    if line.get("kind") not in KINDS:
-        raise LabError(f"'{text}' is of kind {line.get('kind')!r}. Known are {', '.join(KINDS)}.")
-    found: dict[str, Any] = {"text": text, "kind": line["kind"]}
-    # A page holds thousands of lines: what is as usual is left out.
-    if line.get("extra"):
-        found["extra"] = int(line["extra"])
-    if not line.get("always", True):
-        found["always"] = False
-    return found | {key: list(line[key]) for key in ("fresh", "kept") if line.get(key)}
+def _short(lines: Sequence[Line]) -> list[dict[str, Any]]:
+    """Return lines without what is as usual: a page holds thousands of them."""
+    return [
+        {key: value for key, value in line.items() if (not value if key == "always" else value)}
+        for line in lines
+    ]

@@ -1,15 +1,12 @@
 """A product on very many GPUs, on paper: how efficient it is with how many, and with which link."""
 
-from collections.abc import Sequence
 from typing import Any
 
 import traitlets
 
-from sgemm_lab.errors import LabError
 from sgemm_lab.formulas.scaling_model import OnPaper, least_gpus, on_paper, paper_words
 from sgemm_lab.text import number, percent
 from sgemm_lab.widgets.base import LabWidget, html_table
-from sgemm_lab.widgets.data import checked_number
 
 SIZES = (8192, 16384, 32768, 65536, 131072, 262144)
 GPUS = (4, 16, 64, 256, 1024, 4096, 16384)
@@ -33,16 +30,16 @@ class ManyGpus(LabWidget):
     All but the first two are state that the reader changes and Python can read or set.
 
     Raises:
-        LabError: a setting is not among its choices, or ``tflops`` is not above zero.
+        LabError: a setting is not among its choices.
     """
 
     tflops = traitlets.Float().tag(sync=True)
     note = traitlets.Unicode().tag(sync=True)
-    size = traitlets.Int(65536).tag(sync=True)
-    gpus = traitlets.Int(1024).tag(sync=True)
-    copies = traitlets.Int(4).tag(sync=True)
-    gbs = traitlets.Float(50).tag(sync=True)
-    microseconds = traitlets.Float(20).tag(sync=True)
+    size = traitlets.Enum(SIZES, 65536).tag(sync=True)
+    gpus = traitlets.Enum(GPUS, 1024).tag(sync=True)
+    copies = traitlets.Enum(COPIES, 4).tag(sync=True)
+    gbs = traitlets.Enum(GBS, 50.0).tag(sync=True)
+    microseconds = traitlets.Enum(MICROSECONDS, 20.0).tag(sync=True)
     size_choices = traitlets.List(traitlets.Int(), list(SIZES)).tag(sync=True)
     gpus_choices = traitlets.List(traitlets.Int(), list(GPUS)).tag(sync=True)
     copies_choices = traitlets.List(traitlets.Int(), list(COPIES)).tag(sync=True)
@@ -52,16 +49,7 @@ class ManyGpus(LabWidget):
     )
 
     def __init__(self, tflops: float, note: str = "", **state: Any) -> None:
-        rate = checked_number({"tflops": tflops}, "tflops", "The product on one GPU")
-        super().__init__(tflops=rate, note=note, **state)
-
-    @traitlets.validate("size", "gpus", "copies", "gbs", "microseconds")
-    def _check_choice(self, proposal: Any) -> Any:
-        name, value = proposal["trait"].name, proposal["value"]
-        choices: Sequence[float] = getattr(self, f"{name}_choices")
-        if value not in choices:
-            raise LabError(f"{name} is {value}: choose one of {', '.join(map(str, choices))}.")
-        return value
+        super().__init__(tflops=tflops, note=note, **state)
 
     def reckoned(self, gpus: int, copies: int) -> OnPaper:
         """Return what so many GPUs make of it, with so many copies; 1 is the 2-D layout."""

@@ -1,21 +1,14 @@
 """The memory-ladder widget: latency and bandwidth of every level of memory, as measured."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any, TypedDict
 
 import traitlets
 
-from sgemm_lab.errors import LabError
 from sgemm_lab.formulas.comparisons import memory_words
 from sgemm_lab.text import number
 from sgemm_lab.widgets.base import LabWidget, html_table
-from sgemm_lab.widgets.data import (
-    ChoosesGpu,
-    checked_choice,
-    checked_items,
-    checked_number,
-    checked_text,
-)
+from sgemm_lab.widgets.data import ChoosesGpu
 
 NAMES = {
     "register": "registers, a dependent FMA",
@@ -28,7 +21,6 @@ NAMES = {
 }
 LATENCIES = ("register", "shared", "constant", "l1", "l2", "dram")
 BANDWIDTHS = ("shared", "l1", "l2", "dram", "copy")
-UNITS = {"latency": "cycles", "bandwidth": "GB/s"}
 
 
 class Memory(TypedDict):
@@ -55,7 +47,7 @@ class MemoryLadder(ChoosesGpu, LabWidget):
     "latency" or "bandwidth") and ``selected``, such as "latency dram", or "".
 
     Raises:
-        LabError: the data are not what they should be; the message says where.
+        LabError: a setting is out of its range.
     """
 
     gpus: "traitlets.List[dict[str, Any]]" = traitlets.List().tag(sync=True)
@@ -64,21 +56,7 @@ class MemoryLadder(ChoosesGpu, LabWidget):
     selected = traitlets.Unicode().tag(sync=True)
 
     def __init__(self, gpus: Sequence[Memory], *, gpu: str | None = None, **kwargs: Any) -> None:
-        checked = _checked_gpus(list(gpus))
-        super().__init__(
-            gpus=checked, gpu=checked_choice(gpu or checked[0]["id"], checked), **kwargs
-        )
-
-    @traitlets.validate("gpus")
-    def _check_gpus(self, proposal: Any) -> list[dict[str, Any]]:
-        return _checked_gpus(proposal["value"])
-
-    @traitlets.validate("selected")
-    def _check_selected(self, proposal: Any) -> str:
-        known = {"", *(f"{kind} {level}" for kind in UNITS for level in _levels(kind))}
-        if proposal["value"] not in known:
-            raise LabError(f"There is no '{proposal['value']}' here. Write it like 'latency dram'.")
-        return str(proposal["value"])
+        super().__init__(gpus=list(gpus), gpu=gpu or gpus[0]["id"], **kwargs)
 
     @property
     def chosen_gpu(self) -> dict[str, Any]:
@@ -88,7 +66,7 @@ class MemoryLadder(ChoosesGpu, LabWidget):
     @property
     def shown(self) -> list[str]:
         """What is shown: "latency", "bandwidth" or both."""
-        return list(UNITS) if self.show == "both" else [self.show]
+        return ["latency", "bandwidth"] if self.show == "both" else [self.show]
 
     @property
     def alt(self) -> str:
@@ -122,35 +100,3 @@ class MemoryLadder(ChoosesGpu, LabWidget):
             ["From", "GB/s", "bytes per clock and SM"],
             rates,
         )
-
-
-def _levels(kind: str) -> tuple[str, ...]:
-    return LATENCIES if kind == "latency" else BANDWIDTHS
-
-
-def _checked_gpus(gpus: object) -> list[dict[str, Any]]:
-    found = []
-    for gpu in checked_items(gpus, "gpus"):
-        name = checked_text(gpu, "name", "A GPU")
-        who = f"GPU '{name}'"
-        values = {}
-        for kind, unit in UNITS.items():
-            given = gpu.get(kind)
-            if not isinstance(given, Mapping):
-                raise LabError(f"{who} needs a dictionary of {unit} by level under '{kind}'.")
-            whose = f"The {kind} of {who}"
-            values[kind] = {level: checked_number(given, level, whose) for level in _levels(kind)}
-        found.append(
-            {
-                "id": checked_text(gpu, "id", who),
-                "name": name,
-                "note": checked_text(gpu, "note", who),
-                "sms": int(checked_number(gpu, "sms", who)),
-                "clock_mhz": checked_number(gpu, "clock_mhz", who),
-                "fma_gflops": checked_number(gpu, "fma_gflops", who),
-                **values,
-            }
-        )
-    if not found:
-        raise LabError("A memory ladder needs at least one GPU: give gpus=[…].")
-    return found

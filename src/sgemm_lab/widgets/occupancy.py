@@ -5,10 +5,10 @@ from typing import Any, NotRequired, TypedDict
 
 import traitlets
 
-from sgemm_lab.errors import LabError
 from sgemm_lab.formulas.occupancy import (
     LIMITS,
     REGISTERS_PER_SM,
+    THREADS_PER_BLOCK,
     Fit,
     Launch,
     Limits,
@@ -17,9 +17,10 @@ from sgemm_lab.formulas.occupancy import (
     occupancy,
     refusal,
 )
+from sgemm_lab.hardware import MAX_REGISTERS
 from sgemm_lab.text import plural
 from sgemm_lab.widgets.base import LabWidget, html_table
-from sgemm_lab.widgets.data import ChoosesGpu, checked_choice, checked_items, checked_text
+from sgemm_lab.widgets.data import ChoosesGpu
 
 NAMES: dict[Resource, str] = {
     "blocks": "Block slots",
@@ -27,6 +28,9 @@ NAMES: dict[Resource, str] = {
     "registers": "Registers",
     "shared": "Shared memory",
 }
+
+
+_MOST_SHARED = max(limits.shared_per_block for limits in LIMITS.values())
 
 
 class Sm(TypedDict):
@@ -63,14 +67,14 @@ class Occupancy(ChoosesGpu, LabWidget):
     what stands in its way.
 
     Raises:
-        LabError: the data are not what they should be; the message says where.
+        LabError: a setting is out of its range.
     """
 
     gpus: "traitlets.List[dict[str, Any]]" = traitlets.List().tag(sync=True)
     gpu = traitlets.Unicode().tag(sync=True)
-    threads = traitlets.Int(256).tag(sync=True)
-    registers = traitlets.Int(32).tag(sync=True)
-    shared = traitlets.Int(0).tag(sync=True)
+    threads = traitlets.Int(256, min=1, max=THREADS_PER_BLOCK).tag(sync=True)
+    registers = traitlets.Int(32, min=1, max=MAX_REGISTERS).tag(sync=True)
+    shared = traitlets.Int(0, min=0, max=_MOST_SHARED).tag(sync=True)
     kernels: "traitlets.List[dict[str, Any]]" = traitlets.List().tag(sync=True)
     kernel = traitlets.Unicode("").tag(sync=True)
 
@@ -86,50 +90,16 @@ class Occupancy(ChoosesGpu, LabWidget):
         kernel: str = "",
         **kwargs: Any,
     ) -> None:
-        choices = _checked_gpus(gpus)
         super().__init__(
-            gpus=choices,
-            gpu=checked_choice(gpu or choices[0]["id"], choices),
+            gpus=[{**gpu, **_numbers(LIMITS[gpu["compute_capability"]])} for gpu in gpus],
+            gpu=gpu or gpus[0]["id"],
             threads=threads,
             registers=registers,
             shared=shared,
-            kernels=_checked_kernels(kernels),
+            kernels=[{"shared": 0, **kernel} for kernel in kernels],
             kernel=kernel,
             **kwargs,
         )
-
-    @traitlets.validate("gpus")
-    def _check_gpus(self, proposal: Any) -> list[dict[str, Any]]:
-        return _checked_gpus(proposal["value"])
-
-    @traitlets.validate("threads")
-    def _check_threads(self, proposal: Any) -> int:
-        return _unless(refusal(self.limits, Launch(proposal["value"], 1, 0)), proposal["value"])
-
-    @traitlets.validate("registers")
-    def _check_registers(self, proposal: Any) -> int:
-        return _unless(refusal(self.limits, Launch(1, proposal["value"], 0)), proposal["value"])
-
-    @traitlets.validate("shared")
-    def _check_shared(self, proposal: Any) -> int:
-        # What is too much for one GPU may fit another of the choice.
-        largest = max(self.gpus, key=lambda entry: int(entry["shared_per_block"]))
-        limits = LIMITS[largest["compute_capability"]]
-        return _unless(refusal(limits, Launch(1, 1, proposal["value"])), proposal["value"])
-
-    @traitlets.validate("kernels")
-    def _check_kernels(self, proposal: Any) -> list[dict[str, Any]]:
-        return _checked_kernels(proposal["value"])
-
-    @traitlets.validate("kernel")
-    def _check_kernel(self, proposal: Any) -> str:
-        names = [entry["name"] for entry in self.kernels]
-        if proposal["value"] not in ("", *names):
-            listed = ", ".join(names) or "none"
-            raise LabError(
-                f"There is no kernel '{proposal['value']}' to start from, only {listed}."
-            )
-        return str(proposal["value"])
 
     @property
     def limits(self) -> Limits:
@@ -176,63 +146,13 @@ class Occupancy(ChoosesGpu, LabWidget):
         return next(entry for entry in self.gpus if entry["id"] == self.gpu)
 
 
-def _unless(sentence: str, value: int) -> int:
-    if sentence:
-        raise LabError(sentence)
-    return value
-
-
-def _checked_gpus(gpus: object) -> list[dict[str, Any]]:
-    """Return GPUs with the limits that follow from their compute capability."""
-    found = []
-    for gpu in checked_items(gpus, "gpus"):
-        id_ = checked_text(gpu, "id", "A GPU")
-        capability = gpu.get("compute_capability")
-        if capability not in LIMITS:
-            raise LabError(
-                f"GPU '{id_}' has compute capability {capability!r}. "
-                f"The limits of {', '.join(LIMITS)} are known."
-            )
-        limits = LIMITS[capability]
-        found.append(
-            {
-                "id": id_,
-                "name": str(gpu.get("name") or id_),
-                "compute_capability": capability,
-                "blocks_per_sm": limits.blocks_per_sm,
-                "warps_per_sm": limits.warps_per_sm,
-                "shared_per_sm": limits.shared_per_sm,
-                "shared_per_block": limits.shared_per_block,
-                "shared_reserved": limits.shared_reserved,
-                "shared_unit": limits.shared_unit,
-            }
-        )
-    if not found:
-        raise LabError("The occupancy calculator needs at least one GPU: give gpus=[…].")
-    return found
-
-
-def _checked_kernels(kernels: object) -> list[dict[str, Any]]:
-    found = []
-    for kernel in checked_items(kernels, "kernels"):
-        name = checked_text(kernel, "name", "A kernel")
-        registers, numbers = kernel.get("registers"), [kernel.get("threads"), kernel.get("shared")]
-        if not isinstance(registers, Mapping) or not registers:
-            raise LabError(
-                f"The kernel '{name}' must give registers by compute capability, "
-                'such as {"9.0": 32}.'
-            )
-        if any(not isinstance(number, int) for number in (*registers.values(), numbers[0])):
-            raise LabError(f"The kernel '{name}' must give threads and registers as whole numbers.")
-        found.append(
-            {
-                "name": name,
-                "threads": numbers[0],
-                "registers": dict(registers),
-                "shared": numbers[1] or 0,
-            }
-        )
-    return found
+def _numbers(limits: Limits) -> dict[str, int]:
+    """Return the limits of an SM that the widget computes with."""
+    names = (
+        "blocks_per_sm", "warps_per_sm", "shared_per_sm", "shared_per_block", "shared_reserved",
+        "shared_unit",
+    )  # fmt: skip
+    return {name: getattr(limits, name) for name in names}
 
 
 def _rows(limits: Limits, launch: Launch) -> list[tuple[Resource, int, int, int | None]]:

@@ -16,9 +16,8 @@ from sgemm_lab.widgets.data import (
     ChoosesGpu,
     Gpu,
     Point,
-    checked_choice,
-    checked_gpus,
-    checked_points,
+    complete_gpus,
+    complete_points,
 )
 
 
@@ -38,7 +37,7 @@ class Roofline(ChoosesGpu, LabWidget):
     ``selected``, the index of the point in focus, or -1.
 
     Raises:
-        LabError: the data are not what they should be; the message says where.
+        LabError: a setting is out of its range.
     """
 
     gpus: "traitlets.List[dict[str, Any]]" = traitlets.List().tag(sync=True)
@@ -46,8 +45,8 @@ class Roofline(ChoosesGpu, LabWidget):
     points: "traitlets.List[dict[str, Any]]" = traitlets.List().tag(sync=True)
     hidden_levels = traitlets.List(traitlets.Unicode()).tag(sync=True)
     hidden_kernels = traitlets.List(traitlets.Unicode()).tag(sync=True)
-    selected = traitlets.Int(-1).tag(sync=True)
-    level = traitlets.Unicode("").tag(sync=True)
+    selected = traitlets.Int(-1, min=-1).tag(sync=True)
+    level = traitlets.Enum(["", *LEVEL_NAMES], "").tag(sync=True)
 
     def __init__(
         self,
@@ -58,30 +57,12 @@ class Roofline(ChoosesGpu, LabWidget):
         level: str | None = None,
         **kwargs: Any,
     ) -> None:
-        roofs = checked_gpus(gpus)
-        places = checked_points(points or [], roofs)
-        chosen = checked_choice(gpu or roofs[0]["id"], roofs)
+        roofs, places = complete_gpus(gpus), complete_points(points or [])
+        chosen = gpu or roofs[0]["id"]
         if level is None:
             sheet = next(entry for entry in roofs if entry["id"] == chosen)
             level = lowest_level(sheet, [p for p in places if p["gpu"] == chosen])
         super().__init__(gpus=roofs, points=places, gpu=chosen, level=level, **kwargs)
-
-    @traitlets.validate("gpus")
-    def _check_gpus(self, proposal: Any) -> list[dict[str, Any]]:
-        return checked_gpus(proposal["value"])
-
-    @traitlets.validate("points")
-    def _check_points(self, proposal: Any) -> list[dict[str, Any]]:
-        return checked_points(proposal["value"], self.gpus)
-
-    @traitlets.validate("level")
-    def _check_level(self, proposal: Any) -> str:
-        if proposal["value"] and proposal["value"] not in LEVEL_NAMES:
-            raise LabError(
-                f"There is no memory level '{proposal['value']}'. "
-                f"Choose {', '.join(LEVEL_NAMES)}, or an empty text for all at once."
-            )
-        return str(proposal["value"])
 
     @property
     def shown_levels(self) -> list[str]:
@@ -199,6 +180,3 @@ def _bound_of(point: Mapping[str, Any]) -> str:
     if not point["bound_by"]:
         return ""
     return f"{number(point['bound_gflops'])} GFLOP/s, {point['bound_by']}"
-
-
-Place = tuple[float, float]

@@ -1,14 +1,12 @@
 """The scoreboard: rows of what was measured, to filter, to search and to sort."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any, NotRequired, TypedDict
 
 import traitlets
 
-from sgemm_lab.errors import LabError
 from sgemm_lab.formulas.scoreboard_rows import COLUMNS, cell_words, chosen_rows, score_words
 from sgemm_lab.widgets.base import LabWidget, html_table
-from sgemm_lab.widgets.data import checked_items, checked_number, checked_text
 
 HEADS = {
     "kernel": "kernel",
@@ -56,7 +54,7 @@ class Scoreboard(LabWidget):
     All but ``rows`` are state that the reader changes and Python can read or set.
 
     Raises:
-        LabError: a row or a setting is not as described.
+        LabError: a setting is out of its range.
     """
 
     ROOM = "904px"
@@ -66,32 +64,12 @@ class Scoreboard(LabWidget):
     size = traitlets.Unicode().tag(sync=True)
     arithmetic = traitlets.Unicode().tag(sync=True)
     search = traitlets.Unicode().tag(sync=True)
-    sort = traitlets.Unicode("gflops").tag(sync=True)
+    sort = traitlets.Enum(COLUMNS, "gflops").tag(sync=True)
     falling = traitlets.Bool(True).tag(sync=True)
     heads: "traitlets.Dict[str, str]" = traitlets.Dict(HEADS).tag(sync=True)
 
     def __init__(self, rows: Sequence[Row], **state: Any) -> None:
-        super().__init__(rows=[_checked(row) for row in checked_items(rows, "rows")], **state)
-
-    @traitlets.validate("gpu", "size", "arithmetic")
-    def _check_filter(self, proposal: Any) -> str:
-        name, value = proposal["trait"].name, proposal["value"]
-        if value and value not in self.choices(name):
-            known = ", ".join(self.choices(name))
-            raise LabError(f"No row has the {name} '{value}'. There are {known}.")
-        return str(value)
-
-    @traitlets.validate("sort")
-    def _check_sort(self, proposal: Any) -> str:
-        if proposal["value"] not in COLUMNS:
-            raise LabError(f"'{proposal['value']}' is no column. Sort by {', '.join(COLUMNS)}.")
-        return str(proposal["value"])
-
-    def choices(self, name: str) -> list[str]:
-        """Return the values that a filter, "gpu", "size" or "arithmetic", can be set to."""
-        found = (row.get(name) for row in self.rows)
-        texts = ("×".join(map(str, one)) if name == "size" else one for one in found if one)
-        return list(dict.fromkeys(texts))
+        super().__init__(rows=list(rows), **state)
 
     @property
     def shown(self) -> list[dict[str, Any]]:
@@ -112,14 +90,3 @@ class Scoreboard(LabWidget):
     def _indices(self) -> list[int]:
         wanted = self.gpu, self.size, self.arithmetic, self.search
         return chosen_rows(self.rows, *wanted, self.sort, falling=self.falling)
-
-
-def _checked(row: Mapping[str, Any]) -> dict[str, Any]:
-    name = checked_text(row, "kernel", "A row")
-    for key in ("gpu", "date"):
-        checked_text(row, key, f"The row of '{name}'")
-    checked_number(row, "gflops", f"The row of '{name}'")
-    if len(row.get("size", ())) != 3:
-        raise LabError(f"The row of '{name}' needs M, N and K under 'size'.")
-    known = {key: row[key] for key in (*COLUMNS, "gpu") if row.get(key) is not None}
-    return known | {"size": list(row["size"])}

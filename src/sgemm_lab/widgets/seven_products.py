@@ -5,11 +5,7 @@ from typing import Any, TypedDict
 
 import traitlets
 
-from sgemm_lab.errors import LabError
 from sgemm_lab.widgets.base import LabWidget, html_table
-from sgemm_lab.widgets.data import checked_items, checked_text
-
-QUADRANTS = ("11", "12", "21", "22")
 
 Signed = tuple[str, int]
 """A quadrant, such as "A21", and 1 or -1."""
@@ -32,28 +28,17 @@ class SevenProducts(LabWidget):
         step: the product to begin with, from 1.
 
     Raises:
-        LabError: the data are not as described; the message says what is wrong.
+        LabError: a setting is out of its range.
     """
 
     ROOM = "calc(100vw + 121px)"  # the squares are as wide as the page
 
     products: "traitlets.List[dict[str, Any]]" = traitlets.List().tag(sync=True)
-    step = traitlets.Int(1).tag(sync=True)
+    step = traitlets.Int(1, min=1).tag(sync=True)
 
     def __init__(self, products: Sequence[SignedProduct], **state: Any) -> None:
-        found = [_checked(one) for one in checked_items(list(products), "products")]
-        if not found:
-            raise LabError("Name at least one product.")
-        for at, one in enumerate(found):
-            one["words"] = _words(found, at)
-        super().__init__(products=found, **state)
-
-    @traitlets.validate("step")
-    def _check_step(self, proposal: Any) -> int:
-        step, last = proposal["value"], len(self.products)
-        if not 1 <= step <= last:
-            raise LabError(f"step is {step}. It is a whole number from 1 to {last}.")
-        return int(step)
+        described = [{**one, "words": _words(products, at)} for at, one in enumerate(products)]
+        super().__init__(products=described, **state)
 
     @property
     def alt(self) -> str:
@@ -80,7 +65,7 @@ def _sum(terms: Sequence[Signed]) -> str:
     return ("−" if sign < 0 else "") + first + "".join(f" {_sign(s)} {name}" for name, s in rest)
 
 
-def _words(products: list[dict[str, Any]], at: int) -> str:
+def _words(products: Sequence[SignedProduct], at: int) -> str:
     one = products[at]
     factors = [_sum(terms) for terms in (one["left"], one["right"])]
     product = " · ".join(f"({f})" if " " in f else f for f in factors)
@@ -100,18 +85,3 @@ def _quadrants(names: list[str]) -> str:
 
 def _and(names: list[str]) -> str:
     return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
-
-
-def _checked(product: Any) -> dict[str, Any]:
-    name = checked_text(product, "name", "A product")
-    found: dict[str, Any] = {"name": name}
-    for key, matrix in (("left", "A"), ("right", "B"), ("into", "C")):
-        terms = [list(term) for term in product.get(key, [])]
-        known = [[matrix + place, sign] for place in QUADRANTS for sign in (1, -1)]
-        if not terms or any(term not in known for term in terms):
-            raise LabError(
-                f"{name} needs quadrants of {matrix} under '{key}', each with 1 or -1, such as "
-                f"('{matrix}11', 1)."
-            )
-        found[key] = terms
-    return found

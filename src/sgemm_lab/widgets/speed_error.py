@@ -16,10 +16,7 @@ from sgemm_lab.formulas.error_points import (
 )
 from sgemm_lab.text import error_text, number, ratio
 from sgemm_lab.widgets.base import LabWidget, html_table
-from sgemm_lab.widgets.data import checked_items, checked_text
-from sgemm_lab.widgets.error_plot import KERNEL, LIBRARY, STRASSEN, WORDS, Point
-
-KINDS = (KERNEL, LIBRARY, STRASSEN)
+from sgemm_lab.widgets.error_plot import LIBRARY, WORDS
 
 
 class Way(TypedDict):
@@ -55,7 +52,7 @@ class SpeedError(LabWidget):
     The last five are state that the reader changes and Python can read or set.
 
     Raises:
-        LabError: the data or a setting are not as described; the message says what is wrong.
+        LabError: a setting is out of its range.
     """
 
     ways: "traitlets.List[dict[str, Any]]" = traitlets.List().tag(sync=True)
@@ -81,18 +78,16 @@ class SpeedError(LabWidget):
         gpu: str,
         **state: Any,
     ) -> None:
-        if not (sizes and classes and lengths):
-            raise LabError("Name at least one size, one class of inputs and one K.")
-        found = [
-            _checked(way, len(sizes), len(classes), len(lengths))
-            for way in checked_items(list(ways), "ways")
-        ]
-        if not found:
-            raise LabError("Name at least one way to multiply.")
         super().__init__(
-            ways=found, sizes=list(sizes), classes=dict(classes), lengths=list(lengths), side=side,
-            gpu=gpu, inputs=next(iter(classes)), size=sizes[0],
-        )  # fmt: skip
+            ways=[{**way, "library": way["kind"] == LIBRARY} for way in ways],
+            sizes=list(sizes),
+            classes=dict(classes),
+            lengths=list(lengths),
+            side=side,
+            gpu=gpu,
+            inputs=next(iter(classes)),
+            size=sizes[0],
+        )
         with self.hold_trait_notifications():
             for name, value in state.items():
                 setattr(self, name, value)
@@ -108,13 +103,6 @@ class SpeedError(LabWidget):
             listed = ", ".join(map(str, known))
             raise LabError(f"Nothing was measured at {name} {value!r}. There are {listed}.")
         return value
-
-    @traitlets.validate("selected")
-    def _check_selected(self, proposal: Any) -> str:
-        title = str(proposal["value"])
-        if title not in {"", *(way["title"] for way in self.ways)}:
-            raise LabError(f"There is no way '{title}' on this picture.")
-        return title
 
     @property
     def shown(self) -> list[dict[str, Any]]:
@@ -165,42 +153,3 @@ class SpeedError(LabWidget):
 
     def _error(self, way: Mapping[str, Any]) -> Any:
         return error_of(way, *self._place)
-
-    def _point(self, way: Mapping[str, Any]) -> Point:
-        error = self._error(way)
-        size = self._place[0]
-        name, speed = way["label"] if way["first"][size] else "", way["tflops"][size]
-        number_of = float("inf") if error == LOST else error
-        return Point(name, way["arithmetic"], speed, number_of, way["kind"])
-
-
-def _checked(way: Any, sizes: int, classes: int, lengths: int) -> dict[str, Any]:
-    title = checked_text(way, "title", "A way")
-    who = f"The way '{title}'"
-    kind, arithmetic = way.get("kind"), way.get("arithmetic")
-    if kind not in KINDS:
-        raise LabError(f"{who} has kind {kind!r}. There are {', '.join(KINDS)}.")
-    if arithmetic not in WORDS:
-        raise LabError(f"{who} has arithmetic {arithmetic!r}. There are {', '.join(WORDS)}.")
-    errors = [list(of_class) for of_class in way.get("errors", [])]
-    if [len(of_class) for of_class in errors] != [lengths] * classes:
-        raise LabError(f"{who} needs an error for each class of inputs and each K, or None.")
-    found = {key: list(way.get(key, [])) for key in ("first", "tflops", "timed")}
-    if any(len(values) != sizes for values in found.values()):
-        raise LabError(
-            f"{who} needs a speed and an error for each size, or None, and whether it is shown."
-        )
-    known = [error for of_class in errors for error in of_class] + found["timed"]
-    for value in (*found["tflops"], *(error for error in known if error != LOST)):
-        if value is not None and not value > 0:
-            raise LabError(f"{who} has {value!r} among its speeds and errors: they are above 0.")
-    return {
-        "title": title,
-        "label": checked_text(way, "label", who),
-        "library": kind == LIBRARY,
-        "kind": kind,
-        "arithmetic": arithmetic,
-        "chain": str(way.get("chain", "")),
-        **found,
-        "errors": errors,
-    }

@@ -6,13 +6,10 @@ from typing import Any
 import traitlets
 
 from sgemm_lab.counting.sentences import sentence
-from sgemm_lab.counting.step_trace import Walk, refuse_large
+from sgemm_lab.counting.step_trace import Walk
 from sgemm_lab.errors import LabError
 from sgemm_lab.text import plural
 from sgemm_lab.widgets.base import LabWidget, html_table
-
-_KEYS = tuple(Walk.__annotations__)
-_ENTRY_LISTS = ("threads", "rows", "columns", "values")
 
 
 class Steps(LabWidget):
@@ -32,16 +29,16 @@ class Steps(LabWidget):
     All of them but ``walk`` are state that the reader changes and Python can read or set.
 
     Raises:
-        LabError: the data are not what they should be, or too large to be drawn.
+        LabError: a block has no step, or a setting is out of its range.
     """
 
     walk: "traitlets.Dict[str, Any]" = traitlets.Dict().tag(sync=True)
-    step = traitlets.Int(0).tag(sync=True)
-    block = traitlets.Int(0).tag(sync=True)
-    thread = traitlets.Int(0).tag(sync=True)
-    who = traitlets.Unicode("thread").tag(sync=True)
-    cells = traitlets.Unicode("names").tag(sync=True)
-    left_out = traitlets.Int(0).tag(sync=True)
+    step = traitlets.Int(0, min=0).tag(sync=True)
+    block = traitlets.Int(0, min=0).tag(sync=True)
+    thread = traitlets.Int(0, min=0).tag(sync=True)
+    who = traitlets.Enum(["thread", "warp", "block"], "thread").tag(sync=True)
+    cells = traitlets.Enum(["names", "values"], "names").tag(sync=True)
+    left_out = traitlets.Int(0, min=0).tag(sync=True)
 
     def __init__(
         self,
@@ -55,7 +52,9 @@ class Steps(LabWidget):
         left_out: int = 0,
         **kwargs: Any,
     ) -> None:
-        super().__init__(walk=_checked_walk(walk), **kwargs)
+        if not all(walk["blocks"]):
+            raise LabError(sentence("walk.empty"))
+        super().__init__(walk=dict(walk), **kwargs)
         failing = (b for b, steps in enumerate(walk["blocks"]) if any(s["fault"] for s in steps))
         self.block = next(failing, 0) if block is None else block
         self.thread, self.left_out = thread, left_out
@@ -63,43 +62,6 @@ class Steps(LabWidget):
         self.step = step if step is not None else len(self.steps) if fails else 0
         together = fails or len(walk["parties"]) > 1
         self.who, self.cells = who or ("block" if together else "thread"), cells
-
-    @traitlets.validate("walk")
-    def _check_walk(self, proposal: Any) -> dict[str, Any]:
-        return _checked_walk(proposal["value"])
-
-    @traitlets.validate("step")
-    def _check_step(self, proposal: Any) -> int:
-        left = (one for one in self.walk["left_out"] if one["line"] == self.left_out)
-        steps = next((one["blocks"][self.block] for one in left), self.steps)
-        return _checked_number("step", proposal["value"], len(steps))
-
-    @traitlets.validate("block")
-    def _check_block(self, proposal: Any) -> int:
-        return _checked_number("block", proposal["value"], len(self.walk["blocks"]) - 1)
-
-    @traitlets.validate("thread")
-    def _check_thread(self, proposal: Any) -> int:
-        across, down = self.walk["block"]
-        return _checked_number("thread", proposal["value"], across * down - 1)
-
-    @traitlets.validate("who")
-    def _check_who(self, proposal: Any) -> str:
-        return _checked_word("who", proposal["value"], ("thread", "warp", "block"))
-
-    @traitlets.validate("cells")
-    def _check_cells(self, proposal: Any) -> str:
-        return _checked_word("cells", proposal["value"], ("names", "values"))
-
-    @traitlets.validate("left_out")
-    def _check_left_out(self, proposal: Any) -> int:
-        lines = [0, *(one["line"] for one in self.walk["left_out"])]
-        if proposal["value"] not in lines:
-            raise LabError(
-                f"There is no barrier to leave out in line {proposal['value']}. Lines with one: "
-                f"{', '.join(map(str, lines[1:])) or 'none'}."
-            )
-        return int(proposal["value"])
 
     @property
     def steps(self) -> list[dict[str, Any]]:
@@ -163,42 +125,3 @@ def _deed(step: Mapping[str, Any]) -> str:
     if step["a"]:
         return "multiply and add"
     return "write" if step["store"] else "read"
-
-
-def _checked_walk(walk: Any) -> dict[str, Any]:
-    if not isinstance(walk, Mapping):
-        raise LabError(f"A step-through needs the data of walk(), not {type(walk).__name__}.")
-    missing = [key for key in _KEYS if key not in walk]
-    if missing:
-        raise LabError(f"The walk lacks '{missing[0]}'. Take it from walk().")
-    m, n, k = walk["size"]
-    refuse_large((m, n, k))
-    numbers = [*walk["a"], *walk["b"]]
-    if len(walk["a"]) != m * k or len(walk["b"]) != k * n:
-        raise LabError(f"A must have {m}×{k} and B {k}×{n} elements.")
-    if len(set(numbers)) != len(numbers) or 0 in numbers:
-        raise LabError(
-            "A and B must hold different numbers everywhere, and no zero: by its value an element "
-            "is known wherever it is copied."
-        )
-    if not walk["blocks"] or not all(walk["blocks"]):
-        raise LabError(sentence("walk.empty"))
-    for step in (step for steps in walk["blocks"] for step in steps):
-        if len({len(step[name]) for name in _ENTRY_LISTS}) != 1:
-            raise LabError(f"A step of line {step['line']} has lists of different lengths.")
-        if not 0 <= step["array"] < len(walk["arrays"]):
-            raise LabError(sentence("walk.array", line=step["line"], array=step["array"]))
-    return {key: walk[key] for key in _KEYS}
-
-
-def _checked_number(name: str, value: int, last: int) -> int:
-    if not 0 <= value <= last:
-        raise LabError(f"There is no {name} {value}: it goes from 0 to {last}.")
-    return value
-
-
-def _checked_word(name: str, value: str, known: tuple[str, ...]) -> str:
-    if value not in known:
-        listed = ", ".join(f"'{word}'" for word in known)
-        raise LabError(f"{name} is {value!r}. Write one of {listed}.")
-    return value

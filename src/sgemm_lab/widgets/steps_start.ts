@@ -10,8 +10,6 @@ import { LabError } from "../errors.ts";
  */
 export function startOf(walk: Walk) {
   if (!walk.blocks.every((steps) => steps.length)) throw new LabError(sentence("walk.empty"));
-  const outside = walk.blocks.flat().find(({ array }) => array < 0);
-  if (outside) throw new LabError(sentence("walk.array", { ...outside }));
   const fails = walk.blocks.map((steps) => steps.findIndex(({ fault }) => fault));
   const block = fails.findIndex((step) => step >= 0);
   // Of parties, that one copies while another multiplies: none of their threads does both.

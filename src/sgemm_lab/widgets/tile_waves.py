@@ -5,7 +5,6 @@ from typing import Any, NotRequired, TypedDict
 
 import traitlets
 
-from sgemm_lab.errors import LabError
 from sgemm_lab.formulas.wave_quantization import (
     LARGEST,
     SMALLEST,
@@ -14,7 +13,7 @@ from sgemm_lab.formulas.wave_quantization import (
     sharing_words,
 )
 from sgemm_lab.widgets.base import LabWidget, html_table
-from sgemm_lab.widgets.data import ChoosesGpu, checked_items, checked_number, checked_text
+from sgemm_lab.widgets.data import ChoosesGpu
 
 MOST_BLOCKS = 4
 _TABLE_SIZES = (256, 512, 1024, 2048, 3072, 4096, 5120, 8192)
@@ -55,18 +54,18 @@ class TileWaves(ChoosesGpu, LabWidget):
             kernel does it.
 
     All of them but ``gpus`` and ``kernels`` are state that the reader changes and Python can read
-    or set. The model is ``rules.tile_waves``.
+    or set. The model is ``formulas.wave_quantization``.
 
     Raises:
-        LabError: data or a setting are not as described; the message says what is wrong.
+        LabError: a setting is out of its range.
     """
 
     gpus: "traitlets.List[dict[str, Any]]" = traitlets.List().tag(sync=True)
     kernels: "traitlets.List[dict[str, Any]]" = traitlets.List().tag(sync=True)
     gpu = traitlets.Unicode().tag(sync=True)
     kernel = traitlets.Unicode().tag(sync=True)
-    size = traitlets.Int(4096).tag(sync=True)
-    blocks = traitlets.Int(1).tag(sync=True)
+    size = traitlets.Int(4096, min=SMALLEST, max=LARGEST).tag(sync=True)
+    blocks = traitlets.Int(1, min=1, max=MOST_BLOCKS).tag(sync=True)
     even = traitlets.Bool(False).tag(sync=True)
 
     def __init__(
@@ -79,34 +78,18 @@ class TileWaves(ChoosesGpu, LabWidget):
         even: bool | None = None,
         **settings: Any,
     ) -> None:
-        chips = [_checked_chip(chip) for chip in checked_items(gpus, "gpus")]
-        known = [_checked_kernel(one) for one in checked_items(kernels, "kernels")]
-        if not chips or not known:
-            raise LabError("Tiles on SMs need at least one GPU and one kernel.")
+        known = [
+            {"even": False, "gpu": "", "note": "", **one, "speeds": _drawn(one)} for one in kernels
+        ]
         chosen = next((one for one in known if one["name"] == kernel), known[0])
         super().__init__(
-            gpus=chips,
+            gpus=list(gpus),
             kernels=known,
-            gpu=gpu or chips[0]["id"],
-            kernel=kernel or known[0]["name"],
+            gpu=gpu or gpus[0]["id"],
+            kernel=chosen["name"],
             even=chosen["even"] if even is None else even,
             **settings,
         )
-
-    @traitlets.validate("kernel")
-    def _check_kernel(self, proposal: Any) -> str:
-        names = [one["name"] for one in self.kernels]
-        if proposal["value"] not in names:
-            raise LabError(f"There is no kernel '{proposal['value']}' here: {', '.join(names)}.")
-        return str(proposal["value"])
-
-    @traitlets.validate("size")
-    def _check_size(self, proposal: Any) -> int:
-        return _within("size", proposal["value"], SMALLEST, LARGEST)
-
-    @traitlets.validate("blocks")
-    def _check_blocks(self, proposal: Any) -> int:
-        return _within("blocks", proposal["value"], 1, MOST_BLOCKS)
 
     @property
     def tile(self) -> dict[str, Any]:
@@ -165,34 +148,6 @@ class TileWaves(ChoosesGpu, LabWidget):
         return html_table("Share of the time of all SMs that makes elements of C", heads, rows)
 
 
-def _within(name: str, value: Any, low: int, high: int) -> int:
-    if not isinstance(value, int) or not low <= value <= high:
-        raise LabError(f"{name} is {value!r}. It is a whole number from {low} to {high:,}.")
-    return value
-
-
-def _checked_chip(chip: Any) -> dict[str, Any]:
-    name = checked_text(chip, "name", "A GPU")
-    return {
-        "id": checked_text(chip, "id", name),
-        "name": name,
-        "sms": _within(f"sms of {name}", chip.get("sms"), 1, 1000),
-    }
-
-
-def _checked_kernel(kernel: Any) -> dict[str, Any]:
-    name = checked_text(kernel, "name", "A kernel")
-    sides = {
-        side: _within(f"{side} of {name}", kernel.get(side), 1, LARGEST)
-        for side in ("bm", "bn", "bk")
-    }
-    speeds = [
-        [
-            _within(f"a size of {name}", size, 1, LARGEST),
-            checked_number({"gflops": gflops}, "gflops", f"A speed of {name}"),
-        ]
-        for size, gflops in kernel.get("speeds", [])
-        if size <= LARGEST
-    ]
-    rest = {key: kernel.get(key, "") for key in ("gpu", "note")}
-    return {"name": name, **sides, "even": bool(kernel.get("even")), **rest, "speeds": speeds}
+def _drawn(kernel: TiledKernel) -> list[list[float]]:
+    """Return the speeds at sizes that the picture has."""
+    return [[size, gflops] for size, gflops in kernel.get("speeds", []) if size <= LARGEST]

@@ -5,22 +5,14 @@ from typing import Any, NotRequired, TypedDict
 
 import traitlets
 
-from sgemm_lab.errors import LabError
 from sgemm_lab.formulas.overlap import COMPUTE, LOAD, Pipeline, Report, report, schedule
 from sgemm_lab.text import plural
 from sgemm_lab.widgets.base import LabWidget, html_table
-from sgemm_lab.widgets.data import GoesThroughTime
 
 MOST_BLOCKS = 4
 
-_LIMITS = {
-    "latency": (0, 100_000),
-    "load": (0, 100_000),
-    "compute": (0, 100_000),
-    "windows": (1, 12),
-    "stages": (1, 6),
-    "blocks": (1, MOST_BLOCKS),
-}
+_SETTINGS = ("latency", "load", "compute", "windows", "stages", "blocks")
+_MOST_CLOCKS = 100_000
 
 
 class TimedKernel(TypedDict):
@@ -37,8 +29,8 @@ class TimedKernel(TypedDict):
     note: NotRequired[str]  # where and when it was measured
 
 
-class Timeline(GoesThroughTime, LabWidget):
-    """When the windows of K are loaded and multiplied, by the model of ``rules.overlap``.
+class Timeline(LabWidget):
+    """When the windows of K are loaded and multiplied, by the model of ``formulas.overlap``.
 
     Args:
         kernels: measured kernels to start from. The first gives what is not set.
@@ -57,36 +49,28 @@ class Timeline(GoesThroughTime, LabWidget):
     """
 
     kernels: "traitlets.List[dict[str, Any]]" = traitlets.List().tag(sync=True)
-    latency = traitlets.Int(600).tag(sync=True)
-    load = traitlets.Int(200).tag(sync=True)
-    compute = traitlets.Int(512).tag(sync=True)
-    windows = traitlets.Int(4).tag(sync=True)
-    stages = traitlets.Int(1).tag(sync=True)
-    blocks = traitlets.Int(1).tag(sync=True)
-    time = traitlets.Float(0).tag(sync=True)
+    latency = traitlets.Int(600, min=0, max=_MOST_CLOCKS).tag(sync=True)
+    load = traitlets.Int(200, min=0, max=_MOST_CLOCKS).tag(sync=True)
+    compute = traitlets.Int(512, min=0, max=_MOST_CLOCKS).tag(sync=True)
+    windows = traitlets.Int(4, min=1, max=12).tag(sync=True)
+    stages = traitlets.Int(1, min=1, max=6).tag(sync=True)
+    blocks = traitlets.Int(1, min=1, max=MOST_BLOCKS).tag(sync=True)
+    time = traitlets.Float(0, min=0).tag(sync=True)
 
     def __init__(self, kernels: Sequence[TimedKernel] = (), **settings: Any) -> None:
-        known = _checked_kernels(kernels)
-        start = {name: known[0][name] for name in _LIMITS} if known else {}
+        known = [{"note": "", **kernel} for kernel in kernels]
+        start = {name: known[0][name] for name in _SETTINGS} if known else {}
         super().__init__(kernels=known, **{**start, **settings})
-
-    @traitlets.validate("kernels")
-    def _check_kernels(self, proposal: Any) -> list[dict[str, Any]]:
-        return _checked_kernels(proposal["value"])
-
-    @traitlets.validate(*_LIMITS)
-    def _check_setting(self, proposal: Any) -> int:
-        return _checked_setting(proposal["trait"].name, proposal["value"])
 
     @property
     def pipeline(self) -> Pipeline:
         """The settings as the model takes them."""
-        return Pipeline(**{name: getattr(self, name) for name in _LIMITS})
+        return Pipeline(**{name: getattr(self, name) for name in _SETTINGS})
 
     @property
     def kernel(self) -> dict[str, Any] | None:
         """The kernel whose times are set, if any; how many windows are drawn does not matter."""
-        names = [name for name in _LIMITS if name != "windows"]
+        names = [name for name in _SETTINGS if name != "windows"]
         return next(
             (k for k in self.kernels if all(k[name] == getattr(self, name) for name in names)), None
         )
@@ -140,24 +124,3 @@ def _bound_words(found: Report) -> str:
         return "; the memory pipe decides"
     hint = f": {plural(found.enough, 'buffer')} would hide it" if found.enough else ""
     return f"; waiting for loads decides{hint}"
-
-
-def _checked_kernels(kernels: object) -> list[dict[str, Any]]:
-    if not isinstance(kernels, Sequence) or isinstance(kernels, str):
-        raise LabError(f"kernels must be a list, not {type(kernels).__name__}.")
-    found = []
-    for kernel in kernels:
-        missing = [name for name in ("label", *_LIMITS, "measured") if name not in kernel]
-        if missing:
-            raise LabError(f"A kernel of the timeline lacks '{missing[0]}'.")
-        for name in _LIMITS:
-            _checked_setting(name, kernel[name])
-        found.append({"note": "", **kernel})
-    return found
-
-
-def _checked_setting(name: str, value: Any) -> int:
-    low, high = _LIMITS[name]
-    if not isinstance(value, int) or not low <= value <= high:
-        raise LabError(f"{name} is {value!r}. It is a whole number from {low} to {high:,}.")
-    return value

@@ -38,7 +38,7 @@ _INLINE = re.compile(
 )
 
 _BOXES = {"note", "tip", "warning"}
-_DROPPED = {"panel", "reader-card"}
+_DROPPED = {"panel", "workbench", "reader-card"}
 
 _LEDGER = (
     "The list is made when the book is built, from the verdicts of all chapters. "

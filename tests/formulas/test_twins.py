@@ -92,17 +92,6 @@ def lane_addresses(draw: st.DrawFn) -> tuple[list[int | None], int]:
 
 
 @st.composite
-def layouts(draw: st.DrawFn) -> tuple[int, dict[str, Any]]:
-    """A byte in an array, and how the array is laid out."""
-    width = draw(st.sampled_from([4, 8, 16]))
-    start = 16 * draw(st.integers(0, 20))
-    columns = draw(st.sampled_from([0, 4, 8, 16, 32, 64, 128, 132]))
-    padding, swizzle = draw(st.integers(0, 64)), draw(st.booleans())
-    layout = {"start": start, "columns": columns, "padding": padding, "swizzle": swizzle}
-    return start + width * draw(st.integers(0, 1000)), {**layout, "bytes": width}
-
-
-@st.composite
 def launches(draw: st.DrawFn) -> tuple[str, dict[str, int]]:
     """A compute capability and a launch, often at a border where one block more would fit."""
     capability = draw(st.sampled_from([*occupancy.LIMITS]))
@@ -365,14 +354,6 @@ TWINS = [
         st.tuples(places | st.none(), st.integers(0, 2000), st.sampled_from([4, 8, 16])),
         lambda place, word, width: requests.asked(place, 64 + 4 * word, width),
         "(place, word, width) => requests.asked(place, 64 + 4 * word, width)",
-    ),
-    Twin(
-        "padding and swizzle",
-        layouts(),
-        lambda address, layout: requests.laid_out(
-            address, **{("lane_bytes" if k == "bytes" else k): v for k, v in layout.items()}
-        ),
-        "(address, layout) => requests.laidOut(address, layout)",
     ),
     Twin(
         "occupancy",

@@ -192,11 +192,13 @@ def test_no_bar_is_longer_than_the_box(name: str) -> None:
     assert all(0 <= width <= 1000 for width in widths)
 
 
-def test_a_slower_child_has_a_plain_bar_and_its_parent_further_right() -> None:
+def test_the_bar_of_a_slower_child_shows_what_is_lost() -> None:
     box = lab.closing("float4_by_row", CHANGED)
-    (_, before, whole), _ = bars(box)
-    assert before == 0
-    assert whole == pytest.approx(1000 * lab.bound("float4_by_row").share, abs=0.1)
+    old, new = lab.bound("sliding_window"), lab.bound("float4_by_row")
+    (_, kept, gained, lost), _ = bars(box)
+    assert kept == pytest.approx(1000 * new.share, abs=0.1)
+    assert gained == 0
+    assert lost == pytest.approx(1000 * (old.speed - new.speed) / new.gflops, abs=0.2)
 
 
 def test_a_box_is_text_too_and_marks_code() -> None:

@@ -18,12 +18,13 @@ from sgemm_lab.lab.pictures.banks import bank_phases, phase_of
 from sgemm_lab.lab.pictures.copy_paths import Copies, copy_counts, copy_path
 from sgemm_lab.lab.pictures.copying import copied_by, copies
 from sgemm_lab.lab.pictures.frame import PANEL_WIDTH, drawing, figure, panel, words
+from sgemm_lab.lab.pictures.issue_slots import slots_panel
 from sgemm_lab.lab.pictures.levels import levels_panel
 from sgemm_lab.lab.pictures.machine_map import machine_map
 from sgemm_lab.lab.pictures.matrices import reading, reads
 from sgemm_lab.lab.pictures.multiprocessor import multiprocessor_panel
 from sgemm_lab.lab.pictures.ownership import one_element, owns
-from sgemm_lab.lab.pictures.pipeline import ring_panel, time_panel
+from sgemm_lab.lab.pictures.ring import ring_panel
 from sgemm_lab.lab.pictures.stream_k import WINDOWS, Piece, k_split, shares_of
 
 
@@ -96,7 +97,6 @@ PANELS: dict[str, Callable[[], Any]] = {
     "one warp": lambda: reads(
         "One warp", load_kernel("naive"), (32, 64, 16), "warp", step=6, says="**5** pieces"
     ),
-    "two buffers": lambda: time_panel("Two buffers", Pipeline(281, 220, 512, 4, 2), 4200),
     "bytes": lambda: levels_panel(
         "Bytes", ["naive", "tiled"], [{"DRAM": 4e9, "L1": 3e11}, {"DRAM": 8e9, "shared": 4e11}]
     ),
@@ -108,7 +108,8 @@ PANELS: dict[str, Callable[[], Any]] = {
     "one load": lambda: copies("One load", load_kernel("float4"), says="**128** numbers"),
     "eight neighbours": lambda: bank_phases("Eight neighbours", load_kernel("padded"), "fragB["),
     "four and four": lambda: bank_phases("Four and four", load_kernel("split"), "fragB["),
-    "three stages": lambda: ring_panel("Three stages", Pipeline(281, 754, 4096, 6, 3), 26000),
+    "three stages": lambda: ring_panel("Three stages", Pipeline(281, 754, 4096, 8, 3), 4),
+    "issue slots": lambda: slots_panel("Issue slots", {"one": (0.67, 0.8), "two": (0.6, 0.9)}),
     "past registers": lambda: copy_path(
         "Past registers", load_kernel("async_copy"), says="**No** register"
     ),
@@ -130,6 +131,24 @@ def test_an_sm_deals_the_warps_of_each_block_out_to_its_schedulers() -> None:
     assert numbers == ["1", "2", "3", "4"] * 4  # 2,048 threads have room, a block has 512
     assert len(re.findall(r"<rect[^>]*--lab-focus", html)) == 4 * 512 // 32
     assert html.count(">16 warps<") == 4
+
+
+def test_the_ring_of_stages_turns_by_one_place_for_each_k_tile() -> None:
+    first, second = (ring_panel("", Pipeline(281, 754, 4096, 8, 3), tile).text for tile in (4, 5))
+    assert "stage 0 holds K tile 4, multiplied; stage 1 holds K tile 5, there" in first
+    assert "stage 2 holds K tile 6, on its way" in first
+    assert "stage 0 holds K tile 7, on its way; stage 1 holds K tile 5, multiplied" in second
+
+
+def test_the_bars_of_issue_slots_are_whole_and_follow_the_counters() -> None:
+    picture = lab.issue_slots("Slots", "unrolled")
+    found = lab.hardware("unrolled")
+    shares = [float(share) for share in re.findall(r"([\d.]+) %", picture.text)]
+    assert sum(shares) == pytest.approx(100, abs=1)
+    assert shares[2] == pytest.approx(100 * (1 - found.issue_active), abs=0.5)
+    assert shares[0] / shares[1] > 5
+    widths = [float(x) for x in re.findall(r'width="([\d.]+)" height="22"', picture.html)]
+    assert sum(widths) == pytest.approx(PANEL_WIDTH * sum(shares[:2]) / 100, abs=4)
 
 
 @pytest.mark.parametrize("name", PANELS)

@@ -49,16 +49,10 @@ def test_the_bank_painter_tells_the_story_of_chapter_6(painted):
     }
 
 
-def test_padding_takes_the_conflict_out_of_a_store_as_the_padded_kernel_does(painted):
-    (index,) = [
-        i for i, r in enumerate(painted.requests) if r["label"] == "float4_tile: store of As"
-    ]
-    painted.chosen, painted.padding = index, 4
-    assert len(painted.wavefronts) == 1
-    assert painted.addresses == next(
-        r["addresses"] for r in painted.requests if r["label"] == "padded: store of As"
-    )
-    painted.padding = 0
+def test_the_bank_painter_begins_with_a_stride_of_two(painted):
+    fresh = Banks(painted.requests, chosen=-1)
+    assert (fresh.request, fresh.stride, len(fresh.wavefronts)) == (None, 2, 2)
+    assert lab.banks("split").chosen == -1
 
 
 @pytest.mark.parametrize("kernel", load_kernels(), ids=lambda kernel: kernel.name)

@@ -1,16 +1,20 @@
 """The reader's own GPU, pretended: everything measured once, and in every plot from then on."""
 
+import ast
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from sgemm_lab import lab
+from sgemm_lab.book import notebooks
 from sgemm_lab.catalogue import load_kernels
 from sgemm_lab.errors import LabError
 from sgemm_lab.kernel import Kernel, Size
 from sgemm_lab.lab import ladders, session, your_gpu
+from sgemm_lab.lab.closing import Closing
 from sgemm_lab.lab.output import Output
 from sgemm_lab.lab.speeds import Speeds
 from sgemm_lab.measuring.interleaved import Budget
@@ -21,6 +25,11 @@ SIZE = (1024, 1024, 1024)
 BOOK = load_records()[0]
 DEVICE = replace(BOOK.gpu, name="NVIDIA Z40", compute_capability="8.9", sms=142)
 SLOWER = 5.0
+MEASURING = [
+    path
+    for path in sorted((Path(__file__).parents[2] / "chapters").glob("[0-9]*.md"))
+    if "lab.closing(" in path.read_text(encoding="utf-8")
+]
 
 
 @pytest.fixture
@@ -154,8 +163,7 @@ class TestEveryPlotShowsIt:
         assert "not given" in repr(card.table())
 
     def test_the_timeline(self) -> None:
-        (kernel,) = lab.timeline("split").kernels
-        assert "NVIDIA Z40" in kernel["note"]
+        assert lab.timeline("split").latency == round(lab.card().latency["l2"])
 
 
 def test_the_card_alone_is_measured_here_though_the_book_has_one(
@@ -184,3 +192,32 @@ def test_the_time_of_a_run_is_warming_up_and_samples() -> None:
     both = replace(run, measurements=(quick, slow))
     assert your_gpu.gpu_seconds(both.measurements, [SIZE]) == pytest.approx(0.06 + warm_up)
     assert your_gpu.gpu_seconds(both.measurements) == pytest.approx(0.06 + warm_up + 3.0 + 2.0)
+
+
+def shown_by(chapter: Path) -> list[Any]:
+    """Run the notebook of a chapter and return what its cells show."""
+    names: dict[str, Any] = {}
+    shown = []
+    for cell in notebooks.notebook(chapter, None)["cells"][1:]:  # the first one installs
+        if cell["cell_type"] != "code":
+            continue
+        tree = ast.parse("".join(cell["source"]))
+        last = tree.body.pop() if tree.body and isinstance(tree.body[-1], ast.Expr) else None
+        exec(compile(tree, chapter.name, "exec"), names)
+        if last is not None:
+            shown.append(eval(compile(ast.Expression(last.value), chapter.name, "eval"), names))
+    return shown
+
+
+@pytest.mark.parametrize("chapter", MEASURING, ids=lambda path: path.stem)
+@pytest.mark.sampled(every=4, first=1)
+def test_a_chapters_notebook_shows_what_it_measures_here(
+    chapter: Path, asked: list[dict[str, Any]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(session, "device_target", lambda: "sm_90a")
+    shown = shown_by(chapter)
+    races = [one for one in shown if isinstance(one, Speeds)]
+    boxes = [one for one in shown if isinstance(one, Closing)]
+    assert races or boxes
+    assert all("Measured here, on NVIDIA Z40" in race.note for race in races)
+    assert all(dict(box.rows)["Measured here"].startswith("NVIDIA Z40: ") for box in boxes)

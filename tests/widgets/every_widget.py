@@ -95,9 +95,9 @@ SAMPLES = {
         painted=True,
     ),
     "timeline": Sample(
-        lambda: Timeline(blocks=2, time=900),
-        lambda: lab.timeline("split", "double_buffer"),
-        ("stages", [1, 2, 6, 3]),
+        lambda: Timeline(blocks=2),
+        lambda: lab.timeline("double_buffer", stages=1, blocks=1),
+        ("stages", [2, 3, 1]),
         painted=True,
     ),
     "tile waves": Sample(

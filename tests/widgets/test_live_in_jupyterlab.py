@@ -27,10 +27,11 @@ CELLS = [
     "ladder = ladder_samples.ladder()\nladder",
     "memory = ladder_samples.memory()\nmemory",
     "print('kernel has', roofline.gpu, roofline.level, intensity.tile.bm, coalescing.sectors, "
-    "banks.padding, len(banks.wavefronts), steps.step, occupancy.threads, timeline.stages, "
+    "banks.stride, len(banks.wavefronts), steps.step, occupancy.threads, timeline.stages, "
     "ladder.measure, memory.show)",
-    "roofline.gpu = 't4'\nintensity.gpu = 'a100'\ncoalescing.chosen = 1\nbanks.wavefront = 1\n"
-    "banks.padding = 0\nsteps.step = 9\noccupancy.registers = 64\ntimeline.stages = 4\n"
+    "roofline.gpu = 't4'\nintensity.gpu = 'a100'\ncoalescing.chosen = 1\n"
+    "banks.chosen = 0\nbanks.wavefront = 1\nsteps.step = 9\noccupancy.registers = 64\n"
+    "timeline.stages = 2\n"
     "ladder.size = (256, 256, 256)\nmemory.gpu = 't4'",
 ]
 RUNS = [
@@ -88,14 +89,14 @@ def expect_last_state(page: Page) -> None:
     expect(page.locator(".lab-intensity select")).to_have_value("a100", timeout=WAIT)
     expect(page.get_by_role("slider", name="BM")).to_have_attribute("aria-valuetext", "BM = 256")
     expect(page.locator(".lab-coalescing .lab-token")).to_have_text(["×32"], timeout=WAIT)
-    wavefront = page.locator(".lab-banks").get_by_role("slider", name="Wavefront")
+    wavefront = page.locator(".lab-banks").get_by_role("slider", name="Clock")
     expect(wavefront).to_have_attribute("aria-valuetext", "1 of 2", timeout=WAIT)
     scrub = page.locator(".lab-steps").get_by_role("slider", name="Step")
     expect(scrub).to_have_attribute("aria-valuetext", "9 of 41", timeout=WAIT)
     registers = page.get_by_role("spinbutton", name="Registers per thread")
     expect(registers).to_have_value("64", timeout=WAIT)
-    buffers = page.locator(".lab-timeline").get_by_role("radio", name="4").first
-    expect(buffers).to_be_checked(timeout=WAIT)
+    buffers = page.locator(".lab-timeline").get_by_role("slider", name="Buffers")
+    expect(buffers).to_have_attribute("aria-valuetext", "2", timeout=WAIT)
     square = page.locator(".lab-ladder").get_by_role("slider", name="M = N = K")
     expect(square).to_have_attribute("aria-valuetext", "256", timeout=WAIT)
     expect(page.locator(".lab-memory select")).to_have_value("t4", timeout=WAIT)
@@ -114,15 +115,15 @@ def test_state_reaches_python_and_comes_back(address: str, context: BrowserConte
     expect(page.locator(".lab-roofline .lab-point")).to_have_count(2)
     page.get_by_role("slider", name="BM").fill("4")
     page.locator(".lab-coalescing select").select_option("2")
-    page.locator(".lab-banks").get_by_role("slider", name="Padding").fill("4")
+    page.locator(".lab-banks").get_by_role("radio", name="3", exact=True).check(force=True)
     page.locator(".lab-steps").get_by_role("slider", name="Step").fill("5")
     page.get_by_role("spinbutton", name="Threads per block").fill("512")
     page.get_by_role("spinbutton", name="Threads per block").press("Enter")
-    page.locator(".lab-timeline").get_by_role("radio", name="3").first.check(force=True)
+    page.locator(".lab-timeline").get_by_role("slider", name="Buffers").fill("2")
     page.locator(".lab-ladder").get_by_role("radio", name="GFLOP/s").check(force=True)
     page.locator(".lab-memory").get_by_role("radio", name="latency").check(force=True)
     run_cell(page, len(ROOTS))
-    said = "kernel has a100 dram 256 4 4 1 5 512 3 gflops latency"
+    said = "kernel has a100 dram 256 4 3 1 5 512 3 gflops latency"
     expect(page.get_by_text(said)).to_be_visible(timeout=WAIT)
     run_cell(page, len(ROOTS) + 1)
     expect_last_state(page)
@@ -144,8 +145,8 @@ def test_saved_closed_and_reopened_each_draws_its_last_state(
     page.goto(address)
     expect_last_state(page)
     # No kernel knows these widgets any more, and they still answer.
-    page.locator(".lab-banks").get_by_role("slider", name="Padding").fill("4")
-    expect(page.locator(".lab-banks .lab-facts dd").nth(1)).to_have_text("1")
+    page.locator(".lab-banks").get_by_role("radio", name="16", exact=True).check(force=True)
+    expect(page.locator(".lab-banks .lab-verdict")).to_contain_text("16 rows: 16 clocks.")
 
 
 def test_without_saved_state_a_sentence_stands_there(

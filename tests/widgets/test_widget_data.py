@@ -16,9 +16,9 @@ def changed(item: Any, **changes: Any) -> Any:
 
 
 SETTINGS: list[tuple[str, str, object, str]] = [
-    ("banks", "op", "add", "'load', 'store'"),
-    ("banks", "padding", 65, "65"),
-    ("banks", "off", [32], "32"),
+    ("banks", "bits", 256, "256"),
+    ("banks", "wavefront", -1, "-1"),
+    ("coalescing", "off", [32], "32"),
     ("in flight", "threads", 33, "33"),
     ("ladder", "size", [7, 7, 7], "Nothing was measured at 7³"),
     ("many GPUs", "copies", 3, "3"),

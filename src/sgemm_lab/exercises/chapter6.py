@@ -179,10 +179,12 @@ PREDICTIONS = (
         predicted=(
             (
                 1.27,
-                "That is what the bounds foretell. `split` reaches less of its bound.",
+                "That is what the bounds predict. `split` reaches less of its bound.",
             ),
         ),
-        hints=((1.52, "That is what shared memory alone foretells. Issue slots bind first."),),
-        wrong=((1.52, "Issue slots bind first"), (0.5, "too low")),
+        hints=(
+            (1.52, "That is what shared memory alone predicts. Issue slots are the lower bound."),
+        ),
+        wrong=((1.52, "Issue slots are the lower"), (0.5, "too low")),
     ),
 )

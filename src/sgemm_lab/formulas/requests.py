@@ -77,28 +77,3 @@ def bank_words(addresses: Lanes, lane_bytes: int, *, is_load: bool) -> list[str]
         return [what, why + more]
     merged = wide and max(sizes) > WARP * WORD_BYTES // lane_bytes
     return [what, sentence("banks.merged" if merged else "banks.free") + more]
-
-
-def laid_out(
-    address: int, *, start: int, columns: int, padding: int, swizzle: bool, lane_bytes: int
-) -> int:
-    """Return the address of an element after padding of rows and XOR swizzling of columns.
-
-    Args:
-        address: first byte that a lane accesses in an array without padding.
-        start: first byte of the array.
-        columns: floats in a row; 0 for an array without rows, which is unchanged.
-        padding: unused floats added to each row, rounded down to whole elements of a lane.
-        swizzle: whether columns are permuted by column XOR row.
-        lane_bytes: bytes per lane.
-    """
-    if not columns:
-        return address
-    floats = lane_bytes // WORD_BYTES
-    row, column = divmod((address - start) // WORD_BYTES, columns)
-    group = column // floats
-    if swizzle:
-        groups = 2 ** int(math.log2(min(BANKS, columns))) // floats
-        group ^= row % groups if groups > 1 else 0
-    padded = columns + padding - padding % floats
-    return start + WORD_BYTES * (row * padded + group * floats)

@@ -88,27 +88,3 @@ function askedAgain(wavefronts: Wavefront[]) {
   }
   return false;
 }
-
-/** Where an element goes when rows get `padding` floats more, and columns are swapped by row. */
-export function laidOut(
-  address: number,
-  {
-    start,
-    columns,
-    padding,
-    swizzle,
-    bytes,
-  }: { start: number; columns: number; padding: number; swizzle: boolean; bytes: number },
-) {
-  if (!columns) return address;
-  const floats = bytes / WORD_BYTES;
-  const float = (address - start) / WORD_BYTES;
-  const row = Math.floor(float / columns);
-  let group = Math.floor((float % columns) / floats);
-  if (swizzle) {
-    const groups = Math.floor(2 ** Math.floor(Math.log2(Math.min(BANKS, columns))) / floats);
-    if (groups > 1) group ^= row % groups;
-  }
-  const padded = columns + padding - (padding % floats);
-  return start + WORD_BYTES * (row * padded + group * floats);
-}

@@ -14,7 +14,7 @@ Bounds
     ``hardware`` (counters of a launch), ``request`` (cost of one load of a warp).
 Figures
     ``figure`` of panels: ``one_element``, ``owns``, ``reads``, ``copies``, ``copy_path``,
-    ``copy_counts``, ``bank_phases``, ``bytes_moved``, ``pipeline_times``, ``stage_ring``,
+    ``copy_counts``, ``bank_phases``, ``bytes_moved``, ``stage_ring``, ``issue_slots``,
     ``modelled_clocks``, ``k_split``, ``k_split_lengths``, ``sm``, ``formats``, ``tf32_split``,
     ``gpu_layout``; ``machine_map``, with the limit of a chapter; plots: ``curves``, ``spread``,
     ``speed_and_error``, ``search_map``;
@@ -50,7 +50,7 @@ from sgemm_lab.lab.comparison import compare
 from sgemm_lab.lab.demand import cap, shared_words, wavefronts
 from sgemm_lab.lab.exercise import exercise, predict
 from sgemm_lab.lab.fragment_map import fragment_map
-from sgemm_lab.lab.hardware_counters import Hardware, bytes_moved, hardware
+from sgemm_lab.lab.hardware_counters import Hardware, bytes_moved, hardware, issue_slots
 from sgemm_lab.lab.in_flight import in_flight
 from sgemm_lab.lab.instructions import instructions
 from sgemm_lab.lab.ladders import ladder, ladder_strip
@@ -93,14 +93,7 @@ from sgemm_lab.lab.stepper import step
 from sgemm_lab.lab.strassen import seven_products, strassen, strassen_results
 from sgemm_lab.lab.tile_waves import tile_waves
 from sgemm_lab.lab.tiles import owners
-from sgemm_lab.lab.timelines import (
-    barrier_ring,
-    modelled_clocks,
-    pipeline_times,
-    sm,
-    stage_ring,
-    timeline,
-)
+from sgemm_lab.lab.timelines import barrier_ring, modelled_clocks, sm, stage_ring, timeline
 from sgemm_lab.lab.tried import no_difference, tried
 from sgemm_lab.lab.verdicts import verdicts
 from sgemm_lab.lab.wgsl_climb import wgsl_climb
@@ -124,7 +117,6 @@ RENAMED = {
     "several": "multi_gpu_results",
     "shared_out": "k_split_lengths",
     "shares": "k_split",
-    "times": "pipeline_times",
     "waves": "wavefronts",
     "ways": "copy_path",
     "words": "shared_words",
@@ -186,6 +178,7 @@ __all__ = [
     "in_flight",
     "instructions",
     "intensity",
+    "issue_slots",
     "k_split",
     "k_split_lengths",
     "kernel",
@@ -208,7 +201,6 @@ __all__ = [
     "one_element",
     "owners",
     "owns",
-    "pipeline_times",
     "predict",
     "public_bugs",
     "reads",

@@ -15,6 +15,7 @@ from sgemm_lab.lab import session
 from sgemm_lab.lab.arguments import AnySize, kernel_of, size_of
 from sgemm_lab.lab.closing_box import CUBE, LINE, at_text, box
 from sgemm_lab.lab.output import Unavailable, sentence
+from sgemm_lab.lab.speeds import find_scores
 from sgemm_lab.models.bound import DATA, DRAM, GRID, ISSUE, L2, LOOKUP, SCHEDULERS, Cap
 from sgemm_lab.models.difference import comparison, differ
 from sgemm_lab.models.measured_bound import (
@@ -40,10 +41,10 @@ _HUES = {
 }
 _LEGEND = (
     "How to read such a box. The bar: pale is the speed of the kernel before, solid what this one "
-    "adds, and the dashed frame ends at the bound. At the bound one unit of the GPU would be busy "
-    f"in every clock. It follows from the demand: what the kernel asks of that unit per {PER_STEP} "
-    "(64 FLOP). The predicted factor is the old demand over the new one. Where another unit "
-    "limits the new kernel, it is the new bound over the old one."
+    "adds, faint what it loses, and the dashed frame ends at the bound. At the bound one unit of "
+    "the GPU would be busy in every clock. It follows from the demand: what the kernel asks of "
+    f"that unit per {PER_STEP} (64 FLOP). The predicted factor is the old demand over the new one. "
+    "Where another unit limits the new kernel, it is the new bound over the old one."
 )
 """Stands in the box of the first kernel."""
 _HIDDEN = (
@@ -89,6 +90,8 @@ class Closing:
     estimate: Factor | None = None
     on_others: tuple[MeasuredBound, ...] = ()
     """The same kernel at the same size on other GPUs."""
+    here: str = ""
+    """What this session measured of the kernel on this machine's GPU; empty where there is none."""
 
     @property
     def measured(self) -> Factor | None:
@@ -120,6 +123,7 @@ class Closing:
             ("Factor", with_spaced_percents(self._factor_text())),
             ("Bound now by", with_spaced_percents(self._now_text())),
             *(("Other GPU", with_spaced_percents(self._other_text(one))) for one in self.on_others),
+            *([("Measured here", with_spaced_percents(self.here))] if self.here else []),
         ]
 
     @property
@@ -206,13 +210,19 @@ class Closing:
         now = place(self.now.score.gflops)
         old = place(self.before.score.gflops) if self.before else 0.0
         fixed = 'vector-effect="non-scaling-stroke"'
-        gained_from = old if old < now else 0.0
+        gained_from = min(old, now)
+        lost = (
+            f'<rect x="{now}" y="2" width="{old - now:.1f}" height="20" fill="{hue}" '
+            'fill-opacity="0.12"/>'
+            if old > now
+            else ""
+        )
         drawn = (
             f'<rect y="2" width="{place(limit)}" height="20" fill="none" stroke="{hue}" '
             f'stroke-dasharray="4 3" {fixed}/>'
             f'<rect y="2" width="{gained_from}" height="20" fill="{hue}" fill-opacity="0.4"/>'
             f'<rect x="{gained_from}" y="2" width="{now - gained_from:.1f}" height="20" '
-            f'fill="{hue}"/>'
+            f'fill="{hue}"/>{lost}'
         )
         names = ""
         if self.before is not None:
@@ -290,7 +300,27 @@ def closing(
         why=_filled(why, numbers),
         estimate=Factor(*estimate) if estimate else None,
         on_others=tuple(on_other_gpus(now, records)),
+        here=_measured_here(before, now),
     )
+
+
+def _measured_here(before: MeasuredBound | None, now: MeasuredBound) -> str:
+    """Measure a kernel and its ancestor on this machine's GPU, if it has one that can run them."""
+    kernels = [one.kernel for one in (before, now) if one is not None]
+    size = now.score.size
+    if not session.live() or session.lacking(kernels):
+        return ""
+    if len(find_scores(kernels, [size], session.here())) < len(kernels):
+        session.measure_here(kernels, [size])
+    found = {score.kernel: score for score in find_scores(kernels, [size], session.here())}
+    if now.kernel.name not in found:
+        return ""
+    score = found[now.kernel.name]
+    text = f"{score.gpu}: {number(score.gflops)} GFLOP/s, {percent(score.share)} of cuBLAS there"
+    if before is None or before.kernel.name not in found:
+        return f"{text}."
+    ratio = score.gflops / found[before.kernel.name].gflops
+    return f"{text}; {comparison(ratio)} against `{before.kernel.display_name}`."
 
 
 def not_measured(kernel: Kernel) -> Unavailable:

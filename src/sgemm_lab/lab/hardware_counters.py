@@ -8,6 +8,7 @@ from sgemm_lab.kernel import Kernel, Size
 from sgemm_lab.lab import session
 from sgemm_lab.lab.arguments import AnySize, kernel_of, size_of
 from sgemm_lab.lab.output import Output
+from sgemm_lab.lab.pictures.issue_slots import slots_panel
 from sgemm_lab.lab.pictures.levels import levels_panel
 from sgemm_lab.text import size_text
 
@@ -103,3 +104,19 @@ def bytes_moved(
     kernels = [kernel_of(name) for name in (before, after)]
     moved = [hardware(kernel, size).moved for kernel in kernels]
     return levels_panel(title, [kernel.name for kernel in kernels], moved, says=says)
+
+
+def issue_slots(title: str, *names: str | Kernel, says: str = "") -> Output:
+    """Draw a bar per kernel: the shares of issue slots that start multiply-adds, others, nothing.
+
+    By the GPU's counters of a launch at 4096³.
+
+    Raises:
+        LabError: a kernel's counters were not recorded.
+    """
+    bars = {}
+    for name in names:
+        found = hardware(name)
+        products = found.ffma_thread_instructions / WARP / found.warp_instructions
+        bars[kernel_of(name).display_name] = (found.issue_active * products, found.issue_active)
+    return slots_panel(title, bars, says=says)

@@ -9,10 +9,9 @@ from sgemm_lab.counting.warp_requests import Request, warp_requests
 from sgemm_lab.kernel import Kernel, Size
 from sgemm_lab.lab.arguments import AnySize, kernel_of, size_of
 from sgemm_lab.widgets import Banks, Coalescing
-from sgemm_lab.widgets.painter import VECTORS, PaintedRequest
+from sgemm_lab.widgets.painter import OWN, VECTORS, PaintedRequest
 
 _NARROWEST = 32
-_FLOAT4_BITS = 128
 
 
 def coalescing(*names: str | Kernel, size: AnySize = 64) -> Coalescing:
@@ -34,10 +33,10 @@ def coalescing(*names: str | Kernel, size: AnySize = 64) -> Coalescing:
 
 
 def banks(*names: str | Kernel, size: AnySize | None = None) -> Banks:
-    """Paint the shared-memory requests that the first warp of each kernel makes, bank by bank.
+    """Paint how a warp's lanes queue at the banks: with a stride, or in the kernels' requests.
 
-    The reader chooses among them, pads and swizzles the array, or makes a pattern of their own. It
-    begins with the first load of a float4, or else with any load.
+    It begins with a stride of two. The reader sets the stride, or chooses among the shared-memory
+    requests that the first warp of each kernel makes.
 
     Args:
         size: M, N and K of the launch; by default one block of each kernel.
@@ -52,9 +51,7 @@ def banks(*names: str | Kernel, size: AnySize | None = None) -> Banks:
         for kernel in kernels
         for request in _different(warp_requests(kernel, at or one_block(kernel), space="shared"))
     )
-    loads = [i for i, request in enumerate(requests) if request["op"] == "load"]
-    wide = [i for i in loads if requests[i]["bits"] == _FLOAT4_BITS]
-    return Banks(requests, chosen=next(iter([*wide, *loads]), None))
+    return Banks(requests, chosen=OWN)
 
 
 def one_block(kernel: Kernel) -> Size:

@@ -1,5 +1,7 @@
 """The timeline widget, filled with what kernels and a GPU's card measured."""
 
+from dataclasses import asdict, replace
+
 from sgemm_lab.counting.shared_arrays import shared_shapes
 from sgemm_lab.cuda.compiler import compile_kernel
 from sgemm_lab.errors import LabError
@@ -11,107 +13,69 @@ from sgemm_lab.hardware import FLOAT_BYTES
 from sgemm_lab.kernel import Kernel, Size
 from sgemm_lab.lab.arguments import AnySize, kernel_of, size_of
 from sgemm_lab.lab.card import Card, measured_card
-from sgemm_lab.lab.output import Output, sentence
+from sgemm_lab.lab.output import Output
 from sgemm_lab.lab.pictures.multiprocessor import multiprocessor_panel
-from sgemm_lab.lab.pictures.pipeline import ring_panel, time_panel
-from sgemm_lab.lab.speeds import score_of, speeds
-from sgemm_lab.records.gpu_record import Record, Score
-from sgemm_lab.records.store import not_yet_measured
-from sgemm_lab.text import size_text
+from sgemm_lab.lab.pictures.ring import ring_panel
+from sgemm_lab.records.gpu_record import Record
 from sgemm_lab.widgets import BarrierRing
-from sgemm_lab.widgets.timeline import MOST_BLOCKS, TimedKernel, Timeline
+from sgemm_lab.widgets.timeline import Timeline
 
 DRAWN_WINDOWS = 4
-"""Windows that the picture starts with; a launch has many more, all alike."""
+"""K tiles that a picture draws; a launch has many more, all alike."""
 
 
-def timeline(*names: str | Kernel, size: AnySize = 4096) -> Timeline | Output:
-    """Draw when K tiles are loaded and multiplied, with one buffer or several.
+def timeline(name: str | Kernel, *, size: AnySize = 4096, **settings: int) -> Timeline:
+    """Draw when a kernel's K tiles are copied and multiplied, with one buffer or several.
 
-    The times come from kernels, as measured at ``size``; the first is shown.
+    Args:
+        settings: what shall differ from the kernel, such as ``stages`` or ``blocks`` on the SM.
 
     Raises:
-        LabError: a kernel has no K tiles in shared memory.
+        LabError: the kernel has no K tiles in shared memory, or the GPU has no card.
     """
-    size = size_of(size)
-    kernels = [kernel_of(name) for name in names]
-    if not kernels:
-        return Timeline()
-    for kernel in kernels:
-        _buffers(kernel)
-    found = speeds(kernels, [size])
-    if found.waiting:
-        return sentence(not_yet_measured(found.waiting, f" at {size_text(size)}"))
-    return Timeline([timed_kernel(kernel, found.of(kernel.name, size)) for kernel in kernels])
+    kernel = kernel_of(name)
+    blocks = settings.get("blocks") or blocks_per_sm(kernel, size_of(size), measured_card().record)
+    return Timeline(**{**asdict(pipeline_of(kernel, blocks)), **settings})
 
 
-def timed_kernel(kernel: Kernel, score: Score) -> TimedKernel:
-    """Return a kernel's times per window, in clocks of an SM, from what was measured.
+def pipeline_of(kernel: Kernel, blocks: int = 1) -> Pipeline:
+    """Return a kernel's times per K tile, in clocks of an SM that holds so many of its blocks.
 
-    With S SMs at f clocks per second, and b blocks at a time on each:
+    The rates are those of this machine's GPU or the recorded one, with S SMs at f clocks per
+    second:
 
     * latency: of a load that L2 answers, from the card's pointer chase.
-    * load: bytes of a window, 4·BK·(BM + BN), over the bytes per clock that L2 gives one SM: the
+    * load: bytes of a K tile, 4·BK·(BM + BN), over the bytes per clock that L2 gives one SM: the
       card's L2 bandwidth / (S·f).
-    * compute: multiply-adds of a window, BM·BN·BK, over the FP32 lanes of an SM.
-    * measured: f · seconds · S · b / (blocks · windows), the clocks in which an SM gets b blocks
-      one window further. ``seconds`` is the median of the launches measured.
+    * compute: multiply-adds of a K tile, BM·BN·BK, over the FP32 lanes of an SM.
 
     Raises:
-        LabError: the kernel walks no windows, an SM holds more blocks than the timeline draws, or
-            the GPU has no card.
+        LabError: the kernel has no K tiles in shared memory, or the GPU has no card.
     """
     stages = _buffers(kernel)
     tile = Tile.from_constants(kernel.values)
     card = measured_card()
-    if score.device.name != card.device.name:
-        raise LabError(f"There is no card of {score.gpu}. Take one with 'sgemm-lab record'.")
-    clock = 1e6 * score.clock_mhz
-    sms, size = score.device.sms, score.size
-    m, n, k = size
-    grid_x, grid_y = kernel.launch_shape(m, n, k, sms=sms).grid
-    windows = grid_x * grid_y * -(-k // tile.bk)
-    resident = blocks_per_sm(kernel, size, card.record)
-    if resident > MOST_BLOCKS:
-        raise LabError(
-            f"An SM holds {resident} blocks of '{kernel.name}'. The timeline draws up to "
-            f"{MOST_BLOCKS}: take a kernel with a larger tile."
-        )
-    seconds = 2 * m * n * k / (score.gflops * 1e9)
-    return {
-        "label": kernel.name,
-        "latency": round(card.latency["l2"]),
-        "load": round(
-            FLOAT_BYTES * tile.bk * (tile.bm + tile.bn) * sms * clock / (card.bandwidth["l2"] * 1e9)
-        ),
-        "compute": round(tile.bm * tile.bn * tile.bk / _lanes(card)),
-        "windows": DRAWN_WINDOWS,
-        "stages": stages,
-        "blocks": resident,
-        "measured": round(clock * seconds * sms * resident / windows),
-        "note": f"{score.gpu}, {score.date[:10]}, {size_text(size)}",
-    }
+    per_clock = card.bandwidth["l2"] * 1e9 / (card.device.sms * 1e6 * card.clock_mhz)
+    return Pipeline(
+        latency=round(card.latency["l2"]),
+        load=round(FLOAT_BYTES * tile.bk * (tile.bm + tile.bn) / per_clock),
+        compute=round(tile.bm * tile.bn * tile.bk / _lanes(card)),
+        windows=DRAWN_WINDOWS,
+        stages=stages,
+        blocks=blocks,
+    )
 
 
-def modelled_clocks(times: TimedKernel) -> float:
-    """Return the clocks per K tile that the overlap model allows for a kernel of a timeline."""
-    return report(
-        Pipeline(
-            latency=times["latency"],
-            load=times["load"],
-            compute=times["compute"],
-            windows=times["windows"],
-            stages=times["stages"],
-            blocks=times["blocks"],
-        )
-    ).pace
+def modelled_clocks(pipeline: Pipeline) -> float:
+    """Return the clocks per K tile of a block that the overlap model allows."""
+    return report(pipeline).pace
 
 
 def _buffers(kernel: Kernel) -> int:
-    """Return how many windows a block keeps in shared memory: the planes of its arrays."""
+    """Return how many K tiles a block keeps in shared memory: the planes of its arrays."""
     shapes = shared_shapes(kernel)
     if not shapes:
-        raise LabError(f"The kernel '{kernel.name}' walks no windows through shared memory.")
+        raise LabError(f"The kernel '{kernel.name}' has no K tiles in shared memory.")
     return max(shape[0] if len(shape) > 2 else 1 for shape in shapes.values())
 
 
@@ -135,31 +99,14 @@ def _lanes(card: Card) -> int:
     return round(card.fma * 1e3 / (2 * card.device.sms * card.clock_mhz))
 
 
-def _pipeline(name: str | Kernel, tiles: int, stages: int) -> Pipeline:
-    """Return the overlap model of a kernel at 4096³, for so many K tiles and stages."""
-    kernel = kernel_of(name)
-    times = timed_kernel(kernel, score_of(kernel, size_of(4096)))
-    return Pipeline(times["latency"], times["load"], times["compute"], tiles, stages)
+def stage_ring(title: str, name: str | Kernel, *, tile: int, says: str = "") -> Output:
+    """Draw what each stage of a kernel holds when the product of a K tile begins, as a ring.
 
-
-def pipeline_times(
-    title: str, name: str | Kernel, *, stages: int, clocks: float, says: str = ""
-) -> Output:
-    """Draw when a block of a kernel loads and multiplies four K tiles, with so many stages.
-
-    ``clocks`` is the length of the axis: the same in two panels makes them comparable.
+    By the overlap model of one block, with the kernel's own stages. ``tile`` counts from 1.
     """
-    return time_panel(title, _pipeline(name, DRAWN_WINDOWS, stages), clocks, says=says)
-
-
-def stage_ring(
-    title: str, name: str | Kernel, *, stages: int, clocks: float, tiles: int = 6, says: str = ""
-) -> Output:
-    """Draw which stage of a ring is filled and multiplied when, by the overlap model.
-
-    The times of a K tile are those of the kernel; ``clocks`` is the length of the axis.
-    """
-    return ring_panel(title, _pipeline(name, tiles, stages), clocks, says=says)
+    found = pipeline_of(kernel_of(name))
+    pipeline = replace(found, windows=tile + found.stages)
+    return ring_panel(title, pipeline, tile, says=says)
 
 
 def barrier_ring(name: str | Kernel, *, stages: int, tiles: int) -> BarrierRing:
@@ -169,17 +116,17 @@ def barrier_ring(name: str | Kernel, *, stages: int, tiles: int) -> BarrierRing:
     kernel may have more.
     """
     kernel = kernel_of(name)
-    times = timed_kernel(kernel, score_of(kernel, size_of(4096)))
+    found = pipeline_of(kernel)
     return BarrierRing(
         {
-            "latency": times["latency"],
-            "load": times["load"],
-            "compute": times["compute"],
+            "latency": found.latency,
+            "load": found.load,
+            "compute": found.compute,
             "windows": tiles,
             "stages": stages,
         },
-        note=f"By the overlap model, with the times of a K tile of {kernel.name} "
-        f"({times['note']}). The kernel has {times['stages']} stages.",
+        note=f"By the overlap model, with the times of a K tile of {kernel.name} on "
+        f"{measured_card().device.name}. The kernel has {found.stages} stages.",
     )
 
 

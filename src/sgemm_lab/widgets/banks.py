@@ -1,34 +1,26 @@
-"""The bank painter: the wavefronts of one warp's request over the 32 banks of shared memory."""
+"""The bank painter: the lanes of one warp's request queue at the 32 banks of shared memory."""
 
 import traitlets
 
 from sgemm_lab.formulas.memory import Wavefront, shared_wavefronts
-from sgemm_lab.formulas.requests import asked, bank_words, laid_out
+from sgemm_lab.formulas.requests import asked, bank_words
 from sgemm_lab.hardware import BANKS, WARP, WORD_BYTES
 from sgemm_lab.text import plural
 from sgemm_lab.widgets.base import html_table
-from sgemm_lab.widgets.painter import Painter
-
-_TILE = 32
-_MOST_PADDING = 64
+from sgemm_lab.widgets.painter import LARGEST_STRIDE, Painter
 
 
 class Banks(Painter):
-    """One warp's request to shared memory, painted over the banks wavefront by wavefront.
+    """One warp's request to shared memory as a queue at the banks, one wavefront per row.
 
     Args:
         requests: requests to choose from, as ``counting.warp_requests`` returns them; a ``label``
             may be added to each.
-        chosen: index of the request to begin with, or -1 for the reader's own pattern. Default:
-            the first, or the own pattern where there is none.
-        stride: distance of two neighbouring lanes in the reader's own pattern, in elements of a
-            tile whose rows are 32 floats.
-        bits: width of an element of the own pattern: 32, 64 or 128.
-        op: "load" or "store", for the own pattern.
-        padding: unused floats added to each row of the array, for requests of kernels too.
-        swizzle: whether columns are swapped by column XOR row, for requests of kernels too.
-        off: lanes that take no part.
-        wavefront: number of the wavefront shown, from 1; 0 for all.
+        chosen: index of the request to begin with, or -1 for a load with a stride. Default: the
+            first, or the stride where there is none.
+        stride: distance of two neighbouring lanes, in elements.
+        bits: width of an element: 32, 64 or 128.
+        wavefront: how many wavefronts have been served, from 0.
 
     All of them but ``requests`` are state that the reader changes and Python can read or set.
 
@@ -38,39 +30,20 @@ class Banks(Painter):
 
     SPACE = "shared"
 
-    stride = traitlets.Int(_TILE).tag(sync=True)
-    op = traitlets.Enum(["load", "store"], "load").tag(sync=True)
-    padding = traitlets.Int(0, min=0, max=_MOST_PADDING).tag(sync=True)
-    swizzle = traitlets.Bool(False).tag(sync=True)
+    stride = traitlets.Int(2, min=0, max=LARGEST_STRIDE).tag(sync=True)
     wavefront = traitlets.Int(0, min=0).tag(sync=True)
 
     @property
     def addresses(self) -> list[int | None]:
-        """First byte of each lane as laid out; None where the lane takes no part."""
-        if self.request is None:
-            plain = [lane * self.stride * self.lane_bytes for lane in range(WARP)]
-            start, columns = 0, _TILE
-        else:
-            plain = self.request["addresses"]
-            start, columns = self.request["start"], (self.request["shape"] or [0])[-1]
-        return [
-            None
-            if address is None or lane in self.off
-            else laid_out(
-                address,
-                start=start,
-                columns=columns,
-                padding=self.padding,
-                swizzle=self.swizzle,
-                lane_bytes=self.lane_bytes,
-            )
-            for lane, address in enumerate(plain)
-        ]
+        """First byte of each lane; None where the lane takes no part."""
+        if self.request is not None:
+            return list(self.request["addresses"])
+        return [lane * self.stride * self.lane_bytes for lane in range(WARP)]
 
     @property
     def is_load(self) -> bool:
         """Whether the request shown is a load."""
-        return bool((self.op if self.request is None else self.request["op"]) == "load")
+        return self.request is None or self.request["op"] == "load"
 
     @property
     def wavefronts(self) -> list[Wavefront]:
@@ -84,14 +57,10 @@ class Banks(Painter):
 
     @property
     def _name(self) -> str:
-        if self.request is None:
-            apart = plural(self.stride, "element")
-            name = f"A warp that {self.op}s {self.bits} bits a lane, {apart} apart"
-        else:
-            name = f"One warp of {self.request['label']}"
-        if self.padding:
-            name += f", rows padded by {plural(self.padding, 'float')}"
-        return f"{name}, columns swizzled by row" if self.swizzle else name
+        if self.request is not None:
+            return f"One warp of {self.request['label']}"
+        apart = plural(self.stride, "element")
+        return f"A warp that loads {self.bits} bits a lane, {apart} apart"
 
     def table(self) -> str:
         """Return each lane's word, bank and wavefront as an HTML table."""
@@ -101,14 +70,12 @@ class Banks(Painter):
             for lanes in wave.words.values()
             for lane in lanes
         }
-        moved = self.padding or self.swizzle
-        request = None if moved else self.request
         rows = [
             [f"{lane}", "nothing", "", ""]
             if address is None
             else [
                 f"{lane}",
-                asked(request, address, self.lane_bytes),
+                asked(self.request, address, self.lane_bytes),
                 f"{address // WORD_BYTES % BANKS}",
                 f"{wave_of[lane]}",
             ]

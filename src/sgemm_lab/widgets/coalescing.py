@@ -32,6 +32,7 @@ class Coalescing(Painter):
     SPACE = "global"
 
     offset = traitlets.Int(0, min=0, max=LARGEST_STRIDE).tag(sync=True)
+    off: "traitlets.List[int]" = traitlets.List(traitlets.Int(min=0, max=WARP - 1)).tag(sync=True)
 
     @property
     def addresses(self) -> list[int | None]:

@@ -8,7 +8,7 @@ import { comma, plural } from "../text.ts";
 import { choiceSlider, key, showFacts } from "./shared/controls.ts";
 import { html, say, setAttributes, svg } from "./shared/dom.ts";
 import { keepDrawn, redrawer, roomIn } from "./shared/model.ts";
-import type { PainterState } from "./shared/painter.ts";
+import type { LaneState } from "./shared/painter.ts";
 import {
   chosenRequest,
   evenly,
@@ -28,7 +28,7 @@ import {
 import { range } from "./shared/scale.ts";
 import { Scene } from "./shared/scene.ts";
 
-type State = PainterState & { offset: number };
+type State = LaneState & { offset: number };
 
 const STATE = ["requests", "chosen", "stride", "offset", "bits", "off"] as const;
 const LINE_BYTES = 128;

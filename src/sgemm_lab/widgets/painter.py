@@ -5,7 +5,6 @@ from typing import Any, ClassVar, Literal, NotRequired, TypedDict
 
 import traitlets
 
-from sgemm_lab.hardware import WARP
 from sgemm_lab.widgets.base import LabWidget
 
 OWN = -1
@@ -56,7 +55,6 @@ class Painter(LabWidget):
     chosen = traitlets.Int(OWN).tag(sync=True)
     stride = traitlets.Int(1, min=0, max=LARGEST_STRIDE).tag(sync=True)
     bits = traitlets.Enum(list(VECTORS), 32).tag(sync=True)
-    off: "traitlets.List[int]" = traitlets.List(traitlets.Int(min=0, max=WARP - 1)).tag(sync=True)
 
     def __init__(
         self, requests: Sequence[PaintedRequest] = (), *, chosen: int | None = None, **state: Any

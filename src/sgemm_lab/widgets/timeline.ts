@@ -1,166 +1,65 @@
-// The timeline of a block's windows: when each is asked for, comes in and is multiplied, with one
-// buffer or several.
+// K tiles over time in two lanes: copying above, multiplying below, with one buffer or several.
 
 import "./timeline.css";
-import type { Piece, Pipeline, TimedWindow } from "../formulas/overlap.ts";
+import type { Pipeline, TimedWindow } from "../formulas/overlap.ts";
 import { pipelineReport, schedule } from "../formulas/overlap.ts";
-import { number, percent, plural } from "../text.ts";
-import { choiceSlider, key, segments, showFacts } from "./shared/controls.ts";
+import { number, percent } from "../text.ts";
+import { choiceSlider, key, segments } from "./shared/controls.ts";
 import { html, say, setAttributes, svg } from "./shared/dom.ts";
 import { changer, keepDrawn, redrawer, roomIn } from "./shared/model.ts";
-import { MARGIN, OverTime, scale, scrubber } from "./shared/over_time.ts";
-import { range, within } from "./shared/scale.ts";
-import { Scene, scrubByPointer, slanted } from "./shared/scene.ts";
+import { MARGIN, OverTime } from "./shared/over_time.ts";
+import { range } from "./shared/scale.ts";
+import { Scene, slanted } from "./shared/scene.ts";
 
-interface MeasuredPace {
-  label: string;
-  measured: number;
-  note: string;
-}
+type State = Pipeline;
 
-type Kernel = Pipeline & MeasuredPace;
-
-type State = Pipeline & { kernels: Kernel[]; time: number };
-
-/**
- * The present settings, scheduled; `events` are the times at which something changes, `kernel` is
- * the one that was measured with these times.
- */
-interface Settled {
-  pipeline: Pipeline;
-  items: TimedWindow[];
-  events: number[];
-  kernel: Kernel | undefined;
-}
-
-type Plan = Settled & ReturnType<typeof pipelineReport>;
-
-const SETTINGS = ["latency", "load", "compute", "windows", "stages", "blocks"] as const;
-const STATE = ["kernels", ...SETTINGS, "time"] as const;
-const SLIDERS = [
-  { name: "latency", label: "Latency, clocks", choices: range(0, 2000, 40) },
-  { name: "load", label: "Load, clocks", choices: range(0, 2000, 40) },
-  { name: "compute", label: "Multiply, clocks", choices: range(0, 4096, 64) },
-  { name: "windows", label: "Windows of K", choices: range(1, 12) },
-] as const;
+const STATE = ["latency", "load", "compute", "windows", "stages", "blocks"] as const;
+const MOST_BUFFERS = 3;
 const KEY: [string, string][] = [
-  ["lab-k-latency", "latency: asked for"],
-  ["lab-k-load", "load: it comes in"],
-  ["lab-k-held", "in shared memory"],
+  ["lab-k-load", "copied: requested until there"],
+  ["lab-k-held", "waits in shared memory"],
   ["lab-k-compute", "multiplied"],
-  ["lab-k-gap", "waits for a window"],
+  ["lab-k-gap", "nothing to multiply"],
 ];
 const GUTTER = 66; // px beside the rows
+const EACH = 18; // px, of the row of a buffer
 const TALL = 34; // px, of the row of the arithmetic
 
-const clocks = (value: number) => `${number(value)} clock${value === 1 ? "" : "s"}`;
+type Plan = Pipeline & { items: TimedWindow[] } & ReturnType<typeof pipelineReport>;
 
 export function render({ model, el }: View<State>) {
   const redraw = redrawer(update);
   const change = changer(model, redraw);
-  const controls = pipelineControls(model, change);
-  const facts = html("dl", { class: "lab-facts" });
+  const buffers = choiceSlider("Buffers", (count) => change("stages", count));
+  const blocks = segments("Blocks on the SM", { 1: "1", 2: "2" }, (count) =>
+    change("blocks", Number(count)),
+  );
   const picture = svg("svg", { class: "lab-chart", role: "img" });
-  const scrub = scrubber(
-    () => ({ events: plan.events, end: plan.total }),
-    () => model.get("time"),
-    (time) => change("time", time),
-  );
-  const told = html("p", { class: "lab-told", role: "status" });
-  const about = html(
-    "p",
-    { class: "lab-about" },
-    "Blocks share the arithmetic: while two multiply, each has half of it and is drawn half as high.",
-  );
-  const [bound, measured] = [html("p"), html("p")];
+  const verdict = html("div", { class: "lab-verdict", role: "status" }, html("p"));
   const root = html(
     "div",
     { class: "sgemm-lab lab-tool lab-over-time lab-timeline" },
-    controls.starts,
-    html("div", { class: "lab-controls" }, controls.switches),
-    [facts, picture, key(KEY), about],
-    scrub.element,
-    told,
-    html("div", { class: "lab-verdict", role: "status" }, bound, measured),
-    html("div", { class: "lab-controls" }, controls.sliders),
+    html("div", { class: "lab-controls" }, buffers.element, blocks.element),
+    [picture, key(KEY), verdict],
   );
   el.append(root);
   const scene = new Scene(picture);
-  let plan = planOf(model);
 
   function update() {
     const width = Math.max(270, roomIn(root));
-    plan = planOf(model, plan);
-    controls.show(plan);
-    const time = Math.min(model.get("time"), plan.total);
-    scrub.show(time, clocks(Math.round(time)));
-    about.hidden = plan.pipeline.blocks < 2;
-    showFacts(facts, factsOf(plan));
-    new Drawing(scene, plan, time, width).draw(picture);
-    say([told, bound, measured], [momentWords(plan, time), boundWords(plan), measuredWords(plan)]);
-    const label = `When each window is loaded and multiplied. ${boundWords(plan)}`;
+    const plan = planOf(model);
+    buffers.show(plan.stages, range(1, MOST_BUFFERS), `${plan.stages}`);
+    blocks.show(plan.blocks);
+    new Drawing(scene, plan, width).draw(picture);
+    say(verdict.children, [planWords(plan)]);
+    const label = `When each K tile is copied and multiplied. ${planWords(plan)}`;
     setAttributes(picture, { "aria-label": label });
   }
 
-  scrubByPointer(picture, (x) => {
-    const { at } = scale(axisOf(plan).end, GUTTER, Math.max(270, roomIn(root)));
-    change("time", within(at(x), 0, plan.total));
-  });
   return keepDrawn(model, STATE, root, update, redraw);
 }
 
-/** Everything that changes the pipeline. */
-function pipelineControls(
-  model: Model<State>,
-  change: <K extends keyof State & string>(name: K, value: State[K]) => void,
-) {
-  const chips = model.get("kernels").map((kernel) => {
-    const chip = html("button", { type: "button", class: "lab-chip" }, kernel.label);
-    chip.addEventListener("click", () => {
-      for (const name of SETTINGS) model.set(name, kernel[name]);
-      change("time", 0);
-    });
-    return chip;
-  });
-  const group = { class: "lab-chips", role: "group", "aria-label": "Start from a kernel" };
-  const sliders = SLIDERS.map(({ name, label, choices }) => {
-    return { name, choices, ...choiceSlider(label, (value) => change(name, value)) };
-  });
-  const stages = segments("Buffers (1 = serial, 2 = double)", upTo(6), (value) =>
-    change("stages", Number(value)),
-  );
-  const blocks = segments("Blocks on the SM", upTo(4), (value) => change("blocks", Number(value)));
-  return {
-    starts:
-      chips.length > 0 &&
-      html(
-        "div",
-        { class: "lab-bar" },
-        html("span", { class: "lab-field" }, "Start from"),
-        html("div", group, chips),
-      ),
-    switches: [stages.element, blocks.element],
-    sliders: sliders.map(({ element }) => element),
-    show({ pipeline, kernel }: Plan) {
-      const kernels = model.get("kernels");
-      chips.forEach((chip, i) => {
-        chip.setAttribute("aria-pressed", `${kernels[i] === kernel}`);
-      });
-      for (const { name, choices, show } of sliders) {
-        show(pipeline[name], [...choices], number(pipeline[name]));
-      }
-      stages.show(pipeline.stages);
-      blocks.show(pipeline.blocks);
-    },
-  };
-}
-
-/** Choices 1 to `last`, as they stand. */
-const upTo = (last: number): Record<string, string> =>
-  Object.fromEntries(range(1, last).map((n) => [`${n}`, `${n}`]));
-
-/** The plan for the present settings; `known` if they are still its own. */
-function planOf(model: Model<State>, known?: Plan): Plan {
+function planOf(model: Model<State>): Plan {
   const pipeline = {
     latency: model.get("latency"),
     load: model.get("load"),
@@ -169,236 +68,84 @@ function planOf(model: Model<State>, known?: Plan): Plan {
     stages: model.get("stages"),
     blocks: model.get("blocks"),
   };
-  // Where the kernel was measured with these times, its pace can be set beside the model's.
-  const kernel = model
-    .get("kernels")
-    .find((one) => SETTINGS.every((name) => name === "windows" || one[name] === pipeline[name]));
-  if (known && SETTINGS.every((name) => known.pipeline[name] === pipeline[name])) {
-    return { ...known, kernel };
-  }
-  const items = schedule(pipeline);
-  const times = items.flatMap(({ asked, comes, there, pieces, done }) => [
-    ...[asked, comes, there, done],
-    pieces[0]?.start ?? done,
-  ]);
-  const events = [...new Set(times)].sort((a, b) => a - b);
-  return { pipeline, items, events, kernel, ...pipelineReport(pipeline) };
+  return { ...pipeline, items: schedule(pipeline), ...pipelineReport(pipeline) };
 }
 
-function factsOf({ total, share, speedup, barriers, pipeline }: Plan): [string, string][] {
-  return [
-    ["Total", clocks(total)],
-    ["Arithmetic runs", percent(share)],
-    ["Speed-up over serial", `${number(speedup)}×`],
-    ["Barriers per window", `${barriers}`],
-    ["Buffers per block", `${pipeline.stages}`],
-  ];
+/** How long it takes, and how much of that is arithmetic. */
+function planWords({ total, speedup, share, stages, bound }: Plan) {
+  const time = `${number(total)} clocks, and the arithmetic runs ${percent(share)} of them`;
+  if (stages === 1) return `${time}.`;
+  const gain = `${number(speedup)} times as fast as with one buffer`;
+  return `${time}: ${gain}.${bound === "compute" ? " Once it runs, the arithmetic never waits." : ""}`;
 }
 
-/** What sets the pace, and what would help. */
-function boundWords({ pipeline, bound, pace, enough }: Plan) {
-  const { windows, stages, blocks, latency, load, compute } = pipeline;
-  if (latency + load + compute === 0) return "Nothing takes any time.";
-  if (windows === 1) {
-    return "There is one window only: nothing can overlap with it, however many buffers there are.";
-  }
-  const each = `${clocks(pace)} per window${blocks > 1 ? " of each block" : ""}`;
-  const share = blocks > 1 ? `${blocks} blocks × ` : "";
-  if (bound === "compute") {
-    const times = `${share}${number(compute)} = ${each}`;
-    return `Arithmetic decides here: once it runs, it never waits. ${times}.`;
-  }
-  if (bound === "load") {
-    const times = `${share}${number(load)} = ${each}`;
-    return (
-      `The memory pipe decides here: windows come in one after the other, ${times}. More buffers ` +
-      "do not help; a larger tile, which reuses its window more, would."
-    );
-  }
-  const why =
-    stages > 1
-      ? "a buffer is free for the next load only after its window was multiplied."
-      : "with one buffer, load and multiplication take turns.";
-  const help = enough
-    ? `${plural(enough, "buffer")} would hide the wait.`
-    : "Even 6 buffers do not hide the wait.";
-  return `Waiting decides here, ${each}: ${why} ${help}`;
-}
-
-/** How far the model is from the kernel that it is filled with. */
-function measuredWords({ kernel, pace, pipeline }: Plan) {
-  if (!kernel) return "";
-  const each = `per window${pipeline.blocks > 1 ? " of each block" : ""}`;
-  const times = number(kernel.measured / pace);
-  return (
-    `Measured, ${kernel.label} takes ${clocks(kernel.measured)} ${each}, ${times} times the ` +
-    "model, which knows no barriers, no reads of shared memory and no other SMs" +
-    `${kernel.note ? ` (${kernel.note})` : ""}.`
-  );
-}
-
-/** What happens at one time, block by block. */
-function momentWords({ items, pipeline, total }: Plan, time: number) {
-  const start = `At ${clocks(Math.round(time))}:`;
-  if (time >= total) return `${start} all is done.`;
-  const words = range(0, pipeline.blocks - 1).map((block) => {
-    const mine = items.filter((item) => item.block === block);
-    const name = pipeline.blocks > 1 ? ` Block ${block}:` : "";
-    return `${name} ${blockParts(mine, time).join("; ")}.`;
-  });
-  return `${start}${words.join("")}`;
-}
-
-/** What the windows of one block do at one time. */
-function blockParts(mine: TimedWindow[], time: number) {
-  const inside = (from: number, to: number): boolean => from <= time && time < to;
-  const now = mine.find(({ pieces }) => {
-    const last = pieces.at(-1);
-    return last && inside(pieces[0].start, last.end);
-  });
-  const next = mine.find(({ done }) => done > time);
-  const waits = next ? `waits for window ${next.number}` : "all is done";
-  const coming = mine.filter(({ comes, there }) => inside(comes, there));
-  const asked = mine.filter((item) => inside(item.asked, item.comes)).map((item) => item.number);
-  const parts = [
-    now ? `window ${now.number} is multiplied from buffer ${now.buffer}` : waits,
-    ...coming.map((item) => `window ${item.number} comes into buffer ${item.buffer}`),
-  ];
-  if (asked.length === 1) parts.push(`window ${asked[0]} is asked for`);
-  if (asked.length > 1) parts.push(`windows ${asked[0]} to ${asked.at(-1)} are asked for`);
-  return parts;
-}
-
-/** Where the axis ends, and the measured bar; all that is drawn has one scale. */
-function axisOf({ serial, total, kernel, pipeline }: Plan) {
-  const measured = kernel ? kernel.measured * pipeline.windows : 0;
-  return { end: Math.max(1, serial, total, measured), measured };
-}
-
-/** The rows of each block, one per buffer and one for the arithmetic. */
+/** The rows of each block: one per buffer for its copies, and one for the arithmetic. */
 class Drawing extends OverTime {
-  measured;
-  each;
-
-  /** @param time where the cursor stands */
   constructor(
     scene: Scene,
     public plan: Plan,
-    time: number,
     width: number,
   ) {
-    const { end, measured } = axisOf(plan);
-    super(scene, time, end, { gutter: GUTTER, width });
-    this.measured = measured;
-    this.each = plan.pipeline.stages > 3 ? 16 : 20; // px, of the row of a buffer
+    super(scene, 0, Math.max(1, plan.serial, plan.total), { gutter: GUTTER, width });
   }
 
   draw(picture: SVGSVGElement) {
     const { plan, width } = this;
-    let y = 20; // the cursor's head stands above
-    for (let block = 0; block < plan.pipeline.blocks; block++) y = this.drawBlock(block, y);
-    if (plan.kernel) y = this.drawMeasured(y);
-    this.drawBelow(y + 2);
-    setAttributes(picture, { viewBox: `0 0 ${width} ${y + 28}`, height: y + 28 });
+    const each = MOST_BUFFERS * EACH + TALL + 10;
+    range(0, plan.blocks - 1).forEach((block) => {
+      this.drawBlock(block, 4 + block * (each + 26));
+    });
+    const axis = 4 + plan.blocks * (each + 26) - 18;
+    this.drawAxis(axis, "clocks");
+    const { total, serial } = plan;
+    if (serial > total) {
+      const x = this.x(serial);
+      this.scene.draw("serial", "path", { class: "lab-serial", d: `M${x} 4V${axis}` });
+      this.text("serial-name", "lab-tick lab-halo", x - 5, axis - 6, "one buffer", "end");
+    }
+    setAttributes(picture, { viewBox: `0 0 ${width} ${axis + 28}`, height: axis + 28 });
     this.scene.finish();
   }
 
-  /** @returns where the next row begins */
-  drawBlock(block: number, top: number): number {
-    const { plan, each } = this;
-    const { stages, blocks } = plan.pipeline;
-    let y = top;
-    if (blocks > 1) {
-      this.text(`block${block}`, "lab-block-name", 0, y + 12, `Block ${block}`, "start");
-      y += 18;
+  drawBlock(block: number, top: number) {
+    const { stages, blocks, items } = this.plan;
+    const who = blocks > 1 ? ` ${block + 1}` : "";
+    this.name(`copy${block}`, top + 14, `copy${who}`);
+    for (const buffer of range(0, stages - 1)) {
+      const d = `M${GUTTER} ${top + (buffer + 1) * EACH}H${this.width - MARGIN}`;
+      this.scene.draw(`row${block}-${buffer}`, "path", { class: "lab-grid", d });
     }
-    for (let buffer = 0; buffer < stages; buffer++) this.drawRow(block, buffer, y + buffer * each);
-    const lane = y + stages * each + 4;
-    this.name(`name${block}`, lane + TALL / 2 + 4, "multiply");
+    const lane = top + MOST_BUFFERS * EACH + 6;
+    this.name(`work${block}`, lane + TALL / 2 + 4, `multiply${who}`);
     let idle = 0;
-    for (const item of plan.items.filter((one) => one.block === block)) {
-      this.drawLoad(item, y + item.buffer * each + 2);
-      this.drawWork(item, lane);
-      this.drawWait(item, idle, lane);
+    for (const item of items.filter((one) => one.block === block)) {
+      this.drawItem(item, top + item.buffer * EACH + 2, lane, idle);
       idle = item.done;
     }
-    return lane + TALL + 12;
   }
 
-  drawRow(block: number, buffer: number, y: number) {
-    const id = `${block}-${buffer}`;
-    this.name(`name${id}`, y + this.each / 2 + 4, `buffer ${buffer}`);
-    const d = `M${GUTTER} ${y + this.each}H${this.width - MARGIN}`;
-    this.scene.draw(`row${id}`, "path", { class: "lab-grid", d });
-  }
-
-  /** From asking for a window until it is multiplied, in the row of its buffer. */
-  drawLoad({ block, number: n, asked, comes, there, done }: TimedWindow, top: number) {
-    const { each } = this;
+  /** @param idle since when the block multiplies nothing */
+  drawItem(
+    { block, number: n, asked, there, pieces, done }: TimedWindow,
+    top: number,
+    lane: number,
+    idle: number,
+  ) {
     const id = `${block}-${n}`;
-    const tall = each - 4;
-    if (comes > asked) {
-      const look = `lab-latency${this.now(asked, comes)}`;
-      this.rect(`asked${id}`, look, asked, comes, top + each / 2 - 4, 6);
-    }
-    if (done > there) this.rect(`held${id}`, "lab-held", there, done, top, tall);
-    if (there > comes) {
-      this.box(`load${id}`, `lab-load${this.now(comes, there)}`, comes, there, top, tall, `${n}`);
-    }
-  }
-
-  /** The multiplication of a window, as high as its share of the arithmetic. */
-  drawWork({ block, number: n, pieces }: TimedWindow, lane: number) {
-    const named = longest(pieces.filter(({ share }) => TALL * share > 14));
-    pieces.forEach((piece, i) => {
-      const { start, end, share } = piece;
-      const [id, tall] = [`work${block}-${n}-${i}`, TALL * share];
-      const look = `lab-work${this.now(start, end)}`;
-      this.box(id, look, start, end, lane + TALL - tall, tall, piece === named ? `${n}` : "");
+    const tall = EACH - 3;
+    this.box(`held${id}`, "lab-held", there, done, top, tall);
+    this.box(`load${id}`, "lab-load", asked, there, top, tall, `${n + 1}`);
+    const begin = pieces[0]?.start ?? done;
+    const d = begin > idle ? slanted(this.x(idle), this.x(begin), lane, TALL) : "";
+    this.scene.draw(`gap${id}`, "path", { class: "lab-gap", d });
+    pieces.forEach(({ start, end, share }, i) => {
+      const high = TALL * share;
+      const label = i === 0 ? `${n + 1}` : "";
+      this.box(`work${id}-${i}`, "lab-work", start, end, lane + TALL - high, high, label);
     });
   }
 
-  /**
-   * Where the block multiplies nothing before a window.
-   * @param idle since when
-   */
-  drawWait({ block, number: n, pieces, done }: TimedWindow, idle: number, lane: number) {
-    const begin = pieces[0]?.start ?? done;
-    if (!this.plan.pipeline.compute) return;
-    const [from, to] = [this.x(idle), this.x(begin)];
-    if (begin > idle) {
-      const d = slanted(from, to, lane, TALL);
-      this.scene.draw(`gap${block}-${n}`, "path", { class: "lab-gap", d });
-    }
-    if (to - from > 42) {
-      this.text(`wait${block}-${n}`, "lab-wait", (from + to) / 2, lane + TALL / 2 + 4, "waits");
-    }
-  }
-
-  /** @returns where the next row begins */
-  drawMeasured(y: number): number {
-    this.name("name-measured", y + 15, "measured");
-    this.rect("measured", "lab-measured-bar", 0, this.measured, y + 4, 14);
-    return y + 26;
-  }
-
-  drawBelow(axis: number) {
-    const { scene, x, plan } = this;
-    this.drawAxis(axis, "clocks");
-    const { serial, total, pipeline } = plan;
-    if (pipeline.stages > 1 && serial > total) {
-      scene.draw("serial", "path", { class: "lab-serial", d: `M${x(serial)} 4V${axis}` });
-      this.text("serial-name", "lab-tick lab-halo", x(serial) - 5, 13, "serial ends", "end");
-    }
-    this.drawCursor(axis);
-  }
-
-  rect(id: string, look: string, from: number, to: number, y: number, height: number): void {
-    const width = Math.max(0.5, this.x(to) - this.x(from));
-    this.scene.draw(id, "rect", { class: look, x: this.x(from), y, width, height });
-  }
-
-  /** A box with its window's number, where that fits. */
+  /** A bar with the number of its K tile, where that fits. */
   box(
     id: string,
     look: string,
@@ -406,18 +153,14 @@ class Drawing extends OverTime {
     to: number,
     y: number,
     height: number,
-    label: string,
+    label: string = "",
   ): void {
     const node = this.scene.draw(id, "g", { class: look });
     if (!node.firstChild) node.append(svg("rect"), svg("text", { "text-anchor": "middle" }));
     const [frame, name] = node.children;
     const [x, wide] = [this.x(from), this.x(to) - this.x(from)];
-    setAttributes(frame, { x, y, width: Math.max(0.5, wide - 1), height });
+    setAttributes(frame, { x, y, width: Math.max(0, wide - 1), height });
     setAttributes(name, { x: x + wide / 2, y: y + height / 2 + 4.5 });
     name.textContent = wide > 9 * label.length + 4 ? label : "";
   }
 }
-
-/** The piece that lasts longest; undefined if there is none. */
-const longest = (pieces: Piece[]) =>
-  [...pieces].sort((p, q) => q.end - q.start - (p.end - p.start)).at(0);

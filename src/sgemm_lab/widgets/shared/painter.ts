@@ -29,6 +29,10 @@ export interface PainterState {
   chosen: number;
   stride: number;
   bits: number;
+}
+
+/** The state of a painter whose lanes can be switched off. */
+export interface LaneState extends PainterState {
   off: number[];
 }
 
@@ -180,14 +184,12 @@ export function requestChooser<S extends PainterState>(
   };
 }
 
-export type LaneSwitches = ReturnType<typeof laneSwitches>;
-
 /**
  * Switches for the 32 lanes: one stop of the Tab key, arrows walk from lane to lane. `point` is
  * called with the lane under the pointer or focus, or null.
  */
 export function laneSwitches(
-  model: Model<PainterState>,
+  model: Model<LaneState>,
   redraw: () => void,
   point: (lane: number | null) => void,
 ) {

@@ -1,0 +1,67 @@
+"""What the schedulers' issue slots are used for: multiply-adds, other instructions, nothing."""
+
+from collections.abc import Mapping
+
+from sgemm_lab.lab.output import Output
+from sgemm_lab.lab.pictures.frame import PANEL_WIDTH, drawing, outline, panel, rectangle, words
+from sgemm_lab.text import percent
+
+_BAR = 22
+_ROW = _BAR + 26
+_NARROWEST = 28
+"""A part narrower than this, in px, carries no number."""
+
+
+def slots_panel(
+    title: str, kernels: Mapping[str, tuple[float, float]], *, says: str = ""
+) -> Output:
+    """Return a panel with a bar per kernel: slots that start multiply-adds, others, nothing.
+
+    Args:
+        title: the line above.
+        kernels: of each, by name, the shares of slots that start a multiply-add, and anything.
+        says: the line below.
+    """
+    parts: list[str] = []
+    said = []
+    for row, (name, (products, issued)) in enumerate(kernels.items()):
+        shares = {
+            "multiply-adds": products,
+            "other instructions": issued - products,
+            "empty": 1 - issued,
+        }
+        y = row * _ROW
+        parts.append(words(0, y + 14, name, bold=True))
+        parts += _bar(y + 20, shares)
+        said.append(f"{name}: " + ", ".join(f"{percent(x)} {what}" for what, x in shares.items()))
+    y = len(kernels) * _ROW + 6
+    parts += _key(y)
+    return panel(title, drawing(parts, y + 22, "; ".join(said)), "; ".join(said) + ".", says)
+
+
+def _bar(y: float, shares: dict[str, float]) -> list[str]:
+    parts = []
+    x = 0.0
+    for what, share in shares.items():
+        width = share * PANEL_WIDTH
+        parts += _part(what, x, y, width, _BAR)
+        if width > _NARROWEST:
+            ink = "bg" if what == "multiply-adds" else "fg"
+            parts.append(words(x + width / 2, y + 15, percent(share), hue=ink, anchor="middle"))
+        x += width
+    return parts
+
+
+def _part(what: str, x: float, y: float, width: float, height: float) -> list[str]:
+    if what == "multiply-adds":
+        return [rectangle(x, y, width, height, "register")]
+    filled = [rectangle(x, y, width, height, "register", 0.26)] if what != "empty" else []
+    return [*filled, outline(x + 0.5, y + 0.5, width - 1, height - 1, "register")]
+
+
+def _key(y: float) -> list[str]:
+    parts = []
+    for x, what in ((0, "multiply-adds"), (112, "other instructions"), (254, "empty")):
+        parts += _part(what, x, y, 14, 14)
+        parts.append(words(x + 19, y + 12, what))
+    return parts

@@ -361,6 +361,36 @@ def test_three_products_of_which_one_is_missing_are_refused(k: int) -> None:
     assert float(Rounding(a, b, "3xtf32").shares(c).max()) > 1
 
 
+@pytest.mark.parametrize(
+    ("arithmetic", "k", "allowed"),
+    [
+        ("fp32", 8, 8 * 2.0**-24),
+        ("fp32", 9, 9 * 2.0**-24),
+        # Two factors of 11 bits, and 10 units of 2⁻²³ for each 8 k and once more.
+        ("tf32", 8, 2.0**-10 + 2.0**-22 + 20 * 2.0**-23),
+        ("tf32", 24, 2.0**-10 + 2.0**-22 + 40 * 2.0**-23),
+        # Two factors of 22 bits, small · small, 12 instructions, and a sum of FP32 for each 8 k.
+        ("3xtf32", 8, 2.0**-21 + 2.0**-44 + 2.0**-22 + 120 * 2.0**-23 + 2.0**-24),
+        ("3xtf32", 32, 2.0**-21 + 2.0**-44 + 2.0**-22 + 120 * 2.0**-23 + 4 * 2.0**-24),
+    ],
+)
+def test_what_a_sum_of_ones_may_be_off(arithmetic: str, k: int, allowed: float) -> None:
+    ones = np.ones((1, k), np.float32)
+    share = Rounding(ones, ones.T, arithmetic).shares(np.array([[k * (1 + allowed)]]))
+    assert float(share[0, 0]) == pytest.approx(1, rel=1e-9)
+
+
+def test_fp16_may_lose_the_smallest_numbers_of_the_row_and_of_the_column() -> None:
+    a = np.array([[1, 3], [0, 0]], np.float32)
+    b = np.array([[0, 0, 5], [0, 0, 0]], np.float32)
+    off = np.full((2, 3), 2.0**-25)
+    # Rows of a sum to 4 and 0, columns of b to 0, 0 and 5. Only the last column has a product.
+    shares = Rounding(a, b, "fp16").shares(a.astype(float) @ b + off)
+    assert shares[0, :2].tolist() == pytest.approx([1 / 4, 1 / 4])
+    assert shares[1].tolist() == pytest.approx([2.0**-25 / 1e-30, 2.0**-25 / 1e-30, 1 / 5])
+    assert shares[0, 2] < 1 / 9
+
+
 def test_the_words_of_a_bound_are_its_numbers() -> None:
     assert set(BOUNDS) == set(ARITHMETICS)
     three = BOUNDS["3xtf32"]

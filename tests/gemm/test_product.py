@@ -115,6 +115,15 @@ def test_out_must_not_overlap_an_input(asked: list[Any]) -> None:
     assert (sgemm_lab.matmul(x.T, other, out=x) == expected).all()
 
 
+@pytest.mark.parametrize("place", [0, 2])
+def test_out_may_touch_an_input_end_to_end(asked: list[Any], place: int) -> None:
+    parts = on_gpu(np.arange(48).reshape(3, 4, 4))
+    out, other = parts[place], on_gpu(np.eye(4))
+    expected = np.array(parts[1])
+    assert (sgemm_lab.matmul(parts[1], other, out=out) == expected).all()
+    assert (parts[1] == expected).all()
+
+
 def test_without_a_gpu_an_error_is_raised(monkeypatch: pytest.MonkeyPatch) -> None:
     def missing() -> None:
         raise MissingToolError("There is no GPU.")

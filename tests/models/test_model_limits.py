@@ -69,3 +69,10 @@ def test_a_bound_that_is_known_stands_alone_with_its_share() -> None:
 def test_what_was_not_measured_is_held_to_the_lowest_roof_and_the_peak() -> None:
     said = limit_words(GPU, points(1000.0, "predicted"))
     assert re.search(r"DRAM would leave it 1,000 GFLOP/s; .+ takes 8 times fewer", said)
+
+
+def test_a_kernel_above_every_roof_is_held_to_no_roof() -> None:
+    one = [point for point in points(ABOVE * 1000 + 1) if point["level"] == "dram"]
+    assert "1.25 times" in limit_words(GPU, one)
+    at_the_edge = [point | {"gflops": ABOVE * 1000} for point in one]
+    assert "it reaches 125 % of that" in limit_words(GPU, at_the_edge)

@@ -117,6 +117,14 @@ def test_an_implausible_speed_of_cublas_is_reported(
     assert is_certain is certain
 
 
+def test_of_several_speeds_above_a_bound_the_highest_is_reported() -> None:
+    fast, faster = samples("naive", 1e-4, size=2048), samples("naive", 1e-4, size=4096)
+    cublas = [samples("cublas", seconds, size=n) for seconds, n in ((3e-4, 2048), (25e-4, 4096))]
+    for order in ((fast, faster), (faster, fast)):
+        (found,) = findings(Record(DEVICE, (run(*order, *cublas),)))
+        assert "4096" in found.sentence
+
+
 @pytest.mark.parametrize(("gbs", "certain"), [(5000.0, True), (3000.0, False)])
 def test_an_implausible_dram_bandwidth_is_reported(gbs: float, certain: bool) -> None:
     far = replace(FINE, readings=(reading("bandwidth.read", 2**30, gbs),))

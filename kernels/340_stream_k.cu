@@ -44,73 +44,7 @@ static_assert(BK % 4 == 0 && BN % 4 == 0,
 static_assert(STAGES >= 2, "One window is multiplied, another filled: STAGES is 2 or more.");
 static_assert(THREADS == 256 && PRODUCERS == 128, "Registers are dealt to 256 + 128 threads.");
 
-using Barrier = unsigned long long;  // an mbarrier: it counts arrivals, phase after phase
-
-// Where in shared memory x is, as PTX counts it.
-__device__ unsigned inShared(const void* x) { return unsigned(__cvta_generic_to_shared(x)); }
-
-// Start to copy one float. Where there is none, a zero is stored and `from` is not read.
-__device__ void copy4(float* to, const float* from, bool there)
-{
-    asm volatile("cp.async.ca.shared.global [%0], [%1], 4, %2;" ::"r"(inShared(to)), "l"(from),
-                 "r"(there ? 4 : 0) : "memory");
-}
-
-// Start to copy four floats; both addresses are multiples of 16. Where there are none to copy,
-// zeros are stored and `from` is not read.
-__device__ void copy16(float* to, const float* from, bool there)
-{
-    asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(inShared(to)), "l"(from),
-                 "r"(there ? 16 : 0) : "memory");
-}
-
-// Let `count` arrivals complete a phase of a barrier.
-__device__ void setUp(Barrier* barrier, int count)
-{
-    asm volatile("mbarrier.init.shared.b64 [%0], %1;" ::"r"(inShared(barrier)), "r"(count));
-}
-
-// Arrive now.
-__device__ void arrive(Barrier* barrier)
-{
-    asm volatile("mbarrier.arrive.shared.b64 _, [%0];" ::"r"(inShared(barrier)) : "memory");
-}
-
-// Arrive as soon as all copies that this thread has started are there.
-__device__ void arriveWhenCopied(Barrier* barrier)
-{
-    asm volatile("cp.async.mbarrier.arrive.noinc.shared.b64 [%0];" ::"r"(inShared(barrier)));
-}
-
-// Wait until a phase is complete. Phases are told apart by their last bit: 0, 1, 0, 1, ...
-__device__ void waitFor(Barrier* barrier, int phase)
-{
-    asm volatile("{ .reg .pred over; again: mbarrier.try_wait.parity.shared.b64 over, [%0], %1;"
-                 " @!over bra again; }" ::"r"(inShared(barrier)), "r"(phase) : "memory");
-}
-
-// Store four neighbours of a row of which `left` elements are left.
-__device__ void store4(float* x, float4 v, int left, bool aligned)
-{
-    if (aligned && left >= 4) {
-        *reinterpret_cast<float4*>(x) = v;
-        return;
-    }
-    if (left > 0) x[0] = v.x;
-    if (left > 1) x[1] = v.y;
-    if (left > 2) x[2] = v.z;
-    if (left > 3) x[3] = v.w;
-}
-
-// Add four neighbours that another block has stored: read past L1, which may hold older ones.
-__device__ float4 add4(float4 v, const float* x, int left, bool aligned)
-{
-    float w[4] = {};
-    const float4* x4 = reinterpret_cast<const float4*>(x);
-    if (aligned && left >= 4) *reinterpret_cast<float4*>(w) = __ldcg(x4);
-    else for (int i = 0; i < 4 && i < left; ++i) w[i] = __ldcg(x + i);
-    return make_float4(v.x + w[0], v.y + w[1], v.z + w[2], v.w + w[3]);
-}
+#include "device.cuh"
 
 // A barrier for the warps that multiply.
 __device__ void syncConsumers() { asm volatile("bar.sync 1, %0;" ::"n"(THREADS) : "memory"); }

@@ -7,10 +7,12 @@
 // shared: 4 * STAGES * BK * (BM + PAD + BN)
 // workspace: 4 * SMS
 // needs: sm_90a
+// variants: BAND=8
 //
 // Four warps used to share the copies of every K tile, so each of them did the bookkeeping of all.
 // Now they take turns: one warp, one stage. A K tile inside A and B is copied without a test for
-// each copy. And where an even split would save few K tiles, tiles stay whole.
+// each copy. And where an even split would save few K tiles, tiles stay whole. With BAND=8, for
+// large matrices, blocks take whole tiles in an order in which they share what L2 holds.
 
 constexpr int BM = 128;  // rows of C per block
 constexpr int BN = 256;  // columns of C per block
@@ -23,6 +25,7 @@ constexpr int WN = 64;   // columns of C per warp
 constexpr int STAGES = 8;  // K tiles in shared memory
 constexpr int PRODUCERS = 128;  // threads that copy
 constexpr int WORTH = 20;  // K tiles that sharing must spare each block
+constexpr int BAND = 1;    // rows of tiles in a band; from 2 on, whole tiles come first
 constexpr int THREADS = BM * BN / (TM * TN);  // threads that multiply
 constexpr int LANES_M = WM / TM;            // lanes of a warp along M
 constexpr int LANES_N = WN / TN;            // lanes of a warp along N
@@ -43,73 +46,7 @@ static_assert(BK % 4 == 0 && BN % 4 == 0,
 static_assert(STAGES >= 2, "One window is multiplied, another filled: STAGES is 2 or more.");
 static_assert(THREADS == 256 && PRODUCERS == 128, "Registers are dealt to 256 + 128 threads.");
 
-using Barrier = unsigned long long;  // an mbarrier: it counts arrivals, phase after phase
-
-// Where in shared memory x is, as PTX counts it.
-__device__ unsigned inShared(const void* x) { return unsigned(__cvta_generic_to_shared(x)); }
-
-// Start to copy one float. Where there is none, a zero is stored and `from` is not read.
-__device__ void copy4(float* to, const float* from, bool there)
-{
-    asm volatile("cp.async.ca.shared.global [%0], [%1], 4, %2;" ::"r"(inShared(to)), "l"(from),
-                 "r"(there ? 4 : 0) : "memory");
-}
-
-// Start to copy four floats; both addresses are multiples of 16. Where there are none to copy,
-// zeros are stored and `from` is not read.
-__device__ void copy16(float* to, const float* from, bool there)
-{
-    asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(inShared(to)), "l"(from),
-                 "r"(there ? 16 : 0) : "memory");
-}
-
-// Let `count` arrivals complete a phase of a barrier.
-__device__ void setUp(Barrier* barrier, int count)
-{
-    asm volatile("mbarrier.init.shared.b64 [%0], %1;" ::"r"(inShared(barrier)), "r"(count));
-}
-
-// Arrive now.
-__device__ void arrive(Barrier* barrier)
-{
-    asm volatile("mbarrier.arrive.shared.b64 _, [%0];" ::"r"(inShared(barrier)) : "memory");
-}
-
-// Arrive as soon as all copies that this thread has started are there.
-__device__ void arriveWhenCopied(Barrier* barrier)
-{
-    asm volatile("cp.async.mbarrier.arrive.noinc.shared.b64 [%0];" ::"r"(inShared(barrier)));
-}
-
-// Wait until a phase is complete. Phases are told apart by their last bit: 0, 1, 0, 1, ...
-__device__ void waitFor(Barrier* barrier, int phase)
-{
-    asm volatile("{ .reg .pred over; again: mbarrier.try_wait.parity.shared.b64 over, [%0], %1;"
-                 " @!over bra again; }" ::"r"(inShared(barrier)), "r"(phase) : "memory");
-}
-
-// Store four neighbours of a row of which `left` elements are left.
-__device__ void store4(float* x, float4 v, int left, bool aligned)
-{
-    if (aligned && left >= 4) {
-        *reinterpret_cast<float4*>(x) = v;
-        return;
-    }
-    if (left > 0) x[0] = v.x;
-    if (left > 1) x[1] = v.y;
-    if (left > 2) x[2] = v.z;
-    if (left > 3) x[3] = v.w;
-}
-
-// Add four neighbours that another block has stored: read past L1, which may hold older ones.
-__device__ float4 add4(float4 v, const float* x, int left, bool aligned)
-{
-    float w[4] = {};
-    const float4* x4 = reinterpret_cast<const float4*>(x);
-    if (aligned && left >= 4) *reinterpret_cast<float4*>(w) = __ldcg(x4);
-    else for (int i = 0; i < 4 && i < left; ++i) w[i] = __ldcg(x + i);
-    return make_float4(v.x + w[0], v.y + w[1], v.z + w[2], v.w + w[3]);
-}
+#include "device.cuh"
 
 // A barrier for the warps that multiply.
 __device__ void syncConsumers() { asm volatile("bar.sync 1, %0;" ::"n"(THREADS) : "memory"); }
@@ -142,15 +79,37 @@ extern "C" __global__ void __launch_bounds__(THREADS + PRODUCERS, 1)
     // All K tiles of all tiles stand in a row. Mine are from `begin` to `end`. A block waits
     // for the next one. That must have started: so who starts first stands last.
     const int tilesN = (N + BN - 1) / BN, windows = (K + BK - 1) / BK;
-    const long long tiles = (long long)((M + BM - 1) / BM) * tilesN;
+    const int tilesM = (M + BM - 1) / BM;
+    const long long tiles = (long long)tilesM * tilesN;
     // Whole tiles leave some blocks without one. Shared, they would spare each block the
     // K tiles of so many tiles, divided by the number of blocks.
     const int most = gridDim.x;
     const bool share = tiles > most || (most - tiles) * windows > WORTH * most;
     const int blocks = share ? most : int(tiles), me = blocks - 1 - int(blockIdx.x);
     if (me < 0) return;
-    const long long begin = tiles * windows * me / blocks;
-    const long long end = tiles * windows * (me + 1) / blocks;
+    // With bands, whole tiles come first: each block has one in every round. From `cut` on
+    // follows my share of the remaining tiles.
+    const long long rounds = BAND == 1 ? 0 : max(tiles / blocks - 1, 0LL);
+    const long long rest = (tiles - rounds * blocks) * windows;
+    const long long cut = rest * me / blocks, end = rest * (me + 1) / blocks;
+    const long long begin = cut - rounds * windows;
+    auto tileAt = [&](long long at) {
+        if (BAND == 1 || at >= cut) return int(rounds * blocks + at / windows);
+        return int((at - begin) / windows * blocks + me);
+    };
+    auto firstAt = [&](long long at) { return BAND == 1 || at >= cut ? int(at % windows) : 0; };
+    // The tiles of a band are numbered down its columns. So those of a round share rows of A
+    // and columns of B, which L2 holds.
+    auto rowOf = [&](int tile) {
+        if (BAND == 1) return tile / tilesN;
+        const int top = tile / (BAND * tilesN) * BAND, left = tilesM - top;
+        return top + (tile - top * tilesN) % (left < BAND ? left : BAND);
+    };
+    auto colOf = [&](int tile) {
+        if (BAND == 1) return tile % tilesN;
+        const int top = tile / (BAND * tilesN) * BAND, left = tilesM - top;
+        return (tile - top * tilesN) / (left < BAND ? left : BAND);
+    };
 
     if (tid < STAGES) {
         setUp(&filled[tid], 32);
@@ -163,15 +122,16 @@ extern "C" __global__ void __launch_bounds__(THREADS + PRODUCERS, 1)
 
     int now = 0, phase = 0;  // my K tile, and whether my round of the ring is even or odd
     if (tid >= THREADS) {
-        asm volatile("setmaxnreg.dec.sync.aligned.u32 136;");  // more than copying needs
+        // More than copying needs.
+        asm volatile("setmaxnreg.dec.sync.aligned.u32 %0;" ::"n"(BAND == 1 ? 136 : 104));
         const int mine = warp - THREADS / 32;    // my first K tile
         const int rA = lane / 8, kA = lane % 8;  // my first float of A: row and k
 
         now = mine;
         for (long long at = begin; at < end;) {
-            const int tile = int(at / windows);
-            const int blockRow = tile / tilesN * BM, blockCol = tile % tilesN * BN;
-            const int first = int(at % windows);  // my part of the tile's K tiles
+            const int tile = tileAt(at);
+            const int blockRow = rowOf(tile) * BM, blockCol = colOf(tile) * BN;
+            const int first = firstAt(at);  // my part of the tile's K tiles
             const int last = int(min((long long)windows, first + end - at));
             const int turn = int((at - begin) % COPYING);  // whose K tile is the first
             const bool inside = alignedB && blockRow + BM <= M && blockCol + BN <= N;
@@ -230,7 +190,8 @@ extern "C" __global__ void __launch_bounds__(THREADS + PRODUCERS, 1)
         return;
     }
 
-    asm volatile("setmaxnreg.inc.sync.aligned.u32 184;");  // by trial: see the head
+    // By trial: the assembler orders the loop differently for each number.
+    asm volatile("setmaxnreg.inc.sync.aligned.u32 %0;" ::"n"(BAND == 1 ? 184 : 200));
     float fragA[2][TM];  // this k's column of my rows, and the next one's
     float fragB[TN];     // this k's row of my columns
     auto loadA = [&](int window, int k) {
@@ -243,9 +204,9 @@ extern "C" __global__ void __launch_bounds__(THREADS + PRODUCERS, 1)
     waitFor(&filled[0], 0);
     loadA(0, 0);
     for (long long at = begin; at < end;) {
-        const int tile = int(at / windows);
-        const int blockRow = tile / tilesN * BM, blockCol = tile % tilesN * BN;
-        const int first = int(at % windows);  // my part of the tile's K tiles
+        const int tile = tileAt(at);
+        const int blockRow = rowOf(tile) * BM, blockCol = colOf(tile) * BN;
+        const int first = firstAt(at);  // my part of the tile's K tiles
         const int last = int(min((long long)windows, first + end - at));
         float acc[TM][TN] = {};
         for (int k0 = first * BK; k0 < last * BK; k0 += BK) {

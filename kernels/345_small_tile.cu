@@ -41,46 +41,7 @@ static_assert(BK % 4 == 0 && BN % 4 == 0,
 static_assert(STAGES >= 2, "One window is multiplied, another filled: STAGES is 2 or more.");
 static_assert(THREADS <= 1024, "A block has at most 1024 threads: make TM larger.");
 
-// Where in shared memory x is, as PTX counts it.
-__device__ unsigned inShared(const void* x) { return unsigned(__cvta_generic_to_shared(x)); }
-
-// Start to copy one float. Where there is none, a zero is stored and `from` is not read.
-__device__ void copy4(float* to, const float* from, bool there)
-{
-    asm volatile("cp.async.ca.shared.global [%0], [%1], 4, %2;" ::"r"(inShared(to)), "l"(from),
-                 "r"(there ? 4 : 0) : "memory");
-}
-
-// Start to copy four floats; both addresses are multiples of 16. Where there are none to copy,
-// zeros are stored and `from` is not read.
-__device__ void copy16(float* to, const float* from, bool there)
-{
-    asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(inShared(to)), "l"(from),
-                 "r"(there ? 16 : 0) : "memory");
-}
-
-// The copies that this thread has started since the last call are one group.
-__device__ void closeGroup() { asm volatile("cp.async.commit_group;" ::: "memory"); }
-
-// Wait until all groups of this thread are there but the LEFT youngest.
-template <int LEFT>
-__device__ void waitForGroups()
-{
-    asm volatile("cp.async.wait_group %0;" ::"n"(LEFT) : "memory");
-}
-
-// Store four neighbours of a row of which `left` elements are left.
-__device__ void store4(float* x, float4 v, int left, bool aligned)
-{
-    if (aligned && left >= 4) {
-        *reinterpret_cast<float4*>(x) = v;
-        return;
-    }
-    if (left > 0) x[0] = v.x;
-    if (left > 1) x[1] = v.y;
-    if (left > 2) x[2] = v.z;
-    if (left > 3) x[3] = v.w;
-}
+#include "device.cuh"
 
 // Where in the warp tile a lane's i-th row is: TM / 4 groups of 4 rows, below the other lanes'.
 __device__ int tileRow(int ty, int i) { return i / 4 * (4 * LANES_M) + ty * 4 + i % 4; }

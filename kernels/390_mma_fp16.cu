@@ -40,27 +40,7 @@ static_assert(BK % 4 == 0 && BN % 4 == 0,
               "float4 holds 4 floats: BK and BN must be multiples of 4.");
 static_assert(THREADS <= 1024, "A block has at most 1024 threads: make TM larger.");
 
-// Four neighbours of a row of which `left` elements are left; zeros past its end. One load of
-// 16 bytes where it can be: a float4 load faults unless its address is a multiple of 16.
-__device__ float4 load4(const float* x, int left, bool aligned)
-{
-    if (aligned && left >= 4) return *reinterpret_cast<const float4*>(x);
-    return make_float4(left > 0 ? x[0] : 0.0f, left > 1 ? x[1] : 0.0f,
-                       left > 2 ? x[2] : 0.0f, left > 3 ? x[3] : 0.0f);
-}
-
-// Store four neighbours of a row of which `left` elements are left.
-__device__ void store4(float* x, float4 v, int left, bool aligned)
-{
-    if (aligned && left >= 4) {
-        *reinterpret_cast<float4*>(x) = v;
-        return;
-    }
-    if (left > 0) x[0] = v.x;
-    if (left > 1) x[1] = v.y;
-    if (left > 2) x[2] = v.z;
-    if (left > 3) x[3] = v.w;
-}
+#include "device.cuh"
 
 // Where in the warp tile a lane's i-th row is: TM / 4 groups of 4 rows, below the other lanes'.
 __device__ int tileRow(int ty, int i) { return i / 4 * (4 * LANES_M) + ty * 4 + i % 4; }

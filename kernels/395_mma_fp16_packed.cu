@@ -65,30 +65,7 @@ __device__ void waitForGroups()
     asm volatile("cp.async.wait_group %0;" ::"n"(LEFT) : "memory");
 }
 
-// Four neighbours of a row of which `left` elements are left; zeros past its end. One load of
-// 16 bytes where it can be: a float4 load faults unless its address is a multiple of 16.
-__device__ float4 load4(const float* x, int left, bool aligned)
-{
-    if (aligned && left >= 4) return *reinterpret_cast<const float4*>(x);
-    return make_float4(left > 0 ? x[0] : 0.0f, left > 1 ? x[1] : 0.0f,
-                       left > 2 ? x[2] : 0.0f, left > 3 ? x[3] : 0.0f);
-}
-
-// Four neighbours that no one will read again: L2 need not keep them.
-__device__ float4 once4(const float* x) { return __ldcs(reinterpret_cast<const float4*>(x)); }
-
-// Store four neighbours of a row of which `left` elements are left.
-__device__ void store4(float* x, float4 v, int left, bool aligned)
-{
-    if (aligned && left >= 4) {
-        *reinterpret_cast<float4*>(x) = v;
-        return;
-    }
-    if (left > 0) x[0] = v.x;
-    if (left > 1) x[1] = v.y;
-    if (left > 2) x[2] = v.z;
-    if (left > 3) x[3] = v.w;
-}
+#include "device.cuh"
 
 // Where in the warp tile a lane's i-th row is: 8 rows below the one before.
 __device__ int tileRow(int ty, int i) { return i * LANES_M + ty; }

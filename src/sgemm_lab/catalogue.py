@@ -1,6 +1,7 @@
 """The catalogue of the book's kernels: the ``.cu`` files of the folder ``kernels``, by name.
 
 A file is called ``NNN_name.cu``. The numbers give the order; 115 fits between 110 and 120.
+``device.cuh`` has what several of them share.
 """
 
 import difflib
@@ -14,6 +15,7 @@ from pathlib import Path
 from sgemm_lab.errors import LabError
 from sgemm_lab.files import data_folder, read_source
 from sgemm_lab.kernel import Kernel, parse_kernel
+from sgemm_lab.shared_code import FILE, INCLUDE, with_shared_code
 
 ALIASES: dict[str, str] = {
     "inside": "hoisted_guard",
@@ -30,6 +32,15 @@ ALIASES: dict[str, str] = {
 The current name has constants where the defaults have changed since.
 
 Every look-up by name, and every record that is read, accepts a former name.
+"""
+
+SAME_CODE: dict[str, tuple[str, str]] = {
+    "797c80d9ae601fa6": ("per_warp_stages", "8a0e4e4cdddbc12b"),
+}
+"""Fingerprints of former sources that compile to the same instructions as a current kernel.
+
+Each with the kernel's name and a hash of the PTX instructions that the former source gave. A test
+compares it with those of the current source. So a record of the former source stays valid.
 """
 
 Files = tuple[tuple[str, int], ...]
@@ -49,6 +60,13 @@ def current_name(name: str) -> str:
     if ":" not in renamed:
         return f"{renamed}{colon}{constants}"
     return _with_former_constants(renamed, name)
+
+
+def current_fingerprint(fingerprint: str) -> str:
+    """Return the fingerprint of the kernel with the same code, given a current or former one."""
+    name, _ = SAME_CODE.get(fingerprint, ("", ""))
+    kernel = book_kernel(name) if name else None
+    return kernel.fingerprint if kernel else fingerprint
 
 
 def load_kernels(*, variants: bool = False) -> list[Kernel]:
@@ -80,6 +98,8 @@ def book_kernel(name: str) -> Kernel | None:
 def load_kernel_file(path: Path) -> Kernel:
     """Read a kernel from a file with the book's head comment.
 
+    The book's ``device.cuh`` is inlined where the file includes it.
+
     A file with the code of a book kernel gives that kernel. Any other kernel is named after its
     file, without the number; if a book kernel has that name, ".cu" is appended.
 
@@ -90,7 +110,7 @@ def load_kernel_file(path: Path) -> Kernel:
     match = _FILE_NAME.fullmatch(path.stem)
     base = current_name(match[3] if match else path.stem)
     name = base if base in names else path.stem
-    kernel = parse_kernel(name, read_source(path))
+    kernel = _parse_file(name, path)
     if is_builtin(kernel):
         return load_kernel(name)
     return replace(kernel, name=f"{name}.cu") if name in names else kernel
@@ -105,26 +125,37 @@ def is_builtin(kernel: Kernel) -> bool:
 def file_name(kernel: Kernel) -> str:
     """Return the file name of a book kernel in ``kernels/``, such as "030_tiled.cu"."""
     paths = (Path(path) for path, _ in _book_files())
-    return next(path.name for path in paths if _split_name(path)[2] == kernel.base_name)
+    sources = (path for path in paths if path.suffix == ".cu")
+    return next(path.name for path in sources if _split_name(path)[2] == kernel.base_name)
 
 
 def _book_files() -> Files:
     # Listed at every look-up, so that an edited file is read again.
     with os.scandir(data_folder("kernels")) as found:
         return tuple(
-            sorted((f.path, f.stat().st_mtime_ns) for f in found if f.name.endswith(".cu"))
+            sorted(
+                (f.path, f.stat().st_mtime_ns) for f in found if f.name.endswith((".cu", ".cuh"))
+            )
         )
 
 
 @lru_cache(maxsize=4)
 def _read_kernels(files: Files) -> Mapping[str, Kernel]:
     kernels: dict[str, Kernel] = {}
-    for path in sorted((Path(name) for name, _ in files), key=_split_name):
+    paths = (Path(name) for name, _ in files)
+    for path in sorted((path for path in paths if path.suffix == ".cu"), key=_split_name):
         name = _split_name(path)[2]
         if name in kernels:
             raise LabError(f"Two files in {path.parent} are called '{name}'. Rename one of them.")
-        kernels[name] = parse_kernel(name, read_source(path))
+        kernels[name] = _parse_file(name, path)
     return kernels
+
+
+def _parse_file(name: str, path: Path) -> Kernel:
+    source = read_source(path)
+    if INCLUDE in source:
+        source = with_shared_code(source, read_source(data_folder("kernels") / FILE))
+    return parse_kernel(name, source)
 
 
 def _split_name(path: Path) -> tuple[int, str, str]:

@@ -292,7 +292,7 @@ def test_an_unwritable_folder_is_found_before_any_measurement(
 def test_a_run_that_cannot_be_added_is_written_elsewhere(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def unwritable(*_: Any) -> Path:
+    def unwritable(*_: Any, **__: Any) -> Path:
         raise LabError("x.json cannot be written: No space left on device.")
 
     (tmp_path / "here").mkdir()
@@ -401,6 +401,36 @@ def test_counters_are_added_to_the_record(tmp_path: Path, monkeypatch: pytest.Mo
     ]  # fmt: skip
     assert taken.counters[1].fingerprint == strip.fingerprint
     assert load_record(path).runs == (run(samples("naive", 1.0)), taken)
+
+
+def test_a_stopped_run_of_counters_keeps_what_it_has_and_the_next_one_goes_on(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    launched: list[tuple[str, Any]] = []
+
+    def take(kernels: list[Kernel], size: Any) -> list[dict[str, float]]:
+        if len(launched) == 3:
+            raise SystemExit
+        launched.extend((kernel.name, size) for kernel in kernels)
+        return [{"registers": 1.0} for _ in kernels]
+
+    monkeypatch.setattr(recorder, "fits", lambda *_: True)
+    monkeypatch.setattr(recorder, "take_counters", take)
+    monkeypatch.setattr(recorder, "COUNTER_BATCH", 1)
+    with pytest.raises(SystemExit):
+        record_counters([NAIVE, TILED], tmp_path, SIZES)
+    (stopped,) = load_record(record_path(tmp_path, DEVICE.name)).runs
+    assert [(c.kernel, c.size) for c in stopped.counters] == launched
+    assert not stopped.complete
+    launched.clear()
+    path, rest = record_counters([NAIVE, TILED], tmp_path, SIZES)
+    assert launched == [("tiled", SIZES[1])]
+    assert rest.complete
+    assert load_record(path).runs == (stopped, rest)
+    launched.clear()
+    monkeypatch.setattr(recorder, "COUNTER_BATCH", 2)
+    record_counters([NAIVE], tmp_path, SIZES)
+    assert len(launched) == 2  # after a complete run all are counted again
 
 
 def test_recorded_sizes_are_those_of_the_book() -> None:

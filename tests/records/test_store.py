@@ -15,7 +15,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from record_samples import DEVICE, reading, record, run, samples
 
-from sgemm_lab.catalogue import book_kernel, current_name, load_kernel
+from sgemm_lab.catalogue import book_kernel, current_fingerprint, current_name, load_kernel
 from sgemm_lab.errors import LabError
 from sgemm_lab.files import data_folder
 from sgemm_lab.kernel import Kernel
@@ -104,13 +104,14 @@ def test_a_file_has_one_line_per_measurement(path: Path) -> None:
     assert sum('"kernel"' in line for line in lines) == 2
 
 
-def test_writing_the_committed_files_again_changes_former_names_alone(path: Path) -> None:
+def test_writing_the_committed_files_again_changes_what_is_former_alone(path: Path) -> None:
     def named(field: re.Match[str]) -> str:
-        return f'"{field[1]}": "{current_name(field[2])}"'
+        current = current_fingerprint if field[1] == "fingerprint" else current_name
+        return f'"{field[1]}": "{current(field[2])}"'
 
     for committed in data_folder("records").glob("*.json"):
         RECORDS.save(path, load_record(committed))
-        text = re.sub(r'"(kernel|picked)": "([^"]+)"', named, committed.read_text())
+        text = re.sub(r'"(kernel|picked|fingerprint)": "([^"]+)"', named, committed.read_text())
         assert path.read_text() == text
 
 

@@ -5,6 +5,7 @@ the book. Each member is ``KERNEL.ptx`` or ``KERNEL.sass``; its comment is a has
 """
 
 import hashlib
+import re
 import zipfile
 from collections.abc import Mapping
 from io import BytesIO
@@ -14,6 +15,8 @@ from sgemm_lab.files import PACKAGE, write_whole
 from sgemm_lab.kernel import Kernel
 
 ARCHIVE = PACKAGE / "compiled.zip"
+
+_DEBUG = re.compile(r"\s*(\.loc\b|\$L__(tmp|func))")
 
 _TIMESTAMP = (1980, 1, 1, 0, 0, 0)
 """The earliest that a zip file can express: equal members give equal files."""
@@ -47,6 +50,14 @@ def sources(suffix: str) -> dict[str, str]:
 def source_hash(kernel: Kernel) -> str:
     """Return a hash of a kernel's source, comments and line breaks included."""
     return hashlib.sha256(kernel.source.encode()).hexdigest()[:16]
+
+
+def instructions_hash(ptx: str) -> str:
+    """Return a hash of the entry's PTX instructions, without the lines of debug information."""
+    entry = ptx[ptx.index(".visible .entry") :]
+    lines = entry[: entry.index("\n}\n")].splitlines()
+    kept = (line for line in lines if not _DEBUG.match(line))
+    return hashlib.sha256("\n".join(kept).encode()).hexdigest()[:16]
 
 
 def write(suffix: str, texts: Mapping[Kernel, str]) -> None:

@@ -9,10 +9,11 @@ from pygments.lexers import CudaLexer, WgslLexer
 
 from sgemm_lab.catalogue import book_kernel, file_name, load_kernel
 from sgemm_lab.errors import LabError
-from sgemm_lab.kernel import Kernel, body_start
+from sgemm_lab.kernel import Kernel, SourceLine, body_start
 from sgemm_lab.lab.arguments import kernel_of
 from sgemm_lab.lab.output import Output
 from sgemm_lab.lab.side_by_side import beside
+from sgemm_lab.shared_code import INCLUDE, inlined_lines
 from sgemm_lab.wgsl.programs import load_program
 
 Place = int | str | None
@@ -22,7 +23,8 @@ Place = int | str | None
 def show(name: str | Kernel, first: Place = None, last: Place = None) -> Output:
     """Show a kernel's source, or lines of it; lines that its parent lacks are marked.
 
-    ``first`` and ``last`` are line numbers, or pieces of the text of those lines.
+    ``first`` and ``last`` are line numbers, or pieces of the text of those lines. Lines inlined
+    from ``device.cuh`` are left out, unless the lines begin or end among them.
 
     Raises:
         LabError: no line contains the text of ``first`` or ``last``.
@@ -57,11 +59,18 @@ def _listing(
     last: Place = None,
 ) -> Output:
     lines = kernel.lines_against(parent)
+    inlined = inlined_lines(kernel.source)
     start = _line_number(kernel, first, 1) or body_start(kernel.source) + 1
     end = _line_number(kernel, last, start) or len(lines)
     # Highlighted as a whole, then cut: a comment may run over several lines.
     coloured = highlight(kernel.source, lexer, HtmlFormatter(nowrap=True))
     html_lines = coloured.splitlines()
+    if inlined and start not in inlined and end not in inlined:
+        html_lines[inlined.start - 1] = highlight(
+            INCLUDE, lexer, HtmlFormatter(nowrap=True)
+        ).strip()
+        include = SourceLine(inlined.start, INCLUDE, changed=False)
+        lines[inlined.start - 1 : inlined.stop - 1] = [include]
     shown = [line for line in lines if start <= line.number <= end]
     while shown and not shown[0].text:
         shown.pop(0)

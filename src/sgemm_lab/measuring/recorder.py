@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
+from itertools import groupby
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -38,7 +39,7 @@ from sgemm_lab.measuring.interleaved import (
 )
 from sgemm_lab.measuring.methods import effects as measure_effects
 from sgemm_lab.measuring.microbench import microbenchmarks
-from sgemm_lab.measuring.sizes import Pace, has_room, measured_before
+from sgemm_lab.measuring.sizes import Pace, counted_before, has_room, measured_before
 from sgemm_lab.records.gpu_record import (
     CUBLAS,
     CUBLAS_MODES,
@@ -74,6 +75,9 @@ COUNTER_SIZES: tuple[Size, ...] = ((256, 256, 256), (255, 257, 254), (4096, 4096
 """A size that all tiles divide, one that none divides, both small enough to simulate; a large
 one."""
 
+
+COUNTER_BATCH = 8
+"""Kernels that one process of Nsight Compute launches. Starting one takes about three seconds."""
 
 _ROOM = 2**20
 """Disk space for a run in bytes, with a large margin."""
@@ -300,20 +304,40 @@ def record_counters(
 ) -> tuple[Path, Run]:
     """Read the hardware counters of each kernel, add them to the GPU's file, return file and run.
 
-    Kernels are skipped at sizes that they refuse.
+    Kernels are skipped at sizes that they refuse. The file is written after every ``COUNTER_BATCH``
+    launches; the launches of an interrupted run of the last day are not repeated.
 
     Raises:
         LabError: no GPU, no access to counters, or a file error as in ``take_record``.
     """
     device = current_device()
-    _check_file(folder, device)
+    runs = _check_file(folder, device)
     base, taken = new_run(), _Taken()
+    launches = [(kernel, size) for size in sizes for kernel in kernels if fits(kernel, size)]
+    done = counted_before(runs, base)
+    remaining = [
+        (kernel, size)
+        for kernel, size in launches
+        if (kernel.name, kernel.fingerprint, size) not in done
+    ]
+    if remaining and len(remaining) < len(launches):
+        progress(
+            f"{len(launches) - len(remaining)} of {len(launches)} launches are in the file "
+            "already, from an interrupted run."
+        )
+    written: Run | None = None
     with WatchCard() as card, _keeping(taken, progress):
-        for size in sizes:
-            fitting = [kernel for kernel in kernels if fits(kernel, size)]
+        for (m, n, k), some in groupby(remaining or launches, key=lambda launch: launch[1]):
+            size, fitting = (m, n, k), [kernel for kernel, _ in some]
             progress(f"counters at M, N, K = {', '.join(map(str, size))}")
-            for kernel, values in zip(fitting, take_counters(fitting, size), strict=True):
-                taken.counters.append(Counters(kernel.name, kernel.fingerprint, *size, values))
+            for start in range(0, len(fitting), COUNTER_BATCH):
+                batch = fitting[start : start + COUNTER_BATCH]
+                for kernel, values in zip(batch, take_counters(batch, size), strict=True):
+                    found = Counters(kernel.name, kernel.fingerprint, m, n, k, values)
+                    taken.counters.append(found)
+                so_far = replace(base, counters=tuple(taken.counters))
+                add_run(folder, device, so_far, replacing=written)
+                written = so_far
     run = replace(
         base,
         complete=taken.complete,
@@ -322,7 +346,7 @@ def record_counters(
         power_w=Spread.of(card.power_w),
         temperature_c=Spread.of(card.temperature_c),
     )
-    return keep_run(folder, device, run), run
+    return keep_run(folder, device, run, replacing=written), run
 
 
 def record_errors(
@@ -356,8 +380,8 @@ def record_errors(
     return keep_run(folder, device, run), run
 
 
-def keep_run(folder: Path, device: Device, run: Run) -> Path:
-    """Add a run to the GPU's file, and return the file's path.
+def keep_run(folder: Path, device: Device, run: Run, *, replacing: Run | None = None) -> Path:
+    """Add a run to the GPU's file, and return the file's path; ``replacing`` as in ``add_run``.
 
     If that fails, write the run to a separate file in the current folder or else in the folder for
     temporary files.
@@ -366,7 +390,7 @@ def keep_run(folder: Path, device: Device, run: Run) -> Path:
         LabError: the run is not in the GPU's file; the message has the reason and the other file.
     """
     try:
-        return add_run(folder, device, run)
+        return add_run(folder, device, run, replacing=replacing)
     except LabError as fault:
         reason = str(fault)
     when = run.date.replace("-", "").replace(":", "")

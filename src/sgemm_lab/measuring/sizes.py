@@ -89,17 +89,34 @@ def measured_before(
         kernels: to measure; runs of other sources do not count.
         others: names of further products, such as cuBLAS.
     """
-    now = datetime.fromisoformat(like.date)
     needed = {(kernel.name, kernel.fingerprint) for kernel in kernels}
     done: set[Size] = set()
     for run in reversed([run for run in runs if run.measurements]):
-        recent = now - datetime.fromisoformat(run.date) <= _RESUME_AGE
         measured = {(one.kernel, one.fingerprint) for one in run.measurements}
         same = needed <= measured and set(others) <= {name for name, _ in measured}
-        if run.complete or not recent or not same or _tools(run) != _tools(like):
+        if run.complete or not same or not _resumable(run, like):
             break
         done |= {one.size for one in run.measurements} - {run.measurements[-1].size}
     return done
+
+
+def counted_before(runs: Sequence[Run], like: RunEnvironment) -> set[tuple[str, str, Size]]:
+    """Return kernel, fingerprint and size of the launches that interrupted runs have counted.
+
+    Runs count back to the latest complete one, as in ``measured_before``.
+    """
+    done: set[tuple[str, str, Size]] = set()
+    for run in reversed([run for run in runs if run.counters]):
+        if run.complete or not _resumable(run, like):
+            break
+        done |= {(one.kernel, one.fingerprint, one.size) for one in run.counters}
+    return done
+
+
+def _resumable(run: RunEnvironment, like: RunEnvironment) -> bool:
+    """Whether a run is of the last day before ``like``, with the same software."""
+    age = datetime.fromisoformat(like.date) - datetime.fromisoformat(run.date)
+    return age <= _RESUME_AGE and _tools(run) == _tools(like)
 
 
 def _tools(run: RunEnvironment) -> tuple[str, ...]:

@@ -16,7 +16,14 @@ from sgemm_lab.catalogue import book_kernel
 from sgemm_lab.errors import LabError
 from sgemm_lab.files import data_folder, locked, own_records, write_whole
 from sgemm_lab.kernel import Size
-from sgemm_lab.records.gpu_record import Count, Device, KernelName, OfSize, RunEnvironment
+from sgemm_lab.records.gpu_record import (
+    Count,
+    Device,
+    Fingerprint,
+    KernelName,
+    OfSize,
+    RunEnvironment,
+)
 from sgemm_lab.records.json_files import Kind, chapters_record_first
 from sgemm_lab.records.schema import FormError, Rule, decode, encode
 
@@ -29,7 +36,7 @@ class Point(OfSize):
 
     kernel: KernelName
     """With the constants that differ from its file: "cluster_split:SPLIT=4"."""
-    fingerprint: str
+    fingerprint: Fingerprint
     """Of the measured source."""
     m: Count
     n: Count

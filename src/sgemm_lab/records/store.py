@@ -17,18 +17,24 @@ from sgemm_lab.records.json_files import Kind, chapters_record_first
 RECORDS = Kind(Record, "record")
 
 
-def add_run(folder: Path, gpu: Device, run: Run) -> Path:
+def add_run(folder: Path, gpu: Device, run: Run, *, replacing: Run | None = None) -> Path:
     """Add a run to the GPU's file atomically, and return its path.
 
     A lock orders concurrent processes, so no run is lost. A run that the file already holds is not
     added again.
+
+    Args:
+        folder: of records.
+        gpu: that the run was taken on.
+        run: to add.
+        replacing: an earlier state of the run, which the file no longer holds afterwards.
 
     Raises:
         LabError: the existing file cannot be read, or is of another GPU; it is not changed.
     """
     path = RECORDS.path(folder, gpu.name)
     with locked(folder):
-        runs = runs_in_file(path, gpu)
+        runs = tuple(one for one in runs_in_file(path, gpu) if one != replacing)
         RECORDS.save(path, Record(gpu, runs if run in runs else (*runs, run)))
     return path
 

@@ -10,6 +10,7 @@ from sgemm_lab.records.gpu_record import (
     Count,
     CublasComparison,
     Device,
+    Fingerprint,
     KernelName,
     Name,
     OfSize,
@@ -98,7 +99,7 @@ class Inside:
     """Strassen's product whose leaves all run one kernel that does not multiply in FP32."""
 
     kernel: KernelName
-    fingerprint: str
+    fingerprint: Fingerprint
     """Of the kernel's source."""
     arithmetic: Name
     """Of the kernel: "3xtf32"."""

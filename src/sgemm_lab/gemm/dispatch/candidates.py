@@ -81,7 +81,7 @@ FAMILIES = (
     Family("cluster_split", (_CLUSTER_TILES, _one_each("SPLIT", 2, 4, 8)), loop="small_tile"),
     Family("producers", loop="small_tile"),
     Family("stream_k", shares=True, loop="small_tile"),
-    Family("per_warp_stages", shares=True, loop="small_tile"),
+    Family("per_warp_stages", (({}, {"BAND": 8}),), shares=True, loop="small_tile"),
     # For C with few rows, or one column; for a small K.
     Family(
         "one_row",

@@ -1,0 +1,39 @@
+"""A record of a former source is valid where the current source gives the same instructions."""
+
+import json
+
+import pytest
+
+from sgemm_lab.catalogue import SAME_CODE, current_fingerprint, load_kernel
+from sgemm_lab.cuda.archive import instructions_hash
+from sgemm_lab.cuda.shipped_ptx import kernel_ptx, shipped_text
+from sgemm_lab.files import data_folder
+from sgemm_lab.records.store import load_records
+
+FORMER = [(former, *code) for former, code in SAME_CODE.items()]
+
+
+@pytest.mark.parametrize(("former", "name", "instructions"), FORMER)
+def test_a_current_kernel_has_the_instructions_of_its_former_source(
+    former: str, name: str, instructions: str
+) -> None:
+    kernel = load_kernel(name)
+    assert instructions_hash(shipped_text(kernel)) == instructions
+    assert current_fingerprint(former) == kernel.fingerprint != former
+
+
+def test_a_change_of_an_instruction_changes_the_hash_and_debug_information_does_not() -> None:
+    ptx = kernel_ptx(load_kernel("naive"))
+    assert instructions_hash(ptx.replace(".loc\t1 ", ".loc\t1 9")) == instructions_hash(ptx)
+    assert instructions_hash(ptx.replace("fma.rn", "fma.rz", 1)) != instructions_hash(ptx)
+
+
+@pytest.mark.parametrize(("former", "name", "instructions"), FORMER)
+def test_a_record_of_the_former_source_is_read_as_one_of_the_current(
+    former: str, name: str, instructions: str
+) -> None:
+    texts = [path.read_text(encoding="utf-8") for path in data_folder("records").rglob("*.json")]
+    assert any(json.dumps(former) in text for text in texts), f"{former} is in no record: delete it"
+    scores = [score for record in load_records() for score in record.scores]
+    assert any(score.fingerprint == load_kernel(name).fingerprint for score in scores)
+    assert all(score.fingerprint != former for score in scores)

@@ -62,10 +62,11 @@ def test_closing_box_carries_the_rates_of_the_record_to_its_factor() -> None:
     one, four = found.product(1, 16384), found.product(4, 16384, "cannon")
     text = found.closing(4, 16384, "cannon").text
     assert [line.partition(":")[0] for line in text.splitlines()] == [
-        "Was bound by", "What changed", "Factor", "Bound now by"
+        "Was bound by", "What changed", "Factor", "Bound now by", "Predicted", "Measured", "Link"
     ]  # fmt: skip
-    assert f"= {median(one.overlap) / median(four.overlap):.2f} measured" in text
-    assert f"reached {four.tflops:.1f}, {100 * four.efficiency:.1f} %." in text
+    assert f"Factor: {median(one.overlap) / median(four.overlap):.2f} times as fast" in text
+    assert f"like one alone: {100 * four.efficiency:.1f} % reached." in text
+    assert f"{four.tflops:.1f} TFLOP/s" in text
     assert four.tflops / four.efficiency == pytest.approx(4 * found.tflops)
 
 

@@ -184,6 +184,11 @@ def test_curves_of_kernels_that_were_not_measured_here_show_the_record_alone(
     assert repr(lab.curves("naive", conclusion="It grows.")) == "It grows."
 
 
+def test_curves_of_every_gpu_name_the_others_and_how_they_are_drawn() -> None:
+    picture = lab.curves("naive", conclusion="It grows.", every_gpu=True)
+    assert repr(picture) == ("It grows. Solid: NVIDIA H200. Dashed: NVIDIA H100 80GB HBM3.")
+
+
 def test_the_time_of_a_run_is_warming_up_and_samples() -> None:
     run = next(r for r in BOOK.runs if r.measurements)
     warm_up = Budget().warm_up_seconds

@@ -19,6 +19,7 @@ from sgemm_lab.models.roofline import (
     measured_roofs,
     origin,
     records_of,
+    simulated_points,
 )
 from sgemm_lab.records.gpu_record import Counters, Record, Spread
 from sgemm_lab.records.store import load_records
@@ -98,6 +99,13 @@ def test_a_point_says_how_many_bytes_moved() -> None:
 def test_a_missing_or_zero_counter_gives_no_point() -> None:
     found = counted(l2_to_l1_bytes=1200.0)
     assert [p.level for p in measured_points(found, TILED, 1.0, (10, 20, 30), 0.0)] == ["l2"]
+
+
+def test_simulated_wavefronts_give_a_place_without_counters() -> None:
+    (place,) = simulated_points(TILED, 777.0, 1.625)
+    assert (place.level, place.intensity) == ("shared", pytest.approx(64 / (128 * 1.625)))
+    assert place.note == "1.625 wavefronts of 128 bytes per multiply-add of a warp, simulated"
+    assert simulated_points(TILED, 777.0, 0.0) == []
 
 
 def test_counters_of_another_source_give_no_point() -> None:

@@ -313,6 +313,14 @@ def test_the_probe_is_a_slider(page: Page) -> None:
     assert probe.get_attribute("aria-valuenow") == probe.get_attribute("aria-valuemin")
 
 
+def test_a_level_without_counted_bytes_says_why_it_is_empty(show: Opener) -> None:
+    alone = [point("k", "shared", 0.3, 8000, "measured"), point("k", "dram", 1, 4000, "predicted")]
+    page = show(Roofline(GPUS, alone, gpu="h200", level="dram"))
+    assert "moves were not counted. L1 and shared memory need no counters." in readout(page)
+    page = show(Roofline(GPUS, alone, gpu="h200", level="shared"))
+    assert "not counted" not in readout(page)
+
+
 @pytest.mark.chromium_only("a finger")
 def test_a_finger_reads_a_point_and_the_words_stay(show: Opener, state: State) -> None:
     page = show(

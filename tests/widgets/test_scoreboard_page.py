@@ -1,5 +1,6 @@
 """The scoreboard: what is filtered and sorted in the page is what Python shows."""
 
+from every_widget import of_book
 from playwright.sync_api import Page, expect
 from score_samples import ROWS
 from widget_page import Opener
@@ -62,6 +63,16 @@ def test_on_a_phone_each_cell_has_its_head_and_nothing_scrolls_sideways(show: Op
     assert [one.replace('"', "").strip() for one in told] == [
         head for column, head in widget.heads.items() if column != "kernel"
     ]
+
+
+def test_on_a_page_of_the_book_speed_error_and_bound_need_no_scrolling(show: Opener) -> None:
+    page = show(of_book("scoreboard"), viewport={"width": 720, "height": 900})
+    beyond = page.locator(".lab-rows").evaluate(
+        """(box) => [...box.querySelectorAll("thead th")]
+             .filter((head) => head.offsetLeft + head.offsetWidth > box.clientWidth)
+             .map((head) => head.innerText.trim())"""
+    )
+    assert beyond == ["bound by", "measured"]
 
 
 def test_lines_in_sight_are_filled_at_once_and_the_others_after_the_frame(show: Opener) -> None:

@@ -7,8 +7,8 @@ from sgemm_lab.formulas.sentences import sentence
 from sgemm_lab.text import error_text, number, percent, size_text
 
 COLUMNS = (
-    "kernel", "size", "gflops", "of_cublas", "of_bound", "bound_by", "arithmetic", "error",
-    "of_cublas_error", "date",
+    "kernel", "size", "gflops", "of_cublas", "arithmetic", "error", "of_cublas_error", "of_bound",
+    "bound_by", "date",
 )  # fmt: skip
 """Sortable columns of a row; it also has a GPU."""
 

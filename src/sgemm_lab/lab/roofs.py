@@ -20,6 +20,7 @@ from sgemm_lab.models.roofline import (
     measured_points,
     measured_roofs,
     records_of,
+    simulated_points,
 )
 from sgemm_lab.models.tile_sweep import swept_constants, tile_demands
 from sgemm_lab.widgets import Intensity, Roofline
@@ -205,7 +206,8 @@ def _measured(
     """Return the measured places of a kernel: the speed of the first record that has it.
 
     The bytes come from any record of the same model, for they do not depend on the clock. Where
-    no record has the GPU's counters, the kernel stands at the intensity that its threads ask for.
+    no record has the GPU's counters, the kernel has a place at L1 and shared memory alone, by its
+    simulated wavefronts; without those, at the intensity that its threads ask for.
     """
     records = records_of(session.all_records(), sheet)
     score = next(filter(None, (record.score(kernel, size) for record in records)), None)
@@ -215,15 +217,19 @@ def _measured(
     pipe = limit.of(DATA) if limit else None
     # L1 and shared memory share a pipe, so both stand under one roof.
     mostly_l1 = pipe is not None and pipe.label == "L1"
+    wavefronts = pipe.demand if pipe else 0.0
     counted = (
-        measured_points(record, kernel, score.gflops, size, pipe.demand if pipe else 0.0)
-        for record in records
+        measured_points(record, kernel, score.gflops, size, wavefronts) for record in records
     )
-    places = next(filter(None, counted), None) or [
-        RooflinePoint(
-            kernel.name, "dram", asked, score.gflops, "as asked for: no counters of this GPU"
-        )
-    ]
+    places = (
+        next(filter(None, counted), None)
+        or simulated_points(kernel, score.gflops, wavefronts)
+        or [
+            RooflinePoint(
+                kernel.name, "dram", asked, score.gflops, "as asked for: no counters of this GPU"
+            )
+        ]
+    )
     return [
         {
             "kernel": kernel.name,

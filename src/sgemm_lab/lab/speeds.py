@@ -22,6 +22,8 @@ from sgemm_lab.records.gpu_record import Record, Score
 from sgemm_lab.records.store import not_yet_measured, scores
 from sgemm_lab.text import number, size_text
 
+_DASHES = (("Dashed", "--"), ("Dotted", ":"), ("Dash-dotted", "-."))
+"""How the curves of other GPUs are drawn, and the word for it."""
 _MOST_CURVES = 5
 _LINE_POINTS = 11.0
 """Height of a line of a label beside a curve."""
@@ -142,11 +144,16 @@ def find_scores(
     return []
 
 
-def curves(*names: str, conclusion: str) -> Picture:
+def curves(*names: str, conclusion: str, every_gpu: bool = False) -> Picture:
     """Draw recorded GFLOP/s over the size of square matrices, cuBLAS above. Log-log.
 
     This session's measurements are drawn over it, with open marks. The conclusion names kernels
     that were not recorded.
+
+    Args:
+        names: of kernels.
+        conclusion: what the picture shows, in a sentence or two.
+        every_gpu: whether the other recorded GPUs are drawn too, each with its own dashes.
 
     Raises:
         LabError: there are too many kernels to tell their curves apart, or nothing is recorded.
@@ -163,17 +170,32 @@ def curves(*names: str, conclusion: str) -> Picture:
         raise LabError(not_yet_measured(names))
     if waiting:
         conclusion += f" {not_yet_measured(waiting)}"
+    others: dict[str, list[Score]] = {}
+    for record in session.book_records()[1:] if every_gpu else ():
+        squares = [s for s in scores([record]) if s.size in SQUARE_SIZES]
+        if squares:
+            others[record.gpu.name] = squares
+    if others:
+        dashed = [f"{word}: {gpu}" for gpu, (word, _) in zip(others, _DASHES, strict=False)]
+        conclusion += f" Solid: {known[0].gpu}. {'. '.join(dashed)}."
     here = [s for s in scores(session.here()) if s.kernel in names and s.m == s.n == s.k]
     if here:
         conclusion += f" Open marks: {here[0].gpu}, measured here."
     shown = [kernel.name for kernel in kernels if kernel.name in measured]
     return PictureOfTwoWidths(
-        partial(_draw_curves, known, here, shown), "Speed over matrix size", conclusion, names
+        partial(_draw_curves, known, here, shown, list(others.values())),
+        "Speed over matrix size",
+        conclusion,
+        names,
     )
 
 
 def _draw_curves(
-    known: Sequence[Score], here: Sequence[Score], names: Sequence[str], phone: bool
+    known: Sequence[Score],
+    here: Sequence[Score],
+    names: Sequence[str],
+    others: Sequence[Sequence[Score]],
+    phone: bool,
 ) -> Figure:
     """Draw the curves of cuBLAS and some kernels. On a phone their names stand above."""
     fig = style.figure(style.PHONE_WIDTH if phone else 7.0, 4.4 if phone else 3.9)
@@ -190,6 +212,10 @@ def _draw_curves(
             ax.plot(xs, list(points.values()), f"{marker if phone else 'o'}-", color=colour,
                     markersize=4, label=label)  # fmt: skip
             ends.append(("\n".join(wrap(label, 27)), colour, (xs[-1], points[xs[-1]])))
+            for found, (_, dashes) in zip(others, _DASHES, strict=False):
+                theirs = _points(found, name)
+                ax.plot(list(theirs), list(theirs.values()), linestyle=dashes, color=colour,
+                        linewidth=1.2)  # fmt: skip
             yours = _points(here, name)
             ax.plot(list(yours), list(yours.values()), "D:", color=colour, markersize=7,
                     markerfacecolor="none", linewidth=1.0)  # fmt: skip

@@ -276,20 +276,30 @@ class StrassenResults:
              f"{plural(way.levels, 'level')}: {left:.1%} of the multiply-adds, and additions that "
              f"move {bytes_moved_text(way.moved_bytes)}."),
             ("Factor",
-             f"{told[1]:.1f} ÷ {told[0]:.1f} TFLOP/s = {told[1] / told[0]:.2f} predicted, "
-             f"{speeds[1]:.1f} ÷ {speeds[0]:.1f} = {speeds[1] / speeds[0]:.2f} measured. It is "
+             f"{speeds[1] / speeds[0]:.2f} times as fast; {told[1] / told[0]:.2f} predicted. It is "
              f"{times.share(way):.2f} times cuBLAS in the same run."),
             ("Bound now by",
-             f"Arithmetic still: with {left:.1%} of the FLOP, counted as all of them, at most "
-             f"{self.peak:.1f} ÷ {left:.3f} = {self.peak / left:.1f} TFLOP/s; reached "
-             f"{speeds[1]:.1f}, a share of {speeds[1] * left / self.peak:.1%}. The leaves alone "
-             f"reach {leaves:.1%} of their roof. The additions took {took:.1f} ms of {total:.1f}; "
-             "at the bandwidth of a copy they would take "
-             f"{1e3 * self.predicted(n, way).additions:.1f}."),
+             f"Arithmetic still, at most {self.peak / left:.1f} TFLOP/s: "
+             f"{speeds[1] * left / self.peak:.0%} reached. The additions take "
+             f"{took / total:.0%} of the time."),
         ]  # fmt: skip
-        rows = [(term, with_spaced_percents(sentence)) for term, sentence in rows]
-        text = "\n".join(f"{term}: {sentence}" for term, sentence in rows)
-        return Output(box("strassen", (n, n, n), "", rows, self.note), text)
+        folded = [
+            ("Predicted", f"{told[1]:.1f} ÷ {told[0]:.1f} TFLOP/s = {told[1] / told[0]:.2f}"),
+            ("Measured",
+             f"{speeds[1]:.1f} ÷ {speeds[0]:.1f} TFLOP/s = {speeds[1] / speeds[0]:.2f}"),
+            ("At most",
+             f"with {left:.1%} of the FLOP, counted as all of them, {self.peak:.1f} ÷ {left:.3f} = "
+             f"{self.peak / left:.1f} TFLOP/s; the leaves alone reach {leaves:.1%} of their roof"),
+            ("Additions",
+             f"{took:.1f} of {total:.1f} ms; at the bandwidth of a copy "
+             f"{1e3 * self.predicted(n, way).additions:.1f} ms"),
+        ]  # fmt: skip
+        rows, folded = (
+            [(term, with_spaced_percents(sentence)) for term, sentence in part]
+            for part in (rows, folded)
+        )
+        text = "\n".join(f"{term}: {sentence}" for term, sentence in (*rows, *folded))
+        return Output(box("strassen", (n, n, n), "", rows, self.note, folded=folded), text)
 
     @property
     def note(self) -> str:

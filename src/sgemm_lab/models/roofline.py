@@ -109,9 +109,8 @@ def measured_points(
     moved = {
         "dram": values.get("dram_read_bytes", 0) + values.get("dram_write_bytes", 0),
         "l2": values.get("l2_to_l1_bytes", 0),
-        "shared": WAVEFRONT_BYTES * wavefronts * flop / FLOP_PER_WARP_FMA,
     }
-    return [
+    counted = [
         RooflinePoint(
             kernel.name,
             level,
@@ -122,6 +121,25 @@ def measured_points(
         for level, count in moved.items()
         if count > 0
     ]
+    return [*counted, *simulated_points(kernel, gflops, wavefronts)]
+
+
+def simulated_points(kernel: Kernel, gflops: float, wavefronts: float) -> list[RooflinePoint]:
+    """Return a kernel's point at L1 and shared memory, which needs no counters of the GPU.
+
+    Args:
+        kernel: which kernel.
+        gflops: measured speed.
+        wavefronts: of shared memory and L1 per warp FMA, simulated.
+
+    Returns:
+        Empty if the wavefronts are not known.
+    """
+    if not wavefronts:
+        return []
+    note = f"{wavefronts:.4g} wavefronts of 128 bytes per multiply-add of a warp, simulated"
+    intensity = FLOP_PER_WARP_FMA / (WAVEFRONT_BYTES * wavefronts)
+    return [RooflinePoint(kernel.name, "shared", intensity, gflops, note)]
 
 
 def records_of(records: Iterable[Record], gpu: Gpu) -> list[Record]:

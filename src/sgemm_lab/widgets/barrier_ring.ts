@@ -30,7 +30,7 @@ interface Held {
   level: number;
 }
 
-const SAID = { empty: "empty", copied: "copying", ready: "ready", multiplied: "being read" };
+const SAID = { empty: "empty", copied: "copying", ready: "ready", multiplied: "in use" };
 const STATE = ["times", "note", "time"] as const;
 const GUTTER = 78; // px beside the lanes and the rows
 const NARROWEST = 290;

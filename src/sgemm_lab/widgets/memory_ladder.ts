@@ -62,13 +62,13 @@ const KINDS: Record<Kind, { unit: string; title: string; levels: Level[] }> = {
   },
 };
 const NAMES: Record<Level, string> = {
-  register: "registers, a dependent FMA",
+  register: "registers",
   shared: "shared memory",
-  constant: "constant memory, cached",
+  constant: "constant cache",
   l1: "L1 cache",
   l2: "L2 cache",
   dram: "DRAM",
-  copy: "DRAM, read and written",
+  copy: "DRAM, copy",
 };
 const [ROW, TOP, FOOT, GAP] = [42, 26, 30, 36]; // px
 const BESIDE = 560; // px from which both panels stand side by side

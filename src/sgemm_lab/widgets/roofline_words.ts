@@ -41,7 +41,7 @@ function stepWords(steps: PlacedPoint[], point: PlacedPoint) {
 }
 
 /** What the roofs leave at one intensity. */
-export function probeText({ gpu, offered, visible }: Content, intensity: number) {
+export function probeText({ gpu, here, offered, visible }: Content, intensity: number) {
   const at = html("strong", {}, `${number(intensity)} FLOP/B`);
   const line = (hue: string, name: string, gflops: number, more: string | false): Node =>
     html(
@@ -60,9 +60,14 @@ export function probeText({ gpu, offered, visible }: Content, intensity: number)
   const peak = line("peak", "Registers", gpu.peak_gflops, operands);
   const hint =
     "Point at the chart or drag in it. By keyboard: Tab to the points or the probe, then arrow keys.";
+  const measured = ({ kind }: PlacedPoint) => kind === "measured";
+  const uncounted =
+    `No kernel has a measured place here: the bytes that this level of ${gpu.name} moves were not ` +
+    "counted. L1 and shared memory need no counters.";
   return present([
     html("p", { class: "lab-headline" }, "At ", at, ` the roof of ${gpu.name} is`),
     html("ul", { class: "lab-roofs" }, levels, peak),
+    here.some(measured) && !visible.some(measured) && html("p", { class: "lab-hint" }, uncounted),
     visible.length > 0 && html("p", { class: "lab-hint" }, hint),
   ]);
 }

@@ -13,11 +13,11 @@ HEADS = {
     "size": "M×N×K",
     "gflops": "GFLOP/s",
     "of_cublas": "of cuBLAS",
-    "of_bound": "of its bound",
-    "bound_by": "bound by",
     "arithmetic": "arithmetic",
     "error": "error",
     "of_cublas_error": "of cuBLAS's error",
+    "of_bound": "of its bound",
+    "bound_by": "bound by",
     "date": "measured",
 }
 """The name of each column."""

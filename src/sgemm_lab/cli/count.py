@@ -21,6 +21,7 @@ from sgemm_lab.counting.launch_limits import TIME_LIMIT
 from sgemm_lab.cuda.compiler import DEFAULT_TARGET, TARGETS
 from sgemm_lab.errors import LabError
 from sgemm_lab.external_cuda import ExternalRun, Settings, count_external, shape_at
+from sgemm_lab.external_cuda.severity import SEVERITIES, severity_of
 from sgemm_lab.kernel import Kernel
 from sgemm_lab.simulator import Hazard, LineCounts, Result
 
@@ -67,6 +68,9 @@ def add_count_arguments(parser: argparse.ArgumentParser) -> None:
     add_time_limit(parser, "the launch", TIME_LIMIT)
     other = parser.add_argument_group(EXTERNAL_GROUP)
     add_external_arguments(other)
+    other.add_argument("--fail-on", choices=(*SEVERITIES, "never"), default="error",
+                       help="the exit status is 1 for such findings and worse; a warning rests on "
+                       "an assumed launch; default: error")  # fmt: skip
     other.add_argument("--expect", action="append", default=[], metavar="ARRAY=VALUE",
                        help="what an array should hold: 'y=2*x+y', or 'y=right.npy'")  # fmt: skip
     other.add_argument("--tolerance", type=seconds, default=None, metavar="T",
@@ -126,8 +130,10 @@ def _run_external(options: argparse.Namespace) -> int:
         print("\n".join(done.sentences()))
         if not done.verdicts:
             print("Say what an array should hold with --expect, such as --expect 'y=2*x'.")
-        _print_findings(done.result)
-    return 1 if done.wrong or done.result.hazards else 0
+        for finding in done.findings():
+            print(finding)
+    failing = done.result.hazards if options.fail_on == "warning" else done.errors
+    return 1 if options.fail_on != "never" and (done.wrong or failing) else 0
 
 
 def _book_kernel(name: str) -> Kernel:
@@ -177,8 +183,13 @@ def _finding(hazard: Hazard) -> dict[str, Any]:
 
 def _external_json(done: ExternalRun) -> dict[str, Any]:
     judged = "right" if done.verdicts else "not judged"
-    verdict = "wrong" if done.wrong else "hazard" if done.result.hazards else judged
+    verdict = "wrong" if done.wrong else "hazard" if done.errors else judged
     shape = shape_at(done.prepared, done.size)
+    found = _found_json(done.result)
+    severities = [severity_of(one, done.prepared) for one in done.result.hazards]
+    severities += ["warning"] * len(done.result.warnings)
+    for finding, severity in zip(found["findings"], severities, strict=True):
+        finding["severity"] = severity
     return {
         "schema": SCHEMA,
         "verdict": verdict,
@@ -204,7 +215,7 @@ def _external_json(done: ExternalRun) -> dict[str, Any]:
         },
         "changed_inputs": list(done.changed),
         "cause": done.cause,
-        **_found_json(done.result),
+        **found,
     }
 
 

@@ -33,6 +33,7 @@ from sgemm_lab.external_cuda.launch import (
 )
 from sgemm_lab.external_cuda.launch_search import SECONDS, launch_by_trial
 from sgemm_lab.external_cuda.likely_causes import likely_cause, product, wrong_elements
+from sgemm_lab.external_cuda.severity import severity_of
 from sgemm_lab.kernel import Size
 from sgemm_lab.simulator import Hazard, Result
 from sgemm_lab.simulator.hazards import OUT_OF_BOUNDS, UNSET
@@ -80,6 +81,21 @@ class ExternalRun:
     def wrong(self) -> bool:
         """Whether any array is wrong."""
         return any(verdict.wrong for verdict in self.verdicts) or bool(self.changed)
+
+    @property
+    def errors(self) -> list[Hazard]:
+        """The hazards that do not rest on an assumption."""
+        return [one for one in self.result.hazards if severity_of(one, self.prepared) == "error"]
+
+    @property
+    def would_happen(self) -> list[Hazard]:
+        """The hazards that another launch than the assumed one need not have."""
+        return [one for one in self.result.hazards if severity_of(one, self.prepared) != "error"]
+
+    def findings(self) -> list[str]:
+        """Return a sentence for each hazard and warning; what was assumed is named."""
+        would = [f"Would happen with the assumed launch: {one}" for one in self.would_happen]
+        return [*map(str, self.errors), *would, *map(str, self.result.warnings)]
 
     def sentences(self) -> list[str]:
         """Return what was left out and assumed, what is right or wrong, and why."""

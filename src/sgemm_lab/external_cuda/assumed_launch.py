@@ -124,7 +124,8 @@ def tries(unknown: Prepared, said: str = "") -> Iterator[Try]:
         if key not in seen:
             seen.add(key)
             argued = f"{said}{found.prepared.argued}"
-            yield replace(found, prepared=replace(found.prepared, argued=argued))
+            prepared = replace(found.prepared, argued=argued, certain=found.certain)
+            yield replace(found, prepared=prepared)
 
 
 def _every(unknown: Prepared) -> Iterator[Try]:

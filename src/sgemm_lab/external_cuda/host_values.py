@@ -234,18 +234,29 @@ class HostValues(Reader):
             self.names_read = read
 
     def _compared(self, tokens: Sequence[Token], depth: int) -> bool:
-        for place in range(1, len(tokens) - 1):
-            pair = tokens[place].text + tokens[place + 1].text
-            sign = pair if pair in _COMPARISONS else tokens[place].text
-            if sign in _COMPARISONS:
-                try:
-                    left = self.value(tokens[:place], depth)
-                    right = self.value(tokens[place + len(sign) :], depth)
-                except UnknownError:
-                    return False
-                if isinstance(left, tuple) or isinstance(right, tuple):
-                    return False
-                return _COMPARISONS[sign](left, right)
+        if tokens and tokens[0].text == "(" and matching(tokens, 0) == len(tokens) - 1:
+            return self._compared(tokens[1:-1], depth + 1)
+        for sign, both in (("|", any), ("&", all)):
+            place = _outside_brackets(tokens, sign)
+            if place is not None and [t.text for t in tokens[place : place + 2]] == [sign, sign]:
+                sides = (tokens[:place], tokens[place + 2 :])
+                return both(self._compared(side, depth + 1) for side in sides)
+        for first in "<>=!":
+            place = _outside_brackets(tokens, first)
+            if place is None or place + 1 >= len(tokens):
+                continue
+            pair = first + tokens[place + 1].text
+            sign = pair if pair in _COMPARISONS else first
+            if sign not in _COMPARISONS:
+                continue
+            try:
+                left = self.value(tokens[:place], depth)
+                right = self.value(tokens[place + len(sign) :], depth)
+            except UnknownError:
+                return False
+            if isinstance(left, tuple) or isinstance(right, tuple):
+                return False
+            return _COMPARISONS[sign](left, right)
         return False
 
     def known(self, name: str, depth: int) -> Value:

@@ -91,6 +91,8 @@ class Prepared:
     """What was assumed of the launch, in a sentence."""
     argued: str = ""
     """Where assumed arguments come from, in sentences; "" if they are given or inferred."""
+    certain: bool = True
+    """Whether caller and file give the whole launch, so that nothing of it was assumed."""
     variables: tuple[Variable, ...] = ()
     """The ``__constant__`` and ``__device__`` variables of numbers that it uses."""
 
@@ -279,7 +281,7 @@ def _assumed(prepared: Prepared) -> Prepared:
         f"Launch, assumed: a grid of {' × '.join(kernel.grid)} blocks of "
         f"{' × '.join(kernel.block)} threads. Say --grid and --block where it is another."
     )
-    return replace(prepared, kernel=kernel, assumed=note)
+    return replace(prepared, kernel=kernel, assumed=note, certain=False)
 
 
 def block_is_free(prepared: Prepared) -> bool:

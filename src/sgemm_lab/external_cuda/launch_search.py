@@ -52,7 +52,7 @@ def launch_by_trial(
                 f"{' × '.join(block)} threads makes C right at {size_text(size)}. "
                 "Say --grid and --block where it is another."
             )
-            return replace(tried, assumed=note)
+            return replace(tried, assumed=note, certain=False)
     return None
 
 

@@ -79,9 +79,7 @@ class ExternalCounted:
 
     def verdict(self) -> list[str]:
         """Say what is right and wrong, in sentences."""
-        result = self.done.result
-        found = [str(finding) for finding in (*result.hazards, *result.warnings)]
-        return [*self.done.sentences(), *(found or ["No hazard was found."])]
+        return [*self.done.sentences(), *(self.done.findings() or ["No hazard was found."])]
 
     def _table(self) -> Output:
         prepared = self.done.prepared

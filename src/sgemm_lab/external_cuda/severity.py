@@ -1,0 +1,33 @@
+"""How much a finding weighs: an error, or something that would happen with an assumed launch.
+
+What a file does not say about its launch is assumed. A finding that another launch would not show
+is no fault of the kernel.
+"""
+
+from typing import Literal
+
+from sgemm_lab.external_cuda.arguments import called
+from sgemm_lab.external_cuda.launch import Prepared
+from sgemm_lab.simulator import Hazard
+from sgemm_lab.simulator.hazards import BARRIER, IN_FLIGHT, RACE
+
+Severity = Literal["error", "warning"]
+SEVERITIES: tuple[Severity, ...] = ("error", "warning")
+
+_OF_THE_BLOCK = frozenset({RACE, IN_FLIGHT, BARRIER})
+"""Kinds that follow from how the threads of one block share memory."""
+
+
+def severity_of(hazard: Hazard, prepared: Prepared) -> Severity:
+    """Return "warning" for a hazard that rests on what was assumed, else "error".
+
+    Races in shared memory and missed barriers are errors with any launch. Accesses outside an
+    array, unwritten elements and races between blocks depend on grid and sizes.
+    """
+    if prepared.certain:
+        return "error"
+    in_global_memory = hazard.array in {
+        *(called(one) for one in prepared.given),
+        *(variable.name for variable in prepared.variables),
+    }
+    return "error" if hazard.kind in _OF_THE_BLOCK and not in_global_memory else "warning"

@@ -2,11 +2,10 @@
 
 import numpy as np
 
-from sgemm_lab.catalogue import load_kernel
 from sgemm_lab.exercises.criteria import Asks, Case, Compiled, Counted
 from sgemm_lab.exercises.lines import Lines
 from sgemm_lab.exercises.model import Choice, Estimate, Number
-from sgemm_lab.exercises.quantities import counts_at, times_as_fast
+from sgemm_lab.exercises.quantities import times_as_fast
 from sgemm_lab.formulas.memory import shared_cost
 from sgemm_lab.hardware import WARP
 
@@ -22,10 +21,26 @@ def _wavefronts_of_stride(stride: int) -> int:
     return int(cost.wavefronts[0])
 
 
-def _wavefronts_of_store(name: str) -> float:
-    stores = counts_at(load_kernel(name), _SIZE, "As[kA")
-    return stores.shared_store_wavefronts / stores.shared_store_requests
+def _column(place: str) -> str:
+    return f"__device__ int tileCol(int tx, int j) {{ return {place}; }}"
 
+
+_NO_CONFLICT_IN_READS = Asks(
+    (
+        Case(
+            False,
+            "C is right, but {made:comma} wavefronts read shared memory; {enough:comma} are "
+            "enough.",
+            "made",
+            above="enough",
+        ),
+        Case(True, "no read of Bs has a bank conflict, and each column has one owner."),
+    ),
+    {
+        "made": Counted("shared_load_wavefronts", _SIZE),
+        "enough": Counted("shared_load_wavefronts", _SIZE, of="split"),
+    },
+)
 
 _FEW_STORE_WAVEFRONTS = Asks(
     (
@@ -105,21 +120,17 @@ EXERCISES = (
             (_tile(" + 8"), "takes 1.5 wavefronts"),
         ),
     ),
-    Number(
+    Lines(
         name="6.3",
-        unit="wavefronts",
-        expected=lambda: _wavefronts_of_store("padded:PAD=8"),
-        because="A warp stores two rows of As, four apart, and 4 · 8 = 32 banks further is the "
-        "same bank; counted.",
-        hint="A warp stores 16 elements into row kA of As and 16 into row kA + 4.",
-        hints=(
-            (1, "The two rows that a warp stores are four apart, and 4 · 8 = 32 is bank 0 again."),
-            (8, "Only two rows are stored at once, so no more than two lanes can meet."),
-            (32, "Only two rows are stored at once, so no more than two lanes can meet."),
+        kernel="split",
+        place=_column("j / 4 * (BN / 2) + tx * 4 + j % 4"),
+        start=_column("tx * TN + j"),
+        asks=_NO_CONFLICT_IN_READS,
+        solution=_column("j / 4 * (BN / 2) + tx * 4 + j % 4"),
+        wrong=(
+            (_column("tx * TN + j"), "3,072 are enough"),
+            (_column("j / 4 * 4 + tx * 4 + j % 4"), "never written"),
         ),
-        tolerance=1e-9,
-        solution=2,
-        wrong=((1, "bank 0 again"), (8, "two lanes"), (4, "row kA")),
     ),
     Lines(
         name="6.4",

@@ -4,16 +4,19 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import error_samples
+import frame_samples
 import gpu_samples
 import ladder_samples
 import occupancy_samples
 from code_samples import CODES
-from flight_samples import DRAM, L1, L2, RING
+from flight_samples import RING
 from fragment_samples import INSTRUCTIONS
+from frame_samples import FRAMES
 from product_samples import PRODUCTS
 from request_samples import GLOBAL, SHARED
 from score_samples import ROWS
 from tile_samples import CHIPS, KERNELS
+from turns_samples import CASES
 from walk_samples import sliding_window
 from widget_samples import CONSTANTS, GPUS, POINTS
 
@@ -23,9 +26,9 @@ from sgemm_lab.widgets import (
     BarrierRing,
     Coalescing,
     FragmentMap,
+    Frames,
     GpuTiles,
     GpuTimeline,
-    InFlight,
     Intensity,
     LabWidget,
     MachineCode,
@@ -37,6 +40,7 @@ from sgemm_lab.widgets import (
     Steps,
     TileWaves,
     Timeline,
+    Turns,
 )
 
 LARGE = "register_cache:BM=128,BN=128,TM=8,TN=8"
@@ -136,10 +140,15 @@ SAMPLES = {
         lab.ladder,
         ("size", [[256, 256, 256], [1, 4096, 4096], [4096, 4096, 4096]]),
     ),
-    "in flight": Sample(
-        lambda: InFlight([L1, L2, DRAM]),
-        lab.in_flight,
-        ("bytes", [8, 64, 4]),
+    "frames": Sample(
+        lambda: Frames(FRAMES, "k"),
+        lambda: frame_samples.window(),
+        ("frame", [1, 2, 0]),
+    ),
+    "turns": Sample(
+        lambda: Turns(CASES),
+        lab.latency_hiding,
+        ("workers", [8, 16, 1]),
     ),
     "tiles on GPUs": Sample(
         lambda: GpuTiles(gpu_samples.PLANS, plan=1, round=1),

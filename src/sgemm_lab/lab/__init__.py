@@ -20,9 +20,9 @@ Figures
     ``speed_and_error``, ``search_map``;
     tables: ``wrong_picks`` of a search, what was ``tried``; ``no_difference`` of two speeds.
 Widgets
-    ``banks``, ``barrier_ring``, ``coalescing``, ``fragment_map``, ``in_flight``, ``ladder``,
-    ``ladder_strip``, ``memory_ladder``, ``occupancy``, ``scoreboard``, ``speed_over_error``,
-    ``tile_waves``, ``timeline``, ``wgsl_climb``.
+    ``banks``, ``barrier_ring``, ``block_turns``, ``coalescing``, ``fragment_map``, ``frames``,
+    ``ladder``, ``ladder_strip``, ``latency_hiding``, ``memory_ladder``, ``occupancy``,
+    ``scoreboard``, ``speed_over_error``, ``tile_waves``, ``timeline``, ``wgsl_climb``.
 Products
     ``matmul``, ``choice``; Strassen's: ``strassen``, ``seven_products``, ``strassen_results``; on
     several GPUs: ``multi_gpu_results``, ``gpu_tiles``, ``gpu_timeline``, ``many_gpus``,
@@ -50,8 +50,8 @@ from sgemm_lab.lab.comparison import compare
 from sgemm_lab.lab.demand import cap, shared_words, wavefronts
 from sgemm_lab.lab.exercise import exercise, predict
 from sgemm_lab.lab.fragment_map import fragment_map
+from sgemm_lab.lab.frames import frames
 from sgemm_lab.lab.hardware_counters import Hardware, bytes_moved, hardware, issue_slots
-from sgemm_lab.lab.in_flight import in_flight
 from sgemm_lab.lab.instructions import instructions
 from sgemm_lab.lab.ladders import ladder, ladder_strip
 from sgemm_lab.lab.listing import show, wgsl
@@ -95,6 +95,7 @@ from sgemm_lab.lab.tile_waves import tile_waves
 from sgemm_lab.lab.tiles import owners
 from sgemm_lab.lab.timelines import barrier_ring, modelled_clocks, sm, stage_ring, timeline
 from sgemm_lab.lab.tried import no_difference, tried
+from sgemm_lab.lab.turns import block_turns, latency_hiding
 from sgemm_lab.lab.verdicts import verdicts
 from sgemm_lab.lab.wgsl_climb import wgsl_climb
 from sgemm_lab.lab.your_gpu import my_gpu
@@ -103,6 +104,7 @@ from sgemm_lab.text import bytes_text, error_text, number
 RENAMED = {
     "copied": "copy_counts",
     "fewer": "strassen_results",
+    "in_flight": "latency_hiding",
     "in_two": "tf32_split",
     "moves": "bytes_moved",
     "on_gpus": "run_on_gpus",
@@ -145,6 +147,7 @@ __all__ = [
     "bank_phases",
     "banks",
     "barrier_ring",
+    "block_turns",
     "bound",
     "bytes_moved",
     "bytes_text",
@@ -171,11 +174,11 @@ __all__ = [
     "find_gpu",
     "formats",
     "fragment_map",
+    "frames",
     "gpu_layout",
     "gpu_tiles",
     "gpu_timeline",
     "hardware",
-    "in_flight",
     "instructions",
     "intensity",
     "issue_slots",
@@ -184,6 +187,7 @@ __all__ = [
     "kernel",
     "ladder",
     "ladder_strip",
+    "latency_hiding",
     "library",
     "machine_code",
     "machine_map",

@@ -6,9 +6,9 @@ from sgemm_lab.widgets.base import WIDGET_MIME as WIDGET_MIME
 from sgemm_lab.widgets.base import LabWidget as LabWidget
 from sgemm_lab.widgets.coalescing import Coalescing as Coalescing
 from sgemm_lab.widgets.fragment_map import FragmentMap as FragmentMap
+from sgemm_lab.widgets.frames import Frames as Frames
 from sgemm_lab.widgets.gpu_tiles import GpuTiles as GpuTiles
 from sgemm_lab.widgets.gpu_timeline import GpuTimeline as GpuTimeline
-from sgemm_lab.widgets.in_flight import InFlight as InFlight
 from sgemm_lab.widgets.intensity import Intensity as Intensity
 from sgemm_lab.widgets.ladder import Ladder as Ladder
 from sgemm_lab.widgets.machine_code import MachineCode as MachineCode
@@ -22,3 +22,4 @@ from sgemm_lab.widgets.speed_error import SpeedError as SpeedError
 from sgemm_lab.widgets.steps import Steps as Steps
 from sgemm_lab.widgets.tile_waves import TileWaves as TileWaves
 from sgemm_lab.widgets.timeline import Timeline as Timeline
+from sgemm_lab.widgets.turns import Turns as Turns

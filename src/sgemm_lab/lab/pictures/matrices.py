@@ -54,6 +54,15 @@ class Reading:
     copied: bool
     """Whether A and B are read from copies in shared memory."""
 
+    def past(self, name: str) -> set[Cell]:
+        """Return the elements of A or B in the K tiles before this one: used, and overwritten."""
+        if not self.copied:
+            return set()
+        place = 1 if name == "A" else 0
+        lines = {cell[1 - place] for cell in self.fetched[name]}
+        first = min((cell[place] for cell in self.fetched[name]), default=0)
+        return {(line, k) if place else (k, line) for line in lines for k in range(first)}
+
     @property
     def pieces(self) -> dict[str, int]:
         """Sectors of 32 bytes that one step touches, of A and of B, where nothing is copied."""
@@ -71,7 +80,8 @@ def reading(kernel: Kernel, size: Size, group: Group, *, number: int = 0, step: 
         size: M, N and K of a launch, small enough to draw.
         group: whether one thread, its warp or its block is looked at.
         number: the thread's number in the block, or the warp's.
-        step: the k of the step, below K and inside the first window.
+        step: the k of the step, below K. Of a kernel without K tiles of a constant width it is
+            inside the first.
 
     Raises:
         LabError: the group does not read A and B in that step, or there is no such group.
@@ -80,8 +90,10 @@ def reading(kernel: Kernel, size: Size, group: Group, *, number: int = 0, step: 
     first, count = {"thread": (number, 1), "warp": (number * WARP, WARP)}.get(group, (0, 1 << 30))
     mine = [access for access in accesses if first <= access.thread < first + count]
     copied = any(access.array == "As" for access in mine)
+    width = kernel.values.get("BK", kernel.values.get("TILE", size[2])) if copied else size[2]
+    tile, start = step // width, step // width * width
     read = {
-        name: _copies_read(mine, name, kernel)
+        name: _copies_read(mine, name, kernel, tile, start)
         if copied
         else {access.cell for access in mine if access.array == name}
         for name in ("A", "B")
@@ -94,8 +106,9 @@ def reading(kernel: Kernel, size: Size, group: Group, *, number: int = 0, step: 
         raise LabError(f"No {group} {number} of '{kernel.name}' reads A and B in step {step}.")
     if copied:
         fetched = {
-            name: {access.cell for access in accesses if access.array == name and not access.window}
+            name: {access.cell for access in _of_tile(loads, tile)}
             for name in ("A", "B")
+            if (loads := [access for access in accesses if access.array == name])
         }
     elif group == "thread":
         fetched = read
@@ -174,20 +187,24 @@ def _accesses(kernel: Kernel, size: Size) -> list[_Access]:
     ]
 
 
-def _cell(element: int, shape: Sequence[int]) -> Cell:
-    """Row and column of an element in the last two dimensions of its array."""
-    return divmod(element % math.prod(shape[-2:]), shape[-1])
+def _of_tile(loads: Sequence[_Access], tile: int) -> list[_Access]:
+    """Return the accesses of a K tile; those of one K tile lie between the same two barriers."""
+    between = sorted({access.window for access in loads})
+    return [a for a in loads if tile < len(between) and a.window == between[tile]]
 
 
-def _copies_read(mine: Iterable[_Access], name: str, kernel: Kernel) -> set[Cell]:
-    """What threads read of ``As`` or ``Bs`` in the first window, as cells of A or B."""
+def _copies_read(
+    mine: Iterable[_Access], name: str, kernel: Kernel, tile: int, start: int
+) -> set[Cell]:
+    """What threads read of ``As`` or ``Bs`` in a K tile that begins at ``start``, as cells."""
     loads = [access for access in mine if access.array == f"{name}s" and not access.store]
-    first = min((access.window for access in loads), default=0)
-    cells = {access.cell for access in loads if access.window == first}
+    cells = {access.cell for access in _of_tile(loads, tile)}
     # As holds rows × k, or k × rows where the kernel transposes it. Bs holds k × columns.
     sides, values = shared_shapes(kernel).get(f"{name}s", [0, 0]), kernel.values
     turned = sides[-2] == values.get("BK") != values.get("BM", values.get("BK"))
-    return {(column, row) for row, column in cells} if name == "A" and turned else cells
+    if name == "B":
+        return {(k + start, column) for k, column in cells}
+    return {(row, k + start) for k, row in cells} if turned else {(r, k + start) for r, k in cells}
 
 
 def _whole_sectors(cells: Iterable[Cell]) -> set[Cell]:
@@ -224,6 +241,7 @@ def _drawing(size: Size, found: Reading, described: str) -> str:
             parts.append(cells_drawn(found.owned, x, y, wide, high, "register", 1.0))
             parts.append(words(x + columns * wide + 4, y + 12, name, bold=True, size=14))
         else:
+            parts.append(cells_drawn(found.past(name), x, y, wide, high, "line", PALE))
             parts.append(cells_drawn(found.fetched[name], x, y, wide, high, level, PALE))
             parts.append(cells_drawn(found.used[name], x, y, wide, high, level, 1.0))
             parts.append(words(x - 14, y + 12, name, bold=True, size=14))

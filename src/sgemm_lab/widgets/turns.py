@@ -1,0 +1,89 @@
+"""Warps or blocks that take turns at one unit: how many of them keep it busy."""
+
+from collections.abc import Sequence
+from math import ceil
+from typing import Any, NotRequired, TypedDict
+
+import traitlets
+
+from sgemm_lab.formulas.sentences import sentence
+from sgemm_lab.formulas.turns import busy
+from sgemm_lab.text import percent, plural
+from sgemm_lab.widgets.base import LabWidget, html_table
+
+KINDS = ("warp", "block")
+
+
+class Case(TypedDict):
+    """Workers that need a unit for a while, and then wait. Times in clocks."""
+
+    name: str  # of the choice, such as "L2"
+    work: int  # that a worker keeps the unit busy
+    wait: int  # until it needs the unit again
+    most: int  # workers that there is room for
+    measured: NotRequired[float | None]  # share of the time that the unit is busy, with ``most``
+
+
+class Turns(LabWidget):
+    """Who uses a unit when: the idle clocks that more warps, or more blocks, fill.
+
+    Args:
+        cases: see :class:`Case`.
+        kind: "warp", of warps at a scheduler, or "block", of blocks at the banks of an SM.
+        chosen: which case is drawn.
+        workers: how many warps or blocks there are.
+
+    Raises:
+        LabError: a setting is out of its range.
+    """
+
+    cases: "traitlets.List[dict[str, Any]]" = traitlets.List().tag(sync=True)
+    kind = traitlets.Enum(KINDS, KINDS[0]).tag(sync=True)
+    chosen = traitlets.Int(0, min=0).tag(sync=True)
+    workers = traitlets.Int(1, min=1).tag(sync=True)
+
+    def __init__(self, cases: Sequence[Case], **state: Any) -> None:
+        super().__init__(cases=[{"measured": None, **case} for case in cases], **state)
+
+    @property
+    def case(self) -> dict[str, Any]:
+        """The case that is drawn."""
+        return self.cases[self.chosen]
+
+    @property
+    def words(self) -> str:
+        """How much of the time the unit is busy, and what would fill it."""
+        case = self.case
+        workers = min(self.workers, case["most"])
+        share = busy(case["work"], case["wait"], workers)
+        enough = ceil((case["work"] + case["wait"]) / case["work"])
+        state = "full" if share >= 1 else "idle" if enough <= case["most"] else "never"
+        values = {"workers": workers, "idle": 1 - share, "enough": enough, **case}
+        said = sentence(f"turns.{self.kind}.{state}", **values)
+        if case["measured"] is None or workers < case["most"]:
+            return said
+        return f"{said} {sentence('turns.measured', **values)}"
+
+    @property
+    def alt(self) -> str:
+        """How much of the time the unit is busy, and what would fill it."""
+        return f"{plural(self.workers, self.kind)} on {self.case['name']}. {self.words}"
+
+    def table(self) -> str:
+        """Return the busy share of the unit by the number of workers as an HTML table."""
+        most = max(case["most"] for case in self.cases)
+        rows = [
+            [
+                f"{workers}",
+                *(
+                    percent(busy(case["work"], case["wait"], workers))
+                    if workers <= case["most"]
+                    else "–"
+                    for case in self.cases
+                ),
+            ]
+            for workers in range(1, most + 1)
+        ]
+        unit = "the scheduler" if self.kind == "warp" else "the banks"
+        heads = [f"{self.kind}s", *(case["name"] for case in self.cases)]
+        return html_table(f"Share of the time that {unit} can be busy", heads, rows)

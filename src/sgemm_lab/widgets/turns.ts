@@ -1,0 +1,175 @@
+// Warps or blocks that take turns at one unit: a row of time for each of them, and one for the unit.
+
+import "./turns.css";
+import { sentence } from "../formulas/sentences.ts";
+import { busy } from "../formulas/turns.ts";
+import { plural } from "../text.ts";
+import { choiceSlider, key, segments } from "./shared/controls.ts";
+import { html, say, setAttributes, svg } from "./shared/dom.ts";
+import { changer, keepDrawn, redrawer, roomIn } from "./shared/model.ts";
+import { OverTime } from "./shared/over_time.ts";
+import { range } from "./shared/scale.ts";
+import { Scene, slanted } from "./shared/scene.ts";
+
+/** Clocks that a worker uses the unit, and waits; how many there is room for. */
+interface Case {
+  name: string;
+  work: number;
+  wait: number;
+  most: number;
+  measured: number | null;
+}
+
+interface State {
+  cases: Case[];
+  kind: "warp" | "block";
+  chosen: number;
+  workers: number;
+}
+
+const UNITS = { warp: "scheduler", block: "banks" };
+const GUTTER = 70; // px beside the rows
+
+export function render({ model, el }: View<State>) {
+  const redraw = redrawer(update);
+  const change = changer(model, redraw);
+  const kind = model.get("kind");
+  const workers = choiceSlider(
+    kind === "warp" ? "Warps of one scheduler" : "Blocks on the SM",
+    (many) => change("workers", many),
+  );
+  const names = model.get("cases").map(({ name }, i) => [`${i}`, name]);
+  const cases = segments("A load is answered by", Object.fromEntries(names), (i) =>
+    change("chosen", Number(i)),
+  );
+  const picture = svg("svg", { class: "lab-chart", role: "img" });
+  const verdict = html("div", { class: "lab-verdict", role: "status" }, html("p"));
+  const controls = html(
+    "div",
+    { class: "lab-controls" },
+    workers.element,
+    names.length > 1 && cases.element,
+  );
+  const legend = key([
+    ["lab-k-work", kind === "warp" ? "starts instructions" : "multiplies from shared memory"],
+    ["lab-k-wait", kind === "warp" ? "waits for its loads" : "waits for tiles, at barriers"],
+    ["lab-k-queue", "waits its turn"],
+    ["lab-k-gap", "idle"],
+  ]);
+  const root = html(
+    "div",
+    { class: "sgemm-lab lab-tool lab-turns" },
+    controls,
+    picture,
+    legend,
+    verdict,
+  );
+  el.append(root);
+  const scene = new Scene(picture);
+
+  function update() {
+    const now = model.get("cases")[model.get("chosen")];
+    const many = Math.min(model.get("workers"), now.most);
+    workers.show(many, range(1, now.most), `${many}`);
+    cases.show(model.get("chosen"));
+    new Drawing(scene, now, kind, many, Math.max(270, roomIn(root))).draw(picture);
+    const said = words(now, kind, many);
+    setAttributes(picture, { "aria-label": `${plural(many, kind)} on ${now.name}. ${said}` });
+    say(verdict.children, [said]);
+  }
+  return keepDrawn(model, ["cases", "chosen", "workers"], root, update, redraw);
+}
+
+function words(now: Case, kind: State["kind"], workers: number): string {
+  const { work, wait, most, measured } = now;
+  const share = busy(work, wait, workers);
+  const enough = Math.ceil((work + wait) / work);
+  const state = share >= 1 ? "full" : enough <= most ? "idle" : "never";
+  const values = { ...now, workers, idle: 1 - share, enough, measured: measured ?? 0 };
+  const said = sentence(`turns.${kind}.${state}`, values);
+  if (measured === null || workers < most) return said;
+  return `${said} ${sentence("turns.measured", values)}`;
+}
+
+/** A row for each worker, and below them the unit. */
+class Drawing extends OverTime {
+  period;
+  row;
+
+  constructor(
+    scene: Scene,
+    public turn: Case,
+    public kind: State["kind"],
+    public workers: number,
+    width: number,
+  ) {
+    const { work, wait, most } = turn;
+    // Long enough for two turns of a lone worker, and for a turn of all that there is room for.
+    const end = Math.max(2 * (work + wait), (most + 1.5) * work);
+    super(scene, -1, end, { gutter: GUTTER, width });
+    this.period = Math.max(workers * work, work + wait);
+    this.row = kind === "warp" ? 13 : 30;
+  }
+
+  draw(picture: SVGSVGElement) {
+    const { turn, workers, width, row } = this;
+    const unit = turn.most * row + 8;
+    for (let worker = 0; worker < workers; worker++) this.drawWorker(worker, worker * row);
+    this.name("unit-name", unit + 17, UNITS[this.kind]);
+    let idle = 0;
+    for (const start of this.turnsOfAll()) {
+      if (start - idle > 1e-6) this.drawIdle(idle, start, unit);
+      this.bar(`unit${start}`, "lab-work", start, start + turn.work, unit, 24);
+      idle = start + turn.work;
+    }
+    if (idle < this.end) this.drawIdle(idle, this.end, unit);
+    this.drawAxis(unit + 30, "clocks");
+    setAttributes(picture, { viewBox: `0 0 ${width} ${unit + 58}`, height: unit + 58 });
+    this.scene.finish();
+  }
+
+  /** When turns begin, of all workers, in order. */
+  turnsOfAll(): number[] {
+    return range(0, this.workers - 1)
+      .flatMap((worker) => this.turnsOf(worker))
+      .sort((a, b) => a - b);
+  }
+
+  turnsOf(worker: number): number[] {
+    const starts = [];
+    for (let at = worker * this.turn.work; at < this.end; at += this.period) starts.push(at);
+    return starts;
+  }
+
+  drawWorker(worker: number, y: number) {
+    const { row, kind } = this;
+    const { work, wait } = this.turn;
+    if (kind === "block" || worker % 4 === 3 || worker === 0) {
+      this.name(`name${worker}`, y + row / 2 + 4, `${kind} ${worker + 1}`);
+    }
+    for (const start of this.turnsOf(worker)) {
+      const id = `${worker}-${start}`;
+      const [done, back] = [start + work, start + work + wait];
+      this.bar(`work${id}`, "lab-work", start, done, y + 1, row - 3);
+      this.bar(`wait${id}`, "lab-wait", done, back, y + row / 2 - 1, 2);
+      this.bar(`queue${id}`, "lab-queue", back, start + this.period, y + 2, row - 5);
+    }
+  }
+
+  drawIdle(from: number, to: number, y: number) {
+    const d = slanted(this.x(from), this.x(Math.min(to, this.end)), y, 24);
+    this.scene.draw(`idle${from}`, "path", { class: "lab-gap", d });
+  }
+
+  bar(id: string, look: string, from: number, to: number, y: number, height: number) {
+    const [x, last] = [this.x(from), this.x(Math.min(to, this.end))];
+    if (last - x < 0.5) return;
+    this.scene.draw(id, "rect", {
+      class: look,
+      x,
+      y,
+      width: Math.max(0.5, last - x - 0.5),
+      height,
+    });
+  }
+}

@@ -1,0 +1,10 @@
+"""Warps of a scheduler in round numbers."""
+
+from sgemm_lab.widgets.turns import Case
+
+CASES = [
+    Case(name="L1", work=20, wait=30, most=16),
+    Case(name="L2", work=20, wait=280, most=16),
+    Case(name="DRAM", work=20, wait=700, most=16),
+]
+BLOCKS = [Case(name="tiled", work=1600, wait=1200, most=2, measured=0.84)]

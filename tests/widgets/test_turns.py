@@ -1,0 +1,87 @@
+"""Warps and blocks that take turns: the idle clocks that more of them fill."""
+
+import pytest
+from playwright.sync_api import Page, expect
+from turns_samples import BLOCKS, CASES
+from widget_page import Opener
+
+from sgemm_lab import lab
+from sgemm_lab.cuda.shipped_ptx import kernel_ptx
+from sgemm_lab.errors import LabError
+from sgemm_lab.formulas.turns import busy
+from sgemm_lab.lab.turns import UNROLLED
+from sgemm_lab.widgets import Turns
+
+
+@pytest.fixture
+def page(show: Opener) -> Page:
+    return show(Turns(CASES))
+
+
+def test_each_worker_adds_its_work_until_the_unit_is_full() -> None:
+    assert [busy(20, 80, many) for many in (1, 4, 5, 16)] == [0.2, 0.8, 1.0, 1.0]
+
+
+def test_it_says_how_many_hide_the_latency_and_whether_there_is_room_for_them() -> None:
+    widget = Turns(CASES, workers=16)
+    assert "never idle" in widget.alt
+    widget.chosen = 2
+    assert "idle 56 % of the time. It takes 36 warps to hide 700 clocks" in widget.alt
+    assert "room for 16" in widget.alt
+    widget.chosen, widget.workers = 1, 3
+    assert "idle 80 % of the time. With 15 warps" in widget.alt
+    assert "<td>20 %</td>" in widget.table()
+
+
+def test_blocks_have_what_was_measured_beside_the_model() -> None:
+    one, two = (Turns(BLOCKS, kind="block", workers=many) for many in (1, 2))
+    assert "The banks are idle 43 % of the time" in one.alt
+    assert "Measured" not in one.alt
+    assert "Measured, they are busy 84 % of the time" in two.alt
+
+
+def test_the_book_shows_the_latencies_of_its_card_and_the_instructions_of_naive() -> None:
+    widget, card = lab.latency_hiding(), lab.card()
+    assert [case["wait"] for case in widget.cases] == [
+        round(card.latency[level]) for level in ("l1", "l2", "dram")
+    ]
+    assert {case["most"] for case in widget.cases} == {16}
+    steps = 4096**3 / 32
+    instructions = UNROLLED * lab.hardware("naive").warp_instructions / steps
+    assert widget.cases[0]["work"] == round(instructions)
+
+
+def test_the_loop_of_naive_is_unrolled_as_the_picture_says() -> None:
+    loops = kernel_ptx(lab.kernel("naive")).split("$L_")
+    assert max(loop.count("fma.rn.f32") for loop in loops) == UNROLLED
+
+
+def test_a_lone_block_waits_what_its_window_took_beyond_the_wavefronts() -> None:
+    (case,) = lab.block_turns("tiled").cases
+    window = 2 * 129 * 129 * 65537 / (lab.speed("tiled", (129, 129, 65537)) * 1e9)
+    clocks = window * lab.card().clock_mhz * 1e6 / -(-65537 // 32)
+    assert case["work"] + case["wait"] == pytest.approx(clocks, abs=1)
+    assert case["most"] == 2
+    assert case["measured"] == lab.bound("tiled").share
+
+
+def test_what_no_control_offers_is_refused() -> None:
+    with pytest.raises(LabError, match="kind"):
+        Turns(CASES).kind = "cat"
+    with pytest.raises(LabError, match="workers"):
+        Turns(CASES).workers = 0
+
+
+def test_the_slider_fills_the_idle_clocks_and_both_languages_say_the_same(page: Page) -> None:
+    widget = Turns(CASES)
+    verdict = page.locator(".lab-verdict")
+    slider = page.get_by_role("slider", name="Warps of one scheduler")
+    for chosen, case in enumerate(CASES):
+        page.get_by_role("radio", name=case["name"]).check(force=True)
+        for many in (1, 4, 16):
+            slider.fill(str(many - 1))
+            widget.chosen, widget.workers = chosen, many
+            expect(verdict).to_have_text(widget.words)
+    assert page.locator(".lab-gap").count() > 0
+    page.get_by_role("radio", name="L1").check(force=True)
+    expect(page.locator(".lab-gap")).to_have_count(0)

@@ -13,7 +13,19 @@ from sgemm_lab.book.navigation import FIELD
 
 CHAPTERS = sorted((ROOT / "chapters").glob("*.md"))
 _CELL = re.compile(r"^```\{code-cell\}[^\n]*\n((?::[^\n]*\n)*)(.*?)^```", re.MULTILINE | re.DOTALL)
+_FOLDED = re.compile(r"^(:{3,})\{(?:dropdown|solution)\}.*?^\1$", re.MULTILINE | re.DOTALL)
+_FENCE = re.compile(r"^(`{3,}).*?^\1$", re.MULTILINE | re.DOTALL)
+MOST_WORDS = 1500
+"""Of a chapter, outside its folds, its cells and its pictures."""
 _VALUE = re.compile(r"\{value\}`([^`]+)`")
+
+SHORT = (
+    "00_start",
+    "01_memory_hierarchy",
+    "02_tiling",
+    "03_sliding_window",
+    "04_float4",
+)
 
 each_chapter = pytest.mark.parametrize("chapter", CHAPTERS, ids=lambda path: path.stem)
 
@@ -47,3 +59,17 @@ def test_front_matter_says_what_the_page_changes_and_how_it_runs(chapter: Path) 
     expected = {FIELD, *(("file_format", "kernelspec") if runs else ())}
     assert set(front) - {"gpu"} == expected
     assert front.get("gpu", True) in (True, False)
+
+
+def prose(chapter: Path) -> list[str]:
+    """Words that a reader meets without opening anything: no code, folds, solutions, settings."""
+    text = chapter.read_text(encoding="utf-8").split("---\n", 2)[2]
+    for hidden in (_FENCE, _FOLDED):
+        text = hidden.sub("", text)
+    shown = [line for line in text.splitlines() if not line.startswith(":")]
+    return _VALUE.sub("value", "\n".join(shown)).split()
+
+
+@pytest.mark.parametrize("name", SHORT)
+def test_a_chapter_is_short(name: str) -> None:
+    assert len(prose(ROOT / "chapters" / f"{name}.md")) <= MOST_WORDS

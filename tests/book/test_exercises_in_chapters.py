@@ -9,7 +9,13 @@ from typing import Any
 import pytest
 from sites import ROOT
 
-from sgemm_lab.book.exercises import ExerciseDirective, Written, answer_lines, parts
+from sgemm_lab.book.exercises import (
+    ExerciseDirective,
+    Written,
+    answer_form,
+    answer_lines,
+    parts,
+)
 from sgemm_lab.book.notebooks import notebook
 from sgemm_lab.errors import LabError
 from sgemm_lab.exercises import (
@@ -106,6 +112,20 @@ def test_cell_of_a_notebook_holds_the_start_and_no_answer(found: Written) -> Non
     assert len(found.cell.splitlines()) <= 10
     if isinstance(exercise, Choice):
         assert all(f'"{word}"' in found.cell for word in CHOICES)
+    if isinstance(exercise, (Choice, Estimate)):
+        assert exercise.allows in found.cell
+
+
+@pytest.mark.parametrize(
+    ("name", "allows"),
+    [
+        ("naive-gain", "Within 15 % counts as right."),
+        ("odd-rows", "Less than 2 % apart is about the same."),
+    ],
+)
+def test_a_prediction_says_how_near_an_answer_must_come(name: str, allows: str) -> None:
+    prediction = find_prediction(name)
+    assert allows in answer_form(prediction, prediction.judging(machine_of_records()))
 
 
 def test_notebook_asks_takes_and_solves_in_this_order() -> None:

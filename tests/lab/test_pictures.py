@@ -212,6 +212,7 @@ def test_the_map_marks_the_limit_of_a_chapter_and_the_one_before() -> None:
     assert "The limit is still L1." in same.text
     assert ">before<" not in same.html
     assert "Here the limit is L1." in machine_map("L1").text
+    assert ">limit<" not in machine_map().html
     assert "the number of busy SMs" in machine_map("SMs", was="schedulers").text
 
 

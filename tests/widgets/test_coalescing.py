@@ -84,9 +84,9 @@ def test_it_draws_the_request_chosen(page: Page) -> None:
         "Requests": "1",
         "Bytes asked for": "128",
         "Bytes moved": "1,024",
-        "Fewest sectors of sectors moved": "4 of 32",
+        "Sectors needed, of those moved": "4 of 32",
     }
-    assert "of the bytes that move, 12.5 % are used" in verdict(page)
+    assert "12.5 % of the bytes that move are used" in verdict(page)
     assert page.locator(".lab-token").count() == 7
     assert page.locator(".lab-sector.lab-moved").count() == 7
     assert page.locator(".lab-break").count() == 6
@@ -112,7 +112,7 @@ def test_a_broadcast_is_not_blamed_as_a_stride_of_64_is(page: Page) -> None:
     assert page.evaluate(share) == "12.5%"
     page.select_option("select", "1")
     assert page.evaluate(share) == "100%"
-    assert facts(page)["Fewest sectors of sectors moved"] == "1 of 1"
+    assert facts(page)["Sectors needed, of those moved"] == "1 of 1"
     assert "%" not in verdict(page)
 
 
@@ -139,12 +139,12 @@ def test_the_sliders_start_from_the_request_shown(page: Page, state: State) -> N
 def test_each_control_changes_what_it_should(page: Page, state: State) -> None:
     page.select_option("select", "2")
     page.get_by_role("slider", name="Offset").fill("4")
-    assert facts(page)["Fewest sectors of sectors moved"] == "4 of 5"
+    assert facts(page)["Sectors needed, of those moved"] == "4 of 5"
     page.get_by_role("slider", name="Stride").fill("2")
-    assert facts(page)["Fewest sectors of sectors moved"] == "4 of 9"
+    assert facts(page)["Sectors needed, of those moved"] == "4 of 9"
     page.get_by_role("radio", name="128 bit").check()
     assert state(page, "bits") == 128
-    assert facts(page)["Fewest sectors of sectors moved"] == "16 of 32"
+    assert facts(page)["Sectors needed, of those moved"] == "16 of 32"
     assert facts(page)["Bytes asked for"] == "512"
     expect(page.locator(".lab-line")).to_contain_text("(x)[2 * lane + 4]")
     assert page.evaluate("window.model.saves") == 4
@@ -155,11 +155,11 @@ def test_lanes_go_off_and_on(page: Page, state: State) -> None:
     for lane in range(8):
         page.get_by_role("button", name=f"Lane {lane}", exact=True).click()
     assert state(page, "off") == list(range(8))
-    assert facts(page)["Fewest sectors of sectors moved"] == "3 of 3"
+    assert facts(page)["Sectors needed, of those moved"] == "3 of 3"
     assert page.locator(".lab-token").count() == 24
     page.get_by_role("button", name="All lanes on").click()
     assert state(page, "off") == []
-    assert facts(page)["Fewest sectors of sectors moved"] == "4 of 4"
+    assert facts(page)["Sectors needed, of those moved"] == "4 of 4"
     page.evaluate("window.model.set('off', [...Array(32).keys()])")
     expect(page.locator(".lab-verdict")).to_contain_text("All lanes are off: no request is made.")
 

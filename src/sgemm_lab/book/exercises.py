@@ -259,9 +259,10 @@ def answer_form(exercise: Question, data: JudgingData) -> str:
             f'inputmode="decimal" autocomplete="off" spellcheck="false" data-lab="answer">'
             f"{unit}</label>"
         )
+    allows = f'<p class="lab-allows">{exercise.allows}</p>' if exercise.allows else ""
     return (
         f'<form class="lab-answer" data-lab="form" hidden>{fields}'
-        '<button type="submit" data-lab="judge">Check</button></form>'
+        f'<button type="submit" data-lab="judge">Check</button>{allows}</form>'
         '<div class="lab-said" data-lab="verdict" role="status"></div>'
     )
 
@@ -386,8 +387,10 @@ class Written:
         found = self._found
         if isinstance(found, Lines):
             return f'lines = """\n{found.start}\n"""\nlab.exercise("{self.name}", lines)'
+        assert isinstance(found, Question)
         words = ", ".join(f'"{word}"' for word in CHOICES)
-        choose = f"  # {words}" if isinstance(found, Choice) else ""
+        notes = [f"{words}." if isinstance(found, Choice) else "", found.allows]
+        choose = f"  # {' '.join(note for note in notes if note)}" if any(notes) else ""
         return f'answer = None{choose}\nlab.{self.kind}("{self.name}", answer)'
 
     @property

@@ -45,7 +45,7 @@ EXERCISES = (
             (8.0, "That counts 2³⁰ bytes as one GB. In this book a GB has 10⁹."),
             (
                 Range(below=0.02),
-                "That is what the matrices hold. Without sharing each turn reads anew.",
+                "That is what the matrices hold. Without sharing every turn reads again.",
             ),
         ),
         solution=8.59,
@@ -138,10 +138,10 @@ PREDICTIONS = (
         close=0.15,
         found=times_as_fast("naive", "naive_rows", (4096, 4096, 4096)),
         hints=(
-            (33 / 5, "That is what the sectors foretell, and a good guess. Read on for the rest."),
-            (33 / 2, "That is what the banks foretell, if both kernels filled them. Read on."),
+            (33 / 5, "That is what the sectors predict, and a good guess. Read on for the rest."),
+            (33 / 2, "That is what the banks predict, if both kernels reached their bounds. Read on."),
         ),
-        wrong=((6.6, "the sectors foretell"), (16.5, "the banks"), (40, "too high")),
+        wrong=((6.6, "the sectors predict"), (16.5, "the banks"), (40, "too high")),
     ),
     Choice(
         name="odd-rows",

@@ -21,7 +21,7 @@ _FEW_BARRIERS = Asks(
         Case(
             True,
             "no race, and {passed:number} barriers in two windows. "
-            "After the last window nobody overwrites a tile.",
+            "After the last window no thread overwrites a tile.",
             "passed",
             above=2,
             below=4,

@@ -150,7 +150,7 @@ PREDICTIONS = (
         unit="times as fast",
         found=times_as_fast("float4", "sliding_window", _SQUARE),
         close=0.03,
-        predicted=((1.0, "The wavefronts foretell 1: what is above it is won elsewhere."),),
+        predicted=((1.0, "The wavefronts predict 1: whatever is gained comes from elsewhere."),),
         hints=((4, "So many times fewer are the loads. Shared memory is asked as much."),),
         wrong=((4, "fewer are the loads"), (2, "too high"), (0.5, "too low")),
     ),

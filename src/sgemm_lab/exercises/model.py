@@ -25,7 +25,7 @@ from sgemm_lab.exercises.judging import (
 )
 from sgemm_lab.kernel import Kernel, Size
 from sgemm_lab.models.difference import NO_DIFFERENCE
-from sgemm_lab.text import number
+from sgemm_lab.text import number, percent
 
 
 @dataclass(frozen=True)
@@ -106,6 +106,11 @@ class Question(Exercise):
     def told(self, machine: Machine) -> Found:
         """Return the answer for the solution, in ``says``, and where it comes from."""
 
+    @property
+    def allows(self) -> str:
+        """How near an answer must come, as a sentence; nothing where it is to be exact."""
+        return ""
+
 
 @dataclass(frozen=True)
 class Range:
@@ -164,6 +169,11 @@ class Estimate(Question):
     """The page's prediction; it counts as right although the measurement differs."""
     hints: tuple[Hint, ...] = ()
 
+    @property
+    def allows(self) -> str:
+        """By how much an estimate may miss."""
+        return f"Within {percent(self.close)} counts as right."
+
     def judging(self, machine: Machine) -> EstimateData:
         """Return what judges an answer."""
         return self._data(self.found(machine))
@@ -202,6 +212,11 @@ class Choice(Question):
     """Gives how many times as fast the kernel in question is."""
     same: float = NO_DIFFERENCE
     """The share by which two speeds may differ and still count as the same."""
+
+    @property
+    def allows(self) -> str:
+        """Which difference is none."""
+        return f"Less than {percent(self.same)} apart is about the same."
 
     def judging(self, machine: Machine) -> ChoiceData:
         """Return what judges an answer."""

@@ -165,7 +165,7 @@ function factsOf(
     ["Requests", requests],
     ["Bytes asked for", comma(asked)],
     ["Bytes moved", comma(moved)],
-    ["Fewest sectors of sectors moved", `${fewest} of ${sectors.size}`],
+    ["Sectors needed, of those moved", `${fewest} of ${sectors.size}`],
   ];
 }
 

@@ -36,7 +36,7 @@ class _Part(NamedTuple):
     width: float
 
 
-def machine_map(now: str, *, was: str = "", says: str = "") -> Output:
+def machine_map(now: str = "", *, was: str = "", says: str = "") -> Output:
     """Draw the map of the machine and mark the limit that a chapter moves.
 
     Each chapter from 1 to 10 shows it once, near its top. Rates are per clock and SM: of DRAM and
@@ -45,7 +45,7 @@ def machine_map(now: str, *, was: str = "", says: str = "") -> Output:
     Args:
         now: the part that limits the chapter's last kernel: "DRAM", "L2", "L1", "shared memory",
             "registers", "schedulers", "FMA units", "tensor cores", or "SMs" where there are too
-            few blocks.
+            few blocks; without it nothing is marked.
         was: the part that limited the kernel before; the same part where the limit stays, none in
             the first chapter.
         says: what the caption adds to the first sentence.
@@ -110,12 +110,14 @@ def _parts(card: Card, gpu: Gpu | None, *, tensor_cores: bool) -> list[_Part]:
 
 
 def _tag(name: str, now: str, was: str) -> str:
-    if name == now:
+    if now and name == now:
         return _NOW
-    return _WAS if name == was else ""
+    return _WAS if was and name == was else ""
 
 
 def _sentence(now: str, was: str) -> str:
+    if not now:
+        return "The nearer to the arithmetic, the more arrives in a clock."
     if not was:
         return f"Here the limit is {_called(now)}."
     if now == was:

@@ -1,5 +1,5 @@
 // title: Sliding window
-// parent: strip
+// parent: tiled
 // change: Shared memory holds only a window of the strips, which slides along K.
 // chapter: 3
 // grid: ceil(N / TILE), ceil(M / TILE)

@@ -208,5 +208,5 @@ def test_what_the_page_foretells_counts_as_right_and_says_so(page: Page) -> None
     assert data["kind"] == "estimate"
     verdict = judge_number(data, 1.0)
     assert verdict.right
-    assert "The wavefronts foretell 1" in verdict.text
+    assert "The wavefronts predict 1" in verdict.text
     assert said_on(page, data, ["1"]) == [{"right": True, "text": verdict.text}]

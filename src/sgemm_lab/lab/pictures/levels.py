@@ -30,9 +30,10 @@ def levels_panel(
         moved: for each of them bytes by level: "DRAM", "L2", "L1", "shared"; not all are needed.
         says: the line below.
 
-    The bars of a row are to scale; rows have scales of their own.
+    All bars have one scale.
     """
     before, after = moved
+    most = max(value for one in moved for level, value in one.items() if level in HUES)
     parts: list[str] = []
     told: list[str] = []
     y = 4.0
@@ -43,7 +44,7 @@ def levels_panel(
         parts.append(words(0, y + 12, level, hue=hue, bold=True))
         parts.append(words(0, y + 28, _change(*values), hue="muted"))
         for i, (name, value) in enumerate(zip(names, values, strict=True)):
-            width = _WIDEST * value / max(values)
+            width = _WIDEST * value / most
             top = y + i * (_BAR + 3)
             if i == 0:
                 parts.append(outline(78.5, top + 0.5, max(1, width), _BAR - 1, hue))

@@ -139,7 +139,10 @@ PREDICTIONS = (
         found=times_as_fast("naive", "naive_rows", (4096, 4096, 4096)),
         hints=(
             (33 / 5, "That is what the sectors predict, and a good guess. Read on for the rest."),
-            (33 / 2, "That is what the banks predict, if both kernels reached their bounds. Read on."),
+            (
+                33 / 2,
+                "That is what the banks predict, if both kernels reached their bounds. Read on.",
+            ),
         ),
         wrong=((6.6, "the sectors predict"), (16.5, "the banks"), (40, "too high")),
     ),

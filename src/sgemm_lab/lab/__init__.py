@@ -16,8 +16,8 @@ Figures
     ``figure`` of panels: ``one_element``, ``owns``, ``reads``, ``copies``, ``copy_path``,
     ``copy_counts``, ``bank_phases``, ``bytes_moved``, ``stage_ring``, ``issue_slots``,
     ``modelled_clocks``, ``k_split``, ``k_split_lengths``, ``sm``, ``formats``, ``tf32_split``,
-    ``gpu_layout``; ``machine_map``, with the limit of a chapter; plots: ``curves``, ``spread``,
-    ``speed_and_error``, ``search_map``;
+    ``gpu_layout``, ``share_bars``; ``machine_map``, with the limit of a chapter; plots:
+    ``curves``, ``spread``, ``speed_and_error``, ``search_map``;
     tables: ``wrong_picks`` of a search, what was ``tried``; ``no_difference`` of two speeds.
 Widgets
     ``banks``, ``barrier_ring``, ``block_turns``, ``coalescing``, ``fragment_map``, ``frames``,
@@ -69,6 +69,7 @@ from sgemm_lab.lab.occupancy_calculator import occupancy
 from sgemm_lab.lab.output import code, say, table, written
 from sgemm_lab.lab.own_kernels import kernel, mine, resources, source
 from sgemm_lab.lab.pictures.banks import bank_phases
+from sgemm_lab.lab.pictures.bars import share_bars
 from sgemm_lab.lab.pictures.copy_paths import copy_counts, copy_path
 from sgemm_lab.lab.pictures.copying import copies
 from sgemm_lab.lab.pictures.formats import formats, tf32_split
@@ -218,6 +219,7 @@ __all__ = [
     "scoreboard",
     "search_map",
     "seven_products",
+    "share_bars",
     "shared_words",
     "show",
     "sm",

@@ -44,6 +44,8 @@ def levels_panel(
         parts.append(words(0, y + 12, level, hue=hue, bold=True))
         parts.append(words(0, y + 28, _change(*values), hue="muted"))
         for i, (name, value) in enumerate(zip(names, values, strict=True)):
+            if not value:
+                continue
             width = _WIDEST * value / most
             top = y + i * (_BAR + 3)
             if i == 0:

@@ -1,0 +1,37 @@
+"""Kernels as bars beside cuBLAS: one glance at a speed."""
+
+from collections.abc import Mapping
+
+from sgemm_lab.lab.output import Output
+from sgemm_lab.lab.pictures.frame import PANEL_WIDTH, colour, drawing, panel, rectangle, words
+from sgemm_lab.records.gpu_record import Score
+from sgemm_lab.text import number, percent
+
+_ROW = 48
+_BAR = 20
+_TOP = 22
+
+
+def share_bars(title: str, scores: Mapping[str, Score], *, says: str = "") -> Output:
+    """Draw the share of cuBLAS that kernels reach as bars, with cuBLAS as a line.
+
+    Args:
+        title: the line above.
+        scores: what ``measure(…).of(name)`` gives, by what stands above the bar.
+        says: the line below.
+    """
+    shares = {name: score.share for name, score in scores.items()}
+    scale = (PANEL_WIDTH - 2) / max(1.15, *shares.values())
+    height = _TOP + _ROW * len(shares)
+    line = (
+        f'<path d="M{scale:g} {_TOP - 4}V{height - 6}" stroke="{colour("cublas")}" '
+        'stroke-width="2" stroke-dasharray="5 4"/>'
+    )
+    parts = [words(scale + 6, 12, "cuBLAS", hue="cublas", anchor="end", bold=True)]
+    for at, (name, share) in enumerate(shares.items()):
+        y = _TOP + at * _ROW
+        said = f"{name}: {percent(share)}, {number(scores[name].gflops)} GFLOP/s"
+        parts.append(words(0, y + 12, said))
+        parts.append(rectangle(0, y + 17, max(2.0, share * scale), _BAR, "kernel", 0.75))
+    described = "; ".join(f"{name} reaches {percent(s)} of cuBLAS" for name, s in shares.items())
+    return panel(title, drawing([*parts, line], height, f"{described}."), f"{described}.", says)

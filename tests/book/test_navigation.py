@@ -49,6 +49,21 @@ def test_search_finds_the_names_of_kernels_and_terms(
 
 
 @pytest.mark.browser
+@pytest.mark.parametrize("term", ["Stream-K", "TMA", "NVLink", "occupancy", "swizzle"])
+def test_search_finds_a_term_on_few_pages_and_first_where_it_is_explained(
+    book: Site, contexts: Any, term: str
+) -> None:
+    page = contexts().goto(book, f"search.html?q={term}", "http").page
+    page.get_by_text("Search finished").wait_for()
+    found = page.locator("#search-results ul.search > li > a").all_inner_texts()
+    assert len(found) <= 12
+    explained = [title for title in found if title == "Words and symbols"]
+    assert explained
+    if term != "TMA":  # an abbreviation of the term's name
+        assert found[0] == "Words and symbols"
+
+
+@pytest.mark.browser
 def test_search_finds_what_stands_in_a_listing_alone(specimen: Site, contexts: Any) -> None:
     visit = contexts().goto(specimen, "search.html?q=constexpr")
     visit.page.get_by_text("Search finished").wait_for()

@@ -23,6 +23,13 @@ if (location.protocol === "file:") {
   DOCUMENTATION_OPTIONS.SHOW_SEARCH_SUMMARY = false;
 }
 
+// A single letter is on every page: the search for "Stream-K" looks for "Stream".
+window.splitQuery = (query: string) => {
+  const words = query.split(/[^\p{Letter}\p{Number}_]+/gu).filter((word) => word);
+  const long = words.filter((word) => word.length > 1);
+  return long.length ? long : words;
+};
+
 // What a reader writes is compiled in the page, unless the device cannot.
 window.labCompiles =
   location.protocol !== "file:" &&

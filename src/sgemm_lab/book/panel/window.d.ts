@@ -23,4 +23,6 @@ interface Window {
   ) => import("./plain_field.ts").Field;
   /** Whether this device can compile what a reader writes, as far as the page knows. */
   labCompiles: boolean;
+  /** Sphinx's search cuts what is searched for into words by this. */
+  splitQuery: (query: string) => string[];
 }

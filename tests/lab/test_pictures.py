@@ -227,3 +227,9 @@ def test_the_map_gives_the_rates_of_the_card() -> None:
 def test_the_map_has_no_other_parts() -> None:
     with pytest.raises(LabError, match="The map has no 'cache': take one of DRAM, L2, L1"):
         machine_map("cache")
+
+
+def test_the_swizzle_puts_one_piece_of_eight_rows_into_all_banks() -> None:
+    plain, swizzled = (lab.swizzle("Rows", swizzled=one) for one in (False, True))
+    assert plain.text.endswith("Piece 2 of all rows: 4 banks, 8 wavefronts")
+    assert swizzled.text.endswith("Piece 2 of all rows: 32 banks, 1 wavefront")

@@ -15,8 +15,8 @@ Bounds
 Figures
     ``figure`` of panels: ``one_element``, ``owns``, ``reads``, ``copies``, ``copy_path``,
     ``copy_counts``, ``bank_phases``, ``bytes_moved``, ``stage_ring``, ``issue_slots``,
-    ``modelled_clocks``, ``k_split``, ``k_split_lengths``, ``sm``, ``formats``, ``tf32_split``,
-    ``gpu_layout``, ``share_bars``; ``machine_map``, with the limit of a chapter; plots:
+    ``modelled_clocks``, ``k_split``, ``k_split_lengths``, ``sm``, ``formats``, ``swizzle``,
+    ``tf32_split``, ``gpu_layout``, ``share_bars``; ``machine_map``, with a chapter's limit; plots:
     ``curves``, ``spread``, ``speed_and_error``, ``search_map``;
     tables: ``wrong_picks`` of a search, what was ``tried``; ``no_difference`` of two speeds.
 Widgets
@@ -79,6 +79,7 @@ from sgemm_lab.lab.pictures.machine_map import machine_map
 from sgemm_lab.lab.pictures.matrices import reads
 from sgemm_lab.lab.pictures.ownership import one_element, owns
 from sgemm_lab.lab.pictures.stream_k import k_split, k_split_lengths
+from sgemm_lab.lab.pictures.swizzle import swizzle
 from sgemm_lab.lab.products import matmul
 from sgemm_lab.lab.public_bugs import public_bugs
 from sgemm_lab.lab.recorded import Recorded, recorded, runs
@@ -232,6 +233,7 @@ __all__ = [
     "step",
     "strassen",
     "strassen_results",
+    "swizzle",
     "table",
     "tf32_split",
     "tile_waves",

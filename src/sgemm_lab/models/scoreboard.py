@@ -12,6 +12,9 @@ from sgemm_lab.records.gpu_record import CUBLAS, CUBLAS_MODES, Record, Score
 from sgemm_lab.records.store import scores
 from sgemm_lab.records.strassen import StrassenRecord, StrassenScore
 
+_OTHER_ARITHMETIC = 10
+"""A former kernel with an error that many times that of cuBLAS in FP32 used another arithmetic."""
+
 
 @dataclass(frozen=True)
 class Line:
@@ -97,6 +100,9 @@ def _line(
 
 
 def _library_gflops(score: Score | StrassenScore, arithmetic: str | None) -> float | None:
+    usual = _OTHER_ARITHMETIC * (score.cublas_error or 0)
+    if arithmetic is None and score.error and score.error > usual > 0:
+        return None
     mode = CUBLAS_MODES.get(arithmetic or "", CUBLAS)
     if mode == CUBLAS or isinstance(score, StrassenScore):
         return score.cublas_gflops

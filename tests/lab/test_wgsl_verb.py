@@ -1,4 +1,4 @@
-"""``lab.wgsl``: a program beside its CUDA kernel, with what its parent lacks marked."""
+"""``lab.wgsl``: a program as a listing, with what its parent lacks marked."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Find the size at which a product's indices overflow their type or its grid exceeds a GPU's limit.
+"""Index overflow: the size at which a kernel's indices overflow their type, or its grid a limit.
 
 Matrices of 46,341 rows are too large to simulate, but an index such as row · N + col is quadratic
 in the size. The kernel runs at three small sizes, in the blocks at the corners of its grid; three

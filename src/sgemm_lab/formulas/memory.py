@@ -1,4 +1,4 @@
-"""Cost of a warp's memory request, as counted by the hardware.
+"""Cost of a warp's memory request: sectors, and wavefronts with their bank conflicts.
 
 The rules were found on an H200 (sm_90) by comparing single-warp requests with its counters;
 ``tests/data/warp_requests_h200.json`` holds 276 of them, and the functions here give every one.

@@ -7,12 +7,11 @@ from pygments.formatters import HtmlFormatter
 from pygments.lexer import Lexer
 from pygments.lexers import CudaLexer, WgslLexer
 
-from sgemm_lab.catalogue import book_kernel, file_name, load_kernel
+from sgemm_lab.catalogue import file_name, load_kernel
 from sgemm_lab.errors import LabError
 from sgemm_lab.kernel import Kernel, SourceLine, body_start
 from sgemm_lab.lab.arguments import kernel_of
 from sgemm_lab.lab.output import Output
-from sgemm_lab.lab.side_by_side import beside
 from sgemm_lab.shared_code import INCLUDE, inlined_lines
 from sgemm_lab.wgsl.programs import load_program
 
@@ -36,18 +35,14 @@ def show(name: str | Kernel, first: Place = None, last: Place = None) -> Output:
 
 
 def wgsl(name: str) -> Output:
-    """Show a kernel side by side with its WGSL twin, the language of programs that a page runs.
-
-    A program without a CUDA kernel is shown alone, as in a terminal.
+    """Show a kernel in WGSL, the language in which a page runs it; changed lines are marked.
 
     Raises:
-        LabError: a line of one has no counterpart in the other, and no reason is given.
+        LabError: the kernel does not exist in WGSL.
     """
     program = load_program(name)
     parent = load_program(program.parent) if program.parent else None
-    alone = _listing(program, parent, WgslLexer(stripnl=False), "in WGSL")
-    kernel = book_kernel(program.name)
-    return Output(beside(kernel, program), alone.text) if kernel else alone
+    return _listing(program, parent, WgslLexer(stripnl=False), "in WGSL")
 
 
 def _listing(

@@ -1,1 +1,1 @@
-"""Records of measurements: dataclasses and files."""
+"""Records of measurements: the schema (``gpu_record``, ``schema``) and the files (``store``)."""

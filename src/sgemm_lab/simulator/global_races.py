@@ -1,9 +1,9 @@
-"""Races in global memory: between blocks, and between threads of one block.
+"""Race detector for global memory: between blocks, and between threads of one block.
 
 Two accesses of one word race when two threads make them, at least one writes, and nothing orders
 them. Within a block barriers do. Between blocks of one launch nothing does, but for a fence with an
 atomic: where a block has had one after it wrote, and another block one before it reads, this takes
-them as ordered. A store of what is there already harms nobody, and is not told.
+the two as ordered. A store of the value that is already there is not reported.
 """
 
 from bisect import bisect_left

@@ -1,4 +1,7 @@
-"""Find what is wrong with a kernel while it runs, and say so in plain sentences."""
+"""Hazards of a run as sentences: data races, accesses out of bounds, uninitialized values.
+
+The race detectors are in ``shared_races``, ``vector_clock_races`` and ``global_races``.
+"""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass

@@ -1,5 +1,5 @@
-// What is wrong with a kernel, found while it runs, in plain sentences: hazards.py in JavaScript,
-// held equal to it by tests.
+// Hazards of a run as sentences: data races, accesses out of bounds, uninitialized values. Tests
+// hold it equal to hazards.py.
 
 import { WARP } from "../hardware.py";
 import type { Access, ThreadGroup } from "./group.ts";

@@ -1,4 +1,4 @@
-"""What all who look for races in shared memory do: split accesses into words, and report."""
+"""Base of the race detectors for shared memory: it splits accesses into words and reports races."""
 
 from collections.abc import Iterator
 from typing import Any, Protocol

@@ -1,4 +1,4 @@
-"""Races in shared memory, where every barrier is one of the whole block."""
+"""Race detector for shared memory, where every barrier is one of the whole block."""
 
 from dataclasses import dataclass
 

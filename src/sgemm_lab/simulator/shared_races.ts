@@ -1,5 +1,5 @@
-// Races in shared memory, where every barrier is one of the whole block: races.py in JavaScript,
-// held equal to it by tests.
+// Race detector for shared memory, where every barrier is one of the whole block. Tests hold it
+// equal to shared_races.py.
 
 import { WARP } from "../hardware.py";
 import type { Access, Site, ThreadGroup } from "./group.ts";

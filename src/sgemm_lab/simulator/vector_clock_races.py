@@ -1,4 +1,4 @@
-"""Races in kernels whose warps synchronise in parts: by clocks instead of counted barriers."""
+"""Race detector for kernels whose warps synchronise in parts, by vector clocks."""
 
 from dataclasses import dataclass
 

@@ -1,5 +1,5 @@
-// Races in kernels whose warps synchronise in parts: by clocks instead of counted barriers.
-// clock_races.py in JavaScript, held equal to it by tests.
+// Race detector for kernels whose warps synchronise in parts, by vector clocks. Tests hold it equal
+// to vector_clock_races.py.
 
 import { WARP } from "../hardware.py";
 import type { Access, BulkCopy, ThreadGroup } from "./group.ts";

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from sgemm_lab.lab.output import Output
 from sgemm_lab.lab.pictures.frame import PANEL_WIDTH, colour, drawing, panel, rectangle, words
 from sgemm_lab.records.gpu_record import Score
-from sgemm_lab.text import number, percent
+from sgemm_lab.text import number
 
 _ROW = 48
 _BAR = 20
@@ -30,8 +30,8 @@ def share_bars(title: str, scores: Mapping[str, Score], *, says: str = "") -> Ou
     parts = [words(scale + 6, 12, "cuBLAS", hue="cublas", anchor="end", bold=True)]
     for at, (name, share) in enumerate(shares.items()):
         y = _TOP + at * _ROW
-        said = f"{name}: {percent(share)}, {number(scores[name].gflops)} GFLOP/s"
+        said = f"{name}: {100 * share:.0f} % of cuBLAS, {number(scores[name].gflops)} GFLOP/s"
         parts.append(words(0, y + 12, said))
         parts.append(rectangle(0, y + 17, max(2.0, share * scale), _BAR, "kernel", 0.75))
-    described = "; ".join(f"{name} reaches {percent(s)} of cuBLAS" for name, s in shares.items())
+    described = "; ".join(f"{name} reaches {100 * s:.0f} % of cuBLAS" for name, s in shares.items())
     return panel(title, drawing([*parts, line], height, f"{described}."), f"{described}.", says)

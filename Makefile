@@ -41,7 +41,7 @@ book: .venv/.book
 LONG := tests/cuda/test_compiler.py::test_every_kernel_compiles_for_every_target_without_spills \
 	tests/cuda/test_main_loop.py::test_what_travels_is_current
 ORDER := test_names_are_in_order_and_each_chapter_has_three_to_five_with_a_kernel_among_them
-QUICK := --ignore tests/checking/test_simulated_twins.py $(addprefix --deselect ,$(LONG)) \
+QUICK := $(addprefix --deselect ,$(LONG)) \
 	tests/test_*.py tests/cuda tests/cli tests/records tests/measuring tests/formulas tests/checking \
 	tests/simulator/test_ptx.py tests/simulator/test_fma.py tests/simulator/test_warp_requests.py \
 	tests/exercises/test_exercises.py::$(ORDER) tests/book/test_chapter_sources.py \

@@ -140,7 +140,7 @@ def test_wrong_kernel_is_caught_at_the_sizes_checked_by_default(path: Path) -> N
     [kernel for kernel in KERNELS if runs_here(kernel)],
     ids=lambda kernel: kernel.name,
 )
-@pytest.mark.sampled(every=18, first=1)  # at one size test_running_twins.py runs every kernel
+@pytest.mark.sampled(every=18, first=1)  # at two sizes test_golden_python.py runs every kernel
 def test_kernels_of_the_book_are_right(kernel: Kernel) -> None:
     sizes = [(1, 1, 1), (35, 37, 33), (64, 68, 72)]
     verdicts = list(check_simulated(kernel, sizes))

@@ -1,8 +1,11 @@
 """What a kernel's source calls its registers."""
 
 import re
+from pathlib import Path
+from typing import Any
 
 import pytest
+from in_node import in_node
 
 from sgemm_lab.catalogue import load_kernels
 from sgemm_lab.counting.register_names import register_names
@@ -55,3 +58,13 @@ def test_fragments_of_the_books_kernels_have_their_names() -> None:
         # From "register_prefetch" on, fragments are held twice; the first index says which.
         assert found["a"] in ("fragA[i]", "fragA[k % 2][i]")
         assert found["b"] in ("fragB[j]", "fragB[k % 2][j]")
+
+
+def test_typescript_gives_every_line_of_the_book_the_same_names() -> None:
+    cases: list[list[Any]] = []
+    for kernel in load_kernels():
+        source = kernel.source.splitlines()
+        lines = [line for line in source if "+=" in line] or [""]
+        cases += [["names", source, line] for line in lines]
+    meant = [register_names(source, line) for _, source, line in cases]
+    assert in_node(Path(__file__).with_name("walking.js"), cases) == meant

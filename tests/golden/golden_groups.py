@@ -7,10 +7,11 @@ from itertools import chain, product
 from pathlib import Path
 
 import golden_book as book
+import golden_checks as checks
 import golden_hazards as hazards
 import golden_instructions as instructions
 import golden_other as other
-from golden_launch import Case
+from golden_launch import Case, Runnable
 from golden_record import Record
 
 RESULTS = Path(__file__).with_name("results")
@@ -24,7 +25,7 @@ class Group:
     """
 
     name: str
-    launches: Callable[[], Iterable[Case]]
+    launches: Callable[[], Iterable[Runnable]]
     python_only: bool = False
 
     @property
@@ -32,7 +33,7 @@ class Group:
         """The file of its golden results."""
         return RESULTS / f"{self.name}.json"
 
-    def cases(self) -> dict[str, Case]:
+    def cases(self) -> dict[str, Runnable]:
         """Its launches by name. No two have one name."""
         cases = list(self.launches())
         by_name = {case.name: case for case in cases}
@@ -73,6 +74,8 @@ GROUPS = {
         Group("request_patterns", instructions.of_patterns),
         Group("hardware_requests", other.of_hardware_requests),
         Group("refusals", instructions.of_faults),
+        Group("step_traces", checks.of_step_traces),
+        Group("verdicts", checks.of_verdicts),
         Group("measured_approximations", other.of_measured_approximations, python_only=True),
         Group("modules", other.of_modules, python_only=True),
         Group("images", other.of_images, python_only=True),

@@ -7,7 +7,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, is_dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 from in_node import in_node
@@ -59,13 +59,12 @@ class Case:
         }
 
     def fingerprint(self) -> str:
-        """Return 16 letters that change with anything that is launched.
+        """Return 16 letters that change with anything that is launched."""
+        return fingerprint_of(self.plain())
 
-        The names in NVRTC's debug data hold the number of its process, so they are left out.
-        """
-        launched = {**self.plain(), "ptx": _DEBUG_DATA.sub("", self.ptx)}
-        text = json.dumps(launched, sort_keys=True)
-        return hashlib.sha256(text.encode()).hexdigest()[:16]
+    def call(self) -> list[Any]:
+        """Return the function of ``running.js`` that runs it, with its arguments."""
+        return ["run", self.plain()]
 
     def simulate(self) -> Result:
         """Run it in Python.
@@ -92,9 +91,29 @@ class Case:
         return plain
 
 
-def in_javascript(cases: Sequence[Case]) -> list[dict[str, Any]]:
+class Runnable(Protocol):
+    """What a group of the corpus has many of: ``Case``, and what ``golden_checks`` has."""
+
+    @property
+    def name(self) -> str: ...
+    def plain(self) -> dict[str, Any]: ...
+    def fingerprint(self) -> str: ...
+    def call(self) -> list[Any]: ...
+    def in_python(self) -> Any: ...
+
+
+def fingerprint_of(launch: Mapping[str, Any]) -> str:
+    """Return 16 letters that change with anything in a plain launch.
+
+    The names in NVRTC's debug data hold the number of its process, so they are left out.
+    """
+    text = json.dumps({**launch, "ptx": _DEBUG_DATA.sub("", launch["ptx"])}, sort_keys=True)
+    return hashlib.sha256(text.encode()).hexdigest()[:16]
+
+
+def in_javascript(cases: Sequence[Runnable]) -> list[Any]:
     """Run all cases in one process of Node."""
-    return in_node(ENTRY, [["run", case.plain()] for case in cases])
+    return in_node(ENTRY, [case.call() for case in cases])
 
 
 def plain_result(result: Result) -> dict[str, Any]:

@@ -26,16 +26,18 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from golden_launch import Case
+from golden_launch import Case, Runnable
 
 from sgemm_lab.simulator.variables import Struct
 
 Record = dict[str, Any]
 
 
-def record_of(case: Case, answer: Mapping[str, Any]) -> Record:
+def record_of(case: Runnable, answer: Any) -> Record:
     """Return the golden form of what an engine answered to a case."""
     record: Record = {"launch": case.fingerprint()}
+    if not isinstance(case, Case):
+        return {**record, **case.record(answer)}
     if case.hardware:
         record["hardware"] = dict(case.hardware)
     if "raised" in answer:

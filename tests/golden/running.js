@@ -1,7 +1,12 @@
 // What the tests ask of the simulator in JavaScript, as plain data.
 
+import { walked } from "../counting/walking.js";
+import { checkHere } from "../../src/sgemm_lab/checking/simulated.ts";
+import { parseKernel } from "../../src/sgemm_lab/kernel.ts";
 import { simulate } from "../../src/sgemm_lab/simulator/simulation.ts";
 import { traceToJson } from "../../src/sgemm_lab/simulator/trace.ts";
+
+
 
 const TYPES = { float32: Float32Array, uint32: Uint32Array, int32: Int32Array };
 Object.assign(TYPES, { float64: Float64Array, uint8: Uint8Array, uint16: Uint16Array });
@@ -21,18 +26,16 @@ export function run({ ptx, entry, grid, block, args, options }) {
   }
 }
 
-/**
- * Milliseconds of some runs of one launch, the first one first.
- * @param {any} launch
- * @param {number} times
- */
-export function timed({ ptx, entry, grid, block, args, options }, times) {
-  return Array.from({ length: times }, () => {
-    const given = new Map(args.map(([name, value]) => [name, argument(value)]));
-    const start = performance.now();
-    simulate(ptx, entry, grid, block, given, options);
-    return performance.now() - start;
-  });
+/** The steps of a launch, as pages show them. */
+export function stepped({ kernel, source, ptx, size }) {
+  return walked(kernel, source, ptx, size);
+}
+
+/** Verdicts on a kernel at some sizes. */
+export function checked({ kernel, source, ptx, sizes }) {
+  return [...checkHere(parseKernel(kernel, source), ptx, sizes)].map(
+    ({ hazards: _, ...verdict }) => verdict,
+  );
 }
 
 function argument(value) {

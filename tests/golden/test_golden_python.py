@@ -13,7 +13,7 @@ from exact_reference import chain_of_fma
 from golden_groups import GROUPS, RESULTS
 from golden_launch import Case
 from golden_record import differences, record_of
-from simulator_kernels import gemm_inputs
+from simulator_kernels import GEMMS, gemm_inputs
 
 from sgemm_lab.catalogue import load_kernel
 from sgemm_lab.checking.judge import rounding_shares
@@ -93,6 +93,16 @@ def test_every_wrong_kernel_is_found_out_or_gives_a_wrong_c() -> None:
         "clobbered_input", "doubled_term", "dropped_tail", "hidden_nan", "skipped_zeros",
         "transposed_index", "unwritten_edge",
     }  # fmt: skip
+
+
+def test_a_right_kernel_gives_the_same_c_in_every_order_of_warps_and_threads() -> None:
+    products: dict[str, set[str]] = {}
+    for name, record in GROUPS["barriers"].golden().items():
+        if name.split()[0] in GEMMS and name.split()[1] == "5×6×7":
+            assert "hazards" not in record, name
+            products.setdefault(name.split()[0], set()).add(record["arrays"]["C"]["sha256"])
+    assert len(products) == len(GEMMS)
+    assert {len(found) for found in products.values()} == {1}
 
 
 def test_golden_requests_cost_what_an_h200_counted() -> None:

@@ -1,12 +1,10 @@
 // What the tests ask of the simulator in JavaScript, as plain data.
 
-import { walked } from "../counting/walking.js";
 import { checkHere } from "../../src/sgemm_lab/checking/simulated.ts";
 import { parseKernel } from "../../src/sgemm_lab/kernel.ts";
 import { simulate } from "../../src/sgemm_lab/simulator/simulation.ts";
 import { traceToJson } from "../../src/sgemm_lab/simulator/trace.ts";
-
-
+import { walked } from "../counting/walking.js";
 
 const TYPES = { float32: Float32Array, uint32: Uint32Array, int32: Int32Array };
 Object.assign(TYPES, { float64: Float64Array, uint8: Uint8Array, uint16: Uint16Array });

@@ -11,6 +11,8 @@ from sgemm_lab.simulator.tensor_operations import holders
 
 _SQUARE = (4096, 4096, 4096)
 _ROW, _COLUMN = 3, 5
+_PIECE, _PIECE_ROW = 3, 13
+"""As exercise 12.3 gives them."""
 _ADD = "                    addProducts(&acc[i][c], &acc[i + 1][c], "
 _SMALL_BIG = f"{_ADD}smallA[i], smallA[i + 1], bigB);"
 _BIG_SMALL = f"{_ADD}bigA[i], bigA[i + 1], smallB);"
@@ -19,6 +21,10 @@ _BIG_SMALL = f"{_ADD}bigA[i], bigA[i + 1], smallB);"
 def _lane() -> float:
     _, _, of_c = holders("tf32", 8)
     return float(of_c.lane[_ROW, _COLUMN])
+
+
+def _place() -> float:
+    return float(_PIECE ^ _PIECE_ROW % 8)
 
 
 def _roof() -> float:
@@ -57,8 +63,29 @@ EXERCISES = (
         solution=178.4,
         wrong=((535.3, "TF32 alone"), (89.2, "two FLOP"), (66.9, "divide by three")),
     ),
-    Lines(
+    Number(
         name="12.3",
+        unit="",
+        expected=_place,
+        because="13 % 8 is 5, and 3 ^ 5 is 6: binary 011 and 101 differ in 110.",
+        hint="Take the row modulo 8, and then the exclusive or of its bits and those of the piece.",
+        hints=(
+            (3, "That is the place without a swizzle."),
+            (14, "That is 3 ^ 13. There are 8 places: take the row modulo 8 first."),
+            (0, "That is 3 + 13 modulo 8. The exclusive or adds without carrying."),
+            (5, "That is the row modulo 8 alone."),
+        ),
+        tolerance=1e-9,
+        solution=6,
+        wrong=(
+            (3, "without a swizzle"),
+            (14, "modulo 8 first"),
+            (0, "without carrying"),
+            (5, "alone"),
+        ),
+    ),
+    Lines(
+        name="12.4",
         kernel="three_products",
         place=f"{_SMALL_BIG}\n{_BIG_SMALL}",
         start="                    // two products are missing here",

@@ -72,11 +72,13 @@ function planOf(model: Model<State>): Plan {
 }
 
 /** How long it takes, and how much of that is arithmetic. */
-function planWords({ total, speedup, share, stages, bound }: Plan) {
+function planWords({ total, speedup, share, stages, blocks, bound }: Plan) {
   const time = `${number(total)} clocks, and the arithmetic runs ${percent(share)} of them`;
-  if (stages === 1) return `${time}.`;
-  const gain = `${number(speedup)} times as fast as with one buffer`;
-  return `${time}: ${gain}.${bound === "compute" ? " Once it runs, the arithmetic never waits." : ""}`;
+  const gain = stages > 1 ? `: ${number(speedup)} times as fast as with one buffer` : "";
+  const never = stages > 1 && bound === "compute" && " Once it runs, the arithmetic never waits.";
+  const half =
+    blocks > 1 && " While both blocks multiply, each has half of it and is drawn half as high.";
+  return `${time}${gain}.${never || ""}${half || ""}`;
 }
 
 /** The rows of each block: one per buffer for its copies, and one for the arithmetic. */

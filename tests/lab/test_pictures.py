@@ -13,7 +13,6 @@ from sgemm_lab.catalogue import load_kernel
 from sgemm_lab.counting.warp_requests import warp_requests
 from sgemm_lab.errors import LabError
 from sgemm_lab.formulas.overlap import Pipeline
-from sgemm_lab.gpu import find_gpu
 from sgemm_lab.lab.pictures.banks import bank_phases, phase_of
 from sgemm_lab.lab.pictures.copy_paths import Copies, copy_counts, copy_path
 from sgemm_lab.lab.pictures.copying import copied_by, copies
@@ -101,7 +100,7 @@ PANELS: dict[str, Callable[[], Any]] = {
         "Bytes", ["naive", "tiled"], [{"DRAM": 4e9, "L1": 3e11}, {"DRAM": 8e9, "shared": 4e11}]
     ),
     "one SM": lambda: multiprocessor_panel(
-        "One SM", find_gpu("h200"), load_kernel("naive"), (4096, 4096, 4096), 4
+        "One SM", lab.card().device, 128, load_kernel("naive"), (4096, 4096, 4096), 4
     ),
     "one number": lambda: one_element("One number", [2, 0, 1, 3], [1, 3, 2, 4], 2),
     "owners": lambda: owns("Who owns what", load_kernel("tiled")),

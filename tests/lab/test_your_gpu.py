@@ -215,7 +215,7 @@ def shown_by(chapter: Path) -> list[Any]:
 
 
 @pytest.mark.parametrize("chapter", MEASURING, ids=lambda path: path.stem)
-@pytest.mark.sampled(every=4, first=1)
+@pytest.mark.sampled(every=4)
 def test_a_chapters_notebook_shows_what_it_measures_here(
     chapter: Path, asked: list[dict[str, Any]], monkeypatch: pytest.MonkeyPatch
 ) -> None:

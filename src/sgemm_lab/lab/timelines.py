@@ -8,7 +8,6 @@ from sgemm_lab.errors import LabError
 from sgemm_lab.formulas.occupancy import Launch, limits_of, occupancy
 from sgemm_lab.formulas.overlap import Pipeline, report
 from sgemm_lab.formulas.tile import Tile
-from sgemm_lab.gpu import find_gpu
 from sgemm_lab.hardware import FLOAT_BYTES
 from sgemm_lab.kernel import Kernel, Size
 from sgemm_lab.lab.arguments import AnySize, kernel_of, size_of
@@ -134,5 +133,4 @@ def sm(title: str, name: str | Kernel, size: AnySize = 4096, *, says: str = "") 
     """Draw one SM of this machine's GPU, or of the recorded one, with the blocks that it holds."""
     card, kernel, at = measured_card(), kernel_of(name), size_of(size)
     blocks = blocks_per_sm(kernel, at, card.record)
-    gpu = find_gpu(card.device.name)
-    return multiprocessor_panel(title, gpu, kernel, at, blocks, says=says)
+    return multiprocessor_panel(title, card.device, _lanes(card), kernel, at, blocks, says=says)

@@ -1,7 +1,6 @@
 """One SM: its schedulers with the warps of the blocks on it, registers, lanes, and its banks."""
 
 from sgemm_lab.formulas.occupancy import QUARTERS
-from sgemm_lab.gpu import Gpu
 from sgemm_lab.hardware import BANKS, WARP
 from sgemm_lab.kernel import Kernel, Size
 from sgemm_lab.lab.output import Output
@@ -13,6 +12,7 @@ from sgemm_lab.lab.pictures.frame import (
     rectangle,
     words,
 )
+from sgemm_lab.records.gpu_record import Device
 from sgemm_lab.text import bytes_text, plural
 
 _QUARTER = (PANEL_WIDTH - 3 * 6) / QUARTERS
@@ -22,7 +22,14 @@ _NUMBER = 12
 
 
 def multiprocessor_panel(
-    title: str, gpu: Gpu, kernel: Kernel, size: Size, blocks: int, *, says: str = ""
+    title: str,
+    device: Device,
+    lanes: int,
+    kernel: Kernel,
+    size: Size,
+    blocks: int,
+    *,
+    says: str = "",
 ) -> Output:
     """Return a panel with one SM of a GPU: quarters on top, the memory that they share below.
 
@@ -30,7 +37,7 @@ def multiprocessor_panel(
     schedulers" (CUDA C++ Programming Guide, "Compute Capabilities"): here in equal numbers.
     """
     warps = -(-kernel.launch_shape(*size).threads // WARP)
-    lanes = gpu.fp32_lanes // QUARTERS
+    lanes //= QUARTERS
     top = 24 + 18 + blocks * _BLOCK_ROW
     parts: list[str] = []
     for quarter in range(QUARTERS):
@@ -57,10 +64,10 @@ def multiprocessor_panel(
         rectangle(bank * width, below + 6, width - 1, 22, "shared", 0.26) for bank in range(BANKS)
     ]
     described = (
-        f"An SM of {gpu.name} has {QUARTERS} schedulers. Each starts one instruction of one warp "
-        f"per clock, on {lanes} lanes. It holds {plural(blocks, 'block')} of {kernel.name} at "
+        f"An SM of {device.name} has {QUARTERS} schedulers. Each starts one instruction of one "
+        f"warp per clock, on {lanes} lanes. It holds {plural(blocks, 'block')} of {kernel.name} at "
         f"once, of {plural(warps, 'warp')} each, dealt out to the schedulers. Its shared memory, "
-        f"{bytes_text(gpu.shared_per_sm)}, has {BANKS} banks."
+        f"{bytes_text(device.shared_per_sm)}, has {BANKS} banks."
     )
     return panel(title, drawing(parts, below + 31, described), described, says)
 

@@ -1,5 +1,6 @@
 """Kernels, measurements and widgets of an interactive book on fast matrix multiplication."""
 
+from functools import lru_cache
 from importlib import import_module
 from typing import Any
 
@@ -18,22 +19,31 @@ def matmul(
     b: Any,
     out: Any = None,
     *,
+    alpha: float = 1.0,
+    beta: float = 0.0,
     error: float | str | None = None,
     workspace: int | None = None,
 ) -> Any:
-    """Return a·b in float32, computed by the fastest of the book's kernels for the size.
+    """Return alpha·a·b + beta·out in float32, by the fastest of the book's kernels for the size.
 
-    The dispatch table of ``sgemm-lab tune`` selects the kernel. The work is queued on CuPy's
-    current stream; kernels with a workspace have one per stream. The first product with a kernel
-    compiles it, which takes about a second. A CUDA graph can capture only products that have run
-    before. cuBLAS is never called.
+    A model of time that ``sgemm-lab tune`` fitted selects the kernel. The work is queued on the
+    current stream of PyTorch for its tensors, else on CuPy's; kernels with a workspace have one per
+    stream. The first product with a kernel loads it from a cache on disk, or compiles it, which
+    takes about a second. A CUDA graph can capture only products that have run before. cuBLAS is
+    never called.
 
     Args:
-        a: M×K, a float32 CuPy array on the current GPU, of any size and alignment. An array that
-            is not C-contiguous, such as ``x.T`` or ``x[:, ::2]``, is copied first.
-        b: K×N, likewise.
-        out: M×N, float32, C-contiguous, not overlapping ``a`` and ``b``; by default a new array. A
-            product with K = 0 is zero.
+        a: M×K, float32, on the current GPU, of any size and alignment: an array of CuPy, PyTorch,
+            JAX or Numba, or of another library with the CUDA array interface. An array that is not
+            C-contiguous, such as ``x.T`` or ``x[:, ::2]``, is copied first, but for ``x.T`` times
+            ``y.T``, whose result is the transposed view of y·x. Three dimensions are a batch.
+        b: K×N, likewise. A batch times a matrix is one launch; for each matrix of another batch
+            there is one.
+        out: M×N, float32, C-contiguous, not overlapping ``a`` and ``b``; by default a new array of
+            the library of ``a``. An array of JAX cannot be ``out``. A product with K = 0 is zero.
+        alpha: factor of the product. If it is 0, ``a`` and ``b`` are not read.
+        beta: factor of what ``out`` holds. If it is 0, that is not read. Factors other than 1 and 0
+            cost further passes over ``out``.
         error: bound of ‖C − A·B‖ / ‖A·B‖ (Frobenius norm, A·B in float64), such as 1e-5. The
             fastest algorithm whose recorded errors meet the bound is used (see ``choice``): an
             FP32 kernel, a kernel on tensor cores, or Strassen's product. "fp32" requires recorded
@@ -47,11 +57,16 @@ def matmul(
         LabError: an array does not fit, no recorded algorithm meets the bound, there is no GPU or
             compiler, or no kernel runs on the GPU.
     """
-    # Imported on demand: reading records needs no launcher.
     if error is None:
-        return import_module("sgemm_lab.gemm.dispatch.product").matmul(a, b, out)
+        return _call()(a, b, out, alpha=alpha, beta=beta)
     within = import_module("sgemm_lab.gemm.product")
-    return within.matmul(a, b, out, error=error, workspace=workspace)
+    return within.matmul(a, b, out, error=error, workspace=workspace, alpha=alpha, beta=beta)
+
+
+@lru_cache(maxsize=1)
+def _call() -> Any:
+    """Import the call on demand: reading records needs no launcher."""
+    return import_module("sgemm_lab.gemm.call").matmul
 
 
 def choice(

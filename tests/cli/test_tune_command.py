@@ -1,6 +1,7 @@
 """The commands ``tune`` and ``shapes``, with a GPU that the tests pretend."""
 
 import json
+import math
 from pathlib import Path
 from typing import Any
 
@@ -8,85 +9,85 @@ import pytest
 from record_samples import DEVICE, record, run
 
 from sgemm_lab.catalogue import load_kernel
+from sgemm_lab.cli import shapes as shapes_command
 from sgemm_lab.cli import tune
 from sgemm_lab.cli.main import main
-from sgemm_lab.gemm.dispatch.search import Timing, WrongProductError
-from sgemm_lab.gemm.dispatch.shapes import FORTY_SHAPES
+from sgemm_lab.gemm.dispatch.shapes import FORTY_SHAPES, drawn
+from sgemm_lab.gemm.dispatch.tuning import ShapeTimes
 from sgemm_lab.kernel import Kernel, Size
-from sgemm_lab.records.dispatch_table import TABLES
+from sgemm_lab.records.dispatch_table import TABLES, DrawnShape
 from sgemm_lab.records.gpu_record import Measurement
 from sgemm_lab.records.store import RECORDS
 
-NAIVE, TILED, SPLIT = (load_kernel(name) for name in ("naive", "tiled", "split"))
+NAIVE, TILE, SPLIT = (load_kernel(name) for name in ("naive", "small_tile", "split_k"))
 
 
 class Bench:
-    """Tiled is the fastest; the product of split is wrong."""
+    """``TILE`` is the fastest."""
 
     stops = False
 
-    def __init__(self, *_: Any) -> None: ...
+    def __init__(self, *_: Any) -> None:
+        self.resident = {TILE: 4, SPLIT: 2}
 
-    def refusal(self, kernel: Kernel, size: Size) -> str | None:
-        return None
-
-    def predicted_gflops(self, kernel: Kernel, size: Size) -> float:
-        return 1e6
-
-    def first_launch(self, kernel: Kernel, size: Size) -> float:
-        if kernel is SPLIT:
-            raise WrongProductError("C is off.")
-        return 1e-6
-
-    def measure(self, kernel: Kernel, size: Size) -> Timing:
-        if self.stops and kernel is TILED:
+    def measure(self, size: Size) -> ShapeTimes:
+        if self.stops:
             raise KeyboardInterrupt
-        return Timing(1e-6 if kernel is TILED else 4e-6, 2e-6, graph=True)
+        base = 1e-6 + 1e-13 * math.prod(size)
+        faults = ["split_k is excluded at 256³."] if size == (256, 256, 256) else []
+        return ShapeTimes(size, True, 2 * base, {TILE.name: base, SPLIT.name: 3 * base}, {}, faults)
+
+
+class Dispatcher:
+    def kernel_for(self, size: Size) -> Kernel:
+        return TILE
 
 
 @pytest.fixture(autouse=True)
 def gpu(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(tune, "current_device", lambda: DEVICE)
-    monkeypatch.setattr(tune, "new_run", run)
-    monkeypatch.setattr(tune, "candidates", lambda: [NAIVE, TILED, SPLIT])
-    monkeypatch.setattr(tune, "GpuBench", Bench)
+    for room in (tune, shapes_command):
+        monkeypatch.setattr(room, "current_device", lambda: DEVICE)
+        monkeypatch.setattr(room, "new_run", run)
+        monkeypatch.setattr(room, "candidates", lambda: [TILE, SPLIT])
+        monkeypatch.setattr(room, "GpuBench", Bench)
+    monkeypatch.setattr(shapes_command, "dispatcher", lambda _: Dispatcher())
 
 
 def test_tune_prints_the_fastest_kernels_and_the_file(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    out = str(tmp_path)
-    assert main(["tune", "--size", "64", "--size", "8,16,32", "--out", out]) == 0
+    assert main(["tune", "--out", str(tmp_path)]) == 0
     said = capsys.readouterr()
     path = tmp_path / "tuned" / "nvidia-h200.json"
     first, head, *rows = said.out.splitlines()
-    assert first == (
-        "4 points measured, 0 known before, 0 ruled out unmeasured. 2 products wrong. "
-        f"The search is complete. The table is in {path}."
-    )
+    assert first.startswith("2 candidates measured at 328 shapes. Half of them are predicted")
+    assert first.endswith(f"The table is in {path}.")
     assert head.split() == ["M×N×K", "fastest", "GFLOP/s", "of", "cuBLAS"]
-    assert [row.split() for row in rows] == [
-        ["64³", "tiled", "524", "200", "%"], ["8×16×32", "tiled", "8.19", "200", "%"],
-    ]  # fmt: skip
-    assert "split is excluded at 64³: C is off." in said.err
-    assert TABLES.load(path).searches[0].complete
+    assert len(rows) == 8
+    assert rows[0].split()[:2] == ["256³", "small_tile"]
+    assert "split_k is excluded at 256³." in said.err
+    assert "296 of 328 shapes" in said.err
+    found = TABLES.load(path)
+    assert found.model
+    assert {fit.kernel for fit in found.model.fits} == {TILE.name, SPLIT.name}
 
 
-def test_tune_resumes_after_ctrl_c(
+def test_a_search_that_is_stopped_writes_nothing(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    arguments = ["tune", "--json", "--size", "64", "--out", str(tmp_path)]
     monkeypatch.setattr(Bench, "stops", True)
-    assert main(arguments) == 130
+    assert main(["tune", "--json", "--out", str(tmp_path)]) == 130
     said = capsys.readouterr()
     assert said.out == ""
-    assert "The search was stopped. Its points are in" in said.err
-    monkeypatch.setattr(Bench, "stops", False)
-    monkeypatch.setattr(tune, "new_run", lambda: run(date="2026-02-02T03:04:05Z"))
-    assert main(arguments) == 0
-    told = json.loads(capsys.readouterr().out)
-    assert (told["measured"], told["known"], told["complete"]) == (1, 1, True)
-    assert told["file"].endswith("nvidia-h200.json")
+    assert "The search was stopped. Nothing was written." in said.err
+    assert list((tmp_path / "tuned").iterdir()) == []
+
+
+def test_a_search_with_too_little_time_writes_nothing(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["tune", "--time-limit", "0", "--out", str(tmp_path)]) == 2
+    assert "0 shapes were measured, and a model needs 100" in capsys.readouterr().err
 
 
 def test_a_folder_that_cannot_be_written_is_found_out_first(
@@ -95,6 +96,63 @@ def test_a_folder_that_cannot_be_written_is_found_out_first(
     (tmp_path / "tuned").write_text("a file")
     assert main(["tune", "--out", str(tmp_path)]) == 2
     assert "is not a folder" in capsys.readouterr().err
+
+
+# Drawn shapes.
+
+
+@pytest.fixture
+def judged(monkeypatch: pytest.MonkeyPatch) -> list[Size]:
+    asked: list[Size] = []
+
+    def judge(size: Size, multiply: Any, bench: Any, budget: Any) -> DrawnShape:
+        asked.append(size)
+        seconds = 4e-6 if len(asked) == 2 else 1e-6
+        best = ("split_k", 1e-6) if bench else (None, None)
+        return DrawnShape(*size, TILE.name, seconds, 2e-6, 1.1e-6, *best)
+
+    monkeypatch.setattr(shapes_command, "judge", judge)
+    return asked
+
+
+def test_drawn_shapes_are_measured_and_summed_up(
+    tmp_path: Path, judged: list[Size], capsys: pytest.CaptureFixture[str]
+) -> None:
+    arguments = ["shapes", "--drawn", "4", "--seed", "9", "--out", str(tmp_path)]
+    assert main(arguments) == 0
+    assert judged == drawn(4, 9)
+    *_, last = capsys.readouterr().out.splitlines()
+    m, n, k = judged[1]
+    assert last == (
+        "4 shapes drawn with seed 9 on NVIDIA H200: geometric mean 141 % of cuBLAS; "
+        f"least 50 % at {m}×{n}×{k}; 1 below 95 %."
+    )
+    assert list(tmp_path.iterdir()) == []  # there is no table that they belong to
+
+
+def test_drawn_shapes_as_json_are_kept_with_the_table(
+    tmp_path: Path, judged: list[Size], capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["tune", "--out", str(tmp_path)]) == 0
+    capsys.readouterr()
+    arguments = ["shapes", "--drawn", "4", "--candidates", "--json", "--out", str(tmp_path)]
+    assert main(arguments) == 0
+    told = json.loads(capsys.readouterr().out)
+    assert len(told) == 4
+    m, n, k = judged[0]
+    flop = 2 * m * n * k
+    assert told[0] == {
+        "m": m, "n": n, "k": k, "kernel": "small_tile", "gflops": pytest.approx(flop / 1e-6 / 1e9),
+        "cublas_gflops": pytest.approx(flop / 2e-6 / 1e9), "best": "split_k",
+        "best_gflops": pytest.approx(flop / 1e-6 / 1e9), "gpu": "NVIDIA H200",
+        "date": run().date,
+    }  # fmt: skip
+    kept = TABLES.load(tmp_path / "tuned" / "nvidia-h200.json").drawn
+    assert kept
+    assert (kept.seed, len(kept.shapes)) == (0, 4)
+
+
+# The forty shapes.
 
 
 @pytest.fixture

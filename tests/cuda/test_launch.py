@@ -128,7 +128,9 @@ class Grids:
         self.own: list[Any] = []
         self.addresses: list[tuple[int, int]] = []
 
-    def __call__(self, grid: Any, block: Any, arguments: Any, *, shared_mem: int) -> None:
+    def __call__(
+        self, grid: Any, block: Any, arguments: Any, shared_bytes: int, stream: Any
+    ) -> None:
         a, _, c, m, n, k, *self.own = arguments
         self.launches.append((grid, (int(m), int(n), int(k))))
         self.addresses.append((int(a), int(c)))
@@ -138,7 +140,8 @@ def loaded(kernel: Kernel) -> tuple[LoadedKernel, Grids]:
     fake = LoadedKernel.__new__(LoadedKernel)
     function = Grids()
     parts = {
-        "_cupy": np, "kernel": kernel, "_function": function, "_launches": {}, "_workspaces": {},
+        "_cupy": np, "kernel": kernel, "_function": function, "_raw": function,
+        "_launches": {}, "_workspaces": {},
     }  # fmt: skip
     fake.__dict__.update(parts, compiled=SimpleNamespace(shared_bytes=0))
     return fake, function
@@ -158,7 +161,16 @@ class NumpyWithStreams:
     """NumPy in place of CuPy, and the present stream."""
 
     stream = 1
-    cuda = SimpleNamespace(get_current_stream=lambda: SimpleNamespace(ptr=NumpyWithStreams.stream))
+    synchronized = 0
+    cuda = SimpleNamespace(get_current_stream=lambda: NumpyWithStreams.Stream())
+
+    class Stream:
+        @property
+        def ptr(self) -> int:
+            return NumpyWithStreams.stream
+
+        def synchronize(self) -> None:
+            NumpyWithStreams.synchronized += 1
 
     def __getattr__(self, name: str) -> Any:
         return getattr(np, name)
@@ -189,6 +201,11 @@ def test_each_stream_has_a_workspace_of_its_own_that_stays(
     assert larger.nbytes == 4 * (sms + 5)
     assert workspace(9, stream=1) is larger
     assert workspace(9, stream=2) is other
+    multiply.launch(0, 0, 0, (9, 65, 2), SimpleNamespace(ptr=3))  # of another library
+    assert NumpyWithStreams.synchronized == 1
+    multiply.launch(0, 0, 0, (9, 65, 2), SimpleNamespace(ptr=2))
+    assert function.own == [other]
+    assert NumpyWithStreams.synchronized == 1
 
 
 @pytest.mark.usefixtures("sms")

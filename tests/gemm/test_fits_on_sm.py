@@ -9,7 +9,6 @@ from sgemm_lab.cuda.compiler import Compiled, compile_kernel
 from sgemm_lab.gemm.dispatch.fits_on_sm import fit_refusal
 from sgemm_lab.kernel import Constant, Kernel
 
-SIZE = (256, 256, 256)
 KERNEL = load_kernel("double_buffer")
 FITS = Compiled("sm_90", "", b"", registers=128, spill_bytes=0, shared_bytes=16384)
 
@@ -26,7 +25,7 @@ FITS = Compiled("sm_90", "", b"", registers=128, spill_bytes=0, shared_bytes=163
 def test_a_kernel_that_does_not_fit_has_a_reason(
     found: Compiled, capability: str, sentence: str | None
 ) -> None:
-    said = fit_refusal(KERNEL, found, capability, SIZE)
+    said = fit_refusal(KERNEL, found, capability)
     assert said is None if sentence is None else sentence in str(said)
 
 
@@ -38,11 +37,11 @@ def waiting(blocks: int) -> Kernel:
 
 def test_blocks_that_wait_for_each_other_must_be_resident() -> None:
     # 128 registers for each of 256 threads: an SM has room for two such blocks.
-    assert fit_refusal(waiting(2), FITS, "9.0", SIZE) is None
-    assert fit_refusal(waiting(3), FITS, "9.0", SIZE) == (
+    assert fit_refusal(waiting(2), FITS, "9.0") is None
+    assert fit_refusal(waiting(3), FITS, "9.0") == (
         "3 blocks must be resident on an SM, which holds 2."
     )
 
 
 def test_a_kernel_of_the_book_fits_as_compiled() -> None:
-    assert fit_refusal(KERNEL, compile_kernel(KERNEL), "9.0", SIZE) is None
+    assert fit_refusal(KERNEL, compile_kernel(KERNEL), "9.0") is None

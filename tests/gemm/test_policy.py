@@ -22,7 +22,7 @@ from sgemm_lab.gemm.policy import (
 )
 from sgemm_lab.gemm.strassen.model import WORTH
 from sgemm_lab.kernel import Size
-from sgemm_lab.records.dispatch_table import load_tables, nearest_table
+from sgemm_lab.records.dispatch_table import load_tables
 
 L4 = replace(DEVICE, name="NVIDIA L4", compute_capability="8.9", sms=58)
 
@@ -57,7 +57,7 @@ sizes = st.tuples(extent, extent, extent)
 bounds = st.floats(1e-8, 1)
 few = settings(max_examples=25, deadline=None)
 
-PICKER = Picker(nearest_table(DEVICE, load_tables()), DEVICE.sms)
+PICKER = Picker(load_tables()[0].gpu, load_tables())
 
 
 @few

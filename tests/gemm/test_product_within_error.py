@@ -1,21 +1,21 @@
 """``matmul`` with an error bound, on a fake GPU: NumPy multiplies."""
 
+import sys
 from typing import Any
 
 import numpy as np
 import pytest
-from fake_cupy import CUPY, on_gpu
+from fake_cupy import CUPY, at, on_gpu
 from record_samples import DEVICE
 
 import sgemm_lab
 from sgemm_lab import lab
 from sgemm_lab.catalogue import load_kernel
 from sgemm_lab.errors import LabError
-from sgemm_lab.gemm import product
-from sgemm_lab.gemm.dispatch import product as plain
+from sgemm_lab.gemm import call, callers, product
 from sgemm_lab.gemm.policy import Algorithm
 from sgemm_lab.gemm.strassen.plan import make_plan
-from sgemm_lab.kernel import Kernel
+from sgemm_lab.kernel import Kernel, Size
 
 
 class Multiplies:
@@ -28,6 +28,10 @@ class Multiplies:
         self._names.append(self.name)
         c[...] = a @ b
 
+    def launch(self, a: int, b: int, c: int, size: Size, stream: Any) -> None:
+        m, n, k = size
+        self(at(a, m, k), at(b, k, n), at(c, m, n))
+
     def kernel_for(self, _: Any) -> Kernel:
         return load_kernel("producers")
 
@@ -37,7 +41,7 @@ def _over(leaf: Any) -> str:
 
 
 def forget() -> None:
-    for function in (product._choose, product._records, product._loaded):
+    for function in (product._choose, product._records, product._loaded, call._gpu):
         function.cache_clear()
 
 
@@ -45,8 +49,10 @@ def forget() -> None:
 def ran(monkeypatch: pytest.MonkeyPatch) -> Any:
     """The names of the products that ran."""
     names: list[str] = []
+    monkeypatch.setitem(sys.modules, "cupy", CUPY)
+    callers._library.cache_clear()
     dispatcher = Multiplies("dispatcher", names)
-    for room in (plain, product):
+    for room in (call, product):
         monkeypatch.setattr(room, "require_gpu", lambda: CUPY)
         monkeypatch.setattr(room, "dispatcher", lambda _: dispatcher)
     monkeypatch.setattr(product, "has_gpu", lambda: True)
@@ -60,6 +66,7 @@ def ran(monkeypatch: pytest.MonkeyPatch) -> Any:
     forget()
     yield names
     forget()
+    callers._library.cache_clear()
 
 
 def test_the_chosen_algorithm_runs(ran: list[str]) -> None:
@@ -107,12 +114,12 @@ def test_without_a_gpu_the_choice_is_for_the_recorded_gpu(
 def test_an_invalid_bound_is_an_error_even_for_an_empty_product(ran: list[str]) -> None:
     empty = on_gpu(np.ones((0, 4)))
     assert sgemm_lab.matmul(empty, empty.T, error=1e-5).shape == (0, 0)
-    for call in (
+    for ask in (
         lambda: sgemm_lab.matmul(empty, empty.T, error="tf32"),
         lambda: sgemm_lab.choice(4, 4, 4, error=[1e-5]),  # type: ignore[arg-type]
     ):
         with pytest.raises(LabError, match="Give a positive number"):
-            call()
+            ask()
     for extent in (0, 2.5, 2**25):
         with pytest.raises(LabError, match=r"N is .+ Give a whole number from 1 to 16,777,216"):
             sgemm_lab.choice(4, extent, 4)  # type: ignore[arg-type]

@@ -9,10 +9,10 @@ from record_samples import record, run, samples
 
 from sgemm_lab.catalogue import load_kernel
 from sgemm_lab.errors import LabError
-from sgemm_lab.gemm.dispatch.shapes import FORTY_SHAPES, SEARCHED, SQUARES
+from sgemm_lab.gemm.dispatch.shapes import FORTY_SHAPES
 from sgemm_lab.gemm.dispatch.summary import forty, rank_correlation
+from sgemm_lab.gemm.dispatch.tuning import tuning_shapes
 from sgemm_lab.kernel import Size
-from sgemm_lab.records.dispatch_table import load_tables
 from sgemm_lab.records.gpu_record import Measurement
 from sgemm_lab.records.store import load_records
 
@@ -29,13 +29,10 @@ def taken(size: Size, share: float) -> list[Measurement]:
 
 def test_there_are_forty_different_shapes_and_no_search_measures_one() -> None:
     assert len(set(FORTY_SHAPES)) == len(FORTY_SHAPES) == 40
-    assert len(set(SEARCHED)) == len(SEARCHED)
-    assert not set(SEARCHED) & set(FORTY_SHAPES)
-    assert set(SQUARES) <= set(SEARCHED)
+    assert not set(tuning_shapes(1)) & set(FORTY_SHAPES)
 
 
-def test_the_books_table_and_record_are_of_these_sizes() -> None:
-    assert set(load_tables()[0].sizes) == set(SEARCHED)
+def test_the_books_record_has_them() -> None:
     recorded = {score.size for score in load_records()[0].scores if score.kernel == "matmul"}
     assert set(FORTY_SHAPES) <= recorded
 

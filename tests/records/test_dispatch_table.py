@@ -1,71 +1,57 @@
-"""Dispatch tables: atomic writes, a write per point, and the choice of a table for a GPU."""
+"""Dispatch tables: what is written is read back, and the choice of a table for a GPU."""
 
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from record_samples import DEVICE
-from table_samples import point, search, table
+from table_samples import ENVIRONMENT, fit, point, search, table
 
 from sgemm_lab.errors import LabError
-from sgemm_lab.records.dispatch_table import TABLES, TableFile, load_tables, nearest_table
+from sgemm_lab.records.dispatch_table import (
+    TABLES,
+    DrawnShape,
+    DrawnShapes,
+    load_tables,
+    nearest_table,
+    save_table,
+)
 
 ONE = point("naive", (8, 8, 8), 1e-3)
 OTHER = point("tiled:TILE=16", (8, 8, 8), 5e-4, cublas_seconds=2.5e-4, bound_gflops=7.0)
 
 
-def test_each_point_is_written_before_the_next(tmp_path: Path) -> None:
-    file = TableFile(tmp_path, DEVICE, search(complete=False))
-    assert not file.path.exists()
-    for count, each in enumerate((ONE, OTHER), 1):
-        file.add(each)
-        found = TABLES.load(file.path)
-        assert found.points == (ONE, OTHER)[:count]
-        assert not found.searches[0].complete
-    file.end()
-    assert TABLES.load(file.path) == replace(table(ONE, OTHER))
-    assert file.path == tmp_path / "tuned" / "nvidia-h200.json"
+FITTED = table(ONE, fits=(fit("naive", 1e-6),))
 
 
-def test_a_search_without_points_writes_nothing(tmp_path: Path) -> None:
-    TableFile(tmp_path, DEVICE, search()).end()
-    assert list(tmp_path.iterdir()) == []
+def test_a_table_is_written_and_read_back(tmp_path: Path) -> None:
+    drawn = DrawnShapes(
+        *ENVIRONMENT, seed=3, shapes=(DrawnShape(8, 9, 10, "naive", 1e-6, 2e-6, 3e-6),)
+    )
+    whole = replace(table(ONE, OTHER, fits=(fit("naive", 1e-6, clusters=31),)), drawn=drawn)
+    for each in (table(ONE), FITTED, whole):
+        path = TABLES.path(tmp_path, DEVICE.name)
+        save_table(path, each)
+        assert TABLES.load(path) == each
+    lines = path.read_text().splitlines()
+    assert sum('"seconds"' in line for line in lines) == 3
+    assert path == tmp_path / "tuned" / "nvidia-h200.json"
 
 
-def test_points_of_a_later_search_replace_earlier_ones(tmp_path: Path) -> None:
-    TableFile(tmp_path, DEVICE, search()).add(ONE)
-    later = TableFile(tmp_path, DEVICE, search(date="2026-02-02T03:04:05Z"))
-    assert later.table.points == (ONE,)
+def test_an_invalid_table_is_not_written(tmp_path: Path) -> None:
+    with pytest.raises(LabError, match=r"seconds is -1\.0\. It must be above 0"):
+        save_table(tmp_path / "x.json", table(replace(ONE, seconds=-1.0)))
+    with pytest.raises(LabError, match="0 or more"):
+        save_table(tmp_path / "x.json", table(ONE, fits=(fit("naive", -1e-6),)))
+    assert not (tmp_path / "x.json").exists()
+
+
+def test_points_of_a_later_search_replace_earlier_ones() -> None:
     faster = replace(ONE, seconds=5e-4)
-    later.add(faster)
-    found = TABLES.load(later.path)
-    assert len(found.searches) == 2
+    found = table(searches=(search(ONE), search(faster, date="2026-02-02T03:04:05Z")))
     assert found.points == (faster,)
     assert found.at((8, 8, 8)) == (faster,)
     assert found.sizes == ((8, 8, 8),)
-
-
-def test_concurrent_searches_lose_no_point(tmp_path: Path) -> None:
-    first = TableFile(tmp_path, DEVICE, search(date="2026-02-02T03:04:05Z"))
-    second = TableFile(tmp_path, DEVICE, search(date="2026-02-02T03:04:06Z"))
-    first.add(ONE)
-    second.add(OTHER)
-    first.add(replace(ONE, m=9))
-    assert set(TABLES.load(first.path).points) == {ONE, OTHER, replace(ONE, m=9)}
-
-
-def test_a_table_of_another_gpu_is_refused(tmp_path: Path) -> None:
-    TableFile(tmp_path, DEVICE, search()).add(ONE)
-    other = replace(DEVICE, name="NVIDIA-H200")  # the same file name
-    with pytest.raises(LabError, match="is of NVIDIA H200, and this GPU is NVIDIA-H200"):
-        TableFile(tmp_path, other, search())
-
-
-def test_an_invalid_point_is_refused(tmp_path: Path) -> None:
-    file = TableFile(tmp_path, DEVICE, search())
-    with pytest.raises(LabError, match=r"seconds is -1\.0\. It must be above 0"):
-        file.add(replace(ONE, seconds=-1.0))
-    assert not file.path.exists()
 
 
 @pytest.mark.parametrize(
@@ -87,7 +73,7 @@ def test_an_invalid_file_raises_an_error(text: str, sentence: str, tmp_path: Pat
 def test_a_gpu_uses_its_own_table_or_that_of_the_most_similar_gpu(tmp_path: Path) -> None:
     a100 = replace(DEVICE, name="A100", compute_capability="8.0", sms=108)
     t4 = replace(DEVICE, name="T4", compute_capability="7.5", sms=40, memory_bus_bits=256)
-    tables = [table(ONE, gpu=gpu) for gpu in (t4, a100, DEVICE)]
+    tables = [replace(FITTED, gpu=gpu) for gpu in (t4, a100, DEVICE)]
     for gpu in (t4, a100, DEVICE):
         assert nearest_table(gpu, tables).gpu == gpu
     assert nearest_table(replace(DEVICE, name="NVIDIA H100"), tables).gpu == DEVICE
@@ -95,6 +81,7 @@ def test_a_gpu_uses_its_own_table_or_that_of_the_most_similar_gpu(tmp_path: Path
     assert nearest_table(replace(t4, name="T5", compute_capability="7.0"), tables).gpu == t4
     unknown = replace(t4, name="?", compute_capability="1.0", memory_bus_bits=0)
     assert nearest_table(unknown, tables).gpu == t4
+    assert nearest_table(DEVICE, [table(ONE), *tables[:2]]).gpu == a100  # it has a model
     with pytest.raises(
         LabError, match=r"no table of tuned kernels\. Make one with 'sgemm-lab tune'"
     ):
@@ -105,7 +92,8 @@ def test_the_readers_table_replaces_the_books(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for name, seconds in (("book", 1e-3), ("records", 2e-3)):
-        TableFile(tmp_path / name, DEVICE, search()).add(replace(ONE, seconds=seconds))
+        path = TABLES.path(tmp_path / name, DEVICE.name)
+        save_table(path, table(replace(ONE, seconds=seconds)))
     monkeypatch.setattr("sgemm_lab.records.dispatch_table.data_folder", lambda _: tmp_path / "book")
     monkeypatch.setattr(
         "sgemm_lab.records.dispatch_table.own_records", lambda: tmp_path / "records"

@@ -14,9 +14,8 @@ from pathlib import Path
 from sgemm_lab.catalogue import load_kernels
 from sgemm_lab.cli.printing import print_json, print_table
 from sgemm_lab.cuda.compiler import TARGETS, import_cupy, load_nvrtc
-from sgemm_lab.cuda.launch import device_target, require_gpu
+from sgemm_lab.cuda.launch import current_device, device_target, require_gpu
 from sgemm_lab.errors import LabError
-from sgemm_lab.measuring.recorder import current_device
 from sgemm_lab.records.store import load_records
 from sgemm_lab.text import plural
 

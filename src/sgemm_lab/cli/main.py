@@ -92,9 +92,9 @@ def _tune() -> tuple[Declare, Run]:
 
 
 def _shapes() -> tuple[Declare, Run]:
-    from sgemm_lab.cli import tune
+    from sgemm_lab.cli import shapes
 
-    return tune.add_shapes_arguments, tune.run_shapes
+    return shapes.add_shapes_arguments, shapes.run_shapes
 
 
 def _export() -> tuple[Declare, Run]:
@@ -125,8 +125,8 @@ COMMANDS = {
         "Measure on this machine's GPU and write a record. The name 'matmul' is the dispatcher.",
         _record,
     ),
-    "tune": Command("Search this GPU for the fastest kernel of each size.", _tune),
-    "shapes": Command("Measure matmul at forty fixed shapes.", _shapes),
+    "tune": Command("Measure the candidates of matmul on this GPU, and fit its choice.", _tune),
+    "shapes": Command("Measure matmul at forty fixed shapes, or at drawn ones.", _shapes),
     "counters": Command("Read the GPU's hardware counters with ncu.", _counters),
     "errors": Command("Measure the errors of kernels by input distribution.", _errors),
     "add": Command("Add the runs of record files, such as those of another machine.", _add),

@@ -43,6 +43,32 @@ def blocks_done(done: int, total: int) -> None:
     print_progress("" if done == total else f"{done:,} of {total:,} blocks")
 
 
+class ProgressBar:
+    """A bar on stderr, if it is a terminal; otherwise a line for each tenth."""
+
+    def __init__(self, total: int, seconds: float | None, noun: str) -> None:
+        """``seconds`` is the time after which the work ends in any case."""
+        self._total, self._seconds, self._noun = total, seconds, noun
+        self._tenth = -1
+
+    def show(self, done: int, spent: float = 0.0) -> None:
+        """Show how much is done, and the seconds spent."""
+        share = done / self._total
+        if self._seconds:
+            share = max(share, spent / self._seconds)
+        text = f"{done} of {self._total} {self._noun}"
+        if sys.stderr.isatty():
+            full = int(min(share, 1) * 30)
+            print_progress(f"[{'#' * full}{'.' * (30 - full)}] {text}")
+        elif int(share * 10) > self._tenth:
+            self._tenth = int(share * 10)
+            print_status(text)
+
+    def end(self) -> None:
+        """Clear the bar."""
+        print_progress("")
+
+
 @contextmanager
 def safe_output() -> Iterator[Callable[[int], int]]:
     """Replace unencodable characters, and handle errors of the output streams without a traceback.

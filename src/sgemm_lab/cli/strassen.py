@@ -9,7 +9,7 @@ import numpy as np
 from sgemm_lab.catalogue import load_kernel
 from sgemm_lab.cli.arguments import add_one_size, add_out, add_part, natural, size
 from sgemm_lab.cli.printing import print_json, print_status, print_table
-from sgemm_lab.cuda.launch import LoadedKernel, has_gpu, require_gpu
+from sgemm_lab.cuda.launch import LoadedKernel, current_device, has_gpu, require_gpu
 from sgemm_lab.errors import LabError
 from sgemm_lab.files import own_records
 from sgemm_lab.gemm.dispatch.recorded import predicted_from_record
@@ -20,7 +20,6 @@ from sgemm_lab.gemm.strassen.model import best_plan, book_machine, predict, with
 from sgemm_lab.gemm.strassen.numpy_backend import run as run_in_numpy
 from sgemm_lab.gemm.strassen.plan import Plan, make_plan
 from sgemm_lab.kernel import Kernel, Size
-from sgemm_lab.measuring.recorder import current_device
 from sgemm_lab.records.store import load_records
 from sgemm_lab.records.strassen import SizeTimes
 from sgemm_lab.text import bytes_moved_text, plural, size_text

@@ -13,6 +13,7 @@ from sgemm_lab.cuda.compiler import Compiled, compile_kernel, import_cupy
 from sgemm_lab.errors import LabError, MissingToolError
 from sgemm_lab.hardware import FLOAT_BYTES, STATIC_SHARED
 from sgemm_lab.kernel import ENTRY, Kernel, Size
+from sgemm_lab.records.gpu_record import Device
 
 MAX_GRID_Y = 65535
 """Blocks along y that a grid can have (CUDA C++ Programming Guide, technical specifications)."""
@@ -74,6 +75,31 @@ def device_sms() -> int:
     return int(require_gpu().cuda.Device().attributes["MultiProcessorCount"])
 
 
+def current_device() -> Device:
+    """Return the description of the current GPU.
+
+    Raises:
+        LabError: no GPU.
+    """
+    cupy = require_gpu()
+    attributes = cupy.cuda.Device().attributes
+    capability = str(cupy.cuda.Device().compute_capability)
+    return Device(
+        name=cupy.cuda.runtime.getDeviceProperties(cupy.cuda.Device().id)["name"].decode(
+            errors="replace"
+        ),
+        compute_capability=f"{capability[:-1]}.{capability[-1]}",
+        sms=int(attributes["MultiProcessorCount"]),
+        max_clock_mhz=attributes["ClockRate"] / 1e3,
+        memory_clock_mhz=attributes["MemoryClockRate"] / 1e3,
+        memory_bus_bits=int(attributes["GlobalMemoryBusWidth"]),
+        l2_bytes=int(attributes["L2CacheSize"]),
+        shared_per_sm=int(attributes["MaxSharedMemoryPerMultiprocessor"]),
+        shared_per_block=int(attributes["MaxSharedMemoryPerBlockOptin"]),
+        registers_per_sm=int(attributes["MaxRegistersPerMultiprocessor"]),
+    )
+
+
 def load_function(compiled: Compiled, entry: str) -> Any:
     """Load machine code on the current GPU and return the CuPy function called ``entry``."""
     with tempfile.TemporaryDirectory() as folder:
@@ -94,7 +120,8 @@ class LoadedKernel:
         self._cupy = require_gpu()
         self.kernel = kernel
         self.compiled = compile_kernel(kernel, device_target())
-        self._function = load_function(self.compiled, ENTRY)
+        self._raw = load_function(self.compiled, ENTRY)
+        self._function = self._raw.kernel  # of this GPU; it takes a stream
         self._launches: dict[Size, list[_Launch]] = {}
         self._workspaces: dict[int, Any] = {}
 
@@ -107,17 +134,18 @@ class LoadedKernel:
         size = check_arrays(self._cupy, a, b, c)
         self.launch(a.data.ptr, b.data.ptr, c.data.ptr, size)
 
-    def launch(self, a: int, b: int, c: int, size: Size) -> None:
-        """Compute c = a·b on CuPy's current stream, for matrices at three addresses.
+    def launch(self, a: int, b: int, c: int, size: Size, stream: Any = None) -> None:
+        """Compute c = a·b for matrices at three addresses, which are not checked.
 
-        They are not checked. A kernel with a workspace has one for each stream: launches on
-        different streams may overlap.
+        A kernel with a workspace has one for each stream: launches on different streams may
+        overlap.
 
         Args:
             a: address of M×K floats, row-major.
             b: of K×N floats.
             c: of M×N floats.
             size: M, N, K, each 1 or more.
+            stream: has the handle of a CUDA stream as ``ptr``; by default CuPy's current stream.
 
         Raises:
             LabError: the tile needs more shared memory than there is.
@@ -125,12 +153,11 @@ class LoadedKernel:
         launches = self._launches.get(size)
         if launches is None:
             launches = self._launches[size] = self._planned(size)
-        address = self._cupy.uint64
         for one in launches:
-            matrices = (address(a + one.skip_a), address(b), address(c + one.skip_c))
-            own = (self._workspace(one.workspace_bytes),) if one.workspace_bytes else ()
-            arguments = (*matrices, *one.sizes, *own)
-            self._function(one.grid, one.block, arguments, shared_mem=one.shared_bytes)
+            arguments: tuple[Any, ...] = (a + one.skip_a, b, c + one.skip_c, *one.sizes)
+            if one.workspace_bytes:
+                arguments += (self._workspace(one.workspace_bytes, stream),)
+            self._function(one.grid, one.block, arguments, one.shared_bytes, stream)
 
     def _planned(self, size: Size) -> "list[_Launch]":
         """Return the launches for a size: several if C has more rows than a grid has blocks."""
@@ -157,12 +184,15 @@ class LoadedKernel:
             )  # fmt: skip
         return launches
 
-    def _workspace(self, wanted: int) -> Any:
-        """Return the present stream's workspace: zeros at first, then what the last launch left."""
-        stream = self._cupy.cuda.get_current_stream().ptr
-        held = self._workspaces.get(stream)
+    def _workspace(self, wanted: int, stream: Any) -> Any:
+        """Return a stream's workspace: zeros at first, then what the last launch left."""
+        here = self._cupy.cuda.get_current_stream()
+        key = here.ptr if stream is None else stream.ptr
+        held = self._workspaces.get(key)
         if held is None or held.nbytes < wanted:
-            held = self._workspaces[stream] = self._cupy.zeros(wanted, dtype="uint8")
+            held = self._workspaces[key] = self._cupy.zeros(wanted, dtype="uint8")
+            if stream is not None:
+                here.synchronize()  # the zeros must be there before a launch on the other stream
         return held
 
     def _reserve_shared(self, dynamic_bytes: int) -> None:
@@ -176,8 +206,8 @@ class LoadedKernel:
                 f"block; this GPU has {limit:,}. Choose a smaller tile or a smaller K."
             )
         # Launches of other sizes remain valid.
-        if dynamic_bytes > self._function.max_dynamic_shared_size_bytes:
-            self._function.max_dynamic_shared_size_bytes = dynamic_bytes
+        if dynamic_bytes > self._raw.max_dynamic_shared_size_bytes:
+            self._raw.max_dynamic_shared_size_bytes = dynamic_bytes
 
 
 class _Launch(NamedTuple):

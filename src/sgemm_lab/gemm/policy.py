@@ -29,7 +29,7 @@ from sgemm_lab.gemm.strassen.model import (
 )
 from sgemm_lab.gemm.strassen.plan import Plan
 from sgemm_lab.kernel import Kernel, Size
-from sgemm_lab.records.dispatch_table import load_tables, nearest_table
+from sgemm_lab.records.dispatch_table import load_tables
 from sgemm_lab.records.gpu_record import CUBLAS, Device, Record
 from sgemm_lab.records.store import load_records
 from sgemm_lab.records.strassen import (
@@ -125,12 +125,11 @@ def gpu_records(gpu: Device | None) -> GpuRecords:
     gpu = gpu or tables[0].gpu
     if not records:
         raise LabError("There is no record. Take one with 'sgemm-lab record' on a GPU.")
-    table = nearest_table(gpu, tables)
     same = [record for record in records if record.gpu.name == gpu.name]
     strassen = [latest(one) for one in STRASSEN_RECORDS.load_all() if one.gpu.name == gpu.name]
     return GpuRecords(
         gpu,
-        Picker(table, gpu.sms, lambda kernel: suits(kernel, _target(gpu))),
+        Picker(gpu, tables, lambda kernel: suits(kernel, _target(gpu))),
         machine,
         (same or records)[0],
         strassen[0] if strassen else None,

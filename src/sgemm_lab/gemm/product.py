@@ -5,9 +5,9 @@ from functools import lru_cache
 from typing import Any
 
 from sgemm_lab.cuda.arrays import MAX_DIMENSION
-from sgemm_lab.cuda.launch import LoadedKernel, has_gpu, require_gpu
+from sgemm_lab.cuda.launch import LoadedKernel, current_device, has_gpu, require_gpu
 from sgemm_lab.errors import LabError
-from sgemm_lab.gemm.dispatch import product
+from sgemm_lab.gemm import call
 from sgemm_lab.gemm.dispatch.product import dispatcher
 from sgemm_lab.gemm.policy import (
     FP32,
@@ -21,15 +21,20 @@ from sgemm_lab.gemm.policy import (
 from sgemm_lab.gemm.strassen.engine import GpuProduct
 from sgemm_lab.kernel import Kernel, Size
 from sgemm_lab.measuring.interleaved import Product
-from sgemm_lab.measuring.recorder import current_device
 from sgemm_lab.records.dispatch_table import load_tables
 from sgemm_lab.records.gpu_record import Device
 
 
 def matmul(
-    a: Any, b: Any, out: Any = None, *, error: float | str, workspace: int | None = None
+    a: Any,
+    b: Any,
+    out: Any = None,
+    *,
+    error: float | str,
+    workspace: int | None = None,
+    **factors: float,
 ) -> Any:
-    """Return a·b within an error bound; ``sgemm_lab.matmul`` documents the arguments.
+    """Return the product within an error bound; ``sgemm_lab.matmul`` documents the arguments.
 
     Raises:
         LabError: an array does not fit, no algorithm meets the bound, or there is no GPU or
@@ -41,7 +46,7 @@ def matmul(
         here = require_gpu().cuda.Device().id
         return _product(_choose(here, size, error, workspace), here)
 
-    return product.matmul(a, b, out, product_of)
+    return call.matmul(a, b, out, product_of=product_of, **factors)
 
 
 def choice(

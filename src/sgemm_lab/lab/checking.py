@@ -7,10 +7,10 @@ from sgemm_lab.checking.judge import AWKWARD_SIZES, QUICK_SIZES, CheckResult, bo
 from sgemm_lab.checking.on_gpu import check
 from sgemm_lab.checking.sandbox import check_sandboxed
 from sgemm_lab.checking.simulated import check_simulated
+from sgemm_lab.cuda.launch import current_device
 from sgemm_lab.kernel import Kernel
 from sgemm_lab.lab import session
 from sgemm_lab.lab.output import Output, table
-from sgemm_lab.measuring.recorder import current_device
 from sgemm_lab.text import size_text
 
 

@@ -7,6 +7,7 @@ from html import escape
 import numpy as np
 
 from sgemm_lab.catalogue import load_kernel, load_kernels
+from sgemm_lab.cuda.launch import current_device
 from sgemm_lab.errors import LabError
 from sgemm_lab.files import data_folder
 from sgemm_lab.kernel import Kernel, Size
@@ -14,7 +15,6 @@ from sgemm_lab.lab import session
 from sgemm_lab.lab.arguments import AnySize, size_of
 from sgemm_lab.lab.output import Output
 from sgemm_lab.lab.speeds import origin, title_of
-from sgemm_lab.measuring.recorder import current_device
 from sgemm_lab.models.ladder import GPU, MAIN_STEPS, SIZE, LadderStep
 from sgemm_lab.models.ladder import ladder as recorded_steps
 from sgemm_lab.records.gpu_record import MATMUL, Measurement, Record, Score

@@ -8,10 +8,10 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from sgemm_lab.cuda.compiler import suits
-from sgemm_lab.cuda.launch import device_target, has_gpu
+from sgemm_lab.cuda.launch import current_device, device_target, has_gpu
 from sgemm_lab.kernel import Kernel, Size
 from sgemm_lab.measuring.interleaved import Budget, Progress
-from sgemm_lab.measuring.recorder import current_device, measure_run
+from sgemm_lab.measuring.recorder import measure_run
 from sgemm_lab.models.roofline import clock_text
 from sgemm_lab.records.gpu_record import Device, Record, Run
 from sgemm_lab.records.store import load_records

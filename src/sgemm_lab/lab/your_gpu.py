@@ -4,7 +4,7 @@ from collections.abc import Iterable, Sequence
 
 from sgemm_lab.catalogue import load_kernels
 from sgemm_lab.cuda.compiler import compile_kernel
-from sgemm_lab.cuda.launch import device_target
+from sgemm_lab.cuda.launch import current_device, device_target
 from sgemm_lab.errors import LabError
 from sgemm_lab.kernel import Kernel, Size
 from sgemm_lab.lab import session
@@ -12,7 +12,6 @@ from sgemm_lab.lab.arguments import AnySize, size_of
 from sgemm_lab.lab.output import Output, sentence
 from sgemm_lab.lab.speeds import Speeds, find_scores
 from sgemm_lab.measuring.interleaved import Budget
-from sgemm_lab.measuring.recorder import current_device
 from sgemm_lab.records.gpu_record import Measurement
 
 NO_GPU = (

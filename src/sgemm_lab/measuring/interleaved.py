@@ -43,6 +43,9 @@ WORKSPACE_BYTES = 32 * 2**20
 """Default workspace of cuBLAS on Hopper (cuBLAS documentation, cublasSetWorkspace). In a graph
 cuBLAS would allocate it in every launch."""
 
+_ALIGNED_FLOATS = 128
+"""CuPy's allocations begin at multiples of 512 bytes."""
+
 GRAPHED_FLOP = 2 * 2048**3
 """Records measure products of up to this many FLOP as CUDA graphs."""
 
@@ -262,12 +265,16 @@ def _input_sets(cupy: Any, size: Size) -> list[tuple[Any, Any, Any]]:
     count = input_set_count(4 * (m * k + k * n + m * n), l2_bytes)
     random = cupy.random.default_rng(seed=1)
 
-    def uniform(rows: int, columns: int) -> Any:
-        return random.random((rows, columns), dtype="float32") - cupy.float32(0.5)
+    def uniform(rows: int, columns: int) -> list[Any]:
+        """Return matrices in one allocation, each aligned as CuPy aligns an allocation."""
+        elements = rows * columns
+        step = math.ceil(elements / _ALIGNED_FLOATS) * _ALIGNED_FLOATS
+        flat = random.random((count, step), dtype="float32")
+        flat -= cupy.float32(0.5)
+        return [row[:elements].reshape(rows, columns) for row in flat]
 
-    return [
-        (uniform(m, k), uniform(k, n), cupy.empty((m, n), dtype="float32")) for _ in range(count)
-    ]
+    products = (cupy.empty((m, n), dtype="float32") for _ in range(count))
+    return list(zip(uniform(m, k), uniform(k, n), products, strict=True))
 
 
 class _Lap:

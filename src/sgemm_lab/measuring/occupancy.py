@@ -16,10 +16,10 @@ from typing import Any
 
 from sgemm_lab.catalogue import load_kernels
 from sgemm_lab.cuda.compiler import compile_kernel, compile_source
-from sgemm_lab.cuda.launch import device_target, load_function, require_gpu
+from sgemm_lab.cuda.launch import current_device, device_target, load_function, require_gpu
 from sgemm_lab.files import write_whole
 from sgemm_lab.kernel import ENTRY
-from sgemm_lab.measuring.recorder import current_device, driver_version
+from sgemm_lab.measuring.recorder import driver_version
 
 COLUMNS = ("threads", "registers", "static", "dynamic", "preference", "blocks")
 

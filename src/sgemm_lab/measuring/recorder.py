@@ -22,7 +22,7 @@ from sgemm_lab.catalogue import is_builtin
 from sgemm_lab.checking.sandbox import try_out
 from sgemm_lab.cuda.compiler import load_nvrtc
 from sgemm_lab.cuda.counters import take_counters
-from sgemm_lab.cuda.launch import fits, require_gpu
+from sgemm_lab.cuda.launch import current_device, fits, require_gpu
 from sgemm_lab.errors import LabError
 from sgemm_lab.files import check_writable
 from sgemm_lab.kernel import Kernel, Size
@@ -415,31 +415,6 @@ def _check_file(folder: Path, device: Device) -> tuple[Run, ...]:
     path = RECORDS.path(folder, device.name)
     check_writable(folder, _ROOM + (path.stat().st_size if path.is_file() else 0))
     return runs_in_file(path, device)
-
-
-def current_device() -> Device:
-    """Return the description of the current GPU.
-
-    Raises:
-        LabError: no GPU.
-    """
-    cupy = require_gpu()
-    attributes = cupy.cuda.Device().attributes
-    capability = str(cupy.cuda.Device().compute_capability)
-    return Device(
-        name=cupy.cuda.runtime.getDeviceProperties(cupy.cuda.Device().id)["name"].decode(
-            errors="replace"
-        ),
-        compute_capability=f"{capability[:-1]}.{capability[-1]}",
-        sms=int(attributes["MultiProcessorCount"]),
-        max_clock_mhz=attributes["ClockRate"] / 1e3,
-        memory_clock_mhz=attributes["MemoryClockRate"] / 1e3,
-        memory_bus_bits=int(attributes["GlobalMemoryBusWidth"]),
-        l2_bytes=int(attributes["L2CacheSize"]),
-        shared_per_sm=int(attributes["MaxSharedMemoryPerMultiprocessor"]),
-        shared_per_block=int(attributes["MaxSharedMemoryPerBlockOptin"]),
-        registers_per_sm=int(attributes["MaxRegistersPerMultiprocessor"]),
-    )
 
 
 def new_run() -> Run:

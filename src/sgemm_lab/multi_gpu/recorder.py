@@ -15,11 +15,11 @@ from typing import Any
 
 from sgemm_lab import __version__
 from sgemm_lab.checking.sandbox import TimeLimitError, answers
-from sgemm_lab.cuda.launch import require_gpu
+from sgemm_lab.cuda.launch import current_device, require_gpu
 from sgemm_lab.errors import LabError
 from sgemm_lab.files import check_writable
 from sgemm_lab.measuring.interleaved import CUBLAS_CALL
-from sgemm_lab.measuring.recorder import current_device, new_run
+from sgemm_lab.measuring.recorder import new_run
 from sgemm_lab.multi_gpu.cases import PARTS, SIZES, Group, Request, groups
 from sgemm_lab.multi_gpu.topology import check_idle, gpu_count
 from sgemm_lab.multi_gpu.worker import LIBRARY, LINK, PRODUCT, TIMELINE

@@ -1,20 +1,21 @@
 """Dispatch tables: the results of ``sgemm-lab tune``, one file per GPU model in ``records/tuned/``.
 
-A file holds searches. A search holds one point per measured kernel and size, with the time of
-cuBLAS. Each point is written before the next measurement, so an interrupted search can resume.
+A file holds searches, and the model of time that was fitted to the latest one. A search holds one
+point per measured kernel and size, with the time of cuBLAS; of shapes drawn for the fit it holds
+none.
 """
 
 import json
 import math
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import Annotated, Any
 
 from sgemm_lab.catalogue import book_kernel
 from sgemm_lab.errors import LabError
-from sgemm_lab.files import data_folder, locked, own_records, write_whole
+from sgemm_lab.files import data_folder, own_records, write_whole
 from sgemm_lab.kernel import Size
 from sgemm_lab.records.gpu_record import (
     Count,
@@ -25,8 +26,10 @@ from sgemm_lab.records.gpu_record import (
     RunEnvironment,
 )
 from sgemm_lab.records.json_files import Kind, chapters_record_first
-from sgemm_lab.records.schema import FormError, Rule, decode, encode
+from sgemm_lab.records.schema import Rule, encode
 
+NOT_BELOW_ZERO = Rule(lambda x: x >= 0, "0 or more")
+Coefficients = tuple[Annotated[float, NOT_BELOW_ZERO], ...]
 Seconds = Annotated[float, Rule(lambda seconds: seconds > 0, "above 0")]
 
 
@@ -75,11 +78,86 @@ class Search(RunEnvironment):
 
 
 @dataclass(frozen=True)
+class Fit:
+    """The fitted time of one kernel: seconds per unit of each term of ``gemm.dispatch.model``."""
+
+    kernel: KernelName
+    fingerprint: str
+    """Of the measured source."""
+    resident: Count
+    """Blocks on an SM."""
+    shapes: Count
+    """At which it was measured."""
+    error: Annotated[float, NOT_BELOW_ZERO]
+    """Median of the relative errors at them."""
+    aligned: Coefficients
+    """For matrices whose rows float4 can read."""
+    other: Coefficients
+    """For other matrices."""
+    clusters: Count | None = None
+    """Of a kernel with clusters: how many run at a time with one block on each SM."""
+
+
+@dataclass(frozen=True)
+class Model(RunEnvironment):
+    """The model of time that was fitted in one run of ``sgemm-lab tune``."""
+
+    shapes: Count
+    """Measured ones."""
+    fits: Annotated[tuple[Fit, ...], Rule(bool, "a list that is not empty")]
+
+
+@dataclass(frozen=True)
+class DrawnShape(OfSize):
+    """The dispatcher at one drawn shape. Seconds are medians per launch, measured in turns."""
+
+    m: Count
+    n: Count
+    k: Count
+    kernel: KernelName
+    """That it picked."""
+    seconds: Seconds
+    cublas_seconds: Seconds
+    predicted_seconds: Seconds | None = None
+    """By the model."""
+    best: KernelName | None = None
+    """The fastest candidate; None if candidates were not measured."""
+    best_seconds: Seconds | None = None
+
+    @property
+    def gflops(self) -> float:
+        """Median GFLOP/s."""
+        return self.flop / self.seconds / 1e9
+
+    @property
+    def share(self) -> float:
+        """Speed relative to cuBLAS."""
+        return self.cublas_seconds / self.seconds
+
+    @property
+    def share_of_best(self) -> float | None:
+        """Speed relative to the fastest candidate."""
+        return self.best_seconds / self.seconds if self.best_seconds else None
+
+
+@dataclass(frozen=True)
+class DrawnShapes(RunEnvironment):
+    """One run of ``sgemm-lab shapes --drawn``: shapes that no fit has seen."""
+
+    seed: int
+    shapes: Annotated[tuple[DrawnShape, ...], Rule(bool, "a list that is not empty")]
+
+
+@dataclass(frozen=True)
 class Table:
     """All searches on one GPU model. The latest point of a kernel at a size counts."""
 
     gpu: Device
     searches: tuple[Search, ...]
+    model: Model | None = None
+    """None: the model of the most similar GPU serves."""
+    drawn: DrawnShapes | None = None
+    """The latest run at drawn shapes."""
 
     @cached_property
     def points(self) -> tuple[Point, ...]:
@@ -99,58 +177,6 @@ class Table:
 
 
 TABLES = Kind(Table, "tune", "tuned", noun="table")
-
-
-class TableFile:
-    """A table that grows point by point. Each change replaces the whole file."""
-
-    def __init__(self, folder: Path, gpu: Device, search: Search) -> None:
-        """Begin a search in a folder of records. Nothing is written yet.
-
-        Raises:
-            LabError: the existing file cannot be read, or is of another GPU.
-        """
-        self.path = TABLES.path(folder, gpu.name)
-        self._gpu, self._search = gpu, search
-        self._earlier: tuple[Search, ...] = ()
-        self._read_state: tuple[int, int] | None = None
-        self._reload()
-
-    @property
-    def table(self) -> Table:
-        """The file's content, with the points of this search."""
-        current = (self._search,) if self._search.points else ()
-        return Table(self._gpu, (*self._earlier, *current))
-
-    def add(self, point: Point) -> None:
-        """Add a point and write the file.
-
-        Raises:
-            LabError: the file cannot be written, or is no longer a table of this GPU.
-        """
-        self._search = replace(self._search, points=(*self._search.points, point))
-        self._write()
-
-    def end(self) -> None:
-        """Mark the search as complete; a search without points is not written."""
-        if self._search.points:
-            self._search = replace(self._search, complete=True)
-            self._write()
-
-    def _write(self) -> None:
-        with locked(self.path.parent):
-            self._reload()
-            write_whole(self.path, _text(self.table))
-            self._read_state = _state(self.path)
-
-    def _reload(self) -> None:
-        """Read the file if another process has written it since, so that no points are lost."""
-        if not self.path.exists() or _state(self.path) == self._read_state:
-            return
-        found = TABLES.load(self.path)
-        TABLES.expect_gpu(self.path, found.gpu, self._gpu)
-        self._earlier = tuple(s for s in found.searches if s.date != self._search.date)
-        self._read_state = _state(self.path)
 
 
 def load_tables(folder: Path | None = None) -> list[Table]:
@@ -177,16 +203,26 @@ def _read_tables(files: tuple[tuple[Path, int, int], ...]) -> tuple[Table, ...]:
     return tuple({table.gpu.name: table for table in tables}.values())
 
 
+def save_table(path: Path, table: Table) -> None:
+    """Check a table and write it whole, with one point and one fit per line.
+
+    Raises:
+        LabError: the table is not valid, or the file cannot be written.
+    """
+    TABLES.check(path, table)
+    write_whole(path, _text(table))
+
+
 def nearest_table(gpu: Device, tables: Iterable[Table]) -> Table:
-    """Return the table of this GPU, or else of the most similar GPU.
+    """Return the table with a model of this GPU, or else of the most similar GPU.
 
     Similarity: equal compute capability first, then the smallest factors between the numbers of
     SMs, clocks, memory bandwidths and L2 sizes.
 
     Raises:
-        LabError: there is no table.
+        LabError: no table has a model.
     """
-    tables = list(tables)
+    tables = [table for table in tables if table.model]
     if not tables:
         raise LabError(
             "There is no table of tuned kernels. Make one with 'sgemm-lab tune' on a GPU."
@@ -214,23 +250,20 @@ def _state(path: Path) -> tuple[int, int]:
 
 
 def _text(table: Table) -> str:
-    """Return a table as JSON with one point per line."""
-    searches = []
-    for search in table.searches:
-        head = json.dumps(encode(replace(search, points=())))
-        lines = ",\n".join(_line(point) for point in search.points)
-        searches.append(head.replace('"points": []', f'"points": [\n{lines}\n]'))
+    """Return a table as JSON with one point and one fit per line."""
+    searches = [_with_lines(search, "points") for search in table.searches]
+    model = f',\n"model": {_with_lines(table.model, "fits")}' if table.model else ""
+    drawn = f',\n"drawn": {_with_lines(table.drawn, "shapes")}' if table.drawn else ""
     gpu = json.dumps(encode(table.gpu))
     joined = ",\n".join(searches)
-    return f'{{"format": {TABLES.number},\n"gpu": {gpu},\n"searches": [\n{joined}\n]}}\n'
+    return (
+        f'{{"format": {TABLES.number},\n"gpu": {gpu},\n"searches": [\n{joined}\n]{model}{drawn}}}\n'
+    )
 
 
-@lru_cache(maxsize=65536)
-def _line(point: Point) -> str:
-    """Check a point and return it as JSON."""
-    data: dict[str, Any] = encode(point)
-    try:
-        decode(Point, data)
-    except FormError as fault:
-        raise LabError(f"A point of the search is not valid: {fault}.") from None
-    return json.dumps(data)
+def _with_lines(record: Search | Model | DrawnShapes, field: str) -> str:
+    """Return a record as JSON, the items of one of its fields on a line each."""
+    data: dict[str, Any] = encode(record)
+    lines = ",\n".join(json.dumps(item) for item in data[field])
+    head = json.dumps({**data, field: []})
+    return head.replace(f'"{field}": []', f'"{field}": [\n{lines}\n]')

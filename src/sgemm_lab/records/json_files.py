@@ -77,8 +77,16 @@ class Kind(Generic[T]):
         Raises:
             LabError: the record is not valid, or the file cannot be written.
         """
-        self._decoded(self._data(record), path)
+        self.check(path, record)
         self.save_unchecked(path, record)
+
+    def check(self, path: Path, record: T) -> None:
+        """Check a record that is to be written.
+
+        Raises:
+            LabError: the record is not valid.
+        """
+        self._decoded(self._data(record), path)
 
     def save_unchecked(self, path: Path, record: T) -> None:
         """Write a record atomically without a check, so that no measurement is lost.

@@ -1,127 +1,116 @@
-"""``search.Bench`` on this machine's GPU: compile, check, measure."""
+"""Measure all candidates at one shape on this machine's GPU: check, rule out, time."""
 
 import os
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
-from functools import lru_cache
 from statistics import median
-from typing import Any
 
 from sgemm_lab.checking.judge import Rounding
 from sgemm_lab.cuda.compiler import Compiled, compile_kernel, suits
 from sgemm_lab.cuda.launch import LoadedKernel, device_target, fits, require_gpu
 from sgemm_lab.errors import LabError, MissingToolError
-from sgemm_lab.gemm.dispatch.fits_on_sm import fit_refusal
-from sgemm_lab.gemm.dispatch.prediction import predicted_gflops
-from sgemm_lab.gemm.dispatch.search import Timing, WrongProductError
-from sgemm_lab.gpu import Gpu, is_model
+from sgemm_lab.gemm.dispatch.candidates import is_candidate
+from sgemm_lab.gemm.dispatch.fits_on_sm import ANY_SIZE, fit_of, fit_refusal
+from sgemm_lab.gemm.dispatch.tuning import ShapeTimes
 from sgemm_lab.kernel import Kernel, Size
 from sgemm_lab.measuring.interleaved import Budget, Product, cublas, is_graphed, time_interleaved
-from sgemm_lab.models.roofline import all_gpus
-from sgemm_lab.records.gpu_record import CUBLAS, Device, Record
+from sgemm_lab.records.gpu_record import CUBLAS, Device
+from sgemm_lab.text import size_text
 
-BUDGET = Budget(seconds=0.01, min_samples=4, max_samples=11, warm_up_seconds=0.003)
-"""Time per point: resolves 1 % at most sizes. Records measure longer."""
+BUDGET = Budget(seconds=0.002, min_samples=3, max_samples=7, warm_up_seconds=0.001)
+"""Time per candidate and shape: resolves 1 % at most shapes. Records measure longer."""
+
+RULED_OUT = 1.7
+"""A candidate whose first launch takes this many times the shortest one is not timed further."""
+
+LAUNCH_NOISE = 1e-5
+"""Seconds by which the time of one launch may be off."""
 
 
 class GpuBench:
-    """``Bench`` on the GPU of this machine."""
+    """The candidates, compiled for this machine's GPU."""
 
     def __init__(self, device: Device, kernels: Sequence[Kernel], budget: Budget = BUDGET) -> None:
         """Compile all candidates in parallel.
 
         Raises:
-            LabError: no GPU, no compiler, or a GPU without a similar data sheet in the book.
+            LabError: no GPU, or no compiler.
         """
         self._cupy = require_gpu()
-        self._device, self._budget = device, budget
-        self._gpu = _data_sheet(device)
-        self._library = cublas()
-        self._matrices: tuple[Size, Any] | None = None
+        self._budget = budget
         with ThreadPoolExecutor(os.cpu_count()) as pool:
-            self._compiled = dict(
-                zip((k.name for k in kernels), pool.map(_compiled, kernels), strict=True)
-            )
+            made = dict(zip(kernels, pool.map(_compiled, kernels), strict=True))
+        capability = device.compute_capability
+        self.resident = {
+            kernel: fit_of(kernel, code, capability).blocks
+            for kernel, code in made.items()
+            if code and fits(kernel, ANY_SIZE) and not fit_refusal(kernel, code, capability)
+        }
+        self._loaded = [LoadedKernel(kernel) for kernel in self.resident]
 
-    def refusal(self, kernel: Kernel, size: Size) -> str | None:
-        """See ``Bench.refusal``."""
-        found = self._compiled[kernel.name]
-        if isinstance(found, str):
-            return found
-        if not fits(kernel, size):
-            return "A block needs more shared memory than this GPU has."
-        return fit_refusal(kernel, found, self._device.compute_capability, size)
-
-    def predicted_gflops(self, kernel: Kernel, size: Size) -> float:
-        """See ``Bench.predicted_gflops``."""
-        return predicted_gflops(kernel, size, self._gpu)
-
-    def first_launch(self, kernel: Kernel, size: Size) -> float:
-        """See ``Bench.first_launch``."""
-        a, b, c, rounding = self._case(size)
-        multiply = _loaded(kernel)
-        c.fill(float("nan"))
-        multiply(a, b, c)
-        if not bool((rounding.shares(c) <= 1).all()):
-            raise WrongProductError("The error of C exceeds the rounding bound.")
-        start, stop = self._cupy.cuda.Event(), self._cupy.cuda.Event()
-        start.record()
-        multiply(a, b, c)
-        stop.record()
-        stop.synchronize()
-        return float(self._cupy.cuda.get_elapsed_time(start, stop)) * 1e-3
-
-    def measure(self, kernel: Kernel, size: Size) -> Timing:
-        """Measure a candidate, interleaved with cuBLAS; small products as CUDA graphs.
+    def measure(self, size: Size) -> ShapeTimes:
+        """See ``Bench.measure``; small products are measured as CUDA graphs.
 
         Raises:
             LabError: the GPU's memory cannot hold the matrices.
         """
-        products: dict[str, Product] = {kernel.name: _loaded(kernel), CUBLAS: self._library}
+        first, faults = self._first_launches(size)
+        limit = RULED_OUT * min(first.values(), default=0) + LAUNCH_NOISE
+        products: dict[str, Product] = {
+            one.kernel.name: one for one, seconds in first.items() if seconds <= limit
+        }
+        products[CUBLAS] = cublas()
         graphs = is_graphed(size)
-        candidate, library = time_interleaved(products, size, self._budget, graphs=graphs)
-        return Timing(median(candidate.seconds), median(library.seconds), graphs)
+        found = time_interleaved(products, size, self._budget, graphs=graphs)
+        seconds = {one.kernel: median(one.seconds) for one in found}
+        library = seconds.pop(CUBLAS)
+        slow = {one.kernel.name: s for one, s in first.items() if one.kernel.name not in seconds}
+        return ShapeTimes(size, graphs, library, seconds, slow, faults)
 
-    def _case(self, size: Size) -> Any:
-        """Return A, B, C and the rounding bound of a size; the latest size is cached."""
-        if self._matrices is None or self._matrices[0] != size:
-            self._matrices = None
-            random = self._cupy.random.default_rng(seed=3)
-            m, n, k = size
-            a, b = (random.random(s, dtype="float32") - 0.5 for s in ((m, k), (k, n)))
-            c = self._cupy.empty((m, n), dtype="float32")
-            self._matrices = size, (a, b, c, Rounding(a, b))
-        return self._matrices[1]
+    def product(self, name: str) -> Product:
+        """See ``Bench.product``."""
+        return next(one for one in self._loaded if one.kernel.name == name)
+
+    def _first_launches(self, size: Size) -> tuple[dict[LoadedKernel, float], list[str]]:
+        """Multiply into a C of NaN, check it, and time a launch of each candidate."""
+        cupy, (m, n, k) = self._cupy, size
+        cupy.get_default_memory_pool().free_all_blocks()
+        random = cupy.random.default_rng(seed=3)
+        a, b = (random.random(shape, dtype="float32") - 0.5 for shape in ((m, k), (k, n)))
+        c = cupy.empty((m, n), dtype="float32")
+        rounding = Rounding(a, b)
+        start, stop = cupy.cuda.Event(), cupy.cuda.Event()
+        found, faults = {}, []
+        for loaded in self._loaded:
+            if not is_candidate(loaded.kernel, size):
+                continue
+            c.fill(float("nan"))
+            loaded(a, b, c)
+            if not bool((rounding.shares(c) <= 1).all()):
+                faults.append(
+                    f"{loaded.kernel.name} is excluded at {size_text(size)}: the error of C "
+                    "exceeds the rounding bound."
+                )
+                continue
+            elapsed = []
+            for _ in range(2):  # the host may be interrupted in one of them
+                start.record()
+                loaded(a, b, c)
+                stop.record()
+                stop.synchronize()
+                elapsed.append(float(cupy.cuda.get_elapsed_time(start, stop)) * 1e-3)
+            found[loaded] = min(elapsed)
+        return found, faults
 
 
-def _compiled(kernel: Kernel) -> Compiled | str:
-    """Return a candidate compiled for this GPU, or the reason why it cannot be."""
+def _compiled(kernel: Kernel) -> Compiled | None:
+    """Return a candidate compiled for this GPU; None if it cannot be."""
     target = device_target()
     if not suits(kernel, target):
-        return f"It needs {kernel.needs}, and this GPU is {target}."
+        return None
     try:
         return compile_kernel(kernel, target)
     except MissingToolError:
         raise
-    except LabError as fault:
-        return str(fault)
-
-
-@lru_cache(maxsize=256)
-def _loaded(kernel: Kernel) -> LoadedKernel:
-    return LoadedKernel(kernel)
-
-
-def _data_sheet(device: Device) -> Gpu:
-    """Return the data sheet of this GPU, or one made from its driver's description.
-
-    Raises:
-        LabError: the book has no GPU of its compute capability.
-    """
-    for gpu in all_gpus([Record(device, ())]):
-        if is_model(device.name, gpu) or gpu.name == device.name:
-            return gpu
-    raise LabError(
-        f"The book has no GPU of compute capability {device.compute_capability}, so {device.name} "
-        "has no bounds. Add its data sheet in src/sgemm_lab/gpu.py."
-    )
+    except LabError:
+        return None

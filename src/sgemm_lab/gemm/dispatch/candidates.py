@@ -2,7 +2,7 @@
 
 A family lists groups of settings. Its candidates are all combinations of one setting per group that
 satisfy the kernel's assertions. To add a candidate, add a setting here; ``sgemm-lab tune`` then
-tries it at every size.
+measures it and fits its time.
 """
 
 import itertools
@@ -10,8 +10,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from sgemm_lab.catalogue import load_kernel
+from sgemm_lab.cuda.arrays import MAX_DIMENSION
 from sgemm_lab.gemm.dispatch.legality import refusal
-from sgemm_lab.kernel import Kernel
+from sgemm_lab.kernel import Kernel, Size
 
 Setting = dict[str, int]
 
@@ -24,8 +25,8 @@ class Family:
     groups: tuple[tuple[Setting, ...], ...] = ()
     shares: bool = False
     """Whether it distributes K tiles evenly over the SMs (stream-K)."""
-    loop: str | None = None
-    """The kernel with a grid of tiles and the same main loop, if this one has another grid."""
+    most: tuple[int, int, int] | None = None
+    """The largest M, N and K for which it is a candidate: beyond, it is far too slow."""
 
 
 def _one_each(name: str, *values: int) -> tuple[Setting, ...]:
@@ -68,6 +69,17 @@ _NARROW_TILES = (
 )
 """For C with few rows or columns, where a tile of 64 × 64 would be nearly empty."""
 
+_SHALLOW_TILES = (
+    _tile(32, 64, 16, 32, 4, 4, BK=16, STAGES=4),
+    _tile(64, 64, 32, 32, 8, 4, BK=8, STAGES=4),
+    _tile(64, 128, 32, 64, 8, 8, BK=8, STAGES=4),
+    _tile(128, 64, 32, 64, 8, 8, BK=8, STAGES=4),
+    _tile(128, 128, 32, 64, 8, 8, BK=8, STAGES=3),
+    _tile(128, 128, 32, 64, 8, 8, BK=16, STAGES=3),
+    *({name: v for name, v in tile.items() if name != "BLOCKS"} for tile in _NARROW_TILES),
+)
+"""For a small K, which pads to fewer K tiles, and for C with few rows or columns and a small K."""
+
 _LARGE_TILE = _tile(128, 256, 64, 64, 8, 16, BK=16, STAGES=3)
 
 FAMILIES = (
@@ -75,13 +87,13 @@ FAMILIES = (
     Family("double_buffer"),
     Family("column_order"),
     # From sm_80 on.
-    Family("small_tile", ((_LARGE_TILE, *_SMALL_TILES),)),
-    Family("split_k", ((*_SHARED_TILES, *_NARROW_TILES),), loop="small_tile"),
+    Family("small_tile", ((_LARGE_TILE, *_SMALL_TILES, *_SHALLOW_TILES),)),
+    Family("split_k", ((*_SHARED_TILES, *_NARROW_TILES),)),
     # From sm_90 on.
-    Family("cluster_split", (_CLUSTER_TILES, _one_each("SPLIT", 2, 4, 8)), loop="small_tile"),
-    Family("producers", loop="small_tile"),
-    Family("stream_k", shares=True, loop="small_tile"),
-    Family("per_warp_stages", (({}, {"BAND": 8}),), shares=True, loop="small_tile"),
+    Family("cluster_split", (_CLUSTER_TILES, _one_each("SPLIT", 2, 4, 8))),
+    Family("producers"),
+    Family("stream_k", shares=True),
+    Family("per_warp_stages", (({}, {"BAND": 8}),), shares=True),
     # For C with few rows, or one column; for a small K.
     Family(
         "one_row",
@@ -95,16 +107,30 @@ FAMILIES = (
             ),
             _one_each("TM", 1, 4),
         ),
+        most=(16, MAX_DIMENSION, MAX_DIMENSION),
     ),
-    Family("one_column", (_one_each("TM", 1, 4),)),
-    Family("thin_k", (({}, {"BM": 32, "TM": 8}),)),
+    Family(
+        "one_column",
+        (_one_each("TM", 1, 4),),
+        most=(MAX_DIMENSION, 16, MAX_DIMENSION),
+    ),
+    Family(
+        "thin_k",
+        (({}, {"BM": 32, "TM": 8}, {"BM": 64, "TM": 16}, {"BM": 64, "BN": 64, "TM": 8}),),
+        most=(MAX_DIMENSION, MAX_DIMENSION, 128),
+    ),
 )
 
 SHARING = frozenset(family.kernel for family in FAMILIES if family.shares)
 """Kernels that distribute K tiles evenly over the SMs."""
 
-LOOPS = {family.kernel: family.loop for family in FAMILIES if family.loop}
-"""Kernel with the same main loop, by the candidate's kernel."""
+_MOST = {family.kernel: family.most for family in FAMILIES if family.most}
+
+
+def is_candidate(kernel: Kernel, size: Size) -> bool:
+    """Whether a size is within the range for which a kernel is a candidate."""
+    most = _MOST.get(kernel.base_name)
+    return most is None or all(x <= limit for x, limit in zip(size, most, strict=True))
 
 
 def settings(family: Family) -> Iterator[Setting]:

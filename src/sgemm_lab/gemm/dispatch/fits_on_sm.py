@@ -2,29 +2,42 @@
 
 from sgemm_lab.cuda.compiler import Compiled
 from sgemm_lab.errors import LabError
-from sgemm_lab.formulas.occupancy import LIMITS, Launch, occupancy
-from sgemm_lab.kernel import Kernel, Size
+from sgemm_lab.formulas.occupancy import LIMITS, Fit, Launch, occupancy
+from sgemm_lab.kernel import Kernel
 from sgemm_lab.text import plural
 
 RESIDENT_BLOCKS = "BLOCKS"
 """The constant of a kernel with a grid barrier: blocks that must be resident on an SM."""
 
 
-def fit_refusal(
-    kernel: Kernel, compiled: Compiled, compute_capability: str, size: Size
-) -> str | None:
-    """Return why a kernel is not a candidate at a size, or None.
+ANY_SIZE = (256, 256, 256)
+"""The resources of a candidate's blocks do not depend on the size."""
+
+
+def fit_of(kernel: Kernel, compiled: Compiled, compute_capability: str) -> Fit:
+    """Return how many blocks of a candidate fit on an SM.
+
+    Raises:
+        LabError: none does, or the limits of the SM are not known.
+    """
+    limits = LIMITS.get(compute_capability)
+    if limits is None:
+        raise LabError(
+            f"The book has no limits of an SM of compute capability {compute_capability}."
+        )
+    shape = kernel.launch_shape(*ANY_SIZE)
+    shared = compiled.shared_bytes + shape.shared_bytes
+    return occupancy(limits, Launch(shape.threads, compiled.registers, shared))
+
+
+def fit_refusal(kernel: Kernel, compiled: Compiled, compute_capability: str) -> str | None:
+    """Return why a kernel is not a candidate on a GPU, or None.
 
     The reasons: it does not fit on an SM, it spills registers, or its blocks wait for each other
     and are not all resident, which would deadlock.
     """
-    limits = LIMITS.get(compute_capability)
-    if limits is None:
-        return f"The book has no limits of an SM of compute capability {compute_capability}."
-    shape = kernel.launch_shape(*size)
-    launch = Launch(shape.threads, compiled.registers, compiled.shared_bytes + shape.shared_bytes)
     try:
-        resident = occupancy(limits, launch).blocks
+        resident = fit_of(kernel, compiled, compute_capability).blocks
     except LabError as refusal:
         return str(refusal)
     needed = kernel.values.get(RESIDENT_BLOCKS, 1)

@@ -1,56 +1,56 @@
-"""Pick the kernel that a dispatch table predicts as the fastest for M, N, K.
-
-A kernel's time is modelled as a launch latency plus the larger of the busiest SM's work
-(``work.busiest_sm_work``) and the bytes of A, B and C. The model is scaled to the nearest measured
-size (smallest factors between M, N and K) of the same float4 alignment. At a measured size the
-choice is the fastest kernel there.
-"""
+"""Pick the kernel for M, N, K: the fastest one measured there, or by the fitted model of time."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
 
 from sgemm_lab.catalogue import book_kernel
 from sgemm_lab.errors import LabError
-from sgemm_lab.gemm.dispatch.work import distance, extrapolated, is_aligned
+from sgemm_lab.gemm.dispatch.candidates import is_candidate
+from sgemm_lab.gemm.dispatch.model import Slots, is_aligned, terms
 from sgemm_lab.kernel import Kernel, Size
-from sgemm_lab.records.dispatch_table import Point, Table
+from sgemm_lab.records.dispatch_table import Fit, Point, Table, nearest_table
+from sgemm_lab.records.gpu_record import Device
 
 
 @dataclass(frozen=True)
 class Choice:
-    """A kernel for a size, with its predicted time."""
+    """A kernel for a size, with its predicted or measured time."""
 
     kernel: Kernel
     seconds: float
-    """Predicted for the table's GPU."""
 
 
 class Picker:
-    """Kernel selection by a table. Results are cached."""
+    """Kernel selection by tables. Results are cached."""
 
     def __init__(
-        self, table: Table, sms: int, usable: Callable[[Kernel], bool] = lambda _: True
+        self, gpu: Device, tables: list[Table], usable: Callable[[Kernel], bool] = lambda _: True
     ) -> None:
-        """Read a table.
+        """Take the model of the GPU, or of the most similar one, and the GPU's own points.
 
         Args:
-            table: of this or a similar GPU.
-            sms: number of SMs of the GPU.
+            gpu: for which kernels are picked.
+            tables: of all GPUs.
             usable: whether a kernel runs on the GPU.
 
         Raises:
-            LabError: none of the table's kernels is usable.
+            LabError: no table has a model, or none of its kernels is usable.
         """
-        self._sms = sms
-        names = dict.fromkeys(point.kernel for point in table.points)
-        kernels = {name: kernel for name in names if (kernel := book_kernel(name)) is not None}
-        self._kernels = {name: one for name, one in kernels.items() if usable(one)}
-        self._by_size: dict[Size, dict[str, Point]] = {}
-        for point in table.points:
-            if point.kernel in self._kernels:
-                self._by_size.setdefault(point.size, {})[point.kernel] = point
+        table = nearest_table(gpu, tables)
+        assert table.model is not None
+        self.tuned_on = table.gpu.name
+        self._sms, self._usable = gpu.sms, usable
+        self._dropped: set[Kernel] = set()
+        self._fits: dict[Kernel, Fit] = {}
+        for fit in table.model.fits:
+            kernel = book_kernel(fit.kernel)
+            if kernel is not None and self._is_usable(kernel):
+                self._fits[kernel] = fit
+        self._measured: dict[Size, tuple[Point, ...]] = {}
+        for own in tables:
+            if own.gpu.name == gpu.name:
+                self._measured = {size: own.at(size) for size in own.sizes}
         self._known: dict[tuple[Size, bool], Choice] = {}
-        self._gpu = table.gpu.name
         self._refuse_empty()
 
     def drop(self, kernel: Kernel) -> None:
@@ -60,42 +60,49 @@ class Picker:
             LabError: it was the last one.
         """
         self._known.clear()
-        del self._kernels[kernel.name]
-        for points in self._by_size.values():
-            points.pop(kernel.name, None)
-        self._by_size = {size: points for size, points in self._by_size.items() if points}
+        self._dropped.add(kernel)
+        self._fits.pop(kernel, None)
         self._refuse_empty()
 
+    def _is_usable(self, kernel: Kernel) -> bool:
+        return kernel not in self._dropped and self._usable(kernel)
+
     def _refuse_empty(self) -> None:
-        if not self._by_size:
+        if not self._fits:
             raise LabError(
-                f"None of the kernels tuned on {self._gpu} runs on this GPU. "
+                f"None of the kernels tuned on {self.tuned_on} runs on this GPU. "
                 "Make a table for this GPU with 'sgemm-lab tune'."
             )
 
-    def pick(self, m: int, n: int, k: int, *, aligned: bool | None = None) -> Choice:
+    def pick(self, m: int, n: int, k: int, *, aligned: bool = True) -> Choice:
         """Return the kernel for a product of M, N, K, each 1 or more.
 
-        ``aligned``: whether float4 can read the matrices; by default derived from the size.
+        ``aligned``: whether the matrices begin where float4 can read them, as those of an allocator
+        do.
         """
-        size = (m, n, k)
-        aligned = is_aligned(size) if aligned is None else aligned
-        if (size, aligned) not in self._known:
-            self._known[size, aligned] = self._find(size, aligned)
-        return self._known[size, aligned]
+        key = (m, n, k), aligned
+        if key not in self._known:
+            self._known[key] = self._find((m, n, k), aligned)
+        return self._known[key]
+
+    def predict(self, kernel: Kernel, size: Size, *, aligned: bool = True) -> float | None:
+        """Return the predicted seconds of a kernel; None if the model has no such kernel."""
+        fit = self._fits.get(kernel)
+        return self._seconds(kernel, fit, size, aligned) if fit else None
+
+    def _seconds(self, kernel: Kernel, fit: Fit, size: Size, aligned: bool) -> float:
+        counts = terms(kernel, size, Slots(self._sms, fit.resident, fit.clusters or 0))
+        costs = fit.aligned if aligned and is_aligned(kernel, size) else fit.other
+        return sum(count * cost for count, cost in zip(counts, costs, strict=True))
 
     def _find(self, size: Size, aligned: bool) -> Choice:
-        near = self._nearest(size, aligned)
+        for point in self._measured.get(size, ()) if aligned else ():
+            kernel = book_kernel(point.kernel)
+            if kernel and point.is_current and self._is_usable(kernel):
+                return Choice(kernel, point.seconds)
+        within = [pair for pair in self._fits.items() if is_candidate(pair[0], size)]
         found = (
-            Choice(
-                self._kernels[name],
-                extrapolated(point.seconds, self._kernels[name], near, size, self._sms),
-            )
-            for name, point in self._by_size[near].items()
+            Choice(kernel, self._seconds(kernel, fit, size, aligned))
+            for kernel, fit in within or self._fits.items()
         )
         return min(found, key=lambda choice: choice.seconds)
-
-    def _nearest(self, size: Size, aligned: bool) -> Size:
-        """Return the nearest measured size, if possible of the same alignment."""
-        alike = [other for other in self._by_size if is_aligned(other) == aligned]
-        return min(alike or self._by_size, key=lambda other: distance(size, other))

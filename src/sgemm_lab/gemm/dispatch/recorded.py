@@ -2,10 +2,12 @@
 
 import statistics
 
-from sgemm_lab.gemm.dispatch.search import MAX_DISTANCE
 from sgemm_lab.gemm.dispatch.work import distance, extrapolated, is_aligned
 from sgemm_lab.kernel import Kernel, Size
 from sgemm_lab.records.gpu_record import Record
+
+MAX_DISTANCE = 3.0
+"""Largest distance of a recorded size; a doubling of M, N or K is 1."""
 
 
 def predicted_from_record(kernel: Kernel, size: Size, record: Record, sms: int) -> float | None:

@@ -1,4 +1,7 @@
-"""Sizes of the dispatcher: for evaluation, and for searches."""
+"""Shapes of the dispatcher: fixed ones, and drawn ones to fit and to judge its model."""
+
+import math
+from random import Random
 
 from sgemm_lab.kernel import Size
 
@@ -29,39 +32,56 @@ FORTY_SHAPES: tuple[Size, ...] = (
 )  # fmt: skip
 """Forty evaluation shapes, fixed before the dispatcher was written and excluded from searches."""
 
-SEARCHED: tuple[Size, ...] = (
-    *SQUARES,
-    (128, 128, 128), (384, 384, 384), (640, 640, 640), (768, 768, 768), (1280, 1280, 1280),
-    (1536, 1536, 1536), (2560, 2560, 2560), (6144, 6144, 6144),
-    # Odd, so that rows of A and B are not float4-aligned.
-    (125, 125, 125), (251, 251, 251), (381, 381, 381), (507, 507, 507), (637, 637, 637),
-    (765, 765, 765), (1019, 1019, 1019), (1279, 1279, 1279), (1533, 1533, 1533),
-    (2043, 2043, 2043), (2557, 2557, 2557), (3069, 3069, 3069), (4091, 4091, 4091),
-    (8187, 8187, 8187),
-    # Slightly more than whole tiles, so that edge tiles are nearly empty.
-    (261, 261, 261), (517, 517, 517), (1031, 1031, 1031), (2055, 2055, 2055), (4103, 4103, 4103),
-    (131, 2053, 1027),
-    # Between square and narrow.
-    (1024, 2048, 4096), (4096, 1024, 1024), (1024, 4096, 1024), (2048, 4096, 512),
-    (701, 1403, 2807), (1403, 701, 701), (2801, 3203, 601),
-    # Tall.
-    (12288, 128, 1536), (49152, 64, 384), (24576, 256, 768), (65536, 96, 128), (4096, 128, 512),
-    (12287, 127, 1535), (4095, 131, 515),
-    # Flat.
-    (128, 12288, 1536), (64, 49152, 384), (256, 24576, 768), (96, 65536, 128), (128, 4096, 512),
-    (127, 12287, 1535), (131, 4095, 515),
-    # Thin K.
-    (3072, 3072, 4), (6144, 6144, 24), (3072, 3072, 48), (3072, 3072, 96), (1536, 1536, 192),
-    (3071, 3071, 1), (3071, 3071, 35),
-    # Deep K.
-    (64, 64, 131072), (96, 96, 98304), (192, 192, 49152), (384, 384, 24576), (768, 768, 12288),
-    (97, 97, 98303), (131, 131, 65533), (387, 387, 24571),
-    # A row or a few, a column.
-    (1, 1024, 1024), (1, 2048, 2048), (1, 3072, 3072), (1, 5120, 5120), (1, 6144, 6144),
-    (1, 12288, 12288), (4, 4096, 4096), (16, 4096, 4096), (32, 4096, 4096), (64, 4096, 4096),
-    (15, 4093, 4095),
-    (1, 1023, 1021), (1, 6141, 6143), (2048, 1, 2048), (6144, 1, 6144), (12288, 1, 12288),
-    (4096, 4, 4096), (4096, 16, 4096), (4096, 32, 4096), (4096, 64, 4096), (4093, 15, 4095),
-    (1023, 1, 1021), (6141, 1, 6143),
-)  # fmt: skip
-"""Default sizes of a search: squares, and a few of each class of shapes, aligned and unaligned."""
+SMALLEST, LARGEST = 32, 10_000
+"""Range of M, N and K of drawn shapes."""
+
+_LONG = (20_000, 200_000)
+"""Range of the long side of some of the other shapes."""
+
+_MULTIPLE = 8
+"""In half of the drawn shapes M, N and K are multiples of this."""
+
+
+def drawn(count: int, seed: int) -> list[Size]:
+    """Return shapes drawn at random: M, N, K uniform in the logarithm; half of them aligned.
+
+    The same seed gives the same shapes, and a larger count only adds to them.
+    """
+    random = Random(seed)
+    return [_drawn(random, aligned=place % 2 == 0) for place in range(count)]
+
+
+def edges(count: int, seed: int) -> list[Size]:
+    """Return drawn shapes with a short side, or with a long one.
+
+    In turns: C of few rows, of few columns, a thin K, a deep K, a tall or flat C, and a C of one
+    row or one column.
+    """
+    random = Random(seed)
+    found: list[Size] = []
+    for place in range(count):
+        m, n, k = _drawn(random, aligned=place // 6 % 2 == 0)
+        short, long = int(_log_uniform(random, 1, SMALLEST)), int(_log_uniform(random, *_LONG))
+        turned = place % 4 == 0
+        shapes: list[Size] = [
+            (short, n, k), (m, short, k), (m, n, short),
+            (min(m, 1024), min(n, 1024), long),
+            (min(m, 512), long, min(k, 1024)) if turned else (long, min(n, 512), min(k, 1024)),
+            (m, 1, k) if turned else (1, n, k),
+        ]  # fmt: skip
+        found.append(shapes[place % 6])
+    return found
+
+
+def _drawn(random: Random, *, aligned: bool) -> Size:
+    m, n, k = (_log_uniform(random, SMALLEST, LARGEST) for _ in range(3))
+    unit = _MULTIPLE if aligned else 1
+    return _multiple(m, unit), _multiple(n, unit), _multiple(k, unit)
+
+
+def _multiple(x: float, unit: int) -> int:
+    return max(unit, round(x / unit) * unit)
+
+
+def _log_uniform(random: Random, low: float, high: float) -> float:
+    return math.exp(random.uniform(math.log(low), math.log(high)))

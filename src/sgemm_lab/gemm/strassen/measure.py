@@ -8,7 +8,7 @@ from typing import Any
 
 from sgemm_lab.catalogue import load_kernel
 from sgemm_lab.cuda.compiler import suits
-from sgemm_lab.cuda.launch import LoadedKernel, device_target, require_gpu
+from sgemm_lab.cuda.launch import LoadedKernel, current_device, device_target, require_gpu
 from sgemm_lab.errors import LabError
 from sgemm_lab.files import check_writable
 from sgemm_lab.gemm.dispatch.product import dispatcher
@@ -26,7 +26,7 @@ from sgemm_lab.measuring.interleaved import (
     is_graphed,
     time_interleaved,
 )
-from sgemm_lab.measuring.recorder import current_device, new_run
+from sgemm_lab.measuring.recorder import new_run
 from sgemm_lab.records.gpu_record import CUBLAS, Spread
 from sgemm_lab.records.json_files import RunFile
 from sgemm_lab.records.strassen import (

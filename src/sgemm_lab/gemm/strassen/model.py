@@ -13,7 +13,7 @@ from sgemm_lab.gemm.dispatch.pick import Picker
 from sgemm_lab.gemm.dispatch.recorded import predicted_from_record
 from sgemm_lab.gemm.strassen.plan import MOST_LEVELS, Plan, make_plan
 from sgemm_lab.kernel import Kernel, Size
-from sgemm_lab.records.dispatch_table import Table, load_tables, nearest_table
+from sgemm_lab.records.dispatch_table import load_tables, nearest_table
 from sgemm_lab.records.gpu_record import Device, Record
 from sgemm_lab.records.store import load_records
 
@@ -51,16 +51,6 @@ class Prediction:
         return self.products + self.additions
 
 
-def table_machine(table: Table, copy_gbs: float) -> Machine:
-    """Return the rates of a GPU from its table and its copy bandwidth in GB/s.
-
-    Raises:
-        LabError: the table has no current kernel.
-    """
-    picker = Picker(table, table.gpu.sms)
-    return Machine(table.gpu.name, lambda size: picker.pick(*size).seconds, copy_gbs * 1e9)
-
-
 def with_leaf_kernel(machine: Machine, kernel: Kernel, record: Record) -> Machine:
     """Return a machine whose leaves all run one kernel, with times from its record.
 
@@ -87,14 +77,22 @@ def book_machine(gpu: Device | None = None) -> Machine:
         raise LabError(
             "There is no table of tuned kernels. Make one with 'sgemm-lab tune' on a GPU."
         )
-    table = nearest_table(gpu or tables[0].gpu, tables)
-    for record in load_records():
-        copies = [r for run in record.runs for r in run.readings if r.benchmark == "bandwidth.copy"]
-        if record.gpu.name == table.gpu.name and copies:
-            return table_machine(table, copies[-1].median)
-    raise LabError(
-        f"The bandwidth of a copy was not measured on {table.gpu.name}. Run 'sgemm-lab record'."
-    )
+    gpu = gpu or tables[0].gpu
+    copies = {
+        record.gpu.name: reading.median
+        for record in load_records()
+        for run in record.runs
+        for reading in run.readings
+        if reading.benchmark == "bandwidth.copy"
+    }
+    if gpu.name not in copies:
+        gpu = nearest_table(gpu, tables).gpu
+    if gpu.name not in copies:
+        raise LabError(
+            f"The bandwidth of a copy was not measured on {gpu.name}. Run 'sgemm-lab record'."
+        )
+    picker = Picker(gpu, tables)
+    return Machine(gpu.name, lambda size: picker.pick(*size).seconds, copies[gpu.name] * 1e9)
 
 
 def predict(plan: Plan, machine: Machine) -> Prediction:

@@ -1,0 +1,94 @@
+"""Measure the dispatcher at shapes that no fit has seen, beside cuBLAS and all candidates."""
+
+import statistics
+from collections.abc import Sequence
+from dataclasses import dataclass
+from statistics import median
+from typing import Protocol
+
+from sgemm_lab.errors import LabError
+from sgemm_lab.gemm.dispatch.tuning import Bench
+from sgemm_lab.kernel import Kernel, Size
+from sgemm_lab.measuring.interleaved import Budget, Product, cublas, is_graphed, time_interleaved
+from sgemm_lab.records.dispatch_table import DrawnShape
+from sgemm_lab.records.gpu_record import CUBLAS, MATMUL
+
+LOW = 0.95
+"""Shares of cuBLAS below this are counted."""
+
+
+class Dispatcher(Protocol):
+    """A product that picks a kernel by size."""
+
+    def __call__(self, a: object, b: object, c: object) -> None:
+        """Compute c = a·b."""
+
+    def kernel_for(self, size: Size) -> Kernel:
+        """Return the kernel for M, N, K."""
+
+    def predicted(self, size: Size) -> float | None:
+        """Return the predicted seconds of that kernel."""
+
+
+def judge(size: Size, multiply: Dispatcher, bench: Bench | None, budget: Budget) -> DrawnShape:
+    """Measure the dispatcher at one shape, in turns with cuBLAS and the fastest candidate.
+
+    Args:
+        size: M, N, K.
+        multiply: the dispatcher.
+        bench: measures all candidates first, to find the fastest one; None: no candidates.
+        budget: duration of each of the final measurements.
+
+    Raises:
+        LabError: the GPU's memory cannot hold the matrices.
+    """
+    picked = multiply.kernel_for(size).name
+    products: dict[str, Product] = {MATMUL: multiply, CUBLAS: cublas()}
+    best = picked
+    if bench is not None:
+        seconds = bench.measure(size).seconds
+        best = min(seconds, key=lambda name: seconds[name])
+        if best != picked:
+            products[best] = bench.product(best)
+    found = {
+        one.kernel: median(one.seconds)
+        for one in time_interleaved(products, size, budget, graphs=is_graphed(size))
+    }
+    if found.get(best, found[MATMUL]) >= found[MATMUL]:  # the two are equal but for noise
+        best = picked
+    return DrawnShape(
+        *size, picked, found[MATMUL], found[CUBLAS], multiply.predicted(size),
+        best if bench else None, found.get(best, found[MATMUL]) if bench else None,
+    )  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """Statistics of the dispatcher over many shapes."""
+
+    shapes: int
+    geometric_mean: float
+    """Of the speeds relative to cuBLAS."""
+    least: DrawnShape
+    low: int
+    """Shapes with less than ``LOW`` of cuBLAS."""
+    of_best: float | None
+    """Geometric mean of the speeds relative to the fastest candidate, if these were measured."""
+
+
+def verdict(found: Sequence[DrawnShape]) -> Verdict:
+    """Return the statistics of drawn shapes.
+
+    Raises:
+        LabError: there is none.
+    """
+    if not found:
+        raise LabError("No shape was measured.")
+    of_best = [one.share_of_best for one in found if one.share_of_best is not None]
+    return Verdict(
+        len(found),
+        statistics.geometric_mean(one.share for one in found),
+        min(found, key=lambda one: one.share),
+        sum(one.share < LOW for one in found),
+        statistics.geometric_mean(of_best) if of_best else None,
+    )

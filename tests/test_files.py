@@ -1,3 +1,5 @@
+"""Where the package finds its data."""
+
 import pytest
 
 from sgemm_lab.errors import LabError

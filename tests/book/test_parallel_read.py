@@ -1,3 +1,5 @@
+"""Pages are read in several processes, long ones first and apart."""
+
 from types import SimpleNamespace
 from typing import Any
 

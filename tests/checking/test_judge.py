@@ -228,6 +228,20 @@ def test_less_precision_than_float32_is_found() -> None:
     assert "are wrong by more than rounding explains" in fault(halves)
 
 
+@pytest.mark.parametrize(("share", "passes"), [(0.95, True), (1.05, False)])
+def test_an_error_just_above_the_bound_is_refused(share: float, passes: bool) -> None:
+    def off(a: Any, b: Any, c: Any) -> None:
+        exact = a.astype("float64") @ b.astype("float64")
+        c[...] = a @ b
+        # Whole numbers stay as they are: only the run on fractions allows an error.
+        if (a != np.rint(a)).any() and np.isfinite(exact).all():
+            c[...] = exact + share * 64 * 2.0**-24 * (abs(a).astype("float64") @ abs(b))
+
+    (verdict,) = verdicts(off, (3, 2, 64))
+    assert verdict.passed is passes
+    assert verdict.error == (pytest.approx(share, rel=0.02) if passes else float("inf"))
+
+
 def test_the_error_of_each_element_is_a_share_of_its_own_bound() -> None:
     a = np.array([[1.0, 2.0], [0.0, 0.0]], "float32")
     b = np.array([[3.0], [-4.0]], "float32")

@@ -1,3 +1,5 @@
+"""Sectors and wavefronts of a request: an H200's counters, and a slow reference."""
+
 import json
 from pathlib import Path
 from typing import Any

@@ -2,11 +2,9 @@
 
 import hashlib
 import json
-import re
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from math import isfinite
-from pathlib import Path
 from typing import Any
 
 from golden_book import WRONG, at
@@ -20,8 +18,6 @@ from sgemm_lab.cuda.shipped_ptx import kernel_ptx
 from sgemm_lab.errors import LabError
 from sgemm_lab.kernel import Kernel, Size, parse_kernel
 
-CHAPTERS = Path(__file__).parents[2] / "chapters"
-_EMBEDDED = re.compile(r'lab\.step\("([^"]+)", size=\((\d+), (\d+), (\d+)\)\)')
 BARRIER = "        __syncthreads();  // no one overwrites a tile before all have read it\n"
 RIGHT = ("naive_rows", "tiled:TILE=16", "float4", "register_cache", "async_copy")
 
@@ -97,14 +93,7 @@ class VerdictCase:
 
 
 def of_step_traces() -> Iterator[StepTraceCase]:
-    """What chapters step through; wrong kernels; edges; warps that wait for some others only."""
-    seen = set()
-    for page in sorted(CHAPTERS.glob("*.md")):
-        for name, *size in _EMBEDDED.findall(page.read_text(encoding="utf-8")):
-            case = StepTraceCase(load_kernel(name), (int(size[0]), int(size[1]), int(size[2])))
-            if case.name not in seen:
-                seen.add(case.name)
-                yield case
+    """Toys of chapters; wrong kernels; edges; warps that wait for some others only."""
     wrong = {path.stem: path for path in WRONG}
     for name, constants, size in (
         ("missing_second_barrier", {"TILE": 2}, (4, 4, 4)),
@@ -119,7 +108,10 @@ def of_step_traces() -> Iterator[StepTraceCase]:
     turned = tiled.source.replace("As[ty][k] * Bs[k][tx]", "Bs[k][tx] * As[ty][k]")
     yield StepTraceCase(parse_kernel("b_first", turned), (4, 4, 4))
     for name, size in (
-        ("naive", (3, 5, 1)), ("naive", (4, 40, 8)), ("strip:TILE=2", (4, 4, 8)),
+        ("tiled:TILE=2", (4, 4, 4)), ("sliding_window:TILE=2,BK=2", (4, 4, 8)),
+        ("float4:TILE=4,BK=4", (4, 4, 8)), ("register_cache:BM=4,BN=4,BK=4,TM=4,TN=4", (8, 8, 8)),
+        ("double_buffer:BM=64,BN=64,BK=4", (4, 4, 12)), ("strip:TILE=2", (4, 4, 8)),
+        ("naive", (3, 5, 1)), ("naive", (4, 40, 8)),
         ("tiled:TILE=2", (3, 5, 3)), ("large_tile", (8, 8, 8)), ("producers", (8, 8, 8)),
         ("small_tile:TM=4,WM=16,STAGES=2", (4, 4, 20)),
     ):  # fmt: skip

@@ -1,3 +1,5 @@
+"""Counts per source line against counts by hand."""
+
 import json
 
 import numpy as np

@@ -1,3 +1,5 @@
+"""Fused multiply-adds are rounded once."""
+
 import numpy as np
 from exact_reference import exact_fma
 from hypothesis import example, given, settings

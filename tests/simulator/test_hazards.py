@@ -1,3 +1,5 @@
+"""What is wrong with a kernel is found, and named with line, thread and element."""
+
 import numpy as np
 import pytest
 from exact_reference import chain_of_fma

@@ -1,3 +1,5 @@
+"""PTX as text, read into instructions."""
+
 import pytest
 from simulator_kernels import GEMMS, ptx_of
 

@@ -1,3 +1,5 @@
+"""Python's garbage collector looks less often during a simulation, and only then."""
+
 import gc
 from collections.abc import Iterator
 

@@ -1,3 +1,5 @@
+"""Tensor-core instructions against an H200's results and exact sums."""
+
 from pathlib import Path
 
 import numpy as np

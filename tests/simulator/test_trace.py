@@ -1,3 +1,5 @@
+"""The trace of a launch: every access, product and first fault."""
+
 import json
 
 import numpy as np

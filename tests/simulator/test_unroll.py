@@ -1,3 +1,5 @@
+"""Short loops are unrolled as ptxas unrolls them."""
+
 import numpy as np
 import pytest
 

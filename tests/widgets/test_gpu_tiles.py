@@ -27,7 +27,7 @@ def test_a_plan_may_begin_with_transfers_alone() -> None:
     first, *rest = gpu_samples.PLANS[0]["rounds"]
     waits: Any = [{"products": [], "transfers": first["transfers"]}, *rest]
     widget = GpuTiles([{**gpu_samples.PLANS[0], "rounds": waits}])
-    assert "nobody can multiply yet. 8 tiles travel first" in widget.round_words
+    assert "no GPU can multiply yet. 8 tiles travel first" in widget.round_words
 
 
 def test_bytes_of_a_link_add_up() -> None:

@@ -108,10 +108,10 @@ def test_a_mark_tells_its_numbers_to_keys_and_pointer(show: Opener, state: State
     page.keyboard.press("ArrowRight")
     assert state(page, "selected") == "cuBLAS TF32"
     expect(told).to_contain_text("cuBLAS TF32 · products in TF32 · 400 TFLOP/s at 4096³.")
-    expect(told).to_contain_text("It errs by 2.5·10⁻⁴, 420 times as much as cuBLAS in FP32.")
+    expect(told).to_contain_text("Its error is 2.5·10⁻⁴, 420 times that of cuBLAS in FP32.")
     x, y = place(page, "wgmma_3xtf32")
     page.mouse.move(x + 6, y - 6)
-    expect(told).to_contain_text("0.4 times as much")
+    expect(told).to_contain_text("0.4 times that of cuBLAS")
     expect(page.locator(".lab-current")).to_have_attribute("data-name", "wgmma_3xtf32")
     page.mouse.move(x + 6, y + 300)
     page.keyboard.press("Escape")

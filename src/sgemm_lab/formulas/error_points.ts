@@ -44,7 +44,7 @@ export function shownWays(ways: Way[], size: number, inputs: number, k: number, 
   );
 }
 
-/** Which way is the fastest of those that err no more than cuBLAS in FP32. */
+/** Which way is the fastest with at most the error of cuBLAS in FP32. */
 export function errorWords(ways: Way[], shown: number[], size: number, inputs: number, k: number) {
   const points = shown.map((i) => {
     const error = errorOf(ways[i], size, inputs, k);

@@ -159,7 +159,7 @@ def points_of(names: Sequence[str], size: Size) -> list[Point]:
 def _kernel_point(name: str, size: Size) -> Point:
     """Return what this session measured of the speed, else what is recorded.
 
-    What a session measures has no error: the kernel errs as it did when it was recorded.
+    What a session measures has no error: that of the record is taken.
     """
     kernel = load_kernel(name)
     found, recorded = score_of(kernel, size), of_kernel(kernel, [size])

@@ -111,7 +111,7 @@ class SpeedError(LabWidget):
 
     @property
     def alt(self) -> str:
-        """Which way is the fastest of those that err no more than cuBLAS in FP32."""
+        """Which way is the fastest with at most the error of cuBLAS in FP32."""
         words = error_words(self.ways, self._indices, *self._place)
         return f"{words} {self.about}"
 

@@ -12,7 +12,7 @@ from sgemm_lab.formulas.tile import (
     raising,
     tile_intensity,
 )
-from sgemm_lab.widgets.data import checked_gpus
+from sgemm_lab.widgets.data import complete_gpus
 
 
 @pytest.mark.parametrize(
@@ -37,7 +37,7 @@ def test_resources_of_a_tile() -> None:
 
 
 def test_the_bound_is_the_lowest_roof() -> None:
-    gpu = checked_gpus(GPUS)[0]
+    gpu = complete_gpus(GPUS)[0]
     square = {"m": 4096, "n": 4096, "k": 4096}
     assert bound(Tile(), gpu, square).gflops == pytest.approx(0.25 * 4190)
     assert bound(Tile(), gpu, square).limit == "dram"
@@ -52,7 +52,7 @@ def test_the_bound_is_the_lowest_roof() -> None:
 
 
 def test_impossible_tiles_are_named() -> None:
-    gpu = checked_gpus(GPUS)[2]
+    gpu = complete_gpus(GPUS)[2]
     assert problems(Tile(64, 64, 8, 4, 4), gpu) == []
     cases = {
         "T4 allows 1,024: take larger": Tile(64, 64, 8),
@@ -65,7 +65,7 @@ def test_impossible_tiles_are_named() -> None:
 
 
 def test_what_raises_the_bound() -> None:
-    h200, _, t4 = checked_gpus(GPUS)
+    h200, _, t4 = complete_gpus(GPUS)
     square = {"m": 4096, "n": 4096, "k": 4096}
     assert raising(CONSTANTS, h200, square) == ["TM", "TN"]
     assert raising(CONSTANTS, t4, square) == ["BM", "BN"]

@@ -31,7 +31,7 @@ from sgemm_lab.formulas import (
 )
 from sgemm_lab.formulas.roofs import reference_levels, roof_at
 from sgemm_lab.models.limits import limit_words
-from sgemm_lab.widgets.data import checked_gpus
+from sgemm_lab.widgets.data import complete_gpus
 from sgemm_lab.widgets.occupancy import Occupancy, Sm
 
 PACKAGE = Path(sgemm_lab.__file__).parent
@@ -51,7 +51,7 @@ MODULES = {
     "tile": "formulas/tile.ts",
     "waves": "formulas/wave_quantization.ts",
 }
-ROOFED = checked_gpus(GPUS)
+ROOFED = complete_gpus(GPUS)
 SMS = {
     gpu["id"]: gpu
     for gpu in Occupancy(

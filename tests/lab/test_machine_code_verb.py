@@ -6,14 +6,13 @@ from sgemm_lab import lab
 from sgemm_lab.cuda import shipped_loops
 from sgemm_lab.cuda.counters import STALL_REASONS
 from sgemm_lab.errors import MissingToolError
-from sgemm_lab.lab.machine_code import REASONS
-from sgemm_lab.widgets import MachineCode
+from sgemm_lab.lab.machine_code import REASONS, MainLoops
 
 
 def test_two_orders_of_the_same_products_side_by_side() -> None:
-    widget = lab.machine_code("hoisted_guard", "column_order")
-    assert isinstance(widget, MachineCode)
-    inside, column_order = widget.shown
+    loops = lab.machine_code("hoisted_guard", "column_order")
+    assert isinstance(loops, MainLoops)
+    inside, column_order = loops.kernels
     assert inside["steps"] == column_order["steps"]
     assert inside["multiply_adds"] == column_order["multiply_adds"] == 1024
     assert column_order["extra"] < inside["extra"]
@@ -22,6 +21,10 @@ def test_two_orders_of_the_same_products_side_by_side() -> None:
     stalls = list(column_order["stalls"].values())
     assert stalls == sorted(stalls, reverse=True)
     assert column_order["note"] == "NVIDIA H200, 4096³"
+    assert sum(column_order["kinds"].values()) == column_order["steps"]
+    assert column_order["kinds"]["multiply"] == 1024
+    assert "multiply-add" in loops.text
+    assert "Waits: NVIDIA H200, 4096³." in loops.text
 
 
 def test_every_reason_has_words() -> None:
@@ -29,9 +32,9 @@ def test_every_reason_has_words() -> None:
 
 
 def test_where_nothing_was_counted_there_are_no_stalls() -> None:
-    widget = lab.machine_code("register_cache", size=300)
-    assert isinstance(widget, MachineCode)
-    assert widget.shown[0]["stalls"] == {}
+    loops = lab.machine_code("register_cache", size=300)
+    assert isinstance(loops, MainLoops)
+    assert loops.kernels[0]["stalls"] == {}
 
 
 def test_a_missing_tool_is_a_sentence(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -8,7 +8,6 @@ import frame_samples
 import gpu_samples
 import ladder_samples
 import occupancy_samples
-from code_samples import CODES
 from flight_samples import RING
 from fragment_samples import INSTRUCTIONS
 from frame_samples import FRAMES
@@ -31,7 +30,6 @@ from sgemm_lab.widgets import (
     GpuTimeline,
     Intensity,
     LabWidget,
-    MachineCode,
     ManyGpus,
     Roofline,
     Scoreboard,
@@ -124,11 +122,6 @@ SAMPLES = {
         lambda: lab.fragment_map("mma_tf32", "mma_fp16", others=[("f16", 16)]),
         ("step", [1, 4, 8, 0]),
         painted=True,
-    ),
-    "machine code": Sample(
-        lambda: MachineCode(CODES),
-        lambda: lab.machine_code("register_prefetch", "serpentine"),
-        ("left", ["mixed", "clean", "long"]),
     ),
     "scoreboard": Sample(
         lambda: Scoreboard(ROWS),

@@ -19,7 +19,6 @@ SETTINGS: list[tuple[str, str, object, str]] = [
     ("banks", "bits", 256, "256"),
     ("banks", "wavefront", -1, "-1"),
     ("coalescing", "off", [32], "32"),
-    ("in flight", "threads", 33, "33"),
     ("ladder", "size", [7, 7, 7], "Nothing was measured at 7³"),
     ("many GPUs", "copies", 3, "3"),
     ("occupancy", "threads", 2000, "2000"),

@@ -11,7 +11,6 @@ from sgemm_lab.widgets.gpu_tiles import GpuTiles as GpuTiles
 from sgemm_lab.widgets.gpu_timeline import GpuTimeline as GpuTimeline
 from sgemm_lab.widgets.intensity import Intensity as Intensity
 from sgemm_lab.widgets.ladder import Ladder as Ladder
-from sgemm_lab.widgets.machine_code import MachineCode as MachineCode
 from sgemm_lab.widgets.many_gpus import ManyGpus as ManyGpus
 from sgemm_lab.widgets.memory_ladder import MemoryLadder as MemoryLadder
 from sgemm_lab.widgets.occupancy import Occupancy as Occupancy

@@ -7,7 +7,6 @@
 // shared: 4 * STAGES * BK * (BM + PAD + BN)
 // workspace: 4 * SMS
 // needs: sm_90a
-// variants: BAND=8
 //
 // Four warps used to share the copies of every K tile, so each of them did the bookkeeping of all.
 // Now they take turns: one warp, one stage. A K tile inside A and B is copied without a test for

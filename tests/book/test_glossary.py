@@ -170,7 +170,7 @@ def test_every_symbol_of_the_book_leads_somewhere(book: Site) -> None:
 
 def test_every_name_that_a_kernel_declares_has_a_meaning(book: Site) -> None:
     known = set(ANCHOR.findall((book.folder / "chapters" / "A3_words.html").read_text()))
-    for path in (ROOT / "kernels").glob("*.cu"):
+    for path in (ROOT / "kernels").glob("*.cu*"):
         source = re.sub(r'//.*|"[^"\n]*"', "", path.read_text())
         new = set(DECLARED.findall(source)) - known
         assert new == set(), f"{path.name}: say in chapters/A3_words.md what they mean"

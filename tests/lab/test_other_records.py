@@ -25,7 +25,7 @@ def data(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv("SGEMM_LAB_DATA", str(tmp_path))
     monkeypatch.setattr(session, "live", lambda: False)
     # Of the records the chapters' own alone: whatever others there are, here is none of them.
-    for path in (*(CHECKOUT / "kernels").glob("*.cu"), BOOKS):
+    for path in (*(CHECKOUT / "kernels").glob("*.cu*"), BOOKS):
         (tmp_path / path.parent.name).mkdir(exist_ok=True)
         (tmp_path / path.parent.name / path.name).write_bytes(path.read_bytes())
     return tmp_path
@@ -81,7 +81,7 @@ def test_every_verb_goes_on_with_a_second_gpu(second: Record) -> None:
 def test_a_gpu_of_a_record_alone_is_chosen_by_name_and_by_id(data: Path, name: str) -> None:
     book = load_record(BOOKS)
     device = replace(book.gpu, name="Example 4242")
-    RECORDS.save(data / "records" / "example-4242.json", Record(device, book.runs[:1]))
+    RECORDS.save(data / "records" / "example-4242.json", Record(device, book.runs))
     found = lab.roofline("naive", gpu=name)
     assert found.gpu == "example-4242"
     assert {p["gpu"] for p in found.points if p["kind"] == "measured"} == {"h200", found.gpu}
@@ -160,7 +160,7 @@ def test_after_a_kernel_that_is_not_yet_measured_the_next_has_its_box(
 ) -> None:
     """It is compared with the nearest forebear that was measured."""
     path = data / "kernels" / "050_sliding_window.cu"
-    path.write_text(path.read_text().replace("// parent: strip", f"// parent: {new_kernel}"))
+    path.write_text(path.read_text().replace("// parent: tiled", f"// parent: {new_kernel}"))
     assert load_kernel("sliding_window").parent == new_kernel
     box = lab.closing("sliding_window")
     assert box.before is not None
@@ -172,3 +172,12 @@ def test_a_kernel_whose_code_has_changed_is_not_yet_measured(data: Path) -> None
     path.write_text(path.read_text().replace("acc = 0.0f", "acc = -0.0f"))
     assert repr(lab.measure("tiled")) == not_yet_measured(["tiled"], " at 4096³")
     assert "by the" not in repr(lab.count("tiled", size=256))
+
+
+def test_a_record_is_found_by_a_part_of_its_gpus_name() -> None:
+    assert lab.recorded().gpu == session.book_records()[0].gpu
+    assert [lab.recorded(record.gpu.name.lower()).record for record in session.book_records()] == (
+        session.book_records()
+    )
+    with pytest.raises(LabError, match="No record is of a GPU whose name contains 'T4'"):
+        lab.recorded("T4")

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from functools import cached_property
 
 from sgemm_lab.catalogue import load_kernels
+from sgemm_lab.errors import LabError
 from sgemm_lab.gemm.dispatch.summary import FortyShapes, forty
 from sgemm_lab.kernel import Size
 from sgemm_lab.lab import session
@@ -106,9 +107,16 @@ class Recorded:
         return table(["in the file", f"of the {gpu.name}"], rows, numbers=2)
 
 
-def recorded() -> Recorded:
-    """Return the record that the chapters quote."""
-    return Recorded(session.book_records()[0])
+def recorded(gpu: str = "") -> Recorded:
+    """Return the record that the chapters quote, or that of the GPU whose name contains ``gpu``.
+
+    Raises:
+        LabError: no GPU of that name was recorded.
+    """
+    for record in session.book_records():
+        if gpu.lower() in record.gpu.name.lower():
+            return Recorded(record)
+    raise LabError(f"No record is of a GPU whose name contains '{gpu}'.")
 
 
 def runs() -> Output:

@@ -85,15 +85,17 @@ def load_records(folder: Path | None = None) -> list[Record]:
 def scores(records: Iterable[Record]) -> list[Score]:
     """Return the latest score of each kernel and size on each GPU.
 
-    A measurement of a book kernel whose source has changed since is omitted.
+    A measurement of a book kernel whose source has changed since is omitted. Of a kernel that is
+    not in the book, the latest source counts.
     """
     every = [score for record in records for score in record.scores]
     todays = {name: book_kernel(name) for name in {s.picked or s.kernel for s in every}}
-    return [
+    current = (
         s
         for s in every
         if (kernel := todays[s.picked or s.kernel]) is None or kernel.fingerprint == s.fingerprint
-    ]
+    )
+    return list({(s.gpu, s.kernel, s.size): s for s in current}.values())
 
 
 def not_yet_measured(names: Sequence[str], where: str = "") -> str:

@@ -73,3 +73,12 @@ def prose(chapter: Path) -> list[str]:
 @pytest.mark.parametrize("name", SHORT)
 def test_a_chapter_is_short(name: str) -> None:
     assert len(prose(ROOT / "chapters" / f"{name}.md")) <= MOST_WORDS
+
+
+def test_a_term_is_defined_once() -> None:
+    text = (ROOT / "chapters" / "A3_words.md").read_text(encoding="utf-8")
+    entries = re.findall(r"^```\{glossary\}\n(.*?)^```", text, re.MULTILINE | re.DOTALL)
+    lines = [line for entry in entries for line in entry.splitlines() if line[:1].strip()]
+    terms = [term.lower() for line in lines for term in line.split(", ")]
+    assert len(terms) > 80
+    assert sorted(set(terms)) == sorted(terms)

@@ -24,7 +24,7 @@ def test_two_orders_of_the_same_products_side_by_side() -> None:
     assert sum(column_order["kinds"].values()) == column_order["steps"]
     assert column_order["kinds"]["multiply"] == 1024
     assert "multiply-add" in loops.text
-    assert "Waits: NVIDIA H200, 4096³." in loops.text
+    assert "Waiting: warps per instruction issued, NVIDIA H200, 4096³." in loops.text
 
 
 def test_every_reason_has_words() -> None:

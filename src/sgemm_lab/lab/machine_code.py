@@ -82,8 +82,14 @@ def machine_code(*kernels: str | Kernel, size: AnySize = 4096) -> MainLoops:
     ]
     for reason in dict.fromkeys(reason for loop in loops for reason in list(loop["stalls"])[:3]):
         waits = (f"{loop['stalls'].get(reason, 0.0):.2f}" for loop in loops)
-        rows.append([f"warps that wait for {reason}", *waits])
-    notes = " ".join(dict.fromkeys(f"Waits: {loop['note']}." for loop in loops if loop["note"]))
+        rows.append([f"waiting for {reason}", *waits])
+    notes = " ".join(
+        dict.fromkeys(
+            f"Waiting: warps per instruction issued, {loop['note']}."
+            for loop in loops
+            if loop["note"]
+        )
+    )
     made = table(
         ["in a turn of the loop", *(kernel.display_name for kernel in found)], rows, note=notes
     )

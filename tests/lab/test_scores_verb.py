@@ -25,7 +25,7 @@ def test_what_was_measured_here_stands_beside_it(monkeypatch: pytest.MonkeyPatch
     mine = record(run(samples("naive", 1.0), samples("cublas", 0.5)))
     monkeypatch.setattr(session, "here", lambda: [mine])
     board = lab.scoreboard()
-    assert board.choices("gpu")[0] == f"{DEVICE.name}, yours"
+    assert board.rows[0]["gpu"] == f"{DEVICE.name}, yours"
 
 
 def test_without_any_record_it_says_how_to_take_one(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -17,7 +17,8 @@ Figures
     ``copy_counts``, ``bank_phases``, ``bytes_moved``, ``stage_ring``, ``issue_slots``,
     ``modelled_clocks``, ``k_split``, ``k_split_lengths``, ``sm``, ``formats``, ``swizzle``,
     ``tf32_split``, ``gpu_layout``, ``share_bars``; ``machine_map``, with a chapter's limit; plots:
-    ``curves``, ``spread``, ``speed_and_error``, ``search_map``;
+    ``curves``, ``spread``, ``speed_and_error``, ``search_map``,
+    ``drawn_shapes``;
     tables: ``wrong_picks`` of a search, what was ``tried``; ``no_difference`` of two speeds.
 Widgets
     ``banks``, ``barrier_ring``, ``block_turns``, ``coalescing``, ``fragment_map``, ``frames``,
@@ -48,6 +49,7 @@ from sgemm_lab.lab.check_and_count import check, count
 from sgemm_lab.lab.closing import closing
 from sgemm_lab.lab.comparison import compare
 from sgemm_lab.lab.demand import cap, shared_words, wavefronts
+from sgemm_lab.lab.drawn_chart import drawn_shapes
 from sgemm_lab.lab.exercise import exercise, predict
 from sgemm_lab.lab.fragment_map import fragment_map
 from sgemm_lab.lab.frames import frames
@@ -167,6 +169,7 @@ __all__ = [
     "copy_path",
     "count",
     "curves",
+    "drawn_shapes",
     "effects",
     "error_text",
     "errors",

@@ -1,0 +1,69 @@
+"""The dispatcher at shapes drawn at random: predicted against measured, and what picks cost."""
+
+from functools import cached_property
+
+from matplotlib.figure import Figure
+
+from sgemm_lab import style
+from sgemm_lab.errors import LabError
+from sgemm_lab.gemm.dispatch.judging import Verdict, verdict
+from sgemm_lab.lab.output import PictureOfTwoWidths
+from sgemm_lab.records.dispatch_table import DrawnShapes, load_tables
+from sgemm_lab.text import percent, size_text
+
+
+class DrawnPicture(PictureOfTwoWidths):
+    """Predicted against measured time of the picked kernel, a point for each drawn shape."""
+
+    def __init__(self, gpu: str, run: DrawnShapes) -> None:
+        """Draw a run."""
+        self.gpu, self.run = gpu, run
+        super().__init__(self._draw, f"Drawn shapes on {gpu}", self._words())
+
+    @cached_property
+    def verdict(self) -> Verdict:
+        """The statistics of the run."""
+        return verdict(self.run.shapes)
+
+    def _words(self) -> str:
+        found, of_best = self.verdict, self.verdict.of_best
+        cost = f", {percent(of_best)} of the fastest candidate" if of_best else ""
+        return (
+            f"The model predicts what it has not seen: its picks at {found.shapes} shapes drawn at "
+            f"random make {percent(found.geometric_mean)} of cuBLAS in the geometric mean{cost}. "
+            f"The least is {percent(found.least.share)}, at {size_text(found.least.size)}. "
+            f"Measured on {self.gpu}, seed {self.run.seed}."
+        )
+
+    def _draw(self, phone: bool) -> Figure:
+        fig = style.figure(style.PHONE_WIDTH if phone else 5.0, 3.4)
+        pairs = [
+            (one.predicted_seconds * 1e6, one.seconds * 1e6)
+            for one in self.run.shapes
+            if one.predicted_seconds
+        ]
+        with style.book_style():
+            ax = fig.subplots()
+            ends = [min(map(min, pairs)), max(map(max, pairs))]
+            ax.plot(ends, ends, color=style.GRID, linewidth=1)
+            ax.plot(*zip(*pairs, strict=True), "o", color=style.LEVEL_COLOURS["dram"], markersize=4)
+            ax.set_xscale("log")
+            ax.set_yscale("log")
+            ax.set_xlabel("predicted µs")
+            ax.set_ylabel("measured µs")
+            ax.set_title("on the line: as predicted")
+        return fig
+
+
+def drawn_shapes() -> DrawnPicture:
+    """Draw predicted against measured times of the dispatcher at shapes drawn at random.
+
+    ``drawn_shapes().verdict`` has the statistics.
+
+    Raises:
+        LabError: no GPU of the records has such a run.
+    """
+    for table in load_tables():
+        if table.drawn:
+            return DrawnPicture(table.gpu.name, table.drawn)
+    raise LabError("No drawn shapes are recorded. Run 'sgemm-lab shapes --drawn 100' on a GPU.")

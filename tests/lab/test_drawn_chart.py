@@ -1,0 +1,42 @@
+"""The picture of drawn shapes: its words, its points, and where nothing is recorded."""
+
+from dataclasses import replace
+
+import pytest
+from table_samples import ENVIRONMENT, point, table
+
+from sgemm_lab import lab
+from sgemm_lab.errors import LabError
+from sgemm_lab.lab import drawn_chart as module
+from sgemm_lab.records.dispatch_table import DrawnShape, DrawnShapes
+
+SHAPE = DrawnShape(64, 65, 66, "naive", 2e-6, 3e-6, 2.1e-6, "tiled", 1.8e-6)
+RUN = DrawnShapes(
+    *ENVIRONMENT, seed=5, shapes=(SHAPE, replace(SHAPE, m=99, seconds=4e-6, best_seconds=4e-6))
+)
+TABLE = replace(table(point("naive", (8, 8, 8), 1e-6)), drawn=RUN)
+
+
+def test_the_first_recorded_run_is_drawn(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "load_tables", lambda: [replace(TABLE, drawn=None), TABLE])
+    picture = lab.drawn_shapes()
+    assert (picture.run, picture.gpu) == (RUN, "NVIDIA H200")
+    assert picture.verdict.low == 1
+    assert (
+        "its picks at 2 shapes drawn at random make 106 % of cuBLAS in the geometric mean, 95 % of "
+        "the fastest candidate. The least is 75 %, at 99×65×66."
+    ) in repr(picture)
+    assert "<svg" in str(picture._repr_mimebundle_())
+
+
+def test_without_a_run_a_sentence_is_raised(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "load_tables", lambda: [replace(TABLE, drawn=None)])
+    with pytest.raises(LabError, match="No drawn shapes are recorded"):
+        lab.drawn_shapes()
+
+
+def test_the_book_has_a_run_whose_shapes_no_fit_saw() -> None:
+    found = lab.drawn_shapes()
+    assert found.verdict.shapes == 100
+    assert found.verdict.of_best
+    assert found.verdict.of_best > 0.98

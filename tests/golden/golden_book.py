@@ -12,7 +12,7 @@ from sgemm_lab.counting.kernel_counts import book_arguments
 from sgemm_lab.counting.launch_limits import patience
 from sgemm_lab.counting.shared_arrays import shared_parts
 from sgemm_lab.cuda.compiler import compile_to_ptx
-from sgemm_lab.cuda.shipped_ptx import shipped_text
+from sgemm_lab.cuda.shipped_ptx import kernel_ptx
 from sgemm_lab.kernel import ENTRY, Kernel, Size, parse_kernel
 
 WRONG = sorted((Path(__file__).parents[1] / "wrong_kernels").glob("*.cu"))
@@ -54,7 +54,7 @@ def of_kernel(kernel: Kernel, ptx: str, size: Size, *, sms: int = SMS, **options
 
 def of_book(names: Iterable[str], size: Size, **options: Any) -> Iterator[Case]:
     for kernel in map(load_kernel, names):
-        yield of_kernel(kernel, shipped_text(kernel), size, **options)
+        yield of_kernel(kernel, kernel_ptx(kernel), size, **options)
 
 
 def of_every_kernel(size: Size) -> Iterator[Case]:

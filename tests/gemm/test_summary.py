@@ -3,14 +3,12 @@
 from dataclasses import replace
 
 import pytest
-from hypothesis import assume, given
-from hypothesis import strategies as st
 from record_samples import record, run, samples
 
 from sgemm_lab.catalogue import load_kernel
 from sgemm_lab.errors import LabError
 from sgemm_lab.gemm.dispatch.shapes import FORTY_SHAPES
-from sgemm_lab.gemm.dispatch.summary import forty, rank_correlation
+from sgemm_lab.gemm.dispatch.summary import forty
 from sgemm_lab.gemm.dispatch.tuning import tuning_shapes
 from sgemm_lab.kernel import Size
 from sgemm_lab.records.gpu_record import Measurement
@@ -64,28 +62,3 @@ def test_the_latest_run_counts() -> None:
     found = forty(record(run(*taken(size, 0.5)), run(*later, date="2026-02-02T03:04:05Z")))
     (score,) = found.scores
     assert (score.picked, score.share) == ("tiled", pytest.approx(0.8))
-
-
-values = st.lists(st.integers(-5, 5).map(float), min_size=2, max_size=12)
-
-
-@given(values, st.randoms())
-def test_the_rank_correlation_depends_only_on_the_order(one: list[float], dice: object) -> None:
-    assume(len(set(one)) > 1)
-    assert rank_correlation(one, [value**3 + 7 for value in one]) == pytest.approx(1)
-    assert rank_correlation(one, [-value for value in one]) == pytest.approx(-1)
-
-
-def test_the_rank_correlation_of_a_known_case() -> None:
-    # Ranks 1 2 3 4 5 against 2 1 4 3 5: 1 − 6·4 / (5·24) = 0.8.
-    assert rank_correlation([1, 2, 3, 4, 5], [20, 10, 40, 30, 50]) == pytest.approx(0.8)
-    # Ties share a rank: 1.5 1.5 3 against 1 2 3.
-    assert rank_correlation([1, 1, 2], [1, 2, 3]) == pytest.approx(0.8660254)
-
-
-@pytest.mark.parametrize(("one", "other"), [([1.0], [1.0]), ([1.0, 1.0], [1.0, 2.0])])
-def test_without_an_order_there_is_no_rank_correlation(
-    one: list[float], other: list[float]
-) -> None:
-    with pytest.raises(LabError, match="different values on both sides"):
-        rank_correlation(one, other)

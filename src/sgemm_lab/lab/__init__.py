@@ -17,7 +17,7 @@ Figures
     ``copy_counts``, ``bank_phases``, ``bytes_moved``, ``stage_ring``, ``issue_slots``,
     ``modelled_clocks``, ``k_split``, ``k_split_lengths``, ``sm``, ``formats``, ``swizzle``,
     ``tf32_split``, ``gpu_layout``, ``share_bars``; ``machine_map``, with a chapter's limit; plots:
-    ``curves``, ``spread``, ``speed_and_error``, ``search_map``,
+    ``curves``, ``spread``, ``speed_and_error``,
     ``drawn_shapes``;
     tables: ``wrong_picks`` of a search, what was ``tried``; ``no_difference`` of two speeds.
 Widgets
@@ -70,6 +70,7 @@ from sgemm_lab.lab.multi_gpu import (
 from sgemm_lab.lab.occupancy_calculator import occupancy
 from sgemm_lab.lab.output import code, say, table, written
 from sgemm_lab.lab.own_kernels import kernel, mine, resources, source
+from sgemm_lab.lab.pick_costs import wrong_picks
 from sgemm_lab.lab.pictures.banks import bank_phases
 from sgemm_lab.lab.pictures.bars import share_bars
 from sgemm_lab.lab.pictures.copy_paths import copy_counts, copy_path
@@ -90,7 +91,6 @@ from sgemm_lab.lab.requests import Request, request
 from sgemm_lab.lab.roofs import intensity, roofline
 from sgemm_lab.lab.sample_picture import spread
 from sgemm_lab.lab.scores import scoreboard
-from sgemm_lab.lab.search_chart import search_map, wrong_picks
 from sgemm_lab.lab.speed_error import speed_and_error, speed_over_error
 from sgemm_lab.lab.speeds import curves, measure, speed
 from sgemm_lab.lab.stepper import step
@@ -221,7 +221,6 @@ __all__ = [
     "runs",
     "say",
     "scoreboard",
-    "search_map",
     "seven_products",
     "share_bars",
     "shared_words",

@@ -1,7 +1,6 @@
-"""Statistics over many shapes: geometric mean and minimum share of cuBLAS; rank correlation."""
+"""Statistics over many shapes: geometric mean and minimum share of cuBLAS."""
 
 import statistics
-from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from sgemm_lab.errors import LabError
@@ -49,25 +48,3 @@ def forty(record: Record) -> FortyShapes:
             "Run 'sgemm-lab shapes' on a GPU."
         )
     return FortyShapes(measured)
-
-
-def rank_correlation(one: Sequence[float], other: Sequence[float]) -> float:
-    """Return Spearman's rank correlation: 1 for equal order, -1 for reversed order.
-
-    It is Pearson's correlation of the ranks; equal values share the mean of their ranks. Source:
-    C. Spearman, "The proof and measurement of association between two things", 1904.
-
-    Raises:
-        LabError: fewer than two pairs, or all values of a side are equal.
-    """
-    if len(one) < 2 or len(set(one)) < 2 or len(set(other)) < 2:
-        raise LabError("A rank correlation needs two pairs, and different values on both sides.")
-    return statistics.correlation(_ranks(one), _ranks(other))
-
-
-def _ranks(values: Iterable[float]) -> list[float]:
-    ordered = sorted(values := list(values))
-    # The mean of the first and the last position of each value.
-    first = {value: place for place, value in reversed(list(enumerate(ordered)))}
-    last = {value: place for place, value in enumerate(ordered)}
-    return [(first[value] + last[value]) / 2 for value in values]

@@ -1,0 +1,73 @@
+"""What it costs to use one kernel for products of all sizes, from the search of the dispatcher."""
+
+from collections.abc import Sequence
+
+from sgemm_lab.catalogue import load_kernel
+from sgemm_lab.errors import LabError
+from sgemm_lab.gemm.dispatch.shapes import SQUARES
+from sgemm_lab.lab.arguments import AnySize, size_of
+from sgemm_lab.lab.output import Output, table
+from sgemm_lab.models.ladder import GPU
+from sgemm_lab.records.dispatch_table import load_tables
+
+_INNER = ("BM", "BN", "BK", "WM", "WN", "TM", "TN", "STAGES")
+"""Constants that the label of a candidate leaves out: its tile says which they are."""
+
+
+def wrong_picks(*sizes: AnySize) -> Output:
+    """Return a table of what it costs to use one size's fastest kernel at the other sizes.
+
+    Without ``sizes`` at the squares.
+
+    Raises:
+        LabError: there is no table of a search, or it has no point of today's kernels there.
+    """
+    tables = load_tables()
+    if not tables:
+        raise LabError("There is no table of a search yet. Run 'sgemm-lab tune' on a GPU.")
+    quoted = next((table for table in tables if table.gpu.name == GPU), tables[0])
+    asked = [size_of(size) for size in sizes] or list(SQUARES)
+    points = [point for point in quoted.points if point.size in asked and point.is_current]
+    if not points:
+        raise LabError(
+            f"No search on {quoted.gpu.name} measured these sizes with today's kernels. "
+            "Run 'sgemm-lab tune' on a GPU."
+        )
+    seconds = {(point.kernel, point.size): point.seconds for point in points}
+    fastest = {
+        size: min((p for p in points if p.size == size), key=lambda point: point.seconds)
+        for size in asked
+        if any(point.size == size for point in points)
+    }
+    winners = list(dict.fromkeys(point.kernel for point in fastest.values()))
+    rows = []
+    for kernel, label in zip(winners, _labels(winners), strict=True):
+        found = [(seconds.get((kernel, size)), best.seconds) for size, best in fastest.items()]
+        rows.append([label, *(f"{taken / best:.2f}" if taken else "–" for taken, best in found)])
+    return table(
+        ["time over the fastest", *(f"{m}³" for m, _, _ in fastest)],
+        rows,
+        note=f"The winners of a search on {quoted.gpu.name}. 1.00: the fastest of all candidates. "
+        "–: not measured.",
+    )
+
+
+def _labels(names: Sequence[str]) -> list[str]:
+    """Return a short label of each candidate: kernel, tile, and what else it was given."""
+    short = [_label(name) for name in names]
+    return [
+        label if short.count(label) == 1 else name for label, name in zip(short, names, strict=True)
+    ]
+
+
+def _label(name: str) -> str:
+    kernel = load_kernel(name)
+    base = load_kernel(kernel.base_name)
+    values = kernel.values
+    tile = f" {values['BM']}×{values['BN']}" if {"BM", "BN"} <= values.keys() else ""
+    others = [
+        f", {constant} {value}"
+        for constant, value in values.items()
+        if constant not in _INNER and (value != base.values[constant] or "SPLIT" in constant)
+    ]
+    return f"{kernel.base_name}{tile}{''.join(others)}"

@@ -1,0 +1,1 @@
+"""The simulator's core in C++, compiled to WebAssembly, and its Python client."""

@@ -1,1 +1,0 @@
-"""The simulator's core in C++, compiled to WebAssembly, and its Python client."""

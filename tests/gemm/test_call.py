@@ -15,7 +15,7 @@ import sgemm_lab
 from sgemm_lab import lab
 from sgemm_lab.cuda.arrays import MAX_DIMENSION
 from sgemm_lab.errors import LabError, MissingToolError
-from sgemm_lab.gemm import call, callers
+from sgemm_lab.gemm import array_libraries, call
 from sgemm_lab.lab.output import Unavailable
 
 ELSEWHERE = SimpleNamespace(id=1)
@@ -45,7 +45,7 @@ def pretend(patch: pytest.MonkeyPatch) -> Multiplies:
     patch.setattr(call, "dispatcher", lambda _: multiply)
     patch.setitem(sys.modules, "cupy", CUPY)
     patch.setitem(sys.modules, "torch", TORCH)
-    callers._library.cache_clear()
+    array_libraries._library.cache_clear()
     call._gpu.cache_clear()
     return multiply
 
@@ -55,7 +55,7 @@ def asked() -> Iterator[Multiplies]:
     """What reaches the kernels."""
     with pytest.MonkeyPatch.context() as patch:
         yield pretend(patch)
-    callers._library.cache_clear()
+    array_libraries._library.cache_clear()
     call._gpu.cache_clear()
 
 

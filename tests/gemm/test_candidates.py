@@ -6,7 +6,7 @@ from sgemm_lab.catalogue import load_kernel
 from sgemm_lab.cuda.compiler import compile_kernel, suits
 from sgemm_lab.gemm.dispatch.candidates import (
     FAMILIES,
-    SHARING,
+    STREAM_K_KERNELS,
     candidates,
     is_candidate,
     settings,
@@ -41,7 +41,7 @@ def test_a_candidate_fits_on_an_h200_without_spills(name: str) -> None:
 
 
 def test_families_name_existing_kernels() -> None:
-    for name in SHARING:
+    for name in STREAM_K_KERNELS:
         assert load_kernel(name).base_name == name
 
 

@@ -12,7 +12,7 @@ import sgemm_lab
 from sgemm_lab import lab
 from sgemm_lab.catalogue import load_kernel
 from sgemm_lab.errors import LabError
-from sgemm_lab.gemm import call, callers, product
+from sgemm_lab.gemm import array_libraries, call, product
 from sgemm_lab.gemm.policy import Algorithm
 from sgemm_lab.gemm.strassen.plan import make_plan
 from sgemm_lab.kernel import Kernel, Size
@@ -50,7 +50,7 @@ def ran(monkeypatch: pytest.MonkeyPatch) -> Any:
     """The names of the products that ran."""
     names: list[str] = []
     monkeypatch.setitem(sys.modules, "cupy", CUPY)
-    callers._library.cache_clear()
+    array_libraries._library.cache_clear()
     dispatcher = Multiplies("dispatcher", names)
     for room in (call, product):
         monkeypatch.setattr(room, "require_gpu", lambda: CUPY)
@@ -66,7 +66,7 @@ def ran(monkeypatch: pytest.MonkeyPatch) -> Any:
     forget()
     yield names
     forget()
-    callers._library.cache_clear()
+    array_libraries._library.cache_clear()
 
 
 def test_the_chosen_algorithm_runs(ran: list[str]) -> None:

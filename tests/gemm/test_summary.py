@@ -8,7 +8,7 @@ from record_samples import record, run, samples
 from sgemm_lab.catalogue import load_kernel
 from sgemm_lab.errors import LabError
 from sgemm_lab.gemm.dispatch.shapes import FORTY_SHAPES
-from sgemm_lab.gemm.dispatch.summary import forty
+from sgemm_lab.gemm.dispatch.summary import fixed_shape_scores
 from sgemm_lab.gemm.dispatch.tuning import tuning_shapes
 from sgemm_lab.kernel import Size
 from sgemm_lab.records.gpu_record import Measurement
@@ -37,7 +37,9 @@ def test_the_books_record_has_them() -> None:
 
 def test_geometric_mean_and_minimum() -> None:
     first, second, third = FORTY_SHAPES[:3]
-    found = forty(record(run(*taken(first, 0.5), *taken(second, 2.0), *taken(third, 1.0))))
+    found = fixed_shape_scores(
+        record(run(*taken(first, 0.5), *taken(second, 2.0), *taken(third, 1.0)))
+    )
     assert found.geometric_mean == pytest.approx(1.0)
     assert (found.least.size, found.least.share) == (first, pytest.approx(0.5))
     assert len(found.missing) == 37
@@ -47,9 +49,9 @@ def test_geometric_mean_and_minimum() -> None:
 def test_choices_of_changed_kernels_are_ignored() -> None:
     old = [replace(m, fingerprint="old") for m in taken(FORTY_SHAPES[0], 0.5)]
     with pytest.raises(LabError, match=r"not measured on NVIDIA H200\. Run 'sgemm-lab shapes'"):
-        forty(record(run(*old)))
+        fixed_shape_scores(record(run(*old)))
     with pytest.raises(LabError, match="not measured"):
-        forty(record(run(samples("naive", 1.0), samples("cublas", 1.0))))
+        fixed_shape_scores(record(run(samples("naive", 1.0), samples("cublas", 1.0))))
 
 
 def test_the_latest_run_counts() -> None:
@@ -59,6 +61,8 @@ def test_the_latest_run_counts() -> None:
         replace(m, picked="tiled", fingerprint=tiled.fingerprint) if m.picked else m
         for m in taken(size, 0.8)
     ]
-    found = forty(record(run(*taken(size, 0.5)), run(*later, date="2026-02-02T03:04:05Z")))
+    found = fixed_shape_scores(
+        record(run(*taken(size, 0.5)), run(*later, date="2026-02-02T03:04:05Z"))
+    )
     (score,) = found.scores
     assert (score.picked, score.share) == ("tiled", pytest.approx(0.8))

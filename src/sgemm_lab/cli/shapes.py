@@ -14,7 +14,7 @@ from sgemm_lab.gemm.dispatch.candidates import candidates
 from sgemm_lab.gemm.dispatch.judging import LOW, judge, verdict
 from sgemm_lab.gemm.dispatch.product import dispatcher
 from sgemm_lab.gemm.dispatch.shapes import FORTY_SHAPES, drawn
-from sgemm_lab.gemm.dispatch.summary import FortyShapes, forty
+from sgemm_lab.gemm.dispatch.summary import FortyShapes, fixed_shape_scores
 from sgemm_lab.measuring.interleaved import CUBLAS_CALL, Budget
 from sgemm_lab.measuring.recorder import new_run, take_record
 from sgemm_lab.records.dispatch_table import TABLES, DrawnShape, DrawnShapes, save_table
@@ -61,7 +61,7 @@ def run_shapes(options: argparse.Namespace) -> int:
             progress=print_status,
         )
         record, status = load_record(path), 0 if run.complete else 130
-    found = forty(record)
+    found = fixed_shape_scores(record)
     if options.json:
         print_json(
             {

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 from sgemm_lab.cuda.arrays import MAX_DIMENSION, check_matrix, product_size
 from sgemm_lab.cuda.launch import require_gpu
 from sgemm_lab.errors import LabError
-from sgemm_lab.gemm.callers import Library, Stream, library_of
+from sgemm_lab.gemm.array_libraries import Library, Stream, library_of
 from sgemm_lab.gemm.dispatch.product import GpuDispatcher, dispatcher
 from sgemm_lab.hardware import FLOAT_BYTES
 from sgemm_lab.kernel import Size

@@ -5,7 +5,7 @@ from functools import cached_property
 
 from sgemm_lab.catalogue import load_kernels
 from sgemm_lab.errors import LabError
-from sgemm_lab.gemm.dispatch.summary import FortyShapes, forty
+from sgemm_lab.gemm.dispatch.summary import FortyShapes, fixed_shape_scores
 from sgemm_lab.kernel import Size
 from sgemm_lab.lab import session
 from sgemm_lab.lab.output import Output, table
@@ -46,7 +46,7 @@ class Recorded:
         Raises:
             LabError: none was measured.
         """
-        return forty(self.record)
+        return fixed_shape_scores(self.record)
 
     @cached_property
     def latest(self) -> list[Measurement]:

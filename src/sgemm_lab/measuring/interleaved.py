@@ -219,27 +219,27 @@ def time_interleaved(
     cupy = require_gpu()
     budget = budget or Budget()
     stream = cupy.cuda.Stream(non_blocking=True)
-    laps: dict[str, _Lap] = {}
+    timed: dict[str, _TimedProduct] = {}
     with stream:
         try:
             inputs = _input_sets(cupy, size)
             stream.synchronize()
             for name, product in products.items():
                 try:
-                    laps[name] = _Lap(cupy, stream, product, inputs, budget, graphs)
+                    timed[name] = _TimedProduct(cupy, stream, product, inputs, budget, graphs)
                 except LabError as refusal:
                     progress(f"{name} is left out: {refusal}")
-            while active := [lap for lap in laps.values() if not lap.done]:
-                for lap in active:
-                    lap.sample()
+            while active := [one for one in timed.values() if not one.done]:
+                for one in active:
+                    one.sample()
         except KeyboardInterrupt:
-            raise TimingInterrupted(_results(laps, size)) from None
+            raise TimingInterrupted(_results(timed, size)) from None
         except cupy.cuda.memory.OutOfMemoryError:
             m, n, k = size
             raise LabError(
                 f"The GPU's memory cannot hold the matrices of {m}×{n}×{k}. Choose a smaller size."
             ) from None
-    return _results(laps, size)
+    return _results(timed, size)
 
 
 def is_steady(seconds: Sequence[float]) -> bool:
@@ -277,7 +277,7 @@ def _input_sets(cupy: Any, size: Size) -> list[tuple[Any, Any, Any]]:
     return list(zip(uniform(m, k), uniform(k, n), products, strict=True))
 
 
-class _Lap:
+class _TimedProduct:
     """One product of an interleaved timing, with its samples."""
 
     def __init__(
@@ -359,18 +359,18 @@ class _Lap:
         return self._graph is not None
 
 
-def _results(laps: dict[str, _Lap], size: Size) -> list[Measurement]:
+def _results(timed: dict[str, _TimedProduct], size: Size) -> list[Measurement]:
     return [
         Measurement(
             name,
             "",
             *size,
-            launches=lap.launches,
-            seconds=tuple(lap.seconds),
-            graph=lap.is_graph or None,
+            launches=one.launches,
+            seconds=tuple(one.seconds),
+            graph=one.is_graph or None,
         )
-        for name, lap in laps.items()
-        if lap.seconds
+        for name, one in timed.items()
+        if one.seconds
     ]
 
 

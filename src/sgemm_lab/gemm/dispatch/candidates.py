@@ -23,8 +23,8 @@ class Family:
 
     kernel: str
     groups: tuple[tuple[Setting, ...], ...] = ()
-    shares: bool = False
-    """Whether it distributes K tiles evenly over the SMs (stream-K)."""
+    stream_k: bool = False
+    """Whether it distributes K tiles evenly over the SMs (Stream-K)."""
     most: tuple[int, int, int] | None = None
     """The largest M, N and K for which it is a candidate: beyond, it is far too slow."""
 
@@ -92,8 +92,8 @@ FAMILIES = (
     # From sm_90 on.
     Family("cluster_split", (_CLUSTER_TILES, _one_each("SPLIT", 2, 4, 8))),
     Family("producers"),
-    Family("stream_k", shares=True),
-    Family("per_warp_stages", (({}, {"BAND": 8}),), shares=True),
+    Family("stream_k", stream_k=True),
+    Family("per_warp_stages", (({}, {"BAND": 8}),), stream_k=True),
     # For C with few rows, or one column; for a small K.
     Family(
         "one_row",
@@ -121,8 +121,8 @@ FAMILIES = (
     ),
 )
 
-SHARING = frozenset(family.kernel for family in FAMILIES if family.shares)
-"""Kernels that distribute K tiles evenly over the SMs."""
+STREAM_K_KERNELS = frozenset(family.kernel for family in FAMILIES if family.stream_k)
+"""Kernels that distribute K tiles evenly over the SMs (Stream-K)."""
 
 _MOST = {family.kernel: family.most for family in FAMILIES if family.most}
 

@@ -91,8 +91,8 @@ def _tiled(kernel: Kernel, size: Size, slots: Slots) -> Terms:
     return 1, *_moved(size), busiest * of_block, rounds * of_block, stores, rounds, adds
 
 
-def _shared_evenly(kernel: Kernel, size: Size, slots: Slots) -> Terms:
-    """Terms of a persistent kernel that may deal out the K tiles of all tiles evenly."""
+def _stream_k(kernel: Kernel, size: Size, slots: Slots) -> Terms:
+    """Terms of a Stream-K kernel: persistent blocks that may get equal numbers of K tiles."""
     m, n, k = size
     values = kernel.values
     tiles = ceil(m / values["BM"]) * ceil(n / values["BN"])
@@ -128,8 +128,8 @@ def _one_column(kernel: Kernel, size: Size, slots: Slots) -> Terms:
 
 
 _SPECIAL: dict[str, Callable[[Kernel, Size, Slots], Terms]] = {
-    "stream_k": _shared_evenly,
-    "per_warp_stages": _shared_evenly,
+    "stream_k": _stream_k,
+    "per_warp_stages": _stream_k,
     "one_row": _one_row,
     "one_column": _one_column,
 }

@@ -34,7 +34,7 @@ class FortyShapes:
         return min(self.scores, key=lambda score: score.share)
 
 
-def forty(record: Record) -> FortyShapes:
+def fixed_shape_scores(record: Record) -> FortyShapes:
     """Return the latest scores of the dispatcher at the forty shapes.
 
     Raises:

@@ -10,7 +10,7 @@ from math import ceil
 
 from sgemm_lab.formulas.tile import Tile
 from sgemm_lab.formulas.wave_quantization import worth_sharing
-from sgemm_lab.gemm.dispatch.candidates import SHARING
+from sgemm_lab.gemm.dispatch.candidates import STREAM_K_KERNELS
 from sgemm_lab.hardware import FLOAT_BYTES
 from sgemm_lab.kernel import Kernel, Size
 
@@ -41,7 +41,7 @@ def busiest_sm_work(kernel: Kernel, size: Size, sms: int) -> float:
     tile = Tile.from_constants(kernel.values)
     tiles = ceil(m / tile.bm) * ceil(n / tile.bn)
     total = tiles * tile.bm * tile.bn * k
-    if kernel.base_name in SHARING:
+    if kernel.base_name in STREAM_K_KERNELS:
         least = kernel.values.get("WORTH")
         if least is None or worth_sharing(tiles, ceil(k / tile.bk), sms, least):
             return total / sms

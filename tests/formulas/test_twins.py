@@ -238,12 +238,12 @@ def python_fit(capability: str, launch: dict[str, int]) -> list[Any]:
 def python_sharing(product: dict[str, int], sms: int, blocks: int, even: bool) -> list[Any]:
     one = wave_quantization.Product(**product)
     return [
-        {name: getattr(one, name) for name in ("rows", "columns", "tiles", "windows")},
+        {"rows": one.rows, "columns": one.columns, "tiles": one.tiles, "kTiles": one.k_tiles},
         asdict(wave_quantization.sharing(one, sms, blocks, even)),
         wave_quantization.useful_share(one, sms, even),
         wave_quantization.full_speed([(one, even, 1000.0)] * blocks, sms),
         wave_quantization.sharing_words(one, sms, blocks, even),
-        wave_quantization.worth_sharing(one.tiles, one.windows, sms, 8 * blocks),
+        wave_quantization.worth_sharing(one.tiles, one.k_tiles, sms, 8 * blocks),
     ]
 
 
@@ -413,7 +413,7 @@ TWINS = [
           waves.fullSpeed(Array(blocks).fill([product, even, 1000]), sms),
           waves.sharingWords(product, sms, blocks, even),
           waves.worthSharing(
-            waves.tilesOf(product).tiles, waves.tilesOf(product).windows, sms, 8 * blocks),
+            waves.tilesOf(product).tiles, waves.tilesOf(product).kTiles, sms, 8 * blocks),
         ]""",
     ),
     Twin(

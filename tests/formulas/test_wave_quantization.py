@@ -1,4 +1,4 @@
-"""Tiles on SMs: the busiest one, idle ones, and shares of windows."""
+"""Tiles on SMs: the busiest one, idle ones, and shares of K tiles."""
 
 from dataclasses import replace
 from itertools import pairwise
@@ -28,24 +28,24 @@ gpus = st.integers(1, 200)
 
 
 def by_hand(product: Product, sms: int, blocks: int, even: bool) -> list[int]:
-    """What each SM gets, dealt one by one: windows of all its tiles."""
-    tiles, windows = product.tiles, product.windows
+    """What each SM gets, dealt one by one: K tiles of all its tiles."""
+    tiles, k_tiles = product.tiles, product.k_tiles
     if even:
-        ends = [tiles * windows * sm // sms for sm in range(sms + 1)]
+        ends = [tiles * k_tiles * sm // sms for sm in range(sms + 1)]
         return [end - start for start, end in pairwise(ends)]
     loads = [0] * sms
     for tile in range(tiles):  # a wave fills slot after slot of all SMs
-        loads[tile % (sms * blocks) % sms] += windows
+        loads[tile % (sms * blocks) % sms] += k_tiles
     return loads
 
 
 def test_at_4096_the_last_wave_has_116_tiles() -> None:
     found = sharing(LARGE, 132)
-    assert (LARGE.tiles, LARGE.windows) == (512, 512)
+    assert (LARGE.tiles, LARGE.k_tiles) == (512, 512)
     assert (found.whole, found.last, found.idle, found.time) == (3, 116, 16, 4)
     assert found.used == found.useful == 512 / (4 * 132)
     even = sharing(LARGE, 132, even=True)
-    assert even.time == 1986 / 512  # 1985.9 windows, rounded up
+    assert even.time == 1986 / 512  # 1985.9 K tiles, rounded up
     assert even.used == pytest.approx(1, abs=1e-4)
     assert even.cut == 128  # of 131 ends, three fall between tiles
 
@@ -53,16 +53,16 @@ def test_at_4096_the_last_wave_has_116_tiles() -> None:
 @given(products, gpus, st.integers(1, 4), st.booleans())
 def test_the_busiest_sm_sets_the_time(product: Product, sms: int, blocks: int, even: bool) -> None:
     loads, found = by_hand(product, sms, blocks, even), sharing(product, sms, blocks, even)
-    windows = product.tiles * product.windows
-    assert sum(loads) == windows
-    assert found.time * product.windows == pytest.approx(max(loads))
-    assert found.used == pytest.approx(windows / (sms * max(loads)))
+    k_tiles = product.tiles * product.k_tiles
+    assert sum(loads) == k_tiles
+    assert found.time * product.k_tiles == pytest.approx(max(loads))
+    assert found.used == pytest.approx(k_tiles / (sms * max(loads)))
     assert found.whole * sms * blocks + found.last == product.tiles
     if not even:
         assert found.idle == sum(load < max(loads) for load in loads)
     assert found.useful == useful_share(product, sms, even) <= found.used <= 1
     made, room = product.m * product.n * product.k, product.bm * product.bn * product.bk
-    assert found.useful == pytest.approx(found.used * made / (room * windows))
+    assert found.useful == pytest.approx(found.used * made / (room * k_tiles))
 
 
 @given(products, gpus)
@@ -72,10 +72,10 @@ def test_even_shares_never_take_longer(product: Product, sms: int) -> None:
 
 @given(products, gpus)
 def test_cut_tiles_are_those_of_several_sms(product: Product, sms: int) -> None:
-    windows, owners = product.windows, {}
+    k_tiles, owners = product.k_tiles, {}
     start = 0
     for sm, load in enumerate(by_hand(product, sms, 1, even=True)):
-        for tile in range(start // windows, -(-(start + load) // windows)):
+        for tile in range(start // k_tiles, -(-(start + load) // k_tiles)):
             owners.setdefault(tile, set()).add(sm)
         start += load
     assert sharing(product, sms, even=True).cut == sum(len(of) > 1 for of in owners.values())
@@ -86,7 +86,7 @@ def test_one_more_tile_than_sms_is_a_wave_of_its_own() -> None:
 
 
 def test_tiles_are_shared_where_that_spares_each_sm_enough_windows() -> None:
-    assert not worth_sharing(128, 256, 132, 20)  # 4 tiles of 256 windows, shared by 132: under 8
+    assert not worth_sharing(128, 256, 132, 20)  # 4 tiles of 256 K tiles, shared by 132: under 8
     assert worth_sharing(128, 661, 132, 20)
     assert not worth_sharing(128, 660, 132, 20)
     assert worth_sharing(133, 1, 132, 20)  # a second round would keep 131 SMs waiting
@@ -111,7 +111,7 @@ def test_what_lies_beyond_the_edge_of_c_is_not_useful() -> None:
     [
         ({}, False, "512 tiles on 132 SMs: 3 whole waves and a last one of 116 tiles. At its end "
          "16 SMs are idle. Of the time of all SMs 97 % is used."),
-        ({}, True, "Every SM gets 1,986 windows of K or one less. Of the time of all SMs 100 % is "
+        ({}, True, "Every SM gets 1,986 K tiles or one less. Of the time of all SMs 100 % is "
          "used. The price: 128 tiles are cut, and the parts of their sums must be added."),
         ({"m": 128 * 132, "n": 256}, False, "132 tiles on 132 SMs: 1 for each. No SM is ever "
          "idle."),

@@ -31,9 +31,9 @@ def test_it_says_how_the_tiles_fall() -> None:
         "last one of 116 tiles. At its end 16 SMs are idle. Of the time of all SMs 97 % is used."
     )
     widget.even = True
-    assert "Every SM gets 1,986 windows" in widget.alt
+    assert "Every SM gets 1,986 K tiles" in widget.alt
     widget.gpu = "t4"
-    assert "on Tesla T4. Every SM gets 6,554 windows" in widget.alt
+    assert "on Tesla T4. Every SM gets 6,554 K tiles" in widget.alt
 
 
 # In the browser.

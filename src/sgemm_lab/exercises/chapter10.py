@@ -32,7 +32,7 @@ def _left_for_the_others() -> int:
 def _k_tiles_of_the_busiest() -> int:
     tile = Tile.from_constants(load_kernel("stream_k").values)
     product = Product(*_SQUARE, tile.bm, tile.bn, tile.bk)
-    return most_on_one(product.tiles * product.windows, _SMS)
+    return most_on_one(product.tiles * product.k_tiles, _SMS)
 
 
 EXERCISES = (

@@ -1,4 +1,4 @@
-"""Distribution of output tiles over SMs, wave quantization, and stream-K.
+"""Distribution of output tiles over SMs, wave quantization, and Stream-K.
 
 A block computes one tile of C on one SM. Blocks that fill all SMs once are a wave. If the tiles are
 not a multiple of the SMs, the last wave leaves SMs idle. Stream-K splits tiles along K instead: all
@@ -50,13 +50,13 @@ class Product:
         return self.rows * self.columns
 
     @property
-    def windows(self) -> int:
+    def k_tiles(self) -> int:
         """K tiles of an output tile."""
         return -(-self.k // self.bk)
 
 
 @dataclass(frozen=True)
-class Sharing:
+class TileDistribution:
     """Distribution of a product over the SMs of a GPU."""
 
     whole: int
@@ -80,33 +80,33 @@ def most_on_one(pieces: int, sms: int) -> int:
     return -(-pieces // sms)
 
 
-def worth_sharing(tiles: int, windows: int, sms: int, least: int) -> bool:
-    """Whether tiles of ``windows`` K tiles are split evenly over SMs, as in kernels with a WORTH.
+def worth_sharing(tiles: int, k_tiles: int, sms: int, least: int) -> bool:
+    """Whether Stream-K splits output tiles over the SMs: the rule of kernels with a WORTH.
 
     Args:
         tiles: output tiles.
-        windows: K tiles of an output tile.
+        k_tiles: K tiles of an output tile.
         sms: SMs of the GPU.
         least: K tiles that an SM must save, the kernel's WORTH.
     """
-    return tiles > sms or (sms - tiles) * windows > least * sms
+    return tiles > sms or (sms - tiles) * k_tiles > least * sms
 
 
-def sharing(product: Product, sms: int, blocks: int = 1, even: bool = False) -> Sharing:
+def sharing(product: Product, sms: int, blocks: int = 1, even: bool = False) -> TileDistribution:
     """Return the distribution of a product over ``sms`` SMs.
 
     Args:
         product: the product and its tiles.
         sms: SMs of the GPU.
         blocks: resident blocks per SM, which determine the tiles of a wave.
-        even: stream-K: every SM gets the same number of K tiles.
+        even: Stream-K: every SM gets the same number of K tiles.
     """
-    tiles, windows = product.tiles, product.windows
+    tiles, k_tiles = product.tiles, product.k_tiles
     whole, last = divmod(tiles, sms * blocks)
-    pieces = tiles * windows if even else tiles
+    pieces = tiles * k_tiles if even else tiles
     busiest = most_on_one(pieces, sms)
-    time = busiest / windows if even else float(busiest)
-    return Sharing(
+    time = busiest / k_tiles if even else float(busiest)
+    return TileDistribution(
         whole=whole,
         last=last,
         idle=max(0, sms - pieces) if even else -tiles % sms,
@@ -119,8 +119,8 @@ def sharing(product: Product, sms: int, blocks: int = 1, even: bool = False) -> 
 
 def useful_share(product: Product, sms: int, even: bool) -> float:
     """Return only ``sharing(…).useful``, for curves over many sizes."""
-    pieces = product.tiles * (product.windows if even else 1)
-    busiest = most_on_one(pieces, sms) * (1 if even else product.windows)
+    pieces = product.tiles * (product.k_tiles if even else 1)
+    busiest = most_on_one(pieces, sms) * (1 if even else product.k_tiles)
     spent = sms * busiest * product.bm * product.bn * product.bk
     return product.m * product.n * product.k / spent
 
@@ -128,7 +128,7 @@ def useful_share(product: Product, sms: int, even: bool) -> float:
 def full_speed(measured: Sequence[tuple[Product, bool, float]], sms: int) -> float:
     """Return the GFLOP/s without idle SMs: the maximum of GFLOP/s over :func:`useful_share`.
 
-    A measurement is a product, whether it used stream-K, and its GFLOP/s. 0 without measurements.
+    A measurement is a product, whether it used Stream-K, and its GFLOP/s. 0 without measurements.
     """
     return max((gflops / useful_share(one, sms, even) for one, even, gflops in measured), default=0)
 
@@ -138,7 +138,7 @@ def sharing_words(product: Product, sms: int, blocks: int = 1, even: bool = Fals
     found = sharing(product, sms, blocks, even)
     values = {"tiles": product.tiles, "sms": sms, **vars(found)}
     if even:
-        pieces = most_on_one(product.tiles * product.windows, sms)
+        pieces = most_on_one(product.tiles * product.k_tiles, sms)
         words = sentence("share.even", **values, pieces=pieces)
     elif not found.idle:
         words = sentence("share.full", **values, each=product.tiles // sms)
@@ -152,6 +152,6 @@ def sharing_words(product: Product, sms: int, blocks: int = 1, even: bool = Fals
 
 def _cut_tiles(product: Product, sms: int) -> set[int]:
     """Return the tiles that an SM's part ends within."""
-    windows = product.windows
-    ends = (product.tiles * windows * sm // sms for sm in range(1, sms))
-    return {end // windows for end in ends if end % windows}
+    k_tiles = product.k_tiles
+    ends = (product.tiles * k_tiles * sm // sms for sm in range(1, sms))
+    return {end // k_tiles for end in ends if end % k_tiles}

@@ -1,8 +1,8 @@
-// How tiles are shared among SMs: tile_waves.py in JavaScript, held equal to it by a test.
+// Distribution of tiles over SMs, and Stream-K: wave_quantization.py in JavaScript; a test compares them.
 
 import { sentence } from "./sentences.ts";
 
-/** A product of M×K by K×N, cut into tiles of BM×BN that walk K in windows of BK. */
+/** A product of M×K by K×N, cut into tiles of BM×BN and K tiles of BK. */
 export interface Product {
   m: number;
   n: number;
@@ -12,8 +12,8 @@ export interface Product {
   bk: number;
 }
 
-/** What becomes of a product on the SMs of a GPU; see Sharing in tile_waves.py. */
-export interface Sharing {
+/** What becomes of a product on the SMs of a GPU; see wave_quantization.py. */
+export interface TileDistribution {
   whole: number;
   last: number;
   idle: number;
@@ -23,10 +23,10 @@ export interface Sharing {
   cut: number;
 }
 
-/** Rows, columns and number of tiles, and windows of K in each. */
+/** Rows, columns and number of tiles, and K tiles of each. */
 export function tilesOf({ m, n, k, bm, bn, bk }: Product) {
-  const [rows, columns, windows] = [Math.ceil(m / bm), Math.ceil(n / bn), Math.ceil(k / bk)];
-  return { rows, columns, tiles: rows * columns, windows };
+  const [rows, columns, kTiles] = [Math.ceil(m / bm), Math.ceil(n / bn), Math.ceil(k / bk)];
+  return { rows, columns, tiles: rows * columns, kTiles };
 }
 
 /** How many of `pieces` the busiest SM gets, if they are dealt evenly. */
@@ -35,42 +35,42 @@ export function mostOnOne(pieces: number, sms: number) {
 }
 
 /**
- * Whether tiles of `windows` windows are shared: the rule of kernels with a WORTH.
- * @param least windows that this must spare an SM, the WORTH of the kernel
+ * Whether Stream-K splits tiles of `kTiles` K tiles: the rule of kernels with a WORTH.
+ * @param least K tiles that an SM must save, the WORTH of the kernel
  */
-export function worthSharing(tiles: number, windows: number, sms: number, least: number) {
-  return tiles > sms || (sms - tiles) * windows > least * sms;
+export function worthSharing(tiles: number, kTiles: number, sms: number, least: number) {
+  return tiles > sms || (sms - tiles) * kTiles > least * sms;
 }
 
 /**
  * What becomes of a product on `sms` SMs, each with `blocks` blocks at once.
- * @param even every SM gets the same number of windows
+ * @param even every SM gets the same number of K tiles (Stream-K)
  */
 export function sharing(
   product: Product,
   sms: number,
   blocks: number = 1,
   even: boolean = false,
-): Sharing {
-  const { tiles, windows } = tilesOf(product);
-  const pieces = even ? tiles * windows : tiles;
+): TileDistribution {
+  const { tiles, kTiles } = tilesOf(product);
+  const pieces = even ? tiles * kTiles : tiles;
   const busiest = mostOnOne(pieces, sms);
   return {
     whole: Math.floor(tiles / (sms * blocks)),
     last: tiles % (sms * blocks),
     idle: even ? Math.max(0, sms - pieces) : sms * mostOnOne(tiles, sms) - tiles,
-    time: even ? busiest / windows : busiest,
+    time: even ? busiest / kTiles : busiest,
     used: pieces / (sms * busiest),
     useful: usefulShare(product, sms, even),
-    cut: even ? cutTiles(tiles, windows, sms) : 0,
+    cut: even ? cutTiles(tiles, kTiles, sms) : 0,
   };
 }
 
 /** `sharing(…).useful` alone: what a curve over many sizes asks for. */
 export function usefulShare(product: Product, sms: number, even: boolean) {
-  const { tiles, windows } = tilesOf(product);
+  const { tiles, kTiles } = tilesOf(product);
   const { m, n, k, bm, bn, bk } = product;
-  const busiest = even ? mostOnOne(tiles * windows, sms) : mostOnOne(tiles, sms) * windows;
+  const busiest = even ? mostOnOne(tiles * kTiles, sms) : mostOnOne(tiles, sms) * kTiles;
   return (m * n * k) / (sms * busiest * bm * bn * bk);
 }
 
@@ -92,9 +92,9 @@ export function sharingWords(
   blocks: number = 1,
   even: boolean = false,
 ) {
-  const { tiles, windows } = tilesOf(product);
+  const { tiles, kTiles } = tilesOf(product);
   const found = sharing(product, sms, blocks, even);
-  const pieces = mostOnOne(tiles * windows, sms);
+  const pieces = mostOnOne(tiles * kTiles, sms);
   const values = { tiles, sms, pieces, each: Math.floor(tiles / sms), ...found };
   let words = sentence("share.few", values);
   if (even) words = sentence("share.even", values);
@@ -105,11 +105,11 @@ export function sharingWords(
 }
 
 /** How many tiles there are in which an SM's share ends before the tile does. */
-function cutTiles(tiles: number, windows: number, sms: number) {
+function cutTiles(tiles: number, kTiles: number, sms: number) {
   const cut = new Set();
   for (let sm = 1; sm < sms; sm++) {
-    const end = Math.floor((tiles * windows * sm) / sms);
-    if (end % windows) cut.add(Math.floor(end / windows));
+    const end = Math.floor((tiles * kTiles * sm) / sms);
+    if (end % kTiles) cut.add(Math.floor(end / kTiles));
   }
   return cut.size;
 }

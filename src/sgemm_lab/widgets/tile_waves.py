@@ -34,7 +34,9 @@ class TiledKernel(TypedDict):
     bm: int
     bn: int
     bk: int
-    even: NotRequired[bool]  # it gives every SM the same number of windows; default False
+    even: NotRequired[
+        bool
+    ]  # it gives every SM the same number of K tiles (Stream-K); default False
     gpu: NotRequired[str]  # id of the GPU that the speeds are of; default "", none
     speeds: NotRequired[list[tuple[int, float]]]  # M = N = K, and GFLOP/s; up to 8192
     note: NotRequired[str]  # where and when they were measured
@@ -50,8 +52,8 @@ class TileWaves(ChoosesGpu, LabWidget):
         kernel: name of the kernel to begin with. Default: the first.
         size: M = N = K, 64 to 8192.
         blocks: blocks that an SM holds at once, 1 to 4.
-        even: every SM gets the same number of windows, so tiles may be cut. Default: as the
-            kernel does it.
+        even: every SM gets the same number of K tiles (Stream-K), so tiles may be cut. Default: as
+            the kernel does it.
 
     All of them but ``gpus`` and ``kernels`` are state that the reader changes and Python can read
     or set. The model is ``formulas.wave_quantization``.

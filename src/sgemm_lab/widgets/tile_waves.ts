@@ -3,7 +3,7 @@
 
 import "./tile_waves.css";
 import { LARGEST, SMALLEST } from "../formulas/wave_quantization.py";
-import type { Product, Sharing } from "../formulas/wave_quantization.ts";
+import type { Product, TileDistribution } from "../formulas/wave_quantization.ts";
 import {
   fullSpeed,
   mostOnOne,
@@ -59,7 +59,7 @@ interface Plan {
   even: boolean;
   tile: Kernel;
   product: Product;
-  found: Sharing;
+  found: TileDistribution;
   /** the time with whole tiles, in times of one tile */
   most: number;
   measured: Kernel[];
@@ -323,21 +323,20 @@ class Field {
   /** An even share for every SM; parts of cut tiles stand out. */
   drawShares() {
     const { plan, x, top, row, height } = this;
-    const { tiles, windows } = tilesOf(plan.product);
-    const total = tiles * windows;
+    const { tiles, kTiles } = tilesOf(plan.product);
+    const total = tiles * kTiles;
     let [whole, parts] = ["", ""];
     const ends = [];
     for (let sm = 0; sm < plan.sms; sm++) {
       const [begin, end] = [sm, sm + 1].map((one) => Math.floor((total * one) / plan.sms));
       const y = top + sm * row;
-      const at = (window: number) => x((window - begin) / windows);
-      const first = Math.min(end, Math.ceil(begin / windows) * windows);
-      const last = Math.max(first, Math.floor(end / windows) * windows);
+      const at = (kTile: number) => x((kTile - begin) / kTiles);
+      const first = Math.min(end, Math.ceil(begin / kTiles) * kTiles);
+      const last = Math.max(first, Math.floor(end / kTiles) * kTiles);
       if (first > begin) parts += box(at(begin), at(first), y, row);
       if (last > first) whole += box(at(first), at(last), y, row);
       if (end > last) parts += box(at(last), at(end), y, row);
-      for (let edge = first; edge < end; edge += windows)
-        ends.push(box(at(edge), at(edge), y, row));
+      for (let edge = first; edge < end; edge += kTiles) ends.push(box(at(edge), at(edge), y, row));
     }
     this.scene.draw("whole", "path", { class: "lab-wave", d: whole || "M0 0" });
     this.scene.draw("parts", "path", { class: "lab-cut", d: parts || "M0 0" });

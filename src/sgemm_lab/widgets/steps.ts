@@ -9,7 +9,7 @@ import { Player } from "./shared/player.ts";
 import { range, within } from "./shared/scale.ts";
 import { Scene } from "./shared/scene.ts";
 import { Listing } from "./steps_listing.ts";
-import type { Tour, Who } from "./walk.ts";
+import type { Walkthrough, Who } from "./walk.ts";
 import { placeName, stateAt, understand } from "./walk.ts";
 import { faultIn, firstWrong } from "./walk_faults.ts";
 import { meanwhileWords } from "./walk_parties.ts";
@@ -42,8 +42,8 @@ export function render({ model, el }: View<State>) {
 
 class Steps {
   /** by block and line */
-  tours: Map<string, Tour> = new Map();
-  tour;
+  walkthroughs: Map<string, Walkthrough> = new Map();
+  walkthrough;
   redraw;
   player;
   drive;
@@ -64,14 +64,14 @@ class Steps {
     public model: Model<State>,
     el: HTMLElement,
   ) {
-    this.tour = this.newTour(); // the chosen block's steps
+    this.walkthrough = this.newWalkthrough(); // the chosen block's steps
     this.redraw = redrawer(() => this.update());
     this.player = new Player({
       at: () => this.at,
-      last: () => this.tour.steps.length,
+      last: () => this.walkthrough.steps.length,
       show: (step) => this.change("step", step),
       redraw: this.redraw,
-      pace: () => Math.min(PACE, WHOLE / this.tour.steps.length),
+      pace: () => Math.min(PACE, WHOLE / this.walkthrough.steps.length),
     });
     this.drive = driveOf(this);
     this.ribbon = svg("svg", { class: "lab-ribbon", "aria-hidden": "true" });
@@ -79,7 +79,7 @@ class Steps {
     this.barriers = barriersOf(this);
     this.picture = svg("svg", { class: "lab-chart", role: "img" });
     this.told = toldOf();
-    this.code = new Listing(this.tour.walk);
+    this.code = new Listing(this.walkthrough.walk);
     this.key = html("div", {});
     this.root = html(
       "div",
@@ -99,25 +99,25 @@ class Steps {
 
   /** The step shown. */
   get at() {
-    return Math.min(this.model.get("step"), this.tour.steps.length);
+    return Math.min(this.model.get("step"), this.walkthrough.steps.length);
   }
 
   /** The stretch between two barriers that the step shown is in. */
   get stage() {
-    const { stages } = this.tour;
+    const { stages } = this.walkthrough;
     return stages.findLast(({ first }) => first <= this.at) ?? stages[0];
   }
 
   /** The run of steps of one kind that the step shown is in. */
   get phase() {
-    return this.tour.phases.find(({ first, last }) => this.at > first && this.at <= last);
+    return this.walkthrough.phases.find(({ first, last }) => this.at > first && this.at <= last);
   }
 
   /** Where the step shown stands, and what other parties do at the same time. */
   placeWords(phase: Phase) {
-    const { stage, tour, at } = this;
+    const { stage, walkthrough, at } = this;
     const words = [`${stage.name}.`, `${placeInPhase(phase, at)}.`];
-    return [...words, meanwhileWords(tour.stages, stage)].filter(Boolean).join(" ");
+    return [...words, meanwhileWords(walkthrough.stages, stage)].filter(Boolean).join(" ");
   }
 
   change<K extends keyof State>(name: K, value: State[K]) {
@@ -126,12 +126,12 @@ class Steps {
   }
 
   go(step: number) {
-    this.player.go(within(step, 0, this.tour.steps.length));
+    this.player.go(within(step, 0, this.walkthrough.steps.length));
   }
 
   /** To the barrier before or behind. */
   goByStage(by: 1 | -1) {
-    const { stages } = this.tour;
+    const { stages } = this.walkthrough;
     const here = stages.findIndex(({ first, last }) => this.at >= first && this.at <= last);
     // From inside a stage, back leads to its own beginning first.
     const inside = by < 0 && here >= 0 && this.at > stages[here].first;
@@ -140,7 +140,7 @@ class Steps {
 
   /** To the end of the phase before or behind, where all that it does is done. */
   goByPhase(by: 1 | -1) {
-    const ends = [0, ...this.tour.phases.map(({ last }) => last)];
+    const ends = [0, ...this.walkthrough.phases.map(({ last }) => last)];
     const ahead = ends.find((end) => end > this.at) ?? this.at;
     this.go(by > 0 ? ahead : (ends.findLast((end) => end < this.at) ?? 0));
   }
@@ -150,11 +150,11 @@ class Steps {
    */
   leaveOut(line: number) {
     const { model } = this;
-    const here = this.tour.steps[this.at - 1];
+    const here = this.walkthrough.steps[this.at - 1];
     this.player.stop();
     put(model, "left_out", line);
     this.understand();
-    const wrong = line ? firstWrong(this.tour.steps) : undefined;
+    const wrong = line ? firstWrong(this.walkthrough.steps) : undefined;
     if (wrong) put(model, "thread", wrong.thread);
     this.change("step", wrong ? wrong.step : line || !here ? 0 : here.of + 1);
   }
@@ -163,21 +163,26 @@ class Steps {
     const { model } = this;
     const width = Math.max(270, roomIn(this.root)); // asked before anything changes: cheap
     this.understand();
-    const { tour, at } = this;
-    const seen = stateAt(tour, at, model.get("thread"), model.get("who"));
+    const { walkthrough, at } = this;
+    const seen = stateAt(walkthrough, at, model.get("thread"), model.get("who"));
     const { now } = seen;
     this.drive.show(this);
     this.choices.show(this);
-    drawRibbon(this.ribbonScene, this.ribbon, tour, at, width);
+    drawRibbon(this.ribbonScene, this.ribbon, walkthrough, at, width);
     const jumps = Math.abs(at - (this.shown ?? at)) > 1; // many cells change at once
     this.picture.classList.toggle("lab-jump", jumps);
     this.shown = at;
-    drawWalk(this.scene, this.picture, tour, seen, model.get("cells"), width);
+    drawWalk(this.scene, this.picture, walkthrough, seen, model.get("cells"), width);
     this.barriers.show(this);
-    const words = stepWords(tour, seen);
+    const words = stepWords(walkthrough, seen);
     const phase = this.phase;
     const place = phase ? this.placeWords(phase) : "";
-    say(this.told.lines, [place, words, ...productWords(tour, seen), dangerWords(tour, seen)]);
+    say(this.told.lines, [
+      place,
+      words,
+      ...productWords(walkthrough, seen),
+      dangerWords(walkthrough, seen),
+    ]);
     const wrong = seen.now && faultIn({ ...seen.now, entries: seen.acting }) === "wrong";
     this.root.classList.toggle("lab-failed", Boolean(now?.fault || wrong));
     const label = `A, B, C, shared memory and registers after step ${at}. ${words}`;
@@ -185,33 +190,34 @@ class Steps {
     this.code.light(now?.line); // last: it asks for the layout
   }
 
-  /** The tour of the block and the barriers shown; those of one walk are kept. */
-  newTour() {
-    const { model, tours } = this;
+  /** The walkthrough of the block and the barriers shown; those of one walk are kept. */
+  newWalkthrough() {
+    const { model, walkthroughs } = this;
     const [walk, block, line] = [model.get("walk"), model.get("block"), model.get("left_out")];
-    const known = tours.get(`${block}/${line}`);
+    const known = walkthroughs.get(`${block}/${line}`);
     if (known?.walk === walk) return known;
-    const tour = understand(walk, block, line);
-    tours.set(`${block}/${line}`, tour);
-    return tour;
+    const walkthrough = understand(walk, block, line);
+    walkthroughs.set(`${block}/${line}`, walkthrough);
+    return walkthrough;
   }
 
-  /** Keep the tour at the block and the barriers shown. */
+  /** Keep the walkthrough at the block and the barriers shown. */
   understand() {
-    const { tour, model } = this;
-    const same = tour.block === model.get("block") && tour.line === model.get("left_out");
-    if (tour.walk === model.get("walk") && same) return;
-    this.tour = this.newTour();
-    if (tour.walk !== this.tour.walk) this.code.fill(this.tour.walk);
+    const { walkthrough, model } = this;
+    const same =
+      walkthrough.block === model.get("block") && walkthrough.line === model.get("left_out");
+    if (walkthrough.walk === model.get("walk") && same) return;
+    this.walkthrough = this.newWalkthrough();
+    if (walkthrough.walk !== this.walkthrough.walk) this.code.fill(this.walkthrough.walk);
     this.showTour();
   }
 
   /** Show what does not depend on the step. */
   showTour() {
-    const { tour } = this;
-    this.drive.showStages(tour);
-    this.key.replaceChildren(key(keyOf(tour)));
-    this.root.classList.toggle("lab-unsafe", tour.unsafe);
+    const { walkthrough } = this;
+    this.drive.showStages(walkthrough);
+    this.key.replaceChildren(key(keyOf(walkthrough)));
+    this.root.classList.toggle("lab-unsafe", walkthrough.unsafe);
   }
 
   followPointer() {
@@ -223,8 +229,8 @@ class Steps {
     // A click on the ribbon goes to the step under the pointer.
     this.ribbon.addEventListener("click", (event) => {
       const box = this.ribbon.getBoundingClientRect();
-      const lane = Math.floor(((event.clientY - box.top) / box.height) * lanesOf(this.tour));
-      this.go(stepUnder(barsOf(this.tour, box.width), event.clientX - box.left, lane));
+      const lane = Math.floor(((event.clientY - box.top) / box.height) * lanesOf(this.walkthrough));
+      this.go(stepUnder(barsOf(this.walkthrough, box.width), event.clientX - box.left, lane));
     });
   }
 }
@@ -247,19 +253,21 @@ function driveOf(steps: Steps) {
   return {
     scrub,
     bar: html("div", { class: "lab-bar lab-drive" }, buttons, field),
-    showStages(tour: Tour) {
-      const options = tour.stages.map(({ name, first }) => html("option", { value: first }, name));
+    showStages(walkthrough: Walkthrough) {
+      const options = walkthrough.stages.map(({ name, first }) =>
+        html("option", { value: first }, name),
+      );
       stages.replaceChildren(...options);
     },
-    show({ at, tour, stage, player }: Steps) {
-      const last = tour.steps.length;
+    show({ at, walkthrough, stage, player }: Steps) {
+      const last = walkthrough.steps.length;
       stages.value = String(stage.first);
       scrub.show(at, range(0, last), `${at} of ${last}`);
       play.textContent = player.plays ? "Pause" : "Play";
       setAttributes(play, { "aria-label": play.textContent });
       for (const one of before) one.disabled = at === 0;
       for (const one of [on, onPhase]) one.disabled = at === last;
-      onToWall.disabled = stage === tour.stages.at(-1);
+      onToWall.disabled = stage === walkthrough.stages.at(-1);
     },
   };
 }
@@ -288,7 +296,7 @@ function choicesOf(steps: Steps) {
         [who, cells, thread, block].map(({ element }) => element),
       ),
     ),
-    show({ tour: { walk } }: Steps) {
+    show({ walkthrough: { walk } }: Steps) {
       const threads = walk.block[0] * walk.block[1];
       const blocks = walk.blocks.length;
       const [ofThread, ofBlock] = [model.get("thread"), model.get("block")];
@@ -326,9 +334,9 @@ function barriersOf(steps: Steps) {
   element.hidden = !left.length;
   return {
     element,
-    show({ tour }: Steps) {
-      choice.show(tour.line);
-      say([order], [orderWords(tour)]);
+    show({ walkthrough }: Steps) {
+      choice.show(walkthrough.line);
+      say([order], [orderWords(walkthrough)]);
     },
   };
 }

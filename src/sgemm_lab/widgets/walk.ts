@@ -36,7 +36,7 @@ interface Traced {
   operandSpace: Record<Matrix, "shared" | "global">;
 }
 
-export type Tour = ReturnType<typeof understand>;
+export type Walkthrough = ReturnType<typeof understand>;
 
 export type Seen = ReturnType<typeof stateAt>;
 
@@ -66,10 +66,22 @@ export function understand(walk: Walk, block: number, line: number) {
     A: operandSpaceOf(all, origin, "A"),
     B: operandSpaceOf(all, origin, "B"),
   };
-  const tour = { walk, block, line, left, m, n, k, origin, steps, operandSpace, ...ownersOf(all) };
+  const walkthrough = {
+    walk,
+    block,
+    line,
+    left,
+    m,
+    n,
+    k,
+    origin,
+    steps,
+    operandSpace,
+    ...ownersOf(all),
+  };
   return {
-    ...tour,
-    rooms: roomsOf(tour),
+    ...walkthrough,
+    rooms: roomsOf(walkthrough),
     unsafe: walk.problems.length > 0 || steps.some((step) => faultIn(step) !== "none"),
     phases: phasesOf(steps, togetherIn(left)),
     stages: stagesOf(steps, walk.parties, origin),
@@ -162,13 +174,13 @@ function ownersOf(steps: Step[]) {
 }
 
 /** The most elements of each matrix that a thread has under way at once. */
-function roomsOf(tour: Traced): Record<Matrix, number> {
+function roomsOf(walkthrough: Traced): Record<Matrix, number> {
   const rooms = { A: 0, B: 0 };
   const held: Map<number, Held> = new Map();
-  for (const step of tour.steps) {
+  for (const step of walkthrough.steps) {
     const filled = new Set<string>();
     for (const entry of step.entries) {
-      hold(tour, held, step, entry, filled);
+      hold(walkthrough, held, step, entry, filled);
       const { flying } = held.get(entry.thread) as Held;
       rooms.A = Math.max(rooms.A, flying.A.length);
       rooms.B = Math.max(rooms.B, flying.B.length);
@@ -178,12 +190,12 @@ function roomsOf(tour: Traced): Record<Matrix, number> {
 }
 
 /** Memory, and what the threads hold, after `step` steps; and what the last of them did. */
-export function stateAt(tour: Tour, step: number, thread: number, who: Who) {
+export function stateAt(walkthrough: Walkthrough, step: number, thread: number, who: Who) {
   const chosen = ({ thread: other }: Entry) => {
     if (who === "warp") return Math.floor(other / WARP) === Math.floor(thread / WARP);
     return who === "block" || other === thread;
   };
-  const now: Step | undefined = tour.steps[step - 1];
+  const now: Step | undefined = walkthrough.steps[step - 1];
   const entries = now?.entries ?? [];
   const acting = entries.filter(chosen);
   const does = now?.fault ? "fault" : now?.store ? "write" : "read";
@@ -192,11 +204,11 @@ export function stateAt(tour: Tour, step: number, thread: number, who: Who) {
   for (const { key } of entries) lit.set(key, "other"); // by threads that are not chosen
   for (const { key } of acting) lit.set(key, does);
   const racing = acting.filter((entry) => entry.racing !== undefined || entry.unwritten);
-  const meanwhile = usedMeanwhile(tour.steps, now);
-  return { step, now, thread, who, lit, racing, acting, meanwhile, ...memoryAt(tour, step) };
+  const meanwhile = usedMeanwhile(walkthrough.steps, now);
+  return { step, now, thread, who, lit, racing, acting, meanwhile, ...memoryAt(walkthrough, step) };
 }
 
-function memoryAt(tour: Tour, step: number) {
+function memoryAt(walkthrough: Walkthrough, step: number) {
   /** cell → what stands there */
   const shared: Map<string, Register> = new Map();
   /** elements of C */
@@ -206,12 +218,12 @@ function memoryAt(tour: Tour, step: number) {
   /** by element of C */
   const sums: Map<string, Sum> = new Map();
   for (let i = 0; i < step; i++) {
-    const now = tour.steps[i];
+    const now = walkthrough.steps[i];
     const { array, store, entries, fault } = now;
     if (fault) break;
     const filled = new Set<string>();
     for (const entry of entries) {
-      hold(tour, held, now, entry, filled);
+      hold(walkthrough, held, now, entry, filled);
       if (array.space === "register") sums.set(entry.key, added(sums.get(entry.key), entry));
       else if (store && array.space === "shared") shared.set(entry.key, entry);
       else if (store) stored.add(entry.key);

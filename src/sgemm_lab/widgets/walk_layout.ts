@@ -2,7 +2,7 @@
 
 import type { WalkedArray } from "../counting/step_trace.ts";
 import { textWidth } from "./shared/labels.ts";
-import type { Tour } from "./walk.ts";
+import type { Walkthrough } from "./walk.ts";
 import type { Matrix } from "./walk_steps.ts";
 
 /** Where an array stands; `s` is the side of a cell. */
@@ -29,12 +29,12 @@ export const INDEX = 13; // px for a row of indices
 export const NAMES = 14; // px for a name below the sums
 
 /** The side of a cell, in px, that has room for the indices of any element: "7,11". */
-function spelled({ m, n, k }: Tour) {
+function spelled({ m, n, k }: Walkthrough) {
   const longest = Math.max(`${m - 1},${k - 1}`.length, `${k - 1},${n - 1}`.length);
   return 0.6 * READABLE * longest + 3;
 }
 
-function registersOf({ most, rooms, walk: { names } }: Tour): Room {
+function registersOf({ most, rooms, walk: { names } }: Walkthrough): Room {
   const flights = (rooms.A ? 1 : 0) + (rooms.B ? 1 : 0);
   const words = [names.a, names.fetched_a?.name ?? "from A"].map((name) => textWidth(name, 12));
   return {
@@ -50,9 +50,9 @@ function registersOf({ most, rooms, walk: { names } }: Tour): Room {
  * the other, whichever leaves larger cells; where they would be tiny they stand below instead.
  * @param s side of a cell of A, B and C
  */
-function cornerOf(tour: Tour, tiles: WalkedArray[], s: number, width: number) {
-  const { n, k } = tour;
-  const room = registersOf(tour);
+function cornerOf(walkthrough: Walkthrough, tiles: WalkedArray[], s: number, width: number) {
+  const { n, k } = walkthrough;
+  const room = registersOf(walkthrough);
   const { across, down, aside, apart } = room;
   const rows = Math.max(0, ...tiles.map((tile) => tile.rows));
   const columns = tiles.reduce((sum, tile) => sum + tile.columns, 0);
@@ -68,7 +68,7 @@ function cornerOf(tour: Tour, tiles: WalkedArray[], s: number, width: number) {
   };
   const extra = Math.max(0, width - GAP - (k + n) * s);
   const corner = fit(k * s + extra - GAP, k * s + HEAD, 52);
-  const inside = corner.c >= Math.min(spelled(tour), 0.9 * s);
+  const inside = corner.c >= Math.min(spelled(walkthrough), 0.9 * s);
   const { beside, c } = inside ? corner : fit(width, 2 * width, 36);
   const tall = { tiles: rows * c, registers: down * c + apart };
   const wide = { tiles: columns * c + gaps, registers: aside + across * c };
@@ -76,19 +76,19 @@ function cornerOf(tour: Tour, tiles: WalkedArray[], s: number, width: number) {
 }
 
 /** @param thread whose registers are shown */
-export function layOut(tour: Tour, thread: number, width: number) {
-  const { m, n, k, walk } = tour;
+export function layOut(walkthrough: Walkthrough, thread: number, width: number) {
+  const { m, n, k, walk } = walkthrough;
   const tiles = walk.arrays.filter((array) => array.space === "shared");
   const sideAt = (margin: number) =>
     Math.min(LARGEST, (width - GAP - margin) / (k + n), (TALLEST - margin) / (k + m));
-  const indexed = sideAt(0) < spelled(tour);
+  const indexed = sideAt(0) < spelled(walkthrough);
   const margin = indexed ? GAP : 0;
   // A little smaller, if tiles and registers then find room in the corner.
   const largest = sideAt(margin);
   const sides = [1, 0.95, 0.9, 0.85, 0.8]
     .map((share) => share * largest)
-    .filter((side) => side === largest || side >= spelled(tour));
-  const cornerAt = (side: number) => cornerOf(tour, tiles, side, width - margin);
+    .filter((side) => side === largest || side >= spelled(walkthrough));
+  const cornerAt = (side: number) => cornerOf(walkthrough, tiles, side, width - margin);
   const s = sides.find((side) => cornerAt(side).inside) ?? largest;
   const corner = cornerAt(s);
   const { inside, beside, c, extra, room, tall, wide } = corner;
@@ -112,18 +112,23 @@ export function layOut(tour: Tour, thread: number, width: number) {
   }
   const at = beside ? { x, y } : { x: start, y: y + tall.tiles + HEAD + GAP };
   const height = Math.max(bottom, (beside ? y : at.y) + tall.registers + 4);
-  const registers = registersAt(tour, at, c, room);
+  const registers = registersAt(walkthrough, at, c, room);
   const lowest = Math.max(height, y + tall.tiles + 4);
   return {
     ...{ boxes, tiles, indexed, ...registers },
-    ...(tour.shares.get(thread) ?? { rows: [], columns: [] }),
+    ...(walkthrough.shares.get(thread) ?? { rows: [], columns: [] }),
     room: inside ? middle - GAP : width,
     height: inside ? Math.max(bottom, at.y + tall.registers + 4) : lowest,
   };
 }
 
 /** Rooms for what is on its way stand above the operands and the sums. */
-function registersAt({ rooms }: Tour, at: { x: number; y: number }, s: number, { aside }: Room) {
+function registersAt(
+  { rooms }: Walkthrough,
+  at: { x: number; y: number },
+  s: number,
+  { aside }: Room,
+) {
   const x = at.x + aside;
   let y = at.y;
   const flying: Partial<Record<Matrix, Place>> = {};

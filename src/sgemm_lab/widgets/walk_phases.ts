@@ -2,10 +2,10 @@
 
 import { plural } from "../text.ts";
 import { capital, namePartyStages } from "./walk_parties.ts";
-import type { Deed, Origins, Phase, Stage, Step } from "./walk_steps.ts";
+import type { Action, Origins, Phase, Stage, Step } from "./walk_steps.ts";
 
 /** What a step does. Reads from global memory and copies to shared memory go together. */
-function deedOf({ array, store, fault }: Step): Deed {
+function actionOf({ array, store, fault }: Step): Action {
   if (fault) return "fail";
   if (array.space === "register") return "multiply";
   if (array.space === "shared" && !store) return "read";
@@ -21,25 +21,25 @@ export function phasesOf(steps: Step[], together: number) {
   steps.forEach((step, i) => {
     const turn = Math.floor((step.entries[0]?.thread ?? 0) / together);
     const { window, party } = step;
-    const [deed, now] = [deedOf(step), phases[phases.length - 1]];
-    const same = now && now.deed === deed && now.window === window && now.turn === turn;
+    const [action, now] = [actionOf(step), phases[phases.length - 1]];
+    const same = now && now.action === action && now.window === window && now.turn === turn;
     if (same && now.party === party) now.last = i + 1;
-    else phases.push({ first: i, last: i + 1, deed, turn, window, party });
+    else phases.push({ first: i, last: i + 1, action, turn, window, party });
   });
   return phases;
 }
 
 /** "Product 3 of 16": where a step stands in its phase. */
-export function placeInPhase({ first, last, deed }: Phase, step: number) {
+export function placeInPhase({ first, last, action }: Phase, step: number) {
   const words = { copy: "Copy", read: "Read", multiply: "Product", store: "Store", fail: "Step" };
-  return `${words[deed]} ${step - first} of ${last - first}`;
+  return `${words[action]} ${step - first} of ${last - first}`;
 }
 
 /** What the steps of a phase do, in a word or two: "16 products". */
-export function phaseWords({ first, last, deed }: Phase) {
+export function phaseWords({ first, last, action }: Phase) {
   const count = last - first;
-  if (deed === "copy" || deed === "fail") return deed;
-  return plural(count, { read: "read", multiply: "product", store: "store" }[deed]);
+  if (action === "copy" || action === "fail") return action;
+  return plural(count, { read: "read", multiply: "product", store: "store" }[action]);
 }
 
 /** The stretches between barriers, named by what happens in them. */
@@ -52,7 +52,7 @@ export function stagesOf(steps: Step[], parties: number[][], origin: Origins) {
     }
     const stage = stages[stages.length - 1];
     stage.last = i + 1;
-    stage.does.add(deedOf(step));
+    stage.does.add(actionOf(step));
   });
   if (parties.length) namePartyStages(stages, steps, parties, origin);
   else nameStages(stages);

@@ -5,7 +5,7 @@ import type { WalkedArray } from "../counting/step_trace.ts";
 import { setAttributes, svg, write } from "./shared/dom.ts";
 import { textWidth } from "./shared/labels.ts";
 import type { Scene } from "./shared/scene.ts";
-import type { Seen, Tour } from "./walk.ts";
+import type { Seen, Walkthrough } from "./walk.ts";
 import { cellKey, placeName } from "./walk.ts";
 import { isWrong } from "./walk_faults.ts";
 import type { Place } from "./walk_layout.ts";
@@ -21,7 +21,7 @@ const SMALLEST = 9; // px, of a letter elsewhere
 const [TITLE, LETTERS] = [14, 11]; // px, of letters of titles, which are bold, and of indices
 
 /** The key to the picture. */
-export function keyOf({ walk, left, unsafe }: Tour): [string, string][] {
+export function keyOf({ walk, left, unsafe }: Walkthrough): [string, string][] {
   const fails = walk.blocks.some((steps) => steps.some(({ fault }) => fault));
   const entries: [string, string][] = [
     ["lab-k-read", "read now"],
@@ -43,12 +43,12 @@ const fontSize = ({ s }: Place, text: string) =>
 export function drawWalk(
   scene: Scene,
   picture: SVGSVGElement,
-  tour: Tour,
+  walkthrough: Walkthrough,
   seen: Seen,
   cells: Cells,
   width: number,
 ) {
-  new WalkPicture(scene, tour, seen, cells, width).draw(picture);
+  new WalkPicture(scene, walkthrough, seen, cells, width).draw(picture);
 }
 
 /** cell → all that its look was made of */
@@ -63,14 +63,14 @@ class WalkPicture {
 
   constructor(
     public scene: Scene,
-    public tour: Tour,
+    public walkthrough: Walkthrough,
     public seen: Seen,
     cells: Cells,
     public width: number,
   ) {
-    const { m, n, k } = tour;
+    const { m, n, k } = walkthrough;
     this.named = cells === "names";
-    this.layout = layOut(tour, seen.thread, width);
+    this.layout = layOut(walkthrough, seen.thread, width);
     this.smallest = width < NARROW ? READABLE : SMALLEST;
     // If one name has no room, no cell shows its name: those without one would look empty.
     const [a, b] = [`${m - 1},${k - 1}`, `${k - 1},${n - 1}`];
@@ -78,7 +78,7 @@ class WalkPicture {
   }
 
   draw(picture: SVGSVGElement) {
-    const { m, n, k } = this.tour;
+    const { m, n, k } = this.walkthrough;
     const { height } = this.layout;
     setAttributes(picture, { viewBox: `0 0 ${this.width} ${height}`, height });
     this.drawCopies(); // first: the lines run behind the cells
@@ -147,7 +147,7 @@ class WalkPicture {
   /** Rows and columns of A, B and C by number, where cells are too small for the names. */
   drawIndices() {
     if (!this.layout.indexed) return;
-    const { m, n, k } = this.tour;
+    const { m, n, k } = this.walkthrough;
     const sides = [
       ["A", m, k],
       ["B", k, n],
@@ -178,7 +178,7 @@ class WalkPicture {
 
   /** The value of an element of A or B. */
   valueOf(matrix: Matrix, index: number) {
-    const { walk } = this.tour;
+    const { walk } = this.walkthrough;
     return `${(matrix === "A" ? walk.a : walk.b)[index]}`;
   }
 
@@ -196,7 +196,7 @@ class WalkPicture {
   }
 
   drawResult() {
-    const { m, n } = this.tour;
+    const { m, n } = this.walkthrough;
     this.title("C", this.layout.boxes.C, `C, ${m}×${n}`, "dram");
     for (let row = 0; row < m; row++) {
       for (let column = 0; column < n; column++) this.drawSum(row, column);
@@ -205,9 +205,9 @@ class WalkPicture {
 
   /** An element of C: its sum under way, or stored. */
   drawSum(row: number, column: number) {
-    const { tour, seen } = this;
+    const { walkthrough, seen } = this;
     const key = cellKey("C", row, column);
-    const owner = tour.owner.get(key);
+    const owner = walkthrough.owner.get(key);
     const sum = seen.sums.get(key);
     const count = sum?.count ?? 0;
     const done = seen.stored.has(key);
@@ -224,11 +224,11 @@ class WalkPicture {
 
   /** "3/8": products made so far, of all. */
   progress(count: number) {
-    return count ? `${count}/${this.tour.k}` : "";
+    return count ? `${count}/${this.walkthrough.k}` : "";
   }
 
   drawTile({ name, shape, rows, columns }: WalkedArray) {
-    const { tour, seen } = this;
+    const { walkthrough, seen } = this;
     const box = this.layout.boxes[name];
     this.title(name, box, `${name}${shape.map((side) => `[${side}]`).join("")}`, "shared");
     const dangers = new Set(seen.racing.map(({ key }) => key));
@@ -245,7 +245,7 @@ class WalkPicture {
         const busy = seen.meanwhile.has(key) ? " lab-meanwhile" : "";
         const look = `lab-shared${full}${this.lit(key)}${danger}${bad}${busy}`;
         const text = value === null ? "?" : `${value ?? ""}`;
-        const words = this.named ? valueName(tour, value) : text;
+        const words = this.named ? valueName(walkthrough, value) : text;
         this.cell(key, box, row, column, look, words, { "data-array": name });
       }
     }
@@ -256,10 +256,10 @@ class WalkPicture {
    * across, and its sums where they meet.
    */
   drawRegisters() {
-    const { tour, seen, layout } = this;
+    const { walkthrough, seen, layout } = this;
     const { registers: box, titled, rows, columns } = layout;
-    const { sum, a, b } = tour.walk.names;
-    const thread = `thread ${placeName(seen.thread, tour.walk.block)}`;
+    const { sum, a, b } = walkthrough.walk.names;
+    const thread = `thread ${placeName(seen.thread, walkthrough.walk.block)}`;
     const room = (titled.x < layout.boxes.B.x ? layout.room : this.width) - titled.x;
     const name = [`Registers of ${thread}`, `Thread ${thread.slice(7)}`].find(
       (one, i) => i || textWidth(one, 14) < room,
@@ -316,11 +316,12 @@ class WalkPicture {
 
   /** Room for what is on its way from global to shared memory. */
   drawFlying(matrix: Matrix) {
-    const { tour, seen } = this;
+    const { walkthrough, seen } = this;
     const box = this.layout.flying[matrix];
-    const room = tour.rooms[matrix];
+    const room = walkthrough.rooms[matrix];
     if (!box || !room) return;
-    const fetched = matrix === "A" ? tour.walk.names.fetched_a : tour.walk.names.fetched_b;
+    const fetched =
+      matrix === "A" ? walkthrough.walk.names.fetched_a : walkthrough.walk.names.fetched_b;
     const flying = seen.held.get(seen.thread)?.flying[matrix] ?? [];
     this.name(`flying-${matrix}`, box, 0, fetched ? fetched.name : `from ${matrix}`);
     for (let i = 0; i < room; i++) {
@@ -352,7 +353,7 @@ class WalkPicture {
   }
 
   textOf(value: number | null) {
-    return this.named ? valueName(this.tour, value) : `${value ?? "?"}`;
+    return this.named ? valueName(this.walkthrough, value) : `${value ?? "?"}`;
   }
 
   /**
@@ -402,7 +403,7 @@ class WalkPicture {
     const middle = ({ x, y, s }: Place, row: number, column: number): string =>
       `${x + (column + 0.5) * s} ${y + (row + 0.5) * s}`;
     acting.forEach(({ value, row, column }, i) => {
-      const from = this.tour.origin.get(value);
+      const from = this.walkthrough.origin.get(value);
       if (!from) return;
       const start = middle(boxes[from.matrix], from.row, from.column);
       const d = `M${start}L${middle(boxes[now.array.name], row, column)}`;

@@ -5,7 +5,7 @@
 import { setAttributes } from "./shared/dom.ts";
 import { textWidth } from "./shared/labels.ts";
 import type { Scene } from "./shared/scene.ts";
-import type { Tour } from "./walk.ts";
+import type { Walkthrough } from "./walk.ts";
 import { faultIn } from "./walk_faults.ts";
 import { capital, partyName } from "./walk_parties.ts";
 import { phaseWords } from "./walk_phases.ts";
@@ -23,20 +23,20 @@ const NAME = 16; // px above the bars, for the name of a party
 const LETTERS = 11; // px
 
 /** How many rows there are. */
-export const lanesOf = ({ walk }: Tour) => Math.max(1, walk.parties.length);
+export const lanesOf = ({ walk }: Walkthrough) => Math.max(1, walk.parties.length);
 
 /**
  * Long phases are pressed together, so that short ones can be seen: a phase of n steps is as wide
  * as the root of n. Of several parties, what they do in one window of time is as wide as the
  * longest of it.
  */
-export function barsOf(tour: Tour, width: number): Bar[] {
-  const several = lanesOf(tour) > 1;
+export function barsOf(walkthrough: Walkthrough, width: number): Bar[] {
+  const several = lanesOf(walkthrough) > 1;
   /** weight by column and row */
   const rows: Map<string, number> = new Map();
   /** weight by column */
   const columns: Map<number, number> = new Map();
-  const phases = tour.phases.map(({ first, last, window, party }, i) => {
+  const phases = walkthrough.phases.map(({ first, last, window, party }, i) => {
     const column = several ? window : i;
     const row = `${column}/${party}`;
     const steps = last - first;
@@ -88,39 +88,41 @@ interface Label {
   y: number;
 }
 
-const known: WeakMap<Tour, { width: number; bars: Bar[]; looks: string[]; labels: Label[] }> =
-  new WeakMap();
+const known: WeakMap<
+  Walkthrough,
+  { width: number; bars: Bar[]; looks: string[]; labels: Label[] }
+> = new WeakMap();
 
 /** what is drawn of each bar */
 const drawn: WeakMap<Element, { bars: Bar[]; state: string }> = new WeakMap();
 
 /** What does not change from step to step. */
-function fixed(tour: Tour, width: number) {
-  const old = known.get(tour);
+function fixed(walkthrough: Walkthrough, width: number) {
+  const old = known.get(walkthrough);
   if (old?.width === width) return old;
-  const looks = tour.steps.map((step) => {
+  const looks = walkthrough.steps.map((step) => {
     const trouble = { none: "", unsafe: " lab-racing", wrong: " lab-racing lab-wrong" }[
       faultIn(step)
     ];
     return `lab-bar-step lab-${HUES[step.array.space]}${trouble}${step.fault ? " lab-fault" : ""}`;
   });
-  const bars = barsOf(tour, width);
-  const made = { width, bars, looks, labels: labelsOf(tour, bars) };
-  known.set(tour, made);
+  const bars = barsOf(walkthrough, width);
+  const made = { width, bars, looks, labels: labelsOf(walkthrough, bars) };
+  known.set(walkthrough, made);
   return made;
 }
 
 export function drawRibbon(
   scene: Scene,
   ribbon: SVGSVGElement,
-  tour: Tour,
+  walkthrough: Walkthrough,
   step: number,
   width: number,
 ) {
-  const height = lanesOf(tour) * laneHeight(tour);
+  const height = lanesOf(walkthrough) * laneHeight(walkthrough);
   setAttributes(ribbon, { viewBox: `0 0 ${width} ${height}`, height });
-  const { bars, looks, labels } = fixed(tour, width);
-  tour.steps.forEach(({ store, fault }, i) => {
+  const { bars, looks, labels } = fixed(walkthrough, width);
+  walkthrough.steps.forEach(({ store, fault }, i) => {
     const state = i === step - 1 ? " lab-here" : i < step - 1 ? " lab-past" : "";
     const node = scene.draw(`step${i}`, "rect", {});
     const was = drawn.get(node);
@@ -131,54 +133,55 @@ export function drawRibbon(
     setAttributes(node, {
       class: looks[i] + state,
       x: x + Math.min(0.5, wide / 8),
-      y: topOf(tour, lane) + y,
+      y: topOf(walkthrough, lane) + y,
       width: Math.max(0.5, wide - Math.min(1, wide / 4)),
       height: tall,
     });
   });
-  for (const { first } of tour.stages.slice(1)) {
+  for (const { first } of walkthrough.stages.slice(1)) {
     const { x, lane } = bars[first - 1];
     if (!x) continue; // nothing is before it
-    const d = `M${x} ${topOf(tour, lane)}v${BARS}`;
+    const d = `M${x} ${topOf(walkthrough, lane)}v${BARS}`;
     scene.draw(`wall${first}`, "path", { class: "lab-wall", d });
   }
-  drawPhases(scene, tour, labels, step);
-  drawNames(scene, tour, step);
+  drawPhases(scene, walkthrough, labels, step);
+  drawNames(scene, walkthrough, step);
   scene.finish();
 }
 
 /** The height of a row, in px. */
-const laneHeight = (tour: Tour) => BARS + WORDS + (lanesOf(tour) > 1 ? NAME : 0);
+const laneHeight = (walkthrough: Walkthrough) =>
+  BARS + WORDS + (lanesOf(walkthrough) > 1 ? NAME : 0);
 
 /** Where the bars of a row begin. */
-const topOf = (tour: Tour, lane: number) =>
-  lane * laneHeight(tour) + (lanesOf(tour) > 1 ? NAME : 0);
+const topOf = (walkthrough: Walkthrough, lane: number) =>
+  lane * laneHeight(walkthrough) + (lanesOf(walkthrough) > 1 ? NAME : 0);
 
 /** Whose a row is, above it. */
-function drawNames(scene: Scene, tour: Tour, step: number) {
-  const { parties } = tour.walk;
+function drawNames(scene: Scene, walkthrough: Walkthrough, step: number) {
+  const { parties } = walkthrough.walk;
   if (parties.length < 2) return;
   parties.forEach((warps, lane) => {
-    const here = tour.steps[step - 1]?.party === lane ? " lab-here" : "";
-    const look = { class: `lab-phase-name${here}`, x: 0, y: topOf(tour, lane) - 4 };
+    const here = walkthrough.steps[step - 1]?.party === lane ? " lab-here" : "";
+    const look = { class: `lab-phase-name${here}`, x: 0, y: topOf(walkthrough, lane) - 4 };
     scene.draw(`lane${lane}`, "text", look, capital(partyName(warps)));
   });
 }
 
-function labelsOf(tour: Tour, bars: Bar[]): Label[] {
-  return tour.phases.map((phase) => {
-    const { first, last, deed, party } = phase;
+function labelsOf(walkthrough: Walkthrough, bars: Bar[]): Label[] {
+  return walkthrough.phases.map((phase) => {
+    const { first, last, action, party } = phase;
     const [from, end] = [bars[first].x, bars[last - 1]];
     const to = end.x + end.wide;
-    const words = [phaseWords(phase), deed === "copy" ? deed : `${last - first}`].find(
+    const words = [phaseWords(phase), action === "copy" ? action : `${last - first}`].find(
       (one) => textWidth(one, LETTERS) <= to - from - 3,
     );
-    return { words, x: (from + to) / 2, y: topOf(tour, party) + BARS + 11 };
+    return { words, x: (from + to) / 2, y: topOf(walkthrough, party) + BARS + 11 };
   });
 }
 
 /** The names of phases, each below its bars. */
-function drawPhases(scene: Scene, { phases }: Tour, labels: Label[], step: number) {
+function drawPhases(scene: Scene, { phases }: Walkthrough, labels: Label[], step: number) {
   phases.forEach(({ first, last }, i) => {
     const { words, x, y } = labels[i];
     if (!words) return;

@@ -52,13 +52,13 @@ export interface Origin {
 /** Where values come from: by it a product and a copy tell the same k. */
 export type Origins = Map<number | null | undefined, Origin>;
 
-export type Deed = "copy" | "read" | "multiply" | "store" | "fail";
+export type Action = "copy" | "read" | "multiply" | "store" | "fail";
 
 /** Steps of one kind in a row; `first` is the step before them. */
 export interface Phase {
   first: number;
   last: number;
-  deed: Deed;
+  action: Action;
   turn: number;
   window: number;
   party: number;
@@ -73,6 +73,6 @@ export interface Stage {
   last: number;
   window: number;
   party: number;
-  does: Set<Deed>;
+  does: Set<Action>;
   name: string;
 }

@@ -2,15 +2,15 @@
 
 import type { WalkedArray } from "../counting/step_trace.ts";
 import { comma, plural } from "../text.ts";
-import type { Seen, Tour } from "./walk.ts";
+import type { Seen, Walkthrough } from "./walk.ts";
 import { placeName } from "./walk.ts";
 import { causeOf, hasWrongFactor, isWrong } from "./walk_faults.ts";
 import { capital, partyName } from "./walk_parties.ts";
 import type { Entry, Step } from "./walk_steps.ts";
 
 /** "A[1,3]" for the value of a cell; "0" for padding; "" for nothing. */
-export function valueName(tour: Tour, value: number | null | undefined) {
-  const from = tour.origin.get(value);
+export function valueName(walkthrough: Walkthrough, value: number | null | undefined) {
+  const from = walkthrough.origin.get(value);
   if (from) return `${from.matrix}[${from.row},${from.column}]`;
   if (value === undefined) return "";
   return value === null ? "?" : `${value}`;
@@ -28,14 +28,15 @@ function elementOf({ name, space, shape }: WalkedArray, { row, column }: Entry) 
 }
 
 /** What the last step did, in a sentence. */
-export function stepWords(tour: Tour, seen: Seen) {
+export function stepWords(walkthrough: Walkthrough, seen: Seen) {
   const { now, step } = seen;
   if (!now) return "Nothing has happened yet. Press Play, or go step by step.";
-  const before = tour.steps[step - 2];
+  const before = walkthrough.steps[step - 2];
   const met = before !== undefined && before.window !== now.window;
-  const wall = met ? metWords(tour, step) : "";
+  const wall = met ? metWords(walkthrough, step) : "";
   if (now.fault) return `${wall}Here the launch fails: no block gets any further.`;
-  const words = seen.who === "thread" ? threadWords(tour, seen, now) : manyWords(tour, seen, now);
+  const words =
+    seen.who === "thread" ? threadWords(walkthrough, seen, now) : manyWords(walkthrough, seen, now);
   return `${wall}${words}`;
 }
 
@@ -43,7 +44,7 @@ export function stepWords(tour: Tour, seen: Seen) {
  * Who has met at a barrier before a step. Where warps wait in parts: which of them have gone on, if
  * they did something before.
  */
-function metWords({ walk: { parties }, steps }: Tour, step: number) {
+function metWords({ walk: { parties }, steps }: Walkthrough, step: number) {
   if (!parties.length) return "All threads have met at the barrier. ";
   const { party } = steps[step - 1];
   const before = steps.slice(0, step - 1).some((one) => one.party === party);
@@ -51,19 +52,25 @@ function metWords({ walk: { parties }, steps }: Tour, step: number) {
 }
 
 /** What one thread did. */
-function threadWords(tour: Tour, { thread, acting }: Seen, { array, store, entries }: Step) {
+function threadWords(
+  walkthrough: Walkthrough,
+  { thread, acting }: Seen,
+  { array, store, entries }: Step,
+) {
   const memory = memoryName(array);
-  const name = `Thread ${placeName(thread, tour.walk.block)}`;
+  const name = `Thread ${placeName(thread, walkthrough.walk.block)}`;
   if (!acting.length) {
     const those = new Set(entries.map((entry) => entry.thread));
     const [first] = those;
     const others =
-      those.size === 1 ? `thread ${placeName(first, tour.walk.block)}` : `${those.size} others`;
+      those.size === 1
+        ? `thread ${placeName(first, walkthrough.walk.block)}`
+        : `${those.size} others`;
     return `${name} does nothing here: this step is of ${others}.`;
   }
   if (array.space === "register") return `${name} adds a product to its sum.`;
   const list = listed(acting.map((entry) => elementOf(array, entry)));
-  const names = [...new Set(acting.map(({ value }) => valueName(tour, value)))];
+  const names = [...new Set(acting.map(({ value }) => valueName(walkthrough, value)))];
   if (store && array.name !== "C") return `${name} writes ${listed(names)} to ${list}.`;
   if (store) return `${name} writes ${list} to ${memory}.`;
   const copies = array.space === "shared" ? `: ${listed(names)}` : "";
@@ -71,11 +78,11 @@ function threadWords(tour: Tour, { thread, acting }: Seen, { array, store, entri
 }
 
 /** What a warp or a block did. */
-function manyWords(tour: Tour, { acting }: Seen, { array, store }: Step) {
+function manyWords(walkthrough: Walkthrough, { acting }: Seen, { array, store }: Step) {
   const threads = new Set(acting.map((entry) => entry.thread)).size;
   const elements = new Set(acting.map((entry) => entry.key)).size;
   const one = threads === 1;
-  const who = whoWords(acting, tour.walk.block);
+  const who = whoWords(acting, walkthrough.walk.block);
   if (array.space === "register") {
     return one ? `${who} adds a product to its sum.` : `${who} add a product to a sum each.`;
   }
@@ -117,21 +124,21 @@ function whoWords(acting: Entry[], block: [across: number, down: number]) {
  * none.
  */
 export function productWords(
-  tour: Tour,
+  walkthrough: Walkthrough,
   { now, acting, thread, sums }: Seen,
 ): [source: string, elements: string, numbers: string] {
   const entry = acting.find((one) => one.thread === thread);
   if (now?.array.space !== "register" || !entry?.factors) return ["", "", ""];
-  const { rows, columns } = tour.shares.get(thread) ?? { rows: [], columns: [] };
+  const { rows, columns } = walkthrough.shares.get(thread) ?? { rows: [], columns: [] };
   const at = [rows.indexOf(entry.row), columns.indexOf(entry.column)] as const;
-  const { sum, a, b } = tour.walk.names;
+  const { sum, a, b } = walkthrough.walk.names;
   const [into, left, right] = [sum, a, b].map((name) => registerName(name, ...at));
   const { A, B } = entry.factors;
   const before = sums.get(entry.key)?.before ?? 0;
   const numbers = `${figure(before)} + ${figure(A.value)} × ${figure(B.value)}`;
   return [
     `${into} += ${left} × ${right}`,
-    `${into} += ${valueName(tour, A.value)} × ${valueName(tour, B.value)}`,
+    `${into} += ${valueName(walkthrough, A.value)} × ${valueName(walkthrough, B.value)}`,
     `${into} = ${numbers} = ${figure(entry.value)}`,
   ];
 }
@@ -140,22 +147,22 @@ export function productWords(
 const figure = (value: number | null) => (value === null ? "?" : comma(value));
 
 /** What is wrong with the last step, or after the last one with the kernel. */
-export function dangerWords(tour: Tour, seen: Seen) {
+export function dangerWords(walkthrough: Walkthrough, seen: Seen) {
   const { now, racing, step, acting } = seen;
   if (now?.fault) return now.fault;
-  const last = step === tour.steps.length;
-  const end = last ? endWords(tour) : "";
+  const last = step === walkthrough.steps.length;
+  const end = last ? endWords(walkthrough) : "";
   if (!now) return end;
   const wrong = acting.filter(isWrong);
   if (wrong.length) {
     const more = now.store || wrong.length < 2 ? "" : `${wrong.length - 1} more are wrong here.`;
-    return [wrongWords(tour, seen, now, wrong[0]), more, end].filter(Boolean).join(" ");
+    return [wrongWords(walkthrough, seen, now, wrong[0]), more, end].filter(Boolean).join(" ");
   }
   if (!racing.length) return end;
   const [entry] = racing;
   const place = elementOf(now.array, entry);
   if (entry.unwritten || entry.racing === undefined) return `Nothing has written ${place} yet.`;
-  const other = placeName(entry.racing, tour.walk.block);
+  const other = placeName(entry.racing, walkthrough.walk.block);
   return (
     `No barrier stands between this read of ${place} and the write of thread ${other} to it: which ` +
     "comes first is chance."
@@ -163,20 +170,21 @@ export function dangerWords(tour: Tour, seen: Seen) {
 }
 
 /** What a step finds, multiplies or stores, and what it should. */
-function wrongWords(tour: Tour, { step }: Seen, now: Step, entry: Entry) {
+function wrongWords(walkthrough: Walkthrough, { step }: Seen, now: Step, entry: Entry) {
   const { array, store } = now;
-  const right = valueName(tour, entry.meant);
+  const right = valueName(walkthrough, entry.meant);
   if (array.space === "register") {
     if (!hasWrongFactor(entry) || !entry.factors) return "The sum was wrong before already.";
     const { A, B } = entry.factors;
-    return `Wrong: it should be ${valueName(tour, A.meant)} × ${valueName(tour, B.meant)}.`;
+    return `Wrong: it should be ${valueName(walkthrough, A.meant)} × ${valueName(walkthrough, B.meant)}.`;
   }
   const place = elementOf(array, entry);
   if (store) return `Wrong: ${place} should be ${figure(entry.meant)}.`;
-  const cause = causeOf(tour.steps, step, entry);
-  const who = `Thread ${placeName(entry.thread, tour.walk.block)}`;
-  const other = cause && placeName(cause.other, tour.walk.block);
-  const found = entry.value === null ? "finds nothing" : `finds ${valueName(tour, entry.value)}`;
+  const cause = causeOf(walkthrough.steps, step, entry);
+  const who = `Thread ${placeName(entry.thread, walkthrough.walk.block)}`;
+  const other = cause && placeName(cause.other, walkthrough.walk.block);
+  const found =
+    entry.value === null ? "finds nothing" : `finds ${valueName(walkthrough, entry.value)}`;
   if (!cause) return `${who} ${found} in ${place}, not ${right}.`;
   return cause.early
     ? `Too early: thread ${other} has not written ${right} to ${place} yet. ${who} ${found}.`
@@ -184,7 +192,7 @@ function wrongWords(tour: Tour, { step }: Seen, now: Step, entry: Entry) {
 }
 
 /** How the launch ends, where something is wrong with it. */
-function endWords({ walk, left, steps }: Tour) {
+function endWords({ walk, left, steps }: Walkthrough) {
   if (!left) return walk.problems.join(" ");
   const stored = steps
     .filter(({ store, array }) => store && array.name === "C")
@@ -196,7 +204,7 @@ function endWords({ walk, left, steps }: Tour) {
 }
 
 /** In which order a launch without a barrier is played. */
-export function orderWords({ left }: Tour) {
+export function orderWords({ left }: Walkthrough) {
   if (!left) return "";
   const one = left.order === "warps" ? "warp" : "thread";
   const order =

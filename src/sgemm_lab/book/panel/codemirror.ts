@@ -73,17 +73,17 @@ function drawnMarks(text: Text, kinds: Marks) {
  * Put an editor into an element, in place of a text area.
  * @param area its text and selection are taken over, and its focus
  * @param above lines of the file that stand before the first one
- * @param heard what the reader does
+ * @param callbacks called when the reader edits or runs
  */
 function codeField(
   into: HTMLElement,
   area: HTMLTextAreaElement,
   above: number,
-  heard: { edited: () => void; run: () => void },
+  callbacks: { edited: () => void; run: () => void },
 ): Field {
   const reading = new Compartment();
   const runs = () => {
-    heard.run();
+    callbacks.run();
     return true;
   };
   const name = area.getAttribute("aria-label") ?? "";
@@ -105,7 +105,7 @@ function codeField(
         reading.of(EditorState.readOnly.of(area.readOnly)),
         EditorView.contentAttributes.of({ ...NAMED, "aria-label": name }),
         EditorView.updateListener.of(({ docChanged, transactions }) => {
-          if (docChanged && !transactions.some((one) => one.annotation(ours))) heard.edited();
+          if (docChanged && !transactions.some((one) => one.annotation(ours))) callbacks.edited();
         }),
       ],
     }),

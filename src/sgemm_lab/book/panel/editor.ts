@@ -2,7 +2,7 @@
 // takes its place, where the site has it.
 
 import { differences, lineKinds } from "./marks.ts";
-import type { Field, Heard } from "./plain_field.ts";
+import type { Callbacks, Field } from "./plain_field.ts";
 import { PlainField } from "./plain_field.ts";
 import { script } from "./worker.ts";
 
@@ -23,11 +23,11 @@ export class Editor {
   constructor(
     element: HTMLElement,
     public above: number,
-    public heard: Heard,
+    public callbacks: Callbacks,
   ) {
     this.code = element.querySelector(".lab-bench-code") as HTMLElement;
     this.keys = element.querySelector('[data-lab="keys"]') as HTMLElement;
-    const plain = new PlainField(this.code, above, heard);
+    const plain = new PlainField(this.code, above, callbacks);
     this.first = plain.area.defaultValue;
     this.field = plain;
     const load = () => this.load(plain);
@@ -81,7 +81,7 @@ export class Editor {
     }
     if (!window.labCodeField) return;
     await plain.atRest();
-    const field = window.labCodeField(this.code, plain.area, this.above, this.heard);
+    const field = window.labCodeField(this.code, plain.area, this.above, this.callbacks);
     this.field = field;
     this.draw(this.#named);
     this.keys.textContent = field.keys;

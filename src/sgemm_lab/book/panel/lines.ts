@@ -22,8 +22,8 @@ import { script } from "./worker.ts";
 const OWN_LINE = /\byour line (\d+)/g;
 const BUSY = "Running on your processor …";
 
-/** What the box of an exercise hears. */
-export interface Heard {
+/** Called while the lines of an exercise are edited and judged. */
+export interface Callbacks {
   edited: (text: string) => void;
   /** says what goes on */
   busy: (text: string) => void;
@@ -34,7 +34,7 @@ export interface Heard {
 
 /** Let exercises.ts call for it: a page that is opened as a file loads no modules. */
 export function offer() {
-  window.labLinesBench = (element, name, heard) => new Bench(element, name, heard).start();
+  window.labLinesBench = (element, name, callbacks) => new Bench(element, name, callbacks).start();
 }
 
 class Bench {
@@ -49,7 +49,7 @@ class Bench {
   constructor(
     public element: HTMLElement,
     public name: string,
-    public heard: Heard,
+    public callbacks: Callbacks,
   ) {
     const part = (name: string) => element.querySelector(`[data-lab="${name}"]`) as HTMLElement;
     this.run = part("run") as HTMLButtonElement;
@@ -74,7 +74,7 @@ class Bench {
 
   #edited() {
     this.#draw("");
-    this.heard.edited(this.editor.text);
+    this.callbacks.edited(this.editor.text);
   }
 
   /** @param verdict names lines of the reader */
@@ -99,15 +99,15 @@ class Bench {
     const answer = this.editor.text;
     let text = "";
     try {
-      this.heard.busy(BUSY);
+      this.callbacks.busy(BUSY);
       await script(`exercise-${this.name}.js`);
       const exercise = window.labLines[this.name];
       const judgement = await judged(exercise, answer, this.#tools(exercise));
       text = judgement.text;
-      this.heard.judged(answer, judgement);
+      this.callbacks.judged(answer, judgement);
     } catch (error) {
       if (!(error instanceof LabError)) throw error;
-      this.heard.notRun(error.message, missing() === error.message);
+      this.callbacks.notRun(error.message, missing() === error.message);
     } finally {
       this.#busy(false);
       this.#draw(text);
@@ -117,7 +117,7 @@ class Bench {
   #tools({ kernel, sources }: LinesExercise): Tools {
     const loading = (done: number, total: number): void => {
       const [have, all] = [done, total].map((bytes) => Math.round(bytes / 1e6));
-      this.heard.busy(`Loading the compiler: ${have} of ${all} MB. Once a visit.`);
+      this.callbacks.busy(`Loading the compiler: ${have} of ${all} MB. Once a visit.`);
     };
     return {
       compiled: async (source) => {
@@ -139,12 +139,12 @@ class Bench {
           sizes,
           (size) => ({ task: "checkLines", reader, size }),
           (size, number) =>
-            this.heard.busy(`${BUSY} Size ${number} of ${sizes.length}: ${sizeText(size)}.`),
+            this.callbacks.busy(`${BUSY} Size ${number} of ${sizes.length}: ${sizeText(size)}.`),
         );
         return results.find((result) => "refused" in result) ?? (results as CheckResult[]);
       },
       said: async (asks, reader, books) => {
-        this.heard.busy(`${BUSY} It is right. Now what it asks of memory.`);
+        this.callbacks.busy(`${BUSY} It is right. Now what it asks of memory.`);
         return (
           await this.#engines.ask<{ said: { right: boolean; says: string } }>({
             task: "ask",

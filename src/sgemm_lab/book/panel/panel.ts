@@ -6,7 +6,6 @@ import type { Size } from "../../kernel.ts";
 import { linesOf } from "../../kernel.ts";
 import type { Sheet } from "../../models/bound.ts";
 import { sizeText } from "../../text.ts";
-import { cellOf, letCopy } from "./along.ts";
 import type { Compiled } from "./compiled.ts";
 import {
   compiled,
@@ -19,9 +18,10 @@ import {
 import { Editor } from "./editor.ts";
 import type { Counted, Verdict } from "./engine.ts";
 import { Engines } from "./engines.ts";
-import { keepEdit, keptEdit, linkedEdit } from "./kept.ts";
 import { differences } from "./marks.ts";
+import { cellOf, letCopy } from "./notebook_cell.ts";
 import { say, sayVerdict, showCounts } from "./results.ts";
+import { keepEdit, keptEdit, linkedEdit } from "./saved_edits.ts";
 import type { Toy } from "./steps.ts";
 import { StepThrough } from "./steps.ts";
 
@@ -70,8 +70,8 @@ class Panel {
     this.along = part("along");
     this.steps = new StepThrough(part("steps"), this.kernel.toy);
     this.above = linesOf(this.kernel.head).length;
-    const heard = { edited: () => this.#edited(), run: () => this.#clicked() };
-    this.editor = new Editor(element, this.above, heard);
+    const callbacks = { edited: () => this.#edited(), run: () => this.#clicked() };
+    this.editor = new Editor(element, this.above, callbacks);
     this.bookText = this.editor.first;
   }
 

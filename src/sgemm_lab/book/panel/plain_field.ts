@@ -15,8 +15,8 @@ export interface Field {
   keys: string;
 }
 
-/** What the reader does. */
-export interface Heard {
+/** Called when the reader edits or runs. */
+export interface Callbacks {
   edited: () => void;
   run: () => void;
 }
@@ -35,13 +35,13 @@ export class PlainField {
   constructor(
     element: HTMLElement,
     public above: number,
-    public heard: Heard,
+    public callbacks: Callbacks,
   ) {
     const part = (name: string) => element.querySelector(name) as HTMLElement;
     this.area = part('[data-lab="editor"]') as HTMLTextAreaElement;
     this.marks = part('[data-lab="marks"]');
     this.numbers = part(".lab-bench-numbers");
-    this.area.addEventListener("input", () => heard.edited());
+    this.area.addEventListener("input", () => callbacks.edited());
     this.area.addEventListener("keydown", (event) => this.typed(event));
     this.area.addEventListener("pointerdown", () => this.doing.add("press"));
     for (const end of ["pointerup", "pointercancel"]) {
@@ -94,7 +94,7 @@ export class PlainField {
     if (event.key !== "Enter") return;
     if (event.ctrlKey || event.metaKey) {
       event.preventDefault();
-      this.heard.run();
+      this.callbacks.run();
       return;
     }
     const [from, to] = [this.area.selectionStart, this.area.selectionEnd];
@@ -102,6 +102,6 @@ export class PlainField {
     if (!indent || event.isComposing) return;
     event.preventDefault();
     this.area.setRangeText(`\n${indent}`, from, to, "end");
-    this.heard.edited();
+    this.callbacks.edited();
   }
 }

@@ -13,13 +13,17 @@ interface Window {
   /** Exercises of lines, by name. */
   labLines: Record<string, import("../../exercises/lines.ts").LinesExercise>;
   /** Brings the editor of such an exercise to life. */
-  labLinesBench: (element: HTMLElement, name: string, heard: import("./lines.ts").Heard) => void;
+  labLinesBench: (
+    element: HTMLElement,
+    name: string,
+    callbacks: import("./lines.ts").Callbacks,
+  ) => void;
   /** Puts CodeMirror in place of a text area; not there in a site that was built without it. */
   labCodeField?: (
     into: HTMLElement,
     area: HTMLTextAreaElement,
     above: number,
-    heard: import("./plain_field.ts").Heard,
+    callbacks: import("./plain_field.ts").Callbacks,
   ) => import("./plain_field.ts").Field;
   /** Whether this device can compile what a reader writes, as far as the page knows. */
   labCompiles: boolean;

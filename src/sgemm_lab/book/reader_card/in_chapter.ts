@@ -7,7 +7,7 @@ import { keptCard } from "./kept.ts";
 import { addRooflines } from "./rooflines.ts";
 import type { Curves } from "./speeds.ts";
 import { addSpeeds } from "./speeds.ts";
-import { tellSteps } from "./steps_told.ts";
+import { tellSteps } from "./step_results.ts";
 
 export function showInChapter(book: BookCard, curves: Curves) {
   const measured = keptCard();

@@ -5,7 +5,7 @@ import { html } from "../../widgets/shared/dom.ts";
 import type { BookCard } from "./compared.ts";
 import { rowsOf } from "./compared.ts";
 import { Measuring } from "./measuring.ts";
-import { lineOf } from "./steps_told.ts";
+import { lineOf } from "./step_results.ts";
 
 export class StepOnCard {
   /** @param name of the step */

@@ -18,6 +18,7 @@ from sgemm_lab.simulator.variables import Struct
 
 ENTRY = Path(__file__).with_name("running.js")
 _DEBUG_DATA = re.compile(r"^\.b8 .*\n", re.M)
+_FOLDER = re.compile(r'(\.file\s+\d+ ")[^"]*/')
 _CAMEL = {
     "check_hazards": "checkHazards",
     "count_requests": "countRequests",
@@ -105,9 +106,11 @@ class Runnable(Protocol):
 def fingerprint_of(launch: Mapping[str, Any]) -> str:
     """Return 16 letters that change with anything in a plain launch.
 
-    The names in NVRTC's debug data hold the number of its process, so they are left out.
+    The names in NVRTC's debug data hold the number of its process, so they are left out, and so is
+    the folder of a source file.
     """
-    text = json.dumps({**launch, "ptx": _DEBUG_DATA.sub("", launch["ptx"])}, sort_keys=True)
+    ptx = _FOLDER.sub(r"\1", _DEBUG_DATA.sub("", launch["ptx"]))
+    text = json.dumps({**launch, "ptx": ptx}, sort_keys=True)
     return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 

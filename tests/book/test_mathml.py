@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from sites import ROOT, SPECIMEN, Site
+from sites import ROOT, Site
 
 from sgemm_lab.book import fonts, mathml
 from sgemm_lab.errors import LabError
@@ -102,14 +102,6 @@ def test_sign_that_the_font_lacks_is_named(tmp_path: Path) -> None:
 
 
 @pytest.mark.browser
-def test_numbered_formula_is_found_by_its_number(specimen: Site) -> None:
-    assert "$$ (" in (SPECIMEN / "chapters" / "first.md").read_text(encoding="utf-8")
-    html = (specimen.folder / "chapters" / "first.html").read_text(encoding="utf-8")
-    box = re.search(r'<div class="math[^>]*id="([^"]+)">\s*<span class="eqno">\((\d+)\)', html)
-    assert box
-    assert f'<a class="reference internal" href="#{box[1]}">({box[2]})</a>' in html
-
-
 @pytest.mark.browser
 def test_no_page_asks_for_a_script_that_draws_formulas(specimen: Site) -> None:
     for page in specimen.pages:

@@ -1,5 +1,7 @@
 """The verb of the fragment map: what it shows is what the simulator multiplies by."""
 
+import json
+
 import numpy as np
 import pytest
 from fragment_samples import INSTRUCTIONS
@@ -12,7 +14,7 @@ from sgemm_lab.simulator.tensor_operations import PACKED, holders
 
 def test_the_book_shows_what_nvidias_manual_says() -> None:
     widget = lab.fragment_map("mma_tf32", "mma_fp16", others=[("f16", 16)])
-    found = [{matrix: one[matrix] for matrix in "ABC"} for one in widget.instructions]
+    found = json.loads(json.dumps([{m: one[m] for m in "ABC"} for one in widget.instructions]))
     assert found == [
         {matrix: [[list(held) for held in row] for row in one[matrix]] for matrix in "ABC"}  # type: ignore[literal-required]
         for one in INSTRUCTIONS

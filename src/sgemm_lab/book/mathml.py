@@ -14,7 +14,6 @@ from docutils import nodes
 from math_core import LatexError, LatexToMathML
 from sphinx.application import Sphinx
 from sphinx.util import logging
-from sphinx.util.math import get_node_equation_number
 
 from sgemm_lab.book import fonts
 from sgemm_lab.errors import LabError
@@ -118,11 +117,6 @@ def _visit_inline(translator: Any, node: nodes.math) -> None:
 
 def _visit_block(translator: Any, node: nodes.math_block) -> None:
     translator.body.append(translator.starttag(node, "div", CLASS="math notranslate"))
-    if node["number"]:
-        number = get_node_equation_number(translator, node)
-        translator.body.append(f'<span class="eqno">({number})')
-        translator.add_permalink_ref(node, "Link to this equation")
-        translator.body.append("</span>")
     translator.body.append(_drawn(node, display=True))
     translator.body.append("</div>\n")
     raise nodes.SkipNode

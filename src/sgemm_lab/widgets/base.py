@@ -76,6 +76,10 @@ class LabWidget(anywidget.AnyWidget):
         try:
             super().__setattr__(name, value)
         except traitlets.TraitError as fault:
+            trait = self.traits().get(name)
+            least, most = (getattr(trait, side, None) for side in ("min", "max"))
+            if isinstance(value, int) and least is not None and most is not None:
+                raise LabError(f"{name} is {value:,}. Give {least:,} to {most:,}.") from None
             raise LabError(f"{fault}.".replace("..", ".")) from None
 
     @property

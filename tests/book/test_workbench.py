@@ -44,7 +44,7 @@ VALUE = "(text, names) => values.evaluate(text, (name) => names[name] ?? null)"
 FAULTS = {
     "Matrix product": ("race", [14, 17]),
     "Transpose": ("unwritten", [13]),
-    "Reduction": ("barrier", [11]),
+    "Reduction": ("barrier", [10]),
     "Softmax": ("race", [19, 24]),
     "Histogram": ("unwritten", [11]),
     "Stencil": ("race", [10, 12]),

@@ -25,7 +25,7 @@ from sgemm_lab.book.collecting import gathered
 KIND = "workbenches"
 SCRIPT = "workbench.js"
 EXAMPLES = Path(__file__).parent / "examples"
-_LINES = 26
+_LINES = 20
 """Lines that the editor shows at once."""
 _TITLE, _BEFORE, _AFTER = "// example: ", "// fault replaces: ", "// by:"
 
@@ -61,6 +61,7 @@ class WorkbenchDirective(SphinxDirective):
 def workbench(shown: list[Example]) -> str:
     """Return the HTML of a workbench. It is hidden, because without a script it is dead."""
     options = "".join(f"<option>{escape(one.name)}</option>" for one in shown)
+    options += "<option hidden>Your file</option>"
     data = json.dumps([asdict(one) for one in shown], ensure_ascii=False).replace("<", "\\u003c")
     return (
         '<section class="lab-bench" data-lab="workbench" aria-label="Check a CUDA file" hidden>'

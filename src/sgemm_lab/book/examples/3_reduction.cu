@@ -23,4 +23,4 @@ int main() {
     sum<<<blocks, threads, threads * sizeof(float)>>>(x, partial, n);
 }
 // fault replaces:         if (t < half) s[t] += s[t + half];
-// by:         if (t >= half) break; s[t] += s[t + half];
+// by:         if (t < half) { s[t] += s[t + half]; __syncthreads(); }

@@ -40,6 +40,8 @@ export interface ResolvedLaunch {
   args: LaunchArgument[];
 }
 
+/** In the origin of a size that was made smaller. */
+export const TOO_LARGE = "too large for a page";
 /** Ragged for blocks of 256; whole where a kernel takes no size, so cannot guard. */
 const ONE_SIZE = 1000;
 const NO_SIZE = 1024;
@@ -268,7 +270,7 @@ class Planner {
         if (number === null) waiting.push(value.text);
         else if (number > SMALLEST_SIZE && !value.fixed) {
           const used = number > most ? smaller(number, most) : number;
-          const says = used === number ? "" : `; the file says ${number}, too large for a page`;
+          const says = used === number ? "" : `, which says ${number}: ${TOO_LARGE}`;
           found.set(name, [name, `${used}`, `line ${value.line}${says}`, false]);
         }
       }

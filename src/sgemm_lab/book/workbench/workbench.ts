@@ -13,7 +13,7 @@ import type { CudaFile, KernelSource } from "./cuda_file.ts";
 import { readCudaFile } from "./cuda_file.ts";
 import { judgeLaunch } from "./judge_launch.ts";
 import type { LaunchPlan, Setting } from "./launch.ts";
-import { assumptions, planLaunch, resolve } from "./launch.ts";
+import { assumptions, planLaunch, resolve, TOO_LARGE } from "./launch.ts";
 import type { Finding, LaunchFindings } from "./run_launch.ts";
 
 const NAME = "your-own-kernel";
@@ -88,7 +88,9 @@ class Workbench {
   }
 
   #takeExample() {
-    const { source, fault } = this.examples[this.example.selectedIndex];
+    const example = this.examples[this.example.selectedIndex];
+    if (!example) return;
+    const { source, fault } = example;
     this.editor.first = source;
     this.#take(this.faulty.checked ? source.replace(...fault) : source);
   }
@@ -110,6 +112,7 @@ class Workbench {
   /** Take a text in which no line counts as changed. */
   #takeOwn(text: string) {
     this.editor.first = text;
+    this.example.selectedIndex = this.examples.length;
     this.#take(text);
   }
 
@@ -125,6 +128,11 @@ class Workbench {
     this.#waiting = window.setTimeout(() => {
       this.#read();
       const { text } = this.editor;
+      if (isOther(this.editor.first, text)) {
+        this.editor.first = text;
+        this.editor.draw(new Set());
+        this.example.selectedIndex = this.examples.length;
+      }
       keepEdit(NAME, this.examples.some(({ source }) => source === text) ? null : text);
     }, WAIT_MS);
   }
@@ -165,6 +173,7 @@ class Workbench {
     clearTimeout(this.#waiting);
     if (this.editor.text !== this.#readText) this.#read();
     this.#busy(true);
+    this.status.scrollIntoView({ block: "nearest" });
     const named = new Set<number>();
     try {
       for (const [at, section] of this.#sections.entries()) {
@@ -176,6 +185,8 @@ class Workbench {
           named.add(line);
       }
       this.#sum();
+      const worst = this.#sections.find(({ state }) => state === "error") ?? this.#sections[0];
+      worst?.element.scrollIntoView({ block: "nearest" });
     } catch (error) {
       if (!(error instanceof LabError)) throw error;
       say(this.status, "wrong", "Not run", error.message);
@@ -281,7 +292,10 @@ class KernelSection {
       says = error.message;
     }
     const assumed = assumptions(this.#plan).length ? ", partly assumed" : "";
-    this.#summary.textContent = `Launch: ${says}${assumed}`;
+    const shrunk = this.#plan.sizes
+      .filter(({ origin }) => origin.includes(TOO_LARGE))
+      .map(({ label, text, origin }) => `${label} = ${text} (${origin})`);
+    this.#summary.textContent = `Launch: ${says}${assumed}${shrunk.map((one) => `; ${one}`).join("")}`;
   }
 
   /** @returns the lines that its findings name */
@@ -385,6 +399,7 @@ class KernelSection {
           {},
           `Results are not compared, because nothing says what they should be.${tried}`,
         ),
+        html("p", {}, "On small whole numbers that this page draws, not on the file’s own data:"),
         html("pre", { tabindex: 0 }, writes.join("\n")),
         ...also,
         ...assumption,
@@ -440,6 +455,13 @@ class KernelSection {
       ),
     );
   }
+}
+
+/** Whether a text has less than half of its lines from another one. */
+function isOther(first: string, text: string) {
+  const lines = text.split("\n").filter((line) => line.trim());
+  const known = new Set(first.split("\n"));
+  return lines.filter((line) => known.has(line)).length < lines.length / 2;
 }
 
 function findingOf({ message, lines }: Finding, source: string[]) {

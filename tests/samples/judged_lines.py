@@ -103,7 +103,7 @@ def judged(
     given = []
     for name, kept in cases:
         exercise = find_lines(name)
-        sources = {load_kernel(book).source for book in exercise.asks.books}
+        sources = {load_kernel(book).source for book in exercise.criteria.books}
         sources.add(exercise.written(kept["answer"]).kernel.source)
         most = ALL if kept["text"].startswith(STOPPED) else FEW
         compiled = {source: made(source) for source in sources}

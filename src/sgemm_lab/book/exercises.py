@@ -297,7 +297,7 @@ def lines_kernels(name: str) -> set[str]:
     exercise = find_exercise(name)
     if not isinstance(exercise, Lines):
         return set()
-    return {exercise.kernel, *exercise.asks.books}
+    return {exercise.kernel, *exercise.criteria.books}
 
 
 def lines_data(exercise: Lines) -> dict[str, object]:
@@ -332,8 +332,8 @@ def answer_lines(exercise: Exercise) -> tuple[list[str], str]:
     if isinstance(exercise, Lines):
         return ["```cuda", *_outdented(str(exercise.solution)), "```", ""], ""
     assert isinstance(exercise, Question)
-    told = exercise.told(machine_of_records())
-    return [told.says, ""], told.source
+    answer = exercise.correct_answer(machine_of_records())
+    return [answer.says, ""], answer.source
 
 
 def _heading(name: str, title: str) -> str:

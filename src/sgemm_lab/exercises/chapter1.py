@@ -1,7 +1,7 @@
 """The exercises of chapter 1, memory hierarchy."""
 
 from sgemm_lab.catalogue import load_kernel
-from sgemm_lab.exercises.criteria import Asks, Case, always, per_turn
+from sgemm_lab.exercises.criteria import Case, Criteria, always, per_turn
 from sgemm_lab.exercises.lines import Lines
 from sgemm_lab.exercises.model import Choice, Estimate, Number, Range
 from sgemm_lab.exercises.quantities import sectors_per_turn, times_as_fast, times_as_fast_as_at
@@ -10,7 +10,7 @@ _SIZE = (64, 64, 64)
 
 _GUARDED = always("no thread reads or writes outside A, B and C, at any size tried.")
 
-_COALESCED = Asks(
+_COALESCED = Criteria(
     (
         Case(
             False,
@@ -77,7 +77,7 @@ EXERCISES = (
         kernel="naive",
         place="    if (row >= M || col >= N) return;  // the last blocks reach past the edge of C",
         start="    if (row >= M && col >= N) return;",
-        asks=_GUARDED,
+        criteria=_GUARDED,
         solution="    if (row >= M || col >= N) return;",
         wrong=(
             ("    if (row >= M && col >= N) return;", "Guard the access"),
@@ -96,7 +96,7 @@ EXERCISES = (
         start="""\
     const int row = blockIdx.y * BM + threadIdx.x;
     const int col = blockIdx.x * BN + threadIdx.y;""",
-        asks=_COALESCED,
+        criteria=_COALESCED,
         solution="""\
     const int id = threadIdx.y * BM + threadIdx.x;
     const int row = blockIdx.y * BM + id / BN;

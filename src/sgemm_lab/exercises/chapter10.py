@@ -93,7 +93,9 @@ EXERCISES = (
         kernel="stream_k",
         place=_ADD,
         start="        const bool add = false;",
-        asks=always("every part of a tile is added, and each block waits for the one behind it."),
+        criteria=always(
+            "every part of a tile is added, and each block waits for the one behind it."
+        ),
         solution=_ADD,
         sizes=((8, 8, 8), (8, 8, 64)),
         wrong=(

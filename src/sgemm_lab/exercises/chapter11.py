@@ -1,7 +1,7 @@
 """The exercises of chapter 11, one product, many kernels."""
 
 from sgemm_lab.catalogue import load_kernel
-from sgemm_lab.exercises.criteria import Asks, Case, Counted
+from sgemm_lab.exercises.criteria import Case, Counted, Criteria
 from sgemm_lab.exercises.lines import Lines
 from sgemm_lab.exercises.model import Estimate, Number
 from sgemm_lab.exercises.quantities import times_as_fast
@@ -30,7 +30,7 @@ def _busy_sms() -> int:
     return min(_SMS, x * y)
 
 
-_NOTHING_MERGED = Asks(
+_NOTHING_MERGED = Criteria(
     (
         Case(
             False,
@@ -88,7 +88,7 @@ EXERCISES = (
         kernel="small_tile",
         place=_LANES,
         start="    const int ty = lane / LANES_N;\n    const int tx = lane % LANES_N;",
-        asks=_NOTHING_MERGED,
+        criteria=_NOTHING_MERGED,
         solution=_LANES,
         sizes=((64, 64, 8),),
         wrong=(

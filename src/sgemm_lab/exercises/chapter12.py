@@ -89,7 +89,7 @@ EXERCISES = (
         kernel="three_products",
         place=f"{_SMALL_BIG}\n{_BIG_SMALL}",
         start="                    // two products are missing here",
-        asks=always("three products keep what FP32 keeps."),
+        criteria=always("three products keep what FP32 keeps."),
         solution=f"{_SMALL_BIG}\n{_BIG_SMALL}",
         wrong=(
             ("                    // two products are missing here", "rounding"),

@@ -2,7 +2,7 @@
 
 import math
 
-from sgemm_lab.exercises.criteria import BLOCK, Asks, Case, Counted, always
+from sgemm_lab.exercises.criteria import BLOCK, Case, Counted, Criteria, always
 from sgemm_lab.exercises.lines import Lines
 from sgemm_lab.exercises.model import Choice, Estimate, Number, Range
 from sgemm_lab.exercises.quantities import times_as_fast
@@ -10,7 +10,7 @@ from sgemm_lab.gpu import find_gpu
 
 _TWO_WINDOWS = (32, 32, 64)
 
-_FEW_BARRIERS = Asks(
+_FEW_BARRIERS = Criteria(
     (
         Case(
             False,
@@ -71,7 +71,7 @@ EXERCISES = (
 {_MULTIPLY}
 {_BARRIER}  // no one overwrites a tile before all have read it""",
         start=f"{_COPY}\n\n{_MULTIPLY}",
-        asks=_FEW_BARRIERS,
+        criteria=_FEW_BARRIERS,
         solution=f"{_COPY}\n{_BARRIER}\n\n{_MULTIPLY}\n{_BARRIER}",
         wrong=(
             (f"{_COPY}\n\n{_MULTIPLY}", "with no barrier between"),
@@ -86,7 +86,7 @@ EXERCISES = (
         kernel="tiled",
         place=_COPY.splitlines()[0],
         start="        As[ty][tx] = A[size_t(row) * K + k0 + tx];",
-        asks=_GUARDED,
+        criteria=_GUARDED,
         solution=_COPY.splitlines()[0],
         wrong=(
             ("        As[ty][tx] = A[size_t(row) * K + k0 + tx];", "in your line 1"),

@@ -1,7 +1,7 @@
 """The exercises of chapter 3, sliding window."""
 
 from sgemm_lab.catalogue import load_kernel
-from sgemm_lab.exercises.criteria import Asks, Case, Compiled, Counted
+from sgemm_lab.exercises.criteria import Case, Compiled, Counted, Criteria
 from sgemm_lab.exercises.lines import Lines
 from sgemm_lab.exercises.model import Estimate, Number
 from sgemm_lab.exercises.quantities import barriers, times_as_fast
@@ -12,7 +12,7 @@ _STEP = 32
 _SIZE = (32, 32, 64)
 _SQUARE = (4096, 4096, 4096)
 
-_WIDEST = Asks(
+_WIDEST = Criteria(
     (
         Case(
             False,
@@ -32,7 +32,7 @@ _WIDEST = Asks(
     },
 )
 
-_COPIED_ONCE = Asks(
+_COPIED_ONCE = Criteria(
     (
         Case(
             False,
@@ -85,7 +85,7 @@ EXERCISES = (
         kernel="sliding_window",
         place="constexpr int BK = 64;    // width of the window along K",
         start="constexpr int BK = 224;   // width of the window along K",
-        asks=_WIDEST,
+        criteria=_WIDEST,
         solution="constexpr int BK = 192;   // width of the window along K",
         wrong=(
             ("constexpr int BK = 224;   // width of the window along K", "57,344 bytes"),
@@ -121,7 +121,7 @@ EXERCISES = (
         kernel="sliding_window",
         place=_COPY,
         start=_COPY_OF_A_TILE,
-        asks=_COPIED_ONCE,
+        criteria=_COPIED_ONCE,
         solution=_COPY,
         wrong=(
             (_COPY_OF_A_TILE, "which nothing has written"),

@@ -1,7 +1,7 @@
 """The exercises of chapter 4, float4."""
 
 from sgemm_lab.catalogue import load_kernel
-from sgemm_lab.exercises.criteria import Asks, Case, Counted
+from sgemm_lab.exercises.criteria import Case, Counted, Criteria
 from sgemm_lab.exercises.lines import Lines
 from sgemm_lab.exercises.model import Choice, Estimate, Number
 from sgemm_lab.exercises.quantities import counts_at, times_as_fast
@@ -16,7 +16,7 @@ def _requests_of_a() -> int:
     return counts_at(kernel, _ONE_BLOCK, _FLOAT4_OF_A).global_load_requests
 
 
-_STILL_WIDE = Asks(
+_STILL_WIDE = Criteria(
     (
         Case(
             False,
@@ -37,7 +37,7 @@ _STILL_WIDE = Asks(
     },
 )
 
-_WHOLE_SECTORS = Asks(
+_WHOLE_SECTORS = Criteria(
     (
         Case(
             False,
@@ -91,7 +91,7 @@ EXERCISES = (
         kernel="float4_by_row",
         place="    const bool aligned = K % 4 == 0 && size_t(A) % 16 == 0;",
         start="    const bool aligned = true;",
-        asks=_STILL_WIDE,
+        criteria=_STILL_WIDE,
         sizes=((8, 8, 6), (8, 4, 9)),
         solution="    const bool aligned = K % 4 == 0 && size_t(A) % 16 == 0;",
         wrong=(
@@ -111,7 +111,7 @@ EXERCISES = (
         start="""\
             const int r = tid % TILE;
             const int k = tid / TILE * 4;""",
-        asks=_WHOLE_SECTORS,
+        criteria=_WHOLE_SECTORS,
         solution="""\
             const int r = tid / (BK / 4);
             const int k = tid % (BK / 4) * 4;""",

@@ -1,6 +1,6 @@
 """The exercises of chapter 5, register cache."""
 
-from sgemm_lab.exercises.criteria import Asks, Case, Compiled, per_turn
+from sgemm_lab.exercises.criteria import Case, Compiled, Criteria, per_turn
 from sgemm_lab.exercises.lines import Lines
 from sgemm_lab.exercises.model import Choice, Estimate, Number, Range
 from sgemm_lab.exercises.quantities import registers, times_as_fast
@@ -11,7 +11,7 @@ _ENOUGH = 0.25
 _SQUARE = (4096, 4096, 4096)
 _LARGE = "register_cache:BM=128,BN=128,TM=8,TN=8"
 
-_OUTER_PRODUCT = Asks(
+_OUTER_PRODUCT = Criteria(
     (
         Case(
             True,
@@ -28,7 +28,7 @@ _OUTER_PRODUCT = Asks(
     {"used": Compiled("registers")},
 )
 
-_FEW_WAVEFRONTS = Asks(
+_FEW_WAVEFRONTS = Criteria(
     (
         Case(
             False,
@@ -106,7 +106,7 @@ EXERCISES = (
         kernel="register_cache",
         place=_OUTER,
         start=_INNER,
-        asks=_OUTER_PRODUCT,
+        criteria=_OUTER_PRODUCT,
         solution=_OUTER,
         wrong=(
             (_INNER, "are wrong"),
@@ -120,7 +120,7 @@ EXERCISES = (
         kernel="register_cache",
         place=_constants(64, 64, 8, 4, 4),
         start=_constants(64, 64, 8, 4, 4),
-        asks=_FEW_WAVEFRONTS,
+        criteria=_FEW_WAVEFRONTS,
         solution=_constants(64, 64, 8, 8, 4),
         wrong=(
             (_constants(64, 64, 8, 4, 4), "takes 0.375 wavefronts"),

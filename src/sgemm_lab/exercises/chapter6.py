@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from sgemm_lab.exercises.criteria import Asks, Case, Compiled, Counted
+from sgemm_lab.exercises.criteria import Case, Compiled, Counted, Criteria
 from sgemm_lab.exercises.lines import Lines
 from sgemm_lab.exercises.model import Choice, Estimate, Number
 from sgemm_lab.exercises.quantities import times_as_fast
@@ -25,7 +25,7 @@ def _column(place: str) -> str:
     return f"__device__ int tileCol(int tx, int j) {{ return {place}; }}"
 
 
-_NO_CONFLICT_IN_READS = Asks(
+_NO_CONFLICT_IN_READS = Criteria(
     (
         Case(
             False,
@@ -42,7 +42,7 @@ _NO_CONFLICT_IN_READS = Asks(
     },
 )
 
-_FEW_STORE_WAVEFRONTS = Asks(
+_FEW_STORE_WAVEFRONTS = Criteria(
     (
         Case(
             False,
@@ -66,7 +66,7 @@ _FEW_STORE_WAVEFRONTS = Asks(
     },
 )
 
-_WIDE_STORE = Asks(
+_WIDE_STORE = Criteria(
     (
         Case(
             False,
@@ -111,7 +111,7 @@ EXERCISES = (
         kernel="transposed",
         place=_tile(""),
         start=_tile(""),
-        asks=_FEW_STORE_WAVEFRONTS,
+        criteria=_FEW_STORE_WAVEFRONTS,
         solution=_tile(" + 4"),
         wrong=(
             (_tile(""), "takes 4.5 wavefronts"),
@@ -125,7 +125,7 @@ EXERCISES = (
         kernel="split",
         place=_column("j / 4 * (BN / 2) + tx * 4 + j % 4"),
         start=_column("tx * TN + j"),
-        asks=_NO_CONFLICT_IN_READS,
+        criteria=_NO_CONFLICT_IN_READS,
         solution=_column("j / 4 * (BN / 2) + tx * 4 + j % 4"),
         wrong=(
             (_column("tx * TN + j"), "3,072 are enough"),
@@ -139,7 +139,7 @@ EXERCISES = (
         start="""\
             float4* out = reinterpret_cast<float4*>(&C[size_t(row) * N + col]);
             if (row < M && col < N) *out = v;""",
-        asks=_WIDE_STORE,
+        criteria=_WIDE_STORE,
         sizes=((5, 6, 3), (4, 132, 5)),
         solution=f"            {_STORE}",
         wrong=(

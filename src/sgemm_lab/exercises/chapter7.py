@@ -1,7 +1,7 @@
 """The exercises of chapter 7, double buffer."""
 
 from sgemm_lab.catalogue import load_kernel
-from sgemm_lab.exercises.criteria import Asks, Case, Counted
+from sgemm_lab.exercises.criteria import Case, Counted, Criteria
 from sgemm_lab.exercises.lines import Lines
 from sgemm_lab.exercises.model import Estimate, Number, Range
 from sgemm_lab.exercises.quantities import barriers, times_as_fast
@@ -9,7 +9,7 @@ from sgemm_lab.exercises.quantities import barriers, times_as_fast
 _EIGHT_WINDOWS = (128, 128, 64)
 _SQUARE = (4096, 4096, 4096)
 
-_STORED_ONCE = Asks(
+_STORED_ONCE = Criteria(
     (
         Case(
             False,
@@ -61,7 +61,7 @@ EXERCISES = (
         kernel="double_buffer",
         place="        if (more) store(1 - now);",
         start="        if (more) store(now);",
-        asks=_STORED_ONCE,
+        criteria=_STORED_ONCE,
         solution="        if (more) store(1 - now);",
         wrong=(
             ("        if (more) store(now);", "with no barrier between"),
@@ -75,7 +75,7 @@ EXERCISES = (
         kernel="double_buffer",
         place="        const bool more = k0 + BK < K;",
         start="        const bool more = k0 + 2 * BK <= K;",
-        asks=_STORED_ONCE,
+        criteria=_STORED_ONCE,
         solution="        const bool more = k0 + BK < K;",
         sizes=((8, 8, 24), (8, 8, 25)),
         wrong=(

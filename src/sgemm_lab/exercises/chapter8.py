@@ -1,7 +1,7 @@
 """The exercises of chapter 8, warp tile."""
 
 from sgemm_lab.catalogue import load_kernel
-from sgemm_lab.exercises.criteria import Asks, Case, Counted
+from sgemm_lab.exercises.criteria import Case, Counted, Criteria
 from sgemm_lab.exercises.lines import Lines
 from sgemm_lab.exercises.model import Estimate, Number, Range
 from sgemm_lab.exercises.quantities import times_as_fast, wavefronts_per_turn
@@ -37,7 +37,7 @@ def _width_of_a_warp_tile() -> int:
     return WARP * values["TM"] * values["TN"] // _ROWS_ASKED_FOR
 
 
-_NO_MORE_WAVEFRONTS = Asks(
+_NO_MORE_WAVEFRONTS = Criteria(
     (
         Case(
             False,
@@ -91,7 +91,7 @@ EXERCISES = (
         kernel="warp_tile",
         place=_LANES,
         start="    const int tx = lane % LANES_N;\n    const int ty = lane / LANES_M;",
-        asks=_NO_MORE_WAVEFRONTS,
+        criteria=_NO_MORE_WAVEFRONTS,
         solution=_LANES,
         sizes=((64, 64, 8), (65, 66, 9)),
         wrong=(

@@ -1,7 +1,7 @@
 """The exercises of chapter 9, async copy."""
 
 from sgemm_lab.catalogue import load_kernel
-from sgemm_lab.exercises.criteria import Asks, Case, Constant, LeastInPtx, always
+from sgemm_lab.exercises.criteria import Case, Constant, Criteria, LeastInPtx, always
 from sgemm_lab.exercises.lines import Lines
 from sgemm_lab.exercises.model import Choice, Estimate, Number, Range
 from sgemm_lab.exercises.quantities import times_as_fast
@@ -13,7 +13,7 @@ _WAIT = "        waitForGroups<STAGES - 2>();  // my part of this K tile is ther
 _FETCH = "        fetch(later, later / BK % STAGES);"
 _LEFT = r"cp\.async\.wait_group\s+(\d+)"
 
-_WAITS_FOR_ONE_ONLY = Asks(
+_WAITS_FOR_ONE_ONLY = Criteria(
     (
         Case(
             False,
@@ -79,7 +79,7 @@ EXERCISES = (
         kernel="stages",
         place=_WAIT,
         start="        waitForGroups<STAGES - 1>();",
-        asks=_WAITS_FOR_ONE_ONLY,
+        criteria=_WAITS_FOR_ONE_ONLY,
         solution=_WAIT,
         wrong=(
             ("        waitForGroups<STAGES - 1>();", "which nothing has written"),
@@ -92,7 +92,7 @@ EXERCISES = (
         kernel="stages",
         place=_FETCH,
         start="        fetch(later, now);",
-        asks=_THE_RIGHT_STAGE,
+        criteria=_THE_RIGHT_STAGE,
         solution="        fetch(later, (now + STAGES - 1) % STAGES);",
         sizes=((8, 8, 64), (8, 8, 65)),
         wrong=(

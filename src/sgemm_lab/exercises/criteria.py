@@ -1,8 +1,8 @@
-"""What an exercise of lines asks of a kernel that multiplies rightly, as in ``criteria.ts``.
+"""What an exercise of lines asks of a correct kernel, as in ``criteria.ts``.
 
 It is plain data, so that it can travel in a page as JSON: figures of the kernel, each with a name,
-and cases of them, each with a sentence. The first case that fits is what the reader hears. A test
-holds both languages equal.
+and cases of them, each with a sentence. The reader is shown the first case that fits. A test holds
+both languages equal.
 """
 
 import re
@@ -129,7 +129,7 @@ class Case:
 
 
 @dataclass(frozen=True)
-class Asks:
+class Criteria:
     """Figures by name, and the cases in their order. The last one fits always."""
 
     cases: tuple[Case, ...]
@@ -172,9 +172,9 @@ class Asks:
         return Case(case.right, filled(case.says, values))
 
 
-def always(says: str) -> Asks:
+def always(says: str) -> Criteria:
     """Return what asks for nothing more."""
-    return Asks((Case(True, says),))
+    return Criteria((Case(True, says),))
 
 
 def per_turn(count: str, size: Size, of: str = "") -> Counted:

@@ -1,4 +1,4 @@
-// What an exercise of lines asks of a kernel that multiplies rightly: asks.py in JavaScript, held
+// What an exercise of lines asks of a correct kernel: criteria.py in JavaScript, held
 // equal to it by a test. The data come from there, the figures are counted here.
 
 import { LabError } from "../errors.ts";
@@ -62,7 +62,7 @@ interface Case {
   below: number | string | null;
 }
 
-export interface Asks {
+export interface Criteria {
   figures: Record<string, Figure>;
   cases: Case[];
 }
@@ -77,11 +77,11 @@ const NAMED = /\{(\w+)/g;
  * @param reader the reader's kernel
  * @param books those that it is compared with
  */
-export function said(asks: Asks, reader: Subject, books: Record<string, Subject>) {
+export function said(criteria: Criteria, reader: Subject, books: Record<string, Subject>) {
   const known: Map<string, number | null> = new Map();
   function figure(name: string): number | null {
     if (!known.has(name)) {
-      const asked = asks.figures[name];
+      const asked = criteria.figures[name];
       known.set(name, measured(asked, asked.of ? books[asked.of] : reader));
     }
     return known.get(name) ?? null;
@@ -94,7 +94,7 @@ export function said(asks: Asks, reader: Subject, books: Record<string, Subject>
     if (one.above !== null && !(value > (bound(one.above) ?? Number.NaN))) return false;
     return one.below === null || value < (bound(one.below) ?? Number.NaN);
   }
-  const found = asks.cases.find(fits);
+  const found = criteria.cases.find(fits);
   if (!found) throw new Error("No case fits, though the last one must.");
   const names = [...found.says.matchAll(NAMED)].map(([, name]) => name);
   const values = Object.fromEntries(names.map((name) => [name, figure(name)]));

@@ -12,7 +12,7 @@ from sgemm_lab.checking.on_gpu import check
 from sgemm_lab.checking.simulated import check_simulated
 from sgemm_lab.cuda.compiler import CompileError
 from sgemm_lab.errors import LabError
-from sgemm_lab.exercises.criteria import Asks
+from sgemm_lab.exercises.criteria import Criteria
 from sgemm_lab.exercises.model import Exercise, Judgement, Machine
 from sgemm_lab.exercises.sentences import sentence
 from sgemm_lab.kernel import Kernel, Size, body_start, parse_kernel
@@ -38,7 +38,7 @@ class Written:
         text = self.kernel.source.splitlines()[number - 1]
         return sentence("lines.quoted", text=text.partition("  //")[0].strip())
 
-    def told(self, message: str) -> str:
+    def in_reader_lines(self, message: str) -> str:
         """Return what the checker said, with the reader's line numbers."""
         return _LINE.sub(lambda match: sentence("lines.in", line=self.line(int(match[1]))), message)
 
@@ -63,7 +63,7 @@ class Lines(Exercise):
     """The lines of it that the reader's replace, without the last line's end. They occur once."""
     start: str
     """What stands there at first."""
-    asks: Asks
+    criteria: Criteria
     """Of a kernel that multiplies rightly: does it do what the exercise is about?"""
     sizes: tuple[Size, ...] = ()
     """What is checked beside the usual sizes."""
@@ -102,9 +102,11 @@ class Lines(Exercise):
             "kernel": self.kernel,
             "place": self.place,
             "sizes": self.sizes,
-            "asks": self.asks.data(),
-            "compared": self.asks.books,
-            "sources": {name: load_kernel(name).source for name in (self.kernel, *self.asks.books)},
+            "asks": self.criteria.data(),
+            "compared": self.criteria.books,
+            "sources": {
+                name: load_kernel(name).source for name in (self.kernel, *self.criteria.books)
+            },
         }
 
     def _judged(self, answer: object, machine: Machine) -> Judgement:
@@ -112,7 +114,7 @@ class Lines(Exercise):
         try:
             fault = first_fault(check_simulated(written.kernel, (*QUICK_SIZES, *self.sizes)))
             if fault is None:
-                said = self.asks.said(written.kernel)
+                said = self.criteria.said(written.kernel)
                 if not said.right:
                     return Judgement(False, said.says)
                 if machine.gpu:
@@ -122,7 +124,7 @@ class Lines(Exercise):
         except CompileError as error:
             return Judgement(False, written.refusal(error))
         if fault is not None:
-            return Judgement(False, written.told(fault))
+            return Judgement(False, written.in_reader_lines(fault))
         return Judgement(True, sentence("lines.right", text=said.says), kernel=written.kernel)
 
 

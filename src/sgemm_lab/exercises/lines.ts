@@ -8,7 +8,7 @@ import { LabError } from "../errors.ts";
 import type { Size } from "../kernel.ts";
 import { bodyStart, linesOf, parseKernel } from "../kernel.ts";
 import type { Refused } from "./checked.ts";
-import type { Asks, OfThread } from "./criteria.ts";
+import type { Criteria, OfThread } from "./criteria.ts";
 import { sentence } from "./sentences.ts";
 
 /**
@@ -19,7 +19,7 @@ export interface LinesExercise {
   kernel: string;
   place: string;
   sizes: Size[];
-  asks: Asks;
+  asks: Criteria;
   compared: string[];
   sources: Record<string, string>;
 }
@@ -48,7 +48,7 @@ export interface Tools {
   compiledLike: (name: string, source: string, like: Compiled) => Promise<Compiled>;
   checked: (kernel: Sent, sizes: Size[]) => Promise<CheckResult[] | Refused>;
   said: (
-    asks: Asks,
+    criteria: Criteria,
     reader: Sent,
     books: Record<string, Sent>,
   ) => Promise<{ right: boolean; says: string }>;
@@ -82,7 +82,7 @@ export class Written {
   }
 
   /** What the checker said, with the reader's line numbers. */
-  told(message: string) {
+  inReaderLines(message: string) {
     return message.replace(LINE, (_, number) =>
       sentence("lines.in", { line: this.line(Number(number)) }),
     );
@@ -136,7 +136,7 @@ export async function judged(
   const results = await tools.checked(reader, [...QUICK_SIZES, ...exercise.sizes]);
   if ("refused" in results) return { right: false, text: mine.refusal(results), by };
   const fault = firstFault(results);
-  if (fault !== null) return { right: false, text: mine.told(fault), by };
+  if (fault !== null) return { right: false, text: mine.inReaderLines(fault), by };
   const books: Record<string, Sent> = {};
   for (const name of exercise.compared) {
     const source = exercise.sources[name];

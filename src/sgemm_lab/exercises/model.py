@@ -2,7 +2,7 @@
 
 Three kinds of question are judged by data alone, in a notebook and in the page itself: a ``Number``
 that follows from a formula, a count or the compiler; an ``Estimate`` and a ``Choice``, to which the
-reader commits before a measurement is told. ``Lines`` of a kernel are compiled and run.
+reader commits before a measurement is shown. ``Lines`` of a kernel are compiled and run.
 
 Title, text and the words of the solution stand in the chapter, under the exercise's name.
 """
@@ -103,7 +103,7 @@ class Question(Exercise):
         """
 
     @abstractmethod
-    def told(self, machine: Machine) -> Found:
+    def correct_answer(self, machine: Machine) -> Found:
         """Return the answer for the solution, in ``says``, and where it comes from."""
 
     @property
@@ -148,7 +148,7 @@ class Number(Question):
             "otherwise": self.hint,
         }
 
-    def told(self, machine: Machine) -> Found:
+    def correct_answer(self, machine: Machine) -> Found:
         """Return the number for the solution."""
         expected = self.expected()
         return Found(expected, "", f"**{_with_unit(expected, self.unit)}**")
@@ -178,7 +178,7 @@ class Estimate(Question):
         """Return what judges an answer."""
         return self._data(self.found(machine))
 
-    def told(self, machine: Machine) -> Found:
+    def correct_answer(self, machine: Machine) -> Found:
         """Return what was found, for the solution."""
         found = self.found(machine)
         says = f"**{_with_unit(found.value, self.unit)}.** {found.says}".rstrip()
@@ -223,14 +223,14 @@ class Choice(Question):
         found = self.found(machine)
         right = self._right(found)
         is_ = CHOICES[right]
-        told = {
+        feedback = {
             word: f"Right: {said}." if word == right else f'You said "{said}"; it is "{is_}".'
             for word, said in CHOICES.items()
         }
-        told = {word: f"{text} {found.says}".rstrip() for word, text in told.items()}
-        return {"kind": "choice", "expected": right, "told": told, "source": found.source}
+        feedback = {word: f"{text} {found.says}".rstrip() for word, text in feedback.items()}
+        return {"kind": "choice", "expected": right, "told": feedback, "source": found.source}
 
-    def told(self, machine: Machine) -> Found:
+    def correct_answer(self, machine: Machine) -> Found:
         """Return the word and what was measured, for the solution."""
         found = self.found(machine)
         word = CHOICES[self._right(found)].capitalize()

@@ -8,7 +8,7 @@
 // An exercise of lines has an editor for a form; panel-lines.ts, which comes when the reader turns to
 // it, runs and judges what is written there.
 
-import { type JudgingData, judge, untold } from "./judging.ts";
+import { type JudgingData, judge, skippedText } from "./judging.ts";
 
 const KEY = "sgemm-lab:answers";
 const DRAFTS = "sgemm-lab:lines";
@@ -169,7 +169,7 @@ function show(
 
 function pass(box: Box) {
   if (!tellsAll(box.data)) return;
-  say(box, "passed", box.data.source, ...sentence(untold(box.data)));
+  say(box, "passed", box.data.source, ...sentence(skippedText(box.data)));
   setState(box, "passed");
   close(box);
 }

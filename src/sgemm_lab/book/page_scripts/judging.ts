@@ -116,8 +116,8 @@ export function judge(data: JudgingData, answer: string): Verdict {
   return data.kind === "estimate" ? judgeEstimate(data, given) : judgeExact(data, given);
 }
 
-/** What a reader who passes is told. */
-export function untold(data: JudgingData) {
+/** The answer that is shown to a reader who skips the question. */
+export function skippedText(data: JudgingData) {
   if (data.kind === "choice") return data.told[data.expected].replace(/^Right: /, "It is ");
   const says = data.kind === "estimate" ? data.says : data.because;
   return `It is ${spelled(data.expected)}. ${says}`.trimEnd();

@@ -7,7 +7,7 @@ import { checkHere } from "../../checking/simulated.ts";
 import { walk } from "../../counting/step_trace.ts";
 import { LabError } from "../../errors.ts";
 import { checked } from "../../exercises/checked.ts";
-import type { Asks } from "../../exercises/criteria.ts";
+import type { Criteria } from "../../exercises/criteria.ts";
 import { said } from "../../exercises/criteria.ts";
 import type { Sent } from "../../exercises/lines.ts";
 import { countsOf } from "../../exercises/quantities.ts";
@@ -67,7 +67,7 @@ interface LinesRequest {
 interface AskRequest {
   id: number;
   task: "ask";
-  asks: Asks;
+  criteria: Criteria;
   reader: Sent;
   books: Record<string, Sent>;
 }
@@ -143,7 +143,7 @@ function answer(
   }
   if (request.task === "ask") {
     const books = Object.entries(request.books).map(([name, sent]) => [name, subject(sent)]);
-    return { said: said(request.asks, subject(request.reader), Object.fromEntries(books)) };
+    return { said: said(request.criteria, subject(request.reader), Object.fromEntries(books)) };
   }
   const kernel = parseKernel("your copy", request.source);
   if (request.task === "check") {

@@ -143,12 +143,12 @@ class Bench {
         );
         return results.find((result) => "refused" in result) ?? (results as CheckResult[]);
       },
-      said: async (asks, reader, books) => {
+      said: async (criteria, reader, books) => {
         this.callbacks.busy(`${BUSY} It is right. Now what it asks of memory.`);
         return (
           await this.#engines.ask<{ said: { right: boolean; says: string } }>({
             task: "ask",
-            asks,
+            criteria,
             reader,
             books,
           })

@@ -97,7 +97,7 @@ PANELS: dict[str, Callable[[], Any]] = {
         "One warp", load_kernel("naive"), (32, 64, 16), "warp", step=6, says="**5** pieces"
     ),
     "bytes": lambda: levels_panel(
-        "Bytes", ["naive", "tiled"], [{"DRAM": 4e9, "L1": 3e11}, {"DRAM": 8e9, "shared": 4e11}]
+        "Bytes", ["naive", "tiled"], [{"L2": 4e9, "L1": 3e11}, {"L2": 8e9, "shared": 4e11}]
     ),
     "one SM": lambda: multiprocessor_panel(
         "One SM", lab.card().device, 128, load_kernel("naive"), (4096, 4096, 4096), 4

@@ -138,6 +138,7 @@ PREDICTIONS = (
         unit="times as fast",
         close=0.1,
         found=times_as_fast("tiled", "naive", (4096, 4096, 4096)),
+        predicted=((2 / 1.625, "That is what the wavefronts predict. It is a floor."),),
         hints=(
             (
                 32,

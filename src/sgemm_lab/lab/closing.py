@@ -44,7 +44,7 @@ _LEGEND = (
     "adds, faint what it loses, and the dashed frame ends at the bound. At the bound one unit of "
     "the GPU would be busy in every clock. It follows from the demand: what the kernel asks of "
     f"that unit per {PER_STEP} (64 FLOP). The predicted factor is the old demand over the new one. "
-    "Where another unit limits the new kernel, it is the new bound over the old one."
+    "Where the limit moves to another unit, the predicted factor is the new bound over the old."
 )
 """Stands in the box of the first kernel."""
 _HIDDEN = (

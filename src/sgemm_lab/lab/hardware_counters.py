@@ -3,7 +3,7 @@
 from dataclasses import dataclass, field
 
 from sgemm_lab.errors import LabError
-from sgemm_lab.hardware import SECTOR_BYTES, WARP, WAVEFRONT_BYTES
+from sgemm_lab.hardware import WARP, WAVEFRONT_BYTES
 from sgemm_lab.kernel import Kernel, Size
 from sgemm_lab.lab import session
 from sgemm_lab.lab.arguments import AnySize, kernel_of, size_of
@@ -70,12 +70,11 @@ class Hardware:
 
     @property
     def moved(self) -> dict[str, float]:
-        """Bytes that moved at each level: from DRAM, from L2, out of L1, out of shared memory."""
+        """Bytes that moved: from L2; from L1 and shared memory as wavefronts, full or not."""
         wavefronts = self.shared_load_wavefronts + self.shared_store_wavefronts
         return {
-            "DRAM": self.dram_bytes,
             "L2": self.l2_to_l1_bytes,
-            "L1": SECTOR_BYTES * self.global_load_sectors,
+            "L1": WAVEFRONT_BYTES * (self.l1_data_wavefronts - self.l1_data_shared_wavefronts),
             "shared": WAVEFRONT_BYTES * wavefronts,
         }
 
@@ -100,7 +99,7 @@ def hardware(kernel: str | Kernel, size: AnySize = 4096) -> Hardware:
 def bytes_moved(
     title: str, before: str | Kernel, after: str | Kernel, *, size: AnySize = 4096, says: str = ""
 ) -> Output:
-    """Draw the bytes that two kernels move at every level of memory, by the GPU's counters."""
+    """Draw the bytes that two kernels move out of L2, L1 and shared memory, by GPU counters."""
     kernels = [kernel_of(name) for name in (before, after)]
     moved = [hardware(kernel, size).moved for kernel in kernels]
     return levels_panel(title, [kernel.name for kernel in kernels], moved, says=says)

@@ -13,10 +13,12 @@ from sgemm_lab.lab.pictures.frame import (
 )
 from sgemm_lab.text import bytes_moved_text, number
 
-HUES = {"DRAM": "dram", "L2": "l2", "L1": "shared", "shared": "shared"}
+HUES = {"L2": "l2", "L1": "shared", "shared": "shared"}
 _ROW = 46
 _BAR = 15
 _WIDEST = 190
+_LETTER_WIDTH = 7
+"""At most, on average; a label longer than its bar stands right of it."""
 
 
 def levels_panel(
@@ -27,7 +29,7 @@ def levels_panel(
     Args:
         title: the line above.
         names: two kernels.
-        moved: for each of them bytes by level: "DRAM", "L2", "L1", "shared"; not all are needed.
+        moved: for each of them bytes by level: "L2", "L1", "shared"; not all are needed.
         says: the line below.
 
     All bars have one scale.
@@ -52,8 +54,10 @@ def levels_panel(
                 parts.append(outline(78.5, top + 0.5, max(1, width), _BAR - 1, hue))
             else:
                 parts.append(rectangle(78, top, max(1, width), _BAR, hue, 0.45))
-            parts.append(words(82, top + 12, f"{name} {bytes_moved_text(value)}"))
-            told.append(f"{level}: {name} {bytes_moved_text(value)}")
+            label = f"{name} {bytes_moved_text(value)}"
+            inside = width > _LETTER_WIDTH * len(label) + 8
+            parts.append(words(82 if inside else 82 + width, top + 12, label))
+            told.append(f"{level}: {label}")
         y += _ROW
     described = "; ".join(told) + "."
     return panel(title, drawing(parts, y, described, PANEL_WIDTH), described, says)

@@ -44,8 +44,8 @@ def machine_map(now: str = "", *, was: str = "", says: str = "") -> Output:
 
     Args:
         now: the part that limits the chapter's last kernel: "DRAM", "L2", "L1", "shared memory",
-            "registers", "schedulers", "FMA units", "tensor cores", or "SMs" where there are too
-            few blocks; without it nothing is marked.
+            "registers", "schedulers", "multiply-add units", "tensor cores", or "SMs" where there
+            are too few blocks; without it nothing is marked.
         was: the part that limited the kernel before; the same part where the limit stays, none in
             the first chapter.
         says: what the caption adds to the first sentence.
@@ -86,23 +86,16 @@ def _parts(card: Card, gpu: Gpu | None, *, tensor_cores: bool) -> list[_Part]:
     right = _INSET + half + 8
     y = 2 * (_BOX + _GAP) + 26
     step = _BOX + 8
-    lanes = f"{gpu.fp32_lanes} FMA" if gpu else "FMA"
+    lanes = f"{gpu.fp32_lanes} multiply-adds" if gpu else "multiply-adds"
     banks = f"{BANKS * FLOAT_BYTES} bytes"
     found = [
         _Part("DRAM", moved["dram"], "dram", 0, 0, PANEL_WIDTH),
         _Part("L2", moved["l2"], "l2", 0, _BOX + _GAP, PANEL_WIDTH),
         _Part("L1", banks, "shared", _INSET, y, half),
         _Part("shared memory", "the same banks", "shared", right, y, half),
-        _Part(
-            "registers",
-            f"room for {card.device.registers_per_sm:,} floats",
-            "register",
-            _INSET,
-            y + step,
-            inner,
-        ),
+        _Part("registers", "3 operands per multiply-add", "register", _INSET, y + step, inner),
         _Part("schedulers", f"{SCHEDULERS} instructions", "kernel", _INSET, y + 2 * step, half),
-        _Part("FMA units", lanes, "kernel", right, y + 2 * step, half),
+        _Part("multiply-add units", lanes, "kernel", right, y + 2 * step, half),
     ]
     if tensor_cores:
         found.append(_Part("tensor cores", "small products", "kernel", _INSET, y + 3 * step, inner))

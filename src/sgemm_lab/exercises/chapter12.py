@@ -104,14 +104,14 @@ PREDICTIONS = (
         name="tf32-gain",
         unit="times as fast",
         close=0.25,
-        found=times_as_fast("mma_tf32:BK=32", "stages", _SQUARE),
+        found=times_as_fast("mma_tf32", "stages", _SQUARE),
         wrong=((8, "too high"), (1, "too low")),
     ),
     Estimate(
         name="groups-gain",
         unit="times as fast",
         close=0.3,
-        found=times_as_fast("wgmma_tf32", "mma_tf32:BK=32", _SQUARE),
+        found=times_as_fast("wgmma_tf32", "mma_tf32", _SQUARE),
         wrong=((8, "too high"), (1, "too low")),
     ),
 )

@@ -49,7 +49,8 @@ def tf32_split(title: str, *, says: str = "") -> Output:
     )
     for number, (name, first, count, hue) in enumerate(rows):
         y = number * (_NAME + _HIGH + 10)
-        parts.append(words(first * wide, y + 12, f"{name}: {count} significant bits"))
+        said = f"the next {count}" if first else f"{count} significant bits"
+        parts.append(words(first * wide, y + 12, f"{name}: {said}"))
         for bit in range(first, first + count):
             parts.append(rectangle(bit * wide + 0.5, y + _NAME, wide - 1, _HIGH, hue, 0.6))
     described = (

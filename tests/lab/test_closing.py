@@ -96,7 +96,24 @@ def test_texts_take_what_was_counted() -> None:
     assert now < was
     counted = session.book_records()[0].launches(load_kernel("double_buffer"))[4096, 4096, 4096]
     active = f"{counted.values['issue_active_percent']:.1f}"
-    assert said["Bound now by"].endswith(f"something in {active} % of the clocks.")
+    assert said["Ceiling now"].endswith(f"something in {active} % of the clocks.")
+
+
+def test_an_estimate_stands_in_place_of_the_prediction() -> None:
+    box = lab.closing("double_buffer", CHANGED, estimate=(5, 4, "clocks"))
+    assert lines(box)["Factor"].endswith("times as fast; 1.25 estimated.")
+    folded = dict(box.arithmetic)
+    assert folded["Estimated"] == "5 ÷ 4 clocks = 1.25"
+    assert "Predicted" not in folded
+
+
+@pytest.mark.parametrize("name", ["sliding_window", "split"])
+def test_a_kernel_far_below_its_bound_is_not_called_bound(name: str) -> None:
+    box = lab.closing(name, CHANGED)
+    assert ("Bound now by" in lines(box)) == (box.now.share >= 0.8)
+    assert ("Ceiling now" in lines(box)) == (box.now.share < 0.8)
+    assert box.before is not None
+    assert ("Ceiling before" in lines(box)) == (box.before.share < 0.8)
 
 
 def test_clocks_fit_the_share_that_the_race_reached() -> None:
@@ -129,7 +146,7 @@ def bars(box: Closing) -> tuple[list[float], str | None]:
 def test_a_box_may_stand_at_the_size_where_its_kernel_is_at_home() -> None:
     box = lab.closing("one_row", size=(1, 4096, 4096))
     assert "stands at 1×4096×4096<" in box._repr_html_()
-    assert lines(box)["Was bound by"].startswith("DRAM, ")
+    assert lines(box)["Ceiling before"].startswith("DRAM, ")
     assert box.measured is not None
     assert box.measured.below == lab.speed("naive", (1, 4096, 4096))
     assert "How to read such a box." not in box._repr_html_()
@@ -140,7 +157,7 @@ def test_a_demand_that_cannot_be_told_leaves_a_bound_that_says_so() -> None:
     # Two blocks for each tile where there was one: twice as many SMs have work.
     assert box.predicted is not None
     assert box.predicted.value == 2
-    assert lines(box)["Bound now by"].endswith("so a lower cap may be hidden.")
+    assert lines(box)["Ceiling now"].endswith("so a lower cap may be hidden.")
     assert "blocks of the grid" in box.provenance
     assert box.now.share < 1
 
@@ -150,7 +167,7 @@ def test_the_busiest_sm_is_told_by_its_share_of_the_work() -> None:
     folded = dict(split.arithmetic)
     assert folded["Predicted"] == "8.25 ÷ 4.125 even shares = 2.00"
     assert folded["Demand"] == "4.125 times an even share of the multiply-adds"
-    assert lines(split)["Bound now by"].startswith("Arithmetic of the SM with the most blocks, ")
+    assert lines(split)["Ceiling now"].startswith("Arithmetic of the SM with the most blocks, ")
 
 
 def test_a_kernel_whose_parents_were_elsewhere_has_no_factor_at_its_size() -> None:

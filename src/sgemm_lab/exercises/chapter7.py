@@ -105,7 +105,7 @@ PREDICTIONS = (
                 "That is for a block alone. An SM has two blocks of `vector_store`, and while one "
                 "waits the other often multiplies.",
             ),
-            (1.34, "That is the figure's, for a block alone and only four windows."),
+            (1.36, "That is the figure's, for a block alone and only four windows."),
             (
                 Range(above=1.6),
                 "That is more than overlap can give even to a block alone.",

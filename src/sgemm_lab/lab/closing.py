@@ -44,13 +44,17 @@ _LEGEND = (
     "adds, faint what it loses, and the dashed frame ends at the bound. At the bound one unit of "
     "the GPU would be busy in every clock. It follows from the demand: what the kernel asks of "
     f"that unit per {PER_STEP} (64 FLOP). The predicted factor is the old demand over the new one. "
-    "Where the limit moves to another unit, the predicted factor is the new bound over the old."
+    "Where the limit moves to another unit, the predicted factor is the new bound over the old. A "
+    "kernel that reaches less than 80 % of its lowest bound is not held by it: then the box calls "
+    "it a ceiling."
 )
 """Stands in the box of the first kernel."""
 _HIDDEN = (
     "What its blocks ask of L1 and shared memory is not counted, so a lower cap may be hidden."
 )
 _PLAIN = "var(--lab-kernel, #3b4450)"
+_HOLDS = 0.8
+"""The share of its bound from which on a kernel is called bound; below, its warps mostly wait."""
 
 
 class Factor(NamedTuple):
@@ -117,11 +121,13 @@ class Closing:
     @property
     def rows(self) -> list[tuple[str, str]]:
         """Four lines, and one per other GPU: term and sentence. Code stands in backticks."""
+        was = "Ceiling before" if self.before and self.before.share < _HOLDS else "Was bound by"
+        now = "Ceiling now" if self.now.share < _HOLDS else "Bound now by"
         return [
-            ("Was bound by", f"{_brief(self.before)}." if self.before else self._no_ancestor()),
+            (was, f"{_brief(self.before)}." if self.before else self._no_ancestor()),
             ("What changed", with_spaced_percents(self.changed)),
             ("Factor", with_spaced_percents(self._factor_text())),
-            ("Bound now by", with_spaced_percents(self._now_text())),
+            (now, with_spaced_percents(self._now_text())),
             *(("Other GPU", with_spaced_percents(self._other_text(one))) for one in self.on_others),
             *([("Measured here", with_spaced_percents(self.here))] if self.here else []),
         ]
@@ -135,7 +141,9 @@ class Closing:
         old, new = (f"{100 * one.share:.1f} %" for one in (self.before, self.now))
         return [
             demand,
-            ("Predicted", self.predicted.text),
+            ("Estimated", self.estimate.text)
+            if self.estimate
+            else ("Predicted", self.predicted.text),
             ("Measured", self.measured.text),
             ("Share of bound", f"{old} before, {new} now"),
         ]
@@ -172,13 +180,14 @@ class Closing:
     def _factor_text(self) -> str:
         if self.measured is None or self.predicted is None:
             return "Nothing to compare with."
-        times, predicted = factor_text(self.measured.value), factor_text(self.predicted.value)
-        if differ(self.measured.value):
-            text = f"{times} times as fast; {predicted} predicted."
-        else:
-            text = f"No difference ({times}); {predicted} predicted."
+        times = factor_text(self.measured.value)
+        expected = f"{factor_text(self.predicted.value)} predicted"
         if self.estimate is not None:
-            text += f" An estimate, no bound: {self.estimate.text}."
+            expected = f"{factor_text(self.estimate.value)} estimated"
+        if differ(self.measured.value):
+            text = f"{times} times as fast; {expected}."
+        else:
+            text = f"No difference ({times}); {expected}."
         return f"{text} {self.gap}".strip()
 
     @property
@@ -270,7 +279,8 @@ def closing(
         changed: what the kernel does differently; by default the line in its head comment.
         gap: why the factor measured is not the factor predicted.
         why: why the kernel does not reach all of its bound.
-        estimate: a quotient of a model that is no bound: two numbers, and what they count.
+        estimate: a quotient of a model that is no bound: two numbers, and what they count. It
+            stands in place of the factor that the bounds predict.
         size: where the kernel belongs, if that is not 4096³. Its parent is compared there, if it
             was measured.
 

@@ -17,7 +17,7 @@ const STATE = ["latency", "load", "compute", "windows", "stages", "blocks"] as c
 const MOST_BUFFERS = 3;
 const KEY: [string, string][] = [
   ["lab-k-load", "copied: requested until there"],
-  ["lab-k-held", "waits in shared memory"],
+  ["lab-k-held", "there, until it is multiplied"],
   ["lab-k-compute", "multiplied"],
   ["lab-k-gap", "nothing to multiply"],
 ];

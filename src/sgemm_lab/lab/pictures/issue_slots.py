@@ -4,12 +4,11 @@ from collections.abc import Mapping
 
 from sgemm_lab.lab.output import Output
 from sgemm_lab.lab.pictures.frame import PANEL_WIDTH, drawing, outline, panel, rectangle, words
-from sgemm_lab.text import percent
 
 _BAR = 22
 _ROW = _BAR + 26
-_NARROWEST = 28
-"""A part narrower than this, in px, carries no number."""
+_NARROWEST = 40
+"""A part narrower than this, in px, has its number above."""
 
 
 def slots_panel(
@@ -33,7 +32,7 @@ def slots_panel(
         y = row * _ROW
         parts.append(words(0, y + 14, name, bold=True))
         parts += _bar(y + 20, shares)
-        said.append(f"{name}: " + ", ".join(f"{percent(x)} {what}" for what, x in shares.items()))
+        said.append(f"{name}: " + ", ".join(f"{_percent(x)} {what}" for what, x in shares.items()))
     y = len(kernels) * _ROW + 6
     parts += _key(y)
     return panel(title, drawing(parts, y + 22, "; ".join(said)), "; ".join(said) + ".", says)
@@ -45,11 +44,17 @@ def _bar(y: float, shares: dict[str, float]) -> list[str]:
     for what, share in shares.items():
         width = share * PANEL_WIDTH
         parts += _part(what, x, y, width, _BAR)
-        if width > _NARROWEST:
-            ink = "bg" if what == "multiply-adds" else "fg"
-            parts.append(words(x + width / 2, y + 15, percent(share), hue=ink, anchor="middle"))
+        inside = width > _NARROWEST
+        ink = "bg" if what == "multiply-adds" and inside else "fg"
+        low = y + 15 if inside else y - 6
+        parts.append(words(x + width / 2, low, _percent(share), hue=ink, anchor="middle"))
         x += width
     return parts
+
+
+def _percent(share: float) -> str:
+    """Return a share with one decimal, so that the parts of a bar add up."""
+    return f"{100 * share:.1f} %"
 
 
 def _part(what: str, x: float, y: float, width: float, height: float) -> list[str]:

@@ -65,7 +65,7 @@ def test_closing_box_carries_the_rates_of_the_record_to_its_factor() -> None:
         "Was bound by", "What changed", "Factor", "Bound now by", "Predicted", "Measured", "Link"
     ]  # fmt: skip
     assert f"Factor: {median(one.overlap) / median(four.overlap):.2f} times as fast" in text
-    assert f"like one alone: {100 * four.efficiency:.1f} % reached." in text
+    assert f"of one GPU alone on its part of C. {100 * four.efficiency:.1f} % reached." in text
     assert f"{four.tflops:.1f} TFLOP/s" in text
     assert four.tflops / four.efficiency == pytest.approx(4 * found.tflops)
 

@@ -105,7 +105,7 @@ PREDICTIONS = (
     Estimate(
         name="levels-pay",
         unit="levels",
-        close=0.1,
+        close=0.0,
         found=_levels,
         wrong=((1, "too low"), (6, "too high")),
     ),

@@ -164,7 +164,7 @@ class Estimate(Question):
 
     found: Callable[[Machine], Found]
     close: float = 0.1
-    """The share by which an estimate may miss and still counts as right."""
+    """The share by which an estimate may miss and still counts as right; 0 for whole numbers."""
     predicted: tuple[Hint, ...] = ()
     """The page's prediction; it counts as right although the measurement differs."""
     hints: tuple[Hint, ...] = ()
@@ -172,7 +172,7 @@ class Estimate(Question):
     @property
     def allows(self) -> str:
         """By how much an estimate may miss."""
-        return f"Within {percent(self.close)} counts as right."
+        return f"Within {percent(self.close)} counts as right." if self.close else "A whole number."
 
     def judging(self, machine: Machine) -> EstimateData:
         """Return what judges an answer."""

@@ -84,13 +84,14 @@ class MultiGpuResults(RecordQueries):
         asked = flop_per_link_byte(layout, n, gpus)
         rows = [
             ("Was bound by",
-             f"Arithmetic of one GPU: cuBLAS makes {one.tflops:.1f} TFLOP/s on it."),
+             f"Arithmetic of one GPU: cuBLAS makes {one.tflops:.1f} TFLOP/s on all of C."),
             ("What changed",
              f"{gpus} GPUs share the tiles, and the next ones travel during a product."),
             ("Factor", f"{before / now:.2f} times as fast; {before / told:.2f} predicted."),
             ("Bound now by",
-             f"Arithmetic of each GPU, at most {most:.0f} TFLOP/s for {gpus} that work like one "
-             f"alone: {more.efficiency:.1%} reached."),
+             f"Arithmetic of each GPU, at most {most:.0f} TFLOP/s: {gpus} times the "
+             f"{most / gpus:.1f} of one GPU alone on its part of C. "
+             f"{more.efficiency:.1%} reached."),
         ]  # fmt: skip
         folded = [
             ("Predicted", f"{before:.1f} ÷ {told:.2f} ms = {before / told:.2f}"),
@@ -291,7 +292,7 @@ def _draw_roof(found: MultiGpuResults, *, phone: bool) -> tuple[Figure, str]:
             ]
             ax.plot([x for x, _ in points], [times.tflops for _, times in points], marker,
                     color=hue, mec=MEASURED, label=f"{gpus} GPUs, measured")  # fmt: skip
-            ends.append((points[0][1], points[-1][1]))
+            ends.append(points[-1][1])
             bound_by_links |= {times.case.n for x, times in points if x < rate / link}
             for x, times in points[:3]:
                 ax.annotate(f"{times.case.n}³", (x, times.tflops), xytext=offset, ha=side,
@@ -306,13 +307,14 @@ def _draw_roof(found: MultiGpuResults, *, phone: bool) -> tuple[Figure, str]:
             fig.legend(loc="outside upper left", fontsize=9)
         else:
             ax.legend(loc="lower right")
-    (small, large), (small4, large4) = ends
-    right = min(n for n, _ in _SIZES if n > max(bound_by_links, default=0))
+    large, large4 = ends
+    right, graph = min(one for one in _SIZES if one[0] > max(bound_by_links, default=0))
+    near, near4 = (found.product(gpus, right, layouts(gpus)[0], graph=graph) for gpus in (2, 4))
     conclusion = (
-        f"From {right}³ on all sizes stand right of the ridge, {number(rate / link)} FLOP for each "
-        "byte: arithmetic bounds them, and not the link. Large ones reach the roof: "
-        f"{number(large.tflops)} and {number(large4.tflops)} TFLOP/s. {small.case.n}³ is far below "
-        f"it, at {number(small.tflops)} and {number(small4.tflops)}: what takes time there is "
-        "latency, which no roof shows."
+        f"Right of the ridge, {number(rate / link)} FLOP for each byte, the link is no bound, but "
+        f"that alone does not reach the roof. From {right}³ on all sizes stand there, and "
+        f"{right}³ is still far below, at {number(near.tflops)} and {number(near4.tflops)} "
+        "TFLOP/s: no roof shows starts, latency, and too few tiles for all SMs. Large ones "
+        f"reach it: {number(large.tflops)} and {number(large4.tflops)} TFLOP/s."
     )
     return fig, conclusion

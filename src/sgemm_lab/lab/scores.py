@@ -6,6 +6,7 @@ from sgemm_lab.lab.arguments import AnySize, size_of
 from sgemm_lab.models.ladder import GPU
 from sgemm_lab.models.scoreboard import Line, lines
 from sgemm_lab.records.strassen import STRASSEN_RECORDS
+from sgemm_lab.text import plural
 from sgemm_lab.widgets import Scoreboard
 from sgemm_lab.widgets.scoreboard import Row
 
@@ -42,7 +43,7 @@ def _first_gpu(gpus: list[str]) -> str:
 def _row(line: Line, gpu: str) -> Row:
     """Return a row with as many digits as are shown: a page holds a thousand rows."""
     row: Row = {
-        "kernel": f"{line.kernel}, {line.levels} levels" if line.levels else line.kernel,
+        "kernel": f"{line.kernel}, {plural(line.levels, 'level')}" if line.levels else line.kernel,
         "gpu": gpu,
         "size": line.size,
         "gflops": float(f"{line.gflops:.6g}"),

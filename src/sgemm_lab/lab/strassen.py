@@ -280,8 +280,8 @@ class StrassenResults:
              f"{times.share(way):.2f} times cuBLAS in the same run."),
             ("Bound now by",
              f"Arithmetic still, at most {self.peak / left:.1f} TFLOP/s: "
-             f"{speeds[1] * left / self.peak:.0%} reached. The additions take "
-             f"{took / total:.0%} of the time."),
+             f"{speeds[1] * left / self.peak:.0%} reached. The leaves reach {leaves:.0%} of their "
+             f"roof, and the additions take {took / total:.0%} of the time."),
         ]  # fmt: skip
         folded = [
             ("Predicted", f"{told[1]:.1f} ÷ {told[0]:.1f} TFLOP/s = {told[1] / told[0]:.2f}"),
@@ -289,7 +289,7 @@ class StrassenResults:
              f"{speeds[1]:.1f} ÷ {speeds[0]:.1f} TFLOP/s = {speeds[1] / speeds[0]:.2f}"),
             ("At most",
              f"with {left:.1%} of the FLOP, counted as all of them, {self.peak:.1f} ÷ {left:.3f} = "
-             f"{self.peak / left:.1f} TFLOP/s; the leaves alone reach {leaves:.1%} of their roof"),
+             f"{self.peak / left:.1f} TFLOP/s"),
             ("Additions",
              f"{took:.1f} of {total:.1f} ms; at the bandwidth of a copy "
              f"{1e3 * self.predicted(n, way).additions:.1f} ms"),

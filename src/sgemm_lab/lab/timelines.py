@@ -125,7 +125,8 @@ def barrier_ring(name: str | Kernel, *, stages: int, tiles: int) -> BarrierRing:
             "stages": stages,
         },
         note=f"By the overlap model, with the times of a K tile of {kernel.name} on "
-        f"{measured_card().device.name}. The kernel has {found.stages} stages.",
+        f"{measured_card().device.name}. In the copy row dashed means "
+        "requested, solid means that the data arrive.",
     )
 
 

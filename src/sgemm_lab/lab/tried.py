@@ -10,21 +10,34 @@ from sgemm_lab.records.gpu_record import Measurement, Record
 from sgemm_lab.text import number, size_text
 
 TRIED = (
-    ("Lane map: lanes placed so that no two requests are merged", "lane_map", "serpentine"),
+    (
+        "Lane map: lanes placed so that no two requests are merged",
+        "lane_map",
+        "serpentine",
+        "serpentine",
+    ),
     (
         "An mbarrier for each stage, without producer warps",
         "window_barriers:BK=8,STAGES=8",
         "lane_map",
+        "the lane map",
     ),
     (
         "Sums in quads: a store that never runs, to steer the choice of registers",
         "quads",
         "producers",
+        "producers",
     ),
-    ("Persistent blocks with whole tiles", "persistent", "quads"),
-    ("Bands: blocks walk neighbouring tiles, so that L2 serves more", "bands", "own_windows"),
+    ("Persistent blocks with whole tiles", "persistent", "quads", "the quads"),
+    (
+        "Bands: blocks walk neighbouring tiles, so that L2 serves more",
+        "bands",
+        "own_windows",
+        "an earlier per_warp_stages",
+    ),
 )
-"""Ideas that are no kernels any more: in words, the name in the records, the name compared with."""
+"""Ideas that are no kernels any more: in words, the name in the records, the name of the kernel
+compared with, and what that is in words."""
 
 
 def tried() -> Output:
@@ -32,16 +45,17 @@ def tried() -> Output:
     size = (SIZE, SIZE, SIZE)
     record = session.book_records()[0]
     lines = []
-    for idea, name, before in TRIED:
+    for idea, name, before, compared in TRIED:
         found, base = _latest(record, name, size), _latest(record, before, size)
         if found is None or base is None:
-            lines.append([idea, "not measured", "", ""])
+            lines.append([idea, compared, "not measured", "", ""])
             continue
         ratio = found.gflops / base.gflops
-        lines.append([idea, number(base.gflops), number(found.gflops), comparison(ratio)])
+        lines.append([idea, compared, number(base.gflops), number(found.gflops), comparison(ratio)])
     return table(
-        ["idea", "GFLOP/s without", "with it", ""],
+        ["idea", "compared with", "GFLOP/s of that", "with it", ""],
         lines,
+        numbers=2,
         note=f"{record.gpu.name}, {size_text(size)}, the latest run of each.",
     )
 

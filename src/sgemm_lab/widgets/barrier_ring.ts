@@ -32,7 +32,7 @@ interface Held {
 
 const SAID = { empty: "empty", copied: "copying", ready: "ready", multiplied: "in use" };
 const STATE = ["times", "note", "time"] as const;
-const GUTTER = 78; // px beside the lanes and the rows
+const GUTTER = 92; // px beside the lanes and the rows
 const NARROWEST = 290;
 const [BOX, GAP, LANE] = [58, 10, 112]; // px: a stage, between stages, from lane to lane
 const [TOP, ROW] = [24, 20]; // px: above the upper lane, a row of the timeline

@@ -82,8 +82,10 @@ def draw_points(
             colour = _COLOURS[chain[0].arithmetic]
             ax.plot([one.error for one in chain], [one.tflops for one in chain],
                     color=colour, linewidth=0.8, alpha=0.6)  # fmt: skip
-        for point in every:
-            ax.plot([point.error], [point.tflops], _MARKERS[point.kind], markersize=6,
+        # A kernel as fast as a library lies on its larger mark.
+        for point in sorted(every, key=lambda one: one.kind != LIBRARY):
+            ax.plot([point.error], [point.tflops], _MARKERS[point.kind],
+                    markersize=9 if point.kind == LIBRARY else 6,
                     color=_COLOURS[point.arithmetic],
                     markerfacecolor=_face(point, apart))  # fmt: skip
         for arithmetic in dict.fromkeys(point.arithmetic for point in every):

@@ -150,37 +150,6 @@ class _Torch:
         return x
 
 
-class _Jax:
-    """DLPack orders the streams of JAX and CuPy, in both directions."""
-
-    mutable = False
-
-    def address(self, x: Any, device: int) -> int:
-        return 0
-
-    def empty(self, shape: tuple[int, ...], like: Any) -> Any:
-        return _cupy().empty(shape, "float32")
-
-    def stream(self, device: int) -> Stream | None:
-        return None
-
-    def view(self, name: str, x: Any) -> Any:
-        if not any(one.platform in ("gpu", "cuda") for one in x.devices()):
-            raise LabError(
-                f"{name} is a jax.Array on the CPU, not an array on the GPU. "
-                f"Move it there with jax.device_put({name}, jax.devices('gpu')[0])."
-            )
-        if str(x.dtype) != "float32":
-            raise LabError(
-                f"{name} holds {x.dtype}. The kernels compute in float32: "
-                f"convert it with {name}.astype('float32')."
-            )
-        return _cupy().from_dlpack(x)
-
-    def result(self, x: Any) -> Any:
-        return sys.modules["jax"].dlpack.from_dlpack(x)
-
-
 class _Interface:
     """Any library with the CUDA array interface; results are CuPy's."""
 
@@ -200,6 +169,28 @@ class _Interface:
 
     def result(self, x: Any) -> Any:
         return x
+
+
+class _Jax(_Interface):
+    """DLPack orders the streams of JAX and CuPy, in both directions."""
+
+    mutable = False
+
+    def view(self, name: str, x: Any) -> Any:
+        if not any(one.platform in ("gpu", "cuda") for one in x.devices()):
+            raise LabError(
+                f"{name} is a jax.Array on the CPU, not an array on the GPU. "
+                f"Move it there with jax.device_put({name}, jax.devices('gpu')[0])."
+            )
+        if str(x.dtype) != "float32":
+            raise LabError(
+                f"{name} holds {x.dtype}. The kernels compute in float32: "
+                f"convert it with {name}.astype('float32')."
+            )
+        return _cupy().from_dlpack(x)
+
+    def result(self, x: Any) -> Any:
+        return sys.modules["jax"].dlpack.from_dlpack(x)
 
 
 class _Numba(_Interface):

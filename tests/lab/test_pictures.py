@@ -215,6 +215,14 @@ def test_the_map_marks_the_limit_of_a_chapter_and_the_one_before() -> None:
     assert "the number of busy SMs" in machine_map("SMs", was="schedulers").text
 
 
+def test_a_limit_of_which_little_is_reached_is_a_ceiling():
+    low, high = (machine_map("L1", was="L1", reached=share) for share in (0.67, 0.8))
+    assert "The lowest ceiling is still that of L1, and 67 % of it is reached" in low.text
+    assert ">ceiling<" in low.html
+    assert "The limit is still L1." in high.text
+    assert ">limit<" in high.html
+
+
 def test_the_map_gives_the_rates_of_the_card() -> None:
     said, card = machine_map("L1").text, lab.card()
     per_clock = card.bandwidth["dram"] / (card.device.sms * card.clock_mhz / 1e3)

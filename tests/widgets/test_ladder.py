@@ -88,7 +88,10 @@ def test_bars_are_as_long_as_the_kernels_are_fast(page: Page) -> None:
 
 
 def test_a_long_bar_of_another_arithmetic_breaks_off(show: Opener) -> None:
-    rungs: list[Rung] = [*RUNGS, {"name": "tf32", "title": "TF32", "arithmetic": "in TF32"}]
+    rungs: list[Rung] = [
+        *RUNGS,
+        {"name": "tf32", "title": "TF32", "arithmetic": "Both multiply in TF32."},
+    ]
     fast = result("tf32", min=190_000, p25=195_000, median=200_000, p75=201_000, max=202_000)
     page = show(Ladder(rungs, [H200, T4], [*results(), fast], size=(4096, 4096, 4096)))
     # The others fill the width: the samples of cuBLAS, the fastest, reach to its end.
@@ -410,4 +413,4 @@ def test_a_kernel_of_another_arithmetic_is_no_end_of_the_ladder() -> None:
     fast = dict.fromkeys(("min", "p25", "median", "p75", "max"), 90000.0)
     widget = Ladder(rungs, [H200], [result("naive"), {**result("tiled"), **fast}])  # type: ignore[typeddict-item]
     assert "Tiled" not in widget.alt
-    assert widget.alt.endswith("in another arithmetic than FP32.")
+    assert widget.alt.endswith("three TF32 products are compared with FP32.")

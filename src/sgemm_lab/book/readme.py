@@ -14,7 +14,6 @@ from sgemm_lab.errors import LabError
 from sgemm_lab.files import CHECKOUT, write_whole
 from sgemm_lab.lab.ladders import chapter_pages
 from sgemm_lab.models.ladder import GPU, SIZE, LadderStep, ladder
-from sgemm_lab.records.gpu_record import CUBLAS_MODES
 from sgemm_lab.records.store import load_records
 from sgemm_lab.text import tenths_percent
 
@@ -49,16 +48,11 @@ def _fastest(steps: Sequence[LadderStep]) -> LadderStep:
 
 
 def _cells(step: LadderStep) -> str:
-    """Return speed and share of cuBLAS, without a share where its type was not recorded."""
+    """Return speed and share of cuBLAS, without a share where cuBLAS was not recorded."""
     score, arithmetic = step.score, step.kernel.arithmetic
     if score is None:
         return "not yet measured | "
-    library = [
-        measurement.gflops
-        for measurement in score.run.measurements
-        if measurement.kernel == CUBLAS_MODES.get(arithmetic) and measurement.size == score.size
-    ]
-    share = tenths_percent(score.gflops / library[0]) if library else ""
+    share = tenths_percent(step.share) if step.share else ""
     return (
         f"{score.gflops:,.0f}{'' if arithmetic == 'fp32' else f' {arithmetic.upper()}'} | {share}"
     )

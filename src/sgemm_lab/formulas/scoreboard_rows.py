@@ -55,12 +55,10 @@ def cell_words(row: Mapping[str, Any], column: str) -> str:
         return "–"
     if column == "size":
         return size_text(value)
-    if column == "gflops":
+    if column in ("gflops", "of_cublas_error"):
         return number(value)
     if column == "error":
         return error_text(value)
-    if column == "of_cublas_error":  # from a half to hundreds
-        return f"{number(value)} times"
     return value if isinstance(value, str) else percent(value)
 
 

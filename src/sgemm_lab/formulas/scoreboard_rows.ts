@@ -52,9 +52,8 @@ export function cellWords(row: Row, column: Column) {
   const value = row[column];
   if (value === undefined) return "–";
   if (column === "size") return sizeText(row.size);
-  if (column === "gflops") return number(row.gflops);
+  if (column === "gflops" || column === "of_cublas_error") return number(Number(value));
   if (column === "error") return errorText(Number(value));
-  if (column === "of_cublas_error") return `${number(Number(value))} times`; // from a half to hundreds
   return typeof value === "string" ? value : percent(Number(value));
 }
 

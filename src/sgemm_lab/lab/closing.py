@@ -13,7 +13,7 @@ from sgemm_lab.errors import LabError
 from sgemm_lab.kernel import Kernel, Size
 from sgemm_lab.lab import session
 from sgemm_lab.lab.arguments import AnySize, kernel_of, size_of
-from sgemm_lab.lab.closing_box import CUBE, LINE, at_text, box
+from sgemm_lab.lab.closing_box import CUBE, LINE, at_text, before_term, box, now_term
 from sgemm_lab.lab.output import Unavailable, sentence
 from sgemm_lab.lab.speeds import find_scores
 from sgemm_lab.models.bound import DATA, DRAM, GRID, ISSUE, L2, LOOKUP, SCHEDULERS, Cap
@@ -53,8 +53,6 @@ _HIDDEN = (
     "What its blocks ask of L1 and shared memory is not counted, so a lower cap may be hidden."
 )
 _PLAIN = "var(--lab-kernel, #3b4450)"
-_HOLDS = 0.8
-"""The share of its bound from which on a kernel is called bound; below, its warps mostly wait."""
 
 
 class Factor(NamedTuple):
@@ -94,6 +92,8 @@ class Closing:
     estimate: Factor | None = None
     on_others: tuple[MeasuredBound, ...] = ()
     """The same kernel at the same size on other GPUs."""
+    was: str = ""
+    """What held the ancestor, where that is none of its bounds."""
     here: str = ""
     """What this session measured of the kernel on this machine's GPU; empty where there is none."""
 
@@ -121,13 +121,11 @@ class Closing:
     @property
     def rows(self) -> list[tuple[str, str]]:
         """Four lines, and one per other GPU: term and sentence. Code stands in backticks."""
-        was = "Ceiling before" if self.before and self.before.share < _HOLDS else "Was bound by"
-        now = "Ceiling now" if self.now.share < _HOLDS else "Bound now by"
         return [
-            (was, f"{_brief(self.before)}." if self.before else self._no_ancestor()),
+            self._before_row(),
             ("What changed", with_spaced_percents(self.changed)),
             ("Factor", with_spaced_percents(self._factor_text())),
-            (now, with_spaced_percents(self._now_text())),
+            (now_term(self.now.share), with_spaced_percents(self._now_text())),
             *(("Other GPU", with_spaced_percents(self._other_text(one))) for one in self.on_others),
             *([("Measured here", with_spaced_percents(self.here))] if self.here else []),
         ]
@@ -147,6 +145,14 @@ class Closing:
             ("Measured", self.measured.text),
             ("Share of bound", f"{old} before, {new} now"),
         ]
+
+    def _before_row(self) -> tuple[str, str]:
+        if self.before is None:
+            return "Was bound by", self._no_ancestor()
+        brief = f"{_brief(self.before)}."
+        if not self.was:
+            return before_term(self.before.share), brief
+        return "Was bound by", f"{with_spaced_percents(self.was)} Ceiling: {brief}"
 
     def _no_ancestor(self) -> str:
         parent = parent_of(self.now.kernel)
@@ -270,6 +276,7 @@ def closing(
     *,
     gap: str = "",
     why: str = "",
+    was: str = "",
     estimate: tuple[float, float, str] | None = None,
     size: AnySize | None = None,
 ) -> Closing | Unavailable:
@@ -279,6 +286,7 @@ def closing(
         changed: what the kernel does differently; by default the line in its head comment.
         gap: why the factor measured is not the factor predicted.
         why: why the kernel does not reach all of its bound.
+        was: what held the kernel before, where it was far below all its bounds.
         estimate: a quotient of a model that is no bound: two numbers, and what they count. It
             stands in place of the factor that the bounds predict.
         size: where the kernel belongs, if that is not 4096³. Its parent is compared there, if it
@@ -308,6 +316,7 @@ def closing(
         changed=_filled(changed, numbers) or _change(kernel),
         gap=_filled(gap, numbers),
         why=_filled(why, numbers),
+        was=_filled(was, numbers),
         estimate=Factor(*estimate) if estimate else None,
         on_others=tuple(on_other_gpus(now, records)),
         here=_measured_here(before, now),

@@ -5,12 +5,23 @@ from html import escape
 
 from sgemm_lab.kernel import Size
 from sgemm_lab.lab.verdicts import with_code
+from sgemm_lab.models.bound import HOLDS
 from sgemm_lab.models.ladder import SIZE
 from sgemm_lab.text import size_text
 
 CUBE: Size = (SIZE, SIZE, SIZE)
 """The size that a box does not name."""
 LINE = "var(--lab-line, #7d8590)"
+
+
+def before_term(share: float) -> str:
+    """Return the term before the bound of the kernel before, which reached that share of it."""
+    return "Was bound by" if share >= HOLDS else "Ceiling before"
+
+
+def now_term(share: float) -> str:
+    """Return the term before the bound of a kernel that reaches that share of it."""
+    return "Bound now by" if share >= HOLDS else "Ceiling now"
 
 
 def at_text(size: Size) -> str:

@@ -23,8 +23,12 @@ from sgemm_lab.text import percent, size_text
 from sgemm_lab.widgets import Ladder
 from sgemm_lab.widgets.ladder import LIBRARY, GpuName, Progress, Result, Rung
 
-_ARITHMETICS = {"tf32": "in TF32", "fp16": "in FP16", "3xtf32": "by three TF32 products"}
-"""How a bar tells the arithmetic of a kernel, where that is not FP32."""
+_ARITHMETICS = {
+    "tf32": "Both multiply in TF32.",
+    "fp16": "Both multiply in FP16.",
+    "3xtf32": "It adds three TF32 products; cuBLAS multiplies in FP32.",
+}
+"""The arithmetic of a kernel and of cuBLAS beside it, where that is not FP32."""
 
 HERE = "here"
 """The id of this machine's GPU among those of the records."""
@@ -85,12 +89,15 @@ def results_of(record: Record, gpu: str) -> list[Result]:
 
     Quantiles are those of the seconds, so the median is the GFLOP/s that the book quotes.
     """
+    arithmetics = {kernel.name: kernel.arithmetic for kernel in load_kernels(variants=True)}
     results: list[Result] = []
     library: dict[Size, Result] = {}
     for score in sorted(scores([record]), key=lambda score: score.date):
         if score.kernel == MATMUL:  # chooses among the rungs, and is none
             continue
-        results.append(_result(score, score.measurement, gpu))
+        arithmetic = arithmetics.get(score.kernel, "fp32")
+        beside = score.library_gflops(arithmetic) or 0.0
+        results.append({**_result(score, score.measurement, gpu), "cublas": beside})
         library[score.size] = {**_result(score, score.cublas, gpu), "kernel": LIBRARY}
     return results + list(library.values())
 

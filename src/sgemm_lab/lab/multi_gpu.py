@@ -5,7 +5,7 @@ from matplotlib.ticker import StrMethodFormatter
 
 from sgemm_lab.cuda.launch import has_gpu
 from sgemm_lab.lab.arguments import AnySize, size_of
-from sgemm_lab.lab.closing_box import box
+from sgemm_lab.lab.closing_box import box, now_term
 from sgemm_lab.lab.output import Output, Picture, PictureOfTwoWidths, table
 from sgemm_lab.multi_gpu.cases import layouts
 from sgemm_lab.multi_gpu.engine import COPY
@@ -88,7 +88,7 @@ class MultiGpuResults(RecordQueries):
             ("What changed",
              f"{gpus} GPUs share the tiles, and the next ones travel during a product."),
             ("Factor", f"{before / now:.2f} times as fast; {before / told:.2f} predicted."),
-            ("Bound now by",
+            (now_term(more.efficiency or 0),
              f"Arithmetic of each GPU, at most {most:.0f} TFLOP/s: {gpus} times the "
              f"{most / gpus:.1f} of one GPU alone on its part of C. "
              f"{more.efficiency:.1%} reached."),

@@ -34,7 +34,7 @@ from sgemm_lab.gemm.strassen.winograd import PRODUCTS, QUADRANTS, terms
 from sgemm_lab.gpu import find_gpu
 from sgemm_lab.kernel import Size
 from sgemm_lab.lab.arguments import AnySize, size_of
-from sgemm_lab.lab.closing_box import box
+from sgemm_lab.lab.closing_box import before_term, box, now_term
 from sgemm_lab.lab.output import Output, table
 from sgemm_lab.records.store import load_records
 from sgemm_lab.records.strassen import (
@@ -269,7 +269,7 @@ class StrassenResults:
         products = statistics.median(way.products or way.seconds)
         leaves = left * 2 * n**3 / products / 1e12 / self.peak
         rows = [
-            ("Was bound by",
+            (before_term(speeds[0] / self.peak),
              f"Arithmetic: 2·M·N·K FLOP at {self.peak:.1f} TFLOP/s, the rate of the FP32 units; "
              f"{speeds[0] / self.peak:.1%} reached."),
             ("What changed",
@@ -278,7 +278,7 @@ class StrassenResults:
             ("Factor",
              f"{speeds[1] / speeds[0]:.2f} times as fast; {told[1] / told[0]:.2f} predicted. It is "
              f"{times.share(way):.2f} times cuBLAS in the same run."),
-            ("Bound now by",
+            (now_term(speeds[1] * left / self.peak),
              f"Arithmetic still, at most {self.peak / left:.1f} TFLOP/s: "
              f"{speeds[1] * left / self.peak:.0%} reached. The leaves reach {leaves:.0%} of their "
              f"roof, and the additions take {took / total:.0%} of the time."),

@@ -70,8 +70,9 @@ class LadderStep:
 
     @property
     def share(self) -> float:
-        """Speed relative to cuBLAS; 0 without a score."""
-        return self.score.share if self.score else 0.0
+        """Speed relative to cuBLAS in the same arithmetic; 0 if one of them was not measured."""
+        library = self.score.library_gflops(self.kernel.arithmetic) if self.score else None
+        return self.score.gflops / library if self.score and library else 0.0
 
     @property
     def at_smaller_size(self) -> bool:

@@ -8,7 +8,7 @@ from sgemm_lab.kernel import Size
 from sgemm_lab.models.bound import bound_of
 from sgemm_lab.models.roofline import sheet_of
 from sgemm_lab.records import strassen
-from sgemm_lab.records.gpu_record import CUBLAS, CUBLAS_MODES, Record, Score
+from sgemm_lab.records.gpu_record import Record, Score
 from sgemm_lab.records.store import scores
 from sgemm_lab.records.strassen import StrassenRecord, StrassenScore
 
@@ -103,11 +103,9 @@ def _library_gflops(score: Score | StrassenScore, arithmetic: str | None) -> flo
     usual = _OTHER_ARITHMETIC * (score.cublas_error or 0)
     if arithmetic is None and score.error and score.error > usual > 0:
         return None
-    mode = CUBLAS_MODES.get(arithmetic or "", CUBLAS)
-    if mode == CUBLAS or isinstance(score, StrassenScore):
+    if isinstance(score, StrassenScore):
         return score.cublas_gflops
-    library = (one for one in score.run.measurements if one.kernel == mode)
-    return next((one.gflops for one in library if one.size == score.size), None)
+    return score.library_gflops(arithmetic or "")
 
 
 def _bounds(records: Sequence[Record]) -> Callable[[Score], tuple[str | None, float | None]]:

@@ -297,6 +297,15 @@ class Score(CublasComparison):
         """The kernel's GFLOP/s."""
         return self.measurement.gflops
 
+    def library_gflops(self, arithmetic: str) -> float | None:
+        """Return the GFLOP/s of cuBLAS in an arithmetic, in the same run; None if not measured.
+
+        Three TF32 products ("3xtf32") are compared with cuBLAS in FP32.
+        """
+        mode = CUBLAS_MODES.get(arithmetic, CUBLAS)
+        library = (one for one in self.run.measurements if one.kernel == mode)
+        return next((one.gflops for one in library if one.size == self.size), None)
+
     @property
     def cublas_gflops(self) -> float:
         """GFLOP/s of cuBLAS."""

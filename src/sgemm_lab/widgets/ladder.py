@@ -27,7 +27,7 @@ class Rung(TypedDict):
     name: str
     title: str
     variant: NotRequired[bool]  # shown on request only; default False
-    arithmetic: NotRequired[str]  # such as "in TF32", where it is not FP32
+    arithmetic: NotRequired[str]  # a sentence where it is not FP32
     chapter: NotRequired[str]  # where the book explains it, such as "Chapter 2, Tiling"
     href: NotRequired[str]  # that page's address, for readers of the page
 
@@ -51,7 +51,7 @@ class Result(TypedDict):
     median: float
     p75: float
     max: float
-    cublas: float  # median of cuBLAS in the same run
+    cublas: float  # median of cuBLAS in the same arithmetic and run; 0 if not measured
     note: str  # where, when and how it was measured
 
 
@@ -183,7 +183,7 @@ class Ladder(ChoosesGpu, LabWidget):
                 f"{number(r['min'])} to {number(r['max'])}",
                 f"{number(r['p25'])} to {number(r['p75'])}",
                 str(r["samples"]),
-                percent(_share(r)),
+                percent(r["median"] / r["cublas"]) if r["cublas"] else "–",
             ]
             for title, r in pairs
         ]
@@ -221,7 +221,3 @@ class Ladder(ChoosesGpu, LabWidget):
         with self.hold_sync():
             self.gpu, self.size = results[0]["gpu"], list(size)
         self.send({"kind": "done"})
-
-
-def _share(result: Result) -> float:
-    return result["median"] / result["cublas"]

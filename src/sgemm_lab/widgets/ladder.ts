@@ -25,7 +25,7 @@ interface Kernel {
   name: string;
   title: string;
   variant: boolean;
-  /** such as "in TF32", where it is not FP32 */
+  /** a sentence where it is not FP32 */
   arithmetic: string;
   chapter: string;
   href: string;
@@ -40,6 +40,7 @@ interface Result {
   median: number;
   p75: number;
   max: number;
+  /** in the same arithmetic; 0 where it was not measured */
   cublas: number;
   note: string;
 }
@@ -64,9 +65,10 @@ interface State {
 
 const STATE = ["rows", "gpu", "size", "measure", "variants"] as const;
 const LIBRARY = "cublas";
+const NO_LIBRARY = "cuBLAS was not measured in this arithmetic";
 const HINT =
   "Point at a bar for its numbers, or Tab to it and use the arrow keys. The mark on its end spans " +
-  "all samples, the thick part the middle half. A bar with a break goes on.";
+  "all samples, the thick part the middle half. A bar with a break is longer than drawn.";
 
 const isSquare = (size: Size) => new Set(size).size === 1;
 const share = (result: Result) => result.median / result.cublas;
@@ -236,14 +238,16 @@ function rungText(rung: Rung, size: Size, onPage: boolean) {
   }
   const { samples, min, p25, median, p75, max, cublas, note } = result;
   const [own, whole] = [number(median), number(cublas)];
-  const of = ` · ${percent(share(result))} of cuBLAS, ${whole} in the same run`;
+  const of = cublas
+    ? ` · ${percent(share(result))} of cuBLAS, ${whole} in the same run`
+    : ` · ${NO_LIBRARY}`;
   const speed = html("strong", {}, `${own} GFLOP/s`);
   const spread =
     `Median of ${plural(samples, "sample")}: all from ${number(min)} to ${number(max)}, ` +
     `the middle half from ${number(p25)} to ${number(p75)}.`;
   return present([
     html("p", {}, html("strong", {}, title), " · ", speed, name !== LIBRARY && of),
-    arithmetic ? html("p", {}, `It multiplies ${arithmetic}, cuBLAS in FP32.`) : null,
+    arithmetic ? html("p", {}, arithmetic) : null,
     html("p", {}, spread),
     source,
     html("p", { class: "lab-note" }, note),
@@ -259,7 +263,7 @@ function layOut(shown: Rung[], asShare: boolean, width: number) {
   const [left, right] = [wide ? names : 0, width - 58];
   const [row, bar, above] = wide ? [27, 17, 5] : [40, 15, 21];
   const top = 24;
-  const measured = shown.filter(isMeasured);
+  const measured = shown.filter(isMeasured).filter(({ result }) => result.cublas || !asShare);
   const unit = (result: Result) => (asShare ? result.cublas : 1);
   const library = measured.find((rung) => rung.name === LIBRARY);
   const reference = asShare ? 1 : (library?.result.median ?? 0);
@@ -299,7 +303,7 @@ function drawLadder(
 
 function drawRung(scene: Scene, rung: Rung, i: number, layout: Layout, asShare: boolean) {
   const { wide, width, left, top, row, bar, above, unit, most, x } = layout;
-  const { result } = rung;
+  const result = rung.result?.cublas || !asShare ? rung.result : undefined;
   const node = scene.draw(`rung-${rung.name}`, "g", {
     class: `lab-rung${rung.name === LIBRARY ? " lab-library" : ""}${rung.arithmetic ? " lab-other" : ""}`,
     role: "img",
@@ -327,7 +331,7 @@ function drawRung(scene: Scene, rung: Rung, i: number, layout: Layout, asShare: 
   setAttributes(value, { x: max + (result ? 7 : 0), y: middle + 4.5, class: look });
   const speed = result && (asShare ? percent(share(result)) : number(result.median));
   write(name, rung.title);
-  write(value, speed ?? "not measured at this size");
+  write(value, speed ?? (rung.result ? NO_LIBRARY : "not measured at this size"));
 }
 
 function rungParts() {
@@ -344,5 +348,6 @@ function rungParts() {
 function rungLabel({ name, title, result }: Rung) {
   if (!result) return `${title}, not measured at this size`;
   const speed = `${title}, ${number(result.median)} GFLOP/s`;
-  return name === LIBRARY ? speed : `${speed}, ${percent(share(result))} of cuBLAS`;
+  if (name === LIBRARY) return speed;
+  return `${speed}, ${result.cublas ? `${percent(share(result))} of cuBLAS` : NO_LIBRARY}`;
 }

@@ -15,7 +15,7 @@ HEADS = {
     "of_cublas": "of cuBLAS",
     "arithmetic": "arithmetic",
     "error": "error",
-    "of_cublas_error": "of cuBLAS's error",
+    "of_cublas_error": "times cuBLAS's",
     "of_bound": "of its bound",
     "bound_by": "bound by",
     "date": "measured",

@@ -74,6 +74,7 @@ export function render({ model, el }: View<State>) {
     const [sort, falling] = [model.get("sort"), model.get("falling")];
     const wanted = [model.get("gpu"), model.get("size")] as const;
     const [arithmetic, name] = [model.get("arithmetic"), model.get("search")];
+    table.classList.toggle("lab-one-size", wanted[1] !== "");
     const shown = chosenRows(rows, ...wanted, arithmetic, name, sort, falling);
     lines.show(shown.map((i) => rows[i])); // first: it asks for the layout
     for (const { show } of [...filters, search]) show();

@@ -15,14 +15,14 @@ from sgemm_lab.lab.pictures.frame import (
     rectangle,
     words,
 )
-from sgemm_lab.models.bound import SCHEDULERS
-from sgemm_lab.text import number
+from sgemm_lab.models.bound import HOLDS, SCHEDULERS
+from sgemm_lab.text import number, percent
 
 _BOX = 40
 _GAP = 12
 _INSET = 10
 _TITLE = "What each part gives one SM in a clock"
-_NOW, _WAS = "limit", "before"
+_NOW, _CEILING, _WAS = "limit", "ceiling", "before"
 
 
 class _Part(NamedTuple):
@@ -36,7 +36,7 @@ class _Part(NamedTuple):
     width: float
 
 
-def machine_map(now: str = "", *, was: str = "", says: str = "") -> Output:
+def machine_map(now: str = "", *, was: str = "", reached: float = 1.0, says: str = "") -> Output:
     """Draw the map of the machine and mark the limit that a chapter moves.
 
     Each chapter from 1 to 10 shows it once, near its top. Rates are per clock and SM: of DRAM and
@@ -48,6 +48,8 @@ def machine_map(now: str = "", *, was: str = "", says: str = "") -> Output:
             are too few blocks; without it nothing is marked.
         was: the part that limited the kernel before; the same part where the limit stays, none in
             the first chapter.
+        reached: the share of this limit that the kernel reaches. A kernel far below it mostly
+            waits: then the map calls it a ceiling.
         says: what the caption adds to the first sentence.
 
     Raises:
@@ -61,12 +63,13 @@ def machine_map(now: str = "", *, was: str = "", says: str = "") -> Output:
         if name and name not in names:
             raise LabError(f"The map has no '{name}': take one of {', '.join(names)}.")
     top, bottom = 2 * (_BOX + _GAP), parts[-1].y + _BOX
+    tags = {was: _WAS, now: _NOW if reached >= HOLDS else _CEILING}
     frame = _Part("SMs", "", "line", 0, top, PANEL_WIDTH)
-    shapes = [_frame(frame, bottom + _INSET - top, _tag("SMs", now, was))]
+    shapes = [_frame(frame, bottom + _INSET - top, tags.get("SMs", ""))]
     shapes.append(words(_INSET, top + 18, f"one of {card.device.sms} SMs", bold=True))
-    shapes += [shape for part in parts for shape in _drawn(part, _tag(part.name, now, was))]
+    shapes += [shape for part in parts for shape in _drawn(part, tags.get(part.name, ""))]
     shapes += [_wire(PANEL_WIDTH / 2, y, _GAP) for y in (_BOX, 2 * _BOX + _GAP)]
-    moved = _sentence(now, was)
+    moved = _sentence(now, was, reached)
     ways = "; ".join(f"{part.name}: {part.rate}" for part in parts)
     described = f"Map of {card.device.name}, from DRAM to the arithmetic. {moved} {_TITLE}: {ways}."
     svg = drawing(shapes, bottom + _INSET + 2, described)
@@ -102,15 +105,15 @@ def _parts(card: Card, gpu: Gpu | None, *, tensor_cores: bool) -> list[_Part]:
     return found
 
 
-def _tag(name: str, now: str, was: str) -> str:
-    if now and name == now:
-        return _NOW
-    return _WAS if was and name == was else ""
-
-
-def _sentence(now: str, was: str) -> str:
+def _sentence(now: str, was: str, reached: float) -> str:
     if not now:
         return "The nearer to the arithmetic, the more arrives in a clock."
+    if reached < HOLDS:
+        still = "still " if was == now else ""
+        return (
+            f"The lowest ceiling is {still}that of {_called(now)}, and {percent(reached)} of it is "
+            "reached: the warps wait."
+        )
     if not was:
         return f"Here the limit is {_called(now)}."
     if now == was:
@@ -125,7 +128,7 @@ def _called(name: str) -> str:
 
 
 def _drawn(part: _Part, tag: str) -> list[str]:
-    now, was = tag == _NOW, tag == _WAS
+    now, was = tag in (_NOW, _CEILING), tag == _WAS
     left, width = part.x + 1, part.width - 2
     solid = rectangle(left, part.y + 1, width, _BOX - 2, part.hue, 0.36 if now else 0.08)
     edge = 3 if now else 2 if was else 1
@@ -150,7 +153,7 @@ def _drawn(part: _Part, tag: str) -> list[str]:
 
 
 def _frame(part: _Part, height: float, tag: str) -> str:
-    now = tag == _NOW
+    now = tag in (_NOW, _CEILING)
     dashes = ' stroke-dasharray="5 4"' if tag == _WAS else ""
     shape = (
         f'<rect x="1" y="{part.y + 1:g}" width="{part.width - 2:g}" height="{height - 1:g}" '

@@ -10,6 +10,7 @@ from playwright.sync_api import Page, expect
 from request_samples import LOAD_BS, RECORDED, SHARED, addresses_of
 from widget_page import Opener
 
+from browser import PHONE
 from sgemm_lab.formulas.memory import shared_wavefronts
 from sgemm_lab.widgets import Banks
 
@@ -176,6 +177,25 @@ def test_play_serves_all_and_stops(page: Page, state: State) -> None:
     page.clock.run_for(3000)
     assert state(page, "wavefront") == 2
     expect(page.get_by_role("button", name="Play")).to_be_visible()
+
+
+def test_nothing_plays_out_of_sight(page: Page, state: State) -> None:
+    choose(page, "32")
+    page.evaluate("document.body.style.paddingBottom = '200vh'")
+    page.get_by_role("button", name="Play").click()
+    page.evaluate("scrollTo(0, document.body.scrollHeight)")
+    expect(page.get_by_role("button", name="Play")).to_be_attached()
+    stopped = state(page, "wavefront")
+    page.wait_for_timeout(600)
+    assert state(page, "wavefront") == stopped < 32
+
+
+def test_on_a_phone_every_word_has_the_number_of_its_lane(show: Opener) -> None:
+    page = show(Banks(SHARED), **PHONE)
+    for stride in ("1", "2", "33"):
+        choose(page, stride)
+        texts = page.locator("svg.lab-chart .lab-token text").all_text_contents()
+        assert sorted(map(int, texts)) == list(range(32))
 
 
 def test_the_kernels_own_requests_can_be_chosen(page: Page, state: State) -> None:

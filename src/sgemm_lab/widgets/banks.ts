@@ -22,8 +22,10 @@ const STATE = ["requests", "chosen", "stride", "bits", "wavefront"] as const;
 const WORD_BITS = 8 * WORD_BYTES;
 const FLOAT4 = "float4"; // the choice of four words a lane
 const CHOICES = { 0: "0", 1: "1", 2: "2", 3: "3", 8: "8", 16: "16", 32: "32", 33: "33" };
-const GUTTER = 50; // px, beside the banks
-const QUEUE = 32 * 7; // px, room for the longest queue
+const NARROW = 480; // px: below, two rows of 16 banks leave room for the numbers of lanes
+/** Rows of banks, and in px the room beside them and for the longest queue. */
+const WIDE = { halves: 1, gutter: 50, queue: 32 * 7 };
+const PHONE = { halves: 2, gutter: 44, queue: 32 * 5 };
 const TALLEST = 22; // px, of a row of a short one
 const LETTERS = 11; // px
 
@@ -53,6 +55,7 @@ export function render({ model, el }: View<State>) {
   });
   const last = () => painted(model).wavefronts.length;
   const player = new Player({
+    root: () => root,
     at: () => painted(model).served,
     last,
     show,
@@ -123,29 +126,39 @@ function clockWords({ wavefronts, served, bits }: Painted) {
 
 function drawBanks(scene: Scene, picture: SVGSVGElement, now: Painted, width: number) {
   const { wavefronts, served, bits } = now;
-  const cell = (width - GUTTER - 2) / BANKS;
-  const tall = within(QUEUE / Math.max(1, wavefronts.length), 7, TALLEST);
-  const [top, box] = [QUEUE + 10, TALLEST + 4]; // the banks stand below the queue
-  const height = top + box + 22;
-  setAttributes(picture, { viewBox: `0 0 ${width} ${height}`, height });
-  const name = { class: "lab-tick", x: GUTTER - 8, "text-anchor": "end" };
-  scene.draw("queue", "text", { ...name, y: top - 12 }, "queue");
-  scene.draw("served", "text", { ...name, y: top + box / 2 + 4 }, "served");
-  scene.draw("banks", "text", { ...name, y: height - 4 }, "bank");
+  const { halves, gutter, queue } = width < NARROW ? PHONE : WIDE;
+  const inRow = BANKS / halves;
+  const cell = (width - gutter - 2) / inRow;
+  const tall = within(queue / Math.max(1, wavefronts.length), queue / BANKS, TALLEST);
+  const [below, box] = [queue + 10, TALLEST + 4]; // the banks stand below the queue
+  const part = below + box + 22;
+  setAttributes(picture, { viewBox: `0 0 ${width} ${halves * part}`, height: halves * part });
+  /** the left edge and the top of a bank */
+  const place = (bank: number) => ({
+    x: gutter + (bank % inRow) * cell,
+    top: Math.floor(bank / inRow) * part + below,
+  });
+  const name = { class: "lab-tick", x: gutter - 6, "text-anchor": "end" };
+  for (const half of range(0, halves - 1)) {
+    const { top } = place(half * inRow);
+    scene.draw(`queue${half}`, "text", { ...name, y: top - 12 }, "queue");
+    scene.draw(`served${half}`, "text", { ...name, y: top + box / 2 + 4 }, "served");
+    scene.draw(`banks${half}`, "text", { ...name, y: top + box + 18 }, "bank");
+  }
   for (const bank of range(0, BANKS - 1)) {
-    const x = GUTTER + bank * cell;
+    const { x, top } = place(bank);
     const frame = { x: x + 0.5, y: top, width: cell - 1, height: box, rx: 3 };
     scene.draw(`bank${bank}`, "rect", { class: "lab-bank", ...frame });
     if (cell < 18 && bank % 4) continue;
-    const at = { x: x + cell / 2, y: height - 4, "text-anchor": "middle" };
+    const at = { x: x + cell / 2, y: top + box + 18, "text-anchor": "middle" };
     scene.draw(`head${bank}`, "text", { class: "lab-tick", ...at }, `${bank}`);
   }
   wavefronts.forEach(({ words }, wave) => {
     if (wave < served - 1) return;
     const isServed = wave === served - 1;
-    const y = isServed ? top + 2 : top - 8 - (wave - served + 1) * tall;
     for (const [word, lanes] of words) {
-      const x = GUTTER + (word % BANKS) * cell;
+      const { x, top } = place(word % BANKS);
+      const y = isServed ? top + 2 : top - 8 - (wave - served + 1) * tall;
       const size = { width: (cell * bits) / WORD_BITS - 1, height: isServed ? TALLEST : tall - 1 };
       drawToken(scene, `${wave}-${word}`, lanes, { x, y, ...size }, isServed);
     }

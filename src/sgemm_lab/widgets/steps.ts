@@ -67,6 +67,7 @@ class Steps {
     this.walkthrough = this.newWalkthrough(); // the chosen block's steps
     this.redraw = redrawer(() => this.update());
     this.player = new Player({
+      root: (): Element => this.root,
       at: () => this.at,
       last: () => this.walkthrough.steps.length,
       show: (step) => this.change("step", step),

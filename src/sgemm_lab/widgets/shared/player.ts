@@ -1,5 +1,7 @@
 /** What a player moves: a step from 0 to `last`. */
 interface Played {
+  /** what the reader sees of it */
+  root: () => Element;
   /** the present step */
   at: () => number;
   last: () => number;
@@ -13,9 +15,10 @@ interface Played {
   end?: () => void;
 }
 
-/** Goes on step by step until it is stopped or at the end. */
+/** Goes on step by step until it is stopped, out of sight or at the end. */
 export class Player {
   timer: number | undefined;
+  sight: IntersectionObserver | undefined;
 
   constructor(public played: Played) {
     this.timer = undefined;
@@ -31,9 +34,13 @@ export class Player {
   }
 
   start() {
-    const { at, last, show, pace } = this.played;
+    const { root, at, last, show, pace } = this.played;
     if (at() >= last()) show(0);
     this.timer = setInterval(() => this.step(), pace());
+    this.sight = new IntersectionObserver((seen) => {
+      if (!seen[seen.length - 1].isIntersecting) this.stop();
+    });
+    this.sight.observe(root());
     this.step();
   }
 
@@ -58,6 +65,7 @@ export class Player {
   /** Stop for good: nothing is drawn again. */
   close() {
     clearInterval(this.timer);
+    this.sight?.disconnect();
     this.timer = undefined;
   }
 }

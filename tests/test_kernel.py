@@ -2,6 +2,7 @@
 
 import pickle
 import re
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -14,6 +15,7 @@ from sgemm_lab.expression import whole_number
 from sgemm_lab.files import CHECKOUT
 from sgemm_lab.kernel import Constant, Kernel, SourceLine, body_start, changed_lines, parse_kernel
 from sgemm_lab.shared_code import inlined_lines
+from sgemm_lab.tensor_map import TensorMap
 
 SOURCE = """\
 // title: A kernel
@@ -40,6 +42,23 @@ extern "C" __global__ void sgemm(const float* A, const float* B, float* C, int M
 """
 
 BOOK = load_kernels()
+MAP = "mapA = fp16 workspace + 2 * N, M x K, pitch 16 * ceil(K / 8), box BM x BN, swizzle 128"
+WRONG_MAPS = {
+    MAP.replace("fp16", "fp8"): "Write it like",
+    MAP.replace("workspace + 2 * N", ""): "Write it like",
+    MAP.replace("16 * ceil(K / 8)", "2 * K"): "pitch .* no multiple of 16 bytes",
+    MAP.replace("16 * ceil(K / 8)", "16"): "less than a row",
+    MAP.replace("box BM", "box 257"): "no rows, more than 256 rows",
+    MAP.replace("box BM", "box 0"): "no rows, more than 256 rows",
+    MAP.replace("x BN", "x 4"): "rows that are no multiple of 16 bytes",
+    MAP.replace("128", "64"): "less than a row of the box",
+    MAP.replace("M x K", "M x Q"): "only whole numbers",
+}
+
+
+def with_map(*lines: str) -> str:
+    """Return ``SOURCE`` with lines of tensor maps in its head."""
+    return SOURCE.replace("// needs", "".join(f"// map: {line}\n" for line in lines) + "// needs")
 
 
 def kernel(**fields: str) -> Kernel:
@@ -114,6 +133,23 @@ def test_block_and_shared_memory_follow_from_constants_and_sizes() -> None:
 def test_a_workspace_follows_from_the_gpu_and_the_sizes() -> None:
     assert kernel().launch_shape(1, 65, 1, sms=10).workspace_bytes == 8 * 10 + 4 * 2
     assert load_kernel("naive").launch_shape(1, 65, 1).workspace_bytes == 0
+
+
+def test_tensor_maps_follow_from_constants_and_sizes() -> None:
+    copied = "mapB = tf32 B or workspace + 256, K x N, pitch 4 * BM, box BM x 8, swizzle BN / TM"
+    first, second = parse_kernel("x", with_map(MAP, copied)).launch_shape(3, 5, 17).maps
+    assert first == TensorMap("mapA", "fp16", None, 10, 3, 17, 48, 8, 64, 128)
+    assert second == TensorMap("mapB", "tf32", "B", 256, 17, 5, 32, 8, 8, 32)
+    assert [one.address(64, 128, 4096) for one in (first, second)] == [4106, 4352]
+    assert replace(second, columns=8).address(64, 128, 4096) == 128
+    assert replace(second, columns=8).address(64, 132, 4096) == 4352
+    assert replace(second, offset=None).address(64, 132, 4096) == 132
+
+
+@pytest.mark.parametrize(("line", "sentence"), WRONG_MAPS.items())
+def test_a_map_that_the_driver_would_refuse_is_a_sentence(line: str, sentence: str) -> None:
+    with pytest.raises(LabError, match=sentence):
+        parse_kernel("x", with_map(line)).launch_shape(1, 1, 17)
 
 
 @given(st.integers(1, 10**6), st.integers(1, 10**6))

@@ -14,7 +14,8 @@ from sgemm_lab.counting.shared_arrays import shared_parts
 from sgemm_lab.errors import LabError
 from sgemm_lab.expression import UnreadableError, whole_number
 from sgemm_lab.kernel import Kernel, changed_lines, parse_kernel
-from test_kernel import SOURCE
+from sgemm_lab.tensor_map import TensorMap
+from test_kernel import MAP, SOURCE, WRONG_MAPS, with_map
 
 BOOK = load_kernels(variants=True)
 SIZES = [(1, 1, 1), (17, 65, 33), (4096, 4096, 4096), (1, 0, 5), (3, 65537, 5)]
@@ -71,7 +72,12 @@ HEADS = [
     SOURCE.replace("BM * BN / TM, 1", "BM / 0, 1"),
     SOURCE.replace("shared: 4", "shared: 0 - 4"),
     SOURCE.replace("BM * BN / TM, 1", "system(1), 1"),
+    *(with_map(line) for line in (MAP, *WRONG_MAPS)),
 ]
+
+
+def camel_case(fields: dict[str, Any]) -> dict[str, Any]:
+    return {re.sub("_(.)", lambda m: m[1].upper(), name): one for name, one in fields.items()}
 
 
 def launch_of(name: str, source: str, size: tuple[int, int, int], sms: int) -> dict[str, Any]:
@@ -81,6 +87,7 @@ def launch_of(name: str, source: str, size: tuple[int, int, int], sms: int) -> d
         "block": list(shape.block),
         "sharedBytes": shape.shared_bytes,
         "workspaceBytes": shape.workspace_bytes,
+        "maps": [camel_case(asdict(one)) for one in shape.maps],
     }
 
 
@@ -95,9 +102,21 @@ def test_launches_are_worked_out_alike() -> None:
     assert said == [python(launch_of, *case) for case in cases]
 
 
+def test_the_matrix_of_a_map_is_found_alike() -> None:
+    cases = [
+        (TensorMap("m", "fp32", matrix, offset, 4, columns, 64, 8, 8, 32), a, 32, 1024)
+        for matrix in ("A", "B", None) for offset in (None, 0, 512)
+        for columns in (4, 6) for a in (16, 20)
+    ]  # fmt: skip
+    given = [(camel_case(asdict(one)), *addresses) for one, *addresses in cases]
+    said = answers({"twin": "tensor_map.ts"}, "(...given) => twin.addressOf(...given)", given)
+    assert [one["gives"] for one in said] == [one.address(*addresses) for one, *addresses in cases]
+
+
 def test_heads_are_read_alike() -> None:
     bare = re.sub(r"^(constexpr int .+;) *//.*$", r"\1", SOURCE, flags=re.M)
     cases = [*((one.name, one.source) for one in BOOK), ("sample", bare)]
+    cases.append(("sample", with_map(MAP)))
     said = answers({"twin": "kernel.ts"}, "(...given) => twin.parseKernel(...given)", cases)
     wanted = [asdict(parse_kernel(*case)) for case in cases]
     for one in wanted:

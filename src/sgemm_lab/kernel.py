@@ -7,6 +7,14 @@ the parent, one sentence), ``chapter``, ``grid`` and ``block``. Optional fields 
 ``ARITHMETICS``; default ``fp32``) and ``variants`` (other values of constants that the book
 measures, such as ``TILE=16``). A parent may be a variant: "tiled:TILE=16".
 
+A line ``map`` describes a tensor map, a parameter after the workspace, in the parameters' order::
+
+    // map: mapA = fp16 workspace + 256, M x K, pitch 16 * ceil(K / 8), box BM x BK, swizzle 128
+
+It names the parameter, the element type (``tensor_map.ELEMENT_BYTES``), the matrix (``A``, ``B`` or
+bytes into the workspace; ``A or workspace + 256`` is a copy where A's rows are not aligned to 16
+bytes), rows and columns, the bytes of a row with its padding, the box of a copy, and the swizzle.
+
 A line ``constexpr int BM = 128;  // rows of C per block`` defines a constant with its default value
 and, from the comment, its label; in WGSL it is ``const BM = 128u;``. Launch shapes are arithmetic
 over the constants, M, N, K and SMS, the number of SMs of the GPU: for example ``ceil(N / BN)`` or
@@ -24,6 +32,7 @@ from pathlib import Path
 
 from sgemm_lab.errors import LabError
 from sgemm_lab.expression import UnreadableError, compiled, whole_number
+from sgemm_lab.tensor_map import ELEMENT_BYTES, TensorMap
 from sgemm_lab.text import filled, templates
 
 Size = tuple[int, int, int]
@@ -47,10 +56,17 @@ A float32 has 24. ``3xtf32`` splits each element into two TF32 numbers. All accu
 """
 
 _HEAD_FIELD = re.compile(
-    r"^// (title|parent|change|chapter|grid|block|shared|workspace|needs|arithmetic|variants): "
+    r"^// (title|parent|change|chapter|grid|block|shared|workspace|map|needs|arithmetic|variants): "
     r"+(.+?) *$",
     re.M,
 )
+_MAP = re.compile(
+    rf"(?P<name>\w+) = (?P<dtype>{'|'.join(ELEMENT_BYTES)}) (?P<matrix>[AB])?(?: or )?"
+    r"(?:workspace \+ (?P<offset>.+?))?, (?P<rows>.+?) x (?P<columns>.+?), "
+    r"pitch (?P<pitch_bytes>.+?), box (?P<box_rows>.+?) x (?P<box_columns>.+?), "
+    r"swizzle (?P<swizzle>.+)"
+)
+_MAP_TERMS = ("rows", "columns", "pitch_bytes", "box_rows", "box_columns", "swizzle")
 _CONSTANT = re.compile(
     r"^(?P<head>(?:constexpr int|const) (?P<name>\w+) = )(?P<value>\d+)u?;"
     r"(?:[ ]*//[ ]*(?P<label>.*?))?[ ]*$",
@@ -82,6 +98,8 @@ class LaunchShape:
     """Dynamic shared memory of one block."""
     workspace_bytes: int = 0
     """Global workspace, zero before the first launch."""
+    maps: tuple[TensorMap, ...] = ()
+    """The kernel's last parameters."""
 
     @property
     def threads(self) -> int:
@@ -114,6 +132,8 @@ class Kernel:
     block: tuple[str, str]
     shared: str
     workspace: str
+    maps: tuple[str, ...]
+    """Lines of tensor maps."""
     needs: str | None
     arithmetic: str
     """One of ``ARITHMETICS``."""
@@ -177,7 +197,8 @@ class Kernel:
         grid_x, grid_y, block_x, block_y, shared, workspace = (
             term(m, n, k, sms) for term in self._launch_terms
         )
-        return LaunchShape((grid_x, grid_y), (block_x, block_y), shared, workspace)
+        maps = tuple(make(m, n, k, sms) for make in self._map_makers)
+        return LaunchShape((grid_x, grid_y), (block_x, block_y), shared, workspace, maps)
 
     @cached_property
     def _launch_terms(self) -> tuple[Callable[..., int], ...]:
@@ -186,9 +207,15 @@ class Kernel:
         memory = (_launch_term(text, self, least=0) for text in (self.shared, self.workspace))
         return (*sides, *memory)
 
+    @cached_property
+    def _map_makers(self) -> tuple[Callable[..., TensorMap], ...]:
+        """The tensor maps as functions of M, N, K and the number of SMs."""
+        return tuple(_map_maker(text, self) for text in self.maps)
+
     def __getstate__(self) -> dict[str, object]:
         """Return what is pickled: functions cannot be, and are made anew."""
-        return {name: value for name, value in vars(self).items() if name != "_launch_terms"}
+        made_anew = ("_launch_terms", "_map_makers")
+        return {name: value for name, value in vars(self).items() if name not in made_anew}
 
     def with_constants(self, **values: int) -> "Kernel":
         """Return the kernel with other values of tile constants in its source.
@@ -253,7 +280,8 @@ def parse_kernel(name: str, source: str) -> Kernel:
         LabError: the head comment lacks a field, or a field cannot be read.
     """
     head = "\n".join(source.splitlines()[: body_start(source)])
-    fields = {match[1]: match[2] for match in _HEAD_FIELD.finditer(head)}
+    lines = [(match[1], match[2]) for match in _HEAD_FIELD.finditer(head)]
+    fields = dict(lines)
     missing = [field for field in _REQUIRED if field not in fields]
     if missing:
         lacks = ", ".join(missing)
@@ -276,6 +304,7 @@ def parse_kernel(name: str, source: str) -> Kernel:
         block=_pair(fields["block"], "block", name),
         shared=fields.get("shared", "0"),
         workspace=fields.get("workspace", "0"),
+        maps=tuple(text for field, text in lines if field == "map"),
         needs=fields.get("needs"),
         arithmetic=arithmetic,
         variants=tuple(fields.get("variants", "").split()),
@@ -339,6 +368,24 @@ def _launch_term(text: str, kernel: Kernel, *, least: int = 1) -> Callable[..., 
         return found
 
     return term
+
+
+def _map_maker(text: str, kernel: Kernel) -> Callable[..., TensorMap]:
+    """Return a tensor map as a function of M, N, K and the number of SMs."""
+    match = _MAP.fullmatch(text)
+    if match is None or not (match["matrix"] or match["offset"]):
+        raise LabError(_sentence("head.map", kernel=kernel.name, text=text))
+    start = _launch_term(match["offset"], kernel, least=0) if match["offset"] else None
+    made = [_launch_term(match[name], kernel, least=0) for name in _MAP_TERMS]
+
+    def make(*sizes: int) -> TensorMap:
+        where = match["name"], match["dtype"], match["matrix"], start(*sizes) if start else None
+        found = TensorMap(*where, *(term(*sizes) for term in made))
+        if found.fault is not None:
+            raise LabError(_sentence(f"map.{found.fault}", kernel=kernel.name, name=found.name))
+        return found
+
+    return make
 
 
 def _sentence(key: str, **values: object) -> str:

@@ -6,6 +6,7 @@ import { LabError } from "./errors.ts";
 import { UnreadableError, wholeNumber } from "./expression.ts";
 import sentences from "./kernel.json";
 import { ARITHMETICS, SMS } from "./kernel.py";
+import { faultOf, type TensorMap } from "./tensor_map.ts";
 import { filled } from "./text.ts";
 
 /** M, N, K of a product. */
@@ -24,6 +25,7 @@ export interface LaunchShape {
   block: [number, number];
   sharedBytes: number;
   workspaceBytes: number;
+  maps: TensorMap[];
 }
 
 export interface Kernel {
@@ -37,6 +39,7 @@ export interface Kernel {
   block: [string, string];
   shared: string;
   workspace: string;
+  maps: string[];
   needs: string | null;
   arithmetic: string;
   variants: string[];
@@ -47,7 +50,9 @@ export interface Kernel {
 export const ENTRY = "sgemm";
 
 const HEAD_FIELD =
-  /^\/\/ (title|parent|change|chapter|grid|block|shared|workspace|needs|arithmetic|variants): +(.+?) *$/gm;
+  /^\/\/ (title|parent|change|chapter|grid|block|shared|workspace|map|needs|arithmetic|variants): +(.+?) *$/gm;
+const MAP =
+  /^(\w+) = (fp16|bf16|fp32|tf32) ([AB])?(?: or )?(?:workspace \+ (.+?))?, (.+?) x (.+?), pitch (.+?), box (.+?) x (.+?), swizzle (.+)$/;
 const CONSTANT = /^((?:constexpr int|const) (\w+) = )(\d+)(u?;(?:[ ]*\/\/[ ]*(.*?))?[ ]*)$/gm;
 const LINE_END = /\r\n|[\n\r\v\f\u0085\u2028\u2029]/;
 const REQUIRED = ["title", "parent", "chapter", "grid", "block"];
@@ -87,7 +92,8 @@ const words = (line: string) => line.trim().split(/\s+/).join(" ");
  */
 export function parseKernel(name: string, source: string): Kernel {
   const head = linesOf(source).slice(0, bodyStart(source)).join("\n");
-  const fields = new Map([...head.matchAll(HEAD_FIELD)].map((match) => [match[1], match[2]]));
+  const lines = [...head.matchAll(HEAD_FIELD)];
+  const fields = new Map(lines.map((match) => [match[1], match[2]]));
   const missing = REQUIRED.filter((field) => !fields.has(field));
   if (missing.length) {
     fail("head.missing", { kernel: name, missing: missing.join(", "), first: missing[0] });
@@ -112,6 +118,7 @@ export function parseKernel(name: string, source: string): Kernel {
     block: pair(said("block"), "block", name),
     shared: fields.get("shared") ?? "0",
     workspace: fields.get("workspace") ?? "0",
+    maps: lines.filter(([, field]) => field === "map").map(([, , text]) => text),
     needs: fields.get("needs") ?? null,
     arithmetic,
     variants: (fields.get("variants") ?? "").split(/\s+/).filter(Boolean),
@@ -140,7 +147,24 @@ export function launchShape(kernel: Kernel, [m, n, k]: Size, sms: number = SMS):
     block: [value(kernel.block[0]), value(kernel.block[1])],
     sharedBytes: value(kernel.shared, 0),
     workspaceBytes: value(kernel.workspace, 0),
+    maps: kernel.maps.map((text) => tensorMap(text, kernel.name, (term) => value(term, 0))),
   };
+}
+
+/** The tensor map of a head comment's line. */
+function tensorMap(text: string, kernel: string, value: (text: string) => number): TensorMap {
+  const match = MAP.exec(text);
+  if (!match || !(match[3] || match[4])) fail("head.map", { kernel, text });
+  const [, name, dtype, matrix, offset, ...terms] = match;
+  const at = offset ? value(offset) : null;
+  const [rows, columns, pitchBytes, boxRows, boxColumns, swizzle] = terms.map((term) =>
+    value(term),
+  );
+  const where = { name, dtype, matrix: matrix ?? null, offset: at } as TensorMap;
+  const found = { ...where, rows, columns, pitchBytes, boxRows, boxColumns, swizzle };
+  const fault = faultOf(found);
+  if (fault) fail(`map.${fault}`, { kernel, name });
+  return found;
 }
 
 /**

@@ -47,6 +47,13 @@ declare module "*/wave_quantization.py" {
   export const SMALLEST: number;
 }
 
+declare module "*/tensor_map.py" {
+  export const ALIGNMENT: number;
+  export const ELEMENT_BYTES: Record<"fp16" | "bf16" | "fp32" | "tf32", number>;
+  export const LARGEST_BOX: number;
+  export const SWIZZLES: number[];
+}
+
 declare module "*/expression.py" {
   export const DEEPEST: number;
 }

@@ -1,0 +1,41 @@
+// Tensor maps, as in tensor_map.py.
+
+import { FLOAT_BYTES } from "./hardware.py";
+import { ALIGNMENT, ELEMENT_BYTES, LARGEST_BOX, SWIZZLES } from "./tensor_map.py";
+
+/** A row-major matrix in global memory, and the box of it that one copy brings. */
+export interface TensorMap {
+  name: string;
+  dtype: keyof typeof ELEMENT_BYTES;
+  matrix: "A" | "B" | null;
+  offset: number | null;
+  rows: number;
+  columns: number;
+  pitchBytes: number;
+  boxRows: number;
+  boxColumns: number;
+  swizzle: number;
+}
+
+/** Why the driver would refuse a map, as a key of the messages. */
+export function faultOf(map: TensorMap) {
+  const bytes = ELEMENT_BYTES[map.dtype];
+  const row = map.boxColumns * bytes;
+  if (map.pitchBytes % ALIGNMENT || map.pitchBytes < map.columns * bytes) return "pitch";
+  const fitting = [map.boxRows, map.boxColumns].every((side) => side > 0 && side <= LARGEST_BOX);
+  if (!fitting || row % ALIGNMENT) return "box";
+  const fits = SWIZZLES.includes(map.swizzle) && (map.swizzle === 0 || row <= map.swizzle);
+  return fits ? null : "swizzle";
+}
+
+/** The matrix's address for a launch with A, B and a workspace at these addresses. */
+export function addressOf(
+  { matrix, offset, columns }: TensorMap,
+  a: number,
+  b: number,
+  workspace: number,
+) {
+  const own = matrix === "A" ? a : b;
+  const fits = own % ALIGNMENT === 0 && (columns * FLOAT_BYTES) % ALIGNMENT === 0;
+  return matrix && (offset === null || fits) ? own : workspace + (offset ?? 0);
+}
